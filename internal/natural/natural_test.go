@@ -1,0 +1,32 @@
+package natural
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestOrderAndFold(t *testing.T) {
+	in := []string{"Ethernet16", "Ethernet0", "Ethernet8", "PortChannel1", "Ethernet24", "leaf02", "leaf1"}
+	want := []string{"Ethernet0", "Ethernet8", "Ethernet16", "Ethernet24", "PortChannel1", "leaf1", "leaf02"}
+	if got := Sorted(in); !slices.Equal(got, want) {
+		t.Errorf("Sorted = %v", got)
+	}
+	if got := Fold(in); got != "Ethernet[0-24:8],PortChannel1,leaf1,leaf02" {
+		t.Errorf("Fold = %s", got)
+	}
+	for _, c := range []struct {
+		in   []string
+		want string
+	}{
+		{nil, ""},
+		{[]string{"a"}, "a"},
+		{[]string{"e1", "e2"}, "e1,e2"},
+		{[]string{"e1", "e2", "e3", "e5"}, "e[1-3],e5"},
+		{[]string{"Ethernet1/1", "Ethernet1/2", "Ethernet1/3"}, "Ethernet1/[1-3]"},
+		{[]string{"e1", "e1", "e1"}, "e1,e1,e1"},
+	} {
+		if got := Fold(c.in); got != c.want {
+			t.Errorf("Fold(%v) = %s, want %s", c.in, got, c.want)
+		}
+	}
+}
