@@ -1,0 +1,129 @@
+// Package atomicfile replaces a file as a whole: a reader, and a machine that
+// loses power, finds the old content or the new one and nothing between.
+//
+// Do not use it for files that others hold open or that grow line by line: it
+// makes a new file under the old name. Where the name is a symbolic link, the
+// link is replaced, not what it points to.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// errDone is returned by a File that is committed or closed.
+var errDone = fmt.Errorf("atomic file: %w", os.ErrClosed)
+
+// Write replaces path with data and gives it mode perm exactly, whatever the
+// umask. On an error the old file is as it was and nothing is left beside it.
+func Write(path string, data []byte, perm fs.FileMode) error {
+	f, err := Create(path, perm)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// File is new content on its way to a path. It is not safe for concurrent
+// use.
+type File struct {
+	path string
+	tmp  *os.File
+	perm fs.FileMode
+	err  error // the first failed write; Commit refuses after it
+}
+
+// Create begins to replace path with content that is written piece by piece.
+// Nothing is seen under path before [File.Commit]. The caller must call
+// [File.Close], most simply deferred: it drops what was not committed.
+func Create(path string, perm fs.FileMode) (*File, error) {
+	// The name is short whatever the target's is, so it never passes NAME_MAX;
+	// CreateTemp makes it private (0600) until the content is complete.
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".roce-fabric-*.tmp")
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return &File{path: path, tmp: tmp, perm: perm}, nil
+}
+
+// Write adds to the new content.
+func (f *File) Write(p []byte) (int, error) {
+	if f.tmp == nil {
+		return 0, errDone
+	}
+	n, err := f.tmp.Write(p)
+	if err != nil && f.err == nil {
+		f.err = fmt.Errorf("cannot write %s: %w", f.path, err)
+	}
+	return n, f.err
+}
+
+// Commit puts the content in place and waits until it is on the disk. After a
+// write that failed it refuses, so an unchecked Write cannot commit half a
+// file. On an error nothing is left beside path; path holds the old content,
+// unless the message says that only the directory was not synced.
+func (f *File) Commit() error {
+	if f.tmp == nil {
+		return errDone
+	}
+	tmp := f.tmp
+	f.tmp = nil
+	err := f.err
+	if err == nil {
+		err = tmp.Chmod(f.perm)
+	}
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), f.path)
+	}
+	if err != nil {
+		if rerr := os.Remove(tmp.Name()); rerr != nil {
+			err = errors.Join(err, rerr)
+		}
+		if f.err != nil {
+			return err
+		}
+		return fmt.Errorf("cannot write %s: %w", f.path, err)
+	}
+	if err := syncDir(filepath.Dir(f.path)); err != nil {
+		return fmt.Errorf("%s is written but its directory is not synced: %w", f.path, err)
+	}
+	return nil
+}
+
+// Close drops content that was not committed. It may be called at any time
+// and more than once.
+func (f *File) Close() error {
+	if f.tmp == nil {
+		return nil
+	}
+	tmp := f.tmp
+	f.tmp = nil
+	return errors.Join(tmp.Close(), os.Remove(tmp.Name()))
+}
+
+// syncDir makes a rename durable. Windows cannot sync a directory and does
+// not need it.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,249 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/zalando/go-keyring"
+)
+
+// MaxFileBytes is the largest secret file that is read.
+const MaxFileBytes = 64 << 10
+
+// Errors of references. All of them are found with [errors.Is].
+var (
+	// ErrReference says that the text is not a reference at all. Its message
+	// never holds the text: somebody wrote a password there.
+	ErrReference = errors.New("not a secret reference")
+	// ErrMissing says that nothing is kept under the reference.
+	ErrMissing = errors.New("secret is missing or empty")
+	// ErrPermissions says that others may read the file.
+	ErrPermissions = errors.New("secret file is open to others")
+	// ErrKeyring says that the OS keyring does not answer, as on a machine
+	// without a desktop session.
+	ErrKeyring = errors.New("keyring is not available")
+)
+
+// Error is what this package returns: a fact, and apart from it advice.
+type Error struct {
+	Fact   string // what is wrong, with the place
+	Advice string // what to do; may be empty
+	Err    error  // the cause: one of the sentinels, or what the system said
+}
+
+// Error returns the fact.
+func (e *Error) Error() string { return e.Fact }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint returns the advice, which may be empty.
+func (e *Error) Hint() string { return e.Advice }
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// reference is a parsed reference: scheme and what follows the colon.
+type reference struct{ scheme, rest string }
+
+// user returns the two halves of a keyring reference. The last slash parts
+// them, since services are often named like URLs and users are not.
+func (r reference) user() (service, user string) {
+	i := strings.LastIndexByte(r.rest, '/')
+	return r.rest[:i], r.rest[i+1:]
+}
+
+// parse reads a reference. No error of it repeats the text, because the text
+// may be the secret.
+func parse(ref string) (reference, error) {
+	const forms = "write env:NAME, file:PATH or keyring:SERVICE/USER, and keep the value there"
+	bad := func(fact string) (reference, error) {
+		return reference{}, &Error{Fact: fact, Advice: forms, Err: ErrReference}
+	}
+	scheme, rest, ok := strings.Cut(ref, ":")
+	if !ok {
+		return bad("not a secret reference (text not shown)")
+	}
+	switch scheme {
+	case "env":
+		if !envName.MatchString(rest) {
+			return bad("env: reference has no valid variable name (text not shown)")
+		}
+	case "file":
+		if rest == "" || strings.ContainsRune(rest, 0) {
+			return bad("file: reference has no valid path (text not shown)")
+		}
+	case "keyring":
+		if i := strings.LastIndexByte(rest, '/'); i <= 0 || i == len(rest)-1 {
+			return bad("keyring: reference is not SERVICE/USER (text not shown)")
+		}
+	default:
+		return bad("not a secret reference (text not shown)")
+	}
+	return reference{scheme, rest}, nil
+}
+
+// Validate says whether ref is a well-formed reference, without looking at
+// what it points to. Its error wraps [ErrReference] and does not hold ref.
+func Validate(ref string) error {
+	_, err := parse(ref)
+	return err
+}
+
+// Resolve returns the secret that ref points to. A missing or empty secret is
+// an error, and so is plain text. A file must be regular, closed to group and
+// others (0600 or 0400) and at most [MaxFileBytes]; one trailing newline is
+// not part of the secret, and a leading "~/" is the home directory.
+//
+// ctx bounds the keyring, which may wait for a person to unlock it.
+func Resolve(ctx context.Context, ref string) (Secret, error) {
+	r, err := parse(ref)
+	if err != nil {
+		return "", err
+	}
+	switch r.scheme {
+	case "env":
+		return fromEnv(r.rest)
+	case "file":
+		b, err := ReadFile(r.rest)
+		if err != nil {
+			return "", err
+		}
+		return trimFile(r.rest, b)
+	default:
+		return fromKeyring(ctx, r)
+	}
+}
+
+// Username returns the user name that ref points to. Unlike a password it may
+// be written out: whatever is not an env:, file: or keyring: reference is the
+// name itself.
+func Username(ctx context.Context, ref string) (string, error) {
+	switch scheme, _, _ := strings.Cut(ref, ":"); scheme {
+	case "env", "file", "keyring":
+		s, err := Resolve(ctx, ref)
+		return s.Reveal(), err
+	}
+	if ref == "" {
+		return "", &Error{Fact: "user name is empty", Err: ErrMissing}
+	}
+	return ref, nil
+}
+
+func fromEnv(name string) (Secret, error) {
+	v, ok := os.LookupEnv(name)
+	if !ok {
+		return "", &Error{Fact: "environment variable " + name + " is not set", Err: ErrMissing}
+	}
+	if v == "" {
+		return "", &Error{Fact: "environment variable " + name + " is empty", Err: ErrMissing}
+	}
+	return Secret(v), nil
+}
+
+func trimFile(path string, b []byte) (Secret, error) {
+	v := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
+	if v == "" {
+		return "", &Error{Fact: "secret file " + path + " is empty", Err: ErrMissing}
+	}
+	return Secret(v), nil
+}
+
+// ReadFile reads a private file, such as a secret or a private key: regular,
+// closed to group and others, at most [MaxFileBytes]. A leading "~/" is the
+// home directory. What is checked is the file that is read, not its name.
+func ReadFile(path string) ([]byte, error) {
+	full, err := ExpandHome(path)
+	if err != nil {
+		return nil, err
+	}
+	// Without O_NONBLOCK a named pipe would wait here for a writer.
+	f, err := os.OpenFile(full, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		cause := err
+		if errors.Is(err, os.ErrNotExist) {
+			cause = errors.Join(ErrMissing, err)
+		}
+		return nil, &Error{Fact: "cannot open secret file: " + err.Error(), Err: cause}
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, &Error{Fact: "cannot stat secret file: " + err.Error(), Err: err}
+	}
+	if !st.Mode().IsRegular() {
+		return nil, &Error{Fact: "secret file " + path + " is not a regular file", Err: ErrReference}
+	}
+	if m := st.Mode().Perm(); m&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, &Error{
+			Fact:   fmt.Sprintf("secret file %s has mode %04o, others may read it", path, m),
+			Advice: "chmod 600 " + path,
+			Err:    ErrPermissions,
+		}
+	}
+	b, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	if err != nil {
+		return nil, &Error{Fact: "cannot read secret file: " + err.Error(), Err: err}
+	}
+	if len(b) > MaxFileBytes {
+		return nil, &Error{Fact: fmt.Sprintf("secret file %s is larger than %d bytes", path, MaxFileBytes), Err: ErrReference}
+	}
+	return b, nil
+}
+
+// ExpandHome puts the home directory in the place of a leading "~/"; other
+// paths are returned as they are.
+func ExpandHome(path string) (string, error) {
+	if !strings.HasPrefix(path, "~/") {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", &Error{Fact: "cannot expand " + path + ": " + err.Error(), Err: err}
+	}
+	return filepath.Join(home, path[2:]), nil
+}
+
+// keyringGet is a variable for tests of a keyring that never answers.
+var keyringGet = keyring.Get
+
+// fromKeyring asks the OS keyring. The library takes no context, so the call
+// runs beside us; one that never returns holds one goroutine.
+func fromKeyring(ctx context.Context, r reference) (Secret, error) {
+	service, user := r.user()
+	type answer struct {
+		value string
+		err   error
+	}
+	ch := make(chan answer, 1)
+	go func() {
+		v, err := keyringGet(service, user)
+		ch <- answer{v, err}
+	}()
+	var a answer
+	select {
+	case a = <-ch:
+	case <-ctx.Done():
+		return "", &Error{Fact: "keyring did not answer: " + ctx.Err().Error(), Err: errors.Join(ErrKeyring, ctx.Err())}
+	}
+	switch {
+	case errors.Is(a.err, keyring.ErrNotFound):
+		return "", &Error{Fact: fmt.Sprintf("keyring has no secret of service %q for user %q", service, user), Err: ErrMissing}
+	case a.err != nil:
+		return "", &Error{
+			Fact:   "keyring is not available: " + a.err.Error(),
+			Advice: "a keyring needs a desktop session; on a server use env:NAME or file:PATH",
+			Err:    errors.Join(ErrKeyring, a.err),
+		}
+	case a.value == "":
+		return "", &Error{Fact: fmt.Sprintf("keyring secret of service %q for user %q is empty", service, user), Err: ErrMissing}
+	}
+	return Secret(a.value), nil
+}
