@@ -1,0 +1,378 @@
+// Package qos is the device-independent model of what a RoCE switch or host
+// port does: classification, PFC, queues, ECN, buffers, watchdog, MTU.
+//
+// One type, [Device], says both what a device should hold (desired) and what
+// it holds (running), on every operating system. A renderer encodes a desired
+// Device into native configuration and decodes native configuration into a
+// running one; [Diff] compares the two and knows nothing of any vendor.
+//
+// The model holds meaning, not names: a port's queue has an ECN curve, and
+// whether the box keeps that curve in a profile called AZURE_LOSSLESS is the
+// renderer's business. Ports that share a map share one pointer to it.
+//
+// An [Opt] that is not set means "not managed" in a desired Device and "not
+// known" in a running one. It never means "absent": to want something gone,
+// set the value that says so (a zero [PrioritySet], Watchdog{Enabled: false}).
+//
+// The package imports nothing of this module but internal/units, and does no
+// I/O. Do not put vendor names, native spellings or defaults of a platform in
+// it.
+package qos
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// NumPriorities is the number of 802.1p priorities, and here also of traffic
+// classes, unicast queues and priority groups of a port.
+const NumPriorities = 8
+
+// NumDSCP is the number of code points.
+const NumDSCP = 64
+
+// Opt is a value that may be left alone.
+type Opt[T any] struct {
+	V   T
+	Set bool
+}
+
+// Of returns a set Opt.
+func Of[T any](v T) Opt[T] { return Opt[T]{V: v, Set: true} }
+
+// Or returns the value, or def where none is set.
+func (o Opt[T]) Or(def T) T {
+	if o.Set {
+		return o.V
+	}
+	return def
+}
+
+// PrioritySet is a set of 802.1p priorities, bit n for priority n: the form of
+// a PFC enable mask (0x08 is priority 3).
+type PrioritySet uint8
+
+// Priorities returns the set of the given priorities, each 0..7.
+func Priorities(ps ...int) PrioritySet {
+	var s PrioritySet
+	for _, p := range ps {
+		s |= 1 << p
+	}
+	return s
+}
+
+// Has reports whether priority p is in the set.
+func (s PrioritySet) Has(p int) bool { return p >= 0 && p < NumPriorities && s&(1<<p) != 0 }
+
+// List returns the members in ascending order.
+func (s PrioritySet) List() []int {
+	var l []int
+	for p := range NumPriorities {
+		if s.Has(p) {
+			l = append(l, p)
+		}
+	}
+	return l
+}
+
+// String prints "{3,4}".
+func (s PrioritySet) String() string { return "{" + s.Join(",") + "}" }
+
+// Join prints the members with sep between them: "3,4".
+func (s PrioritySet) Join(sep string) string {
+	var b strings.Builder
+	for _, p := range s.List() {
+		if b.Len() > 0 {
+			b.WriteString(sep)
+		}
+		b.WriteByte(byte('0' + p))
+	}
+	return b.String()
+}
+
+// Device is one switch, desired or running.
+type Device struct {
+	Name string
+	// Platform is what the box is. It is read or declared, never compared.
+	Platform Platform
+	// Classes are the intent's traffic classes. Only a desired Device has
+	// them; encoders take names of native objects from them.
+	Classes []Class
+	// Ports by native name. A port that a desired Device does not list is
+	// left alone.
+	Ports map[string]*Port
+	// WatchdogPoll is the polling interval of a software PFC watchdog.
+	WatchdogPoll Opt[time.Duration]
+	// GlobalMaps classify what enters outside a port with maps of its own
+	// (CPU, tunnels, new ports).
+	GlobalMaps Opt[*Maps]
+	// Headroom holds the parameters of a headroom calculation on the box.
+	HeadroomModel Opt[HeadroomModel]
+	// Pools and Profiles are the buffer objects of the device by native name.
+	// They belong to the platform's own template: compared by checks, never
+	// planned.
+	Pools    map[string]Pool
+	Profiles map[string]BufferProfile
+}
+
+// Platform identifies a device.
+type Platform struct {
+	OS      string // "sonic", "eos", "nxos"
+	Release string // as the OS prints it: "202511", "4.32.1F"
+	Model   string // hwsku or model name
+	ASIC    string // catalogue id: "th3", "spc3"
+	// DynamicBuffers says that the device computes its own headroom (SONiC's
+	// dynamic buffer model).
+	DynamicBuffers bool
+}
+
+// Class is a traffic class of the intent.
+type Class struct {
+	Name     string
+	Priority int  // 802.1p priority and traffic class, 0..7
+	Queue    int  // egress queue, 0..7
+	Group    int  // priority group, 0..7
+	Lossless bool // PFC is on for Priority
+	Strict   bool
+}
+
+// Trust says which field of a frame selects its class.
+type Trust string
+
+// The trust modes. Not every platform has all of them.
+const (
+	TrustDSCP Trust = "dscp"
+	TrustPCP  Trust = "pcp"
+	TrustNone Trust = "none"
+)
+
+// Unmapped marks a code point that a map does not list.
+const Unmapped = -1
+
+// Maps is one complete set of classification maps. It is shared between
+// ports and must not be changed once a Device holds it.
+type Maps struct {
+	DSCPToTC    [NumDSCP]int8
+	PCPToTC     [NumPriorities]int8
+	TCToQueue   [NumPriorities]int8
+	TCToGroup   [NumPriorities]int8 // which ingress priority group counts a frame
+	PFCToQueue  [NumPriorities]int8 // which egress queue a received pause stops
+	PFCToGroup  [NumPriorities]int8 // which priority group a sent pause stands for
+	TCToDSCP    [NumPriorities]int8 // egress rewrite; Unmapped leaves DSCP alone
+	PCPManaged  bool                // PCPToTC says something
+	PFCGManaged bool                // PFCToGroup says something
+}
+
+// UnmappedMaps returns maps that list nothing.
+func UnmappedMaps() *Maps {
+	m := &Maps{}
+	for i := range m.DSCPToTC {
+		m.DSCPToTC[i] = Unmapped
+	}
+	for _, a := range []*[NumPriorities]int8{&m.PCPToTC, &m.TCToQueue, &m.TCToGroup, &m.PFCToQueue, &m.PFCToGroup, &m.TCToDSCP} {
+		for i := range a {
+			a[i] = Unmapped
+		}
+	}
+	return m
+}
+
+// Port is one port.
+type Port struct {
+	AdminUp  Opt[bool]
+	Speed    Opt[units.Rate]
+	FEC      Opt[string] // "rs", "fc", "none"
+	MTU      Opt[int]    // bytes of the largest IP packet
+	Breakout Opt[string] // "4x100G"; "" where the port is whole
+	LAG      Opt[string] // the aggregate it belongs to; "" for none
+	Cable    Opt[units.Length]
+	Neighbor Opt[Neighbor]
+
+	Trust         Opt[Trust]
+	Maps          Opt[*Maps]
+	PFC           Opt[PrioritySet]
+	PFCAsymmetric Opt[bool]
+	LinkPause     Opt[bool] // 802.3x pause in either direction
+	Watchdog      Opt[Watchdog]
+	Queues        [NumPriorities]Queue
+	Groups        [NumPriorities]Group
+	// PoolRefs are the port's buffer profile lists, ingress and egress, in
+	// native names and order, where the platform has such lists.
+	IngressProfiles Opt[string]
+	EgressProfiles  Opt[string]
+}
+
+// Neighbor is the other end of a link, by intent or by LLDP.
+type Neighbor struct{ Device, Port string }
+
+// Watchdog is the PFC watchdog of a port.
+type Watchdog struct {
+	Enabled    bool
+	Priorities PrioritySet
+	Action     WatchdogAction
+	Detect     time.Duration
+	Restore    time.Duration
+}
+
+// WatchdogAction is what the watchdog does with a queue in a storm.
+type WatchdogAction string
+
+// The watchdog actions.
+const (
+	ActionDrop    WatchdogAction = "drop"
+	ActionForward WatchdogAction = "forward"
+	ActionAlert   WatchdogAction = "alert"
+)
+
+// Queue is an egress queue.
+type Queue struct {
+	Scheduler Opt[Scheduler]
+	ECN       Opt[ECN]
+	Buffer    Opt[string] // native name of the buffer profile
+}
+
+// Scheduler is a queue's share of the link.
+type Scheduler struct {
+	Strict bool
+	Weight int // ratio among the weighted queues; 0 for strict
+	// MinRate and MaxRate shape the queue; 0 means none.
+	MinRate, MaxRate units.Rate
+	// Other holds what the model has no field for, in native words, so that
+	// two schedulers that differ there are not equal.
+	Other string
+}
+
+// ThresholdUnit is the unit of an ECN threshold.
+type ThresholdUnit string
+
+// Units of an ECN threshold. Platforms print segments and cells whose size
+// depends on the ASIC; only values of one unit compare.
+const (
+	UnitBytes    ThresholdUnit = ""
+	UnitCells    ThresholdUnit = "cells"
+	UnitSegments ThresholdUnit = "segments"
+	UnitPercent  ThresholdUnit = "percent"
+)
+
+// ECN is the marking curve of a queue: no mark below Min, Probability at Max,
+// every packet above it.
+type ECN struct {
+	Enabled     bool
+	Min, Max    int64
+	Unit        ThresholdUnit
+	Probability int // percent, 0..100
+	Weight      int // averaging; 0 is the instantaneous queue
+	// Other holds what the model has no field for, in native words (a curve
+	// that differs between colours).
+	Other string
+}
+
+// Group is an ingress priority group.
+type Group struct {
+	// Lossless says that the group has headroom.
+	Lossless Opt[bool]
+	// Headroom is what the group's profile holds. Where the device derives it
+	// by itself, a desired Device leaves it unset.
+	Headroom Opt[Headroom]
+	// Buffer is the native name of a profile that the operator binds; unset
+	// where the device generates the binding.
+	Buffer Opt[string]
+}
+
+// Headroom is the buffer of a lossless priority group, in bytes.
+type Headroom struct {
+	Size, XON, XOFF, XONOffset int64
+	// Alpha is the exponent of the dynamic threshold (alpha = 2^n), or, with
+	// Static, a number of bytes.
+	Threshold int64
+	Static    bool
+}
+
+// HeadroomModel holds the parameters of a headroom calculation on the box.
+type HeadroomModel struct {
+	LosslessMTU        int // bytes
+	SmallPacketPercent int
+	Alpha              int // exponent of the default dynamic threshold
+	OverSubscribe      int // 0: none declared
+}
+
+// Pool is a buffer pool, sizes in bytes; 0 where the device computes it.
+type Pool struct {
+	Ingress, Egress bool
+	Dynamic         bool
+	Size, XOFF      int64
+}
+
+// BufferProfile is a named buffer profile.
+type BufferProfile struct {
+	Pool string
+	Headroom
+}
+
+// String prints "strict" or "weight 60", and the rates where there are any.
+func (s Scheduler) String() string {
+	t := "strict"
+	if !s.Strict {
+		t = "weight " + strconv.Itoa(s.Weight)
+	}
+	if s.MinRate > 0 {
+		t += " min " + s.MinRate.String()
+	}
+	if s.MaxRate > 0 {
+		t += " max " + s.MaxRate.String()
+	}
+	if s.Other != "" {
+		t += " (" + s.Other + ")"
+	}
+	return t
+}
+
+// String prints "150KB..1500KB 10%" or "off".
+func (e ECN) String() string {
+	if !e.Enabled && e.Other == "" {
+		return "off"
+	}
+	u := func(n int64) string {
+		if e.Unit == UnitBytes {
+			return units.Bytes(n).String()
+		}
+		return strconv.FormatInt(n, 10) + " " + string(e.Unit)
+	}
+	t := u(e.Min) + ".." + u(e.Max) + " " + strconv.Itoa(e.Probability) + "%"
+	if !e.Enabled {
+		t += " inert"
+	}
+	if e.Weight != 0 {
+		t += " weight " + strconv.Itoa(e.Weight)
+	}
+	if e.Other != "" {
+		t += " (" + e.Other + ")"
+	}
+	return t
+}
+
+// String prints "drop {3} detect 400ms restore 400ms" or "off".
+func (w Watchdog) String() string {
+	if !w.Enabled {
+		return "off"
+	}
+	return string(w.Action) + " " + w.Priorities.String() + " detect " + w.Detect.String() + " restore " + w.Restore.String()
+}
+
+// String prints the four sizes and the threshold.
+func (h Headroom) String() string {
+	t := "size " + units.Bytes(h.Size).String() + " xon " + units.Bytes(h.XON).String() + " xoff " + units.Bytes(h.XOFF).String()
+	if h.XONOffset != 0 {
+		t += " xon_offset " + units.Bytes(h.XONOffset).String()
+	}
+	if h.Static {
+		return t + " static_th " + units.Bytes(h.Threshold).String()
+	}
+	return t + " dynamic_th " + strconv.FormatInt(h.Threshold, 10)
+}
+
+// String prints "leaf1 Ethernet0".
+func (n Neighbor) String() string { return n.Device + " " + n.Port }
