@@ -1,0 +1,155 @@
+package intent
+
+import "strings"
+
+func (r *resolver) credentials() rawCredentials {
+	if r.raw.Logins == nil {
+		return rawCredentials{}
+	}
+	return *r.raw.Logins
+}
+
+// login is an access block with the ranges in it worked out.
+type login struct {
+	raw        *rawAccess
+	ssh        []string // addresses
+	serverName []string
+}
+
+func (r *resolver) login(raw *rawAccess, n int) login {
+	l := login{raw: raw}
+	if raw == nil {
+		return l
+	}
+	if raw.SSH != nil {
+		l.ssh = r.inStep(raw.SSH.Address, n, "ssh address", true)
+	}
+	if raw.TLS != nil {
+		l.serverName = r.inStep(raw.TLS.ServerName, n, "serverName", false)
+	}
+	return l
+}
+
+// access lays a device's own access over the fabric's. fallback is the SSH
+// address where none is stated; it counts where the files have an ssh block, or
+// always.
+func (r *resolver) access(fallback Value[string], wantSSH bool, l login, i int, common *rawLogin) Access {
+	var user rawUser
+	var tls rawTLS
+	var ssh rawSSH
+	var sshAddress opt[string]
+	if common != nil {
+		user = common.rawUser
+		if common.TLS != nil {
+			tls.over(common.TLS)
+		}
+		if common.SSH != nil {
+			ssh.over(common.SSH)
+			wantSSH = true
+		}
+	}
+	if l.raw != nil {
+		user.over(&l.raw.rawUser)
+		if t := l.raw.TLS; t != nil {
+			tls.over(t)
+			over(&tls.ServerName, at(l.serverName, i, t.ServerName))
+		}
+		if s := l.raw.SSH; s != nil {
+			ssh.over(&s.rawSSH)
+			sshAddress = at(l.ssh, i, s.Address)
+			wantSSH = true
+		}
+	}
+	r.checkTLS(&tls, &user)
+	a := Access{Username: from(user.Username, ""), Password: from(user.Password, ""), TLS: TLS{
+		CA: from(tls.CA, ""), Cert: from(tls.Cert, ""), Key: from(tls.Key, ""), Pin: from(tls.Pin, ""),
+		ServerName: from(tls.ServerName, ""), Insecure: from(tls.Insecure, false), Plaintext: from(tls.Plaintext, false),
+	}}
+	if a.TLS.Pin.V != "" {
+		a.TLS.Pin.V = strings.ToLower(a.TLS.Pin.V)
+	}
+	sshUser := user
+	sshUser.over(&ssh.rawUser)
+	a.SSH = SSH{Address: r.sshAddress(fallback, sshAddress, wantSSH), Username: from(sshUser.Username, ""), Password: from(sshUser.Password, ""),
+		Key: from(ssh.Key, ""), Agent: from(ssh.Agent, false), KnownHosts: from(ssh.KnownHosts, ""), Jump: r.jump(ssh.Jump)}
+	return a
+}
+
+// sshAddress is the stated address, or the fallback where SSH is wanted.
+func (r *resolver) sshAddress(fallback Value[string], o opt[string], want bool) Value[string] {
+	if o.Set {
+		addr, fault, hint := parseAddress(o.V, "22")
+		if fault != "" {
+			r.problems.addf(o.Pos, hint, "ssh address %q %s", brief(o.V), fault)
+		}
+		return Value[string]{V: addr, From: Origin{Pos: o.Pos}}
+	}
+	if want {
+		return fallback
+	}
+	return Value[string]{From: byDefault}
+}
+
+func (r *resolver) jump(o opt[string]) Value[string] {
+	if o.Set {
+		_, addr, _ := strings.Cut(o.V, "@")
+		if _, fault, _ := parseAddress(addr, ""); fault != "" {
+			r.problems.addf(o.Pos, "", "the address of the jump host %s", fault)
+		}
+	}
+	return from(o, "")
+}
+
+// checkTLS refuses combinations that contradict each other or give a
+// password away.
+func (r *resolver) checkTLS(t *rawTLS, u *rawUser) {
+	if t.Plaintext.V {
+		if u.Password.Set {
+			r.problems.addf(t.Plaintext.Pos, "use TLS, with a pin where the device has a certificate of its own", "plaintext would send the password stated at %s unprotected", u.Password.Pos)
+		}
+		if other := firstSet(t.Pin, t.CA, t.Cert); other.Set {
+			r.problems.addf(t.Plaintext.Pos, "", "plaintext contradicts the TLS settings at %s", other.Pos)
+		}
+	}
+	if t.Insecure.V && t.Pin.Set {
+		r.problems.addf(t.Insecure.Pos, "a pin alone accepts exactly one key", "insecure accepts any certificate and contradicts the pin at %s", t.Pin.Pos)
+	}
+	if t.Insecure.V && t.CA.Set {
+		r.problems.addf(t.Insecure.Pos, "", "insecure accepts any certificate and contradicts the ca at %s", t.CA.Pos)
+	}
+	if t.Cert.Set != t.Key.Set && t.Cert.Stated == t.Cert.Set && t.Key.Stated == t.Key.Set {
+		r.problems.addf(firstSet(t.Cert, t.Key).Pos, "", "a client certificate needs both cert and key")
+	}
+}
+
+func firstSet(os ...opt[string]) opt[string] {
+	for _, o := range os {
+		if o.Set {
+			return o
+		}
+	}
+	return opt[string]{}
+}
+
+func (u *rawUser) over(o *rawUser) {
+	over(&u.Username, o.Username)
+	over(&u.Password, o.Password)
+}
+
+func (t *rawTLS) over(o *rawTLS) {
+	over(&t.CA, o.CA)
+	over(&t.Cert, o.Cert)
+	over(&t.Key, o.Key)
+	over(&t.Pin, o.Pin)
+	over(&t.ServerName, o.ServerName)
+	over(&t.Insecure, o.Insecure)
+	over(&t.Plaintext, o.Plaintext)
+}
+
+func (s *rawSSH) over(o *rawSSH) {
+	s.rawUser.over(&o.rawUser)
+	over(&s.Key, o.Key)
+	over(&s.Agent, o.Agent)
+	over(&s.KnownHosts, o.KnownHosts)
+	over(&s.Jump, o.Jump)
+}

@@ -1,0 +1,248 @@
+package intent
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// resolver turns the raw form into a Fabric.
+type resolver struct {
+	problems *problems
+	raw      *rawFabric
+	limits   limits
+	start    Pos // for what is missing altogether
+
+	classes    []Class // the part that no override changes, in the order of the files
+	classIndex map[string]int
+	base       *layer
+	roles      map[string]*layer
+	devices    map[string]Pos // where each device name was declared
+	addresses  map[string]owner
+	incomplete bool // a device name could not be read: unknown names prove nothing
+	ports      int  // ports and NICs so far
+	expanded   int  // names that ranges stood for so far
+	out        *Fabric
+}
+
+type owner struct {
+	name string
+	pos  Pos
+}
+
+func (r *resolver) fabric() *Fabric {
+	r.out = &Fabric{switches: map[string]*Switch{}, hosts: map[string]*Host{}}
+	r.classIndex, r.devices, r.addresses = map[string]int{}, map[string]Pos{}, map[string]owner{}
+	r.out.Name = r.raw.Name.V
+	if !r.raw.Name.Stated {
+		r.problems.addf(r.start, "", "the fabric has no name")
+	}
+	r.out.Rollout.PortGroup = Value[int]{V: DefaultPortGroup, From: byDefault}
+	if ro := r.raw.Rollout; ro != nil {
+		r.out.Rollout.PortGroup = from(ro.PortGroup, DefaultPortGroup)
+	}
+	for _, l := range []*rawLogin{r.credentials().Switches, r.credentials().Hosts} {
+		if l != nil && l.TLS != nil {
+			r.inStep(l.TLS.ServerName, 1, "serverName", false)
+		}
+	}
+	r.baseLayer()
+	r.roleLayers()
+	r.allSwitches()
+	r.allHosts()
+	r.checkRoles()
+	r.allLinks()
+	r.finishPorts()
+	return r.out
+}
+
+// baseLayer reads the classes and the settings of the fabric.
+func (r *resolver) baseLayer() {
+	l := &layer{}
+	for _, e := range r.raw.Classes.Entries {
+		c := Class{Name: e.Key, Pos: e.Pos, Priority: from(e.V.Priority, 0), Rest: e.V.DSCP.Word == "rest"}
+		var t tuning
+		t.apply(&e.V.rawTuning, r.problems)
+		r.classIndex[e.Key] = len(r.classes)
+		r.classes = append(r.classes, c)
+		l.tuning = append(l.tuning, t)
+	}
+	if len(r.classes) == 0 && !r.raw.Classes.Bad {
+		pos := r.start
+		if r.raw.Classes.Pos.Line > 0 {
+			pos = r.raw.Classes.Pos
+		}
+		r.problems.addf(pos, "", "the fabric has no classes")
+	}
+	l.applyCommon(&r.raw.rawCommon)
+	r.checkPriorities(l)
+	r.assignDSCP(l)
+	r.assignPCP()
+	l.settings = r.finish(l)
+	r.base, r.out.Settings = l, l.settings
+}
+
+func (r *resolver) checkPriorities(l *layer) {
+	first := map[int]int{}
+	for i := range r.classes {
+		c := &r.classes[i]
+		if c.Priority.IsDefault() { // required: already reported
+			continue
+		}
+		j, taken := first[c.Priority.V]
+		if !taken {
+			first[c.Priority.V] = i
+			continue
+		}
+		kind := ""
+		if l.tuning[i].lossless.V && l.tuning[j].lossless.V {
+			kind = "lossless "
+		}
+		r.problems.addf(c.Priority.From.Pos, "", "%sclass %q has priority %d, which is that of class %q at %s",
+			kind, c.Name, c.Priority.V, r.classes[j].Name, r.classes[j].Priority.From)
+	}
+}
+
+// assignDSCP gives each class its code points, every one of the 64 to exactly
+// one class. A fabric that trusts PCP and names no code point does without.
+func (r *resolver) assignDSCP(l *layer) {
+	var taken [qos.NumDSCP]*owner
+	var rest *Class
+	faults, named := false, false
+	for i, e := range r.raw.Classes.Entries {
+		c, d := &r.classes[i], &e.V.DSCP
+		named = named || d.Stated
+		faults = faults || d.Stated && !d.Set
+		c.DSCP = Value[[]int]{From: byDefault}
+		if d.Stated {
+			c.DSCP.From = Origin{Pos: d.Pos}
+		}
+		switch {
+		case c.Rest && rest != nil:
+			r.problems.addf(d.Pos, "", "class %q takes the rest of DSCP, which class %q at %s takes", c.Name, rest.Name, rest.DSCP.From)
+		case c.Rest:
+			rest = c
+		}
+		for _, item := range d.Body.Items {
+			if !item.Set {
+				continue
+			}
+			for v := item.V.lo; v <= item.V.hi; v++ {
+				if o := taken[v]; o != nil {
+					r.problems.addf(item.Pos, "", "DSCP %d of class %q is in class %q at %s", v, c.Name, o.name, o.pos)
+					continue
+				}
+				taken[v] = &owner{c.Name, item.Pos}
+				c.DSCP.V = append(c.DSCP.V, v)
+			}
+		}
+		slices.Sort(c.DSCP.V)
+	}
+	var free []int
+	for v, o := range taken {
+		if o == nil {
+			free = append(free, v)
+		}
+	}
+	switch {
+	case rest != nil:
+		rest.DSCP.V = free
+	case len(free) == 0, faults, r.raw.Classes.Bad, len(r.classes) == 0:
+	case !named && l.trust.V == string(qos.TrustPCP):
+	default:
+		r.problems.addf(r.raw.Classes.Pos, "write dscp: rest in the class that takes everything else", "no class takes DSCP %s", spans(free))
+	}
+}
+
+func (r *resolver) assignPCP() {
+	var taken [qos.NumPriorities]*owner
+	for i, e := range r.raw.Classes.Entries {
+		c, p := &r.classes[i], &e.V.PCP
+		c.PCP = Value[[]int]{From: byDefault}
+		if p.Stated {
+			c.PCP.From = Origin{Pos: p.Pos}
+		}
+		for _, item := range p.Items {
+			if !item.Set {
+				continue
+			}
+			if o := taken[item.V]; o != nil {
+				r.problems.addf(item.Pos, "", "PCP %d of class %q is in class %q at %s", item.V, c.Name, o.name, o.pos)
+				continue
+			}
+			taken[item.V] = &owner{c.Name, item.Pos}
+			c.PCP.V = append(c.PCP.V, item.V)
+		}
+		slices.Sort(c.PCP.V)
+	}
+	for i, e := range r.raw.Classes.Entries {
+		c := &r.classes[i]
+		if e.V.PCP.Stated || c.Priority.IsDefault() {
+			continue
+		}
+		if o := taken[c.Priority.V]; o != nil {
+			r.problems.addf(o.pos, fmt.Sprintf("state pcp for class %q, too", c.Name), "PCP %d of class %q is that of class %q by its priority at %s",
+				c.Priority.V, o.name, c.Name, c.Priority.From)
+			continue
+		}
+		c.PCP.V = []int{c.Priority.V}
+	}
+}
+
+// spans prints sorted numbers shortly: "0-25, 27-63".
+func spans(l []int) string {
+	var out []string
+	for i := 0; i < len(l); {
+		j := i
+		for j+1 < len(l) && l[j+1] == l[j]+1 {
+			j++
+		}
+		s := strconv.Itoa(l[i])
+		if j > i {
+			s += "-" + strconv.Itoa(l[j])
+		}
+		out = append(out, s)
+		i = j + 1
+	}
+	return strings.Join(out, ", ")
+}
+
+func (r *resolver) classNames() []string {
+	names := make([]string, 0, len(r.classes))
+	for _, c := range r.classes {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func (r *resolver) roleLayers() {
+	r.roles = map[string]*layer{}
+	for _, e := range r.raw.Roles.Entries {
+		r.roles[e.Key] = r.derive(r.base, &e.V.Classes, &e.V.rawCommon)
+	}
+}
+
+// checkRoles finds settings of a role that no switch has.
+func (r *resolver) checkRoles() {
+	if r.incomplete {
+		return
+	}
+	used := map[string]bool{}
+	var names []string
+	for _, e := range r.raw.Switches.Entries {
+		if role := e.V.Role; role.Set && !used[role.V] {
+			used[role.V] = true
+			names = append(names, role.V)
+		} else if role.Stated && !role.Set {
+			return
+		}
+	}
+	for _, e := range r.raw.Roles.Entries {
+		if !used[e.Key] {
+			r.problems.addf(e.Pos, didYouMean(e.Key, names), "no switch has the role %q", e.Key)
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package intent
+
+import (
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+
+	"fmt"
+	"net"
+	"slices"
+)
+
+// names works out the ranges of a device or port key. ok is false where the
+// key is faulty.
+func (r *resolver) names(key string, pos Pos, valid func(string) bool, what string) (names []string, ok bool) {
+	names, ok = r.ranges(key, pos)
+	if !ok {
+		return nil, false
+	}
+	for _, n := range names {
+		if !valid(n) {
+			r.problems.addf(pos, "", "%q is not %s", brief(n), what)
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+func (r *resolver) ranges(text string, pos Pos) ([]string, bool) {
+	p, err := parsePattern(text)
+	if err == nil && p.count > r.limits.ports {
+		err = fmt.Errorf("%w: %s stands for more than %d names", errRange, brief(text), r.limits.ports)
+	}
+	if err != nil {
+		r.problems.addf(pos, "a range looks like [1-32], [0-124:4] or [1,3,5-7]", "%s", err)
+		return nil, false
+	}
+	if !r.spend(p.count, pos) {
+		return nil, false
+	}
+	return p.expand(), true
+}
+
+// spend takes from the budget of all ranges together.
+func (r *resolver) spend(names int, pos Pos) bool {
+	if r.expanded > r.limits.expand { // already reported
+		return false
+	}
+	if r.expanded += names; r.expanded > r.limits.expand {
+		r.problems.addf(pos, "", "the ranges stand for more than %d names together", r.limits.expand)
+		r.incomplete = true
+		return false
+	}
+	return true
+}
+
+// inStep works out a text whose ranges run with those of its key. The result
+// has n items, or is nil where the text is not stated or faulty. own says
+// that each of several devices needs its own.
+func (r *resolver) inStep(o opt[string], n int, what string, own bool) []string {
+	if !o.Set {
+		return nil
+	}
+	p, err := parsePattern(o.V)
+	if err == nil && p.ranged && p.count != n {
+		r.problems.addf(o.Pos, "", "%s stands for %d values, its key for %d names", what, p.count, n)
+		return nil
+	}
+	if err != nil {
+		r.problems.addf(o.Pos, "a range looks like [1-32], [0-124:4] or [1,3,5-7]", "%s", err)
+		return nil
+	}
+	values := p.expand()
+	if p.ranged || n == 1 {
+		return values
+	}
+	if own {
+		r.problems.addf(o.Pos, "give it a range of the same length: [1-"+fmt.Sprint(n)+"]", "%s is one value for %d names", what, n)
+		return nil
+	}
+	return slices.Repeat(values, n)
+}
+
+// at returns item i of an inStep result.
+func at(values []string, i int, o opt[string]) opt[string] {
+	if values == nil {
+		return opt[string]{}
+	}
+	o.V = values[i]
+	return o
+}
+
+// declare registers a device name; it is false for a name that is taken.
+func (r *resolver) declare(name string, pos Pos) bool {
+	if first, taken := r.devices[name]; taken {
+		r.problems.addf(pos, "", "device %q is already declared at %s", name, first)
+		return false
+	}
+	if len(r.devices) >= r.limits.devices {
+		r.problems.addf(pos, "", "more than %d devices", r.limits.devices)
+		r.incomplete = true
+		return false
+	}
+	r.devices[name] = pos
+	return true
+}
+
+var defaultPorts = map[string]string{"sonic": "8080", "eos": "6030"}
+
+func (r *resolver) allSwitches() {
+	r.incomplete = r.incomplete || r.raw.Switches.Bad
+	for _, e := range r.raw.Switches.Entries {
+		names, ok := r.names(e.Key, e.Pos, isDeviceName, nameWant)
+		if !ok {
+			r.incomplete = true
+			continue
+		}
+		r.switches(e, names)
+	}
+	slices.SortFunc(r.out.Switches, func(a, b *Switch) int { return natural.Compare(a.Name, b.Name) })
+}
+
+func (r *resolver) switches(e *entry[rawSwitch], names []string) {
+	v := &e.V
+	base := r.base
+	if l := r.roles[v.Role.V]; l != nil {
+		base = l
+	}
+	l := r.derive(base, &v.Classes, &v.rawCommon)
+	addresses := r.inStep(v.Address, len(names), "address", true)
+	login := r.login(v.Access, len(names))
+	ports := r.portEntries(e, l)
+	for i, name := range names {
+		if !r.declare(name, e.Pos) {
+			continue
+		}
+		s := &Switch{Name: name, Pos: e.Pos, OS: v.OS.V, Role: v.Role.V, Settings: l.settings,
+			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: Value[*bool]{From: byDefault}, ports: map[string]*Port{}}
+		if v.BufferModel.Set {
+			dynamic := v.BufferModel.V == "dynamic"
+			s.Dynamic = Value[*bool]{V: &dynamic, From: Origin{Pos: v.BufferModel.Pos}}
+		}
+		s.Address = r.address(name, at(addresses, i, v.Address), defaultPorts[v.OS.V], v.OS.Set)
+		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
+		r.out.switches[name] = s
+		r.out.Switches = append(r.out.Switches, s)
+		if !r.addPorts(s, ports, e.Pos) {
+			return
+		}
+	}
+}
+
+// address checks one device's address and that no other device has it.
+func (r *resolver) address(name string, o opt[string], defaultPort string, checked bool) Value[string] {
+	if !o.Set || !checked {
+		return Value[string]{From: byDefault}
+	}
+	addr, fault, hint := parseAddress(o.V, defaultPort)
+	if fault != "" {
+		r.problems.addf(o.Pos, hint, "address %q %s", brief(o.V), fault)
+		return Value[string]{From: byDefault}
+	}
+	if first, taken := r.addresses[addr]; taken {
+		r.problems.addf(o.Pos, "", "address %s of %q is that of %q at %s", addr, name, first.name, first.pos)
+	} else {
+		r.addresses[addr] = owner{name, o.Pos}
+	}
+	return Value[string]{V: addr, From: Origin{Pos: o.Pos}}
+}
+
+// portEntry is an entry of a ports section, worked out once for all switches
+// of a range.
+type portEntry struct {
+	names []string
+	e     *entry[rawPort]
+	layer *layer
+}
+
+func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
+	var out []portEntry
+	first := map[string]Pos{}
+	total := 0
+	for _, pe := range e.V.Ports.Entries {
+		names, ok := r.names(pe.Key, pe.Pos, isPortName, "a port name")
+		if total += len(names); !ok || total > r.limits.ports {
+			continue
+		}
+		if pe.V.Speed.Set {
+			r.checkSpeed(pe.V.Speed)
+		}
+		if pe.V.Cable.Set {
+			r.checkCable(pe.V.Cable)
+		}
+		kept := names[:0]
+		for _, n := range names {
+			if pos, taken := first[n]; taken {
+				r.problems.addf(pe.Pos, "take it out of one of the ranges", "port %q is already declared at %s", n, pos)
+				continue
+			}
+			first[n] = pe.Pos
+			kept = append(kept, n)
+		}
+		out = append(out, portEntry{kept, pe, r.derive(l, &pe.V.Classes, &pe.V.rawCommon)})
+	}
+	return out
+}
+
+func (r *resolver) addPorts(s *Switch, entries []portEntry, pos Pos) bool {
+	for _, pe := range entries {
+		for _, name := range pe.names {
+			p := r.port(s, name, pe.e.Pos)
+			if p == nil {
+				return false
+			}
+			v := &pe.e.V
+			p.Settings = pe.layer.settings
+			p.Speed, p.Cable = from(v.Speed, 0), from(v.Cable, 0)
+			p.FEC, p.LAG, p.Breakout = from(v.FEC, ""), from(v.LAG, ""), from(v.Breakout, "")
+			if v.Admin.Set {
+				up := v.Admin.V == "up"
+				p.AdminUp = Value[*bool]{V: &up, From: Origin{Pos: v.Admin.Pos}}
+			}
+		}
+	}
+	return true
+}
+
+// port returns the port of that name and makes it where there is none; nil
+// where the fabric has too many.
+func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
+	if p := s.ports[name]; p != nil {
+		return p
+	}
+	if r.ports++; r.ports > r.limits.ports {
+		r.problems.addf(pos, "", "more than %d ports and NICs", r.limits.ports)
+		return nil
+	}
+	p := &Port{Name: name, Pos: pos, Switch: s, Settings: s.Settings}
+	p.Speed.From, p.Cable.From, p.FEC.From, p.AdminUp.From, p.LAG.From, p.Breakout.From = byDefault, byDefault, byDefault, byDefault, byDefault, byDefault
+	s.ports[name] = p
+	s.Ports = append(s.Ports, p)
+	return p
+}
+
+func (r *resolver) allHosts() {
+	r.incomplete = r.incomplete || r.raw.Hosts.Bad
+	for _, e := range r.raw.Hosts.Entries {
+		names, ok := r.names(e.Key, e.Pos, isDeviceName, nameWant)
+		if !ok {
+			r.incomplete = true
+			continue
+		}
+		r.hosts(e, names)
+	}
+	slices.SortFunc(r.out.Hosts, func(a, b *Host) int { return natural.Compare(a.Name, b.Name) })
+}
+
+func (r *resolver) hosts(e *entry[rawHost], names []string) {
+	v := &e.V
+	addresses := r.inStep(v.Address, len(names), "address", true)
+	login := r.login(v.Access, len(names))
+	nics := r.nics(&v.NICs)
+	for i, name := range names {
+		if !r.declare(name, e.Pos) {
+			continue
+		}
+		h := &Host{Name: name, Pos: e.Pos, nics: make(map[string]*NIC, len(nics))}
+		h.Address = r.address(name, at(addresses, i, v.Address), "22", true)
+		h.Access = r.access(h.Address, true, login, i, r.credentials().Hosts)
+		r.out.hosts[name] = h
+		r.out.Hosts = append(r.out.Hosts, h)
+		if r.ports += len(nics); r.ports > r.limits.ports {
+			r.problems.addf(e.Pos, "", "more than %d ports and NICs", r.limits.ports)
+			return
+		}
+		for _, n := range nics {
+			n := n // each host has its own
+			n.Host = h
+			h.nics[n.Name] = &n
+			h.NICs = append(h.NICs, &n)
+		}
+	}
+}
+
+// nics works the NICs of one hosts entry out, sorted by name.
+func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
+	r.incomplete = r.incomplete || raw.Bad
+	var out []NIC
+	first := map[string]Pos{}
+	rdma := map[string]owner{}
+	for _, e := range raw.Entries {
+		names, ok := r.names(e.Key, e.Pos, nicName.MatchString, "an interface name of at most 15 characters")
+		if !ok {
+			r.incomplete = true
+			continue
+		}
+		devices := r.inStep(e.V.RDMA, len(names), "rdma", true)
+		for i, name := range names {
+			if pos, taken := first[name]; taken {
+				r.problems.addf(e.Pos, "", "NIC %q is already declared at %s", name, pos)
+				continue
+			}
+			first[name] = e.Pos
+			n := NIC{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
+			if d := n.RDMA.V; d != "" {
+				switch o, taken := rdma[d]; {
+				case !rdmaName.MatchString(d):
+					r.problems.addf(n.RDMA.From.Pos, "", "%q is not the name of an RDMA device", brief(d))
+				case taken:
+					r.problems.addf(n.RDMA.From.Pos, "", "RDMA device %q of NIC %q is that of NIC %q at %s", d, name, o.name, o.pos)
+				}
+				rdma[d] = owner{name, n.RDMA.From.Pos}
+			}
+			out = append(out, n)
+		}
+	}
+	slices.SortFunc(out, func(a, b NIC) int { return natural.Compare(a.Name, b.Name) })
+	return out
+}
+
+// sshOf is the host of a management address with the port of SSH.
+func sshOf(address Value[string]) Value[string] {
+	host, _, err := net.SplitHostPort(address.V)
+	if err != nil { // no address is stated
+		return Value[string]{From: byDefault}
+	}
+	return Value[string]{V: net.JoinHostPort(host, "22"), From: address.From}
+}

@@ -1,0 +1,148 @@
+package intent
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxErrors is how many faults one Load reports.
+const maxErrors = 1000
+
+// Error is one fault of the intent.
+type Error struct {
+	Pos  Pos
+	Msg  string // the fact, without place
+	Hint string // what to do about it; "" where that is plain
+}
+
+// Error prints "fabric.yaml:14:9: unknown key \"clases\"". The hint stands
+// apart.
+func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }
+
+// Errors are all faults that one Load found, sorted by place, without
+// repetitions, at most 1000.
+type Errors []*Error
+
+// Error prints one fault a line.
+func (es Errors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find each *Error.
+func (es Errors) Unwrap() []error {
+	l := make([]error, len(es))
+	for i, e := range es {
+		l[i] = e
+	}
+	return l
+}
+
+// problems collects faults.
+type problems struct {
+	list  Errors
+	seen  map[Error]bool
+	order map[string]int // files in the order they were read
+	more  int            // faults above the limit
+	count int            // calls of add: tells whether a step found a fault
+}
+
+func (p *problems) addf(pos Pos, hint, format string, args ...any) {
+	p.add(Error{Pos: pos, Hint: hint, Msg: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) add(e Error) {
+	p.count++
+	if p.seen[e] {
+		return
+	}
+	if len(p.list) >= maxErrors {
+		p.more++
+		return
+	}
+	if p.seen == nil {
+		p.seen = map[Error]bool{}
+	}
+	p.seen[e] = true
+	p.list = append(p.list, &e)
+}
+
+// err returns the faults in order, or nil.
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.list, func(a, b *Error) int {
+		return cmp.Or(
+			cmp.Compare(p.order[a.Pos.File], p.order[b.Pos.File]),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Column, b.Pos.Column),
+			cmp.Compare(a.Msg, b.Msg))
+	})
+	if p.more > 0 {
+		last := p.list[len(p.list)-1]
+		p.list = append(p.list, &Error{Pos: last.Pos, Msg: fmt.Sprintf("%d more errors are not shown", p.more)})
+	}
+	return p.list
+}
+
+// suggest returns the known word that was probably meant, or "".
+func suggest(word string, known []string) string {
+	if len(word) > 64 {
+		return ""
+	}
+	best, least := "", 1+len(word)/3
+	for _, k := range known {
+		if strings.EqualFold(k, word) {
+			return k
+		}
+		if d := distance(word, k, least); d < least || d == least && best == "" {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// didYouMean is suggest as a hint; without a suggestion it lists the known
+// words where they are few.
+func didYouMean(word string, known []string) string {
+	if s := suggest(word, known); s != "" {
+		return fmt.Sprintf("did you mean %q?", s)
+	}
+	if len(known) == 0 || len(known) > 24 {
+		return ""
+	}
+	return "known: " + strings.Join(known, ", ")
+}
+
+// distance is the number of insertions, deletions, replacements and swaps of
+// neighbours that turn a into b; anything above limit is limit+1.
+func distance(a, b string, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit {
+		return limit + 1
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return min(prev[len(b)], limit+1)
+}

@@ -1,0 +1,294 @@
+package intent
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Fabric is a resolved intent: every range, pattern and override of the files
+// is worked out, every default filled in, and every value knows where it came
+// from. [Load] makes it; nothing changes it afterwards.
+type Fabric struct {
+	Name string
+	// Files are the files read, in order, as the operator named them; [Stdin]
+	// for standard input.
+	Files []string
+	// Hash is the SHA-256 of the files' content, hex; of a single file what
+	// sha256sum prints. A saved plan is bound to it.
+	Hash     string
+	Switches []*Switch // sorted by name, numbers in numeric order
+	Hosts    []*Host   // likewise
+	Links    []*Link   // in the order of the files
+	// Settings are the fabric-wide ones, before any override.
+	Settings *Settings
+	Rollout  Rollout
+
+	switches map[string]*Switch
+	hosts    map[string]*Host
+}
+
+// Switch returns the switch of that name, or nil.
+func (f *Fabric) Switch(name string) *Switch { return f.switches[name] }
+
+// Host returns the host of that name, or nil.
+func (f *Fabric) Host(name string) *Host { return f.hosts[name] }
+
+// Origin says where a value came from.
+type Origin struct {
+	Pos Pos
+	// Rule is set instead of Pos for a value that no file states: "default",
+	// or what computed it.
+	Rule string
+}
+
+// String prints "fabric.yaml:5:12" or the rule.
+func (o Origin) String() string {
+	if o.Rule != "" {
+		return o.Rule
+	}
+	return o.Pos.String()
+}
+
+// Value is a value and where it came from.
+type Value[T any] struct {
+	V    T
+	From Origin
+}
+
+// IsDefault reports whether no file states the value.
+func (v Value[T]) IsDefault() bool { return v.From.Rule != "" }
+
+// Pos is a place in a file. Line and Column count from 1.
+type Pos struct {
+	File         string
+	Line, Column int
+}
+
+// String prints "fabric.yaml:14:9".
+func (p Pos) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// Settings are the effective settings of a fabric, a role, a device or a
+// port. Ports without overrides of their own share their device's.
+type Settings struct {
+	Classes       []*Class // sorted by priority
+	Watchdog      Watchdog
+	PFCAsymmetric Value[bool]
+	Trust         Value[qos.Trust]
+	MTU           MTU
+	Buffers       Buffers
+}
+
+// Class returns the class of that name, or nil.
+func (s *Settings) Class(name string) *Class {
+	for _, c := range s.Classes {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Lossless returns the priorities of the lossless classes.
+func (s *Settings) Lossless() qos.PrioritySet {
+	var p qos.PrioritySet
+	for _, c := range s.Classes {
+		if c.Lossless.V {
+			p |= qos.Priorities(c.Priority.V)
+		}
+	}
+	return p
+}
+
+// Class is one traffic class.
+type Class struct {
+	Name      string
+	Pos       Pos
+	Priority  Value[int]           // 0..7; also the traffic class
+	Queue     Value[int]           // 0..7, the priority unless stated
+	DSCP      Value[[]int]         // sorted; with Rest, the code points left over
+	Rest      bool                 // dscp: rest
+	PCP       Value[[]int]         // sorted; the priority unless stated
+	Lossless  Value[bool]          //
+	Strict    Value[bool]          //
+	Bandwidth Value[units.Percent] // share of the weighted classes; 0 for strict ones
+	MaxRate   Value[units.Rate]    // shaper; 0 for none
+	ECN       ECN
+}
+
+// ECN is a class's marking curve as the operator wrote it.
+type ECN struct {
+	Mode        Value[ECNMode]
+	Min, Max    Value[units.Bytes]   // with ECNFixed
+	Probability Value[units.Percent] // at Max, whole percent; also with ECNAuto
+}
+
+// ECNMode says how a class's thresholds come about.
+type ECNMode int
+
+// The ECN modes.
+const (
+	ECNOff   ECNMode = iota
+	ECNFixed         // min and max are written
+	ECNAuto          // computed from speed and buffer
+)
+
+// Watchdog is the PFC watchdog, on unless the intent says off.
+type Watchdog struct {
+	Enabled Value[bool]
+	Detect  Value[time.Duration]
+	Restore Value[time.Duration]
+	Poll    Value[time.Duration]
+	Action  Value[qos.WatchdogAction]
+}
+
+// MTU holds the sizes of the largest packets, in bytes.
+type MTU struct {
+	Fabric Value[int] // IP packet on switch ports, 68..9216
+	Host   Value[int] // IP packet on host ports, at most Fabric
+	RDMA   Value[int] // payload of an RDMA packet (the IB MTU): 256..4096, a power of two
+}
+
+// Buffers tune the buffer arithmetic.
+type Buffers struct {
+	// Alpha is the exponent n of a dynamic threshold 2^n for lossless groups,
+	// -8..7 (sonic-buffer-profile.yang); nil keeps the platform's own.
+	Alpha Value[*int]
+	// MinLosslessPacket is the smallest packet that fills a lossless group at
+	// line rate; it decides the loss to cell rounding. 64..9216 bytes,
+	// [DefaultMinLosslessPacket] unless stated.
+	MinLosslessPacket Value[units.Bytes]
+	// OverSubscription is the ratio of all headroom to the headroom pool that
+	// the operator accepts, 1..64; 0 where none is declared.
+	OverSubscription Value[float64]
+}
+
+// Switch is one switch.
+type Switch struct {
+	Name     string
+	Pos      Pos
+	OS       string
+	Role     string
+	Address  Value[string] // host:port of the management API; "" where not stated
+	Model    Value[string] // hwsku; "" where not stated
+	Release  Value[string] // OS release; "" where not stated
+	Dynamic  Value[*bool]  // buffer model: nil takes the platform's usual one
+	Settings *Settings
+	Access   Access
+	Ports    []*Port // every port that a link or the ports section names, in numeric order
+	ports    map[string]*Port
+}
+
+// Port returns the port of that name, or nil where the intent does not manage
+// it.
+func (s *Switch) Port(name string) *Port { return s.ports[name] }
+
+// Port is a managed port of a switch.
+type Port struct {
+	Name     string
+	Pos      Pos
+	Switch   *Switch
+	Link     *Link // nil for a port that only the ports section names
+	Speed    Value[units.Rate]
+	Cable    Value[units.Length]
+	FEC      Value[string] // "" leaves it alone
+	AdminUp  Value[*bool]  // nil leaves it alone
+	LAG      Value[string]
+	Breakout Value[string]
+	Settings *Settings
+}
+
+// Peer returns the other end of the port's link; ok is false where there is
+// no link.
+func (p *Port) Peer() (e Endpoint, ok bool) {
+	if p.Link == nil {
+		return Endpoint{}, false
+	}
+	if p.Link.A.Device == p.Switch.Name && p.Link.A.Port == p.Name {
+		return p.Link.B, true
+	}
+	return p.Link.A, true
+}
+
+// Host is one server.
+type Host struct {
+	Name    string
+	Pos     Pos
+	Address Value[string] // host:port of SSH, port 22 unless stated; "" where not stated
+	NICs    []*NIC        // sorted by name
+	Access  Access
+	nics    map[string]*NIC
+}
+
+// NIC returns the interface of that name, or nil.
+func (h *Host) NIC(name string) *NIC { return h.nics[name] }
+
+// NIC is one interface of a host.
+type NIC struct {
+	Name string
+	Pos  Pos
+	Host *Host
+	RDMA Value[string] // RDMA device, "mlx5_0"
+	Link *Link
+}
+
+// Link is one cable.
+type Link struct {
+	Pos   Pos
+	A, B  Endpoint
+	Cable Value[units.Length]
+	Speed Value[units.Rate]
+}
+
+// Endpoint is one end of a link.
+type Endpoint struct{ Device, Port string }
+
+// String prints "leaf1/Ethernet0".
+func (e Endpoint) String() string { return e.Device + "/" + e.Port }
+
+// Access says how a device is reached. Secrets are references ("env:NAME",
+// "file:PATH", "keyring:SERVICE/USER"), never values.
+type Access struct {
+	Username Value[string] // reference or plain name
+	Password Value[string] // reference
+	TLS      TLS
+	SSH      SSH
+}
+
+// TLS says how the management API is trusted.
+type TLS struct {
+	CA         Value[string] // PEM file; "" uses the system's
+	Cert, Key  Value[string] // client certificate, PEM files
+	Pin        Value[string] // "sha256:<hex>" of the server's public key
+	ServerName Value[string]
+	Insecure   Value[bool] // accept any certificate; said loudly on every use
+	Plaintext  Value[bool] // no TLS at all; loudly, and never with a password
+}
+
+// SSH says how a device is reached over SSH. It is configured when Address is
+// not empty.
+type SSH struct {
+	Address    Value[string] // host:port
+	Username   Value[string]
+	Password   Value[string] // reference
+	Key        Value[string] // private key file
+	Agent      Value[bool]
+	KnownHosts Value[string] // file; "" uses ~/.ssh/known_hosts
+	Jump       Value[string] // user@host:port
+}
+
+// Configured reports whether SSH may be used.
+func (s SSH) Configured() bool { return s.Address.V != "" }
+
+// Rollout is the policy of an apply.
+type Rollout struct {
+	// PortGroup is how many ports of one switch may be down at once.
+	PortGroup Value[int]
+}

@@ -1,0 +1,317 @@
+package intent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// speeds are the Ethernet rates of today.
+var speeds = []units.Rate{1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}
+
+// maxCable is far above any cable that PFC can run over; what is longer is a
+// slip of the unit.
+const maxCable units.Length = 100_000
+
+func (r *resolver) checkSpeed(o opt[units.Rate]) {
+	if slices.Contains(speeds, o.V) {
+		return
+	}
+	var known []string
+	for _, s := range speeds {
+		known = append(known, s.String())
+	}
+	r.problems.addf(o.Pos, "known: "+strings.Join(known, ", "), "speed: %s is not a link rate", o.V)
+}
+
+func (r *resolver) checkCable(o opt[units.Length]) {
+	switch {
+	case o.V == 0:
+		r.problems.addf(o.Pos, "headroom follows from the length; round it up to the next metre", "cable: %s would leave no headroom", o.V)
+	case o.V > maxCable:
+		r.problems.addf(o.Pos, "", "cable: %s is longer than %s", o.V, maxCable)
+	}
+}
+
+// maxLinkFaults is how many different faults of one link entry are reported.
+const maxLinkFaults = 20
+
+// end is one side of a link entry with its ranges worked out.
+type end struct {
+	text    opt[string]
+	devices []string
+	ports   []string
+}
+
+// endpoint i of the side, ports varying fastest.
+func (e *end) at(i int) Endpoint {
+	return Endpoint{e.devices[i/len(e.ports)], e.ports[i%len(e.ports)]}
+}
+
+func (e *end) len() int { return len(e.devices) * len(e.ports) }
+
+func (r *resolver) allLinks() {
+	for i := range r.raw.Links.Items {
+		raw := &r.raw.Links.Items[i]
+		if raw.Speed.Set {
+			r.checkSpeed(raw.Speed)
+		}
+		if raw.Cable.Set {
+			r.checkCable(raw.Cable)
+		}
+		if !raw.A.Set || !raw.B.Set || raw.Pattern.Stated && !raw.Pattern.Set {
+			continue
+		}
+		a, okA := r.end(raw.A)
+		b, okB := r.end(raw.B)
+		if !okA || !okB {
+			continue
+		}
+		j := &joiner{resolver: r, raw: raw, a: a, b: b}
+		switch raw.Pattern.V {
+		case "mesh":
+			j.mesh()
+		case "rail":
+			j.rail()
+		default:
+			j.pairs()
+		}
+		j.report()
+		if len(r.out.Links) > r.limits.links {
+			r.problems.addf(raw.Pos, "", "more than %d links", r.limits.links)
+			return
+		}
+	}
+}
+
+func (r *resolver) end(o opt[string]) (*end, bool) {
+	device, port, _ := strings.Cut(o.V, "/") // ranges hold no slash
+	e := &end{text: o}
+	var ok bool
+	if e.devices, ok = r.ranges(device, o.Pos); !ok {
+		return nil, false
+	}
+	if e.ports, ok = r.ranges(port, o.Pos); !ok {
+		return nil, false
+	}
+	if n := e.len(); n > r.limits.links {
+		r.problems.addf(o.Pos, "", "%s stands for %d ends, more than %d", brief(o.V), n, r.limits.links)
+		return nil, false
+	}
+	return e, r.spend(e.len(), o.Pos)
+}
+
+// joiner makes the links of one entry. Faults that many of its links share
+// become one error.
+type joiner struct {
+	*resolver
+	raw    *rawLink
+	a, b   *end
+	faults []*linkFault
+}
+
+type linkFault struct {
+	pos          Pos
+	format, hint string
+	args         []any
+	subject      string // the first port or device it happened to
+	others       int
+}
+
+// fault notes that subject has the fault. Faults with the same place, format
+// and arguments are one.
+func (j *joiner) fault(pos Pos, subject, hint, format string, args ...any) {
+	for _, f := range j.faults {
+		if f.pos == pos && f.format == format && slices.Equal(f.args, args) {
+			if f.subject != subject {
+				f.others++
+			}
+			return
+		}
+	}
+	if len(j.faults) >= maxLinkFaults {
+		return
+	}
+	j.faults = append(j.faults, &linkFault{pos: pos, subject: subject, hint: hint, format: format, args: args})
+}
+
+func (j *joiner) report() {
+	for _, f := range j.faults {
+		subject := fmt.Sprintf("%q", brief(f.subject))
+		if f.others > 0 {
+			subject += fmt.Sprintf(" (and %d more)", f.others)
+		}
+		j.problems.addf(f.pos, f.hint, f.format, append([]any{subject}, f.args...)...)
+	}
+}
+
+func (j *joiner) pairs() {
+	if j.a.len() != j.b.len() {
+		j.problems.addf(j.raw.Pos, "pattern: mesh joins every device with every device, rail hosts with leaves", "a has %d ends and b has %d", j.a.len(), j.b.len())
+		return
+	}
+	for i := range j.a.len() {
+		j.link(j.a.at(i), j.b.at(i))
+	}
+}
+
+// mesh joins device i of a, by its port j, with device j of b, by its port i;
+// with k times as many ports, by k parallel links.
+func (j *joiner) mesh() {
+	na, nb := len(j.a.devices), len(j.b.devices)
+	pa, pb := len(j.a.ports), len(j.b.ports)
+	if pa%nb != 0 || pb%na != 0 || pa/nb != pb/na {
+		j.problems.addf(j.raw.Pos, fmt.Sprintf("%d links between each two devices need %d ports at a and %d at b", max(pa/nb, 1), max(pa/nb, 1)*nb, max(pa/nb, 1)*na),
+			"a mesh of %d devices with %d ports and %d devices with %d ports does not come out even", na, pa, nb, pb)
+		return
+	}
+	k := pa / nb
+	for x := range na {
+		for y := range nb {
+			for m := range k {
+				j.link(Endpoint{j.a.devices[x], j.a.ports[y*k+m]}, Endpoint{j.b.devices[y], j.b.ports[x*k+m]})
+			}
+		}
+	}
+}
+
+// rail joins NIC r of host h with port h of leaf r: a mesh of leaves and
+// hosts with one link each.
+func (j *joiner) rail() {
+	hosts, nics := len(j.b.devices), len(j.b.ports)
+	leaves, ports := len(j.a.devices), len(j.a.ports)
+	for _, name := range j.b.devices {
+		if j.out.switches[name] != nil {
+			j.problems.addf(j.b.text.Pos, "a names the leaves, b the hosts", "a rail needs hosts at b, and %q is a switch", name)
+			return
+		}
+	}
+	if leaves != nics {
+		j.problems.addf(j.raw.Pos, "a rail joins each NIC of a host with a leaf of its own", "a rail has %d leaves at a and %d NICs a host at b", leaves, nics)
+		return
+	}
+	if ports != hosts {
+		j.problems.addf(j.raw.Pos, "each leaf needs one port for each host", "a rail has %d ports a leaf at a and %d hosts at b", ports, hosts)
+		return
+	}
+	j.mesh()
+}
+
+// link makes one link and claims its ends.
+func (j *joiner) link(a, b Endpoint) {
+	if len(j.out.Links) > j.limits.links {
+		return
+	}
+	l := &Link{Pos: j.raw.Pos, A: a, B: b, Cable: from(j.raw.Cable, 0), Speed: from(j.raw.Speed, 0)}
+	if a.Device == b.Device {
+		j.fault(j.raw.Pos, a.Device, "", "a link joins %s with itself")
+		return
+	}
+	okA := j.claim(a, j.a.text.Pos, l)
+	okB := j.claim(b, j.b.text.Pos, l)
+	if !okA || !okB {
+		return
+	}
+	if l.Cable.IsDefault() && !j.raw.Cable.Stated {
+		j.problems.addf(l.Pos, "headroom follows from it: cable: 5m", "the link has no cable")
+	}
+	if l.Speed.IsDefault() && !j.raw.Speed.Stated {
+		j.problems.addf(l.Pos, "headroom and thresholds follow from it: speed: 400G", "the link has no speed")
+	}
+	j.out.Links = append(j.out.Links, l)
+}
+
+func (j *joiner) claim(e Endpoint, pos Pos, l *Link) bool {
+	if s := j.out.switches[e.Device]; s != nil {
+		if !isPortName(e.Port) {
+			j.fault(pos, e.Port, "", "%s is not a port name")
+			return false
+		}
+		p := j.port(s, e.Port, pos)
+		if p == nil {
+			return false
+		}
+		if p.Link != nil {
+			j.twice(pos, e, p.Link)
+			return false
+		}
+		p.Link = l
+		agree(j, &l.Speed, &p.Speed, e, "speed")
+		agree(j, &l.Cable, &p.Cable, e, "cable")
+		return true
+	}
+	h := j.out.hosts[e.Device]
+	if h == nil {
+		if !j.incomplete && j.devices[e.Device].Line == 0 {
+			j.fault(pos, e.Device, j.nearDevice(e.Device), "no switch or host %s")
+		}
+		return false
+	}
+	n := h.nics[e.Port]
+	if n == nil {
+		if !j.incomplete {
+			var known []string
+			for _, n := range h.NICs {
+				known = append(known, n.Name)
+			}
+			j.fault(pos, e.Port, didYouMean(e.Port, known), "no NIC %s at host %q", e.Device)
+		}
+		return false
+	}
+	if n.Link != nil {
+		j.twice(pos, e, n.Link)
+		return false
+	}
+	n.Link = l
+	return true
+}
+
+func (j *joiner) twice(pos Pos, e Endpoint, first *Link) {
+	if first.Pos == j.raw.Pos {
+		j.fault(pos, e.String(), "", "%s is twice in this link")
+		return
+	}
+	j.fault(pos, e.String(), "", "%s is already in the link at %s", first.Pos)
+}
+
+// nearDevice suggests a name only once an entry: with many devices it is the
+// dearest part of an error.
+func (j *joiner) nearDevice(name string) string {
+	if len(j.faults) > 0 {
+		return ""
+	}
+	known := make([]string, 0, len(j.out.Switches)+len(j.out.Hosts))
+	for _, s := range j.out.Switches {
+		known = append(known, s.Name)
+	}
+	for _, h := range j.out.Hosts {
+		known = append(known, h.Name)
+	}
+	return didYouMean(name, known)
+}
+
+// agree makes one value of what a link and the ports section state.
+func agree[T comparable](j *joiner, link, port *Value[T], e Endpoint, what string) {
+	switch {
+	case port.IsDefault():
+	case link.IsDefault():
+		*link = *port
+	case link.V != port.V:
+		j.fault(link.From.Pos, e.String(), "state it in one place", what+" of %s is %v here and %v at %s", link.V, port.V, port.From.Pos)
+	}
+}
+
+// finishPorts gives the ports what their links state.
+func (r *resolver) finishPorts() {
+	for _, s := range r.out.Switches {
+		slices.SortFunc(s.Ports, func(a, b *Port) int { return natural.Compare(a.Name, b.Name) })
+		for _, p := range s.Ports {
+			if p.Link != nil {
+				p.Speed, p.Cable = p.Link.Speed, p.Link.Cable
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package intent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// The bounds of an intent.
+const (
+	// MaxFileBytes is the size of the largest file that Load reads.
+	MaxFileBytes = 16 << 20
+	// MaxTotalBytes bounds all files of a folder together.
+	MaxTotalBytes = 64 << 20
+)
+
+// Stdin is the name of standard input in Fabric.Files and in places.
+const Stdin = "<stdin>"
+
+// Options are the surroundings of a Load.
+type Options struct {
+	// Stdin is read for the path "-"; without it that path is an error.
+	Stdin io.Reader
+
+	// limits bounds what ranges and links expand to; nil takes defaultLimits.
+	limits *limits
+}
+
+// limits bounds the size of a fabric, so that a few lines cannot ask for
+// terabytes.
+type limits struct{ devices, ports, links, expand int }
+
+var defaultLimits = limits{devices: 100_000, ports: 1_000_000, links: 500_000, expand: 8_000_000}
+
+// Load reads an intent: a file, a folder, or standard input for "-".
+//
+// Of a folder it reads every *.yaml and *.yml that lies in it directly and
+// does not begin with a dot, in the order of their names. Each file states
+// apiVersion and kind; name may be repeated if it is the same. Maps of the
+// top level merge entry by entry, links follow one another, and anything
+// stated in two files is an error that names both places.
+//
+// Faults of the intent come as [Errors], all that could be found at once. Any
+// other error means that a file could not be read.
+func Load(path string, opts Options) (*Fabric, error) {
+	files, err := readFiles(path, opts.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	p := &problems{order: map[string]int{}}
+	lim := opts.limits
+	if lim == nil {
+		lim = &defaultLimits
+	}
+	var roots []*yaml.Node
+	names := make([]string, 0, len(files))
+	for i, f := range files {
+		p.order[f.name] = i
+		names = append(names, f.name)
+		root, errs := yaml.Parse(f.name, f.data)
+		for _, e := range errs {
+			p.addf(Pos{File: e.File, Line: e.Line, Column: e.Column}, e.Hint, "%s", e.Msg)
+		}
+		if root != nil {
+			roots = append(roots, root)
+		}
+	}
+	if len(roots) < len(files) {
+		return nil, p.err() // what a broken file should hold is missing everywhere
+	}
+	raw := decodeAll(roots, p)
+	if raw == nil {
+		return nil, p.err()
+	}
+	r := &resolver{problems: p, raw: raw, limits: *lim, start: Pos{File: names[0], Line: 1, Column: 1}}
+	f := r.fabric()
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	f.Files, f.Hash = names, hashOf(files)
+	return f, nil
+}
+
+type file struct {
+	name string
+	data []byte
+}
+
+func readFiles(path string, stdin io.Reader) ([]file, error) {
+	if path == "-" {
+		if stdin == nil {
+			return nil, errors.New("read the intent: no standard input")
+		}
+		data, err := readBounded(Stdin, stdin)
+		return []file{{Stdin, data}}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the intent: %w", err)
+	}
+	if !info.IsDir() {
+		data, err := readFile(path)
+		return []file{{path, data}}, err
+	}
+	entries, err := os.ReadDir(path) // sorted by name
+	if err != nil {
+		return nil, fmt.Errorf("read the intent: %w", err)
+	}
+	var files []file
+	total := 0
+	for _, e := range entries {
+		name := filepath.Join(path, e.Name())
+		ext := filepath.Ext(name)
+		if strings.HasPrefix(e.Name(), ".") || ext != ".yaml" && ext != ".yml" {
+			continue
+		}
+		if info, err := os.Stat(name); err != nil {
+			return nil, fmt.Errorf("read the intent: %w", err)
+		} else if info.IsDir() {
+			continue
+		}
+		data, err := readFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(data); total > MaxTotalBytes {
+			return nil, Errors{{Pos: Pos{File: path}, Msg: fmt.Sprintf("the files are larger than %d MiB together", MaxTotalBytes>>20)}}
+		}
+		files = append(files, file{name, data})
+	}
+	if len(files) == 0 {
+		return nil, Errors{{Pos: Pos{File: path}, Msg: "the folder holds no YAML file", Hint: "it is searched for *.yaml and *.yml, without subfolders"}}
+	}
+	return files, nil
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the intent: %w", err)
+	}
+	defer f.Close() // opened for reading: nothing is lost if closing fails
+	if info, err := f.Stat(); err == nil && info.Size() > MaxFileBytes {
+		return nil, tooLarge(name)
+	}
+	return readBounded(name, f)
+}
+
+func readBounded(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the intent %s: %w", name, err)
+	}
+	if len(data) > MaxFileBytes {
+		return nil, tooLarge(name)
+	}
+	return data, nil
+}
+
+func tooLarge(name string) error {
+	return Errors{{Pos: Pos{File: name}, Msg: fmt.Sprintf("the file is larger than %d MiB", MaxFileBytes>>20),
+		Hint: "ranges and patterns shorten it; a folder of files may hold more"}}
+}
+
+// hashOf is the SHA-256 of a single file's content, as sha256sum prints it,
+// and otherwise that of the names, sizes and contents in order. The path of
+// the folder does not matter.
+func hashOf(files []file) string {
+	h := sha256.New()
+	for _, f := range files {
+		if len(files) > 1 {
+			fmt.Fprintf(h, "%q %d\n", filepath.Base(f.name), len(f.data))
+		}
+		h.Write(f.data)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// decodeAll merges the roots and reads the result; nil where one is no map,
+// because what it should hold would be missing everywhere.
+func decodeAll(roots []*yaml.Node, p *problems) *rawFabric {
+	d := &decoder{problems: p}
+	raw := &rawFabric{}
+	s := structureOf(reflect.TypeFor[rawFabric]())
+	merged := &yaml.Node{Kind: yaml.Map, File: roots[0].File, Line: roots[0].Line, Column: roots[0].Column}
+	ok := true
+	for _, root := range roots {
+		if root.Kind != yaml.Map {
+			p.addf(posOf(root), "", "the file must be a map, not %s", root.Kind)
+			ok = false
+			continue
+		}
+		for _, f := range s.fields {
+			if f.req && root.Get(f.key) == nil {
+				p.addf(posOf(root), "every file states apiVersion: roce-fabric/v1 and kind: Fabric", "the file has no %s", f.key)
+			}
+		}
+		if len(roots) == 1 {
+			merged = root
+			break
+		}
+		for _, pair := range root.Pairs {
+			merge(merged, pair, s.byKey[pair.Key.Value], d)
+		}
+	}
+	if !ok {
+		return nil
+	}
+	for _, pair := range merged.Pairs {
+		f := s.byKey[pair.Key.Value]
+		if f == nil {
+			d.unknownKey(pair.Key, s.keys)
+			continue
+		}
+		d.value(pair.Value, reflect.ValueOf(raw).Elem().FieldByIndex(f.index), f)
+	}
+	return raw
+}
+
+// merge adds one top-level entry of a file to those of the files before.
+func merge(into *yaml.Node, pair yaml.Pair, f *field, d *decoder) {
+	have := into.Get(pair.Key.Value)
+	switch {
+	case have == nil:
+		into.Pairs = append(into.Pairs, yaml.Pair{Key: pair.Key, Value: shallowCopy(pair.Value)})
+	case f != nil && (f.req || f.key == "name") && have.Value == pair.Value.Value && have.Kind == pair.Value.Kind:
+		// the same header again
+	case have.Kind == yaml.List && pair.Value.Kind == yaml.List:
+		have.Items = append(have.Items, pair.Value.Items...)
+	case have.Kind == yaml.Map && pair.Value.Kind == yaml.Map:
+		known := make(map[string]*yaml.Node, len(have.Pairs))
+		for _, p := range have.Pairs {
+			known[p.Key.Value] = p.Key
+		}
+		for _, p := range pair.Value.Pairs {
+			if first := known[p.Key.Value]; first != nil {
+				d.problems.addf(posOf(p.Key), "", "duplicate key %s, first at %s", yaml.Quote(p.Key.Value), posOf(first))
+				continue
+			}
+			have.Pairs = append(have.Pairs, p)
+		}
+	default:
+		d.problems.addf(posOf(pair.Key), "", "duplicate key %s, first at %s", yaml.Quote(pair.Key.Value), posOf(have))
+	}
+}
+
+// shallowCopy lets merge append without changing a node that an alias shares.
+func shallowCopy(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Pairs, c.Items = append([]yaml.Pair(nil), n.Pairs...), append([]*yaml.Node(nil), n.Items...)
+	return &c
+}

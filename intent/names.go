@@ -1,0 +1,81 @@
+package intent
+
+import (
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var (
+	hostLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	nicName   = regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
+	rdmaName  = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,63}$`)   // IB_DEVICE_NAME_MAX is 64
+)
+
+func isDeviceName(s string) bool { return textRules["name"].re.MatchString(s) }
+func isPortName(s string) bool   { return textRules["port"].re.MatchString(s) }
+
+// parseAddress reads host:port, or a host alone where defaultPort is not
+// empty, and returns it in the form that net.Dial takes. fault is what is
+// wrong with it, hint how it should look.
+func parseAddress(s, defaultPort string) (addr, fault, hint string) {
+	host, port := s, ""
+	switch {
+	case strings.HasPrefix(s, "["):
+		end := strings.IndexByte(s, ']')
+		if end < 0 {
+			return "", "is not host:port", textRules["address"].hint
+		}
+		host = s[1:end]
+		if rest := s[end+1:]; rest != "" {
+			if rest[0] != ':' {
+				return "", "is not host:port", textRules["address"].hint
+			}
+			port = rest[1:]
+			if port == "" {
+				port = "0"
+			}
+		}
+		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
+			return "", "holds no IPv6 address between its brackets", "a range holds a comma or a dash: 192.0.2.[11-42]"
+		}
+	case strings.Count(s, ":") > 1: // an IPv6 address without a port
+	case strings.Contains(s, ":"):
+		host, port, _ = strings.Cut(s, ":")
+		if port == "" {
+			port = "0"
+		}
+	}
+	if !isHost(host) {
+		return "", "is neither an IP address nor a host name with a port", textRules["address"].hint
+	}
+	if port == "" {
+		if defaultPort == "" {
+			return "", "has no port", "write host:port"
+		}
+		port = defaultPort
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", "has a port outside 1 to 65535", ""
+	}
+	return net.JoinHostPort(host, port), "", ""
+}
+
+// isHost accepts IP addresses and host names. A name of numbers alone is no
+// host name but a broken IPv4 address.
+func isHost(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return true
+	}
+	if len(s) > 253 || strings.Trim(s, "0123456789.") == "" {
+		return false
+	}
+	for label := range strings.SplitSeq(s, ".") {
+		if !hostLabel.MatchString(label) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,210 @@
+package intent
+
+import (
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// The raw types are the form of the file, and the one table that both the
+// strict decoder and the JSON Schema are made from. Tags:
+//
+//	key    the name in the file
+//	doc    the description
+//	req    must be present
+//	enum   the words allowed
+//	min    the least number allowed, inclusive; max the greatest
+//	rule   the syntax of a text, a name in textRules
+//	keys   likewise, of the keys of a map
+//	words  the words that may stand instead of a map or list
+//	secret the value is never printed
+//	loose  a text that may look like a number
+type rawFabric struct {
+	APIVersion opt[string]       `key:"apiVersion" req:"true" enum:"roce-fabric/v1" doc:"Version of this form. Every file states it."`
+	Kind       opt[string]       `key:"kind" req:"true" enum:"Fabric" doc:"Kind of document. Every file states it."`
+	Name       opt[string]       `key:"name" rule:"name" doc:"Name of the fabric."`
+	Classes    rawMap[rawClass]  `key:"classes" keys:"class" doc:"Traffic classes by name."`
+	Roles      rawMap[rawRole]   `key:"roles" keys:"name" doc:"Settings that the switches of a role share."`
+	Switches   rawMap[rawSwitch] `key:"switches" keys:"devices" doc:"Switches by name. A name may hold ranges: leaf[1-32]."`
+	Hosts      rawMap[rawHost]   `key:"hosts" keys:"devices" doc:"Servers by name. A name may hold ranges: gpu[1-64]."`
+	Links      list[rawLink]     `key:"links" doc:"Cables, one or many an entry."`
+	Logins     *rawCredentials   `key:"credentials" doc:"How devices are reached, by default."`
+	Rollout    *rawRollout       `key:"rollout" doc:"Policy of an apply."`
+	rawCommon
+}
+
+// rawCommon are the settings that a fabric, a role, a device and a port may
+// state; the nearest wins.
+type rawCommon struct {
+	PFC     *rawPFC     `key:"pfc" doc:"Priority flow control."`
+	Trust   opt[string] `key:"trust" enum:"dscp,pcp" doc:"Field of a packet that selects its class. Default dscp."`
+	MTU     *rawMTU     `key:"mtu" doc:"Sizes of the largest packets, bytes."`
+	Buffers *rawBuffers `key:"buffers" doc:"Parameters of the buffer arithmetic."`
+}
+
+type rawClass struct {
+	Pos      Pos
+	Priority opt[int]                     `key:"priority" req:"true" min:"0" max:"7" doc:"802.1p priority, which is also the traffic class."`
+	DSCP     orWord[list[opt[codePoint]]] `key:"dscp" words:"rest" doc:"Code points of the class: numbers and spans like \"24-31\". rest takes what no other class names."`
+	PCP      list[opt[int]]               `key:"pcp" min:"0" max:"7" doc:"802.1p values of the class. Default: its priority."`
+	rawTuning
+}
+
+// rawTuning is what an override may change of a class.
+type rawTuning struct {
+	Queue     opt[int]           `key:"queue" min:"0" max:"7" doc:"Egress queue. Default: the priority."`
+	Lossless  opt[bool]          `key:"lossless" doc:"PFC is on for the class. Default false."`
+	Strict    opt[bool]          `key:"strict" doc:"The queue is served before all weighted ones. Default false."`
+	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes. Classes without one share what is left."`
+	MaxRate   opt[units.Rate]    `key:"maxRate" doc:"Upper limit of the queue."`
+	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off" doc:"Marking curve. auto computes it from speed and buffer. Default: auto for a lossless class, off for others."`
+}
+
+type rawOverride struct {
+	Pos Pos
+	rawTuning
+}
+
+type rawECN struct {
+	Pos         Pos
+	Min         opt[units.Bytes]   `key:"min" doc:"Queue length at which marking begins."`
+	Max         opt[units.Bytes]   `key:"max" doc:"Queue length from which every packet is marked."`
+	Probability opt[units.Percent] `key:"probability" doc:"Probability at max, whole percent. Default 5%."`
+	Auto        opt[bool]          `key:"auto" doc:"Compute min and max."`
+}
+
+type rawPFC struct {
+	Pos        Pos
+	Watchdog   orWord[rawWatchdog] `key:"watchdog" words:"off" doc:"PFC watchdog. Default: on where a class is lossless."`
+	Asymmetric opt[bool]           `key:"asymmetric" doc:"Obey pause on every priority, send it for lossless ones only. Default false."`
+}
+
+type rawWatchdog struct {
+	Pos     Pos
+	Detect  opt[time.Duration] `key:"detect" doc:"How long a queue is paused until a storm is declared. Default 400ms."`
+	Restore opt[time.Duration] `key:"restore" doc:"How long without pause until the queue is restored. Default 400ms."`
+	Poll    opt[time.Duration] `key:"poll" doc:"Interval of a software watchdog, at most detect and restore. Default 200ms."`
+	Action  opt[string]        `key:"action" enum:"drop,forward,alert" doc:"What happens to the queue in a storm. Default drop."`
+}
+
+type rawMTU struct {
+	Pos    Pos
+	Fabric opt[int] `key:"fabric" min:"68" max:"9216" doc:"IP packet on switch ports. Default 9100."`
+	Host   opt[int] `key:"host" min:"68" max:"9216" doc:"IP packet on host ports. Default 9000."`
+	RDMA   opt[int] `key:"rdma" enum:"256,512,1024,2048,4096" doc:"Payload of an RDMA packet. Default 4096."`
+}
+
+type rawBuffers struct {
+	Pos               Pos
+	Alpha             opt[int]         `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of lossless groups. Default: the platform's own."`
+	MinLosslessPacket opt[units.Bytes] `key:"minLosslessPacket" doc:"Smallest packet that fills a lossless group at line rate, 64B to 9216B. Default 1024B."`
+	OverSubscription  opt[float64]     `key:"overSubscription" min:"1" max:"64" doc:"Accepted ratio of all headroom to the headroom pool. Default: none declared."`
+}
+
+type rawRole struct {
+	Pos     Pos
+	Classes rawMap[rawOverride] `key:"classes" keys:"class" doc:"Changes to classes of the fabric."`
+	rawCommon
+}
+
+type rawSwitch struct {
+	Pos         Pos
+	OS          opt[string]         `key:"os" req:"true" enum:"sonic,eos,nxos" doc:"Operating system."`
+	Role        opt[string]         `key:"role" rule:"name" doc:"Role, such as leaf or spine."`
+	Address     opt[string]         `key:"address" rule:"address" doc:"host:port of the management API; a range runs in step with the name's. Default port 8080 for sonic, 6030 for eos."`
+	Model       opt[string]         `key:"model" rule:"model" loose:"true" doc:"Hardware SKU or model."`
+	Release     opt[string]         `key:"release" rule:"model" loose:"true" doc:"Release of the operating system."`
+	BufferModel opt[string]         `key:"bufferModel" enum:"dynamic,traditional" doc:"Buffer model of SONiC. Default: the platform's usual one."`
+	Ports       rawMap[rawPort]     `key:"ports" keys:"ports" doc:"Ports by name. A name may hold ranges: Ethernet[0-124:4]."`
+	Access      *rawAccess          `key:"access" doc:"How this device is reached, where it differs from credentials."`
+	Classes     rawMap[rawOverride] `key:"classes" keys:"class" doc:"Changes to classes of the fabric."`
+	rawCommon
+}
+
+type rawPort struct {
+	Pos      Pos
+	Speed    opt[units.Rate]     `key:"speed" doc:"Link rate."`
+	Cable    opt[units.Length]   `key:"cable" doc:"Cable length."`
+	FEC      opt[string]         `key:"fec" enum:"rs,fc,none" doc:"Forward error correction. Default: left alone."`
+	Admin    opt[string]         `key:"admin" enum:"up,down" doc:"Administrative state. Default: left alone."`
+	LAG      opt[string]         `key:"lag" rule:"port" doc:"Aggregate that the port belongs to."`
+	Breakout opt[string]         `key:"breakout" rule:"breakout" doc:"Breakout mode, such as 4x100G."`
+	Classes  rawMap[rawOverride] `key:"classes" keys:"class" doc:"Changes to classes of the fabric."`
+	rawCommon
+}
+
+type rawHost struct {
+	Pos     Pos
+	Address opt[string]    `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
+	NICs    rawMap[rawNIC] `key:"nics" keys:"ports" doc:"Interfaces by name. A name may hold ranges."`
+	Access  *rawAccess     `key:"access" doc:"How this host is reached, where it differs from credentials."`
+}
+
+type rawNIC struct {
+	Pos  Pos
+	RDMA opt[string] `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
+}
+
+type rawLink struct {
+	Pos     Pos
+	A       opt[string]       `key:"a" req:"true" rule:"endpoint" doc:"One end: device/port, with ranges."`
+	B       opt[string]       `key:"b" req:"true" rule:"endpoint" doc:"Other end: device/port, with ranges."`
+	Cable   opt[units.Length] `key:"cable" doc:"Cable length. Needed unless a port states it."`
+	Speed   opt[units.Rate]   `key:"speed" doc:"Link rate. Needed unless a port states it."`
+	Pattern opt[string]       `key:"pattern" enum:"pairs,mesh,rail" doc:"How ranges are joined: pairs in order (default), mesh of every device of a with every device of b, or rail: NIC r of host h with port h of leaf r."`
+}
+
+type rawCredentials struct {
+	Pos      Pos
+	Switches *rawLogin `key:"switches" doc:"For all switches."`
+	Hosts    *rawLogin `key:"hosts" doc:"For all hosts."`
+}
+
+type rawUser struct {
+	Username opt[string] `key:"username" rule:"username" doc:"User name, or a reference: env:NAME, file:PATH, keyring:SERVICE/USER."`
+	Password opt[string] `key:"password" rule:"reference" secret:"true" doc:"Reference to the password: env:NAME, file:PATH, keyring:SERVICE/USER. Never the password."`
+}
+
+type rawLogin struct {
+	Pos Pos
+	rawUser
+	TLS *rawTLS `key:"tls" doc:"TLS of the management API."`
+	SSH *rawSSH `key:"ssh" doc:"SSH. Its address is the device's, port 22."`
+}
+
+type rawAccess struct {
+	Pos Pos
+	rawUser
+	TLS *rawTLS       `key:"tls" doc:"TLS of the management API."`
+	SSH *rawDeviceSSH `key:"ssh" doc:"SSH."`
+}
+
+type rawTLS struct {
+	Pos        Pos
+	CA         opt[string] `key:"ca" rule:"path" doc:"File of PEM certificates to trust. Default: the system's."`
+	Cert       opt[string] `key:"cert" rule:"path" doc:"File of the client certificate, PEM."`
+	Key        opt[string] `key:"key" rule:"path" secret:"true" doc:"File of the client key, PEM."`
+	Pin        opt[string] `key:"pin" rule:"pin" doc:"SHA-256 of the server's public key: sha256:<64 hex digits>."`
+	ServerName opt[string] `key:"serverName" rule:"devices" doc:"Name to expect in the certificate; a range runs in step with the device's name."`
+	Insecure   opt[bool]   `key:"insecure" doc:"Accept any certificate. Default false."`
+	Plaintext  opt[bool]   `key:"plaintext" doc:"No TLS at all; refused together with a password. Default false."`
+}
+
+type rawSSH struct {
+	Pos Pos
+	rawUser
+	Key        opt[string] `key:"key" rule:"path" secret:"true" doc:"File of the private key."`
+	Agent      opt[bool]   `key:"agent" doc:"Use the SSH agent. Default false."`
+	KnownHosts opt[string] `key:"knownHosts" rule:"path" doc:"File of known hosts. Default ~/.ssh/known_hosts."`
+	Jump       opt[string] `key:"jump" rule:"jump" secret:"true" doc:"Jump host: user@host:port."`
+}
+
+type rawDeviceSSH struct {
+	rawSSH
+	Address opt[string] `key:"address" rule:"address" doc:"host:port; a range runs in step with the device's name. Default: the device's host, port 22."`
+}
+
+type rawRollout struct {
+	Pos       Pos
+	PortGroup opt[int] `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
+}

@@ -1,0 +1,297 @@
+package intent
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// codePoint is one DSCP or a span of them.
+type codePoint struct{ lo, hi int }
+
+// textRule is the syntax of a text.
+type textRule struct {
+	re   *regexp.Regexp // in the common subset of Go and ECMA-262
+	want string         // "a name of ..."
+	hint string
+}
+
+const (
+	nameWant   = "a name of at most 63 letters, digits, dots, dashes and underscores"
+	rangeText  = `\[[0-9:,-]+\]`
+	secretHint = "write env:NAME, file:PATH or keyring:SERVICE/USER, never the secret itself"
+)
+
+// textRules give the syntax of texts by the name that a rule tag uses. What
+// holds ranges is checked again when they are worked out.
+var textRules = map[string]textRule{
+	"name":      {re: regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`), want: nameWant},
+	"class":     {re: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`), want: "a class name of at most 32 letters, digits, dashes and underscores"},
+	"devices":   {re: regexp.MustCompile(`^([A-Za-z0-9_.-]|` + rangeText + `)+$`), want: nameWant, hint: "a range holds numbers: leaf[1-32]"},
+	"ports":     {re: regexp.MustCompile(`^([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "a port name", hint: "a range holds numbers: Ethernet[0-124:4]"},
+	"endpoint":  {re: regexp.MustCompile(`^([A-Za-z0-9_.-]|` + rangeText + `)+/([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "device/port", hint: "write leaf1/Ethernet0; a range holds numbers: leaf[1-32]/Ethernet[0-124:4]"},
+	"port":      {re: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`), want: "a port name"},
+	"model":     {re: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`), want: "a model or release of letters, digits and . _ + / ( ) -"},
+	"address":   {re: regexp.MustCompile(`^[A-Za-z0-9_.:%,[\]-]+$`), want: "host:port", hint: "write 192.0.2.11:8080, switch.example.net:8080 or [2001:db8::1]:8080"},
+	"breakout":  {re: regexp.MustCompile(`^[1-9]x[1-9][0-9]*G(\[[0-9G,]+\])?$`), want: "a breakout mode such as 4x100G"},
+	"username":  {re: regexp.MustCompile(`^[!-~]{1,256}$`), want: "a user name without spaces"},
+	"reference": {re: regexp.MustCompile(`^(env:[A-Za-z_][A-Za-z0-9_]*|file:.*[^ ]|keyring:[^/ ]+/[^/ ]+)$`), want: "a reference to a secret", hint: secretHint},
+	"path":      {re: regexp.MustCompile(`^[^\x00-\x1f]+$`), want: "the path of a file"},
+	"pin":       {re: regexp.MustCompile(`^sha256:[0-9a-fA-F]{64}$`), want: "sha256: and 64 hex digits"},
+	"jump":      {re: regexp.MustCompile(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
+}
+
+const decimal = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
+
+// unitRules are the syntax of quantities.
+var (
+	bytesRule    = textRule{re: regexp.MustCompile(`^` + decimal + ` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`), hint: "write bytes such as 150KB, 1.5MiB or 4096B"}
+	rateRule     = textRule{re: regexp.MustCompile(`^` + decimal + ` ?(G|M|T)$`), hint: "write a rate such as 400G or 25G"}
+	lengthRule   = textRule{re: regexp.MustCompile(`^` + decimal + ` ?(km|m)$`), hint: "write a length such as 5m, 0.5m or 2km"}
+	percentRule  = textRule{re: regexp.MustCompile(`^` + decimal + ` ?%$`), hint: "write a percentage such as 60%"}
+	durationRule = textRule{re: regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`), hint: "write a time such as 400ms or 2s"}
+	spanRule     = textRule{re: regexp.MustCompile(`^[0-9]{1,2}-[0-9]{1,2}$`)}
+	intRule      = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
+)
+
+// scalarError is a fault of one scalar; msg follows the key's name.
+type scalarError struct{ msg, hint string }
+
+// parseScalar reads a node into what target points to.
+func parseScalar(n *yaml.Node, target any, f *field) *scalarError {
+	switch t := target.(type) {
+	case *string:
+		return parseText(n, t, f)
+	case *int:
+		return parseInt(n, t, f)
+	case *float64:
+		return parseFloat(n, t, f)
+	case *bool:
+		if n.Kind != yaml.Bool || n.Value != "true" && n.Value != "false" {
+			return &scalarError{"must be true or false, not " + given(n, f), ""}
+		}
+		*t = n.Value == "true"
+		return nil
+	case *codePoint:
+		return parseCodePoint(n, t, f)
+	case *units.Bytes:
+		return parseUnit(n, t, f, bytesRule, units.ParseBytes)
+	case *units.Rate:
+		return parseUnit(n, t, f, rateRule, units.ParseRate)
+	case *units.Length:
+		return parseUnit(n, t, f, lengthRule, units.ParseLength)
+	case *units.Percent:
+		return parseUnit(n, t, f, percentRule, units.ParsePercent)
+	case *time.Duration:
+		return parseUnit(n, t, f, durationRule, time.ParseDuration)
+	}
+	panic(fmt.Sprintf("no scalar form for %T", target)) // a new raw type without a case here
+}
+
+// scalarSchema describes the same forms as parseScalar.
+func scalarSchema(target any, f *field) map[string]any {
+	switch target.(type) {
+	case *string:
+		return textSchema(f)
+	case *int:
+		s := map[string]any{"type": "integer"}
+		if f.enum != nil {
+			var l []int
+			for _, e := range f.enum {
+				v, _ := strconv.Atoi(e) // the tags are constants; a test reads them all
+				l = append(l, v)
+			}
+			s["enum"] = l
+		}
+		return withLimits(s, f)
+	case *float64:
+		return withLimits(map[string]any{"type": "number"}, f)
+	case *bool:
+		return map[string]any{"type": "boolean"}
+	case *codePoint:
+		return map[string]any{"anyOf": []any{
+			map[string]any{"type": "integer", "minimum": 0, "maximum": 63},
+			map[string]any{"type": "string", "pattern": spanRule.re.String()}}}
+	case *units.Bytes:
+		return unitSchema(bytesRule)
+	case *units.Rate:
+		return unitSchema(rateRule)
+	case *units.Length:
+		return unitSchema(lengthRule)
+	case *units.Percent:
+		return unitSchema(percentRule)
+	case *time.Duration:
+		return unitSchema(durationRule)
+	}
+	panic(fmt.Sprintf("no schema for %T", target))
+}
+
+func unitSchema(r textRule) map[string]any {
+	return map[string]any{"type": "string", "pattern": r.re.String()}
+}
+
+func textSchema(f *field) map[string]any {
+	s := map[string]any{"type": "string"}
+	if f.loose {
+		s["type"] = []string{"string", "number"}
+	}
+	if f.enum != nil {
+		s["enum"] = f.enum
+	}
+	if f.rule != "" {
+		s["pattern"] = textRules[f.rule].re.String()
+	}
+	return s
+}
+
+func withLimits(s map[string]any, f *field) map[string]any {
+	if f.limited {
+		s["minimum"], s["maximum"] = f.min, f.max
+	}
+	return s
+}
+
+func isScalar(n *yaml.Node) bool {
+	return n.Kind != yaml.Map && n.Kind != yaml.List && n.Kind != yaml.Null
+}
+
+// given names what stands in the file: its text where it is short and no
+// secret, its kind otherwise.
+func given(n *yaml.Node, f *field) string {
+	if !isScalar(n) || f.secret || len(n.Value) > 60 || strings.Contains(n.Value, "@") {
+		return n.Kind.String()
+	}
+	return strconv.Quote(n.Value)
+}
+
+func parseText(n *yaml.Node, t *string, f *field) *scalarError {
+	if n.Kind != yaml.Text && !(f.loose && (n.Kind == yaml.Int || n.Kind == yaml.Float)) {
+		hint := ""
+		if isScalar(n) {
+			hint = "put it in quotes"
+		}
+		if f.secret {
+			hint = textRules[f.rule].hint
+		}
+		return &scalarError{"must be text, not " + n.Kind.String(), hint}
+	}
+	if f.enum != nil {
+		for _, e := range f.enum {
+			if n.Value == e {
+				*t = e
+				return nil
+			}
+		}
+		return &scalarError{"must be " + orList(f.enum) + ", not " + given(n, f), hintFor(n.Value, f.enum)}
+	}
+	if f.rule != "" {
+		if r := textRules[f.rule]; !r.re.MatchString(n.Value) {
+			return &scalarError{"must be " + r.want + ", not " + given(n, f), r.hint}
+		}
+	}
+	*t = n.Value
+	return nil
+}
+
+// hintFor suggests a word only where one is near: the message lists them all.
+func hintFor(word string, known []string) string {
+	if s := suggest(word, known); s != "" {
+		return fmt.Sprintf("did you mean %q?", s)
+	}
+	return ""
+}
+
+func parseInt(n *yaml.Node, t *int, f *field) *scalarError {
+	if n.Kind != yaml.Int || !intRule.MatchString(n.Value) {
+		return &scalarError{"must be a whole number, not " + given(n, f), ""}
+	}
+	v, err := strconv.Atoi(n.Value)
+	if err != nil {
+		return &scalarError{"must be a whole number, not " + given(n, f), ""}
+	}
+	if f.enum != nil {
+		for _, e := range f.enum {
+			if e == n.Value {
+				*t = v
+				return nil
+			}
+		}
+		return &scalarError{fmt.Sprintf("must be %s, not %d", orList(f.enum), v), ""}
+	}
+	if f.limited && (float64(v) < f.min || float64(v) > f.max) {
+		return &scalarError{fmt.Sprintf("must be %g to %g, not %d", f.min, f.max, v), ""}
+	}
+	*t = v
+	return nil
+}
+
+func parseFloat(n *yaml.Node, t *float64, f *field) *scalarError {
+	v, err := strconv.ParseFloat(n.Value, 64)
+	if n.Kind != yaml.Int && n.Kind != yaml.Float || err != nil {
+		return &scalarError{"must be a number, not " + given(n, f), ""}
+	}
+	if !(v >= f.min && v <= f.max) {
+		return &scalarError{fmt.Sprintf("must be %g to %g, not %g", f.min, f.max, v), ""}
+	}
+	*t = v
+	return nil
+}
+
+func parseCodePoint(n *yaml.Node, t *codePoint, f *field) *scalarError {
+	bad := &scalarError{"must hold code points 0 to 63 or spans like \"24-31\", not " + given(n, f), ""}
+	lo, hi, spanned := strings.Cut(n.Value, "-")
+	if spanned {
+		if n.Kind != yaml.Text || !spanRule.re.MatchString(n.Value) {
+			return bad
+		}
+	} else if hi = lo; n.Kind != yaml.Int || !intRule.MatchString(n.Value) {
+		return bad
+	}
+	a, errA := strconv.Atoi(lo)
+	b, errB := strconv.Atoi(hi)
+	if errA != nil || errB != nil || a < 0 || b > 63 {
+		return bad
+	}
+	if a > b {
+		return &scalarError{"holds the span " + given(n, f) + ", whose end is below its beginning", ""}
+	}
+	*t = codePoint{a, b}
+	return nil
+}
+
+// parseUnit reads a quantity. The messages of the units package carry the
+// hint after a semicolon.
+func parseUnit[T any](n *yaml.Node, t *T, f *field, r textRule, parse func(string) (T, error)) *scalarError {
+	if !isScalar(n) || n.Kind == yaml.Bool {
+		return &scalarError{"must be text, not " + n.Kind.String(), r.hint}
+	}
+	v, err := parse(n.Value)
+	if err == nil && r.re.MatchString(n.Value) && n.Kind == yaml.Text {
+		*t = v
+		return nil
+	}
+	switch {
+	case strings.Trim(n.Value, "0123456789.") == "" && n.Value != "", n.Kind != yaml.Text:
+		return &scalarError{given(n, f) + " has no unit", r.hint}
+	case err != nil && strings.Contains(err.Error(), "is above 100%"):
+		return &scalarError{given(n, f) + " is above 100%", ""}
+	case err != nil && strings.Contains(err.Error(), "too large"):
+		return &scalarError{given(n, f) + " is too large", ""}
+	case err != nil && strings.Contains(err.Error(), "not a whole number"):
+		return &scalarError{given(n, f) + " is not a whole number of the smallest unit", ""}
+	}
+	return &scalarError{given(n, f) + " is not a quantity", r.hint}
+}
+
+// orList prints "a, b or c".
+func orList(l []string) string {
+	if len(l) == 1 {
+		return l[0]
+	}
+	return strings.Join(l[:len(l)-1], ", ") + " or " + l[len(l)-1]
+}

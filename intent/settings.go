@@ -1,0 +1,264 @@
+package intent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// The defaults of what a file does not state.
+const (
+	DefaultMTUFabric = 9100 // bytes of an IP packet; SONiC's own port default
+	DefaultMTUHost   = 9000
+	DefaultMTURDMA   = 4096
+	DefaultDetect    = 400 * time.Millisecond
+	DefaultRestore   = 400 * time.Millisecond
+	DefaultPoll      = 200 * time.Millisecond
+	// DefaultECNProbability is the marking probability at max in SONiC's
+	// shipped profile AZURE_LOSSLESS (sonic-buildimage qos_config.j2).
+	DefaultECNProbability = units.Percent(5)
+	// DefaultMinLosslessPacket is the lossless packet size of SONiC's shipped
+	// traffic pattern (LOSSLESS_TRAFFIC_PATTERN mtu, sonic-buildimage
+	// buffers_config.j2).
+	DefaultMinLosslessPacket = units.Bytes(1024)
+	DefaultPortGroup         = 4
+)
+
+// RDMAOverhead is what the headers around an RDMA payload take of an IP
+// packet at most, in bytes: IPv6 40, UDP 8, BTH 12, XRC 4, atomic 28, ICRC 4.
+// It is the sum by which Linux chooses the path MTU (include/rdma/ib_addr.h,
+// iboe_get_mtu).
+const RDMAOverhead = 96
+
+var byDefault = Origin{Rule: "default"}
+
+// from turns a stated value into a Value, or takes the default.
+func from[T any](o opt[T], def T) Value[T] {
+	if !o.Set {
+		return Value[T]{V: def, From: byDefault}
+	}
+	return Value[T]{V: o.V, From: Origin{Pos: o.Pos}}
+}
+
+// pointer is from for values that may be left to the platform.
+func pointer[T any](o opt[T]) Value[*T] {
+	if !o.Set {
+		return Value[*T]{From: byDefault}
+	}
+	v := o.V
+	return Value[*T]{V: &v, From: Origin{Pos: o.Pos}}
+}
+
+// finish fills the defaults of a layer in and checks what its values must
+// hold together.
+func (r *resolver) finish(l *layer) *Settings {
+	s := &Settings{
+		PFCAsymmetric: from(l.asymmetric, false),
+		Trust:         Value[qos.Trust]{V: qos.TrustDSCP, From: byDefault},
+		Classes:       make([]*Class, 0, len(l.tuning)),
+	}
+	if l.trust.Set {
+		s.Trust = Value[qos.Trust]{V: qos.Trust(l.trust.V), From: Origin{Pos: l.trust.Pos}}
+	}
+	for i := range l.tuning {
+		c := r.classes[i] // the fabric-wide part, copied
+		r.tune(&c, &l.tuning[i])
+		s.Classes = append(s.Classes, &c)
+	}
+	r.shareBandwidth(s)
+	r.checkQueues(s)
+	slices.SortStableFunc(s.Classes, func(a, b *Class) int { return a.Priority.V - b.Priority.V })
+	s.Watchdog = r.watchdog(&l.watchdog, s)
+	s.MTU = r.mtu(&l.mtu)
+	s.Buffers = r.buffers(&l.buffers)
+	return s
+}
+
+func (r *resolver) tune(c *Class, t *tuning) {
+	c.Queue = from(t.queue, c.Priority.V)
+	c.Lossless = from(t.lossless, false)
+	c.Strict = from(t.strict, false)
+	c.Bandwidth = from(t.bandwidth, 0)
+	if c.Strict.V {
+		c.Bandwidth = Value[units.Percent]{From: byDefault}
+	} else if t.bandwidth.Set && t.bandwidth.V == 0 {
+		r.problems.addf(t.bandwidth.Pos, "", "bandwidth: 0%% would starve the class")
+	}
+	c.MaxRate = from(t.maxRate, 0)
+	if t.maxRate.Set && t.maxRate.V == 0 {
+		r.problems.addf(t.maxRate.Pos, "", "maxRate: 0 would stop the class")
+	}
+	c.ECN = r.ecn(c, &t.curve)
+}
+
+func (r *resolver) ecn(c *Class, k *curve) ECN {
+	mode := ECNOff
+	if c.Lossless.V {
+		mode = ECNAuto
+	}
+	e := ECN{Mode: from(k.mode, mode), Min: from(k.min, 0), Max: from(k.max, 0), Probability: from(k.probability, DefaultECNProbability)}
+	if k.probability.Set && float64(k.probability.V) != float64(int(k.probability.V)) {
+		r.problems.addf(k.probability.Pos, "switches take whole percent", "probability: %s is not a whole percentage", k.probability.V)
+	}
+	switch e.Mode.V {
+	case ECNOff:
+		if !k.mode.Set && k.probability.Set {
+			r.problems.addf(k.pos, "add min and max, or auto: true", "ecn states a probability, but neither min and max nor auto")
+		}
+		e.Probability = Value[units.Percent]{From: byDefault}
+	case ECNFixed:
+		switch {
+		case !k.min.Set:
+			r.problems.addf(k.pos, "", "ecn has max but no min")
+		case !k.max.Set:
+			r.problems.addf(k.pos, "", "ecn has min but no max")
+		case k.min.V == 0:
+			r.problems.addf(k.min.Pos, "", "min: 0 would mark every packet")
+		case k.min.V > k.max.V:
+			r.problems.addf(k.min.Pos, "", "min %s is above max %s", k.min.V, k.max.V)
+		}
+	}
+	return e
+}
+
+// shareBandwidth gives the weighted classes without a share equal parts of
+// what is left.
+func (r *resolver) shareBandwidth(s *Settings) {
+	var open []*Class
+	var sum units.Percent
+	var names []string
+	var last Pos
+	for _, c := range s.Classes {
+		switch {
+		case c.Strict.V:
+		case c.Bandwidth.IsDefault():
+			open = append(open, c)
+		default:
+			sum += c.Bandwidth.V
+			names = append(names, c.Name)
+			last = r.later(last, c.Bandwidth.From.Pos)
+		}
+	}
+	const rounding = 1e-6 // shares are decimal fractions
+	if sum > 100+rounding {
+		r.problems.addf(last, "", "the bandwidths of %s add up to %s, more than 100%%", andList(names), sum)
+		return
+	}
+	if len(open) == 0 {
+		return
+	}
+	left := (100 - sum) / units.Percent(len(open))
+	if left < rounding {
+		r.problems.addf(open[0].Pos, "state smaller shares, or make the class strict", "no bandwidth is left for class %q beside %s", open[0].Name, andList(names))
+		return
+	}
+	for _, c := range open {
+		c.Bandwidth = Value[units.Percent]{V: left, From: Origin{Rule: "equal part of what other classes leave"}}
+	}
+}
+
+func (r *resolver) checkQueues(s *Settings) {
+	var owner [qos.NumPriorities]*Class
+	for _, c := range s.Classes {
+		o := owner[c.Queue.V]
+		owner[c.Queue.V] = c
+		if o == nil || o.Priority.V == c.Priority.V { // one fault is enough
+			continue
+		}
+		at := func(c *Class) Pos {
+			if c.Queue.IsDefault() {
+				return c.Priority.From.Pos
+			}
+			return c.Queue.From.Pos
+		}
+		first, second := o, c
+		if c.Queue.IsDefault() && !o.Queue.IsDefault() {
+			first, second = c, o
+		}
+		r.problems.addf(at(second), "", "class %q has queue %d, which is that of class %q at %s", second.Name, c.Queue.V, first.Name, at(first))
+	}
+}
+
+func (r *resolver) watchdog(l *watchdogLayer, s *Settings) Watchdog {
+	w := Watchdog{
+		Enabled: from(l.enabled, s.Lossless() != 0),
+		Detect:  from(l.detect, DefaultDetect),
+		Restore: from(l.restore, DefaultRestore),
+		Action:  Value[qos.WatchdogAction]{V: qos.ActionDrop, From: byDefault},
+	}
+	if l.action.Set {
+		w.Action = Value[qos.WatchdogAction]{V: qos.WatchdogAction(l.action.V), From: Origin{Pos: l.action.Pos}}
+	}
+	w.Poll = from(l.poll, min(DefaultPoll, w.Detect.V, w.Restore.V))
+	for _, v := range []struct {
+		key string
+		v   Value[time.Duration]
+	}{{"detect", w.Detect}, {"restore", w.Restore}, {"poll", w.Poll}} {
+		switch {
+		case v.v.IsDefault():
+		case v.v.V <= 0:
+			r.problems.addf(v.v.From.Pos, "", "%s must be above 0", v.key)
+		case v.v.V%time.Millisecond != 0:
+			r.problems.addf(v.v.From.Pos, "", "%s: %s is not a whole number of milliseconds", v.key, v.v.V)
+		case v.key != "poll" && !w.Poll.IsDefault() && v.v.V < w.Poll.V:
+			r.problems.addf(v.v.From.Pos, "", "%s %s is below poll %s", v.key, v.v.V, w.Poll.V)
+		}
+	}
+	if !w.Poll.IsDefault() && w.Poll.V > DefaultDetect && (w.Detect.IsDefault() || w.Restore.IsDefault()) {
+		r.problems.addf(w.Poll.From.Pos, "state detect and restore, too", "poll %s is above the default of detect and restore, %s", w.Poll.V, DefaultDetect)
+	}
+	return w
+}
+
+func (r *resolver) mtu(l *rawMTU) MTU {
+	m := MTU{Fabric: from(l.Fabric, DefaultMTUFabric), Host: from(l.Host, DefaultMTUHost), RDMA: from(l.RDMA, DefaultMTURDMA)}
+	if m.Host.V > m.Fabric.V {
+		r.problems.addf(r.later(l.Fabric.Pos, l.Host.Pos), "", "host MTU %d is above fabric MTU %d", m.Host.V, m.Fabric.V)
+	}
+	if m.RDMA.V+RDMAOverhead > m.Host.V {
+		r.problems.addf(r.later(l.RDMA.Pos, l.Host.Pos), "", "an RDMA payload of %d bytes and %d of headers do not fit a host MTU of %d", m.RDMA.V, RDMAOverhead, m.Host.V)
+	}
+	return m
+}
+
+func (r *resolver) buffers(l *rawBuffers) Buffers {
+	b := Buffers{
+		Alpha:             pointer(l.Alpha),
+		MinLosslessPacket: from(l.MinLosslessPacket, DefaultMinLosslessPacket),
+		OverSubscription:  from(l.OverSubscription, 0),
+	}
+	if v := b.MinLosslessPacket; v.V < 64 || v.V > 9216 {
+		r.problems.addf(v.From.Pos, "", "minLosslessPacket must be 64B to 9216B, not %s", v.V)
+	}
+	return b
+}
+
+// later returns the place that comes later in the files: of two values that
+// do not fit, the one to look at.
+func (r *resolver) later(a, b Pos) Pos {
+	oa, ob := r.problems.order[a.File], r.problems.order[b.File]
+	switch {
+	case a.Line == 0:
+		return b
+	case b.Line == 0:
+		return a
+	case oa != ob:
+		if oa > ob {
+			return a
+		}
+		return b
+	case a.Line > b.Line || a.Line == b.Line && a.Column > b.Column:
+		return a
+	}
+	return b
+}
+
+func andList(l []string) string {
+	if len(l) < 2 {
+		return strings.Join(l, "")
+	}
+	return strings.Join(l[:len(l)-1], ", ") + " and " + l[len(l)-1]
+}
