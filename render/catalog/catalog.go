@@ -1,0 +1,143 @@
+// Package catalog holds what is published about ASICs and switch models, as
+// data files: cell sizes, buffer pools and profiles, headroom rows, port
+// layouts, each with its source.
+//
+// A model that is not in the catalogue is not an error: the tool then does
+// without what it cannot know, and says so. Do not put a number here that no
+// source states.
+//
+// A model file is parsed when that model is first asked for, and only that
+// file. What the package returns is shared: do not change it.
+package catalog
+
+import "github.com/roce-fabric/roce-fabric/internal/units"
+
+// ASIC is one chip family.
+type ASIC struct {
+	ID     string `json:"id"`     // "th3"
+	Name   string `json:"name"`   // "Broadcom Tomahawk3"
+	Vendor string `json:"vendor"` // "broadcom", "nvidia", "marvell", "barefoot", "vs"
+	// CellBytes is the unit of buffer memory; 0 where no source states it.
+	CellBytes int64 `json:"cell_bytes,omitempty"`
+	// BufferBytes is the usable packet memory; 0 where no source states it.
+	BufferBytes int64 `json:"buffer_bytes,omitempty"`
+	// PoolXOFF says whether the size of an ingress pool in a template holds
+	// the pool's xoff: "included", "excluded", or "" where the published
+	// sums do not tell. It is an inference from those sums.
+	PoolXOFF string `json:"pool_xoff,omitempty"`
+	// DynamicBuffers says that SONiC computes headroom on this family by
+	// default (its dynamic buffer model).
+	DynamicBuffers bool `json:"dynamic_buffers,omitempty"`
+	// PFCToGroupMap says that the SAI wants PFC_PRIORITY_TO_PRIORITY_GROUP_MAP.
+	PFCToGroupMap bool `json:"pfc_to_group_map,omitempty"`
+	// PortProfileLists says that ports carry ingress and egress buffer profile lists.
+	PortProfileLists bool `json:"port_profile_lists,omitempty"`
+	// The constants of SONiC's dynamic headroom model (STATE_DB ASIC_TABLE
+	// and cfgmgr/buffer_headroom_mellanox.lua); PipelineKiB is 0 where the
+	// family has none published.
+	PipelineKiB       float64 `json:"pipeline_kib,omitempty"`
+	MACPHYKiB         float64 `json:"mac_phy_kib,omitempty"`
+	PeerKiB           float64 `json:"peer_kib,omitempty"`          // for speeds without pause quanta
+	TileNS            float64 `json:"tile_ns,omitempty"`           // Spectrum-4 and -5: 120
+	XOFFExtra         int64   `json:"xoff_extra,omitempty"`        // bytes; Spectrum-6: 18432
+	PortMaxSHPCells   int64   `json:"port_max_shp,omitempty"`      // cells of the shared headroom pool for one port
+	PortReservedCells int64   `json:"port_reserved_shp,omitempty"` // cells
+	Source            string  `json:"source"`
+}
+
+// Model is one switch model (SONiC: HWSKU).
+type Model struct {
+	Name     string `json:"name"`     // "DellEMC-Z9332f-O32"
+	Platform string `json:"platform"` // "x86_64-dellemc_z9332f_d1508-r0"
+	Vendor   string `json:"vendor"`   // maker of the box
+	ASICID   string `json:"asic"`     // ASIC.ID
+	// GCU is the chip name under which SONiC's generic config updater knows
+	// this hwsku ("th5", "spc3"), "" where its lists do not name it: the
+	// updater then takes the chip for "unknown" and refuses changes of
+	// PFC_WD and of BUFFER_PROFILE. GCUSince is the oldest release branch
+	// whose head knows the hwsku; an image built earlier from that branch may
+	// not. Source: sonic-utilities
+	// generic_config_updater/gcu_field_operation_validators.conf.json and
+	// field_operation_validators.py, branches 202205 to 202605 and master
+	// 691b1bbc4fd2 (202211 holds no such file).
+	GCU      string `json:"gcu,omitempty"`
+	GCUSince string `json:"gcu_since,omitempty"` // "202411"
+	// Note is what a reader of this model's numbers must know.
+	Note string `json:"note,omitempty"`
+	// Ports in panel order; nil where no source was read.
+	Ports []Port `json:"ports,omitempty"`
+	// Template names the buffer template that Pools and Profiles are from:
+	// "t1" (leaf), "t2" (spine).
+	Template string `json:"template,omitempty"`
+	// Pools and Profiles are the model's own buffer template; nil where no
+	// source was read.
+	Pools    []Pool    `json:"pools,omitempty"`
+	Profiles []Profile `json:"profiles,omitempty"`
+	// Bindings name the profiles that the template binds.
+	Bindings Bindings `json:"bindings,omitzero"`
+	// Headroom rows by speed and cable, as published (pg_profile_lookup.ini).
+	Headroom []HeadroomRow `json:"headroom,omitempty"`
+	Sources  []string      `json:"sources"`
+
+	asic  *ASIC
+	ports map[string]int
+}
+
+// ASIC returns the model's chip; never nil for a model of the catalogue.
+func (m *Model) ASIC() *ASIC { return m.asic }
+
+// Port is one port of a model's default layout.
+type Port struct {
+	Name  string     `json:"name"`
+	Alias string     `json:"alias"`
+	Index int        `json:"index"`
+	Lanes string     `json:"lanes"` // "33,34,35,36"
+	Speed units.Rate `json:"speed"` // bits per second
+}
+
+// Pool is a buffer pool of the template, bytes.
+type Pool struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // "ingress", "egress", "both"
+	Mode string `json:"mode"` // "static", "dynamic"
+	Size int64  `json:"size,omitempty"`
+	XOFF int64  `json:"xoff,omitempty"`
+	// Computed says that the template leaves Size out under the dynamic
+	// buffer model, where the device computes it; Size is then the value of
+	// the traditional model.
+	Computed bool `json:"computed,omitempty"`
+}
+
+// Profile is a buffer profile of the template, bytes.
+type Profile struct {
+	Name      string `json:"name"`
+	Pool      string `json:"pool"`
+	Size      int64  `json:"size"`
+	StaticTh  *int64 `json:"static_th,omitempty"`
+	DynamicTh *int64 `json:"dynamic_th,omitempty"`
+	XOFF      *int64 `json:"xoff,omitempty"`
+	XONOffset *int64 `json:"xon_offset,omitempty"`
+}
+
+// Bindings are the profile names that ports of this model bind; "" where the
+// template binds none, or none for all queues alike.
+type Bindings struct {
+	LossyGroup    string   `json:"lossy_group"`    // BUFFER_PG of lossy traffic
+	LossyQueue    string   `json:"lossy_queue"`    // BUFFER_QUEUE of lossy queues
+	LosslessQueue string   `json:"lossless_queue"` // BUFFER_QUEUE of lossless queues
+	IngressList   []string `json:"ingress_list,omitempty"`
+	EgressList    []string `json:"egress_list,omitempty"`
+}
+
+// HeadroomRow is one published row: bytes, and the threshold as the alpha
+// exponent of a dynamic pool.
+type HeadroomRow struct {
+	Speed     units.Rate   `json:"speed"`
+	Cable     units.Length `json:"cable"`
+	Size      int64        `json:"size"`
+	XON       int64        `json:"xon"`
+	XOFF      int64        `json:"xoff"`
+	Threshold int64        `json:"threshold"`
+	XONOffset *int64       `json:"xon_offset,omitempty"`
+	Source    string       `json:"source"`
+}

@@ -1,0 +1,285 @@
+package catalog
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+const g = units.Rate(1e9)
+
+func mustLookup(t *testing.T, name string) *Model {
+	t.Helper()
+	m, ok := Lookup(name)
+	if !ok {
+		t.Fatalf("no model %s", name)
+	}
+	return m
+}
+
+// Every file must parse and hang together: what it binds exists, and no lane
+// or name is used twice.
+func TestModelsAreConsistent(t *testing.T) {
+	if n := len(Models()); n < 25 {
+		t.Fatalf("%d models", n)
+	}
+	for _, name := range Models() {
+		m, err := loadModel(name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if m.ASIC() == nil || m.Platform == "" || len(m.Sources) == 0 || len(m.Headroom) == 0 {
+			t.Errorf("%s: incomplete", name)
+		}
+		lanes := map[string]string{}
+		for _, p := range m.Ports {
+			if p.Speed < g || p.Alias == "" {
+				t.Errorf("%s %s: %+v", name, p.Name, p)
+			}
+			for l := range strings.SplitSeq(p.Lanes, ",") {
+				// Published so, see the model's note.
+				known := name == "Arista-7050CX3-32S-C32" && l == "128"
+				if other, dup := lanes[l]; dup && !known {
+					t.Errorf("%s: lane %s is in %s and %s", name, l, other, p.Name)
+				}
+				lanes[l] = p.Name
+			}
+		}
+		for _, p := range m.Profiles {
+			if _, ok := m.Pool(p.Pool); !ok {
+				t.Errorf("%s: profile %s: no pool %s", name, p.Name, p.Pool)
+			}
+			if (p.StaticTh == nil) == (p.DynamicTh == nil) {
+				t.Errorf("%s: profile %s: not exactly one threshold", name, p.Name)
+			}
+		}
+		b := m.Bindings
+		for _, p := range slices.Concat([]string{b.LossyGroup, b.LossyQueue, b.LosslessQueue}, b.IngressList, b.EgressList) {
+			if _, ok := m.Profile(p); p != "" && !ok {
+				t.Errorf("%s: binds %s, which the template does not define", name, p)
+			}
+		}
+		if (len(b.IngressList) > 0) != m.ASIC().PortProfileLists || (len(b.EgressList) > 0) != m.ASIC().PortProfileLists {
+			t.Errorf("%s: profile lists against the ASIC", name)
+		}
+		if (m.GCU == "") != (m.GCUSince == "") {
+			t.Errorf("%s: gcu %q since %q", name, m.GCU, m.GCUSince)
+		}
+		for _, r := range m.Headroom {
+			if r.Source == "" || r.XOFF <= 0 || r.Size < 0 {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+	}
+}
+
+// The embedded rows are the published ones, all of them and no others.
+func TestRowsMatchPublished(t *testing.T) {
+	file := filepath.Join("..", "..", "..", "shared", "data", "sonic_pg_profiles.csv")
+	f, err := os.Open(file)
+	if err != nil {
+		t.Skipf("published rows are not at %s", file)
+	}
+	defer f.Close()
+	recs, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{}
+	for _, r := range recs[1:] {
+		// A slash names one ASIC of a box with several.
+		sku, _, _ := strings.Cut(r[2], "/")
+		mbps, err := strconv.ParseInt(r[4], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[sku] = append(want[sku], fmt.Sprint(units.Rate(mbps*1e6), " ", r[5], " ", r[6], " ", r[7], " ", r[8], " ", r[9], " ", r[10], " ", r[11]))
+	}
+	for sku, rows := range want {
+		m, ok := Lookup(sku)
+		if !ok {
+			t.Errorf("no model %s", sku)
+			continue
+		}
+		var got []string
+		for _, r := range m.Headroom {
+			off := ""
+			if r.XONOffset != nil {
+				off = strconv.FormatInt(*r.XONOffset, 10)
+			}
+			got = append(got, fmt.Sprint(r.Speed, " ", r.Cable, " ", r.Size, " ", r.XON, " ", r.XOFF, " ", r.Threshold, " ", off, " ", r.Source))
+		}
+		slices.Sort(rows)
+		slices.Sort(got)
+		if d := cmp.Diff(rows, got); d != "" {
+			t.Errorf("%s (-published +embedded):\n%s", sku, d)
+		}
+	}
+	for _, name := range Models() {
+		if want[name] == nil && name != "Force10-S6000" {
+			t.Errorf("%s has rows that the published list does not", name)
+		}
+	}
+}
+
+func TestPublishedFacts(t *testing.T) {
+	m := mustLookup(t, "DellEMC-Z9332f-O32")
+	r, ok := m.HeadroomRow(400*g, 40)
+	if !ok || r.Size != 2540 || r.XON != 2540 || r.XOFF != 201930 || r.Threshold != -2 || r.XONOffset == nil || *r.XONOffset != 2540 {
+		t.Errorf("Z9332f 400G/40m: %+v", r)
+	}
+	wantPools := []Pool{
+		{Name: "ingress_lossless_pool", Type: "ingress", Mode: "dynamic", Size: 66394076, XOFF: 27200352},
+		{Name: "egress_lossless_pool", Type: "egress", Mode: "static", Size: 38462204},
+	}
+	if d := cmp.Diff(wantPools, m.Pools); d != "" {
+		t.Errorf("Z9332f pools: %s", d)
+	}
+	if p, _ := m.Port("Ethernet8"); p != (Port{"Ethernet8", "etp2", 2, "41,42,43,44,45,46,47,48", 400 * g}) {
+		t.Errorf("Z9332f Ethernet8: %+v", p)
+	}
+	if a := m.ASIC(); a.ID != "th3" || a.CellBytes != 254 || a.DynamicBuffers || a.PFCToGroupMap || a.PortProfileLists {
+		t.Errorf("Z9332f ASIC: %+v", a)
+	}
+	if m.GCU != "" {
+		t.Errorf("Z9332f is in no list of the updater, got %q", m.GCU)
+	}
+
+	m = mustLookup(t, "ACS-MSN4700")
+	if b := m.Bindings; b.LossyQueue != "q_lossy_profile" || b.LosslessQueue != "egress_lossless_profile" ||
+		strings.Join(b.IngressList, ",") != "ingress_lossless_profile,ingress_lossy_profile" ||
+		strings.Join(b.EgressList, ",") != "egress_lossless_profile,egress_lossy_profile" {
+		t.Errorf("MSN4700 bindings: %+v", b)
+	}
+	if p, _ := m.Pool("egress_lossless_pool"); p.Size != 60817392 || p.Computed {
+		t.Errorf("MSN4700: %+v", p)
+	}
+	if p, _ := m.Pool("ingress_lossless_pool"); p.Size != 20627456 || !p.Computed {
+		t.Errorf("MSN4700: %+v", p)
+	}
+	if p, _ := m.Port("Ethernet248"); p.Speed != 400*g || p.Index != 32 {
+		t.Errorf("MSN4700 Ethernet248: %+v", p)
+	}
+	if m.GCU != "spc3" || !m.ASIC().DynamicBuffers || !m.ASIC().PFCToGroupMap {
+		t.Errorf("MSN4700: gcu %q, %+v", m.GCU, m.ASIC())
+	}
+
+	m = mustLookup(t, "Force10-S6000")
+	if len(m.Ports) != 32 {
+		t.Fatalf("S6000 has %d ports", len(m.Ports))
+	}
+	for i, p := range m.Ports {
+		if p.Name != fmt.Sprintf("Ethernet%d", 4*i) || p.Speed != 40*g {
+			t.Errorf("S6000 port %d: %+v", i, p)
+		}
+	}
+	if r, ok := m.HeadroomRow(40*g, 300); !ok || r.XOFF != 55120 || r.Size != 56368 {
+		t.Errorf("S6000 40G/300m: %+v", r)
+	}
+
+	m = mustLookup(t, "Arista-7060X6-64PE-O128S2")
+	if m.GCU != "th5" || m.GCUSince != "202411" {
+		t.Errorf("7060X6: gcu %q since %q", m.GCU, m.GCUSince)
+	}
+	if n, how := m.SharedBytes(); n != 166115492-29423360 || !strings.Contains(how, "less its xoff 29423360") {
+		t.Errorf("7060X6 shared: %d %s", n, how)
+	}
+	if n, _ := mustLookup(t, "Arista-7260CX3-C64").SharedBytes(); n != 33582016 {
+		t.Errorf("7260CX3 shared: %d", n)
+	}
+	if n, how := mustLookup(t, "NH-4010").SharedBytes(); n != 0 || how == "" {
+		t.Errorf("NH-4010 shared: %d %s", n, how)
+	}
+}
+
+func TestLookup(t *testing.T) {
+	m := mustLookup(t, "force10-s6000")
+	if m != mustLookup(t, "Force10-S6000") {
+		t.Error("two values for one model")
+	}
+	for _, name := range []string{"", "Force10", "Force10-S6000 ", "../asics", "data/models/ACS-SN5600"} {
+		if _, ok := Lookup(name); ok {
+			t.Errorf("Lookup(%q) found something", name)
+		}
+	}
+	if _, ok := ASICByID("th5"); !ok {
+		t.Error("no th5")
+	}
+	if _, ok := ASICByID("TH5"); ok {
+		t.Error("ids are exact")
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	for in, want := range map[string]string{
+		"ACS-MSN470":               "ACS-MSN4700",
+		"Force10-S600":             "Force10-S6000",
+		"dellemc-z9332f-032":       "DellEMC-Z9332f-O32",
+		"SN5600":                   "ACS-SN5600",
+		"Cisco-8101-O32":           "",
+		"":                         "",
+		strings.Repeat("x", 1<<20): "",
+	} {
+		if got := Suggest(in); got != want {
+			t.Errorf("Suggest(%.40q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCables(t *testing.T) {
+	m := mustLookup(t, "DellEMC-Z9332f-O32")
+	if got := m.Cables(400 * g); !slices.Equal(got, []units.Length{5, 40, 300, 1000, 2000}) {
+		t.Fatalf("cables %v", got)
+	}
+	for length, want := range map[units.Length]units.Length{0.5: 5, 5: 5, 5.5: 40, 40: 40, 41: 300, 301: 1000, 2000: 2000} {
+		if c, ok := m.NextCable(400*g, length); !ok || c != want {
+			t.Errorf("NextCable(%v) = %v, %v; want %v", length, c, ok, want)
+		}
+	}
+	if _, ok := m.NextCable(400*g, 2001); ok {
+		t.Error("a row longer than any listed")
+	}
+	if _, ok := m.NextCable(800*g, 5); ok || m.Cables(800*g) != nil {
+		t.Error("rows at a speed without any")
+	}
+	if _, ok := m.HeadroomRow(400*g, 50); ok {
+		t.Error("a row for 50m, which is not listed")
+	}
+}
+
+func TestParseModelRefuses(t *testing.T) {
+	const ok = `{"name":"x","asic":"th3","sources":["s"],"ports":["Ethernet0 e 1 1-4,9 100G"],"headroom_source":"s","headroom":["100G 5m 1 2 3 -4 5"]}`
+	m, err := parseModel([]byte(ok))
+	if err != nil || m.Ports[0].Lanes != "1,2,3,4,9" || m.Headroom[0].Threshold != -4 || *m.Headroom[0].XONOffset != 5 {
+		t.Fatalf("%+v %v", m, err)
+	}
+	for from, to := range map[string]string{
+		`"th3"`:         `"th33"`,
+		`"sources"`:     `"surces"`,
+		`1-4,9`:         `4-1`,
+		`Ethernet0 e 1`: `Ethernet0 1`,
+		`100G"]`:        `100"]`,
+		`100G 5m`:       `100G 5`,
+		`3 -4 5`:        `3`,
+		`2 3 -4`:        `2 x -4`,
+		`["100G 5m`:     `["100G 5m 9 9 9 9","100G 5m`,
+		`["Ethernet0`:   `["Ethernet0 f 2 5 100G","Ethernet0`,
+	} {
+		bad := strings.Replace(ok, from, to, 1)
+		if bad == ok {
+			t.Fatalf("%s is not in the file", from)
+		}
+		if _, err := parseModel([]byte(bad)); err == nil {
+			t.Errorf("accepted %s", bad)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Port returns the port of that name; ok is false where the default layout
+// has none, or none was read.
+func (m *Model) Port(name string) (p Port, ok bool) {
+	i, ok := m.ports[name]
+	if !ok {
+		return Port{}, false
+	}
+	return m.Ports[i], true
+}
+
+// HeadroomRow returns the published row of exactly that speed and cable
+// length. SONiC compares both as strings, so there is no row for 50m between
+// 40m and 300m (sonic-swss cfgmgr/buffermgr.cpp).
+func (m *Model) HeadroomRow(speed units.Rate, cable units.Length) (row HeadroomRow, ok bool) {
+	for _, r := range m.Headroom {
+		if r.Speed == speed && r.Cable == cable {
+			return r, true
+		}
+	}
+	return HeadroomRow{}, false
+}
+
+// Cables returns the cable lengths that have a row at that speed, ascending;
+// nil where there is none.
+func (m *Model) Cables(speed units.Rate) []units.Length {
+	var l []units.Length
+	for _, r := range m.Headroom {
+		if r.Speed == speed {
+			l = append(l, r.Cable)
+		}
+	}
+	slices.Sort(l)
+	return slices.Compact(l)
+}
+
+// NextCable returns the shortest listed length that is at least length; ok is
+// false where the model lists none so long.
+func (m *Model) NextCable(speed units.Rate, length units.Length) (c units.Length, ok bool) {
+	for _, c := range m.Cables(speed) {
+		if c >= length {
+			return c, true
+		}
+	}
+	return 0, false
+}
+
+// Pool returns the template's pool of that name.
+func (m *Model) Pool(name string) (p Pool, ok bool) {
+	for _, p := range m.Pools {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Pool{}, false
+}
+
+// Profile returns the template's profile of that name.
+func (m *Model) Profile(name string) (p Profile, ok bool) {
+	for _, p := range m.Profiles {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}
+
+// IngressPool is the name of the pool that SONiC hangs lossless groups on.
+const IngressPool = "ingress_lossless_pool"
+
+// SharedBytes returns the bytes of the ingress lossless pool that groups
+// share, without headroom, and how they come about; 0 where the template
+// states no size. Whether a published size holds the pool's xoff differs
+// between chips; where the numbers do not tell, xoff is taken off, which
+// gives the smaller and so the safer result.
+func (m *Model) SharedBytes() (n int64, how string) {
+	p, ok := m.Pool(IngressPool)
+	if !ok || p.Size == 0 {
+		return 0, "no size of " + IngressPool + " is known"
+	}
+	n, how = p.Size, fmt.Sprintf("%s size %d of the %s template", IngressPool, p.Size, m.Template)
+	if p.XOFF > 0 && m.asic.PoolXOFF != "excluded" {
+		n -= p.XOFF
+		how += fmt.Sprintf(" less its xoff %d", p.XOFF)
+		if m.asic.PoolXOFF == "" {
+			how += " (taken as included)"
+		}
+	}
+	if p.Computed {
+		how += "; under the dynamic buffer model the device computes the size"
+	}
+	return max(n, 0), how
+}

@@ -1,0 +1,153 @@
+package headroom
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// ErrNoModel is wrapped where an ASIC has no published dynamic model.
+var ErrNoModel = errors.New("no dynamic headroom model is published")
+
+// generation is a version of buffer_headroom_mellanox.lua by what it computes.
+type generation int
+
+const (
+	gen202311 generation = iota // count-based cell occupancy, no tile
+	gen202405                   // byte-based occupancy, tile of Spectrum-4 and -5
+	gen202605                   // compensation without shared headroom, Spectrum-6
+)
+
+// generationOf reads a release name; what has no date is the newest.
+func generationOf(release string) generation {
+	if len(release) < 6 {
+		return gen202605
+	}
+	n, err := strconv.Atoi(release[:6])
+	switch {
+	case err != nil || n >= 202605:
+		return gen202605
+	case n >= 202405:
+		return gen202405
+	}
+	return gen202311
+}
+
+// SONiCDyn returns what SONiC's dynamic buffer model computes on the box, to
+// the byte: sonic-swss cfgmgr/buffer_headroom_mellanox.lua, of the input's
+// release. The virtual switch runs the same script.
+//
+// The script's share of small packets by byte has no count in its numerator,
+// so that 50 percent gives 11.8 and 0 percent gives 6.3 with frames of 1024
+// bytes; the result repeats it. A larger lossless MTU therefore lowers XOFF.
+//
+// A speed without pause quanta takes the ASIC's constant, as the script does,
+// and says so in a note: that constant is far below what the quanta of
+// comparable speeds give. Without a constant SONiCDyn fails.
+func SONiCDyn(in Input) (Result, error) {
+	if err := in.check(); err != nil {
+		return Result{}, err
+	}
+	a := in.ASIC
+	if a == nil || a.PipelineKiB == 0 || a.CellBytes == 0 || a.Vendor != "nvidia" && a.Vendor != "vs" {
+		name := "an unknown ASIC"
+		if a != nil {
+			name = a.Name
+		}
+		return Result{}, fmt.Errorf("%s: %w", name, ErrNoModel)
+	}
+	gen := generationOf(in.Release)
+	var (
+		speed    = float64(in.Speed) / 1e6 // Mb/s
+		portMTU  = float64(in.PortMTU)
+		lossless = float64(in.LosslessMTU)
+		cell     = float64(a.CellBytes)
+		t        terms
+		notes    []string
+	)
+
+	// The conversions to float64 keep a compiler from fusing a product into a
+	// sum, so that the last bit is that of the script.
+	worst := cell / minFrame
+	if cell <= 2*minFrame {
+		worst = 2 * cell / (1 + cell)
+	}
+	spp := float64(in.SmallPacketPercent)
+	cableUnit, small, smallText := 1000.0, spp, "small packet percentage"
+	if gen == gen202311 {
+		cableUnit = 1024
+	} else {
+		worst = math.Ceil(worst)
+		small = 100 * minFrame / ((float64(spp*minFrame) + float64((100-spp)*lossless)) / 100)
+		smallText = "small packet percentage by byte"
+	}
+	occupancy := (100 - small + float64(small*worst)) / 100
+
+	cable := 2 * float64(in.Cable) * speed * 1e9 / SignalSpeed / (8 * cableUnit)
+	gearbox := speed * in.GearboxNS / (8 * 1024)
+	macPHY := a.MACPHYKiB * 1024
+	var tile float64
+	if gen > gen202311 {
+		tile = speed / 1000 * a.TileNS / 8
+	}
+
+	t.add("largest frame", portMTU, srcLua, "port MTU %d", in.PortMTU)
+	t.add("cable", cable, srcLua, "2 * %s * %s / (8 * 1.98e8 m/s) * 1000/%g", in.Cable, in.Speed, cableUnit)
+	if gearbox > 0 {
+		t.add("gearbox", 2*gearbox, srcLua, "2 * %.0f Mb/s * %g ns / (8 * 1024)", speed, in.GearboxNS)
+	}
+	t.add("MAC and PHY", macPHY, a.Source, "%g KiB", a.MACPHYKiB)
+	peer := a.PeerKiB * 1024
+	if q, ok := Quanta(in.Speed); ok {
+		peer = float64(q * 64)
+		t.add("peer response", peer, srcQuanta, "%d quanta * 64", q)
+	} else if peer > 0 {
+		t.add("peer response", peer, a.Source, "%g KiB, the ASIC's constant", a.PeerKiB)
+		notes = append(notes, fmt.Sprintf("%s has no pause quanta: the peer response is the ASIC's constant of %g KiB", in.Speed, a.PeerKiB))
+	} else {
+		return Result{}, fmt.Errorf("%w at %s", ErrNoQuanta, in.Speed)
+	}
+	if tile > 0 {
+		t.add("tile", tile, srcLua, "%s * %g ns / 8", in.Speed, a.TileNS)
+	}
+	prop := portMTU + cable + float64(2*gearbox) + macPHY + peer + tile
+	t.add("cell occupancy", prop*(occupancy-1), srcLua, "(%.4f - 1) * %.0f; %s %.2f, worst case %.4g cells a byte", occupancy, prop, smallText, small, worst)
+	t.add("lossless frame", lossless, srcLua, "lossless MTU %d", in.LosslessMTU)
+
+	xoff := ceilKiB(lossless + float64(prop*occupancy))
+	t.rest("rounding", xoff, srcLua, "up to 1024")
+	if gen >= gen202605 && a.XOFFExtra > 0 {
+		xoff += float64(a.XOFFExtra)
+		t.add("packet buffer accounting", float64(a.XOFFExtra), srcLua, "%d KiB on this ASIC", a.XOFFExtra/1024)
+	}
+	if gen >= gen202605 && !in.SharedHeadroom && in.SmallPacketPercent != 100 {
+		const compensation = 2 * 1024
+		if full := ceilKiB(lossless + float64(prop*worst)); xoff+compensation < full {
+			xoff += compensation
+			t.add("compensation", compensation, srcLua, "2 KiB without shared headroom, still below %.0f for small packets only", full)
+		}
+	}
+
+	xon := a.PipelineKiB * 1024
+	var extra float64
+	if in.Lanes == 8 {
+		xon *= 2
+		if gen == gen202311 {
+			xon -= 1024
+		}
+		extra = portMTU
+	}
+	xon = ceilKiB(xon)
+	size := xon
+	if !in.SharedHeadroom {
+		size = ceilKiB(xoff + xon + extra)
+	}
+	return Result{
+		Model: ModelSONiCDyn, Terms: t, Notes: notes,
+		XOFF: int64(xoff), XON: int64(xon), Size: int64(size),
+		Floor: Floor(in.Speed, in.Cable, in.LosslessMTU),
+	}, nil
+}
+
+func ceilKiB(v float64) float64 { return math.Ceil(v/1024) * 1024 }
