@@ -1,0 +1,323 @@
+// Package render turns a whole fabric into one device model a switch.
+//
+// [New] looks at the fabric as a whole; after that every device is compiled on
+// its own, on demand, so that memory follows the workers and not the fabric.
+// Native encoders are in render/sonic and its siblings, platform data in
+// render/catalog, the buffer arithmetic in render/headroom. Nothing here talks
+// to a device.
+package render
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+// Compiler compiles the switches of one fabric. It may be used by several
+// goroutines at once.
+type Compiler struct {
+	fabric *intent.Fabric
+}
+
+// New checks what only the fabric and the catalogue together can tell: that
+// each port exists on its model. The error is an [intent.Errors].
+func New(f *intent.Fabric) (*Compiler, error) {
+	var errs intent.Errors
+	for _, sw := range f.Switches {
+		m := model(sw)
+		if m == nil || len(m.Ports) == 0 {
+			continue
+		}
+		known := make(map[string]bool, len(m.Ports))
+		for _, p := range m.Ports {
+			known[p.Name] = true
+		}
+		for _, p := range sw.Ports {
+			if known[p.Name] || p.Breakout.V != "" {
+				continue
+			}
+			errs = append(errs, &intent.Error{
+				Pos:  p.Pos,
+				Msg:  fmt.Sprintf("%s has no port %s", m.Name, p.Name),
+				Hint: fmt.Sprintf("%s is a %s with ports %s to %s; state the port's breakout where it is split", sw.Name, m.Name, m.Ports[0].Name, m.Ports[len(m.Ports)-1].Name),
+			})
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return &Compiler{f}, nil
+}
+
+// Fabric returns the fabric.
+func (c *Compiler) Fabric() *intent.Fabric { return c.fabric }
+
+func model(sw *intent.Switch) *catalog.Model {
+	m, ok := catalog.Lookup(sw.Model.V)
+	if !ok {
+		return nil
+	}
+	return m
+}
+
+// Device is one compiled switch.
+type Device struct {
+	Switch *intent.Switch
+	// Model is nil where the intent states none or the catalogue has none of
+	// that name.
+	Model   *catalog.Model
+	Desired *qos.Device
+}
+
+// Device compiles one switch.
+func (c *Compiler) Device(sw *intent.Switch) *Device {
+	m := model(sw)
+	d := &qos.Device{
+		Name:     sw.Name,
+		Platform: qos.Platform{OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V},
+		Ports:    make(map[string]*qos.Port, len(sw.Ports)),
+	}
+	if m != nil {
+		d.Platform.ASIC = m.ASICID
+		d.Platform.DynamicBuffers = m.ASIC().DynamicBuffers
+	}
+	if sw.Dynamic.V != nil {
+		d.Platform.DynamicBuffers = *sw.Dynamic.V
+	}
+	for _, k := range sw.Settings.Classes {
+		d.Classes = append(d.Classes, class(k))
+	}
+	b := builder{c: c, sw: sw, model: m, device: d, maps: map[*intent.Settings]*qos.Maps{}}
+	for _, p := range sw.Ports {
+		d.Ports[p.Name] = b.port(p)
+	}
+	if sw.Settings.Trust.V == qos.TrustDSCP {
+		g := qos.UnmappedMaps()
+		g.DSCPToTC = b.mapsOf(sw.Settings).DSCPToTC
+		d.GlobalMaps = qos.Of(g)
+	}
+	if w := sw.Settings.Watchdog; w.Enabled.V && sw.Settings.Lossless() != 0 {
+		d.WatchdogPoll = qos.Of(w.Poll.V)
+	}
+	if a := sw.Settings.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers {
+		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a.V})
+	}
+	qos.Normalize(d)
+	return &Device{Switch: sw, Model: m, Desired: d}
+}
+
+// The values of SONiC's template for its dynamic headroom calculation
+// (sonic-buildimage:files/build_templates/buffers_config.j2).
+const (
+	DefaultLosslessMTU  = 1024 // bytes
+	DefaultSmallPackets = 50   // percent
+)
+
+func class(k *intent.Class) qos.Class {
+	c := qos.Class{Name: k.Name, Priority: k.Priority.V, Queue: k.Queue.V, Lossless: k.Lossless.V, Strict: k.Strict.V}
+	// Lossy traffic shares priority group 0; a lossless class has its own.
+	if c.Lossless {
+		c.Group = c.Priority
+	}
+	return c
+}
+
+type builder struct {
+	c      *Compiler
+	sw     *intent.Switch
+	model  *catalog.Model
+	device *qos.Device
+	maps   map[*intent.Settings]*qos.Maps
+}
+
+func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
+	if m := b.maps[s]; m != nil {
+		return m
+	}
+	m := qos.UnmappedMaps()
+	m.PCPManaged = s.Trust.V == qos.TrustPCP
+	// On chips whose SAI has no such map, the sent pause follows the group.
+	m.PFCGManaged = b.model != nil && b.model.ASIC().PFCToGroupMap
+	for i := range qos.NumPriorities {
+		m.TCToQueue[i] = int8(i)
+		m.TCToGroup[i] = 0
+		m.PFCToQueue[i] = int8(i)
+	}
+	for _, k := range s.Classes {
+		c := class(k)
+		if s.Trust.V == qos.TrustPCP {
+			for _, p := range k.PCP.V {
+				m.PCPToTC[p] = int8(c.Priority)
+			}
+			// A priority that no class names goes where the other DSCPs go.
+			for p := range m.PCPToTC {
+				if k.Rest && m.PCPToTC[p] == qos.Unmapped {
+					m.PCPToTC[p] = int8(c.Priority)
+				}
+			}
+		} else {
+			for _, dscp := range k.DSCP.V {
+				m.DSCPToTC[dscp] = int8(c.Priority)
+			}
+		}
+		m.TCToQueue[c.Priority] = int8(c.Queue)
+		m.TCToGroup[c.Priority] = int8(c.Group)
+		m.PFCToQueue[c.Priority] = int8(c.Queue)
+		if m.PFCGManaged && c.Lossless {
+			m.PFCToGroup[c.Priority] = int8(c.Group)
+		}
+	}
+	b.maps[s] = m
+	return m
+}
+
+func (b *builder) port(p *intent.Port) *qos.Port {
+	s := p.Settings
+	out := &qos.Port{
+		MTU:           qos.Of(s.MTU.Fabric.V),
+		Trust:         qos.Of(s.Trust.V),
+		Maps:          qos.Of(b.mapsOf(s)),
+		PFC:           qos.Of(s.Lossless()),
+		PFCAsymmetric: qos.Of(s.PFCAsymmetric.V),
+	}
+	if p.Speed.V > 0 {
+		out.Speed = qos.Of(p.Speed.V)
+	}
+	if p.Cable.V > 0 {
+		out.Cable = qos.Of(CableRow(b.model, b.device.Platform.DynamicBuffers, p.Speed.V, p.Cable.V))
+	}
+	if p.FEC.V != "" {
+		out.FEC = qos.Of(p.FEC.V)
+	}
+	if p.AdminUp.V != nil {
+		out.AdminUp = qos.Of(*p.AdminUp.V)
+	}
+	if e, ok := p.Peer(); ok {
+		out.Neighbor = qos.Of(qos.Neighbor{Device: e.Device, Port: e.Port})
+	}
+	out.Watchdog = qos.Of(watchdog(s))
+	b.queues(p, out)
+	b.groups(s, out)
+	if b.model != nil && b.model.ASIC().PortProfileLists {
+		bind := b.model.Bindings
+		if len(bind.IngressList) > 0 {
+			out.IngressProfiles = qos.Of(join(bind.IngressList))
+		}
+		if len(bind.EgressList) > 0 {
+			out.EgressProfiles = qos.Of(join(bind.EgressList))
+		}
+	}
+	return out
+}
+
+func join(names []string) string {
+	var s string
+	for i, n := range names {
+		if i > 0 {
+			s += ","
+		}
+		s += n
+	}
+	return s
+}
+
+func watchdog(s *intent.Settings) qos.Watchdog {
+	if !s.Watchdog.Enabled.V {
+		return qos.Watchdog{}
+	}
+	return qos.Watchdog{
+		Enabled: true, Priorities: s.Lossless(), Action: s.Watchdog.Action.V,
+		Detect: s.Watchdog.Detect.V, Restore: s.Watchdog.Restore.V,
+	}
+}
+
+func (b *builder) queues(p *intent.Port, out *qos.Port) {
+	for _, k := range p.Settings.Classes {
+		q := &out.Queues[k.Queue.V]
+		q.Scheduler = qos.Of(scheduler(k))
+		q.ECN = qos.Of(ECN(p, k, b.model).Curve)
+		if b.model == nil {
+			continue
+		}
+		name := b.model.Bindings.LossyQueue
+		if k.Lossless.V {
+			name = b.model.Bindings.LosslessQueue
+		}
+		if name != "" {
+			q.Buffer = qos.Of(name)
+		}
+	}
+}
+
+func scheduler(k *intent.Class) qos.Scheduler {
+	s := qos.Scheduler{Strict: k.Strict.V, MaxRate: k.MaxRate.V}
+	if !s.Strict {
+		s.Weight = max(1, int(math.Round(float64(k.Bandwidth.V))))
+	}
+	return s
+}
+
+func (b *builder) groups(s *intent.Settings, out *qos.Port) {
+	for g := range out.Groups {
+		out.Groups[g].Lossless = qos.Of(false)
+	}
+	lossy := false
+	for _, k := range s.Classes {
+		c := class(k)
+		if c.Lossless {
+			out.Groups[c.Group].Lossless = qos.Of(true)
+		}
+		lossy = lossy || !c.Lossless
+	}
+	if lossy && b.model != nil && b.model.Bindings.LossyGroup != "" && !out.Groups[0].Lossless.V {
+		out.Groups[0].Buffer = qos.Of(b.model.Bindings.LossyGroup)
+	}
+}
+
+// CableRow returns the length to configure for a cable: where the device looks
+// headroom up in a table, the next length that the table has; otherwise whole
+// metres. A length beyond the table comes back as it is, and then has no row.
+func CableRow(m *catalog.Model, dynamic bool, speed units.Rate, cable units.Length) units.Length {
+	if m != nil && !dynamic {
+		if row, ok := m.NextCable(speed, cable); ok {
+			return row
+		}
+	}
+	return units.Length(math.Ceil(float64(cable)))
+}
+
+// Marking is a class's ECN curve on one port and how it came about.
+type Marking struct {
+	Curve qos.ECN
+	// Why is empty for thresholds that the intent states.
+	Why string
+}
+
+// ECN returns the marking curve of a class on a port. m may be nil.
+func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
+	e := k.ECN
+	prob := int(math.Round(float64(e.Probability.V)))
+	switch e.Mode.V {
+	case intent.ECNFixed:
+		return Marking{Curve: qos.ECN{Enabled: true, Min: int64(e.Min.V), Max: int64(e.Max.V), Probability: prob}}
+	case intent.ECNAuto:
+		in := headroom.ECNInput{Speed: p.Speed.V, Model: m, Lossless: len(p.Settings.Lossless().List())}
+		if a := p.Settings.Buffers.Alpha.V; a != nil {
+			n := int64(*a)
+			in.Alpha = &n
+		}
+		auto, err := headroom.ECNAuto(in)
+		if err != nil {
+			// Without a speed there is nothing to scale; off is what the
+			// check then names.
+			return Marking{Why: err.Error()}
+		}
+		return Marking{Curve: qos.ECN{Enabled: true, Min: auto.Min, Max: auto.Max, Probability: prob}, Why: auto.Explanation}
+	}
+	return Marking{}
+}
