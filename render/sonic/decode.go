@@ -1,0 +1,475 @@
+package sonic
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Unknown is something in a table of this tool that the model has no place
+// for. It is left on the device as it is.
+type Unknown struct {
+	Table string `json:"table"`
+	Key   string `json:"key"`
+	Field string `json:"field,omitempty"`
+	Value string `json:"value,omitempty"`
+	Why   string `json:"why"`
+}
+
+// String prints "TABLE|key field: why".
+func (u Unknown) String() string {
+	s := u.Table + "|" + u.Key
+	if u.Field != "" {
+		s += " " + u.Field
+	}
+	return s + ": " + u.Why
+}
+
+// Tables lists the tables that Decode reads.
+func Tables() []string {
+	return []string{
+		TDSCPToTC, TDot1pToTC, TTCToQueue, TTCToGroup, TPFCToQueue, TPFCToGroup, TTCToDSCP,
+		TScheduler, TWRED, TPool, TProfile, TCable, TDefaultBuffer, TPattern, TPort,
+		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata,
+	}
+}
+
+// WantTable reports whether Decode reads the table.
+func WantTable(name string) bool { return slices.Contains(wanted, name) }
+
+var wanted = Tables()
+
+// Decode reads CONFIG_DB into a running model, normalised. What it cannot
+// place is returned, sorted, and never dropped in silence.
+func Decode(cfg Config) (*qos.Device, []Unknown) {
+	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}
+	d.metadata()
+	d.buffers()
+	for name, row := range cfg[TPort] {
+		d.port(name, row)
+	}
+	d.portQoS()
+	d.queues()
+	d.groups()
+	d.lists()
+	d.cables()
+	d.watchdogs()
+	d.headroomModel()
+	qos.Normalize(d.dev)
+	slices.SortFunc(d.unknown, func(a, b Unknown) int {
+		if c := strings.Compare(a.Table, b.Table); c != 0 {
+			return c
+		}
+		if c := natural.Compare(a.Key, b.Key); c != 0 {
+			return c
+		}
+		return natural.Compare(a.Field, b.Field)
+	})
+	return d.dev, d.unknown
+}
+
+type mapNames struct{ dscp, pcp, queue, group, pfcQueue, pfcGroup, rewrite string }
+
+type decoder struct {
+	cfg     Config
+	dev     *qos.Device
+	maps    map[mapNames]*qos.Maps
+	unknown []Unknown
+}
+
+func (d *decoder) note(table, key, field, value, why string, a ...any) {
+	d.unknown = append(d.unknown, Unknown{table, key, field, value, fmt.Sprintf(why, a...)})
+}
+
+func (d *decoder) metadata() {
+	row := d.cfg.Row(TMetadata, "localhost")
+	d.dev.Name = row["hostname"]
+	d.dev.Platform.OS = "sonic"
+	d.dev.Platform.Model = row["hwsku"]
+	d.dev.Platform.DynamicBuffers = row["buffer_model"] == "dynamic"
+}
+
+// number reads a decimal of at most 63 bits.
+func (d *decoder) number(table, key, field string, row Row) (int64, bool) {
+	v, ok := row[field]
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		d.note(table, key, field, v, "not a number")
+		return 0, false
+	}
+	return n, true
+}
+
+func (d *decoder) buffers() {
+	d.dev.Pools = make(map[string]qos.Pool, len(d.cfg[TPool]))
+	for name, row := range d.cfg[TPool] {
+		size, _ := d.number(TPool, name, "size", row)
+		xoff, _ := d.number(TPool, name, "xoff", row)
+		d.dev.Pools[name] = qos.Pool{
+			Ingress: row["type"] == "ingress" || row["type"] == "both",
+			Egress:  row["type"] == "egress" || row["type"] == "both",
+			Dynamic: row["mode"] == "dynamic", Size: size, XOFF: xoff,
+		}
+	}
+	d.dev.Profiles = make(map[string]qos.BufferProfile, len(d.cfg[TProfile]))
+	for name, row := range d.cfg[TProfile] {
+		p := qos.BufferProfile{Pool: row["pool"]}
+		p.Size, _ = d.number(TProfile, name, "size", row)
+		p.XON, _ = d.number(TProfile, name, "xon", row)
+		p.XOFF, _ = d.number(TProfile, name, "xoff", row)
+		p.XONOffset, _ = d.number(TProfile, name, "xon_offset", row)
+		if _, ok := row["static_th"]; ok {
+			p.Threshold, _ = d.number(TProfile, name, "static_th", row)
+			p.Static = true
+		} else {
+			p.Threshold, _ = d.number(TProfile, name, "dynamic_th", row)
+		}
+		d.dev.Profiles[name] = p
+	}
+}
+
+func (d *decoder) port(name string, row Row) {
+	p := &qos.Port{
+		AdminUp:       qos.Of(row["admin_status"] == "up"),
+		PFCAsymmetric: qos.Of(row["pfc_asym"] == "on"),
+		PFC:           qos.Of(qos.PrioritySet(0)),
+		Watchdog:      qos.Of(qos.Watchdog{}),
+		Trust:         qos.Of(qos.TrustNone),
+	}
+	if n, ok := d.number(TPort, name, "mtu", row); ok {
+		p.MTU = qos.Of(int(n))
+	}
+	if n, ok := d.number(TPort, name, "speed", row); ok && n >= 0 && n < 1<<40 {
+		p.Speed = qos.Of(units.Rate(n * 1e6))
+	}
+	if f, ok := row["fec"]; ok {
+		p.FEC = qos.Of(f)
+	}
+	for q := range p.Queues {
+		p.Queues[q].ECN = qos.Of(qos.ECN{})
+		p.Groups[q].Lossless = qos.Of(false)
+	}
+	d.dev.Ports[name] = p
+}
+
+func (d *decoder) priorities(table, key, field string, row Row) qos.PrioritySet {
+	v := row[field]
+	if v == "" {
+		return 0
+	}
+	var s qos.PrioritySet
+	for _, m := range strings.Split(v, ",") {
+		n, err := strconv.Atoi(m)
+		if err != nil || n < 0 || n >= qos.NumPriorities {
+			d.note(table, key, field, v, "not a list of priorities")
+			return 0
+		}
+		s |= qos.Priorities(n)
+	}
+	return s
+}
+
+// portQoSFields are the fields of PORT_QOS_MAP that the model has a place for.
+var portQoSFields = []string{"dscp_to_tc_map", "dot1p_to_tc_map", "tc_to_queue_map", "tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map", "tc_to_dscp_map", "pfc_enable", "pfcwd_sw_enable"}
+
+func (d *decoder) portQoS() {
+	for key, row := range d.cfg[TPortQoS] {
+		for f, v := range row {
+			if !slices.Contains(portQoSFields, f) {
+				d.note(TPortQoS, key, f, v, "this tool does not know the field and leaves it")
+			}
+		}
+		names := mapNames{row["dscp_to_tc_map"], row["dot1p_to_tc_map"], row["tc_to_queue_map"], row["tc_to_pg_map"], row["pfc_to_queue_map"], row["pfc_to_pg_map"], row["tc_to_dscp_map"]}
+		if key == globalKey {
+			// The switch honours no other map there
+			// (sonic-swss:orchagent/qosorch.cpp).
+			d.dev.GlobalMaps = qos.Of(d.lookupMaps(mapNames{dscp: names.dscp}))
+			continue
+		}
+		p := d.dev.Ports[key]
+		if p == nil {
+			d.note(TPortQoS, key, "", "", "no such port")
+			continue
+		}
+		p.Maps = qos.Of(d.lookupMaps(names))
+		switch {
+		case names.dscp != "":
+			p.Trust.V = qos.TrustDSCP
+		case names.pcp != "":
+			p.Trust.V = qos.TrustPCP
+		}
+		p.PFC.V = d.priorities(TPortQoS, key, "pfc_enable", row)
+		p.Watchdog.V.Priorities = d.priorities(TPortQoS, key, "pfcwd_sw_enable", row)
+	}
+}
+
+func (d *decoder) lookupMaps(n mapNames) *qos.Maps {
+	if m := d.maps[n]; m != nil {
+		return m
+	}
+	m := qos.UnmappedMaps()
+	d.readMap(TDSCPToTC, n.dscp, m.DSCPToTC[:])
+	d.readMap(TDot1pToTC, n.pcp, m.PCPToTC[:])
+	d.readMap(TTCToQueue, n.queue, m.TCToQueue[:])
+	d.readMap(TTCToGroup, n.group, m.TCToGroup[:])
+	d.readMap(TPFCToQueue, n.pfcQueue, m.PFCToQueue[:])
+	d.readMap(TPFCToGroup, n.pfcGroup, m.PFCToGroup[:])
+	d.readRewrite(n.rewrite, m.TCToDSCP[:])
+	m.PCPManaged, m.PFCGManaged = n.pcp != "", n.pfcGroup != ""
+	d.maps[n] = m
+	return m
+}
+
+func (d *decoder) readMap(table, name string, into []int8) { d.readInto(table, name, into, 15) }
+
+func (d *decoder) readRewrite(name string, into []int8) {
+	d.readInto(TTCToDSCP, name, into, qos.NumDSCP-1)
+}
+
+func (d *decoder) readInto(table, name string, into []int8, limit int) {
+	for from, to := range d.cfg.Row(table, name) {
+		k, err1 := strconv.Atoi(from)
+		v, err2 := strconv.Atoi(to)
+		switch {
+		case err1 != nil || err2 != nil || k < 0 || v < 0 || v > limit:
+			d.note(table, name, from, to, "not a map entry")
+		case k >= len(into):
+			d.note(table, name, from, to, "this tool knows %d values here", len(into))
+		default:
+			into[k] = int8(v)
+		}
+	}
+}
+
+// portIndexes calls do for each index of each "port|a-b" key of a table.
+func (d *decoder) portIndexes(table string, do func(key string, p *qos.Port, i int, row Row)) {
+	// Sorted, so that of two keys that overlap the same one wins every time.
+	for _, key := range natural.Keys(d.cfg[table]) {
+		name, idx, ok := strings.Cut(key, "|")
+		from, to, good := expand(idx, 16)
+		p := d.dev.Ports[name]
+		if !ok || !good || p == nil {
+			if name != "CPU" {
+				d.note(table, key, "", "", "not a port and an index that this tool knows")
+			}
+			continue
+		}
+		for i := from; i <= to && i < qos.NumPriorities; i++ {
+			do(key, p, i, d.cfg[table][key])
+		}
+	}
+}
+
+func (d *decoder) queues() {
+	scheds := map[string]qos.Scheduler{}
+	curves := map[string]qos.ECN{}
+	d.portIndexes(TQueue, func(key string, p *qos.Port, i int, row Row) {
+		for f, v := range row {
+			switch f {
+			case "scheduler":
+				s, ok := scheds[v]
+				if !ok {
+					s = d.scheduler(v)
+					scheds[v] = s
+				}
+				p.Queues[i].Scheduler = qos.Of(s)
+			case "wred_profile":
+				c, ok := curves[v]
+				if !ok {
+					c = d.curve(v)
+					curves[v] = c
+				}
+				p.Queues[i].ECN = qos.Of(c)
+			default:
+				d.note(TQueue, key, f, v, "this tool does not know the field and leaves it")
+			}
+		}
+	})
+	d.portIndexes(TBufferQueue, func(_ string, p *qos.Port, i int, row Row) {
+		p.Queues[i].Buffer = qos.Of(row["profile"])
+	})
+}
+
+func (d *decoder) scheduler(name string) qos.Scheduler {
+	row := d.cfg.Row(TScheduler, name)
+	s := qos.Scheduler{Weight: 1}
+	if row == nil {
+		s.Other = "no scheduler " + name
+		return s
+	}
+	kind := row["type"]
+	s.Strict = kind == "STRICT"
+	if n, ok := d.number(TScheduler, name, "weight", row); ok {
+		s.Weight = int(n)
+	}
+	rate := func(f string) units.Rate {
+		n, _ := d.number(TScheduler, name, f, row)
+		return units.Rate(min(max(n, 0), 1<<59) * 8)
+	}
+	s.MinRate, s.MaxRate = rate("cir"), rate("pir")
+	var other []string
+	if !s.Strict && kind != "DWRR" {
+		// Round robin over packets shares by packets, not by bytes.
+		other = append(other, "WRR")
+	}
+	if row["meter_type"] == "packets" && (s.MinRate > 0 || s.MaxRate > 0) {
+		other = append(other, "packets")
+	}
+	for _, f := range []string{"cbs", "pbs", "priority"} {
+		if v, ok := row[f]; ok {
+			other = append(other, f+"="+v)
+		}
+	}
+	s.Other = strings.Join(other, " ")
+	return s
+}
+
+func (d *decoder) curve(name string) qos.ECN {
+	row := d.cfg.Row(TWRED, name)
+	if row == nil {
+		return qos.ECN{Other: "no profile " + name}
+	}
+	var colours [3]string
+	var c qos.ECN
+	for i, colour := range []string{"green", "yellow", "red"} {
+		lo, _ := d.number(TWRED, name, colour+"_min_threshold", row)
+		hi, _ := d.number(TWRED, name, colour+"_max_threshold", row)
+		p, ok := d.number(TWRED, name, colour+"_drop_probability", row)
+		if !ok {
+			p = 100
+		}
+		on := row["wred_"+colour+"_enable"] == "true"
+		colours[i] = fmt.Sprint(on, lo, hi, p)
+		if i == 0 {
+			c = qos.ECN{Enabled: on, Min: lo, Max: hi, Probability: int(p)}
+		}
+	}
+	mode := row["ecn"]
+	if mode == "" {
+		mode = "ecn_none"
+	}
+	var other []string
+	if mode != "ecn_all" {
+		other = append(other, mode)
+		c.Enabled = false
+	}
+	for i, colour := range []string{"yellow", "red"} {
+		if colours[i+1] != colours[0] {
+			other = append(other, colour+" "+colours[i+1])
+		}
+	}
+	if !c.Enabled && len(other) == 0 {
+		other = append(other, "not enabled")
+	}
+	c.Other = strings.Join(other, ", ")
+	return c
+}
+
+// Derived reports whether buffermgrd wrote the profile of that name
+// (sonic-swss:cfgmgr/buffermgr.cpp).
+func Derived(profile string) bool { return strings.HasPrefix(profile, "pg_lossless_") }
+
+func (d *decoder) groups() {
+	d.portIndexes(TGroup, func(key string, p *qos.Port, i int, row Row) {
+		g := &p.Groups[i]
+		name := row["profile"]
+		if name == "NULL" {
+			g.Lossless = qos.Of(d.dev.Platform.DynamicBuffers)
+			if !d.dev.Platform.DynamicBuffers {
+				d.note(TGroup, key, "profile", name, "means nothing in the traditional buffer model")
+			}
+			return
+		}
+		prof, ok := d.dev.Profiles[name]
+		if !ok {
+			d.note(TGroup, key, "profile", name, "no such profile")
+		}
+		g.Lossless = qos.Of(prof.XOFF > 0)
+		if prof.XOFF > 0 {
+			g.Headroom = qos.Of(prof.Headroom)
+		}
+		if !Derived(name) {
+			g.Buffer = qos.Of(name)
+		}
+	})
+}
+
+func (d *decoder) lists() {
+	for table, set := range map[string]func(*qos.Port, string){
+		TIngressList: func(p *qos.Port, v string) { p.IngressProfiles = qos.Of(v) },
+		TEgressList:  func(p *qos.Port, v string) { p.EgressProfiles = qos.Of(v) },
+	} {
+		for name, row := range d.cfg[table] {
+			p := d.dev.Ports[name]
+			if p == nil {
+				d.note(table, name, "", "", "no such port")
+				continue
+			}
+			v, ok := row["profile_list"]
+			if !ok {
+				v = row["profile_list@"]
+			}
+			set(p, v)
+		}
+	}
+}
+
+func (d *decoder) cables() {
+	for port, v := range d.cfg.Row(TCable, CableName) {
+		p := d.dev.Ports[port]
+		n, err := strconv.Atoi(strings.TrimSuffix(v, "m"))
+		if p == nil || err != nil || n < 0 || !strings.HasSuffix(v, "m") {
+			d.note(TCable, CableName, port, v, "not a port and its cable length")
+			continue
+		}
+		p.Cable = qos.Of(units.Length(n))
+	}
+}
+
+func (d *decoder) watchdogs() {
+	for key, row := range d.cfg[TWatchdog] {
+		if key == "GLOBAL" {
+			if n, ok := d.number(TWatchdog, key, "POLL_INTERVAL", row); ok {
+				d.dev.WatchdogPoll = qos.Of(ms(n))
+			}
+			continue
+		}
+		p := d.dev.Ports[key]
+		if p == nil {
+			d.note(TWatchdog, key, "", "", "no such port")
+			continue
+		}
+		det, _ := d.number(TWatchdog, key, "detection_time", row)
+		res, _ := d.number(TWatchdog, key, "restoration_time", row)
+		p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: p.Watchdog.V.Priorities, Action: qos.WatchdogAction(row["action"]), Detect: ms(det), Restore: ms(res)})
+	}
+}
+
+// ms converts milliseconds, bounded so that a hostile number cannot overflow.
+func ms(n int64) time.Duration { return time.Duration(min(max(n, 0), 1<<40)) * time.Millisecond }
+
+func (d *decoder) headroomModel() {
+	def, pat := d.cfg.Row(TDefaultBuffer, MapName), d.cfg.Row(TPattern, MapName)
+	if def == nil && pat == nil {
+		return
+	}
+	var h qos.HeadroomModel
+	n, _ := d.number(TDefaultBuffer, MapName, "default_dynamic_th", def)
+	h.Alpha = int(n)
+	n, _ = d.number(TDefaultBuffer, MapName, "over_subscribe_ratio", def)
+	h.OverSubscribe = int(n)
+	n, _ = d.number(TPattern, MapName, "mtu", pat)
+	h.LosslessMTU = int(n)
+	n, _ = d.number(TPattern, MapName, "small_packet_percentage", pat)
+	h.SmallPacketPercent = int(n)
+	d.dev.HeadroomModel = qos.Of(h)
+}

@@ -1,0 +1,122 @@
+package sonic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Release holds what differs between SONiC releases, as far as this tool
+// writes it. Sources: the YANG models of sonic-net/sonic-buildimage on the
+// release branches (src/sonic-yang-models) and
+// sonic-net/sonic-utilities:generic_config_updater, same branches.
+type Release struct {
+	Name string
+	// Index orders releases in time.
+	Index int
+	// EmptyPFCEnable: PORT_QOS_MAP.pfc_enable "" passes the model.
+	EmptyPFCEnable bool
+	// MaxPollMS is the largest PFC_WD|GLOBAL POLL_INTERVAL, milliseconds.
+	MaxPollMS int
+	// MaxSpeedMbps is the largest PORT.speed.
+	MaxSpeedMbps int64
+	// TCToDSCPModel: table TC_TO_DSCP_MAP has a model.
+	TCToDSCPModel bool
+	// AddsMissingTable: the updater adds the parent table of a first row.
+	AddsMissingTable bool
+	// WRED says what the updater lets through for WRED_PROFILE.
+	WRED WREDRule
+	// BufferProfileRows: whole BUFFER_PROFILE rows may be added and removed
+	// (once the table exists).
+	BufferProfileRows bool
+	// BufferPoolSizes: the sizes of some BUFFER_POOL rows may be replaced.
+	BufferPoolSizes bool
+	// BulkMoves: the sorter groups independent moves.
+	BulkMoves bool
+}
+
+// WREDRule is what the generic config updater lets through for WRED_PROFILE
+// (generic_config_updater/gcu_field_operation_validators.conf.json).
+type WREDRule int
+
+// The rules.
+const (
+	// WREDAzureGreen: only replace of AZURE_LOSSLESS green_min_threshold,
+	// green_max_threshold and green_drop_probability.
+	WREDAzureGreen WREDRule = iota
+	// WREDGreen: the same three fields of any profile.
+	WREDGreen
+	// WREDFree: anything.
+	WREDFree
+)
+
+var releases = []Release{
+	{Name: "202311", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true},
+	{Name: "202405", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true},
+	{Name: "202411", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true, TCToDSCPModel: true},
+	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDGreen},
+	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true},
+	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, BulkMoves: true},
+	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, BulkMoves: true},
+}
+
+func init() {
+	for i := range releases {
+		releases[i].Index = i
+	}
+}
+
+// Releases returns the names of the known releases, oldest first.
+func Releases() []string {
+	var out []string
+	for _, r := range releases {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+// LookupRelease returns the release of that name.
+func LookupRelease(name string) (Release, bool) {
+	i := slices.IndexFunc(releases, func(r Release) bool { return r.Name == name })
+	if i < 0 {
+		return Release{}, false
+	}
+	return releases[i], true
+}
+
+// Strictest returns a release that allows only what every known release
+// allows: the safe assumption for a version string that names none.
+func Strictest() Release { return Release{Name: "unknown", MaxPollMS: 1000, MaxSpeedMbps: 800000} }
+
+// ReleaseOf finds the release in a build version as "show version" prints it:
+// "SONiC.202405.123-abc", "20240532.15", "master.0-dirty". The branch is the
+// newest known one that is not later than the year and month of the version.
+// ok is false where the text names none.
+func ReleaseOf(version string) (r Release, ok bool) {
+	for _, w := range strings.FieldsFunc(version, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	}) {
+		if w == "master" || w == "HEAD" {
+			return releases[len(releases)-1], true
+		}
+		if len(w) < 6 || strings.Trim(w[:6], "0123456789") != "" || w[:2] != "20" {
+			continue
+		}
+		if len(w) != 6 && len(w) != 8 {
+			continue
+		}
+		if w[:6] < releases[0].Name {
+			return Release{}, false
+		}
+		for _, cand := range releases[:len(releases)-1] {
+			if cand.Name <= w[:6] {
+				r, ok = cand, true
+			}
+		}
+		return r, ok
+	}
+	return Release{}, false
+}
+
+// String prints the name.
+func (r Release) String() string { return fmt.Sprintf("SONiC %s", r.Name) }

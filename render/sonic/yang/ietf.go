@@ -1,0 +1,137 @@
+package yang
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+)
+
+// The switch's YANG library carries ietf-inet-types and ietf-yang-types
+// (RFC 6991) in itself, so a folder of SONiC models refers to them without
+// holding them. What SONiC models use of the two is written here; a folder
+// that does hold the files is read from them.
+
+// ietfTypes are types that are not a plain restriction of a built-in one. Each
+// returns the canonical form.
+var ietfTypes = map[string]func(string) (string, error){
+	"ietf-inet-types:ip-address":           func(s string) (string, error) { return ipAddr(s, 0, true) },
+	"ietf-inet-types:ipv4-address":         func(s string) (string, error) { return ipAddr(s, 4, true) },
+	"ietf-inet-types:ipv6-address":         func(s string) (string, error) { return ipAddr(s, 6, true) },
+	"ietf-inet-types:ip-address-no-zone":   func(s string) (string, error) { return ipAddr(s, 0, false) },
+	"ietf-inet-types:ipv4-address-no-zone": func(s string) (string, error) { return ipAddr(s, 4, false) },
+	"ietf-inet-types:ipv6-address-no-zone": func(s string) (string, error) { return ipAddr(s, 6, false) },
+	"ietf-inet-types:ip-prefix":            func(s string) (string, error) { return ipPrefix(s, 0) },
+	"ietf-inet-types:ipv4-prefix":          func(s string) (string, error) { return ipPrefix(s, 4) },
+	"ietf-inet-types:ipv6-prefix":          func(s string) (string, error) { return ipPrefix(s, 6) },
+	"ietf-inet-types:domain-name":          domainName,
+	"ietf-inet-types:host": func(s string) (string, error) {
+		if c, err := ipAddr(s, 0, true); err == nil {
+			return c, nil
+		}
+		return domainName(s)
+	},
+	"ietf-yang-types:mac-address": macAddress,
+}
+
+// ietfNumbers are types that are a whole number.
+var ietfNumbers = map[string]struct {
+	base string
+	max  uint64
+}{
+	"ietf-inet-types:port-number":     {"uint16", 1<<16 - 1},
+	"ietf-inet-types:as-number":       {"uint32", 1<<32 - 1},
+	"ietf-inet-types:dscp":            {"uint8", 63},
+	"ietf-inet-types:ipv6-flow-label": {"uint32", 1<<20 - 1},
+	"ietf-yang-types:counter32":       {"uint32", 1<<32 - 1},
+	"ietf-yang-types:counter64":       {"uint64", 1<<64 - 1},
+	"ietf-yang-types:gauge32":         {"uint32", 1<<32 - 1},
+	"ietf-yang-types:gauge64":         {"uint64", 1<<64 - 1},
+	"ietf-yang-types:timeticks":       {"uint32", 1<<32 - 1},
+}
+
+// ietfType returns the type that ref names in one of the two modules, nil
+// where it is not written here.
+func ietfType(u *unit, ref string) *ytype {
+	prefix, name, ok := strings.Cut(ref, ":")
+	if !ok {
+		return nil
+	}
+	name = u.imports[prefix] + ":" + name
+	if f := ietfTypes[name]; f != nil {
+		return &ytype{base: "ietf", fn: f, require: true}
+	}
+	if n, ok := ietfNumbers[name]; ok {
+		t := &ytype{base: n.base, require: true}
+		r, err := parseRanges("0.."+num{mag: n.max}.String(), intRange[n.base], 0)
+		if err == nil {
+			t.ranges = append(t.ranges, r)
+		}
+		return t
+	}
+	return nil
+}
+
+func ipAddr(s string, version int, zone bool) (string, error) {
+	addr, z, hasZone := strings.Cut(s, "%")
+	a, err := netip.ParseAddr(addr)
+	switch {
+	case err != nil || hasZone && (!zone || z == ""),
+		version == 4 && !a.Is4(), version == 6 && a.Is4():
+		return s, errors.New("not " + familyName(version) + " address")
+	case hasZone:
+		return a.String() + "%" + z, nil
+	}
+	return a.String(), nil
+}
+
+func ipPrefix(s string, version int) (string, error) {
+	p, err := netip.ParsePrefix(s)
+	if err != nil || version == 4 && !p.Addr().Is4() || version == 6 && p.Addr().Is4() {
+		return s, errors.New("not " + familyName(version) + " prefix")
+	}
+	return p.Masked().String(), nil
+}
+
+func familyName(version int) string {
+	switch version {
+	case 4:
+		return "an IPv4"
+	case 6:
+		return "an IPv6"
+	}
+	return "an IP"
+}
+
+func macAddress(s string) (string, error) {
+	ok := len(s) == 17
+	for i := 0; ok && i < len(s); i++ {
+		if i%3 == 2 {
+			ok = s[i] == ':'
+		} else {
+			ok = strings.IndexByte("0123456789abcdefABCDEF", s[i]) >= 0
+		}
+	}
+	if !ok {
+		return s, errors.New("not six pairs of hexadecimal digits with colons")
+	}
+	return s, nil
+}
+
+// domainName takes letters, digits, hyphens and underscores in labels of up to
+// 63 characters, and "." alone.
+func domainName(s string) (string, error) {
+	err := errors.New("not a domain name")
+	if s == "." {
+		return s, nil
+	}
+	if s == "" || len(s) > 253 {
+		return s, err
+	}
+	for _, l := range strings.Split(strings.TrimSuffix(s, "."), ".") {
+		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' ||
+			strings.Trim(strings.ToLower(l), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return s, err
+		}
+	}
+	return s, nil
+}

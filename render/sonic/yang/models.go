@@ -1,0 +1,426 @@
+// Package yang checks CONFIG_DB data against the YANG models of a SONiC image,
+// in the form CONFIG_DB has: table, key, field, string.
+//
+// The models of the folder given to [Load] decide, and nothing else: no
+// release, table or rule is written into this package. It judges as the
+// loader on the switch does (sonic-buildimage src/sonic-yang-mgmt over
+// libyang): tables, keys, fields, types, references, defaults, mandatory
+// fields, must and when. What orchagent or an ASIC takes is another question,
+// and so is how the incremental updater orders a change.
+//
+// A rule outside the part of XPath or of regular expressions that is
+// understood here is never a violation and never passed over in silence: it
+// is listed by [Models.Unevaluated].
+//
+// The schema is compiled from goyang's statements and not from its entries,
+// because entries exist only after every module of the folder resolves, need
+// process-wide search paths, and keep neither error messages nor the place of
+// a rule.
+package yang
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+
+	goyang "github.com/openconfig/goyang/pkg/yang"
+)
+
+// Bounds on a folder of models. The largest public SONiC model is below
+// 200 kB, an image has about 150 of them.
+const (
+	maxFiles    = 2000
+	maxFileSize = 1 << 20
+	maxTotal    = 64 << 20
+	// maxBlocks bounds the braces of a file, and with them the depth of the
+	// parser's recursion.
+	maxBlocks = 50000
+	// maxJoin bounds what the parser copies to join strings with "+", which
+	// is quadratic: bytes of the file times plus signs.
+	maxJoin = 4 << 30
+)
+
+// Models is a set of YANG models. It is safe for concurrent use.
+type Models struct {
+	units    map[string]*unit // modules and submodules by name
+	tables   map[string]*table
+	idents   map[string]map[string]bool // identity -> its direct bases
+	skipped  []Skipped
+	patterns sync.Map // pattern text -> *compiledPattern
+}
+
+// Skipped is a file, or a part of one, that could not be used.
+type Skipped struct {
+	File string // base name
+	Why  string
+}
+
+// String prints "sonic-acl.yang: why".
+func (s Skipped) String() string { return s.File + ": " + s.Why }
+
+// Rule is a rule of a model that is not evaluated.
+type Rule struct {
+	Table string
+	Field string // "" for a rule on a whole row or table
+	Kind  string // "must", "when", "pattern", "leafref", "type", "if-feature", "augment" or "deviation"
+	Text  string
+	Why   string
+	Where string // file:line:column
+}
+
+// String prints one line about the rule.
+func (r Rule) String() string {
+	t := r.Table
+	if r.Field != "" {
+		t += " " + r.Field
+	}
+	return fmt.Sprintf("%s: %s %q not evaluated: %s (%s)", t, r.Kind, clip(r.Text, 120), r.Why, r.Where)
+}
+
+// unit is a module or submodule: one file.
+type unit struct {
+	name, file, prefix, revision string
+	st                           *goyang.Statement
+	imports                      map[string]string // prefix -> module name
+	includes                     []string
+	belongs                      string
+}
+
+// Load reads every *.yang file of a folder, such as /usr/local/yang-models of
+// a switch. A file that cannot be read or parsed is left out and listed by
+// [Models.Skipped]; it is an error if no file holds a table.
+func Load(dir string) (*Models, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read YANG models: %w", err)
+	}
+	m := newModels()
+	n, total := 0, 0
+	for _, e := range entries { // sorted by name
+		if filepath.Ext(e.Name()) != ".yang" {
+			continue
+		}
+		if n++; n > maxFiles {
+			return nil, fmt.Errorf("read YANG models: %s holds more than %d files", dir, maxFiles)
+		}
+		b, err := readBounded(filepath.Join(dir, e.Name()))
+		if err != nil {
+			m.skip(e.Name(), err.Error())
+			continue
+		}
+		if total += len(b); total > maxTotal {
+			return nil, fmt.Errorf("read YANG models: %s holds more than %d MiB", dir, maxTotal>>20)
+		}
+		m.add(e.Name(), b)
+	}
+	m.index()
+	if len(m.tables) == 0 {
+		err := fmt.Errorf("read YANG models: no table in the %d YANG files of %s", n, dir)
+		if len(m.skipped) > 0 {
+			err = fmt.Errorf("%w; first unusable: %s", err, m.skipped[0])
+		}
+		return nil, err
+	}
+	return m, nil
+}
+
+func readBounded(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxFileSize {
+		return nil, fmt.Errorf("larger than %d KiB", maxFileSize>>10)
+	}
+	return b, nil
+}
+
+func newModels() *Models {
+	return &Models{units: map[string]*unit{}, tables: map[string]*table{}, idents: map[string]map[string]bool{}}
+}
+
+func (m *Models) skip(file, why string) {
+	m.skipped = append(m.skipped, Skipped{File: file, Why: clip(why, 300)})
+}
+
+// add parses one file. Of two revisions of a module the newer one stays.
+func (m *Models) add(file string, b []byte) {
+	text := string(b)
+	if strings.Count(text, "{") > maxBlocks {
+		m.skip(file, fmt.Sprintf("more than %d blocks", maxBlocks))
+		return
+	}
+	if int64(strings.Count(text, "+"))*int64(len(text)) > maxJoin {
+		m.skip(file, "too many joined strings")
+		return
+	}
+	sts, err := parse(text, file)
+	if err != nil {
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		m.skip(file, line)
+		return
+	}
+	if len(sts) != 1 || sts[0].Keyword != "module" && sts[0].Keyword != "submodule" || sts[0].Argument == "" {
+		m.skip(file, "not one module")
+		return
+	}
+	st := sts[0]
+	u := &unit{name: st.Argument, file: file, st: st, imports: map[string]string{}, prefix: arg(st, "prefix")}
+	for _, s := range st.SubStatements() {
+		switch s.Keyword {
+		case "import":
+			u.imports[arg(s, "prefix")] = s.Argument
+		case "include":
+			u.includes = append(u.includes, s.Argument)
+		case "belongs-to":
+			u.belongs, u.prefix = s.Argument, arg(s, "prefix")
+		case "revision":
+			u.revision = max(u.revision, s.Argument)
+		}
+	}
+	old := m.units[u.name]
+	switch {
+	case old == nil:
+	case old.revision >= u.revision:
+		m.skip(file, fmt.Sprintf("module %s is also in %s", u.name, old.file))
+		return
+	default:
+		m.skip(old.file, fmt.Sprintf("module %s is also in %s", u.name, file))
+	}
+	m.units[u.name] = u
+}
+
+// parse keeps a fault of the foreign parser, which the file may be made to
+// provoke, from ending the program.
+func parse(text, file string) (sts []*goyang.Statement, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%s: the parser failed: %v", file, r)
+		}
+	}()
+	return goyang.Parse(text, file)
+}
+
+// index finds the tables: the containers inside the container that is named
+// like its module.
+func (m *Models) index() {
+	for _, name := range sortedKeys(m.units) {
+		u := m.units[name]
+		for _, s := range u.st.SubStatements() {
+			switch {
+			case s.Keyword == "container" && s.Argument == u.name:
+				root := &scope{u: u, st: u.st}
+				m.indexTables(u, s, &scope{u: u, st: s, up: root}, 0)
+			case s.Keyword == "identity":
+				bases := m.idents[s.Argument]
+				if bases == nil {
+					bases = map[string]bool{}
+					m.idents[s.Argument] = bases
+				}
+				for _, b := range all(s, "base") {
+					bases[local(b.Argument)] = true
+				}
+			}
+		}
+	}
+	for _, name := range sortedKeys(m.units) {
+		m.indexForeign(m.units[name])
+	}
+	sort.SliceStable(m.skipped, func(i, j int) bool { return m.skipped[i].File < m.skipped[j].File })
+}
+
+func (m *Models) indexTables(u *unit, st *goyang.Statement, sc *scope, depth int) {
+	for _, s := range st.SubStatements() {
+		switch s.Keyword {
+		case "container":
+			if old := m.tables[s.Argument]; old != nil {
+				m.skip(u.file, fmt.Sprintf("table %s is also in %s", s.Argument, old.u.file))
+				continue
+			}
+			m.tables[s.Argument] = &table{m: m, name: s.Argument, u: u, st: s, sc: sc}
+		case "uses":
+			g, gsc, err := m.lookup(sc, "grouping", s.Argument)
+			if err != nil || depth > 8 {
+				m.skip(u.file, fmt.Sprintf("uses %s at the top not resolved", s.Argument))
+				continue
+			}
+			m.indexTables(u, g, &scope{u: gsc.u, st: g, up: gsc}, depth+1)
+		}
+	}
+}
+
+// indexForeign notes what one module does to the tables of another, which is
+// not applied.
+func (m *Models) indexForeign(u *unit) {
+	for _, s := range u.st.SubStatements() {
+		if s.Keyword != "augment" && s.Keyword != "deviation" {
+			continue
+		}
+		steps := strings.Split(strings.TrimPrefix(s.Argument, "/"), "/")
+		if len(steps) < 2 {
+			continue
+		}
+		if t := m.tables[local(steps[1])]; t != nil && t.u.name == local(steps[0]) {
+			t.foreign = append(t.foreign, Rule{Table: t.name, Field: local(steps[len(steps)-1]), Kind: s.Keyword,
+				Text: s.Argument, Why: "another module changes this one", Where: s.Location()})
+		}
+	}
+}
+
+// Skipped lists the files that are not used, sorted by file.
+func (m *Models) Skipped() []Skipped { return append([]Skipped(nil), m.skipped...) }
+
+// HasTable reports whether the models have a table of that name. A table
+// without a model cannot be changed through the switch's incremental updater.
+func (m *Models) HasTable(name string) bool { return m.tables[name] != nil }
+
+// Tables returns the names of all tables, sorted.
+func (m *Models) Tables() []string { return sortedKeys(m.tables) }
+
+// Unevaluated lists the rules of the given tables that [Models.Check] does not
+// evaluate, or of all tables where none is given.
+func (m *Models) Unevaluated(tables ...string) []Rule {
+	if len(tables) == 0 {
+		tables = m.Tables()
+	}
+	var rs []Rule
+	for _, name := range tables {
+		if t := m.tables[name]; t != nil {
+			t.compile()
+			rs = append(rs, t.rules...)
+		}
+	}
+	sort.SliceStable(rs, func(i, j int) bool {
+		a, b := rs[i], rs[j]
+		if a.Table != b.Table {
+			return a.Table < b.Table
+		}
+		if a.Field != b.Field {
+			return a.Field < b.Field
+		}
+		return a.Text < b.Text
+	})
+	return rs
+}
+
+// scope is where a name is looked up: a block, the blocks around it, the
+// module.
+type scope struct {
+	u  *unit
+	st *goyang.Statement
+	up *scope
+}
+
+// lookup finds the typedef or grouping that ref names, and the scope it
+// stands in.
+func (m *Models) lookup(sc *scope, kind, ref string) (*goyang.Statement, *scope, error) {
+	u, name := sc.u, ref
+	if prefix, rest, ok := strings.Cut(ref, ":"); ok {
+		name = rest
+		if prefix != u.prefix {
+			mod, known := u.imports[prefix]
+			if u = m.units[mod]; !known || u == nil {
+				return nil, nil, fmt.Errorf("%s %s: no module for the prefix %q", kind, ref, prefix)
+			}
+			sc = nil
+		}
+	}
+	for s := sc; s != nil; s = s.up {
+		for _, d := range s.st.SubStatements() {
+			if d.Keyword == kind && d.Argument == name {
+				return d, s, nil
+			}
+		}
+	}
+	for _, f := range m.family(u) {
+		for _, d := range f.st.SubStatements() {
+			if d.Keyword == kind && d.Argument == name {
+				return d, &scope{u: f, st: f.st}, nil
+			}
+		}
+	}
+	return nil, nil, fmt.Errorf("%s %s not found", kind, ref)
+}
+
+// family returns a module and its submodules, given any of them.
+func (m *Models) family(u *unit) []*unit {
+	if p := m.units[u.belongs]; u.belongs != "" && p != nil {
+		u = p
+	}
+	f := []*unit{u}
+	for _, inc := range u.includes {
+		if s := m.units[inc]; s != nil {
+			f = append(f, s)
+		}
+	}
+	return f
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	ks := make([]string, 0, len(m))
+	for k := range m {
+		ks = append(ks, k)
+	}
+	sort.Strings(ks)
+	return ks
+}
+
+// local strips the prefix of a name.
+func local(s string) string {
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		return s[i+1:]
+	}
+	return s
+}
+
+func one(st *goyang.Statement, kw string) *goyang.Statement {
+	for _, s := range st.SubStatements() {
+		if s.Keyword == kw {
+			return s
+		}
+	}
+	return nil
+}
+
+func all(st *goyang.Statement, kw string) []*goyang.Statement {
+	var l []*goyang.Statement
+	for _, s := range st.SubStatements() {
+		if s.Keyword == kw {
+			l = append(l, s)
+		}
+	}
+	return l
+}
+
+func arg(st *goyang.Statement, kw string) string {
+	if s := one(st, kw); s != nil {
+		return s.Argument
+	}
+	return ""
+}
+
+// clip shortens foreign text for a message.
+func clip(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return s
+}
