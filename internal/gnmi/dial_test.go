@@ -1,0 +1,287 @@
+package gnmi
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func dial(t testing.TB, cfg Config) *Client {
+	t.Helper()
+	c, err := Dial(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+var kinds = []error{ErrUnreachable, ErrTLS, ErrAuth, ErrTimeout, ErrNotFound, ErrTooLarge, ErrConfig, ErrAnswer}
+
+// want fails unless err is of this kind and no other, names the address, and
+// shows no password.
+func want(t *testing.T, err, kind error, addr string) *RPCError {
+	t.Helper()
+	var e *RPCError
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v (%T) is no RPCError", err, err)
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k) != (k == kind) {
+			t.Errorf("error %q: is %q: %v", err, k, errors.Is(err, k))
+		}
+	}
+	if e.Addr != addr || !strings.Contains(err.Error(), addr) {
+		t.Errorf("error %q does not name %s", err, addr)
+	}
+	for _, bad := range []string{testPass, "\x1b", "\n", "rpc error"} {
+		if strings.Contains(err.Error(), bad) || strings.Contains(e.Hint(), testPass) {
+			t.Errorf("error %q holds %q", err, bad)
+		}
+	}
+	return e
+}
+
+func TestCapabilities(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	c := dial(t, d.config())
+	caps := c.Capabilities()
+	if caps.Version != "0.7.0" || !caps.HasModel("sonic-db") || caps.HasModel("openconfig-qos") || strings.Join(caps.Encodings, " ") != "JSON JSON_IETF" {
+		t.Errorf("capabilities %+v", caps)
+	}
+	if c.ServerKey() != PinOf(d.cert) {
+		t.Errorf("server key %s", c.ServerKey())
+	}
+	for _, s := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", d.config())} {
+		if strings.Contains(s, testPass) {
+			t.Errorf("a print shows the password: %s", s)
+		}
+	}
+}
+
+func TestTrust(t *testing.T) {
+	good := newDevice(t, deviceOptions{})
+	noSAN := newDevice(t, deviceOptions{noSAN: true})
+	worst := newDevice(t, deviceOptions{noSAN: true, expired: true})
+	mtls := newDevice(t, deviceOptions{mtls: true})
+	mtls12 := newDevice(t, deviceOptions{mtls: true, tlsConfig: func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }})
+	p256 := newDevice(t, deviceOptions{tlsConfig: func(c *tls.Config) { c.CurvePreferences = []tls.CurveID{tls.CurveP256} }})
+	old := newDevice(t, deviceOptions{tlsConfig: func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }})
+	wrongPin := "sha256:" + strings.Repeat("ab", 32)
+	for _, c := range []struct {
+		name string
+		d    *device
+		tls  TLS
+		kind error
+		hint string
+		text string
+	}{
+		{"CA", good, TLS{CAFile: good.ca}, nil, "", ""},
+		{"CA and name", good, TLS{CAFile: good.ca, ServerName: "leaf1.example"}, nil, "", ""},
+		{"CA and wrong name", good, TLS{CAFile: good.ca, ServerName: "leaf2.example"}, ErrTLS, PinOf(good.cert), "leaf2.example"},
+		{"untrusted: system roots", good, TLS{}, ErrTLS, PinOf(good.cert), "unknown authority"},
+		{"untrusted: other CA", good, TLS{CAFile: noSAN.ca}, ErrTLS, PinOf(good.cert), ""},
+		{"no SAN", noSAN, TLS{CAFile: noSAN.ca}, ErrTLS, PinOf(noSAN.cert), ""},
+		{"right pin", good, TLS{Pin: PinOf(good.cert)}, nil, "", ""},
+		{"right pin in capitals", good, TLS{Pin: "sha256:" + strings.ToUpper(strings.TrimPrefix(PinOf(good.cert), "sha256:"))}, nil, "", ""},
+		{"wrong pin", good, TLS{Pin: wrongPin}, ErrTLS, "change the pin", PinOf(good.cert)},
+		{"wrong pin beats right CA", good, TLS{Pin: wrongPin, CAFile: good.ca}, ErrTLS, "change the pin", wrongPin},
+		{"expired, no SAN, pinned", worst, TLS{Pin: PinOf(worst.cert)}, nil, "", ""},
+		{"expired, no SAN, CA", worst, TLS{CAFile: worst.ca}, ErrTLS, PinOf(worst.cert), ""},
+		{"insecure", worst, TLS{Insecure: true}, nil, "", ""},
+		{"client certificate missing", mtls, TLS{CAFile: mtls.ca}, ErrTLS, "client certificate", ""},
+		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: mtls12.ca}, ErrTLS, "", ""},
+		{"curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.CurveP256}}, nil, "", ""},
+		{"no common curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.X25519}}, ErrTLS, "", ""},
+		{"TLS 1.1 device", old, TLS{Insecure: true}, ErrTLS, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := c.d.config()
+			cfg.TLS = c.tls
+			cl, err := Dial(t.Context(), cfg)
+			if c.kind == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cl.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			e := want(t, err, c.kind, c.d.addr)
+			if !strings.Contains(e.Hint(), c.hint) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("error %q, hint %q", err, e.Hint())
+			}
+		})
+	}
+	t.Run("client certificate", func(t *testing.T) {
+		for _, d := range []*device{mtls, mtls12} {
+			cfg := d.config()
+			d.clientFiles(&cfg)
+			dial(t, cfg)
+		}
+	})
+	t.Run("client certificate of another CA", func(t *testing.T) {
+		cfg := mtls.config()
+		good.clientFiles(&cfg)
+		_, err := Dial(t.Context(), cfg)
+		if e := want(t, err, ErrTLS, mtls.addr); !strings.Contains(e.Hint(), "client certificate") {
+			t.Errorf("error %q, hint %q", err, e.Hint())
+		}
+	})
+	for _, d := range []*device{good, worst} {
+		d.mu.Lock()
+		for _, md := range d.logins {
+			if len(md.Get("password")) != 1 {
+				t.Errorf("login without a password: %v", md)
+			}
+		}
+		d.mu.Unlock()
+	}
+}
+
+func TestWrongPassword(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	cfg := d.config()
+	cfg.Password = "wrong"
+	_, err := Dial(t.Context(), cfg)
+	if e := want(t, err, ErrAuth, d.addr); e.Code != codes.Unauthenticated || e.Hint() == "" {
+		t.Errorf("code %v, hint %q", e.Code, e.Hint())
+	}
+}
+
+func TestPlaintext(t *testing.T) {
+	d := newDevice(t, deviceOptions{plaintext: true, noAuth: true})
+	cfg := Config{Address: d.addr, Username: testUser, Password: testPass, TLS: TLS{Plaintext: true}}
+	_, err := Dial(t.Context(), cfg)
+	want(t, err, ErrConfig, d.addr)
+	if !errors.Is(err, ErrPlaintextPassword) {
+		t.Errorf("error %v", err)
+	}
+	if n, _ := d.connections(); n != 0 {
+		t.Errorf("%d connections made with a password and no TLS", n)
+	}
+	cfg.Password = ""
+	if k := dial(t, cfg).ServerKey(); k != "" {
+		t.Errorf("server key %q", k)
+	}
+	locked := newDevice(t, deviceOptions{plaintext: true})
+	cfg.Address = locked.addr
+	_, err = Dial(t.Context(), cfg)
+	want(t, err, ErrAuth, locked.addr)
+	for _, md := range locked.logins {
+		if len(md.Get("username")) != 0 {
+			t.Error("user name sent in clear")
+		}
+	}
+
+	cfg = d.config()
+	_, err = Dial(t.Context(), cfg)
+	if want(t, err, ErrTLS, d.addr); !strings.Contains(err.Error(), "does not speak TLS") {
+		t.Errorf("TLS to a plaintext device: %v", err)
+	}
+	secured := newDevice(t, deviceOptions{})
+	_, err = Dial(t.Context(), Config{Address: secured.addr, TLS: TLS{Plaintext: true}, Timeout: 5 * time.Second})
+	if e := want(t, err, ErrUnreachable, secured.addr); !strings.Contains(e.Hint(), "TLS") {
+		t.Errorf("plaintext to a TLS device: %v, hint %q", err, e.Hint())
+	}
+}
+
+func TestDeadAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	_, err = Dial(t.Context(), Config{Address: addr})
+	if want(t, err, ErrUnreachable, addr); !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("error %q", err)
+	}
+	_, err = Dial(t.Context(), Config{Address: "no-such-host.invalid:8080"})
+	want(t, err, ErrUnreachable, "no-such-host.invalid:8080")
+}
+
+// silent accepts and reads, and never answers.
+func silent(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(io.Discard, c); c.Close() }()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+func TestSilentServer(t *testing.T) {
+	addr := silent(t)
+	for _, plaintext := range []bool{false, true} {
+		_, err := Dial(t.Context(), Config{Address: addr, Timeout: 200 * time.Millisecond, TLS: TLS{Plaintext: plaintext}})
+		want(t, err, ErrTimeout, addr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, err := Dial(ctx, Config{Address: addr})
+	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
+		t.Errorf("cancelled dial: %v", err)
+	}
+}
+
+func TestSettingsRefused(t *testing.T) {
+	dir := t.TempDir()
+	junk := filepath.Join(dir, "junk.pem")
+	if err := os.WriteFile(junk, []byte("junk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const addr = "127.0.0.1:1"
+	for name, cfg := range map[string]Config{
+		"no port":           {Address: "leaf1"},
+		"two addresses":     {Address: "127.0.0.1:1,127.0.0.1:2"},
+		"unix socket":       {Address: "unix:///tmp/x:1"},
+		"no host":           {Address: ":8080"},
+		"port range":        {Address: "leaf1:70000"},
+		"pin length":        {Address: addr, TLS: TLS{Pin: "sha256:abcd"}},
+		"pin scheme":        {Address: addr, TLS: TLS{Pin: strings.Repeat("ab", 32)}},
+		"pin and insecure":  {Address: addr, TLS: TLS{Pin: "sha256:" + strings.Repeat("ab", 32), Insecure: true}},
+		"plaintext and pin": {Address: addr, TLS: TLS{Pin: "sha256:" + strings.Repeat("ab", 32), Plaintext: true}},
+		"no CA file":        {Address: addr, TLS: TLS{CAFile: filepath.Join(dir, "absent")}},
+		"CA file of junk":   {Address: addr, TLS: TLS{CAFile: junk}},
+		"certificate alone": {Address: addr, TLS: TLS{CertFile: junk}},
+		"junk certificate":  {Address: addr, TLS: TLS{CertFile: junk, KeyFile: junk}},
+		"password no ASCII": {Address: addr, Password: "pässword"},
+		"negative timeout":  {Address: addr, Timeout: -1},
+	} {
+		if _, err := Dial(t.Context(), cfg); !errors.Is(err, ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		} else if strings.Contains(err.Error(), "ssword\xc3") || strings.Contains(err.Error(), "pässword") {
+			t.Errorf("%s: error shows the password: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package gnmi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// What went wrong, for [errors.Is].
+var (
+	ErrUnreachable = errors.New("device is unreachable")
+	ErrTLS         = errors.New("TLS failed")
+	ErrAuth        = errors.New("login refused")
+	ErrTimeout     = errors.New("no answer in time")
+	// ErrNotFound says that the device has nothing under a path.
+	ErrNotFound = errors.New("not found")
+	// ErrTooLarge says that a message passes the limit of either side.
+	ErrTooLarge = errors.New("message too large")
+	// ErrPlaintextPassword says that a password was about to be sent in clear.
+	ErrPlaintextPassword = errors.New("password without TLS")
+	// ErrConfig says that the Config cannot work; nothing was sent.
+	ErrConfig = errors.New("gNMI settings are wrong")
+	// ErrAnswer says that the device's answer makes no sense.
+	ErrAnswer = errors.New("unusable answer")
+)
+
+// maxMsg bounds what is kept of a device's error text, in bytes.
+const maxMsg = 8 << 10
+
+// RPCError is a call that failed. It wraps one of the sentinels where the
+// cause is known, and the context's error where the caller ended the call.
+type RPCError struct {
+	Code codes.Code // gRPC status; OK where the failure is not the device's
+	Op   string     // "connect", "capabilities", "get", "set"
+	Addr string
+	Msg  string // the device's text or ours, bounded, safe to print
+
+	kind  error
+	cause error
+	hint  string
+}
+
+// Error returns one line: operation, address, kind, code and text.
+func (e *RPCError) Error() string {
+	s := e.Op + " " + e.Addr
+	if e.kind != nil {
+		s += ": " + e.kind.Error()
+	} else if e.Code != codes.OK {
+		s += ": " + e.Code.String()
+	}
+	if m := term.CleanLine(e.Msg); m != "" {
+		s += ": " + m
+	}
+	return s
+}
+
+// Unwrap returns the sentinel and the cause, as far as they are known.
+func (e *RPCError) Unwrap() []error {
+	var l []error
+	for _, err := range []error{e.kind, e.cause} {
+		if err != nil {
+			l = append(l, err)
+		}
+	}
+	return l
+}
+
+// Hint returns advice on the failure; it may be empty.
+func (e *RPCError) Hint() string { return e.hint }
+
+// rpcError makes an RPCError of what a call returned.
+func (c *Client) rpcError(ctx context.Context, op string, err error) *RPCError {
+	st, _ := status.FromError(err)
+	e := &RPCError{Code: st.Code(), Op: op, Addr: c.addr}
+	msg := st.Message()
+	e.Msg = term.Clean(msg[:min(len(msg), maxMsg)])
+	switch e.Code {
+	case codes.Unauthenticated, codes.PermissionDenied:
+		e.kind = ErrAuth
+		e.hint = "check the user name and password; a SONiC with user_auth cert wants a client certificate instead"
+	case codes.NotFound:
+		// SONiC reports a path it cannot read at all as NotFound as well, with
+		// the true code inside the text.
+		if !strings.HasPrefix(msg, "rpc error: code = ") {
+			e.kind = ErrNotFound
+		}
+	case codes.ResourceExhausted:
+		if strings.Contains(msg, "larger than max") {
+			e.kind = ErrTooLarge
+			e.hint = "split the request"
+		}
+	case codes.DeadlineExceeded:
+		e.kind, e.cause = ErrTimeout, context.DeadlineExceeded
+		if cause := dialCause(msg); cause != "" {
+			e.Msg = cause
+		}
+	case codes.Canceled:
+		if cerr := ctx.Err(); cerr != nil {
+			e.cause = cerr
+		}
+	case codes.Unavailable:
+		c.unavailable(e, msg)
+	}
+	return e
+}
+
+// unavailable tells apart what gRPC calls Unavailable. Its texts are those of
+// google.golang.org/grpc/internal/transport/http2_client.go.
+func (c *Client) unavailable(e *RPCError, msg string) {
+	has := func(s string) bool { return strings.Contains(msg, s) }
+	e.kind = ErrUnreachable
+	if cause := dialCause(msg); cause != "" {
+		e.Msg = cause
+	}
+	seen := c.verifier.last()
+	handshake := has("authentication handshake failed")
+	// A connection that breaks may also leave the bare error of the socket.
+	broken := has("connection error: desc = ") || has("write tcp ") || has("read tcp ")
+	switch {
+	case has("Error while dialing"):
+		if has("i/o timeout") {
+			e.kind, e.cause = ErrTimeout, context.DeadlineExceeded
+		}
+	case handshake && seen.err != nil:
+		e.kind, e.cause, e.Msg = ErrTLS, seen.err, term.Clean(seen.err.Error())
+		e.hint = fmt.Sprintf("the server's key is %s: after checking it on the device, set it as the pin", seen.key)
+		if c.verifier.pin != "" {
+			e.hint = "if the device got a new key on purpose, check it there and change the pin; otherwise somebody stands between"
+		}
+	case (handshake || broken) && seen.asked && !seen.used:
+		// With TLS 1.3 the refusal comes after the handshake, and may be lost
+		// in the end of the connection.
+		e.kind = ErrTLS
+		e.Msg = "the device asked for a client certificate and broke off: " + e.Msg
+		e.hint = "set a client certificate and key that the device trusts"
+	case has("first record does not look like a TLS handshake"):
+		e.kind, e.Msg = ErrTLS, "the device does not speak TLS on this port"
+	case handshake:
+		e.kind = ErrTLS
+	case c.verifier == nil && has("reading server preface"):
+		e.hint = "the device may expect TLS on this port"
+	}
+}
+
+// dialCause takes the cause out of gRPC's wrapping, or returns "".
+func dialCause(msg string) string {
+	for _, mark := range []string{"Error while dialing: ", "authentication handshake failed: ", "error reading server preface: ", "connection error: desc = "} {
+		if _, after, ok := strings.Cut(msg, mark); ok {
+			return strings.Trim(term.Clean(after[:min(len(after), maxMsg)]), `"`)
+		}
+	}
+	return ""
+}

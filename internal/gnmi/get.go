@@ -1,0 +1,194 @@
+package gnmi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// Get reads paths under an origin in one call and returns their values in
+// order, as JSON text. A path that the device passes over has a nil value.
+// Where the device refuses the whole call because one path is absent, as
+// SONiC does, the error wraps [ErrNotFound]; [Client.GetPresent] asks on.
+//
+// The text is what the device sent. It is not checked: SONiC does not escape
+// quotes inside a field.
+func (c *Client) Get(ctx context.Context, origin string, paths ...Path) ([][]byte, error) {
+	return c.get(ctx, &gpb.Path{Origin: origin}, elems(paths))
+}
+
+// GetOne reads one path. Its error wraps [ErrNotFound] where there is nothing.
+func (c *Client) GetOne(ctx context.Context, origin string, path Path) ([]byte, error) {
+	vs, err := c.Get(ctx, origin, path)
+	if err != nil {
+		return nil, err
+	}
+	if vs[0] == nil {
+		return nil, &RPCError{Op: "get", Addr: c.addr, Msg: path.String(), kind: ErrNotFound}
+	}
+	return vs[0], nil
+}
+
+// GetPresent is Get for paths that may be absent: a nil value says so. Where
+// the device refuses the joint call for an absent path, each path is asked
+// for on its own.
+func (c *Client) GetPresent(ctx context.Context, origin string, paths ...Path) ([][]byte, error) {
+	vs, err := c.Get(ctx, origin, paths...)
+	if !errors.Is(err, ErrNotFound) {
+		return vs, err
+	}
+	vs = make([][]byte, len(paths))
+	if len(paths) == 1 {
+		return vs, nil
+	}
+	for i, p := range paths {
+		v, err := c.GetOne(ctx, origin, p)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		vs[i] = v
+	}
+	return vs, nil
+}
+
+// GetElems is Get for paths with keys.
+func (c *Client) GetElems(ctx context.Context, origin string, paths ...[]Elem) ([][]byte, error) {
+	return c.get(ctx, &gpb.Path{Origin: origin}, paths)
+}
+
+// GetTarget reads SONiC's older telemetry paths, which have no origin and
+// name the database as the target: "COUNTERS_DB", {"COUNTERS", "Ethernet*"}.
+func (c *Client) GetTarget(ctx context.Context, target string, paths ...Path) ([][]byte, error) {
+	return c.get(ctx, &gpb.Path{Target: target}, elems(paths))
+}
+
+func elems(paths []Path) [][]Elem {
+	out := make([][]Elem, len(paths))
+	for i, p := range paths {
+		out[i] = p.Elems()
+	}
+	return out
+}
+
+func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths [][]Elem) ([][]byte, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	req := &gpb.GetRequest{Prefix: prefix, Type: gpb.GetRequest_ALL, Encoding: gpb.Encoding_JSON_IETF}
+	for _, p := range paths {
+		req.Path = append(req.Path, wirePath(p))
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	resp, err := c.target.Get(ctx, req)
+	if err != nil {
+		return nil, c.rpcError(ctx, "get", err)
+	}
+	c.verifier.worked()
+	vs, err := match(req, resp)
+	if err != nil {
+		return nil, &RPCError{Op: "get", Addr: c.addr, Msg: err.Error(), kind: ErrAnswer, cause: err}
+	}
+	return vs, nil
+}
+
+// match puts the values of an answer beside the paths that were asked. A
+// server echoes the path; one that spells it differently is taken by order,
+// if it gave one value a path.
+func match(req *gpb.GetRequest, resp *gpb.GetResponse) ([][]byte, error) {
+	type answer struct {
+		key string
+		val *gpb.TypedValue
+	}
+	var answers []answer
+	for _, n := range resp.GetNotification() {
+		for _, u := range n.GetUpdate() {
+			answers = append(answers, answer{pathKey(n.GetPrefix(), u.GetPath()), u.GetVal()})
+		}
+	}
+	values := make([][]byte, len(req.Path))
+	byKey := make(map[string]*gpb.TypedValue, len(answers))
+	for _, a := range answers {
+		byKey[a.key] = a.val
+	}
+	if len(byKey) != len(answers) {
+		return nil, errors.New("a path is answered twice")
+	}
+	found := 0
+	for i, p := range req.Path {
+		v, ok := byKey[pathKey(req.Prefix, p)]
+		if !ok {
+			continue
+		}
+		found++
+		b, err := jsonValue(v)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = b
+	}
+	switch {
+	case found == len(answers):
+		return values, nil
+	case found > 0 || len(answers) != len(req.Path):
+		return nil, fmt.Errorf("%d of %d values are for paths that were not asked", len(answers)-found, len(answers))
+	}
+	for i, a := range answers {
+		b, err := jsonValue(a.val)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = b
+	}
+	return values, nil
+}
+
+// jsonValue returns a value as JSON text; never nil without an error.
+func jsonValue(v *gpb.TypedValue) ([]byte, error) {
+	var x any
+	switch t := v.GetValue().(type) {
+	case *gpb.TypedValue_JsonIetfVal:
+		return nonNil(t.JsonIetfVal)
+	case *gpb.TypedValue_JsonVal:
+		return nonNil(t.JsonVal)
+	case *gpb.TypedValue_StringVal:
+		x = t.StringVal
+	case *gpb.TypedValue_AsciiVal:
+		x = t.AsciiVal
+	case *gpb.TypedValue_IntVal:
+		x = t.IntVal
+	case *gpb.TypedValue_UintVal:
+		x = t.UintVal
+	case *gpb.TypedValue_BoolVal:
+		x = t.BoolVal
+	case *gpb.TypedValue_DoubleVal:
+		x = t.DoubleVal
+	case *gpb.TypedValue_LeaflistVal:
+		list := []json.RawMessage{}
+		for _, e := range t.LeaflistVal.GetElement() {
+			b, err := jsonValue(e)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, b)
+		}
+		x = list
+	default:
+		return nil, fmt.Errorf("value of type %T", t)
+	}
+	b, err := json.Marshal(x)
+	if err != nil {
+		return nil, fmt.Errorf("value: %w", err)
+	}
+	return b, nil
+}
+
+func nonNil(b []byte) ([]byte, error) {
+	if len(b) == 0 {
+		return nil, errors.New("a value is empty, not JSON")
+	}
+	return b, nil
+}

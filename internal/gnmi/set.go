@@ -1,0 +1,100 @@
+package gnmi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/protobuf/proto"
+)
+
+// Update is a path and the JSON text to put there, sent as JSON_IETF. On
+// SONiC an update replaces what stands under the path, and every leaf has to
+// be a JSON string: a number is written and then reported as an error.
+type Update struct {
+	Path Path
+	// Elems is the path where it has keys; Path is then empty.
+	Elems []Elem
+	JSON  []byte
+}
+
+// SetRequest is one Set. gNMI carries out deletes, then replaces, then
+// updates.
+type SetRequest struct {
+	Origin   string
+	Deletes  []Path
+	Replaces []Update
+	Updates  []Update
+}
+
+// Size returns the bytes of the request on the wire, without the few of gRPC.
+// A server with gRPC's default limit refuses more than [MaxServerMessage].
+func (r SetRequest) Size() int { return proto.Size(r.wire()) }
+
+// Empty reports whether the request asks for nothing.
+func (r SetRequest) Empty() bool { return len(r.Deletes)+len(r.Replaces)+len(r.Updates) == 0 }
+
+func (r SetRequest) wire() *gpb.SetRequest {
+	w := &gpb.SetRequest{Prefix: &gpb.Path{Origin: r.Origin}}
+	for _, p := range r.Deletes {
+		w.Delete = append(w.Delete, wirePath(p.Elems()))
+	}
+	for _, u := range r.Replaces {
+		w.Replace = append(w.Replace, u.wire())
+	}
+	for _, u := range r.Updates {
+		w.Update = append(w.Update, u.wire())
+	}
+	return w
+}
+
+func (u Update) elems() []Elem {
+	if len(u.Path) > 0 {
+		return u.Path.Elems()
+	}
+	return u.Elems
+}
+
+func (u Update) wire() *gpb.Update {
+	return &gpb.Update{
+		Path: wirePath(u.elems()),
+		Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: u.JSON}},
+	}
+}
+
+// check refuses what a device would misread.
+func (r SetRequest) check() error {
+	if r.Empty() {
+		return errors.New("set asks for nothing")
+	}
+	for _, us := range [][]Update{r.Replaces, r.Updates} {
+		for _, u := range us {
+			if !json.Valid(u.JSON) {
+				return fmt.Errorf("value of %s is not JSON", u.Path)
+			}
+			if len(u.Path) > 0 && len(u.Elems) > 0 {
+				return fmt.Errorf("update of %s has two paths", u.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// Set sends a request and waits for the answer, for [Config.SetTimeout] at
+// most. It is never sent twice. An answer without an error does not say that
+// the device does what was asked, and an error does not say that it does not:
+// read back.
+func (c *Client) Set(ctx context.Context, r SetRequest) error {
+	if err := r.check(); err != nil {
+		return &RPCError{Op: "set", Addr: c.addr, Msg: err.Error(), kind: ErrConfig, cause: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.setTimeout)
+	defer cancel()
+	if _, err := c.target.Set(ctx, r.wire()); err != nil {
+		return c.rpcError(ctx, "set", err)
+	}
+	c.verifier.worked()
+	return nil
+}

@@ -1,0 +1,163 @@
+package gnmi
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+)
+
+// maxPEM bounds the certificate files, in bytes. A whole system bundle has
+// less than 1 MiB.
+const maxPEM = 4 << 20
+
+// verifier decides on the server's certificate and remembers what it decided:
+// gRPC turns a handshake error into text, and the text lacks the key.
+type verifier struct {
+	name  string
+	roots *x509.CertPool // nil: the system's
+	pin   string         // hex; "" verifies the chain
+	any   bool
+
+	mu   sync.Mutex
+	seen handshake
+}
+
+// handshake is what the last handshake saw.
+type handshake struct {
+	err   error  // the verdict on the server's certificate
+	key   string // of the server, "sha256:<hex>"
+	asked bool   // the server asked for a client certificate
+	used  bool   // a call was answered after it
+}
+
+// newTLS returns the TLS configuration, and the verifier that it calls.
+// Verification happens in VerifyConnection, where resumed sessions pass too.
+func newTLS(t TLS) (*tls.Config, *verifier, error) {
+	v := &verifier{name: t.ServerName, any: t.Insecure}
+	c := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		ServerName:         t.ServerName,
+		CurvePreferences:   t.Curves,
+		InsecureSkipVerify: true, // VerifyConnection verifies
+		VerifyConnection:   v.verify,
+	}
+	if t.Pin != "" {
+		hexPin, ok := strings.CutPrefix(t.Pin, "sha256:")
+		b, err := hex.DecodeString(hexPin)
+		if !ok || err != nil || len(b) != sha256.Size {
+			return nil, nil, fmt.Errorf("pin %q is not sha256: and 64 hex digits", t.Pin)
+		}
+		v.pin = hex.EncodeToString(b)
+	}
+	if t.CAFile != "" {
+		pem, err := readPEM(t.CAFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read CA file: %w", err)
+		}
+		v.roots = x509.NewCertPool()
+		if !v.roots.AppendCertsFromPEM(pem) {
+			return nil, nil, fmt.Errorf("CA file %s holds no certificate", t.CAFile)
+		}
+	}
+	pair := tls.Certificate{}
+	if t.CertFile != "" {
+		cert, err := readPEM(t.CertFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read client certificate: %w", err)
+		}
+		key, err := readPEM(t.KeyFile)
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot read client key: %w", err)
+		}
+		if pair, err = tls.X509KeyPair(cert, key); err != nil {
+			return nil, nil, fmt.Errorf("client certificate %s and key %s: %w", t.CertFile, t.KeyFile, err)
+		}
+	}
+	// A callback sends the certificate even where the server's list of accepted
+	// issuers does not name its issuer; the server's refusal then says what is
+	// wrong. It also tells that the server asked.
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.seen.asked = true
+		return &pair, nil
+	}
+	return c, v, nil
+}
+
+func readPEM(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxPEM+1))
+	if err == nil && len(b) > maxPEM {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxPEM)
+	}
+	return b, err
+}
+
+// PinOf returns the pin of a certificate's public key, "sha256:<hex>".
+func PinOf(c *x509.Certificate) string {
+	h := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return "sha256:" + hex.EncodeToString(h[:])
+}
+
+func (v *verifier) verify(cs tls.ConnectionState) error {
+	key, err := "", errors.New("server presents no certificate")
+	if len(cs.PeerCertificates) > 0 {
+		key = PinOf(cs.PeerCertificates[0])
+		err = v.judge(cs.PeerCertificates, key)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	// A request for a client certificate is answered after this.
+	v.seen = handshake{err: err, key: key}
+	return err
+}
+
+func (v *verifier) judge(certs []*x509.Certificate, key string) error {
+	switch {
+	case v.any:
+		return nil
+	case v.pin != "":
+		if key != "sha256:"+v.pin {
+			return fmt.Errorf("server key is %s, pinned is sha256:%s", key, v.pin)
+		}
+		return nil
+	}
+	inter := x509.NewCertPool()
+	for _, c := range certs[1:] {
+		inter.AddCert(c)
+	}
+	_, err := certs[0].Verify(x509.VerifyOptions{DNSName: v.name, Roots: v.roots, Intermediates: inter})
+	return err
+}
+
+// last returns what the last handshake saw; nothing without TLS.
+func (v *verifier) last() handshake {
+	if v == nil {
+		return handshake{}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.seen
+}
+
+// worked notes that a call was answered on the connection.
+func (v *verifier) worked() {
+	if v == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen.used = true
+}

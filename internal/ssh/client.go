@@ -1,0 +1,232 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	xssh "golang.org/x/crypto/ssh"
+)
+
+// Client is a connection to a device. Its methods may be called from several
+// goroutines; each command and each shell has a channel of its own.
+type Client struct {
+	addr           string
+	commandTimeout time.Duration
+	maxOutput      int64
+
+	base  net.Conn       // the TCP connection below everything
+	conns []*xssh.Client // the jump host's, if there is one, and the device's
+	slots chan struct{}
+	work  sync.WaitGroup // goroutines that end with the connection at the latest
+
+	mu     sync.Mutex
+	closed bool
+	once   sync.Once
+	err    error
+}
+
+// Dial connects and logs in. The error is an [*Error] that wraps
+// ErrUnreachable, ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout or
+// ErrConfig. Close must be called on the Client.
+func Dial(ctx context.Context, cfg Config) (*Client, error) {
+	hops, err := cfg.hops()
+	if err == nil {
+		err = cfg.check()
+	}
+	if err != nil {
+		return nil, newError("connect", cfg.Address, ErrConfig, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
+	defer cancel()
+	l, err := newLogin(ctx, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+
+	first := hops[0].addr
+	base, err := (&net.Dialer{}).DialContext(ctx, "tcp", first)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, contextError("connect", first, ctx)
+		}
+		kind := ErrUnreachable
+		if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
+			kind = ErrTimeout
+		}
+		return nil, newError("connect", first, kind, err)
+	}
+	// Closing what lies at the bottom ends every wait of the handshakes: those
+	// on the device, on the jump host, and on an agent that asks a person.
+	stop := context.AfterFunc(ctx, func() { base.Close(); l.close() })
+	c := &Client{
+		addr: cfg.Address, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput,
+		base: base, slots: make(chan struct{}, cfg.MaxChannels),
+	}
+	conn := base
+	for i, h := range hops {
+		if i > 0 {
+			if conn, err = c.conns[i-1].DialContext(ctx, "tcp", h.addr); err != nil {
+				err = newError("connect", h.addr, ErrUnreachable, fmt.Errorf("jump host %s: %w", hops[i-1].addr, err))
+				break
+			}
+		}
+		var next *xssh.Client
+		if next, err = handshake(conn, h, l, cfg.Hosts); err != nil {
+			break
+		}
+		c.conns = append(c.conns, next)
+	}
+	if !stop() {
+		// The context ended; whatever went wrong, or did not, comes of that.
+		_ = c.Close()
+		return nil, contextError("connect", hops[min(len(c.conns), len(hops)-1)].addr, ctx)
+	}
+	if err != nil {
+		// The connection never did any work; how it closes adds nothing.
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// handshake makes an SSH connection of conn, up to the accepted login.
+func handshake(conn net.Conn, h hop, l *login, hosts *KnownHosts) (*xssh.Client, error) {
+	var keyErr error
+	known := false
+	cc, chans, reqs, err := xssh.NewClientConn(conn, h.addr, &xssh.ClientConfig{
+		User:              h.user,
+		Auth:              l.methods,
+		HostKeyAlgorithms: hosts.algorithms(h.addr),
+		HostKeyCallback: func(addr string, remote net.Addr, key xssh.PublicKey) error {
+			keyErr = hosts.check(addr, remote, key)
+			known = keyErr == nil
+			return keyErr
+		},
+	})
+	switch {
+	case err == nil:
+		return xssh.NewClient(cc, chans, reqs), nil
+	case keyErr != nil:
+		return nil, keyErr
+	case known && (!gone(err) || strings.Contains(err.Error(), "unable to authenticate")):
+		e := newError("connect", h.addr, ErrAuth, err)
+		e.Msg = fmt.Sprintf("user %s: %s", h.user, strings.TrimPrefix(err.Error(), "ssh: handshake failed: "))
+		return nil, e
+	}
+	return nil, newError("connect", h.addr, ErrUnreachable, err)
+}
+
+// Addr returns the device's host:port.
+func (c *Client) Addr() string { return c.addr }
+
+// device returns the connection to the device itself.
+func (c *Client) device() *xssh.Client { return c.conns[len(c.conns)-1] }
+
+// Close ends the connection, every command and shell on it, and waits for what
+// runs for them. It may be called more than once, and returns nil where the
+// peer was first.
+func (c *Client) Close() error {
+	c.once.Do(func() {
+		c.mu.Lock()
+		c.closed = true
+		c.mu.Unlock()
+		var errs []error
+		for i := len(c.conns) - 1; i >= 0; i-- {
+			errs = append(errs, c.conns[i].Close())
+		}
+		// Without a finished handshake only this holds the connection.
+		errs = append(errs, c.base.Close())
+		for _, conn := range c.conns {
+			// Wait returns the reason of the end, which is this Close.
+			_ = conn.Wait()
+		}
+		c.work.Wait()
+		for _, err := range errs {
+			if err != nil && !gone(err) {
+				c.err = newError("close", c.addr, nil, err)
+				return
+			}
+		}
+	})
+	return c.err
+}
+
+// start runs f beside the caller and has Close wait for it; it reports false
+// once the Client is closed.
+func (c *Client) start(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.work.Go(f)
+	return true
+}
+
+// deadline gives ctx the command timeout if it has none of its own.
+func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, c.commandTimeout)
+}
+
+// session opens a channel and hands it to use, both beside the caller: neither
+// can be interrupted while a device is silent. It returns when use does, or
+// with the context; the channel is then closed, and what still waits for the
+// device is left to end with the channel or the connection. use must not touch
+// what the caller returns except under a lock.
+func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session) error) error {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return contextError(op, c.addr, ctx)
+	}
+	done := make(chan error, 1)
+	ok := c.start(func() {
+		defer func() { <-c.slots }()
+		s, err := c.device().NewSession()
+		if err != nil {
+			done <- c.channelError(op, err)
+			return
+		}
+		defer s.Close()
+		stop := context.AfterFunc(ctx, func() { s.Close() })
+		defer stop()
+		// The device may have granted the channel after the caller left; then
+		// nothing must run on it.
+		if ctx.Err() != nil {
+			done <- ctx.Err()
+			return
+		}
+		done <- use(s)
+	})
+	if !ok {
+		<-c.slots
+		return newError(op, c.addr, ErrLost, net.ErrClosed)
+	}
+	select {
+	case err := <-done:
+		if err != nil && ctx.Err() != nil {
+			return contextError(op, c.addr, ctx)
+		}
+		return err
+	case <-ctx.Done():
+		return contextError(op, c.addr, ctx)
+	}
+}
+
+// channelError tells a device that refuses from one that is gone.
+func (c *Client) channelError(op string, err error) error {
+	var refused *xssh.OpenChannelError
+	if errors.As(err, &refused) {
+		return newError(op, c.addr, ErrRefused, err)
+	}
+	return newError(op, c.addr, ErrLost, err)
+}

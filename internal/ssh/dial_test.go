@@ -1,0 +1,354 @@
+package ssh
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skeema/knownhosts"
+	xssh "golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
+)
+
+func keyFile(t testing.TB, k ed25519.PrivateKey, passphrase string, mode os.FileMode) string {
+	t.Helper()
+	var block *pem.Block
+	var err error
+	if passphrase == "" {
+		block, err = xssh.MarshalPrivateKey(k, "")
+	} else {
+		block, err = xssh.MarshalPrivateKeyWithPassphrase(k, "", []byte(passphrase))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := filepath.Join(t.TempDir(), "id")
+	if err := os.WriteFile(p, pem.EncodeToMemory(block), mode); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// agentWith serves an ssh-agent that holds the keys, and returns its socket.
+func agentWith(t testing.TB, keys ...ed25519.PrivateKey) string {
+	t.Helper()
+	ring := agent.NewKeyring()
+	for _, k := range keys {
+		if err := ring.Add(agent.AddedKey{PrivateKey: k}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sock := filepath.Join(t.TempDir(), "agent")
+	l, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = agent.ServeAgent(ring, c)
+			c.Close()
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return sock
+}
+
+func TestLogin(t *testing.T) {
+	signer, key := ed25519Key(t)
+	_, other := ed25519Key(t)
+	byPassword := newDevice(t, deviceOptions{})
+	byQuestion := newDevice(t, deviceOptions{question: true})
+	byEcho := newDevice(t, deviceOptions{question: true, echoed: true})
+	byKey := newDevice(t, deviceOptions{authKey: signer.PublicKey()})
+	for _, c := range []struct {
+		name string
+		d    *device
+		edit func(*Config)
+		kind error
+		hint string
+	}{
+		{"password", byPassword, func(*Config) {}, nil, ""},
+		{"wrong password", byPassword, func(c *Config) { c.Password = "wrong" }, ErrAuth, ""},
+		{"wrong user", byPassword, func(c *Config) { c.User = "nobody" }, ErrAuth, ""},
+		{"question", byQuestion, func(*Config) {}, nil, ""},
+		{"question, wrong password", byQuestion, func(c *Config) { c.Password = "wrong" }, ErrAuth, ""},
+		{"echoed question gets no password", byEcho, func(*Config) {}, ErrAuth, ""},
+		{"key", byKey, func(c *Config) { c.Password, c.KeyFile = "", keyFile(t, key, "", 0o600) }, nil, ""},
+		{"key open to others", byKey, func(c *Config) { c.KeyFile = keyFile(t, key, "", 0o644) }, ErrConfig, "chmod 600"},
+		{"encrypted key", byKey, func(c *Config) { c.KeyFile = keyFile(t, key, "secret", 0o600) }, ErrConfig, "ssh-agent"},
+		{"wrong key", byKey, func(c *Config) { c.KeyFile = keyFile(t, other, "", 0o600) }, ErrAuth, ""},
+		{"password where a key is wanted", byKey, func(*Config) {}, ErrAuth, ""},
+		{"agent", byKey, func(c *Config) { c.Password, c.Agent, c.AgentSocket = "", true, agentWith(t, other, key) }, nil, ""},
+		{"agent by environment", byKey, func(c *Config) {
+			c.Password, c.Agent = "", true
+			t.Setenv("SSH_AUTH_SOCK", agentWith(t, key))
+		}, nil, ""},
+		{"wrong key, then agent", byKey, func(c *Config) {
+			c.KeyFile, c.Agent, c.AgentSocket = keyFile(t, other, "", 0o600), true, agentWith(t, key)
+		}, nil, ""},
+		{"empty agent", byKey, func(c *Config) { c.Agent, c.AgentSocket = true, agentWith(t) }, ErrAuth, ""},
+		{"no agent", byKey, func(c *Config) { c.Agent, c.AgentSocket = true, filepath.Join(t.TempDir(), "none") }, ErrConfig, ""},
+		{"agent unset", byKey, func(c *Config) { t.Setenv("SSH_AUTH_SOCK", ""); c.Agent = true }, ErrConfig, ""},
+		{"nothing", byPassword, func(c *Config) { c.Password = "" }, ErrConfig, ""},
+		{"no user", byPassword, func(c *Config) { c.User = "" }, ErrConfig, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := c.d.config()
+			c.edit(&cfg)
+			cl, err := Dial(t.Context(), cfg)
+			if c.kind != nil {
+				place := c.d.addr
+				if strings.Contains(c.name, "key") && c.kind == ErrConfig {
+					place = cfg.KeyFile
+				}
+				if e := want(t, err, c.kind, place); !strings.Contains(e.Hint(), c.hint) {
+					t.Errorf("error %q, hint %q", err, e.Hint())
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := fmt.Sprintf("%+v %#v", cl, cl); strings.Contains(s, testPass) {
+				t.Error("a print shows the password")
+			}
+			if err := cl.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestHostKeys(t *testing.T) {
+	ed, _ := ed25519Key(t)
+	ec := ecdsaKey(t)
+	d := newDevice(t, deviceOptions{keys: []xssh.Signer{ec, ed}})
+	other, _ := ed25519Key(t)
+	otherEC := ecdsaKey(t)
+	print := func(s xssh.Signer) string { return xssh.FingerprintSHA256(s.PublicKey()) }
+	wild := filepath.Join(t.TempDir(), "wild")
+	if err := os.WriteFile(wild, []byte("127.0.0.* "+strings.SplitN(knownhosts.Line([]string{"x"}, ed.PublicKey()), " ", 2)[1]+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	revoked := filepath.Join(t.TempDir(), "revoked")
+	line := knownhosts.Line([]string{d.addr}, ed.PublicKey())
+	if err := os.WriteFile(revoked, []byte("@revoked "+line+"\n"+line+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		hosts string
+		kind  error
+		text  string
+	}{
+		{"only the first of two keys known", hostsFile(t, d.addr, ec), nil, ""},
+		{"only the second of two keys known", hostsFile(t, d.addr, ed), nil, ""},
+		{"both known", d.hosts, nil, ""},
+		{"wildcard", wild, nil, ""},
+		{"unknown host", hostsFile(t, "192.0.2.1:22", ed), ErrHostKeyUnknown, "SHA256:"},
+		{"no file", filepath.Join(t.TempDir(), "absent"), ErrHostKeyUnknown, "SHA256:"},
+		{"changed", hostsFile(t, d.addr, other), ErrHostKeyChanged, print(ed)},
+		{"changed, names the old one", hostsFile(t, d.addr, other), ErrHostKeyChanged, print(other)},
+		{"one right, one changed", hostsFile(t, d.addr, other, ec), ErrHostKeyChanged, print(ed)},
+		{"changed in both kinds", hostsFile(t, d.addr, other, otherEC), ErrHostKeyChanged, print(other)},
+		{"revoked", revoked, ErrHostKeyChanged, "revoked"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := d.config()
+			cfg.KnownHosts = c.hosts
+			cl, err := Dial(t.Context(), cfg)
+			if c.kind == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := cl.Close(); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if want(t, err, c.kind, d.addr); !strings.Contains(err.Error(), c.text) {
+				t.Errorf("error %q lacks %q", err, c.text)
+			}
+		})
+	}
+	t.Run("kind of key that the host no longer has", func(t *testing.T) {
+		only := newDevice(t, deviceOptions{keys: []xssh.Signer{ec}})
+		cfg := only.config()
+		cfg.KnownHosts = hostsFile(t, only.addr, ed)
+		_, err := Dial(t.Context(), cfg)
+		if want(t, err, ErrHostKeyChanged, only.addr); !strings.Contains(err.Error(), print(ec)) {
+			t.Errorf("error %q", err)
+		}
+	})
+	t.Run("the hint makes the host known", func(t *testing.T) {
+		cfg := d.config()
+		cfg.KnownHosts = filepath.Join(t.TempDir(), "known_hosts")
+		_, err := Dial(t.Context(), cfg)
+		hint := want(t, err, ErrHostKeyUnknown, d.addr).Hint()
+		_, line, ok := strings.Cut(hint, cfg.KnownHosts+": ")
+		if !ok {
+			t.Fatalf("hint %q", hint)
+		}
+		if err := os.WriteFile(cfg.KnownHosts, []byte(line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dial(t, cfg)
+	})
+	t.Run("shared", func(t *testing.T) {
+		hosts, err := LoadKnownHosts(d.hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := d.config()
+		cfg.KnownHosts, cfg.Hosts = "/nonexistent", hosts
+		dial(t, cfg)
+	})
+	t.Run("unreadable", func(t *testing.T) {
+		cfg := d.config()
+		cfg.KnownHosts = filepath.Join(t.TempDir(), "junk")
+		if err := os.WriteFile(cfg.KnownHosts, []byte("host ssh-ed25519 junk\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Dial(t.Context(), cfg)
+		want(t, err, ErrConfig, cfg.KnownHosts)
+	})
+}
+
+func TestUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := l.Addr().String()
+	l.Close()
+	cfg := newDevice(t, deviceOptions{}).config()
+	cfg.Address = dead
+	_, err = Dial(t.Context(), cfg)
+	want(t, err, ErrUnreachable, dead)
+
+	for name, before := range map[string]func(net.Conn) bool{
+		"hangs up":    func(net.Conn) bool { return false },
+		"no SSH":      func(c net.Conn) bool { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")); return false },
+		"half banner": func(c net.Conn) bool { _, _ = c.Write([]byte("SSH-2.0-x\r\n")); return false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDevice(t, deviceOptions{beforeSSH: before})
+			_, err := Dial(t.Context(), d.config())
+			want(t, err, ErrUnreachable, d.addr)
+		})
+	}
+}
+
+// TestSilentDevice holds the handshake where a device may stop: before the
+// banner, after it, and while it thinks about the login.
+func TestSilentDevice(t *testing.T) {
+	for name, before := range map[string]func(net.Conn) bool{
+		"no banner": func(c net.Conn) bool { _, _ = io.Copy(io.Discard, c); return false },
+		"banner only": func(c net.Conn) bool {
+			_, _ = c.Write([]byte("SSH-2.0-x\r\n"))
+			_, _ = io.Copy(io.Discard, c)
+			return false
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDevice(t, deviceOptions{beforeSSH: before})
+			cfg := d.config()
+			cfg.Timeout = 150 * time.Millisecond
+			_, err := Dial(t.Context(), cfg)
+			if want(t, err, ErrTimeout, d.addr); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+			cfg.Timeout = time.Minute
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(50*time.Millisecond, cancel)
+			_, err = Dial(ctx, cfg)
+			if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
+				t.Errorf("cancelled: %v", err)
+			}
+		})
+	}
+	t.Run("agent that asks a person", func(t *testing.T) {
+		sock := filepath.Join(t.TempDir(), "agent")
+		l, err := net.Listen("unix", sock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		key, _ := ed25519Key(t)
+		d := newDevice(t, deviceOptions{authKey: key.PublicKey()})
+		cfg := d.config()
+		cfg.Agent, cfg.AgentSocket, cfg.Timeout = true, sock, 150*time.Millisecond
+		_, err = Dial(t.Context(), cfg)
+		want(t, err, ErrTimeout, d.addr)
+	})
+}
+
+func TestJump(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	d.exec = func(cmd string, ch xssh.Channel) uint32 { fmt.Fprint(ch, cmd); return 3 }
+	jump := newDevice(t, deviceOptions{forward: true})
+	both := filepath.Join(t.TempDir(), "known_hosts")
+	var lines []byte
+	for _, f := range []string{d.hosts, jump.hosts} {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, b...)
+	}
+	if err := os.WriteFile(both, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := d.config()
+	good.Jump, good.KnownHosts = testUser+"@"+jump.addr, both
+
+	c := dial(t, good)
+	r, err := c.Run(t.Context(), "show", nil)
+	if err != nil || string(r.Stdout) != "show" || r.Status != 3 {
+		t.Errorf("%q %d %v", r.Stdout, r.Status, err)
+	}
+	closed := newDevice(t, deviceOptions{})
+	for _, tc := range []struct {
+		name string
+		edit func(*Config)
+		kind error
+		addr string
+	}{
+		{"jump host not known", func(c *Config) { c.KnownHosts = d.hosts }, ErrHostKeyUnknown, jump.addr},
+		{"device behind it not known", func(c *Config) { c.KnownHosts = jump.hosts }, ErrHostKeyUnknown, d.addr},
+		{"login at the jump host", func(c *Config) { c.Jump = "nobody@" + jump.addr }, ErrAuth, jump.addr},
+		{"login behind it", func(c *Config) { c.User = "nobody" }, ErrAuth, d.addr},
+		{"forwarding refused", func(c *Config) { c.Jump, c.KnownHosts = testUser+"@"+closed.addr, closed.hosts }, ErrUnreachable, d.addr},
+		{"dead device behind it", func(c *Config) { c.Address = "127.0.0.1:1" }, ErrUnreachable, "127.0.0.1:1"},
+		{"no user", func(c *Config) { c.Jump = jump.addr }, ErrConfig, d.addr},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cfg := good
+			tc.edit(&cfg)
+			_, err := Dial(t.Context(), cfg)
+			want(t, err, tc.kind, tc.addr)
+		})
+	}
+	t.Run("silent device behind it", func(t *testing.T) {
+		mute := newDevice(t, deviceOptions{beforeSSH: func(c net.Conn) bool { _, _ = io.Copy(io.Discard, c); return false }})
+		cfg := good
+		cfg.Address, cfg.Timeout = mute.addr, 300*time.Millisecond
+		_, err := Dial(t.Context(), cfg)
+		want(t, err, ErrTimeout, mute.addr)
+	})
+}

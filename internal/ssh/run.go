@@ -1,0 +1,117 @@
+package ssh
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	xssh "golang.org/x/crypto/ssh"
+)
+
+// Result is what a command left behind.
+type Result struct {
+	Stdout, Stderr []byte
+	// Status is the exit status; 128 and the signal's number for a command
+	// that a signal ended.
+	Status int
+}
+
+// Run runs a command in a channel of its own, with stdin as its input, and
+// waits for its end. A status other than 0 is no error. Together Stdout and
+// Stderr hold at most [Config.MaxOutput] bytes: a command that prints more is
+// ended, and the error wraps ErrTooLarge. When ctx ends, the channel is closed;
+// whether the command ends with it is the device's choice. With an error, the
+// Result holds what arrived until then.
+func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	out := &output{left: c.maxOutput}
+	var status int // written before session returns without an error
+	err := c.session(ctx, "run", func(s *xssh.Session) error {
+		// Beside the writer: closing waits for the connection, and the writer
+		// holds the lock.
+		out.full = func() { c.start(func() { s.Close() }) }
+		s.Stdout, s.Stderr = out.stream(&out.stdout), out.stream(&out.stderr)
+		if len(stdin) > 0 {
+			// Not s.Stdin: a command that ends without reading all of it is no
+			// failure.
+			in, err := s.StdinPipe()
+			if err != nil {
+				return newError("run", c.addr, ErrLost, err)
+			}
+			c.start(func() { _, _ = in.Write(stdin); _ = in.Close() })
+		}
+		if err := s.Start(cmd); err != nil {
+			if gone(err) {
+				return newError("run", c.addr, ErrLost, err)
+			}
+			return newError("run", c.addr, ErrRefused, err)
+		}
+		err := s.Wait()
+		if out.overflowed() {
+			return newError("run", c.addr, ErrTooLarge, fmt.Errorf("more than %d bytes", c.maxOutput))
+		}
+		var exit *xssh.ExitError
+		switch {
+		case errors.As(err, &exit):
+			status = exit.ExitStatus()
+		case err != nil:
+			return newError("run", c.addr, ErrLost, err)
+		}
+		return nil
+	})
+	r := out.result()
+	if err == nil {
+		r.Status = status
+	}
+	return r, err
+}
+
+// output collects both streams of a command up to a common limit. The command
+// may outlive the Run that waits for it, hence the lock and the copies.
+type output struct {
+	mu             sync.Mutex
+	stdout, stderr bytes.Buffer
+	left           int64
+	over           bool
+	full           func() // called once, when the limit is passed
+}
+
+type stream struct {
+	o *output
+	b *bytes.Buffer
+}
+
+func (o *output) stream(b *bytes.Buffer) io.Writer { return stream{o, b} }
+
+func (s stream) Write(p []byte) (int, error) {
+	s.o.mu.Lock()
+	defer s.o.mu.Unlock()
+	n := min(int64(len(p)), s.o.left)
+	s.b.Write(p[:n])
+	s.o.left -= n
+	if n < int64(len(p)) {
+		if !s.o.over {
+			s.o.over = true
+			s.o.full()
+		}
+		return int(n), ErrTooLarge
+	}
+	return len(p), nil
+}
+
+func (o *output) overflowed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.over
+}
+
+func (o *output) result() Result {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return Result{Stdout: slices.Clone(o.stdout.Bytes()), Stderr: slices.Clone(o.stderr.Bytes())}
+}

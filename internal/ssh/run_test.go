@@ -1,0 +1,386 @@
+package ssh
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	xssh "golang.org/x/crypto/ssh"
+)
+
+func TestRun(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	d.exec = func(cmd string, ch xssh.Channel) uint32 {
+		switch cmd {
+		case "cat":
+			_, _ = io.Copy(ch, ch)
+			return 0
+		case "ignore input":
+			return 0
+		}
+		fmt.Fprint(ch, "out of "+cmd)
+		fmt.Fprint(ch.Stderr(), "err")
+		return 7
+	}
+	c := dial(t, d.config())
+	r, err := c.Run(t.Context(), "show x", nil)
+	if err != nil || string(r.Stdout) != "out of show x" || string(r.Stderr) != "err" || r.Status != 7 {
+		t.Errorf("%+v %v", r, err)
+	}
+	big := bytes.Repeat([]byte("0123456789abcdef"), 400<<10/16*16)
+	if r, err = c.Run(t.Context(), "cat", big); err != nil || !bytes.Equal(r.Stdout, big) || r.Status != 0 {
+		t.Errorf("cat gives %d of %d bytes, %v", len(r.Stdout), len(big), err)
+	}
+	if r, err = c.Run(t.Context(), "ignore input", big); err != nil || r.Status != 0 {
+		t.Errorf("unread input: %+v %v", r, err)
+	}
+}
+
+func TestChannelsAreBounded(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	var now, most atomic.Int32
+	d.exec = func(cmd string, ch xssh.Channel) uint32 {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		fmt.Fprint(ch, cmd)
+		return 0
+	}
+	cfg := d.config()
+	cfg.MaxChannels = 3
+	c := dial(t, cfg)
+	var wg sync.WaitGroup
+	for i := range 60 {
+		wg.Go(func() {
+			cmd := fmt.Sprint("command ", i)
+			if r, err := c.Run(t.Context(), cmd, nil); err != nil || string(r.Stdout) != cmd {
+				t.Errorf("%q %v", r.Stdout, err)
+			}
+		})
+	}
+	wg.Wait()
+	if m := most.Load(); m < 1 || m > 3 {
+		t.Errorf("%d commands at once", m)
+	}
+}
+
+func TestCancelMidCommand(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	started, ended := make(chan struct{}, 1), make(chan struct{}, 1)
+	d.exec = func(cmd string, ch xssh.Channel) uint32 {
+		if cmd == "quick" {
+			return 0
+		}
+		fmt.Fprint(ch, "begun")
+		started <- struct{}{}
+		_, _ = io.Copy(io.Discard, ch) // until the client closes the channel
+		ended <- struct{}{}
+		return 0
+	}
+	c := dial(t, d.config())
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-started; cancel() }()
+	// With input pending, so that only the closed channel ends the command.
+	_, err := c.Run(ctx, "wait", nil)
+	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
+		t.Errorf("error %v", err)
+	}
+	<-ended
+	if _, err := c.Run(t.Context(), "quick", nil); err != nil {
+		t.Errorf("the connection does not outlive a cancelled command: %v", err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Run(ctx, "wait", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	select {
+	case <-started:
+		t.Error("a command ran on a context that was over")
+	default:
+	}
+}
+
+// TestCommandTimeout has a device that grants no channel, and one that grants
+// it and never ends the command.
+func TestCommandTimeout(t *testing.T) {
+	frozen, mute := newDevice(t, deviceOptions{}), newDevice(t, deviceOptions{})
+	frozen.frozen = true
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	mute.exec = func(string, xssh.Channel) uint32 { <-never; return 0 }
+	mute.shell = func(xssh.Channel) { <-never }
+	for name, d := range map[string]*device{"frozen": frozen, "mute": mute} {
+		t.Run(name, func(t *testing.T) {
+			cfg := d.config()
+			cfg.CommandTimeout, cfg.MaxChannels = 100*time.Millisecond, 2
+			c := dial(t, cfg)
+			for range 3 { // one more than there are channels
+				_, err := c.Run(t.Context(), "x", []byte("y"))
+				if want(t, err, ErrTimeout, d.addr); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v", err)
+				}
+			}
+			_, err := c.Shell(t.Context(), ShellConfig{Prompt: promptPattern})
+			want(t, err, ErrTimeout, d.addr)
+		})
+	}
+}
+
+func TestOutputIsBounded(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	stopped := make(chan struct{}, 4)
+	d.exec = func(cmd string, ch xssh.Channel) uint32 {
+		if cmd == "exact" {
+			_, _ = ch.Write(make([]byte, 60<<10))
+			_, _ = ch.Stderr().Write(make([]byte, 40<<10))
+			return 0
+		}
+		w := io.Writer(ch)
+		if cmd == "stderr" {
+			w = ch.Stderr()
+		}
+		for {
+			if _, err := w.Write(make([]byte, 32<<10)); err != nil {
+				stopped <- struct{}{}
+				return 0
+			}
+		}
+	}
+	cfg := d.config()
+	cfg.MaxOutput = 100 << 10
+	c := dial(t, cfg)
+	for _, cmd := range []string{"stdout", "stderr"} {
+		r, err := c.Run(t.Context(), cmd, nil)
+		want(t, err, ErrTooLarge, d.addr)
+		if n := len(r.Stdout) + len(r.Stderr); n != 100<<10 {
+			t.Errorf("%s: kept %d bytes", cmd, n)
+		}
+		<-stopped
+	}
+	if r, err := c.Run(t.Context(), "exact", nil); err != nil || len(r.Stdout)+len(r.Stderr) != 100<<10 {
+		t.Errorf("at the limit: %d bytes, %v", len(r.Stdout)+len(r.Stderr), err)
+	}
+}
+
+func TestPeerClosesFirst(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	d.exec = func(cmd string, ch xssh.Channel) uint32 {
+		fmt.Fprint(ch, "half")
+		d.hangUp()
+		_, _ = io.Copy(io.Discard, ch)
+		return 0
+	}
+	for range 5 {
+		c, err := Dial(t.Context(), d.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Run(t.Context(), "x", nil)
+		want(t, err, ErrLost, d.addr)
+		_, err = c.Run(t.Context(), "x", nil)
+		want(t, err, ErrLost, d.addr)
+		if err := errors.Join(c.Close(), c.Close()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		_, err = c.Run(t.Context(), "x", nil)
+		want(t, err, ErrLost, d.addr)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	c := dial(t, d.config())
+	_, err := c.Run(t.Context(), "no exec here", nil)
+	want(t, err, ErrRefused, d.addr)
+	d.refuse = true
+	_, err = c.Run(t.Context(), "no session here", nil)
+	want(t, err, ErrRefused, d.addr)
+}
+
+// TestCloseEndsEverything closes under running commands.
+func TestCloseEndsEverything(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	begun := make(chan struct{}, 4)
+	d.exec = func(_ string, ch xssh.Channel) uint32 {
+		begun <- struct{}{}
+		_, _ = io.Copy(io.Discard, ch)
+		return 0
+	}
+	c := dial(t, d.config())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if _, err := c.Run(t.Context(), "x", []byte("y")); !errors.Is(err, ErrLost) && err != nil {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	for range 4 {
+		<-begun
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+}
+
+// cli is a command line as network devices have it: it echoes every byte.
+func cli(answer func(line string, ch xssh.Channel) bool) func(xssh.Channel) {
+	return func(ch xssh.Channel) {
+		fmt.Fprint(ch, "\r\nWelcome\r\nleaf1#")
+		var line []byte
+		b := make([]byte, 1)
+		for {
+			if _, err := ch.Read(b); err != nil {
+				return
+			}
+			if b[0] != '\n' && b[0] != '\r' {
+				_, _ = ch.Write(b)
+				line = append(line, b[0])
+				continue
+			}
+			fmt.Fprint(ch, "\r\n")
+			if !answer(string(line), ch) {
+				return
+			}
+			line = line[:0]
+			fmt.Fprint(ch, "leaf1#")
+		}
+	}
+}
+
+func TestShell(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	mode := "exec"
+	arrived := make(chan struct{}, 1)
+	d.shell = cli(func(line string, ch xssh.Channel) bool {
+		switch line {
+		case "configure":
+			mode = "config"
+		case "flood":
+			for {
+				if _, err := ch.Write(bytes.Repeat([]byte("x\r\n"), 1000)); err != nil {
+					return false
+				}
+			}
+		case "hang":
+			arrived <- struct{}{}
+			_, _ = io.Copy(io.Discard, ch)
+			return false
+		case "exit":
+			return false
+		case "big":
+			fmt.Fprint(ch, strings.Repeat("line of text\r\n", 2000))
+		default:
+			fmt.Fprintf(ch, "%s: %s\r\n", mode, line)
+		}
+		return true
+	})
+	c := dial(t, d.config())
+	shell := ShellConfig{Prompt: promptPattern, MaxOutput: 100 << 10}
+	open := func(t *testing.T) *Shell {
+		t.Helper()
+		s, err := c.Shell(t.Context(), shell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	}
+	t.Run("keeps its state", func(t *testing.T) {
+		s := open(t)
+		if out, err := s.Send(t.Context(), "configure"); err != nil || out != "" {
+			t.Errorf("%q %v", out, err)
+		}
+		// The limit holds for each Send, not for all.
+		for range 5 {
+			if out, err := s.Send(t.Context(), "big"); err != nil || strings.Count(out, "line of text") != 2000 {
+				t.Errorf("%d bytes %v", len(out), err)
+			}
+		}
+		if out, err := s.Send(t.Context(), "show version"); err != nil || out != "config: show version" {
+			t.Errorf("%q %v", out, err)
+		}
+		if _, err := s.Send(t.Context(), "two\nlines"); !errors.Is(err, ErrConfig) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("cancel", func(t *testing.T) {
+		s := open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-arrived; cancel() }()
+		if _, err := s.Send(ctx, "hang"); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		if _, err := s.Send(t.Context(), "show"); !errors.Is(err, ErrLost) {
+			t.Errorf("a shell goes on after a command that nobody waits for: %v", err)
+		}
+	})
+	t.Run("timeout", func(t *testing.T) {
+		s := open(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := s.Send(ctx, "hang")
+		want(t, err, ErrTimeout, d.addr)
+		<-arrived
+	})
+	t.Run("flood", func(t *testing.T) {
+		_, err := open(t).Send(t.Context(), "flood")
+		want(t, err, ErrTooLarge, d.addr)
+	})
+	t.Run("device ends", func(t *testing.T) {
+		_, err := open(t).Send(t.Context(), "exit")
+		want(t, err, ErrLost, d.addr)
+	})
+	t.Run("no prompt", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := c.Shell(ctx, ShellConfig{Prompt: neverPattern})
+		want(t, err, ErrTimeout, d.addr)
+	})
+	t.Run("no shell", func(t *testing.T) {
+		none := newDevice(t, deviceOptions{})
+		none.refuse = true
+		_, err := dial(t, none.config()).Shell(t.Context(), shell)
+		want(t, err, ErrRefused, none.addr)
+	})
+	t.Run("beside commands", func(t *testing.T) {
+		s := open(t)
+		d.exec = func(cmd string, ch xssh.Channel) uint32 { fmt.Fprint(ch, cmd); return 0 }
+		if r, err := c.Run(t.Context(), "run", nil); err != nil || string(r.Stdout) != "run" {
+			t.Errorf("%q %v", r.Stdout, err)
+		}
+		if _, err := s.Send(t.Context(), "show"); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("Close of the client", func(t *testing.T) {
+		c2, err := Dial(t.Context(), d.config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := c2.Shell(t.Context(), shell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(c2.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Send(t.Context(), "show"); !errors.Is(err, ErrLost) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
