@@ -1,0 +1,215 @@
+// Package drivers defines what the rest of the tool may ask of a device, and
+// holds the registry of the systems that can answer.
+//
+// A driver turns a desired [qos.Device] into native steps and carries them
+// out; it never decides what is desired. Code outside the drivers asks
+// [Facts] and [Steps], never for the name of an operating system.
+package drivers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+)
+
+// The errors that a Driver returns, wrapped; test with errors.Is.
+var (
+	// ErrUnreachable: no answer from the device. Nothing was written.
+	ErrUnreachable = errors.New("unreachable")
+	// ErrAuth: the device refuses the user, or we refuse the device's
+	// certificate or host key. Nothing was written.
+	ErrAuth = errors.New("not authorised")
+	// ErrUnsupported: the device lacks what the driver needs.
+	ErrUnsupported = errors.New("unsupported")
+	// ErrStale: the device is not in the state that the steps were made for.
+	// Nothing was written.
+	ErrStale = errors.New("device changed since the plan was made")
+	// ErrRejected: the device refused a step and holds what it held before it.
+	ErrRejected = errors.New("rejected by the device")
+	// ErrPartial: the device holds neither the old nor the new state, or it is
+	// not known which. Read it again before anything else.
+	ErrPartial = errors.New("applied in part")
+)
+
+// Driver is one device. Its methods are called one at a time. Every method
+// that takes a context gives up when it ends; Apply and Revert then leave the
+// device between two steps and say so with ErrPartial.
+type Driver interface {
+	// Probe asks what the device is.
+	Probe(ctx context.Context) (Facts, error)
+	// Read takes a snapshot of the configuration.
+	Read(ctx context.Context) (*Snapshot, error)
+	// Decode turns a snapshot into a running model. It does no I/O.
+	Decode(*Snapshot) (*qos.Device, []Unknown)
+	// Plan works out the steps from the snapshot to desired. It does no I/O.
+	// Changes that this device cannot take are marked blocked and have no
+	// step.
+	Plan(Facts, *Snapshot, *qos.Device, Policy) (*Steps, error)
+	// Digest identifies the part of a snapshot that desired speaks of. A plan
+	// is good for a device as long as it equals Steps.Base. It does no I/O.
+	Digest(*Snapshot, *qos.Device) string
+	// Apply carries the steps out, in order, on a device that the snapshot
+	// was just taken of. It returns a token to take them back with, which is
+	// valid also where an error is returned; it is nil where nothing was
+	// written.
+	Apply(context.Context, *Snapshot, *Steps, ApplyOptions) (*Token, error)
+	// Confirm makes an apply last: it ends a pending way back and saves.
+	Confirm(context.Context, *Token) error
+	// Revert restores what the token remembers. It may be called again.
+	Revert(context.Context, *Token) error
+	// Applied compares what the device's daemons made of the configuration
+	// with desired, and returns what differs. ErrUnsupported means that the
+	// device shows no such state.
+	Applied(ctx context.Context, desired *qos.Device) ([]Mismatch, error)
+	// Close ends all sessions.
+	Close() error
+}
+
+// Facts are what a device is and can do.
+type Facts struct {
+	OS      string `json:"os"`
+	Version string `json:"version"` // as the device prints it
+	Release string `json:"release"` // as the driver understands it
+	Model   string `json:"model"`
+	ASIC    string `json:"asic,omitempty"` // as the device's own rules name it; "" for unknown
+	Caps    Caps   `json:"caps"`
+}
+
+// Caps are capabilities as data.
+type Caps struct {
+	// Undo says how an apply is taken back, for people.
+	Undo string `json:"undo"`
+	// Writes names the ways in: "gnmi", "ssh".
+	Writes []string `json:"writes"`
+	// AppliedState: the device shows what its daemons made of the
+	// configuration.
+	AppliedState bool `json:"applied_state"`
+}
+
+// Snapshot is a device's configuration at one moment. Only the driver that
+// took it looks inside.
+type Snapshot struct {
+	Native any
+	Taken  time.Time
+}
+
+// Unknown is a piece of configuration that the model has no place for. It
+// stays on the device as it is.
+type Unknown struct {
+	Where string `json:"where"`
+	Why   string `json:"why"`
+}
+
+// Mismatch is a value that is configured and not in force.
+type Mismatch struct {
+	Port  string `json:"port,omitempty"`
+	Field string `json:"field"`
+	Want  string `json:"want"`
+	Have  string `json:"have"`
+}
+
+// Policy bounds what a plan may disturb at once.
+type Policy struct {
+	// PortGroup is how many ports may be down at the same time, at least 1.
+	PortGroup int `json:"port_group"`
+	// Uplinks are the ports towards other switches: they are never all down
+	// at once where there is more than one.
+	Uplinks []string `json:"uplinks,omitempty"`
+}
+
+// Steps is a plan for one device.
+type Steps struct {
+	Device string `json:"device"`
+	// Base is the digest of the managed state that the steps start from.
+	Base    string       `json:"base"`
+	Changes []qos.Change `json:"changes"`
+	Items   []Step       `json:"steps"`
+	Notes   []string     `json:"notes,omitempty"`
+	Policy  Policy       `json:"policy"`
+}
+
+// Blocked returns the changes that cannot be made.
+func (s *Steps) Blocked() []qos.Change {
+	var out []qos.Change
+	for _, c := range s.Changes {
+		if c.Blocked != "" {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Impact returns the largest impact of the changes that are not blocked.
+func (s *Steps) Impact() qos.Impact {
+	i := qos.ImpactNone
+	for _, c := range s.Changes {
+		if c.Blocked == "" {
+			i = max(i, c.Impact)
+		}
+	}
+	return i
+}
+
+// Step is one native operation.
+type Step struct {
+	Via string `json:"via"` // "gnmi", "ssh"
+	// What says it to a person: "take down Ethernet0, Ethernet8".
+	What string `json:"what"`
+	// Down are the ports that this step takes down, Up those that it brings
+	// back.
+	Down   []string        `json:"down,omitempty"`
+	Up     []string        `json:"up,omitempty"`
+	Native json.RawMessage `json:"native"`
+}
+
+// ApplyOptions tune an apply.
+type ApplyOptions struct {
+	// Progress is told before each step; nil is silence.
+	Progress func(i, n int, s Step)
+	// Token is told the way back before the first write, so that it can be
+	// kept where it survives this process; an error stops the apply. nil
+	// keeps it nowhere.
+	Token func(*Token) error
+	// ID names the run in what is left on the device (checkpoints).
+	ID string
+}
+
+// Token remembers how to take an apply back. It is written to the journal, so
+// that another process can revert.
+type Token struct {
+	Device string          `json:"device"`
+	Native json.RawMessage `json:"native"`
+}
+
+// Target says how to reach a device.
+type Target struct {
+	Name string
+	OS   string
+	GNMI gnmi.Config
+	SSH  *ssh.Config // nil where SSH is not configured
+	// Release and Model override what the device says, where the intent
+	// states them; "" takes the device's word.
+	Release, Model string
+}
+
+// Opener makes a driver for a target. It may do no I/O: the device is dialled
+// by the first call that needs it.
+type Opener func(Target) (Driver, error)
+
+// Registry maps an operating system to its driver.
+type Registry map[string]Opener
+
+// Open makes the driver for a target.
+func (r Registry) Open(t Target) (Driver, error) {
+	open, ok := r[t.OS]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w: no driver for os %q", t.Name, ErrUnsupported, t.OS)
+	}
+	return open(t)
+}

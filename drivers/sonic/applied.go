@@ -1,0 +1,308 @@
+package sonic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// asic is what orchagent gave to the ASIC: object type, then OID, then
+// attributes. There is no name for a map or a WRED profile there: the way is
+// from the port or queue to the OID to the values
+// (sonic-swss:orchagent/qosorch.cpp, bufferorch.cpp).
+type asic map[string]map[string]native.Row
+
+const (
+	oPort      = "SAI_OBJECT_TYPE_PORT"
+	oQueue     = "SAI_OBJECT_TYPE_QUEUE"
+	oWRED      = "SAI_OBJECT_TYPE_WRED"
+	oMap       = "SAI_OBJECT_TYPE_QOS_MAP"
+	oGroup     = "SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP"
+	oProfile   = "SAI_OBJECT_TYPE_BUFFER_PROFILE"
+	nullOID    = "oid:0x0"
+	asicPrefix = "ASIC_STATE:"
+)
+
+// Applied compares ASIC_DB, what was sent to the ASIC, with desired.
+// CONFIG_DB alone proves little: a malformed or unresolved row stays there
+// without effect.
+func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
+	objects, err := d.readASIC(ctx)
+	if errors.Is(err, gnmi.ErrNotFound) {
+		return nil, fmt.Errorf("%s: %w: no ASIC_DB to read", d.t.Name, drivers.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]native.Row{}
+	for _, t := range []string{"COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP"} {
+		// The queue and group maps exist only where their counters are on.
+		if names[t], err = d.hash(ctx, "COUNTERS_DB", t); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+			return nil, err
+		}
+	}
+	c := comparer{objects: objects, names: names}
+	for _, name := range natural.Keys(desired.Ports) {
+		c.port(name, desired.Ports[name])
+	}
+	return c.out, nil
+}
+
+func (d *Driver) readASIC(ctx context.Context) (asic, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.GetOne(ctx, origin, gnmi.Path{"ASIC_DB", "localhost", "ASIC_STATE"})
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	t, err := native.ParseTable("ASIC_STATE", raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read ASIC_DB: %w", d.t.Name, err)
+	}
+	out := asic{}
+	for key, row := range t {
+		kind, oid, ok := strings.Cut(strings.TrimPrefix(key, asicPrefix), ":")
+		if !ok {
+			continue
+		}
+		if out[kind] == nil {
+			out[kind] = map[string]native.Row{}
+		}
+		out[kind][oid] = row
+	}
+	return out, nil
+}
+
+// hash reads a table that is one hash without keys.
+func (d *Driver) hash(ctx context.Context, db, table string) (native.Row, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.GetOne(ctx, origin, gnmi.Path{db, "localhost", table})
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	row, err := native.ParseRow(table, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+	}
+	return row, nil
+}
+
+type comparer struct {
+	objects asic
+	names   map[string]native.Row
+	out     []drivers.Mismatch
+}
+
+func (c *comparer) note(port, field, want, have string) {
+	c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have})
+}
+
+func (c *comparer) port(name string, p *qos.Port) {
+	oid := c.names["COUNTERS_PORT_NAME_MAP"][name]
+	row := c.objects[oPort][oid]
+	if row == nil {
+		c.note(name, "port", "in the ASIC", "not there")
+		return
+	}
+	if p.PFC.Set {
+		attr := "SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL"
+		if p.PFCAsymmetric.Or(false) {
+			attr += "_TX"
+		}
+		have, _ := strconv.Atoi(row[attr])
+		if qos.PrioritySet(have) != p.PFC.V {
+			c.note(name, "pfc", p.PFC.V.String(), qos.PrioritySet(have).String())
+		}
+	}
+	if p.MTU.Set {
+		// The ASIC counts Ethernet header, VLAN tag and FCS
+		// (sonic-swss:orchagent/portsorch.cpp).
+		const overhead = 22
+		if have, err := strconv.Atoi(row["SAI_PORT_ATTR_MTU"]); err == nil && have != p.MTU.V+overhead {
+			c.note(name, "mtu", strconv.Itoa(p.MTU.V), strconv.Itoa(have-overhead))
+		}
+	}
+	if p.Maps.Set && p.Maps.V != nil {
+		m := p.Maps.V
+		c.mapping(name, "dscp_to_tc", row["SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP"], "dscp", "tc", m.DSCPToTC[:])
+		c.mapping(name, "tc_to_queue", row["SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP"], "tc", "qidx", m.TCToQueue[:])
+		c.mapping(name, "tc_to_group", row["SAI_PORT_ATTR_QOS_TC_TO_PRIORITY_GROUP_MAP"], "tc", "pg", m.TCToGroup[:])
+		c.mapping(name, "pfc_to_queue", row["SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_QUEUE_MAP"], "prio", "qidx", m.PFCToQueue[:])
+	}
+	for q := range p.Queues {
+		if e := p.Queues[q].ECN; e.Set {
+			c.ecn(name, q, e.V)
+		}
+	}
+	for g := range p.Groups {
+		if l := p.Groups[g].Lossless; l.Set && l.V {
+			c.headroom(name, g)
+		}
+	}
+}
+
+// mapping compares one map of a port entry by entry.
+func (c *comparer) mapping(port, field, oid, from, to string, want []int8) {
+	if len(mapEntries(want)) == 0 {
+		return
+	}
+	obj := c.objects[oMap][oid]
+	if oid == "" || oid == nullOID || obj == nil {
+		c.note(port, "maps."+field, "in the ASIC", "no map")
+		return
+	}
+	var list struct {
+		List []struct {
+			Key   map[string]any `json:"key"`
+			Value map[string]any `json:"value"`
+		} `json:"list"`
+	}
+	if err := json.Unmarshal([]byte(obj["SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST"]), &list); err != nil {
+		c.note(port, "maps."+field, "in the ASIC", "a map that cannot be read")
+		return
+	}
+	have := map[int]int{}
+	for _, e := range list.List {
+		k, ok1 := e.Key[from].(float64)
+		v, ok2 := e.Value[to].(float64)
+		if ok1 && ok2 {
+			have[int(k)] = int(v)
+		}
+	}
+	var bad []int
+	for k, v := range mapEntries(want) {
+		if h, ok := have[k]; !ok || h != v {
+			bad = append(bad, k)
+		}
+	}
+	if len(bad) > 0 {
+		k := bad[0]
+		for _, b := range bad {
+			k = min(k, b)
+		}
+		got := "nothing"
+		if h, ok := have[k]; ok {
+			got = strconv.Itoa(h)
+		}
+		c.note(port, fmt.Sprintf("maps.%s[%d]", field, k), strconv.Itoa(int(want[k])), got)
+	}
+}
+
+func mapEntries(vals []int8) map[int]int {
+	out := map[int]int{}
+	for k, v := range vals {
+		if v != qos.Unmapped {
+			out[k] = int(v)
+		}
+	}
+	return out
+}
+
+func (c *comparer) ecn(port string, q int, want qos.ECN) {
+	key := port + ":" + strconv.Itoa(q)
+	queue, known := c.names["COUNTERS_QUEUE_NAME_MAP"][key]
+	if !known {
+		return
+	}
+	field := fmt.Sprintf("queues[%d].ecn", q)
+	oid := c.objects[oQueue][queue]["SAI_QUEUE_ATTR_WRED_PROFILE_ID"]
+	wred := c.objects[oWRED][oid]
+	if oid == "" || oid == nullOID || wred == nil {
+		if want.Enabled {
+			c.note(port, field, want.String(), "off")
+		}
+		return
+	}
+	have := qos.ECN{
+		Enabled: wred["SAI_WRED_ATTR_GREEN_ENABLE"] == "true" && wred["SAI_WRED_ATTR_ECN_MARK_MODE"] == "SAI_ECN_MARK_MODE_ALL",
+	}
+	have.Min, _ = strconv.ParseInt(wred["SAI_WRED_ATTR_GREEN_MIN_THRESHOLD"], 10, 64)
+	have.Max, _ = strconv.ParseInt(wred["SAI_WRED_ATTR_GREEN_MAX_THRESHOLD"], 10, 64)
+	have.Probability, _ = strconv.Atoi(wred["SAI_WRED_ATTR_GREEN_DROP_PROBABILITY"])
+	// The ASIC may round a threshold up to its cell
+	// (sonic-mgmt:tests/generic_config_updater/test_ecn_config_update.py).
+	const cell = 4096
+	near := func(a, b int64) bool { return b >= a && b-a < cell }
+	if want.Enabled == have.Enabled && (!want.Enabled || near(want.Min, have.Min) && near(want.Max, have.Max) && want.Probability == have.Probability) {
+		return
+	}
+	c.note(port, field, want.String(), have.String())
+}
+
+// headroom checks that a lossless group has a buffer with an xoff at all: how
+// much is another question.
+func (c *comparer) headroom(port string, g int) {
+	group, known := c.names["COUNTERS_PG_NAME_MAP"][port+":"+strconv.Itoa(g)]
+	if !known {
+		return
+	}
+	oid := c.objects[oGroup][group]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
+	xoff, _ := strconv.ParseInt(c.objects[oProfile][oid]["SAI_BUFFER_PROFILE_ATTR_XOFF_TH"], 10, 64)
+	if xoff <= 0 {
+		c.note(port, fmt.Sprintf("groups[%d].headroom", g), "more than 0B", units.Bytes(xoff).String())
+	}
+}
+
+// explain asks the switch over SSH why it would refuse the ops: the gNMI
+// server passes on only the first line of the updater's answer. It returns ""
+// where that cannot be had.
+func (d *Driver) explain(ctx context.Context, ops []op, cfg native.Config) string {
+	if d.t.SSH == nil {
+		return ""
+	}
+	patch, err := jsonPatch(ops, cfg)
+	if err != nil {
+		return ""
+	}
+	file, err := d.upload(ctx, patch)
+	if err != nil {
+		return ""
+	}
+	sh, err := d.shell(ctx)
+	if err != nil {
+		return ""
+	}
+	out, err := sh.Run(ctx, "sudo config apply-patch -d "+quote(file)+"; rm -f "+quote(file), nil)
+	if err != nil {
+		return ""
+	}
+	said := strings.TrimSpace(string(out.Stderr))
+	if said == "" || out.Status == 0 && !strings.Contains(said, "Error") {
+		return ""
+	}
+	return " (the switch says: " + firstLines(said) + ")"
+}
+
+// jsonPatch is the patch that the gNMI server makes of a Set.
+func jsonPatch(ops []op, cfg native.Config) ([]byte, error) {
+	type patch struct {
+		Op    string          `json:"op"`
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value,omitempty"`
+	}
+	var ps []patch
+	req := setRequest(ops, cfg)
+	ptr := func(p gnmi.Path) string { return "/" + strings.Join(p[len(configDB):], "/") }
+	for _, p := range req.Deletes {
+		ps = append(ps, patch{Op: "remove", Path: ptr(p)})
+	}
+	for _, u := range req.Updates {
+		ps = append(ps, patch{Op: "add", Path: ptr(u.Path), Value: u.JSON})
+	}
+	return json.Marshal(ps)
+}

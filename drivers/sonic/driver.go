@@ -1,0 +1,284 @@
+// Package sonic drives SONiC switches: it reads and writes CONFIG_DB over
+// gNMI's native paths, sends over SSH what the generic config updater refuses,
+// and reads what the daemons made of it from ASIC_DB.
+//
+// The switch is not taken at its word. A Set that fails may have been carried
+// out, and one that times out may still be going on; the result is what a
+// fresh read shows (sonic-net/sonic-gnmi#238).
+//
+// Planning is pure and lives beside the I/O: ops.go (what differs), rules.go
+// (what the switch refuses), schedule.go and steps.go (in which order and
+// groups). Encoding and decoding are in render/sonic.
+package sonic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// origin is gNMI's name for the native paths.
+const origin = "sonic-db"
+
+var configDB = gnmi.Path{"CONFIG_DB", "localhost"}
+
+// Driver is one SONiC switch. Use Open.
+type Driver struct {
+	t   drivers.Target
+	cli *gnmi.Client
+	sh  *ssh.Client
+	// facts is nil until Probe.
+	facts *drivers.Facts
+	rel   native.Release
+	chip  string
+	// poll is the pause between two reads while the switch works.
+	poll time.Duration
+}
+
+var _ drivers.Driver = (*Driver)(nil)
+
+// Open makes the driver; the switch is dialled by the first call.
+func Open(t drivers.Target) (drivers.Driver, error) {
+	if t.GNMI.Address == "" {
+		return nil, fmt.Errorf("%s: %w: no gNMI address", t.Name, drivers.ErrUnsupported)
+	}
+	if t.GNMI.SetTimeout == 0 {
+		t.GNMI.SetTimeout = maxSet
+	}
+	return &Driver{t: t, poll: 500 * time.Millisecond}, nil
+}
+
+// Close ends all sessions.
+func (d *Driver) Close() error {
+	var err error
+	if d.cli != nil {
+		err = d.cli.Close()
+		d.cli = nil
+	}
+	if d.sh != nil {
+		err = errors.Join(err, d.sh.Close())
+		d.sh = nil
+	}
+	return err
+}
+
+func (d *Driver) client(ctx context.Context) (*gnmi.Client, error) {
+	if d.cli != nil {
+		return d.cli, nil
+	}
+	c, err := gnmi.Dial(ctx, d.t.GNMI)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	if !c.Capabilities().HasModel(origin) {
+		var has []string
+		for _, m := range c.Capabilities().Models {
+			has = append(has, m.Name)
+		}
+		err := fmt.Errorf("%s: %w: the gNMI server at %s has no model %s, it has %s", d.t.Name, drivers.ErrUnsupported, d.t.GNMI.Address, origin, strings.Join(has, ", "))
+		return nil, errors.Join(err, c.Close())
+	}
+	d.cli = c
+	return c, nil
+}
+
+func (d *Driver) shell(ctx context.Context) (*ssh.Client, error) {
+	if d.t.SSH == nil {
+		return nil, fmt.Errorf("%s: %w: ssh is not configured", d.t.Name, drivers.ErrUnsupported)
+	}
+	if d.sh != nil {
+		return d.sh, nil
+	}
+	c, err := ssh.Dial(ctx, *d.t.SSH)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	d.sh = c
+	return c, nil
+}
+
+// wrap gives a transport's error the device's name and the driver's sentinel.
+func (d *Driver) wrap(err error) error {
+	for _, m := range []struct {
+		is  error
+		out error
+	}{
+		{gnmi.ErrAuth, drivers.ErrAuth}, {gnmi.ErrTLS, drivers.ErrAuth},
+		{ssh.ErrAuth, drivers.ErrAuth}, {ssh.ErrHostKeyChanged, drivers.ErrAuth}, {ssh.ErrHostKeyUnknown, drivers.ErrAuth},
+		{gnmi.ErrUnreachable, drivers.ErrUnreachable}, {gnmi.ErrTimeout, drivers.ErrUnreachable},
+		{ssh.ErrUnreachable, drivers.ErrUnreachable}, {ssh.ErrTimeout, drivers.ErrUnreachable},
+	} {
+		if errors.Is(err, m.is) {
+			return fmt.Errorf("%s: %w: %w", d.t.Name, m.out, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", d.t.Name, err)
+}
+
+// Probe asks what the switch is. The release comes from the intent where it
+// states one, else from "show version" over SSH, else from the schema version
+// in CONFIG_DB; where none of these tells, the strictest rules apply.
+func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
+	if d.facts != nil {
+		return *d.facts, nil
+	}
+	if _, err := d.client(ctx); err != nil {
+		return drivers.Facts{}, err
+	}
+	f := drivers.Facts{OS: "sonic", Caps: drivers.Caps{
+		Undo:   "by this tool, row by row (the switch has no commit timer)",
+		Writes: []string{"gnmi"}, AppliedState: true,
+	}}
+	meta, err := d.row(ctx, "CONFIG_DB", native.TMetadata, "localhost")
+	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		return f, err
+	}
+	f.Model = meta["hwsku"]
+	if d.t.Model != "" && f.Model == "" {
+		f.Model = d.t.Model
+	}
+	version := d.t.Release
+	if d.t.SSH != nil {
+		f.Caps.Writes = append(f.Caps.Writes, "ssh")
+		f.Caps.Undo += " and a checkpoint"
+		sh, err := d.shell(ctx)
+		if err != nil {
+			return f, err
+		}
+		out, err := sh.Run(ctx, "show version", nil)
+		if err != nil {
+			return f, d.wrap(err)
+		}
+		if f.Version = softwareVersion(string(out.Stdout)); version == "" {
+			version = f.Version
+		}
+	}
+	if version == "" {
+		row, err := d.row(ctx, "CONFIG_DB", "VERSIONS", "DATABASE")
+		if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+			return f, err
+		}
+		version = row["VERSION"]
+		f.Version = version
+	}
+	rel, ok := native.ReleaseOf(version)
+	if !ok {
+		rel = native.Strictest()
+	}
+	f.Release = rel.Name
+	if m, ok := catalog.Lookup(f.Model); ok {
+		// An updater older than the model's entry does not know it.
+		if since, known := native.LookupRelease(m.GCUSince); !known || rel.Index >= since.Index {
+			f.ASIC = m.GCU
+		}
+	}
+	d.rel, d.chip, d.facts = rel, f.ASIC, &f
+	return f, nil
+}
+
+// softwareVersion returns the value of the line "SONiC Software Version:".
+func softwareVersion(out string) string {
+	for line := range strings.Lines(out) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "SONiC Software Version:"); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}
+
+func (d *Driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.GetOne(ctx, origin, gnmi.Path{db, "localhost", table, key})
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	row, err := native.ParseRow(table+"|"+key, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+	}
+	return row, nil
+}
+
+// Read takes a snapshot of the tables that this tool knows.
+func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.GetOne(ctx, origin, configDB)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	cfg, err := native.Parse(raw, native.WantTable)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read CONFIG_DB: %w", d.t.Name, err)
+	}
+	return &drivers.Snapshot{Native: cfg, Taken: time.Now()}, nil
+}
+
+func config(s *drivers.Snapshot) native.Config {
+	c, _ := s.Native.(native.Config)
+	return c
+}
+
+// Decode turns a snapshot into a running model.
+func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
+	dev, unknown := native.Decode(config(s))
+	var out []drivers.Unknown
+	for _, u := range unknown {
+		where := u.Table + "|" + u.Key
+		if u.Field != "" {
+			where += " " + u.Field
+		}
+		out = append(out, drivers.Unknown{Where: where, Why: u.Why})
+	}
+	return dev, out
+}
+
+// Digest identifies the state that desired speaks of.
+func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+	return digest(config(s), native.Target(desired))
+}
+
+// Plan works out the steps.
+func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+	rel, ok := native.LookupRelease(f.Release)
+	if !ok {
+		rel = native.Strictest()
+	}
+	st, err := plan(site{rel: rel, chip: f.ASIC, ssh: d.t.SSH != nil, policy: policy}, config(s), desired)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+	}
+	st.Device = d.t.Name
+	if !ok {
+		st.Notes = append(st.Notes, "the release of this switch is not known; the plan allows only what every release allows (state it in the intent: release: 202511)")
+	}
+	have := config(s).Row(native.TMetadata, "localhost")
+	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {
+		st.Notes = append(st.Notes, fmt.Sprintf("the intent says model %s, the switch says %s", m, have["hwsku"]))
+	}
+	if dyn := have["buffer_model"] == "dynamic"; have["buffer_model"] != "" && dyn != desired.Platform.DynamicBuffers {
+		st.Notes = append(st.Notes, fmt.Sprintf("the intent expects the %s buffer model, the switch runs %s; state bufferModel in the intent", modelName(desired.Platform.DynamicBuffers), have["buffer_model"]))
+	}
+	return st, nil
+}
+
+func modelName(dynamic bool) string {
+	if dynamic {
+		return "dynamic"
+	}
+	return "traditional"
+}
