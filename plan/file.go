@@ -1,0 +1,174 @@
+package plan
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+)
+
+// Format is the version of the file's form.
+const Format = 1
+
+// Kind marks the file.
+const Kind = "roce-fabric-plan"
+
+// ErrFile is wrapped by errors about a file that is not a whole plan.
+var ErrFile = errors.New("not a usable plan file")
+
+// Header is the first line of a plan file.
+type Header struct {
+	Kind    string    `json:"kind"`
+	Format  int       `json:"format"`
+	Tool    string    `json:"tool"`
+	Fabric  string    `json:"fabric"`
+	Intent  string    `json:"intent"` // hash of the intent's files
+	Created time.Time `json:"created"`
+}
+
+// trailer is the last line: without it the file was cut short.
+type trailer struct {
+	End     bool   `json:"end"`
+	Devices int    `json:"devices"`
+	SHA256  string `json:"sha256"` // of all lines before
+}
+
+// maxLine bounds one line, that is, one device.
+const maxLine = 64 << 20
+
+// Writer writes a plan file, a line a device. Nothing is at the path before
+// Commit.
+type Writer struct {
+	f   *atomicfile.File
+	sum hash.Hash
+	n   int
+}
+
+// Create starts a plan file.
+func Create(path string, h Header) (*Writer, error) {
+	f, err := atomicfile.Create(path, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{f: f, sum: sha256.New()}
+	h.Kind, h.Format = Kind, Format
+	if err := w.line(h); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return w, nil
+}
+
+func (w *Writer) line(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b = append(b, '\n')
+	w.sum.Write(b)
+	_, err = w.f.Write(b)
+	return err
+}
+
+// Add writes one device.
+func (w *Writer) Add(d *Device) error {
+	w.n++
+	return w.line(d)
+}
+
+// Commit puts the file in its place.
+func (w *Writer) Commit() error {
+	t := trailer{End: true, Devices: w.n, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+	if err := w.line(t); err != nil {
+		return errors.Join(err, w.f.Close())
+	}
+	return w.f.Commit()
+}
+
+// Close drops the file where it was not committed.
+func (w *Writer) Close() error { return w.f.Close() }
+
+// Read checks a plan file as a whole and then calls do for each device. It
+// reads the file twice, so that nothing is acted on before the end is known to
+// be there, and keeps one device in memory.
+func Read(path string, check func(Header) error, do func(*Device) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := scan(f, path, check, func(*Device) error { return nil }); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return scan(f, path, check, do)
+}
+
+func scan(r io.Reader, path string, check func(Header) error, do func(*Device) error) error {
+	bad := func(line int, format string, a ...any) error {
+		return fmt.Errorf("%s:%d: %w: %w", path, line, ErrFile, fmt.Errorf(format, a...))
+	}
+	sc := bufio.NewScanner(r)
+	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
+	sum := sha256.New()
+	line, devices := 0, 0
+	for sc.Scan() {
+		line++
+		b := sc.Bytes()
+		if line == 1 {
+			var h Header
+			if err := strict(b, &h); err != nil || h.Kind != Kind {
+				return bad(line, "the first line is no header of a plan")
+			}
+			if h.Format != Format {
+				return bad(line, "format %d; this version reads format %d", h.Format, Format)
+			}
+			if err := check(h); err != nil {
+				return err
+			}
+		} else if bytes.HasPrefix(b, []byte(`{"end":`)) {
+			var t trailer
+			if err := strict(b, &t); err != nil {
+				return bad(line, "%w", err)
+			}
+			if t.Devices != devices || t.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
+				return bad(line, "the file was changed after it was saved")
+			}
+			if sc.Scan() {
+				return bad(line+1, "text after the end")
+			}
+			return nil
+		} else {
+			var d Device
+			if err := strict(b, &d); err != nil {
+				return bad(line, "%w", err)
+			}
+			devices++
+			if err := do(&d); err != nil {
+				return err
+			}
+		}
+		sum.Write(b)
+		sum.Write([]byte{'\n'})
+	}
+	if err := sc.Err(); err != nil {
+		return bad(line+1, "%w", err)
+	}
+	return bad(line+1, "the file ends early")
+}
+
+func strict(b []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	return dec.Decode(v)
+}

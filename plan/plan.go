@@ -1,0 +1,156 @@
+// Package plan makes, saves and reads plans: for each switch what differs from
+// the intent, what carrying it out disturbs, and the native steps.
+//
+// A plan is made device by device and handed on as each is ready, so that a
+// plan of a thousand switches needs no more memory than its workers. A saved
+// plan is bound to the intent (by hash) and to each device's state (by
+// digest); apply refuses what has moved on. A plan holds no secret.
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Device is the plan for one switch.
+type Device struct {
+	Name  string        `json:"device"`
+	OS    string        `json:"os"`
+	Facts drivers.Facts `json:"facts"`
+	// Base is the digest of the state that the steps start from.
+	Base    string            `json:"base"`
+	Changes []Group           `json:"changes"`
+	Steps   []drivers.Step    `json:"steps"`
+	Notes   []string          `json:"notes,omitempty"`
+	Unknown []drivers.Unknown `json:"unknown,omitempty"`
+	Policy  drivers.Policy    `json:"policy"`
+	// Error is set where the device could not be planned; the rest is then
+	// empty.
+	Error string `json:"error,omitempty"`
+
+	// Err is the error itself; a plan that was read from a file has only its
+	// text.
+	Err error `json:"-"`
+}
+
+// Group is one change that several ports share.
+type Group struct {
+	Ports []string `json:"ports,omitempty"` // none for the whole device
+	qos.Change
+}
+
+// Blocked reports whether some change cannot be made.
+func (d *Device) Blocked() bool {
+	return slices.ContainsFunc(d.Changes, func(g Group) bool { return g.Blocked != "" })
+}
+
+// Impact is the largest impact of the changes that will be made.
+func (d *Device) Impact() qos.Impact {
+	i := qos.ImpactNone
+	for _, g := range d.Changes {
+		if g.Blocked == "" {
+			i = max(i, g.Impact)
+		}
+	}
+	return i
+}
+
+// Native returns the plan in the driver's form.
+func (d *Device) Native() *drivers.Steps {
+	return &drivers.Steps{Device: d.Name, Base: d.Base, Items: d.Steps, Notes: d.Notes, Policy: d.Policy}
+}
+
+// group folds changes that differ in nothing but the port, in the order of
+// their first port.
+func group(cs []qos.Change) []Group {
+	var out []Group
+	at := map[qos.Change]int{}
+	for _, c := range cs {
+		port := c.Port
+		c.Port = ""
+		i, ok := at[c]
+		if !ok {
+			i = len(out)
+			at[c] = i
+			out = append(out, Group{Change: c})
+		}
+		if port != "" {
+			out[i].Ports = append(out[i].Ports, port)
+		}
+	}
+	return out
+}
+
+// Options bound a plan.
+type Options struct {
+	Workers int
+	// Timeout bounds the work on one device; 0 is two minutes.
+	Timeout time.Duration
+}
+
+// Make plans the switches and emits each plan in their order. Open makes a
+// driver for a switch. The first error of emit ends it.
+func Make(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error), o Options, emit func(*Device) error) error {
+	if o.Timeout == 0 {
+		o.Timeout = 2 * time.Minute
+	}
+	return pool.Ordered(ctx, o.Workers, switches, func(ctx context.Context, sw *intent.Switch) *Device {
+		ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+		defer cancel()
+		d, err := one(ctx, c, sw, open)
+		if err != nil {
+			return &Device{Name: sw.Name, OS: sw.OS, Err: err, Error: err.Error()}
+		}
+		return d
+	}, emit)
+}
+
+func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) (_ *Device, err error) {
+	drv, err := open(ctx, sw)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, drv.Close()) }()
+	facts, err := drv.Probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	desired := c.Device(sw).Desired
+	steps, err := drv.Plan(facts, snap, desired, Policy(c.Fabric(), sw))
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	for i := range steps.Changes {
+		steps.Changes[i].Reason = render.Reason(sw, steps.Changes[i])
+	}
+	_, unknown := drv.Decode(snap)
+	return &Device{
+		Name: sw.Name, OS: sw.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
+		Steps: steps.Items, Notes: steps.Notes, Unknown: unknown, Policy: steps.Policy,
+	}, nil
+}
+
+// Policy returns the bounds for one switch: the intent's, with the ports
+// towards other switches as uplinks.
+func Policy(f *intent.Fabric, sw *intent.Switch) drivers.Policy {
+	p := drivers.Policy{PortGroup: f.Rollout.PortGroup.V}
+	for _, port := range sw.Ports {
+		if e, ok := port.Peer(); ok && f.Switch(e.Device) != nil {
+			p.Uplinks = append(p.Uplinks, port.Name)
+		}
+	}
+	return p
+}

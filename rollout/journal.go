@@ -1,0 +1,115 @@
+package rollout
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+)
+
+// Record is one line of the journal.
+type Record struct {
+	Time   time.Time      `json:"time"`
+	Device string         `json:"device,omitempty"`
+	Event  string         `json:"event"` // "begin", "start", "undo", a State, "end"
+	Steps  int            `json:"steps,omitempty"`
+	Undo   *drivers.Token `json:"undo,omitempty"`
+	Error  string         `json:"error,omitempty"`
+	Fabric string         `json:"fabric,omitempty"`
+	Intent string         `json:"intent,omitempty"`
+}
+
+// Journal is the record of one run, on disk before each act. It holds what a
+// later run needs to take a device back, and no secret.
+type Journal struct {
+	mu   sync.Mutex
+	f    *os.File
+	lock *os.File
+	path string
+}
+
+// ErrLocked says that another run works on the fabric.
+var ErrLocked = errors.New("another run works on this fabric")
+
+// StateDir is where journals and locks of a fabric are kept:
+// $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/....
+func StateDir(fabric string) (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if base == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find the state folder: %w", err)
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(base, "roce-fabric", fabric), nil
+}
+
+// Begin takes the lock of the fabric in dir and opens a journal there. Close
+// ends both. The lock is the kernel's: it goes with the process, so that a
+// crash leaves none behind.
+func Begin(dir, id string, first Record) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		who, _ := os.ReadFile(lock.Name())
+		err = fmt.Errorf("%w: %s", ErrLocked, strings.TrimSpace(string(who[:min(len(who), 200)])))
+		return nil, errors.Join(err, lock.Close())
+	}
+	host, _ := os.Hostname()
+	if err := lock.Truncate(0); err == nil {
+		// For people only; a lock without a note is as good.
+		_, _ = fmt.Fprintf(lock, "run %s, process %d on %s, since %s\n", id, os.Getpid(), host, time.Now().Format(time.RFC3339))
+	}
+	path := filepath.Join(dir, id+".journal")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	j := &Journal{f: f, lock: lock, path: path}
+	first.Event = "begin"
+	if err := j.Write(first); err != nil {
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+// Path is the journal's file.
+func (j *Journal) Path() string { return j.path }
+
+// Write appends a record and waits until it is on disk. A nil Journal keeps
+// nothing.
+func (j *Journal) Write(r Record) error {
+	if j == nil {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r.Time = time.Now().UTC()
+	b, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if _, err := j.f.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := j.f.Sync(); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// Close ends the journal and gives the lock back.
+func (j *Journal) Close() error { return errors.Join(j.f.Close(), j.lock.Close()) }

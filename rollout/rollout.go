@@ -1,0 +1,223 @@
+// Package rollout carries plans out: it takes the fabric's lock, writes a
+// journal, and goes wave by wave, and in a wave device by device.
+//
+// On every device the same way: read again and refuse if the state is not the
+// one that was planned for; write; read back, and the difference from the
+// intent must be empty; compare what the device's daemons made of it; confirm.
+// A device on which any of this fails is taken back to where it was, and the
+// rollout stops there.
+//
+// What a wave is, and what must hold before the next one starts, is given from
+// outside ([Options]); nothing here knows one system from another.
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/plan"
+)
+
+// State is what became of a device.
+type State string
+
+// The states.
+const (
+	Unchanged State = "unchanged" // it was as intended before
+	Applied   State = "applied"   // it is as intended now
+	Blocked   State = "blocked"   // the plan holds a change that cannot be made; nothing was written
+	Refused   State = "refused"   // stale, or more impact than allowed; nothing was written
+	Failed    State = "failed"    // an error before anything was written
+	Reverted  State = "reverted"  // an error, and it is as it was before
+	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
+	Skipped   State = "skipped"   // the rollout stopped before it
+)
+
+// Outcome is the result on one device.
+type Outcome struct {
+	Device string        `json:"device"`
+	State  State         `json:"state"`
+	Steps  int           `json:"steps"` // native steps carried out
+	Took   time.Duration `json:"took_ns"`
+	Error  string        `json:"error,omitempty"`
+	Err    error         `json:"-"`
+}
+
+// Job is one device to work on.
+type Job struct {
+	Plan    *plan.Device
+	Open    func(context.Context) (drivers.Driver, error)
+	Desired *qos.Device
+}
+
+// Options tune a rollout.
+type Options struct {
+	ID string // names the run
+	// MaxImpact is the largest impact that the operator allows.
+	MaxImpact qos.Impact
+	Journal   *Journal
+	// Gate is asked after each wave whether the next may start; nil says yes.
+	Gate func(context.Context, []Outcome) error
+	// Progress is told each step; nil is silence.
+	Progress func(device string, i, n int, s drivers.Step)
+	// RevertTimeout bounds taking one device back, also after Ctrl-C; 0 is 15
+	// minutes.
+	RevertTimeout time.Duration
+	// AppliedTimeout bounds the wait for the daemons of a device to take up
+	// what was written; 0 is 30 s.
+	AppliedTimeout time.Duration
+}
+
+// ErrStopped says that a rollout did not go to its end.
+var ErrStopped = errors.New("rollout stopped")
+
+// Run works through waves of jobs, in order; a wave is worked device by
+// device. It always returns one outcome a job. The error is ErrStopped, a
+// gate's or a journal's.
+func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
+	if o.RevertTimeout == 0 {
+		o.RevertTimeout = 15 * time.Minute
+	}
+	if o.AppliedTimeout == 0 {
+		o.AppliedTimeout = 30 * time.Second
+	}
+	var all []Outcome
+	var stop error
+	for _, wave := range waves {
+		var outs []Outcome
+		for _, j := range wave {
+			if stop == nil && ctx.Err() != nil {
+				stop = fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
+			}
+			if stop != nil {
+				outs = append(outs, Outcome{Device: j.Plan.Name, State: Skipped})
+				continue
+			}
+			out := runOne(ctx, j, o)
+			outs = append(outs, out)
+			if err := o.Journal.Write(Record{Device: out.Device, Event: string(out.State), Error: out.Error}); err != nil {
+				stop = err
+			} else if out.Err != nil {
+				stop = fmt.Errorf("%w at %s", ErrStopped, out.Device)
+			}
+		}
+		if stop == nil && o.Gate != nil {
+			if err := o.Gate(ctx, outs); err != nil {
+				stop = err
+			}
+		}
+		all = append(all, outs...)
+	}
+	return all, stop
+}
+
+func runOne(ctx context.Context, j Job, o Options) Outcome {
+	start := time.Now()
+	state, steps, err := device(ctx, j, o)
+	out := Outcome{Device: j.Plan.Name, State: state, Steps: steps, Took: time.Since(start), Err: err}
+	if err != nil {
+		out.Error = err.Error()
+	}
+	return out
+}
+
+func device(ctx context.Context, j Job, o Options) (_ State, steps int, err error) {
+	p := j.Plan
+	switch {
+	case p.Error != "":
+		return Failed, 0, fmt.Errorf("%s: no plan: %s", p.Name, p.Error)
+	case p.Blocked():
+		return Blocked, 0, fmt.Errorf("%s: the plan has changes that cannot be made", p.Name)
+	case p.Impact() > o.MaxImpact:
+		return Refused, 0, fmt.Errorf("%s: the plan disturbs more than allowed: %s, allowed is %s", p.Name, p.Impact(), o.MaxImpact)
+	}
+	drv, err := j.Open(ctx)
+	if err != nil {
+		return Failed, 0, err
+	}
+	// A session that does not close cleanly changes nothing about the state.
+	defer func() { _ = drv.Close() }()
+	if _, err := drv.Probe(ctx); err != nil {
+		return Failed, 0, err
+	}
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return Failed, 0, err
+	}
+	if drv.Digest(snap, j.Desired) != p.Base {
+		return Refused, 0, fmt.Errorf("%s: %w", p.Name, drivers.ErrStale)
+	}
+	if len(p.Steps) == 0 {
+		return Unchanged, 0, nil
+	}
+	if err := o.Journal.Write(Record{Device: p.Name, Event: "start", Steps: len(p.Steps)}); err != nil {
+		return Failed, 0, err
+	}
+	token, err := drv.Apply(ctx, snap, p.Native(), drivers.ApplyOptions{
+		ID:    o.ID,
+		Token: func(t *drivers.Token) error { return o.Journal.Write(Record{Device: p.Name, Event: "undo", Undo: t}) },
+		Progress: func(i, n int, s drivers.Step) {
+			steps = i + 1
+			if o.Progress != nil {
+				o.Progress(p.Name, i, n, s)
+			}
+		},
+	})
+	if err == nil {
+		if err = verify(ctx, drv, j, o); err == nil {
+			if err = drv.Confirm(ctx, token); err == nil {
+				return Applied, steps, nil
+			}
+		}
+	}
+	if token == nil {
+		return Failed, steps, err
+	}
+	// Taking back must not end with the run: Ctrl-C has to leave the device in
+	// one of two known states.
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.RevertTimeout)
+	defer cancel()
+	if rerr := drv.Revert(rctx, token); rerr != nil {
+		return Partial, steps, fmt.Errorf("%w; and it could not be taken back: %w", err, rerr)
+	}
+	return Reverted, steps, err
+}
+
+// verify reads the device back: nothing may be left to change, and the
+// daemons must have taken up what is configured.
+func verify(ctx context.Context, drv drivers.Driver, j Job, o Options) error {
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
+	}
+	running, _ := drv.Decode(snap)
+	if left := qos.Diff(running, j.Desired); len(left) > 0 {
+		return fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+	}
+	deadline := time.NewTimer(o.AppliedTimeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		bad, err := drv.Applied(ctx, j.Desired)
+		if errors.Is(err, drivers.ErrUnsupported) || err == nil && len(bad) == 0 {
+			return nil
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-ctx.Done():
+		case <-deadline.C:
+		}
+		if err != nil {
+			return fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
+		}
+		m := bad[0]
+		return fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.Field)+": "+m.Have+", not "+m.Want, len(bad)-1)
+	}
+}
