@@ -1,0 +1,58 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// JSONList writes a JSON document with a list of devices, each as soon as it
+// is there, so that no result has to wait for the last.
+type JSONList struct {
+	w     io.Writer
+	n     int
+	err   error
+	quiet bool
+}
+
+// NewJSONList begins the document; where on is false nothing is ever written.
+func NewJSONList(w io.Writer, on bool, fabric string) *JSONList {
+	l := &JSONList{w: w, quiet: !on}
+	name, err := json.Marshal(fabric)
+	l.err = err
+	l.printf("{\n  \"format\": %d,\n  \"fabric\": %s,\n  \"devices\": [", Format, name)
+	return l
+}
+
+func (l *JSONList) printf(format string, a ...any) {
+	if l.err == nil && !l.quiet {
+		_, l.err = fmt.Fprintf(l.w, format, a...)
+	}
+}
+
+// Add writes one device.
+func (l *JSONList) Add(v any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("    ", "  ")
+	if err := enc.Encode(v); err != nil && l.err == nil {
+		l.err = err
+	}
+	sep := ",\n    "
+	if l.n == 0 {
+		sep = "\n    "
+	}
+	l.n++
+	l.printf("%s%s", sep, bytes.TrimRight(b.Bytes(), "\n"))
+}
+
+// Close ends the document and returns the first error.
+func (l *JSONList) Close() error {
+	if l.n > 0 {
+		l.printf("\n  ")
+	}
+	l.printf("]\n}\n")
+	return l.err
+}

@@ -1,0 +1,70 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Device compares what a switch runs with the intent: its configuration, and
+// what its daemons made of it (nil where the switch does not show that).
+func Device(sw *intent.Switch, running, desired *qos.Device, inForce []drivers.Mismatch) []Finding {
+	var c collector
+	drifted := map[string]bool{}
+	for _, ch := range qos.Diff(running, desired) {
+		drifted[ch.Port+" "+ch.Field] = true
+		c.add(Finding{ID: "DRIFT", Severity: Error, Device: sw.Name, Where: render.Reason(sw, ch),
+			What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
+			Fix:  "apply the intent, or change it to what is wanted"}, ch.Port)
+	}
+	for _, m := range inForce {
+		// What is not even configured cannot be in force: one cause, one
+		// finding.
+		if drifted[m.Port+" "+m.Field] {
+			continue
+		}
+		c.add(Finding{ID: "OPS-02", Severity: Error, Device: sw.Name, Where: render.Reason(sw, qos.Change{Port: m.Port, Field: m.Field}),
+			What: fmt.Sprintf("%s is configured as %s and in force as %s", m.Field, m.Want, m.Have),
+			Fix:  "look for the refused row in the syslog of the switch (orchagent, buffermgrd), and write it again"}, m.Port)
+	}
+	return c.list
+}
+
+// End is what one end of a link runs: the values that the other end must
+// share.
+type End struct {
+	PFC   qos.PrioritySet
+	MTU   int
+	Known bool
+}
+
+// EndOf returns what a port runs.
+func EndOf(d *qos.Device, port string) End {
+	p := d.Ports[port]
+	if p == nil {
+		return End{}
+	}
+	return End{PFC: p.PFC.Or(0), MTU: p.MTU.Or(0), Known: true}
+}
+
+// Links compares the two ends of every link whose ends were both read. ends
+// returns what an end runs.
+func Links(f *intent.Fabric, ends func(intent.Endpoint) End) []Finding {
+	var c collector
+	for _, l := range f.Links {
+		a, b := ends(l.A), ends(l.B)
+		if !a.Known || !b.Known {
+			continue
+		}
+		if a.PFC != b.PFC {
+			c.add(linkFinding(l, "PFC-01", fmt.Sprintf("%s runs PFC on %s, %s on %s", l.A, a.PFC, l.B, b.PFC), "apply the intent to both ends"), l.A.Port)
+		}
+		if a.MTU != b.MTU {
+			c.add(linkFinding(l, "MTU-01", fmt.Sprintf("%s runs an MTU of %d B, %s of %d B", l.A, a.MTU, l.B, b.MTU), "apply the intent to both ends"), l.A.Port)
+		}
+	}
+	return c.list
+}
