@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/report"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "explain SWITCH PORT",
+		Short: "Show the arithmetic of one port",
+		Long: `explain shows how a port treats each class (DSCP -> class -> queue -> priority
+group), its ECN thresholds in bytes and in drain time, its headroom with every
+term of the sum, and the line of the intent behind each value.
+` + exitHelp,
+		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain leaf1 Ethernet0 --output json",
+		Args:    cobra.ExactArgs(2),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.explain(args[0], args[1]) },
+	}
+	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
+	_ = c.MarkFlagFilename("file", "yaml", "yml")
+	a.outputFlag(c, "text", "json")
+	return c
+}
+
+func (a *app) explain(device, port string) error {
+	c, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	f := c.Fabric()
+	sw := f.Switch(device)
+	if sw == nil {
+		if f.Host(device) != nil {
+			return usage("%s is a host: this version explains switches", device)
+		}
+		return usage("no switch %s in %s", device, f.Name)
+	}
+	p := sw.Port(port)
+	if p == nil {
+		return usage("the intent does not manage %s %s; its ports there: %s", device, port, ports(sw))
+	}
+	e := render.Explain(c.Device(sw), p)
+	if a.output == "json" {
+		return report.WriteJSON(a.stdout, struct {
+			Format int `json:"format"`
+			render.Explanation
+		}{report.Format, e})
+	}
+	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
+	t.Explain(e)
+	return t.Err()
+}
+
+func ports(sw *intent.Switch) string {
+	var names []string
+	for _, p := range sw.Ports {
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.ReplaceAll(fmt.Sprint(natural.Fold(names)), ",", ", ")
+}

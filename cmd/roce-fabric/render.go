@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// renderers write the native configuration of a compiled switch: the file's
+// name and its content.
+var renderers = map[string]func(*render.Device) (string, []byte){
+	"sonic": func(d *render.Device) (string, []byte) {
+		return "config_db.json", sonic.Document(d.Desired, d.Model).AppendJSON(nil)
+	},
+}
+
+func (a *app) renderCommand() *cobra.Command {
+	var dir, models string
+	c := &cobra.Command{
+		Use:   "render",
+		Short: "Write native configuration, one folder a device",
+		Long: `render writes what each switch should hold, as the switch itself spells it: for
+SONiC a config_db.json with the QoS rows and the port and buffer rows of the
+platform that they refer to. Without --out the file of one switch goes to
+standard output.
+
+With --yang nothing is written unless all of it is valid against the models.
+` + exitHelp,
+		Example: "  roce-fabric render -f fabric.yaml --out rendered\n  roce-fabric render -f fabric.yaml --only leaf1 | jq .PORT_QOS_MAP",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.render(dir, models) },
+	}
+	a.intentFlags(c)
+	c.Flags().StringVar(&dir, "out", "", "folder to write to; each device gets a folder in it")
+	c.Flags().StringVar(&models, "yang", "", "folder of .yang files to check the result against first")
+	_ = c.MarkFlagDirname("out")
+	_ = c.MarkFlagDirname("yang")
+	return c
+}
+
+func (a *app) render(dir, models string) error {
+	c, switches, err := a.load()
+	if err != nil {
+		return err
+	}
+	for _, sw := range switches {
+		if renderers[sw.OS] == nil {
+			return fmt.Errorf("%s: this version cannot render os %s", sw.Name, sw.OS)
+		}
+	}
+	if dir == "" && len(switches) != 1 {
+		return usage("%d switches: name a folder with --out, or one switch with --only", len(switches))
+	}
+	if err := a.checkYANG(c, switches, models); err != nil {
+		return err
+	}
+	for _, sw := range switches {
+		name, text := renderers[sw.OS](c.Device(sw))
+		if dir == "" {
+			_, err := a.stdout.Write(text)
+			return err
+		}
+		at := filepath.Join(dir, sw.Name)
+		if err := os.MkdirAll(at, 0o755); err != nil {
+			return err
+		}
+		if err := atomicfile.Write(filepath.Join(at, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	a.talk("wrote %d devices to %s", len(switches), dir)
+	return nil
+}
+
+func (a *app) checkYANG(c *render.Compiler, switches []*intent.Switch, models string) error {
+	y, err := loadModels(models)
+	if y == nil || err != nil {
+		return err
+	}
+	var found []validate.Finding
+	for _, sw := range switches {
+		found = append(found, yangFindings(y, c.Device(sw))...)
+	}
+	for _, f := range validate.Sort(found) {
+		a.talk("%s: %s", f.Device, f.What)
+	}
+	if len(found) > 0 {
+		return &statusError{exitDiffers, fmt.Errorf("%d rows are not valid against %s; nothing was written", len(found), models)}
+	}
+	return nil
+}

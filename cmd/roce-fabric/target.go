@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+)
+
+// opener makes drivers for the switches of an intent. Secrets are resolved
+// once, and known_hosts files read once, for all devices.
+type opener struct {
+	lab *lab.File
+
+	mu      sync.Mutex
+	secrets map[string]secret.Secret
+	hosts   map[string]*ssh.KnownHosts
+}
+
+// rpcTimeout bounds a read of one device. The whole CONFIG_DB of a large
+// switch takes a second or two.
+const rpcTimeout = 20 * time.Second
+
+func (a *app) opener() (*opener, error) {
+	o := &opener{secrets: map[string]secret.Secret{}, hosts: map[string]*ssh.KnownHosts{}}
+	if a.lab != "" {
+		f, err := lab.Read(a.lab)
+		if err != nil {
+			return nil, &statusError{exitUsage, err}
+		}
+		o.lab = f
+		a.talk("lab: devices of %s answer on loopback (%s)", f.Fabric, a.lab)
+	}
+	return o, nil
+}
+
+// loud says what an operator should not forget about.
+func (a *app) loud(switches []*intent.Switch) {
+	for _, sw := range switches {
+		switch t := sw.Access.TLS; {
+		case t.Insecure.V:
+			a.warn("%s: the certificate is not verified (%s)", sw.Name, t.Insecure.From)
+		case t.Plaintext.V:
+			a.warn("%s: the connection is not encrypted (%s)", sw.Name, t.Plaintext.From)
+		}
+	}
+}
+
+func (o *opener) open(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
+	t, err := o.target(ctx, sw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", sw.Name, err)
+	}
+	return registry.Open(t)
+}
+
+func (o *opener) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
+	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V}
+	if o.lab != nil {
+		return o.inLab(t)
+	}
+	a := sw.Access
+	user, err := o.username(ctx, a.Username.V)
+	if err != nil {
+		return t, err
+	}
+	pass, err := o.secret(ctx, a.Password.V)
+	if err != nil {
+		return t, err
+	}
+	t.GNMI = gnmi.Config{
+		Address: sw.Address.V, Username: user, Password: pass, Timeout: rpcTimeout,
+		TLS: gnmi.TLS{
+			CAFile: a.TLS.CA.V, CertFile: a.TLS.Cert.V, KeyFile: a.TLS.Key.V, Pin: a.TLS.Pin.V,
+			ServerName: a.TLS.ServerName.V, Insecure: a.TLS.Insecure.V, Plaintext: a.TLS.Plaintext.V,
+		},
+	}
+	if !a.SSH.Configured() {
+		return t, nil
+	}
+	s := a.SSH
+	if user, err = o.username(ctx, s.Username.V); err != nil {
+		return t, err
+	}
+	if pass, err = o.secret(ctx, s.Password.V); err != nil {
+		return t, err
+	}
+	hosts, err := o.knownHosts(s.KnownHosts.V)
+	if err != nil {
+		return t, err
+	}
+	t.SSH = &ssh.Config{Address: s.Address.V, User: user, Password: pass, KeyFile: s.Key.V, Agent: s.Agent.V, Hosts: hosts, Jump: s.Jump.V}
+	return t, nil
+}
+
+func (o *opener) inLab(t drivers.Target) (drivers.Target, error) {
+	at, ok := o.lab.Devices[t.Name]
+	if !ok {
+		return t, fmt.Errorf("the running lab has no such device")
+	}
+	hosts, err := o.knownHosts(o.lab.KnownHosts)
+	if err != nil {
+		return t, err
+	}
+	pass := secret.Secret(o.lab.Password)
+	t.GNMI = gnmi.Config{Address: at.GNMI, Username: o.lab.Username, Password: pass, Timeout: rpcTimeout, TLS: gnmi.TLS{CAFile: o.lab.CA}}
+	if at.SSH != "" {
+		t.SSH = &ssh.Config{Address: at.SSH, User: o.lab.Username, Password: pass, Hosts: hosts}
+	}
+	return t, nil
+}
+
+func (o *opener) username(ctx context.Context, ref string) (string, error) {
+	if ref == "" {
+		return "", nil
+	}
+	return secret.Username(ctx, ref)
+}
+
+func (o *opener) secret(ctx context.Context, ref string) (secret.Secret, error) {
+	if ref == "" {
+		return "", nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s, ok := o.secrets[ref]; ok {
+		return s, nil
+	}
+	s, err := secret.Resolve(ctx, ref)
+	if err == nil {
+		o.secrets[ref] = s
+	}
+	return s, err
+}
+
+func (o *opener) knownHosts(path string) (*ssh.KnownHosts, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if h, ok := o.hosts[path]; ok {
+		return h, nil
+	}
+	h, err := ssh.LoadKnownHosts(path)
+	if err == nil {
+		o.hosts[path] = h
+	}
+	return h, err
+}

@@ -1,0 +1,191 @@
+// Package lab runs the simulated devices of an intent on loopback, for
+// `roce-fabric lab` and for tests. Each switch starts as the factory left it.
+//
+// A lab is described by a small file ([File]) that other commands read to find
+// its devices instead of the ones that the intent names. Do not use anything
+// of it for real devices: its one password is in that file.
+package lab
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// File says where the devices of a running lab are. It is a file of mode 0600.
+type File struct {
+	Kind       string             `json:"kind"`
+	Fabric     string             `json:"fabric"`
+	Username   string             `json:"username"`
+	Password   string             `json:"password"`
+	CA         string             `json:"ca"`          // path of the CA certificate, PEM
+	KnownHosts string             `json:"known_hosts"` // path of the SSH host keys
+	Devices    map[string]Address `json:"devices"`
+}
+
+// Kind marks a lab file.
+const Kind = "roce-fabric-lab"
+
+// Address is where one device listens.
+type Address struct {
+	GNMI string `json:"gnmi"`
+	SSH  string `json:"ssh"`
+}
+
+// Lab is a set of running devices.
+type Lab struct {
+	File
+	Switches map[string]*sim.SONiC
+	names    []string
+}
+
+// Options tune a lab.
+type Options struct {
+	// TimeScale stretches the times that the real devices take: 0 waits for
+	// nothing, 1 is real time.
+	TimeScale float64
+}
+
+// simulated starts one switch of an operating system.
+var simulated = map[string]func(*intent.Switch, shared, Options) (*sim.SONiC, error){"sonic": startSONiC}
+
+type shared struct {
+	tls      *tls.Config
+	hostKey  ssh.Signer
+	password string
+}
+
+// Start starts the switches of an intent and writes the lab's files into dir,
+// which must exist.
+func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
+	var s shared
+	var pass [12]byte
+	if _, err := rand.Read(pass[:]); err != nil {
+		return nil, fmt.Errorf("lab password: %w", err)
+	}
+	s.password = hex.EncodeToString(pass[:])
+	conf, ca, err := sim.NewTLS()
+	if err != nil {
+		return nil, err
+	}
+	s.tls = conf
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("lab host key: %w", err)
+	}
+	if s.hostKey, err = ssh.NewSignerFromKey(key); err != nil {
+		return nil, fmt.Errorf("lab host key: %w", err)
+	}
+	l := &Lab{Switches: map[string]*sim.SONiC{}, File: File{
+		Kind: Kind, Fabric: f.Name, Username: "admin", Password: s.password,
+		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Devices: map[string]Address{},
+	}}
+	var hosts strings.Builder
+	for _, sw := range f.Switches {
+		start, ok := simulated[sw.OS]
+		if !ok {
+			return nil, errors.Join(fmt.Errorf("%s: the lab has no simulator for os %q", sw.Name, sw.OS), l.Close())
+		}
+		box, err := start(sw, s, o)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", sw.Name, err), l.Close())
+		}
+		l.Switches[sw.Name] = box
+		l.names = append(l.names, sw.Name)
+		l.Devices[sw.Name] = Address{GNMI: box.GNMIAddr(), SSH: box.SSHAddr()}
+		hosts.WriteString(box.HostKeyLine() + "\n")
+	}
+	if err := errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(hosts.String()), 0o600), l.write(dir)); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Path is the lab file of a folder.
+func Path(dir string) string { return dir + "/lab.json" }
+
+func (l *Lab) write(dir string) error {
+	b, err := json.MarshalIndent(l.File, "", "  ")
+	if err != nil {
+		return fmt.Errorf("lab file: %w", err)
+	}
+	return atomicfile.Write(Path(dir), append(b, '\n'), 0o600)
+}
+
+// Names returns the devices in the order of the intent.
+func (l *Lab) Names() []string { return l.names }
+
+// Close stops all devices.
+func (l *Lab) Close() error {
+	var err error
+	for _, s := range l.Switches {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// Read reads the file of a running lab.
+func Read(path string) (*File, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the lab file: %w", err)
+	}
+	var f File
+	if err := json.Unmarshal(b, &f); err != nil || f.Kind != Kind {
+		return nil, fmt.Errorf("%s is not a lab file", path)
+	}
+	return &f, nil
+}
+
+// defaultRelease is what a switch runs where the intent states no release.
+const defaultRelease = "202511"
+
+func startSONiC(sw *intent.Switch, s shared, o Options) (*sim.SONiC, error) {
+	m, ok := catalog.Lookup(sw.Model.V)
+	if !ok {
+		return nil, fmt.Errorf("the lab needs a model of the catalogue, not %q", sw.Model.V)
+	}
+	opts := sim.ForModel(sw.Name, m)
+	if sw.Dynamic.V != nil {
+		opts.Dynamic = *sw.Dynamic.V
+	}
+	opts.Release = sw.Release.V
+	if opts.Release == "" {
+		opts.Release = defaultRelease
+	}
+	opts.Username, opts.Password = "admin", s.password
+	opts.TLS, opts.HostKey, opts.TimeScale = s.tls, s.hostKey, o.TimeScale
+	opts.Config = sim.FactoryConfig(m, sim.WithHostname(sw.Name), sim.WithDynamicBuffers(opts.Dynamic))
+	// Speed and breakout are set when a switch is installed, before its QoS.
+	for _, p := range sw.Ports {
+		row := opts.Config["PORT"][p.Name]
+		if row == nil {
+			return nil, fmt.Errorf("%s has no port %s; the lab does not simulate breakouts", m.Name, p.Name)
+		}
+		if p.Speed.V > 0 {
+			row["speed"] = strconv.FormatInt(p.Speed.V.Mbps(), 10)
+		}
+	}
+	box, err := sim.NewSONiC(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := box.Start(); err != nil {
+		return nil, err
+	}
+	return box, nil
+}
