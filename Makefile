@@ -1,0 +1,60 @@
+# The targets are the steps of .ci/run, which says what each one does and is
+# what CI runs. Nothing here is needed to build: go build ./cmd/roce-fabric is.
+
+GO ?= go
+CI_RUN = bash .ci/run
+
+# The packages whose golden files `make golden` rewrites: those whose tests
+# have a flag -update.
+GOLDEN_PKGS ?= $(shell grep -rl '"update"' --include='*_test.go' . | xargs -r -n1 dirname | sort -u)
+
+BENCH ?= .
+BENCHTIME ?= 1s
+FUZZTIME ?= 30s
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race fmt vet lint tidy generate golden fuzz bench demo ci
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-10s %s\n' "$$t" "$$d"; done
+
+build: ## the program, as bin/roce-fabric
+	$(GO) build -trimpath -o bin/roce-fabric ./cmd/roce-fabric
+
+test: ## the tests
+	$(GO) test ./...
+
+race: ## the tests under the race detector
+	@$(CI_RUN) race
+
+fmt: ## formats the source
+	gofmt -w $(shell find . -name '*.go' -not -path '*/.*/*' -not -path '*/testdata/*')
+
+vet: ## go vet
+	@$(CI_RUN) vet
+
+lint: ## staticcheck, as pinned in tools/
+	@$(CI_RUN) lint
+
+tidy: ## makes go.mod and go.sum agree with the source
+	$(GO) mod tidy
+	$(GO) -C tools mod tidy
+
+generate: ## generated files
+	$(GO) generate ./...
+
+golden: ## rewrites golden files; review the diff like code
+	@test -n "$(GOLDEN_PKGS)" || { echo "no package has golden files with a flag -update" >&2; exit 1; }
+	$(GO) test $(GOLDEN_PKGS) -update
+
+fuzz: ## every fuzz target, FUZZTIME=30s each
+	@FUZZTIME=$(FUZZTIME) $(CI_RUN) fuzz
+
+bench: ## benchmarks, BENCH=regexp BENCHTIME=1s
+	@BENCH='$(BENCH)' BENCHTIME=$(BENCHTIME) $(CI_RUN) bench
+
+demo: ## the lab demo of the README
+	@$(CI_RUN) demo
+
+ci: ## all that must hold before a change lands
+	@$(CI_RUN)

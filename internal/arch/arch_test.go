@@ -1,0 +1,211 @@
+package arch
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTree holds the source tree against all rules.
+func TestTree(t *testing.T) {
+	tr, err := parseTree(moduleRoot(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A walk that missed the tree would find no fault either.
+	for _, want := range []string{"intent", "intent/qos", "internal/yaml", "render", "drivers"} {
+		if !slices.ContainsFunc(tr.files, func(s source) bool { return s.pkg() == want && !s.test }) {
+			t.Errorf("no file of %s was read", want)
+		}
+	}
+	for _, f := range importFaults(tr.files) {
+		t.Error(f)
+	}
+	for i, src := range tr.files {
+		for _, f := range systemFaults(src, tr.fset, tr.asts[i]) {
+			t.Error(f)
+		}
+		for _, f := range pathFaults(src, tr.fset, tr.asts[i]) {
+			t.Error(f)
+		}
+	}
+}
+
+func TestImportRules(t *testing.T) {
+	tests := []struct {
+		file, imp string
+		want      string // part of the fault; "" for none
+	}{
+		{"intent/load.go", "internal/yaml", ""},
+		{"internal/ssh/client.go", "internal/secret", ""},
+		{"internal/ssh/client.go", "intent/qos", "internal stands below intent/qos"},
+		{"intent/qos/qos.go", "internal/units", ""},
+		{"intent/qos/qos.go", "intent", "intent/qos stands below intent"},
+		{"intent/fabric.go", "intent/qos", ""},
+		{"render/compile.go", "render/headroom", ""},
+		{"render/compile.go", "drivers", "render stands below drivers"},
+		{"render/sonic/encode.go", "drivers/sonic", "render stands below drivers"},
+		{"render/sonic/encode.go", "render/catalog", ""},
+		{"render/sonic/encode.go", "render/eos", "one system knows nothing of another"},
+		{"render/sonic/yang/check.go", "render/sonic", ""},
+		{"drivers/sonic/driver.go", "render/sonic", ""},
+		{"drivers/sonic/driver.go", "render/catalog", ""},
+		{"drivers/sonic/driver.go", "drivers", ""},
+		{"drivers/sonic/driver.go", "render/eos", "one system knows nothing of another"},
+		{"drivers/sonic/driver.go", "drivers/eos", "know nothing of one another"},
+		{"drivers/drivers.go", "drivers/sonic", "nothing of them"},
+		{"drivers/drivers.go", "render/sonic", "one system knows nothing of another"},
+		{"drivers/junos/driver.go", "drivers", "not in the list of systems"},
+		{"drivers/drivers.go", "nic", "side by side"},
+		{"nic/nic.go", "drivers", "side by side"},
+		{"validate/links.go", "nic", ""},
+		{"validate/links.go", "plan", "validate stands below plan"},
+		{"plan/plan.go", "rollout", "plan stands below rollout"},
+		{"rollout/engine.go", "report", "rollout stands below report"},
+		{"report/json.go", "rollout", ""},
+		{"report/json.go", "cmd/roce-fabric/flags", "report stands below cmd"},
+		{"cmd/roce-fabric/plan.go", "drivers/sonic", ""},
+		{"cmd/roce-fabric/plan.go", "testlab/sim", "only tests and the lab command"},
+		{"cmd/roce-fabric/target.go", "testlab/lab", ""},
+		{"plan/plan.go", "testlab/lab", "only tests and the lab command"},
+		{"cmd/roce-fabric/lab.go", "testlab/sim", ""},
+		{"cmd/roce-fabric/init.go", "examples", ""},
+		{"examples/examples.go", "intent", "examples stands below intent"},
+		{"cmd/roce-fabric/lab_demo.go", "testlab/sim", ""},
+		{"drivers/sonic/driver.go", "testlab/sim", "only tests and the lab command"},
+		{"drivers/sonic/driver_test.go", "testlab/sim", ""},
+		{"drivers/drivertest/suite.go", "testlab/sim", ""},
+		{"drivers/drivertest/suite.go", "drivers/sonic", "nothing of them"},
+		{"drivers/sonic/driver.go", "drivers/drivertest", "only tests import it"},
+		{"drivers/sonic/driver_test.go", "drivers/drivertest", ""},
+		{"testlab/sim/sim.go", "render/catalog", ""},
+		{"testlab/sim/sim.go", "cmd/roce-fabric/flags", "testlab stands below cmd"},
+		{"pkg/util/util.go", "intent", "no place in the layers"},
+		{"intent/load.go", "pkg/util", "no place in the layers"},
+		{"render/compile.go", "internal/sharedtest", "only tests import it"},
+		{"internal/yaml/yaml.go", "gopkg.in/yaml.v3", ""},
+		{"intent/load.go", "gopkg.in/yaml.v3", "left to internal/yaml"},
+		{"internal/gnmi/client.go", "github.com/openconfig/gnmic/pkg/api", ""},
+		{"drivers/sonic/driver.go", "github.com/openconfig/gnmic/pkg/api", "left to internal/gnmi"},
+		{"drivers/sonic/driver.go", "github.com/openconfig/gnmi/proto/gnmi", ""},
+		{"drivers/eos/driver.go", "github.com/scrapli/scrapligo/driver/generic", ""},
+		{"drivers/sonic/driver.go", "github.com/scrapli/scrapligo/driver/generic", "left to internal/ssh"},
+		{"rollout/engine.go", "github.com/spf13/cobra", "left to cmd"},
+		{"cmd/roce-fabric/main.go", "github.com/spf13/cobra", ""},
+	}
+	for _, tt := range tests {
+		imp := tt.imp
+		if !strings.Contains(strings.Split(imp, "/")[0], ".") {
+			imp = module + "/" + imp
+		}
+		src := source{path: tt.file, test: strings.HasSuffix(tt.file, "_test.go"), imports: []string{imp}}
+		got := strings.Join(importFaults([]source{src}), "\n")
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s imports %s: fault %q, want %q", tt.file, tt.imp, got, tt.want)
+		}
+	}
+}
+
+func TestSystemNames(t *testing.T) {
+	tests := []struct {
+		file, body string
+		want       int
+	}{
+		{"plan/plan.go", `var a = os == "sonic"`, 1},
+		{"plan/plan.go", `func f() { switch os { case "EOS", ` + "`nxos`" + `: } }`, 2},
+		{"plan/plan.go", `var a = "sonic-db"`, 0},
+		{"plan/plan_test.go", `var a = "sonic"`, 0},
+		{"render/compile.go", `var a = "sonic"`, 0},
+		{"cmd/roce-fabric/check.go", `var a = map[string]int{"sonic": 1}`, 1},
+		{"cmd/roce-fabric/lab.go", `var a = "sonic"`, 0},
+		{"cmd/roce-fabric/main.go", `var registry = drivers.Registry{"sonic": sonic.Open}`, 0},
+		{"cmd/roce-fabric/main.go", `var registry = drivers.Registry{"sonic": open("sonic")}`, 1},
+		{"cmd/roce-fabric/main.go", `func f() { registry := drivers.Registry{"sonic": sonic.Open} }`, 1},
+		{"plan/plan.go", `var registry = map[string]int{"sonic": 1}`, 1},
+	}
+	for _, tt := range tests {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, tt.file, "package p\n"+tt.body, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := source{path: tt.file, test: strings.HasSuffix(tt.file, "_test.go")}
+		if got := systemFaults(src, fset, file); len(got) != tt.want {
+			t.Errorf("%s: %s: %d faults, want %d: %q", tt.file, tt.body, len(got), tt.want, got)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	tests := []struct {
+		file, body string
+		want       int
+	}{
+		{"intent/load.go", `var a = "../shared/data"`, 1},
+		{"intent/load.go", `var a = filepath.Join(dir, "..", "shared", "data")`, 1},
+		{"intent/load.go", `var a = filepath.Join(dir, "..", "shared/data")`, 1},
+		{"intent/load.go", "// See ../shared for more.\nvar a = 1", 1},
+		{"intent/load.go", `var a = "/work/main"`, 1},
+		{"intent/load_test.go", `var a = "/work/main"`, 1},
+		{"intent/load_test.go", `var a = filepath.Join(dir, "..", "shared", "data")`, 0},
+		{"render/headroom/headroom.go", `var a = f("shared", "..", "pool")`, 0},
+		{"render/headroom/headroom.go", `var a = "~/work/notes example.com/work/x"`, 0},
+		{"internal/sharedtest/sharedtest.go", `var a = "../shared"`, 0},
+	}
+	for _, tt := range tests {
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, tt.file, "package p\n"+tt.body, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := source{path: tt.file, test: strings.HasSuffix(tt.file, "_test.go")}
+		if got := pathFaults(src, fset, file); len(got) != tt.want {
+			t.Errorf("%s: %s: %d faults, want %d: %q", tt.file, tt.body, len(got), tt.want, got)
+		}
+	}
+}
+
+func TestParseTree(t *testing.T) {
+	root := t.TempDir()
+	for name, body := range map[string]string{
+		"go.mod":                 "module m",
+		"a/a.go":                 "package a\nimport _ \"m/b\"",
+		"a/a_windows.go":         "package a\nimport _ \"m/c\"",
+		"a/keep.go":              "//go:build keepdeps\n\npackage a\nimport _ \"m/d\"",
+		"a/testdata/x.go":        "not Go",
+		"tools/go.mod":           "module t",
+		"tools/tools.go":         "not Go",
+		".hidden/x.go":           "not Go",
+		"a/linux.go":             "//go:build linux\n\npackage a",
+		"a/a_test.go":            "package a",
+		"a/deep/deeper/there.go": "package deeper",
+	} {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr, err := parseTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range tr.files {
+		got = append(got, strings.TrimSpace(f.path+" "+strings.Join(f.imports, " ")))
+	}
+	want := []string{"a/a.go m/b", "a/a_test.go", "a/a_windows.go m/c", "a/deep/deeper/there.go", "a/linux.go"}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("read %q, want %q", got, want)
+	}
+	if !tr.files[slices.IndexFunc(tr.files, func(s source) bool { return s.path == "a/a_test.go" })].test {
+		t.Error("a/a_test.go is not taken for a test")
+	}
+}

@@ -1,0 +1,181 @@
+package arch
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/roce-fabric/roce-fabric"
+
+// layers are the folders of the module from the ground up. A package imports
+// its own folder and folders of layers below.
+var layers = [][]string{
+	{"internal", "examples"},
+	{"intent/qos"},
+	{"intent"},
+	{"render"},
+	{"drivers", "nic"},
+	{"validate"},
+	{"plan"},
+	{"rollout"},
+	{"report"},
+	{"testlab"},
+	{"cmd"},
+}
+
+// systems are the operating systems that have folders of their own in render
+// and drivers.
+var systems = []string{"sonic", "eos", "nxos"}
+
+// core are the folders whose code never names an operating system.
+var core = []string{"validate", "plan", "rollout", "report", "cmd"}
+
+// helpers are packages that only tests import.
+var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest"}
+
+// labFile is the package that says where a running lab's devices are: any
+// command may be pointed at a lab, only the lab command starts one.
+const labFile = "testlab/lab"
+
+// owners are the packages that may import a third-party module: all others go
+// through them, so that a change of the module is a change in one place.
+var owners = map[string][]string{
+	"gopkg.in/yaml.v3":            {"internal/yaml"},
+	"github.com/openconfig/gnmic": {"internal/gnmi"},
+	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
+	"github.com/spf13/cobra":      {"cmd"},
+}
+
+// source is one Go file.
+type source struct {
+	path    string // from the module root, with slashes
+	test    bool   // its name ends in _test.go
+	imports []string
+}
+
+func (s source) pkg() string { return path.Dir(s.path) }
+
+// lab reports whether the file belongs to the lab command.
+func (s source) lab() bool {
+	return within(s.path, "cmd") && (strings.HasPrefix(path.Base(s.path), "lab") || path.Base(s.pkg()) == "lab")
+}
+
+// within reports whether a package is the folder or lies in it.
+func within(pkg, folder string) bool {
+	return pkg == folder || strings.HasPrefix(pkg, folder+"/")
+}
+
+func withinAny(pkg string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return within(pkg, f) })
+}
+
+// place returns the layer and the folder of a package; the layer is -1 for a
+// package that has none.
+func place(pkg string) (layer int, folder string) {
+	layer = -1
+	for i, fs := range layers {
+		for _, f := range fs {
+			if within(pkg, f) && len(f) > len(folder) {
+				layer, folder = i, f
+			}
+		}
+	}
+	return layer, folder
+}
+
+// system returns the operating system whose folder the package lies in, below
+// the given one, or "".
+func system(pkg, below string) string {
+	for _, s := range systems {
+		if within(pkg, below+"/"+s) {
+			return s
+		}
+	}
+	return ""
+}
+
+// importFaults returns what breaks the import rules, one line each. Tests are
+// free to import what they like.
+func importFaults(files []source) []string {
+	var faults []string
+	for _, f := range files {
+		if f.test {
+			continue
+		}
+		if why := placeFault(f.pkg()); why != "" {
+			faults = append(faults, fmt.Sprintf("%s: %s", f.path, why))
+			continue
+		}
+		for _, imp := range f.imports {
+			why := ""
+			if ours, ok := strings.CutPrefix(imp, module+"/"); ok {
+				why = ourFault(f, ours)
+			} else {
+				why = theirFault(f.pkg(), imp)
+			}
+			if why != "" {
+				faults = append(faults, fmt.Sprintf("%s imports %s: %s", f.path, imp, why))
+			}
+		}
+	}
+	slices.Sort(faults)
+	return slices.Compact(faults)
+}
+
+func placeFault(pkg string) string {
+	if layer, _ := place(pkg); layer < 0 {
+		return "the package has no place in the layers"
+	}
+	if within(pkg, "drivers") && pkg != "drivers" && system(pkg, "drivers") == "" && !withinAny(pkg, helpers) {
+		return "the driver's operating system is not in the list of systems"
+	}
+	return ""
+}
+
+func ourFault(f source, imp string) string {
+	pkg := f.pkg()
+	helper := withinAny(pkg, helpers)
+	if withinAny(imp, helpers) && !helper {
+		return "only tests import it"
+	}
+	if within(imp, "testlab") && !within(pkg, "testlab") && !f.lab() {
+		switch {
+		case helper:
+			return ""
+		case within(pkg, "cmd") && imp == labFile:
+			return ""
+		}
+		return "only tests and the lab command import testlab"
+	}
+	layer, folder := place(pkg)
+	impLayer, impFolder := place(imp)
+	switch {
+	case impLayer < 0:
+		return "the package has no place in the layers"
+	case impLayer > layer:
+		return fmt.Sprintf("%s stands below %s", folder, impFolder)
+	case impLayer == layer && impFolder != folder:
+		return fmt.Sprintf("%s and %s stand side by side", folder, impFolder)
+	}
+	if theirs := system(imp, "render"); theirs != "" {
+		if within(pkg, "drivers") && system(pkg, "drivers") != theirs ||
+			within(pkg, "render") && system(pkg, "render") != "" && system(pkg, "render") != theirs {
+			return "one system knows nothing of another"
+		}
+	}
+	if theirs := system(imp, "drivers"); theirs != "" && within(pkg, "drivers") && system(pkg, "drivers") != theirs {
+		return "drivers know nothing of one another, and what they share nothing of them"
+	}
+	return ""
+}
+
+func theirFault(pkg, imp string) string {
+	for mod, pkgs := range owners {
+		if within(imp, mod) && !withinAny(pkg, pkgs) {
+			return "left to " + strings.Join(pkgs, ", ")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+// Package sharedtest finds public data that lies beside the checkout and not
+// in it, such as the SONiC YANG models. Tests that need it skip where it is
+// not there.
+//
+// Only tests import it: users do not have that data.
+package sharedtest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// YANGEnv names the environment variable with the folder of the SONiC YANG
+// models: one folder a release (202311, 202505, ..., master) with the
+// *.yang files of that release.
+const YANGEnv = "ROCE_FABRIC_YANG"
+
+// Dir returns the path of elem in the folder "shared" beside the module root,
+// a file or a folder. Where it is not there, the test is skipped.
+func Dir(t testing.TB, elem ...string) string {
+	t.Helper()
+	want := filepath.Join(append([]string{"shared"}, elem...)...)
+	root, ok := moduleRoot(t)
+	if !ok {
+		t.Skipf("skipped: needs %s beside the checkout, and there is no go.mod above the test", want)
+	}
+	p := filepath.Join(filepath.Dir(root), want)
+	if _, err := os.Stat(p); err != nil {
+		t.Skipf("skipped: needs %s beside the checkout: %v", want, err)
+	}
+	return p
+}
+
+// YANG returns the folder of the SONiC YANG models of a release: of the folder
+// that YANGEnv names, where it is set, or of the one beside the checkout. A
+// release missing from the folder named by YANGEnv skips the test, a missing
+// folder fails it.
+func YANG(t testing.TB, release string) string {
+	t.Helper()
+	dir := os.Getenv(YANGEnv)
+	if dir == "" {
+		return Dir(t, "data", "yang", "sonic", release)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Fatalf("%s: %v", YANGEnv, err)
+	}
+	p := filepath.Join(dir, release)
+	if _, err := os.Stat(p); err != nil {
+		t.Skipf("skipped: %s has no models of release %s: %v", YANGEnv, release, err)
+	}
+	return p
+}
+
+// moduleRoot is the folder of go.mod at or above the working folder, which is
+// the package's while a test runs.
+func moduleRoot(t testing.TB) (dir string, ok bool) {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, true
+		}
+		if dir == filepath.Dir(dir) {
+			return "", false
+		}
+	}
+}
