@@ -4,13 +4,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -84,10 +84,9 @@ func TestModelsAreConsistent(t *testing.T) {
 
 // The embedded rows are the published ones, all of them and no others.
 func TestRowsMatchPublished(t *testing.T) {
-	file := filepath.Join("..", "..", "..", "shared", "data", "sonic_pg_profiles.csv")
-	f, err := os.Open(file)
+	f, err := os.Open(sharedtest.Dir(t, "data", "sonic_pg_profiles.csv"))
 	if err != nil {
-		t.Skipf("published rows are not at %s", file)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	recs, err := csv.NewReader(f).ReadAll()

@@ -133,30 +133,44 @@ func (r Row) appendIndented(b []byte, depth int) []byte {
 	b = append(b, '{')
 	for i, f := range sortedKeys(r, &fields) {
 		b = appendKey(b, i, depth, strings.TrimSuffix(f, "@"))
-		b = appendValue(b, f, r[f])
+		if !strings.HasSuffix(f, "@") || r[f] == "" {
+			b = appendValue(b, f, r[f])
+			continue
+		}
+		b = append(b, '[')
+		for j, m := range splitList(r[f]) {
+			b = appendItem(b, j, depth+1)
+			b = appendString(b, m)
+		}
+		b = appendLine(b, depth)
+		b = append(b, ']')
 	}
 	return appendClose(b, depth-1)
 }
 
 func appendKey(b []byte, i, depth int, key string) []byte {
-	if i > 0 {
-		b = append(b, ',')
-	}
-	b = append(b, '\n')
-	for range depth {
-		b = append(b, indent...)
-	}
+	b = appendItem(b, i, depth)
 	b = appendString(b, key)
 	return append(b, ": "...)
 }
 
-func appendClose(b []byte, depth int) []byte {
+// appendItem begins the i-th member of an object or a list.
+func appendItem(b []byte, i, depth int) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	return appendLine(b, depth)
+}
+
+func appendLine(b []byte, depth int) []byte {
 	b = append(b, '\n')
 	for range depth {
 		b = append(b, indent...)
 	}
-	return append(b, '}')
+	return b
 }
+
+func appendClose(b []byte, depth int) []byte { return append(appendLine(b, depth), '}') }
 
 func appendValue(b []byte, field, v string) []byte {
 	if !strings.HasSuffix(field, "@") {

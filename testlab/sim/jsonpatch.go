@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 these are the texts that the switch's own library prints
+
 package sim
 
 import (

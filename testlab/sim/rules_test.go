@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 // fullConfig is a valid configuration that holds every table of interest.
@@ -156,22 +158,11 @@ func TestModelsAgreeWithYanglint(t *testing.T) {
 }
 
 func sharedTool(t *testing.T) (tool, yang string) {
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
+	tool = sharedtest.Dir(t, "tools", "sonic-yang-check")
+	if _, err := exec.LookPath("yanglint"); err != nil {
+		t.Skip("skipped: yanglint is not installed (Debian package libyang2-tools)")
 	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		tool = filepath.Join(dir, "shared/tools/sonic-yang-check")
-		if _, err := os.Stat(tool); err != nil {
-			continue
-		}
-		if _, err := exec.LookPath("yanglint"); err != nil {
-			t.Skip("yanglint is not installed")
-		}
-		return tool, filepath.Join(dir, "shared/data/yang/sonic")
-	}
-	t.Skip("the shared YANG models are not here")
-	return "", ""
+	return tool, sharedtest.Dir(t, "data", "yang", "sonic")
 }
 
 func TestFieldOperationRules(t *testing.T) {

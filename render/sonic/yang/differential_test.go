@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 var mutations = flag.Int("mutations", 60, "random changes per release in TestAgainstYanglint (6 with -short)")
@@ -45,7 +47,7 @@ type verdict struct {
 // TestAgainstYanglint holds the verdicts against those of yanglint, over the
 // worked examples and random changes of them, for every release.
 func TestAgainstYanglint(t *testing.T) {
-	tool := shared(t, "tools/sonic-yang-check")
+	tool := sharedtest.Dir(t, "tools", "sonic-yang-check")
 	for _, bin := range []string{"yanglint", "python3"} {
 		if _, err := exec.LookPath(bin); err != nil {
 			t.Skipf("%s is not installed", bin)

@@ -3,40 +3,19 @@ package yang
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 type config = map[string]map[string]map[string]string
-
-// shared returns the folder beside the module root that holds public models,
-// or skips.
-func shared(t testing.TB, path string) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Stat(filepath.Join(d, "go.mod")); err == nil {
-			p := filepath.Join(d, "..", "shared", path)
-			if _, err := os.Stat(p); err != nil {
-				t.Skipf("no public models at %s", p)
-			}
-			return p
-		}
-		if d == filepath.Dir(d) {
-			t.Skip("no module root above the test")
-		}
-	}
-}
 
 // releases are the folders of models, oldest first.
 var releases = []string{"202311", "202405", "202411", "202505", "202511", "202605", "master"}
 
 func loadRelease(t testing.TB, rel string) *Models {
 	t.Helper()
-	return load(t, shared(t, filepath.Join("data/yang/sonic", rel)))
+	return load(t, sharedtest.YANG(t, rel))
 }
 
 func load(t testing.TB, dir string) *Models {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 // TestAcceptance: what the public models of each release take and refuse.
@@ -147,7 +149,7 @@ func large(b testing.TB) config {
 }
 
 func BenchmarkLoad(b *testing.B) {
-	dir := shared(b, "data/yang/sonic/master")
+	dir := sharedtest.YANG(b, "master")
 	for b.Loop() {
 		load(b, dir)
 	}

@@ -233,7 +233,7 @@ func (ck *checker) refers(n *node, t *ytype) (canon, why string) {
 	case t.base == "union":
 		var whys []string
 		for _, mt := range t.members {
-			c, w := n.val, ""
+			var c, w string
 			if v, err := mt.value(ck.m, n.raw, 0); err != nil {
 				w = err.Error()
 			} else if c, w = ck.refers(n, mt); w == "" {

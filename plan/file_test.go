@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+func sample(name string) *Device {
+	return &Device{
+		Name: name, OS: "sonic", Base: "abc", Facts: drivers.Facts{Model: "M", Release: "202511"},
+		Changes: []Group{{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: "pfc", Old: "{3,4}", New: "{3}", Impact: qos.ImpactPortFlap}}},
+		Steps:   []drivers.Step{{Via: "gnmi", What: "bind", Native: []byte(`{"ops":[]}`)}},
+	}
+}
+
+func save(t testing.TB, devices ...*Device) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "p.plan")
+	w, err := Create(path, Header{Tool: "t", Fabric: "f", Intent: "hash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range devices {
+		if err := w.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestPlanSurvivesTheFile(t *testing.T) {
+	a, b := sample("leaf1"), sample("leaf2")
+	path := save(t, a, b)
+	var got []*Device
+	err := Read(path, func(h Header) error {
+		if h.Fabric != "f" || h.Intent != "hash" || h.Format != Format {
+			t.Errorf("header %+v", h)
+		}
+		return nil
+	}, func(d *Device) error { got = append(got, d); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]*Device{a, b}, got); d != "" {
+		t.Error(d)
+	}
+	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", fi.Mode(), err)
+	}
+}
+
+// Nothing of a file that is not whole is acted on.
+func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
+	path := save(t, sample("leaf1"), sample("leaf2"))
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	for name, c := range map[string]struct{ text, want string }{
+		"empty":       {"", ":1: "},
+		"cut short":   {strings.Join(lines[:2], ""), ":3: not a usable plan file: the file ends early"},
+		"half a line": {string(whole[:len(whole)/2]), ":2: "},
+		"edited":      {strings.Replace(string(whole), "{3,4}", "{3,5}", 1), ":4: not a usable plan file: the file was changed after it was saved"},
+		"a line gone": {lines[0] + lines[1] + lines[3], ":3: not a usable plan file: the file was changed"},
+		"more":        {string(whole) + "{}\n", ":5: not a usable plan file: text after the end"},
+		"new format":  {strings.Replace(string(whole), `"format":1`, `"format":2`, 1), "format 2; this version reads format 1"},
+		"other file":  {"apiVersion: roce-fabric/v1\n", ":1: not a usable plan file: the first line is no header"},
+		"other field": {strings.Replace(string(whole), `"os":`, `"os2":`, 1), `:2: not a usable plan file: json: unknown field "os2"`},
+		"bad impact":  {strings.Replace(string(whole), `"port-flap"`, `"big"`, 1), `unknown impact "big"`},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		did := 0
+		err := Read(path, func(Header) error { return nil }, func(*Device) error { did++; return nil })
+		if !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), c.want) || did > 0 {
+			t.Errorf("%s: %d devices acted on, error %v, want %q", name, did, err, c.want)
+		}
+	}
+}
+
+func TestAPlanThatIsNotCommittedLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.plan")
+	w, err := Create(path, Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Add(sample("x")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestGroupFoldsPortsAndNothingElse(t *testing.T) {
+	var cs []qos.Change
+	for i := range 64 {
+		c := qos.Change{Port: fmt.Sprintf("Ethernet%d", i*8), Field: "pfc", Old: "{}", New: "{3}", Reason: "f:1:1"}
+		if i == 7 {
+			c.Impact = qos.ImpactPortFlap
+		}
+		cs = append(cs, c)
+	}
+	cs = append(cs, qos.Change{Field: "watchdog_poll", Old: "-", New: "200ms"})
+	gs := group(cs)
+	if len(gs) != 3 || len(gs[0].Ports) != 63 || len(gs[1].Ports) != 1 || gs[1].Impact != qos.ImpactPortFlap || gs[2].Ports != nil {
+		t.Errorf("%d groups: %+v", len(gs), gs)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	path := save(f, sample("leaf1"))
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "p")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err := Read(path, func(Header) error { return nil }, func(*Device) error { n++; return nil })
+		if err != nil && n > 0 {
+			t.Errorf("acted on %d devices of a file that is refused: %v", n, err)
+		}
+	})
+}

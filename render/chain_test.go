@@ -1,0 +1,205 @@
+package render_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// The chain of each case in testdata/chain: intent -> model -> native ->
+// decoded again -> equal. model.txt and config_db.json beside the intent are
+// reviewed like code.
+func TestGoldenChain(t *testing.T) {
+	files, err := filepath.Glob("testdata/chain/*/fabric.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			c := compiler(t, file)
+			for _, sw := range c.Fabric().Switches {
+				d := c.Device(sw)
+				dir := filepath.Join(filepath.Dir(file), sw.Name)
+				golden(t, filepath.Join(dir, "model.txt"), modelText(d.Desired))
+				doc := sonic.Document(d.Desired, d.Model)
+				golden(t, filepath.Join(dir, "config_db.json"), doc.AppendJSON(nil))
+				roundTrip(t, sw.Name, doc, d.Desired)
+			}
+		})
+	}
+}
+
+func compiler(t testing.TB, file string) *render.Compiler {
+	t.Helper()
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := render.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// modelText lists every value of a model, a line each.
+func modelText(d *qos.Device) []byte {
+	var b bytes.Buffer
+	for _, c := range qos.Diff(&qos.Device{}, d) {
+		fmt.Fprintf(&b, "%s = %s\n", c.Path(), c.New)
+	}
+	return b.Bytes()
+}
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; refresh with -update and review:\n%s", path, diff.Diff("want", want, "got", got))
+	}
+}
+
+// roundTrip reads native text as a switch that took it would show it.
+func roundTrip(t *testing.T, name string, doc sonic.Config, want *qos.Device) {
+	t.Helper()
+	cfg, err := sonic.Parse(doc.AppendJSON(nil), sonic.WantTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := "traditional"
+	if want.Platform.DynamicBuffers {
+		model = "dynamic"
+	}
+	cfg.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": model})
+	got, unknown := sonic.Decode(cfg)
+	for _, u := range unknown {
+		t.Errorf("%s: not understood: %s", name, u)
+	}
+	for _, c := range qos.Diff(got, want) {
+		// In the traditional model the switch makes these rows by itself.
+		if strings.HasSuffix(c.Field, ".lossless") && !want.Platform.DynamicBuffers && c.New == "true" {
+			continue
+		}
+		t.Errorf("%s: %s: %s after a round trip, %s before", name, c.Path(), c.Old, c.New)
+	}
+}
+
+// What is rendered for the examples is valid against the models of every
+// release, by the judgement of yanglint.
+func TestExamplesAreValidYANG(t *testing.T) {
+	tool := sharedtest.Dir(t, "tools", "sonic-yang-check")
+	if _, err := exec.LookPath("yanglint"); err != nil {
+		t.Skip("skipped: yanglint is not installed (Debian package libyang2-tools)")
+	}
+	var files []string
+	dir := t.TempDir()
+	for _, example := range []string{"quickstart", "rail-512"} {
+		c := compiler(t, filepath.Join("..", "examples", example, "fabric.yaml"))
+		for _, sw := range c.Fabric().Switches {
+			d := c.Device(sw)
+			file := filepath.Join(dir, example+"-"+sw.Name+".json")
+			if err := os.WriteFile(file, sonic.Document(d.Desired, d.Model).AppendJSON(nil), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, file)
+		}
+	}
+	for _, rel := range sonic.Releases() {
+		t.Run(rel, func(t *testing.T) {
+			t.Parallel()
+			use := files
+			if rel != "master" && testing.Short() {
+				use = files[:5]
+			}
+			args := append([]string{"-y", sharedtest.YANG(t, rel)}, use...)
+			out, err := exec.Command(tool, args...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if n := strings.Count(string(out), ": valid"); n != len(use) {
+				t.Errorf("%d of %d files valid:\n%s", n, len(use), out)
+			}
+		})
+	}
+}
+
+func TestPortsAreCheckedAgainstTheModel(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "fabric.yaml")
+	text := `apiVersion: roce-fabric/v1
+kind: Fabric
+name: f
+classes: {default: {priority: 0, dscp: rest}}
+switches:
+  leaf1: {os: sonic, address: "192.0.2.1:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet3: {speed: 400G, cable: 5m}, Ethernet8: {speed: 400G, cable: 5m}}}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = render.New(f)
+	if err == nil || !strings.Contains(err.Error(), ":6:84: DellEMC-Z9332f-O32 has no port Ethernet3") || strings.Contains(err.Error(), "Ethernet8 ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestExplainSumsUp(t *testing.T) {
+	c := compiler(t, "../examples/quickstart/fabric.yaml")
+	for _, name := range []string{"leaf1", "spine1"} {
+		sw := c.Fabric().Switch(name)
+		e := render.Explain(c.Device(sw), sw.Port("Ethernet0"))
+		var dscps int
+		for _, k := range sw.Settings.Classes {
+			dscps += len(k.DSCP.V)
+		}
+		if dscps != 64 || len(e.Classes) != 3 || len(e.Headroom) != 2 {
+			t.Errorf("%s: %d DSCPs decided, %d classes, %d headrooms", name, dscps, len(e.Classes), len(e.Headroom))
+		}
+		for _, h := range e.Headroom {
+			if h.Result == nil {
+				continue
+			}
+			var sum float64
+			for _, term := range h.Result.Terms {
+				sum += term.Bytes
+			}
+			if int64(sum+0.5) != h.Result.XOFF {
+				t.Errorf("%s %s: the terms sum to %.1f, xoff is %d", name, h.Result.Model, sum, h.Result.XOFF)
+			}
+		}
+		for _, v := range e.Values {
+			if v.From == "" {
+				t.Errorf("%s: %s has no origin", name, v.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/plan"
+)
+
+// box is a device in memory with one value, the PFC mask of a port.
+type box struct {
+	mask     qos.PrioritySet
+	applyErr error
+	// half leaves the write undone; inForce is what Applied reports.
+	half      bool
+	inForce   []drivers.Mismatch
+	revertErr error
+	calls     []string
+	during    func() // in the middle of Apply
+}
+
+func (b *box) Probe(context.Context) (drivers.Facts, error) { return drivers.Facts{}, nil }
+func (b *box) Read(context.Context) (*drivers.Snapshot, error) {
+	return &drivers.Snapshot{Native: b.mask}, nil
+}
+func (b *box) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
+	return holding(s.Native.(qos.PrioritySet)), nil
+}
+func (b *box) Digest(s *drivers.Snapshot, _ *qos.Device) string {
+	return s.Native.(qos.PrioritySet).String()
+}
+func (b *box) Plan(drivers.Facts, *drivers.Snapshot, *qos.Device, drivers.Policy) (*drivers.Steps, error) {
+	return nil, errors.New("not planned here")
+}
+func (b *box) Apply(ctx context.Context, s *drivers.Snapshot, _ *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
+	b.calls = append(b.calls, "apply")
+	t := &drivers.Token{Device: "leaf1", Native: json.RawMessage(`8`)}
+	if err := o.Token(t); err != nil {
+		return nil, err
+	}
+	o.Progress(0, 1, drivers.Step{})
+	if b.during != nil {
+		b.during()
+	}
+	if !b.half {
+		b.mask = qos.Priorities(3)
+	}
+	return t, errors.Join(b.applyErr, ctx.Err())
+}
+func (b *box) Confirm(context.Context, *drivers.Token) error {
+	b.calls = append(b.calls, "confirm")
+	return nil
+}
+func (b *box) Revert(ctx context.Context, _ *drivers.Token) error {
+	b.calls = append(b.calls, "revert")
+	if b.revertErr == nil && ctx.Err() == nil {
+		b.mask = qos.Priorities(3, 4)
+	}
+	return errors.Join(b.revertErr, ctx.Err())
+}
+func (b *box) Applied(context.Context, *qos.Device) ([]drivers.Mismatch, error) {
+	return b.inForce, nil
+}
+func (b *box) Close() error { b.calls = append(b.calls, "close"); return nil }
+
+func holding(m qos.PrioritySet) *qos.Device {
+	return &qos.Device{Ports: map[string]*qos.Port{"Ethernet0": {PFC: qos.Of(m)}}}
+}
+
+// job plans {3,4} -> {3}.
+func job(name string, b *box) Job {
+	return Job{
+		Plan: &plan.Device{
+			Name: name, Base: "{3,4}", Steps: []drivers.Step{{Via: "gnmi"}},
+			Changes: []plan.Group{{Change: qos.Change{Field: "pfc", Impact: qos.ImpactPortFlap}}},
+		},
+		Open:    func(context.Context) (drivers.Driver, error) { return b, nil },
+		Desired: holding(qos.Priorities(3)),
+	}
+}
+
+func TestWhatBecomesOfADevice(t *testing.T) {
+	boom := errors.New("boom")
+	for name, c := range map[string]struct {
+		box   box
+		edit  func(*Job, *Options)
+		state State
+		mask  qos.PrioritySet
+		calls []string
+		err   error
+	}{
+		"as planned":        {state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
+		"apply fails":       {box: box{applyErr: boom}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: boom},
+		"yes, but nothing":  {box: box{half: true}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
+		"not in force":      {box: box{inForce: []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "{3}", Have: "{}"}}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
+		"revert fails too":  {box: box{applyErr: boom, revertErr: errors.New("stuck")}, state: Partial, mask: qos.Priorities(3), calls: []string{"apply", "revert", "close"}, err: boom},
+		"moved on":          {box: box{mask: qos.Priorities(5)}, state: Refused, mask: qos.Priorities(5), calls: []string{"close"}, err: drivers.ErrStale},
+		"too much":          {edit: func(_ *Job, o *Options) { o.MaxImpact = qos.ImpactCounters }, state: Refused, mask: qos.Priorities(3, 4)},
+		"blocked":           {edit: func(j *Job, _ *Options) { j.Plan.Changes[0].Blocked = "no way" }, state: Blocked, mask: qos.Priorities(3, 4)},
+		"no plan":           {edit: func(j *Job, _ *Options) { j.Plan.Error = "unreachable" }, state: Failed, mask: qos.Priorities(3, 4)},
+		"cannot be opened":  {edit: func(j *Job, _ *Options) { j.Open = func(context.Context) (drivers.Driver, error) { return nil, boom } }, state: Failed, mask: qos.Priorities(3, 4), err: boom},
+		"nothing to change": {edit: func(j *Job, _ *Options) { j.Plan.Steps, j.Plan.Changes = nil, nil }, state: Unchanged, mask: qos.Priorities(3, 4), calls: []string{"close"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := c.box
+			if b.mask == 0 {
+				b.mask = qos.Priorities(3, 4)
+			}
+			j, o := job("leaf1", &b), Options{MaxImpact: qos.ImpactPortFlap, AppliedTimeout: 1}
+			if c.edit != nil {
+				c.edit(&j, &o)
+			}
+			outs, err := Run(t.Context(), [][]Job{{j}, {job("leaf2", &box{mask: qos.Priorities(3, 4)})}}, o)
+			if outs[0].State != c.state || b.mask != c.mask || !slices.Equal(b.calls, c.calls) {
+				t.Errorf("state %s, mask %s, calls %v; want %s, %s, %v (%v)", outs[0].State, b.mask, b.calls, c.state, c.mask, c.calls, outs[0].Err)
+			}
+			bad := c.state != Applied && c.state != Unchanged
+			if bad != (outs[0].Err != nil) || c.err != nil && !errors.Is(outs[0].Err, c.err) {
+				t.Errorf("error %v, want %v", outs[0].Err, c.err)
+			}
+			want := Applied
+			if bad {
+				want = Skipped
+			}
+			if outs[1].State != want || bad != errors.Is(err, ErrStopped) {
+				t.Errorf("the next device is %s, want %s; error %v", outs[1].State, want, err)
+			}
+		})
+	}
+}
+
+// Ctrl-C takes the device in work back, with time of its own, and leaves the
+// rest alone.
+func TestInterruptLeavesAKnownState(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := &box{mask: qos.Priorities(3, 4), during: cancel}
+	rest := &box{mask: qos.Priorities(3, 4)}
+	outs, err := Run(ctx, [][]Job{{job("leaf1", b), job("leaf2", rest)}}, Options{MaxImpact: qos.ImpactReload})
+	if outs[0].State != Reverted || b.mask != qos.Priorities(3, 4) {
+		t.Errorf("leaf1 is %s and holds %s: %v", outs[0].State, b.mask, outs[0].Err)
+	}
+	if outs[1].State != Skipped || rest.calls != nil || !errors.Is(err, ErrStopped) {
+		t.Errorf("leaf2 is %s after %v; error %v", outs[1].State, rest.calls, err)
+	}
+}
+
+func TestAGateEndsTheRolloutBetweenWaves(t *testing.T) {
+	var asked []string
+	no := errors.New("pause frames rise")
+	a, b := &box{mask: qos.Priorities(3, 4)}, &box{mask: qos.Priorities(3, 4)}
+	outs, err := Run(t.Context(), [][]Job{{job("leaf1", a)}, {job("leaf2", b)}}, Options{MaxImpact: qos.ImpactReload, Gate: func(_ context.Context, outs []Outcome) error {
+		asked = append(asked, outs[0].Device)
+		return no
+	}})
+	if !errors.Is(err, no) || outs[0].State != Applied || outs[1].State != Skipped || !slices.Equal(asked, []string{"leaf1"}) {
+		t.Errorf("%v, %v, asked after %v", outs, err, asked)
+	}
+}
+
+func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
+	dir := t.TempDir()
+	j, err := Begin(dir, "run1", Record{Fabric: "f", Intent: "hash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &box{mask: qos.Priorities(3, 4)}
+	b.during = func() {
+		text, err := os.ReadFile(j.Path())
+		if err != nil || !strings.Contains(string(text), `"event":"undo","undo":{"device":"leaf1","native":8}`) {
+			t.Errorf("at the time of the write the journal holds %s (%v)", text, err)
+		}
+	}
+	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, Options{MaxImpact: qos.ImpactReload, Journal: j}); err != nil {
+		t.Fatal(err)
+	}
+	// One writer: nobody else gets in until this run ends.
+	if _, err := Begin(dir, "run2", Record{}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "run run1, process ") {
+		t.Errorf("a second run begins: %v", err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(j.Path())
+	var events []string
+	for line := range strings.Lines(string(text)) {
+		var r Record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, r.Event)
+	}
+	if !slices.Equal(events, []string{"begin", "start", "undo", "applied"}) {
+		t.Errorf("events %v", events)
+	}
+	j, err = Begin(dir, "run2", Record{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What cannot be recorded is not done.
+func TestNoWriteWithoutAJournal(t *testing.T) {
+	j, err := Begin(t.TempDir(), "run1", Record{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := &box{mask: qos.Priorities(3, 4)}
+	outs, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, Options{MaxImpact: qos.ImpactReload, Journal: j})
+	if err == nil || outs[0].State != Failed || slices.Contains(b.calls, "apply") {
+		t.Errorf("%v after %v, error %v", outs, b.calls, err)
+	}
+}
