@@ -217,6 +217,9 @@ func (p *Port) Peer() (e Endpoint, ok bool) {
 	return p.Link.A, true
 }
 
+// Uplink reports whether the port's link ends at another switch.
+func (p *Port) Uplink() bool { return p.Link != nil && p.Link.switches }
+
 // Host is one server.
 type Host struct {
 	Name    string
@@ -245,6 +248,8 @@ type Link struct {
 	A, B  Endpoint
 	Cable Value[units.Length]
 	Speed Value[units.Rate]
+
+	switches bool // both ends are switches
 }
 
 // Endpoint is one end of a link.

@@ -210,6 +210,7 @@ func (j *joiner) link(a, b Endpoint) {
 		j.fault(j.raw.Pos, a.Device, "", "a link joins %s with itself")
 		return
 	}
+	l.switches = j.out.Switch(a.Device) != nil && j.out.Switch(b.Device) != nil
 	okA := j.claim(a, j.a.text.Pos, l)
 	okB := j.claim(b, j.b.text.Pos, l)
 	if !okA || !okB {

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,6 +30,9 @@ const Stdin = "<stdin>"
 type Options struct {
 	// Stdin is read for the path "-"; without it that path is an error.
 	Stdin io.Reader
+	// Name stands for standard input in Fabric.Files and in places; "" is
+	// [Stdin].
+	Name string
 
 	// limits bounds what ranges and links expand to; nil takes defaultLimits.
 	limits *limits
@@ -51,7 +55,7 @@ var defaultLimits = limits{devices: 100_000, ports: 1_000_000, links: 500_000, e
 // Faults of the intent come as [Errors], all that could be found at once. Any
 // other error means that a file could not be read.
 func Load(path string, opts Options) (*Fabric, error) {
-	files, err := readFiles(path, opts.Stdin)
+	files, err := readFiles(path, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -94,13 +98,14 @@ type file struct {
 	data []byte
 }
 
-func readFiles(path string, stdin io.Reader) ([]file, error) {
+func readFiles(path string, opts Options) ([]file, error) {
 	if path == "-" {
-		if stdin == nil {
+		if opts.Stdin == nil {
 			return nil, errors.New("read the intent: no standard input")
 		}
-		data, err := readBounded(Stdin, stdin)
-		return []file{{Stdin, data}}, err
+		name := cmp.Or(opts.Name, Stdin)
+		data, err := readBounded(name, opts.Stdin)
+		return []file{{name, data}}, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {

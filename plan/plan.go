@@ -148,7 +148,7 @@ func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(c
 func Policy(f *intent.Fabric, sw *intent.Switch) drivers.Policy {
 	p := drivers.Policy{PortGroup: f.Rollout.PortGroup.V}
 	for _, port := range sw.Ports {
-		if e, ok := port.Peer(); ok && f.Switch(e.Device) != nil {
+		if port.Uplink() {
 			p.Uplinks = append(p.Uplinks, port.Name)
 		}
 	}

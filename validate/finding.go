@@ -63,11 +63,15 @@ var checks = []Check{
 	{"ECN-06", "an ECN threshold does not fit the speed", "thresholds copied from another speed mark too early or too late"},
 	{"MTU-01", "the two ends of a link carry packets of different size", "large packets vanish in one direction"},
 	{"OPS-02", "a value is configured and not in force", "the configuration shows one thing and the ASIC does another"},
+	{"OPS-04", "the system does not take a value", "the switch refuses it, and with it the request it is in"},
 	{"PFC-01", "the two ends of a link pause different priorities", "one side pauses and the other ignores it, and packets are lost"},
 	{"PFC-06", "more than two lossless classes", "headroom multiplies and the shared buffer shrinks"},
 	{"PFC-12", "priority 6 or 7 is lossless", "control traffic and congestion notifications can be paused"},
 	{"READ", "a device could not be read", "nothing is known about it"},
 	{"UNKNOWN", "configuration that this tool does not understand", "it is left alone and not checked"},
+	{"WD-01", "the PFC watchdog is off towards a host", "one bad NIC can pause the whole fabric"},
+	{"WD-02", "the PFC watchdog is off between switches", "a deadlock has no breaker"},
+	{"WD-04", "a watchdog time is outside what the system takes", "the switch refuses it, or a queue stays closed"},
 	{"YANG", "the rendered configuration is not valid against the models", "the switch refuses it"},
 }
 

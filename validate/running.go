@@ -33,6 +33,19 @@ func Device(sw *intent.Switch, running, desired *qos.Device, inForce []drivers.M
 	return c.list
 }
 
+// Refused reports a value that the device's system does not take, as its
+// renderer found it.
+func Refused(sw *intent.Switch, port, field, why string) Finding {
+	f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: why, Where: render.Reason(sw, qos.Change{Port: port, Field: field}), Fix: "change the value in the intent"}
+	if field == "watchdog" || field == "watchdog_poll" {
+		f.ID = "WD-04"
+	}
+	if port != "" {
+		f.Ports = []string{port}
+	}
+	return f
+}
+
 // End is what one end of a link runs: the values that the other end must
 // share.
 type End struct {

@@ -19,8 +19,24 @@ func Static(d *render.Device) []Finding {
 		staticHeadroom(&c, d, p)
 		staticECN(&c, d, p)
 		staticClasses(&c, sw, p)
+		staticWatchdog(&c, sw, p)
 	}
 	return c.list
+}
+
+func staticWatchdog(c *collector, sw *intent.Switch, p *intent.Port) {
+	w := p.Settings.Watchdog
+	_, linked := p.Peer()
+	if w.Enabled.V || p.Settings.Lossless() == 0 || !linked {
+		return
+	}
+	f := Finding{ID: "WD-02", Severity: Warning, Device: sw.Name, Where: w.Enabled.From.String(),
+		What: "the PFC watchdog is off on lossless ports towards switches", Fix: "switch pfc.watchdog on, so that a deadlock has a breaker"}
+	if !p.Uplink() {
+		f.ID, f.Severity = "WD-01", Error
+		f.What, f.Fix = "the PFC watchdog is off on lossless ports towards hosts", "switch pfc.watchdog on: one bad NIC can pause the whole fabric"
+	}
+	c.add(f, p.Name)
 }
 
 func staticClasses(c *collector, sw *intent.Switch, p *intent.Port) {

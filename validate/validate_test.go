@@ -69,6 +69,7 @@ func TestStatic(t *testing.T) {
 		{"ECN-01", Error, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: off", "leaf1 Ethernet0,Ethernet8", "lossless class rdma has no ECN", "ecn: auto"},
 		{"ECN-06", Warning, "max: 1500KB", "max: 20MB", "leaf1 Ethernet0,Ethernet8", "a queue of 3µs to 400µs at 400G", "scale"},
 		{"PFC-12", Warning, "rdma: {priority: 3,", "rdma: {priority: 6,", "leaf1 Ethernet0,Ethernet8", "class rdma makes priority 6 lossless", "1 to 5"},
+		{"WD-02", Warning, "links:", "pfc: {watchdog: off}\nlinks:", "leaf1 Ethernet0,Ethernet8", "watchdog is off", "breaker"},
 		{"PFC-01", Error, "leaf2: {os: sonic,", "leaf2: {os: sonic, classes: {rdma: {lossless: false}},", "leaf1 Ethernet0", "leaf1/Ethernet0 pauses {3}, leaf2/Ethernet0 pauses {}", "both ends"},
 		{"MTU-01", Error, "leaf2: {os: sonic,", "leaf2: {os: sonic, mtu: {fabric: 9000},", "leaf1 Ethernet0", "leaf1/Ethernet0 carries packets of 9100 B, leaf2/Ethernet0 of 9000 B", "one mtu.fabric"},
 	} {
@@ -111,6 +112,15 @@ func TestHeadroomFloor(t *testing.T) {
 		if i >= 0 && (fs[i].Severity != c.severity || !strings.Contains(fs[i].What, c.says)) {
 			t.Errorf("%s: %v", c.name, fs[i])
 		}
+	}
+}
+
+// Towards a host, a watchdog that is off is worse.
+func TestNoWatchdogTowardsAHost(t *testing.T) {
+	text := strings.NewReplacer(`b: "leaf2/Ethernet[0,8]"`, `b: "gpu[1-2]/eth0"`, "links:", "hosts: {\"gpu[1-2]\": {nics: {eth0: {}}}}\npfc: {watchdog: off}\nlinks:").Replace(base)
+	fs := static(t, text)
+	if len(fs) != 1 || fs[0].ID != "WD-01" || fs[0].Severity != Error || fs[0].Place() != "leaf1 Ethernet0,Ethernet8" {
+		t.Errorf("findings %v", fs)
 	}
 }
 
@@ -228,5 +238,34 @@ func TestSortPutsTheWorstFirstAndDropsRepetitions(t *testing.T) {
 	}
 	if !Worst(got) || Worst([]Finding{w}) {
 		t.Error("the worst is not seen")
+	}
+}
+
+// The fabric that the README shows is sound, and so is each example.
+func TestShownFabricsAreSound(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(string(readme), "```yaml\n")
+	text, _, ok2 := strings.Cut(text, "```")
+	if !ok || !ok2 {
+		t.Fatal("the README shows no fabric")
+	}
+	texts := map[string]string{"README.md": text}
+	for _, file := range []string{"../examples/quickstart/fabric.yaml", "../examples/rail-512/fabric.yaml"} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[file] = string(b)
+	}
+	for name, text := range texts {
+		if fs := static(t, text); len(fs) > 0 {
+			t.Errorf("%s: %v", name, fs)
+		}
+	}
+	if n := strings.Count(texts["../examples/rail-512/fabric.yaml"], "\n"); n >= 120 {
+		t.Errorf("rail-512 has %d lines", n)
 	}
 }

@@ -1,0 +1,67 @@
+package sonic
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Refusal is a desired value that a release does not take. Port is empty for
+// the whole device; Field is the model's, as in [qos.Change].
+type Refusal struct{ Port, Field, Why string }
+
+// The ranges of the YANG models (sonic-pfcwd.yang, sonic-port.yang,
+// sonic-scheduler.yang, sonic-wred-profile.yang) and of orchagent, which reads
+// thresholds as signed 32-bit numbers (sonic-swss:orchagent/qosorch.cpp).
+const (
+	minPoll                = 100 * time.Millisecond
+	minDetect, maxDetect   = 100 * time.Millisecond, 5000 * time.Millisecond
+	minRestore, maxRestore = 100 * time.Millisecond, 60000 * time.Millisecond
+	minMTU, maxMTU         = 68, 9216
+	maxWeight              = 100
+)
+
+// Refusals returns the values of a desired device that a switch of that
+// release refuses or misreads, ports in natural order.
+func Refusals(d *qos.Device, rel Release) []Refusal {
+	var out []Refusal
+	add := func(port, field, format string, a ...any) {
+		out = append(out, Refusal{port, field, fmt.Sprintf(format, a...)})
+	}
+	maxPoll := time.Duration(rel.MaxPollMS) * time.Millisecond
+	poll := d.WatchdogPoll
+	if poll.Set && (poll.V < minPoll || poll.V > maxPoll) {
+		add("", "watchdog_poll", "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
+	}
+	for _, name := range natural.Keys(d.Ports) {
+		p := d.Ports[name]
+		if w := p.Watchdog; w.Set && w.V.Enabled {
+			switch {
+			case w.V.Detect < minDetect || w.V.Detect > maxDetect:
+				add(name, "watchdog", "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
+			case w.V.Restore < minRestore || w.V.Restore > maxRestore:
+				add(name, "watchdog", "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
+			case poll.Set && (w.V.Detect < poll.V || w.V.Restore < poll.V):
+				add(name, "watchdog", "detection and restoration time must not be below the polling interval of %s", poll.V)
+			}
+		}
+		if p.MTU.Set && (p.MTU.V < minMTU || p.MTU.V > maxMTU) {
+			add(name, "mtu", "SONiC takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
+		}
+		if p.Speed.Set && p.Speed.V.Mbps() > rel.MaxSpeedMbps {
+			add(name, "speed", "%s takes a speed of at most %d Mb/s, not %d", rel, rel.MaxSpeedMbps, p.Speed.V.Mbps())
+		}
+		for q := range p.Queues {
+			if s := p.Queues[q].Scheduler; s.Set && !s.V.Strict && (s.V.Weight < 1 || s.V.Weight > maxWeight) {
+				add(name, fmt.Sprintf("queues[%d].scheduler", q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
+			}
+			if e := p.Queues[q].ECN; e.Set && e.V.Enabled && (e.V.Max > math.MaxInt32 || e.V.Min > e.V.Max) {
+				add(name, fmt.Sprintf("queues[%d].ecn", q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
+			}
+		}
+	}
+	return out
+}

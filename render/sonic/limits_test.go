@@ -1,0 +1,88 @@
+package sonic
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
+)
+
+// Each limit is held against the models of every release: what Refusals lets
+// through is valid there, what it refuses for the models' sake is not.
+func TestRefusalsAgreeWithTheModels(t *testing.T) {
+	ms := time.Millisecond
+	for _, c := range []struct {
+		name  string
+		edit  func(*qos.Device, *qos.Port)
+		field string // "" for none; "@202511" from that release on
+	}{
+		{"sound", func(*qos.Device, *qos.Port) {}, ""},
+		{"lowest", func(d *qos.Device, p *qos.Port) {
+			d.WatchdogPoll.V, p.Watchdog.V.Detect, p.Watchdog.V.Restore, p.MTU.V = 100*ms, 100*ms, 100*ms, 68
+		}, ""},
+		{"highest", func(d *qos.Device, p *qos.Port) {
+			d.WatchdogPoll.V, p.Watchdog.V.Detect, p.Watchdog.V.Restore, p.MTU.V = 1000*ms, 5000*ms, 60000*ms, 9216
+		}, ""},
+		{"detection too long", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Detect = 5001 * ms }, "watchdog"},
+		{"detection too short", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Detect = 99 * ms }, "watchdog"},
+		{"restoration too long", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Restore = 60001 * ms }, "watchdog"},
+		{"detection below poll", func(_ *qos.Device, p *qos.Port) { p.Watchdog.V.Detect = 150 * ms }, "watchdog"},
+		{"poll too long", func(d *qos.Device, p *qos.Port) {
+			d.WatchdogPoll.V, p.Watchdog.V.Detect, p.Watchdog.V.Restore = 1500*ms, 2000*ms, 2000*ms
+		}, "watchdog_poll@202511"},
+		{"mtu", func(_ *qos.Device, p *qos.Port) { p.MTU.V = 9217 }, "mtu"},
+		{"speed", func(_ *qos.Device, p *qos.Port) { p.Speed.V = 1_600_000e6 }, "speed@-202505"},
+		{"weight 0", func(_ *qos.Device, p *qos.Port) { p.Queues[3].Scheduler.V.Weight = 0 }, "queues[3].scheduler"},
+		{"weight 101", func(_ *qos.Device, p *qos.Port) { p.Queues[3].Scheduler.V.Weight = 101 }, "queues[3].scheduler"},
+		{"thresholds turned", func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Min = 9e6 }, "queues[3].ecn"},
+	} {
+		for _, rel := range releases {
+			t.Run(c.name+"/"+rel.Name, func(t *testing.T) {
+				p := &qos.Port{
+					MTU: qos.Of(9100), Speed: qos.Of(units.Rate(400e9)), PFC: qos.Of(qos.Priorities(3)),
+					Watchdog: qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: qos.ActionDrop, Detect: 400 * ms, Restore: 400 * ms}),
+				}
+				p.Queues[3] = qos.Queue{Scheduler: qos.Of(qos.Scheduler{Weight: 50}), ECN: qos.Of(qos.ECN{Enabled: true, Min: 1e6, Max: 2e6, Probability: 5})}
+				d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet0": p}, WatchdogPoll: qos.Of(200 * ms)}
+				c.edit(d, p)
+				want := c.field
+				if f, from, ok := strings.Cut(c.field, "@"); ok {
+					want = ""
+					if r, below := strings.CutPrefix(from, "-"); below && rel.Name <= r || !below && rel.Name >= from {
+						want = f
+					}
+				}
+				got := ""
+				for _, r := range Refusals(d, rel) {
+					got += r.Field
+				}
+				if got != want {
+					t.Errorf("refused %q, want %q", got, want)
+				}
+				m, err := yang.Load(sharedtest.YANG(t, rel.Name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg := Encode(d)
+				cfg[TPort]["Ethernet0"]["lanes"] = "1"
+				if bad := m.Check(cfg.Plain()); (len(bad) > 0) != (want != "") {
+					t.Errorf("the models say %v, refused is %q", bad, want)
+				}
+			})
+		}
+	}
+}
+
+func TestThresholdsThatOrchagentMisreads(t *testing.T) {
+	p := &qos.Port{}
+	p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 1, Max: 1 << 31})
+	got := Refusals(&qos.Device{Ports: map[string]*qos.Port{"Ethernet0": p}}, releases[len(releases)-1])
+	if len(got) != 1 || got[0].Port != "Ethernet0" || !strings.Contains(got[0].Why, fmt.Sprint(1<<31)) {
+		t.Errorf("refused %v", got)
+	}
+}
