@@ -3,15 +3,14 @@ package intent
 import (
 	"net"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 var (
-	hostLabel = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
-	nicName   = regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
-	rdmaName  = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,63}$`)   // IB_DEVICE_NAME_MAX is 64
+	hostLabel = newSyntax(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
+	nicName   = newSyntax(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
+	rdmaName  = newSyntax(`^[A-Za-z0-9_.-]{1,63}$`)   // IB_DEVICE_NAME_MAX is 64
 )
 
 func isDeviceName(s string) bool { return textRules["name"].re.MatchString(s) }

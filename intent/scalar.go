@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -14,10 +15,26 @@ import (
 // codePoint is one DSCP or a span of them.
 type codePoint struct{ lo, hi int }
 
+// syntax is a regular expression that is compiled when it is first used: a
+// start of the program does not pay for all of them.
+type syntax struct {
+	text  string
+	regex func() *regexp.Regexp
+}
+
+func newSyntax(text string) *syntax {
+	return &syntax{text, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+func (s *syntax) MatchString(v string) bool { return s.regex().MatchString(v) }
+
+// String returns the expression.
+func (s *syntax) String() string { return s.text }
+
 // textRule is the syntax of a text.
 type textRule struct {
-	re   *regexp.Regexp // in the common subset of Go and ECMA-262
-	want string         // "a name of ..."
+	re   *syntax // in the common subset of Go and ECMA-262
+	want string  // "a name of ..."
 	hint string
 }
 
@@ -30,33 +47,33 @@ const (
 // textRules give the syntax of texts by the name that a rule tag uses. What
 // holds ranges is checked again when they are worked out.
 var textRules = map[string]textRule{
-	"name":      {re: regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`), want: nameWant},
-	"class":     {re: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`), want: "a class name of at most 32 letters, digits, dashes and underscores"},
-	"devices":   {re: regexp.MustCompile(`^([A-Za-z0-9_.-]|` + rangeText + `)+$`), want: nameWant, hint: "a range holds numbers: leaf[1-32]"},
-	"ports":     {re: regexp.MustCompile(`^([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "a port name", hint: "a range holds numbers: Ethernet[0-124:4]"},
-	"endpoint":  {re: regexp.MustCompile(`^([A-Za-z0-9_.-]|` + rangeText + `)+/([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "device/port", hint: "write leaf1/Ethernet0; a range holds numbers: leaf[1-32]/Ethernet[0-124:4]"},
-	"port":      {re: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`), want: "a port name"},
-	"model":     {re: regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`), want: "a model or release of letters, digits and . _ + / ( ) -"},
-	"address":   {re: regexp.MustCompile(`^[A-Za-z0-9_.:%,[\]-]+$`), want: "host:port", hint: "write 192.0.2.11:8080, switch.example.net:8080 or [2001:db8::1]:8080"},
-	"breakout":  {re: regexp.MustCompile(`^[1-9]x[1-9][0-9]*G(\[[0-9G,]+\])?$`), want: "a breakout mode such as 4x100G"},
-	"username":  {re: regexp.MustCompile(`^[!-~]{1,256}$`), want: "a user name without spaces"},
-	"reference": {re: regexp.MustCompile(`^(env:[A-Za-z_][A-Za-z0-9_]*|file:.*[^ ]|keyring:[^/ ]+/[^/ ]+)$`), want: "a reference to a secret", hint: secretHint},
-	"path":      {re: regexp.MustCompile(`^[^\x00-\x1f]+$`), want: "the path of a file"},
-	"pin":       {re: regexp.MustCompile(`^sha256:[0-9a-fA-F]{64}$`), want: "sha256: and 64 hex digits"},
-	"jump":      {re: regexp.MustCompile(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
+	"name":      {re: newSyntax(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`), want: nameWant},
+	"class":     {re: newSyntax(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`), want: "a class name of at most 32 letters, digits, dashes and underscores"},
+	"devices":   {re: newSyntax(`^([A-Za-z0-9_.-]|` + rangeText + `)+$`), want: nameWant, hint: "a range holds numbers: leaf[1-32]"},
+	"ports":     {re: newSyntax(`^([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "a port name", hint: "a range holds numbers: Ethernet[0-124:4]"},
+	"endpoint":  {re: newSyntax(`^([A-Za-z0-9_.-]|` + rangeText + `)+/([A-Za-z0-9_./:@-]|` + rangeText + `)+$`), want: "device/port", hint: "write leaf1/Ethernet0; a range holds numbers: leaf[1-32]/Ethernet[0-124:4]"},
+	"port":      {re: newSyntax(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`), want: "a port name"},
+	"model":     {re: newSyntax(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`), want: "a model or release of letters, digits and . _ + / ( ) -"},
+	"address":   {re: newSyntax(`^[A-Za-z0-9_.:%,[\]-]+$`), want: "host:port", hint: "write 192.0.2.11:8080, switch.example.net:8080 or [2001:db8::1]:8080"},
+	"breakout":  {re: newSyntax(`^[1-9]x[1-9][0-9]*G(\[[0-9G,]+\])?$`), want: "a breakout mode such as 4x100G"},
+	"username":  {re: newSyntax(`^[!-~]{1,256}$`), want: "a user name without spaces"},
+	"reference": {re: newSyntax(`^(env:[A-Za-z_][A-Za-z0-9_]*|file:.*[^ ]|keyring:[^/ ]+/[^/ ]+)$`), want: "a reference to a secret", hint: secretHint},
+	"path":      {re: newSyntax(`^[^\x00-\x1f]+$`), want: "the path of a file"},
+	"pin":       {re: newSyntax(`^sha256:[0-9a-fA-F]{64}$`), want: "sha256: and 64 hex digits"},
+	"jump":      {re: newSyntax(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
 }
 
 const decimal = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
 
 // unitRules are the syntax of quantities.
 var (
-	bytesRule    = textRule{re: regexp.MustCompile(`^` + decimal + ` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`), hint: "write bytes such as 150KB, 1.5MiB or 4096B"}
-	rateRule     = textRule{re: regexp.MustCompile(`^` + decimal + ` ?(G|M|T)$`), hint: "write a rate such as 400G or 25G"}
-	lengthRule   = textRule{re: regexp.MustCompile(`^` + decimal + ` ?(km|m)$`), hint: "write a length such as 5m, 0.5m or 2km"}
-	percentRule  = textRule{re: regexp.MustCompile(`^` + decimal + ` ?%$`), hint: "write a percentage such as 60%"}
-	durationRule = textRule{re: regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`), hint: "write a time such as 400ms or 2s"}
-	spanRule     = textRule{re: regexp.MustCompile(`^[0-9]{1,2}-[0-9]{1,2}$`)}
-	intRule      = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
+	bytesRule    = textRule{re: newSyntax(`^` + decimal + ` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`), hint: "write bytes such as 150KB, 1.5MiB or 4096B"}
+	rateRule     = textRule{re: newSyntax(`^` + decimal + ` ?(G|M|T)$`), hint: "write a rate such as 400G or 25G"}
+	lengthRule   = textRule{re: newSyntax(`^` + decimal + ` ?(km|m)$`), hint: "write a length such as 5m, 0.5m or 2km"}
+	percentRule  = textRule{re: newSyntax(`^` + decimal + ` ?%$`), hint: "write a percentage such as 60%"}
+	durationRule = textRule{re: newSyntax(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`), hint: "write a time such as 400ms or 2s"}
+	spanRule     = textRule{re: newSyntax(`^[0-9]{1,2}-[0-9]{1,2}$`)}
+	intRule      = newSyntax(`^(0|-?[1-9][0-9]{0,17})$`)
 )
 
 // scalarError is a fault of one scalar; msg follows the key's name.

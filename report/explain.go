@@ -58,9 +58,13 @@ func (t *Text) headroom(h render.HeadroomPath) {
 	if r := h.Result; r != nil {
 		t.printf("  %s: model %s\n", h.Title, t.S.Bold(r.Model))
 		for _, term := range r.Terms {
-			t.printf("      %11.1f B  %-22s %s  %s\n", term.Bytes, term.Name, term.Formula, t.S.Dim(term.Source))
+			t.printf("      %11.1f B  %-20s %s", term.Bytes, term.Name, term.Formula)
+			if term.Source != "" {
+				t.printf("  %s", t.S.Dim(term.Source))
+			}
+			t.printf("\n")
 		}
-		t.printf("      %11d B  %s", r.XOFF, t.S.Bold("xoff"))
+		t.printf("    = %11d B  %s", r.XOFF, t.S.Bold("xoff"))
 		if r.Size > 0 {
 			t.printf(", xon %d B, size %d B", r.XON, r.Size)
 		}

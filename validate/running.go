@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -23,7 +24,7 @@ func Device(sw *intent.Switch, running, desired *qos.Device, inForce []drivers.M
 	for _, m := range inForce {
 		// What is not even configured cannot be in force: one cause, one
 		// finding.
-		if drifted[m.Port+" "+m.Field] {
+		if drifted[m.Port+" "+m.Field] || drifted[m.Port+" "+wholeMap(m.Field)] {
 			continue
 		}
 		c.add(Finding{ID: "OPS-02", Severity: Error, Device: sw.Name, Where: render.Reason(sw, qos.Change{Port: m.Port, Field: m.Field}),
@@ -44,6 +45,15 @@ func Refused(sw *intent.Switch, port, field, why string) Finding {
 		f.Ports = []string{port}
 	}
 	return f
+}
+
+// wholeMap names the map that an entry belongs to, which is what a difference
+// of configurations speaks of: maps.dscp_to_tc for maps.dscp_to_tc[26].
+func wholeMap(field string) string {
+	if i := strings.LastIndexByte(field, '['); i > 0 && strings.HasSuffix(field, "]") {
+		return field[:i]
+	}
+	return field
 }
 
 // End is what one end of a link runs: the values that the other end must

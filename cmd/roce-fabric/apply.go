@@ -26,18 +26,17 @@ import (
 )
 
 type applyOptions struct {
-	saved  string
-	yes    bool
-	allow  impactFlag
-	state  string
-	silent bool // the plan has been shown already
+	saved string
+	yes   bool
+	allow impactFlag
+	state string
 }
 
 // impactFlag is --allow.
 type impactFlag struct{ qos.Impact }
 
 func (f *impactFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
-func (f *impactFlag) Type() string       { return "none|counters|port-flap|traffic-loss|reload" }
+func (f *impactFlag) Type() string       { return "impact" }
 
 func (a *app) applyCommand() *cobra.Command {
 	o := applyOptions{allow: impactFlag{qos.ImpactCounters}}
@@ -45,17 +44,18 @@ func (a *app) applyCommand() *cobra.Command {
 		Use:   "apply",
 		Short: "Bring the devices to what the intent says",
 		Long: `apply carries out a plan: the one saved with 'plan --save' if --plan names it,
-and exactly that one; otherwise a fresh one, which it shows first and asks about
-on a terminal.
+and exactly that one, without asking; otherwise a fresh one, which it shows on
+standard error and asks about. Without a terminal it needs --yes.
 
 It works device by device. On each it reads again and refuses if the device is
 not in the state that was planned for, writes, reads back, compares with the
 intent and with what the daemons of the device made of it, and saves. A device
 on which any of this fails is taken back to where it was, and the rest is left
-alone. Ctrl-C does the same with the device in work.
+alone. Ctrl-C does the same with the device in work, and may take as long as the
+device needs to finish and undo what it was sent; a third Ctrl-C ends at once.
+The result says in which state each device is, and so does the journal.
 
-What disturbs more than counters needs your word: --allow port-flap.
-` + exitHelp,
+What disturbs more than counters needs your word: --allow port-flap.`,
 		Example: "  roce-fabric apply -f fabric.yaml --allow port-flap\n  roce-fabric apply -f fabric.yaml --plan leaves.plan --allow port-flap --yes",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
@@ -66,8 +66,9 @@ What disturbs more than counters needs your word: --allow port-flap.
 	f := c.Flags()
 	f.StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.Var(&o.allow, "allow", "the largest impact that is allowed")
+	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	f.StringVar(&o.state, "state", "", "folder for journal and lock (default ~/.local/state/roce-fabric/FABRIC)")
+	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.MarkFlagFilename("plan")
 	_ = c.MarkFlagDirname("state")
 	return c
@@ -80,6 +81,9 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	}
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
+	}
+	if o.saved == "" && !o.yes && !a.canAsk() {
+		return usageHint("look at 'roce-fabric plan' first, then use --yes", "nobody to ask on standard input")
 	}
 	open, err := a.opener()
 	if err != nil {
@@ -118,6 +122,7 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 	defer func() { err = errors.Join(err, w.Close()) }()
 	// The plan is talk here: the result of apply is what became of the devices.
 	show := *a
+	show.hinted = nil
 	show.stdout, show.output = a.stderr, "text"
 	if a.output == "json" {
 		show.stdout, show.stderr = io.Discard, io.Discard
@@ -130,34 +135,47 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 		return true, err
 	}
 	switch {
-	case ctx.Err() != nil:
-		return true, ctx.Err()
 	case sum.Failed > 0:
-		return true, fmt.Errorf("%d devices could not be planned; nothing was written", sum.Failed)
+		return true, fmt.Errorf("%s could not be planned; nothing was written", count(sum.Failed, "device"))
 	case sum.BlockedDevices > 0:
-		return true, fmt.Errorf("%d devices have changes that cannot be made; nothing was written (leave them out with --only, or do what the plan says)", sum.BlockedDevices)
+		return true, &statusError{exitFailed, fmt.Errorf("%s with changes that cannot be made; nothing was written", count(sum.BlockedDevices, "device")),
+			"do what the plan says about them, or leave the devices out with --only"}
 	case sum.Changed == 0:
 		return false, nil
 	case sum.Impact > o.allow.Impact:
-		return true, &statusError{exitFailed, fmt.Errorf("the plan disturbs more than is allowed: %s; nothing was written (allow it with --allow %s)", sum.Impact, sum.Impact)}
+		return true, &statusError{exitFailed, fmt.Errorf("the plan disturbs more than is allowed: %s, allowed is %s; nothing was written", sum.Impact, o.allow),
+			fmt.Sprintf("allow it with --allow %s", sum.Impact)}
 	}
-	return false, a.ask(o, sum)
+	return false, a.ask(ctx, o, sum)
 }
 
-func (a *app) ask(o applyOptions, sum report.PlanSummary) error {
+// canAsk says whether a person can answer on standard input.
+func (a *app) canAsk() bool {
+	in, ok := a.stdin.(*os.File)
+	return ok && term.IsTerminal(in) && a.file != "-"
+}
+
+func (a *app) ask(ctx context.Context, o applyOptions, sum report.PlanSummary) error {
 	if o.yes {
 		return nil
 	}
-	in, ok := a.stdin.(*os.File)
-	if !ok || !term.IsTerminal(in) || a.file == "-" {
-		return usage("nobody to ask on standard input: use --yes")
+	fmt.Fprintf(a.stderr, "\n%s Only 'yes' goes on: ", a.styler(a.stderr).Bold(fmt.Sprintf("Apply to %s?", count(sum.Changed, "device"))))
+	answer := make(chan string, 1)
+	// A read of a terminal cannot be ended; Ctrl-C ends the process under it.
+	go func() {
+		line, _ := bufio.NewReader(a.stdin).ReadString('\n') // an end without a line is a no
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.stderr)
+		return errors.New("nothing was written")
+	case s := <-answer:
+		if s != "yes" {
+			return errors.New("not confirmed; nothing was written")
+		}
+		return nil
 	}
-	fmt.Fprintf(a.stderr, "Apply to %d devices? Only 'yes' goes on: ", sum.Changed)
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil || strings.TrimSpace(line) != "yes" {
-		return errors.New("not confirmed; nothing was written")
-	}
-	return nil
 }
 
 // carryOut runs the plan in a file, device by device.
@@ -170,9 +188,9 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	check := func(h plan.Header) error {
 		switch {
 		case h.Fabric != f.Name:
-			return fmt.Errorf("%s is a plan for fabric %s, the intent is for %s", path, h.Fabric, f.Name)
+			return fmt.Errorf("%s is a plan for fabric %s, the intent is for %s; nothing was written", path, h.Fabric, f.Name)
 		case h.Intent != f.Hash:
-			return fmt.Errorf("%s was made from another intent than %s holds now: plan again", path, a.file)
+			return &statusError{exitFailed, fmt.Errorf("%s was made from another intent than %s holds now; nothing was written", path, a.file), "plan again, and look at what changed"}
 		}
 		return nil
 	}
@@ -185,6 +203,10 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
+	told := context.AfterFunc(ctx, func() {
+		a.talk("interrupted: the device in work is taken back to where it was (a third Ctrl-C leaves it as it is)")
+	})
+	defer told()
 	var outs []rollout.Outcome
 	var stop error
 	err = plan.Read(path, check, func(d *plan.Device) error {
@@ -205,11 +227,6 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 			ID: id, MaxImpact: o.allow.Impact, Journal: j, Progress: a.stepProgress(),
 		})
 		outs = append(outs, got...)
-		for _, o := range got {
-			if o.Err != nil {
-				a.hint(o.Err)
-			}
-		}
 		return nil
 	})
 	if err != nil {
@@ -221,6 +238,10 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	if err := a.outcomes(f.Name, j, outs); err != nil {
 		return err
 	}
+	for _, o := range outs {
+		a.printHint(adviceOf(o.Err))
+	}
+	a.talk("journal: %s", j.Path())
 	return applyStatus(outs)
 }
 
@@ -231,7 +252,7 @@ func (a *app) stepProgress() func(string, int, int, drivers.Step) {
 	}
 	st := a.styler(a.stderr)
 	return func(device string, i, n int, s drivers.Step) {
-		fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", device, i+1, n)), s.What)
+		fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", device, i+1, n)), term.CleanLine(s.What))
 	}
 }
 

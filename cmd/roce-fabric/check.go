@@ -26,8 +26,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Say what is wrong with an intent, without devices",
 		Long: `check reads the intent and says what is wrong or will be: the file itself, each
 switch, each link. With --yang it also holds what would be rendered against the
-YANG models of a switch image (/usr/local/yang-models of a SONiC switch).
-` + exitHelp,
+YANG models of a switch image (/usr/local/yang-models of a SONiC switch).`,
 		Example: "  roce-fabric check -f fabric.yaml\n  roce-fabric check -f fabric/ --yang ./yang-models --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.check(models) },
@@ -57,7 +56,7 @@ func (a *app) check(models string) error {
 		}
 	}
 	out := findings{report.Format, c.Fabric().Name, len(switches), validate.Sort(found)}
-	return a.findings(out, fmt.Sprintf("nothing wrong with %s: %d switches, %d links", c.Fabric().Name, len(switches), len(c.Fabric().Links)))
+	return a.findings(out, fmt.Sprintf("nothing wrong with %s: %s, %s", c.Fabric().Name, plural(len(switches), "switch", "switches"), count(len(c.Fabric().Links), "link")))
 }
 
 // findings writes findings and turns errors among them into the exit status.
@@ -85,7 +84,7 @@ func loadModels(dir string) (*yang.Models, error) {
 	}
 	m, err := yang.Load(dir)
 	if err != nil {
-		return nil, &statusError{exitUsage, fmt.Errorf("--yang: %w", err)}
+		return nil, usage("--yang: %w", err)
 	}
 	return m, nil
 }

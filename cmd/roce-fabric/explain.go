@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -18,8 +16,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Show the arithmetic of one port",
 		Long: `explain shows how a port treats each class (DSCP -> class -> queue -> priority
 group), its ECN thresholds in bytes and in drain time, its headroom with every
-term of the sum, and the line of the intent behind each value.
-` + exitHelp,
+term of the sum, and the line of the intent behind each value.`,
 		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain leaf1 Ethernet0 --output json",
 		Args:    cobra.ExactArgs(2),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.explain(args[0], args[1]) },
@@ -41,11 +38,19 @@ func (a *app) explain(device, port string) error {
 		if f.Host(device) != nil {
 			return usage("%s is a host: this version explains switches", device)
 		}
-		return usage("no switch %s in %s", device, f.Name)
+		var names []string
+		for _, sw := range f.Switches {
+			names = append(names, sw.Name)
+		}
+		return usageHint("its switches: "+fold(names), "no switch %s in %s", device, f.Name)
 	}
 	p := sw.Port(port)
 	if p == nil {
-		return usage("the intent does not manage %s %s; its ports there: %s", device, port, ports(sw))
+		var names []string
+		for _, p := range sw.Ports {
+			names = append(names, p.Name)
+		}
+		return usageHint("its ports there: "+fold(names), "the intent does not speak of %s %s", device, port)
 	}
 	e := render.Explain(c.Device(sw), p)
 	if a.output == "json" {
@@ -59,13 +64,9 @@ func (a *app) explain(device, port string) error {
 	return t.Err()
 }
 
-func ports(sw *intent.Switch) string {
-	var names []string
-	for _, p := range sw.Ports {
-		names = append(names, p.Name)
-	}
+func fold(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
-	return strings.ReplaceAll(fmt.Sprint(natural.Fold(names)), ",", ", ")
+	return strings.ReplaceAll(natural.Fold(names), ",", ", ")
 }

@@ -1,19 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/examples"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
@@ -23,11 +23,10 @@ func (a *app) labCommand() *cobra.Command {
 		Short: "Simulated devices on loopback",
 		Long: `lab starts the switches of an intent as simulations on loopback: real gNMI and
 SSH servers that accept, refuse and answer as the box does. Hosts are not
-simulated by this version.
-` + exitHelp,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+simulated by this version.`,
+		Example: "  roce-fabric lab demo\n  roce-fabric lab up fabric.yaml",
 	}
+	groupOnly(c)
 	c.AddCommand(a.labDemoCommand(), a.labUpCommand())
 	return c
 }
@@ -38,11 +37,17 @@ func (a *app) labDemoCommand() *cobra.Command {
 		Short: "Plan, apply and validate the quickstart fabric on simulated switches",
 		Long: `demo runs check, plan, apply, validate and a second plan of the quickstart
 fabric (examples/quickstart) on simulated switches that are as the factory left
-them. It needs no device and leaves nothing behind.
-` + exitHelp,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.labDemo(cmd.Context()) },
+them. It needs no device and leaves nothing behind.`,
+		Example: "  roce-fabric lab demo",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.labDemo(cmd.Context()) },
 	}
+}
+
+// demoStep is one command of the demo and what it is there for.
+type demoStep struct {
+	why, command string
+	run          func(*app) error
 }
 
 func (a *app) labDemo(ctx context.Context) (err error) {
@@ -51,49 +56,62 @@ func (a *app) labDemo(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	a.file = filepath.Join(dir, "fabric.yaml")
-	if err := atomicfile.Write(a.file, examples.Quickstart, 0o600); err != nil {
-		return err
-	}
-	f, err := intent.Load(a.file, intent.Options{})
+	base := *a
+	base.file, base.name, base.output, base.parallel, base.quiet = "-", "fabric.yaml", "text", defaultParallel(), true
+	base.stdin = bytes.NewReader(examples.Quickstart)
+	c, _, err := base.load()
 	if err != nil {
 		return err
 	}
-	l, err := lab.Start(f, dir, lab.Options{})
+	l, err := lab.Start(c.Fabric(), dir, lab.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	// The steps read the intent again, as the commands would, from a path that
-	// says what it is.
-	old, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	if err := os.Chdir(dir); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.Chdir(old)) }()
-	a.file, a.output, a.parallel = "fabric.yaml", "text", defaultParallel()
+	base.lab = lab.Path(dir)
+	saved := filepath.Join(dir, "demo.plan")
 	st := a.styler(a.stdout)
-	for _, s := range []struct {
-		title string
-		run   func() error
-	}{
-		{"roce-fabric check", func() error { return a.check("") }},
-		{"roce-fabric plan", func() error { a.lab = lab.Path(dir); return a.plan(ctx, planOptions{save: "demo.plan"}) }},
-		{"roce-fabric apply --plan demo.plan --allow traffic-loss --yes", func() error {
-			return a.apply(ctx, applyOptions{saved: "demo.plan", yes: true, allow: impactFlag{qos.ImpactLoss}, state: filepath.Join(dir, "state")})
-		}},
-		{"roce-fabric validate", func() error { return a.validate(ctx) }},
-		{"roce-fabric plan --exit-code", func() error { return a.plan(ctx, planOptions{exitCode: true}) }},
+	fmt.Fprintf(a.stdout, "%s\n", fill(fmt.Sprintf("%d simulated switches run on loopback, as the factory left them. fabric.yaml is examples/quickstart/fabric.yaml.", len(l.Names()))))
+	for _, s := range []demoStep{
+		{"The intent is checked, without devices.", "check", func(a *app) error { return a.check("") }},
+		{"The switches are read: what would change, which line wants it, and what it disturbs. Nothing is written.",
+			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planOptions{save: saved}) }},
+		{"Exactly that plan is carried out, a few ports at a time; each switch is read back, and saved.",
+			"apply --plan demo.plan --allow traffic-loss", func(a *app) error {
+				return a.apply(ctx, applyOptions{saved: saved, allow: impactFlag{qos.ImpactLoss}, state: filepath.Join(dir, "state")})
+			}},
+		{"Running state is held against the intent: configuration, ASIC database, both ends of every link.",
+			"validate", func(a *app) error { return a.validate(ctx) }},
+		{"A second plan is empty.", "plan --exit-code", func(a *app) error { return a.plan(ctx, planOptions{exitCode: true}) }},
 	} {
-		fmt.Fprintf(a.stdout, "\n%s\n", st.Bold("$ "+s.title+" -f fabric.yaml"))
-		if err := s.run(); err != nil {
+		step := base
+		step.stdin = bytes.NewReader(examples.Quickstart)
+		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(fill(s.why)), st.Bold("$ roce-fabric "+s.command+" -f fabric.yaml"))
+		if err := s.run(&step); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fill breaks a text at blanks, at 79 characters.
+func fill(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, w := range strings.Fields(s) {
+		switch {
+		case n == 0:
+		case n+1+len(w) > 79:
+			b.WriteByte('\n')
+			n = 0
+		default:
+			b.WriteByte(' ')
+			n++
+		}
+		b.WriteString(w)
+		n += len(w)
+	}
+	return b.String()
 }
 
 type labUpOptions struct {
@@ -107,12 +125,12 @@ func (a *app) labUpCommand() *cobra.Command {
 		Use:   "up INTENT",
 		Short: "Start the switches of an intent on loopback and wait",
 		Long: `up starts every switch that the intent names, as the factory left it, on free
-ports of loopback, prints where they are, and waits for Ctrl-C.
+ports of loopback, prints where they are, and waits for Ctrl-C, which is its
+normal end: exit status 0.
 
 Other commands use them from another terminal with --lab or ROCE_FABRIC_LAB, and
-so does any gNMI client, with the user, password and CA that up prints.
-` + exitHelp,
-		Example: "  roce-fabric lab up examples/quickstart/fabric.yaml\n  export ROCE_FABRIC_LAB=/tmp/lab/lab.json   # in another terminal, as up prints it",
+so does any gNMI client, with the user, password and CA that up prints.`,
+		Example: "  roce-fabric lab up examples/quickstart/fabric.yaml\n  export ROCE_FABRIC_LAB=/tmp/lab/lab.json   # in another terminal, as printed",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.file = args[0]
@@ -149,7 +167,8 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
+	// Without its file nobody looks for devices that are gone.
+	defer func() { err = errors.Join(err, l.Close(), os.Remove(lab.Path(dir))) }()
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "DEVICE\tGNMI\tSSH")
 	for _, n := range l.Names() {
@@ -159,6 +178,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	a.waited = true
 	fmt.Fprintf(a.stdout, "\nuser %s, password %s, CA %s\n\nexport ROCE_FABRIC_LAB=%s\n", l.Username, l.Password, l.CA, lab.Path(dir))
 	a.talk("ready; Ctrl-C ends it")
 	<-ctx.Done()

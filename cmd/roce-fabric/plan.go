@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,8 +31,7 @@ which line of the intent wants it, and what the change disturbs: none, counters,
 port-flap, traffic-loss or reload. Nothing is written to a device.
 
 With --save the plan is kept in a file that 'apply' carries out exactly, as long
-as neither the intent nor the devices have changed.
-` + exitHelp,
+as neither the intent nor the devices have changed.`,
 		Example: "  roce-fabric plan -f fabric.yaml\n  roce-fabric plan -f fabric.yaml --only role:leaf --save leaves.plan --exit-code",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), o) },
@@ -73,7 +73,7 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if file != nil && ctx.Err() == nil {
+	if file != nil {
 		if err := file.Commit(); err != nil {
 			return err
 		}
@@ -92,46 +92,54 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 // on.
 func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open *opener, o planOptions, also func(*plan.Device) error) (report.PlanSummary, error) {
 	var sum report.PlanSummary
+	var hints []string
 	t := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: o.steps}
 	js := report.NewJSONList(a.stdout, a.output == "json", c.Fabric().Name)
 	p := a.progress("plan", len(switches))
 	defer p.Close()
 	err := plan.Make(ctx, c, switches, open.open, plan.Options{Workers: a.parallel}, func(d *plan.Device) error {
-		p.Finish(d.Name, d.Err)
-		sum.Add(d)
-		if d.Err != nil {
-			a.hint(d.Err)
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		p.Finish(d.Name, d.Err)
+		if a.terminal(a.stdout) {
+			// Results on the same terminal would fight with a moving line.
+			p.Close()
+		}
+		sum.Add(d)
 		if a.output == "json" {
 			js.Add(d)
 		} else {
 			t.Plan(d)
 		}
+		if hint := adviceOf(d.Err); hint != "" {
+			hints = append(hints, hint)
+		}
 		return also(d)
 	})
+	p.Close()
+	if err != nil {
+		// A document without its end cannot be taken for the whole.
+		return sum, err
+	}
 	if a.output == "json" {
-		return sum, errors.Join(err, js.Close())
+		return sum, js.Close()
 	}
-	if err == nil {
-		t.Summary(sum)
+	t.Summary(sum)
+	for _, h := range hints {
+		a.printHint(h)
 	}
-	return sum, errors.Join(err, t.Err())
-}
-
-// hint prints the advice of an error that the result has stated.
-func (a *app) hint(err error) {
-	var h hinter
-	if errors.As(err, &h) && h.Hint() != "" && a.output != "json" {
-		a.talk("%s %s", a.styler(a.stderr).Dim("hint: "), term.Clean(h.Hint()))
-	}
+	return sum, t.Err()
 }
 
 // progress shows how far the work is, on a terminal only.
 func (a *app) progress(label string, total int) *term.Progress {
-	p := term.NewProgress(a.stderr, term.ProgressOptions{
+	return term.NewProgress(a.stderr, term.ProgressOptions{
 		Label: label, Total: total,
-		// Results on the same terminal would fight with a moving line.
-		Animate: term.Animate(a.getenv, a.terminal(a.stderr)) && !a.terminal(a.stdout),
+		Animate: term.Animate(a.getenv, a.terminal(a.stderr)),
+		Width: func() int {
+			f, _ := a.stderr.(*os.File)
+			return term.Width(f)
+		},
 	})
-	return p
 }

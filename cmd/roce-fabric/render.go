@@ -32,8 +32,7 @@ SONiC a config_db.json with the QoS rows and the port and buffer rows of the
 platform that they refer to. Without --out the file of one switch goes to
 standard output.
 
-With --yang nothing is written unless all of it is valid against the models.
-` + exitHelp,
+With --yang nothing is written unless all of it is valid against the models.`,
 		Example: "  roce-fabric render -f fabric.yaml --out rendered\n  roce-fabric render -f fabric.yaml --only leaf1 | jq .PORT_QOS_MAP",
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.render(dir, models) },
@@ -57,7 +56,7 @@ func (a *app) render(dir, models string) error {
 		}
 	}
 	if dir == "" && len(switches) != 1 {
-		return usage("%d switches: name a folder with --out, or one switch with --only", len(switches))
+		return usageHint("name a folder with --out, or one switch with --only", "standard output holds the file of one switch, not of %d", len(switches))
 	}
 	if err := a.checkYANG(c, switches, models); err != nil {
 		return err
@@ -76,7 +75,7 @@ func (a *app) render(dir, models string) error {
 			return err
 		}
 	}
-	a.talk("wrote %d devices to %s", len(switches), dir)
+	a.talk("wrote %s to %s", count(len(switches), "device"), dir)
 	return nil
 }
 
@@ -93,7 +92,7 @@ func (a *app) checkYANG(c *render.Compiler, switches []*intent.Switch, models st
 		a.talk("%s: %s", f.Device, f.What)
 	}
 	if len(found) > 0 {
-		return &statusError{exitDiffers, fmt.Errorf("%d rows are not valid against %s; nothing was written", len(found), models)}
+		return &statusError{status: exitDiffers, err: fmt.Errorf("%s not valid against %s; nothing was written", are(len(found), "row"), models)}
 	}
 	return nil
 }

@@ -33,10 +33,10 @@ func (a *app) opener() (*opener, error) {
 	if a.lab != "" {
 		f, err := lab.Read(a.lab)
 		if err != nil {
-			return nil, &statusError{exitUsage, err}
+			return nil, usageHint("start the lab with 'roce-fabric lab up INTENT', or unset ROCE_FABRIC_LAB to talk to real devices", "%w", err)
 		}
 		o.lab = f
-		a.talk("lab: devices of %s answer on loopback (%s)", f.Fabric, a.lab)
+		a.talk("lab: the devices of %s answer on loopback (%s)", f.Fabric, a.lab)
 	}
 	return o, nil
 }
@@ -103,7 +103,7 @@ func (o *opener) target(ctx context.Context, sw *intent.Switch) (drivers.Target,
 func (o *opener) inLab(t drivers.Target) (drivers.Target, error) {
 	at, ok := o.lab.Devices[t.Name]
 	if !ok {
-		return t, fmt.Errorf("the running lab has no such device")
+		return t, fmt.Errorf("the lab of %s has no such device", o.lab.Fabric)
 	}
 	hosts, err := o.knownHosts(o.lab.KnownHosts)
 	if err != nil {

@@ -24,8 +24,7 @@ func (a *app) validateCommand() *cobra.Command {
 intent, what its daemons made of it (APPL_DB, ASIC_DB) with what is configured,
 and the two ends of every link with each other. Nothing is written.
 
-Hosts are not read by this version.
-` + exitHelp,
+Hosts are not read by this version.`,
 		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context()) },
@@ -65,6 +64,9 @@ func (a *app) validate(ctx context.Context) error {
 	err = pool.Ordered(ctx, a.parallel, switches, func(ctx context.Context, sw *intent.Switch) reading {
 		return readDevice(ctx, c, sw, open)
 	}, func(r reading) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		p.Finish(r.sw.Name, r.err)
 		if r.err != nil {
 			failed++
@@ -76,25 +78,17 @@ func (a *app) validate(ctx context.Context) error {
 		}
 		return nil
 	})
+	p.Close()
 	if err != nil {
 		return err
 	}
 	found = append(found, validate.Links(c.Fabric(), func(e intent.Endpoint) validate.End { return ends[e] })...)
 	out := findings{report.Format, c.Fabric().Name, len(switches), validate.Sort(found)}
-	err = a.findings(out, fmt.Sprintf("%s runs as the intent says: %d switches read, both ends of every link between them agree", c.Fabric().Name, len(switches)))
-	var se *statusError
-	if failed > 0 && (err == nil || errors.As(err, &se)) {
+	err = a.findings(out, fmt.Sprintf("%s runs as the intent says: %s read, and both ends of every link between them agree", c.Fabric().Name, plural(len(switches), "switch", "switches")))
+	if failed > 0 && (err == nil || errors.As(err, new(*statusError))) {
 		return &statusError{status: exitFailed}
 	}
 	return err
-}
-
-func adviceOf(err error) string {
-	var h hinter
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
 }
 
 func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener) (r reading) {

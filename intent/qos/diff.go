@@ -1,7 +1,6 @@
 package qos
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -72,29 +71,51 @@ func (c Change) Path() string {
 const Absent = "-"
 
 // Diff returns what must change for running to become desired, ports in
-// natural order and fields in a fixed order. What desired leaves unset is not
-// compared. Both devices must be normalised.
+// natural order and fields in the order in which a person reads a port: what
+// enters, how it is classed, paused, queued, buffered, guarded. What desired
+// leaves unset is not compared. Both devices must be normalised.
 func Diff(running, desired *Device) []Change {
 	d := differ{maps: map[[2]*Maps][]fieldDiff{}}
-	opt(&d, "", "watchdog_poll", running.WatchdogPoll, desired.WatchdogPoll, time.Duration.String)
-	opt(&d, "", "headroom_model", running.HeadroomModel, desired.HeadroomModel, HeadroomModel.String)
-	d.diffMaps("", "global_maps.", running.GlobalMaps, desired.GlobalMaps)
+	d.diffMaps("global_maps.", running.GlobalMaps, desired.GlobalMaps)
+	opt(&d, "headroom_model", running.HeadroomModel, desired.HeadroomModel, HeadroomModel.String)
+	opt(&d, "watchdog_poll", running.WatchdogPoll, desired.WatchdogPoll, time.Duration.String)
+	device := d.out
+	d.out = nil
+
+	type span struct {
+		port     string
+		from, to int // in d.out
+	}
+	var spans []span
 	var none Port
 	for name, want := range desired.Ports {
 		have := running.Ports[name]
 		if have == nil {
 			have = &none
 		}
-		d.port(name, have, want)
+		from := len(d.out)
+		d.name = name
+		d.port(have, want)
+		if len(d.out) > from {
+			spans = append(spans, span{name, from, len(d.out)})
+		}
 	}
-	slices.SortStableFunc(d.out, func(a, b Change) int {
-		return cmp.Or(natural.Compare(a.Port, b.Port), cmp.Compare(rank(a.Field), rank(b.Field)), natural.Compare(a.Field, b.Field))
-	})
-	return d.out
+	if len(spans) == 0 {
+		return device
+	}
+	slices.SortFunc(spans, func(a, b span) int { return natural.Compare(a.port, b.port) })
+	out := slices.Grow(device, len(d.out))
+	for _, s := range spans {
+		out = append(out, d.out[s.from:s.to]...)
+	}
+	return out
 }
 
 type differ struct {
 	out []Change
+	// name is the port under comparison, "" for the device; prefix is what its
+	// fields begin with: "queues[3].".
+	name, prefix string
 	// maps remembers the comparison of two shared maps: 64 ports that share
 	// one are compared once.
 	maps map[[2]*Maps][]fieldDiff
@@ -102,11 +123,11 @@ type differ struct {
 
 type fieldDiff struct{ field, old, new string }
 
-func (d *differ) add(port, field, was, want string) {
-	d.out = append(d.out, Change{Port: port, Field: field, Old: was, New: want})
+func (d *differ) add(field, was, want string) {
+	d.out = append(d.out, Change{Port: d.name, Field: d.prefix + field, Old: was, New: want})
 }
 
-func opt[T comparable](d *differ, port, field string, have, want Opt[T], text func(T) string) {
+func opt[T comparable](d *differ, field string, have, want Opt[T], text func(T) string) {
 	if !want.Set || (have.Set && have.V == want.V) {
 		return
 	}
@@ -114,46 +135,52 @@ func opt[T comparable](d *differ, port, field string, have, want Opt[T], text fu
 	if have.Set {
 		was = text(have.V)
 	}
-	d.add(port, field, was, text(want.V))
+	d.add(field, was, text(want.V))
 }
 
-func (d *differ) port(name string, have, want *Port) {
-	opt(d, name, "admin_up", have.AdminUp, want.AdminUp, strconv.FormatBool)
-	opt(d, name, "speed", have.Speed, want.Speed, stringer)
-	opt(d, name, "fec", have.FEC, want.FEC, quote)
-	opt(d, name, "mtu", have.MTU, want.MTU, strconv.Itoa)
-	opt(d, name, "breakout", have.Breakout, want.Breakout, quote)
-	opt(d, name, "lag", have.LAG, want.LAG, quote)
-	opt(d, name, "cable", have.Cable, want.Cable, stringer)
-	opt(d, name, "trust", have.Trust, want.Trust, func(t Trust) string { return string(t) })
-	d.diffMaps(name, "maps.", have.Maps, want.Maps)
-	opt(d, name, "pfc", have.PFC, want.PFC, stringer)
-	opt(d, name, "pfc_asymmetric", have.PFCAsymmetric, want.PFCAsymmetric, strconv.FormatBool)
-	opt(d, name, "link_pause", have.LinkPause, want.LinkPause, strconv.FormatBool)
-	opt(d, name, "watchdog", have.Watchdog, want.Watchdog, stringer)
-	opt(d, name, "ingress_profiles", have.IngressProfiles, want.IngressProfiles, quote)
-	opt(d, name, "egress_profiles", have.EgressProfiles, want.EgressProfiles, quote)
+func (d *differ) port(have, want *Port) {
+	opt(d, "speed", have.Speed, want.Speed, stringer)
+	opt(d, "breakout", have.Breakout, want.Breakout, quote)
+	opt(d, "lag", have.LAG, want.LAG, quote)
+	opt(d, "fec", have.FEC, want.FEC, quote)
+	opt(d, "mtu", have.MTU, want.MTU, strconv.Itoa)
+	opt(d, "admin_up", have.AdminUp, want.AdminUp, strconv.FormatBool)
+	opt(d, "cable", have.Cable, want.Cable, stringer)
+	opt(d, "trust", have.Trust, want.Trust, func(t Trust) string { return string(t) })
+	d.diffMaps("maps.", have.Maps, want.Maps)
+	opt(d, "pfc", have.PFC, want.PFC, stringer)
+	opt(d, "pfc_asymmetric", have.PFCAsymmetric, want.PFCAsymmetric, strconv.FormatBool)
+	opt(d, "link_pause", have.LinkPause, want.LinkPause, strconv.FormatBool)
 	for i := range want.Queues {
 		h, w := &have.Queues[i], &want.Queues[i]
 		if *h == *w || *w == (Queue{}) {
 			continue
 		}
-		f := "queues[" + string(rune('0'+i)) + "]."
-		opt(d, name, f+"scheduler", h.Scheduler, w.Scheduler, stringer)
-		opt(d, name, f+"ecn", h.ECN, w.ECN, stringer)
-		opt(d, name, f+"buffer", h.Buffer, w.Buffer, quote)
+		d.prefix = queuePrefix[i]
+		opt(d, "buffer", h.Buffer, w.Buffer, quote)
+		opt(d, "ecn", h.ECN, w.ECN, stringer)
+		opt(d, "scheduler", h.Scheduler, w.Scheduler, stringer)
 	}
 	for i := range want.Groups {
 		h, w := &have.Groups[i], &want.Groups[i]
 		if *h == *w || *w == (Group{}) {
 			continue
 		}
-		f := "groups[" + string(rune('0'+i)) + "]."
-		opt(d, name, f+"lossless", h.Lossless, w.Lossless, strconv.FormatBool)
-		opt(d, name, f+"headroom", h.Headroom, w.Headroom, stringer)
-		opt(d, name, f+"buffer", h.Buffer, w.Buffer, quote)
+		d.prefix = groupPrefix[i]
+		opt(d, "buffer", h.Buffer, w.Buffer, quote)
+		opt(d, "headroom", h.Headroom, w.Headroom, stringer)
+		opt(d, "lossless", h.Lossless, w.Lossless, strconv.FormatBool)
 	}
+	d.prefix = ""
+	opt(d, "ingress_profiles", have.IngressProfiles, want.IngressProfiles, quote)
+	opt(d, "egress_profiles", have.EgressProfiles, want.EgressProfiles, quote)
+	opt(d, "watchdog", have.Watchdog, want.Watchdog, stringer)
 }
+
+var (
+	queuePrefix = [NumPriorities]string{"queues[0].", "queues[1].", "queues[2].", "queues[3].", "queues[4].", "queues[5].", "queues[6].", "queues[7]."}
+	groupPrefix = [NumPriorities]string{"groups[0].", "groups[1].", "groups[2].", "groups[3].", "groups[4].", "groups[5].", "groups[6].", "groups[7]."}
+)
 
 func stringer[T fmt.Stringer](v T) string { return v.String() }
 
@@ -164,7 +191,7 @@ func quote(s string) string {
 	return s
 }
 
-func (d *differ) diffMaps(port, prefix string, have, want Opt[*Maps]) {
+func (d *differ) diffMaps(prefix string, have, want Opt[*Maps]) {
 	if !want.Set || want.V == nil {
 		return
 	}
@@ -181,9 +208,11 @@ func (d *differ) diffMaps(port, prefix string, have, want Opt[*Maps]) {
 		fs = compareMaps(h, want.V)
 		d.maps[key] = fs
 	}
+	d.prefix = prefix
 	for _, f := range fs {
-		d.add(port, prefix+f.field, f.old, f.new)
+		d.add(f.field, f.old, f.new)
 	}
+	d.prefix = ""
 }
 
 var noMaps = UnmappedMaps()
@@ -206,13 +235,13 @@ func compareMaps(h, w *Maps) []fieldDiff {
 	if w.PCPManaged {
 		cmpMap("pcp_to_tc", h.PCPToTC[:], w.PCPToTC[:])
 	}
-	cmpMap("tc_to_queue", h.TCToQueue[:], w.TCToQueue[:])
-	cmpMap("tc_to_group", h.TCToGroup[:], w.TCToGroup[:])
-	cmpMap("pfc_to_queue", h.PFCToQueue[:], w.PFCToQueue[:])
 	if w.PFCGManaged {
 		cmpMap("pfc_to_group", h.PFCToGroup[:], w.PFCToGroup[:])
 	}
+	cmpMap("pfc_to_queue", h.PFCToQueue[:], w.PFCToQueue[:])
 	cmpMap("tc_to_dscp", h.TCToDSCP[:], w.TCToDSCP[:])
+	cmpMap("tc_to_group", h.TCToGroup[:], w.TCToGroup[:])
+	cmpMap("tc_to_queue", h.TCToQueue[:], w.TCToQueue[:])
 	return out
 }
 
@@ -264,19 +293,6 @@ func FoldInts(ns []int) string {
 		i = j + 1
 	}
 	return b.String()
-}
-
-// fieldOrder is the order in which a person reads a port: what enters, how it
-// is classed, paused, queued, buffered, guarded.
-var fieldOrder = []string{"speed", "breakout", "lag", "fec", "mtu", "admin_up", "cable", "trust", "maps.", "pfc", "pfc_asymmetric", "link_pause", "queues[", "groups[", "ingress_profiles", "egress_profiles", "watchdog"}
-
-func rank(field string) int {
-	for i, p := range fieldOrder {
-		if field == p || (strings.HasSuffix(p, ".") || strings.HasSuffix(p, "[")) && strings.HasPrefix(field, p) {
-			return i
-		}
-	}
-	return len(fieldOrder)
 }
 
 // String prints the parameters of the calculation.

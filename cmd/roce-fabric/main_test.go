@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/rollout"
+)
+
+// runHere runs a command line in this process.
+func runHere(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+	status = a.run(context.Background(), args)
+	return status, out.String(), errOut.String()
+}
+
+// Every command says what it does, how it is used and what its status means.
+func TestHelpOfEveryCommand(t *testing.T) {
+	n := 0
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+		if c.Hidden {
+			return
+		}
+		n++
+		path := strings.Fields(c.CommandPath())[1:]
+		status, out, errOut := runHere(t, append(path, "--help")...)
+		if status != exitOK || errOut != "" {
+			t.Errorf("%v: status %d, stderr %q", path, status, errOut)
+		}
+		for _, want := range []string{"Usage:\n", "Examples:\n", "Exit status:\n", "  130  interrupted\n", "--color"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%v --help has no %q", path, want)
+			}
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && !strings.Contains(out, "--"+f.Name) {
+				t.Errorf("%v --help does not name --%s", path, f.Name)
+			}
+		})
+		for line := range strings.Lines(c.Long + "\n" + c.Example) {
+			if len(strings.TrimSuffix(line, "\n")) > 82 && !strings.Contains(c.CommandPath(), "completion") {
+				t.Errorf("%v: the help has a line of %d characters: %q", path, len(line), line)
+			}
+		}
+	}
+	visit((&app{stdin: nil, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }}).root())
+	if n < 15 {
+		t.Errorf("%d commands, there are more", n)
+	}
+}
+
+func TestSchemaIsTheIntents(t *testing.T) {
+	status, out, _ := runHere(t, "schema")
+	if status != exitOK || out != string(intent.Schema()) {
+		t.Errorf("status %d, %d bytes, the schema has %d", status, len(out), len(intent.Schema()))
+	}
+}
+
+// What is rendered for a release is valid against that release's own models.
+func TestCheckYANG(t *testing.T) {
+	for _, release := range []string{"202511", "master"} {
+		dir := sharedtest.YANG(t, release)
+		status, out, errOut := runHere(t, "check", "-f", "testdata/fabric.yaml", "--yang", dir)
+		if status != exitOK || !strings.HasPrefix(out, "ok:") {
+			t.Errorf("%s: status %d\n%s%s", release, status, out, errOut)
+		}
+		to := filepath.Join(t.TempDir(), "out")
+		if status, _, errOut := runHere(t, "render", "-f", "testdata/fabric.yaml", "--yang", dir, "--out", to); status != exitOK {
+			t.Errorf("%s: render: status %d\n%s", release, status, errOut)
+		}
+	}
+}
+
+func TestApplyStatus(t *testing.T) {
+	for _, c := range []struct {
+		states []rollout.State
+		want   int
+	}{
+		{nil, exitOK},
+		{[]rollout.State{rollout.Unchanged, rollout.Applied}, exitOK},
+		{[]rollout.State{rollout.Applied, rollout.Reverted, rollout.Skipped}, exitPartial},
+		{[]rollout.State{rollout.Applied, rollout.Refused}, exitPartial},
+		{[]rollout.State{rollout.Unchanged, rollout.Failed, rollout.Skipped}, exitFailed},
+		{[]rollout.State{rollout.Reverted, rollout.Skipped}, exitFailed},
+		{[]rollout.State{rollout.Partial, rollout.Skipped}, exitPartial},
+	} {
+		var outs []rollout.Outcome
+		for _, s := range c.states {
+			outs = append(outs, rollout.Outcome{State: s})
+		}
+		got := exitOK
+		var se *statusError
+		if errors.As(applyStatus(outs), &se) {
+			got = se.status
+		}
+		if got != c.want {
+			t.Errorf("%v: exit status %d, want %d", c.states, got, c.want)
+		}
+	}
+}
+
+// A run that was interrupted ends with 130 whatever it met on the way, and
+// says the fact once.
+func TestInterruptedBeforeItBegan(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, args := range [][]string{
+		{"plan", "-f", "testdata/fabric.yaml"},
+		{"validate", "-f", "testdata/fabric.yaml"},
+		{"apply", "-f", "testdata/fabric.yaml", "--yes", "--state", t.TempDir()},
+	} {
+		var out, errOut bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+		status := a.run(ctx, append(args, "--output", "json"))
+		var doc struct {
+			Errors []struct{ Error string } `json:"errors"`
+		}
+		if err := json.Unmarshal(errOut.Bytes(), &doc); err != nil || len(doc.Errors) != 1 || doc.Errors[0].Error != "interrupted" {
+			t.Errorf("%v: stderr %q", args, errOut.String())
+		}
+		if status != exitInterrupted || json.Valid(out.Bytes()) {
+			t.Errorf("%v: status %d, stdout %q: half a result must not look whole", args, status, out.String())
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+func boxOf(ts *testscript.TestScript, name string) *sim.SONiC {
+	b := labOf(ts).Switches[name]
+	if b == nil {
+		ts.Fatalf("the lab has no %s", name)
+	}
+	return b
+}
+
+// labmark remembers what every switch holds; labsame checks that nothing was
+// written to any since.
+func labMark(ts *testscript.TestScript, _ bool, _ []string) {
+	v, _ := labs.Load(ts.MkAbs("."))
+	l := v.(*scriptLab)
+	l.marks, l.sets = map[string]map[string]map[string]map[string]string{}, map[string]int{}
+	for n, b := range l.Switches {
+		l.marks[n], l.sets[n] = b.Config(), len(b.Sets())
+	}
+}
+
+// labsame [DEVICE] checks all switches, or one. With ! one must have changed.
+func labSame(ts *testscript.TestScript, neg bool, a []string) {
+	v, _ := labs.Load(ts.MkAbs("."))
+	l := v.(*scriptLab)
+	for n, b := range l.Switches {
+		if len(a) > 0 && a[0] != n {
+			continue
+		}
+		same := reflect.DeepEqual(l.marks[n], b.Config())
+		switch {
+		case neg && same:
+			ts.Fatalf("%s holds what it held", n)
+		case !neg && !same:
+			ts.Fatalf("%s was changed", n)
+		case !neg && len(a) == 0 && len(b.Sets()) != l.sets[n]:
+			ts.Fatalf("%s was sent %d requests to write", n, len(b.Sets())-l.sets[n])
+		}
+	}
+}
+
+func fieldsOf(ts *testscript.TestScript, a []string) map[string]string {
+	m := map[string]string{}
+	for _, s := range a {
+		k, v, ok := strings.Cut(s, "=")
+		if !ok {
+			ts.Fatalf("%q is not field=value", s)
+		}
+		m[k] = v
+	}
+	return m
+}
+
+// labset DEVICE TABLE KEY field=value... merges fields into a CONFIG_DB row,
+// as another writer does.
+func labSet(ts *testscript.TestScript, _ bool, a []string) {
+	boxOf(ts, a[0]).SetDBRow("CONFIG_DB", a[1], a[2], fieldsOf(ts, a[3:]))
+}
+
+// labasic DEVICE PORT attribute=value... makes the hardware of a port differ
+// from what is configured.
+func labASIC(ts *testscript.TestScript, _ bool, a []string) {
+	box := boxOf(ts, a[0])
+	oid := box.DB("COUNTERS_DB")["COUNTERS_PORT_NAME_MAP"][""][a[1]]
+	key := "SAI_OBJECT_TYPE_PORT:" + oid
+	if box.DB("ASIC_DB")["ASIC_STATE"][key] == nil {
+		ts.Fatalf("%s has no %s in ASIC_DB (%q)", a[0], a[1], oid)
+	}
+	box.SetDBRow("ASIC_DB", "ASIC_STATE", key, fieldsOf(ts, a[2:]))
+}
+
+// labdel DEVICE TABLE KEY removes a CONFIG_DB row.
+func labDel(ts *testscript.TestScript, _ bool, a []string) { boxOf(ts, a[0]).DelRow(a[1], a[2]) }
+
+func labRestart(ts *testscript.TestScript, _ bool, a []string) {
+	ts.Check(boxOf(ts, a[0]).Restart())
+}
+
+// labis DEVICE TABLE KEY field=value... checks a CONFIG_DB row; with ! the
+// row must not hold that.
+func labIs(ts *testscript.TestScript, neg bool, a []string) {
+	have := boxOf(ts, a[0]).Config()[a[1]][a[2]]
+	for k, v := range fieldsOf(ts, a[3:]) {
+		if (have[k] == v) == neg {
+			ts.Fatalf("%s %s|%s is %v", a[0], a[1], a[2], have)
+		}
+	}
+}
+
+// labfault DEVICE NAME [N] makes a switch misbehave.
+func labFault(ts *testscript.TestScript, _ bool, a []string) {
+	f := boxOf(ts, a[0]).Faults()
+	n := 0
+	if len(a) > 2 {
+		var err error
+		n, err = strconv.Atoi(a[2])
+		ts.Check(err)
+	}
+	switch a[1] {
+	case "clear":
+		f.Clear()
+	case "refuse":
+		f.RefuseConnections(true)
+	case "truncate":
+		f.TruncateGet(true)
+	case "readonly":
+		f.ReadOnly(true)
+	case "nosonicdb":
+		f.NoSonicDB(true)
+	case "badcert":
+		f.WrongCertificate(true)
+	case "dropbefore":
+		f.DropBeforeWrite()
+	case "dropafter":
+		f.DropAfterWrite()
+	case "failafter":
+		f.FailAfterApply()
+	case "failat":
+		f.FailAt(n)
+	case "restartat":
+		f.RestartAt(n)
+	default:
+		ts.Fatalf("unknown fault %q", a[1])
+	}
+}
+
+// json FILE [PATH [VALUE]] checks that a file (or stdout, stderr) is one JSON
+// document, that it has something at a path, and what: json stdout
+// devices.0.device leaf1. The word count as the last part of a path counts.
+func jsonIs(ts *testscript.TestScript, neg bool, a []string) {
+	var v any
+	if err := json.Unmarshal([]byte(ts.ReadFile(a[0])), &v); err != nil {
+		ts.Fatalf("%s is not JSON: %v\n%s", a[0], err, ts.ReadFile(a[0]))
+	}
+	if len(a) == 1 {
+		return
+	}
+	for _, p := range strings.Split(a[1], ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[p]
+		case []any:
+			if p == "count" {
+				v = float64(len(x))
+				continue
+			}
+			i, err := strconv.Atoi(p)
+			ts.Check(err)
+			if i >= len(x) {
+				ts.Fatalf("%s has %d items, no %d", a[1], len(x), i)
+			}
+			v = x[i]
+		default:
+			ts.Fatalf("%s: nothing at %s", a[1], p)
+		}
+	}
+	if len(a) == 2 {
+		if (v == nil) != neg {
+			ts.Fatalf("%s is %v", a[1], v)
+		}
+		return
+	}
+	if got := fmt.Sprint(v); (got == a[2]) == neg {
+		ts.Fatalf("%s is %s, want %s", a[1], got, a[2])
+	}
+}

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"roce-fabric": func() { os.Exit(realMain()) }})
+}
+
+// labs are the labs of the scripts that run, by their work folder.
+var labs sync.Map
+
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
+			for _, v := range []string{"CI", "NO_COLOR", "CLICOLOR_FORCE", "ROCE_FABRIC_LAB"} {
+				e.Setenv(v, "")
+			}
+			b, err := os.ReadFile("testdata/fabric.yaml")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(e.WorkDir, "fabric.yaml"), b, 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode": exitCode, "interrupt": interrupt,
+			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs,
+			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
+			"labfault": labFault, "labrestart": labRestart, "labis": labIs,
+		},
+	})
+}
+
+// exitCode N COMMAND runs a command that must end with that status.
+func exitCode(ts *testscript.TestScript, neg bool, a []string) {
+	if neg || len(a) < 2 {
+		ts.Fatalf("usage: exitcode N command...")
+	}
+	err := ts.Exec(a[1], a[2:]...)
+	got := 0
+	var ee *exec.ExitError
+	if errors.As(err, &ee) {
+		got = ee.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if fmt.Sprint(got) != a[0] {
+		ts.Fatalf("exit status %d, want %s", got, a[0])
+	}
+}
+
+// syncBuffer is written by a process and looked at meanwhile.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// interrupt N WHEN COMMAND runs a command, sends it SIGINT at a moment, and
+// checks the status. WHEN is out:REGEXP, which standard output must match, or
+// set:DEVICE, the first write that arrives there. Outputs are in the files out
+// and err.
+func interrupt(ts *testscript.TestScript, neg bool, a []string) {
+	if neg || len(a) < 3 {
+		ts.Fatalf("usage: interrupt N out:REGEXP|set:DEVICE command...")
+	}
+	var out, errOut syncBuffer
+	cmd := exec.Command(a[2], a[3:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &out, &errOut
+	for _, v := range []string{"PATH", "HOME", "XDG_STATE_HOME", "ROCE_FABRIC_LAB", "TMPDIR"} {
+		cmd.Env = append(cmd.Env, v+"="+ts.Getenv(v))
+	}
+	for _, kv := range os.Environ() {
+		if strings.HasPrefix(kv, "TESTSCRIPT_") || strings.HasPrefix(kv, "GOCOVERDIR") {
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	kind, arg, _ := strings.Cut(a[1], ":")
+	reached := make(chan struct{})
+	release := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	if kind == "set" {
+		var once sync.Once
+		labOf(ts).Switches[arg].Faults().BeforeSet(func() {
+			once.Do(func() { close(reached); <-release })
+		})
+	}
+	ts.Check(cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	fail := func(what string) {
+		letGo()
+		_ = cmd.Process.Kill()
+		ts.Fatalf("%s\nstdout: %s\nstderr: %s", what, out.String(), errOut.String())
+	}
+	if kind == "out" {
+		re := regexp.MustCompile(arg)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for !re.MatchString(out.String()) {
+			select {
+			case <-tick.C:
+			case err := <-done:
+				fail(fmt.Sprintf("the command ended by itself: %v", err))
+			case <-limit.C:
+				fail("the output did not come")
+			}
+		}
+	} else {
+		select {
+		case <-reached:
+		case err := <-done:
+			fail(fmt.Sprintf("the command ended by itself: %v", err))
+		case <-limit.C:
+			fail("the write did not come")
+		}
+	}
+	ts.Check(cmd.Process.Signal(syscall.SIGINT))
+	if kind == "set" {
+		// The client has seen the signal when its call is gone or it says so.
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for !strings.Contains(errOut.String(), "interrupted") {
+			select {
+			case <-tick.C:
+			case <-limit.C:
+				fail("the command did not notice the signal")
+			}
+		}
+		letGo()
+	}
+	select {
+	case <-done:
+	case <-limit.C:
+		fail("the command did not end")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(out.String()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(errOut.String()), 0o600))
+	if got := fmt.Sprint(cmd.ProcessState.ExitCode()); got != a[0] {
+		ts.Fatalf("exit status %s, want %s\nstdout: %s\nstderr: %s", got, a[0], out.String(), errOut.String())
+	}
+}
+
+// expand FILE replaces $NAME in a file by the script's variables.
+func expand(ts *testscript.TestScript, _ bool, a []string) {
+	for _, f := range a {
+		ts.Check(os.WriteFile(ts.MkAbs(f), []byte(os.Expand(ts.ReadFile(f), ts.Getenv)), 0o600))
+	}
+}
+
+// replace FROM OLD NEW TO writes FROM with one text replaced, which must be
+// there.
+func replace(ts *testscript.TestScript, _ bool, a []string) {
+	s := ts.ReadFile(a[0])
+	if !strings.Contains(s, a[1]) {
+		ts.Fatalf("%s does not contain %q", a[0], a[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(a[3]), []byte(strings.ReplaceAll(s, a[1], a[2])), 0o600))
+}
+
+// bigfile FILE makes a file of 100 MB that takes no space.
+func bigFile(ts *testscript.TestScript, _ bool, a []string) {
+	f, err := os.Create(ts.MkAbs(a[0]))
+	ts.Check(err)
+	ts.Check(errors.Join(f.Truncate(100<<20), f.Close()))
+}
+
+// cut FILE drops the last line of a file.
+func cut(ts *testscript.TestScript, _ bool, a []string) {
+	s := strings.TrimSuffix(ts.ReadFile(a[0]), "\n")
+	ts.Check(os.WriteFile(ts.MkAbs(a[0]), []byte(s[:strings.LastIndexByte(s, '\n')+1]), 0o600))
+}
+
+// mode FILE 0600 checks permissions.
+func mode(ts *testscript.TestScript, _ bool, a []string) {
+	st, err := os.Stat(ts.MkAbs(a[0]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%04o", st.Mode().Perm()); got != a[1] {
+		ts.Fatalf("%s has mode %s, want %s", a[0], got, a[1])
+	}
+}
+
+// one PATTERN TO copies the one file that a pattern matches.
+func one(ts *testscript.TestScript, _ bool, a []string) {
+	found, err := filepath.Glob(ts.MkAbs(a[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s matches %d files", a[0], len(found))
+	}
+	b, err := os.ReadFile(found[0])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(a[1]), b, 0o600))
+}
+
+func labOf(ts *testscript.TestScript) *lab.Lab {
+	l, ok := labs.Load(ts.MkAbs("."))
+	if !ok {
+		ts.Fatalf("no labup before")
+	}
+	return l.(*scriptLab).Lab
+}
+
+// scriptLab is the lab of a script and what it held at labmark.
+type scriptLab struct {
+	*lab.Lab
+	marks map[string]map[string]map[string]map[string]string
+	sets  map[string]int
+}
+
+// labup FILE starts the switches of an intent. The variables NAME_GNMI and
+// NAME_SSH hold the address of each, LAB_PASSWORD, LAB_CA and LAB_HOSTS how to
+// get in, ROCE_FABRIC_LAB the lab file.
+func labUp(ts *testscript.TestScript, _ bool, a []string) {
+	f, err := intent.Load(ts.MkAbs(a[0]), intent.Options{})
+	ts.Check(err)
+	dir := ts.MkAbs("lab")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	l, err := lab.Start(f, dir, lab.Options{})
+	ts.Check(err)
+	work := ts.MkAbs(".")
+	labs.Store(work, &scriptLab{Lab: l})
+	ts.Defer(func() {
+		labs.Delete(work)
+		if err := l.Close(); err != nil {
+			ts.Logf("close the lab: %v", err)
+		}
+	})
+	for n, at := range l.Devices {
+		ts.Setenv(strings.ToUpper(n)+"_GNMI", at.GNMI)
+		ts.Setenv(strings.ToUpper(n)+"_SSH", at.SSH)
+	}
+	ts.Setenv("LAB_PASSWORD", l.Password)
+	ts.Setenv("LAB_CA", l.CA)
+	ts.Setenv("LAB_HOSTS", l.KnownHosts)
+	ts.Setenv("ROCE_FABRIC_LAB", lab.Path(dir))
+	labMark(ts, false, nil)
+}
+
+var (
+	termLine = regexp.MustCompile(`^ +([0-9.]+) B  `)
+	sumLine  = regexp.MustCompile(`^ +=? +([0-9]+) B  xoff`)
+)
+
+// sums FILE checks that the terms of each headroom add up to its sum.
+func sums(ts *testscript.TestScript, _ bool, a []string) {
+	total, found := 0.0, 0
+	for line := range strings.Lines(ts.ReadFile(a[0])) {
+		if m := sumLine.FindStringSubmatch(line); m != nil {
+			found++
+			want, err := strconv.ParseFloat(m[1], 64)
+			ts.Check(err)
+			if math.Abs(total-want) > 1 { // terms are printed with one decimal
+				ts.Fatalf("the terms add up to %.1f, the sum says %s", total, m[1])
+			}
+			total = 0
+		} else if m := termLine.FindStringSubmatch(line); m != nil {
+			v, err := strconv.ParseFloat(m[1], 64)
+			ts.Check(err)
+			total += v
+		}
+	}
+	if found == 0 {
+		ts.Fatalf("no sum in %s", a[0])
+	}
+}

@@ -1,0 +1,198 @@
+// Package docs holds the pages for users. Its test keeps the list of keys in
+// intent.md as the intent's schema has it; no product code imports it.
+package docs
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+var update = flag.Bool("update", false, "rewrite the list of keys in intent.md")
+
+const (
+	page  = "intent.md"
+	begin = "<!-- keys: go test ./docs -update -->\n"
+	end   = "<!-- end of keys -->\n"
+)
+
+// The keys in intent.md are those of the schema, with its words.
+func TestIntentKeys(t *testing.T) {
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(b), begin)
+	have, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no lines %q and %q", page, begin, end)
+	}
+	want, err := keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("the keys of %s are not those of the schema: go test ./docs -update", page)
+	}
+	if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// schema is the part of JSON Schema that the intent's uses.
+type schema struct {
+	Ref         string             `json:"$ref"`
+	Type        types              `json:"type"`
+	Description string             `json:"description"`
+	Pattern     string             `json:"pattern"`
+	Enum        []any              `json:"enum"`
+	AnyOf       []*schema          `json:"anyOf"`
+	Items       *schema            `json:"items"`
+	Minimum     *float64           `json:"minimum"`
+	Maximum     *float64           `json:"maximum"`
+	Properties  map[string]*schema `json:"properties"`
+	Required    []string           `json:"required"`
+	Additional  json.RawMessage    `json:"additionalProperties"`
+	Defs        map[string]*schema `json:"$defs"`
+}
+
+// types is one type or a list of them; the first is enough here, as the others
+// only forgive how it is written.
+type types string
+
+func (t *types) UnmarshalJSON(b []byte) error {
+	var list []string
+	if json.Unmarshal(b, &list) == nil && len(list) > 0 {
+		*t = types(list[0])
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(t))
+}
+
+// keys lists every object of the schema, the file first and then each as it is
+// first spoken of.
+func keys() (string, error) {
+	var root schema
+	if err := json.Unmarshal(intent.Schema(), &root); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	var queue []string
+	write := func(title string, s *schema) error {
+		fmt.Fprintf(&b, "\n### %s\n\n| key | value | what |\n|---|---|---|\n", title)
+		names := make([]string, 0, len(s.Properties))
+		for n := range s.Properties {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		for _, n := range names {
+			p := s.Properties[n]
+			value, refs, err := describe(p)
+			if err != nil {
+				return fmt.Errorf("%s.%s: %w", title, n, err)
+			}
+			for _, r := range refs {
+				if !slices.Contains(queue, r) {
+					queue = append(queue, r)
+				}
+			}
+			must := ""
+			if slices.Contains(s.Required, n) {
+				must = ", required"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s%s | %s |\n", n, value, must, strings.ReplaceAll(p.Description, "|", `\|`))
+		}
+		return nil
+	}
+	if err := write("The file", &root); err != nil {
+		return "", err
+	}
+	for i := 0; i < len(queue); i++ {
+		s := root.Defs[queue[i]]
+		if s == nil {
+			return "", fmt.Errorf("the schema has no %s", queue[i])
+		}
+		if err := write(queue[i], s); err != nil {
+			return "", err
+		}
+	}
+	if len(queue) != len(root.Defs) {
+		return "", fmt.Errorf("%d objects were spoken of, the schema has %d", len(queue), len(root.Defs))
+	}
+	b.WriteString("\n")
+	return b.String(), nil
+}
+
+// quantities are the texts with a unit, by what their pattern ends in.
+var quantities = []struct{ in, is string }{
+	{"KiB|MiB", "bytes: `150KB`, `1.5MiB`"},
+	{"(G|M|T)", "rate: `400G`"},
+	{"(km|m)", "length: `5m`"},
+	{" ?%$", "percentage: `60%`"},
+	{"ns|us|", "time: `400ms`"},
+	{"^(env:", "`env:NAME`, `file:PATH` or `keyring:SERVICE/USER`"},
+}
+
+// describe says what a value is, and which objects it speaks of.
+func describe(s *schema) (string, []string, error) {
+	switch {
+	case s.Ref != "":
+		name := strings.TrimPrefix(s.Ref, "#/$defs/")
+		return fmt.Sprintf("[%s](#%s)", name, strings.ToLower(name)), []string{name}, nil
+	case s.AnyOf != nil:
+		var parts, refs []string
+		for _, a := range s.AnyOf {
+			p, r, err := describe(a)
+			if err != nil {
+				return "", nil, err
+			}
+			parts, refs = append(parts, p), append(refs, r...)
+		}
+		return strings.Join(parts, " or "), refs, nil
+	case s.Enum != nil:
+		var words []string
+		for _, e := range s.Enum {
+			words = append(words, fmt.Sprintf("`%v`", e))
+		}
+		return strings.Join(words, " or "), nil, nil
+	}
+	switch s.Type {
+	case "array":
+		p, r, err := describe(s.Items)
+		return "list of " + p, r, err
+	case "object":
+		var of schema
+		if err := json.Unmarshal(s.Additional, &of); err != nil {
+			return "", nil, err
+		}
+		p, r, err := describe(&of)
+		return "name: " + p, r, err
+	case "integer", "number":
+		if s.Minimum != nil && s.Maximum != nil {
+			return fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum), nil, nil
+		}
+		return "number", nil, nil
+	case "boolean":
+		return "`true` or `false`", nil, nil
+	case "string":
+		for _, q := range quantities {
+			if strings.Contains(s.Pattern, q.in) {
+				return q.is, nil, nil
+			}
+		}
+		if s.Pattern == `^[0-9]{1,2}-[0-9]{1,2}$` {
+			return "`\"24-31\"`", nil, nil
+		}
+		return "text", nil, nil
+	}
+	return "", nil, fmt.Errorf("nothing is known about %+v", *s)
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/plan"
+	"github.com/roce-fabric/roce-fabric/rollout"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// hostile is what a device may send: it must not reach a terminal.
+const hostile = "evil\x1b[2J\x1b]0;title\x07\rname\u202e\nsecond"
+
+func device(name string, groups ...plan.Group) *plan.Device {
+	return &plan.Device{Name: name, OS: "sonic", Changes: groups, Facts: drivers.Facts{OS: "sonic", Release: "202511", Model: "M", Caps: drivers.Caps{Undo: "by hand"}}}
+}
+
+func change(field, old, now string, i qos.Impact, ports ...string) plan.Group {
+	return plan.Group{Ports: ports, Change: qos.Change{Field: field, Old: old, New: now, Impact: i, Reason: "fabric.yaml:1:2"}}
+}
+
+func TestPlanText(t *testing.T) {
+	pfc := change("pfc", "{3,4}", "{3}", qos.ImpactPortFlap, "Ethernet0", "Ethernet8", "Ethernet16")
+	long := change("maps.dscp_to_tc", strings.Repeat("1", 40), strings.Repeat("2", 40), qos.ImpactNone, "Ethernet0")
+	blocked := change("watchdog", "off", "drop", qos.ImpactNone, "Ethernet0")
+	blocked.Blocked = "refused; configure ssh"
+	odd := device("odd", blocked, long)
+	odd.Notes = []string{"a note"}
+	for _, k := range []string{"a", "b", "c", "d", "e"} {
+		odd.Unknown = append(odd.Unknown, drivers.Unknown{Where: "T|" + k, Why: "odd"})
+	}
+	var b bytes.Buffer
+	txt := Text{W: &b}
+	var sum PlanSummary
+	for _, d := range []*plan.Device{
+		device("leaf1", change("watchdog_poll", "-", "200ms", qos.ImpactNone), pfc), device("leaf2", change("watchdog_poll", "-", "200ms", qos.ImpactNone), pfc),
+		odd, device("spine1"), {Name: "spine2", Error: "spine2: unreachable: x"},
+	} {
+		txt.Plan(d)
+		sum.Add(d)
+	}
+	txt.Summary(sum)
+	want := `leaf1, leaf2  4 changes, impact port-flap, 0 requests (M, sonic 202511)
+  the device
+    ~ watchdog_poll  - -> 200ms  none  fabric.yaml:1:2
+  Ethernet[0-16:8]
+    ~ pfc  {3,4} -> {3}  port-flap  fabric.yaml:1:2
+odd  2 changes, impact none, 0 requests (M, sonic 202511)
+  Ethernet0
+    ! watchdog         off -> drop  none  fabric.yaml:1:2
+      blocked: refused; configure ssh
+    ~ maps.dscp_to_tc  1111111111111111111111111111111111111111
+                       -> 2222222222222222222222222222222222222222  none  fabric.yaml:1:2
+  note: a note
+  left alone: T|a: odd
+  left alone: T|b: odd
+  left alone: T|c: odd
+  left alone: 2 more rows are not understood either
+spine1  no changes (M, sonic 202511)
+spine2  failed: unreachable: x
+undo: by hand
+10 changes on 3 of 5 devices, impact port-flap, 1 device with blocked changes, 1 of 5 devices could not be planned
+`
+	if b.String() != want {
+		t.Errorf("got:\n%s\nwant:\n%s", b.String(), want)
+	}
+}
+
+// Whatever a device says is printed on one line, without control characters.
+func TestForeignTextIsCleaned(t *testing.T) {
+	var b bytes.Buffer
+	txt := Text{W: &b, Steps: true}
+	g := change("pfc", hostile, hostile, qos.ImpactNone, "Ethernet0")
+	g.Blocked = hostile
+	d := device("leaf1", g)
+	d.Facts.Model, d.Notes, d.Unknown = hostile, []string{hostile}, []drivers.Unknown{{Where: hostile, Why: hostile}}
+	d.Facts.Caps.Undo, d.Steps = hostile, []drivers.Step{{Via: hostile, What: hostile}}
+	var sum PlanSummary
+	for _, x := range []*plan.Device{d, {Name: "leaf2", Error: hostile}} {
+		txt.Plan(x)
+		sum.Add(x)
+	}
+	txt.Summary(sum)
+	txt.Findings([]validate.Finding{{ID: "X", Severity: validate.Error, Device: "leaf1", What: hostile, Where: hostile, Fix: hostile}}, "")
+	txt.Outcomes([]rollout.Outcome{{Device: "leaf1", State: rollout.Failed, Error: hostile}})
+	if s := b.String(); term.Clean(s) != s || strings.Contains(s, "\nsecond") {
+		t.Errorf("not clean: %q", s)
+	}
+}
+
+func TestColourAddsNothingElse(t *testing.T) {
+	write := func(on bool) string {
+		var b bytes.Buffer
+		txt := Text{W: &b, S: term.NewStyler(on)}
+		d := device("leaf1", change("pfc", "{3,4}", "{3}", qos.ImpactPortFlap, "Ethernet0"), change("queues[3].ecn", "off", "on", qos.ImpactNone, "Ethernet0"))
+		txt.Plan(d)
+		txt.Summary(PlanSummary{Devices: 1, Changed: 1, Changes: 2})
+		txt.Outcomes([]rollout.Outcome{{Device: "leaf1", State: rollout.Applied, Steps: 1}, {Device: "leaf2", State: rollout.Skipped}})
+		return b.String()
+	}
+	plain, coloured := write(false), write(true)
+	if plain == coloured || term.Clean(coloured) != plain {
+		t.Errorf("plain:\n%q\ncoloured:\n%q", plain, coloured)
+	}
+}
+
+func TestJSONListIsOneDocument(t *testing.T) {
+	for n := range 3 {
+		var b bytes.Buffer
+		l := NewJSONList(&b, true, `a "b"`)
+		for range n {
+			l.Add(device("leaf1"))
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			Format  int
+			Fabric  string
+			Devices []plan.Device
+		}
+		if err := json.Unmarshal(b.Bytes(), &doc); err != nil || doc.Format != Format || doc.Fabric != `a "b"` || len(doc.Devices) != n {
+			t.Errorf("%d devices: %v: %s", n, err, b.String())
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package lab
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+const fabric = `apiVersion: roce-fabric/v1
+kind: Fabric
+name: pod1
+classes:
+  default: {priority: 0, dscp: rest}
+switches:
+  leaf[1-2]: {os: sonic, address: "192.0.2.[1-2]", model: ACS-MSN4700}
+  other: {os: OS, address: 192.0.2.3, model: MODEL}
+links:
+  - {a: leaf1/Ethernet0, b: leaf2/Ethernet0, cable: 5m, speed: 400G}
+`
+
+func load(t *testing.T, system, model string) *intent.Fabric {
+	t.Helper()
+	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(strings.NewReplacer("OS", system, "MODEL", model).Replace(fabric))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestLabIsFoundByItsFile(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	dir := t.TempDir()
+	l, err := Start(load(t, "sonic", "DellEMC-Z9332f-O32"), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(Path(dir))
+	if err != nil || f.Fabric != "pod1" || len(f.Devices) != 3 || f.Password == "" {
+		t.Fatalf("%+v: %v", f, err)
+	}
+	for _, name := range []string{"lab.json", "ca.pem", "known_hosts"} {
+		st, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, st, err)
+		}
+	}
+	for name, at := range f.Devices {
+		for _, addr := range []string{at.GNMI, at.SSH} {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			_ = c.Close()
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", f.Devices["leaf1"].GNMI); err == nil {
+		_ = c.Close()
+		t.Error("a closed lab still answers")
+	}
+}
+
+// A lab that cannot start leaves nothing running and no file.
+func TestStartFails(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for _, c := range []struct{ system, model, want string }{
+		{"eos", "x", `other: the lab has no simulator for os "eos"`},
+		{"sonic", "Unheard-Of", `other: the lab needs a model of the catalogue, not "Unheard-Of"`},
+	} {
+		dir := t.TempDir()
+		_, err := Start(load(t, c.system, c.model), dir, Options{})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
+		if _, err := os.Stat(Path(dir)); err == nil {
+			t.Error("there is a lab file")
+		}
+	}
+}
+
+func TestReadRefusesOtherFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.json")
+	for _, text := range []string{"", "{}", "[]", `{"kind":"other"}`, "\x00"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "is not a lab file") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
