@@ -197,6 +197,9 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 	if p.AdminUp.V != nil {
 		out.AdminUp = qos.Of(*p.AdminUp.V)
 	}
+	if p.LAG.V != "" {
+		out.LAG = qos.Of(p.LAG.V)
+	}
 	if e, ok := p.Peer(); ok {
 		out.Neighbor = qos.Of(qos.Neighbor{Device: e.Device, Port: e.Port})
 	}

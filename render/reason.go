@@ -56,6 +56,8 @@ func origin(sw *intent.Switch, p *intent.Port, s *intent.Settings, field string)
 		return p.Speed.From.String()
 	case field == "cable":
 		return p.Cable.From.String()
+	case field == "lag":
+		return p.LAG.From.String()
 	case field == "fec":
 		return p.FEC.From.String()
 	case field == "admin_up":

@@ -34,17 +34,21 @@ func Device(sw *intent.Switch, running, desired *qos.Device, inForce []drivers.M
 	return c.list
 }
 
-// Refused reports a value that the device's system does not take, as its
-// renderer found it.
-func Refused(sw *intent.Switch, port, field, why string) Finding {
-	f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: why, Where: render.Reason(sw, qos.Change{Port: port, Field: field}), Fix: "change the value in the intent"}
-	if field == "watchdog" || field == "watchdog_poll" {
-		f.ID = "WD-04"
+// Refusal is a value that a device's system does not take, as its renderer
+// found it. Port is empty for the whole device.
+type Refusal struct{ Port, Field, Why string }
+
+// Refused reports refusals, one finding for each cause.
+func Refused(sw *intent.Switch, rs []Refusal) []Finding {
+	var c collector
+	for _, r := range rs {
+		f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: r.Why, Where: render.Reason(sw, qos.Change{Port: r.Port, Field: r.Field}), Fix: "change the value in the intent"}
+		if r.Field == "watchdog" || r.Field == "watchdog_poll" {
+			f.ID = "WD-04"
+		}
+		c.add(f, r.Port)
 	}
-	if port != "" {
-		f.Ports = []string{port}
-	}
-	return f
+	return c.list
 }
 
 // wholeMap names the map that an entry belongs to, which is what a difference

@@ -7,6 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
@@ -21,7 +22,38 @@ func Static(d *render.Device) []Finding {
 		staticClasses(&c, sw, p)
 		staticWatchdog(&c, sw, p)
 	}
+	staticPool(&c, d)
 	return c.list
+}
+
+// staticPool holds the headroom of all lossless groups against the pool that
+// they share. Shipped templates share it up to sixfold, so only a ratio that
+// the operator declares can be exceeded.
+func staticPool(c *collector, d *render.Device) {
+	ratio := d.Switch.Settings.Buffers.OverSubscription
+	if ratio.V <= 0 || d.Model == nil || d.Desired.Platform.DynamicBuffers {
+		return
+	}
+	pool, ok := d.Model.Pool(catalog.IngressPool)
+	if !ok || pool.XOFF == 0 {
+		return
+	}
+	var sum int64
+	groups := 0
+	for _, p := range d.Switch.Ports {
+		row, ok := d.Model.HeadroomRow(p.Speed.V, render.CableRow(d.Model, false, p.Speed.V, p.Cable.V))
+		if !ok {
+			continue
+		}
+		n := len(p.Settings.Lossless().List())
+		groups += n
+		sum += int64(n) * row.XOFF
+	}
+	if have := float64(sum) / float64(pool.XOFF); have > ratio.V {
+		c.add(Finding{ID: "BUF-05", Severity: Warning, Device: d.Switch.Name, Where: ratio.From.String(),
+			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", groups, sum, have, pool.XOFF, ratio.V),
+			Fix:  "declare the ratio that you accept, use fewer lossless ports or shorter cables"}, "")
+	}
 }
 
 func staticWatchdog(c *collector, sw *intent.Switch, p *intent.Port) {

@@ -124,6 +124,20 @@ func TestNoWatchdogTowardsAHost(t *testing.T) {
 	}
 }
 
+func TestHeadroomPool(t *testing.T) {
+	for ratio, found := range map[string]bool{"3": true, "4": false} {
+		text := strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: "+ratio+"}\nlinks:").Replace(base)
+		fs := static(t, text)
+		i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == "BUF-05" })
+		if (i >= 0) != found {
+			t.Errorf("ratio %s: %v", ratio, fs)
+		}
+		if i >= 0 && !strings.Contains(fs[i].What, "the headroom of 32 lossless groups is 5120000 B, 3.16 times the pool of 1622016 B; declared is 3.00") {
+			t.Errorf("%s", fs[i].What)
+		}
+	}
+}
+
 func TestMoreThanTwoLosslessClasses(t *testing.T) {
 	text := strings.Replace(base, "  default:", "  b: {priority: 4, dscp: [34], lossless: true, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: true, ecn: auto}\n  default:", 1)
 	text = strings.ReplaceAll(text, "bandwidth: 60%", "bandwidth: 20%")
@@ -173,6 +187,19 @@ func TestDevice(t *testing.T) {
 	}
 	if f := fs[1]; f.ID != "OPS-02" || f.Place() != "leaf1 Ethernet0" || f.What != "queues[3].ecn is configured as 150KB and in force as off" {
 		t.Errorf("in force: %+v", f)
+	}
+}
+
+func TestRefusedIsOneFindingACause(t *testing.T) {
+	c := compile(t, base)
+	sw := c.Fabric().Switch("leaf1")
+	fs := Refused(sw, []Refusal{{"Ethernet0", "watchdog", "too long"}, {"Ethernet8", "watchdog", "too long"}, {"", "watchdog_poll", "too slow"}, {"Ethernet0", "mtu", "too big"}})
+	var got []string
+	for _, f := range fs {
+		got = append(got, f.ID+" "+f.Place()+" "+f.What)
+	}
+	if want := []string{"WD-04 leaf1 Ethernet0,Ethernet8 too long", "WD-04 leaf1 too slow", "OPS-04 leaf1 Ethernet0 too big"}; !slices.Equal(got, want) {
+		t.Errorf("findings %q", got)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -43,7 +42,7 @@ func (a *app) check(models string) error {
 	if err != nil {
 		return err
 	}
-	y, err := loadModels(models)
+	y, err := a.loadModels(models)
 	if err != nil {
 		return err
 	}
@@ -51,8 +50,12 @@ func (a *app) check(models string) error {
 	for _, sw := range switches {
 		d := c.Device(sw)
 		found = append(found, validate.Static(d)...)
-		if y != nil {
-			found = append(found, yangFindings(y, d)...)
+		r := renderers[sw.OS]
+		if r.refused != nil {
+			found = append(found, r.refused(d)...)
+		}
+		if y != nil && r.yang != nil {
+			found = append(found, r.yang(y, d)...)
 		}
 	}
 	out := findings{report.Format, c.Fabric().Name, len(switches), validate.Sort(found)}
@@ -78,25 +81,21 @@ func (a *app) findings(out findings, clean string) error {
 	return err
 }
 
-func loadModels(dir string) (*yang.Models, error) {
+// loadModels reads a folder of YANG models, and says what of it cannot be
+// used; nil where no folder is named.
+func (a *app) loadModels(dir string) (*yang.Models, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	m, err := yang.Load(dir)
 	if err != nil {
-		return nil, usage("--yang: %w", err)
+		return nil, &statusError{status: exitUsage, err: fmt.Errorf("--yang: %w", err)}
+	}
+	for _, r := range m.Unevaluated(sonic.Tables()...) {
+		a.warn("--yang: a rule is not evaluated: %s", r)
+	}
+	for _, s := range m.Skipped() {
+		a.warn("--yang: %s", s)
 	}
 	return m, nil
-}
-
-// yangFindings holds one rendered switch against the models.
-func yangFindings(m *yang.Models, d *render.Device) []validate.Finding {
-	var out []validate.Finding
-	for _, v := range m.Check(sonic.Document(d.Desired, d.Model).Plain()) {
-		out = append(out, validate.Finding{
-			ID: "YANG", Severity: validate.Error, Device: d.Switch.Name, What: v.String(), Where: v.Where,
-			Fix: "the image these models are from refuses the row; check release and model of the switch",
-		})
-	}
-	return out
 }

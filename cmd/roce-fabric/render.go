@@ -10,17 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
-
-// renderers write the native configuration of a compiled switch: the file's
-// name and its content.
-var renderers = map[string]func(*render.Device) (string, []byte){
-	"sonic": func(d *render.Device) (string, []byte) {
-		return "config_db.json", sonic.Document(d.Desired, d.Model).AppendJSON(nil)
-	},
-}
 
 func (a *app) renderCommand() *cobra.Command {
 	var dir, models string
@@ -51,7 +42,7 @@ func (a *app) render(dir, models string) error {
 		return err
 	}
 	for _, sw := range switches {
-		if renderers[sw.OS] == nil {
+		if renderers[sw.OS].native == nil {
 			return fmt.Errorf("%s: this version cannot render os %s", sw.Name, sw.OS)
 		}
 	}
@@ -62,7 +53,7 @@ func (a *app) render(dir, models string) error {
 		return err
 	}
 	for _, sw := range switches {
-		name, text := renderers[sw.OS](c.Device(sw))
+		name, text := renderers[sw.OS].native(c.Device(sw))
 		if dir == "" {
 			_, err := a.stdout.Write(text)
 			return err
@@ -80,13 +71,15 @@ func (a *app) render(dir, models string) error {
 }
 
 func (a *app) checkYANG(c *render.Compiler, switches []*intent.Switch, models string) error {
-	y, err := loadModels(models)
+	y, err := a.loadModels(models)
 	if y == nil || err != nil {
 		return err
 	}
 	var found []validate.Finding
 	for _, sw := range switches {
-		found = append(found, yangFindings(y, c.Device(sw))...)
+		if check := renderers[sw.OS].yang; check != nil {
+			found = append(found, check(y, c.Device(sw))...)
+		}
 	}
 	for _, f := range validate.Sort(found) {
 		a.talk("%s: %s", f.Device, f.What)

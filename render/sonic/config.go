@@ -12,11 +12,6 @@
 package sonic
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,8 +59,6 @@ func (c Config) Clone() Config {
 	return out
 }
 
-const indent = "    "
-
 // AppendJSON appends the configuration as config_db.json is written on a
 // switch: four blanks of indent, keys sorted by byte, every value a string or
 // a list of strings.
@@ -73,53 +66,51 @@ func (c Config) AppendJSON(b []byte) []byte {
 	if len(c) == 0 {
 		return append(b, "{}\n"...)
 	}
-	var tables, keys []string
+	var rows []entry[Row]
 	b = append(b, '{')
-	for i, tn := range sortedKeys(c, &tables) {
-		b = appendKey(b, i, 1, tn)
-		t := c[tn]
-		if len(t) == 0 {
+	for i, t := range sorted(c, nil) {
+		b = appendKey(b, i, 1, t.key)
+		if len(t.value) == 0 {
 			b = append(b, "{}"...)
 			continue
 		}
 		b = append(b, '{')
-		for j, k := range sortedKeys(t, &keys) {
-			b = appendKey(b, j, 2, k)
-			b = t[k].appendIndented(b, 3)
+		rows = sorted(t.value, rows)
+		for j, r := range rows {
+			b = appendKey(b, j, 2, r.key)
+			b = r.value.appendIndented(b, 3)
 		}
-		b = appendClose(b, 1)
+		b = append(b, newline[1]...)
+		b = append(b, '}')
 	}
-	b = appendClose(b, 0)
-	return append(b, '\n')
+	return append(b, "\n}\n"...)
 }
 
 // JSON returns the row as one compact JSON object, keys sorted: the value of a
 // gNMI update.
 func (r Row) JSON() []byte {
-	var fields []string
 	b := []byte{'{'}
-	for i, f := range sortedKeys(r, &fields) {
+	for i, f := range sorted(r, nil) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, strings.TrimSuffix(f, "@"))
+		b = appendString(b, strings.TrimSuffix(f.key, "@"))
 		b = append(b, ':')
-		b = appendValue(b, f, r[f])
+		b = appendValue(b, f.key, f.value)
 	}
 	return append(b, '}')
 }
 
 // JSON returns the table as one compact JSON object.
 func (t Table) JSON() []byte {
-	var keys []string
 	b := []byte{'{'}
-	for i, k := range sortedKeys(t, &keys) {
+	for i, r := range sorted(t, nil) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, k)
+		b = appendString(b, r.key)
 		b = append(b, ':')
-		b = append(b, t[k].JSON()...)
+		b = append(b, r.value.JSON()...)
 	}
 	return append(b, '}')
 }
@@ -128,29 +119,32 @@ func (r Row) appendIndented(b []byte, depth int) []byte {
 	if len(r) == 0 {
 		return append(b, "{}"...)
 	}
-	var buf [16]string
-	fields := buf[:0]
+	var buf [16]entry[string]
 	b = append(b, '{')
-	for i, f := range sortedKeys(r, &fields) {
-		b = appendKey(b, i, depth, strings.TrimSuffix(f, "@"))
-		if !strings.HasSuffix(f, "@") || r[f] == "" {
-			b = appendValue(b, f, r[f])
+	for i, f := range sorted(r, buf[:]) {
+		b = appendKey(b, i, depth, strings.TrimSuffix(f.key, "@"))
+		if !strings.HasSuffix(f.key, "@") || f.value == "" {
+			b = appendValue(b, f.key, f.value)
 			continue
 		}
 		b = append(b, '[')
-		for j, m := range splitList(r[f]) {
-			b = appendItem(b, j, depth+1)
-			b = appendString(b, m)
+		for j, m := range splitList(f.value) {
+			b = appendString(appendItem(b, j, depth+1), m)
 		}
-		b = appendLine(b, depth)
+		b = append(b, newline[depth]...)
 		b = append(b, ']')
 	}
-	return appendClose(b, depth-1)
+	b = append(b, newline[depth-1]...)
+	return append(b, '}')
 }
 
+const indent = "    "
+
+// newline begins a line at each depth.
+var newline = [...]string{"\n", "\n" + indent, "\n" + indent + indent, "\n" + indent + indent + indent, "\n" + indent + indent + indent + indent}
+
 func appendKey(b []byte, i, depth int, key string) []byte {
-	b = appendItem(b, i, depth)
-	b = appendString(b, key)
+	b = appendString(appendItem(b, i, depth), key)
 	return append(b, ": "...)
 }
 
@@ -159,18 +153,8 @@ func appendItem(b []byte, i, depth int) []byte {
 	if i > 0 {
 		b = append(b, ',')
 	}
-	return appendLine(b, depth)
+	return append(b, newline[depth]...)
 }
-
-func appendLine(b []byte, depth int) []byte {
-	b = append(b, '\n')
-	for range depth {
-		b = append(b, indent...)
-	}
-	return b
-}
-
-func appendClose(b []byte, depth int) []byte { return append(appendLine(b, depth), '}') }
 
 func appendValue(b []byte, field, v string) []byte {
 	if !strings.HasSuffix(field, "@") {
@@ -242,14 +226,20 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func sortedKeys[V any](m map[string]V, buf *[]string) []string {
-	ks := (*buf)[:0]
-	for k := range m {
-		ks = append(ks, k)
+// entry is one entry of a map.
+type entry[V any] struct {
+	key   string
+	value V
+}
+
+// sorted returns the entries of m by key, in the memory of buf where they fit.
+func sorted[M ~map[string]V, V any](m M, buf []entry[V]) []entry[V] {
+	buf = buf[:0]
+	for k, v := range m {
+		buf = append(buf, entry[V]{k, v})
 	}
-	slices.Sort(ks)
-	*buf = ks
-	return ks
+	slices.SortFunc(buf, func(a, b entry[V]) int { return strings.Compare(a.key, b.key) })
+	return buf
 }
 
 func splitList(v string) []string {
@@ -257,117 +247,6 @@ func splitList(v string) []string {
 		return nil
 	}
 	return strings.Split(v, ",")
-}
-
-// ErrFormat is wrapped by errors about text that is not CONFIG_DB.
-var ErrFormat = errors.New("not CONFIG_DB")
-
-// Parse reads a whole CONFIG_DB as JSON and keeps the wanted tables (all of
-// them where want is nil). Anything but table, entry, field and text or list
-// of text is an error that names the place.
-func Parse(data []byte, want func(table string) bool) (Config, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	cfg := Config{}
-	err := object(dec, "", func(tn string) error {
-		if want != nil && !want(tn) {
-			var skip json.RawMessage
-			return dec.Decode(&skip)
-		}
-		t, err := table(dec, tn)
-		cfg[tn] = t
-		return err
-	})
-	if err == nil {
-		if _, more := dec.Token(); more != io.EOF {
-			err = fmt.Errorf("%w: text after the end", ErrFormat)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return cfg, nil
-}
-
-// ParseTable reads one table as JSON; name is for errors.
-func ParseTable(name string, data []byte) (Table, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	return table(dec, name)
-}
-
-func table(dec *json.Decoder, tn string) (Table, error) {
-	t := Table{}
-	err := object(dec, tn, func(key string) error {
-		row := Row{}
-		err := object(dec, tn+"|"+key, func(field string) error {
-			var v any
-			if err := dec.Decode(&v); err != nil {
-				return fmt.Errorf("%w: %s|%s %s: %w", ErrFormat, tn, key, field, err)
-			}
-			switch v := v.(type) {
-			case string:
-				row[field] = v
-			case json.Number:
-				row[field] = v.String()
-			case []any:
-				var ms []string
-				for _, m := range v {
-					s, ok := m.(string)
-					if !ok {
-						return fmt.Errorf("%w: %s|%s %s: list member %v is not text", ErrFormat, tn, key, field, m)
-					}
-					ms = append(ms, s)
-				}
-				row[field+"@"] = strings.Join(ms, ",")
-			default:
-				return fmt.Errorf("%w: %s|%s %s: value is neither text nor a list", ErrFormat, tn, key, field)
-			}
-			return nil
-		})
-		// Redis cannot hold an empty hash; this field stands for one.
-		if row["NULL"] == "NULL" {
-			delete(row, "NULL")
-		}
-		t[key] = row
-		return err
-	})
-	return t, err
-}
-
-func object(dec *json.Decoder, where string, member func(string) error) error {
-	place := func(err error) error {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		if where == "" {
-			return fmt.Errorf("%w: %w at byte %d", ErrFormat, err, dec.InputOffset())
-		}
-		return fmt.Errorf("%w: %s: %w at byte %d", ErrFormat, where, err, dec.InputOffset())
-	}
-	tok, err := dec.Token()
-	if err != nil {
-		return place(err)
-	}
-	if tok != json.Delim('{') {
-		return place(fmt.Errorf("found %v where an object belongs", tok))
-	}
-	for dec.More() {
-		k, err := dec.Token()
-		if err != nil {
-			return place(err)
-		}
-		if err := member(k.(string)); err != nil {
-			if errors.Is(err, ErrFormat) {
-				return err
-			}
-			return place(err)
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return place(err)
-	}
-	return nil
 }
 
 // expand reads an index or a range of a key, "3" or "0-2"; ok is false for
@@ -391,15 +270,6 @@ func expand(s string, limit int) (from, to int, ok bool) {
 // Indexes reads the last part of a BUFFER_PG, BUFFER_QUEUE or QUEUE key: one
 // index or a range, 0..15.
 func Indexes(s string) (from, to int, ok bool) { return expand(s, 16) }
-
-// ParseRow reads one row as JSON; where is for errors.
-func ParseRow(where string, data []byte) (Row, error) {
-	t, err := ParseTable(where, append(append([]byte(`{"":`), data...), '}'))
-	if err != nil {
-		return nil, err
-	}
-	return t[""], nil
-}
 
 // Plain returns the same rows as plain maps, for packages that do not know the
 // types of this one. The rows are shared.

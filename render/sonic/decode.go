@@ -36,7 +36,7 @@ func Tables() []string {
 	return []string{
 		TDSCPToTC, TDot1pToTC, TTCToQueue, TTCToGroup, TPFCToQueue, TPFCToGroup, TTCToDSCP,
 		TScheduler, TWRED, TPool, TProfile, TCable, TDefaultBuffer, TPattern, TPort,
-		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata,
+		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata, TMember,
 	}
 }
 
@@ -59,6 +59,7 @@ func Decode(cfg Config) (*qos.Device, []Unknown) {
 	d.groups()
 	d.lists()
 	d.cables()
+	d.members()
 	d.watchdogs()
 	d.headroomModel()
 	qos.Normalize(d.dev)
@@ -432,6 +433,19 @@ func (d *decoder) cables() {
 			continue
 		}
 		p.Cable = qos.Of(units.Length(n))
+	}
+}
+
+// members notes the port channel of each port. It is read, never written.
+func (d *decoder) members() {
+	for _, p := range d.dev.Ports {
+		p.LAG = qos.Of("")
+	}
+	for key := range d.cfg[TMember] {
+		lag, port, _ := strings.Cut(key, "|")
+		if p := d.dev.Ports[port]; p != nil {
+			p.LAG = qos.Of(lag)
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ const (
 	TWatchdog      = "PFC_WD"
 	TPort          = "PORT"
 	TMetadata      = "DEVICE_METADATA"
+	TMember        = "PORTCHANNEL_MEMBER"
 )
 
 // globalKey is the key of PORT_QOS_MAP for what enters outside a port.
@@ -366,14 +367,13 @@ func mask(s qos.PrioritySet) string {
 
 func (e *encoder) bindMaps(row Row, name string, m *qos.Maps) {
 	bind := func(field, table string, vals []int8) {
-		r := mapRow(vals)
-		if len(r) == 0 {
+		if !slices.ContainsFunc(vals, func(v int8) bool { return v != qos.Unmapped }) {
 			row[field] = Absent
 			return
 		}
 		row[field] = name
 		if e.cfg.Row(table, name) == nil {
-			e.cfg.Put(table, name, r)
+			e.cfg.Put(table, name, mapRow(vals))
 		}
 	}
 	bind("dscp_to_tc_map", TDSCPToTC, m.DSCPToTC[:])

@@ -245,6 +245,7 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 		TProfile: {"pg_lossless_100000_5m_profile": {"xoff": "1000", "size": "5", "dynamic_th": "-3"}},
 		TGroup:   {"Ethernet0|3-4": {"profile": "pg_lossless_100000_5m_profile"}},
 		TPortQoS: {"Ethernet0": {"pfc_enable": "4,3"}},
+		TMember:  {"PortChannel7|Ethernet0": {}},
 	}
 	d, unknown := Decode(cfg)
 	p := d.Ports["Ethernet0"]
@@ -260,6 +261,7 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 		"derived":          {p.Groups[4].Buffer.Set, false},
 		"pfc":              {p.PFC.V.String(), "{3,4}"},
 		"trust":            {p.Trust.V, qos.TrustNone},
+		"lag":              {p.LAG.V, "PortChannel7"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", what, c.got, c.want)

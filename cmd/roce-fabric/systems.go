@@ -1,0 +1,51 @@
+package main
+
+import (
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// renderer is what can be said of a switch system without a device. A part
+// that a system does not have is nil.
+type renderer struct {
+	// native returns the name and the text of what the switch should hold.
+	native func(*render.Device) (file string, text []byte)
+	// refused returns what the system does not take.
+	refused func(*render.Device) []validate.Finding
+	// yang holds the rendered text against the models of an image.
+	yang func(*yang.Models, *render.Device) []validate.Finding
+}
+
+// renderers lists the switch systems that can be rendered.
+var renderers = map[string]renderer{"sonic": {sonicNative, sonicRefused, sonicYANG}}
+
+func sonicNative(d *render.Device) (string, []byte) {
+	return "config_db.json", sonic.Document(d.Desired, d.Model).AppendJSON(nil)
+}
+
+func sonicRefused(d *render.Device) []validate.Finding {
+	rel, ok := sonic.ReleaseOf(d.Switch.Release.V)
+	if !ok {
+		// What every release refuses is refused; the rest is for the plan,
+		// which knows the release.
+		rel = sonic.Newest()
+	}
+	var rs []validate.Refusal
+	for _, r := range sonic.Refusals(d.Desired, rel) {
+		rs = append(rs, validate.Refusal(r))
+	}
+	return validate.Refused(d.Switch, rs)
+}
+
+func sonicYANG(m *yang.Models, d *render.Device) []validate.Finding {
+	var out []validate.Finding
+	for _, v := range m.Check(sonic.Document(d.Desired, d.Model).Plain()) {
+		out = append(out, validate.Finding{
+			ID: "YANG", Severity: validate.Error, Device: d.Switch.Name, What: v.String(), Where: v.Where,
+			Fix: "the image these models are from refuses the row; check release and model of the switch",
+		})
+	}
+	return out
+}

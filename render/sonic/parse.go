@@ -1,0 +1,322 @@
+package sonic
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrFormat is wrapped by errors about text that is not CONFIG_DB.
+var ErrFormat = errors.New("not CONFIG_DB")
+
+// Parse reads a whole CONFIG_DB as JSON and keeps the wanted tables (all of
+// them where want is nil). Anything but table, entry, field and text or list
+// of text is an error that names the place.
+func Parse(data []byte, want func(table string) bool) (Config, error) {
+	r := newReader(data)
+	cfg := Config{}
+	err := r.object("", func(tn string) error {
+		if want != nil && !want(tn) {
+			_, err := r.skip(tn)
+			return err
+		}
+		t, err := r.table(tn)
+		cfg[tn] = t
+		return err
+	})
+	if err == nil {
+		err = r.end()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// ParseTable reads one table as JSON; name is for errors.
+func ParseTable(name string, data []byte) (Table, error) {
+	r := newReader(data)
+	t, err := r.table(name)
+	if err == nil {
+		err = r.end()
+	}
+	return t, err
+}
+
+// ParseRow reads one row as JSON; where is for errors.
+func ParseRow(where string, data []byte) (Row, error) {
+	r := newReader(data)
+	row, err := r.row(where)
+	if err == nil {
+		err = r.end()
+	}
+	return row, err
+}
+
+// reader walks over JSON text of tables, rows and fields, and accepts what
+// encoding/json accepts. The tokens of encoding/json take several times as
+// long, and reading is most of the work on a switch that needs no change.
+type reader struct {
+	data []byte
+	at   int
+	// seen holds every text once: names and values repeat from port to port.
+	seen map[string]string
+}
+
+func newReader(data []byte) *reader { return &reader{data: data, seen: map[string]string{}} }
+
+func (r *reader) table(tn string) (Table, error) {
+	t := Table{}
+	err := r.object(tn, func(key string) error {
+		row, err := r.row(tn + "|" + key)
+		t[key] = row
+		return err
+	})
+	return t, err
+}
+
+func (r *reader) row(where string) (Row, error) {
+	row := Row{}
+	err := r.object(where, func(field string) error { return r.value(where, field, row) })
+	// Redis cannot hold an empty hash; this field stands for one.
+	if row["NULL"] == "NULL" {
+		delete(row, "NULL")
+	}
+	return row, err
+}
+
+func (r *reader) value(where, field string, row Row) error {
+	switch c := r.peek(); {
+	case c == '"':
+		v, err := r.text(where)
+		row[field] = v
+		return err
+	case c == '-' || c >= '0' && c <= '9':
+		v, err := r.skip(where)
+		row[field] = string(v)
+		return err
+	case c == '[':
+		v, err := r.list(where, field)
+		row[field+"@"] = v
+		return err
+	case r.at == len(r.data):
+		return r.unexpected(where)
+	}
+	return fmt.Errorf("%w: %s %s: value is neither text nor a list", ErrFormat, where, field)
+}
+
+// list reads a list of text and joins the members by commas.
+func (r *reader) list(where, field string) (string, error) {
+	r.at++
+	var members []string
+	for r.peek() != ']' {
+		if len(members) > 0 {
+			if err := r.expect(where, ','); err != nil {
+				return "", err
+			}
+		}
+		if r.peek() != '"' {
+			v, err := r.skip(where)
+			if err == nil {
+				err = fmt.Errorf("%w: %s %s: list member %s is not text", ErrFormat, where, field, brief(string(v)))
+			}
+			return "", err
+		}
+		m, err := r.text(where)
+		if err != nil {
+			return "", err
+		}
+		members = append(members, m)
+	}
+	r.at++
+	return strings.Join(members, ","), nil
+}
+
+// object reads an object; member reads the value of each name.
+func (r *reader) object(where string, member func(name string) error) error {
+	if r.peek() != '{' {
+		return r.notObject(where)
+	}
+	r.at++
+	if r.peek() == '}' {
+		r.at++
+		return nil
+	}
+	for {
+		name, err := r.text(where)
+		if err != nil {
+			return err
+		}
+		if err := r.expect(where, ':'); err != nil {
+			return err
+		}
+		r.peek()
+		if err := member(name); err != nil {
+			return err
+		}
+		if r.peek() == '}' {
+			r.at++
+			return nil
+		}
+		if err := r.expect(where, ','); err != nil {
+			return err
+		}
+	}
+}
+
+// peek passes over white space and returns the byte after it, 0 at the end.
+func (r *reader) peek() byte {
+	for ; r.at < len(r.data); r.at++ {
+		switch c := r.data[r.at]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (r *reader) expect(where string, c byte) error {
+	if r.peek() != c {
+		return r.unexpected(where)
+	}
+	r.at++
+	return nil
+}
+
+func (r *reader) end() error {
+	if r.peek(); r.at < len(r.data) {
+		return fmt.Errorf("%w: text after the end", ErrFormat)
+	}
+	return nil
+}
+
+// text reads a string.
+func (r *reader) text(where string) (string, error) {
+	if r.peek() != '"' {
+		return "", r.unexpected(where)
+	}
+	quoted, plain, err := r.quoted(where)
+	if err != nil {
+		return "", err
+	}
+	if !plain {
+		var s string
+		if err := json.Unmarshal(quoted, &s); err != nil {
+			return "", r.fault(where, err)
+		}
+		return s, nil
+	}
+	quoted = quoted[1 : len(quoted)-1]
+	if s, ok := r.seen[string(quoted)]; ok {
+		return s, nil
+	}
+	s := string(quoted)
+	r.seen[s] = s
+	return s, nil
+}
+
+// quoted passes over a string and returns it with its quotes; plain says that
+// what is between them stands for itself.
+func (r *reader) quoted(where string) (b []byte, plain bool, err error) {
+	start := r.at
+	plain = true
+	for r.at++; r.at < len(r.data); r.at++ {
+		switch c := r.data[r.at]; {
+		case c == '"':
+			r.at++
+			return r.data[start:r.at], plain, nil
+		case c == '\\':
+			plain = false
+			r.at++
+		case c < ' ':
+			return nil, false, r.unexpected(where)
+		case c >= utf8.RuneSelf:
+			plain = false
+		}
+	}
+	r.at = len(r.data)
+	return nil, false, r.unexpected(where)
+}
+
+// skip passes over any value and returns it.
+func (r *reader) skip(where string) ([]byte, error) {
+	r.peek()
+	start, depth := r.at, 0
+scan:
+	for ; r.at < len(r.data); r.at++ {
+		switch r.data[r.at] {
+		case '"':
+			if _, _, err := r.quoted(where); err != nil {
+				return nil, err
+			}
+			r.at--
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				break scan
+			}
+			depth--
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				break scan
+			}
+		}
+	}
+	v := r.data[start:r.at]
+	if depth > 0 {
+		return nil, r.unexpected(where)
+	}
+	if !json.Valid(v) {
+		return nil, r.fault(where, errors.New("broken value"))
+	}
+	return v, nil
+}
+
+// fault is an error at the place where the reader stands.
+func (r *reader) fault(where string, err error) error {
+	if where != "" {
+		where += ": "
+	}
+	return fmt.Errorf("%w: %s%w at byte %d", ErrFormat, where, err, r.at)
+}
+
+func (r *reader) unexpected(where string) error {
+	if r.at >= len(r.data) {
+		return r.fault(where, io.ErrUnexpectedEOF)
+	}
+	return r.fault(where, fmt.Errorf("unexpected character %q", r.data[r.at]))
+}
+
+func (r *reader) notObject(where string) error {
+	found := string(r.peek())
+	switch {
+	case r.at == len(r.data):
+		return r.unexpected(where)
+	case found == `"`:
+		s, err := r.text(where)
+		if err != nil {
+			return err
+		}
+		found = s
+	case found != "[":
+		v, err := r.skip(where)
+		if err != nil {
+			return err
+		}
+		found = string(v)
+	}
+	return r.fault(where, fmt.Errorf("found %s where an object belongs", brief(found)))
+}
+
+// brief shortens foreign text for a message.
+func brief(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:37]) + "..."
+	}
+	return s
+}
