@@ -254,6 +254,30 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
+// A device that accepts and hangs up, as one does that restarts, said nothing
+// about certificates.
+func TestHangsUpInTheHandshake(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 64))
+			_ = c.Close()
+		}
+	}()
+	_, err = Dial(t.Context(), Config{Address: ln.Addr().String(), Timeout: 5 * time.Second})
+	if !errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTLS) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestSettingsRefused(t *testing.T) {
 	dir := t.TempDir()
 	junk := filepath.Join(dir, "junk.pem")

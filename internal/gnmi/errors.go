@@ -141,6 +141,9 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 		e.hint = "set a client certificate and key that the device trusts"
 	case has("first record does not look like a TLS handshake"):
 		e.kind, e.Msg = ErrTLS, "the device does not speak TLS on this port"
+	case handshake && (has("connection reset by peer") || has("broken pipe") || has("EOF")):
+		// Nothing was said about certificates: a device that is restarting.
+		e.Msg = "the connection broke in the TLS handshake: " + e.Msg
 	case handshake:
 		e.kind = ErrTLS
 	case c.verifier == nil && has("reading server preface"):
