@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // maxErrors is how many faults one Load reports.
@@ -101,7 +103,7 @@ func suggest(word string, known []string) string {
 		if strings.EqualFold(k, word) {
 			return k
 		}
-		if d := distance(word, k, least); d < least || d == least && best == "" {
+		if d := words.Distance(word, k, least); d < least || d == least && best == "" {
 			best, least = k, d
 		}
 	}
@@ -118,31 +120,4 @@ func didYouMean(word string, known []string) string {
 		return ""
 	}
 	return "known: " + strings.Join(known, ", ")
-}
-
-// distance is the number of insertions, deletions, replacements and swaps of
-// neighbours that turn a into b; anything above limit is limit+1.
-func distance(a, b string, limit int) int {
-	if d := len(a) - len(b); d > limit || -d > limit {
-		return limit + 1
-	}
-	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], prev2[j-2]+1)
-			}
-		}
-		prev2, prev, cur = prev, cur, prev2
-	}
-	return min(prev[len(b)], limit+1)
 }

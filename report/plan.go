@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/plan"
 )
 
@@ -60,7 +61,7 @@ func (t *Text) plan(d *plan.Device) string {
 		for _, g := range d.Changes {
 			n += max(1, len(g.Ports))
 		}
-		p("%s, impact %s, %s %s\n", count(n, "change"), t.impact(d.Impact()), count(len(d.Steps), "request"), facts)
+		p("%s, impact %s, %s %s\n", words.Count(n, "change"), t.impact(d.Impact()), words.Count(len(d.Steps), "request"), facts)
 	}
 	for len(d.Changes) > 0 {
 		where := d.Changes[0].Ports
@@ -79,7 +80,7 @@ func (t *Text) plan(d *plan.Device) string {
 	}
 	for i, u := range d.Unknown {
 		if i == 3 {
-			p("  %s %s not understood either\n", t.S.Dim("left alone:"), are(len(d.Unknown)-i, "more row"))
+			p("  %s %s not understood either\n", t.S.Dim("left alone:"), words.Are(len(d.Unknown)-i, "more row"))
 			break
 		}
 		p("  %s %s: %s\n", t.S.Dim("left alone:"), term.CleanLine(u.Where), term.CleanLine(u.Why))
@@ -168,20 +169,20 @@ func (t *Text) Summary(s PlanSummary) {
 		t.printf("%s\n", t.S.Dim("undo: "+term.CleanLine(u)))
 	}
 	if s.Changed == 0 && s.Failed == 0 {
-		t.printf("%s %s as the intent says, no changes\n", t.S.Green("ok:"), are(s.Devices, "device"))
+		t.printf("%s %s as the intent says, no changes\n", t.S.Green("ok:"), words.Are(s.Devices, "device"))
 		return
 	}
 	if s.Changed > 0 || s.Failed < s.Devices {
-		t.printf("%s on %d of %s, impact %s", count(s.Changes, "change"), s.Changed, count(s.Devices, "device"), t.impact(s.Impact))
+		t.printf("%s on %d of %s, impact %s", words.Count(s.Changes, "change"), s.Changed, words.Count(s.Devices, "device"), t.impact(s.Impact))
 		if s.BlockedDevices > 0 {
-			t.printf(", %s", t.S.Red(count(s.BlockedDevices, "device")+" with blocked changes"))
+			t.printf(", %s", t.S.Red(words.Count(s.BlockedDevices, "device")+" with blocked changes"))
 		}
 		if s.Failed > 0 {
 			t.printf(", ")
 		}
 	}
 	if s.Failed > 0 {
-		t.printf("%s", t.S.Red(fmt.Sprintf("%d of %s could not be planned", s.Failed, count(s.Devices, "device"))))
+		t.printf("%s", t.S.Red(fmt.Sprintf("%d of %s could not be planned", s.Failed, words.Count(s.Devices, "device"))))
 	}
 	t.printf("\n")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/rollout"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -86,7 +87,7 @@ func (t *Text) Findings(fs []validate.Finding, clean string) {
 		t.printf("%s %s\n", t.S.Green("ok:"), clean)
 		return
 	}
-	t.printf("%s, %s, %d info\n", count(n[validate.Error], "error"), count(n[validate.Warning], "warning"), n[validate.Info])
+	t.printf("%s, %s, %d info\n", words.Count(n[validate.Error], "error"), words.Count(n[validate.Warning], "warning"), n[validate.Info])
 }
 
 // Outcomes writes what became of each device.
@@ -109,7 +110,7 @@ func (t *Text) Outcomes(outs []rollout.Outcome) {
 		}
 		t.printf("%s  %s", t.S.Bold(o.Device), state)
 		if o.Steps > 0 {
-			t.printf(", %s", count(o.Steps, "request"))
+			t.printf(", %s", words.Count(o.Steps, "request"))
 		}
 		if o.Error != "" {
 			t.printf(": %s", term.CleanLine(strings.TrimPrefix(o.Error, o.Device+": ")))
@@ -121,18 +122,4 @@ func (t *Text) Outcomes(outs []rollout.Outcome) {
 		parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
 	}
 	t.printf("%s\n", strings.Join(parts, ", "))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func are(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return count(n, what) + " are"
 }

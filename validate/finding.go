@@ -58,6 +58,7 @@ var checks = []Check{
 	{"BUF-01", "headroom is too small for the cable", "bytes that arrive after the pause was sent are dropped"},
 	{"BUF-03", "the platform has no headroom row for the speed and cable", "SONiC logs an error and makes no lossless priority group"},
 	{"BUF-05", "lossless groups share more headroom than declared", "many pauses at the same time overflow the pool"},
+	{"CAT-01", "the catalogue does not know the model", "its ports, buffers and headroom cannot be checked"},
 	{"CLS-01", "a DSCP belongs to different classes on two ends of a link", "the class changes in the middle of a path, and the lossless part ends silently"},
 	{"DRIFT", "the running configuration differs from the intent", "what was checked is not what runs"},
 	{"ECN-01", "a lossless queue does not mark", "PFC becomes the only congestion control"},

@@ -16,6 +16,7 @@ import (
 func Static(d *render.Device) []Finding {
 	var c collector
 	sw := d.Switch
+	staticModel(&c, d)
 	for _, p := range sw.Ports {
 		staticHeadroom(&c, d, p)
 		staticECN(&c, d, p)
@@ -54,6 +55,25 @@ func staticPool(c *collector, d *render.Device) {
 			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", groups, sum, have, pool.XOFF, ratio.V),
 			Fix:  "declare the ratio that you accept, use fewer lossless ports or shorter cables"}, "")
 	}
+}
+
+// staticModel says that nothing is known of a model, so that nobody takes the
+// silence of the buffer checks for consent.
+func staticModel(c *collector, d *render.Device) {
+	name := d.Switch.Model.V
+	if d.Model != nil {
+		return
+	}
+	f := Finding{ID: "CAT-01", Severity: Info, Device: d.Switch.Name, Where: d.Switch.Pos.String(),
+		What: "no model is stated: ports, buffers and headroom are not checked", Fix: "state the model, for SONiC the hwsku"}
+	if name != "" {
+		f.What, f.Where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
+		f.Fix = "check the spelling against the hwsku that the switch shows"
+		if near := catalog.Suggest(name); near != "" {
+			f.Severity, f.Fix = Warning, fmt.Sprintf("did you mean %s?", near)
+		}
+	}
+	c.add(f, "")
 }
 
 func staticWatchdog(c *collector, sw *intent.Switch, p *intent.Port) {

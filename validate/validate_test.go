@@ -66,6 +66,8 @@ func TestStatic(t *testing.T) {
 		says, fix string
 	}{
 		{"BUF-03", Error, "cable: 40m", "cable: 20km", "leaf1 Ethernet0,Ethernet8", "no headroom row of DellEMC-Z9332f-O32 for 400G and 20000m", "longest cable it can carry lossless is"},
+		{"CAT-01", Warning, "model: DellEMC-Z9332f-O32}\n  leaf2", "model: Z9332f-O32}\n  leaf2", "leaf1", "model Z9332f-O32 is not in the catalogue", "did you mean DellEMC-Z9332f-O32?"},
+		{"CAT-01", Info, ", model: DellEMC-Z9332f-O32}\n  leaf2", "}\n  leaf2", "leaf1", "no model is stated", "state the model"},
 		{"ECN-01", Error, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: off", "leaf1 Ethernet0,Ethernet8", "lossless class rdma has no ECN", "ecn: auto"},
 		{"ECN-06", Warning, "max: 1500KB", "max: 20MB", "leaf1 Ethernet0,Ethernet8", "a queue of 3µs to 400µs at 400G", "scale"},
 		{"PFC-12", Warning, "rdma: {priority: 3,", "rdma: {priority: 6,", "leaf1 Ethernet0,Ethernet8", "class rdma makes priority 6 lossless", "1 to 5"},

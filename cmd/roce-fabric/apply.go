@@ -19,6 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -136,9 +137,9 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 	}
 	switch {
 	case sum.Failed > 0:
-		return true, fmt.Errorf("%s could not be planned; nothing was written", count(sum.Failed, "device"))
+		return true, fmt.Errorf("%s could not be planned; nothing was written", words.Count(sum.Failed, "device"))
 	case sum.BlockedDevices > 0:
-		return true, &statusError{exitFailed, fmt.Errorf("%s with changes that cannot be made; nothing was written", count(sum.BlockedDevices, "device")),
+		return true, &statusError{exitFailed, fmt.Errorf("%s with changes that cannot be made; nothing was written", words.Count(sum.BlockedDevices, "device")),
 			"do what the plan says about them, or leave the devices out with --only"}
 	case sum.Changed == 0:
 		return false, nil
@@ -159,7 +160,7 @@ func (a *app) ask(ctx context.Context, o applyOptions, sum report.PlanSummary) e
 	if o.yes {
 		return nil
 	}
-	fmt.Fprintf(a.stderr, "\n%s Only 'yes' goes on: ", a.styler(a.stderr).Bold(fmt.Sprintf("Apply to %s?", count(sum.Changed, "device"))))
+	fmt.Fprintf(a.stderr, "\n%s Only 'yes' goes on: ", a.styler(a.stderr).Bold(fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, "device"))))
 	answer := make(chan string, 1)
 	// A read of a terminal cannot be ended; Ctrl-C ends the process under it.
 	go func() {

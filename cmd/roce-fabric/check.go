@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -59,7 +60,7 @@ func (a *app) check(models string) error {
 		}
 	}
 	out := findings{report.Format, c.Fabric().Name, len(switches), validate.Sort(found)}
-	return a.findings(out, fmt.Sprintf("nothing wrong with %s: %s, %s", c.Fabric().Name, plural(len(switches), "switch", "switches"), count(len(c.Fabric().Links), "link")))
+	return a.findings(out, fmt.Sprintf("nothing wrong with %s: %s, %s", c.Fabric().Name, words.Plural(len(switches), "switch", "switches"), words.Count(len(c.Fabric().Links), "link")))
 }
 
 // findings writes findings and turns errors among them into the exit status.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -66,7 +67,7 @@ func (a *app) render(dir, models string) error {
 			return err
 		}
 	}
-	a.talk("wrote %s to %s", count(len(switches), "device"), dir)
+	a.talk("wrote %s to %s", words.Count(len(switches), "device"), dir)
 	return nil
 }
 
@@ -85,7 +86,7 @@ func (a *app) checkYANG(c *render.Compiler, switches []*intent.Switch, models st
 		a.talk("%s: %s", f.Device, f.What)
 	}
 	if len(found) > 0 {
-		return &statusError{status: exitDiffers, err: fmt.Errorf("%s not valid against %s; nothing was written", are(len(found), "row"), models)}
+		return &statusError{status: exitDiffers, err: fmt.Errorf("%s not valid against %s; nothing was written", words.Are(len(found), "row"), models)}
 	}
 	return nil
 }

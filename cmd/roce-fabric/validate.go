@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -84,7 +85,7 @@ func (a *app) validate(ctx context.Context) error {
 	}
 	found = append(found, validate.Links(c.Fabric(), func(e intent.Endpoint) validate.End { return ends[e] })...)
 	out := findings{report.Format, c.Fabric().Name, len(switches), validate.Sort(found)}
-	err = a.findings(out, fmt.Sprintf("%s runs as the intent says: %s read, and both ends of every link between them agree", c.Fabric().Name, plural(len(switches), "switch", "switches")))
+	err = a.findings(out, fmt.Sprintf("%s runs as the intent says: %s read, and both ends of every link between them agree", c.Fabric().Name, words.Plural(len(switches), "switch", "switches")))
 	if failed > 0 && (err == nil || errors.As(err, new(*statusError))) {
 		return &statusError{status: exitFailed}
 	}

@@ -1,6 +1,10 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
 
 // Suggest returns the name of the model that is spelled most like name, for a
 // hint behind an error; "" where none is close.
@@ -13,7 +17,7 @@ func Suggest(name string) string {
 	best, bestCost := "", len(want)/3+1
 	for _, n := range Models() {
 		have := strings.ToLower(n)
-		cost := distance(want, have)
+		cost := words.Distance(want, have, bestCost)
 		// The end of a hwsku without its maker ("SN5600" for "ACS-SN5600") is
 		// far in letters and close in meaning.
 		if len(want) >= 4 && strings.Contains(have, want) {
@@ -24,24 +28,4 @@ func Suggest(name string) string {
 		}
 	}
 	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost = 1 + min(diag, row[j], row[j+1])
-			}
-			diag, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,51 @@
+// Package words makes the small sentences that people read: counts with their
+// nouns, and how far a word is from the one that was probably meant.
+package words
+
+import "fmt"
+
+// Count prints "1 port" or "3 ports".
+func Count(n int, noun string) string { return Plural(n, noun, noun+"s") }
+
+// Plural is Count for a noun with another plural: "2 switches".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Are prints "1 port is" or "3 ports are".
+func Are(n int, noun string) string {
+	if n == 1 {
+		return Count(n, noun) + " is"
+	}
+	return Count(n, noun) + " are"
+}
+
+// Distance is the number of insertions, deletions, replacements and swaps of
+// neighbours that turn a into b; anything above limit is limit+1.
+func Distance(a, b string, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit {
+		return limit + 1
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return min(prev[len(b)], limit+1)
+}
