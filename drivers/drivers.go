@@ -20,7 +20,8 @@ import (
 
 // The errors that a Driver returns, wrapped; test with errors.Is.
 var (
-	// ErrUnreachable: no answer from the device. Nothing was written.
+	// ErrUnreachable: no answer from the device. Nothing was written, unless
+	// the error is ErrPartial as well.
 	ErrUnreachable = errors.New("unreachable")
 	// ErrAuth: the device refuses the user, or we refuse the device's
 	// certificate or host key. Nothing was written.
@@ -30,7 +31,8 @@ var (
 	// ErrStale: the device is not in the state that the steps were made for.
 	// Nothing was written.
 	ErrStale = errors.New("device changed since the plan was made")
-	// ErrRejected: the device refused a step and holds what it held before it.
+	// ErrRejected: the device refused a step and holds what it held before it;
+	// with ErrPartial as well, earlier steps stand.
 	ErrRejected = errors.New("rejected by the device")
 	// ErrPartial: the device holds neither the old nor the new state, or it is
 	// not known which. Read it again before anything else.
@@ -39,7 +41,8 @@ var (
 
 // Driver is one device. Its methods are called one at a time. Every method
 // that takes a context gives up when it ends; Apply and Revert then leave the
-// device between two steps and say so with ErrPartial.
+// device between two steps and, where one was carried out, say so with
+// ErrPartial. Package drivertest holds what every Driver must do.
 type Driver interface {
 	// Probe asks what the device is.
 	Probe(ctx context.Context) (Facts, error)
@@ -56,12 +59,16 @@ type Driver interface {
 	Digest(*Snapshot, *qos.Device) string
 	// Apply carries the steps out, in order, on a device that the snapshot
 	// was just taken of. It returns a token to take them back with, which is
-	// valid also where an error is returned; it is nil where nothing was
-	// written.
+	// valid also where an error is returned; it is nil where the device was
+	// not touched. An answer that failed, or never came, is no error where the
+	// device did what it was told; Apply waits and reads to find out, for as
+	// long as the device may take, also when ctx has ended.
 	Apply(context.Context, *Snapshot, *Steps, ApplyOptions) (*Token, error)
 	// Confirm makes an apply last: it ends a pending way back and saves.
 	Confirm(context.Context, *Token) error
-	// Revert restores what the token remembers. It may be called again.
+	// Revert restores what the token remembers and saves it, once the device
+	// has ended what it works on. It may be called again, and by another
+	// process.
 	Revert(context.Context, *Token) error
 	// Applied compares what the device's daemons made of the configuration
 	// with desired, and returns what differs. ErrUnsupported means that the

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +41,9 @@ type Driver struct {
 	facts *drivers.Facts
 	rel   native.Release
 	chip  string
-	// poll is the pause between two reads while the switch works.
-	poll time.Duration
+	pace  pace
+	// sshDown is why SSH is left out, though it is configured.
+	sshDown error
 }
 
 var _ drivers.Driver = (*Driver)(nil)
@@ -54,7 +56,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.GNMI.SetTimeout == 0 {
 		t.GNMI.SetTimeout = maxSet
 	}
-	return &Driver{t: t, poll: 500 * time.Millisecond}, nil
+	return &Driver{t: t, pace: realPace}, nil
 }
 
 // Close ends all sessions.
@@ -108,6 +110,10 @@ func (d *Driver) shell(ctx context.Context) (*ssh.Client, error) {
 
 // wrap gives a transport's error the device's name and the driver's sentinel.
 func (d *Driver) wrap(err error) error {
+	// A server that hangs up in the handshake says nothing about trust.
+	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
+		return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnreachable, err)
+	}
 	for _, m := range []struct {
 		is  error
 		out error
@@ -115,7 +121,7 @@ func (d *Driver) wrap(err error) error {
 		{gnmi.ErrAuth, drivers.ErrAuth}, {gnmi.ErrTLS, drivers.ErrAuth},
 		{ssh.ErrAuth, drivers.ErrAuth}, {ssh.ErrHostKeyChanged, drivers.ErrAuth}, {ssh.ErrHostKeyUnknown, drivers.ErrAuth},
 		{gnmi.ErrUnreachable, drivers.ErrUnreachable}, {gnmi.ErrTimeout, drivers.ErrUnreachable},
-		{ssh.ErrUnreachable, drivers.ErrUnreachable}, {ssh.ErrTimeout, drivers.ErrUnreachable},
+		{ssh.ErrUnreachable, drivers.ErrUnreachable}, {ssh.ErrTimeout, drivers.ErrUnreachable}, {ssh.ErrLost, drivers.ErrUnreachable},
 	} {
 		if errors.Is(err, m.is) {
 			return fmt.Errorf("%s: %w: %w", d.t.Name, m.out, err)
@@ -127,12 +133,13 @@ func (d *Driver) wrap(err error) error {
 // Probe asks what the switch is. The release comes from the intent where it
 // states one, else from "show version" over SSH, else from the schema version
 // in CONFIG_DB; where none of these tells, the strictest rules apply.
+//
+// Where SSH is configured and does not answer, the switch counts as one without
+// SSH, and a plan says so. A login or a host key that is refused is an error
+// always: it is never right.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
-	}
-	if _, err := d.client(ctx); err != nil {
-		return drivers.Facts{}, err
 	}
 	f := drivers.Facts{OS: "sonic", Caps: drivers.Caps{
 		Undo:   "by this tool, row by row (the switch has no commit timer)",
@@ -142,25 +149,25 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
 		return f, err
 	}
-	f.Model = meta["hwsku"]
-	if d.t.Model != "" && f.Model == "" {
+	if f.Model = meta["hwsku"]; f.Model == "" {
 		f.Model = d.t.Model
 	}
 	version := d.t.Release
+	d.sshDown = nil
 	if d.t.SSH != nil {
-		f.Caps.Writes = append(f.Caps.Writes, "ssh")
-		f.Caps.Undo += " and a checkpoint"
-		sh, err := d.shell(ctx)
-		if err != nil {
+		f.Version, err = d.showVersion(ctx)
+		switch {
+		case err == nil:
+			f.Caps.Writes = append(f.Caps.Writes, "ssh")
+			f.Caps.Undo += " and a checkpoint"
+		case errors.Is(err, drivers.ErrUnreachable) && ctx.Err() == nil:
+			d.sshDown = err
+		default:
 			return f, err
 		}
-		out, err := sh.Run(ctx, "show version", nil)
-		if err != nil {
-			return f, d.wrap(err)
-		}
-		if f.Version = softwareVersion(string(out.Stdout)); version == "" {
-			version = f.Version
-		}
+	}
+	if version == "" {
+		version = f.Version
 	}
 	if version == "" {
 		row, err := d.row(ctx, "CONFIG_DB", "VERSIONS", "DATABASE")
@@ -183,6 +190,21 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	}
 	d.rel, d.chip, d.facts = rel, f.ASIC, &f
 	return f, nil
+}
+
+// showVersion returns the version that the switch prints, "" where it prints
+// none.
+func (d *Driver) showVersion(ctx context.Context) (string, error) {
+	sh, err := d.shell(ctx)
+	if err != nil {
+		return "", err
+	}
+	out, err := sh.Run(ctx, "show version", nil)
+	if err != nil {
+		d.hangUpSSH()
+		return "", d.wrap(err)
+	}
+	return softwareVersion(string(out.Stdout)), nil
 }
 
 // softwareVersion returns the value of the line "SONiC Software Version:".
@@ -213,6 +235,14 @@ func (d *Driver) row(ctx context.Context, db, table, key string) (native.Row, er
 
 // Read takes a snapshot of the tables that this tool knows.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
+	cfg, err := d.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &drivers.Snapshot{Native: cfg, Taken: time.Now()}, nil
+}
+
+func (d *Driver) read(ctx context.Context) (native.Config, error) {
 	c, err := d.client(ctx)
 	if err != nil {
 		return nil, err
@@ -225,7 +255,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: read CONFIG_DB: %w", d.t.Name, err)
 	}
-	return &drivers.Snapshot{Native: cfg, Taken: time.Now()}, nil
+	return cfg, nil
 }
 
 func config(s *drivers.Snapshot) native.Config {
@@ -258,11 +288,14 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device,
 	if !ok {
 		rel = native.Strictest()
 	}
-	st, err := plan(site{rel: rel, chip: f.ASIC, ssh: d.t.SSH != nil, policy: policy}, config(s), desired)
+	st, err := plan(site{rel: rel, chip: f.ASIC, ssh: slices.Contains(f.Caps.Writes, "ssh"), policy: policy}, config(s), desired)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
 	st.Device = d.t.Name
+	if d.sshDown != nil {
+		st.Notes = append(st.Notes, fmt.Sprintf("ssh is configured and does not answer, so the plan does without it (%v)", d.sshDown))
+	}
 	if !ok {
 		st.Notes = append(st.Notes, "the release of this switch is not known; the plan allows only what every release allows (state it in the intent: release: 202511)")
 	}

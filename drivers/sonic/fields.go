@@ -76,6 +76,10 @@ func (o op) carriesField(field string, running native.Config) bool {
 		}
 		return false
 	}
+	if strings.HasSuffix(field, binding) {
+		return o.Table == native.TPortQoS && strings.HasPrefix(field, "maps") || o.Table == native.TGroup && o.covers(field, "groups") ||
+			(o.Table == native.TQueue || o.Table == native.TBufferQueue) && o.covers(field, "queues")
+	}
 	switch o.Table {
 	case native.TPort:
 		native := map[string]string{"mtu": "mtu", "speed": "speed", "fec": "fec", "admin_up": "admin_status", "pfc_asymmetric": "pfc_asym"}[field]

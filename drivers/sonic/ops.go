@@ -199,92 +199,98 @@ func rowDelta(table, key string, have, want native.Row) []op {
 	return []op{{Table: table, Key: key, Row: row}}
 }
 
+// cover is a key of one port: the indexes that it stands for.
+type cover struct {
+	key      string
+	from, to int
+}
+
 // rangedDelta compares index by index: "3-4" and "3" with "4" mean the same.
-// Where an index differs, the keys that cover it are taken apart.
+// Where an index is wrong, or covered twice, all keys that have to do with it
+// are taken apart, and what they said is written with one key an index.
 func rangedDelta(table string, have, want native.Table) []op {
-	type cover struct {
-		key      string
-		from, to int
-	}
-	covers := map[string][]cover{} // port -> keys of the device
-	for key := range have {
+	covers := map[string][]cover{} // port -> its keys, in the order in which Decode lets the later win
+	for _, key := range natural.Keys(have) {
 		port, idx, _ := strings.Cut(key, "|")
 		if from, to, ok := native.Indexes(idx); ok {
 			covers[port] = append(covers[port], cover{key, from, to})
 		}
 	}
-	at := func(port string, i int) (native.Row, []cover) {
-		var cs []cover
-		var row native.Row
-		for _, c := range covers[port] {
-			if i >= c.from && i <= c.to {
-				cs = append(cs, c)
-				row = have[c.key]
-			}
-		}
-		return row, cs
+	wanted := map[string][]int{} // port -> indexes that the target names
+	for _, key := range natural.Keys(want) {
+		port, idx, _ := strings.Cut(key, "|")
+		i, _ := strconv.Atoi(idx) // the encoder writes single indexes
+		wanted[port] = append(wanted[port], i)
 	}
 	var dels, puts []op
-	gone := map[string]bool{} // keys taken apart
-	kept := map[string]bool{} // keys written
-	put := func(port string, i int, row native.Row) {
-		key := port + "|" + strconv.Itoa(i)
-		// buffermgrd writes its own rows anew when the port comes up, perhaps
-		// with another profile.
-		if !kept[key] && len(row) > 0 && !native.Derived(row["profile"]) {
-			kept[key] = true
-			puts = append(puts, op{Table: table, Key: key, Row: row})
-		}
-	}
-	for _, key := range natural.Keys(want) {
-		port, idx, _ := strings.Cut(key, "|")
-		i, _ := strconv.Atoi(idx)
-		row, cs := at(port, i)
-		w := want[key]
-		same := len(cs) <= 1 && !differ(table, row, w)
-		if w == nil {
-			same = !unwanted(table, row)
-		}
-		if same {
-			continue
-		}
-		// A key of just this index is overwritten, any other one is taken
-		// apart and its other indexes are written singly, as they were.
-		for _, c := range cs {
-			if gone[c.key] {
-				continue
-			}
-			if c.from == c.to && w != nil {
-				continue
-			}
-			gone[c.key] = true
-			dels = append(dels, op{Table: table, Key: c.key, Del: true})
-			for j := c.from; j <= c.to; j++ {
-				other := port + "|" + strconv.Itoa(j)
-				if _, managed := want[other]; !managed && j != i {
-					put(port, j, maps.Clone(have[c.key]))
-				}
-			}
-		}
-		if w != nil {
-			put(port, i, merge(row, w))
-		}
-	}
-	// An index that was right inside a key that has been taken apart needs a
-	// key of its own now.
-	for _, key := range natural.Keys(want) {
-		port, idx, _ := strings.Cut(key, "|")
-		i, _ := strconv.Atoi(idx)
-		row, cs := at(port, i)
-		for _, c := range cs {
-			if gone[c.key] && c.from != c.to && want[key] != nil && !kept[key] {
-				put(port, i, merge(row, want[key]))
-			} else if gone[c.key] && want[key] == nil && !unwanted(table, row) {
-				put(port, i, maps.Clone(row))
-			}
-		}
+	for _, port := range natural.Keys(wanted) {
+		d, p := portDelta(table, port, have, want, covers[port], wanted[port])
+		dels, puts = append(dels, d...), append(puts, p...)
 	}
 	return append(dels, puts...)
+}
+
+func portDelta(table, port string, have, want native.Table, covers []cover, wanted []int) (dels, puts []op) {
+	const indexes = 16
+	var row [indexes]native.Row // what the port has at an index
+	var at [indexes][]int       // which covers say so
+	for n, c := range covers {
+		for i := c.from; i <= c.to; i++ {
+			row[i], at[i] = have[c.key], append(at[i], n)
+		}
+	}
+	gone := make([]bool, len(covers))
+	var write [indexes]bool
+	// redo takes an index apart with everything that overlaps it.
+	var redo func(i int)
+	redo = func(i int) {
+		write[i] = true
+		for _, n := range at[i] {
+			if gone[n] {
+				continue
+			}
+			gone[n] = true
+			for j := covers[n].from; j <= covers[n].to; j++ {
+				redo(j)
+			}
+		}
+	}
+	key := func(i int) string { return port + "|" + strconv.Itoa(i) }
+	for _, i := range wanted {
+		w := want[key(i)]
+		same := !differ(table, row[i], w)
+		if w == nil {
+			same = !unwanted(table, row[i])
+		}
+		if !same || len(at[i]) > 1 {
+			redo(i)
+		}
+	}
+	written := map[string]bool{}
+	for i := range indexes {
+		if !write[i] {
+			continue
+		}
+		r := maps.Clone(row[i])
+		switch w, managed := want[key(i)]; {
+		case w != nil:
+			r = merge(r, w)
+		case managed && unwanted(table, r):
+			continue
+		}
+		// buffermgrd writes its own rows anew when the port comes up, perhaps
+		// with another profile.
+		if len(r) > 0 && !native.Derived(r["profile"]) {
+			written[key(i)] = true
+			puts = append(puts, op{Table: table, Key: key(i), Row: r})
+		}
+	}
+	for n, c := range covers {
+		if gone[n] && !written[c.key] {
+			dels = append(dels, op{Table: table, Key: c.key, Del: true})
+		}
+	}
+	return dels, puts
 }
 
 // unwanted reports whether a binding that the target wants gone is there: for

@@ -26,7 +26,8 @@ type site struct {
 type planner struct {
 	site
 	running, target native.Config
-	after           native.Config
+	desired         *qos.Device
+	after           native.Config // running with all of the target
 	changes         []qos.Change
 	byPort          map[string][]int // port -> indexes of changes
 	ops             []op
@@ -37,28 +38,28 @@ type planner struct {
 // plan returns the steps from running to desired.
 func plan(s site, running native.Config, desired *qos.Device) (*drivers.Steps, error) {
 	have, _ := native.Decode(running)
-	p := &planner{site: s, running: running, target: native.Target(desired), overSSH: map[int]bool{}}
+	p := &planner{site: s, running: running, desired: desired, target: native.Target(desired), overSSH: map[int]bool{}}
 	p.changes = qos.Diff(have, desired)
 	out := &drivers.Steps{Policy: s.policy, Base: digest(running, p.target), Changes: p.changes}
 	if len(p.changes) == 0 {
 		return out, nil
 	}
+	p.index()
+	p.blockReadOnly()
+	p.collect()
+	p.route()
+	p.net()
+	p.judge()
+	p.obsolete()
+	out.Items, out.Notes, out.Changes = buildSteps(s, running, p.ops, p.overSSH), p.notes, p.changes
+	return out, nil
+}
+
+func (p *planner) index() {
 	p.byPort = map[string][]int{}
 	for i, c := range p.changes {
 		p.byPort[c.Port] = append(p.byPort[c.Port], i)
 	}
-	p.blockReadOnly()
-	p.collect()
-	p.route()
-	p.judge()
-	b := builder{site: s, running: running}
-	for i, o := range p.ops {
-		b.add(o, p.overSSH[i])
-	}
-	p.obsolete(&b)
-	out.Items, out.Notes = b.steps(), p.notes
-	out.Changes = p.changes
-	return out, nil
 }
 
 // digest identifies the state that a plan starts from: every row that the
@@ -99,6 +100,18 @@ func managed(running, target native.Config) native.Config {
 			}
 		}
 	}
+	// Whether a port is up decides how its rows are written, and a port that
+	// somebody shut meanwhile must not be brought up.
+	for port := range target[native.TPortQoS] {
+		if row := running.Row(native.TPort, port); row != nil {
+			part := out.Row(native.TPort, port)
+			if part == nil {
+				part = native.Row{}
+				out.Put(native.TPort, port, part)
+			}
+			part["admin_status"] = row["admin_status"]
+		}
+	}
 	return out
 }
 
@@ -121,33 +134,135 @@ func (p *planner) collect() {
 	for _, o := range all {
 		o.apply(p.after)
 	}
-	// A key that covers several indexes is taken apart and put together again
-	// by ops that belong together: all of a port's ops in such a table go, or
-	// none.
-	together := func(o op) string {
-		if slices.Contains(ranged, o.Table) {
-			return o.Table + "|" + o.portOf()
-		}
-		return o.Table + "|" + o.Key + "|" + o.Field
-	}
 	keep := map[string]bool{}
 	for _, o := range all {
-		if p.carried(o) != nil {
-			keep[together(o)] = true
+		if len(p.carried(o)) > 0 {
+			keep[o.together()] = true
 		}
 	}
-	needed := map[string]bool{} // "TABLE|key" that a kept op refers to
+	// An object that changes in place changes every port that uses it. A port
+	// that wants the old value has to be bound to another object, though
+	// nothing differs on it yet.
+	for range 3 {
+		p.choose(all, keep)
+		ports := map[string]bool{}
+		for _, c := range p.remaining() {
+			if c.Port != "" {
+				ports[c.Port] = true
+			}
+		}
+		before := len(keep)
+		for _, o := range all {
+			if port := o.portOf(); port != "" && ports[port] && !keep[o.together()] {
+				keep[o.together()] = true
+				p.rebinds(o, port)
+			}
+		}
+		if len(keep) == before {
+			break
+		}
+		p.index()
+	}
+	p.ops = restartWatchdogs(p.ops, p.running)
+}
+
+// together names the ops that go all or none: a key that covers several
+// indexes is taken apart and put together again by several.
+func (o op) together() string {
+	if slices.Contains(ranged, o.Table) {
+		return o.Table + "|" + o.portOf()
+	}
+	return o.Table + "|" + o.Key + "|" + o.Field
+}
+
+// choose takes the ops to keep, and those of the objects that they refer to.
+func (p *planner) choose(all []op, keep map[string]bool) {
+	needed := map[string]bool{} // "TABLE|key"
 	for _, o := range all {
-		if keep[together(o)] {
+		if keep[o.together()] {
 			refs(o.Table, o.Row, func(t, n string) { needed[t+"|"+n] = true })
 		}
 	}
+	p.ops = p.ops[:0]
 	for _, o := range all {
-		if keep[together(o)] || needed[o.Table+"|"+o.Key] {
+		if keep[o.together()] || needed[o.Table+"|"+o.Key] {
 			p.ops = append(p.ops, o)
 		}
 	}
-	p.restartWatchdogs()
+}
+
+// rebinds lists a change for a row that is only bound anew, so that the plan
+// says what it disturbs.
+func (p *planner) rebinds(o op, port string) {
+	field := "maps" + binding
+	if _, idx, ok := strings.Cut(o.Key, "|"); ok {
+		field = "queues[" + idx + "]" + binding
+		if o.Table == native.TGroup {
+			field = "groups[" + idx + "]" + binding
+		}
+	}
+	c := qos.Change{Port: port, Field: field, Old: "shared object", New: "object of its own, as the shared one changes on other ports"}
+	if !o.Del && !slices.Contains(p.changes, c) {
+		p.changes = append(p.changes, c)
+	}
+}
+
+// binding ends the field of a change that rebinds makes.
+const binding = ".binding"
+
+// remaining returns what still differs after the ops, but for what the switch
+// derives from them and what is known to be blocked.
+func (p *planner) remaining() []qos.Change {
+	after := p.running.Clone()
+	derives := map[string]bool{} // ports whose groups buffermgrd looks at anew
+	for _, o := range p.ops {
+		o.apply(after)
+		if p.desired.Platform.DynamicBuffers {
+			continue
+		}
+		switch {
+		case o.Table == native.TCable && o.Field != "":
+			derives[o.Field] = true
+		case o.Table == native.TCable:
+			for port := range o.Row {
+				derives[port] = true
+			}
+		case o.portOf() != "":
+			derives[o.portOf()] = true
+		}
+	}
+	blocked := map[string]bool{}
+	for _, c := range p.changes {
+		if c.Blocked != "" {
+			blocked[c.Path()] = true
+		}
+	}
+	dev, _ := native.Decode(after)
+	return slices.DeleteFunc(qos.Diff(dev, p.desired), func(c qos.Change) bool {
+		return blocked[c.Path()] || derives[c.Port] && strings.HasPrefix(c.Field, "groups[") && !strings.HasSuffix(c.Field, ".buffer")
+	})
+}
+
+// net catches what no op brings about: a change must be made or be blocked,
+// and never be dropped in silence.
+func (p *planner) net() {
+	at := make(map[string]int, len(p.changes))
+	for i, c := range p.changes {
+		at[c.Path()] = i
+	}
+	for _, left := range p.remaining() {
+		why := "this tool has no operation on SONiC that brings it about; set it on the switch, or take it out of the intent"
+		if strings.HasPrefix(left.Field, "groups[") && strings.HasSuffix(left.Field, ".lossless") && !p.desired.Platform.DynamicBuffers {
+			why = "the switch derives the headroom of a lossless group from speed and cable length, and has none for this port: see its pg_profile_lookup.ini and syslog, then take the port down and up"
+		}
+		if i, ok := at[left.Path()]; ok {
+			p.changes[i].Blocked = why
+			continue
+		}
+		left.Blocked = why
+		p.changes = append(p.changes, left)
+	}
+	p.index()
 }
 
 // carried returns the indexes of the changes that an op carries out.
@@ -175,44 +290,23 @@ func (p *planner) carried(o op) []int {
 	return out
 }
 
-// restartWatchdogs removes and adds the watchdog row of a port whose action or
-// queues change: the daemon ignores such a change of a row that it already has
-// (sonic-swss:orchagent/pfcwdorch.cpp; sonic-swss issue 842).
-func (p *planner) restartWatchdogs() {
-	for _, key := range natural.Keys(p.running[native.TWatchdog]) {
-		have, want := p.running.Row(native.TWatchdog, key), p.target.Row(native.TWatchdog, key)
-		if key == "GLOBAL" || want == nil || p.byPort[key] == nil {
-			continue
-		}
-		hq, wq := p.running.Row(native.TPortQoS, key), p.target.Row(native.TPortQoS, key)
-		queues := wq != nil && effective(native.TPortQoS, "pfcwd_sw_enable", hq["pfcwd_sw_enable"], true) != effective(native.TPortQoS, "pfcwd_sw_enable", wq["pfcwd_sw_enable"], true)
-		if !queues && have["action"] == want["action"] {
-			continue
-		}
-		p.ops = slices.DeleteFunc(p.ops, func(o op) bool { return o.Table == native.TWatchdog && o.Key == key })
-		p.ops = append(p.ops,
-			op{Table: native.TWatchdog, Key: key, Del: true},
-			op{Table: native.TWatchdog, Key: key, Row: merge(have, want)})
-	}
-}
-
 // route decides for each op whether gNMI takes it, and blocks what has no way
 // in at all.
 func (p *planner) route() {
 	missing := map[string]refusal{} // "TABLE|key" that will not be there
-	for i, o := range p.ops {
-		r, ok := refuse(o, p.running, p.rel, p.chip)
-		if ok {
+	for i, r := range p.verdicts(p.ops, p.running) {
+		o := p.ops[i]
+		switch {
+		case r == nil:
 			continue
-		}
-		if p.ssh {
+		case p.ssh:
 			p.overSSH[i] = true
 			continue
 		}
 		if p.running.Row(o.Table, o.Key) == nil {
-			missing[o.Table+"|"+o.Key] = r
+			missing[o.Table+"|"+o.Key] = *r
 		}
-		p.block(o, r)
+		p.block(o, *r)
 		p.ops[i].Table = "" // dropped below
 	}
 	p.dropDead()
@@ -226,7 +320,7 @@ func (p *planner) route() {
 		if o.Row == nil {
 			continue
 		}
-		row := maps.Clone(o.Row)
+		row, cut := maps.Clone(o.Row), false
 		refs(o.Table, o.Row, func(t, n string) {
 			r, gone := missing[t+"|"+n]
 			if !gone {
@@ -240,6 +334,7 @@ func (p *planner) route() {
 					continue
 				}
 				p.blockField(o, f, r)
+				cut = true
 				if old, ok := p.running.Row(o.Table, o.Key)[f]; ok {
 					row[f] = old
 				} else {
@@ -247,6 +342,9 @@ func (p *planner) route() {
 				}
 			}
 		})
+		if !cut {
+			continue
+		}
 		p.ops[i].Row = row
 		if len(row) == 0 || maps.Equal(row, p.running.Row(o.Table, o.Key)) {
 			p.ops[i].Table = ""
@@ -286,9 +384,10 @@ func (p *planner) blockField(o op, field string, r refusal) {
 	suffix := map[string]string{"wred_profile": ".ecn", "scheduler": ".scheduler", "profile": ".buffer", "profile_list": "_profiles"}[field]
 	for _, i := range p.carried(o) {
 		c := &p.changes[i]
-		match := strings.HasSuffix(c.Field, suffix) || suffix == ".buffer" && strings.HasSuffix(c.Field, ".lossless")
-		if field, ok := strings.CutSuffix(field, "_map"); ok {
-			match = strings.HasPrefix(c.Field, "maps."+strings.Replace(field, "_pg", "_group", 1))
+		match := suffix != "" && strings.HasSuffix(c.Field, suffix) || suffix == ".buffer" && strings.HasSuffix(c.Field, ".lossless")
+		if m, ok := mapFields[references[o.Table+" "+field]]; ok && strings.HasSuffix(field, "_map") {
+			_, name, _ := strings.Cut(c.Field, "maps.")
+			match = name == m.model
 		}
 		if match && c.Blocked == "" {
 			c.Blocked = r.why + "; " + r.instead
@@ -296,16 +395,11 @@ func (p *planner) blockField(o op, field string, r refusal) {
 	}
 }
 
-// up reports whether the port is up before the plan.
-func (p *planner) up(port string) bool {
-	return p.running.Row(native.TPort, port)["admin_status"] == "up"
-}
-
 // judge gives every change its impact.
 func (p *planner) judge() {
 	flaps := map[string]bool{}
 	for i, o := range p.ops {
-		if port := o.portOf(); port != "" && !p.overSSH[i] && p.up(port) {
+		if port := o.portOf(); port != "" && !p.overSSH[i] && up(p.running, port) {
 			flaps[port] = true
 		}
 	}
@@ -340,8 +434,9 @@ func lowered(c qos.Change) bool {
 }
 
 // obsolete adds the removal of objects of this tool that nothing refers to any
-// more.
-func (p *planner) obsolete(b *builder) {
+// more. What a class leaves bound that the intent does not have any more stays:
+// nothing is mapped to its queue, and unbinding it would cost a flap a port.
+func (p *planner) obsolete() {
 	after := p.running.Clone()
 	for _, o := range p.ops {
 		o.apply(after)
@@ -352,18 +447,41 @@ func (p *planner) obsolete(b *builder) {
 			refs(tn, row, func(t, n string) { used[t+"|"+n] = true })
 		}
 	}
-	for _, tn := range []string{native.TScheduler, native.TWRED, native.TDSCPToTC, native.TDot1pToTC, native.TTCToQueue, native.TTCToGroup, native.TPFCToQueue, native.TPFCToGroup} {
+	var dels []op
+	for _, tn := range []string{native.TScheduler, native.TWRED, native.TDSCPToTC, native.TDot1pToTC, native.TTCToQueue, native.TTCToGroup, native.TPFCToQueue, native.TPFCToGroup, native.TTCToDSCP} {
 		for _, name := range natural.Keys(p.running[tn]) {
-			if used[tn+"|"+name] || !native.Owned(tn, name) {
-				continue
+			if !used[tn+"|"+name] && native.Owned(tn, name) {
+				dels = append(dels, op{Table: tn, Key: name, Del: true})
 			}
-			o := op{Table: tn, Key: name, Del: true}
-			_, ok := refuse(o, p.running, p.rel, p.chip)
-			if !ok && !p.ssh {
-				p.notes = append(p.notes, fmt.Sprintf("%s|%s is not used any more and stays: the config updater of %s would refuse to remove it", tn, name, p.rel))
-				continue
-			}
-			b.add(o, !ok)
 		}
+	}
+	for i, r := range p.verdicts(dels, p.running) {
+		if r != nil && !p.ssh {
+			p.notes = append(p.notes, fmt.Sprintf("%s|%s is not used any more and stays: the config updater of %s would refuse to remove it", dels[i].Table, dels[i].Key, p.rel))
+			continue
+		}
+		if r != nil {
+			p.overSSH[len(p.ops)] = true
+		}
+		p.ops = append(p.ops, dels[i])
+	}
+	p.leftBound(after)
+}
+
+// leftBound notes the schedulers of classes that the intent has no more.
+func (p *planner) leftBound(after native.Config) {
+	ports := map[string]map[string]bool{}
+	for key, row := range after[native.TQueue] {
+		name := row["scheduler"]
+		port, _, _ := strings.Cut(key, "|")
+		if native.Owned(native.TScheduler, name) && p.target.Row(native.TScheduler, name) == nil && p.desired.Ports[port] != nil {
+			if ports[name] == nil {
+				ports[name] = map[string]bool{}
+			}
+			ports[name][port] = true
+		}
+	}
+	for _, name := range natural.Keys(ports) {
+		p.notes = append(p.notes, fmt.Sprintf("SCHEDULER|%s stays bound to a queue of %s: no class of the intent uses it, nothing is mapped to that queue, and unbinding it would flap the ports", name, natural.Fold(natural.Keys(ports[name]))))
 	}
 }

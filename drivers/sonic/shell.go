@@ -8,15 +8,37 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// quote makes a word of the shell; callers keep quotes out of s.
-func quote(s string) string { return "'" + s + "'" }
+// quote makes one word of the shell out of any text.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// command runs one command on the switch and fails where it does. The text of
-// some commands reports a failure behind a status of 0.
+// hangUpSSH ends the SSH session, so that the next command opens another.
+func (d *Driver) hangUpSSH() {
+	if d.sh != nil {
+		// What a broken connection says on its end adds nothing.
+		_ = d.sh.Close()
+		d.sh = nil
+	}
+}
+
+// wakeSSH makes sure that a session works before something depends on it: a
+// connection that has been idle may be gone, and a command that is lost on it
+// leaves open whether it ran.
+func (d *Driver) wakeSSH(ctx context.Context) error {
+	if d.sh != nil {
+		if _, err := d.sh.Run(ctx, "true", nil); err != nil {
+			d.hangUpSSH()
+		}
+	}
+	_, err := d.shell(ctx)
+	return err
+}
+
+// command runs one command on the switch and fails where it does.
 func (d *Driver) command(ctx context.Context, cmd string) error {
 	return d.commandInput(ctx, cmd, nil)
 }
@@ -28,6 +50,7 @@ func (d *Driver) commandInput(ctx context.Context, cmd string, stdin []byte) err
 	}
 	out, err := sh.Run(ctx, cmd, stdin)
 	if err != nil {
+		d.hangUpSSH()
 		return d.wrap(err)
 	}
 	said := strings.TrimSpace(string(out.Stderr))
@@ -51,42 +74,56 @@ func firstLines(s string) string {
 	return strings.Join(lines, " / ")
 }
 
-// overSSH carries ops out that the config updater refuses: rows by 'config
-// load', which merges without a check, removals by 'sonic-db-cli'.
-func (r *runner) overSSH(ctx context.Context, ops []op) error {
+// overSSH carries ops out that the config updater refuses, and finds out what
+// became of them.
+func (r *runner) overSSH(ctx context.Context, ops []op, s drivers.Step) error {
+	mark := footprintOf(r.cfg, ops, s)
+	if err := r.sendSSH(ctx, ops); err != nil {
+		// The caller may be gone, and part of it may be in.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.d.pace.settled+r.d.readTimeout())
+		defer cancel()
+		return r.judge(ctx, mark, err, nil)
+	}
+	return r.confirm(ctx, mark, r.d.pace.settled)
+}
+
+// sendSSH writes rows by 'config load', which merges without a check, and
+// removes rows and fields by 'sonic-db-cli'.
+func (r *runner) sendSSH(ctx context.Context, ops []op) error {
+	if err := r.d.wakeSSH(ctx); err != nil {
+		return err
+	}
 	load := native.Config{}
 	for _, o := range ops {
+		var err error
 		switch {
 		case o.Del && o.Field != "":
-			if err := r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB hdel "+quote(o.Table+"|"+o.Key)+" "+quote(o.Field)); err != nil {
-				return err
-			}
+			err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB hdel "+quote(o.Table+"|"+o.Key)+" "+quote(o.Field))
 		case o.Del:
-			if err := r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB del "+quote(o.Table+"|"+o.Key)); err != nil {
-				return err
-			}
+			err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB del "+quote(o.Table+"|"+o.Key))
 		default:
 			o.apply(load)
+			for _, f := range natural.Keys(r.cfg.Row(o.Table, o.Key)) {
+				if _, stays := o.Row[f]; !stays && o.Field == "" && err == nil {
+					err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB hdel "+quote(o.Table+"|"+o.Key)+" "+quote(f))
+				}
+			}
 		}
-	}
-	if len(load) > 0 {
-		if err := r.d.load(ctx, load); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	return r.confirm(ctx, ops, settled, nil)
-}
-
-// load writes a file on the switch, loads it and removes it.
-func (d *Driver) load(ctx context.Context, cfg native.Config) (err error) {
-	file, err := d.upload(ctx, cfg.AppendJSON(nil))
+	if len(load) == 0 {
+		return nil
+	}
+	file, err := r.d.upload(ctx, load.AppendJSON(nil))
 	if err != nil {
 		return err
 	}
-	if err := d.command(ctx, "sudo config load -y "+quote(file)); err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrPartial, err)
-	}
-	return d.command(ctx, "rm -f "+quote(file))
+	err = r.d.command(ctx, "sudo config load -y "+quote(file))
+	// A file that stays behind in /tmp harms nothing.
+	_ = r.d.command(ctx, "rm -f "+quote(file))
+	return err
 }
 
 func (d *Driver) upload(ctx context.Context, data []byte) (string, error) {

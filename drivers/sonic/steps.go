@@ -24,13 +24,41 @@ const maxRequest = 3 << 20
 type builder struct {
 	site
 	running native.Config
+	// final are the ports whose admin state the ops change, with the new one.
+	final map[string]string
 
 	sshFirst, sshLast []op
 	first, last       []op            // gNMI, no port concerned
+	shut              []string        // ports that go down for good
 	bound             map[string][]op // port -> rows that take it down
 	guard             map[string][]op // port -> watchdog rows
-	flap              []string        // ports of bound that are up, in order
+	flap              []string        // ports of bound, in order
 }
+
+// buildSteps puts ops into steps; overSSH holds the indexes of those that gNMI
+// does not take.
+func buildSteps(s site, running native.Config, ops []op, overSSH map[int]bool) []drivers.Step {
+	b := builder{site: s, running: running, final: map[string]string{}, bound: map[string][]op{}, guard: map[string][]op{}}
+	for _, o := range ops {
+		if o.Table == native.TPort && o.Field == "admin_status" {
+			b.final[o.Key] = o.Value
+		}
+	}
+	for i, o := range ops {
+		b.add(o, overSSH[i])
+	}
+	return b.steps()
+}
+
+// flaps reports whether the port is up before and after the ops. One that is
+// shut for good needs no flap: the updater takes it down first.
+func (b *builder) flaps(port string) bool {
+	end, changes := b.final[port]
+	return up(b.running, port) && (!changes || end == "up")
+}
+
+// up reports whether the port is administratively up.
+func up(c native.Config, port string) bool { return c.Row(native.TPort, port)["admin_status"] == "up" }
 
 func (b *builder) add(o op, overSSH bool) {
 	watchdog := o.Table == native.TWatchdog
@@ -42,23 +70,23 @@ func (b *builder) add(o op, overSSH bool) {
 	case overSSH:
 		b.sshFirst = append(b.sshFirst, o)
 	case watchdog && o.Key != "GLOBAL":
-		if b.guard == nil {
-			b.guard = map[string][]op{}
-		}
 		b.guard[o.Key] = append(b.guard[o.Key], o)
 	case watchdog:
 		b.last = append(b.last, o)
-	case port != "" && b.running.Row(native.TPort, port)["admin_status"] == "up":
-		if b.bound == nil {
-			b.bound = map[string][]op{}
-		}
+	case port != "" && b.flaps(port):
 		if b.bound[port] == nil {
 			b.flap = append(b.flap, port)
 		}
 		b.bound[port] = append(b.bound[port], o)
 	case o.Table == native.TPort && o.Field == "admin_status" && o.Value == "up":
 		b.last = append(b.last, o)
-	case o.Del && native.Owned(o.Table, o.Key):
+	case o.Table == native.TPort && o.Field == "admin_status":
+		if up(b.running, o.Key) {
+			b.shut = append(b.shut, o.Key)
+		}
+		b.first = append(b.first, o)
+	case o.Del && o.Field == "" && referenced(o.Table):
+		// Something may refer to it until the last group is through.
 		b.last = append(b.last, o)
 	default:
 		b.first = append(b.first, o)
@@ -85,12 +113,10 @@ func (b *builder) steps() []drivers.Step {
 	for _, name := range b.flap {
 		ports = append(ports, flapper{name, len(b.bound[name])})
 	}
-	groups := schedule(ports, b.policy.PortGroup, b.policy.Uplinks)
-
 	var reqs []*request
-	head, tail := &request{}, &request{}
+	head, tail := &request{down: b.shut}, &request{}
 	grouped := map[string]bool{}
-	for _, g := range groups {
+	for _, g := range schedule(ports, b.policy.PortGroup, b.policy.Uplinks) {
 		list := natural.Fold(g.ports)
 		if g.direct {
 			r := &request{down: g.ports, up: g.ports, what: []string{"rebind " + list + ", each port down for its row"}}
@@ -119,6 +145,9 @@ func (b *builder) steps() []drivers.Step {
 		rows.what = []string{fmt.Sprintf("bind %d rows of %s", len(rows.ops), list)}
 		reqs = append(reqs, down, rows, up)
 	}
+	// What refers to other rows comes after them, for the case that the
+	// request has to be split.
+	slices.SortStableFunc(b.first, func(x, y op) int { return refers(x) - refers(y) })
 	head.add("write %d objects", b.first...)
 	for _, p := range natural.Keys(b.guard) {
 		if grouped[p] {
@@ -140,7 +169,12 @@ func (b *builder) steps() []drivers.Step {
 	for _, r := range reqs {
 		out = append(out, step("gnmi", r)...)
 	}
-	return append(out, step("ssh", &request{ops: b.sshLast, what: []string{fmt.Sprintf("load %d watchdog rows that gNMI refuses", len(b.sshLast))}})...)
+	return append(out, step("ssh", &request{ops: b.sshLast, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshLast))}})...)
+}
+
+func refers(o op) (n int) {
+	refs(o.Table, o.Row, func(string, string) { n = 1 })
+	return n
 }
 
 func admin(port, status string) op {
@@ -151,14 +185,15 @@ func admin(port, status string) op {
 // a Set is sorted by the switch, so that order inside one does not matter, but
 // for the removal and the return of one row, which would cancel out.
 func join(head *request, reqs []*request, tail *request) []*request {
-	if len(reqs) == 0 {
-		if len(head.ops) > 0 {
-			reqs = append(reqs, head)
-		}
-	} else if len(head.ops) > 0 {
+	switch {
+	case len(head.ops) == 0:
+	case len(reqs) == 0:
+		reqs = append(reqs, head)
+	default:
 		r := reqs[0]
-		r.ops = append(slices.Clone(head.ops), r.ops...)
-		r.what = append(slices.Clone(head.what), r.what...)
+		r.ops = slices.Concat(head.ops, r.ops)
+		r.down = slices.Concat(head.down, r.down)
+		r.what = slices.Concat(head.what, r.what)
 	}
 	if len(tail.ops) == 0 {
 		return reqs
@@ -171,9 +206,13 @@ func join(head *request, reqs []*request, tail *request) []*request {
 	for _, o := range r.ops {
 		if o.Del {
 			gone[o.Table+"|"+o.Key] = true
+			// The updater makes a "move" of the removal of one row and the
+			// addition of an equal one, and its rules for the watchdog list no
+			// moves (python-jsonpatch, DiffBuilder).
+			gone[o.Table] = o.Table == native.TWatchdog || gone[o.Table]
 		}
 	}
-	if slices.ContainsFunc(tail.ops, func(o op) bool { return gone[o.Table+"|"+o.Key] }) {
+	if slices.ContainsFunc(tail.ops, func(o op) bool { return gone[o.Table+"|"+o.Key] || gone[o.Table] && !o.Del }) {
 		return append(reqs, tail)
 	}
 	r.ops = append(r.ops, tail.ops...)

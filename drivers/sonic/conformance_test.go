@@ -1,0 +1,259 @@
+package sonic
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// The models of the tests: a traditional one that the config updater knows, one
+// that it does not, and one with the dynamic buffer model.
+const (
+	known   = "Arista-7060X6-64PE-O128S2"
+	unknown = "DellEMC-Z9332f-O32"
+	dynamic = "ACS-MSN4700"
+	// td2 is one that the config updater of every release knows.
+	td2 = "Force10-S6000"
+)
+
+func conform(t *testing.T, o boxOptions, only ...string) {
+	drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
+		o.slow = d.Slow
+		return newBox(t, o).device()
+	}})
+}
+
+// TestConformance is the whole suite where the rules differ most.
+func TestConformance(t *testing.T) {
+	for name, o := range map[string]boxOptions{
+		"oldest rules, updater does not know the ASIC, with ssh": {model: unknown, release: "202311", ssh: true},
+		"green fields only, dynamic buffers, gnmi alone":         {model: dynamic, release: "202505"},
+		"free rules, traditional buffers, gnmi alone":            {model: known, release: "202511"},
+		"newest rules, traditional buffers, with ssh":            {model: known, release: "master", ssh: true},
+	} {
+		t.Run(name, func(t *testing.T) { conform(t, o) })
+	}
+}
+
+// TestEveryRelease repeats what an operator sees first on every release,
+// buffer model and way in.
+func TestEveryRelease(t *testing.T) {
+	for _, release := range sim.Releases {
+		for _, model := range []string{known, unknown, dynamic} {
+			for _, ssh := range []bool{false, true} {
+				name := release + "/" + model + "/gnmi"
+				if ssh {
+					name += "+ssh"
+				}
+				t.Run(name, func(t *testing.T) {
+					conform(t, boxOptions{model: model, release: release, ssh: ssh},
+						"plan is empty after apply and a restart", "foreign objects survive apply and revert", "each port flaps at most once")
+				})
+			}
+		}
+	}
+}
+
+func (b *box) plan(d *Driver) (*drivers.Snapshot, *drivers.Steps) {
+	b.t.Helper()
+	ctx := context.Background()
+	facts, err := d.Probe(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	snap, err := d.Read(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	st, err := d.Plan(facts, snap, b.desired, b.policy)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return snap, st
+}
+
+func (b *box) apply(d *Driver) (*drivers.Token, *drivers.Steps) {
+	b.t.Helper()
+	snap, st := b.plan(d)
+	tok, err := d.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "test"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return tok, st
+}
+
+// TestWhatIsBlocked: with gNMI alone exactly these changes of a factory-fresh
+// switch have no way in; with SSH none has.
+func TestWhatIsBlocked(t *testing.T) {
+	for _, release := range sim.Releases {
+		rel, _ := native.LookupRelease(release)
+		for _, model := range []string{known, unknown, dynamic} {
+			t.Run(release+"/"+model, func(t *testing.T) {
+				b := newBox(t, boxOptions{model: model, release: release})
+				_, st := b.plan(b.open())
+				want := map[string]bool{}
+				for _, p := range b.ports {
+					// The factory has no row of PFC_WD, and the first is refused.
+					want["ports["+p+"].watchdog"] = true
+					if rel.WRED != native.WREDFree {
+						// Yellow and red thresholds change as well.
+						want["ports["+p+"].queues[3].ecn"] = true
+					}
+				}
+				want["watchdog_poll"] = true
+				for _, c := range st.Blocked() {
+					if !want[c.Path()] {
+						t.Errorf("blocked: %s: %s", c.Path(), c.Blocked)
+					}
+					delete(want, c.Path())
+					if why, todo, ok := strings.Cut(c.Blocked, "; "); !ok || !strings.HasPrefix(why, "gNMI will be refused: the config updater") || !strings.Contains(todo, "ssh") {
+						t.Errorf("%s does not say why and what to do: %q", c.Path(), c.Blocked)
+					}
+				}
+				for p := range want {
+					t.Errorf("not blocked: %s", p)
+				}
+				b = newBox(t, boxOptions{model: model, release: release, ssh: true})
+				if _, st = b.plan(b.open()); len(st.Blocked()) > 0 {
+					t.Errorf("blocked with ssh: %v", st.Blocked())
+				}
+			})
+		}
+	}
+}
+
+func withoutWRED(cfg map[string]map[string]map[string]string) {
+	delete(cfg, "WRED_PROFILE")
+	for _, row := range cfg["QUEUE"] {
+		delete(row, "wred_profile")
+	}
+}
+
+// withPoll gives the switch the watchdog row that only a command makes.
+func withPoll(cfg map[string]map[string]map[string]string) {
+	cfg["PFC_WD"] = map[string]map[string]string{"GLOBAL": {"POLL_INTERVAL": "200"}}
+}
+
+func TestCreatingAWREDProfile(t *testing.T) {
+	edit := func(cfg map[string]map[string]map[string]string) { withoutWRED(cfg); withPoll(cfg) }
+	find := func(st *drivers.Steps, field string) (out []qos.Change) {
+		for _, c := range st.Changes {
+			if c.Field == field {
+				out = append(out, c)
+			}
+		}
+		return out
+	}
+	t.Run("202405 refuses over gNMI, and the plan says so", func(t *testing.T) {
+		b := newBox(t, boxOptions{model: td2, release: "202405", edit: edit})
+		d := b.open()
+		_, st := b.plan(d)
+		ecn := find(st, "queues[3].ecn")
+		if len(ecn) != 4 || len(st.Blocked()) != 4 {
+			t.Fatalf("changes %v, blocked %v", ecn, st.Blocked())
+		}
+		for _, say := range []string{"gNMI will be refused", "SONiC 202405", "not create WRED_PROFILE|AZURE_LOSSLESS", "configure ssh", "202511"} {
+			if !strings.Contains(ecn[0].Blocked, say) {
+				t.Errorf("%q does not say %q", ecn[0].Blocked, say)
+			}
+		}
+		// The rest of the plan stands on its own.
+		b.apply(d)
+		if len(b.config()[native.TWRED]) != 0 {
+			t.Error("a profile was written")
+		}
+	})
+	for _, o := range []boxOptions{{release: "202511"}, {release: "202405", ssh: true}} {
+		t.Run(o.release+" takes it", func(t *testing.T) {
+			o.model, o.edit = td2, edit
+			b := newBox(t, o)
+			d := b.open()
+			_, st := b.apply(d)
+			if len(st.Blocked()) > 0 {
+				t.Errorf("blocked: %v", st.Blocked())
+			}
+			if got := b.config().Row(native.TWRED, "AZURE_LOSSLESS")["green_max_threshold"]; got != "1500000" {
+				t.Errorf("green_max_threshold %q", got)
+			}
+			if bad, err := d.Applied(context.Background(), b.desired); err != nil || len(bad) > 0 {
+				t.Errorf("in force: %v, %v", bad, err)
+			}
+		})
+	}
+}
+
+// TestIntentChanges goes from one intent to another and back.
+func TestIntentChanges(t *testing.T) {
+	for name, tc := range map[string]struct {
+		model   string
+		replace []string
+		check   func(*testing.T, *box, *drivers.Steps)
+	}{
+		"trust pcp": {known, []string{"mtu: {", "trust: pcp\nmtu: {", "dscp: [26]", "pcp: [3]", "dscp: [48]", "pcp: [6]"}, func(t *testing.T, b *box, _ *drivers.Steps) {
+			row := b.config().Row(native.TPortQoS, b.ports[0])
+			if row["dscp_to_tc_map"] != "" || row["dot1p_to_tc_map"] == "" {
+				t.Errorf("PORT_QOS_MAP %v", row)
+			}
+		}},
+		"no watchdog": {known, []string{"  watchdog: {detect: 400ms, restore: 400ms, action: drop}", "  watchdog: off"}, func(t *testing.T, b *box, _ *drivers.Steps) {
+			for _, p := range b.ports {
+				if row := b.config().Row(native.TWatchdog, p); row != nil {
+					t.Errorf("%s %v", p, row)
+				}
+			}
+		}},
+		"another watchdog action": {known, []string{"action: drop", "action: forward"}, func(t *testing.T, b *box, st *drivers.Steps) {
+			if got := b.config().Row(native.TWatchdog, b.ports[0])["action"]; got != "forward" {
+				t.Errorf("action %q", got)
+			}
+			if len(st.Items) != 2 {
+				t.Errorf("%d steps, want the row removed and added", len(st.Items))
+			}
+		}},
+		"a class less": {known, []string{"  cnp: {priority: 6, dscp: [48], strict: true}\n", ""}, func(t *testing.T, b *box, st *drivers.Steps) {
+			cfg := b.config()
+			if cfg.Row(native.TDSCPToTC, "AZURE")["48"] != "0" {
+				t.Errorf("DSCP 48 goes to %s", cfg.Row(native.TDSCPToTC, "AZURE")["48"])
+			}
+			if cfg.Row(native.TScheduler, "roce.cnp") == nil || !strings.Contains(strings.Join(st.Notes, "\n"), "roce.cnp stays bound") {
+				t.Errorf("notes %q", st.Notes)
+			}
+			for _, s := range st.Items {
+				if len(s.Down) > 0 {
+					t.Errorf("%s takes down %v", s.What, s.Down)
+				}
+			}
+		}},
+		"another ECN curve, dynamic buffers": {dynamic, []string{"min: 150KB", "min: 200KB"}, func(t *testing.T, b *box, st *drivers.Steps) {
+			if len(st.Items) != 1 || len(st.Items[0].Down) != 0 || st.Impact() != qos.ImpactNone {
+				t.Errorf("a threshold takes steps %v, impact %s", st.Items, st.Impact())
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t, boxOptions{model: tc.model, release: "202511", edit: withPoll})
+			d := b.open()
+			b.apply(d)
+			first, was := b.desired, b.state()
+			b.desired = compile(t, fabric(b.model, "202511", tc.replace...))
+			tok, st := b.apply(d)
+			tc.check(t, b, st)
+			if _, again := b.plan(d); len(again.Changes)+len(again.Items) > 0 {
+				t.Errorf("still to do: %v", again.Changes)
+			}
+			if err := d.Revert(context.Background(), tok); err != nil {
+				t.Fatal(err)
+			}
+			b.desired = first
+			if _, again := b.plan(d); len(again.Changes) > 0 || string(b.state()) != string(was) {
+				t.Errorf("after revert: %v", again.Changes)
+			}
+		})
+	}
+}

@@ -1,0 +1,417 @@
+package sonic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+func TestSetRequestWritesAbsentTablesWholeAndRemovesEmptiedOnes(t *testing.T) {
+	cfg := native.Config{
+		native.TWatchdog:  {"Ethernet0": {"action": "drop"}},
+		native.TScheduler: {"a": {"type": "DWRR"}, "b": {"type": "STRICT"}},
+		native.TPort:      {"Ethernet0": {"mtu": "9100", "pfc_asym": "on"}},
+	}
+	req := setRequest([]op{
+		{Table: native.TWRED, Key: "X", Row: native.Row{"ecn": "ecn_all"}},
+		{Table: native.TWatchdog, Key: "Ethernet0", Del: true},
+		{Table: native.TScheduler, Key: "a", Del: true},
+		{Table: native.TPort, Key: "Ethernet0", Field: "mtu", Value: "9000"},
+		{Table: native.TPort, Key: "Ethernet0", Field: "pfc_asym", Del: true},
+		{Table: native.TScheduler, Key: "b/c", Row: native.Row{"weight": "1"}},
+	}, cfg)
+	var got []string
+	for _, p := range req.Deletes {
+		got = append(got, "delete "+strings.Join(p[2:], " "))
+	}
+	for _, u := range req.Updates {
+		got = append(got, "update "+strings.Join(u.Path[2:], " ")+" "+string(u.JSON))
+	}
+	want := []string{
+		"delete PFC_WD", "delete SCHEDULER a", "delete PORT Ethernet0 pfc_asym",
+		`update WRED_PROFILE {"X":{"ecn":"ecn_all"}}`, `update PORT Ethernet0 mtu "9000"`, `update SCHEDULER b~1c {"weight":"1"}`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// stepOps returns the ops of each step, as text.
+func stepOps(t *testing.T, items []drivers.Step) [][]string {
+	t.Helper()
+	steps, err := decodeSteps(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][]string
+	for _, ops := range steps {
+		var s []string
+		for _, o := range ops {
+			s = append(s, o.String())
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestStepsOrder(t *testing.T) {
+	running := native.Config{native.TPort: {"Ethernet0": {"admin_status": "up"}, "Ethernet4": {"admin_status": "down"}, "Ethernet8": {"admin_status": "up"}}}
+	queue := func(p string, q int) op {
+		return op{Table: native.TQueue, Key: fmt.Sprintf("%s|%d", p, q), Row: native.Row{"scheduler": "s"}}
+	}
+	guard := native.Row{"action": "drop"}
+	ops := []op{
+		queue("Ethernet0", 0), queue("Ethernet0", 1), queue("Ethernet4", 0), queue("Ethernet8", 0),
+		{Table: native.TPort, Key: "Ethernet8", Field: "admin_status", Value: "down"},
+		{Table: native.TScheduler, Key: "s", Row: native.Row{"type": "STRICT"}},
+		{Table: native.TScheduler, Key: "roce.old", Del: true},
+		{Table: native.TWatchdog, Key: "Ethernet0", Del: true},
+		{Table: native.TWatchdog, Key: "Ethernet0", Row: guard},
+		{Table: native.TWatchdog, Key: "Ethernet4", Row: guard},
+	}
+	items := buildSteps(site{policy: drivers.Policy{PortGroup: 1}}, running, ops, nil)
+	want := [][]string{
+		{
+			"PORT|Ethernet8 admin_status = down", `SCHEDULER|s = {"type":"STRICT"}`,
+			`QUEUE|Ethernet4|0 = {"scheduler":"s"}`, `QUEUE|Ethernet8|0 = {"scheduler":"s"}`,
+			"PORT|Ethernet0 admin_status = down", "delete PFC_WD|Ethernet0",
+		},
+		{`QUEUE|Ethernet0|0 = {"scheduler":"s"}`, `QUEUE|Ethernet0|1 = {"scheduler":"s"}`},
+		{"PORT|Ethernet0 admin_status = up", `PFC_WD|Ethernet0 = {"action":"drop"}`, `PFC_WD|Ethernet4 = {"action":"drop"}`, "delete SCHEDULER|roce.old"},
+	}
+	if d := cmp.Diff(want, stepOps(t, items)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"Ethernet8", "Ethernet0"}, items[0].Down); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestARequestFitsTheServer: whatever the plan, no request passes what a gRPC
+// server accepts, and nothing is lost in splitting.
+func TestARequestFitsTheServer(t *testing.T) {
+	var ops []op
+	for i := range 30000 {
+		ops = append(ops, op{Table: native.TQueue, Key: fmt.Sprintf("Ethernet%d|3", i), Row: native.Row{"scheduler": strings.Repeat("x", 300)}})
+	}
+	ops = append(ops, op{Table: native.TScheduler, Key: strings.Repeat("x", 300), Row: native.Row{"type": "STRICT"}})
+	items := buildSteps(site{}, native.Config{}, ops, nil)
+	steps, err := decodeSteps(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, cfg := 0, native.Config{}
+	for i, part := range steps {
+		if size := setRequest(part, cfg).Size(); size > gnmi.MaxServerMessage {
+			t.Errorf("part %d has %d bytes", i+1, size)
+		}
+		n += len(part)
+		for _, o := range part {
+			o.apply(cfg)
+		}
+	}
+	if len(steps) < 2 || n != len(ops) {
+		t.Errorf("%d of %d ops in %d parts", n, len(ops), len(steps))
+	}
+	if steps[0][0].Table != native.TScheduler {
+		t.Errorf("%s comes before what it refers to", steps[0][0])
+	}
+}
+
+func TestAPlanFileCannotNameAnything(t *testing.T) {
+	for _, raw := range []string{
+		`{"ops":[{"table":"USER","key":"root","row":{}}]}`, `{"ops":[{"table":"QUEUE","key":"a\nb","del":true}]}`, `{"ops":[{"table":"QUEUE","key":"","del":true}]}`, `{`,
+	} {
+		if _, err := decodeSteps([]drivers.Step{{Via: "gnmi", Native: json.RawMessage(raw)}}); err == nil {
+			t.Errorf("accepted %s", raw)
+		}
+	}
+	if _, err := decodeSteps([]drivers.Step{{Via: "telnet", Native: json.RawMessage(`{}`)}}); err == nil {
+		t.Error("accepted telnet")
+	}
+}
+
+func TestMovesOfTheWatchdogAreKeptApart(t *testing.T) {
+	row := native.Row{"action": "drop", "detection_time": "400", "restoration_time": "400"}
+	running := native.Config{native.TWatchdog: {"Ethernet0": row, "GLOBAL": {"POLL_INTERVAL": "200"}}}
+	items := buildSteps(site{}, running, []op{
+		{Table: native.TWatchdog, Key: "Ethernet0", Del: true}, {Table: native.TWatchdog, Key: "Ethernet4", Row: row},
+	}, nil)
+	if len(items) != 2 {
+		t.Errorf("one request would be a move, which the updater refuses: %v", stepOps(t, items))
+	}
+}
+
+// TestWatchdogWithoutGlobalRowIsNotLost: a row that cannot be added again is
+// not removed.
+func TestWatchdogWithoutGlobalRowIsNotLost(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", edit: func(cfg map[string]map[string]map[string]string) {
+		cfg["PFC_WD"] = map[string]map[string]string{}
+		for _, p := range []string{"Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"} {
+			cfg["PFC_WD"][p] = map[string]string{"action": "forward", "detection_time": "400", "restoration_time": "400"}
+		}
+	}})
+	d := b.open()
+	_, st := b.apply(d)
+	if got := len(b.config()[native.TWatchdog]); got != 4 {
+		t.Errorf("%d rows of PFC_WD are left", got)
+	}
+	for _, c := range st.Changes {
+		if c.Field == "watchdog" && !strings.Contains(c.Blocked, "first row of PFC_WD") {
+			t.Errorf("%s: %q", c.Path(), c.Blocked)
+		}
+	}
+}
+
+func TestAPortThatTheIntentShutsStaysDown(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", edit: withPoll})
+	b.desired.Ports[b.ports[0]].AdminUp = qos.Of(false)
+	was := b.state()
+	d := b.open()
+	tok, st := b.apply(d)
+	if got := b.config().Row(native.TPort, b.ports[0])["admin_status"]; got != "down" {
+		t.Errorf("admin_status %s", got)
+	}
+	if !slices.Contains(st.Items[0].Down, b.ports[0]) || st.Impact() < qos.ImpactPortFlap {
+		t.Errorf("the plan does not say so: %v", st.Items[0])
+	}
+	if _, again := b.plan(d); len(again.Changes) > 0 {
+		t.Errorf("still to do: %v", again.Changes)
+	}
+	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != string(was) {
+		t.Errorf("revert: %v", err)
+	}
+}
+
+func TestAPortThatSomebodyShutMeanwhileMakesThePlanStale(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511"})
+	d := b.open()
+	_, st := b.plan(d)
+	row := b.Config()["PORT"][b.ports[0]]
+	row["admin_status"] = "down"
+	b.SetRow("PORT", b.ports[0], row)
+	now, err := d.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Digest(now, b.desired) == st.Base {
+		t.Error("apply would bring the port up")
+	}
+}
+
+func TestObsoleteObjectsGo(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", edit: withPoll})
+	b.SetRow("SCHEDULER", "roce.old", map[string]string{"type": "STRICT"})
+	b.SetRow("SCHEDULER", "theirs", map[string]string{"type": "STRICT"})
+	b.apply(b.open())
+	if cfg := b.config(); cfg.Row(native.TScheduler, "roce.old") != nil || cfg.Row(native.TScheduler, "theirs") == nil {
+		t.Errorf("schedulers %v", cfg[native.TScheduler])
+	}
+}
+
+// TestAnObjectThatChangesInPlaceKeepsItsOtherPorts: a port that wants the value
+// that the shared object loses is bound to one of its own, and the plan says
+// that it goes down for that.
+func TestAnObjectThatChangesInPlaceKeepsItsOtherPorts(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", edit: withPoll})
+	d := b.open()
+	b.apply(d)
+	for _, p := range b.ports[:3] {
+		b.desired.Ports[p].Queues[3].Scheduler = qos.Of(qos.Scheduler{Weight: 77})
+	}
+	last := b.ports[3]
+	_, st := b.apply(d)
+	if !slices.ContainsFunc(st.Changes, func(c qos.Change) bool { return c.Port == last && c.Impact == qos.ImpactPortFlap }) {
+		t.Errorf("%s goes down, and no change says so: %v", last, st.Changes)
+	}
+	if _, again := b.plan(d); len(again.Changes) > 0 {
+		t.Errorf("still to do: %v", again.Changes)
+	}
+}
+
+func TestTheTokenHoldsNoSecret(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", ssh: true})
+	d := b.open()
+	tok, st := b.apply(d)
+	for what, v := range map[string]any{"token": tok, "plan": st} {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), testPassword) || strings.Contains(fmt.Sprintf("%+v", v), testPassword) {
+			t.Errorf("the %s holds the password", what)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", ssh: true})
+	d := b.open()
+	for _, s := range []string{"plain", "a b", `it's`, "$(reboot)", "`x`", `"; rm -rf /`, "a\\b", "*"} {
+		sh, err := d.shell(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := sh.Run(t.Context(), "echo "+quote(s), nil)
+		if err != nil || strings.TrimSuffix(string(out.Stdout), "\n") != s {
+			t.Errorf("%q arrives as %q, %v", s, out.Stdout, err)
+		}
+	}
+}
+
+func TestProbeWithoutSSH(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := closed.Addr().String()
+	_ = closed.Close()
+	b := newBox(t, boxOptions{model: td2, release: "202405", ssh: true})
+	target := b.target
+	down := *target.SSH
+	down.Address = addr
+	target.SSH = &down
+	d := b.openAs(target)
+	facts, err := d.Probe(t.Context())
+	if err != nil || facts.Release != "202405" || slices.Contains(facts.Caps.Writes, "ssh") {
+		t.Fatalf("facts %+v, %v", facts, err)
+	}
+	snap, err := d.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.Plan(facts, snap, b.desired, b.policy)
+	if err != nil || len(st.Blocked()) == 0 || !strings.Contains(strings.Join(st.Notes, "\n"), "ssh is configured and does not answer") {
+		t.Errorf("blocked %d, notes %q, %v", len(st.Blocked()), st.Notes, err)
+	}
+	// What needs no SSH goes in.
+	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "x"}); err != nil {
+		t.Errorf("apply: %v", err)
+	}
+	// What needs it fails before anything is written.
+	b = newBox(t, boxOptions{model: td2, release: "202405", ssh: true})
+	snap, st = b.plan(b.open())
+	target = b.target
+	target.SSH = &down
+	was := b.state()
+	tok, err := b.openAs(target).Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "x"})
+	if tok != nil || !errors.Is(err, drivers.ErrUnreachable) || string(b.state()) != string(was) {
+		t.Errorf("token %v, %v", tok, err)
+	}
+	// A refused login is never passed over.
+	wrong := *b.target.SSH
+	wrong.Password = "wrong"
+	target.SSH = &wrong
+	if _, err := b.openAs(target).Probe(t.Context()); !errors.Is(err, drivers.ErrAuth) {
+		t.Errorf("wrong password: %v", err)
+	}
+}
+
+// TestReleaseIsTakenFromTheSwitch: where the intent states none.
+func TestReleaseIsTakenFromTheSwitch(t *testing.T) {
+	for _, release := range sim.Releases {
+		b := newBox(t, boxOptions{model: td2, release: release, ssh: true})
+		b.target.Release = ""
+		f, err := b.open().Probe(t.Context())
+		if err != nil || f.Release != release {
+			t.Errorf("%s: release %q of version %q, %v", release, f.Release, f.Version, err)
+		}
+		b.target.SSH = nil
+		if f, err = b.open().Probe(t.Context()); err != nil || f.Release == "" {
+			t.Errorf("%s over gnmi: %+v, %v", release, f, err)
+		}
+	}
+}
+
+// TestAPlainRefusalIsNotWaitedFor: the server has answered, and one read shows
+// what became of it.
+func TestAPlainRefusalIsNotWaitedFor(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511"})
+	d := b.open()
+	d.pace = realPace
+	snap, st := b.plan(d)
+	b.Faults().FailAt(0)
+	began := time.Now()
+	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "x"}); !errors.Is(err, drivers.ErrRejected) {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(began); took >= realPace.settled {
+		t.Errorf("took %s", took)
+	}
+}
+
+// TestNothingIsSentWhileTheSwitchWorks: after a timeout the only request until
+// the work is done is the empty one that waits for it.
+func TestNothingIsSentWhileTheSwitchWorks(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511"})
+	d := b.open()
+	snap, st := b.plan(d)
+	release := make(chan struct{})
+	b.Faults().TimeoutNext(release)
+	done := make(chan error, 1)
+	go func() {
+		_, err := d.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "x"})
+		done <- err
+	}()
+	until := time.Now().Add(10 * time.Second)
+	for len(b.Sets()) < 2 && time.Now().Before(until) {
+		time.Sleep(time.Millisecond)
+	}
+	before := b.state()
+	for _, s := range b.Sets()[1:] {
+		if len(s.GetUpdate())+len(s.GetReplace()) > 0 || len(s.GetDelete()) != 1 || s.GetDelete()[0].GetElem()[2].GetName() != "ROCE_FABRIC_NONE" {
+			t.Errorf("sent while the switch works: %v", s)
+		}
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Errorf("apply: %v", err)
+	}
+	if string(before) == string(b.state()) {
+		t.Error("nothing happened")
+	}
+	if _, again := b.plan(d); len(again.Items) > 0 {
+		t.Errorf("still to do: %v", again.Items)
+	}
+}
+
+func TestStillWorking(t *testing.T) {
+	for text, want := range map[string]bool{"Unknown: Timeout 600": true, "Unknown: Error: Failed to apply patch": false} {
+		if got := open(errors.New(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	for _, err := range []error{gnmi.ErrTimeout, gnmi.ErrUnreachable, context.Canceled, context.DeadlineExceeded} {
+		if !open(fmt.Errorf("set: %w", err)) {
+			t.Errorf("%v says that the switch is through", err)
+		}
+	}
+}
+
+func TestSetTimeout(t *testing.T) {
+	if got := realPace.setTimeout(nil, nil); got != realPace.minSet {
+		t.Errorf("nothing takes %s", got)
+	}
+	var ops []op
+	for i := range 100 {
+		ops = append(ops, op{Table: native.TQueue, Key: fmt.Sprintf("Ethernet0|%d", i)})
+	}
+	bulk, each := realPace.setTimeout(ops, nil), realPace.setTimeout(ops, []string{"Ethernet0"})
+	if bulk >= each || each != maxSet {
+		t.Errorf("bulk %s, row by row %s", bulk, each)
+	}
+}

@@ -1,0 +1,388 @@
+package sonic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// pace holds the times of the switch, so that tests need not wait them out.
+type pace struct {
+	// poll is the pause between two reads while the switch works.
+	poll time.Duration
+	// minSet is the least time granted to a Set.
+	minSet time.Duration
+	// settled bounds the reads after an answer: daemons follow a moment later.
+	settled time.Duration
+	// linkUp bounds the wait for ports that were taken down.
+	linkUp time.Duration
+}
+
+var realPace = pace{poll: 500 * time.Millisecond, minSet: time.Minute, settled: 3 * time.Second, linkUp: 90 * time.Second}
+
+// maxSet is the longest wait for a Set: the server gives up after 600 s, and
+// the config updater goes on by itself (sonic-gnmi:sonic_service_client).
+const maxSet = 620 * time.Second
+
+// setTimeout is the time that a Set may take: the config updater needs about
+// 4 s for a row on a port that is up, a fraction of a second for any other
+// change and ten seconds for itself; three times that leaves room for a slow
+// switch.
+func (p pace) setTimeout(ops []op, down []string) time.Duration {
+	flaps := make(map[string]bool, len(down))
+	for _, name := range down {
+		flaps[name] = true
+	}
+	t := 10*time.Second + 250*time.Millisecond*time.Duration(len(ops))
+	for _, o := range ops {
+		if flaps[o.portOf()] {
+			t += 4 * time.Second
+		}
+	}
+	t = time.Duration(3 * float64(t) * float64(p.minSet) / float64(realPace.minSet))
+	return min(max(t, p.minSet), maxSet)
+}
+
+// runner carries out steps. cfg follows what the switch holds.
+type runner struct {
+	d        *Driver
+	cfg      native.Config
+	progress func(i, n int, s drivers.Step)
+	wasUp    map[string]bool
+	// unsaved: the last write is in force, and the switch did not save it.
+	unsaved bool
+}
+
+// run carries the steps out in order. Its error wraps ErrPartial from the
+// moment that something stands which was not there before.
+func (r *runner) run(ctx context.Context, items []drivers.Step, steps [][]op) error {
+	r.wasUp = map[string]bool{}
+	for i, s := range items {
+		err := r.step(ctx, i, len(items), s, steps[i])
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("%s: step %d of %d (%s): %w", r.d.t.Name, i+1, len(items), s.What, err)
+		if i > 0 && !errors.Is(err, drivers.ErrPartial) {
+			err = fmt.Errorf("%w: %w", drivers.ErrPartial, err)
+		}
+		return err
+	}
+	if r.unsaved {
+		if err := r.d.save(ctx, r.cfg); err != nil {
+			return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", r.d.t.Name, drivers.ErrPartial, err)
+		}
+	}
+	return nil
+}
+
+func (r *runner) step(ctx context.Context, i, n int, s drivers.Step, ops []op) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("stopped before it: %w", err)
+	}
+	if r.progress != nil {
+		r.progress(i, n, s)
+	}
+	if err := r.noteLinks(ctx, s.Down); err != nil {
+		return err
+	}
+	var err error
+	if s.Via == "ssh" {
+		err = r.overSSH(ctx, ops, s)
+	} else {
+		err = r.overGNMI(ctx, ops, s)
+	}
+	if err != nil {
+		return err
+	}
+	return r.waitLinks(ctx, s.Up)
+}
+
+// overGNMI sends one request and finds out what became of it.
+func (r *runner) overGNMI(ctx context.Context, ops []op, s drivers.Step) error {
+	c, err := r.d.client(ctx)
+	if err != nil {
+		return err
+	}
+	// A switch that is gone before the request is one that nothing was sent to.
+	if _, err := r.d.row(ctx, "CONFIG_DB", native.TMetadata, "localhost"); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		r.d.hangUp()
+		return err
+	}
+	patience := r.d.pace.setTimeout(ops, s.Down)
+	sctx, cancel := context.WithTimeout(ctx, patience)
+	err = c.Set(sctx, setRequest(ops, r.cfg))
+	cancel()
+	mark := footprintOf(r.cfg, ops, s)
+	if err == nil {
+		if err := r.confirm(ctx, mark, r.d.pace.settled); err != nil {
+			return err
+		}
+		r.unsaved = false
+		return nil
+	}
+	// The caller may be gone; the switch is not, and what it does next has to
+	// be known before anything else is sent.
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience+r.d.readTimeout())
+	defer cancel()
+	if !open(err) {
+		return r.judge(ctx, mark, err, ops)
+	}
+	// Between the server's checkpoint and its call of the updater another
+	// request may slip in, so one answer is not yet the end.
+	for range 2 {
+		if werr := r.d.settle(ctx); werr != nil {
+			return fmt.Errorf("%w: the switch may still be working on it: %w", drivers.ErrPartial, errors.Join(err, werr))
+		}
+		if now, rerr := r.d.read(ctx); rerr == nil && mark.left(now) == 0 {
+			break
+		}
+	}
+	return r.judge(ctx, mark, err, ops)
+}
+
+// open reports whether a failed Set may still be going on: no answer came, or
+// the server gave up waiting for its own config updater ("Timeout 600").
+func open(err error) bool {
+	return errors.Is(err, gnmi.ErrTimeout) || errors.Is(err, gnmi.ErrUnreachable) ||
+		errors.Is(err, drivers.ErrUnreachable) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		strings.Contains(err.Error(), "Timeout ")
+}
+
+// settle waits until the switch has done all that it was sent: its host
+// service takes one request after the other, so that an empty one, the removal
+// of a table that is not there, is answered when those before it are through.
+// It changes nothing. Reading is no help here: while a Set runs, a Get shows
+// what was before it.
+func (d *Driver) settle(ctx context.Context) error {
+	tick := time.NewTicker(d.pace.poll)
+	defer tick.Stop()
+	for {
+		c, err := d.client(ctx)
+		if err == nil {
+			err = c.Set(ctx, gnmi.SetRequest{Origin: origin, Deletes: []gnmi.Path{path("ROCE_FABRIC_NONE")}})
+		}
+		if err == nil || !open(err) {
+			// A server that refuses even this has nothing to work on.
+			return nil
+		}
+		d.hangUp()
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+	}
+}
+
+// hangUp ends the gNMI session, so that the next call does not wait for the
+// backoff of a broken one.
+func (d *Driver) hangUp() {
+	if d.cli != nil {
+		// What a broken connection says on its end adds nothing.
+		_ = d.cli.Close()
+		d.cli = nil
+	}
+}
+
+func (d *Driver) readTimeout() time.Duration {
+	if d.t.GNMI.Timeout > 0 {
+		return d.t.GNMI.Timeout
+	}
+	return gnmi.DefaultTimeout
+}
+
+// poll calls done every now and then until it says so, for at most limit. It
+// returns the last error of done.
+func (d *Driver) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(d.pace.poll)
+	defer tick.Stop()
+	for {
+		ok, err := done()
+		if ok {
+			return true, nil
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return false, err
+		case <-ctx.Done():
+			return false, errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// confirm waits until the switch holds what it said yes to.
+func (r *runner) confirm(ctx context.Context, mark footprint, limit time.Duration) error {
+	var now native.Config
+	ok, err := r.d.poll(ctx, limit, func() (bool, error) {
+		c, err := r.d.read(ctx)
+		if err != nil {
+			r.d.hangUp()
+			return false, err
+		}
+		now = c
+		return mark.left(now) == 0, nil
+	})
+	switch {
+	case ok:
+		r.cfg = now
+		return nil
+	case now == nil || err != nil:
+		return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, err)
+	}
+	return fmt.Errorf("%w: the switch answered yes and holds %d of %d values", drivers.ErrPartial, len(mark)-mark.left(now), len(mark))
+}
+
+// judge reads what became of a request that failed, and says so.
+func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []op) error {
+	var now native.Config
+	ok, err := r.d.poll(ctx, r.d.pace.settled, func() (bool, error) {
+		c, err := r.d.read(ctx)
+		if err != nil {
+			r.d.hangUp()
+		}
+		now = c
+		return err == nil, err
+	})
+	if !ok {
+		return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, errors.Join(cause, err))
+	}
+	left := mark.left(now)
+	switch {
+	case left == 0:
+		// It was carried out in spite of the answer, and a switch that answers
+		// no does not save.
+		r.cfg, r.unsaved = now, true
+		return nil
+	case mark.moved(now) > 0:
+		return fmt.Errorf("%w: %d of %d values are in: %w", drivers.ErrPartial, len(mark)-left, len(mark), cause)
+	case open(cause):
+		return fmt.Errorf("%w, nothing was written: %w", drivers.ErrUnreachable, cause)
+	}
+	return fmt.Errorf("%w: %w%s", drivers.ErrRejected, cause, r.d.explain(ctx, ops, r.cfg))
+}
+
+// footprint is what a step touches: each value as it was and as it will be.
+type footprint map[place]change
+
+type place struct{ table, key, field string } // field "" is the row
+
+type change struct{ was, want string }
+
+func (p place) in(c native.Config) string {
+	row := c.Row(p.table, p.key)
+	switch {
+	case p.field != "":
+		return row[p.field]
+	case row == nil:
+		return ""
+	}
+	return string(row.JSON())
+}
+
+func footprintOf(cfg native.Config, ops []op, s drivers.Step) footprint {
+	want := native.Config{}
+	for _, o := range ops {
+		if _, ok := want[o.Table]; !ok {
+			want[o.Table] = native.Config{o.Table: cfg[o.Table]}.Clone()[o.Table]
+		}
+		o.apply(want)
+	}
+	f := footprint{}
+	// A port that the updater takes down by itself has to be up in the end.
+	for _, ports := range [][]string{s.Down, s.Up} {
+		for _, port := range ports {
+			p := place{native.TPort, port, "admin_status"}
+			f[p] = change{p.in(cfg), p.in(cfg)}
+		}
+	}
+	for _, o := range ops {
+		p := place{o.Table, o.Key, o.Field}
+		f[p] = change{p.in(cfg), p.in(want)}
+	}
+	return f
+}
+
+// left counts the values that are not as they will be.
+func (f footprint) left(now native.Config) (n int) {
+	for p, c := range f {
+		if p.in(now) != c.want {
+			n++
+		}
+	}
+	return n
+}
+
+// moved counts the values that are not as they were.
+func (f footprint) moved(now native.Config) (n int) {
+	for p, c := range f {
+		if p.in(now) != c.was {
+			n++
+		}
+	}
+	return n
+}
+
+// noteLinks remembers which of the ports are up before they go down.
+func (r *runner) noteLinks(ctx context.Context, ports []string) error {
+	for _, p := range ports {
+		up, err := r.d.operUp(ctx, p)
+		if err != nil {
+			return err
+		}
+		r.wasUp[p] = up
+	}
+	return nil
+}
+
+// waitLinks waits until the ports that were up are up again, so that the next
+// group does not start while this one is still dark.
+func (r *runner) waitLinks(ctx context.Context, ports []string) error {
+	var left []string
+	for _, p := range ports {
+		if r.wasUp[p] {
+			left = append(left, p)
+		}
+	}
+	ok, err := r.d.poll(ctx, r.d.pace.linkUp, func() (bool, error) {
+		for len(left) > 0 {
+			up, err := r.d.operUp(ctx, left[0])
+			if err != nil {
+				r.d.hangUp()
+			}
+			if err != nil || !up {
+				return false, err
+			}
+			left = left[1:]
+		}
+		return true, nil
+	})
+	switch {
+	case ok:
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: waiting for %s to come up: %w", drivers.ErrPartial, natural.Fold(left), err)
+	}
+	return fmt.Errorf("%w: %s did not come up again within %s", drivers.ErrPartial, natural.Fold(left), r.d.pace.linkUp)
+}
+
+// operUp reads the link state. A switch that shows none counts as down, so
+// that nothing waits for it.
+func (d *Driver) operUp(ctx context.Context, port string) (bool, error) {
+	row, err := d.row(ctx, "APPL_DB", "PORT_TABLE", port)
+	if errors.Is(err, gnmi.ErrNotFound) {
+		return false, nil
+	}
+	return row["oper_status"] == "up", err
+}
