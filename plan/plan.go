@@ -134,7 +134,9 @@ func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(c
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	for i := range steps.Changes {
-		steps.Changes[i].Reason = render.Reason(sw, steps.Changes[i])
+		if c := &steps.Changes[i]; c.Reason == "" {
+			c.Reason = render.Reason(sw, *c)
+		}
 	}
 	_, unknown := drv.Decode(snap)
 	return &Device{

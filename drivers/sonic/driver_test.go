@@ -415,3 +415,40 @@ func TestSetTimeout(t *testing.T) {
 		t.Errorf("bulk %s, row by row %s", bulk, each)
 	}
 }
+
+// One value that no switch of the release takes would have the whole request
+// refused: it is left out, and the plan says why; the rest still goes in.
+func TestRefusedValuesAreBlockedAndTheRestGoesIn(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", edit: withPoll})
+	port := b.ports[0]
+	p := b.desired.Ports[port]
+	p.Watchdog.V.Detect, p.MTU.V, p.Queues[3].ECN.V.Max = 9*time.Second, 9300, 1<<33
+	p.LAG = qos.Of("PortChannel1")
+	b.desired.WatchdogPoll = qos.Of(150 * time.Millisecond)
+	d := b.open()
+	_, st := b.plan(d)
+	var blocked []string
+	for _, c := range st.Blocked() {
+		blocked = append(blocked, c.Path()+": "+c.Blocked)
+	}
+	want := []string{"lag: this tool does not change port channels", "mtu: SONiC takes an MTU of 68 to 9216, not 9300", "queues[3].ecn: SONiC takes thresholds of at most 2147483647 B", "watchdog: SONiC takes a detection time of 100ms to 5s, not 9s"}
+	if len(blocked) != len(want) {
+		t.Fatalf("blocked: %q", blocked)
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(blocked[i], "ports["+port+"]."+w) {
+			t.Errorf("blocked %q, want %q", blocked[i], w)
+		}
+	}
+	snap, err := d.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, again := b.plan(d)
+	if len(again.Changes) != len(want) || len(again.Items) > 0 {
+		t.Errorf("still to do: %v", again.Changes)
+	}
+}

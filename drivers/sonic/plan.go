@@ -115,17 +115,6 @@ func managed(running, target native.Config) native.Config {
 	return out
 }
 
-// blockReadOnly marks the changes that this tool never makes.
-func (p *planner) blockReadOnly() {
-	for i := range p.changes {
-		c := &p.changes[i]
-		if c.Field == "speed" {
-			c.Blocked = "this tool does not change the speed of a port: set it with 'config interface speed' or a breakout on the switch, or correct the link in the intent"
-			delete(p.target.Row(native.TPort, c.Port), "speed")
-		}
-	}
-}
-
 // collect keeps the ops that some change needs. A difference in names alone
 // is not worth a flapped port.
 func (p *planner) collect() {

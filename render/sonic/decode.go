@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,7 +255,7 @@ func (d *decoder) readInto(table, name string, into []int8, limit int) {
 // portIndexes calls do for each index of each "port|a-b" key of a table.
 func (d *decoder) portIndexes(table string, do func(key string, p *qos.Port, i int, row Row)) {
 	// Sorted, so that of two keys that overlap the same one wins every time.
-	for _, key := range natural.Keys(d.cfg[table]) {
+	for _, key := range slices.Sorted(maps.Keys(d.cfg[table])) {
 		name, idx, ok := strings.Cut(key, "|")
 		from, to, good := expand(idx, 16)
 		p := d.dev.Ports[name]
