@@ -1,5 +1,3 @@
-// Package docs holds the pages for users. Its test keeps the list of keys in
-// intent.md as the intent's schema has it; no product code imports it.
 package docs
 
 import (
@@ -18,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite the list of keys in intent.md")
 
 const (
 	page  = "intent.md"
-	begin = "<!-- keys: go test ./docs -update -->\n"
+	begin = "<!-- keys: go generate ./docs -->\n"
 	end   = "<!-- end of keys -->\n"
 )
 
