@@ -1,0 +1,216 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	driver "github.com/roce-fabric/roce-fabric/drivers/sonic"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/plan"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
+	results "github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// BenchmarkMemory plans 100, 200 and 1,000 switches of 64 ports that all have
+// to change, writes the text, the JSON and the plan file as `plan` does, and
+// reports the largest live heap beyond the loaded intent. It measures memory,
+// not time.
+func BenchmarkMemory(b *testing.B) {
+	m, ok := catalog.Lookup(model64)
+	if !ok {
+		b.Fatal("no model " + model64)
+	}
+	answer, err := json.Marshal(sim.FactoryConfig(m))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, workers := range []int{16, 64} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			metrics := map[string]float64{}
+			var p *peak
+			for b.Loop() {
+				for _, n := range []int{100, 200, 1000} {
+					p = planPeak(b, n, workers, answer)
+					metrics[fmt.Sprintf("MiB-%d", n)] = mib(p.alloc)
+				}
+			}
+			metrics["x-1000/200"] = metrics["MiB-1000"] / metrics["MiB-200"]
+			metrics["inuse-MiB-1000"] = mib(p.inuse)
+			metrics["intent-KiB/switch"] = float64(p.intent) / 1024 / 1000
+			report(b, metrics)
+		})
+	}
+}
+
+func mib(n uint64) float64 { return float64(n) / (1 << 20) }
+
+// live returns the bytes that a garbage collection leaves, and the memory they
+// are spread over.
+func live() (alloc, inuse uint64) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc, m.HeapInuse
+}
+
+// peak is the most that is live beyond the intent, and the intent itself.
+//
+// It is measured at rest, because what a running worker allocates during a
+// collection would count as live, and at the worst moment that the bounds of
+// the pool allow: one result is being written, as many as there are workers
+// wait behind it, and every worker holds all that it ever does.
+type peak struct {
+	alloc, inuse, intent uint64
+
+	baseAlloc, baseInuse uint64
+	workers, devices     int
+
+	mu     sync.Mutex
+	from   int           // devices from this one on are held
+	resume chan struct{} // closed when from moves on
+	held   int
+	closed int
+}
+
+func newPeak(workers, devices int) *peak {
+	p := &peak{workers: workers, devices: devices}
+	p.hold(0)
+	return p
+}
+
+// hold lets go of the devices that are needed to emit the given one, and of as
+// many behind it as there are workers.
+func (p *peak) hold(emit int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.resume != nil {
+		close(p.resume)
+	}
+	p.from, p.resume = emit+1+p.workers, make(chan struct{})
+}
+
+// pass is where a worker with the i-th device is held.
+func (p *peak) pass(i int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i >= p.from {
+		resume := p.resume
+		p.held++
+		p.mu.Unlock()
+		<-resume
+		p.mu.Lock()
+		p.held--
+	}
+}
+
+// measure waits until the workers are where they should be. It gives up after
+// a while: the result is then of less than the worst.
+func (p *peak) measure() {
+	rest := func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.closed >= min(p.from, p.devices) && p.held == max(0, min(p.workers, p.devices-p.from))
+	}
+	for end := time.Now().Add(10 * time.Second); !rest() && time.Now().Before(end); {
+		runtime.Gosched()
+	}
+	alloc, inuse := live()
+	p.alloc = max(p.alloc, alloc-min(alloc, p.baseAlloc))
+	p.inuse = max(p.inuse, inuse-min(inuse, p.baseInuse))
+}
+
+// canned is a SONiC driver whose switch answers from memory with what the
+// factory left on it. All that the tool makes of the answer is made anew for
+// each switch.
+type canned struct {
+	drivers.Driver
+	answer []byte
+	peak   *peak
+	index  int
+}
+
+func (*canned) Probe(context.Context) (drivers.Facts, error) {
+	return drivers.Facts{OS: "sonic", Release: "202511", Model: model64, ASIC: "th2", Caps: drivers.Caps{Writes: []string{"gnmi"}}}, nil
+}
+
+func (c *canned) Read(context.Context) (*drivers.Snapshot, error) {
+	cfg, err := sonic.Parse(c.answer, sonic.WantTable)
+	return &drivers.Snapshot{Native: cfg}, err
+}
+
+func (c *canned) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+	steps, err := c.Driver.Plan(f, s, desired, policy)
+	running, _ := c.Decode(s)
+	c.peak.pass(c.index)
+	runtime.KeepAlive(running)
+	runtime.KeepAlive(s)
+	runtime.KeepAlive(desired)
+	return steps, err
+}
+
+func (c *canned) Close() error {
+	c.peak.mu.Lock()
+	c.peak.closed++
+	c.peak.mu.Unlock()
+	return c.Driver.Close()
+}
+
+func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
+	p := newPeak(workers, n)
+	before, _ := live()
+	c := load(b, save(b, ranges(model64, n, 64)))
+	p.baseAlloc, p.baseInuse = live()
+	p.intent = p.baseAlloc - before
+
+	index := map[string]int{}
+	for i, sw := range c.Fabric().Switches {
+		index[sw.Name] = i
+	}
+	open := func(_ context.Context, sw *intent.Switch) (drivers.Driver, error) {
+		d, err := driver.Open(drivers.Target{Name: sw.Name, OS: sw.OS, GNMI: client.Config{Address: "192.0.2.1:8080"}})
+		return &canned{d, answer, p, index[sw.Name]}, err
+	}
+	file, err := plan.Create(filepath.Join(b.TempDir(), "plan"), plan.Header{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	text := results.Text{W: io.Discard, Steps: true}
+	list := results.NewJSONList(io.Discard, true, "bench")
+	var sum results.PlanSummary
+	emitted, every := 0, n/10
+	err = plan.Make(b.Context(), c, c.Fabric().Switches, open, plan.Options{Workers: workers}, func(d *plan.Device) error {
+		if d.Err != nil {
+			return d.Err
+		}
+		sum.Add(d)
+		text.Plan(d)
+		list.Add(d)
+		if emitted%every == 0 {
+			p.measure()
+			p.hold(emitted + every)
+		}
+		emitted++
+		return file.Add(d)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if sum.Changed != n {
+		b.Fatalf("%d switches have changes, not %d", sum.Changed, n)
+	}
+	runtime.KeepAlive(c)
+	return p
+}

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	driver "github.com/roce-fabric/roce-fabric/drivers/sonic"
+	"github.com/roce-fabric/roce-fabric/intent"
+	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/plan"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+const (
+	readSwitches = 500
+	readWorkers  = 64
+	user, pass   = "admin", "bench"
+)
+
+// BenchmarkRead plans 500 simulated switches over gNMI, 64 at a time: dial,
+// capabilities, probe, read, decode, compare, plan. The floor is a gRPC client
+// that asks the same switches for the same and throws the answers away. The
+// switches are in this process, so their work is in both.
+//
+// Switches that are as the intent says have nothing to plan; factory ones need
+// everything changed.
+func BenchmarkRead(b *testing.B) {
+	c := load(b, save(b, ranges(model32, readSwitches, 32)))
+	for _, state := range []string{"as-intended", "factory"} {
+		b.Run(state, func(b *testing.B) {
+			l := startLab(b, c, state == "as-intended")
+			var r race
+			changed := 0
+			var bytes int
+			for b.Loop() {
+				r.run("plan", func() { changed = l.plan(b, c) })
+				r.run("bare", func() { bytes = l.bare(b, c.Fabric().Switches, false) })
+				r.run("parsed", func() { l.bare(b, c.Fabric().Switches, true) })
+			}
+			if want := map[string]int{"as-intended": 0, "factory": readSwitches}[state]; changed != want {
+				b.Fatalf("%d switches have changes, not %d", changed, want)
+			}
+			report(b, map[string]float64{
+				"x-bare-grpc":           r.ratio("plan", "bare"),
+				"x-bare-grpc+unmarshal": r.ratio("plan", "parsed"),
+				"ms/switch":             r.median("plan").Seconds() * 1000 / readSwitches,
+				"bare-ms/switch":        r.median("bare").Seconds() * 1000 / readSwitches,
+				"KiB/switch":            float64(bytes) / 1024 / readSwitches,
+			})
+		})
+	}
+}
+
+// farm is a set of running switches.
+type farm struct {
+	addr   map[string]string
+	caFile string
+	caPEM  []byte
+}
+
+// startLab starts the fabric's switches as the factory leaves them, or as the
+// intent wants them.
+func startLab(b *testing.B, c *render.Compiler, asIntended bool) *farm {
+	b.Helper()
+	conf, ca, err := sim.NewTLS()
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := &farm{addr: map[string]string{}, caPEM: ca, caFile: filepath.Join(b.TempDir(), "ca.pem")}
+	if err := os.WriteFile(l.caFile, ca, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, sw := range c.Fabric().Switches {
+		d := c.Device(sw)
+		o := sim.ForModel(sw.Name, d.Model)
+		o.Release, o.Username, o.Password, o.TLS, o.NoSSH = sw.Release.V, user, pass, conf, true
+		o.Config = sim.FactoryConfig(d.Model, sim.WithHostname(sw.Name))
+		if asIntended {
+			intended(o.Config, d)
+		}
+		s, err := sim.NewSONiC(o)
+		if err == nil {
+			err = s.Start()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { s.Close() })
+		l.addr[sw.Name] = s.GNMIAddr()
+	}
+	return l
+}
+
+// intended lays what the intent wants over a factory configuration.
+func intended(cfg map[string]map[string]map[string]string, d *render.Device) {
+	target := sonic.Target(d.Desired)
+	for _, table := range []string{sonic.TQueue, sonic.TBufferQueue, sonic.TGroup} {
+		// Keys of several queues would stand beside those of one.
+		delete(cfg, table)
+	}
+	for table, rows := range target {
+		if cfg[table] == nil {
+			cfg[table] = map[string]map[string]string{}
+		}
+		for key, want := range rows {
+			if want == nil {
+				delete(cfg[table], key)
+				continue
+			}
+			row := map[string]string{}
+			if strings.HasPrefix(table, "PORT") || table == sonic.TCable {
+				maps.Copy(row, cfg[table][key])
+			}
+			for f, v := range want {
+				if v == sonic.Absent {
+					delete(row, f)
+				} else {
+					row[f] = v
+				}
+			}
+			cfg[table][key] = row
+		}
+	}
+}
+
+// plan runs the tool and returns how many switches it would change.
+func (l *farm) plan(b *testing.B, c *render.Compiler) (changed int) {
+	open := func(_ context.Context, sw *intent.Switch) (drivers.Driver, error) {
+		return driver.Open(drivers.Target{
+			Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V,
+			GNMI: client.Config{Address: l.addr[sw.Name], Username: user, Password: secret.Secret(pass), TLS: client.TLS{CAFile: l.caFile}},
+		})
+	}
+	err := plan.Make(b.Context(), c, c.Fabric().Switches, open, plan.Options{Workers: readWorkers}, func(d *plan.Device) error {
+		if len(d.Changes) > 0 {
+			changed++
+		}
+		return d.Err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return changed
+}
+
+// bare asks what the driver asks and returns the size of the answers.
+func (l *farm) bare(b *testing.B, switches []*intent.Switch, parse bool) (bytes int) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(l.caPEM)
+	creds := credentials.NewTLS(&tls.Config{RootCAs: roots})
+	type answer struct {
+		bytes int
+		err   error
+	}
+	err := pool.Ordered(b.Context(), readWorkers, switches, func(ctx context.Context, sw *intent.Switch) answer {
+		n, err := ask(ctx, l.addr[sw.Name], creds, parse)
+		return answer{n, err}
+	}, func(a answer) error {
+		bytes += a.bytes
+		return a.err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return bytes
+}
+
+func ask(ctx context.Context, addr string, creds credentials.TransportCredentials, parse bool) (n int, err error) {
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(creds))
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	ctx = metadata.AppendToOutgoingContext(ctx, "username", user, "password", pass)
+	cli := gnmi.NewGNMIClient(conn)
+	if _, err := cli.Capabilities(ctx, &gnmi.CapabilityRequest{}); err != nil {
+		return 0, err
+	}
+	for _, path := range [][]string{
+		{"CONFIG_DB", "localhost", sonic.TMetadata, "localhost"},
+		{"CONFIG_DB", "localhost"},
+	} {
+		p := &gnmi.Path{}
+		for _, e := range path {
+			p.Elem = append(p.Elem, &gnmi.PathElem{Name: e})
+		}
+		resp, err := cli.Get(ctx, &gnmi.GetRequest{Prefix: &gnmi.Path{Origin: "sonic-db"}, Path: []*gnmi.Path{p}, Encoding: gnmi.Encoding_JSON_IETF})
+		if err != nil {
+			return n, err
+		}
+		val := resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()
+		n += len(val)
+		if parse {
+			var v map[string]any
+			if err := json.Unmarshal(val, &v); err != nil {
+				return n, fmt.Errorf("answer of %s: %w", addr, err)
+			}
+		}
+	}
+	return n, nil
+}
