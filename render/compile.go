@@ -205,7 +205,7 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 	}
 	out.Watchdog = qos.Of(watchdog(s))
 	b.queues(p, out)
-	b.groups(s, out)
+	b.groups(p, out)
 	if b.model != nil && b.model.ASIC().PortProfileLists {
 		bind := b.model.Bindings
 		if len(bind.IngressList) > 0 {
@@ -265,7 +265,16 @@ func scheduler(k *intent.Class) qos.Scheduler {
 	return s
 }
 
-func (b *builder) groups(s *intent.Settings, out *qos.Port) {
+func (b *builder) groups(p *intent.Port, out *qos.Port) {
+	s := p.Settings
+	// Where the device looks headroom up, it must have done so for this speed
+	// and cable, and not for those of yesterday.
+	var from qos.Opt[string]
+	if b.model != nil && !b.device.Platform.DynamicBuffers && out.Cable.Set {
+		if _, ok := b.model.HeadroomRow(p.Speed.V, out.Cable.V); ok {
+			from = qos.Of(p.Speed.V.String() + " " + out.Cable.V.String())
+		}
+	}
 	for g := range out.Groups {
 		out.Groups[g].Lossless = qos.Of(false)
 	}
@@ -274,6 +283,7 @@ func (b *builder) groups(s *intent.Settings, out *qos.Port) {
 		c := class(k)
 		if c.Lossless {
 			out.Groups[c.Group].Lossless = qos.Of(true)
+			out.Groups[c.Group].DerivedFrom = from
 		}
 		lossy = lossy || !c.Lossless
 	}

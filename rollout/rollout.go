@@ -188,24 +188,17 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 	return Reverted, steps, err
 }
 
-// verify reads the device back: nothing may be left to change, and the
-// daemons must have taken up what is configured.
+// verify reads the device back until nothing is left to change and its daemons
+// have taken up what is configured, for at most AppliedTimeout: they work on
+// their own time, and some of what is read back is theirs.
 func verify(ctx context.Context, drv drivers.Driver, j Job, o Options) error {
-	snap, err := drv.Read(ctx)
-	if err != nil {
-		return fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
-	}
-	running, _ := drv.Decode(snap)
-	if left := qos.Diff(running, j.Desired); len(left) > 0 {
-		return fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
-	}
 	deadline := time.NewTimer(o.AppliedTimeout)
 	defer deadline.Stop()
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		bad, err := drv.Applied(ctx, j.Desired)
-		if errors.Is(err, drivers.ErrUnsupported) || err == nil && len(bad) == 0 {
+		err := inForce(ctx, drv, j)
+		if err == nil {
 			return nil
 		}
 		select {
@@ -214,10 +207,28 @@ func verify(ctx context.Context, drv drivers.Driver, j Job, o Options) error {
 		case <-ctx.Done():
 		case <-deadline.C:
 		}
-		if err != nil {
-			return fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
-		}
+		return err
+	}
+}
+
+func inForce(ctx context.Context, drv drivers.Driver, j Job) error {
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
+	}
+	running, _ := drv.Decode(snap)
+	if left := qos.Diff(running, j.Desired); len(left) > 0 {
+		return fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+	}
+	bad, err := drv.Applied(ctx, j.Desired)
+	switch {
+	case errors.Is(err, drivers.ErrUnsupported):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
+	case len(bad) > 0:
 		m := bad[0]
 		return fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.Field)+": "+m.Have+", not "+m.Want, len(bad)-1)
 	}
+	return nil
 }

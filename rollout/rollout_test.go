@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -22,12 +23,17 @@ type box struct {
 	half      bool
 	inForce   []drivers.Mismatch
 	revertErr error
+	late      int // reads that still show the old value
 	calls     []string
 	during    func() // in the middle of Apply
 }
 
 func (b *box) Probe(context.Context) (drivers.Facts, error) { return drivers.Facts{}, nil }
 func (b *box) Read(context.Context) (*drivers.Snapshot, error) {
+	if len(b.calls) > 0 && b.late > 0 {
+		b.late--
+		return &drivers.Snapshot{Native: qos.Priorities(3, 4)}, nil
+	}
 	return &drivers.Snapshot{Native: b.mask}, nil
 }
 func (b *box) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
@@ -99,6 +105,7 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 		"as planned":        {state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"apply fails":       {box: box{applyErr: boom}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: boom},
 		"yes, but nothing":  {box: box{half: true}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
+		"takes a moment":    {box: box{late: 1}, edit: func(_ *Job, o *Options) { o.AppliedTimeout = time.Minute }, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"not in force":      {box: box{inForce: []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "{3}", Have: "{}"}}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
 		"revert fails too":  {box: box{applyErr: boom, revertErr: errors.New("stuck")}, state: Partial, mask: qos.Priorities(3), calls: []string{"apply", "revert", "close"}, err: boom},
 		"moved on":          {box: box{mask: qos.Priorities(5)}, state: Refused, mask: qos.Priorities(5), calls: []string{"close"}, err: drivers.ErrStale},

@@ -20,7 +20,7 @@ func (o op) carries(c qos.Change, running, after native.Config) bool {
 	}
 	switch o.Table {
 	case native.TCable:
-		return o.Field == c.Port && c.Field == "cable" || o.Field == "" && c.Field == "cable"
+		return (o.Field == c.Port || o.Field == "") && (c.Field == "cable" || strings.HasSuffix(c.Field, ".derived_from"))
 	case native.TWatchdog:
 		return o.Key == c.Port && c.Field == "watchdog" || o.Key == "GLOBAL" && c.Field == "watchdog_poll"
 	case native.TDefaultBuffer, native.TPattern:
@@ -112,6 +112,8 @@ func (o op) carriesField(field string, running native.Config) bool {
 		return o.covers(field, "queues") && strings.HasSuffix(field, ".buffer")
 	case native.TGroup:
 		return o.covers(field, "groups")
+	case native.TCable:
+		return field == "cable" || strings.HasPrefix(field, "groups[")
 	case native.TIngressList:
 		return field == "ingress_profiles"
 	case native.TEgressList:

@@ -19,6 +19,9 @@ type op struct {
 	Del   bool       `json:"del,omitempty"`
 	Row   native.Row `json:"row,omitempty"`
 	Value string     `json:"value,omitempty"`
+	// Bounce says that the op has no effect before its port goes down and up,
+	// which the updater does not do for it.
+	Bounce bool `json:"bounce,omitempty"`
 }
 
 // String prints "TABLE|key field = value" for plans and errors.
@@ -66,6 +69,10 @@ func (o op) portOf() string {
 		return port
 	case native.TIngressList, native.TEgressList:
 		return o.Key
+	case native.TCable:
+		if o.Bounce {
+			return o.Field
+		}
 	case native.TPortQoS:
 		if o.Key != "global" {
 			return o.Key

@@ -153,6 +153,38 @@ func (p *planner) collect() {
 		p.index()
 	}
 	p.ops = restartWatchdogs(p.ops, p.running)
+	p.bounce()
+}
+
+// bounce has ports taken down and up whose headroom buffermgrd would otherwise
+// leave as it is: it looks a port up again when PFC, speed or admin state
+// change, and only on newer releases when the cable length does.
+func (p *planner) bounce() {
+	flaps := map[string]bool{}
+	cable := map[string]int{}
+	for i, o := range p.ops {
+		if port := o.portOf(); port != "" {
+			flaps[port] = true
+		}
+		if o.Table == native.TCable && o.Field != "" {
+			cable[o.Field] = i
+		}
+	}
+	for _, c := range p.changes {
+		if !strings.HasSuffix(c.Field, ".derived_from") || c.Old == qos.Absent || flaps[c.Port] || !up(p.running, c.Port) {
+			continue
+		}
+		i, changes := cable[c.Port]
+		switch length, stated := p.after.Row(native.TCable, native.CableName)[c.Port]; {
+		case changes && p.rel.CableRederives:
+			continue
+		case changes:
+			p.ops[i].Bounce = true
+		case stated:
+			p.ops = append(p.ops, op{Table: native.TCable, Key: native.CableName, Field: c.Port, Value: length, Bounce: true})
+		}
+		flaps[c.Port] = true
+	}
 }
 
 // together names the ops that go all or none: a key that covers several

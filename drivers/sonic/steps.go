@@ -111,7 +111,11 @@ func (b *builder) steps() []drivers.Step {
 	var ports []flapper
 	slices.SortFunc(b.flap, natural.Compare)
 	for _, name := range b.flap {
-		ports = append(ports, flapper{name, len(b.bound[name])})
+		n := len(b.bound[name])
+		if slices.ContainsFunc(b.bound[name], func(o op) bool { return o.Bounce }) {
+			n++ // the updater would not flap the port for that one
+		}
+		ports = append(ports, flapper{name, n})
 	}
 	var reqs []*request
 	head, tail := &request{down: b.shut}, &request{}

@@ -168,6 +168,7 @@ func (d *differ) port(have, want *Port) {
 		}
 		d.prefix = groupPrefix[i]
 		opt(d, "buffer", h.Buffer, w.Buffer, quote)
+		opt(d, "derived_from", h.DerivedFrom, w.DerivedFrom, quote)
 		opt(d, "headroom", h.Headroom, w.Headroom, stringer)
 		opt(d, "lossless", h.Lossless, w.Lossless, strconv.FormatBool)
 	}

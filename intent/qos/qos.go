@@ -277,6 +277,9 @@ type Group struct {
 	// Headroom is what the group's profile holds. Where the device derives it
 	// by itself, a desired Device leaves it unset.
 	Headroom Opt[Headroom]
+	// DerivedFrom is the speed and cable length that the device looked the
+	// headroom up with, "400G 40m"; unset where it does not.
+	DerivedFrom Opt[string]
 	// Buffer is the native name of a profile that the operator binds; unset
 	// where the device generates the binding.
 	Buffer Opt[string]

@@ -378,7 +378,9 @@ func (d *decoder) curve(name string) qos.ECN {
 
 // Derived reports whether buffermgrd wrote the profile of that name
 // (sonic-swss:cfgmgr/buffermgr.cpp).
-func Derived(profile string) bool { return strings.HasPrefix(profile, "pg_lossless_") }
+func Derived(profile string) bool { return strings.HasPrefix(profile, derivedPrefix) }
+
+const derivedPrefix = "pg_lossless_"
 
 func (d *decoder) groups() {
 	d.portIndexes(TGroup, func(key string, p *qos.Port, i int, row Row) {
@@ -399,10 +401,26 @@ func (d *decoder) groups() {
 		if prof.XOFF > 0 {
 			g.Headroom = qos.Of(prof.Headroom)
 		}
-		if !Derived(name) {
+		if from, ok := derivedFrom(name); ok {
+			g.DerivedFrom = qos.Of(from)
+		} else if !Derived(name) {
 			g.Buffer = qos.Of(name)
 		}
 	})
+}
+
+// derivedFrom reads the speed and the cable length out of the name of a
+// derived profile, "pg_lossless_400000_40m_profile".
+func derivedFrom(profile string) (string, bool) {
+	s, ok := strings.CutPrefix(profile, derivedPrefix)
+	s, ok2 := strings.CutSuffix(s, "_profile")
+	mbps, cable, ok3 := strings.Cut(s, "_")
+	n, err := strconv.ParseInt(mbps, 10, 32)
+	length, err2 := units.ParseLength(cable)
+	if !ok || !ok2 || !ok3 || err != nil || err2 != nil || n <= 0 {
+		return "", false
+	}
+	return units.Rate(n*1e6).String() + " " + length.String(), true
 }
 
 func (d *decoder) lists() {

@@ -31,6 +31,10 @@ type Release struct {
 	BufferProfileRows bool
 	// BufferPoolSizes: the sizes of some BUFFER_POOL rows may be replaced.
 	BufferPoolSizes bool
+	// CableRederives: buffermgrd looks headroom up again when only the cable
+	// length changes (sonic-net/sonic-swss pull 4004; some builds of 202505
+	// have it). Before, it does so when the port goes down and up.
+	CableRederives bool
 	// BulkMoves: the sorter groups independent moves.
 	BulkMoves bool
 }
@@ -55,9 +59,9 @@ var releases = []Release{
 	{Name: "202405", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true},
 	{Name: "202411", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true, TCToDSCPModel: true},
 	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDGreen},
-	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true},
-	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, BulkMoves: true},
-	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, BulkMoves: true},
+	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, CableRederives: true},
+	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, CableRederives: true, BulkMoves: true},
+	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, CableRederives: true, BulkMoves: true},
 }
 
 func init() {
