@@ -135,7 +135,7 @@ func (a *app) intentFlags(c *cobra.Command) {
 
 // outputFlag adds --output with the forms that the command has.
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
-	c.Flags().StringVarP(&a.output, "output", "o", forms[0], "form of the result: "+strings.Join(forms, "|"))
+	c.Flags().StringVar(&a.output, "output", forms[0], "form of the result: "+strings.Join(forms, "|"))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	pre := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {

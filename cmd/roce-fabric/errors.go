@@ -64,9 +64,9 @@ func wantsJSON(args []string) bool {
 		switch s {
 		case "--":
 			return false
-		case "--output=json", "-ojson", "-o=json":
+		case "--output=json":
 			return true
-		case "--output", "-o":
+		case "--output":
 			return i+1 < len(args) && args[i+1] == "json"
 		}
 	}

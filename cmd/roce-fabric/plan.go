@@ -39,7 +39,7 @@ as neither the intent nor the devices have changed.`,
 	a.intentFlags(c)
 	a.deviceFlags(c)
 	a.outputFlag(c, "text", "json")
-	c.Flags().StringVar(&o.save, "save", "", "keep the plan in this file")
+	c.Flags().StringVarP(&o.save, "save", "o", "", "keep the plan in this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
 	c.Flags().BoolVar(&o.steps, "steps", false, "show the native requests as well")
 	return c

@@ -30,7 +30,7 @@ With --yang nothing is written unless all of it is valid against the models.`,
 		RunE:    func(*cobra.Command, []string) error { return a.render(dir, models) },
 	}
 	a.intentFlags(c)
-	c.Flags().StringVar(&dir, "out", "", "folder to write to; each device gets a folder in it")
+	c.Flags().StringVarP(&dir, "out", "o", "", "folder to write to; each device gets a folder in it")
 	c.Flags().StringVar(&models, "yang", "", "folder of .yang files to check the result against first")
 	_ = c.MarkFlagDirname("out")
 	_ = c.MarkFlagDirname("yang")

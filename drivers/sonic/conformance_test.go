@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"context"
+	"flag"
 	"strings"
 	"testing"
 
@@ -41,9 +42,15 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+var matrix = flag.Bool("matrix", false, "run the whole suite on every release, model and way in (8 minutes)")
+
 // TestEveryRelease repeats what an operator sees first on every release,
-// buffer model and way in.
+// buffer model and way in; with -matrix, the whole suite.
 func TestEveryRelease(t *testing.T) {
+	only := []string{"plan is empty after apply and a restart", "foreign objects survive apply and revert", "each port flaps at most once"}
+	if *matrix {
+		only = nil
+	}
 	for _, release := range sim.Releases {
 		for _, model := range []string{known, unknown, dynamic} {
 			for _, ssh := range []bool{false, true} {
@@ -52,8 +59,7 @@ func TestEveryRelease(t *testing.T) {
 					name += "+ssh"
 				}
 				t.Run(name, func(t *testing.T) {
-					conform(t, boxOptions{model: model, release: release, ssh: ssh},
-						"plan is empty after apply and a restart", "foreign objects survive apply and revert", "each port flaps at most once")
+					conform(t, boxOptions{model: model, release: release, ssh: ssh}, only...)
 				})
 			}
 		}
