@@ -74,9 +74,6 @@ func text(n ast.Node) (string, bool) {
 // there, users do not have it.
 var beside = regexp.MustCompile(`(^|[/" ])\.\./shared\b`)
 
-// privatePath matches places that exist on nobody else's machine.
-var privatePath = regexp.MustCompile(`(^|[^\w/.~-])/work/\w`)
-
 // pathFaults returns the places where a file speaks of folders that users do
 // not have.
 func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
@@ -88,9 +85,6 @@ func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 		faults = append(faults, fmt.Sprintf("%s:%d: %s", src.path, fset.Position(pos).Line, why))
 	}
 	see := func(pos token.Pos, s string) {
-		if privatePath.MatchString(s) {
-			add(pos, "a path of one machine")
-		}
 		if !src.test && beside.MatchString(s) {
 			add(pos, "product code does without the folder beside the checkout")
 		}
