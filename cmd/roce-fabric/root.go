@@ -100,7 +100,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 // flagError is a usage error with advice.
 func flagError(cmd *cobra.Command, err error) error {
 	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
-	if s := err.Error(); s == "unknown flag: --output" || strings.HasPrefix(s, "unknown shorthand flag: 'o'") {
+	if err.Error() == "unknown flag: --output" {
 		return usageHint(hint, "%s has no --output: its result has one form", cmd.CommandPath())
 	}
 	return usageHint(hint, "%w", err)
