@@ -139,6 +139,8 @@ type Steps struct {
 	Items   []Step       `json:"steps"`
 	Notes   []string     `json:"notes,omitempty"`
 	Policy  Policy       `json:"policy"`
+	// Unknown is what the device holds beside what the model has a place for.
+	Unknown []Unknown `json:"unknown,omitempty"`
 }
 
 // Blocked returns the changes that cannot be made.

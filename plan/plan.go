@@ -138,10 +138,9 @@ func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(c
 			c.Reason = render.Reason(sw, *c)
 		}
 	}
-	_, unknown := drv.Decode(snap)
 	return &Device{
 		Name: sw.Name, OS: sw.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
-		Steps: steps.Items, Notes: steps.Notes, Unknown: unknown, Policy: steps.Policy,
+		Steps: steps.Items, Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
 	}, nil
 }
 

@@ -266,6 +266,11 @@ func config(s *drivers.Snapshot) native.Config {
 // Decode turns a snapshot into a running model.
 func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(config(s))
+	return dev, leftAlone(unknown)
+}
+
+// leftAlone puts what the decoder could not place into the driver's form.
+func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 	var out []drivers.Unknown
 	for _, u := range unknown {
 		where := u.Table + "|" + u.Key
@@ -274,7 +279,7 @@ func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 		}
 		out = append(out, drivers.Unknown{Where: where, Why: u.Why})
 	}
-	return dev, out
+	return out
 }
 
 // Digest identifies the state that desired speaks of.

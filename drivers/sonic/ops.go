@@ -59,6 +59,26 @@ func (o op) apply(c native.Config) {
 	}
 }
 
+// after returns the configuration that ops make of c. It shares with c what
+// they do not touch, so neither may be changed in place.
+func after(c native.Config, ops []op) native.Config {
+	out := maps.Clone(c)
+	own := map[string]bool{} // tables that are copies
+	for _, o := range ops {
+		if !own[o.Table] {
+			own[o.Table] = true
+			if t := out[o.Table]; t != nil {
+				out[o.Table] = maps.Clone(t)
+			}
+		}
+		if row := out.Row(o.Table, o.Key); row != nil && o.Field != "" {
+			out[o.Table][o.Key] = maps.Clone(row)
+		}
+		o.apply(out)
+	}
+	return out
+}
+
 // portOf returns the port whose binding the op changes: the updater takes such
 // a port down for the change (sonic-utilities:generic_config_updater/
 // patch_sorter.py, RequiredValueIdentifier). "" for every other op.
@@ -217,14 +237,14 @@ type cover struct {
 // are taken apart, and what they said is written with one key an index.
 func rangedDelta(table string, have, want native.Table) []op {
 	covers := map[string][]cover{} // port -> its keys, in the order in which Decode lets the later win
-	for _, key := range natural.Keys(have) {
+	for _, key := range slices.Sorted(maps.Keys(have)) {
 		port, idx, _ := strings.Cut(key, "|")
 		if from, to, ok := native.Indexes(idx); ok {
 			covers[port] = append(covers[port], cover{key, from, to})
 		}
 	}
 	wanted := map[string][]int{} // port -> indexes that the target names
-	for _, key := range natural.Keys(want) {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
 		port, idx, _ := strings.Cut(key, "|")
 		i, _ := strconv.Atoi(idx) // the encoder writes single indexes
 		wanted[port] = append(wanted[port], i)

@@ -37,10 +37,10 @@ type planner struct {
 
 // plan returns the steps from running to desired.
 func plan(s site, running native.Config, desired *qos.Device) (*drivers.Steps, error) {
-	have, _ := native.Decode(running)
+	have, unknown := native.Decode(running)
 	p := &planner{site: s, running: running, desired: desired, target: native.Target(desired), overSSH: map[int]bool{}}
 	p.changes = qos.Diff(have, desired)
-	out := &drivers.Steps{Policy: s.policy, Base: digest(running, p.target), Changes: p.changes}
+	out := &drivers.Steps{Policy: s.policy, Base: digest(running, p.target), Changes: p.changes, Unknown: leftAlone(unknown)}
 	if len(p.changes) == 0 {
 		return out, nil
 	}
@@ -66,7 +66,7 @@ func (p *planner) index() {
 // target names, and every binding of its ports, with the rows of other owners
 // left out.
 func digest(running, target native.Config) string {
-	sum := sha256.Sum256(managed(running, target).AppendJSON(nil))
+	sum := sha256.Sum256(managed(running, target).AppendJSON(make([]byte, 0, 64<<10)))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -119,10 +119,7 @@ func managed(running, target native.Config) native.Config {
 // is not worth a flapped port.
 func (p *planner) collect() {
 	all := delta(p.running, p.target)
-	p.after = p.running.Clone()
-	for _, o := range all {
-		o.apply(p.after)
-	}
+	p.after = after(p.running, all)
 	keep := map[string]bool{}
 	for _, o := range all {
 		if len(p.carried(o)) > 0 {
@@ -234,10 +231,8 @@ const binding = ".binding"
 // remaining returns what still differs after the ops, but for what the switch
 // derives from them and what is known to be blocked.
 func (p *planner) remaining() []qos.Change {
-	after := p.running.Clone()
 	derives := map[string]bool{} // ports whose groups buffermgrd looks at anew
 	for _, o := range p.ops {
-		o.apply(after)
 		if p.desired.Platform.DynamicBuffers {
 			continue
 		}
@@ -258,7 +253,7 @@ func (p *planner) remaining() []qos.Change {
 			blocked[c.Path()] = true
 		}
 	}
-	dev, _ := native.Decode(after)
+	dev, _ := native.Decode(after(p.running, p.ops))
 	return slices.DeleteFunc(qos.Diff(dev, p.desired), func(c qos.Change) bool {
 		return blocked[c.Path()] || derives[c.Port] && strings.HasPrefix(c.Field, "groups[") && !strings.HasSuffix(c.Field, ".buffer")
 	})
@@ -458,13 +453,10 @@ func lowered(c qos.Change) bool {
 // more. What a class leaves bound that the intent does not have any more stays:
 // nothing is mapped to its queue, and unbinding it would cost a flap a port.
 func (p *planner) obsolete() {
-	after := p.running.Clone()
-	for _, o := range p.ops {
-		o.apply(after)
-	}
+	left := after(p.running, p.ops)
 	used := map[string]bool{}
 	for _, tn := range []string{native.TPortQoS, native.TQueue} {
-		for _, row := range after[tn] {
+		for _, row := range left[tn] {
 			refs(tn, row, func(t, n string) { used[t+"|"+n] = true })
 		}
 	}
@@ -486,7 +478,7 @@ func (p *planner) obsolete() {
 		}
 		p.ops = append(p.ops, dels[i])
 	}
-	p.leftBound(after)
+	p.leftBound(left)
 }
 
 // leftBound notes the schedulers of classes that the intent has no more.

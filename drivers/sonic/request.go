@@ -13,25 +13,19 @@ import (
 // not there is written whole, since before release 202511 a row cannot bring
 // its table along, and one that would be left empty is removed whole.
 func setRequest(ops []op, cfg native.Config) gnmi.SetRequest {
-	after := native.Config{}
+	want := after(cfg, ops)
 	touched := map[string]bool{}
 	for _, o := range ops {
 		touched[o.Table] = true
-	}
-	for tn := range touched {
-		after[tn] = native.Config{tn: cfg[tn]}.Clone()[tn]
-	}
-	for _, o := range ops {
-		o.apply(after)
 	}
 	req := gnmi.SetRequest{Origin: origin}
 	entire := map[string]bool{}
 	for _, tn := range slices.Sorted(maps.Keys(touched)) {
 		switch {
-		case len(cfg[tn]) == 0 && len(after[tn]) > 0:
+		case len(cfg[tn]) == 0 && len(want[tn]) > 0:
 			entire[tn] = true
-			req.Updates = append(req.Updates, gnmi.Update{Path: path(tn), JSON: after[tn].JSON()})
-		case len(after[tn]) == 0:
+			req.Updates = append(req.Updates, gnmi.Update{Path: path(tn), JSON: want[tn].JSON()})
+		case len(want[tn]) == 0:
 			entire[tn] = true
 			req.Deletes = append(req.Deletes, path(tn))
 		}

@@ -292,13 +292,7 @@ func (p place) in(c native.Config) string {
 }
 
 func footprintOf(cfg native.Config, ops []op, s drivers.Step) footprint {
-	want := native.Config{}
-	for _, o := range ops {
-		if _, ok := want[o.Table]; !ok {
-			want[o.Table] = native.Config{o.Table: cfg[o.Table]}.Clone()[o.Table]
-		}
-		o.apply(want)
-	}
+	want := after(cfg, ops)
 	f := footprint{}
 	// A port that the updater takes down by itself has to be up in the end.
 	for _, ports := range [][]string{s.Down, s.Up} {

@@ -17,20 +17,15 @@ func restartWatchdogs(ops []op, running native.Config) []op {
 			touched[o.Key] = true
 		}
 	}
-	after := native.Config{native.TWatchdog: running[native.TWatchdog], native.TPortQoS: running[native.TPortQoS]}.Clone()
-	for _, o := range ops {
-		if touched[o.Key] && (o.Table == native.TWatchdog || o.Table == native.TPortQoS) {
-			o.apply(after)
-		}
-	}
+	then := after(running, ops)
 	restart := map[string]bool{}
 	queues := func(c native.Config, port string) string {
 		v, ok := c.Row(native.TPortQoS, port)["pfcwd_sw_enable"]
 		return effective(native.TPortQoS, "pfcwd_sw_enable", v, ok)
 	}
 	for port := range touched {
-		have, want := running.Row(native.TWatchdog, port), after.Row(native.TWatchdog, port)
-		if port != "GLOBAL" && have != nil && want != nil && (have["action"] != want["action"] || queues(running, port) != queues(after, port)) {
+		have, want := running.Row(native.TWatchdog, port), then.Row(native.TWatchdog, port)
+		if port != "GLOBAL" && have != nil && want != nil && (have["action"] != want["action"] || queues(running, port) != queues(then, port)) {
 			restart[port] = true
 		}
 	}
@@ -38,7 +33,7 @@ func restartWatchdogs(ops []op, running native.Config) []op {
 	for _, port := range natural.Keys(restart) {
 		out = append(out,
 			op{Table: native.TWatchdog, Key: port, Del: true},
-			op{Table: native.TWatchdog, Key: port, Row: after.Row(native.TWatchdog, port)})
+			op{Table: native.TWatchdog, Key: port, Row: then.Row(native.TWatchdog, port)})
 	}
 	return out
 }
