@@ -60,7 +60,11 @@ func compiler(t testing.TB, file string) *render.Compiler {
 // modelText lists every value of a model, a line each.
 func modelText(d *qos.Device) []byte {
 	var b bytes.Buffer
-	for _, c := range qos.Diff(&qos.Device{}, d) {
+	bare := &qos.Device{Ports: map[string]*qos.Port{}}
+	for name := range d.Ports {
+		bare.Ports[name] = &qos.Port{}
+	}
+	for _, c := range qos.Diff(bare, d) {
 		fmt.Fprintf(&b, "%s = %s\n", c.Path(), c.New)
 	}
 	return b.Bytes()

@@ -54,6 +54,8 @@ func origin(sw *intent.Switch, p *intent.Port, s *intent.Settings, field string)
 	case field == "pfc_asymmetric":
 		return s.PFCAsymmetric.From.String()
 	case p == nil:
+	case field == qos.PortField:
+		return p.Pos.String()
 	case field == "speed":
 		return p.Speed.From.String()
 	case field == "cable":

@@ -17,9 +17,13 @@ func Device(sw *intent.Switch, running, desired *qos.Device, inForce []drivers.M
 	drifted := map[string]bool{}
 	for _, ch := range qos.Diff(running, desired) {
 		drifted[ch.Port+" "+ch.Field] = true
-		c.add(Finding{ID: "DRIFT", Severity: Error, Device: sw.Name, Where: render.Reason(sw, ch),
+		f := Finding{ID: "DRIFT", Severity: Error, Device: sw.Name, Where: render.Reason(sw, ch),
 			What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
-			Fix:  "apply the intent, or change it to what is wanted"}, ch.Port)
+			Fix:  "apply the intent, or change it to what is wanted"}
+		if ch.Field == qos.PortField {
+			f.What, f.Fix = "the device has no such port", "correct the name in the intent, or break the port out on the device"
+		}
+		c.add(f, ch.Port)
 	}
 	for _, m := range inForce {
 		// What is not even configured cannot be in force: one cause, one

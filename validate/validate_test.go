@@ -174,6 +174,11 @@ func TestDevice(t *testing.T) {
 	if fs := Device(sw, have, want, nil); len(fs) > 0 {
 		t.Fatalf("no drift, and findings: %v", fs)
 	}
+	less := *have
+	less.Ports = map[string]*qos.Port{"Ethernet8": have.Ports["Ethernet8"]}
+	if fs := Device(sw, &less, want, nil); len(fs) != 1 || fs[0].Place() != "leaf1 Ethernet0" || fs[0].What != "the device has no such port" {
+		t.Errorf("a port that is not there: %v", fs)
+	}
 	// One broken value on two ports is one finding that lists them.
 	have.Ports["Ethernet0"].PFC = qos.Of(qos.Priorities(3, 4))
 	have.Ports["Ethernet8"].PFC = qos.Of(qos.Priorities(3, 4))

@@ -452,3 +452,32 @@ func TestRefusedValuesAreBlockedAndTheRestGoesIn(t *testing.T) {
 		t.Errorf("still to do: %v", again.Changes)
 	}
 }
+
+// A port that the switch does not have is one blocked change, and none of its
+// rows are written: a PORT row made up by us would be invalid.
+func TestAPortThatTheSwitchDoesNotHave(t *testing.T) {
+	b := newBox(t, boxOptions{model: td2, release: "202511", ssh: true, edit: withPoll})
+	missing := *b.desired.Ports[b.ports[0]]
+	missing.MTU = qos.Of(99999) // refused as well: said once
+	b.desired.Ports["Ethernet999"] = &missing
+	d := b.open()
+	snap, st := b.plan(d)
+	blocked := st.Blocked()
+	if len(blocked) != 1 || blocked[0].Path() != "ports[Ethernet999].port" || !strings.HasPrefix(blocked[0].Blocked, "the switch has no such port") {
+		t.Errorf("blocked: %v", blocked)
+	}
+	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	for table, rows := range b.Config() {
+		for key, row := range rows {
+			_, field := row["Ethernet999"]
+			if strings.HasPrefix(key, "Ethernet999") || field {
+				t.Errorf("%s|%s was written: %v", table, key, row)
+			}
+		}
+	}
+	if _, again := b.plan(d); len(again.Changes) != 1 || len(again.Items) > 0 {
+		t.Errorf("still to do: %v", again.Changes)
+	}
+}

@@ -13,8 +13,9 @@ import (
 // readOnly are the fields that this tool never writes on SONiC, and what to do
 // instead.
 var readOnly = map[string]string{
-	"speed": "this tool does not change the speed of a port: set it with 'config interface speed' or a breakout on the switch, or correct the link in the intent",
-	"lag":   "this tool does not change port channels: set it with 'config portchannel member' on the switch, or correct the port in the intent",
+	qos.PortField: "the switch has no such port: correct the name in the intent, or break the port out on the switch first",
+	"speed":       "this tool does not change the speed of a port: set it with 'config interface speed' or a breakout on the switch, or correct the link in the intent",
+	"lag":         "this tool does not change port channels: set it with 'config portchannel member' on the switch, or correct the port in the intent",
 }
 
 // blockReadOnly marks the changes that this tool never makes, and those that
@@ -25,6 +26,11 @@ func (p *planner) blockReadOnly() {
 	refused := map[value]string{}
 	for _, r := range native.Refusals(p.desired, p.rel) {
 		refused[value{r.Port, r.Field}] = r.Why + "; change the value in the intent"
+	}
+	for _, c := range p.changes {
+		if c.Field == qos.PortField {
+			refused[value{c.Port, c.Field}] = readOnly[qos.PortField]
+		}
 	}
 	if len(refused) > 0 {
 		reduced := *p.desired
@@ -50,6 +56,12 @@ func (p *planner) blockReadOnly() {
 func leaveOut(d *qos.Device, port, field string) {
 	if port == "" {
 		d.WatchdogPoll = qos.Opt[time.Duration]{}
+		return
+	}
+	if field == qos.PortField {
+		delete(d.Ports, port)
+	}
+	if d.Ports[port] == nil {
 		return
 	}
 	p := *d.Ports[port]

@@ -67,13 +67,17 @@ func (c Change) Path() string {
 	return "ports[" + c.Port + "]." + c.Field
 }
 
+// PortField is the field of a Change that stands for a whole port.
+const PortField = "port"
+
 // Absent is how a Change prints a value that a device does not hold.
 const Absent = "-"
 
 // Diff returns what must change for running to become desired, ports in
 // natural order and fields in the order in which a person reads a port: what
 // enters, how it is classed, paused, queued, buffered, guarded. What desired
-// leaves unset is not compared. Both devices must be normalised.
+// leaves unset is not compared; a port that running does not have is a single
+// change of [PortField]. Both devices must be normalised.
 func Diff(running, desired *Device) []Change {
 	d := differ{maps: map[[2]*Maps][]fieldDiff{}}
 	d.diffMaps("global_maps.", running.GlobalMaps, desired.GlobalMaps)
@@ -87,15 +91,14 @@ func Diff(running, desired *Device) []Change {
 		from, to int // in d.out
 	}
 	var spans []span
-	var none Port
 	for name, want := range desired.Ports {
-		have := running.Ports[name]
-		if have == nil {
-			have = &none
-		}
 		from := len(d.out)
 		d.name = name
-		d.port(have, want)
+		if have := running.Ports[name]; have != nil {
+			d.port(have, want)
+		} else {
+			d.out = append(d.out, Change{Port: name, Field: PortField, Old: Absent, New: "present"})
+		}
 		if len(d.out) > from {
 			spans = append(spans, span{name, from, len(d.out)})
 		}

@@ -96,8 +96,26 @@ func TestDiffLeavesAloneWhatIsNotManaged(t *testing.T) {
 	}
 }
 
+// bare has the ports of d and nothing on them.
+func bare(d *Device) *Device {
+	out := &Device{Ports: map[string]*Port{}}
+	for name := range d.Ports {
+		out.Ports[name] = &Port{}
+	}
+	return out
+}
+
+func TestAPortThatIsNotThereIsOneChange(t *testing.T) {
+	running := full()
+	delete(running.Ports, "Ethernet16")
+	cs := Diff(running, full())
+	if len(cs) != 1 || cs[0].Path() != "ports[Ethernet16].port" || cs[0].Old != Absent || cs[0].New != "present" {
+		t.Errorf("%v", cs)
+	}
+}
+
 func TestDiffOrder(t *testing.T) {
-	cs := Diff(&Device{}, full())
+	cs := Diff(bare(full()), full())
 	var ports []string
 	for _, c := range cs {
 		if len(ports) == 0 || ports[len(ports)-1] != c.Port {
