@@ -76,21 +76,16 @@ What disturbs more than counters needs your word: --allow port-flap.`,
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
-	c, switches, err := a.load()
-	if err != nil {
-		return err
-	}
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
 	}
 	if o.saved == "" && !o.yes && !a.canAsk() {
 		return usageHint("look at 'roce-fabric plan' first, then use --yes", "nobody to ask on standard input")
 	}
-	open, err := a.opener()
+	c, switches, open, err := a.loadDevices()
 	if err != nil {
 		return err
 	}
-	a.loud(switches)
 	if o.state == "" {
 		if o.state, err = rollout.StateDir(c.Fabric().Name); err != nil {
 			return err
@@ -98,8 +93,8 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	}
 	path := o.saved
 	if path == "" {
-		dir, err := os.MkdirTemp("", "roce-fabric-")
-		if err != nil {
+		var dir string
+		if dir, err = os.MkdirTemp("", "roce-fabric-"); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()

@@ -46,15 +46,10 @@ as neither the intent nor the devices have changed.`,
 }
 
 func (a *app) plan(ctx context.Context, o planOptions) (err error) {
-	c, switches, err := a.load()
+	c, switches, open, err := a.loadDevices()
 	if err != nil {
 		return err
 	}
-	open, err := a.opener()
-	if err != nil {
-		return err
-	}
-	a.loud(switches)
 	var file *plan.Writer
 	if o.save != "" {
 		f := c.Fabric()

@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
@@ -39,6 +40,20 @@ func (a *app) opener() (*opener, error) {
 		a.talk("lab: the devices of %s answer on loopback (%s)", f.Fabric, a.lab)
 	}
 	return o, nil
+}
+
+// loadDevices is load for commands that talk to the switches.
+func (a *app) loadDevices() (*render.Compiler, []*intent.Switch, *opener, error) {
+	c, switches, err := a.load()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	o, err := a.opener()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	a.loud(switches)
+	return c, switches, o, nil
 }
 
 // loud says what an operator should not forget about.

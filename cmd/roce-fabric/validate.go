@@ -48,15 +48,10 @@ type reading struct {
 }
 
 func (a *app) validate(ctx context.Context) error {
-	c, switches, err := a.load()
+	c, switches, open, err := a.loadDevices()
 	if err != nil {
 		return err
 	}
-	open, err := a.opener()
-	if err != nil {
-		return err
-	}
-	a.loud(switches)
 	var found []validate.Finding
 	ends := map[intent.Endpoint]validate.End{}
 	failed := 0
