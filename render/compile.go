@@ -272,7 +272,7 @@ func (b *builder) groups(p *intent.Port, out *qos.Port) {
 	var from qos.Opt[string]
 	if b.model != nil && !b.device.Platform.DynamicBuffers && out.Cable.Set {
 		if _, ok := b.model.HeadroomRow(p.Speed.V, out.Cable.V); ok {
-			from = qos.Of(p.Speed.V.String() + " " + out.Cable.V.String())
+			from = qos.Of(qos.LookupKey(p.Speed.V, out.Cable.V))
 		}
 	}
 	for g := range out.Groups {

@@ -273,11 +273,7 @@ func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 	var out []drivers.Unknown
 	for _, u := range unknown {
-		where := u.Table + "|" + u.Key
-		if u.Field != "" {
-			where += " " + u.Field
-		}
-		out = append(out, drivers.Unknown{Where: where, Why: u.Why})
+		out = append(out, drivers.Unknown{Where: u.Where(), Why: u.Why})
 	}
 	return out
 }

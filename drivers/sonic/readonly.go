@@ -23,31 +23,27 @@ var readOnly = map[string]string{
 // value would have the whole request refused.
 func (p *planner) blockReadOnly() {
 	type value struct{ port, field string }
-	refused := map[value]string{}
+	blocked := map[value]string{}
 	for _, r := range native.Refusals(p.desired, p.rel) {
-		refused[value{r.Port, r.Field}] = r.Why + "; change the value in the intent"
+		blocked[value{r.Port, r.Field}] = r.Why + "; change the value in the intent"
 	}
 	for _, c := range p.changes {
-		if c.Field == qos.PortField {
-			refused[value{c.Port, c.Field}] = readOnly[qos.PortField]
+		if why, ok := readOnly[c.Field]; ok {
+			blocked[value{c.Port, c.Field}] = why
 		}
 	}
-	if len(refused) > 0 {
-		reduced := *p.desired
-		reduced.Ports = maps.Clone(p.desired.Ports)
-		for v := range refused {
-			leaveOut(&reduced, v.port, v.field)
-		}
-		p.target = native.Target(&reduced)
+	if len(blocked) == 0 {
+		return
 	}
+	reduced := *p.desired
+	reduced.Ports = maps.Clone(p.desired.Ports)
+	for v := range blocked {
+		leaveOut(&reduced, v.port, v.field)
+	}
+	p.target = native.Target(&reduced)
 	for i := range p.changes {
 		c := &p.changes[i]
-		if why, ok := readOnly[c.Field]; ok {
-			c.Blocked = why
-			delete(p.target.Row(native.TPort, c.Port), c.Field)
-		} else if why, ok := refused[value{c.Port, c.Field}]; ok {
-			c.Blocked = why
-		}
+		c.Blocked = blocked[value{c.Port, c.Field}]
 	}
 }
 

@@ -18,13 +18,6 @@ type group struct {
 	direct bool
 }
 
-func (g group) requests() int {
-	if g.direct {
-		return 1
-	}
-	return 3
-}
-
 // schedule puts ports into groups of at most size, so that each port goes down
 // once, never all uplinks at the same time (where there are two or more), with
 // the fewest requests. Ports keep their order as far as that allows.

@@ -11,7 +11,11 @@ import (
 func cost(gs []group) int {
 	n := 0
 	for _, g := range gs {
-		n += g.requests()
+		if g.direct {
+			n++
+		} else {
+			n += 3
+		}
 	}
 	return n
 }

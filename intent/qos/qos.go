@@ -278,11 +278,17 @@ type Group struct {
 	// by itself, a desired Device leaves it unset.
 	Headroom Opt[Headroom]
 	// DerivedFrom is the speed and cable length that the device looked the
-	// headroom up with, "400G 40m"; unset where it does not.
+	// headroom up with, as [LookupKey]; unset where it does not.
 	DerivedFrom Opt[string]
 	// Buffer is the native name of a profile that the operator binds; unset
 	// where the device generates the binding.
 	Buffer Opt[string]
+}
+
+// LookupKey is how a Group says what its headroom was looked up with:
+// "400G 40m".
+func LookupKey(speed units.Rate, cable units.Length) string {
+	return speed.String() + " " + cable.String()
 }
 
 // Headroom is the buffer of a lossless priority group, in bytes.

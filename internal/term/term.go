@@ -92,9 +92,6 @@ type Styler struct{ on bool }
 // NewStyler returns a Styler that adds colour if on.
 func NewStyler(on bool) Styler { return Styler{on} }
 
-// Enabled reports whether the Styler adds anything.
-func (s Styler) Enabled() bool { return s.on }
-
 // Bold makes text bold.
 func (s Styler) Bold(t string) string { return s.wrap("1", t) }
 

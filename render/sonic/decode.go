@@ -23,14 +23,17 @@ type Unknown struct {
 	Why   string `json:"why"`
 }
 
-// String prints "TABLE|key field: why".
-func (u Unknown) String() string {
+// Where prints "TABLE|key field".
+func (u Unknown) Where() string {
 	s := u.Table + "|" + u.Key
 	if u.Field != "" {
 		s += " " + u.Field
 	}
-	return s + ": " + u.Why
+	return s
 }
+
+// String prints "TABLE|key field: why".
+func (u Unknown) String() string { return u.Where() + ": " + u.Why }
 
 // Tables lists the tables that Decode reads.
 func Tables() []string {
@@ -420,7 +423,7 @@ func derivedFrom(profile string) (string, bool) {
 	if !ok || !ok2 || !ok3 || err != nil || err2 != nil || n <= 0 {
 		return "", false
 	}
-	return units.Rate(n*1e6).String() + " " + length.String(), true
+	return qos.LookupKey(units.Rate(n*1e6), length), true
 }
 
 func (d *decoder) lists() {

@@ -20,9 +20,6 @@ type factory struct {
 // WithHostname sets the switch's name.
 func WithHostname(name string) FactoryOption { return func(f *factory) { f.hostname = name } }
 
-// WithCable sets the cable length of every port, "40m" by default.
-func WithCable(length string) FactoryOption { return func(f *factory) { f.cable = length } }
-
 // WithDynamicBuffers selects the dynamic buffer model; by default the model's
 // chip decides.
 func WithDynamicBuffers(on bool) FactoryOption { return func(f *factory) { f.dynamic = on } }
