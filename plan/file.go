@@ -96,25 +96,40 @@ func (w *Writer) Commit() error {
 // Close drops the file where it was not committed.
 func (w *Writer) Close() error { return w.f.Close() }
 
-// Read checks a plan file as a whole and then calls do for each device. It
-// reads the file twice, so that nothing is acted on before the end is known to
-// be there, and keeps one device in memory.
-func Read(path string, check func(Header) error, do func(*Device) error) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := scan(f, path, check, func(*Device) error { return nil }); err != nil {
-		return err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	return scan(f, path, check, do)
+// File is a saved plan that was read to its end and found whole.
+type File struct {
+	Header
+	f    *os.File
+	path string
 }
 
-func scan(r io.Reader, path string, check func(Header) error, do func(*Device) error) error {
+// Open checks a plan file as a whole, so that nothing is acted on before its
+// end is known to be there. Close must be called on the File.
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &File{f: f, path: path}
+	if err := scan(f, path, func(h Header) { p.Header = h }, func(*Device) error { return nil }); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return p, nil
+}
+
+// Each calls do for each device, in order, with one device in memory. It reads
+// the file that was opened, whatever stands at its path now.
+func (p *File) Each(do func(*Device) error) error {
+	if _, err := p.f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return scan(p.f, p.path, func(Header) {}, do)
+}
+
+// Close closes the file.
+func (p *File) Close() error { return p.f.Close() }
+
+func scan(r io.Reader, path string, head func(Header), do func(*Device) error) error {
 	bad := func(line int, format string, a ...any) error {
 		return fmt.Errorf("%s:%d: %w: %w", path, line, ErrFile, fmt.Errorf(format, a...))
 	}
@@ -133,9 +148,7 @@ func scan(r io.Reader, path string, check func(Header) error, do func(*Device) e
 			if h.Format != Format {
 				return bad(line, "format %d; this version reads format %d", h.Format, Format)
 			}
-			if err := check(h); err != nil {
-				return err
-			}
+			head(h)
 		} else if bytes.HasPrefix(b, []byte(`{"end":`)) {
 			var t trailer
 			if err := strict(b, &t); err != nil {

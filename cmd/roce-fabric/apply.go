@@ -181,18 +181,17 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	if err != nil {
 		return err
 	}
-	check := func(h plan.Header) error {
-		switch {
-		case h.Fabric != f.Name:
-			return fmt.Errorf("%s is a plan for fabric %s, the intent is for %s; nothing was written", path, h.Fabric, f.Name)
-		case h.Intent != f.Hash:
-			return &statusError{exitFailed, fmt.Errorf("%s was made from another intent than %s holds now; nothing was written", path, a.file), "plan again, and look at what changed"}
-		}
-		return nil
-	}
 	// Nothing is locked or written before the whole file is known to be good.
-	if err := plan.Read(path, check, func(*plan.Device) error { return nil }); err != nil {
+	saved, err := plan.Open(path)
+	if err != nil {
 		return err
+	}
+	defer func() { err = errors.Join(err, saved.Close()) }()
+	switch {
+	case saved.Fabric != f.Name:
+		return fmt.Errorf("%s is a plan for fabric %s, the intent is for %s; nothing was written", path, saved.Fabric, f.Name)
+	case saved.Intent != f.Hash:
+		return &statusError{exitFailed, fmt.Errorf("%s was made from another intent than %s holds now; nothing was written", path, a.file), "plan again, and look at what changed"}
 	}
 	j, err := rollout.Begin(o.state, id, rollout.Record{Fabric: f.Name, Intent: f.Hash})
 	if err != nil {
@@ -205,7 +204,7 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	defer told()
 	var outs []rollout.Outcome
 	var stop error
-	err = plan.Read(path, check, func(d *plan.Device) error {
+	err = saved.Each(func(d *plan.Device) error {
 		if stop != nil {
 			outs = append(outs, rollout.Outcome{Device: d.Name, State: rollout.Skipped})
 			return nil
@@ -225,11 +224,12 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 		outs = append(outs, got...)
 		return nil
 	})
-	if err != nil {
+	// What was done by then is said, whatever ended it.
+	if err != nil && len(outs) == 0 {
 		return err
 	}
-	if err := j.Write(rollout.Record{Event: "end"}); err != nil {
-		return err
+	if err := errors.Join(err, j.Write(rollout.Record{Event: "end"})); err != nil {
+		return &statusError{exitPartial, errors.Join(err, a.outcomes(f.Name, j, outs)), ""}
 	}
 	if err := a.outcomes(f.Name, j, outs); err != nil {
 		return err
