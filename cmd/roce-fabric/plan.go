@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/plan"
@@ -92,7 +93,11 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 	js := report.NewJSONList(a.stdout, a.output == "json", c.Fabric().Name)
 	p := a.progress("plan", len(switches))
 	defer p.Close()
-	err := plan.Make(ctx, c, switches, open.open, plan.Options{Workers: a.parallel}, func(d *plan.Device) error {
+	begin := func(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
+		p.Start()
+		return open.open(ctx, sw)
+	}
+	err := plan.Make(ctx, c, switches, begin, plan.Options{Workers: a.parallel}, func(d *plan.Device) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -58,6 +58,7 @@ func (a *app) validate(ctx context.Context) error {
 	p := a.progress("validate", len(switches))
 	defer p.Close()
 	err = pool.Ordered(ctx, a.parallel, switches, func(ctx context.Context, sw *intent.Switch) reading {
+		p.Start()
 		return readDevice(ctx, c, sw, open)
 	}, func(r reading) error {
 		if err := ctx.Err(); err != nil {
