@@ -98,6 +98,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	}
 	if sw.Settings.Trust.V == qos.TrustDSCP {
 		g := qos.UnmappedMaps()
+		qos.Unmanage(&g.PCPToTC, &g.PFCToGroup)
 		g.DSCPToTC = b.mapsOf(sw.Settings).DSCPToTC
 		d.GlobalMaps = qos.Of(g)
 	}
@@ -140,9 +141,14 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		return m
 	}
 	m := qos.UnmappedMaps()
-	m.PCPManaged = s.Trust.V == qos.TrustPCP
+	if s.Trust.V != qos.TrustPCP {
+		qos.Unmanage(&m.PCPToTC)
+	}
 	// On chips whose SAI has no such map, the sent pause follows the group.
-	m.PFCGManaged = b.model != nil && b.model.ASIC().PFCToGroupMap
+	groups := b.model != nil && b.model.ASIC().PFCToGroupMap
+	if !groups {
+		qos.Unmanage(&m.PFCToGroup)
+	}
 	for i := range qos.NumPriorities {
 		m.TCToQueue[i] = int8(i)
 		m.TCToGroup[i] = 0
@@ -168,7 +174,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		m.TCToQueue[c.Priority] = int8(c.Queue)
 		m.TCToGroup[c.Priority] = int8(c.Group)
 		m.PFCToQueue[c.Priority] = int8(c.Queue)
-		if m.PFCGManaged && c.Lossless {
+		if groups && c.Lossless {
 			m.PFCToGroup[c.Priority] = int8(c.Group)
 		}
 	}

@@ -161,7 +161,9 @@ func (d *differ) port(have, want *Port) {
 		}
 		d.prefix = queuePrefix[i]
 		opt(d, "buffer", h.Buffer, w.Buffer, quote)
-		opt(d, "ecn", h.ECN, w.ECN, stringer)
+		if !w.ECN.Set || !h.ECN.Set || !h.ECN.V.Same(w.ECN.V) {
+			opt(d, "ecn", h.ECN, w.ECN, stringer)
+		}
 		opt(d, "scheduler", h.Scheduler, w.Scheduler, stringer)
 	}
 	for i := range want.Groups {
@@ -229,19 +231,17 @@ func compareMaps(h, w *Maps) []fieldDiff {
 		}
 		var differ []int
 		for i := range b {
-			if a[i] != b[i] {
+			if a[i] != b[i] && b[i] != Unmanaged {
 				differ = append(differ, i)
 			}
 		}
-		out = append(out, fieldDiff{field, foldMap(a, differ), foldMap(b, differ)})
+		if len(differ) > 0 {
+			out = append(out, fieldDiff{field, foldMap(a, differ), foldMap(b, differ)})
+		}
 	}
 	cmpMap("dscp_to_tc", h.DSCPToTC[:], w.DSCPToTC[:])
-	if w.PCPManaged {
-		cmpMap("pcp_to_tc", h.PCPToTC[:], w.PCPToTC[:])
-	}
-	if w.PFCGManaged {
-		cmpMap("pfc_to_group", h.PFCToGroup[:], w.PFCToGroup[:])
-	}
+	cmpMap("pcp_to_tc", h.PCPToTC[:], w.PCPToTC[:])
+	cmpMap("pfc_to_group", h.PFCToGroup[:], w.PFCToGroup[:])
 	cmpMap("pfc_to_queue", h.PFCToQueue[:], w.PFCToQueue[:])
 	cmpMap("tc_to_dscp", h.TCToDSCP[:], w.TCToDSCP[:])
 	cmpMap("tc_to_group", h.TCToGroup[:], w.TCToGroup[:])
@@ -269,7 +269,7 @@ func foldMap(m []int8, keys []int) string {
 		}
 		b.WriteString(FoldInts(same))
 		b.WriteByte(':')
-		if m[k] == Unmapped {
+		if m[k] < 0 {
 			b.WriteString(Absent)
 		} else {
 			b.WriteString(strconv.Itoa(int(m[k])))

@@ -85,12 +85,12 @@ func TestDiffLeavesAloneWhatIsNotManaged(t *testing.T) {
 	// PCP and PFC-to-group maps count only where they are managed.
 	want := full()
 	m := *want.Ports["Ethernet0"].Maps.V
-	m.PCPToTC[1], m.PFCToGroup[3] = 1, 3
+	Unmanage(&m.PCPToTC, &m.PFCToGroup)
 	want.Ports["Ethernet0"].Maps.V = &m
 	if cs := Diff(running, want); len(cs) > 0 {
 		t.Errorf("unmanaged maps change %v", cs)
 	}
-	m.PCPManaged, m.PFCGManaged = true, true
+	m.PCPToTC[1], m.PFCToGroup[3] = 1, 3
 	if cs := Diff(running, want); len(cs) != 2 {
 		t.Errorf("managed maps change %v", cs)
 	}

@@ -20,6 +20,7 @@
 package qos
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -149,21 +150,24 @@ const (
 	TrustNone Trust = "none"
 )
 
-// Unmapped marks a code point that a map does not list.
-const Unmapped = -1
+// The marks in a map that are no class, queue or group.
+const (
+	// Unmapped is a code point that a map does not list.
+	Unmapped = -1
+	// Unmanaged is, in a desired map, an entry that is left as it is.
+	Unmanaged = -2
+)
 
 // Maps is one complete set of classification maps. It is shared between
 // ports and must not be changed once a Device holds it.
 type Maps struct {
-	DSCPToTC    [NumDSCP]int8
-	PCPToTC     [NumPriorities]int8
-	TCToQueue   [NumPriorities]int8
-	TCToGroup   [NumPriorities]int8 // which ingress priority group counts a frame
-	PFCToQueue  [NumPriorities]int8 // which egress queue a received pause stops
-	PFCToGroup  [NumPriorities]int8 // which priority group a sent pause stands for
-	TCToDSCP    [NumPriorities]int8 // egress rewrite; Unmapped leaves DSCP alone
-	PCPManaged  bool                // PCPToTC says something
-	PFCGManaged bool                // PFCToGroup says something
+	DSCPToTC   [NumDSCP]int8
+	PCPToTC    [NumPriorities]int8
+	TCToQueue  [NumPriorities]int8
+	TCToGroup  [NumPriorities]int8 // which ingress priority group counts a frame
+	PFCToQueue [NumPriorities]int8 // which egress queue a received pause stops
+	PFCToGroup [NumPriorities]int8 // which priority group a sent pause stands for
+	TCToDSCP   [NumPriorities]int8 // egress rewrite; Unmapped leaves DSCP alone
 }
 
 // UnmappedMaps returns maps that list nothing.
@@ -178,6 +182,24 @@ func UnmappedMaps() *Maps {
 		}
 	}
 	return m
+}
+
+// Unmanage fills maps with Unmanaged.
+func Unmanage(maps ...*[NumPriorities]int8) {
+	for _, m := range maps {
+		for i := range m {
+			m[i] = Unmanaged
+		}
+	}
+}
+
+// MapsOf returns the maps that a port classifies with: its own, or those of
+// the device; nil where neither is known.
+func (d *Device) MapsOf(port string) *Maps {
+	if p := d.Ports[port]; p != nil && p.Maps.Set {
+		return p.Maps.V
+	}
+	return d.GlobalMaps.V
 }
 
 // Port is one port.
@@ -222,9 +244,10 @@ type WatchdogAction string
 
 // The watchdog actions.
 const (
-	ActionDrop    WatchdogAction = "drop"
-	ActionForward WatchdogAction = "forward"
-	ActionAlert   WatchdogAction = "alert"
+	ActionDrop       WatchdogAction = "drop"
+	ActionForward    WatchdogAction = "forward"
+	ActionAlert      WatchdogAction = "alert"
+	ActionErrDisable WatchdogAction = "errdisable" // the port goes down
 )
 
 // Queue is an egress queue.
@@ -245,17 +268,64 @@ type Scheduler struct {
 	Other string
 }
 
-// ThresholdUnit is the unit of an ECN threshold.
+// ThresholdUnit is the unit of the ECN thresholds of a queue. Where the two
+// have different ones it holds both, with a slash between them: "kbytes/mbytes"
+// is a lower threshold in kbytes and an upper one in mbytes.
 type ThresholdUnit string
 
-// Units of an ECN threshold. Platforms print segments and cells whose size
-// depends on the ASIC; only values of one unit compare.
+// Units of an ECN threshold. The size of cells and segments depends on the
+// ASIC, and whether a kbyte is 1000 or 1024 bytes is the platform's secret.
 const (
-	UnitBytes    ThresholdUnit = ""
-	UnitCells    ThresholdUnit = "cells"
-	UnitSegments ThresholdUnit = "segments"
-	UnitPercent  ThresholdUnit = "percent"
+	UnitBytes        ThresholdUnit = ""
+	UnitKBytes       ThresholdUnit = "kbytes"
+	UnitMBytes       ThresholdUnit = "mbytes"
+	UnitCells        ThresholdUnit = "cells"
+	UnitSegments     ThresholdUnit = "segments"
+	UnitPercent      ThresholdUnit = "percent"
+	UnitMilliseconds ThresholdUnit = "milliseconds"
+	UnitMicroseconds ThresholdUnit = "microseconds"
 )
+
+// Units returns the unit of a pair of thresholds.
+func Units(lower, upper ThresholdUnit) ThresholdUnit {
+	if lower == upper {
+		return lower
+	}
+	return cmp.Or(lower, "bytes") + "/" + cmp.Or(upper, "bytes")
+}
+
+// Split returns the units of the lower and of the upper threshold.
+func (u ThresholdUnit) Split() (lower, upper ThresholdUnit) {
+	a, b, two := strings.Cut(string(u), "/")
+	if !two {
+		return u, u
+	}
+	of := func(s string) ThresholdUnit {
+		if s == "bytes" {
+			return UnitBytes
+		}
+		return ThresholdUnit(s)
+	}
+	return of(a), of(b)
+}
+
+// bytes returns what n units are in bytes, with a kbyte of 1000 and of 1024
+// bytes; ok is false for a unit that has no fixed size.
+func (u ThresholdUnit) bytes(n int64) (decimal, binary int64, ok bool) {
+	const most = 1 << 40 // far above any threshold, far below an overflow
+	if n < 0 || n > most {
+		return 0, 0, false
+	}
+	switch u {
+	case UnitBytes:
+		return n, n, true
+	case UnitKBytes:
+		return n * 1000, n << 10, true
+	case UnitMBytes:
+		return n * 1000 * 1000, n << 20, true
+	}
+	return 0, 0, false
+}
 
 // ECN is the marking curve of a queue: no mark below Min, Probability at Max,
 // every packet above it.
@@ -268,6 +338,31 @@ type ECN struct {
 	// Other holds what the model has no field for, in native words (a curve
 	// that differs between colours).
 	Other string
+}
+
+// Same reports whether two curves mean the same. Thresholds of one unit are
+// compared as they are; a kbyte is equal to both 1000 and 1024 bytes, because
+// platforms do not say which they mean.
+func (e ECN) Same(o ECN) bool {
+	if e.Unit == o.Unit {
+		return e == o
+	}
+	lower, upper := e.Unit.Split()
+	olower, oupper := o.Unit.Split()
+	if !sameThreshold(e.Min, lower, o.Min, olower) || !sameThreshold(e.Max, upper, o.Max, oupper) {
+		return false
+	}
+	o.Min, o.Max, o.Unit = e.Min, e.Max, e.Unit
+	return e == o
+}
+
+func sameThreshold(a int64, au ThresholdUnit, b int64, bu ThresholdUnit) bool {
+	if au == bu {
+		return a == b
+	}
+	ad, ab, ok := au.bytes(a)
+	bd, bb, also := bu.bytes(b)
+	return ok && also && (ad == bd || ab == bb)
 }
 
 // Group is an ingress priority group.
@@ -344,13 +439,14 @@ func (e ECN) String() string {
 	if !e.Enabled && e.Other == "" {
 		return "off"
 	}
-	u := func(n int64) string {
-		if e.Unit == UnitBytes {
+	u := func(n int64, unit ThresholdUnit) string {
+		if unit == UnitBytes {
 			return units.Bytes(n).String()
 		}
-		return strconv.FormatInt(n, 10) + " " + string(e.Unit)
+		return strconv.FormatInt(n, 10) + " " + string(unit)
 	}
-	t := u(e.Min) + ".." + u(e.Max) + " " + strconv.Itoa(e.Probability) + "%"
+	lower, upper := e.Unit.Split()
+	t := u(e.Min, lower) + ".." + u(e.Max, upper) + " " + strconv.Itoa(e.Probability) + "%"
 	if !e.Enabled {
 		t += " inert"
 	}

@@ -229,7 +229,6 @@ func (d *decoder) lookupMaps(n mapNames) *qos.Maps {
 	d.readMap(TPFCToQueue, n.pfcQueue, m.PFCToQueue[:])
 	d.readMap(TPFCToGroup, n.pfcGroup, m.PFCToGroup[:])
 	d.readRewrite(n.rewrite, m.TCToDSCP[:])
-	m.PCPManaged, m.PFCGManaged = n.pcp != "", n.pfcGroup != ""
 	d.maps[n] = m
 	return m
 }

@@ -366,7 +366,10 @@ func mask(s qos.PrioritySet) string {
 
 func (e *encoder) bindMaps(row Row, name string, m *qos.Maps) {
 	bind := func(field, table string, vals []int8) {
-		if !slices.ContainsFunc(vals, func(v int8) bool { return v != qos.Unmapped }) {
+		switch {
+		case !slices.ContainsFunc(vals, func(v int8) bool { return v != qos.Unmanaged }):
+			return
+		case !slices.ContainsFunc(vals, func(v int8) bool { return v >= 0 }):
 			row[field] = Absent
 			return
 		}
@@ -376,22 +379,18 @@ func (e *encoder) bindMaps(row Row, name string, m *qos.Maps) {
 		}
 	}
 	bind("dscp_to_tc_map", TDSCPToTC, m.DSCPToTC[:])
-	if m.PCPManaged {
-		bind("dot1p_to_tc_map", TDot1pToTC, m.PCPToTC[:])
-	}
+	bind("dot1p_to_tc_map", TDot1pToTC, m.PCPToTC[:])
 	bind("tc_to_queue_map", TTCToQueue, m.TCToQueue[:])
 	bind("tc_to_pg_map", TTCToGroup, m.TCToGroup[:])
 	bind("pfc_to_queue_map", TPFCToQueue, m.PFCToQueue[:])
-	if m.PFCGManaged {
-		bind("pfc_to_pg_map", TPFCToGroup, m.PFCToGroup[:])
-	}
+	bind("pfc_to_pg_map", TPFCToGroup, m.PFCToGroup[:])
 	bind("tc_to_dscp_map", TTCToDSCP, m.TCToDSCP[:])
 }
 
 func mapRow(vals []int8) Row {
 	r := make(Row, len(vals))
 	for k, v := range vals {
-		if v != qos.Unmapped {
+		if v >= 0 {
 			r[strconv.Itoa(k)] = strconv.Itoa(int(v))
 		}
 	}

@@ -114,13 +114,13 @@ func device(t *rapid.T) *qos.Device {
 func drawMaps(t *rapid.T) *qos.Maps {
 	m := qos.UnmappedMaps()
 	tc := rapid.Int8Range(0, 7)
-	m.PFCGManaged = rapid.Bool().Draw(t, "pfc_to_pg")
+	groups := rapid.Bool().Draw(t, "pfc_to_pg")
 	for i := range m.DSCPToTC {
 		m.DSCPToTC[i] = tc.Draw(t, "tc")
 	}
 	for i := range qos.NumPriorities {
 		m.TCToQueue[i], m.TCToGroup[i], m.PFCToQueue[i] = tc.Draw(t, "q"), tc.Draw(t, "pg"), tc.Draw(t, "pq")
-		if m.PFCGManaged {
+		if groups {
 			m.PFCToGroup[i] = tc.Draw(t, "ppg")
 		}
 	}
