@@ -60,7 +60,7 @@ func BenchmarkAppendJSON(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := render.New(f)
+	c, err := render.New(f, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

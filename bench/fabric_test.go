@@ -77,7 +77,7 @@ func load(tb testing.TB, path string) *render.Compiler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c, err := render.New(f)
+	c, err := render.New(f, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

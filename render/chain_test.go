@@ -50,7 +50,7 @@ func compiler(t testing.TB, file string) *render.Compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := render.New(f)
+	c, err := render.New(f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ switches:
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = render.New(f)
+	_, err = render.New(f, nil)
 	if err == nil || !strings.Contains(err.Error(), ":6:84: DellEMC-Z9332f-O32 has no port Ethernet3") || strings.Contains(err.Error(), "Ethernet8 ") {
 		t.Errorf("got %v", err)
 	}

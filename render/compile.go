@@ -22,11 +22,17 @@ import (
 // goroutines at once.
 type Compiler struct {
 	fabric *intent.Fabric
+	fits   Fits
 }
+
+// Fits bring a compiled switch into the shape that its system has, by the name
+// of the system: what the system has no place for is unset, what it decides by
+// itself is filled in. A system without one takes the model as it is.
+type Fits map[string]func(*qos.Device)
 
 // New checks what only the fabric and the catalogue together can tell: that
 // each port exists on its model. The error is an [intent.Errors].
-func New(f *intent.Fabric) (*Compiler, error) {
+func New(f *intent.Fabric, fits Fits) (*Compiler, error) {
 	var errs intent.Errors
 	for _, sw := range f.Switches {
 		m := model(sw)
@@ -51,13 +57,16 @@ func New(f *intent.Fabric) (*Compiler, error) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	return &Compiler{f}, nil
+	return &Compiler{f, fits}, nil
 }
 
 // Fabric returns the fabric.
 func (c *Compiler) Fabric() *intent.Fabric { return c.fabric }
 
 func model(sw *intent.Switch) *catalog.Model {
+	if !catalog.Covers(sw.OS) {
+		return nil
+	}
 	m, ok := catalog.Lookup(sw.Model.V)
 	if !ok {
 		return nil
@@ -109,6 +118,9 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a.V})
 	}
 	qos.Normalize(d)
+	if fit := c.fits[sw.OS]; fit != nil {
+		fit(d)
+	}
 	return &Device{Switch: sw, Model: m, Desired: d}
 }
 

@@ -61,7 +61,13 @@ func staticPool(c *collector, d *render.Device) {
 // silence of the buffer checks for consent.
 func staticModel(c *collector, d *render.Device) {
 	name := d.Switch.Model.V
-	if d.Model != nil {
+	switch {
+	case d.Model != nil:
+		return
+	case !catalog.Covers(d.Switch.OS):
+		c.add(Finding{ID: "CAT-01", Severity: Info, Device: d.Switch.Name, Where: d.Switch.Pos.String(),
+			What: fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS),
+			Fix:  "check the buffers of lossless ports on the switch itself"}, "")
 		return
 	}
 	f := Finding{ID: "CAT-01", Severity: Info, Device: d.Switch.Name, Where: d.Switch.Pos.String(),

@@ -36,7 +36,7 @@ func compile(t *testing.T, text string) *render.Compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := render.New(f)
+	c, err := render.New(f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ func (a *app) load() (*render.Compiler, []*intent.Switch, error) {
 		}
 		return nil, nil, &statusError{exitUsage, err, hint}
 	}
-	c, err := render.New(f)
+	c, err := render.New(f, fits())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
@@ -10,6 +11,8 @@ import (
 // renderer is what can be said of a switch system without a device. A part
 // that a system does not have is nil.
 type renderer struct {
+	// fit brings a compiled switch into the shape that the system has.
+	fit func(*qos.Device)
 	// native returns the name and the text of what the switch should hold.
 	native func(*render.Device) (file string, text []byte)
 	// refused returns what the system does not take.
@@ -19,7 +22,17 @@ type renderer struct {
 }
 
 // renderers lists the switch systems that can be rendered.
-var renderers = map[string]renderer{"sonic": {sonicNative, sonicRefused, sonicYANG}}
+var renderers = map[string]renderer{
+	"sonic": {native: sonicNative, refused: sonicRefused, yang: sonicYANG},
+}
+
+func fits() render.Fits {
+	out := render.Fits{}
+	for name, r := range renderers {
+		out[name] = r.fit
+	}
+	return out
+}
 
 func sonicNative(d *render.Device) (string, []byte) {
 	return "config_db.json", sonic.Document(d.Desired, d.Model).AppendJSON(nil)

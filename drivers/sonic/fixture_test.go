@@ -114,7 +114,7 @@ func compile(t testing.TB, text string) *qos.Device {
 	if err != nil {
 		t.Fatalf("intent: %v\n%s", err, text)
 	}
-	c, err := render.New(f)
+	c, err := render.New(f, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,11 @@ func ASICByID(id string) (*ASIC, bool) {
 	return nil, false
 }
 
+// Covers reports whether the catalogue has models of an operating system. The
+// published numbers are those of SONiC's device folders; what other systems do
+// with their buffers is between them and the chip.
+func Covers(os string) bool { return os == "sonic" }
+
 // Models returns the names of all models, sorted.
 func Models() []string {
 	l := names()

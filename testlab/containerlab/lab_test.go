@@ -120,7 +120,7 @@ func host(t *testing.T, address string) string {
 // presents: its ports, their speed, and headroom rows for every cable.
 func TestIntentFitsTheImage(t *testing.T) {
 	f := load(t)
-	if _, err := render.New(f); err != nil {
+	if _, err := render.New(f, nil); err != nil {
 		t.Error(err)
 	}
 	for _, sw := range f.Switches {
