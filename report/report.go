@@ -101,7 +101,7 @@ func (t *Text) Outcomes(outs []rollout.Outcome) {
 		n[o.State]++
 		state := string(o.State)
 		switch o.State {
-		case rollout.Applied, rollout.Unchanged:
+		case rollout.Applied, rollout.Unchanged, rollout.Restored:
 			state = t.S.Green(state)
 		case rollout.Skipped:
 			state = t.S.Dim(state)

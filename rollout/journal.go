@@ -24,6 +24,8 @@ type Record struct {
 	Error  string         `json:"error,omitempty"`
 	Fabric string         `json:"fabric,omitempty"`
 	Intent string         `json:"intent,omitempty"`
+	Base   string         `json:"base,omitempty"` // digest of the state that a "start" found
+	Of     string         `json:"of,omitempty"`   // the run that this one takes back
 }
 
 // Journal is the record of one run, on disk before each act. It holds what a

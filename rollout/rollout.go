@@ -12,6 +12,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ const (
 	Reverted  State = "reverted"  // an error, and it is as it was before
 	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
 	Skipped   State = "skipped"   // the rollout stopped before it
+	Restored  State = "restored"  // taken back to where it was before an earlier run
 )
 
 // Outcome is the result on one device.
@@ -73,6 +75,12 @@ type Options struct {
 	AppliedTimeout time.Duration
 }
 
+func (o Options) withDefaults() Options {
+	o.RevertTimeout = cmp.Or(o.RevertTimeout, 15*time.Minute)
+	o.AppliedTimeout = cmp.Or(o.AppliedTimeout, 30*time.Second)
+	return o
+}
+
 // ErrStopped says that a rollout did not go to its end.
 var ErrStopped = errors.New("rollout stopped")
 
@@ -80,12 +88,7 @@ var ErrStopped = errors.New("rollout stopped")
 // device. It always returns one outcome a job. The error is ErrStopped, a
 // gate's or a journal's.
 func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
-	if o.RevertTimeout == 0 {
-		o.RevertTimeout = 15 * time.Minute
-	}
-	if o.AppliedTimeout == 0 {
-		o.AppliedTimeout = 30 * time.Second
-	}
+	o = o.withDefaults()
 	var all []Outcome
 	var stop error
 	for _, wave := range waves {
@@ -155,7 +158,7 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 	if len(p.Steps) == 0 {
 		return Unchanged, 0, nil
 	}
-	if err := o.Journal.Write(Record{Device: p.Name, Event: "start", Steps: len(p.Steps)}); err != nil {
+	if err := o.Journal.Write(Record{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base}); err != nil {
 		return Failed, 0, err
 	}
 	token, err := drv.Apply(ctx, snap, p.Native(), drivers.ApplyOptions{

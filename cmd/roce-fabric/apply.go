@@ -68,10 +68,9 @@ What disturbs more than counters needs your word: --allow port-flap.`,
 	f.StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
-	f.StringVar(&o.state, "state", "", "folder for journal and lock (default ~/.local/state/roce-fabric/FABRIC)")
+	a.stateFlag(c, &o.state)
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.MarkFlagFilename("plan")
-	_ = c.MarkFlagDirname("state")
 	return c
 }
 
@@ -86,10 +85,8 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.state == "" {
-		if o.state, err = rollout.StateDir(c.Fabric().Name); err != nil {
-			return err
-		}
+	if o.state, err = stateDir(o.state, c.Fabric().Name); err != nil {
+		return err
 	}
 	path := o.saved
 	if path == "" {
@@ -123,7 +120,7 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 	if a.output == "json" {
 		show.stdout, show.stderr = io.Discard, io.Discard
 	}
-	sum, err := show.makePlan(ctx, c, switches, open, planOptions{}, w.Add)
+	sum, err := show.makePlan(ctx, c, switches, open, planOptions{state: o.state}, w.Add)
 	if err != nil {
 		return true, err
 	}
@@ -142,7 +139,7 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 		return true, &statusError{exitFailed, fmt.Errorf("the plan disturbs more than is allowed: %s, allowed is %s; nothing was written", sum.Impact, o.allow),
 			fmt.Sprintf("allow it with --allow %s", sum.Impact)}
 	}
-	return false, a.ask(ctx, o, sum)
+	return false, a.confirm(ctx, o.yes, fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, "device")))
 }
 
 // canAsk says whether a person can answer on standard input.
@@ -151,11 +148,12 @@ func (a *app) canAsk() bool {
 	return ok && term.IsTerminal(in) && a.file != "-"
 }
 
-func (a *app) ask(ctx context.Context, o applyOptions, sum report.PlanSummary) error {
-	if o.yes {
+// confirm asks a question, unless yes answers it already.
+func (a *app) confirm(ctx context.Context, yes bool, question string) error {
+	if yes {
 		return nil
 	}
-	fmt.Fprintf(a.stderr, "\n%s Only 'yes' goes on: ", a.styler(a.stderr).Bold(fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, "device"))))
+	fmt.Fprintf(a.stderr, "\n%s Only 'yes' goes on: ", a.styler(a.stderr).Bold(question))
 	answer := make(chan string, 1)
 	// A read of a terminal cannot be ended; Ctrl-C ends the process under it.
 	go func() {
@@ -270,7 +268,7 @@ func applyStatus(outs []rollout.Outcome) error {
 	var good, changed, bad, partial int
 	for _, o := range outs {
 		switch o.State {
-		case rollout.Applied:
+		case rollout.Applied, rollout.Restored:
 			changed++
 		case rollout.Unchanged:
 			good++
@@ -289,11 +287,13 @@ func applyStatus(outs []rollout.Outcome) error {
 	return nil
 }
 
-// runID names a run: the time, and enough chance that two never share one.
+// runID names a run: the time to the millisecond, so that names sort as the runs
+// came, and enough chance that two never share one.
 func runID() (string, error) {
-	var b [3]byte
+	var b [2]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return "", fmt.Errorf("name the run: %w", err)
 	}
-	return time.Now().UTC().Format("20060102-150405") + "-" + hex.EncodeToString(b[:]), nil
+	now := time.Now().UTC()
+	return fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:])), nil
 }

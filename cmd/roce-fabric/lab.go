@@ -75,14 +75,16 @@ func (a *app) labDemo(ctx context.Context) (err error) {
 	for _, s := range []demoStep{
 		{"The intent is checked, without devices.", "check", func(a *app) error { return a.check("") }},
 		{"The switches are read: what would change, which line wants it, and what it disturbs. Nothing is written.",
-			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planOptions{save: saved}) }},
+			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planOptions{save: saved, state: filepath.Join(dir, "state")}) }},
 		{"Exactly that plan is carried out, a few ports at a time; each switch is read back, and saved.",
 			"apply --plan demo.plan --allow traffic-loss", func(a *app) error {
 				return a.apply(ctx, applyOptions{saved: saved, allow: impactFlag{qos.ImpactLoss}, state: filepath.Join(dir, "state")})
 			}},
 		{"Running state is held against the intent: configuration, ASIC database, both ends of every link.",
 			"validate", func(a *app) error { return a.validate(ctx) }},
-		{"A second plan is empty.", "plan --exit-code", func(a *app) error { return a.plan(ctx, planOptions{exitCode: true}) }},
+		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
+			return a.plan(ctx, planOptions{exitCode: true, state: filepath.Join(dir, "state")})
+		}},
 	} {
 		step := base
 		step.stdin = bytes.NewReader(examples.Quickstart)

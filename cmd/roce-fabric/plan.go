@@ -14,12 +14,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 type planOptions struct {
 	save     string
 	exitCode bool
 	steps    bool
+	state    string
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -43,12 +45,16 @@ as neither the intent nor the devices have changed.`,
 	c.Flags().StringVarP(&o.save, "save", "o", "", "keep the plan in this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
 	c.Flags().BoolVar(&o.steps, "steps", false, "show the native requests as well")
+	a.stateFlag(c, &o.state)
 	return c
 }
 
 func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 	c, switches, open, err := a.loadDevices()
 	if err != nil {
+		return err
+	}
+	if o.state, err = stateDir(o.state, c.Fabric().Name); err != nil {
 		return err
 	}
 	var file *plan.Writer
@@ -91,6 +97,7 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 	var hints []string
 	t := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: o.steps}
 	js := report.NewJSONList(a.stdout, a.output == "json", c.Fabric().Name)
+	cutOff := rollout.CutOff(o.state)
 	p := a.progress("plan", len(switches))
 	defer p.Close()
 	begin := func(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
@@ -106,6 +113,7 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 			// Results on the same terminal would fight with a moving line.
 			p.Close()
 		}
+		noteCutOff(d, cutOff[d.Name], c.Fabric().Hash)
 		sum.Add(d)
 		if a.output == "json" {
 			js.Add(d)

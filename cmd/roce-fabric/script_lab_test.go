@@ -9,10 +9,19 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 func boxOf(ts *testscript.TestScript, name string) *sim.SONiC {
+	b, ok := switchOf(ts, name).(*sim.SONiC)
+	if !ok {
+		ts.Fatalf("%s is no SONiC switch", name)
+	}
+	return b
+}
+
+func switchOf(ts *testscript.TestScript, name string) lab.Switch {
 	b := labOf(ts).Switches[name]
 	if b == nil {
 		ts.Fatalf("the lab has no %s", name)
@@ -20,14 +29,23 @@ func boxOf(ts *testscript.TestScript, name string) *sim.SONiC {
 	return b
 }
 
+// held is what a switch holds, and how many requests to write have reached it.
+func held(b lab.Switch) (state any, writes int) {
+	switch b := b.(type) {
+	case *sim.SONiC:
+		return b.Config(), len(b.Sets())
+	}
+	panic(fmt.Sprintf("a switch of type %T", b))
+}
+
 // labmark remembers what every switch holds; labsame checks that nothing was
 // written to any since.
 func labMark(ts *testscript.TestScript, _ bool, _ []string) {
 	v, _ := labs.Load(ts.MkAbs("."))
 	l := v.(*scriptLab)
-	l.marks, l.sets = map[string]map[string]map[string]map[string]string{}, map[string]int{}
+	l.marks, l.sets = map[string]any{}, map[string]int{}
 	for n, b := range l.Switches {
-		l.marks[n], l.sets[n] = b.Config(), len(b.Sets())
+		l.marks[n], l.sets[n] = held(b)
 	}
 }
 
@@ -39,14 +57,15 @@ func labSame(ts *testscript.TestScript, neg bool, a []string) {
 		if len(a) > 0 && a[0] != n {
 			continue
 		}
-		same := reflect.DeepEqual(l.marks[n], b.Config())
+		state, sets := held(b)
+		same := reflect.DeepEqual(l.marks[n], state)
 		switch {
 		case neg && same:
 			ts.Fatalf("%s holds what it held", n)
 		case !neg && !same:
 			ts.Fatalf("%s was changed", n)
-		case !neg && len(a) == 0 && len(b.Sets()) != l.sets[n]:
-			ts.Fatalf("%s was sent %d requests to write", n, len(b.Sets())-l.sets[n])
+		case !neg && len(a) == 0 && sets != l.sets[n]:
+			ts.Fatalf("%s was sent %d requests to write", n, sets-l.sets[n])
 		}
 	}
 }

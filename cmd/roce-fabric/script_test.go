@@ -114,7 +114,7 @@ func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 	letGo := sync.OnceFunc(func() { close(release) })
 	if kind == "set" {
 		var once sync.Once
-		labOf(ts).Switches[arg].Faults().BeforeSet(func() {
+		boxOf(ts, arg).Faults().BeforeSet(func() {
 			once.Do(func() { close(reached); <-release })
 		})
 	}
@@ -238,7 +238,7 @@ func labOf(ts *testscript.TestScript) *lab.Lab {
 // scriptLab is the lab of a script and what it held at labmark.
 type scriptLab struct {
 	*lab.Lab
-	marks map[string]map[string]map[string]map[string]string
+	marks map[string]any
 	sets  map[string]int
 }
 

@@ -46,10 +46,20 @@ type Address struct {
 	SSH  string `json:"ssh"`
 }
 
+// Switch is a running simulated switch. Tests that make one misbehave know
+// which simulator is behind it.
+type Switch interface {
+	GNMIAddr() string
+	SSHAddr() string
+	// HostKeyLine is its line for a known_hosts file.
+	HostKeyLine() string
+	Close() error
+}
+
 // Lab is a set of running devices.
 type Lab struct {
 	File
-	Switches map[string]*sim.SONiC
+	Switches map[string]Switch
 	names    []string
 }
 
@@ -61,7 +71,7 @@ type Options struct {
 }
 
 // simulated starts one switch of an operating system.
-var simulated = map[string]func(*intent.Switch, shared, Options) (*sim.SONiC, error){"sonic": startSONiC}
+var simulated = map[string]func(*intent.Switch, shared, Options) (Switch, error){"sonic": startSONiC}
 
 type shared struct {
 	tls      *tls.Config
@@ -90,7 +100,7 @@ func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
 	if s.hostKey, err = ssh.NewSignerFromKey(key); err != nil {
 		return nil, fmt.Errorf("lab host key: %w", err)
 	}
-	l := &Lab{Switches: map[string]*sim.SONiC{}, File: File{
+	l := &Lab{Switches: map[string]Switch{}, File: File{
 		Kind: Kind, Fabric: f.Name, Username: "admin", Password: s.password,
 		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Devices: map[string]Address{},
 	}}
@@ -154,7 +164,7 @@ func Read(path string) (*File, error) {
 // defaultRelease is what a switch runs where the intent states no release.
 const defaultRelease = "202511"
 
-func startSONiC(sw *intent.Switch, s shared, o Options) (*sim.SONiC, error) {
+func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	m, ok := catalog.Lookup(sw.Model.V)
 	if !ok {
 		return nil, fmt.Errorf("the lab needs a model of the catalogue, not %q", sw.Model.V)

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/plan"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/rollout"
+)
+
+type rollbackOptions struct {
+	yes, list bool
+	state     string
+}
+
+func (a *app) rollbackCommand() *cobra.Command {
+	var o rollbackOptions
+	c := &cobra.Command{
+		Use:   "rollback [RUN]",
+		Short: "Take an apply back",
+		Long: `rollback returns the devices of a run of apply to where they were before it, the
+last one first: the newest run that can be taken back, or the one named. What
+each held is in the journal of the run; what others have changed since, beside
+what the run wrote, stays. A run that was cut off is taken back in the same way.
+
+It shows which devices it would take back and asks; without a terminal it needs
+--yes. --list shows the runs.`,
+		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id := ""
+			if len(args) > 0 {
+				id = args[0]
+			}
+			return a.rollback(cmd.Context(), id, o)
+		},
+	}
+	a.intentFlags(c)
+	a.deviceFlags(c)
+	a.outputFlag(c, "text", "json")
+	f := c.Flags()
+	f.BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	a.stateFlag(c, &o.state)
+	return c
+}
+
+func (a *app) stateFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "state", "", "folder for journal and lock (default ~/.local/state/roce-fabric/FABRIC)")
+	_ = c.MarkFlagDirname("state")
+}
+
+func stateDir(dir, fabric string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	return rollout.StateDir(fabric)
+}
+
+func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {
+	if o.list && id != "" {
+		return usage("--list shows all runs, and takes no run")
+	}
+	if !o.list && !o.yes && !a.canAsk() {
+		return usageHint("look at 'roce-fabric rollback --list' first, then use --yes", "nobody to ask on standard input")
+	}
+	c, switches, open, err := a.loadDevices()
+	if err != nil {
+		return err
+	}
+	f := c.Fabric()
+	if o.state, err = stateDir(o.state, f.Name); err != nil {
+		return err
+	}
+	if o.list {
+		return a.listRuns(f.Name, o.state)
+	}
+	past, devices, err := rollout.Find(o.state, id)
+	if err != nil {
+		return err
+	}
+	chosen := map[string]bool{}
+	for _, sw := range switches {
+		chosen[sw.Name] = true
+	}
+	var names []string
+	devices = keep(devices, func(d rollout.PastDevice) bool { return chosen[d.Name] || len(a.only) == 0 })
+	for _, d := range devices {
+		if f.Switch(d.Name) == nil {
+			return fmt.Errorf("device %s of run %s is not in the intent; nothing was written", d.Name, past.ID)
+		}
+		names = append(names, d.Name)
+	}
+	if len(devices) == 0 {
+		return usage("run %s wrote nothing on the devices of --only", past.ID)
+	}
+	a.talk("run %s of %s: %s to take back: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), words.Count(len(names), "device"), natural.Fold(names))
+	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Take back %s?", words.Count(len(names), "device"))); err != nil {
+		return err
+	}
+	newID, err := runID()
+	if err != nil {
+		return err
+	}
+	j, err := rollout.Begin(o.state, newID, rollout.Record{Fabric: f.Name, Intent: f.Hash, Of: past.ID})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	outs, err := rollout.Rollback(ctx, past, devices, func(ctx context.Context, name string) (drivers.Driver, error) {
+		return open.open(ctx, f.Switch(name))
+	}, rollout.Options{ID: newID, Journal: j, Progress: a.stepProgress()})
+	if err := errors.Join(err, j.Write(rollout.Record{Event: "end"})); err != nil {
+		return &statusError{exitPartial, errors.Join(err, a.outcomes(f.Name, j, outs)), ""}
+	}
+	if err := a.outcomes(f.Name, j, outs); err != nil {
+		return err
+	}
+	for _, o := range outs {
+		a.printHint(adviceOf(o.Err))
+	}
+	a.talk("journal: %s", j.Path())
+	return applyStatus(outs)
+}
+
+func keep[T any](all []T, want func(T) bool) []T {
+	var out []T
+	for _, v := range all {
+		if want(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// listedRun is a run in the JSON of rollback --list.
+type listedRun struct {
+	Run     string         `json:"run"`
+	Begun   time.Time      `json:"begun"`
+	Ended   bool           `json:"ended"`
+	Of      string         `json:"of,omitempty"` // the run that it took back
+	Devices []listedDevice `json:"devices"`
+}
+
+type listedDevice struct {
+	Device string        `json:"device"`
+	State  rollout.State `json:"state"` // "" where the run was cut off in its work
+}
+
+func (a *app) listRuns(fabric, dir string) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	runs := []listedRun{}
+	for p, err := range rollout.Runs(dir) {
+		if err != nil {
+			return err
+		}
+		r := listedRun{Run: p.ID, Begun: p.Begun, Ended: p.Ended, Of: p.Of, Devices: []listedDevice{}}
+		by := map[rollout.State][]string{}
+		var order []rollout.State
+		for _, d := range p.Devices {
+			r.Devices = append(r.Devices, listedDevice{d.Name, d.State})
+			if by[d.State] == nil {
+				order = append(order, d.State)
+			}
+			by[d.State] = append(by[d.State], d.Name)
+		}
+		if runs = append(runs, r); a.output == "json" {
+			continue
+		}
+		if len(runs) == 1 {
+			fmt.Fprintln(w, "RUN\tBEGUN\tDEVICES")
+		}
+		what := ""
+		for i, s := range order {
+			if i > 0 {
+				what += "; "
+			}
+			state := string(s)
+			if s == "" {
+				state = "cut off in its work"
+			}
+			what += state + " " + natural.Fold(by[s])
+		}
+		if p.Of != "" {
+			what += " (took back " + p.Of + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), what)
+	}
+	if a.output == "json" {
+		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "runs": runs})
+	}
+	if len(runs) == 0 {
+		a.talk("no runs in %s", dir)
+	}
+	return w.Flush()
+}
+
+// noteCutOff says of a device whether an earlier run was cut off in its work
+// on it, and what of that is in force.
+func noteCutOff(d *plan.Device, past *rollout.Past, intent string) {
+	if past == nil || d.Error != "" {
+		return
+	}
+	was, _ := past.Device(d.Name)
+	fate := "part of it may be in force"
+	switch {
+	case !was.Touched:
+		fate = "before it wrote anything"
+	case past.Intent != intent:
+		fate = "it applied another intent; what is in force is compared with this one"
+	case d.Base == was.Base:
+		fate = "nothing of it is in force"
+	case len(d.Changes) == 0:
+		fate = "all of it is in force"
+	}
+	note := fmt.Sprintf("run %s was cut off in its work on this device: %s", past.ID, fate)
+	if was.Touched && d.Base != was.Base {
+		note += "; 'roce-fabric rollback' takes it back"
+	}
+	d.Notes = append(d.Notes, note)
+}

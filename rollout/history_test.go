@@ -1,0 +1,187 @@
+package rollout
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// record writes a journal and ends it, unless cut.
+func record(t *testing.T, dir, id string, cut bool, first Record, rs ...Record) {
+	t.Helper()
+	j, err := Begin(dir, id, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cut {
+		rs = append(rs, Record{Event: "end"})
+	}
+	for _, r := range rs {
+		if err := j.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wrote(device string, state State) []Record {
+	rs := []Record{
+		{Device: device, Event: "start", Base: "base of " + device},
+		{Device: device, Event: "undo", Undo: &drivers.Token{Device: device, Native: json.RawMessage(`"` + device + `"`)}},
+	}
+	if state != "" {
+		rs = append(rs, Record{Device: device, Event: string(state)})
+	}
+	return rs
+}
+
+func TestFindTheRunToTakeBack(t *testing.T) {
+	dir := t.TempDir()
+	find := func(id string) (string, []string, error) {
+		p, ds, err := Find(dir, id)
+		if err != nil {
+			return "", nil, err
+		}
+		var names []string
+		for _, d := range ds {
+			names = append(names, d.Name)
+		}
+		return p.ID, names, nil
+	}
+	expect := func(id, run string, devices ...string) {
+		t.Helper()
+		got, names, err := find(id)
+		if err != nil || got != run || !slices.Equal(names, devices) {
+			t.Errorf("find %q: run %q %v, %v; want %q %v", id, got, names, err, run, devices)
+		}
+	}
+	if _, _, err := find(""); !errors.Is(err, ErrNothing) {
+		t.Errorf("an empty folder: %v", err)
+	}
+	record(t, dir, "run1", false, Record{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", Reverted), wrote("leaf3", Partial))...)
+	expect("", "run1", "leaf1", "leaf3")
+	record(t, dir, "run2", false, Record{}, Record{Device: "leaf9", Event: string(Unchanged)})
+	expect("", "run1", "leaf1", "leaf3")
+	record(t, dir, "run3", true, Record{}, wrote("leaf3", "")...)
+	expect("", "run3", "leaf3")
+	if _, _, err := find("run1"); err == nil || !strings.Contains(err.Error(), "run run3 came after it on leaf3") {
+		t.Errorf("an older run: %v", err)
+	}
+	record(t, dir, "run4", false, Record{Of: "run3"}, Record{Device: "leaf3", Event: string(Restored)})
+	expect("run1", "run1", "leaf1", "leaf3")
+	record(t, dir, "run5", false, Record{Of: "run1"}, Record{Device: "leaf3", Event: string(Restored)}, Record{Device: "leaf1", Event: string(Failed)})
+	expect("", "run1", "leaf1")
+	if _, _, err := find("run5"); err == nil {
+		t.Error("a rollback can be taken back")
+	}
+}
+
+func TestCutOffRuns(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, "run1", true, Record{}, wrote("old", "")...)
+	record(t, dir, "run2", false, Record{}, wrote("leaf0", Applied)...)
+	record(t, dir, "run3", true, Record{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", ""))...)
+	record(t, dir, "run4", true, Record{}, wrote("leaf3", "")...)
+	cut := CutOff(dir)
+	if got := slices.Sorted(maps.Keys(cut)); !slices.Equal(got, []string{"leaf2", "leaf3"}) {
+		t.Errorf("cut off: %v", got)
+	}
+	if d, _ := cut["leaf2"].Device("leaf2"); d.Base != "base of leaf2" || !d.Touched || d.State != "" {
+		t.Errorf("leaf2: %+v", d)
+	}
+	record(t, dir, "run5", true, Record{}, wrote("leaf2", Applied)...)
+	if cut := CutOff(dir); cut["leaf2"] != nil || cut["leaf3"] == nil {
+		t.Errorf("after a later run: %v", cut)
+	}
+}
+
+func TestRollbackGoesBackwardsAndOn(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, "run1", false, Record{}, slices.Concat(wrote("a", Applied), wrote("b", Applied), wrote("c", Applied))...)
+	p, ds, err := Find(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	boxes := map[string]*box{"a": {mask: qos.Priorities(3)}, "b": {mask: qos.Priorities(3), revertErr: errors.New("stuck")}, "c": {mask: qos.Priorities(3)}}
+	var order []string
+	open := func(_ context.Context, name string) (drivers.Driver, error) {
+		order = append(order, name)
+		return boxes[name], nil
+	}
+	outs, err := Rollback(t.Context(), p, ds, open, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var states []State
+	for _, o := range outs {
+		states = append(states, o.State)
+	}
+	if !slices.Equal(order, []string{"c", "b", "a"}) || !slices.Equal(states, []State{Restored, Partial, Restored}) {
+		t.Errorf("order %v, states %v", order, states)
+	}
+	if boxes["a"].mask != qos.Priorities(3, 4) || !slices.Equal(boxes["a"].calls, []string{"revert", "close"}) {
+		t.Errorf("a: %v %v", boxes["a"].mask, boxes["a"].calls)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	order = nil
+	if outs, _ := Rollback(ctx, p, ds, open, Options{}); outs[0].State != Skipped || len(order) > 0 {
+		t.Errorf("after Ctrl-C: %v, opened %v", outs, order)
+	}
+}
+
+// A journal is what a crash left, and may be what somebody edited.
+func TestBadJournals(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, "run1", true, Record{}, wrote("leaf1", "")...)
+	path := filepath.Join(dir, "run1.journal")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(whole, `{"event":"applied","device":"lea`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p, _, err := Find(dir, ""); err != nil || p.ID != "run1" {
+		t.Errorf("a record that was cut off in the writing: %v", err)
+	}
+	if err := os.WriteFile(path, append(whole, "rubbish\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Find(dir, ""); err == nil || !strings.Contains(err.Error(), "line 4 is no record") {
+		t.Errorf("rubbish: %v", err)
+	}
+	if cut := CutOff(dir); len(cut) > 0 {
+		t.Errorf("rubbish says %v", cut)
+	}
+}
+
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(`{"event":"begin","intent":"x"}` + "\n" + `{"device":"a","event":"undo","undo":{"device":"a","native":1}}` + "\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "x.journal")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := readPast(path)
+		if err != nil {
+			return
+		}
+		for _, d := range p.Devices {
+			if tok, err := p.token(d); d.Touched && (err != nil || tok == nil) {
+				t.Errorf("%s: no way back: %v", d.Name, err)
+			}
+		}
+	})
+}
