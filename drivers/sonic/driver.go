@@ -110,24 +110,7 @@ func (d *Driver) shell(ctx context.Context) (*ssh.Client, error) {
 
 // wrap gives a transport's error the device's name and the driver's sentinel.
 func (d *Driver) wrap(err error) error {
-	// A server that hangs up in the handshake says nothing about trust.
-	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
-		return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnreachable, err)
-	}
-	for _, m := range []struct {
-		is  error
-		out error
-	}{
-		{gnmi.ErrAuth, drivers.ErrAuth}, {gnmi.ErrTLS, drivers.ErrAuth},
-		{ssh.ErrAuth, drivers.ErrAuth}, {ssh.ErrHostKeyChanged, drivers.ErrAuth}, {ssh.ErrHostKeyUnknown, drivers.ErrAuth},
-		{gnmi.ErrUnreachable, drivers.ErrUnreachable}, {gnmi.ErrTimeout, drivers.ErrUnreachable},
-		{ssh.ErrUnreachable, drivers.ErrUnreachable}, {ssh.ErrTimeout, drivers.ErrUnreachable}, {ssh.ErrLost, drivers.ErrUnreachable},
-	} {
-		if errors.Is(err, m.is) {
-			return fmt.Errorf("%s: %w: %w", d.t.Name, m.out, err)
-		}
-	}
-	return fmt.Errorf("%s: %w", d.t.Name, err)
+	return drivers.TransportError(d.t.Name, err)
 }
 
 // Probe asks what the switch is. The release comes from the intent where it

@@ -203,23 +203,7 @@ func (d *Driver) readTimeout() time.Duration {
 // poll calls done every now and then until it says so, for at most limit. It
 // returns the last error of done.
 func (d *Driver) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	tick := time.NewTicker(d.pace.poll)
-	defer tick.Stop()
-	for {
-		ok, err := done()
-		if ok {
-			return true, nil
-		}
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			return false, err
-		case <-ctx.Done():
-			return false, errors.Join(err, ctx.Err())
-		}
-	}
+	return drivers.Poll(ctx, d.pace.poll, limit, done)
 }
 
 // confirm waits until the switch holds what it said yes to.

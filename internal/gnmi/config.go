@@ -1,5 +1,7 @@
 // Package gnmi is a small client for the three gNMI calls that configuration
-// needs: Capabilities, Get and Set.
+// needs: Capabilities, Get and Set. It reads values by exact paths (Get),
+// subtrees by paths with wildcards (GetTree), and both ways the device's own
+// command language where gNMI carries it (GetCLI, SetCLI).
 //
 // Its rules: every call has a deadline; TLS is always configured here and
 // verified unless the operator says otherwise; a password never travels in

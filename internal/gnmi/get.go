@@ -77,10 +77,28 @@ func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths [][]Elem) ([][
 	if len(paths) == 0 {
 		return nil, nil
 	}
+	req := getRequest(prefix, paths)
+	resp, err := c.exchange(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	vs, err := match(req, resp)
+	if err != nil {
+		return nil, c.badAnswer(err)
+	}
+	return vs, nil
+}
+
+func getRequest(prefix *gpb.Path, paths [][]Elem) *gpb.GetRequest {
 	req := &gpb.GetRequest{Prefix: prefix, Type: gpb.GetRequest_ALL, Encoding: gpb.Encoding_JSON_IETF}
 	for _, p := range paths {
 		req.Path = append(req.Path, wirePath(p))
 	}
+	return req
+}
+
+// exchange is the one place that sends a Get.
+func (c *Client) exchange(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	resp, err := c.target.Get(ctx, req)
@@ -88,11 +106,12 @@ func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths [][]Elem) ([][
 		return nil, c.rpcError(ctx, "get", err)
 	}
 	c.verifier.worked()
-	vs, err := match(req, resp)
-	if err != nil {
-		return nil, &RPCError{Op: "get", Addr: c.addr, Msg: err.Error(), kind: ErrAnswer, cause: err}
-	}
-	return vs, nil
+	return resp, nil
+}
+
+// badAnswer is the error of an answer that makes no sense.
+func (c *Client) badAnswer(err error) *RPCError {
+	return &RPCError{Op: "get", Addr: c.addr, Msg: err.Error(), kind: ErrAnswer, cause: err}
 }
 
 // match puts the values of an answer beside the paths that were asked. A

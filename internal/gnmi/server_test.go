@@ -170,6 +170,11 @@ func (d *device) login(ctx context.Context, req any, _ *grpc.UnaryServerInfo, ne
 func (d *device) Capabilities(ctx context.Context, _ *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {
 	if d.hold != nil {
 		d.hold(ctx)
+		// A deadline may pass here a moment before it passes at the client:
+		// an answer would still arrive in time.
+		if err := ctx.Err(); err != nil {
+			return nil, status.FromContextError(err).Err()
+		}
 	}
 	return &gpb.CapabilityResponse{
 		GNMIVersion:        "0.7.0",

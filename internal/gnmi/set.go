@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/protobuf/proto"
@@ -27,6 +28,9 @@ type SetRequest struct {
 	Deletes  []Path
 	Replaces []Update
 	Updates  []Update
+	// CLI are lines of the device's own command language, as
+	// [Client.SetCLI] sends them. They go alone: all other fields are empty.
+	CLI string
 }
 
 // Size returns the bytes of the request on the wire, without the few of gRPC.
@@ -34,9 +38,17 @@ type SetRequest struct {
 func (r SetRequest) Size() int { return proto.Size(r.wire()) }
 
 // Empty reports whether the request asks for nothing.
-func (r SetRequest) Empty() bool { return len(r.Deletes)+len(r.Replaces)+len(r.Updates) == 0 }
+func (r SetRequest) Empty() bool {
+	return len(r.Deletes)+len(r.Replaces)+len(r.Updates) == 0 && strings.TrimSpace(r.CLI) == ""
+}
 
 func (r SetRequest) wire() *gpb.SetRequest {
+	if r.CLI != "" {
+		return &gpb.SetRequest{Update: []*gpb.Update{{
+			Path: &gpb.Path{Origin: cliOrigin},
+			Val:  &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: r.CLI}},
+		}}}
+	}
 	w := &gpb.SetRequest{Prefix: &gpb.Path{Origin: r.Origin}}
 	for _, p := range r.Deletes {
 		w.Delete = append(w.Delete, wirePath(p.Elems()))
@@ -68,6 +80,12 @@ func (u Update) wire() *gpb.Update {
 func (r SetRequest) check() error {
 	if r.Empty() {
 		return errors.New("set asks for nothing")
+	}
+	if r.CLI != "" {
+		if r.Origin != "" || len(r.Deletes)+len(r.Replaces)+len(r.Updates) > 0 {
+			return errors.New("CLI lines go alone in a set")
+		}
+		return checkCLI(r.CLI, "\n\t")
 	}
 	for _, us := range [][]Update{r.Replaces, r.Updates} {
 		for _, u := range us {

@@ -1,0 +1,59 @@
+package drivers
+
+import (
+	"context"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Observer is a Driver that shows the state of its ports.
+type Observer interface {
+	// Observe reads the state of all ports. What the device does not show is
+	// not set; an error means that the device could not be read.
+	Observe(ctx context.Context) (*Observation, error)
+}
+
+// Observation is what a device shows of its ports at one moment. A value that
+// is not set is one the device does not show: it never stands for zero.
+type Observation struct {
+	Taken time.Time
+	Ports map[string]*PortState // by the native, long name: "Ethernet1/1"
+}
+
+// Port returns the state of a port, which it adds where there is none.
+func (o *Observation) Port(name string) *PortState {
+	p := o.Ports[name]
+	if p == nil {
+		p = &PortState{}
+		if o.Ports == nil {
+			o.Ports = map[string]*PortState{}
+		}
+		o.Ports[name] = p
+	}
+	return p
+}
+
+// PortState is the state of one port. Counters count up from a moment that
+// only the device knows; they may start again at zero.
+type PortState struct {
+	AdminUp, OperUp qos.Opt[bool]
+	MTU             qos.Opt[int] // bytes, as the device counts them for the port's kind
+	Speed           qos.Opt[units.Rate]
+	Neighbors       []qos.Neighbor // by LLDP, in the device's words
+	// PFCRx and PFCTx are PFC frames by priority.
+	PFCRx, PFCTx [qos.NumPriorities]qos.Opt[uint64]
+	Queues       [qos.NumPriorities]QueueState // unicast egress queues
+}
+
+// QueueState is the state of one egress queue.
+type QueueState struct {
+	TxPackets, TxBytes     qos.Opt[uint64]
+	DropPackets, DropBytes qos.Opt[uint64]
+	// ECNMarked are packets that left with congestion experienced.
+	ECNMarked qos.Opt[uint64]
+	// WatchdogStuck and WatchdogRecovered are how often the PFC watchdog found
+	// the queue stuck and gave it free again.
+	WatchdogStuck, WatchdogRecovered qos.Opt[uint64]
+}

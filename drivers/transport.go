@@ -1,0 +1,58 @@
+package drivers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+)
+
+// TransportError gives an error of package gnmi or ssh the device's name and,
+// where it stands for one, the sentinel of this package.
+func TransportError(device string, err error) error {
+	// A server that hangs up in the handshake says nothing about trust.
+	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
+		return fmt.Errorf("%s: %w: %w", device, ErrUnreachable, err)
+	}
+	for _, m := range []struct {
+		is  error
+		out error
+	}{
+		{gnmi.ErrAuth, ErrAuth}, {gnmi.ErrTLS, ErrAuth},
+		{ssh.ErrAuth, ErrAuth}, {ssh.ErrHostKeyChanged, ErrAuth}, {ssh.ErrHostKeyUnknown, ErrAuth},
+		{gnmi.ErrUnreachable, ErrUnreachable}, {gnmi.ErrTimeout, ErrUnreachable},
+		{ssh.ErrUnreachable, ErrUnreachable}, {ssh.ErrTimeout, ErrUnreachable}, {ssh.ErrLost, ErrUnreachable},
+	} {
+		if errors.Is(err, m.is) {
+			return fmt.Errorf("%s: %w: %w", device, m.out, err)
+		}
+	}
+	return fmt.Errorf("%s: %w", device, err)
+}
+
+// Poll calls done at once and then at every interval until it says so, for at
+// most limit. It returns whether done said so and, where it did not, its last
+// error, with that of the context where that ended the wait.
+func Poll(ctx context.Context, every, limit time.Duration, done func() (bool, error)) (bool, error) {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		ok, err := done()
+		if ok {
+			return true, nil
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return false, err
+		case <-ctx.Done():
+			return false, errors.Join(err, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package gnmi
+
+import (
+	"context"
+	"fmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// Bounds of an answer to GetTree. A chassis of 576 ports that sends each leaf
+// of each queue and priority by itself stays below 100,000 values.
+const (
+	maxValues = 1 << 18
+	maxElems  = 64
+	maxKeys   = 16
+)
+
+// DataType says which of a device's data a Get is about.
+type DataType int
+
+// The data types of gNMI. EOS has leaves that are config alone, and are read
+// back with DataConfig (aristanetworks/yang pathreport.csv).
+const (
+	DataAll    DataType = iota
+	DataConfig          // what was configured
+	DataState           // what is, read-only leaves and the mirrors of configured ones
+	DataOperational
+)
+
+var wireType = map[DataType]gpb.GetRequest_DataType{
+	DataAll: gpb.GetRequest_ALL, DataConfig: gpb.GetRequest_CONFIG,
+	DataState: gpb.GetRequest_STATE, DataOperational: gpb.GetRequest_OPERATIONAL,
+}
+
+// Value is a piece of the device's data tree. Path is the whole path from the
+// root, with the keys of the device; JSON is the leaf or the subtree below it.
+type Value struct {
+	Path []Elem
+	JSON []byte
+}
+
+// GetTree reads subtrees, for paths whose keys may be "*". Unlike
+// [Client.GetElems] it leaves it to the device how to cut the answer: one
+// value for a path, one for each list entry, or one for each leaf. What is
+// absent has no value; nil means that the device has nothing of all that.
+//
+// The values come in the device's order and are not held against the paths:
+// the caller takes what it knows. The JSON is not checked. An answer of
+// absurd size or form is an error that wraps [ErrAnswer].
+func (c *Client) GetTree(ctx context.Context, origin string, typ DataType, paths ...[]Elem) ([]Value, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	t, ok := wireType[typ]
+	if !ok {
+		return nil, &RPCError{Op: "get", Addr: c.addr, Msg: fmt.Sprintf("data type %d", typ), kind: ErrConfig}
+	}
+	req := getRequest(&gpb.Path{Origin: origin}, paths)
+	req.Type = t
+	resp, err := c.exchange(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	vs, err := values(resp)
+	if err != nil {
+		return nil, c.badAnswer(err)
+	}
+	return vs, nil
+}
+
+func values(resp *gpb.GetResponse) ([]Value, error) {
+	n := 0
+	for _, note := range resp.GetNotification() {
+		n += len(note.GetUpdate())
+	}
+	if n > maxValues {
+		return nil, fmt.Errorf("%d values, more than %d", n, maxValues)
+	}
+	var out []Value
+	for _, note := range resp.GetNotification() {
+		for _, u := range note.GetUpdate() {
+			path, err := fullPath(note.GetPrefix(), u.GetPath())
+			if err != nil {
+				return nil, err
+			}
+			b, err := jsonValue(u.GetVal())
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Value{Path: path, JSON: b})
+		}
+	}
+	return out, nil
+}
+
+// fullPath joins the prefix of a notification and the path of an update.
+func fullPath(prefix, p *gpb.Path) ([]Elem, error) {
+	n := len(prefix.GetElem()) + len(p.GetElem())
+	if n > maxElems {
+		return nil, fmt.Errorf("path of %d elements", n)
+	}
+	out := make([]Elem, 0, n)
+	for _, es := range [][]*gpb.PathElem{prefix.GetElem(), p.GetElem()} {
+		for _, e := range es {
+			if len(e.GetKey()) > maxKeys {
+				return nil, fmt.Errorf("path element with %d keys", len(e.GetKey()))
+			}
+			out = append(out, Elem{Name: e.GetName(), Keys: e.GetKey()})
+		}
+	}
+	return out, nil
+}
