@@ -79,7 +79,7 @@ func (o *opener) open(ctx context.Context, sw *intent.Switch) (drivers.Driver, e
 func (o *opener) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
 	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V}
 	if o.lab != nil {
-		return o.inLab(t)
+		return o.inLab(t, sw.Access.SSH.Configured())
 	}
 	a := sw.Access
 	user, err := o.username(ctx, a.Username.V)
@@ -115,7 +115,8 @@ func (o *opener) target(ctx context.Context, sw *intent.Switch) (drivers.Target,
 	return t, nil
 }
 
-func (o *opener) inLab(t drivers.Target) (drivers.Target, error) {
+// inLab leads to the simulated device, over SSH where the intent has it.
+func (o *opener) inLab(t drivers.Target, useSSH bool) (drivers.Target, error) {
 	at, ok := o.lab.Devices[t.Name]
 	if !ok {
 		return t, fmt.Errorf("the lab of %s has no such device", o.lab.Fabric)
@@ -126,7 +127,7 @@ func (o *opener) inLab(t drivers.Target) (drivers.Target, error) {
 	}
 	pass := secret.Secret(o.lab.Password)
 	t.GNMI = gnmi.Config{Address: at.GNMI, Username: o.lab.Username, Password: pass, Timeout: rpcTimeout, TLS: gnmi.TLS{CAFile: o.lab.CA}}
-	if at.SSH != "" {
+	if useSSH && at.SSH != "" {
 		t.SSH = &ssh.Config{Address: at.SSH, User: o.lab.Username, Password: pass, Hosts: hosts}
 	}
 	return t, nil

@@ -19,7 +19,7 @@ classes:
   default: {priority: 0, dscp: rest}
 switches:
   leaf[1-2]: {os: sonic, address: "192.0.2.[1-2]", model: ACS-MSN4700}
-  other: {os: OS, address: 192.0.2.3, model: MODEL}
+  other: {os: OS, address: "192.0.2.3:8080", model: MODEL}
 links:
   - {a: leaf1/Ethernet0, b: leaf2/Ethernet0, cable: 5m, speed: 400G}
 `
@@ -73,7 +73,7 @@ func TestLabIsFoundByItsFile(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, c := range []struct{ system, model, want string }{
-		{"eos", "x", `other: the lab has no simulator for os "eos"`},
+		{"nxos", "x", `other: the lab has no simulator for os "nxos"`},
 		{"sonic", "Unheard-Of", `other: the lab needs a model of the catalogue, not "Unheard-Of"`},
 	} {
 		dir := t.TempDir()

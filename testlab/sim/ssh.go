@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -48,7 +49,13 @@ func (s *SONiC) serveSSH() {
 	}
 }
 
-func (s *SONiC) serveConn(c net.Conn, conf *ssh.ServerConfig) {
+func (s *SONiC) serveConn(c net.Conn, conf *ssh.ServerConfig) { ServeSSH(c, conf, &s.wg, s.session) }
+
+// ServeSSH serves one connection until it ends: the login, for which a client
+// has 30 seconds, and then each session channel by a call of session, on a
+// goroutine that wg counts. Other kinds of channel are refused. It is for the
+// simulators of other systems.
+func ServeSSH(c net.Conn, conf *ssh.ServerConfig, wg *sync.WaitGroup, session func(ssh.Channel, <-chan *ssh.Request)) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second)) // for the handshake
 	conn, chans, reqs, err := ssh.NewServerConn(c, conf)
@@ -56,7 +63,7 @@ func (s *SONiC) serveConn(c net.Conn, conf *ssh.ServerConfig) {
 		return
 	}
 	_ = c.SetDeadline(time.Time{})
-	s.wg.Go(func() { ssh.DiscardRequests(reqs) })
+	wg.Go(func() { ssh.DiscardRequests(reqs) })
 	for nc := range chans {
 		if nc.ChannelType() != "session" {
 			_ = nc.Reject(ssh.UnknownChannelType, "only sessions")
@@ -66,10 +73,13 @@ func (s *SONiC) serveConn(c net.Conn, conf *ssh.ServerConfig) {
 		if err != nil {
 			break
 		}
-		s.wg.Go(func() { s.session(ch, requests) })
+		wg.Go(func() { session(ch, requests) })
 	}
 	_ = conn.Close()
 }
+
+// NewHostKey makes an Ed25519 key for an SSH server.
+func NewHostKey() (ssh.Signer, error) { return newHostKey() }
 
 // session serves one channel: an exec command or an interactive shell.
 func (s *SONiC) session(ch ssh.Channel, requests <-chan *ssh.Request) {

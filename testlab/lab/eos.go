@@ -1,0 +1,34 @@
+package lab
+
+import (
+	"cmp"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+// What an EOS switch is where the intent does not say it.
+const (
+	defaultEOSModel   = "DCS-7060DX5-64S"
+	defaultEOSRelease = "4.34.2F"
+)
+
+// startEOS starts a switch whose ports are routed, as those of a leaf-spine
+// fabric are, and have nothing else configured.
+func startEOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
+	opts := eos.Options{
+		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultEOSModel), Version: cmp.Or(sw.Release.V, defaultEOSRelease),
+		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, TimeScale: o.TimeScale, Routed: true,
+	}
+	for _, p := range sw.Ports {
+		opts.Interfaces = append(opts.Interfaces, p.Name)
+	}
+	box, err := eos.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := box.Start(); err != nil {
+		return nil, err
+	}
+	return box, nil
+}

@@ -1,0 +1,222 @@
+package eos
+
+import (
+	"strconv"
+	"strings"
+)
+
+// buffers adds MMU profiles, which Strata has (aristanetworks/avd,
+// platform-trident.j2).
+func (g grammar) buffers() {
+	at := []string{modeGlobal}
+	mmu := "platform trident mmu queue profile <name=name>"
+	g.set(at, mmu, strataOnly(func(x *exec) string {
+		x.enter(frame{mode: modeMMU, heads: []string{x.line}, rank: rankMMUProfile, prompt: "mmu-queue-profile-" + x.vals["name"]})
+		return ""
+	}))
+	g.neg(at, mmu, strataOnly(dropBlock))
+	g.set(at, mmu+" apply", strataOnly(keep("mmu apply", rankMMUApply)))
+	g.neg(at, mmu+" apply", strataOnly(clearKey("mmu apply")))
+	g.set(at, "platform trident mmu headroom-pool limit [cells] <n=1-100000000>", strataOnly(keep("headroom pool", rankPlatform)))
+	g.neg(at, "platform trident mmu headroom-pool limit [<rest=text>]", strataOnly(clearKey("headroom pool")))
+
+	const size = " [<unit=bytes|cells>] <n=0-100000000>"
+	in := []string{modeMMU}
+	add := func(rank int, head, reserved, threshold string) {
+		for i, cmd := range []struct{ word, value string }{{"reserved", reserved}, {"threshold", threshold}} {
+			g.set(in, head+" "+cmd.word+cmd.value, keyed(rank+i, cmd.word))
+			g.neg(in, head+" "+cmd.word+" [<rest=text>]", unkeyed(cmd.word))
+		}
+	}
+	add(10, "ingress", size, " <n=fraction>")
+	for i, word := range []string{"headroom", "resume"} {
+		g.set(in, "ingress "+word+size, keyed(12+i, word))
+		g.neg(in, "ingress "+word+" [<rest=text>]", unkeyed(word))
+	}
+	add(20, "ingress priority-group <q=0-7>", size, " <n=fraction>")
+	for i, cast := range []string{"unicast", "multicast"} {
+		head := "egress " + cast + " queue <q=0-7>"
+		add(40+20*i, head, size, " <n=fraction>")
+		g.set(in, head+" drop-precedence <dp=1-2> drop-threshold <n=fraction>", keyed(42+20*i, "drop-threshold"))
+		g.neg(in, head+" drop-precedence <dp=1-2> drop-threshold [<rest=text>]", unkeyed("drop-threshold"))
+	}
+}
+
+// keyed keeps a line under its words up to the given one.
+func keyed(rank int, last string) action {
+	return func(x *exec) string {
+		r := rank * 10
+		if q := x.vals["q"]; q != "" {
+			r += int(q[0] - '0')
+		}
+		x.put(upTo(x.line, last), value{line: x.line, plain: x.line, rank: r})
+		return ""
+	}
+}
+
+func unkeyed(last string) action {
+	return func(x *exec) string { x.drop(upTo(x.line, last)); return "" }
+}
+
+func upTo(line, word string) string {
+	head, _, _ := strings.Cut(line+" ", " "+word+" ")
+	return head + " " + word
+}
+
+// policies adds class maps, policy maps and access lists.
+func (g grammar) policies() {
+	at := []string{modeGlobal}
+	g.block(at, "class-map type qos match-any <name=name>", modeClassMap, rankClassMap, "cmap-qos-")
+	in := []string{modeClassMap}
+	for _, p := range []string{"match dscp <d=dscps>", "match cos <c=eights>", "match vlan <v=word>",
+		"match ip access-group <name=name>", "match ipv6 access-group <name=name>"} {
+		g.line(in, 10, 0, p)
+	}
+	g.block(at, "policy-map type quality-of-service <name=name>", modePolicyMap, rankPolicyMap, "pmap-qos-")
+	g.block([]string{modePolicyMap}, "class <name=name>", modeClass, 10, "pmap-c-")
+	in = []string{modeClass}
+	for _, p := range []string{"set traffic-class <t=0-7>", "set dscp <d=0-63>", "set cos <c=0-7>", "set drop-precedence <d=0-2>"} {
+		g.line(in, 10, 2, p)
+	}
+	g.line(in, 20, 1, "police <rest=text>")
+
+	for _, family := range []string{"ip", "ipv6"} {
+		g.block(at, family+" access-list [standard] <name=name>", modeACL, rankACL, "acl-")
+	}
+	in = []string{modeACL}
+	entry := "<act=permit|deny|remark> <rest=text>"
+	g.set(in, "<seq=1-4294967295> "+entry, aclEntry)
+	g.set(in, entry, aclEntry)
+	g.neg(in, "<seq=1-4294967295>", func(x *exec) string {
+		x.drop("seq " + x.vals["seq"])
+		return ""
+	})
+	g.neg(in, entry, func(x *exec) string {
+		for _, b := range x.blocks() {
+			for key, v := range b.vals {
+				if _, rest, _ := strings.Cut(v.line, " "); rest == x.line {
+					delete(b.vals, key)
+				}
+			}
+		}
+		return ""
+	})
+	g.line(in, 0, 0, "counters per-entry")
+	g.line(in, 0, 0, "statistics per-entry")
+}
+
+// aclEntry files an entry under its sequence number, or behind the others.
+func aclEntry(x *exec) string {
+	line := x.line
+	seq, given := x.vals["seq"]
+	for _, b := range x.blocks() {
+		if !given {
+			seq = strconv.Itoa(b.top + 10)
+			line = seq + " " + x.line
+		} else if old := b.get("seq " + seq); old != "" && old != line {
+			return "% Duplicate sequence number"
+		}
+		n, err := strconv.Atoi(seq)
+		if err != nil {
+			return "% Invalid input"
+		}
+		b.put("seq "+seq, value{line: line, plain: line, rank: n})
+		b.top = max(b.top, n)
+	}
+	return ""
+}
+
+// ports adds the interfaces and what they hold beside QoS.
+func (g grammar) ports() {
+	at := []string{modeGlobal}
+	g.set(at, "interface <name=interfaces>", enterInterface)
+	g.neg(at, "interface <name=interfaces>", dropInterface)
+
+	all := []string{modeEthernet, modePortChannel, modeLogical}
+	wired := []string{modeEthernet, modePortChannel}
+	eth := []string{modeEthernet}
+	g.line(all, 10, 1, "description <rest=text>")
+	g.set(all, "shutdown", keep("shutdown", 20))
+	g.neg(all, "shutdown", clearKey("shutdown"))
+	g.line(all, 30, 1, "load-interval <n=0-600>")
+	// 9214 is the highest MTU of common hardware.
+	g.set(all, "mtu <n=68-9214>", keep("mtu", 40, "mtu 1500"))
+	g.neg(all, "mtu [<n=68-9214>]", clearKey("mtu"))
+	g.line(all, 50, 0, "logging event <rest=text>")
+	g.set(eth, "dcbx mode ieee", keep("dcbx mode", 60))
+	g.neg(eth, "dcbx mode [ieee]", clearKey("dcbx mode"))
+	for i, dir := range []string{"send", "receive"} {
+		g.set(eth, "flowcontrol "+dir+" <v=desired|on|off>", keep("flowcontrol "+dir, 70+i))
+		g.neg(eth, "flowcontrol "+dir+" [<v=desired|on|off>]", clearKey("flowcontrol "+dir))
+	}
+	for i, what := range []string{"mtu", "mru"} {
+		g.set(wired, "l2 "+what+" <n=68-65535>", keep("l2 "+what, 80+i))
+		g.neg(wired, "l2 "+what+" [<n=68-65535>]", clearKey("l2 "+what))
+	}
+	g.line(eth, 90, 1, "speed <rest=text>")
+	g.line(eth, 91, 2, "error-correction encoding <rest=text>")
+	g.line(all, 95, 2, "encapsulation <rest=text>")
+	g.set(wired, "switchport", clearKey("switchport"))
+	g.neg(wired, "switchport", refuseIt("switchport", 104))
+	g.line(wired, 100, 2, "switchport access vlan <rest=text>", "switchport mode <rest=text>", "switchport vlan <rest=text>")
+	g.line(wired, 101, 3, "switchport trunk <what=native|allowed|group> <rest=text>")
+	g.line(all, 105, 1, "vrf <name=name>")
+	g.line(all, 110, 2, "ip address <rest=text>", "ip ospf <rest=text>", "ip helper-address <rest=text>", "ip access-group <rest=text>")
+	g.line(all, 111, 2, "ip proxy-arp", "ip virtual-router address <rest=text>", "ip verify <rest=text>")
+	g.line(all, 115, 0, "ipv6 enable", "ipv6 address <rest=text>", "ipv6 nd <rest=text>")
+	g.line(eth, 120, 1, "channel-group <n=1-999999> mode <mode=on|active|passive>")
+	g.line(wired, 121, 2, "lacp <rest=text>")
+	g.flag(eth, 130, "lldp transmit", "lldp receive")
+	g.line(wired, 131, 1, "mlag <n=1-2000>")
+	g.line(wired, 140, 2, "ptp <rest=text>")
+	g.line(all, 141, 0, "bfd <rest=text>", "pim <rest=text>", "isis <rest=text>", "mac <what=access-group|timestamp> <rest=text>", "arp <what=aging|gratuitous|monitor> <rest=text>", "link-debounce <rest=text>", "vxlan <rest=text>")
+	g.flag(wired, 400, "sflow enable", "snmp trap link-change")
+	g.line(wired, 410, 2, "storm-control <rest=text>")
+	g.line(wired, 420, 2, "spanning-tree <what=portfast|bpduguard|bpdufilter|cost|port-priority|guard|link-type> [<rest=text>]")
+}
+
+func enterInterface(x *exec) string {
+	names := strings.Split(x.vals["name"], ",")
+	f := frame{mode: interfaceMode(names[0]), prompt: "if-" + shortName(names[0])}
+	if len(names) > 1 {
+		f.prompt += "-" + strings.TrimPrefix(shortName(names[len(names)-1]), shortName(names[0])[:2])
+	}
+	for i, t := range interfaceTypes {
+		if strings.HasPrefix(names[0], t.name) {
+			f.rank = rankInterface + 100*i
+		}
+	}
+	out := ""
+	for _, n := range names {
+		if f.mode == modeEthernet && x.s.boot == nil && !x.e.ports[strings.SplitN(n, ".", 2)[0]] {
+			out = "! Interface does not exist. The configuration will not take effect until the module is inserted."
+		}
+		f.heads = append(f.heads, "interface "+n)
+	}
+	x.enter(f)
+	return out
+}
+
+// dropInterface removes interfaces that are made by configuration and resets
+// those of the hardware; only "default" does the latter.
+func dropInterface(x *exec) string {
+	names := strings.Split(x.vals["name"], ",")
+	hardware := func(n string) bool { return x.e.ports[n] || strings.HasPrefix(n, "Management") }
+	for _, n := range names {
+		if x.verb == "no" && hardware(n) {
+			return "% Invalid input (at token 2: '" + n + "')"
+		}
+	}
+	for _, n := range names {
+		head := "interface " + n
+		b := x.cfg.root.subs[head]
+		switch {
+		case b == nil:
+		case hardware(n):
+			b.vals, b.subs = nil, nil
+		default:
+			delete(x.cfg.root.subs, head)
+		}
+	}
+	return ""
+}

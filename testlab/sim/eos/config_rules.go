@@ -1,0 +1,280 @@
+package eos
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const unavailable = "% Unavailable command (not supported on this hardware platform)"
+
+// Modes with a grammar of their own.
+const (
+	modeGlobal      = "global"
+	modeEthernet    = "ethernet"
+	modePortChannel = "port-channel"
+	modeLogical     = "logical" // Loopback, Management, Vlan, ...
+	modeProfile     = "qos profile"
+	modeTxQueue     = "tx-queue"
+	modeMcQueue     = "mc-tx-queue"
+	modeClassMap    = "class-map"
+	modePolicyMap   = "policy-map"
+	modeClass       = "policy-map class"
+	modeMMU         = "mmu profile"
+	modeACL         = "access-list"
+)
+
+var interfaceModes = map[string]bool{modeEthernet: true, modePortChannel: true, modeLogical: true}
+
+// Ranks place things in their block. At the root the hundreds are the section,
+// and sections are set apart by a line with "!".
+const (
+	rankAAARoot    = 1000
+	rankUser       = 2000
+	rankHWCounter  = 3000
+	rankMMUProfile = 6500
+	rankHostname   = 7000
+	rankProfile    = 8000
+	rankPlatform   = 9000
+	rankInterface  = 15000 // and a hundred per type
+	rankACL        = 16000
+	rankBanner     = 19450
+	rankQoS        = 19500
+	rankECNGlobal  = 20000
+	rankClassMap   = 20500
+	rankPolicyMap  = 20700
+	rankPFC        = 21000
+	rankMMUApply   = 22500
+)
+
+// Ranks in interfaces and qos profiles (aristanetworks/avd,
+// ethernet-interfaces.j2 and qos-profiles.j2). Those of pfcFrom to pfcTo come
+// behind the queues in a profile.
+const (
+	rankServicePolicy  = 150
+	rankServiceProfile = 160
+	rankTrust          = 170
+	rankShape          = 180
+	pfcFrom, pfcTo     = 190, 219
+	rankQueue          = 300
+)
+
+// commands is the grammar of all modes. What a family does not have is refused
+// when it is used.
+var commands = sync.OnceValue(func() grammar {
+	g := grammar{}
+	g.qosGlobal()
+	g.qosPort()
+	g.queues()
+	g.watchdog()
+	g.buffers()
+	g.policies()
+	g.ports()
+	g.texts()
+	return g
+})
+
+// keep sets the line under a key. What equals one of the defaults is left out
+// where defaults are not printed.
+func keep(key string, rank int, defaults ...string) action {
+	return func(x *exec) string {
+		v := value{line: x.line, plain: x.line, rank: rank}
+		if slices.Contains(defaults, x.line) {
+			v.plain = ""
+		}
+		x.put(key, v)
+		return ""
+	}
+}
+
+// clearKey resets a key.
+func clearKey(key string) action {
+	return func(x *exec) string { x.drop(key); return "" }
+}
+
+// refuseIt keeps "no ..." as a state of its own; "default ..." resets the key.
+func refuseIt(key string, rank int) action {
+	return func(x *exec) string {
+		if x.verb == "default" {
+			x.drop(key)
+			return ""
+		}
+		line := "no " + key
+		x.put(key, value{line: line, plain: line, rank: rank})
+		return ""
+	}
+}
+
+func (g grammar) qosGlobal() {
+	at := []string{modeGlobal}
+	for name, pattern := range map[string]string{
+		mapDSCP:       "dscp <from=dscps> to traffic-class <to=0-7> [drop-precedence <dp=0-2>]",
+		mapCoS:        "cos <from=eights> to traffic-class <to=0-7>",
+		mapExp:        "exp <from=eights> to traffic-class <to=0-7>",
+		mapTCtoCoS:    "traffic-class <from=eights> to cos <to=0-7>",
+		mapTCtoDSCP:   "traffic-class <from=eights> to dscp <to=0-63>",
+		mapTCtoMcQ:    "traffic-class <from=eights> to mc-tx-queue <to=0-3>",
+		"tx-queue":    "traffic-class <from=eights> to tx-queue <to=0-7>",
+		"uc-tx-queue": "traffic-class <from=eights> to uc-tx-queue <to=0-7>",
+	} {
+		g.set(at, "qos map "+pattern, setMap(name))
+		// What a DSCP or CoS maps to need not be said to reset it; a traffic
+		// class has several maps, so there the word after "to" is needed.
+		head, tail, _ := strings.Cut(pattern, " to ")
+		if to, rest, _ := strings.Cut(tail, " "); strings.HasPrefix(pattern, "traffic-class") {
+			g.neg(at, "qos map "+head+" to "+to+" ["+rest+"]", resetMap(name))
+		} else {
+			g.neg(at, "qos map "+head+" [to "+tail+"]", resetMap(name))
+		}
+	}
+	g.set(at, "qos rewrite dscp", keep("qos rewrite dscp", rankQoS))
+	g.neg(at, "qos rewrite dscp", clearKey("qos rewrite dscp"))
+	ecn := "qos random-detect ecn allow non-ect"
+	g.set(at, ecn+" [chip-based]", keep(ecn, rankECNGlobal))
+	g.neg(at, ecn+" [chip-based]", clearKey(ecn))
+	g.neg(at, "qos random-detect ecn global-buffer", func(*exec) string { return "" })
+	for _, kw := range []string{"tx-queue", "uc-tx-queue"} {
+		g.set(at, "qos "+kw+" <q=0-7> name <name=name>", ofKeyword(kw, keepNamed))
+		g.neg(at, "qos "+kw+" <q=0-7> name [<name=name>]", ofKeyword(kw, dropNamed))
+	}
+	g.set(at, "qos traffic-class <q=0-7> name <name=name>", keepNamed)
+	g.neg(at, "qos traffic-class <q=0-7> name [<name=name>]", dropNamed)
+
+	g.set(at, "qos profile <name=name>", func(x *exec) string {
+		x.enter(frame{mode: modeProfile, heads: []string{x.line}, rank: rankProfile, prompt: "qos-profile-" + x.vals["name"]})
+		return ""
+	})
+	g.neg(at, "qos profile <name=name>", func(x *exec) string {
+		// Interfaces keep their service-profile line.
+		delete(x.cfg.root.subs, x.line)
+		return ""
+	})
+}
+
+func keepNamed(x *exec) string {
+	words := strings.Fields(x.line)
+	x.put(strings.Join(words[:4], " "), value{line: x.line, plain: x.line, rank: rankQoS + 9})
+	return ""
+}
+
+func dropNamed(x *exec) string {
+	x.drop(strings.Join(strings.Fields(x.line)[:4], " "))
+	return ""
+}
+
+// ofKeyword is a command that only boxes have whose queues are called so.
+func ofKeyword(kw string, run action) action {
+	return func(x *exec) string {
+		if x.e.o.QueueKeyword != kw {
+			return unavailable
+		}
+		return run(x)
+	}
+}
+
+// mapFor is the name of the map that a command is about, "" where the box has
+// no such queues.
+func (e *EOS) mapFor(name string) string {
+	switch {
+	case name == e.o.QueueKeyword:
+		return mapTCtoQueue
+	case name == "tx-queue", name == "uc-tx-queue", name == mapTCtoMcQ && e.o.QueueKeyword == "tx-queue":
+		return ""
+	}
+	return name
+}
+
+func setMap(name string) action {
+	return func(x *exec) string {
+		key := x.e.mapFor(name)
+		if key == "" {
+			return unavailable
+		}
+		to := x.vals["to"]
+		if dp := x.vals["dp"]; dp != "" {
+			to += " drop-precedence " + dp
+		}
+		m := maps.Clone(x.cfg.maps[key])
+		if m == nil {
+			m = map[int]string{}
+		}
+		for _, n := range splitList(x.vals["from"]) {
+			m[n] = to
+		}
+		x.cfg.maps[key] = m
+		return ""
+	}
+}
+
+func resetMap(name string) action {
+	return func(x *exec) string {
+		key := x.e.mapFor(name)
+		if key == "" {
+			return unavailable
+		}
+		m := maps.Clone(x.cfg.maps[key])
+		for _, n := range splitList(x.vals["from"]) {
+			delete(m, n)
+		}
+		if len(m) == 0 {
+			delete(x.cfg.maps, key)
+			return ""
+		}
+		x.cfg.maps[key] = m
+		return ""
+	}
+}
+
+// qosPort adds what ports and qos profiles have in common.
+func (g grammar) qosPort() {
+	marked := []string{modeEthernet, modePortChannel, modeProfile}
+	g.set(marked, "qos trust <mode=cos|dscp>", keep("qos trust", rankTrust))
+	g.neg(marked, "qos trust [<mode=cos|dscp>]", refuseIt("qos trust", rankTrust))
+	g.set(marked, "qos cos <n=0-7>", keep("qos cos", rankTrust+1, "qos cos 0"))
+	g.neg(marked, "qos cos [<n=0-7>]", clearKey("qos cos"))
+	g.set(marked, "qos dscp <n=0-63>", keep("qos dscp", rankTrust+2, "qos dscp 0"))
+	g.neg(marked, "qos dscp [<n=0-63>]", clearKey("qos dscp"))
+	g.shape(marked, rankShape)
+	g.set(marked, "service-policy type <type=qos|pbr|pdp> input <name=name>", func(x *exec) string {
+		x.put("service-policy "+x.vals["type"], value{line: x.line, plain: x.line, rank: rankServicePolicy})
+		return ""
+	})
+	g.neg(marked, "service-policy type <type=qos|pbr|pdp> input [<name=name>]", func(x *exec) string {
+		x.drop("service-policy " + x.vals["type"])
+		return ""
+	})
+	carrying := []string{modeEthernet, modePortChannel}
+	g.set(carrying, "service-profile <name=name>", func(x *exec) string {
+		x.put("service-profile", value{line: x.line, plain: x.line, rank: rankServiceProfile})
+		if x.cfg.root.subs["qos profile "+x.vals["name"]] == nil {
+			return "! QoS profile " + x.vals["name"] + " is not configured"
+		}
+		return ""
+	})
+	g.neg(carrying, "service-profile [<name=name>]", clearKey("service-profile"))
+
+	at := []string{modeEthernet, modeProfile}
+	g.set(at, "priority-flow-control on", keep("pfc", pfcFrom))
+	g.neg(at, "priority-flow-control [on]", clearKey("pfc"))
+	g.set(at, "priority-flow-control priority <n=0-7> <drop=no-drop|drop>", func(x *exec) string {
+		v := value{line: x.line, plain: x.line, rank: pfcFrom + 1 + int(x.vals["n"][0]-'0')}
+		if x.vals["drop"] == "drop" {
+			v.plain = ""
+		}
+		x.put("pfc "+x.vals["n"], v)
+		return ""
+	})
+	g.neg(at, "priority-flow-control priority <n=0-7> [<drop=no-drop|drop>]", func(x *exec) string {
+		x.drop("pfc " + x.vals["n"])
+		return ""
+	})
+}
+
+const maxRate = "1-1000000000"
+
+func (g grammar) shape(modes []string, rank int) {
+	g.set(modes, "shape rate <n=1-100> percent", keep("shape rate", rank))
+	g.set(modes, "shape rate <n="+maxRate+"> <unit=kbps|pps>", keep("shape rate", rank))
+	g.neg(modes, "shape rate [<rest=text>]", clearKey("shape rate"))
+}

@@ -1,0 +1,84 @@
+package eos
+
+import (
+	"context"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// cliOrigin is the origin of paths that hold commands.
+const cliOrigin = "cli"
+
+type gnmiServer struct {
+	gnmi.UnimplementedGNMIServer
+	f *front
+}
+
+func (f *front) newGRPCServer() *grpc.Server {
+	srv := grpc.NewServer(grpc.Creds(credentials.NewTLS(f.tlsConf)), grpc.WaitForHandlers(true))
+	gnmi.RegisterGNMIServer(srv, &gnmiServer{f: f})
+	return srv
+}
+
+// enter waits the delay of answers out and checks the account, which comes
+// with each call as metadata (aristanetworks/goarista gnmi/client.go).
+func (g *gnmiServer) enter(ctx context.Context) error {
+	if err := g.f.faults.hold(ctx); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	u, p := md.Get("username"), md.Get("password")
+	if len(u) != 1 || len(p) != 1 || !same(u[0], g.f.o.Username) || !same(p[0], g.f.o.Password) {
+		return status.Error(codes.Unauthenticated, "authentication failed")
+	}
+	return nil
+}
+
+// noModel reports whether this box is to be none of EOS's kind.
+func (g *gnmiServer) noModel() bool { return g.f.faults.on(&g.f.faults.noModel) }
+
+// Capabilities names the models and encodings.
+func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest) (*gnmi.CapabilityResponse, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, err
+	}
+	r := &gnmi.CapabilityResponse{GNMIVersion: "0.7.0",
+		SupportedEncodings: []gnmi.Encoding{gnmi.Encoding_JSON, gnmi.Encoding_JSON_IETF, gnmi.Encoding_ASCII}}
+	if g.noModel() {
+		r.SupportedModels = []*gnmi.ModelData{{Name: "ietf-interfaces", Organization: "IETF NETMOD (Network Modeling) Working Group", Version: "2018-02-20"}}
+		return r, nil
+	}
+	for _, m := range [][2]string{{"openconfig-interfaces", "3.7.1"}, {"openconfig-lldp", "0.2.1"}, {"openconfig-qos", "0.11.2"}} {
+		r.SupportedModels = append(r.SupportedModels, &gnmi.ModelData{Name: m[0], Organization: "OpenConfig working group", Version: m[1]})
+	}
+	r.SupportedModels = append(r.SupportedModels, &gnmi.ModelData{Name: "arista-cli", Organization: "Arista Networks, Inc.", Version: "1.0.0"})
+	return r, nil
+}
+
+// origin is that of a request's paths, of the prefix or of each path, and the
+// same for all.
+func origin(prefix *gnmi.Path, paths []*gnmi.Path) (string, error) {
+	org := ""
+	for i, p := range paths {
+		o := prefix.GetOrigin()
+		if o != "" && p.GetOrigin() != "" {
+			return "", status.Error(codes.InvalidArgument, "origin is set in the prefix and in a path")
+		}
+		if o == "" {
+			o = p.GetOrigin()
+		}
+		if o == "openconfig" {
+			o = ""
+		}
+		if i > 0 && o != org {
+			return "", status.Error(codes.InvalidArgument, "paths of several origins in one request")
+		}
+		org = o
+	}
+	return org, nil
+}

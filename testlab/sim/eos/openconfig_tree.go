@@ -1,0 +1,137 @@
+package eos
+
+import (
+	"strconv"
+)
+
+// Modules of the state tree. Which of Arista's modules augments the PFC
+// counters is not documented; a client does not need it.
+const (
+	ocInterfaces = "openconfig-interfaces"
+	ocEthernet   = "openconfig-if-ethernet"
+	ocQoS        = "openconfig-qos"
+	ocLLDP       = "openconfig-lldp"
+	aristaQoS    = "arista-qos-augments"
+)
+
+// tree is the state that OpenConfig paths read (aristanetworks/yang
+// EOS-4.36.1F pathreport.csv).
+func (f *front) tree() container {
+	ports := f.e.portStates()
+	return container{
+		"interfaces": f.ocInterfaces(ports),
+		"qos": {module: ocQoS, box: container{
+			"interfaces": {module: ocQoS, box: container{"interface": f.ocQueues(ports)}}}},
+		"lldp": {module: ocLLDP, box: container{
+			"interfaces": {module: ocLLDP, box: container{"interface": f.ocNeighbors(ports)}}}},
+	}
+}
+
+// listOf makes a list member.
+func listOf(module string, keys ...string) *member { return &member{module: module, keys: keys} }
+
+// add puts an entry into a list; its keys are strings in paths and leaves
+// inside.
+func (m *member) add(box container, values ...any) {
+	e := entry{keys: map[string]string{}, box: box}
+	for i, k := range m.keys {
+		box[k] = leaf(m.module, values[i])
+		switch v := values[i].(type) {
+		case string:
+			e.keys[k] = v
+		case uint16:
+			e.keys[k] = strconv.Itoa(int(v))
+		}
+	}
+	m.list = append(m.list, e)
+}
+
+func (f *front) ocInterfaces(ports []portState) *member {
+	list := listOf(ocInterfaces, "name")
+	for _, p := range ports {
+		admin, oper := "UP", "UP"
+		if p.Shutdown {
+			admin, oper = "DOWN", "DOWN"
+		}
+		// Only the MTU of layer 3 is modelled; unset it reads as 0 on a
+		// bridged port.
+		mtu := uint16(0)
+		if p.Routed {
+			mtu = uint16(min(p.MTU, 1<<16-1))
+		}
+		state := container{"name": leaf(ocInterfaces, p.Name), "admin-status": leaf(ocInterfaces, admin),
+			"oper-status": leaf(ocInterfaces, oper), "enabled": leaf(ocInterfaces, !p.Shutdown), "mtu": leaf(ocInterfaces, mtu)}
+		if p.Description != "" {
+			state["description"] = leaf(ocInterfaces, p.Description)
+		}
+		box := container{"state": {module: ocInterfaces, box: state}}
+		if p.Kind == "Ethernet" {
+			box["ethernet"] = &member{module: ocEthernet, box: container{"pfc": f.ocPFC(p.Name)}}
+		}
+		list.add(box, p.Name)
+	}
+	return &member{module: ocInterfaces, box: container{"interface": list}}
+}
+
+// ocPFC holds the frames of each priority and the watchdog's counts of each
+// queue.
+func (f *front) ocPFC(port string) *member {
+	priorities, queues := listOf(aristaQoS, "index"), listOf(aristaQoS, "index", "queue-type")
+	count := func(i uint16, name string) *member { return leaf(aristaQoS, f.world.count(port, int(i), name)) }
+	for i := range uint16(numQueues) {
+		priorities.add(container{"state": {module: aristaQoS, box: container{"index": leaf(aristaQoS, i),
+			"in-frames": count(i, pfcRx), "out-frames": count(i, pfcTx)}}}, i)
+		queues.add(container{"state": {module: aristaQoS, box: container{"index": leaf(aristaQoS, i), "queue-type": leaf(aristaQoS, "UNICAST"),
+			"stuck-count": count(i, wdStuck), "recovery-count": count(i, wdRecovery)}}}, i, "UNICAST")
+	}
+	return &member{module: aristaQoS, box: container{
+		"priorities": {module: aristaQoS, box: container{"priority": priorities}},
+		"watchdog": {module: aristaQoS, box: container{
+			"tx-queues": {module: aristaQoS, box: container{"tx-queue": queues}}}},
+	}}
+}
+
+// ocQueues holds the counters of each queue; marked packets where they are
+// counted.
+func (f *front) ocQueues(ports []portState) *member {
+	list := listOf(ocQoS, "interface-id")
+	counted := f.e.ecnCounted()
+	for _, p := range ports {
+		if p.Kind != "Ethernet" {
+			continue
+		}
+		queues := listOf(ocQoS, "name")
+		for i := range numQueues {
+			count := func(module, name string) *member { return leaf(module, f.world.count(p.Name, i, name)) }
+			name := strconv.Itoa(i)
+			state := container{"name": leaf(ocQoS, name), "transmit-pkts": count(ocQoS, txPkts), "transmit-octets": count(ocQoS, txOctets),
+				"dropped-pkts": count(ocQoS, dropPkts), "dropped-octets": count(ocQoS, dropOctets)}
+			if counted[p.Name][i] {
+				state["ecn-marked-pkts"] = count(aristaQoS, ecnMarked)
+			}
+			queues.add(container{"state": {module: ocQoS, box: state}}, name)
+		}
+		list.add(container{"output": {module: ocQoS, box: container{
+			"queues": {module: ocQoS, box: container{"queue": queues}}}}}, p.Name)
+	}
+	return list
+}
+
+func (f *front) ocNeighbors(ports []portState) *member {
+	list := listOf(ocLLDP, "name")
+	for _, p := range ports {
+		if p.Kind != "Ethernet" {
+			continue
+		}
+		neighbors := container{}
+		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
+			l := listOf(ocLLDP, "id")
+			l.add(container{"state": {module: ocLLDP, box: container{"id": leaf(ocLLDP, "1"), "system-name": leaf(ocLLDP, n.device),
+				"port-id": leaf(ocLLDP, n.port), "port-id-type": leaf(ocLLDP, "INTERFACE_NAME")}}}, "1")
+			neighbors["neighbor"] = l
+		}
+		list.add(container{"neighbors": {module: ocLLDP, box: neighbors},
+			"state": {module: ocLLDP, box: container{"name": leaf(ocLLDP, p.Name), "enabled": leaf(ocLLDP, !p.Shutdown)}}}, p.Name)
+	}
+	return list
+}

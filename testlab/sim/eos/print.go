@@ -1,0 +1,221 @@
+package eos
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// printer writes configuration as EOS does: three spaces per level, sections
+// between lines with "!".
+type printer struct {
+	strings.Builder
+	e   *EOS
+	all bool // every default
+}
+
+func (e *EOS) printer(all bool) *printer { return &printer{e: e, all: all} }
+
+// document is a whole configuration with header and end, as the command
+// prints it. The caller holds mu.
+func (e *EOS) document(command string, c *config, all bool) string {
+	p := e.printer(all)
+	p.WriteString("! Command: " + command + "\n! device: " + c.hostname() + " (" + e.o.Model + ", EOS-" + e.o.Version + ")\n!\n" +
+		"! boot system flash:/EOS64-" + e.o.Version + ".swi\n!\n")
+	p.root(c)
+	p.WriteString("end\n")
+	return p.String()
+}
+
+// body is what a diff compares.
+func (e *EOS) body(c *config) string {
+	p := e.printer(false)
+	p.root(c)
+	return p.String()
+}
+
+// thing is a line or a block of a block.
+type thing struct {
+	rank, seq int
+	line      string
+	sub       *block
+}
+
+// root prints the sections of a configuration.
+func (p *printer) root(c *config) {
+	things := p.things(c.root)
+	for i, name := range qosMaps {
+		m := p.e.qosMap(name)
+		for j, l := range m.lines(c.maps[name], p.all, p.e.o.PrintDefaults) {
+			things = append(things, thing{rank: rankQoS + 1 + i, seq: j, line: l})
+		}
+	}
+	sortThings(things)
+	for i, t := range things {
+		if i > 0 && (t.sub != nil || things[i-1].sub != nil || t.rank/100 != things[i-1].rank/100) {
+			p.WriteString("!\n")
+		}
+		if t.sub != nil {
+			p.block(t.sub, "")
+		} else {
+			p.WriteString(t.line + "\n")
+		}
+	}
+	if len(things) > 0 {
+		p.WriteString("!\n")
+	}
+}
+
+// block prints a block with its head. In interfaces and profiles a "!" stands
+// around each queue, elsewhere between a block and what is before it.
+func (p *printer) block(b *block, indent string) {
+	p.WriteString(indent + b.head + "\n")
+	indent += "   "
+	queues := b.mode == modeProfile || interfaceModes[b.mode]
+	things := p.things(b)
+	sortThings(things)
+	for i, t := range things {
+		before := i > 0 && things[i-1].sub != nil
+		switch {
+		case t.sub != nil && (queues || i > 0), t.sub == nil && queues && before:
+			p.WriteString(indent + "!\n")
+		}
+		if t.sub != nil {
+			p.block(t.sub, indent)
+		} else {
+			p.WriteString(indent + t.line + "\n")
+		}
+	}
+}
+
+func sortThings(things []thing) {
+	slices.SortFunc(things, func(a, b thing) int {
+		if c := cmp.Compare(a.rank, b.rank); c != 0 {
+			return c
+		}
+		if a.sub != nil && b.sub != nil && named(a.sub.mode) {
+			return natural.Compare(a.sub.head, b.sub.head)
+		}
+		return cmp.Compare(a.seq, b.seq)
+	})
+}
+
+// named reports whether blocks of a mode are printed by name; the others are
+// printed in the order in which they were made, which matters to policies.
+func named(mode string) bool {
+	return mode != modeClass && mode != "bgp af" && mode != "router" && mode != "text"
+}
+
+// things lists what a block holds and prints.
+func (p *printer) things(b *block) []thing {
+	var defaults map[string]thing
+	if p.all {
+		defaults = p.defaults(b)
+	}
+	var out []thing
+	for key, v := range b.vals {
+		line := v.plain
+		if p.all || p.e.o.PrintDefaults {
+			line = v.line
+		}
+		if line != "" {
+			rank := p.rank(b, v.rank)
+			if d, ok := defaults[key]; ok {
+				rank = d.rank
+			}
+			out = append(out, thing{rank: rank, seq: v.seq, line: line})
+		}
+		delete(defaults, key)
+	}
+	out = slices.AppendSeq(out, maps.Values(defaults))
+	for _, s := range p.blocks(b) {
+		if !isQueue(s.mode) || p.all || len(p.things(s)) > 0 {
+			out = append(out, thing{rank: p.rank(b, s.rank), seq: s.seq, sub: s})
+		}
+	}
+	return out
+}
+
+func isQueue(mode string) bool { return mode == modeTxQueue || mode == modeMcQueue }
+
+// rank places the PFC lines of a profile behind its queues.
+func (p *printer) rank(b *block, rank int) int {
+	if b.mode == modeProfile && !p.e.o.PFCFirst && pfcFrom <= rank && rank <= pfcTo {
+		return rank + 400
+	}
+	return rank
+}
+
+// blocks lists the blocks below; with all a port has every queue.
+func (p *printer) blocks(b *block) map[string]*block {
+	if !p.all || b.mode != modeEthernet {
+		return b.subs
+	}
+	out := maps.Clone(b.subs)
+	if out == nil {
+		out = map[string]*block{}
+	}
+	for q := range 8 {
+		head := p.e.o.QueueKeyword + " " + strconv.Itoa(q)
+		if out[head] == nil {
+			out[head] = &block{mode: modeTxQueue, head: head, rank: rankQueue + q}
+		}
+	}
+	return out
+}
+
+// defaults are the lines that `show running-config all` adds, by key, in the
+// order of captured configurations (batfish/batfish,
+// arista_interface_show_run_all).
+func (p *printer) defaults(b *block) map[string]thing {
+	type def struct {
+		rank      int
+		key, line string
+	}
+	var defs []def
+	switch b.mode {
+	case modeEthernet:
+		defs = []def{
+			{20, "shutdown", "no shutdown"}, {40, "mtu", "mtu 1500"}, {60, "dcbx mode", "no dcbx mode"},
+			{70, "flowcontrol send", "no flowcontrol send"}, {71, "flowcontrol receive", "no flowcontrol receive"},
+			{80, "l2 mtu", "no l2 mtu"}, {81, "l2 mru", "no l2 mru"}, {104, "switchport", "switchport"},
+			{rankTrust, "qos trust", "default qos trust"}, {rankTrust + 1, "qos cos", "qos cos 0"}, {rankTrust + 2, "qos dscp", "qos dscp 0"},
+			{rankShape, "shape rate", "no shape rate"}, {pfcFrom, "pfc", "no priority-flow-control"},
+			{pfcFrom + 20, wd, wd}, {pfcFrom + 21, "wd action", "no " + wd + " port action"}, {pfcFrom + 22, "wd timer", "no " + wd + " port timer"},
+		}
+		for n := range 8 {
+			s := strconv.Itoa(n)
+			defs = append(defs, def{pfcFrom + 1 + n, "pfc " + s, "no priority-flow-control priority " + s})
+		}
+	case modeTxQueue, modeMcQueue:
+		// Guaranteed bandwidth stands before the shape of a round robin queue
+		// and behind that of a strict one.
+		guaranteed := rankQueueShape + 1
+		if b.get("priority") == "no priority" {
+			guaranteed = rankBandwidth + 1
+		}
+		defs = []def{
+			{rankPriority, "priority", "priority strict"}, {rankBandwidth, "bandwidth percent", "no bandwidth percent"},
+			{guaranteed, "bandwidth guaranteed", "no bandwidth guaranteed"}, {rankQueueShape, "shape rate", "no shape rate"},
+		}
+		if b.mode == modeTxQueue {
+			defs = append(defs, def{rankECN, "ecn", "no random-detect ecn minimum-threshold"}, def{rankWRED, "drop", "no random-detect drop"},
+				def{rankWRED + 5, "non-ect", "no random-detect non-ect"}, def{rankWRED + 6, "ecn count", "no random-detect ecn count"})
+		}
+	case "":
+		defs = []def{{rankQoS, "qos rewrite dscp", "no qos rewrite dscp"}, {rankECNGlobal, "qos random-detect ecn allow non-ect", "no qos random-detect ecn allow non-ect"}}
+		for i, w := range []string{"timeout", "recovery-time", "polling-interval"} {
+			defs = append(defs, def{rankPFC + 1 + i, "wd " + w, "no " + wd + " default " + w})
+		}
+		defs = append(defs, def{rankPFC + 4, "wd action", "no " + wd + " action"}, def{rankPFC + 5, "wd override", "no " + wd + " override action drop"})
+	}
+	out := map[string]thing{}
+	for _, d := range defs {
+		out[d.key] = thing{rank: d.rank, line: d.line}
+	}
+	return out
+}

@@ -1,0 +1,354 @@
+package eos
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// States of a configuration session (napalm-automation/napalm eos.py reads
+// "pending" and "pendingCommitTimer").
+const (
+	statePending   = "pending"
+	stateTimer     = "pendingCommitTimer"
+	stateCompleted = "completed"
+	stateAborted   = "aborted"
+	stateLost      = "lost" // by a restart; never listed
+)
+
+// keepCompleted is how many completed sessions are listed.
+const keepCompleted = 1
+
+// candidate is a configuration session of the box, which any number of
+// terminals may enter.
+type candidate struct {
+	name, user  string
+	cfg         *config // nil when it is no longer pending
+	state       string
+	serial      int // order of completion
+	completedAt float64
+}
+
+// commitTimer is the timer of a commit that waits for its confirmation. A box
+// has one.
+type commitTimer struct {
+	c      *candidate
+	before *config // what it rolls back to
+	expire time.Time
+	t      *time.Timer
+}
+
+// session is one client's way into the configuration: a configuration session
+// or a terminal, with the mode that it is in.
+type session struct {
+	e    *EOS
+	c    *candidate // nil: a terminal, its lines take effect at once
+	boot *config    // of the startup configuration, which nobody else sees
+	user string
+
+	stack   []frame
+	heredoc *heredoc // a banner that is being entered
+}
+
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}$`)
+
+// openSession enters the pending configuration session of that name, or opens
+// it with a copy of the running configuration. The error is the box's words.
+func (e *EOS) openSession(name, user string) (*session, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !sessionName.MatchString(name) {
+		return nil, errors.New("% Invalid input (at token 2: '" + clip(name) + "')")
+	}
+	c := e.sessions[name]
+	switch {
+	case c != nil && c.state != statePending:
+		return nil, fmt.Errorf("%% Error: session %s is already %s", name, c.state)
+	case c == nil:
+		n := 0
+		for _, o := range e.sessions {
+			if o.state == statePending {
+				n++
+			}
+		}
+		if n >= e.o.MaxSessions {
+			return nil, errors.New("% Maximum number of pending sessions has been reached")
+		}
+		c = &candidate{name: name, user: user, cfg: e.running.clone(), state: statePending}
+		e.sessions[name] = c
+	}
+	return &session{e: e, c: c, user: user}, nil
+}
+
+// openTerminal is a plain "configure terminal".
+func (e *EOS) openTerminal(user string) *session { return &session{e: e, user: user} }
+
+// line carries out one configuration line and returns the box's output, "" for
+// none. A refused line changes nothing, the mode neither, and does not end the
+// session.
+func (s *session) line(text string) string {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	if s.c != nil && s.c.state != statePending {
+		return "% Error: session " + s.c.name + " is no longer pending"
+	}
+	if s.c != nil {
+		return s.run(text)
+	}
+	before := s.e.running.down()
+	out := s.run(text)
+	s.e.countFlaps(before)
+	return out
+}
+
+// config is what the lines of the session change. The caller holds mu.
+func (s *session) config() *config {
+	switch {
+	case s.boot != nil:
+		return s.boot
+	case s.c != nil:
+		return s.c.cfg
+	}
+	return s.e.running
+}
+
+// exit leaves the current mode. It reports whether the client was at the top
+// and leaves the configuration; a session stays pending.
+func (s *session) exit() (left bool) {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	s.heredoc = nil
+	if len(s.stack) == 0 {
+		return true
+	}
+	s.stack = s.stack[:len(s.stack)-1]
+	return false
+}
+
+// prompt is the part of the prompt behind the host name: "(config)", or
+// "(config-s-rf-abc-if-Et1/1)" with the first six characters of the session.
+func (s *session) prompt() string {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	p := "(config"
+	if s.c != nil {
+		n := s.c.name
+		p += "-s-" + n[:min(6, len(n))]
+	}
+	if n := len(s.stack); n > 0 {
+		p += "-" + s.stack[n-1].prompt
+	}
+	return p + ")"
+}
+
+// diffs is `show session-config diffs`: a unified diff from the running
+// configuration, "" without a difference. Empty for a terminal.
+func (s *session) diffs() string {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	return s.e.sessionDiffs(s.c)
+}
+
+func (e *EOS) sessionDiffs(c *candidate) string {
+	if c == nil || c.cfg == nil {
+		return ""
+	}
+	session := "session:/" + c.name + "-session-config"
+	d := diff.Diff("system:/running-config", []byte(e.body(e.running)), session, []byte(e.body(c.cfg)))
+	// The first line repeats the command.
+	_, d2, _ := strings.Cut(string(d), "\n")
+	return d2
+}
+
+// text is `show session-config`.
+func (s *session) text() string {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	if s.c != nil && s.c.cfg == nil {
+		return ""
+	}
+	return s.e.document("show session-config", s.config(), false)
+}
+
+// namedSession is `show session-config named NAME` or, with diffs, its diffs;
+// false where there is no pending session of that name.
+func (e *EOS) namedSession(name string, diffs bool) (string, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.sessions[name]
+	switch {
+	case c == nil || c.cfg == nil:
+		return "", false
+	case diffs:
+		return e.sessionDiffs(c), true
+	}
+	return e.document("show session-config named "+name, c.cfg, false), true
+}
+
+// commit makes the configuration of a session the running one. With a timer it
+// is rolled back when the timer ends, unless a second call confirms it: one
+// without a timer; one with a timer starts it anew. The result is "" or the
+// box's words.
+func (e *EOS) commit(name string, timer time.Duration) string {
+	if !e.work() {
+		return "% Error: the switch is going down"
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.sessions[name]
+	if e.timer != nil && e.timer.c == c {
+		if timer > 0 {
+			e.startTimer(c, e.timer.before, timer)
+			return ""
+		}
+		e.stopTimer()
+		e.complete(c)
+		return ""
+	}
+	e.commits++
+	switch {
+	case c == nil:
+		return "% Error: session " + clip(name) + " does not exist"
+	case c.state != statePending:
+		return "% Cannot commit session " + name + ": it is already " + c.state
+	case e.timer != nil:
+		return "% Cannot commit session " + name + ": the commit timer of session " + e.timer.c.name + " is running"
+	}
+	before := e.running
+	e.replace(c.cfg)
+	c.cfg = nil
+	if timer > 0 {
+		c.state = stateTimer
+		e.startTimer(c, before, timer)
+		return ""
+	}
+	e.complete(c)
+	return ""
+}
+
+// work takes the time of a commit. False when the switch closes meanwhile.
+func (e *EOS) work() bool {
+	if e.o.TimeScale <= 0 {
+		return true
+	}
+	t := time.NewTimer(time.Duration(e.o.TimeScale * float64(time.Second)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-e.done:
+		return false
+	}
+}
+
+// complete ends a session for good and forgets the oldest of those that are
+// done. The caller holds mu.
+func (e *EOS) complete(c *candidate) {
+	e.serial++
+	c.state, c.serial, c.completedAt = stateCompleted, e.serial, time.Since(e.booted).Seconds()
+	for name, o := range e.sessions {
+		if o.state == stateCompleted && o.serial <= e.serial-keepCompleted {
+			delete(e.sessions, name)
+		}
+	}
+}
+
+// startTimer starts the commit timer of c, or starts it anew.
+func (e *EOS) startTimer(c *candidate, before *config, d time.Duration) {
+	e.stopTimer()
+	ct := &commitTimer{c: c, before: before, expire: time.Now().Add(d)}
+	e.timers.Add(1)
+	ct.t = time.AfterFunc(d, func() {
+		defer e.timers.Done()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if e.timer == ct {
+			e.rollBack()
+		}
+	})
+	e.timer = ct
+}
+
+func (e *EOS) stopTimer() {
+	if e.timer == nil {
+		return
+	}
+	if e.timer.t.Stop() {
+		e.timers.Done()
+	}
+	e.timer = nil
+}
+
+// rollBack undoes the commit that waits for its confirmation. The caller
+// holds mu.
+func (e *EOS) rollBack() {
+	t := e.timer
+	e.stopTimer()
+	t.c.state = stateAborted
+	delete(e.sessions, t.c.name)
+	e.replace(t.before)
+}
+
+// ExpireTimer lets the commit timer run out now: the running configuration is
+// what it was before the commit. False when none runs.
+func (e *EOS) ExpireTimer() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.timer == nil {
+		return false
+	}
+	e.rollBack()
+	return true
+}
+
+// abort discards a pending session, or rolls a commit back whose timer runs.
+// The result is "" or the box's words.
+func (e *EOS) abort(name string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.sessions[name]
+	switch {
+	case c == nil:
+		return "% Error: session " + clip(name) + " does not exist"
+	case c.state == stateTimer:
+		e.rollBack()
+		return ""
+	case c.state != statePending:
+		return "% Error: session " + name + " is already " + c.state
+	}
+	c.state, c.cfg = stateAborted, nil
+	delete(e.sessions, name)
+	return ""
+}
+
+// sessionsJSON is `show configuration sessions | json`. Times are seconds of
+// the uptime clock (napalm-automation/napalm eos.py).
+func (e *EOS) sessionsJSON() any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	sessions := map[string]any{}
+	for name, c := range e.sessions {
+		m := map[string]any{"state": c.state, "completedTime": c.completedAt, "commitUser": "", "commitBy": 0.0, "description": "", "instances": map[string]any{}}
+		switch {
+		case c.state == stateCompleted:
+			m["commitUser"] = c.user
+		case c.state == stateTimer && e.o.OldSessionJSON:
+			m["commitBy"], m["commitUser"] = e.timer.expire.Sub(e.booted).Seconds(), c.user
+		case c.state == stateTimer:
+			// Newer releases show the timer beside the sessions alone.
+			m["state"], m["commitUser"] = stateCompleted, c.user
+		}
+		sessions[name] = m
+	}
+	out := map[string]any{"sessions": sessions, "maxSavedSessions": keepCompleted, "maxOpenSessions": e.o.MaxSessions,
+		"mergeOnCommit": false, "saveToStartupConfigOnCommit": false}
+	if e.timer != nil && !e.o.OldSessionJSON {
+		out["commitTimerSessionName"] = e.timer.c.name
+		out["commitTimerExpireTime"] = e.timer.expire.Sub(e.booted).Seconds()
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+package eos
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// portSpeed is the speed of every Ethernet port, in bits a second.
+const portSpeed = 400_000_000_000
+
+// serial is a number of its own for each switch.
+func (f *front) serial() uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(f.o.Hostname + "\x00" + f.o.Model)) // a hash does not fail
+	return h.Sum32()
+}
+
+// mac is the address of the n-th interface; 0 is the system's.
+func (f *front) mac(n int) string {
+	s := f.serial()
+	return fmt.Sprintf("02:1c:%02x:%02x:%02x:%02x", byte(s>>16), byte(s>>8), byte(s), byte(n))
+}
+
+// version is `show version`. The keys are those that amd/node-scraper and
+// aristanetworks/openmgmt read.
+func (f *front) version([]string) (answer, bool) {
+	model, maker, up := f.o.Model, "Arista", f.e.uptime()
+	if f.faults.on(&f.faults.noModel) {
+		model, maker = "GN-64", "Generic Networks"
+	}
+	serial := fmt.Sprintf("SIM%08X", f.serial())
+	return answer{
+		text: fmt.Sprintf("%s %s\nSerial number: %s\nHardware MAC address: %s\nSystem MAC address: %s\n\nSoftware image version: %s\nArchitecture: x86_64\n\nUptime: %d minutes",
+			maker, model, serial, f.mac(0), f.mac(0), f.o.Version, int(up/60)),
+		value: map[string]any{"modelName": model, "mfgName": maker, "version": f.o.Version, "serialNumber": serial,
+			"systemMacAddress": f.mac(0), "hwMacAddress": f.mac(0), "uptime": up, "architecture": "x86_64",
+			"bootupTimestamp": float64(time.Now().UnixMilli())/1000 - up},
+	}, true
+}
+
+func (f *front) clock() string {
+	return time.Now().UTC().Format("Mon Jan _2 15:04:05 2006") + "\nTimezone: UTC\nClock source: local"
+}
+
+// running is show running-config, whole or cut in the middle.
+func (f *front) running(all bool) string { return f.faults.cut(f.e.runningText(all, nil)) }
+
+func runningConfig(all bool) func(*front, []string) (answer, bool) {
+	return func(f *front, args []string) (answer, bool) {
+		if len(args) == 0 {
+			return answer{text: f.running(all)}, true
+		}
+		text := f.e.runningText(all, []string{"interfaces", args[0]})
+		return answer{text: f.faults.cut(text)}, text != ""
+	}
+}
+
+// sessions is `show configuration sessions [detail]`.
+func (f *front) sessions([]string) (answer, bool) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Maximum number of pending sessions: %d\n\n  Name                 State\n", f.o.MaxSessions)
+	b.WriteString("  -------------------- --------------------\n")
+	states := f.e.Sessions()
+	for _, name := range natural.Keys(states) {
+		fmt.Fprintf(&b, "  %-20s %s\n", name, states[name])
+	}
+	return answer{text: b.String(), value: f.e.sessionsJSON()}, true
+}
+
+var portCommands = []showCommand{
+	{"interfaces", false, (*front).interfaces},
+	{"interfaces status", false, (*front).interfacesStatus},
+	{"interfaces PORT", false, (*front).interfaces},
+	{"interfaces PORT status", false, (*front).interfacesStatus},
+	{"lldp neighbors", false, (*front).lldpNeighbors},
+	{"lldp neighbors detail", false, (*front).lldpDetail},
+}
+
+// chosen are the interfaces that a command's argument names, all without one;
+// false where it names one that is not there.
+func (f *front) chosen(args []string) ([]portState, bool) {
+	ports := f.e.portStates()
+	if len(args) == 0 {
+		return ports, true
+	}
+	names, ok := parseInterfaces(args[0])
+	if !ok {
+		return nil, false
+	}
+	by := make(map[string]portState, len(ports))
+	for _, p := range ports {
+		by[p.Name] = p
+	}
+	var out []portState
+	for _, n := range names {
+		p, ok := by[n]
+		if !ok {
+			return nil, false
+		}
+		out = append(out, p)
+	}
+	return out, true
+}
+
+// ethernet are those of chosen that count traffic classes and speak LLDP.
+func (f *front) ethernet(args []string) ([]portState, bool) {
+	ports, ok := f.chosen(args)
+	var out []portState
+	for _, p := range ports {
+		if p.Kind == "Ethernet" {
+			out = append(out, p)
+		}
+	}
+	return out, ok
+}
+
+func (p portState) status() string {
+	if p.Shutdown {
+		return "disabled"
+	}
+	return "connected"
+}
+
+func (p portState) line() string {
+	if p.Shutdown {
+		return "down"
+	}
+	return "up"
+}
+
+// mtu is the frame size that the box reports: on a bridged port that of layer
+// 2 (aristanetworks/anta VerifyL2MTU).
+func (p portState) mtu() int {
+	if !p.Routed && p.L2MTU > 0 {
+		return p.L2MTU
+	}
+	return p.MTU
+}
+
+// interfaces is `show interfaces [PORT]`; keys as aristanetworks/anta
+// VerifyL3MTU and napalm-automation/napalm eos.py read them.
+func (f *front) interfaces(args []string) (answer, bool) {
+	ports, ok := f.chosen(args)
+	var b strings.Builder
+	m := map[string]any{}
+	for i, p := range ports {
+		model, hardware, speed := "bridged", "ethernet", int64(portSpeed)
+		if p.Routed {
+			model = "routed"
+		}
+		if p.Kind != "Ethernet" {
+			hardware, speed = strings.ToLower(p.Kind), 0
+		}
+		m[p.Name] = map[string]any{"name": p.Name, "mtu": p.mtu(), "forwardingModel": model, "l3MtuConfigured": p.L3MTUConfigured, "l2Mru": 0,
+			"lineProtocolStatus": p.line(), "interfaceStatus": p.status(), "bandwidth": speed, "description": p.Description,
+			"hardware": hardware, "physicalAddress": f.mac(i + 1)}
+		fmt.Fprintf(&b, "%s is %s, line protocol is %s (%s)\n  Hardware is %s, address is %s\n", p.Name, map[bool]string{false: "up", true: "administratively down"}[p.Shutdown], p.line(), p.status(), hardware, f.mac(i+1))
+		if p.Description != "" {
+			fmt.Fprintf(&b, "  Description: %s\n", p.Description)
+		}
+		layer := "Ethernet"
+		if p.Routed {
+			layer = "IP"
+		}
+		fmt.Fprintf(&b, "  %s MTU %d bytes, BW %d kbit\n", layer, p.mtu(), speed/1000)
+	}
+	return answer{b.String(), map[string]any{"interfaces": m}}, ok
+}
+
+// interfacesStatus is `show interfaces [PORT] status`; keys as
+// amd/node-scraper reads them.
+func (f *front) interfacesStatus(args []string) (answer, bool) {
+	ports, ok := f.ethernet(args)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-10s %-20s %-12s %-8s %s\n", "Port", "Name", "Status", "Vlan", "Speed")
+	m := map[string]any{}
+	for _, p := range ports {
+		vlan := map[string]any{"interfaceMode": "bridged", "interfaceForwardingModel": "bridged", "vlanId": 1}
+		mode := "1"
+		if p.Routed {
+			vlan = map[string]any{"interfaceMode": "routed", "interfaceForwardingModel": "routed"}
+			mode = "routed"
+		}
+		m[p.Name] = map[string]any{"linkStatus": p.status(), "description": p.Description, "bandwidth": portSpeed, "duplex": "duplexFull",
+			"vlanInformation": vlan, "interfaceType": "400GBASE-CR8", "lineProtocolStatus": p.line()}
+		fmt.Fprintf(&b, "%-10s %-20s %-12s %-8s %dG\n", shortPort(p.Name), p.Description, p.status(), mode, portSpeed/1_000_000_000)
+	}
+	return answer{b.String(), map[string]any{"interfaceStatuses": m}}, ok
+}
+
+// shortPort is a port as tables print it: "Et1/1".
+func shortPort(name string) string { return strings.Replace(name, "Ethernet", "Et", 1) }
+
+// lldpNeighbors is `show lldp neighbors`; keys as amd/node-scraper reads them.
+func (f *front) lldpNeighbors([]string) (answer, bool) {
+	ports, _ := f.ethernet(nil)
+	var b strings.Builder
+	list := []any{}
+	for _, p := range ports {
+		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
+			list = append(list, map[string]any{"port": p.Name, "neighborDevice": n.device, "neighborPort": n.port, "ttl": 120})
+			fmt.Fprintf(&b, "%-13s %-24s %-20s %d\n", shortPort(p.Name), n.device, n.port, 120)
+		}
+	}
+	head := fmt.Sprintf("Number of table inserts : %d\n\n%-13s %-24s %-20s %s\n", len(list), "Port", "Neighbor Device ID", "Neighbor Port ID", "TTL")
+	return answer{head + b.String(), map[string]any{"lldpNeighbors": list, "tablesInserts": len(list), "tablesAgeOuts": 0,
+		"tablesDeletes": 0, "tablesDrops": 0, "tablesLastChangeTime": 0.0}}, true
+}
+
+// lldpDetail is `show lldp neighbors detail`; keys as aristanetworks/anta
+// VerifyLLDPNeighbors reads them, with the interface id in quotes of its own.
+func (f *front) lldpDetail([]string) (answer, bool) {
+	ports, _ := f.ethernet(nil)
+	var b strings.Builder
+	m := map[string]any{}
+	for _, p := range ports {
+		infos := []any{}
+		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
+			infos = append(infos, map[string]any{"systemName": n.device, "chassisIdType": "macAddress", "chassisId": "021c.0000.0001",
+				"neighborInterfaceInfo": map[string]any{"interfaceIdType": "interfaceName", "interfaceId": `"` + n.port + `"`, "interfaceId_v2": n.port, "interfaceDescription": ""}})
+		}
+		m[p.Name] = map[string]any{"lldpNeighborInfo": infos}
+		fmt.Fprintf(&b, "Interface %s detected %d LLDP neighbors:\n\n", p.Name, len(infos))
+		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
+			fmt.Fprintf(&b, "  - Port ID type: Interface name(5)\n    Port ID     : \"%s\"\n  - System Name: \"%s\"\n\n", n.port, n.device)
+		}
+	}
+	return answer{b.String(), map[string]any{"lldpNeighbors": m}}, true
+}
