@@ -78,6 +78,15 @@ type Driver interface {
 	Close() error
 }
 
+// Keeper is a Driver of a device that takes an apply back by itself unless it
+// is confirmed.
+type Keeper interface {
+	// Keep makes what an earlier run put in force and left unconfirmed last,
+	// and reports whether there was any. It is called where the device holds
+	// what is desired.
+	Keep(ctx context.Context) (bool, error)
+}
+
 // Facts are what a device is and can do.
 type Facts struct {
 	OS      string `json:"os"`

@@ -29,9 +29,21 @@ func (t *Text) Plan(d *plan.Device) {
 		t.release()
 	}
 	t.held.names, t.held.text = append(t.held.names, d.Name), text
-	if d.Error == "" && len(d.Changes) > 0 && !slices.Contains(t.undo, d.Facts.Caps.Undo) {
-		t.undo = append(t.undo, d.Facts.Caps.Undo)
+	if d.Error != "" || len(d.Changes) == 0 {
+		return
 	}
+	i := slices.IndexFunc(t.undo, func(u undo) bool { return u.how == d.Facts.Caps.Undo })
+	if i < 0 {
+		i = len(t.undo)
+		t.undo = append(t.undo, undo{how: d.Facts.Caps.Undo})
+	}
+	t.undo[i].names = append(t.undo[i].names, d.Name)
+}
+
+// undo is a way to take devices back, and the devices.
+type undo struct {
+	how   string
+	names []string
 }
 
 // release writes the devices that are held back.
@@ -166,7 +178,11 @@ func (s *PlanSummary) Add(d *plan.Device) {
 func (t *Text) Summary(s PlanSummary) {
 	t.release()
 	for _, u := range t.undo {
-		t.printf("%s\n", t.S.Dim("undo: "+term.CleanLine(u)))
+		of := ""
+		if len(t.undo) > 1 {
+			of = " of " + spaced(natural.Fold(u.names))
+		}
+		t.printf("%s\n", t.S.Dim("undo"+of+": "+term.CleanLine(u.how)))
 	}
 	if s.Changed == 0 && s.Failed == 0 {
 		t.printf("%s %s as the intent says, no changes\n", t.S.Green("ok:"), words.Are(s.Devices, "device"))

@@ -40,7 +40,7 @@ type Text struct {
 
 	err  error
 	held held
-	undo []string // how the devices that change are taken back, each once
+	undo []undo // how the devices that change are taken back
 }
 
 // Err returns the first error of writing.

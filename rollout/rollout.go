@@ -156,7 +156,7 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 		return Refused, 0, fmt.Errorf("%s: %w", p.Name, drivers.ErrStale)
 	}
 	if len(p.Steps) == 0 {
-		return Unchanged, 0, nil
+		return keep(ctx, drv)
 	}
 	if err := o.Journal.Write(Record{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base}); err != nil {
 		return Failed, 0, err
@@ -189,6 +189,23 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 		return Partial, steps, fmt.Errorf("%w; and it could not be taken back: %w", err, rerr)
 	}
 	return Reverted, steps, err
+}
+
+// keep makes what an earlier run left unconfirmed last, on a device that holds
+// what is desired.
+func keep(ctx context.Context, drv drivers.Driver) (State, int, error) {
+	k, ok := drv.(drivers.Keeper)
+	if !ok {
+		return Unchanged, 0, nil
+	}
+	kept, err := k.Keep(ctx)
+	switch {
+	case err != nil:
+		return Failed, 0, err
+	case kept:
+		return Applied, 0, nil
+	}
+	return Unchanged, 0, nil
 }
 
 // verify reads the device back until nothing is left to change and its daemons

@@ -145,6 +145,44 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 
 // Ctrl-C takes the device in work back, with time of its own, and leaves the
 // rest alone.
+// unconfirmed is a device that takes back what nobody confirms.
+type unconfirmed struct {
+	*box
+	kept bool
+	err  error
+}
+
+func (u *unconfirmed) Keep(context.Context) (bool, error) {
+	u.calls = append(u.calls, "keep")
+	return u.kept, u.err
+}
+
+func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
+	for _, c := range []struct {
+		u     unconfirmed
+		state State
+	}{
+		{unconfirmed{kept: true}, Applied},
+		{unconfirmed{}, Unchanged},
+		{unconfirmed{err: errors.New("boom")}, Failed},
+	} {
+		c.u.box = &box{mask: qos.Priorities(3, 4)}
+		j := job("leaf1", c.u.box)
+		j.Plan.Steps, j.Plan.Changes = nil, nil
+		j.Open = func(context.Context) (drivers.Driver, error) { return &c.u, nil }
+		outs, _ := Run(t.Context(), [][]Job{{j}}, Options{})
+		if outs[0].State != c.state || !slices.Equal(c.u.calls, []string{"keep", "close"}) {
+			t.Errorf("%s, want %s; calls %v", outs[0].State, c.state, c.u.calls)
+		}
+		// A device that is about to change is not asked.
+		c.u.calls = nil
+		_, _ = Run(t.Context(), [][]Job{{job("leaf1", c.u.box)}}, Options{MaxImpact: qos.ImpactLoss})
+		if slices.Contains(c.u.calls, "keep") {
+			t.Errorf("calls %v", c.u.calls)
+		}
+	}
+}
+
 func TestInterruptLeavesAKnownState(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &box{mask: qos.Priorities(3, 4), during: cancel}

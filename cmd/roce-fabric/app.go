@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos"
 	"github.com/roce-fabric/roce-fabric/drivers/sonic"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -21,7 +22,10 @@ import (
 )
 
 // registry lists the switch systems: one line each.
-var registry = drivers.Registry{"sonic": sonic.Open}
+var registry = drivers.Registry{
+	"sonic": sonic.Open,
+	"eos":   eos.Open,
+}
 
 // Exit statuses, the same for every command.
 const (

@@ -33,14 +33,24 @@ simulated by this version.`,
 
 func (a *app) labDemoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "demo",
-		Short: "Plan, apply and validate the quickstart fabric on simulated switches",
-		Long: `demo runs check, plan, apply, validate and a second plan of the quickstart
-fabric (examples/quickstart) on simulated switches that are as the factory left
-them. It needs no device and leaves nothing behind.`,
-		Example: "  roce-fabric lab demo",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.labDemo(cmd.Context()) },
+		Use:   "demo [EXAMPLE]",
+		Short: "Plan, apply, validate and roll back an example on simulated switches",
+		Long: `demo runs check, plan, apply, validate, a second plan and a rollback of an
+example fabric on simulated switches that are as the factory left them: mixed,
+which has switches of several systems, unless another one is named. It needs no
+device and leaves nothing behind.
+
+Examples: ` + strings.Join(examples.Names(), ", "),
+		Example:   "  roce-fabric lab demo\n  roce-fabric lab demo quickstart",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: examples.Names(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := "mixed"
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return a.labDemo(cmd.Context(), name)
+		},
 	}
 }
 
@@ -50,7 +60,11 @@ type demoStep struct {
 	run          func(*app) error
 }
 
-func (a *app) labDemo(ctx context.Context) (err error) {
+func (a *app) labDemo(ctx context.Context, name string) (err error) {
+	text, err := examples.Intent(name)
+	if err != nil {
+		return usageHint("the examples are "+strings.Join(examples.Names(), ", "), "there is no example %q", name)
+	}
 	dir, err := os.MkdirTemp("", "roce-fabric-lab-")
 	if err != nil {
 		return err
@@ -58,7 +72,7 @@ func (a *app) labDemo(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	base := *a
 	base.file, base.name, base.output, base.parallel, base.quiet = "-", "fabric.yaml", "text", defaultParallel(), true
-	base.stdin = bytes.NewReader(examples.Quickstart)
+	base.stdin = bytes.NewReader(text)
 	c, _, err := base.load()
 	if err != nil {
 		return err
@@ -71,23 +85,26 @@ func (a *app) labDemo(ctx context.Context) (err error) {
 	base.lab = lab.Path(dir)
 	saved := filepath.Join(dir, "demo.plan")
 	st := a.styler(a.stdout)
-	fmt.Fprintf(a.stdout, "%s\n", fill(fmt.Sprintf("%d simulated switches run on loopback, as the factory left them. fabric.yaml is examples/quickstart/fabric.yaml.", len(l.Names()))))
+	state := filepath.Join(dir, "state")
+	fmt.Fprintf(a.stdout, "%s\n", fill(fmt.Sprintf("%d simulated switches run on loopback, as the factory left them. fabric.yaml is examples/%s/fabric.yaml.", len(l.Names()), name)))
 	for _, s := range []demoStep{
 		{"The intent is checked, without devices.", "check", func(a *app) error { return a.check("") }},
 		{"The switches are read: what would change, which line wants it, and what it disturbs. Nothing is written.",
-			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planOptions{save: saved, state: filepath.Join(dir, "state")}) }},
-		{"Exactly that plan is carried out, a few ports at a time; each switch is read back, and saved.",
+			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planOptions{save: saved, state: state}) }},
+		{"Exactly that plan is carried out; each switch is read back, and saved.",
 			"apply --plan demo.plan --allow traffic-loss", func(a *app) error {
-				return a.apply(ctx, applyOptions{saved: saved, allow: impactFlag{qos.ImpactLoss}, state: filepath.Join(dir, "state")})
+				return a.apply(ctx, applyOptions{saved: saved, allow: impactFlag{qos.ImpactLoss}, state: state})
 			}},
-		{"Running state is held against the intent: configuration, ASIC database, both ends of every link.",
+		{"Running state is held against the intent: configuration, what is in force, both ends of every link.",
 			"validate", func(a *app) error { return a.validate(ctx) }},
 		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
-			return a.plan(ctx, planOptions{exitCode: true, state: filepath.Join(dir, "state")})
+			return a.plan(ctx, planOptions{exitCode: true, state: state})
 		}},
+		{"The apply is taken back: every switch holds what it held before.",
+			"rollback --yes", func(a *app) error { return a.rollback(ctx, "", rollbackOptions{yes: true, state: state}) }},
 	} {
 		step := base
-		step.stdin = bytes.NewReader(examples.Quickstart)
+		step.stdin = bytes.NewReader(text)
 		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(fill(s.why)), st.Bold("$ roce-fabric "+s.command+" -f fabric.yaml"))
 		if err := s.run(&step); err != nil {
 			return err

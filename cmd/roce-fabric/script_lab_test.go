@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
 func boxOf(ts *testscript.TestScript, name string) *sim.SONiC {
@@ -34,6 +35,8 @@ func held(b lab.Switch) (state any, writes int) {
 	switch b := b.(type) {
 	case *sim.SONiC:
 		return b.Config(), len(b.Sets())
+	case *eos.EOS:
+		return b.Running(), b.Commits()
 	}
 	panic(fmt.Sprintf("a switch of type %T", b))
 }
@@ -120,6 +123,10 @@ func labIs(ts *testscript.TestScript, neg bool, a []string) {
 
 // labfault DEVICE NAME [N] makes a switch misbehave.
 func labFault(ts *testscript.TestScript, _ bool, a []string) {
+	if b, ok := switchOf(ts, a[0]).(*eos.EOS); ok {
+		eosFault(ts, b, a[1:])
+		return
+	}
 	f := boxOf(ts, a[0]).Faults()
 	n := 0
 	if len(a) > 2 {

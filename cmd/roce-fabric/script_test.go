@@ -48,6 +48,7 @@ func TestScript(t *testing.T) {
 			"exitcode": exitCode, "interrupt": interrupt,
 			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs,
 			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
+			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"labfault": labFault, "labrestart": labRestart, "labis": labIs,
 		},
 	})
@@ -100,14 +101,7 @@ func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 	var out, errOut syncBuffer
 	cmd := exec.Command(a[2], a[3:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &out, &errOut
-	for _, v := range []string{"PATH", "HOME", "XDG_STATE_HOME", "ROCE_FABRIC_LAB", "TMPDIR"} {
-		cmd.Env = append(cmd.Env, v+"="+ts.Getenv(v))
-	}
-	for _, kv := range os.Environ() {
-		if strings.HasPrefix(kv, "TESTSCRIPT_") || strings.HasPrefix(kv, "GOCOVERDIR") {
-			cmd.Env = append(cmd.Env, kv)
-		}
-	}
+	cmd.Env = scriptEnv(ts)
 	kind, arg, _ := strings.Cut(a[1], ":")
 	reached := make(chan struct{})
 	release := make(chan struct{})

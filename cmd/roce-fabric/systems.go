@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/eos"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -24,6 +25,7 @@ type renderer struct {
 // renderers lists the switch systems that can be rendered.
 var renderers = map[string]renderer{
 	"sonic": {native: sonicNative, refused: sonicRefused, yang: sonicYANG},
+	"eos":   {fit: eos.Fit, native: eosNative, refused: eosRefused},
 }
 
 func fits() render.Fits {
@@ -47,6 +49,22 @@ func sonicRefused(d *render.Device) []validate.Finding {
 	}
 	var rs []validate.Refusal
 	for _, r := range sonic.Refusals(d.Desired, rel) {
+		rs = append(rs, validate.Refusal(r))
+	}
+	return validate.Refused(d.Switch, rs)
+}
+
+func eosNative(d *render.Device) (string, []byte) {
+	kw, ok := eos.KeywordForModel(d.Switch.Model.V)
+	if !ok {
+		kw = eos.UCTxQueue
+	}
+	return "eos.cfg", eos.Encode(d.Desired, kw).Append(nil)
+}
+
+func eosRefused(d *render.Device) []validate.Finding {
+	var rs []validate.Refusal
+	for _, r := range eos.Refusals(d.Desired) {
 		rs = append(rs, validate.Refusal(r))
 	}
 	return validate.Refused(d.Switch, rs)

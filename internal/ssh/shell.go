@@ -78,20 +78,37 @@ func (s *Shell) Driver() *generic.Driver { return s.driver }
 // its limit, the shell is closed: what it would say next belongs to a command
 // that nobody waits for.
 func (s *Shell) Send(ctx context.Context, line string) (string, error) {
-	if strings.ContainsAny(line, "\r\n\x00") {
-		return "", newError("shell", s.c.addr, ErrConfig, errors.New("more than one line"))
+	if err := s.oneLine(line); err != nil {
+		return "", err
 	}
+	var out []byte
+	err := s.do(ctx, func(context.Context) (err error) {
+		out, err = s.driver.Channel.SendInput(line)
+		return err
+	})
+	return string(out), err
+}
+
+func (s *Shell) oneLine(line string) error {
+	if strings.ContainsAny(line, "\r\n\x00") {
+		return newError("shell", s.c.addr, ErrConfig, errors.New("more than one line"))
+	}
+	return nil
+}
+
+// do runs an operation of scrapligo's until ctx ends.
+func (s *Shell) do(ctx context.Context, op func(context.Context) error) error {
 	if s.dead != nil {
-		return "", newError("shell", s.c.addr, ErrLost, fmt.Errorf("shell is closed after: %w", s.dead))
+		return newError("shell", s.c.addr, ErrLost, fmt.Errorf("shell is closed after: %w", s.dead))
 	}
 	ctx, cancel := s.c.deadline(ctx)
 	defer cancel()
 	if ctx.Err() != nil {
-		return "", contextError("shell", s.c.addr, ctx)
+		return contextError("shell", s.c.addr, ctx)
 	}
 	s.pty.allow(s.limit)
 	stop := context.AfterFunc(ctx, s.pty.end)
-	out, err := s.driver.Channel.SendInput(line)
+	err := op(ctx)
 	stopped := stop()
 	if err == nil && !stopped {
 		// The answer came as the time ran out, and the shell is gone with it.
@@ -99,9 +116,9 @@ func (s *Shell) Send(ctx context.Context, line string) (string, error) {
 	}
 	if err != nil {
 		s.dead = s.failed(ctx, err)
-		return "", s.dead
+		return s.dead
 	}
-	return string(out), nil
+	return nil
 }
 
 // Close closes the shell.

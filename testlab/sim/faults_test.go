@@ -216,7 +216,7 @@ func BenchmarkStart200(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	key, err := newHostKey()
+	key, err := NewHostKey()
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
@@ -120,8 +119,8 @@ type SONiC struct {
 	wg      sync.WaitGroup
 
 	grpcSrv *grpc.Server
-	gnmiLn  *trackedListener
-	sshLn   *trackedListener
+	gnmiLn  *Listener
+	sshLn   *Listener
 }
 
 // NewSONiC makes a switch that has booted with the configuration of o and
@@ -161,7 +160,7 @@ func NewSONiC(o Options) (*SONiC, error) {
 		return nil, err
 	}
 	if s.hostKey == nil && !o.NoSSH {
-		if s.hostKey, err = newHostKey(); err != nil {
+		if s.hostKey, err = NewHostKey(); err != nil {
 			return nil, err
 		}
 	}
@@ -198,17 +197,18 @@ func (s *SONiC) Start() error {
 	if s.started || s.closed {
 		return fmt.Errorf("switch %s: already started", s.o.Name)
 	}
-	ln, err := net.Listen("tcp", s.o.GNMIAddr)
+	refuse := func() bool { return s.faults.on(&s.faults.refuse) }
+	ln, err := Listen(s.o.GNMIAddr, refuse)
 	if err != nil {
 		return fmt.Errorf("switch %s: gnmi: %w", s.o.Name, err)
 	}
-	s.gnmiLn = newTrackedListener(ln, s.faults)
+	s.gnmiLn = ln
 	if !s.o.NoSSH {
-		ln, err := net.Listen("tcp", s.o.SSHAddr)
+		ln, err := Listen(s.o.SSHAddr, refuse)
 		if err != nil {
 			return errors.Join(fmt.Errorf("switch %s: ssh: %w", s.o.Name, err), s.gnmiLn.Close())
 		}
-		s.sshLn = newTrackedListener(ln, s.faults)
+		s.sshLn = ln
 		s.wg.Go(s.serveSSH)
 	}
 	s.grpcSrv = s.newGRPCServer()
@@ -228,21 +228,19 @@ func (s *SONiC) Close() error {
 	if !started || closed {
 		return nil
 	}
-	if s.sshLn != nil {
-		_ = s.sshLn.Close()
-		s.sshLn.dropAll()
-	}
+	_ = s.sshLn.Close()
+	s.sshLn.DropAll()
 	s.grpcSrv.Stop()
-	s.gnmiLn.dropAll()
+	s.gnmiLn.DropAll()
 	s.wg.Wait()
 	return nil
 }
 
 // GNMIAddr is the host:port of the gNMI server, "" before Start.
-func (s *SONiC) GNMIAddr() string { return s.gnmiLn.addr() }
+func (s *SONiC) GNMIAddr() string { return s.gnmiLn.Address() }
 
 // SSHAddr is the host:port of the SSH server, "" where there is none.
-func (s *SONiC) SSHAddr() string { return s.sshLn.addr() }
+func (s *SONiC) SSHAddr() string { return s.sshLn.Address() }
 
 // CAPEM is the certificate that a client trusts to reach the gNMI server; nil
 // in plaintext.
@@ -337,8 +335,8 @@ func (s *SONiC) reload() error {
 }
 
 func (s *SONiC) dropConnections() {
-	s.gnmiLn.dropAll()
-	s.sshLn.dropAll()
+	s.gnmiLn.DropAll()
+	s.sshLn.DropAll()
 }
 
 // Sets are the latest Set requests that passed authentication, oldest first.

@@ -78,9 +78,6 @@ func ServeSSH(c net.Conn, conf *ssh.ServerConfig, wg *sync.WaitGroup, session fu
 	_ = conn.Close()
 }
 
-// NewHostKey makes an Ed25519 key for an SSH server.
-func NewHostKey() (ssh.Signer, error) { return newHostKey() }
-
 // session serves one channel: an exec command or an interactive shell.
 func (s *SONiC) session(ch ssh.Channel, requests <-chan *ssh.Request) {
 	defer ch.Close()

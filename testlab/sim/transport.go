@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -48,8 +49,10 @@ func NewTLS() (*tls.Config, []byte, error) {
 	return conf, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}), nil
 }
 
-// wrongTLS is what WrongCertificate presents; one for the process is enough.
-var wrongTLS = sync.OnceValues(func() (*tls.Config, error) {
+// WrongTLS is a server configuration that no CA of a switch signed, for
+// servers that are to present a wrong certificate; one for the process is
+// enough.
+var WrongTLS = sync.OnceValues(func() (*tls.Config, error) {
 	c, _, err := NewTLS()
 	if err == nil {
 		c.NextProtos = []string{"h2"}
@@ -71,7 +74,7 @@ func (s *SONiC) prepareTLS() error {
 		chain := conf.Certificates[0].Certificate
 		s.caPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain[len(chain)-1]})
 	}
-	if s.badTLS, err = wrongTLS(); err != nil {
+	if s.badTLS, err = WrongTLS(); err != nil {
 		return fmt.Errorf("switch %s: %w", s.o.Name, err)
 	}
 	s.tlsConf = conf.Clone()
@@ -79,7 +82,8 @@ func (s *SONiC) prepareTLS() error {
 	return nil
 }
 
-func newHostKey() (ssh.Signer, error) {
+// NewHostKey makes an Ed25519 key for an SSH server.
+func NewHostKey() (ssh.Signer, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("host key: %w", err)
@@ -95,45 +99,72 @@ func (s *SONiC) HostKeyLine() string {
 	return knownhosts.Line([]string{knownhosts.Normalize(s.SSHAddr())}, s.hostKey.PublicKey())
 }
 
-// trackedListener knows its connections, so that they can be cut. A nil one
-// is a server that is not there.
-type trackedListener struct {
+// Listener knows its connections, so that they can be cut. A nil one is a
+// server that is not there. It is for the simulators of other systems as well.
+type Listener struct {
 	net.Listener
-	faults *Faults
+	refuse func() bool
 	mu     sync.Mutex
 	conns  map[*trackedConn]struct{}
+	closed bool
 }
 
-func newTrackedListener(ln net.Listener, f *Faults) *trackedListener {
-	return &trackedListener{Listener: ln, faults: f, conns: map[*trackedConn]struct{}{}}
+// Listen opens a port at a host:port; port 0 is a free one. Connections that
+// come while refuse says so are closed at once.
+func Listen(address string, refuse func() bool) (*Listener, error) {
+	ln, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &Listener{Listener: ln, refuse: refuse, conns: map[*trackedConn]struct{}{}}, nil
 }
 
-func (l *trackedListener) addr() string {
+// Address is host:port, "" where there is no server.
+func (l *Listener) Address() string {
 	if l == nil {
 		return ""
 	}
 	return l.Addr().String()
 }
 
-func (l *trackedListener) Accept() (net.Conn, error) {
+// Accept passes over the connections that are refused.
+func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		if l.faults.on(&l.faults.refuse) {
-			_ = c.Close()
-			continue
-		}
 		t := &trackedConn{Conn: c, l: l}
 		l.mu.Lock()
+		closed := l.closed
 		l.conns[t] = struct{}{}
 		l.mu.Unlock()
+		if closed {
+			return nil, errors.Join(net.ErrClosed, t.Close())
+		}
+		// After it is known: a refusal that begins now cuts it.
+		if l.refuse() {
+			_ = t.Close()
+			continue
+		}
 		return t, nil
 	}
 }
 
-func (l *trackedListener) dropAll() {
+// Close stops listening. A connection that is being accepted ends as well;
+// the others stay until DropAll.
+func (l *Listener) Close() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	return l.Listener.Close()
+}
+
+// DropAll cuts the connections that there are.
+func (l *Listener) DropAll() {
 	if l == nil {
 		return
 	}
@@ -150,9 +181,10 @@ func (l *trackedListener) dropAll() {
 
 type trackedConn struct {
 	net.Conn
-	l *trackedListener
+	l *Listener
 }
 
+// Close ends the connection and forgets it.
 func (c *trackedConn) Close() error {
 	c.l.mu.Lock()
 	delete(c.l.conns, c)

@@ -1,7 +1,6 @@
 package eos
 
 import (
-	"strconv"
 	"strings"
 )
 
@@ -10,35 +9,35 @@ import (
 func (g grammar) buffers() {
 	at := []string{modeGlobal}
 	mmu := "platform trident mmu queue profile <name=name>"
-	g.set(at, mmu, strataOnly(func(x *exec) string {
-		x.enter(frame{mode: modeMMU, heads: []string{x.line}, rank: rankMMUProfile, prompt: "mmu-queue-profile-" + x.vals["name"]})
+	g.Set(at, mmu, strataOnly(func(x *exec) string {
+		x.enter(frame{mode: modeMMU, heads: []string{x.Line}, rank: rankMMUProfile, prompt: "mmu-queue-profile-" + x.Vals["name"]})
 		return ""
 	}))
-	g.neg(at, mmu, strataOnly(dropBlock))
-	g.set(at, mmu+" apply", strataOnly(keep("mmu apply", rankMMUApply)))
-	g.neg(at, mmu+" apply", strataOnly(clearKey("mmu apply")))
-	g.set(at, "platform trident mmu headroom-pool limit [cells] <n=1-100000000>", strataOnly(keep("headroom pool", rankPlatform)))
-	g.neg(at, "platform trident mmu headroom-pool limit [<rest=text>]", strataOnly(clearKey("headroom pool")))
+	g.Neg(at, mmu, strataOnly(dropBlock))
+	g.Set(at, mmu+" apply", strataOnly(keep("mmu apply", rankMMUApply)))
+	g.Neg(at, mmu+" apply", strataOnly(clearKey("mmu apply")))
+	g.Set(at, "platform trident mmu headroom-pool limit [cells] <n=1-100000000>", strataOnly(keep("headroom pool", rankPlatform)))
+	g.Neg(at, "platform trident mmu headroom-pool limit [<rest=text>]", strataOnly(clearKey("headroom pool")))
 
 	const size = " [<unit=bytes|cells>] <n=0-100000000>"
 	in := []string{modeMMU}
 	add := func(rank int, head, reserved, threshold string) {
 		for i, cmd := range []struct{ word, value string }{{"reserved", reserved}, {"threshold", threshold}} {
-			g.set(in, head+" "+cmd.word+cmd.value, keyed(rank+i, cmd.word))
-			g.neg(in, head+" "+cmd.word+" [<rest=text>]", unkeyed(cmd.word))
+			g.Set(in, head+" "+cmd.word+cmd.value, keyed(rank+i, cmd.word))
+			g.Neg(in, head+" "+cmd.word+" [<rest=text>]", unkeyed(cmd.word))
 		}
 	}
 	add(10, "ingress", size, " <n=fraction>")
 	for i, word := range []string{"headroom", "resume"} {
-		g.set(in, "ingress "+word+size, keyed(12+i, word))
-		g.neg(in, "ingress "+word+" [<rest=text>]", unkeyed(word))
+		g.Set(in, "ingress "+word+size, keyed(12+i, word))
+		g.Neg(in, "ingress "+word+" [<rest=text>]", unkeyed(word))
 	}
 	add(20, "ingress priority-group <q=0-7>", size, " <n=fraction>")
 	for i, cast := range []string{"unicast", "multicast"} {
 		head := "egress " + cast + " queue <q=0-7>"
 		add(40+20*i, head, size, " <n=fraction>")
-		g.set(in, head+" drop-precedence <dp=1-2> drop-threshold <n=fraction>", keyed(42+20*i, "drop-threshold"))
-		g.neg(in, head+" drop-precedence <dp=1-2> drop-threshold [<rest=text>]", unkeyed("drop-threshold"))
+		g.Set(in, head+" drop-precedence <dp=1-2> drop-threshold <n=fraction>", keyed(42+20*i, "drop-threshold"))
+		g.Neg(in, head+" drop-precedence <dp=1-2> drop-threshold [<rest=text>]", unkeyed("drop-threshold"))
 	}
 }
 
@@ -46,16 +45,16 @@ func (g grammar) buffers() {
 func keyed(rank int, last string) action {
 	return func(x *exec) string {
 		r := rank * 10
-		if q := x.vals["q"]; q != "" {
+		if q := x.Vals["q"]; q != "" {
 			r += int(q[0] - '0')
 		}
-		x.put(upTo(x.line, last), value{line: x.line, plain: x.line, rank: r})
+		x.put(upTo(x.Line, last), value{Line: x.Line, Plain: x.Line, Rank: r})
 		return ""
 	}
 }
 
 func unkeyed(last string) action {
-	return func(x *exec) string { x.drop(upTo(x.line, last)); return "" }
+	return func(x *exec) string { x.drop(upTo(x.Line, last)); return "" }
 }
 
 func upTo(line, word string) string {
@@ -85,19 +84,15 @@ func (g grammar) policies() {
 	}
 	in = []string{modeACL}
 	entry := "<act=permit|deny|remark> <rest=text>"
-	g.set(in, "<seq=1-4294967295> "+entry, aclEntry)
-	g.set(in, entry, aclEntry)
-	g.neg(in, "<seq=1-4294967295>", func(x *exec) string {
-		x.drop("seq " + x.vals["seq"])
+	g.Set(in, "<seq=1-4294967295> "+entry, aclEntry)
+	g.Set(in, entry, aclEntry)
+	g.Neg(in, "<seq=1-4294967295>", func(x *exec) string {
+		x.drop("seq " + x.Vals["seq"])
 		return ""
 	})
-	g.neg(in, entry, func(x *exec) string {
+	g.Neg(in, entry, func(x *exec) string {
 		for _, b := range x.blocks() {
-			for key, v := range b.vals {
-				if _, rest, _ := strings.Cut(v.line, " "); rest == x.line {
-					delete(b.vals, key)
-				}
-			}
+			b.DropEntry(x.Line)
 		}
 		return ""
 	})
@@ -107,21 +102,11 @@ func (g grammar) policies() {
 
 // aclEntry files an entry under its sequence number, or behind the others.
 func aclEntry(x *exec) string {
-	line := x.line
-	seq, given := x.vals["seq"]
+	seq := x.Vals["seq"]
 	for _, b := range x.blocks() {
-		if !given {
-			seq = strconv.Itoa(b.top + 10)
-			line = seq + " " + x.line
-		} else if old := b.get("seq " + seq); old != "" && old != line {
+		if !b.PutEntry(seq, strings.TrimPrefix(x.Line, seq+" ")) {
 			return "% Duplicate sequence number"
 		}
-		n, err := strconv.Atoi(seq)
-		if err != nil {
-			return "% Invalid input"
-		}
-		b.put("seq "+seq, value{line: line, plain: line, rank: n})
-		b.top = max(b.top, n)
 	}
 	return ""
 }
@@ -129,35 +114,35 @@ func aclEntry(x *exec) string {
 // ports adds the interfaces and what they hold beside QoS.
 func (g grammar) ports() {
 	at := []string{modeGlobal}
-	g.set(at, "interface <name=interfaces>", enterInterface)
-	g.neg(at, "interface <name=interfaces>", dropInterface)
+	g.Set(at, "interface <name=interfaces>", enterInterface)
+	g.Neg(at, "interface <name=interfaces>", dropInterface)
 
 	all := []string{modeEthernet, modePortChannel, modeLogical}
 	wired := []string{modeEthernet, modePortChannel}
 	eth := []string{modeEthernet}
 	g.line(all, 10, 1, "description <rest=text>")
-	g.set(all, "shutdown", keep("shutdown", 20))
-	g.neg(all, "shutdown", clearKey("shutdown"))
+	g.Set(all, "shutdown", keep("shutdown", 20))
+	g.Neg(all, "shutdown", clearKey("shutdown"))
 	g.line(all, 30, 1, "load-interval <n=0-600>")
 	// 9214 is the highest MTU of common hardware.
-	g.set(all, "mtu <n=68-9214>", keep("mtu", 40, "mtu 1500"))
-	g.neg(all, "mtu [<n=68-9214>]", clearKey("mtu"))
+	g.Set(all, "mtu <n=68-9214>", keep("mtu", 40, "mtu 1500"))
+	g.Neg(all, "mtu [<n=68-9214>]", clearKey("mtu"))
 	g.line(all, 50, 0, "logging event <rest=text>")
-	g.set(eth, "dcbx mode ieee", keep("dcbx mode", 60))
-	g.neg(eth, "dcbx mode [ieee]", clearKey("dcbx mode"))
+	g.Set(eth, "dcbx mode ieee", keep("dcbx mode", 60))
+	g.Neg(eth, "dcbx mode [ieee]", clearKey("dcbx mode"))
 	for i, dir := range []string{"send", "receive"} {
-		g.set(eth, "flowcontrol "+dir+" <v=desired|on|off>", keep("flowcontrol "+dir, 70+i))
-		g.neg(eth, "flowcontrol "+dir+" [<v=desired|on|off>]", clearKey("flowcontrol "+dir))
+		g.Set(eth, "flowcontrol "+dir+" <v=desired|on|off>", keep("flowcontrol "+dir, 70+i))
+		g.Neg(eth, "flowcontrol "+dir+" [<v=desired|on|off>]", clearKey("flowcontrol "+dir))
 	}
 	for i, what := range []string{"mtu", "mru"} {
-		g.set(wired, "l2 "+what+" <n=68-65535>", keep("l2 "+what, 80+i))
-		g.neg(wired, "l2 "+what+" [<n=68-65535>]", clearKey("l2 "+what))
+		g.Set(wired, "l2 "+what+" <n=68-65535>", keep("l2 "+what, 80+i))
+		g.Neg(wired, "l2 "+what+" [<n=68-65535>]", clearKey("l2 "+what))
 	}
 	g.line(eth, 90, 1, "speed <rest=text>")
 	g.line(eth, 91, 2, "error-correction encoding <rest=text>")
 	g.line(all, 95, 2, "encapsulation <rest=text>")
-	g.set(wired, "switchport", clearKey("switchport"))
-	g.neg(wired, "switchport", refuseIt("switchport", 104))
+	g.Set(wired, "switchport", clearKey("switchport"))
+	g.Neg(wired, "switchport", refuseIt("switchport", 104))
 	g.line(wired, 100, 2, "switchport access vlan <rest=text>", "switchport mode <rest=text>", "switchport vlan <rest=text>")
 	g.line(wired, 101, 3, "switchport trunk <what=native|allowed|group> <rest=text>")
 	g.line(all, 105, 1, "vrf <name=name>")
@@ -176,7 +161,7 @@ func (g grammar) ports() {
 }
 
 func enterInterface(x *exec) string {
-	names := strings.Split(x.vals["name"], ",")
+	names := strings.Split(x.Vals["name"], ",")
 	f := frame{mode: interfaceMode(names[0]), prompt: "if-" + shortName(names[0])}
 	if len(names) > 1 {
 		f.prompt += "-" + strings.TrimPrefix(shortName(names[len(names)-1]), shortName(names[0])[:2])
@@ -200,7 +185,7 @@ func enterInterface(x *exec) string {
 // dropInterface removes interfaces that are made by configuration and resets
 // those of the hardware; only "default" does the latter.
 func dropInterface(x *exec) string {
-	names := strings.Split(x.vals["name"], ",")
+	names := strings.Split(x.Vals["name"], ",")
 	hardware := func(n string) bool { return x.e.ports[n] || strings.HasPrefix(n, "Management") }
 	for _, n := range names {
 		if x.verb == "no" && hardware(n) {
@@ -209,13 +194,13 @@ func dropInterface(x *exec) string {
 	}
 	for _, n := range names {
 		head := "interface " + n
-		b := x.cfg.root.subs[head]
+		b := x.cfg.root.Subs[head]
 		switch {
 		case b == nil:
 		case hardware(n):
-			b.vals, b.subs = nil, nil
+			b.Vals, b.Subs = nil, nil
 		default:
-			delete(x.cfg.root.subs, head)
+			delete(x.cfg.root.Subs, head)
 		}
 	}
 	return ""

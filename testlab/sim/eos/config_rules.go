@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 const unavailable = "% Unavailable command (not supported on this hardware platform)"
@@ -63,7 +65,7 @@ const (
 // commands is the grammar of all modes. What a family does not have is refused
 // when it is used.
 var commands = sync.OnceValue(func() grammar {
-	g := grammar{}
+	g := grammar{cli.NewGrammar[*exec](params)}
 	g.qosGlobal()
 	g.qosPort()
 	g.queues()
@@ -79,9 +81,9 @@ var commands = sync.OnceValue(func() grammar {
 // where defaults are not printed.
 func keep(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {
-		v := value{line: x.line, plain: x.line, rank: rank}
-		if slices.Contains(defaults, x.line) {
-			v.plain = ""
+		v := value{Line: x.Line, Plain: x.Line, Rank: rank}
+		if slices.Contains(defaults, x.Line) {
+			v.Plain = ""
 		}
 		x.put(key, v)
 		return ""
@@ -101,7 +103,7 @@ func refuseIt(key string, rank int) action {
 			return ""
 		}
 		line := "no " + key
-		x.put(key, value{line: line, plain: line, rank: rank})
+		x.put(key, value{Line: line, Plain: line, Rank: rank})
 		return ""
 	}
 }
@@ -118,48 +120,48 @@ func (g grammar) qosGlobal() {
 		"tx-queue":    "traffic-class <from=eights> to tx-queue <to=0-7>",
 		"uc-tx-queue": "traffic-class <from=eights> to uc-tx-queue <to=0-7>",
 	} {
-		g.set(at, "qos map "+pattern, setMap(name))
+		g.Set(at, "qos map "+pattern, setMap(name))
 		// What a DSCP or CoS maps to need not be said to reset it; a traffic
 		// class has several maps, so there the word after "to" is needed.
 		head, tail, _ := strings.Cut(pattern, " to ")
 		if to, rest, _ := strings.Cut(tail, " "); strings.HasPrefix(pattern, "traffic-class") {
-			g.neg(at, "qos map "+head+" to "+to+" ["+rest+"]", resetMap(name))
+			g.Neg(at, "qos map "+head+" to "+to+" ["+rest+"]", resetMap(name))
 		} else {
-			g.neg(at, "qos map "+head+" [to "+tail+"]", resetMap(name))
+			g.Neg(at, "qos map "+head+" [to "+tail+"]", resetMap(name))
 		}
 	}
-	g.set(at, "qos rewrite dscp", keep("qos rewrite dscp", rankQoS))
-	g.neg(at, "qos rewrite dscp", clearKey("qos rewrite dscp"))
+	g.Set(at, "qos rewrite dscp", keep("qos rewrite dscp", rankQoS))
+	g.Neg(at, "qos rewrite dscp", clearKey("qos rewrite dscp"))
 	ecn := "qos random-detect ecn allow non-ect"
-	g.set(at, ecn+" [chip-based]", keep(ecn, rankECNGlobal))
-	g.neg(at, ecn+" [chip-based]", clearKey(ecn))
-	g.neg(at, "qos random-detect ecn global-buffer", func(*exec) string { return "" })
+	g.Set(at, ecn+" [chip-based]", keep(ecn, rankECNGlobal))
+	g.Neg(at, ecn+" [chip-based]", clearKey(ecn))
+	g.Neg(at, "qos random-detect ecn global-buffer", func(*exec) string { return "" })
 	for _, kw := range []string{"tx-queue", "uc-tx-queue"} {
-		g.set(at, "qos "+kw+" <q=0-7> name <name=name>", ofKeyword(kw, keepNamed))
-		g.neg(at, "qos "+kw+" <q=0-7> name [<name=name>]", ofKeyword(kw, dropNamed))
+		g.Set(at, "qos "+kw+" <q=0-7> name <name=name>", ofKeyword(kw, keepNamed))
+		g.Neg(at, "qos "+kw+" <q=0-7> name [<name=name>]", ofKeyword(kw, dropNamed))
 	}
-	g.set(at, "qos traffic-class <q=0-7> name <name=name>", keepNamed)
-	g.neg(at, "qos traffic-class <q=0-7> name [<name=name>]", dropNamed)
+	g.Set(at, "qos traffic-class <q=0-7> name <name=name>", keepNamed)
+	g.Neg(at, "qos traffic-class <q=0-7> name [<name=name>]", dropNamed)
 
-	g.set(at, "qos profile <name=name>", func(x *exec) string {
-		x.enter(frame{mode: modeProfile, heads: []string{x.line}, rank: rankProfile, prompt: "qos-profile-" + x.vals["name"]})
+	g.Set(at, "qos profile <name=name>", func(x *exec) string {
+		x.enter(frame{mode: modeProfile, heads: []string{x.Line}, rank: rankProfile, prompt: "qos-profile-" + x.Vals["name"]})
 		return ""
 	})
-	g.neg(at, "qos profile <name=name>", func(x *exec) string {
+	g.Neg(at, "qos profile <name=name>", func(x *exec) string {
 		// Interfaces keep their service-profile line.
-		delete(x.cfg.root.subs, x.line)
+		delete(x.cfg.root.Subs, x.Line)
 		return ""
 	})
 }
 
 func keepNamed(x *exec) string {
-	words := strings.Fields(x.line)
-	x.put(strings.Join(words[:4], " "), value{line: x.line, plain: x.line, rank: rankQoS + 9})
+	words := strings.Fields(x.Line)
+	x.put(strings.Join(words[:4], " "), value{Line: x.Line, Plain: x.Line, Rank: rankQoS + 9})
 	return ""
 }
 
 func dropNamed(x *exec) string {
-	x.drop(strings.Join(strings.Fields(x.line)[:4], " "))
+	x.drop(strings.Join(strings.Fields(x.Line)[:4], " "))
 	return ""
 }
 
@@ -191,15 +193,15 @@ func setMap(name string) action {
 		if key == "" {
 			return unavailable
 		}
-		to := x.vals["to"]
-		if dp := x.vals["dp"]; dp != "" {
+		to := x.Vals["to"]
+		if dp := x.Vals["dp"]; dp != "" {
 			to += " drop-precedence " + dp
 		}
 		m := maps.Clone(x.cfg.maps[key])
 		if m == nil {
 			m = map[int]string{}
 		}
-		for _, n := range splitList(x.vals["from"]) {
+		for _, n := range splitList(x.Vals["from"]) {
 			m[n] = to
 		}
 		x.cfg.maps[key] = m
@@ -214,7 +216,7 @@ func resetMap(name string) action {
 			return unavailable
 		}
 		m := maps.Clone(x.cfg.maps[key])
-		for _, n := range splitList(x.vals["from"]) {
+		for _, n := range splitList(x.Vals["from"]) {
 			delete(m, n)
 		}
 		if len(m) == 0 {
@@ -229,44 +231,44 @@ func resetMap(name string) action {
 // qosPort adds what ports and qos profiles have in common.
 func (g grammar) qosPort() {
 	marked := []string{modeEthernet, modePortChannel, modeProfile}
-	g.set(marked, "qos trust <mode=cos|dscp>", keep("qos trust", rankTrust))
-	g.neg(marked, "qos trust [<mode=cos|dscp>]", refuseIt("qos trust", rankTrust))
-	g.set(marked, "qos cos <n=0-7>", keep("qos cos", rankTrust+1, "qos cos 0"))
-	g.neg(marked, "qos cos [<n=0-7>]", clearKey("qos cos"))
-	g.set(marked, "qos dscp <n=0-63>", keep("qos dscp", rankTrust+2, "qos dscp 0"))
-	g.neg(marked, "qos dscp [<n=0-63>]", clearKey("qos dscp"))
+	g.Set(marked, "qos trust <mode=cos|dscp>", keep("qos trust", rankTrust))
+	g.Neg(marked, "qos trust [<mode=cos|dscp>]", refuseIt("qos trust", rankTrust))
+	g.Set(marked, "qos cos <n=0-7>", keep("qos cos", rankTrust+1, "qos cos 0"))
+	g.Neg(marked, "qos cos [<n=0-7>]", clearKey("qos cos"))
+	g.Set(marked, "qos dscp <n=0-63>", keep("qos dscp", rankTrust+2, "qos dscp 0"))
+	g.Neg(marked, "qos dscp [<n=0-63>]", clearKey("qos dscp"))
 	g.shape(marked, rankShape)
-	g.set(marked, "service-policy type <type=qos|pbr|pdp> input <name=name>", func(x *exec) string {
-		x.put("service-policy "+x.vals["type"], value{line: x.line, plain: x.line, rank: rankServicePolicy})
+	g.Set(marked, "service-policy type <type=qos|pbr|pdp> input <name=name>", func(x *exec) string {
+		x.put("service-policy "+x.Vals["type"], value{Line: x.Line, Plain: x.Line, Rank: rankServicePolicy})
 		return ""
 	})
-	g.neg(marked, "service-policy type <type=qos|pbr|pdp> input [<name=name>]", func(x *exec) string {
-		x.drop("service-policy " + x.vals["type"])
+	g.Neg(marked, "service-policy type <type=qos|pbr|pdp> input [<name=name>]", func(x *exec) string {
+		x.drop("service-policy " + x.Vals["type"])
 		return ""
 	})
 	carrying := []string{modeEthernet, modePortChannel}
-	g.set(carrying, "service-profile <name=name>", func(x *exec) string {
-		x.put("service-profile", value{line: x.line, plain: x.line, rank: rankServiceProfile})
-		if x.cfg.root.subs["qos profile "+x.vals["name"]] == nil {
-			return "! QoS profile " + x.vals["name"] + " is not configured"
+	g.Set(carrying, "service-profile <name=name>", func(x *exec) string {
+		x.put("service-profile", value{Line: x.Line, Plain: x.Line, Rank: rankServiceProfile})
+		if x.cfg.root.Subs["qos profile "+x.Vals["name"]] == nil {
+			return "! QoS profile " + x.Vals["name"] + " is not configured"
 		}
 		return ""
 	})
-	g.neg(carrying, "service-profile [<name=name>]", clearKey("service-profile"))
+	g.Neg(carrying, "service-profile [<name=name>]", clearKey("service-profile"))
 
 	at := []string{modeEthernet, modeProfile}
-	g.set(at, "priority-flow-control on", keep("pfc", pfcFrom))
-	g.neg(at, "priority-flow-control [on]", clearKey("pfc"))
-	g.set(at, "priority-flow-control priority <n=0-7> <drop=no-drop|drop>", func(x *exec) string {
-		v := value{line: x.line, plain: x.line, rank: pfcFrom + 1 + int(x.vals["n"][0]-'0')}
-		if x.vals["drop"] == "drop" {
-			v.plain = ""
+	g.Set(at, "priority-flow-control on", keep("pfc", pfcFrom))
+	g.Neg(at, "priority-flow-control [on]", clearKey("pfc"))
+	g.Set(at, "priority-flow-control priority <n=0-7> <drop=no-drop|drop>", func(x *exec) string {
+		v := value{Line: x.Line, Plain: x.Line, Rank: pfcFrom + 1 + int(x.Vals["n"][0]-'0')}
+		if x.Vals["drop"] == "drop" {
+			v.Plain = ""
 		}
-		x.put("pfc "+x.vals["n"], v)
+		x.put("pfc "+x.Vals["n"], v)
 		return ""
 	})
-	g.neg(at, "priority-flow-control priority <n=0-7> [<drop=no-drop|drop>]", func(x *exec) string {
-		x.drop("pfc " + x.vals["n"])
+	g.Neg(at, "priority-flow-control priority <n=0-7> [<drop=no-drop|drop>]", func(x *exec) string {
+		x.drop("pfc " + x.Vals["n"])
 		return ""
 	})
 }
@@ -274,7 +276,7 @@ func (g grammar) qosPort() {
 const maxRate = "1-1000000000"
 
 func (g grammar) shape(modes []string, rank int) {
-	g.set(modes, "shape rate <n=1-100> percent", keep("shape rate", rank))
-	g.set(modes, "shape rate <n="+maxRate+"> <unit=kbps|pps>", keep("shape rate", rank))
-	g.neg(modes, "shape rate [<rest=text>]", clearKey("shape rate"))
+	g.Set(modes, "shape rate <n=1-100> percent", keep("shape rate", rank))
+	g.Set(modes, "shape rate <n="+maxRate+"> <unit=kbps|pps>", keep("shape rate", rank))
+	g.Neg(modes, "shape rate [<rest=text>]", clearKey("shape rate"))
 }

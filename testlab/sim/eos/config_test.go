@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 const small = "hostname leaf1\ninterface Ethernet1/1\n no switchport\ninterface Ethernet2/1\ninterface Management1\n"
@@ -114,12 +116,12 @@ func TestGlobalLines(t *testing.T) {
 			c.o.Config = small
 			e := newEOS(t, c.o)
 			have := map[string]bool{"!": true}
-			for _, l := range splitLines(bodyOf(e)) {
+			for _, l := range cli.SplitLines(bodyOf(e)) {
 				have[l] = true
 			}
 			feed(t, e, c.lines)
 			var got []string
-			for _, l := range splitLines(bodyOf(e)) {
+			for _, l := range cli.SplitLines(bodyOf(e)) {
 				if !have[l] {
 					got = append(got, l)
 				}
@@ -202,7 +204,7 @@ func TestRefusedLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, l := range splitLines(c.mode) {
+			for _, l := range cli.SplitLines(c.mode) {
 				if out := s.line(l); strings.HasPrefix(out, "%") {
 					t.Fatalf("%s: %s", l, out)
 				}

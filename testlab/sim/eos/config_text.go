@@ -11,8 +11,8 @@ import (
 // keyWords words the last one stands; with 0 all different lines stand.
 func (g grammar) line(modes []string, rank, keyWords int, patterns ...string) {
 	for _, p := range patterns {
-		g.set(modes, p, func(x *exec) string {
-			x.put(firstWords(x.line, keyWords), value{line: x.line, plain: x.line, rank: rank})
+		g.Set(modes, p, func(x *exec) string {
+			x.put(firstWords(x.Line, keyWords), value{Line: x.Line, Plain: x.Line, Rank: rank})
 			return ""
 		})
 		fixed := keywordsOf(p)
@@ -23,22 +23,22 @@ func (g grammar) line(modes []string, rank, keyWords int, patterns ...string) {
 		case keyWords == 0: // "no ip route" alone would remove all routes
 			tail = " <rest=text>"
 		}
-		g.neg(modes, strings.TrimSpace(fixed+tail), removeText)
+		g.Neg(modes, strings.TrimSpace(fixed+tail), removeText)
 	}
 }
 
 // flag adds commands whose "no" form is a state that is printed.
 func (g grammar) flag(modes []string, rank int, patterns ...string) {
 	for _, p := range patterns {
-		g.set(modes, p, func(x *exec) string {
-			x.put(x.line, value{line: x.line, plain: x.line, rank: rank})
+		g.Set(modes, p, func(x *exec) string {
+			x.put(x.Line, value{Line: x.Line, Plain: x.Line, Rank: rank})
 			return ""
 		})
-		g.neg(modes, p, func(x *exec) string {
+		g.Neg(modes, p, func(x *exec) string {
 			if x.verb == "default" {
-				x.drop(x.line)
+				x.drop(x.Line)
 			} else {
-				x.put(x.line, value{line: "no " + x.line, plain: "no " + x.line, rank: rank})
+				x.put(x.Line, value{Line: "no " + x.Line, Plain: "no " + x.Line, Rank: rank})
 			}
 			return ""
 		})
@@ -47,20 +47,20 @@ func (g grammar) flag(modes []string, rank int, patterns ...string) {
 
 // block adds a command that opens a block of a mode.
 func (g grammar) block(modes []string, pattern, mode string, rank int, prompt string) {
-	g.set(modes, pattern, func(x *exec) string {
-		f := frame{mode: mode, heads: []string{x.line}, rank: rank, prompt: prompt}
+	g.Set(modes, pattern, func(x *exec) string {
+		f := frame{mode: mode, heads: []string{x.Line}, rank: rank, prompt: prompt}
 		if strings.HasSuffix(prompt, "-") {
-			f.prompt += x.line[strings.LastIndexByte(x.line, ' ')+1:]
+			f.prompt += x.Line[strings.LastIndexByte(x.Line, ' ')+1:]
 		}
 		x.enter(f)
 		return ""
 	})
-	g.neg(modes, pattern, dropBlock)
+	g.Neg(modes, pattern, dropBlock)
 }
 
 func removeText(x *exec) string {
 	for _, b := range x.blocks() {
-		b.removeLines(x.line)
+		b.RemoveLines(x.Line)
 	}
 	return ""
 }
@@ -121,15 +121,15 @@ func (g grammar) texts() {
 	g.line(at, 18500, 0, "ip route <rest=text>", "ipv6 route <rest=text>")
 	g.line(at, 19000, 0, "ntp <rest=text>")
 	for _, which := range []string{"login", "motd"} {
-		g.set(at, "banner "+which, func(x *exec) string {
-			x.s.heredoc = &heredoc{head: x.line}
+		g.Set(at, "banner "+which, func(x *exec) string {
+			x.s.heredoc = &heredoc{head: x.Line}
 			return ""
 		})
-		g.neg(at, "banner "+which, clearKey("banner "+which))
+		g.Neg(at, "banner "+which, clearKey("banner "+which))
 	}
 	g.line(at, 20900, 0, "monitor <rest=text>")
 	g.block(at, "route-map <name=name> <act=permit|deny> <seq=1-65535>", "route-map", 21500, "route-map-")
-	g.set(at, "rollback clean-config", func(x *exec) string {
+	g.Set(at, "rollback clean-config", func(x *exec) string {
 		if x.s.c == nil {
 			return "% Unavailable command (not in a configuration session)"
 		}
@@ -144,9 +144,9 @@ func (g grammar) texts() {
 func (e *EOS) clean() *config {
 	c := newConfig()
 	x := &exec{e: e, s: &session{e: e, boot: c}, cfg: c}
-	for head, b := range e.running.root.subs {
-		if e.ports[b.name()] || strings.HasPrefix(head, "interface Management") {
-			x.stack = []frame{{mode: b.mode, rank: b.rank, heads: []string{head}}}
+	for head, b := range e.running.root.Subs {
+		if e.ports[b.Name()] || strings.HasPrefix(head, "interface Management") {
+			x.stack = []frame{{mode: b.Mode, rank: b.Rank, heads: []string{head}}}
 			x.blocks()
 		}
 	}

@@ -14,12 +14,12 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // EOS is one simulated switch. All methods are safe for concurrent use.
@@ -124,9 +124,9 @@ func (e *EOS) boot() error {
 	}
 	cfg := newConfig()
 	s := &session{e: e, user: "startup", boot: cfg}
-	for i, l := range splitLines(text) {
+	for i, l := range cli.SplitLines(text) {
 		if out := s.run(l); strings.HasPrefix(out, "%") {
-			return fmt.Errorf("config line %d: %q: %s", i+1, clip(strings.TrimSpace(l)), out)
+			return fmt.Errorf("config line %d: %q: %s", i+1, cli.Clip(strings.TrimSpace(l)), out)
 		}
 	}
 	if s.heredoc != nil {
@@ -141,9 +141,9 @@ func (e *EOS) boot() error {
 	if e.o.Hostname == "" {
 		e.o.Hostname = cfg.hostname()
 	}
-	for _, b := range cfg.root.subs {
-		if b.mode == modeEthernet {
-			e.ports[b.name()] = true
+	for _, b := range cfg.root.Subs {
+		if b.Mode == modeEthernet {
+			e.ports[b.Name()] = true
 		}
 	}
 	e.running, e.startup = cfg, cfg.clone()
@@ -172,7 +172,7 @@ func (e *EOS) Start() error {
 	if e.started || e.closed {
 		return fmt.Errorf("switch %s: already started", e.o.Hostname)
 	}
-	if err := e.front.start(); err != nil {
+	if err := e.front.Start(); err != nil {
 		return err
 	}
 	e.started = true
@@ -191,7 +191,7 @@ func (e *EOS) Close() error {
 	e.stopTimer()
 	close(e.done)
 	e.mu.Unlock()
-	e.front.close()
+	e.front.Close()
 	e.timers.Wait()
 	return nil
 }
@@ -201,7 +201,7 @@ func (e *EOS) Close() error {
 func (e *EOS) SSHAddr() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.front.sshLn.addr()
+	return e.front.SSHAddr()
 }
 
 // GNMIAddr is the host:port of the gNMI server, "" before Start and where
@@ -209,7 +209,7 @@ func (e *EOS) SSHAddr() string {
 func (e *EOS) GNMIAddr() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.front.gnmiLn.addr()
+	return e.front.GNMIAddr()
 }
 
 // HostKeyLine is the known_hosts line of the SSH server, "" before Start and
@@ -217,7 +217,7 @@ func (e *EOS) GNMIAddr() string {
 func (e *EOS) HostKeyLine() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.front.hostKeyLine()
+	return e.front.HostKeyLine()
 }
 
 // Faults is the switch's fault injection.
@@ -237,9 +237,9 @@ func (e *EOS) Startup() string {
 // up to the first one that is refused, which is the error.
 func (e *EOS) Configure(lines string) error {
 	s := e.openTerminal("other")
-	for i, l := range splitLines(lines) {
+	for i, l := range cli.SplitLines(lines) {
 		if out := s.line(l); strings.HasPrefix(out, "%") {
-			return fmt.Errorf("line %d: %q: %s", i+1, clip(strings.TrimSpace(l)), out)
+			return fmt.Errorf("line %d: %q: %s", i+1, cli.Clip(strings.TrimSpace(l)), out)
 		}
 	}
 	return nil
@@ -290,7 +290,7 @@ func (e *EOS) Restart() error {
 	e.replace(e.startup.clone())
 	e.booted = time.Now()
 	e.mu.Unlock()
-	e.front.dropConnections()
+	e.front.DropConnections()
 	return nil
 }
 
@@ -347,7 +347,7 @@ func (e *EOS) runningText(all bool, section []string) string {
 	}
 	p := e.printer(all)
 	for _, n := range names {
-		if b := e.running.root.subs["interface "+n]; b != nil {
+		if b := e.running.root.Subs["interface "+n]; b != nil {
 			p.block(b, "")
 		}
 	}
@@ -378,9 +378,9 @@ func (e *EOS) portStates() []portState {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var out []portState
-	for _, head := range natural.Keys(e.running.root.subs) {
-		if b := e.running.root.subs[head]; interfaceModes[b.mode] {
-			out = append(out, b.port())
+	for _, head := range natural.Keys(e.running.root.Subs) {
+		if b := e.running.root.Subs[head]; interfaceModes[b.Mode] {
+			out = append(out, portOf(b))
 		}
 	}
 	return out
@@ -396,22 +396,4 @@ func (e *EOS) Sessions() map[string]string {
 		out[name] = c.state
 	}
 	return out
-}
-
-// splitLines cuts text into lines, whatever their ends.
-func splitLines(text string) []string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	lines := strings.Split(strings.ReplaceAll(text, "\r", "\n"), "\n")
-	if n := len(lines); lines[n-1] == "" {
-		lines = slices.Delete(lines, n-1, n)
-	}
-	return lines
-}
-
-// clip bounds what an error repeats.
-func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "..."
-	}
-	return s
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,14 +14,15 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	client "github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
 // pendingShell leaves a session "s" that sets an MTU, and returns its shell.
-func pendingShell(t testing.TB, e *EOS) *console {
+func pendingShell(t testing.TB, e *EOS) *clitest.Console {
 	t.Helper()
 	k := shellOf(t, e)
 	for _, l := range []string{"configure session s", "interface Ethernet1/1", "mtu 9214"} {
-		if out := k.do(l); out != "" {
+		if out := k.Do(l); out != "" {
 			t.Fatalf("%s: %s", l, out)
 		}
 	}
@@ -31,30 +30,6 @@ func pendingShell(t testing.TB, e *EOS) *console {
 }
 
 func written(e *EOS) bool { return strings.Contains(e.Running(), "mtu 9214") }
-
-// ends reads a shell to its end.
-func (k *console) ends() {
-	k.t.Helper()
-	if _, err := io.Copy(io.Discard, k.out); err != nil {
-		k.t.Error(err)
-	}
-}
-
-// eventually polls a condition that another goroutine brings about.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("never: " + what)
-		}
-	}
-}
 
 // Each fault of the next write, in a shell and over gNMI.
 func TestWriteFaults(t *testing.T) {
@@ -76,14 +51,14 @@ func TestWriteFaults(t *testing.T) {
 			k := pendingShell(t, e)
 			tc.set(e.Faults())
 			if tc.output == "" {
-				k.send("commit\n")
-				k.ends()
+				k.Send("commit\n")
+				k.Ends()
 			} else {
 				prompt := "leaf1#"
 				if tc.pending {
 					prompt = "leaf1(config-s-s-if-Et1/1)#"
 				}
-				k.talk([3]string{"commit", tc.output + "\n", prompt})
+				k.Talk([3]string{"commit", tc.output + "\n", prompt})
 			}
 			if written(e) != tc.written || (e.Sessions()["s"] == statePending) != tc.pending || e.Commits() != 1 {
 				t.Errorf("written %v, sessions %v, commits %d", written(e), e.Sessions(), e.Commits())
@@ -114,29 +89,29 @@ func TestGiveUp(t *testing.T) {
 		t.Error("written before the release")
 	}
 	close(release)
-	eventually(t, "the Set is carried out", func() bool { return written(e) })
+	clitest.Eventually(t, "the Set is carried out", func() bool { return written(e) })
 
 	e = start(t, Options{})
 	k := pendingShell(t, e)
 	release = make(chan struct{})
 	e.Faults().GiveUp(release)
-	k.send("commit\n")
-	k.until("commit\r\n")
-	if err := k.s.Close(); err != nil && !errors.Is(err, io.EOF) {
+	k.Send("commit\n")
+	k.Until("commit\r\n")
+	if err := k.Session.Close(); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if written(e) {
 		t.Error("committed before the release")
 	}
 	close(release)
-	eventually(t, "the commit is carried out", func() bool { return written(e) })
+	clitest.Eventually(t, "the commit is carried out", func() bool { return written(e) })
 
 	// Close does not wait for a release.
 	e = start(t, Options{})
 	k = pendingShell(t, e)
 	e.Faults().GiveUp(make(chan struct{}))
-	k.send("commit\n")
-	k.until("commit\r\n")
+	k.Send("commit\n")
+	k.Until("commit\r\n")
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
@@ -147,7 +122,7 @@ func TestBeforeWrite(t *testing.T) {
 	k := pendingShell(t, e)
 	other := func() { configure(t, e, "interface Ethernet2/1\ndescription other") }
 	e.Faults().BeforeWrite(other)
-	k.do("commit")
+	k.Do("commit")
 	if !written(e) || strings.Contains(e.Running(), "other") {
 		t.Error("the commit of a session did not undo what was changed since it was opened")
 	}
@@ -165,12 +140,12 @@ func TestRefuseLineAndReadOnly(t *testing.T) {
 	k := shellOf(t, e)
 	e.Faults().RefuseLine(regexp.MustCompile(`^mtu 9`))
 	e.Faults().RefuseLine(regexp.MustCompile(`count$`))
-	k.do("configure session s")
-	k.do("interface Ethernet1/1")
-	if out := k.do("  mtu 9214"); out != "% Invalid input (at token 0: 'mtu')\n" {
+	k.Do("configure session s")
+	k.Do("interface Ethernet1/1")
+	if out := k.Do("  mtu 9214"); out != "% Invalid input (at token 0: 'mtu')\n" {
 		t.Errorf("refused line: %q", out)
 	}
-	if out := k.do("mtu 1600"); out != "" {
+	if out := k.Do("mtu 1600"); out != "" {
 		t.Errorf("another line: %q", out)
 	}
 	wantCode(t, "Set", c.set("interface Ethernet1/1\nmtu 9214"), codes.InvalidArgument, "% Invalid input (at token 0: 'mtu')")
@@ -181,15 +156,15 @@ func TestRefuseLineAndReadOnly(t *testing.T) {
 		"mtu 9214": "% Authorization denied for command 'mtu'\n",
 		"commit":   "% Authorization denied for command 'commit'\n",
 	} {
-		if out := k.do(cmd); out != want {
+		if out := k.Do(cmd); out != want {
 			t.Errorf("%s: %q", cmd, out)
 		}
 	}
-	k.do("end")
-	if out := k.do("write memory"); out != "% Authorization denied for command 'write'\n" {
+	k.Do("end")
+	if out := k.Do("write memory"); out != "% Authorization denied for command 'write'\n" {
 		t.Errorf("write memory: %q", out)
 	}
-	if out := k.do("show running-config"); out != running {
+	if out := k.Do("show running-config"); out != running {
 		t.Errorf("reading: %q", out)
 	}
 	wantCode(t, "Set", c.set("interface Ethernet1/1\nmtu 9214"), codes.PermissionDenied, "% Authorization denied")
@@ -208,14 +183,14 @@ func TestDelay(t *testing.T) {
 	defer cancel()
 	_, err := c.Capabilities(ctx, &gnmi.CapabilityRequest{})
 	wantCode(t, "Capabilities", err, codes.DeadlineExceeded, "")
-	k.send("show clock\n")
-	k.until("show clock\r\n") // the echo comes, the answer does not
+	k.Send("show clock\n")
+	k.Until("show clock\r\n") // the echo comes, the answer does not
 	e.Faults().Clear()
-	k.until(`UTC\r\nClock source: local\r\nleaf1#$`)
+	k.Until(`UTC\r\nClock source: local\r\nleaf1#$`)
 	// Close ends a delay as well.
 	e.Faults().Delay(time.Hour)
-	k.send("show clock\n")
-	k.until("show clock\r\n")
+	k.Send("show clock\n")
+	k.Until("show clock\r\n")
 }
 
 func TestConnectionFaults(t *testing.T) {
@@ -223,20 +198,20 @@ func TestConnectionFaults(t *testing.T) {
 	k := shellOf(t, e)
 	c := dialGNMI(t, e, "admin")
 	e.Faults().RefuseConnections(true)
-	k.ends()
-	if _, err := dialSSH(t, e, sshOptions{password: "admin"}); err == nil {
+	k.Ends()
+	if _, err := clitest.Dial(t, e, clitest.Account{Password: "admin"}); err == nil {
 		t.Error("SSH connected")
 	}
 	wantCode(t, "Set", c.set("hostname x"), codes.Unavailable, "")
 	e.Faults().Clear()
 
 	e.Faults().WrongCertificate(true)
-	if _, err := dialSSH(t, e, sshOptions{password: "admin"}); err == nil || !strings.Contains(err.Error(), "key mismatch") {
+	if _, err := clitest.Dial(t, e, clitest.Account{Password: "admin"}); err == nil || !strings.Contains(err.Error(), "key mismatch") {
 		t.Errorf("another host key: %v", err)
 	}
 	wantCode(t, "another certificate", dialGNMI(t, e, "admin").set("hostname x"), codes.Unavailable, "certificate signed by unknown authority")
 	e.Faults().WrongCertificate(false)
-	login(t, e)
+	clitest.Login(t, e)
 }
 
 func TestNoModel(t *testing.T) {
@@ -258,7 +233,7 @@ func TestNoModel(t *testing.T) {
 	if v := at(shown(t, shellOf(t, e), "show version"), "mfgName"); v == "Arista" || v == nil {
 		t.Errorf("maker %v", v)
 	}
-	if out := once(t, login(t, e), "show version"); strings.Contains(out, "Arista") {
+	if out := clitest.Once(t, clitest.Login(t, e), "show version"); strings.Contains(out, "Arista") {
 		t.Errorf("show version: %q", out)
 	}
 }
@@ -267,7 +242,7 @@ func TestTruncateAnswers(t *testing.T) {
 	e := start(t, Options{})
 	e.Faults().TruncateAnswers(true)
 	want := e.Running()[:len(e.Running())/2]
-	if out := once(t, login(t, e), "show running-config"); strings.TrimRight(out, "\n") != strings.TrimRight(want, "\n") {
+	if out := clitest.Once(t, clitest.Login(t, e), "show running-config"); strings.TrimRight(out, "\n") != strings.TrimRight(want, "\n") {
 		t.Errorf("shell: %q", out)
 	}
 	v, err := dialGNMI(t, e, "admin").cli("show running-config", gnmi.Encoding_ASCII)
@@ -280,22 +255,18 @@ func TestEchoFaults(t *testing.T) {
 	e := start(t, Options{})
 	k := shellOf(t, e)
 	e.Faults().SlowEcho(true)
-	k.talk([3]string{"show version | include Architecture", "Architecture: x86_64\n", "leaf1#"})
+	k.Talk([3]string{"show version | include Architecture", "Architecture: x86_64\n", "leaf1#"})
 	e.Faults().Clear()
 	e.Faults().DoubleEcho(true)
-	k.talk([3]string{"show version | include Architecture", "show version | include Architecture\nArchitecture: x86_64\n", "leaf1#"})
+	k.Talk([3]string{"show version | include Architecture", "show version | include Architecture\nArchitecture: x86_64\n", "leaf1#"})
 }
 
 // The product's own SSH client, with the commands of its shells and one-shots.
 func TestProductClient(t *testing.T) {
 	e := start(t, Options{MOTD: "maintenance on Sunday"})
-	hosts := filepath.Join(t.TempDir(), "known_hosts")
-	if err := os.WriteFile(hosts, []byte(e.HostKeyLine()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	c, err := client.Dial(ctx, client.Config{Address: e.SSHAddr(), User: "admin", Password: secret.Secret("admin"), KnownHosts: hosts})
+	c, err := client.Dial(ctx, client.Config{Address: e.SSHAddr(), User: "admin", Password: secret.Secret("admin"), KnownHosts: clitest.HostsFile(t, e)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // maxPaths bounds the paths of one Get.
@@ -17,7 +19,7 @@ const maxPaths = 256
 
 // Get answers show commands, under the origin cli, and OpenConfig state.
 func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
-	if err := g.enter(ctx); err != nil {
+	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
 	}
 	switch n := len(r.GetPath()); {
@@ -68,7 +70,7 @@ func (f *front) getCLI(r *gnmi.GetRequest, p *gnmi.Path) ([]*gnmi.Notification, 
 		refusal = a.text
 	}
 	if refusal != "" {
-		return nil, status.Errorf(codes.InvalidArgument, "'%s': %s", clip(strings.Join(words, " ")), refusal)
+		return nil, status.Errorf(codes.InvalidArgument, "'%s': %s", cli.Clip(strings.Join(words, " ")), refusal)
 	}
 	var v *gnmi.TypedValue
 	switch e := r.GetEncoding(); e {
@@ -76,13 +78,13 @@ func (f *front) getCLI(r *gnmi.GetRequest, p *gnmi.Path) ([]*gnmi.Notification, 
 		v = &gnmi.TypedValue{Value: &gnmi.TypedValue_AsciiVal{AsciiVal: a.text}}
 	case gnmi.Encoding_JSON:
 		if a.value == nil {
-			return nil, status.Errorf(codes.InvalidArgument, "'%s': unconverted command", clip(strings.Join(words, " ")))
+			return nil, status.Errorf(codes.InvalidArgument, "'%s': unconverted command", cli.Clip(strings.Join(words, " ")))
 		}
-		b, err := json.Marshal(a.value)
+		text, err := a.json(json.Marshal)
 		if err != nil {
-			return nil, status.Errorf(codes.Internal, "json: %v", err)
+			return nil, status.Error(codes.Internal, err.Error())
 		}
-		v = &gnmi.TypedValue{Value: &gnmi.TypedValue_JsonVal{JsonVal: b}}
+		v = &gnmi.TypedValue{Value: &gnmi.TypedValue_JsonVal{JsonVal: []byte(text)}}
 	default:
 		return nil, status.Errorf(codes.InvalidArgument, "encoding %s is not supported for origin cli", e)
 	}

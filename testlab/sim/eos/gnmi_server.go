@@ -4,10 +4,7 @@ import (
 	"context"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -19,32 +16,12 @@ type gnmiServer struct {
 	f *front
 }
 
-func (f *front) newGRPCServer() *grpc.Server {
-	srv := grpc.NewServer(grpc.Creds(credentials.NewTLS(f.tlsConf)), grpc.WaitForHandlers(true))
-	gnmi.RegisterGNMIServer(srv, &gnmiServer{f: f})
-	return srv
-}
-
-// enter waits the delay of answers out and checks the account, which comes
-// with each call as metadata (aristanetworks/goarista gnmi/client.go).
-func (g *gnmiServer) enter(ctx context.Context) error {
-	if err := g.f.faults.hold(ctx); err != nil {
-		return status.FromContextError(err).Err()
-	}
-	md, _ := metadata.FromIncomingContext(ctx)
-	u, p := md.Get("username"), md.Get("password")
-	if len(u) != 1 || len(p) != 1 || !same(u[0], g.f.o.Username) || !same(p[0], g.f.o.Password) {
-		return status.Error(codes.Unauthenticated, "authentication failed")
-	}
-	return nil
-}
-
 // noModel reports whether this box is to be none of EOS's kind.
-func (g *gnmiServer) noModel() bool { return g.f.faults.on(&g.f.faults.noModel) }
+func (g *gnmiServer) noModel() bool { return g.f.faults.IsNoModel() }
 
 // Capabilities names the models and encodings.
 func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest) (*gnmi.CapabilityResponse, error) {
-	if err := g.enter(ctx); err != nil {
+	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
 	}
 	r := &gnmi.CapabilityResponse{GNMIVersion: "0.7.0",

@@ -9,6 +9,8 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // Set carries out updates of CLI origin in a configuration session of its own,
@@ -16,7 +18,7 @@ import (
 // aristanetworks/openmgmt configuration/openconfig.md). The work goes on when
 // the client leaves.
 func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResponse, error) {
-	if err := g.enter(ctx); err != nil {
+	if err := g.f.Enter(ctx); err != nil {
 		return nil, err
 	}
 	lines, err := g.commands(r)
@@ -25,7 +27,7 @@ func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResp
 		return nil, err
 	}
 	done := make(chan error, 1)
-	g.f.wg.Go(func() { done <- g.f.set(lines) })
+	g.f.Go(func() { done <- g.f.set(lines) })
 	select {
 	case err := <-done:
 		if err != nil {
@@ -78,7 +80,7 @@ func (g *gnmiServer) commands(r *gnmi.SetRequest) ([]string, error) {
 		case !ok:
 			return nil, status.Error(codes.InvalidArgument, "a value of origin cli is ascii_val")
 		}
-		lines = append(lines, splitLines(v.AsciiVal)...)
+		lines = append(lines, cli.SplitLines(v.AsciiVal)...)
 	}
 	return lines, nil
 }
@@ -87,7 +89,7 @@ func (g *gnmiServer) commands(r *gnmi.SetRequest) ([]string, error) {
 func (f *front) set(lines []string) error {
 	select {
 	case f.setLock <- struct{}{}:
-	case <-f.ctx.Done():
+	case <-f.Context().Done():
 		return status.Error(codes.Unavailable, "the switch is going down")
 	}
 	var result error // of do, where it ends before the commit or with it
@@ -103,15 +105,15 @@ func (f *front) set(lines []string) error {
 	// box forgot.
 	<-f.setLock
 	switch end {
-	case denied:
+	case cli.Denied:
 		return status.Error(codes.PermissionDenied, words)
-	case rejected:
+	case cli.Rejected:
 		return status.Error(codes.Aborted, words)
-	case failedAnyway:
+	case cli.FailedAnyway:
 		return status.Error(codes.Internal, words)
-	case cut:
+	case cli.Gone:
 		return status.Error(codes.Unavailable, "transport is closing")
-	case silent:
+	case cli.Silent:
 		return status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 	}
 	return result
@@ -168,7 +170,7 @@ func (f *front) lines(s *session, lines []string) string {
 			out = f.configLine(s, l)
 		}
 		if failed(out) {
-			return "line " + strconv.Itoa(i+1) + ": '" + clip(l) + "': " + out
+			return "line " + strconv.Itoa(i+1) + ": '" + cli.Clip(l) + "': " + out
 		}
 	}
 	return ""

@@ -2,8 +2,6 @@ package eos
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,18 +9,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/openconfig/gnmi/proto/gnmi"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
 // rpc is a gNMI client with the account of the switch.
@@ -34,17 +29,8 @@ type rpc struct {
 
 func dialGNMI(t testing.TB, e *EOS, password string) *rpc {
 	t.Helper()
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(e.CAPEM()) {
-		t.Fatal("no CA")
-	}
-	conn, err := grpc.NewClient(e.GNMIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	t.Cleanup(func() { cancel(); _ = conn.Close() })
-	return &rpc{t, gnmi.NewGNMIClient(conn), metadata.AppendToOutgoingContext(ctx, "username", "admin", "password", password)}
+	c, ctx := clitest.GNMI(t, e, password)
+	return &rpc{t, c, ctx}
 }
 
 func cliUpdate(lines string) *gnmi.Update {
@@ -175,7 +161,7 @@ func TestSetRefused(t *testing.T) {
 		_, err := c.Set(c.ctx, tc.req)
 		wantCode(t, name, err, tc.code, "")
 	}
-	shellOf(t, e).do("configure session mine") // takes the only place
+	shellOf(t, e).Do("configure session mine") // takes the only place
 	wantCode(t, "no place for a session", c.set("hostname x"), codes.Aborted, "% Maximum number of pending sessions has been reached")
 	if e.Running() != running {
 		t.Error("a refused Set changed something")

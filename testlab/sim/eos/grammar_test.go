@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 func TestParseInterfaces(t *testing.T) {
@@ -61,7 +63,7 @@ func FuzzLine(f *testing.F) {
 		o := Options{Config: small, PrintDefaults: explicit}
 		e := newEOS(t, o)
 		s := open(t, e, "fuzz")
-		for _, l := range splitLines(text) {
+		for _, l := range cli.SplitLines(text) {
 			before, prompt := s.text(), s.prompt()
 			if out := s.line(l); strings.HasPrefix(out, "%") && (s.text() != before || s.prompt() != prompt) {
 				t.Fatalf("%q was refused and changed something: %s", l, out)
@@ -79,18 +81,18 @@ func FuzzLine(f *testing.F) {
 }
 
 // samples are the commands of a tree, with a value for each parameter.
-func samples(n *node, words []string) []string {
+func samples(n *cli.Node[*exec], words []string) []string {
 	var out []string
-	if n.run != nil {
+	if n.Run != nil {
 		out = append(out, strings.Join(words, " "))
 	}
 	at := func(w string) []string { return append(words[:len(words):len(words)], w) }
-	for w, next := range n.words {
+	for w, next := range n.Words {
 		out = append(out, samples(next, at(w))...)
 	}
-	for _, e := range n.params {
+	for _, e := range n.Params {
 		var values []string
-		switch e.typ {
+		switch e.Type {
 		case "interfaces":
 			for _, t := range interfaceTypes {
 				values = append(values, t.name+"1")
@@ -108,14 +110,14 @@ func samples(n *node, words []string) []string {
 		case "word", "name":
 			values = []string{"N1"}
 		default:
-			if lo, _, ok := strings.Cut(e.typ, "-"); ok && strings.Trim(lo, "0123456789") == "" {
+			if lo, _, ok := strings.Cut(e.Type, "-"); ok && strings.Trim(lo, "0123456789") == "" {
 				values = []string{lo}
 			} else {
-				values = strings.Split(e.typ, "|")
+				values = strings.Split(e.Type, "|")
 			}
 		}
 		for _, v := range values {
-			out = append(out, samples(e.next, at(v))...)
+			out = append(out, samples(e.Next, at(v))...)
 		}
 	}
 	slices.Sort(out)
@@ -144,7 +146,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 			}
 			enter()
 			mode := s.modeAt(len(s.stack))
-			for _, line := range samples(commands()[mode].set, nil) {
+			for _, line := range samples(commands().Modes[mode].Set, nil) {
 				if line == "rollback clean-config" {
 					continue
 				}
@@ -165,7 +167,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 				}
 			}
 		}
-		for m := range commands() {
+		for m := range commands().Modes {
 			if m != modeGlobal && !seen[m] && (m != modeMMU && m != modeMcQueue || !e.sand) {
 				t.Errorf("no command opens mode %q", m)
 			}
@@ -175,7 +177,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 		}
 		o.Config = s.text()
 		again := newEOS(t, o)
-		if d := cmp.Diff(splitLines(s.text()), splitLines(again.document("show session-config", again.running, false))); d != "" {
+		if d := cmp.Diff(cli.SplitLines(s.text()), cli.SplitLines(again.document("show session-config", again.running, false))); d != "" {
 			t.Errorf("read back (-first +second):\n%s", d)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // container is an inner node of the state tree: its members by plain name.
@@ -96,11 +98,11 @@ func walk(c container, path []*gnmi.PathElem) ([]hit, error) {
 	el := path[0]
 	m := c[el.GetName()]
 	if m == nil {
-		return nil, status.Errorf(codes.InvalidArgument, "no node %q in the supported models", clip(el.GetName()))
+		return nil, status.Errorf(codes.InvalidArgument, "no node %q in the supported models", cli.Clip(el.GetName()))
 	}
 	for k := range el.GetKey() {
 		if !slices.Contains(m.keys, k) {
-			return nil, status.Errorf(codes.InvalidArgument, "node %q has no key %q", el.GetName(), clip(k))
+			return nil, status.Errorf(codes.InvalidArgument, "node %q has no key %q", el.GetName(), cli.Clip(k))
 		}
 	}
 	if m.keys == nil {
@@ -139,7 +141,7 @@ func walk(c container, path []*gnmi.PathElem) ([]hit, error) {
 		return nil, failure
 	}
 	if !matched && !wild {
-		return nil, status.Errorf(codes.NotFound, "no %s %s", el.GetName(), clip(fmt.Sprint(el.GetKey())))
+		return nil, status.Errorf(codes.NotFound, "no %s %s", el.GetName(), cli.Clip(fmt.Sprint(el.GetKey())))
 	}
 	return hits, nil
 }

@@ -2,6 +2,8 @@ package eos
 
 import (
 	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // Modules of the state tree. Which of Arista's modules augments the PFC
@@ -77,12 +79,12 @@ func (f *front) ocInterfaces(ports []portState) *member {
 // queue.
 func (f *front) ocPFC(port string) *member {
 	priorities, queues := listOf(aristaQoS, "index"), listOf(aristaQoS, "index", "queue-type")
-	count := func(i uint16, name string) *member { return leaf(aristaQoS, f.world.count(port, int(i), name)) }
-	for i := range uint16(numQueues) {
+	count := func(i uint16, name string) *member { return leaf(aristaQoS, f.world.Count(port, int(i), name)) }
+	for i := range uint16(cli.NumQueues) {
 		priorities.add(container{"state": {module: aristaQoS, box: container{"index": leaf(aristaQoS, i),
-			"in-frames": count(i, pfcRx), "out-frames": count(i, pfcTx)}}}, i)
+			"in-frames": count(i, cli.PFCRx), "out-frames": count(i, cli.PFCTx)}}}, i)
 		queues.add(container{"state": {module: aristaQoS, box: container{"index": leaf(aristaQoS, i), "queue-type": leaf(aristaQoS, "UNICAST"),
-			"stuck-count": count(i, wdStuck), "recovery-count": count(i, wdRecovery)}}}, i, "UNICAST")
+			"stuck-count": count(i, cli.WDStuck), "recovery-count": count(i, cli.WDRecovery)}}}, i, "UNICAST")
 	}
 	return &member{module: aristaQoS, box: container{
 		"priorities": {module: aristaQoS, box: container{"priority": priorities}},
@@ -101,13 +103,13 @@ func (f *front) ocQueues(ports []portState) *member {
 			continue
 		}
 		queues := listOf(ocQoS, "name")
-		for i := range numQueues {
-			count := func(module, name string) *member { return leaf(module, f.world.count(p.Name, i, name)) }
+		for i := range cli.NumQueues {
+			count := func(module, name string) *member { return leaf(module, f.world.Count(p.Name, i, name)) }
 			name := strconv.Itoa(i)
-			state := container{"name": leaf(ocQoS, name), "transmit-pkts": count(ocQoS, txPkts), "transmit-octets": count(ocQoS, txOctets),
-				"dropped-pkts": count(ocQoS, dropPkts), "dropped-octets": count(ocQoS, dropOctets)}
+			state := container{"name": leaf(ocQoS, name), "transmit-pkts": count(ocQoS, cli.TxPkts), "transmit-octets": count(ocQoS, cli.TxOctets),
+				"dropped-pkts": count(ocQoS, cli.DropPkts), "dropped-octets": count(ocQoS, cli.DropOctets)}
 			if counted[p.Name][i] {
-				state["ecn-marked-pkts"] = count(aristaQoS, ecnMarked)
+				state["ecn-marked-pkts"] = count(aristaQoS, cli.ECNMarked)
 			}
 			queues.add(container{"state": {module: ocQoS, box: state}}, name)
 		}
@@ -124,10 +126,10 @@ func (f *front) ocNeighbors(ports []portState) *member {
 			continue
 		}
 		neighbors := container{}
-		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
+		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
 			l := listOf(ocLLDP, "id")
-			l.add(container{"state": {module: ocLLDP, box: container{"id": leaf(ocLLDP, "1"), "system-name": leaf(ocLLDP, n.device),
-				"port-id": leaf(ocLLDP, n.port), "port-id-type": leaf(ocLLDP, "INTERFACE_NAME")}}}, "1")
+			l.add(container{"state": {module: ocLLDP, box: container{"id": leaf(ocLLDP, "1"), "system-name": leaf(ocLLDP, n.Device),
+				"port-id": leaf(ocLLDP, n.Port), "port-id-type": leaf(ocLLDP, "INTERFACE_NAME")}}}, "1")
 			neighbors["neighbor"] = l
 		}
 		list.add(container{"neighbors": {module: ocLLDP, box: neighbors},

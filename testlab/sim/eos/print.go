@@ -73,9 +73,9 @@ func (p *printer) root(c *config) {
 // block prints a block with its head. In interfaces and profiles a "!" stands
 // around each queue, elsewhere between a block and what is before it.
 func (p *printer) block(b *block, indent string) {
-	p.WriteString(indent + b.head + "\n")
+	p.WriteString(indent + b.Head + "\n")
 	indent += "   "
-	queues := b.mode == modeProfile || interfaceModes[b.mode]
+	queues := b.Mode == modeProfile || interfaceModes[b.Mode]
 	things := p.things(b)
 	sortThings(things)
 	for i, t := range things {
@@ -97,8 +97,8 @@ func sortThings(things []thing) {
 		if c := cmp.Compare(a.rank, b.rank); c != 0 {
 			return c
 		}
-		if a.sub != nil && b.sub != nil && named(a.sub.mode) {
-			return natural.Compare(a.sub.head, b.sub.head)
+		if a.sub != nil && b.sub != nil && named(a.sub.Mode) {
+			return natural.Compare(a.sub.Head, b.sub.Head)
 		}
 		return cmp.Compare(a.seq, b.seq)
 	})
@@ -117,24 +117,24 @@ func (p *printer) things(b *block) []thing {
 		defaults = p.defaults(b)
 	}
 	var out []thing
-	for key, v := range b.vals {
-		line := v.plain
+	for key, v := range b.Vals {
+		line := v.Plain
 		if p.all || p.e.o.PrintDefaults {
-			line = v.line
+			line = v.Line
 		}
 		if line != "" {
-			rank := p.rank(b, v.rank)
+			rank := p.rank(b, v.Rank)
 			if d, ok := defaults[key]; ok {
 				rank = d.rank
 			}
-			out = append(out, thing{rank: rank, seq: v.seq, line: line})
+			out = append(out, thing{rank: rank, seq: v.Seq, line: line})
 		}
 		delete(defaults, key)
 	}
 	out = slices.AppendSeq(out, maps.Values(defaults))
 	for _, s := range p.blocks(b) {
-		if !isQueue(s.mode) || p.all || len(p.things(s)) > 0 {
-			out = append(out, thing{rank: p.rank(b, s.rank), seq: s.seq, sub: s})
+		if !isQueue(s.Mode) || p.all || len(p.things(s)) > 0 {
+			out = append(out, thing{rank: p.rank(b, s.Rank), seq: s.Seq, sub: s})
 		}
 	}
 	return out
@@ -144,7 +144,7 @@ func isQueue(mode string) bool { return mode == modeTxQueue || mode == modeMcQue
 
 // rank places the PFC lines of a profile behind its queues.
 func (p *printer) rank(b *block, rank int) int {
-	if b.mode == modeProfile && !p.e.o.PFCFirst && pfcFrom <= rank && rank <= pfcTo {
+	if b.Mode == modeProfile && !p.e.o.PFCFirst && pfcFrom <= rank && rank <= pfcTo {
 		return rank + 400
 	}
 	return rank
@@ -152,17 +152,17 @@ func (p *printer) rank(b *block, rank int) int {
 
 // blocks lists the blocks below; with all a port has every queue.
 func (p *printer) blocks(b *block) map[string]*block {
-	if !p.all || b.mode != modeEthernet {
-		return b.subs
+	if !p.all || b.Mode != modeEthernet {
+		return b.Subs
 	}
-	out := maps.Clone(b.subs)
+	out := maps.Clone(b.Subs)
 	if out == nil {
 		out = map[string]*block{}
 	}
 	for q := range 8 {
 		head := p.e.o.QueueKeyword + " " + strconv.Itoa(q)
 		if out[head] == nil {
-			out[head] = &block{mode: modeTxQueue, head: head, rank: rankQueue + q}
+			out[head] = &block{Mode: modeTxQueue, Head: head, Rank: rankQueue + q}
 		}
 	}
 	return out
@@ -177,7 +177,7 @@ func (p *printer) defaults(b *block) map[string]thing {
 		key, line string
 	}
 	var defs []def
-	switch b.mode {
+	switch b.Mode {
 	case modeEthernet:
 		defs = []def{
 			{20, "shutdown", "no shutdown"}, {40, "mtu", "mtu 1500"}, {60, "dcbx mode", "no dcbx mode"},
@@ -195,14 +195,14 @@ func (p *printer) defaults(b *block) map[string]thing {
 		// Guaranteed bandwidth stands before the shape of a round robin queue
 		// and behind that of a strict one.
 		guaranteed := rankQueueShape + 1
-		if b.get("priority") == "no priority" {
+		if b.Get("priority") == "no priority" {
 			guaranteed = rankBandwidth + 1
 		}
 		defs = []def{
 			{rankPriority, "priority", "priority strict"}, {rankBandwidth, "bandwidth percent", "no bandwidth percent"},
 			{guaranteed, "bandwidth guaranteed", "no bandwidth guaranteed"}, {rankQueueShape, "shape rate", "no shape rate"},
 		}
-		if b.mode == modeTxQueue {
+		if b.Mode == modeTxQueue {
 			defs = append(defs, def{rankECN, "ecn", "no random-detect ecn minimum-threshold"}, def{rankWRED, "drop", "no random-detect drop"},
 				def{rankWRED + 5, "non-ect", "no random-detect non-ect"}, def{rankWRED + 6, "ecn count", "no random-detect ecn count"})
 		}

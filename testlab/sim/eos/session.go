@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // States of a configuration session (napalm-automation/napalm eos.py reads
@@ -62,7 +64,7 @@ func (e *EOS) openSession(name, user string) (*session, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !sessionName.MatchString(name) {
-		return nil, errors.New("% Invalid input (at token 2: '" + clip(name) + "')")
+		return nil, errors.New("% Invalid input (at token 2: '" + cli.Clip(name) + "')")
 	}
 	c := e.sessions[name]
 	switch {
@@ -212,7 +214,7 @@ func (e *EOS) commit(name string, timer time.Duration) string {
 	e.commits++
 	switch {
 	case c == nil:
-		return "% Error: session " + clip(name) + " does not exist"
+		return "% Error: session " + cli.Clip(name) + " does not exist"
 	case c.state != statePending:
 		return "% Cannot commit session " + name + ": it is already " + c.state
 	case e.timer != nil:
@@ -313,7 +315,7 @@ func (e *EOS) abort(name string) string {
 	c := e.sessions[name]
 	switch {
 	case c == nil:
-		return "% Error: session " + clip(name) + " does not exist"
+		return "% Error: session " + cli.Clip(name) + " does not exist"
 	case c.state == stateTimer:
 		e.rollBack()
 		return ""

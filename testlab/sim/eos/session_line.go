@@ -2,12 +2,12 @@ package eos
 
 import (
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-const (
-	maxLine   = 8 << 10  // bytes of one line
-	maxBanner = 64 << 10 // bytes of a banner
-)
+// maxBanner bounds a banner, in bytes.
+const maxBanner = 64 << 10
 
 // frame is one step from the global mode into a sub-mode.
 type frame struct {
@@ -26,7 +26,7 @@ type heredoc struct {
 
 // exec is one command that is being carried out.
 type exec struct {
-	*match
+	*cli.Match[*exec]
 	e     *EOS
 	s     *session
 	cfg   *config
@@ -36,21 +36,21 @@ type exec struct {
 
 // run carries out one configuration line. The caller holds mu.
 func (s *session) run(text string) string {
-	if len(text) > maxLine {
+	if len(text) > cli.MaxLine {
 		return "% Invalid input (line too long)"
 	}
 	if s.heredoc != nil {
 		return s.banner(text)
 	}
-	w := tokenize(strings.TrimSpace(strings.Map(printable, text)))
-	if len(w.word) == 0 {
+	w := cli.Tokenize(strings.TrimSpace(strings.Map(cli.Printable, text)))
+	if len(w.Word) == 0 {
 		return ""
 	}
-	if w.word[0][0] == '!' {
-		s.comment(w.line)
+	if w.Word[0][0] == '!' {
+		s.comment(w.Line)
 		return ""
 	}
-	switch strings.ToLower(w.line) {
+	switch strings.ToLower(w.Line) {
 	case "exit":
 		if len(s.stack) > 0 {
 			s.stack = s.stack[:len(s.stack)-1]
@@ -63,57 +63,46 @@ func (s *session) run(text string) string {
 	return s.command(w)
 }
 
-// printable drops what a terminal would not take.
-func printable(r rune) rune {
-	if r == '\t' {
-		return ' '
-	}
-	if r < ' ' || r == 0x7f {
-		return -1
-	}
-	return r
-}
-
 // command looks a line up in the current mode, then in its parents.
-func (s *session) command(w words) string {
+func (s *session) command(w cli.Words) string {
 	x := &exec{e: s.e, s: s, cfg: s.config()}
 	first := 0
-	switch v := strings.ToLower(w.word[0]); v {
+	switch v := strings.ToLower(w.Word[0]); v {
 	case "no", "default":
 		x.verb, first = v, 1
 	}
-	if first == len(w.word) {
+	if first == len(w.Word) {
 		return "% Incomplete command"
 	}
-	worst := misfit{at: -1}
+	worst := cli.Misfit{At: -1}
 	for depth := len(s.stack); depth >= 0; depth-- {
-		t := commands()[s.modeAt(depth)]
-		n := t.set
+		t := commands().Modes[s.modeAt(depth)]
+		n := t.Set
 		if x.verb != "" {
-			n = t.neg
+			n = t.Neg
 		}
-		m, f := n.parse(w, first)
+		m, f := n.Parse(w, first)
 		if m == nil {
-			if f.at > worst.at {
+			if f.At > worst.At {
 				worst = f
 			}
 			continue
 		}
 		for _, re := range s.e.refuse {
-			if re.MatchString(w.line) {
+			if re.MatchString(w.Line) {
 				return unavailable
 			}
 		}
-		x.match, x.stack = m, s.stack[:depth:depth]
+		x.Match, x.stack = m, s.stack[:depth:depth]
 		before := s.stack
 		s.stack = x.stack
-		out := m.run(x)
+		out := m.Run(x)
 		if strings.HasPrefix(out, "%") {
 			s.stack = before
 		}
 		return out
 	}
-	return worst.say(w)
+	return say(worst, w)
 }
 
 func (s *session) modeAt(depth int) string {
@@ -130,7 +119,7 @@ func (s *session) comment(line string) {
 	}
 	x := &exec{e: s.e, s: s, cfg: s.config(), stack: s.stack}
 	for _, b := range x.blocks() {
-		b.put(line, value{line: line, plain: line, rank: -1})
+		b.Put(line, value{Line: line, Plain: line, Rank: -1})
 	}
 }
 
@@ -140,7 +129,7 @@ func (s *session) banner(text string) string {
 	if strings.TrimSpace(text) == "EOF" {
 		s.heredoc = nil
 		lines := strings.Join(append(append([]string{h.head}, h.text...), "EOF"), "\n")
-		s.config().root.put(h.head, value{line: lines, plain: lines, rank: rankBanner})
+		s.config().root.Put(h.head, value{Line: lines, Plain: lines, Rank: rankBanner})
 		return ""
 	}
 	if h.size += len(text) + 1; h.size > maxBanner {
@@ -159,7 +148,7 @@ func (x *exec) blocks() []*block {
 		var next []*block
 		for _, b := range at {
 			for _, h := range f.heads {
-				next = append(next, b.sub(f, h))
+				next = append(next, b.Open(h, h, f.mode, f.rank))
 			}
 		}
 		at = next
@@ -177,13 +166,13 @@ func (x *exec) enter(f frame) {
 // put sets a line in every block that the command is about.
 func (x *exec) put(key string, v value) {
 	for _, b := range x.blocks() {
-		b.put(key, v)
+		b.Put(key, v)
 	}
 }
 
 // drop removes what is set under a key.
 func (x *exec) drop(key string) {
 	for _, b := range x.blocks() {
-		delete(b.vals, key)
+		delete(b.Vals, key)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // open enters a session and feeds it.
@@ -237,7 +239,7 @@ func TestSessionsJSON(t *testing.T) {
 func TestCleanConfig(t *testing.T) {
 	e := newEOS(t, Options{Config: small + "interface Loopback0\nqos profile P\n"})
 	s := open(t, e, "one", "rollback clean-config")
-	for _, l := range splitLines(small) {
+	for _, l := range cli.SplitLines(small) {
 		if out := s.line(l); out != "" {
 			t.Fatalf("%s: %s", l, out)
 		}

@@ -1,27 +1,20 @@
 package eos
 
 import (
-	"bufio"
 	"context"
 	"strconv"
 	"strings"
 	"time"
 
-	"golang.org/x/crypto/ssh"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
-
-// maxTerminal is the largest width and length of a terminal.
-const maxTerminal = 32767
-
-// echoPause is how long SlowEcho waits before each byte.
-const echoPause = 2 * time.Millisecond
 
 // shell is the CLI of one login. Abbreviated words are refused: which ones the
 // box takes depends on all the commands that it has.
 type shell struct {
 	f   *front
 	ctx context.Context // ends when the client leaves
-	t   *terminal
+	t   *cli.Terminal
 
 	privileged bool
 	config     *session // nil in exec mode
@@ -32,19 +25,26 @@ type shell struct {
 	lost          bool // no answer goes out any more
 }
 
-func (f *front) newShell(ctx context.Context, ch ssh.Channel, p *pty) *shell {
-	sh := &shell{f: f, ctx: ctx, privileged: !f.o.Unprivileged}
-	sh.t = &terminal{ch: ch, in: bufio.NewReader(ch), pty: p != nil, echo: func() bool {
-		slow := f.faults.on(&f.faults.slowEcho)
+// serveShell serves a login, or a single command.
+func (f *front) serveShell(c *cli.Channel) {
+	sh := &shell{f: f, ctx: c.Ctx, t: c.Term, privileged: !f.o.Unprivileged, width: c.Width, length: c.Length}
+	sh.t.Echo = func() bool {
+		slow := f.faults.On(&f.faults.slowEcho)
 		if slow {
-			_ = f.faults.pause(ctx, echoPause) // a client that is gone is noticed in reading
+			_ = f.faults.Pause(c.Ctx, echoPause) // a client that is gone is noticed in reading
 		}
 		return slow
-	}}
-	if p != nil {
-		sh.width, sh.length = p.width, p.height
 	}
-	return sh
+	var ended bool
+	if c.Single {
+		ended = sh.run(c.Command)
+	} else {
+		ended = sh.interact()
+	}
+	if ended {
+		// What a command made of its work is in its output alone.
+		c.Exit(0)
+	}
 }
 
 func (sh *shell) prompt() string {
@@ -61,20 +61,20 @@ func (sh *shell) prompt() string {
 // interact serves a login. It returns false when the client is gone.
 func (sh *shell) interact() bool {
 	if m := sh.f.o.MOTD; m != "" {
-		sh.t.print(strings.TrimRight(m, "\n") + "\n")
+		sh.t.Print(strings.TrimRight(m, "\n") + "\n")
 	}
 	for !sh.over {
 		p := ""
-		if sh.t.pty {
+		if sh.t.PTY {
 			p = sh.prompt()
-			sh.t.print(p)
+			sh.t.Print(p)
 		}
-		line, err := sh.t.line(len(p), sh.width, false)
+		line, err := sh.t.Line(len(p), sh.width, false)
 		if err != nil {
 			return sh.ctx.Err() == nil
 		}
-		if sh.t.pty && sh.f.faults.on(&sh.f.faults.doubleEcho) {
-			sh.t.print(line + "\n")
+		if sh.t.PTY && sh.f.faults.IsDoubleEcho() {
+			sh.t.Print(line + "\n")
 		}
 		if !sh.run(line) {
 			return false
@@ -86,7 +86,7 @@ func (sh *shell) interact() bool {
 // run carries one line out and prints what the box says. It returns false when
 // no answer comes any more.
 func (sh *shell) run(line string) bool {
-	if sh.f.faults.hold(sh.ctx) != nil {
+	if sh.f.faults.Hold(sh.ctx) != nil {
 		return false
 	}
 	out, paged := sh.execute(strings.TrimSpace(line))
@@ -98,10 +98,10 @@ func (sh *shell) run(line string) bool {
 		out += "\n"
 	}
 	if !paged {
-		sh.t.print(out)
+		sh.t.Print(out)
 		return true
 	}
-	sh.page(out)
+	sh.t.Page(out, sh.length)
 	return true
 }
 
@@ -125,46 +125,6 @@ func (sh *shell) execute(line string) (string, bool) {
 		return privilegeRequired, false
 	}
 	return c.run(sh, args), false
-}
-
-const more = "--More--"
-
-// page prints text a screen at a time and waits for a key after each.
-func (sh *shell) page(text string) {
-	lines := strings.SplitAfter(text, "\n")
-	room := sh.length - 1
-	if !sh.t.pty || room < 1 || len(lines)-1 <= room {
-		sh.t.print(text)
-		return
-	}
-	next := room
-	for len(lines) > 0 {
-		n := min(next, len(lines))
-		sh.t.print(strings.Join(lines[:n], ""))
-		lines = lines[n:]
-		if len(lines) == 0 || len(lines) == 1 && lines[0] == "" {
-			return
-		}
-		sh.t.print(more)
-		for next = 0; next == 0; {
-			c, err := sh.t.key()
-			if err != nil {
-				return // the next read of a line says so again
-			}
-			switch c {
-			case ' ':
-				next = room
-			case '\r', '\n':
-				next = 1
-			case 'q', 'Q', 0x03:
-				next = -1
-			}
-		}
-		sh.t.print("\r" + strings.Repeat(" ", len(more)) + "\r")
-		if next < 0 {
-			return
-		}
-	}
 }
 
 // configure carries out a line of a configuration mode.
@@ -234,10 +194,10 @@ func (sh *shell) commitHere(line string, words []string) string {
 func (sh *shell) commit(line, name string, timer time.Duration) string {
 	out, end := sh.f.write(line, func() string { return sh.f.e.commit(name, timer) })
 	switch {
-	case end == cut || end == silent:
+	case end == cli.Gone || end == cli.Silent:
 		sh.lost = true
 		return ""
-	case end == failedAnyway || end == answered && !failed(out):
+	case end == cli.FailedAnyway || end == cli.Answered && !failed(out):
 		sh.leave()
 	}
 	return out

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // The words of refusals (ansible-collections/arista.eos terminal/eos.py,
@@ -30,36 +32,20 @@ type command struct {
 	run        func(sh *shell, args []string) string
 }
 
-func (c command) pattern() string { return c.words }
-
-// isArgument reports whether a word of a pattern stands for any word.
-func isArgument(word string) bool { return word == strings.ToUpper(word) }
+// Pattern is the command as the table has it.
+func (c command) Pattern() string { return c.words }
 
 // find looks a command up. Without one it returns the box's refusal: at the
 // first word that no command has at its place, or for want of words.
-func find[C interface{ pattern() string }](table []C, words []string) (*C, []string, string) {
-	longest := 0
-	for i, c := range table {
-		pattern := strings.Fields(c.pattern())
-		var args []string
-		n := 0
-		for n < len(pattern) && n < len(words) {
-			if isArgument(pattern[n]) {
-				args = append(args, words[n])
-			} else if pattern[n] != words[n] {
-				break
-			}
-			n++
-		}
-		if n == len(pattern) && n == len(words) {
-			return &table[i], args, ""
-		}
-		longest = max(longest, n)
-	}
-	if longest == len(words) {
+func find[C cli.Entry](table []C, words []string) (*C, []string, string) {
+	c, args, at := cli.Find(table, words)
+	switch {
+	case c != nil:
+		return c, args, ""
+	case at == len(words):
 		return nil, nil, incomplete
 	}
-	return nil, nil, invalid(strings.Join(words, " "), longest)
+	return nil, nil, invalid(strings.Join(words, " "), at)
 }
 
 var execCommands = []command{
@@ -92,7 +78,7 @@ var execCommands = []command{
 		return sh.copyTo("startup-config", args[0], sh.f.e.Startup())
 	}},
 	{"more FILE", true, func(sh *shell, args []string) string {
-		text, ok := sh.f.world.file(strings.TrimPrefix(args[0], "flash:"))
+		text, ok := sh.f.world.File(strings.TrimPrefix(args[0], "flash:"))
 		if !ok || !strings.HasPrefix(args[0], "flash:") {
 			return "% Error displaying " + args[0] + " (No such file or directory)"
 		}
@@ -105,9 +91,9 @@ func (sh *shell) enable([]string) string {
 		sh.privileged = true
 		return ""
 	}
-	sh.t.print("Password: ")
-	given, err := sh.t.line(0, 0, true)
-	if err != nil || !same(given, sh.f.o.EnablePassword) {
+	sh.t.Print("Password: ")
+	given, err := sh.t.Line(0, 0, true)
+	if err != nil || !cli.Same(given, sh.f.o.EnablePassword) {
 		return "% Bad secret"
 	}
 	sh.privileged = true
@@ -118,10 +104,10 @@ func (sh *shell) logout([]string) string { sh.over = true; return "" }
 
 func (sh *shell) terminalLength(args []string) string {
 	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 0 || n > maxTerminal {
+	if err != nil || n < 0 || n > cli.MaxTerminal {
 		return invalid("terminal length "+args[0], 2)
 	}
-	if !sh.f.faults.on(&sh.f.faults.stuckPager) {
+	if !sh.f.faults.IsStuck() {
 		sh.length = n
 	}
 	if n == 0 {
@@ -132,7 +118,7 @@ func (sh *shell) terminalLength(args []string) string {
 
 func (sh *shell) terminalWidth(args []string) string {
 	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 10 || n > maxTerminal {
+	if err != nil || n < 10 || n > cli.MaxTerminal {
 		return invalid("terminal width "+args[0], 2)
 	}
 	sh.width = n
@@ -154,7 +140,7 @@ func (sh *shell) configureSession(args []string) string {
 }
 
 func (sh *shell) save([]string) string {
-	if sh.f.faults.on(&sh.f.faults.readOnly) {
+	if sh.f.faults.IsReadOnly() {
 		return notAuthorised("write")
 	}
 	sh.f.e.save()
@@ -167,10 +153,10 @@ func (sh *shell) copyTo(from, file, text string) string {
 	if !ok || name == "" {
 		return invalid("copy "+from+" "+file, 2)
 	}
-	if sh.f.faults.on(&sh.f.faults.readOnly) {
+	if sh.f.faults.IsReadOnly() {
 		return notAuthorised("copy")
 	}
-	if !sh.f.world.keep(name, text) {
+	if !sh.f.world.Keep(name, text) {
 		return "% Error copying " + from + " to " + file + " (No space left on device)"
 	}
 	return "Copy completed successfully."

@@ -5,12 +5,28 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // answer is what a show command has to say.
 type answer struct {
 	text  string
 	value any // what its JSON is made of; nil for an unconverted command
+	// cut takes from the JSON what a fault takes; nil takes nothing.
+	cut func(string) string
+}
+
+// json is the answer as a converted command gives it.
+func (a answer) json(marshal func(any) ([]byte, error)) (string, error) {
+	b, err := marshal(a.value)
+	if err != nil {
+		return "", fmt.Errorf("json: %w", err)
+	}
+	if a.cut != nil {
+		return a.cut(string(b)), nil
+	}
+	return string(b), nil
 }
 
 // showCommand is a command whose text or JSON form is documented.
@@ -20,7 +36,8 @@ type showCommand struct {
 	run        func(f *front, args []string) (answer, bool) // false: an argument names nothing
 }
 
-func (c showCommand) pattern() string { return "show " + c.words }
+// Pattern is the command as the table has it.
+func (c showCommand) Pattern() string { return "show " + c.words }
 
 // textOnly makes a command without a JSON form.
 func textOnly(text func(f *front, args []string) string) func(*front, []string) (answer, bool) {
@@ -44,7 +61,7 @@ func init() { // the commands print what they are found by
 			}
 			return out
 		})},
-		{"startup-config", true, textOnly(func(f *front, _ []string) string { return f.faults.cut(f.e.Startup()) })},
+		{"startup-config", true, textOnly(func(f *front, _ []string) string { return f.faults.Cut(f.e.Startup()) })},
 		{"configuration sessions", true, (*front).sessions},
 		{"configuration sessions detail", true, (*front).sessions},
 	}
@@ -120,7 +137,7 @@ func (sh *shell) show(line string) (string, bool) {
 		case (name == "include" || name == "section" || name == "") && arg == "":
 			return incomplete, false
 		case name == "include":
-			out, err = include(out, arg)
+			out, err = cli.Include(out, arg)
 		case name == "section":
 			out, err = section(out, arg)
 		default:
@@ -139,26 +156,7 @@ func encode(a answer) (string, error) {
 	if a.value == nil {
 		return unconverted, nil
 	}
-	b, err := json.MarshalIndent(a.value, "", "    ")
-	if err != nil {
-		return "", fmt.Errorf("json: %w", err)
-	}
-	return string(b), nil
-}
-
-// include keeps the lines that match a regular expression.
-func include(text, expr string) (string, error) {
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		return "", fmt.Errorf("include: %w", err)
-	}
-	var b strings.Builder
-	for l := range strings.Lines(text) {
-		if re.MatchString(strings.TrimRight(l, "\n")) {
-			b.WriteString(l)
-		}
-	}
-	return b.String(), nil
+	return a.json(func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "    ") })
 }
 
 // section keeps the blocks whose first line, which stands without indentation,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 var counterCommands = []showCommand{
@@ -24,11 +26,11 @@ func (f *front) pfcCounters([]string) (answer, bool) {
 	fmt.Fprintf(&b, "%-16s %12s %12s\n", "Port", "RxPfc", "TxPfc")
 	m := map[string]any{}
 	for _, p := range ports {
-		rx, tx := f.world.sum(p.Name, pfcRx), f.world.sum(p.Name, pfcTx)
+		rx, tx := f.world.Sum(p.Name, cli.PFCRx), f.world.Sum(p.Name, cli.PFCTx)
 		m[p.Name] = map[string]any{"rxFrames": rx, "txFrames": tx}
 		fmt.Fprintf(&b, "%-16s %12d %12d\n", shortPort(p.Name), rx, tx)
 	}
-	return answer{b.String(), map[string]any{"interfaceCounters": m}}, true
+	return answer{text: b.String(), value: map[string]any{"interfaceCounters": m}}, true
 }
 
 // pfcDetail is `show interfaces [PORT] priority-flow-control counters detail`
@@ -40,14 +42,14 @@ func (f *front) pfcDetail(args []string) (answer, bool) {
 	m := map[string]any{}
 	for _, p := range ports {
 		priorities := map[string]any{}
-		for i := range numQueues {
-			rx, tx := f.world.count(p.Name, i, pfcRx), f.world.count(p.Name, i, pfcTx)
+		for i := range cli.NumQueues {
+			rx, tx := f.world.Count(p.Name, i, cli.PFCRx), f.world.Count(p.Name, i, cli.PFCTx)
 			priorities[strconv.Itoa(i)] = map[string]any{"rxFrames": rx, "txFrames": tx}
 			fmt.Fprintf(&b, "%-16s %8d %12d %12d\n", shortPort(p.Name), i, rx, tx)
 		}
 		m[p.Name] = map[string]any{"priorities": priorities}
 	}
-	return answer{b.String(), map[string]any{"interfaces": m}}, ok
+	return answer{text: b.String(), value: map[string]any{"interfaces": m}}, ok
 }
 
 // watchdogCounters is `show priority-flow-control counters watchdog`. A queue
@@ -59,8 +61,8 @@ func (f *front) watchdogCounters([]string) (answer, bool) {
 	m := map[string]any{}
 	for _, p := range ports {
 		queues := map[string]any{}
-		for i := range numQueues {
-			stuck, recovered := f.world.count(p.Name, i, wdStuck), f.world.count(p.Name, i, wdRecovery)
+		for i := range cli.NumQueues {
+			stuck, recovered := f.world.Count(p.Name, i, cli.WDStuck), f.world.Count(p.Name, i, cli.WDRecovery)
 			if stuck == 0 && recovered == 0 {
 				continue
 			}
@@ -71,7 +73,7 @@ func (f *front) watchdogCounters([]string) (answer, bool) {
 			m[p.Name] = map[string]any{"txQueues": queues}
 		}
 	}
-	return answer{b.String(), map[string]any{"interfaces": m}}, true
+	return answer{text: b.String(), value: map[string]any{"interfaces": m}}, true
 }
 
 // ecnCounters is `show qos interfaces ecn counters queue`: texts, and "-" for
@@ -85,17 +87,17 @@ func (f *front) ecnCounters([]string) (answer, bool) {
 	counted := f.e.ecnCounted()
 	for _, p := range ports {
 		queues := map[string]any{}
-		for i := range numQueues {
+		for i := range cli.NumQueues {
 			v := "-"
 			if counted[p.Name][i] {
-				v = strconv.FormatUint(f.world.count(p.Name, i, ecnMarked), 10)
+				v = strconv.FormatUint(f.world.Count(p.Name, i, cli.ECNMarked), 10)
 			}
 			queues[strconv.Itoa(i)] = v
 			fmt.Fprintf(&b, "%-16s %8d %16s\n", shortPort(p.Name), i, v)
 		}
 		m[p.Name] = map[string]any{"queueCounters": queues}
 	}
-	return answer{b.String(), map[string]any{"intfQueueCounters": m}}, true
+	return answer{text: b.String(), value: map[string]any{"intfQueueCounters": m}}, true
 }
 
 // queueCounters is `show interfaces [PORT] counters queue detail`: JSON as
@@ -108,55 +110,42 @@ func (f *front) queueCounters(args []string) (answer, bool) {
 	m := map[string]any{}
 	for _, p := range ports {
 		classes := map[string]any{}
-		for i := range numQueues {
-			n := func(name string) uint64 { return f.world.count(p.Name, i, name) }
+		for i := range cli.NumQueues {
+			n := func(name string) uint64 { return f.world.Count(p.Name, i, name) }
 			classes["TC"+strconv.Itoa(i)] = map[string]any{"dropPrecedences": map[string]any{"DP0": map[string]any{
-				"enqueuedPackets": n(txPkts), "enqueuedBytes": n(txOctets), "droppedPackets": n(dropPkts), "droppedBytes": n(dropOctets)}}}
-			fmt.Fprintf(&b, "%-10s %-6s %16d %16d %16d %16d\n", shortPort(p.Name), "UC"+strconv.Itoa(i), n(txPkts), n(txOctets), n(dropPkts), n(dropOctets))
+				"enqueuedPackets": n(cli.TxPkts), "enqueuedBytes": n(cli.TxOctets), "droppedPackets": n(cli.DropPkts), "droppedBytes": n(cli.DropOctets)}}}
+			fmt.Fprintf(&b, "%-10s %-6s %16d %16d %16d %16d\n", shortPort(p.Name), "UC"+strconv.Itoa(i), n(cli.TxPkts), n(cli.TxOctets), n(cli.DropPkts), n(cli.DropOctets))
 		}
 		m[p.Name] = map[string]any{"ucastQueues": map[string]any{"trafficClasses": classes}, "mcastQueues": map[string]any{"trafficClasses": map[string]any{}}}
 	}
-	return answer{b.String(), map[string]any{"egressQueueCounters": map[string]any{"interfaces": m}}}, ok
+	return answer{text: b.String(), value: map[string]any{"egressQueueCounters": map[string]any{"interfaces": m}}}, ok
 }
 
 // ecnCounted says which queues of which ports mark and count: both thresholds
 // and `random-detect ecn count`, on the port's queue or in its profile; on
 // Sand also the hardware counter feature.
-func (e *EOS) ecnCounted() map[string][numQueues]bool {
+func (e *EOS) ecnCounted() map[string][cli.NumQueues]bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	root := e.running.root
-	out := map[string][numQueues]bool{}
-	if e.sand && !root.says("hardware counter feature ecn") {
+	out := map[string][cli.NumQueues]bool{}
+	if e.sand && !root.Says("hardware counter feature ecn") {
 		return out
 	}
-	for _, b := range root.subs {
-		if b.mode != modeEthernet {
+	for _, b := range root.Subs {
+		if b.Mode != modeEthernet {
 			continue
 		}
-		profile := root.subs[strings.Replace(b.get("service-profile"), "service-profile", "qos profile", 1)]
-		var marks [numQueues]bool
+		profile := root.Subs[strings.Replace(b.Get("service-profile"), "service-profile", "qos profile", 1)]
+		var marks [cli.NumQueues]bool
 		for i := range marks {
 			queue := e.o.QueueKeyword + " " + strconv.Itoa(i)
 			at := func(line string) bool {
-				return b.subs[queue].says(line) || profile != nil && profile.subs[queue].says(line)
+				return b.Subs[queue].Says(line) || profile != nil && profile.Subs[queue].Says(line)
 			}
 			marks[i] = at("random-detect ecn minimum-threshold") && at("random-detect ecn count")
 		}
-		out[b.name()] = marks
+		out[b.Name()] = marks
 	}
 	return out
-}
-
-// says reports whether a line of the block begins with these words.
-func (b *block) says(line string) bool {
-	if b == nil {
-		return false
-	}
-	for _, v := range b.vals {
-		if strings.HasPrefix(v.line, line) {
-			return true
-		}
-	}
-	return false
 }

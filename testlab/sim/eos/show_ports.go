@@ -29,7 +29,7 @@ func (f *front) mac(n int) string {
 // aristanetworks/openmgmt read.
 func (f *front) version([]string) (answer, bool) {
 	model, maker, up := f.o.Model, "Arista", f.e.uptime()
-	if f.faults.on(&f.faults.noModel) {
+	if f.faults.IsNoModel() {
 		model, maker = "GN-64", "Generic Networks"
 	}
 	serial := fmt.Sprintf("SIM%08X", f.serial())
@@ -39,6 +39,7 @@ func (f *front) version([]string) (answer, bool) {
 		value: map[string]any{"modelName": model, "mfgName": maker, "version": f.o.Version, "serialNumber": serial,
 			"systemMacAddress": f.mac(0), "hwMacAddress": f.mac(0), "uptime": up, "architecture": "x86_64",
 			"bootupTimestamp": float64(time.Now().UnixMilli())/1000 - up},
+		cut: f.faults.Cut,
 	}, true
 }
 
@@ -47,7 +48,7 @@ func (f *front) clock() string {
 }
 
 // running is show running-config, whole or cut in the middle.
-func (f *front) running(all bool) string { return f.faults.cut(f.e.runningText(all, nil)) }
+func (f *front) running(all bool) string { return f.faults.Cut(f.e.runningText(all, nil)) }
 
 func runningConfig(all bool) func(*front, []string) (answer, bool) {
 	return func(f *front, args []string) (answer, bool) {
@@ -55,7 +56,7 @@ func runningConfig(all bool) func(*front, []string) (answer, bool) {
 			return answer{text: f.running(all)}, true
 		}
 		text := f.e.runningText(all, []string{"interfaces", args[0]})
-		return answer{text: f.faults.cut(text)}, text != ""
+		return answer{text: f.faults.Cut(text)}, text != ""
 	}
 }
 
@@ -168,7 +169,7 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		}
 		fmt.Fprintf(&b, "  %s MTU %d bytes, BW %d kbit\n", layer, p.mtu(), speed/1000)
 	}
-	return answer{b.String(), map[string]any{"interfaces": m}}, ok
+	return answer{text: b.String(), value: map[string]any{"interfaces": m}}, ok
 }
 
 // interfacesStatus is `show interfaces [PORT] status`; keys as
@@ -189,7 +190,7 @@ func (f *front) interfacesStatus(args []string) (answer, bool) {
 			"vlanInformation": vlan, "interfaceType": "400GBASE-CR8", "lineProtocolStatus": p.line()}
 		fmt.Fprintf(&b, "%-10s %-20s %-12s %-8s %dG\n", shortPort(p.Name), p.Description, p.status(), mode, portSpeed/1_000_000_000)
 	}
-	return answer{b.String(), map[string]any{"interfaceStatuses": m}}, ok
+	return answer{text: b.String(), value: map[string]any{"interfaceStatuses": m}}, ok
 }
 
 // shortPort is a port as tables print it: "Et1/1".
@@ -201,13 +202,13 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 	var b strings.Builder
 	list := []any{}
 	for _, p := range ports {
-		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
-			list = append(list, map[string]any{"port": p.Name, "neighborDevice": n.device, "neighborPort": n.port, "ttl": 120})
-			fmt.Fprintf(&b, "%-13s %-24s %-20s %d\n", shortPort(p.Name), n.device, n.port, 120)
+		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
+			list = append(list, map[string]any{"port": p.Name, "neighborDevice": n.Device, "neighborPort": n.Port, "ttl": 120})
+			fmt.Fprintf(&b, "%-13s %-24s %-20s %d\n", shortPort(p.Name), n.Device, n.Port, 120)
 		}
 	}
 	head := fmt.Sprintf("Number of table inserts : %d\n\n%-13s %-24s %-20s %s\n", len(list), "Port", "Neighbor Device ID", "Neighbor Port ID", "TTL")
-	return answer{head + b.String(), map[string]any{"lldpNeighbors": list, "tablesInserts": len(list), "tablesAgeOuts": 0,
+	return answer{text: head + b.String(), value: map[string]any{"lldpNeighbors": list, "tablesInserts": len(list), "tablesAgeOuts": 0,
 		"tablesDeletes": 0, "tablesDrops": 0, "tablesLastChangeTime": 0.0}}, true
 }
 
@@ -219,15 +220,15 @@ func (f *front) lldpDetail([]string) (answer, bool) {
 	m := map[string]any{}
 	for _, p := range ports {
 		infos := []any{}
-		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
-			infos = append(infos, map[string]any{"systemName": n.device, "chassisIdType": "macAddress", "chassisId": "021c.0000.0001",
-				"neighborInterfaceInfo": map[string]any{"interfaceIdType": "interfaceName", "interfaceId": `"` + n.port + `"`, "interfaceId_v2": n.port, "interfaceDescription": ""}})
+		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
+			infos = append(infos, map[string]any{"systemName": n.Device, "chassisIdType": "macAddress", "chassisId": "021c.0000.0001",
+				"neighborInterfaceInfo": map[string]any{"interfaceIdType": "interfaceName", "interfaceId": `"` + n.Port + `"`, "interfaceId_v2": n.Port, "interfaceDescription": ""}})
 		}
 		m[p.Name] = map[string]any{"lldpNeighborInfo": infos}
 		fmt.Fprintf(&b, "Interface %s detected %d LLDP neighbors:\n\n", p.Name, len(infos))
-		if n, ok := f.world.neighbor(p.Name); ok && !p.Shutdown {
-			fmt.Fprintf(&b, "  - Port ID type: Interface name(5)\n    Port ID     : \"%s\"\n  - System Name: \"%s\"\n\n", n.port, n.device)
+		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
+			fmt.Fprintf(&b, "  - Port ID type: Interface name(5)\n    Port ID     : \"%s\"\n  - System Name: \"%s\"\n\n", n.Port, n.Device)
 		}
 	}
-	return answer{b.String(), map[string]any{"lldpNeighbors": m}}, true
+	return answer{text: b.String(), value: map[string]any{"lldpNeighbors": m}}, true
 }

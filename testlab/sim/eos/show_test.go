@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
 // at follows keys into decoded JSON.
@@ -23,9 +26,9 @@ func at(v any, keys ...string) any {
 }
 
 // shown is the JSON of a show command.
-func shown(t testing.TB, k *console, cmd string) any {
+func shown(t testing.TB, k *clitest.Console, cmd string) any {
 	t.Helper()
-	out := k.do(cmd + " | json | no-more")
+	out := k.Do(cmd + " | json | no-more")
 	var v any
 	if err := json.Unmarshal([]byte(out), &v); err != nil {
 		t.Fatalf("%s: %v in %q", cmd, err, out)
@@ -56,10 +59,10 @@ interface Ethernet4/1
 }
 
 func countersOf(e *EOS) {
-	for name, v := range map[string]uint64{pfcRx: 120, pfcTx: 98, txPkts: 5000, txOctets: 1 << 40, dropPkts: 7, dropOctets: 700, ecnMarked: 41822, wdStuck: 2, wdRecovery: 1} {
+	for name, v := range map[string]uint64{cli.PFCRx: 120, cli.PFCTx: 98, cli.TxPkts: 5000, cli.TxOctets: 1 << 40, cli.DropPkts: 7, cli.DropOctets: 700, cli.ECNMarked: 41822, cli.WDStuck: 2, cli.WDRecovery: 1} {
 		e.SetCounter("Ethernet1/1", 3, name, v)
 	}
-	e.SetCounter("Ethernet1/1", 4, pfcRx, 5)
+	e.SetCounter("Ethernet1/1", 4, cli.PFCRx, 5)
 	e.SetNeighbor("Ethernet1/1", "spine1", "Ethernet7/1")
 	e.SetNeighbor("Ethernet2/1", "spine2", "Ethernet8/1") // of a port that is shut down
 	e.SetNeighbor("Ethernet4/1", "gone", "Ethernet9/1")
@@ -119,7 +122,7 @@ func TestShowJSON(t *testing.T) {
 	}
 	row := regexp.MustCompile(`(?m)^(Et\S+)\s+(\S+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)$`)
 	var found bool
-	for _, m := range row.FindAllStringSubmatch(k.do("show interfaces counters queue detail"), -1) {
+	for _, m := range row.FindAllStringSubmatch(k.Do("show interfaces counters queue detail"), -1) {
 		found = found || cmp.Equal(m[1:], []string{"Et1/1", "UC3", "5000", "1099511627776", "7", "700"})
 	}
 	if !found {
@@ -145,29 +148,29 @@ func TestShowText(t *testing.T) {
 	e := start(t, Options{})
 	configure(t, e, ecnConfig("uc-tx-queue"))
 	k := shellOf(t, e)
-	if got := k.do("show running-config"); got != e.Running() {
+	if got := k.Do("show running-config"); got != e.Running() {
 		t.Errorf("running-config: %s", cmp.Diff(e.Running(), got))
 	}
-	if got := k.do("show startup-config"); got != e.Startup() {
+	if got := k.Do("show startup-config"); got != e.Startup() {
 		t.Errorf("startup-config: %s", cmp.Diff(e.Startup(), got))
 	}
-	if got := k.do("show running-config interfaces Ethernet2/1"); got != "interface Ethernet2/1\n   shutdown\n   no switchport\n   service-profile ROCE\n" {
+	if got := k.Do("show running-config interfaces Ethernet2/1"); got != "interface Ethernet2/1\n   shutdown\n   no switchport\n   service-profile ROCE\n" {
 		t.Errorf("one interface: %q", got)
 	}
-	all := k.do("show running-config all interfaces Ethernet2/1")
+	all := k.Do("show running-config all interfaces Ethernet2/1")
 	if !strings.Contains(all, "   priority-flow-control pause watchdog\n") || !strings.Contains(all, "   uc-tx-queue 7\n") {
 		t.Errorf("one interface with defaults: %s", all)
 	}
 	profile := "qos profile ROCE\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 1000 kbytes maximum-threshold 3000 kbytes\n"
 	for _, cmd := range []string{"show running-config | section qos", "show running-config section qos"} {
-		if got := strings.ReplaceAll(k.do(cmd), "   !\n", ""); got != profile {
+		if got := strings.ReplaceAll(k.Do(cmd), "   !\n", ""); got != profile {
 			t.Errorf("%s: %q", cmd, got)
 		}
 	}
-	if got := k.do("show running-config | section interface | include mtu|switchport$"); got != "   mtu 9214\n   no switchport\n   no switchport\n   no switchport\n" {
+	if got := k.Do("show running-config | section interface | include mtu|switchport$"); got != "   mtu 9214\n   no switchport\n   no switchport\n   no switchport\n" {
 		t.Errorf("include: %q", got)
 	}
-	if got := k.do("show clock"); !strings.Contains(got, "Timezone: UTC\n") {
+	if got := k.Do("show clock"); !strings.Contains(got, "Timezone: UTC\n") {
 		t.Errorf("clock: %q", got)
 	}
 }

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+func eosOf(ts *testscript.TestScript, name string) *eos.EOS {
+	b, ok := switchOf(ts, name).(*eos.EOS)
+	if !ok {
+		ts.Fatalf("%s is no EOS switch", name)
+	}
+	return b
+}
+
+// labconf DEVICE LINE... types configuration lines, as another user does.
+func labConf(ts *testscript.TestScript, _ bool, a []string) {
+	ts.Check(eosOf(ts, a[0]).Configure(strings.Join(a[1:], "\n")))
+}
+
+// labshows DEVICE running|startup REGEXP checks a configuration; with ! it
+// must not match.
+func labShows(ts *testscript.TestScript, neg bool, a []string) {
+	b := eosOf(ts, a[0])
+	text := b.Running()
+	if a[1] == "startup" {
+		text = b.Startup()
+	}
+	if regexp.MustCompile("(?m)"+a[2]).MatchString(text) == neg {
+		ts.Fatalf("the %s configuration of %s is\n%s", a[1], a[0], text)
+	}
+}
+
+// labexpire DEVICE lets the commit timer run out.
+func labExpire(ts *testscript.TestScript, neg bool, a []string) {
+	if eosOf(ts, a[0]).ExpireTimer() == neg {
+		ts.Fatalf("the sessions of %s: %v", a[0], eosOf(ts, a[0]).Sessions())
+	}
+}
+
+func eosFault(ts *testscript.TestScript, b *eos.EOS, a []string) {
+	f := b.Faults()
+	switch a[0] {
+	case "clear":
+		f.Clear()
+	case "refuse":
+		f.RefuseConnections(true)
+	case "truncate":
+		f.TruncateAnswers(true)
+	case "readonly":
+		f.ReadOnly(true)
+	case "badcert":
+		f.WrongCertificate(true)
+	case "dropbefore":
+		f.DropBeforeCommit()
+	case "dropafter":
+		f.DropAfterCommit()
+	case "failafter":
+		f.FailAfterCommit()
+	case "reject":
+		f.RejectNext()
+	case "refuseline":
+		f.RefuseLine(regexp.MustCompile(a[1]))
+	case "pager":
+		f.StuckPager(true)
+	default:
+		ts.Fatalf("unknown fault %q", a[0])
+	}
+}
+
+// killed DEVICE before|after COMMAND runs a command and kills it, so that it
+// can do nothing more: just before its commit takes effect, or just after, when
+// the commit timer runs and the answer has not come.
+func killed(ts *testscript.TestScript, neg bool, a []string) {
+	if neg || len(a) < 3 {
+		ts.Fatalf("usage: killed DEVICE before|after command...")
+	}
+	b := eosOf(ts, a[0])
+	var out syncBuffer
+	cmd := exec.Command(a[2], a[3:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &out, &out
+	cmd.Env = scriptEnv(ts)
+	dead := make(chan struct{})
+	var once sync.Once
+	kill := func() {
+		once.Do(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // it was killed, and says so
+			close(dead)
+		})
+	}
+	b.Faults().BeforeWrite(func() {
+		if a[1] == "before" {
+			kill()
+			return
+		}
+		// What is answered from here on is late, so that the kill is not.
+		b.Faults().Delay(time.Hour)
+	})
+	ts.Check(cmd.Start())
+	limit := time.NewTimer(30 * time.Second)
+	defer limit.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for alive := true; alive; {
+		select {
+		case <-dead:
+			alive = false
+		case <-limit.C:
+			kill()
+			ts.Fatalf("the moment did not come\n%s", out.String())
+		case <-tick.C:
+			for _, state := range b.Sessions() {
+				if a[1] == "after" && strings.Contains(state, "Timer") {
+					kill()
+				}
+			}
+		}
+	}
+	b.Faults().BeforeWrite(nil)
+	b.Faults().Clear()
+}
+
+// scriptEnv is what a command of a script has to know.
+func scriptEnv(ts *testscript.TestScript) []string {
+	var env []string
+	for _, v := range []string{"PATH", "HOME", "XDG_STATE_HOME", "ROCE_FABRIC_LAB", "TMPDIR"} {
+		env = append(env, v+"="+ts.Getenv(v))
+	}
+	for _, kv := range os.Environ() {
+		if strings.HasPrefix(kv, "TESTSCRIPT_") || strings.HasPrefix(kv, "GOCOVERDIR") {
+			env = append(env, kv)
+		}
+	}
+	return env
+}

@@ -1,0 +1,163 @@
+package eos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+)
+
+// Observe reads the state of all ports.
+func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
+	o, err := d.way.observe(ctx)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	return o, nil
+}
+
+// observeShows reads the state with show commands. Those that a release does
+// not have leave their values unset.
+func observeShows(ctx context.Context, w way) (*drivers.Observation, error) {
+	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
+	for _, c := range []struct {
+		cmd  string
+		into func([]byte, *drivers.Observation) error
+	}{
+		{"show interfaces", showjson.Interfaces},
+		{"show lldp neighbors", showjson.LLDPNeighbors},
+		{"show interfaces priority-flow-control counters detail", showjson.PFCPriorities},
+		{"show priority-flow-control counters watchdog", showjson.Watchdog},
+		{"show qos interfaces ecn counters queue", showjson.ECN},
+		{"show interfaces counters queue detail", showjson.Queues},
+	} {
+		raw, err := w.showJSON(ctx, c.cmd)
+		if err == nil {
+			err = c.into(raw, o)
+		}
+		if err != nil && !refused(err) && !errors.Is(err, showjson.ErrRefused) {
+			return nil, fmt.Errorf("%s: %w", c.cmd, err)
+		}
+	}
+	return o, nil
+}
+
+// Applied compares what the switch shows of its ports, and of PFC, with
+// desired. What it does not show, or not in a form that is known, is passed
+// over.
+func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
+	cfg, err := d.config(ctx, running)
+	if err != nil {
+		return nil, err
+	}
+	o, err := d.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []drivers.Mismatch
+	note := func(port, field, want, have string) {
+		out = append(out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have})
+	}
+	routed := routedPorts(cfg)
+	for _, name := range natural.Keys(desired.Ports) {
+		want, have := desired.Ports[name], o.Ports[name]
+		if have == nil {
+			continue
+		}
+		if want.AdminUp.Set && have.AdminUp.Set && want.AdminUp.V != have.AdminUp.V {
+			note(name, "admin_up", strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V))
+		}
+		// A switched port reports an MTU that is not the one it forwards with
+		// (aristanetworks/anta, VerifyL2MTU), and some releases 0 for none.
+		if want.MTU.Set && routed[name] && have.MTU.V > 0 && want.MTU.V != have.MTU.V {
+			note(name, "mtu", strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V))
+		}
+	}
+	text, err := d.way.show(ctx, "show priority-flow-control")
+	if refused(err) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	return append(out, pfcMismatches(text, cfg, desired)...), nil
+}
+
+// routedPorts are those with a line "no switchport".
+func routedPorts(cfg *native.Config) map[string]bool {
+	out := map[string]bool{}
+	for _, l := range cfg.Lines {
+		name, ok := strings.CutPrefix(l.Text, "interface ")
+		if !ok {
+			continue
+		}
+		for _, s := range l.Sub {
+			if s.Text == "no switchport" {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}
+
+// The lines of "show priority-flow-control" that are told apart
+// (democratic-csi issue 241 has the output of a switch). Its table has no
+// documented form and is left alone.
+var (
+	globalPFC     = regexp.MustCompile(`(?m)^Global PFC\s*:\s*(Enabled|Disabled)\s*$`)
+	shownTimeout  = regexp.MustCompile(`(?m)^The PFC watchdog timeout is ([0-9.]{1,12}) second`)
+	shownRecovery = regexp.MustCompile(`(?m)^The PFC watchdog recovery-time is ([0-9.]{1,12}) second`)
+)
+
+// pfcMismatches holds the output of "show priority-flow-control" against the
+// configuration. It is corroboration: what cannot be read says nothing.
+func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drivers.Mismatch {
+	var out []drivers.Mismatch
+	pfc := false
+	for _, p := range desired.Ports {
+		pfc = pfc || p.PFC.V != 0
+	}
+	if m := globalPFC.FindStringSubmatch(text); pfc && m != nil && m[1] == "Disabled" {
+		out = append(out, drivers.Mismatch{Field: "pfc", Want: "enabled on the switch", Have: "Global PFC : Disabled"})
+	}
+	for _, c := range []struct {
+		re   *regexp.Regexp
+		line string
+	}{
+		{shownTimeout, "priority-flow-control pause watchdog default timeout "},
+		{shownRecovery, "priority-flow-control pause watchdog default recovery-time "},
+	} {
+		want, ok := number(cfg, c.line)
+		m := c.re.FindStringSubmatch(text)
+		if !ok || m == nil {
+			continue
+		}
+		if have, err := strconv.ParseFloat(m[1], 64); err == nil && have != want {
+			field := strings.TrimSuffix(strings.TrimPrefix(c.line, "priority-flow-control pause "), " ")
+			out = append(out, drivers.Mismatch{Field: field, Want: spellSeconds(want), Have: spellSeconds(have)})
+		}
+	}
+	return out
+}
+
+// number returns the argument of a global line.
+func number(cfg *native.Config, prefix string) (float64, bool) {
+	for _, l := range cfg.Lines {
+		if arg, ok := strings.CutPrefix(l.Text, prefix); ok {
+			f, err := strconv.ParseFloat(arg, 64)
+			return f, err == nil
+		}
+	}
+	return 0, false
+}
+
+func spellSeconds(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) + "s" }

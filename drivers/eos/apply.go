@@ -1,0 +1,277 @@
+package eos
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+)
+
+// commit is the native part of a step. Commands are what Edit comes to on the
+// configuration that was planned for, for people.
+type commit struct {
+	Edit     native.Edit `json:"edit"`
+	Commands []string    `json:"commands"`
+}
+
+// wayBack is the native part of a token.
+type wayBack struct {
+	// Session is the one with the commit timer, "" where there is none.
+	Session string `json:"session,omitempty"`
+	// Edit is what was applied, Undo what stood there before.
+	Edit native.Edit `json:"edit"`
+	Undo native.Edit `json:"undo"`
+	// Before identifies the whole configuration before the apply.
+	Before string `json:"before"`
+}
+
+// Apply puts the change in force with one commit. Over SSH the switch takes it
+// back by itself unless it is confirmed in time.
+func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
+	if len(st.Items) == 0 {
+		return nil, nil
+	}
+	edit, err := decodeStep(st.Items)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+	}
+	cfg := of(before).cfg
+	lines := edit.Commands(cfg)
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	open, err := d.clear(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, err := sessionName(o.ID)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+	}
+	back := wayBack{Edit: edit, Undo: edit.Undo(cfg), Before: fingerprint(cfg)}
+	if d.way.timed() {
+		back.Session = name
+	}
+	token, err := d.announce(back, st.Items[0], o)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return token, fmt.Errorf("%s: stopped before the commit: %w", d.t.Name, err)
+	}
+	if err := d.clearLeftovers(ctx, open); err != nil {
+		return token, err
+	}
+	return token, d.put(ctx, job{name: name, lines: lines, want: edit, was: back.Undo, timer: d.pace.timer})
+}
+
+// announce tells the way back and the step before anything is written.
+func (d *Driver) announce(back wayBack, s drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
+	raw, err := json.Marshal(back)
+	if err != nil {
+		return nil, fmt.Errorf("%s: encode the way back: %w", d.t.Name, err)
+	}
+	token := &drivers.Token{Device: d.t.Name, Native: raw}
+	if o.Token != nil {
+		if err := o.Token(token); err != nil {
+			return nil, err
+		}
+	}
+	if o.Progress != nil {
+		o.Progress(0, 1, s)
+	}
+	return token, nil
+}
+
+// clear returns the sessions that are open, and an error where one of them
+// forbids to write.
+func (d *Driver) clear(ctx context.Context) (*sessions, error) {
+	open, err := d.sessions(ctx)
+	if errors.Is(err, errNotShown) && !d.way.timed() {
+		return &sessions{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return open, open.obstacle(d.t.Name)
+}
+
+// decodeStep reads the one step of a plan, which may come from a file.
+func decodeStep(items []drivers.Step) (native.Edit, error) {
+	if len(items) != 1 {
+		return nil, fmt.Errorf("the plan has %s, and a commit is one", words.Count(len(items), "step"))
+	}
+	if via := items[0].Via; via != "ssh" && via != "gnmi" {
+		return nil, fmt.Errorf("step 1 of the plan: no way in is called %q", via)
+	}
+	var c commit
+	if err := json.Unmarshal(items[0].Native, &c); err != nil {
+		return nil, fmt.Errorf("step 1 of the plan: %w", err)
+	}
+	for _, s := range c.Edit {
+		if strings.ContainsFunc(s.Section+s.Queue+s.Key+s.Line, unicode.IsControl) {
+			return nil, fmt.Errorf("step 1 of the plan: unusable setting %q in %q", s.Line, s.Section)
+		}
+	}
+	return c.Edit, nil
+}
+
+// fingerprint identifies a configuration, without the comments, which hold
+// what changes by itself.
+func fingerprint(c *native.Config) string {
+	h := sha256.New()
+	for line := range strings.Lines(c.String()) {
+		if !strings.HasPrefix(line, "!") {
+			h.Write([]byte(line))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// job is one commit.
+type job struct {
+	name  string
+	lines []string
+	// want is what the lines bring about, was what stood there before.
+	want, was native.Edit
+	timer     time.Duration // 0: for good
+}
+
+// done reports whether a configuration holds what the job wants.
+func (j job) done(now *native.Config) bool {
+	return holds(j.want, now) && (len(j.was.Commands(now)) > 0 || len(j.want.Commands(now)) == 0)
+}
+
+// holds reports whether an edit changes nothing of what a configuration means.
+// A switch need not print a line that equals the default.
+func holds(e native.Edit, now *native.Config) bool {
+	if len(e.Commands(now)) == 0 {
+		return true
+	}
+	is, _ := native.Decode(now)
+	would, _ := native.Decode(e.Apply(now))
+	return len(qos.Diff(is, would))+len(qos.Diff(would, is)) == 0
+}
+
+// put carries a job out and finds out what became of it. Its error wraps
+// ErrPartial where the switch holds neither the old nor the new, or where that
+// cannot be known.
+func (d *Driver) put(ctx context.Context, j job) error {
+	f, cause := d.way.write(ctx, j.name, j.lines, j.timer)
+	// The caller may be gone; the switch is not, and has to be left in a state
+	// that is known.
+	ctx = context.WithoutCancel(ctx)
+	if f == unsent {
+		return d.unsent(ctx, j, cause)
+	}
+	return d.judge(ctx, j, f, cause)
+}
+
+// unsent is the end of a job of which nothing can be in force.
+func (d *Driver) unsent(ctx context.Context, j job, cause error) error {
+	var line *ssh.LineError
+	err := d.wrap(cause)
+	if errors.As(cause, &line) {
+		err = fmt.Errorf("%s: %w: nothing was committed: %w", d.t.Name, drivers.ErrRejected, cause)
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.pace.read)
+	defer cancel()
+	if derr := d.way.discard(ctx, j.name); derr != nil && !refused(derr) {
+		err = fmt.Errorf("%w (nothing is in force; the session %s may still be open: %v)", err, j.name, derr)
+	}
+	return err
+}
+
+// judge reads what became of a job.
+func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
+	limit := d.pace.settled
+	if f == unanswered {
+		limit = d.pace.work
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit+d.pace.read)
+	defer cancel()
+	var now *native.Config // nil where the last read failed
+	in := false            // it holds what the job wants
+	_, err := drivers.Poll(ctx, d.pace.poll, limit, func() (done bool, err error) {
+		var busy bool
+		now, busy, err = d.look(ctx, j.name)
+		if err != nil {
+			d.way.hangUp()
+			return false, err
+		}
+		in = j.done(now)
+		switch {
+		case in:
+			return true, nil
+		case f == unanswered:
+			// Over gNMI nothing tells whether a Set is still waiting.
+			return d.way.timed() && !busy, nil
+		}
+		return f == rejected, nil
+	})
+	if now == nil {
+		return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, errors.Join(cause, err))
+	}
+	if !in && f != answered {
+		// Once its session is gone nothing can come of it any more.
+		derr := d.way.discard(ctx, j.name)
+		if derr != nil && !refused(derr) {
+			d.way.hangUp()
+		}
+		if now, _, err = d.look(ctx, j.name); err != nil {
+			return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, errors.Join(cause, err))
+		}
+		in = j.done(now)
+	}
+	if in {
+		return nil
+	}
+	left := j.want.Commands(now)
+	switch {
+	case len(j.was.Commands(now)) > 0:
+		return fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", d.t.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(j.lines), cmpError(cause, errOthers))
+	case f == unanswered:
+		return fmt.Errorf("%s: %w: nothing was written: %w", d.t.Name, drivers.ErrUnreachable, cause)
+	case f == answered:
+		return fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", d.t.Name, drivers.ErrRejected, words.Count(len(j.lines), "line"), left[len(left)-1])
+	}
+	return fmt.Errorf("%s: %w: nothing is in force: %w", d.t.Name, drivers.ErrRejected, cause)
+}
+
+// errOthers is why a commit that was answered well may not be in force.
+var errOthers = errors.New("somebody else may have written at the same time")
+
+func cmpError(err, otherwise error) error {
+	if err != nil {
+		return err
+	}
+	return otherwise
+}
+
+// look reads the configuration, and whether the session of that name is open.
+func (d *Driver) look(ctx context.Context, name string) (*native.Config, bool, error) {
+	open, err := d.sessions(ctx)
+	if errors.Is(err, errNotShown) {
+		open, err = &sessions{}, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	// After the sessions: what was committed in between shows.
+	cfg, err := d.config(ctx, running)
+	if err != nil {
+		return nil, false, err
+	}
+	return cfg, open.holds(name), nil
+}

@@ -1,0 +1,44 @@
+package eos
+
+import (
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+func conform(t *testing.T, o boxOptions, only ...string) {
+	t.Run(describe(o), func(t *testing.T) {
+		t.Parallel() // most of it is waiting
+		drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
+			o.slow = d.Slow
+			return newBox(t, o).device()
+		}})
+	})
+}
+
+// TestConformance is the whole suite over both ways, with what EOS prints
+// either way. A commit is all or nothing, so that no case fails half way.
+func TestConformance(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		for _, defaults := range []bool{false, true} {
+			conform(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, PrintDefaults: defaults, OldSessionJSON: defaults, Persist: true}})
+		}
+	}
+}
+
+// TestConformanceOfOthers repeats what an operator sees first on other
+// families and releases.
+func TestConformanceOfOthers(t *testing.T) {
+	only := []string{"plan is empty after apply and a restart", "foreign objects survive apply and revert", "foreign changes after apply survive revert", "revert restores every byte", "another process reverts"}
+	for _, o := range []boxOptions{
+		{Options: simeos.Options{Model: sand}},
+		{Options: simeos.Options{Model: sand, OldSessionJSON: true, PrintDefaults: true}},
+		{Options: simeos.Options{Model: strata, QueueKeyword: "tx-queue"}},
+		{Options: simeos.Options{Model: unknown, QueueKeyword: "tx-queue"}},
+		{gnmi: true, Options: simeos.Options{Model: sand, Persist: true}},
+		{gnmi: true, Options: simeos.Options{Model: unknown, Persist: true, PrintDefaults: true}},
+	} {
+		conform(t, o, only...)
+	}
+}

@@ -1,0 +1,268 @@
+// Package eos drives Arista EOS switches: over SSH with configuration sessions
+// and a commit timer, or over gNMI with updates of CLI origin.
+//
+// The switch is not taken at its word. A commit that fails may have been
+// carried out, and one that is not answered may still be going on; the result
+// is what a fresh read of the running configuration shows.
+//
+// A session commit replaces the running configuration with the session's copy,
+// so that what others did meanwhile is lost (EOS User Manual, Configure
+// Session). Therefore nothing is written while a session of somebody else is
+// open.
+//
+// Encoding and decoding are in render/eos; no line of configuration is made up
+// here.
+package eos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+)
+
+// Driver is one EOS switch. Use Open.
+type Driver struct {
+	t     drivers.Target
+	way   way
+	pace  pace
+	facts *drivers.Facts // nil until Probe
+	kw    native.Keyword // what the box was asked for, "" before that
+}
+
+var (
+	_ drivers.Driver   = (*Driver)(nil)
+	_ drivers.Observer = (*Driver)(nil)
+)
+
+// pace holds the times of the switch, so that tests need not wait them out.
+type pace struct {
+	// poll is the pause between two reads while the switch works.
+	poll time.Duration
+	// settled bounds the reads after an answer.
+	settled time.Duration
+	// work bounds the wait for a commit that was not answered.
+	work time.Duration
+	// read bounds the reads after that.
+	read time.Duration
+	// timer is the time that the switch grants an apply before it takes it
+	// back.
+	timer time.Duration
+}
+
+var realPace = pace{poll: 500 * time.Millisecond, settled: 5 * time.Second, work: time.Minute, read: time.Minute, timer: commitTimer}
+
+// commitTimer leaves time to validate the whole fabric before the confirmation,
+// and ends soon enough for people who lost their way to the switch by the
+// change.
+const commitTimer = 5 * time.Minute
+
+// Open makes the driver; the switch is dialled by the first call. Where SSH is
+// configured everything goes over SSH, because only there the switch itself
+// takes back what is not confirmed.
+func Open(t drivers.Target) (drivers.Driver, error) {
+	d := &Driver{t: t, pace: realPace}
+	switch {
+	case t.SSH != nil:
+		d.way = &shellWay{cfg: *t.SSH}
+	case t.GNMI.Address != "":
+		d.way = &gnmiWay{cfg: t.GNMI}
+	default:
+		return nil, fmt.Errorf("%s: %w: neither ssh nor a gNMI address is configured", t.Name, drivers.ErrUnsupported)
+	}
+	return d, nil
+}
+
+// Close ends all sessions.
+func (d *Driver) Close() error { return d.way.close() }
+
+// wrap gives a transport's error the device's name and the driver's sentinel.
+func (d *Driver) wrap(err error) error {
+	if errors.Is(err, drivers.ErrUnsupported) {
+		return fmt.Errorf("%s: %w", d.t.Name, err)
+	}
+	return drivers.TransportError(d.t.Name, err)
+}
+
+// Probe asks what the switch is: "show version", with what the intent states
+// in its place. ASIC is the platform family, "" for a model that is not known.
+func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
+	if d.facts != nil {
+		return *d.facts, nil
+	}
+	v, err := d.version(ctx)
+	if err != nil {
+		return drivers.Facts{}, err
+	}
+	f := drivers.Facts{
+		OS: "eos", Version: v.Release, Release: v.Release, Model: v.Model,
+		Caps: drivers.Caps{Undo: d.way.undo(d.pace.timer), Writes: []string{d.way.name()}, AppliedState: true},
+	}
+	if d.t.Release != "" {
+		f.Release = d.t.Release
+	}
+	if d.t.Model != "" {
+		f.Model = d.t.Model
+	}
+	if family, ok := native.FamilyOf(f.Model); ok {
+		f.ASIC = string(family)
+	}
+	d.facts = &f
+	return f, nil
+}
+
+func (d *Driver) version(ctx context.Context) (showjson.Version, error) {
+	raw, err := d.way.showJSON(ctx, "show version")
+	if err != nil {
+		return showjson.Version{}, d.wrap(err)
+	}
+	v, err := showjson.ParseVersion(raw)
+	if err != nil {
+		return v, fmt.Errorf("%s: show version: %w", d.t.Name, err)
+	}
+	if maker, _, _ := strings.Cut(v.Manufacturer, " "); !strings.EqualFold(maker, "Arista") {
+		return v, fmt.Errorf("%s: %w: the switch at %s says that its maker is %q, not Arista", d.t.Name, drivers.ErrUnsupported, d.way.addr(), v.Manufacturer)
+	}
+	return v, nil
+}
+
+// snapshot is the native part of a drivers.Snapshot.
+type snapshot struct {
+	cfg *native.Config
+	// kw is how the box calls its unicast queues, "" where nothing tells.
+	kw native.Keyword
+	// open are the configuration sessions; nil where the switch does not show
+	// them.
+	open *sessions
+}
+
+func of(s *drivers.Snapshot) *snapshot {
+	if n, ok := s.Native.(*snapshot); ok {
+		return n
+	}
+	return &snapshot{cfg: &native.Config{}}
+}
+
+// Read takes a snapshot of the running configuration.
+func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
+	cfg, err := d.config(ctx, running)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{cfg: cfg}
+	if s.kw, err = d.keyword(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if s.open, err = d.sessions(ctx); err != nil && !errors.Is(err, errNotShown) {
+		return nil, err
+	}
+	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+}
+
+// The commands that print a configuration.
+const (
+	running = "show running-config"
+	startup = "show startup-config"
+)
+
+// config reads a whole configuration.
+func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error) {
+	var lines int
+	// A text of which a line looked like the prompt, at the end of a packet,
+	// comes whole the second time.
+	for range 2 {
+		text, err := d.way.show(ctx, cmd)
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		cfg, err := native.Parse([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", d.t.Name, cmd, err)
+		}
+		if cfg.Complete() {
+			return cfg, nil
+		}
+		lines = strings.Count(text, "\n") + 1
+		d.way.hangUp()
+	}
+	return nil, fmt.Errorf("%s: %s: the answer is cut off at line %d: it has no end", d.t.Name, cmd, lines)
+}
+
+// keyword finds out how the box calls its unicast queues: by its own text, by
+// asking it for the defaults of one port, or by its model. The model comes
+// last: boxes of one model differ with the release.
+func (d *Driver) keyword(ctx context.Context, cfg *native.Config) (native.Keyword, error) {
+	if kw, ok := native.KeywordOf(cfg); ok {
+		return kw, nil
+	}
+	if d.kw == "" {
+		kw, err := d.ask(ctx, cfg)
+		if err != nil {
+			return "", err
+		}
+		d.kw = kw
+	}
+	return d.kw, nil
+}
+
+func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, error) {
+	port := ""
+	for _, l := range cfg.Lines {
+		if name, ok := strings.CutPrefix(l.Text, "interface Ethernet"); ok {
+			port = "Ethernet" + name
+			break
+		}
+	}
+	// Which order of the words a release takes is not documented.
+	for _, cmd := range []string{running + " all interfaces " + port, running + " interfaces " + port + " all"} {
+		if port == "" {
+			break
+		}
+		text, err := d.way.show(ctx, cmd)
+		if refused(err) {
+			continue
+		}
+		if err != nil {
+			return "", d.wrap(err)
+		}
+		all, err := native.Parse([]byte(text))
+		if err != nil {
+			return "", fmt.Errorf("%s: %s: %w", d.t.Name, cmd, err)
+		}
+		if kw, ok := native.KeywordOf(all); ok {
+			return kw, nil
+		}
+	}
+	f, err := d.Probe(ctx)
+	if err != nil {
+		return "", err
+	}
+	kw, _ := native.KeywordForModel(f.Model)
+	return kw, nil
+}
+
+// Decode turns a snapshot into a running model.
+func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
+	dev, unknown := native.Decode(of(s).cfg)
+	return dev, leftAlone(unknown)
+}
+
+// leftAlone puts what the decoder could not place into the driver's form.
+func leftAlone(unknown []native.Unknown) []drivers.Unknown {
+	var out []drivers.Unknown
+	for _, u := range unknown {
+		out = append(out, drivers.Unknown{Where: u.Where(), Why: u.Why})
+	}
+	return out
+}
+
+// Digest identifies the state that desired speaks of.
+func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+	return native.Digest(of(s).cfg, desired)
+}

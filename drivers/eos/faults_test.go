@@ -1,0 +1,347 @@
+package eos
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+// says fails the test unless err is of a kind, not of the other, and has all
+// the texts.
+func says(t *testing.T, err, is, not error, texts ...string) {
+	t.Helper()
+	if !errors.Is(err, is) || not != nil && errors.Is(err, not) {
+		t.Errorf("error %v", err)
+		return
+	}
+	for _, s := range texts {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("error %q does not say %q", err, s)
+		}
+	}
+	if strings.Contains(err.Error(), testPassword) || strings.ContainsAny(err.Error(), "\n\x1b") {
+		t.Errorf("error %q", err)
+	}
+}
+
+// colleague is somebody else's shell on the switch.
+func (b *box) colleague() *ssh.Network {
+	b.t.Helper()
+	c, err := ssh.Dial(b.t.Context(), *b.target.SSH)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = c.Close() })
+	n, err := c.Network(b.t.Context(), platform, b.target.SSH.Password)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = n.Close() })
+	return n
+}
+
+func (b *box) openSession(n *ssh.Network, name string) {
+	b.t.Helper()
+	if _, err := n.Configure(b.t.Context(), levelSession, "configure session "+name, []string{"vlan 99"}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *box) pending() (out []string) {
+	for name, state := range b.Sessions() {
+		if state == "pending" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func TestRefusedLine(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}})
+		d, was := b.open(), string(b.state())
+		b.Faults().RefuseLine(regexp.MustCompile("^random-detect ecn minimum-threshold"))
+		tok, err := b.try(d)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", "random-detect ecn minimum-threshold", "% Invalid input (at token 0: 'random-detect')")
+		if now := string(b.state()); now != was || len(b.pending()) > 0 {
+			t.Errorf("%s: left behind: sessions %v\n%s", d.way.name(), b.Sessions(), now)
+		}
+		if !gnmi && b.Commits() != 0 {
+			t.Errorf("%d commits", b.Commits())
+		}
+		if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+			t.Errorf("revert: %v", err)
+		}
+		// The shell is at the prompt again, and the session's name is not in the
+		// way.
+		b.Faults().Clear()
+		b.apply(d)
+		b.settled(d)
+	}
+}
+
+func TestSessionsOfOthers(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d, n := b.open(), b.colleague()
+	refuse := func(texts ...string) {
+		t.Helper()
+		was := string(b.state())
+		tok, err := b.try(d)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, texts...)
+		if tok != nil || string(b.state()) != was {
+			t.Errorf("token %v", tok)
+		}
+	}
+	b.openSession(n, "theirs")
+	refuse("theirs is open", "configure session theirs abort")
+	if _, st := b.plan(d); !strings.Contains(strings.Join(st.Notes, "\n"), "configuration session theirs is open") {
+		t.Errorf("notes %q", st.Notes)
+	}
+	if _, err := n.Do(t.Context(), "configure session theirs commit timer 00:10:00"); err != nil {
+		t.Fatal(err)
+	}
+	refuse("the commit timer of configuration session theirs", "runs for another 10m")
+	if _, err := n.Do(t.Context(), "configure session theirs commit"); err != nil {
+		t.Fatal(err)
+	}
+	b.apply(d)
+}
+
+// TestLeftovers has the three ways in which an earlier run can have been cut
+// off.
+func TestLeftovers(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, OldSessionJSON: old}})
+		b.openSession(b.colleague(), "rf-old-1")
+		notes := func() string {
+			_, st := b.plan(b.open())
+			return strings.Join(st.Notes, "\n")
+		}
+		if got := notes(); !strings.Contains(got, "cut off before its commit (configuration session rf-old-1") || !strings.Contains(got, "nothing of it is in force") {
+			t.Errorf("notes %q", got)
+		}
+		tok := b.apply(b.open())
+		if len(b.pending()) > 0 || strings.Contains(b.Running(), "vlan 99") {
+			t.Errorf("sessions %v", b.Sessions())
+		}
+		if got := notes(); !strings.Contains(got, "in force and was not confirmed") || !regexp.MustCompile(`takes it back in (5m|4m5\ds)`).MatchString(got) {
+			t.Errorf("notes %q", got)
+		}
+		// A second run must not write what the switch is about to take back.
+		other := b.open()
+		b.configure("interface Ethernet1/1\nmtu 4000\n")
+		snap, st := b.plan(other)
+		_, err := other.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "two"})
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "commit timer", "rf-test-", "takes")
+		if err := b.open().Confirm(t.Context(), tok); err == nil {
+			t.Error("confirm of what somebody changed since then")
+		}
+		if got := notes(); strings.Contains(got, "earlier run") {
+			t.Errorf("notes %q", got)
+		}
+	}
+}
+
+func TestTimerRunsOut(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d, was := b.open(), string(b.state())
+	tok := b.apply(d)
+	b.Faults().RefuseConnections(true)
+	if err := d.Confirm(t.Context(), tok); !errors.Is(err, drivers.ErrUnreachable) {
+		t.Errorf("confirm: %v", err)
+	}
+	b.Faults().Clear()
+	if !b.ExpireTimer() {
+		t.Fatal("no timer runs")
+	}
+	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "took it back")
+	if string(b.state()) != was || string(withoutComments(b.Startup())) != was {
+		t.Error("something is left")
+	}
+	n := b.Commits()
+	if err := d.Revert(t.Context(), tok); err != nil || b.Commits() != n {
+		t.Errorf("revert of nothing: %v, %d commits", err, b.Commits()-n)
+	}
+	// The next run begins from there.
+	other := b.open()
+	tok = b.apply(other)
+	if err := other.Confirm(t.Context(), tok); err != nil {
+		t.Fatal(err)
+	}
+	if b.ExpireTimer() {
+		t.Error("the timer runs after the confirmation")
+	}
+	b.settled(other)
+}
+
+func TestConfirm(t *testing.T) {
+	t.Run("its answer is lost", func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+		d := b.open()
+		tok := b.apply(d)
+		b.Faults().DropAfterCommit()
+		if err := d.Confirm(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if b.ExpireTimer() || b.Startup() == "" || string(withoutComments(b.Startup())) != string(b.state()) {
+			t.Error("not confirmed and saved")
+		}
+	})
+	t.Run("it may not save", func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+		d := b.open()
+		tok := b.apply(d)
+		if _, err := b.colleague().Do(t.Context(), "configure session "+timerOf(t, b)+" commit"); err != nil {
+			t.Fatal(err)
+		}
+		b.Faults().ReadOnly(true)
+		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Authorization denied")
+	})
+}
+
+func timerOf(t *testing.T, b *box) string {
+	t.Helper()
+	for name, state := range b.Sessions() {
+		if ours(name) && state != "pending" {
+			return name
+		}
+	}
+	t.Fatalf("no session of ours: %v", b.Sessions())
+	return ""
+}
+
+func TestEnable(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, Unprivileged: true, EnablePassword: testPassword}})
+	d := b.open()
+	b.apply(d)
+	b.settled(d)
+	b = newBox(t, boxOptions{Options: simeos.Options{Model: strata, Unprivileged: true, EnablePassword: "another"}})
+	_, err := b.open().Probe(t.Context())
+	says(t, err, drivers.ErrAuth, drivers.ErrUnreachable, "enable refuses the password of the login", "% Bad secret")
+}
+
+// TestTerminals has what confuses whoever looks for prompts.
+func TestTerminals(t *testing.T) {
+	for name, tc := range map[string]struct {
+		o     simeos.Options
+		fault func(*simeos.Faults)
+	}{
+		"prompts in banners": {o: simeos.Options{Banner: "leaf9#\nsw1>\n", MOTD: "sw1#\nsw1>\n  Password:\nleaf9(config)# do not\n--More--\n", Unprivileged: true}},
+		"two echoes":         {fault: func(f *simeos.Faults) { f.DoubleEcho(true) }},
+		"a slow echo":        {fault: func(f *simeos.Faults) { f.SlowEcho(true) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.o.Model = strata
+			b := newBox(t, boxOptions{Options: tc.o, setup: "banner motd\nsw1#\nsw1>\n% Invalid input\nEOF\ninterface Ethernet7/1\ndescription % Invalid input at sw1#\n"})
+			if tc.fault != nil {
+				tc.fault(b.Faults())
+			}
+			d, was := b.open(), string(b.state())
+			tok := b.apply(d)
+			b.settled(d)
+			if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+				t.Errorf("revert: %v\n%s", err, b.state())
+			}
+		})
+	}
+}
+
+func TestPagerLeftOn(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	b.configure(manyVLANs(400))
+	b.Faults().StuckPager(true)
+	_, err := b.open().Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), running) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What cannot be read back is not known to be in force.
+func TestReadBackThatIsCutOff(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}})
+		d := b.open()
+		snap, st := b.plan(d)
+		b.Faults().TruncateAnswers(true)
+		_, err := d.Read(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), running) {
+			t.Errorf("%s: %v", d.way.name(), err)
+		}
+		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"})
+		says(t, err, drivers.ErrPartial, nil, "cannot be read")
+		b.Faults().Clear()
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if _, again := b.plan(d); len(again.Changes) != len(st.Changes) {
+			t.Errorf("%s: not taken back: %v", d.way.name(), again.Changes)
+		}
+	}
+}
+
+func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d := b.open()
+	snap, st := b.plan(d)
+	step := st.Items[0]
+	for name, items := range map[string][]drivers.Step{
+		"a line in a line":   {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload now"}]}`)}},
+		"another way":        {{Via: "telnet", Native: step.Native}},
+		"two steps":          {step, step},
+		"not JSON":           {{Via: "ssh", Native: []byte(`{`)}},
+		"an edit of its own": {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
+	} {
+		was := string(b.state())
+		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, drivers.ApplyOptions{})
+		if err == nil || tok != nil || string(b.state()) != was || b.Commits() != 0 {
+			t.Errorf("%s: %v, token %v", name, err, tok)
+		}
+	}
+	tok := b.apply(d)
+	tok.Device = "another"
+	for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
+		if err := f(t.Context(), tok); err == nil || !strings.Contains(err.Error(), "that of another") {
+			t.Errorf("error %v", err)
+		}
+		if err := f(t.Context(), &drivers.Token{Device: "sw1", Native: []byte("{")}); err == nil {
+			t.Error("half a token reads well")
+		}
+		if err := f(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestSessionName(t *testing.T) {
+	seen := map[string]bool{}
+	for _, id := range []string{"", "test", "2026-11-21T15:04:05Z/pod1 é\n", strings.Repeat("x", 100)} {
+		for range 2 {
+			name, err := sessionName(id)
+			if err != nil || !regexp.MustCompile(`^rf-[A-Za-z0-9_-]{1,27}$`).MatchString(name) || seen[name] {
+				t.Errorf("%q: %q %v", id, name, err)
+			}
+			seen[name] = true
+		}
+	}
+}
+
+func TestOpenWithoutAWay(t *testing.T) {
+	if _, err := Open(drivers.Target{Name: "sw1"}); !errors.Is(err, drivers.ErrUnsupported) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestSpell(t *testing.T) {
+	for d, want := range map[time.Duration]string{5 * time.Minute: "5m", 252 * time.Second: "4m12s", 30 * time.Second: "30s", 0: "0s", 10 * time.Minute: "10m"} {
+		if got := spell(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}

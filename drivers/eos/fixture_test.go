@@ -1,0 +1,346 @@
+package eos
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	xssh "golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/render"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+const testPassword = "s3cr3t-of-the-lab"
+
+// identity is shared by all switches of the tests: keys take time to make.
+var identity = sync.OnceValue(func() (id struct {
+	tls *tls.Config
+	ca  []byte
+	key xssh.Signer
+}) {
+	var err error
+	if id.tls, id.ca, err = sim.NewTLS(); err != nil {
+		panic(err)
+	}
+	if id.key, err = sim.NewHostKey(); err != nil {
+		panic(err)
+	}
+	return id
+})
+
+// quick are the times of a switch that does not wait.
+var quick = pace{poll: 3 * time.Millisecond, settled: 500 * time.Millisecond, work: time.Second, read: 20 * time.Second, timer: 5 * time.Minute}
+
+// The models of the tests: one of each family, and one that is not known.
+const (
+	strata  = "DCS-7060DX5-64S"
+	sand    = "DCS-7280CR3-32P4"
+	unknown = "DCS-9999X"
+)
+
+// box is one simulated switch with the intent that it is to carry out.
+type box struct {
+	*simeos.EOS
+	t       testing.TB
+	target  drivers.Target
+	desired *qos.Device
+	ports   []string
+	policy  drivers.Policy
+}
+
+type boxOptions struct {
+	simeos.Options
+	gnmi, slow bool
+	// setup is configured before the driver comes.
+	setup string
+	// intent replaces lines of the text of fabric.
+	intent []string // old, new, old, new
+	// password is that of the login; "" is the right one.
+	password string
+}
+
+var ports = []string{"Ethernet1/1", "Ethernet2/1", "Ethernet3/1", "Ethernet4/1", "Ethernet5/1", "Ethernet6/1", "Ethernet7/1", "Ethernet8/1"}
+
+// fabric is an intent of one switch with two hosts and two uplinks; the other
+// switch is there for the links.
+func fabric(replace ...string) string {
+	text := `apiVersion: roce-fabric/v1
+kind: Fabric
+name: test
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}
+  cnp: {priority: 6, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
+pfc:
+  watchdog: {detect: 400ms, restore: 400ms, action: drop}
+mtu: {fabric: 9100, host: 9000, rdma: 4096}
+switches:
+  sw[1-2]: {os: eos, role: leaf, address: "192.0.2.[1-2]:6030"}
+hosts:
+  gpu[1-2]: {address: "192.0.2.[101-102]", nics: {eth0: {rdma: mlx5_0}}}
+links:
+  - {a: sw1/Ethernet1/1, b: gpu1/eth0, cable: 5m, speed: 400G}
+  - {a: sw1/Ethernet2/1, b: gpu2/eth0, cable: 5m, speed: 400G}
+  - {a: sw1/Ethernet3/1, b: sw2/Ethernet3/1, cable: 40m, speed: 400G}
+  - {a: sw1/Ethernet4/1, b: sw2/Ethernet4/1, cable: 40m, speed: 400G}
+`
+	return strings.NewReplacer(replace...).Replace(text)
+}
+
+func compile(t testing.TB, text string) *qos.Device {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "fabric.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatalf("intent: %v\n%s", err, text)
+	}
+	c, err := render.New(f, render.Fits{"eos": native.Fit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Device(f.Switch("sw1")).Desired
+}
+
+func newBox(t testing.TB, o boxOptions) *box {
+	t.Helper()
+	id := identity()
+	so := o.Options
+	so.Username, so.Password = "admin", testPassword
+	if so.Hostname == "" {
+		so.Hostname = "sw1"
+	}
+	so.TLS, so.HostKey, so.NoSSH, so.NoGNMI = id.tls, id.key, o.gnmi, !o.gnmi
+	if so.Config == "" && so.Interfaces == nil {
+		so.Interfaces, so.Routed = ports, true
+	}
+	if o.slow {
+		so.TimeScale = 0.6
+	}
+	s, err := simeos.New(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	b := &box{EOS: s, t: t, desired: compile(t, fabric(o.intent...)), ports: ports[:4]}
+	if o.setup != "" {
+		b.configure(o.setup)
+	}
+	b.policy = drivers.Policy{PortGroup: 2, Uplinks: b.ports[2:]}
+	b.target = drivers.Target{Name: "sw1", OS: "eos"}
+	password := secret.Secret(testPassword)
+	if o.password != "" {
+		password = secret.Secret(o.password)
+	}
+	if o.gnmi {
+		ca := filepath.Join(t.TempDir(), "ca.pem")
+		if err := os.WriteFile(ca, id.ca, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.target.GNMI = gnmi.Config{Address: s.GNMIAddr(), Username: "admin", Password: password, Timeout: 4 * time.Second, TLS: gnmi.TLS{CAFile: ca}}
+		if o.slow {
+			b.target.GNMI.SetTimeout = 200 * time.Millisecond
+		}
+		return b
+	}
+	hosts := filepath.Join(t.TempDir(), "known_hosts")
+	if err := os.WriteFile(hosts, []byte(s.HostKeyLine()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: password, KnownHosts: hosts, Timeout: 4 * time.Second, CommandTimeout: 4 * time.Second}
+	if o.slow {
+		b.target.SSH.CommandTimeout = 400 * time.Millisecond
+	}
+	return b
+}
+
+// open makes a driver of the box, with quick times.
+func (b *box) open() *Driver { return b.openAs(b.target) }
+
+func (b *box) openAs(target drivers.Target) *Driver {
+	b.t.Helper()
+	d, err := Open(target)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	drv := d.(*Driver)
+	drv.pace = quick
+	b.t.Cleanup(func() {
+		if err := drv.Close(); err != nil {
+			b.t.Errorf("close: %v", err)
+		}
+	})
+	return drv
+}
+
+func (b *box) configure(lines string) {
+	b.t.Helper()
+	if err := b.Configure(lines); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// withoutComments leaves the heading out, which names the command.
+func withoutComments(text string) []byte {
+	var out []byte
+	for l := range strings.Lines(text) {
+		if !strings.HasPrefix(l, "!") {
+			out = append(out, l...)
+		}
+	}
+	return out
+}
+
+func (b *box) state() []byte { return withoutComments(b.Running()) }
+
+func (b *box) plan(d *Driver) (*drivers.Snapshot, *drivers.Steps) {
+	b.t.Helper()
+	ctx := context.Background()
+	facts, err := d.Probe(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	snap, err := d.Read(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	st, err := d.Plan(facts, snap, b.desired, b.policy)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return snap, st
+}
+
+// try plans and applies.
+func (b *box) try(d *Driver) (*drivers.Token, error) {
+	b.t.Helper()
+	snap, st := b.plan(d)
+	return d.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "test"})
+}
+
+func (b *box) apply(d *Driver) *drivers.Token {
+	b.t.Helper()
+	tok, err := b.try(d)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return tok
+}
+
+// settled fails the test where a new plan has something to do.
+func (b *box) settled(d *Driver) {
+	b.t.Helper()
+	_, st := b.plan(d)
+	for _, c := range st.Changes {
+		if c.Blocked == "" {
+			b.t.Errorf("still to change: %s: %s -> %s", c.Path(), c.Old, c.New)
+		}
+	}
+	for _, s := range st.Items {
+		b.t.Errorf("still a step: %s %s", s.What, s.Native)
+	}
+}
+
+// foreign are lines of other owners, of kinds that this tool writes as well.
+const foreign = `qos profile STORAGE
+   qos trust cos
+   priority-flow-control on
+   priority-flow-control priority 4 no-drop
+interface Ethernet8/1
+   description to the printer, 50% full
+   service-profile STORAGE
+interface Ethernet1/1
+   description to gpu1
+vlan 77
+   name storage
+`
+
+func (b *box) hasForeign() bool {
+	text := b.Running()
+	for l := range strings.Lines(foreign) {
+		if !strings.Contains(text, strings.TrimRight(l, "\n")) {
+			b.t.Logf("%q is gone", l)
+			return false
+		}
+	}
+	return true
+}
+
+// down lists the Ethernet ports that are shut down.
+func (b *box) down() []string {
+	return slices.DeleteFunc(b.Down(), func(p string) bool { return !strings.HasPrefix(p, "Ethernet") })
+}
+
+func (b *box) device() *drivertest.Device {
+	f := b.Faults()
+	return &drivertest.Device{
+		Desired: b.desired, Policy: b.policy,
+		Open: func() drivers.Driver { return b.open() },
+		OpenWrongPassword: func() drivers.Driver {
+			t := b.target
+			if t.SSH != nil {
+				c := *t.SSH
+				c.Password, t.SSH = "wrong", &c
+			}
+			t.GNMI.Password = "wrong"
+			return b.openAs(t)
+		},
+		State:       b.state,
+		Startup:     func() []byte { return withoutComments(b.Startup()) },
+		Requests:    b.Commits,
+		Flaps:       b.Flaps,
+		BeforeWrite: f.BeforeWrite,
+		Down:        b.down,
+		Restart:     b.Restart,
+		AddForeign:  func() { b.configure(foreign) },
+		HasForeign:  b.hasForeign,
+		AddUnknown: func() {
+			b.configure("class-map type qos match-any C\n   match dscp 26\npolicy-map type quality-of-service P\n   class C\n      set traffic-class 3\ninterface " + b.ports[1] + "\n   service-policy type qos input P\n")
+		},
+		ChangeManaged: func() { b.configure("interface " + b.ports[0] + "\n   mtu 4000\n") },
+		ChangeForeign: func() { b.configure(foreign) },
+		Faults: drivertest.Faults{
+			Reject: f.RejectNext, DropBefore: f.DropBeforeCommit, DropAfter: f.DropAfterCommit, FailAfterApply: f.FailAfterCommit,
+			RestartInside: f.RestartAtCommit,
+			GiveUp: func() {
+				release := make(chan struct{})
+				f.GiveUp(release)
+				time.AfterFunc(50*time.Millisecond, func() { close(release) })
+			},
+			Delay: f.Delay, ReadOnly: f.ReadOnly, TruncateAnswers: f.TruncateAnswers, WrongCertificate: f.WrongCertificate,
+			Unreachable: f.RefuseConnections, NoModel: f.NoModel, Clear: f.Clear,
+		},
+	}
+}
+
+func describe(o boxOptions) string {
+	way := "ssh"
+	if o.gnmi {
+		way = "gnmi"
+	}
+	return fmt.Sprintf("%s %s defaults=%v old-json=%v", way, o.Model, o.PrintDefaults, o.OldSessionJSON)
+}
+
+var applyOptions = drivers.ApplyOptions{ID: "test"}

@@ -1,0 +1,245 @@
+package eos
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+)
+
+// Plan works out one commit that makes the change: on EOS all of it comes in
+// force at once.
+func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+	snap := of(s)
+	have, unknown := native.Decode(snap.cfg)
+	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired), Unknown: leftAlone(unknown)}
+	p := planner{snap: snap, have: have, desired: desired, way: d.way, changes: qos.Diff(have, desired)}
+	p.notes = p.open(f)
+	if len(p.changes) > 0 {
+		if err := p.plan(out); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+		}
+	}
+	out.Changes, out.Notes = p.changes, p.notes
+	return out, nil
+}
+
+type planner struct {
+	snap          *snapshot
+	have, desired *qos.Device
+	way           way
+	changes       []qos.Change
+	notes         []string
+}
+
+// open notes what is to be known before anything else.
+func (p *planner) open(f drivers.Facts) []string {
+	var out []string
+	if p.snap.open != nil {
+		out = p.snap.open.notes(p.way.timed())
+	}
+	if m := p.desired.Platform.Model; m != "" && f.Model != "" && !strings.EqualFold(m, f.Model) {
+		out = append(out, fmt.Sprintf("the intent says model %s, the switch says %s", m, f.Model))
+	}
+	return out
+}
+
+func (p *planner) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+func (p *planner) plan(out *drivers.Steps) error {
+	kw := p.snap.kw
+	if kw == "" {
+		kw = native.UCTxQueue
+	}
+	p.block()
+	edit, after := p.edit(kw)
+	lines := edit.Commands(p.snap.cfg)
+	p.others(after)
+	p.judge()
+	if len(lines) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(commit{Edit: edit, Commands: lines})
+	if err != nil {
+		return fmt.Errorf("encode the plan: %w", err)
+	}
+	step := drivers.Step{Via: p.way.name(), What: what(edit, lines), Native: raw}
+	for _, c := range p.changes {
+		switch {
+		case c.Field != "admin_up" || c.Blocked != "":
+		case c.New == "false":
+			step.Down = append(step.Down, c.Port)
+		default:
+			step.Up = append(step.Up, c.Port)
+		}
+	}
+	out.Items = []drivers.Step{step}
+	if p.snap.kw == "" {
+		p.note("neither the configuration nor the model of the switch tells how it calls its unicast queues; the plan says %s, and a switch that does not know that word refuses the whole plan", kw)
+	}
+	p.wide(edit)
+	if !p.way.timed() && !persists(p.snap.cfg) {
+		p.note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless somebody runs \"write memory\"", persistence)
+	}
+	return nil
+}
+
+// block marks what EOS, or this tool on EOS, cannot do.
+func (p *planner) block() {
+	refusals := native.Refusals(p.desired)
+	for i := range p.changes {
+		c := &p.changes[i]
+		switch c.Field {
+		case qos.PortField:
+			c.Blocked = "the switch has no such port; correct the name in the intent, or state the port's breakout on the switch first"
+		case "lag":
+			c.Blocked = "this tool does not move ports between port channels; set channel-group on the switch, or correct the intent"
+		case "mtu":
+			if port := p.have.Ports[c.Port]; port != nil && port.LAG.V != "" {
+				c.Blocked = fmt.Sprintf("a member has the MTU of its port channel; set that of %s on the switch", port.LAG.V)
+			}
+		}
+		for _, r := range refusals {
+			if c.Blocked == "" && c.Port == r.Port && (c.Field == r.Field || strings.HasPrefix(c.Field, r.Field+".")) {
+				c.Blocked = r.Why
+			}
+		}
+	}
+}
+
+// edit works the lines out, and proves that they bring about every change that
+// is not blocked. One that they do not is marked.
+func (p *planner) edit(kw native.Keyword) (native.Edit, *qos.Device) {
+	for {
+		edit := native.Change(p.snap.cfg, p.allowed(), kw)
+		after, _ := native.Decode(edit.Apply(p.snap.cfg))
+		fresh := false
+		for _, left := range qos.Diff(after, p.desired) {
+			i := slices.IndexFunc(p.changes, func(c qos.Change) bool { return c.Path() == left.Path() })
+			if i < 0 {
+				left.Old = qos.Absent
+				p.changes, i = append(p.changes, left), len(p.changes)
+			}
+			if p.changes[i].Blocked == "" {
+				p.changes[i].Blocked = "this tool has no line of EOS that brings it about; set it on the switch, or take it out of the intent"
+				fresh = true
+			}
+		}
+		// Each round blocks at least one change more.
+		if !fresh {
+			return edit, after
+		}
+	}
+}
+
+// others lists what changes beside what desired asks for: a queue that the
+// intent does not speak of may have come from the profile that is replaced.
+func (p *planner) others(after *qos.Device) {
+	listed := map[string]bool{}
+	for _, c := range p.changes {
+		listed[c.Path()] = true
+	}
+	for _, c := range qos.Diff(p.have, after) {
+		if !listed[c.Path()] {
+			c.Reason = "comes with the qos profile"
+			p.changes = append(p.changes, c)
+		}
+	}
+}
+
+// judge gives every change its impact. Arista documents none; what has one
+// here is what is known of any switch.
+func (p *planner) judge() {
+	unsure := false
+	for i := range p.changes {
+		c := &p.changes[i]
+		if c.Blocked != "" {
+			continue
+		}
+		c.Impact = impact(c.Field)
+		unsure = unsure || c.Impact == qos.ImpactCounters
+	}
+	if unsure {
+		p.note("Arista does not document whether the hardware drops a few packets while it takes up new maps, trust, PFC or queues")
+	}
+}
+
+func impact(field string) qos.Impact {
+	switch {
+	case field == "admin_up":
+		return qos.ImpactPortFlap
+	case field == "mtu", strings.HasPrefix(field, "watchdog"), strings.HasSuffix(field, ".ecn"):
+		return qos.ImpactNone
+	}
+	return qos.ImpactCounters
+}
+
+// wide notes the ports outside of the intent that a line for the whole switch
+// concerns.
+func (p *planner) wide(edit native.Edit) {
+	var kinds []string
+	for _, s := range edit {
+		if s.Section == "" {
+			kinds = append(kinds, kind(s.Key))
+		}
+	}
+	var outside []string
+	for name := range p.have.Ports {
+		if p.desired.Ports[name] == nil {
+			outside = append(outside, name)
+		}
+	}
+	if len(kinds) == 0 || len(outside) == 0 {
+		return
+	}
+	kinds = compact(kinds)
+	p.note("EOS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
+		strings.Join(kinds, " and one "), words.Count(len(outside), "port"), natural.Fold(outside))
+}
+
+// kind names what a global line is about.
+func kind(key string) string {
+	switch {
+	case strings.HasPrefix(key, "qos map dscp"):
+		return "dscp map"
+	case strings.HasPrefix(key, "qos map cos"):
+		return "cos map"
+	case strings.HasPrefix(key, "qos map traffic-class"):
+		return "traffic-class map"
+	case strings.Contains(key, "pause watchdog"):
+		return "pfc watchdog"
+	}
+	return key
+}
+
+// what says a commit to a person.
+func what(edit native.Edit, lines []string) string {
+	var profiles, globals []string
+	ports := map[string]bool{}
+	for _, s := range edit {
+		switch head, name, _ := strings.Cut(s.Section, " "); {
+		case s.Section == "":
+			globals = append(globals, kind(s.Key))
+		case head == "interface":
+			ports[name] = true
+		default:
+			profiles = append(profiles, s.Section)
+		}
+	}
+	parts := compact(profiles)
+	if len(ports) > 0 {
+		parts = append(parts, words.Count(len(ports), "interface"))
+	}
+	parts = append(parts, compact(globals)...)
+	return fmt.Sprintf("commit %s: %s", words.Count(len(lines), "line"), strings.Join(parts, ", "))
+}
+
+func compact(s []string) []string { return slices.Compact(natural.Sorted(s)) }

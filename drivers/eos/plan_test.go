@@ -1,0 +1,244 @@
+package eos
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+func manyVLANs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "vlan %d\n   name v%d\n", i+2, i)
+	}
+	return b.String()
+}
+
+func notes(st *drivers.Steps) string { return strings.Join(st.Notes, "\n") }
+
+func find(st *drivers.Steps, path string) *qos.Change {
+	for i, c := range st.Changes {
+		if c.Path() == path {
+			return &st.Changes[i]
+		}
+	}
+	return nil
+}
+
+func TestPlan(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: "interface Ethernet2/1\nshutdown\n"})
+	up := *b.desired.Ports[b.ports[1]]
+	up.AdminUp = qos.Of(true)
+	down := *b.desired.Ports[b.ports[0]]
+	down.AdminUp = qos.Of(false)
+	b.desired.Ports[b.ports[0]], b.desired.Ports[b.ports[1]] = &down, &up
+	b.desired.Platform.Model = "DCS-7050CX3-32S"
+	d := b.open()
+	facts, err := d.Probe(t.Context())
+	if err != nil || facts.OS != "eos" || facts.Model != strata || facts.Release != "4.34.2F" || facts.ASIC != "strata" ||
+		!slices.Equal(facts.Caps.Writes, []string{"ssh"}) || !facts.Caps.AppliedState || !strings.Contains(facts.Caps.Undo, "after 5m unless it is confirmed") {
+		t.Errorf("%+v %v", facts, err)
+	}
+	snap, st := b.plan(d)
+	if len(st.Items) != 1 || len(st.Blocked()) > 0 {
+		t.Fatalf("steps %v, blocked %v", st.Items, st.Blocked())
+	}
+	s := st.Items[0]
+	var c commit
+	if err := json.Unmarshal(s.Native, &c); err != nil {
+		t.Fatal(err)
+	}
+	if s.Via != "ssh" || !strings.HasPrefix(s.What, fmt.Sprintf("commit %d lines: qos profile ROCE-FABRIC", len(c.Commands))) ||
+		!strings.Contains(s.What, "4 interfaces") || !strings.Contains(s.What, "dscp map") || !strings.Contains(s.What, "pfc watchdog") {
+		t.Errorf("step %q of %d lines", s.What, len(c.Commands))
+	}
+	if !slices.Equal(s.Down, b.ports[:1]) || !slices.Equal(s.Up, b.ports[1:2]) {
+		t.Errorf("down %v up %v", s.Down, s.Up)
+	}
+	for path, want := range map[string]qos.Impact{
+		"ports[Ethernet1/1].admin_up": qos.ImpactPortFlap, "ports[Ethernet1/1].mtu": qos.ImpactNone, "ports[Ethernet1/1].pfc": qos.ImpactCounters,
+		"ports[Ethernet1/1].queues[3].ecn": qos.ImpactNone, "ports[Ethernet1/1].queues[3].scheduler": qos.ImpactCounters,
+		"ports[Ethernet1/1].watchdog": qos.ImpactNone, "global_maps.dscp_to_tc": qos.ImpactCounters,
+	} {
+		if c := find(st, path); c == nil || c.Impact != want {
+			t.Errorf("%s: %+v, want impact %s", path, c, want)
+		}
+	}
+	for _, say := range []string{"the intent says model DCS-7050CX3-32S", "Arista does not document", "4 ports that the intent does not name: Ethernet[5-8]/1", "one dscp map", "one pfc watchdog"} {
+		if !strings.Contains(notes(st), say) && !strings.Contains(notes(st), strings.ReplaceAll(say, "Ethernet[5-8]/1", "Ethernet5/1,Ethernet6/1,Ethernet7/1,Ethernet8/1")) {
+			t.Errorf("notes do not say %q: %s", say, notes(st))
+		}
+	}
+	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.down(); !slices.Equal(got, b.ports[:1]) {
+		t.Errorf("down: %v", got)
+	}
+	b.settled(d)
+}
+
+func TestBlocked(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	lag := *b.desired.Ports[b.ports[0]]
+	lag.LAG = qos.Of("Port-Channel7")
+	asym := *b.desired.Ports[b.ports[1]]
+	asym.PFCAsymmetric = qos.Of(true)
+	b.desired.Ports[b.ports[0]], b.desired.Ports[b.ports[1]] = &lag, &asym
+	b.desired.Ports["Ethernet99/1"] = b.desired.Ports[b.ports[2]]
+	d := b.open()
+	_, st := b.plan(d)
+	for path, say := range map[string]string{
+		"ports[Ethernet99/1].port":          "no such port",
+		"ports[Ethernet1/1].lag":            "channel-group",
+		"ports[Ethernet2/1].pfc_asymmetric": "",
+	} {
+		if c := find(st, path); c == nil || c.Blocked == "" || !strings.Contains(c.Blocked, say) {
+			t.Errorf("%s: %+v", path, c)
+		}
+	}
+	if n := len(st.Blocked()); n != 3 {
+		t.Errorf("blocked: %v", st.Blocked())
+	}
+	// The rest goes on its own.
+	if _, err := d.Apply(t.Context(), &drivers.Snapshot{Native: &snapshot{cfg: b.config()}}, st, drivers.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.settled(d)
+}
+
+func (b *box) config() *native.Config {
+	cfg, err := native.Parse([]byte(b.Running()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return cfg
+}
+
+// TestQueueKeyword has switches that do not say by their model how they call
+// their queues.
+func TestQueueKeyword(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: unknown, QueueKeyword: "tx-queue", Persist: true}})
+		d := b.open()
+		snap, st := b.plan(d)
+		if got := of(snap).kw; got != native.TxQueue {
+			t.Errorf("keyword %q", got)
+		}
+		if f, err := d.Probe(t.Context()); err != nil || f.ASIC != "" || len(st.Items) != 1 {
+			t.Errorf("%+v %v", f, err)
+		}
+		of(snap).kw = ""
+		st, err := d.Plan(drivers.Facts{}, snap, b.desired, b.policy)
+		if err != nil || !strings.Contains(notes(st), "the plan says uc-tx-queue") {
+			t.Errorf("%v, notes %s", err, notes(st))
+		}
+		was := string(b.state())
+		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err == nil || string(b.state()) != was {
+			t.Errorf("the wrong keyword: %v", err)
+		}
+		b.apply(d)
+		b.settled(d)
+	}
+}
+
+func TestWithoutPersistence(t *testing.T) {
+	b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
+	d := b.open()
+	_, st := b.plan(d)
+	if !strings.Contains(notes(st), "operation set persistence") || !strings.Contains(notes(st), "lost in a restart") {
+		t.Errorf("notes %q", notes(st))
+	}
+	was := string(b.state())
+	tok := b.apply(d)
+	if err := d.Confirm(t.Context(), tok); err != nil || string(withoutComments(b.Startup())) != was {
+		t.Errorf("confirm: %v", err)
+	}
+	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+		t.Errorf("revert: %v", err)
+	}
+	f, err := d.Probe(t.Context())
+	if err != nil || !strings.Contains(f.Caps.Undo, "configure ssh") || !slices.Equal(f.Caps.Writes, []string{"gnmi"}) {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+func TestIntentOverridesShowVersion(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	b.target.Model, b.target.Release = sand, "4.30.1F"
+	f, err := b.open().Probe(t.Context())
+	if err != nil || f.Model != sand || f.ASIC != "sand" || f.Release != "4.30.1F" || f.Version != "4.34.2F" {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+func TestLargeConfiguration(t *testing.T) {
+	var big strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&big, "ip route 10.%d.%d.%d/32 Null0\n", i>>16, i>>8&255, i&255)
+	}
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: big.String()})
+	d, was := b.open(), string(b.state())
+	tok := b.apply(d)
+	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+		t.Errorf("revert: %v", err)
+	}
+}
+
+func TestApplied(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}, setup: "interface Ethernet4/1\nswitchport\n"})
+		d := b.open()
+		for name := range b.desired.Ports {
+			p := *b.desired.Ports[name]
+			p.AdminUp = qos.Of(name != "Ethernet3/1")
+			b.desired.Ports[name] = &p
+		}
+		var got []string
+		ms, err := d.Applied(t.Context(), b.desired)
+		for _, m := range ms {
+			got = append(got, m.Port+" "+m.Field+" "+m.Want+" "+m.Have)
+		}
+		want := []string{"Ethernet1/1 mtu 9100 1500", "Ethernet2/1 mtu 9100 1500", "Ethernet3/1 admin_up false true", "Ethernet3/1 mtu 9100 1500"}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %q %v", d.way.name(), got, err)
+		}
+		b.apply(d)
+		if ms, err := d.Applied(t.Context(), b.desired); err != nil || len(ms) > 0 {
+			t.Errorf("%s: after the apply: %v %v", d.way.name(), ms, err)
+		}
+		o, err := d.Observe(t.Context())
+		if err != nil || !o.Ports["Ethernet1/1"].AdminUp.V || o.Ports["Ethernet3/1"].AdminUp != qos.Of(false) {
+			t.Errorf("%s: %+v %v", d.way.name(), o, err)
+		}
+	}
+}
+
+func TestPFCMismatches(t *testing.T) {
+	cfg, err := native.Parse([]byte("priority-flow-control pause watchdog default timeout 0.40\npriority-flow-control pause watchdog default recovery-time 0.4\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	desired := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": {PFC: qos.Of(qos.Priorities(3))}}}
+	for text, want := range map[string][]string{
+		"": nil, "nothing of it\n": nil,
+		"Global PFC : Enabled\nThe PFC watchdog timeout is 0.4 second(s)\nThe PFC watchdog recovery-time is 0.40 second(s) (auto)\n": nil,
+		"Global PFC : Disabled\nThe PFC watchdog timeout is 0.0 second(s) (default)\n":                                               {"pfc", "watchdog default timeout"},
+		"The PFC watchdog timeout is 1.2.3 second(s)\n The PFC watchdog recovery-time is 9 second(s)\n":                              nil,
+	} {
+		var got []string
+		for _, m := range pfcMismatches(text, cfg, desired) {
+			got = append(got, m.Field)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package eos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+)
+
+// persistence is the line with which a switch saves after each Set of gNMI,
+// since 4.28.0F (aristanetworks/openmgmt configuration/openconfig.md).
+const persistence = "operation set persistence"
+
+// back reads a token.
+func (d *Driver) back(t *drivers.Token) (wayBack, error) {
+	var b wayBack
+	if t.Device != d.t.Name {
+		return b, fmt.Errorf("%s: the way back is that of %s", d.t.Name, t.Device)
+	}
+	if err := json.Unmarshal(t.Native, &b); err != nil {
+		return b, fmt.Errorf("%s: read the way back: %w", d.t.Name, err)
+	}
+	return b, nil
+}
+
+// Confirm ends the commit timer and saves. Where the timer has run out before,
+// the error wraps ErrRejected: the switch holds what it held before the apply.
+// Over gNMI only a switch with "operation set persistence" saves; on others
+// the change is lost in a restart, as the plan says.
+func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := d.back(t)
+	if err != nil {
+		return err
+	}
+	if d.way.timed() {
+		if err := d.stopTimer(ctx, b.Session, "commit"); err != nil {
+			return err
+		}
+	}
+	now, err := d.config(ctx, running)
+	if err != nil {
+		return err
+	}
+	if left := b.Edit.Commands(now); !holds(b.Edit, now) {
+		if len(b.Undo.Commands(now)) == 0 {
+			return fmt.Errorf("%s: %w: it was not confirmed in time, and the switch took it back", d.t.Name, drivers.ErrRejected)
+		}
+		return fmt.Errorf("%s: %w: the configuration was changed since the apply: %q is gone", d.t.Name, drivers.ErrPartial, left[len(left)-1])
+	}
+	return d.save(ctx, b.Edit, now)
+}
+
+// Keep confirms and saves what an earlier run put in force and left
+// unconfirmed: the switch would take it back.
+func (d *Driver) Keep(ctx context.Context) (bool, error) {
+	if !d.way.timed() {
+		return false, nil
+	}
+	open, err := d.sessions(ctx)
+	if err != nil || open.timer == nil || !ours(open.timer.name) {
+		return false, err
+	}
+	if err := d.stopTimer(ctx, open.timer.name, "commit"); err != nil {
+		return false, err
+	}
+	if err := d.way.do(ctx, "write memory"); err != nil {
+		return false, fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, d.wrap(err))
+	}
+	return true, nil
+}
+
+// stopTimer ends the commit timer of a session, where it runs: with "commit"
+// the change stays, with "abort" it is taken back. Whether that worked shows
+// in the sessions, not in the answer.
+func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
+	var last error
+	for range 3 {
+		open, err := d.sessions(ctx)
+		if err != nil {
+			d.way.hangUp()
+			last = errors.Join(last, err)
+			continue
+		}
+		if !open.timed(name) {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", d.t.Name, errors.Join(err, last))
+		}
+		if err = d.way.do(ctx, "configure session "+name+" "+how); refused(err) {
+			err = fmt.Errorf("%w: %w", drivers.ErrRejected, err)
+		}
+		last = errors.Join(last, err)
+	}
+	return fmt.Errorf("the commit timer of session %s: %w", name, d.wrap(cmpError(last, errOthers)))
+}
+
+// save makes the startup configuration hold an edit. Where it does so already,
+// nothing is written: what others have not saved stays as it is.
+func (d *Driver) save(ctx context.Context, e native.Edit, now *native.Config) error {
+	if !d.way.timed() && !persists(now) {
+		return nil
+	}
+	cfg, err := d.config(ctx, startup)
+	if err == nil && holds(e, cfg) {
+		return nil
+	}
+	if d.way.timed() {
+		for range 2 { // saving twice harms nothing
+			if err = d.way.do(ctx, "write memory"); err == nil {
+				return nil
+			}
+		}
+		err = d.wrap(err)
+	}
+	return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, cmpError(err, errNotSaved))
+}
+
+var errNotSaved = errors.New("the startup configuration is another")
+
+// persists reports whether the switch saves after each Set.
+func persists(c *native.Config) bool {
+	var in func([]*native.Line) bool
+	in = func(ls []*native.Line) bool {
+		for _, l := range ls {
+			if l.Text == persistence || in(l.Sub) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, l := range c.Lines {
+		if l.Text == "management api gnmi" && in(l.Sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// Revert takes an apply back. While the commit timer runs, the switch does it,
+// byte for byte; where others changed something since the apply, and after the
+// timer, the settings that were changed are restored one by one. It may be
+// called again.
+func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := d.back(t)
+	if err != nil {
+		return err
+	}
+	now, err := d.quiet(ctx, b)
+	if err != nil {
+		return err
+	}
+	if d.way.timed() {
+		how := "abort"
+		// The timer would take back what others did since then as well.
+		if fingerprint(b.Undo.Apply(now)) != b.Before {
+			how = "commit"
+		}
+		if err := d.stopTimer(ctx, b.Session, how); err != nil {
+			return err
+		}
+	}
+	if now, err = d.config(ctx, running); err != nil {
+		return err
+	}
+	if lines := b.Undo.Commands(now); len(lines) > 0 {
+		name, err := sessionName("undo")
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.t.Name, err)
+		}
+		j := job{name: name, lines: lines, want: b.Undo, was: b.Undo.Undo(now)}
+		if err := d.put(ctx, j); err != nil {
+			return fmt.Errorf("take back: %w", err)
+		}
+		if now, err = d.config(ctx, running); err != nil {
+			return err
+		}
+	}
+	if err := d.save(ctx, b.Undo, now); err != nil || d.way.timed() {
+		return err
+	}
+	if cfg, err := d.config(ctx, startup); err == nil && len(b.Undo.Commands(cfg)) > 0 && holds(b.Edit, cfg) {
+		return fmt.Errorf("%s: %w: all is taken back, and the startup configuration still holds it: run \"write memory\" on the switch, which gNMI cannot", d.t.Name, drivers.ErrPartial)
+	}
+	return nil
+}
+
+// quiet waits until the switch has done what it was told, and returns what it
+// holds. A session of the apply that stays open is aborted.
+func (d *Driver) quiet(ctx context.Context, b wayBack) (*native.Config, error) {
+	var now *native.Config
+	var busy bool
+	// A session that stays open to the end of the wait is no error yet.
+	_, err := drivers.Poll(ctx, d.pace.poll, d.pace.work, func() (done bool, err error) {
+		if now, busy, err = d.look(ctx, b.Session); err != nil {
+			d.way.hangUp()
+		}
+		return err == nil && !busy, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if busy {
+		if err := d.way.discard(ctx, b.Session); err != nil && !refused(err) {
+			return nil, fmt.Errorf("abort session %s: %w", b.Session, d.wrap(err))
+		}
+	}
+	open, err := d.sessions(ctx)
+	if errors.Is(err, errNotShown) && !d.way.timed() {
+		return now, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t := open.timer; t != nil && (!open.timed(b.Session) || !d.way.timed()) {
+		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.t.Name, drivers.ErrRejected, t, spell(open.left))
+	}
+	return d.config(ctx, running)
+}

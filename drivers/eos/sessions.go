@@ -1,0 +1,202 @@
+package eos
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
+)
+
+// mark is what the names of this tool's configuration sessions begin with.
+const mark = "rf-"
+
+// maxID bounds what of a run's ID a session name holds, so that the name with
+// its mark and its random end stays within 30 characters.
+const maxID = 30 - len(mark) - 1 - 2*randomBytes
+
+const randomBytes = 3
+
+// sessionName makes a name of the run's ID: what is unusual in a session name
+// becomes a dash. The random end keeps names apart, because that of a session
+// that was committed cannot be used again.
+func sessionName(id string) (string, error) {
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, id)
+	b := make([]byte, randomBytes)
+	if _, err := rand.Read(b); err != nil {
+		return "", fmt.Errorf("name a session: %w", err)
+	}
+	return mark + safe[:min(len(safe), maxID)] + "-" + hex.EncodeToString(b), nil
+}
+
+func ours(name string) bool { return strings.HasPrefix(name, mark) }
+
+// sessions are the configuration sessions that matter: those that are open,
+// and the one whose commit timer runs. A switch has one timer at most.
+type sessions struct {
+	pending []session
+	timer   *session
+	left    time.Duration // of the timer
+}
+
+type session struct{ name, user string }
+
+func (s session) String() string {
+	t := "configuration session " + s.name
+	if s.user != "" {
+		t += " of user " + s.user
+	}
+	return t
+}
+
+// errNotShown: the switch does not show its configuration sessions.
+var errNotShown = errors.New("configuration sessions are not shown")
+
+// sessions reads what is open. The error wraps errNotShown where the switch
+// refuses the command.
+func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
+	raw, err := d.way.showJSON(ctx, "show configuration sessions")
+	if refused(err) {
+		return nil, fmt.Errorf("%w: %w", errNotShown, d.wrap(err))
+	}
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	shown, err := showjson.ParseSessions(raw)
+	if errors.Is(err, showjson.ErrRefused) {
+		return nil, fmt.Errorf("%s: %w: %w", d.t.Name, errNotShown, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: show configuration sessions: %w", d.t.Name, err)
+	}
+	users := usersOf(raw)
+	out := &sessions{}
+	for _, name := range shown.Pending() {
+		out.pending = append(out.pending, session{name, users[name]})
+	}
+	if shown.Timer == "" {
+		return out, nil
+	}
+	// The end of the timer is told on the clock of the uptime
+	// (napalm-automation/napalm eos.py).
+	v, err := d.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.timer = &session{shown.Timer, users[shown.Timer]}
+	out.left = max(shown.Expires.V-v.Uptime.V, 0).Round(time.Second)
+	return out, nil
+}
+
+// usersOf returns who opened or committed each session, as far as the switch
+// shows it. In which form it does is not documented for every release.
+func usersOf(raw []byte) map[string]string {
+	var shown struct {
+		Sessions map[string]struct {
+			CommitUser any `json:"commitUser"`
+			Instances  map[string]struct {
+				User any `json:"user"`
+			} `json:"instances"`
+		} `json:"sessions"`
+	}
+	out := map[string]string{}
+	// Only names for people; what is not as expected stays unknown.
+	_ = json.Unmarshal(raw, &shown)
+	for name, s := range shown.Sessions {
+		user, _ := s.CommitUser.(string)
+		for _, i := range s.Instances {
+			if u, ok := i.User.(string); ok && user == "" {
+				user = u
+			}
+		}
+		out[name] = clean(user)
+	}
+	return out
+}
+
+// holds reports whether a session of that name is open.
+func (s *sessions) holds(name string) bool {
+	for _, p := range s.pending {
+		if p.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// timed reports whether the timer of that session runs.
+func (s *sessions) timed(name string) bool {
+	return name != "" && s.timer != nil && s.timer.name == name
+}
+
+// obstacle returns why nothing may be written now: a commit would overwrite
+// what others are about to commit, or what a timer is about to restore.
+func (s *sessions) obstacle(device string) error {
+	if t := s.timer; t != nil {
+		todo := "wait until it is confirmed or taken back"
+		if ours(t.name) {
+			todo = "confirm that run or take it back, or wait until the switch takes it back by itself"
+		}
+		return fmt.Errorf("%s: %w: the commit timer of %s runs for another %s; %s", device, drivers.ErrRejected, t, spell(s.left), todo)
+	}
+	for _, p := range s.pending {
+		if !ours(p.name) {
+			return fmt.Errorf("%s: %w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", device, drivers.ErrRejected, p, p.name)
+		}
+	}
+	return nil
+}
+
+// notes tells what earlier runs and others left open. aborts says that an
+// apply aborts the former.
+func (s *sessions) notes(aborts bool) []string {
+	var out []string
+	if t := s.timer; t != nil {
+		if ours(t.name) {
+			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch takes it back in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, spell(s.left)))
+		} else {
+			out = append(out, fmt.Sprintf("the commit timer of %s runs for another %s, and nothing can be applied before", t, spell(s.left)))
+		}
+	}
+	for _, p := range s.pending {
+		switch {
+		case !ours(p.name):
+			out = append(out, fmt.Sprintf("%s is open: an apply refuses to write before it is committed or aborted", p))
+		case aborts:
+			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): nothing of it is in force, and an apply aborts the session", p))
+		default:
+			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): nothing of it is in force; abort it on the switch (configure session %s abort)", p, p.name))
+		}
+	}
+	return out
+}
+
+// spell prints a duration as a person reads it: "4m12s", "5m".
+func spell(d time.Duration) string {
+	t := d.String()
+	t = strings.TrimSuffix(t, "m0s") + strings.Repeat("m", strings.Count(t, "m0s"))
+	return t
+}
+
+// clearLeftovers aborts the sessions that earlier runs left open.
+func (d *Driver) clearLeftovers(ctx context.Context, s *sessions) error {
+	for _, p := range s.pending {
+		if ours(p.name) {
+			if err := d.way.discard(ctx, p.name); err != nil && !refused(err) {
+				return fmt.Errorf("abort %s: %w", p, d.wrap(err))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package eos
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// way is a way into the switch. Its errors are those of the transport; wrap
+// gives them the device's name.
+type way interface {
+	name() string // "ssh", "gnmi"
+	addr() string
+	// undo says how an apply is taken back, for people.
+	undo(timer time.Duration) string
+	// timed reports whether the switch takes back what is not confirmed, and
+	// whether commands of exec mode can be run.
+	timed() bool
+
+	show(ctx context.Context, cmd string) (string, error)
+	showJSON(ctx context.Context, cmd string) ([]byte, error)
+	observe(ctx context.Context) (*drivers.Observation, error)
+
+	// write puts configuration lines in force as a whole: in a session of the
+	// given name, to be taken back after timer; 0 is for good.
+	write(ctx context.Context, name string, lines []string, timer time.Duration) (fate, error)
+	// discard aborts a session, or takes its commit back where its timer runs.
+	discard(ctx context.Context, name string) error
+	// do runs a command of exec mode that changes something.
+	do(ctx context.Context, cmd string) error
+
+	// hangUp gives the connection up; the next call makes a new one.
+	hangUp()
+	close() error
+}
+
+// fate is how far a write came, as its answer has it.
+type fate int
+
+const (
+	unsent     fate = iota // the switch was not told to commit
+	rejected               // it says no
+	unanswered             // it said nothing
+	answered               // it says yes
+)
+
+// refused reports whether the switch answered, and does not do it.
+func refused(err error) bool {
+	var line *ssh.LineError
+	var rpc *gnmi.RPCError
+	switch {
+	case errors.As(err, &line):
+		return true
+	case errors.As(err, &rpc):
+		return rpc.Code == codes.InvalidArgument || rpc.Code == codes.NotFound || rpc.Code == codes.Unimplemented || errors.Is(err, gnmi.ErrAnswer)
+	}
+	return false
+}
+
+// clean makes a device's words fit for one line.
+func clean(s string) string {
+	const most = 256
+	return term.CleanLine(s[:min(len(s), most)])
+}

@@ -1,0 +1,115 @@
+package eos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos/openconfig"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+)
+
+// gnmiWay is the way over gNMI: show commands and configuration lines of CLI
+// origin (aristanetworks/openmgmt, openconfig/featureprofiles
+// cli_origin_test). A Set is one session of the switch's own, committed as a
+// whole; there is no timer, and commands of exec mode cannot be sent.
+type gnmiWay struct {
+	cfg    gnmi.Config
+	client *gnmi.Client
+}
+
+func (w *gnmiWay) name() string { return "gnmi" }
+func (w *gnmiWay) addr() string { return w.cfg.Address }
+func (w *gnmiWay) timed() bool  { return false }
+
+func (w *gnmiWay) undo(time.Duration) string {
+	return "by this tool, line by line (gNMI has no commit timer; configure ssh for one)"
+}
+
+func (w *gnmiWay) open(ctx context.Context) (*gnmi.Client, error) {
+	if w.client != nil {
+		return w.client, nil
+	}
+	c, err := gnmi.Dial(ctx, w.cfg)
+	if err != nil {
+		return nil, err
+	}
+	w.client = c
+	return c, nil
+}
+
+func (w *gnmiWay) get(ctx context.Context, cmd string, json bool) ([]byte, error) {
+	c, err := w.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.GetCLI(ctx, cmd, json)
+	if err != nil && !refused(err) {
+		// The next call need not wait for the backoff of a broken connection.
+		w.hangUp()
+	}
+	return out, err
+}
+
+func (w *gnmiWay) show(ctx context.Context, cmd string) (string, error) {
+	out, err := w.get(ctx, cmd, false)
+	return string(out), err
+}
+
+func (w *gnmiWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
+	out, err := w.get(ctx, cmd, true)
+	var rpc *gnmi.RPCError
+	if errors.As(err, &rpc) && rpc.Code == codes.Unimplemented {
+		return nil, fmt.Errorf("%w: the gNMI server has no show commands: %w", drivers.ErrUnsupported, err)
+	}
+	return out, err
+}
+
+func (w *gnmiWay) write(ctx context.Context, _ string, lines []string, _ time.Duration) (fate, error) {
+	c, err := w.open(ctx)
+	if err != nil {
+		return unsent, err
+	}
+	err = c.SetCLI(ctx, strings.Join(lines, "\n")+"\n")
+	switch {
+	case err == nil:
+		return answered, nil
+	case errors.Is(err, gnmi.ErrConfig):
+		return unsent, err
+	case errors.Is(err, gnmi.ErrTimeout), errors.Is(err, gnmi.ErrUnreachable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		w.hangUp()
+		return unanswered, err
+	}
+	return rejected, err
+}
+
+// discard has nothing to do: the switch itself ends the session of a Set.
+func (w *gnmiWay) discard(context.Context, string) error { return nil }
+
+func (w *gnmiWay) do(_ context.Context, cmd string) error {
+	return fmt.Errorf("%w: %q cannot be run over gNMI; configure ssh", drivers.ErrUnsupported, cmd)
+}
+
+func (w *gnmiWay) observe(ctx context.Context) (*drivers.Observation, error) {
+	c, err := w.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return openconfig.Observe(ctx, c)
+}
+
+func (w *gnmiWay) hangUp() { _ = w.close() } // what a broken connection says on its end adds nothing
+
+func (w *gnmiWay) close() error {
+	if w.client == nil {
+		return nil
+	}
+	err := w.client.Close()
+	w.client = nil
+	return err
+}

@@ -1,0 +1,455 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// ErrPager says that the device shows its output a page at a time, and waits
+// for a key, although it was told not to.
+var ErrPager = errors.New("output stops at a pager")
+
+// Level is a privilege level or a configuration mode of a network operating
+// system, with all modes below it that look the same.
+type Level struct {
+	Name string
+	// Prompt matches the whole prompt: `[\w.-]{1,63}\(config[^()]*\)#`. A
+	// blank may follow it, and nothing else.
+	Prompt string
+	// Not holds texts of which a prompt of this level has none, where Prompt
+	// matches those of other levels as well.
+	Not []string
+	// Below is the level that Enter is typed in; "" for the lowest.
+	Below string
+	// Enter gets here from Below, Leave gets back.
+	Enter, Leave string
+}
+
+// Platform is what a [Network] has to know of an operating system. It is not
+// changed, nor copied, once a Network was made of it.
+type Platform struct {
+	Levels []Level
+	// Home is the level that commands run at.
+	Home string
+	// Failed is what a line begins with that says that a command is refused:
+	// "% ". What stands elsewhere in a line does not count.
+	Failed []string
+	// Password is the question that entering a level may cause: "Password:".
+	Password string
+	// Pager is what the device prints at the end of a page: "--More--".
+	Pager string
+	// OnOpen is typed at Home before anything else. Refusals are tolerated:
+	// what they leave undone shows later.
+	OnOpen []string
+
+	once     sync.Once
+	patterns *patterns
+	err      error
+}
+
+// patterns are what a platform's texts come to. All of them match at the end of
+// the output only: a banner, or a description, may hold what looks like a
+// prompt.
+type patterns struct {
+	levels map[string]*level
+	prompt *regexp.Regexp
+	// What else an output may end in; nil where the platform has none.
+	pager, question *regexp.Regexp
+}
+
+// LineError is a line that the device refuses. It comes in an [*Error] that
+// wraps ErrRefused.
+type LineError struct {
+	Number int // of the line among those that were sent, from 1
+	Line   string
+	Words  string // the device's, in one line, safe to print
+}
+
+// Error returns the line and the device's words.
+func (e *LineError) Error() string {
+	return fmt.Sprintf("line %d: %q: %s", e.Number, e.Line, e.Words)
+}
+
+// Bounds of what is kept of a device's words.
+const (
+	maxWords = 1 << 10 // bytes
+	maxNotes = 100     // lines
+)
+
+// Network is a shell with the command line of a network operating system:
+// privilege levels, configuration modes, refusals in words. Its methods must
+// not be called at the same time. Each line is answered within
+// [Config.CommandTimeout], or sooner where the context says so; where it is not,
+// or the output passes its limit, the shell is closed, as with [Shell.Send].
+//
+// scrapligo's own driver for such systems (driver/network) is not used: on a
+// refused change of level it tries again and drops the device's words, and it
+// waits without end where a password is asked for a second time.
+type Network struct {
+	*patterns
+	s *Shell
+	p *Platform
+
+	at   string // the level that the last prompt was of, "" at a question
+	last string // the last prompt at Home
+}
+
+type level struct {
+	Level
+	prompt *regexp.Regexp
+}
+
+// Network opens a shell and gets to the platform's Home. password answers the
+// question of a level that asks for one. The error is an [*Error]; it wraps
+// ErrAuth where the device refuses Home. Close must be called on the Network,
+// or on the Client.
+func (c *Client) Network(ctx context.Context, p *Platform, password secret.Secret) (*Network, error) {
+	p.once.Do(func() { p.patterns, p.err = p.compile() })
+	if p.err != nil {
+		return nil, newError("shell", c.addr, ErrConfig, p.err)
+	}
+	n := &Network{p: p, patterns: p.patterns}
+	ctx, cancel := context.WithTimeout(ctx, c.commandTimeout)
+	defer cancel()
+	s, err := c.Shell(ctx, ShellConfig{Prompt: n.prompt})
+	if err != nil {
+		return nil, err
+	}
+	n.s = s
+	if err := n.begin(ctx, password); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+func (p *Platform) compile() (*patterns, error) {
+	out := &patterns{levels: map[string]*level{}}
+	var prompts []string
+	for _, l := range p.Levels {
+		re, err := regexp.Compile("^(?:" + l.Prompt + ")$")
+		if err != nil {
+			return nil, fmt.Errorf("prompt of %s: %w", l.Name, err)
+		}
+		out.levels[l.Name] = &level{l, re}
+		prompts = append(prompts, l.Prompt)
+	}
+	if out.levels[p.Home] == nil {
+		return nil, fmt.Errorf("no level is called %q", p.Home)
+	}
+	out.prompt = regexp.MustCompile("(?m)^(?:" + strings.Join(prompts, "|") + `) ?\z`)
+	out.question, out.pager = ending(p.Password), ending(p.Pager)
+	return out, nil
+}
+
+// ending matches an output that ends in text.
+func ending(text string) *regexp.Regexp {
+	if text == "" {
+		return nil
+	}
+	return regexp.MustCompile(`(?i)` + regexp.QuoteMeta(text) + `\s*\z`)
+}
+
+// begin finds out where the login landed and goes Home.
+func (n *Network) begin(ctx context.Context, password secret.Secret) error {
+	// What looked like the first prompt may have been part of a banner.
+	if _, err := n.send(ctx, ""); err != nil {
+		return err
+	}
+	var up []*level
+	for name := n.p.Home; name != n.at; {
+		l := n.levels[name]
+		if l == nil || len(up) > len(n.p.Levels) {
+			return n.fail(ErrAuth, fmt.Errorf("the login lands at %s, from where %s cannot be entered", n.at, n.p.Home))
+		}
+		up = append(up, l)
+		name = l.Below
+	}
+	for _, l := range slices.Backward(up) {
+		if err := n.escalate(ctx, l, password); err != nil {
+			return err
+		}
+	}
+	for _, cmd := range n.p.OnOpen {
+		if _, err := n.send(ctx, cmd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// escalate enters a level, with the password where it is asked for.
+func (n *Network) escalate(ctx context.Context, l *level, password secret.Secret) error {
+	out, err := n.send(ctx, l.Enter, n.question)
+	if err != nil {
+		return err
+	}
+	asked := n.asks(out)
+	if asked {
+		if password == "" {
+			return n.fail(ErrAuth, fmt.Errorf("%s asks for a password, and the login has none", l.Enter))
+		}
+		if out, err = n.answer(ctx, password); err != nil {
+			return err
+		}
+	}
+	switch words := n.refusal(out, false); {
+	case n.asks(out):
+		return n.fail(ErrAuth, fmt.Errorf("%s refuses the password of the login", l.Enter))
+	case n.at == l.Name:
+		return nil
+	case asked:
+		return n.fail(ErrAuth, fmt.Errorf("%s refuses the password of the login: %s", l.Enter, words))
+	default:
+		return n.fail(ErrAuth, fmt.Errorf("%s is refused: %s", l.Enter, words))
+	}
+}
+
+// answer types a password, which is not echoed.
+func (n *Network) answer(ctx context.Context, password secret.Secret) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.s.c.commandTimeout)
+	defer cancel()
+	var out []byte
+	err := n.s.do(ctx, func(ctx context.Context) (err error) {
+		ch := n.s.driver.Channel
+		if err = ch.Write([]byte(password.Reveal()), true); err == nil {
+			err = ch.WriteReturn()
+		}
+		if err == nil {
+			out, err = ch.ReadUntilAnyPrompt(ctx, n.stops(n.question))
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return n.ends(string(out), "")
+}
+
+// asks reports whether the device waits for a password.
+func (n *Network) asks(out string) bool {
+	return n.at == "" && n.question != nil && n.question.MatchString(out)
+}
+
+// Show runs a command that prints something at Home. The command is refused
+// where the first line of the output says so; the rest may hold any text.
+func (n *Network) Show(ctx context.Context, cmd string) (string, error) {
+	return n.run(ctx, cmd, true)
+}
+
+// Do runs a command that does something at Home. It is refused where any line
+// of the output says so.
+func (n *Network) Do(ctx context.Context, cmd string) (string, error) {
+	return n.run(ctx, cmd, false)
+}
+
+func (n *Network) run(ctx context.Context, cmd string, first bool) (string, error) {
+	if err := n.home(ctx); err != nil {
+		return "", err
+	}
+	out, err := n.send(ctx, cmd)
+	if err != nil {
+		return "", err
+	}
+	if words := n.refusal(out, first); words != "" {
+		return "", n.fail(ErrRefused, &LineError{Number: 1, Line: cmd, Words: words})
+	}
+	return out, nil
+}
+
+// Configure enters a level with the given command and sends lines there, one
+// after the other, up to the first one that is refused: that one is the
+// [*LineError] in the error, with Number 0 where it is the command that enters.
+// What the device says of the others it returns. The shell stays at the level
+// until the next Show or Do.
+func (n *Network) Configure(ctx context.Context, name, enter string, lines []string) (notes []string, err error) {
+	if err := n.home(ctx); err != nil {
+		return nil, err
+	}
+	for i, line := range append([]string{enter}, lines...) {
+		out, err := n.send(ctx, line)
+		if err != nil {
+			return notes, err
+		}
+		if words := n.refusal(out, false); words != "" {
+			return notes, n.fail(ErrRefused, &LineError{Number: i, Line: line, Words: words})
+		}
+		if n.at != name {
+			// Whatever comes next would be typed in the wrong place.
+			return notes, n.end(n.fail(ErrRefused, &LineError{Number: i, Line: line, Words: "the prompt is not that of " + name}))
+		}
+		for l := range strings.Lines(out) {
+			if l = clip(l); l != "" && len(notes) < maxNotes {
+				notes = append(notes, l)
+			}
+		}
+	}
+	return notes, nil
+}
+
+// home leaves the modes that the shell is in.
+func (n *Network) home(ctx context.Context) error {
+	for range n.p.Levels {
+		l := n.levels[n.at]
+		if n.at == n.p.Home || l == nil || l.Leave == "" {
+			break
+		}
+		if _, err := n.send(ctx, l.Leave); err != nil {
+			return err
+		}
+	}
+	if n.at != n.p.Home {
+		return n.end(n.fail(ErrLost, fmt.Errorf("the prompt is not that of %s", n.p.Home)))
+	}
+	return nil
+}
+
+// send sends a line and notes the level that it ended at. The output may also
+// end in one of the patterns given.
+func (n *Network) send(ctx context.Context, line string, more ...*regexp.Regexp) (string, error) {
+	if err := n.s.oneLine(line); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.s.c.commandTimeout)
+	defer cancel()
+	var out []byte
+	err := n.s.do(ctx, func(ctx context.Context) (err error) {
+		out, err = n.exchange(ctx, line, n.stops(more...))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return n.ends(string(out), line)
+}
+
+func (n *Network) exchange(ctx context.Context, line string, stops []*regexp.Regexp) ([]byte, error) {
+	ch := n.s.driver.Channel
+	if line != "" {
+		if err := ch.Write([]byte(line), false); err != nil {
+			return nil, err
+		}
+		// The echo also puts an end to whatever is left of earlier output.
+		if _, err := ch.ReadUntilExplicit(ctx, []byte(line)); err != nil {
+			return nil, err
+		}
+	}
+	if err := ch.WriteReturn(); err != nil {
+		return nil, err
+	}
+	out, err := ch.ReadUntilAnyPrompt(ctx, stops)
+	// A long text may come in pieces of which one ends in what looks like a
+	// prompt. Where it is not the known one, more is waited for.
+	for err == nil && len(out) > piece && strings.TrimRight(lastLine(string(out)), " ") != n.last {
+		var rest []byte
+		if !n.pending(ctx) {
+			break
+		}
+		rest, err = ch.ReadUntilAnyPrompt(ctx, stops)
+		out = append(out, rest...)
+	}
+	return out, err
+}
+
+// A text of up to piece bytes comes whole; patience is the time in which the
+// next piece of a longer one comes.
+const (
+	piece    = 1 << 10
+	patience = time.Second
+)
+
+// pending waits for more output and reports whether it came.
+func (n *Network) pending(ctx context.Context) bool {
+	ch := n.s.driver.Channel
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(ch.ReadDelay)
+	defer tick.Stop()
+	for {
+		b, err := ch.Read()
+		if len(b) > 0 {
+			ch.Q.Requeue(b)
+		}
+		if len(b) > 0 || err != nil {
+			return len(b) > 0
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// stops are what an output may end in.
+func (n *Network) stops(more ...*regexp.Regexp) []*regexp.Regexp {
+	return slices.DeleteFunc(append(more, n.prompt, n.pager), func(re *regexp.Regexp) bool { return re == nil })
+}
+
+// ends takes the prompt, and a second echo of the line, off an output.
+func (n *Network) ends(out, line string) (string, error) {
+	last := strings.TrimRight(lastLine(out), " ")
+	n.at = ""
+	for _, l := range n.p.Levels {
+		if n.levels[l.Name].prompt.MatchString(last) && !slices.ContainsFunc(l.Not, func(t string) bool { return strings.Contains(last, t) }) {
+			n.at = l.Name
+			if l.Name == n.p.Home {
+				n.last = last
+			}
+			break
+		}
+	}
+	if n.at == "" {
+		if n.pager != nil && n.pager.MatchString(last) {
+			return "", n.end(n.fail(ErrPager, fmt.Errorf("%q stops at %s", line, n.p.Pager)))
+		}
+		return out, nil
+	}
+	out = strings.Trim(out[:len(out)-len(lastLine(out))], "\n")
+	// A device that is slow may echo a line twice (ktbyers/netmiko arista.py).
+	if first, rest, _ := strings.Cut(out, "\n"); line != "" && strings.HasSuffix(strings.TrimSpace(first), line) {
+		head := strings.TrimSuffix(strings.TrimSpace(first), line)
+		if head == "" || n.prompt.MatchString(head) {
+			out = rest
+		}
+	}
+	return out, nil
+}
+
+func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+
+// refusal returns the device's words where a line says that it refuses, or
+// where the first one does.
+func (n *Network) refusal(out string, first bool) string {
+	for l := range strings.Lines(out) {
+		if slices.ContainsFunc(n.p.Failed, func(p string) bool { return strings.HasPrefix(l, p) }) {
+			return clip(l)
+		}
+		if first && strings.TrimSpace(l) != "" {
+			break
+		}
+	}
+	return ""
+}
+
+func clip(s string) string { return term.CleanLine(strings.TrimSpace(s[:min(len(s), maxWords)])) }
+
+func (n *Network) fail(kind, cause error) error { return newError("shell", n.s.c.addr, kind, cause) }
+
+// end gives the shell up: what comes next cannot be told apart.
+func (n *Network) end(err error) error {
+	n.s.dead = err
+	n.s.pty.end()
+	return err
+}
+
+// Close closes the shell.
+func (n *Network) Close() error { return n.s.Close() }

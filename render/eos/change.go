@@ -1,0 +1,403 @@
+package eos
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// maxRounds bounds how often a change is looked at again because a shared line
+// disturbed a port. Each round takes in at least one port more; more than a
+// few do not occur, since what is shared is the switch's watchdog and the
+// profiles of this tool.
+const maxRounds = 8
+
+// Change returns what makes have hold desired, which must be fitted. It is
+// empty where have means the same already, whoever configured it: ports that
+// do are left alone. Other ports are given a profile of this tool, one for
+// each distinct shape, and their own lines that contradict it are taken away.
+//
+// A profile of this tool is edited in place, only where it differs, and keeps
+// its name for the ports that carry it now; one that a port outside of desired
+// carries is never edited. Profiles of this tool that nothing carries any more
+// go, unless there are lines in them that this package does not know.
+//
+// After [Edit.Apply] nothing differs from desired but what [Refusals] names,
+// and the aggregate that a port belongs to.
+func Change(have *Config, desired *qos.Device, kw Keyword) Edit {
+	return newPlanner(have, writable(desired), kw).plan()
+}
+
+type planner struct {
+	have *Config
+	r    *reading
+	d    *qos.Device
+	kw   Keyword
+	// all says that every port gets lines, also where nothing differs, and of
+	// an unknown kind.
+	all bool
+	// touched are the ports whose profile is ours to choose.
+	touched map[string]bool
+}
+
+func newPlanner(have *Config, d *qos.Device, kw Keyword) *planner {
+	return &planner{have: have, r: read(have), d: d, kw: kw, touched: map[string]bool{}}
+}
+
+func (p *planner) plan() Edit {
+	running := p.r.decode()
+	base := p.maps(running)
+	diffs := qos.Diff(running, p.d)
+	base = append(base, p.globals(running, diffs)...)
+	base = append(base, p.ports(running)...)
+	g := read(base.Apply(p.have)).globals()
+	e := base
+	for round := range maxRounds {
+		if !p.touch(e, p.all || round == maxRounds-1) {
+			break
+		}
+		e = append(slices.Clip(base), p.profiles(&g)...)
+	}
+	return p.tidy(e)
+}
+
+// touch adds the ports that an edit leaves different from desired in what a
+// profile says, or all of them, and reports whether there was one more.
+func (p *planner) touch(e Edit, all bool) bool {
+	more := false
+	add := func(name string) {
+		more = more || !p.touched[name]
+		p.touched[name] = true
+	}
+	if all {
+		for n := range p.d.Ports {
+			add(n)
+		}
+		return more
+	}
+	for _, c := range qos.Diff(read(e.Apply(p.have)).decode(), p.d) {
+		if c.Port != "" && c.Field != "lag" && c.Field != "mtu" {
+			add(c.Port)
+		}
+	}
+	return more
+}
+
+// maps writes the entries that differ; one that returns to its default is
+// written as well, so that nothing depends on how an entry is unset.
+func (p *planner) maps(running *qos.Device) Edit {
+	var e Edit
+	if !p.d.GlobalMaps.Set {
+		return nil
+	}
+	have, want := running.GlobalMaps.V, p.d.GlobalMaps.V
+	entries := func(have, want []int8, prefix, key, line string) {
+		for i, w := range want {
+			if w < 0 || have[i] == w {
+				continue
+			}
+			id := prefix + itoa(i)
+			e = append(e, Setting{Key: id + key, Line: id + line + " " + itoa(int(w))})
+		}
+	}
+	entries(have.PCPToTC[:], want.PCPToTC[:], keyMapCOS, "", " to traffic-class")
+	entries(have.DSCPToTC[:], want.DSCPToTC[:], keyMapDSCP, "", " to traffic-class")
+	to := " to " + string(p.kw)
+	other := " to " + string(otherKeyword(p.kw))
+	for i, w := range want.TCToQueue {
+		// Where both keywords map a class, which one counts is not known.
+		if id := keyMapTC + itoa(i); w >= 0 && have.TCToQueue[i] != w && p.r.global.get("", id+other) != nil {
+			e = append(e, Setting{Key: id + other})
+		}
+	}
+	entries(have.TCToQueue[:], want.TCToQueue[:], keyMapTC, to, to)
+	return e
+}
+
+// globals writes the switch's watchdog, where a port's differs from desired,
+// and lifts what turns PFC off everywhere.
+func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
+	var e Edit
+	g := p.r.globals()
+	w, watched := commonWatchdog(p.d)
+	differs := slices.ContainsFunc(diffs, func(c qos.Change) bool {
+		return (c.Field == "watchdog" || c.Field == qos.PortField) && p.d.Ports[c.Port].Watchdog.V.Enabled
+	})
+	lossless, alert := false, false
+	for _, port := range p.d.Ports {
+		lossless = lossless || port.PFC.V != 0
+		alert = alert || port.Watchdog.V.Action == qos.ActionAlert
+	}
+	if g.allOff && lossless {
+		e = append(e, Setting{Key: keyAllOff})
+	}
+	if watched && differs {
+		put := func(key string, have, want time.Duration) {
+			if have != want {
+				e = append(e, Setting{Key: key, Line: key + " " + secondsText(want)})
+			}
+		}
+		put(keyTimeout, g.timeout, w.Detect)
+		put(keyRecovery, g.recovery, w.Restore)
+		if w.Action == qos.ActionDrop && g.action != qos.ActionDrop {
+			e = append(e, Setting{Key: keyAction, Line: keyAction + " drop"})
+		}
+		if g.override && alert {
+			e = append(e, Setting{Key: keyOverride})
+		}
+	}
+	if poll := p.d.WatchdogPoll; poll.Set && poll != running.WatchdogPoll {
+		e = append(e, Setting{Key: keyPoll, Line: keyPoll + " " + secondsText(poll.V)})
+	}
+	return e
+}
+
+// ports writes the lines that only an interface can have.
+func (p *planner) ports(running *qos.Device) Edit {
+	var e Edit
+	for _, name := range natural.Keys(p.d.Ports) {
+		want, have := p.d.Ports[name], running.Ports[name]
+		header := sectionInterface + name
+		put := func(key, line string) { e = append(e, Setting{Section: header, Key: key, Line: line}) }
+		s := p.r.sections[header]
+		if s == nil {
+			e = append(e, Setting{Section: header, Line: header})
+			have = (&globals{}).port(portState{})
+		}
+		if m := want.MTU; m.Set {
+			routed := s != nil && p.r.effective(s).routed
+			switch {
+			case p.all:
+				put(keyMTU, keyMTU+" "+itoa(m.V))
+			case have.MTU == m || have.LAG.V != "":
+				// That of a member is its port channel's.
+			case routed:
+				put(keyMTU, keyMTU+" "+itoa(m.V))
+			default:
+				put(keyL2MTU, keyL2MTU+" "+itoa(m.V))
+			}
+		}
+		if up := want.AdminUp; up.Set && (up != have.AdminUp || p.all) {
+			switch {
+			case !up.V:
+				put(keyShutdown, "shutdown")
+			case p.all:
+				put(keyShutdown, "no shutdown")
+			default:
+				put(keyShutdown, "")
+			}
+		}
+		if pause := want.LinkPause; pause.Set && pause != have.LinkPause {
+			send, receive := "", ""
+			if pause.V {
+				send, receive = keySend+" on", keyReceive+" on"
+			}
+			put(keySend, send)
+			put(keyReceive, receive)
+		}
+	}
+	return e
+}
+
+// profiles gives the touched ports a profile each, and edits the profiles.
+func (p *planner) profiles(g *globals) Edit {
+	of := map[string]shape{}      // every port of desired
+	known := map[shapedBy]shape{} // most ports are alike
+	for n, port := range p.d.Ports {
+		by := shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog}
+		s, ok := known[by]
+		if !ok {
+			s = shapeOf(port, g, p.kw, p.poll(g))
+			known[by] = s
+		}
+		if len(s.settings) > 0 {
+			of[n] = s
+		}
+	}
+	names := p.name(of)
+	var e Edit
+	for _, s := range sortedShapes(of) {
+		if name := names[s.text]; name != "" {
+			e = append(e, p.edit(name, s)...)
+		}
+	}
+	for _, n := range natural.Keys(of) {
+		if p.touched[n] {
+			e = append(e, p.attach(n, names[of[n].text], of[n])...)
+		}
+	}
+	return e
+}
+
+func otherKeyword(k Keyword) Keyword {
+	if k == TxQueue {
+		return UCTxQueue
+	}
+	return TxQueue
+}
+
+func (p *planner) poll(g *globals) time.Duration {
+	if p.d.WatchdogPoll.Set {
+		return p.d.WatchdogPoll.V
+	}
+	return g.poll
+}
+
+// name chooses a profile for each shape that a touched port has. A profile of
+// ours goes to the shape that most of its ports have.
+func (p *planner) name(of map[string]shape) map[string]string {
+	needed := map[string]bool{}
+	for n, s := range of {
+		if p.touched[n] {
+			needed[s.text] = true
+		}
+	}
+	votes := map[string]map[string]int{} // profile, shape
+	pinned := map[string]bool{}
+	taken := map[string]bool{}
+	for _, s := range p.r.order {
+		name := strings.TrimPrefix(s.name, sectionProfile)
+		if s.at == inProfile {
+			taken[name] = true
+			continue
+		}
+		carried := s.carries()
+		if !isOwn(carried) {
+			continue
+		}
+		taken[carried] = true
+		if p.r.profile(carried) == nil {
+			// Made now, it could not be unmade without leaving a name behind.
+			continue
+		}
+		shape, ours := of[s.port()]
+		if !ours {
+			pinned[carried] = true
+			continue
+		}
+		if votes[carried] == nil {
+			votes[carried] = map[string]int{}
+		}
+		votes[carried][shape.text]++
+	}
+	names := map[string]string{}
+	for _, name := range natural.Keys(votes) {
+		shapes := slices.SortedFunc(maps.Keys(votes[name]), func(a, b string) int {
+			if n := votes[name][b] - votes[name][a]; n != 0 {
+				return n
+			}
+			return strings.Compare(a, b)
+		})
+		for _, text := range shapes {
+			if names[text] == "" && (!pinned[name] || p.holds(name, text, of)) {
+				names[text] = name
+				break
+			}
+		}
+	}
+	for _, s := range sortedShapes(of) {
+		if needed[s.text] && names[s.text] == "" {
+			names[s.text] = freeName(taken)
+			taken[names[s.text]] = true
+		}
+	}
+	maps.DeleteFunc(names, func(text, _ string) bool { return !needed[text] })
+	return names
+}
+
+// holds reports whether a profile says what a shape does already.
+func (p *planner) holds(name, text string, of map[string]shape) bool {
+	for _, s := range of {
+		if s.text == text {
+			return len(p.edit(name, s)) == 0
+		}
+	}
+	return false
+}
+
+// edit makes a profile say what a shape does.
+func (p *planner) edit(name string, s shape) Edit {
+	header := sectionProfile + name
+	sec := p.r.sections[header]
+	var e Edit
+	if sec == nil {
+		e = append(e, Setting{Section: header, Line: header})
+	}
+	for _, want := range s.settings {
+		for _, queue := range queuesOf(sec, want.Queue) {
+			have, line := sec.value(queue, want.Key), want.Line
+			if queue != want.Queue {
+				// What the other keyword says of the queue must not count.
+				line = ""
+			} else if sec != nil && same(have, line, queue, inProfile) {
+				continue
+			}
+			if have == line {
+				continue
+			}
+			e = append(e, Setting{header, queue, want.Key, line})
+		}
+	}
+	return e
+}
+
+// queuesOf returns the queue, and before it the same one by another keyword
+// where the section has it.
+func queuesOf(sec *section, queue string) []string {
+	if queue == "" || sec == nil {
+		return []string{queue}
+	}
+	kind, n, _ := strings.Cut(queue, " ")
+	other := string(otherKeyword(Keyword(kind))) + " " + n
+	for s := range sec.index {
+		if s.queue == other {
+			return []string{other, queue}
+		}
+	}
+	return []string{queue}
+}
+
+// attach gives a port its profile and takes away what contradicts it.
+func (p *planner) attach(port, name string, s shape) Edit {
+	header := sectionInterface + port
+	sec := p.r.sections[header]
+	var e Edit
+	if sec.value("", keyProfile) != keyProfile+" "+name {
+		e = append(e, Setting{Section: header, Key: keyProfile, Line: keyProfile + " " + name})
+	}
+	for _, want := range s.settings {
+		for _, queue := range queuesOf(sec, want.Queue) {
+			if have := sec.value(queue, want.Key); have != "" && !same(have, want.Line, queue, inInterface) {
+				e = append(e, Setting{header, queue, want.Key, ""})
+			}
+		}
+	}
+	return e
+}
+
+// tidy removes the profiles of ours that nothing carries after an edit.
+func (p *planner) tidy(e Edit) Edit {
+	if len(e) == 0 {
+		return nil
+	}
+	after := read(e.Apply(p.have))
+	carried := map[string]bool{}
+	for _, s := range after.order {
+		if s.at == inInterface {
+			carried[s.carries()] = true
+		}
+	}
+	for _, s := range p.r.order {
+		name := strings.TrimPrefix(s.name, sectionProfile)
+		if s.at != inProfile || !isOwn(name) || carried[name] || s.foreign {
+			continue
+		}
+		e = slices.DeleteFunc(e, func(x Setting) bool { return x.Section == s.name })
+		e = append(e, Setting{Section: s.name})
+	}
+	return e
+}

@@ -1,0 +1,287 @@
+package eos
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// foreign is what other people have on a switch.
+const foreign = `! Command: show running-config
+! device: leaf1 (DCS-7060DX5-64S, EOS-4.34.2F)
+!
+hostname leaf1
+!
+qos profile OPS-VOICE
+   qos trust cos
+   !
+   uc-tx-queue 5
+      bandwidth guaranteed percent 10
+!
+interface Ethernet99/1
+   description 100% mine ! do not touch
+   mtu 4000
+   service-profile OPS-VOICE
+!
+interface Port-Channel7
+   mtu 9000
+   service-profile OPS-VOICE
+!
+interface Management1
+   vrf MGMT
+   ip address 192.0.2.11/24
+!
+ip access-list GNMI
+   10 permit tcp any any eq 6030
+   20 deny ip any any
+!
+router bgp 65011
+   router-id 10.255.0.11
+   !
+   vrf BLUE
+      neighbor 10.0.0.0 remote-as 65001
+!
+banner login
+  % no entry
+!
+end
+EOF
+!
+management ssh
+   idle-timeout 60
+!
+end
+`
+
+// foreignOf returns the foreign sections of a text that holds others as well.
+func foreignOf(text string) string {
+	var out []string
+	own := false
+	for _, block := range strings.Split(text, "\n!\n") {
+		first, _, _ := strings.Cut(block, "\n")
+		switch {
+		case strings.HasPrefix(first, "interface Ethernet") && first != "interface Ethernet99/1", strings.HasPrefix(first, "qos profile "+ProfileName),
+			strings.HasPrefix(first, "qos map"), strings.HasPrefix(first, "qos rewrite"), strings.HasPrefix(first, "priority-flow-control"):
+			own = true
+			continue
+		case own && strings.HasPrefix(first, " "):
+			continue
+		}
+		own = false
+		out = append(out, block)
+	}
+	return strings.Join(out, "\n!\n")
+}
+
+// drawHave draws a switch that somebody configured: with this tool or by hand,
+// for ports that want shares and for others, with lines on the interfaces.
+func drawHave(t *rapid.T, want *qos.Device, kw Keyword) *Config {
+	have := mustParse(t, foreign)
+	other := device(t)
+	switch rapid.IntRange(0, 3).Draw(t, "start") {
+	case 0: // never touched
+		other.Ports = map[string]*qos.Port{}
+	case 1: // this tool configured what is wanted, then things changed
+		other = want
+	}
+	p := newPlanner(have, writable(other), kw)
+	p.all = rapid.Bool().Draw(t, "everything")
+	have = p.plan().Apply(have)
+	var e Edit
+	ports := append(natural.Keys(want.Ports), "Ethernet99/1")
+	for range rapid.IntRange(0, 12).Draw(t, "lines") {
+		s := rapid.SampledFrom(handLines).Draw(t, "line")
+		s.Section = sectionInterface + rapid.SampledFrom(ports).Draw(t, "port")
+		if _, ok := match(s.Line, inProfile); (ok || s.Queue != "") && rapid.IntRange(0, 3).Draw(t, "in profile") == 0 {
+			s.Section = sectionProfile + rapid.SampledFrom([]string{ProfileName, ProfileName + "-2", "OPS"}).Draw(t, "profile")
+		}
+		if rapid.Bool().Draw(t, "keyword of others") {
+			s.Queue = strings.Replace(s.Queue, "uc-tx", "tx", 1)
+		}
+		e = append(e, s)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "global lines") {
+		e = append(e, rapid.SampledFrom(globalLines).Draw(t, "global line"))
+	}
+	return mustParse(t, e.Apply(have).String())
+}
+
+var handLines = []Setting{
+	{Key: keyTrust, Line: "qos trust cos"}, {Key: keyTrust, Line: "no qos trust"}, {Key: keyTrust, Line: "qos trust dscp"},
+	{Key: keyPFC, Line: "priority-flow-control on"}, {Key: keyNoDrop + "3", Line: "priority-flow-control priority 3 no-drop"},
+	{Key: keyNoDrop + "5", Line: "priority-flow-control priority 5 no-drop"}, {Key: keyNoDrop + "3", Line: "priority-flow-control priority 3 drop"},
+	{Key: keyDog, Line: "no " + keyDog}, {Key: keyDog, Line: keyDog}, {Key: keyDogAction, Line: keyDogAction + " notify-only"},
+	{Key: keyDogTimer, Line: keyDogTimer + " timeout 1.25 polling-interval auto recovery-time 2 forced"},
+	{Key: keyProfile, Line: "service-profile OPS"}, {Key: keyProfile, Line: "service-profile OPS-VOICE"}, {Key: keyProfile, Line: "service-profile GONE"},
+	{Key: keyProfile, Line: "service-profile ROCE-FABRIC"}, {Key: keyProfile, Line: "service-profile ROCE-FABRIC-2"},
+	{Key: keySwitchport, Line: "no switchport"}, {Key: keyMTU, Line: "mtu 9000"}, {Key: keyShutdown, Line: "shutdown"},
+	{Queue: "uc-tx-queue 3", Key: keyPriority, Line: "no priority"}, {Queue: "uc-tx-queue 3", Key: keyBandwidth, Line: "bandwidth percent 7"},
+	{Queue: "uc-tx-queue 6", Key: keyPriority, Line: "priority strict"}, {Queue: "uc-tx-queue 3", Key: keyShape, Line: "shape rate 40 percent"},
+	{Queue: "uc-tx-queue 3", Key: "random-detect ecn count", Line: "random-detect ecn count"},
+	{Queue: "uc-tx-queue 3", Key: keyECN, Line: "random-detect ecn minimum-threshold 10 kbytes maximum-threshold 2 mbytes"},
+	{Queue: "uc-tx-queue 4", Key: keyDrop, Line: "random-detect drop minimum-threshold 1 kbytes maximum-threshold 2 kbytes drop-probability 5"},
+}
+
+var globalLines = []Setting{
+	{Key: keyAllOff, Line: keyAllOff}, {Key: keyOverride, Line: keyOverride + " drop"}, {Key: keyAction, Line: keyAction + " errdisable"},
+	{Key: keyTimeout, Line: keyTimeout + " 0.5"}, {Key: keyPoll, Line: keyPoll + " 0.005"}, {Key: "qos rewrite dscp", Line: "qos rewrite dscp"},
+	{Key: "qos map dscp 26", Line: "qos map dscp 26 to traffic-class 3"}, {Key: "qos map dscp 5", Line: "qos map dscp 5 to traffic-class 6"},
+	{Key: "qos map traffic-class 2 to tx-queue", Line: "qos map traffic-class 2 to tx-queue 4"},
+	{Key: "qos map traffic-class 2 to uc-tx-queue", Line: "qos map traffic-class 2 to uc-tx-queue 1"},
+}
+
+// From wherever a switch starts, a change reaches what is wanted, and then
+// there is nothing left to do; what is foreign stays; and it can be taken back.
+func TestChangeReachesDesiredAndBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want, kw := device(t), drawKeyword(t)
+		have := drawHave(t, want, kw)
+		before := have.String()
+		e := Change(have, want, kw)
+		after := e.Apply(have)
+		if have.String() != before {
+			t.Fatal("the configuration was changed in place")
+		}
+		text := after.String()
+		got, _ := Decode(mustParse(t, text))
+		noDiff(t, text, got, want)
+		if again := Change(after, want, kw); len(again) > 0 {
+			t.Fatalf("a second change wants %v", again)
+		}
+		if a, b := foreignOf(before), foreignOf(text); a != b {
+			t.Fatalf("foreign lines changed from\n%s\nto\n%s", a, b)
+		}
+		if back := e.Undo(have).Apply(after).String(); back != before {
+			t.Fatalf("after taking back %v\n%s", e, cmp.Diff(strings.Split(before, "\n"), strings.Split(back, "\n")))
+		}
+	})
+}
+
+// A port that means what is wanted is left alone, by whomever it was
+// configured, and so is a port that nobody asked about.
+func TestChangeLeavesOthersAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want, kw := device(t), drawKeyword(t)
+		have := drawHave(t, want, kw)
+		was, _ := Decode(have)
+		e := Change(have, want, kw)
+		now, _ := Decode(e.Apply(have))
+		for n, p := range was.Ports {
+			if want.Ports[n] != nil {
+				continue
+			}
+			// The watchdog's timers are the switch's, and so is what turns PFC off.
+			a, b := *p, *now.Ports[n]
+			a.Watchdog, b.Watchdog = qos.Opt[qos.Watchdog]{}, qos.Opt[qos.Watchdog]{}
+			if strings.Contains(have.String(), keyAllOff) {
+				a.PFC, b.PFC = qos.Opt[qos.PrioritySet]{}, qos.Opt[qos.PrioritySet]{}
+			}
+			if a != b {
+				t.Fatalf("%s, which nobody asked about, changed from %+v to %+v", n, a, b)
+			}
+		}
+		if same := len(qos.Diff(was, want)) == 0; same != (len(e) == 0) {
+			t.Fatalf("already as wanted: %v, edit: %v", same, e)
+		}
+	})
+}
+
+// What others change after an edit, elsewhere, survives that it is taken back.
+func TestUndoKeepsWhatOthersChangedSince(t *testing.T) {
+	have := mustParse(t, foreign)
+	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9100)}
+	want := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1/1": p, "Ethernet99/1": p}}
+	e := Change(have, want, UCTxQueue)
+	since := Edit{
+		{Section: "interface Ethernet99/1", Key: keyShutdown, Line: "shutdown"},
+		{Section: "qos profile OPS-VOICE", Key: keyTrust, Line: "qos trust dscp"},
+		{Key: "qos map dscp 40", Line: "qos map dscp 40 to traffic-class 0"},
+	}
+	got := e.Undo(have).Apply(since.Apply(e.Apply(have))).String()
+	if wanted := since.Apply(have).String(); got != wanted {
+		t.Errorf("taken back to\n%s\nwant\n%s", got, wanted)
+	}
+	// A profile of ours that somebody attached stays while it is attached.
+	attached := Edit{{Section: "interface Port-Channel7", Key: keyProfile, Line: "service-profile ROCE-FABRIC"}}.Apply(e.Apply(have))
+	undo := e.Undo(have)
+	if !strings.Contains(undo.Apply(attached).String(), "\nqos profile ROCE-FABRIC\n") || slices.Contains(undo.Commands(attached), "no qos profile ROCE-FABRIC") {
+		t.Error("a profile that an interface carries was removed")
+	}
+}
+
+// A profile keeps its name and what others added to it, and changes in place.
+func TestProfilesAreEditedInPlace(t *testing.T) {
+	shape := func(weight int) *qos.Port {
+		p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3))}
+		p.Queues[3] = qos.Queue{Scheduler: qos.Of(qos.Scheduler{Weight: weight}), ECN: qos.Of(qos.ECN{Enabled: true, Min: 150000, Max: 1500000, Probability: 10})}
+		return p
+	}
+	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": shape(60), "Ethernet2": shape(60), "Ethernet3": shape(40)}}
+	have := Edit{{"qos profile ROCE-FABRIC", "uc-tx-queue 3", "random-detect ecn count", "random-detect ecn count"}}.Apply(Encode(d, UCTxQueue))
+	d.Ports["Ethernet1"], d.Ports["Ethernet2"] = shape(61), shape(61)
+	got := Change(have, d, UCTxQueue).Commands(have)
+	want := []string{"qos profile ROCE-FABRIC", "uc-tx-queue 3", "bandwidth percent 61", "exit", "exit"}
+	if !slices.Equal(got, want) {
+		t.Errorf("typed %q", got)
+	}
+	// All ports alike: the second profile goes.
+	for n := range d.Ports {
+		d.Ports[n] = shape(60)
+	}
+	got = Change(have, d, UCTxQueue).Commands(have)
+	want = []string{"interface Ethernet3", "service-profile ROCE-FABRIC", "exit", "no qos profile ROCE-FABRIC-2"}
+	if !slices.Equal(got, want) {
+		t.Errorf("typed %q", got)
+	}
+}
+
+// What is typed does what was computed, both ways, on a box that works line by
+// line.
+func TestCommandsDoWhatApplySays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want, kw := device(t), drawKeyword(t)
+		have := drawHave(t, want, kw)
+		e := Change(have, want, kw)
+		b := &box{sections: map[string]*boxSection{}}
+		b.open("")
+		b.load(have.String())
+		was, _ := Decode(have)
+		loaded, _ := Decode(mustParse(t, b.text()))
+		noDiff(t, "the box does not hold what it was given", loaded, was)
+
+		lines := e.Commands(have)
+		b.enter(t, lines)
+		after := e.Apply(have)
+		meant, _ := Decode(after)
+		got, _ := Decode(mustParse(t, b.text()))
+		noDiff(t, strings.Join(lines, "\n")+"\ngave\n"+b.text(), got, want)
+		noDiff(t, "typed and computed", got, meant)
+		noDiff(t, "computed and typed", meant, got)
+		if left := e.Commands(after); len(left) > 0 {
+			t.Fatalf("typed again: %q", left)
+		}
+
+		lines = e.Undo(have).Commands(after)
+		b.enter(t, lines)
+		got, _ = Decode(mustParse(t, b.text()))
+		noDiff(t, strings.Join(lines, "\n")+"\ngave\n"+b.text(), withPortsOf(got, was), was)
+		noDiff(t, "taken back", was, withPortsOf(got, was))
+	})
+}
+
+// withPortsOf leaves out the interfaces that only typing made: a switch does
+// not forget those.
+func withPortsOf(d, of *qos.Device) *qos.Device {
+	for n := range d.Ports {
+		if of.Ports[n] == nil {
+			delete(d.Ports, n)
+		}
+	}
+	return d
+}

@@ -1,0 +1,377 @@
+// Package eos translates between [qos.Device] and the configuration text of
+// Arista EOS switches: it reads running configuration, says what it means, and
+// works out the lines that make it mean something else.
+//
+// It does no I/O, and it knows no device: what a box of some model refuses
+// beyond [Refusals] is for the driver to find out. Do not compare
+// configurations as text with it; [Decode] both and compare what they mean.
+package eos
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Config is configuration text as an ordered tree of lines. Nothing is
+// dropped: what this package does not understand is kept and printed as it
+// was. Bare "!" lines only separate; [Config.Append] puts them where EOS does.
+type Config struct{ Lines []*Line }
+
+// Line is one line and what stands indented below it.
+type Line struct {
+	// Text is the line without indentation, CR and trailing blanks. The lines
+	// of a banner or a script, up to its "EOF", are Sub of its first line and
+	// keep their blanks.
+	Text string
+	// No is the line of the text it was read from, from 1; 0 for one that was
+	// made.
+	No  int
+	Sub []*Line
+}
+
+// Bounds of what can be configuration.
+const (
+	maxLine  = 64 << 10 // bytes
+	maxDepth = 16       // levels
+)
+
+// Parse reads configuration: the answer to "show running-config", also with
+// "all", generated text, or a pasted session with its prompts, whatever the
+// indentation. It fails on what cannot be configuration: NUL bytes, lines over
+// 64 KB, more than 16 levels. Time and memory are linear in the size of text.
+func Parse(text []byte) (*Config, error) {
+	p := parser{cfg: &Config{}}
+	for no := 1; len(text) > 0; no++ {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		if len(line) > maxLine {
+			return nil, fmt.Errorf("line %d: longer than %d bytes", no, maxLine)
+		}
+		if bytes.IndexByte(line, 0) >= 0 {
+			return nil, fmt.Errorf("line %d: a NUL byte is not configuration", no)
+		}
+		if err := p.line(string(bytes.TrimRight(line, "\r")), no); err != nil {
+			return nil, fmt.Errorf("line %d: %w", no, err)
+		}
+	}
+	return p.cfg, nil
+}
+
+// frame is a line that others may stand below.
+type frame struct {
+	line          *Line
+	indent, depth int
+	// indented says that a line stands below it by indentation, left that an
+	// "exit" came. A line that is not indented is then no part of it unless it
+	// can be nothing else.
+	indented, left bool
+}
+
+type parser struct {
+	cfg   *Config
+	stack []*frame
+	// raw is the line whose text block is being read; nil outside of one.
+	raw *Line
+	// section is the last interface or profile and queue the last queue: where
+	// lines belong that nobody indented. closed says that a "!" came since.
+	section, queue *frame
+	closed         bool
+}
+
+func (p *parser) line(s string, no int) error {
+	if p.raw != nil {
+		p.raw.Sub = append(p.raw.Sub, &Line{Text: s, No: no})
+		if strings.TrimSpace(s) == "EOF" {
+			p.raw = nil
+		}
+		return nil
+	}
+	t, indent := strings.TrimSpace(s), width(s)
+	if t == "" {
+		return nil
+	}
+	if t == "!" {
+		p.closed = true
+		return nil
+	}
+	for len(p.stack) > 0 && p.stack[len(p.stack)-1].indent >= indent {
+		p.stack = p.stack[:len(p.stack)-1]
+	}
+	if len(p.stack) == 0 {
+		typed := false
+		for mode, rest, ok := cutPrompt(t); ok; mode, rest, ok = cutPrompt(t) {
+			t, typed = rest, true
+			p.closed = p.closed || !below(mode)
+			if !configures(mode) {
+				t = ""
+			}
+		}
+		if typed && (t == "" || t == "!" || t == "end") {
+			p.closed = true
+			return nil
+		}
+	}
+	return p.add(&Line{Text: t, No: no}, indent)
+}
+
+// add puts a line where its indentation says or, where that says nothing,
+// where its words do.
+func (p *parser) add(l *Line, indent int) error {
+	for _, f := range []*frame{p.queue, p.section} {
+		if f == nil {
+			continue
+		}
+		if slices.Contains(p.stack, f) {
+			f.indented = true
+			break
+		}
+		if l.Text == "exit" && p.open(f) {
+			f.left = true
+			return nil
+		}
+		if p.takes(f, l.Text) {
+			if f == p.section {
+				p.queue = nil
+			}
+			return p.put(f, l, indent)
+		}
+		p.leave(f)
+	}
+	if len(p.stack) == 0 {
+		return p.put(nil, l, indent)
+	}
+	return p.put(p.stack[len(p.stack)-1], l, indent)
+}
+
+// leave ends a section or queue that takes lines without indentation.
+func (p *parser) leave(f *frame) {
+	if f == p.section {
+		p.section = nil
+	}
+	p.queue = nil
+}
+
+// open reports whether a line without indentation may be one of f.
+func (p *parser) open(f *frame) bool { return !f.indented && !f.left && !p.closed }
+
+// takes reports whether a line that is not indented below f belongs to it.
+func (p *parser) takes(f *frame, text string) bool {
+	open := p.open(f)
+	if text == "exit" {
+		return false
+	}
+	if headerOf(f.line.Text) == headQueue {
+		at := placesOf(text)
+		return at == inQueue || at&inQueue != 0 && open
+	}
+	switch h := headerOf(text); {
+	case h == headQueue:
+		return true
+	case h == headSection || text == "end" || text[0] == '!':
+		return false
+	}
+	at := placesOf(text)
+	return at&(inProfile|inInterface) != 0 && (at&inGlobal == 0 || open) || at == 0 && open
+}
+
+func (p *parser) put(f *frame, l *Line, indent int) error {
+	depth := 1
+	if f == nil {
+		p.cfg.Lines = append(p.cfg.Lines, l)
+	} else {
+		f.line.Sub = append(f.line.Sub, l)
+		depth = f.depth + 1
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("more than %d levels", maxDepth)
+	}
+	if isRaw(l.Text) {
+		p.raw = l
+		return nil
+	}
+	own := &frame{line: l, indent: indent, depth: depth}
+	p.stack = append(p.stack, own)
+	switch h := headerOf(l.Text); {
+	case h == headSection && f == nil:
+		p.section, p.queue, p.closed = own, nil, false
+	case h == headQueue && (f == nil || f == p.section):
+		p.queue, p.closed = own, false
+	}
+	return nil
+}
+
+// width is the indentation of a line in columns.
+func width(s string) int {
+	n := 0
+	for i := range len(s) {
+		switch s[i] {
+		case ' ':
+			n++
+		case '\t':
+			n += 8 - n%8
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// cutPrompt cuts a prompt off a line: "leaf1(config-if-Et1/1)#mtu 9214".
+func cutPrompt(s string) (mode, rest string, ok bool) {
+	i := strings.IndexAny(s, "#> \t")
+	if i <= 0 || i > 127 || s[i] == ' ' || s[i] == '\t' || !alnum(s[0]) {
+		return "", s, false
+	}
+	host := s[:i]
+	for _, c := range []byte(host) {
+		if !alnum(c) && !strings.ContainsRune("._-@():/+", rune(c)) {
+			return "", s, false
+		}
+	}
+	if j := strings.Index(host, "(config"); j > 0 && strings.HasSuffix(host, ")") {
+		mode = host[j+1 : len(host)-1]
+	}
+	return mode, strings.TrimSpace(s[i+1:]), true
+}
+
+func alnum(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// configures reports whether lines typed in a mode are configuration.
+func configures(mode string) bool { return mode != "" }
+
+// below reports whether a mode is one of a section, and not the top of the
+// configuration: "config-if-Et1/1", "config-s-pod1-if-Et1/1".
+func below(mode string) bool {
+	rest, ok := strings.CutPrefix(mode, "config-")
+	if !ok {
+		return false
+	}
+	if session, ok := strings.CutPrefix(rest, "s-"); ok {
+		return strings.Contains(session, "-")
+	}
+	return true
+}
+
+// isRaw reports whether a line begins text that ends with a line "EOF".
+func isRaw(text string) bool {
+	return strings.HasPrefix(text, "banner ") || text == "action bash" || text == "code" || strings.HasPrefix(text, "code unit ")
+}
+
+// Complete reports whether the text ended with "end", as a whole answer does.
+func (c *Config) Complete() bool {
+	return len(c.Lines) > 0 && c.Lines[len(c.Lines)-1].Text == "end"
+}
+
+// String returns what Append appends.
+func (c *Config) String() string { return string(c.Append(nil)) }
+
+// Append appends the configuration in EOS's own form: three spaces a level,
+// "!" between sections, and before each queue.
+func (c *Config) Append(b []byte) []byte {
+	var prev *Line
+	for _, l := range c.Lines {
+		if prev != nil && apart(prev, l) {
+			b = append(b, "!\n"...)
+		}
+		b = appendLine(b, l, 0)
+		prev = l
+	}
+	return b
+}
+
+const indentation = "                                                "
+
+func appendLine(b []byte, l *Line, depth int) []byte {
+	b = append(b, indentation[:3*min(depth, maxDepth)]...)
+	b = append(append(b, l.Text...), '\n')
+	raw := isRaw(l.Text)
+	var prev *Line
+	for _, s := range l.Sub {
+		if raw {
+			b = append(append(b, s.Text...), '\n')
+			continue
+		}
+		queue := headerOf(s.Text) == headQueue
+		if queue || prev != nil && (len(s.Sub) > 0 || headerOf(prev.Text) == headQueue) {
+			b = append(b, indentation[:3*min(depth+1, maxDepth)]...)
+			b = append(b, "!\n"...)
+		}
+		b = appendLine(b, s, depth+1)
+		prev = s
+	}
+	return b
+}
+
+// apart reports whether EOS separates two neighbours at the top level.
+func apart(a, b *Line) bool {
+	block := func(l *Line) bool { return len(l.Sub) > 0 || headerOf(l.Text) != headNone }
+	return block(a) || block(b) || family(a.Text) != family(b.Text)
+}
+
+// family is what lines that EOS prints together begin with.
+func family(text string) string {
+	rest := strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
+	first, rest, _ := strings.Cut(rest, " ")
+	if first == "qos" {
+		second, _, _ := strings.Cut(rest, " ")
+		if second == "random-detect" {
+			return "qos random-detect"
+		}
+	}
+	return first
+}
+
+// header says which kind of block a line opens.
+type header int
+
+const (
+	headNone header = iota
+	headSection
+	headQueue
+)
+
+func headerOf(text string) header {
+	switch {
+	case strings.HasPrefix(text, sectionInterface), strings.HasPrefix(text, sectionProfile):
+		return headSection
+	case isQueue(text):
+		return headQueue
+	}
+	return headNone
+}
+
+// What the headers of the sections begin with.
+const (
+	sectionInterface = "interface "
+	sectionProfile   = "qos profile "
+)
+
+// queueKinds are the words that name queues; multicast queues are known and
+// left alone.
+var queueKinds = []string{string(TxQueue), string(UCTxQueue), multicastQueue}
+
+const multicastQueue = "mc-tx-queue"
+
+// isQueue reports whether a line opens a queue: "uc-tx-queue 3".
+func isQueue(text string) bool {
+	kind, n, ok := strings.Cut(text, " ")
+	return ok && slices.Contains(queueKinds, kind) && len(n) == 1 && n[0] >= '0' && n[0] <= '7'
+}
+
+// clone returns a deep copy.
+func (c *Config) clone() *Config { return &Config{Lines: cloneLines(c.Lines)} }
+
+func cloneLines(ls []*Line) []*Line {
+	if ls == nil {
+		return nil
+	}
+	out := make([]*Line, len(ls))
+	for i, l := range ls {
+		out[i] = &Line{Text: l.Text, No: l.No, Sub: cloneLines(l.Sub)}
+	}
+	return out
+}

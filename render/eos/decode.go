@@ -1,0 +1,135 @@
+package eos
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// The MTU of a port that states none, in bytes (EOS User Manual, Ethernet
+// ports; aristanetworks/avd, ethernet_interfaces).
+const (
+	defaultMTU   = 1500
+	defaultL2MTU = 9214
+)
+
+// Decode says what a configuration means: its Ethernet interfaces as ports,
+// and the maps of the switch as GlobalMaps. The values are those in force by
+// the configuration: defaults, overlaid by the attached profile, overlaid by
+// the interface's own lines. EOS has no values for groups, asymmetric PFC,
+// speed, FEC and cables here; they are unset. The second result lists the
+// lines that the model does not hold, in the order of the text.
+//
+// The defaults are those of the EOS User Manual; trust is DSCP on routed and
+// CoS on switched ports. How the lines of a profile and of an interface merge
+// is documented for policies only; that the interface's own line wins is taken
+// to hold for all.
+func Decode(c *Config) (*qos.Device, []Unknown) {
+	r := read(c)
+	d := r.decode()
+	return d, tidy(r.unknown)
+}
+
+func (r *reading) decode() *qos.Device {
+	g := r.globals()
+	d := &qos.Device{Platform: qos.Platform{OS: "eos"}, Ports: map[string]*qos.Port{}, GlobalMaps: qos.Of(g.maps())}
+	if g.poll > 0 {
+		d.WatchdogPoll = qos.Of(g.poll)
+	}
+	for _, s := range r.order {
+		if s.at != inInterface || !isEthernet(s.port()) {
+			continue
+		}
+		if name := s.carries(); name != "" && r.profile(name) == nil {
+			r.report(s, s.get("", keyProfile).line, "there is no such profile, so the line does nothing")
+		}
+		d.Ports[s.port()] = g.port(r.effective(s))
+	}
+	qos.Normalize(d)
+	return d
+}
+
+func (g *globals) maps() *qos.Maps {
+	m := qos.UnmappedMaps()
+	m.DSCPToTC, m.PCPToTC, m.TCToQueue = g.dscp, g.cos, g.toQueue
+	if g.rewrite {
+		m.TCToDSCP = g.toDSCP
+	}
+	return m
+}
+
+func (g *globals) port(s portState) *qos.Port {
+	p := &qos.Port{
+		AdminUp:   qos.Of(!s.shutdown),
+		MTU:       qos.Of(mtuOf(s)),
+		LAG:       qos.Of(s.lag),
+		Trust:     qos.Of(s.trust),
+		PFC:       qos.Of(qos.PrioritySet(0)),
+		LinkPause: qos.Of(s.send || s.receive),
+	}
+	if s.trust == "" {
+		p.Trust.V = qos.TrustPCP
+		if s.routed {
+			p.Trust.V = qos.TrustDSCP
+		}
+	}
+	if s.pfc && !g.allOff {
+		p.PFC.V = s.noDrop
+	}
+	p.Watchdog = qos.Of(g.watchdog(s, p.PFC.V))
+	for i := range p.Queues {
+		p.Queues[i] = s.queues[i].model()
+	}
+	return p
+}
+
+func mtuOf(s portState) int {
+	n, usual := s.l2mtu, defaultL2MTU
+	if s.routed {
+		n, usual = s.mtu, defaultMTU
+	}
+	if n == 0 {
+		return usual
+	}
+	return n
+}
+
+// watchdog is on where the port's flag is, the timeout is not 0, and there is
+// a priority to watch.
+func (g *globals) watchdog(s portState, pfc qos.PrioritySet) qos.Watchdog {
+	w := qos.Watchdog{Priorities: pfc, Action: g.action, Detect: g.timeout, Restore: g.recovery}
+	if s.timed {
+		w.Detect, w.Restore = s.timeout, s.recovery
+	}
+	if s.action != "" {
+		w.Action = s.action
+	}
+	if g.override {
+		w.Action = qos.ActionDrop
+	}
+	w.Enabled = !s.unwatched && w.Detect > 0 && pfc != 0
+	return w
+}
+
+func (q *queueState) model() qos.Queue {
+	s := qos.Scheduler{Strict: !q.weighted, MinRate: q.minRate, MaxRate: q.maxRate, Other: join(q.minOther, q.maxOther)}
+	if q.weighted {
+		s.Weight = q.percent
+	}
+	e := q.ecn
+	e.Other = join(q.drop[3], q.drop[0], q.drop[1], q.drop[2])
+	return qos.Queue{Scheduler: qos.Of(s), ECN: qos.Of(e)}
+}
+
+func join(parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,315 @@
+package eos
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Fit brings a compiled device into the shape that EOS has, in place.
+//
+// EOS has one set of maps for the whole switch: GlobalMaps becomes the maps of
+// most ports, and a port that wants others keeps them, for [Refusals] to name.
+// Code points that no class names stay as they are. What EOS has no place for
+// is unset: speed, FEC, breakout, cable, priority groups, buffers; asymmetric
+// PFC only where it is off.
+//
+// A polling interval above half of the watchdog's times is lowered to half, in
+// whole milliseconds, because EOS would put one of its own in its place.
+func Fit(d *qos.Device) {
+	d.HeadroomModel = qos.Opt[qos.HeadroomModel]{}
+	d.Pools, d.Profiles = nil, nil
+	fitMaps(d)
+	for _, p := range d.Ports {
+		p.Speed, p.FEC, p.Breakout, p.Cable = qos.Opt[units.Rate]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[units.Length]{}
+		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
+		p.Groups = [qos.NumPriorities]qos.Group{}
+		for i := range p.Queues {
+			p.Queues[i].Buffer = qos.Opt[string]{}
+		}
+		if !p.PFCAsymmetric.V {
+			p.PFCAsymmetric = qos.Opt[bool]{}
+		}
+	}
+	if w, ok := commonWatchdog(d); ok && d.WatchdogPoll.Set {
+		d.WatchdogPoll.V = min(d.WatchdogPoll.V, halfOf(w))
+	}
+	qos.Normalize(d)
+}
+
+// halfOf is the longest polling interval that EOS takes with a watchdog (EOS
+// User Manual, PFC watchdog).
+func halfOf(w qos.Watchdog) time.Duration {
+	return (min(w.Detect, w.Restore) / 2).Truncate(time.Millisecond)
+}
+
+// fitMaps finds the maps of most ports. Ports that share a map share a
+// pointer, so that few are compared.
+func fitMaps(d *qos.Device) {
+	fitted := map[*qos.Maps]qos.Maps{}
+	uses := map[qos.Maps]int{}
+	first := map[qos.Maps]string{}
+	names := natural.Keys(d.Ports)
+	for _, n := range names {
+		m := d.MapsOf(n)
+		if m == nil {
+			continue
+		}
+		f, ok := fitted[m]
+		if !ok {
+			f = fitOne(m)
+			fitted[m] = f
+		}
+		if uses[f] == 0 {
+			first[f] = n
+		}
+		uses[f]++
+	}
+	if len(uses) == 0 {
+		if d.GlobalMaps.Set && d.GlobalMaps.V != nil {
+			f := fitOne(d.GlobalMaps.V)
+			d.GlobalMaps = qos.Of(&f)
+		}
+		return
+	}
+	most := slices.MinFunc(slices.Collect(maps.Keys(uses)), func(a, b qos.Maps) int {
+		if n := uses[b] - uses[a]; n != 0 {
+			return n
+		}
+		return natural.Compare(first[a], first[b])
+	})
+	own := map[qos.Maps]*qos.Maps{}
+	for _, n := range names {
+		p := d.Ports[n]
+		m := d.MapsOf(n)
+		if m == nil {
+			continue
+		}
+		f := fitted[m]
+		if f == most {
+			p.Maps = qos.Opt[*qos.Maps]{}
+			continue
+		}
+		if own[f] == nil {
+			own[f] = &f
+		}
+		p.Maps = qos.Of(own[f])
+	}
+	d.GlobalMaps = qos.Of(&most)
+}
+
+func fitOne(m *qos.Maps) qos.Maps {
+	f := *m
+	qos.Unmanage(&f.TCToGroup, &f.PFCToQueue, &f.PFCToGroup, &f.TCToDSCP)
+	for _, vals := range [][]int8{f.DSCPToTC[:], f.PCPToTC[:], f.TCToQueue[:]} {
+		for i, v := range vals {
+			if v == qos.Unmapped {
+				vals[i] = qos.Unmanaged
+			}
+		}
+	}
+	return f
+}
+
+// commonWatchdog is the watchdog of most ports; false where none has one.
+func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
+	uses := map[qos.Watchdog]int{}
+	var order []qos.Watchdog
+	for _, n := range natural.Keys(d.Ports) {
+		w := d.Ports[n].Watchdog
+		if !w.Set || !w.V.Enabled {
+			continue
+		}
+		w.V.Priorities = 0
+		if uses[w.V] == 0 {
+			order = append(order, w.V)
+		}
+		uses[w.V]++
+	}
+	if len(order) == 0 {
+		return qos.Watchdog{}, false
+	}
+	return slices.MinFunc(order, func(a, b qos.Watchdog) int { return uses[b] - uses[a] }), true
+}
+
+// Refusal is a desired value that EOS does not take, or that it has no line
+// for. Port is empty for the whole device; Field is the model's, as in
+// [qos.Change].
+type Refusal struct{ Port, Field, Why string }
+
+// The ranges of the watchdog (aristanetworks/avd,
+// priority_flow_control.schema.yml).
+const (
+	minWatchdog, maxWatchdog = 10 * time.Millisecond, 60 * time.Second
+	watchdogStep             = 10 * time.Millisecond
+	minPoll, maxPoll         = 5 * time.Millisecond, 30 * time.Second
+	pollStep                 = time.Millisecond
+)
+
+// The other ranges (aristanetworks/avd, qos_profiles.schema.yml and
+// ethernet_interfaces.schema.yml).
+const (
+	minMTU, maxMTU = 68, 65535
+	maxThreshold   = math.MaxUint32 - 1
+	maxECNWeight   = 15
+	maxKbps        = math.MaxUint32
+)
+
+// Refusals returns the values of a fitted device that EOS does not take, ports
+// in natural order.
+func Refusals(d *qos.Device) []Refusal {
+	var out []Refusal
+	checkDevice(d, func(port, field, why string, _ func()) { out = append(out, Refusal{port, field, why}) })
+	return out
+}
+
+// writable returns a copy of d without what EOS does not take. The maps are
+// shared.
+func writable(d *qos.Device) *qos.Device {
+	c := *d
+	c.Ports = make(map[string]*qos.Port, len(d.Ports))
+	for n, p := range d.Ports {
+		own := *p
+		c.Ports[n] = &own
+	}
+	checkDevice(&c, func(_, _, _ string, unset func()) { unset() })
+	return &c
+}
+
+// refuse is told of a value that EOS does not take and how to unset it.
+type refuse func(port, field, why string, unset func())
+
+func checkDevice(d *qos.Device, no refuse) {
+	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
+		no("", "global_maps", "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool", func() { d.GlobalMaps = qos.Opt[*qos.Maps]{} })
+	}
+	if poll := d.WatchdogPoll; poll.Set {
+		why := ""
+		w, ok := commonWatchdog(d)
+		switch {
+		case poll.V < minPoll || poll.V > maxPoll || poll.V%pollStep != 0:
+			why = fmt.Sprintf("EOS takes a polling interval of %s to %s in steps of %s, not %s", minPoll, maxPoll, pollStep, poll.V)
+		case ok && poll.V > halfOf(w):
+			why = fmt.Sprintf("EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V)
+		}
+		if why != "" {
+			no("", "watchdog_poll", why, func() { d.WatchdogPoll = qos.Opt[time.Duration]{} })
+		}
+	}
+	for _, name := range natural.Keys(d.Ports) {
+		p := d.Ports[name]
+		if !isEthernet(name) {
+			no(name, qos.PortField, "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1", func() { delete(d.Ports, name) })
+			continue
+		}
+		checkPort(p, func(field, why string, unset func()) { no(name, field, why, unset) })
+	}
+}
+
+func goodMaps(m *qos.Maps) bool {
+	if m == nil {
+		return false
+	}
+	for _, vals := range [][]int8{m.DSCPToTC[:], m.PCPToTC[:], m.TCToQueue[:]} {
+		for _, v := range vals {
+			if v != qos.Unmanaged && (v < 0 || v >= qos.NumPriorities) {
+				return false
+			}
+		}
+	}
+	for _, vals := range [][qos.NumPriorities]int8{m.TCToGroup, m.PFCToQueue, m.PFCToGroup, m.TCToDSCP} {
+		for _, v := range vals {
+			if v >= 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func checkPort(p *qos.Port, no func(field, why string, unset func())) {
+	if p.Maps.Set {
+		no("maps", "EOS has one set of maps for the whole switch, and most ports want others", func() { p.Maps = qos.Opt[*qos.Maps]{} })
+	}
+	if p.PFCAsymmetric.Or(false) {
+		no("pfc_asymmetric", "EOS has no asymmetric PFC", func() { p.PFCAsymmetric = qos.Opt[bool]{} })
+	}
+	if m := p.MTU; m.Set && (m.V < minMTU || m.V > maxMTU) {
+		no("mtu", fmt.Sprintf("EOS takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V), func() { p.MTU = qos.Opt[int]{} })
+	}
+	if t := p.Trust; t.Set && trustLine(t.V) == "" {
+		no("trust", fmt.Sprintf("EOS does not trust %q", t.V), func() { p.Trust = qos.Opt[qos.Trust]{} })
+	}
+	if w := p.Watchdog; w.Set && w.V.Enabled {
+		if why := refusedWatchdog(w.V, p.PFC); why != "" {
+			no("watchdog", why, func() { p.Watchdog = qos.Opt[qos.Watchdog]{} })
+		}
+	}
+	for i := range p.Queues {
+		q := &p.Queues[i]
+		if q.Scheduler.Set {
+			if why := refusedScheduler(q.Scheduler.V); why != "" {
+				no(fmt.Sprintf("queues[%d].scheduler", i), why, func() { q.Scheduler = qos.Opt[qos.Scheduler]{} })
+			}
+		}
+		if q.ECN.Set {
+			if why := refusedECN(q.ECN.V); why != "" {
+				no(fmt.Sprintf("queues[%d].ecn", i), why, func() { q.ECN = qos.Opt[qos.ECN]{} })
+			}
+		}
+	}
+}
+
+func refusedWatchdog(w qos.Watchdog, pfc qos.Opt[qos.PrioritySet]) string {
+	bad := func(d time.Duration) bool { return d < minWatchdog || d > maxWatchdog || d%watchdogStep != 0 }
+	switch {
+	case w.Action != qos.ActionDrop && w.Action != qos.ActionAlert:
+		return fmt.Sprintf("the watchdog can drop or alert on EOS, not %s", w.Action)
+	case bad(w.Detect):
+		return fmt.Sprintf("EOS takes a detection time of %s to %s in steps of %s, not %s", minWatchdog, maxWatchdog, watchdogStep, w.Detect)
+	case bad(w.Restore):
+		return fmt.Sprintf("EOS takes a restoration time of %s to %s in steps of %s, not %s", minWatchdog, maxWatchdog, watchdogStep, w.Restore)
+	case pfc.Set && w.Priorities != pfc.V:
+		return fmt.Sprintf("the watchdog of EOS watches all lossless priorities %s, not %s", pfc.V, w.Priorities)
+	}
+	return ""
+}
+
+func refusedScheduler(s qos.Scheduler) string {
+	rate := func(r units.Rate) bool { return r != 0 && (r < 1000 || r%1000 != 0 || r/1000 > maxKbps) }
+	switch {
+	case s.Other != "":
+		return "EOS has no " + s.Other
+	case !s.Strict && (s.Weight < 1 || s.Weight > 100):
+		return fmt.Sprintf("EOS takes a weight of 1 to 100, not %d", s.Weight)
+	case rate(s.MinRate) || rate(s.MaxRate):
+		return fmt.Sprintf("EOS takes rates in whole kbps up to %d, not %d and %d bits a second", int64(maxKbps), int64(s.MinRate), int64(s.MaxRate))
+	}
+	return ""
+}
+
+func refusedECN(e qos.ECN) string {
+	if e == (qos.ECN{}) {
+		return ""
+	}
+	lower, upper := e.Unit.Split()
+	switch {
+	case e.Other != "" || !e.Enabled:
+		return "EOS has no such curve: " + e.String()
+	case !slices.Contains(thresholdUnits, unitWord(lower)) || !slices.Contains(thresholdUnits, unitWord(upper)):
+		return fmt.Sprintf("EOS has no thresholds in %s", e.Unit)
+	case e.Min < 1 || e.Max < 1 || e.Min > maxThreshold || e.Max > maxThreshold || lower == upper && e.Min > e.Max:
+		return fmt.Sprintf("EOS takes thresholds of 1 to %d with min not above max, not %d and %d", int64(maxThreshold), e.Min, e.Max)
+	case e.Probability < 1 || e.Probability > 100:
+		return fmt.Sprintf("EOS takes a probability of 1%% to 100%%, not %d%%", e.Probability)
+	case e.Weight < 0 || e.Weight > maxECNWeight:
+		return fmt.Sprintf("EOS takes a weight of 0 to %d, not %d", maxECNWeight, e.Weight)
+	}
+	return ""
+}

@@ -1,0 +1,335 @@
+package eos
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// place is where a statement may stand.
+type place uint8
+
+const (
+	inGlobal place = 1 << iota
+	inProfile
+	inInterface
+	inQueue
+	inPort = inProfile | inInterface
+)
+
+// statement is one row of the grammar.
+type statement struct {
+	in place
+	// line is the pattern, see [compile]; what it captures is numbered from 1.
+	line string
+	// key names what the line sets; $1 is the first capture. Rows of one key
+	// are values of one thing. It is empty for a line that is only known by
+	// its place in the order.
+	key string
+	// unset is what is typed to return to the default: $1 is the first capture
+	// of key, $line the line that is held. Given by the first row of a key.
+	unset string
+	// usual is the line of this key that says what holds anyway: "show
+	// running-config all" prints it where nothing is configured.
+	usual string
+	// why says that the model does not hold what the line does.
+	why string
+	// set carries the line out; nil for a line without meaning here.
+	set func(*state, args)
+}
+
+// The keys that the renderer writes.
+const (
+	keyTrust      = "qos trust"
+	keyProfile    = "service-profile"
+	keyPFC        = "priority-flow-control"
+	keyNoDrop     = "priority-flow-control priority "
+	keyDog        = "priority-flow-control pause watchdog"
+	keyDogAction  = "priority-flow-control pause watchdog port action"
+	keyDogTimer   = "priority-flow-control pause watchdog port timer"
+	keyAllOff     = "priority-flow-control all off"
+	keyTimeout    = "priority-flow-control pause watchdog default timeout"
+	keyRecovery   = "priority-flow-control pause watchdog default recovery-time"
+	keyPoll       = "priority-flow-control pause watchdog default polling-interval"
+	keyAction     = "priority-flow-control pause watchdog action"
+	keyOverride   = "priority-flow-control pause watchdog override action"
+	keyMTU        = "mtu"
+	keyL2MTU      = "l2 mtu"
+	keyShutdown   = "shutdown"
+	keySwitchport = "switchport"
+	keyPriority   = "priority"
+	keyBandwidth  = "bandwidth percent"
+	keyGuaranteed = "bandwidth guaranteed"
+	keyShape      = "shape rate"
+	keyECN        = "random-detect ecn"
+	keyDrop       = "random-detect drop"
+	keyReceive    = "flowcontrol receive"
+	keySend       = "flowcontrol send"
+	keyMap        = "qos map "
+	keyMapDSCP    = "qos map dscp "
+	keyMapCOS     = "qos map cos "
+	keyMapTC      = "qos map traffic-class "
+)
+
+const (
+	whyPolicy    = "the policy's classes are not read, and they override the trust of the port"
+	whyUntrusted = "the value for untrusted or unmarked frames is not compared"
+	whyRewrite   = "what is written into leaving frames is not compared"
+	whyMulticast = "multicast queues are not compared"
+	whyShape     = "the shaping of a whole port is not compared"
+	whyDCBX      = "DCBX is neither set nor compared"
+	whyNegotiate = "whether link pause is on depends on the other end"
+	whyNonECT    = "the treatment of packets without ECN is not compared"
+	whyDelay     = "marking by delay is not compared"
+)
+
+// grammar lists the statements in the order in which EOS prints them, by
+// place. Sources: EOS User Manual, Quality of Service and PFC;
+// aristanetworks/avd, eos_cli_config_gen schemas qos, qos_profiles,
+// priority_flow_control and ethernet_interfaces and the molecule outputs; for
+// the lines of "show running-config all" the switch configurations in
+// batfish/batfish, arista_interface_show_run_all.
+var grammar = []statement{
+	{in: inGlobal, line: "hostname *"},
+	{in: inGlobal, line: "ptp *"},
+	{in: inGlobal, line: "qos profile <word>"},
+	{in: inGlobal, line: "platform *"},
+	{in: inGlobal, line: "sflow *"},
+	{in: inGlobal, line: "snmp-server *"},
+	{in: inGlobal, line: "spanning-tree *"},
+	{in: inGlobal, line: "vlan *"},
+	{in: inGlobal, line: "vrf instance *"},
+	{in: inGlobal, line: "management api *"},
+	{in: inGlobal, line: "management security"},
+	{in: inGlobal, line: "aaa *"},
+	{in: inGlobal, line: "interface *"},
+	{in: inGlobal, line: "ip access-list *"},
+	{in: inGlobal, line: "ip routing *"},
+	{in: inGlobal, line: "ip prefix-list *"},
+	{in: inGlobal, line: "mlag configuration"},
+	{in: inGlobal, line: "ip route *"},
+	{in: inGlobal, line: "ntp *"},
+	{in: inGlobal, line: "qos rewrite dscp", key: "qos rewrite dscp", unset: "no qos rewrite dscp",
+		set: func(s *state, _ args) { s.global.rewrite = true }},
+	{in: inGlobal, line: "qos map cos <list:7> to traffic-class <0-7> [drop-precedence <0-2>]", key: keyMapCOS + "$1", unset: "no qos map cos $1",
+		set: func(s *state, a args) { s.global.cos[a.id] = int8(a.num(2)) }},
+	{in: inGlobal, line: "qos map dscp <list:63> to traffic-class <0-7> [drop-precedence <0-2>]", key: keyMapDSCP + "$1", unset: "no qos map dscp $1",
+		set: func(s *state, a args) { s.global.dscp[a.id] = int8(a.num(2)) }},
+	{in: inGlobal, line: "qos map traffic-class <list:7> to cos <0-7>", key: keyMapTC + "$1 to cos", unset: "no $line", why: whyRewrite},
+	{in: inGlobal, line: "qos map traffic-class <list:7> to dscp <0-63>", key: keyMapTC + "$1 to dscp", unset: "no $line",
+		set: func(s *state, a args) { s.global.toDSCP[a.id] = int8(a.num(2)) }},
+	{in: inGlobal, line: "qos map traffic-class <list:7> to tx-queue <0-7>", key: keyMapTC + "$1 to tx-queue", unset: "no $line", set: setQueueMap},
+	{in: inGlobal, line: "qos map traffic-class <list:7> to uc-tx-queue <0-7>", key: keyMapTC + "$1 to uc-tx-queue", unset: "no $line", set: setQueueMap},
+	{in: inGlobal, line: "qos map traffic-class <list:7> to mc-tx-queue <0-63>", key: keyMapTC + "$1 to mc-tx-queue", unset: "no $line", why: whyMulticast},
+	{in: inGlobal, line: "qos map traffic-class <list:7> to exp <0-7>", key: keyMapTC + "$1 to exp", unset: "no $line", why: whyRewrite},
+	{in: inGlobal, line: "qos map exp <list:7> to traffic-class <0-7>", key: "qos map exp $1", unset: "no qos map exp $1", why: "MPLS is not compared"},
+	{in: inGlobal, line: "qos tx-queue|uc-tx-queue|traffic-class <0-7> name <word>", key: "qos $1 $2 name", unset: "no $line"},
+	{in: inGlobal, line: "qos random-detect ecn global-buffer *", key: "qos random-detect ecn global-buffer", unset: "no qos random-detect ecn global-buffer", why: "marking by the shared buffer is not compared"},
+	{in: inGlobal, line: "qos random-detect ecn allow non-ect [chip-based]", key: "qos random-detect ecn allow non-ect", unset: "no qos random-detect ecn allow non-ect", why: whyNonECT},
+	{in: inGlobal, line: "dcbx application *", key: "dcbx application", unset: "no dcbx application", why: whyDCBX},
+	{in: inGlobal, line: "class-map *"},
+	{in: inGlobal, line: "policy-map *"},
+	{in: inGlobal, line: keyAllOff, key: keyAllOff, unset: "no " + keyAllOff,
+		set: func(s *state, _ args) { s.global.allOff = true }},
+	{in: inGlobal, line: keyTimeout + " <seconds>", key: keyTimeout, unset: "no " + keyTimeout,
+		set: func(s *state, a args) { s.global.timeout = a.seconds(1) }},
+	{in: inGlobal, line: keyRecovery + " <seconds>", key: keyRecovery, unset: "no " + keyRecovery,
+		set: func(s *state, a args) { s.global.recovery = a.seconds(1) }},
+	{in: inGlobal, line: keyPoll + " <interval>", key: keyPoll, unset: "no " + keyPoll,
+		set: func(s *state, a args) { s.global.poll = a.seconds(1) }},
+	{in: inGlobal, line: keyAction + " drop|errdisable|notify-only", key: keyAction, unset: "no " + keyAction,
+		set: func(s *state, a args) { s.global.action = actions[a.word(1)] }},
+	{in: inGlobal, line: keyOverride + " drop", key: keyOverride, unset: "no " + keyOverride,
+		set: func(s *state, _ args) { s.global.override = true }},
+	{in: inGlobal, line: "route-map *"},
+	{in: inGlobal, line: "router bgp *"},
+	{in: inGlobal, line: "management ssh"},
+	{in: inGlobal, line: "end"},
+
+	{in: inInterface, line: "description *"},
+	{in: inInterface, line: keyShutdown, key: keyShutdown, unset: "no shutdown",
+		set: func(s *state, _ args) { s.port.shutdown = true }},
+	{in: inInterface, line: "load-interval *"},
+	{in: inInterface, line: "mtu <68-65535>", key: keyMTU, unset: "no mtu",
+		set: func(s *state, a args) { s.port.mtu = a.num(1) }},
+	{in: inInterface, line: "logging event *"},
+	{in: inInterface, line: "dcbx mode <word>", key: "dcbx mode", unset: "no dcbx mode", why: whyDCBX},
+	{in: inInterface, line: "flowcontrol send on|off", key: keySend, unset: "no flowcontrol send",
+		set: func(s *state, a args) { s.port.send = a.word(1) == "on" }},
+	{in: inInterface, line: "flowcontrol send desired", key: keySend, why: whyNegotiate},
+	{in: inInterface, line: "flowcontrol receive on|off", key: keyReceive, unset: "no flowcontrol receive",
+		set: func(s *state, a args) { s.port.receive = a.word(1) == "on" }},
+	{in: inInterface, line: "flowcontrol receive desired", key: keyReceive, why: whyNegotiate},
+	{in: inInterface, line: "speed *"},
+	{in: inInterface, line: "l2 mtu <68-65535>", key: keyL2MTU, unset: "no l2 mtu",
+		set: func(s *state, a args) { s.port.l2mtu = a.num(1) }},
+	{in: inInterface, line: "l2 mru *"},
+	{in: inInterface, line: "error-correction *"},
+	{in: inInterface, line: "no switchport", key: keySwitchport, unset: "switchport", usual: "switchport",
+		set: func(s *state, _ args) { s.port.routed = true }},
+	{in: inInterface, line: "switchport", key: keySwitchport,
+		set: func(s *state, _ args) { s.port.routed = false }},
+	{in: inInterface, line: "switchport *"},
+	{in: inInterface, line: "vrf *"},
+	{in: inInterface, line: "ip address *"},
+	{in: inInterface, line: "ipv6 *"},
+	{in: inInterface, line: "channel-group <1-999999> mode active|passive|on", key: "channel-group", unset: "no channel-group",
+		set: func(s *state, a args) { s.port.lag = "Port-Channel" + a.word(1) }},
+	{in: inInterface, line: "lldp *"},
+	{in: inInterface, line: "ptp *"},
+	{in: inInterface, line: "random-detect ecn delay threshold <1-4294967295> <word>", key: "random-detect ecn delay threshold", unset: "no random-detect ecn delay threshold", why: whyDelay},
+	{in: inPort, line: "service-policy type qos input <word>", key: "service-policy type qos input", unset: "no $line", why: whyPolicy},
+	{in: inInterface, line: "service-profile <word>", key: keyProfile, unset: "no service-profile",
+		set: func(s *state, a args) { s.port.profile = a.word(1) }},
+	{in: inPort, line: "qos trust dscp|cos", key: keyTrust, unset: "default qos trust",
+		set: func(s *state, a args) {
+			s.port.trust = map[string]qos.Trust{"dscp": qos.TrustDSCP, "cos": qos.TrustPCP}[a.word(1)]
+		}},
+	{in: inPort, line: "no qos trust", key: keyTrust,
+		set: func(s *state, _ args) { s.port.trust = qos.TrustNone }},
+	{in: inPort, line: "qos cos <0-7>", key: "qos cos", unset: "no qos cos", usual: "qos cos 0", why: whyUntrusted},
+	{in: inPort, line: "qos dscp <0-63>", key: "qos dscp", unset: "no qos dscp", usual: "qos dscp 0", why: whyUntrusted},
+	{in: inPort, line: "shape rate <1-4294967295> [kbps|percent|pps]", key: keyShape, unset: "no shape rate", why: whyShape},
+	{in: inProfile, line: "tx-queue|uc-tx-queue|mc-tx-queue <0-7>"},
+	{in: inPort, line: "priority-flow-control on", key: keyPFC, unset: "no priority-flow-control",
+		set: func(s *state, _ args) { s.port.pfc = true }},
+	{in: inPort, line: keyNoDrop + "<0-7> no-drop", key: keyNoDrop + "$1", unset: "no " + keyNoDrop + "$1",
+		set: func(s *state, a args) { s.port.noDrop |= 1 << a.num(1) }},
+	{in: inPort, line: keyNoDrop + "<0-7> drop", key: keyNoDrop + "$1",
+		set: func(s *state, a args) { s.port.noDrop &^= 1 << a.num(1) }},
+	{in: inPort, line: "no " + keyDog, key: keyDog, unset: "default " + keyDog, usual: keyDog,
+		set: func(s *state, _ args) { s.port.unwatched = true }},
+	{in: inPort, line: keyDog, key: keyDog,
+		set: func(s *state, _ args) { s.port.unwatched = false }},
+	{in: inPort, line: keyDogAction + " drop|notify-only", key: keyDogAction, unset: "no " + keyDogAction,
+		set: func(s *state, a args) { s.port.action = actions[a.word(1)] }},
+	{in: inPort, line: keyDogTimer + " timeout <seconds> polling-interval <interval> recovery-time <seconds> [forced]", key: keyDogTimer, unset: "no " + keyDogTimer,
+		set: func(s *state, a args) {
+			s.port.timed, s.port.timeout, s.port.recovery = true, a.seconds(1), a.seconds(3)
+		}},
+	{in: inInterface, line: "tx-queue|uc-tx-queue|mc-tx-queue <0-7>"},
+	{in: inInterface, line: "sflow *"},
+	{in: inInterface, line: "storm-control *"},
+	{in: inInterface, line: "spanning-tree *"},
+
+	{in: inQueue, line: "no priority", key: keyPriority, unset: "default priority", usual: "priority strict",
+		set: func(s *state, _ args) { s.queue.weighted = true }},
+	{in: inQueue, line: "priority strict", key: keyPriority,
+		set: func(s *state, _ args) { s.queue.weighted = false }},
+	{in: inQueue, line: "bandwidth percent <1-100>", key: keyBandwidth, unset: "no bandwidth percent",
+		set: func(s *state, a args) { s.queue.percent = a.num(1) }},
+	{in: inQueue, line: "bandwidth guaranteed <1-4294967295> [kbps]", key: keyGuaranteed, unset: "no bandwidth guaranteed",
+		set: func(s *state, a args) { s.queue.minRate = kbps(a.num(1)) }},
+	{in: inQueue, line: "bandwidth guaranteed <1-4294967295> pps", key: keyGuaranteed,
+		set: func(s *state, a args) { s.queue.minOther = a.line }},
+	{in: inQueue, line: "bandwidth guaranteed percent <1-100>", key: keyGuaranteed,
+		set: func(s *state, a args) { s.queue.minOther = a.line }},
+	{in: inQueue, line: "shape rate <1-4294967295> [kbps]", key: keyShape, unset: "no shape rate",
+		set: func(s *state, a args) { s.queue.maxRate = kbps(a.num(1)) }},
+	{in: inQueue, line: "shape rate <1-4294967295> percent|pps", key: keyShape,
+		set: func(s *state, a args) { s.queue.maxOther = a.line }},
+	{in: inQueue, line: "random-detect ecn count", key: "random-detect ecn count", unset: "no random-detect ecn count"},
+	{in: inQueue, line: "random-detect ecn minimum-threshold <1-4294967295> <unit> maximum-threshold <1-4294967295> <unit> [max-mark-probability <1-100>] [weight <0-15>]", key: keyECN, unset: "no random-detect ecn minimum-threshold",
+		set: setECN},
+	{in: inQueue, line: "no random-detect ecn", key: keyECN},
+	{in: inQueue, line: "random-detect drop minimum-threshold <1-4294967295> <unit> maximum-threshold <1-4294967295> <unit> drop-probability <1-100> [weight <0-15>]", key: keyDrop, unset: "no random-detect drop",
+		set: func(s *state, a args) { s.queue.drop[len(s.queue.drop)-1] = a.line }},
+	{in: inQueue, line: "random-detect drop drop-precedence <0-2> minimum-threshold <1-4294967295> <unit> maximum-threshold <1-4294967295> <unit> drop-probability <1-100> [weight <0-15>]", key: keyDrop + " drop-precedence $1", unset: "no random-detect drop drop-precedence $1",
+		set: func(s *state, a args) { s.queue.drop[a.num(1)] = a.line }},
+	{in: inQueue, line: "random-detect non-ect *", key: "random-detect non-ect", unset: "no random-detect non-ect", why: whyNonECT},
+}
+
+// state is what statements set. Only the part of the place is there.
+type state struct {
+	global globals
+	port   portState
+	queue  queueState
+}
+
+// globals is what the switch's own lines say.
+type globals struct {
+	dscp     [qos.NumDSCP]int8
+	cos      [qos.NumPriorities]int8
+	toQueue  [qos.NumPriorities]int8
+	toDSCP   [qos.NumPriorities]int8
+	rewrite  bool
+	allOff   bool
+	override bool
+	// The watchdog; 0 is off, or, for poll, left to the switch.
+	timeout, recovery, poll time.Duration
+	action                  qos.WatchdogAction
+}
+
+// defaultGlobals is a switch without configuration. Code points 0-7 and 8-15
+// change places against their numbers, and so do CoS 0 and 1 (EOS User Manual,
+// Quality of Service: default maps).
+func defaultGlobals() globals {
+	g := globals{action: qos.ActionErrDisable}
+	swap := func(n int) int8 {
+		if n < 2 {
+			n = 1 - n
+		}
+		return int8(n)
+	}
+	for i := range g.dscp {
+		g.dscp[i] = swap(i / 8)
+	}
+	for i := range g.cos {
+		g.cos[i], g.toQueue[i], g.toDSCP[i] = swap(i), int8(i), qos.Unmapped
+	}
+	return g
+}
+
+// portState is what the lines of a profile and of an interface say.
+type portState struct {
+	profile           string
+	shutdown, routed  bool
+	mtu, l2mtu        int // 0 where nothing is configured
+	lag               string
+	send, receive     bool
+	trust             qos.Trust // "" where nothing is configured
+	pfc               bool
+	noDrop            qos.PrioritySet
+	unwatched         bool
+	action            qos.WatchdogAction // "" for the switch's
+	timed             bool
+	timeout, recovery time.Duration
+	queues            [qos.NumPriorities]queueState
+}
+
+// queueState is what the lines of a queue say. drop has a place for each drop
+// precedence, and the last for none.
+type queueState struct {
+	weighted           bool
+	percent            int
+	minRate, maxRate   units.Rate
+	minOther, maxOther string
+	ecn                qos.ECN
+	drop               [4]string
+}
+
+var actions = map[string]qos.WatchdogAction{
+	"drop": qos.ActionDrop, "notify-only": qos.ActionAlert, "errdisable": qos.ActionErrDisable,
+}
+
+func kbps(n int) units.Rate { return units.Rate(n) * 1000 }
+
+func setQueueMap(s *state, a args) { s.global.toQueue[a.id] = int8(a.num(2)) }
+
+func setECN(s *state, a args) {
+	unit := func(w string) qos.ThresholdUnit {
+		if w == "bytes" {
+			return qos.UnitBytes
+		}
+		return qos.ThresholdUnit(w)
+	}
+	s.queue.ecn = qos.ECN{
+		Enabled: true,
+		Min:     int64(a.num(1)), Max: int64(a.num(3)),
+		Unit:        qos.Units(unit(a.word(2)), unit(a.word(4))),
+		Probability: cmp.Or(a.num(5), 100),
+		Weight:      a.num(6),
+	}
+}

@@ -1,0 +1,250 @@
+package eos
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rule is a compiled statement.
+type rule struct {
+	*statement
+	rank   int // its place in the order
+	tokens []token
+	list   bool // its first capture is a list of entries
+	about  *key
+}
+
+// key is what the rows of one key have in common.
+type key struct {
+	tokens []string // "$1" for a capture
+	unset  string
+	forms  [][]token // unset, as it is read
+	usual  string
+	rank   int
+	in     place
+}
+
+var (
+	rules  = map[string][]*rule{} // by first word, without "no" and "default"
+	keys   = map[string]*key{}    // by template and place
+	unsets = map[string][]*key{}  // by first word of the unset form, likewise
+	// keysByWord has the keys by the first word of their text, which is never
+	// a capture.
+	keysByWord = map[string][]*key{}
+)
+
+func init() {
+	for i := range grammar {
+		st := &grammar[i]
+		r := &rule{statement: st, rank: i, tokens: compile(st.line)}
+		r.list = slices.ContainsFunc(r.tokens, func(t token) bool { return t.kind == tokList })
+		if st.key != "" {
+			r.about = keyOf(r)
+		}
+		for _, w := range firstWords(r.tokens) {
+			rules[w] = append(rules[w], r)
+		}
+	}
+}
+
+// firstWords are the words that tokens may begin with, after "no".
+func firstWords(ts []token) []string {
+	if ts[0].kind == tokLiteral && (ts[0].words[0] == "no" || ts[0].words[0] == "default") {
+		ts = ts[1:]
+	}
+	return ts[0].words
+}
+
+func keyOf(r *rule) *key {
+	id := r.key + "\x00" + strconv.Itoa(int(r.in))
+	if k := keys[id]; k != nil {
+		return k
+	}
+	k := &key{tokens: strings.Fields(r.key), unset: r.unset, usual: r.usual, rank: r.rank, in: r.in}
+	keys[id] = k
+	keysByWord[k.tokens[0]] = append(keysByWord[k.tokens[0]], k)
+	if !strings.Contains(r.unset, "$line") {
+		form := compile(r.unset)
+		for i, t := range form {
+			if t.kind == tokLiteral && strings.HasPrefix(t.words[0], "$") {
+				form[i] = token{kind: tokNumber, hi: 63}
+			}
+		}
+		k.forms = append(k.forms, form)
+		w := firstWords(form)[0]
+		unsets[w] = append(unsets[w], k)
+	}
+	return k
+}
+
+// hit is a line that the grammar knows.
+type hit struct {
+	*rule
+	args  []string
+	text  string
+	unset bool // it says that nothing is configured
+}
+
+// match finds the statement that a line is; ok is false for a line that the
+// grammar does not know there.
+func match(text string, at place) (hit, bool) {
+	first, rest, _ := strings.Cut(text, " ")
+	negated := first == "no" || first == "default"
+	if negated {
+		first, _, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
+	}
+	candidates := rules[first]
+	if candidates == nil {
+		return hit{}, false
+	}
+	words := strings.Fields(text)
+	text = strings.Join(words, " ")
+	for _, r := range candidates {
+		if r.in&at == 0 {
+			continue
+		}
+		if left, a, ok := consume(r.tokens, words, nil); ok && len(left) == 0 {
+			return hit{rule: r, args: a, text: text}, true
+		}
+	}
+	if !negated {
+		return hit{}, false
+	}
+	for _, k := range unsets[first] {
+		if k.in&at == 0 {
+			continue
+		}
+		for _, form := range k.forms {
+			// "no" and "default" are one here.
+			if form[0].kind != tokLiteral || form[0].words[0] != "no" && form[0].words[0] != "default" {
+				continue
+			}
+			if left, a, ok := consume(form[1:], words[1:], nil); ok && len(left) == 0 {
+				return hit{rule: k.rule(candidates), args: a, text: text, unset: true}, true
+			}
+		}
+	}
+	for _, r := range candidates {
+		if r.in&at == 0 {
+			continue
+		}
+		if left, a, ok := consume(r.tokens, words[1:], nil); ok && len(left) == 0 {
+			return hit{rule: r, args: a, text: text, unset: true}, true
+		}
+	}
+	return hit{}, false
+}
+
+// rule returns the first rule of the key.
+func (k *key) rule(among []*rule) *rule {
+	for _, r := range among {
+		if r.about == k {
+			return r
+		}
+	}
+	return nil
+}
+
+// keyText fills the captures of a hit into its key; id stands for a list.
+func (h hit) keyText(id int) string {
+	if !strings.Contains(h.key, "$") {
+		return h.key
+	}
+	var b strings.Builder
+	for i, t := range h.about.tokens {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if t[0] != '$' {
+			b.WriteString(t)
+			continue
+		}
+		n := int(t[1] - '1')
+		if n == 0 && h.list {
+			b.WriteString(strconv.Itoa(id))
+		} else if n < len(h.args) {
+			b.WriteString(h.args[n])
+		}
+	}
+	return b.String()
+}
+
+// entries are the entries of a list that a line names.
+func (h hit) entries() []int {
+	for _, t := range h.tokens {
+		if t.kind == tokList {
+			ids, _ := parseList(h.args[0], t.hi)
+			return ids
+		}
+	}
+	return nil
+}
+
+// entry is the line for one entry of a list: "qos map dscp 26 to ...".
+func (h hit) entry(id string) string {
+	return strings.Replace(h.text, " "+h.args[0]+" ", " "+id+" ", 1)
+}
+
+// unsetOf returns what is typed to return a key to its default, and the key's
+// place in the order; held is the line that it has now.
+func unsetOf(keyText, held string, at place) (line string, rank int) {
+	words := strings.Fields(keyText)
+	for _, k := range keysByWord[words[0]] {
+		if k.in&at == 0 || len(k.tokens) != len(words) {
+			continue
+		}
+		line := strings.Replace(k.unset, "$line", held, 1)
+		same := true
+		for i, t := range k.tokens {
+			if t[0] == '$' {
+				line = strings.Replace(line, t, words[i], 1)
+			} else if t != words[i] {
+				same = false
+			}
+		}
+		if same {
+			return line, k.rank
+		}
+	}
+	return "", len(grammar)
+}
+
+// roce reports whether a line is of the families that RoCE depends on: such a
+// line is never passed over in silence.
+func roce(text string) bool {
+	first, rest, _ := strings.Cut(text, " ")
+	if first == "no" || first == "default" {
+		first, _, _ = strings.Cut(rest, " ")
+	}
+	switch first {
+	case "qos", "priority-flow-control", "random-detect", "dcbx", "service-profile", "bandwidth", "priority", "shape",
+		"flowcontrol", string(TxQueue), string(UCTxQueue), multicastQueue:
+		return true
+	}
+	return strings.HasPrefix(text, "service-policy type qos ")
+}
+
+// placesOf returns where a line may stand by its words; 0 for a line that the
+// grammar does not know.
+func placesOf(text string) place {
+	var at place
+	for _, p := range []place{inGlobal, inProfile, inInterface, inQueue} {
+		if _, ok := match(text, p); ok {
+			at |= p
+		}
+	}
+	return at
+}
+
+// rankOf is the place of a line in the order that EOS prints; false for one
+// whose place is not known. Lines of one rank follow their numbers.
+func rankOf(text string, at place) (rank int, ok bool) {
+	if h, ok := match(text, at); ok {
+		if h.about != nil {
+			return h.about.rank, true
+		}
+		return h.rank, true
+	}
+	return 0, false
+}

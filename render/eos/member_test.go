@@ -1,0 +1,45 @@
+package eos
+
+import (
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// A member of a port channel is routed as the channel is, with its MTU, and is
+// given none of its own.
+func TestMembersFollowTheirPortChannel(t *testing.T) {
+	have := mustParse(t, `interface Port-Channel5
+   mtu 9000
+   no switchport
+!
+interface Ethernet1
+   channel-group 5 mode active
+!
+end
+`)
+	d, _ := Decode(have)
+	p := d.Ports["Ethernet1"]
+	if p.LAG.V != "Port-Channel5" || p.MTU != qos.Of(9000) || p.Trust.V != qos.TrustDSCP {
+		t.Errorf("lag %v, mtu %v, trust %v", p.LAG, p.MTU, p.Trust)
+	}
+	want := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": {MTU: qos.Of(9100)}}}
+	if e := Change(have, want, UCTxQueue); len(e) > 0 {
+		t.Errorf("the member would be given %v", e)
+	}
+}
+
+// Only text of a switch says which ports are routed.
+func TestPortModeOfGeneratedText(t *testing.T) {
+	const text = "interface Ethernet1\n   mtu 9100\n!\ninterface Ethernet2\n   mtu 9100\n   switchport access vlan 5\n!\n"
+	mtus := func(text string) (one, two int) {
+		d, _ := Decode(mustParse(t, text))
+		return d.Ports["Ethernet1"].MTU.V, d.Ports["Ethernet2"].MTU.V
+	}
+	if one, two := mtus(text); one != 9100 || two != 9214 {
+		t.Errorf("generated: %d, %d", one, two)
+	}
+	if one, two := mtus(text + "end\n"); one != 9214 || two != 9214 {
+		t.Errorf("of a switch: %d, %d", one, two)
+	}
+}

@@ -1,0 +1,89 @@
+package eos
+
+import "strings"
+
+// Keyword is how a box calls a unicast queue. The two mean the same.
+type Keyword string
+
+// The keywords: "uc-tx-queue" where the chip has multicast queues of their
+// own, "tx-queue" elsewhere (aristanetworks/avd, qos_profiles.schema.yml).
+const (
+	TxQueue   Keyword = "tx-queue"
+	UCTxQueue Keyword = "uc-tx-queue"
+)
+
+// KeywordOf returns the keyword that the text itself uses, in its first queue
+// or map of traffic classes to queues; false where it has neither.
+func KeywordOf(c *Config) (Keyword, bool) {
+	for _, l := range c.Lines {
+		if k, ok := keywordIn(l); ok {
+			return k, true
+		}
+		for _, s := range l.Sub {
+			if k, ok := keywordIn(s); ok {
+				return k, true
+			}
+		}
+	}
+	return "", false
+}
+
+func keywordIn(l *Line) (Keyword, bool) {
+	w := l.Text
+	if rest, ok := strings.CutPrefix(w, "qos map traffic-class "); ok {
+		_, w, _ = strings.Cut(rest, " to ")
+	} else if headerOf(w) != headQueue {
+		return "", false
+	}
+	w, _, _ = strings.Cut(w, " ")
+	switch w {
+	case string(TxQueue):
+		return TxQueue, true
+	case string(UCTxQueue), multicastQueue:
+		return UCTxQueue, true
+	}
+	return "", false
+}
+
+// Family is the kind of forwarding chip that EOS knows a model by.
+type Family string
+
+// The families.
+const (
+	FamilyStrata Family = "strata" // Trident, Tomahawk
+	FamilySand   Family = "sand"   // Arad, Jericho
+)
+
+// families says which models belong to which family, by the first digits of
+// the model (openconfig/featureprofiles, internal/helpers/arista.go, names the
+// families).
+var families = map[string]Family{
+	"7050": FamilyStrata, "7060": FamilyStrata, "7260": FamilyStrata, "7300": FamilyStrata,
+	"7320": FamilyStrata, "7358": FamilyStrata, "7368": FamilyStrata, "7388": FamilyStrata,
+	"7280": FamilySand, "7500": FamilySand, "7800": FamilySand,
+}
+
+// FamilyOf returns the family of a model as "show version" names it
+// ("DCS-7060DX5-64S-R", with or without the "DCS-"); false for one that is not
+// known, such as a virtual switch.
+func FamilyOf(model string) (Family, bool) {
+	n := series(model)
+	f, ok := families[n]
+	return f, ok
+}
+
+func series(model string) string {
+	m := strings.TrimPrefix(strings.ToUpper(model), "DCS-")
+	return m[:min(4, len(m))]
+}
+
+// KeywordForModel returns the keyword by the model's family. It is false for
+// an unknown model and for the 7260, which has used both: ask the box, or
+// [KeywordOf] its configuration. The keyword is then a guess.
+func KeywordForModel(model string) (Keyword, bool) {
+	f, ok := FamilyOf(model)
+	if f == FamilySand {
+		return TxQueue, true
+	}
+	return UCTxQueue, ok && series(model) != "7260"
+}

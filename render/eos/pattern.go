@@ -1,0 +1,233 @@
+package eos
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// token is one word of a pattern.
+type token struct {
+	kind   tokenKind
+	words  []string // the literal, or the alternatives
+	lo, hi int
+	group  []token // of an optional group, which begins with a literal
+}
+
+type tokenKind int
+
+const (
+	tokLiteral  tokenKind = iota
+	tokOneOf              // a|b, captured
+	tokNumber             // <lo-hi>
+	tokList               // <list:hi>, up to the literal behind it
+	tokSeconds            // <seconds>
+	tokInterval           // <interval>: seconds or auto
+	tokUnit               // <unit>
+	tokWord               // <word>
+	tokOptional           // [ ... ]; what it captures is empty where it is not there
+	tokRest               // *: anything or nothing
+)
+
+// thresholdUnits are the units of a queue's thresholds (aristanetworks/avd,
+// qos_profiles.schema.yml).
+var thresholdUnits = []string{"bytes", "kbytes", "mbytes", "segments", "milliseconds", "microseconds"}
+
+// compile turns a pattern into tokens.
+func compile(pattern string) []token {
+	var out []token
+	words := strings.Fields(pattern)
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if strings.HasPrefix(w, "[") {
+			j := i
+			for !strings.HasSuffix(words[j], "]") {
+				j++
+			}
+			inner := strings.Trim(strings.Join(words[i:j+1], " "), "[]")
+			out = append(out, token{kind: tokOptional, group: compile(inner)})
+			i = j
+			continue
+		}
+		out = append(out, compileWord(w))
+	}
+	return out
+}
+
+func compileWord(w string) token {
+	switch w {
+	case "<seconds>":
+		return token{kind: tokSeconds}
+	case "<interval>":
+		return token{kind: tokInterval}
+	case "<unit>":
+		return token{kind: tokUnit}
+	case "<word>":
+		return token{kind: tokWord}
+	case "*":
+		return token{kind: tokRest}
+	}
+	number := func(s string) int {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			panic("pattern word " + w)
+		}
+		return n
+	}
+	if s, ok := strings.CutPrefix(w, "<list:"); ok {
+		return token{kind: tokList, hi: number(strings.TrimSuffix(s, ">"))}
+	}
+	if lo, hi, ok := strings.Cut(strings.Trim(w, "<>"), "-"); ok && w[0] == '<' {
+		return token{kind: tokNumber, lo: number(lo), hi: number(hi)}
+	}
+	if strings.Contains(w, "|") {
+		return token{kind: tokOneOf, words: strings.Split(w, "|")}
+	}
+	return token{kind: tokLiteral, words: []string{w}}
+}
+
+// args are what a line says in the places of its pattern.
+type args struct {
+	line string
+	w    []string
+	id   int // the one entry of a list that is meant
+}
+
+// word returns a capture, from 1; "" for one of a group that is not there.
+func (a args) word(i int) string { return a.w[i-1] }
+
+// num returns a captured number; 0 where it is not there.
+func (a args) num(i int) int {
+	n, _ := strconv.Atoi(a.word(i)) // digits, within the bounds of the pattern
+	return n
+}
+
+// seconds returns a captured time; 0 for "auto".
+func (a args) seconds(i int) time.Duration {
+	f, _ := strconv.ParseFloat(a.word(i), 64) // digits and a point
+	return time.Duration(math.Round(f*1e6)) * time.Microsecond
+}
+
+// consume matches words against tokens and returns the captures.
+func consume(ts []token, words, w []string) (rest, captured []string, ok bool) {
+	for i, t := range ts {
+		if t.kind == tokRest {
+			return nil, w, true
+		}
+		if t.kind == tokOptional {
+			if r, c, ok := consume(t.group, words, w); ok {
+				words, w = r, c
+				continue
+			}
+			for range captures(t.group) {
+				w = append(w, "")
+			}
+			continue
+		}
+		if len(words) == 0 {
+			return nil, nil, false
+		}
+		if t.kind == tokList {
+			n := slices.Index(words, ts[i+1].words[0])
+			if n < 1 {
+				return nil, nil, false
+			}
+			list := strings.Join(words[:n], " ")
+			if _, ok := parseList(list, t.hi); !ok {
+				return nil, nil, false
+			}
+			w, words = append(w, list), words[n:]
+			continue
+		}
+		if !t.takes(words[0]) {
+			return nil, nil, false
+		}
+		if t.kind != tokLiteral {
+			w = append(w, words[0])
+		}
+		words = words[1:]
+	}
+	return words, w, true
+}
+
+// captures is how many words tokens capture. A group of one literal captures
+// none: its line says all.
+func captures(ts []token) int {
+	n := 0
+	for _, t := range ts {
+		if t.kind != tokLiteral {
+			n++
+		}
+	}
+	return n
+}
+
+func (t token) takes(word string) bool {
+	switch t.kind {
+	case tokLiteral, tokOneOf:
+		return slices.Contains(t.words, word)
+	case tokNumber:
+		n, ok := number(word)
+		return ok && n >= t.lo && n <= t.hi
+	case tokInterval:
+		return word == "auto" || isSeconds(word)
+	case tokSeconds:
+		return isSeconds(word)
+	case tokUnit:
+		return slices.Contains(thresholdUnits, word)
+	case tokWord:
+		return printable(word)
+	}
+	return false
+}
+
+func number(word string) (int, bool) {
+	if len(word) > 10 || strings.Trim(word, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(word)
+	return n, err == nil
+}
+
+func isSeconds(word string) bool {
+	whole, part, _ := strings.Cut(word, ".")
+	digits := func(s string, most int) bool { return len(s) <= most && strings.Trim(s, "0123456789") == "" }
+	return whole+part != "" && digits(whole, 5) && digits(part, 6)
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] == 0x7f {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// parseList reads "1 2 3", "1,2,3" and "1-3" in any mixture; no number is
+// above hi.
+func parseList(s string, hi int) ([]int, bool) {
+	var out []int
+	var seen [64]bool
+	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' }) {
+		a, b, ranged := strings.Cut(f, "-")
+		lo, ok := number(a)
+		top := lo
+		if ranged && ok {
+			top, ok = number(b)
+		}
+		if !ok || lo > top || top > hi {
+			return nil, false
+		}
+		for n := lo; n <= top; n++ {
+			if !seen[n] {
+				seen[n] = true
+				out = append(out, n)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out, len(out) > 0
+}

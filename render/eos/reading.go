@@ -1,0 +1,337 @@
+package eos
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// spot is a thing that can be set in a section.
+type spot struct{ queue, key string }
+
+// held is what a section holds at a spot.
+type held struct {
+	spot
+	hit
+	id   int
+	line *Line
+	// text is the line, of a list that for the one entry.
+	text string
+	// inert says that the line configures nothing.
+	inert bool
+}
+
+// section is an interface, a profile, or, with an empty name, the top level.
+type section struct {
+	name  string
+	at    place
+	nodes []*Line // more than one where the text opens it again
+	held  []held  // one for each spot, the last line counts
+	index map[spot]int
+	// foreign says that there are lines that the grammar does not know.
+	foreign bool
+}
+
+// reading is a configuration by sections.
+type reading struct {
+	global   *section
+	sections map[string]*section
+	order    []*section
+	unknown  []Unknown
+	// fragment says that the text is no whole answer of a switch.
+	fragment bool
+}
+
+// Unknown is a line of the families that RoCE depends on that the model has no
+// place for, or that this package does not know. It stays as it is.
+type Unknown struct {
+	Line    int    // in the text that was parsed, from 1
+	Section string // "" for the top level
+	Text    string
+	Why     string
+}
+
+// Where names the place: "interface Ethernet1/1, line 812".
+func (u Unknown) Where() string {
+	w := "line " + itoa(u.Line)
+	if u.Section != "" {
+		w = u.Section + ", " + w
+	}
+	return w
+}
+
+const whyUnknown = "this tool does not know the line and leaves it"
+
+func read(c *Config) *reading {
+	r := &reading{global: &section{at: inGlobal, index: map[spot]int{}}, sections: map[string]*section{}, fragment: !c.Complete()}
+	var top []*Line
+	for _, l := range c.Lines {
+		if headerOf(l.Text) != headSection {
+			top = append(top, l)
+			continue
+		}
+		r.section(canonical(l.Text)).nodes = append(r.section(canonical(l.Text)).nodes, l)
+	}
+	r.lines(r.global, "", top)
+	for _, s := range r.order {
+		for _, n := range s.nodes {
+			r.lines(s, "", n.Sub)
+		}
+	}
+	return r
+}
+
+func canonical(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func (r *reading) section(name string) *section {
+	s := r.sections[name]
+	if s == nil {
+		s = &section{name: name, at: inInterface, index: map[spot]int{}}
+		if strings.HasPrefix(name, sectionProfile) {
+			s.at = inProfile
+		}
+		r.sections[name] = s
+		r.order = append(r.order, s)
+	}
+	return s
+}
+
+// lines reads the lines of a section or of one of its queues.
+func (r *reading) lines(s *section, queue string, ls []*Line) {
+	at := s.at
+	if queue != "" {
+		at = inQueue
+	}
+	from := len(s.held)
+	all := false
+	for _, l := range ls {
+		if queue == "" && at != inGlobal && headerOf(l.Text) == headQueue {
+			r.lines(s, l.Text, l.Sub)
+			continue
+		}
+		h, ok := match(l.Text, at)
+		if !ok {
+			s.foreign = s.foreign || l.Text[0] != '!'
+			if roce(l.Text) {
+				r.report(s, l, whyUnknown)
+			}
+			continue
+		}
+		s.foreign = s.foreign || h.about == nil || len(l.Sub) > 0
+		if h.about == nil {
+			continue
+		}
+		// The old form of an unset line is a row of its own.
+		h.unset = h.unset || h.set == nil && strings.HasPrefix(h.text, "no ")
+		all = all || h.unset && h.key != keyShutdown // which people write
+		if !h.list {
+			r.hold(s, held{spot: spot{queue, h.keyText(0)}, hit: h, line: l, text: h.text, inert: h.unset})
+			continue
+		}
+		for _, id := range h.entries() {
+			r.hold(s, held{spot: spot{queue, h.keyText(id)}, hit: h, id: id, line: l, text: h.entry(itoa(id)), inert: h.unset})
+		}
+	}
+	// Where "show running-config all" printed the block, what is usual is not
+	// configured.
+	for i := from; i < len(s.held); i++ {
+		h := &s.held[i]
+		if all && h.queue == queue && h.text == h.about.usual {
+			h.inert = true
+		}
+	}
+	for i := from; i < len(s.held); i++ {
+		if h := &s.held[i]; h.queue == queue && !h.inert && h.text != h.about.usual {
+			r.judge(s, h)
+		}
+	}
+}
+
+// judge reports what has no place in the model.
+func (r *reading) judge(s *section, h *held) {
+	switch {
+	case h.why != "":
+		r.report(s, h.line, h.why)
+	case h.set != nil && strings.HasPrefix(h.queue, multicastQueue):
+		r.report(s, h.line, whyMulticast)
+	case s.at == inInterface && roce(h.text) && !isEthernet(s.port()):
+		r.report(s, h.line, "only single Ethernet ports are read")
+	case strings.Contains(h.text, " drop-precedence ") && h.list:
+		r.report(s, h.line, "the drop precedence is not compared")
+	}
+}
+
+func (r *reading) report(s *section, l *Line, why string) {
+	r.unknown = append(r.unknown, Unknown{Line: l.No, Section: s.name, Text: l.Text, Why: why})
+}
+
+func (r *reading) hold(s *section, h held) {
+	if i, ok := s.index[h.spot]; ok {
+		s.held[i] = h
+		return
+	}
+	s.index[h.spot] = len(s.held)
+	s.held = append(s.held, h)
+}
+
+// get returns what the section holds at a spot; nil for nothing.
+func (s *section) get(q, key string) *held {
+	if s == nil {
+		return nil
+	}
+	if i, ok := s.index[spot{q, key}]; ok {
+		return &s.held[i]
+	}
+	return nil
+}
+
+// value returns the line that configures the spot; "" for the default.
+func (s *section) value(q, key string) string {
+	if h := s.get(q, key); h != nil && !h.inert {
+		return h.text
+	}
+	return ""
+}
+
+func (s *section) port() string { return strings.TrimPrefix(s.name, sectionInterface) }
+
+// carries returns the name of the profile that an interface names.
+func (s *section) carries() string {
+	return strings.TrimPrefix(s.value("", keyProfile), keyProfile+" ")
+}
+
+// profile returns the section of a profile; nil where it is not defined.
+func (r *reading) profile(name string) *section { return r.sections[sectionProfile+name] }
+
+// isEthernet reports whether a name is that of one Ethernet port:
+// "Ethernet1/1".
+func isEthernet(name string) bool {
+	n, ok := strings.CutPrefix(name, "Ethernet")
+	if !ok || len(n) > 16 {
+		return false
+	}
+	parts := strings.Split(n, "/")
+	for _, p := range parts {
+		if _, ok := number(p); !ok || p == "" {
+			return false
+		}
+	}
+	return len(parts) <= 3
+}
+
+// globals returns what the top level says, over the defaults.
+func (r *reading) globals() globals {
+	s := state{global: defaultGlobals()}
+	for i := range r.global.held {
+		r.global.held[i].apply(&s)
+	}
+	return s.global
+}
+
+// apply carries a line out.
+func (h *held) apply(s *state) {
+	if h.inert || h.set == nil {
+		return
+	}
+	a := args{line: h.hit.text, w: h.args, id: h.id}
+	if h.queue == "" {
+		h.set(s, a)
+		return
+	}
+	if strings.HasPrefix(h.queue, multicastQueue) {
+		return
+	}
+	q := &s.port.queues[h.queue[len(h.queue)-1]-'0']
+	s.queue = *q
+	h.set(s, a)
+	*q = s.queue
+}
+
+// effective is what an interface does: defaults, overlaid by its profile,
+// overlaid by its own lines.
+func (r *reading) effective(s *section) portState {
+	var st state
+	if p := r.profile(s.carries()); p != nil {
+		for i := range p.held {
+			p.held[i].apply(&st)
+		}
+	}
+	for i := range s.held {
+		s.held[i].apply(&st)
+	}
+	p := &st.port
+	if r.fragment && p.mtu > 0 && !s.switched() {
+		// Generated text does not say which ports are routed; one that is given
+		// the MTU of a routed port is taken for one.
+		p.routed = true
+	}
+	if bundle := r.sections[sectionInterface+p.lag]; p.lag != "" && bundle != nil {
+		// A member is routed or switched as its port channel is, and has its
+		// MTU.
+		b := r.effective(bundle)
+		p.routed, p.mtu, p.l2mtu = b.routed, b.mtu, b.l2mtu
+	}
+	return *p
+}
+
+// switched reports whether a line says that an interface is a switched one.
+func (s *section) switched() bool {
+	for _, n := range s.nodes {
+		for _, l := range n.Sub {
+			if first, _, _ := strings.Cut(l.Text, " "); first == keySwitchport {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// same reports whether two lines of one spot mean the same; "" is the default.
+func same(a, b string, queue string, at place) bool {
+	if a == b {
+		return true
+	}
+	if queue != "" {
+		at = inQueue
+	}
+	of := func(text string) (state, bool) {
+		s := state{global: defaultGlobals()}
+		if text == "" {
+			return s, true
+		}
+		h, ok := match(text, at)
+		if !ok {
+			return s, false
+		}
+		one := held{hit: h, spot: spot{queue: queue}, inert: h.unset}
+		if h.list && !h.unset {
+			one.id = h.entries()[0]
+		}
+		if h.set == nil && h.text != h.about.usual && !h.unset {
+			return s, false
+		}
+		one.apply(&s)
+		return s, true
+	}
+	x, ok := of(a)
+	y, also := of(b)
+	if !ok || !also {
+		return false
+	}
+	for i := range qos.NumPriorities {
+		p, q := &x.port.queues[i], &y.port.queues[i]
+		if p.ecn.Same(q.ecn) {
+			p.ecn = q.ecn
+		}
+	}
+	x.queue, y.queue = queueState{}, queueState{}
+	return x == y
+}
+
+// tidy sorts by line; what is said of one entry of a list is said once.
+func tidy(us []Unknown) []Unknown {
+	slices.SortStableFunc(us, func(a, b Unknown) int { return cmp.Compare(a.Line, b.Line) })
+	return slices.Compact(us)
+}

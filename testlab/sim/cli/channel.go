@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// MaxTerminal is the largest width and length of a terminal.
+const MaxTerminal = 32767
+
+// maxInput bounds a typed line, in bytes. A longer one ends the shell.
+const maxInput = 64 << 10
+
+var errDenied = errors.New("permission denied")
+
+func (f *Front) sshConfig() *ssh.ServerConfig {
+	c := &ssh.ServerConfig{
+		PasswordCallback: func(m ssh.ConnMetadata, pw []byte) (*ssh.Permissions, error) {
+			if Same(m.User(), f.c.Username) && Same(string(pw), f.c.Password) {
+				return nil, nil
+			}
+			return nil, errDenied
+		},
+	}
+	if f.c.Banner != "" {
+		c.BannerCallback = func(ssh.ConnMetadata) string { return strings.TrimRight(f.c.Banner, "\n") + "\n" }
+	}
+	key := f.hostKey
+	if f.c.Faults.On(&f.c.Faults.badCert) {
+		key = f.badKey
+	}
+	c.AddHostKey(key)
+	return c
+}
+
+func (f *Front) serveSSH() {
+	for {
+		c, err := f.sshLn.Accept()
+		if err != nil {
+			return
+		}
+		f.wg.Go(func() { f.serveConn(c) })
+	}
+}
+
+func (f *Front) serveConn(c net.Conn) { sim.ServeSSH(c, f.sshConfig(), &f.wg, f.channel) }
+
+// Channel is one channel of an SSH connection: an interactive shell, or a
+// single command.
+type Channel struct {
+	Ctx           context.Context // ends when the client leaves or the switch closes
+	Term          *Terminal
+	Single        bool   // a single command
+	Command       string // of a single command
+	Width, Length int    // of the terminal that was asked for, 0 without one
+
+	ch ssh.Channel
+}
+
+// Exit ends a channel that the box ends by itself, with a status.
+func (c *Channel) Exit(status int) {
+	_, _ = c.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(status)}))
+}
+
+// channel waits for what a client wants of a channel and serves it.
+func (f *Front) channel(ch ssh.Channel, requests <-chan *ssh.Request) {
+	defer ch.Close()
+	c := &Channel{ch: ch, Term: &Terminal{ch: ch, in: bufio.NewReader(ch)}}
+	for r := range requests {
+		switch r.Type {
+		case "pty-req":
+			var p struct {
+				Term           string
+				Columns, Rows  uint32
+				WidthPx, Depth uint32
+				Modes          string
+			}
+			if ssh.Unmarshal(r.Payload, &p) != nil {
+				reply(r, false)
+				continue
+			}
+			c.Width, c.Length = int(min(p.Columns, MaxTerminal)), int(min(p.Rows, MaxTerminal))
+			c.Term.PTY = true
+			reply(r, true)
+		case "env", "window-change":
+			reply(r, true)
+		case "exec":
+			var p struct{ Command string }
+			if ssh.Unmarshal(r.Payload, &p) != nil || len(p.Command) > maxInput {
+				reply(r, false)
+				continue
+			}
+			reply(r, true)
+			c.Single, c.Command = true, p.Command
+			// A single command has no terminal, even where one was asked for.
+			c.Term.PTY, c.Width, c.Length = false, 0, 0
+			f.serve(c, requests)
+			return
+		case "shell":
+			reply(r, true)
+			f.serve(c, requests)
+			return
+		default:
+			reply(r, false)
+		}
+	}
+}
+
+// serve answers the rest of a channel's requests while the shell runs. The
+// context of the shell ends when the client closes the channel or is gone.
+func (f *Front) serve(c *Channel, requests <-chan *ssh.Request) {
+	ctx, cancel := context.WithCancel(f.ctx)
+	f.wg.Go(func() {
+		defer cancel()
+		for r := range requests {
+			reply(r, r.Type == "window-change")
+		}
+	})
+	c.Ctx = ctx
+	f.c.Shell(c)
+}
+
+func reply(r *ssh.Request, ok bool) {
+	if r.WantReply {
+		_ = r.Reply(ok, nil)
+	}
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Terminal is the line discipline of a shell: what is printed gets the line
+// ends of a terminal, what is typed is echoed.
+type Terminal struct {
+	// PTY is false where no terminal was asked for: nothing is echoed, lines
+	// end in LF and no page ends.
+	PTY bool
+	// Echo, where set, waits before a byte is echoed; true: do not gather more.
+	Echo func() bool
+	// End, where set, is the end of a printed line, else it is CR LF.
+	End func() string
+
+	ch  ssh.Channel
+	in  *bufio.Reader // of ch
+	out []byte        // echo that is still to be written
+	cr  bool          // the last line ended in CR; an LF belongs to it
+}
+
+func (t *Terminal) end() string {
+	if t.End != nil {
+		return t.End()
+	}
+	return "\r\n"
+}
+
+// Print prints text whose lines end in LF. A client that is gone is noticed in
+// reading.
+func (t *Terminal) Print(text string) {
+	if t.PTY {
+		text = strings.ReplaceAll(text, "\n", t.end())
+	}
+	_, _ = io.WriteString(t.ch, text)
+}
+
+// key reads one byte without an echo.
+func (t *Terminal) key() (byte, error) { return t.in.ReadByte() }
+
+// show echoes. Typed-ahead bytes are echoed together, always before the next
+// wait for the client.
+func (t *Terminal) show(text string) error {
+	t.out = append(t.out, text...)
+	slow := t.Echo != nil && t.Echo()
+	if !slow && t.in.Buffered() > 0 {
+		return nil
+	}
+	return t.flush()
+}
+
+func (t *Terminal) flush() error {
+	if len(t.out) == 0 {
+		return nil
+	}
+	_, err := t.ch.Write(t.out)
+	t.out = t.out[:0]
+	return err
+}
+
+// Line reads up to CR, LF or CR LF. It echoes in a terminal of the given
+// width where column is the place of the cursor; a hidden line is not echoed.
+// The error is io.EOF for Ctrl-D on an empty line.
+func (t *Terminal) Line(column, width int, hidden bool) (string, error) {
+	var b bytes.Buffer
+	show := func(text string) error {
+		if !t.PTY || hidden {
+			return nil
+		}
+		return t.show(text)
+	}
+	for {
+		c, err := t.key()
+		if err != nil {
+			return "", err
+		}
+		after := t.cr
+		t.cr = false
+		switch {
+		case c == '\n' && after:
+		case c == '\r' || c == '\n':
+			t.cr = c == '\r'
+			if t.PTY {
+				t.out = append(t.out, t.end()...)
+			}
+			return b.String(), t.flush()
+		case c == 0x04 && b.Len() == 0:
+			return "", io.EOF
+		case c == 0x03: // Ctrl-C drops the line
+			if t.PTY {
+				t.out = append(t.out, "^C"+t.end()...)
+			}
+			return "", t.flush()
+		case c == 0x15: // Ctrl-U
+			err = show(strings.Repeat("\b \b", b.Len()))
+			b.Reset()
+		case c == 0x7f || c == 0x08:
+			if b.Len() > 0 {
+				b.Truncate(b.Len() - 1)
+				err = show("\b \b")
+			}
+		case c < 0x20:
+		case b.Len() >= maxInput:
+			return "", io.ErrShortBuffer
+		default:
+			b.WriteByte(c)
+			text := string([]byte{c})
+			if at := column + b.Len(); width > 0 && at%width == 0 {
+				text += " \r" // the line editor goes to the next row
+			}
+			err = show(text)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// More is what the pager says at the end of a screen.
+const More = "--More--"
+
+// Page prints text a screen of length lines at a time and waits for a key
+// after each: space for a screen, Enter for a line, q for the end. Length 0 is
+// no end.
+func (t *Terminal) Page(text string, length int) {
+	lines := strings.SplitAfter(text, "\n")
+	room := length - 1
+	if !t.PTY || room < 1 || len(lines)-1 <= room {
+		t.Print(text)
+		return
+	}
+	next := room
+	for len(lines) > 0 {
+		n := min(next, len(lines))
+		t.Print(strings.Join(lines[:n], ""))
+		lines = lines[n:]
+		if len(lines) == 0 || len(lines) == 1 && lines[0] == "" {
+			return
+		}
+		t.Print(More)
+		for next = 0; next == 0; {
+			c, err := t.key()
+			if err != nil {
+				return // the next read of a line says so again
+			}
+			switch c {
+			case ' ':
+				next = room
+			case '\r', '\n':
+				next = 1
+			case 'q', 'Q', 0x03:
+				next = -1
+			}
+		}
+		t.Print("\r" + strings.Repeat(" ", len(More)) + "\r")
+		if next < 0 {
+			return
+		}
+	}
+}
