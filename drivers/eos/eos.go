@@ -90,8 +90,8 @@ func (d *Driver) wrap(err error) error {
 	return drivers.TransportError(d.t.Name, err)
 }
 
-// Probe asks what the switch is: "show version", with what the intent states
-// in its place. ASIC is the platform family, "" for a model that is not known.
+// Probe asks what the switch is: "show version"; a release that the intent
+// states counts more. ASIC is the platform family, "" for a model that is not known.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -107,7 +107,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.t.Release != "" {
 		f.Release = d.t.Release
 	}
-	if d.t.Model != "" {
+	if f.Model == "" {
 		f.Model = d.t.Model
 	}
 	if family, ok := native.FamilyOf(f.Model); ok {
