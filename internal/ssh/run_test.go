@@ -79,16 +79,22 @@ func TestCancelMidCommand(t *testing.T) {
 		if cmd == "quick" {
 			return 0
 		}
-		fmt.Fprint(ch, "begun")
 		started <- struct{}{}
-		_, _ = io.Copy(io.Discard, ch) // until the client closes the channel
+		// Until the client closes the channel; the end of its input comes at
+		// once, and says nothing.
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			if _, err := ch.Write([]byte(".")); err != nil {
+				break
+			}
+		}
 		ended <- struct{}{}
 		return 0
 	}
 	c := dial(t, d.config())
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-started; cancel() }()
-	// With input pending, so that only the closed channel ends the command.
 	_, err := c.Run(ctx, "wait", nil)
 	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
 		t.Errorf("error %v", err)
