@@ -128,6 +128,9 @@ type Mismatch struct {
 	Field string `json:"field"`
 	Want  string `json:"want"`
 	Have  string `json:"have"`
+	// Fix is what is typed to mend it, modes and lines with " / " between
+	// them; "" where the driver knows of nothing.
+	Fix string `json:"fix,omitempty"`
 }
 
 // Policy bounds what a plan may disturb at once.
@@ -181,8 +184,10 @@ type Step struct {
 	What string `json:"what"`
 	// Down are the ports that this step takes down, Up those that it brings
 	// back.
-	Down   []string        `json:"down,omitempty"`
-	Up     []string        `json:"up,omitempty"`
+	Down []string `json:"down,omitempty"`
+	Up   []string `json:"up,omitempty"`
+	// Lines are what is typed, where that is lines, for people.
+	Lines  []string        `json:"lines,omitempty"`
 	Native json.RawMessage `json:"native"`
 }
 

@@ -103,7 +103,7 @@ func (r *resolver) declare(name string, pos Pos) bool {
 	return true
 }
 
-var defaultPorts = map[string]string{"sonic": "8080", "eos": "6030"}
+var defaultPorts = map[string]string{"sonic": "8080", "eos": "6030", "nxos": "50051"}
 
 func (r *resolver) allSwitches() {
 	r.incomplete = r.incomplete || r.raw.Switches.Bad

@@ -100,6 +100,9 @@ func (t *Text) plan(d *plan.Device) string {
 	if t.Steps {
 		for i, s := range d.Steps {
 			p("  %d. %s: %s\n", i+1, term.CleanLine(s.Via), term.CleanLine(s.What))
+			for _, l := range s.Lines {
+				p("       %s\n", t.S.Dim(term.CleanLine(l)))
+			}
 		}
 	}
 	return b.String()

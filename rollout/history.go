@@ -190,8 +190,9 @@ func (d PastDevice) standing() bool {
 const maxRuns = 100
 
 // CutOff returns, by device, the run that was cut off in its work on it and
-// that no later run has come by. Journals that cannot be read are passed over:
-// the answer is advice.
+// that no later run has come by. It looks no further back than the newest run
+// that came to its end, also where that one worked on other devices. Journals
+// that cannot be read are passed over: the answer is advice.
 func CutOff(dir string) map[string]*Past {
 	out := map[string]*Past{}
 	later := map[string]bool{}

@@ -49,7 +49,7 @@ func wrote(device string, state State) []Record {
 func TestFindTheRunToTakeBack(t *testing.T) {
 	dir := t.TempDir()
 	find := func(id string) (string, []string, error) {
-		p, ds, err := Find(dir, id)
+		p, ds, err := Find(dir, id, nil)
 		if err != nil {
 			return "", nil, err
 		}
@@ -77,6 +77,13 @@ func TestFindTheRunToTakeBack(t *testing.T) {
 	expect("", "run3", "leaf3")
 	if _, _, err := find("run1"); err == nil || !strings.Contains(err.Error(), "run run3 came after it on leaf3") {
 		t.Errorf("an older run: %v", err)
+	}
+	// Only what is asked for counts, and is in the way.
+	if p, ds, err := Find(dir, "", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" || len(ds) != 1 || ds[0].Name != "leaf1" {
+		t.Errorf("of leaf1: %v %v", ds, err)
+	}
+	if p, _, err := Find(dir, "run1", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" {
+		t.Errorf("run1 of leaf1: %v", err)
 	}
 	record(t, dir, "run4", false, Record{Of: "run3"}, Record{Device: "leaf3", Event: string(Restored)})
 	expect("run1", "run1", "leaf1", "leaf3")
@@ -109,7 +116,7 @@ func TestCutOffRuns(t *testing.T) {
 func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", false, Record{}, slices.Concat(wrote("a", Applied), wrote("b", Applied), wrote("c", Applied))...)
-	p, ds, err := Find(dir, "")
+	p, ds, err := Find(dir, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,13 +160,13 @@ func TestBadJournals(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, `{"event":"applied","device":"lea`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p, _, err := Find(dir, ""); err != nil || p.ID != "run1" {
+	if p, _, err := Find(dir, "", nil); err != nil || p.ID != "run1" {
 		t.Errorf("a record that was cut off in the writing: %v", err)
 	}
 	if err := os.WriteFile(path, append(whole, "rubbish\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Find(dir, ""); err == nil || !strings.Contains(err.Error(), "line 4 is no record") {
+	if _, _, err := Find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "line 4 is no record") {
 		t.Errorf("rubbish: %v", err)
 	}
 	if cut := CutOff(dir); len(cut) > 0 {

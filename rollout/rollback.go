@@ -14,10 +14,11 @@ import (
 var ErrNothing = errors.New("no run to take back")
 
 // Find returns the run with that id, or the newest one whose writes stand, and
-// its devices on which they do, in the order in which they were worked on. A
-// run that another came after on the same device is refused, because what it
-// remembers is older than what is there.
-func Find(dir, id string) (*Past, []PastDevice, error) {
+// its devices on which they do, in the order in which they were worked on. Only
+// devices that want says yes to are looked at; nil is all. A run that another
+// came after on the same device is refused, because what it remembers is older
+// than what is there.
+func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, error) {
 	restored := map[string]map[string]bool{} // by run and device
 	later := map[string]string{}             // device -> a later run that stands
 	for p, err := range Runs(dir) {
@@ -27,6 +28,7 @@ func Find(dir, id string) (*Past, []PastDevice, error) {
 		var left []PastDevice
 		for _, d := range p.Devices {
 			switch {
+			case want != nil && !want(d.Name):
 			case p.Of != "" && d.State == Restored:
 				if restored[p.Of] == nil {
 					restored[p.Of] = map[string]bool{}

@@ -200,6 +200,8 @@ func keep(ctx context.Context, drv drivers.Driver) (State, int, error) {
 	}
 	kept, err := k.Keep(ctx)
 	switch {
+	case errors.Is(err, drivers.ErrPartial):
+		return Partial, 0, err
 	case err != nil:
 		return Failed, 0, err
 	case kept:

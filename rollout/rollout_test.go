@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -165,6 +166,7 @@ func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
 		{unconfirmed{kept: true}, Applied},
 		{unconfirmed{}, Unchanged},
 		{unconfirmed{err: errors.New("boom")}, Failed},
+		{unconfirmed{err: fmt.Errorf("confirmed, not saved: %w", drivers.ErrPartial)}, Partial},
 	} {
 		c.u.box = &box{mask: qos.Priorities(3, 4)}
 		j := job("leaf1", c.u.box)

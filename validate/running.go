@@ -27,13 +27,17 @@ func Device(sw *intent.Switch, running, desired *qos.Device, inForce []drivers.M
 	}
 	for _, m := range inForce {
 		// What is not even configured cannot be in force: one cause, one
-		// finding.
-		if drifted[m.Port+" "+m.Field] || drifted[m.Port+" "+wholeMap(m.Field)] {
+		// finding, unless the driver knows what mends it.
+		if m.Fix == "" && (drifted[m.Port+" "+m.Field] || drifted[m.Port+" "+wholeMap(m.Field)]) {
 			continue
 		}
-		c.add(Finding{ID: "OPS-02", Severity: Error, Device: sw.Name, Where: render.Reason(sw, qos.Change{Port: m.Port, Field: m.Field}),
+		f := Finding{ID: "OPS-02", Severity: Error, Device: sw.Name, Where: render.Reason(sw, qos.Change{Port: m.Port, Field: m.Field}),
 			What: fmt.Sprintf("%s is configured as %s and in force as %s", m.Field, m.Want, m.Have),
-			Fix:  "look for the refused row in the syslog of the switch (orchagent, buffermgrd), and write it again"}, m.Port)
+			Fix:  "the switch did not take up what it is configured with: look for the reason in its log, and write it again"}
+		if m.Fix != "" {
+			f.What, f.Fix = fmt.Sprintf("%s: %s is not in force: %s", m.Field, m.Want, m.Have), m.Fix
+		}
+		c.add(f, m.Port)
 	}
 	return c.list
 }
@@ -51,6 +55,17 @@ func Refused(sw *intent.Switch, rs []Refusal) []Finding {
 			f.ID = "WD-04"
 		}
 		c.add(f, r.Port)
+	}
+	return c.list
+}
+
+// Adapted reports what a system can only do in another way than the intent
+// says.
+func Adapted(sw *intent.Switch, how []string) []Finding {
+	var c collector
+	for _, h := range how {
+		c.add(Finding{ID: "OPS-04", Severity: Warning, Device: sw.Name, What: h, Where: sw.Pos.String(),
+			Fix: "accept it, or change the classes"}, "")
 	}
 	return c.list
 }

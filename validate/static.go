@@ -17,6 +17,7 @@ func Static(d *render.Device) []Finding {
 	var c collector
 	sw := d.Switch
 	staticModel(&c, d)
+	staticPoll(&c, d)
 	for _, p := range sw.Ports {
 		staticHeadroom(&c, d, p)
 		staticECN(&c, d, p)
@@ -80,6 +81,18 @@ func staticModel(c *collector, d *render.Device) {
 		}
 	}
 	c.add(f, "")
+}
+
+// staticPoll says where a system polls faster than the intent states, because
+// its times cannot be had otherwise.
+func staticPoll(c *collector, d *render.Device) {
+	stated, w := d.Switch.Settings.Watchdog.Poll, d.Desired.WatchdogPoll
+	if stated.IsDefault() || !w.Set || w.V == stated.V {
+		return
+	}
+	c.add(Finding{ID: "WD-04", Severity: Warning, Device: d.Switch.Name, Where: stated.From.String(),
+		What: fmt.Sprintf("the watchdog is polled every %s, not every %s: %s needs that for detect %s and restore %s", w.V, stated.V, d.Switch.OS, d.Switch.Settings.Watchdog.Detect.V, d.Switch.Settings.Watchdog.Restore.V),
+		Fix:  "state that poll, or longer times"}, "")
 }
 
 func staticWatchdog(c *collector, sw *intent.Switch, p *intent.Port) {

@@ -197,6 +197,18 @@ func TestDevice(t *testing.T) {
 	}
 }
 
+// What the driver knows a cure for is told beside the difference that it comes
+// of.
+func TestMismatchWithItsFix(t *testing.T) {
+	c := compile(t, base)
+	sw := c.Fabric().Switch("leaf1")
+	want := c.Device(sw).Desired
+	fs := Device(sw, want, want, []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "priority 3 paused", Have: "the PFC mode is auto", Fix: "interface Ethernet0 / priority-flow-control mode on"}})
+	if len(fs) != 1 || fs[0].What != "pfc: priority 3 paused is not in force: the PFC mode is auto" || fs[0].Fix != "interface Ethernet0 / priority-flow-control mode on" {
+		t.Errorf("%+v", fs)
+	}
+}
+
 func TestRefusedIsOneFindingACause(t *testing.T) {
 	c := compile(t, base)
 	sw := c.Fabric().Switch("leaf1")

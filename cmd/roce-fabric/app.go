@@ -15,6 +15,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos"
+	"github.com/roce-fabric/roce-fabric/drivers/nxos"
 	"github.com/roce-fabric/roce-fabric/drivers/sonic"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -25,6 +26,7 @@ import (
 var registry = drivers.Registry{
 	"sonic": sonic.Open,
 	"eos":   eos.Open,
+	"nxos":  nxos.Open,
 }
 
 // Exit statuses, the same for every command.

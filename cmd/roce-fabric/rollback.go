@@ -28,7 +28,8 @@ func (a *app) rollbackCommand() *cobra.Command {
 		Use:   "rollback [RUN]",
 		Short: "Take an apply back",
 		Long: `rollback returns the devices of a run of apply to where they were before it, the
-last one first: the newest run that can be taken back, or the one named. What
+last one first: the newest run that can be taken back, or the one named. With
+--only it looks at those devices alone. What
 each held is in the journal of the run; what others have changed since, beside
 what the run wrote, stays. A run that was cut off is taken back in the same way.
 
@@ -84,24 +85,20 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	if o.list {
 		return a.listRuns(f.Name, o.state)
 	}
-	past, devices, err := rollout.Find(o.state, id)
-	if err != nil {
-		return err
-	}
 	chosen := map[string]bool{}
 	for _, sw := range switches {
 		chosen[sw.Name] = true
 	}
+	past, devices, err := rollout.Find(o.state, id, func(name string) bool { return chosen[name] || len(a.only) == 0 })
+	if err != nil {
+		return err
+	}
 	var names []string
-	devices = keep(devices, func(d rollout.PastDevice) bool { return chosen[d.Name] || len(a.only) == 0 })
 	for _, d := range devices {
 		if f.Switch(d.Name) == nil {
 			return fmt.Errorf("device %s of run %s is not in the intent; nothing was written", d.Name, past.ID)
 		}
 		names = append(names, d.Name)
-	}
-	if len(devices) == 0 {
-		return usage("run %s wrote nothing on the devices of --only", past.ID)
 	}
 	a.talk("run %s of %s: %s to take back: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), words.Count(len(names), "device"), natural.Fold(names))
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Take back %s?", words.Count(len(names), "device"))); err != nil {
@@ -130,16 +127,6 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	}
 	a.talk("journal: %s", j.Path())
 	return applyStatus(outs)
-}
-
-func keep[T any](all []T, want func(T) bool) []T {
-	var out []T
-	for _, v := range all {
-		if want(v) {
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // listedRun is a run in the JSON of rollback --list.

@@ -10,26 +10,36 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-func eosOf(ts *testscript.TestScript, name string) *eos.EOS {
-	b, ok := switchOf(ts, name).(*eos.EOS)
+// cliBox is a switch with a command line.
+type cliBox interface {
+	lab.Switch
+	Configure(lines string) error
+	Running() string
+	Startup() string
+	ExpireTimer() bool
+}
+
+func cliOf(ts *testscript.TestScript, name string) cliBox {
+	b, ok := switchOf(ts, name).(cliBox)
 	if !ok {
-		ts.Fatalf("%s is no EOS switch", name)
+		ts.Fatalf("%s has no command line", name)
 	}
 	return b
 }
 
 // labconf DEVICE LINE... types configuration lines, as another user does.
 func labConf(ts *testscript.TestScript, _ bool, a []string) {
-	ts.Check(eosOf(ts, a[0]).Configure(strings.Join(a[1:], "\n")))
+	ts.Check(cliOf(ts, a[0]).Configure(strings.Join(a[1:], "\n")))
 }
 
 // labshows DEVICE running|startup REGEXP checks a configuration; with ! it
 // must not match.
 func labShows(ts *testscript.TestScript, neg bool, a []string) {
-	b := eosOf(ts, a[0])
+	b := cliOf(ts, a[0])
 	text := b.Running()
 	if a[1] == "startup" {
 		text = b.Startup()
@@ -41,13 +51,24 @@ func labShows(ts *testscript.TestScript, neg bool, a []string) {
 
 // labexpire DEVICE lets the commit timer run out.
 func labExpire(ts *testscript.TestScript, neg bool, a []string) {
-	if eosOf(ts, a[0]).ExpireTimer() == neg {
-		ts.Fatalf("the sessions of %s: %v", a[0], eosOf(ts, a[0]).Sessions())
+	if cliOf(ts, a[0]).ExpireTimer() == neg {
+		ts.Fatalf("the commit timer of %s: running %v", a[0], neg)
 	}
 }
 
-func eosFault(ts *testscript.TestScript, b *eos.EOS, a []string) {
-	f := b.Faults()
+// cliFaults are what every switch with a command line can be made to do.
+type cliFaults interface {
+	Clear()
+	RefuseConnections(bool)
+	TruncateAnswers(bool)
+	ReadOnly(bool)
+	WrongCertificate(bool)
+	StuckPager(bool)
+	RejectNext()
+	RefuseLine(*regexp.Regexp)
+}
+
+func cliFault(ts *testscript.TestScript, f cliFaults, a []string) {
 	switch a[0] {
 	case "clear":
 		f.Clear()
@@ -59,18 +80,12 @@ func eosFault(ts *testscript.TestScript, b *eos.EOS, a []string) {
 		f.ReadOnly(true)
 	case "badcert":
 		f.WrongCertificate(true)
-	case "dropbefore":
-		f.DropBeforeCommit()
-	case "dropafter":
-		f.DropAfterCommit()
-	case "failafter":
-		f.FailAfterCommit()
+	case "pager":
+		f.StuckPager(true)
 	case "reject":
 		f.RejectNext()
 	case "refuseline":
 		f.RefuseLine(regexp.MustCompile(a[1]))
-	case "pager":
-		f.StuckPager(true)
 	default:
 		ts.Fatalf("unknown fault %q", a[0])
 	}
@@ -83,7 +98,10 @@ func killed(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) < 3 {
 		ts.Fatalf("usage: killed DEVICE before|after command...")
 	}
-	b := eosOf(ts, a[0])
+	b, ok := switchOf(ts, a[0]).(*eos.EOS)
+	if !ok {
+		ts.Fatalf("%s is no EOS switch", a[0])
+	}
 	var out syncBuffer
 	cmd := exec.Command(a[2], a[3:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &out, &out

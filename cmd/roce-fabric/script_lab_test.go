@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
 func boxOf(ts *testscript.TestScript, name string) *sim.SONiC {
@@ -37,8 +38,22 @@ func held(b lab.Switch) (state any, writes int) {
 		return b.Config(), len(b.Sets())
 	case *eos.EOS:
 		return b.Running(), b.Commits()
+	case *nxos.NXOS:
+		return unstamped(b.Running()), b.Writes()
 	}
 	panic(fmt.Sprintf("a switch of type %T", b))
+}
+
+// unstamped leaves out the comments of a running configuration, which hold the
+// time.
+func unstamped(text string) string {
+	var b strings.Builder
+	for l := range strings.Lines(text) {
+		if !strings.HasPrefix(l, "!") {
+			b.WriteString(l)
+		}
+	}
+	return b.String()
 }
 
 // labmark remembers what every switch holds; labsame checks that nothing was
@@ -123,8 +138,12 @@ func labIs(ts *testscript.TestScript, neg bool, a []string) {
 
 // labfault DEVICE NAME [N] makes a switch misbehave.
 func labFault(ts *testscript.TestScript, _ bool, a []string) {
-	if b, ok := switchOf(ts, a[0]).(*eos.EOS); ok {
-		eosFault(ts, b, a[1:])
+	switch b := switchOf(ts, a[0]).(type) {
+	case *eos.EOS:
+		cliFault(ts, b.Faults(), a[1:])
+		return
+	case *nxos.NXOS:
+		cliFault(ts, b.Faults(), a[1:])
 		return
 	}
 	f := boxOf(ts, a[0]).Faults()

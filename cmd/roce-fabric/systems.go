@@ -4,6 +4,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/eos"
+	"github.com/roce-fabric/roce-fabric/render/nxos"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -26,6 +27,7 @@ type renderer struct {
 var renderers = map[string]renderer{
 	"sonic": {native: sonicNative, refused: sonicRefused, yang: sonicYANG},
 	"eos":   {fit: eos.Fit, native: eosNative, refused: eosRefused},
+	"nxos":  {fit: nxos.Fit, native: nxosNative, refused: nxosRefused},
 }
 
 func fits() render.Fits {
@@ -68,6 +70,20 @@ func eosRefused(d *render.Device) []validate.Finding {
 		rs = append(rs, validate.Refusal(r))
 	}
 	return validate.Refused(d.Switch, rs)
+}
+
+// nxosNative writes for the 8-queue model, which all but the oldest boxes have;
+// a plan asks the box.
+func nxosNative(d *render.Device) (string, []byte) {
+	return "nxos.cfg", nxos.Encode(d.Desired, nxos.EightQueue).Append(nil)
+}
+
+func nxosRefused(d *render.Device) []validate.Finding {
+	var rs []validate.Refusal
+	for _, r := range nxos.Refusals(d.Desired) {
+		rs = append(rs, validate.Refusal(r))
+	}
+	return append(validate.Refused(d.Switch, rs), validate.Adapted(d.Switch, nxos.Warnings(d.Desired))...)
 }
 
 func sonicYANG(m *yang.Models, d *render.Device) []validate.Finding {

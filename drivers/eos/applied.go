@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +94,8 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 	return append(out, pfcMismatches(text, cfg, desired)...), nil
 }
 
-// routedPorts are those with a line "no switchport".
+// routedPorts are those with a line "no switchport". What a member of a port
+// channel shows for its MTU is not documented, so those are none.
 func routedPorts(cfg *native.Config) map[string]bool {
 	out := map[string]bool{}
 	for _, l := range cfg.Lines {
@@ -100,10 +103,10 @@ func routedPorts(cfg *native.Config) map[string]bool {
 		if !ok {
 			continue
 		}
-		for _, s := range l.Sub {
-			if s.Text == "no switchport" {
-				out[name] = true
-			}
+		routed := func(s *native.Line) bool { return s.Text == "no switchport" }
+		member := func(s *native.Line) bool { return strings.HasPrefix(s.Text, "channel-group ") }
+		if slices.ContainsFunc(l.Sub, routed) && !slices.ContainsFunc(l.Sub, member) {
+			out[name] = true
 		}
 	}
 	return out
@@ -141,12 +144,20 @@ func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drive
 		if !ok || m == nil {
 			continue
 		}
-		if have, err := strconv.ParseFloat(m[1], 64); err == nil && have != want {
+		if have, err := strconv.ParseFloat(m[1], 64); err == nil && !shows(m[1], have, want) {
 			field := strings.TrimSuffix(strings.TrimPrefix(c.line, "priority-flow-control pause "), " ")
 			out = append(out, drivers.Mismatch{Field: field, Want: spellSeconds(want), Have: spellSeconds(have)})
 		}
 	}
 	return out
+}
+
+// shows reports whether a printed number stands for a value. With how many
+// decimals a release prints, and how it rounds, is not documented.
+func shows(printed string, have, want float64) bool {
+	_, decimals, _ := strings.Cut(printed, ".")
+	const less = 0.999 // binary fractions
+	return math.Abs(have-want) < less*math.Pow10(-len(decimals))
 }
 
 // number returns the argument of a global line.

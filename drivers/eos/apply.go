@@ -1,15 +1,12 @@
 package eos
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -18,11 +15,9 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// commit is the native part of a step. Commands are what Edit comes to on the
-// configuration that was planned for, for people.
+// commit is the native part of a step.
 type commit struct {
-	Edit     native.Edit `json:"edit"`
-	Commands []string    `json:"commands"`
+	Edit native.Edit `json:"edit"`
 }
 
 // wayBack is the native part of a token.
@@ -59,12 +54,15 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
-	back := wayBack{Edit: edit, Undo: edit.Undo(cfg), Before: fingerprint(cfg)}
+	back := wayBack{Edit: edit, Undo: edit.Undo(cfg), Before: drivers.Fingerprint(cfg.String())}
 	if d.way.timed() {
 		back.Session = name
 	}
-	token, err := d.announce(back, st.Items[0], o)
+	token, err := drivers.NewToken(d.t.Name, back)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.Announce(token, 1, st.Items[0]); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -74,24 +72,6 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 		return token, err
 	}
 	return token, d.put(ctx, job{name: name, lines: lines, want: edit, was: back.Undo, timer: d.pace.timer})
-}
-
-// announce tells the way back and the step before anything is written.
-func (d *Driver) announce(back wayBack, s drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
-	raw, err := json.Marshal(back)
-	if err != nil {
-		return nil, fmt.Errorf("%s: encode the way back: %w", d.t.Name, err)
-	}
-	token := &drivers.Token{Device: d.t.Name, Native: raw}
-	if o.Token != nil {
-		if err := o.Token(token); err != nil {
-			return nil, err
-		}
-	}
-	if o.Progress != nil {
-		o.Progress(0, 1, s)
-	}
-	return token, nil
 }
 
 // clear returns the sessions that are open, and an error where one of them
@@ -119,24 +99,10 @@ func decodeStep(items []drivers.Step) (native.Edit, error) {
 	if err := json.Unmarshal(items[0].Native, &c); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
-	for _, s := range c.Edit {
-		if strings.ContainsFunc(s.Section+s.Queue+s.Key+s.Line, unicode.IsControl) {
-			return nil, fmt.Errorf("step 1 of the plan: unusable setting %q in %q", s.Line, s.Section)
-		}
+	if err := c.Edit.Check(); err != nil {
+		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
 	return c.Edit, nil
-}
-
-// fingerprint identifies a configuration, without the comments, which hold
-// what changes by itself.
-func fingerprint(c *native.Config) string {
-	h := sha256.New()
-	for line := range strings.Lines(c.String()) {
-		if !strings.HasPrefix(line, "!") {
-			h.Write([]byte(line))
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // job is one commit.
@@ -183,7 +149,8 @@ func (d *Driver) unsent(ctx context.Context, j job, cause error) error {
 	var line *ssh.LineError
 	err := d.wrap(cause)
 	if errors.As(cause, &line) {
-		err = fmt.Errorf("%s: %w: nothing was committed: %w", d.t.Name, drivers.ErrRejected, cause)
+		at := native.PlaceOf(j.lines, line.Number-1)
+		err = fmt.Errorf("%s: %w: nothing was committed: %w", d.t.Name, drivers.ErrRejected, placed(at, cause))
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.pace.read)
 	defer cancel()
@@ -191,6 +158,14 @@ func (d *Driver) unsent(ctx context.Context, j job, cause error) error {
 		err = fmt.Errorf("%w (nothing is in force; the session %s may still be open: %v)", err, j.name, derr)
 	}
 	return err
+}
+
+// placed says of an error about a line where the line was typed.
+func placed(at string, err error) error {
+	if at == "" {
+		return err
+	}
+	return fmt.Errorf("in %s: %w", at, err)
 }
 
 // judge reads what became of a job.
@@ -240,7 +215,7 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 	left := j.want.Commands(now)
 	switch {
 	case len(j.was.Commands(now)) > 0:
-		return fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", d.t.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(j.lines), cmpError(cause, errOthers))
+		return fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", d.t.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(j.lines), cmp.Or(cause, errOthers))
 	case f == unanswered:
 		return fmt.Errorf("%s: %w: nothing was written: %w", d.t.Name, drivers.ErrUnreachable, cause)
 	case f == answered:
@@ -251,13 +226,6 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 
 // errOthers is why a commit that was answered well may not be in force.
 var errOthers = errors.New("somebody else may have written at the same time")
-
-func cmpError(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
-}
 
 // look reads the configuration, and whether the session of that name is open.
 func (d *Driver) look(ctx context.Context, name string) (*native.Config, bool, error) {

@@ -70,7 +70,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 	d := &Driver{t: t, pace: realPace}
 	switch {
 	case t.SSH != nil:
-		d.way = &shellWay{cfg: *t.SSH}
+		d.way = &shellWay{drivers.NewShell(*t.SSH, platform)}
 	case t.GNMI.Address != "":
 		d.way = &gnmiWay{cfg: t.GNMI}
 	default:

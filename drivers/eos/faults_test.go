@@ -70,6 +70,9 @@ func TestRefusedLine(t *testing.T) {
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect ecn minimum-threshold"))
 		tok, err := b.try(d)
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", "random-detect ecn minimum-threshold", "% Invalid input (at token 0: 'random-detect')")
+		if !gnmi {
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "in qos profile ROCE-FABRIC, uc-tx-queue 3: ")
+		}
 		if now := string(b.state()); now != was || len(b.pending()) > 0 {
 			t.Errorf("%s: left behind: sessions %v\n%s", d.way.name(), b.Sessions(), now)
 		}
@@ -209,7 +212,7 @@ func TestConfirm(t *testing.T) {
 func timerOf(t *testing.T, b *box) string {
 	t.Helper()
 	for name, state := range b.Sessions() {
-		if ours(name) && state != "pending" {
+		if drivers.Ours(name) && state != "pending" {
 			return name
 		}
 	}
@@ -292,11 +295,13 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	snap, st := b.plan(d)
 	step := st.Items[0]
 	for name, items := range map[string][]drivers.Step{
-		"a line in a line":   {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload now"}]}`)}},
-		"another way":        {{Via: "telnet", Native: step.Native}},
-		"two steps":          {step, step},
-		"not JSON":           {{Via: "ssh", Native: []byte(`{`)}},
-		"an edit of its own": {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
+		"a line in a line":         {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload now"}]}`)}},
+		"another way":              {{Via: "telnet", Native: step.Native}},
+		"two steps":                {step, step},
+		"not JSON":                 {{Via: "ssh", Native: []byte(`{`)}},
+		"an edit of its own":       {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
+		"a line of another family": {{Via: "ssh", Native: []byte(`{"edit":[{"key":"priority-flow-control all off","line":"username eve privilege 15 nopassword"}]}`)}},
+		"another section":          {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Management1","key":"shutdown","line":"shutdown"}]}`)}},
 	} {
 		was := string(b.state())
 		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, drivers.ApplyOptions{})
@@ -340,7 +345,7 @@ func TestOpenWithoutAWay(t *testing.T) {
 
 func TestSpell(t *testing.T) {
 	for d, want := range map[time.Duration]string{5 * time.Minute: "5m", 252 * time.Second: "4m12s", 30 * time.Second: "30s", 0: "0s", 10 * time.Minute: "10m"} {
-		if got := spell(d); got != want {
+		if got := drivers.Spell(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}

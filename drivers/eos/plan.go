@@ -60,32 +60,35 @@ func (p *planner) plan(out *drivers.Steps) error {
 		kw = native.UCTxQueue
 	}
 	p.block()
-	edit, after := p.edit(kw)
+	var edit native.Edit
+	var after *qos.Device
+	p.changes, after = drivers.Prove(p.have, p.desired, p.changes, "this tool has no line of EOS that brings it about; set it on the switch, or take it out of the intent",
+		func(allowed *qos.Device) *qos.Device {
+			edit = native.Change(p.snap.cfg, allowed, kw)
+			d, _ := native.Decode(edit.Apply(p.snap.cfg))
+			return d
+		})
 	lines := edit.Commands(p.snap.cfg)
-	p.others(after)
+	// A queue that the intent does not speak of may have come from the profile
+	// that is replaced.
+	p.changes = drivers.WithOthers(p.changes, p.have, after, "comes with the qos profile")
 	p.judge()
 	if len(lines) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(commit{Edit: edit, Commands: lines})
+	raw, err := json.Marshal(commit{Edit: edit})
 	if err != nil {
 		return fmt.Errorf("encode the plan: %w", err)
 	}
-	step := drivers.Step{Via: p.way.name(), What: what(edit, lines), Native: raw}
-	for _, c := range p.changes {
-		switch {
-		case c.Field != "admin_up" || c.Blocked != "":
-		case c.New == "false":
-			step.Down = append(step.Down, c.Port)
-		default:
-			step.Up = append(step.Up, c.Port)
-		}
-	}
+	step := drivers.Step{Via: p.way.name(), What: what(edit, lines), Lines: lines, Native: raw}
+	step.Moves(p.changes)
 	out.Items = []drivers.Step{step}
 	if p.snap.kw == "" {
 		p.note("neither the configuration nor the model of the switch tells how it calls its unicast queues; the plan says %s, and a switch that does not know that word refuses the whole plan", kw)
 	}
 	p.wide(edit)
+	p.lost(edit)
+	p.moved()
 	if !p.way.timed() && !persists(p.snap.cfg) {
 		p.note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless somebody runs \"write memory\"", persistence)
 	}
@@ -94,7 +97,6 @@ func (p *planner) plan(out *drivers.Steps) error {
 
 // block marks what EOS, or this tool on EOS, cannot do.
 func (p *planner) block() {
-	refusals := native.Refusals(p.desired)
 	for i := range p.changes {
 		c := &p.changes[i]
 		switch c.Field {
@@ -107,51 +109,9 @@ func (p *planner) block() {
 				c.Blocked = fmt.Sprintf("a member has the MTU of its port channel; set that of %s on the switch", port.LAG.V)
 			}
 		}
-		for _, r := range refusals {
-			if c.Blocked == "" && c.Port == r.Port && (c.Field == r.Field || strings.HasPrefix(c.Field, r.Field+".")) {
-				c.Blocked = r.Why
-			}
-		}
 	}
-}
-
-// edit works the lines out, and proves that they bring about every change that
-// is not blocked. One that they do not is marked.
-func (p *planner) edit(kw native.Keyword) (native.Edit, *qos.Device) {
-	for {
-		edit := native.Change(p.snap.cfg, p.allowed(), kw)
-		after, _ := native.Decode(edit.Apply(p.snap.cfg))
-		fresh := false
-		for _, left := range qos.Diff(after, p.desired) {
-			i := slices.IndexFunc(p.changes, func(c qos.Change) bool { return c.Path() == left.Path() })
-			if i < 0 {
-				left.Old = qos.Absent
-				p.changes, i = append(p.changes, left), len(p.changes)
-			}
-			if p.changes[i].Blocked == "" {
-				p.changes[i].Blocked = "this tool has no line of EOS that brings it about; set it on the switch, or take it out of the intent"
-				fresh = true
-			}
-		}
-		// Each round blocks at least one change more.
-		if !fresh {
-			return edit, after
-		}
-	}
-}
-
-// others lists what changes beside what desired asks for: a queue that the
-// intent does not speak of may have come from the profile that is replaced.
-func (p *planner) others(after *qos.Device) {
-	listed := map[string]bool{}
-	for _, c := range p.changes {
-		listed[c.Path()] = true
-	}
-	for _, c := range qos.Diff(p.have, after) {
-		if !listed[c.Path()] {
-			c.Reason = "comes with the qos profile"
-			p.changes = append(p.changes, c)
-		}
+	for _, r := range native.Refusals(p.desired) {
+		drivers.Block(p.changes, r.Port, r.Field, r.Why)
 	}
 }
 
@@ -203,6 +163,27 @@ func (p *planner) wide(edit native.Edit) {
 	kinds = compact(kinds)
 	p.note("EOS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
 		strings.Join(kinds, " and one "), words.Count(len(outside), "port"), natural.Fold(outside))
+}
+
+// lost notes what ports lose with the profile that they carried.
+func (p *planner) lost(edit native.Edit) {
+	const most = 4
+	for _, l := range edit.Losses(p.snap.cfg) {
+		named := strings.Join(l.Lines[:min(len(l.Lines), most)], "; ")
+		if n := len(l.Lines) - most; n > 0 {
+			named += fmt.Sprintf("; and %d more", n)
+		}
+		p.note("qos profile %s goes from %s, and with it what the intent does not speak of: %s", l.Profile, natural.Fold(l.Ports), named)
+	}
+}
+
+// moved notes the lossless classes whose queue has another number.
+func (p *planner) moved() {
+	for _, c := range p.desired.Classes {
+		if c.Lossless && c.Queue != c.Priority {
+			p.note("Arista does not document which queue a received pause of priority %d stops; the intent puts class %s into queue %d", c.Priority, c.Name, c.Queue)
+		}
+	}
 }
 
 // kind names what a global line is about.

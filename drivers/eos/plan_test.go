@@ -1,7 +1,7 @@
 package eos
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
@@ -51,13 +52,9 @@ func TestPlan(t *testing.T) {
 		t.Fatalf("steps %v, blocked %v", st.Items, st.Blocked())
 	}
 	s := st.Items[0]
-	var c commit
-	if err := json.Unmarshal(s.Native, &c); err != nil {
-		t.Fatal(err)
-	}
-	if s.Via != "ssh" || !strings.HasPrefix(s.What, fmt.Sprintf("commit %d lines: qos profile ROCE-FABRIC", len(c.Commands))) ||
+	if s.Via != "ssh" || !strings.HasPrefix(s.What, fmt.Sprintf("commit %d lines: qos profile ROCE-FABRIC", len(s.Lines))) ||
 		!strings.Contains(s.What, "4 interfaces") || !strings.Contains(s.What, "dscp map") || !strings.Contains(s.What, "pfc watchdog") {
-		t.Errorf("step %q of %d lines", s.What, len(c.Commands))
+		t.Errorf("step %q of %d lines", s.What, len(s.Lines))
 	}
 	if !slices.Equal(s.Down, b.ports[:1]) || !slices.Equal(s.Up, b.ports[1:2]) {
 		t.Errorf("down %v up %v", s.Down, s.Up)
@@ -83,6 +80,50 @@ func TestPlan(t *testing.T) {
 		t.Errorf("down: %v", got)
 	}
 	b.settled(d)
+}
+
+// A port that leaves the profile of others loses what no intent speaks of, and
+// a queue of another number is paused by nobody knows which priority.
+func TestPlanSaysWhatItCannotKeep(t *testing.T) {
+	b := newBox(t, boxOptions{
+		Options: simeos.Options{Model: strata}, intent: []string{"rdma: {priority: 3,", "rdma: {priority: 3, queue: 5,"},
+		setup: "qos profile OPS\nshape rate 5000000 kbps\nqos cos 3\ninterface Ethernet1/1\nservice-profile OPS\ninterface Ethernet2/1\nservice-profile OPS\n",
+	})
+	d := b.open()
+	_, st := b.plan(d)
+	for _, say := range []string{"qos profile OPS goes from Ethernet1/1,Ethernet2/1, and with it what the intent does not speak of: ", "qos cos 3", "shape rate 5000000 kbps",
+		"which queue a received pause of priority 3 stops; the intent puts class rdma into queue 5"} {
+		if !strings.Contains(notes(st), say) {
+			t.Errorf("notes do not say %q: %s", say, notes(st))
+		}
+	}
+	if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+		t.Fatal(err)
+	}
+	if _, st := b.plan(d); len(st.Notes) > 0 {
+		t.Errorf("with nothing to do: %q", st.Notes)
+	}
+}
+
+// A switch that does not show its sessions is read, and has nothing to keep.
+func TestSessionsNotShown(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d := b.open()
+	b.apply(d)
+	d.way = hidesSessions{d.way}
+	b.settled(d)
+	if kept, err := d.Keep(t.Context()); kept || err != nil {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+}
+
+type hidesSessions struct{ way }
+
+func (w hidesSessions) showJSON(ctx context.Context, cmd string) ([]byte, error) {
+	if cmd == "show configuration sessions" {
+		return nil, &ssh.LineError{Number: 1, Line: cmd, Words: "% Invalid input"}
+	}
+	return w.way.showJSON(ctx, cmd)
 }
 
 func TestBlocked(t *testing.T) {
@@ -170,11 +211,12 @@ func TestWithoutPersistence(t *testing.T) {
 	}
 }
 
-func TestIntentOverridesShowVersion(t *testing.T) {
+func TestTheBoxKnowsItsModel(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 	b.target.Model, b.target.Release = sand, "4.30.1F"
 	f, err := b.open().Probe(t.Context())
-	if err != nil || f.Model != sand || f.ASIC != "sand" || f.Release != "4.30.1F" || f.Version != "4.34.2F" {
+	// The box knows its own model best; a release may be stated on purpose.
+	if err != nil || f.Model != strata || f.ASIC != "strata" || f.Release != "4.30.1F" || f.Version != "4.34.2F" {
 		t.Errorf("%+v %v", f, err)
 	}
 }
@@ -221,6 +263,26 @@ func TestApplied(t *testing.T) {
 	}
 }
 
+// A member of a port channel has the MTU of the channel by its configuration,
+// whatever it shows for itself.
+func TestAppliedOfMembers(t *testing.T) {
+	b := newBox(t, boxOptions{
+		Options: simeos.Options{Model: strata},
+		setup:   "interface Port-Channel1\nno switchport\nmtu 9100\ninterface Ethernet1/1\nchannel-group 1 mode active\ninterface Ethernet2/1\nchannel-group 1 mode active\n",
+	})
+	for _, name := range b.ports[:2] {
+		p := *b.desired.Ports[name]
+		p.LAG = qos.Of("Port-Channel1")
+		b.desired.Ports[name] = &p
+	}
+	d := b.open()
+	b.apply(d)
+	b.settled(d)
+	if ms, err := d.Applied(t.Context(), b.desired); err != nil || len(ms) > 0 {
+		t.Errorf("%v %v", ms, err)
+	}
+}
+
 func TestPFCMismatches(t *testing.T) {
 	cfg, err := native.Parse([]byte("priority-flow-control pause watchdog default timeout 0.40\npriority-flow-control pause watchdog default recovery-time 0.4\n"))
 	if err != nil {
@@ -231,6 +293,8 @@ func TestPFCMismatches(t *testing.T) {
 		"": nil, "nothing of it\n": nil,
 		"Global PFC : Enabled\nThe PFC watchdog timeout is 0.4 second(s)\nThe PFC watchdog recovery-time is 0.40 second(s) (auto)\n": nil,
 		"Global PFC : Disabled\nThe PFC watchdog timeout is 0.0 second(s) (default)\n":                                               {"pfc", "watchdog default timeout"},
+		"The PFC watchdog timeout is 0.5 second(s)\nThe PFC watchdog recovery-time is 0.41 second(s)\n":                              {"watchdog default timeout", "watchdog default recovery-time"},
+		"The PFC watchdog timeout is 0 second(s)\nThe PFC watchdog recovery-time is 0.400 second(s)\n":                               nil,
 		"The PFC watchdog timeout is 1.2.3 second(s)\n The PFC watchdog recovery-time is 9 second(s)\n":                              nil,
 	} {
 		var got []string

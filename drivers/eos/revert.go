@@ -1,8 +1,8 @@
 package eos
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -15,15 +15,9 @@ import (
 const persistence = "operation set persistence"
 
 // back reads a token.
-func (d *Driver) back(t *drivers.Token) (wayBack, error) {
-	var b wayBack
-	if t.Device != d.t.Name {
-		return b, fmt.Errorf("%s: the way back is that of %s", d.t.Name, t.Device)
-	}
-	if err := json.Unmarshal(t.Native, &b); err != nil {
-		return b, fmt.Errorf("%s: read the way back: %w", d.t.Name, err)
-	}
-	return b, nil
+func (d *Driver) back(t *drivers.Token) (b wayBack, err error) {
+	err = t.Read(d.t.Name, &b)
+	return b, err
 }
 
 // Confirm ends the commit timer and saves. Where the timer has run out before,
@@ -63,7 +57,11 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	open, err := d.sessions(ctx)
-	if err != nil || open.timer == nil || !ours(open.timer.name) {
+	if errors.Is(err, errNotShown) {
+		// Nothing is applied on a switch that does not show them.
+		return false, nil
+	}
+	if err != nil || open.timer == nil || !drivers.Ours(open.timer.name) {
 		return false, err
 	}
 	if err := d.stopTimer(ctx, open.timer.name, "commit"); err != nil {
@@ -94,11 +92,21 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 			return fmt.Errorf("%s: %w", d.t.Name, errors.Join(err, last))
 		}
 		if err = d.way.do(ctx, "configure session "+name+" "+how); refused(err) {
-			err = fmt.Errorf("%w: %w", drivers.ErrRejected, err)
+			last = errors.Join(last, fmt.Errorf("%w: %w", drivers.ErrRejected, err))
+			continue
 		}
 		last = errors.Join(last, err)
+		// A switch may show the timer for a moment longer.
+		if err == nil {
+			if _, err := drivers.Poll(ctx, d.pace.poll, d.pace.settled, func() (bool, error) {
+				open, err := d.sessions(ctx)
+				return err == nil && !open.timed(name), err
+			}); err != nil {
+				d.way.hangUp()
+			}
+		}
 	}
-	return fmt.Errorf("the commit timer of session %s: %w", name, d.wrap(cmpError(last, errOthers)))
+	return fmt.Errorf("the commit timer of session %s: %w", name, d.wrap(cmp.Or(last, errOthers)))
 }
 
 // save makes the startup configuration hold an edit. Where it does so already,
@@ -119,7 +127,7 @@ func (d *Driver) save(ctx context.Context, e native.Edit, now *native.Config) er
 		}
 		err = d.wrap(err)
 	}
-	return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, cmpError(err, errNotSaved))
+	return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, cmp.Or(err, errNotSaved))
 }
 
 var errNotSaved = errors.New("the startup configuration is another")
@@ -162,7 +170,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if d.way.timed() {
 		how := "abort"
 		// The timer would take back what others did since then as well.
-		if fingerprint(b.Undo.Apply(now)) != b.Before {
+		if drivers.Fingerprint(b.Undo.Apply(now).String()) != b.Before {
 			how = "commit"
 		}
 		if err := d.stopTimer(ctx, b.Session, how); err != nil {
@@ -222,7 +230,7 @@ func (d *Driver) quiet(ctx context.Context, b wayBack) (*native.Config, error) {
 		return nil, err
 	}
 	if t := open.timer; t != nil && (!open.timed(b.Session) || !d.way.timed()) {
-		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.t.Name, drivers.ErrRejected, t, spell(open.left))
+		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.t.Name, drivers.ErrRejected, t, drivers.Spell(open.left))
 	}
 	return d.config(ctx, running)
 }

@@ -7,40 +7,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
 )
 
-// mark is what the names of this tool's configuration sessions begin with.
-const mark = "rf-"
+// A session's name stays within maxName characters with its random end.
+const (
+	maxName     = 30
+	randomBytes = 3
+)
 
-// maxID bounds what of a run's ID a session name holds, so that the name with
-// its mark and its random end stays within 30 characters.
-const maxID = 30 - len(mark) - 1 - 2*randomBytes
-
-const randomBytes = 3
-
-// sessionName makes a name of the run's ID: what is unusual in a session name
-// becomes a dash. The random end keeps names apart, because that of a session
-// that was committed cannot be used again.
+// sessionName makes a name of the run's ID. The random end keeps names apart,
+// because that of a session that was committed cannot be used again.
 func sessionName(id string) (string, error) {
-	safe := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '-'
-	}, id)
 	b := make([]byte, randomBytes)
 	if _, err := rand.Read(b); err != nil {
 		return "", fmt.Errorf("name a session: %w", err)
 	}
-	return mark + safe[:min(len(safe), maxID)] + "-" + hex.EncodeToString(b), nil
+	end := "-" + hex.EncodeToString(b)
+	return drivers.RunName(id, maxName-len(end)) + end, nil
 }
-
-func ours(name string) bool { return strings.HasPrefix(name, mark) }
 
 // sessions are the configuration sessions that matter: those that are open,
 // and the one whose commit timer runs. A switch has one timer at most.
@@ -120,7 +108,7 @@ func usersOf(raw []byte) map[string]string {
 				user = u
 			}
 		}
-		out[name] = clean(user)
+		out[name] = drivers.Words(user)
 	}
 	return out
 }
@@ -145,13 +133,13 @@ func (s *sessions) timed(name string) bool {
 func (s *sessions) obstacle(device string) error {
 	if t := s.timer; t != nil {
 		todo := "wait until it is confirmed or taken back"
-		if ours(t.name) {
+		if drivers.Ours(t.name) {
 			todo = "confirm that run or take it back, or wait until the switch takes it back by itself"
 		}
-		return fmt.Errorf("%s: %w: the commit timer of %s runs for another %s; %s", device, drivers.ErrRejected, t, spell(s.left), todo)
+		return fmt.Errorf("%s: %w: the commit timer of %s runs for another %s; %s", device, drivers.ErrRejected, t, drivers.Spell(s.left), todo)
 	}
 	for _, p := range s.pending {
-		if !ours(p.name) {
+		if !drivers.Ours(p.name) {
 			return fmt.Errorf("%s: %w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", device, drivers.ErrRejected, p, p.name)
 		}
 	}
@@ -163,15 +151,15 @@ func (s *sessions) obstacle(device string) error {
 func (s *sessions) notes(aborts bool) []string {
 	var out []string
 	if t := s.timer; t != nil {
-		if ours(t.name) {
-			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch takes it back in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, spell(s.left)))
+		if drivers.Ours(t.name) {
+			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch takes it back in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, drivers.Spell(s.left)))
 		} else {
-			out = append(out, fmt.Sprintf("the commit timer of %s runs for another %s, and nothing can be applied before", t, spell(s.left)))
+			out = append(out, fmt.Sprintf("the commit timer of %s runs for another %s, and nothing can be applied before", t, drivers.Spell(s.left)))
 		}
 	}
 	for _, p := range s.pending {
 		switch {
-		case !ours(p.name):
+		case !drivers.Ours(p.name):
 			out = append(out, fmt.Sprintf("%s is open: an apply refuses to write before it is committed or aborted", p))
 		case aborts:
 			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): nothing of it is in force, and an apply aborts the session", p))
@@ -182,17 +170,10 @@ func (s *sessions) notes(aborts bool) []string {
 	return out
 }
 
-// spell prints a duration as a person reads it: "4m12s", "5m".
-func spell(d time.Duration) string {
-	t := d.String()
-	t = strings.TrimSuffix(t, "m0s") + strings.Repeat("m", strings.Count(t, "m0s"))
-	return t
-}
-
 // clearLeftovers aborts the sessions that earlier runs left open.
 func (d *Driver) clearLeftovers(ctx context.Context, s *sessions) error {
 	for _, p := range s.pending {
-		if ours(p.name) {
+		if drivers.Ours(p.name) {
 			if err := d.way.discard(ctx, p.name); err != nil && !refused(err) {
 				return fmt.Errorf("abort %s: %w", p, d.wrap(err))
 			}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
-	"github.com/roce-fabric/roce-fabric/internal/ssh"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // way is a way into the switch. Its errors are those of the transport; wrap
@@ -53,19 +51,9 @@ const (
 
 // refused reports whether the switch answered, and does not do it.
 func refused(err error) bool {
-	var line *ssh.LineError
 	var rpc *gnmi.RPCError
-	switch {
-	case errors.As(err, &line):
-		return true
-	case errors.As(err, &rpc):
+	if errors.As(err, &rpc) {
 		return rpc.Code == codes.InvalidArgument || rpc.Code == codes.NotFound || rpc.Code == codes.Unimplemented || errors.Is(err, gnmi.ErrAnswer)
 	}
-	return false
-}
-
-// clean makes a device's words fit for one line.
-func clean(s string) string {
-	const most = 256
-	return term.CleanLine(s[:min(len(s), most)])
+	return drivers.RefusedLine(err)
 }

@@ -2,7 +2,6 @@ package eos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,82 +10,28 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// shellWay is the way over SSH: one connection with one shell.
-type shellWay struct {
-	cfg    ssh.Config
-	client *ssh.Client
-	shell  *ssh.Network
-}
+// shellWay is the way over SSH.
+type shellWay struct{ *drivers.Shell }
 
 func (w *shellWay) name() string { return "ssh" }
-func (w *shellWay) addr() string { return w.cfg.Address }
+func (w *shellWay) addr() string { return w.Addr() }
 func (w *shellWay) timed() bool  { return true }
 
 func (w *shellWay) undo(timer time.Duration) string {
-	return fmt.Sprintf("by the switch itself: it takes an apply back after %s unless it is confirmed; after that by this tool, line by line", spell(timer))
+	return fmt.Sprintf("by the switch itself: it takes an apply back after %s unless it is confirmed; after that by this tool, line by line", drivers.Spell(timer))
 }
 
-// open returns the shell, and whether it was there already.
-func (w *shellWay) open(ctx context.Context) (*ssh.Network, bool, error) {
-	if w.shell != nil {
-		return w.shell, true, nil
-	}
-	w.hangUp()
-	c, err := ssh.Dial(ctx, w.cfg)
-	if err != nil {
-		return nil, false, err
-	}
-	n, err := c.Network(ctx, platform, w.cfg.Password)
-	if err != nil {
-		return nil, false, errors.Join(err, c.Close())
-	}
-	w.client, w.shell = c, n
-	return n, false, nil
-}
-
-// use runs op on the shell. A shell whose stream cannot be followed any more
-// is given up.
-func (w *shellWay) use(ctx context.Context, op func(context.Context, *ssh.Network) error) (reused bool, err error) {
-	n, reused, err := w.open(ctx)
-	if err != nil {
-		return reused, err
-	}
-	if err = op(ctx, n); err != nil && !refused(err) {
-		w.hangUp()
-	}
-	return reused, err
-}
-
-func (w *shellWay) show(ctx context.Context, cmd string) (out string, err error) {
-	// A connection that was idle may have ended long ago.
-	for range 2 {
-		var reused bool
-		reused, err = w.use(ctx, func(ctx context.Context, n *ssh.Network) (err error) {
-			out, err = n.Show(ctx, cmd)
-			return err
-		})
-		if !reused || !errors.Is(err, ssh.ErrLost) {
-			break
-		}
-	}
-	return out, err
-}
+func (w *shellWay) show(ctx context.Context, cmd string) (string, error) { return w.Show(ctx, cmd) }
 
 func (w *shellWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
 	out, err := w.show(ctx, cmd+" | json")
 	return []byte(out), err
 }
 
-func (w *shellWay) do(ctx context.Context, cmd string) error {
-	_, err := w.use(ctx, func(ctx context.Context, n *ssh.Network) error {
-		_, err := n.Do(ctx, cmd)
-		return err
-	})
-	return err
-}
+func (w *shellWay) do(ctx context.Context, cmd string) error { return w.Do(ctx, cmd) }
 
 func (w *shellWay) write(ctx context.Context, name string, lines []string, timer time.Duration) (fate, error) {
-	_, err := w.use(ctx, func(ctx context.Context, n *ssh.Network) error {
+	err := w.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		_, err := n.Configure(ctx, levelSession, "configure session "+name, lines)
 		return err
 	})
@@ -126,16 +71,6 @@ func (w *shellWay) observe(ctx context.Context) (*drivers.Observation, error) {
 	return observeShows(ctx, w)
 }
 
-func (w *shellWay) hangUp() { _ = w.close() } // what a broken connection says on its end adds nothing
+func (w *shellWay) hangUp() { w.HangUp() }
 
-func (w *shellWay) close() error {
-	var errs []error
-	if w.shell != nil {
-		errs = append(errs, w.shell.Close())
-	}
-	if w.client != nil {
-		errs = append(errs, w.client.Close())
-	}
-	w.shell, w.client = nil, nil
-	return errors.Join(errs...)
-}
+func (w *shellWay) close() error { return w.Close() }

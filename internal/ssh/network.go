@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/secret"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // ErrPager says that the device shows its output a page at a time, and waits
@@ -43,6 +42,9 @@ type Platform struct {
 	// Failed is what a line begins with that says that a command is refused:
 	// "% ". What stands elsewhere in a line does not count.
 	Failed []string
+	// Marker is what stands alone in a line that marks the place of a mistake:
+	// "^". The device's words are in the line below it. "" for none.
+	Marker string
 	// Password is the question that entering a level may cause: "Password:".
 	Password string
 	// Pager is what the device prints at the end of a page: "--More--".
@@ -65,25 +67,6 @@ type patterns struct {
 	// What else an output may end in; nil where the platform has none.
 	pager, question *regexp.Regexp
 }
-
-// LineError is a line that the device refuses. It comes in an [*Error] that
-// wraps ErrRefused.
-type LineError struct {
-	Number int // of the line among those that were sent, from 1
-	Line   string
-	Words  string // the device's, in one line, safe to print
-}
-
-// Error returns the line and the device's words.
-func (e *LineError) Error() string {
-	return fmt.Sprintf("line %d: %q: %s", e.Number, e.Line, e.Words)
-}
-
-// Bounds of what is kept of a device's words.
-const (
-	maxWords = 1 << 10 // bytes
-	maxNotes = 100     // lines
-)
 
 // Network is a shell with the command line of a network operating system:
 // privilege levels, configuration modes, refusals in words. Its methods must
@@ -251,10 +234,20 @@ func (n *Network) Do(ctx context.Context, cmd string) (string, error) {
 	return n.run(ctx, cmd, false)
 }
 
+// Type sends a line where the shell is, which it may leave. It is refused where
+// any line of the output says so.
+func (n *Network) Type(ctx context.Context, line string) (string, error) {
+	return n.say(ctx, line, false)
+}
+
 func (n *Network) run(ctx context.Context, cmd string, first bool) (string, error) {
 	if err := n.home(ctx); err != nil {
 		return "", err
 	}
+	return n.say(ctx, cmd, first)
+}
+
+func (n *Network) say(ctx context.Context, cmd string, first bool) (string, error) {
 	out, err := n.send(ctx, cmd)
 	if err != nil {
 		return "", err
@@ -425,22 +418,6 @@ func (n *Network) ends(out, line string) (string, error) {
 }
 
 func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
-
-// refusal returns the device's words where a line says that it refuses, or
-// where the first one does.
-func (n *Network) refusal(out string, first bool) string {
-	for l := range strings.Lines(out) {
-		if slices.ContainsFunc(n.p.Failed, func(p string) bool { return strings.HasPrefix(l, p) }) {
-			return clip(l)
-		}
-		if first && strings.TrimSpace(l) != "" {
-			break
-		}
-	}
-	return ""
-}
-
-func clip(s string) string { return term.CleanLine(strings.TrimSpace(s[:min(len(s), maxWords)])) }
 
 func (n *Network) fail(kind, cause error) error { return newError("shell", n.s.c.addr, kind, cause) }
 

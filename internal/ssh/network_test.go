@@ -23,7 +23,7 @@ var testPlatform = &Platform{
 		{Name: "config", Prompt: `[\w.-]{1,63}\(conf[\w+/-]*\)#`, Not: []string{"(conf-s-"}, Below: "admin", Enter: "configure", Leave: "end"},
 		{Name: "session", Prompt: `[\w.-]{1,63}\(conf-s-[\w+/-]*\)#`, Below: "admin", Leave: "end"},
 	},
-	Home: "admin", Failed: []string{"% "}, Password: "Password:", Pager: "--More--",
+	Home: "admin", Failed: []string{"% "}, Marker: "^", Password: "Password:", Pager: "--More--",
 	OnOpen: []string{"terminal width 32767", "terminal length 0"},
 }
 
@@ -236,6 +236,44 @@ func TestNetworkConfigure(t *testing.T) {
 	}
 	if seen := r.lines(); strings.HasSuffix(seen[len(seen)-1], "shutdown") {
 		t.Error("a configuration line is typed outside of the session")
+	}
+}
+
+// TestNetworkMarker has refusals that begin with a mark below the place, also
+// where a command shows something: text that holds such a line further down is
+// none.
+func TestNetworkMarker(t *testing.T) {
+	r := &router{answers: map[string]string{
+		"show what":    "               ^\nno such command\n",
+		"show nothing": "        ^\n\n",
+		"show banner":  "first\n   ^\n% in a banner\n",
+		"speed 9":      "           ^\n% Invalid number at '^' marker.\n",
+	}}
+	n := r.mustOpen(t)
+	for cmd, words := range map[string]string{"show what": "no such command", "show nothing": "^"} {
+		var le *LineError
+		if _, err := n.Show(t.Context(), cmd); !errors.As(err, &le) || le.Words != words {
+			t.Errorf("%s: %v", cmd, err)
+		}
+	}
+	if out, err := n.Show(t.Context(), "show banner"); err != nil || !strings.HasPrefix(out, "first\n") {
+		t.Errorf("%q %v", out, err)
+	}
+	_, err := n.Configure(t.Context(), "session", "configure session x", []string{"interface Ethernet1/1", "speed 9"})
+	var le *LineError
+	if !errors.As(err, &le) || le.Words != "% Invalid number at '^' marker." {
+		t.Errorf("error %v", err)
+	}
+	// What is typed next goes where the shell is.
+	if _, err := n.Type(t.Context(), "speed 9"); !errors.As(err, &le) || le.Line != "speed 9" {
+		t.Errorf("error %v", err)
+	}
+	if out, err := n.Type(t.Context(), "end"); err != nil || out != "" {
+		t.Errorf("%q %v", out, err)
+	}
+	seen := r.lines()
+	if got := seen[len(seen)-2:]; !slices.Equal(got, []string{"leaf1(conf-s-x-if-Et1/1+)#speed 9", "leaf1(conf-s-x-if-Et1/1+)#end"}) {
+		t.Errorf("typed %q", got)
 	}
 }
 

@@ -391,13 +391,15 @@ func (p *planner) tidy(e Edit) Edit {
 			carried[s.carries()] = true
 		}
 	}
+	gone := map[string]bool{}
+	var removed Edit
 	for _, s := range p.r.order {
 		name := strings.TrimPrefix(s.name, sectionProfile)
-		if s.at != inProfile || !isOwn(name) || carried[name] || s.foreign {
-			continue
+		if s.at == inProfile && isOwn(name) && !carried[name] && !s.foreign {
+			gone[s.name] = true
+			removed = append(removed, Setting{Section: s.name})
 		}
-		e = slices.DeleteFunc(e, func(x Setting) bool { return x.Section == s.name })
-		e = append(e, Setting{Section: s.name})
 	}
-	return e
+	e = slices.DeleteFunc(e, func(x Setting) bool { return gone[x.Section] })
+	return append(e, removed...)
 }

@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -284,4 +285,122 @@ func withPortsOf(d, of *qos.Device) *qos.Device {
 		}
 	}
 	return d
+}
+
+// What people wrote into a profile of this tool keeps it there, also a comment.
+func TestAProfileWithACommentStays(t *testing.T) {
+	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": {Trust: qos.Of(qos.TrustDSCP)}}}
+	for line, goes := range map[string]bool{"": true, "   !! agreed with storage, ask first\n": false} {
+		have := mustParse(t, "qos profile ROCE-FABRIC-2\n   qos trust cos\n"+line+"!\ninterface Ethernet1\n   qos trust cos\n!\nend\n")
+		after := Change(have, d, UCTxQueue).Apply(have).String()
+		if gone := !strings.Contains(after, "qos profile ROCE-FABRIC-2\n"); gone != goes {
+			t.Errorf("with %q the profile goes: %v\n%s", line, gone, after)
+		}
+	}
+}
+
+// What a port leaves behind with a profile of others is told.
+func TestLosses(t *testing.T) {
+	have := mustParse(t, `qos profile OPS
+   qos trust cos
+   qos cos 3
+   shape rate 5000000 kbps
+   service-policy type qos input P
+   tomorrow's line
+   !
+   uc-tx-queue 3
+      bandwidth percent 5
+      random-detect ecn count
+   !
+   mc-tx-queue 1
+      bandwidth percent 5
+!
+qos profile ROCE-FABRIC
+   qos trust dscp
+   qos cos 3
+!
+interface Ethernet1
+   service-profile OPS
+!
+interface Ethernet2
+   service-profile OPS
+!
+interface Ethernet3
+   service-profile ROCE-FABRIC
+!
+interface Ethernet10
+   service-profile OPS
+!
+end
+`)
+	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP)}
+	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": p, "Ethernet3": p, "Ethernet10": p}}
+	want := []Loss{{"OPS", []string{"Ethernet1", "Ethernet10"}, []string{
+		"shape rate 5000000 kbps", "service-policy type qos input P", "tomorrow's line", "uc-tx-queue 3 random-detect ecn count", "mc-tx-queue 1 bandwidth percent 5"}}}
+	if diff := cmp.Diff(want, Change(have, d, UCTxQueue).Losses(have)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A plan file may hold anything; what this package makes is taken.
+func TestCheckKnowsItsOwn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want, kw := device(t), drawKeyword(t)
+		if err := Change(drawHave(t, want, kw), want, kw).Check(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	for _, s := range []Setting{
+		{Key: keyAllOff, Line: "username eve privilege 15 nopassword"},
+		{Key: keyMTU, Line: "mtu 9000"},
+		{Section: "interface Ethernet1", Key: keyMTU, Line: "mtu 9000\nreload now"},
+		{Section: "interface Ethernet1", Key: keyMTU, Line: "l2 mtu 9000"},
+		{Section: "interface Ethernet1", Key: "description", Line: "description x"},
+		{Section: "interface Management1", Key: keyShutdown, Line: "shutdown"},
+		{Section: "qos profile OPS"},
+		{Section: "qos profile OPS", Key: keyTrust, Line: "qos trust dscp"},
+		{Section: "qos profile ROCE-FABRIC", Line: "aaa root"},
+		{Section: "qos profile ROCE-FABRIC", Queue: "class C", Key: keyPriority, Line: "no priority"},
+		{Section: "router bgp 1"},
+		{Key: "qos map dscp 26", Line: "qos map dscp 26 27 to traffic-class 3"},
+		{Key: "qos map dscp x|y"},
+		{},
+	} {
+		if (Edit{s}).Check() == nil {
+			t.Errorf("%+v is taken", s)
+		}
+	}
+}
+
+// The time a line takes does not depend on how many there are.
+func BenchmarkChange(b *testing.B) {
+	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9100)}
+	for name, line := range map[string]func(i int) string{
+		"ports":    func(i int) string { return fmt.Sprintf("interface Ethernet%d\n   no switchport\n", i+1) },
+		"routes":   func(i int) string { return fmt.Sprintf("ip route 10.%d.%d.0/24 Null0\n", i>>8, i&255) },
+		"profiles": func(i int) string { return fmt.Sprintf("qos profile ROCE-FABRIC-%d\n   qos trust dscp\n", i+2) },
+		"queues":   func(int) string { return "   uc-tx-queue 3\n      bandwidth percent 3\n" },
+	} {
+		for _, n := range []int{5_000, 50_000} {
+			var text strings.Builder
+			text.WriteString("interface Ethernet1\n")
+			lines := 1
+			for i := 0; lines < n; i++ {
+				l := line(i)
+				lines += strings.Count(l, "\n")
+				text.WriteString(l)
+			}
+			have := mustParse(b, text.String()+"end\n")
+			want := &qos.Device{Ports: map[string]*qos.Port{}}
+			for i := range 64 {
+				want.Ports[fmt.Sprintf("Ethernet%d", i+1)] = p
+			}
+			b.Run(fmt.Sprintf("%s/%dlines", name, n), func(b *testing.B) {
+				for b.Loop() {
+					Change(have, want, UCTxQueue).Commands(have)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(lines), "ns/line")
+			})
+		}
+	}
 }

@@ -26,13 +26,14 @@ func (e Edit) Commands(have *Config) []string {
 	}
 	bySection := map[string]Edit{}
 	var order, removed []string
+	gone := map[string]bool{}
 	for _, s := range e {
 		if bySection[s.Section] == nil {
 			order = append(order, s.Section)
 		}
 		bySection[s.Section] = append(bySection[s.Section], s)
 		if s.Key == "" && s.Line == "" && r.sections[s.Section] != nil && strings.HasPrefix(s.Section, sectionProfile) && !after[s.Section] {
-			removed = append(removed, s.Section)
+			removed, gone[s.Section] = append(removed, s.Section), true
 		}
 	}
 	rank := func(section string) int {
@@ -49,7 +50,7 @@ func (e Edit) Commands(have *Config) []string {
 	})
 	var out []string
 	for _, name := range order {
-		if slices.Contains(removed, name) {
+		if gone[name] {
 			continue
 		}
 		sec := r.global
@@ -62,6 +63,22 @@ func (e Edit) Commands(have *Config) []string {
 		out = append(out, "no "+name)
 	}
 	return out
+}
+
+// PlaceOf says in which section, and queue, the i-th of some [Edit.Commands] is
+// typed, from 0: "qos profile ROCE-FABRIC, uc-tx-queue 3"; "" for the top level,
+// and for a line that opens a section.
+func PlaceOf(commands []string, i int) string {
+	var open []string
+	for _, l := range commands[:max(0, min(i, len(commands)))] {
+		switch {
+		case headerOf(l) != headNone:
+			open = append(open, l)
+		case l == "exit" && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+	}
+	return strings.Join(open, ", ")
 }
 
 // typed is a line to type and its place in the order.

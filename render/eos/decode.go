@@ -46,6 +46,7 @@ func (r *reading) decode() *qos.Device {
 		if name := s.carries(); name != "" && r.profile(name) == nil {
 			r.report(s, s.get("", keyProfile).line, "there is no such profile, so the line does nothing")
 		}
+		r.doubt(s)
 		d.Ports[s.port()] = g.port(r.effective(s))
 	}
 	qos.Normalize(d)
@@ -115,16 +116,16 @@ func (g *globals) watchdog(s portState, pfc qos.PrioritySet) qos.Watchdog {
 }
 
 func (q *queueState) model() qos.Queue {
-	s := qos.Scheduler{Strict: !q.weighted, MinRate: q.minRate, MaxRate: q.maxRate, Other: join(q.minOther, q.maxOther)}
+	s := qos.Scheduler{Strict: !q.weighted, MinRate: q.minRate, MaxRate: q.maxRate, Other: phrases(q.minOther, q.maxOther)}
 	if q.weighted {
 		s.Weight = q.percent
 	}
 	e := q.ecn
-	e.Other = join(q.drop[3], q.drop[0], q.drop[1], q.drop[2])
+	e.Other = phrases(q.drop[3], q.drop[0], q.drop[1], q.drop[2])
 	return qos.Queue{Scheduler: qos.Of(s), ECN: qos.Of(e)}
 }
 
-func join(parts ...string) string {
+func phrases(parts ...string) string {
 	var out []string
 	for _, p := range parts {
 		if p != "" {

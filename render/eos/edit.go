@@ -2,6 +2,7 @@ package eos
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,10 +28,60 @@ type Setting struct {
 // Edit is a list of settings. Each spot occurs once.
 type Edit []Setting
 
+// Check returns an error unless each setting is one that this package makes: of
+// an Ethernet interface, a profile of this tool, or the top level, with a line
+// of the grammar that sets what the key says. An edit that was read from a file
+// may hold anything.
+func (e Edit) Check() error {
+	for _, s := range e {
+		if !s.known() {
+			return fmt.Errorf("no setting of this tool: key %q, line %q, queue %q, section %q", s.Key, s.Line, s.Queue, s.Section)
+		}
+	}
+	return nil
+}
+
+func (s Setting) known() bool {
+	at := inGlobal
+	if name, ok := strings.CutPrefix(s.Section, sectionInterface); ok && isEthernet(name) {
+		at = inInterface
+	} else if name, ok := strings.CutPrefix(s.Section, sectionProfile); ok && isOwn(name) {
+		at = inProfile
+	} else if s.Section != "" {
+		return false
+	}
+	if s.Key == "" {
+		return s.Section != "" && s.Queue == "" && (s.Line == "" || s.Line == s.Section)
+	}
+	if s.Queue != "" {
+		if at == inGlobal || !isQueue(s.Queue) {
+			return false
+		}
+		at = inQueue
+	}
+	if s.Line == "" {
+		unset, _ := unsetOf(s.Key, "", at)
+		_, ok := match(unset, at)
+		return ok || unset == "no " // and the line that is held
+	}
+	h, ok := match(s.Line, at)
+	if !ok || h.about == nil || h.text != s.Line {
+		return false
+	}
+	id := 0
+	if h.list {
+		ids := h.entries()
+		if id = ids[0]; len(ids) > 1 {
+			return false
+		}
+	}
+	return h.keyText(id) == s.Key
+}
+
 // Apply returns what the configuration will be. have is not changed. A profile
 // that an interface still names stays, whatever the edit says.
 func (e Edit) Apply(have *Config) *Config {
-	w := writer{cfg: have.clone(), nodes: map[string][]*Line{}}
+	w := writer{cfg: have.clone(), nodes: map[string][]*Line{}, ranks: map[*Line]int{}}
 	for _, l := range w.cfg.Lines {
 		if headerOf(l.Text) == headSection {
 			w.nodes[canonical(l.Text)] = append(w.nodes[canonical(l.Text)], l)
@@ -55,6 +106,20 @@ func (e Edit) Apply(have *Config) *Config {
 type writer struct {
 	cfg   *Config
 	nodes map[string][]*Line
+	// ranks are those of the top level, so that a line is matched once and not
+	// for every section that is made.
+	ranks map[*Line]int
+}
+
+func (w *writer) rank(l *Line) (int, bool) {
+	r, ok := w.ranks[l]
+	if !ok {
+		if r, ok = rankOf(l.Text, inGlobal); !ok {
+			r = -1
+		}
+		w.ranks[l] = r
+	}
+	return r, r >= 0
 }
 
 // open returns the lines that open a section, which it makes where there are
@@ -64,7 +129,7 @@ func (w *writer) open(section string) []*Line {
 		return n
 	}
 	l := &Line{Text: section}
-	w.cfg.Lines = insert(w.cfg.Lines, l, inGlobal)
+	w.cfg.Lines = insert(w.cfg.Lines, l, w.rank)
 	w.nodes[section] = []*Line{l}
 	return w.nodes[section]
 }
@@ -140,26 +205,25 @@ func setInQueue(ls []*Line, queue, key, line string, at place) []*Line {
 		if line == "" {
 			return ls
 		}
-		return insert(ls, &Line{Text: queue, Sub: []*Line{{Text: line}}}, at)
+		return insert(ls, &Line{Text: queue, Sub: []*Line{{Text: line}}}, ranksAt(at))
 	}
-	for i := 0; i <= last; i++ {
-		l := ls[i]
-		if l.Text != queue {
-			continue
+	out := ls[:0]
+	for i, l := range ls {
+		if l.Text == queue {
+			had := len(l.Sub)
+			if i == last {
+				l.Sub = setLine(l.Sub, key, line, inQueue)
+			} else {
+				l.Sub = setLine(l.Sub, key, "", inQueue)
+			}
+			if had > 0 && len(l.Sub) == 0 {
+				continue
+			}
 		}
-		had := len(l.Sub)
-		if i == last {
-			l.Sub = setLine(l.Sub, key, line, inQueue)
-		} else {
-			l.Sub = setLine(l.Sub, key, "", inQueue)
-		}
-		if had > 0 && len(l.Sub) == 0 {
-			ls = slices.Delete(ls, i, i+1)
-			last--
-			i--
-		}
+		out = append(out, l)
 	}
-	return ls
+	clear(ls[len(out):])
+	return out
 }
 
 // setLine makes the line what the key has among its siblings. The first line
@@ -280,7 +344,7 @@ func listText(ids []int) string {
 func add(ls []*Line, line string, at place) []*Line {
 	h, ok := match(line, at)
 	if !ok || !h.list || h.unset {
-		return insert(ls, &Line{Text: line}, at)
+		return insert(ls, &Line{Text: line}, ranksAt(at))
 	}
 	for i, l := range ls {
 		o, ok := match(l.Text, at)
@@ -292,19 +356,24 @@ func add(ls []*Line, line string, at place) []*Line {
 		ls[i] = &Line{Text: o.entry(listText(slices.Compact(ids))), No: l.No}
 		return ls
 	}
-	return insert(ls, &Line{Text: line}, at)
+	return insert(ls, &Line{Text: line}, ranksAt(at))
+}
+
+// ranksAt is rankOf for the lines of one place.
+func ranksAt(at place) func(*Line) (int, bool) {
+	return func(l *Line) (int, bool) { return rankOf(l.Text, at) }
 }
 
 // insert puts a line where EOS prints it: after the last one that comes before
 // it in the order.
-func insert(ls []*Line, l *Line, at place) []*Line {
-	rank, ok := rankOf(l.Text, at)
+func insert(ls []*Line, l *Line, rankIn func(*Line) (int, bool)) []*Line {
+	rank, ok := rankIn(l)
 	if !ok {
 		rank = len(grammar)
 	}
 	after := -1 // of the first that comes behind it, where none comes before
 	for i := len(ls) - 1; i >= 0; i-- {
-		r, known := rankOf(ls[i].Text, at)
+		r, known := rankIn(ls[i])
 		if !known {
 			continue
 		}
@@ -325,10 +394,12 @@ func follows(a, b string) bool {
 		kind := func(s string) int { k, _, _ := strings.Cut(s, " "); return slices.Index(queueKinds, k) }
 		return cmp.Or(kind(a)-kind(b), strings.Compare(a, b)) > 0
 	}
-	ha, oka := match(a, inGlobal)
-	hb, okb := match(b, inGlobal)
-	if oka && okb && ha.list && hb.list {
-		a, b = ha.entry(""), hb.entry("")
+	if strings.HasPrefix(a, keyMap) && strings.HasPrefix(b, keyMap) {
+		ha, oka := match(a, inGlobal)
+		hb, okb := match(b, inGlobal)
+		if oka && okb && ha.list && hb.list {
+			a, b = ha.entry(""), hb.entry("")
+		}
 	}
 	return natural.Compare(a, b) > 0
 }

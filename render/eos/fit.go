@@ -15,8 +15,9 @@ import (
 // Fit brings a compiled device into the shape that EOS has, in place.
 //
 // EOS has one set of maps for the whole switch: GlobalMaps becomes the maps of
-// most ports, and a port that wants others keeps them, for [Refusals] to name.
-// Code points that no class names stay as they are. What EOS has no place for
+// most ports, with the entries that only others have (of the CoS map, where
+// most trust DSCP). A port that contradicts them keeps its own, for [Refusals]
+// to name. Code points that no class names stay as they are. What EOS has no place for
 // is unset: speed, FEC, breakout, cable, priority groups, buffers; asymmetric
 // PFC only where it is off.
 //
@@ -49,8 +50,8 @@ func halfOf(w qos.Watchdog) time.Duration {
 	return (min(w.Detect, w.Restore) / 2).Truncate(time.Millisecond)
 }
 
-// fitMaps finds the maps of most ports. Ports that share a map share a
-// pointer, so that few are compared.
+// fitMaps finds the maps of most ports and joins those that do not contradict
+// them. Ports that share a map share a pointer, so that few are compared.
 func fitMaps(d *qos.Device) {
 	fitted := map[*qos.Maps]qos.Maps{}
 	uses := map[qos.Maps]int{}
@@ -84,6 +85,12 @@ func fitMaps(d *qos.Device) {
 		}
 		return natural.Compare(first[a], first[b])
 	})
+	whole, fits := most, map[qos.Maps]bool{most: true}
+	for _, n := range names {
+		if m := d.MapsOf(n); m != nil && !fits[fitted[m]] {
+			fits[fitted[m]] = join(&whole, fitted[m])
+		}
+	}
 	own := map[qos.Maps]*qos.Maps{}
 	for _, n := range names {
 		p := d.Ports[n]
@@ -92,7 +99,7 @@ func fitMaps(d *qos.Device) {
 			continue
 		}
 		f := fitted[m]
-		if f == most {
+		if fits[f] {
 			p.Maps = qos.Opt[*qos.Maps]{}
 			continue
 		}
@@ -101,7 +108,28 @@ func fitMaps(d *qos.Device) {
 		}
 		p.Maps = qos.Of(own[f])
 	}
-	d.GlobalMaps = qos.Of(&most)
+	d.GlobalMaps = qos.Of(&whole)
+}
+
+// join puts the entries of m into the maps of the whole switch, unless one is
+// another there.
+func join(whole *qos.Maps, m qos.Maps) bool {
+	out := *whole
+	for _, p := range []struct{ into, from []int8 }{
+		{out.DSCPToTC[:], m.DSCPToTC[:]}, {out.PCPToTC[:], m.PCPToTC[:]}, {out.TCToQueue[:], m.TCToQueue[:]},
+	} {
+		for i, v := range p.from {
+			switch {
+			case v == qos.Unmanaged || v == p.into[i]:
+			case p.into[i] == qos.Unmanaged:
+				p.into[i] = v
+			default:
+				return false
+			}
+		}
+	}
+	*whole = out
+	return true
 }
 
 func fitOne(m *qos.Maps) qos.Maps {

@@ -70,6 +70,31 @@ func TestFit(t *testing.T) {
 	}
 }
 
+// A switch holds a DSCP map and a CoS map, and its ports trust either; queues
+// that contradict are refused.
+func TestPortsOfBothTrustsShareTheMaps(t *testing.T) {
+	dscp, pcp, odd := qos.UnmappedMaps(), qos.UnmappedMaps(), qos.UnmappedMaps()
+	dscp.DSCPToTC[26], dscp.TCToQueue[3] = 3, 3
+	pcp.PCPToTC[4], pcp.TCToQueue[3], pcp.TCToQueue[4] = 3, 3, 4
+	odd.PCPToTC[4], odd.TCToQueue[3] = 5, 3
+	d := &qos.Device{Ports: map[string]*qos.Port{
+		"Ethernet1": {Maps: qos.Of(pcp), Trust: qos.Of(qos.TrustPCP)}, "Ethernet2": {Maps: qos.Of(dscp), Trust: qos.Of(qos.TrustDSCP)},
+		"Ethernet3": {Maps: qos.Of(dscp), Trust: qos.Of(qos.TrustDSCP)}, "Ethernet4": {Maps: qos.Of(odd)}}}
+	for range 2 { // fitting again changes nothing
+		Fit(d)
+		g := d.GlobalMaps.V
+		if g.DSCPToTC[26] != 3 || g.DSCPToTC[27] != qos.Unmanaged || g.PCPToTC[4] != 3 || g.PCPToTC[5] != qos.Unmanaged || g.TCToQueue[3] != 3 || g.TCToQueue[4] != 4 {
+			t.Errorf("maps %+v", g)
+		}
+		if r := Refusals(d); len(r) != 1 || r[0].Port != "Ethernet4" || r[0].Field != "maps" {
+			t.Errorf("refused %v", r)
+		}
+	}
+	if dscp.PCPToTC[4] != qos.Unmapped {
+		t.Error("shared maps were changed")
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	good := func() *qos.Port {
 		p := &qos.Port{MTU: qos.Of(9214), Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3)),

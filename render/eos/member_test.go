@@ -43,3 +43,11 @@ func TestPortModeOfGeneratedText(t *testing.T) {
 		t.Errorf("of a switch: %d, %d", one, two)
 	}
 }
+
+// A switch has no port channel in a port channel; text may say so.
+func TestPortChannelsEndSomewhere(t *testing.T) {
+	d, _ := Decode(mustParse(t, "interface Port-Channel1\n   mtu 9000\n   no switchport\n   channel-group 2 mode active\ninterface Port-Channel2\n   channel-group 1 mode active\ninterface Ethernet1\n   channel-group 1 mode active\nend\n"))
+	if p := d.Ports["Ethernet1"]; p.LAG != qos.Of("Port-Channel1") || p.MTU != qos.Of(9000) {
+		t.Errorf("member %v %v", p.LAG, p.MTU)
+	}
+}

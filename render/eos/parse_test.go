@@ -244,6 +244,16 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 	}
 }
 
+// A switch prints what is not configured where somebody means it, or for
+// everything. Only the former is doubtful.
+func TestAnUnsetLineOverAProfileIsReported(t *testing.T) {
+	const profile = "qos profile P\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n!\ninterface Ethernet1\n   service-profile P\n"
+	d, unknown := Decode(mustParse(t, profile+"   no priority-flow-control\n   no priority-flow-control priority 5\n!\nend\n"))
+	if len(unknown) != 1 || unknown[0].Text != "no priority-flow-control" || unknown[0].Why != whyDoubt || d.Ports["Ethernet1"].PFC.V != 8 {
+		t.Errorf("%v, PFC %v", unknown, d.Ports["Ethernet1"].PFC)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"strata.cfg", "all.cfg", "unknown.cfg"} {
 		f.Add([]byte(golden(f, name)))

@@ -62,7 +62,10 @@ func (u Unknown) Where() string {
 	return w
 }
 
-const whyUnknown = "this tool does not know the line and leaves it"
+const (
+	whyUnknown = "this tool does not know the line and leaves it"
+	whyDoubt   = "whether the line overrides that of the profile is not documented; the profile is taken to count"
+)
 
 func read(c *Config) *reading {
 	r := &reading{global: &section{at: inGlobal, index: map[spot]int{}}, sections: map[string]*section{}, fragment: !c.Complete()}
@@ -113,7 +116,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		}
 		h, ok := match(l.Text, at)
 		if !ok {
-			s.foreign = s.foreign || l.Text[0] != '!'
+			s.foreign = true
 			if roce(l.Text) {
 				r.report(s, l, whyUnknown)
 			}
@@ -160,6 +163,30 @@ func (r *reading) judge(s *section, h *held) {
 		r.report(s, h.line, "only single Ethernet ports are read")
 	case strings.Contains(h.text, " drop-precedence ") && h.list:
 		r.report(s, h.line, "the drop precedence is not compared")
+	}
+}
+
+// doubt reports the lines of an interface that say "not configured" of what its
+// profile configures. "show running-config all" prints them for everything,
+// with all eight priorities; plain text has them where somebody means them.
+func (r *reading) doubt(s *section) {
+	p := r.profile(s.carries())
+	if p == nil {
+		return
+	}
+	for i := range qos.NumPriorities {
+		h := s.get("", keyNoDrop+itoa(i))
+		if h == nil || !h.inert {
+			break
+		}
+		if i == qos.NumPriorities-1 {
+			return
+		}
+	}
+	for i := range s.held {
+		if h := &s.held[i]; h.unset && p.value(h.queue, h.spot.key) != "" {
+			r.report(s, h.line, whyDoubt)
+		}
 	}
 }
 
@@ -267,9 +294,9 @@ func (r *reading) effective(s *section) portState {
 		// the MTU of a routed port is taken for one.
 		p.routed = true
 	}
-	if bundle := r.sections[sectionInterface+p.lag]; p.lag != "" && bundle != nil {
+	if bundle := r.sections[sectionInterface+p.lag]; isEthernet(s.port()) && bundle != nil {
 		// A member is routed or switched as its port channel is, and has its
-		// MTU.
+		// MTU. A port channel is no member of another.
 		b := r.effective(bundle)
 		p.routed, p.mtu, p.l2mtu = b.routed, b.mtu, b.l2mtu
 	}

@@ -71,7 +71,7 @@ type Options struct {
 }
 
 // simulated starts one switch of an operating system.
-var simulated = map[string]func(*intent.Switch, shared, Options) (Switch, error){"sonic": startSONiC, "eos": startEOS}
+var simulated = map[string]func(*intent.Switch, shared, Options) (Switch, error){"sonic": startSONiC, "eos": startEOS, "nxos": startNXOS}
 
 type shared struct {
 	tls      *tls.Config

@@ -1,4 +1,4 @@
-package eos
+package drivers
 
 import (
 	"strconv"
@@ -7,20 +7,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// allowed returns desired with every value that is blocked replaced by the one
-// that the switch holds.
-func (p *planner) allowed() *qos.Device {
-	out := *p.desired
-	out.Ports = make(map[string]*qos.Port, len(p.desired.Ports))
-	for name, port := range p.desired.Ports {
+// Allowed returns desired with every value that a change is blocked for
+// replaced by the one that the device holds. desired is not changed.
+func Allowed(have, desired *qos.Device, changes []qos.Change) *qos.Device {
+	out := *desired
+	out.Ports = make(map[string]*qos.Port, len(desired.Ports))
+	for name, port := range desired.Ports {
 		out.Ports[name] = port
 	}
 	own := map[string]bool{} // ports that are copies
-	for _, c := range p.changes {
+	for _, c := range changes {
 		switch {
 		case c.Blocked == "":
 		case c.Port == "":
-			keep(&out, p.have, c.Field)
+			keep(&out, have, c.Field)
 		case c.Field == qos.PortField:
 			delete(out.Ports, c.Port)
 		case out.Ports[c.Port] != nil:
@@ -28,7 +28,7 @@ func (p *planner) allowed() *qos.Device {
 				port := *out.Ports[c.Port]
 				out.Ports[c.Port], own[c.Port] = &port, true
 			}
-			keepPort(out.Ports[c.Port], p.have.Ports[c.Port], c.Field)
+			keepPort(out.Ports[c.Port], have.Ports[c.Port], c.Field)
 		}
 	}
 	return &out
@@ -36,26 +36,34 @@ func (p *planner) allowed() *qos.Device {
 
 // keep takes a value of the device from have.
 func keep(out, have *qos.Device, field string) {
-	name, _ := strings.CutPrefix(field, "global_maps.")
+	table, ok := strings.CutPrefix(field, "global_maps.")
 	switch {
 	case field == "watchdog_poll":
 		out.WatchdogPoll = have.WatchdogPoll
 	case field == "headroom_model":
 		out.HeadroomModel = have.HeadroomModel
-	case name != field && out.GlobalMaps.V != nil:
-		m := *out.GlobalMaps.V
-		if name == "dscp_to_tc" {
-			for i := range m.DSCPToTC {
-				m.DSCPToTC[i] = qos.Unmanaged
-			}
-		} else if part := map[string]*[qos.NumPriorities]int8{
-			"pcp_to_tc": &m.PCPToTC, "tc_to_queue": &m.TCToQueue, "tc_to_group": &m.TCToGroup,
-			"pfc_to_queue": &m.PFCToQueue, "pfc_to_group": &m.PFCToGroup, "tc_to_dscp": &m.TCToDSCP,
-		}[name]; part != nil {
-			qos.Unmanage(part)
-		}
-		out.GlobalMaps = qos.Of(&m)
+	case ok:
+		out.GlobalMaps = without(out.GlobalMaps, table)
 	}
+}
+
+// without returns maps that leave one table as it is.
+func without(maps qos.Opt[*qos.Maps], table string) qos.Opt[*qos.Maps] {
+	if maps.V == nil {
+		return maps
+	}
+	m := *maps.V
+	if table == "dscp_to_tc" {
+		for i := range m.DSCPToTC {
+			m.DSCPToTC[i] = qos.Unmanaged
+		}
+	} else if part := map[string]*[qos.NumPriorities]int8{
+		"pcp_to_tc": &m.PCPToTC, "tc_to_queue": &m.TCToQueue, "tc_to_group": &m.TCToGroup,
+		"pfc_to_queue": &m.PFCToQueue, "pfc_to_group": &m.PFCToGroup, "tc_to_dscp": &m.TCToDSCP,
+	}[table]; part != nil {
+		qos.Unmanage(part)
+	}
+	return qos.Of(&m)
 }
 
 // keepPort takes a value of a port from have.
@@ -87,7 +95,11 @@ func keepPort(out, have *qos.Port, field string) {
 	case "trust":
 		out.Trust = have.Trust
 	case "maps":
-		out.Maps = have.Maps
+		if rest == "" {
+			out.Maps = have.Maps
+		} else {
+			out.Maps = without(out.Maps, rest)
+		}
 	case "pfc":
 		out.PFC = have.PFC
 	case "pfc_asymmetric":

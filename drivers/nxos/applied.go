@@ -1,0 +1,162 @@
+package nxos
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
+)
+
+// Observe reads the state of all ports. The commands that a release does not
+// have, or whose output is in no form that is known, leave their values unset.
+func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
+	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
+	for _, c := range []struct {
+		cmd  string
+		into func([]byte, *drivers.Observation) error
+	}{
+		{"show interface", show.Interfaces},
+		{"show lldp neighbors", show.Neighbors},
+		{"show lldp neighbors detail", show.Neighbors}, // has the names of the devices
+		{"show queuing interface", show.Queuing},
+		{"show queuing tabular", show.Tabular},
+		{"show queuing pfc-queue detail", show.Watchdog},
+	} {
+		if err := d.into(ctx, c.cmd, o, c.into); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// into reads the JSON of a command; what is refused or is no JSON adds nothing.
+func (d *Driver) into(ctx context.Context, cmd string, o *drivers.Observation, read func([]byte, *drivers.Observation) error) error {
+	raw, err := d.sh.Show(ctx, cmd+" | json")
+	if err == nil && read([]byte(raw), o) != nil {
+		return nil // "Structured output unsupported", in whatever words
+	}
+	if err != nil && !drivers.RefusedLine(err) {
+		return d.wrap(fmt.Errorf("%s: %w", cmd, err))
+	}
+	return nil
+}
+
+// pfcCommand shows PFC port by port.
+const pfcCommand = "show interface priority-flow-control"
+
+// Applied compares what the switch shows of its ports, and of PFC in operation,
+// with desired. What it does not show, or not in a form that is known, is
+// passed over. Where PFC is not live, each condition of it that the
+// configuration breaks is a mismatch of its own, with what mends it.
+func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
+	cfg, err := d.config(ctx, running)
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := d.classModel(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	o := &drivers.Observation{}
+	if err := d.into(ctx, "show interface", o, show.Interfaces); err != nil {
+		return nil, err
+	}
+	pfc, err := d.pfc(ctx)
+	if err != nil {
+		return nil, err
+	}
+	configured, _ := native.Decode(cfg, m)
+	a := applier{observed: o, pfc: pfc, broken: map[string][]native.Condition{}}
+	for _, c := range native.Conditions(cfg, desired, m) {
+		a.broken[c.Port] = append(a.broken[c.Port], c)
+	}
+	for _, name := range natural.Keys(desired.Ports) {
+		a.port(name, configured.Ports[name], desired.Ports[name])
+	}
+	return a.out, nil
+}
+
+// pfc reads the state of PFC by port: the structured form, and the text where
+// that has more.
+func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
+	var out map[string]show.PFC
+	raw, err := d.sh.Show(ctx, pfcCommand+" | json")
+	if err != nil && !drivers.RefusedLine(err) {
+		return nil, d.wrap(err)
+	}
+	whole := false
+	if err == nil {
+		if out, err = show.ParsePFC([]byte(raw)); err == nil {
+			whole = len(out) > 0
+		}
+	}
+	for _, p := range out {
+		whole = whole && (!p.On || p.Bitmap != "")
+	}
+	if whole {
+		return out, nil
+	}
+	text, err := d.sh.Show(ctx, pfcCommand)
+	if drivers.RefusedLine(err) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	if shown := show.ParsePFCText(text); len(shown) > 0 {
+		return shown, nil
+	}
+	return out, nil
+}
+
+type applier struct {
+	observed *drivers.Observation
+	pfc      map[string]show.PFC
+	broken   map[string][]native.Condition
+	out      []drivers.Mismatch
+}
+
+// port compares one port; configured is nil where the switch has no such port.
+func (a *applier) port(name string, configured, want *qos.Port) {
+	have := a.observed.Ports[name]
+	if have == nil {
+		have = &drivers.PortState{}
+	}
+	note := func(field, want, have, fix string) {
+		a.out = append(a.out, drivers.Mismatch{Port: name, Field: field, Want: want, Have: have, Fix: fix})
+	}
+	if want.AdminUp.Set && have.AdminUp.Set && want.AdminUp.V != have.AdminUp.V {
+		note("admin_up", strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V), "")
+	}
+	// The MTU of a port that pauses is also that of its network-qos class, so
+	// that the interface may have more than is wanted.
+	more := configured != nil && configured.MTU == want.MTU && have.MTU.V > want.MTU.V
+	if want.MTU.Set && have.MTU.V > 0 && want.MTU.V != have.MTU.V && !more {
+		note("mtu", strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V), "")
+	}
+	down := have.OperUp.Set && !have.OperUp.V
+	state, shown := a.pfc[name]
+	if !want.PFC.Set || want.PFC.V == 0 || down || !shown {
+		return
+	}
+	says := "PFC is not in operation, its mode is " + state.Mode
+	if state.On {
+		same, known := state.Shows(want.PFC.V)
+		if same || !known {
+			return
+		}
+		says = "PFC is in operation for the bitmap (" + state.Bitmap + ")"
+	}
+	for _, c := range a.broken[name] {
+		note("pfc", fmt.Sprintf("priority %d paused", c.Priority), c.Broken, c.Fix)
+	}
+	if len(a.broken[name]) == 0 {
+		note("pfc", want.PFC.V.String(), says, "")
+	}
+}

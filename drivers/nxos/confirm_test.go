@@ -1,0 +1,97 @@
+package nxos
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+)
+
+func TestTimerRunsOut(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	d, was := b.open(), b.state()
+	tok := b.apply(d)
+	if !b.ExpireTimer() {
+		t.Fatal("no timer runs")
+	}
+	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "took it back")
+	if b.state() != was || b.startup() != was {
+		t.Error("something is left")
+	}
+	n := b.Writes()
+	if err := d.Revert(t.Context(), tok); err != nil || b.Writes() != n {
+		t.Errorf("revert of nothing: %v, %d writes", err, b.Writes()-n)
+	}
+	b.clean(t, was)
+	// The next run begins from there.
+	other := b.open()
+	tok = b.apply(other)
+	if err := other.Confirm(t.Context(), tok); err != nil {
+		t.Fatal(err)
+	}
+	if b.ExpireTimer() || b.startup() != b.state() {
+		t.Error("the timer runs after the confirmation, or nothing was saved")
+	}
+	b.settled(other)
+}
+
+func TestConfirm(t *testing.T) {
+	t.Run("its answer is lost", func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d := b.open()
+		tok := b.apply(d)
+		b.Faults().DropAfterWrite()
+		if err := d.Confirm(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if b.ExpireTimer() || b.startup() != b.state() {
+			t.Error("not confirmed and saved")
+		}
+	})
+	t.Run("it is refused", func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d := b.open()
+		tok := b.apply(d)
+		b.Faults().ReadOnly(true)
+		says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, nil, "confirm the commit", "% Permission denied")
+		if !b.ExpireTimer() {
+			t.Error("confirmed")
+		}
+	})
+	t.Run("it may not save", func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+		d := b.open()
+		tok := b.apply(d)
+		b.Faults().ReadOnly(true)
+		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Permission denied")
+	})
+	t.Run("others changed it", func(t *testing.T) {
+		b := newBox(t, boxOptions{})
+		d := b.open()
+		tok := b.apply(d)
+		b.configure("interface Ethernet1/1\n  mtu 4000\n")
+		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, `"mtu 9100" is gone`)
+	})
+}
+
+// TestKeep has runs that were cut off before they were confirmed.
+func TestKeep(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		if kept, err := b.open().Keep(t.Context()); kept || err != nil {
+			t.Errorf("a fresh switch: %v %v", kept, err)
+		}
+		b.apply(b.open())
+		other := b.open()
+		if _, st := b.plan(other); !strings.Contains(notes(st), "an earlier run left checkpoint rf-test") {
+			t.Errorf("notes %q", notes(st))
+		}
+		if kept, err := other.Keep(t.Context()); !kept || err != nil {
+			t.Errorf("%v %v", kept, err)
+		}
+		if b.ExpireTimer() || b.startup() != b.state() || len(b.Checkpoints()) > 0 {
+			t.Errorf("not confirmed and saved, checkpoints %v", b.Checkpoints())
+		}
+		b.settled(other)
+	})
+}

@@ -1,0 +1,431 @@
+package nxos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
+	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+)
+
+// eachWay runs a test with a dual-stage commit and line by line.
+func eachWay(t *testing.T, o boxOptions, run func(t *testing.T, b *box)) {
+	for _, plain := range []bool{false, true} {
+		o.NoDualStage = plain
+		t.Run(fmt.Sprintf("plain=%v", plain), func(t *testing.T) {
+			t.Parallel()
+			run(t, newBox(t, o))
+		})
+	}
+}
+
+// clean fails the test unless the switch is as it was, without checkpoints of
+// ours.
+func (b *box) clean(t *testing.T, was string) {
+	t.Helper()
+	if now := b.state(); now != was {
+		t.Errorf("left behind:\n%s\nwas\n%s", now, was)
+	}
+	if slices.ContainsFunc(b.Checkpoints(), drivers.Ours) {
+		t.Errorf("checkpoints %v", b.Checkpoints())
+	}
+}
+
+// colleague is somebody else's shell on the switch.
+func (b *box) colleague() *ssh.Network {
+	b.t.Helper()
+	c, err := ssh.Dial(b.t.Context(), *b.target.SSH)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = c.Close() })
+	n, err := c.Network(b.t.Context(), platform, b.target.SSH.Password)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = n.Close() })
+	return n
+}
+
+func (b *box) do(cmd string) {
+	b.t.Helper()
+	if _, err := b.colleague().Do(b.t.Context(), cmd); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func TestRefusedLine(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		d, was := b.open(), b.state()
+		b.Faults().RefuseLine(regexp.MustCompile("^random-detect minimum-threshold"))
+		tok, err := b.try(d)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "taken back")
+		b.clean(t, was)
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Errorf("revert: %v", err)
+		}
+		b.clean(t, was)
+		// The shell is at the prompt again.
+		b.Faults().Clear()
+		b.apply(b.open())
+		b.settled(d)
+	})
+}
+
+// A refusal for what the configuration is shows in the commit, and no line
+// takes effect.
+func TestRefusedCommit(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simnxos.Options{TCAM: true}})
+	d, was := b.open(), b.state()
+	_, err := b.try(d)
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", "TCAM region is not configured")
+	b.clean(t, was)
+	if b.Writes() != 1 {
+		t.Errorf("%d writes", b.Writes())
+	}
+	b = newBox(t, boxOptions{Options: simnxos.Options{TCAM: true, NoDualStage: true}})
+	was = b.state()
+	_, err = b.try(b.open())
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type qos input ROCE-FABRIC-IN", `Module 1 returned status "TCAM region is not configured`)
+	b.clean(t, was)
+}
+
+// Somebody uses what is to go after the plan was made. In a commit that refuses
+// all of it; line by line it is the last that is refused, and what is in use
+// stays.
+func TestInUse(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		d := b.open()
+		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+			t.Fatal(err)
+		}
+		b.desired = compile(t, fabric("  cnp: {priority: 7, dscp: [48], strict: true}\n", ""))
+		var was string
+		b.Faults().BeforeWrite(func() {
+			b.Faults().BeforeWrite(nil)
+			b.configure("policy-map type qos THEIRS\n  class ROCE-FABRIC-CNP\n    set qos-group 2\n")
+			was = b.state()
+		})
+		_, err := b.try(d)
+		if b.plain {
+			if err != nil {
+				t.Error(err)
+			}
+		} else {
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "in use by policy-map THEIRS", "no class-map type qos match-any ROCE-FABRIC-CNP")
+			b.clean(t, was)
+			b.apply(d)
+		}
+		b.settled(d)
+		if !strings.Contains(b.Running(), "class-map type qos match-any ROCE-FABRIC-CNP") {
+			t.Error("the class-map is gone")
+		}
+	})
+}
+
+// The same while an apply is taken back: what is in use stays, the rest goes.
+func TestRevertInUse(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		d := b.open()
+		tok := b.apply(d)
+		if err := d.Confirm(t.Context(), tok); err != nil {
+			t.Fatal(err)
+		}
+		b.Faults().BeforeWrite(func() {
+			b.Faults().BeforeWrite(nil)
+			b.configure("interface Ethernet1/8\n  service-policy type queuing output ROCE-FABRIC-OUT\n")
+		})
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if text := b.Running(); strings.Contains(text, "ROCE-FABRIC-IN") || strings.Contains(text, "ROCE-FABRIC-NQ") || strings.Contains(text, "priority-flow-control") ||
+			strings.Count(text, "output ROCE-FABRIC-OUT") != 1 || b.startup() != b.state() {
+			t.Errorf("reverted:\n%s", text)
+		}
+	})
+}
+
+// Line by line, boxes with other class names refuse the plan as any other line.
+func TestClassNamesOfAnotherModel(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		d, was := b.open(), b.state()
+		snap, _ := b.plan(d)
+		of(snap).m, of(snap).guessed = native.FourQueue, true
+		b.desired = compile(t, fabric(fourQueues...))
+		st, err := d.Plan(drivers.Facts{}, snap, b.desired, b.policy)
+		if err != nil || !strings.Contains(notes(st), "the plan has those of 4q") {
+			t.Fatalf("%v: %s", err, notes(st))
+		}
+		_, err = d.Apply(t.Context(), snap, st, applyOptions)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, `"class type network-qos c-nq`, "% Invalid command")
+		b.clean(t, was)
+	})
+}
+
+func TestFailedRollback(t *testing.T) {
+	refuse := regexp.MustCompile("^service-policy type queuing")
+	t.Run("settings do it", func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+		was := b.state()
+		b.Faults().RollbackFails(true)
+		b.Faults().RefuseLine(refuse)
+		_, err := b.try(b.open())
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
+		b.clean(t, was)
+	})
+	t.Run("nothing does it", func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+		d, was := b.open(), b.state()
+		b.Faults().RollbackFails(true)
+		b.Faults().RefuseLine(refuse)
+		b.Faults().RefuseLine(regexp.MustCompile("^no (policy|class)-map"))
+		tok, err := b.try(d)
+		says(t, err, drivers.ErrPartial, nil, "checkpoint rf-test, where it is still there, holds what stood there before", "Rollback failed.", "service-policy type queuing")
+		if !slices.Contains(b.Checkpoints(), "rf-test") || b.state() == was {
+			t.Errorf("checkpoints %v", b.Checkpoints())
+		}
+		b.Faults().Clear()
+		if err := b.open().Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		b.clean(t, was)
+	})
+	t.Run("the session is lost in it", func(t *testing.T) {
+		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+		was := b.state()
+		b.Faults().DropInRollback()
+		b.Faults().RefuseLine(refuse)
+		n := b.Writes()
+		_, err := b.try(b.open())
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
+		b.clean(t, was)
+		if b.Writes() != n+2 {
+			t.Errorf("%d writes, want the lines and one rollback", b.Writes()-n)
+		}
+	})
+}
+
+// Lines that begin with ERROR: count also where the line that they come from
+// may have been accepted.
+func TestErrorsAmongOutput(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		d, was := b.open(), b.state()
+		b.Faults().ErrorAmongNormal(true)
+		_, err := b.try(d)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "ERROR: no statistics were kept")
+		b.clean(t, was)
+	})
+}
+
+func TestCheckpoints(t *testing.T) {
+	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 3}}, func(t *testing.T, b *box) {
+		b.do("checkpoint rf-test")
+		b.do("checkpoint theirs")
+		d := b.open()
+		tok := b.apply(d)
+		if got := b.Checkpoints(); !slices.Equal(got, []string{"rf-test", "theirs", "rf-test-2"}) {
+			t.Errorf("checkpoints %v", got)
+		}
+		if err := d.Confirm(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if got := b.Checkpoints(); !slices.Equal(got, []string{"rf-test", "theirs"}) {
+			t.Errorf("checkpoints %v", got)
+		}
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+	})
+	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 1}}, func(t *testing.T, b *box) {
+		b.do("checkpoint theirs")
+		was := b.state()
+		_, err := b.try(b.open())
+		if b.plain {
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written", "maximum number of checkpoints (1) reached", "show checkpoint summary")
+			b.clean(t, was)
+		} else if err != nil { // the timer does without
+			t.Error(err)
+		}
+		if got := b.Checkpoints(); !slices.Equal(got, []string{"theirs"}) {
+			t.Errorf("checkpoints %v", got)
+		}
+	})
+}
+
+func TestCheckpointName(t *testing.T) {
+	taken := map[string]bool{}
+	for _, id := range []string{"", "test", "test", "2026-11-21T15:04:05Z/pod1 é\n", strings.Repeat("x", 100), strings.Repeat("x", 100)} {
+		name := checkpointName(id, taken)
+		if !checkpointWord.MatchString(name) || len(name) > 80 || taken[name] {
+			t.Errorf("%q: %q", id, name)
+		}
+		taken[name] = true
+	}
+}
+
+// Taking a class out of the intent takes its policies off the ports first: the
+// box refuses it otherwise.
+func TestClassRemoved(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		d := b.open()
+		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+			t.Fatal(err)
+		}
+		was := b.state()
+		b.desired = compile(t, fabric("  cnp: {priority: 7, dscp: [48], strict: true}\n", ""))
+		tok := b.apply(d)
+		b.settled(d)
+		if strings.Contains(b.Running(), "ROCE-FABRIC-CNP") {
+			t.Error("the class-map is left")
+		}
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		b.clean(t, was)
+	})
+}
+
+// A connection that ends half way leaves half of it, which is said and can be
+// taken back, whatever others did since.
+func TestLostInTheMiddle(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
+	d, was := b.open(), b.state()
+	b.Faults().DropAt(40)
+	tok, err := b.try(d)
+	says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither the old nor the new", "of 88 left to set")
+	b.configure("interface Ethernet1/7\n  description meanwhile\n")
+	if err := b.open().Revert(t.Context(), tok); err != nil {
+		t.Error(err)
+	}
+	b.clean(t, strings.Replace(was, "interface Ethernet1/7\n", "interface Ethernet1/7\n  description meanwhile\n", 1))
+}
+
+// TestTerminals has what confuses whoever looks for prompts.
+func TestTerminals(t *testing.T) {
+	for name, tc := range map[string]struct {
+		o     simnxos.Options
+		fault func(*simnxos.Faults)
+	}{
+		"prompts in banners": {o: simnxos.Options{Banner: "leaf9#\nsw1>\n", MOTD: "sw1#\nsw1>\n  Password:\nleaf9(config)# do not\n--More--\n"}},
+		"two echoes":         {fault: func(f *simnxos.Faults) { f.DoubleEcho(true) }},
+		"two returns":        {fault: func(f *simnxos.Faults) { f.DoubleReturn(true) }},
+	} {
+		for _, plain := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s plain=%v", name, plain), func(t *testing.T) {
+				t.Parallel()
+				tc.o.NoDualStage = plain
+				b := newBox(t, boxOptions{Options: tc.o, setup: "banner motd #\nsw1>\n% Invalid command\nERROR: no\n#\ninterface Ethernet1/7\n  description ERROR: % Invalid command at sw1#\n"})
+				if tc.fault != nil {
+					tc.fault(b.Faults())
+				}
+				d, was := b.open(), b.state()
+				tok := b.apply(d)
+				b.settled(d)
+				if err := d.Revert(t.Context(), tok); err != nil {
+					t.Errorf("revert: %v", err)
+				}
+				b.clean(t, was)
+			})
+		}
+	}
+}
+
+func TestPagerLeftOn(t *testing.T) {
+	b := newBox(t, boxOptions{setup: manyRoutes(400)})
+	b.Faults().StuckPager(true)
+	_, err := b.open().Read(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), running) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func manyRoutes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "ip route 10.%d.%d.%d/32 Null0\n", i>>16, i>>8&255, i&255)
+	}
+	return b.String()
+}
+
+func TestLargeConfiguration(t *testing.T) {
+	b := newBox(t, boxOptions{setup: manyRoutes(50_000)})
+	b.target.SSH.CommandTimeout = patience
+	d, was := b.open(), b.state()
+	tok := b.apply(d)
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Errorf("revert: %v", err)
+	}
+	b.clean(t, was)
+}
+
+// What cannot be read back is not known to be in force.
+func TestReadBackThatIsCutOff(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		d := b.open()
+		snap, st := b.plan(d)
+		b.Faults().TruncateAnswers(true)
+		_, err := d.Read(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), running) {
+			t.Errorf("read: %v", err)
+		}
+		tok, err := d.Apply(t.Context(), snap, st, applyOptions)
+		says(t, err, drivers.ErrPartial, nil, "cannot be read")
+		b.Faults().Clear()
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if _, again := b.plan(d); len(again.Changes) != len(st.Changes) {
+			t.Errorf("not taken back: %v", again.Changes)
+		}
+	})
+}
+
+func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	d := b.open()
+	snap, st := b.plan(d)
+	step := st.Items[0]
+	for name, items := range map[string][]drivers.Step{
+		"a line in a line":   {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload"}]}`)}},
+		"two commands":       {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ; reload"}]}`)}},
+		"a line in a class":  {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos X","class":"class Y\nreload","line":"present"}]}`)}},
+		"another way":        {{Via: "gnmi", Native: step.Native}},
+		"two steps":          {step, step},
+		"not JSON":           {{Via: "ssh", Native: []byte(`{`)}},
+		"an edit of its own": {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
+	} {
+		was := b.state()
+		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, applyOptions)
+		if err == nil || tok != nil || b.state() != was || b.Writes() != 0 || len(b.Checkpoints()) > 0 {
+			t.Errorf("%s: %v, token %v", name, err, tok)
+		}
+	}
+	tok := b.apply(d)
+	for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
+		if err := f(t.Context(), &drivers.Token{Device: "another", Native: tok.Native}); err == nil || !strings.Contains(err.Error(), "that of another") {
+			t.Errorf("error %v", err)
+		}
+		for _, raw := range []string{"{", `{"checkpoint":"theirs"}`, `{"checkpoint":"rf-x atomic"}`} {
+			if err := f(t.Context(), &drivers.Token{Device: "sw1", Native: []byte(raw)}); err == nil {
+				t.Errorf("%s reads well", raw)
+			}
+		}
+		if err := f(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOpenWithoutSSH(t *testing.T) {
+	_, err := Open(drivers.Target{Name: "sw1"})
+	if !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "ssh block") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,343 @@
+// Package nxos drives Cisco Nexus 9000 switches over SSH: with a dual-stage
+// commit that the switch takes back unless it is confirmed, or, where a release
+// has no such mode or takes no QoS lines in it, line by line with a checkpoint
+// to go back to.
+//
+// The switch is not taken at its word. An answer that fails may have been
+// carried out, and one that does not come may still be going on; the result is
+// what a fresh read of the running configuration shows.
+//
+// Checkpoints and the timer are on the switch for everyone: this package
+// removes no checkpoint but its own, and rolls back to one only while nobody
+// else changed anything since.
+//
+// Encoding and decoding are in render/nxos; no line of configuration is made
+// up here.
+package nxos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
+)
+
+// Driver is one NX-OS switch. Use Open.
+type Driver struct {
+	t     drivers.Target
+	sh    *drivers.Shell
+	pace  pace
+	facts *drivers.Facts     // nil until Probe
+	model *native.ClassModel // nil where the box was not asked or does not tell
+	asked bool               // for the model
+	// typed is the checkpoint of a run whose lines were typed one by one: it has
+	// no timer.
+	typed string
+	// plain says that the switch has no dual-stage mode.
+	plain bool
+}
+
+var (
+	_ drivers.Driver   = (*Driver)(nil)
+	_ drivers.Observer = (*Driver)(nil)
+	_ drivers.Keeper   = (*Driver)(nil)
+)
+
+// pace holds the times of the switch, so that tests need not wait them out.
+type pace struct {
+	// poll is the pause between two reads while the switch works.
+	poll time.Duration
+	// settled bounds the reads after an answer, and the wait for what an
+	// earlier run may have left at work.
+	settled time.Duration
+	// work bounds the wait for a commit, a rollback or a save that was not
+	// answered.
+	work time.Duration
+	// read bounds the reads after that.
+	read time.Duration
+	// timer is the time that the switch grants an apply before it takes it
+	// back, 30 to 65535 seconds.
+	timer time.Duration
+}
+
+// A save can take more than a minute (ktbyers/netmiko cisco_nxos.py).
+var realPace = pace{poll: time.Second, settled: 5 * time.Second, work: 3 * time.Minute, read: 2 * time.Minute, timer: commitTimer}
+
+// commitTimer leaves time to validate the whole fabric before the confirmation,
+// and ends soon enough for people who lost their way to the switch by the
+// change.
+const commitTimer = 5 * time.Minute
+
+// Open makes the driver; the switch is dialled by the first call. SSH is the
+// only way to write QoS, so that a target without it is ErrUnsupported.
+func Open(t drivers.Target) (drivers.Driver, error) {
+	if t.SSH == nil {
+		return nil, fmt.Errorf("%s: %w: QoS of NX-OS is written over SSH, and the intent has no ssh block for this switch", t.Name, drivers.ErrUnsupported)
+	}
+	return &Driver{t: t, sh: drivers.NewShell(*t.SSH, platform), pace: realPace}, nil
+}
+
+// Close ends all sessions.
+func (d *Driver) Close() error { return d.sh.Close() }
+
+// wrap gives a transport's error the device's name and the driver's sentinel.
+func (d *Driver) wrap(err error) error { return drivers.TransportError(d.t.Name, err) }
+
+// Probe asks what the switch is: "show version", with what the intent states in
+// its place.
+func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
+	if d.facts != nil {
+		return *d.facts, nil
+	}
+	raw, err := d.sh.Show(ctx, "show version | json")
+	if err != nil {
+		return drivers.Facts{}, d.wrap(err)
+	}
+	v, err := show.ParseVersion([]byte(raw))
+	if err != nil {
+		return drivers.Facts{}, fmt.Errorf("%s: show version: %w", d.t.Name, err)
+	}
+	if !v.NXOS {
+		return drivers.Facts{}, fmt.Errorf("%s: %w: the switch at %s says that it runs %q, not NX-OS", d.t.Name, drivers.ErrUnsupported, d.sh.Addr(), v.System)
+	}
+	if v.Model == "" || strings.Contains(v.Model, " ") {
+		// "Nexus9000 C9332D-GX2B Chassis" names no product.
+		if raw, err = d.sh.Show(ctx, "show inventory | json"); err != nil && !drivers.RefusedLine(err) {
+			return drivers.Facts{}, d.wrap(err)
+		}
+		if id := show.ParseInventory([]byte(raw)); err == nil && id != "" {
+			v.Model = id
+		}
+	}
+	f := drivers.Facts{OS: "nxos", Version: v.Release, Release: v.Release, Model: v.Model}
+	if d.t.Release != "" {
+		f.Release = d.t.Release
+	}
+	if f.Model == "" {
+		f.Model = d.t.Model
+	}
+	d.plain = d.plain || !dualStage(f.Release)
+	f.Caps = drivers.Caps{Undo: d.undo(), Writes: []string{"ssh"}, AppliedState: true}
+	d.facts = &f
+	return f, nil
+}
+
+// undo says how an apply is taken back, for people.
+func (d *Driver) undo() string {
+	const tool = "by this tool, from a checkpoint on the switch while nobody else changed anything, and line by line"
+	if d.plain {
+		return tool
+	}
+	return fmt.Sprintf("by the switch itself: it takes a dual-stage commit back after %s unless it is confirmed; after that, and where dual-stage takes no QoS lines, %s", drivers.Spell(d.pace.timer), tool)
+}
+
+var releaseNumber = regexp.MustCompile(`^(\d{1,3})\.(\d{1,3})`)
+
+// dualStage reports whether a release has "configure dual-stage", which came
+// with 10.2. One that is not understood is given a try.
+func dualStage(release string) bool {
+	m := releaseNumber.FindStringSubmatch(release)
+	if m == nil {
+		return true
+	}
+	major, errMajor := strconv.Atoi(m[1])
+	minor, errMinor := strconv.Atoi(m[2])
+	return errMajor != nil || errMinor != nil || major > 10 || major == 10 && minor >= 2
+}
+
+// snapshot is the native part of a drivers.Snapshot.
+type snapshot struct {
+	cfg *native.Config
+	m   native.ClassModel
+	// guessed says that nothing tells the class model.
+	guessed bool
+	// left are the checkpoints that this tool left on the switch.
+	left []string
+}
+
+func of(s *drivers.Snapshot) *snapshot {
+	if n, ok := s.Native.(*snapshot); ok {
+		return n
+	}
+	return &snapshot{cfg: &native.Config{}}
+}
+
+// Read takes a snapshot of the running configuration.
+func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
+	cfg, err := d.config(ctx, running)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{cfg: cfg}
+	if s.m, s.guessed, err = d.classModel(ctx, cfg); err != nil {
+		return nil, err
+	}
+	names, _, err := d.checkpoints(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range natural.Keys(names) {
+		if drivers.Ours(n) {
+			s.left = append(s.left, n)
+		}
+	}
+	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+}
+
+// classModel finds out which class names the box has: by what it shows of its
+// network-qos policy in force and of its classes, or by the names in use.
+func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.ClassModel, guessed bool, err error) {
+	for _, cmd := range []string{"show policy-map system type network-qos", "show class-map type network-qos"} {
+		if d.asked {
+			break
+		}
+		text, err := d.sh.Show(ctx, cmd)
+		if err != nil && !drivers.RefusedLine(err) {
+			return m, false, d.wrap(err)
+		}
+		if m, ok := native.ModelOf(text); ok && err == nil {
+			d.model, d.asked = &m, true
+		}
+	}
+	d.asked = true
+	if d.model != nil {
+		return *d.model, false, nil
+	}
+	m, ok := native.ModelOf(cfg.String())
+	return m, !ok, nil
+}
+
+// The commands that print a configuration.
+const (
+	running = "show running-config"
+	startup = "show startup-config"
+)
+
+// config reads a whole configuration. NX-OS prints no end behind it. What tells
+// that it is whole is that it has its parts, that nothing comes after the
+// prompt, and that the ports at its end are not missing.
+func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error) {
+	var why error
+	// A text of which a line looked like the prompt, at the end of a packet,
+	// comes whole the second time.
+	for range 2 {
+		text, err := d.sh.Show(ctx, cmd)
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		// An empty line is answered by the prompt alone, or by what was left.
+		rest, err := d.sh.Show(ctx, "")
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		cfg, err := native.Parse([]byte(text + "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", d.t.Name, cmd, err)
+		}
+		lines := strings.Count(text, "\n") + 1
+		switch missing, err := d.missing(ctx, cfg); {
+		case err != nil:
+			return nil, err
+		case strings.TrimSpace(rest) != "" || !cfg.Complete():
+			why = fmt.Errorf("%s: %s: the answer is cut off at line %d", d.t.Name, cmd, lines)
+		case missing != "":
+			why = fmt.Errorf("%s: %s: the answer is cut off at line %d: the switch has %s, and its text ends before it", d.t.Name, cmd, lines, missing)
+		default:
+			return cfg, nil
+		}
+		d.sh.HangUp()
+	}
+	return nil, why
+}
+
+// missing returns the first port that the switch has and that comes behind all
+// that the text has; "" for none. A port that is missing in between is no sign
+// of a cut.
+func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error) {
+	text, err := d.sh.Show(ctx, pfcCommand)
+	if drivers.RefusedLine(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", d.wrap(err)
+	}
+	last := ""
+	for _, l := range cfg.Lines {
+		if name, ok := strings.CutPrefix(l.Text, "interface "); ok && isPort(name) && natural.Compare(name, last) > 0 {
+			last = name
+		}
+	}
+	// The comparison needs all of one kind: "Ethernet1/9", not "Ethernet1/9/1".
+	for _, name := range natural.Keys(show.ParsePFCText(text)) {
+		if isPort(name) && strings.Count(name, "/") == strings.Count(last, "/") && natural.Compare(name, last) > 0 {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+func isPort(name string) bool { return strings.HasPrefix(name, "Ethernet") }
+
+// Decode turns a snapshot into a running model.
+func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
+	dev, unknown := native.Decode(of(s).cfg, of(s).m)
+	return dev, leftAlone(unknown)
+}
+
+// leftAlone puts what the decoder could not place into the driver's form.
+func leftAlone(unknown []native.Unknown) []drivers.Unknown {
+	var out []drivers.Unknown
+	for _, u := range unknown {
+		out = append(out, drivers.Unknown{Where: u.Where(), Why: u.Why})
+	}
+	return out
+}
+
+// Digest identifies the state that desired speaks of.
+func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+	return native.Digest(of(s).cfg, desired, of(s).m)
+}
+
+// checkpointWord is a name that a checkpoint of this tool can have.
+var checkpointWord = regexp.MustCompile(`^rf-[\w-]{0,80}$`)
+
+var checkpointLine = regexp.MustCompile(`(?m)^\d{1,4}\) (\S{1,80}):\s*$`)
+
+// checkpoints reads the names of the user's checkpoints; shown is false where
+// the switch refuses the command (CiscoTestAutomation/genieparser nxos
+// show_checkpoint.py).
+func (d *Driver) checkpoints(ctx context.Context) (names map[string]bool, shown bool, err error) {
+	text, err := d.sh.Show(ctx, "show checkpoint summary")
+	if drivers.RefusedLine(err) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, d.wrap(err)
+	}
+	names = map[string]bool{}
+	for _, m := range checkpointLine.FindAllStringSubmatch(strings.ReplaceAll(text, "\r", ""), -1) {
+		names[m[1]] = true
+	}
+	return names, true, nil
+}
+
+// both says two errors in one line; either may be nil.
+func both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
+// errOthers is why what was answered well may not be in force.
+var errOthers = errors.New("somebody else may have written at the same time")

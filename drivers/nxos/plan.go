@@ -1,0 +1,205 @@
+package nxos
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
+)
+
+// Plan works out one batch of lines that makes the change.
+func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+	snap := of(s)
+	have, unknown := native.Decode(snap.cfg, snap.m)
+	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired, snap.m), Unknown: leftAlone(unknown)}
+	p := planner{snap: snap, have: have, desired: desired, changes: qos.Diff(have, desired)}
+	p.open(f)
+	if len(p.changes) > 0 {
+		if err := p.plan(out); err != nil {
+			return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+		}
+	}
+	out.Changes, out.Notes = p.changes, p.notes
+	return out, nil
+}
+
+type planner struct {
+	snap          *snapshot
+	have, desired *qos.Device
+	changes       []qos.Change
+	notes         []string
+	touched       touched
+}
+
+func (p *planner) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// open notes what is to be known before anything else.
+func (p *planner) open(f drivers.Facts) {
+	for _, n := range p.snap.left {
+		p.note("an earlier run left checkpoint %s: it was cut off before it was confirmed or taken back, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)
+	}
+	if m := p.desired.Platform.Model; m != "" && f.Model != "" && !strings.EqualFold(m, f.Model) {
+		p.note("the intent says model %s, the switch says %s", m, f.Model)
+	}
+	p.notes = append(p.notes, native.Warnings(p.desired)...)
+}
+
+func (p *planner) plan(out *drivers.Steps) error {
+	p.block()
+	var edit native.Edit
+	var after *qos.Device
+	p.changes, after = drivers.Prove(p.have, p.desired, p.changes, "this tool has no line of NX-OS that brings it about; set it on the switch, or take it out of the intent",
+		func(allowed *qos.Device) *qos.Device {
+			edit = native.Change(p.snap.cfg, allowed, p.snap.m)
+			d, _ := native.Decode(edit.Apply(p.snap.cfg), p.snap.m)
+			return d
+		})
+	lines := edit.Commands(p.snap.cfg)
+	p.changes = drivers.WithOthers(p.changes, p.have, after, "comes with the policies of the switch")
+	p.touched = touches(edit)
+	p.judge()
+	if len(lines) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(batch{Edit: edit})
+	if err != nil {
+		return fmt.Errorf("encode the plan: %w", err)
+	}
+	step := drivers.Step{Via: "ssh", What: fmt.Sprintf("configure %s: %s", words.Count(len(lines), "line"), p.touched), Lines: lines, Native: raw}
+	step.Moves(p.changes)
+	out.Items = []drivers.Step{step}
+	p.tell()
+	return nil
+}
+
+// block marks what NX-OS, or this tool on NX-OS, cannot do.
+func (p *planner) block() {
+	for i := range p.changes {
+		switch c := &p.changes[i]; c.Field {
+		case qos.PortField:
+			c.Blocked = "the switch has no such port; correct the name in the intent, or state the port's breakout on the switch first"
+		case "lag":
+			c.Blocked = "this tool does not move ports between port-channels; set channel-group on the switch, or correct the intent"
+		}
+	}
+	for _, r := range append(native.Refusals(p.desired), p.snap.m.Refusals(p.desired)...) {
+		drivers.Block(p.changes, r.Port, r.Field, r.Why)
+	}
+}
+
+// judge gives every change its impact. A policy in force that changes costs
+// packets (Nexus 9000 NX-OS QoS Configuration Guide, Configuring Queuing and
+// Scheduling); PFC on a port flaps nothing (Configuring Priority Flow Control).
+func (p *planner) judge() {
+	for i := range p.changes {
+		if c := &p.changes[i]; c.Blocked == "" {
+			c.Impact = p.impact(c.Field)
+		}
+	}
+}
+
+func (p *planner) impact(field string) qos.Impact {
+	switch {
+	case field == "admin_up":
+		return qos.ImpactPortFlap
+	case strings.HasPrefix(field, "watchdog"):
+		return qos.ImpactNone
+	case strings.HasPrefix(field, "maps."), strings.HasPrefix(field, "queues["):
+		return qos.ImpactLoss
+	case p.touched.network && (field == "pfc" || field == "mtu"):
+		return qos.ImpactLoss
+	}
+	return qos.ImpactCounters
+}
+
+// tell notes what else the batch does.
+func (p *planner) tell() {
+	t := p.touched
+	var outside []string
+	for name := range p.have.Ports {
+		if p.desired.Ports[name] == nil {
+			outside = append(outside, name)
+		}
+	}
+	if t.network {
+		p.note("a new network-qos policy has the switch rebuild its buffers: all ports may lose packets for a moment")
+	}
+	if len(t.queuing) > 0 {
+		p.note("a queuing policy that changes costs packets for a moment, on all ports of its kind")
+	}
+	var wide []string
+	if t.network {
+		wide = append(wide, "network-qos policy")
+	}
+	if t.watchdog {
+		wide = append(wide, "PFC watchdog")
+	}
+	if len(wide) > 0 && len(outside) > 0 {
+		p.note("NX-OS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
+			strings.Join(wide, " and one "), words.Count(len(outside), "port"), natural.Fold(outside))
+	}
+	if len(t.timers) > 0 {
+		p.note("no public source shows that every release knows %s; a switch that does not refuses the plan as a whole", strings.Join(t.timers, ", "))
+	}
+	if p.snap.guessed {
+		p.note("the switch does not tell which names its network-qos and queuing classes have; the plan has those of %s, and a switch that has others refuses it", p.snap.m)
+	}
+}
+
+// touched is what a batch is about.
+type touched struct {
+	network, watchdog bool
+	qos, queuing      []string // policies and class-maps
+	timers            []string // lines of the watchdog's timers
+	ports             []string
+}
+
+func touches(edit native.Edit) touched {
+	var t touched
+	for _, s := range edit {
+		name := s.Section[strings.LastIndexByte(s.Section, ' ')+1:]
+		switch words := strings.Fields(s.Section); {
+		case len(words) == 0:
+			t.watchdog = true
+			if s.Line != "" && strings.HasPrefix(s.Line, "priority-flow-control ") && !strings.HasPrefix(s.Line, "priority-flow-control watch-dog-interval") {
+				t.timers = append(t.timers, strings.TrimSpace(s.Line))
+			}
+		case words[0] == "interface":
+			t.ports = append(t.ports, name)
+		case words[0] == "system", strings.Contains(s.Section, " type network-qos "):
+			t.network = true
+		case strings.Contains(s.Section, " type queuing "):
+			t.queuing = append(t.queuing, name)
+		default:
+			t.qos = append(t.qos, name)
+		}
+	}
+	for _, l := range []*[]string{&t.qos, &t.queuing, &t.ports} {
+		*l = slices.Compact(natural.Sorted(*l))
+	}
+	return t
+}
+
+// String says it to a person.
+func (t touched) String() string {
+	var parts []string
+	if t.network {
+		parts = append(parts, "network-qos policy")
+	}
+	parts = append(append(parts, t.qos...), t.queuing...)
+	if len(t.ports) > 0 {
+		parts = append(parts, words.Count(len(t.ports), "interface"))
+	}
+	if t.watchdog {
+		parts = append(parts, "PFC watchdog")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,234 @@
+package nxos
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+)
+
+func notes(st *drivers.Steps) string { return strings.Join(st.Notes, "\n") }
+
+func find(st *drivers.Steps, path string) *qos.Change {
+	for i, c := range st.Changes {
+		if c.Path() == path {
+			return &st.Changes[i]
+		}
+	}
+	return nil
+}
+
+// with changes a port of the intent.
+func (b *box) with(port string, change func(*qos.Port)) {
+	p := *b.desired.Ports[port]
+	change(&p)
+	b.desired.Ports[port] = &p
+}
+
+func TestPlan(t *testing.T) {
+	b := newBox(t, boxOptions{setup: "interface Ethernet1/2\n  shutdown\n", intent: []string{"priority: 7", "priority: 6"}})
+	b.with(ports[1], func(p *qos.Port) { p.AdminUp = qos.Of(true) })
+	b.with(ports[0], func(p *qos.Port) { p.AdminUp = qos.Of(false) })
+	b.desired.Platform.Model = "N9K-C9364D-GX2A"
+	d := b.open()
+	facts, err := d.Probe(t.Context())
+	if err != nil || facts.OS != "nxos" || facts.Model != "N9K-C9332D-GX2B" || facts.Release != "10.4(3)" ||
+		!slices.Equal(facts.Caps.Writes, []string{"ssh"}) || !facts.Caps.AppliedState || !strings.Contains(facts.Caps.Undo, "after 5m unless it is confirmed") {
+		t.Errorf("%+v %v", facts, err)
+	}
+	snap, st := b.plan(d)
+	if len(st.Items) != 1 || len(st.Blocked()) > 0 {
+		t.Fatalf("steps %v, blocked %v", st.Items, st.Blocked())
+	}
+	s := st.Items[0]
+	for _, say := range []string{"configure ", "network-qos policy", "ROCE-FABRIC-IN", "ROCE-FABRIC-OUT", "4 interfaces", "PFC watchdog"} {
+		if !strings.Contains(s.What, say) {
+			t.Errorf("step %q does not say %q", s.What, say)
+		}
+	}
+	if s.Via != "ssh" || len(s.Lines) < 50 || !slices.Equal(s.Down, ports[:1]) || !slices.Equal(s.Up, ports[1:2]) {
+		t.Errorf("via %s, %d lines, down %v up %v", s.Via, len(s.Lines), s.Down, s.Up)
+	}
+	for path, want := range map[string]qos.Impact{
+		"ports[Ethernet1/1].admin_up": qos.ImpactPortFlap, "ports[Ethernet1/1].pfc": qos.ImpactLoss, "ports[Ethernet1/1].maps.dscp_to_tc": qos.ImpactLoss,
+		"ports[Ethernet1/1].queues[3].ecn": qos.ImpactLoss, "ports[Ethernet1/1].queues[3].scheduler": qos.ImpactLoss,
+		"ports[Ethernet1/1].watchdog": qos.ImpactNone, "watchdog_poll": qos.ImpactNone,
+	} {
+		if c := find(st, path); c == nil || c.Impact != want {
+			t.Errorf("%s: %+v, want impact %s", path, c, want)
+		}
+	}
+	for _, say := range []string{"the intent says model N9K-C9364D-GX2A", "queue 7 is strict as well", "rebuild its buffers", "queuing policy that changes", "one network-qos policy and one PFC watchdog",
+		"4 ports that the intent does not name: Ethernet1/[5-8]", "no public source shows that every release knows priority-flow-control watch-dog interval 200"} {
+		if !strings.Contains(notes(st), say) {
+			t.Errorf("notes do not say %q: %s", say, notes(st))
+		}
+	}
+	tok, err := d.Apply(t.Context(), snap, st, applyOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.down(); !slices.Equal(got, ports[:1]) {
+		t.Errorf("down: %v", got)
+	}
+	b.settled(d)
+	if err := d.Confirm(t.Context(), tok); err != nil {
+		t.Fatal(err)
+	}
+	// PFC of one port more, on a network-qos policy that is there.
+	b.configure("interface Ethernet1/2\n  no priority-flow-control mode on\n")
+	_, st = b.plan(d)
+	if c := find(st, "ports[Ethernet1/2].pfc"); c == nil || c.Impact != qos.ImpactCounters || strings.Contains(notes(st), "buffers") {
+		t.Errorf("%+v, notes %s", c, notes(st))
+	}
+}
+
+func TestBlocked(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	b.with(ports[0], func(p *qos.Port) { p.LAG = qos.Of("port-channel7") })
+	b.with(ports[1], func(p *qos.Port) { p.PFCAsymmetric = qos.Of(true) })
+	b.desired.Ports["Ethernet1/99"] = b.desired.Ports[ports[2]]
+	d := b.open()
+	snap, st := b.plan(d)
+	for path, say := range map[string]string{
+		"ports[Ethernet1/99].port":          "no such port",
+		"ports[Ethernet1/1].lag":            "channel-group",
+		"ports[Ethernet1/2].pfc_asymmetric": "no asymmetric PFC",
+	} {
+		if c := find(st, path); c == nil || !strings.Contains(c.Blocked, say) {
+			t.Errorf("%s: %+v", path, c)
+		}
+	}
+	if n := len(st.Blocked()); n != 3 {
+		t.Errorf("blocked: %v", st.Blocked())
+	}
+	// The rest goes on its own.
+	if _, err := d.Apply(t.Context(), snap, st, applyOptions); err != nil {
+		t.Fatal(err)
+	}
+	b.settled(d)
+}
+
+// What a box with four queues does not have is blocked before it is tried.
+func TestBlockedByTheClassModel(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simnxos.Options{FourQueue: true}})
+	b.desired = compile(t, fabric())
+	d := b.open()
+	_, st := b.plan(d)
+	for _, path := range []string{"ports[Ethernet1/1].maps.dscp_to_tc", "ports[Ethernet1/4].maps.dscp_to_tc"} {
+		if c := find(st, path); c == nil || !strings.Contains(c.Blocked, "queues 0 to 3") {
+			t.Errorf("%s: %+v", path, c)
+		}
+	}
+	b.apply(d)
+	b.settled(d)
+}
+
+func TestProbe(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simnxos.Options{Version: "9.3(10)"}})
+	f, err := b.open().Probe(t.Context())
+	if err != nil || strings.Contains(f.Caps.Undo, "by the switch itself") || f.Version != "9.3(10)" {
+		t.Errorf("%+v %v", f, err)
+	}
+	b.target.Release = "10.4(3)"
+	f, err = b.open().Probe(t.Context())
+	if err != nil || f.Release != "10.4(3)" || f.Version != "9.3(10)" {
+		t.Errorf("%+v %v", f, err)
+	}
+	for release, want := range map[string]bool{"9.3(10)": false, "10.1(2)": false, "10.2(1)F": true, "10.4(3)": true, "11.1(1)": true, "7.0(3)I7(6)": false, "": true, "nightly": true} {
+		if got := dualStage(release); got != want {
+			t.Errorf("%q: %v", release, got)
+		}
+	}
+}
+
+func (b *box) mismatches(d *Driver) (out []string) {
+	b.t.Helper()
+	ms, err := d.Applied(b.t.Context(), b.desired)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, m := range ms {
+		out = append(out, strings.Join([]string{m.Port, m.Field, m.Want, m.Have, m.Fix}, "|"))
+	}
+	return out
+}
+
+// TestConditions breaks each condition of live PFC alone.
+func TestConditions(t *testing.T) {
+	for _, decimal := range []bool{false, true} {
+		b := newBox(t, boxOptions{Options: simnxos.Options{DecimalBitmap: decimal}})
+		d := b.open()
+		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.mismatches(d); len(got) > 0 {
+			t.Fatalf("after the apply: %q", got)
+		}
+		const allPorts = 4
+		for _, tc := range []struct {
+			name, breaks, mends string
+			n                   int
+			says                string
+		}{
+			{"the mode", "interface Ethernet1/2\n  priority-flow-control mode auto\n", "interface Ethernet1/2\n  priority-flow-control mode on\n", 1,
+				"Ethernet1/2|pfc|priority 3 paused|the PFC mode is auto|interface Ethernet1/2 / priority-flow-control mode on"},
+			{"the policy in force", "system qos\n  no service-policy type network-qos ROCE-FABRIC-NQ\n", "system qos\n  service-policy type network-qos ROCE-FABRIC-NQ\n", allPorts,
+				"is not attached under system qos; attached is none|system qos / service-policy type network-qos ROCE-FABRIC-NQ"},
+			{"the pause", "policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq3\n    no pause pfc-cos 3\n",
+				"policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq3\n    pause pfc-cos 3\n", allPorts, "does not pause priority 3|policy-map type network-qos ROCE-FABRIC-NQ / class type network-qos c-8q-nq3 / pause pfc-cos 3"},
+			{"the classification", "interface Ethernet1/3\n  no service-policy type qos input ROCE-FABRIC-IN\n", "interface Ethernet1/3\n  service-policy type qos input ROCE-FABRIC-IN\n", 1,
+				"DSCP 26 goes to qos-group 0, not 3|interface Ethernet1/3 / service-policy type qos input ROCE-FABRIC-IN"},
+		} {
+			b.configure(tc.breaks)
+			got := b.mismatches(d)
+			if len(got) != tc.n || !strings.Contains(got[0], tc.says) {
+				t.Errorf("%s: %q", tc.name, got)
+			}
+			b.configure(tc.mends)
+			if got := b.mismatches(d); len(got) > 0 {
+				t.Errorf("%s mended: %q", tc.name, got)
+			}
+		}
+		// A port that is down has no PFC in operation, and nothing is wrong.
+		b.configure("interface Ethernet1/1\n  shutdown\n")
+		if got := b.mismatches(d); len(got) > 0 {
+			t.Errorf("down: %q", got)
+		}
+		b.with(ports[0], func(p *qos.Port) { p.AdminUp = qos.Of(true) })
+		b.configure("interface Ethernet1/2\n  mtu 4000\n")
+		want := []string{"Ethernet1/1|admin_up|true|false|", "Ethernet1/2|mtu|9100|4000|"}
+		if got := b.mismatches(d); !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestObserve(t *testing.T) {
+	b := newBox(t, boxOptions{setup: "interface Ethernet1/2\n  shutdown\n"})
+	d := b.open()
+	b.apply(d)
+	b.SetNeighbor("Ethernet1/3", "sw2", "Ethernet1/3")
+	for i, name := range []string{"tx-pkts", "tx-octets", "drop-pkts", "drop-octets", "pfc-rx", "pfc-tx", "wd-stuck", "wd-recovery"} {
+		b.SetCounter("Ethernet1/1", 3, name, uint64(100+i))
+	}
+	o, err := d.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := o.Ports["Ethernet1/1"]
+	want := drivers.QueueState{TxPackets: qos.Of[uint64](100), TxBytes: qos.Of[uint64](101), DropPackets: qos.Of[uint64](102), DropBytes: qos.Of[uint64](103),
+		WatchdogStuck: qos.Of[uint64](106), WatchdogRecovered: qos.Of[uint64](107)}
+	if p == nil || p.Queues[3] != want || p.PFCRx[3] != qos.Of[uint64](104) || p.PFCTx[3] != qos.Of[uint64](105) || !p.AdminUp.V || p.OperUp != qos.Of(true) || p.MTU != qos.Of(9100) || p.Speed.V.Gbps() != 400 {
+		t.Errorf("%+v", p)
+	}
+	if p := o.Ports["Ethernet1/2"]; p.AdminUp != qos.Of(false) || p.OperUp != qos.Of(false) {
+		t.Errorf("%+v", p)
+	}
+	if got := o.Ports["Ethernet1/3"].Neighbors; !slices.Equal(got, []qos.Neighbor{{Device: "sw2", Port: "Ethernet1/3"}}) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,223 @@
+package nxos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
+)
+
+// back reads a token.
+func (d *Driver) back(t *drivers.Token) (b wayBack, err error) {
+	if err = t.Read(d.t.Name, &b); err == nil && !checkpointWord.MatchString(b.Checkpoint) {
+		err = fmt.Errorf("%s: read the way back: unusable name of a checkpoint %q", d.t.Name, b.Checkpoint)
+	}
+	return b, err
+}
+
+// Confirm ends the timer, saves, and removes the checkpoint. Where the timer
+// has run out before, the error wraps ErrRejected: the switch holds what it
+// held before the apply.
+func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := d.back(t)
+	if err != nil {
+		return err
+	}
+	if err := d.stopTimer(ctx, b.Checkpoint); err != nil {
+		return fmt.Errorf("confirm the commit: %w", err)
+	}
+	now, err := d.config(ctx, running)
+	if err != nil {
+		return err
+	}
+	if left := b.Edit.Commands(now); !b.holds(b.Edit, now) {
+		if b.undone(now) {
+			return fmt.Errorf("%s: %w: it was not confirmed in time, and the switch took it back", d.t.Name, drivers.ErrRejected)
+		}
+		return fmt.Errorf("%s: %w: the configuration was changed since the apply: %q is gone", d.t.Name, drivers.ErrPartial, telling(left))
+	}
+	if err := d.save(ctx, func(c *native.Config) bool { return b.holds(b.Edit, c) }); err != nil {
+		return err
+	}
+	d.forget(ctx, b.Checkpoint)
+	return nil
+}
+
+// Keep confirms and saves what an earlier run put in force and left
+// unconfirmed: the switch would take it back. The checkpoint of the run is what
+// tells of it.
+func (d *Driver) Keep(ctx context.Context) (bool, error) {
+	names, _, err := d.checkpoints(ctx)
+	if err != nil {
+		return false, err
+	}
+	var left []string
+	for _, n := range natural.Keys(names) {
+		if drivers.Ours(n) {
+			left = append(left, n)
+		}
+	}
+	if len(left) == 0 {
+		return false, nil
+	}
+	if err := d.stopTimer(ctx, ""); err != nil {
+		return false, fmt.Errorf("confirm the commit: %w", err)
+	}
+	now, err := d.config(ctx, running)
+	if err != nil {
+		return false, err
+	}
+	m, _, err := d.classModel(ctx, now)
+	if err != nil {
+		return false, err
+	}
+	is, _ := native.Decode(now, m)
+	err = d.save(ctx, func(c *native.Config) bool {
+		saved, _ := native.Decode(c, m)
+		return len(qos.Diff(saved, is))+len(qos.Diff(is, saved)) == 0
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, n := range left {
+		d.forget(ctx, n)
+	}
+	return true, nil
+}
+
+// errNotSaved is what a read of the startup configuration shows after a save.
+var errNotSaved = errors.New("the startup configuration is another")
+
+// save makes the startup configuration one that is as it is to be. Where it is
+// so already, nothing is written: what others have not saved stays as it is.
+func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error {
+	if cfg, err := d.config(ctx, startup); err == nil && good(cfg) {
+		return nil
+	}
+	err := d.sh.Do(ctx, "copy running-config startup-config")
+	limit := d.pace.settled
+	if err != nil && !drivers.RefusedLine(err) {
+		limit = d.pace.work // it may still be at it
+	}
+	if drivers.RefusedLine(err) {
+		limit = 0
+	}
+	saved, rerr := drivers.Poll(ctx, d.pace.poll, limit, func() (bool, error) {
+		cfg, err := d.config(ctx, startup)
+		if err != nil {
+			d.sh.HangUp()
+			return false, err
+		}
+		return good(cfg), nil
+	})
+	if saved {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, d.wrap(cmp.Or(err, rerr, errNotSaved)))
+}
+
+// Revert takes an apply back: by the checkpoint while nobody else changed
+// anything since, else setting by setting. It may be called again.
+func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := d.back(t)
+	if err != nil {
+		return err
+	}
+	// What was sent last may still be on its way: nothing shows what a switch
+	// works on.
+	now, err := d.watch(ctx, d.pace.settled, func(now *native.Config) bool { return !b.undone(now) })
+	if now == nil {
+		return err
+	}
+	if !b.undone(now) {
+		// The timer would take back what others did since then as well.
+		if err := d.stopTimer(ctx, b.Checkpoint); err != nil {
+			return fmt.Errorf("end the timer of the commit: %w", err)
+		}
+		if now, err = d.config(ctx, running); err != nil {
+			return err
+		}
+		if err := d.restore(ctx, b, now); err != nil {
+			return err
+		}
+	}
+	if err := d.save(ctx, func(c *native.Config) bool { return b.holds(b.Undo, c) }); err != nil {
+		return err
+	}
+	d.forget(ctx, b.Checkpoint)
+	return nil
+}
+
+// restore brings back what stood there before an apply.
+func (d *Driver) restore(ctx context.Context, b wayBack, now *native.Config) error {
+	if b.undone(now) {
+		return nil
+	}
+	var failed error
+	if b.alone(now) {
+		if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[b.Checkpoint]) {
+			if now, failed = d.rollBack(ctx, b); now != nil && b.undone(now) {
+				return nil
+			}
+		}
+		if now == nil {
+			return fmt.Errorf("%s: %w: a rollback to checkpoint %s was begun, and what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, b.Checkpoint, failed)
+		}
+	}
+	return d.reset(ctx, b, now, failed)
+}
+
+// reset brings back the settings that stood there before an apply, whatever
+// else changed since. failed is what became of a rollback.
+func (d *Driver) reset(ctx context.Context, b wayBack, now *native.Config, failed error) error {
+	var cause error
+	for range 2 {
+		undo := b.Undo.Commands(now)
+		staged, f, sent := d.send(ctx, undo, 0, nil)
+		limit := d.pace.settled
+		if f == unanswered && staged {
+			limit = d.pace.work
+		}
+		var err error
+		now, err = d.watch(ctx, limit, func(now *native.Config) bool { return b.undone(now) || f == rejected || f == unsent })
+		cause = both(failed, sent)
+		switch {
+		case now == nil:
+			return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
+		case b.undone(now):
+			return nil
+		}
+		// What others did in between may be why lines were refused; then there
+		// are others to send.
+		if slices.Equal(undo, b.Undo.Commands(now)) {
+			break
+		}
+	}
+	return fmt.Errorf("%s: %w: %s of the way back left to set; checkpoint %s, where it is still there, holds what stood there before: %w",
+		d.t.Name, drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, errOthers))
+}
+
+// rollBack rolls the switch back to the checkpoint of an apply, and returns
+// what it then holds, nil where that cannot be read.
+func (d *Driver) rollBack(ctx context.Context, b wayBack) (*native.Config, error) {
+	failed := d.sh.Do(ctx, "rollback running-config checkpoint "+b.Checkpoint+" atomic")
+	limit := d.pace.settled
+	if failed != nil && !drivers.RefusedLine(failed) {
+		limit = d.pace.work // it may still be at it
+	}
+	now, err := d.watch(ctx, limit, func(now *native.Config) bool { return b.undone(now) || drivers.RefusedLine(failed) })
+	return now, cmp.Or(failed, err)
+}

@@ -1,0 +1,45 @@
+package show
+
+import "strings"
+
+// Version is what "show version" says; a text is "" where it says nothing.
+type Version struct {
+	System  string // "Cisco Nexus Operating System (NX-OS) Software"
+	Release string // "10.4(3)"
+	Model   string // of the chassis: "Nexus9000 C9332D-GX2B Chassis"
+	NXOS    bool
+}
+
+// ParseVersion reads "show version" (ansible-collections/cisco.nxos
+// facts/legacy/base.py; napalm-automation/napalm nxos.py). Older releases have
+// the release under the name of the image.
+func ParseVersion(b []byte) (Version, error) {
+	r, err := parse(b)
+	if err != nil {
+		return Version{}, err
+	}
+	v := Version{Model: r.text("chassis_id")}
+	v.System, _, _ = strings.Cut(r.text("header_str"), "\n")
+	for _, key := range []string{"nxos_ver_str", "sys_ver_str", "kickstart_ver_str"} {
+		if v.Release = r.text(key); v.Release != "" {
+			break
+		}
+	}
+	v.NXOS = r.text("nxos_ver_str") != "" || v.Release != "" && strings.Contains(v.System, "NX-OS")
+	return v, nil
+}
+
+// ParseInventory returns the product of the chassis in "show inventory", ""
+// where it has none (ansible-collections/cisco.nxos facts/legacy/base.py).
+func ParseInventory(b []byte) string {
+	r, err := parse(b)
+	if err != nil {
+		return ""
+	}
+	for _, i := range r.table("inv") {
+		if strings.Trim(i.text("name"), `"`) == "Chassis" {
+			return i.text("productid")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,120 @@
+package show
+
+import (
+	"cmp"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Interfaces adds what "show interface" says of links: administrative and
+// operational state, MTU in bytes, speed (napalm-automation/napalm nxos.py;
+// ansible-collections/cisco.nxos facts/legacy/base.py).
+func Interfaces(b []byte, o *drivers.Observation) error {
+	r, err := parse(b)
+	if err != nil {
+		return err
+	}
+	const mostMTU, mostKbit = 1 << 16, 1 << 40
+	for _, i := range r.table("interface") {
+		name, ok := i.port("interface")
+		if !ok {
+			continue
+		}
+		p := o.Port(name)
+		if s := i.text("admin_state"); s != "" {
+			p.AdminUp = qos.Of(s == "up")
+		}
+		if s := i.text("state"); s != "" {
+			p.OperUp = qos.Of(s == "up" || s == "connected")
+		}
+		if n := i.count("eth_mtu"); n.V > 0 && n.V < mostMTU {
+			p.MTU = qos.Of(int(n.V))
+		}
+		if n := i.count("eth_bw"); n.V > 0 && n.V < mostKbit {
+			p.Speed = qos.Of(units.Rate(n.V * 1000))
+		}
+	}
+	return nil
+}
+
+// Neighbors sets the LLDP neighbours that "show lldp neighbors detail", or the
+// same without "detail", lists (netapp/harvest for the former,
+// ansible-collections/cisco.nxos facts/legacy/base.py for the latter).
+func Neighbors(b []byte, o *drivers.Observation) error {
+	r, err := parse(b)
+	if err != nil {
+		return err
+	}
+	list := r.table("nbor_detail")
+	if len(list) == 0 {
+		list = r.table("nbor")
+	}
+	by := map[string][]qos.Neighbor{}
+	for _, n := range list {
+		if name, ok := n.port("l_port_id"); ok {
+			by[name] = append(by[name], qos.Neighbor{Device: cmp.Or(n.text("sys_name"), n.text("chassis_id")), Port: n.text("port_id")})
+		}
+	}
+	for name, ns := range by {
+		o.Port(name).Neighbors = ns
+	}
+	return nil
+}
+
+// PFC is the state of PFC of one port.
+type PFC struct {
+	Mode string // "On", "Auto", "Off"
+	On   bool   // in operation
+	// Bitmap is the bitmap of lossless priorities as the switch prints it, ""
+	// where it prints none.
+	Bitmap string
+}
+
+// Shows reports whether a bitmap says the given priorities, and whether it can
+// be read at all. No public source tells whether the number is hexadecimal or
+// decimal, so that either counts.
+func (p PFC) Shows(want qos.PrioritySet) (same, known bool) {
+	digits := strings.TrimPrefix(strings.Trim(p.Bitmap, "()"), "0x")
+	for _, base := range []int{16, 10} {
+		if n, err := strconv.ParseUint(digits, base, 16); err == nil && n < 1<<qos.NumPriorities {
+			known, same = true, same || qos.PrioritySet(n) == want
+		}
+	}
+	return same, known
+}
+
+// ParsePFC reads the JSON of "show interface priority-flow-control" by port,
+// from a public collector of counters; its key of the bitmap is not documented.
+func ParsePFC(b []byte) (map[string]PFC, error) {
+	r, err := parse(b)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]PFC{}
+	for _, i := range r.modules("pfc_interface") {
+		if name, ok := i.port("if_name_str"); ok {
+			out[name] = PFC{Mode: i.text("admin"), On: strings.EqualFold(i.text("oper"), "on"), Bitmap: cmp.Or(i.text("vl-bmp"), i.text("vl_bmp"))}
+		}
+	}
+	return out, nil
+}
+
+// pfcLine is a line of the table (open-telemetry/opentelemetry-collector-contrib,
+// ciscoos receiver). Some releases print letters in the brackets.
+var pfcLine = regexp.MustCompile(`(?m)^(\S{1,40})[ \t]+(Auto|On|Off)[ \t]+(On|Off)[ \t]*(?:\(([^)\n]{0,20})\))?[ \t]+\d+[ \t]+\d+\s*$`)
+
+// ParsePFCText reads the text of "show interface priority-flow-control" by port.
+func ParsePFCText(text string) map[string]PFC {
+	out := map[string]PFC{}
+	for _, m := range pfcLine.FindAllStringSubmatch(text[:min(len(text), MaxInput)], maxRows) {
+		if name, ok := LongName(m[1]); ok {
+			out[name] = PFC{Mode: m[2], On: m[3] == "On", Bitmap: strings.TrimSpace(m[4])}
+		}
+	}
+	return out
+}

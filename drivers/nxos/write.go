@@ -1,0 +1,152 @@
+package nxos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+)
+
+// fate is how far a write came, as its answer has it.
+type fate int
+
+const (
+	unsent     fate = iota // nothing can be in force of it
+	rejected               // the switch says no
+	unanswered             // it said nothing
+	answered               // it says yes
+)
+
+// dualStageCommand enters the dual-stage mode, since 10.2.
+const dualStageCommand = "configure dual-stage"
+
+// send has lines put in force: in dual-stage mode, to be taken back after timer
+// (0 is for good), and where the switch does not know that mode, or not the
+// lines in it, one by one. plain is the error that forbids the latter.
+func (d *Driver) send(ctx context.Context, lines []string, timer time.Duration, plain error) (staged bool, f fate, err error) {
+	if !d.plain {
+		f, err := d.stage(ctx, lines, timer)
+		if f != unsent || !unknown(err) {
+			return true, f, err
+		}
+	}
+	if plain != nil {
+		return false, unsent, plain
+	}
+	f, err = d.types(ctx, lines)
+	return false, f, err
+}
+
+// unknown reports whether the switch does not know the words of a line.
+// Whether dual-stage takes all lines of QoS is not documented.
+func unknown(err error) bool {
+	var line *ssh.LineError
+	return errors.As(err, &line) && unknownWords.MatchString(line.Words)
+}
+
+var unknownWords = regexp.MustCompile(`(?i)^% ?(invalid (command|input)|unknown command)`)
+
+// stage commits lines in dual-stage mode, or ends a timer without any. The
+// switch verifies the whole before anything is in force.
+func (d *Driver) stage(ctx context.Context, lines []string, timer time.Duration) (f fate, err error) {
+	commit := "commit"
+	if timer > 0 {
+		commit += " confirmed " + strconv.Itoa(int(timer.Round(time.Second).Seconds()))
+	}
+	err = d.sh.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
+		_, err := n.Configure(ctx, levelStage, dualStageCommand, lines)
+		var line *ssh.LineError
+		switch {
+		case errors.As(err, &line) && line.Number == 0:
+			d.plain = d.plain || unknown(err)
+			return err
+		case err != nil:
+			return abort(ctx, n, err)
+		case ctx.Err() != nil:
+			return abort(ctx, n, ctx.Err())
+		}
+		f = unanswered
+		if _, err = n.Type(ctx, commit); err == nil {
+			f = answered
+		} else if drivers.RefusedLine(err) {
+			// Not aborted: that would take back a commit that was carried out.
+			f = rejected
+		}
+		return err
+	})
+	return f, err
+}
+
+// abort drops what is in the buffer. Where that fails, the end of the shell
+// drops it.
+func abort(ctx context.Context, n *ssh.Network, why error) error {
+	if _, err := n.Type(ctx, "abort"); err != nil && !drivers.RefusedLine(err) {
+		return both(why, both(err, n.Close()))
+	}
+	return why
+}
+
+// types types lines in configuration mode, where each takes effect at once, up
+// to the first one that is refused.
+func (d *Driver) types(ctx context.Context, lines []string) (f fate, err error) {
+	err = d.sh.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
+		f = unanswered
+		_, err := n.Configure(ctx, levelConfig, "configure terminal", lines)
+		if err == nil {
+			_, err = n.Type(ctx, "end")
+		}
+		return err
+	})
+	var line *ssh.LineError
+	switch {
+	case errors.As(err, &line) && line.Number == 0:
+		f = unsent
+	case line != nil:
+		f = rejected
+	case err == nil:
+		f = answered
+	}
+	return f, err
+}
+
+// noChanges is how a switch may say that there is nothing to commit.
+var noChanges = regexp.MustCompile(`(?i)\b(no|nothing)\b.{0,40}\bcommit`)
+
+// stopTimer ends the timer of a dual-stage commit, where one runs, so that the
+// change stays: a commit of nothing confirms. Nothing shows whether one runs.
+func (d *Driver) stopTimer(ctx context.Context, run string) error {
+	var last error
+	for range 3 {
+		if d.plain || run != "" && d.typed == run {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return d.wrap(both(last, err))
+		}
+		_, err := d.stage(ctx, nil, 0)
+		var line *ssh.LineError
+		if err == nil || d.plain || errors.As(err, &line) && noChanges.MatchString(line.Words) {
+			return nil
+		}
+		if line != nil {
+			err = fmt.Errorf("%w: %w", drivers.ErrRejected, err)
+		}
+		last = err
+	}
+	return d.wrap(last)
+}
+
+// forget removes a checkpoint of this tool. One that cannot be removed is told
+// of by the next plan: it is no reason to call what was done a failure.
+func (d *Driver) forget(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(ctx, d.pace.read)
+	defer cancel()
+	if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[name]) && drivers.Ours(name) {
+		_ = d.sh.Do(ctx, "no checkpoint "+name)
+	}
+}

@@ -1,0 +1,107 @@
+package drivers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+)
+
+// Shell is a device's command line over SSH: one connection with one shell,
+// made when it is needed. Its errors are those of package ssh; TransportError
+// gives them the device's name.
+type Shell struct {
+	cfg      ssh.Config
+	platform *ssh.Platform
+	client   *ssh.Client
+	network  *ssh.Network
+}
+
+// NewShell makes a shell; it does no I/O.
+func NewShell(cfg ssh.Config, p *ssh.Platform) *Shell { return &Shell{cfg: cfg, platform: p} }
+
+// Addr returns the device's host:port.
+func (s *Shell) Addr() string { return s.cfg.Address }
+
+// open returns the shell, and whether it was there already.
+func (s *Shell) open(ctx context.Context) (*ssh.Network, bool, error) {
+	if s.network != nil {
+		return s.network, true, nil
+	}
+	s.HangUp()
+	c, err := ssh.Dial(ctx, s.cfg)
+	if err != nil {
+		return nil, false, err
+	}
+	n, err := c.Network(ctx, s.platform, s.cfg.Password)
+	if err != nil {
+		return nil, false, errors.Join(err, c.Close())
+	}
+	s.client, s.network = c, n
+	return n, false, nil
+}
+
+// Use runs op on the shell. A shell whose stream cannot be followed any more is
+// given up.
+func (s *Shell) Use(ctx context.Context, op func(context.Context, *ssh.Network) error) error {
+	_, err := s.use(ctx, op)
+	return err
+}
+
+func (s *Shell) use(ctx context.Context, op func(context.Context, *ssh.Network) error) (reused bool, err error) {
+	n, reused, err := s.open(ctx)
+	if err != nil {
+		return reused, err
+	}
+	if err = op(ctx, n); err != nil && !RefusedLine(err) {
+		s.HangUp()
+	}
+	return reused, err
+}
+
+// Show runs a command that prints something and changes nothing.
+func (s *Shell) Show(ctx context.Context, cmd string) (out string, err error) {
+	// A connection that was idle may have ended long ago.
+	for range 2 {
+		var reused bool
+		reused, err = s.use(ctx, func(ctx context.Context, n *ssh.Network) (err error) {
+			out, err = n.Show(ctx, cmd)
+			return err
+		})
+		if !reused || !errors.Is(err, ssh.ErrLost) {
+			break
+		}
+	}
+	return out, err
+}
+
+// Do runs a command of exec mode that changes something.
+func (s *Shell) Do(ctx context.Context, cmd string) error {
+	return s.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
+		_, err := n.Do(ctx, cmd)
+		return err
+	})
+}
+
+// HangUp gives the connection up; the next call makes a new one.
+func (s *Shell) HangUp() { _ = s.Close() } // what a broken connection says on its end adds nothing
+
+// Close closes the connection.
+func (s *Shell) Close() error {
+	var errs []error
+	if s.network != nil {
+		errs = append(errs, s.network.Close())
+	}
+	if s.client != nil {
+		errs = append(errs, s.client.Close())
+	}
+	s.network, s.client = nil, nil
+	return errors.Join(errs...)
+}
+
+// RefusedLine reports whether an error is a line that the device answered and
+// does not do.
+func RefusedLine(err error) bool {
+	var line *ssh.LineError
+	return errors.As(err, &line)
+}

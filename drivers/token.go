@@ -1,0 +1,89 @@
+package drivers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// NewToken makes a token of the way back.
+func NewToken(device string, back any) (*Token, error) {
+	raw, err := json.Marshal(back)
+	if err != nil {
+		return nil, fmt.Errorf("%s: encode the way back: %w", device, err)
+	}
+	return &Token{Device: device, Native: raw}, nil
+}
+
+// Read reads the way back of a device, which may come from a file.
+func (t *Token) Read(device string, back any) error {
+	if t.Device != device {
+		return fmt.Errorf("%s: the way back is that of %s", device, t.Device)
+	}
+	if err := json.Unmarshal(t.Native, back); err != nil {
+		return fmt.Errorf("%s: read the way back: %w", device, err)
+	}
+	return nil
+}
+
+// Announce tells the way back, and then the first of n steps, before anything
+// is written.
+func (o ApplyOptions) Announce(t *Token, n int, first Step) error {
+	if o.Token != nil {
+		if err := o.Token(t); err != nil {
+			return err
+		}
+	}
+	if o.Progress != nil {
+		o.Progress(0, n, first)
+	}
+	return nil
+}
+
+// Mark is what the names of this tool's sessions and checkpoints on a device
+// begin with.
+const Mark = "rf-"
+
+// RunName makes a name of a run's ID with at most the given number of bytes:
+// what is unusual in names on devices becomes a dash.
+func RunName(id string, most int) string {
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, id)
+	return Mark + safe[:min(len(safe), most-len(Mark))]
+}
+
+// Ours reports whether a name was made by RunName.
+func Ours(name string) bool { return strings.HasPrefix(name, Mark) }
+
+// Fingerprint identifies a configuration text, without the comments ("!"),
+// which hold what changes by itself.
+func Fingerprint(text string) string {
+	h := sha256.New()
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "!") {
+			h.Write([]byte(line))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Spell prints a duration as a person reads it: "4m12s", "5m".
+func Spell(d time.Duration) string {
+	t := d.String()
+	return strings.TrimSuffix(t, "m0s") + strings.Repeat("m", strings.Count(t, "m0s"))
+}
+
+// Words makes a device's words fit for one line.
+func Words(s string) string {
+	const most = 256
+	return term.CleanLine(s[:min(len(s), most)])
+}

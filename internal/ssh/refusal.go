@@ -1,0 +1,51 @@
+package ssh
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// LineError is a line that the device refuses. It comes in an [*Error] that
+// wraps ErrRefused.
+type LineError struct {
+	Number int // of the line among those that were sent, from 1
+	Line   string
+	Words  string // the device's, in one line, safe to print
+}
+
+// Error returns the line and the device's words.
+func (e *LineError) Error() string {
+	return fmt.Sprintf("line %d: %q: %s", e.Number, e.Line, e.Words)
+}
+
+// Bounds of what is kept of a device's words.
+const (
+	maxWords = 1 << 10 // bytes
+	maxNotes = 100     // lines
+)
+
+// refusal returns the device's words where a line says that it refuses, or
+// where the first one does.
+func (n *Network) refusal(out string, first bool) string {
+	marked := false
+	for l := range strings.Lines(out) {
+		if marked && strings.TrimSpace(l) != "" || slices.ContainsFunc(n.p.Failed, func(p string) bool { return strings.HasPrefix(l, p) }) {
+			return clip(l)
+		}
+		if marked = marked || n.p.Marker != "" && strings.TrimSpace(l) == n.p.Marker; marked {
+			continue
+		}
+		if first && strings.TrimSpace(l) != "" {
+			break
+		}
+	}
+	if marked {
+		return n.p.Marker
+	}
+	return ""
+}
+
+func clip(s string) string { return term.CleanLine(strings.TrimSpace(s[:min(len(s), maxWords)])) }

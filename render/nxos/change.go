@@ -1,0 +1,365 @@
+package nxos
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// part is what of a port is to be written.
+type part uint8
+
+const (
+	partMaps part = 1 << iota
+	partQueues
+	partPFC
+	partMTU
+	partWatchdog
+	partAdmin
+	partPause
+	partAll part = 1<<iota - 1
+)
+
+// need says what is to be written: the parts of ports, and the timers.
+type need struct {
+	ports  map[string]part
+	timers bool
+	// network says that the network-qos policy is to be built anew whatever
+	// the ports ask of it.
+	network bool
+	// full says that what holds by default is written as well.
+	full bool
+}
+
+// Change returns what makes have hold desired on a switch of a class model;
+// nothing where have means it already, whoever wrote it. After it, desired and
+// what [Decode] says of the outcome differ in nothing but what [Refusals] and
+// [ClassModel.Refusals] name, ports that have does not hold, and membership in
+// port-channels.
+//
+// Ports get policies of this package's own ([Prefix]), which are edited in
+// place where only ports of the change carry them; policies of other names are
+// left and, on these ports, replaced. The attached network-qos policy is never
+// edited: one of another name takes its place, which repeats the classes of
+// the old one without the pauses that desired does not want. What of this
+// package's own is then carried by nothing is removed.
+func Change(have *Config, desired *qos.Device, m ClassModel) Edit {
+	want := accepted(desired, m)
+	n := need{ports: map[string]part{}}
+	running, _ := Decode(have, m)
+	if !n.add(qos.Diff(running, want), running) {
+		return nil
+	}
+	// What one port is given may change another that shares it: as often as
+	// something more turns out to be needed.
+	for range 4 {
+		e := plan(have, want, m, n)
+		after, _ := Decode(e.Apply(have), m)
+		if !n.add(qos.Diff(after, want), running) {
+			return e
+		}
+	}
+	return plan(have, want, m, n)
+}
+
+// Encode returns what Change makes of a switch that has the ports of d and no
+// other configuration, with every value of d in the text.
+func Encode(d *qos.Device, m ClassModel) *Config {
+	have := &Config{whole: true}
+	want := accepted(d, m)
+	n := need{ports: map[string]part{}, timers: d.WatchdogPoll.Set, network: true, full: true}
+	for _, name := range natural.Keys(d.Ports) {
+		have.Lines = append(have.Lines, &Line{Text: "interface " + name})
+		n.ports[name] = partAll
+	}
+	return plan(have, want, m, n).Apply(have)
+}
+
+// add adds what differences ask for, and reports whether that is more than
+// before.
+func (n *need) add(changes []qos.Change, running *qos.Device) bool {
+	more := false
+	set := func(p *bool) { more, *p = more || !*p, true }
+	for _, c := range changes {
+		if c.Port == "" {
+			if c.Field == "watchdog_poll" {
+				set(&n.timers)
+			}
+			continue
+		}
+		if running.Ports[c.Port] == nil {
+			continue
+		}
+		var p part
+		switch field, _, _ := strings.Cut(c.Field, "["); {
+		case field == "maps.pfc_to_queue":
+			set(&n.network)
+		case field == "maps.dscp_to_tc", field == "maps.pcp_to_tc":
+			p = partMaps
+		case field == "queues":
+			p = partQueues
+		case field == "pfc":
+			p = partPFC
+			// The second time it is the policy that is in the way.
+			if n.ports[c.Port]&partPFC != 0 {
+				set(&n.network)
+			}
+		case field == "mtu":
+			p = partMTU
+			if n.ports[c.Port]&partMTU != 0 {
+				set(&n.network)
+			}
+		case field == "watchdog":
+			p = partWatchdog
+		case field == "admin_up":
+			p = partAdmin
+		case field == "link_pause":
+			p = partPause
+		}
+		if n.ports[c.Port]|p != n.ports[c.Port] {
+			n.ports[c.Port] |= p
+			more = true
+		}
+	}
+	return more
+}
+
+// planner works out an edit.
+type planner struct {
+	v     *view
+	want  *qos.Device
+	all   common
+	need  need
+	ports []string // that something is written to
+	tree  *tree
+	edit  Edit
+	// policies are the blocks that the edit writes or takes a name for.
+	policies map[string]bool
+}
+
+func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
+	names := natural.Keys(want.Ports)
+	p := &planner{v: newView(have, m), want: want, all: commonOf(want, names), need: n, tree: newTree(have), policies: map[string]bool{}}
+	for _, name := range names {
+		if p.v.ports[name] != nil && n.ports[name] != 0 {
+			p.ports = append(p.ports, name)
+		}
+	}
+	inputs := p.inputs()
+	outputs := p.outputs()
+	p.networkPolicy()
+	p.global()
+	for _, name := range p.ports {
+		p.port(name, inputs[name], outputs[name])
+	}
+	if len(p.edit) > 0 && !n.network && p.ownPauses() {
+		n.network = true
+		return plan(have, want, m, n)
+	}
+	if len(p.edit) > 0 {
+		for _, h := range unused(p.edit.Apply(have)) {
+			if l := p.tree.blocks[h.id()]; l != nil {
+				p.edit = append(p.edit, Setting{Section: l.Text})
+			}
+		}
+	}
+	return p.edit
+}
+
+// set adds a setting where the configuration says something else.
+func (p *planner) set(section, class, key, line string) {
+	s := Setting{Section: section, Class: class, Key: key, Line: line}
+	if section == "" {
+		ls := p.tree.global[key]
+		if len(ls) > 0 && ls[len(ls)-1].Text == line || len(ls) == 0 && line == "" {
+			return
+		}
+		p.edit = append(p.edit, s)
+		return
+	}
+	block := p.tree.block(section)
+	if block != nil && class != "" {
+		block = classIn(block, class)
+	}
+	if block != nil {
+		if key == "" && line != "" {
+			return
+		}
+		_, l := find(block, within(section, class), key)
+		if l == nil && line == "" || l != nil && l.Text == line {
+			return
+		}
+	} else if line == "" {
+		return
+	}
+	p.edit = append(p.edit, s)
+}
+
+// port adds the lines of an interface.
+func (p *planner) port(name, input, output string) {
+	want, parts, own := p.want.Ports[name], p.need.ports[name], p.v.ports[name]
+	section := own.Text
+	line := func(key, line string) { p.set(section, "", key, line) }
+	if parts&partMTU != 0 && want.MTU.Set && (interfaceMTU(own) != want.MTU.V || p.need.full) {
+		line(keyMTU, "mtu "+strconv.Itoa(want.MTU.V))
+	}
+	if parts&partPFC != 0 && want.PFC.Set {
+		p.toggle(name, keyPFC, want.PFC.V != 0)
+	}
+	if parts&partWatchdog != 0 && want.Watchdog.Set {
+		p.toggle(name, keyWatchdog, want.Watchdog.V.Enabled)
+	}
+	attach := func(key, policy string) {
+		if rest, _, _ := last(own, key); policy != "" && firstWord(rest) != policy {
+			line(key, key+" "+policy)
+		}
+	}
+	attach(keyInput, input)
+	attach(keyOutput, output)
+	if parts&partPause != 0 && want.LinkPause.Set {
+		on := ""
+		for _, key := range []string{keyReceive, keySend} {
+			if want.LinkPause.V {
+				on = key + " on"
+			}
+			line(key, on)
+		}
+	}
+	if parts&partAdmin != 0 && want.AdminUp.Set && (p.v.up(own) != want.AdminUp.V || p.need.full) {
+		if want.AdminUp.V {
+			line(keyShutdown, "no shutdown")
+		} else {
+			line(keyShutdown, "shutdown")
+		}
+	}
+}
+
+// toggle turns something on, or off, that is off by default and that a port
+// may have from its port-channel.
+func (p *planner) toggle(name, key string, on bool) {
+	own := p.v.ports[name]
+	rest, _ := p.v.line(name, key)
+	is := firstWord(rest) == "on"
+	if key == keyWatchdog {
+		is = rest == "on"
+	}
+	if on {
+		if !is {
+			p.set(own.Text, "", key, key+" on")
+		}
+		return
+	}
+	theirs := ""
+	if l := p.v.lag(aggregate(own))[key]; l != nil {
+		theirs, _ = cutWords(l.Text, key)
+	}
+	if firstWord(theirs) == "on" {
+		p.set(own.Text, "", key, key+" off")
+	} else if firstWord(rest) == "on" {
+		p.set(own.Text, "", key, "")
+	}
+}
+
+func firstWord(s string) string {
+	w, _, _ := strings.Cut(s, " ")
+	return w
+}
+
+// global adds the lines of the whole switch.
+func (p *planner) global() {
+	parts := part(0)
+	paused := false
+	for _, name := range p.ports {
+		parts |= p.need.ports[name]
+		paused = paused || p.need.ports[name]&partPFC != 0 && p.want.Ports[name].PFC.V != 0
+	}
+	if paused && p.v.overridden() {
+		p.set("", "", keyOverride, "")
+	}
+	have := p.v.readTimers()
+	line := func(key string, n int) { p.set("", "", key, key+" "+strconv.Itoa(n)) }
+	if p.all.ok && (p.need.timers || parts&partWatchdog != 0) {
+		if !have.on {
+			p.set("", "", keyWatchdog, keyWatchdog+" on")
+		}
+		t := p.all.timers
+		if have.interval != t.interval {
+			line(keyInterval, int(t.interval.Milliseconds()))
+		}
+		if have.multiplier != t.multiplier {
+			line(keyMultiplier, t.multiplier)
+		}
+		if have.restore != t.restore {
+			line(keyRestore, t.restore)
+		}
+	} else if poll := p.want.WatchdogPoll; p.need.timers && poll.Set && poll.V != have.interval {
+		line(keyInterval, int(poll.V.Milliseconds()))
+	}
+}
+
+// users are the places where a policy is attached: interfaces by name, and
+// system qos as "".
+func (p *planner) users(key string) map[string][]string {
+	out := map[string][]string{}
+	for name, l := range p.v.ports {
+		if rest, _, ok := last(l, key); ok {
+			out[firstWord(rest)] = append(out[firstWord(rest)], name)
+		}
+	}
+	if rest, _, ok := last(p.v.system, key); ok {
+		out[firstWord(rest)] = append(out[firstWord(rest)], "")
+	}
+	return out
+}
+
+// choose gives each group of ports with one shape a policy: one that means the
+// shape already, one of ours that only these ports carry, or a new one. fresh
+// says that the policy is to be written.
+func (p *planner) choose(typ, key, base string, groups [][]string, means func(name string, group int) bool) (names []string, fresh []bool) {
+	users := p.users(key)
+	ours := slices.DeleteFunc(natural.Keys(p.v.policies[typ]), func(n string) bool { return !strings.HasPrefix(n, Prefix) })
+	names, fresh = make([]string, len(groups)), make([]bool, len(groups))
+	for i := range groups {
+		for _, n := range ours {
+			if !p.policies[n] && means(n, i) {
+				names[i], p.policies[n] = n, true
+				break
+			}
+		}
+	}
+	for i, ports := range groups {
+		if names[i] != "" {
+			continue
+		}
+		fresh[i] = true
+		for _, port := range ports {
+			rest, _, _ := last(p.v.ports[port], key)
+			n := firstWord(rest)
+			if slices.Contains(ours, n) && !p.policies[n] && !slices.ContainsFunc(users[n], func(u string) bool { return !slices.Contains(ports, u) }) {
+				names[i] = n
+				break
+			}
+		}
+		if names[i] == "" {
+			names[i] = freeName(base, p.taken)
+		}
+		p.policies[names[i]] = true
+	}
+	return names, fresh
+}
+
+// taken reports whether a policy has a name.
+func (p *planner) taken(name string) bool {
+	if p.policies[name] {
+		return true
+	}
+	for _, of := range p.v.policies {
+		if of[name] != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,428 @@
+package nxos
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// What a switch is told is what is read back, whatever the combination.
+func TestDecodeIsTheInverseOfEncode(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := device(t, 4)
+		if r := Refusals(want); len(r) > 0 {
+			t.Fatalf("the device is refused: %v", r)
+		}
+		text := Encode(want, EightQueue).String()
+		c, err := Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := c.String(); again != text {
+			t.Fatalf("%s\nis read as\n%s", text, again)
+		}
+		for _, name := range named(c) {
+			if i := strings.LastIndexByte(name, ' '); len(name)-i-1 > 40 {
+				t.Fatalf("%s is longer than a name may be", name)
+			}
+		}
+		got, unknown := Decode(c, EightQueue)
+		if len(unknown) > 0 {
+			t.Fatalf("not understood: %v", unknown)
+		}
+		if left := qos.Diff(got, want); len(left) > 0 {
+			t.Fatalf("%d values differ after a round trip: %v in\n%s", len(left), left, text)
+		}
+		if again := Encode(want, EightQueue).String(); again != text {
+			t.Fatal("two encodings of one device differ")
+		}
+	})
+}
+
+func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ports := rapid.IntRange(1, 4).Draw(t, "ports")
+		old, want := have(t, ports), device(t, ports)
+		if rapid.Bool().Draw(t, "not all") {
+			delete(want.Ports, "Ethernet1/1")
+		}
+		if len(Refusals(want)) > 0 {
+			t.Skip("refused")
+		}
+		before := old.String()
+		edit := Change(old, want, EightQueue)
+		now := edit.Apply(old)
+		running, _ := Decode(now, EightQueue)
+		if left := qos.Diff(running, want); len(left) > 0 {
+			t.Fatalf("%v is left after\n%v\non\n%s\ngives\n%s", left, edit.Commands(old), before, now)
+		}
+		if more := Change(now, want, EightQueue); len(more) > 0 {
+			t.Fatalf("a second change is %v", more)
+		}
+		if old.String() != before {
+			t.Fatal("Change or Apply changed what it was given")
+		}
+		if err := foreign(old, now); err != "" {
+			t.Fatal(err)
+		}
+		if was, is := Digest(old, want, EightQueue), Digest(now, want, EightQueue); (was == is) != (len(edit) == 0) {
+			t.Fatalf("digests %s and %s for %d settings", was, is, len(edit))
+		}
+
+		undo := throughJSON(t, edit.Undo(old))
+		if back := undo.Apply(now).String(); back != before {
+			t.Fatalf("undone\n%s\nwas\n%s\nafter\n%v", back, before, edit)
+		}
+		if none := undo.Commands(old); len(none) > 0 {
+			t.Fatalf("what holds already is typed: %v", none)
+		}
+	})
+}
+
+// throughJSON is the way of an edit through a journal.
+func throughJSON(t *rapid.T, e Edit) Edit {
+	b, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out Edit
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// foreign says which block of others an edit touched.
+func foreign(old, now *Config) string {
+	text := func(c *Config) map[string]string {
+		out := map[string]string{}
+		for _, l := range c.Lines {
+			h, ok := headOf(l.Text)
+			switch {
+			case strings.HasPrefix(h.name, Prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
+			case h.at == inInterface && ok && h.name != "Ethernet1/99" && isPort(h.name):
+			default:
+				out[l.Text] = string(appendLine(nil, l, 0))
+			}
+		}
+		return out
+	}
+	before, after := text(old), text(now)
+	for k, v := range before {
+		if after[k] != v {
+			return "a block of others changed:\n" + v + "is\n" + after[k]
+		}
+	}
+	for k := range after {
+		if _, ok := before[k]; !ok {
+			return "a block of others is new: " + k
+		}
+	}
+	return ""
+}
+
+// Others go on working between an edit and its undo; what they did stays.
+func TestUndoKeepsWhatOthersDidSince(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		old, want := have(t, 2), device(t, 2)
+		edit := Change(old, want, EightQueue)
+		since := func(c *Config) *Config {
+			text := strings.Replace(c.String(), "interface Ethernet1/2\n", "interface Ethernet1/2\n  ip address 192.0.2.1/31\n", 1)
+			text = strings.Replace(text, "hostname leaf1\n", "hostname leaf2\nfeature bgp\n", 1)
+			out, err := Parse([]byte(text + "interface Ethernet1/98\n  mtu 2000\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		back := edit.Undo(old).Apply(since(edit.Apply(old)))
+		a, b := sorted(back), sorted(since(old))
+		if !slices.Equal(a, b) {
+			t.Fatalf("undone\n%s\nwant\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
+		}
+	})
+}
+
+// sorted are the lines of a configuration with the headers above them.
+func sorted(c *Config) []string {
+	var out []string
+	var walk func(ls []*Line, above string)
+	walk = func(ls []*Line, above string) {
+		for _, l := range ls {
+			out = append(out, above+l.Text)
+			walk(l.Sub, above+l.Text+" / ")
+		}
+	}
+	walk(c.Lines, "")
+	slices.Sort(out)
+	return out
+}
+
+// Our policy that somebody attached elsewhere since is not taken away.
+func TestUndoLeavesWhatIsInUse(t *testing.T) {
+	want := roce()
+	old := parse(t, "interface Ethernet1/1\n\ninterface Ethernet1/2\n")
+	edit := Change(old, want, EightQueue)
+	text := strings.Replace(edit.Apply(old).String(), "interface Ethernet1/2\n", "interface Ethernet1/2\n  service-policy type qos input ROCE-FABRIC-IN\n", 1)
+	now := parse(t, text)
+	back := edit.Undo(old).Apply(now).String()
+	for _, kept := range []string{"policy-map type qos ROCE-FABRIC-IN", "class-map type qos match-any ROCE-FABRIC-ROCE", "service-policy type qos input ROCE-FABRIC-IN"} {
+		if strings.Count(back, kept) != 1 {
+			t.Errorf("%q in\n%s", kept, back)
+		}
+	}
+	if strings.Contains(back, "OUT") || strings.Contains(back, "NQ") {
+		t.Errorf("what nobody uses stays:\n%s", back)
+	}
+	if cmds := strings.Join(edit.Undo(old).Commands(now), "\n"); strings.Contains(cmds, "no policy-map type qos ") || !strings.Contains(cmds, "no policy-map type queuing ROCE-FABRIC-OUT") {
+		t.Errorf("typed\n%s", cmds)
+	}
+}
+
+// roce is a leaf with one lossless class and one for CNPs.
+func roce() *qos.Device {
+	m := qos.UnmappedMaps()
+	for i := range m.DSCPToTC {
+		m.DSCPToTC[i] = 0
+	}
+	m.DSCPToTC[26], m.DSCPToTC[48] = 3, 6
+	for i := range qos.NumPriorities {
+		m.TCToQueue[i], m.PFCToQueue[i] = int8(i), int8(i)
+	}
+	p := &qos.Port{MTU: qos.Of(9000), Trust: qos.Of(qos.TrustDSCP), Maps: qos.Of(m), PFC: qos.Of(qos.Priorities(3)), Watchdog: qos.Of(qos.Watchdog{})}
+	p.Queues[0].Scheduler = qos.Of(qos.Scheduler{Weight: 40})
+	p.Queues[3] = qos.Queue{Scheduler: qos.Of(qos.Scheduler{Weight: 60}), ECN: qos.Of(qos.ECN{Enabled: true, Min: 150e3, Max: 3e6, Probability: 7})}
+	p.Queues[6].Scheduler = qos.Of(qos.Scheduler{Strict: true})
+	d := &qos.Device{
+		Classes: []qos.Class{{Name: "default"}, {Name: "roce", Priority: 3, Queue: 3, Lossless: true}, {Name: "cnp", Priority: 6, Queue: 6, Strict: true}},
+		Ports:   map[string]*qos.Port{"Ethernet1/1": p},
+	}
+	Fit(d)
+	return d
+}
+
+const roceText = `policy-map type network-qos ROCE-FABRIC-NQ
+  class type network-qos c-8q-nq3
+    mtu 9216
+    pause pfc-cos 3
+  class type network-qos c-8q-nq-default
+    mtu 9216
+class-map type qos match-any ROCE-FABRIC-ROCE
+  match dscp 26
+class-map type qos match-any ROCE-FABRIC-CNP
+  match dscp 48
+policy-map type qos ROCE-FABRIC-IN
+  class ROCE-FABRIC-ROCE
+    set qos-group 3
+  class ROCE-FABRIC-CNP
+    set qos-group 6
+  class class-default
+    set qos-group 0
+policy-map type queuing ROCE-FABRIC-OUT
+  class type queuing c-out-8q-q7
+    priority level 1
+  class type queuing c-out-8q-q6
+    priority level 2
+  class type queuing c-out-8q-q5
+    bandwidth remaining percent 0
+  class type queuing c-out-8q-q4
+    bandwidth remaining percent 0
+  class type queuing c-out-8q-q3
+    bandwidth remaining percent 60
+    random-detect minimum-threshold 150000 bytes maximum-threshold 3000000 bytes drop-probability 7 weight 0 ecn
+  class type queuing c-out-8q-q2
+    bandwidth remaining percent 0
+  class type queuing c-out-8q-q1
+    bandwidth remaining percent 0
+  class type queuing c-out-8q-q-default
+    bandwidth remaining percent 40
+system qos
+  service-policy type network-qos ROCE-FABRIC-NQ
+
+interface Ethernet1/1
+  mtu 9000
+  priority-flow-control mode on
+  service-policy type qos input ROCE-FABRIC-IN
+  service-policy type queuing output ROCE-FABRIC-OUT
+`
+
+func TestEncode(t *testing.T) {
+	if got := Encode(roce(), EightQueue).String(); got != roceText {
+		t.Errorf("got\n%s\nwant\n%s", got, roceText)
+	}
+}
+
+// The pause, its class-map, its class and its share go with an intent class.
+func TestRemovingAClass(t *testing.T) {
+	old := Encode(roce(), EightQueue)
+	want := roce()
+	want.Classes = want.Classes[:2]
+	want.Classes[1].Lossless = false
+	p := want.Ports["Ethernet1/1"]
+	m := *p.Maps.V
+	m.DSCPToTC[48] = 0
+	qos.Unmanage(&m.PFCToQueue)
+	p.Maps, p.PFC = qos.Of(&m), qos.Of(qos.PrioritySet(0))
+	p.Queues[6], p.Queues[7] = qos.Queue{}, qos.Queue{}
+	edit := Change(old, want, EightQueue)
+	got := strings.Join(edit.Commands(old), "\n")
+	const typed = `policy-map type network-qos ROCE-FABRIC-NQ-2
+class type network-qos c-8q-nq3
+mtu 9216
+exit
+class type network-qos c-8q-nq-default
+mtu 9216
+exit
+exit
+policy-map type qos ROCE-FABRIC-IN
+no class ROCE-FABRIC-CNP
+exit
+system qos
+service-policy type network-qos ROCE-FABRIC-NQ-2
+exit
+interface Ethernet1/1
+no priority-flow-control mode on
+exit
+no policy-map type network-qos ROCE-FABRIC-NQ
+no class-map type qos match-any ROCE-FABRIC-CNP`
+	if got != typed {
+		t.Errorf("typed\n%s\nwant\n%s", got, typed)
+	}
+	now := edit.Apply(old)
+	d, _ := Decode(now, EightQueue)
+	if left := qos.Diff(d, want); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// A port that means desired by other means gets no line, and its policies are
+// not touched for the sake of another.
+func TestPortsThatAreRightAreLeftAlone(t *testing.T) {
+	want := roce()
+	want.Ports["Ethernet1/2"] = want.Ports["Ethernet1/1"]
+	text := strings.ReplaceAll(roceText, Prefix, "SITE-")
+	old := parse(t, text+"\ninterface Ethernet1/2\n")
+	edit := Change(old, want, EightQueue)
+	for _, s := range edit {
+		if s.Section == "interface Ethernet1/1" || strings.Contains(s.Section, "SITE-") || s.Section == systemHeader {
+			t.Errorf("touched: %+v", s)
+		}
+	}
+	d, _ := Decode(edit.Apply(old), EightQueue)
+	if left := qos.Diff(d, want); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// An attached network-qos policy of others is replaced and not edited; the
+// MTUs of its classes stay, the pauses that nobody wants go.
+func TestForeignNetworkPolicyIsRepeated(t *testing.T) {
+	old := parse(t, `policy-map type network-qos SITE
+  class type network-qos c-8q-nq2
+    mtu 2240
+    pause pfc-cos 2
+  class type network-qos c-8q-nq-default
+    mtu 4200
+system qos
+  service-policy type network-qos SITE
+interface Ethernet1/1
+`)
+	now := Change(old, roce(), EightQueue).Apply(old)
+	const nq = `policy-map type network-qos ROCE-FABRIC-NQ
+  class type network-qos c-8q-nq2
+    mtu 2240
+  class type network-qos c-8q-nq3
+    mtu 9216
+    pause pfc-cos 3
+  class type network-qos c-8q-nq-default
+    mtu 4200
+`
+	if text := now.String(); !strings.Contains(text, nq) || !strings.Contains(text, "  service-policy type network-qos ROCE-FABRIC-NQ\n") || !strings.Contains(text, "pause pfc-cos 2") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+// Objects of ours that others use are not changed under them: new ones are
+// made.
+func TestObjectsThatOthersUseAreNotEdited(t *testing.T) {
+	want := roce()
+	p := want.Ports["Ethernet1/1"]
+	p.Maps.V.DSCPToTC[27] = 3
+	p.Queues[3].Scheduler.V.Weight = 50
+	for name, text := range map[string]string{
+		"another port":   roceText + "\ninterface Ethernet1/2\n  service-policy type qos input ROCE-FABRIC-IN\n  service-policy type queuing output ROCE-FABRIC-OUT\n",
+		"another policy": roceText + "policy-map type qos SITE\n  class ROCE-FABRIC-ROCE\n    set qos-group 2\n",
+		"port-channel":   roceText + "\ninterface port-channel7\n  service-policy type qos input ROCE-FABRIC-IN\n",
+		"system qos":     strings.Replace(roceText, "system qos\n", "system qos\n  service-policy type qos input ROCE-FABRIC-IN\n", 1) + "\ninterface Ethernet1/2\n",
+	} {
+		old := parse(t, text)
+		now := Change(old, want, EightQueue).Apply(old)
+		d, _ := Decode(now, EightQueue)
+		if left := qos.Diff(d, want); len(left) > 0 {
+			t.Errorf("%s: left %v", name, left)
+		}
+		was, _ := Decode(old, EightQueue)
+		delete(was.Ports, "Ethernet1/1")
+		if touched := qos.Diff(d, was); len(touched) > 0 || !strings.Contains(now.String(), "class-map type qos match-any ROCE-FABRIC-ROCE\n  match dscp 26\n") {
+			t.Errorf("%s: changed for others: %v\n%s", name, touched, now)
+		}
+	}
+	// Alone, they are edited in place, and nothing is attached anew.
+	old := parse(t, roceText)
+	for _, s := range Change(old, want, EightQueue) {
+		if s.Line == Present || s.Section == "interface Ethernet1/1" {
+			t.Errorf("not in place: %+v", s)
+		}
+	}
+}
+
+func TestWhatDesiredLeavesOpenStays(t *testing.T) {
+	want := roce()
+	p := want.Ports["Ethernet1/1"]
+	p.Queues[0] = qos.Queue{}
+	for i := 8; i < 16; i++ {
+		p.Maps.V.DSCPToTC[i] = qos.Unmanaged
+	}
+	old := parse(t, `class-map type qos match-any SITE
+  match dscp 10-11
+policy-map type qos SITE
+  class SITE
+    set qos-group 2
+policy-map type queuing SITE
+  class type queuing c-out-8q-q7
+    priority level 1
+  class type queuing c-out-8q-q2
+    bandwidth remaining percent 15
+    queue-limit dynamic 3
+  class type queuing c-out-8q-q-default
+    bandwidth remaining percent 85
+interface Ethernet1/1
+  service-policy type qos input SITE
+  service-policy type queuing output SITE
+`)
+	now := Change(old, want, EightQueue).Apply(old)
+	d, _ := Decode(now, EightQueue)
+	got := d.Ports["Ethernet1/1"]
+	if m := got.Maps.V; m.DSCPToTC[10] != 2 || m.DSCPToTC[12] != 0 || m.DSCPToTC[26] != 3 {
+		t.Errorf("classified: %v", m.DSCPToTC)
+	}
+	// 60 percent are asked for: the rest has what is left of its 85.
+	if w0, w2 := got.Queues[0].Scheduler.V.Weight, got.Queues[2].Scheduler.V.Weight; w2 != 15 || w0 != 25 {
+		t.Errorf("queue 0 has %d percent, queue 2 %d", w0, w2)
+	}
+	if text := now.String(); strings.Count(text, "    bandwidth remaining percent 15\n    queue-limit dynamic 3\n") != 2 {
+		t.Errorf("the queue limit is gone:\n%s", text)
+	}
+}
+
+func TestPFCIsNotOverridden(t *testing.T) {
+	old := parse(t, "priority-flow-control override-interface mode off\n"+roceText)
+	if got := strings.Join(Change(old, roce(), EightQueue).Commands(old), "\n"); got != "no priority-flow-control override-interface mode off" {
+		t.Errorf("typed %q", got)
+	}
+}

@@ -1,0 +1,328 @@
+package nxos
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Decode says what a configuration means on a switch of a class model, and
+// what in it the model has no place for, in the order of the text. Every
+// Ethernet interface is a port; a value is what is in force, whether an
+// interface, its port-channel, system qos or the switch's default says it. An
+// interface that prints neither "shutdown" nor its opposite is taken for down
+// where it is routed, for up where it is switched, unless "system default
+// switchport shutdown" stands in the text.
+func Decode(c *Config, m ClassModel) (*qos.Device, []Unknown) {
+	v := newView(c, m)
+	d := v.device()
+	slices.SortStableFunc(v.unknown, func(a, b Unknown) int { return cmp.Compare(a.Line, b.Line) })
+	return d, v.unknown
+}
+
+func (v *view) device() *qos.Device {
+	d := &qos.Device{Ports: map[string]*qos.Port{}}
+	t := v.readTimers()
+	d.WatchdogPoll = qos.Of(t.interval)
+	for _, name := range natural.Keys(v.ports) {
+		switch {
+		case isPort(name):
+			d.Ports[name] = v.readPort(name, t)
+		case strings.ContainsAny(name, ",-") && !strings.HasPrefix(name, "port-channel"):
+			v.add(v.ports[name].Text, v.ports[name], "a range of interfaces; a running configuration names each by itself")
+		}
+	}
+	v.strange()
+	qos.Normalize(d)
+	return d
+}
+
+// isPort reports whether an interface is a physical port.
+func isPort(name string) bool {
+	return strings.HasPrefix(name, "Ethernet") && !strings.ContainsAny(name, ".,-")
+}
+
+// strange reports what stands outside ports and policies.
+func (v *view) strange() {
+	for _, l := range v.global.Sub {
+		word, rest, _ := strings.Cut(l.Text, " ")
+		switch {
+		case word == "priority-flow-control" && !belongs(inGlobal, l.Text):
+			v.add("", l, "this tool does not know the line and leaves it")
+		case word == "hardware" && strings.HasPrefix(rest, "qos "):
+			v.add("", l, "the model has no place for this; it stays as it is")
+		}
+		if n, ok := cutWords(l.Text, keyFixed); ok && n != "0" {
+			v.add("", l, "the model has no place for a fixed time after which a queue is restored")
+		}
+	}
+	if v.system == nil {
+		return
+	}
+	for _, l := range v.system.Sub {
+		_, queuing := cutWords(l.Text, keyQueuingInput)
+		switch {
+		case queuing:
+			v.add(systemHeader, l, "the model has no place for thresholds of sent pauses")
+		case !belongs(inSystem, l.Text) && !isComment(l.Text):
+			v.add(systemHeader, l, "this tool does not know the line and leaves it")
+		}
+	}
+}
+
+// inherited are the keys that a port takes from its port-channel where it has
+// no line of its own.
+var inherited = []string{keyPFC, keyWatchdog, keyInput, keyOutput}
+
+// aggregate is the port-channel that a port belongs to; "" for none.
+func aggregate(own *Line) string {
+	rest, _, ok := last(own, keyChannel)
+	n, _, _ := strings.Cut(rest, " ")
+	if _, isNumber := number(n, 4096); !ok || !isNumber {
+		return ""
+	}
+	return "port-channel" + n
+}
+
+// line returns what a port's line of a key says, its own or else that of its
+// port-channel.
+func (v *view) line(port, key string) (rest string, ok bool) {
+	own := v.ports[port]
+	rest, at, ok := last(own, key)
+	if at != nil {
+		return rest, ok
+	}
+	if at := v.lag(aggregate(own))[key]; at != nil {
+		return cutWords(at.Text, key)
+	}
+	return "", false
+}
+
+// lag returns the lines that members take from a port-channel, by key; none
+// of "".
+func (v *view) lag(name string) map[string]*Line {
+	if name == "" {
+		return nil
+	}
+	ls, ok := v.lags[name]
+	if !ok {
+		ls = map[string]*Line{}
+		for _, key := range inherited {
+			if _, at, _ := last(v.ports[name], key); at != nil {
+				ls[key] = at
+			}
+		}
+		v.lags[name] = ls
+	}
+	return ls
+}
+
+// attached returns the name of the policy in force on a port by the key of its
+// attachment, and "" where there is none: the port's, its port-channel's, that
+// of system qos.
+func (v *view) attached(port, key string) string {
+	rest, ok := v.line(port, key)
+	if !ok {
+		rest, _, _ = last(v.system, key)
+	}
+	name, _, _ := strings.Cut(rest, " ")
+	return name
+}
+
+// pfcOn reports whether PFC is on by configuration; "auto" depends on the
+// peer and does not count.
+func (v *view) pfcOn(port string) bool {
+	mode, _ := v.line(port, keyPFC)
+	first, _, _ := strings.Cut(mode, " ")
+	return first == "on" && !v.overridden()
+}
+
+// overridden reports whether PFC is off on all ports, whatever they say.
+func (v *view) overridden() bool {
+	rest, _, ok := last(v.global, keyOverride)
+	return ok && rest == "off"
+}
+
+// paused is the set of priorities that a port pauses: its mode is on, the
+// attached network-qos policy pauses them, and the port classifies something
+// into their group.
+func (v *view) paused(port string) qos.PrioritySet {
+	var set qos.PrioritySet
+	if !v.pfcOn(port) {
+		return set
+	}
+	k := v.input(port)
+	for p, g := range v.network.pauses() {
+		if k.into(g) {
+			set |= qos.Priorities(p)
+		}
+	}
+	return set
+}
+
+func (v *view) input(port string) *classifier { return v.readInput(v.attached(port, keyInput)) }
+
+// into reports whether anything is classified into a group.
+func (k *classifier) into(group int) bool {
+	for _, g := range k.dscp {
+		if int(g) == group {
+			return true
+		}
+	}
+	for _, g := range k.pcp {
+		if int(g) == group {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) readPort(name string, t timers) *qos.Port {
+	own := v.ports[name]
+	p := &qos.Port{AdminUp: qos.Of(v.up(own)), LAG: qos.Of(aggregate(own)), LinkPause: qos.Of(false)}
+	v.odd(name, own)
+	p.Maps = qos.Of(v.input(name).maps)
+	p.Queues = v.readOutput(v.attached(name, keyOutput)).queues
+	p.PFC = qos.Of(v.paused(name))
+	p.MTU = qos.Of(v.mtu(own, p.PFC.V))
+	p.Watchdog = qos.Of(v.watchdog(name, p.PFC.V, t))
+	for _, key := range []string{keyReceive, keySend} {
+		if rest, _, ok := last(own, key); ok && rest == "on" {
+			p.LinkPause.V = true
+		}
+	}
+	return p
+}
+
+func (v *view) up(own *Line) bool {
+	if _, at, ok := last(own, keyShutdown); at != nil {
+		return !ok
+	}
+	for _, l := range own.Sub {
+		if l.Text == "no switchport" {
+			return false
+		}
+	}
+	_, at, ok := last(v.global, "system default switchport shutdown")
+	return at == nil || !ok
+}
+
+// mtu is the MTU of a port: that of the interface, and not above the one of
+// the class of any priority that it pauses.
+func (v *view) mtu(own *Line, paused qos.PrioritySet) int {
+	mtu := interfaceMTU(own)
+	for p, g := range v.network.pauses() {
+		if paused.Has(p) {
+			mtu = min(mtu, v.network.class[g].mtu)
+		}
+	}
+	return mtu
+}
+
+func interfaceMTU(own *Line) int {
+	if rest, _, ok := last(own, keyMTU); ok {
+		if n, ok := number(rest, 1<<16); ok {
+			return n
+		}
+	}
+	return defaultMTU
+}
+
+func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watchdog {
+	rest, ok := v.line(port, keyWatchdog)
+	w := strings.Fields(rest)
+	if !t.on || !ok || len(w) == 0 || w[0] != "on" || paused == 0 {
+		return qos.Watchdog{}
+	}
+	out := qos.Watchdog{
+		Enabled: true, Priorities: paused, Action: qos.ActionDrop,
+		Detect: t.interval * time.Duration(t.multiplier), Restore: t.interval * time.Duration(t.restore),
+	}
+	for i, option := range w {
+		switch option {
+		case "disable-action":
+			out.Action = qos.ActionAlert
+		case "interface-multiplier":
+			if i+1 < len(w) {
+				if n, ok := number(w[i+1], 1000); ok && n > 0 {
+					out.Detect = t.interval * time.Duration(n)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// odd reports the lines of a port that the model has no place for, and where
+// it contradicts its port-channel.
+func (v *view) odd(name string, own *Line) {
+	lag := aggregate(own)
+	for _, l := range own.Sub {
+		word, _, _ := strings.Cut(strings.TrimPrefix(l.Text, "no "), " ")
+		switch word {
+		case "priority-flow-control", "service-policy", "flowcontrol", keyMTU:
+		default:
+			continue
+		}
+		if why := oddity(l.Text); why != "" {
+			v.add(own.Text, l, "%s", why)
+		}
+		if theirs := v.lag(lag)[keyOf(inInterface, l.Text)]; theirs != nil && theirs.Text != l.Text {
+			v.add(own.Text, l, "%s says otherwise: %s", lag, theirs.Text)
+		}
+	}
+	for _, key := range []string{keyInput, keyOutput} {
+		policy := v.attached(name, key)
+		typ := typeQoS
+		if key == keyOutput {
+			typ = typeQueuing
+		}
+		if policy != "" && v.policies[typ][policy] == nil && !builtIn(policy) {
+			v.add(own.Text, nil, "there is no %s policy %s; the default is assumed", typ, policy)
+		}
+	}
+}
+
+// oddity says why a line of an interface that is about RoCE has no meaning in
+// the model; "" where it has one.
+func oddity(text string) string {
+	if strings.HasPrefix(text, "no ") {
+		return ""
+	}
+	key := keyOf(inInterface, text)
+	rest, _ := cutWords(text, key)
+	first, more, _ := strings.Cut(rest, " ")
+	switch key {
+	case keyMTU:
+		if _, ok := number(rest, 1<<16); ok {
+			return ""
+		}
+	case keyPFC:
+		if (first == "on" || first == "off" || first == "auto") && (more == "" || more == "send-tlv") {
+			return ""
+		}
+	case keyWatchdog:
+		if first == "on" || first == "off" {
+			return ""
+		}
+	case keyReceive, keySend:
+		if rest == "on" || rest == "off" {
+			return ""
+		}
+	case keyInput, keyOutput:
+		if first != "" && (more == "" || more == noStats) {
+			return ""
+		}
+	case keyQueuingInput:
+		return "the model has no place for thresholds of sent pauses"
+	}
+	return "this tool does not know the line and leaves it"
+}
+
+// noStats is what may stand after the name of an attached policy; it means
+// nothing here.
+const noStats = "no-stats"

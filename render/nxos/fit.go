@@ -1,0 +1,170 @@
+package nxos
+
+import (
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Fit brings a compiled device into the shape that NX-OS has. What NX-OS has
+// no place for is unset: speeds, FEC, breakouts, cables, trust, buffers. Code
+// points that a map does not list are left as they are, and so is the table
+// that the port does not trust. A polling interval that does not divide the
+// watchdog's times is lowered to the largest that does and is at least 100 ms,
+// where there is one. Queues above a strict one that no class uses become
+// strict: NX-OS wants strict queues adjacent, from the highest down (Nexus
+// 9000 NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling).
+func Fit(d *qos.Device) {
+	d.GlobalMaps, d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[*qos.Maps]{}, qos.Opt[qos.HeadroomModel]{}, nil, nil
+	type key struct {
+		maps  *qos.Maps
+		trust qos.Trust
+		pfc   qos.PrioritySet
+	}
+	fitted := map[key]*qos.Maps{}
+	for _, p := range d.Ports {
+		if p.Maps.Set && p.Maps.V != nil {
+			k := key{p.Maps.V, p.Trust.V, p.PFC.V}
+			if fitted[k] == nil {
+				fitted[k] = fitMaps(p.Maps.V, p.Trust.V, p.PFC.V)
+			}
+			p.Maps.V = fitted[k]
+		}
+		p.Speed, p.FEC, p.Breakout, p.Cable = qos.Opt[units.Rate]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[units.Length]{}
+		p.Trust = qos.Opt[qos.Trust]{}
+		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
+		p.Groups = [qos.NumPriorities]qos.Group{}
+		if !p.PFCAsymmetric.V {
+			p.PFCAsymmetric = qos.Opt[bool]{}
+		}
+		strict := false
+		for q := range p.Queues {
+			s := &p.Queues[q]
+			s.Buffer = qos.Opt[string]{}
+			if strict && !s.Scheduler.Set {
+				s.Scheduler = qos.Of(qos.Scheduler{Strict: true})
+			}
+			strict = strict || s.Scheduler.V.Strict
+		}
+	}
+	fitPoll(d)
+}
+
+func fitMaps(m *qos.Maps, trust qos.Trust, pfc qos.PrioritySet) *qos.Maps {
+	out := *m
+	for i := range out.DSCPToTC {
+		if out.DSCPToTC[i] == qos.Unmapped || trust == qos.TrustPCP {
+			out.DSCPToTC[i] = qos.Unmanaged
+		}
+	}
+	for i := range qos.NumPriorities {
+		if out.PCPToTC[i] == qos.Unmapped || trust == qos.TrustDSCP {
+			out.PCPToTC[i] = qos.Unmanaged
+		}
+		if out.TCToQueue[i] == qos.Unmapped {
+			out.TCToQueue[i] = qos.Unmanaged
+		}
+		if out.PFCToQueue[i] == qos.Unmapped || !pfc.Has(i) {
+			out.PFCToQueue[i] = qos.Unmanaged
+		}
+	}
+	qos.Unmanage(&out.TCToGroup, &out.PFCToGroup, &out.TCToDSCP)
+	return &out
+}
+
+func fitPoll(d *qos.Device) {
+	var common time.Duration
+	for _, p := range d.Ports {
+		if w := p.Watchdog.V; p.Watchdog.Set && w.Enabled {
+			common = gcd(gcd(common, w.Detect), w.Restore)
+		}
+	}
+	if !d.WatchdogPoll.Set || common <= 0 {
+		return
+	}
+	for i := min(d.WatchdogPoll.V, maxInterval).Truncate(time.Millisecond); i >= minInterval; i -= time.Millisecond {
+		if common%i == 0 {
+			d.WatchdogPoll.V = i
+			return
+		}
+	}
+}
+
+func gcd(a, b time.Duration) time.Duration {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// common is what a whole switch has one of.
+type common struct {
+	// pauses is the group of each priority that any port pauses.
+	pauses map[int]int
+	// watchdog is that of most ports; not enabled where none has one. timers
+	// are what makes it, where ok.
+	watchdog qos.Watchdog
+	timers   timers
+	ok       bool
+}
+
+// groupOf is the group whose queue a port's pauses of a priority stop.
+func groupOf(p *qos.Port, priority int) int {
+	if p.Maps.Set && p.Maps.V != nil {
+		if g := p.Maps.V.PFCToQueue[priority]; g >= 0 {
+			return int(g)
+		}
+	}
+	return priority
+}
+
+func commonOf(d *qos.Device, ports []string) common {
+	c := common{pauses: map[int]int{}}
+	count := map[qos.Watchdog]int{}
+	taken := map[int]bool{}
+	for _, name := range ports {
+		p := d.Ports[name]
+		for _, n := range p.PFC.V.List() {
+			g := groupOf(p, n)
+			if _, ok := c.pauses[n]; !ok && !taken[g] {
+				c.pauses[n], taken[g] = g, true
+			}
+		}
+		if w := p.Watchdog.V; p.Watchdog.Set && w.Enabled {
+			w.Priorities = 0
+			count[w]++
+			if count[w] > count[c.watchdog] {
+				c.watchdog = w
+			}
+		}
+	}
+	if c.watchdog.Enabled {
+		c.timers, c.ok = timersFor(c.watchdog, d.WatchdogPoll)
+	}
+	return c
+}
+
+// timersFor returns the timers that make a watchdog; ok is false where none do.
+func timersFor(w qos.Watchdog, poll qos.Opt[time.Duration]) (timers, bool) {
+	fits := func(i time.Duration) bool {
+		return i >= minInterval && i <= maxInterval && i%time.Millisecond == 0 &&
+			w.Detect >= i && w.Detect%i == 0 && w.Detect/i <= maxMultiplier &&
+			w.Restore >= 0 && w.Restore%i == 0 && w.Restore/i <= maxRestore
+	}
+	at := func(i time.Duration) (timers, bool) {
+		return timers{on: true, interval: i, multiplier: int(w.Detect / i), restore: int(w.Restore / i)}, true
+	}
+	if poll.Set {
+		if fits(poll.V) {
+			return at(poll.V)
+		}
+		return timers{}, false
+	}
+	for i := minInterval; i <= maxInterval; i += time.Millisecond {
+		if fits(i) {
+			return at(i)
+		}
+	}
+	return timers{}, false
+}

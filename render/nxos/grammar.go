@@ -1,0 +1,333 @@
+package nxos
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// place is where a line stands.
+type place uint8
+
+const (
+	inGlobal place = iota
+	inClassMap
+	inPolicy
+	inClassQoS
+	inClassNetwork
+	inClassQueuing
+	inSystem
+	inInterface
+	inOther
+)
+
+// The types of class-maps and policy-maps.
+const (
+	typeQoS     = "qos"
+	typeNetwork = "network-qos"
+	typeQueuing = "queuing"
+)
+
+// head is the header of a block.
+type head struct {
+	at        place
+	typ, name string
+	// match is how a class-map combines its lines: match-any, match-all.
+	match string
+}
+
+// id is what two headers of one block have in common.
+func (h head) id() string {
+	return strconv.Itoa(int(h.at)) + " " + h.typ + " " + h.name
+}
+
+// text is the header as NX-OS prints it.
+func (h head) text() string {
+	switch h.at {
+	case inClassMap:
+		return "class-map type " + h.typ + " " + h.match + " " + h.name
+	case inPolicy:
+		return "policy-map type " + h.typ + " " + h.name
+	case inSystem:
+		return systemHeader
+	}
+	return "interface " + h.name
+}
+
+const systemHeader = "system qos"
+
+// headOf reads the header of a block. The type of a map may be left out and is
+// then qos, the match type is then match-all.
+func headOf(text string) (head, bool) {
+	if text == systemHeader {
+		return head{at: inSystem}, true
+	}
+	word, rest, _ := strings.Cut(text, " ")
+	if word != "interface" && word != "class-map" && word != "policy-map" {
+		return head{}, false
+	}
+	w := strings.Fields(rest)
+	if word == "interface" {
+		return head{at: inInterface, name: strings.Join(w, "")}, len(w) > 0
+	}
+	h := head{at: inPolicy, typ: typeQoS}
+	if len(w) > 2 && w[0] == "type" {
+		h.typ, w = w[1], w[2:]
+	}
+	if word == "class-map" {
+		h.at, h.match = inClassMap, "match-all"
+		if len(w) > 1 && strings.HasPrefix(w[0], "match-") {
+			h.match, w = w[0], w[1:]
+		}
+	}
+	if len(w) != 1 {
+		return head{}, false
+	}
+	h.name = w[0]
+	return h, true
+}
+
+// classOf reads the header of a class in a policy-map: "class ROCE", "class
+// type queuing c-out-8q-q3".
+func classOf(text string) (typ, name string, ok bool) {
+	w := strings.Fields(text)
+	switch {
+	case len(w) == 2 && w[0] == "class":
+		return typeQoS, w[1], true
+	case len(w) == 4 && w[0] == "class" && w[1] == "type":
+		return w[2], w[3], true
+	}
+	return "", "", false
+}
+
+// classHeader is the header of a class in a policy-map of a type.
+func classHeader(typ, name string) string {
+	if typ == typeQoS {
+		return "class " + name
+	}
+	return "class type " + typ + " " + name
+}
+
+func classPlace(typ string) place {
+	switch typ {
+	case typeQoS:
+		return inClassQoS
+	case typeNetwork:
+		return inClassNetwork
+	case typeQueuing:
+		return inClassQueuing
+	}
+	return inOther
+}
+
+// statement is a line that this package knows.
+type statement struct {
+	// words are what it begins with; they are its key.
+	words string
+	// many says that several may stand in one block: each line is then a key
+	// of its own.
+	many bool
+	// unset is what takes it away; "" is "no" and the line.
+	unset string
+	// absent is the line that means the same as none.
+	absent string
+}
+
+// The keys that more than one place of this package speaks of.
+const (
+	keyMTU          = "mtu"
+	keyPFC          = "priority-flow-control mode"
+	keyWatchdog     = "priority-flow-control watch-dog-interval"
+	keyInput        = "service-policy type qos input"
+	keyOutput       = "service-policy type queuing output"
+	keyQueuingInput = "service-policy type queuing input"
+	keyNetwork      = "service-policy type network-qos"
+	keyShutdown     = "shutdown"
+	keyReceive      = "flowcontrol receive"
+	keySend         = "flowcontrol send"
+	keyChannel      = "channel-group"
+	keyInterval     = "priority-flow-control watch-dog interval"
+	keyMultiplier   = "priority-flow-control watch-dog shutdown-multiplier"
+	keyRestore      = "priority-flow-control auto-restore multiplier"
+	keyFixed        = "priority-flow-control fixed-restore multiplier"
+	keyOverride     = "priority-flow-control override-interface mode"
+	keyDSCP         = "match dscp"
+	keyCoS          = "match cos"
+	keyGroup        = "set qos-group"
+	keyPause        = "pause pfc-cos"
+	keyBandwidth    = "bandwidth"
+	keyPriority     = "priority"
+	keyShape        = "shape"
+	keyNonECN       = "random-detect non-ecn"
+	keyWRED         = "random-detect"
+	keyDescription  = "description"
+)
+
+// grammar holds the statements of each place; the longer of two that begin
+// alike comes first. Sources: Cisco Nexus 9000 Series NX-OS Command Reference
+// 9.3(x); YangModels/yang vendor/cisco/nx/9.3-2/Cisco-NX-OS-device.yang;
+// batfish CiscoNxos_policy_map.g4 and CiscoNxos_class_map.g4.
+var grammar = map[place][]statement{
+	inGlobal: {
+		{words: keyWatchdog, absent: keyWatchdog + " off"},
+		{words: keyInterval}, {words: keyMultiplier}, {words: keyRestore}, {words: keyFixed}, {words: keyOverride},
+	},
+	inClassMap: {{words: keyDSCP, many: true}, {words: keyCoS, many: true}, {words: keyDescription}, {words: "match", many: true}},
+	inPolicy:   {{words: keyDescription}, {words: "class", many: true}},
+	inClassQoS: {{words: keyGroup}, {words: "set", many: true}, {words: "police", many: true}, {words: "service-policy"}},
+	inClassNetwork: {
+		{words: keyMTU, unset: "no mtu", absent: "mtu 1500"},
+		{words: keyPause, many: true}, {words: "pause", many: true}, {words: "congestion-control"}, {words: "queue-limit"}, {words: "set", many: true},
+	},
+	inClassQueuing: {
+		{words: keyBandwidth}, {words: keyPriority}, {words: keyShape}, {words: keyNonECN}, {words: keyWRED},
+		{words: "queue-limit"}, {words: "afd"}, {words: "pause", many: true},
+	},
+	inSystem: {{words: keyNetwork}, {words: keyInput}, {words: keyOutput}, {words: keyQueuingInput}, {words: "service-policy", many: true}},
+	inInterface: {
+		{words: keyDescription},
+		{words: keyMTU, unset: "no mtu", absent: "mtu 1500"},
+		{words: keyPFC, absent: keyPFC + " auto"},
+		{words: keyWatchdog, absent: keyWatchdog + " off"},
+		{words: keyInput}, {words: keyOutput}, {words: keyQueuingInput}, {words: "service-policy", many: true},
+		{words: keyShutdown},
+		{words: keyReceive, unset: keyReceive + " off", absent: keyReceive + " off"},
+		{words: keySend, unset: keySend + " off", absent: keySend + " off"},
+		{words: keyChannel},
+		{words: "switchport", many: true}, {words: "ip address", many: true}, {words: "ipv6 address", many: true}, {words: "speed"},
+		{words: "lldp", many: true}, {words: "spanning-tree", many: true}, {words: "vrf member"}, {words: "priority-flow-control", many: true},
+	},
+}
+
+// statementOf returns the statement that a line at a place is of.
+func statementOf(at place, text string) (statement, bool) {
+	text = strings.TrimPrefix(text, "no ")
+	for _, s := range grammar[at] {
+		if _, ok := cutWords(text, s.words); ok {
+			return s, true
+		}
+	}
+	return statement{}, false
+}
+
+// belongs reports whether a line can stand at a place.
+func belongs(at place, text string) bool {
+	_, ok := statementOf(at, text)
+	return ok
+}
+
+// keyOf returns what a line at a place sets. A line that is not known is a key
+// of its own.
+func keyOf(at place, text string) string {
+	if s, ok := statementOf(at, text); ok && !s.many {
+		return s.words
+	}
+	return text
+}
+
+// unsetOf returns what takes a line away.
+func unsetOf(at place, text string) string {
+	if s, ok := statementOf(at, text); ok && s.unset != "" {
+		return s.unset
+	}
+	if rest, ok := strings.CutPrefix(text, "no "); ok {
+		return rest
+	}
+	return "no " + text
+}
+
+// isDefault reports whether a line says what holds without it.
+func isDefault(at place, text string) bool {
+	s, ok := statementOf(at, text)
+	return ok && s.absent == text
+}
+
+// cutWords cuts leading words off a line.
+func cutWords(text, words string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(text, words)
+	if !ok || rest != "" && rest[0] != ' ' {
+		return "", false
+	}
+	return strings.TrimLeft(rest, " "), true
+}
+
+// last returns what the last line of a key in a block says after the key; ok
+// is false where there is none, or it is negated.
+func last(l *Line, key string) (rest string, at *Line, ok bool) {
+	if l == nil {
+		return "", nil, false
+	}
+	for _, s := range slices.Backward(l.Sub) {
+		if rest, ok := cutWords(s.Text, key); ok {
+			return rest, s, true
+		}
+		if t, ok := strings.CutPrefix(s.Text, "no "); ok {
+			if _, ok := cutWords(t, key); ok {
+				return "", s, false
+			}
+		}
+	}
+	return "", nil, false
+}
+
+// number reads a whole number of at most max.
+func number(s string, max int) (int, bool) {
+	if s == "" || len(s) > 9 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, n <= max
+}
+
+// numbers reads a list with ranges, "18,20-22", and the names of code points;
+// each at most max. Blanks may stand after the commas.
+func numbers(s string, max int) ([]int, bool) {
+	var out []int
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+		from, to, isRange := strings.Cut(part, "-")
+		a, ok := codePoint(from, max)
+		b := a
+		if isRange && ok {
+			b, ok = codePoint(to, max)
+		}
+		if !ok || b < a || len(out) > 64*64 {
+			return nil, false
+		}
+		for n := a; n <= b; n++ {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), len(out) > 0
+}
+
+// codePoint reads a number or, where numbers go to 63, the name of a DSCP
+// (RFC 2474, 2597, 3246, 5865).
+func codePoint(s string, max int) (int, bool) {
+	if n, ok := number(s, max); ok || max != 63 {
+		return n, ok
+	}
+	s = strings.ToLower(s)
+	switch s {
+	case "default":
+		return 0, true
+	case "ef":
+		return 46, true
+	case "va", "voice-admit":
+		return 44, true
+	}
+	if n, ok := strings.CutPrefix(s, "cs"); ok {
+		c, ok := number(n, 7)
+		return c * 8, ok && len(n) == 1
+	}
+	if n, ok := strings.CutPrefix(s, "af"); ok && len(n) == 2 && n[0] >= '1' && n[0] <= '4' && n[1] >= '1' && n[1] <= '3' {
+		return int(n[0]-'0')*8 + int(n[1]-'0')*2, true
+	}
+	return 0, false
+}

@@ -1,0 +1,269 @@
+package nxos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// The names of this package's policies.
+const (
+	nameInput   = Prefix + "IN"
+	nameOutput  = Prefix + "OUT"
+	nameNetwork = Prefix + "NQ"
+)
+
+// input is what an input policy is to do: the tables that it classifies by,
+// and the group of all else.
+type input struct {
+	byDSCP, byPCP bool
+	dscp          [qos.NumDSCP]int8
+	pcp           [qos.NumPriorities]int8
+	rest          int8
+}
+
+// resolve completes what a port wants with what it has: a code point that is
+// not managed keeps its group. A table that is not managed at all is dropped.
+func (p *planner) resolve(port string) (input, bool) {
+	m := p.want.Ports[port].Maps.V
+	if m == nil {
+		return input{}, false
+	}
+	have := p.v.input(port)
+	in := input{dscp: m.DSCPToTC, pcp: m.PCPToTC}
+	managed := func(n int8) bool { return n >= 0 }
+	in.byDSCP, in.byPCP = slices.ContainsFunc(in.dscp[:], managed), slices.ContainsFunc(in.pcp[:], managed)
+	complete := func(by bool, want, have []int8) {
+		for i := range want {
+			if want[i] < 0 {
+				want[i] = 0
+				if by {
+					want[i] = have[i]
+				}
+			}
+		}
+	}
+	complete(in.byDSCP, in.dscp[:], have.dscp[:])
+	complete(in.byPCP, in.pcp[:], have.pcp[:])
+	in.rest = p.rest(in)
+	for i := range in.dscp {
+		if !in.byDSCP {
+			in.dscp[i] = in.rest
+		}
+	}
+	for i := range in.pcp {
+		if !in.byPCP {
+			in.pcp[i] = in.rest
+		}
+	}
+	return in, in.byDSCP || in.byPCP
+}
+
+// rest is the group of what no class matches: 0 where anything is in it, else
+// the group of most code points that nobody pauses.
+func (p *planner) rest(in input) int8 {
+	var count [qos.NumPriorities]int
+	tally := func(by bool, table []int8) {
+		for _, g := range table {
+			if by {
+				count[g]++
+			}
+		}
+	}
+	tally(in.byDSCP, in.dscp[:])
+	tally(in.byPCP, in.pcp[:])
+	for _, g := range p.all.pauses {
+		if g > 0 {
+			count[g] = 0
+		}
+	}
+	if count[0] > 0 {
+		return 0
+	}
+	best := 0
+	for g, n := range count {
+		if n > count[best] {
+			best = g
+		}
+	}
+	return int8(best)
+}
+
+// matches are the lines of the class-map of a group.
+func (in input) matches(group int8) []string {
+	var out []string
+	list := func(by bool, key string, table []int8) {
+		var ns []int
+		for i, g := range table {
+			if by && g == group {
+				ns = append(ns, i)
+			}
+		}
+		if len(ns) > 0 {
+			out = append(out, key+" "+qos.FoldInts(ns))
+		}
+	}
+	list(in.byDSCP, keyDSCP, in.dscp[:])
+	list(in.byPCP, keyCoS, in.pcp[:])
+	return out
+}
+
+// inputs writes the input policies and returns the name of each port's; ports
+// that keep theirs have none.
+func (p *planner) inputs() map[string]string {
+	var shapes []input
+	var groups [][]string
+	for _, name := range p.ports {
+		if p.need.ports[name]&partMaps == 0 {
+			continue
+		}
+		if in, ok := p.resolve(name); ok {
+			i := slices.Index(shapes, in)
+			if i < 0 {
+				i, shapes, groups = len(shapes), append(shapes, in), append(groups, nil)
+			}
+			groups[i] = append(groups[i], name)
+		}
+	}
+	names, fresh := p.choose(typeQoS, keyInput, nameInput, groups, func(name string, i int) bool {
+		k := p.v.readInput(name)
+		return k.dscp == shapes[i].dscp && k.pcp == shapes[i].pcp
+	})
+	maps := p.newClassMaps(names, fresh)
+	out := map[string]string{}
+	for i, in := range shapes {
+		for _, port := range groups[i] {
+			out[port] = names[i]
+		}
+		if fresh[i] {
+			p.writeInput(names[i], in, maps)
+		}
+	}
+	return out
+}
+
+// writeInput writes an input policy and its class-maps.
+func (p *planner) writeInput(name string, in input, maps *classMaps) {
+	section := head{at: inPolicy, typ: typeQoS, name: name}.text()
+	old := p.v.policies[typeQoS][name]
+	if old != nil {
+		section = old.Text
+	}
+	keep := map[string]bool{classDefault: true}
+	var body Edit
+	for g := range int8(qos.NumPriorities) {
+		if g == in.rest {
+			continue
+		}
+		if ms := in.matches(g); len(ms) > 0 {
+			class := classHeader(typeQoS, maps.name(name, g, ms))
+			keep[class] = true
+			body = append(body, Setting{section, class, "", Present, 0}, Setting{section, class, keyGroup, fmt.Sprintf("%s %d", keyGroup, g), 0})
+		}
+	}
+	body = append(body, Setting{section, classDefault, "", Present, 0}, Setting{section, classDefault, keyGroup, fmt.Sprintf("%s %d", keyGroup, in.rest), 0})
+	p.set(section, "", "", Present)
+	if old != nil {
+		for _, l := range classes(old) {
+			if !keep[l.Text] {
+				p.edit = append(p.edit, Setting{Section: section, Class: l.Text})
+			}
+		}
+	}
+	for _, s := range body {
+		p.set(s.Section, s.Class, s.Key, s.Line)
+	}
+}
+
+// classMaps hands out the class-maps of the policies that are written.
+type classMaps struct {
+	p *planner
+	// taken is what the class-maps that are spoken for match.
+	taken map[string][]string
+	// free are ours that only policies to be written name.
+	free map[string]bool
+}
+
+func (p *planner) newClassMaps(policies []string, fresh []bool) *classMaps {
+	k := &classMaps{p: p, taken: map[string][]string{}, free: map[string]bool{}}
+	for name := range p.v.classMaps {
+		k.free[name] = strings.HasPrefix(name, Prefix)
+	}
+	for name, l := range p.v.policies[typeQoS] {
+		i := slices.Index(policies, name)
+		for _, c := range classes(l) {
+			if _, class, _ := classOf(c.Text); i < 0 || !fresh[i] {
+				k.free[class] = false
+			}
+		}
+	}
+	return k
+}
+
+// name returns the class-map of a group in a policy, and writes it: one that
+// matches this already, the one that the policy has for the group, or a new
+// one.
+func (k *classMaps) name(policy string, group int8, matches []string) string {
+	for _, name := range slices.Sorted(maps.Keys(k.taken)) {
+		if slices.Equal(k.taken[name], matches) {
+			return name
+		}
+	}
+	base := mapName(fmt.Sprintf("TC%d", group))
+	for _, c := range k.p.want.Classes {
+		if c.Priority == int(group) {
+			base = mapName(c.Name)
+			break
+		}
+	}
+	name := ""
+	if k.usable(base) {
+		name = base
+	}
+	if old := k.p.v.policies[typeQoS][policy]; name == "" && old != nil {
+		for _, c := range classes(old) {
+			rest, _, _ := last(c, keyGroup)
+			if _, class, _ := classOf(c.Text); rest == strconv.Itoa(int(group)) && k.usable(class) {
+				name = class
+			}
+		}
+	}
+	if name == "" {
+		name = freeName(base, func(n string) bool { return k.taken[n] != nil || k.p.v.classMaps[n] != nil })
+	}
+	k.taken[name] = matches
+	k.write(name, matches)
+	return name
+}
+
+// usable reports whether a class-map may be made what a policy wants.
+func (k *classMaps) usable(name string) bool {
+	if k.taken[name] != nil || !k.free[name] {
+		return false
+	}
+	h, _ := headOf(k.p.v.classMaps[name].Text)
+	return h.match == "match-any"
+}
+
+func (k *classMaps) write(name string, matches []string) {
+	section := head{at: inClassMap, typ: typeQoS, name: name, match: "match-any"}.text()
+	p := k.p
+	old := p.v.classMaps[name]
+	if old != nil {
+		section = old.Text
+		keys, text := lines(inClassMap, old)
+		for _, key := range keys {
+			if !isComment(text[key]) && !slices.Contains(matches, key) {
+				p.edit = append(p.edit, Setting{Section: section, Key: key})
+			}
+		}
+	}
+	p.set(section, "", "", Present)
+	for _, m := range matches {
+		p.set(section, "", m, m)
+	}
+}

@@ -1,0 +1,345 @@
+package nxos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Refusal is a value of a fitted device that this tool does not write to a
+// switch. Port is empty for the whole device; Field is the model's, as in
+// [qos.Change].
+type Refusal struct{ Port, Field, Why string }
+
+// Ranges of Cisco-NX-OS-device.yang (YangModels/yang, 9.3-2): MTUs in bytes,
+// thresholds in the unit that they are written with.
+const (
+	minMTU, maxMTU = 576, 9216
+	maxThreshold   = 52428800
+	maxWeight      = 15
+)
+
+// Ranges of the watchdog's timers that this tool writes.
+const (
+	minInterval, maxInterval = 100 * time.Millisecond, 1000 * time.Millisecond
+	maxMultiplier            = 10
+	maxRestore               = 100
+)
+
+// Refusals returns the values of a fitted device that no switch is given,
+// ports in natural order. What depends on the class model is in
+// [ClassModel.Refusals].
+func Refusals(d *qos.Device) []Refusal {
+	ports := natural.Keys(d.Ports)
+	r := refuser{all: commonOf(d, ports)}
+	if poll := d.WatchdogPoll; poll.Set && (poll.V < minInterval || poll.V > maxInterval || poll.V%time.Millisecond != 0) {
+		r.add("watchdog_poll", "this tool writes an interval of %s to %s, not %s", minInterval, maxInterval, poll.V)
+	}
+	for _, name := range ports {
+		r.port = name
+		r.check(d.Ports[name])
+	}
+	return r.out
+}
+
+type refuser struct {
+	all  common
+	port string
+	out  []Refusal
+}
+
+func (r *refuser) add(field, format string, a ...any) {
+	r.out = append(r.out, Refusal{r.port, field, fmt.Sprintf(format, a...)})
+}
+
+func (r *refuser) check(p *qos.Port) {
+	if p.MTU.Set && (p.MTU.V < minMTU || p.MTU.V > maxMTU) {
+		r.add("mtu", "NX-OS takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
+	}
+	pfc := r.pfc(p)
+	if pfc != "" {
+		r.add("pfc", "%s", pfc)
+	}
+	if p.Maps.Set && p.Maps.V != nil {
+		r.maps(p.Maps.V, pfc)
+	}
+	if p.PFCAsymmetric.V {
+		r.add("pfc_asymmetric", "NX-OS has no asymmetric PFC")
+	}
+	r.queues(p)
+	if w := p.Watchdog.V; p.Watchdog.Set && w.Enabled {
+		one := w
+		one.Priorities = 0
+		switch {
+		case w.Action != qos.ActionDrop:
+			r.add("watchdog", "the watchdog of NX-OS drops; there is no action %s", w.Action)
+		case pfc != "" || !p.PFC.Set || w.Priorities != p.PFC.V:
+			r.add("watchdog", "the watchdog of NX-OS guards what the port pauses, not %s", w.Priorities)
+		case one != r.all.watchdog:
+			r.add("watchdog", "a switch has one watchdog: most ports have %s", strings.Replace(r.all.watchdog.String(), " {}", "", 1))
+		case !r.all.ok:
+			r.add("watchdog", "this tool writes a polling interval of %s to %s, detection after 1 to %d and restoration after 0 to %d of them; none gives %s and %s",
+				minInterval, maxInterval, maxMultiplier, maxRestore, w.Detect, w.Restore)
+		}
+	}
+}
+
+func (r *refuser) maps(m *qos.Maps, pfc string) {
+	for tc, q := range m.TCToQueue {
+		if q != qos.Unmanaged && int(q) != tc {
+			r.add("maps.tc_to_queue", "on NX-OS traffic class %d is queue %d; give the class the queue of its priority", tc, tc)
+			break
+		}
+	}
+	bad := func(n int8) bool { return n == qos.Unmapped || n >= qos.NumPriorities }
+	if slices.ContainsFunc(m.DSCPToTC[:], bad) {
+		r.add("maps.dscp_to_tc", "NX-OS has qos-groups 0 to 7 for all code points")
+	}
+	if slices.ContainsFunc(m.PCPToTC[:], bad) {
+		r.add("maps.pcp_to_tc", "NX-OS has qos-groups 0 to 7 for all priorities")
+	}
+	for n, g := range m.PFCToQueue {
+		have, ok := r.all.pauses[n]
+		switch {
+		case g == qos.Unmanaged:
+			continue
+		case pfc != "":
+			r.add("maps.pfc_to_queue", "%s", pfc)
+		case !ok || have != int(g):
+			r.add("maps.pfc_to_queue", "pauses of priority %d do not stop queue %d alone on the whole switch", n, g)
+		default:
+			continue
+		}
+		break
+	}
+	for i, a := range []*[qos.NumPriorities]int8{&m.PFCToGroup, &m.TCToDSCP, &m.TCToGroup} {
+		if slices.ContainsFunc(a[:], func(n int8) bool { return n >= 0 }) {
+			r.add([]string{"maps.pfc_to_group", "maps.tc_to_dscp", "maps.tc_to_group"}[i], "NX-OS has no such map")
+		}
+	}
+}
+
+// pfc says why a port cannot pause what it is to pause; "" where it can.
+func (r *refuser) pfc(p *qos.Port) string {
+	if p.PFC.V == 0 {
+		return ""
+	}
+	for n := range qos.NumPriorities {
+		g, some := r.all.pauses[n]
+		into := some && p.Maps.Set && p.Maps.V != nil && mapsInto(p.Maps.V, g)
+		switch {
+		case p.PFC.V.Has(n) && (!some || g != groupOf(p, n)):
+			return fmt.Sprintf("one priority of the whole switch pauses a group; priority %d and group %d have others", n, groupOf(p, n))
+		case p.PFC.V.Has(n) && !into:
+			return fmt.Sprintf("priority %d is paused where traffic is classified into group %d, and nothing is", n, g)
+		case !p.PFC.V.Has(n) && into:
+			return fmt.Sprintf("priority %d is paused on the whole switch, and so on this port, which has traffic in group %d", n, g)
+		}
+	}
+	return ""
+}
+
+func mapsInto(m *qos.Maps, g int) bool {
+	return slices.Contains(m.DSCPToTC[:], int8(g)) || slices.Contains(m.PCPToTC[:], int8(g))
+}
+
+func (r *refuser) queues(p *qos.Port) {
+	sum, weighted := 0, false
+	for q := range slices.Backward(p.Queues[:]) {
+		s := p.Queues[q].Scheduler
+		field := fmt.Sprintf("queues[%d].scheduler", q)
+		switch {
+		case !s.Set:
+		case s.V.Other != "" || s.V.MinRate != 0:
+			r.add(field, "this tool writes no %s", cmp.Or(s.V.Other, "minimum rate"))
+		case s.V.Weight < 0 || s.V.Weight > 100:
+			r.add(field, "NX-OS takes a bandwidth of 0 to 100 percent, not %d", s.V.Weight)
+		case s.V.MaxRate < 0 || !hasRate(s.V.MaxRate):
+			r.add(field, "this tool writes no maximum rate of %s", s.V.MaxRate)
+		case s.V.Strict && weighted:
+			r.add(field, "NX-OS wants strict queues adjacent, from the highest down; give the strict class a higher queue than every weighted one")
+		}
+		if s.Set && !s.V.Strict {
+			weighted = true
+			sum += s.V.Weight
+		}
+		if e := p.Queues[q].ECN; e.Set && e.V != (qos.ECN{}) {
+			if why := refuseECN(e.V); why != "" {
+				r.add(fmt.Sprintf("queues[%d].ecn", q), "%s", why)
+			}
+		}
+	}
+	if sum <= 100 {
+		return
+	}
+	for q := range p.Queues {
+		if s := p.Queues[q].Scheduler; s.Set && s.V.Weight > 0 {
+			r.add(fmt.Sprintf("queues[%d].scheduler", q), "the bandwidths of a port are %d percent; NX-OS takes at most 100", sum)
+		}
+	}
+}
+
+func refuseECN(e qos.ECN) string {
+	lower, upper := e.Unit.Split()
+	_, okLower := unitWord(lower)
+	_, okUpper := unitWord(upper)
+	switch {
+	case e.Other != "" || !e.Enabled:
+		return "this tool writes no marking of that form"
+	case !okLower || !okUpper:
+		return fmt.Sprintf("NX-OS takes thresholds in packets, bytes, kbytes and mbytes, not %s", e.Unit)
+	case e.Min < 0 || e.Max < 0 || e.Min > maxThreshold || e.Max > maxThreshold || lower == upper && e.Min > e.Max:
+		return fmt.Sprintf("NX-OS takes thresholds of at most %d with the minimum below the maximum, not %d and %d", maxThreshold, e.Min, e.Max)
+	case e.Probability < 0 || e.Probability > 100 || e.Weight < 0 || e.Weight > maxWeight:
+		return fmt.Sprintf("NX-OS takes a probability of 0 to 100 and a weight of 0 to %d, not %d and %d", maxWeight, e.Probability, e.Weight)
+	}
+	return ""
+}
+
+// Refusals returns the values of a fitted device that a switch of this class
+// model does not take, beside those that [Refusals] names.
+func (m ClassModel) Refusals(d *qos.Device) []Refusal {
+	if m == EightQueue {
+		return nil
+	}
+	var out []Refusal
+	for _, name := range natural.Keys(d.Ports) {
+		p := d.Ports[name]
+		add := func(field string, n int) {
+			out = append(out, Refusal{name, field, fmt.Sprintf("the switch has queues 0 to %d, and no %d", m.top(), n)})
+		}
+		if p.Maps.Set && p.Maps.V != nil {
+			for field, a := range map[string][]int8{"maps.dscp_to_tc": p.Maps.V.DSCPToTC[:], "maps.pcp_to_tc": p.Maps.V.PCPToTC[:], "maps.pfc_to_queue": p.Maps.V.PFCToQueue[:]} {
+				if n := int(slices.Max(a)); n > m.top() {
+					add(field, n)
+				}
+			}
+		}
+		for _, n := range p.PFC.V.List() {
+			if g := groupOf(p, n); g > m.top() {
+				add("pfc", g)
+				if p.Maps.Set && p.Maps.V != nil && int(slices.Max(p.Maps.V.PFCToQueue[:])) <= m.top() {
+					add("maps.pfc_to_queue", g)
+				}
+				if p.Watchdog.V.Enabled {
+					add("watchdog", g)
+				}
+				break
+			}
+		}
+		for q := m.top() + 1; q < qos.NumPriorities; q++ {
+			// A strict queue that is not there is what Fit fills in.
+			if s := p.Queues[q].Scheduler; s.Set && s.V != (qos.Scheduler{Strict: true}) {
+				add(fmt.Sprintf("queues[%d].scheduler", q), q)
+			}
+			if e := p.Queues[q].ECN; e.Set && e.V != (qos.ECN{}) {
+				add(fmt.Sprintf("queues[%d].ecn", q), q)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Refusal) int { return cmp.Or(natural.Compare(a.Port, b.Port), cmp.Compare(a.Field, b.Field)) })
+	return out
+}
+
+// Warnings says what a fitted device brings that its writer may not expect.
+func Warnings(d *qos.Device) []string {
+	var out []string
+	add := func(format string, a ...any) {
+		if s := fmt.Sprintf(format, a...); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	top := qos.NumPriorities - 1
+	used := map[int]bool{}
+	for _, c := range d.Classes {
+		used[c.Queue] = true
+	}
+	ports := natural.Keys(d.Ports)
+	for _, c := range d.Classes {
+		if !c.Strict {
+			continue
+		}
+		for q := c.Queue + 1; q <= top; q++ {
+			if !used[q] {
+				add("class %s asks for strict on queue %d: queue %d is strict as well (level %d), queue %d gets level %d", c.Name, c.Queue, q, top-q+1, c.Queue, top-c.Queue+1)
+			}
+		}
+	}
+	for _, name := range ports {
+		if p := d.Ports[name]; p.LinkPause.V && p.PFC.V != 0 {
+			add("%s has both link pause and PFC; a switch wants one of them", name)
+		}
+	}
+	if n := len(commonOf(d, ports).pauses); n > 3 {
+		add("the switch is to pause %d priorities; not every Nexus has the buffers for more than three", n)
+	}
+	return out
+}
+
+// accepted returns desired without what is refused.
+func accepted(d *qos.Device, m ClassModel) *qos.Device {
+	refused := append(Refusals(d), m.Refusals(d)...)
+	if len(refused) == 0 {
+		return d
+	}
+	out := *d
+	out.Ports = make(map[string]*qos.Port, len(d.Ports))
+	for name, p := range d.Ports {
+		port := *p
+		out.Ports[name] = &port
+	}
+	for _, r := range refused {
+		if p := out.Ports[r.Port]; p != nil {
+			leave(p, r.Field)
+		} else {
+			out.WatchdogPoll = qos.Opt[time.Duration]{}
+		}
+	}
+	return &out
+}
+
+// leave unsets a field of a port.
+func leave(p *qos.Port, field string) {
+	if table, ok := strings.CutPrefix(field, "maps."); ok {
+		m := *p.Maps.V
+		switch table {
+		case "dscp_to_tc":
+			for i := range m.DSCPToTC {
+				m.DSCPToTC[i] = qos.Unmanaged
+			}
+		case "pcp_to_tc":
+			qos.Unmanage(&m.PCPToTC)
+		case "tc_to_queue":
+			qos.Unmanage(&m.TCToQueue)
+		case "pfc_to_queue":
+			qos.Unmanage(&m.PFCToQueue)
+		default:
+			qos.Unmanage(&m.TCToDSCP, &m.TCToGroup, &m.PFCToGroup)
+		}
+		p.Maps.V = &m
+		return
+	}
+	switch field {
+	case "mtu":
+		p.MTU = qos.Opt[int]{}
+	case "pfc":
+		p.PFC = qos.Opt[qos.PrioritySet]{}
+	case "pfc_asymmetric":
+		p.PFCAsymmetric = qos.Opt[bool]{}
+	case "watchdog":
+		p.Watchdog = qos.Opt[qos.Watchdog]{}
+	}
+	for q := range p.Queues {
+		switch field {
+		case fmt.Sprintf("queues[%d].scheduler", q):
+			p.Queues[q].Scheduler = qos.Opt[qos.Scheduler]{}
+		case fmt.Sprintf("queues[%d].ecn", q):
+			p.Queues[q].ECN = qos.Opt[qos.ECN]{}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package nxos
+
+import (
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// ClassModel says which fixed names the classes of network-qos and queuing
+// policies have on a box, and with them how many queues there are.
+type ClassModel int
+
+// The class models.
+const (
+	EightQueue ClassModel = iota // c-8q-nq1.., c-out-8q-q1..
+	FourQueue                    // c-nq1.., c-out-q1..
+)
+
+// String prints "8q" or "4q".
+func (m ClassModel) String() string {
+	if m == FourQueue {
+		return "4q"
+	}
+	return "8q"
+}
+
+// top is the highest queue.
+func (m ClassModel) top() int {
+	if m == FourQueue {
+		return 3
+	}
+	return qos.NumPriorities - 1
+}
+
+// class is the name of the class of a queue in policies of a type, which is
+// queuing (output) or network-qos.
+func (m ClassModel) class(typ string, queue int) string {
+	prefix, rest := "c-8q-nq", "c-8q-nq-default"
+	switch {
+	case m == EightQueue && typ == typeQueuing:
+		prefix, rest = "c-out-8q-q", "c-out-8q-q-default"
+	case m == FourQueue && typ == typeNetwork:
+		prefix, rest = "c-nq", "c-nq-default"
+	case m == FourQueue:
+		prefix, rest = "c-out-q", "c-out-q-default"
+	}
+	if queue == 0 {
+		return rest
+	}
+	return prefix + string(rune('0'+queue))
+}
+
+// queue is the queue that a class of a policy of a type is for.
+func (m ClassModel) queue(typ, class string) (int, bool) {
+	for q := range m.top() + 1 {
+		if m.class(typ, q) == class {
+			return q, true
+		}
+	}
+	return 0, false
+}
+
+// ModelOf tells the class model from the names in a text: "show class-map type
+// network-qos", "show policy-map system type network-qos", or a running
+// configuration. Boxes with eight queues know the four-queue names as well, so
+// one eight-queue name decides. ok is false where no name is found.
+func ModelOf(text string) (m ClassModel, ok bool) {
+	if strings.Contains(text, "c-8q-nq") || strings.Contains(text, "c-out-8q-q") {
+		return EightQueue, true
+	}
+	for _, w := range strings.Fields(text) {
+		for q := range FourQueue.top() + 1 {
+			if w == FourQueue.class(typeNetwork, q) || w == FourQueue.class(typeQueuing, q) {
+				return FourQueue, true
+			}
+		}
+	}
+	return EightQueue, false
+}

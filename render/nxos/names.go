@@ -1,0 +1,117 @@
+package nxos
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Prefix begins the names of the class-maps and policy-maps that this package
+// writes. It edits and removes no others.
+const Prefix = "ROCE-FABRIC-"
+
+// maxName is the longest name of a class-map or policy-map (batfish
+// CiscoNxos_policy_map.g4; Cisco-NX-OS-device.yang).
+const maxName = 40
+
+// references are the names of policies and class-maps that something uses.
+type references struct{ policies, classes map[string]bool }
+
+func (r references) has(h head) bool {
+	switch h.at {
+	case inPolicy:
+		return r.policies[h.name]
+	case inClassMap:
+		return r.classes[h.name]
+	}
+	return false
+}
+
+// namesIn collects what is attached anywhere and what policies name.
+func namesIn(c *Config) references {
+	r := references{map[string]bool{}, map[string]bool{}}
+	var walk func(ls []*Line, policy bool)
+	walk = func(ls []*Line, policy bool) {
+		for _, l := range ls {
+			if rest, ok := cutWords(l.Text, "service-policy"); ok {
+				for _, w := range strings.Fields(rest) {
+					r.policies[w] = true
+				}
+			}
+			if policy {
+				if _, name, ok := classOf(l.Text); ok {
+					r.classes[name] = true
+				}
+			}
+			if len(l.Sub) > 0 {
+				h, ok := headOf(l.Text)
+				walk(l.Sub, policy || ok && h.at == inPolicy)
+			}
+		}
+	}
+	walk(c.Lines, false)
+	return r
+}
+
+// unused returns the blocks of this package that nothing uses, policies first.
+func unused(c *Config) []head {
+	var policies, classMaps []head
+	used := namesIn(c)
+	for _, l := range c.Lines {
+		h, ok := headOf(l.Text)
+		if !ok || !strings.HasPrefix(h.name, Prefix) {
+			continue
+		}
+		switch h.at {
+		case inPolicy:
+			if !used.policies[h.name] {
+				policies = append(policies, h)
+			}
+		case inClassMap:
+			classMaps = append(classMaps, h)
+		}
+	}
+	gone := map[string]bool{}
+	for _, h := range policies {
+		gone[h.id()] = true
+	}
+	kept := &Config{}
+	for _, l := range c.Lines {
+		if h, ok := headOf(l.Text); !ok || !gone[h.id()] {
+			kept.Lines = append(kept.Lines, l)
+		}
+	}
+	used = namesIn(kept)
+	out := policies
+	for _, h := range classMaps {
+		if !used.classes[h.name] {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// freeName returns a name that begins with base and that nothing has: base,
+// base-2, base-3. It is cut to what a name may be long.
+func freeName(base string, taken func(string) bool) string {
+	for n := 1; ; n++ {
+		tail := ""
+		if n > 1 {
+			tail = "-" + strconv.Itoa(n)
+		}
+		name := base[:min(len(base), maxName-len(tail))] + tail
+		if !taken(name) {
+			return name
+		}
+	}
+}
+
+// mapName is the name for the class-map of an intent's class.
+func mapName(class string) string {
+	b := []byte(strings.ToUpper(class))
+	for i, c := range b {
+		if !alnum(c) && c != '_' && c != '-' {
+			b[i] = '-'
+		}
+	}
+	return Prefix + string(b)
+}

@@ -1,0 +1,232 @@
+package nxos
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// network is what a policy of type network-qos does.
+type network struct {
+	name  string
+	line  *Line
+	class map[int]*networkClass // by qos-group
+}
+
+type networkClass struct {
+	line  *Line
+	mtu   int // bytes
+	pause qos.PrioritySet
+}
+
+// pauses returns the group that each paused priority stops; of two groups that
+// name one priority the lower counts. A nil network pauses nothing.
+func (n *network) pauses() map[int]int {
+	out := map[int]int{}
+	if n == nil {
+		return out
+	}
+	for g := range qos.NumPriorities {
+		if c := n.class[g]; c != nil {
+			for _, p := range c.pause.List() {
+				if _, ok := out[p]; !ok {
+					out[p] = g
+				}
+			}
+		}
+	}
+	return out
+}
+
+const defaultMTU = 1500 // bytes: of an interface and of a network-qos class
+
+// readNetwork reads the policy that is attached under system qos. A built-in
+// one that the text does not show is nil.
+func (v *view) readNetwork() *network {
+	name, at, ok := last(v.system, keyNetwork)
+	if !ok {
+		return nil
+	}
+	policy := v.policies[typeNetwork][name]
+	if policy == nil {
+		if !builtIn(name) {
+			v.add(systemHeader, at, "there is no network-qos policy of that name")
+		}
+		return nil
+	}
+	return v.readNetworkPolicy(name, policy)
+}
+
+// builtIn reports whether a policy is the switch's own: default-nq-policy,
+// default-8q-out-policy.
+func builtIn(name string) bool { return strings.HasPrefix(name, "default-") }
+
+func (v *view) readNetworkPolicy(name string, policy *Line) *network {
+	n := &network{name: name, line: policy, class: map[int]*networkClass{}}
+	for _, l := range classes(policy) {
+		typ, class, _ := classOf(l.Text)
+		g, ok := v.m.queue(typeNetwork, class)
+		if !ok || typ != typeNetwork {
+			v.add(policy.Text, l, "not a network-qos class of this switch")
+			continue
+		}
+		c := &networkClass{line: l, mtu: defaultMTU}
+		n.class[g] = c
+		for _, s := range l.Sub {
+			if rest, ok := cutWords(s.Text, keyMTU); ok {
+				if mtu, ok := number(rest, maxMTU); ok {
+					c.mtu = mtu
+					continue
+				}
+			}
+			if rest, ok := cutWords(s.Text, keyPause); ok {
+				if ps, ok := numbers(rest, qos.NumPriorities-1); ok {
+					c.pause |= qos.Priorities(ps...)
+					continue
+				}
+			}
+			if !isComment(s.Text) {
+				v.add(policy.Text, s, "the model has no place for this line of %s", class)
+			}
+		}
+	}
+	return n
+}
+
+// networkPolicy writes the network-qos policy of the switch where the one in
+// force does not do what the ports want.
+func (p *planner) networkPolicy() {
+	if !p.need.network && !p.networkFails() {
+		return
+	}
+	old := p.v.network
+	if len(p.all.pauses) == 0 && old == nil {
+		return
+	}
+	body := p.networkLines(old)
+	name := ""
+	for n, l := range p.v.policies[typeNetwork] {
+		if strings.HasPrefix(n, Prefix) && sameLines(networkBody(l), body) && (name == "" || n < name) {
+			name = n
+		}
+	}
+	if name == "" {
+		name = freeName(nameNetwork, p.taken)
+		section := head{at: inPolicy, typ: typeNetwork, name: name}.text()
+		p.set(section, "", "", Present)
+		for _, s := range body {
+			s.Section = section
+			p.edit = append(p.edit, s)
+		}
+	}
+	if old != nil && old.name == name {
+		return
+	}
+	if p.v.system == nil {
+		p.set(systemHeader, "", "", Present)
+	}
+	p.set(systemHeader, "", keyNetwork, keyNetwork+" "+name)
+}
+
+// networkFails reports whether the policy in force keeps a port from what it
+// wants: a priority is not paused in its group, or its class is too small.
+func (p *planner) networkFails() bool {
+	have := p.v.network
+	paused := have.pauses()
+	for _, name := range p.ports {
+		want, parts := p.want.Ports[name], p.need.ports[name]
+		for _, n := range want.PFC.V.List() {
+			g, ok := paused[n]
+			if parts&(partPFC|partWatchdog) != 0 && (!ok || g != groupOf(want, n)) {
+				return true
+			}
+			if ok && parts&(partMTU|partPFC) != 0 && want.MTU.Set && have.class[g].mtu < want.MTU.V {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ownPauses reports whether the policy in force is ours and pauses what is not
+// wanted any more.
+func (p *planner) ownPauses() bool {
+	have := p.v.network
+	return have != nil && strings.HasPrefix(have.name, Prefix) && !maps.Equal(have.pauses(), p.all.pauses)
+}
+
+// networkLines is the body of the policy that takes the place of old: the
+// lossless classes with room for every packet, the classes of old with the MTU
+// that they have there, and the default class, which without old is as large:
+// a class that a policy does not list has 1500 bytes.
+func (p *planner) networkLines(old *network) []Setting {
+	priority := map[int]int{}
+	for n, g := range p.all.pauses {
+		priority[g] = n
+	}
+	var out []Setting
+	top := p.v.m.top()
+	for i := range top + 1 {
+		g := (i + 1) % (top + 1) // the default class comes last
+		n, lossless := priority[g]
+		var theirs *networkClass
+		if old != nil {
+			theirs = old.class[g]
+		}
+		if !lossless && theirs == nil && g != 0 {
+			continue
+		}
+		class := classHeader(typeNetwork, p.v.m.class(typeNetwork, g))
+		line := func(key, line string) { out = append(out, Setting{Class: class, Key: key, Line: line}) }
+		line("", Present)
+		switch {
+		case lossless || old == nil:
+			line(keyMTU, "mtu "+strconv.Itoa(maxMTU))
+		case theirs == nil:
+			line(keyMTU, "mtu "+strconv.Itoa(defaultMTU))
+		default:
+			line(keyMTU, "mtu "+strconv.Itoa(theirs.mtu))
+		}
+		if lossless {
+			pause := keyPause + " " + strconv.Itoa(n)
+			line(pause, pause)
+		}
+		if theirs == nil {
+			continue
+		}
+		keys, text := lines(inClassNetwork, theirs.line)
+		for _, key := range keys {
+			_, pause := cutWords(key, "pause")
+			_, cos := cutWords(key, keyPause)
+			if key != keyMTU && !cos && (lossless || !pause) {
+				line(key, text[key])
+			}
+		}
+	}
+	return out
+}
+
+// networkBody is the body of a policy as networkLines makes it.
+func networkBody(policy *Line) []Setting {
+	var out []Setting
+	for _, c := range classes(policy) {
+		out = append(out, Setting{Class: c.Text, Line: Present})
+		keys, text := lines(inClassNetwork, c)
+		for _, key := range keys {
+			out = append(out, Setting{Class: c.Text, Key: key, Line: text[key]})
+		}
+	}
+	return out
+}
+
+// sameLines compares two bodies as sets, without what says a default.
+func sameLines(a, b []Setting) bool {
+	has := func(in []Setting, s Setting) bool {
+		return isDefault(inClassNetwork, s.Line) || slices.Contains(in, s)
+	}
+	return !slices.ContainsFunc(a, func(s Setting) bool { return !has(b, s) }) &&
+		!slices.ContainsFunc(b, func(s Setting) bool { return !has(a, s) })
+}

@@ -1,0 +1,191 @@
+package nxos
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// outputs writes the output queuing policies and returns the name of each
+// port's; ports that keep theirs have none.
+func (p *planner) outputs() map[string]string {
+	var shapes []output
+	var groups [][]string
+	for _, name := range p.ports {
+		if p.need.ports[name]&partQueues == 0 {
+			continue
+		}
+		o := p.resolveQueues(name)
+		i := slices.Index(shapes, o)
+		if i < 0 {
+			i, shapes, groups = len(shapes), append(shapes, o), append(groups, nil)
+		}
+		groups[i] = append(groups[i], name)
+	}
+	names, fresh := p.choose(typeQueuing, keyOutput, nameOutput, groups, func(name string, i int) bool {
+		have := p.v.readOutput(name)
+		for q := range have.queues {
+			h, w := have.queues[q], shapes[i].queues[q]
+			if h.Scheduler != w.Scheduler || !h.ECN.V.Same(w.ECN.V) {
+				return false
+			}
+		}
+		return true
+	})
+	out := map[string]string{}
+	for i, o := range shapes {
+		for _, port := range groups[i] {
+			out[port] = names[i]
+		}
+		if fresh[i] {
+			p.writeOutput(names[i], o)
+		}
+	}
+	return out
+}
+
+// output is what an output policy is to do with each queue.
+type output struct {
+	queues [qos.NumPriorities]qos.Queue
+	// from names the policy that queues which are left alone have their lines
+	// of.
+	from string
+	left qos.PrioritySet
+}
+
+// resolveQueues completes what a port wants of its queues with what it has:
+// queues that desired leaves alone keep their lines as long as strict queues
+// stay adjacent and the shares stay within 100 percent.
+func (p *planner) resolveQueues(port string) output {
+	want := p.want.Ports[port].Queues
+	name := p.v.attached(port, keyOutput)
+	have := p.v.readOutput(name)
+	o := output{from: name}
+	lowest, sum := qos.NumPriorities, 0
+	for q := range want {
+		switch s := want[q].Scheduler; {
+		case s.Set && s.V.Strict:
+			lowest = min(lowest, q)
+		case s.Set:
+			sum += s.V.Weight
+		}
+	}
+	adjacent := true
+	for q := range slices.Backward(want[:]) {
+		w, h := &want[q], have.queues[q]
+		s := w.Scheduler
+		if !s.Set {
+			switch {
+			case q > lowest || adjacent && (h.Scheduler.V.Strict || !h.Scheduler.Set && q == p.v.m.top()):
+				s = qos.Of(qos.Scheduler{Strict: true, MaxRate: h.Scheduler.V.MaxRate, MinRate: h.Scheduler.V.MinRate, Other: h.Scheduler.V.Other})
+			default:
+				s = h.Scheduler
+				s.Set, s.V.Strict = true, false
+				s.V.Weight = min(s.V.Weight, 100-sum)
+				sum += s.V.Weight
+			}
+		}
+		adjacent = adjacent && s.V.Strict
+		e := w.ECN
+		if !e.Set {
+			e = h.ECN
+		}
+		o.queues[q] = qos.Queue{Scheduler: s, ECN: e}
+		if s == h.Scheduler && e == h.ECN && p.hasMore(name, q) {
+			o.left |= qos.Priorities(q)
+		}
+	}
+	if o.left == 0 && !slices.ContainsFunc(o.queues[:], func(q qos.Queue) bool { return q.ECN.V.Other != "" }) {
+		o.from = ""
+	}
+	return o
+}
+
+// hasMore reports whether a policy says of a queue what the model has no place
+// for.
+func (p *planner) hasMore(policy string, q int) bool {
+	l := p.v.policies[typeQueuing][policy]
+	if l == nil || q > p.v.m.top() {
+		return false
+	}
+	class := classIn(l, classHeader(typeQueuing, p.v.m.class(typeQueuing, q)))
+	if class == nil {
+		return false
+	}
+	keys, _ := lines(inClassQueuing, class)
+	return slices.ContainsFunc(keys, func(k string) bool {
+		return !slices.Contains([]string{keyBandwidth, keyPriority, keyShape, keyWRED}, k)
+	})
+}
+
+// writeOutput writes an output policy, all queues of the switch from the
+// highest down.
+func (p *planner) writeOutput(name string, o output) {
+	section := head{at: inPolicy, typ: typeQueuing, name: name}.text()
+	old := p.v.policies[typeQueuing][name]
+	if old != nil {
+		section = old.Text
+	}
+	p.set(section, "", "", Present)
+	source := p.v.policies[typeQueuing][o.from]
+	top := p.v.m.top()
+	for q := top; q >= 0; q-- {
+		header := classHeader(typeQueuing, p.v.m.class(typeQueuing, q))
+		p.set(section, header, "", Present)
+		line := func(key, line string) { p.set(section, header, key, line) }
+		var theirs *Line
+		if source != nil {
+			theirs = classIn(source, header)
+		}
+		if o.left.Has(q) && theirs != nil {
+			keys, text := lines(inClassQueuing, theirs)
+			for _, key := range keys {
+				line(key, text[key])
+			}
+			continue
+		}
+		s, e := o.queues[q].Scheduler.V, o.queues[q].ECN.V
+		if s.Strict {
+			line(keyBandwidth, "")
+			line(keyPriority, fmt.Sprintf("priority level %d", top-q+1))
+		} else {
+			line(keyPriority, "")
+			line(keyBandwidth, fmt.Sprintf("bandwidth remaining percent %d", s.Weight))
+		}
+		switch {
+		case s.Other != "":
+			line(keyShape, s.Other)
+		case s.MaxRate == 0 && s.MinRate == 0:
+			line(keyShape, "")
+		default:
+			line(keyShape, "shape min "+rateText(s.MinRate)+" max "+rateText(s.MaxRate))
+		}
+		p.writeECN(section, header, e, theirs)
+	}
+}
+
+func (p *planner) writeECN(section, header string, e qos.ECN, theirs *Line) {
+	_, _, afd := last(theirs, "afd")
+	switch {
+	case e.Enabled && e.Other == "":
+		lower, upper := e.Unit.Split()
+		lo, _ := unitWord(lower)
+		hi, _ := unitWord(upper)
+		p.set(section, header, "afd", "")
+		p.set(section, header, keyWRED, fmt.Sprintf("random-detect minimum-threshold %d %s maximum-threshold %d %s drop-probability %d weight %d ecn",
+			e.Min, lo, e.Max, hi, e.Probability, e.Weight))
+	case e == (qos.ECN{}):
+		p.set(section, header, "afd", "")
+		p.set(section, header, keyWRED, "")
+	case theirs != nil:
+		// A form that the model has no words for is kept as it is written.
+		key := keyWRED
+		if afd {
+			key = "afd"
+		}
+		if _, l := find(theirs, inClassQueuing, key); l != nil {
+			p.set(section, header, key, l.Text)
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package nxos
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// shape is what an output queuing policy does with the queues.
+type shape struct {
+	queues [qos.NumPriorities]qos.Queue
+}
+
+// readOutput reads a policy of type queuing; "" and a built-in one that the
+// text does not show are the switch's default: the highest queue is strict,
+// queue 0 has the whole rest (Nexus 9000 NX-OS QoS Configuration Guide,
+// Configuring Queuing and Scheduling).
+func (v *view) readOutput(name string) *shape {
+	if s := v.outputs[name]; s != nil {
+		return s
+	}
+	s := &shape{}
+	v.outputs[name] = s
+	policy := v.policies[typeQueuing][name]
+	top := v.m.top()
+	for q := range s.queues {
+		s.queues[q].ECN = qos.Of(qos.ECN{})
+		switch {
+		case q > top:
+			// A queue that is not there is never behind another one.
+			s.queues[q].Scheduler = qos.Of(qos.Scheduler{Strict: true})
+		case policy == nil && q == top:
+			s.queues[q].Scheduler = qos.Of(qos.Scheduler{Strict: true})
+		case policy == nil && q == 0:
+			s.queues[q].Scheduler = qos.Of(qos.Scheduler{Weight: 100})
+		case policy == nil || q > 0 && q < top:
+			s.queues[q].Scheduler = qos.Of(qos.Scheduler{})
+		}
+	}
+	if policy == nil {
+		return s
+	}
+	for _, l := range classes(policy) {
+		typ, class, _ := classOf(l.Text)
+		q, ok := v.m.queue(typeQueuing, class)
+		if !ok || typ != typeQueuing {
+			v.add(policy.Text, l, "not an output queue of this switch")
+			continue
+		}
+		s.queues[q] = v.readQueue(policy, l)
+	}
+	return s
+}
+
+func (v *view) readQueue(policy, class *Line) qos.Queue {
+	var sched qos.Scheduler
+	var ecn qos.ECN
+	var other []string
+	for _, l := range class.Sub {
+		t := l.Text
+		if rest, ok := cutWords(t, keyBandwidth); ok {
+			rest = strings.TrimPrefix(rest, "remaining ")
+			if p, ok := cutWords(rest, "percent"); ok {
+				if n, ok := number(p, 100); ok {
+					sched.Weight = n
+					continue
+				}
+			}
+		}
+		if rest, ok := cutWords(t, keyPriority); ok {
+			level, _ := cutWords(rest, "level")
+			if n, ok := number(level, 8); rest == "" || ok && n > 0 {
+				sched.Strict = true
+				continue
+			}
+		}
+		if rest, ok := cutWords(t, keyShape); ok {
+			if lo, hi, ok := shapeOf(rest); ok {
+				sched.MinRate, sched.MaxRate = lo, hi
+			} else {
+				other = append(other, t)
+			}
+			continue
+		}
+		if _, ok := cutWords(t, keyNonECN); ok {
+			v.add(policy.Text, l, "the model has no place for drops of traffic without ECN")
+			continue
+		}
+		if rest, ok := cutWords(t, keyWRED); ok {
+			ecn = wredOf(rest)
+			continue
+		}
+		if _, ok := cutWords(t, "afd"); ok {
+			ecn.Other = t
+			continue
+		}
+		if !isComment(t) {
+			v.add(policy.Text, l, "the model has no place for this line of %s", class.Text)
+		}
+	}
+	if sched.Strict {
+		sched.Weight = 0
+	}
+	sched.Other = strings.Join(other, ", ")
+	return qos.Queue{Scheduler: qos.Of(sched), ECN: qos.Of(ecn)}
+}
+
+// rateUnits are the units of a shaper that are rates, in bits per second.
+var rateUnits = []struct {
+	name string
+	bits int64
+}{{"gbps", 1e9}, {"mbps", 1e6}, {"kbps", 1e3}, {"bps", 1}}
+
+// shapeOf reads "min 0 gbps max 100 gbps".
+func shapeOf(s string) (lo, hi units.Rate, ok bool) {
+	w := strings.Fields(s)
+	for len(w) >= 3 && (w[0] == "min" || w[0] == "max") {
+		n, isNumber := number(w[1], 1<<30)
+		ok = false
+		for _, u := range rateUnits {
+			if isNumber && u.name == w[2] {
+				ok = true
+				if w[0] == "min" {
+					lo = units.Rate(int64(n) * u.bits)
+				} else {
+					hi = units.Rate(int64(n) * u.bits)
+				}
+			}
+		}
+		if !ok {
+			return 0, 0, false
+		}
+		w = w[3:]
+	}
+	return lo, hi, ok && len(w) == 0
+}
+
+// thresholdUnits are the units of a random-detect threshold.
+var thresholdUnits = map[string]qos.ThresholdUnit{
+	"bytes": qos.UnitBytes, "kbytes": qos.UnitKBytes, "mbytes": qos.UnitMBytes, "packets": unitPackets,
+}
+
+const unitPackets qos.ThresholdUnit = "packets"
+
+// wredOf reads what stands after random-detect. Without "ecn" the queue drops
+// instead of marking.
+func wredOf(s string) qos.ECN {
+	var e qos.ECN
+	var other []string
+	var lower, upper qos.ThresholdUnit
+	lo, hi, prob := false, false, false
+	w := strings.Fields(s)
+	for len(w) > 0 {
+		n, isNumber := 0, false
+		if len(w) > 1 {
+			n, isNumber = number(w[1], maxThreshold)
+		}
+		var unit qos.ThresholdUnit
+		known := false
+		if len(w) > 2 {
+			unit, known = thresholdUnits[w[2]]
+		}
+		switch {
+		case w[0] == "minimum-threshold" && isNumber && known:
+			e.Min, lower, lo, w = int64(n), unit, true, w[3:]
+		case w[0] == "maximum-threshold" && isNumber && known:
+			e.Max, upper, hi, w = int64(n), unit, true, w[3:]
+		case w[0] == "drop-probability" && isNumber:
+			e.Probability, prob, w = n, true, w[2:]
+		case w[0] == "weight" && isNumber:
+			e.Weight, w = n, w[2:]
+		case w[0] == "ecn":
+			e.Enabled, w = true, w[1:]
+		default:
+			other, w = append(other, w[0]), w[1:]
+		}
+	}
+	if !e.Enabled {
+		return qos.ECN{Other: "drops"}
+	}
+	if !lo || !hi || !prob {
+		other = append(other, "default thresholds")
+	}
+	e.Unit = qos.Units(lower, upper)
+	e.Other = strings.Join(other, " ")
+	return e
+}
+
+// unitWord is how a random-detect line writes a unit.
+func unitWord(u qos.ThresholdUnit) (string, bool) {
+	for word, unit := range thresholdUnits {
+		if unit == u {
+			return word, true
+		}
+	}
+	return "", false
+}
+
+// rateText writes a rate in the largest unit that gives a whole number.
+func rateText(r units.Rate) string {
+	for _, u := range rateUnits {
+		if int64(r)%u.bits == 0 {
+			return fmt.Sprintf("%d %s", int64(r)/u.bits, u.name)
+		}
+	}
+	return ""
+}
+
+// hasRate reports whether a rate is read back as it is written.
+func hasRate(r units.Rate) bool {
+	_, hi, ok := shapeOf("max " + rateText(r))
+	return r == 0 || ok && hi == r
+}

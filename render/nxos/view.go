@@ -1,0 +1,286 @@
+package nxos
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Unknown is a line that the model has no place for, or that says something
+// the switch cannot do.
+type Unknown struct {
+	Line int // of the text, from 1; 0 for a line that was made
+	// Section is the header of the block, "" for a global line.
+	Section, Text, Why string
+}
+
+// Where prints "interface Ethernet1/1, line 812".
+func (u Unknown) Where() string {
+	at := u.Section
+	if at == "" {
+		at = u.Text
+	}
+	if u.Line == 0 {
+		return at
+	}
+	return fmt.Sprintf("%s, line %d", at, u.Line)
+}
+
+// view is a configuration by what its blocks are called.
+type view struct {
+	m   ClassModel
+	cfg *Config
+	// global has the lines outside blocks.
+	global    *Line
+	system    *Line
+	classMaps map[string]*Line
+	policies  map[string]map[string]*Line // by type and name
+	ports     map[string]*Line            // interfaces of all kinds
+
+	// What was read before, by name.
+	matches map[string]matched
+	lags    map[string]map[string]*Line
+	inputs  map[string]*classifier
+	outputs map[string]*shape
+	network *network // of the attached policy; nil for the default
+
+	unknown []Unknown
+	seen    map[Unknown]bool
+}
+
+func newView(c *Config, m ClassModel) *view {
+	v := &view{
+		m: m, cfg: c, global: &Line{}, classMaps: map[string]*Line{}, ports: map[string]*Line{},
+		policies: map[string]map[string]*Line{typeQoS: {}, typeNetwork: {}, typeQueuing: {}},
+		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*shape{}, seen: map[Unknown]bool{},
+	}
+	for _, l := range c.Lines {
+		h, ok := headOf(l.Text)
+		switch {
+		case !ok:
+			v.global.Sub = append(v.global.Sub, l)
+		case h.at == inSystem:
+			v.system = l
+		case h.at == inInterface:
+			v.ports[h.name] = l
+		case h.at == inClassMap && h.typ == typeQoS:
+			v.classMaps[h.name] = l
+		case h.at == inPolicy && v.policies[h.typ] != nil:
+			v.policies[h.typ][h.name] = l
+		}
+	}
+	v.network = v.readNetwork()
+	return v
+}
+
+func (v *view) add(section string, l *Line, why string, a ...any) {
+	u := Unknown{Section: section, Why: fmt.Sprintf(why, a...)}
+	if l != nil {
+		u.Line, u.Text = l.No, l.Text
+	}
+	if !v.seen[u] {
+		v.seen[u] = true
+		v.unknown = append(v.unknown, u)
+	}
+}
+
+// classes returns the classes of a policy in their order; none of nil.
+func classes(policy *Line) []*Line {
+	var out []*Line
+	if policy == nil {
+		return nil
+	}
+	for _, l := range policy.Sub {
+		if _, _, ok := classOf(l.Text); ok {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// isComment reports whether a line only says something to people.
+func isComment(text string) bool {
+	return text[0] == '!' || text == keyDescription || strings.HasPrefix(text, keyDescription+" ")
+}
+
+// classifier is what an input policy does.
+type classifier struct {
+	dscp [qos.NumDSCP]int8
+	pcp  [qos.NumPriorities]int8
+	maps *qos.Maps // the same with the maps that are the switch's
+}
+
+// readInput reads a policy of type qos; "" is none: all is in group 0. The
+// first class that matches wins.
+func (v *view) readInput(name string) *classifier {
+	if k := v.inputs[name]; k != nil {
+		return k
+	}
+	k := &classifier{}
+	v.inputs[name] = k
+	defer func() {
+		m := qos.UnmappedMaps()
+		m.DSCPToTC, m.PCPToTC = k.dscp, k.pcp
+		for i := range m.TCToQueue {
+			m.TCToQueue[i] = int8(i)
+		}
+		for n, g := range v.network.pauses() {
+			m.PFCToQueue[n] = int8(g)
+		}
+		k.maps = m
+	}()
+	policy := v.policies[typeQoS][name]
+	if policy == nil {
+		return k
+	}
+	for i := range k.dscp {
+		k.dscp[i] = qos.Unmapped
+	}
+	for i := range k.pcp {
+		k.pcp[i] = qos.Unmapped
+	}
+	rest := int8(0)
+	for _, l := range classes(policy) {
+		_, class, _ := classOf(l.Text)
+		group := v.readGroup(policy, l)
+		if class == "class-default" {
+			rest = group
+			continue
+		}
+		m := v.match(policy, l, class)
+		for i := range k.dscp {
+			if k.dscp[i] == qos.Unmapped && m.dscp>>i&1 == 1 {
+				k.dscp[i] = group
+			}
+		}
+		for i := range k.pcp {
+			if k.pcp[i] == qos.Unmapped && m.pcp>>i&1 == 1 {
+				k.pcp[i] = group
+			}
+		}
+	}
+	for i := range k.dscp {
+		if k.dscp[i] == qos.Unmapped {
+			k.dscp[i] = rest
+		}
+	}
+	for i := range k.pcp {
+		if k.pcp[i] == qos.Unmapped {
+			k.pcp[i] = rest
+		}
+	}
+	return k
+}
+
+// readGroup returns the qos-group that a class sets; 0 where it sets none.
+func (v *view) readGroup(policy, class *Line) (group int8) {
+	for _, l := range class.Sub {
+		rest, ok := cutWords(l.Text, keyGroup)
+		n, isGroup := number(rest, v.m.top())
+		switch {
+		case ok && isGroup:
+			group = int8(n)
+		case ok:
+			v.add(policy.Text, l, "not a qos-group of this switch; group 0 is assumed")
+		case !isComment(l.Text):
+			v.add(policy.Text, l, "the model has no place for this action of %s; it stays as it is", class.Text)
+		}
+	}
+	return group
+}
+
+// matched is what a class-map catches, bit n for code point or priority n.
+type matched struct {
+	dscp uint64
+	pcp  uint8
+}
+
+// match returns what a class matches.
+func (v *view) match(policy, at *Line, class string) matched {
+	if m, ok := v.matches[class]; ok {
+		return m
+	}
+	cm := v.classMaps[class]
+	if cm == nil {
+		v.add(policy.Text, at, "there is no class-map %s; the class matches nothing", class)
+		return matched{}
+	}
+	m := v.readClassMap(cm)
+	v.matches[class] = m
+	return m
+}
+
+func (v *view) readClassMap(cm *Line) (m matched) {
+	h, _ := headOf(cm.Text)
+	lines := 0
+	for _, l := range cm.Sub {
+		if !isComment(l.Text) {
+			lines++
+		}
+	}
+	if h.match != "match-any" && lines > 1 {
+		v.add(cm.Text, nil, "several matches that must all hold; the packets of the class are not known")
+		return m
+	}
+	for _, l := range cm.Sub {
+		if rest, ok := cutWords(l.Text, keyDSCP); ok {
+			if ds, ok := numbers(rest, qos.NumDSCP-1); ok {
+				for _, d := range ds {
+					m.dscp |= 1 << d
+				}
+				continue
+			}
+		}
+		if rest, ok := cutWords(l.Text, keyCoS); ok {
+			if ps, ok := numbers(rest, qos.NumPriorities-1); ok {
+				for _, p := range ps {
+					m.pcp |= 1 << p
+				}
+				continue
+			}
+		}
+		if !isComment(l.Text) {
+			v.add(cm.Text, l, "the model has no place for this match; its packets are not known")
+		}
+	}
+	return m
+}
+
+// Defaults and ranges of the watchdog's timers, as the configuration guide
+// describes them (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
+// Priority Flow Control).
+const (
+	defaultInterval   = 100 * time.Millisecond
+	defaultMultiplier = 1
+	defaultRestore    = 10
+)
+
+// timers are the watchdog's, of the whole switch.
+type timers struct {
+	on                  bool
+	interval            time.Duration
+	multiplier, restore int
+}
+
+func (v *view) readTimers() timers {
+	t := timers{interval: defaultInterval, multiplier: defaultMultiplier, restore: defaultRestore}
+	read := func(key string, max int, set func(int)) {
+		rest, l, ok := last(v.global, key)
+		if !ok {
+			return
+		}
+		if n, ok := number(rest, max); ok {
+			set(n)
+		} else {
+			v.add("", l, "not a number that this tool knows; the default is assumed")
+		}
+	}
+	read(keyInterval, 1e6, func(n int) { t.interval = time.Duration(n) * time.Millisecond })
+	read(keyMultiplier, 1e6, func(n int) { t.multiplier = n })
+	read(keyRestore, 1e6, func(n int) { t.restore = n })
+	rest, _, ok := last(v.global, keyWatchdog)
+	t.on = ok && rest == "on"
+	return t
+}

@@ -1,0 +1,44 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+)
+
+// What an NX-OS switch is where the intent does not say it.
+const (
+	defaultNXOSModel   = "N9K-C9332D-GX2B"
+	defaultNXOSRelease = "10.4(3)"
+)
+
+// nxosPorts is how many front ports a switch has at least.
+const nxosPorts = 32
+
+// startNXOS starts a switch whose ports are routed, as those of a leaf-spine
+// fabric are, and have nothing else configured.
+func startNXOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
+	opts := nxos.Options{
+		Hostname: sw.Name, Model: cmp.Or(sw.Model.V, defaultNXOSModel), Version: cmp.Or(sw.Release.V, defaultNXOSRelease),
+		Username: "admin", Password: s.password, TLS: s.tls, HostKey: s.hostKey, TimeScale: o.TimeScale, Routed: true,
+	}
+	ports := map[string]bool{}
+	for i := range nxosPorts {
+		ports[fmt.Sprintf("Ethernet1/%d", i+1)] = true
+	}
+	for _, p := range sw.Ports {
+		ports[p.Name] = true
+	}
+	opts.Interfaces = natural.Keys(ports)
+	box, err := nxos.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := box.Start(); err != nil {
+		return nil, err
+	}
+	return box, nil
+}

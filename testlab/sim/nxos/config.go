@@ -1,0 +1,373 @@
+package nxos
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+)
+
+// place is where a block stands in its parent.
+type place struct {
+	key, head string
+	rank      int
+}
+
+func at(head string, rank int) place { return place{key: head, head: head, rank: rank} }
+
+// frame is one step from the global mode into a sub-mode.
+type frame struct {
+	mode   string
+	places []place // several for a range of interfaces
+	line   string  // that opened it
+	prompt string
+}
+
+// configurer is one client's way into the configuration, with the mode that
+// it is in: a terminal whose lines take effect at once, or a dual-stage one.
+type configurer struct {
+	n       *NXOS
+	user    string
+	root    *cli.Block // a configuration that nobody else sees; nil: the running one
+	stage   *stage     // nil: a terminal
+	stack   []frame
+	heredoc *heredoc // a banner that is being entered
+	counted bool     // as a write
+	ran     *step    // the last line that was understood, of a dual-stage one
+}
+
+// heredoc is a banner that goes on over several lines, up to its delimiter.
+type heredoc struct {
+	head  string
+	delim byte
+	text  []string
+	size  int
+}
+
+// maxBanner bounds a banner, in bytes.
+const maxBanner = 64 << 10
+
+// exec is one command that is being carried out.
+type exec struct {
+	*cli.Match[*exec]
+	n     *NXOS
+	c     *configurer
+	cfg   *cli.Block
+	stack []frame // of the mode that knows the command
+	verb  string  // "", "no" or "default"
+	w     cli.Words
+	loose bool // grammar alone is checked: a dual-stage line that is not committed yet
+}
+
+// openTerminal is a plain "configure terminal".
+func (n *NXOS) openTerminal(user string) *configurer { return &configurer{n: n, user: user} }
+
+// line carries out one configuration line and returns the box's output, "" for
+// none. A refused line changes nothing, the mode neither.
+func (c *configurer) line(text string) string {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	if c.stage != nil {
+		return c.staged(text)
+	}
+	if !c.counted && strings.TrimSpace(text) != "" {
+		c.counted = true
+		c.n.writes++
+	}
+	before := downIn(c.n.running)
+	out := c.run(text)
+	if !failed(out) && strings.TrimSpace(text) != "" {
+		c.n.touched(before)
+	}
+	return out
+}
+
+// config is what the lines change. The caller holds mu.
+func (c *configurer) config() *cli.Block {
+	switch {
+	case c.root != nil:
+		return c.root
+	case c.stage != nil:
+		return c.stage.scratch
+	}
+	return c.n.running
+}
+
+// exit leaves the current mode. It reports whether the client was at the top
+// and leaves the configuration.
+func (c *configurer) exit() (left bool) {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	c.heredoc = nil
+	if len(c.stack) == 0 {
+		return true
+	}
+	c.stack = c.stack[:len(c.stack)-1]
+	return false
+}
+
+// inBanner reports whether the next line is one of a banner, whatever it holds.
+func (c *configurer) inBanner() bool {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	return c.heredoc != nil
+}
+
+// prompt is the part of the prompt behind the host name: "(config)",
+// "(config-if)", "(config-dual-stage-if)".
+func (c *configurer) prompt() string {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	return c.promptNow()
+}
+
+func (c *configurer) promptNow() string {
+	p := "(config"
+	if c.stage != nil {
+		p += "-dual-stage"
+	}
+	if n := len(c.stack); n > 0 {
+		p += "-" + c.stack[n-1].prompt
+	}
+	return p + ")"
+}
+
+// run carries out one configuration line. The caller holds mu.
+func (c *configurer) run(text string) string {
+	if len(text) > cli.MaxLine {
+		return "% Invalid command (line too long)"
+	}
+	if c.heredoc != nil {
+		return c.banner(text)
+	}
+	text = strings.Map(cli.Printable, text)
+	line := strings.Trim(text, " ")
+	w := cli.Tokenize(line)
+	if len(w.Word) == 0 || line[0] == '!' {
+		return ""
+	}
+	switch strings.ToLower(line) {
+	case "exit":
+		if len(c.stack) > 0 {
+			c.stack = c.stack[:len(c.stack)-1]
+		}
+		return ""
+	case "end":
+		c.stack = nil
+		return ""
+	}
+	out, miss := c.command(w)
+	if miss != nil {
+		return c.say(*miss, w, len(text)-len(strings.TrimLeft(text, " ")))
+	}
+	return out
+}
+
+// command looks a line up in the current mode, then in its parents.
+func (c *configurer) command(w cli.Words) (string, *cli.Misfit) {
+	x := &exec{n: c.n, c: c, cfg: c.config(), w: w, loose: c.stage != nil}
+	first := 0
+	switch v := strings.ToLower(w.Word[0]); v {
+	case "no", "default":
+		x.verb, first = v, 1
+	}
+	if c.n.refuses(w.Line) {
+		return "", &cli.Misfit{At: 0}
+	}
+	worst := cli.Misfit{At: -1}
+	for depth := len(c.stack); depth >= 0; depth-- {
+		t := commands().Modes[c.modeAt(depth)]
+		node := t.Set
+		if x.verb != "" {
+			node = t.Neg
+		}
+		m, f := node.Parse(w, first)
+		if m == nil {
+			if f.At > worst.At {
+				worst = f
+			}
+			continue
+		}
+		x.Match, x.stack = m, c.stack[:depth:depth]
+		if c.stage != nil {
+			c.ran = &step{line: w.Line}
+			for _, f := range x.stack {
+				c.ran.path = append(c.ran.path, f.line)
+			}
+		}
+		before := c.stack
+		c.stack = x.stack
+		out := m.Run(x)
+		if out == "" {
+			return "", nil
+		}
+		if failed(out) {
+			c.stack = before
+		}
+		var i int
+		if n, _ := fmt.Sscanf(out, misplaced, &i); n == 1 {
+			return "", &cli.Misfit{At: i}
+		}
+		return out, nil
+	}
+	return "", &worst
+}
+
+func (n *NXOS) refuses(line string) bool {
+	for _, re := range n.refuse {
+		if re.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *configurer) modeAt(depth int) string {
+	if depth == 0 {
+		return modeGlobal
+	}
+	return c.stack[depth-1].mode
+}
+
+// misplaced is how an action says that a word does not belong there.
+const misplaced = "%% misplaced word %d"
+
+// invalid refuses the line at a word; a negative one counts from the end.
+func (x *exec) invalid(word int) string {
+	if word < 0 {
+		word += len(x.w.Word)
+	}
+	return fmt.Sprintf(misplaced, word)
+}
+
+// deny is a refusal for what the configuration is. A dual-stage line is not
+// refused for that before its commit.
+func (x *exec) deny(format string, args ...any) string {
+	if x.loose {
+		return ""
+	}
+	return "ERROR: " + fmt.Sprintf(format, args...)
+}
+
+// say is the box's answer to a line that it does not understand: a line with a
+// mark under the word, and the reason (ansible-collections/cisco.nxos
+// plugins/terminal/nxos.py).
+func (c *configurer) say(f cli.Misfit, w cli.Words, indent int) string {
+	at := len(w.Line) + 1
+	if f.At < len(w.Word) {
+		at = w.At[f.At]
+	}
+	width := len(hostnameOf(c.config())) + len(c.promptNow()) + len("# ")
+	mark := strings.Repeat(" ", width+indent+at) + "^\n"
+	switch {
+	case f.At >= len(w.Word):
+		return mark + "% Incomplete command at '^' marker."
+	case f.Ambiguous:
+		return mark + "% Ambiguous command at '^' marker."
+	case f.Range != "":
+		return mark + "% Invalid number, range is (" + f.Range + ") at '^' marker."
+	}
+	return mark + "% Invalid command at '^' marker."
+}
+
+// banner takes one line of a banner.
+func (c *configurer) banner(text string) string {
+	h := c.heredoc
+	text = strings.TrimRight(text, "\r")
+	if i := strings.IndexByte(text, h.delim); i >= 0 {
+		c.heredoc = nil
+		lines := strings.Join(append(append([]string{h.head}, h.text...), text[:i+1]), "\n")
+		c.config().Put("banner motd", cli.Value{Line: lines, Plain: lines, Rank: rankBanner})
+		return ""
+	}
+	if h.size += len(text) + 1; h.size > maxBanner {
+		c.heredoc = nil
+		return "ERROR: banner too long"
+	}
+	h.text = append(h.text, text)
+	return ""
+}
+
+// blocks returns what the command is about: the block of its mode, or one per
+// interface of a range.
+func (x *exec) blocks() []*cli.Block {
+	in := []*cli.Block{x.cfg}
+	for _, f := range x.stack {
+		var next []*cli.Block
+		for _, b := range in {
+			for _, p := range f.places {
+				next = append(next, b.Open(p.key, p.head, f.mode, p.rank))
+			}
+		}
+		in = next
+	}
+	return in
+}
+
+// enter opens a sub-mode of the command's mode.
+func (x *exec) enter(f frame) {
+	f.line = x.w.Line
+	x.c.stack = append(x.c.stack[:len(x.stack):len(x.stack)], f)
+	x.stack = x.c.stack
+	x.blocks()
+}
+
+// put sets a line in every block that the command is about.
+func (x *exec) put(key string, v cli.Value) {
+	for _, b := range x.blocks() {
+		b.Put(key, v)
+	}
+}
+
+// drop removes what is set under a key.
+func (x *exec) drop(key string) {
+	for _, b := range x.blocks() {
+		delete(b.Vals, key)
+	}
+}
+
+func hostnameOf(root *cli.Block) string {
+	if l := root.Get("hostname"); l != "" {
+		return strings.TrimPrefix(l, "hostname ")
+	}
+	return defaultHostname
+}
+
+// downIn returns the interfaces that are shut down.
+func downIn(root *cli.Block) map[string]bool {
+	var out map[string]bool
+	for _, b := range root.Subs {
+		if interfaceModes[b.Mode] && b.Get("shutdown") == "shutdown" {
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[b.Name()] = true
+		}
+	}
+	return out
+}
+
+// section is what "| section EXPR" leaves of a text: the lines that match with
+// what is indented below them. It fails where the expression does not compile.
+func section(text, expr string) (string, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return "", fmt.Errorf("section %q: %w", cli.Clip(expr), err)
+	}
+	var b strings.Builder
+	depth := -1
+	for _, l := range cli.SplitLines(text) {
+		indent := len(l) - len(strings.TrimLeft(l, " "))
+		if depth >= 0 && (indent <= depth || l == "") {
+			depth = -1
+		}
+		if depth < 0 && l != "" && re.MatchString(l) {
+			depth = indent
+		}
+		if depth >= 0 {
+			b.WriteString(l + "\n")
+		}
+	}
+	return b.String(), nil
+}

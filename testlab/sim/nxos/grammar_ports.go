@@ -1,0 +1,237 @@
+package nxos
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+)
+
+// Ranks in interfaces, in the order of a Nexus 9000 (batfish/batfish,
+// nxos_interface_show_all_2; Azure/AzureLocal-Supportability, show running-config
+// of a port).
+const (
+	rankDescription = 10
+	rankSwitchport  = 100
+	rankSpanning    = 220
+	rankMTU         = 300
+	rankVRF         = 450 // removes addresses, so it comes before them
+	rankAddress     = 460
+	rankShutdown    = 900
+)
+
+// ports adds the interfaces and what they hold beside QoS.
+func (g grammar) ports() {
+	global := []string{modeGlobal}
+	g.Set(global, "interface <name=interfaces>", enterInterface)
+	g.Neg(global, "interface <name=interfaces>", dropInterface)
+
+	all := []string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}
+	wired := []string{modeEthernet, modePortChannel}
+	layer3 := []string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}
+	g.line(all, rankDescription, 1, "description <rest=text>")
+	g.flag(wired, 20, "cdp enable", "lldp transmit", "lldp receive")
+	g.flag(wired, 25, "logging event port link-status", "logging event port trunk-status", "snmp trap link-status")
+
+	g.Set(wired, "switchport", func(x *exec) string { return x.bridged(true) })
+	g.Neg(wired, "switchport", func(x *exec) string { return x.bridged(x.verb == "default") })
+	g.line(wired, rankSwitchport+1, 2, "switchport mode <m=access|trunk|fex-fabric|dot1q-tunnel>", "switchport access vlan <v=1-4094>", "switchport monitor")
+	g.line(wired, rankSwitchport+2, 3, "switchport trunk native vlan <v=1-4094>", "switchport trunk allowed vlan <rest=text>")
+	g.line(wired, rankSpanning, 3, "spanning-tree port type <rest=text>")
+	g.line(wired, rankSpanning+1, 2, "spanning-tree <what=bpduguard|bpdufilter|guard|cost|port-priority|link-type> <rest=text>")
+	g.line([]string{modeEthernet}, 240, 1, "speed <s=auto|10000|25000|40000|50000|100000|200000|400000|800000>", "duplex <d=full|auto>", "fec <f=auto|off|fc-fec|rs-fec|rs-ieee|rs-cons16|kp-fec>", "beacon")
+	g.line([]string{modeEthernet}, 241, 0, "no negotiate auto")
+	g.line(wired, 245, 1, "load-interval <rest=text>", "storm-control <rest=text>", "lacp <rest=text>", "vpc <rest=text>")
+	g.Set([]string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}, "mtu <n=576-9216>", setMTU)
+	g.Neg([]string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}, "mtu [<n=576-9216>]", clearKey("mtu"))
+	g.line([]string{modeEthernet}, 350, 1, "channel-group <n=1-4096>", "channel-group <n=1-4096> mode <m=on|active|passive>", "channel-group <n=1-4096> force mode <m=on|active|passive>")
+	g.line(layer3, rankVRF, 2, "vrf member <name=name>")
+	g.line(layer3, rankAddress, 2, "ip address <a=ipv4>", "ip address <a=ipv4> tag <t=0-4294967295>")
+	g.line(layer3, rankAddress+1, 0, "ip address <a=ipv4> secondary", "ipv6 address <rest=text>")
+	g.flag(layer3, rankAddress+2, "ip redirects", "ipv6 redirects", "ip unreachables")
+	g.line(layer3, rankAddress+3, 0, "ip router <rest=text>", "ip ospf <rest=text>", "ip pim <rest=text>", "ip forward", "ip access-group <rest=text>", "ip unnumbered <rest=text>",
+		"ip dhcp relay address <rest=text>", "ipv6 link-local <rest=text>", "ipv6 nd <rest=text>", "ip arp <rest=text>", "ip igmp <rest=text>", "ipv6 <what=router|ospfv3|pim|traffic-filter> <rest=text>",
+		"isis <rest=text>", "bfd <rest=text>", "fabric forwarding mode anycast-gateway", "encapsulation dot1q <v=1-4094>", "delay <n=1-16777215>", "medium p2p")
+	g.line([]string{modeLogical}, 500, 0, "source-interface <rest=text>", "host-reachability protocol bgp", "member vni <rest=text>", "global ingress-replication protocol bgp", "tunnel <rest=text>")
+	g.Set(all, "shutdown", func(x *exec) string {
+		x.put("shutdown", cli.Value{Line: "shutdown", Plain: "shutdown", Rank: rankShutdown})
+		return ""
+	})
+	g.Neg(all, "shutdown", func(x *exec) string {
+		if x.verb == "default" {
+			x.drop("shutdown")
+			return ""
+		}
+		for _, b := range x.blocks() {
+			if switched(x.cfg, b) {
+				delete(b.Vals, "shutdown") // as it is by default
+				continue
+			}
+			b.Put("shutdown", cli.Value{Line: "no shutdown", Plain: "no shutdown", Rank: rankShutdown})
+		}
+		return ""
+	})
+}
+
+// bridged makes ports bridge or route. What is not the box's default is
+// printed.
+func (x *exec) bridged(on bool) string {
+	line := "switchport"
+	if !on {
+		line = "no switchport"
+	}
+	for _, b := range x.blocks() {
+		if on == bridgesByDefault(x.cfg) {
+			delete(b.Vals, "switchport")
+		} else {
+			b.Put("switchport", cli.Value{Line: line, Plain: line, Rank: rankSwitchport})
+		}
+	}
+	settle(x.cfg)
+	return ""
+}
+
+// settle takes back what ports say that is the default by now, and what they
+// lose when they become bridged.
+func settle(root *cli.Block) {
+	for _, b := range root.Subs {
+		if b.Mode != modeEthernet && b.Mode != modePortChannel {
+			continue
+		}
+		if l := b.Get("switchport"); l != "" && (l == "switchport") == bridgesByDefault(root) {
+			delete(b.Vals, "switchport")
+		}
+		if routed(root, b) {
+			continue
+		}
+		if mtu := strings.TrimPrefix(b.Get("mtu"), "mtu "); mtu != "" && mtu != jumbo(root) {
+			delete(b.Vals, "mtu")
+		}
+		if switched(root, b) && b.Get("shutdown") == "no shutdown" {
+			delete(b.Vals, "shutdown")
+		}
+	}
+}
+
+// jumbo is the MTU that bridged ports take beside the default.
+func jumbo(root *cli.Block) string {
+	if l := root.Get("system jumbomtu"); l != "" {
+		return strings.TrimPrefix(l, "system jumbomtu ")
+	}
+	return defaultJumb
+}
+
+// setJumbo refuses to change the jumbo MTU under a port that has it.
+func setJumbo(x *exec) string {
+	to := x.Vals["n"]
+	if to == "" || x.verb != "" {
+		to = defaultJumb
+	}
+	for _, b := range x.cfg.Subs {
+		if (b.Mode == modeEthernet || b.Mode == modePortChannel) && !routed(x.cfg, b) && b.Get("mtu") != "" && b.Get("mtu") != "mtu "+to {
+			if out := x.deny("system jumbomtu is in use by %s", b.Name()); out != "" {
+				return out
+			}
+		}
+	}
+	x.drop("system jumbomtu")
+	if to != defaultJumb {
+		line := "system jumbomtu " + to
+		x.put("system jumbomtu", cli.Value{Line: line, Plain: line, Rank: 2000})
+	}
+	return ""
+}
+
+func bridgesByDefault(root *cli.Block) bool {
+	return root.Get("system default switchport") != "no system default switchport"
+}
+
+// routed reports whether a port routes.
+func routed(root, b *cli.Block) bool {
+	if b.Mode != modeEthernet && b.Mode != modePortChannel {
+		return true
+	}
+	if l := b.Get("switchport"); l != "" {
+		return l == "no switchport"
+	}
+	return !bridgesByDefault(root)
+}
+
+// switched reports whether a port bridges because the box does by default;
+// such a port is up unless it is shut down.
+func switched(root, b *cli.Block) bool {
+	return !routed(root, b) && b.Get("switchport") == ""
+}
+
+// Port MTUs in bytes.
+const (
+	defaultMTU  = "1500"
+	defaultJumb = "9216"
+)
+
+// setMTU refuses what a bridged port does not take: all but the default and the
+// jumbo MTU of the box.
+func setMTU(x *exec) string {
+	n := x.Vals["n"]
+	for _, b := range x.blocks() {
+		if (b.Mode == modeEthernet || b.Mode == modePortChannel) && !routed(x.cfg, b) && n != defaultMTU && n != jumbo(x.cfg) {
+			if out := x.deny("%s: MTU on L2 interfaces can only be set to default or system-jumboMTU", b.Name()); out != "" {
+				return out
+			}
+		}
+	}
+	return keep("mtu", rankMTU, "mtu "+defaultMTU)(x)
+}
+
+// enterInterface opens interfaces; ports that the box does not have cannot be
+// made by configuration.
+func enterInterface(x *exec) string {
+	names := strings.Split(x.Vals["name"], ",")
+	f := frame{prompt: "if"}
+	for _, name := range names {
+		mode, p := interfacePlace(name)
+		if mode == modeEthernet && !x.n.ports[name] && x.c.root == nil {
+			return x.invalid(-1)
+		}
+		if parent, _, sub := strings.Cut(name, "."); sub && strings.HasPrefix(name, "Ethernet") && !x.n.ports[parent] && x.c.root == nil {
+			return x.invalid(-1)
+		}
+		if f.mode != "" && f.mode != mode {
+			return x.invalid(-1) // a range has one kind of ports
+		}
+		f.mode = mode
+		f.places = append(f.places, p)
+	}
+	switch {
+	case len(names) > 1:
+		f.prompt = "if-range"
+	case f.mode == modeSub:
+		f.prompt = "subif"
+	}
+	x.enter(f)
+	return ""
+}
+
+// dropInterface removes interfaces that are made by configuration and resets
+// those of the hardware; only "default" does the latter.
+func dropInterface(x *exec) string {
+	names := strings.Split(x.Vals["name"], ",")
+	hardware := func(name string) bool { return x.n.ports[name] || name == "mgmt0" }
+	for _, name := range names {
+		if x.verb == "no" && hardware(name) {
+			return x.invalid(-1)
+		}
+	}
+	for _, name := range names {
+		b := x.cfg.Subs["interface "+name]
+		switch {
+		case b == nil:
+		case hardware(name) || x.verb == "default":
+			maps.DeleteFunc(b.Vals, func(string, *cli.Value) bool { return true })
+			maps.DeleteFunc(b.Subs, func(string, *cli.Block) bool { return true })
+		default:
+			delete(x.cfg.Subs, "interface "+name)
+		}
+	}
+	return ""
+}

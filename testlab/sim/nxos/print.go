@@ -1,0 +1,204 @@
+package nxos
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+)
+
+// printer writes configuration as NX-OS does: two spaces per level, no "exit",
+// empty lines between the sections of the top and before each interface.
+type printer struct {
+	strings.Builder
+	n    *NXOS
+	cfg  *cli.Block
+	all  bool // every default
+	keep func(b *cli.Block, key string, v *cli.Value) bool
+}
+
+func (n *NXOS) printer(cfg *cli.Block, all bool) *printer { return &printer{n: n, cfg: cfg, all: all} }
+
+// stamp is how NX-OS writes a time.
+const stamp = "Mon Jan _2 15:04:05 2006"
+
+// header is what stands before every configuration.
+func (p *printer) header(command string) {
+	p.WriteString("!Command: " + command + "\n!Running configuration last done at: " + p.n.changed.UTC().Format(stamp) +
+		"\n!Time: " + time.Now().UTC().Format(stamp) + "\n\nversion " + p.n.o.Version + " Bios:version 01.11\n")
+}
+
+// thing is a line or a block of a block.
+type thing struct {
+	rank, seq int
+	line      string
+	sub       *cli.Block
+}
+
+// root prints the sections of a configuration.
+func (p *printer) root() {
+	section := rankHostname / 100
+	for _, t := range p.things(p.cfg) {
+		if s := t.rank / 100; s != section || t.rank >= rankInterface && t.rank < rankInterface+1000 {
+			p.WriteString("\n")
+			section = s
+		}
+		p.thing(t, "")
+	}
+}
+
+func (p *printer) thing(t thing, indent string) {
+	if t.sub != nil {
+		p.block(t.sub, indent)
+		return
+	}
+	p.WriteString(indent + t.line + "\n")
+}
+
+// block prints a block with its head.
+func (p *printer) block(b *cli.Block, indent string) {
+	p.WriteString(indent + b.Head + "\n")
+	for _, t := range p.things(b) {
+		p.thing(t, indent+"  ")
+	}
+	if b.Mode == modePolicyQoS && p.n.o.EmptyClassDefault && b.Subs["class class-default"] == nil {
+		p.WriteString(indent + "  class class-default\n")
+	}
+}
+
+// things lists what a block holds and prints, in order.
+func (p *printer) things(b *cli.Block) []thing {
+	var defaults map[string]thing
+	if p.all {
+		defaults = p.defaults(b)
+	}
+	var out []thing
+	for key, v := range b.Vals {
+		if p.keep == nil || p.keep(b, key, v) {
+			out = append(out, thing{rank: v.Rank, seq: v.Seq, line: v.Line})
+		}
+		delete(defaults, key)
+	}
+	out = slices.AppendSeq(out, maps.Values(defaults))
+	for _, s := range p.subs(b) {
+		if s.Mode == modeSystemQoS && len(p.things(s)) == 0 {
+			continue
+		}
+		rank := s.Rank
+		if old := oldRank[rank]; old > 0 && p.n.o.OldOrder {
+			rank = old
+		}
+		out = append(out, thing{rank: rank, seq: s.Seq, sub: s})
+	}
+	sortThings(out)
+	return out
+}
+
+func sortThings(things []thing) {
+	slices.SortFunc(things, func(a, b thing) int {
+		if c := cmp.Compare(a.rank, b.rank); c != 0 {
+			return c
+		}
+		if a.sub != nil && b.sub != nil && interfaceModes[a.sub.Mode] {
+			return natural.Compare(a.sub.Head, b.sub.Head)
+		}
+		return cmp.Compare(a.seq, b.seq)
+	})
+}
+
+// subs lists the blocks below; with all the system's own are among them.
+func (p *printer) subs(b *cli.Block) map[string]*cli.Block {
+	if !p.all || b != p.cfg {
+		return b.Subs
+	}
+	out := p.n.systemBlocks()
+	maps.Copy(out, b.Subs)
+	return out
+}
+
+// runningText is `show running-config`, with every default where all is set.
+// A section {"ipqos"} is QoS alone, {"interface", NAME} those interfaces; ""
+// where there is none of that name.
+func (n *NXOS) runningText(all bool, section []string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	command := strings.Join(append([]string{"show running-config"}, section...), " ")
+	if all {
+		command += " all"
+	}
+	p := n.printer(n.running, all)
+	p.header(command)
+	switch {
+	case len(section) == 0:
+		p.root()
+		return p.String()
+	case len(section) == 1 && section[0] == "ipqos":
+		p.qos()
+		return p.String()
+	case len(section) < 2 || section[0] != "interface":
+		return ""
+	}
+	names, ok := parseInterfaces(strings.Join(section[1:], ""))
+	if !ok {
+		return ""
+	}
+	found := false
+	for _, name := range names {
+		if b := n.running.Subs["interface "+name]; b != nil {
+			p.WriteString("\n")
+			p.block(b, "")
+			found = true
+		}
+	}
+	if !found {
+		return ""
+	}
+	return p.String()
+}
+
+// qos prints what belongs to QoS: PFC, class-maps, policy-maps, system qos and
+// the QoS lines of the interfaces that have any.
+func (p *printer) qos() {
+	p.keep = func(_ *cli.Block, key string, _ *cli.Value) bool { return ofQoS(key) }
+	var parts []thing
+	for _, t := range p.things(p.cfg) {
+		switch {
+		case t.sub == nil && ofQoS(t.line), t.sub != nil && isMQC(t.sub.Mode):
+			parts = append(parts, t)
+		case t.sub != nil && interfaceModes[t.sub.Mode] && (t.sub.Says("priority-flow-control") || t.sub.Says("service-policy")):
+			parts = append(parts, t)
+		}
+	}
+	section := 0
+	for _, t := range parts {
+		if s := t.rank / 100; s != section || s >= rankInterface/100 {
+			p.WriteString("\n")
+			section = s
+		}
+		whole := p.keep
+		if t.sub != nil && isMQC(t.sub.Mode) {
+			p.keep = nil
+		}
+		p.thing(t, "")
+		p.keep = whole
+	}
+}
+
+func ofQoS(line string) bool {
+	return strings.HasPrefix(line, "priority-flow-control") || strings.HasPrefix(line, "service-policy")
+}
+
+func isMQC(mode string) bool {
+	return mode == modeSystemQoS || slices.ContainsFunc(mqcs, func(m mqc) bool { return m.class == mode || m.policy == mode })
+}
+
+// body is a configuration without header.
+func (n *NXOS) body(cfg *cli.Block) string {
+	p := n.printer(cfg, false)
+	p.root()
+	return p.String()
+}

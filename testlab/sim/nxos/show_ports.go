@@ -1,0 +1,118 @@
+package nxos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+)
+
+// portSpeed is the speed of every Ethernet port, in Kbit a second.
+const portSpeed = 400_000_000
+
+var portCommands = []showCommand{
+	{"interface priority-flow-control", (*front).flowControl}, // no PORT
+	{"interface PORT priority-flow-control", (*front).flowControl},
+	{"interface", (*front).interfaces},
+	{"interface PORT", (*front).interfaces},
+}
+
+// upDown is a state of a port.
+func (v portView) upDown() string {
+	if v.Shutdown {
+		return "down"
+	}
+	return "up"
+}
+
+// flowcontrol is what a port does with pause frames of the whole link.
+func (v portView) flowcontrol(dir string) string {
+	if slices.Contains(v.Lines, "flowcontrol "+dir+" on") {
+		return "on"
+	}
+	return "off"
+}
+
+// interfaces is `show interface [PORT]`; keys as napalm-automation/napalm
+// nxos.py and ansible-collections/cisco.nxos read them.
+func (f *front) interfaces(args []string) (answer, bool) {
+	all, _ := f.views()
+	ports, ok := pick(all, args)
+	var b strings.Builder
+	var rows []map[string]any
+	for i, v := range ports {
+		if v.Kind == "Vlan" {
+			line := "up"
+			if v.Shutdown {
+				line = "down"
+			}
+			rows = append(rows, map[string]any{"interface": v.Name, "svi_line_proto": line, "svi_admin_state": v.upDown(), "svi_mac": f.mac(i + 1), "svi_mtu": text(v.MTU), "svi_bw": "1000000"})
+			fmt.Fprintf(&b, "%s is %s, line protocol is %s\n  MTU %d bytes, BW 1000000 Kbit\n\n", v.Name, v.upDown(), line, v.MTU)
+			continue
+		}
+		row := map[string]any{"interface": v.Name, "state": v.upDown(), "admin_state": v.upDown(), "eth_hw_desc": v.Kind, "eth_hw_addr": f.mac(i + 1), "eth_bia_addr": f.mac(i + 1),
+			"eth_mtu": text(v.MTU), "eth_bw": 0}
+		reason := ""
+		if v.Shutdown {
+			row["state_rsn_desc"], reason = "Administratively down", " (Administratively down)"
+		}
+		fmt.Fprintf(&b, "%s is %s%s\nadmin state is %s, Dedicated Interface\n", v.Name, v.upDown(), reason, v.upDown())
+		if v.Kind == "Ethernet" {
+			row["eth_hw_desc"], row["eth_bw"], row["eth_speed"], row["eth_duplex"] = "100/400/40000 Ethernet", portSpeed, "400 Gb/s", "full"
+			row["eth_mode"] = "access"
+			if v.Routed {
+				row["eth_mode"] = "routed"
+			}
+			row["eth_in_flowctrl"], row["eth_out_flowctrl"] = v.flowcontrol("receive"), v.flowcontrol("send")
+			for key, name := range map[string]string{"eth_outbytes": cli.TxOctets, "eth_outpkts": cli.TxPkts, "eth_outucast": cli.TxPkts, "eth_outdiscard": cli.DropPkts} {
+				row[key] = text(f.world.Sum(v.Name, name))
+			}
+			for _, key := range []string{"eth_inbytes", "eth_inpkts", "eth_inucast", "eth_inerr", "eth_outerr", "eth_indiscard", "eth_inpause", "eth_outpause"} {
+				row[key] = "0"
+			}
+			if id := channelOf(v.portState); id != "" {
+				row["eth_bundle"] = id
+				fmt.Fprintf(&b, "  Belongs to Po%s\n", id)
+			}
+		}
+		fmt.Fprintf(&b, "  Hardware: %s, address: %s (bia %s)\n", row["eth_hw_desc"], f.mac(i+1), f.mac(i+1))
+		if v.Description != "" {
+			row["desc"] = v.Description
+			fmt.Fprintf(&b, "  Description: %s\n", v.Description)
+		}
+		fmt.Fprintf(&b, "  MTU %d bytes, BW %v Kbit , DLY 10 usec\n", v.MTU, row["eth_bw"])
+		if v.Kind == "Ethernet" {
+			fmt.Fprintf(&b, "  full-duplex, 400 Gb/s\n  Input flow-control is %s, output flow-control is %s\n  TX\n    %v output packets  %v bytes\n    %v output discard\n",
+				row["eth_in_flowctrl"], row["eth_out_flowctrl"], row["eth_outpkts"], row["eth_outbytes"], row["eth_outdiscard"])
+		}
+		b.WriteString("\n")
+		rows = append(rows, row)
+	}
+	value := map[string]any{}
+	table(value, "interface", rows)
+	return answer{text: b.String(), value: value}, ok
+}
+
+// flowControl is `show interface [PORT] priority-flow-control` (text as the
+// ciscoos receiver of open-telemetry/opentelemetry-collector-contrib reads it).
+func (f *front) flowControl(args []string) (answer, bool) {
+	ports, box, ok := f.chosen(args)
+	rule := strings.Repeat("=", 60) + "\n"
+	var b strings.Builder
+	b.WriteString(rule + "Port               Mode Oper(VL bmap)  RxPPP      TxPPP      \n" + rule)
+	var rows []map[string]any
+	for _, v := range ports {
+		rx, tx := f.world.Sum(v.Name, cli.PFCRx), f.world.Sum(v.Name, cli.PFCTx)
+		mode := strings.ToUpper(v.PFC[:1]) + v.PFC[1:]
+		row := map[string]any{"if_name_str": v.Name, "admin": mode, "oper": "Off", "rx-stats": text(rx), "tx-stats": text(tx)}
+		oper := "Off"
+		if v.pfcOper(box) {
+			row["oper"], row["vl-bmp"] = "On", f.bitmap(v)
+			oper = "On  (" + f.bitmap(v) + ")"
+		}
+		rows = append(rows, row)
+		fmt.Fprintf(&b, "%-18s %-4s %-14s %-10d %-10d\n", v.Name, mode, oper, rx, tx)
+	}
+	return answer{text: b.String(), value: module("pfc_interface", rows)}, ok
+}

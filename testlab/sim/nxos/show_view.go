@@ -1,0 +1,225 @@
+package nxos
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+)
+
+// portView is one interface with what is in force on it: its own lines, else
+// those of its port-channel, else those of the box.
+type portView struct {
+	portState
+	queues [cli.NumQueues]queueView
+	system bool          // the queues are those of the box
+	paused []int         // priorities of live PFC
+	groups map[int][]int // the priorities of each group with live PFC
+}
+
+// queueView is what the queuing policy makes of one queue.
+type queueView struct {
+	share            string // percent of the bandwidth, "-" without
+	level            string // of strict priority, "-" without
+	min, max, unit   string // shape, "-" without
+	limit, limitKind string // "D" (dynamic) or "S" (static)
+}
+
+// views are the interfaces in their order.
+func (f *front) views() ([]portView, qosState) {
+	box, lossless := f.n.qosState(), f.n.lossless()
+	qos, queuing := policiesByName(f.n.policyMaps(typeQoS)), policiesByName(f.n.policyMaps(typeQueuing))
+	states := f.n.portStates()
+	channels := map[string]portState{}
+	for _, p := range states {
+		if p.Kind == "port-channel" {
+			channels[strings.TrimPrefix(p.Name, "port-channel")] = p
+		}
+	}
+	var out []portView
+	for _, p := range states {
+		v := portView{portState: p}
+		if c, ok := channels[channelOf(p)]; ok {
+			v.inherit(c)
+		}
+		v.queues, v.system = f.queuesOf(queuing, v.QueuingOut, box.QueuingOut)
+		in := v.QoSIn
+		if in == "" {
+			in = box.QoSIn
+		}
+		v.live(lossless, reached(qos[in]), box.OverrideOff)
+		out = append(out, v)
+	}
+	return out, box
+}
+
+func policiesByName(list []policyMap) map[string]policyMap {
+	out := make(map[string]policyMap, len(list))
+	for _, p := range list {
+		out[p.Name] = p
+	}
+	return out
+}
+
+// channelOf is the number of the port-channel of a member, "" of another port.
+func channelOf(p portState) string {
+	for _, l := range p.Lines {
+		if rest, ok := strings.CutPrefix(l, "channel-group "); ok {
+			id, _, _ := strings.Cut(rest, " ")
+			return id
+		}
+	}
+	return ""
+}
+
+// inherit takes over from the port-channel what the member has no line for.
+func (v *portView) inherit(c portState) {
+	if v.PFC == "auto" {
+		v.PFC = c.PFC
+	}
+	if !v.Watchdog {
+		v.Watchdog, v.DisableAction, v.WatchdogMultiplier = c.Watchdog, c.DisableAction, c.WatchdogMultiplier
+	}
+	for _, p := range [][2]*string{{&v.QoSIn, &c.QoSIn}, {&v.QueuingIn, &c.QueuingIn}, {&v.QueuingOut, &c.QueuingOut}} {
+		if *p[0] == "" {
+			*p[0] = *p[1]
+		}
+	}
+}
+
+// reached are the groups that an input policy classifies traffic into; what it
+// does not know goes to group 0.
+func reached(p policyMap) map[int]bool {
+	out := map[int]bool{}
+	rest := 0
+	for _, c := range p.Classes {
+		group := 0
+		for _, l := range c.Lines {
+			if n, ok := strings.CutPrefix(l, "set qos-group "); ok {
+				group, _ = strconv.Atoi(n) // the grammar lets numbers pass only
+			}
+		}
+		if c.Name == "class-default" {
+			rest = group
+			continue
+		}
+		out[group] = true
+	}
+	out[rest] = true
+	return out
+}
+
+// live finds the priorities of live PFC: those that the network-qos policy in
+// force pauses, of groups that the port's traffic is classified into, where the
+// port's mode is on. No peer of the simulator negotiates, so auto is off.
+func (v *portView) live(lossless map[int][]int, reached map[int]bool, override bool) {
+	v.groups = map[int][]int{}
+	if v.PFC != "on" || override || v.Shutdown {
+		return
+	}
+	var on [cli.NumQueues]bool
+	for group, priorities := range lossless {
+		if !reached[group] {
+			continue
+		}
+		v.groups[group] = priorities
+		for _, p := range priorities {
+			on[p] = true
+		}
+	}
+	for p, live := range on {
+		if live {
+			v.paused = append(v.paused, p)
+		}
+	}
+}
+
+// bitmap is the map of live priorities, as the box prints it.
+func (f *front) bitmap(v portView) string {
+	n := 0
+	for _, p := range v.paused {
+		n |= 1 << p
+	}
+	if f.o.DecimalBitmap {
+		return strconv.Itoa(n)
+	}
+	return strconv.FormatInt(int64(n), 16)
+}
+
+// pfcOper is the operational state of PFC: on where the mode is, also without a
+// lossless class (open-telemetry/opentelemetry-collector-contrib ciscoos
+// receiver, interfaces scraper tests).
+func (v portView) pfcOper(box qosState) bool { return v.PFC == "on" && !box.OverrideOff && !v.Shutdown }
+
+// queuesOf are the queues of a port that has this policy, or that of the box.
+func (f *front) queuesOf(policies map[string]policyMap, own, box string) (queues [cli.NumQueues]queueView, system bool) {
+	p, ok := policies[own]
+	if !ok {
+		p, system = policies[box], true
+	}
+	for i := range queues {
+		queues[i] = queueView{share: "0", level: "-", min: "-", max: "-", unit: "-", limit: "9", limitKind: "D"}
+	}
+	for _, c := range p.Classes {
+		if c.Group >= 0 && c.Group < len(queues) {
+			queues[c.Group].read(c.Lines)
+		}
+	}
+	return queues, system
+}
+
+func (q *queueView) read(lines []string) {
+	for _, l := range lines {
+		w := strings.Fields(l)
+		switch {
+		case w[0] == "bandwidth":
+			q.share = w[len(w)-1]
+		case w[0] == "priority" && len(w) == 3:
+			q.share, q.level = "-", w[2]
+		case w[0] == "shape" && len(w) == 7:
+			q.min, q.max, q.unit = w[2], w[5], w[6]
+		case w[0] == "queue-limit" && w[1] == "dynamic":
+			q.limit, q.limitKind = w[2], "D"
+		case w[0] == "queue-limit":
+			q.limit, q.limitKind = w[1], "S"
+		}
+	}
+}
+
+// chosen are the Ethernet ports and port-channels that a command's argument
+// names, all without one; false where it names another one.
+func (f *front) chosen(args []string) ([]portView, qosState, bool) {
+	all, box := f.views()
+	var wired []portView
+	for _, v := range all {
+		if v.Kind == "Ethernet" || v.Kind == "port-channel" {
+			wired = append(wired, v)
+		}
+	}
+	out, ok := pick(wired, args)
+	return out, box, ok
+}
+
+// pick finds the interfaces that an argument names.
+func pick(all []portView, args []string) ([]portView, bool) {
+	if len(args) == 0 {
+		return all, true
+	}
+	names, ok := parseInterfaces(args[0])
+	if !ok {
+		return nil, false
+	}
+	by := make(map[string]portView, len(all))
+	for _, v := range all {
+		by[v.Name] = v
+	}
+	var out []portView
+	for _, n := range names {
+		v, ok := by[n]
+		if !ok {
+			return nil, false
+		}
+		out = append(out, v)
+	}
+	return out, true
+}
