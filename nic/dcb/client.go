@@ -1,0 +1,201 @@
+package dcb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mdlayher/netlink"
+)
+
+// answerWait bounds the wait for one answer. The kernel does the work inside
+// the send, so an answer is there when the send returns; a driver that waits
+// for its firmware cannot be interrupted by anyone.
+const answerWait = 10 * time.Second
+
+// Client speaks dcbnl in the network namespace of the thread that dials. Its
+// methods may be called from several goroutines and do their work one after
+// the other. They end with their context, and wait no longer than ten seconds
+// for any one answer; a firmware command that the driver has begun is not cut
+// off by either.
+//
+// A method that writes reports whether the device changed. With an error that
+// means it may have: it is true unless the device is known to be as it was.
+type Client struct {
+	turn chan struct{} // holds one token while a method works
+	dial func() (*netlink.Conn, error)
+	// conn is nil after a failure that leaves an answer under way; the next
+	// request dials again.
+	conn   *netlink.Conn
+	closed bool
+}
+
+// Dial opens a socket to the kernel. It sends nothing, and needs no privilege.
+func Dial() (*Client, error) {
+	return newClient(func() (*netlink.Conn, error) { return netlink.Dial(0, nil) }) // NETLINK_ROUTE
+}
+
+func newClient(dial func() (*netlink.Conn, error)) (*Client, error) {
+	c := &Client{turn: make(chan struct{}, 1), dial: dial}
+	if err := c.connect(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Client) connect() error {
+	conn, err := c.dial()
+	if err != nil {
+		return &Error{Op: "open netlink socket", Msg: err.Error(), cause: err}
+	}
+	c.conn = conn
+	return nil
+}
+
+// Close closes the socket, after the method that is at work.
+func (c *Client) Close() error {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	c.closed = true
+	return c.drop()
+}
+
+func (c *Client) drop() error {
+	if c.conn == nil {
+		return nil
+	}
+	err := c.conn.Close()
+	c.conn = nil
+	if err != nil {
+		return &Error{Op: "close netlink socket", Msg: err.Error(), cause: err}
+	}
+	return nil
+}
+
+// port is one device during one method of a Client.
+type port struct {
+	c      *Client
+	ctx    context.Context
+	op     string
+	ifname string
+}
+
+// begin waits for the Client's turn; the caller ends it with end.
+func (c *Client) begin(ctx context.Context, op, ifname string) (*port, error) {
+	p := &port{c: c, ctx: ctx, op: op, ifname: ifname}
+	if ifname == "" || len(ifname) > maxName || strings.ContainsRune(ifname, 0) {
+		return nil, p.fail(ErrNoDevice, fmt.Sprintf("a name has 1 to %d bytes", maxName))
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, p.contextError(err)
+	}
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, p.contextError(ctx.Err())
+	}
+	if c.closed {
+		p.end()
+		return nil, p.fail(ErrClosed, "")
+	}
+	return p, nil
+}
+
+func (p *port) end() { <-p.c.turn }
+
+func (p *port) fail(kind error, msg string) *Error { return newError(p.op, p.ifname, kind, msg) }
+
+func (p *port) contextError(err error) *Error {
+	return &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+}
+
+// lacks is the error of a driver without an operation.
+func (p *port) lacks(what string) *Error {
+	e := p.fail(ErrUnsupported, "the driver does not report "+what)
+	e.hint = ""
+	return e
+}
+
+// Get reads what the driver of a device reports. It needs no privilege.
+// ErrUnsupported means that the device has no DCB operations.
+func (c *Client) Get(ctx context.Context, ifname string) (*State, error) {
+	p, err := c.begin(ctx, "get", ifname)
+	if err != nil {
+		return nil, err
+	}
+	defer p.end()
+	return p.get()
+}
+
+func (p *port) get() (*State, error) {
+	req, err := encodeGet(p.ifname)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := p.exchange(req)
+	if err != nil {
+		return nil, err
+	}
+	s, err := decodeState(data)
+	if err != nil {
+		return nil, &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+	}
+	return s, nil
+}
+
+// exchange sends a request and returns the one answer to it. On an error,
+// untouched says that the device is as it was.
+func (p *port) exchange(req netlink.Message) (data []byte, untouched bool, err error) {
+	if err := p.ctx.Err(); err != nil {
+		return nil, true, p.contextError(err)
+	}
+	if p.c.conn == nil {
+		if err := p.c.connect(); err != nil {
+			return nil, true, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, answerWait)
+	defer cancel()
+	release, err := bound(ctx, p.c.conn)
+	if err != nil {
+		return nil, true, &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+	}
+	replies, err := p.c.conn.Execute(req)
+	release()
+	if err == nil && len(replies) == 1 {
+		return replies[0].Data, false, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: %d messages", ErrAnswer, len(replies))
+	}
+	e, kernel := sendError(p.ctx, p.op, p.ifname, err)
+	if kernel {
+		return nil, true, e
+	}
+	// An answer may still come, and must not be taken for that to the next
+	// request.
+	return nil, false, errors.Join(e, p.c.drop())
+}
+
+// bound gives conn the deadline of ctx, and ends its waiting when ctx is
+// cancelled, until release is called.
+func bound(ctx context.Context, conn *netlink.Conn) (release func(), err error) {
+	deadline, _ := ctx.Deadline() // the zero time is none
+	if err := conn.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		// It fails on a closed socket only, where nobody waits.
+		_ = conn.SetDeadline(time.Unix(1, 0))
+	})
+	return sync.OnceFunc(func() {
+		if !stop() {
+			<-done
+		}
+	}), nil
+}

@@ -1,0 +1,228 @@
+package dcb
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mdlayher/netlink"
+	"go.uber.org/goleak"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// An answer that never comes ends the call with its context, and one that
+// comes late is not taken for that to the next request.
+func TestNoAnswer(t *testing.T) {
+	k, d, c := one(t, "mlx5")
+	var late netlink.Message
+	k.answer = func(_, a netlink.Message) []netlink.Message { late = a; return nil }
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	k.socks[0].push(late)
+	k.answer = nil
+	d.pfc[1] = 0x10
+	if s, err := c.Get(t.Context(), "roce0"); err != nil || s.PFC.Enabled != qos.Priorities(4) {
+		t.Errorf("after a late answer: %+v, %v", s, err)
+	}
+	// A write without an answer may have been carried out, and was.
+	k.answer = func(req, a netlink.Message) []netlink.Message {
+		if req.Header.Type == rtmSetDCB {
+			return nil
+		}
+		return []netlink.Message{a}
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if changed, err := c.SetPFC(ctx, "roce0", 8, 0); !changed || !errors.Is(err, context.DeadlineExceeded) || d.flaps != 1 {
+		t.Errorf("%v, %v, %d flaps", changed, err, d.flaps)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	k, _, c := one(t, "mlx5")
+	asked := make(chan struct{})
+	k.answer = func(_, _ netlink.Message) []netlink.Message { close(asked); return nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.Canceled) {
+			t.Errorf("waiting for an answer: %v", err)
+		}
+	})
+	<-asked
+	// This one waits for its turn.
+	short, end := context.WithTimeout(t.Context(), time.Millisecond)
+	defer end()
+	if _, err := c.Get(short, "roce0"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for its turn: %v", err)
+	}
+	cancel()
+	wg.Wait()
+	if _, err := c.Get(ctx, "roce0"); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestStrangeAnswers(t *testing.T) {
+	for what, answer := range map[string]func(netlink.Message) []netlink.Message{
+		"empty":         func(a netlink.Message) []netlink.Message { a.Data = nil; return []netlink.Message{a} },
+		"other command": func(a netlink.Message) []netlink.Message { a.Data[1] = 26; return []netlink.Message{a} },
+		"cut": func(a netlink.Message) []netlink.Message {
+			a.Data = a.Data[:len(a.Data)-300]
+			return []netlink.Message{a}
+		},
+		"two": func(a netlink.Message) []netlink.Message { return []netlink.Message{a, a} },
+	} {
+		k, _, c := one(t, "mlx5")
+		k.answer = func(_, a netlink.Message) []netlink.Message { return answer(a) }
+		if _, err := c.Get(t.Context(), "roce0"); !errors.Is(err, ErrAnswer) || !strings.HasPrefix(err.Error(), "get roce0: ") {
+			t.Errorf("%s: %v", what, err)
+		}
+		k.answer = nil
+		if _, err := c.Get(t.Context(), "roce0"); err != nil {
+			t.Errorf("after %s: %v", what, err)
+		}
+	}
+	// The answer to somebody else's request is nobody's state.
+	k, _, c := one(t, "mlx5")
+	k.answer = func(_, a netlink.Message) []netlink.Message { a.Header.Sequence++; return []netlink.Message{a} }
+	if s, err := c.Get(t.Context(), "roce0"); err == nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Somebody else adds the entry between the read and the write.
+func TestRace(t *testing.T) {
+	k, d, c := one(t, "bnxt")
+	k.answer = func(req, a netlink.Message) []netlink.Message {
+		if req.Header.Type == rtmGetDCB && len(d.apps) == 0 {
+			d.apps = append(d.apps, [4]byte{5, 3, 0, 0})
+			ne16(d.apps[0][2:], 26)
+		}
+		return []netlink.Message{a}
+	}
+	if _, err := c.SetApps(t.Context(), "roce0", DSCP(26, 3)); err != nil {
+		t.Errorf("EEXIST: %v", err)
+	}
+	k.answer = func(req, a netlink.Message) []netlink.Message {
+		if req.Header.Type == rtmGetDCB {
+			d.apps = nil
+		}
+		return []netlink.Message{a}
+	}
+	if _, err := c.DelApps(t.Context(), "roce0", DSCP(26, 3)); err != nil {
+		t.Errorf("ENOENT: %v", err)
+	}
+	// ice answers 1 where nothing is to do.
+	k, d, c = one(t, "ice")
+	d.dcbx = 0x08
+	k.answer = func(req, a netlink.Message) []netlink.Message {
+		if req.Header.Type == rtmGetDCB {
+			d.dcbx = 0x09
+		}
+		return []netlink.Message{a}
+	}
+	if _, err := c.OwnDCBX(t.Context(), "roce0"); err != nil || len(k.sets) != 1 {
+		t.Errorf("%v after %d writes", err, len(k.sets))
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	k, d, c := one(t, "mlx5")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			if _, err := c.SetPFC(t.Context(), "roce0", qos.Priorities(3), 0); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.MapDSCP(t.Context(), "roce0", only(i, 3)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	// Reading and writing is one turn: the second one finds it done.
+	if d.flaps != 1 || len(k.sets) != 9 {
+		t.Errorf("%d flaps, %d writes", d.flaps, len(k.sets))
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Get(t.Context(), "roce0"); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestWatch(t *testing.T) {
+	k, _, c := one(t, "mlx5")
+	k.devs["roce1"] = newDevice("bnxt")
+	s := k.open()
+	w, err := newWatcher(netlink.NewConn(s, 42))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if _, err := c.SetPFC(ctx, "roce0", 8, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.SetApps(ctx, "roce1", DSCP(26, 3)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"roce0", "roce1"} {
+		if name, err := w.Next(ctx); err != nil || name != want {
+			t.Errorf("%q, %v; want %s", name, err, want)
+		}
+	}
+	short, end := context.WithTimeout(ctx, time.Millisecond)
+	defer end()
+	if _, err := w.Next(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with nothing to tell: %v", err)
+	}
+	for len(s.waits) > 0 {
+		<-s.waits
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := w.Next(cancelled); !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
+	<-s.waits
+	cancel()
+	wg.Wait()
+	// What cannot be read, or did not fit, is told as lost; the rest is not.
+	s.push(netlink.Message{Header: netlink.Header{Type: 79}, Data: []byte{0, 20, 0, 0}})
+	if _, err := c.SetPFC(ctx, "roce0", 16, 0); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := w.Next(ctx); err != nil || name != "roce0" {
+		t.Errorf("%q, %v", name, err)
+	}
+	if _, err := w.Next(ctx); !errors.Is(err, ErrLost) {
+		t.Errorf("nameless: %v", err)
+	}
+	s.update(func() { s.fail = syscall.ENOBUFS })
+	if _, err := w.Next(ctx); !errors.Is(err, ErrLost) {
+		t.Errorf("overrun: %v", err)
+	}
+	wg.Go(func() {
+		if _, err := w.Next(ctx); !errors.Is(err, ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+}

@@ -1,0 +1,182 @@
+package dcb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/mdlayher/netlink"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// What went wrong, for [errors.Is].
+var (
+	// ErrUnsupported: the device, or the kernel, has no DCB operations, or
+	// not the one that is asked for.
+	ErrUnsupported = errors.New("no DCB operation")
+	// ErrNoDevice: there is no network device of that name here.
+	ErrNoDevice = errors.New("no such network device")
+	// ErrPermission: the kernel does not let this user write.
+	ErrPermission = errors.New("not permitted")
+	// ErrRefused: the kernel or the driver refused; Error.Errno says with what.
+	ErrRefused = errors.New("refused")
+	// ErrIgnored: the kernel answered success, and nothing changed.
+	ErrIgnored = errors.New("accepted without effect")
+	// ErrDiffers: the kernel answered success, and what was read after it is
+	// neither the old value nor the new one.
+	ErrDiffers = errors.New("not taken as it was set")
+	// ErrInvalid: no device has such a value. Nothing was sent.
+	ErrInvalid = errors.New("value out of range")
+	// ErrAnswer: the kernel's answer makes no sense.
+	ErrAnswer = errors.New("unusable answer")
+	// ErrLost: notifications were lost: any device may have changed. The
+	// Watcher goes on.
+	ErrLost = errors.New("notifications lost")
+	// ErrClosed: the Client or Watcher is closed.
+	ErrClosed = errors.New("closed")
+)
+
+// Errno is an error number of Linux, positive; 0 is none. Of what a driver
+// returns the kernel passes on the low eight bits: see Error.Errno.
+type Errno uint16
+
+// The numbers that the package itself asks for.
+const (
+	ePERM      Errno = 1
+	eNOENT     Errno = 2
+	eNOMEM     Errno = 12
+	eACCES     Errno = 13
+	eEXIST     Errno = 17
+	eNODEV     Errno = 19
+	eINVAL     Errno = 22
+	eOPNOTSUPP Errno = 95
+	maxErrno         = 4095
+)
+
+// errnoNames has the numbers of include/uapi/asm-generic/errno.h that dcbnl
+// and the drivers return.
+var errnoNames = map[Errno]string{
+	ePERM: "EPERM", eNOENT: "ENOENT", 4: "EINTR", 5: "EIO", 6: "ENXIO", 7: "E2BIG", 11: "EAGAIN", eACCES: "EACCES",
+	14: "EFAULT", 16: "EBUSY", eEXIST: "EEXIST", eNODEV: "ENODEV", eINVAL: "EINVAL", 28: "ENOSPC", 34: "ERANGE",
+	38: "ENOSYS", 62: "ETIME", 71: "EPROTO", 90: "EMSGSIZE", eOPNOTSUPP: "EOPNOTSUPP", 105: "ENOBUFS", 110: "ETIMEDOUT", 121: "EREMOTEIO",
+}
+
+// String prints "EINVAL" or "errno 200".
+func (e Errno) String() string {
+	if e == eNOMEM {
+		// bnxt returns ENOTSUPP, 524, of which eight bits are 12.
+		return "errno 12 (ENOMEM, or ENOTSUPP cut to eight bits)"
+	}
+	if s, ok := errnoNames[e]; ok {
+		return s
+	}
+	return fmt.Sprintf("errno %d", uint16(e))
+}
+
+// Error is what failed on a device. It wraps one of the sentinels where the
+// cause is known, and the context's error where the caller ended the call.
+type Error struct {
+	Op        string // "get", "set pfc", "watch"
+	Interface string // "" where the failure is about none
+	// Errno is what the kernel or the driver refused with, 0 where it named
+	// none. A driver's number is cut to eight bits on its way: 12 may be 524.
+	Errno Errno
+	Msg   string // safe to print
+
+	kind  error
+	cause error
+	hint  string
+}
+
+// Error returns one line: operation, device, kind, errno and text.
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Interface != "" {
+		s += " " + term.CleanLine(e.Interface)
+	}
+	if e.kind != nil {
+		s += ": " + e.kind.Error()
+	}
+	if e.Errno != 0 {
+		s += ": " + e.Errno.String()
+	}
+	if m := term.CleanLine(e.Msg); m != "" {
+		s += ": " + m
+	}
+	return s
+}
+
+// Unwrap returns the sentinel and the cause, as far as they are known.
+func (e *Error) Unwrap() []error {
+	var l []error
+	for _, err := range []error{e.kind, e.cause} {
+		if err != nil {
+			l = append(l, err)
+		}
+	}
+	return l
+}
+
+// Hint returns advice on the failure; it may be empty.
+func (e *Error) Hint() string { return e.hint }
+
+func newError(op, ifname string, kind error, msg string) *Error {
+	return &Error{Op: op, Interface: ifname, kind: kind, Msg: msg, hint: hints[kind]}
+}
+
+var hints = map[error]string{
+	ErrUnsupported: "virtual and sub-functions, VLANs and bonds have no DCB operations: name the physical function's device; a kernel built without CONFIG_DCB has none at all",
+	ErrPermission:  "writing takes CAP_NET_ADMIN on the host itself; in a container's user namespace it is not enough",
+	ErrIgnored:     "the kernel is older than this setting, or the driver has no operation for it",
+}
+
+// refused is a write that the driver refused.
+func refused(op, ifname string, no Errno, msg string) *Error {
+	e := newError(op, ifname, ErrRefused, msg)
+	e.Errno = no
+	if no == eINVAL {
+		e.hint = "the value does not suit the device, or an LLDP or DCBX agent in its firmware owns the port (bnxt and ice refuse all writes then)"
+	}
+	return e
+}
+
+// sendError makes an Error of what an exchange returned. kernel says that the
+// kernel answered, and did nothing.
+func sendError(ctx context.Context, op, ifname string, err error) (e *Error, kernel bool) {
+	var nle *netlink.OpError
+	if errors.As(err, &nle) {
+		// The number of an answer is bare, that of a system call is wrapped.
+		if no, ok := nle.Err.(syscall.Errno); ok && no > 0 && no <= maxErrno {
+			return kernelError(op, ifname, Errno(no)), true
+		}
+	}
+	e = newError(op, ifname, nil, "")
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		e.Msg, e.cause = "no answer in time", context.DeadlineExceeded
+		if cerr := ctx.Err(); cerr != nil {
+			e.Msg, e.cause = cerr.Error(), cerr
+		}
+	default:
+		e.Msg, e.cause = err.Error(), err
+	}
+	return e, false
+}
+
+// kernelError is a request that the kernel refused before the driver saw it.
+func kernelError(op, ifname string, no Errno) *Error {
+	switch no {
+	case eOPNOTSUPP:
+		return newError(op, ifname, ErrUnsupported, "")
+	case eNODEV:
+		return newError(op, ifname, ErrNoDevice, "")
+	case ePERM, eACCES:
+		return newError(op, ifname, ErrPermission, "")
+	}
+	e := newError(op, ifname, ErrRefused, "")
+	e.Errno = no
+	return e
+}

@@ -1,0 +1,221 @@
+package dcb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mdlayher/netlink"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// wish is one setting of a device.
+type wish struct {
+	// diff says how a state differs from the wish, "" for not at all, or that
+	// the driver has no such setting.
+	diff func(*State) (string, error)
+	// encode makes the write from the state before it.
+	encode func(before *State) (netlink.Message, error)
+	cmd    uint8
+	// vague says that a refusal means nothing where the setting is as wished.
+	vague bool
+}
+
+// apply reads, writes where the state differs from the wish, and reads again.
+func (p *port) apply(w wish) (changed bool, err error) {
+	before, err := p.get()
+	if err != nil {
+		return false, err
+	}
+	if diff, err := w.diff(before); err != nil || diff == "" {
+		return false, err
+	}
+	req, err := w.encode(before)
+	if err != nil {
+		return false, err
+	}
+	no, untouched, err := p.write(req, w.cmd)
+	if err != nil {
+		return !untouched, err
+	}
+	var refusal error
+	if no != 0 {
+		refusal = p.refusal(w.cmd, no)
+	}
+	after, err := p.get()
+	if err != nil {
+		return true, errors.Join(refusal, err)
+	}
+	changed = !after.sameSettings(before)
+	diff, err := w.diff(after)
+	switch {
+	case err != nil:
+		return changed, errors.Join(refusal, err)
+	case refusal != nil && (diff != "" || !w.vague):
+		return changed, refusal
+	case diff == "":
+		return changed, nil
+	case changed:
+		return true, p.fail(ErrDiffers, diff)
+	}
+	return false, p.fail(ErrIgnored, diff)
+}
+
+// write sends a write and returns the status that the driver answered with.
+func (p *port) write(req netlink.Message, cmd uint8) (no Errno, untouched bool, err error) {
+	data, untouched, err := p.exchange(req)
+	if err != nil {
+		return 0, untouched, err
+	}
+	no, err = decodeStatus(data, cmd)
+	if err != nil {
+		return 0, false, &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+	}
+	return no, false, nil
+}
+
+// refusal is the error of a status that is not 0.
+func (p *port) refusal(cmd uint8, no Errno) *Error {
+	if cmd == cmdSetDCBX {
+		// The number is 1 whatever the reason.
+		e := p.fail(ErrRefused, "")
+		e.hint = "the firmware keeps DCBX: turn its LLDP and DCBX agents off in the firmware settings"
+		return e
+	}
+	return refused(p.op, p.ifname, no, "")
+}
+
+// SetPFC makes exactly the given priorities lossless, and sets the delay
+// allowance, see [PFC.Delay]; delay 0 leaves it. A change of the mask takes
+// the link down for a moment on mlx5, and closes and opens the device on ice.
+// bnxt wants its ETS set first.
+func (c *Client) SetPFC(ctx context.Context, ifname string, enabled qos.PrioritySet, delay uint16) (changed bool, err error) {
+	p, err := c.begin(ctx, "set pfc", ifname)
+	if err != nil {
+		return false, err
+	}
+	defer p.end()
+	return p.apply(wish{
+		cmd: cmdIEEESet,
+		diff: func(s *State) (string, error) {
+			switch {
+			case s.PFC == nil:
+				return "", p.lacks("pfc")
+			case s.PFC.Enabled != enabled:
+				return fmt.Sprintf("pfc is on for %s, not %s", s.PFC.Enabled, enabled), nil
+			case delay != 0 && s.PFC.Delay != delay:
+				return fmt.Sprintf("the delay is %d, not %d", s.PFC.Delay, delay), nil
+			}
+			return "", nil
+		},
+		encode: func(s *State) (netlink.Message, error) {
+			w := PFC{Cap: s.PFC.Cap, Enabled: enabled, MACsecBypass: s.PFC.MACsecBypass, Delay: s.PFC.Delay}
+			if delay != 0 {
+				w.Delay = delay
+			}
+			return encodeIEEE(cmdIEEESet, ifname, ieeePFC, w.encode())
+		},
+	})
+}
+
+// SetETS sets how the traffic classes share the link, and keeps the rest of
+// ETS. Bandwidth of classes that are not ETS is sent as it is and never
+// compared. A change closes and opens the device on ice. ErrInvalid is a
+// traffic class above 7 or a share above 100; the sum is for the driver to
+// judge, which wants 100 on mlx5.
+func (c *Client) SetETS(ctx context.Context, ifname string, want Scheduling) (changed bool, err error) {
+	p, err := c.begin(ctx, "set ets", ifname)
+	if err != nil {
+		return false, err
+	}
+	defer p.end()
+	for i := range qos.NumPriorities {
+		if tc := want.PriorityTC[i]; tc >= qos.NumPriorities {
+			return false, p.fail(ErrInvalid, fmt.Sprintf("priority %d in traffic class %d", i, tc))
+		}
+		if bw := want.Bandwidth[i]; bw > 100 {
+			return false, p.fail(ErrInvalid, fmt.Sprintf("traffic class %d with %d%%", i, bw))
+		}
+	}
+	return p.apply(wish{
+		cmd: cmdIEEESet,
+		diff: func(s *State) (string, error) {
+			if s.ETS == nil {
+				return "", p.lacks("ets")
+			}
+			return want.diff(s.ETS.Scheduling, s.ETS.Cap), nil
+		},
+		encode: func(s *State) (netlink.Message, error) {
+			w := *s.ETS
+			w.Scheduling = want
+			return encodeIEEE(cmdIEEESet, ifname, ieeeETS, w.encode())
+		},
+	})
+}
+
+// SetBuffer divides the receive buffer. Sizes that differ by less than a cell
+// count as the same, see [Headroom.Size]. ErrInvalid is a buffer above 7.
+func (c *Client) SetBuffer(ctx context.Context, ifname string, want Headroom) (changed bool, err error) {
+	p, err := c.begin(ctx, "set buffer", ifname)
+	if err != nil {
+		return false, err
+	}
+	defer p.end()
+	for prio, b := range want.PriorityBuffer {
+		if b >= qos.NumPriorities {
+			return false, p.fail(ErrInvalid, fmt.Sprintf("priority %d in buffer %d", prio, b))
+		}
+	}
+	return p.apply(wish{
+		cmd: cmdIEEESet,
+		diff: func(s *State) (string, error) {
+			if s.Buffer == nil {
+				return "", p.lacks("buffers")
+			}
+			return want.diff(s.Buffer.Headroom), nil
+		},
+		encode: func(s *State) (netlink.Message, error) {
+			w := Buffer{Headroom: want, Total: s.Buffer.Total}
+			return encodeIEEE(cmdIEEESet, ifname, ieeeBuffer, w.encode())
+		},
+	})
+}
+
+// SetDCBX sets who owns DCBX. On mlx5 the bits that are written replace those
+// that it reports, and mode 0 hands DCBX to the firmware, which leaves the
+// other bits standing: mode 0 is there when [DCBXHost] is not. [Client.OwnDCBX]
+// is what a host wants.
+func (c *Client) SetDCBX(ctx context.Context, ifname string, mode DCBX) (changed bool, err error) {
+	return c.setDCBX(ctx, ifname, func(DCBX) DCBX { return mode })
+}
+
+// OwnDCBX makes the host the owner of DCBX and leaves the other bits. It comes
+// before all other writes: on mlx5 none of them takes the port from the
+// firmware (en_dcbnl.c).
+func (c *Client) OwnDCBX(ctx context.Context, ifname string) (changed bool, err error) {
+	return c.setDCBX(ctx, ifname, func(have DCBX) DCBX { return have | DCBXHost })
+}
+
+func (c *Client) setDCBX(ctx context.Context, ifname string, want func(have DCBX) DCBX) (changed bool, err error) {
+	p, err := c.begin(ctx, "set dcbx", ifname)
+	if err != nil {
+		return false, err
+	}
+	defer p.end()
+	return p.apply(wish{
+		cmd:   cmdSetDCBX,
+		vague: true, // ice answers 1 where nothing is to do, too
+		diff: func(s *State) (string, error) {
+			if s.DCBX == nil {
+				return "", p.lacks("dcbx")
+			}
+			have, mode := *s.DCBX, want(*s.DCBX)
+			if have == mode || mode == 0 && have&DCBXHost == 0 {
+				return "", nil
+			}
+			return fmt.Sprintf("dcbx is %s, not %s", have, mode), nil
+		},
+		encode: func(s *State) (netlink.Message, error) { return encodeDCBX(ifname, want(*s.DCBX)) },
+	})
+}

@@ -1,0 +1,96 @@
+package mlxconfig
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// jsonDevice is a device in the file that -j writes (since 4.31).
+type jsonDevice struct {
+	Type        string               `json:"device_type"`
+	Name        string               `json:"name"`
+	Description string               `json:"description"`
+	Device      string               `json:"device"`
+	Params      map[string]jsonParam `json:"tlv_configuration"`
+}
+
+type jsonParam struct {
+	ReadOnly bool            `json:"read_only"`
+	Default  json.RawMessage `json:"default_value"`
+	Current  json.RawMessage `json:"current_value"`
+	Next     json.RawMessage `json:"next_value"`
+}
+
+// parseJSON reads the file that "-j FILE -e query" writes.
+func parseJSON(b []byte) ([]*Config, error) {
+	var file map[string]jsonDevice
+	if err := json.Unmarshal(b, &file); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOutput, err)
+	}
+	var out []*Config
+	for _, key := range natural.Keys(file) {
+		if len(out) == maxDevices {
+			break
+		}
+		out = append(out, file[key].config())
+	}
+	return out, nil
+}
+
+func (d jsonDevice) config() *Config {
+	head := func(s string) string {
+		if s == "N/A" {
+			return ""
+		}
+		return word(s)
+	}
+	c := &Config{
+		Device: head(d.Device), Type: head(d.Type), Name: head(d.Name), Description: head(d.Description),
+		Params: map[string]Param{},
+	}
+	for _, name := range natural.Keys(d.Params) {
+		p := d.Params[name]
+		param := Param{Name: name, ReadOnly: p.ReadOnly}
+		ok := paramName.MatchString(name) && p.Next != nil
+		for _, v := range []struct {
+			to   *Value
+			from json.RawMessage
+			has  *bool
+		}{{&param.Default, p.Default, &c.HasDefault}, {&param.Current, p.Current, &c.HasCurrent}, {&param.Next, p.Next, nil}} {
+			if v.from == nil {
+				continue
+			}
+			if v.has != nil {
+				*v.has = true
+			}
+			if !jsonValue(v.to, v.from) {
+				ok = false
+			}
+		}
+		if !ok {
+			c.unread(name + ": " + string(p.Next))
+			continue
+		}
+		c.add(param)
+	}
+	return c
+}
+
+// jsonValue reads a number or a text.
+func jsonValue(to *Value, from json.RawMessage) bool {
+	from = bytes.TrimSpace(from)
+	if len(from) > maxLine {
+		return false
+	}
+	var s string
+	if json.Unmarshal(from, &s) == nil {
+		*to = ParseValue(word(s))
+		return string(from) != "null"
+	}
+	n, ok := number(string(from))
+	*to = NumberOf(n)
+	return ok
+}

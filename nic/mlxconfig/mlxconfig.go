@@ -1,0 +1,305 @@
+// Package mlxconfig reads and sets the firmware settings of NVIDIA ConnectX and
+// BlueField cards (nvconfig) with the tool of the host: mlxconfig of NVIDIA's
+// firmware tools, or mstconfig, the same under the name of the open mstflint.
+//
+// A setting has three values: the default, the current one that is in force,
+// and the one of the next boot. Setting changes the last alone, and only a reset
+// of the card's firmware makes it current. So a card can differ from what is
+// wanted in two ways, and [Plan] tells them apart: not programmed, and waiting
+// for a reset.
+//
+// The package never resets a card, never uses --force, and writes nothing that
+// is already so. Settings belong to the card and not to a port or a PCI
+// function: both functions of a card show the same ones, those of a physical
+// port with its number at the end (CNP_DSCP_P2). Do not use the package for
+// what lives in the driver (PFC, trust, DSCP map): there is no firmware setting
+// of the PFC mask or of the DSCP map.
+//
+// Sources: Mellanox/mstflint mlxconfig/, small_utils/mstfwreset.py and the
+// settings in mlxconfig_host.db; the versions named are those of mstflint.
+package mlxconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+)
+
+// The errors of the package, wrapped; test with errors.Is.
+var (
+	// ErrNoTool: neither mlxconfig nor mstconfig is installed.
+	ErrNoTool = errors.New("no mlxconfig or mstconfig on this host")
+	// ErrDevice: the name is not one that the tool takes.
+	ErrDevice = errors.New("not a device of mlxconfig")
+	// ErrAccess: the tool cannot open the card.
+	ErrAccess = errors.New("no access to the card")
+	// ErrUnsupported: the tool cannot do that with this card or by this way
+	// in.
+	ErrUnsupported = errors.New("unsupported")
+	// ErrOutput: the tool's answer makes no sense to us.
+	ErrOutput = errors.New("answer not understood")
+	// ErrStale: the card is not in the state that the changes were planned
+	// for. Nothing was written.
+	ErrStale = errors.New("card changed since the plan was made")
+	// ErrRejected: a change was refused, and the next boot holds what it held.
+	ErrRejected = errors.New("rejected by the card")
+	// ErrPartial: a part of the changes is stored, or it is not known which.
+	ErrPartial = errors.New("stored in part")
+)
+
+// The deadlines of one call of a tool. A query of all settings takes 10 to 20
+// seconds on a real card (mlxcfg_ui.cpp).
+const (
+	queryTimeout = 2 * time.Minute
+	setTimeout   = 2 * time.Minute
+	helpTimeout  = 20 * time.Second
+)
+
+// Tool is mlxconfig or mstconfig on one host. It is safe for concurrent use,
+// but calls for one card belong in a row: the tools lock the card.
+type Tool struct {
+	// Name is "mlxconfig" or "mstconfig".
+	Name string
+	// Version is what the tool says of itself: "mstconfig, mstflint 4.31.0".
+	Version string
+
+	run    runner.Runner
+	noJSON atomic.Bool // the tool has no -j
+}
+
+// Find looks for mlxconfig and then for mstconfig. A program that is there and
+// does not start is passed over; with none left the error is ErrNoTool and says
+// what became of each.
+func Find(ctx context.Context, r runner.Runner) (*Tool, error) {
+	var why []error
+	for _, name := range []string{"mlxconfig", "mstconfig"} {
+		t := &Tool{Name: name, run: r}
+		res, err := t.call(ctx, helpTimeout, name, "-v")
+		switch {
+		case errors.Is(err, runner.ErrNotFound):
+		case ctx.Err() != nil:
+			return nil, err
+		case err != nil:
+			why = append(why, err)
+		case res.Code != 0:
+			why = append(why, failure(name, "-v", res))
+		default:
+			t.Version = firstLine(res.Stdout)
+			return t, nil
+		}
+	}
+	if len(why) > 0 {
+		return nil, fmt.Errorf("%w that starts: %w", ErrNoTool, errors.Join(why...))
+	}
+	return nil, ErrNoTool
+}
+
+// call runs a tool with a deadline of its own.
+func (t *Tool) call(ctx context.Context, limit time.Duration, name string, args ...string) (runner.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	res, err := t.run.Run(ctx, name, args...)
+	if err != nil {
+		return res, fmt.Errorf("run %s: %w", name, err)
+	}
+	return res, nil
+}
+
+// Param is one setting.
+type Param struct {
+	Name string `json:"name"`
+	// Default, Current and Next are what the card left the factory with,
+	// what is in force, and what will be after a reset. The zero Value is not
+	// known.
+	Default Value `json:"default"`
+	Current Value `json:"current"`
+	Next    Value `json:"next_boot"`
+	// ReadOnly settings cannot be set (from this host).
+	ReadOnly bool `json:"read_only,omitempty"`
+}
+
+// Config holds the settings of one card.
+type Config struct {
+	// Device is how the card was asked for, Tool with what.
+	Device string `json:"device"`
+	Tool   string `json:"tool"`
+	// Type is the device type as the tool says it: "ConnectX7", "BlueField3".
+	Type string `json:"type"`
+	// Name and Description are of the board: a part number, and words.
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	// HasDefault and HasCurrent say which values the firmware shows beside
+	// the next boot's.
+	HasDefault bool `json:"has_default"`
+	HasCurrent bool `json:"has_current"`
+	// Params by name. A setting that is not there is one that the card does
+	// not have, that it hides, or, see Partial and Unread, that could not be
+	// read.
+	Params map[string]Param `json:"params"`
+	// Partial says that the tool could not read some settings.
+	Partial bool `json:"partial,omitempty"`
+	// Unread are lines and values of the tool that could not be understood.
+	Unread []string `json:"unread,omitempty"`
+	// Notes are what the tool said besides.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Staged returns the names of all settings whose next boot differs from what is
+// in force, in natural order: a reset of the card makes all of them current,
+// also those that nobody planned.
+func (c *Config) Staged() []string {
+	staged := map[string]bool{}
+	for name, p := range c.Params {
+		if p.Current.Known() && p.Next.Known() && !p.Current.Same(p.Next) {
+			staged[name] = true
+		}
+	}
+	return natural.Keys(staged)
+}
+
+// Ports returns how many physical ports the card has settings for; 0 where it
+// shows none of a port.
+func (c *Config) Ports() int {
+	n := 0
+	for name := range c.Params {
+		n = max(n, portOf(name))
+	}
+	return n
+}
+
+// maxPorts is how many ports a name is believed to speak of.
+const maxPorts = 16
+
+// portOf returns the number at the end of CNP_DSCP_P2, and 0 without one.
+func portOf(name string) int {
+	i := strings.LastIndex(name, "_P")
+	if i < 0 {
+		return 0
+	}
+	n, ok := number(name[i+2:])
+	if !ok || n > maxPorts {
+		return 0
+	}
+	return int(n)
+}
+
+// Failure is a tool that ended with an error.
+type Failure struct {
+	// Command is the tool and its verb, without values.
+	Command string
+	Code    int
+	// Words are the tool's own, cleaned and without its mark.
+	Words []string
+}
+
+// Error implements error.
+func (f *Failure) Error() string {
+	s := fmt.Sprintf("%s: exit status %d", f.Command, f.Code)
+	if len(f.Words) > 0 {
+		s += ": " + strings.Join(f.Words, "; ")
+	}
+	return s
+}
+
+// Unwrap says what is known of the reason.
+func (f *Failure) Unwrap() error {
+	switch {
+	case f.says("Failed to open the device"), f.says("Failed to get devices"), f.says("Failed to Identify Device"), f.says("Cannot access NV register"):
+		return ErrAccess
+	case f.says("Unsupported device"), f.says("Unsupported Device"), f.says("is not supported"):
+		return ErrUnsupported
+	}
+	return nil
+}
+
+// Hint says what to look at; "" for no idea.
+func (f *Failure) Hint() string {
+	switch {
+	case errors.Is(f.Unwrap(), ErrAccess):
+		return "the tool needs root and the card's PCI configuration space, which Secure Boot lockdown closes; there try /dev/fwctl/fwctlN, and look at the address with lspci -D -d 15b3:"
+	case f.says("Livefish mode"):
+		return "the card runs its recovery firmware: burn its firmware first"
+	}
+	return ""
+}
+
+func (f *Failure) says(part string) bool {
+	for _, w := range f.Words {
+		if strings.Contains(w, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// The tools mark what they say; errors too come on standard output.
+const (
+	markError   = "-E-"
+	markWarning = "-W-"
+	markInfo    = "-I-"
+)
+
+// Bounds of what is kept of a tool's words.
+const (
+	maxWords = 20
+	maxWord  = 400
+)
+
+// failure makes the error of a tool that ended with one. Where it marked no
+// words as an error, the last ones it printed stand in.
+func failure(name, verb string, res runner.Result) *Failure {
+	f := &Failure{Command: name + " " + verb, Code: res.Code, Words: said(res, markError)}
+	if len(f.Words) == 0 {
+		lines := append(lines(res.Stdout), lines(res.Stderr)...)
+		f.Words = lines[max(0, len(lines)-3):]
+	}
+	return f
+}
+
+// said returns what a tool printed behind one of the marks.
+func said(res runner.Result, marks ...string) []string {
+	var out []string
+	for _, line := range append(lines(res.Stdout), lines(res.Stderr)...) {
+		for _, m := range marks {
+			// "Applying... Failed!" and an error may share a line.
+			if _, words, ok := strings.Cut(line, m); ok && len(out) < maxWords {
+				out = append(out, strings.TrimSpace(words))
+			}
+		}
+	}
+	return out
+}
+
+// lines returns the lines that say something, safe to print.
+func lines(b []byte) []string {
+	var out []string
+	for line := range strings.Lines(string(b)) {
+		if line = word(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// word makes foreign text short and safe to print on one line.
+func word(s string) string {
+	s = term.CleanLine(s)
+	if len(s) > maxWord {
+		s = strings.ToValidUTF8(s[:maxWord], "") + "..."
+	}
+	return s
+}
+
+func firstLine(b []byte) string {
+	if l := lines(b); len(l) > 0 {
+		return l[0]
+	}
+	return ""
+}

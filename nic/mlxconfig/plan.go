@@ -1,0 +1,126 @@
+package mlxconfig
+
+import (
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Kind is what a difference between a card and what is wanted calls for.
+type Kind string
+
+// The kinds. Only Program is work for [Tool.Set].
+const (
+	// Program: the next boot differs from what is wanted.
+	Program Kind = "program"
+	// ResetPending: the next boot is as wanted and what is in force is not. It
+	// takes a reset and no further write.
+	ResetPending Kind = "reset-pending"
+	// Unconfirmed: the next boot is as wanted, and the firmware does not show
+	// what is in force.
+	Unconfirmed Kind = "unconfirmed"
+	// Unsupported: the card does not list the setting, or what is wanted is no
+	// value.
+	Unsupported Kind = "unsupported"
+	// ReadOnly: the next boot differs, and the card takes no change of it.
+	ReadOnly Kind = "read-only"
+	// Unreadable: whether it differs could not be read.
+	Unreadable Kind = "unreadable"
+)
+
+// Change is one difference.
+type Change struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	Want Value  `json:"want"`
+	// Default, Current and Next are what the card held when it was read.
+	Default Value `json:"default"`
+	Current Value `json:"current"`
+	Next    Value `json:"next_boot"`
+	// Why explains every kind but Program and ResetPending.
+	Why string `json:"why,omitempty"`
+	// Reset is what puts the change in force; nil for kinds that need none.
+	Reset *Reset `json:"reset,omitempty"`
+}
+
+// Plan compares a card with the settings that are wanted, by name, values as
+// [ParseValue] reads them, and returns what differs in natural order of the
+// names. What is as wanted in force and at the next boot is not in it, nor is a
+// setting that nobody wants.
+func Plan(cfg *Config, want map[string]string) []Change {
+	var out []Change
+	for _, name := range natural.Keys(want) {
+		if ch := compare(cfg, name, ParseValue(want[name])); ch != nil {
+			out = append(out, *ch)
+		}
+	}
+	return out
+}
+
+func compare(cfg *Config, name string, want Value) *Change {
+	p, listed := cfg.Params[name]
+	ch := &Change{Name: name, Want: want, Default: p.Default, Current: p.Current, Next: p.Next}
+	reset := cfg.Reset()
+	switch {
+	case !want.Known():
+		ch.Kind, ch.Why = Unsupported, "no value is wanted"
+	case !listed:
+		ch.Kind, ch.Why = missing(cfg, name)
+	case !p.Next.Known():
+		ch.Kind, ch.Why = Unreadable, "the tool could not read the next boot's value"
+	case isArray(p.Next):
+		ch.Kind, ch.Why = Unreadable, "the setting is an array, whose values are not in the answer"
+	case !comparableTo(want, p.Next):
+		ch.Kind, ch.Why = Unreadable, "the card shows no name for its value "+p.Next.String()+": want a number"
+	case !p.Next.Same(want) && p.ReadOnly:
+		ch.Kind, ch.Why = ReadOnly, "the card lets this host read the setting and not change it"
+	case !p.Next.Same(want):
+		ch.Kind, ch.Reset = Program, &reset
+	case !cfg.HasCurrent || !p.Current.Known():
+		ch.Kind, ch.Why = Unconfirmed, "the next boot is as wanted; the firmware does not show what is in force"
+	case !p.Current.Same(want):
+		ch.Kind, ch.Reset = ResetPending, &reset
+	default:
+		return nil
+	}
+	return ch
+}
+
+// comparableTo reports whether two values can be told apart at all: a name alone
+// cannot be compared with a number alone.
+func comparableTo(a, b Value) bool {
+	return a.Numbered && b.Numbered || a.Name != "" && b.Name != ""
+}
+
+func isArray(v Value) bool { return strings.HasPrefix(v.Name, "Array[") }
+
+// hidden are settings that a card lists once ADVANCED_PCI_SETTINGS is in force.
+var hidden = map[string]bool{"MAX_ACC_OUT_READ": true, "PCI_WR_ORDERING": true}
+
+// missing says why a setting is not in a config.
+func missing(cfg *Config, name string) (Kind, string) {
+	base, _, element := strings.Cut(name, "[")
+	if _, listed := cfg.Params[base]; element && listed {
+		return Unreadable, "the setting is an array, whose values are not in the answer"
+	}
+	if !paramName.MatchString(name) {
+		return Unsupported, "no setting has such a name"
+	}
+	if port := portOf(name); port > cfg.Ports() && cfg.Ports() > 0 && !cfg.Partial {
+		return Unsupported, "the card has no such port"
+	}
+	for _, line := range cfg.Unread {
+		if strings.Contains(line, name) {
+			return Unreadable, "the tool's line of it cannot be understood: " + line
+		}
+	}
+	switch {
+	case cfg.Partial:
+		return Unreadable, "the card does not list it, and the tool could not read all settings"
+	case cfg.Mode() == ModeDPU:
+		return Unsupported, "the card does not list it for this host; in DPU mode it belongs to the card's own CPU"
+	case hidden[name]:
+		return Unsupported, "the card hides it until ADVANCED_PCI_SETTINGS is on and the card was reset"
+	}
+	return Unsupported, "the card's firmware does not list it"
+}

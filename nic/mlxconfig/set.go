@@ -1,0 +1,180 @@
+package mlxconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+)
+
+// Outcome is what Set did.
+type Outcome struct {
+	// Written are the changes that were sent and are now at the next boot.
+	Written []Change `json:"written"`
+	// Config is the card as it was read last; nil where that failed.
+	Config *Config `json:"-"`
+	// Notes are what the tool said: what to reboot, warnings, and errors that
+	// the card shows to have been none.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// settable is what may stand behind the "=" of an argument.
+var settable = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`)
+
+// refused are settings for which the tool asks a question of its own, that -y
+// would answer unread.
+var refused = map[string]string{
+	// "...you will invalidate any warranty" (mlxcfg_ui.cpp).
+	"DISABLE_SLOT_POWER_LIMITER": "it lifts the power limit of the slot and voids the warranty: set it by hand",
+}
+
+// Set stores the changes of kind [Program] for the next boot, in one call of the
+// tool, and leaves out all others. It resets nothing: what it wrote is in force
+// after [Config.Reset].
+//
+// It reads the card first. A change whose next boot is neither what the plan saw
+// nor what is wanted is ErrStale, and nothing is written; what is so already is
+// not written again. Then it writes, and reads the card again: the result is
+// what that says, whatever the tool said. ErrRejected means that the next boot
+// holds what it held, ErrPartial that some changes are stored (the card stores
+// settings in groups, one after the other), or that it could not be read which;
+// the Outcome has those that are.
+//
+// A context that ends stops Set before it writes. The write and the reading
+// after it run to their end, with deadlines of minutes: a firmware write that is
+// cut off leaves the card locked.
+func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (Outcome, error) {
+	var todo []Change
+	for _, ch := range changes {
+		if ch.Kind == Program {
+			todo = append(todo, ch)
+		}
+	}
+	dev, err := Device(dev)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if err := vet(todo); err != nil {
+		return Outcome{}, fmt.Errorf("%s: %w", dev, err)
+	}
+	if len(todo) == 0 {
+		return Outcome{}, nil
+	}
+	before, err := t.Query(ctx, dev)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("nothing was written: %w", err)
+	}
+	out := Outcome{Config: before}
+	if todo, err = fresh(before, todo); err != nil {
+		return out, fmt.Errorf("%s: nothing was written: %w", dev, err)
+	}
+	if len(todo) == 0 {
+		return out, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return out, fmt.Errorf("%s: nothing was written: %w", dev, err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	args := []string{"-d", dev, "-y", "set"}
+	for _, ch := range todo {
+		args = append(args, ch.Name+"="+ch.Want.argument())
+	}
+	res, failed := t.call(ctx, setTimeout, t.Name, args...)
+	if errors.Is(failed, runner.ErrNotFound) {
+		return out, fmt.Errorf("%s: nothing was written: %w", dev, failed)
+	}
+	if failed == nil && res.Code != 0 {
+		failed = failure(t.Name, "set", res)
+	}
+	out.Notes = said(res, markError, markWarning, markInfo)
+	if err := t.readBack(ctx, dev, &out, todo, failed); err != nil {
+		return out, fmt.Errorf("%s: %w", dev, err)
+	}
+	return out, nil
+}
+
+// vet refuses changes that must not reach the tool.
+func vet(todo []Change) error {
+	seen := map[string]bool{}
+	for _, ch := range todo {
+		why, no := refused[ch.Name]
+		switch {
+		case no:
+			return fmt.Errorf("%s: %w: %s", ch.Name, ErrUnsupported, why)
+		case !paramName.MatchString(ch.Name), !settable.MatchString(ch.Want.argument()), !ch.Want.Known():
+			return fmt.Errorf("%q = %q: %w: not a setting", word(ch.Name), word(ch.Want.String()), ErrUnsupported)
+		case seen[ch.Name]:
+			return fmt.Errorf("%s: %w: wanted twice", ch.Name, ErrUnsupported)
+		}
+		seen[ch.Name] = true
+	}
+	return nil
+}
+
+// fresh returns the changes that are still to be made on a card.
+func fresh(cfg *Config, todo []Change) ([]Change, error) {
+	var out []Change
+	for _, ch := range todo {
+		now := compare(cfg, ch.Name, ch.Want)
+		switch {
+		case now == nil || now.Kind == ResetPending || now.Kind == Unconfirmed:
+		case now.Kind != Program:
+			return nil, fmt.Errorf("%s: %w: %s", ch.Name, ErrUnsupported, now.Why)
+		case !now.Next.Same(ch.Next):
+			return nil, fmt.Errorf("%s: %w: the next boot was %s and is %s", ch.Name, ErrStale, ch.Next, now.Next)
+		default:
+			out = append(out, *now)
+		}
+	}
+	return out, nil
+}
+
+// readBack finds out what became of the changes. failed is what the tool ended
+// with.
+func (t *Tool) readBack(ctx context.Context, dev string, out *Outcome, todo []Change, failed error) error {
+	after, err := t.query(ctx, dev)
+	if err != nil {
+		out.Config = nil
+		return fmt.Errorf("%w: the card could not be read after the write: %w", ErrPartial, errors.Join(err, failed))
+	}
+	after.Device, after.Tool = dev, t.Name
+	out.Config = after
+	var not, unknown []string
+	moved := false
+	for _, ch := range todo {
+		p := after.Params[ch.Name]
+		switch {
+		case p.Next.Same(ch.Want):
+			ch.Current, ch.Next = p.Current, p.Next
+			out.Written = append(out.Written, ch)
+		case !p.Next.Known():
+			unknown = append(unknown, ch.Name)
+		default:
+			moved = moved || !p.Next.Same(ch.Next)
+			not = append(not, fmt.Sprintf("%s is %s and not %s", ch.Name, p.Next, ch.Want))
+		}
+	}
+	if len(not)+len(unknown) == 0 {
+		if failed != nil {
+			out.Notes = append(out.Notes, "stored, though the tool failed: "+failed.Error())
+		}
+		return nil
+	}
+	verdict := ErrRejected
+	if len(out.Written) > 0 || len(unknown) > 0 || moved {
+		verdict = ErrPartial
+	}
+	why := "at the next boot " + strings.Join(not, ", ")
+	if len(not) == 0 {
+		why = "the next boot of " + strings.Join(unknown, ", ") + " could not be read"
+	} else if len(unknown) > 0 {
+		why += "; of " + strings.Join(unknown, ", ") + " it could not be read"
+	}
+	if failed == nil {
+		return fmt.Errorf("%w: %s, though %s reported success", verdict, why, t.Name)
+	}
+	return fmt.Errorf("%w: %s: %w", verdict, why, failed)
+}

@@ -1,0 +1,70 @@
+package mlxconfig
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Settings are what the firmware holds of one port's RoCE behaviour.
+type Settings struct {
+	// Port is the physical port of the card, from 1; not the PCI function.
+	Port int `json:"port"`
+	// CCPriorities are the priorities with congestion control (ECN, DCQCN);
+	// the empty set turns it off.
+	CCPriorities qos.PrioritySet `json:"cc_priorities"`
+	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion
+	// notifications that the port sends.
+	CNPDSCP     int `json:"cnp_dscp"`
+	CNPPriority int `json:"cnp_priority"`
+	// FirmwareLLDPOff turns off the LLDP and DCBX agents of the firmware, so
+	// that the host decides. false leaves them as they are.
+	FirmwareLLDPOff bool `json:"firmware_lldp_off"`
+}
+
+// The values of CNP_DSCP_MODE.
+const (
+	deviceDefault = "DEVICE_DEFAULT(0)"
+	fixedValue    = "FIXED_VALUE(1)"
+)
+
+// Wanted returns the parameters of a port for [Plan].
+//
+// cfg adds what only some cards have and what would otherwise defeat the
+// values: a card with CNP_RES_PRIO_MODE takes the priority of a notification
+// from the received packet where that is on, and one with CNP_DSCP_MODE has
+// such a choice for the DSCP (mlxconfig_host.db). The latter's DEVICE_DEFAULT is
+// left alone: what it stands for is not published. nil adds nothing.
+//
+// A port, DSCP or priority out of its range is an error.
+func Wanted(cfg *Config, s Settings) (map[string]string, error) {
+	for _, r := range []struct {
+		what         string
+		v, low, high int
+	}{{"port", s.Port, 1, maxPorts}, {"CNP DSCP", s.CNPDSCP, 0, qos.NumDSCP - 1}, {"CNP priority", s.CNPPriority, 0, qos.NumPriorities - 1}} {
+		if r.v < r.low || r.v > r.high {
+			return nil, fmt.Errorf("%s %d is not in %d..%d", r.what, r.v, r.low, r.high)
+		}
+	}
+	suffix := "_P" + strconv.Itoa(s.Port)
+	want := map[string]string{
+		"ROCE_CC_PRIO_MASK" + suffix: strconv.Itoa(int(s.CCPriorities)),
+		"CNP_DSCP" + suffix:          strconv.Itoa(s.CNPDSCP),
+		"CNP_802P_PRIO" + suffix:     strconv.Itoa(s.CNPPriority),
+	}
+	if s.FirmwareLLDPOff {
+		want["LLDP_NB_DCBX"+suffix] = "0"
+		want["LLDP_NB_RX_MODE"+suffix] = "0"
+		want["LLDP_NB_TX_MODE"+suffix] = "0"
+	}
+	if cfg != nil {
+		if _, has := cfg.Params["CNP_RES_PRIO_MODE"+suffix]; has {
+			want["CNP_RES_PRIO_MODE"+suffix] = "0"
+		}
+		if p, has := cfg.Params["CNP_DSCP_MODE"+suffix]; has && p.Next.Known() && !p.Next.Same(ParseValue(deviceDefault)) {
+			want["CNP_DSCP_MODE"+suffix] = fixedValue
+		}
+	}
+	return want, nil
+}

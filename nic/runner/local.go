@@ -1,0 +1,152 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// The defaults of Local.
+const (
+	DefaultPath    = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	DefaultLimit   = 8 << 20
+	DefaultTimeout = 2 * time.Minute
+)
+
+// grace is how long a program may take to end once it was told to. The firmware
+// tools put a signal off while they hold a lock of the card
+// (Mellanox/mstflint mlxconfig/mlxcfg_generic_commander.cpp), so that they are
+// asked before they are killed.
+const grace = 5 * time.Second
+
+// Local runs programs on this machine. The zero value is ready for use.
+type Local struct {
+	// Path is the list of folders to look in, "" for DefaultPath. The
+	// caller's PATH is not used: the tool often runs as root.
+	Path string
+	// Limit bounds standard output and standard error, in bytes each; 0 is
+	// DefaultLimit.
+	Limit int
+	// Timeout bounds a run whose context has no deadline; 0 is
+	// DefaultTimeout.
+	Timeout time.Duration
+
+	grace time.Duration // 0 is the constant
+}
+
+var _ Runner = Local{}
+
+// Run implements Runner.
+func (l Local) Run(ctx context.Context, name string, args ...string) (Result, error) {
+	path, err := l.find(name)
+	if err != nil {
+		return Result{}, err
+	}
+	var cancel context.CancelFunc
+	if _, has := ctx.Deadline(); has {
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(l.Timeout, DefaultTimeout))
+	}
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return Result{}, fmt.Errorf("%s: %w", name, err)
+	}
+
+	limit := cmp.Or(l.Limit, DefaultLimit)
+	stdout, stderr := &capped{limit: limit, full: cancel}, &capped{limit: limit, full: cancel}
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = []string{"PATH=" + cmp.Or(l.Path, DefaultPath), "LC_ALL=C"}
+	cmd.Dir = "/"
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.WaitDelay = cmp.Or(l.grace, grace)
+	end := ownGroup(cmd)
+	err = cmd.Run()
+	if err != nil {
+		end()
+	}
+	res := Result{Stdout: stdout.bytes(), Stderr: stderr.bytes()}
+	if stdout.over() || stderr.over() {
+		return res, fmt.Errorf("%s: %w: more than %d bytes", name, ErrOutput, limit)
+	}
+	if err == nil {
+		return res, nil
+	}
+	if ctx.Err() != nil {
+		return res, fmt.Errorf("%s: %w", name, ctx.Err())
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Exited() {
+		res.Code = exit.ExitCode()
+		return res, nil
+	}
+	return res, fmt.Errorf("%s: %w", name, err)
+}
+
+// find returns the path of a program. exec.LookPath would look in the PATH of
+// the caller.
+func (l Local) find(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		if runnable(name) {
+			return name, nil
+		}
+		return "", fmt.Errorf("%s: %w", name, ErrNotFound)
+	}
+	if name == "" || filepath.Base(name) != name {
+		return "", fmt.Errorf("%q: %w: neither a name nor an absolute path", name, ErrNotFound)
+	}
+	for _, dir := range filepath.SplitList(cmp.Or(l.Path, DefaultPath)) {
+		if p := filepath.Join(dir, name); filepath.IsAbs(p) && runnable(p) {
+			return p, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w", name, ErrNotFound)
+}
+
+func runnable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular() && (st.Mode()&0o111 != 0 || filepath.Ext(path) == ".exe")
+}
+
+// capped keeps what a program writes up to limit bytes, and calls full at the
+// first byte above.
+type capped struct {
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	limit int
+	full  func()
+	spilt bool
+}
+
+// Write implements io.Writer.
+func (c *capped) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if room := c.limit - c.buf.Len(); len(p) > room {
+		c.buf.Write(p[:room])
+		c.spilt = true
+		c.full()
+		return room, io.ErrShortWrite
+	}
+	return c.buf.Write(p)
+}
+
+func (c *capped) bytes() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.buf.Bytes())
+}
+
+func (c *capped) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spilt
+}
