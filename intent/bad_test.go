@@ -143,7 +143,6 @@ var badCases = []struct {
 	{"device twice", good + "switches: {\"a[1-3]\": {os: sonic}, a2: {os: sonic}}\nhosts: {a3: {}}\n", `7:35: device "a2" is already declared at 7:12` + "\n" +
 		`8:9: device "a3" is already declared at 7:12`, false},
 	{"address", good + "switches: {a: {os: sonic, address: \"192.0.2.300:8080\"}, b: {os: nxos, address: 192.0.2.1}, c: {os: eos, address: \"192.0.2.1:0\"}, d: {os: eos, address: \"[2001:db8::g]:1\"}, e: {os: eos, address: \"[2001]:1\"}}\n", `7:36: address "192.0.2.300:8080" is neither an IP address nor a host name with a port` + "\n" +
-		`7:80: address "192.0.2.1" has no port` + "\n" +
 		`7:114: address "192.0.2.1:0" has a port outside 1 to 65535` + "\n" +
 		`7:152: address "[2001:db8::g]:1" holds no IPv6 address between its brackets` + "\n" +
 		`7:194: address "2001:1" is neither an IP address nor a host name with a port`, false},

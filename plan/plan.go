@@ -72,7 +72,7 @@ func (d *Device) Native() *drivers.Steps {
 // group folds changes that differ in nothing but the port, in the order of
 // their first port.
 func group(cs []qos.Change) []Group {
-	var out []Group
+	out := []Group{} // an empty list, not null, in JSON
 	at := map[qos.Change]int{}
 	for _, c := range cs {
 		port := c.Port
@@ -140,7 +140,7 @@ func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(c
 	}
 	return &Device{
 		Name: sw.Name, OS: sw.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
-		Steps: steps.Items, Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
+		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
 	}, nil
 }
 

@@ -29,9 +29,9 @@ func (a *app) rollbackCommand() *cobra.Command {
 		Short: "Take an apply back",
 		Long: `rollback returns the devices of a run of apply to where they were before it, the
 last one first: the newest run that can be taken back, or the one named. With
---only it looks at those devices alone. What
-each held is in the journal of the run; what others have changed since, beside
-what the run wrote, stays. A run that was cut off is taken back in the same way.
+--only it looks at those devices alone. What each held is in the journal of the
+run; what others have changed since, beside what the run wrote, stays. A run that
+was cut off is taken back in the same way.
 
 It shows which devices it would take back and asks; without a terminal it needs
 --yes. --list shows the runs.`,
