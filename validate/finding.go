@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
@@ -52,7 +53,11 @@ type Check struct {
 }
 
 // Checks lists all checks of this package, by id.
-func Checks() []Check { return slices.Clone(checks) }
+func Checks() []Check {
+	all := slices.Concat(checks, hostChecks)
+	slices.SortStableFunc(all, func(a, b Check) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(all, func(a, b Check) bool { return a.ID == b.ID })
+}
 
 var checks = []Check{
 	{"BUF-01", "headroom is too small for the cable", "bytes that arrive after the pause was sent are dropped"},

@@ -1,0 +1,392 @@
+package nic
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// Problem is something that the intent leaves open about a NIC or asks for and
+// a NIC has not. The setting is left alone.
+type Problem struct {
+	Port  string `json:"port,omitempty"`
+	What  string `json:"what"`
+	Hint  string `json:"hint,omitempty"`
+	Where string `json:"where,omitempty"` // intent file and line
+}
+
+// maxCable is the longest cable that mlx5 takes, in whole metres from 1
+// (drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c).
+const maxCable units.Length = 999
+
+// DefaultCNPDSCP is what NVIDIA's cards mark congestion notifications with
+// unless told otherwise (Mellanox/mstflint mlxconfig_host.db, CNP_DSCP).
+const DefaultCNPDSCP = 48
+
+// ectBit is ECN-capable transport, ECT(0), in the two low bits of a ToS: the
+// common form of an RDMA ToS, of which the cards read the DSCP.
+const ectBit = 2
+
+// ToSOf returns the ToS of a DSCP, 0..63: 106 for 26.
+func ToSOf(dscp int) int { return dscp<<2 | ectBit }
+
+// SettingsOf returns the settings that hold for a NIC: those of the switch port
+// at the other end of its link, so that both ends agree, or the fabric's.
+func SettingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
+	if p := SwitchPort(f, n); p != nil {
+		return p.Settings
+	}
+	return f.Settings
+}
+
+// SwitchPort returns the switch port at the other end of a NIC's link, or nil
+// where the intent knows none.
+func SwitchPort(f *intent.Fabric, n *intent.NIC) *intent.Port {
+	e, ok := Peer(n)
+	if !ok {
+		return nil
+	}
+	if sw := f.Switch(e.Device); sw != nil {
+		return sw.Port(e.Port)
+	}
+	return nil
+}
+
+// Peer returns the other end of a NIC's link; ok is false where there is no
+// link.
+func Peer(n *intent.NIC) (e intent.Endpoint, ok bool) {
+	switch {
+	case n.Link == nil:
+		return intent.Endpoint{}, false
+	case n.Link.A == intent.Endpoint{Device: n.Host.Name, Port: n.Name}:
+		return n.Link.B, true
+	}
+	return n.Link.A, true
+}
+
+// Desired works out what the NICs of a host should hold: each that has an RDMA
+// device or a link. Problems are what it had to leave open.
+func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
+	out := &Host{Name: h.Name, Ports: map[string]*Port{}}
+	var problems []Problem
+	for _, n := range h.NICs {
+		if n.RDMA.V == "" && n.Link == nil {
+			continue
+		}
+		b := builder{nic: n, settings: SettingsOf(f, n), port: &Port{Name: n.Name, RDMA: n.RDMA.V, From: map[string]string{}}}
+		b.build()
+		out.Ports[n.Name] = b.port
+		problems = append(problems, b.problems...)
+	}
+	out.Unit = UnitState{Present: len(out.Ports) > 0, Digest: Digest(out)}
+	return out, problems
+}
+
+// Digest is the SHA-256 of a desired host's settings, hex. Where they come from
+// is not part of it: a comment in the intent changes no digest.
+func Digest(desired *Host) string {
+	bare := Host{Name: desired.Name, Ports: make(map[string]*Port, len(desired.Ports))}
+	for name, p := range desired.Ports {
+		c := *p
+		c.From = nil
+		bare.Ports[name] = &c
+	}
+	b, err := json.Marshal(bare)
+	if err != nil {
+		panic("nic: a host is always JSON: " + err.Error()) // numbers and strings alone, no NaN
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+type builder struct {
+	nic      *intent.NIC
+	settings *intent.Settings
+	port     *Port
+	problems []Problem
+}
+
+func (b *builder) problem(from intent.Origin, hint, format string, args ...any) {
+	b.problems = append(b.problems, Problem{Port: b.nic.Name, What: fmt.Sprintf(format, args...), Hint: hint, Where: from.String()})
+}
+
+// from notes where fields come from.
+func (b *builder) from(o intent.Origin, fields ...string) {
+	for _, f := range fields {
+		b.port.From[f] = o.String()
+	}
+}
+
+func (b *builder) build() {
+	s, p := b.settings, b.port
+	here := intent.Origin{Pos: b.nic.Pos}
+	b.from(here, FieldPort, FieldRDMA, FieldDCBX, FieldMode)
+	p.DCBX = qos.Of(OwnerHost)
+	p.MTU = qos.Of(s.MTU.Host.V)
+	p.ActiveMTU = qos.Of(s.MTU.RDMA.V)
+	p.Mode = qos.Of(ModeRoCEv2)
+	b.from(s.MTU.Host.From, FieldMTU)
+	b.from(s.MTU.RDMA.From, FieldActiveMTU)
+	lossless := s.Lossless()
+	p.PFC = qos.Of(lossless)
+	rdma := rdmaClasses(s)
+	b.from(here, FieldPFC)
+	if len(rdma) > 0 {
+		at := intent.Origin{Pos: rdma[0].Pos}
+		b.from(at, FieldECN)
+		if lossless != 0 {
+			b.from(rdma[0].Lossless.From, FieldPFC, FieldLinkPause)
+		}
+	}
+	if lossless != 0 {
+		p.LinkPause = qos.Of(false)
+	}
+	b.trust()
+	b.cable()
+	if ets, ok := shares(s); ok {
+		p.ETS = qos.Of(ets)
+		b.from(intent.Origin{Pos: s.Classes[0].Pos}, FieldETS)
+	}
+	b.congestion(rdma)
+	b.tos(rdma)
+}
+
+// trust sets how frames are classified. A NIC has no map of PCP.
+func (b *builder) trust() {
+	s, p := b.settings, b.port
+	p.Trust = qos.Of(s.Trust.V)
+	b.from(s.Trust.From, FieldTrust)
+	if s.Trust.V != qos.TrustDSCP {
+		return
+	}
+	var m [qos.NumDSCP]int8
+	for d := range m {
+		m[d] = qos.Unmanaged
+	}
+	for _, k := range s.Classes {
+		for _, d := range k.DSCP.V {
+			m[d] = int8(k.Priority.V)
+		}
+	}
+	p.DSCP = qos.Of(m)
+	if len(s.Classes) > 0 {
+		b.from(intent.Origin{Pos: s.Classes[0].Pos}, FieldDSCP)
+	}
+}
+
+// cable is the length rounded up to the metre.
+func (b *builder) cable() {
+	l := b.nic.Link
+	if l == nil || b.settings.Lossless() == 0 || l.Cable.V <= 0 {
+		return
+	}
+	b.from(l.Cable.From, FieldCable)
+	m := units.Length(math.Ceil(float64(l.Cable.V)))
+	if m > maxCable {
+		b.problem(l.Cable.From, "size the receive buffers of the NIC by hand", "the driver takes a cable of at most %s, and this one has %s: the length is left alone", maxCable, l.Cable.V)
+		return
+	}
+	b.port.Cable = qos.Of(m)
+}
+
+// rdmaClasses are the classes that RDMA travels in: the lossless ones or, in a
+// fabric without, those that mark congestion.
+func rdmaClasses(s *intent.Settings) []*intent.Class {
+	pick := func(want func(*intent.Class) bool) (out []*intent.Class) {
+		for _, k := range s.Classes {
+			if want(k) {
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+	if l := pick(func(k *intent.Class) bool { return k.Lossless.V }); len(l) > 0 {
+		return l
+	}
+	return pick(func(k *intent.Class) bool { return k.ECN.Mode.V != intent.ECNOff })
+}
+
+// CNPClass returns the class of congestion notifications: the one called "cnp",
+// else the only strict one. It is never lossless, nor one that RDMA itself
+// travels in. ok is false where that leaves none, and several then holds the
+// strict ones.
+func CNPClass(s *intent.Settings) (class *intent.Class, several []*intent.Class, ok bool) {
+	rdma := rdmaClasses(s)
+	var strict []*intent.Class
+	for _, k := range s.Classes {
+		switch {
+		case slices.Contains(rdma, k):
+		case strings.EqualFold(k.Name, "cnp"):
+			return k, nil, true
+		case k.Strict.V:
+			strict = append(strict, k)
+		}
+	}
+	if len(strict) == 1 {
+		return strict[0], nil, true
+	}
+	return nil, strict, false
+}
+
+// congestion sets which priorities have congestion control.
+func (b *builder) congestion(rdma []*intent.Class) {
+	p := b.port
+	var ecn qos.PrioritySet
+	for _, k := range rdma {
+		if k.ECN.Mode.V != intent.ECNOff {
+			ecn |= qos.Priorities(k.Priority.V)
+		}
+	}
+	if len(rdma) == 0 {
+		return
+	}
+	want := mlxconfig.Settings{CCPriorities: ecn, FirmwareLLDPOff: true}
+	b.from(intent.Origin{Pos: rdma[0].Pos}, FieldNV)
+	if ecn != 0 {
+		p.ECN = qos.Of(ecn)
+		b.notifications(rdma, &want)
+	}
+	p.Wanted = qos.Of(want)
+}
+
+// notifications sets how congestion notifications are marked.
+func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) {
+	p := b.port
+	cnp, several, ok := CNPClass(b.settings)
+	switch {
+	case ok:
+		p.CNPPriority = qos.Of(cnp.Priority.V)
+		want.CNPPriority = cnp.Priority.V
+		b.from(cnp.Priority.From, FieldCNPPriority)
+		if d, ok := cnpDSCP(cnp); ok {
+			p.CNPDSCP = qos.Of(d)
+			want.CNPDSCP = d
+			b.from(cnp.DSCP.From, FieldCNPDSCP)
+		}
+	case len(several) > 0:
+		var names []string
+		for _, k := range several {
+			names = append(names, k.Name)
+		}
+		b.problem(intent.Origin{Pos: several[0].Pos}, `call the class of congestion notifications "cnp"`, "classes %s are strict and lossy: which of them congestion notifications travel in is open, and their marking is left alone", strings.Join(names, ", "))
+	default:
+		b.problem(intent.Origin{Pos: rdma[0].Pos}, fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", DefaultCNPDSCP), "no class is strict and lossy: how the NIC marks congestion notifications is left alone")
+	}
+}
+
+// cnpDSCP is the DSCP of congestion notifications: the cards' default where it
+// is the class's, so that nothing is programmed without need, else the lowest
+// one.
+func cnpDSCP(k *intent.Class) (int, bool) {
+	switch l := k.DSCP.V; {
+	case len(l) == 0:
+		return 0, false
+	case slices.Contains(l, DefaultCNPDSCP):
+		return DefaultCNPDSCP, true
+	default:
+		return l[0], true
+	}
+}
+
+// tos marks what applications do not mark themselves with the first DSCP of the
+// first RDMA class.
+func (b *builder) tos(rdma []*intent.Class) {
+	i := slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 })
+	if i < 0 {
+		return
+	}
+	k := rdma[i]
+	tos := ToSOf(k.DSCP.V[0])
+	b.port.ToS, b.port.TrafficClass = qos.Of(tos), qos.Of(tos)
+	b.from(k.DSCP.From, FieldToS, FieldTrafficClass)
+	if len(rdma) > 1 {
+		var names []string
+		for _, o := range rdma {
+			if o != k {
+				names = append(names, o.Name)
+			}
+		}
+		b.problem(k.DSCP.From, "let the applications of the other classes set their own traffic class", "RDMA that sets no traffic class is sent in class %s (DSCP %d), not in %s", k.Name, k.DSCP.V[0], strings.Join(names, ", "))
+	}
+}
+
+// shares makes the ETS of a NIC from the classes: every priority in the traffic
+// class of its number, strict where the class is, and the weighted classes in
+// the ratio that the switches serve them, in whole percent that add up to 100
+// as the drivers want. A traffic class without a class gets what is left over.
+func shares(s *intent.Settings) (ETS, bool) {
+	if len(s.Classes) == 0 {
+		return ETS{}, false
+	}
+	var e ETS
+	for i := range e.TSA {
+		e.TSA[i], e.PriorityToTC[i] = TSAETS, int8(i)
+	}
+	var weighted []*intent.Class
+	for _, k := range s.Classes {
+		if k.Strict.V {
+			e.TSA[k.Priority.V] = TSAStrict
+		} else {
+			weighted = append(weighted, k)
+		}
+	}
+	if len(weighted) == 0 {
+		// A bandwidth of 0 in sum is refused.
+		for i := range e.TSA {
+			e.TSA[i] = TSAStrict
+		}
+		return e, true
+	}
+	for i, v := range percents(weighted) {
+		e.Bandwidth[weighted[i].Priority.V] = v
+	}
+	return e, true
+}
+
+// percents splits 100 in the ratio of the classes' shares, at least 1 each; the
+// largest remainders are rounded up.
+func percents(classes []*intent.Class) []int {
+	var sum float64
+	for _, k := range classes {
+		sum += float64(k.Bandwidth.V)
+	}
+	out := make([]int, len(classes))
+	if sum <= 0 {
+		for i := range out {
+			out[i] = 100 / len(out)
+		}
+		out[0] += 100 % len(out)
+		return out
+	}
+	type part struct {
+		i    int
+		rest float64
+	}
+	left := 100
+	parts := make([]part, len(classes))
+	for i, k := range classes {
+		exact := float64(k.Bandwidth.V) / sum * 100
+		out[i] = max(1, int(exact+1e-9)) // 60 % of 100 must not become 59
+		parts[i] = part{i, exact - float64(out[i])}
+		left -= out[i]
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.rest, a.rest) })
+	for n := 0; left > 0; n, left = n+1, left-1 {
+		out[parts[n%len(parts)].i]++
+	}
+	// Shares below 1 % that were raised are taken from the largest.
+	for ; left < 0; left++ {
+		out[slices.Index(out, slices.Max(out))]--
+	}
+	return out
+}

@@ -1,0 +1,323 @@
+package nic
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// The drivers that the model tells apart, as sysfs names them.
+const (
+	DriverMLX5 = "mlx5_core"
+	DriverICE  = "ice"
+	DriverBNXT = "bnxt_en"
+)
+
+// Diff returns how running differs from desired: what is in the way first, then
+// the ports in natural order, each in the order in which its settings are
+// written, then the boot unit. What desired leaves unset is not compared, and a
+// port that it does not list is left alone.
+//
+// A value that could not be read is a Change of KindUnknown; one that the driver
+// does not have is none, but for the settings that every driver with DCB has.
+func Diff(running, desired *Host) []Change {
+	var d differ
+	if len(desired.Ports) == 0 {
+		return nil
+	}
+	for _, a := range slices.Sorted(maps.Keys(set(running.Agents))) {
+		d.add(Change{Field: FieldAgents, Kind: KindConflict, Old: clean(a), New: qos.Absent,
+			Blocked: "stop and disable " + clean(a) + ": it writes the same settings"})
+	}
+	if why, bad := running.Missing[FieldAgents]; bad {
+		d.add(Change{Field: FieldAgents, Kind: KindUnknown, Old: qos.Absent, New: qos.Absent, Blocked: clean(why)})
+	}
+	for _, name := range natural.Keys(desired.Ports) {
+		d.port(name, running.Ports[name], desired.Ports[name])
+	}
+	d.unit(running, desired.Unit)
+	return d.out
+}
+
+func set(l []string) map[string]bool {
+	m := map[string]bool{}
+	for _, s := range l {
+		m[s] = true
+	}
+	return m
+}
+
+// clean makes words of a host safe to print.
+func clean(s string) string {
+	const most = 200
+	s = term.CleanLine(s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+type differ struct {
+	out        []Change
+	name       string
+	have, want *Port
+}
+
+func (d *differ) add(c Change) {
+	c.Port, c.Layer = d.name, LayerOf(c.Field)
+	if d.want != nil {
+		c.Reason = cmp.Or(d.want.From[origin(c.Field)], d.want.From[FieldPort])
+	}
+	d.out = append(d.out, c)
+}
+
+// origin is the field whose line of the intent is behind another one: a firmware
+// setting holds what the driver holds.
+func origin(field string) string {
+	name, ok := NVName(field)
+	switch {
+	case !ok:
+		return field
+	case strings.HasPrefix(name, "CNP_DSCP"):
+		return FieldCNPDSCP
+	case strings.HasPrefix(name, "CNP_"):
+		return FieldCNPPriority
+	}
+	return FieldNV
+}
+
+func (d *differ) unit(running *Host, want UnitState) {
+	if !want.Present {
+		return
+	}
+	d.name, d.want = "", nil
+	why, bad := running.Missing[FieldUnit]
+	have := running.Unit
+	switch {
+	case bad:
+		d.add(Change{Field: FieldUnit, Kind: KindUnknown, Old: qos.Absent, New: "installed", Blocked: clean(why)})
+	case !have.Present:
+		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: qos.Absent, New: "installed"})
+	case want.Digest != "" && have.Digest != want.Digest:
+		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: "with other settings", New: "installed"})
+	}
+}
+
+func (d *differ) port(name string, have, want *Port) {
+	d.name, d.have, d.want = name, have, want
+	if have == nil {
+		d.add(Change{Field: FieldPort, Kind: KindDrift, Old: qos.Absent, New: "present", Blocked: "the host has no interface of that name: correct it in the intent, or look for the card"})
+		return
+	}
+	if want.RDMA != "" && have.RDMA != want.RDMA {
+		old := qos.Absent
+		if have.RDMA != "" {
+			old = clean(have.RDMA)
+		}
+		d.add(Change{Field: FieldRDMA, Kind: KindDrift, Old: old, New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
+	}
+	if have.VF {
+		why := "a VF or a restricted function has no DCB settings"
+		if m := have.Missing[FieldDCB]; m != "" {
+			why = clean(m)
+		}
+		d.add(Change{Field: FieldDCB, Kind: KindUnknown, Old: qos.Absent, New: "settings of the physical function", Blocked: why + ": set the physical function, on a DPU from its own system"})
+	} else {
+		d.dcb()
+	}
+	if have.RDMA != "" || want.RDMA != "" {
+		field(d, FieldMode, have.Mode, want.Mode, equal, clean, drift)
+		field(d, FieldToS, have.ToS, want.ToS, sameDSCP, tosText, drift)
+		field(d, FieldTrafficClass, have.TrafficClass, want.TrafficClass, sameDSCP, tosText, drift)
+	}
+	if !have.VF {
+		field(d, FieldECN, have.ECN, want.ECN, includes, maskText, drift)
+		field(d, FieldCNPDSCP, have.CNPDSCP, want.CNPDSCP, equal, strconv.Itoa, drift)
+		field(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
+	}
+	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
+	if !have.VF {
+		d.nv()
+	}
+}
+
+var drift = Change{Kind: KindDrift}
+
+// dcb compares what the kernel's DCB interface and the driver hold.
+func (d *differ) dcb() {
+	have, want := d.have, d.want
+	field(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, Change{Kind: KindConflict})
+	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, drift)
+	ets := drift
+	if have.Driver == DriverICE { // ice_dcb_nl.c closes and opens the device
+		ets.Impact = qos.ImpactPortFlap
+	}
+	field(d, FieldETS, have.ETS, want.ETS, sameETS, ETS.String, ets)
+	field(d, FieldCable, have.Cable, want.Cable, sameLength, units.Length.String, drift)
+	field(d, FieldBuffers, have.Buffers, want.Buffers, equal, Buffers.String, drift)
+	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap})
+	d.dscp()
+	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, drift)
+}
+
+// essential are the fields that are said to be unknown even where the driver
+// does not have them: without them nothing is lossless.
+var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true}
+
+// unknown adds that a field could not be read.
+func (d *differ) unknown(name, want string) {
+	why := clean(d.have.Missing[name])
+	switch {
+	case why == NotInDriver && !essential[name]:
+		return
+	case why == "":
+		why = "not read"
+	}
+	d.add(Change{Field: name, Kind: KindUnknown, Old: qos.Absent, New: want, Blocked: why})
+}
+
+func field[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string, c Change) {
+	switch {
+	case !want.Set:
+	case !have.Set:
+		d.unknown(name, text(want.V))
+	case !same(have.V, want.V):
+		c.Field, c.Old, c.New = name, text(have.V), text(want.V)
+		d.add(c)
+	}
+}
+
+func (d *differ) dscp() {
+	have, want := d.have.DSCP, d.want.DSCP
+	if !want.Set {
+		return
+	}
+	if !have.Set {
+		d.unknown(FieldDSCP, dscpText(want.V, func(i int) bool { return want.V[i] != qos.Unmanaged }))
+		return
+	}
+	differs := func(i int) bool { return want.V[i] != qos.Unmanaged && have.V[i] != want.V[i] }
+	if old := dscpText(have.V, differs); old != "" {
+		d.add(Change{Field: FieldDSCP, Kind: KindDrift, Old: old, New: dscpText(want.V, differs)})
+	}
+}
+
+// dscpText prints the entries of a map that count: "0-7:0 26:3", with
+// [qos.Absent] for one that is not listed.
+func dscpText(m [qos.NumDSCP]int8, counts func(int) bool) string {
+	keys := map[int8][]int{}
+	var order []int8
+	for i, v := range m {
+		if !counts(i) {
+			continue
+		}
+		if keys[v] == nil {
+			order = append(order, v)
+		}
+		keys[v] = append(keys[v], i)
+	}
+	var parts []string
+	for _, v := range order {
+		to := qos.Absent
+		if v >= 0 {
+			to = strconv.Itoa(int(v))
+		}
+		parts = append(parts, qos.FoldInts(keys[v])+":"+to)
+	}
+	return strings.Join(parts, " ")
+}
+
+func equal[T comparable](have, want T) bool { return have == want }
+
+func sameDSCP(have, want int) bool { return have>>2 == want>>2 }
+
+// includes: congestion control on further priorities is no harm.
+func includes(have, want qos.PrioritySet) bool { return have&want == want }
+
+// sameLength compares whole metres, which is what drivers keep.
+func sameLength(have, want units.Length) bool {
+	return math.Ceil(float64(have)) == math.Ceil(float64(want))
+}
+
+// sameETS compares the traffic classes that the port has, and shares only where
+// they mean something.
+func sameETS(have, want ETS) bool {
+	n := have.Classes
+	if n <= 0 || n > qos.NumPriorities {
+		n = qos.NumPriorities
+	}
+	for tc := range n {
+		if have.TSA[tc] != want.TSA[tc] || want.TSA[tc] == TSAETS && have.Bandwidth[tc] != want.Bandwidth[tc] {
+			return false
+		}
+	}
+	return have.PriorityToTC == want.PriorityToTC
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+// tosText prints "106 (DSCP 26)".
+func tosText(t int) string {
+	if t < 0 {
+		return "unset"
+	}
+	return fmt.Sprintf("%d (DSCP %d)", t, t>>2)
+}
+
+// maskText prints "0x08 {3}".
+func maskText(s qos.PrioritySet) string { return fmt.Sprintf("0x%02x %s", uint8(s), s) }
+
+// String prints "{0} ets 40%, {3} ets 60%, {6} strict", the traffic classes
+// before what they have, and the map where it is not class n for priority n.
+func (e ETS) String() string {
+	classes := map[string]qos.PrioritySet{}
+	var order []string
+	identity := true
+	var m [qos.NumDSCP]int8
+	for tc := range qos.NumPriorities {
+		what := clean(string(e.TSA[tc]))
+		if e.TSA[tc] == TSAETS {
+			what = fmt.Sprintf("ets %d%%", e.Bandwidth[tc])
+		}
+		if classes[what] == 0 {
+			order = append(order, what)
+		}
+		classes[what] |= qos.Priorities(tc)
+		identity = identity && e.PriorityToTC[tc] == int8(tc)
+		m[tc] = e.PriorityToTC[tc]
+	}
+	var parts []string
+	for _, what := range order {
+		parts = append(parts, classes[what].String()+" "+what)
+	}
+	s := strings.Join(parts, ", ")
+	if !identity {
+		s += "; priorities in classes " + dscpText(m, func(i int) bool { return i < qos.NumPriorities })
+	}
+	return s
+}
+
+// String prints "priorities in buffers 0-2,4-7:0 3:1, sizes 130944 131072 0 0 0 0 0 0 B".
+func (b Buffers) String() string {
+	var m [qos.NumDSCP]int8
+	copy(m[:], b.PriorityToBuffer[:])
+	sizes := make([]string, len(b.Size))
+	for i, n := range b.Size {
+		sizes[i] = strconv.FormatInt(n, 10)
+	}
+	return "priorities in buffers " + dscpText(m, func(i int) bool { return i < qos.NumPriorities }) + ", sizes " + strings.Join(sizes, " ") + " B"
+}

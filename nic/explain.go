@@ -1,0 +1,229 @@
+package nic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Explanation is what the intent makes of one NIC.
+type Explanation struct {
+	Host     string      `json:"host"`
+	Port     string      `json:"port"`
+	RDMA     string      `json:"rdma,omitempty"`
+	Peer     string      `json:"peer,omitempty"`
+	Values   []Explained `json:"values"`
+	Classes  []ClassPath `json:"classes"`
+	Advice   []string    `json:"advice,omitempty"` // what the tool does not set
+	Problems []Problem   `json:"problems,omitempty"`
+}
+
+// Explained is one value.
+type Explained struct {
+	Name     string `json:"name"`
+	Value    string `json:"value"`
+	How      string `json:"how,omitempty"` // what it means or how it was worked out
+	From     string `json:"from"`          // intent line or rule
+	Layer    Layer  `json:"layer,omitempty"`
+	Stored   string `json:"stored,omitempty"`   // where
+	Lifetime string `json:"lifetime,omitempty"` // for how long
+}
+
+// ClassPath follows a class through the NIC.
+type ClassPath struct {
+	Name     string `json:"name"`
+	DSCP     string `json:"dscp"`
+	ToS      string `json:"tos"` // of its first DSCP: "104 or 106"
+	Priority int    `json:"priority"`
+	TC       int    `json:"traffic_class"`
+	Lossless bool   `json:"lossless"`
+	Share    string `json:"share"`
+	From     string `json:"from"`
+}
+
+var lifetimes = map[Layer]string{
+	LayerFirmware: "survives reboots; in force after a reset of the card",
+	LayerDriver:   "lost at a reboot and when the driver is loaded again",
+	LayerRDMA:     "lost with the RDMA device, and so at a reboot",
+}
+
+// Explain works out one NIC of a host. An error is a NIC that the intent does
+// not know or says nothing of.
+func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error) {
+	n := h.NIC(name)
+	if n == nil {
+		return nil, fmt.Errorf("the intent knows no NIC %q of %s", name, h.Name)
+	}
+	desired, problems := Desired(f, h)
+	p := desired.Ports[name]
+	if p == nil {
+		return nil, fmt.Errorf("NIC %s of %s has neither an RDMA device nor a link", name, h.Name)
+	}
+	e := &Explanation{Host: h.Name, Port: name, RDMA: p.RDMA}
+	if peer, ok := Peer(n); ok {
+		e.Peer = peer.String()
+	}
+	for _, pr := range problems {
+		if pr.Port == name {
+			e.Problems = append(e.Problems, pr)
+		}
+	}
+	e.driver(p)
+	e.rdma(p)
+	e.firmware(p)
+	e.classes(SettingsOf(f, n), p)
+	return e, nil
+}
+
+func (e *Explanation) add(p *Port, field, name, value, how, stored string) {
+	l := LayerOf(field)
+	e.Values = append(e.Values, Explained{Name: name, Value: value, How: how, From: p.From[origin(field)], Layer: l, Stored: stored, Lifetime: lifetimes[l]})
+}
+
+const dcbnl = "driver, by dcbnl netlink"
+
+func (e *Explanation) driver(p *Port) {
+	if p.DCBX.Set {
+		e.add(p, FieldDCBX, "DCBX owner", string(p.DCBX.V), "the firmware changes nothing by itself", dcbnl)
+	}
+	if p.LinkPause.Set {
+		e.add(p, FieldLinkPause, "link pause", onOff(p.LinkPause.V), "it would pause all priorities", "driver, by ethtool")
+	}
+	if p.ETS.Set {
+		e.add(p, FieldETS, "ETS", p.ETS.V.String(), "priority n is in traffic class n", dcbnl+"; mlx5 forgets it whenever it is loaded")
+	}
+	if p.Cable.Set {
+		e.add(p, FieldCable, "cable length", p.Cable.V.String(), "in whole metres, rounded up", dcbnl+" (PFC delay), mlx5 alone")
+	}
+	if p.PFC.Set {
+		e.add(p, FieldPFC, "PFC mask", maskText(p.PFC.V), "a change takes the link down for a moment", dcbnl+"; no firmware setting keeps it")
+	}
+	if p.Trust.Set {
+		e.add(p, FieldTrust, "trust", string(p.Trust.V), "mlx5 trusts DSCP as long as its APP table lists one", dcbnl+" (APP table)")
+	}
+	if p.DSCP.Set {
+		e.add(p, FieldDSCP, "DSCP to priority", dscpText(p.DSCP.V, func(i int) bool { return p.DSCP.V[i] != qos.Unmanaged }), "", dcbnl+" (APP table); no firmware setting keeps it")
+	}
+	if p.MTU.Set {
+		how := ""
+		if p.ActiveMTU.Set {
+			how = fmt.Sprintf("RDMA payloads of %d B need %d", p.ActiveMTU.V, p.ActiveMTU.V+intent.RDMAOverhead)
+		}
+		e.add(p, FieldMTU, "MTU", fmt.Sprintf("%d B", p.MTU.V), how, "network interface")
+	}
+	if p.ECN.Set {
+		e.add(p, FieldECN, "congestion control", maskText(p.ECN.V), "reaction and notification point; further priorities are left on", "driver, ecn/roce_rp and ecn/roce_np of NVIDIA's own driver; with the kernel's only the firmware setting")
+	}
+}
+
+func (e *Explanation) rdma(p *Port) {
+	dev := p.RDMA
+	if dev == "" {
+		dev = "DEVICE"
+	}
+	if p.Mode.Set {
+		e.add(p, FieldMode, "RDMA-CM mode", p.Mode.V, "", "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_mode in configfs")
+	}
+	if p.ToS.Set {
+		dscp := p.ToS.V >> 2
+		e.add(p, FieldToS, "RDMA-CM ToS", tosText(p.ToS.V), tosHow(dscp)+"; of connections that set none", "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_tos in configfs")
+		e.Advice = append(e.Advice, fmt.Sprintf("applications that open queue pairs without RDMA-CM state the class themselves: NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d", p.ToS.V, p.ToS.V))
+	}
+	if p.TrafficClass.Set {
+		e.add(p, FieldTrafficClass, "traffic class", tosText(p.TrafficClass.V), "of all queue pairs", "RDMA stack, tc/1/traffic_class of "+dev+", NVIDIA's own driver alone")
+	}
+}
+
+// tosHow says which ToS stand for a DSCP.
+func tosHow(dscp int) string {
+	return fmt.Sprintf("DSCP %d is ToS %s: the two low bits are ECN's", dscp, tosPair(dscp))
+}
+
+func tosPair(dscp int) string { return fmt.Sprintf("%d or %d", dscp<<2, ToSOf(dscp)) }
+
+func (e *Explanation) firmware(p *Port) {
+	if p.CNPDSCP.Set {
+		e.add(p, FieldCNPDSCP, "CNP DSCP", fmt.Sprint(p.CNPDSCP.V), "ToS "+fmt.Sprint(p.CNPDSCP.V<<2), "driver, ecn/roce_np/cnp_dscp or mlx5's debugfs")
+		e.add(p, NVField("CNP_DSCP_Pn"), "CNP DSCP", fmt.Sprint(p.CNPDSCP.V), "", "firmware, CNP_DSCP_Pn")
+	}
+	if p.CNPPriority.Set {
+		e.add(p, FieldCNPPriority, "CNP priority", fmt.Sprint(p.CNPPriority.V), "", "driver, ecn/roce_np/cnp_802p_prio or mlx5's debugfs")
+		e.add(p, NVField("CNP_802P_PRIO_Pn"), "CNP priority", fmt.Sprint(p.CNPPriority.V), "", "firmware, CNP_802P_PRIO_Pn")
+	}
+	if p.Wanted.Set {
+		e.add(p, FieldNV, "congestion control", maskText(p.Wanted.V.CCPriorities), "at least; 255 is all priorities and the cards' default", "firmware, ROCE_CC_PRIO_MASK_Pn")
+		if p.Wanted.V.FirmwareLLDPOff {
+			e.add(p, FieldNV, "firmware LLDP and DCBX", "off", "the host decides", "firmware, LLDP_NB_DCBX_Pn, LLDP_NB_RX_MODE_Pn, LLDP_NB_TX_MODE_Pn")
+		}
+	}
+}
+
+func (e *Explanation) classes(s *intent.Settings, p *Port) {
+	for _, k := range s.Classes {
+		c := ClassPath{Name: k.Name, DSCP: qos.FoldInts(k.DSCP.V), Priority: k.Priority.V, TC: k.Priority.V, Lossless: k.Lossless.V, From: k.Pos.String(), ToS: qos.Absent, Share: qos.Absent}
+		if len(k.DSCP.V) > 0 {
+			c.ToS = tosPair(k.DSCP.V[0])
+		}
+		if k.Rest {
+			c.DSCP = strings.TrimSpace(c.DSCP + " (the rest)")
+		}
+		if p.ETS.Set {
+			c.TC = int(p.ETS.V.PriorityToTC[c.Priority])
+			c.Share = string(p.ETS.V.TSA[c.TC])
+			if p.ETS.V.TSA[c.TC] == TSAETS {
+				c.Share = fmt.Sprintf("ets %d%%", p.ETS.V.Bandwidth[c.TC])
+			}
+		}
+		e.Classes = append(e.Classes, c)
+	}
+}
+
+// Lines returns the explanation as text, one line each, without colour.
+func (e *Explanation) Lines() []string {
+	head := e.Host + " " + e.Port
+	if e.RDMA != "" {
+		head += " (" + e.RDMA + ")"
+	}
+	if e.Peer != "" {
+		head += " to " + e.Peer
+	}
+	out := []string{head, "", "classes"}
+	for _, c := range e.Classes {
+		kind := "lossy"
+		if c.Lossless {
+			kind = "lossless"
+		}
+		out = append(out, fmt.Sprintf("  %s: DSCP %s (ToS %s) -> priority %d -> traffic class %d, %s, %s  [%s]", c.Name, c.DSCP, c.ToS, c.Priority, c.TC, c.Share, kind, c.From))
+	}
+	for _, l := range []Layer{LayerDriver, LayerRDMA, LayerFirmware} {
+		values := slices.DeleteFunc(slices.Clone(e.Values), func(v Explained) bool { return v.Layer != l })
+		if len(values) == 0 {
+			continue
+		}
+		out = append(out, "", fmt.Sprintf("%s: %s", l, lifetimes[l]))
+		for _, v := range values {
+			line := "  " + v.Name + ": " + v.Value
+			if v.How != "" {
+				line += " (" + v.How + ")"
+			}
+			out = append(out, line+"  ["+v.From+"]", "    in: "+v.Stored)
+		}
+	}
+	if len(e.Advice)+len(e.Problems) > 0 {
+		out = append(out, "", "to know")
+	}
+	for _, a := range e.Advice {
+		out = append(out, "  "+a)
+	}
+	for _, p := range e.Problems {
+		line := "  " + p.What
+		if p.Hint != "" {
+			line += ": " + p.Hint
+		}
+		out = append(out, line+"  ["+p.Where+"]")
+	}
+	return out
+}

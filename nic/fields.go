@@ -1,0 +1,70 @@
+package nic
+
+import "strings"
+
+// The fields: what [Change.Field] says and [Port.Missing] is keyed with.
+const (
+	FieldAgents = "agents" // of the host
+	FieldUnit   = "unit"   // of the host
+
+	FieldPort         = "port" // the interface as a whole
+	FieldRDMA         = "rdma" // the name of the RDMA device
+	FieldDCB          = "dcb"  // all DCB settings at once: a function that has none
+	FieldDCBX         = "dcbx"
+	FieldLinkPause    = "link_pause"
+	FieldETS          = "ets"
+	FieldBuffers      = "buffers"
+	FieldCable        = "cable"
+	FieldPFC          = "pfc"
+	FieldDSCP         = "dscp"
+	FieldTrust        = "trust"
+	FieldMode         = "mode"
+	FieldToS          = "tos"
+	FieldTrafficClass = "traffic_class"
+	FieldECN          = "ecn"
+	FieldCNPDSCP      = "cnp_dscp"
+	FieldCNPPriority  = "cnp_priority"
+	FieldMTU          = "mtu"
+	FieldNV           = "nv" // all firmware settings; one is "nv[CNP_DSCP_P1]"
+
+	// Running state that no Change speaks of.
+
+	FieldWilling         = "willing"
+	FieldActiveMTU       = "active_mtu"
+	FieldCarrier         = "carrier"
+	FieldStallPrevention = "stall_prevention"
+	FieldDCQCN           = "dcqcn"
+	FieldCounters        = "counters"
+	FieldFirmware        = "firmware"
+)
+
+// layers of the fields that are settings.
+var layers = map[string]Layer{
+	FieldDCBX: LayerDriver, FieldLinkPause: LayerDriver, FieldETS: LayerDriver, FieldBuffers: LayerDriver,
+	FieldCable: LayerDriver, FieldPFC: LayerDriver, FieldDSCP: LayerDriver, FieldTrust: LayerDriver,
+	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
+	FieldDCB:  LayerDriver,
+	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
+	FieldNV: LayerFirmware,
+}
+
+// LayerOf returns the layer that a field lives in, "" for one that is no
+// setting of a port.
+func LayerOf(field string) Layer {
+	if _, ok := NVName(field); ok {
+		return LayerFirmware
+	}
+	return layers[field]
+}
+
+// NVField returns the field of a firmware setting: "nv[CNP_DSCP_P1]".
+func NVField(name string) string { return FieldNV + "[" + name + "]" }
+
+// NVName returns the firmware setting that a field is of.
+func NVName(field string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(field, FieldNV+"[")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(name, "]")
+}

@@ -1,0 +1,220 @@
+package nic
+
+import (
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// Layer says where a setting lives, and with that for how long.
+type Layer string
+
+// The layers. A [Change] that is no setting of a port has none.
+const (
+	LayerFirmware Layer = "firmware" // survives a reboot; in force after a reset of the card
+	LayerDriver   Layer = "driver"   // lost at a reboot and when the driver is loaded again
+	LayerRDMA     Layer = "rdma"     // lost with the RDMA device
+)
+
+// Owner is who runs DCBX and may change PFC, ETS and the APP table.
+type Owner string
+
+// The owners.
+const (
+	OwnerHost     Owner = "os"
+	OwnerFirmware Owner = "firmware"
+)
+
+// ModeRoCEv2 is the RDMA-CM default mode as the kernel spells it
+// (drivers/infiniband/core/cma_configfs.c).
+const ModeRoCEv2 = "RoCE v2"
+
+// NotInDriver is the reason in [Port.Missing] of a setting that the driver does
+// not have at all, as the OFED files under the driver of the kernel. Every other
+// reason says that a setting may be there and could not be read.
+const NotInDriver = "not in this driver"
+
+// Host is one server.
+type Host struct {
+	Name   string `json:"name"`
+	Kernel string `json:"kernel,omitempty"` // release; running only
+	// Ports by the name of the network interface. A port that a desired Host
+	// does not list is left alone.
+	Ports map[string]*Port `json:"ports"`
+	// Agents are the daemons that are active and write DCB settings by
+	// themselves: "lldpad". lldpd does not and is not one.
+	Agents []string `json:"agents,omitempty"`
+	// Unit is the unit that applies the settings at boot.
+	Unit UnitState `json:"unit,omitzero"`
+	// Missing says why something of the whole host could not be read, by its
+	// Field: "unit", "agents".
+	Missing map[string]string `json:"missing,omitempty"`
+}
+
+// UnitState is what is known of the boot unit.
+type UnitState struct {
+	Present bool `json:"present"`
+	// Digest is that of the settings the unit applies, see [Digest]; "" for
+	// not known.
+	Digest string `json:"digest,omitempty"`
+}
+
+// Port is a network interface with its RDMA device.
+type Port struct {
+	Name     string `json:"name"`
+	RDMA     string `json:"rdma,omitempty"`      // RDMA device: "mlx5_0"
+	RDMAPort int    `json:"rdma_port,omitempty"` // port of the RDMA device, from 1
+	PCI      string `json:"pci,omitempty"`       // "0000:3b:00.0"
+	Driver   string `json:"driver,omitempty"`    // kernel module: "mlx5_core"
+	Vendor   string `json:"vendor,omitempty"`    // PCI vendor: "15b3"
+	Device   string `json:"device,omitempty"`    // PCI device: "1021"
+	Firmware string `json:"firmware,omitempty"`  // version
+	// DriverVersion is what the driver says of itself; that of a driver of the
+	// kernel is the kernel's release.
+	DriverVersion string `json:"driver_version,omitempty"`
+	// VF says that the function has no DCB operations: a VF, an SF, or a
+	// function that a BlueField restricts.
+	VF bool `json:"vf,omitempty"`
+
+	// The driver's.
+
+	DCBX  qos.Opt[Owner]     `json:"dcbx,omitzero"`
+	Trust qos.Opt[qos.Trust] `json:"trust,omitzero"`
+	// DSCP is the priority of each DSCP: [qos.Unmapped] is one that is not
+	// listed, [qos.Unmanaged] in a desired Port one that is left alone.
+	DSCP qos.Opt[[qos.NumDSCP]int8] `json:"dscp,omitzero"`
+	PFC  qos.Opt[qos.PrioritySet]   `json:"pfc,omitzero"`
+	// Cable is the length that the driver sizes its buffers for, in whole
+	// metres, 1..999. Only mlx5 takes a length (en_dcbnl.c); to other drivers
+	// the field of the netlink message means something else.
+	Cable   qos.Opt[units.Length] `json:"cable,omitzero"`
+	ETS     qos.Opt[ETS]          `json:"ets,omitzero"`
+	Buffers qos.Opt[Buffers]      `json:"buffers,omitzero"`
+	// Willing says that a DCBX peer may overwrite the settings; running only.
+	Willing qos.Opt[bool] `json:"willing,omitzero"`
+	// LinkPause is 802.3x pause in either direction.
+	LinkPause      qos.Opt[bool]   `json:"link_pause,omitzero"`
+	MTU            qos.Opt[int]    `json:"mtu,omitzero"`     // bytes of the largest IP packet
+	Carrier        qos.Opt[bool]   `json:"carrier,omitzero"` // running only
+	CarrierChanges qos.Opt[uint64] `json:"carrier_changes,omitzero"`
+	// ECN are the priorities with congestion control on at both the
+	// notification point and the reaction point (OFED sysfs).
+	ECN qos.Opt[qos.PrioritySet] `json:"ecn,omitzero"`
+	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion
+	// notifications that the port sends (OFED sysfs, or the debugfs of mlx5).
+	CNPDSCP     qos.Opt[int] `json:"cnp_dscp,omitzero"`
+	CNPPriority qos.Opt[int] `json:"cnp_priority,omitzero"`
+	// StallPrevention is how long the port may pause its link before it gives
+	// up: "default" is 8 s, "auto" 100 ms (OFED sysfs); running only.
+	StallPrevention qos.Opt[string] `json:"stall_prevention,omitzero"`
+	// DCQCN are the parameters of the congestion control by the names of mlx5's
+	// debugfs ("rp_ai_rate"); running only.
+	DCQCN map[string]uint64 `json:"dcqcn,omitempty"`
+
+	// The RDMA stack's.
+
+	// ToS is the type of service, 0..255, of RDMA-CM connections that state
+	// none. Only its DSCP counts: ToS>>2.
+	ToS qos.Opt[int] `json:"tos,omitzero"`
+	// TrafficClass is the same for all queue pairs, also those opened without
+	// RDMA-CM (OFED sysfs); -1 where none is set.
+	TrafficClass qos.Opt[int] `json:"traffic_class,omitzero"`
+	// Mode is the RDMA-CM default mode: [ModeRoCEv2] or "IB/RoCE v1".
+	Mode qos.Opt[string] `json:"mode,omitzero"`
+	// ActiveMTU is the largest RDMA payload in bytes. It follows from MTU and
+	// is never set.
+	ActiveMTU qos.Opt[int] `json:"active_mtu,omitzero"`
+
+	// The firmware's.
+
+	// Card is what the tool calls the card: "ConnectX7"; running only.
+	Card string `json:"card,omitempty"`
+	// CardPort is the physical port of the card, from 1: the number at the end
+	// of CNP_DSCP_P2. 0 for not known; running only.
+	CardPort int `json:"card_port,omitempty"`
+	// NV are the firmware settings as they were read; running only. nil where
+	// they were not.
+	NV map[string]NV `json:"nv,omitempty"`
+	// Wanted are the firmware settings that the intent wants of an NVIDIA card.
+	// Which port of the card it is shows at run time alone, so their Port is 0;
+	// [Port.WantedNV] makes parameters of them. Desired only.
+	Wanted qos.Opt[mlxconfig.Settings] `json:"wanted,omitzero"`
+
+	// From is the line of the intent, or the rule, behind each Field; desired
+	// only.
+	From map[string]string `json:"from,omitempty"`
+	// Missing says why something could not be read, by its Field;
+	// [NotInDriver] where it is not there.
+	Missing map[string]string `json:"missing,omitempty"`
+	// Counters are what the port counted; nil where they were not read.
+	Counters *Counters `json:"counters,omitempty"`
+}
+
+// TSA is how a traffic class is served.
+type TSA string
+
+// The transmission selection algorithms of IEEE 802.1Q that this tool uses or
+// meets.
+const (
+	TSAStrict TSA = "strict"
+	TSAETS    TSA = "ets"
+	TSAVendor TSA = "vendor" // what mlx5 has after the driver is loaded
+	TSACBS    TSA = "cbs"
+)
+
+// ETS is how the traffic classes of a port share its link.
+type ETS struct {
+	TSA [qos.NumPriorities]TSA `json:"tsa"`
+	// Bandwidth is the share of each traffic class in percent. It means
+	// something for classes whose TSA is ets, and is 100 in sum over those.
+	Bandwidth [qos.NumPriorities]int `json:"bandwidth"`
+	// PriorityToTC is the traffic class, 0..7, of each priority.
+	PriorityToTC [qos.NumPriorities]int8 `json:"priority_to_tc"`
+	// Classes is how many traffic classes the port has; 0 for all eight. Of
+	// the arrays by traffic class no more mean something.
+	Classes int `json:"classes,omitempty"`
+}
+
+// Buffers is the division of a port's receive buffer.
+type Buffers struct {
+	// PriorityToBuffer is the buffer, 0..7, of each priority.
+	PriorityToBuffer [qos.NumPriorities]int8 `json:"priority_to_buffer"`
+	// Size is the size of each buffer in bytes.
+	Size [qos.NumPriorities]int64 `json:"size"`
+}
+
+// NV is a firmware setting, its values as [mlxconfig.ParseValue] reads them;
+// "" for not known.
+type NV struct {
+	Default string `json:"default,omitempty"`
+	Current string `json:"current,omitempty"` // in force
+	Next    string `json:"next,omitempty"`    // after a reset of the card
+	// ReadOnly settings cannot be set from this host.
+	ReadOnly bool `json:"read_only,omitempty"`
+}
+
+// Counters are what a port counted since its driver was loaded. What a driver
+// does not count is 0 in Priority and absent in Named.
+type Counters struct {
+	Priority [qos.NumPriorities]PriorityCounters `json:"priority"`
+	// Named are further counters by the names that the driver gives them
+	// ("rx_discards_phy") and those of the RDMA device ("np_cnp_sent").
+	Named map[string]uint64 `json:"named,omitempty"`
+}
+
+// PriorityCounters are the counters of one priority (Linux,
+// Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst).
+// A received pause stopped this port; a sent one stopped the switch.
+type PriorityCounters struct {
+	RxBytes   uint64 `json:"rx_bytes"`
+	TxBytes   uint64 `json:"tx_bytes"`
+	RxPackets uint64 `json:"rx_packets"`
+	TxPackets uint64 `json:"tx_packets"`
+	RxPause   uint64 `json:"rx_pause"`
+	TxPause   uint64 `json:"tx_pause"`
+	// The times spent paused, in microseconds.
+	RxPauseDuration uint64 `json:"rx_pause_duration_us"`
+	TxPauseDuration uint64 `json:"tx_pause_duration_us"`
+	RxDiscards      uint64 `json:"rx_discards"`
+	RxBufDiscards   uint64 `json:"rx_buf_discards"`
+}

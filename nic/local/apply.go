@@ -1,0 +1,246 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// The deadlines of a step. A firmware step reads a card three times and writes
+// it once, and its tool has deadlines of its own.
+const (
+	stepTimeout     = 30 * time.Second
+	firmwareTimeout = 15 * time.Minute
+)
+
+// Undo is the way back from an Apply. It is JSON, and good for another process
+// on the same machine.
+type Undo struct {
+	// Steps are what was there, in the order in which it was changed.
+	Steps []UndoStep `json:"steps"`
+}
+
+// UndoStep is what a field of a port held.
+type UndoStep struct {
+	Port  string `json:"port"`
+	Field string `json:"field"`
+	Old   Value  `json:"old"`
+}
+
+// Apply carries out the steps that are not blocked, one after the other. Each
+// reads first, writes where the machine does not hold what is wanted, and reads
+// again: a driver that says yes and does nothing is ErrIgnored. After a step
+// that takes a link down it waits for the link, and stops with ErrCarrier where
+// that does not come back. progress is told before each step; nil is silence.
+//
+// The first failure ends it, and so does ctx between two steps. The Undo has
+// what was changed until then, also with an error, which is ErrPartial as well
+// where that is anything.
+func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
+	var u Undo
+	var todo []Step
+	for _, s := range steps {
+		if s.Blocked == "" {
+			todo = append(todo, s)
+		}
+	}
+	before := map[string]map[string]Value{}
+	partly := func(err error) error {
+		if len(u.Steps) == 0 {
+			return err
+		}
+		return fmt.Errorf("%w: %s changed: %w", ErrPartial, words.Count(len(u.Steps), "setting"), err)
+	}
+	for i, s := range todo {
+		if err := ctx.Err(); err != nil {
+			return u, partly(fmt.Errorf("stopped before step %d of %d: %w", i+1, len(todo), err))
+		}
+		if progress != nil {
+			progress(i, len(todo), s)
+		}
+		if before[s.Port] == nil {
+			before[s.Port] = m.snapshot(ctx, s.Port, todo)
+		}
+		old, changed, err := m.step(ctx, s.Port, s.Field, s.Want)
+		if changed {
+			u.remember(s.Port, s.Field, old, before[s.Port])
+			if ets, ok := before[s.Port][nic.FieldETS]; ok && resets(s.Driver, s.Field) {
+				u.remember(s.Port, nic.FieldETS, ets, nil)
+			}
+		}
+		if err != nil {
+			return u, partly(err)
+		}
+	}
+	return u, nil
+}
+
+// snapshot reads what the steps of a port are about before the first of them:
+// one step may disturb what a later one sets. What cannot be read is for its
+// step to find out.
+func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[string]Value {
+	out := map[string]Value{}
+	d, err := m.device(port)
+	if err != nil {
+		return out
+	}
+	read := func(field string) {
+		if o, ok := ops[field]; ok {
+			if v, err := o.read(m, ctx, d); err == nil {
+				out[field] = v
+			}
+		}
+	}
+	for _, s := range steps {
+		if s.Port != port {
+			continue
+		}
+		read(s.Field)
+		if resets(d.driver, s.Field) {
+			read(nic.FieldETS)
+		}
+	}
+	return out
+}
+
+// remember adds what a field held: before all steps, where that is known, else
+// before its own. The first memory of a field counts.
+func (u *Undo) remember(port, field string, old Value, before map[string]Value) {
+	if slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return s.Port == port && s.Field == field }) {
+		return
+	}
+	if v, ok := before[field]; ok {
+		old = v
+	}
+	u.Steps = append(u.Steps, UndoStep{port, field, old})
+}
+
+// step carries out one change, and waits for the link where it may have gone.
+func (m *Machine) step(ctx context.Context, port, field string, want Value) (old Value, changed bool, err error) {
+	d, err := m.device(port)
+	if err != nil {
+		return old, false, m.explained(err, "%s of %s", clip(field), clip(port))
+	}
+	limit := stepTimeout
+	if field == nic.FieldNV {
+		limit = firmwareTimeout
+	}
+	sctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	before := m.watch(d, field)
+	old, changed, err = m.change(sctx, d, field, want)
+	if err != nil {
+		return old, changed, m.explained(err, "%s of %s", clip(field), port)
+	}
+	if changed && before.up {
+		err = m.comeBack(ctx, d, before)
+	}
+	return old, changed, err
+}
+
+// link is the state of a link before a step.
+type link struct {
+	up      bool
+	changes int64
+}
+
+func (m *Machine) watch(d *device, field string) link {
+	if !bounces(d.driver, field) {
+		return link{}
+	}
+	up, err := m.carrier(d.name)
+	n, cerr := m.number(m.net(d.name, "carrier_changes"))
+	return link{up: err == nil && cerr == nil && up, changes: n}
+}
+
+// pollEvery is how often a link is looked at.
+const pollEvery = 50 * time.Millisecond
+
+// comeBack waits until a link that was up is up again. The kernel tells of a
+// link that goes down when the firmware has told it, which is after the write
+// has returned: a link that has not gone down after a while is taken for one
+// that does not.
+func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
+	settle, wait := m.Settle, m.CarrierWait
+	if settle == 0 {
+		settle = DefaultSettle
+	}
+	if wait == 0 {
+		wait = DefaultCarrierWait
+	}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	start := time.Now()
+	for {
+		up, err := m.carrier(d.name)
+		n, cerr := m.number(m.net(d.name, "carrier_changes"))
+		if err := errors.Join(err, cerr); err != nil {
+			return m.explained(err, "the link of %s after the step", d.name)
+		}
+		again := n >= before.changes+2
+		if up && m.inBond(d) && (again || time.Since(start) >= settle) {
+			return nil
+		}
+		if time.Since(start) >= wait {
+			return fmt.Errorf("%s: %w within %s", d.name, ErrCarrier, wait)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the link of %s: %w", d.name, ctx.Err())
+		}
+	}
+}
+
+// inBond reports whether a bond uses its member again; true for a port in no
+// bond (Linux, Documentation/networking/bonding.rst).
+func (m *Machine) inBond(d *device) bool {
+	s, err := m.text(m.net(d.name, "bonding_slave", "mii_status"))
+	return err != nil || s == "up"
+}
+
+// Revert writes what an Apply found back, in the order that the drivers want,
+// and waits for links like it. What is as it was is not written. It may be
+// called again, and by another process. A step that fails does not hold up the
+// others; the error names each.
+//
+// On mlx5 a DSCP that was not listed cannot be put back wholly: the driver
+// gives it priority 0 when it takes it off the list.
+func (m *Machine) Revert(ctx context.Context, u Undo) error {
+	var ports []string
+	var errs []error
+	for _, s := range slices.Backward(u.Steps) {
+		if !slices.Contains(order, s.Field) {
+			errs = append(errs, fmt.Errorf("restore %q of %s: %w", clip(s.Field), clip(s.Port), ErrUnsupported))
+		}
+		if !slices.Contains(ports, s.Port) {
+			ports = append(ports, s.Port)
+		}
+	}
+	for _, port := range ports {
+		d, err := m.device(port)
+		if err != nil {
+			errs = append(errs, m.explained(err, "restore %s", clip(port)))
+			continue
+		}
+		for _, field := range orderOf(d.driver, true) {
+			// What was there first is what counts.
+			i := slices.IndexFunc(u.Steps, func(s UndoStep) bool { return s.Port == port && s.Field == field })
+			if i < 0 {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return errors.Join(append(errs, fmt.Errorf("stopped before %s of %s was restored: %w", field, port, err))...)
+			}
+			if _, _, err := m.step(ctx, port, field, u.Steps[i].Old); err != nil {
+				errs = append(errs, fmt.Errorf("restore: %w", err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,174 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// maxQueries is how many cards are asked at once: each takes its tool 10 to 20
+// seconds.
+const maxQueries = 4
+
+// readFirmware reads the firmware settings of NVIDIA's cards into the ports
+// that are theirs, each card once.
+func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
+	cards := map[string][]*nic.Port{} // by PCI address without the function
+	for _, name := range natural.Keys(h.Ports) {
+		p := h.Ports[name]
+		switch {
+		case p.Driver != nic.DriverMLX5:
+			p.Missing[nic.FieldNV] = nic.NotInDriver
+		case p.PCI == "" || p.VF:
+			p.Missing[nic.FieldNV] = "firmware settings belong to the physical function"
+		case m.NoFirmware:
+			p.Missing[nic.FieldNV] = "not read"
+		case m.Tools == nil:
+			p.Missing[nic.FieldNV] = "no program can be run"
+		default:
+			slot, _, _ := strings.Cut(p.PCI, ".")
+			cards[slot] = append(cards[slot], p)
+		}
+	}
+	if len(cards) == 0 {
+		return
+	}
+	tool, err := mlxconfig.Find(ctx, m.Tools)
+	if err != nil {
+		for _, ports := range cards {
+			m.missNV(ports, err)
+		}
+		return
+	}
+	var g errgroup.Group
+	g.SetLimit(maxQueries)
+	for _, slot := range natural.Keys(cards) {
+		g.Go(func() error {
+			m.readCard(ctx, tool, cards[slot])
+			return nil
+		})
+	}
+	_ = g.Wait() // none fails
+}
+
+func (m *Machine) missNV(ports []*nic.Port, err error) {
+	why := m.why(err)
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) && hinted.Hint() != "" {
+		why += " (" + clip(hinted.Hint()) + ")"
+	}
+	for _, p := range ports {
+		p.Missing[nic.FieldNV] = why
+	}
+}
+
+func (m *Machine) readCard(ctx context.Context, tool *mlxconfig.Tool, ports []*nic.Port) {
+	cfg, err := m.queryCard(ctx, tool, ports[0].PCI)
+	if err != nil {
+		m.missNV(ports, err)
+		return
+	}
+	nv := map[string]nic.NV{}
+	for name, v := range cfg.Params {
+		nv[name] = nic.NV{Default: known(v.Default), Current: known(v.Current), Next: known(v.Next), ReadOnly: v.ReadOnly}
+	}
+	for _, p := range ports {
+		p.NV, p.Card, p.CardPort = maps.Clone(nv), cfg.Type, m.cardPort(p, cfg.Ports())
+	}
+}
+
+func known(v mlxconfig.Value) string {
+	if !v.Known() {
+		return ""
+	}
+	return v.String()
+}
+
+// queryCard asks a card by its PCI address, or by its fwctl device where the
+// kernel is locked down and closes the other way.
+func (m *Machine) queryCard(ctx context.Context, tool *mlxconfig.Tool, pci string) (*mlxconfig.Config, error) {
+	dev, err := m.cardDevice(pci)
+	if err != nil {
+		return nil, err
+	}
+	return tool.Query(ctx, dev)
+}
+
+func (m *Machine) cardDevice(pci string) (string, error) {
+	if m.lockedDown() {
+		dev, err := mlxconfig.Fwctl(m.sys(), pci)
+		if err != nil || dev != "" {
+			return dev, err
+		}
+	}
+	return mlxconfig.Device(pci)
+}
+
+// cardPort returns which physical port of its card a port is, 0 for not known:
+// the driver's own name of it ("p1" is the second one), or the only one, or, on
+// a card with several, the one of the PCI function's number.
+func (m *Machine) cardPort(p *nic.Port, ports int) int {
+	if s, err := m.text(m.net(p.Name, "phys_port_name")); err == nil {
+		if n, ok := decimal(strings.TrimPrefix(s, "p")); ok && strings.HasPrefix(s, "p") && n < int64(ports) {
+			return int(n) + 1
+		}
+	}
+	if ports == 1 {
+		return 1
+	}
+	_, fn, _ := strings.Cut(p.PCI, ".")
+	if n, ok := decimal(fn); ok && n < int64(ports) {
+		return int(n) + 1
+	}
+	return 0
+}
+
+// changeNV stores firmware settings for the next boot. What it says to have
+// changed is what the card holds when it is read again.
+func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Value, changed bool, err error) {
+	if len(want.NV) == 0 {
+		return old, false, fmt.Errorf("no firmware settings: %w", ErrUnsupported)
+	}
+	tool, err := m.tool(ctx, d)
+	if err != nil {
+		return old, false, err
+	}
+	cfg, err := m.queryCard(ctx, tool, d.pci)
+	if err != nil {
+		return old, false, err
+	}
+	old.NV = map[string]string{}
+	var todo []mlxconfig.Change
+	for _, ch := range mlxconfig.Plan(cfg, want.NV) {
+		switch ch.Kind {
+		case mlxconfig.Program:
+			todo = append(todo, ch)
+			old.NV[ch.Name] = ch.Next.String()
+		case mlxconfig.Unsupported, mlxconfig.ReadOnly, mlxconfig.Unreadable:
+			return old, false, fmt.Errorf("%s: %w: %s", ch.Name, ErrUnsupported, ch.Why)
+		}
+	}
+	if len(todo) == 0 {
+		return old, false, nil
+	}
+	out, err := tool.Set(ctx, cfg.Device, todo)
+	return old, len(out.Written) > 0 || errors.Is(err, mlxconfig.ErrPartial), err
+}
+
+func (m *Machine) tool(ctx context.Context, d *device) (*mlxconfig.Tool, error) {
+	if m.Tools == nil {
+		return nil, mlxconfig.ErrNoTool
+	}
+	if d.pci == "" {
+		return nil, fmt.Errorf("%s has no PCI address: %w", d.name, ErrUnsupported)
+	}
+	return mlxconfig.Find(ctx, m.Tools)
+}

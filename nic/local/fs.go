@@ -1,0 +1,144 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// FS is the part of a file system that the kernel's pseudo file systems are
+// read and set by. Names are absolute. Errors wrap those of io/fs and
+// [syscall.Errno], as package os makes them. It is safe for concurrent use.
+type FS interface {
+	// ReadFile returns a whole file, at most [MaxFile] bytes of it: more is
+	// an error.
+	ReadFile(name string) ([]byte, error)
+	// WriteFile hands data to an existing file in one write.
+	WriteFile(name string, data []byte) error
+	// Mkdir makes one folder, Remove takes an empty one away.
+	Mkdir(name string) error
+	Remove(name string) error
+	// ReadDir returns the names in a folder, sorted, at most [MaxDir] of them:
+	// more is an error.
+	ReadDir(name string) ([]string, error)
+	// Readlink returns where a symbolic link points to.
+	Readlink(name string) (string, error)
+}
+
+// The bounds of what is read: a file in bytes, a folder in entries.
+const (
+	MaxFile = 1 << 20
+	MaxDir  = 1 << 16
+)
+
+// OS is the file system of the machine that the program runs on.
+type OS struct{}
+
+var _ FS = OS{}
+
+// ReadFile implements FS.
+func (OS) ReadFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(b) > MaxFile {
+		err = fmt.Errorf("read %s: more than %d bytes", name, MaxFile)
+	}
+	return b, err
+}
+
+// WriteFile implements FS. It makes no file: what the kernel does not offer must not
+// come to be.
+func (OS) WriteFile(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// Mkdir implements FS.
+func (OS) Mkdir(name string) error { return os.Mkdir(name, 0o755) }
+
+// Remove implements FS.
+func (OS) Remove(name string) error { return os.Remove(name) }
+
+// ReadDir implements FS.
+func (OS) ReadDir(name string) ([]string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(MaxDir + 1)
+	if errors.Is(err, io.EOF) {
+		err = nil // an empty folder
+	}
+	if err == nil && len(names) > MaxDir {
+		err = fmt.Errorf("read %s: more than %d entries", name, MaxDir)
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// Readlink implements FS.
+func (OS) Readlink(name string) (string, error) { return os.Readlink(name) }
+
+// gone reports whether an error says that a device or a file is not there (any
+// more): a device may vanish while it is read.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO)
+}
+
+// denied reports whether an error is one of permission.
+func denied(err error) bool { return errors.Is(err, fs.ErrPermission) }
+
+// text returns the first line of a file without the white space around it.
+func (m *Machine) text(name string) (string, error) {
+	b, err := m.fs().ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(line), nil
+}
+
+// number returns the decimal number in a file, 0..2^63-1.
+func (m *Machine) number(name string) (int64, error) {
+	s, err := m.text(name)
+	if err != nil {
+		return 0, err
+	}
+	n, ok := decimal(s)
+	if !ok {
+		return 0, fmt.Errorf("%s: %q is not a number", name, clip(s))
+	}
+	return n, nil
+}
+
+// list returns the names in a folder, none where there is no such folder.
+func (m *Machine) list(name string) ([]string, error) {
+	l, err := m.fs().ReadDir(name)
+	if gone(err) {
+		return nil, nil
+	}
+	return l, err
+}
+
+// has reports whether a folder or link is there, and can be seen.
+func (m *Machine) has(name string) bool {
+	if _, err := m.fs().Readlink(name); err == nil {
+		return true
+	}
+	_, err := m.fs().ReadDir(name)
+	return err == nil
+}

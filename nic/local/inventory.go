@@ -1,0 +1,199 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// device is what a port is on this machine, as sysfs shows it.
+type device struct {
+	name   string // of the network device
+	rdma   string // "" for none
+	port   int    // of the RDMA device, from 1; 0 without one
+	pci    string // "0000:3b:00.0", "" where it is on no PCI bus
+	driver string // "mlx5_core"
+	// vendor and model are the PCI numbers: "15b3", "1021".
+	vendor, model string
+	// virtual: a virtual or sub-function.
+	virtual bool
+	bond    string // the bond or team that it is a member of
+}
+
+var (
+	pciNumber  = regexp.MustCompile(`^0x[0-9a-f]{4}$`)
+	pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	// subfunction is a device on the auxiliary bus ("mlx5_core.sf.4").
+	subfunction = regexp.MustCompile(`\.sf\.[0-9]+$`)
+	// representor is the physical port name of a port that stands for a
+	// function in switchdev mode ("pf0vf3", "c1pf0sf88"), not for a wire.
+	representor = regexp.MustCompile(`^(c[0-9]+)?pf[0-9]+`)
+)
+
+// device looks at one network device.
+func (m *Machine) device(name string) (*device, error) {
+	if !validName(name, maxIfname) || !m.has(m.net(name)) {
+		return nil, fmt.Errorf("%q: %w", clip(name), ErrNoPort)
+	}
+	d := &device{name: name}
+	if target, err := m.fs().Readlink(m.net(name, "device")); err == nil {
+		base := filepath.Base(target)
+		if pciAddress.MatchString(base) {
+			d.pci = base
+		}
+		d.virtual = subfunction.MatchString(base)
+	}
+	if target, err := m.fs().Readlink(m.net(name, "device", "driver")); err == nil {
+		d.driver = clip(filepath.Base(target))
+	}
+	d.vendor, d.model = m.pciNumber(name, "vendor"), m.pciNumber(name, "device")
+	d.virtual = d.virtual || m.has(m.net(name, "device", "physfn"))
+	d.bond = m.master(name)
+	d.rdma = m.rdmaOf(d)
+	if d.rdma != "" {
+		d.port = m.rdmaPort(d)
+	}
+	return d, nil
+}
+
+// pciNumber returns a number of a port's PCI device without its 0x, "" for not
+// known.
+func (m *Machine) pciNumber(name, file string) string {
+	if v, err := m.text(m.net(name, "device", file)); err == nil && pciNumber.MatchString(v) {
+		return v[2:]
+	}
+	return ""
+}
+
+// master returns the bond or team of a port, "" for none. A bridge is a master
+// too, and no bond.
+func (m *Machine) master(name string) string {
+	target, err := m.fs().Readlink(m.net(name, "master"))
+	if err != nil {
+		return ""
+	}
+	base := filepath.Base(target)
+	if !validName(base, maxIfname) || m.has(m.net(base, "bridge")) {
+		return ""
+	}
+	return base
+}
+
+// lower returns the devices that a device stands on, in natural order: a
+// VLAN's parent, the members of a bond or bridge.
+func (m *Machine) lower(name string) []string {
+	var out []string
+	entries, _ := m.list(m.net(name))
+	for _, e := range entries {
+		if l, ok := strings.CutPrefix(e, "lower_"); ok && validName(l, maxIfname) {
+			out = append(out, l)
+		}
+	}
+	return natural.Sorted(out)
+}
+
+// rdmaOf returns the RDMA device of a port: that of its PCI function; for a
+// member of a bond that has none, that of another member, since the ports of a
+// card that are bonded share one (mlx5_bond_0); and for a software device the
+// one that names it as its parent (rxe).
+func (m *Machine) rdmaOf(d *device) string {
+	if r := m.ownRDMA(d.name); r != "" {
+		return r
+	}
+	if d.bond != "" {
+		for _, other := range m.lower(d.bond) {
+			if r := m.ownRDMA(other); r != "" && other != d.name {
+				return r
+			}
+		}
+	}
+	devices, _ := m.list(m.infiniband())
+	for _, r := range devices {
+		if parent, err := m.text(m.infiniband(r, "parent")); err == nil && parent == d.name && validName(r, maxRDMA) {
+			return r
+		}
+	}
+	return ""
+}
+
+func (m *Machine) ownRDMA(name string) string {
+	l, _ := m.list(m.net(name, "device", "infiniband"))
+	for _, r := range natural.Sorted(l) {
+		if validName(r, maxRDMA) {
+			return r
+		}
+	}
+	return ""
+}
+
+// rdmaPort returns the port of the RDMA device that a network device is: the
+// one whose GID table names it, else the one of its number on the card, where
+// the RDMA device has that, else 1.
+func (m *Machine) rdmaPort(d *device) int {
+	ports, _ := m.list(m.infiniband(d.rdma, "ports"))
+	for _, p := range natural.Sorted(ports) {
+		n, ok := decimal(p)
+		if !ok || n < 1 || n > 255 {
+			continue
+		}
+		if ndev, err := m.text(m.infiniband(d.rdma, "ports", p, "gid_attrs", "ndevs", "0")); err == nil && ndev == d.name {
+			return int(n)
+		}
+	}
+	if n, err := m.number(m.net(d.name, "dev_port")); err == nil && n < 255 && slices.Contains(ports, strconv.FormatInt(n+1, 10)) {
+		return int(n) + 1
+	}
+	return 1
+}
+
+// rdmaPorts returns the network devices that have an RDMA device, in natural
+// order. A device that vanishes on the way is left out.
+func (m *Machine) rdmaPorts(ctx context.Context) ([]string, error) {
+	devices, err := m.list(m.infiniband())
+	if err != nil {
+		return nil, m.explained(err, "list RDMA devices")
+	}
+	found := map[string]bool{}
+	for _, r := range devices {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if !validName(r, maxRDMA) {
+			continue
+		}
+		names, err := m.list(m.infiniband(r, "device", "net"))
+		if err != nil {
+			return nil, m.explained(err, "list the network devices of %s", r)
+		}
+		if parent, err := m.text(m.infiniband(r, "parent")); err == nil {
+			names = append(names, parent)
+		}
+		for _, n := range names {
+			if validName(n, maxIfname) && !m.represents(n) && m.has(m.net(n)) {
+				found[n] = true
+			}
+		}
+	}
+	// The second port of a bonded card has no RDMA device of its own.
+	for n := range found {
+		if bond := m.master(n); bond != "" {
+			for _, other := range m.lower(bond) {
+				if d, err := m.device(other); err == nil && d.rdma != "" {
+					found[other] = true
+				}
+			}
+		}
+	}
+	return natural.Keys(found), nil
+}
+
+func (m *Machine) represents(name string) bool {
+	s, err := m.text(m.net(name, "phys_port_name"))
+	return err == nil && representor.MatchString(s)
+}

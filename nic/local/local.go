@@ -1,0 +1,290 @@
+// Package local is the machine that the program runs on: it reads the RoCE
+// settings of its NICs into a [nic.Host], works out the steps to another one,
+// carries them out and takes them back.
+//
+// Every setting is read and written where the kernel keeps it: by dcbnl, by
+// ethtool's ioctl, in sysfs, configfs and debugfs. Programs are run only for
+// what has no such interface: firmware settings, the RDMA device's MTU, and
+// the loading of a module. A [Machine] stands on roots that can be any folder,
+// so that all of it runs against a tree of files as well.
+//
+// Nothing is written that is already so, and whatever is written is read
+// again. What cannot be read is in [nic.Port] Missing with its reason, and no
+// error: a host is read as far as it lets itself be read. The package decides
+// nothing about values; those come from package nic. It resets no firmware and
+// reloads no driver.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+)
+
+// The errors of the package, wrapped; test with errors.Is. Those of nic/dcb
+// and nic/mlxconfig come through.
+var (
+	// ErrNoPort: the machine has no such network device.
+	ErrNoPort = errors.New("no such network device")
+	// ErrPermission: this user may not do that, or the kernel is locked down.
+	ErrPermission = errors.New("not permitted")
+	// ErrUnsupported: the machine has no such setting.
+	ErrUnsupported = errors.New("no such setting here")
+	// ErrIgnored: a write was answered with success, and what is read after it
+	// is not what was written.
+	ErrIgnored = dcb.ErrIgnored
+	// ErrCarrier: a link that a step took down did not come up in time.
+	ErrCarrier = errors.New("the link did not come back")
+	// ErrPartial: the steps up to the failed one are carried out; the Undo
+	// takes them back.
+	ErrPartial = errors.New("applied in part")
+)
+
+// Error is a failure with advice.
+type Error struct {
+	Msg  string // where and what, without the cause
+	err  error
+	hint string
+}
+
+// Error returns one line.
+func (e *Error) Error() string { return e.Msg + ": " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.err }
+
+// Hint returns advice on the failure; it may be empty.
+func (e *Error) Hint() string { return e.hint }
+
+// Roots are the folders that the machine's state is in; "" is the real one.
+type Roots struct {
+	Sys      string // /sys
+	ConfigFS string // /sys/kernel/config
+	DebugFS  string // /sys/kernel/debug
+	Proc     string // /proc
+	Run      string // /run
+	Etc      string // /etc
+}
+
+// DCB is dcbnl as the package uses it; *dcb.Client is one.
+type DCB interface {
+	Get(ctx context.Context, ifname string) (*dcb.State, error)
+	SetPFC(ctx context.Context, ifname string, enabled qos.PrioritySet, delay uint16) (changed bool, err error)
+	SetETS(ctx context.Context, ifname string, want dcb.Scheduling) (changed bool, err error)
+	SetBuffer(ctx context.Context, ifname string, want dcb.Headroom) (changed bool, err error)
+	OwnDCBX(ctx context.Context, ifname string) (changed bool, err error)
+	SetDCBX(ctx context.Context, ifname string, mode dcb.DCBX) (changed bool, err error)
+	MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]int8) (changed bool, err error)
+}
+
+var _ DCB = (*dcb.Client)(nil)
+
+// Pause is 802.3x link pause as ethtool has it (ETHTOOL_GPAUSEPARAM).
+type Pause struct {
+	Autoneg bool `json:"autoneg,omitempty"`
+	RX      bool `json:"rx"`
+	TX      bool `json:"tx"`
+}
+
+// Ring is the length of the descriptor rings, in descriptors
+// (ETHTOOL_GRINGPARAM).
+type Ring struct{ RX, TX, MaxRX, MaxTX uint32 }
+
+// Ethtool is ethtool's ioctl as the package uses it. Errors wrap
+// [syscall.Errno].
+type Ethtool interface {
+	Pause(ifname string) (Pause, error)
+	SetPause(ifname string, p Pause) error
+	Ring(ifname string) (Ring, error)
+	// Stats are the driver's statistics by its own names.
+	Stats(ifname string) (map[string]uint64, error)
+	// Flags are the driver's private flags by its own names.
+	Flags(ifname string) (map[string]bool, error)
+	SetFlag(ifname, flag string, on bool) error
+}
+
+// Machine is one host. Read, Plan and Counters may be called from several
+// goroutines; Apply and Revert want it for themselves. What is nil is not
+// there: its settings are missing from what is read.
+type Machine struct {
+	Roots
+	// FS is the file system that the Roots are in; nil is the machine's own.
+	FS      FS
+	DCB     DCB
+	Ethtool Ethtool
+	// Tools runs programs: mlxconfig, ibv_devinfo, modprobe.
+	Tools runner.Runner
+	// NoFirmware leaves the firmware settings unread, which takes a card up to
+	// 20 seconds and root.
+	NoFirmware bool
+	// Settle is how long a link is watched for going down after a step that
+	// may take it down, CarrierWait how long it may stay down. 0 is
+	// DefaultSettle and DefaultCarrierWait.
+	Settle, CarrierWait time.Duration
+
+	// cmTurn is held while a folder in configfs is made, used and taken away.
+	cmTurn sync.Mutex
+	close  []func() error
+}
+
+// The defaults of a Machine.
+const (
+	DefaultSettle      = 2 * time.Second
+	DefaultCarrierWait = time.Minute
+)
+
+// Open returns the machine that the program runs on, in the network namespace
+// of the thread. It needs no privilege. A kernel without DCB or ethtool is no
+// error; close the Machine after use.
+func Open() (*Machine, error) {
+	m := &Machine{Tools: runner.Local{}}
+	client, err := dcb.Dial()
+	if err != nil {
+		return nil, err
+	}
+	m.DCB, m.close = client, append(m.close, client.Close)
+	tool, end, err := openEthtool()
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	m.Ethtool, m.close = tool, append(m.close, end)
+	return m, nil
+}
+
+// Close ends what Open opened.
+func (m *Machine) Close() error {
+	var errs []error
+	for _, c := range m.close {
+		errs = append(errs, c())
+	}
+	m.close = nil
+	return errors.Join(errs...)
+}
+
+func (m *Machine) fs() FS {
+	if m.FS != nil {
+		return m.FS
+	}
+	return OS{}
+}
+
+// Ring returns the length of a port's descriptor rings. ErrUnsupported is a
+// driver without any.
+func (m *Machine) Ring(ifname string) (Ring, error) {
+	if m.Ethtool == nil {
+		return Ring{}, fmt.Errorf("ethtool: %w", ErrUnsupported)
+	}
+	r, err := m.Ethtool.Ring(ifname)
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		err = fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	if err != nil {
+		return r, fmt.Errorf("rings of %s: %w", clip(ifname), err)
+	}
+	return r, nil
+}
+
+func under(root, def string, elem ...string) string {
+	if root == "" {
+		root = def
+	}
+	return filepath.Join(append([]string{root}, elem...)...)
+}
+
+func (m *Machine) sys(elem ...string) string { return under(m.Sys, "/sys", elem...) }
+func (m *Machine) configfs(elem ...string) string {
+	return under(m.ConfigFS, "/sys/kernel/config", elem...)
+}
+func (m *Machine) debugfs(elem ...string) string {
+	return under(m.DebugFS, "/sys/kernel/debug", elem...)
+}
+func (m *Machine) proc(elem ...string) string { return under(m.Proc, "/proc", elem...) }
+
+func (m *Machine) net(elem ...string) string {
+	return m.sys(append([]string{"class", "net"}, elem...)...)
+}
+
+func (m *Machine) infiniband(elem ...string) string {
+	return m.sys(append([]string{"class", "infiniband"}, elem...)...)
+}
+
+// validName reports whether a name can be that of a device in sysfs, and no
+// way out of its folder. The kernel takes up to 15 bytes for a network device
+// and 63 for an RDMA device.
+func validName(name string, most int) bool {
+	return name != "" && len(name) <= most && name != "." && name != ".." &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f })
+}
+
+const (
+	maxIfname = 15
+	maxRDMA   = 63
+)
+
+// decimal reads a number of up to 18 digits.
+func decimal(s string) (int64, bool) {
+	if s == "" || len(s) > 18 || strings.TrimLeft(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// clip makes foreign text short and safe to print on one line.
+func clip(s string) string {
+	const most = 240
+	s = term.CleanLine(s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+// why says for people why something cannot be read or written.
+func (m *Machine) why(err error) string {
+	switch {
+	case denied(err) && m.lockedDown():
+		return "the kernel is locked down (Secure Boot), or it needs root"
+	case denied(err):
+		return "needs root"
+	}
+	return clip(err.Error())
+}
+
+// lockedDown reports whether the kernel says that a lockdown is in force: "none
+// [integrity] confidentiality" (Linux, security/lockdown/lockdown.c).
+func (m *Machine) lockedDown() bool {
+	s, err := m.text(m.sys("kernel", "security", "lockdown"))
+	return err == nil && strings.Contains(s, "[") && !strings.Contains(s, "[none]")
+}
+
+// explained wraps an error with what it was about, and with advice where it is
+// one of permission.
+func (m *Machine) explained(err error, format string, args ...any) error {
+	e := &Error{Msg: fmt.Sprintf(format, args...), err: err}
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		e.hint = hinted.Hint()
+	}
+	if denied(err) || errors.Is(err, dcb.ErrPermission) {
+		e.err = fmt.Errorf("%w: %w", ErrPermission, err)
+		if e.hint == "" {
+			e.hint = "run it as root"
+		}
+		if m.lockedDown() {
+			e.hint = "the kernel is locked down (Secure Boot): debugfs and the card's configuration space are closed even to root"
+		}
+	}
+	return e
+}

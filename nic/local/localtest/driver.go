@@ -1,0 +1,361 @@
+package localtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// port is a port with what its driver holds.
+type port struct {
+	Port
+	state dcb.State
+	pause local.Pause
+	agent bool // ice: the firmware's agent
+	// etsSet: bnxt has been given an ETS since it was loaded.
+	etsSet bool
+	// looks at the carrier until the link comes up by up.
+	looks int
+	up    func()
+}
+
+// newPort returns a port as its driver has it after it is loaded.
+func newPort(p Port) *port {
+	n := &port{Port: p, pause: local.Pause{RX: true, TX: true}, agent: p.Driver == nic.DriverICE}
+	ets := dcb.ETS{Cap: 8}
+	for i := range ets.TSA {
+		ets.PriorityTC[i] = uint8(i)
+		if p.Driver == nic.DriverMLX5 {
+			ets.TSA[i] = dcb.TSAVendor
+		}
+	}
+	if p.Driver == nic.DriverMLX5 {
+		ets.PriorityTC[0], ets.PriorityTC[1] = 1, 0
+	}
+	dcbx := dcb.DCBXHost | dcb.DCBXIEEE
+	if n.agent {
+		dcbx = dcb.DCBXManaged | dcb.DCBXIEEE
+	}
+	n.state = dcb.State{Interface: p.Name, ETS: &ets, PFC: &dcb.PFC{Cap: 8}, DCBX: &dcbx}
+	if p.Driver == nic.DriverMLX5 {
+		n.state.PFC.Delay = 7
+		n.state.Buffer = &dcb.Buffer{Total: 262016}
+		n.state.Buffer.Size[0] = 262016
+	}
+	n.state.PFC.Requests[3], n.state.PFC.Indications[3] = 11, 7
+	return n
+}
+
+func (p *port) clone() *dcb.State {
+	s := p.state
+	ets, pfc, dcbx := *s.ETS, *s.PFC, *s.DCBX
+	s.ETS, s.PFC, s.DCBX, s.Apps = &ets, &pfc, &dcbx, slices.Clone(s.Apps)
+	if s.Buffer != nil {
+		b := *s.Buffer
+		s.Buffer = &b
+	}
+	return &s
+}
+
+// Corrupt changes what a port's driver holds behind everyone's back.
+func (h *Host) Corrupt(name string, f func(*dcb.State)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f(&h.ports[name].state)
+}
+
+// SetPause changes the link pause of a port behind everyone's back.
+func (h *Host) SetPause(name string, p local.Pause) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ports[name].pause = p
+}
+
+// State returns what a port's driver holds.
+func (h *Host) State(name string) *dcb.State {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ports[name].clone()
+}
+
+// dcbnl is the DCB interface of a Host. Like the real client it writes nothing
+// that is so; unlike it, it believes its drivers.
+type dcbnl Host
+
+var _ local.DCB = (*dcbnl)(nil)
+
+func (k *dcbnl) port(ctx context.Context, name string) (*port, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := k.ports[name]
+	switch {
+	case p == nil:
+		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrNoDevice)
+	case p.VF:
+		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrUnsupported)
+	}
+	return p, nil
+}
+
+// Get implements local.DCB.
+func (k *dcbnl) Get(ctx context.Context, name string) (*dcb.State, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, err := k.port(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return p.clone(), nil
+}
+
+func einval(what string) error { return fmt.Errorf("%s: %w: EINVAL", what, dcb.ErrRefused) }
+
+// set carries a write out, unless it is refused or ignored.
+func (k *dcbnl) set(ctx context.Context, name, what string, same func(*port) bool, write func(*port) error) (bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, err := k.port(ctx, name)
+	switch {
+	case err != nil:
+		return false, err
+	case same(p):
+		return false, nil
+	case k.faults.NotRoot:
+		return false, fmt.Errorf("%s %s: %w", what, name, dcb.ErrPermission)
+	}
+	(*Host)(k).wrote("%s %s", what, name)
+	if k.faults.Ignore {
+		return true, nil
+	}
+	// The firmware's agent owns the port (bnxt_dcb.c, ice_dcb_nl.c).
+	if what != "set dcbx" && p.Driver != nic.DriverMLX5 && (p.agent || *p.state.DCBX&dcb.DCBXHost == 0) {
+		return false, einval(what)
+	}
+	return true, write(p)
+}
+
+// SetPFC implements local.DCB.
+func (k *dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, delay uint16) (bool, error) {
+	what := "set pfc"
+	if delay != 0 {
+		what = "set delay"
+	}
+	return k.set(ctx, name, what, func(p *port) bool {
+		return p.state.PFC.Enabled == mask && (delay == 0 || p.state.PFC.Delay == delay)
+	}, func(p *port) error {
+		if p.Driver == nic.DriverBNXT && !p.etsSet {
+			return einval("set pfc before ets")
+		}
+		if p.state.PFC.Enabled != mask {
+			p.state.PFC.Enabled = mask
+			if p.Driver != nic.DriverBNXT {
+				(*Host)(k).bounce(name)
+			}
+		}
+		if delay > 0 && delay < 1000 {
+			p.state.PFC.Delay = delay
+		}
+		return nil
+	})
+}
+
+// SetETS implements local.DCB.
+func (k *dcbnl) SetETS(ctx context.Context, name string, want dcb.Scheduling) (bool, error) {
+	return k.set(ctx, name, "set ets", func(p *port) bool { return p.state.ETS.Scheduling == want }, func(p *port) error {
+		sum, any := 0, false
+		for tc, t := range want.TSA {
+			if t == dcb.TSAETS {
+				any, sum = true, sum+int(want.Bandwidth[tc])
+			} else {
+				want.Bandwidth[tc] = 0
+			}
+			if t == dcb.TSACBS {
+				return fmt.Errorf("set ets: %w: EOPNOTSUPP", dcb.ErrRefused)
+			}
+		}
+		if any && sum != 100 {
+			return einval("set ets")
+		}
+		p.state.ETS.Scheduling, p.etsSet = want, true
+		if p.Driver == nic.DriverICE {
+			(*Host)(k).bounce(name)
+		}
+		return nil
+	})
+}
+
+// SetBuffer implements local.DCB.
+func (k *dcbnl) SetBuffer(ctx context.Context, name string, want dcb.Headroom) (bool, error) {
+	return k.set(ctx, name, "set buffer", func(p *port) bool { return p.state.Buffer != nil && p.state.Buffer.Headroom == want }, func(p *port) error {
+		if p.state.Buffer == nil {
+			return fmt.Errorf("set buffer: %w", dcb.ErrUnsupported)
+		}
+		p.state.Buffer.Headroom = want
+		for i := range p.state.Buffer.Size {
+			p.state.Buffer.Size[i] -= p.state.Buffer.Size[i] % 128 // whole cells
+		}
+		return nil
+	})
+}
+
+// OwnDCBX implements local.DCB.
+func (k *dcbnl) OwnDCBX(ctx context.Context, name string) (bool, error) {
+	return k.set(ctx, name, "set dcbx", func(p *port) bool { return *p.state.DCBX&dcb.DCBXHost != 0 }, func(p *port) error {
+		if k.faults.FirmwareDCBX || p.agent {
+			return fmt.Errorf("set dcbx: %w", dcb.ErrRefused)
+		}
+		*p.state.DCBX |= dcb.DCBXHost
+		return nil
+	})
+}
+
+// SetDCBX implements local.DCB.
+func (k *dcbnl) SetDCBX(ctx context.Context, name string, mode dcb.DCBX) (bool, error) {
+	return k.set(ctx, name, "set dcbx", func(p *port) bool { return *p.state.DCBX == mode }, func(p *port) error {
+		switch {
+		case mode == 0 && p.Driver == nic.DriverMLX5:
+			*p.state.DCBX &^= dcb.DCBXHost
+			return nil
+		case mode&dcb.DCBXHost == 0 || mode&dcb.DCBXManaged != 0:
+			return fmt.Errorf("set dcbx: %w", dcb.ErrRefused)
+		}
+		*p.state.DCBX = mode
+		return nil
+	})
+}
+
+// MapDSCP implements local.DCB. On ice the first entry resets ETS, and so does
+// the end of the last.
+func (k *dcbnl) MapDSCP(ctx context.Context, name string, want [qos.NumDSCP]int8) (bool, error) {
+	result := func(p *port) []dcb.App {
+		var apps []dcb.App
+		for d, prio := range want {
+			for _, a := range p.state.Apps {
+				if prio == qos.Unmanaged && a.Selector == dcb.SelectorDSCP && int(a.Protocol) == d {
+					apps = append(apps, a)
+				}
+			}
+			if prio >= 0 {
+				apps = append(apps, dcb.DSCP(uint8(d), uint8(prio)))
+			}
+		}
+		return apps
+	}
+	return k.set(ctx, name, "map dscp", func(p *port) bool { return slices.Equal(p.state.Apps, result(p)) }, func(p *port) error {
+		before := len(p.state.Apps)
+		p.state.Apps = result(p)
+		if p.Driver == nic.DriverICE && (before == 0) != (len(p.state.Apps) == 0) {
+			*p.state.ETS = dcb.ETS{Cap: 8}
+			(*Host)(k).bounce(name)
+		}
+		return nil
+	})
+}
+
+// ethtool is the ioctl of a Host.
+type ethtool Host
+
+var _ local.Ethtool = (*ethtool)(nil)
+
+func (e *ethtool) port(name string) (*port, error) {
+	if p := e.ports[name]; p != nil {
+		return p, nil
+	}
+	return nil, syscall.ENODEV
+}
+
+// Pause implements local.Ethtool.
+func (e *ethtool) Pause(name string) (local.Pause, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, err := e.port(name)
+	switch {
+	case err != nil:
+		return local.Pause{}, err
+	case p.VF:
+		return local.Pause{}, syscall.EOPNOTSUPP
+	}
+	return p.pause, nil
+}
+
+// SetPause implements local.Ethtool. mlx5 takes no autonegotiation of pause.
+func (e *ethtool) SetPause(name string, want local.Pause) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, err := e.port(name)
+	switch {
+	case err != nil:
+		return err
+	case e.faults.NotRoot:
+		return syscall.EPERM
+	case want.Autoneg:
+		return syscall.EINVAL
+	}
+	(*Host)(e).wrote("set pause %s", name)
+	if !e.faults.Ignore {
+		p.pause = want
+	}
+	return nil
+}
+
+// Ring implements local.Ethtool.
+func (e *ethtool) Ring(name string) (local.Ring, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, err := e.port(name)
+	return local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}, err
+}
+
+// Stats implements local.Ethtool.
+func (e *ethtool) Stats(name string) (map[string]uint64, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, err := e.port(name); err != nil {
+		return nil, err
+	}
+	return map[string]uint64{
+		"rx_prio3_bytes": 4096, "tx_prio3_pause": 12, "rx_prio3_pause_duration": 900, "rx_prio3_buf_discard": 2,
+		"rx_prio9_pause": 1, "rx_discards_phy": 5, "rx0_packets": 77, "tx_pause_storm_warning_events": 1,
+	}, nil
+}
+
+// Flags implements local.Ethtool.
+func (e *ethtool) Flags(name string) (map[string]bool, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, err := e.port(name)
+	if err != nil || p.Driver != nic.DriverICE {
+		return nil, err
+	}
+	return map[string]bool{"fw-lldp-agent": p.agent, "link-down-on-close": false}, nil
+}
+
+// SetFlag implements local.Ethtool.
+func (e *ethtool) SetFlag(name, flag string, on bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, err := e.port(name)
+	switch {
+	case err != nil:
+		return err
+	case e.faults.NotRoot:
+		return syscall.EPERM
+	case p.Driver != nic.DriverICE || flag != "fw-lldp-agent":
+		return syscall.EINVAL
+	}
+	(*Host)(e).wrote("set flag %s %s %t", flag, name, on)
+	p.agent = on
+	bits := dcb.DCBXIEEE
+	if on {
+		bits |= dcb.DCBXManaged
+	}
+	*p.state.DCBX = bits
+	return nil
+}

@@ -1,0 +1,195 @@
+package localtest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// files is the tree of a Host with the answers of the kernel.
+type files Host
+
+var _ local.FS = (*files)(nil)
+
+func refuse(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
+
+func (f *files) host() *Host { return (*Host)(f) }
+
+// debug is what debugfs answers where it is closed.
+func (f *files) debug(name string) error {
+	switch {
+	case !strings.HasPrefix(name, f.Roots.DebugFS+"/"):
+		return nil
+	case f.faults.NotRoot:
+		return syscall.EACCES
+	case f.faults.Lockdown:
+		return syscall.EPERM
+	}
+	return nil
+}
+
+// cmFile splits the name of a file or folder of rdma_cm in configfs.
+func (f *files) cmFile(name string) (rdma, file string, ok bool) {
+	rest, ok := strings.CutPrefix(name, filepath.Join(f.Roots.ConfigFS, "rdma_cm")+"/")
+	rdma, rest, _ = strings.Cut(rest, "/")
+	return rdma, strings.TrimPrefix(rest, "ports/1/"), ok
+}
+
+// ReadFile implements local.FS.
+func (f *files) ReadFile(name string) ([]byte, error) {
+	f.mu.Lock()
+	for suffix, call := range f.onRead {
+		if strings.HasSuffix(name, suffix) {
+			delete(f.onRead, suffix)
+			f.mu.Unlock()
+			call()
+			f.mu.Lock()
+		}
+	}
+	defer f.mu.Unlock()
+	if err := f.debug(name); err != nil {
+		return nil, refuse("open", name, err)
+	}
+	for _, p := range f.ports {
+		if p.looks > 0 && strings.HasSuffix(name, "/"+p.Name+"/carrier") {
+			if p.looks--; p.looks == 0 {
+				p.up()
+			}
+		}
+	}
+	if rdma, file, ok := f.cmFile(name); ok {
+		if _, err := os.Stat(name); err != nil {
+			return nil, err
+		}
+		if f.cm[rdma] == nil || f.stale[rdma] {
+			return nil, refuse("read", name, syscall.ENODEV)
+		}
+		return []byte(f.cm[rdma][file] + "\n"), nil
+	}
+	return f.fs.ReadFile(name)
+}
+
+// WriteFile implements local.FS.
+func (f *files) WriteFile(name string, data []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.debug(name); err != nil {
+		return refuse("open", name, err)
+	}
+	have, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if f.faults.NotRoot {
+		return refuse("open", name, syscall.EACCES)
+	}
+	v := strings.TrimSpace(string(data))
+	base := filepath.Base(name)
+	f.host().wrote("%s=%s", strings.TrimPrefix(name, filepath.Dir(f.Roots.Sys)), v)
+	if f.faults.Ignore {
+		return nil
+	}
+	content := v + "\n"
+	n, nerr := strconv.Atoi(v)
+	if rdma, file, ok := f.cmFile(name); ok {
+		switch {
+		case f.cm[rdma] == nil || f.stale[rdma]:
+			return refuse("write", name, syscall.ENODEV)
+		case file == "default_roce_tos" && (nerr != nil || n < 0):
+			return refuse("write", name, syscall.EINVAL)
+		case file == "default_roce_tos" && n > 255:
+			return refuse("write", name, syscall.ERANGE)
+		case file == "default_roce_mode" && v != "RoCE v2" && v != "IB/RoCE v1":
+			return refuse("write", name, syscall.EINVAL)
+		}
+		f.cm[rdma][file] = v
+		return nil
+	}
+	switch {
+	case filepath.Base(filepath.Dir(name)) == "enable":
+		if nerr != nil || n < 0 || n > 1 {
+			return refuse("write", name, syscall.EINVAL)
+		}
+		if n == 1 && strings.TrimSpace(string(have)) == "1" {
+			return refuse("write", name, syscall.EPERM)
+		}
+	case base == "traffic_class":
+		if nerr != nil || n > 255 {
+			return refuse("write", name, syscall.EINVAL)
+		}
+		content = "Global tclass=" + v + "\n"
+		if n < 0 {
+			content = ""
+		}
+	case base == "mtu":
+		if nerr != nil || n < 68 || n > 9978 {
+			return refuse("write", name, syscall.EINVAL)
+		}
+	case base == "cnp_dscp", base == "np_cnp_dscp":
+		if nerr != nil || n < 0 || n > 63 {
+			return refuse("write", name, syscall.EINVAL)
+		}
+	}
+	return os.WriteFile(name, []byte(content), 0o644)
+}
+
+// Mkdir implements local.FS. In rdma_cm a folder is made for an RDMA device
+// alone, with its files.
+func (f *files) Mkdir(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rdma, rest, ok := f.cmFile(name)
+	switch {
+	case f.faults.NotRoot:
+		return refuse("mkdir", name, syscall.EACCES)
+	case !ok || rest != "":
+		return refuse("mkdir", name, syscall.EPERM)
+	case f.cm[rdma] == nil:
+		return refuse("mkdir", name, syscall.ENODEV)
+	}
+	if err := os.Mkdir(name, 0o755); err != nil {
+		return err
+	}
+	delete(f.stale, rdma)
+	for file := range f.cm[rdma] {
+		f.host().put(filepath.Join(name, "ports", "1", file), "")
+	}
+	return nil
+}
+
+// Remove implements local.FS. The folders of rdma_cm go with their files.
+func (f *files) Remove(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rdma, rest, ok := f.cmFile(name)
+	switch {
+	case f.faults.NotRoot:
+		return refuse("rmdir", name, syscall.EACCES)
+	case !ok || rest != "":
+		return refuse("rmdir", name, syscall.EPERM)
+	}
+	delete(f.stale, rdma)
+	return os.RemoveAll(name)
+}
+
+// ReadDir implements local.FS.
+func (f *files) ReadDir(name string) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.debug(name); err != nil {
+		return nil, refuse("open", name, err)
+	}
+	return f.fs.ReadDir(name)
+}
+
+// Readlink implements local.FS.
+func (f *files) Readlink(name string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fs.Readlink(name)
+}

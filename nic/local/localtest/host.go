@@ -1,0 +1,354 @@
+// Package localtest is a simulated Linux host for package local: a tree of
+// sysfs, configfs, debugfs and proc in a folder, with the answers that the
+// kernel gives where a tree of files would not (drivers/infiniband/core/
+// cma_configfs.c, fs/debugfs/file.c, en_ecn.c of MLNX_OFED), and DCB and ethtool
+// with the rules of mlx5, bnxt and ice.
+//
+// Only tests and simulators use it.
+package localtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
+)
+
+// Port describes a port for [Host.Add].
+type Port struct {
+	Name string
+	// RDMA is the RDMA device, "" for none; "" with Bond for a member that
+	// shares the device of another.
+	RDMA   string
+	PCI    string // "0000:3b:00.0"
+	Driver string // "mlx5_core", "bnxt_en" or "ice"
+	VF     bool
+	// OFED has the files that NVIDIA's own driver adds.
+	OFED bool
+	Bond string
+}
+
+// Faults are what goes wrong. The zero value is a machine in order.
+type Faults struct {
+	// NotRoot refuses all writes and what root alone reads.
+	NotRoot bool
+	// Lockdown is Secure Boot's.
+	Lockdown bool
+	// Ignore has drivers answer success and change nothing.
+	Ignore bool
+	// LinkDead keeps a link down that bounced; LinkSlow keeps it down for so
+	// many looks.
+	LinkDead bool
+	LinkSlow int
+	// FirmwareDCBX has firmware refuse to hand DCBX over.
+	FirmwareDCBX bool
+}
+
+// Host is the machine. Its methods may be called from several goroutines.
+type Host struct {
+	Roots local.Roots
+	// Programs are what the host runs; Add fills in nothing. A test may set
+	// or delete entries before the machine is used.
+	Programs map[string]runnertest.Program
+
+	mu     sync.Mutex
+	fs     local.OS
+	faults Faults
+	ports  map[string]*port
+	cm     map[string]map[string]string // RDMA device -> file -> value
+	stale  map[string]bool              // folders in configfs of a device that was made anew
+	writes []string
+	onRead map[string]func()
+}
+
+// New makes a host without ports in a folder.
+func New(dir string) *Host {
+	h := &Host{
+		Roots: local.Roots{
+			Sys: filepath.Join(dir, "sys"), ConfigFS: filepath.Join(dir, "config"), DebugFS: filepath.Join(dir, "debug"),
+			Proc: filepath.Join(dir, "proc"), Run: filepath.Join(dir, "run"), Etc: filepath.Join(dir, "etc"),
+		},
+		Programs: map[string]runnertest.Program{}, ports: map[string]*port{}, cm: map[string]map[string]string{},
+		stale: map[string]bool{}, onRead: map[string]func(){},
+	}
+	for _, d := range []string{h.sys("class", "net"), h.sys("class", "infiniband"), h.sys("kernel", "security"), h.Roots.DebugFS, h.Roots.Run, h.Roots.Etc} {
+		must(os.MkdirAll(d, 0o755))
+	}
+	h.put(h.sys("kernel", "security", "lockdown"), "[none] integrity confidentiality\n")
+	h.put(h.proc("sys", "kernel", "hostname"), "gpu1\n")
+	h.put(h.proc("sys", "kernel", "osrelease"), "6.12.117\n")
+	h.put(h.proc("1", "comm"), "systemd\n")
+	h.Routes()
+	must(os.MkdirAll(filepath.Join(h.Roots.ConfigFS, "rdma_cm"), 0o755))
+	h.Programs["ibv_devinfo"] = h.devinfo
+	return h
+}
+
+func must(err error) {
+	if err != nil {
+		panic("localtest: " + err.Error())
+	}
+}
+
+func (h *Host) sys(elem ...string) string {
+	return filepath.Join(append([]string{h.Roots.Sys}, elem...)...)
+}
+
+func (h *Host) proc(elem ...string) string {
+	return filepath.Join(append([]string{h.Roots.Proc}, elem...)...)
+}
+
+func (h *Host) put(name, content string) {
+	must(os.MkdirAll(filepath.Dir(name), 0o755))
+	must(os.WriteFile(name, []byte(content), 0o644))
+}
+
+func (h *Host) link(target, name string) {
+	must(os.MkdirAll(filepath.Dir(name), 0o755))
+	must(os.Symlink(target, name))
+}
+
+// Machine returns the machine with the host's parts. It looks at links often,
+// so that tests need not wait.
+func (h *Host) Machine() *local.Machine {
+	return &local.Machine{
+		Roots: h.Roots, FS: (*files)(h), DCB: (*dcbnl)(h), Ethtool: (*ethtool)(h),
+		Tools: &runnertest.Fake{Programs: h.Programs}, Settle: time.Millisecond, CarrierWait: 2 * time.Second,
+	}
+}
+
+// SetFaults replaces the faults.
+func (h *Host) SetFaults(f Faults) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.faults = f
+	mode := "[none] integrity confidentiality\n"
+	if f.Lockdown {
+		mode = "none [integrity] confidentiality\n"
+	}
+	h.put(h.sys("kernel", "security", "lockdown"), mode)
+}
+
+// Writes returns what was written so far, and forgets it.
+func (h *Host) Writes() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.writes
+	h.writes = nil
+	return w
+}
+
+// OnRead has f called once before the first file is read whose name ends so.
+func (h *Host) OnRead(suffix string, f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.onRead[suffix] = f
+}
+
+// Put writes a file of the tree, by its path below the root of sysfs.
+func (h *Host) Put(sysPath, content string) { h.put(h.sys(sysPath), content) }
+
+// Process adds a process.
+func (h *Host) Process(id int, comm string) { h.put(h.proc(strconv.Itoa(id), "comm"), comm+"\n") }
+
+// Routes replaces the routes by lines of /proc/net/route.
+func (h *Host) Routes(lines ...string) {
+	h.put(h.proc("net", "route"), "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"+strings.Join(append(lines, ""), "\n"))
+}
+
+// UnloadCM takes the module rdma_cm away, and has modprobe load it.
+func (h *Host) UnloadCM() {
+	dir := filepath.Join(h.Roots.ConfigFS, "rdma_cm")
+	must(os.RemoveAll(dir))
+	h.Programs["modprobe"] = func(context.Context, []string) (runner.Result, error) {
+		must(os.MkdirAll(dir, 0o755))
+		return runner.Result{}, nil
+	}
+}
+
+// SetCard puts a card behind mlxconfig.
+func (h *Host) SetCard(c *mlxconfigtest.Card) {
+	for _, name := range []string{c.Tool, strings.Replace(c.Tool, "config", "fwreset", 1)} {
+		h.Programs[name] = func(ctx context.Context, args []string) (runner.Result, error) { return c.Run(ctx, name, args...) }
+	}
+}
+
+// Add puts a port on the host, as its driver leaves it after it is loaded.
+func (h *Host) Add(p Port) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ports[p.Name] = newPort(p)
+	dev := h.sys("devices", "pci0000:00", p.PCI)
+	vendor := map[string]string{nic.DriverMLX5: "0x15b3", nic.DriverBNXT: "0x14e4", nic.DriverICE: "0x8086"}[p.Driver]
+	h.put(filepath.Join(dev, "vendor"), vendor+"\n")
+	h.put(filepath.Join(dev, "device"), "0x1021\n")
+	h.link("../../../bus/pci/drivers/"+p.Driver, filepath.Join(dev, "driver"))
+	if p.VF {
+		h.link("../0000:00:00.0", filepath.Join(dev, "physfn"))
+	}
+	net := filepath.Join(dev, "net", p.Name)
+	h.put(filepath.Join(net, "mtu"), "1500\n")
+	h.put(filepath.Join(net, "carrier"), "1\n")
+	h.put(filepath.Join(net, "carrier_changes"), "2\n")
+	h.put(filepath.Join(net, "dev_port"), "0\n")
+	h.link("../../../"+p.PCI, filepath.Join(net, "device"))
+	h.link("../../devices/pci0000:00/"+p.PCI+"/net/"+p.Name, h.sys("class", "net", p.Name))
+	if p.Bond != "" {
+		h.bond(p.Bond, p.Name)
+	}
+	if p.RDMA != "" {
+		h.addRDMA(p)
+	}
+	switch {
+	case p.OFED:
+		for prio := range 8 {
+			h.put(filepath.Join(net, "ecn", "roce_np", "enable", strconv.Itoa(prio)), "0\n")
+			h.put(filepath.Join(net, "ecn", "roce_rp", "enable", strconv.Itoa(prio)), "0\n")
+		}
+		h.put(filepath.Join(net, "ecn", "roce_np", "cnp_dscp"), "0\n")
+		h.put(filepath.Join(net, "ecn", "roce_np", "cnp_802p_prio"), "0\n")
+		h.put(filepath.Join(net, "ecn", "roce_rp", "rpg_ai_rate"), "5\n")
+	case p.Driver == nic.DriverMLX5 && !p.VF:
+		cc := filepath.Join(h.Roots.DebugFS, "mlx5", p.PCI, "cc_params")
+		for name, v := range map[string]string{"np_cnp_dscp": "0", "np_cnp_prio": "0", "rp_ai_rate": "5"} {
+			h.put(filepath.Join(cc, name), v+"\n")
+		}
+	}
+}
+
+func (h *Host) bond(bond, member string) {
+	dir := h.sys("devices", "virtual", "net", bond)
+	if _, err := os.Stat(dir); err != nil {
+		h.put(filepath.Join(dir, "carrier"), "1\n")
+		h.link("../../devices/virtual/net/"+bond, h.sys("class", "net", bond))
+	}
+	h.link("../"+member, filepath.Join(dir, "lower_"+member))
+	h.link("../"+bond, h.sys("class", "net", member, "master"))
+	h.put(h.sys("class", "net", member, "bonding_slave", "mii_status"), "up\n")
+}
+
+// addRDMA makes the RDMA device of a port; its defaults are the kernel's.
+func (h *Host) addRDMA(p Port) {
+	dir := h.sys("devices", "pci0000:00", p.PCI, "infiniband", p.RDMA)
+	h.put(filepath.Join(dir, "fw_ver"), "28.40.1000\n")
+	h.put(filepath.Join(dir, "ports", "1", "gid_attrs", "ndevs", "0"), p.Name+"\n")
+	h.put(filepath.Join(dir, "ports", "1", "hw_counters", "np_cnp_sent"), "17\n")
+	h.put(filepath.Join(dir, "ports", "1", "hw_counters", "lifespan"), "10\n")
+	h.put(filepath.Join(dir, "ports", "1", "counters", "port_xmit_wait"), "4\n")
+	if p.OFED {
+		h.put(filepath.Join(dir, "tc", "1", "traffic_class"), "")
+	}
+	h.link("../../../"+p.PCI, filepath.Join(dir, "device"))
+	h.link("../../devices/pci0000:00/"+p.PCI+"/infiniband/"+p.RDMA, h.sys("class", "infiniband", p.RDMA))
+	h.cm[p.RDMA] = map[string]string{"default_roce_tos": "0", "default_roce_mode": "IB/RoCE v1"}
+}
+
+// DropRDMA takes the RDMA device of a port away, as a reload of its driver
+// does. A folder in configfs stays and is stale.
+func (h *Host) DropRDMA(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dropRDMA(name)
+}
+
+func (h *Host) dropRDMA(name string) {
+	p := h.ports[name].Port
+	must(os.Remove(h.sys("class", "infiniband", p.RDMA)))
+	must(os.RemoveAll(h.sys("devices", "pci0000:00", p.PCI, "infiniband")))
+	delete(h.cm, p.RDMA)
+	if _, err := os.Stat(filepath.Join(h.Roots.ConfigFS, "rdma_cm", p.RDMA)); err == nil {
+		h.stale[p.RDMA] = true
+	}
+}
+
+// RenewRDMA makes the RDMA device of a port anew.
+func (h *Host) RenewRDMA(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.addRDMA(h.ports[name].Port)
+}
+
+// Remove takes a port off the host.
+func (h *Host) Remove(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ports[name].RDMA != "" {
+		h.dropRDMA(name)
+	}
+	must(os.Remove(h.sys("class", "net", name)))
+	must(os.RemoveAll(h.sys("devices", "pci0000:00", h.ports[name].PCI)))
+	delete(h.ports, name)
+}
+
+// Flaps returns how often a link went up or down.
+func (h *Host) Flaps(name string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b, err := os.ReadFile(h.sys("class", "net", name, "carrier_changes"))
+	must(err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	must(err)
+	return n
+}
+
+// bounce takes a link down, and up again unless a fault keeps it down.
+func (h *Host) bounce(name string) {
+	file := h.sys("class", "net", name, "carrier_changes")
+	b, err := os.ReadFile(file)
+	must(err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	must(err)
+	carrier := h.sys("class", "net", name, "carrier")
+	h.put(carrier, "0\n")
+	h.put(file, fmt.Sprintln(n+1))
+	up := func() {
+		h.put(carrier, "1\n")
+		h.put(file, fmt.Sprintln(n+2))
+	}
+	switch {
+	case h.faults.LinkDead:
+	case h.faults.LinkSlow > 0:
+		h.ports[name].looks, h.ports[name].up = h.faults.LinkSlow, up
+	default:
+		up()
+	}
+}
+
+// wrote notes a write.
+func (h *Host) wrote(format string, args ...any) {
+	h.writes = append(h.writes, fmt.Sprintf(format, args...))
+}
+
+// devinfo is ibv_devinfo of rdma-core: the payload follows the MTU.
+func (h *Host) devinfo(_ context.Context, args []string) (runner.Result, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.Index(args, "-d")
+	if i < 0 || i+1 == len(args) || h.cm[args[i+1]] == nil {
+		return runner.Result{Stderr: []byte("No IB devices found\n"), Code: 255}, nil
+	}
+	for name, p := range h.ports {
+		if p.RDMA != args[i+1] {
+			continue
+		}
+		b, err := os.ReadFile(h.sys("class", "net", name, "mtu"))
+		must(err)
+		active := "1024 (3)"
+		if n, _ := strconv.Atoi(strings.TrimSpace(string(b))); n >= 4200 {
+			active = "4096 (5)"
+		}
+		return runner.Result{Stdout: []byte("hca_id:\t" + p.RDMA + "\n\t\tport:\t1\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t" + active + "\n")}, nil
+	}
+	return runner.Result{Code: 1}, nil
+}

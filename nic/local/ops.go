@@ -1,0 +1,338 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+)
+
+// op is how a field is read and written.
+type op struct {
+	// ready makes the field readable; nil where nothing is to do.
+	ready func(*Machine, context.Context) error
+	read  func(*Machine, context.Context, *device) (Value, error)
+	// write is told what the machine holds.
+	write func(m *Machine, ctx context.Context, d *device, want, have Value) error
+}
+
+var ops = map[string]op{
+	nic.FieldDCBX:      {read: readDCBX, write: writeDCBX},
+	nic.FieldLinkPause: {read: readPause, write: writePause},
+	nic.FieldETS: {
+		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
+			if s.ETS != nil {
+				e := etsOf(s.ETS)
+				v.ETS = &e
+			}
+			return v, s.ETS != nil
+		}),
+		write: writeETS,
+	},
+	nic.FieldCable: {
+		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
+			if s.PFC != nil {
+				n := int(s.PFC.Delay)
+				v.Number = &n
+			}
+			return v, s.PFC != nil
+		}),
+		write: writeCable,
+	},
+	nic.FieldBuffers: {
+		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
+			if s.Buffer != nil {
+				b := buffersOf(s.Buffer.Headroom)
+				v.Buffers = &b
+			}
+			return v, s.Buffer != nil
+		}),
+		write: writeBuffers,
+	},
+	nic.FieldPFC: {
+		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
+			if s.PFC != nil {
+				v.PFC = &s.PFC.Enabled
+			}
+			return v, s.PFC != nil
+		}),
+		write: func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+			_, err := m.DCB.SetPFC(ctx, d.name, *want.PFC, 0)
+			return err
+		},
+	},
+	nic.FieldDSCP: {
+		read: ofDCB(func(s *dcb.State) (Value, bool) {
+			m, twice := s.DSCPMap()
+			for _, d := range twice {
+				m[d] = qos.Unmanaged // never what is wanted, and not put back
+			}
+			return Value{DSCP: &m}, true
+		}),
+		write: func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+			_, err := m.DCB.MapDSCP(ctx, d.name, *want.DSCP)
+			return err
+		},
+	},
+	nic.FieldECN:         {read: readECN, write: writeECN},
+	nic.FieldCNPDSCP:     cnpOp(nic.FieldCNPDSCP),
+	nic.FieldCNPPriority: cnpOp(nic.FieldCNPPriority),
+	nic.FieldMode: {
+		ready: (*Machine).loadCM,
+		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
+			s, err := m.cm(d, cmMode)
+			return Value{Mode: s}, err
+		},
+		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			return m.setCM(d, cmMode, want.Mode)
+		},
+	},
+	nic.FieldToS: {
+		ready: (*Machine).loadCM,
+		read:  func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.tos(d)) },
+		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			return m.setCM(d, cmToS, strconv.Itoa(*want.Number))
+		},
+	},
+	nic.FieldTrafficClass: {
+		read: func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.trafficClass(d)) },
+		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			return m.fs().WriteFile(m.trafficClassFile(d), []byte(strconv.Itoa(*want.Number)+"\n"))
+		},
+	},
+	nic.FieldMTU: {
+		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
+			n, err := m.number(m.net(d.name, "mtu"))
+			return numberOf(int(n), err)
+		},
+		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			return m.fs().WriteFile(m.net(d.name, "mtu"), []byte(strconv.Itoa(*want.Number)+"\n"))
+		},
+	},
+}
+
+func numberOf(n int, err error) (Value, error) { return Value{Number: &n}, err }
+
+// ofDCB reads a field of what dcbnl tells; part says with false that the driver
+// does not tell it.
+func ofDCB(part func(*dcb.State) (Value, bool)) func(*Machine, context.Context, *device) (Value, error) {
+	return func(m *Machine, ctx context.Context, d *device) (Value, error) {
+		s, err := m.dcbState(ctx, d.name)
+		if err != nil {
+			return Value{}, err
+		}
+		v, ok := part(s)
+		if !ok {
+			return v, fmt.Errorf("the driver does not tell it: %w", ErrUnsupported)
+		}
+		return v, nil
+	}
+}
+
+// change makes a field of a port what is wanted. It returns what was there,
+// and whether that changed, or may have. Nothing is written where the machine
+// holds what is wanted.
+func (m *Machine) change(ctx context.Context, d *device, field string, want Value) (old Value, changed bool, err error) {
+	if field == nic.FieldNV {
+		return m.changeNV(ctx, d, want)
+	}
+	o, ok := ops[field]
+	if !ok || !want.fits(field) {
+		return old, false, fmt.Errorf("%q: %w", clip(field), ErrUnsupported)
+	}
+	if o.ready != nil {
+		if err := o.ready(m, ctx); err != nil {
+			return old, false, err
+		}
+	}
+	old, err = o.read(m, ctx, d)
+	if err != nil || want.same(old) {
+		return old, false, err
+	}
+	werr := o.write(m, ctx, d, want, old)
+	// The caller may have gone; what became of the write still has to be known.
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	defer cancel()
+	have, err := o.read(m, rctx, d)
+	switch {
+	case err != nil:
+		return old, true, errors.Join(werr, fmt.Errorf("read it again: %w", err))
+	case werr != nil:
+		return old, !reflect.DeepEqual(have, old), werr
+	case want.same(have):
+		return old, true, nil
+	case reflect.DeepEqual(have, old):
+		return old, false, ErrIgnored
+	}
+	return old, true, dcb.ErrDiffers
+}
+
+// fits reports whether a value has what its field needs: steps come from
+// outside.
+func (v Value) fits(field string) bool {
+	inRange := func(low, high int) bool { return v.Number != nil && *v.Number >= low && *v.Number <= high }
+	switch field {
+	case nic.FieldDCBX:
+		return v.DCBX != nil
+	case nic.FieldLinkPause:
+		return v.Pause != nil
+	case nic.FieldETS:
+		return v.ETS != nil
+	case nic.FieldBuffers:
+		return v.Buffers != nil
+	case nic.FieldPFC:
+		return v.PFC != nil
+	case nic.FieldDSCP:
+		return v.DSCP != nil
+	case nic.FieldECN:
+		return v.ECN != nil
+	case nic.FieldMode:
+		return v.Mode != ""
+	case nic.FieldCable:
+		return inRange(1, 999)
+	case nic.FieldCNPDSCP:
+		return inRange(0, qos.NumDSCP-1)
+	case nic.FieldCNPPriority:
+		return inRange(0, qos.NumPriorities-1)
+	case nic.FieldToS:
+		return inRange(0, 255)
+	case nic.FieldTrafficClass:
+		return inRange(-1, 255)
+	case nic.FieldMTU:
+		return inRange(68, 1<<16)
+	}
+	return false
+}
+
+func readDCBX(m *Machine, ctx context.Context, d *device) (Value, error) {
+	s, err := m.dcbState(ctx, d.name)
+	switch {
+	case err != nil:
+		return Value{}, err
+	case s.DCBX == nil:
+		return Value{}, fmt.Errorf("the driver does not tell it: %w", ErrUnsupported)
+	}
+	return Value{DCBX: s.DCBX, Agent: m.firmwareAgent(d)}, nil
+}
+
+// writeDCBX turns the firmware's agent of ice off before the host takes DCBX
+// over; while it is on, the driver refuses all else. With the agent on again
+// the driver sets the bits by itself.
+func writeDCBX(m *Machine, ctx context.Context, d *device, want, have Value) error {
+	if want.Agent != nil && have.Agent != nil && *want.Agent != *have.Agent {
+		if err := m.Ethtool.SetFlag(d.name, agentFlag, *want.Agent); err != nil {
+			return fmt.Errorf("private flag %s: %w", agentFlag, err)
+		}
+	}
+	var err error
+	switch {
+	case want.agentOn():
+	case *want.DCBX&dcb.DCBXHost != 0:
+		_, err = m.DCB.OwnDCBX(ctx, d.name)
+	default:
+		// mlx5 takes 0 alone for giving it to the firmware (en_dcbnl.c).
+		_, err = m.DCB.SetDCBX(ctx, d.name, 0)
+	}
+	return err
+}
+
+func readPause(m *Machine, _ context.Context, d *device) (Value, error) {
+	p, err := m.pauseOf(d.name)
+	return Value{Pause: &p}, err
+}
+
+// writePause never asks for autonegotiation of pause, which mlx5 refuses.
+func writePause(m *Machine, _ context.Context, d *device, want, _ Value) error {
+	return m.Ethtool.SetPause(d.name, Pause{RX: want.Pause.RX, TX: want.Pause.TX})
+}
+
+func writeETS(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+	var s dcb.Scheduling
+	for i := range qos.NumPriorities {
+		t, ok := tsas[want.ETS.TSA[i]]
+		bw, tc := want.ETS.Bandwidth[i], want.ETS.PriorityToTC[i]
+		if !ok || bw < 0 || bw > 100 || tc < 0 || tc >= qos.NumPriorities {
+			return fmt.Errorf("traffic class %d: %w", i, dcb.ErrInvalid)
+		}
+		s.TSA[i], s.Bandwidth[i], s.PriorityTC[i] = t, uint8(bw), uint8(tc)
+	}
+	_, err := m.DCB.SetETS(ctx, d.name, s)
+	return err
+}
+
+var tsas = map[nic.TSA]dcb.TSA{nic.TSAStrict: dcb.TSAStrict, nic.TSAETS: dcb.TSAETS, nic.TSACBS: dcb.TSACBS, nic.TSAVendor: dcb.TSAVendor}
+
+// writeCable sends the mask that is in force along, so that no link bounces.
+func writeCable(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+	s, err := m.dcbState(ctx, d.name)
+	if err != nil {
+		return err
+	}
+	if s.PFC == nil {
+		return ErrUnsupported
+	}
+	_, err = m.DCB.SetPFC(ctx, d.name, s.PFC.Enabled, uint16(*want.Number))
+	return err
+}
+
+func writeBuffers(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+	var h dcb.Headroom
+	for i := range qos.NumPriorities {
+		b, size := want.Buffers.PriorityToBuffer[i], want.Buffers.Size[i]
+		if b < 0 || b >= qos.NumPriorities || size < 0 || size > 1<<31 {
+			return fmt.Errorf("buffer %d: %w", i, dcb.ErrInvalid)
+		}
+		h.PriorityBuffer[i], h.Size[i] = uint8(b), uint32(size)
+	}
+	_, err := m.DCB.SetBuffer(ctx, d.name, h)
+	return err
+}
+
+func readECN(m *Machine, _ context.Context, d *device) (Value, error) {
+	np, rp, err := m.ecn(d)
+	return Value{ECN: &ECN{NP: np, RP: rp, Exactly: true}}, err
+}
+
+// writeECN writes the files that differ and no other: the driver answers EPERM
+// to a 1 where a 1 is.
+func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error {
+	npDir, rpDir := m.ecnFiles(d)
+	for _, side := range []struct {
+		dir        string
+		want, have qos.PrioritySet
+	}{{npDir, want.ECN.NP, have.ECN.NP}, {rpDir, want.ECN.RP, have.ECN.RP}} {
+		goal := side.want
+		if !want.ECN.Exactly {
+			goal |= side.have
+		}
+		for _, p := range (goal ^ side.have).List() {
+			bit := "0\n"
+			if goal.Has(p) {
+				bit = "1\n"
+			}
+			if err := m.fs().WriteFile(side.dir+"/"+strconv.Itoa(p), []byte(bit)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cnpOp sets the mark of congestion notifications where the driver has it.
+func cnpOp(field string) op {
+	return op{
+		read: func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.cnp(d, field)) },
+		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			f, err := m.place(m.cnpFiles(d, field))
+			if err != nil {
+				return err
+			}
+			return m.fs().WriteFile(f, []byte(strconv.Itoa(*want.Number)+"\n"))
+		},
+	}
+}

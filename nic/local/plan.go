@@ -1,0 +1,256 @@
+package local
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+)
+
+// Options bound what a plan may do.
+type Options struct {
+	// Bounce allows steps that take a link down for a moment.
+	Bounce bool
+	// CutOff allows them also on the port that carries the machine's only
+	// management path.
+	CutOff bool
+	// Peer is where the machine is managed from, as SSH says it; the zero
+	// value is not known, and the default route stands in.
+	Peer netip.Addr
+}
+
+// Step is one setting of one port.
+type Step struct {
+	Port string `json:"port"`
+	// Field is that of package nic. The map of DSCPs stands for the trust as
+	// well, [nic.FieldNV] for all firmware settings of the port at once.
+	Field  string    `json:"field"`
+	Layer  nic.Layer `json:"layer"`
+	Driver string    `json:"driver,omitempty"`
+	// What says it to a person: "set pfc of ens1f0np0 to 0x08 {3}".
+	What    string       `json:"what"`
+	Changes []nic.Change `json:"changes"`
+	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link
+	// goes down for a moment; Bond is then the bond that the port is in, and
+	// Others its other members.
+	Impact qos.Impact `json:"impact"`
+	Bond   string     `json:"bond,omitempty"`
+	Others []string   `json:"others,omitempty"`
+	// Blocked says why the step is not carried out.
+	Blocked string `json:"blocked,omitempty"`
+	Want    Value  `json:"want"`
+}
+
+// order is the order of a port's fields: who is in charge first, what takes the
+// link down before what marks traffic, and firmware, which nothing waits for,
+// last. bnxt refuses PFC before ETS (Linux, bnxt_dcb.c).
+var order = []string{
+	nic.FieldDCBX, nic.FieldLinkPause, nic.FieldETS, nic.FieldCable, nic.FieldBuffers, nic.FieldPFC, nic.FieldDSCP,
+	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldNV,
+}
+
+// orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so
+// does the end of the last one (ice_dcb_nl.c): there the map comes before ETS,
+// on the way back too.
+func orderOf(driver string, back bool) []string {
+	o := slices.Clone(order)
+	if back {
+		slices.Reverse(o)
+	}
+	if driver == nic.DriverICE && !back {
+		i := slices.Index(o, nic.FieldDSCP)
+		o = slices.Delete(o, i, i+1)
+		o = slices.Insert(o, slices.Index(o, nic.FieldETS), nic.FieldDSCP)
+	}
+	return o
+}
+
+// bounces reports whether a change of a field takes the link of a driver's port
+// down: a PFC mask wherever drivers are known for it, and on ice all of DCB,
+// which closes and opens the device (mlx5 en_dcbnl.c, ice_dcb_nl.c).
+func bounces(driver, field string) bool {
+	return field == nic.FieldPFC || driver == nic.DriverICE && (field == nic.FieldETS || field == nic.FieldDSCP)
+}
+
+// resets reports whether a change of a field resets ETS with it (ice_dcb_nl.c).
+func resets(driver, field string) bool { return driver == nic.DriverICE && field == nic.FieldDSCP }
+
+func has(steps []Step, port, field string) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Port == port && s.Field == field })
+}
+
+// Plan works out the steps from a running host, as Read returned it, to a
+// desired one, in the order in which they are carried out: ports in natural
+// order, one after the other, so that of all links one is down at a time. What
+// differs and is no work for the machine (a conflict with a daemon, a reset
+// that is pending, what could not be read) is for [nic.Diff] to say and has no
+// step. A step that the options do not allow is there and Blocked.
+func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
+	byPort := map[string][]nic.Change{}
+	for _, c := range nic.Diff(running, desired) {
+		if c.Port != "" && c.Writable() {
+			byPort[c.Port] = append(byPort[c.Port], c)
+		}
+	}
+	if len(byPort) == 0 {
+		return nil
+	}
+	path := m.management(o.Peer)
+	shared := map[string]bool{}
+	var out []Step
+	for _, name := range natural.Keys(byPort) {
+		have, want := running.Ports[name], desired.Ports[name]
+		if have == nil || want == nil {
+			continue
+		}
+		for _, field := range orderOf(have.Driver, false) {
+			changes := slices.DeleteFunc(slices.Clone(byPort[name]), func(c nic.Change) bool { return stepField(c.Field) != field })
+			value, ok := wanted(field, have, want, changes)
+			again := field == nic.FieldETS && resets(have.Driver, nic.FieldDSCP) && has(out, name, nic.FieldDSCP)
+			if len(changes) == 0 && !again || !ok {
+				continue
+			}
+			// Members of a bond may share an RDMA device.
+			if key := fmt.Sprint(have.RDMA, have.RDMAPort, field); nic.LayerOf(field) == nic.LayerRDMA {
+				if shared[key] {
+					continue
+				}
+				shared[key] = true
+			}
+			s := Step{Port: name, Field: field, Layer: nic.LayerOf(field), Driver: have.Driver, Changes: changes, Want: value, What: what(name, field, changes)}
+			if len(changes) == 0 {
+				s.What = "set ets of " + name + " again where the map of DSCPs has reset it"
+			}
+			for _, c := range changes {
+				s.Impact = max(s.Impact, c.Impact)
+			}
+			m.weigh(&s, path, o)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// weigh says what a step disturbs, and whether it may.
+func (m *Machine) weigh(s *Step, path management, o Options) {
+	if bounces(s.Driver, s.Field) {
+		s.Impact = max(s.Impact, qos.ImpactPortFlap)
+	}
+	if s.Impact < qos.ImpactPortFlap || !bounces(s.Driver, s.Field) {
+		return
+	}
+	if s.Bond = m.master(s.Port); s.Bond != "" {
+		s.Others = slices.DeleteFunc(m.lower(s.Bond), func(n string) bool { return n == s.Port })
+		s.What += " (a member of " + s.Bond
+		if len(s.Others) > 0 {
+			s.What += " with " + strings.Join(s.Others, ", ")
+		}
+		s.What += ")"
+	}
+	cut := path.cutBy(s.Port)
+	switch {
+	case !o.Bounce:
+		s.Blocked = "it takes the link down for a moment, which is not allowed"
+	case cut != "" && !o.CutOff:
+		s.Blocked = "it takes the link down for a moment, and " + cut
+	}
+}
+
+// stepField is the field of the step that makes a change.
+func stepField(field string) string {
+	if _, nv := nic.NVName(field); nv {
+		return nic.FieldNV
+	}
+	if field == nic.FieldTrust {
+		return nic.FieldDSCP
+	}
+	return field
+}
+
+func what(port, field string, changes []nic.Change) string {
+	var parts []string
+	for _, c := range changes {
+		if name, nv := nic.NVName(c.Field); nv {
+			parts = append(parts, name+"="+c.New)
+			continue
+		}
+		parts = append(parts, c.Field+" of "+port+" to "+c.New)
+	}
+	if field == nic.FieldNV {
+		return "store in the firmware of " + port + " for the next boot " + strings.Join(parts, ", ")
+	}
+	return "set " + strings.Join(parts, " and ")
+}
+
+// wanted makes the value of a step; ok is false where the desired port has
+// none.
+func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
+	number := func(o qos.Opt[int]) (Value, bool) { return Value{Number: &o.V}, o.Set }
+	switch field {
+	case nic.FieldDCBX:
+		bits := dcb.DCBXHost
+		if want.DCBX.V == nic.OwnerFirmware {
+			bits = 0
+		}
+		v.DCBX = &bits
+		if have.Driver == nic.DriverICE {
+			on := want.DCBX.V == nic.OwnerFirmware
+			v.Agent = &on
+		}
+		return v, want.DCBX.Set
+	case nic.FieldLinkPause:
+		return Value{Pause: &Pause{RX: want.LinkPause.V, TX: want.LinkPause.V}}, want.LinkPause.Set
+	case nic.FieldETS:
+		return Value{ETS: &want.ETS.V}, want.ETS.Set
+	case nic.FieldCable:
+		n := int(want.Cable.V)
+		return Value{Number: &n}, want.Cable.Set
+	case nic.FieldBuffers:
+		return Value{Buffers: &want.Buffers.V}, want.Buffers.Set
+	case nic.FieldPFC:
+		return Value{PFC: &want.PFC.V}, want.PFC.Set
+	case nic.FieldDSCP:
+		return wantedDSCP(want)
+	case nic.FieldECN:
+		return Value{ECN: &ECN{NP: want.ECN.V, RP: want.ECN.V}}, want.ECN.Set
+	case nic.FieldCNPDSCP:
+		return number(want.CNPDSCP)
+	case nic.FieldCNPPriority:
+		return number(want.CNPPriority)
+	case nic.FieldMode:
+		return Value{Mode: want.Mode.V}, want.Mode.Set
+	case nic.FieldToS:
+		return number(want.ToS)
+	case nic.FieldTrafficClass:
+		return number(want.TrafficClass)
+	case nic.FieldMTU:
+		return number(want.MTU)
+	case nic.FieldNV:
+		v.NV = map[string]string{}
+		for _, c := range changes {
+			if name, nv := nic.NVName(c.Field); nv {
+				v.NV[name] = c.New
+			}
+		}
+		return v, true
+	}
+	return v, false
+}
+
+// wantedDSCP is the map that makes the trust as well: a port trusts DSCP while
+// its map lists any, and PCP while it lists none (mlx5 en_dcbnl.c).
+func wantedDSCP(want *nic.Port) (Value, bool) {
+	if want.Trust.Set && want.Trust.V == qos.TrustPCP {
+		var none [qos.NumDSCP]int8
+		for d := range none {
+			none[d] = qos.Unmapped
+		}
+		return Value{DSCP: &none}, true
+	}
+	return Value{DSCP: &want.DSCP.V}, want.DSCP.Set
+}

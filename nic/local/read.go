@@ -1,0 +1,333 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+)
+
+// Read reads the named ports, nil for all that have an RDMA device. A port that
+// this machine does not have is not in the result. What of a port cannot be
+// read is in its Missing, also where its RDMA device vanishes meanwhile. The
+// error is the end of ctx, or that the devices cannot be listed.
+//
+// The boot unit is not this package's: Unit is left as it is not known.
+func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
+	if names == nil {
+		var err error
+		if names, err = m.rdmaPorts(ctx); err != nil {
+			return nil, err
+		}
+	}
+	h := &nic.Host{Ports: map[string]*nic.Port{}, Missing: map[string]string{}}
+	h.Name, _ = m.text(m.proc("sys", "kernel", "hostname"))
+	h.Kernel, _ = m.text(m.proc("sys", "kernel", "osrelease"))
+	h.Name, h.Kernel = clip(h.Name), clip(h.Kernel)
+	agents, err := m.agents()
+	if err != nil {
+		h.Missing[nic.FieldAgents] = m.why(err)
+	}
+	h.Agents = agents
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read the host: %w", err)
+		}
+		if p := m.readPort(ctx, name); p != nil {
+			h.Ports[name] = p
+		}
+	}
+	m.readFirmware(ctx, h)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read the host: %w", err)
+	}
+	return h, nil
+}
+
+// agents returns the daemons that write DCB settings by themselves.
+func (m *Machine) agents() ([]string, error) {
+	ids, err := m.fs().ReadDir(m.proc())
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if _, ok := decimal(id); !ok {
+			continue
+		}
+		// A process may end between the two reads.
+		if comm, err := m.text(m.proc(id, "comm")); err == nil && comm == "lldpad" {
+			return []string{"lldpad"}, nil
+		}
+	}
+	return nil, nil
+}
+
+// reader reads one port.
+type reader struct {
+	*Machine
+	*device
+	ctx context.Context
+	p   *nic.Port
+}
+
+// readPort returns what a port holds; nil where the machine has none such, or
+// not any more at the end.
+func (m *Machine) readPort(ctx context.Context, name string) *nic.Port {
+	d, err := m.device(name)
+	if err != nil {
+		return nil
+	}
+	r := reader{m, d, ctx, &nic.Port{
+		Name: name, RDMA: d.rdma, RDMAPort: d.port, PCI: d.pci, Driver: d.driver, Vendor: d.vendor, Device: d.model,
+		VF: d.virtual, Missing: map[string]string{},
+	}}
+	r.identity()
+	r.link()
+	r.dcb()
+	r.pause()
+	r.congestion()
+	r.rdmaDefaults()
+	r.activeMTU()
+	if !m.has(m.net(name)) {
+		return nil
+	}
+	return r.p
+}
+
+// misses notes why fields cannot be read.
+func (r reader) misses(why string, fields ...string) {
+	for _, f := range fields {
+		r.p.Missing[f] = why
+	}
+}
+
+// get sets an Opt, or notes why it cannot be read.
+func get[T any](r reader, field string, o *qos.Opt[T], read func() (T, error)) {
+	v, err := read()
+	switch {
+	case err == nil:
+		*o = qos.Of(v)
+	case errors.Is(err, ErrUnsupported):
+		r.misses(nic.NotInDriver, field)
+	default:
+		r.misses(r.why(err), field)
+	}
+}
+
+func (r reader) identity() {
+	if v, err := r.text(r.infiniband(r.rdma, "fw_ver")); r.rdma != "" && err == nil {
+		r.p.Firmware = clip(v)
+	} else if r.rdma != "" {
+		r.misses(r.why(err), nic.FieldFirmware)
+	}
+	if validName(r.driver, maxRDMA) {
+		if v, err := r.text(r.sys("module", r.driver, "version")); err == nil {
+			r.p.DriverVersion = clip(v)
+		}
+	}
+	if r.p.DriverVersion == "" {
+		v, _ := r.text(r.proc("sys", "kernel", "osrelease"))
+		r.p.DriverVersion = clip(v)
+	}
+}
+
+func (r reader) link() {
+	get(r, nic.FieldMTU, &r.p.MTU, func() (int, error) {
+		n, err := r.number(r.net(r.name, "mtu"))
+		return int(n), err
+	})
+	get(r, nic.FieldCarrier, &r.p.Carrier, func() (bool, error) { return r.carrier(r.name) })
+	if n, err := r.number(r.net(r.name, "carrier_changes")); err == nil {
+		r.p.CarrierChanges = qos.Of(uint64(n))
+	}
+	if s, err := r.text(r.net(r.name, "settings", "pfc_stall_prevention")); err == nil {
+		r.p.StallPrevention = qos.Of(clip(s))
+	} else if gone(err) {
+		r.misses(nic.NotInDriver, nic.FieldStallPrevention)
+	} else {
+		r.misses(r.why(err), nic.FieldStallPrevention)
+	}
+}
+
+// carrier reports whether a link is up. The kernel answers EINVAL for a device
+// that is administratively down (Linux, net/core/net-sysfs.c).
+func (m *Machine) carrier(name string) (bool, error) {
+	s, err := m.text(m.net(name, "carrier"))
+	if errors.Is(err, syscall.EINVAL) {
+		return false, nil
+	}
+	return s == "1", err
+}
+
+// dcbFields are those that dcbnl tells.
+var dcbFields = []string{
+	nic.FieldDCBX, nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldCable, nic.FieldETS, nic.FieldBuffers, nic.FieldWilling,
+}
+
+func (r reader) dcb() {
+	s, err := r.dcbState(r.ctx, r.name)
+	if err != nil {
+		why := r.why(err)
+		if errors.Is(err, dcb.ErrUnsupported) {
+			why = "the device has no DCB operations"
+			switch {
+			case r.virtual:
+				why = "no dcbnl: a VF or sub-function"
+			case r.driver == nic.DriverMLX5:
+				// Physical functions alone have DCB operations, and those of a
+				// BlueField in DPU mode do not (mlx5 en_dcbnl.c).
+				r.p.VF = true
+				why = "no dcbnl: the function is a restricted one, of a BlueField in DPU mode for example"
+			}
+		}
+		r.misses(why, append(slices.Clone(dcbFields), nic.FieldDCB)...)
+		return
+	}
+	lacks := func(ok bool, fields ...string) bool {
+		if !ok {
+			r.misses(nic.NotInDriver, fields...)
+		}
+		return !ok
+	}
+	if !lacks(s.DCBX != nil, nic.FieldDCBX) {
+		r.p.DCBX = qos.Of(ownerOf(*s.DCBX, r.firmwareAgent(r.device)))
+	}
+	r.p.Trust = qos.Of(s.Trust())
+	r.p.DSCP = qos.Of(dscpMap(s))
+	if !lacks(s.PFC != nil, nic.FieldPFC, nic.FieldCable) {
+		r.p.PFC = qos.Of(s.PFC.Enabled)
+		if !lacks(r.driver == nic.DriverMLX5 && s.PFC.Delay > 0, nic.FieldCable) {
+			r.p.Cable = qos.Of(units.Length(s.PFC.Delay))
+		}
+	}
+	if !lacks(s.ETS != nil, nic.FieldETS, nic.FieldWilling) {
+		r.p.ETS = qos.Of(etsOf(s.ETS))
+		r.p.Willing = qos.Of(s.ETS.Willing)
+	}
+	if !lacks(s.Buffer != nil, nic.FieldBuffers) {
+		r.p.Buffers = qos.Of(buffersOf(s.Buffer.Headroom))
+	}
+}
+
+// dcbState reads a port by dcbnl.
+func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error) {
+	if m.DCB == nil {
+		return nil, fmt.Errorf("dcbnl: %w", ErrUnsupported)
+	}
+	return m.DCB.Get(ctx, name)
+}
+
+// agentFlag is the private flag of ice that turns its firmware's LLDP and DCBX
+// agent on (Linux, Documentation/networking/device_drivers/ethernet/intel/
+// ice.rst).
+const agentFlag = "fw-lldp-agent"
+
+// firmwareAgent reports whether the driver says that its firmware's agent is
+// on; nil where it has no such flag.
+func (m *Machine) firmwareAgent(d *device) *bool {
+	if m.Ethtool == nil || d.driver != nic.DriverICE {
+		return nil
+	}
+	flags, err := m.Ethtool.Flags(d.name)
+	if on, has := flags[agentFlag]; err == nil && has {
+		return &on
+	}
+	return nil
+}
+
+func ownerOf(have dcb.DCBX, agent *bool) nic.Owner {
+	if have&dcb.DCBXHost == 0 || agent != nil && *agent {
+		return nic.OwnerFirmware
+	}
+	return nic.OwnerHost
+}
+
+// dscpMap is the map that is known to be in force: a DSCP that is listed twice
+// is none of it, since which entry counts is not to be seen.
+func dscpMap(s *dcb.State) [qos.NumDSCP]int8 {
+	m, twice := s.DSCPMap()
+	for _, d := range twice {
+		m[d] = qos.Unmapped
+	}
+	return m
+}
+
+func etsOf(s *dcb.ETS) nic.ETS {
+	e := nic.ETS{Classes: int(s.Cap)}
+	for i := range qos.NumPriorities {
+		e.TSA[i] = nic.TSA(s.TSA[i].String())
+		e.Bandwidth[i] = int(s.Bandwidth[i])
+		e.PriorityToTC[i] = int8(s.PriorityTC[i] & 0x7f)
+	}
+	return e
+}
+
+func buffersOf(h dcb.Headroom) nic.Buffers {
+	var b nic.Buffers
+	for i := range qos.NumPriorities {
+		b.PriorityToBuffer[i] = int8(h.PriorityBuffer[i] & 0x7f)
+		b.Size[i] = int64(h.Size[i])
+	}
+	return b
+}
+
+func (r reader) pause() {
+	get(r, nic.FieldLinkPause, &r.p.LinkPause, func() (bool, error) {
+		p, err := r.pauseOf(r.name)
+		return p.RX || p.TX, err
+	})
+}
+
+func (m *Machine) pauseOf(name string) (Pause, error) {
+	if m.Ethtool == nil {
+		return Pause{}, fmt.Errorf("ethtool: %w", ErrUnsupported)
+	}
+	p, err := m.Ethtool.Pause(name)
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		return p, fmt.Errorf("link pause: %w: %w", ErrUnsupported, err)
+	}
+	return p, err
+}
+
+// toolTimeout bounds a small program.
+const toolTimeout = 10 * time.Second
+
+// activeMTU asks ibv_devinfo: the kernel shows the value to users of the verbs
+// alone.
+func (r reader) activeMTU() {
+	if r.rdma == "" {
+		return
+	}
+	if r.Tools == nil {
+		r.misses("no program can be run", nic.FieldActiveMTU)
+		return
+	}
+	get(r, nic.FieldActiveMTU, &r.p.ActiveMTU, func() (int, error) {
+		ctx, cancel := context.WithTimeout(r.ctx, toolTimeout)
+		defer cancel()
+		res, err := r.Tools.Run(ctx, "ibv_devinfo", "-d", r.rdma, "-i", fmt.Sprint(r.port))
+		if err != nil {
+			return 0, err
+		}
+		// "active_mtu:\t\t4096 (5)" (rdma-core, libibverbs/examples/devinfo.c)
+		for line := range strings.Lines(string(res.Stdout)) {
+			key, v, _ := strings.Cut(line, ":")
+			f := strings.Fields(v)
+			if strings.TrimSpace(key) != "active_mtu" || len(f) == 0 {
+				continue
+			}
+			if n, ok := decimal(f[0]); ok && n <= 1<<16 {
+				return int(n), nil
+			}
+		}
+		return 0, fmt.Errorf("ibv_devinfo says no active_mtu: exit status %d: %s", res.Code, clip(string(res.Stderr)))
+	})
+}

@@ -1,0 +1,183 @@
+package local
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// route is a route of the machine, of which /proc/net tells (Linux,
+// net/ipv4/fib_trie.c and net/ipv6/route.c).
+type route struct {
+	to     netip.Prefix
+	dev    string
+	metric uint64
+}
+
+// Flags of a route.
+const (
+	routeUp     = 0x1
+	routeReject = 0x200
+)
+
+// routes reads the main table of IPv4 and all of IPv6. Lines that are none are
+// passed over.
+func (m *Machine) routes() ([]route, error) {
+	v4, err := m.fs().ReadFile(m.proc("net", "route"))
+	if err != nil {
+		return nil, fmt.Errorf("read the routes: %w", err)
+	}
+	v6, err := m.fs().ReadFile(m.proc("net", "ipv6_route"))
+	if err != nil && !gone(err) {
+		return nil, fmt.Errorf("read the routes: %w", err)
+	}
+	var out []route
+	for line := range strings.Lines(string(v4)) {
+		if r, ok := parseRoute4(strings.Fields(line)); ok {
+			out = append(out, r)
+		}
+	}
+	for line := range strings.Lines(string(v6)) {
+		if r, ok := parseRoute6(strings.Fields(line)); ok {
+			out = append(out, r)
+		}
+	}
+	return slices.DeleteFunc(out, func(r route) bool { return r.dev == "lo" || !validName(r.dev, maxIfname) }), nil
+}
+
+// parseRoute4 reads "Iface Destination Gateway Flags RefCnt Use Metric Mask
+// ...", addresses as hexadecimal numbers in the machine's order of bytes.
+func parseRoute4(f []string) (route, bool) {
+	if len(f) < 8 {
+		return route{}, false
+	}
+	to, err1 := hex.DecodeString(f[1])
+	mask, err2 := hex.DecodeString(f[7])
+	flags, err3 := strconv.ParseUint(f[3], 16, 32)
+	metric, err4 := strconv.ParseUint(f[6], 10, 32)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || len(to) != 4 || len(mask) != 4 || flags&routeUp == 0 || flags&routeReject != 0 {
+		return route{}, false
+	}
+	var a [4]byte
+	binary.NativeEndian.PutUint32(a[:], binary.BigEndian.Uint32(to))
+	bits := 0
+	for _, b := range mask {
+		for ; b != 0; b &= b - 1 {
+			bits++
+		}
+	}
+	return route{netip.PrefixFrom(netip.AddrFrom4(a), bits).Masked(), f[0], metric}, true
+}
+
+// parseRoute6 reads "destination bits source bits gateway metric references use
+// flags device", all hexadecimal.
+func parseRoute6(f []string) (route, bool) {
+	if len(f) < 10 {
+		return route{}, false
+	}
+	to, err1 := hex.DecodeString(f[0])
+	bits, err2 := strconv.ParseUint(f[1], 16, 8)
+	metric, err3 := strconv.ParseUint(f[5], 16, 32)
+	flags, err4 := strconv.ParseUint(f[8], 16, 32)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || len(to) != 16 || bits > 128 || flags&routeUp == 0 || flags&routeReject != 0 {
+		return route{}, false
+	}
+	return route{netip.PrefixFrom(netip.AddrFrom16([16]byte(to)), int(bits)).Masked(), f[9], metric}, true
+}
+
+// best returns the devices of the best routes among those that match: the
+// longest prefix first, then the lowest metric.
+func best(routes []route, match func(netip.Prefix) bool) []string {
+	bits, metric := -1, uint64(math.MaxUint64)
+	var devs []string
+	for _, r := range routes {
+		if !match(r.to) || r.to.Bits() < bits || r.to.Bits() == bits && r.metric > metric {
+			continue
+		}
+		if r.to.Bits() > bits || r.metric < metric {
+			devs = nil
+		}
+		bits, metric = r.to.Bits(), r.metric
+		devs = append(devs, r.dev)
+	}
+	return devs
+}
+
+// management says for a port why taking it down would cut the machine off, ""
+// where it would not: it is the only live port under the route to the peer or,
+// without a peer that is elsewhere, under the default route.
+type management struct {
+	what string
+	devs []string
+	live []string
+	err  error
+}
+
+func (m *Machine) management(peer netip.Addr) management {
+	routes, err := m.routes()
+	if err != nil {
+		return management{err: err}
+	}
+	peer = peer.Unmap().WithZone("")
+	var g management
+	if peer.IsValid() && !peer.IsLoopback() {
+		g.what = "to " + peer.String()
+		g.devs = best(routes, func(p netip.Prefix) bool { return p.Contains(peer) })
+		if len(g.devs) == 0 {
+			return management{err: fmt.Errorf("no route %s in the main table", g.what)}
+		}
+	}
+	for _, v4 := range []bool{true, false} {
+		if len(g.devs) == 0 {
+			g.what = "of the default route"
+			g.devs = best(routes, func(p netip.Prefix) bool { return p.Bits() == 0 && p.Addr().Is4() == v4 })
+		}
+	}
+	live := map[string]bool{}
+	for _, dev := range g.devs {
+		for _, leaf := range m.leaves(dev, 0) {
+			if up, err := m.carrier(leaf); err == nil && up {
+				live[leaf] = true
+			}
+		}
+	}
+	g.live = natural.Keys(live)
+	return g
+}
+
+// leaves returns the ports that a device stands on, itself where it stands on
+// none.
+func (m *Machine) leaves(dev string, depth int) []string {
+	const most = 8 // devices stacked on one another (MAX_NEST_DEV)
+	lower := m.lower(dev)
+	if len(lower) == 0 || depth == most {
+		return []string{dev}
+	}
+	var out []string
+	for _, l := range lower {
+		out = append(out, m.leaves(l, depth+1)...)
+	}
+	return out
+}
+
+// cutBy says why taking a port down is refused.
+func (g management) cutBy(port string) string {
+	switch {
+	case g.err != nil:
+		return "which port this machine is managed over is not known: " + clip(g.err.Error())
+	case len(g.live) != 1 || g.live[0] != port:
+		return ""
+	}
+	by := ""
+	if !slices.Contains(g.devs, port) {
+		by = " (by " + strings.Join(slices.Compact(slices.Sorted(slices.Values(g.devs))), ", ") + ")"
+	}
+	return "it carries the machine's only path " + g.what + by
+}

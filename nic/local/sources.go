@@ -1,0 +1,195 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// Where the settings of congestion control and of the RDMA stack are. Several
+// drivers keep the same one in different places, none of them in all kernels.
+
+// ecnFiles are the folders of the OFED driver with a file for each priority, at
+// the notification point and at the reaction point (en_ecn.c of MLNX_OFED).
+func (m *Machine) ecnFiles(d *device) (np, rp string) {
+	return m.net(d.name, "ecn", "roce_np", "enable"), m.net(d.name, "ecn", "roce_rp", "enable")
+}
+
+// cnpFiles are the places of the DSCP and of the priority of the congestion
+// notifications of a port, the best one first: the OFED driver's, and debugfs
+// of the kernel's mlx5 (drivers/infiniband/hw/mlx5/cong.c) and bnxt_re
+// (drivers/infiniband/hw/bnxt_re/debugfs.c, since 6.13).
+func (m *Machine) cnpFiles(d *device, field string) []string {
+	name := func(dscp, priority string) string {
+		if field == nic.FieldCNPDSCP {
+			return dscp
+		}
+		return priority
+	}
+	switch d.driver {
+	case nic.DriverMLX5:
+		l := []string{m.net(d.name, "ecn", "roce_np", name("cnp_dscp", "cnp_802p_prio"))}
+		if d.pci != "" {
+			l = append(l, m.debugfs("mlx5", d.pci, "cc_params", name("np_cnp_dscp", "np_cnp_prio")))
+		}
+		return l
+	case nic.DriverBNXT:
+		if d.pci != "" {
+			return []string{m.debugfs("bnxt_re", d.pci, "cc_config", name("alt_vlan_dscp", "alt_vlan_pcp"))}
+		}
+	}
+	return nil
+}
+
+// place returns the first of the files that there is. A place that may not be
+// looked into is an error, since the file may be there.
+func (m *Machine) place(files []string) (string, error) {
+	for _, f := range files {
+		_, err := m.fs().ReadFile(f)
+		switch {
+		case err == nil:
+			return f, nil
+		case errors.Is(err, fs.ErrNotExist):
+		default:
+			return "", err
+		}
+	}
+	return "", ErrUnsupported
+}
+
+// cnp reads the DSCP or the priority of the congestion notifications.
+func (m *Machine) cnp(d *device, field string) (int, error) {
+	f, err := m.place(m.cnpFiles(d, field))
+	if err != nil {
+		return 0, err
+	}
+	n, err := m.number(f)
+	return int(n), err
+}
+
+// ecn reads the priorities with congestion control, as notification point and
+// as reaction point.
+func (m *Machine) ecn(d *device) (np, rp qos.PrioritySet, err error) {
+	npDir, rpDir := m.ecnFiles(d)
+	if np, err = m.priorities(npDir); err == nil {
+		rp, err = m.priorities(rpDir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("ecn: %w", ErrUnsupported)
+	}
+	return np, rp, err
+}
+
+func (m *Machine) priorities(dir string) (qos.PrioritySet, error) {
+	var s qos.PrioritySet
+	for p := range qos.NumPriorities {
+		n, err := m.number(dir + "/" + strconv.Itoa(p))
+		if err != nil {
+			return 0, err
+		}
+		if n != 0 {
+			s |= qos.Priorities(p)
+		}
+	}
+	return s, nil
+}
+
+func (r reader) congestion() {
+	get(r, nic.FieldECN, &r.p.ECN, func() (qos.PrioritySet, error) {
+		np, rp, err := r.ecn(r.device)
+		return np & rp, err
+	})
+	get(r, nic.FieldCNPDSCP, &r.p.CNPDSCP, func() (int, error) { return r.cnp(r.device, nic.FieldCNPDSCP) })
+	get(r, nic.FieldCNPPriority, &r.p.CNPPriority, func() (int, error) { return r.cnp(r.device, nic.FieldCNPPriority) })
+	r.dcqcn()
+}
+
+// dcqcnNames are the parameters by the names of mlx5's debugfs, with those of
+// the OFED driver.
+var dcqcnNames = map[string]string{
+	"rp_clamp_tgt_rate": "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate_ati": "roce_rp/clamp_tgt_rate_after_time_inc",
+	"rp_time_reset": "roce_rp/rpg_time_reset", "rp_byte_reset": "roce_rp/rpg_byte_reset", "rp_threshold": "roce_rp/rpg_threshold",
+	"rp_ai_rate": "roce_rp/rpg_ai_rate", "rp_max_rate": "roce_rp/rpg_max_rate", "rp_hai_rate": "roce_rp/rpg_hai_rate",
+	"rp_min_dec_fac": "roce_rp/rpg_min_dec_fac", "rp_min_rate": "roce_rp/rpg_min_rate", "rp_gd": "roce_rp/rpg_gd",
+	"rp_rate_to_set_on_first_cnp": "roce_rp/rate_to_set_on_first_cnp", "rp_dce_tcp_g": "roce_rp/dce_tcp_g",
+	"rp_dce_tcp_rtt": "roce_rp/dce_tcp_rtt", "rp_rate_reduce_monitor_period": "roce_rp/rate_reduce_monitor_period",
+	"rp_initial_alpha_value": "roce_rp/initial_alpha_value", "np_min_time_between_cnps": "roce_np/min_time_between_cnps",
+}
+
+func (r reader) dcqcn() {
+	if r.driver != nic.DriverMLX5 {
+		r.misses(nic.NotInDriver, nic.FieldDCQCN)
+		return
+	}
+	out := map[string]uint64{}
+	why := nic.NotInDriver
+	for name, ofed := range dcqcnNames {
+		n, err := r.number(r.net(r.name, "ecn", ofed))
+		if gone(err) && r.pci != "" {
+			n, err = r.number(r.debugfs("mlx5", r.pci, "cc_params", name))
+		}
+		if err == nil {
+			out[name] = uint64(n)
+		} else if !gone(err) {
+			why = r.why(err)
+		}
+	}
+	if len(out) == 0 {
+		r.misses(why, nic.FieldDCQCN)
+		return
+	}
+	r.p.DCQCN = out
+}
+
+// errNoRDMA: the port has no RDMA device, whose setting it would be.
+var errNoRDMA = errors.New("no RDMA device")
+
+func (r reader) rdmaDefaults() {
+	if r.rdma == "" {
+		r.misses(errNoRDMA.Error(), nic.FieldToS, nic.FieldMode, nic.FieldTrafficClass, nic.FieldActiveMTU)
+		return
+	}
+	get(r, nic.FieldToS, &r.p.ToS, func() (int, error) { return r.tos(r.device) })
+	get(r, nic.FieldMode, &r.p.Mode, func() (string, error) { return r.cm(r.device, cmMode) })
+	get(r, nic.FieldTrafficClass, &r.p.TrafficClass, func() (int, error) { return r.trafficClass(r.device) })
+}
+
+func (m *Machine) trafficClassFile(d *device) string {
+	return m.infiniband(d.rdma, "tc", strconv.Itoa(d.port), "traffic_class")
+}
+
+// trafficClass reads the OFED driver's traffic class of all queue pairs, -1 for
+// none: the file is empty, or holds "Global tclass=106" beside lines of rules
+// for single addresses (mlx5_ib main.c of MLNX_OFED).
+func (m *Machine) trafficClass(d *device) (int, error) {
+	if d.rdma == "" {
+		return 0, errNoRDMA
+	}
+	b, err := m.fs().ReadFile(m.trafficClassFile(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		if !m.has(m.infiniband(d.rdma)) {
+			return 0, errVanished
+		}
+		return 0, fmt.Errorf("traffic_class: %w", ErrUnsupported)
+	}
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		v, ok := strings.CutPrefix(strings.TrimSpace(line), "Global tclass=")
+		if !ok {
+			continue
+		}
+		n, ok := decimal(v)
+		if !ok || n > 255 {
+			return 0, fmt.Errorf("traffic_class is %q", clip(line))
+		}
+		return int(n), nil
+	}
+	return -1, nil
+}

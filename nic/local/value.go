@@ -1,0 +1,110 @@
+package local
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// Value is one setting as the machine keeps it, which holds more than the model
+// does where the way back needs that. Only the members of its field are set.
+type Value struct {
+	PFC     *qos.PrioritySet   `json:"pfc,omitempty"`
+	DSCP    *[qos.NumDSCP]int8 `json:"dscp,omitempty"`
+	ETS     *nic.ETS           `json:"ets,omitempty"`
+	Buffers *nic.Buffers       `json:"buffers,omitempty"`
+	// DCBX are the bits as dcbnl has them, of which the host's counts. Agent
+	// is the private flag of ice for its firmware's agent.
+	DCBX  *dcb.DCBX `json:"dcbx,omitempty"`
+	Agent *bool     `json:"agent,omitempty"`
+	Pause *Pause    `json:"pause,omitempty"`
+	// ECN are the priorities with congestion control.
+	ECN *ECN `json:"ecn,omitempty"`
+	// Number is that of mtu, cable (metres), tos, traffic_class (-1 for none),
+	// cnp_dscp or cnp_priority.
+	Number *int `json:"number,omitempty"`
+	// Mode is the RDMA-CM default mode.
+	Mode string `json:"mode,omitempty"`
+	// NV are firmware settings of the next boot by name.
+	NV map[string]string `json:"nv,omitempty"`
+}
+
+// ECN are the priorities with congestion control as notification point and as
+// reaction point.
+type ECN struct {
+	NP qos.PrioritySet `json:"np"`
+	RP qos.PrioritySet `json:"rp"`
+	// Exactly turns the other priorities off.
+	Exactly bool `json:"exactly,omitempty"`
+}
+
+// sized reports whether two buffer sizes are the same to a driver that rounds
+// down to whole cells, which are at most 512 bytes.
+func sized(want, have int64) bool { return have == want || have > 0 && have < want && want-have < 512 }
+
+// same reports whether a machine that has a value holds a wanted one.
+func (v Value) same(have Value) bool {
+	switch {
+	case v.PFC != nil:
+		return have.PFC != nil && *have.PFC == *v.PFC
+	case v.DSCP != nil:
+		if have.DSCP == nil {
+			return false
+		}
+		for d, p := range v.DSCP {
+			if p != qos.Unmanaged && have.DSCP[d] != p {
+				return false
+			}
+		}
+		return true
+	case v.ETS != nil:
+		return have.ETS != nil && sameETS(*v.ETS, *have.ETS)
+	case v.Buffers != nil:
+		return have.Buffers != nil && have.Buffers.PriorityToBuffer == v.Buffers.PriorityToBuffer &&
+			slices.EqualFunc(v.Buffers.Size[:], have.Buffers.Size[:], sized)
+	case v.DCBX != nil:
+		if v.Agent != nil && have.Agent != nil && *v.Agent != *have.Agent {
+			return false
+		}
+		return v.agentOn() || have.DCBX != nil && *have.DCBX&dcb.DCBXHost == *v.DCBX&dcb.DCBXHost
+	case v.Pause != nil:
+		// mlx5 says of autonegotiation what it likes.
+		return have.Pause != nil && have.Pause.RX == v.Pause.RX && have.Pause.TX == v.Pause.TX
+	case v.ECN != nil:
+		if have.ECN == nil {
+			return false
+		}
+		if v.ECN.Exactly {
+			return have.ECN.NP == v.ECN.NP && have.ECN.RP == v.ECN.RP
+		}
+		return have.ECN.NP&v.ECN.NP == v.ECN.NP && have.ECN.RP&v.ECN.RP == v.ECN.RP
+	case v.Number != nil:
+		return have.Number != nil && *have.Number == *v.Number
+	case v.Mode != "":
+		return have.Mode == v.Mode
+	case v.NV != nil:
+		return maps.EqualFunc(v.NV, have.NV, func(a, b string) bool { return mlxconfig.ParseValue(a).Same(mlxconfig.ParseValue(b)) })
+	}
+	return false
+}
+
+func (v Value) agentOn() bool { return v.Agent != nil && *v.Agent }
+
+// sameETS compares the traffic classes that the port has, and shares where they
+// mean something.
+func sameETS(want, have nic.ETS) bool {
+	classes := have.Classes
+	if classes <= 0 || classes > qos.NumPriorities {
+		classes = qos.NumPriorities
+	}
+	for tc := range classes {
+		if want.TSA[tc] != have.TSA[tc] || want.TSA[tc] == nic.TSAETS && want.Bandwidth[tc] != have.Bandwidth[tc] {
+			return false
+		}
+	}
+	return want.PriorityToTC == have.PriorityToTC
+}

@@ -1,0 +1,284 @@
+package nic
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+const base = `apiVersion: roce-fabric/v1
+kind: Fabric
+name: f
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 50%, ecn: auto}
+  cnp: {priority: 6, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 50%}
+switches:
+  leaf1: {os: sonic, address: "192.0.2.1:8080"}
+hosts:
+  gpu1: {address: 192.0.2.101, nics: {ens1f0np0: {rdma: mlx5_0}, ens2f0np0: {rdma: mlx5_1}, eno1: {}}}
+links:
+  - {a: leaf1/Ethernet0, b: gpu1/ens1f0np0, cable: 10m, speed: 400G}
+`
+
+func load(t testing.TB, text string) *intent.Fabric {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "fabric.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// edit replaces parts of base, which must be there.
+func edit(t testing.TB, oldnew ...string) string {
+	t.Helper()
+	text := base
+	for i := 0; i < len(oldnew); i += 2 {
+		if !strings.Contains(text, oldnew[i]) {
+			t.Fatalf("nothing to replace: %s", oldnew[i])
+		}
+		text = strings.Replace(text, oldnew[i], oldnew[i+1], 1)
+	}
+	return text
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var testdata, _ = filepath.Abs("testdata")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join(testdata, name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; refresh with -update and review:\n%s", name, diff.Diff("want", want, "got", []byte(got)))
+	}
+}
+
+func desired(t testing.TB, text string) (*Host, []Problem) {
+	f := load(t, text)
+	return Desired(f, f.Host("gpu1"))
+}
+
+// The values that NVIDIA's own commands would be given for DSCP 26 on priority
+// 3, notifications with DSCP 48 on priority 6, MTU 9000 and 10 m of cable.
+func TestDesired(t *testing.T) {
+	h, problems := desired(t, base)
+	if len(problems) > 0 {
+		t.Errorf("problems: %v", problems)
+	}
+	if len(h.Ports) != 2 || h.Ports["eno1"] != nil {
+		t.Fatalf("ports %v: a NIC without an RDMA device and a link is not ours", h.Ports)
+	}
+	p := h.Ports["ens1f0np0"]
+	if p.RDMA != "mlx5_0" || p.PFC != qos.Of(qos.PrioritySet(0x08)) || p.Trust != qos.Of(qos.TrustDSCP) || p.DCBX != qos.Of(OwnerHost) ||
+		p.Cable != qos.Of(units.Length(10)) || p.LinkPause != qos.Of(false) || p.MTU != qos.Of(9000) || p.ActiveMTU != qos.Of(4096) {
+		t.Errorf("port %+v", p)
+	}
+	if p.ToS != qos.Of(106) || p.TrafficClass != qos.Of(106) || p.Mode != qos.Of("RoCE v2") {
+		t.Errorf("tos %v, traffic class %v, mode %v", p.ToS, p.TrafficClass, p.Mode)
+	}
+	if p.ECN != qos.Of(qos.Priorities(3)) || p.CNPDSCP != qos.Of(48) || p.CNPPriority != qos.Of(6) {
+		t.Errorf("ecn %v, cnp dscp %v, priority %v", p.ECN, p.CNPDSCP, p.CNPPriority)
+	}
+	if m := p.DSCP.V; m[26] != 3 || m[48] != 6 || m[0] != 0 || m[24] != 0 || slices.Contains(m[:], qos.Unmanaged) {
+		t.Errorf("dscp %v", m)
+	}
+	want := ETS{
+		TSA:          [8]TSA{"ets", "ets", "ets", "ets", "ets", "ets", "strict", "ets"},
+		Bandwidth:    [8]int{50, 0, 0, 50},
+		PriorityToTC: [8]int8{0, 1, 2, 3, 4, 5, 6, 7},
+	}
+	if p.ETS != qos.Of(want) {
+		t.Errorf("ets %v", p.ETS.V)
+	}
+	nv, err := p.WantedNV(&Port{Driver: DriverMLX5, CardPort: 2, NV: map[string]NV{}})
+	if err != nil || len(nv) != 6 || nv["ROCE_CC_PRIO_MASK_P2"] != "8" || nv["CNP_DSCP_P2"] != "48" || nv["CNP_802P_PRIO_P2"] != "6" ||
+		nv["LLDP_NB_DCBX_P2"] != "0" || nv["LLDP_NB_RX_MODE_P2"] != "0" || nv["LLDP_NB_TX_MODE_P2"] != "0" {
+		t.Errorf("firmware %v, %v", nv, err)
+	}
+	if got := p.From[FieldPFC]; !strings.HasSuffix(got, "fabric.yaml:5:45") {
+		t.Errorf("pfc is from %s", got)
+	}
+}
+
+// What the switch port at the other end has holds for the NIC, and the fabric's
+// for a NIC without a link.
+func TestDesiredFollowsTheOtherEnd(t *testing.T) {
+	h, _ := desired(t, edit(t, `leaf1: {os: sonic,`, `leaf1: {os: sonic, mtu: {host: 4500}, classes: {rdma: {lossless: false, bandwidth: 20%}},`))
+	far, alone := h.Ports["ens1f0np0"], h.Ports["ens2f0np0"]
+	if far.PFC != qos.Of(qos.PrioritySet(0)) || far.MTU.V != 4500 || far.ETS.V.Bandwidth[3] != 29 || far.ETS.V.Bandwidth[0] != 71 || far.LinkPause.Set || far.Cable.Set {
+		t.Errorf("linked: pfc %v mtu %v ets %v", far.PFC, far.MTU, far.ETS.V)
+	}
+	if alone.PFC.V != qos.Priorities(3) || alone.MTU.V != 9000 || alone.Cable.Set {
+		t.Errorf("without a link: pfc %v mtu %v cable %v", alone.PFC, alone.MTU, alone.Cable)
+	}
+}
+
+// A link may name the host first, and may end at another host.
+func TestDesiredOfALinkTheOtherWayRound(t *testing.T) {
+	text := edit(t, "a: leaf1/Ethernet0, b: gpu1/ens1f0np0", "a: gpu1/ens1f0np0, b: leaf1/Ethernet0", "leaf1: {os: sonic,", "leaf1: {os: sonic, mtu: {host: 4500},",
+		"links:", "links:\n  - {a: gpu1/eno1, b: gpu2/eno1, cable: 1m, speed: 100G}", "eno1: {}}}", "eno1: {}}}\n  gpu2: {nics: {eno1: {}}}")
+	h, _ := desired(t, text)
+	if p := h.Ports["ens1f0np0"]; p.MTU.V != 4500 {
+		t.Errorf("mtu %v", p.MTU)
+	}
+	if p := h.Ports["eno1"]; p == nil || p.MTU.V != 9000 || p.Cable.V != 1 {
+		t.Errorf("a link between hosts: %+v", p)
+	}
+}
+
+func TestDesiredWithPCP(t *testing.T) {
+	h, _ := desired(t, edit(t, "classes:", "trust: pcp\nclasses:"))
+	if p := h.Ports["ens1f0np0"]; p.Trust != qos.Of(qos.TrustPCP) || p.DSCP.Set {
+		t.Errorf("trust %v, dscp %v", p.Trust, p.DSCP)
+	}
+}
+
+// What the intent leaves open is said, and the setting left alone.
+func TestProblems(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		says  string // "" for no problem
+		check func(*Port) bool
+	}{
+		"half a metre": {edit(t, "cable: 10m", "cable: 2.5m"), "", func(p *Port) bool { return p.Cable == qos.Of(units.Length(3)) }},
+		"too long":     {edit(t, "cable: 10m", "cable: 2km"), "a cable of at most 999m, and this one has 2000m", func(p *Port) bool { return !p.Cable.Set }},
+		"no cnp": {edit(t, "  cnp: {priority: 6, dscp: [48], strict: true}\n", ""), "no class is strict and lossy", func(p *Port) bool {
+			nv, err := p.WantedNV(&Port{Driver: DriverMLX5, CardPort: 1, NV: map[string]NV{"CNP_RES_PRIO_MODE_P1": {Next: "1"}}})
+			return err == nil && !p.CNPDSCP.Set && !p.CNPPriority.Set && len(nv) == 4 && nv["CNP_DSCP_P1"] == ""
+		}},
+		"two strict":                      {edit(t, "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  notify:"), "classes notify, control are strict and lossy", func(p *Port) bool { return !p.CNPDSCP.Set && p.ECN.Set }},
+		"two strict, one by name":         {edit(t, "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  CNP:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 }},
+		"cnp by name, weighted":           {edit(t, "dscp: [48], strict: true", "dscp: [47, 49], bandwidth: 10%", "bandwidth: 50%", "bandwidth: 40%"), "", func(p *Port) bool { return p.CNPPriority.V == 6 && p.CNPDSCP.V == 47 }},
+		"cnp by name beside a strict one": {edit(t, "dscp: [48], strict: true", "dscp: [48], bandwidth: 10%", "bandwidth: 50%", "bandwidth: 40%", "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  cnp:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 }},
+		"strict RDMA without PFC":         {edit(t, "lossless: true, bandwidth: 50%", "strict: true", "  cnp:", "  notify:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 && p.ToS.V == 106 }},
+		"the cards' own DSCP":             {edit(t, "dscp: [48]", "dscp: [46, 48]"), "", func(p *Port) bool { return p.CNPDSCP.V == 48 }},
+		"two lossless": {edit(t, "  cnp:", "  storage: {priority: 4, dscp: [34], lossless: true, bandwidth: 10%, ecn: auto}\n  cnp:", "bandwidth: 50%", "bandwidth: 40%"), "is sent in class rdma (DSCP 26), not in storage", func(p *Port) bool {
+			return p.ToS.V == 106 && p.PFC.V == qos.Priorities(3, 4) && p.ECN.V == qos.Priorities(3, 4)
+		}},
+		"no ecn": {edit(t, "ecn: auto", "ecn: off"), "", func(p *Port) bool { return !p.ECN.Set && !p.CNPDSCP.Set && p.Wanted.Set && p.ToS.V == 106 }},
+		"lossy": {edit(t, "lossless: true", "lossless: false"), "", func(p *Port) bool {
+			return p.PFC == qos.Of(qos.PrioritySet(0)) && p.ECN.V == qos.Priorities(3) && p.ToS.V == 106
+		}},
+		"no RDMA": {edit(t, "lossless: true, bandwidth: 50%, ecn: auto", "bandwidth: 50%"), "", func(p *Port) bool { return !p.ToS.Set && !p.Wanted.Set && p.PFC.Set }},
+		"strict": {edit(t, "bandwidth: 50%, ecn: auto", "strict: true, ecn: auto", "dscp: rest, bandwidth: 50%", "dscp: rest, strict: true", "  cnp: {priority: 6, dscp: [48], strict: true}\n", ""), "", func(p *Port) bool {
+			return p.ETS.V.Bandwidth == [8]int{} && !slices.Contains(p.ETS.V.TSA[:], TSAETS) && p.CNPPriority.V == 0
+		}},
+	} {
+		h, problems := desired(t, c.text)
+		var mine []string
+		for _, p := range problems {
+			if p.Port == "ens1f0np0" {
+				mine = append(mine, p.What)
+			}
+		}
+		switch {
+		case c.says == "" && len(mine) > 0, c.says != "" && (len(mine) != 1 || !strings.Contains(mine[0], c.says)):
+			t.Errorf("%s: problems %q", name, mine)
+		}
+		if p := h.Ports["ens1f0np0"]; !c.check(p) {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+func TestSharesAddUp(t *testing.T) {
+	for _, in := range [][]units.Percent{{100}, {60, 40}, {33.3, 33.3, 33.4}, {50, 49.5, 0.2, 0.3}, {10, 10}, {0.1, 0.1, 0.1}, {1, 1, 1, 1, 1, 1, 1, 93}, {99.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}, {0, 0, 0}} {
+		var ks []*intent.Class
+		for _, b := range in {
+			ks = append(ks, &intent.Class{Bandwidth: intent.Value[units.Percent]{V: b}})
+		}
+		sum, out := 0, percents(ks)
+		for i, v := range out {
+			sum += v
+			if v < 1 {
+				t.Errorf("%v: share %d of %v", in, v, out)
+			}
+			if in[i] == 60 && v != 60 {
+				t.Errorf("%v: %v", in, out)
+			}
+		}
+		if sum != 100 {
+			t.Errorf("%v: %v add up to %d", in, out, sum)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	digest := func(text string) string {
+		h, _ := desired(t, text)
+		return h.Unit.Digest
+	}
+	want := digest(base)
+	if len(want) != 64 || digest("# a comment\n"+base) != want {
+		t.Errorf("a comment changes the digest %s", want)
+	}
+	if digest(edit(t, "dscp: [26]", "dscp: [27]")) == want {
+		t.Error("another DSCP has the same digest")
+	}
+	h, _ := desired(t, base)
+	if Digest(h) != want {
+		t.Error("the digest depends on the unit that holds it")
+	}
+}
+
+func TestExplainSaysWhatIsOpen(t *testing.T) {
+	f := load(t, edit(t, "  cnp: {priority: 6, dscp: [48], strict: true}\n", ""))
+	e, err := Explain(f, f.Host("gpu1"), "ens1f0np0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(e.Lines(), "\n")
+	if len(e.Problems) != 1 || !strings.Contains(text, "no class is strict and lossy") || !strings.Contains(text, "add a class cnp") || strings.Contains(text, "CNP DSCP") {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	// A short file name keeps the lines of the golden file the same everywhere.
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("fabric.yaml", []byte(base), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := intent.Load("fabric.yaml", intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Explain(f, f.Host("gpu1"), "ens1f0np0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "explain.txt", strings.Join(e.Lines(), "\n")+"\n")
+	e, err = Explain(f, f.Host("gpu1"), "ens2f0np0")
+	if err != nil || e.Peer != "" || strings.Contains(strings.Join(e.Lines(), "\n"), "leaf1") {
+		t.Errorf("without a link: %+v, %v", e, err)
+	}
+	for _, name := range []string{"eno1", "ens9"} {
+		if _, err := Explain(f, f.Host("gpu1"), name); err == nil {
+			t.Errorf("%s is explained", name)
+		}
+	}
+}

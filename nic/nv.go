@@ -1,0 +1,111 @@
+package nic
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// ErrCardPort says that it is not known which physical port of its card an
+// interface is, and so which firmware settings are its own.
+var ErrCardPort = errors.New("the physical port of the card is not known")
+
+// Config returns the firmware settings of a running port in the form that
+// [mlxconfig.Plan] takes; nil where they were not read.
+func (p *Port) Config() *mlxconfig.Config {
+	if p.NV == nil {
+		return nil
+	}
+	cfg := &mlxconfig.Config{Device: p.PCI, Type: p.Card, Params: make(map[string]mlxconfig.Param, len(p.NV))}
+	for name, v := range p.NV {
+		cfg.HasCurrent = cfg.HasCurrent || v.Current != ""
+		cfg.HasDefault = cfg.HasDefault || v.Default != ""
+		cfg.Params[name] = mlxconfig.Param{Name: name, ReadOnly: v.ReadOnly,
+			Default: mlxconfig.ParseValue(v.Default), Current: mlxconfig.ParseValue(v.Current), Next: mlxconfig.ParseValue(v.Next)}
+	}
+	return cfg
+}
+
+// WantedNV returns the firmware settings that a desired port wants of the card
+// that a running one is, by name, for [mlxconfig.Plan]: none where the card is
+// not NVIDIA's or its settings were not read. Congestion control on further
+// priorities than those wanted is left on: all eight are the cards' default.
+// ErrCardPort is an NVIDIA card that does not say which port it is.
+func (p *Port) WantedNV(running *Port) (map[string]string, error) {
+	cfg := running.Config()
+	if !p.Wanted.Set || cfg == nil || running.Driver != DriverMLX5 {
+		return nil, nil
+	}
+	if running.CardPort == 0 {
+		return nil, ErrCardPort
+	}
+	s := p.Wanted.V
+	s.Port = running.CardPort
+	want, err := mlxconfig.Wanted(cfg, s)
+	if err != nil {
+		return nil, fmt.Errorf("firmware settings of %s: %w", p.Name, err)
+	}
+	suffix := "_P" + strconv.Itoa(s.Port)
+	if !p.CNPDSCP.Set {
+		delete(want, "CNP_DSCP"+suffix)
+		delete(want, "CNP_DSCP_MODE"+suffix)
+	}
+	if !p.CNPPriority.Set {
+		delete(want, "CNP_802P_PRIO"+suffix)
+		delete(want, "CNP_RES_PRIO_MODE"+suffix)
+	}
+	mask := CCMask(s.Port)
+	have := cfg.Params[mask]
+	next := covers(have.Next, s.CCPriorities)
+	switch {
+	case next && (!have.Current.Known() || covers(have.Current, s.CCPriorities)):
+		delete(want, mask)
+	case next:
+		want[mask] = have.Next.String()
+	}
+	return want, nil
+}
+
+// CCMask is the firmware setting of a physical port that holds the priorities
+// with congestion control.
+func CCMask(port int) string { return "ROCE_CC_PRIO_MASK_P" + strconv.Itoa(port) }
+
+func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
+	return v.Numbered && v.Number&uint64(s) == uint64(s)
+}
+
+func (d *differ) nv() {
+	have, want := d.have, d.want
+	if !want.Wanted.Set || have.Driver != DriverMLX5 {
+		return
+	}
+	if have.NV == nil {
+		d.unknown(FieldNV, "as the intent says")
+		return
+	}
+	wanted, err := want.WantedNV(have)
+	if err != nil {
+		d.add(Change{Field: FieldNV, Kind: KindUnknown, Old: qos.Absent, New: "as the intent says", Blocked: err.Error()})
+		return
+	}
+	for _, ch := range mlxconfig.Plan(have.Config(), wanted) {
+		c := Change{Field: NVField(ch.Name), Kind: KindUnknown, Old: clean(ch.Next.String()), New: ch.Want.String(), Blocked: clean(ch.Why)}
+		if ch.Reset != nil {
+			c.After = clean(ch.Reset.Words)
+		}
+		switch ch.Kind {
+		case mlxconfig.Program, mlxconfig.ReadOnly:
+			c.Kind = KindNotProgrammed
+		case mlxconfig.ResetPending:
+			c.Kind, c.Old = KindResetPending, clean(ch.Current.String())
+		default:
+			if !ch.Next.Known() {
+				c.Old = qos.Absent
+			}
+		}
+		d.add(c)
+	}
+}

@@ -1,0 +1,228 @@
+// Package unit makes a host's RoCE settings last: what a driver or the RDMA
+// stack holds is lost at a reboot, when the driver is loaded again and when the
+// RDMA device is made anew, and is written again each time by a systemd service
+// that udev starts for the device.
+//
+// Three files make that up, all below the Etc of [local.Roots]: a small host
+// file with the settings, a service template, and udev rules that name the
+// devices. The files are text that a person can read; [Files] renders them,
+// [Install] and [Remove] put them in place and take them away, and [Read] says
+// whether what is installed is whole, and of which settings. The package applies
+// nothing itself, and does not restart what runs.
+//
+// Sources: systemd.device(5) on SYSTEMD_WANTS, systemd.service(5), udev(7).
+package unit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// The errors of the package, wrapped; test with errors.Is.
+var (
+	// ErrName: a device's name, or the program's path, cannot stand in a unit
+	// or rule.
+	ErrName = errors.New("name not usable in a unit")
+	// ErrDamaged: the host file is none, or was changed by hand.
+	ErrDamaged = errors.New("host file damaged")
+	// ErrNoSystemd: the machine was not started by systemd.
+	ErrNoSystemd = errors.New("no systemd on this machine")
+)
+
+// format is that of the host file. A program refuses one that is not its own.
+const format = 1
+
+// maxHostFile bounds the host file in bytes.
+const maxHostFile = 1 << 20
+
+// DefaultBinary is where the program is unless stated.
+const DefaultBinary = "/usr/local/sbin/roce-fabric"
+
+// Settings are what the unit applies.
+type Settings struct {
+	// Binary is the absolute path of the program on the host; "" is
+	// DefaultBinary. It is run as "nic boot DEVICE", with the name of a network
+	// or an RDMA device of Host.
+	Binary string
+	// Host is the desired host.
+	Host *nic.Host
+}
+
+// hostFile is the host file as it is written.
+type hostFile struct {
+	Format int       `json:"format"`
+	Digest string    `json:"digest"`
+	Binary string    `json:"binary"`
+	Host   *nic.Host `json:"host"`
+}
+
+// The files below Etc.
+const (
+	hostPath    = "roce-fabric/host.json"
+	servicePath = "systemd/system/roce-fabric-nic@.service"
+	rulesPath   = "udev/rules.d/99-roce-fabric-nic.rules"
+)
+
+// paths are all files of the unit, in the order in which they are put in place:
+// nothing starts before what it needs is there.
+var paths = []string{hostPath, servicePath, rulesPath}
+
+// File is one file of the unit.
+type File struct {
+	// Path is below Etc, with slashes.
+	Path    string
+	Content []byte
+}
+
+var (
+	// deviceName leaves out what udev takes for a pattern and systemd for an
+	// escape.
+	deviceName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,62}$`)
+	binaryPath = regexp.MustCompile(`^(/[A-Za-z0-9_.+-]+)+$`)
+)
+
+// Files renders the files of the unit. The same settings always give the same
+// bytes. ErrName is a device or path that they cannot hold.
+func Files(s Settings) ([]File, error) {
+	if s.Binary == "" {
+		s.Binary = DefaultBinary
+	}
+	if !binaryPath.MatchString(s.Binary) || filepath.Clean(s.Binary) != s.Binary {
+		return nil, fmt.Errorf("%q: %w", term.CleanLine(s.Binary), ErrName)
+	}
+	if s.Host == nil || len(s.Host.Ports) == 0 {
+		return nil, errors.New("the host has no ports to apply settings to")
+	}
+	rules, err := rules(s.Host)
+	if err != nil {
+		return nil, err
+	}
+	// What a host should hold does not depend on whether the unit is there.
+	bare := *s.Host
+	bare.Unit = nic.UnitState{}
+	var host bytes.Buffer
+	enc := json.NewEncoder(&host)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(hostFile{format, nic.Digest(s.Host), s.Binary, &bare}); err != nil {
+		return nil, fmt.Errorf("host file: %w", err)
+	}
+	return []File{{hostPath, host.Bytes()}, {servicePath, service(s.Binary)}, {rulesPath, rules}}, nil
+}
+
+// service is the template; its instance is the name of the device that
+// appeared. It does not remain after it has run, so that each appearance runs
+// it again. /etc is read alone and /sys has to stay writable.
+func service(binary string) []byte {
+	return []byte(`# Written by roce-fabric; "roce-fabric nic unit" renews and removes it.
+[Unit]
+Description=RoCE settings of %i
+StartLimitIntervalSec=0
+
+[Service]
+Type=oneshot
+ExecStart=` + binary + ` nic boot %i
+TimeoutStartSec=5min
+NoNewPrivileges=yes
+PrivateTmp=yes
+ProtectHome=yes
+ProtectSystem=full
+`)
+}
+
+// rules start the service when a device appears. A network device is renamed
+// after it appeared, and is matched by its last name; its RDMA device comes
+// after it, and starts a run of its own.
+func rules(h *nic.Host) ([]byte, error) {
+	var b strings.Builder
+	b.WriteString("# Written by roce-fabric; \"roce-fabric nic unit\" renews and removes it.\nACTION==\"remove\", GOTO=\"roce_fabric_nic_end\"\n")
+	line := func(subsystem, name string) error {
+		if !deviceName.MatchString(name) {
+			return fmt.Errorf("%q: %w", term.CleanLine(name), ErrName)
+		}
+		fmt.Fprintf(&b, "SUBSYSTEM==%q, KERNEL==%q, TAG+=\"systemd\", ENV{SYSTEMD_WANTS}+=%q\n", subsystem, name, "roce-fabric-nic@"+name+".service")
+		return nil
+	}
+	rdma := map[string]bool{}
+	for _, name := range natural.Keys(h.Ports) {
+		if err := line("net", name); err != nil {
+			return nil, err
+		}
+		if p := h.Ports[name]; p != nil && p.RDMA != "" {
+			rdma[p.RDMA] = true
+		}
+	}
+	for _, name := range natural.Keys(rdma) {
+		if err := line("infiniband", name); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteString("LABEL=\"roce_fabric_nic_end\"\n")
+	return []byte(b.String()), nil
+}
+
+// PortsOf returns the ports of a host that a device is, in natural order: the
+// network device of that name, or those of the RDMA device of that name; none
+// for a device that is not the host's.
+func PortsOf(h *nic.Host, device string) []string {
+	if h.Ports[device] != nil {
+		return []string{device}
+	}
+	var out []string
+	for _, name := range natural.Keys(h.Ports) {
+		if p := h.Ports[name]; p != nil && p.RDMA != "" && p.RDMA == device {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// parse reads a host file. ErrDamaged is one that is not as it was written.
+func parse(b []byte) (*hostFile, error) {
+	if len(b) > maxHostFile {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrDamaged, maxHostFile)
+	}
+	var f hostFile
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: something follows it", ErrDamaged)
+	}
+	if f.Format != format {
+		return nil, fmt.Errorf("%w: its format is %d, and this program's %d", ErrDamaged, f.Format, format)
+	}
+	if f.Host == nil {
+		return nil, fmt.Errorf("%w: no host in it", ErrDamaged)
+	}
+	for name, p := range f.Host.Ports {
+		if p == nil {
+			return nil, fmt.Errorf("%w: port %q is empty", ErrDamaged, term.CleanLine(name))
+		}
+	}
+	if f.Digest != nic.Digest(f.Host) {
+		return nil, fmt.Errorf("%w: the settings are not those of its digest", ErrDamaged)
+	}
+	return &f, nil
+}
+
+func etc(r local.Roots, path string) string {
+	root := r.Etc
+	if root == "" {
+		root = "/etc"
+	}
+	return filepath.Join(root, filepath.FromSlash(path))
+}

@@ -1,0 +1,281 @@
+package unit_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
+	"github.com/roce-fabric/roce-fabric/nic/unit"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func host() *nic.Host {
+	p := &nic.Port{
+		Name: "ens1f0np0", RDMA: "mlx5_bond_0", PFC: qos.Of(qos.Priorities(3)), Trust: qos.Of(qos.TrustDSCP), ToS: qos.Of(106), MTU: qos.Of(9000),
+		Wanted: qos.Of(mlxconfig.Settings{CCPriorities: qos.Priorities(3), CNPDSCP: 48, CNPPriority: 6, FirmwareLLDPOff: true}),
+		From:   map[string]string{"pfc": "fabric.yaml:12"},
+	}
+	p.Cable.V, p.Cable.Set = 10, true
+	h := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{
+		"ens1f0np0": p, "ens1f1np1": {Name: "ens1f1np1", RDMA: "mlx5_bond_0", MTU: qos.Of(9000)}, "eth2": {Name: "eth2", MTU: qos.Of(9000)},
+	}}
+	h.Unit = nic.UnitState{Present: true, Digest: nic.Digest(h)}
+	return h
+}
+
+// machine is a machine with systemd and with the program.
+func machine(t *testing.T) (local.Roots, unit.Settings, *runnertest.Fake) {
+	t.Helper()
+	dir := t.TempDir()
+	r := local.Roots{Etc: filepath.Join(dir, "etc"), Run: filepath.Join(dir, "run")}
+	bin := filepath.Join(dir, "roce-fabric")
+	for _, d := range []string{r.Etc, filepath.Join(r.Run, "systemd", "system")} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := &runnertest.Fake{Programs: map[string]runnertest.Program{"systemctl": runnertest.Prints("", "", 0), "udevadm": runnertest.Prints("", "", 0)}}
+	return r, unit.Settings{Binary: bin, Host: host()}, run
+}
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			rel, rerr := filepath.Rel(dir, name)
+			out, err = append(out, filepath.ToSlash(rel)), rerr
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestGolden(t *testing.T) {
+	got, err := unit.Files(unit.Settings{Host: host()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range got {
+		path := filepath.Join("testdata", filepath.Base(f.Path)+".golden")
+		if *update {
+			if err := os.WriteFile(path, f.Content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(f.Content)); diff != "" {
+			t.Errorf("%s differs; refresh with -update and review:\n%s", path, diff)
+		}
+	}
+}
+
+func TestInstallReadRemove(t *testing.T) {
+	r, s, run := machine(t)
+	if state, why, err := unit.Read(r); err != nil || state != (nic.UnitState{}) || why != "" {
+		t.Errorf("before: %+v %q %v", state, why, err)
+	}
+	if _, err := unit.Load(r); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("before: %v", err)
+	}
+	written, err := unit.Install(t.Context(), r, run, s)
+	if err != nil || len(written) != 3 {
+		t.Fatalf("%q, %v", written, err)
+	}
+	if diff := cmp.Diff([]string{"systemctl daemon-reload", "udevadm control --reload"}, run.Calls()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+	state, why, err := unit.Read(r)
+	if err != nil || why != "" || state != s.Host.Unit {
+		t.Errorf("installed: %+v %q %v", state, why, err)
+	}
+	loaded, err := unit.Load(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := *s.Host
+	want.Unit = nic.UnitState{}
+	if diff := cmp.Diff(&want, loaded.Host); diff != "" || loaded.Binary != s.Binary {
+		t.Errorf("loaded (-want +got):\n%s", diff)
+	}
+
+	if again, err := unit.Install(t.Context(), r, run, s); err != nil || again != nil || len(run.Calls()) != 4 {
+		t.Errorf("again: %q, %v, calls %q", again, err, run.Calls())
+	}
+
+	// Other settings: validation sees the old ones until it is renewed.
+	next := host()
+	next.Ports["eth2"].MTU = qos.Of(4200)
+	next.Unit.Digest = nic.Digest(next)
+	running := &nic.Host{Unit: state, Ports: map[string]*nic.Port{}}
+	if !slices.ContainsFunc(nic.Diff(running, next), func(c nic.Change) bool { return c.Kind == nic.KindNotPersistent }) {
+		t.Error("a unit of other settings is not found")
+	}
+	if written, err := unit.Install(t.Context(), r, run, unit.Settings{Binary: s.Binary, Host: next}); err != nil || len(written) != 1 {
+		t.Errorf("renewed %q, %v", written, err)
+	}
+	if state, _, _ := unit.Read(r); state != next.Unit {
+		t.Errorf("renewed: %+v", state)
+	}
+
+	removed, err := unit.Remove(t.Context(), r, run)
+	if err != nil || len(removed) != 3 {
+		t.Fatalf("%q, %v", removed, err)
+	}
+	if left := files(t, r.Etc); left != nil {
+		t.Errorf("left %q", left)
+	}
+	if _, err := os.Stat(filepath.Join(r.Etc, "roce-fabric")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	calls := len(run.Calls())
+	if again, err := unit.Remove(t.Context(), r, run); err != nil || again != nil || len(run.Calls()) != calls {
+		t.Errorf("removed again: %q, %v", again, err)
+	}
+}
+
+func TestStale(t *testing.T) {
+	const hostFile, service, rules = "roce-fabric/host.json", "systemd/system/roce-fabric-nic@.service", "udev/rules.d/99-roce-fabric-nic.rules"
+	edit := func(path, old, now string) func(*testing.T, local.Roots, string) {
+		return func(t *testing.T, r local.Roots, _ string) {
+			name := filepath.Join(r.Etc, path)
+			b, err := os.ReadFile(name)
+			if err != nil || !strings.Contains(string(b), old) {
+				t.Fatalf("%q is not in %s: %v", old, path, err)
+			}
+			if err := os.WriteFile(name, []byte(strings.Replace(string(b), old, now, 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remove := func(path string) func(*testing.T, local.Roots, string) {
+		return func(t *testing.T, r local.Roots, bin string) {
+			if path != "" {
+				bin = filepath.Join(r.Etc, path)
+			}
+			if err := os.Remove(bin); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		damage func(*testing.T, local.Roots, string)
+		why    string
+	}{
+		{"a setting was edited", edit(hostFile, `106`, `104`), "digest"},
+		{"no JSON", edit(hostFile, `{`, ``), "damaged"},
+		{"a later format", edit(hostFile, `"format": 1`, `"format": 2`), "format is 2"},
+		{"an empty port", edit(hostFile, `"eth2": {`, `"eth9": null, "eth2": {`), "empty"},
+		{"more text", edit(hostFile, "{\n", "{}\n{\n"), "damaged"},
+		{"the service was edited", edit(service, "oneshot", "simple"), "not as this program writes it"},
+		{"the rules were edited", edit(rules, "eth2", "eth3"), "not as this program writes it"},
+		{"no host file", remove(hostFile), "missing"},
+		{"no service", remove(service), "missing"},
+		{"no rules", remove(rules), "missing"},
+		{"no program", remove(""), "not there"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, s, run := machine(t)
+			if _, err := unit.Install(t.Context(), r, run, s); err != nil {
+				t.Fatal(err)
+			}
+			tt.damage(t, r, s.Binary)
+			state, why, err := unit.Read(r)
+			if err != nil || !state.Present || state.Digest != "" || !strings.Contains(why, tt.why) {
+				t.Errorf("%+v %q %v", state, why, err)
+			}
+			if tt.name == "no program" {
+				return
+			}
+			if _, err := unit.Install(t.Context(), r, run, s); err != nil {
+				t.Fatal(err)
+			}
+			if state, why, err := unit.Read(r); err != nil || state != s.Host.Unit {
+				t.Errorf("renewed: %+v %q %v", state, why, err)
+			}
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	r, s, run := machine(t)
+	for _, name := range []string{"eth*", "en p", "x\"y", "../x", "", "a@b", `a\b`, "-o"} {
+		h := host()
+		h.Ports[name] = &nic.Port{Name: name}
+		if _, err := unit.Install(t.Context(), r, run, unit.Settings{Host: h}); !errors.Is(err, unit.ErrName) {
+			t.Errorf("port %q: %v", name, err)
+		}
+		h = host()
+		h.Ports["eth2"].RDMA = name
+		if _, err := unit.Files(unit.Settings{Host: h}); name != "" && !errors.Is(err, unit.ErrName) {
+			t.Errorf("RDMA device %q: %v", name, err)
+		}
+	}
+	for _, bin := range []string{"roce-fabric", "/opt/my tool", "/opt/%i", "/opt/../x", "/opt/x;y", "/opt/"} {
+		if _, err := unit.Install(t.Context(), r, run, unit.Settings{Binary: bin, Host: s.Host}); !errors.Is(err, unit.ErrName) {
+			t.Errorf("program %q: %v", bin, err)
+		}
+	}
+	if _, err := unit.Files(unit.Settings{Host: &nic.Host{}}); err == nil {
+		t.Error("a unit of nothing")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := unit.Install(ctx, r, run, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if left := files(t, r.Etc); left != nil {
+		t.Errorf("written %q", left)
+	}
+
+	run.Programs["systemctl"] = runnertest.Prints("", "Failed to connect to bus\n", 1)
+	if written, err := unit.Install(t.Context(), r, run, s); err == nil || !strings.Contains(err.Error(), "Failed to connect to bus") || len(written) != 3 {
+		t.Errorf("systemctl fails: %q, %v", written, err)
+	}
+	if err := os.RemoveAll(filepath.Join(r.Run, "systemd")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unit.Install(t.Context(), r, run, s); !errors.Is(err, unit.ErrNoSystemd) {
+		t.Errorf("without systemd: %v", err)
+	}
+	if removed, err := unit.Remove(t.Context(), r, run); err != nil || len(removed) != 3 {
+		t.Errorf("remove without systemd: %q, %v", removed, err)
+	}
+}
+
+func TestPortsOf(t *testing.T) {
+	for device, want := range map[string][]string{
+		"eth2": {"eth2"}, "mlx5_bond_0": {"ens1f0np0", "ens1f1np1"}, "": nil, "eth9": nil,
+	} {
+		if got := unit.PortsOf(host(), device); !slices.Equal(got, want) {
+			t.Errorf("%q: %q", device, got)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// hostChecks are the checks of hosts, by id. DRIFT and READ are found on hosts
+// too.
+var hostChecks = []Check{
+	{"BUF-13", "a NIC's receive buffer does not fit its lossless class", "the NIC pauses too late and drops"},
+	{"CLS-08", "a NIC marks congestion notifications with a DSCP of another class", "they queue behind data, or are lost, and senders do not slow down"},
+	{"DCB-01", "a NIC takes what its DCBX peer says", "its settings change at the next link-up"},
+	{"DCB-02", "two LLDP or DCBX agents at one NIC", "they undo each other's settings, and the switch sees two neighbours"},
+	{"DCB-03", "PFC of a NIC is negotiated where the intent states it", "without an answer that it likes, PFC stays off"},
+	{"ECN-11", "a NIC has no congestion control on a lossless priority", "it ignores the marks, and PFC alone is left"},
+	{"ECN-12", "congestion control differs between NICs", "those that slow down less take the bandwidth of the others"},
+	{"ECN-13", "RDMA may be sent as not ECN-capable", "switches drop such packets where they would mark others"},
+	{"MTU-03", "a host sends larger packets than its switch takes", "large packets vanish"},
+	{"MTU-04", "the RDMA MTU is below the intent, or differs between NICs", "more packets for the same data; some libraries hang on a mismatch"},
+	{"NIC-01", "a NIC trusts another field than the fabric", "its frames are classified by a field that nobody sets"},
+	{"NIC-02", "a NIC gives a DSCP another priority than the fabric", "it pauses and is paused on the wrong priority"},
+	{"NIC-03", "RDMA is marked with another DSCP than the intent's", "it leaves as best effort and is dropped under load"},
+	{"NIC-04", "a rail of a host is missing or not configured", "one slow rail stalls the whole collective"},
+	{"NIC-05", "no boot unit keeps the settings of a host", "they are lost at a reboot and when the driver is loaded again"},
+	{"NIC-06", "RDMA opened without RDMA-CM has no traffic class", "it rides in priority 0 unless the application marks it"},
+	{"NIC-07", "a NIC may pause longer than the switch's watchdog waits", "the switch cuts the port before the NIC gives up"},
+	{"NIC-08", "NICs of one kind run different firmware or drivers", "they behave differently in one job"},
+	{"NIC-09", "a NIC gives congestion notifications another priority than the fabric", "on tagged links they are in the wrong class"},
+	{"PFC-02", "a NIC and its switch port pause different priorities", "one side pauses and the other ignores it, and packets are lost"},
+	{"PFC-05", "link pause is on beside PFC", "it stops all classes, also congestion notifications"},
+	{"SCH-04", "a NIC shares its link in another way than the switch", "a class gets less than the intent says"},
+}
+
+// Host compares what the NICs of a host run with what they should, and with the
+// switch ports at the other end of their links. ends returns what an end runs;
+// one that was not read is held to be as the intent says. A check whose state
+// the host does not show finds nothing, and what could not be read is a finding
+// of its own of severity info.
+func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) End) []Finding {
+	var c collector
+	v := hostCheck{c: &c, fabric: f, host: h, running: running, desired: desired, ends: ends}
+	byPort := map[string][]nic.Change{}
+	for _, ch := range nic.Diff(running, desired) {
+		byPort[ch.Port] = append(byPort[ch.Port], ch)
+	}
+	v.agents()
+	v.unit(byPort[""])
+	for _, name := range natural.Keys(desired.Ports) {
+		v.port(name, byPort)
+	}
+	v.strangers()
+	return c.list
+}
+
+type hostCheck struct {
+	c                *collector
+	fabric           *intent.Fabric
+	host             *intent.Host
+	running, desired *nic.Host
+	ends             func(intent.Endpoint) End
+}
+
+func (v *hostCheck) add(id string, s Severity, port, where, fix, format string, args ...any) {
+	v.c.add(Finding{ID: id, Severity: s, Device: v.host.Name, Where: where, Fix: fix, What: fmt.Sprintf(format, args...)}, port)
+}
+
+const applyHost = "apply the intent to the host"
+
+// agents finds daemons that write DCB settings, and those of the firmware
+// beside them.
+func (v *hostCheck) agents() {
+	if len(v.running.Agents) == 0 || len(v.desired.Ports) == 0 {
+		return
+	}
+	agents := printable(strings.Join(natural.Sorted(v.running.Agents), ", "))
+	fix := "stop and disable " + agents + "; lldpd may run instead, it leaves DCB alone"
+	two := false
+	for _, name := range natural.Keys(v.desired.Ports) {
+		if why := firmwareAgent(v.running.Ports[name]); why != "" {
+			two = true
+			v.add("DCB-02", Error, name, v.host.Pos.String(), fix+"; turn the agents of the firmware off", "%s is active on the host, and the firmware has an agent of its own: %s (layer %s)", agents, why, nic.LayerFirmware)
+		}
+	}
+	if !two {
+		v.add("DCB-02", Warning, "", v.host.Pos.String(), fix, "%s is active and writes the same DCB settings as this tool (layer %s)", agents, nic.LayerDriver)
+	}
+}
+
+// firmwareAgent says by what a port shows that its firmware runs LLDP or DCBX;
+// "" where it does not show that.
+func firmwareAgent(p *nic.Port) string {
+	if p == nil {
+		return ""
+	}
+	if p.DCBX.Set && p.DCBX.V == nic.OwnerFirmware {
+		return "it owns DCBX"
+	}
+	cfg := p.Config()
+	if cfg == nil || p.CardPort == 0 {
+		return ""
+	}
+	for _, name := range []string{"LLDP_NB_DCBX", "LLDP_NB_RX_MODE", "LLDP_NB_TX_MODE"} {
+		name = fmt.Sprintf("%s_P%d", name, p.CardPort)
+		if cur := cfg.Params[name].Current; cur.Numbered && cur.Number != 0 {
+			return fmt.Sprintf("%s is %s", name, printable(cur.String()))
+		}
+	}
+	return ""
+}
+
+func (v *hostCheck) unit(changes []nic.Change) {
+	for _, ch := range changes {
+		switch {
+		case ch.Kind == nic.KindUnknown:
+			v.unread("", ch.Field, ch)
+		case ch.Field == nic.FieldUnit && ch.Old == qos.Absent:
+			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit", "no boot unit is installed: the settings of the layers %s and %s are lost at a reboot", nic.LayerDriver, nic.LayerRDMA)
+		case ch.Field == nic.FieldUnit:
+			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit applies other settings than the intent's: at a reboot they come back in the layers %s and %s", nic.LayerDriver, nic.LayerRDMA)
+		}
+	}
+}
+
+// strangers names RDMA ports in use that the intent does not list.
+func (v *hostCheck) strangers() {
+	for _, name := range natural.Keys(v.running.Ports) {
+		p := v.running.Ports[name]
+		if v.desired.Ports[name] != nil || p == nil || p.RDMA == "" || p.VF || !p.Carrier.Or(false) {
+			continue
+		}
+		v.add("NIC-04", Info, printable(name), v.host.Pos.String(), "add it to the host's nics, if it belongs to the fabric", "RDMA device %s has a link and is not in the intent: it was not looked at", printable(p.RDMA))
+	}
+}
+
+// unread notes what could not be looked at; fields of one reason are folded by
+// the caller.
+func (v *hostCheck) unread(port, fields string, ch nic.Change) {
+	v.add("READ", Info, port, ch.Reason, "", "could not be looked at: %s: %s", fields, ch.Blocked)
+}
+
+func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
+	have, want, changes := v.running.Ports[name], v.desired.Ports[name], byPort[name]
+	if have == nil {
+		v.add("NIC-04", Error, name, want.From[nic.FieldPort], "correct its name in the intent, or look for the card", "the host has no such interface")
+		return
+	}
+	pv := portCheck{hostCheck: v, name: name, have: have, want: want}
+	if n := v.host.NIC(name); n != nil {
+		if sw := nic.SwitchPort(v.fabric, n); sw != nil {
+			pv.end, _ = nic.Peer(n)
+			pv.sw = sw
+			pv.far = v.ends(pv.end)
+		}
+		if n.Link != nil {
+			pv.speed = n.Link.Speed.V
+		}
+	}
+	if pv.bare() && v.otherRails(name) {
+		changes = pv.rail(changes)
+	} else {
+		pv.pfc()
+	}
+	var unknown []nic.Change
+	for _, ch := range changes {
+		if ch.Kind == nic.KindUnknown {
+			unknown = append(unknown, ch)
+			continue
+		}
+		pv.change(ch)
+	}
+	pv.unknown(unknown)
+	pv.relations()
+}
+
+// otherRails reports whether another port of the host is configured.
+func (v *hostCheck) otherRails(name string) bool {
+	for other, want := range v.desired.Ports {
+		have := v.running.Ports[other]
+		if other == name || have == nil || !want.PFC.Set {
+			continue
+		}
+		if have.PFC.Set && have.PFC.V == want.PFC.V && want.PFC.V != 0 && have.Trust == want.Trust {
+			return true
+		}
+	}
+	return false
+}

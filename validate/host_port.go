@@ -1,0 +1,365 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// printable makes a name that a host gave safe to print.
+func printable(s string) string { return term.CleanLine(s) }
+
+// portCheck looks at one NIC.
+type portCheck struct {
+	*hostCheck
+	name       string
+	have, want *nic.Port
+	// sw is the switch port at the other end, nil where the intent knows none;
+	// far is what it runs.
+	sw    *intent.Port
+	end   intent.Endpoint
+	far   End
+	speed units.Rate
+}
+
+func (p *portCheck) found(id string, s Severity, field, fix, format string, args ...any) {
+	p.add(id, s, p.name, p.want.From[field], fix, "%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))
+}
+
+// differs reports a change as it is.
+func (p *portCheck) differs(id string, s Severity, ch nic.Change, fix string) {
+	p.add(id, s, p.name, ch.Reason, fix, "%s is %s, the intent says %s (layer %s)", ch.Field, ch.Old, ch.New, ch.Layer)
+}
+
+// bare reports whether a port has nothing of the intent.
+func (p *portCheck) bare() bool {
+	h, w := p.have, p.want
+	return w.PFC.Or(0) != 0 && h.PFC.Set && h.PFC.V == 0 &&
+		h.Trust.Set && w.Trust.Set && h.Trust.V != w.Trust.V &&
+		w.ToS.Set && h.ToS.Set && h.ToS.V>>2 == 0 && w.ToS.V>>2 != 0
+}
+
+// rail reports a port that is not configured beside ports that are, as one
+// finding, and returns the changes that it does not cover.
+func (p *portCheck) rail(changes []nic.Change) (rest []nic.Change) {
+	var said []string
+	for _, ch := range changes {
+		if ch.Kind == nic.KindDrift && (ch.Layer == nic.LayerDriver || ch.Layer == nic.LayerRDMA) && ch.Field != nic.FieldMTU {
+			said = append(said, fmt.Sprintf("%s is %s", ch.Field, ch.Old))
+			continue
+		}
+		rest = append(rest, ch)
+	}
+	p.add("NIC-04", Error, p.name, p.want.From[nic.FieldPort], applyHost, "the port is not configured and others of the host are: %s (layers %s and %s)", strings.Join(said, "; "), nic.LayerDriver, nic.LayerRDMA)
+	return rest
+}
+
+// pfc holds the priorities against the switch's, where that was read, and else
+// against the intent.
+func (p *portCheck) pfc() {
+	if !p.have.PFC.Set || !p.want.PFC.Set {
+		return
+	}
+	have, want := p.have.PFC.V, p.want.PFC.V
+	switch {
+	case p.far.Known && have != p.far.PFC && have == want:
+		p.found("PFC-02", Error, nic.FieldPFC, "apply the intent to "+p.end.Device, "the NIC pauses %s as the intent says, %s pauses %s", have, p.end, p.far.PFC)
+	case p.far.Known && have != p.far.PFC:
+		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, %s pauses %s", have, p.end, p.far.PFC)
+	case have != want && p.far.Known:
+		p.found("DRIFT", Error, nic.FieldPFC, "apply the intent to both ends", "the NIC and %s pause %s, the intent says %s", p.end, have, want)
+	case have != want:
+		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, the intent says %s for both ends", have, want)
+	}
+}
+
+// change turns a difference into the finding that says what it does.
+func (p *portCheck) change(ch nic.Change) {
+	if name, ok := nic.NVName(ch.Field); ok {
+		p.firmware(name, ch)
+		return
+	}
+	switch ch.Field {
+	case nic.FieldPFC: // looked at from both ends
+	case nic.FieldTrust:
+		p.differs("NIC-01", Error, ch, applyHost)
+	case nic.FieldDSCP:
+		p.dscp(ch)
+	case nic.FieldToS:
+		p.differs("NIC-03", Error, ch, applyHost)
+	case nic.FieldTrafficClass:
+		if p.have.TrafficClass.V < 0 {
+			p.found("NIC-06", Warning, nic.FieldTrafficClass, applyHost, "traffic_class is unset: queue pairs opened without RDMA-CM ride in priority 0 unless the application marks them")
+			return
+		}
+		p.differs("NIC-03", Error, ch, applyHost)
+	case nic.FieldLinkPause:
+		p.differs("PFC-05", Error, ch, applyHost)
+	case nic.FieldETS:
+		p.differs("SCH-04", Warning, ch, applyHost)
+	case nic.FieldCable, nic.FieldBuffers:
+		p.differs("BUF-13", Warning, ch, applyHost)
+	case nic.FieldECN:
+		p.differs("ECN-11", Error, ch, applyHost)
+	case nic.FieldCNPDSCP:
+		p.cnpDSCP(ch)
+	case nic.FieldCNPPriority:
+		p.cnpPriority(ch)
+	case nic.FieldDCBX:
+		if len(p.running.Agents) == 0 { // else two agents: DCB-02
+			p.add("DCB-03", Warning, p.name, ch.Reason, "let the host own DCBX: "+applyHost, "DCBX belongs to the %s: PFC follows what it negotiates (layer %s)", ch.Old, ch.Layer)
+		}
+	case nic.FieldMTU:
+		p.mtu(ch)
+	default:
+		p.differs("DRIFT", Error, ch, blockedOr(ch, applyHost))
+	}
+}
+
+func blockedOr(ch nic.Change, fix string) string {
+	if ch.Blocked != "" {
+		return ch.Blocked
+	}
+	return fix
+}
+
+// dscp is an error where it moves RDMA or congestion notifications, and else a
+// warning. A NIC that trusts PCP lists none, which NIC-01 says.
+func (p *portCheck) dscp(ch nic.Change) {
+	m, want := p.have.DSCP.V, p.want.DSCP.V
+	if p.have.Trust != p.want.Trust && !slices.ContainsFunc(m[:], func(v int8) bool { return v != qos.Unmapped }) {
+		return
+	}
+	severity := Warning
+	for d := range m {
+		if m[d] != want[d] && want[d] >= 0 && (p.want.PFC.V.Has(int(want[d])) || p.want.CNPPriority.Set && int(want[d]) == p.want.CNPPriority.V) {
+			severity = Error
+		}
+	}
+	p.differs("NIC-02", severity, ch, applyHost)
+}
+
+// cnpDSCP is an error where the DSCP in use is not of the class of congestion
+// notifications.
+func (p *portCheck) cnpDSCP(ch nic.Change) {
+	if have := p.have.CNPDSCP.V; have >= 0 && p.isCNP(uint64(have)) {
+		p.differs("DRIFT", Warning, ch, applyHost)
+		return
+	}
+	p.differs("CLS-08", Error, ch, blockedOr(ch, applyHost))
+}
+
+// isCNP reports whether a DSCP is of the class of congestion notifications.
+func (p *portCheck) isCNP(dscp uint64) bool {
+	return dscp < qos.NumDSCP && p.want.DSCP.Set && p.want.CNPPriority.Set && int(p.want.DSCP.V[dscp]) == p.want.CNPPriority.V
+}
+
+// cnpPriority decides the class of a notification only where PCP is trusted.
+func (p *portCheck) cnpPriority(ch nic.Change) {
+	severity := Warning
+	if p.want.Trust.Set && p.want.Trust.V == qos.TrustPCP {
+		severity = Error
+	}
+	p.differs("NIC-09", severity, ch, blockedOr(ch, applyHost))
+}
+
+// firmware reports a firmware setting: not programmed, or waiting for a reset.
+func (p *portCheck) firmware(name string, ch nic.Change) {
+	state, fix := "not programmed", "program it: "+applyHost
+	inForce := p.have.Config().Params[name].Current
+	if ch.Kind == nic.KindResetPending {
+		state, fix = "reset pending", "reset the card"
+	}
+	if ch.After != "" {
+		fix += "; " + ch.After
+	}
+	if ch.Blocked != "" {
+		fix = ch.Blocked
+	}
+	what := fmt.Sprintf("%s is %s at the next boot", name, ch.Old)
+	if ch.Kind == nic.KindResetPending {
+		what = fmt.Sprintf("%s is %s in force and %s at the next boot", name, ch.Old, ch.New)
+	} else if inForce.Known() {
+		what += fmt.Sprintf(" and %s in force", printable(inForce.String()))
+	}
+	id, severity := "DRIFT", Warning
+	wrongNow := inForce.Numbered && !inForce.Same(mlxconfig.ParseValue(ch.New))
+	base := strings.TrimSuffix(name, fmt.Sprintf("_P%d", p.have.CardPort))
+	switch {
+	case base == "ROCE_CC_PRIO_MASK":
+		// What the driver shows is nearer to the truth than the firmware's mask.
+		id = "ECN-11"
+		need := uint64(p.want.Wanted.V.CCPriorities)
+		if inForce.Numbered && inForce.Number&need != need && !p.have.ECN.Set {
+			severity = Error
+		}
+	case base == "CNP_DSCP" && wrongNow && !p.have.CNPDSCP.Set && !p.isCNP(inForce.Number):
+		id, severity = "CLS-08", Error
+	case base == "CNP_802P_PRIO" && wrongNow && !p.have.CNPPriority.Set:
+		id = "NIC-09"
+		if p.want.Trust.V == qos.TrustPCP {
+			severity = Error
+		}
+	case strings.HasPrefix(base, "LLDP_NB_") && len(p.running.Agents) > 0:
+		return // DCB-02 says so
+	}
+	p.add(id, severity, p.name, ch.Reason, fix, "%s, the intent says %s (layer %s, %s)", what, ch.New, ch.Layer, state)
+}
+
+// mtu tells packets that the switch drops from packets that are only smaller
+// than they could be.
+func (p *portCheck) mtu(ch nic.Change) {
+	have := p.have.MTU.V
+	limit, says := 0, ""
+	switch {
+	case p.far.Known && p.far.MTU > 0:
+		limit, says = p.far.MTU, "runs"
+	case p.sw != nil && !p.far.Known:
+		limit, says = p.sw.Settings.MTU.Fabric.V, "by the intent has"
+	}
+	switch {
+	case limit > 0 && have > limit:
+		p.found("MTU-03", Error, nic.FieldMTU, applyHost, "the NIC sends packets of up to %d B, %s %s %d B", have, p.end, says, limit)
+	case p.lowRDMA(): // MTU-04 says so
+	default:
+		p.differs("DRIFT", Warning, ch, applyHost)
+	}
+}
+
+func (p *portCheck) lowRDMA() bool {
+	return p.have.ActiveMTU.Set && p.want.ActiveMTU.Set && p.have.ActiveMTU.V < p.want.ActiveMTU.V
+}
+
+// unknown reports what could not be looked at, the fields of one reason
+// together.
+func (p *portCheck) unknown(changes []nic.Change) {
+	for len(changes) > 0 {
+		first := changes[0]
+		var fields []string
+		var rest []nic.Change
+		for _, ch := range changes {
+			if ch.Blocked == first.Blocked {
+				fields = append(fields, ch.Field)
+			} else {
+				rest = append(rest, ch)
+			}
+		}
+		p.unread(p.name, strings.Join(fields, ", "), first)
+		changes = rest
+	}
+}
+
+// stallDefault is how long a port pauses its link before mlx5 gives up, unless
+// told otherwise (mlnx-tools, pfc_stall_prevention: default is 8 s, auto
+// 100 ms).
+const stallDefault = 8 * time.Second
+
+// relations looks at what is no difference of one value.
+func (p *portCheck) relations() {
+	h, w := p.have, p.want
+	if p.lowRDMA() {
+		fix := "raise the MTU of the interface"
+		if h.MTU.Set {
+			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B beside its payload", h.MTU.V, intent.RDMAOverhead)
+		}
+		p.add("MTU-04", Warning, p.name, w.From[nic.FieldActiveMTU], fix, "the RDMA MTU is %d B, the intent says %d B (it follows from mtu, layer %s)", h.ActiveMTU.V, w.ActiveMTU.V, nic.LayerDriver)
+	}
+	// The switch may take less than the intent says, and the NIC be right.
+	if h.MTU.Set && w.MTU.Set && h.MTU.V == w.MTU.V && p.far.Known && p.far.MTU > 0 && h.MTU.V > p.far.MTU {
+		p.found("MTU-03", Error, nic.FieldMTU, "apply the intent to "+p.end.Device, "the NIC sends packets of up to %d B as the intent says, %s runs %d B", h.MTU.V, p.end, p.far.MTU)
+	}
+	if h.Willing.Or(false) {
+		severity, who := Info, "nobody is seen to run DCBX"
+		if len(p.running.Agents) > 0 || h.DCBX.Set && h.DCBX.V == nic.OwnerFirmware {
+			severity, who = Warning, "an agent runs DCBX"
+		}
+		p.add("DCB-01", severity, p.name, w.From[nic.FieldDCBX], "set willing to off, so that the intent holds whatever the switch advertises", "ETS is willing to take what the peer says, and %s (layer %s)", who, nic.LayerDriver)
+	}
+	if h.StallPrevention.Set && h.StallPrevention.V == "default" && p.sw != nil && w.PFC.Or(0) != 0 {
+		if d := p.sw.Settings.Watchdog; d.Enabled.V && d.Detect.V < stallDefault {
+			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), "write auto into pfc_stall_prevention of the interface", "PFC stall prevention is default, %s, and the watchdog of %s waits %s (layer %s)", stallDefault, p.end, d.Detect.V, nic.LayerDriver)
+		}
+	}
+	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {
+		p.add("NIC-06", Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
+			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d holds for RDMA-CM alone (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
+	}
+	p.ect()
+	p.buffers()
+}
+
+// ect finds a ToS that says Not-ECT where it is not known that the card sets
+// ECN itself. mlx5 takes the DSCP alone and marks by congestion control
+// (drivers/infiniband/hw/mlx5/qp.c); where that is off, ECN-11 says so.
+func (p *portCheck) ect() {
+	h := p.have
+	if !h.ToS.Set || h.ToS.V < 0 || h.ToS.V&3 != 0 || !p.want.ToS.Set || h.ToS.V>>2 != p.want.ToS.V>>2 || !p.want.ECN.Set {
+		return
+	}
+	if h.Driver == nic.DriverMLX5 && (h.ECN.Set || h.NV != nil) {
+		return
+	}
+	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("set ToS %d", p.want.ToS.V), "ToS %d has the ECN bits of Not-ECT, and whether %s sets them by itself is not known", h.ToS.V, orDriver(h.Driver))
+}
+
+func orDriver(s string) string {
+	if s == "" {
+		return "the driver"
+	}
+	return printable(s)
+}
+
+// mlx5's rule for a lossless buffer (drivers/net/ethernet/mellanox/mlx5/core/
+// en/port_buffer.c).
+const (
+	mlx5MinSpeed = units.Rate(40e9)
+	mlx5MinMTU   = 9216
+	mlx5Cell     = 128
+)
+
+func mlx5Lossless(speed units.Rate, cable units.Length, mtu int) int64 {
+	mbps := max(speed, mlx5MinSpeed).Mbps()
+	xoff := (301+216*int64(cable)/100)*mbps/1000 + 272*int64(mtu)/100
+	return xoff + mlx5MinMTU + mlx5Cell
+}
+
+// buffers looks at where lossless frames are received.
+func (p *portCheck) buffers() {
+	h := p.have
+	lossless := h.PFC.Or(0) & p.want.PFC.Or(0)
+	if !h.Buffers.Set || lossless == 0 {
+		return
+	}
+	b := h.Buffers.V
+	for _, prio := range lossless.List() {
+		at := b.PriorityToBuffer[prio]
+		if at < 0 || int(at) >= len(b.Size) {
+			continue
+		}
+		var others []int
+		for o, buffer := range b.PriorityToBuffer {
+			if buffer == at && !lossless.Has(o) {
+				others = append(others, o)
+			}
+		}
+		if len(others) > 0 {
+			p.found("BUF-13", Warning, nic.FieldBuffers, "give lossless priorities a buffer of their own", "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
+			continue
+		}
+		if h.Driver != nic.DriverMLX5 || p.speed == 0 || !h.MTU.Set || h.MTU.V < 0 || h.MTU.V > 1<<16 || !p.want.Cable.Set {
+			continue
+		}
+		if need := mlx5Lossless(p.speed, p.want.Cable.V, h.MTU.V); b.Size[at] < need {
+			p.found("BUF-13", Warning, nic.FieldBuffers, "enlarge the buffer, or let the firmware size it", "buffer %d of lossless priority %d has %d B, at %s over %s it needs %d B", at, prio, b.Size[at], p.speed, p.want.Cable.V, need)
+		}
+	}
+}

@@ -1,0 +1,400 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+const hostBase = `apiVersion: roce-fabric/v1
+kind: Fabric
+name: f
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: auto}
+  cnp: {priority: 6, dscp: [48, 56], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
+switches:
+  leaf1: {os: sonic, address: "192.0.2.1:8080"}
+hosts:
+  gpu1: {address: 192.0.2.101, nics: {eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}}}
+links:
+  - {a: "leaf1/Ethernet[0,8]", b: "gpu1/eth[0,1]", cable: 10m, speed: 100G}
+`
+
+// hostCase is a host that runs what the intent wants, with NVIDIA's own driver,
+// and a switch that does, too.
+type hostCase struct {
+	fabric           *intent.Fabric
+	running, desired *nic.Host
+	ends             map[string]End
+}
+
+func newHostCase(t *testing.T, text string) *hostCase {
+	t.Helper()
+	f := compile(t, text).Fabric()
+	want, problems := nic.Desired(f, f.Host("gpu1"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	have := &nic.Host{Name: "gpu1", Unit: want.Unit, Ports: map[string]*nic.Port{}}
+	for name, w := range want.Ports {
+		p := *w
+		p.From = nil
+		p.Driver, p.Vendor, p.Device, p.Card, p.CardPort, p.PCI = nic.DriverMLX5, "15b3", "1021", "ConnectX7", 1, "0000:3b:00.0"
+		p.Firmware, p.DriverVersion = "28.39.1002", "24.10"
+		p.Carrier, p.Willing, p.StallPrevention = qos.Of(true), qos.Of(false), qos.Of("auto")
+		p.Buffers = qos.Of(nic.Buffers{PriorityToBuffer: [8]int8{3: 1}, Size: [8]int64{130944, 131072}})
+		p.DCQCN = map[string]uint64{"rp_ai_rate": 5, "rp_hai_rate": 50}
+		p.NV = map[string]nic.NV{}
+		for _, s := range []string{"ROCE_CC_PRIO_MASK_P1 255", "CNP_DSCP_P1 48", "CNP_802P_PRIO_P1 6", "LLDP_NB_DCBX_P1 0", "LLDP_NB_RX_MODE_P1 OFF(0)", "LLDP_NB_TX_MODE_P1 OFF(0)"} {
+			name, v, _ := strings.Cut(s, " ")
+			p.NV[name] = nic.NV{Default: v, Current: v, Next: v}
+		}
+		p.Missing = map[string]string{}
+		have.Ports[name] = &p
+	}
+	end := End{PFC: qos.Priorities(3), MTU: 9100, Known: true}
+	return &hostCase{f, have, want, map[string]End{"leaf1/Ethernet0": end, "leaf1/Ethernet8": end}}
+}
+
+func (h *hostCase) findings() []Finding {
+	return Host(h.fabric, h.fabric.Host("gpu1"), h.running, h.desired, func(e intent.Endpoint) End { return h.ends[e.String()] })
+}
+
+// Each check has one thing broken that trips it and no other check; the host as
+// it should be trips none.
+func TestHost(t *testing.T) {
+	if fs := newHostCase(t, hostBase).findings(); len(fs) > 0 {
+		t.Fatalf("the sound host has findings: %v", fs)
+	}
+	port := func(edit func(*nic.Port)) func(*hostCase) { return func(h *hostCase) { edit(h.running.Ports["eth0"]) } }
+	nv := func(name, current, next string) func(*hostCase) {
+		return port(func(p *nic.Port) { p.NV[name] = nic.NV{Current: current, Next: next} })
+	}
+	upstream := func(p *nic.Port) { // the kernel's own driver shows neither
+		p.ECN.Set, p.CNPDSCP.Set, p.CNPPriority.Set = false, false, false
+		for _, f := range []string{nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority} {
+			p.Missing[f] = nic.NotInDriver
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range []struct {
+		id        string
+		severity  Severity
+		edit      func(*hostCase)
+		says, fix string
+	}{
+		{"NIC-01", Error, port(func(p *nic.Port) { p.Trust.V = qos.TrustPCP }), "trust is pcp, the intent says dscp (layer driver)", "apply"},
+		{"NIC-01", Error, port(func(p *nic.Port) { // as mlx5 shows it
+			p.Trust.V = qos.TrustPCP
+			for i := range p.DSCP.V {
+				p.DSCP.V[i] = qos.Unmapped
+			}
+		}), "trust is pcp", "apply"},
+		{"NIC-02", Error, port(func(p *nic.Port) { p.DSCP.V[26] = 0 }), "dscp is 26:0, the intent says 26:3 (layer driver)", "apply"},
+		{"NIC-02", Error, port(func(p *nic.Port) { p.DSCP.V[48] = qos.Unmapped }), "dscp is 48:-, the intent says 48:6", "apply"},
+		{"NIC-02", Warning, port(func(p *nic.Port) { p.DSCP.V[27] = 3 }), "dscp is 27:3, the intent says 27:0", "apply"},
+		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V = 0 }), "tos is 0 (DSCP 0), the intent says 106 (DSCP 26) (layer rdma)", "apply"},
+		{"NIC-03", Error, port(func(p *nic.Port) { p.TrafficClass.V = 96 }), "traffic_class is 96 (DSCP 24)", "apply"},
+		{"NIC-04", Error, func(h *hostCase) { delete(h.running.Ports, "eth1") }, "no such interface", "look for the card"},
+		{"NIC-04", Error, port(func(p *nic.Port) {
+			p.PFC.V, p.Trust.V, p.ToS.V, p.ETS.V.TSA[3], p.TrafficClass.V = 0, qos.TrustPCP, 0, nic.TSAVendor, -1
+		}), "not configured and others of the host are: ets is", "apply"},
+		{"NIC-04", Info, func(h *hostCase) {
+			h.running.Ports["eth2"] = &nic.Port{Name: "eth2", RDMA: "mlx5_2", Carrier: qos.Of(true)}
+		}, "mlx5_2 has a link and is not in the intent", "nics"},
+		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
+		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies other settings", "again"},
+		{"NIC-06", Warning, port(func(p *nic.Port) { p.TrafficClass.V = -1 }), "traffic_class is unset", "apply"},
+		{"NIC-06", Info, port(func(p *nic.Port) {
+			p.TrafficClass.Set = false
+			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
+		}), "ToS 106 holds for RDMA-CM alone (layer rdma)", "NCCL_IB_TC=106"},
+		{"NIC-07", Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, and the watchdog of leaf1/Ethernet0 waits 400ms", "auto"},
+		{"NIC-09", Warning, port(func(p *nic.Port) { p.CNPPriority.V = 7 }), "cnp_priority is 7, the intent says 6", "apply"},
+		{"NIC-09", Warning, port(func(p *nic.Port) {
+			upstream(p)
+			p.NV["CNP_802P_PRIO_P1"] = nic.NV{Current: "7", Next: "6"}
+		}), "CNP_802P_PRIO_P1 is 7 in force and 6 at the next boot", "reset"},
+		{"DRIFT", Warning, nv("CNP_802P_PRIO_P1", "7", "6"), "CNP_802P_PRIO_P1 is 7 in force", "reset the card"}, // the driver shows 6 in use
+		{"DCB-01", Info, port(func(p *nic.Port) { p.Willing.V = true }), "willing to take what the peer says, and nobody is seen to run DCBX", "willing"},
+		{"DCB-02", Warning, func(h *hostCase) { h.running.Agents = []string{"lldpad"} }, "lldpad is active and writes the same DCB settings", "stop and disable lldpad"},
+		{"DCB-02", Error, func(h *hostCase) {
+			h.running.Agents = []string{"lldpad"}
+			h.running.Ports["eth0"].DCBX.V = nic.OwnerFirmware
+		}, "lldpad is active on the host, and the firmware has an agent of its own: it owns DCBX", "firmware off"},
+		{"DCB-02", Error, func(h *hostCase) {
+			h.running.Agents = []string{"lldpad"}
+			h.running.Ports["eth0"].NV["LLDP_NB_RX_MODE_P1"] = nic.NV{Current: "ALL(2)", Next: "ALL(2)"}
+		}, "LLDP_NB_RX_MODE_P1 is ALL(2)", "firmware off"},
+		{"DCB-03", Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
+		{"BUF-13", Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
+		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "own"},
+		// (301+21)*100 + 272*9000/100 is xoff, and a packet of 9216 B and a cell of 128 B are to fit above it.
+		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.Size[1] = 66023 }), "buffer 1 of lossless priority 3 has 66023 B, at 100G over 10m it needs 66024 B", "enlarge"},
+		{"ECN-11", Error, port(func(p *nic.Port) { p.ECN.V = 0 }), "ecn is 0x00 {}, the intent says 0x08 {3} (layer driver)", "apply"},
+		{"ECN-11", Error, port(func(p *nic.Port) {
+			upstream(p)
+			p.NV["ROCE_CC_PRIO_MASK_P1"] = nic.NV{Current: "1", Next: "1"}
+		}), "ROCE_CC_PRIO_MASK_P1 is 1 at the next boot and 1 in force, the intent says 8 (layer firmware, not programmed)", "program it"},
+		{"ECN-11", Warning, nv("ROCE_CC_PRIO_MASK_P1", "1", "255"), "is 1 in force and 255 at the next boot, the intent says 255 (layer firmware, reset pending)", "reset the card"},
+		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil }), "ToS 104 has the ECN bits of Not-ECT, and whether bnxt_en sets them", "set ToS 106"},
+		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 96, nic.DriverBNXT, nil }), "tos is 96 (DSCP 24)", "apply"},
+		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver)", "apply"},
+		{"CLS-08", Error, port(func(p *nic.Port) {
+			upstream(p)
+			p.NV["CNP_DSCP_P1"] = nic.NV{Current: "4", Next: "48"}
+		}), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"},
+		{"MTU-03", Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, leaf1/Ethernet0 runs 9100 B", "apply"},
+		{"MTU-03", Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "leaf1/Ethernet0 by the intent has 9100 B", "apply"},
+		{"MTU-03", Error, func(h *hostCase) {
+			h.ends["leaf1/Ethernet0"] = End{PFC: qos.Priorities(3), MTU: 1500, Known: true}
+		}, "as the intent says, leaf1/Ethernet0 runs 1500 B", "leaf1"},
+		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "has an MTU of 1500 B"},
+		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, leaf1/Ethernet0 pauses {3} (layer driver)", "host"},
+		{"PFC-02", Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
+		{"PFC-02", Error, func(h *hostCase) { h.ends["leaf1/Ethernet8"] = End{MTU: 9100, Known: true} }, "the NIC pauses {3} as the intent says, leaf1/Ethernet8 pauses {}", "leaf1"},
+		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // it needs no buffer of its own then
+		{"PFC-05", Error, port(func(p *nic.Port) { p.LinkPause.V = true }), "link_pause is on, the intent says off", "apply"},
+		{"SCH-04", Warning, port(func(p *nic.Port) { p.ETS.V.TSA[6] = nic.TSAETS }), "ets is ", "apply"},
+
+		{"DRIFT", Error, func(h *hostCase) {
+			h.running.Ports["eth0"].PFC.V = 0
+			h.ends["leaf1/Ethernet0"] = End{MTU: 9100, Known: true}
+		}, "the NIC and leaf1/Ethernet0 pause {}, the intent says {3}", "both"},
+		{"DRIFT", Warning, port(func(p *nic.Port) { p.CNPDSCP.V = 56 }), "cnp_dscp is 56, the intent says 48", "apply"},
+		{"DRIFT", Warning, port(func(p *nic.Port) { p.MTU.V = 8000 }), "mtu is 8000, the intent says 9000", "apply"},
+		{"DRIFT", Error, port(func(p *nic.Port) { p.Mode.V = "IB/RoCE v1" }), "mode is IB/RoCE v1, the intent says RoCE v2 (layer rdma)", "apply"},
+		{"DRIFT", Warning, nv("LLDP_NB_TX_MODE_P1", "ALL(2)", "ALL(2)"), "LLDP_NB_TX_MODE_P1 is ALL(2) at the next boot and ALL(2) in force, the intent says 0 (layer firmware, not programmed)", "a warm reboot of the host loads them"},
+		{"DRIFT", Warning, nv("CNP_DSCP_P1", "4", "48"), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"}, // the driver shows 48 in use
+		{"READ", Info, port(func(p *nic.Port) {
+			p.PFC.Set, p.ETS.Set = false, false
+			p.Missing[nic.FieldPFC], p.Missing[nic.FieldETS] = "needs root", "needs root"
+		}), "could not be looked at: ets, pfc: needs root", ""},
+		{"READ", Info, port(func(p *nic.Port) {
+			p.VF, p.TrafficClass.Set = true, false
+			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
+		}), "could not be looked at: dcb: a VF or a restricted function", ""},
+		{"READ", Info, func(h *hostCase) {
+			h.running.Unit = nic.UnitState{}
+			h.running.Missing = map[string]string{nic.FieldUnit: "permission denied"}
+		}, "could not be looked at: unit: permission denied", ""},
+	} {
+		h := newHostCase(t, hostBase)
+		c.edit(h)
+		fs := h.findings()
+		if len(fs) != 1 || fs[0].ID != c.id || fs[0].Severity != c.severity || fs[0].Device != "gpu1" || !strings.Contains(fs[0].What, c.says) || !strings.Contains(fs[0].Fix, c.fix) {
+			t.Errorf("%s %s, %q: %+v", c.id, c.severity, c.says, fs)
+		}
+		seen[c.id] = true
+	}
+	for _, c := range hostChecks {
+		if !seen[c.ID] && c.ID != "ECN-12" && c.ID != "NIC-08" { // between hosts
+			t.Errorf("%s is listed and not tested", c.ID)
+		}
+	}
+}
+
+// What is no fault, or cannot be known to be one, is not reported.
+func TestHostIsQuiet(t *testing.T) {
+	for name, edit := range map[string]func(*hostCase){
+		"the other ToS of the DSCP on mlx5": func(h *hostCase) { h.running.Ports["eth0"].ToS.V = 104 },
+		"ends that were not read":           func(h *hostCase) { h.ends = nil },
+		"a large enough buffer":             func(h *hostCase) { h.running.Ports["eth0"].Buffers.V.Size[1] = 66024 },
+		"buffers of another driver": func(h *hostCase) {
+			p := h.running.Ports["eth0"]
+			p.Driver, p.NV, p.Buffers.V.Size[1] = nic.DriverICE, nil, 1000
+		},
+		"an RDMA port without a link": func(h *hostCase) {
+			h.running.Ports["eth2"] = &nic.Port{RDMA: "mlx5_2", Carrier: qos.Of(false)}
+		},
+		"a VF that the intent does not list": func(h *hostCase) {
+			h.running.Ports["eth2"] = &nic.Port{RDMA: "mlx5_2", VF: true, Carrier: qos.Of(true)}
+		},
+		"willing that is not known": func(h *hostCase) { h.running.Ports["eth0"].Willing.Set = false },
+	} {
+		h := newHostCase(t, hostBase)
+		edit(h)
+		if fs := h.findings(); len(fs) > 0 {
+			t.Errorf("%s: %v", name, fs)
+		}
+	}
+	for _, watchdog := range []string{"off", "{detect: 9s}"} {
+		h := newHostCase(t, strings.Replace(hostBase, "links:", "pfc: {watchdog: "+watchdog+"}\nlinks:", 1))
+		h.running.Ports["eth0"].StallPrevention.V = "default"
+		if fs := h.findings(); len(fs) > 0 {
+			t.Errorf("stall prevention with watchdog %s: %v", watchdog, fs)
+		}
+	}
+}
+
+// The smallest buffer that mlx5 takes is worked out for 40G at least.
+func TestBufferOfASlowPort(t *testing.T) {
+	h := newHostCase(t, strings.Replace(hostBase, "100G", "25G", 1))
+	h.running.Ports["eth0"].Buffers.V.Size[1] = 322*40 + 24480 + 9216 + 128 - 1
+	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "BUF-13" || !strings.Contains(fs[0].What, "needs 46704 B") {
+		t.Errorf("findings %v", fs)
+	}
+}
+
+// A rail that is not configured hides nothing else.
+func TestBareRailKeepsOtherFindings(t *testing.T) {
+	h := newHostCase(t, hostBase)
+	p := h.running.Ports["eth0"]
+	p.PFC.V, p.Trust.V, p.ToS.V, p.MTU.V = 0, qos.TrustPCP, 0, 9200
+	p.NV["CNP_DSCP_P1"] = nic.NV{Current: "48", Next: "4"}
+	var got []string
+	for _, f := range h.findings() {
+		got = append(got, f.ID)
+	}
+	if !slices.Equal(got, []string{"NIC-04", "MTU-03", "DRIFT"}) {
+		t.Errorf("findings %q", got)
+	}
+}
+
+// Whether a card sets ECN by itself is not known where it shows nothing of its
+// congestion control.
+func TestNotECTWithoutAnySign(t *testing.T) {
+	h := newHostCase(t, hostBase)
+	p := h.running.Ports["eth0"]
+	p.ToS.V, p.ECN.Set, p.NV = 104, false, nil
+	p.Missing[nic.FieldECN], p.Missing[nic.FieldNV] = nic.NotInDriver, nic.NotInDriver
+	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "ECN-13" {
+		t.Errorf("findings %v", fs)
+	}
+}
+
+// Where PCP is trusted, the priority of a notification decides its class.
+func TestHostWithPCP(t *testing.T) {
+	h := newHostCase(t, strings.Replace(hostBase, "classes:", "trust: pcp\nclasses:", 1))
+	if fs := h.findings(); len(fs) > 0 {
+		t.Fatalf("the sound host has findings: %v", fs)
+	}
+	h.running.Ports["eth0"].CNPPriority.V = 7
+	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != Error {
+		t.Errorf("findings %v", fs)
+	}
+}
+
+// A willing port is worse where an agent runs.
+func TestWillingWithAnAgent(t *testing.T) {
+	h := newHostCase(t, hostBase)
+	h.running.Agents = []string{"lldpad"}
+	h.running.Ports["eth0"].Willing.V = true
+	if fs := h.findings(); len(fs) != 2 || !slices.ContainsFunc(fs, func(f Finding) bool { return f.ID == "DCB-01" && f.Severity == Warning }) {
+		t.Errorf("findings %v", fs)
+	}
+}
+
+// One cause on two ports is one finding, and a host of which nothing is
+// configured is not a host with one bad rail.
+func TestHostFoldsPorts(t *testing.T) {
+	h := newHostCase(t, hostBase)
+	for _, p := range h.running.Ports {
+		p.PFC.V, p.Trust.V, p.ToS.V = 0, qos.TrustPCP, 0
+	}
+	fs := Sort(h.findings())
+	var got []string
+	for _, f := range fs {
+		got = append(got, f.ID+" "+f.Place())
+	}
+	if want := []string{"NIC-01 gpu1 eth0,eth1", "NIC-03 gpu1 eth0,eth1"}; len(got) != 4 || !slices.Equal(got[:2], want) || fs[2].ID != "PFC-02" || fs[3].ID != "PFC-02" {
+		t.Errorf("findings %q", got)
+	}
+}
+
+func TestHosts(t *testing.T) {
+	hosts := func(edit func(hs []*nic.Host)) []Finding {
+		var hs []*nic.Host
+		for _, name := range []string{"gpu1", "gpu2", "gpu10"} {
+			h := newHostCase(t, hostBase).running
+			h.Name = name
+			hs = append(hs, h)
+		}
+		edit(hs)
+		return Hosts(hs, nil)
+	}
+	for name, c := range map[string]struct {
+		edit  func(*nic.Port)
+		id    string // "" for nothing
+		says  string
+		ports int
+	}{
+		"alike":            {func(*nic.Port) {}, "", "", 0},
+		"firmware":         {func(p *nic.Port) { p.Firmware = "28.39.900" }, "NIC-08", "firmware is 28.39.900, that of 4 other NICs is 28.39.1002 (layer firmware)", 2},
+		"driver":           {func(p *nic.Port) { p.DriverVersion = "23.7" }, "NIC-08", "the driver version is 23.7", 2},
+		"dcqcn":            {func(p *nic.Port) { p.DCQCN["rp_ai_rate"] = 10 }, "ECN-12", "DCQCN parameter rp_ai_rate is 10, that of 4 other NICs is 5", 2},
+		"mtu":              {func(p *nic.Port) { p.ActiveMTU.V = 1024 }, "MTU-04", "the RDMA MTU is 1024 B, that of 4 other NICs is 4096 B", 2},
+		"another card":     {func(p *nic.Port) { p.Device, p.Firmware = "101d", "22.1" }, "", "", 0},
+		"not read":         {func(p *nic.Port) { p.Firmware, p.DCQCN, p.ActiveMTU.Set = "", nil, false }, "", "", 0},
+		"a virtual one":    {func(p *nic.Port) { p.VF, p.Firmware = true, "1" }, "", "", 0},
+		"not an RDMA port": {func(p *nic.Port) { p.RDMA, p.Firmware = "", "1" }, "", "", 0},
+	} {
+		fs := hosts(func(hs []*nic.Host) {
+			for _, p := range hs[1].Ports {
+				c.edit(p)
+			}
+		})
+		switch {
+		case c.id == "" && len(fs) > 0:
+			t.Errorf("%s: %v", name, fs)
+		case c.id != "" && (len(fs) != 1 || fs[0].ID != c.id || fs[0].Severity != Warning || fs[0].Device != "gpu2" || len(fs[0].Ports) != c.ports || !strings.Contains(fs[0].What, c.says)):
+			t.Errorf("%s: %+v", name, fs)
+		}
+	}
+	// Of two that differ, the older one stands out.
+	h2 := newHostCase(t, hostBase).running
+	h2.Ports["eth0"].Firmware = "28.39.900"
+	if fs := Hosts([]*nic.Host{h2}, nil); len(fs) != 1 || !slices.Equal(fs[0].Ports, []string{"eth0"}) {
+		t.Errorf("one of two: %v", fs)
+	}
+	// A port that the intent does not manage is not of the job.
+	h := newHostCase(t, hostBase).running
+	h.Ports["eth1"].Firmware = "1"
+	if fs := Hosts([]*nic.Host{h}, func(_, port string) bool { return port == "eth0" }); len(fs) > 0 {
+		t.Errorf("an unmanaged port: %v", fs)
+	}
+}
+
+// What a host says of itself reaches a terminal without its control characters.
+func TestHostPrintsSafely(t *testing.T) {
+	const evil = "a\x1b[2J\nb"
+	h := newHostCase(t, hostBase)
+	h.running.Name, h.running.Agents = evil, []string{evil}
+	h.running.Ports[evil] = &nic.Port{RDMA: evil, Carrier: qos.Of(true), Driver: evil, Firmware: evil, DCQCN: map[string]uint64{evil: 1}}
+	p := h.running.Ports["eth0"]
+	p.RDMA, p.Mode.V, p.DCBX.V, p.ETS.V.TSA[0], p.NV["CNP_DSCP_P1"] = evil, evil, evil, evil, nic.NV{Current: evil, Next: evil}
+	p.PFC.Set, p.Missing[nic.FieldPFC] = false, evil
+	q := h.running.Ports["eth1"]
+	q.Driver, q.NV, q.ToS.V, q.Firmware, q.DCQCN[evil] = evil, nil, 104, evil, 1
+	other := newHostCase(t, hostBase).running
+	other.Ports["eth0"].Driver, other.Ports["eth0"].DCQCN[evil] = evil, 2
+	fs := append(h.findings(), Hosts([]*nic.Host{h.running, other}, nil)...)
+	if len(fs) < 10 {
+		t.Fatalf("only %d findings", len(fs))
+	}
+	for _, f := range fs {
+		for _, text := range append([]string{f.Device, f.What, f.Fix, f.Where}, f.Ports...) {
+			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
+				t.Errorf("%s prints %q", f.ID, text)
+			}
+		}
+	}
+}
+
+func TestHostChecksAreListedInOrder(t *testing.T) {
+	var ids []string
+	for _, c := range hostChecks {
+		if c.Title == "" || c.Why == "" {
+			t.Errorf("%s says too little", c.ID)
+		}
+		ids = append(ids, c.ID)
+	}
+	if !slices.IsSorted(ids) || len(slices.Compact(ids)) != len(hostChecks) {
+		t.Errorf("checks %v", ids)
+	}
+}
