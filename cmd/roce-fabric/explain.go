@@ -1,23 +1,28 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain SWITCH PORT",
+		Use:   "explain DEVICE PORT",
 		Short: "Show the arithmetic of one port",
-		Long: `explain shows how a port treats each class (DSCP -> class -> queue -> priority
-group), its ECN thresholds in bytes and in drain time, its headroom with every
-term of the sum, and the line of the intent behind each value.`,
-		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain leaf1 Ethernet0 --output json",
+		Long: `explain shows how a switch port treats each class (DSCP -> class -> queue ->
+priority group), its ECN thresholds in bytes and in drain time, its headroom with
+every term of the sum, and the line of the intent behind each value. Of a NIC it
+shows what is set, where that is stored, and for how long.`,
+		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain gpu1 ens1f0np0 --output json",
 		Args:    cobra.ExactArgs(2),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.explain(args[0], args[1]) },
 	}
@@ -35,14 +40,17 @@ func (a *app) explain(device, port string) error {
 	f := c.Fabric()
 	sw := f.Switch(device)
 	if sw == nil {
-		if f.Host(device) != nil {
-			return usage("%s is a host: this version explains switches", device)
+		if h := f.Host(device); h != nil {
+			return a.explainNIC(f, h, port)
 		}
 		var names []string
 		for _, sw := range f.Switches {
 			names = append(names, sw.Name)
 		}
-		return usageHint("its switches: "+fold(names), "no switch %s in %s", device, f.Name)
+		for _, h := range f.Hosts {
+			names = append(names, h.Name)
+		}
+		return usageHint("its devices: "+fold(names), "no device %s in %s", device, f.Name)
 	}
 	p := sw.Port(port)
 	if p == nil {
@@ -62,6 +70,28 @@ func (a *app) explain(device, port string) error {
 	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
 	t.Explain(e)
 	return t.Err()
+}
+
+func (a *app) explainNIC(f *intent.Fabric, h *intent.Host, name string) error {
+	e, err := nic.Explain(f, h, name)
+	if err != nil {
+		var names []string
+		for _, n := range h.NICs {
+			names = append(names, n.Name)
+		}
+		return usageHint("its NICs: "+fold(names), "%w", err)
+	}
+	if a.output == "json" {
+		return report.WriteJSON(a.stdout, struct {
+			Format int `json:"format"`
+			*nic.Explanation
+		}{report.Format, e})
+	}
+	for _, l := range e.Lines() {
+		text := strings.TrimLeft(l, " ")
+		fmt.Fprintln(a.stdout, l[:len(l)-len(text)]+term.CleanLine(text))
+	}
+	return nil
 }
 
 func fold(names []string) string {

@@ -22,10 +22,10 @@ func (a *app) validateCommand() *cobra.Command {
 		Use:   "validate",
 		Short: "Prove from running state that the fabric is as the intent says",
 		Long: `validate reads every switch and compares what it is configured to do with the
-intent, what its daemons made of it (APPL_DB, ASIC_DB) with what is configured,
-and the two ends of every link with each other. Nothing is written.
+intent, what is in force with what is configured, and the two ends of every link
+with each other. Nothing is written.
 
-Hosts are not read by this version.`,
+Hosts are not read by this command; see 'roce-fabric nic validate'.`,
 		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context()) },
