@@ -49,7 +49,7 @@ func TestScript(t *testing.T) {
 			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs,
 			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
-			"labfault": labFault, "labrestart": labRestart, "labis": labIs,
+			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
 		},
 	})
 }

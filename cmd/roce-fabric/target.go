@@ -100,19 +100,27 @@ func (o *opener) target(ctx context.Context, sw *intent.Switch) (drivers.Target,
 	if !a.SSH.Configured() {
 		return t, nil
 	}
-	s := a.SSH
-	if user, err = o.username(ctx, s.Username.V); err != nil {
+	if t.SSH, err = o.ssh(ctx, a.SSH); err != nil {
 		return t, err
 	}
-	if pass, err = o.secret(ctx, s.Password.V); err != nil {
-		return t, err
+	return t, nil
+}
+
+// ssh resolves how a device is reached over SSH.
+func (o *opener) ssh(ctx context.Context, s intent.SSH) (*ssh.Config, error) {
+	user, err := o.username(ctx, s.Username.V)
+	if err != nil {
+		return nil, err
+	}
+	pass, err := o.secret(ctx, s.Password.V)
+	if err != nil {
+		return nil, err
 	}
 	hosts, err := o.knownHosts(s.KnownHosts.V)
 	if err != nil {
-		return t, err
+		return nil, err
 	}
-	t.SSH = &ssh.Config{Address: s.Address.V, User: user, Password: pass, KeyFile: s.Key.V, Agent: s.Agent.V, Hosts: hosts, Jump: s.Jump.V}
-	return t, nil
+	return &ssh.Config{Address: s.Address.V, User: user, Password: pass, KeyFile: s.Key.V, Agent: s.Agent.V, Hosts: hosts, Jump: s.Jump.V}, nil
 }
 
 // inLab leads to the simulated device, over SSH where the intent has it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
@@ -12,28 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
-
-// Observe reads the state of all ports. The commands that a release does not
-// have, or whose output is in no form that is known, leave their values unset.
-func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
-	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
-	for _, c := range []struct {
-		cmd  string
-		into func([]byte, *drivers.Observation) error
-	}{
-		{"show interface", show.Interfaces},
-		{"show lldp neighbors", show.Neighbors},
-		{"show lldp neighbors detail", show.Neighbors}, // has the names of the devices
-		{"show queuing interface", show.Queuing},
-		{"show queuing tabular", show.Tabular},
-		{"show queuing pfc-queue detail", show.Watchdog},
-	} {
-		if err := d.into(ctx, c.cmd, o, c.into); err != nil {
-			return nil, err
-		}
-	}
-	return o, nil
-}
 
 // into reads the JSON of a command; what is refused or is no JSON adds nothing.
 func (d *Driver) into(ctx context.Context, cmd string, o *drivers.Observation, read func([]byte, *drivers.Observation) error) error {

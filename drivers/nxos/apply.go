@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -95,11 +93,8 @@ func decodeStep(items []drivers.Step) (native.Edit, error) {
 	if err := json.Unmarshal(items[0].Native, &b); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
-	for _, s := range b.Edit {
-		// NX-OS takes several commands in a line, with " ; " between them.
-		if text := s.Section + s.Class + s.Key + s.Line; strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(text, " ; ") {
-			return nil, fmt.Errorf("step 1 of the plan: unusable setting %q in %q", s.Line, s.Section)
-		}
+	if err := b.Edit.Check(); err != nil {
+		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
 	return b.Edit, nil
 }

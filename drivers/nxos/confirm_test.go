@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,6 +35,22 @@ func TestTimerRunsOut(t *testing.T) {
 		t.Error("the timer runs after the confirmation, or nothing was saved")
 	}
 	b.settled(other)
+}
+
+// A switch that words its refusal of an empty commit in no way that is known
+// is taken back all the same.
+func TestRevertPastARefusedCommit(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	d, was := b.open(), b.state()
+	tok := b.apply(d)
+	b.Faults().RefuseLine(regexp.MustCompile("^commit$"))
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Error(err)
+	}
+	b.ExpireTimer()
+	if b.state() != was {
+		t.Errorf("the switch holds\n%s\nand held\n%s", b.state(), was)
+	}
 }
 
 func TestConfirm(t *testing.T) {

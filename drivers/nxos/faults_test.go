@@ -299,7 +299,7 @@ func TestLostInTheMiddle(t *testing.T) {
 	d, was := b.open(), b.state()
 	b.Faults().DropAt(40)
 	tok, err := b.try(d)
-	says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither the old nor the new", "of 88 left to set")
+	says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither the old nor the new", "of 91 left to set")
 	b.configure("interface Ethernet1/7\n  description meanwhile\n")
 	if err := b.open().Revert(t.Context(), tok); err != nil {
 		t.Error(err)
@@ -393,13 +393,21 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	snap, st := b.plan(d)
 	step := st.Items[0]
 	for name, items := range map[string][]drivers.Step{
-		"a line in a line":   {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload"}]}`)}},
-		"two commands":       {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ; reload"}]}`)}},
-		"a line in a class":  {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos X","class":"class Y\nreload","line":"present"}]}`)}},
-		"another way":        {{Via: "gnmi", Native: step.Native}},
-		"two steps":          {step, step},
-		"not JSON":           {{Via: "ssh", Native: []byte(`{`)}},
-		"an edit of its own": {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
+		"a line in a line":         {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload"}]}`)}},
+		"two commands":             {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ; reload"}]}`)}},
+		"a line in a class":        {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos X","class":"class Y\nreload","line":"present"}]}`)}},
+		"a command of its own":     {{Via: "ssh", Native: []byte(`{"edit":[{"key":"username eve","line":"username eve password x role network-admin"}]}`)}},
+		"a command as a block":     {{Via: "ssh", Native: []byte(`{"edit":[{"section":"username eve password x","line":"present"}]}`)}},
+		"a command in a policy":    {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos ROCE-FABRIC-IN","class":"class ROCE-FABRIC-RDMA","key":"reload","line":"reload"}]}`)}},
+		"a policy of others":       {{Via: "ssh", Native: []byte(`{"edit":[{"section":"policy-map type qos SITE"}]}`)}},
+		"another line of a port":   {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"speed","line":"speed 10000"}]}`)}},
+		"another kind of port":     {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface mgmt0","key":"shutdown","line":"shutdown"}]}`)}},
+		"a line under a wrong key": {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"shutdown"}]}`)}},
+		"a question":               {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000 ?"}]}`)}},
+		"another way":              {{Via: "gnmi", Native: step.Native}},
+		"two steps":                {step, step},
+		"not JSON":                 {{Via: "ssh", Native: []byte(`{`)}},
+		"an edit of its own":       {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
 	} {
 		was := b.state()
 		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, applyOptions)

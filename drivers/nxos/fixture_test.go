@@ -38,7 +38,7 @@ var hostKey = sync.OnceValue(func() xssh.Signer {
 })
 
 // quick are the times of a switch that does not wait.
-var quick = pace{poll: 3 * time.Millisecond, settled: 300 * time.Millisecond, work: 4 * time.Second, read: 20 * time.Second, timer: 5 * time.Minute}
+var quick = pace{poll: 3 * time.Millisecond, settled: 300 * time.Millisecond, work: 4 * time.Second, read: 20 * time.Second, dial: 5 * time.Second, timer: 5 * time.Minute}
 
 // box is one simulated switch with the intent that it is to carry out.
 type box struct {
@@ -53,6 +53,7 @@ type box struct {
 type boxOptions struct {
 	simnxos.Options
 	slow bool
+	gnmi bool // has a gNMI server, and the target names it
 	// setup is configured before the driver comes.
 	setup string
 	// intent replaces parts of the text of fabric: old, new, old, new.
@@ -114,7 +115,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Hostname == "" {
 		so.Hostname = "sw1"
 	}
-	so.HostKey, so.NoGNMI = hostKey(), true
+	so.HostKey, so.NoGNMI = hostKey(), !o.gnmi
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}
@@ -142,6 +143,9 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	b.target = drivers.Target{Name: "sw1", OS: "nxos", SSH: &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: secret.Secret(testPassword), KnownHosts: hosts, Timeout: 4 * time.Second, CommandTimeout: 4 * time.Second}}
+	if o.gnmi {
+		b.target.GNMI = b.server(s.GNMIAddr())
+	}
 	if o.slow {
 		b.target.SSH.CommandTimeout = time.Second
 	}

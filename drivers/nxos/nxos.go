@@ -12,7 +12,7 @@
 // else changed anything since.
 //
 // Encoding and decoding are in render/nxos; no line of configuration is made
-// up here.
+// up here. gNMI, where there is a server for it, is for reading state alone.
 package nxos
 
 import (
@@ -28,6 +28,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
@@ -45,6 +46,10 @@ type Driver struct {
 	typed string
 	// plain says that the switch has no dual-stage mode.
 	plain bool
+	// state is the gNMI connection that Observe reads from; nil until then.
+	state *gnmi.Client
+	// noState is why gNMI is not used, or no more.
+	noState error
 }
 
 var (
@@ -65,13 +70,15 @@ type pace struct {
 	work time.Duration
 	// read bounds the reads after that.
 	read time.Duration
+	// dial bounds the wait for the gNMI server, which many switches do not run.
+	dial time.Duration
 	// timer is the time that the switch grants an apply before it takes it
 	// back, 30 to 65535 seconds.
 	timer time.Duration
 }
 
 // A save can take more than a minute (ktbyers/netmiko cisco_nxos.py).
-var realPace = pace{poll: time.Second, settled: 5 * time.Second, work: 3 * time.Minute, read: 2 * time.Minute, timer: commitTimer}
+var realPace = pace{poll: time.Second, settled: 5 * time.Second, work: 3 * time.Minute, read: 2 * time.Minute, dial: 10 * time.Second, timer: commitTimer}
 
 // commitTimer leaves time to validate the whole fabric before the confirmation,
 // and ends soon enough for people who lost their way to the switch by the
@@ -88,7 +95,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 }
 
 // Close ends all sessions.
-func (d *Driver) Close() error { return d.sh.Close() }
+func (d *Driver) Close() error { return errors.Join(d.sh.Close(), d.hangUpState()) }
 
 // wrap gives a transport's error the device's name and the driver's sentinel.
 func (d *Driver) wrap(err error) error { return drivers.TransportError(d.t.Name, err) }

@@ -77,6 +77,8 @@ func (p *planner) plan(out *drivers.Steps) error {
 	step.Moves(p.changes)
 	out.Items = []drivers.Step{step}
 	p.tell()
+	p.notes = append(p.notes, edit.Doubts(p.snap.cfg)...)
+	p.lost(edit)
 	return nil
 }
 
@@ -142,6 +144,9 @@ func (p *planner) tell() {
 	if t.watchdog {
 		wide = append(wide, "PFC watchdog")
 	}
+	if t.override {
+		wide = append(wide, "override of PFC")
+	}
 	if len(wide) > 0 && len(outside) > 0 {
 		p.note("NX-OS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
 			strings.Join(wide, " and one "), words.Count(len(outside), "port"), natural.Fold(outside))
@@ -154,9 +159,26 @@ func (p *planner) tell() {
 	}
 }
 
+// lost notes what ports lose with the policies that they had.
+func (p *planner) lost(edit native.Edit) {
+	const most = 4
+	for _, l := range edit.Losses(p.snap.cfg, p.snap.m) {
+		from := "the switch"
+		if len(l.Ports) > 0 {
+			from = natural.Fold(l.Ports)
+		}
+		named := strings.Join(l.Lines[:min(len(l.Lines), most)], "; ")
+		if n := len(l.Lines) - most; n > 0 {
+			named += fmt.Sprintf("; and %d more", n)
+		}
+		p.note("%s goes from %s, and with it what the intent does not speak of: %s", l.Policy, from, named)
+	}
+}
+
 // touched is what a batch is about.
 type touched struct {
 	network, watchdog bool
+	override          bool     // what turns PFC off on all ports
 	qos, queuing      []string // policies and class-maps
 	timers            []string // lines of the watchdog's timers
 	ports             []string
@@ -167,6 +189,8 @@ func touches(edit native.Edit) touched {
 	for _, s := range edit {
 		name := s.Section[strings.LastIndexByte(s.Section, ' ')+1:]
 		switch words := strings.Fields(s.Section); {
+		case strings.HasPrefix(s.Key, "priority-flow-control override-interface"):
+			t.override = true
 		case len(words) == 0:
 			t.watchdog = true
 			if s.Line != "" && strings.HasPrefix(s.Line, "priority-flow-control ") && !strings.HasPrefix(s.Line, "priority-flow-control watch-dog-interval") {
@@ -200,6 +224,9 @@ func (t touched) String() string {
 	}
 	if t.watchdog {
 		parts = append(parts, "PFC watchdog")
+	}
+	if t.override {
+		parts = append(parts, "override of PFC")
 	}
 	return strings.Join(parts, ", ")
 }

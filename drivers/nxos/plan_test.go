@@ -207,28 +207,31 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestObserve(t *testing.T) {
-	b := newBox(t, boxOptions{setup: "interface Ethernet1/2\n  shutdown\n"})
+// A plan says what ports lose that the intent does not speak of.
+func TestPlanTellsOfLosses(t *testing.T) {
+	b := newBox(t, boxOptions{setup: `
+policy-map type queuing SITE
+  class type queuing c-out-8q-q3
+    bandwidth remaining percent 20
+    queue-limit 200 kbytes
+interface Ethernet1/1
+  service-policy type queuing output SITE
+`})
+	_, st := b.plan(b.open())
+	if text := notes(st); !strings.Contains(text, "policy-map type queuing SITE goes from Ethernet1/1, and with it what the intent does not speak of: class type queuing c-out-8q-q3 queue-limit 200 kbytes") {
+		t.Error(text)
+	}
+}
+
+// PFC that a line turns off on all ports comes back on all of them, and the
+// plan does not call that the watchdog.
+func TestPlanTellsOfTheOverride(t *testing.T) {
+	b := newBox(t, boxOptions{})
 	d := b.open()
 	b.apply(d)
-	b.SetNeighbor("Ethernet1/3", "sw2", "Ethernet1/3")
-	for i, name := range []string{"tx-pkts", "tx-octets", "drop-pkts", "drop-octets", "pfc-rx", "pfc-tx", "wd-stuck", "wd-recovery"} {
-		b.SetCounter("Ethernet1/1", 3, name, uint64(100+i))
-	}
-	o, err := d.Observe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := o.Ports["Ethernet1/1"]
-	want := drivers.QueueState{TxPackets: qos.Of[uint64](100), TxBytes: qos.Of[uint64](101), DropPackets: qos.Of[uint64](102), DropBytes: qos.Of[uint64](103),
-		WatchdogStuck: qos.Of[uint64](106), WatchdogRecovered: qos.Of[uint64](107)}
-	if p == nil || p.Queues[3] != want || p.PFCRx[3] != qos.Of[uint64](104) || p.PFCTx[3] != qos.Of[uint64](105) || !p.AdminUp.V || p.OperUp != qos.Of(true) || p.MTU != qos.Of(9100) || p.Speed.V.Gbps() != 400 {
-		t.Errorf("%+v", p)
-	}
-	if p := o.Ports["Ethernet1/2"]; p.AdminUp != qos.Of(false) || p.OperUp != qos.Of(false) {
-		t.Errorf("%+v", p)
-	}
-	if got := o.Ports["Ethernet1/3"].Neighbors; !slices.Equal(got, []qos.Neighbor{{Device: "sw2", Port: "Ethernet1/3"}}) {
-		t.Errorf("%+v", got)
+	b.configure("priority-flow-control override-interface mode off\n")
+	_, st := b.plan(b.open())
+	if len(st.Items) != 1 || !strings.HasSuffix(st.Items[0].What, ": override of PFC") || !strings.Contains(notes(st), "one override of PFC for the whole switch") {
+		t.Errorf("%v, notes %s", st.Items, notes(st))
 	}
 }

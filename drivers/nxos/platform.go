@@ -45,5 +45,7 @@ var platform = &ssh.Platform{
 	Marker:   "^",
 	Password: "Password:",
 	Pager:    "--More--",
-	OnOpen:   []string{"terminal width 511", "terminal length 0"},
+	// Without dont-ask a rollback may stop at a question (napalm-automation/napalm
+	// nxos.py).
+	OnOpen: []string{"terminal width 511", "terminal length 0", "terminal dont-ask"},
 }

@@ -143,8 +143,10 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if !b.undone(now) {
-		// The timer would take back what others did since then as well.
-		if err := d.stopTimer(ctx, b.Checkpoint); err != nil {
+		// The timer would take back what others did since then as well. How a
+		// switch words that there is nothing to confirm is not documented: a
+		// refusal is no reason to leave all in force.
+		if err := d.stopTimer(ctx, b.Checkpoint); err != nil && !drivers.RefusedLine(err) {
 			return fmt.Errorf("end the timer of the commit: %w", err)
 		}
 		if now, err = d.config(ctx, running); err != nil {

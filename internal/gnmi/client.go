@@ -24,6 +24,7 @@ type Client struct {
 	target     *target.Target
 	verifier   *verifier // nil without TLS
 	caps       Capabilities
+	encoding   gpb.Encoding // of the values of Get and Set
 	close      sync.Once
 	closeErr   error
 }
@@ -94,7 +95,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 		return nil, e
 	}
 	c.verifier.worked()
-	c.caps = capabilities(resp)
+	c.caps, c.encoding = capabilities(resp), jsonEncoding(resp.GetSupportedEncodings())
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package gnmi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -10,7 +9,8 @@ import (
 )
 
 // Get reads paths under an origin in one call and returns their values in
-// order, as JSON text. A path that the device passes over has a nil value.
+// order, as JSON text. A path that the device passes over, or answers with an
+// empty value as NX-OS does, has a nil value.
 // Where the device refuses the whole call because one path is absent, as
 // SONiC does, the error wraps [ErrNotFound]; [Client.GetPresent] asks on.
 //
@@ -77,7 +77,7 @@ func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths [][]Elem) ([][
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	req := getRequest(prefix, paths)
+	req := c.getRequest(prefix, paths)
 	resp, err := c.exchange(ctx, req)
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths [][]Elem) ([][
 	return vs, nil
 }
 
-func getRequest(prefix *gpb.Path, paths [][]Elem) *gpb.GetRequest {
-	req := &gpb.GetRequest{Prefix: prefix, Type: gpb.GetRequest_ALL, Encoding: gpb.Encoding_JSON_IETF}
+func (c *Client) getRequest(prefix *gpb.Path, paths [][]Elem) *gpb.GetRequest {
+	req := &gpb.GetRequest{Prefix: prefix, Type: gpb.GetRequest_ALL, Encoding: c.encoding}
 	for _, p := range paths {
 		req.Path = append(req.Path, wirePath(p))
 	}
@@ -163,51 +163,4 @@ func match(req *gpb.GetRequest, resp *gpb.GetResponse) ([][]byte, error) {
 		values[i] = b
 	}
 	return values, nil
-}
-
-// jsonValue returns a value as JSON text; never nil without an error.
-func jsonValue(v *gpb.TypedValue) ([]byte, error) {
-	var x any
-	switch t := v.GetValue().(type) {
-	case *gpb.TypedValue_JsonIetfVal:
-		return nonNil(t.JsonIetfVal)
-	case *gpb.TypedValue_JsonVal:
-		return nonNil(t.JsonVal)
-	case *gpb.TypedValue_StringVal:
-		x = t.StringVal
-	case *gpb.TypedValue_AsciiVal:
-		x = t.AsciiVal
-	case *gpb.TypedValue_IntVal:
-		x = t.IntVal
-	case *gpb.TypedValue_UintVal:
-		x = t.UintVal
-	case *gpb.TypedValue_BoolVal:
-		x = t.BoolVal
-	case *gpb.TypedValue_DoubleVal:
-		x = t.DoubleVal
-	case *gpb.TypedValue_LeaflistVal:
-		list := []json.RawMessage{}
-		for _, e := range t.LeaflistVal.GetElement() {
-			b, err := jsonValue(e)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, b)
-		}
-		x = list
-	default:
-		return nil, fmt.Errorf("value of type %T", t)
-	}
-	b, err := json.Marshal(x)
-	if err != nil {
-		return nil, fmt.Errorf("value: %w", err)
-	}
-	return b, nil
-}
-
-func nonNil(b []byte) ([]byte, error) {
-	if len(b) == 0 {
-		return nil, errors.New("a value is empty, not JSON")
-	}
-	return b, nil
 }

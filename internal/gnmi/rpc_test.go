@@ -125,6 +125,11 @@ func TestAnswers(t *testing.T) {
 		{"twice", notes(up(jsonVal("1"), "a"), up(jsonVal("2"), "a")), nil},
 		{"no value", notes(up(nil, "a")), nil},
 		{"empty value", notes(up(jsonVal(""), "a")), nil},
+		{"value of no type", notes(up(&gpb.TypedValue{}, "a"), up(jsonVal("2"), "b", "c")), []string{"", "2"}},
+		{"value of no type, paths spelled differently", notes(up(&gpb.TypedValue{}, "A"), up(jsonVal("2"), "B")), []string{"", "2"}},
+		{"json_val without text", notes(up(oldJSON(""), "a"), up(oldJSON("2"), "b", "c")), []string{"", "2"}},
+		{"value of a type to come", notes(up(unknownType(), "a")), nil},
+		{"leaf list with an empty element", notes(up(&gpb.TypedValue{Value: &gpb.TypedValue_LeaflistVal{LeaflistVal: &gpb.ScalarArray{Element: []*gpb.TypedValue{{}}}}}, "a")), nil},
 		{"protobuf value", notes(up(&gpb.TypedValue{Value: &gpb.TypedValue_ProtoBytes{ProtoBytes: []byte("x")}}, "a")), nil},
 		{"nil everywhere", &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{}}}}}, nil},
 	} {

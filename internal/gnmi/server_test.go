@@ -43,6 +43,8 @@ type device struct {
 	set  func(context.Context, *gpb.SetRequest) (*gpb.SetResponse, error)
 	hold func(context.Context) // called by Capabilities
 
+	encodings []gpb.Encoding // that Capabilities names
+
 	mu     sync.Mutex
 	logins []metadata.MD
 	open   int
@@ -98,7 +100,7 @@ func pemFile(t testing.TB, dir, name, kind string, der []byte) string {
 // newDevice starts a server on loopback. It ends with the test.
 func newDevice(t testing.TB, o deviceOptions) *device {
 	t.Helper()
-	d := &device{dir: t.TempDir(), change: make(chan struct{})}
+	d := &device{dir: t.TempDir(), change: make(chan struct{}), encodings: []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_JSON_IETF}}
 	caTmpl := template("test CA", 1)
 	caTmpl.IsCA, caTmpl.KeyUsage = true, x509.KeyUsageCertSign
 	ca, caKey := issue(t, caTmpl, nil, nil)
@@ -179,7 +181,7 @@ func (d *device) Capabilities(ctx context.Context, _ *gpb.CapabilityRequest) (*g
 	return &gpb.CapabilityResponse{
 		GNMIVersion:        "0.7.0",
 		SupportedModels:    []*gpb.ModelData{{Name: "sonic-db", Organization: "SONiC", Version: "0.1.0"}},
-		SupportedEncodings: []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_JSON_IETF},
+		SupportedEncodings: d.encodings,
 	}, nil
 }
 

@@ -11,7 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Update is a path and the JSON text to put there, sent as JSON_IETF. On
+// Update is a path and the JSON text to put there, sent as JSON_IETF, or as
+// JSON to a device that names encodings and JSON_IETF is not among them. On
 // SONiC an update replaces what stands under the path, and every leaf has to
 // be a JSON string: a number is written and then reported as an error.
 type Update struct {
@@ -34,15 +35,16 @@ type SetRequest struct {
 }
 
 // Size returns the bytes of the request on the wire, without the few of gRPC.
-// A server with gRPC's default limit refuses more than [MaxServerMessage].
-func (r SetRequest) Size() int { return proto.Size(r.wire()) }
+// A server with gRPC's default limit refuses more than [MaxServerMessage]. The
+// encodings do not differ in size.
+func (r SetRequest) Size() int { return proto.Size(r.wire(gpb.Encoding_JSON_IETF)) }
 
 // Empty reports whether the request asks for nothing.
 func (r SetRequest) Empty() bool {
 	return len(r.Deletes)+len(r.Replaces)+len(r.Updates) == 0 && strings.TrimSpace(r.CLI) == ""
 }
 
-func (r SetRequest) wire() *gpb.SetRequest {
+func (r SetRequest) wire(e gpb.Encoding) *gpb.SetRequest {
 	if r.CLI != "" {
 		return &gpb.SetRequest{Update: []*gpb.Update{{
 			Path: &gpb.Path{Origin: cliOrigin},
@@ -54,10 +56,10 @@ func (r SetRequest) wire() *gpb.SetRequest {
 		w.Delete = append(w.Delete, wirePath(p.Elems()))
 	}
 	for _, u := range r.Replaces {
-		w.Replace = append(w.Replace, u.wire())
+		w.Replace = append(w.Replace, u.wire(e))
 	}
 	for _, u := range r.Updates {
-		w.Update = append(w.Update, u.wire())
+		w.Update = append(w.Update, u.wire(e))
 	}
 	return w
 }
@@ -69,10 +71,10 @@ func (u Update) elems() []Elem {
 	return u.Elems
 }
 
-func (u Update) wire() *gpb.Update {
+func (u Update) wire(e gpb.Encoding) *gpb.Update {
 	return &gpb.Update{
 		Path: wirePath(u.elems()),
-		Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: u.JSON}},
+		Val:  typedJSON(e, u.JSON),
 	}
 }
 
@@ -110,7 +112,7 @@ func (c *Client) Set(ctx context.Context, r SetRequest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.setTimeout)
 	defer cancel()
-	if _, err := c.target.Set(ctx, r.wire()); err != nil {
+	if _, err := c.target.Set(ctx, r.wire(c.encoding)); err != nil {
 		return c.rpcError(ctx, "set", err)
 	}
 	c.verifier.worked()

@@ -55,7 +55,7 @@ func (c *Client) GetTree(ctx context.Context, origin string, typ DataType, paths
 	if !ok {
 		return nil, &RPCError{Op: "get", Addr: c.addr, Msg: fmt.Sprintf("data type %d", typ), kind: ErrConfig}
 	}
-	req := getRequest(&gpb.Path{Origin: origin}, paths)
+	req := c.getRequest(&gpb.Path{Origin: origin}, paths)
 	req.Type = t
 	resp, err := c.exchange(ctx, req)
 	if err != nil {
@@ -87,7 +87,9 @@ func values(resp *gpb.GetResponse) ([]Value, error) {
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, Value{Path: path, JSON: b})
+			if b != nil {
+				out = append(out, Value{Path: path, JSON: b})
+			}
 		}
 	}
 	return out, nil

@@ -113,6 +113,7 @@ func TestGetTreeBounds(t *testing.T) {
 		{"most values", many(maxValues), maxValues},
 		{"too many values", many(maxValues + 1), -1},
 		{"no value", one(&gpb.Update{Path: deep(1)}, nil), -1},
+		{"value of no type", one(&gpb.Update{Path: deep(1), Val: &gpb.TypedValue{}}, nil), 0},
 		{"empty value", one(&gpb.Update{Path: deep(1), Val: jsonVal("")}, nil), -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

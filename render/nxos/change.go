@@ -182,13 +182,13 @@ func (p *planner) set(section, class, key, line string) {
 	}
 	block := p.tree.block(section)
 	if block != nil && class != "" {
-		block = classIn(block, class)
+		block = p.tree.class(block, class)
 	}
 	if block != nil {
 		if key == "" && line != "" {
 			return
 		}
-		_, l := find(block, within(section, class), key)
+		_, l := p.tree.find(block, within(section, class), key)
 		if l == nil && line == "" || l != nil && l.Text == line {
 			return
 		}
@@ -203,7 +203,7 @@ func (p *planner) port(name, input, output string) {
 	want, parts, own := p.want.Ports[name], p.need.ports[name], p.v.ports[name]
 	section := own.Text
 	line := func(key, line string) { p.set(section, "", key, line) }
-	if parts&partMTU != 0 && want.MTU.Set && (interfaceMTU(own) != want.MTU.V || p.need.full) {
+	if parts&partMTU != 0 && want.MTU.Set && (p.v.interfaceMTU(name) != want.MTU.V || p.need.full) {
 		line(keyMTU, "mtu "+strconv.Itoa(want.MTU.V))
 	}
 	if parts&partPFC != 0 && want.PFC.Set {

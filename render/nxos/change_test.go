@@ -56,6 +56,9 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		}
 		before := old.String()
 		edit := Change(old, want, EightQueue)
+		if err := edit.Check(); err != nil {
+			t.Fatal(err)
+		}
 		now := edit.Apply(old)
 		running, _ := Decode(now, EightQueue)
 		if left := qos.Diff(running, want); len(left) > 0 {
@@ -210,6 +213,8 @@ const roceText = `policy-map type network-qos ROCE-FABRIC-NQ
   class type network-qos c-8q-nq3
     mtu 9216
     pause pfc-cos 3
+  class type network-qos c-8q-nq6
+    mtu 9216
   class type network-qos c-8q-nq-default
     mtu 9216
 class-map type qos match-any ROCE-FABRIC-ROCE
@@ -273,6 +278,9 @@ func TestRemovingAClass(t *testing.T) {
 	got := strings.Join(edit.Commands(old), "\n")
 	const typed = `policy-map type network-qos ROCE-FABRIC-NQ-2
 class type network-qos c-8q-nq3
+mtu 9216
+exit
+class type network-qos c-8q-nq6
 mtu 9216
 exit
 class type network-qos c-8q-nq-default
@@ -339,6 +347,8 @@ interface Ethernet1/1
   class type network-qos c-8q-nq3
     mtu 9216
     pause pfc-cos 3
+  class type network-qos c-8q-nq6
+    mtu 9216
   class type network-qos c-8q-nq-default
     mtu 4200
 `

@@ -81,7 +81,7 @@ func (w typist) block(h head, was, is *Line) []string {
 	}
 	var body []string
 	if h.at == inPolicy {
-		body = policyLines(h, was, is)
+		body = w.policy(h, was, is)
 	} else {
 		body = changes(h.at, was, is)
 	}
@@ -152,13 +152,13 @@ func takeGive(at place, was, is *Line) (take, give []string) {
 // form is a line without its last word: "bandwidth remaining percent".
 func form(text string) string { return text[:max(0, strings.LastIndexByte(text, ' '))] }
 
-// policyLines returns what makes one policy of another. In a queuing policy
+// policy returns what makes one policy of another. In a queuing policy
 // the lowest queue gives up first, and the highest gets first.
-func policyLines(h head, was, is *Line) []string {
+func (w typist) policy(h head, was, is *Line) []string {
 	out := changes(inPolicy, was, is)
 	if was != nil {
 		for _, l := range classes(was) {
-			if classIn(is, l.Text) == nil {
+			if w.now.class(is, l.Text) == nil {
 				out = append(out, "no "+l.Text)
 			}
 		}
@@ -171,7 +171,7 @@ func policyLines(h head, was, is *Line) []string {
 	for _, l := range list {
 		var before *Line
 		if was != nil {
-			before = classIn(was, l.Text)
+			before = w.old.class(was, l.Text)
 		}
 		take, give := takeGive(classPlace(h.typ), before, l)
 		switch {

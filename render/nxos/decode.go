@@ -76,7 +76,7 @@ func (v *view) strange() {
 
 // inherited are the keys that a port takes from its port-channel where it has
 // no line of its own.
-var inherited = []string{keyPFC, keyWatchdog, keyInput, keyOutput}
+var inherited = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput}
 
 // aggregate is the port-channel that a port belongs to; "" for none.
 func aggregate(own *Line) string {
@@ -188,7 +188,7 @@ func (v *view) readPort(name string, t timers) *qos.Port {
 	p.Maps = qos.Of(v.input(name).maps)
 	p.Queues = v.readOutput(v.attached(name, keyOutput)).queues
 	p.PFC = qos.Of(v.paused(name))
-	p.MTU = qos.Of(v.mtu(own, p.PFC.V))
+	p.MTU = qos.Of(v.mtu(name, p.PFC.V))
 	p.Watchdog = qos.Of(v.watchdog(name, p.PFC.V, t))
 	for _, key := range []string{keyReceive, keySend} {
 		if rest, _, ok := last(own, key); ok && rest == "on" {
@@ -213,8 +213,8 @@ func (v *view) up(own *Line) bool {
 
 // mtu is the MTU of a port: that of the interface, and not above the one of
 // the class of any priority that it pauses.
-func (v *view) mtu(own *Line, paused qos.PrioritySet) int {
-	mtu := interfaceMTU(own)
+func (v *view) mtu(port string, paused qos.PrioritySet) int {
+	mtu := v.interfaceMTU(port)
 	for p, g := range v.network.pauses() {
 		if paused.Has(p) {
 			mtu = min(mtu, v.network.class[g].mtu)
@@ -223,8 +223,8 @@ func (v *view) mtu(own *Line, paused qos.PrioritySet) int {
 	return mtu
 }
 
-func interfaceMTU(own *Line) int {
-	if rest, _, ok := last(own, keyMTU); ok {
+func (v *view) interfaceMTU(port string) int {
+	if rest, ok := v.line(port, keyMTU); ok {
 		if n, ok := number(rest, 1<<16); ok {
 			return n
 		}

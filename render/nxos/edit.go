@@ -27,69 +27,6 @@ const Present = "present"
 // Edit is a list of settings, made by [Change] or [Edit.Undo].
 type Edit []Setting
 
-// tree finds the blocks and lines of a configuration.
-type tree struct {
-	cfg    *Config
-	blocks map[string]*Line   // by identity
-	global map[string][]*Line // lines outside blocks by key
-	at     map[*Line]int      // position at the top, from 1
-}
-
-func newTree(c *Config) *tree {
-	t := &tree{cfg: c, blocks: map[string]*Line{}, global: map[string][]*Line{}, at: make(map[*Line]int, len(c.Lines))}
-	for i, l := range c.Lines {
-		t.at[l] = i + 1
-		if h, ok := headOf(l.Text); ok {
-			t.blocks[h.id()] = l
-		} else if !isComment(l.Text) {
-			key := keyOf(inGlobal, l.Text)
-			t.global[key] = append(t.global[key], l)
-		}
-	}
-	return t
-}
-
-func (t *tree) block(section string) *Line {
-	h, _ := headOf(section)
-	return t.blocks[h.id()]
-}
-
-// classIn returns a class of a policy.
-func classIn(policy *Line, header string) *Line {
-	typ, name, _ := classOf(header)
-	for _, l := range policy.Sub {
-		if t, n, ok := classOf(l.Text); ok && t == typ && n == name {
-			return l
-		}
-	}
-	return nil
-}
-
-// within is where the lines of a block stand.
-func within(section, class string) place {
-	h, ok := headOf(section)
-	switch {
-	case section == "" || !ok:
-		return inGlobal
-	case class != "":
-		return classPlace(h.typ)
-	}
-	return h.at
-}
-
-// find returns the line of a key in a block, the last where there are more.
-func find(block *Line, at place, key string) (int, *Line) {
-	for i, l := range slices.Backward(block.Sub) {
-		if _, _, isClass := classOf(l.Text); at == inPolicy && isClass {
-			continue
-		}
-		if keyOf(at, l.Text) == key {
-			return i + 1, l
-		}
-	}
-	return 0, nil
-}
-
 // Undo returns the settings of have at the places of e: applied to a
 // configuration that e was applied to, and that others changed elsewhere
 // since, it brings them back.
@@ -138,13 +75,13 @@ func (t *tree) undo(block *Line, h head, s Setting, add func(Setting)) {
 	}
 	if s.Class == "" {
 		undo := Setting{Section: s.Section, Key: s.Key}
-		if i, l := find(block, at, s.Key); l != nil {
+		if i, l := t.find(block, at, s.Key); l != nil {
 			undo.Line, undo.At = l.Text, i
 		}
 		add(undo)
 		return
 	}
-	class := classIn(block, s.Class)
+	class := t.class(block, s.Class)
 	switch {
 	case class == nil:
 		add(Setting{Section: s.Section, Class: s.Class})
@@ -152,7 +89,7 @@ func (t *tree) undo(block *Line, h head, s Setting, add func(Setting)) {
 		classContent(block, class, h, s.Section, add)
 	case s.Key != "":
 		undo := Setting{Section: s.Section, Class: s.Class, Key: s.Key}
-		if i, l := find(class, at, s.Key); l != nil {
+		if i, l := t.find(class, at, s.Key); l != nil {
 			undo.Line, undo.At = l.Text, i
 		}
 		add(undo)
@@ -255,7 +192,7 @@ func (a *applier) remove(s Setting) {
 	}
 	at := within(s.Section, s.Class)
 	if s.Class != "" {
-		class := classIn(block, s.Class)
+		class := a.class(block, s.Class)
 		if class == nil {
 			return
 		}
@@ -265,11 +202,8 @@ func (a *applier) remove(s Setting) {
 		}
 		block = class
 	}
-	for _, l := range block.Sub {
-		_, _, isClass := classOf(l.Text)
-		if keyOf(at, l.Text) == s.Key && !(isClass && at == inPolicy) {
-			a.gone[l], a.within[block] = true, true
-		}
+	for _, l := range a.in(block, at).lines[s.Key] {
+		a.gone[l.Line], a.within[block] = true, true
 	}
 }
 
@@ -288,13 +222,13 @@ func (a *applier) replace(s Setting) bool {
 		return block != nil
 	}
 	if s.Class != "" {
-		class := classIn(block, s.Class)
+		class := a.class(block, s.Class)
 		if s.Key == "" || class == nil {
 			return class != nil
 		}
 		block = class
 	}
-	_, l := find(block, within(s.Section, s.Class), s.Key)
+	_, l := a.find(block, within(s.Section, s.Class), s.Key)
 	if l != nil {
 		l.Text = s.Line
 	}
@@ -305,6 +239,7 @@ func (a *applier) sweep() {
 	drop := func(l *Line) bool { return a.gone[l] }
 	for block := range a.within {
 		block.Sub = slices.DeleteFunc(block.Sub, drop)
+		delete(a.parts, block)
 	}
 	if a.top {
 		a.cfg.Lines = slices.DeleteFunc(a.cfg.Lines, drop)
@@ -332,13 +267,14 @@ func (a *applier) insert(s Setting) {
 		return
 	}
 	if s.Class != "" {
-		class := classIn(block, s.Class)
+		class := a.class(block, s.Class)
 		if class == nil {
 			class = &Line{Text: s.Class}
 			at := 0
 			if s.Key == "" {
 				at = s.At
 			}
+			a.in(block, inPolicy).add(class, inPolicy, 0)
 			block.Sub = put(block.Sub, class, at, func() int { return classEnd(block) })
 		}
 		if s.Key == "" {
@@ -346,10 +282,12 @@ func (a *applier) insert(s Setting) {
 		}
 		block = class
 	}
-	if _, there := find(block, within(s.Section, s.Class), s.Key); there != nil {
+	at := within(s.Section, s.Class)
+	if _, there := a.find(block, at, s.Key); there != nil {
 		there.Text = s.Line
 		return
 	}
+	a.in(block, at).add(l, at, 0)
 	block.Sub = put(block.Sub, l, s.At, func() int { return len(block.Sub) })
 }
 

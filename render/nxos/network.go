@@ -132,10 +132,14 @@ func (p *planner) networkPolicy() {
 }
 
 // networkFails reports whether the policy in force keeps a port from what it
-// wants: a priority is not paused in its group, or its class is too small.
+// wants: a priority is not paused in its group, or its class is too small, or
+// one of ours has no class for a group that the ports classify into.
 func (p *planner) networkFails() bool {
 	have := p.v.network
 	paused := have.pauses()
+	if have != nil && strings.HasPrefix(have.name, Prefix) && slices.ContainsFunc(p.all.groups.List(), func(g int) bool { return g <= p.v.m.top() && have.class[g] == nil }) {
+		return true
+	}
 	for _, name := range p.ports {
 		want, parts := p.want.Ports[name], p.need.ports[name]
 		for _, n := range want.PFC.V.List() {
@@ -160,8 +164,9 @@ func (p *planner) ownPauses() bool {
 
 // networkLines is the body of the policy that takes the place of old: the
 // lossless classes with room for every packet, the classes of old with the MTU
-// that they have there, and the default class, which without old is as large:
-// a class that a policy does not list has 1500 bytes.
+// that they have there, and the default class, which without old is as large.
+// A class that a policy does not list has 1500 bytes, so that the groups of
+// lossy traffic are listed as well.
 func (p *planner) networkLines(old *network) []Setting {
 	priority := map[int]int{}
 	for n, g := range p.all.pauses {
@@ -176,14 +181,15 @@ func (p *planner) networkLines(old *network) []Setting {
 		if old != nil {
 			theirs = old.class[g]
 		}
-		if !lossless && theirs == nil && g != 0 {
+		carries := p.all.groups.Has(g) && g != 0
+		if !lossless && theirs == nil && !carries && g != 0 {
 			continue
 		}
 		class := classHeader(typeNetwork, p.v.m.class(typeNetwork, g))
 		line := func(key, line string) { out = append(out, Setting{Class: class, Key: key, Line: line}) }
 		line("", Present)
 		switch {
-		case lossless || old == nil:
+		case lossless || old == nil || carries && theirs == nil:
 			line(keyMTU, "mtu "+strconv.Itoa(maxMTU))
 		case theirs == nil:
 			line(keyMTU, "mtu "+strconv.Itoa(defaultMTU))
@@ -201,7 +207,7 @@ func (p *planner) networkLines(old *network) []Setting {
 		for _, key := range keys {
 			_, pause := cutWords(key, "pause")
 			_, cos := cutWords(key, keyPause)
-			if key != keyMTU && !cos && (lossless || !pause) {
+			if key != keyMTU && !cos && (lossless || !pause) && repeatable(inClassNetwork, text[key]) {
 				line(key, text[key])
 			}
 		}

@@ -109,7 +109,7 @@ func (p *planner) hasMore(policy string, q int) bool {
 	if l == nil || q > p.v.m.top() {
 		return false
 	}
-	class := classIn(l, classHeader(typeQueuing, p.v.m.class(typeQueuing, q)))
+	class := p.tree.class(l, classHeader(typeQueuing, p.v.m.class(typeQueuing, q)))
 	if class == nil {
 		return false
 	}
@@ -136,12 +136,14 @@ func (p *planner) writeOutput(name string, o output) {
 		line := func(key, line string) { p.set(section, header, key, line) }
 		var theirs *Line
 		if source != nil {
-			theirs = classIn(source, header)
+			theirs = p.tree.class(source, header)
 		}
 		if o.left.Has(q) && theirs != nil {
 			keys, text := lines(inClassQueuing, theirs)
 			for _, key := range keys {
-				line(key, text[key])
+				if repeatable(inClassQueuing, text[key]) {
+					line(key, text[key])
+				}
 			}
 			continue
 		}
@@ -184,7 +186,7 @@ func (p *planner) writeECN(section, header string, e qos.ECN, theirs *Line) {
 		if afd {
 			key = "afd"
 		}
-		if _, l := find(theirs, inClassQueuing, key); l != nil {
+		if _, l := p.tree.find(theirs, inClassQueuing, key); l != nil && repeatable(inClassQueuing, l.Text) {
 			p.set(section, header, key, l.Text)
 		}
 	}

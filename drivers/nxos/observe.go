@@ -1,0 +1,166 @@
+package nxos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/nxos/dme"
+	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+)
+
+// Observe reads the state of all ports: over gNMI where the target names a
+// server for it and the server knows the native model, and with show commands
+// what that leaves unset. A gNMI server that does not answer, or not in that
+// model, is no error; SSH has to answer. The commands that a release does not
+// have, or whose output is in no form that is known, leave their values unset.
+func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
+	o := d.overGNMI(ctx)
+	for _, c := range []struct {
+		cmd  string
+		into func([]byte, *drivers.Observation) error
+		// lacks reports whether a port misses what the command shows; nil where
+		// some of that is never read over gNMI.
+		lacks func(*drivers.PortState) bool
+	}{
+		{"show interface", show.Interfaces, lacksLink},
+		{"show lldp neighbors", show.Neighbors, lacksNeighbors},
+		{"show lldp neighbors detail", show.Neighbors, lacksNeighbors}, // has the names of the devices
+		{"show queuing interface", show.Queuing, nil},                  // PFC frames also of priorities that are not to be paused
+		{"show queuing tabular", show.Tabular, lacksECN},
+		{"show queuing pfc-queue detail", show.Watchdog, nil},
+	} {
+		if c.lacks != nil && !lacking(o.read, c.lacks) {
+			continue
+		}
+		if err := d.into(ctx, c.cmd, o.shown, c.into); err != nil {
+			if d.noState != nil {
+				err = fmt.Errorf("%w (over gNMI: %v)", err, d.noState)
+			}
+			return nil, err
+		}
+	}
+	complete(o.read, o.shown)
+	return o.read, nil
+}
+
+// sources are what the two ways in show.
+type sources struct {
+	read  *drivers.Observation // over gNMI; empty where there is none
+	shown *drivers.Observation // by show commands
+}
+
+// overGNMI reads the state over gNMI. A server that fails once is left alone
+// for the rest of the driver's life: two ways to count must not take turns.
+func (d *Driver) overGNMI(ctx context.Context) sources {
+	none := func() *drivers.Observation {
+		return &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
+	}
+	if d.t.GNMI.Address == "" || d.noState != nil {
+		return sources{none(), none()}
+	}
+	o, err := d.readState(ctx)
+	if err == nil {
+		return sources{o, none()}
+	}
+	// A caller who left says nothing about the server.
+	if ctx.Err() == nil {
+		d.noState = err
+		if err := d.hangUpState(); err != nil {
+			d.noState = fmt.Errorf("%w, and %w", d.noState, err)
+		}
+	}
+	return sources{none(), none()}
+}
+
+func (d *Driver) readState(ctx context.Context) (*drivers.Observation, error) {
+	if d.state == nil {
+		dialCtx, cancel := context.WithTimeout(ctx, d.pace.dial)
+		defer cancel()
+		c, err := gnmi.Dial(dialCtx, d.t.GNMI)
+		if err != nil {
+			return nil, err
+		}
+		d.state = c
+	}
+	if !d.state.Capabilities().HasModel(dme.Model) {
+		return nil, fmt.Errorf("%w: the gNMI server at %s has no model %s", drivers.ErrUnsupported, d.state.Addr(), dme.Model)
+	}
+	return dme.Observe(ctx, d.state)
+}
+
+// hangUpState ends the gNMI connection, where there is one.
+func (d *Driver) hangUpState() error {
+	if d.state == nil {
+		return nil
+	}
+	err := d.state.Close()
+	d.state = nil
+	return err
+}
+
+// lacking reports whether there are no Ethernet ports, or one that lacks
+// something. Port-channels have no queues, and seldom LLDP.
+func lacking(o *drivers.Observation, lacks func(*drivers.PortState) bool) bool {
+	seen := false
+	for name, p := range o.Ports {
+		if isPort(name) {
+			seen = true
+			if lacks(p) {
+				return true
+			}
+		}
+	}
+	return !seen
+}
+
+// lacksLink: a port that is down has no speed.
+func lacksLink(p *drivers.PortState) bool {
+	return !p.AdminUp.Set || !p.OperUp.Set || !p.MTU.Set || p.OperUp.V && !p.Speed.Set
+}
+
+func lacksNeighbors(p *drivers.PortState) bool { return p.Neighbors == nil }
+
+func lacksECN(p *drivers.PortState) bool {
+	for _, q := range p.Queues {
+		if q.ECNMarked.Set {
+			return false
+		}
+	}
+	return true
+}
+
+// complete sets what an observation lacks from another.
+func complete(o, from *drivers.Observation) {
+	for name, f := range from.Ports {
+		p := o.Port(name)
+		fill(&p.AdminUp, f.AdminUp)
+		fill(&p.OperUp, f.OperUp)
+		fill(&p.MTU, f.MTU)
+		fill(&p.Speed, f.Speed)
+		if p.Neighbors == nil {
+			p.Neighbors = f.Neighbors
+		}
+		for i := range qos.NumPriorities {
+			fill(&p.PFCRx[i], f.PFCRx[i])
+			fill(&p.PFCTx[i], f.PFCTx[i])
+			q, g := &p.Queues[i], &f.Queues[i]
+			fill(&q.TxPackets, g.TxPackets)
+			fill(&q.TxBytes, g.TxBytes)
+			fill(&q.DropPackets, g.DropPackets)
+			fill(&q.DropBytes, g.DropBytes)
+			fill(&q.ECNMarked, g.ECNMarked)
+			fill(&q.WatchdogStuck, g.WatchdogStuck)
+			fill(&q.WatchdogRecovered, g.WatchdogRecovered)
+		}
+	}
+}
+
+func fill[T any](dst *qos.Opt[T], v qos.Opt[T]) {
+	if !dst.Set {
+		*dst = v
+	}
+}

@@ -1,0 +1,298 @@
+package nxos
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+)
+
+// server is how the box's gNMI server is reached at an address.
+func (b *box) server(addr string) gnmi.Config {
+	b.t.Helper()
+	ca := filepath.Join(b.t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, b.CAPEM(), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(testPassword), TLS: gnmi.TLS{CAFile: ca}, Timeout: 4 * time.Second}
+}
+
+// overSSH opens a driver that knows of no gNMI server.
+func (b *box) overSSH() *Driver {
+	t := b.target
+	t.GNMI = gnmi.Config{}
+	return b.openAs(t)
+}
+
+func observe(t *testing.T, d *Driver) *drivers.Observation {
+	t.Helper()
+	before := time.Now()
+	o, err := d.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Taken.Before(before) || o.Taken.After(time.Now()) {
+		t.Errorf("taken at %v", o.Taken)
+	}
+	o.Taken = time.Time{}
+	return o
+}
+
+// counting sets what a port counts, of queue and priority 3: 100 and up.
+func (b *box) counting(queue int) {
+	for i, name := range []string{"tx-pkts", "tx-octets", "drop-pkts", "drop-octets", "pfc-rx", "pfc-tx", "wd-stuck", "wd-recovery", "ecn-marked"} {
+		b.SetCounter("Ethernet1/1", queue, name, uint64(100+i))
+	}
+}
+
+// count is a counter that is shown.
+func count(n uint64) qos.Opt[uint64] { return qos.Of(n) }
+
+// TestObserve reads the same both ways, and ECN marks over gNMI alone: the
+// simulated release has no command for them.
+func TestObserve(t *testing.T) {
+	for name, o := range map[string]struct {
+		boxOptions
+		queue int // of the priority that is lossless
+	}{
+		"8 queues": {boxOptions{gnmi: true}, 3},
+		"4 queues": {boxOptions{gnmi: true, Options: simnxos.Options{FourQueue: true}}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.setup = "interface Ethernet1/2\n  shutdown\ninterface port-channel10\n  no switchport\n  mtu 9000\n"
+			b := newBox(t, o.boxOptions)
+			b.apply(b.overSSH())
+			b.SetNeighbor("Ethernet1/3", "sw2", "Ethernet1/3")
+			b.counting(o.queue)
+			b.SetCounter("Ethernet1/1", 5, "pfc-rx", 55) // a priority that nobody is to pause
+
+			shown, both := observe(t, b.overSSH()), observe(t, b.open())
+			p := both.Ports["Ethernet1/1"]
+			want := drivers.QueueState{TxPackets: count(100), TxBytes: count(101), DropPackets: count(102), DropBytes: count(103),
+				WatchdogStuck: count(106), WatchdogRecovered: count(107), ECNMarked: count(108)}
+			if p == nil || p.Queues[o.queue] != want || p.PFCRx[o.queue] != count(104) || p.PFCTx[o.queue] != count(105) || p.PFCRx[5] != count(55) ||
+				p.AdminUp != qos.Of(true) || p.OperUp != qos.Of(true) || p.MTU != qos.Of(9100) || p.Speed.V.Gbps() != 400 {
+				t.Errorf("%+v", p)
+			}
+			if p := both.Ports["Ethernet1/2"]; p.AdminUp != qos.Of(false) || p.OperUp != qos.Of(false) {
+				t.Errorf("%+v", p)
+			}
+			if got := both.Ports["Ethernet1/3"].Neighbors; !slices.Equal(got, []qos.Neighbor{{Device: "sw2", Port: "Ethernet1/3"}}) {
+				t.Errorf("%+v", got)
+			}
+			if p := both.Ports["port-channel10"]; p == nil || p.MTU != qos.Of(9000) {
+				t.Errorf("%+v", p)
+			}
+			marked := 0
+			for _, p := range both.Ports {
+				for i := range p.Queues {
+					if p.Queues[i].ECNMarked.Set {
+						marked++
+					}
+					p.Queues[i].ECNMarked = qos.Opt[uint64]{}
+				}
+			}
+			if queues := map[bool]int{true: 4, false: 8}[o.FourQueue]; marked != queues*len(ports) {
+				t.Errorf("ECN marks of %d queues", marked)
+			}
+			if diff := cmp.Diff(shown.Ports, both.Ports, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("over SSH alone (-), with gNMI (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// door counts the connections to an address. It tells on ended when one ends.
+type door struct {
+	addr  string
+	ended chan struct{}
+	mu    sync.Mutex
+	begun int
+}
+
+func (d *door) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.begun
+}
+
+// newDoor relays to an address; with "" it takes connections and stays silent.
+func newDoor(t *testing.T, to string) *door {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{addr: l.Addr().String(), ended: make(chan struct{}, 16)}
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(func() { cancel(); l.Close(); wg.Wait() })
+	serve := func(in net.Conn) {
+		defer func() { in.Close(); d.ended <- struct{}{} }()
+		defer context.AfterFunc(ctx, func() { in.Close() })()
+		if to == "" {
+			_, _ = io.Copy(io.Discard, in)
+			return
+		}
+		out, err := net.Dial("tcp", to)
+		if err != nil {
+			return
+		}
+		wg.Go(func() { _, _ = io.Copy(in, out); in.Close() })
+		_, _ = io.Copy(out, in)
+		out.Close()
+	}
+	wg.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			d.mu.Lock()
+			d.begun++
+			d.mu.Unlock()
+			wg.Go(func() { serve(in) })
+		}
+	})
+	return d
+}
+
+// TestObserveDials: one connection for all that Observe reads, none for
+// anything else, and none is left behind.
+func TestObserveDials(t *testing.T) {
+	b := newBox(t, boxOptions{gnmi: true})
+	way := newDoor(t, b.GNMIAddr())
+	b.target.GNMI = b.server(way.addr)
+	d := b.open()
+	b.apply(d)
+	if _, err := d.Applied(t.Context(), b.desired); err != nil {
+		t.Fatal(err)
+	}
+	if n := way.count(); n != 0 {
+		t.Errorf("%d connections before Observe", n)
+	}
+	for range 3 {
+		if o := observe(t, d); !o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+			t.Error("nothing was read over gNMI")
+		}
+	}
+	if n := way.count(); n != 1 {
+		t.Errorf("%d connections for three reads", n)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-way.ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the connection outlives the driver")
+	}
+}
+
+// TestObserveWithoutGNMI: a server that cannot be used costs one try, and SSH
+// shows the rest.
+func TestObserveWithoutGNMI(t *testing.T) {
+	b := newBox(t, boxOptions{gnmi: true})
+	b.apply(b.overSSH())
+	b.counting(3)
+	want := observe(t, b.overSSH())
+	other := newBox(t, boxOptions{gnmi: true, Options: simnxos.Options{Hostname: "other"}})
+	other.Faults().NoModel(true)
+	for name, c := range map[string]struct {
+		to     string
+		change func(*gnmi.Config)
+		why    string
+	}{
+		"nobody listens":        {"127.0.0.1:1", func(*gnmi.Config) {}, "unreachable"},
+		"silence":               {"", func(*gnmi.Config) {}, "no answer in time"},
+		"wrong password":        {b.GNMIAddr(), func(c *gnmi.Config) { c.Password = "wrong" }, "login refused"},
+		"certificate":           {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{} }, "TLS failed"},
+		"plaintext":             {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Plaintext: true} }, "password without TLS"},
+		"without the model":     {other.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Insecure: true} }, "has no model Cisco-NX-OS-device"},
+		"a certificate's pin":   {b.GNMIAddr(), func(c *gnmi.Config) { c.TLS = gnmi.TLS{Pin: "sha256:" + strings.Repeat("0", 64)} }, "TLS failed"},
+		"an address of no sort": {b.GNMIAddr(), func(c *gnmi.Config) { c.Address = "sw1" }, "not host:port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			way := newDoor(t, c.to)
+			target := b.target
+			target.GNMI = b.server(way.addr)
+			c.change(&target.GNMI)
+			d := b.openAs(target)
+			if c.to == "" {
+				d.pace.dial = 200 * time.Millisecond
+			}
+			if diff := cmp.Diff(want, observe(t, d), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			tried := way.count()
+			if diff := cmp.Diff(want, observe(t, d), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if again := way.count(); again != tried {
+				t.Errorf("%d connections, and %d after the second read", tried, again)
+			}
+			if d.noState == nil || !strings.Contains(d.noState.Error(), c.why) {
+				t.Errorf("gNMI is not used for %v", d.noState)
+			}
+		})
+	}
+}
+
+// A server that worked and then fails is not asked again: counts of the two
+// ways must not alternate.
+func TestObserveStaysWithOneWay(t *testing.T) {
+	b := newBox(t, boxOptions{gnmi: true})
+	d := b.open()
+	if o := observe(t, d); !o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+		t.Fatal("nothing was read over gNMI")
+	}
+	b.Faults().NoModel(true) // refuses every path
+	if o := observe(t, d); o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+		t.Error("ECN marks without gNMI")
+	}
+	b.Faults().NoModel(false)
+	if o := observe(t, d); o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+		t.Error("gNMI is used again")
+	}
+}
+
+// SSH has to answer: what gNMI shows is not all.
+func TestObserveNeedsSSH(t *testing.T) {
+	b := newBox(t, boxOptions{gnmi: true})
+	target := b.target
+	ssh := *target.SSH
+	ssh.Password, target.SSH = "wrong", &ssh
+	_, err := b.openAs(target).Observe(t.Context())
+	says(t, err, drivers.ErrAuth, nil, "sw1")
+
+	// With neither, both say why.
+	target.GNMI.Password = "wrong"
+	_, err = b.openAs(target).Observe(t.Context())
+	says(t, err, drivers.ErrAuth, nil, "sw1", "over gNMI: ", "login refused")
+
+	// Who gives up has not found out anything about the server.
+	d := b.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Observe(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if o := observe(t, d); !o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+		t.Error("gNMI is not used any more")
+	}
+}

@@ -1,0 +1,90 @@
+// Package agent has one machine's NICs worked on by another: the JSON that
+// travels between them, the side that serves a machine and the side that asks.
+//
+// The serving side is the program itself, started on the host with its standard
+// input and output as the connection. It says hello with the version of the
+// protocol, takes one request on one line, answers with a line for each step
+// that it begins and one last line with the result, and ends. Its work ends
+// with its input, so that none goes on for somebody who left.
+//
+// [Machine] is what both ways have in common: [Local] is the machine itself,
+// [Client] one at the other end of a connection. Do not put here how a
+// connection comes about, which is nic/remote's, nor what is done to a machine,
+// which is nic/local's.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// Version is the version of the protocol. Either side refuses another: the
+// program is copied to the host, so that both sides are the same one.
+const Version = 1
+
+// The bounds of what either side takes, in bytes.
+const (
+	MaxRequest = 8 << 20
+	MaxAnswer  = 16 << 20 // of one line
+	// maxNoise is what may come before the hello: what a login shell's start-up
+	// files print.
+	maxNoise = 64 << 10
+)
+
+// The deadlines of calls whose context has none. A card takes 20 seconds to read
+// and minutes to write.
+const (
+	ReadTimeout  = 10 * time.Minute
+	PlanTimeout  = time.Minute
+	ApplyTimeout = time.Hour
+	maxTimeout   = 24 * time.Hour
+)
+
+// The errors of the protocol, wrapped; test with errors.Is. The errors of
+// nic/local, nic/dcb, nic/mlxconfig and nic/runner, and those of a context, come
+// through as themselves.
+var (
+	// ErrVersion: the other side speaks another version of the protocol.
+	ErrVersion = errors.New("another version of the agent's protocol")
+	// ErrRequest: the agent cannot make out what is asked, or it is too large.
+	ErrRequest = errors.New("unusable request")
+	// ErrAnswer: the answer makes no sense, or is too large.
+	ErrAnswer = errors.New("unusable answer of the agent")
+	// ErrStart: the agent did not start.
+	ErrStart = errors.New("the agent did not start")
+	// ErrEnded: the agent ended before it answered. What it had done by then is
+	// not known.
+	ErrEnded = errors.New("the agent ended without an answer")
+)
+
+// Machine is a host whose NICs are worked on. The methods are those of
+// [local.Machine].
+type Machine interface {
+	Read(ctx context.Context, names []string) (*nic.Host, error)
+	Counters(ctx context.Context, h *nic.Host) error
+	// Plan asks the machine, which knows its routes and bonds.
+	Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error)
+	Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error)
+	Revert(ctx context.Context, u local.Undo) error
+}
+
+// Local returns the machine that the program runs on.
+func Local(m *local.Machine) Machine { return here{m} }
+
+type here struct{ *local.Machine }
+
+// Plan implements Machine.
+func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return h.Machine.Plan(running, desired, o), nil
+}
+
+// SkipFirmware has every further Read leave the firmware's settings out.
+func (h here) SkipFirmware() { h.NoFirmware = true }

@@ -1,0 +1,381 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// The waits of a Client where none is set.
+const (
+	// DefaultStart is how long an agent may take to say hello.
+	DefaultStart = time.Minute
+	// DefaultGrace is how long an apply or a revert that is given up may take
+	// to reach the end of its step and answer: a step has 30 seconds, and a link
+	// a minute to come back.
+	DefaultGrace = 100 * time.Second
+)
+
+// endWait bounds the wait for an agent that has answered to end.
+const endWait = 5 * time.Second
+
+// Conn is a connection to one agent. Close may be called beside the other
+// methods and ends them.
+type Conn interface {
+	io.Reader // its standard output
+	io.Writer // its standard input
+	// CloseWrite ends its standard input.
+	CloseWrite() error
+	// Wait waits for the end of the agent and says what was wrong with it, nil
+	// for an agent that ended well. started is whether it has said hello.
+	Wait(ctx context.Context, started bool) error
+	Close() error
+}
+
+// Client is a [Machine] at the other end of a connection. Each call starts an
+// agent of its own, and its methods may be called from several goroutines as
+// those of [local.Machine] may. Dial alone is needed.
+type Client struct {
+	// Name is the host's in errors.
+	Name string
+	// Dial starts an agent; ctx bounds the start alone.
+	Dial func(ctx context.Context) (Conn, error)
+	// Peer is where the host is managed from, for a plan that does not say.
+	Peer netip.Addr
+	// NoFirmware has Read leave the firmware's settings out.
+	NoFirmware bool
+	// Start and Grace replace DefaultStart and DefaultGrace.
+	Start, Grace time.Duration
+}
+
+var _ Machine = (*Client)(nil)
+
+// Read implements Machine.
+func (c *Client) Read(ctx context.Context, names []string) (*nic.Host, error) {
+	r, err := c.call(ctx, Request{Verb: VerbRead, Names: names, NoFirmware: c.NoFirmware}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if r.Host == nil {
+		return nil, c.senseless("no host in the answer")
+	}
+	return r.Host, nil
+}
+
+// Counters implements Machine.
+func (c *Client) Counters(ctx context.Context, h *nic.Host) error {
+	// Only what names a port is needed there.
+	bare := &nic.Host{Name: h.Name, Ports: make(map[string]*nic.Port, len(h.Ports))}
+	for name, p := range h.Ports {
+		bare.Ports[name] = &nic.Port{Name: p.Name, RDMA: p.RDMA, RDMAPort: p.RDMAPort, Driver: p.Driver}
+	}
+	r, err := c.call(ctx, Request{Verb: VerbCounters, Running: bare}, nil)
+	if err != nil {
+		return err
+	}
+	if r.Host == nil {
+		return c.senseless("no host in the answer")
+	}
+	for name, p := range h.Ports {
+		got := r.Host.Ports[name]
+		if got == nil {
+			return c.senseless("no port %s in the answer", clip(name))
+		}
+		p.Counters = got.Counters
+		delete(p.Missing, nic.FieldCounters)
+		if why, ok := got.Missing[nic.FieldCounters]; ok {
+			if p.Missing == nil {
+				p.Missing = map[string]string{}
+			}
+			p.Missing[nic.FieldCounters] = why
+		}
+	}
+	return nil
+}
+
+// Plan implements Machine.
+func (c *Client) Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error) {
+	if !o.Peer.IsValid() {
+		o.Peer = c.Peer
+	}
+	r, err := c.call(ctx, Request{Verb: VerbPlan, Running: running, Desired: desired, Options: &o}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r.Steps, nil
+}
+
+// Apply implements Machine. Where ctx ends, the agent is told, and what it
+// answers within the grace is returned: the Undo has what was changed by then.
+// progress is called from another goroutine, one call at a time and none after
+// the return.
+func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error) {
+	var todo []local.Step
+	for _, s := range steps {
+		if s.Blocked == "" {
+			todo = append(todo, s)
+		}
+	}
+	if progress == nil {
+		progress = func(int, int, local.Step) {}
+	}
+	tell := func(i, n int) error {
+		if i < 0 || i >= len(todo) || n != len(todo) {
+			return fmt.Errorf("%w: step %d of %d, where %d were asked for", ErrAnswer, i, n, len(todo))
+		}
+		progress(i, n, todo[i])
+		return nil
+	}
+	r, err := c.call(ctx, Request{Verb: VerbApply, Steps: steps}, tell)
+	var u local.Undo
+	if r != nil && r.Undo != nil {
+		u = *r.Undo
+	} else if err == nil {
+		err = c.senseless("no undo in the answer")
+	}
+	return u, err
+}
+
+// Revert implements Machine.
+func (c *Client) Revert(ctx context.Context, u local.Undo) error {
+	_, err := c.call(ctx, Request{Verb: VerbRevert, Undo: &u}, nil)
+	return err
+}
+
+// wrap names the host.
+func (c *Client) wrap(err error) error {
+	if c.Name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", c.Name, err)
+}
+
+func (c *Client) senseless(format string, args ...any) error {
+	return c.wrap(fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...)))
+}
+
+// outcome is how an exchange ended.
+type outcome struct {
+	response *Response
+	err      error
+}
+
+// call has one agent carry out one request. Where the agent says that it
+// failed, the Response is there beside the error.
+func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error) (*Response, error) {
+	ctx, cancel := bounded(ctx, timeouts[q.Verb])
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	q.Version, q.TimeoutMS = Version, min(max(1, time.Until(deadline).Milliseconds()), maxTimeout.Milliseconds())
+	line, err := json.Marshal(q)
+	if err == nil && len(line) >= MaxRequest {
+		err = fmt.Errorf("it has %d bytes, more than %d", len(line), MaxRequest)
+	}
+	if err != nil {
+		return nil, c.wrap(fmt.Errorf("%w: %w", ErrRequest, err))
+	}
+	conn, err := c.Dial(ctx)
+	if err != nil {
+		return nil, c.wrap(fmt.Errorf("%w: %w", ErrStart, err))
+	}
+	started, done := make(chan struct{}), make(chan outcome, 1)
+	go func() {
+		r, err := exchange(ctx, conn, append(line, '\n'), started, tell)
+		done <- outcome{r, err}
+	}()
+	o, waited := c.await(ctx, conn, q.Verb, started, done)
+	if waited {
+		o.err = ended(conn, closed(started), o)
+	}
+	if err := conn.Close(); err != nil && o.err == nil && o.response == nil {
+		o.err = err
+	}
+	switch {
+	case o.err != nil:
+		return nil, c.wrap(o.err)
+	case o.response.Error == nil:
+		return o.response, nil
+	}
+	e := o.response.Error.err(c.Name)
+	if err := ctx.Err(); err != nil && !errors.Is(e, err) {
+		e.kinds = append(e.kinds, err)
+	}
+	return o.response, e
+}
+
+// bounded gives ctx a deadline where it has none.
+func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// await waits for the exchange to end, and ends it where it takes too long;
+// waited says that it ended by itself. It returns after the exchange.
+func (c *Client) await(ctx context.Context, conn Conn, verb Verb, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
+	limit := c.Start
+	if limit == 0 {
+		limit = DefaultStart
+	}
+	start := time.NewTimer(limit)
+	defer start.Stop()
+	// giveUp ends the exchange; the response may have come on the last moment.
+	giveUp := func(why error) (outcome, bool) {
+		_ = conn.Close()
+		if o := <-done; o.response != nil {
+			return o, false
+		}
+		return outcome{err: why}, false
+	}
+	greeted := started
+	for {
+		select {
+		case o = <-done:
+			return o, true
+		case <-greeted:
+			greeted = nil
+			start.Stop()
+		case <-start.C:
+			if closed(started) {
+				continue
+			}
+			return giveUp(fmt.Errorf("%w within %s", ErrStart, limit))
+		case <-ctx.Done():
+			if !closed(started) || verb != VerbApply && verb != VerbRevert {
+				return giveUp(fmt.Errorf("%s: %w", verb, ctx.Err()))
+			}
+			grace := c.Grace
+			if grace == 0 {
+				grace = DefaultGrace
+			}
+			// The agent stops between two steps. Where it cannot be told, it
+			// does not answer either.
+			_ = conn.CloseWrite()
+			timer := time.NewTimer(grace)
+			defer timer.Stop()
+			select {
+			case o = <-done:
+				if o.err != nil {
+					o.err = fmt.Errorf("%s: %w: what was done until then is not known: %w", verb, ctx.Err(), o.err)
+				}
+				return o, false
+			case <-timer.C:
+				return giveUp(fmt.Errorf("%s: %w: the agent does not answer, and what was done until then is not known", verb, ctx.Err()))
+			}
+		}
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// exchange is one request and its answers. It closes started at the hello.
+func exchange(ctx context.Context, conn Conn, request []byte, started chan<- struct{}, tell func(i, n int) error) (*Response, error) {
+	l := newLines(conn)
+	if err := greet(l); err != nil {
+		return nil, err
+	}
+	close(started)
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("before the request was sent: %w", err)
+	}
+	// An agent that refuses may not read all of it, and says why.
+	_, sendErr := conn.Write(request)
+	last := -1
+	for {
+		line, err := l.next(MaxAnswer)
+		if errors.Is(err, errTooLong) {
+			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+		}
+		if err != nil {
+			if sendErr != nil {
+				err = sendErr
+			}
+			return nil, err
+		}
+		a, err := decodeAnswer(line)
+		switch {
+		case err != nil:
+			return nil, err
+		case a.Response != nil:
+			return a.Response, nil
+		case tell == nil || a.Progress.Step <= last:
+			return nil, fmt.Errorf("%w: progress out of place", ErrAnswer)
+		}
+		last = a.Progress.Step
+		if err := tell(last, a.Progress.Steps); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// greet reads up to the hello, past what a login shell prints on its own.
+func greet(l lines) error {
+	for left := maxNoise; left > 0; {
+		line, err := l.next(left)
+		if errors.Is(err, errTooLong) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		left -= len(line)
+		if !bytes.HasPrefix(line, []byte(helloPrefix)) {
+			continue
+		}
+		var h struct {
+			Version int `json:"roce_fabric_agent"`
+		}
+		// Another version may say more.
+		if err := json.Unmarshal(line, &h); err != nil {
+			return fmt.Errorf("%w: %w", ErrAnswer, err)
+		}
+		if h.Version != Version {
+			return fmt.Errorf("%w: the agent speaks %d, this program %d", ErrVersion, h.Version, Version)
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: no hello in %d bytes", ErrAnswer, maxNoise)
+}
+
+// ended says why an agent ended that gave no answer, and gives one that did
+// time to end.
+func ended(conn Conn, started bool, o outcome) error {
+	ctx, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	for _, kind := range []error{ErrAnswer, ErrVersion, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(o.err, kind) {
+			return o.err // and the agent may go on for ever
+		}
+	}
+	err := conn.Wait(ctx, started)
+	if o.err == nil {
+		return nil // whatever it did after its answer
+	}
+	kind := ErrStart
+	if started {
+		kind = ErrEnded
+	}
+	if err == nil && errors.Is(o.err, io.EOF) {
+		return kind
+	}
+	if err == nil {
+		err = o.err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}

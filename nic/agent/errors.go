@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+)
+
+// kinds are the errors that keep what they are on the way, by their names in
+// [Failure].
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"no-port", local.ErrNoPort},
+	{"permission", local.ErrPermission},
+	{"unsupported", local.ErrUnsupported},
+	{"ignored", local.ErrIgnored},
+	{"carrier", local.ErrCarrier},
+	{"partial", local.ErrPartial},
+	{"dcb-unsupported", dcb.ErrUnsupported},
+	{"dcb-no-device", dcb.ErrNoDevice},
+	{"dcb-permission", dcb.ErrPermission},
+	{"dcb-refused", dcb.ErrRefused},
+	{"dcb-differs", dcb.ErrDiffers},
+	{"dcb-invalid", dcb.ErrInvalid},
+	{"dcb-answer", dcb.ErrAnswer},
+	{"card-port", nic.ErrCardPort},
+	{"firmware-tool", mlxconfig.ErrNoTool},
+	{"firmware-device", mlxconfig.ErrDevice},
+	{"firmware-access", mlxconfig.ErrAccess},
+	{"firmware-unsupported", mlxconfig.ErrUnsupported},
+	{"firmware-output", mlxconfig.ErrOutput},
+	{"firmware-stale", mlxconfig.ErrStale},
+	{"firmware-rejected", mlxconfig.ErrRejected},
+	{"firmware-partial", mlxconfig.ErrPartial},
+	{"no-program", runner.ErrNotFound},
+	{"program-output", runner.ErrOutput},
+	{"cancelled", context.Canceled},
+	{"timeout", context.DeadlineExceeded},
+	{"version", ErrVersion},
+	{"request", ErrRequest},
+}
+
+// Failure is an error on its way.
+type Failure struct {
+	// Kinds name what the error wraps: "carrier", "partial". Names that are not
+	// known are passed over.
+	Kinds []string `json:"kinds,omitempty"`
+	Text  string   `json:"text"`
+	Hint  string   `json:"hint,omitempty"`
+}
+
+// maxFailure bounds the text of an error, in bytes. An undo of many ports may
+// fail at each.
+const maxFailure = 16 << 10
+
+func failureOf(err error) *Failure {
+	f := &Failure{Text: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	if len(f.Text) > maxFailure {
+		f.Text = strings.ToValidUTF8(f.Text[:maxFailure], "") + "..."
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			f.Kinds = append(f.Kinds, k.name)
+		}
+	}
+	var hinted interface{ Hint() string }
+	if errors.As(err, &hinted) {
+		f.Hint = hinted.Hint()
+	}
+	return f
+}
+
+// Error is what failed on the other machine. It wraps what the failure wrapped
+// there, as far as that is one of the errors that this package names.
+type Error struct {
+	Host string // "" for not named
+	Text string // one line, safe to print
+
+	kinds []error
+	hint  string
+}
+
+// Error returns host and text.
+func (e *Error) Error() string {
+	if e.Host == "" {
+		return e.Text
+	}
+	return e.Host + ": " + e.Text
+}
+
+// Unwrap returns the errors that it stands for.
+func (e *Error) Unwrap() []error { return e.kinds }
+
+// Hint returns advice on the failure; it may be empty.
+func (e *Error) Hint() string { return e.hint }
+
+func (f *Failure) err(host string) *Error {
+	e := &Error{Host: host, Text: f.Text, hint: f.Hint}
+	if e.Text == "" {
+		e.Text = "the agent failed and does not say why"
+	}
+	for _, k := range kinds {
+		for _, name := range f.Kinds {
+			if name == k.name {
+				e.kinds = append(e.kinds, k.err)
+				break
+			}
+		}
+	}
+	return e
+}

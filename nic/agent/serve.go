@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// errGone is why work ends whose asker left.
+var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.Canceled)
+
+// Serve says hello on out, takes one request from in, has m carry it out and
+// answers. The end of in ends the work, an apply between two steps, and so does
+// ctx. A request that fails or cannot be made out is answered; the error is of
+// what could not be.
+//
+// A request that leaves the firmware out needs an m with SkipFirmware(), as that
+// of [Local] has, and m keeps to it.
+//
+// Serve is for a process that ends with it: one goroutine goes on reading in
+// until that ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
+	if err := send(out, hello{Version}); err != nil {
+		return fmt.Errorf("say hello: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	type first struct {
+		line []byte
+		err  error
+	}
+	got := make(chan first, 1)
+	go func() {
+		l := newLines(in)
+		line, err := l.next(MaxRequest)
+		got <- first{line, err}
+		if err == nil {
+			// Nothing else is expected; what ends it does not matter.
+			_, _ = io.Copy(io.Discard, l.r)
+			cancel(errGone)
+		}
+	}()
+	var f first
+	select {
+	case f = <-got:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a request: %w", context.Cause(ctx))
+	}
+	switch {
+	case errors.Is(f.err, errTooLong):
+		f.err = fmt.Errorf("%w: %w", ErrRequest, f.err)
+	case f.err != nil:
+		return fmt.Errorf("read the request: %w", f.err)
+	}
+	var q *Request
+	if f.err == nil {
+		q, f.err = decodeRequest(f.line)
+	}
+	if f.err != nil {
+		return respond(out, Response{Error: failureOf(f.err)})
+	}
+	r := q.carryOut(ctx, m, func(i, n int, _ local.Step) {
+		if err := send(out, answer{Progress: &progress{i, n}}); err != nil {
+			cancel(errGone)
+		}
+	})
+	return respond(out, r)
+}
+
+// timeouts are the deadlines of the verbs.
+var timeouts = map[Verb]time.Duration{
+	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout, VerbApply: ApplyTimeout, VerbRevert: ApplyTimeout,
+}
+
+func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s local.Step)) (r Response) {
+	limit := timeouts[q.Verb]
+	if q.TimeoutMS > 0 {
+		limit = time.Duration(q.TimeoutMS) * time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var err error
+	switch q.Verb {
+	case VerbRead:
+		if q.NoFirmware {
+			s, ok := m.(interface{ SkipFirmware() })
+			if !ok {
+				err = fmt.Errorf("%w: this machine always reads the firmware", ErrRequest)
+				break
+			}
+			s.SkipFirmware()
+		}
+		r.Host, err = m.Read(ctx, q.Names)
+	case VerbCounters:
+		r.Host, err = q.Running, m.Counters(ctx, q.Running)
+	case VerbPlan:
+		var o local.Options
+		if q.Options != nil {
+			o = *q.Options
+		}
+		r.Steps, err = m.Plan(ctx, q.Running, q.Desired, o)
+	case VerbApply:
+		var u local.Undo
+		u, err = m.Apply(ctx, q.Steps, tell)
+		r.Undo = &u
+	case VerbRevert:
+		err = m.Revert(ctx, *q.Undo)
+	}
+	if err != nil {
+		r.Error = failureOf(err)
+	}
+	return r
+}
+
+// respond sends the last line. What cannot be sent is answered with why.
+func respond(out io.Writer, r Response) error {
+	b, err := json.Marshal(answer{Response: &r})
+	if err != nil || len(b) >= MaxAnswer {
+		if err == nil {
+			err = fmt.Errorf("the answer has %d bytes, more than %d", len(b), MaxAnswer)
+		}
+		if b, err = json.Marshal(answer{Response: &Response{Error: failureOf(err)}}); err != nil {
+			return fmt.Errorf("encode the answer: %w", err)
+		}
+	}
+	if _, err := out.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("send the answer: %w", err)
+	}
+	return nil
+}
+
+func send(out io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(b, '\n'))
+	return err
+}

@@ -1,0 +1,260 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// Verb is what is asked of an agent.
+type Verb string
+
+// The verbs, by the method of [Machine].
+const (
+	VerbRead     Verb = "read"
+	VerbCounters Verb = "counters"
+	VerbPlan     Verb = "plan"
+	VerbApply    Verb = "apply"
+	VerbRevert   Verb = "revert"
+)
+
+// Request is the one line that an agent takes.
+type Request struct {
+	Version int  `json:"version"`
+	Verb    Verb `json:"verb"`
+	// TimeoutMS bounds the work, in milliseconds from 1; 0 is the verb's own
+	// deadline.
+	TimeoutMS int64 `json:"timeout_ms,omitempty"`
+
+	Names      []string       `json:"names,omitzero"`       // read; null is all with an RDMA device
+	NoFirmware bool           `json:"no_firmware,omitzero"` // read
+	Running    *nic.Host      `json:"running,omitzero"`     // plan; counters: whose ports
+	Desired    *nic.Host      `json:"desired,omitzero"`     // plan
+	Options    *local.Options `json:"options,omitzero"`     // plan
+	Steps      []local.Step   `json:"steps,omitzero"`       // apply
+	Undo       *local.Undo    `json:"undo,omitzero"`        // revert
+}
+
+// hello is the first line of an agent.
+type hello struct {
+	Version int `json:"roce_fabric_agent"`
+}
+
+// helloPrefix begins the hello, and no line that is not meant to.
+const helloPrefix = `{"roce_fabric_agent":`
+
+// answer is every further line: one of the two.
+type answer struct {
+	Progress *progress `json:"progress,omitzero"`
+	Response *Response `json:"response,omitzero"`
+}
+
+// progress says that step Step of Steps begins, counted from 0 among those that
+// are not blocked.
+type progress struct {
+	Step  int `json:"step"`
+	Steps int `json:"steps"`
+}
+
+// Response is the last line of an agent.
+type Response struct {
+	Host  *nic.Host    `json:"host,omitzero"`  // read, counters
+	Steps []local.Step `json:"steps,omitzero"` // plan
+	Undo  *local.Undo  `json:"undo,omitzero"`  // apply, with an error too
+	Error *Failure     `json:"error,omitzero"`
+}
+
+// errTooLong is a line above the bound.
+var errTooLong = errors.New("line too long")
+
+// lines reads lines up to a bound. A last line without its end is
+// io.ErrUnexpectedEOF: it may have been cut off.
+type lines struct{ r *bufio.Reader }
+
+func newLines(r io.Reader) lines { return lines{bufio.NewReaderSize(r, 64<<10)} }
+
+func (l lines) next(most int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if len(line)+len(part) > most {
+			return nil, fmt.Errorf("%w: more than %d bytes", errTooLong, most)
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return nil, io.ErrUnexpectedEOF
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+// strictly decodes one JSON value that has to be the whole line.
+func strictly(line []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one value on the line")
+	}
+	return nil
+}
+
+// decodeRequest reads a request. Another version's is looked at no further.
+func decodeRequest(line []byte) (*Request, error) {
+	var v struct {
+		Version int `json:"version"`
+	}
+	if err := json.Unmarshal(line, &v); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	if v.Version != Version {
+		return nil, fmt.Errorf("%w: asked in version %d, this agent speaks %d", ErrVersion, v.Version, Version)
+	}
+	var q Request
+	if err := strictly(line, &q); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	return &q, q.check()
+}
+
+// check refuses a request whose parts are not those of its verb.
+func (q *Request) check() error {
+	var missing string
+	switch q.Verb {
+	case VerbRead, VerbApply:
+	case VerbCounters:
+		if q.Running == nil {
+			missing = "running"
+		}
+	case VerbPlan:
+		switch {
+		case q.Running == nil:
+			missing = "running"
+		case q.Desired == nil:
+			missing = "desired"
+		}
+	case VerbRevert:
+		if q.Undo == nil {
+			missing = "undo"
+		}
+	default:
+		return fmt.Errorf("%w: no verb %q", ErrRequest, clip(string(q.Verb)))
+	}
+	switch {
+	case missing != "":
+		return fmt.Errorf("%w: %s without %s", ErrRequest, q.Verb, missing)
+	case q.TimeoutMS < 0 || q.TimeoutMS > maxTimeout.Milliseconds():
+		return fmt.Errorf("%w: timeout_ms is not in 0..%d", ErrRequest, maxTimeout.Milliseconds())
+	}
+	for _, h := range []*nic.Host{q.Running, q.Desired} {
+		if err := whole(h); err != nil {
+			return fmt.Errorf("%w: %w", ErrRequest, err)
+		}
+	}
+	return nil
+}
+
+// whole refuses a host whose ports are null: nothing beyond here looks for that.
+func whole(h *nic.Host) error {
+	if h == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Ports)) {
+		if h.Ports[name] == nil {
+			return fmt.Errorf("port %q is null", clip(name))
+		}
+	}
+	return nil
+}
+
+// decodeAnswer reads a line of an agent. All its text is safe to print.
+func decodeAnswer(line []byte) (*answer, error) {
+	line, err := cleaned(line)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	var a answer
+	if err := strictly(line, &a); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
+	if (a.Progress == nil) == (a.Response == nil) {
+		return nil, fmt.Errorf("%w: neither progress nor response", ErrAnswer)
+	}
+	if a.Response != nil {
+		if err := whole(a.Response.Host); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+		}
+	}
+	return &a, nil
+}
+
+// cleaned makes every string of a JSON line safe to print on one line. Most
+// lines hold nothing to clean, and are returned as they are.
+func cleaned(line []byte) ([]byte, error) {
+	odd := func(r rune) bool { return r == '\\' || r < ' ' || r > '~' }
+	if !bytes.ContainsFunc(bytes.TrimSpace(line), odd) {
+		return line, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.UseNumber() // counters have 64 bits
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one value on the line")
+	}
+	return json.Marshal(clean(v))
+}
+
+func clean(v any) any {
+	switch v := v.(type) {
+	case string:
+		return cleanText(v)
+	case []any:
+		for i := range v {
+			v[i] = clean(v[i])
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			e := clean(v[k])
+			delete(v, k)
+			v[cleanText(k)] = e
+		}
+	}
+	return v
+}
+
+// cleanText leaves text alone that can be printed as it is: a value is compared
+// with others.
+func cleanText(s string) string {
+	if !strings.ContainsAny(s, "\n\t") && term.Clean(s) == s {
+		return s
+	}
+	return term.CleanLine(s)
+}
+
+// clip makes foreign text short and safe to print.
+func clip(s string) string {
+	const most = 200
+	if s = term.CleanLine(s[:min(len(s), 4*most)]); len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}

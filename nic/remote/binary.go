@@ -1,0 +1,98 @@
+package remote
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+)
+
+// maxBinary bounds the program, in bytes.
+const maxBinary = 256 << 20
+
+// binary is a program for Linux.
+type binary struct {
+	path   string
+	data   []byte
+	digest string // SHA-256, hexadecimal
+	target target
+}
+
+// target is what a program runs on.
+type target struct {
+	machine elf.Machine
+	class   elf.Class
+	order   elf.Data
+}
+
+// targets are the processors by the name that uname has for them (Linux,
+// UTS_MACHINE of arch/*/Makefile).
+var targets = map[string]target{
+	"x86_64":  {elf.EM_X86_64, elf.ELFCLASS64, elf.ELFDATA2LSB},
+	"aarch64": {elf.EM_AARCH64, elf.ELFCLASS64, elf.ELFDATA2LSB},
+	"ppc64le": {elf.EM_PPC64, elf.ELFCLASS64, elf.ELFDATA2LSB},
+	"riscv64": {elf.EM_RISCV, elf.ELFCLASS64, elf.ELFDATA2LSB},
+	"s390x":   {elf.EM_S390, elf.ELFCLASS64, elf.ELFDATA2MSB},
+}
+
+func (t target) String() string {
+	for name, o := range targets {
+		if o == t {
+			return name
+		}
+	}
+	return fmt.Sprintf("%s %s", t.machine, t.class)
+}
+
+// load reads a program, "" for the running one.
+func load(path string) (*binary, error) {
+	if path == "" {
+		p, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("%w: the running program is not to be found: %w", ErrBinary, err)
+		}
+		path = p
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBinary, err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is not a file", ErrBinary, path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxBinary+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrBinary, err)
+	case len(data) > maxBinary:
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrBinary, path, maxBinary)
+	}
+	e, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrBinary, path, err)
+	}
+	if e.Type != elf.ET_EXEC && e.Type != elf.ET_DYN {
+		return nil, fmt.Errorf("%w: %s is of type %s", ErrBinary, path, e.Type)
+	}
+	sum := sha256.Sum256(data)
+	return &binary{path, data, hex.EncodeToString(sum[:]), target{e.Machine, e.Class, e.Data}}, nil
+}
+
+// runsOn refuses a host that cannot run the program.
+func (b *binary) runsOn(system, processor string) error {
+	if system != "Linux" {
+		return fmt.Errorf("%w: it runs %s, and only Linux is known", ErrArch, clip(system))
+	}
+	t, ok := targets[processor]
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: processor %s is not known", ErrArch, clip(processor))
+	case t != b.target:
+		return fmt.Errorf("%w: it is %s, and %s is for %s", ErrArch, processor, b.path, b.target)
+	}
+	return nil
+}

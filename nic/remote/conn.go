@@ -1,0 +1,188 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+)
+
+// conn is one agent on a host.
+type conn struct {
+	*ssh.Stream
+	sudo   Sudo
+	stderr *stderr
+	stop   chan struct{} // closed to end the goroutine that answers sudo
+	once   sync.Once
+	work   sync.WaitGroup
+}
+
+var _ agent.Conn = (*conn)(nil)
+
+// startTimeout bounds the start of a command; what sudo does after it is the
+// Client's to bound.
+const startTimeout = 30 * time.Second
+
+// dial starts an agent.
+func (h *Host) dial(ctx context.Context) (agent.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	c := &conn{sudo: h.options.Sudo, stop: make(chan struct{}), stderr: &stderr{asked: make(chan struct{}, 2)}}
+	prefix, args := "", []string{h.program}
+	switch c.sudo {
+	case SudoNoPassword:
+		prefix = "sudo -n -- "
+	case SudoPassword:
+		// A prompt that nothing else prints tells when sudo wants the password. It
+		// may not want any, and the agent would be sent it.
+		var mark [16]byte
+		if _, err := rand.Read(mark[:]); err != nil {
+			return nil, err
+		}
+		c.stderr.mark = []byte(hex.EncodeToString(mark[:]))
+		c.stderr.password = h.options.Password
+		prefix, args = `sudo -S -p "$2" -- `, append(args, string(c.stderr.mark))
+	}
+	s, err := h.conn.Stream(ctx, script(`exec `+prefix+`"`+folder+`/$1" nic agent`, args...), c.stderr)
+	if err != nil {
+		return nil, err
+	}
+	c.Stream = s
+	if c.sudo == SudoPassword {
+		c.work.Go(c.answer)
+	}
+	return c, nil
+}
+
+// answer gives sudo the password at its first question. A second one says that
+// it was wrong; more tries could lock the account.
+func (c *conn) answer() {
+	select {
+	case <-c.stderr.asked:
+	case <-c.stop:
+		return
+	}
+	line := append([]byte(c.stderr.password.Reveal()), '\n')
+	if _, err := c.Write(line); err != nil {
+		return // the end of the stream says why
+	}
+	select {
+	case <-c.stderr.asked:
+		_ = c.Stream.Close()
+	case <-c.stop:
+	}
+}
+
+// Wait implements agent.Conn.
+func (c *conn) Wait(ctx context.Context, started bool) error {
+	status, err := c.Stream.Wait(ctx)
+	text, asks := c.stderr.text()
+	switch {
+	case !started && asks > 1:
+		return &hinted{fmt.Errorf("%w: the password is not accepted", ErrSudo), "check the password of sudo; it is the login's own unless sudoers says rootpw or targetpw"}
+	case err != nil:
+		if text != "" {
+			err = fmt.Errorf("%w: %s", err, text)
+		}
+		return err
+	case status == 0 && text == "":
+		return nil
+	}
+	err = fmt.Errorf("exit status %d", status)
+	if text != "" {
+		err = fmt.Errorf("exit status %d: %s", status, text)
+	}
+	if started {
+		return err
+	}
+	switch c.sudo {
+	case SudoNoPassword:
+		return &hinted{fmt.Errorf("%w: %w", ErrSudo, err), "allow the login to use sudo without a password, or give sudo's password"}
+	case SudoPassword:
+		return &hinted{fmt.Errorf("%w: %w", ErrSudo, err), "the login has to be in sudoers"}
+	}
+	if status == 126 || status == 127 {
+		return &hinted{err, "the program has to be linked statically (CGO_ENABLED=0), and the home folder must not be mounted noexec"}
+	}
+	return err
+}
+
+// Close implements agent.Conn.
+func (c *conn) Close() error {
+	c.once.Do(func() { close(c.stop) })
+	err := c.Stream.Close()
+	c.work.Wait()
+	return err
+}
+
+// hinted is a fact with advice.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h *hinted) Unwrap() error { return h.error }
+func (h *hinted) Hint() string  { return h.hint }
+
+// maxStderr is how much of an agent's standard error is kept, in bytes: its end.
+const maxStderr = 16 << 10
+
+// stderr keeps the end of what an agent prints and looks out for sudo's
+// question.
+type stderr struct {
+	mark     []byte // sudo's prompt; nil for no sudo that asks
+	password secret.Secret
+	asked    chan struct{} // one for each question, up to its capacity
+
+	mu   sync.Mutex
+	kept []byte
+	asks int
+}
+
+// Write implements io.Writer. It never blocks and never fails.
+func (s *stderr) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(p)
+	for len(p) > 0 {
+		part := p[:min(len(p), maxStderr)]
+		p = p[len(part):]
+		s.kept = append(s.kept, part...)
+		for len(s.mark) > 0 {
+			i := bytes.Index(s.kept, s.mark)
+			if i < 0 {
+				break
+			}
+			s.kept = append(s.kept[:i:i], s.kept[i+len(s.mark):]...)
+			s.asks++
+			select {
+			case s.asked <- struct{}{}:
+			default:
+			}
+		}
+		if over := len(s.kept) - maxStderr; over > 0 {
+			s.kept = append([]byte(nil), s.kept[over:]...)
+		}
+	}
+	return n, nil
+}
+
+// text returns what was printed, safe to print and without the password, and
+// how often sudo asked.
+func (s *stderr) text() (string, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := string(s.kept)
+	if pw := s.password.Reveal(); pw != "" {
+		t = strings.ReplaceAll(t, pw, secret.Redacted)
+	}
+	return clip(t), s.asks
+}
