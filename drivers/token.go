@@ -64,6 +64,18 @@ func RunName(id string, most int) string {
 // Ours reports whether a name was made by RunName.
 func Ours(name string) bool { return strings.HasPrefix(name, Mark) }
 
+// RunTime returns when the run began that a name was made for; false for a run
+// whose ID does not begin with its time in UTC, "20261121-150405".
+func RunTime(name string) (time.Time, bool) {
+	const form = "20060102-150405"
+	id := strings.TrimPrefix(name, Mark)
+	if len(id) < len(form) {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(form, id[:len(form)])
+	return t, err == nil
+}
+
 // Fingerprint identifies a configuration text, without the comments ("!"),
 // which hold what changes by itself.
 func Fingerprint(text string) string {

@@ -112,3 +112,20 @@ func TestKeep(t *testing.T) {
 		b.settled(other)
 	})
 }
+
+// What is left of a run of long ago says nothing of a timer that runs now: that
+// one is somebody else's.
+func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	d := b.open()
+	snap, st := b.plan(d)
+	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "20200101-000000000-abcd"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.open().Keep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if !b.ExpireTimer() {
+		t.Error("the timer was confirmed")
+	}
+}

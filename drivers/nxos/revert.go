@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -62,16 +63,24 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	var left []string
+	timed := false
 	for _, n := range natural.Keys(names) {
-		if drivers.Ours(n) {
-			left = append(left, n)
+		if !drivers.Ours(n) {
+			continue
 		}
+		left = append(left, n)
+		// The timer of a run that is long past has run out; one that runs is
+		// somebody else's, and stays.
+		began, known := drivers.RunTime(n)
+		timed = timed || !known || time.Since(began) < longPast
 	}
 	if len(left) == 0 {
 		return false, nil
 	}
-	if err := d.stopTimer(ctx, ""); err != nil {
-		return false, fmt.Errorf("confirm the commit: %w", err)
+	if timed {
+		if err := d.stopTimer(ctx, ""); err != nil {
+			return false, fmt.Errorf("confirm the commit: %w", err)
+		}
 	}
 	now, err := d.config(ctx, running)
 	if err != nil {
@@ -94,6 +103,10 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	}
 	return true, nil
 }
+
+// longPast is well over the time that a run takes from its begin to the end of
+// the commit timer on a device.
+const longPast = 12 * time.Hour
 
 // errNotSaved is what a read of the startup configuration shows after a save.
 var errNotSaved = errors.New("the startup configuration is another")
