@@ -8,10 +8,11 @@
 package eos
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/cli"
 )
 
 // Config is configuration text as an ordered tree of lines. Nothing is
@@ -19,23 +20,9 @@ import (
 // was. Bare "!" lines only separate; [Config.Append] puts them where EOS does.
 type Config struct{ Lines []*Line }
 
-// Line is one line and what stands indented below it.
-type Line struct {
-	// Text is the line without indentation, CR and trailing blanks. The lines
-	// of a banner or a script, up to its "EOF", are Sub of its first line and
-	// keep their blanks.
-	Text string
-	// No is the line of the text it was read from, from 1; 0 for one that was
-	// made.
-	No  int
-	Sub []*Line
-}
-
-// Bounds of what can be configuration.
-const (
-	maxLine  = 64 << 10 // bytes
-	maxDepth = 16       // levels
-)
+// Line is one line and what stands indented below it: for a banner or a script,
+// what comes up to its "EOF".
+type Line = cli.Line
 
 // Parse reads configuration: the answer to "show running-config", also with
 // "all", generated text, or a pasted session with its prompts, whatever the
@@ -43,18 +30,8 @@ const (
 // 64 KB, more than 16 levels. Time and memory are linear in the size of text.
 func Parse(text []byte) (*Config, error) {
 	p := parser{cfg: &Config{}}
-	for no := 1; len(text) > 0; no++ {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		text = rest
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("line %d: longer than %d bytes", no, maxLine)
-		}
-		if bytes.IndexByte(line, 0) >= 0 {
-			return nil, fmt.Errorf("line %d: a NUL byte is not configuration", no)
-		}
-		if err := p.line(string(bytes.TrimRight(line, "\r")), no); err != nil {
-			return nil, fmt.Errorf("line %d: %w", no, err)
-		}
+	if err := cli.Each(text, p.line); err != nil {
+		return nil, err
 	}
 	return p.cfg, nil
 }
@@ -88,7 +65,7 @@ func (p *parser) line(s string, no int) error {
 		}
 		return nil
 	}
-	t, indent := strings.TrimSpace(s), width(s)
+	t, indent := strings.TrimSpace(s), cli.Width(s)
 	if t == "" {
 		return nil
 	}
@@ -101,7 +78,7 @@ func (p *parser) line(s string, no int) error {
 	}
 	if len(p.stack) == 0 {
 		typed := false
-		for mode, rest, ok := cutPrompt(t); ok; mode, rest, ok = cutPrompt(t) {
+		for mode, rest, ok := cli.CutPrompt(t); ok; mode, rest, ok = cli.CutPrompt(t) {
 			t, typed = rest, true
 			p.closed = p.closed || !below(mode)
 			if !configures(mode) {
@@ -184,8 +161,8 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 		f.line.Sub = append(f.line.Sub, l)
 		depth = f.depth + 1
 	}
-	if depth > maxDepth {
-		return fmt.Errorf("more than %d levels", maxDepth)
+	if depth > cli.MaxDepth {
+		return fmt.Errorf("more than %d levels", cli.MaxDepth)
 	}
 	if isRaw(l.Text) {
 		p.raw = l
@@ -200,44 +177,6 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 		p.queue, p.closed = own, false
 	}
 	return nil
-}
-
-// width is the indentation of a line in columns.
-func width(s string) int {
-	n := 0
-	for i := range len(s) {
-		switch s[i] {
-		case ' ':
-			n++
-		case '\t':
-			n += 8 - n%8
-		default:
-			return n
-		}
-	}
-	return n
-}
-
-// cutPrompt cuts a prompt off a line: "leaf1(config-if-Et1/1)#mtu 9214".
-func cutPrompt(s string) (mode, rest string, ok bool) {
-	i := strings.IndexAny(s, "#> \t")
-	if i <= 0 || i > 127 || s[i] == ' ' || s[i] == '\t' || !alnum(s[0]) {
-		return "", s, false
-	}
-	host := s[:i]
-	for _, c := range []byte(host) {
-		if !alnum(c) && !strings.ContainsRune("._-@():/+", rune(c)) {
-			return "", s, false
-		}
-	}
-	if j := strings.Index(host, "(config"); j > 0 && strings.HasSuffix(host, ")") {
-		mode = host[j+1 : len(host)-1]
-	}
-	return mode, strings.TrimSpace(s[i+1:]), true
-}
-
-func alnum(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // configures reports whether lines typed in a mode are configuration.
@@ -286,7 +225,7 @@ func (c *Config) Append(b []byte) []byte {
 const indentation = "                                                "
 
 func appendLine(b []byte, l *Line, depth int) []byte {
-	b = append(b, indentation[:3*min(depth, maxDepth)]...)
+	b = append(b, indentation[:3*min(depth, cli.MaxDepth)]...)
 	b = append(append(b, l.Text...), '\n')
 	raw := isRaw(l.Text)
 	var prev *Line
@@ -297,7 +236,7 @@ func appendLine(b []byte, l *Line, depth int) []byte {
 		}
 		queue := headerOf(s.Text) == headQueue
 		if queue || prev != nil && (len(s.Sub) > 0 || headerOf(prev.Text) == headQueue) {
-			b = append(b, indentation[:3*min(depth+1, maxDepth)]...)
+			b = append(b, indentation[:3*min(depth+1, cli.MaxDepth)]...)
 			b = append(b, "!\n"...)
 		}
 		b = appendLine(b, s, depth+1)
@@ -363,15 +302,4 @@ func isQueue(text string) bool {
 }
 
 // clone returns a deep copy.
-func (c *Config) clone() *Config { return &Config{Lines: cloneLines(c.Lines)} }
-
-func cloneLines(ls []*Line) []*Line {
-	if ls == nil {
-		return nil
-	}
-	out := make([]*Line, len(ls))
-	for i, l := range ls {
-		out[i] = &Line{Text: l.Text, No: l.No, Sub: cloneLines(l.Sub)}
-	}
-	return out
-}
+func (c *Config) clone() *Config { return &Config{Lines: cli.Clone(c.Lines)} }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/cli"
 )
 
 func golden(t testing.TB, name string) string {
@@ -211,19 +212,19 @@ func TestBannersAreNotRead(t *testing.T) {
 
 func TestParseRefusesWhatIsNotConfiguration(t *testing.T) {
 	deep := ""
-	for i := range maxDepth + 1 {
+	for i := range cli.MaxDepth + 1 {
 		deep += strings.Repeat(" ", i) + "x\n"
 	}
 	for text, want := range map[string]string{
-		"hostname a\nb\x00c\n":                 "line 2: a NUL byte",
-		"a\n" + strings.Repeat("x", maxLine+1): "line 2: longer than 65536 bytes",
-		deep:                                   "line 17: more than 16 levels",
+		"hostname a\nb\x00c\n":                     "line 2: a NUL byte",
+		"a\n" + strings.Repeat("x", cli.MaxLine+1): "line 2: longer than 65536 bytes",
+		deep: "line 17: more than 16 levels",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Parse([]byte(strings.Repeat("x", maxLine))); err != nil {
+	if _, err := Parse([]byte(strings.Repeat("x", cli.MaxLine))); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/cli"
 )
 
 // Check returns an error unless each setting is one that [Change] makes: of an
@@ -65,7 +67,7 @@ func (s Setting) sets(at place) bool {
 // that ends a command, begins another, asks for help or sends output away.
 func plain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
-		return r > 127 || !alnum(byte(r)) && !strings.ContainsRune(" ._:/,+-", r)
+		return r > 127 || !cli.Alnum(byte(r)) && !strings.ContainsRune(" ._:/,+-", r)
 	})
 }
 

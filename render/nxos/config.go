@@ -1,10 +1,11 @@
 package nxos
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/cli"
 )
 
 // Config is configuration text as an ordered tree of lines. Nothing that is
@@ -16,22 +17,9 @@ type Config struct {
 	whole bool
 }
 
-// Line is one line and what stands indented below it.
-type Line struct {
-	// Text is the line without indentation, CR and trailing blanks. The lines
-	// of a banner are Sub of its first line and keep their blanks.
-	Text string
-	// No is the line of the text it was read from, from 1; 0 for one that was
-	// made.
-	No  int
-	Sub []*Line
-}
-
-// Bounds of what can be configuration.
-const (
-	maxLine  = 64 << 10 // bytes
-	maxDepth = 16       // levels
-)
+// Line is one line and what stands indented below it: for a banner, the rest of
+// its text.
+type Line = cli.Line
 
 // Parse reads configuration: the answers to "show running-config" (also with
 // "all" or "ipqos"), checkpoint files, generated text, or a pasted session with
@@ -40,18 +28,8 @@ const (
 // memory are linear in the size of text.
 func Parse(text []byte) (*Config, error) {
 	p := parser{cfg: &Config{whole: len(text) > 0 && text[len(text)-1] == '\n'}, blocks: map[blockKey]*Line{}}
-	for no := 1; len(text) > 0; no++ {
-		line, rest, _ := bytes.Cut(text, []byte{'\n'})
-		text = rest
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("line %d: longer than %d bytes", no, maxLine)
-		}
-		if bytes.IndexByte(line, 0) >= 0 {
-			return nil, fmt.Errorf("line %d: a NUL byte is not configuration", no)
-		}
-		if err := p.line(string(bytes.TrimRight(line, "\r")), no); err != nil {
-			return nil, fmt.Errorf("line %d: %w", no, err)
-		}
+	if err := cli.Each(text, p.line); err != nil {
+		return nil, err
 	}
 	p.cfg.whole = p.cfg.whole && p.raw == nil && !p.paged
 	return p.cfg, nil
@@ -95,7 +73,7 @@ func (p *parser) line(s string, no int) error {
 		}
 		return nil
 	}
-	t, indent := strings.TrimSpace(s), width(s)
+	t, indent := strings.TrimSpace(s), cli.Width(s)
 	if t == "" {
 		p.section, p.class = nil, nil
 		return nil
@@ -130,7 +108,7 @@ func (p *parser) comment(l *Line, indent int) {
 // flat places a line that stands below nothing by indentation.
 func (p *parser) flat(l *Line, indent int) error {
 	mode, typed := "", false
-	for m, rest, ok := cutPrompt(l.Text); ok; m, rest, ok = cutPrompt(l.Text) {
+	for m, rest, ok := cli.CutPrompt(l.Text); ok; m, rest, ok = cli.CutPrompt(l.Text) {
 		mode, typed, l.Text = m, true, rest
 		if m == "" || rest == "" {
 			// A prompt alone, or a command that shows something.
@@ -183,8 +161,8 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 	if f != nil {
 		depth, above, into = f.depth+1, f.line, &f.line.Sub
 	}
-	if depth > maxDepth {
-		return fmt.Errorf("more than %d levels", maxDepth)
+	if depth > cli.MaxDepth {
+		return fmt.Errorf("more than %d levels", cli.MaxDepth)
 	}
 	at, id := opens(f, l.Text)
 	same := p.blocks[blockKey{above, id}]
@@ -227,45 +205,6 @@ func opens(f *frame, text string) (place, string) {
 		}
 	}
 	return inOther, ""
-}
-
-// width is the indentation of a line in columns.
-func width(s string) int {
-	n := 0
-	for i := range len(s) {
-		switch s[i] {
-		case ' ':
-			n++
-		case '\t':
-			n += 8 - n%8
-		default:
-			return n
-		}
-	}
-	return n
-}
-
-// cutPrompt cuts a prompt off a line: "leaf1(config-if)# mtu 9216" is in mode
-// "config-if", "leaf1# show version" in none.
-func cutPrompt(s string) (mode, rest string, ok bool) {
-	i := strings.IndexAny(s, "#> \t")
-	if i <= 0 || i > 127 || s[i] == ' ' || s[i] == '\t' || !alnum(s[0]) {
-		return "", s, false
-	}
-	host := s[:i]
-	for _, c := range []byte(host) {
-		if !alnum(c) && !strings.ContainsRune("._-@():/+", rune(c)) {
-			return "", s, false
-		}
-	}
-	if j := strings.Index(host, "(config"); j > 0 && strings.HasSuffix(host, ")") {
-		mode = host[j+1 : len(host)-1]
-	}
-	return mode, strings.TrimSpace(s[i+1:]), true
-}
-
-func alnum(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 // bannerOf returns the delimiter of a banner that goes on in the next line:
@@ -323,7 +262,7 @@ func (c *Config) Append(b []byte) []byte {
 const indentation = "                                "
 
 func appendLine(b []byte, l *Line, depth int) []byte {
-	b = append(b, indentation[:2*min(depth, maxDepth)]...)
+	b = append(b, indentation[:2*min(depth, cli.MaxDepth)]...)
 	b = append(append(b, l.Text...), '\n')
 	_, raw := bannerOf(l.Text)
 	for _, s := range l.Sub {
@@ -345,15 +284,4 @@ func apart(a, b *Line) bool {
 }
 
 // clone returns a deep copy.
-func (c *Config) clone() *Config { return &Config{Lines: cloneLines(c.Lines), whole: c.whole} }
-
-func cloneLines(ls []*Line) []*Line {
-	if ls == nil {
-		return nil
-	}
-	out := make([]*Line, len(ls))
-	for i, l := range ls {
-		out[i] = &Line{Text: l.Text, No: l.No, Sub: cloneLines(l.Sub)}
-	}
-	return out
-}
+func (c *Config) clone() *Config { return &Config{Lines: cli.Clone(c.Lines), whole: c.whole} }

@@ -3,6 +3,8 @@ package nxos
 import (
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/cli"
 )
 
 // Prefix begins the names of the class-maps and policy-maps that this package
@@ -109,7 +111,7 @@ func freeName(base string, taken func(string) bool) string {
 func mapName(class string) string {
 	b := []byte(strings.ToUpper(class))
 	for i, c := range b {
-		if !alnum(c) && c != '_' && c != '-' {
+		if !cli.Alnum(c) && c != '_' && c != '-' {
 			b[i] = '-'
 		}
 	}

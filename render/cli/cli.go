@@ -1,0 +1,104 @@
+// Package cli is what the configuration texts of systems that are set by
+// command lines have in common: lines below lines, bounds, indentation, and the
+// prompts of a pasted session.
+//
+// It knows no command. What a line means, and below which one it belongs when
+// its indentation does not say, is for the package of the system.
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// Bounds of what can be configuration.
+const (
+	MaxLine  = 64 << 10 // bytes
+	MaxDepth = 16       // levels
+)
+
+// Line is one line of configuration and what stands indented below it.
+type Line struct {
+	// Text is the line without indentation, CR and trailing blanks. The lines
+	// of a free text, as of a banner, are Sub of its first line and keep their
+	// blanks.
+	Text string
+	// No is the line of the text it was read from, from 1; 0 for one that was
+	// made.
+	No  int
+	Sub []*Line
+}
+
+// Clone returns a deep copy.
+func Clone(ls []*Line) []*Line {
+	if ls == nil {
+		return nil
+	}
+	out := make([]*Line, len(ls))
+	for i, l := range ls {
+		out[i] = &Line{Text: l.Text, No: l.No, Sub: Clone(l.Sub)}
+	}
+	return out
+}
+
+// Each calls f with each line of text, without its line end, and its number
+// from 1. It stops at the first error of f and at what cannot be configuration,
+// NUL bytes and lines over [MaxLine], and says in which line.
+func Each(text []byte, f func(line string, no int) error) error {
+	for no := 1; len(text) > 0; no++ {
+		line, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		if len(line) > MaxLine {
+			return fmt.Errorf("line %d: longer than %d bytes", no, MaxLine)
+		}
+		if bytes.IndexByte(line, 0) >= 0 {
+			return fmt.Errorf("line %d: a NUL byte is not configuration", no)
+		}
+		if err := f(string(bytes.TrimRight(line, "\r")), no); err != nil {
+			return fmt.Errorf("line %d: %w", no, err)
+		}
+	}
+	return nil
+}
+
+// Width is the indentation of a line in columns; a tab goes to the next
+// multiple of 8.
+func Width(s string) int {
+	n := 0
+	for i := range len(s) {
+		switch s[i] {
+		case ' ':
+			n++
+		case '\t':
+			n += 8 - n%8
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// CutPrompt cuts a prompt off a line: "leaf1(config-if)# mtu 9216" is in mode
+// "config-if", "leaf1# show version" in none.
+func CutPrompt(s string) (mode, rest string, ok bool) {
+	i := strings.IndexAny(s, "#> \t")
+	if i <= 0 || i > 127 || s[i] == ' ' || s[i] == '\t' || !Alnum(s[0]) {
+		return "", s, false
+	}
+	host := s[:i]
+	for _, c := range []byte(host) {
+		if !Alnum(c) && !strings.ContainsRune("._-@():/+", rune(c)) {
+			return "", s, false
+		}
+	}
+	if j := strings.Index(host, "(config"); j > 0 && strings.HasSuffix(host, ")") {
+		mode = host[j+1 : len(host)-1]
+	}
+	return mode, strings.TrimSpace(s[i+1:]), true
+}
+
+// Alnum reports whether c is an ASCII letter or digit.
+func Alnum(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
