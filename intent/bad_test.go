@@ -119,6 +119,12 @@ var badCases = []struct {
 	{"buffers", good + "buffers: {alpha: 9, minLosslessPacket: 10KB, overSubscription: 0.5}\n", `7:18: alpha must be -8 to 7, not 9` + "\n" +
 		`7:40: minLosslessPacket must be 64B to 9216B, not 10KB` + "\n" +
 		`7:64: overSubscription must be 1 to 64, not 0.5`, true},
+	{"fan and headroom", good + "buffers: {fanIn: 0, fanOut: 5000, headroom: ieee, pauseResponse: 905}\n", `7:18: fanIn must be 1 to 4096, not 0` + "\n" +
+		`7:29: fanOut must be 1 to 4096, not 5000` + "\n" +
+		`7:45: headroom must be ieee-quanta or sonic-dyn, not "ieee"` + "\n" +
+		`7:66: pauseResponse: "905" has no unit`, true},
+	{"pause response", good + "buffers: {pauseResponse: 0q}\nhosts: {h: {pauseResponse: 2s}}\n", `7:26: pauseResponse: "0q" is not a quantity` + "\n" +
+		`8:28: pauseResponse: "2s" is not a quantity`, true},
 	{"rollout", good + "rollout: {portGroup: 0}\n", `7:22: portGroup must be 1 to 1024, not 0`, true},
 	{"trust", good + "trust: dcsp\n", `7:8: trust must be dscp or pcp, not "dcsp"`, true},
 	{"override of an unknown class", good + "roles: {leaf: {classes: {rmda: {bandwidth: 5%}}}}\nswitches: {a: {os: sonic, role: leaf}}\n", `7:26: no class "rmda" in the fabric`, false},
@@ -153,6 +159,10 @@ var badCases = []struct {
 	{"ranges of different length", good + "switches: {\"a[1-4]\": {os: sonic, address: \"192.0.2.[1-3]\"}}\n", `7:43: address stands for 3 values, its key for 4 names`, false},
 	{"one RDMA device for a range", good + "hosts: {a: {nics: {\"n[0-1]\": {rdma: mlx5_0}}}}\n", `7:37: rdma is one value for 2 names`, false},
 	{"RDMA device twice", good + "hosts: {a: {nics: {n0: {rdma: mlx5_0}, n1: {rdma: mlx5_0}}}}\n", `7:51: RDMA device "mlx5_0" of NIC "n1" is that of NIC "n0" at 7:31`, false},
+	{"ring sizes", good + "hosts: {a: {nics: {n0: {rings: {rx: 8, tx: 70000, mini: 1}}, n1: {rings: 8192}}}}\n", `7:37: rx must be 16 to 65536, not 8` + "\n" +
+		`7:44: tx must be 16 to 65536, not 70000` + "\n" +
+		`7:51: unknown key "mini"` + "\n" +
+		`7:74: rings must be a map, not a whole number`, true},
 	{"NIC name", good + "hosts: {a: {nics: {a-very-long-name0: {}, n/0: {}}}}\n", `7:20: "a-very-long-name0" is not an interface name of at most 15 characters` + "\n" +
 		`7:43: "n/0" is not an interface name of at most 15 characters`, false},
 	{"NIC twice", good + "hosts: {a: {nics: {\"n[0-1]\": {}, n1: {}}}}\n", `7:34: NIC "n1" is already declared at 7:20`, false},

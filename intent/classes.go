@@ -56,6 +56,8 @@ func (r *resolver) fabric() *Fabric {
 	r.checkRoles()
 	r.allLinks()
 	r.finishPorts()
+	r.routing()
+	r.suppressions()
 	return r.out
 }
 

@@ -262,7 +262,7 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 		if !r.declare(name, e.Pos) {
 			continue
 		}
-		h := &Host{Name: name, Pos: e.Pos, nics: make(map[string]*NIC, len(nics))}
+		h := &Host{Name: name, Pos: e.Pos, PauseResponse: from(v.PauseResponse, Response{}), nics: make(map[string]*NIC, len(nics))}
 		h.Address = r.address(name, at(addresses, i, v.Address), "22", true)
 		h.Access = r.access(h.Address, true, login, i, r.credentials().Hosts)
 		r.out.hosts[name] = h
@@ -300,6 +300,11 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
 			}
 			first[name] = e.Pos
 			n := NIC{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
+			rings := e.V.Rings
+			if rings == nil {
+				rings = &rawRings{}
+			}
+			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
 			if d := n.RDMA.V; d != "" {
 				switch o, taken := rdma[d]; {
 				case !rdmaName.MatchString(d):

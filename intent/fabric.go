@@ -25,6 +25,10 @@ type Fabric struct {
 	// Settings are the fabric-wide ones, before any override.
 	Settings *Settings
 	Rollout  Rollout
+	Routing  Routing
+	Islands  []*Island // in the order of the files
+	// Suppressions are in the order of the files.
+	Suppressions []*Suppression
 
 	switches map[string]*Switch
 	hosts    map[string]*Host
@@ -168,7 +172,24 @@ type Buffers struct {
 	// OverSubscription is the ratio of all headroom to the headroom pool that
 	// the operator accepts, 1..64; 0 where none is declared.
 	OverSubscription Value[float64]
+	// FanIn is how many ports send into one congested queue at the same time,
+	// FanOut how many congested queues one port sends into, 1..4096; 0 where
+	// none is declared.
+	FanIn, FanOut Value[int]
+	// PauseResponse is how long the switch itself takes to obey a pause; its
+	// neighbours' headroom depends on it. The zero Response where the
+	// standard's time is taken.
+	PauseResponse Value[Response]
+	// Headroom is the model that headroom is held against: [HeadroomIEEE] or
+	// [HeadroomSONiC].
+	Headroom Value[string]
 }
+
+// The models of headroom, by the names that render/headroom has for them.
+const (
+	HeadroomIEEE  = "ieee-quanta"
+	HeadroomSONiC = "sonic-dyn"
+)
 
 // Switch is one switch.
 type Switch struct {
@@ -226,8 +247,11 @@ type Host struct {
 	Pos     Pos
 	Address Value[string] // host:port of SSH, port 22 unless stated; "" where not stated
 	NICs    []*NIC        // sorted by name
-	Access  Access
-	nics    map[string]*NIC
+	// PauseResponse is how long its NICs take to obey a pause; the zero
+	// Response where the standard's time is taken.
+	PauseResponse Value[Response]
+	Access        Access
+	nics          map[string]*NIC
 }
 
 // NIC returns the interface of that name, or nil.
@@ -239,7 +263,10 @@ type NIC struct {
 	Pos  Pos
 	Host *Host
 	RDMA Value[string] // RDMA device, "mlx5_0"
-	Link *Link
+	// RXRing and TXRing are the descriptors of each ring, 16..65536; 0 where
+	// the intent leaves them alone.
+	RXRing, TXRing Value[int]
+	Link           *Link
 }
 
 // Link is one cable.

@@ -64,6 +64,10 @@ func (l *layer) applyCommon(c *rawCommon) {
 		over(&l.buffers.Alpha, c.Buffers.Alpha)
 		over(&l.buffers.MinLosslessPacket, c.Buffers.MinLosslessPacket)
 		over(&l.buffers.OverSubscription, c.Buffers.OverSubscription)
+		over(&l.buffers.FanIn, c.Buffers.FanIn)
+		over(&l.buffers.FanOut, c.Buffers.FanOut)
+		over(&l.buffers.PauseResponse, c.Buffers.PauseResponse)
+		over(&l.buffers.Headroom, c.Buffers.Headroom)
 	}
 }
 

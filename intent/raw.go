@@ -30,6 +30,9 @@ type rawFabric struct {
 	Links      list[rawLink]     `key:"links" doc:"Cables, one or many an entry."`
 	Logins     *rawCredentials   `key:"credentials" doc:"How devices are reached, by default."`
 	Rollout    *rawRollout       `key:"rollout" doc:"Policy of an apply."`
+	Routing    *rawRouting       `key:"routing" doc:"Paths that traffic takes, for the search for PFC deadlocks."`
+	Islands    rawMap[rawIsland] `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
+	Suppress   list[rawSuppress] `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
 	rawCommon
 }
 
@@ -99,6 +102,10 @@ type rawBuffers struct {
 	Alpha             opt[int]         `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of lossless groups. Default: the platform's own."`
 	MinLosslessPacket opt[units.Bytes] `key:"minLosslessPacket" doc:"Smallest packet that fills a lossless group at line rate, 64B to 9216B. Default 1024B."`
 	OverSubscription  opt[float64]     `key:"overSubscription" min:"1" max:"64" doc:"Accepted ratio of all headroom to the headroom pool. Default: none declared."`
+	FanIn             opt[int]         `key:"fanIn" min:"1" max:"4096" doc:"How many ports send into one congested queue at the same time. Default: all other lossless ports that can."`
+	FanOut            opt[int]         `key:"fanOut" min:"1" max:"4096" doc:"How many congested queues one port sends into at the same time. ECN must mark before a pause there. Default: all other lossless ports, as the DCQCN paper counts."`
+	PauseResponse     opt[Response]    `key:"pauseResponse" doc:"How long this switch takes to obey a pause, in time or in quanta of 512 bit times; the headroom of its neighbours holds that much. Default: what IEEE 802.3 allows at the speed."`
+	Headroom          opt[string]      `key:"headroom" enum:"ieee-quanta,sonic-dyn" doc:"Model that headroom is held against. Default: ieee-quanta."`
 }
 
 type rawRole struct {
@@ -134,15 +141,23 @@ type rawPort struct {
 }
 
 type rawHost struct {
-	Pos     Pos
-	Address opt[string]    `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
-	NICs    rawMap[rawNIC] `key:"nics" keys:"ports" doc:"Interfaces by name. A name may hold ranges."`
-	Access  *rawAccess     `key:"access" doc:"How this host is reached, where it differs from credentials."`
+	Pos           Pos
+	Address       opt[string]    `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
+	NICs          rawMap[rawNIC] `key:"nics" keys:"ports" doc:"Interfaces by name. A name may hold ranges."`
+	PauseResponse opt[Response]  `key:"pauseResponse" doc:"How long the NICs take to obey a pause, in time or in quanta of 512 bit times. Default: what IEEE 802.3 allows at the speed."`
+	Access        *rawAccess     `key:"access" doc:"How this host is reached, where it differs from credentials."`
 }
 
 type rawNIC struct {
-	Pos  Pos
-	RDMA opt[string] `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
+	Pos   Pos
+	RDMA  opt[string] `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
+	Rings *rawRings   `key:"rings" doc:"Descriptor rings. Default: left alone."`
+}
+
+type rawRings struct {
+	Pos Pos
+	RX  opt[int] `key:"rx" min:"16" max:"65536" doc:"Descriptors of each receive ring, at most what ethtool -g shows as the maximum. Default: left alone."`
+	TX  opt[int] `key:"tx" min:"16" max:"65536" doc:"Descriptors of each transmit ring, likewise. Default: left alone."`
 }
 
 type rawLink struct {
@@ -207,4 +222,12 @@ type rawDeviceSSH struct {
 type rawRollout struct {
 	Pos       Pos
 	PortGroup opt[int] `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
+}
+
+type rawSuppress struct {
+	Pos    Pos
+	Check  opt[string] `key:"check" req:"true" rule:"check" doc:"Id of the check, such as ECN-06; roce-fabric check --list shows them."`
+	On     opt[string] `key:"on" rule:"scope" doc:"Device or device/port, with ranges or globs: leaf*, leaf[1-2]/Ethernet0. Default: everywhere."`
+	Reason opt[string] `key:"reason" req:"true" doc:"Why the finding is accepted."`
+	Until  opt[string] `key:"until" rule:"date" loose:"true" doc:"Last day on which it is accepted: 2026-12-31. Default: without end."`
 }

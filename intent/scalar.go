@@ -59,7 +59,11 @@ var textRules = map[string]textRule{
 	"username":  {re: newSyntax(`^[!-~]{1,256}$`), want: "a user name without spaces"},
 	"reference": {re: newSyntax(`^(env:[A-Za-z_][A-Za-z0-9_]*|file:.*[^ ]|keyring:[^/ ]+/[^/ ]+)$`), want: "a reference to a secret", hint: secretHint},
 	"path":      {re: newSyntax(`^[^\x00-\x1f]+$`), want: "the path of a file"},
+	"selection": {re: newSyntax(`^([A-Za-z0-9_.*?:!^-]|\[[A-Za-z0-9:,!^-]+\])+$`), want: "a name, range, glob, role:ROLE or os:OS", hint: "write leaf1, leaf[1-32], leaf* or role:leaf"},
 	"pin":       {re: newSyntax(`^sha256:[0-9a-fA-F]{64}$`), want: "sha256: and 64 hex digits"},
+	"check":     {re: newSyntax(`^[A-Z]{2,8}(-[0-9]{2})?$`), want: "the id of a check", hint: "'roce-fabric check --list' shows them"},
+	"scope":     {re: newSyntax(`^[A-Za-z0-9_.*?,:[\]-]+(/[A-Za-z0-9_./:@*?,[\]-]+)?$`), want: "device or device/port", hint: "with ranges or globs: leaf*, leaf[1-2]/Ethernet0"},
+	"date":      {re: newSyntax(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`), want: "a day such as 2026-12-31"},
 	"jump":      {re: newSyntax(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
 }
 
@@ -72,6 +76,7 @@ var (
 	lengthRule   = textRule{re: newSyntax(`^` + decimal + ` ?(km|m)$`), hint: "write a length such as 5m, 0.5m or 2km"}
 	percentRule  = textRule{re: newSyntax(`^` + decimal + ` ?%$`), hint: "write a percentage such as 60%"}
 	durationRule = textRule{re: newSyntax(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`), hint: "write a time such as 400ms or 2s"}
+	responseRule = textRule{re: newSyntax(`^([1-9][0-9]{0,4}q|([0-9]+(\.[0-9]+)?(ns|us|µs|ms))+)$`), hint: "write a time such as 2us or quanta of 512 bit times such as 905q"}
 	spanRule     = textRule{re: newSyntax(`^[0-9]{1,2}-[0-9]{1,2}$`)}
 	intRule      = newSyntax(`^(0|-?[1-9][0-9]{0,17})$`)
 )
@@ -106,6 +111,8 @@ func parseScalar(n *yaml.Node, target any, f *field) *scalarError {
 		return parseUnit(n, t, f, percentRule, units.ParsePercent)
 	case *time.Duration:
 		return parseUnit(n, t, f, durationRule, time.ParseDuration)
+	case *Response:
+		return parseUnit(n, t, f, responseRule, ParseResponse)
 	}
 	panic(fmt.Sprintf("no scalar form for %T", target)) // a new raw type without a case here
 }
@@ -144,6 +151,8 @@ func scalarSchema(target any, f *field) map[string]any {
 		return unitSchema(percentRule)
 	case *time.Duration:
 		return unitSchema(durationRule)
+	case *Response:
+		return unitSchema(responseRule)
 	}
 	panic(fmt.Sprintf("no schema for %T", target))
 }

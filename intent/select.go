@@ -15,39 +15,76 @@ import (
 // "role:leaf" or "os:sonic". A pattern that names no switch is an [*Error]
 // without a place.
 func (f *Fabric) Select(patterns []string) ([]*Switch, error) {
-	if len(patterns) == 0 {
-		return slices.Clone(f.Switches), nil
+	chosen, err := f.choose(patterns, f.candidates(), "switch")
+	if err != nil {
+		return nil, err
 	}
-	chosen := map[*Switch]bool{}
+	return slices.DeleteFunc(slices.Clone(f.Switches), func(s *Switch) bool { return !chosen[s.Name] }), nil
+}
+
+// SelectDevices is [Fabric.Select] among switches and hosts. A host is named by
+// its name, by ranges or by a glob.
+func (f *Fabric) SelectDevices(patterns []string) ([]*Switch, []*Host, error) {
+	all := f.candidates()
+	for _, h := range f.Hosts {
+		all = append(all, candidate{name: h.Name})
+	}
+	chosen, err := f.choose(patterns, all, "switch or host")
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(f.Switches), func(s *Switch) bool { return !chosen[s.Name] }),
+		slices.DeleteFunc(slices.Clone(f.Hosts), func(h *Host) bool { return !chosen[h.Name] }), nil
+}
+
+// candidate is a device that a pattern may name; a host has no role and no os.
+type candidate struct{ name, role, os string }
+
+func (f *Fabric) candidates() []candidate {
+	out := make([]candidate, 0, len(f.Switches)+len(f.Hosts))
+	for _, s := range f.Switches {
+		out = append(out, candidate{s.Name, s.Role, s.OS})
+	}
+	return out
+}
+
+// choose returns the names of what the patterns name, of all where there are
+// none. what is what they are to name.
+func (f *Fabric) choose(patterns []string, all []candidate, what string) (map[string]bool, error) {
+	chosen := map[string]bool{}
+	if len(patterns) == 0 {
+		for _, c := range all {
+			chosen[c.name] = true
+		}
+	}
 	for _, p := range patterns {
-		n := len(chosen)
-		match, err := f.matcher(p)
+		match, err := matching(p, all, what)
 		if err != nil {
 			return nil, err
 		}
 		found := false
-		for _, s := range f.Switches {
-			if match(s) {
-				chosen[s], found = true, true
+		for _, c := range all {
+			if match(c) {
+				chosen[c.name], found = true, true
 			}
 		}
-		if !found && n == len(chosen) {
-			return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no switch matches %q", p), Hint: f.nearPattern(p)}
+		if !found {
+			return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s matches %q", what, p), Hint: near(p, all)}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(f.Switches), func(s *Switch) bool { return !chosen[s] }), nil
+	return chosen, nil
 }
 
-func (f *Fabric) matcher(p string) (func(*Switch) bool, error) {
+func matching(p string, all []candidate, what string) (func(candidate) bool, error) {
 	bad := func(err error) error {
 		return &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("%q: %v", p, err), Hint: "write a name, a glob such as leaf*, role:leaf or os:sonic"}
 	}
 	if kind, value, ok := strings.Cut(p, ":"); ok && !strings.Contains(kind, "[") {
 		switch kind {
 		case "role":
-			return func(s *Switch) bool { return s.Role == value && value != "" }, nil
+			return func(c candidate) bool { return c.role == value && value != "" }, nil
 		case "os":
-			return func(s *Switch) bool { return s.OS == value }, nil
+			return func(c candidate) bool { return c.os == value && value != "" }, nil
 		}
 		return nil, bad(fmt.Errorf("unknown kind of selection %q", kind))
 	}
@@ -58,29 +95,35 @@ func (f *Fabric) matcher(p string) (func(*Switch) bool, error) {
 	if pat.ranged {
 		names := map[string]bool{}
 		for _, n := range pat.expand() {
-			if f.Switch(n) == nil {
-				return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no switch %q, which %q names", n, p), Hint: f.nearPattern(n)}
+			if !slices.ContainsFunc(all, func(c candidate) bool { return c.name == n }) {
+				return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s %q, which %q names", what, n, p), Hint: near(n, all)}
 			}
 			names[n] = true
 		}
-		return func(s *Switch) bool { return names[s.Name] }, nil
+		return func(c candidate) bool { return names[c.name] }, nil
 	}
 	if _, err := path.Match(p, ""); err != nil {
 		return nil, bad(err)
 	}
-	return func(s *Switch) bool {
-		ok, _ := path.Match(p, s.Name) // the pattern is checked
+	return func(c candidate) bool {
+		ok, _ := path.Match(p, c.name) // the pattern is checked
 		return ok
 	}, nil
 }
 
-// nearPattern suggests what was probably meant.
-func (f *Fabric) nearPattern(p string) string {
+// nearPattern suggests which switches were probably meant.
+func (f *Fabric) nearPattern(p string) string { return near(p, f.candidates()) }
+
+// near suggests what was probably meant.
+func near(p string, all []candidate) string {
 	var known []string
-	for _, s := range f.Switches {
-		known = append(known, s.Name, "os:"+s.OS)
-		if s.Role != "" {
-			known = append(known, "role:"+s.Role)
+	for _, c := range all {
+		known = append(known, c.name)
+		if c.os != "" {
+			known = append(known, "os:"+c.os)
+		}
+		if c.role != "" {
+			known = append(known, "role:"+c.role)
 		}
 	}
 	slices.SortFunc(known, natural.Compare)

@@ -229,6 +229,10 @@ func (r *resolver) buffers(l *rawBuffers) Buffers {
 		Alpha:             pointer(l.Alpha),
 		MinLosslessPacket: from(l.MinLosslessPacket, DefaultMinLosslessPacket),
 		OverSubscription:  from(l.OverSubscription, 0),
+		FanIn:             from(l.FanIn, 0),
+		FanOut:            from(l.FanOut, 0),
+		PauseResponse:     from(l.PauseResponse, Response{}),
+		Headroom:          from(l.Headroom, HeadroomIEEE),
 	}
 	if v := b.MinLosslessPacket; v.V < 64 || v.V > 9216 {
 		r.problems.addf(v.From.Pos, "", "minLosslessPacket must be 64B to 9216B, not %s", v.V)

@@ -15,7 +15,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
-	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
 // Compiler compiles the switches of one fabric. It may be used by several
@@ -81,6 +80,8 @@ type Device struct {
 	// that name.
 	Model   *catalog.Model
 	Desired *qos.Device
+	// Fabric is what the switch is part of.
+	Fabric *intent.Fabric
 }
 
 // Device compiles one switch.
@@ -121,7 +122,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	if fit := c.fits[sw.OS]; fit != nil {
 		fit(d)
 	}
-	return &Device{Switch: sw, Model: m, Desired: d}
+	return &Device{Switch: sw, Model: m, Desired: d, Fabric: c.fabric}
 }
 
 // The values of SONiC's template for its dynamic headroom calculation
@@ -278,10 +279,13 @@ func (b *builder) queues(p *intent.Port, out *qos.Port) {
 func scheduler(k *intent.Class) qos.Scheduler {
 	s := qos.Scheduler{Strict: k.Strict.V, MaxRate: k.MaxRate.V}
 	if !s.Strict {
-		s.Weight = max(1, int(math.Round(float64(k.Bandwidth.V))))
+		s.Weight = max(1, percent(k.Bandwidth.V))
 	}
 	return s
 }
+
+// percent rounds to what switches take.
+func percent(p units.Percent) int { return int(math.Round(float64(p))) }
 
 func (b *builder) groups(p *intent.Port, out *qos.Port) {
 	s := p.Settings
@@ -320,35 +324,4 @@ func CableRow(m *catalog.Model, dynamic bool, speed units.Rate, cable units.Leng
 		}
 	}
 	return units.Length(math.Ceil(float64(cable)))
-}
-
-// Marking is a class's ECN curve on one port and how it came about.
-type Marking struct {
-	Curve qos.ECN
-	// Why is empty for thresholds that the intent states.
-	Why string
-}
-
-// ECN returns the marking curve of a class on a port. m may be nil.
-func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
-	e := k.ECN
-	prob := int(math.Round(float64(e.Probability.V)))
-	switch e.Mode.V {
-	case intent.ECNFixed:
-		return Marking{Curve: qos.ECN{Enabled: true, Min: int64(e.Min.V), Max: int64(e.Max.V), Probability: prob}}
-	case intent.ECNAuto:
-		in := headroom.ECNInput{Speed: p.Speed.V, Model: m, Lossless: len(p.Settings.Lossless().List())}
-		if a := p.Settings.Buffers.Alpha.V; a != nil {
-			n := int64(*a)
-			in.Alpha = &n
-		}
-		auto, err := headroom.ECNAuto(in)
-		if err != nil {
-			// Without a speed there is nothing to scale; off is what the
-			// check then names.
-			return Marking{Why: err.Error()}
-		}
-		return Marking{Curve: qos.ECN{Enabled: true, Min: auto.Min, Max: auto.Max, Probability: prob}, Why: auto.Explanation}
-	}
-	return Marking{}
 }

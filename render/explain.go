@@ -2,7 +2,8 @@ package render
 
 import (
 	"fmt"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -19,6 +20,14 @@ type Explanation struct {
 	Values   []Explained    `json:"values"`
 	Classes  []ClassPath    `json:"classes"`
 	Headroom []HeadroomPath `json:"headroom"`
+	// Use is the headroom of the whole switch; nil where its pool is not known.
+	Use *UsePath `json:"headroom_use,omitempty"`
+	// Pools are the sizes that the switch will give its pools; nil where it
+	// does not compute them.
+	Pools *headroom.Pools `json:"pools,omitempty"`
+	// Buffers has one entry for each lossless class; Pause is nil without one.
+	Buffers []BufferPath `json:"buffers,omitempty"`
+	Pause   *PausePath   `json:"pause,omitempty"`
 }
 
 // Explained is one value.
@@ -57,6 +66,56 @@ type ECNPath struct {
 	MaxDrainUS  float64 `json:"max_drain_us"`
 	Probability int     `json:"probability_percent"`
 	How         string  `json:"how,omitempty"`
+	// Usual says that both times are in the window of published settings.
+	Usual bool `json:"usual"`
+	// Auto holds the steps of computed thresholds.
+	Auto *headroom.ECN `json:"auto,omitempty"`
+}
+
+// BufferPath is what the shared pool means for a lossless class.
+type BufferPath struct {
+	Class      string         `json:"class"`
+	FanIn      int            `json:"fan_in"`
+	FanInFrom  string         `json:"fan_in_from"`
+	FanOut     int            `json:"fan_out"`
+	FanOutFrom string         `json:"fan_out_from"`
+	Pool       *headroom.Pool `json:"pool,omitempty"`
+	// Missing says why there is no pool.
+	Missing string `json:"missing,omitempty"`
+	// Levels are where a group pauses and goes on.
+	Levels []LevelPath `json:"levels,omitempty"`
+	Cases  []CasePath  `json:"cases,omitempty"`
+}
+
+// LevelPath is where a group pauses with that many groups active, and goes on.
+type LevelPath struct {
+	Active int `json:"active"`
+	headroom.Levels
+}
+
+// CasePath is one case of traffic and what the class's curve leads to in it.
+type CasePath struct {
+	headroom.Limit
+	// Order is empty where the class has no curve.
+	Order headroom.Order `json:"order,omitempty"`
+	// Information says that nobody declared the case.
+	Information bool `json:"information"`
+}
+
+// PausePath is what PFC frames can do at the port's speed.
+type PausePath struct {
+	LongestUS    float64 `json:"longest_us"`
+	FramesToHold float64 `json:"frames_a_second_to_hold"`
+}
+
+// UsePath is the headroom of all lossless groups of a switch.
+type UsePath struct {
+	Groups       int     `json:"groups"`
+	Sum          int64   `json:"sum"`
+	Pool         int64   `json:"pool"`
+	Ratio        float64 `json:"ratio"`
+	Declared     float64 `json:"declared,omitempty"`
+	DeclaredFrom string  `json:"declared_from,omitempty"`
 }
 
 // HeadroomPath is the headroom of the port by one way of getting it.
@@ -65,7 +124,12 @@ type HeadroomPath struct {
 	// Row is what the platform's table gives; nil for a computed one.
 	Row    *catalog.HeadroomRow `json:"row,omitempty"`
 	Result *headroom.Result     `json:"result,omitempty"`
-	Note   string               `json:"note,omitempty"`
+	// Margin is what the switch's own headroom has beyond Result, of the path
+	// that it is held against; nil where either is not known.
+	Margin *int64 `json:"margin,omitempty"`
+	// Admission is the switch's own test of the port; nil where it has none.
+	Admission *headroom.Admission `json:"admission,omitempty"`
+	Note      string              `json:"note,omitempty"`
 }
 
 // Explain works out one port of a compiled switch.
@@ -100,9 +164,18 @@ func Explain(d *Device, p *intent.Port) Explanation {
 	for _, k := range s.Classes {
 		e.Classes = append(e.Classes, classPath(d, p, k))
 	}
-	if s.Lossless() != 0 && p.Speed.V > 0 && p.Cable.V > 0 {
-		e.Headroom = headroomPaths(d, p)
+	if s.Lossless() == 0 || p.Speed.V == 0 {
+		return e
 	}
+	if p.Cable.V > 0 {
+		e.Headroom = headroomPaths(d, p)
+		e.Use = usePath(d)
+		if pools, err := d.PoolSizes(); err == nil {
+			e.Pools = &pools
+		}
+	}
+	e.Buffers = bufferPaths(d, p)
+	e.Pause = &PausePath{LongestUS: micros(headroom.LongestPause(p.Speed.V)), FramesToHold: headroom.FramesToHold(p.Speed.V)}
 	return e
 }
 
@@ -128,60 +201,110 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 		out.ECNMissing = m.Why
 		return out
 	}
-	us := func(n int64) float64 { return float64(headroom.Drain(n, p.Speed.V).Nanoseconds()) / 1e3 }
-	out.ECN = &ECNPath{Min: m.Curve.Min, Max: m.Curve.Max, MinDrainUS: us(m.Curve.Min), MaxDrainUS: us(m.Curve.Max), Probability: m.Curve.Probability, How: m.Why}
+	drains := headroom.DrainTimes{}
+	if c, ok := headroom.CurveOf(m.Curve); ok {
+		drains = c.Drains(p.Speed.V)
+	}
+	out.ECN = &ECNPath{
+		Min: m.Curve.Min, Max: m.Curve.Max, MinDrainUS: micros(drains.Min), MaxDrainUS: micros(drains.Max),
+		Probability: m.Curve.Probability, How: m.Why, Usual: drains.Usual, Auto: m.Auto,
+	}
 	return out
 }
 
-// headroomPaths returns what the switch will use, and the standard's formula
-// to hold it against.
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+
+// headroomPaths returns what the switch will use, and the model to hold it
+// against.
 func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
-	s := p.Settings
-	frame := s.MTU.RDMA.V + intent.RDMAOverhead
-	in := headroom.Input{Speed: p.Speed.V, Cable: p.Cable.V, PortMTU: s.MTU.Fabric.V, LosslessMTU: frame, Release: d.Switch.Release.V}
+	h := d.Headroom(p)
 	var out []HeadroomPath
-	if d.Model != nil {
-		in.ASIC = d.Model.ASIC()
-		if port, ok := d.Model.Port(p.Name); ok {
-			in.Lanes = strings.Count(port.Lanes, ",") + 1
+	switch {
+	case d.Model == nil:
+	case d.Desired.Platform.DynamicBuffers:
+		path := HeadroomPath{Title: "computed by the switch", Result: h.Computed, Note: h.Missing}
+		if h.Computed != nil {
+			path.Note = fmt.Sprintf("with SONiC's template: lossless frames of %d B, %d%% small packets, %s", DefaultLosslessMTU, DefaultSmallPackets,
+				map[bool]string{true: "a shared headroom pool", false: "no shared headroom pool"}[d.HeadroomInput(p).SharedHeadroom])
 		}
-		if d.Desired.Platform.DynamicBuffers {
-			out = append(out, computed(in))
-		} else {
-			out = append(out, looked(d, p))
+		if a, err := d.Admission(p); err == nil && len(a.Terms) > 0 {
+			path.Admission = &a
 		}
+		out = append(out, path)
+	default:
+		out = append(out, HeadroomPath{Title: "looked up by the switch", Row: h.Row, Note: h.Missing})
 	}
-	ref, err := headroom.IEEE(in)
-	path := HeadroomPath{Title: "to hold it against"}
-	if err != nil {
-		path.Note = err.Error()
-	} else {
-		path.Result = &ref
+	ref := HeadroomPath{Title: "to hold it against", Result: h.Reference, Note: h.NoReference}
+	if xoff, ok := h.XOFF(); ok && h.Reference != nil {
+		margin := xoff - h.Reference.XOFF
+		ref.Margin = &margin
 	}
-	return append(out, path)
+	return append(out, ref)
 }
 
-func computed(in headroom.Input) HeadroomPath {
-	path := HeadroomPath{Title: "computed by the switch"}
-	in.LosslessMTU, in.SmallPacketPercent = DefaultLosslessMTU, DefaultSmallPackets
-	r, err := headroom.SONiCDyn(in)
-	if err != nil {
-		path.Note = err.Error()
-		return path
-	}
-	path.Result = &r
-	path.Note = fmt.Sprintf("with SONiC's template: lossless frames of %d B, %d%% small packets, no shared headroom pool", DefaultLosslessMTU, DefaultSmallPackets)
-	return path
-}
-
-func looked(d *Device, p *intent.Port) HeadroomPath {
-	path := HeadroomPath{Title: "looked up by the switch"}
-	at := CableRow(d.Model, false, p.Speed.V, p.Cable.V)
-	row, ok := d.Model.HeadroomRow(p.Speed.V, at)
+func usePath(d *Device) *UsePath {
+	u := d.HeadroomUse()
+	ratio, ok := u.Ratio()
 	if !ok {
-		path.Note = fmt.Sprintf("%s has no row for %s and %s: the switch makes no lossless priority group", d.Model.Name, p.Speed.V, at)
-		return path
+		return nil
 	}
-	path.Row = &row
-	return path
+	out := &UsePath{Groups: u.Groups, Sum: u.Sum, Pool: u.Pool, Ratio: ratio}
+	if declared := d.Switch.Settings.Buffers.OverSubscription; declared.V > 0 {
+		out.Declared, out.DeclaredFrom = declared.V, declared.From.String()
+	}
+	return out
+}
+
+func bufferPaths(d *Device, p *intent.Port) []BufferPath {
+	var out []BufferPath
+	for _, k := range p.Settings.Classes {
+		if !k.Lossless.V {
+			continue
+		}
+		s := SharingOf(p, k, d.Model)
+		b := BufferPath{
+			Class: k.Name, FanIn: s.Fan.In.V, FanInFrom: s.Fan.In.From.String(), FanOut: s.Fan.Out.V, FanOutFrom: s.Fan.Out.From.String(),
+			Pool: s.Pool, Missing: s.Missing,
+		}
+		if s.Pool != nil {
+			b.Levels = levels(d, p, *s.Pool, s.Fan.In.V)
+		}
+		curve, marks := headroom.CurveOf(ECN(p, k, d.Model).Curve)
+		for _, l := range s.Limits {
+			c := CasePath{Limit: l}
+			switch l.Name {
+			case headroom.CaseIncast:
+				c.Information = s.Fan.In.IsDefault()
+			case headroom.CaseOneToMany:
+				c.Information = s.Fan.Out.IsDefault()
+			default:
+				c.Information = true
+			}
+			if marks {
+				c.Order = l.Judge(curve.Min, curve.Max)
+			}
+			b.Cases = append(b.Cases, c)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// levels returns where a group of the port pauses and goes on, alone and with
+// as many groups as send into one queue.
+func levels(d *Device, p *intent.Port, pool headroom.Pool, fanIn int) []LevelPath {
+	var xon int64
+	var offset *int64
+	h := d.Headroom(p)
+	switch {
+	case h.Row != nil:
+		xon, offset = h.Row.XON, h.Row.XONOffset
+	case h.Computed != nil:
+		xon = h.Computed.XON
+	}
+	var out []LevelPath
+	for _, active := range slices.Compact([]int{1, fanIn}) {
+		out = append(out, LevelPath{active, headroom.Hysteresis(pool.Threshold(active), xon, offset)})
+	}
+	return out
 }

@@ -314,7 +314,7 @@ func Normalize(d *Device) {
 		}
 		for i := range p.Queues {
 			q := &p.Queues[i]
-			if q.ECN.Set && !q.ECN.V.Enabled && q.ECN.V.Other == "" {
+			if q.ECN.Set && !q.ECN.V.Enabled && !q.ECN.V.Drops && q.ECN.V.Other == "" {
 				q.ECN.V = ECN{}
 			}
 			if q.Scheduler.Set && q.Scheduler.V.Strict {

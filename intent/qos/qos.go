@@ -335,6 +335,8 @@ type ECN struct {
 	Unit        ThresholdUnit
 	Probability int // percent, 0..100
 	Weight      int // averaging; 0 is the instantaneous queue
+	// Drops says that WRED drops at random where it does not mark.
+	Drops bool
 	// Other holds what the model has no field for, in native words (a curve
 	// that differs between colours).
 	Other string
@@ -436,7 +438,10 @@ func (s Scheduler) String() string {
 
 // String prints "150KB..1500KB 10%" or "off".
 func (e ECN) String() string {
-	if !e.Enabled && e.Other == "" {
+	switch {
+	case e.Drops:
+		return "drops at random"
+	case !e.Enabled && e.Other == "":
 		return "off"
 	}
 	u := func(n int64, unit ThresholdUnit) string {

@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"sync"
+
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
 // maxPEM bounds the certificate files, in bytes. A whole system bundle has
@@ -57,7 +57,7 @@ func newTLS(t TLS) (*tls.Config, *verifier, error) {
 		v.pin = hex.EncodeToString(b)
 	}
 	if t.CAFile != "" {
-		pem, err := readPEM(t.CAFile)
+		pem, err := boundedfile.Read(t.CAFile, maxPEM)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read CA file: %w", err)
 		}
@@ -68,11 +68,11 @@ func newTLS(t TLS) (*tls.Config, *verifier, error) {
 	}
 	pair := tls.Certificate{}
 	if t.CertFile != "" {
-		cert, err := readPEM(t.CertFile)
+		cert, err := boundedfile.Read(t.CertFile, maxPEM)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read client certificate: %w", err)
 		}
-		key, err := readPEM(t.KeyFile)
+		key, err := boundedfile.Read(t.KeyFile, maxPEM)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read client key: %w", err)
 		}
@@ -90,19 +90,6 @@ func newTLS(t TLS) (*tls.Config, *verifier, error) {
 		return &pair, nil
 	}
 	return c, v, nil
-}
-
-func readPEM(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxPEM+1))
-	if err == nil && len(b) > maxPEM {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxPEM)
-	}
-	return b, err
 }
 
 // PinOf returns the pin of a certificate's public key, "sha256:<hex>".

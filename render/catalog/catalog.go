@@ -42,7 +42,10 @@ type ASIC struct {
 	XOFFExtra         int64   `json:"xoff_extra,omitempty"`        // bytes; Spectrum-6: 18432
 	PortMaxSHPCells   int64   `json:"port_max_shp,omitempty"`      // cells of the shared headroom pool for one port
 	PortReservedCells int64   `json:"port_reserved_shp,omitempty"` // cells
-	Source            string  `json:"source"`
+	// ModificationPool is what SONiC reserves for modification descriptors,
+	// bytes; 0 where it reserves none (cfgmgr/buffer_pool_mellanox.lua).
+	ModificationPool int64  `json:"modification_pool,omitempty"`
+	Source           string `json:"source"`
 }
 
 // Model is one switch model (SONiC: HWSKU).

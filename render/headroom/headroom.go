@@ -7,14 +7,19 @@
 // IEEE 802.3, and [SONiCDyn], which repeats what SONiC computes on the box.
 // They answer different questions ("is it enough", "what will the switch
 // set"); do not mix their terms, and name the model wherever a number is
-// printed. Neither replaces the published row of a model (render/catalog).
+// printed. Neither replaces the published row of a model (render/catalog);
+// [AuditTable] holds such rows against them.
+//
+// [Pool] and [Case] decide whether a queue marks before an ingress group
+// pauses, and [ECNAuto] proposes thresholds that do. Nothing here reads an
+// intent or a device: what a port really has is put together in package
+// render.
 package headroom
 
 import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -32,10 +37,8 @@ var ErrNoQuanta = errors.New("no pause-response time is known")
 // ErrInput is wrapped where an input is out of range.
 var ErrInput = errors.New("out of range")
 
-// SignalSpeed is the speed of light in a cable, metres per second, as SONiC
-// takes it (sonic-swss cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns a
-// metre.
-const SignalSpeed = 198_000_000
+// maxPeerBytes is far above any response: a whole millisecond at 800G.
+const maxPeerBytes = 100 << 20
 
 const (
 	frameOverhead = 38 // bytes on the wire around an IP packet: Ethernet 14, FCS 4, preamble and gap 20
@@ -77,6 +80,12 @@ type Input struct {
 	// SharedHeadroom says that the headroom of all groups is one pool: the
 	// ingress pool has an xoff, or an over-subscription ratio is set.
 	SharedHeadroom bool
+	// PeerBytes is what the device at the other end may still send before it
+	// obeys a pause, where that is known; 0 takes what IEEE 802.3 allows at the
+	// speed. PeerHow says how it is known. IEEE only: SONiC's script has no
+	// place for it.
+	PeerBytes int64
+	PeerHow   string
 	// ASIC may be nil for IEEE.
 	ASIC *catalog.ASIC
 	// Release is the SONiC release ("202511"). SONiCDyn follows the script of
@@ -109,124 +118,6 @@ type Result struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-var quanta = map[int64]int64{
-	100: 1, 1_000: 2, 10_000: 67, 25_000: 80, 40_000: 118, 50_000: 147,
-	100_000: 394, 200_000: 453, 400_000: 905, 800_000: 905,
-}
-
-// Quanta returns the pause-response time of a link speed in quanta of 512 bit
-// times. 800G has the value of 400G, as in SONiC. Source: IEEE 802.3 clause
-// 31B.3.7 by way of sonic-swss cfgmgr/buffer_headroom_mellanox.lua.
-func Quanta(speed units.Rate) (n int64, ok bool) {
-	n, ok = quanta[speed.Mbps()]
-	return n, ok && int64(speed)%1e6 == 0
-}
-
-// ResponseBytes returns what a peer may still send at that speed before it
-// obeys a pause.
-func ResponseBytes(speed units.Rate) (n int64, ok bool) {
-	q, ok := Quanta(speed)
-	return q * 64, ok
-}
-
-// ResponseTime returns the same as a time.
-func ResponseTime(speed units.Rate) (d time.Duration, ok bool) {
-	n, ok := ResponseBytes(speed)
-	if !ok {
-		return 0, false
-	}
-	return Drain(n, speed), true
-}
-
-// CableBytes returns the bytes in flight in a cable, there and back.
-func CableBytes(speed units.Rate, cable units.Length) float64 {
-	return 2 * float64(cable) * float64(speed) / (8 * SignalSpeed)
-}
-
-// Floor returns the headroom below which a full link loses frames whatever
-// the peer does: the round trip in the cable and two lossless frames.
-func Floor(speed units.Rate, cable units.Length, losslessMTU int) int64 {
-	return int64(math.Ceil(CableBytes(speed, cable))) + 2*int64(losslessMTU)
-}
-
-// Drain returns the time that n bytes take at a rate; 0 for a rate of 0.
-func Drain(n int64, rate units.Rate) time.Duration {
-	if rate <= 0 {
-		return 0
-	}
-	return time.Duration(math.Round(float64(n) * 8e9 / float64(rate)))
-}
-
-// Occupancy returns how many bytes of memory one byte of a packet takes when
-// memory is given out in whole cells.
-func Occupancy(cell int64, packet int) float64 {
-	if cell <= 0 || packet <= 0 {
-		return 1
-	}
-	cells := (int64(packet) + cell - 1) / cell
-	return float64(cells*cell) / float64(packet)
-}
-
-// WorstOccupancy returns the largest Occupancy of any packet of at least
-// minPacket bytes: that of the smallest one, or of the next that begins a
-// new cell.
-func WorstOccupancy(cell int64, minPacket int) float64 {
-	if cell <= 0 || minPacket <= 0 {
-		return 1
-	}
-	next := (int64(minPacket)+cell-2)/cell*cell + 1
-	return max(Occupancy(cell, minPacket), Occupancy(cell, int(next)))
-}
-
-// MaxSharedHeadroom returns what one port may take of the shared headroom
-// pool, bytes; ok is false where the ASIC states no limit. Source: sonic-swss
-// cfgmgr/buffer_check_headroom_mellanox.lua.
-func MaxSharedHeadroom(a *catalog.ASIC, lanes int) (n int64, ok bool) {
-	if a == nil || a.PortMaxSHPCells == 0 {
-		return 0, false
-	}
-	reserved := a.PortReservedCells
-	if lanes == 8 {
-		reserved *= 2
-	}
-	return (a.PortMaxSHPCells + reserved) * a.CellBytes, true
-}
-
-// IEEE returns the reference headroom: the largest frame that is on its way
-// out, the pause frame, the cable, the peer's response and this end's MAC and
-// PHY, all of it with cell rounding, and one lossless frame that starts last.
-// It fails for speeds without a pause-response time.
-func IEEE(in Input) (Result, error) {
-	if err := in.check(); err != nil {
-		return Result{}, err
-	}
-	q, ok := Quanta(in.Speed)
-	if !ok {
-		return Result{}, fmt.Errorf("%w at %s", ErrNoQuanta, in.Speed)
-	}
-	var t terms
-	t.add("largest frame", float64(in.PortMTU+frameOverhead), srcWire, "port MTU %d + %d", in.PortMTU, frameOverhead)
-	t.add("pause frame", pauseFrame, srcWire, "64 + 20")
-	t.add("cable", CableBytes(in.Speed, in.Cable), "speed of light in the cable as in "+srcLua, "2 * %s * %s / (8 * 1.98e8 m/s)", in.Cable, in.Speed)
-	t.add("peer response", float64(q*64), srcQuanta, "%d quanta * 64", q)
-	t.add("MAC and PHY", macPHYDefault, srcAsic, "0.8 KiB")
-	if in.GearboxNS > 0 {
-		t.add("gearbox", 2*in.GearboxNS*in.Speed.Gbps()/8, "sonic-buildimage platform/mellanox/peripheral_table.j2", "2 * %g ns * %s / 8", in.GearboxNS, in.Speed)
-	}
-	wire := t.sum()
-	var cell int64
-	if in.ASIC != nil {
-		cell = in.ASIC.CellBytes
-	}
-	if w := WorstOccupancy(cell, in.MinPacket); w > 1 {
-		t.add("cell rounding", wire*(w-1), in.ASIC.Source, "(%.3f - 1) * %.0f, packets of %d bytes and more in cells of %d", w, wire, in.MinPacket, cell)
-	}
-	t.add("last lossless frame", float64(in.LosslessMTU), srcWire, "lossless MTU %d", in.LosslessMTU)
-	total := int64(math.Ceil(t.sum()))
-	t.rest("rounding", float64(total), "", "up to a whole byte")
-	return Result{Model: ModelIEEE, Terms: t, XOFF: total, Floor: Floor(in.Speed, in.Cable, in.LosslessMTU)}, nil
-}
-
 func (in Input) check() error {
 	bad := func(what string, v any) error { return fmt.Errorf("%s %v: %w", what, v, ErrInput) }
 	switch {
@@ -244,6 +135,8 @@ func (in Input) check() error {
 		return bad("smallest packet", in.MinPacket)
 	case !(in.GearboxNS >= 0 && in.GearboxNS <= 1e6):
 		return bad("gearbox delay", in.GearboxNS)
+	case in.PeerBytes < 0 || in.PeerBytes > maxPeerBytes:
+		return bad("peer response", in.PeerBytes)
 	case in.Lanes < 0 || in.Lanes > 16:
 		return bad("lanes", in.Lanes)
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
 // ErrNoModel is wrapped where an ASIC has no published dynamic model.
@@ -35,12 +38,18 @@ func generationOf(release string) generation {
 }
 
 // SONiCDyn returns what SONiC's dynamic buffer model computes on the box, to
-// the byte: sonic-swss cfgmgr/buffer_headroom_mellanox.lua, of the input's
-// release. The virtual switch runs the same script.
+// the byte: sonic-swss cfgmgr/buffer_headroom_mellanox.lua of the input's
+// release, which the virtual switch runs as well, or
+// buffer_headroom_barefoot.lua.
 //
-// The script's share of small packets by byte has no count in its numerator,
-// so that 50 percent gives 11.8 and 0 percent gives 6.3 with frames of 1024
-// bytes; the result repeats it. A larger lossless MTU therefore lowers XOFF.
+// The Mellanox script's share of small packets by byte has no count in its
+// numerator, so that 50 percent gives 11.8 and 0 percent gives 6.3 with frames
+// of 1024 bytes; the result repeats it. A larger lossless MTU therefore lowers
+// XOFF.
+//
+// Without shared headroom it adds 2 KiB where its result is further below that
+// of small packets only; as both are rounded, a longer cable can then get up to
+// a KiB less.
 //
 // A speed without pause quanta takes the ASIC's constant, as the script does,
 // and says so in a note: that constant is far below what the quanta of
@@ -50,13 +59,21 @@ func SONiCDyn(in Input) (Result, error) {
 		return Result{}, err
 	}
 	a := in.ASIC
-	if a == nil || a.PipelineKiB == 0 || a.CellBytes == 0 || a.Vendor != "nvidia" && a.Vendor != "vs" {
-		name := "an unknown ASIC"
-		if a != nil {
-			name = a.Name
-		}
-		return Result{}, fmt.Errorf("%s: %w", name, ErrNoModel)
+	switch {
+	case a == nil:
+		return Result{}, fmt.Errorf("an unknown ASIC: %w", ErrNoModel)
+	case a.PipelineKiB == 0 || a.CellBytes == 0:
+	case a.Vendor == "barefoot":
+		return barefoot(in)
+	case a.Vendor == "nvidia" || a.Vendor == "vs":
+		return mellanox(in)
 	}
+	return Result{}, fmt.Errorf("%s: %w", a.Name, ErrNoModel)
+}
+
+// mellanox is buffer_headroom_mellanox.lua.
+func mellanox(in Input) (Result, error) {
+	a := in.ASIC
 	gen := generationOf(in.Release)
 	var (
 		speed    = float64(in.Speed) / 1e6 // Mb/s
@@ -64,15 +81,11 @@ func SONiCDyn(in Input) (Result, error) {
 		lossless = float64(in.LosslessMTU)
 		cell     = float64(a.CellBytes)
 		t        terms
-		notes    []string
 	)
 
 	// The conversions to float64 keep a compiler from fusing a product into a
 	// sum, so that the last bit is that of the script.
-	worst := cell / minFrame
-	if cell <= 2*minFrame {
-		worst = 2 * cell / (1 + cell)
-	}
+	worst := worstCellFactor(cell)
 	spp := float64(in.SmallPacketPercent)
 	cableUnit, small, smallText := 1000.0, spp, "small packet percentage"
 	if gen == gen202311 {
@@ -93,20 +106,18 @@ func SONiCDyn(in Input) (Result, error) {
 	}
 
 	t.add("largest frame", portMTU, srcLua, "port MTU %d", in.PortMTU)
-	t.add("cable", cable, srcLua, "2 * %s * %s / (8 * 1.98e8 m/s) * 1000/%g", in.Cable, in.Speed, cableUnit)
+	kilo := ""
+	if cableUnit != 1000 {
+		kilo = fmt.Sprintf(" * 1000/%g", cableUnit)
+	}
+	t.add("cable", cable, srcLua, "2 * %s * %s / (8 * 1.98e8 m/s)%s", in.Cable, in.Speed, kilo)
 	if gearbox > 0 {
 		t.add("gearbox", 2*gearbox, srcLua, "2 * %.0f Mb/s * %g ns / (8 * 1024)", speed, in.GearboxNS)
 	}
 	t.add("MAC and PHY", macPHY, a.Source, "%g KiB", a.MACPHYKiB)
-	peer := a.PeerKiB * 1024
-	if q, ok := Quanta(in.Speed); ok {
-		peer = float64(q * 64)
-		t.add("peer response", peer, srcQuanta, "%d quanta * 64", q)
-	} else if peer > 0 {
-		t.add("peer response", peer, a.Source, "%g KiB, the ASIC's constant", a.PeerKiB)
-		notes = append(notes, fmt.Sprintf("%s has no pause quanta: the peer response is the ASIC's constant of %g KiB", in.Speed, a.PeerKiB))
-	} else {
-		return Result{}, fmt.Errorf("%w at %s", ErrNoQuanta, in.Speed)
+	peer, note, err := t.scriptPeer(in.Speed, a)
+	if err != nil {
+		return Result{}, err
 	}
 	if tile > 0 {
 		t.add("tile", tile, srcLua, "%s * %g ns / 8", in.Speed, a.TileNS)
@@ -144,10 +155,34 @@ func SONiCDyn(in Input) (Result, error) {
 		size = ceilKiB(xoff + xon + extra)
 	}
 	return Result{
-		Model: ModelSONiCDyn, Terms: t, Notes: notes,
+		Model: ModelSONiCDyn, Terms: t, Notes: note,
 		XOFF: int64(xoff), XON: int64(xon), Size: int64(size),
 		Floor: Floor(in.Speed, in.Cable, in.LosslessMTU),
 	}, nil
+}
+
+// scriptPeer adds the peer's response as SONiC's scripts take it: from the
+// quanta of the speed, or the ASIC's constant, which it notes.
+func (t *terms) scriptPeer(speed units.Rate, a *catalog.ASIC) (bytes float64, notes []string, err error) {
+	if q, ok := Quanta(speed); ok {
+		bytes = float64(q * 64)
+		t.add("peer response", bytes, srcQuanta, "%d quanta * 64", q)
+		return bytes, nil, nil
+	}
+	if a.PeerKiB == 0 {
+		return 0, nil, fmt.Errorf("%w at %s", ErrNoQuanta, speed)
+	}
+	bytes = a.PeerKiB * 1024
+	t.add("peer response", bytes, a.Source, "%g KiB, the ASIC's constant", a.PeerKiB)
+	return bytes, []string{fmt.Sprintf("%s has no pause quanta: the peer response is the ASIC's constant of %g KiB", speed, a.PeerKiB)}, nil
+}
+
+// worstCellFactor is how the scripts count the worst packet in cells.
+func worstCellFactor(cell float64) float64 {
+	if cell > 2*minFrame {
+		return cell / minFrame
+	}
+	return 2 * cell / (1 + cell)
 }
 
 func ceilKiB(v float64) float64 { return math.Ceil(v/1024) * 1024 }

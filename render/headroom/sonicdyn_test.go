@@ -1,6 +1,7 @@
 package headroom
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -155,16 +156,50 @@ func TestSONiCDyn202311(t *testing.T) {
 	}
 }
 
-func TestMaxSharedHeadroom(t *testing.T) {
-	for id, want := range map[string]int64{"spc1": 788352, "spc2": 1182528, "spc3": 1182528, "spc4": 1576704, "spc5": 1183488, "spc6": 1577984} {
-		if n, ok := MaxSharedHeadroom(asic(t, id), 4); !ok || n != want {
-			t.Errorf("%s: %d, want %d", id, n, want)
+// How much the scripts reckon for a byte, with frames of 1024 bytes, at 50 and
+// at 100 percent of small packets.
+func TestSONiCDynOccupancy(t *testing.T) {
+	for id, want := range map[string][2]float64{
+		"spc1": {1.118, 2}, "spc2": {1.235, 3}, "spc3": {1.235, 3}, "spc4": {1.235, 3}, "spc5": {1.235, 3}, "spc6": {1.353, 4},
+	} {
+		for i, small := range []int{50, 100} {
+			r, err := SONiCDyn(Input{Speed: 100 * g, Cable: 40, PortMTU: 9100, LosslessMTU: 1024, SmallPacketPercent: small, SharedHeadroom: true, ASIC: asic(t, id)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wire, more float64
+			for _, x := range r.Terms {
+				switch x.Name {
+				case "largest frame", "cable", "MAC and PHY", "peer response", "tile":
+					wire += x.Bytes
+				case "cell occupancy":
+					more = x.Bytes
+				}
+			}
+			if got := 1 + more/wire; math.Abs(got-want[i]) > 0.0005 {
+				t.Errorf("%s %d%%: %.4f, want %g", id, small, got, want[i])
+			}
 		}
 	}
-	if n, _ := MaxSharedHeadroom(asic(t, "spc4"), 8); n != (8192+40)*192 {
-		t.Errorf("8 lanes: %d", n)
+}
+
+// Barefoot's script: small packets by count, the peer twice at 400G, and size
+// always xon.
+func TestSONiCDynBarefoot(t *testing.T) {
+	in := Input{Speed: 400 * g, Cable: 40, PortMTU: 9100, LosslessMTU: 1024, SmallPacketPercent: 50, SharedHeadroom: true, Lanes: 8, ASIC: asic(t, "tofino2")}
+	r, err := SONiCDyn(in)
+	// (9100 + 19728.5 + 819.2 + 2*57920) * (1 + 0.5*1.75) + 1024 = 273813.5
+	if err != nil || r.XOFF != 268*1024 || r.XON != 68*1024 || r.Size != r.XON || len(r.Notes) != 0 {
+		t.Errorf("400G: %+v, %v", r, err)
 	}
-	if _, ok := MaxSharedHeadroom(asic(t, "th5"), 8); ok {
-		t.Error("th5 has no published limit")
+	in.Speed, in.SharedHeadroom = 100*g, false
+	r, err = SONiCDyn(in)
+	// (9100 + 4932.1 + 819.2 + 25216) * 1.875 + 1024 = 76150.2
+	if err != nil || r.XOFF != 75*1024 || r.Size != r.XON || len(r.Notes) != 1 {
+		t.Errorf("100G: %+v, %v", r, err)
+	}
+	in.Speed = 1600 * g
+	if r, err = SONiCDyn(in); err != nil || !strings.Contains(r.Notes[0], "9 KiB") {
+		t.Errorf("1600G: %q, %v", r.Notes, err)
 	}
 }

@@ -226,7 +226,7 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 		"switched without state":     {port("  no switchport\n", "", "  no shutdown\n", "").AdminUp.V, true},
 		"link pause":                 {port(mode, "  flowcontrol receive on\n").LinkPause.V, true},
 		"LAG":                        {port(mode, "  channel-group 10 force mode active\n").LAG.V, "port-channel10"},
-		"drops instead of marks":     {queue("    random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0").ECN.V, qos.ECN{Other: "drops"}},
+		"drops instead of marks":     {queue("    random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0").ECN.V, qos.ECN{Drops: true}},
 		"packets":                    {queue("    random-detect minimum-threshold 1 packets maximum-threshold 2 packets drop-probability 7 weight 0 ecn").ECN.V, qos.ECN{Enabled: true, Min: 1, Max: 2, Unit: "packets", Probability: 7}},
 		"two units":                  {queue("    random-detect minimum-threshold 1 bytes maximum-threshold 2 mbytes drop-probability 7 weight 3 cap-average ecn").ECN.V, qos.ECN{Enabled: true, Min: 1, Max: 2, Unit: "bytes/mbytes", Probability: 7, Weight: 3, Other: "cap-average"}},
 		"preset":                     {queue("    random-detect threshold burst-optimized ecn").ECN.V.Other, "threshold burst-optimized default thresholds"},

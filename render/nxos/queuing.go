@@ -178,7 +178,7 @@ func wredOf(s string) qos.ECN {
 		}
 	}
 	if !e.Enabled {
-		return qos.ECN{Other: "drops"}
+		return qos.ECN{Drops: true}
 	}
 	if !lo || !hi || !prob {
 		other = append(other, "default thresholds")

@@ -361,6 +361,7 @@ func (d *decoder) curve(name string) qos.ECN {
 	if mode == "" {
 		mode = "ecn_none"
 	}
+	c.Drops = c.Enabled && mode == "ecn_none"
 	var other []string
 	if mode != "ecn_all" {
 		other = append(other, mode)

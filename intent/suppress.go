@@ -1,0 +1,92 @@
+package intent
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
+// Suppression is a finding that the operator accepts. It does not hide the
+// finding: reports show it with its reason, and it does not count.
+type Suppression struct {
+	Pos   Pos
+	Check string // id of the check
+	// On is what it holds for, as it is written: "leaf1", "leaf*",
+	// "leaf[1-2]/Ethernet[0-8:8]"; "" for everything.
+	On     string
+	Reason string
+	// Until is the last day that it holds; zero for no end.
+	Until time.Time
+
+	device, port matcher
+}
+
+// matcher decides by name; nil matches all.
+type matcher func(name string) bool
+
+// Covers reports whether the suppression holds for a port of a device, "" for
+// what is about the device as a whole.
+func (s *Suppression) Covers(device, port string) bool {
+	return (s.device == nil || s.device(device)) && (s.port == nil || port != "" && s.port(port))
+}
+
+// Over reports whether the suppression has ended at a time: its last day, in
+// the time's own zone, is past.
+func (s *Suppression) Over(now time.Time) bool {
+	if s.Until.IsZero() {
+		return false
+	}
+	y, m, d := s.Until.Date()
+	return !now.Before(time.Date(y, m, d+1, 0, 0, 0, 0, now.Location()))
+}
+
+const dateForm = "2006-01-02"
+
+func (r *resolver) suppressions() {
+	for i := range r.raw.Suppress.Items {
+		raw := &r.raw.Suppress.Items[i]
+		s := &Suppression{Pos: raw.Pos, Check: raw.Check.V, On: raw.On.V, Reason: strings.TrimSpace(raw.Reason.V)}
+		if raw.Reason.Set && s.Reason == "" {
+			r.problems.addf(raw.Reason.Pos, "say why the finding is accepted", "reason is empty")
+		}
+		if raw.Until.Set {
+			var err error
+			if s.Until, err = time.Parse(dateForm, raw.Until.V); err != nil {
+				r.problems.addf(raw.Until.Pos, "", "until: there is no day %s", raw.Until.V)
+			}
+		}
+		if raw.On.Set {
+			device, port, ported := strings.Cut(s.On, "/")
+			var err error
+			if s.device, err = nameMatcher(device); err == nil && ported {
+				s.port, err = nameMatcher(port)
+			}
+			if err != nil {
+				r.problems.addf(raw.On.Pos, "write a device or device/port, with ranges or globs: leaf*/Ethernet[0-8:8]", "on: %v", err)
+			}
+		}
+		r.out.Suppressions = append(r.out.Suppressions, s)
+	}
+}
+
+// nameMatcher understands a name, a name with ranges, and a glob.
+func nameMatcher(p string) (matcher, error) {
+	if p == "*" {
+		return nil, nil
+	}
+	if pat, err := parsePattern(p); err == nil && pat.ranged {
+		names := map[string]bool{}
+		for _, n := range pat.expand() {
+			names[n] = true
+		}
+		return func(n string) bool { return names[n] }, nil
+	}
+	if _, err := path.Match(p, ""); err != nil || p == "" {
+		return nil, fmt.Errorf("%q is no name", p)
+	}
+	return func(n string) bool {
+		ok, _ := path.Match(p, n) // the pattern is checked
+		return ok
+	}, nil
+}

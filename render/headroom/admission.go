@@ -1,0 +1,262 @@
+package headroom
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+const (
+	srcCheck = "sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"
+	srcPool  = "sonic-swss cfgmgr/buffer_pool_mellanox.lua"
+)
+
+// Groups are priority groups of one port that have the same profile.
+type Groups struct {
+	Count int `json:"count"`
+	// Profile of a lossless group, bytes; a lossy one has no XOFF.
+	Size int64 `json:"size"`
+	XON  int64 `json:"xon"`
+	XOFF int64 `json:"xoff"`
+}
+
+// shared returns what of a group's headroom is in the shared pool.
+func (g Groups) shared() int64 {
+	if g.XOFF <= 0 {
+		return 0
+	}
+	return max(0, g.XON+g.XOFF-g.Size)
+}
+
+// AdmissionInput is one port before SONiC's admission test.
+type AdmissionInput struct {
+	ASIC   *catalog.ASIC
+	Lanes  int // 8 doubles the pipeline
+	Groups []Groups
+	// MaxHeadroom is what the switch says it has for the port, bytes
+	// (STATE_DB BUFFER_MAX_PARAM_TABLE max_headroom_size); 0 where that is not
+	// known, and then only the part of the shared headroom pool is judged.
+	MaxHeadroom int64
+	// SharedHeadroom says that the ingress pool has an xoff.
+	SharedHeadroom bool
+}
+
+// Admission is the answer of the test, bytes. The terms sum to Total.
+type Admission struct {
+	Terms []Term `json:"terms"`
+	Total int64  `json:"total"`
+	// Max is the limit, 0 where none is known; Total must stay below it.
+	Max int64 `json:"max,omitempty"`
+	// Shared is what the groups take of the shared headroom pool, and
+	// MaxShared what one port may; both 0 without that pool.
+	Shared    int64 `json:"shared,omitempty"`
+	MaxShared int64 `json:"max_shared,omitempty"`
+	Admitted  bool  `json:"admitted"`
+}
+
+// Admit repeats the test by which SONiC takes or refuses the lossless groups of
+// a port on NVIDIA switches: buffer_check_headroom_mellanox.lua. Barefoot's
+// takes everything. It fails for other chips.
+func Admit(in AdmissionInput) (Admission, error) {
+	a := in.ASIC
+	if a == nil || a.PipelineKiB == 0 {
+		return Admission{}, fmt.Errorf("admission of a port: %w", ErrNoModel)
+	}
+	if a.Vendor == "barefoot" {
+		return Admission{Admitted: true}, nil
+	}
+	pipeline, mirror := a.PipelineKiB, 20
+	if in.Lanes == 8 {
+		pipeline, mirror = pipeline*2-1, 40
+	}
+	lossy := int64(pipeline * 1024)
+	var t terms
+	t.add("deviation", 4096, srcCheck, "4 KiB")
+	t.add("pipeline", float64(lossy), srcCheck, "%g KiB", pipeline)
+	t.add("egress mirror", float64(mirror*1024), srcCheck, "%d KiB", mirror)
+	var r Admission
+	for _, g := range in.Groups {
+		size, name := g.Size, "lossless groups"
+		if g.XOFF <= 0 {
+			name = "lossy groups"
+		}
+		if size == 0 {
+			size = lossy
+		}
+		n := int64(clampCount(g.Count, 0))
+		t.add(name, float64(n*size), srcCheck, "%d * %d", n, size)
+		if in.SharedHeadroom {
+			g.Size = size
+			r.Shared += n * g.shared()
+		}
+	}
+	r.Terms, r.Total, r.Max = t, int64(t.sum()), in.MaxHeadroom
+	r.Admitted = in.MaxHeadroom == 0 || r.Total < in.MaxHeadroom
+	if in.SharedHeadroom {
+		if most, ok := MaxSharedHeadroom(a, in.Lanes); ok {
+			r.MaxShared = most
+			r.Admitted = r.Admitted && r.Shared <= most
+		}
+	}
+	return r, nil
+}
+
+// MaxSharedHeadroom returns what one port may take of the shared headroom
+// pool, bytes; ok is false where the ASIC states no limit. Source: sonic-swss
+// cfgmgr/buffer_check_headroom_mellanox.lua.
+func MaxSharedHeadroom(a *catalog.ASIC, lanes int) (n int64, ok bool) {
+	if a == nil || a.PortMaxSHPCells == 0 {
+		return 0, false
+	}
+	reserved := a.PortReservedCells
+	if lanes == 8 {
+		reserved *= 2
+	}
+	return (a.PortMaxSHPCells + reserved) * a.CellBytes, true
+}
+
+// The reserves of buffer_pool_mellanox.lua, bytes.
+const (
+	managementPool  = 256 << 10
+	mirrorPerPort   = 10 << 10
+	privatePerPort  = 10 << 10 // headroom of a lossless port outside the shared pool
+	leastSharedPool = 655_360
+)
+
+// PortBuffers are ports that reserve the same.
+type PortBuffers struct {
+	Count  int
+	Lanes  int // 8 doubles the pipeline
+	Up     bool
+	Groups []Groups
+	// Queues is what the queues and profile lists of one port reserve, bytes.
+	Queues int64
+}
+
+// PoolInput is a switch as its pools are sized from.
+type PoolInput struct {
+	ASIC *catalog.ASIC
+	// MMU is the packet memory, bytes (STATE_DB BUFFER_MAX_PARAM_TABLE
+	// mmu_size); 0 takes the ASIC's.
+	MMU   int64
+	Ports []PortBuffers
+	// SharedHeadroom is a stated size of the shared headroom pool, bytes; 0
+	// computes it from Ratio. Ratio 0 leaves the pool off unless groups need it.
+	SharedHeadroom int64
+	Ratio          float64
+	// IngressPools is how many ingress pools share what is left, 1 or 2.
+	IngressPools int
+}
+
+// Pools are the sizes that come out, bytes. The terms sum to Occupied.
+type Pools struct {
+	Terms          []Term `json:"terms"`
+	Occupied       int64  `json:"occupied"`
+	SharedHeadroom int64  `json:"shared_headroom"`
+	// Size is that of each ingress pool; below 0 where the reserves are more
+	// than the memory.
+	Size int64 `json:"size"`
+}
+
+// SizePools repeats how SONiC's dynamic model sizes its pools on NVIDIA
+// switches: buffer_pool_mellanox.lua. It fails for other chips, and without a
+// known memory.
+func SizePools(in PoolInput) (Pools, error) {
+	a := in.ASIC
+	if a == nil || a.PipelineKiB == 0 || a.Vendor == "barefoot" {
+		return Pools{}, fmt.Errorf("sizes of the pools: %w", ErrNoModel)
+	}
+	mmu := in.MMU
+	if mmu == 0 {
+		mmu = a.BufferBytes
+	}
+	if mmu <= 0 || in.Ratio < 0 || in.SharedHeadroom < 0 {
+		return Pools{}, fmt.Errorf("memory of %d bytes, ratio %g, shared headroom %d: %w", mmu, in.Ratio, in.SharedHeadroom, ErrInput)
+	}
+	var lossless, lossy, queues, management, mirror, xoff, ports int64
+	for _, p := range in.Ports {
+		n := int64(clampCount(p.Count, 0))
+		reserve := int64(a.PipelineKiB * 1024)
+		if p.Lanes == 8 {
+			reserve = int64((2*a.PipelineKiB - 1) * 1024)
+		}
+		has := false
+		for _, g := range p.Groups {
+			groups := n * int64(clampCount(g.Count, 0))
+			if g.XOFF > 0 {
+				has = has || groups > 0
+				lossless += groups * g.Size
+				xoff += groups * g.shared()
+			} else {
+				lossy += groups * (g.Size + reserve)
+			}
+		}
+		if has {
+			ports += n
+		}
+		queues += n * p.Queues
+		if p.Up {
+			management += n * reserve
+			// Chips with a pool for modification descriptors mirror from there.
+			if a.ModificationPool == 0 {
+				mirror += n * mirrorPerPort
+			}
+		}
+	}
+	r := Pools{SharedHeadroom: in.SharedHeadroom}
+	on := in.SharedHeadroom > 0 || in.Ratio > 0
+	if !on && xoff > 0 {
+		on, r.SharedHeadroom = true, leastSharedPool
+	}
+	var t terms
+	t.add("lossless groups", float64(lossless), srcPool, "the sizes of all")
+	t.add("lossy groups", float64(lossy), srcPool, "the sizes of all and %g KiB of pipeline each, doubled less one with 8 lanes", a.PipelineKiB)
+	t.add("queues", float64(queues), srcPool, "the sizes of all")
+	if on {
+		private := ports * privatePerPort
+		t.add("private headroom", float64(private), srcPool, "%d lossless ports * 10 KiB", ports)
+		if r.SharedHeadroom == 0 {
+			r.SharedHeadroom = SharedHeadroomPool(xoff, int(ports), in.Ratio)
+		}
+		t.add("shared headroom pool", float64(r.SharedHeadroom), srcPool, "(%d - %d) / %g, %d where that is 0", xoff, private, in.Ratio, leastSharedPool)
+	}
+	t.add("management groups", float64(management), srcPool, "a pipeline for each port that is up")
+	t.add("egress mirror", float64(mirror), srcPool, "10 KiB for each port that is up")
+	t.add("management pool", managementPool, srcPool, "256 KiB")
+	if a.ModificationPool > 0 {
+		t.add("modification descriptors", float64(a.ModificationPool), srcPool, "%d MiB on this ASIC", a.ModificationPool>>20)
+	}
+	r.Terms, r.Occupied = t, int64(t.sum())
+	left := float64(mmu - r.Occupied)
+	if in.IngressPools > 1 {
+		left /= 2
+	}
+	if a.CellBytes > 0 {
+		left = min(left, float64(mmu/a.CellBytes*a.CellBytes))
+	}
+	r.Size = int64(math.Ceil(left))
+	return r, nil
+}
+
+// SharedHeadroomPool returns the size that SONiC gives the shared headroom
+// pool: the headroom of all groups beyond their own sizes, less 10 KiB for each
+// lossless port, by the over-subscription ratio. Source: sonic-swss
+// cfgmgr/buffer_pool_mellanox.lua.
+func SharedHeadroomPool(headroom int64, losslessPorts int, ratio float64) int64 {
+	n := max(0, headroom-int64(clampCount(losslessPorts, 0))*privatePerPort)
+	if n == 0 || !(ratio > 0) {
+		return leastSharedPool
+	}
+	return int64(math.Ceil(float64(n) / ratio))
+}
+
+// OverSubscription returns how many times the headroom of all groups is the
+// pool that holds it; ok is false without a pool. Above 1 not all groups can
+// pause at the same time; published profiles reach 6.3.
+func OverSubscription(headroom, pool int64) (ratio float64, ok bool) {
+	if headroom < 0 || pool <= 0 {
+		return 0, false
+	}
+	return float64(headroom) / float64(pool), true
+}

@@ -1,0 +1,37 @@
+package headroom
+
+// Occupancy returns how many bytes of memory one byte of a packet takes when
+// memory is given out in whole cells.
+func Occupancy(cell int64, packet int) float64 {
+	if cell <= 0 || packet <= 0 {
+		return 1
+	}
+	cells := (int64(packet) + cell - 1) / cell
+	return float64(cells*cell) / float64(packet)
+}
+
+// WorstOccupancy returns the largest Occupancy of any packet of at least
+// minPacket bytes: that of the smallest one, or of the next that begins a
+// new cell.
+func WorstOccupancy(cell int64, minPacket int) float64 {
+	if cell <= 0 || minPacket <= 0 {
+		return 1
+	}
+	next := (int64(minPacket)+cell-2)/cell*cell + 1
+	return max(Occupancy(cell, minPacket), Occupancy(cell, int(next)))
+}
+
+// InferOccupancy returns how many bytes of memory a table of headroom reckons
+// for each byte on the wire, from two of its rows at one speed: what more of
+// headroom the longer cable has, by what more it holds. A table that gives
+// less than 1 has not even the cable. ok is false for cables of one length.
+func InferOccupancy(a, b Row) (w float64, ok bool) {
+	if a.Cable > b.Cable {
+		a, b = b, a
+	}
+	wire := CableBytes(b.Speed, b.Cable) - CableBytes(a.Speed, a.Cable)
+	if a.Speed != b.Speed || !(wire > 0) {
+		return 0, false
+	}
+	return float64(b.XOFF-a.XOFF) / wire, true
+}

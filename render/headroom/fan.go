@@ -1,0 +1,168 @@
+package headroom
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// ErrNoPool is wrapped where the shared pool of a switch, or the alpha of its
+// lossless groups, is not known.
+var ErrNoPool = errors.New("the shared pool is not known")
+
+// Pool is the memory that lossless groups share, and how much of what is free
+// one of them may take.
+type Pool struct {
+	// Bytes is the pool without headroom and guaranteed minimums.
+	Bytes    int64  `json:"bytes"`
+	How      string `json:"how"`
+	Alpha    Alpha  `json:"alpha"`
+	AlphaHow string `json:"alpha_how"`
+}
+
+// PoolOf returns the pool of a model for ports of that speed. exponent is the
+// dynamic_th that the operator states; nil takes the smallest that the model
+// publishes at the speed, or SONiC's default under its dynamic model. It fails
+// with ErrNoPool where the catalogue does not tell.
+func PoolOf(m *catalog.Model, speed units.Rate, exponent *int64) (Pool, error) {
+	if m == nil {
+		return Pool{}, fmt.Errorf("%w: the model is not in the catalogue", ErrNoPool)
+	}
+	var p Pool
+	if p.Bytes, p.How = m.SharedBytes(); p.Bytes == 0 {
+		return Pool{}, fmt.Errorf("%w: %s", ErrNoPool, p.How)
+	}
+	n, how, ok := publishedAlpha(m, speed)
+	if exponent != nil {
+		n, how, ok = *exponent, "as stated", true
+	}
+	if !ok {
+		return Pool{}, fmt.Errorf("%w: %s", ErrNoPool, how)
+	}
+	var err error
+	p.Alpha, err = AlphaOf(n, m.ASIC())
+	p.AlphaHow = fmt.Sprintf("dynamic_th %d, %s", n, how)
+	return p, err
+}
+
+// publishedAlpha returns the exponent of the lossless groups at a speed; where
+// ok is false, how says what is missing.
+func publishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok bool) {
+	if m.ASIC().DynamicBuffers {
+		return 0, "SONiC's default_dynamic_th (sonic-buildimage files/build_templates/buffers_config.j2)", true
+	}
+	if p, ok := m.Pool(catalog.IngressPool); !ok || p.Mode != "dynamic" {
+		return 0, "the ingress pool has no dynamic threshold", false
+	}
+	var l []int64
+	for _, r := range m.Headroom {
+		if r.Speed == speed {
+			l = append(l, r.Threshold)
+		}
+	}
+	if len(l) == 0 {
+		return 0, fmt.Sprintf("no threshold is published at %s", speed), false
+	}
+	return slices.Min(l), fmt.Sprintf("the smallest of the rows at %s", speed), true
+}
+
+// Threshold is the function Threshold for this pool.
+func (p Pool) Threshold(active int) int64 { return Threshold(p.Alpha, p.Bytes, active) }
+
+// Case is one way of traffic through a switch: Feeders ingress groups fill the
+// congested queue, each of them feeds FanOut congested queues, and Active
+// groups share the pool. In a symmetric case a group holds FanOut/Feeders of
+// what stands in the queue.
+type Case struct {
+	Name    string `json:"name"`
+	Feeders int    `json:"feeders"` // m
+	FanOut  int    `json:"fan_out"` // k
+	Active  int    `json:"active"`  // A
+}
+
+// String prints the case with its numbers.
+func (c Case) String() string {
+	return fmt.Sprintf("%s, m=%d, k=%d, A=%d", c.Name, c.Feeders, c.FanOut, c.Active)
+}
+
+// Queue returns the longest queue, bytes, with which the groups of the case
+// stay at or below a threshold, rounded down. It is for thresholds that do not
+// move; [Pool.Limit] is for those that do.
+func (c Case) Queue(threshold int64) int64 {
+	return quotient(max(threshold, 0), int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)))
+}
+
+// Names of the cases.
+const (
+	CaseIncast    = "incast"
+	CaseOneToMany = "one to many"
+	CaseWorst     = "DCQCN worst case"
+)
+
+// Incast is the case in which fanIn ingress groups fill one queue.
+func Incast(fanIn int) Case {
+	n := clampCount(fanIn, 1)
+	return Case{CaseIncast, n, 1, n}
+}
+
+// OneToMany is the case in which what stands in fanOut congested queues came
+// through one ingress group, while as many groups are active; at least the
+// lossless groups of the one port are. It is the binding one.
+func OneToMany(fanOut, lossless int) Case {
+	n := clampCount(fanOut, 1)
+	return Case{CaseOneToMany, 1, n, max(n, clampCount(lossless, 1))}
+}
+
+// WorstCase is the one of the DCQCN paper (SIGCOMM 2015): all that stands in
+// the queues of n ports came through one port, whose lossless groups alone are
+// active.
+func WorstCase(ports, lossless int) Case {
+	return Case{CaseWorst, 1, clampCount(ports, 1), clampCount(lossless, 1)}
+}
+
+// Limit is what a case allows of a queue, bytes.
+type Limit struct {
+	Case
+	// Threshold is where a group pauses in that case.
+	Threshold int64 `json:"threshold"`
+	// Queue is the longest queue with which no group has paused yet. Marking
+	// precedes the pause up to here.
+	Queue   int64  `json:"queue"`
+	Formula string `json:"formula"`
+}
+
+// Limit works a case out: K*k/m <= T(A), rounded down. Counts below 1 count
+// as 1.
+func (p Pool) Limit(c Case) Limit {
+	m, k, active := int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)), int64(clampCount(c.Active, 1))
+	// One division of whole numbers, so that nothing is rounded twice.
+	queue := quotient(max(p.Bytes, 0), p.Alpha.Num*m, k*(max(p.Alpha.Den, 1)+p.Alpha.Num*active))
+	return Limit{
+		Case: c, Threshold: p.Threshold(int(active)), Queue: queue,
+		Formula: fmt.Sprintf("%d/%d * alpha*B/(1 + alpha*A) with alpha %s, B %d, A %d", m, k, p.Alpha, p.Bytes, active),
+	}
+}
+
+// Order says what comes first when a queue grows.
+type Order string
+
+// The orders, from good to bad.
+const (
+	MarksFirst  Order = "full marking precedes the first pause"
+	MarksPartly Order = "the first mark precedes the first pause, full marking does not"
+	PausesFirst Order = "the first pause precedes the first mark"
+)
+
+// Judge says what thresholds of min and max bytes lead to in the case.
+func (l Limit) Judge(min, max int64) Order {
+	switch {
+	case min > l.Queue:
+		return PausesFirst
+	case max > l.Queue:
+		return MarksPartly
+	}
+	return MarksFirst
+}

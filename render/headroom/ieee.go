@@ -1,0 +1,51 @@
+package headroom
+
+import (
+	"fmt"
+	"math"
+)
+
+// IEEE returns the reference headroom: the largest frame that is on its way
+// out, the pause frame, the cable, the peer's response and this end's MAC and
+// PHY, all of it with cell rounding, and one lossless frame that starts last.
+// The quanta of the standard are measured at the peer's connector and so hold
+// the peer's PHY; this end's is added once. It fails for speeds without a
+// pause-response time, unless the input states one.
+func IEEE(in Input) (Result, error) {
+	if err := in.check(); err != nil {
+		return Result{}, err
+	}
+	q, ok := Quanta(in.Speed)
+	if !ok && in.PeerBytes == 0 {
+		return Result{}, fmt.Errorf("%w at %s", ErrNoQuanta, in.Speed)
+	}
+	var t terms
+	t.add("largest frame", float64(in.PortMTU+frameOverhead), srcWire, "port MTU %d + %d", in.PortMTU, frameOverhead)
+	t.add("pause frame", pauseFrame, srcWire, "64 + 20")
+	t.add("cable", CableBytes(in.Speed, in.Cable), "speed of light in the cable as in "+srcLua, "2 * %s * %s / (8 * 1.98e8 m/s)", in.Cable, in.Speed)
+	if in.PeerBytes > 0 {
+		t.add("peer response", float64(in.PeerBytes), in.PeerHow, "%d bytes, as stated", in.PeerBytes)
+	} else {
+		t.add("peer response", float64(q*64), srcQuanta, "%d quanta * 64", q)
+	}
+	t.add("MAC and PHY", macPHYDefault, srcAsic, "0.8 KiB")
+	if in.GearboxNS > 0 {
+		t.add("gearbox", 2*in.GearboxNS*in.Speed.Gbps()/8, "sonic-buildimage platform/mellanox/peripheral_table.j2", "2 * %g ns * %s / 8", in.GearboxNS, in.Speed)
+	}
+	wire := t.sum()
+	var cell int64
+	if in.ASIC != nil {
+		cell = in.ASIC.CellBytes
+	}
+	if w := WorstOccupancy(cell, in.MinPacket); w > 1 {
+		t.add("cell rounding", wire*(w-1), in.ASIC.Source, "(%.3f - 1) * %.0f, packets of %d bytes and more in cells of %d", w, wire, in.MinPacket, cell)
+	}
+	var notes []string
+	if cell == 0 && in.MinPacket > 0 {
+		notes = append(notes, "the cell size of the chip is not known: what cells take beyond the packets is not counted")
+	}
+	t.add("last lossless frame", float64(in.LosslessMTU), srcWire, "lossless MTU %d", in.LosslessMTU)
+	total := int64(math.Ceil(t.sum()))
+	t.rest("rounding", float64(total), "", "up to a whole byte")
+	return Result{Model: ModelIEEE, Terms: t, XOFF: total, Floor: Floor(in.Speed, in.Cable, in.LosslessMTU), Notes: notes}, nil
+}

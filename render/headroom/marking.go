@@ -1,0 +1,119 @@
+package headroom
+
+import (
+	"math"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Curve is a marking curve as a function of the queue, whatever the system
+// that it is written for: no mark up to Min, rising evenly to Probability at
+// Max, every packet beyond. SONiC, NX-OS and EOS write the probability at Max
+// and mark all beyond it; NVIDIA Cumulus Linux writes 100, a ramp to certainty;
+// a step has Min equal to Max. As numbers these do not compare, as functions
+// they do.
+type Curve struct {
+	Min         int64   `json:"min"`         // bytes
+	Max         int64   `json:"max"`         // bytes
+	Probability float64 `json:"probability"` // at Max, 0..1
+}
+
+// CurveOf returns the curve of a queue; ok is false where it is off, or its
+// thresholds are not bytes. A kbyte counts as 1000 bytes.
+func CurveOf(e qos.ECN) (c Curve, ok bool) {
+	lower, upper := e.Unit.Split()
+	lo, okLo := inBytes(e.Min, lower)
+	hi, okHi := inBytes(e.Max, upper)
+	if !e.Enabled || !okLo || !okHi {
+		return Curve{}, false
+	}
+	return Curve{lo, hi, float64(min(max(e.Probability, 0), 100)) / 100}, true
+}
+
+func inBytes(n int64, unit qos.ThresholdUnit) (int64, bool) {
+	const most = 1 << 40 // far above any threshold, far below an overflow
+	if n < 0 || n > most {
+		return 0, false
+	}
+	switch unit {
+	case qos.UnitBytes:
+		return n, true
+	case qos.UnitKBytes:
+		return n * 1000, true
+	case qos.UnitMBytes:
+		return n * 1000_000, true
+	}
+	return 0, false
+}
+
+// Defined reports whether the curve says one thing: Min is not above Max, and
+// where they are equal the step goes to certainty.
+func (c Curve) Defined() bool {
+	return c.Min < c.Max || c.Min == c.Max && c.Probability >= 1
+}
+
+// At returns the probability, 0..1, that a packet is marked which finds that
+// many bytes in the queue.
+func (c Curve) At(queue int64) float64 {
+	switch {
+	case queue > c.Max || queue == c.Max && c.Min >= c.Max:
+		return 1
+	case queue <= c.Min:
+		return 0
+	}
+	return c.Probability * float64(queue-c.Min) / float64(c.Max-c.Min)
+}
+
+// Queue returns the shortest queue with which at least a part p of the packets
+// is marked, 0 < p <= 1.
+func (c Curve) Queue(p float64) int64 {
+	if c.Min >= c.Max {
+		return c.Max
+	}
+	if p > c.Probability {
+		return c.Max + 1
+	}
+	return c.Min + max(1, int64(math.Ceil(p/c.Probability*float64(c.Max-c.Min))))
+}
+
+// Difference returns by how much the marking of two curves differs at most,
+// 0..1, and the shortest queue where it does. Both are straight between their
+// thresholds, so that these and what is beside them are all that counts.
+func (c Curve) Difference(o Curve) (most float64, queue int64) {
+	for _, at := range []int64{c.Min, c.Max, o.Min, o.Max} {
+		for n := at - 1; n <= at+1; n++ {
+			d := math.Abs(c.At(n) - o.At(n))
+			if d > most || d == most && n < queue {
+				most, queue = d, n
+			}
+		}
+	}
+	return most, queue
+}
+
+// At a port the thresholds of a curve are times: those of another speed show.
+const (
+	// MinDrainLow and MinDrainHigh bound the drain time of Min, MaxDrainHigh
+	// that of Max. Published settings lie between them; no standard says so.
+	MinDrainLow  = 2 * time.Microsecond
+	MinDrainHigh = 100 * time.Microsecond
+	MaxDrainHigh = 300 * time.Microsecond
+)
+
+// DrainTimes are the thresholds of a curve as the time that a port takes to
+// send what stands in the queue.
+type DrainTimes struct {
+	Min time.Duration `json:"min_ns"`
+	Max time.Duration `json:"max_ns"`
+	// Usual says that both are in the window of published settings.
+	Usual bool `json:"usual"`
+}
+
+// Drains returns the drain times of the curve at a speed.
+func (c Curve) Drains(speed units.Rate) DrainTimes {
+	d := DrainTimes{Min: Drain(c.Min, speed), Max: Drain(c.Max, speed)}
+	d.Usual = d.Min >= MinDrainLow && d.Min <= MinDrainHigh && d.Max <= MaxDrainHigh
+	return d
+}

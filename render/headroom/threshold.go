@@ -1,0 +1,109 @@
+package headroom
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// Alpha is the factor of a dynamic threshold as an exact fraction. The zero
+// value lets nobody into the shared pool. A smaller alpha pauses earlier.
+type Alpha struct{ Num, Den int64 }
+
+// maxAlpha bounds both parts of an alpha, so that products stay exact.
+const maxAlpha = 1 << 16
+
+// AlphaOf returns the alpha of SONiC's dynamic_th, an exponent of -8..7 (YANG
+// sonic-buffer-profile): 2^n. On NVIDIA chips -8 means an alpha of zero
+// (sonic-swss pull request 485). a may be nil.
+func AlphaOf(exponent int64, a *catalog.ASIC) (Alpha, error) {
+	switch {
+	case exponent < -8 || exponent > 7:
+		return Alpha{}, fmt.Errorf("dynamic_th %d: %w", exponent, ErrInput)
+	case exponent == -8 && a != nil && a.Vendor == "nvidia":
+		return Alpha{0, 1}, nil
+	case exponent < 0:
+		return Alpha{1, 1 << -exponent}, nil
+	}
+	return Alpha{1 << exponent, 1}, nil
+}
+
+// ParseAlpha reads an alpha as EOS writes it behind "ingress threshold": a
+// whole number or a fraction, "1/16".
+func ParseAlpha(s string) (Alpha, error) {
+	num, den, fraction := strings.Cut(s, "/")
+	if !fraction {
+		den = "1"
+	}
+	n, err1 := strconv.ParseInt(num, 10, 64)
+	d, err2 := strconv.ParseInt(den, 10, 64)
+	if err1 != nil || err2 != nil || n < 0 || d < 1 || n > maxAlpha || d > maxAlpha {
+		return Alpha{}, fmt.Errorf("alpha %.20q: %w", s, ErrInput)
+	}
+	return Alpha{n, d}, nil
+}
+
+// String prints "1/16" or "8".
+func (a Alpha) String() string {
+	if a.Den == 1 || a.Num == 0 {
+		return strconv.FormatInt(a.Num, 10)
+	}
+	return fmt.Sprintf("%d/%d", a.Num, a.Den)
+}
+
+// MarshalText prints it the same way.
+func (a Alpha) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (a *Alpha) UnmarshalText(b []byte) (err error) {
+	*a, err = ParseAlpha(string(b))
+	return err
+}
+
+// Threshold returns the level at which a priority group pauses when active
+// groups fill the shared pool alike: alpha*B / (1 + alpha*A), whole bytes,
+// rounded down. Active below 0 counts as 0. Source: Choudhury and Hahne,
+// dynamic queue length thresholds, as SONiC's dynamic_th has them.
+func Threshold(a Alpha, shared int64, active int) int64 {
+	return quotient(max(shared, 0), a.Num, max(a.Den, 1)+a.Num*int64(clampCount(active, 0)))
+}
+
+// Levels are where a priority group pauses and where it goes on, bytes of the
+// shared pool.
+type Levels struct {
+	Pause  int64 `json:"pause"`
+	Resume int64 `json:"resume"`
+}
+
+// Hysteresis returns the two levels of a group whose threshold stands at
+// pause: it goes on below the larger of xon and of pause less xonOffset.
+// Without an xonOffset (nil) xon alone counts. Neither is above pause. Source:
+// sonic-buffer-profile.yang, xon and xon_offset.
+func Hysteresis(pause, xon int64, xonOffset *int64) Levels {
+	resume := xon
+	if xonOffset != nil {
+		resume = max(xon, pause-*xonOffset)
+	}
+	return Levels{Pause: pause, Resume: max(0, min(resume, pause))}
+}
+
+// maxCount bounds groups and ports in a formula; no chip has so many.
+const maxCount = 1 << 20
+
+func clampCount(n, least int) int { return min(max(n, least), maxCount) }
+
+// quotient returns a*b/c rounded down, exact also where a*b does not fit, and
+// the largest number where the result does not. a and b are not negative, c is
+// above 0.
+func quotient(a, b, c int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return math.MaxInt64
+	}
+	q, _ := bits.Div64(hi, lo, uint64(c))
+	return int64(min(q, math.MaxInt64))
+}
