@@ -140,6 +140,7 @@ var quantities = []struct{ in, is string }{
 	{"(G|M|T)", "rate: `400G`"},
 	{"(km|m)", "length: `5m`"},
 	{" ?%$", "percentage: `60%`"},
+	{"q|(", "time or quanta: `2us`, `905q`"},
 	{"ns|us|", "time: `400ms`"},
 	{"^(env:", "`env:NAME`, `file:PATH` or `keyring:SERVICE/USER`"},
 }

@@ -120,6 +120,9 @@ type Snapshot struct {
 type Unknown struct {
 	Where string `json:"where"`
 	Why   string `json:"why"`
+	// Text is the line or the value itself, as the device spells it; "" where
+	// it is no single one.
+	Text string `json:"text,omitempty"`
 }
 
 // Mismatch is a value that is configured and not in force.

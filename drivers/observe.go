@@ -42,6 +42,9 @@ type PortState struct {
 	MTU             qos.Opt[int] // bytes, as the device counts them for the port's kind
 	Speed           qos.Opt[units.Rate]
 	Neighbors       []qos.Neighbor // by LLDP, in the device's words
+	// Alias is the name that the device's own LLDP gives the port; "" where it
+	// is the port's name.
+	Alias string
 	// PFCRx and PFCTx are PFC frames by priority.
 	PFCRx, PFCTx [qos.NumPriorities]qos.Opt[uint64]
 	Queues       [qos.NumPriorities]QueueState // unicast egress queues
@@ -56,4 +59,22 @@ type QueueState struct {
 	// WatchdogStuck and WatchdogRecovered are how often the PFC watchdog found
 	// the queue stuck and gave it free again.
 	WatchdogStuck, WatchdogRecovered qos.Opt[uint64]
+}
+
+// Complete gives a running device what its configuration does not say and its
+// ports show: the speed where none is set, and the neighbour where LLDP sees
+// one and no other.
+func (o *Observation) Complete(d *qos.Device) {
+	for name, p := range d.Ports {
+		s := o.Ports[name]
+		if s == nil {
+			continue
+		}
+		if !p.Speed.Set {
+			p.Speed = s.Speed
+		}
+		if len(s.Neighbors) == 1 {
+			p.Neighbor = qos.Of(s.Neighbors[0])
+		}
+	}
 }

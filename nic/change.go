@@ -35,6 +35,9 @@ type Change struct {
 	New    string     `json:"new"`
 	Reason string     `json:"reason,omitempty"` // intent file and line, or a rule
 	Impact qos.Impact `json:"impact"`
+	// How names what is written, where the field does not: a private flag of
+	// the driver, or a program.
+	How string `json:"how,omitempty"`
 	// After is what puts the value in force once it is written.
 	After string `json:"after,omitempty"`
 	// Blocked says why this tool cannot make the change, and what to do

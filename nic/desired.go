@@ -144,6 +144,8 @@ func (b *builder) build() {
 	if len(rdma) > 0 {
 		at := intent.Origin{Pos: rdma[0].Pos}
 		b.from(at, FieldECN)
+		p.RoCEApp = qos.Of(rdma[0].Priority.V)
+		b.from(rdma[0].Priority.From, FieldRoCEApp)
 		if lossless != 0 {
 			b.from(rdma[0].Lossless.From, FieldPFC, FieldLinkPause)
 		}
@@ -153,6 +155,7 @@ func (b *builder) build() {
 	}
 	b.trust()
 	b.cable()
+	b.rings()
 	if ets, ok := shares(s); ok {
 		p.ETS = qos.Of(ets)
 		b.from(intent.Origin{Pos: s.Classes[0].Pos}, FieldETS)
@@ -197,6 +200,19 @@ func (b *builder) cable() {
 		return
 	}
 	b.port.Cable = qos.Of(m)
+}
+
+func (b *builder) rings() {
+	n := b.nic
+	if n.RXRing.V == 0 && n.TXRing.V == 0 {
+		return
+	}
+	b.port.Rings = qos.Of(Rings{RX: n.RXRing.V, TX: n.TXRing.V})
+	at := n.RXRing.From
+	if n.RXRing.V == 0 {
+		at = n.TXRing.From
+	}
+	b.from(at, FieldRings)
 }
 
 // rdmaClasses are the classes that RDMA travels in: the lossless ones or, in a

@@ -20,6 +20,8 @@ const (
 	DriverMLX5 = "mlx5_core"
 	DriverICE  = "ice"
 	DriverBNXT = "bnxt_en"
+	// DriverIonic has no DCB operations: AMD's nicctl sets its cards.
+	DriverIonic = "ionic"
 )
 
 // Diff returns how running differs from desired: what is in the way first, then
@@ -140,10 +142,11 @@ func (d *differ) port(name string, have, want *Port) {
 		field(d, FieldTrafficClass, have.TrafficClass, want.TrafficClass, sameDSCP, tosText, drift)
 	}
 	if !have.VF {
-		field(d, FieldECN, have.ECN, want.ECN, includes, maskText, drift)
+		field(d, FieldECN, have.ECN, want.ECN, includes, maskText, Change{Kind: KindDrift, Blocked: ecnLimit(have, want)})
 		field(d, FieldCNPDSCP, have.CNPDSCP, want.CNPDSCP, equal, strconv.Itoa, drift)
 		field(d, FieldCNPPriority, have.CNPPriority, want.CNPPriority, equal, strconv.Itoa, drift)
 	}
+	d.rings()
 	field(d, FieldMTU, have.MTU, want.MTU, equal, strconv.Itoa, Change{Kind: KindDrift, Impact: qos.ImpactLoss})
 	if !have.VF {
 		d.nv()
@@ -155,23 +158,29 @@ var drift = Change{Kind: KindDrift}
 // dcb compares what the kernel's DCB interface and the driver hold.
 func (d *differ) dcb() {
 	have, want := d.have, d.want
-	field(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, Change{Kind: KindConflict})
+	field(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, agentChange(have))
 	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, drift)
 	ets := drift
 	if have.Driver == DriverICE { // ice_dcb_nl.c closes and opens the device
 		ets.Impact = qos.ImpactPortFlap
 	}
-	field(d, FieldETS, have.ETS, want.ETS, sameETS, ETS.String, ets)
+	wantETS := want.ETSFor(have)
+	ets.Blocked = etsLimit(have, want)
+	field(d, FieldETS, have.ETS, wantETS, sameETS, ETS.String, ets)
 	field(d, FieldCable, have.Cable, want.Cable, sameLength, units.Length.String, drift)
 	field(d, FieldBuffers, have.Buffers, want.Buffers, equal, Buffers.String, drift)
-	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap})
+	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
 	d.dscp()
-	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, drift)
+	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, Change{Kind: KindDrift, How: classifies(have), Blocked: dscpLimit(have, want)})
+	if have.Driver == DriverBNXT {
+		field(d, FieldRoCEApp, have.RoCEApp, want.RoCEApp, equal, appText, drift)
+	}
 }
 
 // essential are the fields that are said to be unknown even where the driver
 // does not have them: without them nothing is lossless.
-var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true}
+var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true,
+	FieldRings: true} // stated by the intent itself
 
 // unknown adds that a field could not be read.
 func (d *differ) unknown(name, want string) {
@@ -207,7 +216,7 @@ func (d *differ) dscp() {
 	}
 	differs := func(i int) bool { return want.V[i] != qos.Unmanaged && have.V[i] != want.V[i] }
 	if old := dscpText(have.V, differs); old != "" {
-		d.add(Change{Field: FieldDSCP, Kind: KindDrift, Old: old, New: dscpText(want.V, differs)})
+		d.add(Change{Field: FieldDSCP, Kind: KindDrift, Old: old, New: dscpText(want.V, differs), Blocked: dscpLimit(d.have, d.want)})
 	}
 }
 

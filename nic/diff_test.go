@@ -142,7 +142,7 @@ func TestDiffLeavesAlone(t *testing.T) {
 			}
 		},
 		"a mask that is not shown":       func(p *Port) { p.NV["ROCE_CC_PRIO_MASK_P1"] = NV{Next: "255"} },
-		"the firmware of another vendor": func(p *Port) { p.Driver, p.NV = DriverBNXT, nil },
+		"the firmware of another vendor": func(p *Port) { p.Driver, p.NV = DriverBNXT, nil; p.ETS = p.ETSFor(p) },
 		"state":                          func(p *Port) { p.Carrier, p.ActiveMTU, p.Willing = qos.Of(false), qos.Of(256), qos.Of(true) },
 	} {
 		running, want := machine(t)

@@ -19,6 +19,8 @@ type Explanation struct {
 	Classes  []ClassPath `json:"classes"`
 	Advice   []string    `json:"advice,omitempty"` // what the tool does not set
 	Problems []Problem   `json:"problems,omitempty"`
+
+	kind string // the driver, as far as the name of the RDMA device tells it
 }
 
 // Explained is one value.
@@ -62,7 +64,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 	if p == nil {
 		return nil, fmt.Errorf("NIC %s of %s has neither an RDMA device nor a link", name, h.Name)
 	}
-	e := &Explanation{Host: h.Name, Port: name, RDMA: p.RDMA}
+	e := &Explanation{Host: h.Name, Port: name, RDMA: p.RDMA, kind: driverOf(p.RDMA)}
 	if peer, ok := Peer(n); ok {
 		e.Peer = peer.String()
 	}
@@ -80,7 +82,21 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 
 func (e *Explanation) add(p *Port, field, name, value, how, stored string) {
 	l := LayerOf(field)
-	e.Values = append(e.Values, Explained{Name: name, Value: value, How: how, From: p.From[origin(field)], Layer: l, Stored: stored, Lifetime: lifetimes[l]})
+	v := Explained{Name: name, Value: value, How: how, From: p.From[origin(field)], Layer: l, Stored: stored, Lifetime: lifetimes[l]}
+	if l == LayerFirmware && e.kind != "" && e.kind != DriverMLX5 {
+		return
+	}
+	if o, ok := elsewhere[e.kind][field]; ok {
+		if o.stored == "" {
+			return
+		}
+		v.Stored = strings.ReplaceAll(o.stored, "DEVICE", p.RDMA)
+		v.How = o.how
+		if o.lifetime != "" {
+			v.Lifetime = o.lifetime
+		}
+	}
+	e.Values = append(e.Values, v)
 }
 
 const dcbnl = "driver, by dcbnl netlink"
@@ -92,8 +108,11 @@ func (e *Explanation) driver(p *Port) {
 	if p.LinkPause.Set {
 		e.add(p, FieldLinkPause, "link pause", onOff(p.LinkPause.V), "it would pause all priorities", "driver, by ethtool")
 	}
-	if p.ETS.Set {
-		e.add(p, FieldETS, "ETS", p.ETS.V.String(), "priority n is in traffic class n", dcbnl+"; mlx5 forgets it whenever it is loaded")
+	if p.Rings.Set {
+		e.add(p, FieldRings, "rings", p.Rings.V.String(), "at most what the device takes (ethtool -g); a change takes the link down for a moment", "driver, by ethtool")
+	}
+	if ets := p.ETSFor(&Port{Driver: e.kind}); ets.Set {
+		e.add(p, FieldETS, "ETS", ets.V.String(), "priority n is in traffic class n", dcbnl+"; mlx5 forgets it whenever it is loaded")
 	}
 	if p.Cable.Set {
 		e.add(p, FieldCable, "cable length", p.Cable.V.String(), "in whole metres, rounded up", dcbnl+" (PFC delay), mlx5 alone")
@@ -106,6 +125,9 @@ func (e *Explanation) driver(p *Port) {
 	}
 	if p.DSCP.Set {
 		e.add(p, FieldDSCP, "DSCP to priority", dscpText(p.DSCP.V, func(i int) bool { return p.DSCP.V[i] != qos.Unmanaged }), "", dcbnl+" (APP table); no firmware setting keeps it")
+	}
+	if p.RoCEApp.Set && e.kind == DriverBNXT {
+		e.add(p, FieldRoCEApp, "RoCE v2", appText(p.RoCEApp.V), fmt.Sprintf("of UDP port %d", RoCEPort), dcbnl+" (APP table)")
 	}
 	if p.MTU.Set {
 		how := ""
@@ -170,11 +192,11 @@ func (e *Explanation) classes(s *intent.Settings, p *Port) {
 		if k.Rest {
 			c.DSCP = strings.TrimSpace(c.DSCP + " (the rest)")
 		}
-		if p.ETS.Set {
-			c.TC = int(p.ETS.V.PriorityToTC[c.Priority])
-			c.Share = string(p.ETS.V.TSA[c.TC])
-			if p.ETS.V.TSA[c.TC] == TSAETS {
-				c.Share = fmt.Sprintf("ets %d%%", p.ETS.V.Bandwidth[c.TC])
+		if ets := p.ETSFor(&Port{Driver: e.kind}); ets.Set {
+			c.TC = int(ets.V.PriorityToTC[c.Priority])
+			c.Share = string(ets.V.TSA[c.TC])
+			if ets.V.TSA[c.TC] == TSAETS {
+				c.Share = fmt.Sprintf("ets %d%%", ets.V.Bandwidth[c.TC])
 			}
 		}
 		e.Classes = append(e.Classes, c)
@@ -209,7 +231,11 @@ func (e *Explanation) Lines() []string {
 			if v.How != "" {
 				line += " (" + v.How + ")"
 			}
-			out = append(out, line+"  ["+v.From+"]", "    in: "+v.Stored)
+			where := "    in: " + v.Stored
+			if v.Lifetime != lifetimes[l] {
+				where += "; " + v.Lifetime
+			}
+			out = append(out, line+"  ["+v.From+"]", where)
 		}
 	}
 	if len(e.Advice)+len(e.Problems) > 0 {

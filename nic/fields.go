@@ -12,12 +12,14 @@ const (
 	FieldDCB          = "dcb"  // all DCB settings at once: a function that has none
 	FieldDCBX         = "dcbx"
 	FieldLinkPause    = "link_pause"
+	FieldRings        = "rings"
 	FieldETS          = "ets"
 	FieldBuffers      = "buffers"
 	FieldCable        = "cable"
 	FieldPFC          = "pfc"
 	FieldDSCP         = "dscp"
 	FieldTrust        = "trust"
+	FieldRoCEApp      = "roce_app"
 	FieldMode         = "mode"
 	FieldToS          = "tos"
 	FieldTrafficClass = "traffic_class"
@@ -43,7 +45,7 @@ var layers = map[string]Layer{
 	FieldDCBX: LayerDriver, FieldLinkPause: LayerDriver, FieldETS: LayerDriver, FieldBuffers: LayerDriver,
 	FieldCable: LayerDriver, FieldPFC: LayerDriver, FieldDSCP: LayerDriver, FieldTrust: LayerDriver,
 	FieldECN: LayerDriver, FieldCNPDSCP: LayerDriver, FieldCNPPriority: LayerDriver, FieldMTU: LayerDriver,
-	FieldDCB:  LayerDriver,
+	FieldDCB: LayerDriver, FieldRings: LayerDriver, FieldRoCEApp: LayerDriver,
 	FieldMode: LayerRDMA, FieldToS: LayerRDMA, FieldTrafficClass: LayerRDMA,
 	FieldNV: LayerFirmware,
 }

@@ -29,6 +29,20 @@ const (
 // (drivers/infiniband/core/cma_configfs.c).
 const ModeRoCEv2 = "RoCE v2"
 
+// RoCEPort is the UDP port of RoCE v2.
+const RoCEPort = 4791
+
+// What [Port.Agent] says.
+const (
+	// AgentICE is the private flag of ice that is on while its firmware runs
+	// LLDP and DCBX (Linux, Documentation/networking/device_drivers/ethernet/
+	// intel/ice.rst).
+	AgentICE = "fw-lldp-agent"
+	// AgentManaged is the DCBX capability of a port whose firmware keeps its
+	// settings (include/uapi/linux/dcbnl.h, DCB_CAP_DCBX_LLD_MANAGED).
+	AgentManaged = "lld-managed"
+)
+
 // NotInDriver is the reason in [Port.Missing] of a setting that the driver does
 // not have at all, as the OFED files under the driver of the kernel. Every other
 // reason says that a setting may be there and could not be read.
@@ -78,12 +92,24 @@ type Port struct {
 
 	// The driver's.
 
-	DCBX  qos.Opt[Owner]     `json:"dcbx,omitzero"`
+	DCBX qos.Opt[Owner] `json:"dcbx,omitzero"`
+	// Agent is what says that the firmware's own LLDP or DCBX agent is on:
+	// [AgentICE], [AgentManaged]; running only.
+	Agent string `json:"agent,omitempty"`
+	// Rings are the descriptor rings.
+	Rings qos.Opt[Rings]     `json:"rings,omitzero"`
 	Trust qos.Opt[qos.Trust] `json:"trust,omitzero"`
 	// DSCP is the priority of each DSCP: [qos.Unmapped] is one that is not
 	// listed, [qos.Unmanaged] in a desired Port one that is left alone.
 	DSCP qos.Opt[[qos.NumDSCP]int8] `json:"dscp,omitzero"`
 	PFC  qos.Opt[qos.PrioritySet]   `json:"pfc,omitzero"`
+	// PFCClasses is how many traffic classes the driver says may be lossless
+	// at once (pfc_cap of IEEE 802.1Q); running only.
+	PFCClasses qos.Opt[int] `json:"pfc_classes,omitzero"`
+	// RoCEApp is the priority, 0..7, that the APP table gives the UDP port of
+	// RoCE v2, [RoCEPort]; -1 where it lists none, or several. Only bnxt_en
+	// has the entry; the others refuse it.
+	RoCEApp qos.Opt[int] `json:"roce_app,omitzero"`
 	// Cable is the length that the driver sizes its buffers for, in whole
 	// metres, 1..999. Only mlx5 takes a length (en_dcbnl.c); to other drivers
 	// the field of the netlink message means something else.
@@ -98,17 +124,19 @@ type Port struct {
 	Carrier        qos.Opt[bool]   `json:"carrier,omitzero"` // running only
 	CarrierChanges qos.Opt[uint64] `json:"carrier_changes,omitzero"`
 	// ECN are the priorities with congestion control on at both the
-	// notification point and the reaction point (OFED sysfs).
+	// notification point and the reaction point: OFED sysfs has them one by
+	// one, bnxt_re and ionic have all or none.
 	ECN qos.Opt[qos.PrioritySet] `json:"ecn,omitzero"`
 	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion
-	// notifications that the port sends (OFED sysfs, or the debugfs of mlx5).
+	// notifications that the port sends (OFED sysfs, debugfs of mlx5 and
+	// bnxt_re, configfs of Broadcom's own bnxt_re, nicctl).
 	CNPDSCP     qos.Opt[int] `json:"cnp_dscp,omitzero"`
 	CNPPriority qos.Opt[int] `json:"cnp_priority,omitzero"`
 	// StallPrevention is how long the port may pause its link before it gives
 	// up: "default" is 8 s, "auto" 100 ms (OFED sysfs); running only.
 	StallPrevention qos.Opt[string] `json:"stall_prevention,omitzero"`
 	// DCQCN are the parameters of the congestion control by the names of mlx5's
-	// debugfs ("rp_ai_rate"); running only.
+	// debugfs ("rp_ai_rate"), or by nicctl's; running only.
 	DCQCN map[string]uint64 `json:"dcqcn,omitempty"`
 
 	// The RDMA stack's.
@@ -148,6 +176,16 @@ type Port struct {
 	Missing map[string]string `json:"missing,omitempty"`
 	// Counters are what the port counted; nil where they were not read.
 	Counters *Counters `json:"counters,omitempty"`
+}
+
+// Rings are the lengths of a port's descriptor rings, in descriptors
+// (ETHTOOL_GRINGPARAM); 0 in a desired Port leaves that ring alone.
+type Rings struct {
+	RX int `json:"rx,omitempty"`
+	TX int `json:"tx,omitempty"`
+	// MaxRX and MaxTX are the most that the device takes; running only.
+	MaxRX int `json:"max_rx,omitempty"`
+	MaxTX int `json:"max_tx,omitempty"`
 }
 
 // TSA is how a traffic class is served.

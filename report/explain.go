@@ -2,78 +2,257 @@ package report
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
+
+// explainWidth is what an explanation is broken at: it is also pasted into
+// tickets and mails.
+const explainWidth = 80
 
 // Explain writes the arithmetic of one port.
 func (t *Text) Explain(e render.Explanation) {
+	x := explainer{Text: t}
 	t.printf("%s", t.S.Bold(e.Device+" "+e.Port))
 	if e.Peer != "" {
 		t.printf(" to %s", e.Peer)
 	}
 	t.printf("\n")
 	for _, v := range e.Values {
-		t.printf("  %-9s %s  %s\n", v.Name, v.Value, t.S.Dim(v.From))
+		x.placed(fmt.Sprintf("  %-9s %s", v.Name, v.Value), v.From)
 		if v.How != "" {
-			t.printf("            %s\n", v.How)
+			x.paragraph("            ", 0, v.How)
 		}
 	}
 	t.printf("\n%s\n", t.S.Bold("DSCP -> class -> queue -> priority group"))
 	for _, c := range e.Classes {
-		t.class(c)
+		x.class(c)
 	}
 	if len(e.Headroom) > 0 {
 		t.printf("\n%s\n", t.S.Bold("headroom of each lossless priority group"))
 	}
 	for _, h := range e.Headroom {
-		t.headroom(h)
+		x.headroom(h)
+	}
+	if u := e.Use; u != nil {
+		x.use(u)
+	}
+	if p := e.Pools; p != nil {
+		sum, marks := x.sum(p.Terms)
+		x.paragraph("  ", 4, fmt.Sprintf("what the switch reserves for the ports of the intent%s: %s = %d B; that leaves %d B for each ingress pool", marks, sum, p.Occupied, p.Size))
+	}
+	for _, b := range e.Buffers {
+		t.printf("\n%s\n", t.S.Bold("shared buffer of "+b.Class))
+		x.buffer(b)
+	}
+	if p := e.Pause; p != nil {
+		t.printf("\n%s\n", t.S.Bold("pause"))
+		x.paragraph("  ", 2, fmt.Sprintf("one frame stops a priority for at most %.1f us; %.0f frames a second hold it", p.LongestUS, p.FramesToHold))
+	}
+	if len(x.sources) > 0 {
+		t.printf("\n%s\n", t.S.Bold("sources"))
+	}
+	for i, s := range x.sources {
+		x.paragraph(fmt.Sprintf("  [%d] ", i+1), 0, s)
 	}
 }
 
-func (t *Text) class(c render.ClassPath) {
-	t.printf("  DSCP %s -> %s, priority %d -> queue %d -> priority group %d  %s\n", c.DSCP, t.S.Bold(c.Name), c.Priority, c.Queue, c.Group, t.S.Dim(c.DSCPFrom))
-	t.printf("      PFC %s  %s\n", c.PFC, t.S.Dim(c.PFCFrom))
-	t.printf("      scheduler %s  %s\n", c.Share, t.S.Dim(c.ShareFrom))
+// explainer writes one explanation and gathers its sources.
+type explainer struct {
+	*Text
+	sources []string
+}
+
+// cite returns the mark of a source, "" for none.
+func (x *explainer) cite(source string) string {
+	if source == "" {
+		return ""
+	}
+	i := slices.Index(x.sources, source)
+	if i < 0 {
+		x.sources = append(x.sources, source)
+		i = len(x.sources) - 1
+	}
+	return fmt.Sprintf(" [%d]", i+1)
+}
+
+// placed writes text and the place that it is from, beside it where both fit.
+func (x *explainer) placed(text, from string) {
+	if utf8.RuneCountInString(text)+2+utf8.RuneCountInString(from) <= explainWidth {
+		x.printf("%s  %s\n", text, x.S.Dim(from))
+		return
+	}
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	if utf8.RuneCountInString(text) <= explainWidth {
+		x.printf("%s\n", text)
+	} else {
+		x.paragraph(indent, 4, strings.TrimLeft(text, " "))
+	}
+	x.printf("%s    %s\n", indent, x.S.Dim(from))
+}
+
+// paragraph writes text behind a head, broken between words; what follows the
+// first line is indented like the head and by more.
+func (x *explainer) paragraph(head string, more int, text string) {
+	line, empty := head, true
+	indent := strings.Repeat(" ", utf8.RuneCountInString(head)+more)
+	for _, w := range strings.Fields(text) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > explainWidth {
+			x.printf("%s\n", line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+w, false
+	}
+	x.printf("%s\n", line)
+}
+
+func (x *explainer) class(c render.ClassPath) {
+	x.placed(fmt.Sprintf("  DSCP %s -> %s, priority %d -> queue %d -> priority group %d", c.DSCP, c.Name, c.Priority, c.Queue, c.Group), c.DSCPFrom)
+	x.placed("      PFC "+c.PFC, c.PFCFrom)
+	x.placed("      scheduler "+c.Share, c.ShareFrom)
 	switch {
 	case c.ECN != nil:
-		t.printf("      ECN from %d B (%s us) to %d B (%s us), %d%% there  %s\n", c.ECN.Min, micros(c.ECN.MinDrainUS), c.ECN.Max, micros(c.ECN.MaxDrainUS), c.ECN.Probability, t.S.Dim(c.ECNFrom))
-		if c.ECN.How != "" {
-			t.printf("          %s\n", c.ECN.How)
-		}
+		x.placed(fmt.Sprintf("      ECN from %d B (%s us) to %d B (%s us), %d%% there", c.ECN.Min, micros(c.ECN.MinDrainUS), c.ECN.Max, micros(c.ECN.MaxDrainUS), c.ECN.Probability), c.ECNFrom)
+		x.steps(c.ECN)
 	case c.ECNMissing != "":
-		t.printf("      ECN off: %s\n", c.ECNMissing)
+		x.paragraph("      ", 4, "ECN off: "+c.ECNMissing)
 	default:
-		t.printf("      ECN off  %s\n", t.S.Dim(c.ECNFrom))
+		x.placed("      ECN off", c.ECNFrom)
 	}
+}
+
+func (x *explainer) steps(e *render.ECNPath) {
+	if !e.Usual {
+		x.paragraph("          ", 0, fmt.Sprintf("published settings drain in %s to %s at min and in at most %s at max", headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh))
+	}
+	if e.Auto == nil {
+		return
+	}
+	for i, s := range e.Auto.Steps {
+		x.paragraph(fmt.Sprintf("        %d. ", i+1), 0, s.Why)
+	}
+	if e.Auto.Order != "" {
+		x.paragraph("        => ", 0, string(e.Auto.Order))
+	}
+	var marks string
+	for _, s := range e.Auto.Sources {
+		marks += x.cite(s)
+	}
+	x.paragraph("        ", 0, "after"+marks)
 }
 
 func micros(f float64) string { return fmt.Sprintf("%.3g", f) }
 
-func (t *Text) headroom(h render.HeadroomPath) {
+func (x *explainer) headroom(h render.HeadroomPath) {
 	if r := h.Row; r != nil {
-		t.printf("  %s: size %d B, xon %d B, %s, dynamic_th %d\n", h.Title, r.Size, r.XON, t.S.Bold(fmt.Sprintf("xoff %d B", r.XOFF)), r.Threshold)
-		t.printf("      row %s %s  %s\n", r.Speed, r.Cable, t.S.Dim(r.Source))
+		x.paragraph("  ", 4, fmt.Sprintf("%s: size %d B, xon %d B, xoff %d B, dynamic_th %d", h.Title, r.Size, r.XON, r.XOFF, r.Threshold))
+		x.printf("      row %s %s%s\n", r.Speed, r.Cable, x.cite(r.Source))
+	} else {
+		title := h.Title
+		if h.Result != nil {
+			title += ": model " + h.Result.Model
+		}
+		x.printf("  %s\n", title)
 	}
 	if r := h.Result; r != nil {
-		t.printf("  %s: model %s\n", h.Title, t.S.Bold(r.Model))
-		for _, term := range r.Terms {
-			t.printf("      %11.1f B  %-20s %s", term.Bytes, term.Name, term.Formula)
-			if term.Source != "" {
-				t.printf("  %s", t.S.Dim(term.Source))
-			}
-			t.printf("\n")
-		}
-		t.printf("    = %11d B  %s", r.XOFF, t.S.Bold("xoff"))
+		x.terms(r.Terms)
+		sum := "xoff"
 		if r.Size > 0 {
-			t.printf(", xon %d B, size %d B", r.XON, r.Size)
+			sum += fmt.Sprintf(", xon %d B, size %d B", r.XON, r.Size)
 		}
-		t.printf("; nothing below %d B can be lossless\n", r.Floor)
+		x.paragraph(fmt.Sprintf("    = %11d B  ", r.XOFF), 0, fmt.Sprintf("%s; nothing below %d B can be lossless", sum, r.Floor))
 		for _, n := range r.Notes {
-			t.printf("      %s\n", n)
+			x.paragraph("      ", 0, n)
 		}
 	}
+	if m := h.Margin; m != nil {
+		beside := "more than this"
+		if *m < 0 {
+			beside = "less than this"
+		}
+		x.paragraph("      ", 0, fmt.Sprintf("the switch has %d B %s", max(*m, -*m), beside))
+	}
 	if h.Note != "" {
-		t.printf("      %s\n", h.Note)
+		x.paragraph("      ", 0, h.Note)
+	}
+	if a := h.Admission; a != nil {
+		x.admission(a)
+	}
+}
+
+// admission writes the switch's own test of a port as one sum.
+func (x *explainer) admission(a *headroom.Admission) {
+	sum, marks := x.sum(a.Terms)
+	limit := "the switch itself knows its limit"
+	if a.Max > 0 {
+		limit = fmt.Sprintf("the limit is %d B", a.Max)
+	}
+	x.paragraph("      ", 4, fmt.Sprintf("admission of the port%s: %s = %d B; %s", marks, sum, a.Total, limit))
+	if a.MaxShared > 0 {
+		x.paragraph("      ", 4, fmt.Sprintf("of the shared headroom pool %d B; a port may take %d B", a.Shared, a.MaxShared))
+	}
+}
+
+// sum writes terms in a row, without those that are nothing, and the marks of
+// their sources.
+func (x *explainer) sum(terms []headroom.Term) (text, marks string) {
+	var parts []string
+	for _, t := range terms {
+		if t.Bytes == 0 {
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s %.0f (%s)", t.Name, t.Bytes, t.Formula))
+		if m := x.cite(t.Source); !strings.Contains(marks, m) {
+			marks += m
+		}
+	}
+	return strings.Join(parts, " + "), marks
+}
+
+func (x *explainer) terms(l []headroom.Term) {
+	for _, term := range l {
+		x.paragraph(fmt.Sprintf("      %11.1f B  %-20s ", term.Bytes, term.Name), 0, term.Formula+x.cite(term.Source))
+	}
+}
+
+func (x *explainer) use(u *render.UsePath) {
+	text := fmt.Sprintf("the switch has %s with %d B of headroom in all, %.2f times its headroom pool of %d B", words.Count(u.Groups, "lossless group"), u.Sum, u.Ratio, u.Pool)
+	if u.Declared > 0 {
+		x.placed(fmt.Sprintf("  %s; declared is %g", text, u.Declared), u.DeclaredFrom)
+		return
+	}
+	x.paragraph("  ", 0, text+"; no ratio is declared")
+}
+
+func (x *explainer) buffer(b render.BufferPath) {
+	x.placed(fmt.Sprintf("  %-9s %d", "fan-in", b.FanIn), b.FanInFrom)
+	x.placed(fmt.Sprintf("  %-9s %d", "fan-out", b.FanOut), b.FanOutFrom)
+	if b.Pool == nil {
+		x.paragraph("  ", 0, b.Missing+"; neither threshold nor cases can be worked out")
+		return
+	}
+	x.paragraph("  pool      ", 0, fmt.Sprintf("B = %d B: %s", b.Pool.Bytes, b.Pool.How))
+	x.paragraph("  alpha     ", 0, fmt.Sprintf("%s: %s", b.Pool.Alpha, b.Pool.AlphaHow))
+	for _, l := range b.Levels {
+		x.paragraph("  threshold ", 0, fmt.Sprintf("%d B with A=%d active, T = alpha*B/(1 + alpha*A); goes on below %d B", l.Pause, l.Active, l.Resume))
+	}
+	for _, c := range b.Cases {
+		info := ""
+		if c.Information {
+			info = " (not declared, for information)"
+		}
+		x.paragraph("  ", 4, fmt.Sprintf("case %s: m=%d, k=%d, A=%d%s", c.Name, c.Feeders, c.FanOut, c.Active, info))
+		x.paragraph("      ", 0, fmt.Sprintf("marks before a pause up to %d B = %s", c.Queue, c.Formula))
+		if c.Order != "" {
+			x.paragraph("      ", 0, string(c.Order))
+		}
 	}
 }

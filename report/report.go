@@ -1,5 +1,9 @@
 // Package report writes results for people and for programs.
 //
+// What check, validate and nic validate find is a [Report], which [Write] writes
+// in six forms that say the same. It only tells what others found: do not add a
+// check, or talk to a device, here.
+//
 // Text is for people and may change in any release. JSON is versioned
 // ([Format]); fields are added, not changed, within one version. Text is
 // written from the same values as JSON, so that the two cannot disagree.
@@ -17,7 +21,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/rollout"
-	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // Format is the version of the JSON form.
@@ -60,34 +63,6 @@ func (t *Text) impact(i qos.Impact) string {
 		return t.S.Yellow(i.String())
 	}
 	return t.S.Dim(i.String())
-}
-
-// Findings writes findings, worst first, and a summary. clean is the sentence
-// for none.
-func (t *Text) Findings(fs []validate.Finding, clean string) {
-	n := map[validate.Severity]int{}
-	for _, f := range fs {
-		n[f.Severity]++
-		sev := string(f.Severity)
-		switch f.Severity {
-		case validate.Error:
-			sev = t.S.Red(sev)
-		case validate.Warning:
-			sev = t.S.Yellow(sev)
-		}
-		t.printf("%s %s %s: %s\n", sev, t.S.Bold(f.ID), f.Place(), term.CleanLine(f.What))
-		if f.Where != "" {
-			t.printf("      %s\n", t.S.Dim("intent: "+term.CleanLine(f.Where)))
-		}
-		if f.Fix != "" {
-			t.printf("      %s\n", t.S.Dim("fix: "+term.CleanLine(f.Fix)))
-		}
-	}
-	if len(fs) == 0 {
-		t.printf("%s %s\n", t.S.Green("ok:"), clean)
-		return
-	}
-	t.printf("%s, %s, %d info\n", words.Count(n[validate.Error], "error"), words.Count(n[validate.Warning], "warning"), n[validate.Info])
 }
 
 // Outcomes writes what became of each device.

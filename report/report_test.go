@@ -11,7 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/rollout"
-	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // hostile is what a device may send: it must not reach a terminal.
@@ -87,7 +86,6 @@ func TestForeignTextIsCleaned(t *testing.T) {
 		sum.Add(x)
 	}
 	txt.Summary(sum)
-	txt.Findings([]validate.Finding{{ID: "X", Severity: validate.Error, Device: "leaf1", What: hostile, Where: hostile, Fix: hostile}}, "")
 	txt.Outcomes([]rollout.Outcome{{Device: "leaf1", State: rollout.Failed, Error: hostile}})
 	if s := b.String(); term.Clean(s) != s || strings.Contains(s, "\nsecond") {
 		t.Errorf("not clean: %q", s)

@@ -24,6 +24,7 @@ type Past struct {
 	Begun  time.Time
 	Ended  bool   // it came to its end, whatever that was
 	Intent string // hash of the intent that it applied
+	By     string // who began it: user@machine
 	// Of is the run that this one took back; "" for an apply.
 	Of string
 	// Devices in the order in which they were worked on.
@@ -141,7 +142,7 @@ func readLine(b *bufio.Reader) ([]byte, error) {
 func (p *Past) take(rec Record, at, size int64) {
 	switch rec.Event {
 	case "begin":
-		p.Begun, p.Intent, p.Of = rec.Time, rec.Intent, rec.Of
+		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
 		return
 	case "end":
 		p.Ended = true
@@ -163,8 +164,8 @@ func (p *Past) take(rec Record, at, size int64) {
 	}
 }
 
-// token reads the way back of a device.
-func (p *Past) token(d PastDevice) (_ *drivers.Token, err error) {
+// Token reads the way back of a device that the run has Touched.
+func (p *Past) Token(d PastDevice) (_ *drivers.Token, err error) {
 	f, err := os.Open(p.path)
 	if err != nil {
 		return nil, err

@@ -186,7 +186,7 @@ func FuzzJournal(f *testing.F) {
 			return
 		}
 		for _, d := range p.Devices {
-			if tok, err := p.token(d); d.Touched && (err != nil || tok == nil) {
+			if tok, err := p.Token(d); d.Touched && (err != nil || tok == nil) {
 				t.Errorf("%s: no way back: %v", d.Name, err)
 			}
 		}

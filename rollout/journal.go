@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,6 +27,7 @@ type Record struct {
 	Intent string         `json:"intent,omitempty"`
 	Base   string         `json:"base,omitempty"` // digest of the state that a "start" found
 	Of     string         `json:"of,omitempty"`   // the run that this one takes back
+	By     string         `json:"by,omitempty"`   // who began it: user@machine
 }
 
 // Journal is the record of one run, on disk before each act. It holds what a
@@ -81,15 +83,32 @@ func Begin(dir, id string, first Record) (*Journal, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	j := &Journal{f: f, lock: lock, path: path}
-	first.Event = "begin"
+	first.Event, first.By = "begin", who(host)
 	if err := j.Write(first); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
 }
 
-// Path is the journal's file.
-func (j *Journal) Path() string { return j.path }
+// who names the person behind this process as well as can be known: under sudo
+// that is who called it (sudo(8)).
+func who(host string) string {
+	name := os.Getenv("SUDO_USER")
+	if name == "" {
+		if u, err := user.Current(); err == nil {
+			name = u.Username
+		}
+	}
+	return name + "@" + host
+}
+
+// Path is the journal's file; "" for a nil Journal.
+func (j *Journal) Path() string {
+	if j == nil {
+		return ""
+	}
+	return j.path
+}
 
 // Write appends a record and waits until it is on disk. A nil Journal keeps
 // nothing.

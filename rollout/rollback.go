@@ -89,7 +89,7 @@ func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx 
 }
 
 func takeBack(ctx context.Context, p *Past, d PastDevice, open func(context.Context, string) (drivers.Driver, error), o Options) (State, error) {
-	token, err := p.token(d)
+	token, err := p.Token(d)
 	if err != nil {
 		return Failed, err
 	}

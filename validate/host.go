@@ -10,33 +10,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// hostChecks are the checks of hosts, by id. DRIFT and READ are found on hosts
-// too.
-var hostChecks = []Check{
-	{"BUF-13", "a NIC's receive buffer does not fit its lossless class", "the NIC pauses too late and drops"},
-	{"CLS-08", "a NIC marks congestion notifications with a DSCP of another class", "they queue behind data, or are lost, and senders do not slow down"},
-	{"DCB-01", "a NIC takes what its DCBX peer says", "its settings change at the next link-up"},
-	{"DCB-02", "two LLDP or DCBX agents at one NIC", "they undo each other's settings, and the switch sees two neighbours"},
-	{"DCB-03", "PFC of a NIC is negotiated where the intent states it", "without an answer that it likes, PFC stays off"},
-	{"ECN-11", "a NIC has no congestion control on a lossless priority", "it ignores the marks, and PFC alone is left"},
-	{"ECN-12", "congestion control differs between NICs", "those that slow down less take the bandwidth of the others"},
-	{"ECN-13", "RDMA may be sent as not ECN-capable", "switches drop such packets where they would mark others"},
-	{"MTU-03", "a host sends larger packets than its switch takes", "large packets vanish"},
-	{"MTU-04", "the RDMA MTU is below the intent, or differs between NICs", "more packets for the same data; some libraries hang on a mismatch"},
-	{"NIC-01", "a NIC trusts another field than the fabric", "its frames are classified by a field that nobody sets"},
-	{"NIC-02", "a NIC gives a DSCP another priority than the fabric", "it pauses and is paused on the wrong priority"},
-	{"NIC-03", "RDMA is marked with another DSCP than the intent's", "it leaves as best effort and is dropped under load"},
-	{"NIC-04", "a rail of a host is missing or not configured", "one slow rail stalls the whole collective"},
-	{"NIC-05", "no boot unit keeps the settings of a host", "they are lost at a reboot and when the driver is loaded again"},
-	{"NIC-06", "RDMA opened without RDMA-CM has no traffic class", "it rides in priority 0 unless the application marks it"},
-	{"NIC-07", "a NIC may pause longer than the switch's watchdog waits", "the switch cuts the port before the NIC gives up"},
-	{"NIC-08", "NICs of one kind run different firmware or drivers", "they behave differently in one job"},
-	{"NIC-09", "a NIC gives congestion notifications another priority than the fabric", "on tagged links they are in the wrong class"},
-	{"PFC-02", "a NIC and its switch port pause different priorities", "one side pauses and the other ignores it, and packets are lost"},
-	{"PFC-05", "link pause is on beside PFC", "it stops all classes, also congestion notifications"},
-	{"SCH-04", "a NIC shares its link in another way than the switch", "a class gets less than the intent says"},
-}
-
 // Host compares what the NICs of a host run with what they should, and with the
 // switch ports at the other end of their links. ends returns what an end runs;
 // one that was not read is held to be as the intent says. A check whose state

@@ -71,8 +71,7 @@ func (p *portCheck) pfc() {
 	}
 	have, want := p.have.PFC.V, p.want.PFC.V
 	switch {
-	case p.far.Known && have != p.far.PFC && have == want:
-		p.found("PFC-02", Error, nic.FieldPFC, "apply the intent to "+p.end.Device, "the NIC pauses %s as the intent says, %s pauses %s", have, p.end, p.far.PFC)
+	case have == want: // where the switch differs, its own check says so
 	case p.far.Known && have != p.far.PFC:
 		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, %s pauses %s", have, p.end, p.far.PFC)
 	case have != want && p.far.Known:
@@ -105,19 +104,23 @@ func (p *portCheck) change(ch nic.Change) {
 	case nic.FieldLinkPause:
 		p.differs("PFC-05", Error, ch, applyHost)
 	case nic.FieldETS:
-		p.differs("SCH-04", Warning, ch, applyHost)
+		p.differs("SCH-04", Warning, ch, blockedOr(ch, applyHost))
 	case nic.FieldCable, nic.FieldBuffers:
 		p.differs("BUF-13", Warning, ch, applyHost)
 	case nic.FieldECN:
-		p.differs("ECN-11", Error, ch, applyHost)
+		p.differs("ECN-11", Error, ch, blockedOr(ch, applyHost))
 	case nic.FieldCNPDSCP:
 		p.cnpDSCP(ch)
 	case nic.FieldCNPPriority:
 		p.cnpPriority(ch)
 	case nic.FieldDCBX:
 		if len(p.running.Agents) == 0 { // else two agents: DCB-02
-			p.add("DCB-03", Warning, p.name, ch.Reason, "let the host own DCBX: "+applyHost, "DCBX belongs to the %s: PFC follows what it negotiates (layer %s)", ch.Old, ch.Layer)
+			p.add("DCB-03", Warning, p.name, ch.Reason, blockedOr(ch, "let the host own DCBX: "+applyHost), "DCBX belongs to the %s: PFC follows what it negotiates (layer %s)", ch.Old, ch.Layer)
 		}
+	case nic.FieldRoCEApp:
+		p.differs("NIC-02", Warning, ch, applyHost)
+	case nic.FieldRings:
+		p.differs("DRIFT", Warning, ch, blockedOr(ch, applyHost))
 	case nic.FieldMTU:
 		p.mtu(ch)
 	default:
@@ -128,6 +131,9 @@ func (p *portCheck) change(ch nic.Change) {
 func blockedOr(ch nic.Change, fix string) string {
 	if ch.Blocked != "" {
 		return ch.Blocked
+	}
+	if ch.How != "" {
+		fix += ", which is " + ch.How
 	}
 	return fix
 }
@@ -272,10 +278,6 @@ func (p *portCheck) relations() {
 			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B beside its payload", h.MTU.V, intent.RDMAOverhead)
 		}
 		p.add("MTU-04", Warning, p.name, w.From[nic.FieldActiveMTU], fix, "the RDMA MTU is %d B, the intent says %d B (it follows from mtu, layer %s)", h.ActiveMTU.V, w.ActiveMTU.V, nic.LayerDriver)
-	}
-	// The switch may take less than the intent says, and the NIC be right.
-	if h.MTU.Set && w.MTU.Set && h.MTU.V == w.MTU.V && p.far.Known && p.far.MTU > 0 && h.MTU.V > p.far.MTU {
-		p.found("MTU-03", Error, nic.FieldMTU, "apply the intent to "+p.end.Device, "the NIC sends packets of up to %d B as the intent says, %s runs %d B", h.MTU.V, p.end, p.far.MTU)
 	}
 	if h.Willing.Or(false) {
 		severity, who := Info, "nobody is seen to run DCBX"

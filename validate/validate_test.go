@@ -43,52 +43,14 @@ func compile(t *testing.T, text string) *render.Compiler {
 	return c
 }
 
+// static makes the checks of an intent, which need no device.
 func static(t *testing.T, text string) []Finding {
-	c := compile(t, text)
-	fs := StaticLinks(c.Fabric())
-	for _, sw := range c.Fabric().Switches {
-		fs = append(fs, Static(c.Device(sw))...)
+	t.Helper()
+	fs, err := Intent(t.Context(), compile(t, text), today)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return Sort(fs)
-}
-
-// Each check has a fabric that trips it; base, which differs in one place, is
-// the twin that does not.
-func TestStatic(t *testing.T) {
-	if fs := static(t, base); len(fs) > 0 {
-		t.Fatalf("the sound fabric has findings: %v", fs)
-	}
-	for _, c := range []struct {
-		id        string
-		severity  Severity
-		old, new  string
-		place     string
-		says, fix string
-	}{
-		{"BUF-03", Error, "cable: 40m", "cable: 20km", "leaf1 Ethernet0,Ethernet8", "no headroom row of DellEMC-Z9332f-O32 for 400G and 20000m", "longest cable it can carry lossless is"},
-		{"CAT-01", Warning, "model: DellEMC-Z9332f-O32}\n  leaf2", "model: Z9332f-O32}\n  leaf2", "leaf1", "model Z9332f-O32 is not in the catalogue", "did you mean DellEMC-Z9332f-O32?"},
-		{"CAT-01", Info, ", model: DellEMC-Z9332f-O32}\n  leaf2", "}\n  leaf2", "leaf1", "no model is stated", "state the model"},
-		{"ECN-01", Error, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: off", "leaf1 Ethernet0,Ethernet8", "lossless class rdma has no ECN", "ecn: auto"},
-		{"ECN-06", Warning, "max: 1500KB", "max: 20MB", "leaf1 Ethernet0,Ethernet8", "a queue of 3µs to 400µs at 400G", "scale"},
-		{"PFC-12", Warning, "rdma: {priority: 3,", "rdma: {priority: 6,", "leaf1 Ethernet0,Ethernet8", "class rdma makes priority 6 lossless", "1 to 5"},
-		{"WD-02", Warning, "links:", "pfc: {watchdog: off}\nlinks:", "leaf1 Ethernet0,Ethernet8", "watchdog is off", "breaker"},
-		{"PFC-01", Error, "leaf2: {os: sonic,", "leaf2: {os: sonic, classes: {rdma: {lossless: false}},", "leaf1 Ethernet0", "leaf1/Ethernet0 pauses {3}, leaf2/Ethernet0 pauses {}", "both ends"},
-		{"MTU-01", Error, "leaf2: {os: sonic,", "leaf2: {os: sonic, mtu: {fabric: 9000},", "leaf1 Ethernet0", "leaf1/Ethernet0 carries packets of 9100 B, leaf2/Ethernet0 of 9000 B", "one mtu.fabric"},
-	} {
-		text := strings.Replace(base, c.old, c.new, 1)
-		if text == base {
-			t.Fatalf("%s: nothing replaced", c.id)
-		}
-		fs := static(t, text)
-		i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == c.id })
-		if i < 0 {
-			t.Errorf("%s is not found: %v", c.id, fs)
-			continue
-		}
-		if f := fs[i]; f.Severity != c.severity || f.Place() != c.place || !strings.Contains(f.What, c.says) || !strings.Contains(f.Fix, c.fix) {
-			t.Errorf("%s: %s at %s: %s; fix: %s", c.id, f.Severity, f.Place(), f.What, f.Fix)
-		}
-	}
+	return fs
 }
 
 // A row below the bytes in the cable is an error, one below the standard's
@@ -149,63 +111,64 @@ func TestMoreThanTwoLosslessClasses(t *testing.T) {
 	}
 }
 
-func TestClassesThatChangeBetweenTwoEnds(t *testing.T) {
-	// The intent has one DSCP map for all, so only hand-made settings differ.
-	a, b := *compile(t, base).Fabric().Settings, *compile(t, base).Fabric().Settings
-	k := *b.Classes[1]
-	k.Priority.V = 4
-	b.Classes = []*intent.Class{b.Classes[0], &k}
-	if d, x, y := classDiffers(&a, &b); d != 26 || x != 3 || y != 4 {
-		t.Errorf("DSCP %d has %d and %d", d, x, y)
+// ran makes the checks of what a switch runs.
+func ran(t *testing.T, c *render.Compiler, edit func(*qos.Device), inForce ...drivers.Mismatch) []Finding {
+	t.Helper()
+	run := NewRun(c.Fabric())
+	for _, sw := range c.Fabric().Switches {
+		d := c.Device(sw)
+		have := c.Device(sw).Desired
+		var st State
+		if sw.Name == "leaf1" {
+			edit(have)
+			st.InForce = inForce
+		}
+		run.Add(Switch(d, have, Running, &st))
 	}
-	if d, _, _ := classDiffers(&a, &a); d != -1 {
-		t.Errorf("one setting differs from itself at DSCP %d", d)
-	}
+	return run.Findings(today)
 }
 
-func running(c *render.Compiler, name string) (*intent.Switch, *qos.Device, *qos.Device) {
-	sw := c.Fabric().Switch(name)
-	return sw, c.Device(sw).Desired, c.Device(sw).Desired
-}
-
-func TestDevice(t *testing.T) {
+func TestRunningState(t *testing.T) {
 	c := compile(t, base)
-	sw, have, want := running(c, "leaf1")
-	if fs := Device(sw, have, want, nil); len(fs) > 0 {
-		t.Fatalf("no drift, and findings: %v", fs)
-	}
-	less := *have
-	less.Ports = map[string]*qos.Port{"Ethernet8": have.Ports["Ethernet8"]}
-	if fs := Device(sw, &less, want, nil); len(fs) != 1 || fs[0].Place() != "leaf1 Ethernet0" || fs[0].What != "the device has no such port" {
-		t.Errorf("a port that is not there: %v", fs)
-	}
-	// One broken value on two ports is one finding that lists them.
-	have.Ports["Ethernet0"].PFC = qos.Of(qos.Priorities(3, 4))
-	have.Ports["Ethernet8"].PFC = qos.Of(qos.Priorities(3, 4))
-	fs := Device(sw, have, want, []drivers.Mismatch{
-		{Port: "Ethernet0", Field: "pfc", Want: "{3}", Have: "{3,4}"}, // the same cause
-		{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"},
-	})
-	if len(fs) != 2 {
-		t.Fatalf("%d findings: %v", len(fs), fs)
-	}
-	if f := fs[0]; f.ID != "DRIFT" || f.Place() != "leaf1 Ethernet0,Ethernet8" || f.What != "pfc is {3,4}, the intent says {3}" || !strings.Contains(f.Where, "fabric.yaml:5:3") {
-		t.Errorf("drift: %+v", f)
-	}
-	if f := fs[1]; f.ID != "OPS-02" || f.Place() != "leaf1 Ethernet0" || f.What != "queues[3].ecn is configured as 150KB and in force as off" {
-		t.Errorf("in force: %+v", f)
-	}
-}
-
-// What the driver knows a cure for is told beside the difference that it comes
-// of.
-func TestMismatchWithItsFix(t *testing.T) {
-	c := compile(t, base)
-	sw := c.Fabric().Switch("leaf1")
-	want := c.Device(sw).Desired
-	fs := Device(sw, want, want, []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "priority 3 paused", Have: "the PFC mode is auto", Fix: "interface Ethernet0 / priority-flow-control mode on"}})
-	if len(fs) != 1 || fs[0].What != "pfc: priority 3 paused is not in force: the PFC mode is auto" || fs[0].Fix != "interface Ethernet0 / priority-flow-control mode on" {
-		t.Errorf("%+v", fs)
+	for _, x := range []struct {
+		name    string
+		edit    func(*qos.Device)
+		inForce []drivers.Mismatch
+		want    []string
+	}{
+		{"nothing differs", func(*qos.Device) {}, nil, nil},
+		{"a port is not there", func(d *qos.Device) { delete(d.Ports, "Ethernet0") }, nil,
+			[]string{"DRIFT leaf1 Ethernet0: the device has no such port"}},
+		{"one cause on two ports, at both ends of two links", func(d *qos.Device) {
+			d.Ports["Ethernet0"].PFC = qos.Of(qos.Priorities(3, 4))
+			d.Ports["Ethernet8"].PFC = qos.Of(qos.Priorities(3, 4))
+		}, nil, []string{"PFC-01 leaf1 Ethernet0,Ethernet8: PFC is on for priorities {3,4}, on leaf2 for {3}"}},
+		{"what no check knows", func(d *qos.Device) { d.Ports["Ethernet0"].Queues[0].Scheduler = qos.Of(qos.Scheduler{Weight: 7}) }, nil,
+			[]string{"DRIFT leaf1 Ethernet0: queues[0].scheduler is weight 7, the intent says weight 40"}},
+		{"configured and not in force", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}},
+			[]string{"OPS-02 leaf1 Ethernet0: queues[3].ecn is configured as 150KB and in force as off"}},
+		{"not even configured", func(d *qos.Device) {
+			d.Ports["Ethernet0"].Queues[3].ECN = qos.Of(qos.ECN{})
+		}, []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}},
+			[]string{"ECN-01 leaf1 Ethernet0: the queue of lossless class rdma, 3, has no ECN"}},
+		{"the driver knows the cure", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "priority 3 paused", Have: "the PFC mode is auto", Fix: "interface Ethernet0 / priority-flow-control mode on"}},
+			[]string{"PFC-10 leaf1 Ethernet0: pfc: priority 3 paused is not in force: the PFC mode is auto"}},
+	} {
+		var got []string
+		for _, f := range ran(t, c, x.edit, x.inForce...) {
+			if f.Severity == Error {
+				got = append(got, f.ID+" "+f.Place()+": "+f.What)
+			}
+		}
+		if len(got) != len(x.want) {
+			t.Errorf("%s: found %q", x.name, got)
+			continue
+		}
+		for i := range got {
+			if got[i] != x.want[i] {
+				t.Errorf("%s: %s, want %s", x.name, got[i], x.want[i])
+			}
+		}
 	}
 }
 
@@ -219,58 +182,6 @@ func TestRefusedIsOneFindingACause(t *testing.T) {
 	}
 	if want := []string{"WD-04 leaf1 Ethernet0,Ethernet8 too long", "WD-04 leaf1 too slow", "OPS-04 leaf1 Ethernet0 too big"}; !slices.Equal(got, want) {
 		t.Errorf("findings %q", got)
-	}
-}
-
-func TestLinks(t *testing.T) {
-	c := compile(t, base)
-	good := End{PFC: qos.Priorities(3), MTU: 9100, Known: true}
-	ends := map[intent.Endpoint]End{}
-	for _, l := range c.Fabric().Links {
-		ends[l.A], ends[l.B] = good, good
-	}
-	check := func() []Finding { return Links(c.Fabric(), func(e intent.Endpoint) End { return ends[e] }) }
-	if fs := check(); len(fs) > 0 {
-		t.Fatalf("ends that agree: %v", fs)
-	}
-	b := c.Fabric().Links[1].B
-	ends[b] = End{PFC: 0, MTU: 1500, Known: true}
-	fs := check()
-	if len(fs) != 2 || fs[0].ID != "PFC-01" || fs[1].ID != "MTU-01" || !strings.Contains(fs[1].What, "leaf1/Ethernet8 runs an MTU of 9100 B, leaf2/Ethernet8 of 1500 B") {
-		t.Errorf("findings %v", fs)
-	}
-	ends[b] = End{} // an end that was not read says nothing
-	if fs := check(); len(fs) > 0 {
-		t.Errorf("an unread end: %v", fs)
-	}
-}
-
-func TestEveryFindingIsListedAsACheck(t *testing.T) {
-	var ids []string
-	for _, c := range Checks() {
-		if c.Title == "" || c.Why == "" {
-			t.Errorf("%s says too little", c.ID)
-		}
-		ids = append(ids, c.ID)
-	}
-	if !slices.IsSorted(ids) {
-		t.Errorf("checks are not in order: %v", ids)
-	}
-	src := ""
-	for _, f := range []string{"static.go", "running.go", "host.go", "host_port.go", "host_fleet.go"} {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		src += string(b)
-	}
-	for _, id := range ids {
-		if id == "READ" || id == "UNKNOWN" || id == "YANG" {
-			continue // made by the commands
-		}
-		if !strings.Contains(src, `"`+id+`"`) {
-			t.Errorf("no code finds %s", id)
-		}
 	}
 }
 

@@ -62,6 +62,7 @@ type app struct {
 	file     string
 	only     []string
 	output   string
+	reports  []string // of --report
 	parallel int
 	color    term.ColorMode
 	lab      string
@@ -177,30 +178,40 @@ func (a *app) deviceFlags(c *cobra.Command) {
 
 func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 
-// load reads the intent and picks the switches.
-func (a *app) load() (*render.Compiler, []*intent.Switch, error) {
+// loadFabric reads the intent.
+func (a *app) loadFabric() (*render.Compiler, error) {
 	f, err := intent.Load(a.file, intent.Options{Stdin: a.stdin, Name: a.name})
 	if err != nil {
 		if errors.As(err, new(intent.Errors)) {
-			return nil, nil, err
+			return nil, err
 		}
 		hint := ""
 		if errors.Is(err, fs.ErrNotExist) {
 			hint = "name the intent with -f; there is one to start from in examples/quickstart"
 		}
-		return nil, nil, &statusError{exitUsage, err, hint}
+		return nil, &statusError{exitUsage, err, hint}
 	}
-	c, err := render.New(f, fits())
+	return render.New(f, fits())
+}
+
+// load reads the intent and picks the switches.
+func (a *app) load() (*render.Compiler, []*intent.Switch, error) {
+	c, err := a.loadFabric()
 	if err != nil {
 		return nil, nil, err
 	}
-	sw, err := f.Select(a.only)
+	sw, err := c.Fabric().Select(a.only)
 	if err != nil {
-		var fault *intent.Error
-		if errors.As(err, &fault) {
-			return nil, nil, usageHint(fault.Hint, "--only: %s", fault.Msg)
-		}
-		return nil, nil, usage("--only: %w", err)
+		return nil, nil, notSelected(err)
 	}
 	return c, sw, nil
+}
+
+// notSelected is the error of --only.
+func notSelected(err error) error {
+	var fault *intent.Error
+	if errors.As(err, &fault) {
+		return usageHint(fault.Hint, "--only: %s", fault.Msg)
+	}
+	return usage("--only: %w", err)
 }

@@ -1,56 +1,83 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-type findings struct {
-	Format   int                `json:"format"`
-	Fabric   string             `json:"fabric"`
-	Devices  int                `json:"devices"`
-	Findings []validate.Finding `json:"findings"`
+// checkOptions are the flags of check.
+type checkOptions struct {
+	models string
+	config []string
+	// topology is a file of links to hold those of the intent against.
+	topology string
+	list     bool
 }
 
 func (a *app) checkCommand() *cobra.Command {
-	var models string
+	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Say what is wrong with an intent, without devices",
 		Long: `check reads the intent and says what is wrong or will be: the file itself, each
-switch, each link. With --yang it also holds what would be rendered against the
-YANG models of a switch image (/usr/local/yang-models of a SONiC switch).`,
-		Example: "  roce-fabric check -f fabric.yaml\n  roce-fabric check -f fabric/ --yang ./yang-models --output json",
+switch, each link, the whole fabric. 'roce-fabric explain CHECK' says what a
+check looks at, why it matters and what mends it; --list shows them all.
+
+With --config it holds saved configurations against the intent as well:
+config_db.json of SONiC, 'show running-config' of EOS and NX-OS. With --yang it
+holds what would be rendered against the YANG models of a switch image
+(/usr/local/yang-models of a SONiC switch).`,
+		Example: "  roce-fabric check -f fabric.yaml\n  roce-fabric check -f fabric/ --config leaf1=config_db.json\n  roce-fabric check -f fabric/ --yang ./yang-models --output json\n  roce-fabric check --list",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.check(models) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.list {
+				return a.listChecks()
+			}
+			return a.check(cmd.Context(), o)
+		},
 	}
 	a.intentFlags(c)
-	a.outputFlag(c, "text", "json")
-	c.Flags().StringVar(&models, "yang", "", "folder of .yang files to check rendered SONiC configuration against")
+	a.reportFlags(c)
+	f := c.Flags()
+	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered SONiC configuration against")
+	f.StringArrayVar(&o.config, "config", nil, "SWITCH=FILE: a saved configuration to hold against the intent; may be repeated")
+	f.StringVar(&o.topology, "topology", "", "links to hold the intent's against: a containerlab file, or LLDP neighbours as JSON ('lldpctl -f json')")
+	f.BoolVar(&o.list, "list", false, "list all checks")
 	_ = c.MarkFlagDirname("yang")
+	_ = c.MarkFlagFilename("topology", "yml", "yaml", "json")
 	return c
 }
 
-func (a *app) check(models string) error {
+func (a *app) check(ctx context.Context, o checkOptions) error {
 	c, switches, err := a.load()
 	if err != nil {
 		return err
 	}
-	y, err := a.loadModels(models)
+	y, err := a.loadModels(o.models)
 	if err != nil {
 		return err
 	}
-	found := validate.StaticLinks(c.Fabric())
+	found, err := a.checkCables(c.Fabric(), o.topology)
+	if err != nil {
+		return err
+	}
+	chosen := map[string]bool{}
 	for _, sw := range switches {
+		chosen[sw.Name] = true
 		d := c.Device(sw)
-		found = append(found, validate.Static(d)...)
 		r := renderers[sw.OS]
 		if r.refused != nil {
 			found = append(found, r.refused(d)...)
@@ -59,27 +86,102 @@ func (a *app) check(models string) error {
 			found = append(found, r.yang(y, d)...)
 		}
 	}
-	out := findings{report.Format, c.Fabric().Name, len(switches), validate.Sort(found)}
-	return a.findings(out, fmt.Sprintf("nothing wrong with %s: %s, %s", c.Fabric().Name, words.Plural(len(switches), "switch", "switches"), words.Count(len(c.Fabric().Links), "link")))
+	if found, err = validate.Intent(ctx, c, time.Now(), found...); err != nil {
+		return err
+	}
+	saved, err := a.checkConfigs(c, o.config)
+	if err != nil {
+		return err
+	}
+	found = append(found, saved...)
+	if len(a.only) > 0 {
+		found = validate.Concerns(found, func(name string) bool { return chosen[name] })
+	}
+	found = validate.Sort(found)
+	return a.report(report.Report{
+		Command: "check", Fabric: c.Fabric().Name, Intent: c.Fabric(), Links: len(c.Fabric().Links),
+		Devices: checked(switches, o.config), Findings: found,
+	})
 }
 
-// findings writes findings and turns errors among them into the exit status.
-func (a *app) findings(out findings, clean string) error {
-	if out.Findings == nil {
-		out.Findings = []validate.Finding{}
+// checked lists the switches, those with a saved configuration as such.
+func checked(switches []*intent.Switch, config []string) []report.Device {
+	out := report.Looked(switches, nil, report.FromIntent, nil)
+	for _, arg := range config {
+		name, file, _ := strings.Cut(arg, "=")
+		for i := range out {
+			if out[i].Name == name {
+				out[i].Source, out[i].File = report.FromSaved, file
+			}
+		}
 	}
-	var err error
+	return out
+}
+
+// checkCables holds a topology file against the links of the intent.
+func (a *app) checkCables(f *intent.Fabric, file string) ([]validate.Finding, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := boundedfile.Read(file, maxConfig)
+	if err != nil {
+		return nil, usage("--topology: %w", err)
+	}
+	cables, err := topology.ReadCables(file, text)
+	if err != nil {
+		return nil, usage("--topology: %w", err)
+	}
+	return validate.Cabling(f, file, cables), nil
+}
+
+// checkConfigs holds saved configurations against the intent.
+func (a *app) checkConfigs(c *render.Compiler, files []string) ([]validate.Finding, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	run := validate.NewRun(c.Fabric())
+	seen := map[string]bool{}
+	for _, arg := range files {
+		name, file, ok := strings.Cut(arg, "=")
+		sw := c.Fabric().Switch(name)
+		switch {
+		case !ok:
+			return nil, usageHint("write --config leaf1=config_db.json", "--config %q names no switch", arg)
+		case sw == nil:
+			return nil, usage("--config %s: the intent has no switch %q", arg, name)
+		case seen[name]:
+			return nil, usage("--config: %s is named twice", name)
+		}
+		seen[name] = true
+		text, err := boundedfile.Read(file, maxConfig)
+		if err != nil {
+			return nil, usage("--config: %w", err)
+		}
+		cfg, unknown, err := renderers[sw.OS].running(text)
+		if err != nil {
+			return nil, usage("--config %s: %w", file, err)
+		}
+		run.Add(validate.Switch(c.Device(sw), cfg, validate.Saved, &validate.State{Unknown: unknown}))
+	}
+	return run.Findings(time.Now()), nil
+}
+
+// maxConfig bounds a saved configuration, in bytes: a config_db.json of 512
+// ports has about 2 MB.
+const maxConfig = 64 << 20
+
+// listChecks writes what the program can check.
+func (a *app) listChecks() error {
+	all := validate.Checks()
+	if a.output != "text" && a.output != "json" || len(a.reports) > 0 {
+		return usage("check --list writes text or json to standard output")
+	}
 	if a.output == "json" {
-		err = report.WriteJSON(a.stdout, out)
-	} else {
-		t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
-		t.Findings(out.Findings, clean)
-		err = t.Err()
+		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "checks": all})
 	}
-	if err == nil && validate.Worst(out.Findings) {
-		return &statusError{status: exitDiffers}
-	}
-	return err
+	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
+	t.Checks(all)
+	return t.Err()
 }
 
 // loadModels reads a folder of YANG models, and says what of it cannot be

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -12,19 +13,35 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 )
 
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain DEVICE PORT",
-		Short: "Show the arithmetic of one port",
+		Use:   "explain DEVICE PORT | blast-radius HOST/NIC | CHECK",
+		Short: "Show the arithmetic of a port, or what a check is about",
 		Long: `explain shows how a switch port treats each class (DSCP -> class -> queue ->
 priority group), its ECN thresholds in bytes and in drain time, its headroom with
 every term of the sum, and the line of the intent behind each value. Of a NIC it
-shows what is set, where that is stored, and for how long.`,
-		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain gpu1 ens1f0np0 --output json",
-		Args:    cobra.ExactArgs(2),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.explain(args[0], args[1]) },
+shows what is set, where that is stored, and for how long.
+
+blast-radius follows the pauses of a NIC that takes no packets any more: which
+ports, classes and hosts they can bring to a stop, and how far away.
+
+Of a check, such as CLS-08, it shows what is looked at, why it matters, how severe
+it is, and what mends it; no intent is read.`,
+		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain gpu1 ens1f0np0 --output json\n  roce-fabric explain blast-radius gpu1/ens1f0np0\n  roce-fabric explain CLS-08",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 1:
+				return a.explainCheck(args[0])
+			case args[0] == "blast-radius":
+				return a.explainBlast(cmd.Context(), args[1])
+			}
+			return a.explain(args[0], args[1])
+		},
 	}
 	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
@@ -70,6 +87,51 @@ func (a *app) explain(device, port string) error {
 	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
 	t.Explain(e)
 	return t.Err()
+}
+
+func (a *app) explainCheck(id string) error {
+	c := validate.Lookup(id)
+	if c == nil {
+		return usageHint("'roce-fabric check --list' shows them; of a device, name a port as well", "there is no check %s", id)
+	}
+	if a.output == "json" {
+		return report.WriteJSON(a.stdout, struct {
+			Format int `json:"format"`
+			*validate.Check
+		}{report.Format, c})
+	}
+	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
+	t.Check(c)
+	return t.Err()
+}
+
+func (a *app) explainBlast(ctx context.Context, nic string) error {
+	host, port, ok := strings.Cut(nic, "/")
+	if !ok {
+		return usageHint("write gpu1/ens1f0np0", "%q names no NIC of a host", nic)
+	}
+	c, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	an, err := deadlock.New(ctx, c.Fabric(), deadlock.Options{})
+	if err != nil {
+		return err
+	}
+	r, err := an.BlastRadius(host, port)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if a.output == "json" {
+		return report.WriteJSON(a.stdout, struct {
+			Format int `json:"format"`
+			*deadlock.Radius
+		}{report.Format, r})
+	}
+	for _, l := range r.Lines() {
+		fmt.Fprintln(a.stdout, l)
+	}
+	return nil
 }
 
 func (a *app) explainNIC(f *intent.Fabric, h *intent.Host, name string) error {

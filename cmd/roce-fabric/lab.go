@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -14,16 +15,17 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
 		Short: "Simulated devices on loopback",
-		Long: `lab starts the switches of an intent as simulations on loopback: real gNMI and
-SSH servers that accept, refuse and answer as the box does. Hosts are not
-simulated by this version.`,
+		Long: `lab starts the switches and hosts of an intent as simulations on loopback: real
+gNMI and SSH servers that accept, refuse and answer as the box does.`,
 		Example: "  roce-fabric lab demo\n  roce-fabric lab up fabric.yaml",
 	}
 	groupOnly(c)
@@ -34,11 +36,11 @@ simulated by this version.`,
 func (a *app) labDemoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo [EXAMPLE]",
-		Short: "Plan, apply, validate and roll back an example on simulated switches",
-		Long: `demo runs check, plan, apply, validate, a second plan and a rollback of an
-example fabric on simulated switches that are as the factory left them: mixed,
-which has switches of several systems, unless another one is named. It needs no
-device and leaves nothing behind.
+		Short: "Plan, apply, validate and roll back an example on simulated devices",
+		Long: `demo runs check, plan, apply, the same for the hosts' NICs, validate, a second
+plan and a rollback of an example fabric on simulated switches and hosts that are
+as they were delivered: mixed, which has switches of several systems, unless
+another one is named. It needs no device and leaves nothing behind.
 
 Examples: ` + strings.Join(examples.Names(), ", "),
 		Example:   "  roce-fabric lab demo\n  roce-fabric lab demo quickstart",
@@ -86,23 +88,38 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 	saved := filepath.Join(dir, "demo.plan")
 	st := a.styler(a.stdout)
 	state := filepath.Join(dir, "state")
-	fmt.Fprintf(a.stdout, "%s\n", fill(fmt.Sprintf("%d simulated switches run on loopback, as the factory left them. fabric.yaml is examples/%s/fabric.yaml.", len(l.Names()), name)))
-	for _, s := range []demoStep{
-		{"The intent is checked, without devices.", "check", func(a *app) error { return a.check("") }},
+	what := words.Plural(len(l.Names()), "simulated switch", "simulated switches")
+	if n := len(l.HostNames()); n > 0 {
+		what += " and " + words.Count(n, "host")
+	}
+	fmt.Fprintf(a.stdout, "%s\n", fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", what, name)))
+	steps := []demoStep{
+		{"The intent is checked, without devices.", "check", func(a *app) error { return a.check(ctx, checkOptions{}) }},
 		{"The switches are read: what would change, which line wants it, and what it disturbs. Nothing is written.",
 			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planOptions{save: saved, state: state}) }},
 		{"Exactly that plan is carried out; each switch is read back, and saved.",
 			"apply --plan demo.plan --allow traffic-loss", func(a *app) error {
 				return a.apply(ctx, applyOptions{saved: saved, allow: impactFlag{qos.ImpactLoss}, state: state})
 			}},
-		{"Running state is held against the intent: configuration, what is in force, both ends of every link.",
-			"validate", func(a *app) error { return a.validate(ctx) }},
+		{"The NICs of the hosts are read over SSH: what would change, in which layer. Nothing is written.",
+			"nic plan", func(a *app) error { return a.nicPlan(ctx, nicOptions{}) }},
+		{"They are set, each value is read back, and a link that a change takes down is waited for.",
+			"nic apply --allow traffic-loss --yes", func(a *app) error {
+				return a.nicApply(ctx, nicOptions{yes: true, allow: impactFlag{qos.ImpactLoss}, state: state})
+			}},
+		{"Running state is held against the intent: configuration, what is in force, both ends of every link, hosts too.",
+			"validate", func(a *app) error { return a.validate(ctx, "") }},
 		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
 			return a.plan(ctx, planOptions{exitCode: true, state: state})
 		}},
 		{"The apply is taken back: every switch holds what it held before.",
 			"rollback --yes", func(a *app) error { return a.rollback(ctx, "", rollbackOptions{yes: true, state: state}) }},
-	} {
+		{"So are the NICs.", "nic rollback --yes", func(a *app) error { return a.nicRollback(ctx, "", nicOptions{yes: true, state: state}) }},
+	}
+	if len(l.HostNames()) == 0 {
+		steps = slices.DeleteFunc(steps, func(s demoStep) bool { return strings.HasPrefix(s.command, "nic ") })
+	}
+	for _, s := range steps {
 		step := base
 		step.stdin = bytes.NewReader(text)
 		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(fill(s.why)), st.Bold("$ roce-fabric "+s.command+" -f fabric.yaml"))
@@ -136,16 +153,17 @@ func fill(s string) string {
 type labUpOptions struct {
 	dir   string
 	scale float64
+	nic   string
 }
 
 func (a *app) labUpCommand() *cobra.Command {
 	var o labUpOptions
 	c := &cobra.Command{
 		Use:   "up INTENT",
-		Short: "Start the switches of an intent on loopback and wait",
-		Long: `up starts every switch that the intent names, as the factory left it, on free
-ports of loopback, prints where they are, and waits for Ctrl-C, which is its
-normal end: exit status 0.
+		Short: "Start the switches and hosts of an intent on loopback and wait",
+		Long: `up starts every switch that the intent names, as the factory left it, and every
+host on free ports of loopback, prints where they are, and waits for Ctrl-C,
+which is its normal end: exit status 0.
 
 Other commands use them from another terminal with --lab or ROCE_FABRIC_LAB, and
 so does any gNMI client, with the user, password and CA that up prints.`,
@@ -157,14 +175,26 @@ so does any gNMI client, with the user, password and CA that up prints.`,
 		},
 	}
 	c.Flags().StringVar(&o.dir, "dir", "", "folder for the lab's files; it is made, and kept (default: a temporary one)")
+	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "what the NICs of the hosts are: "+strings.Join(nicKinds(), "|"))
+	_ = c.RegisterFlagCompletionFunc("nic", cobra.FixedCompletions(nicKinds(), cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().Float64Var(&o.scale, "time-scale", 0, "how slow the devices are: 0 does not wait, 1 takes the times of the real ones")
 	_ = c.MarkFlagDirname("dir")
 	return c
 }
 
+func nicKinds() (out []string) {
+	for _, k := range host.Kinds() {
+		out = append(out, string(k))
+	}
+	return out
+}
+
 func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if o.scale < 0 || o.scale > 10 {
 		return usage("--time-scale %v: use 0 to 10", o.scale)
+	}
+	if !slices.Contains(nicKinds(), o.nic) {
+		return usage("--nic %s: use %s", o.nic, strings.Join(nicKinds(), ", "))
 	}
 	c, _, err := a.load()
 	if err != nil {
@@ -182,7 +212,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
-	l, err := lab.Start(c.Fabric(), dir, lab.Options{TimeScale: o.scale})
+	l, err := lab.Start(c.Fabric(), dir, lab.Options{TimeScale: o.scale, NIC: host.Kind(o.nic)})
 	if err != nil {
 		return err
 	}
@@ -193,6 +223,9 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	for _, n := range l.Names() {
 		at := l.Devices[n]
 		fmt.Fprintf(w, "%s\t%s\t%s\n", n, at.GNMI, at.SSH)
+	}
+	for _, n := range l.HostNames() {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", n, "-", l.Hosts[n].SSH)
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -9,23 +9,34 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
-	return &cobra.Command{
+	var ofReport bool
+	c := &cobra.Command{
 		Use:   "schema",
-		Short: "Write the JSON Schema of the intent, for editors",
+		Short: "Write the JSON Schema of the intent, for editors, or of reports",
 		Long: `schema writes the JSON Schema (draft 2020-12) of the intent. An editor with a
 YAML language server takes it from the first line of a file:
 
-  # yaml-language-server: $schema=./fabric.schema.json`,
-		Example: "  roce-fabric schema > fabric.schema.json",
+  # yaml-language-server: $schema=./fabric.schema.json
+
+With --report it writes that of the JSON reports of check, validate and nic
+validate.`,
+		Example: "  roce-fabric schema > fabric.schema.json\n  roce-fabric schema --report > report.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.stdout.Write(intent.Schema())
+			text := intent.Schema()
+			if ofReport {
+				text = report.Schema()
+			}
+			_, err := a.stdout.Write(text)
 			return err
 		},
 	}
+	c.Flags().BoolVar(&ofReport, "report", false, "the schema of JSON reports")
+	return c
 }
 
 func (a *app) versionCommand() *cobra.Command {

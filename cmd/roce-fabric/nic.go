@@ -4,9 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/nic/local"
-	"github.com/roce-fabric/roce-fabric/nic/runner"
-	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
 // nicOptions are the flags of the nic commands.
@@ -18,12 +15,15 @@ type nicOptions struct {
 	cutOff bool
 	code   bool
 	allow  impactFlag
+	state  string
+	// parallelSet says that the operator has given --parallel.
+	parallelSet bool
 }
 
 func (a *app) nicCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nic",
-		Short: "The NICs of a host: plan, apply, validate, and a unit for the boot",
+		Short: "The NICs of hosts: plan, apply, take back, validate, and a unit for the boot",
 		Long: `nic sets the NICs of hosts as the intent says: trust, DSCP -> priority, PFC, ETS,
 cable length, DCBX owner, link pause, ToS of RDMA connections, CNP, MTU, and the
 firmware settings of NVIDIA cards. It works on the machine that it runs on with
@@ -34,18 +34,24 @@ A setting has one of three lifetimes, and each difference says which: firmware
 (survives a reboot, needs a reset of the card), driver (lost at a reboot), rdma
 (lost with the RDMA device). 'nic unit install' has the latter two applied again
 at boot.`,
-		Example: "  roce-fabric nic plan --local -f fabric.yaml\n  roce-fabric nic apply --host gpu1 -f fabric.yaml --allow port-flap",
+		Example: "  roce-fabric nic plan --local -f fabric.yaml\n  roce-fabric nic apply --host gpu1 -f fabric.yaml --allow traffic-loss",
 	}
 	groupOnly(c)
-	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.nicValidateCommand(), a.nicUnitCommand(), a.nicBootCommand(), a.nicAgentCommand())
+	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.nicRollbackCommand(), a.nicValidateCommand(), a.nicUnitCommand(), a.nicBootCommand(), a.nicAgentCommand())
 	return c
 }
 
 func (a *app) nicFlags(c *cobra.Command, o *nicOptions) {
 	a.intentFlags(c)
+	a.deviceFlags(c)
 	c.Flags().BoolVar(&o.local, "local", false, "this machine, and not hosts over SSH")
 	c.Flags().StringVar(&o.host, "host", "", "one host; with --local the name of this machine in the intent (default: its host name)")
-	c.Flags().StringVar(&o.sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
+	sudoFlag(c, &o.sudo)
+}
+
+// sudoFlag adds --sudo, which says how the agent becomes root on a host.
+func sudoFlag(c *cobra.Command, sudo *string) {
+	c.Flags().StringVar(sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
 	_ = c.RegisterFlagCompletionFunc("sudo", cobra.FixedCompletions([]string{"none", "nopassword", "password"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -71,21 +77,34 @@ func (a *app) nicApplyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Set the NICs as the intent says",
-		Long: `apply writes what differs and nothing else, one port after the other, and reads
-each value back. What fails is taken back. A changed PFC mask takes the link
-down for a moment, and needs --allow port-flap; on the port that carries the
-machine's only management path it needs --cut-off as well. Firmware settings
-are staged and never reset.`,
-		Example: "  roce-fabric nic apply --local -f fabric.yaml --allow port-flap",
+		Long: `apply writes what differs and nothing else, on a host one port after the other,
+and reads each value back. A host on which something fails is taken back to where
+it was, and no further one is begun.
+
+What disturbs more than counters needs --allow: a changed PFC mask takes the link
+down for a moment, port-flap, and a changed MTU may lose packets, traffic-loss. On
+the port that carries the machine's only management path it needs --cut-off as
+well. Firmware settings are staged and never reset.
+
+Several hosts are worked on side by side; where links go down or lose traffic, one
+by one unless --parallel says how many. The result says in which state each host
+is, and so does the journal, with every old value: 'nic rollback' takes the run
+back, also one that was cut off.`,
+		Example: "  roce-fabric nic apply --local -f fabric.yaml --allow traffic-loss\n  roce-fabric nic apply -f fabric.yaml --allow port-flap --parallel 8 --yes",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.nicApply(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.parallelSet = cmd.Flags().Changed("parallel")
+			return a.nicApply(cmd.Context(), o)
+		},
 	}
 	a.nicFlags(c, &o)
+	a.outputFlag(c, "text", "json")
+	a.stateFlag(c, &o.state)
 	f := c.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	f.BoolVar(&o.cutOff, "cut-off", false, "also take the port down that the machine is managed over")
-	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -102,46 +121,7 @@ keeps it all. Nothing is written.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.nicValidate(cmd.Context(), o) },
 	}
 	a.nicFlags(c, &o)
-	a.outputFlag(c, "text", "json")
-	return c
-}
-
-func (a *app) nicUnitCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "unit",
-		Short: "A systemd unit that applies the settings at boot",
-		Long: `unit installs or removes a systemd unit with a udev trigger: the settings are
-applied again at boot, when the driver is loaded and when an RDMA device is
-added, from a small host file that it derives from the intent.`,
-		Example: "  roce-fabric nic unit install --local -f fabric.yaml\n  roce-fabric nic unit remove",
-	}
-	groupOnly(c)
-	var o nicOptions
-	var binary string
-	install := &cobra.Command{
-		Use:     "install",
-		Short:   "Install the unit, or bring it up to date",
-		Example: "  roce-fabric nic unit install --local -f fabric.yaml",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.unitInstall(cmd.Context(), o, binary) },
-	}
-	a.nicFlags(install, &o)
-	install.Flags().StringVar(&binary, "binary", "", "path of roce-fabric on this machine (default: this program)")
-	_ = install.MarkFlagFilename("binary")
-	remove := &cobra.Command{
-		Use:     "remove",
-		Short:   "Remove the unit and its files",
-		Example: "  roce-fabric nic unit remove",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			gone, err := unit.Remove(cmd.Context(), local.Roots{}, runner.Local{})
-			for _, f := range gone {
-				a.talk("removed %s", f)
-			}
-			return err
-		},
-	}
-	c.AddCommand(install, remove)
+	a.reportFlags(c)
 	return c
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -14,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/remote"
-	"github.com/roce-fabric/roce-fabric/nic/unit"
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 // nicHost is a host at work: this machine, or one over SSH.
@@ -24,92 +26,162 @@ type nicHost struct {
 	fabric           *intent.Fabric
 	host             *intent.Host
 	running, desired *nic.Host
-	// unit reads the boot unit; nil where it is not reached.
-	unit func() (nic.UnitState, string, error)
 }
 
-// nicHosts calls do for the hosts of a command: this machine with --local, else
-// every host of the intent that has an address, or the one of --host. The first
-// error ends it.
-func (a *app) nicHosts(ctx context.Context, o nicOptions, do func(*nicHost) error) error {
-	c, _, err := a.load()
+// nicTarget is a host that a command is about.
+type nicTarget struct {
+	name    string
+	desired *nic.Host
+	// open reaches the host, which has to be closed. It may be called more than
+	// once, and beside that of other targets.
+	open func(ctx context.Context) (*nicHost, error)
+}
+
+// with opens the host and closes it when do is through.
+func (t nicTarget) with(ctx context.Context, do func(*nicHost) error) (err error) {
+	h, err := t.open(ctx)
 	if err != nil {
 		return err
+	}
+	defer func() { err = errors.Join(err, h.close()) }()
+	return do(h)
+}
+
+// read is with for a host that is read first.
+func (t nicTarget) read(ctx context.Context, do func(*nicHost) error) error {
+	return t.with(ctx, func(h *nicHost) error {
+		if err := h.read(ctx); err != nil {
+			return fmt.Errorf("%s: %w", h.host.Name, err)
+		}
+		return do(h)
+	})
+}
+
+// nicTargets returns the hosts of a command: this machine with --local, else
+// every host of the intent that has an address, or in a lab every one, or the one
+// of --host. What the
+// intent leaves open on them is said.
+func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
+	c, _, err := a.load()
+	if err != nil {
+		return nil, nil, err
 	}
 	f := c.Fabric()
 	if o.local {
 		h, err := hostNamed(f, o.host)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		m, err := local.Open()
-		if err != nil {
-			return err
+		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h)}
+		t.open = func(context.Context) (*nicHost, error) {
+			m, err := local.Open()
+			if err != nil {
+				return nil, err
+			}
+			return &nicHost{Machine: agent.Local(m), close: m.Close, fabric: f, host: h, desired: t.desired}, nil
 		}
-		return a.withHost(ctx, &nicHost{
-			Machine: agent.Local(m), close: m.Close, fabric: f, host: h,
-			unit: func() (nic.UnitState, string, error) { return unit.Read(m.Roots) },
-		}, do)
-	}
-	if a.lab != "" {
-		return usageHint("use --local, or unset ROCE_FABRIC_LAB", "the lab has no hosts")
+		return f, []nicTarget{t}, nil
 	}
 	open, err := a.opener()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var todo []*intent.Host
+	var out []nicTarget
 	for _, h := range f.Hosts {
-		if o.host == h.Name || o.host == "" && h.Address.V != "" {
-			todo = append(todo, h)
+		if o.host != h.Name && (o.host != "" || !open.reaches(h)) {
+			continue
 		}
+		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h)}
+		t.open = func(ctx context.Context) (*nicHost, error) {
+			n := &nicHost{fabric: f, host: h, desired: t.desired}
+			if err := n.overSSH(ctx, o, open); err != nil {
+				return nil, fmt.Errorf("%s: %w", h.Name, err)
+			}
+			return n, nil
+		}
+		out = append(out, t)
 	}
 	switch {
-	case len(todo) == 0 && o.host != "":
-		return usage("the intent has no host %q", o.host)
-	case len(todo) == 0:
-		return usageHint("give hosts an address, or run it on the host with --local", "no host of %s has an address", f.Name)
+	case len(out) == 0 && o.host != "":
+		return nil, nil, usage("the intent has no host %q", o.host)
+	case len(out) == 0:
+		return nil, nil, usageHint("give hosts an address, or run it on the host with --local", "no host of %s has an address", f.Name)
 	}
-	for _, h := range todo {
-		if err := a.overSSH(ctx, o, open, f, h, do); err != nil {
-			return err
-		}
-	}
-	return nil
+	return f, out, nil
 }
 
-func (a *app) overSSH(ctx context.Context, o nicOptions, open *opener, f *intent.Fabric, h *intent.Host, do func(*nicHost) error) error {
-	cfg, err := open.ssh(ctx, h.Access.SSH)
-	if err != nil {
-		return fmt.Errorf("%s: %w", h.Name, err)
+// nicText writes what differs on hosts, and those that have the same to do
+// together.
+type nicText struct {
+	report.Text
+	names   []string
+	changes []nic.Change
+	steps   []local.Step
+}
+
+// add takes in the next host.
+func (t *nicText) add(name string, changes []nic.Change, steps []local.Step) {
+	if len(t.names) > 0 && (!slices.EqualFunc(changes, t.changes, sameChange) || !slices.EqualFunc(steps, t.steps, sameStep)) {
+		t.flush()
 	}
-	opts := remote.Options{Sudo: remote.SudoNoPassword, Password: cfg.Password}
-	switch {
-	case o.sudo == "password":
-		opts.Sudo = remote.SudoPassword
-	case o.sudo == "none" || o.sudo == "" && cfg.User == "root":
-		opts.Sudo = remote.SudoNone
+	if t.names = append(t.names, name); len(t.names) == 1 {
+		t.changes, t.steps = slices.Clone(changes), steps
+		return
+	}
+	for i, c := range changes {
+		if had := &t.changes[i].Reason; c.Reason != *had && !strings.HasSuffix(*had, andOthers) {
+			*had += andOthers
+		}
+	}
+}
+
+// andOthers ends the line of the intent that is behind a change of the first of
+// several hosts.
+const andOthers = " and others"
+
+// sameChange and sameStep leave out which line of the intent is behind them: the
+// cable of each host has one of its own.
+func sameChange(a, b nic.Change) bool {
+	a.Reason, b.Reason = "", ""
+	return a == b
+}
+
+func sameStep(a, b local.Step) bool {
+	changes := slices.EqualFunc(a.Changes, b.Changes, sameChange)
+	a.Changes, b.Changes = nil, nil
+	return changes && reflect.DeepEqual(a, b)
+}
+
+// flush writes the hosts that are still held.
+func (t *nicText) flush() {
+	if len(t.names) > 0 {
+		t.NIC(natural.Fold(t.names), t.changes, t.steps)
+	}
+	t.names = nil
+}
+
+// desiredNICs is what the NICs of a host should hold. It says what the intent
+// leaves open.
+func (a *app) desiredNICs(f *intent.Fabric, h *intent.Host) *nic.Host {
+	desired, open := nic.Desired(f, h)
+	for _, p := range open {
+		a.warn("%s: %s (%s)", strings.TrimSpace(h.Name+" "+p.Port), term.CleanLine(p.What), p.Where)
+	}
+	return desired
+}
+
+// overSSH connects to the host.
+func (h *nicHost) overSSH(ctx context.Context, o nicOptions, open *opener) error {
+	cfg, opts, err := open.host(ctx, h.host, o.sudo)
+	if err != nil {
+		return err
 	}
 	r, err := remote.Open(ctx, *cfg, opts)
 	if err != nil {
-		return fmt.Errorf("%s: %w", h.Name, err)
+		return err
 	}
-	return a.withHost(ctx, &nicHost{Machine: r, close: r.Close, fabric: f, host: h}, do)
-}
-
-// withHost works out what the host should hold, reads it, and closes it when do
-// is through.
-func (a *app) withHost(ctx context.Context, h *nicHost, do func(*nicHost) error) (err error) {
-	defer func() { err = errors.Join(err, h.close()) }()
-	var open []nic.Problem
-	h.desired, open = nic.Desired(h.fabric, h.host)
-	for _, p := range open {
-		a.warn("%s: %s (%s)", strings.TrimSpace(h.host.Name+" "+p.Port), term.CleanLine(p.What), p.Where)
-	}
-	if err := h.read(ctx); err != nil {
-		return fmt.Errorf("%s: %w", h.host.Name, err)
-	}
-	return do(h)
+	h.Machine, h.close = r, r.Close
+	return nil
 }
 
 // read takes a fresh look at the host.
@@ -118,18 +190,6 @@ func (h *nicHost) read(ctx context.Context) (err error) {
 		return err
 	}
 	h.running.Name = h.host.Name
-	why := "not read over SSH"
-	if h.unit != nil {
-		if h.running.Unit, why, err = h.unit(); err != nil {
-			return err
-		}
-	}
-	if why != "" {
-		if h.running.Missing == nil {
-			h.running.Missing = map[string]string{}
-		}
-		h.running.Missing["unit"] = why
-	}
 	return nil
 }
 

@@ -5,21 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
-	"github.com/roce-fabric/roce-fabric/nic/runner"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -30,27 +28,63 @@ type nicPlanned struct {
 	Host    string       `json:"host"`
 	Changes []nic.Change `json:"changes"`
 	Steps   []local.Step `json:"steps"`
+	Error   string       `json:"error,omitempty"`
+
+	err error
+}
+
+// nicFailures ends a command that has said of each host why it failed.
+func (a *app) nicFailures(failed []error) error {
+	for _, err := range failed {
+		if len(failed) == 1 {
+			return err
+		}
+		a.warn("%s", err)
+		a.printHint(adviceOf(err))
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s could not be read", words.Count(len(failed), "host"))
 }
 
 func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
+	_, targets, err := a.nicTargets(o)
+	if err != nil {
+		return err
+	}
 	differs := false
 	out := []nicPlanned{}
-	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
-	err := a.nicHosts(ctx, o, func(h *nicHost) error {
-		changes := nic.Diff(h.running, h.desired)
-		steps, err := h.Plan(ctx, h.running, h.desired, local.Options{Bounce: true, CutOff: true, Peer: sshPeer(a.getenv)})
-		if err != nil {
-			return fmt.Errorf("%s: %w", h.host.Name, err)
-		}
-		differs = differs || len(changes) > 0
-		if a.output == "json" {
-			out = append(out, nicPlanned{h.host.Name, append([]nic.Change{}, changes...), append([]local.Step{}, steps...)})
+	var failed []error
+	t := nicText{Text: report.Text{W: a.stdout, S: a.styler(a.stdout)}}
+	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, target nicTarget) nicPlanned {
+		p := nicPlanned{Host: target.name, Changes: []nic.Change{}, Steps: []local.Step{}}
+		p.err = target.read(ctx, func(h *nicHost) error {
+			steps, err := h.Plan(ctx, h.running, h.desired, local.Options{Bounce: true, CutOff: true, Peer: sshPeer(a.getenv)})
+			if err != nil {
+				return fmt.Errorf("%s: %w", h.host.Name, err)
+			}
+			p.Changes, p.Steps = append(p.Changes, nic.Diff(h.running, h.desired)...), append(p.Steps, steps...)
 			return nil
+		})
+		if p.err != nil {
+			p.Error = p.err.Error()
 		}
-		t.NIC(h.host.Name, changes, steps)
+		return p
+	}, func(p nicPlanned) error {
+		differs = differs || len(p.Changes) > 0
+		if p.err != nil {
+			failed = append(failed, p.err)
+		}
+		if a.output == "json" {
+			out = append(out, p)
+		} else if p.err == nil {
+			t.add(p.Host, p.Changes, p.Steps)
+		}
 		return t.Err()
 	})
-	if err != nil {
+	t.flush()
+	if err := errors.Join(err, t.Err()); err != nil {
 		return err
 	}
 	if a.output == "json" {
@@ -58,111 +92,58 @@ func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
 			return err
 		}
 	}
+	if err := a.nicFailures(failed); err != nil {
+		return err
+	}
 	if o.code && differs {
 		return &statusError{status: exitDiffers}
 	}
 	return nil
 }
 
-func (a *app) nicApply(ctx context.Context, o nicOptions) error {
-	if !o.yes && !a.canAsk() {
-		return usageHint("look at 'roce-fabric nic plan' first, then use --yes", "nobody to ask on standard input")
-	}
-	return a.nicHosts(ctx, o, func(h *nicHost) error { return a.nicApplyOne(ctx, o, h) })
-}
-
-func (a *app) nicApplyOne(ctx context.Context, o nicOptions, h *nicHost) error {
-	steps, err := h.Plan(ctx, h.running, h.desired, local.Options{Bounce: o.allow.Impact >= qos.ImpactPortFlap, CutOff: o.cutOff, Peer: sshPeer(a.getenv)})
-	if err != nil {
-		return fmt.Errorf("%s: %w", h.host.Name, err)
-	}
-	t := report.Text{W: a.stderr, S: a.styler(a.stderr)}
-	t.NIC(h.host.Name, nic.Diff(h.running, h.desired), steps)
-	for _, s := range steps {
-		if s.Blocked != "" {
-			return fmt.Errorf("%s: %s: %s; nothing was written", h.host.Name, s.What, s.Blocked)
-		}
-	}
-	if len(steps) == 0 {
-		fmt.Fprintf(a.stdout, "%s  unchanged\n", h.host.Name)
-		return nil
-	}
-	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Set %s on %s?", words.Count(len(steps), "value"), h.host.Name)); err != nil {
-		return err
-	}
-	undo, err := h.Apply(ctx, steps, func(i, n int, s local.Step) {
-		fmt.Fprintf(a.stderr, "%s %s\n", t.S.Dim(fmt.Sprintf("%s %d/%d", h.host.Name, i+1, n)), term.CleanLine(s.What))
-	})
-	if err == nil {
-		err = h.proven(ctx)
-	}
-	if err == nil {
-		fmt.Fprintf(a.stdout, "%s  applied, %s\n", h.host.Name, words.Count(len(steps), "step"))
-		return nil
-	}
-	err = fmt.Errorf("%s: %w", h.host.Name, err)
-	if len(undo.Steps) == 0 {
-		return err
-	}
-	// Ctrl-C, too, leaves the host as it was or as intended.
-	if rerr := h.Revert(context.WithoutCancel(ctx), undo); rerr != nil {
-		return &statusError{exitPartial, fmt.Errorf("%w; and it could not be taken back: %w", err, rerr), ""}
-	}
-	return fmt.Errorf("%w; it was taken back", err)
-}
-
-// proven reads back: nothing that could be written is left to write.
-func (h *nicHost) proven(ctx context.Context) error {
-	if err := h.read(ctx); err != nil {
-		return err
-	}
-	for _, c := range nic.Diff(h.running, h.desired) {
-		if c.Writable() {
-			return fmt.Errorf("read back, %s is %s, not %s", c.Path(), c.Old, c.New)
-		}
-	}
-	return nil
-}
-
 func (a *app) nicValidate(ctx context.Context, o nicOptions) error {
-	out := findings{Format: report.Format}
-	ports := 0
-	var names []string
-	err := a.nicHosts(ctx, o, func(h *nicHost) error {
-		out.Fabric = h.fabric.Name
-		names = append(names, h.host.Name)
-		ports += len(h.running.Ports)
-		// The switches are not read here: their ends are held to be as intended.
-		out.Findings = append(out.Findings, validate.Host(h.fabric, h.host, h.running, h.desired, func(intent.Endpoint) validate.End { return validate.End{} })...)
+	f, targets, err := a.nicTargets(o)
+	if err != nil {
+		return err
+	}
+	type checked struct {
+		name     string
+		ports    int
+		findings []validate.Finding
+		err      error
+	}
+	out := report.Report{Command: "nic validate", Fabric: f.Name, Intent: f}
+	run := validate.NewRun(f)
+	var hosts []*intent.Host
+	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, target nicTarget) (c checked) {
+		c.name = target.name
+		c.err = target.read(ctx, func(h *nicHost) error {
+			c.ports = len(h.running.Ports)
+			// The switches are not read here: their ends are held to be as intended.
+			c.findings = validate.Host(h.fabric, h.host, h.running, h.desired, func(intent.Endpoint) validate.End { return validate.End{} })
+			return nil
+		})
+		return c
+	}, func(c checked) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		h := f.Host(c.name)
+		hosts = append(hosts, h)
+		if c.err != nil {
+			run.Note(validate.Finding{ID: "READ", Severity: validate.Error, Device: h.Name, What: c.err.Error(), Where: h.Pos.String(), Fix: adviceOf(c.err)})
+			return nil
+		}
+		out.Ports += c.ports
+		run.Note(c.findings...)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	out.Devices, out.Findings = len(names), validate.Sort(out.Findings)
-	return a.findings(out, fmt.Sprintf("%s as the intent says: %s read", words.Are(len(names), "host"), words.Count(ports, "port")))
-}
-
-func (a *app) unitInstall(ctx context.Context, o nicOptions, binary string) error {
-	if !o.local {
-		return usageHint("run it on the host, with --local", "a unit is not installed over SSH by this version")
-	}
-	if binary == "" {
-		var err error
-		if binary, err = os.Executable(); err != nil {
-			return fmt.Errorf("find this program: %w", err)
-		}
-	}
-	return a.nicHosts(ctx, o, func(h *nicHost) error {
-		wrote, err := unit.Install(ctx, local.Roots{}, runner.Local{}, unit.Settings{Binary: binary, Host: h.desired})
-		for _, f := range wrote {
-			a.talk("wrote %s", f)
-		}
-		if err == nil && len(wrote) == 0 {
-			a.talk("the unit is up to date")
-		}
-		return err
-	})
+	out.Findings = run.Findings(time.Now())
+	out.Devices = report.Looked(nil, hosts, report.FromRunning, out.Findings)
+	return a.report(out)
 }
 
 // nicAgentCommand is what runs on a host that is reached over SSH.

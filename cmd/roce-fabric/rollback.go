@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -133,6 +134,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 type listedRun struct {
 	Run     string         `json:"run"`
 	Begun   time.Time      `json:"begun"`
+	By      string         `json:"by,omitempty"` // user@machine
 	Ended   bool           `json:"ended"`
 	Of      string         `json:"of,omitempty"` // the run that it took back
 	Devices []listedDevice `json:"devices"`
@@ -150,7 +152,7 @@ func (a *app) listRuns(fabric, dir string) error {
 		if err != nil {
 			return err
 		}
-		r := listedRun{Run: p.ID, Begun: p.Begun, Ended: p.Ended, Of: p.Of, Devices: []listedDevice{}}
+		r := listedRun{Run: p.ID, Begun: p.Begun, By: p.By, Ended: p.Ended, Of: p.Of, Devices: []listedDevice{}}
 		by := map[rollout.State][]string{}
 		var order []rollout.State
 		for _, d := range p.Devices {
@@ -164,7 +166,7 @@ func (a *app) listRuns(fabric, dir string) error {
 			continue
 		}
 		if len(runs) == 1 {
-			fmt.Fprintln(w, "RUN\tBEGUN\tDEVICES")
+			fmt.Fprintln(w, "RUN\tBEGUN\tBY\tDEVICES")
 		}
 		what := ""
 		for i, s := range order {
@@ -180,7 +182,7 @@ func (a *app) listRuns(fabric, dir string) error {
 		if p.Of != "" {
 			what += " (took back " + p.Of + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), what)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), what)
 	}
 	if a.output == "json" {
 		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "runs": runs})

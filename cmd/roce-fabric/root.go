@@ -14,7 +14,7 @@ func (a *app) root() *cobra.Command {
 		Short: "Plan, apply and prove lossless RoCE fabrics from one intent file",
 		Long: `roce-fabric keeps an RDMA network lossless: PFC, ECN, DSCP maps, buffers and MTU
 that agree on every port of every switch.`,
-		Example: `  roce-fabric lab demo                   see all of it on simulated switches
+		Example: `  roce-fabric lab demo                   see all of it on simulated devices
   roce-fabric check    -f fabric.yaml    what is wrong with the intent
   roce-fabric plan     -f fabric.yaml    what would change, and what that disturbs
   roce-fabric apply    -f fabric.yaml    change it, device by device
@@ -37,7 +37,7 @@ that agree on every port of every switch.`,
 		cmd   *cobra.Command
 	}{
 		{"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.renderCommand()},
-		{"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.rollbackCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
+		{"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.rollbackCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
 		{"more", a.schemaCommand()}, {"more", a.versionCommand()},
 	} {
 		c.cmd.GroupID = c.group

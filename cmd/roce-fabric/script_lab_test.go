@@ -9,9 +9,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
@@ -136,8 +139,12 @@ func labIs(ts *testscript.TestScript, neg bool, a []string) {
 	}
 }
 
-// labfault DEVICE NAME [N] makes a switch misbehave.
+// labfault DEVICE NAME [N] makes a switch or a host misbehave.
 func labFault(ts *testscript.TestScript, _ bool, a []string) {
+	if h := labOf(ts).Servers[a[0]]; h != nil {
+		hostFault(ts, h.Faults(), a[1:])
+		return
+	}
 	switch b := switchOf(ts, a[0]).(type) {
 	case *eos.EOS:
 		cliFault(ts, b.Faults(), a[1:])
@@ -180,6 +187,54 @@ func labFault(ts *testscript.TestScript, _ bool, a []string) {
 		ts.Fatalf("unknown fault %q", a[1])
 	}
 }
+
+// hostFault NAME [PORT|REQUEST] makes a host misbehave.
+func hostFault(ts *testscript.TestScript, f *host.Faults, a []string) {
+	switch a[0] {
+	case "clear":
+		f.Clear()
+	case "refuse":
+		f.RefuseConnections(true)
+	case "badkey":
+		f.WrongHostKey(true)
+	case "ignore":
+		f.Ignore(true)
+	case "noroot":
+		f.NoRoot(true)
+	case "notools":
+		f.NoTools(true)
+	case "firmwaredcbx":
+		f.FirmwareDCBX(true)
+	case "vanish":
+		f.VanishRDMA(a[1])
+	case "dropafter":
+		f.DropAfter(agent.Verb(a[1]))
+	default:
+		ts.Fatalf("unknown fault %q", a[0])
+	}
+}
+
+func hostOf(ts *testscript.TestScript, name string) *host.Host {
+	h := labOf(ts).Servers[name]
+	if h == nil {
+		ts.Fatalf("the lab has no host %s", name)
+	}
+	return h
+}
+
+// labpfc HOST PORT PRIORITY... sets the PFC of a NIC, as another writer does.
+func labPFC(ts *testscript.TestScript, _ bool, a []string) {
+	var list []int
+	for _, s := range a[2:] {
+		n, err := strconv.Atoi(s)
+		ts.Check(err)
+		list = append(list, n)
+	}
+	hostOf(ts, a[0]).SetPFC(a[1], qos.Priorities(list...))
+}
+
+// labreboot HOST starts a host again.
+func labReboot(ts *testscript.TestScript, _ bool, a []string) { ts.Check(hostOf(ts, a[0]).Reboot()) }
 
 // json FILE [PATH [VALUE]] checks that a file (or stdout, stderr) is one JSON
 // document, that it has something at a path, and what: json stdout

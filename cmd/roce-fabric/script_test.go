@@ -38,6 +38,8 @@ func TestScript(t *testing.T) {
 			for _, v := range []string{"CI", "NO_COLOR", "CLICOLOR_FORCE", "ROCE_FABRIC_LAB"} {
 				e.Setenv(v, "")
 			}
+			// For what is about switches alone: hosts are in hosts.txtar.
+			e.Setenv("SWITCHES", "--only=leaf*,spine*")
 			b, err := os.ReadFile("testdata/fabric.yaml")
 			if err != nil {
 				return err
@@ -50,6 +52,8 @@ func TestScript(t *testing.T) {
 			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
+			"labpfc": labPFC, "labreboot": labReboot, "labcount": labCount, "labpoll": labPoll,
+			"cirun": ciRun, "cioutput": ciOutput,
 		},
 	})
 }
@@ -91,12 +95,12 @@ func (b *syncBuffer) String() string {
 }
 
 // interrupt N WHEN COMMAND runs a command, sends it SIGINT at a moment, and
-// checks the status. WHEN is out:REGEXP, which standard output must match, or
-// set:DEVICE, the first write that arrives there. Outputs are in the files out
+// checks the status. WHEN is out:REGEXP or err:REGEXP, which an output must
+// match, or set:DEVICE, the first write that arrives there. Outputs are in the files out
 // and err.
 func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 	if neg || len(a) < 3 {
-		ts.Fatalf("usage: interrupt N out:REGEXP|set:DEVICE command...")
+		ts.Fatalf("usage: interrupt N out:REGEXP|err:REGEXP|set:DEVICE command...")
 	}
 	var out, errOut syncBuffer
 	cmd := exec.Command(a[2], a[3:]...)
@@ -122,11 +126,15 @@ func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 		_ = cmd.Process.Kill()
 		ts.Fatalf("%s\nstdout: %s\nstderr: %s", what, out.String(), errOut.String())
 	}
-	if kind == "out" {
+	if kind != "set" {
+		said := &out
+		if kind == "err" {
+			said = &errOut
+		}
 		re := regexp.MustCompile(arg)
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
-		for !re.MatchString(out.String()) {
+		for !re.MatchString(said.String()) {
 			select {
 			case <-tick.C:
 			case err := <-done:
@@ -236,8 +244,8 @@ type scriptLab struct {
 	sets  map[string]int
 }
 
-// labup FILE starts the switches of an intent. The variables NAME_GNMI and
-// NAME_SSH hold the address of each, LAB_PASSWORD, LAB_CA and LAB_HOSTS how to
+// labup FILE starts the switches and hosts of an intent. The variables NAME_GNMI
+// and NAME_SSH hold the address of each, LAB_PASSWORD, LAB_CA and LAB_HOSTS how to
 // get in, ROCE_FABRIC_LAB the lab file.
 func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	f, err := intent.Load(ts.MkAbs(a[0]), intent.Options{})
@@ -256,6 +264,9 @@ func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	})
 	for n, at := range l.Devices {
 		ts.Setenv(strings.ToUpper(n)+"_GNMI", at.GNMI)
+		ts.Setenv(strings.ToUpper(n)+"_SSH", at.SSH)
+	}
+	for n, at := range l.Hosts {
 		ts.Setenv(strings.ToUpper(n)+"_SSH", at.SSH)
 	}
 	ts.Setenv("LAB_PASSWORD", l.Password)

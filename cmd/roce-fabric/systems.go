@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/eos"
@@ -17,6 +18,12 @@ type renderer struct {
 	fit func(*qos.Device)
 	// native returns the name and the text of what the switch should hold.
 	native func(*render.Device) (file string, text []byte)
+	// running reads what a switch shows as its configuration, or saved of it.
+	running func(text []byte) (*qos.Device, []drivers.Unknown, error)
+	// recognise reports whether a text looks like that, identify returns what
+	// it says of the switch.
+	recognise func(text []byte) bool
+	identify  func(text []byte) identity
 	// refused returns what the system does not take.
 	refused func(*render.Device) []validate.Finding
 	// yang holds the rendered text against the models of an image.
@@ -25,9 +32,9 @@ type renderer struct {
 
 // renderers lists the switch systems that can be rendered.
 var renderers = map[string]renderer{
-	"sonic": {native: sonicNative, refused: sonicRefused, yang: sonicYANG},
-	"eos":   {fit: eos.Fit, native: eosNative, refused: eosRefused},
-	"nxos":  {fit: nxos.Fit, native: nxosNative, refused: nxosRefused},
+	"sonic": {native: sonicNative, running: sonicRunning, recognise: sonicText, identify: sonicIdentity, refused: sonicRefused, yang: sonicYANG},
+	"eos":   {fit: eos.Fit, native: eosNative, running: eosRunning, recognise: eosText, identify: eosIdentity, refused: eosRefused},
+	"nxos":  {fit: nxos.Fit, native: nxosNative, running: nxosRunning, recognise: nxosText, identify: nxosIdentity, refused: nxosRefused},
 }
 
 func fits() render.Fits {
@@ -40,6 +47,44 @@ func fits() render.Fits {
 
 func sonicNative(d *render.Device) (string, []byte) {
 	return "config_db.json", sonic.Document(d.Desired, d.Model).AppendJSON(nil)
+}
+
+func sonicRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
+	cfg, err := sonic.Parse(text, sonic.WantTable)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, unknown := sonic.Decode(cfg)
+	return d, leftAlone(unknown, func(u sonic.Unknown) (string, string) { return u.Why, u.Value }), nil
+}
+
+func eosRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
+	cfg, err := eos.Parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, unknown := eos.Decode(cfg)
+	return d, leftAlone(unknown, func(u eos.Unknown) (string, string) { return u.Why, u.Text }), nil
+}
+
+func nxosRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
+	cfg, err := nxos.Parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, _ := nxos.ModelOf(string(text))
+	d, unknown := nxos.Decode(cfg, m)
+	return d, leftAlone(unknown, func(u nxos.Unknown) (string, string) { return u.Why, u.Text }), nil
+}
+
+// leftAlone puts what a decoder could not place into the form of reports.
+func leftAlone[U interface{ Where() string }](unknown []U, of func(U) (why, text string)) []drivers.Unknown {
+	var out []drivers.Unknown
+	for _, u := range unknown {
+		why, text := of(u)
+		out = append(out, drivers.Unknown{Where: u.Where(), Why: why, Text: text})
+	}
+	return out
 }
 
 func sonicRefused(d *render.Device) []validate.Finding {

@@ -11,11 +11,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/nic/remote"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// opener makes drivers for the switches of an intent. Secrets are resolved
+// opener makes drivers for the switches of an intent, and reaches its hosts. Secrets are resolved
 // once, and known_hosts files read once, for all devices.
 type opener struct {
 	lab *lab.File
@@ -139,6 +140,44 @@ func (o *opener) inLab(t drivers.Target, useSSH bool) (drivers.Target, error) {
 		t.SSH = &ssh.Config{Address: at.SSH, User: o.lab.Username, Password: pass, Hosts: hosts}
 	}
 	return t, nil
+}
+
+// reaches reports whether there is an address for a host: in a lab for each.
+func (o *opener) reaches(h *intent.Host) bool { return o.lab != nil || h.Address.V != "" }
+
+// host resolves how a host is reached, and how the agent becomes root there: sudo
+// is "none", "nopassword", "password" or "", which is none for root alone.
+func (o *opener) host(ctx context.Context, h *intent.Host, sudo string) (*ssh.Config, remote.Options, error) {
+	opts := remote.Options{Sudo: remote.SudoNoPassword}
+	var cfg *ssh.Config
+	var err error
+	if o.lab != nil {
+		opts.Binary = o.lab.Program
+		cfg, err = o.hostInLab(h)
+	} else {
+		cfg, err = o.ssh(ctx, h.Access.SSH)
+	}
+	switch {
+	case err != nil:
+		return nil, opts, err
+	case sudo == "password":
+		opts.Sudo, opts.Password = remote.SudoPassword, cfg.Password
+	case sudo == "none" || sudo == "" && cfg.User == "root":
+		opts.Sudo = remote.SudoNone
+	}
+	return cfg, opts, nil
+}
+
+func (o *opener) hostInLab(h *intent.Host) (*ssh.Config, error) {
+	at, ok := o.lab.Hosts[h.Name]
+	if !ok {
+		return nil, fmt.Errorf("the lab of %s has no such host", o.lab.Fabric)
+	}
+	hosts, err := o.knownHosts(o.lab.KnownHosts)
+	if err != nil {
+		return nil, err
+	}
+	return &ssh.Config{Address: at.SSH, User: o.lab.Username, Password: secret.Secret(o.lab.Password), Hosts: hosts}, nil
 }
 
 func (o *opener) username(ctx context.Context, ref string) (string, error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,28 +10,46 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
-	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 func (a *app) validateCommand() *cobra.Command {
+	var sudo string
+	var length time.Duration
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Prove from running state that the fabric is as the intent says",
-		Long: `validate reads every switch and compares what it is configured to do with the
-intent, what is in force with what is configured, and the two ends of every link
-with each other. Nothing is written.
+		Long: `validate reads every switch, and over SSH every host that has an address. It
+compares what they are configured to do with the intent, what is in force with
+what is configured, the two ends of every link with each other, and the NICs of
+one kind among themselves. Nothing is written but, once, this program on a host
+(~/.cache/roce-fabric).
 
-Hosts are not read by this command; see 'roce-fabric nic validate'.`,
-		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --output json",
+With --window the counters are read at the start and at the end of a time, and
+what was counted in it is judged: packets that lossless classes lost, watchdogs
+that acted, pause on a priority that nobody meant to pause. Switches renew their
+counters every few seconds to a minute, so that it takes two minutes or more.
+What could not be seen is inconclusive, which ends in status 1.
+
+--only names switches and hosts.`,
+		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --only 'leaf[1-2],gpu*'\n  roce-fabric validate -f fabric.yaml --window 2m\n  roce-fabric validate -f fabric.yaml --output json",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("window") && (length <= 0 || length > maxWindow) {
+				return usageHint("take --window 2m", "--window %s: use more than 0 and at most %s", length, drivers.Spell(maxWindow))
+			}
+			return a.validateOver(cmd.Context(), sudo, length)
+		},
 	}
 	a.intentFlags(c)
+	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
+	c.Flags().DurationVar(&length, "window", 0, "look at the counters for as long, and judge what was counted: 120s")
+	sudoFlag(c, &sudo)
 	a.deviceFlags(c)
-	a.outputFlag(c, "text", "json")
+	a.reportFlags(c)
 	return c
 }
 
@@ -41,54 +58,79 @@ const readTimeout = 2 * time.Minute
 
 // reading is what was found on one device.
 type reading struct {
-	sw       *intent.Switch
-	findings []validate.Finding
-	ends     map[string]validate.End
-	err      error
+	sw     *intent.Switch
+	result *validate.Result
+	start  *start
+	err    error
 }
 
-func (a *app) validate(ctx context.Context) error {
-	c, switches, open, err := a.loadDevices()
+// validate looks at the fabric as it is.
+func (a *app) validate(ctx context.Context, sudo string) error { return a.validateOver(ctx, sudo, 0) }
+
+// validateOver looks at the fabric, and at its counters for as long as length; 0
+// is not at all.
+func (a *app) validateOver(ctx context.Context, sudo string, length time.Duration) error {
+	c, err := a.loadFabric()
 	if err != nil {
 		return err
 	}
-	var found []validate.Finding
-	ends := map[intent.Endpoint]validate.End{}
-	failed := 0
-	p := a.progress("validate", len(switches))
+	switches, hosts, err := c.Fabric().SelectDevices(a.only)
+	if err != nil {
+		return notSelected(err)
+	}
+	open, err := a.opener()
+	if err != nil {
+		return err
+	}
+	a.loud(switches)
+	hosts = a.reachable(hosts, open)
+	run := validate.NewRun(c.Fabric())
+	w := &window{length: length, nics: map[string]*nic.Host{}}
+	p := a.progress("validate", len(switches)+len(hosts))
 	defer p.Close()
 	err = pool.Ordered(ctx, a.parallel, switches, func(ctx context.Context, sw *intent.Switch) reading {
 		p.Start()
-		return readDevice(ctx, c, sw, open)
+		return readDevice(ctx, c, sw, open, length > 0)
 	}, func(r reading) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		p.Finish(r.sw.Name, r.err)
 		if r.err != nil {
-			failed++
-			found = append(found, validate.Finding{ID: "READ", Severity: validate.Error, Device: r.sw.Name, What: r.err.Error(), Where: r.sw.Pos.String(), Fix: adviceOf(r.err)})
+			run.Note(validate.Finding{ID: "READ", Severity: validate.Error, Device: r.sw.Name, What: r.err.Error(), Where: r.sw.Pos.String(), Fix: adviceOf(r.err)})
+			return nil
 		}
-		found = append(found, r.findings...)
-		for port, e := range r.ends {
-			ends[intent.Endpoint{Device: r.sw.Name, Port: port}] = e
+		run.Add(r.result)
+		if w.add(r.start) {
+			w.switches = append(w.switches, r.sw)
 		}
 		return nil
 	})
-	p.Close()
 	if err != nil {
 		return err
 	}
-	found = append(found, validate.Links(c.Fabric(), func(e intent.Endpoint) validate.End { return ends[e] })...)
-	out := findings{report.Format, c.Fabric().Name, len(switches), validate.Sort(found)}
-	err = a.findings(out, fmt.Sprintf("%s runs as the intent says: %s read, and both ends of every link between them agree", c.Fabric().Name, words.Plural(len(switches), "switch", "switches")))
-	if failed > 0 && (err == nil || errors.As(err, new(*statusError))) {
-		return &statusError{status: exitFailed}
+	// Their links end at switches, which are known now.
+	err = a.validateHosts(ctx, c.Fabric(), hosts, sudo, open, run, p, w)
+	p.Close()
+	if err == nil && length > 0 {
+		err = a.judge(ctx, c.Fabric(), w, sudo, open, run)
+	}
+	if err != nil {
+		return err
+	}
+	found := run.Findings(time.Now())
+	err = a.report(report.Report{
+		Command: "validate", Fabric: c.Fabric().Name, Intent: c.Fabric(), Links: len(c.Fabric().Links),
+		Devices: report.Looked(switches, hosts, report.FromRunning, found), Findings: found,
+	})
+	if err == nil && length > 0 {
+		err = notPassed(found)
 	}
 	return err
 }
 
-func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener) (r reading) {
+// readDevice reads a switch and, where it is to count, its counters.
+func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener, count bool) (r reading) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	r.sw = sw
@@ -108,21 +150,35 @@ func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open
 		return r
 	}
 	running, unknown := drv.Decode(snap)
-	desired := c.Device(sw).Desired
-	inForce, err := drv.Applied(ctx, desired)
+	if o, ok := drv.(drivers.Observer); ok {
+		seen, err := o.Observe(ctx)
+		switch {
+		case err == nil:
+			seen.Complete(running)
+		case !errors.Is(err, drivers.ErrUnsupported):
+			r.err = err
+			return r
+		}
+	}
+	d := c.Device(sw)
+	inForce, err := drv.Applied(ctx, d.Desired)
 	if err != nil && !errors.Is(err, drivers.ErrUnsupported) {
 		r.err = err
 		return r
 	}
-	r.findings = validate.Device(sw, running, desired, inForce)
-	for _, u := range unknown {
-		r.findings = append(r.findings, validate.Finding{ID: "UNKNOWN", Severity: validate.Info, Device: sw.Name, What: u.Where + ": " + u.Why})
-	}
-	r.ends = map[string]validate.End{}
-	for _, p := range sw.Ports {
-		if p.Link != nil {
-			r.ends[p.Name] = validate.EndOf(running, p.Name)
+	state := &validate.State{InForce: inForce, Unknown: unknown}
+	if s, ok := drv.(drivers.Saver); ok {
+		if state.Unsaved, err = s.Unsaved(ctx); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+			r.err = err
+			return r
 		}
 	}
+	if count {
+		r.start = &start{device: validate.GateSwitch(d, running)}
+		if r.start.sample, r.err = countPorts(ctx, drv, &r.start.device); r.err != nil {
+			return r
+		}
+	}
+	r.result = validate.Switch(d, running, validate.Running, state)
 	return r
 }

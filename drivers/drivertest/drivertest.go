@@ -73,6 +73,13 @@ type Device struct {
 	// ChangeManaged and ChangeForeign are another writer at work.
 	ChangeManaged, ChangeForeign func()
 
+	// Count sets what a port counts, and says whether the device counts that;
+	// ResetCounters sets all to 0, HoldCounters has the device show what it
+	// showed.
+	Count         func(port string, index int, m drivers.Metric, n uint64) bool
+	ResetCounters func()
+	HoldCounters  func(bool)
+
 	Faults Faults
 }
 
@@ -103,7 +110,7 @@ const patience = time.Minute
 // Run runs the cases, each on a device of its own.
 func Run(t *testing.T, f Fixture) {
 	known := map[string]bool{}
-	for _, c := range cases {
+	for _, c := range slices.Concat(cases, counterCases) {
 		known[c.name] = true
 		if f.Only != nil && !slices.Contains(f.Only, c.name) {
 			continue

@@ -30,18 +30,32 @@ func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 // observeShows reads the state with show commands. Those that a release does
 // not have leave their values unset.
 func observeShows(ctx context.Context, w way) (*drivers.Observation, error) {
-	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
-	for _, c := range []struct {
-		cmd  string
-		into func([]byte, *drivers.Observation) error
-	}{
+	return shown(ctx, w, append([]show{
 		{"show interfaces", showjson.Interfaces},
 		{"show lldp neighbors", showjson.LLDPNeighbors},
-		{"show interfaces priority-flow-control counters detail", showjson.PFCPriorities},
-		{"show priority-flow-control counters watchdog", showjson.Watchdog},
-		{"show qos interfaces ecn counters queue", showjson.ECN},
-		{"show interfaces counters queue detail", showjson.Queues},
-	} {
+	}, counterShows...))
+}
+
+// show is a command and what reads its JSON.
+type show struct {
+	cmd  string
+	into func([]byte, *drivers.Observation) error
+}
+
+const watchdogShow = "show priority-flow-control counters watchdog"
+
+// counterShows are the commands that show counters.
+var counterShows = []show{
+	{"show interfaces priority-flow-control counters detail", showjson.PFCPriorities},
+	{watchdogShow, showjson.Watchdog},
+	{"show qos interfaces ecn counters queue", showjson.ECN},
+	{"show interfaces counters queue detail", showjson.Queues},
+}
+
+// shown runs show commands.
+func shown(ctx context.Context, w way, commands []show) (*drivers.Observation, error) {
+	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
+	for _, c := range commands {
 		raw, err := w.showJSON(ctx, c.cmd)
 		if err == nil {
 			err = c.into(raw, o)

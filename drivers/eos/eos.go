@@ -257,7 +257,7 @@ func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 	var out []drivers.Unknown
 	for _, u := range unknown {
-		out = append(out, drivers.Unknown{Where: u.Where(), Why: u.Why})
+		out = append(out, drivers.Unknown{Where: u.Where(), Why: u.Why, Text: u.Text})
 	}
 	return out
 }

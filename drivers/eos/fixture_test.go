@@ -297,6 +297,7 @@ func (b *box) device() *drivertest.Device {
 	f := b.Faults()
 	return &drivertest.Device{
 		Desired: b.desired, Policy: b.policy,
+		Count: b.count, ResetCounters: b.Counters().Reset, HoldCounters: b.Counters().Hold,
 		Open: func() drivers.Driver { return b.open() },
 		OpenWrongPassword: func() drivers.Driver {
 			t := b.target

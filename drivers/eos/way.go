@@ -25,6 +25,8 @@ type way interface {
 	show(ctx context.Context, cmd string) (string, error)
 	showJSON(ctx context.Context, cmd string) ([]byte, error)
 	observe(ctx context.Context) (*drivers.Observation, error)
+	// counters reads, of what observe does, at least the counters.
+	counters(ctx context.Context) (*drivers.Observation, error)
 
 	// write puts configuration lines in force as a whole: in a session of the
 	// given name, to be taken back after timer; 0 is for good.

@@ -71,6 +71,10 @@ func (w *shellWay) observe(ctx context.Context) (*drivers.Observation, error) {
 	return observeShows(ctx, w)
 }
 
+func (w *shellWay) counters(ctx context.Context) (*drivers.Observation, error) {
+	return shown(ctx, w, countShows())
+}
+
 func (w *shellWay) hangUp() { w.HangUp() }
 
 func (w *shellWay) close() error { return w.Close() }

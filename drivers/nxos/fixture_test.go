@@ -296,6 +296,7 @@ func (b *box) device() *drivertest.Device {
 	f := b.Faults()
 	dev := &drivertest.Device{
 		Desired: b.desired, Policy: b.policy,
+		Count: b.count, ResetCounters: b.Counters().Reset, HoldCounters: b.Counters().Hold,
 		Open: func() drivers.Driver { return b.open() },
 		OpenWrongPassword: func() drivers.Driver {
 			t := b.target

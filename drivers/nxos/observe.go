@@ -18,21 +18,32 @@ import (
 // model, is no error; SSH has to answer. The commands that a release does not
 // have, or whose output is in no form that is known, leave their values unset.
 func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
-	o := d.overGNMI(ctx)
-	for _, c := range []struct {
-		cmd  string
-		into func([]byte, *drivers.Observation) error
-		// lacks reports whether a port misses what the command shows; nil where
-		// some of that is never read over gNMI.
-		lacks func(*drivers.PortState) bool
-	}{
+	return d.observe(ctx, append([]showCommand{
 		{"show interface", show.Interfaces, lacksLink},
 		{"show lldp neighbors", show.Neighbors, lacksNeighbors},
 		{"show lldp neighbors detail", show.Neighbors, lacksNeighbors}, // has the names of the devices
-		{"show queuing interface", show.Queuing, nil},                  // PFC frames also of priorities that are not to be paused
-		{"show queuing tabular", show.Tabular, lacksECN},
-		{"show queuing pfc-queue detail", show.Watchdog, nil},
-	} {
+	}, counterShows...))
+}
+
+// showCommand is a command and what reads its JSON.
+type showCommand struct {
+	cmd  string
+	into func([]byte, *drivers.Observation) error
+	// lacks reports whether a port misses what the command shows; nil where
+	// some of that is never read over gNMI.
+	lacks func(*drivers.PortState) bool
+}
+
+// counterShows are the commands that show counters.
+var counterShows = []showCommand{
+	{"show queuing interface", show.Queuing, nil}, // PFC frames also of priorities that are not to be paused
+	{"show queuing tabular", show.Tabular, lacksECN},
+	{"show queuing pfc-queue detail", show.Watchdog, nil},
+}
+
+func (d *Driver) observe(ctx context.Context, commands []showCommand) (*drivers.Observation, error) {
+	o := d.overGNMI(ctx)
+	for _, c := range commands {
 		if c.lacks != nil && !lacking(o.read, c.lacks) {
 			continue
 		}

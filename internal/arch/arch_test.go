@@ -47,6 +47,7 @@ func TestImportRules(t *testing.T) {
 		{"intent/qos/qos.go", "intent", "intent/qos stands below intent"},
 		{"intent/fabric.go", "intent/qos", ""},
 		{"render/compile.go", "render/headroom", ""},
+		{"render/derive/derive.go", "render", ""},
 		{"render/compile.go", "drivers", "render stands below drivers"},
 		{"render/sonic/encode.go", "drivers/sonic", "render stands below drivers"},
 		{"render/sonic/encode.go", "render/catalog", ""},
@@ -96,6 +97,11 @@ func TestImportRules(t *testing.T) {
 		{"drivers/sonic/driver.go", "github.com/scrapli/scrapligo/driver/generic", "left to internal/ssh"},
 		{"rollout/engine.go", "github.com/spf13/cobra", "left to cmd"},
 		{"cmd/roce-fabric/main.go", "github.com/spf13/cobra", ""},
+		{"testlab/sim/host/machine.go", "nic/local/localtest", ""},
+		{"nic/local/localtest/host.go", "nic/mlxconfig/mlxconfigtest", ""},
+		{"nic/local/local_test.go", "nic/local/localtest", ""},
+		{"nic/local/local.go", "nic/local/localtest", "only tests and testlab import it"},
+		{"cmd/roce-fabric/lab.go", "nic/local/localtest", "only tests and testlab import it"},
 	}
 	for _, tt := range tests {
 		imp := tt.imp

@@ -30,10 +30,14 @@ var layers = [][]string{
 var systems = []string{"sonic", "eos", "nxos"}
 
 // core are the folders whose code never names an operating system.
-var core = []string{"validate", "plan", "rollout", "report", "cmd"}
+var core = []string{"validate", "plan", "render/derive", "rollout", "report", "cmd"}
 
 // helpers are packages that only tests import.
 var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest"}
+
+// fakes stand for a machine's kernel, drivers and tools. Beside tests the
+// simulated hosts of testlab are built on them, and nothing else is.
+var fakes = []string{"nic/local/localtest", "nic/mlxconfig/mlxconfigtest", "nic/nicctl/nicctltest", "nic/runner/runnertest"}
 
 // labFile is the package that says where a running lab's devices are: any
 // command may be pointed at a lab, only the lab command starts one.
@@ -46,6 +50,10 @@ var owners = map[string][]string{
 	"github.com/openconfig/gnmic": {"internal/gnmi"},
 	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
 	"github.com/spf13/cobra":      {"cmd"},
+	"github.com/prometheus":       {"validate/watch/metrics"},
+	// They read reports back in tests.
+	"github.com/owenrumney/go-sarif":      {"report"},
+	"github.com/jstemmer/go-junit-report": {"report"},
 }
 
 // source is one Go file.
@@ -139,6 +147,9 @@ func ourFault(f source, imp string) string {
 	helper := withinAny(pkg, helpers)
 	if withinAny(imp, helpers) && !helper {
 		return "only tests import it"
+	}
+	if withinAny(imp, fakes) && !withinAny(pkg, fakes) && !within(pkg, "testlab") && !helper {
+		return "only tests and testlab import it"
 	}
 	if within(imp, "testlab") && !within(pkg, "testlab") && !f.lab() {
 		switch {

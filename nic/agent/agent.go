@@ -21,6 +21,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
 // Version is the version of the protocol. Either side refuses another: the
@@ -42,6 +44,7 @@ const (
 	ReadTimeout  = 10 * time.Minute
 	PlanTimeout  = time.Minute
 	ApplyTimeout = time.Hour
+	UnitTimeout  = 10 * time.Minute
 	maxTimeout   = 24 * time.Hour
 )
 
@@ -63,20 +66,51 @@ var (
 )
 
 // Machine is a host whose NICs are worked on. The methods are those of
-// [local.Machine].
+// [local.Machine] and of nic/unit.
 type Machine interface {
+	// Read reads the boot unit as well.
 	Read(ctx context.Context, names []string) (*nic.Host, error)
 	Counters(ctx context.Context, h *nic.Host) error
 	// Plan asks the machine, which knows its routes and bonds.
 	Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error)
+	// Before writes nothing: it reads the way back from steps, for a record that
+	// is there before the first is carried out.
+	Before(ctx context.Context, steps []local.Step) (local.Undo, error)
 	Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error)
 	Revert(ctx context.Context, u local.Undo) error
+	// InstallUnit has the machine apply a desired host at boot, by the program
+	// at a path of it, or "" for a copy of the one that serves it. It returns
+	// the files that it wrote, also with an error.
+	InstallUnit(ctx context.Context, desired *nic.Host, program string) (written []string, err error)
+	// RemoveUnit takes that back. It returns the files that it removed, also
+	// with an error.
+	RemoveUnit(ctx context.Context) (removed []string, err error)
 }
 
 // Local returns the machine that the program runs on.
 func Local(m *local.Machine) Machine { return here{m} }
 
 type here struct{ *local.Machine }
+
+// Read implements Machine.
+func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
+	out, err := h.Machine.Read(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	state, why, err := unit.Read(h.Roots)
+	if err != nil {
+		why = err.Error()
+	}
+	out.Unit = state
+	if why != "" {
+		if out.Missing == nil {
+			out.Missing = map[string]string{}
+		}
+		out.Missing[nic.FieldUnit] = why
+	}
+	return out, nil
+}
 
 // Plan implements Machine.
 func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error) {
@@ -88,3 +122,21 @@ func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Opti
 
 // SkipFirmware has every further Read leave the firmware's settings out.
 func (h here) SkipFirmware() { h.NoFirmware = true }
+
+// InstallUnit implements Machine.
+func (h here) InstallUnit(ctx context.Context, desired *nic.Host, program string) ([]string, error) {
+	return unit.Install(ctx, h.Roots, h.tools(), unit.Settings{Binary: program, Host: desired})
+}
+
+// RemoveUnit implements Machine.
+func (h here) RemoveUnit(ctx context.Context) ([]string, error) {
+	return unit.Remove(ctx, h.Roots, h.tools())
+}
+
+// tools runs the programs of the machine.
+func (h here) tools() runner.Runner {
+	if h.Tools == nil {
+		return runner.Local{}
+	}
+	return h.Tools
+}

@@ -113,6 +113,18 @@ func (c *Client) Plan(ctx context.Context, running, desired *nic.Host, o local.O
 	return r.Steps, nil
 }
 
+// Before implements Machine.
+func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, error) {
+	r, err := c.call(ctx, Request{Verb: VerbBefore, Steps: steps}, nil)
+	if err != nil {
+		return local.Undo{}, err
+	}
+	if r.Undo == nil {
+		return local.Undo{}, c.senseless("no undo in the answer")
+	}
+	return *r.Undo, nil
+}
+
 // Apply implements Machine. Where ctx ends, the agent is told, and what it
 // answers within the grace is returned: the Undo has what was changed by then.
 // progress is called from another goroutine, one call at a time and none after
@@ -148,6 +160,24 @@ func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i,
 func (c *Client) Revert(ctx context.Context, u local.Undo) error {
 	_, err := c.call(ctx, Request{Verb: VerbRevert, Undo: &u}, nil)
 	return err
+}
+
+// InstallUnit implements Machine.
+func (c *Client) InstallUnit(ctx context.Context, desired *nic.Host, program string) ([]string, error) {
+	return c.unit(ctx, Request{Verb: VerbInstallUnit, Desired: desired, Program: program})
+}
+
+// RemoveUnit implements Machine.
+func (c *Client) RemoveUnit(ctx context.Context) ([]string, error) {
+	return c.unit(ctx, Request{Verb: VerbRemoveUnit})
+}
+
+func (c *Client) unit(ctx context.Context, q Request) ([]string, error) {
+	r, err := c.call(ctx, q, nil)
+	if r == nil {
+		return nil, err
+	}
+	return r.Files, err
 }
 
 // wrap names the host.
@@ -250,7 +280,7 @@ func (c *Client) await(ctx context.Context, conn Conn, verb Verb, started <-chan
 			}
 			return giveUp(fmt.Errorf("%w within %s", ErrStart, limit))
 		case <-ctx.Done():
-			if !closed(started) || verb != VerbApply && verb != VerbRevert {
+			if !closed(started) || !verb.writes() {
 				return giveUp(fmt.Errorf("%s: %w", verb, ctx.Err()))
 			}
 			grace := c.Grace

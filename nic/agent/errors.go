@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
+	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
 // kinds are the errors that keep what they are on the way, by their names in
@@ -42,6 +43,10 @@ var kinds = []struct {
 	{"firmware-partial", mlxconfig.ErrPartial},
 	{"no-program", runner.ErrNotFound},
 	{"program-output", runner.ErrOutput},
+	{"unit-name", unit.ErrName},
+	{"unit-damaged", unit.ErrDamaged},
+	{"unit-program", unit.ErrProgram},
+	{"no-systemd", unit.ErrNoSystemd},
 	{"cancelled", context.Canceled},
 	{"timeout", context.DeadlineExceeded},
 	{"version", ErrVersion},

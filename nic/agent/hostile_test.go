@@ -131,6 +131,9 @@ func FuzzServe(f *testing.F) {
 		`{"version":1,"verb":"plan","running":{"name":"a","ports":{"x":{"name":"x"}}},"desired":{"name":"a","ports":{"x":{"name":"x","pfc":{"V":8,"Set":true}}}},"options":{"Bounce":true,"Peer":"::1"}}`,
 		`{"version":1,"verb":"apply","steps":[{"port":"ens1f0np0","field":"pfc","impact":"none","want":{"pfc":8}}]}`,
 		`{"version":1,"verb":"revert","undo":{"steps":[{"port":"ens1f0np0","field":"mtu","old":{"number":1500}}]}}`,
+		`{"version":1,"verb":"before","steps":[{"port":"ens1f0np0","field":"tos","impact":"none","want":{"number":106}}]}`,
+		`{"version":1,"verb":"install-unit","desired":{"name":"a","ports":{"x":{"name":"x"}}},"program":"/usr/bin/x"}`,
+		`{"version":1,"verb":"remove-unit"}`,
 	} {
 		f.Add([]byte(s + "\n"))
 	}

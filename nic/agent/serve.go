@@ -74,7 +74,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 
 // timeouts are the deadlines of the verbs.
 var timeouts = map[Verb]time.Duration{
-	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout, VerbApply: ApplyTimeout, VerbRevert: ApplyTimeout,
+	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout,
+	VerbBefore: ReadTimeout, VerbApply: ApplyTimeout, VerbRevert: ApplyTimeout,
+	VerbInstallUnit: UnitTimeout, VerbRemoveUnit: UnitTimeout,
 }
 
 func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s local.Step)) (r Response) {
@@ -104,12 +106,20 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s
 			o = *q.Options
 		}
 		r.Steps, err = m.Plan(ctx, q.Running, q.Desired, o)
+	case VerbBefore:
+		var u local.Undo
+		u, err = m.Before(ctx, q.Steps)
+		r.Undo = &u
 	case VerbApply:
 		var u local.Undo
 		u, err = m.Apply(ctx, q.Steps, tell)
 		r.Undo = &u
 	case VerbRevert:
 		err = m.Revert(ctx, *q.Undo)
+	case VerbInstallUnit:
+		r.Files, err = m.InstallUnit(ctx, q.Desired, q.Program)
+	case VerbRemoveUnit:
+		r.Files, err = m.RemoveUnit(ctx)
 	}
 	if err != nil {
 		r.Error = failureOf(err)

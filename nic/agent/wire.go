@@ -24,9 +24,22 @@ const (
 	VerbRead     Verb = "read"
 	VerbCounters Verb = "counters"
 	VerbPlan     Verb = "plan"
+	VerbBefore   Verb = "before"
 	VerbApply    Verb = "apply"
 	VerbRevert   Verb = "revert"
+
+	VerbInstallUnit Verb = "install-unit"
+	VerbRemoveUnit  Verb = "remove-unit"
 )
+
+// writes reports whether a verb may leave the machine changed.
+func (v Verb) writes() bool {
+	switch v {
+	case VerbApply, VerbRevert, VerbInstallUnit, VerbRemoveUnit:
+		return true
+	}
+	return false
+}
 
 // Request is the one line that an agent takes.
 type Request struct {
@@ -39,10 +52,11 @@ type Request struct {
 	Names      []string       `json:"names,omitzero"`       // read; null is all with an RDMA device
 	NoFirmware bool           `json:"no_firmware,omitzero"` // read
 	Running    *nic.Host      `json:"running,omitzero"`     // plan; counters: whose ports
-	Desired    *nic.Host      `json:"desired,omitzero"`     // plan
+	Desired    *nic.Host      `json:"desired,omitzero"`     // plan, install-unit
 	Options    *local.Options `json:"options,omitzero"`     // plan
-	Steps      []local.Step   `json:"steps,omitzero"`       // apply
+	Steps      []local.Step   `json:"steps,omitzero"`       // before, apply
 	Undo       *local.Undo    `json:"undo,omitzero"`        // revert
+	Program    string         `json:"program,omitzero"`     // install-unit
 }
 
 // hello is the first line of an agent.
@@ -70,7 +84,8 @@ type progress struct {
 type Response struct {
 	Host  *nic.Host    `json:"host,omitzero"`  // read, counters
 	Steps []local.Step `json:"steps,omitzero"` // plan
-	Undo  *local.Undo  `json:"undo,omitzero"`  // apply, with an error too
+	Undo  *local.Undo  `json:"undo,omitzero"`  // before; apply, with an error too
+	Files []string     `json:"files,omitzero"` // install-unit, remove-unit, with an error too
 	Error *Failure     `json:"error,omitzero"`
 }
 
@@ -137,7 +152,11 @@ func decodeRequest(line []byte) (*Request, error) {
 func (q *Request) check() error {
 	var missing string
 	switch q.Verb {
-	case VerbRead, VerbApply:
+	case VerbRead, VerbBefore, VerbApply, VerbRemoveUnit:
+	case VerbInstallUnit:
+		if q.Desired == nil {
+			missing = "desired"
+		}
 	case VerbCounters:
 		if q.Running == nil {
 			missing = "running"

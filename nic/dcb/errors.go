@@ -140,6 +140,9 @@ func refused(op, ifname string, no Errno, msg string) *Error {
 	if no == eINVAL {
 		e.hint = "the value does not suit the device, or an LLDP or DCBX agent in its firmware owns the port (bnxt and ice refuse all writes then)"
 	}
+	if no == eNOMEM {
+		e.hint = "the firmware of a Broadcom card that maps no DSCP answers so: update it, or let the card trust PCP"
+	}
 	return e
 }
 

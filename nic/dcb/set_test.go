@@ -175,6 +175,9 @@ func TestBroadcom(t *testing.T) {
 	if !strings.Contains(err.Error(), "ENOTSUPP") || !strings.Contains(err.Error(), "dscp 26 priority 3") {
 		t.Errorf("%v", err)
 	}
+	if hint := asError(t, err).Hint(); !strings.Contains(hint, "maps no DSCP") {
+		t.Errorf("hint %q", hint)
+	}
 	d.maxDSCP = true
 
 	// The firmware refuses what the driver has listed already.

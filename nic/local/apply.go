@@ -12,11 +12,23 @@ import (
 )
 
 // The deadlines of a step. A firmware step reads a card three times and writes
-// it once, and its tool has deadlines of its own.
+// it once, and its tool has deadlines of its own. A step of nicctl runs it some
+// ten times, each for all cards.
 const (
 	stepTimeout     = 30 * time.Second
+	nicctlTimeout   = 3 * time.Minute
 	firmwareTimeout = 15 * time.Minute
 )
+
+func timeoutOf(d *device, field string) time.Duration {
+	switch {
+	case field == nic.FieldNV:
+		return firmwareTimeout
+	case isAMD(d.driver, field):
+		return nicctlTimeout
+	}
+	return stepTimeout
+}
 
 // Undo is the way back from an Apply. It is JSON, and good for another process
 // on the same machine.
@@ -90,7 +102,7 @@ func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[s
 		return out
 	}
 	read := func(field string) {
-		if o, ok := ops[field]; ok {
+		if o, ok := opOf(d, field); ok {
 			if v, err := o.read(m, ctx, d); err == nil {
 				out[field] = v
 			}
@@ -126,11 +138,7 @@ func (m *Machine) step(ctx context.Context, port, field string, want Value) (old
 	if err != nil {
 		return old, false, m.explained(err, "%s of %s", clip(field), clip(port))
 	}
-	limit := stepTimeout
-	if field == nic.FieldNV {
-		limit = firmwareTimeout
-	}
-	sctx, cancel := context.WithTimeout(ctx, limit)
+	sctx, cancel := context.WithTimeout(ctx, timeoutOf(d, field))
 	defer cancel()
 	before := m.watch(d, field)
 	old, changed, err = m.change(sctx, d, field, want)

@@ -51,6 +51,21 @@ func (e ioctl) Ring(ifname string) (Ring, error) {
 	return Ring{RX: r.RxPending, TX: r.TxPending, MaxRX: r.RxMaxPending, MaxTX: r.TxMaxPending}, err
 }
 
+// SetRing reads first: the rings for small and for jumbo frames go with the
+// others.
+func (e ioctl) SetRing(ifname string, rx, tx uint32) error {
+	if err := checked(ifname); err != nil {
+		return err
+	}
+	r, err := e.h.GetRing(ifname)
+	if err != nil {
+		return err
+	}
+	r.RxPending, r.TxPending = rx, tx
+	_, err = e.h.SetRing(ifname, r)
+	return err
+}
+
 func (e ioctl) Stats(ifname string) (map[string]uint64, error) {
 	if err := checked(ifname); err != nil {
 		return nil, err

@@ -4,8 +4,8 @@
 //
 // Every setting is read and written where the kernel keeps it: by dcbnl, by
 // ethtool's ioctl, in sysfs, configfs and debugfs. Programs are run only for
-// what has no such interface: firmware settings, the RDMA device's MTU, and
-// the loading of a module. A [Machine] stands on roots that can be any folder,
+// what has no such interface: firmware settings, AMD's cards, the RDMA device's
+// MTU, and the loading of a module. A [Machine] stands on roots that can be any folder,
 // so that all of it runs against a tree of files as well.
 //
 // Nothing is written that is already so, and whatever is written is read
@@ -86,15 +86,20 @@ type DCB interface {
 	OwnDCBX(ctx context.Context, ifname string) (changed bool, err error)
 	SetDCBX(ctx context.Context, ifname string, mode dcb.DCBX) (changed bool, err error)
 	MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]int8) (changed bool, err error)
+	SetApps(ctx context.Context, ifname string, apps ...dcb.App) (changed bool, err error)
+	DelApps(ctx context.Context, ifname string, apps ...dcb.App) (changed bool, err error)
 }
 
 var _ DCB = (*dcb.Client)(nil)
 
 // Pause is 802.3x link pause as ethtool has it (ETHTOOL_GPAUSEPARAM).
 type Pause struct {
-	Autoneg bool `json:"autoneg,omitempty"`
-	RX      bool `json:"rx"`
-	TX      bool `json:"tx"`
+	// Type is nicctl's, with which the port pauses by priority or the link;
+	// "" for ethtool.
+	Type    string `json:"type,omitempty"`
+	Autoneg bool   `json:"autoneg,omitempty"`
+	RX      bool   `json:"rx"`
+	TX      bool   `json:"tx"`
 }
 
 // Ring is the length of the descriptor rings, in descriptors
@@ -107,6 +112,8 @@ type Ethtool interface {
 	Pause(ifname string) (Pause, error)
 	SetPause(ifname string, p Pause) error
 	Ring(ifname string) (Ring, error)
+	// SetRing sets the lengths of both rings, and leaves all else of them.
+	SetRing(ifname string, rx, tx uint32) error
 	// Stats are the driver's statistics by its own names.
 	Stats(ifname string) (map[string]uint64, error)
 	// Flags are the driver's private flags by its own names.
@@ -123,7 +130,7 @@ type Machine struct {
 	FS      FS
 	DCB     DCB
 	Ethtool Ethtool
-	// Tools runs programs: mlxconfig, ibv_devinfo, modprobe.
+	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe.
 	Tools runner.Runner
 	// NoFirmware leaves the firmware settings unread, which takes a card up to
 	// 20 seconds and root.

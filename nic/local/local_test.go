@@ -159,6 +159,7 @@ func TestReadTells(t *testing.T) {
 		ECN: qos.Of(qos.PrioritySet(0)), CNPDSCP: qos.Of(0), CNPPriority: qos.Of(0), StallPrevention: qos.Of("auto"),
 		DCQCN: map[string]uint64{"rp_ai_rate": 5},
 		ToS:   qos.Of(0), TrafficClass: qos.Of(-1), Mode: qos.Of("IB/RoCE v1"), ActiveMTU: qos.Of(1024),
+		Rings: qos.Of(nic.Rings{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}), PFCClasses: qos.Of(8),
 		Missing: map[string]string{},
 	}
 	want.Cable.V, want.Cable.Set = 7, true

@@ -61,10 +61,15 @@ var ops = map[string]op{
 			}
 			return v, s.PFC != nil
 		}),
-		write: func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
-			_, err := m.DCB.SetPFC(ctx, d.name, *want.PFC, 0)
-			return err
-		},
+		write: writePFC,
+	},
+	nic.FieldRings: ringsOp,
+	nic.FieldRoCEApp: {
+		read: ofDCB(func(s *dcb.State) (Value, bool) {
+			n := roceAppOf(s)
+			return Value{Number: &n}, true
+		}),
+		write: writeRoCEApp,
 	},
 	nic.FieldDSCP: {
 		read: ofDCB(func(s *dcb.State) (Value, bool) {
@@ -141,8 +146,8 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 	if field == nic.FieldNV {
 		return m.changeNV(ctx, d, want)
 	}
-	o, ok := ops[field]
-	if !ok || !want.fits(field) {
+	o, ok := opOf(d, field)
+	if !ok || !want.fits(field) || isAMD(d.driver, field) && !typed(want.Pause) {
 		return old, false, fmt.Errorf("%q: %w", clip(field), ErrUnsupported)
 	}
 	if o.ready != nil {
@@ -156,7 +161,7 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 	}
 	werr := o.write(m, ctx, d, want, old)
 	// The caller may have gone; what became of the write still has to be known.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeoutOf(d, field))
 	defer cancel()
 	have, err := o.read(m, rctx, d)
 	switch {
@@ -191,6 +196,11 @@ func (v Value) fits(field string) bool {
 		return v.DSCP != nil
 	case nic.FieldECN:
 		return v.ECN != nil
+	case nic.FieldRings:
+		r := v.Rings
+		return r != nil && min(r.RX, r.TX) >= 0 && max(r.RX, r.TX) <= maxRing
+	case nic.FieldRoCEApp:
+		return inRange(-1, qos.NumPriorities-1)
 	case nic.FieldMode:
 		return v.Mode != ""
 	case nic.FieldCable:
@@ -225,8 +235,8 @@ func readDCBX(m *Machine, ctx context.Context, d *device) (Value, error) {
 // the driver sets the bits by itself.
 func writeDCBX(m *Machine, ctx context.Context, d *device, want, have Value) error {
 	if want.Agent != nil && have.Agent != nil && *want.Agent != *have.Agent {
-		if err := m.Ethtool.SetFlag(d.name, agentFlag, *want.Agent); err != nil {
-			return fmt.Errorf("private flag %s: %w", agentFlag, err)
+		if err := m.Ethtool.SetFlag(d.name, nic.AgentICE, *want.Agent); err != nil {
+			return fmt.Errorf("private flag %s: %w", nic.AgentICE, err)
 		}
 	}
 	var err error
@@ -301,6 +311,9 @@ func readECN(m *Machine, _ context.Context, d *device) (Value, error) {
 // writeECN writes the files that differ and no other: the driver answers EPERM
 // to a 1 where a 1 is.
 func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error {
+	if d.driver == nic.DriverBNXT {
+		return m.setBNXTECN(d, *want.ECN, *have.ECN)
+	}
 	npDir, rpDir := m.ecnFiles(d)
 	for _, side := range []struct {
 		dir        string
@@ -328,6 +341,9 @@ func cnpOp(field string) op {
 	return op{
 		read: func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.cnp(d, field)) },
 		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			if d.driver == nic.DriverBNXT {
+				return m.bnxtCC(d, func(c ccDir) error { return c.put(cnpName(field), *want.Number) })
+			}
 			f, err := m.place(m.cnpFiles(d, field))
 			if err != nil {
 				return err

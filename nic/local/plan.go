@@ -50,19 +50,20 @@ type Step struct {
 // link down before what marks traffic, and firmware, which nothing waits for,
 // last. bnxt refuses PFC before ETS (Linux, bnxt_dcb.c).
 var order = []string{
-	nic.FieldDCBX, nic.FieldLinkPause, nic.FieldETS, nic.FieldCable, nic.FieldBuffers, nic.FieldPFC, nic.FieldDSCP,
+	nic.FieldDCBX, nic.FieldRings, nic.FieldLinkPause, nic.FieldETS, nic.FieldCable, nic.FieldBuffers, nic.FieldPFC, nic.FieldDSCP, nic.FieldRoCEApp,
 	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldNV,
 }
 
 // orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so
 // does the end of the last one (ice_dcb_nl.c): there the map comes before ETS,
-// on the way back too.
+// on the way back too. ionic takes a schedule for priorities that have a DSCP
+// alone.
 func orderOf(driver string, back bool) []string {
 	o := slices.Clone(order)
 	if back {
 		slices.Reverse(o)
 	}
-	if driver == nic.DriverICE && !back {
+	if (driver == nic.DriverICE || driver == nic.DriverIonic) && !back {
 		i := slices.Index(o, nic.FieldDSCP)
 		o = slices.Delete(o, i, i+1)
 		o = slices.Insert(o, slices.Index(o, nic.FieldETS), nic.FieldDSCP)
@@ -71,10 +72,11 @@ func orderOf(driver string, back bool) []string {
 }
 
 // bounces reports whether a change of a field takes the link of a driver's port
-// down: a PFC mask wherever drivers are known for it, and on ice all of DCB,
-// which closes and opens the device (mlx5 en_dcbnl.c, ice_dcb_nl.c).
+// down: a PFC mask wherever drivers are known for it, rings, which all drivers
+// make anew with the carrier off, and on ice all of DCB, which closes and opens
+// the device (mlx5 en_dcbnl.c and en_main.c, ice_dcb_nl.c).
 func bounces(driver, field string) bool {
-	return field == nic.FieldPFC || driver == nic.DriverICE && (field == nic.FieldETS || field == nic.FieldDSCP)
+	return field == nic.FieldPFC || field == nic.FieldRings || driver == nic.DriverICE && (field == nic.FieldETS || field == nic.FieldDSCP)
 }
 
 // resets reports whether a change of a field resets ETS with it (ice_dcb_nl.c).
@@ -109,7 +111,7 @@ func (m *Machine) Plan(running, desired *nic.Host, o Options) []Step {
 			continue
 		}
 		for _, field := range orderOf(have.Driver, false) {
-			changes := slices.DeleteFunc(slices.Clone(byPort[name]), func(c nic.Change) bool { return stepField(c.Field) != field })
+			changes := slices.DeleteFunc(slices.Clone(byPort[name]), func(c nic.Change) bool { return stepField(have.Driver, c.Field) != field })
 			value, ok := wanted(field, have, want, changes)
 			again := field == nic.FieldETS && resets(have.Driver, nic.FieldDSCP) && has(out, name, nic.FieldDSCP)
 			if len(changes) == 0 && !again || !ok {
@@ -162,12 +164,15 @@ func (m *Machine) weigh(s *Step, path management, o Options) {
 }
 
 // stepField is the field of the step that makes a change.
-func stepField(field string) string {
+func stepField(driver, field string) string {
 	if _, nv := nic.NVName(field); nv {
 		return nic.FieldNV
 	}
 	if field == nic.FieldTrust {
 		return nic.FieldDSCP
+	}
+	if driver == nic.DriverIonic {
+		return onIonic(field)
 	}
 	return field
 }
@@ -179,7 +184,11 @@ func what(port, field string, changes []nic.Change) string {
 			parts = append(parts, name+"="+c.New)
 			continue
 		}
-		parts = append(parts, c.Field+" of "+port+" to "+c.New)
+		part := c.Field + " of " + port + " to " + c.New
+		if c.How != "" {
+			part += " (" + c.How + ")"
+		}
+		parts = append(parts, part)
 	}
 	if field == nic.FieldNV {
 		return "store in the firmware of " + port + " for the next boot " + strings.Join(parts, ", ")
@@ -191,7 +200,15 @@ func what(port, field string, changes []nic.Change) string {
 // none.
 func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
 	number := func(o qos.Opt[int]) (Value, bool) { return Value{Number: &o.V}, o.Set }
+	if isAMD(have.Driver, field) {
+		return wantedIonic(field, have, want)
+	}
 	switch field {
+	case nic.FieldRings:
+		r := wantedRings(have, want)
+		return Value{Rings: &r.V}, r.Set
+	case nic.FieldRoCEApp:
+		return number(want.RoCEApp)
 	case nic.FieldDCBX:
 		bits := dcb.DCBXHost
 		if want.DCBX.V == nic.OwnerFirmware {
@@ -206,7 +223,8 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 	case nic.FieldLinkPause:
 		return Value{Pause: &Pause{RX: want.LinkPause.V, TX: want.LinkPause.V}}, want.LinkPause.Set
 	case nic.FieldETS:
-		return Value{ETS: &want.ETS.V}, want.ETS.Set
+		ets := want.ETSFor(have)
+		return Value{ETS: &ets.V}, ets.Set
 	case nic.FieldCable:
 		n := int(want.Cable.V)
 		return Value{Number: &n}, want.Cable.Set

@@ -37,11 +37,12 @@ func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {
 		h.Missing[nic.FieldAgents] = m.why(err)
 	}
 	h.Agents = agents
+	var amd cards
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("read the host: %w", err)
 		}
-		if p := m.readPort(ctx, name); p != nil {
+		if p := m.readPort(ctx, name, &amd); p != nil {
 			h.Ports[name] = p
 		}
 	}
@@ -80,7 +81,7 @@ type reader struct {
 
 // readPort returns what a port holds; nil where the machine has none such, or
 // not any more at the end.
-func (m *Machine) readPort(ctx context.Context, name string) *nic.Port {
+func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Port {
 	d, err := m.device(name)
 	if err != nil {
 		return nil
@@ -91,9 +92,14 @@ func (m *Machine) readPort(ctx context.Context, name string) *nic.Port {
 	}}
 	r.identity()
 	r.link()
-	r.dcb()
-	r.pause()
-	r.congestion()
+	r.rings()
+	if d.driver == nic.DriverIonic {
+		r.ionic(amd)
+	} else {
+		r.dcb()
+		r.pause()
+		r.congestion()
+	}
 	r.rdmaDefaults()
 	r.activeMTU()
 	if !m.has(m.net(name)) {
@@ -198,12 +204,23 @@ func (r reader) dcb() {
 		return !ok
 	}
 	if !lacks(s.DCBX != nil, nic.FieldDCBX) {
-		r.p.DCBX = qos.Of(ownerOf(*s.DCBX, r.firmwareAgent(r.device)))
+		agent := r.firmwareAgent(r.device)
+		r.p.DCBX = qos.Of(ownerOf(*s.DCBX, agent))
+		switch {
+		case agent != nil && *agent:
+			r.p.Agent = nic.AgentICE
+		case *s.DCBX&dcb.DCBXManaged != 0 && *s.DCBX&dcb.DCBXHost == 0:
+			r.p.Agent = nic.AgentManaged
+		}
+	}
+	if r.driver == nic.DriverBNXT {
+		r.p.RoCEApp = qos.Of(roceAppOf(s))
 	}
 	r.p.Trust = qos.Of(s.Trust())
 	r.p.DSCP = qos.Of(dscpMap(s))
 	if !lacks(s.PFC != nil, nic.FieldPFC, nic.FieldCable) {
 		r.p.PFC = qos.Of(s.PFC.Enabled)
+		r.p.PFCClasses = qos.Of(int(s.PFC.Cap))
 		if !lacks(r.driver == nic.DriverMLX5 && s.PFC.Delay > 0, nic.FieldCable) {
 			r.p.Cable = qos.Of(units.Length(s.PFC.Delay))
 		}
@@ -225,11 +242,6 @@ func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error)
 	return m.DCB.Get(ctx, name)
 }
 
-// agentFlag is the private flag of ice that turns its firmware's LLDP and DCBX
-// agent on (Linux, Documentation/networking/device_drivers/ethernet/intel/
-// ice.rst).
-const agentFlag = "fw-lldp-agent"
-
 // firmwareAgent reports whether the driver says that its firmware's agent is
 // on; nil where it has no such flag.
 func (m *Machine) firmwareAgent(d *device) *bool {
@@ -237,7 +249,7 @@ func (m *Machine) firmwareAgent(d *device) *bool {
 		return nil
 	}
 	flags, err := m.Ethtool.Flags(d.name)
-	if on, has := flags[agentFlag]; err == nil && has {
+	if on, has := flags[nic.AgentICE]; err == nil && has {
 		return &on
 	}
 	return nil

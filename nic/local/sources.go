@@ -21,9 +21,8 @@ func (m *Machine) ecnFiles(d *device) (np, rp string) {
 }
 
 // cnpFiles are the places of the DSCP and of the priority of the congestion
-// notifications of a port, the best one first: the OFED driver's, and debugfs
-// of the kernel's mlx5 (drivers/infiniband/hw/mlx5/cong.c) and bnxt_re
-// (drivers/infiniband/hw/bnxt_re/debugfs.c, since 6.13).
+// notifications of a port of mlx5, the best one first: the OFED driver's, and
+// debugfs of the kernel's (drivers/infiniband/hw/mlx5/cong.c).
 func (m *Machine) cnpFiles(d *device, field string) []string {
 	name := func(dscp, priority string) string {
 		if field == nic.FieldCNPDSCP {
@@ -31,19 +30,14 @@ func (m *Machine) cnpFiles(d *device, field string) []string {
 		}
 		return priority
 	}
-	switch d.driver {
-	case nic.DriverMLX5:
-		l := []string{m.net(d.name, "ecn", "roce_np", name("cnp_dscp", "cnp_802p_prio"))}
-		if d.pci != "" {
-			l = append(l, m.debugfs("mlx5", d.pci, "cc_params", name("np_cnp_dscp", "np_cnp_prio")))
-		}
-		return l
-	case nic.DriverBNXT:
-		if d.pci != "" {
-			return []string{m.debugfs("bnxt_re", d.pci, "cc_config", name("alt_vlan_dscp", "alt_vlan_pcp"))}
-		}
+	if d.driver != nic.DriverMLX5 {
+		return nil
 	}
-	return nil
+	l := []string{m.net(d.name, "ecn", "roce_np", name("cnp_dscp", "cnp_802p_prio"))}
+	if d.pci != "" {
+		l = append(l, m.debugfs("mlx5", d.pci, "cc_params", name("np_cnp_dscp", "np_cnp_prio")))
+	}
+	return l
 }
 
 // place returns the first of the files that there is. A place that may not be
@@ -64,6 +58,9 @@ func (m *Machine) place(files []string) (string, error) {
 
 // cnp reads the DSCP or the priority of the congestion notifications.
 func (m *Machine) cnp(d *device, field string) (int, error) {
+	if d.driver == nic.DriverBNXT {
+		return m.ccGet(d, cnpName(field))
+	}
 	f, err := m.place(m.cnpFiles(d, field))
 	if err != nil {
 		return 0, err
@@ -75,6 +72,9 @@ func (m *Machine) cnp(d *device, field string) (int, error) {
 // ecn reads the priorities with congestion control, as notification point and
 // as reaction point.
 func (m *Machine) ecn(d *device) (np, rp qos.PrioritySet, err error) {
+	if d.driver == nic.DriverBNXT {
+		return m.bnxtECN(d)
+	}
 	npDir, rpDir := m.ecnFiles(d)
 	if np, err = m.priorities(npDir); err == nil {
 		rp, err = m.priorities(rpDir)

@@ -22,10 +22,16 @@ type Value struct {
 	DCBX  *dcb.DCBX `json:"dcbx,omitempty"`
 	Agent *bool     `json:"agent,omitempty"`
 	Pause *Pause    `json:"pause,omitempty"`
-	// ECN are the priorities with congestion control.
+	// Trust is what nicctl classifies by, beside its map of DSCPs.
+	Trust qos.Trust `json:"trust,omitempty"`
+	// Rates are nicctl's rate limits in Gbit/s, beside its shares.
+	Rates *[qos.NumPriorities]int `json:"rates,omitempty"`
+	Rings *nic.Rings              `json:"rings,omitempty"`
+	// ECN are the priorities with congestion control; with nicctl Number is
+	// the DSCP of congestion notifications beside it.
 	ECN *ECN `json:"ecn,omitempty"`
 	// Number is that of mtu, cable (metres), tos, traffic_class (-1 for none),
-	// cnp_dscp or cnp_priority.
+	// cnp_dscp, cnp_priority or roce_app (-1 for none).
 	Number *int `json:"number,omitempty"`
 	// Mode is the RDMA-CM default mode.
 	Mode string `json:"mode,omitempty"`
@@ -49,6 +55,10 @@ func sized(want, have int64) bool { return have == want || have > 0 && have < wa
 // same reports whether a machine that has a value holds a wanted one.
 func (v Value) same(have Value) bool {
 	switch {
+	case !v.sameAMD(have):
+		return false
+	case v.Rings != nil:
+		return have.Rings != nil && sameRings(*v.Rings, *have.Rings)
 	case v.PFC != nil:
 		return have.PFC != nil && *have.PFC == *v.PFC
 	case v.DSCP != nil:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 )
 
 // maxBinary bounds the program, in bytes.
@@ -50,12 +51,22 @@ func (t target) String() string {
 // load reads a program, "" for the running one.
 func load(path string) (*binary, error) {
 	if path == "" {
-		p, err := os.Executable()
-		if err != nil {
-			return nil, fmt.Errorf("%w: the running program is not to be found: %w", ErrBinary, err)
-		}
-		path = p
+		return own()
 	}
+	return loadFile(path)
+}
+
+// own is the running program, in memory once for all hosts: it has tens of
+// megabytes.
+var own = sync.OnceValues(func() (*binary, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("%w: the running program is not to be found: %w", ErrBinary, err)
+	}
+	return loadFile(path)
+})
+
+func loadFile(path string) (*binary, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBinary, err)

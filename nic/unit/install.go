@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
@@ -19,8 +19,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// reloadTimeout bounds one run of systemctl or udevadm.
-const reloadTimeout = 30 * time.Second
+// tellTimeout bounds one run of systemctl or udevadm: a service that is told to
+// end finishes the step that it is in, and waits for the link first.
+const tellTimeout = 2 * time.Minute
+
+// instances are the services of all devices, as systemctl takes a pattern.
+const instances = "roce-fabric-nic@*.service"
 
 // Load reads the settings that the installed unit applies. fs.ErrNotExist is a
 // machine without, ErrDamaged one whose host file is not as it was written.
@@ -47,8 +51,8 @@ func readFile(name string) ([]byte, error) {
 
 // Read says what is installed. It is Present where any file of the unit is, and
 // has a Digest where all of them are as they were written and the program is
-// where they expect it: everything else is stale, and why says what is wrong
-// with it. The error is one of reading.
+// where they expect it, for root alone to replace: everything else is stale, and
+// why says what is wrong with it. The error is one of reading.
 func Read(r local.Roots) (state nic.UnitState, why string, err error) {
 	have := map[string][]byte{}
 	for _, p := range paths {
@@ -83,24 +87,40 @@ func Read(r local.Roots) (state nic.UnitState, why string, err error) {
 			return state, etc(r, w.Path) + " is not as this program writes it", nil
 		}
 	}
-	if st, err := os.Stat(f.Binary); err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
-		return state, f.Binary + " is not there or is no program", nil
+	if err := usable(r, f.Binary); err != nil {
+		return state, term.CleanLine(err.Error()), nil
 	}
 	state.Digest = f.Digest
 	return state, "", nil
 }
 
-// Install puts the unit in place, and returns the paths that it wrote: none
-// where all is so already. systemd and udev are told in any case, since an earlier
-// call may have failed to; nothing is started, since the settings are applied by
-// other means when it is installed. Where it fails midway it may be called again.
+// Install puts the unit and its program in place, and returns the paths that it
+// wrote: none where all is so already. A Binary that is stated is run where it
+// is, and has to be one that only root can replace (ErrProgram); without, the
+// running program is copied to [DefaultBinary].
+//
+// systemd and udev are told in any case, since an earlier call may have failed
+// to; nothing is started, since the settings are applied by other means when it
+// is installed. Where it fails midway it may be called again.
 func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) (written []string, err error) {
+	defer func() { err = permitted(err) }()
 	files, err := Files(s)
 	if err != nil {
 		return nil, err
 	}
 	if err := booted(r); err != nil {
 		return nil, err
+	}
+	if s.Binary == "" || s.Binary == DefaultBinary {
+		fresh, err := putProgram(r)
+		if err != nil {
+			return nil, fmt.Errorf("install the boot unit: %w", err)
+		}
+		if fresh {
+			written = append(written, inside(r, DefaultBinary))
+		}
+	} else if err := usable(r, s.Binary); err != nil {
+		return nil, fmt.Errorf("install the boot unit: %w", err)
 	}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
@@ -122,22 +142,47 @@ func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) 
 		}
 		written = append(written, name)
 	}
-	return written, reload(ctx, run)
+	if err := errors.Join(tell(ctx, run, "udevadm", "control", "--reload"), tell(ctx, run, "systemctl", "daemon-reload")); err != nil {
+		return written, fmt.Errorf("the boot unit is in place, and not in force: %w", err)
+	}
+	return written, nil
 }
 
-// Remove takes the unit away, a part of one too, and returns the paths that it
-// removed: none where there was none. What the unit has applied stays in force.
+// Remove takes the unit away, a part of one too, with the copy of the program,
+// and returns the paths that it removed: none where there was none. It ends what
+// the unit runs at the moment; what the unit has applied stays in force.
 func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []string, err error) {
-	for _, p := range slices.Backward(paths) {
+	defer func() { err = permitted(err) }()
+	systemd := booted(r) == nil
+	gone := func(name string) (bool, error) {
 		if err := ctx.Err(); err != nil {
-			return removed, fmt.Errorf("remove the boot unit: %w", err)
+			return false, fmt.Errorf("remove the boot unit: %w", err)
 		}
-		name := etc(r, p)
 		switch err := os.Remove(name); {
 		case err == nil:
 			removed = append(removed, name)
-		case !errors.Is(err, fs.ErrNotExist):
-			return removed, fmt.Errorf("remove the boot unit: %w", err)
+			return true, nil
+		case errors.Is(err, fs.ErrNotExist):
+			return false, nil
+		default:
+			return false, fmt.Errorf("remove the boot unit: %w", err)
+		}
+	}
+	// What starts the service goes first, so that none starts while it ends.
+	var untold []error
+	triggered, err := gone(etc(r, rulesPath))
+	if err != nil {
+		return removed, err
+	}
+	if triggered && systemd {
+		untold = append(untold, tell(ctx, run, "udevadm", "control", "--reload"))
+	}
+	if _, err := os.Lstat(etc(r, servicePath)); err == nil && systemd {
+		untold = append(untold, tell(ctx, run, "systemctl", "stop", instances), tell(ctx, run, "systemctl", "reset-failed", instances))
+	}
+	for _, name := range []string{etc(r, servicePath), etc(r, hostPath), inside(r, DefaultBinary)} {
+		if _, err := gone(name); err != nil {
+			return removed, errors.Join(append(untold, err)...)
 		}
 	}
 	if len(removed) == 0 {
@@ -147,13 +192,16 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 	dir := filepath.Dir(etc(r, hostPath))
 	if l, err := os.ReadDir(dir); err == nil && len(l) == 0 {
 		if err := os.Remove(dir); err != nil {
-			return removed, fmt.Errorf("remove the boot unit: %w", err)
+			return removed, errors.Join(append(untold, fmt.Errorf("remove the boot unit: %w", err))...)
 		}
 	}
-	if booted(r) != nil {
-		return removed, nil
+	if systemd {
+		untold = append(untold, tell(ctx, run, "systemctl", "daemon-reload"))
 	}
-	return removed, reload(ctx, run)
+	if err := errors.Join(untold...); err != nil {
+		return removed, fmt.Errorf("the files of the boot unit are gone, and something may still run: %w", err)
+	}
+	return removed, nil
 }
 
 // booted asks as sd_booted(3) does.
@@ -172,18 +220,16 @@ func booted(r local.Roots) error {
 	return nil
 }
 
-// reload has systemd and udev read their files again.
-func reload(ctx context.Context, run runner.Runner) error {
-	for _, c := range [][]string{{"systemctl", "daemon-reload"}, {"udevadm", "control", "--reload"}} {
-		rctx, cancel := context.WithTimeout(ctx, reloadTimeout)
-		res, err := run.Run(rctx, c[0], c[1:]...)
-		cancel()
-		if err == nil && res.Code != 0 {
-			err = fmt.Errorf("exit status %d: %s", res.Code, term.CleanLine(string(res.Stderr)))
-		}
-		if err != nil {
-			return fmt.Errorf("the files of the boot unit are in place and %s was not told: %w", c[0], err)
-		}
+// tell runs one of the programs that systemd and udev are told with.
+func tell(ctx context.Context, run runner.Runner, program string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	res, err := run.Run(ctx, program, args...)
+	if err == nil && res.Code != 0 {
+		err = fmt.Errorf("exit status %d: %s", res.Code, term.CleanLine(string(res.Stderr)))
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", program, strings.Join(args, " "), err)
 	}
 	return nil
 }

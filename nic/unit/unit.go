@@ -10,6 +10,9 @@
 // whether what is installed is whole, and of which settings. The package applies
 // nothing itself, and does not restart what runs.
 //
+// The service runs as root, and so it runs a program that only root can replace:
+// Install copies the running one to [DefaultBinary].
+//
 // Sources: systemd.device(5) on SYSTEMD_WANTS, systemd.service(5), udev(7).
 package unit
 
@@ -36,6 +39,9 @@ var (
 	ErrName = errors.New("name not usable in a unit")
 	// ErrDamaged: the host file is none, or was changed by hand.
 	ErrDamaged = errors.New("host file damaged")
+	// ErrProgram: the program that the unit would run is not there, or others
+	// than root may replace it.
+	ErrProgram = errors.New("program not usable by a unit")
 	// ErrNoSystemd: the machine was not started by systemd.
 	ErrNoSystemd = errors.New("no systemd on this machine")
 )
@@ -46,8 +52,10 @@ const format = 1
 // maxHostFile bounds the host file in bytes.
 const maxHostFile = 1 << 20
 
-// DefaultBinary is where the program is unless stated.
-const DefaultBinary = "/usr/local/sbin/roce-fabric"
+// DefaultBinary is the copy of the program that the unit runs unless another one
+// is stated: a name that is the unit's own, in a folder of programs, where
+// SELinux lets systemd run it.
+const DefaultBinary = "/usr/local/sbin/roce-fabric-nic"
 
 // Settings are what the unit applies.
 type Settings struct {

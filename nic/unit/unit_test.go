@@ -1,6 +1,7 @@
 package unit_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -45,13 +46,13 @@ func machine(t *testing.T) (local.Roots, unit.Settings, *runnertest.Fake) {
 	t.Helper()
 	dir := t.TempDir()
 	r := local.Roots{Etc: filepath.Join(dir, "etc"), Run: filepath.Join(dir, "run")}
-	bin := filepath.Join(dir, "roce-fabric")
-	for _, d := range []string{r.Etc, filepath.Join(r.Run, "systemd", "system")} {
+	const bin = "/usr/local/bin/rf"
+	for _, d := range []string{r.Etc, filepath.Join(r.Run, "systemd", "system"), filepath.Join(dir, filepath.Dir(bin))} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, bin), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	run := &runnertest.Fake{Programs: map[string]runnertest.Program{"systemctl": runnertest.Prints("", "", 0), "udevadm": runnertest.Prints("", "", 0)}}
@@ -108,7 +109,7 @@ func TestInstallReadRemove(t *testing.T) {
 	if err != nil || len(written) != 3 {
 		t.Fatalf("%q, %v", written, err)
 	}
-	if diff := cmp.Diff([]string{"systemctl daemon-reload", "udevadm control --reload"}, run.Calls()); diff != "" {
+	if diff := cmp.Diff([]string{"udevadm control --reload", "systemctl daemon-reload"}, run.Calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	state, why, err := unit.Read(r)
@@ -144,9 +145,15 @@ func TestInstallReadRemove(t *testing.T) {
 		t.Errorf("renewed: %+v", state)
 	}
 
+	told := len(run.Calls())
 	removed, err := unit.Remove(t.Context(), r, run)
 	if err != nil || len(removed) != 3 {
 		t.Fatalf("%q, %v", removed, err)
+	}
+	if diff := cmp.Diff([]string{
+		"udevadm control --reload", "systemctl stop roce-fabric-nic@*.service", "systemctl reset-failed roce-fabric-nic@*.service", "systemctl daemon-reload",
+	}, run.Calls()[told:]); diff != "" {
+		t.Errorf("removed, calls (-want +got):\n%s", diff)
 	}
 	if left := files(t, r.Etc); left != nil {
 		t.Errorf("left %q", left)
@@ -176,10 +183,11 @@ func TestStale(t *testing.T) {
 	}
 	remove := func(path string) func(*testing.T, local.Roots, string) {
 		return func(t *testing.T, r local.Roots, bin string) {
+			name := filepath.Join(filepath.Dir(r.Etc), bin)
 			if path != "" {
-				bin = filepath.Join(r.Etc, path)
+				name = filepath.Join(r.Etc, path)
 			}
-			if err := os.Remove(bin); err != nil {
+			if err := os.Remove(name); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -277,5 +285,121 @@ func TestPortsOf(t *testing.T) {
 		if got := unit.PortsOf(host(), device); !slices.Equal(got, want) {
 			t.Errorf("%q: %q", device, got)
 		}
+	}
+}
+
+// Without a program of its own the unit runs a copy of the running one, which
+// goes with it.
+func TestProgram(t *testing.T) {
+	r, s, run := machine(t)
+	s.Binary = ""
+	name := filepath.Join(filepath.Dir(r.Etc), unit.DefaultBinary)
+	written, err := unit.Install(t.Context(), r, run, s)
+	if err != nil || len(written) != 4 || written[0] != name {
+		t.Fatalf("%q, %v", written, err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(when string) {
+		t.Helper()
+		st, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name)
+		if err != nil || st.Mode() != 0o755 || !bytes.Equal(got, want) {
+			t.Errorf("%s: mode %v, %d bytes, %v", when, st.Mode(), len(got), err)
+		}
+		if state, why, err := unit.Read(r); err != nil || why != "" || state != s.Host.Unit {
+			t.Errorf("%s: %+v %q %v", when, state, why, err)
+		}
+	}
+	same("installed")
+	if again, err := unit.Install(t.Context(), r, run, s); err != nil || again != nil {
+		t.Errorf("again: %q, %v", again, err)
+	}
+	for what, damage := range map[string]func() error{
+		"another version": func() error { return os.WriteFile(name, []byte("old"), 0o755) },
+		"open to all":     func() error { return os.Chmod(name, 0o777) },
+		"no program":      func() error { return os.Chmod(name, 0o644) },
+		"gone":            func() error { return os.Remove(name) },
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if what != "another version" {
+			if state, why, err := unit.Read(r); err != nil || state.Digest != "" || why == "" {
+				t.Errorf("%s: %+v %q %v", what, state, why, err)
+			}
+		}
+		if again, err := unit.Install(t.Context(), r, run, s); err != nil || !slices.Equal(again, []string{name}) {
+			t.Errorf("%s: %q, %v", what, again, err)
+		}
+		same(what)
+	}
+	if removed, err := unit.Remove(t.Context(), r, run); err != nil || len(removed) != 4 {
+		t.Errorf("%q, %v", removed, err)
+	}
+	if left := files(t, filepath.Dir(name)); left != nil {
+		t.Errorf("left %q", left)
+	}
+}
+
+// What root runs at boot, nobody else may replace.
+func TestProgramOfOthers(t *testing.T) {
+	r, s, run := machine(t)
+	top := filepath.Dir(r.Etc)
+	mode := func(path string, m fs.FileMode) {
+		t.Helper()
+		if err := os.Chmod(filepath.Join(top, path), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(what string) {
+		t.Helper()
+		written, err := unit.Install(t.Context(), r, run, s)
+		if !errors.Is(err, unit.ErrProgram) || written != nil {
+			t.Errorf("%s: %q, %v", what, written, err)
+		}
+		if left := files(t, r.Etc); left != nil {
+			t.Fatalf("%s: written %q", what, left)
+		}
+	}
+	mode(s.Binary, 0o757)
+	refused("a file that all may write")
+	mode(s.Binary, 0o755)
+	mode("usr/local", 0o777|fs.ModeSticky)
+	refused("a folder above that all may write")
+	s.Binary = ""
+	refused("the same for the copy")
+	mode("usr/local", 0o755)
+
+	open := filepath.Join(top, "open")
+	if err := os.Mkdir(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(open, "rf"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mode("open", 0o777)
+	if err := os.Symlink(filepath.Join(open, "rf"), filepath.Join(top, "usr/local/bin/link")); err != nil {
+		t.Fatal(err)
+	}
+	s.Binary = "/usr/local/bin/link"
+	refused("a link to where all may write")
+	s.Binary = "/usr/local/bin/none"
+	refused("no file")
+	if os.Geteuid() == 0 {
+		s.Binary = "/usr/local/bin/rf"
+		if err := os.Chown(filepath.Join(top, s.Binary), 65534, 65534); err != nil {
+			t.Fatal(err)
+		}
+		refused("another user's file")
 	}
 }

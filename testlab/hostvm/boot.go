@@ -57,6 +57,11 @@ type Options struct {
 	// FakeDCB are the parameters of the module fakedcb, "" for those in
 	// fakedcb/main.c: "rules=bnxt ndev=4".
 	FakeDCB string
+	// Systemd has the machine start with Debian's systemd and udevd, which runs
+	// the script as a service once the devices that are there are announced to
+	// udev. Units and rules of the machine are read from /etc, so that Files and
+	// Tree may bring some. See MissingSystemd.
+	Systemd bool
 	// Script is run by "sh -eu" (dash) as root, with nothing on standard
 	// input and [InMachine] in its environment. The devices roce0 and roce1 are
 	// there and down.
@@ -131,6 +136,14 @@ func boot(ctx context.Context, img *Image, o Options, res *Result) error {
 // the files of this run. It returns the size in bytes.
 func writeInitrd(ctx context.Context, img *Image, o Options, name string) (int64, error) {
 	t := tree{}
+	if o.Systemd {
+		if lack := MissingSystemd(); lack != "" {
+			return 0, errors.New(lack)
+		}
+		if err := t.putSystemd(ctx); err != nil {
+			return 0, err
+		}
+	}
 	for _, to := range slices.Sorted(maps.Keys(o.Files)) {
 		if err := t.putHost(to, o.Files[to]); err != nil {
 			return 0, err

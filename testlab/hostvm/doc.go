@@ -11,6 +11,9 @@
 // "rdma link add rxe0 type rxe netdev roce0" gives an RDMA device. Modules can
 // be removed and loaded again with modprobe, as at a reload of a driver.
 //
+// The first process is a shell script, or, with [Options.Systemd], Debian's systemd
+// with udevd, for what runs at boot and when a device appears.
+//
 // A machine that lacks the packages cannot run it, see [Missing]; tests skip
 // there with that line. Do not use it to learn what a device does: no hardware
 // is behind fakedcb, frames that it gets are dropped, and it knows no rule but

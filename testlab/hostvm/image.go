@@ -30,6 +30,9 @@ var fakedcb embed.FS
 //go:embed init.sh
 var initScript []byte
 
+//go:embed run.sh
+var runScript []byte
+
 // loaded are the modules that are there when a script begins, in this order.
 var loaded = []string{
 	"virtio_pci", "virtio_console",
@@ -145,6 +148,7 @@ func baseTree(ctx context.Context) (tree, error) {
 	// The kernel opens the console before the first process mounts anything.
 	t.put("/dev/console", node{mode: fs.ModeDevice | fs.ModeCharDevice | 0o600, dev: [2]uint32{5, 1}})
 	t.put("/init", node{mode: 0o755, data: initScript})
+	t.put("/usr/lib/hostvm/run", node{mode: 0o755, data: runScript})
 	t.put("/etc/passwd", node{mode: 0o644, data: []byte("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")})
 	t.put("/etc/group", node{mode: 0o644, data: []byte("root:x:0:\nnogroup:x:65534:\n")})
 	t.put("/etc/hosts", node{mode: 0o644, data: []byte("127.0.0.1 localhost hostvm\n::1 localhost\n")})

@@ -1,5 +1,6 @@
 // Package lab runs the simulated devices of an intent on loopback, for
-// `roce-fabric lab` and for tests. Each switch starts as the factory left it.
+// `roce-fabric lab` and for tests. Each switch starts as the factory left it, and
+// each host as it is after it was installed.
 //
 // A lab is described by a small file ([File]) that other commands read to find
 // its devices instead of the ones that the intent names. Do not use anything
@@ -24,6 +25,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
 // File says where the devices of a running lab are. It is a file of mode 0600.
@@ -34,7 +36,11 @@ type File struct {
 	Password   string             `json:"password"`
 	CA         string             `json:"ca"`          // path of the CA certificate, PEM
 	KnownHosts string             `json:"known_hosts"` // path of the SSH host keys
-	Devices    map[string]Address `json:"devices"`
+	Devices    map[string]Address `json:"devices"`     // switches
+	Hosts      map[string]Address `json:"hosts"`       // have no gNMI
+	// Program is the path of what is copied to the hosts in place of the
+	// program, which they never run: a simulated host is a part of the lab.
+	Program string `json:"program"`
 }
 
 // Kind marks a lab file.
@@ -42,7 +48,8 @@ const Kind = "roce-fabric-lab"
 
 // Address is where one device listens.
 type Address struct {
-	GNMI string `json:"gnmi"`
+	OS   string `json:"os,omitempty"` // of a switch
+	GNMI string `json:"gnmi,omitempty"`
 	SSH  string `json:"ssh"`
 }
 
@@ -60,7 +67,9 @@ type Switch interface {
 type Lab struct {
 	File
 	Switches map[string]Switch
+	Servers  map[string]*host.Host // the hosts
 	names    []string
+	hosts    []string
 }
 
 // Options tune a lab.
@@ -68,6 +77,8 @@ type Options struct {
 	// TimeScale stretches the times that the real devices take: 0 waits for
 	// nothing, 1 is real time.
 	TimeScale float64
+	// NIC is what the NICs of all hosts are; "" is host.MLX5.
+	NIC host.Kind
 }
 
 // simulated starts one switch of an operating system.
@@ -79,8 +90,8 @@ type shared struct {
 	password string
 }
 
-// Start starts the switches of an intent and writes the lab's files into dir,
-// which must exist.
+// Start starts the switches and the hosts of an intent and writes the lab's
+// files into dir, which must exist.
 func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
 	var s shared
 	var pass [12]byte
@@ -100,11 +111,12 @@ func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
 	if s.hostKey, err = ssh.NewSignerFromKey(key); err != nil {
 		return nil, fmt.Errorf("lab host key: %w", err)
 	}
-	l := &Lab{Switches: map[string]Switch{}, File: File{
+	l := &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, File: File{
 		Kind: Kind, Fabric: f.Name, Username: "admin", Password: s.password,
-		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Devices: map[string]Address{},
+		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Program: dir + "/program",
+		Devices: map[string]Address{}, Hosts: map[string]Address{},
 	}}
-	var hosts strings.Builder
+	var known strings.Builder
 	for _, sw := range f.Switches {
 		start, ok := simulated[sw.OS]
 		if !ok {
@@ -116,10 +128,22 @@ func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
 		}
 		l.Switches[sw.Name] = box
 		l.names = append(l.names, sw.Name)
-		l.Devices[sw.Name] = Address{GNMI: box.GNMIAddr(), SSH: box.SSHAddr()}
-		hosts.WriteString(box.HostKeyLine() + "\n")
+		l.Devices[sw.Name] = Address{OS: sw.OS, GNMI: box.GNMIAddr(), SSH: box.SSHAddr()}
+		known.WriteString(box.HostKeyLine() + "\n")
 	}
-	if err := errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(hosts.String()), 0o600), l.write(dir)); err != nil {
+	l.cable(f)
+	for _, h := range f.Hosts {
+		box, err := startHost(h, s, dir, o)
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		l.Servers[h.Name] = box
+		l.hosts = append(l.hosts, h.Name)
+		l.Hosts[h.Name] = Address{SSH: box.SSHAddr()}
+		known.WriteString(box.HostKeyLine() + "\n")
+	}
+	if err := errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(known.String()), 0o600),
+		atomicfile.Write(l.Program, standIn(), 0o700), l.write(dir)); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -136,14 +160,20 @@ func (l *Lab) write(dir string) error {
 	return atomicfile.Write(Path(dir), append(b, '\n'), 0o600)
 }
 
-// Names returns the devices in the order of the intent.
+// Names returns the switches in the order of the intent.
 func (l *Lab) Names() []string { return l.names }
+
+// HostNames returns the hosts in the order of the intent.
+func (l *Lab) HostNames() []string { return l.hosts }
 
 // Close stops all devices.
 func (l *Lab) Close() error {
 	var err error
 	for _, s := range l.Switches {
 		err = errors.Join(err, s.Close())
+	}
+	for _, h := range l.Servers {
+		err = errors.Join(err, h.Close())
 	}
 	return err
 }

@@ -10,6 +10,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/nic/remote"
 )
 
 const fabric = `apiVersion: roce-fabric/v1
@@ -20,6 +23,8 @@ classes:
 switches:
   leaf[1-2]: {os: sonic, address: "192.0.2.[1-2]", model: ACS-MSN4700}
   other: {os: OS, address: "192.0.2.3:8080", model: MODEL}
+hosts:
+  gpu[1-2]: {nics: {ens1f0np0: {rdma: mlx5_0}, ens2f0np0: {rdma: mlx5_1}}}
 links:
   - {a: leaf1/Ethernet0, b: leaf2/Ethernet0, cable: 5m, speed: 400G}
 `
@@ -41,7 +46,7 @@ func TestLabIsFoundByItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := Read(Path(dir))
-	if err != nil || f.Fabric != "pod1" || len(f.Devices) != 3 || f.Password == "" {
+	if err != nil || f.Fabric != "pod1" || len(f.Devices) != 3 || len(f.Hosts) != 2 || f.Password == "" {
 		t.Fatalf("%+v: %v", f, err)
 	}
 	for _, name := range []string{"lab.json", "ca.pem", "known_hosts"} {
@@ -60,12 +65,40 @@ func TestLabIsFoundByItsFile(t *testing.T) {
 			_ = c.Close()
 		}
 	}
+	readHost(t, f, "gpu2")
 	if err := l.Close(); err != nil {
 		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", f.Hosts["gpu1"].SSH); err == nil {
+		_ = c.Close()
+		t.Error("a host of a closed lab still answers")
 	}
 	if c, err := net.Dial("tcp", f.Devices["leaf1"].GNMI); err == nil {
 		_ = c.Close()
 		t.Error("a closed lab still answers")
+	}
+}
+
+// readHost reads a host by what the file says alone.
+func readHost(t *testing.T, f *File, name string) {
+	t.Helper()
+	h, err := remote.Open(t.Context(), ssh.Config{
+		Address: f.Hosts[name].SSH, User: f.Username, Password: secret.Secret(f.Password), KnownHosts: f.KnownHosts,
+	}, remote.Options{Binary: f.Program, Sudo: remote.SudoNoPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	got, err := h.Read(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := got.Ports["ens2f0np0"]; got.Name != name || len(got.Ports) != 2 || p == nil || p.RDMA != "mlx5_1" || !p.PFC.Set || p.NV == nil {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -87,6 +87,7 @@ type SONiC struct {
 	o      Options
 	rel    int
 	faults *Faults
+	tally  Tally
 	user   string
 	pass   string
 
@@ -328,6 +329,7 @@ func (s *SONiC) reload() error {
 		}
 		t = s.tablesOf(m)
 	}
+	s.tally.Reset()
 	flaps := s.flaps
 	s.boot(t)
 	s.flaps = flaps

@@ -17,7 +17,11 @@ type port struct {
 	Port
 	state dcb.State
 	pause local.Pause
-	agent bool // ice: the firmware's agent
+	ring  local.Ring
+	// divided: mlx5's receive buffer was divided by hand, and its firmware
+	// leaves it alone.
+	divided bool
+	agent   bool // ice: the firmware's agent
 	// etsSet: bnxt has been given an ETS since it was loaded.
 	etsSet bool
 	// looks at the carrier until the link comes up by up.
@@ -27,10 +31,12 @@ type port struct {
 
 // newPort returns a port as its driver has it after it is loaded.
 func newPort(p Port) *port {
-	n := &port{Port: p, pause: local.Pause{RX: true, TX: true}, agent: p.Driver == nic.DriverICE}
+	n := &port{Port: p, pause: local.Pause{RX: true, TX: true}, agent: p.Driver == nic.DriverICE, ring: local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}}
 	ets := dcb.ETS{Cap: 8}
 	for i := range ets.TSA {
-		ets.PriorityTC[i] = uint8(i)
+		if p.Driver != nic.DriverBNXT { // which tells zeros until it is set
+			ets.PriorityTC[i] = uint8(i)
+		}
 		if p.Driver == nic.DriverMLX5 {
 			ets.TSA[i] = dcb.TSAVendor
 		}
@@ -47,6 +53,9 @@ func newPort(p Port) *port {
 		n.state.PFC.Delay = 7
 		n.state.Buffer = &dcb.Buffer{Total: 262016}
 		n.state.Buffer.Size[0] = 262016
+	}
+	if p.Driver == nic.DriverBNXT {
+		n.state.PFC.Cap = 2
 	}
 	n.state.PFC.Requests[3], n.state.PFC.Indications[3] = 11, 7
 	return n
@@ -86,11 +95,11 @@ func (h *Host) State(name string) *dcb.State {
 
 // dcbnl is the DCB interface of a Host. Like the real client it writes nothing
 // that is so; unlike it, it believes its drivers.
-type dcbnl Host
+type dcbnl struct{ view }
 
-var _ local.DCB = (*dcbnl)(nil)
+var _ local.DCB = dcbnl{}
 
-func (k *dcbnl) port(ctx context.Context, name string) (*port, error) {
+func (k dcbnl) port(ctx context.Context, name string) (*port, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -98,14 +107,14 @@ func (k *dcbnl) port(ctx context.Context, name string) (*port, error) {
 	switch {
 	case p == nil:
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrNoDevice)
-	case p.VF:
+	case p.VF, p.Driver == nic.DriverIonic:
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrUnsupported)
 	}
 	return p, nil
 }
 
 // Get implements local.DCB.
-func (k *dcbnl) Get(ctx context.Context, name string) (*dcb.State, error) {
+func (k dcbnl) Get(ctx context.Context, name string) (*dcb.State, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p, err := k.port(ctx, name)
@@ -118,7 +127,7 @@ func (k *dcbnl) Get(ctx context.Context, name string) (*dcb.State, error) {
 func einval(what string) error { return fmt.Errorf("%s: %w: EINVAL", what, dcb.ErrRefused) }
 
 // set carries a write out, unless it is refused or ignored.
-func (k *dcbnl) set(ctx context.Context, name, what string, same func(*port) bool, write func(*port) error) (bool, error) {
+func (k dcbnl) set(ctx context.Context, name, what string, same func(*port) bool, write func(*port) error) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p, err := k.port(ctx, name)
@@ -127,10 +136,10 @@ func (k *dcbnl) set(ctx context.Context, name, what string, same func(*port) boo
 		return false, err
 	case same(p):
 		return false, nil
-	case k.faults.NotRoot:
+	case k.notRoot():
 		return false, fmt.Errorf("%s %s: %w", what, name, dcb.ErrPermission)
 	}
-	(*Host)(k).wrote("%s %s", what, name)
+	k.Host.wrote("%s %s", what, name)
 	if k.faults.Ignore {
 		return true, nil
 	}
@@ -142,7 +151,7 @@ func (k *dcbnl) set(ctx context.Context, name, what string, same func(*port) boo
 }
 
 // SetPFC implements local.DCB.
-func (k *dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, delay uint16) (bool, error) {
+func (k dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, delay uint16) (bool, error) {
 	what := "set pfc"
 	if delay != 0 {
 		what = "set delay"
@@ -150,13 +159,16 @@ func (k *dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, d
 	return k.set(ctx, name, what, func(p *port) bool {
 		return p.state.PFC.Enabled == mask && (delay == 0 || p.state.PFC.Delay == delay)
 	}, func(p *port) error {
-		if p.Driver == nic.DriverBNXT && !p.etsSet {
-			return einval("set pfc before ets")
+		if p.Driver == nic.DriverBNXT {
+			if err := p.setLossless(mask); err != nil {
+				return err
+			}
 		}
 		if p.state.PFC.Enabled != mask {
 			p.state.PFC.Enabled = mask
+			p.divide()
 			if p.Driver != nic.DriverBNXT {
-				(*Host)(k).bounce(name)
+				k.Host.bounce(name)
 			}
 		}
 		if delay > 0 && delay < 1000 {
@@ -166,8 +178,43 @@ func (k *dcbnl) SetPFC(ctx context.Context, name string, mask qos.PrioritySet, d
 	})
 }
 
+// divide gives the lossless priorities of mlx5 a receive buffer of their own, as
+// its firmware does while it is in charge: "buffer 0 0 0 1 0 0 0 0" of mlnx_qos
+// with PFC on priority 3.
+func (p *port) divide() {
+	const lossy = 157 * 128 // bytes
+	b := p.state.Buffer
+	if b == nil || p.divided {
+		return
+	}
+	b.Headroom = dcb.Headroom{}
+	b.Size[0] = b.Total
+	for _, prio := range p.state.PFC.Enabled.List() {
+		b.PriorityBuffer[prio] = 1
+		b.Size[0], b.Size[1] = lossy, b.Total-lossy
+	}
+}
+
+// fits is mlx5's rule for the receive buffer: no more than there is, and for
+// each lossless priority what is on its way when a pause is sent, a packet and a
+// cell (mlx5/core/en/port_buffer.c). The speed is the lowest that it counts with.
+func (p *port) fits(want dcb.Headroom, mtu int) bool {
+	const speed, maxMTU, cell = 40, 9978, 128 // Gbit/s, bytes
+	var sum uint32
+	for _, size := range want.Size {
+		sum += min(size, p.state.Buffer.Total+1)
+	}
+	xoff := (301+216*int(p.state.PFC.Delay)/100)*speed + 272*mtu/100
+	for _, prio := range p.state.PFC.Enabled.List() {
+		if b := want.PriorityBuffer[prio]; b > 7 || int(want.Size[b]) < xoff+maxMTU+cell {
+			return false
+		}
+	}
+	return sum <= p.state.Buffer.Total
+}
+
 // SetETS implements local.DCB.
-func (k *dcbnl) SetETS(ctx context.Context, name string, want dcb.Scheduling) (bool, error) {
+func (k dcbnl) SetETS(ctx context.Context, name string, want dcb.Scheduling) (bool, error) {
 	return k.set(ctx, name, "set ets", func(p *port) bool { return p.state.ETS.Scheduling == want }, func(p *port) error {
 		sum, any := 0, false
 		for tc, t := range want.TSA {
@@ -176,28 +223,34 @@ func (k *dcbnl) SetETS(ctx context.Context, name string, want dcb.Scheduling) (b
 			} else {
 				want.Bandwidth[tc] = 0
 			}
+			if want.PriorityTC[tc] > 7 {
+				return einval("set ets")
+			}
 			if t == dcb.TSACBS {
 				return fmt.Errorf("set ets: %w: EOPNOTSUPP", dcb.ErrRefused)
 			}
 		}
-		if any && sum != 100 {
+		if any && sum != 100 || p.Driver == nic.DriverBNXT && starves(want) {
 			return einval("set ets")
 		}
 		p.state.ETS.Scheduling, p.etsSet = want, true
 		if p.Driver == nic.DriverICE {
-			(*Host)(k).bounce(name)
+			k.Host.bounce(name)
 		}
 		return nil
 	})
 }
 
 // SetBuffer implements local.DCB.
-func (k *dcbnl) SetBuffer(ctx context.Context, name string, want dcb.Headroom) (bool, error) {
+func (k dcbnl) SetBuffer(ctx context.Context, name string, want dcb.Headroom) (bool, error) {
 	return k.set(ctx, name, "set buffer", func(p *port) bool { return p.state.Buffer != nil && p.state.Buffer.Headroom == want }, func(p *port) error {
 		if p.state.Buffer == nil {
 			return fmt.Errorf("set buffer: %w", dcb.ErrUnsupported)
 		}
-		p.state.Buffer.Headroom = want
+		if p.Driver == nic.DriverMLX5 && !p.fits(want, k.number(k.sys("class", "net", name, "mtu"))) {
+			return einval("set buffer")
+		}
+		p.state.Buffer.Headroom, p.divided = want, true
 		for i := range p.state.Buffer.Size {
 			p.state.Buffer.Size[i] -= p.state.Buffer.Size[i] % 128 // whole cells
 		}
@@ -206,7 +259,7 @@ func (k *dcbnl) SetBuffer(ctx context.Context, name string, want dcb.Headroom) (
 }
 
 // OwnDCBX implements local.DCB.
-func (k *dcbnl) OwnDCBX(ctx context.Context, name string) (bool, error) {
+func (k dcbnl) OwnDCBX(ctx context.Context, name string) (bool, error) {
 	return k.set(ctx, name, "set dcbx", func(p *port) bool { return *p.state.DCBX&dcb.DCBXHost != 0 }, func(p *port) error {
 		if k.faults.FirmwareDCBX || p.agent {
 			return fmt.Errorf("set dcbx: %w", dcb.ErrRefused)
@@ -217,7 +270,7 @@ func (k *dcbnl) OwnDCBX(ctx context.Context, name string) (bool, error) {
 }
 
 // SetDCBX implements local.DCB.
-func (k *dcbnl) SetDCBX(ctx context.Context, name string, mode dcb.DCBX) (bool, error) {
+func (k dcbnl) SetDCBX(ctx context.Context, name string, mode dcb.DCBX) (bool, error) {
 	return k.set(ctx, name, "set dcbx", func(p *port) bool { return *p.state.DCBX == mode }, func(p *port) error {
 		switch {
 		case mode == 0 && p.Driver == nic.DriverMLX5:
@@ -233,9 +286,14 @@ func (k *dcbnl) SetDCBX(ctx context.Context, name string, mode dcb.DCBX) (bool, 
 
 // MapDSCP implements local.DCB. On ice the first entry resets ETS, and so does
 // the end of the last.
-func (k *dcbnl) MapDSCP(ctx context.Context, name string, want [qos.NumDSCP]int8) (bool, error) {
+func (k dcbnl) MapDSCP(ctx context.Context, name string, want [qos.NumDSCP]int8) (bool, error) {
 	result := func(p *port) []dcb.App {
 		var apps []dcb.App
+		for _, a := range p.state.Apps {
+			if a.Selector != dcb.SelectorDSCP {
+				apps = append(apps, a)
+			}
+		}
 		for d, prio := range want {
 			for _, a := range p.state.Apps {
 				if prio == qos.Unmanaged && a.Selector == dcb.SelectorDSCP && int(a.Protocol) == d {
@@ -249,22 +307,22 @@ func (k *dcbnl) MapDSCP(ctx context.Context, name string, want [qos.NumDSCP]int8
 		return apps
 	}
 	return k.set(ctx, name, "map dscp", func(p *port) bool { return slices.Equal(p.state.Apps, result(p)) }, func(p *port) error {
-		before := len(p.state.Apps)
+		before := len(p.state.Apps) // of ice, which has no others
 		p.state.Apps = result(p)
 		if p.Driver == nic.DriverICE && (before == 0) != (len(p.state.Apps) == 0) {
 			*p.state.ETS = dcb.ETS{Cap: 8}
-			(*Host)(k).bounce(name)
+			k.Host.bounce(name)
 		}
 		return nil
 	})
 }
 
 // ethtool is the ioctl of a Host.
-type ethtool Host
+type ethtool struct{ view }
 
-var _ local.Ethtool = (*ethtool)(nil)
+var _ local.Ethtool = ethtool{}
 
-func (e *ethtool) port(name string) (*port, error) {
+func (e ethtool) port(name string) (*port, error) {
 	if p := e.ports[name]; p != nil {
 		return p, nil
 	}
@@ -272,7 +330,7 @@ func (e *ethtool) port(name string) (*port, error) {
 }
 
 // Pause implements local.Ethtool.
-func (e *ethtool) Pause(name string) (local.Pause, error) {
+func (e ethtool) Pause(name string) (local.Pause, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := e.port(name)
@@ -286,35 +344,27 @@ func (e *ethtool) Pause(name string) (local.Pause, error) {
 }
 
 // SetPause implements local.Ethtool. mlx5 takes no autonegotiation of pause.
-func (e *ethtool) SetPause(name string, want local.Pause) error {
+func (e ethtool) SetPause(name string, want local.Pause) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := e.port(name)
 	switch {
 	case err != nil:
 		return err
-	case e.faults.NotRoot:
+	case e.notRoot():
 		return syscall.EPERM
 	case want.Autoneg:
 		return syscall.EINVAL
 	}
-	(*Host)(e).wrote("set pause %s", name)
+	e.Host.wrote("set pause %s", name)
 	if !e.faults.Ignore {
 		p.pause = want
 	}
 	return nil
 }
 
-// Ring implements local.Ethtool.
-func (e *ethtool) Ring(name string) (local.Ring, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	_, err := e.port(name)
-	return local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}, err
-}
-
 // Stats implements local.Ethtool.
-func (e *ethtool) Stats(name string) (map[string]uint64, error) {
+func (e ethtool) Stats(name string) (map[string]uint64, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, err := e.port(name); err != nil {
@@ -327,7 +377,7 @@ func (e *ethtool) Stats(name string) (map[string]uint64, error) {
 }
 
 // Flags implements local.Ethtool.
-func (e *ethtool) Flags(name string) (map[string]bool, error) {
+func (e ethtool) Flags(name string) (map[string]bool, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := e.port(name)
@@ -338,19 +388,19 @@ func (e *ethtool) Flags(name string) (map[string]bool, error) {
 }
 
 // SetFlag implements local.Ethtool.
-func (e *ethtool) SetFlag(name, flag string, on bool) error {
+func (e ethtool) SetFlag(name, flag string, on bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := e.port(name)
 	switch {
 	case err != nil:
 		return err
-	case e.faults.NotRoot:
+	case e.notRoot():
 		return syscall.EPERM
 	case p.Driver != nic.DriverICE || flag != "fw-lldp-agent":
 		return syscall.EINVAL
 	}
-	(*Host)(e).wrote("set flag %s %s %t", flag, name, on)
+	e.Host.wrote("set flag %s %s %t", flag, name, on)
 	p.agent = on
 	bits := dcb.DCBXIEEE
 	if on {

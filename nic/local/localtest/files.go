@@ -1,8 +1,6 @@
 package localtest
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,20 +10,16 @@ import (
 )
 
 // files is the tree of a Host with the answers of the kernel.
-type files Host
+type files struct{ view }
 
-var _ local.FS = (*files)(nil)
-
-func refuse(op, name string, err error) error { return &fs.PathError{Op: op, Path: name, Err: err} }
-
-func (f *files) host() *Host { return (*Host)(f) }
+var _ local.FS = files{}
 
 // debug is what debugfs answers where it is closed.
-func (f *files) debug(name string) error {
+func (f files) debug(name string) error {
 	switch {
 	case !strings.HasPrefix(name, f.Roots.DebugFS+"/"):
 		return nil
-	case f.faults.NotRoot:
+	case f.notRoot():
 		return syscall.EACCES
 	case f.faults.Lockdown:
 		return syscall.EPERM
@@ -34,14 +28,14 @@ func (f *files) debug(name string) error {
 }
 
 // cmFile splits the name of a file or folder of rdma_cm in configfs.
-func (f *files) cmFile(name string) (rdma, file string, ok bool) {
+func (f files) cmFile(name string) (rdma, file string, ok bool) {
 	rest, ok := strings.CutPrefix(name, filepath.Join(f.Roots.ConfigFS, "rdma_cm")+"/")
 	rdma, rest, _ = strings.Cut(rest, "/")
 	return rdma, strings.TrimPrefix(rest, "ports/1/"), ok
 }
 
 // ReadFile implements local.FS.
-func (f *files) ReadFile(name string) ([]byte, error) {
+func (f files) ReadFile(name string) ([]byte, error) {
 	f.mu.Lock()
 	for suffix, call := range f.onRead {
 		if strings.HasSuffix(name, suffix) {
@@ -63,36 +57,39 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 		}
 	}
 	if rdma, file, ok := f.cmFile(name); ok {
-		if _, err := os.Stat(name); err != nil {
-			return nil, err
+		if !f.has(name) {
+			return nil, refuse("open", name, syscall.ENOENT)
 		}
 		if f.cm[rdma] == nil || f.stale[rdma] {
 			return nil, refuse("read", name, syscall.ENODEV)
 		}
 		return []byte(f.cm[rdma][file] + "\n"), nil
 	}
-	return f.fs.ReadFile(name)
+	return f.tree.ReadFile(name)
 }
 
 // WriteFile implements local.FS.
-func (f *files) WriteFile(name string, data []byte) error {
+func (f files) WriteFile(name string, data []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.debug(name); err != nil {
 		return refuse("open", name, err)
 	}
-	have, err := os.ReadFile(name)
+	have, err := f.tree.ReadFile(name)
 	if err != nil {
 		return err
 	}
-	if f.faults.NotRoot {
+	if f.notRoot() {
 		return refuse("open", name, syscall.EACCES)
 	}
 	v := strings.TrimSpace(string(data))
 	base := filepath.Base(name)
-	f.host().wrote("%s=%s", strings.TrimPrefix(name, filepath.Dir(f.Roots.Sys)), v)
+	f.wrote("%s=%s", strings.TrimPrefix(name, filepath.Dir(f.Roots.Sys)), v)
 	if f.faults.Ignore {
 		return nil
+	}
+	if mine, err := f.ccWrite(name, v); mine {
+		return err
 	}
 	content := v + "\n"
 	n, nerr := strconv.Atoi(v)
@@ -135,61 +132,71 @@ func (f *files) WriteFile(name string, data []byte) error {
 			return refuse("write", name, syscall.EINVAL)
 		}
 	}
-	return os.WriteFile(name, []byte(content), 0o644)
+	f.put(name, content)
+	return nil
 }
 
 // Mkdir implements local.FS. In rdma_cm a folder is made for an RDMA device
 // alone, with its files.
-func (f *files) Mkdir(name string) error {
+func (f files) Mkdir(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rdma, rest, ok := f.cmFile(name)
+	cc, ccRest, _ := f.ccFile(name)
 	switch {
-	case f.faults.NotRoot:
+	case f.notRoot():
 		return refuse("mkdir", name, syscall.EACCES)
+	case f.cc[cc] != nil && ccRest == "":
+		f.showCC(cc)
+		return nil
 	case !ok || rest != "":
 		return refuse("mkdir", name, syscall.EPERM)
 	case f.cm[rdma] == nil:
 		return refuse("mkdir", name, syscall.ENODEV)
 	}
-	if err := os.Mkdir(name, 0o755); err != nil {
+	if err := f.tree.Mkdir(name); err != nil {
 		return err
 	}
 	delete(f.stale, rdma)
 	for file := range f.cm[rdma] {
-		f.host().put(filepath.Join(name, "ports", "1", file), "")
+		f.put(filepath.Join(name, "ports", "1", file), "")
 	}
 	return nil
 }
 
 // Remove implements local.FS. The folders of rdma_cm go with their files.
-func (f *files) Remove(name string) error {
+func (f files) Remove(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rdma, rest, ok := f.cmFile(name)
+	cc, ccRest, _ := f.ccFile(name)
 	switch {
-	case f.faults.NotRoot:
+	case f.notRoot():
 		return refuse("rmdir", name, syscall.EACCES)
+	case f.cc[cc] != nil && ccRest == "":
+		f.tree.removeAll(name)
+		return nil
 	case !ok || rest != "":
 		return refuse("rmdir", name, syscall.EPERM)
 	}
 	delete(f.stale, rdma)
-	return os.RemoveAll(name)
+	f.tree.removeAll(name)
+	return nil
 }
 
 // ReadDir implements local.FS.
-func (f *files) ReadDir(name string) ([]string, error) {
+func (f files) ReadDir(name string) ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.debug(name); err != nil {
 		return nil, refuse("open", name, err)
 	}
-	return f.fs.ReadDir(name)
+	return f.tree.ReadDir(name)
 }
 
 // Readlink implements local.FS.
-func (f *files) Readlink(name string) (string, error) {
+func (f files) Readlink(name string) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.fs.Readlink(name)
+	return f.tree.Readlink(name)
 }

@@ -32,8 +32,11 @@ type Port struct {
 	// shares the device of another.
 	RDMA   string
 	PCI    string // "0000:3b:00.0"
-	Driver string // "mlx5_core", "bnxt_en" or "ice"
-	VF     bool
+	Driver string // "mlx5_core", "bnxt_en", "ice" or "ionic"
+	// CC is where bnxt_en has its congestion control, "" for nowhere.
+	CC  string
+	MAC string
+	VF  bool
 	// OFED has the files that NVIDIA's own driver adds.
 	OFED bool
 	Bond string
@@ -63,34 +66,51 @@ type Host struct {
 	Programs map[string]runnertest.Program
 
 	mu     sync.Mutex
-	fs     local.OS
+	tree   tree
 	faults Faults
 	ports  map[string]*port
 	cm     map[string]map[string]string // RDMA device -> file -> value
 	stale  map[string]bool              // folders in configfs of a device that was made anew
-	writes []string
-	onRead map[string]func()
+	cc     map[string]map[string]int    // RDMA device -> congestion control of bnxt_re
+	// ccWaits are the settings that wait for apply.
+	ccWaits map[string]int
+	writes  []string
+	onRead  map[string]func()
 }
 
 // New makes a host without ports in a folder.
 func New(dir string) *Host {
+	for _, d := range []string{"run", "etc"} {
+		must(os.MkdirAll(filepath.Join(dir, d), 0o755))
+	}
+	return newHost(dir, disk{})
+}
+
+// InMemory makes a host without ports whose files of the kernel are in memory,
+// where nobody but its Machine finds them. Its folders Run and Etc are real ones
+// below dir, as for [New], and are not made before something is put there.
+func InMemory(dir string) *Host { return newHost(dir, newMemory()) }
+
+func newHost(dir string, t tree) *Host {
 	h := &Host{
+		tree: t,
 		Roots: local.Roots{
 			Sys: filepath.Join(dir, "sys"), ConfigFS: filepath.Join(dir, "config"), DebugFS: filepath.Join(dir, "debug"),
 			Proc: filepath.Join(dir, "proc"), Run: filepath.Join(dir, "run"), Etc: filepath.Join(dir, "etc"),
 		},
 		Programs: map[string]runnertest.Program{}, ports: map[string]*port{}, cm: map[string]map[string]string{},
 		stale: map[string]bool{}, onRead: map[string]func(){},
+		cc: map[string]map[string]int{}, ccWaits: map[string]int{},
 	}
-	for _, d := range []string{h.sys("class", "net"), h.sys("class", "infiniband"), h.sys("kernel", "security"), h.Roots.DebugFS, h.Roots.Run, h.Roots.Etc} {
-		must(os.MkdirAll(d, 0o755))
+	for _, d := range []string{h.sys("class", "net"), h.sys("class", "infiniband"), h.sys("kernel", "security"), h.Roots.DebugFS} {
+		t.mkdirs(d)
 	}
 	h.put(h.sys("kernel", "security", "lockdown"), "[none] integrity confidentiality\n")
 	h.put(h.proc("sys", "kernel", "hostname"), "gpu1\n")
 	h.put(h.proc("sys", "kernel", "osrelease"), "6.12.117\n")
 	h.put(h.proc("1", "comm"), "systemd\n")
 	h.Routes()
-	must(os.MkdirAll(filepath.Join(h.Roots.ConfigFS, "rdma_cm"), 0o755))
+	t.mkdirs(filepath.Join(h.Roots.ConfigFS, "rdma_cm"))
 	h.Programs["ibv_devinfo"] = h.devinfo
 	return h
 }
@@ -109,21 +129,30 @@ func (h *Host) proc(elem ...string) string {
 	return filepath.Join(append([]string{h.Roots.Proc}, elem...)...)
 }
 
-func (h *Host) put(name, content string) {
-	must(os.MkdirAll(filepath.Dir(name), 0o755))
-	must(os.WriteFile(name, []byte(content), 0o644))
-}
+func (h *Host) put(name, content string) { h.tree.put(name, content) }
 
-func (h *Host) link(target, name string) {
-	must(os.MkdirAll(filepath.Dir(name), 0o755))
-	must(os.Symlink(target, name))
+func (h *Host) link(target, name string) { h.tree.link(target, name) }
+
+// number reads a file that holds one.
+func (h *Host) number(name string) int {
+	b, err := h.tree.ReadFile(name)
+	must(err)
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	must(err)
+	return n
 }
 
 // Machine returns the machine with the host's parts. It looks at links often,
 // so that tests need not wait.
-func (h *Host) Machine() *local.Machine {
+func (h *Host) Machine() *local.Machine { return h.machine(false) }
+
+// MachineOf is Machine for a user who is not root.
+func (h *Host) MachineOf() *local.Machine { return h.machine(true) }
+
+func (h *Host) machine(user bool) *local.Machine {
+	v := view{h, user}
 	return &local.Machine{
-		Roots: h.Roots, FS: (*files)(h), DCB: (*dcbnl)(h), Ethtool: (*ethtool)(h),
+		Roots: h.Roots, FS: files{v}, DCB: dcbnl{v}, Ethtool: ethtool{v},
 		Tools: &runnertest.Fake{Programs: h.Programs}, Settle: time.Millisecond, CarrierWait: 2 * time.Second,
 	}
 }
@@ -159,6 +188,12 @@ func (h *Host) OnRead(suffix string, f func()) {
 // Put writes a file of the tree, by its path below the root of sysfs.
 func (h *Host) Put(sysPath, content string) { h.put(h.sys(sysPath), content) }
 
+// SetName is what the machine calls itself, and its kernel's release.
+func (h *Host) SetName(name, kernel string) {
+	h.put(h.proc("sys", "kernel", "hostname"), name+"\n")
+	h.put(h.proc("sys", "kernel", "osrelease"), kernel+"\n")
+}
+
 // Process adds a process.
 func (h *Host) Process(id int, comm string) { h.put(h.proc(strconv.Itoa(id), "comm"), comm+"\n") }
 
@@ -170,17 +205,30 @@ func (h *Host) Routes(lines ...string) {
 // UnloadCM takes the module rdma_cm away, and has modprobe load it.
 func (h *Host) UnloadCM() {
 	dir := filepath.Join(h.Roots.ConfigFS, "rdma_cm")
-	must(os.RemoveAll(dir))
+	h.tree.removeAll(dir)
 	h.Programs["modprobe"] = func(context.Context, []string) (runner.Result, error) {
-		must(os.MkdirAll(dir, 0o755))
+		h.tree.mkdirs(dir)
 		return runner.Result{}, nil
 	}
 }
 
 // SetCard puts a card behind mlxconfig.
-func (h *Host) SetCard(c *mlxconfigtest.Card) {
-	for _, name := range []string{c.Tool, strings.Replace(c.Tool, "config", "fwreset", 1)} {
-		h.Programs[name] = func(ctx context.Context, args []string) (runner.Result, error) { return c.Run(ctx, name, args...) }
+func (h *Host) SetCard(c *mlxconfigtest.Card) { h.SetMLXCards([]*mlxconfigtest.Card{c}) }
+
+// SetMLXCards puts cards of one tool behind it, each under its Device.
+func (h *Host) SetMLXCards(cards []*mlxconfigtest.Card) {
+	tool := cards[0].Tool
+	for _, name := range []string{tool, strings.Replace(tool, "config", "fwreset", 1)} {
+		h.Programs[name] = func(ctx context.Context, args []string) (runner.Result, error) {
+			// A device that is no card's is for any of them to refuse.
+			c := cards[0]
+			if i := slices.Index(args, "-d"); i >= 0 && i+1 < len(args) {
+				if j := slices.IndexFunc(cards, func(c *mlxconfigtest.Card) bool { return c.Device == args[i+1] }); j >= 0 {
+					c = cards[j]
+				}
+			}
+			return c.Run(ctx, name, args...)
+		}
 	}
 }
 
@@ -188,9 +236,13 @@ func (h *Host) SetCard(c *mlxconfigtest.Card) {
 func (h *Host) Add(p Port) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.add(p)
+}
+
+func (h *Host) add(p Port) {
 	h.ports[p.Name] = newPort(p)
 	dev := h.sys("devices", "pci0000:00", p.PCI)
-	vendor := map[string]string{nic.DriverMLX5: "0x15b3", nic.DriverBNXT: "0x14e4", nic.DriverICE: "0x8086"}[p.Driver]
+	vendor := map[string]string{nic.DriverMLX5: "0x15b3", nic.DriverBNXT: "0x14e4", nic.DriverICE: "0x8086", nic.DriverIonic: "0x1dd8"}[p.Driver]
 	h.put(filepath.Join(dev, "vendor"), vendor+"\n")
 	h.put(filepath.Join(dev, "device"), "0x1021\n")
 	h.link("../../../bus/pci/drivers/"+p.Driver, filepath.Join(dev, "driver"))
@@ -202,6 +254,7 @@ func (h *Host) Add(p Port) {
 	h.put(filepath.Join(net, "carrier"), "1\n")
 	h.put(filepath.Join(net, "carrier_changes"), "2\n")
 	h.put(filepath.Join(net, "dev_port"), "0\n")
+	h.put(filepath.Join(net, "address"), p.MAC+"\n")
 	h.link("../../../"+p.PCI, filepath.Join(net, "device"))
 	h.link("../../devices/pci0000:00/"+p.PCI+"/net/"+p.Name, h.sys("class", "net", p.Name))
 	if p.Bond != "" {
@@ -210,6 +263,7 @@ func (h *Host) Add(p Port) {
 	if p.RDMA != "" {
 		h.addRDMA(p)
 	}
+	h.addCC(p)
 	switch {
 	case p.OFED:
 		for prio := range 8 {
@@ -229,7 +283,7 @@ func (h *Host) Add(p Port) {
 
 func (h *Host) bond(bond, member string) {
 	dir := h.sys("devices", "virtual", "net", bond)
-	if _, err := os.Stat(dir); err != nil {
+	if !h.has(dir) {
 		h.put(filepath.Join(dir, "carrier"), "1\n")
 		h.link("../../devices/virtual/net/"+bond, h.sys("class", "net", bond))
 	}
@@ -264,10 +318,10 @@ func (h *Host) DropRDMA(name string) {
 
 func (h *Host) dropRDMA(name string) {
 	p := h.ports[name].Port
-	must(os.Remove(h.sys("class", "infiniband", p.RDMA)))
-	must(os.RemoveAll(h.sys("devices", "pci0000:00", p.PCI, "infiniband")))
+	must(h.tree.Remove(h.sys("class", "infiniband", p.RDMA)))
+	h.tree.removeAll(h.sys("devices", "pci0000:00", p.PCI, "infiniband"))
 	delete(h.cm, p.RDMA)
-	if _, err := os.Stat(filepath.Join(h.Roots.ConfigFS, "rdma_cm", p.RDMA)); err == nil {
+	if h.has(filepath.Join(h.Roots.ConfigFS, "rdma_cm", p.RDMA)) {
 		h.stale[p.RDMA] = true
 	}
 }
@@ -286,8 +340,8 @@ func (h *Host) Remove(name string) {
 	if h.ports[name].RDMA != "" {
 		h.dropRDMA(name)
 	}
-	must(os.Remove(h.sys("class", "net", name)))
-	must(os.RemoveAll(h.sys("devices", "pci0000:00", h.ports[name].PCI)))
+	must(h.tree.Remove(h.sys("class", "net", name)))
+	h.tree.removeAll(h.sys("devices", "pci0000:00", h.ports[name].PCI))
 	delete(h.ports, name)
 }
 
@@ -295,20 +349,13 @@ func (h *Host) Remove(name string) {
 func (h *Host) Flaps(name string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	b, err := os.ReadFile(h.sys("class", "net", name, "carrier_changes"))
-	must(err)
-	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	must(err)
-	return n
+	return h.number(h.sys("class", "net", name, "carrier_changes"))
 }
 
 // bounce takes a link down, and up again unless a fault keeps it down.
 func (h *Host) bounce(name string) {
 	file := h.sys("class", "net", name, "carrier_changes")
-	b, err := os.ReadFile(file)
-	must(err)
-	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	must(err)
+	n := h.number(file)
 	carrier := h.sys("class", "net", name, "carrier")
 	h.put(carrier, "0\n")
 	h.put(file, fmt.Sprintln(n+1))
@@ -324,6 +371,14 @@ func (h *Host) bounce(name string) {
 		up()
 	}
 }
+
+// view is a Host as a user has it.
+type view struct {
+	*Host
+	user bool // not root
+}
+
+func (v view) notRoot() bool { return v.user || v.faults.NotRoot }
 
 // wrote notes a write.
 func (h *Host) wrote(format string, args ...any) {
@@ -342,10 +397,8 @@ func (h *Host) devinfo(_ context.Context, args []string) (runner.Result, error) 
 		if p.RDMA != args[i+1] {
 			continue
 		}
-		b, err := os.ReadFile(h.sys("class", "net", name, "mtu"))
-		must(err)
 		active := "1024 (3)"
-		if n, _ := strconv.Atoi(strings.TrimSpace(string(b))); n >= 4200 {
+		if h.number(h.sys("class", "net", name, "mtu")) >= 4200 {
 			active = "4096 (5)"
 		}
 		return runner.Result{Stdout: []byte("hca_id:\t" + p.RDMA + "\n\t\tport:\t1\n\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t" + active + "\n")}, nil

@@ -64,6 +64,10 @@ type Channel struct {
 	ch ssh.Channel
 }
 
+// Raw is the channel as it is, for a system whose shell has no terminal; Term is
+// not to be used beside it.
+func (c *Channel) Raw() ssh.Channel { return c.ch }
+
 // Exit ends a channel that the box ends by itself, with a status.
 func (c *Channel) Exit(status int) {
 	_, _ = c.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(status)}))
@@ -72,6 +76,7 @@ func (c *Channel) Exit(status int) {
 // channel waits for what a client wants of a channel and serves it.
 func (f *Front) channel(ch ssh.Channel, requests <-chan *ssh.Request) {
 	defer ch.Close()
+	ch = f.c.Shuffler.Channel(ch)
 	c := &Channel{ch: ch, Term: &Terminal{ch: ch, in: bufio.NewReader(ch)}}
 	for r := range requests {
 		switch r.Type {

@@ -36,6 +36,7 @@ type Config struct {
 	NoGNMI  bool        // no gNMI server
 
 	Faults   *Faults
+	Shuffler *sim.Shuffler // nil changes nothing
 	Shell    func(*Channel) // serves one channel until it is over
 	Register func(*grpc.Server)
 }
@@ -185,6 +186,9 @@ func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byt
 // account, which comes with each call as metadata. The error is a gRPC status.
 func (f *Front) Enter(ctx context.Context) error {
 	if err := f.c.Faults.Hold(ctx); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if err := f.c.Shuffler.Answer().Pause(ctx); err != nil {
 		return status.FromContextError(err).Err()
 	}
 	md, _ := metadata.FromIncomingContext(ctx)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -31,6 +32,7 @@ type EOS struct {
 	front  *front
 	done   chan struct{}  // closed by Close
 	timers sync.WaitGroup // commit timers that may still run out
+	dice   sim.Shuffler
 
 	mu       sync.Mutex
 	running  *config
@@ -52,6 +54,7 @@ func New(o Options) (*EOS, error) {
 	e := &EOS{sessions: map[string]*candidate{}, ports: map[string]bool{}, flaps: map[string]int{},
 		booted: time.Now(), done: make(chan struct{})}
 	e.o = withDefaults(o)
+	e.dice.Shuffle(o.Shuffle)
 	e.sand = isSand(e.o.Model)
 	if e.o.QueueKeyword == "" {
 		e.o.QueueKeyword = "uc-tx-queue"
@@ -220,6 +223,9 @@ func (e *EOS) HostKeyLine() string {
 	return e.front.HostKeyLine()
 }
 
+// Shuffle has the switch answer as another one of its kind from now on.
+func (e *EOS) Shuffle(seed uint64) { e.dice.Shuffle(seed) }
+
 // Faults is the switch's fault injection.
 func (e *EOS) Faults() *Faults { return e.front.faults }
 
@@ -353,6 +359,9 @@ func (e *EOS) runningText(all bool, section []string) string {
 	}
 	return p.String()
 }
+
+// Save is somebody's "write memory".
+func (e *EOS) Save() { e.save() }
 
 // save is `write memory`.
 func (e *EOS) save() {

@@ -55,4 +55,8 @@ type Options struct {
 	Routed     bool     // those ports are "no switchport"
 
 	TimeScale float64 // seconds that a commit takes; 0: no time
+
+	// Shuffle is the seed of what the box is free to do in one way or another:
+	// PrintDefaults and PFCFirst among it, see [sim.Shuffler]; 0: nothing.
+	Shuffle uint64
 }

@@ -166,6 +166,16 @@ func (e *EOS) sessionDiffs(c *candidate) string {
 	return d2
 }
 
+// unsaved is `show running-config diffs`: what a restart would change.
+func (e *EOS) unsaved() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	d := diff.Diff("flash:/startup-config", []byte(e.body(e.startup)), "system:/running-config", []byte(e.body(e.running)))
+	// The first line repeats the command.
+	_, d2, _ := strings.Cut(string(d), "\n")
+	return d2
+}
+
 // text is `show session-config`.
 func (s *session) text() string {
 	s.e.mu.Lock()

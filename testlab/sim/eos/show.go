@@ -61,6 +61,7 @@ func init() { // the commands print what they are found by
 			}
 			return out
 		})},
+		{"running-config diffs", true, textOnly(func(f *front, _ []string) string { return f.faults.Cut(f.e.unsaved()) })},
 		{"startup-config", true, textOnly(func(f *front, _ []string) string { return f.faults.Cut(f.e.Startup()) })},
 		{"configuration sessions", true, (*front).sessions},
 		{"configuration sessions detail", true, (*front).sessions},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/openconfig/gnmi/proto/gnmi"
 
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -24,7 +25,7 @@ func newFront(e *EOS, o Options) (*front, error) {
 	f := &front{e: e, o: o, world: cli.NewWorld(), setLock: make(chan struct{}, 1), faults: &Faults{}}
 	var err error
 	f.Front, err = cli.NewFront(cli.Config{Name: o.Hostname, Username: o.Username, Password: o.Password, Banner: o.Banner,
-		TLS: o.TLS, HostKey: o.HostKey, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shell: f.serveShell,
+		TLS: o.TLS, HostKey: o.HostKey, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shuffler: &e.dice, Shell: f.serveShell,
 		Register: func(s *grpc.Server) { gnmi.RegisterGNMIServer(s, &gnmiServer{f: f}) }})
 	return f, err
 }
@@ -45,5 +46,8 @@ func (e *EOS) SetNeighbor(port, device, remotePort string) {
 // wd-stuck or wd-recovery (times). Another name or queue is a slip of the
 // caller and panics.
 func (e *EOS) SetCounter(port string, queue int, name string, value uint64) {
-	e.front.world.SetCounter(port, queue, name, value)
+	e.front.world.Tally.Set(port, queue, name, value)
 }
+
+// Counters are what the ports count: [EOS.SetCounter] and more.
+func (e *EOS) Counters() *sim.Tally { return &e.front.world.Tally }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -36,6 +37,7 @@ type NXOS struct {
 	front  *front
 	done   chan struct{}  // closed by Close
 	timers sync.WaitGroup // confirmation timers that may still run out
+	dice   sim.Shuffler
 
 	mu          sync.Mutex
 	running     *cli.Block
@@ -59,6 +61,7 @@ type NXOS struct {
 // number, as is a regular expression that does not compile.
 func New(o Options) (*NXOS, error) {
 	n := &NXOS{o: withDefaults(o), ports: map[string]bool{}, flaps: map[string]int{}, changed: time.Now(), booted: time.Now(), done: make(chan struct{})}
+	n.dice.Shuffle(o.Shuffle)
 	for _, expr := range n.o.Refuse {
 		re, err := regexp.Compile(expr)
 		if err != nil {
@@ -216,6 +219,9 @@ func (n *NXOS) HostKeyLine() string {
 	defer n.mu.Unlock()
 	return n.front.HostKeyLine()
 }
+
+// Shuffle has the switch answer as another one of its kind from now on.
+func (n *NXOS) Shuffle(seed uint64) { n.dice.Shuffle(seed) }
 
 // Faults is the switch's fault injection.
 func (n *NXOS) Faults() *Faults { return n.front.faults }

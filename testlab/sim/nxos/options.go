@@ -58,4 +58,9 @@ type Options struct {
 	Routed     bool     // those ports are "no switchport"
 
 	TimeScale float64 // seconds that a rollback or a commit takes; 0: no time
+
+	// Shuffle is the seed of what the box is free to do in one way or another:
+	// OldOrder, EmptyClassDefault and DecimalBitmap among it, see
+	// [sim.Shuffler]; 0: nothing.
+	Shuffle uint64
 }

@@ -97,7 +97,7 @@ func (sh *shell) interact() bool {
 // run carries out what was typed, one command or several with " ; " between
 // them. It returns false when no answer comes any more.
 func (sh *shell) run(line string) bool {
-	if sh.f.faults.Hold(sh.ctx) != nil {
+	if sh.f.faults.Hold(sh.ctx) != nil || sh.f.n.dice.Answer().Pause(sh.ctx) != nil {
 		return false
 	}
 	commands := []string{line}

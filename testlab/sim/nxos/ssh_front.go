@@ -4,6 +4,7 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -21,7 +22,7 @@ func newFront(n *NXOS, o Options) (*front, error) {
 	f := &front{n: n, o: o, faults: &Faults{}, world: cli.NewWorld()}
 	var err error
 	f.Front, err = cli.NewFront(cli.Config{Name: o.Hostname, Username: o.Username, Password: o.Password, Banner: o.Banner,
-		TLS: o.TLS, HostKey: o.HostKey, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shell: f.serveShell,
+		TLS: o.TLS, HostKey: o.HostKey, NoSSH: o.NoSSH, NoGNMI: o.NoGNMI, Faults: &f.faults.Faults, Shuffler: &n.dice, Shell: f.serveShell,
 		Register: func(s *grpc.Server) { gnmi.RegisterGNMIServer(s, &gnmiServer{f: f}) }})
 	return f, err
 }
@@ -42,5 +43,8 @@ func (n *NXOS) SetNeighbor(port, device, remotePort string) {
 // ecn-marked (packets), wd-stuck or wd-recovery (times). Another name or queue
 // is a slip of the caller and panics.
 func (n *NXOS) SetCounter(port string, queue int, name string, value uint64) {
-	n.front.world.SetCounter(port, queue, name, value)
+	n.front.world.Tally.Set(port, queue, name, value)
 }
+
+// Counters are what the ports count: [NXOS.SetCounter] and more.
+func (n *NXOS) Counters() *sim.Tally { return &n.front.world.Tally }

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// reportHelp is said by every command that ends in findings.
+const reportHelp = `
+
+The result is written in the form of --output, and the same result in others to
+the files of --report: --report sarif=roce.sarif --report junit=roce.xml.`
+
+// reportFlags adds --output with all forms of a report, and --report.
+func (a *app) reportFlags(c *cobra.Command) {
+	var forms []string
+	for _, f := range report.Forms {
+		forms = append(forms, string(f))
+	}
+	a.outputFlag(c, forms...)
+	c.Long += reportHelp
+	c.Flags().StringArrayVar(&a.reports, "report", nil, "FORM=FILE: write the result to a file as well; may be repeated")
+	_ = c.RegisterFlagCompletionFunc("report", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if strings.Contains(typed, "=") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		var out []string
+		for _, f := range forms {
+			out = append(out, f+"=")
+		}
+		return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+	pre := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if pre != nil {
+			if err := pre(cmd, args); err != nil {
+				return err
+			}
+		}
+		_, err := a.reportFiles()
+		return err
+	}
+}
+
+// reportFile is a report that is written to a file.
+type reportFile struct {
+	form report.Form
+	path string
+}
+
+// reportFiles reads --report. What cannot work is said before devices are read.
+func (a *app) reportFiles() ([]reportFile, error) {
+	var out []reportFile
+	for _, arg := range a.reports {
+		form, path, ok := strings.Cut(arg, "=")
+		switch {
+		case !ok || path == "":
+			return nil, usageHint("write --report sarif=roce.sarif", "--report %q names no form and file", arg)
+		case !slices.Contains(report.Forms, report.Form(form)):
+			return nil, usageHint("the forms are "+formNames(", "), "--report %s: there is no form %q", arg, form)
+		case slices.ContainsFunc(out, func(f reportFile) bool { return filepath.Clean(f.path) == filepath.Clean(path) }):
+			return nil, usage("--report: %s is named twice", path)
+		}
+		if st, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, usage("--report %s: %w", arg, err)
+		} else if !st.IsDir() {
+			return nil, usage("--report %s: %s is no folder", arg, filepath.Dir(path))
+		}
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return nil, usage("--report %s: %s is a folder", arg, path)
+		}
+		out = append(out, reportFile{report.Form(form), path})
+	}
+	return out, nil
+}
+
+func formNames(sep string) string {
+	var out []string
+	for _, f := range report.Forms {
+		out = append(out, string(f))
+	}
+	return strings.Join(out, sep)
+}
+
+// report writes what a run found, in every form that was asked for, and turns
+// errors among the findings into the exit status. A file that cannot be written
+// does not keep the other forms from being.
+func (a *app) report(r report.Report) error {
+	r.Version, r.Time = version, time.Now()
+	o := report.Options{Dir: workingFolder()}
+	o.Root = repository(o.Dir, r)
+	files, err := a.reportFiles()
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, f := range files {
+		var b bytes.Buffer
+		err := report.Write(&b, f.form, r, o)
+		if err == nil {
+			err = atomicfile.Write(f.path, b.Bytes(), 0o644)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("write the %s report: %w", f.form, err))
+		}
+	}
+	o.S = a.styler(a.stdout)
+	if err := report.Write(a.stdout, report.Form(a.output), r, o); err != nil {
+		failed = append(failed, err)
+	}
+	switch {
+	case len(failed) > 0:
+		return errors.Join(failed...)
+	case len(r.Failed()) > 0:
+		return &statusError{status: exitFailed}
+	case validate.Worst(r.Findings):
+		return &statusError{status: exitDiffers}
+	}
+	return nil
+}
+
+// workingFolder is what names on the command line start from; "" where it
+// cannot be said.
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// repository returns the top of the Git work tree that the intent lies in, which
+// is what the paths of a SARIF file start from; without one it is the working
+// folder.
+func repository(dir string, r report.Report) string {
+	if dir == "" || r.Intent == nil || len(r.Intent.Files) == 0 {
+		return dir
+	}
+	file := r.Intent.Files[0]
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	for at := filepath.Dir(file); ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) || at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// teller calls then when a text is written.
+type teller struct {
+	bytes.Buffer
+	text string
+	then func()
+}
+
+func (w *teller) Write(p []byte) (int, error) {
+	if w.then != nil && bytes.Contains(p, []byte(w.text)) {
+		w.then()
+		w.then = nil
+	}
+	return w.Buffer.Write(p)
+}
+
+// TestWindow looks at the counters of all systems, and has things happen while
+// the window is open: after the first reading, before the second.
+func TestWindow(t *testing.T) {
+	p := newProof(t, "mixed")
+	for _, name := range []string{"leaf1", "leaf2"} {
+		box := p.Switches[name].(*sim.SONiC)
+		for group := range box.Config()["FLEX_COUNTER_TABLE"] {
+			box.SetDBRow("CONFIG_DB", "FLEX_COUNTER_TABLE", group, map[string]string{"POLL_INTERVAL": "100"})
+		}
+	}
+	tally := func(name string) *sim.Tally { return p.Switches[name].(interface{ Counters() *sim.Tally }).Counters() }
+	// The counters of EOS and NX-OS are renewed less often than this takes.
+	short := []string{"gate:window-too-short pod2-leaf1", "gate:window-too-short pod2-leaf2", "gate:window-too-short spine1", "gate:window-too-short spine2"}
+	for name, tt := range map[string]struct {
+		then   func()
+		undo   func()
+		status int
+		want   []string
+	}{
+		"nothing happens": {func() {}, nil, exitFailed, nil},
+		"loss and storms on all systems": {func() {
+			tally("leaf1").Set("Ethernet0", 3, sim.GroupDrops, 1)
+			tally("spine1").Set("Ethernet1/1", 3, sim.DropPkts, 2)
+			tally("pod2-leaf1").Set("Ethernet1/1", 3, sim.WDStuck, 3)
+		}, nil, exitDiffers, []string{"gate:lossless-drop leaf1 Ethernet0", "gate:lossless-drop spine1 Ethernet1/1", "gate:watchdog pod2-leaf1 Ethernet1/1"}},
+		"a switch is gone": {func() { p.Switches["leaf2"].(*sim.SONiC).Faults().RefuseConnections(true) },
+			func() { p.Switches["leaf2"].(*sim.SONiC).Faults().Clear() }, exitFailed, []string{"READ leaf2"}},
+		"a host is gone": {func() { p.Servers["gpu1"].Faults().RefuseConnections(true) },
+			func() { p.Servers["gpu1"].Faults().Clear() }, exitFailed, []string{"READ gpu1"}},
+		"counters are cleared": {func() { tally("leaf1").Reset() }, nil, exitFailed, []string{"gate:counter-reset leaf1 Ethernet0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tally("leaf1").Set("Ethernet0", 3, sim.TxPkts, 9000)
+			var out bytes.Buffer
+			said := &teller{text: "read again in", then: tt.then}
+			a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: said, getenv: func(string) string { return "" }}
+			file := filepath.Join(t.TempDir(), "report.json")
+			status := a.run(context.Background(), []string{"validate", "--window", "500ms", "--report", "json=" + file, "-f", p.file, "--lab", lab.Path(filepath.Dir(p.CA))})
+			if tt.undo != nil {
+				tt.undo()
+			}
+			if status != tt.status {
+				t.Errorf("status %d, want %d\n%s%s", status, tt.status, out.String(), said)
+			}
+			var r struct{ Findings []validate.Finding }
+			readJSON(t, file, &r)
+			got := map[string]bool{}
+			for _, f := range r.Findings {
+				if f.Severity != validate.Info && f.ID != "NIC-05" {
+					got[f.ID+" "+f.Place()] = true
+				}
+			}
+			want := map[string]bool{}
+			for _, w := range append(slices.Clone(short), tt.want...) {
+				want[w] = true
+			}
+			if d := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func readJSON(t *testing.T, file string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

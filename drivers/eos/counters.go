@@ -1,0 +1,88 @@
+package eos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
+)
+
+var (
+	_ drivers.Meter = (*Driver)(nil)
+	_ drivers.Saver = (*Driver)(nil)
+)
+
+// poll is how old a counter may be. How often EOS reads its counters from the
+// hardware is not documented; this is far above what its counters are seen to
+// lag behind.
+const poll = 10 * time.Second
+
+// Counters reads what the ports count. EOS shows neither drops nor fills by
+// priority group; its marked packets are all that leave with congestion
+// experienced over SSH, and those marked here over gNMI (aristanetworks/yang
+// pathreport.csv).
+func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
+	o, err := d.way.counters(ctx)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	c := drivers.CountersOf(o, ports)
+	c.Poll = drivers.PollAll(poll)
+	return c, nil
+}
+
+// countShows are counterShows for counters whose growth is asked for: "show
+// priority-flow-control counters watchdog" leaves out the queues that never were
+// stuck (facebook/DNE-TaaC, health checks), which for this is a count of 0. It
+// comes last, when the ports are known.
+func countShows() []show {
+	var out []show
+	for _, s := range counterShows {
+		if s.cmd != watchdogShow {
+			out = append(out, s)
+		}
+	}
+	return append(out, show{watchdogShow, func(b []byte, o *drivers.Observation) error {
+		if err := showjson.Watchdog(b, o); err != nil {
+			return err
+		}
+		for _, p := range o.Ports {
+			for i := range p.Queues {
+				for _, n := range []*qos.Opt[uint64]{&p.Queues[i].WatchdogStuck, &p.Queues[i].WatchdogRecovered} {
+					if !n.Set {
+						*n = qos.Of[uint64](0)
+					}
+				}
+			}
+		}
+		return nil
+	}})
+}
+
+// Unsaved holds what runs against the startup configuration. "show
+// running-config diffs" says nothing where they are the same; where there is a
+// difference, or a way that does not show it, both are read and compared, as
+// comments and the order of lines mean nothing.
+func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
+	text, err := d.way.show(ctx, running+" diffs")
+	if err == nil && strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	if err != nil && !refused(err) {
+		return nil, d.wrap(err)
+	}
+	var cfg [2]*native.Config
+	for i, cmd := range []string{running, startup} {
+		if cfg[i], err = d.config(ctx, cmd); refused(err) {
+			return nil, fmt.Errorf("%s: %w: %s: %w", d.t.Name, drivers.ErrUnsupported, cmd, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return drivers.UnsavedLines(cfg[0].Lines, cfg[1].Lines), nil
+}

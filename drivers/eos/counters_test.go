@@ -1,0 +1,88 @@
+package eos
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// tallied are the counters of the box, by what they are to the driver.
+var tallied = map[drivers.Metric]string{
+	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets, drivers.QueueDrops: sim.DropPkts,
+	drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
+}
+
+// count sets what a port counts.
+func (b *box) count(port string, index int, m drivers.Metric, n uint64) bool {
+	name, ok := tallied[m]
+	if ok {
+		b.Counters().Set(port, index, name, n)
+	}
+	return ok
+}
+
+// Over both ways the same is counted; marks are where the switch is told to
+// count them, and a queue that never was stuck was so 0 times.
+func TestCounters(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		b := newBox(t, boxOptions{gnmi: gnmi, setup: "interface Ethernet1/1\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 150 kbytes maximum-threshold 1500 kbytes max-mark-probability 10\n      random-detect ecn count\n"})
+		d := b.open()
+		b.Counters().Set("Ethernet1/1", 3, sim.ECNMarked, 7)
+		b.Counters().Set("Ethernet1/1", 3, sim.WDStuck, 2)
+		c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet2/1", "Ethernet99/1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, two := c.Ports["Ethernet1/1"], c.Ports["Ethernet2/1"]
+		if one[drivers.QueueMarked.Of(3)] != 7 || one[drivers.StormsDetected.Of(3)] != 2 || len(c.Ports) != 2 {
+			t.Errorf("gnmi %v: %v", gnmi, c.Ports)
+		}
+		if n, ok := two[drivers.StormsDetected.Of(3)]; !ok || n != 0 {
+			t.Errorf("gnmi %v: storms are %d (%v)", gnmi, n, ok)
+		}
+		if _, ok := two[drivers.QueueMarked.Of(3)]; ok || c.Poll[drivers.QueueDrops] != poll {
+			t.Errorf("gnmi %v: %v, renewed %v", gnmi, two, c.Poll)
+		}
+		if _, ok := two[drivers.GroupDrops.Of(3)]; ok {
+			t.Error("EOS shows no drops of priority groups")
+		}
+	}
+}
+
+// A release without a command for a counter does not count it.
+func TestCountersNotShown(t *testing.T) {
+	o := drivers.Observation{}
+	for _, s := range countShows() {
+		if s.cmd == watchdogShow {
+			continue
+		}
+		if err := s.into([]byte(`{"interfaces":{"Ethernet1/1":{"priorities":{"3":{"rxFrames":1}}}}}`), &o); err != nil {
+			t.Error(err)
+		}
+	}
+	c := drivers.CountersOf(&o, nil)
+	if _, ok := c.Ports["Ethernet1/1"][drivers.StormsDetected.Of(3)]; ok || c.Ports["Ethernet1/1"][drivers.PFCRx.Of(3)] != 1 {
+		t.Errorf("%v", c.Ports)
+	}
+	if cmds := countShows(); cmds[len(cmds)-1].cmd != watchdogShow || len(cmds) != len(counterShows) {
+		t.Errorf("%d commands", len(cmds))
+	}
+}
+
+// What is not saved is named by section, without what it holds.
+func TestUnsaved(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		b := newBox(t, boxOptions{gnmi: gnmi})
+		d := b.open()
+		if list, err := d.Unsaved(t.Context()); err != nil || list != nil {
+			t.Errorf("%q, %v", list, err)
+		}
+		b.configure("interface Ethernet2/1\n   mtu 4000\nqos map dscp 26 to traffic-class 4\n")
+		list, err := d.Unsaved(t.Context())
+		if want := []string{"interface Ethernet2/1", "qos map"}; err != nil || !slices.Equal(list, want) {
+			t.Errorf("gnmi %v: %q, %v; want %q", gnmi, list, err, want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package nxos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
+)
+
+var (
+	_ drivers.Meter = (*Driver)(nil)
+	_ drivers.Saver = (*Driver)(nil)
+)
+
+// poll is how old a counter may be. How often NX-OS reads the counters of its
+// queues from the hardware is not documented; this is far above what its
+// counters are seen to lag behind.
+const poll = 10 * time.Second
+
+// Counters reads what the ports count. NX-OS shows neither drops nor fills by
+// priority group.
+func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
+	o, err := d.observe(ctx, counterShows)
+	if err != nil {
+		return nil, err
+	}
+	c := drivers.CountersOf(o, ports)
+	c.Poll = drivers.PollAll(poll)
+	return c, nil
+}
+
+// Unsaved holds what runs against the startup configuration.
+func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
+	var cfg [2]*native.Config
+	for i, cmd := range []string{running, startup} {
+		var err error
+		if cfg[i], err = d.config(ctx, cmd); drivers.RefusedLine(err) {
+			return nil, fmt.Errorf("%s: %w: %s: %w", d.t.Name, drivers.ErrUnsupported, cmd, err)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return drivers.UnsavedLines(cfg[0].Lines, cfg[1].Lines), nil
+}

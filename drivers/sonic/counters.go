@@ -1,0 +1,300 @@
+package sonic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+var _ drivers.Meter = (*Driver)(nil)
+
+// flexGroup is a group of counters that the switch polls together, a row of
+// FLEX_COUNTER_TABLE.
+type flexGroup struct {
+	name    string
+	every   time.Duration // unless POLL_INTERVAL says otherwise
+	metrics []drivers.Metric
+}
+
+// The groups and their usual intervals (sonic-swss orchagent/portsorch.cpp,
+// flexcounterorch.cpp; sonic-buildimage init_cfg.json.j2).
+var flexGroups = []flexGroup{
+	{"PORT", time.Second, []drivers.Metric{drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.LinkPauseTx, drivers.ErrorsRx, drivers.ErrorsTx}},
+	{"QUEUE", 10 * time.Second, []drivers.Metric{drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops}},
+	{"WRED_ECN_QUEUE", 10 * time.Second, []drivers.Metric{drivers.QueueMarked}},
+	{"PG_DROP", 10 * time.Second, []drivers.Metric{drivers.GroupDrops}},
+	{"QUEUE_WATERMARK", time.Minute, []drivers.Metric{drivers.QueuePeak}},
+	{"PG_WATERMARK", time.Minute, []drivers.Metric{drivers.GroupPeak, drivers.HeadroomPeak}},
+	{poolGroup, time.Minute, nil},
+	{watchdogGroup, time.Second, []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored, drivers.PauseRxTime, drivers.PauseTxTime}},
+}
+
+// watchdogGroup is polled as often as PFC_WD|GLOBAL says, at most a second
+// (sonic-utilities pfcwd/main.py). poolGroup has the pools.
+const (
+	watchdogGroup = "PFCWD"
+	poolGroup     = "BUFFER_POOL_WATERMARK"
+)
+
+// field is a counter by the name that SAI gives it.
+type field struct {
+	name   string
+	metric drivers.Metric
+}
+
+// The counters of queues, groups and ports (opencomputeproject/SAI saiqueue.h,
+// saibuffer.h, saiport.h; sonic-swss orchagent/pfc_detect_*.lua).
+var (
+	queueFields = []field{
+		{"SAI_QUEUE_STAT_PACKETS", drivers.QueuePackets}, {"SAI_QUEUE_STAT_BYTES", drivers.QueueBytes},
+		{"SAI_QUEUE_STAT_DROPPED_PACKETS", drivers.QueueDrops}, {"SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS", drivers.QueueMarked},
+		{"SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES", drivers.QueuePeak},
+		{"PFC_WD_QUEUE_STATS_DEADLOCK_DETECTED", drivers.StormsDetected}, {"PFC_WD_QUEUE_STATS_DEADLOCK_RESTORED", drivers.StormsRestored},
+	}
+	groupFields = []field{
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", drivers.GroupDrops},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES", drivers.GroupPeak},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES", drivers.HeadroomPeak},
+	}
+	portFields = []field{
+		{"SAI_PORT_STAT_PAUSE_RX_PKTS", drivers.LinkPauseRx}, {"SAI_PORT_STAT_PAUSE_TX_PKTS", drivers.LinkPauseTx},
+		{"SAI_PORT_STAT_IF_IN_ERRORS", drivers.ErrorsRx}, {"SAI_PORT_STAT_IF_OUT_ERRORS", drivers.ErrorsTx},
+	}
+	priorityFields = []field{
+		{"SAI_PORT_STAT_PFC_%d_RX_PKTS", drivers.PFCRx}, {"SAI_PORT_STAT_PFC_%d_TX_PKTS", drivers.PFCTx},
+		{"SAI_PORT_STAT_PFC_%d_RX_PAUSE_DURATION_US", drivers.PauseRxTime}, {"SAI_PORT_STAT_PFC_%d_TX_PAUSE_DURATION_US", drivers.PauseTxTime},
+	}
+)
+
+// poolPeak is the highest fill of a buffer pool.
+const poolPeak = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
+
+// Counters reads COUNTERS_DB, which the switch itself fills at intervals. What
+// it does not poll stands still there, and is left out.
+func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
+	var maps [4]native.Row
+	for i, t := range []string{"COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_BUFFER_POOL_NAME_MAP"} {
+		var err error
+		// A map is there only where something of its kind is counted.
+		if maps[i], err = d.hash(ctx, "COUNTERS_DB", t); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+			return nil, err
+		}
+	}
+	flex, err := d.table(ctx, "CONFIG_DB", "FLEX_COUNTER_TABLE")
+	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		return nil, err
+	}
+	guard, err := d.table(ctx, "CONFIG_DB", native.TWatchdog)
+	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		return nil, err
+	}
+	taken := time.Now()
+	rows, err := d.table(ctx, "COUNTERS_DB", "COUNTERS")
+	if errors.Is(err, gnmi.ErrNotFound) {
+		return nil, fmt.Errorf("%s: %w: COUNTERS_DB has no counters: the switch polls none", d.t.Name, drivers.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ports == nil {
+		ports = natural.Keys(maps[0])
+	}
+	r := counterReader{rows: rows, still: map[drivers.Metric]bool{}, out: &drivers.Counters{
+		Taken: taken, Ports: make(map[string]drivers.PortCounters, len(ports)), Pools: map[string]uint64{}, Poll: map[drivers.Metric]time.Duration{}}}
+	polled := r.intervals(flex, guard)
+	for _, name := range ports {
+		r.port(name, maps[0], maps[1], maps[2])
+	}
+	if polled[poolGroup] {
+		for name, oid := range maps[3] {
+			if v := number(r.row(oid)[poolPeak]); v.Set {
+				r.out.Pools[name] = v.V
+			}
+		}
+	}
+	return r.out, nil
+}
+
+type counterReader struct {
+	rows  native.Table
+	still map[drivers.Metric]bool // not polled
+	out   *drivers.Counters
+}
+
+// intervals sets how often the counters are polled, and says which groups are.
+func (r *counterReader) intervals(flex, guard native.Table) map[string]bool {
+	polled := map[string]bool{}
+	for _, g := range flexGroups {
+		row := flex[g.name]
+		every := milliseconds(row["POLL_INTERVAL"], g.every)
+		if g.name == watchdogGroup {
+			every = milliseconds(guard["GLOBAL"]["POLL_INTERVAL"], g.every)
+		}
+		polled[g.name] = row["FLEX_COUNTER_STATUS"] != "disable"
+		for _, m := range g.metrics {
+			if !polled[g.name] {
+				r.still[m] = true
+				continue
+			}
+			r.out.Poll[m] = every
+		}
+	}
+	return polled
+}
+
+// milliseconds reads an interval of up to a day.
+func milliseconds(s string, otherwise time.Duration) time.Duration {
+	const day = 24 * 60 * 60 * 1000
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n > 0 && n <= day {
+		return time.Duration(n) * time.Millisecond
+	}
+	return otherwise
+}
+
+func (r *counterReader) row(oid string) native.Row {
+	if row, ok := r.rows[oid]; ok {
+		return row
+	}
+	return r.rows["COUNTERS:"+oid]
+}
+
+func number(s string) qos.Opt[uint64] {
+	n, err := strconv.ParseUint(s, 10, 64)
+	return qos.Opt[uint64]{V: n, Set: err == nil}
+}
+
+func (r *counterReader) port(name string, ports, queues, groups native.Row) {
+	p := drivers.PortCounters{}
+	put := func(row native.Row, fields []field, index int) {
+		for _, f := range fields {
+			if r.still[f.metric] {
+				continue
+			}
+			key := f.name
+			if strings.Contains(key, "%d") {
+				key = fmt.Sprintf(key, index)
+			}
+			p.Put(f.metric.Of(index), number(row[key]))
+		}
+	}
+	own := r.row(ports[name])
+	put(own, portFields, 0)
+	for i := range qos.NumPriorities {
+		at := name + ":" + strconv.Itoa(i)
+		put(own, priorityFields, i)
+		put(r.row(queues[at]), queueFields, i)
+		put(r.row(groups[at]), groupFields, i)
+	}
+	if len(p) > 0 {
+		r.out.Ports[name] = p
+	}
+}
+
+var _ drivers.Saver = (*Driver)(nil)
+
+// startupFile is what the switch loads when it starts.
+const startupFile = "/etc/sonic/config_db.json"
+
+// Unsaved holds CONFIG_DB against the startup file, which only SSH reads, in
+// the tables that this tool knows. What the buffer manager makes by itself is
+// passed over.
+func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
+	if d.t.SSH == nil || d.sshDown != nil {
+		return nil, fmt.Errorf("%s: %w: the startup file is read over ssh", d.t.Name, drivers.ErrUnsupported)
+	}
+	sh, err := d.shell(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := sh.Run(ctx, "sudo cat "+startupFile, nil)
+	if err != nil {
+		d.hangUpSSH()
+		return nil, d.wrap(err)
+	}
+	if out.Status != 0 {
+		return nil, fmt.Errorf("%s: %w: %s cannot be read: %s", d.t.Name, drivers.ErrUnsupported, startupFile, firstLines(strings.TrimSpace(string(out.Stderr))))
+	}
+	saved, err := native.Parse(out.Stdout, native.WantTable)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", d.t.Name, startupFile, err)
+	}
+	running, err := d.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return unsaved(running, saved), nil
+}
+
+// unsaved names the tables that differ, with their rows where they are few.
+func unsaved(running, saved native.Config) []string {
+	const few = 3
+	tables := map[string]bool{}
+	for _, c := range []native.Config{running, saved} {
+		for t := range c {
+			tables[t] = true
+		}
+	}
+	var out []string
+	for _, t := range natural.Keys(tables) {
+		differ := map[string]bool{}
+		for _, c := range []native.Config{running, saved} {
+			for key := range c[t] {
+				if !sameRow(running.Row(t, key), saved.Row(t, key)) && !derived(running, saved, t, key) {
+					differ[key] = true
+				}
+			}
+		}
+		keys := natural.Keys(differ)
+		switch n := len(keys); {
+		case n == 0:
+		case n <= few:
+			for _, k := range keys {
+				out = append(out, t+"|"+k)
+			}
+		default:
+			out = append(out, fmt.Sprintf("%s (%d rows)", t, n))
+		}
+	}
+	return slices.Clip(out)
+}
+
+// sameRow compares two rows; one without fields is another than none.
+func sameRow(a, b native.Row) bool {
+	if (a == nil) != (b == nil) || len(a) != len(b) {
+		return false
+	}
+	for f, v := range a {
+		if w, ok := b[f]; !ok || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+// derived reports whether the buffer manager makes a row from speed and cable
+// (sonic-swss cfgmgr/buffermgr.cpp).
+func derived(running, saved native.Config, table, key string) bool {
+	const made = "pg_lossless_"
+	switch table {
+	case "BUFFER_PROFILE":
+		return strings.HasPrefix(key, made)
+	case "BUFFER_PG":
+		for _, c := range []native.Config{running, saved} {
+			if row := c.Row(table, key); row != nil && !strings.HasPrefix(row["profile"], made) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

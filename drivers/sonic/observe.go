@@ -1,0 +1,93 @@
+package sonic
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+var _ drivers.Observer = (*Driver)(nil)
+
+// mostMbps is far above any link rate.
+const mostMbps = 1 << 30
+
+// Observe reads the state of the links and the LLDP neighbours. Counters are
+// not set.
+//
+// The tables of APPL_DB are those of sonic-swss doc/swss-schema.md
+// (PORT_TABLE) and sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent where the
+// lldp container does not run or sees nobody).
+func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
+	ports, err := d.table(ctx, "APPL_DB", "PORT_TABLE")
+	if err != nil {
+		return nil, err
+	}
+	seen, err := d.table(ctx, "APPL_DB", "LLDP_ENTRY_TABLE")
+	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		return nil, err
+	}
+	o := &drivers.Observation{Taken: time.Now(), Ports: make(map[string]*drivers.PortState, len(ports))}
+	for name, row := range ports {
+		if len(row) == 0 || row["lanes"] == "" && row["speed"] == "" {
+			continue // PortConfigDone, PortInitDone
+		}
+		p := o.Port(name)
+		p.AdminUp, p.OperUp = upOf(row["admin_status"]), upOf(row["oper_status"])
+		if n, err := strconv.Atoi(row["mtu"]); err == nil && n > 0 && n < 1<<16 {
+			p.MTU = qos.Of(n)
+		}
+		if n, err := strconv.ParseInt(row["speed"], 10, 64); err == nil && n > 0 && n < mostMbps {
+			p.Speed = qos.Of(units.Rate(n * 1e6))
+		}
+		// lldpmgrd has a port announce its alias
+		// (sonic-buildimage dockers/docker-lldp/lldpmgrd).
+		if a := row["alias"]; a != name {
+			p.Alias = a
+		}
+	}
+	for name, row := range seen {
+		p := o.Ports[name]
+		if p == nil {
+			continue // the management port
+		}
+		n := qos.Neighbor{Device: cmp.Or(row["lldp_rem_sys_name"], row["lldp_rem_chassis_id"]), Port: cmp.Or(row["lldp_rem_port_id"], row["lldp_rem_port_desc"])}
+		if n != (qos.Neighbor{}) {
+			p.Neighbors = []qos.Neighbor{n}
+		}
+	}
+	return o, nil
+}
+
+func upOf(s string) qos.Opt[bool] {
+	if s != "up" && s != "down" {
+		return qos.Opt[bool]{}
+	}
+	return qos.Of(s == "up")
+}
+
+// table reads one table of a database; the error wraps [gnmi.ErrNotFound]
+// where there is none.
+func (d *Driver) table(ctx context.Context, db, name string) (native.Table, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := c.GetOne(ctx, origin, gnmi.Path{db, "localhost", name})
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	t, err := native.ParseTable(name, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read %s: %w", d.t.Name, db, err)
+	}
+	return t, nil
+}

@@ -1,0 +1,81 @@
+package drivers
+
+import (
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/cli"
+)
+
+// UnsavedLines names the sections of a command line's configuration that differ
+// between what runs and what is saved: a block by its first line, a line of the
+// top by its first two words, so that no value is told. The order of lines
+// means nothing.
+func UnsavedLines(running, saved []*cli.Line) []string {
+	have, kept := sections(running), sections(saved)
+	differ := map[string]bool{}
+	for name, text := range have {
+		if kept[name] != text {
+			differ[name] = true
+		}
+	}
+	for name := range kept {
+		if _, ok := have[name]; !ok {
+			differ[name] = true
+		}
+	}
+	if len(differ) == 0 {
+		return nil
+	}
+	return natural.Keys(differ)
+}
+
+// sections returns what stands in each section, in an order of its own.
+func sections(lines []*cli.Line) map[string]string {
+	in := map[string]map[string]bool{}
+	for _, l := range lines {
+		if strings.HasPrefix(l.Text, "!") || l.Text == "end" {
+			continue
+		}
+		name := l.Text
+		if len(l.Sub) == 0 {
+			name = firstWords(l.Text, 2)
+		}
+		if in[name] == nil {
+			in[name] = map[string]bool{}
+		}
+		var b strings.Builder
+		write(&b, l)
+		in[name][b.String()] = true
+	}
+	out := make(map[string]string, len(in))
+	for name, texts := range in {
+		out[name] = strings.Join(natural.Keys(texts), "\n")
+	}
+	return out
+}
+
+// firstWords returns at most n words.
+func firstWords(s string, n int) string {
+	w := strings.Fields(s)
+	return strings.Join(w[:min(n, len(w))], " ")
+}
+
+// write writes a line and what stands below it, sorted.
+func write(b *strings.Builder, l *cli.Line) {
+	b.WriteString(l.Text)
+	below := map[string]bool{}
+	for _, s := range l.Sub {
+		if strings.HasPrefix(s.Text, "!") {
+			continue
+		}
+		var sub strings.Builder
+		write(&sub, s)
+		below[sub.String()] = true
+	}
+	b.WriteString("{")
+	for _, s := range natural.Keys(below) {
+		b.WriteString(s + ";")
+	}
+	b.WriteString("}")
+}

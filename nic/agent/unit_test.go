@@ -1,0 +1,153 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
+	"github.com/roce-fabric/roce-fabric/nic/unit"
+)
+
+// withSystemd has a host look as one that systemd has started.
+func withSystemd(t *testing.T, h *localtest.Host) {
+	t.Helper()
+	for _, d := range []string{filepath.Join(h.Roots.Run, "systemd", "system"), h.Roots.Etc} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.Programs["systemctl"], h.Programs["udevadm"] = runnertest.Prints("", "", 0), runnertest.Prints("", "", 0)
+}
+
+// The unit is read with the host, installed and removed, on the machine itself
+// and through a client.
+func TestUnit(t *testing.T) {
+	for name, machine := range map[string]func(agent.Machine) agent.Machine{
+		"here":  func(m agent.Machine) agent.Machine { return m },
+		"there": func(m agent.Machine) agent.Machine { return clientOf(m) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			withSystemd(t, h)
+			m := machine(agent.Local(h.Machine()))
+			ctx := t.Context()
+			state := func(want nic.UnitState, why string) {
+				t.Helper()
+				r, err := m.Read(ctx, nil)
+				if err != nil || r.Unit != want || !strings.Contains(r.Missing[nic.FieldUnit], why) || (why == "") != (r.Missing[nic.FieldUnit] == "") {
+					t.Errorf("%+v, %q, %v; want %+v, %q", r.Unit, r.Missing, err, want, why)
+				}
+			}
+			state(nic.UnitState{}, "")
+			d := desired()
+			good := nic.UnitState{Present: true, Digest: nic.Digest(d)}
+			wrote, err := m.InstallUnit(ctx, d, "")
+			if err != nil || len(wrote) != 4 {
+				t.Fatalf("%q, %v", wrote, err)
+			}
+			state(good, "")
+			if again, err := m.InstallUnit(ctx, d, ""); err != nil || len(again) > 0 {
+				t.Errorf("again: %q, %v", again, err)
+			}
+			if err := os.Remove(wrote[0]); err != nil {
+				t.Fatal(err)
+			}
+			state(nic.UnitState{Present: true}, "is not there or is no program")
+			gone, err := m.RemoveUnit(ctx)
+			slices.Sort(gone)
+			if d := cmp.Diff(slices.Sorted(slices.Values(wrote[1:])), gone); err != nil || d != "" {
+				t.Errorf("%v; wrote (-), removed (+):\n%s", err, d)
+			}
+			state(nic.UnitState{}, "")
+		})
+	}
+}
+
+func TestUnitFails(t *testing.T) {
+	h := newHost(t)
+	m := clientOf(agent.Local(h.Machine()))
+	ctx := t.Context()
+	if _, err := m.InstallUnit(ctx, desired(), ""); !errors.Is(err, unit.ErrNoSystemd) {
+		t.Errorf("without systemd: %v", err)
+	}
+	withSystemd(t, h)
+	if _, err := m.InstallUnit(ctx, desired(), "/no/such/program"); !errors.Is(err, unit.ErrProgram) {
+		t.Errorf("a program that is not there: %v", err)
+	}
+	odd := desired()
+	odd.Ports[`e"`] = &nic.Port{Name: `e"`}
+	if _, err := m.InstallUnit(ctx, odd, ""); !errors.Is(err, unit.ErrName) {
+		t.Errorf("a name that no unit can hold: %v", err)
+	}
+	h.Programs["systemctl"] = runnertest.Prints("", "Failed to connect to bus", 1)
+	// What was written is told beside the error.
+	wrote, err := m.InstallUnit(ctx, desired(), "")
+	if err == nil || !strings.Contains(err.Error(), "Failed to connect to bus") || len(wrote) != 4 {
+		t.Errorf("%q, %v", wrote, err)
+	}
+}
+
+// What Before tells takes everything back, also where the apply was cut off and
+// its own Undo is lost.
+func TestBefore(t *testing.T) {
+	for _, driver := range []string{nic.DriverMLX5, nic.DriverICE} {
+		t.Run(driver, func(t *testing.T) {
+			h := localtest.New(t.TempDir())
+			h.Add(localtest.Port{Name: ens, RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: driver, OFED: driver == nic.DriverMLX5})
+			here := agent.Local(h.Machine())
+			m := clientOf(here)
+			ctx := t.Context()
+			want := desired()
+			var dscp [qos.NumDSCP]int8
+			dscp[26] = 3
+			want.Ports[ens].DSCP, want.Ports[ens].Trust = qos.Of(dscp), qos.Of(qos.TrustDSCP)
+			read := func() *nic.Host {
+				t.Helper()
+				out, err := m.Read(ctx, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return out
+			}
+			before := read()
+			steps, err := m.Plan(ctx, before, want, local.Options{Bounce: true})
+			if err != nil || len(steps) < 4 {
+				t.Fatalf("%v %v", steps, err)
+			}
+			u, err := m.Before(ctx, steps)
+			if err != nil || len(u.Steps) < len(steps) || len(h.Writes()) > 0 {
+				t.Fatalf("%d of %d settings, wrote %v, %v", len(u.Steps), len(steps), h.Writes(), err)
+			}
+			for cut := range len(steps) + 1 {
+				cctx, cancel := context.WithCancel(ctx)
+				_, err := here.Apply(cctx, steps, func(i, _ int, _ local.Step) {
+					if i == cut {
+						cancel()
+					}
+				})
+				cancel()
+				if cut < len(steps)-1 && err == nil {
+					t.Errorf("step %d does not cut the apply off", cut)
+				}
+				if err := m.Revert(ctx, u); err != nil {
+					t.Errorf("cut off at step %d: %v", cut, err)
+				}
+				if d := cmp.Diff(before, read(), same...); d != "" {
+					t.Errorf("cut off at step %d; before (-), taken back (+):\n%s", cut, d)
+				}
+			}
+		})
+	}
+}

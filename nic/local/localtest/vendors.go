@@ -1,0 +1,207 @@
+package localtest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
+)
+
+// Where a port of bnxt_en has its congestion control, [Port.CC].
+const (
+	// CCConfigFS is where Broadcom's own bnxt_re has it.
+	CCConfigFS = "configfs"
+	// CCDebugFS is where the kernel's has it since 6.13.
+	CCDebugFS = "debugfs"
+)
+
+// SetAMD puts AMD's cards behind nicctl.
+func (h *Host) SetAMD(c *nicctltest.Host) { h.Programs["nicctl"] = c.Run }
+
+// setLossless is bnxt's rule for PFC: its traffic classes are counted, those of
+// an ETS that was set (bnxt_dcb.c, bnxt_hwrm_queue_pfc_cfg).
+func (p *port) setLossless(mask qos.PrioritySet) error {
+	classes := map[uint8]bool{}
+	for _, prio := range mask.List() {
+		classes[p.state.ETS.PriorityTC[prio]] = true
+	}
+	if !p.etsSet || len(classes) > int(p.state.PFC.Cap) {
+		return einval("set pfc")
+	}
+	return nil
+}
+
+// starves is bnxt's rule for ETS before Linux 6.17: no class of all eight may be
+// ETS without a share where the others share all (bnxt_dcb.c,
+// bnxt_ets_validate).
+func starves(s dcb.Scheduling) bool {
+	sum, zero := 0, false
+	for tc, t := range s.TSA {
+		if t == dcb.TSAETS {
+			sum += int(s.Bandwidth[tc])
+			zero = zero || s.Bandwidth[tc] == 0
+		}
+	}
+	return zero && sum == 100
+}
+
+// SetApps implements local.DCB, for the entries of RoCE: mlx5 and ice take
+// DSCPs alone.
+func (k dcbnl) SetApps(ctx context.Context, name string, apps ...dcb.App) (bool, error) {
+	has := func(p *port) bool {
+		return !slices.ContainsFunc(apps, func(a dcb.App) bool { return !slices.Contains(p.state.Apps, a) })
+	}
+	return k.set(ctx, name, "set app", has, func(p *port) error {
+		if p.Driver != nic.DriverBNXT {
+			return einval("set app")
+		}
+		for _, a := range apps {
+			if !slices.Contains(p.state.Apps, a) {
+				p.state.Apps = append(p.state.Apps, a)
+			}
+		}
+		return nil
+	})
+}
+
+// DelApps implements local.DCB.
+func (k dcbnl) DelApps(ctx context.Context, name string, apps ...dcb.App) (bool, error) {
+	gone := func(p *port) bool {
+		return !slices.ContainsFunc(apps, func(a dcb.App) bool { return slices.Contains(p.state.Apps, a) })
+	}
+	return k.set(ctx, name, "delete app", gone, func(p *port) error {
+		p.state.Apps = slices.DeleteFunc(p.state.Apps, func(a dcb.App) bool { return slices.Contains(apps, a) })
+		return nil
+	})
+}
+
+// Ring implements local.Ethtool.
+func (e ethtool) Ring(name string) (local.Ring, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, err := e.port(name)
+	if err != nil {
+		return local.Ring{}, err
+	}
+	return p.ring, nil
+}
+
+// SetRing implements local.Ethtool, with what the drivers make of a length:
+// mlx5 a power of two, ice a multiple of 32; ionic takes powers of two alone.
+// All of them make their rings anew with the carrier off.
+func (e ethtool) SetRing(name string, rx, tx uint32) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, err := e.port(name)
+	switch {
+	case err != nil:
+		return err
+	case e.notRoot():
+		return syscall.EPERM
+	}
+	e.Host.wrote("set rings %s %d %d", name, rx, tx)
+	for _, n := range []*uint32{&rx, &tx} {
+		power := uint32(1)
+		for power < *n {
+			power *= 2
+		}
+		switch p.Driver {
+		case nic.DriverMLX5:
+			*n = power
+		case nic.DriverICE:
+			*n = (*n + 31) / 32 * 32
+		case nic.DriverIonic:
+			if *n != power {
+				return syscall.EINVAL
+			}
+		}
+	}
+	switch {
+	case rx > p.ring.MaxRX || tx > p.ring.MaxTX || rx == 0 || tx == 0:
+		return syscall.EINVAL
+	case !e.faults.Ignore:
+		p.ring.RX, p.ring.TX = rx, tx
+		e.Host.bounce(name)
+	}
+	return nil
+}
+
+// SetRings changes the rings of a port behind everyone's back.
+func (h *Host) SetRings(name string, r local.Ring) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ports[name].ring = r
+}
+
+// ccNames are the files of congestion control in configfs and in debugfs.
+var ccNames = map[string]string{"ecn_enable": "enable_cc", "ecn_marking": "tos_ecn", "cnp_dscp": "alt_vlan_dscp", "cnp_prio": "alt_vlan_pcp"}
+
+// addCC gives a port of bnxt_en the congestion control of its bnxt_re.
+func (h *Host) addCC(p Port) {
+	switch p.CC {
+	case CCConfigFS:
+		h.tree.mkdirs(filepath.Join(h.Roots.ConfigFS, "bnxt_re"))
+		h.cc[p.RDMA] = map[string]int{"ecn_enable": 0, "ecn_marking": 0, "cnp_dscp": 0, "cnp_prio": 0}
+	case CCDebugFS:
+		for _, name := range ccNames {
+			h.put(filepath.Join(h.Roots.DebugFS, "bnxt_re", p.PCI, "cc_config", name), "0\n")
+		}
+	}
+}
+
+// ccFile splits the name of a file or folder of bnxt_re in configfs.
+func (h *Host) ccFile(name string) (rdma, file string, ok bool) {
+	rest, ok := strings.CutPrefix(name, filepath.Join(h.Roots.ConfigFS, "bnxt_re")+"/")
+	rdma, rest, _ = strings.Cut(rest, "/")
+	return rdma, strings.TrimPrefix(rest, "ports/1/cc/"), ok
+}
+
+// showCC writes the files as the driver prints them: in hexadecimal.
+func (h *Host) showCC(rdma string) {
+	dir := filepath.Join(h.Roots.ConfigFS, "bnxt_re", rdma, "ports", "1", "cc")
+	for name, v := range h.cc[rdma] {
+		h.put(filepath.Join(dir, name), fmt.Sprintf("%#x\n", v))
+	}
+	h.put(filepath.Join(dir, "apply"), "")
+}
+
+// ccWrite is a write to a file of bnxt_re. In configfs the marks of congestion
+// notifications wait for apply; in debugfs a write that the firmware refuses is
+// answered with success.
+func (f files) ccWrite(name, v string) (mine bool, err error) {
+	n, nerr := strconv.ParseUint(v, 0, 31)
+	if rdma, file, ok := f.Host.ccFile(name); ok {
+		if nerr != nil {
+			return true, refuse("write", name, syscall.EINVAL)
+		}
+		switch file {
+		case "apply":
+			for k, v := range f.ccWaits {
+				f.cc[rdma][k] = v
+			}
+			clear(f.ccWaits)
+		case "cnp_dscp", "cnp_prio":
+			f.ccWaits[file] = int(n)
+		default:
+			f.cc[rdma][file] = int(n)
+		}
+		f.Host.showCC(rdma)
+		return true, nil
+	}
+	if !strings.Contains(name, "/cc_config/") {
+		return false, nil
+	}
+	if nerr == nil && n < 64 {
+		f.Host.put(name, fmt.Sprintln(n))
+	}
+	return true, nil
+}

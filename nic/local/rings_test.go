@@ -1,0 +1,79 @@
+package local_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+)
+
+func TestRings(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		port       localtest.Port
+		want       nic.Rings
+		rings      local.Ring
+		blocked    string
+		impossible bool
+	}{
+		{"both", mlx5(false), nic.Rings{RX: 8192, TX: 4096}, local.Ring{RX: 8192, TX: 4096, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"one", mlx5(false), nic.Rings{RX: 8192}, local.Ring{RX: 8192, TX: 1024, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"mlx5 rounds up", mlx5(false), nic.Rings{RX: 3000}, local.Ring{RX: 4096, TX: 1024, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"ice rounds up", localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE}, nic.Rings{TX: 2000}, local.Ring{RX: 1024, TX: 2016, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"bnxt takes any", bnxt(""), nic.Rings{TX: 2047}, local.Ring{RX: 1024, TX: 2047, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"too long", mlx5(false), nic.Rings{RX: 16384, TX: 1024}, local.Ring{}, "receive rings of at most 8192", true},
+		{"no power of two", ionic(), nic.Rings{TX: 3000}, local.Ring{}, "powers of two", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHost(t, tt.port)
+			m := h.Machine()
+			want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, Rings: qos.Of(tt.want)}}}
+			running := read(t, m)
+			steps := overJSON(t, m.Plan(running, want, bounce))
+			if tt.impossible {
+				c := findChange(t, running, want, "rings")
+				if len(steps) > 0 || c.Writable() || !strings.Contains(c.Blocked, tt.blocked) {
+					t.Errorf("%d steps, %+v", len(steps), c)
+				}
+				return
+			}
+			if len(steps) != 1 || steps[0].Field != "rings" || steps[0].Layer != nic.LayerDriver || steps[0].Impact != qos.ImpactPortFlap {
+				t.Fatalf("%+v", steps)
+			}
+			if quiet := m.Plan(running, want, local.Options{}); quiet[0].Blocked == "" {
+				t.Error("the link may go down without the operator's word")
+			}
+			u := apply(t, m, steps)
+			if r, err := m.Ring(ens0); err != nil || r != tt.rings {
+				t.Errorf("%+v, %v", r, err)
+			}
+			if left := m.Plan(read(t, m), want, bounce); left != nil {
+				t.Errorf("left: %+v", left)
+			}
+			if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := m.Ring(ens0); err != nil || r != (local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}) {
+				t.Errorf("after the way back %+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// A driver says EINVAL to a length that its limits do not show.
+func TestRingsThatTheDriverRefuses(t *testing.T) {
+	h := newHost(t, bnxt(""))
+	m := h.Machine()
+	want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, Rings: qos.Of(nic.Rings{RX: 8192})}}}
+	steps := m.Plan(read(t, m), want, bounce)
+	h.SetRings(ens0, local.Ring{RX: 1024, TX: 1024, MaxRX: 2047, MaxTX: 2047})
+	_, err := m.Apply(t.Context(), steps, nil)
+	var hinted interface{ Hint() string }
+	if err == nil || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "ethtool -g "+ens0) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,193 @@
+// Package nicctl reads and sets AMD Pensando cards (Pollara, driver ionic) with
+// nicctl, the tool of their vendor: the driver in the kernel has no DCB
+// operations.
+//
+// What a card shows is parsed strictly. A value that is not shown, or not in
+// the form that is known, is left unset with its reason, never guessed; what
+// else the tool prints is passed over. The settings live in the card: they
+// outlast a reload of the driver and are lost when the card loses power, unless
+// a persona of the card keeps them; the scheduling is always lost.
+//
+// The tool exits with 0 where there is no card and after some errors, so its
+// words count as much as its exit status, and a caller reads again whatever it
+// sets: the package does not do that, nor compare before it writes, nor decide
+// any value. Nothing goes through a shell.
+//
+// Sources: AMD's ROCm documentation ("SGLang distributed inference with
+// MoRI", its nicctl recipes and their output), AMD's device-config-manager
+// (the arguments by port), amd/node-scraper (output of show port, show qos,
+// show dcqcn) and ROCm/mori tools/env_setup.sh (what the firmware refuses).
+// AMD publishes no form of the JSON that newer versions print, so the text is
+// what is read.
+package nicctl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+)
+
+// The errors of the package, wrapped; test with errors.Is.
+var (
+	// ErrNoTool: nicctl is not installed.
+	ErrNoTool = errors.New("no nicctl on this host")
+	// ErrAccess: the tool finds no card, or may not open it.
+	ErrAccess = errors.New("no access to the cards")
+	// ErrRefused: the tool or the card's firmware refused.
+	ErrRefused = errors.New("refused by nicctl")
+	// ErrOutput: the answer makes no sense to us.
+	ErrOutput = errors.New("answer of nicctl not understood")
+	// ErrNoPort: no card has the port, or it is not known which one it is.
+	ErrNoPort = errors.New("nicctl shows no such port")
+	// ErrInvalid: no card has such a value. Nothing was sent.
+	ErrInvalid = errors.New("value out of range")
+)
+
+// Name is the program.
+const Name = "nicctl"
+
+// callTimeout bounds one run of the tool.
+const callTimeout = 30 * time.Second
+
+// Tool is nicctl on one host.
+type Tool struct{ run runner.Runner }
+
+// New returns the tool that r runs.
+func New(r runner.Runner) *Tool { return &Tool{r} }
+
+// Failure is a run of the tool that ended with an error.
+type Failure struct {
+	Command string // without values
+	Code    int
+	Words   []string // the tool's own, cleaned
+}
+
+// Error implements error.
+func (f *Failure) Error() string {
+	s := fmt.Sprintf("%s: exit status %d", f.Command, f.Code)
+	if len(f.Words) > 0 {
+		s += ": " + strings.Join(f.Words, "; ")
+	}
+	return s
+}
+
+// Unwrap says what is known of the reason.
+func (f *Failure) Unwrap() error {
+	for _, w := range f.Words {
+		for _, closed := range noCard {
+			if strings.Contains(strings.ToLower(w), closed) {
+				return ErrAccess
+			}
+		}
+	}
+	return ErrRefused
+}
+
+// Hint says what to look at; "" for no idea.
+func (f *Failure) Hint() string {
+	if errors.Is(f.Unwrap(), ErrAccess) {
+		return "nicctl needs root and the driver ionic: look with nicctl show card"
+	}
+	for _, w := range f.Words {
+		// ROCm/mori tools/env_setup.sh
+		if strings.Contains(strings.ToLower(w), "invalid input") {
+			return "the firmware takes a schedule for priorities that have a DSCP alone, and wants a rate limit for a strict one"
+		}
+	}
+	return ""
+}
+
+// noCard are the words, in lower case, that the tool prints, with exit status
+// 0, where it cannot reach a card.
+var noCard = []string{"no amd nics", "invalid card handle", "failed to get nic", "permission denied", "must be root", "run as root"}
+
+// errorLine is how the tool marks an error: "ERROR - Invalid UUID".
+var errorLine = regexp.MustCompile(`^\s*(ERROR\b|[Ee]rror:\s)`)
+
+// Bounds of what is kept of the tool's words.
+const (
+	maxWords = 5
+	maxWord  = 240
+)
+
+// read runs a command that changes nothing and returns its lines.
+func (t *Tool) read(ctx context.Context, args ...string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return t.call(ctx, len(args), args)
+}
+
+// write runs a command that changes something. Once it is started it runs to
+// its end: a setting that is cut off may be there in part.
+func (t *Tool) write(ctx context.Context, verbs int, args ...string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	_, err := t.call(ctx, verbs, args)
+	return err
+}
+
+// call runs the tool; the first verbs of args name the command in an error.
+func (t *Tool) call(ctx context.Context, verbs int, args []string) ([]string, error) {
+	command := Name + " " + strings.Join(args[:verbs], " ")
+	res, err := t.run.Run(ctx, Name, args...)
+	switch {
+	case errors.Is(err, runner.ErrNotFound):
+		return nil, fmt.Errorf("%w: it comes with AMD's AINIC host software", ErrNoTool)
+	case err != nil:
+		return nil, fmt.Errorf("run %s: %w", command, err)
+	}
+	said := failed(res)
+	if res.Code != 0 && len(said) == 0 {
+		said = lastWords(res)
+	}
+	if res.Code != 0 || len(said) > 0 {
+		return nil, &Failure{Command: command, Code: res.Code, Words: said}
+	}
+	return strings.Split(string(res.Stdout), "\n"), nil
+}
+
+// failed returns the lines that say that something went wrong.
+func failed(res runner.Result) []string {
+	var out []string
+	for _, b := range [][]byte{res.Stdout, res.Stderr} {
+		for line := range strings.Lines(string(b)) {
+			low := strings.ToLower(strings.TrimSpace(line))
+			bad := errorLine.MatchString(line)
+			for _, w := range noCard {
+				bad = bad || strings.Contains(low, w)
+			}
+			if bad && len(out) < maxWords {
+				out = append(out, word(line))
+			}
+		}
+	}
+	return out
+}
+
+func lastWords(res runner.Result) []string {
+	var out []string
+	for line := range strings.Lines(string(res.Stdout) + "\n" + string(res.Stderr)) {
+		if w := word(line); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out[max(0, len(out)-3):]
+}
+
+// word makes foreign text short and safe to print on one line.
+func word(s string) string {
+	s = term.CleanLine(strings.TrimSpace(s))
+	if len(s) > maxWord {
+		s = strings.ToValidUTF8(s[:maxWord], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,264 @@
+package nicctl
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Bounds of what is believed of one host.
+const (
+	maxPorts    = 256
+	maxDevices  = 4096
+	maxProfiles = 64
+	maxParams   = 64
+)
+
+var (
+	cardLine = regexp.MustCompile(`^NIC\s*:\s*([0-9A-Za-z-]{1,64})\s*\(([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\)$`)
+	portLine = regexp.MustCompile(`^Port\s*:\s*([0-9A-Za-z][0-9A-Za-z-]{0,63})(?:\s*\(\S{1,64}\))?$`)
+	macText  = regexp.MustCompile(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
+	typeText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,15}$`)
+	rdmaText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+)
+
+// scanner gives the lines of an answer with the card and the port that they
+// are of.
+type scanner struct {
+	lines     []string
+	line      string
+	card, pci string
+	port      string
+	// began says that the line is the head of a port.
+	began bool
+}
+
+// next goes to the next line that says something; false at the end. A head
+// that is not understood is an error, since what follows has no owner then.
+func (s *scanner) next() (bool, error) {
+	for len(s.lines) > 0 {
+		s.line, s.began = strings.TrimSpace(s.lines[0]), false
+		s.lines = s.lines[1:]
+		key, _, colon := cut(s.line)
+		switch {
+		case s.line == "" || strings.Trim(s.line, "-*=") == "":
+			continue
+		case colon && key == "NIC":
+			m := cardLine.FindStringSubmatch(s.line)
+			if m == nil {
+				return false, fmt.Errorf("%w: %q", ErrOutput, word(s.line))
+			}
+			s.card, s.pci, s.port = m[1], m[2], ""
+			continue
+		case colon && key == "Port":
+			m := portLine.FindStringSubmatch(s.line)
+			if m == nil || s.card == "" {
+				return false, fmt.Errorf("%w: %q", ErrOutput, word(s.line))
+			}
+			s.port, s.began = m[1], true
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// cut parts "key : value".
+func cut(line string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(line, ":")
+	return strings.TrimSpace(key), strings.TrimSpace(value), ok
+}
+
+// number reads a decimal number of up to most.
+func number(s string, most int) (int, bool) {
+	if s == "" || len(s) > 9 || strings.TrimLeft(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n <= most
+}
+
+// field is a value that an answer should show once.
+type field struct {
+	value, fault string
+	seen         bool
+}
+
+// once takes a value; another one that differs makes it unknown.
+func (f *field) once(value string) {
+	if f.seen && f.value != value {
+		f.fault = fmt.Sprintf("nicctl shows both %q and %q", word(f.value), word(value))
+	}
+	f.value, f.seen = value, true
+}
+
+// parsePorts reads show port: under Spec what is configured, under Status what
+// is. The two have keys in common.
+func (st *State) parsePorts(lines []string) error {
+	s := scanner{lines: lines}
+	var typ, rx, tx *field
+	section := ""
+	finish := func() {
+		if typ != nil {
+			p := &st.Ports[len(st.Ports)-1]
+			set(p, PartPause, &p.Pause, func() (Pause, string) { return pauseOf(typ, rx, tx) })
+		}
+	}
+	for {
+		ok, err := s.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if s.began {
+			finish()
+			if len(st.Ports) == maxPorts || st.port(s.port) != nil {
+				return fmt.Errorf("%w: port %s is shown twice, or there are more than %d", ErrOutput, word(s.port), maxPorts)
+			}
+			st.Ports = append(st.Ports, Port{ID: s.port, Card: s.card, PCI: s.pci, Missing: map[string]string{}})
+			typ, rx, tx, section = &field{}, &field{}, &field{}, ""
+			continue
+		}
+		if s.port == "" {
+			continue
+		}
+		key, value, _ := cut(s.line)
+		switch {
+		case value == "" && (key == "Spec" || key == "Status"):
+			section = key
+		case section == "Status" && key == "MAC address" && macText.MatchString(value):
+			st.Ports[len(st.Ports)-1].MAC = strings.ToLower(value)
+		case section != "Spec":
+		case key == "Pause type":
+			typ.once(value)
+		case key == "RX pause":
+			rx.once(value)
+		case key == "TX pause":
+			tx.once(value)
+		}
+	}
+	finish()
+	if len(st.Ports) == 0 {
+		return fmt.Errorf("%w: show port shows no port", ErrOutput)
+	}
+	return nil
+}
+
+// set gives a part its value, or the reason why it has none.
+func set[T any](p *Port, part string, o *qos.Opt[T], value func() (T, string)) {
+	v, why := value()
+	if why != "" {
+		p.Missing[part] = why
+		return
+	}
+	*o = qos.Of(v)
+}
+
+func pauseOf(typ, rx, tx *field) (Pause, string) {
+	for _, f := range []*field{typ, rx, tx} {
+		if f.fault != "" {
+			return Pause{}, f.fault
+		}
+	}
+	p := Pause{Type: strings.ToLower(typ.value)}
+	if !typeText.MatchString(typ.value) {
+		return p, fmt.Sprintf("nicctl shows the pause type %q", word(typ.value))
+	}
+	for _, way := range []struct {
+		f  *field
+		on *bool
+	}{{rx, &p.RX}, {tx, &p.TX}} {
+		switch strings.ToLower(way.f.value) {
+		case "enabled":
+			*way.on = true
+		case "disabled":
+		default:
+			return p, fmt.Sprintf("nicctl shows pause as %q", word(way.f.value))
+		}
+	}
+	return p, ""
+}
+
+func (st *State) port(id string) *Port {
+	for i := range st.Ports {
+		if st.Ports[i].ID == id {
+			return &st.Ports[i]
+		}
+	}
+	return nil
+}
+
+// parseDCQCN reads show dcqcn.
+func (st *State) parseDCQCN(lines []string) error {
+	s := scanner{lines: lines}
+	card := ""
+	var dev *Device
+	var prof *Profile
+	for {
+		ok, err := s.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return nil
+		}
+		if s.card != card {
+			card, dev, prof = s.card, nil, nil
+		}
+		key, value, _ := cut(s.line)
+		switch {
+		case key == "ROCE device":
+			if !rdmaText.MatchString(value) || card == "" || len(st.Devices) == maxDevices {
+				return fmt.Errorf("%w: RDMA device %q", ErrOutput, word(value))
+			}
+			for _, d := range st.Devices {
+				if d.Name == value {
+					return fmt.Errorf("%w: RDMA device %s is shown twice", ErrOutput, value)
+				}
+			}
+			st.Devices = append(st.Devices, Device{Name: value, Card: s.card, PCI: s.pci})
+			dev, prof = &st.Devices[len(st.Devices)-1], nil
+		case dev == nil:
+		case key == "DCQCN profile id":
+			n, ok := number(value, maxProfiles)
+			if !ok || n < 1 || len(dev.Profiles) == maxProfiles {
+				return fmt.Errorf("%w: DCQCN profile %q", ErrOutput, word(value))
+			}
+			dev.Profiles = append(dev.Profiles, Profile{ID: n, Params: map[string]uint64{}})
+			prof = &dev.Profiles[len(dev.Profiles)-1]
+		case prof == nil:
+		case key == "Status":
+			switch strings.ToLower(value) {
+			case "enabled":
+				prof.Enabled = qos.Of(true)
+			case "disabled":
+				prof.Enabled = qos.Of(false)
+			}
+		case key == "DSCP value used for CNP":
+			if n, ok := number(value, qos.NumDSCP-1); ok {
+				prof.CNPDSCP = qos.Of(n)
+			}
+		default:
+			if n, ok := number(value, 1<<30); ok && len(prof.Params) < maxParams {
+				prof.Params[slug(key)] = uint64(n)
+			}
+		}
+	}
+}
+
+// slug makes a name of a label: "rate_increase_in_ai_phase".
+func slug(label string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r == ' ' || r == '-':
+			return '_'
+		}
+		return -1
+	}, strings.ToLower(word(label)))
+}

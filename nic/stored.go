@@ -1,0 +1,64 @@
+package nic
+
+import "strings"
+
+// driverOf is the driver that an RDMA device's name tells, by the kernel's own
+// names (drivers/infiniband/hw); "" where it was renamed or is not known.
+func driverOf(rdma string) string {
+	for prefix, driver := range map[string]string{"mlx5_": DriverMLX5, "bnxt_re": DriverBNXT, "irdma": DriverICE, "ionic_": DriverIonic} {
+		if strings.HasPrefix(rdma, prefix) {
+			return driver
+		}
+	}
+	return ""
+}
+
+// place is where a driver keeps a setting; without stored it has none such.
+type place struct{ stored, how, lifetime string }
+
+// inCard is how long what nicctl sets lasts (AMD's ROCm documentation).
+const inCard = "kept by the card until it loses power, with a persona of the card longer"
+
+const (
+	bnxtCC = "bnxt_re/DEVICE/ports/1/cc in configfs with Broadcom's own driver, cc_config in debugfs with the kernel's since 6.13"
+	ccAll  = "for all priorities or none"
+)
+
+// elsewhere is where drivers other than mlx5 keep what they do not keep where
+// mlx5 does.
+var elsewhere = map[string]map[string]place{
+	DriverBNXT: {
+		FieldDCBX:         {stored: dcbnl, how: "the agents of the firmware are turned off in the card's NVM, with niccli"},
+		FieldETS:          {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "traffic classes are numbered in the order of the priorities in use"},
+		FieldPFC:          {stored: dcbnl + "; shown as empty until it is set after the driver is loaded", how: "a change takes the link down for a moment"},
+		FieldTrust:        {stored: dcbnl + " (APP table)"},
+		FieldCable:        {},
+		FieldTrafficClass: {},
+		FieldECN:          {stored: "driver, ecn_enable and ecn_marking of " + bnxtCC, how: ccAll},
+		FieldCNPDSCP:      {stored: "driver, cnp_dscp of " + bnxtCC},
+		FieldCNPPriority:  {stored: "driver, cnp_prio of " + bnxtCC},
+	},
+	DriverICE: {
+		FieldDCBX:         {stored: dcbnl + ", and the private flag " + AgentICE + ", by ethtool", how: "the firmware changes nothing by itself"},
+		FieldETS:          {stored: dcbnl + "; the first DSCP in the APP table resets it", how: "priority n is in traffic class n"},
+		FieldTrust:        {stored: dcbnl + " (APP table)", how: "ice trusts DSCP as long as its APP table lists one"},
+		FieldCable:        {},
+		FieldTrafficClass: {},
+		FieldECN:          {},
+		FieldCNPDSCP:      {},
+		FieldCNPPriority:  {},
+	},
+	DriverIonic: {
+		FieldDCBX:         {},
+		FieldCable:        {},
+		FieldTrafficClass: {},
+		FieldCNPPriority:  {},
+		FieldLinkPause:    {"card, nicctl update port --pause-type pfc", "the type of pause is pfc in its place", inCard},
+		FieldTrust:        {"all AMD cards of the host, nicctl update qos --classification-type", "", inCard},
+		FieldDSCP:         {"card, nicctl update qos dscp-to-priority", "", inCard},
+		FieldETS:          {"card, nicctl update qos scheduling", "by priority; a strict one has a rate limit, of 10 Gb/s where it has none yet", "kept by the card until it loses power"},
+		FieldPFC:          {"card, nicctl update qos pfc", "a change may take the link down for a moment", inCard},
+		FieldECN:          {"card, nicctl update dcqcn", ccAll, inCard},
+		FieldCNPDSCP:      {"card, nicctl update dcqcn --cnp-dscp", "", inCard},
+	},
+}

@@ -1,0 +1,144 @@
+package unit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// self is the program that runs, whatever became of its file (proc(5)).
+const self = "/proc/self/exe"
+
+// root is the folder that Etc is the etc of.
+func root(r local.Roots) string {
+	if r.Etc == "" {
+		return "/"
+	}
+	return filepath.Dir(r.Etc)
+}
+
+// inside is where a path of the machine is.
+func inside(r local.Roots, path string) string {
+	return filepath.Join(root(r), filepath.FromSlash(path))
+}
+
+// putProgram copies the running program to [DefaultBinary], unless it is there,
+// and says whether it did.
+func putProgram(r local.Roots) (written bool, err error) {
+	name := inside(r, DefaultBinary)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return false, err
+	}
+	// Before the copy: a folder that others may write to is not used at all.
+	if err := onlyRoot(r, filepath.Dir(DefaultBinary)); err != nil {
+		return false, err
+	}
+	want, err := sum(self)
+	if err != nil {
+		return false, fmt.Errorf("read this program: %w", err)
+	}
+	have, err := sum(name)
+	if err == nil && bytes.Equal(have, want) && usable(r, DefaultBinary) == nil {
+		return false, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	in, err := os.Open(self)
+	if err != nil {
+		return false, fmt.Errorf("read this program: %w", err)
+	}
+	defer in.Close()
+	out, err := atomicfile.Create(name, 0o755)
+	if err != nil {
+		return false, err
+	}
+	defer out.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		return false, fmt.Errorf("copy this program to %s: %w", name, err)
+	}
+	return true, out.Commit()
+}
+
+func sum(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	return h.Sum(nil), nil
+}
+
+// usable reports why a program cannot be what root runs at boot: it is none, or
+// others may put something else in its place.
+func usable(r local.Roots, path string) error {
+	st, err := os.Stat(inside(r, path))
+	if err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
+		return fmt.Errorf("%w: %s is not there or is no program", ErrProgram, term.CleanLine(path))
+	}
+	return onlyRoot(r, path)
+}
+
+// onlyRoot refuses a path of which any part, or any part of what it leads to,
+// belongs to another user or may be written by everybody. Below a root of its
+// own, which is nobody's boot, the user of this process is as good.
+func onlyRoot(r local.Roots, path string) error {
+	real, err := filepath.EvalSymlinks(inside(r, path))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrProgram, err)
+	}
+	top := root(r)
+	for _, p := range []string{inside(r, path), real} {
+		for {
+			st, err := os.Stat(p)
+			if err != nil {
+				return fmt.Errorf("%w: %w", ErrProgram, err)
+			}
+			uid, known := owner(st)
+			mine := uid == 0 || r.Etc != "" && uid == os.Geteuid()
+			if known && !mine || st.Mode()&0o002 != 0 {
+				return &hinted{fmt.Errorf("%w: %s may be changed by others than root", ErrProgram, term.CleanLine(p)),
+					"the unit runs the program as root: leave --binary out, or name one that only root can replace"}
+			}
+			if p == top || p == filepath.Dir(p) || !strings.HasPrefix(p, top) {
+				break
+			}
+			p = filepath.Dir(p)
+		}
+	}
+	return nil
+}
+
+// hinted is a fact with advice.
+type hinted struct {
+	error
+	hint string
+}
+
+// Unwrap returns the fact.
+func (h *hinted) Unwrap() error { return h.error }
+
+// Hint returns the advice.
+func (h *hinted) Hint() string { return h.hint }
+
+// permitted adds what an error of permission needs.
+func permitted(err error) error {
+	if err == nil || !errors.Is(err, fs.ErrPermission) || errors.Is(err, local.ErrPermission) {
+		return err
+	}
+	return &hinted{fmt.Errorf("%w: %w", local.ErrPermission, err), "it takes root: with --local run it as root, over SSH use --sudo"}
+}

@@ -1,0 +1,122 @@
+package derive
+
+import (
+	"net"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+// login is how a device is reached, without its address. Secrets are
+// references.
+type login struct {
+	user, password                 string
+	ca, cert, key, pin, serverName string
+	insecure, plaintext            bool
+	ssh                            bool
+	sshUser, sshPassword, sshKey   string
+	sshKnownHosts, sshJump         string
+	sshAgent                       bool
+}
+
+func loginOf(a intent.Access) login {
+	l := login{
+		user: a.Username.V, password: a.Password.V, ca: a.TLS.CA.V, cert: a.TLS.Cert.V, key: a.TLS.Key.V, pin: a.TLS.Pin.V,
+		serverName: a.TLS.ServerName.V, insecure: a.TLS.Insecure.V, plaintext: a.TLS.Plaintext.V, ssh: a.SSH.Configured(),
+		sshKey: a.SSH.Key.V, sshKnownHosts: a.SSH.KnownHosts.V, sshJump: a.SSH.Jump.V, sshAgent: a.SSH.Agent.V,
+	}
+	if a.SSH.Username.V != l.user {
+		l.sshUser = a.SSH.Username.V
+	}
+	if a.SSH.Password.V != l.password {
+		l.sshPassword = a.SSH.Password.V
+	}
+	return l
+}
+
+// node writes what a login has and another has not; an intent cannot take back
+// what the other states.
+func (l login) node(outer login) *node {
+	flag := func(on bool) *node {
+		if !on {
+			return nil
+		}
+		return bare("true")
+	}
+	value := func(v, was string) *node {
+		if v == was {
+			return nil
+		}
+		return text(v)
+	}
+	n := mapping().put("username", value(l.user, outer.user)).put("password", value(l.password, outer.password))
+	n.putIf("tls", mapping().put("ca", value(l.ca, outer.ca)).put("cert", value(l.cert, outer.cert)).put("key", value(l.key, outer.key)).
+		put("pin", value(l.pin, outer.pin)).put("serverName", value(l.serverName, outer.serverName)).
+		put("insecure", flag(l.insecure && !outer.insecure)).put("plaintext", flag(l.plaintext && !outer.plaintext)))
+	if !l.ssh {
+		return n
+	}
+	s := mapping().put("username", value(l.sshUser, outer.sshUser)).put("password", value(l.sshPassword, outer.sshPassword)).
+		put("key", value(l.sshKey, outer.sshKey)).put("agent", flag(l.sshAgent && !outer.sshAgent)).
+		put("knownHosts", value(l.sshKnownHosts, outer.sshKnownHosts)).put("jump", value(l.sshJump, outer.sshJump))
+	if !s.empty() || !outer.ssh {
+		n.put("ssh", s)
+	}
+	return n
+}
+
+// mostOf is the login of most devices, and of equals the first.
+func mostOf(logins []login) login {
+	count := map[login]int{}
+	var best login
+	for _, l := range logins {
+		if count[l]++; count[l] > count[best] {
+			best = l
+		}
+	}
+	return best
+}
+
+func (d *deriver) switchLogin() login {
+	var all []login
+	for _, s := range d.switches {
+		all = append(all, loginOf(s.Access))
+	}
+	return mostOf(all)
+}
+
+func (d *deriver) hostLogin() login {
+	var all []login
+	for _, h := range d.in.Hosts {
+		l := loginOf(h.Access)
+		l.ssh = false // hosts are reached over SSH alone
+		if l != (login{}) {
+			l.ssh = true
+		}
+		all = append(all, l)
+	}
+	return mostOf(all)
+}
+
+func (d *deriver) credentials() *node {
+	n := mapping()
+	for _, c := range []struct {
+		key string
+		l   login
+	}{{"switches", d.switchLogin()}, {"hosts", d.hostLogin()}} {
+		if c.l != (login{}) {
+			n.putIf(c.key, c.l.node(login{}))
+		}
+	}
+	return n
+}
+
+// sshAddress is that of a switch where it is not the host of its address at
+// port 22.
+func (s *box) sshAddress() string {
+	at := s.Access.SSH.Address.V
+	host, _, err := net.SplitHostPort(s.Address)
+	if at == "" || err == nil && at == net.JoinHostPort(host, "22") {
+		return ""
+	}
+	return at
+}

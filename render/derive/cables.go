@@ -1,0 +1,194 @@
+package derive
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// orient puts the switch next to the hosts at a, and fills speed and cable in.
+func (d *deriver) orient(l *link) {
+	if x, y := d.byName[l.a.Device], d.byName[l.b.Device]; y != nil {
+		if cmp.Or(cmp.Compare(tierOf(x.role), tierOf(y.role)), natural.Compare(x.Name, y.Name)) > 0 {
+			l.a, l.b = l.b, l.a
+		}
+	}
+	d.speedOf(l)
+	d.cableOf(l)
+}
+
+// What is assumed where nothing tells: SONiC's own defaults for the cables of
+// hosts and between leaf and spine (sonic-buildimage buffers_config.j2,
+// ports2cable), and the speed that most other links have.
+const (
+	assumedHostCable   = units.Length(5)
+	assumedSwitchCable = units.Length(40)
+	assumedSpeed       = units.Rate(400e9)
+)
+
+// run returns what the switch at an end runs there; nil for a host.
+func (d *deriver) run(e intent.Endpoint) (*box, *qos.Port) {
+	if s := d.byName[e.Device]; s != nil {
+		return s, s.Running.Ports[e.Port]
+	}
+	return nil, nil
+}
+
+func speedAt(p *qos.Port) units.Rate {
+	if p == nil {
+		return 0
+	}
+	if s := p.Speed.Or(0); s > 0 {
+		return s
+	}
+	s, _ := lookedUp(p)
+	return s
+}
+
+// lookedUp is the speed and the cable that the switch has headroom for.
+func lookedUp(p *qos.Port) (units.Rate, units.Length) {
+	for _, g := range p.Groups {
+		speed, cable, _ := strings.Cut(g.DerivedFrom.V, " ")
+		s, err := units.ParseRate(speed)
+		c, err2 := units.ParseLength(cable)
+		if err == nil && err2 == nil {
+			return s, c
+		}
+	}
+	return 0, 0
+}
+
+func (d *deriver) speedOf(l *link) {
+	if l.speed > 0 {
+		return
+	}
+	_, a := d.run(l.a)
+	_, b := d.run(l.b)
+	x, y := speedAt(a), speedAt(b)
+	switch {
+	case x == 0:
+		x = y
+	case y > 0:
+		x = min(x, y)
+	}
+	if slices.Contains(speeds, x) {
+		l.speed = x
+	}
+}
+
+// speeds are those that an intent takes.
+var speeds = []units.Rate{1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}
+
+func (d *deriver) cableOf(l *link) {
+	if l.cable > 0 {
+		return
+	}
+	type end struct {
+		s    *box
+		have units.Length
+	}
+	var ends []end
+	for _, e := range []intent.Endpoint{l.a, l.b} {
+		s, p := d.run(e)
+		if p == nil {
+			continue
+		}
+		have := p.Cable.Or(0)
+		if have <= 0 {
+			_, have = lookedUp(p)
+		}
+		if have > 0 && have <= 100_000 {
+			ends = append(ends, end{s, have})
+		}
+	}
+	if len(ends) == 0 {
+		return
+	}
+	// A switch that looks headroom up rounds the length up to its table: the
+	// shorter of the two is the cable, if the other follows from it.
+	slices.SortStableFunc(ends, func(x, y end) int { return cmp.Compare(x.have, y.have) })
+	l.cable = ends[len(ends)-1].have
+	for _, e := range ends {
+		if !slices.ContainsFunc(ends, func(o end) bool { return o.s.cableRow(l.speed, e.have) != o.have }) {
+			l.cable = e.have
+			return
+		}
+	}
+}
+
+// cableRow is the length that an intent's cable has on the switch.
+func (s *box) cableRow(speed units.Rate, cable units.Length) units.Length {
+	var m *catalog.Model
+	if catalog.Covers(s.OS) {
+		m, _ = catalog.Lookup(s.Model)
+	}
+	return render.CableRow(m, s.Running.Platform.DynamicBuffers, speed, cable)
+}
+
+// complete gives the links that are written their assumed values.
+func (d *deriver) complete() {
+	count := map[units.Rate]int{}
+	most := units.Rate(0)
+	for _, l := range d.links {
+		if l.speed > 0 {
+			if count[l.speed]++; count[l.speed] > count[most] || count[l.speed] == count[most] && l.speed > most {
+				most = l.speed
+			}
+		}
+	}
+	type kind struct{ speed, cable string }
+	ports := map[kind][]string{}
+	for _, l := range d.links {
+		var k kind
+		if l.speed == 0 {
+			l.speed, l.assumed = cmp.Or(most, assumedSpeed), "speed"
+			k.speed = "speed " + l.speed.String()
+		}
+		if l.cable == 0 {
+			l.cable = assumedHostCable
+			if d.byName[l.b.Device] != nil {
+				l.cable = assumedSwitchCable
+			}
+			k.cable = "cable " + l.cable.String()
+			l.assumed = strings.TrimPrefix(l.assumed+" and cable", " and ")
+		}
+		if k != (kind{}) {
+			ports[k] = append(ports[k], l.a.Device+" "+l.a.Port)
+		}
+	}
+	var notes []Note
+	for k, at := range ports {
+		what := strings.TrimPrefix(strings.TrimSuffix(k.speed+" and "+k.cable, " and "), " and ")
+		notes = append(notes, Note{shown(at), fmt.Sprintf("%s of %s: no device tells", what, words.Count(len(at), "link"))})
+	}
+	slices.SortFunc(notes, func(a, b Note) int { return cmp.Or(natural.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What)) })
+	d.assumed = append(d.assumed, notes...)
+}
+
+// sameLinks reports whether an intent has just these links.
+func (d *deriver) sameLinks(f *intent.Fabric) bool {
+	type known struct {
+		a, b  intent.Endpoint
+		cable units.Length
+		speed units.Rate
+	}
+	have := map[known]bool{}
+	for _, l := range f.Links {
+		have[known{l.A, l.B, l.Cable.V, l.Speed.V}] = true
+	}
+	for _, l := range d.links {
+		if !have[known{l.a, l.b, l.cable, l.speed}] {
+			return false
+		}
+	}
+	return len(have) == len(d.links)
+}

@@ -1,0 +1,294 @@
+// Package derive turns what switches run into the intent that says it: classes
+// and thresholds that most ports share, what a role, a switch or a port does
+// otherwise, and the links between them, in the short form with ranges and
+// patterns.
+//
+// [Derive] never guesses in silence. What it has to assume is in
+// [Result.Assumed] and marked in the text; what it leaves out is in
+// [Result.LeftOut]; and it compiles the intent that it wrote and says in
+// [Result.Differs] what a plan would still change on the switches, which is
+// what they run and no intent can say.
+//
+// The package does no I/O. Do not read devices, files or topologies here, and
+// do not teach it a system's native words: it sees the model alone.
+package derive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Input is what is known of a fabric.
+type Input struct {
+	Name     string
+	Switches []Switch
+	// Hosts are what is known of hosts beside their links; hosts that only a
+	// link names are added.
+	Hosts []Host
+	// Cables are links that are known from elsewhere than the switches. They
+	// come before what LLDP says.
+	Cables []Cable
+	// ClassNames are names for classes, by priority; others are named by what
+	// they do.
+	ClassNames map[int]string
+	// AllPorts takes in ports that carry QoS and have no known other end, also
+	// of a switch on which other ports have one.
+	AllPorts bool
+	// Fits bring what is compiled into the shape of a system, as for
+	// [render.New].
+	Fits render.Fits
+}
+
+// Switch is one switch and what it runs.
+type Switch struct {
+	Name, OS, Role, Model, Release string
+	Address                        string // host:port; "" for unknown
+	Access                         intent.Access
+	// Running is what the switch is configured to do, normalised. Speeds of
+	// ports may be what their links run at.
+	Running *qos.Device
+	// Neighbors are what LLDP sees on each port, in the neighbour's words.
+	Neighbors map[string][]qos.Neighbor
+	// Aliases are the names that the switch's own LLDP gives its ports, where
+	// they are others.
+	Aliases map[string]string
+}
+
+// Host is what is known of a host.
+type Host struct {
+	Name, Address string
+	Access        intent.Access
+	NICs          []NIC
+}
+
+// NIC is an interface of a host.
+type NIC struct {
+	Name string
+	RDMA string // "" for unknown
+	MAC  string // "" for unknown; LLDP may name the port by it
+}
+
+// Note is a remark about a place of the fabric.
+type Note struct {
+	Where string `json:"where"` // "leaf1", "leaf1 Ethernet[0-56:8]"
+	What  string `json:"what"`
+}
+
+// Difference is what a plan of the derived intent would change on a switch.
+type Difference struct {
+	Device  string       `json:"device"`
+	Changes []qos.Change `json:"changes"`
+}
+
+// Result is a derived intent.
+type Result struct {
+	// Text is the intent; Fabric is Text, loaded.
+	Text   []byte
+	Fabric *intent.Fabric
+	// Assumed are values that nothing tells; they are marked in Text.
+	Assumed []Note
+	// LeftOut is what the switches run or are joined to and the intent does
+	// not speak of; a plan leaves it alone.
+	LeftOut []Note
+	// Differs is what a plan would change, switches in natural order.
+	Differs []Difference
+}
+
+// ErrInput is wrapped by errors about what is to be derived from.
+var ErrInput = errors.New("nothing to derive an intent from")
+
+// Derive makes the intent. The error wraps [ErrInput] where names are at fault:
+// two devices of one name, or one that no intent can have. Any other is
+// [intent.Errors] about the derived text: a fabric that is larger than an
+// intent may be, or a fault of this package.
+func Derive(in Input) (*Result, error) {
+	d, err := newDeriver(in)
+	if err != nil {
+		return nil, err
+	}
+	d.findLinks()
+	d.choosePorts()
+	d.findClasses()
+	d.wishes()
+	// Thresholds that equal the computed ones are written as auto; which those
+	// are, only the whole fabric tells.
+	trial, err := d.compile(d.document())
+	if err != nil {
+		return nil, err
+	}
+	d.foldCurves(trial)
+	d.foldPolls(trial)
+	d.choose()
+	text := d.document()
+	c, err := d.compile(text)
+	if err != nil {
+		return nil, err
+	}
+	if !d.sameLinks(c.Fabric()) {
+		// Better long than wrong.
+		d.plainLinks = true
+		text = d.document()
+		if c, err = d.compile(text); err != nil {
+			return nil, err
+		}
+	}
+	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut()}
+	for _, s := range d.switches {
+		if cs := qos.Diff(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired); len(cs) > 0 {
+			out.Differs = append(out.Differs, Difference{s.Name, cs})
+		}
+	}
+	return out, nil
+}
+
+// deriver is one derivation.
+type deriver struct {
+	in       Input
+	switches []*box // in natural order
+	byName   map[string]*box
+	hosts    map[string]*host
+	links    []*link
+	// outside are ports that lead to switches that are not in the input.
+	outside  map[string]map[string]bool
+	classes  []class         // by priority
+	lossless qos.PrioritySet // that any port pauses
+	base     wish
+	roles    map[string]wish
+	roleList []string
+	assumed  []Note
+	remarks  []remark // what is left out
+	// plainLinks writes one entry a link.
+	plainLinks bool
+}
+
+// box is a switch and what is worked out of it.
+type box struct {
+	Switch
+	role  string
+	ports map[string]*port // managed
+	names []string         // of them, in natural order
+	wish  wish             // of most of its ports
+	ix    *portIndex
+}
+
+// port is a managed port.
+type port struct {
+	name string
+	box  *box
+	run  *qos.Port
+	link *link // nil for none
+	want accept
+	own  [qos.NumPriorities]curve // as it runs
+	wish wish
+}
+
+func newDeriver(in Input) (*deriver, error) {
+	d := &deriver{in: in, byName: map[string]*box{}, hosts: map[string]*host{}, outside: map[string]map[string]bool{}}
+	if len(in.Switches) == 0 {
+		return nil, fmt.Errorf("%w: no switches", ErrInput)
+	}
+	if !hostName.MatchString(in.Name) {
+		return nil, fmt.Errorf("%w: %.80q is no name that a fabric can have", ErrInput, in.Name)
+	}
+	for _, s := range in.Switches {
+		if !hostName.MatchString(s.Name) {
+			return nil, fmt.Errorf("%w: %.80q is no name that a switch can have", ErrInput, s.Name)
+		}
+		if s.Running == nil {
+			return nil, fmt.Errorf("%w: %s has no running state", ErrInput, s.Name)
+		}
+		if d.byName[s.Name] != nil {
+			return nil, fmt.Errorf("%w: there are two switches %q", ErrInput, s.Name)
+		}
+		b := d.box(s)
+		d.byName[s.Name] = b
+		d.switches = append(d.switches, b)
+	}
+	slices.SortFunc(d.switches, func(a, b *box) int { return natural.Compare(a.Name, b.Name) })
+	for _, h := range in.Hosts {
+		if d.byName[h.Name] != nil || d.hosts[h.Name] != nil {
+			return nil, fmt.Errorf("%w: there are two devices %q", ErrInput, h.Name)
+		}
+		d.hosts[h.Name] = newHost(h)
+	}
+	return d, nil
+}
+
+// The texts that an intent takes for a port, and for a model or a release.
+var (
+	portText  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_./:@-]{0,62}$`)
+	modelText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._+/()-]{0,126}$`)
+)
+
+// box takes a switch in, without what an intent has no words for.
+func (d *deriver) box(s Switch) *box {
+	run := *s.Running
+	run.Ports = make(map[string]*qos.Port, len(s.Running.Ports))
+	var odd []string
+	for n, p := range s.Running.Ports {
+		if portText.MatchString(n) {
+			run.Ports[n] = p
+		} else {
+			odd = append(odd, n)
+		}
+	}
+	if len(odd) > 0 {
+		d.leave(s.Name, odd, "no names that ports of an intent can have")
+	}
+	s.Running = &run
+	for _, t := range []*string{&s.Model, &s.Release} {
+		if *t != "" && !modelText.MatchString(*t) {
+			d.leave(s.Name, nil, "%.80q is no model or release that an intent can have", *t)
+			*t = ""
+		}
+	}
+	return &box{Switch: s, ports: map[string]*port{}}
+}
+
+// compile loads a text and makes it ready to compile.
+func (d *deriver) compile(text []byte) (*render.Compiler, error) {
+	f, err := intent.Load("-", intent.Options{Stdin: bytes.NewReader(text), Name: "derived intent"})
+	if err != nil {
+		return nil, err
+	}
+	return render.New(f, d.in.Fits)
+}
+
+func (d *deriver) assume(where, format string, a ...any) {
+	d.assumed = append(d.assumed, Note{where, fmt.Sprintf(format, a...)})
+}
+
+// remark is a note about ports of a device.
+type remark struct{ device, ports, what string }
+
+func (d *deriver) leave(device string, ports []string, format string, a ...any) {
+	d.remarks = append(d.remarks, remark{device, shown(ports), fmt.Sprintf(format, a...)})
+}
+
+// leftOut are the remarks, those about several devices as one.
+func (d *deriver) leftOut() []Note {
+	type key struct{ ports, what string }
+	devices := map[key][]string{}
+	var order []key
+	for _, r := range d.remarks {
+		k := key{r.ports, r.what}
+		if devices[k] == nil {
+			order = append(order, k)
+		}
+		devices[k] = append(devices[k], r.device)
+	}
+	var out []Note
+	for _, k := range order {
+		out = append(out, Note{strings.TrimSpace(shown(devices[k]) + " " + k.ports), k.what})
+	}
+	return out
+}

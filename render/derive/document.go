@@ -1,0 +1,408 @@
+package derive
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// document writes the intent.
+func (d *deriver) document() []byte {
+	root := mapping().put("apiVersion", bare("roce-fabric/v1")).put("kind", bare("Fabric")).put("name", text(d.in.Name))
+	root.putIf("classes", d.classNodes())
+	d.settings(root, d.defaults(), d.base, true)
+	roles := mapping()
+	roles.block = true
+	for _, r := range natural.Sorted(d.roleList) {
+		n := mapping()
+		d.overrides(n, d.base, d.roles[r])
+		roles.putIf(r, n)
+	}
+	root.putIf("roles", roles)
+	root.putIf("switches", d.switchNodes())
+	root.putIf("hosts", d.hostNodes())
+	root.putIf("links", d.linkNodes())
+	root.putIf("credentials", d.credentials())
+	return root.document()
+}
+
+func (d *deriver) classNodes() *node {
+	out := mapping()
+	out.block = true
+	for _, i := range d.order() {
+		c := d.classes[i]
+		t := d.base.tune[c.priority]
+		n := mapping().put("priority", number(c.priority))
+		switch {
+		case c.rest:
+			n.put("dscp", bare("rest"))
+		case len(c.dscp) > 0:
+			n.put("dscp", codes(c.dscp))
+		}
+		if c.pcpSet {
+			l := &node{list: true}
+			for _, p := range c.pcp {
+				l.items = append(l.items, number(p))
+			}
+			n.put("pcp", l)
+		}
+		if t.queue != c.priority {
+			n.put("queue", number(t.queue))
+		}
+		if t.lossless {
+			n.put("lossless", bare("true"))
+		}
+		if t.strict {
+			n.put("strict", bare("true"))
+		} else {
+			n.put("bandwidth", percent(t.share))
+		}
+		if r := d.base.rate[c.priority]; r > 0 {
+			n.put("maxRate", bare(r.String()))
+		}
+		if k := d.base.curve[c.priority]; k.on || t.lossless {
+			n.put("ecn", k.node(false))
+		}
+		out.put(c.name, n)
+	}
+	return out
+}
+
+func percent(n int) *node { return bare(strconv.Itoa(n) + "%") }
+
+// codes writes code points as numbers and spans.
+func codes(list []int) *node {
+	out := &node{list: true}
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if j > i+1 {
+			out.items = append(out.items, bare(`"`+strconv.Itoa(list[i])+"-"+strconv.Itoa(list[j])+`"`))
+			i = j + 1
+			continue
+		}
+		out.items = append(out.items, number(list[i]))
+		i++
+	}
+	return out
+}
+
+// node writes a curve; an override states the probability always, because it
+// would inherit one.
+func (k curve) node(override bool) *node {
+	if !k.on {
+		return bare("off")
+	}
+	usual := k.prob == int(intent.DefaultECNProbability)
+	if k.auto && usual {
+		return bare("auto")
+	}
+	n := mapping()
+	if k.auto {
+		n.put("auto", bare("true"))
+	} else {
+		n.put("min", bare(units.Bytes(k.min).String())).put("max", bare(units.Bytes(k.max).String()))
+	}
+	if !usual || override {
+		n.put("probability", percent(k.prob))
+	}
+	return n
+}
+
+// settings writes what a layer says beside its classes and another does not.
+func (d *deriver) settings(n *node, outer, inner wish, base bool) {
+	pfc := mapping()
+	if w := watchdog(outer, inner); w != nil {
+		pfc.put("watchdog", w)
+	}
+	if inner.asym != outer.asym {
+		pfc.put("asymmetric", bare(strconv.FormatBool(inner.asym)))
+	}
+	n.putIf("pfc", pfc)
+	if inner.trust != outer.trust {
+		n.put("trust", bare(string(inner.trust)))
+	}
+	n.putIf("mtu", mtu(outer.mtu, inner.mtu, base))
+}
+
+func watchdog(outer, inner wish) *node {
+	in, out := inner.dog, outer.dog
+	if in == out && inner.poll == outer.poll {
+		return nil
+	}
+	if !in.on {
+		if !out.on {
+			return nil
+		}
+		return bare("off")
+	}
+	poll := inner.poll
+	if limit := min(in.detect, in.restore); poll > limit {
+		poll = limit
+	}
+	restated := poll != outer.poll && poll > 0
+	n := mapping()
+	if !out.on || restated || in.detect != out.detect {
+		n.put("detect", bare(in.detect.String()))
+	}
+	if !out.on || restated || in.restore != out.restore {
+		n.put("restore", bare(in.restore.String()))
+	}
+	if restated {
+		n.put("poll", bare(poll.String()))
+	}
+	if !out.on || in.action != out.action {
+		n.put("action", bare(string(in.action)))
+	}
+	if n.empty() {
+		return nil
+	}
+	return n
+}
+
+// mtu writes the MTU of a layer, with those of hosts and RDMA where they would
+// not fit any more.
+func mtu(outer, inner int, base bool) *node {
+	if outer == inner {
+		return nil
+	}
+	n := mapping().put("fabric", number(inner))
+	was, is := hostMTU(outer), hostMTU(inner)
+	if base {
+		was = intent.DefaultMTUHost
+	}
+	if is != was {
+		n.put("host", number(is))
+	}
+	if r := rdmaMTU(is); r != rdmaMTU(was) {
+		n.put("rdma", number(r))
+	}
+	return n
+}
+
+func hostMTU(fabric int) int { return min(fabric, intent.DefaultMTUHost) }
+
+func rdmaMTU(host int) int {
+	for _, n := range []int{4096, 2048, 1024, 512} {
+		if n+intent.RDMAOverhead <= host {
+			return n
+		}
+	}
+	return 256
+}
+
+// overrides writes what a role, a switch or a port does otherwise.
+func (d *deriver) overrides(n *node, outer, inner wish) {
+	classes := mapping()
+	for _, i := range d.order() {
+		c := d.classes[i]
+		p := c.priority
+		was, is := outer.tune[p], inner.tune[p]
+		o := mapping()
+		if is.queue != was.queue {
+			o.put("queue", number(is.queue))
+		}
+		if is.lossless != was.lossless {
+			o.put("lossless", bare(strconv.FormatBool(is.lossless)))
+		}
+		if is.strict != was.strict {
+			o.put("strict", bare(strconv.FormatBool(is.strict)))
+		}
+		if !is.strict && is.share != was.share {
+			o.put("bandwidth", percent(is.share))
+		}
+		if r := inner.rate[p]; r != outer.rate[p] && r > 0 {
+			o.put("maxRate", bare(r.String()))
+		}
+		if k := inner.curve[p]; k != outer.curve[p] || is.lossless != was.lossless {
+			o.put("ecn", k.node(true))
+		}
+		classes.putIf(c.name, o)
+	}
+	n.putIf("classes", classes)
+	d.settings(n, outer, inner, false)
+}
+
+// switchNodes writes the switches, those that differ in name and address alone
+// as one.
+func (d *deriver) switchNodes() *node {
+	out := mapping()
+	out.block = true
+	common := d.switchLogin()
+	bodies := map[string]*box{}
+	rows := map[string][]row{}
+	var order []string
+	for _, s := range d.switches {
+		key := d.switchNode(s, nil, common).signature()
+		if bodies[key] == nil {
+			bodies[key] = s
+			order = append(order, key)
+		}
+		rows[key] = append(rows[key], row{s.Name, []string{s.Address, s.sshAddress()}})
+	}
+	for _, key := range order {
+		for _, f := range foldRows(rows[key]) {
+			out.put(f.name, d.switchNode(bodies[key], f.steps, common))
+		}
+	}
+	return out
+}
+
+// switchNode writes a switch; steps are its addresses, none to compare it with
+// others.
+func (d *deriver) switchNode(s *box, steps []string, common login) *node {
+	n := mapping().put("os", bare(s.OS)).put("role", text(s.role))
+	if steps != nil {
+		n.put("address", text(steps[0]))
+	}
+	n.put("model", release(s.Model)).put("release", release(s.Release))
+	usual := false
+	if m, ok := catalog.Lookup(s.Model); ok && catalog.Covers(s.OS) {
+		usual = m.ASIC().DynamicBuffers
+	}
+	if dynamic := s.Running.Platform.DynamicBuffers; dynamic != usual && catalog.Covers(s.OS) {
+		n.put("bufferModel", bare(map[bool]string{true: "dynamic", false: "traditional"}[dynamic]))
+	}
+	access := loginOf(s.Access).node(common)
+	if steps != nil && steps[1] != "" {
+		access.sub("ssh").put("address", text(steps[1]))
+	}
+	n.putIf("access", access)
+	if h := s.Running.HeadroomModel; h.Set && s.Running.Platform.DynamicBuffers && h.V.Alpha != 0 && h.V.Alpha >= -8 && h.V.Alpha <= 7 {
+		n.put("buffers", mapping().put("alpha", number(h.V.Alpha)))
+	}
+	d.overrides(n, d.roles[s.role], s.wish)
+	n.putIf("ports", d.portNodes(s))
+	return n
+}
+
+// portNodes writes the ports that say something of their own.
+func (d *deriver) portNodes(s *box) *node {
+	names := map[string][]string{}
+	bodies := map[string]*node{}
+	var order []string
+	for _, name := range s.names {
+		p := s.ports[name]
+		n := mapping()
+		if p.link == nil {
+			if v := speedAt(p.run); slices.Contains(speeds, v) {
+				n.put("speed", bare(v.String()))
+			}
+			if c := p.run.Cable.Or(0); c > 0 && c <= 100_000 {
+				n.put("cable", bare(c.String()))
+			}
+		}
+		if lag := p.run.LAG.Or(""); portText.MatchString(lag) {
+			n.put("lag", text(lag))
+		}
+		n.put("breakout", text(s.breakout(name)))
+		d.overrides(n, s.wish, p.wish)
+		if n.empty() && p.link != nil {
+			continue
+		}
+		key := n.signature()
+		if bodies[key] == nil {
+			bodies[key] = n
+			order = append(order, key)
+		}
+		names[key] = append(names[key], name)
+	}
+	out := mapping()
+	for _, key := range order {
+		for _, pattern := range foldNames(names[key]) {
+			out.put(pattern, bodies[key])
+		}
+	}
+	return out
+}
+
+// breakout is the mode of a port that the model's usual layout does not have:
+// how many ports there are in place of the one before.
+func (s *box) breakout(name string) string {
+	m, ok := catalog.Lookup(s.Model)
+	if !ok || !catalog.Covers(s.OS) || len(m.Ports) == 0 {
+		return ""
+	}
+	usual := func(name string) bool {
+		_, ok := m.Port(name)
+		return ok
+	}
+	if usual(name) {
+		return ""
+	}
+	// At most 9 ports come of one.
+	all, i := s.index().names, s.index().place[name]
+	from, to := i, i+1
+	for from > 0 && i-from < 9 && !usual(all[from]) {
+		from--
+	}
+	for to < len(all) && to-i < 9 && !usual(all[to]) {
+		to++
+	}
+	speed := cmp.Or(speedAt(s.ports[name].run), units.Rate(100e9))
+	return strconv.Itoa(min(to-from, 9)) + "x" + strconv.Itoa(max(1, int(speed/1e9))) + "G"
+}
+
+// hostNodes writes the hosts, those that differ in name, address and links
+// alone as one.
+func (d *deriver) hostNodes() *node {
+	out := mapping()
+	out.block = true
+	common := d.hostLogin()
+	bodies := map[string]*host{}
+	rows := map[string][]row{}
+	var order []string
+	for _, name := range natural.Keys(d.hosts) {
+		h := d.hosts[name]
+		key := h.node("", common).signature()
+		if bodies[key] == nil {
+			bodies[key] = h
+			order = append(order, key)
+		}
+		address := h.Address
+		if at, port, err := net.SplitHostPort(address); err == nil && port == "22" {
+			address = at // the usual port
+		}
+		rows[key] = append(rows[key], row{name, []string{address}})
+	}
+	for _, key := range order {
+		for _, f := range foldRows(rows[key]) {
+			out.put(f.name, bodies[key].node(f.steps[0], common))
+		}
+	}
+	return out
+}
+
+func (h *host) node(address string, common login) *node {
+	var with, without []row
+	for _, n := range natural.Keys(h.nics) {
+		if r := h.nics[n].RDMA; r != "" {
+			with = append(with, row{n, []string{r}})
+		} else {
+			without = append(without, row{n, []string{""}})
+		}
+	}
+	nics := mapping()
+	for _, rows := range [][]row{with, without} {
+		for _, f := range foldRows(rows) {
+			nics.put(f.name, mapping().put("rdma", text(f.steps[0])))
+		}
+	}
+	n := mapping().put("address", text(address)).put("nics", nics)
+	if l := loginOf(h.Access); l.user != "" || l.password != "" || l.sshKey != "" || l.sshUser != "" || l.sshAgent {
+		l.ssh = true
+		n.putIf("access", l.node(common))
+	}
+	return n
+}
+
+// signature is the content of a node.
+func (n *node) signature() string { return n.flow() }

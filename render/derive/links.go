@@ -1,0 +1,341 @@
+package derive
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Cable is a link that is known from a topology file or from an intent. Zero
+// lengths and speeds are not known.
+type Cable struct {
+	A, B   End
+	Length units.Length
+	Speed  units.Rate
+}
+
+// End is one end of a cable, in the words of whoever knows it.
+type End struct {
+	Device, Port string
+	// Also is another name for the port; "" for none.
+	Also string
+}
+
+// host is a host with the NICs that are known or have a link.
+type host struct {
+	Host
+	nics map[string]*NIC
+}
+
+func newHost(h Host) *host {
+	out := &host{Host: h, nics: map[string]*NIC{}}
+	for i := range h.NICs {
+		out.nics[h.NICs[i].Name] = &h.NICs[i]
+	}
+	return out
+}
+
+// link is a cable of the fabric. a is a switch; where both are switches, the
+// one next to the hosts.
+type link struct {
+	a, b  intent.Endpoint
+	cable units.Length
+	speed units.Rate
+	// assumed names the values that nothing tells: "cable", "speed".
+	assumed string
+}
+
+// finder works the links out.
+type finder struct {
+	*deriver
+	ends map[intent.Endpoint]*link
+	// names are the switches by what LLDP may call them, in lower case; nil
+	// where a name stands for two.
+	names   map[string]*box
+	domains map[string]string // short name of a host -> the name that has it
+	// guessed are the switches with ports that are known by their number alone.
+	guessed map[string]bool
+}
+
+func (d *deriver) findLinks() {
+	f := &finder{deriver: d, ends: map[intent.Endpoint]*link{}, names: map[string]*box{}, domains: map[string]string{}, guessed: map[string]bool{}}
+	for _, s := range d.switches {
+		f.call(s.Name, s)
+	}
+	for _, s := range d.switches {
+		if f.names[strings.ToLower(s.Running.Name)] == nil {
+			f.call(s.Running.Name, s)
+		}
+	}
+	for _, c := range d.in.Cables {
+		f.cable(c)
+	}
+	for _, n := range natural.Keys(f.guessed) {
+		d.assume(n, "the topology numbers its interfaces: eth1 is taken for the first port, and so on")
+	}
+	for _, s := range d.switches {
+		for _, p := range natural.Keys(s.Neighbors) {
+			f.neighbors(s, p)
+		}
+	}
+	for _, n := range natural.Keys(d.outside) {
+		d.leave(n, natural.Keys(d.outside[n]), "joined to a switch that is not among those read: no link is written")
+	}
+	d.roleOf()
+	for _, l := range d.links {
+		d.orient(l)
+	}
+	slices.SortFunc(d.links, func(x, y *link) int {
+		return cmp.Or(natural.Compare(x.a.Device, y.a.Device), natural.Compare(x.a.Port, y.a.Port))
+	})
+}
+
+// call notes that a switch goes by a name, with its domain and without.
+func (f *finder) call(name string, s *box) {
+	for _, n := range []string{name, short(name)} {
+		key := strings.ToLower(n)
+		if n == "" {
+			continue
+		}
+		if have, taken := f.names[key]; taken && have != s {
+			f.names[key] = nil
+			continue
+		}
+		f.names[key] = s
+	}
+}
+
+// switchOf returns the switch that a name means; nil for none.
+func (f *finder) switchOf(name string) *box {
+	if s := f.byName[name]; s != nil {
+		return s
+	}
+	if s := f.names[strings.ToLower(name)]; s != nil {
+		return s
+	}
+	return f.names[strings.ToLower(short(name))]
+}
+
+// cable takes a link that is known from elsewhere.
+func (f *finder) cable(c Cable) {
+	a, b := f.endOf(c.A), f.endOf(c.B)
+	for _, e := range []struct {
+		given End
+		at    *intent.Endpoint
+	}{{c.A, a}, {c.B, b}} {
+		if e.at == nil {
+			if s := f.switchOf(e.given.Device); s != nil {
+				f.leave(s.Name, []string{e.given.Port}, "the topology names the port, and the switch has none of that name")
+				return
+			}
+		}
+	}
+	if a == nil && b == nil {
+		return
+	}
+	if a == nil {
+		a = f.hostEnd(c.A.Device, c.A.Port, *b)
+	}
+	if b == nil {
+		b = f.hostEnd(c.B.Device, c.B.Port, *a)
+	}
+	if a == nil || b == nil {
+		return
+	}
+	f.join(*a, *b, c.Length, c.Speed, "the topology")
+}
+
+// endOf returns the end at a switch; nil for a host, and for a port that the
+// switch does not have.
+func (f *finder) endOf(e End) *intent.Endpoint {
+	s := f.switchOf(e.Device)
+	if s == nil {
+		return nil
+	}
+	for _, given := range []string{e.Port, e.Also} {
+		if p := portOf(s, given); given != "" && p != "" {
+			return &intent.Endpoint{Device: s.Name, Port: p}
+		}
+	}
+	if p, guessed := numbered(s, e.Port); p != "" {
+		if guessed {
+			f.guessed[s.Name] = true
+		}
+		return &intent.Endpoint{Device: s.Name, Port: p}
+	}
+	return nil
+}
+
+// interfaceName is how containerlab calls the interfaces of a node: eth1 is the
+// first front port whatever its own name, eth1_1 a port of a module or split
+// (containerlab.dev/manual/kinds/sonic-vs, ceos).
+var interfaceName = regexp.MustCompile(`^eth([1-9][0-9]{0,3})((_[0-9]{1,3}){0,2})$`)
+
+// numbered returns the port that containerlab's name for an interface means;
+// guessed says that it is one by its number alone.
+func numbered(s *box, given string) (port string, guessed bool) {
+	m := interfaceName.FindStringSubmatch(given)
+	if m == nil {
+		return "", false
+	}
+	if m[2] != "" {
+		return portOf(s, "Ethernet"+m[1]+strings.ReplaceAll(m[2], "_", "/")), false
+	}
+	left, _ := strconv.Atoi(m[1]) // at most four digits
+	for _, n := range s.index().names {
+		if strings.HasPrefix(n, "Ethernet") {
+			if left--; left == 0 {
+				return n, true
+			}
+		}
+	}
+	return "", false
+}
+
+// neighbors takes what LLDP sees on a port: one that is a switch of the input
+// before all others.
+func (f *finder) neighbors(s *box, name string) {
+	at := intent.Endpoint{Device: s.Name, Port: name}
+	if s.Running.Ports[name] == nil || f.ends[at] != nil {
+		return // a management port, or known already
+	}
+	list := slices.Clone(s.Neighbors[name])
+	slices.SortStableFunc(list, func(a, b qos.Neighbor) int {
+		return cmp.Compare(b2i(f.switchOf(a.Device) == nil), b2i(f.switchOf(b.Device) == nil))
+	})
+	for _, n := range list {
+		t := f.switchOf(n.Device)
+		if t == nil {
+			continue
+		}
+		q := portOf(t, n.Port)
+		if q == "" {
+			q = f.back(t, s, name)
+		}
+		if q == "" {
+			f.leave(at.Device, []string{at.Port}, "LLDP sees %s %q there, and %s has no port of that name", t.Name, n.Port, t.Name)
+			return
+		}
+		f.join(at, intent.Endpoint{Device: t.Name, Port: q}, 0, 0, "LLDP")
+		return
+	}
+	for _, n := range list {
+		if n.Device == "" {
+			continue
+		}
+		if b := f.hostEnd(n.Device, n.Port, at); b != nil {
+			f.join(at, *b, 0, 0, "LLDP")
+		}
+		return
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// maxBack bounds the ports of a switch that are searched for the other end of
+// a link; no switch has as many.
+const maxBack = 4096
+
+// back finds the port of t whose own LLDP sees that port of s.
+func (f *finder) back(t, s *box, name string) string {
+	if len(t.Neighbors) > maxBack {
+		return ""
+	}
+	for _, q := range natural.Keys(t.Neighbors) {
+		for _, n := range t.Neighbors[q] {
+			if f.switchOf(n.Device) == s && portOf(s, n.Port) == name && t.Running.Ports[q] != nil {
+				return q
+			}
+		}
+	}
+	return ""
+}
+
+// hostEnd returns the NIC of a host, which it adds where there is none; nil for
+// a port of a switch.
+func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoint {
+	if switchPort.MatchString(port) && f.hosts[device] == nil && f.hosts[short(device)] == nil {
+		if f.outside[at.Device] == nil {
+			f.outside[at.Device] = map[string]bool{}
+		}
+		f.outside[at.Device][at.Port] = true
+		return nil
+	}
+	name := device
+	if f.hosts[name] == nil {
+		// Without its domain, unless that is all that tells two hosts apart.
+		s := fit(short(device), 63)
+		if macText.MatchString(device) {
+			s = hex(device)
+		}
+		if owner, taken := f.domains[s]; taken && owner != device || f.switchOf(s) != nil {
+			s = fit(device, 63)
+		}
+		if !hostName.MatchString(s) {
+			f.leave(at.Device, []string{at.Port}, "the device at the other end has no name that an intent can have: %q", device)
+			return nil
+		}
+		f.domains[s] = device
+		name = s
+	}
+	h := f.hosts[name]
+	if h == nil {
+		h = newHost(Host{Name: name})
+		f.hosts[name] = h
+	}
+	nic := port
+	if mac := hex(port); mac != "" {
+		for _, n := range natural.Keys(h.nics) {
+			if hex(h.nics[n].MAC) == mac {
+				nic = n
+			}
+		}
+	}
+	if !nicName.MatchString(nic) {
+		nic = cmp.Or(hex(port), fit(port, 15))
+		if nic == "" {
+			nic = "nic" + fmt.Sprint(len(h.nics))
+		}
+		if h.nics[nic] == nil {
+			f.assume(name, "the interface at %s is called %s: LLDP names it %q", at, nic, port)
+		}
+	}
+	if h.nics[nic] == nil {
+		h.nics[nic] = &NIC{Name: nic}
+	}
+	return &intent.Endpoint{Device: name, Port: nic}
+}
+
+// join adds a link, unless one of its ends has another.
+func (f *finder) join(a, b intent.Endpoint, length units.Length, speed units.Rate, source string) {
+	if f.byName[a.Device] == nil {
+		a, b = b, a
+	}
+	if f.byName[a.Device] == nil || a.Device == b.Device {
+		return
+	}
+	for _, e := range []intent.Endpoint{a, b} {
+		if have := f.ends[e]; have != nil {
+			if have.a != a && have.a != b || have.b != a && have.b != b {
+				f.leave(e.Device, []string{e.Port}, "%s joins %s with %s as well; the link of %s and %s is taken", source, a, b, have.a, have.b)
+			}
+			return
+		}
+	}
+	l := &link{a: a, b: b, cable: length, speed: speed}
+	f.ends[a], f.ends[b] = l, l
+	f.links = append(f.links, l)
+}

@@ -1,0 +1,287 @@
+package derive
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// running is a switch with lossless ports.
+func running(name string, ports ...string) Switch {
+	m := qos.UnmappedMaps()
+	for i := range m.DSCPToTC {
+		m.DSCPToTC[i] = 0
+	}
+	m.DSCPToTC[26] = 3
+	for i := range m.TCToQueue {
+		m.TCToQueue[i] = int8(i)
+	}
+	s := Switch{Name: name, OS: "sonic", Running: &qos.Device{Name: name, Ports: map[string]*qos.Port{}}, Neighbors: map[string][]qos.Neighbor{}, Aliases: map[string]string{}}
+	for _, p := range ports {
+		s.Running.Ports[p] = &qos.Port{Trust: qos.Of(qos.TrustDSCP), Maps: qos.Of(m), PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9100), Speed: qos.Of(units.Rate(400e9)), Cable: qos.Of(units.Length(5))}
+	}
+	return s
+}
+
+func (s Switch) sees(port, device, remote string) Switch {
+	s.Neighbors[port] = append(s.Neighbors[port], qos.Neighbor{Device: device, Port: remote})
+	return s
+}
+
+func derived(t *testing.T, in Input) *Result {
+	t.Helper()
+	if in.Name == "" {
+		in.Name = "test"
+	}
+	r, err := Derive(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// linksOf writes the links of an intent, sorted.
+func linksOf(r *Result) string {
+	var out []string
+	for _, l := range r.Fabric.Links {
+		out = append(out, fmt.Sprintf("%s-%s", l.A, l.B))
+	}
+	return strings.Join(natural.Sorted(out), " ")
+}
+
+func notes(l []Note) string {
+	var out []string
+	for _, n := range l {
+		out = append(out, n.Where+": "+n.What)
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestLinksByLLDP(t *testing.T) {
+	const e0, e8 = "Ethernet0", "Ethernet8"
+	for name, c := range map[string]struct {
+		in          Input
+		links, left string
+	}{
+		"both ends see each other, by names with a domain and in other letters": {
+			Input{Switches: []Switch{running("leaf1", e0).sees(e0, "SPINE1.example.net", e8), running("spine1", e8).sees(e8, "leaf1.example.net", e0)}},
+			"leaf1/Ethernet0-spine1/Ethernet8", "",
+		},
+		"one end sees the other": {
+			Input{Switches: []Switch{running("leaf1", e0), running("spine1", e8).sees(e8, "leaf1", e0)}},
+			"leaf1/Ethernet0-spine1/Ethernet8", "",
+		},
+		"by the hostname that the switch has": {
+			Input{Switches: []Switch{renamedTo(running("leaf1", e0), "rack7"), running("spine1", e8).sees(e8, "rack7", e0)}},
+			"leaf1/Ethernet0-spine1/Ethernet8", "",
+		},
+		"by an alias and by short names": {
+			Input{Switches: []Switch{
+				aliased(running("leaf1", e0, e8), map[string]string{e0: "etp1", e8: "etp2"}),
+				running("spine1", "Ethernet1/1", "Ethernet1/2").sees("Ethernet1/1", "leaf1", "etp2"),
+				running("spine2", "Ethernet1/1").sees("Ethernet1/1", "spine1", "Eth1/2"),
+			}},
+			"leaf1/Ethernet8-spine1/Ethernet1/1 spine1/Ethernet1/2-spine2/Ethernet1/1", "leaf1 Ethernet0: 1 port carries QoS and no neighbour that is known",
+		},
+		"by the other end where the name of the port is not known": {
+			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e8, "spine1", "hu-1"), running("spine1", "port1").sees("port1", "leaf1", e8)}},
+			"leaf1/Ethernet8-spine1/port1", "leaf1 Ethernet0: 1 port carries QoS and no neighbour that is known",
+		},
+		"a port that the switch does not have": {
+			Input{Switches: []Switch{running("leaf1", e0).sees(e0, "spine1", "hu-1"), running("spine1", e8)}},
+			"", `leaf1 Ethernet0: LLDP sees spine1 "hu-1" there, and spine1 has no port of that name`,
+		},
+		"a switch that was not read": {
+			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "spine9", "Ethernet1/1").sees(e8, "gpu1", "eth0")}},
+			"leaf1/Ethernet8-gpu1/eth0", "leaf1 Ethernet0: joined to a switch that is not among those read: no link is written",
+		},
+		"a stale neighbour": {
+			Input{Switches: []Switch{
+				running("leaf1", e0).sees(e0, "spine1", e8), running("leaf2", e0).sees(e0, "spine1", e8), running("spine1", e8).sees(e8, "leaf1", e0),
+			}},
+			"leaf1/Ethernet0-spine1/Ethernet8", "spine1 Ethernet8: LLDP joins leaf2/Ethernet0 with spine1/Ethernet8 as well; the link of leaf1/Ethernet0 and spine1/Ethernet8 is taken",
+		},
+		"a switch before a phone": {
+			Input{Switches: []Switch{running("leaf1", e0).sees(e0, "phone", "eth0").sees(e0, "spine1", e8), running("spine1", e8)}},
+			"leaf1/Ethernet0-spine1/Ethernet8", "",
+		},
+		"itself": {
+			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "leaf1", e8)}}, "", "",
+		},
+		"hosts of two domains": {
+			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "gpu1.a.example", "eth0").sees(e8, "gpu1.b.example", "eth0")}},
+			"leaf1/Ethernet0-gpu1/eth0 leaf1/Ethernet8-gpu1.b.example/eth0", "",
+		},
+		"a cable that is known comes before LLDP": {
+			Input{
+				Switches: []Switch{running("leaf1", e0).sees(e0, "gpu1", "eth0")},
+				Cables:   []Cable{{A: End{Device: "gpu7", Port: "eth1"}, B: End{Device: "leaf1", Port: e0}, Length: 3}},
+			},
+			"leaf1/Ethernet0-gpu7/eth1", "",
+		},
+		"a cable to nowhere": {
+			Input{
+				Switches: []Switch{running("leaf1", e0)},
+				Cables:   []Cable{{A: End{Device: "gpu7", Port: "eth1"}, B: End{Device: "leaf1", Port: "Ethernet99"}}, {A: End{Device: "x", Port: "y"}, B: End{Device: "z", Port: "y"}}},
+			},
+			"", "leaf1 Ethernet99: the topology names the port, and the switch has none of that name",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := derived(t, c.in)
+			if got := linksOf(r); got != c.links {
+				t.Errorf("links %s, want %s", got, c.links)
+			}
+			if c.left == "" && len(r.LeftOut) > 0 || !strings.Contains(notes(r.LeftOut), c.left) {
+				t.Errorf("left out:\n%s\nwant\n%s", notes(r.LeftOut), c.left)
+			}
+		})
+	}
+}
+
+func renamedTo(s Switch, hostname string) Switch {
+	s.Running.Name = hostname
+	return s
+}
+
+func aliased(s Switch, aliases map[string]string) Switch {
+	s.Aliases = aliases
+	return s
+}
+
+func TestNICsByAddressAndName(t *testing.T) {
+	in := Input{
+		Switches: []Switch{running("leaf1", "Ethernet0", "Ethernet8", "Ethernet16").
+			sees("Ethernet0", "gpu1", "0c:42:a1:00:00:01").sees("Ethernet8", "gpu1", "0c:42:a1:00:00:02").sees("Ethernet16", "gpu1", "a name of more than fifteen letters")},
+		Hosts: []Host{{Name: "gpu1", NICs: []NIC{{Name: "rail0", RDMA: "mlx5_0", MAC: "0C-42-A1-00-00-01"}, {Name: "spare", RDMA: "mlx5_9"}}}},
+	}
+	r := derived(t, in)
+	if got := linksOf(r); got != "leaf1/Ethernet0-gpu1/rail0 leaf1/Ethernet8-gpu1/0c42a1000002 leaf1/Ethernet16-gpu1/a-name-of-more" {
+		t.Error(got)
+	}
+	if h := r.Fabric.Host("gpu1"); len(h.NICs) != 4 || h.NIC("rail0").RDMA.V != "mlx5_0" || h.NIC("spare").Link != nil {
+		t.Errorf("%s", r.Text)
+	}
+	if len(r.Assumed) != 2 || !strings.Contains(notes(r.Assumed), `called 0c42a1000002: LLDP names it "0c:42:a1:00:00:02"`) {
+		t.Errorf("assumed:\n%s", notes(r.Assumed))
+	}
+}
+
+// The two ends of a cable have one length: that from which both follow, or the
+// longer one.
+func TestCableOfALink(t *testing.T) {
+	pair := func(a, b units.Length) Input {
+		table, plain := running("leaf1", "Ethernet0").sees("Ethernet0", "spine1", "Ethernet0"), running("spine1", "Ethernet0")
+		table.Model = "DellEMC-Z9332f-O32" // looks headroom up at 5m, 40m and 300m
+		table.Running.Ports["Ethernet0"].Cable, plain.Running.Ports["Ethernet0"].Cable = qos.Of(a), qos.Of(b)
+		return Input{Switches: []Switch{table, plain}}
+	}
+	for _, c := range []struct{ table, plain, want units.Length }{
+		{40, 12, 12}, {40, 40, 40}, {5, 5, 5}, {300, 12, 300}, {5, 12, 12}, {0, 7, 7}, {0, 0, 40},
+	} {
+		r := derived(t, pair(c.table, c.plain))
+		if got := r.Fabric.Links[0].Cable.V; got != c.want {
+			t.Errorf("a cable of %s at one end and %s at the other is %s, want %s", c.table, c.plain, got, c.want)
+		}
+		assumed := c.table == 0 && c.plain == 0
+		if (len(r.Assumed) > 0) != assumed || strings.Contains(string(r.Text), "ASSUMED: cable;") != assumed {
+			t.Errorf("%s, %s: %v\n%s", c.table, c.plain, r.Assumed, r.Text)
+		}
+	}
+}
+
+// Values that no intent has are said, and do not spoil what it can say.
+func TestWhatNoIntentSays(t *testing.T) {
+	edit := func(do func(*qos.Port)) Input {
+		s := running("leaf1", "Ethernet0", "Ethernet8")
+		do(s.Running.Ports["Ethernet8"])
+		return Input{Switches: []Switch{s}}
+	}
+	weights := func(p *qos.Port, a, b int) {
+		p.Queues[0].Scheduler, p.Queues[3].Scheduler = qos.Of(qos.Scheduler{Weight: a}), qos.Of(qos.Scheduler{Weight: b})
+	}
+	for name, c := range map[string]struct {
+		do    func(*qos.Port)
+		field string // of the change
+		text  string // of the intent
+	}{
+		"thresholds in cells": {func(p *qos.Port) {
+			p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 5})
+		}, "queues[3].ecn", "ecn: auto"},
+		"two classes in a queue": {func(p *qos.Port) {
+			m := *p.Maps.V
+			m.TCToQueue[3] = 0
+			p.Maps = qos.Of(&m)
+		}, "maps.tc_to_queue", ""},
+		"weights above 100": {func(p *qos.Port) { weights(p, 100, 300) }, "queues[3].scheduler", "rdma: {bandwidth: 75%}"},
+		"a weight of 0":     {func(p *qos.Port) { weights(p, 0, 50) }, "queues[0].scheduler", ""},
+		"an MTU of nothing": {func(p *qos.Port) { p.MTU = qos.Of(68) }, "mtu", ""},
+		"trust of nothing":  {func(p *qos.Port) { p.Trust = qos.Of(qos.TrustNone) }, "trust", ""},
+		"another DSCP":      {func(p *qos.Port) { m := *p.Maps.V; m.DSCPToTC[30] = 3; p.Maps = qos.Of(&m) }, "maps.dscp_to_tc", ""},
+		"a drop curve":      {func(p *qos.Port) { p.Queues[3].ECN = qos.Of(qos.ECN{Other: "ecn_none"}) }, "queues[3].ecn", ""},
+		"a watchdog of 1ns": {func(p *qos.Port) {
+			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: "drop", Detect: 1, Restore: 1})
+		}, "watchdog", ""},
+		"a watchdog of its own kind": {func(p *qos.Port) {
+			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: qos.ActionErrDisable, Detect: 4e8, Restore: 4e8})
+		}, "watchdog", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := derived(t, edit(c.do))
+			found := false
+			for _, d := range r.Differs {
+				for _, change := range d.Changes {
+					found = found || change.Port == "Ethernet8" && change.Field == c.field
+				}
+			}
+			if !found || !strings.Contains(string(r.Text), c.text) {
+				t.Errorf("no change of %s of Ethernet8 in %+v\n%s", c.field, r.Differs, r.Text)
+			}
+		})
+	}
+}
+
+func TestInputThatIsNone(t *testing.T) {
+	for _, in := range []Input{
+		{Name: "x"},
+		{Name: "x", Switches: []Switch{{Name: "leaf1", OS: "sonic"}}},
+		{Name: "x", Switches: []Switch{running("leaf1", "Ethernet0"), running("leaf1", "Ethernet0")}},
+		{Name: "x", Switches: []Switch{running("leaf 1", "Ethernet0")}},
+		{Name: "", Switches: []Switch{running("leaf1", "Ethernet0")}},
+		{Name: "x", Switches: []Switch{running("leaf1", "Ethernet0")}, Hosts: []Host{{Name: "leaf1"}}},
+	} {
+		if r, err := Derive(in); !errors.Is(err, ErrInput) {
+			t.Errorf("%+v gives %v, %v", in, r, err)
+		}
+	}
+}
+
+// A port with a name that no intent has, and names that look like YAML.
+func TestStrangeNames(t *testing.T) {
+	s := running("on", "Ethernet0", "null", "a: b", "12", "\"}", "#x")
+	s.Model, s.Role, s.Release = "1e3", "", "yes"
+	for _, p := range natural.Keys(s.Running.Ports) {
+		s.sees(p, "true"+fmt.Sprint(len(s.Neighbors)), "~")
+	}
+	r, err := Derive(Input{Name: "007", Switches: []Switch{s}})
+	if err != nil {
+		var faults intent.Errors
+		if errors.As(err, &faults) {
+			t.Fatalf("the derived text does not load: %v", err)
+		}
+		t.Fatal(err)
+	}
+	sw := r.Fabric.Switch("on")
+	if r.Fabric.Name != "007" || sw.Model.V != "1e3" || sw.Release.V != "yes" || sw.Port("null") == nil || sw.Port("12") == nil {
+		t.Errorf("%s", r.Text)
+	}
+	if sw.Port("a: b") != nil || !strings.Contains(notes(r.LeftOut), "a: b") {
+		t.Errorf("left out:\n%s\n%s", notes(r.LeftOut), r.Text)
+	}
+}

@@ -1,0 +1,118 @@
+package derive
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+var (
+	hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`)
+	nicName  = regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
+	macText  = regexp.MustCompile(`^(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$`)
+	// switchPort are the forms of port names that switches have and hosts do
+	// not: Ethernet1/1, Eth1/1, Et1, swp1, xe-0/0/1.
+	switchPort = regexp.MustCompile(`^(?i)(ethernet|eth|et|[a-z]*gige?|[a-z]*gigabitethernet)[0-9]+(/[0-9]+)+$|^Ethernet[0-9]+$|^(?i)(etp|swp)[0-9]+[a-z0-9]*$|^[a-z]{2}-[0-9]+/[0-9]+/[0-9]+`)
+)
+
+// short is a name without its domain.
+func short(name string) string {
+	s, _, _ := strings.Cut(name, ".")
+	return s
+}
+
+// hex is a MAC address without what stands between its digits; "" for what is
+// none.
+func hex(s string) string {
+	if !macText.MatchString(s) {
+		return ""
+	}
+	return strings.ToLower(strings.NewReplacer(":", "", "-", "", ".", "").Replace(s))
+}
+
+// fit makes a name of at most n of the letters that names have; "" where
+// nothing is left.
+func fit(s string, n int) string {
+	out := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-' {
+			return r
+		}
+		return '-'
+	}, s)
+	out = out[:min(len(out), n)]
+	return strings.Trim(out, ".-")
+}
+
+// samePort reports whether a name that LLDP gives means a port: itself, or its
+// letters cut short, as in Et1/1 and Eth1/1 for Ethernet1/1.
+func samePort(port, given string) bool {
+	if port == given {
+		return true
+	}
+	a, b := letters(port), letters(given)
+	return len(b) > 1 && len(b) <= len(a) && strings.EqualFold(a[:len(b)], b) && port[len(a):] == given[len(b):] && len(port) > len(a)
+}
+
+// letters are those that a name begins with.
+func letters(s string) string {
+	for i := range len(s) {
+		if c := s[i] | 0x20; c < 'a' || c > 'z' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// portIndex finds the ports of a switch by what others call them.
+type portIndex struct {
+	names   []string // in natural order
+	place   map[string]int
+	alias   map[string]string
+	numbers map[string][]string // what follows the letters of a name -> names
+}
+
+func (s *box) index() *portIndex {
+	if s.ix != nil {
+		return s.ix
+	}
+	ix := &portIndex{names: natural.Keys(s.Running.Ports), place: map[string]int{}, alias: map[string]string{}, numbers: map[string][]string{}}
+	for i, n := range ix.names {
+		ix.place[n] = i
+		rest := n[len(letters(n)):]
+		ix.numbers[rest] = append(ix.numbers[rest], n)
+	}
+	// What the switch says of its aliases comes before what its model has.
+	if m, ok := catalog.Lookup(s.Model); ok && catalog.Covers(s.OS) {
+		for _, p := range m.Ports {
+			if s.Running.Ports[p.Name] != nil && s.Aliases[p.Name] == "" {
+				ix.alias[p.Alias] = p.Name
+			}
+		}
+	}
+	for _, n := range natural.Keys(s.Aliases) {
+		if s.Running.Ports[n] != nil {
+			ix.alias[s.Aliases[n]] = n
+		}
+	}
+	s.ix = ix
+	return ix
+}
+
+// portOf returns the port of a switch that a name means; "" for none.
+func portOf(s *box, given string) string {
+	if s.Running.Ports[given] != nil {
+		return given
+	}
+	ix := s.index()
+	if n := ix.alias[given]; n != "" && given != "" {
+		return n
+	}
+	for _, n := range ix.numbers[given[len(letters(given)):]] {
+		if samePort(n, given) {
+			return n
+		}
+	}
+	return ""
+}

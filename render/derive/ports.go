@@ -1,0 +1,159 @@
+package derive
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// ladder are words that names hold of what a switch is, most telling first,
+// and the role and tier that they stand for.
+var ladder = []struct {
+	word, role string
+	tier       int
+}{
+	{"superspine", "superspine", 2}, {"super-spine", "superspine", 2}, {"super_spine", "superspine", 2},
+	{"spine", "spine", 1}, {"core", "core", 3}, {"agg", "agg", 1},
+	{"leaf", "leaf", 0}, {"tor", "tor", 0}, {"access", "access", 0}, {"edge", "edge", 0},
+}
+
+// tierOf is the tier of a role; one that tells nothing counts as a leaf.
+func tierOf(role string) int {
+	role = strings.ToLower(role)
+	for _, l := range ladder {
+		if strings.Contains(role, l.word) {
+			return l.tier
+		}
+	}
+	return 0
+}
+
+// roleOf gives each switch the role that is known, that its name tells, or
+// that its place does.
+func (d *deriver) roleOf() {
+	hosts := map[string]bool{}
+	for _, l := range d.links {
+		if d.byName[l.b.Device] == nil {
+			hosts[l.a.Device] = true
+		}
+	}
+	for _, s := range d.switches {
+		s.role = s.Role
+		lower := strings.ToLower(s.Name)
+		for _, l := range ladder {
+			if s.role == "" && strings.Contains(lower, l.word) {
+				s.role = l.role
+			}
+		}
+		if s.role == "" && len(hosts) > 0 && len(d.switches) > 1 {
+			s.role = "spine"
+			if hosts[s.Name] {
+				s.role = "leaf"
+			}
+		}
+		if s.role != "" && !slices.Contains(d.roleList, s.role) {
+			d.roleList = append(d.roleList, s.role)
+		}
+	}
+}
+
+// carries reports whether a port does something of what an intent says:
+// pauses, marks, watches, or classes by more than one class.
+func carries(d *qos.Device, name string) bool {
+	p := d.Ports[name]
+	if p.PFC.Or(0) != 0 || p.Watchdog.Or(qos.Watchdog{}).Enabled {
+		return true
+	}
+	for _, q := range p.Queues {
+		if q.ECN.Or(qos.ECN{}).Enabled {
+			return true
+		}
+	}
+	if !p.Maps.Set || p.Maps.V == nil {
+		return false
+	}
+	for _, m := range [][]int8{p.Maps.V.DSCPToTC[:], p.Maps.V.PCPToTC[:]} {
+		for _, v := range m {
+			if v >= 0 && v != m[0] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// choosePorts decides which ports the intent manages: those with a link that
+// carries QoS at either end, or, of a switch without links, those that carry
+// it. In a fabric that carries none at all it is those with a link.
+func (d *deriver) choosePorts() {
+	some := false
+	carry := map[string]map[string]bool{}
+	for _, s := range d.switches {
+		carry[s.Name] = map[string]bool{}
+		for n := range s.Running.Ports {
+			if carries(s.Running, n) {
+				carry[s.Name][n], some = true, true
+			}
+		}
+	}
+	linked := map[string]map[string]bool{}
+	mark := func(device, port string) {
+		if linked[device] == nil {
+			linked[device] = map[string]bool{}
+		}
+		linked[device][port] = true
+	}
+	idle := map[string][]string{}
+	d.links = slices.DeleteFunc(d.links, func(l *link) bool {
+		mark(l.a.Device, l.a.Port)
+		mark(l.b.Device, l.b.Port)
+		if some && !carry[l.a.Device][l.a.Port] && !carry[l.b.Device][l.b.Port] {
+			idle[l.a.Device] = append(idle[l.a.Device], l.a.Port)
+			return true
+		}
+		return false
+	})
+	for _, n := range natural.Keys(idle) {
+		d.leave(n, idle[n], "%s without QoS at either end", words.Count(len(idle[n]), "link"))
+	}
+	ends := map[string]*link{}
+	for _, l := range d.links {
+		ends[l.a.String()], ends[l.b.String()] = l, l
+	}
+	for _, s := range d.switches {
+		var out []string
+		for _, n := range natural.Keys(s.Running.Ports) {
+			l := ends[s.Name+"/"+n]
+			switch {
+			case l != nil, carry[s.Name][n] && (d.outside[s.Name][n] || !linked[s.Name][n] && (len(linked[s.Name]) == 0 || d.in.AllPorts)):
+				s.ports[n] = &port{name: n, box: s, run: s.Running.Ports[n], link: l}
+				s.names = append(s.names, n)
+			case carry[s.Name][n]:
+				out = append(out, n)
+			}
+		}
+		if len(out) > 0 {
+			d.leave(s.Name, out, "%s QoS and no neighbour that is known", words.Plural(len(out), "port carries", "ports carry"))
+		}
+	}
+	d.dropHosts(ends)
+	d.complete()
+}
+
+// dropHosts forgets the hosts and NICs that only links named which are not
+// written.
+func (d *deriver) dropHosts(ends map[string]*link) {
+	for _, h := range natural.Keys(d.hosts) {
+		for _, n := range natural.Keys(d.hosts[h].nics) {
+			if ends[h+"/"+n] == nil && len(d.hosts[h].NICs) == 0 {
+				delete(d.hosts[h].nics, n)
+			}
+		}
+		if len(d.hosts[h].nics) == 0 && len(d.hosts[h].NICs) == 0 {
+			delete(d.hosts, h)
+		}
+	}
+}

@@ -1,0 +1,349 @@
+package derive
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+// wish is what an intent would say of one port, or of most ports of a switch,
+// a role, the fabric. By priority where it is of a class.
+type wish struct {
+	tune  tunes
+	curve [qos.NumPriorities]curve
+	rate  [qos.NumPriorities]units.Rate
+	dog   dog
+	poll  time.Duration // of the switch; 0 where it is not stated
+	asym  bool
+	trust qos.Trust
+	mtu   int
+}
+
+// tunes are the queues and shares of all classes: they only fit together.
+type tunes [qos.NumPriorities]tune
+
+type tune struct {
+	queue            int
+	lossless, strict bool
+	share            int // percent; 0 for strict
+}
+
+// curve is a marking curve as an intent writes it; the zero curve is off.
+type curve struct {
+	on, auto bool
+	min, max int64 // bytes, unless auto
+	prob     int
+}
+
+// dog is a watchdog.
+type dog struct {
+	on              bool
+	detect, restore time.Duration
+	action          qos.WatchdogAction
+}
+
+var defaultDog = dog{true, intent.DefaultDetect, intent.DefaultRestore, qos.ActionDrop}
+
+// accept is what would do for a port: several values of one thing where they
+// come to the same, none where nothing is known of it.
+type accept struct {
+	tune  []tunes
+	curve [qos.NumPriorities][]curve
+	rate  [qos.NumPriorities]units.Rate
+	dog   []dog
+	poll  []time.Duration
+	asym  []bool
+	trust []qos.Trust
+	mtu   []int
+}
+
+// wishes works out what each port accepts, curves all as auto where they are
+// on, and chooses.
+func (d *deriver) wishes() {
+	for _, s := range d.switches {
+		for _, n := range s.names {
+			p := s.ports[n]
+			p.want = d.accepts(s, n)
+			for i, l := range p.want.curve {
+				if len(l) > 0 {
+					p.own[i] = l[0]
+				}
+				if p.own[i].on {
+					p.want.curve[i] = []curve{{on: true, auto: true, prob: p.own[i].prob}}
+				}
+			}
+		}
+	}
+	d.choose()
+}
+
+func (d *deriver) accepts(s *box, name string) accept {
+	p := s.ports[name].run
+	m := s.Running.MapsOf(name)
+	var a accept
+	t := d.tuneOf(p, m)
+	a.tune = []tunes{t}
+	for _, c := range d.classes {
+		q := p.Queues[t[c.priority].queue]
+		a.rate[c.priority] = q.Scheduler.V.MaxRate
+		if q.ECN.Set {
+			a.curve[c.priority] = []curve{curveOf(q.ECN.V)}
+		}
+	}
+	if w := p.Watchdog; w.Set && p.PFC.Or(0) != 0 {
+		a.dog = []dog{dogOf(w.V)}
+	}
+	// A system that does not show it does not have it.
+	a.asym = []bool{p.PFCAsymmetric.Or(false)}
+	if p.Trust.Set && p.Trust.V != qos.TrustNone || m != nil && (tells(m.DSCPToTC[:]) || tells(m.PCPToTC[:])) {
+		a.trust = []qos.Trust{trustOf(s.Running, name)}
+	}
+	if p.MTU.Set && p.MTU.V >= minMTU {
+		a.mtu = []int{min(p.MTU.V, maxMTU)}
+	}
+	return a
+}
+
+// The MTUs that an intent takes, and the least with room for the smallest RDMA
+// packet.
+const (
+	minMTU = 256 + intent.RDMAOverhead
+	maxMTU = 9216
+)
+
+// tuneOf reads queues, shares and what is lossless. Of two classes in one
+// queue the second gets a free one: no intent lets classes share a queue.
+func (d *deriver) tuneOf(p *qos.Port, m *qos.Maps) tunes {
+	var t tunes
+	var taken qos.PrioritySet
+	var late []int
+	sum := 0
+	share := d.evenShare()
+	for _, q := range p.Queues {
+		if q.Scheduler.Set {
+			share = 1 // of a queue that says nothing beside others that do
+		}
+	}
+	for _, c := range d.classes {
+		i := c.priority
+		t[i] = tune{queue: i, lossless: p.PFC.Or(0).Has(i), share: share}
+		if m != nil {
+			if q := int(m.TCToQueue[i]); q >= 0 && q < qos.NumPriorities {
+				t[i].queue = q
+			}
+		}
+		if sch := p.Queues[t[i].queue].Scheduler; sch.Set {
+			t[i].strict, t[i].share = sch.V.Strict, min(max(sch.V.Weight, 1), 1_000_000)
+		}
+		if t[i].strict {
+			t[i].share = 0
+		}
+		sum += t[i].share
+		if taken.Has(t[i].queue) {
+			late = append(late, i)
+			continue
+		}
+		taken |= qos.Priorities(t[i].queue)
+	}
+	for _, i := range late {
+		for q := range qos.NumPriorities {
+			if at := (i + q) % qos.NumPriorities; !taken.Has(at) {
+				t[i].queue = at
+				taken |= qos.Priorities(at)
+				break
+			}
+		}
+	}
+	if sum > 100 {
+		scale(&t, sum)
+	}
+	return t
+}
+
+// scale makes shares that are ratios percentages that do not pass 100.
+func scale(t *tunes, sum int) {
+	left := 100
+	most := -1
+	for i := range t {
+		if t[i].share > 0 {
+			t[i].share = max(1, t[i].share*100/sum)
+			left -= t[i].share
+			if most < 0 || t[i].share > t[most].share {
+				most = i
+			}
+		}
+	}
+	if most >= 0 && left < 0 {
+		t[most].share += left
+	}
+}
+
+// curveOf is a curve in bytes; one in other units, or that does more than an
+// intent can say, is as near as may be.
+func curveOf(e qos.ECN) curve {
+	if !e.Enabled {
+		return curve{}
+	}
+	c := curve{on: true, prob: min(max(e.Probability, 0), 100)}
+	k, ok := headroom.CurveOf(e)
+	if !ok || k.Min < 1 || k.Min > k.Max {
+		c.auto = true
+		return c
+	}
+	c.min, c.max = k.Min, k.Max
+	return c
+}
+
+func dogOf(w qos.Watchdog) dog {
+	if !w.Enabled {
+		return dog{}
+	}
+	out := dog{true, w.Detect, w.Restore, w.Action}
+	if !slices.Contains([]qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert}, w.Action) {
+		out.action = qos.ActionDrop
+	}
+	for _, t := range []*time.Duration{&out.detect, &out.restore} {
+		if *t <= 0 || *t%time.Millisecond != 0 || *t > time.Hour {
+			*t = intent.DefaultDetect
+		}
+	}
+	return out
+}
+
+// foldCurves writes a curve as auto where that comes to the same on the port.
+// trial has all of them as auto.
+func (d *deriver) foldCurves(trial *render.Compiler) {
+	f := trial.Fabric()
+	for _, s := range d.switches {
+		desired := trial.Device(f.Switch(s.Name)).Desired
+		for _, n := range s.names {
+			p := s.ports[n]
+			for _, c := range d.classes {
+				i := c.priority
+				if !p.own[i].on {
+					continue
+				}
+				q := p.wish.tune[i].queue
+				have, auto := p.run.Queues[q].ECN.V, desired.Ports[n].Queues[q].ECN.V
+				auto.Probability = have.Probability
+				switch {
+				case p.own[i].auto:
+				case have.Same(auto):
+					p.want.curve[i] = []curve{{on: true, auto: true, prob: p.own[i].prob}, p.own[i]}
+				default:
+					p.want.curve[i] = []curve{p.own[i]}
+				}
+			}
+		}
+	}
+}
+
+// foldPolls leaves the polling interval of a watchdog out where the one that
+// is not stated comes to the same. trial states none.
+func (d *deriver) foldPolls(trial *render.Compiler) {
+	f := trial.Fabric()
+	for _, s := range d.switches {
+		have, auto := s.Running.WatchdogPoll, trial.Device(f.Switch(s.Name)).Desired.WatchdogPoll
+		if !have.Set || !auto.Set || have.V <= 0 || have.V%time.Millisecond != 0 {
+			continue
+		}
+		polls := []time.Duration{have.V}
+		if have.V == auto.V {
+			polls = []time.Duration{0, have.V}
+		}
+		for _, n := range s.names {
+			s.ports[n].want.poll = polls
+		}
+	}
+}
+
+// choose gives the fabric, the roles, the switches and the ports their values:
+// what most of their ports accept, and of equals what stands outside already.
+func (d *deriver) choose() {
+	var all []*port
+	byRole := map[string][]*port{}
+	for _, s := range d.switches {
+		for _, n := range s.names {
+			all = append(all, s.ports[n])
+			byRole[s.role] = append(byRole[s.role], s.ports[n])
+		}
+	}
+	d.base = d.pick(all, d.defaults())
+	d.roles = map[string]wish{"": d.base}
+	for _, r := range d.roleList {
+		d.roles[r] = d.pick(byRole[r], d.base)
+	}
+	for _, s := range d.switches {
+		var ports []*port
+		for _, n := range s.names {
+			ports = append(ports, s.ports[n])
+		}
+		s.wish = d.pick(ports, d.roles[s.role])
+		for _, p := range ports {
+			p.wish = d.pick([]*port{p}, s.wish)
+			p.wish.poll = s.wish.poll
+		}
+	}
+}
+
+// defaults are what an intent means that says nothing.
+func (d *deriver) defaults() wish {
+	w := wish{dog: defaultDog, trust: qos.TrustDSCP, mtu: intent.DefaultMTUFabric}
+	for i := range w.tune {
+		w.tune[i].queue = i
+	}
+	for _, c := range d.classes {
+		w.tune[c.priority].share = d.evenShare()
+		if d.lossless.Has(c.priority) {
+			w.curve[c.priority] = curve{on: true, auto: true, prob: int(intent.DefaultECNProbability)}
+		}
+	}
+	return w
+}
+
+// evenShare is what each class gets where nothing is known of any.
+func (d *deriver) evenShare() int { return max(1, 100/max(1, len(d.classes))) }
+
+func (d *deriver) pick(ports []*port, outer wish) wish {
+	w := outer
+	w.tune = vote(ports, outer.tune, func(a *accept) []tunes { return a.tune })
+	for _, c := range d.classes {
+		i := c.priority
+		w.curve[i] = vote(ports, outer.curve[i], func(a *accept) []curve { return a.curve[i] })
+		if len(ports) > 0 && !slices.ContainsFunc(ports, func(p *port) bool { return p.want.rate[i] == 0 }) {
+			// What is stated cannot be taken back further in.
+			w.rate[i] = vote(ports, outer.rate[i], func(a *accept) []units.Rate { return []units.Rate{a.rate[i]} })
+		}
+	}
+	w.dog = vote(ports, outer.dog, func(a *accept) []dog { return a.dog })
+	w.poll = vote(ports, outer.poll, func(a *accept) []time.Duration { return a.poll })
+	w.asym = vote(ports, outer.asym, func(a *accept) []bool { return a.asym })
+	w.trust = vote(ports, outer.trust, func(a *accept) []qos.Trust { return a.trust })
+	w.mtu = vote(ports, outer.mtu, func(a *accept) []int { return a.mtu })
+	return w
+}
+
+// vote returns what most ports accept; outer, unless another has more.
+func vote[T comparable](ports []*port, outer T, of func(*accept) []T) T {
+	count := map[T]int{}
+	var order []T
+	for _, p := range ports {
+		for _, v := range of(&p.want) {
+			if count[v]++; count[v] == 1 {
+				order = append(order, v)
+			}
+		}
+	}
+	best := outer
+	for _, v := range order {
+		if count[v] > count[best] {
+			best = v
+		}
+	}
+	return best
+}

@@ -1,0 +1,191 @@
+package derive
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// node is a piece of the document: a scalar, a map or a list.
+type node struct {
+	text  string // of a scalar, as it is written
+	isMap bool
+	pairs []pair
+	items []*node
+	list  bool
+	// block keeps a map or list off one line.
+	block bool
+	// comment stands behind the line of a flow value, above that of a block.
+	comment string
+}
+
+type pair struct {
+	key   string
+	value *node
+}
+
+func mapping() *node { return &node{isMap: true} }
+
+// put adds an entry; a nil value, and an empty map that is not wanted, is left
+// out.
+func (n *node) put(key string, v *node) *node {
+	if v != nil {
+		n.pairs = append(n.pairs, pair{key, v})
+	}
+	return n
+}
+
+// putIf adds a map or list that has something in it.
+func (n *node) putIf(key string, v *node) *node {
+	if v != nil && (len(v.pairs) > 0 || len(v.items) > 0) {
+		n.put(key, v)
+	}
+	return n
+}
+
+// sub returns the map under a key, which it adds where there is none.
+func (n *node) sub(key string) *node {
+	for _, p := range n.pairs {
+		if p.key == key {
+			return p.value
+		}
+	}
+	v := mapping()
+	n.put(key, v)
+	return v
+}
+
+func (n *node) empty() bool { return len(n.pairs) == 0 && len(n.items) == 0 }
+
+// bare is a scalar that is written as it is: numbers, quantities, words.
+func bare(s string) *node { return &node{text: s} }
+
+func number(n int) *node { return bare(strconv.Itoa(n)) }
+
+// text is a scalar that is quoted where it could be read as something else;
+// nil for "".
+func text(s string) *node {
+	if s == "" {
+		return nil
+	}
+	return bare(quoted(s))
+}
+
+// plain matches text that no YAML reader takes for anything else, inside of
+// braces as well.
+var (
+	plain   = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./+()-]*(:[A-Za-z0-9_./+()-]+)*$`)
+	special = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null)$`)
+	dotted  = regexp.MustCompile(`^[0-9]+(\.[0-9A-Za-z()_-]+){2,}$|^[0-9]{4,8}$|^[0-9]+\.[0-9]+\([0-9]+\)[A-Z]*$`)
+	keyText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./@-]*$`)
+	keyLong = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./@-]*(\[[0-9,:-]+\][A-Za-z0-9_./@-]*)*$`)
+)
+
+func quoted(s string) string {
+	if plain.MatchString(s) && !special.MatchString(s) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f || r == 0xfffd || r > 0xffff || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff:
+			b.WriteByte('?') // no name of an intent has such characters
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// release is text that the form allows to look like a number.
+func release(s string) *node {
+	if dotted.MatchString(s) {
+		return bare(s)
+	}
+	return text(s)
+}
+
+// width is how long a line may be before a map is written over several.
+const width = 110
+
+// document writes the top level.
+func (n *node) document() []byte {
+	var b strings.Builder
+	for i, p := range n.pairs {
+		if i > 0 && (p.value.block || n.pairs[i-1].value.block) {
+			b.WriteByte('\n')
+		}
+		p.value.write(&b, 0, keyOf(p.key)+":")
+	}
+	return []byte(b.String())
+}
+
+// write writes a value behind its key, or behind the dash of a list.
+func (n *node) write(b *strings.Builder, indent int, head string) {
+	pad := strings.Repeat(" ", indent)
+	line := pad + head + " " + n.flow()
+	if !n.block && (len(line) <= width || !n.isMap || n.depth() < 2 && len(line) <= 2*width) {
+		b.WriteString(line)
+		if n.comment != "" {
+			b.WriteString(" # " + n.comment)
+		}
+		b.WriteByte('\n')
+		return
+	}
+	if n.comment != "" {
+		b.WriteString(pad + "# " + n.comment + "\n")
+	}
+	b.WriteString(pad + head + "\n")
+	for _, p := range n.pairs {
+		p.value.write(b, indent+2, keyOf(p.key)+":")
+	}
+	for _, v := range n.items {
+		v.write(b, indent+2, "-")
+	}
+}
+
+// depth is how deep maps nest, 1 for a map of scalars.
+func (n *node) depth() int {
+	d := 0
+	for _, p := range n.pairs {
+		d = max(d, p.value.depth())
+	}
+	if n.isMap {
+		d++
+	}
+	return d
+}
+
+func keyOf(k string) string {
+	if keyLong.MatchString(k) {
+		return k
+	}
+	return quoted(k)
+}
+
+// flow is the value on one line.
+func (n *node) flow() string {
+	var parts []string
+	switch {
+	case n.isMap:
+		for _, p := range n.pairs {
+			k := p.key
+			if !keyText.MatchString(k) {
+				k = quoted(k)
+			}
+			parts = append(parts, k+": "+p.value.flow())
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case n.list:
+		for _, v := range n.items {
+			parts = append(parts, v.flow())
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return n.text
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"strings"
+	"text/tabwriter"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// Checks writes a list of checks, a line each.
+func (t *Text) Checks(all []*validate.Check) {
+	w := tabwriter.NewWriter(&errWriter{t}, 0, 8, 2, ' ', 0)
+	line := func(cols ...string) { _, _ = w.Write([]byte(strings.Join(cols, "\t") + "\n")) }
+	line("CHECK", "SEVERITY", "SCOPE", "READS", "WHAT IS WRONG")
+	for _, c := range all {
+		var severities []string
+		for _, r := range c.Rules {
+			severities = append(severities, string(r.Severity))
+		}
+		title := c.Title
+		if !c.Made() {
+			title += " (not checked by this version)"
+		}
+		line(c.ID, strings.Join(severities, "/"), string(c.Scope), c.Reads.String(), title)
+	}
+	_ = w.Flush() // errors stay in t
+}
+
+// errWriter writes through a Text, which keeps the first error.
+type errWriter struct{ t *Text }
+
+func (w *errWriter) Write(p []byte) (int, error) {
+	w.t.printf("%s", p)
+	return len(p), w.t.err
+}
+
+// Check writes what one check is about.
+func (t *Text) Check(c *validate.Check) {
+	t.printf("%s: %s\n", t.S.Bold(c.ID), c.Title)
+	row := func(name, value string) {
+		if value != "" {
+			t.printf("  %-9s %s\n", name, value)
+		}
+	}
+	row("severity", c.Rule())
+	row("scope", string(c.Scope))
+	row("reads", c.Reads.String())
+	row("why", c.Why)
+	row("fix", c.Fix)
+	if !c.Made() {
+		row("checked", "not by this version: "+c.Needs)
+	}
+	for i, s := range c.Sources {
+		name := ""
+		if i == 0 {
+			name = "sources"
+		}
+		t.printf("  %-9s %s\n", name, s)
+	}
+}

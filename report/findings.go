@@ -1,0 +1,216 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// Report is the result of one run that ends in findings: everything that its
+// six forms are written from.
+type Report struct {
+	Command string // "check", "validate" or "nic validate"
+	Version string // of this program
+	Fabric  string // its name
+	Time    time.Time
+	// Intent is what the run was about; nil where it is not at hand. Only the
+	// places of findings and the map of the fabric are taken from it.
+	Intent *intent.Fabric
+	// Devices are the devices that were looked at, or could not be, in natural
+	// order.
+	Devices []Device
+	Links   int // links that were looked at
+	Ports   int // ports of hosts that were read
+	// Findings are sorted by [validate.Sort].
+	Findings []validate.Finding
+}
+
+// Device is a device of a report, and how it was looked at.
+type Device struct {
+	Name   string     `json:"name"`
+	Kind   DeviceKind `json:"kind"`
+	OS     string     `json:"os,omitempty"` // of a switch
+	Source Source     `json:"source"`
+	File   string     `json:"file,omitempty"`  // of a saved configuration
+	Error  string     `json:"error,omitempty"` // why it could not be read
+	Hint   string     `json:"hint,omitempty"`  // what to do about that
+}
+
+// Looked lists switches and hosts that were looked at in one way, for a report.
+// Those that findings say could not be read are marked so.
+func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, found []validate.Finding) []Device {
+	var out []Device
+	for _, sw := range switches {
+		out = append(out, Device{Name: sw.Name, Kind: SwitchDevice, OS: sw.OS, Source: source})
+	}
+	for _, h := range hosts {
+		out = append(out, Device{Name: h.Name, Kind: HostDevice, Source: source})
+	}
+	failed := map[string]validate.Finding{}
+	for _, f := range found {
+		if f.ID == unreadCheck && f.Severity == validate.Error {
+			failed[f.Device] = f
+		}
+	}
+	for i := range out {
+		if f, ok := failed[out[i].Name]; ok {
+			out[i].Source, out[i].Error, out[i].Hint = FromNowhere, f.Fact(), f.Fix
+		}
+	}
+	return out
+}
+
+// DeviceKind is a kind of device.
+type DeviceKind string
+
+// The kinds of device.
+const (
+	SwitchDevice DeviceKind = "switch"
+	HostDevice   DeviceKind = "host"
+)
+
+// Source says where what was looked at comes from.
+type Source string
+
+// The sources.
+const (
+	FromIntent  Source = "intent"  // compiled from the intent
+	FromSaved   Source = "saved"   // a configuration in a file
+	FromRunning Source = "running" // read from the device
+	FromNowhere Source = "failed"  // the device could not be read
+)
+
+// Counts are the numbers of findings; suppressed ones count in no severity.
+type Counts struct {
+	Error      int `json:"error"`
+	Warning    int `json:"warning"`
+	Info       int `json:"info"`
+	Suppressed int `json:"suppressed"`
+}
+
+// Counts counts the findings.
+func (r Report) Counts() Counts {
+	var c Counts
+	for _, f := range r.Findings {
+		switch {
+		case f.Suppressed != nil:
+			c.Suppressed++
+		case f.Severity == validate.Error:
+			c.Error++
+		case f.Severity == validate.Warning:
+			c.Warning++
+		default:
+			c.Info++
+		}
+	}
+	return c
+}
+
+// Failed lists the devices that could not be read.
+func (r Report) Failed() []Device {
+	var out []Device
+	for _, d := range r.Devices {
+		if d.Error != "" {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Passed reports whether no finding is an error, and every device was read.
+func (r Report) Passed() bool {
+	return !validate.Worst(r.Findings) && len(r.Failed()) == 0
+}
+
+// Checks lists the checks that were made, by id: those that read something
+// that was looked at.
+func (r Report) Checks() []*validate.Check {
+	var read validate.Reads
+	for _, d := range r.Devices {
+		switch {
+		case d.Source == FromIntent:
+			read |= validate.ReadsIntent | validate.ReadsRendered
+		case d.Source == FromSaved:
+			read |= validate.ReadsIntent | validate.ReadsRendered | validate.ReadsRunning
+		case d.Source == FromNowhere:
+		case d.Kind == HostDevice:
+			read |= validate.ReadsNIC
+		default:
+			read |= validate.ReadsRunning
+		}
+	}
+	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool { return !c.Made() || c.Reads&read == 0 })
+}
+
+// Verdict says in a sentence how the run ended.
+func (r Report) Verdict() string {
+	c := r.Counts()
+	clean := c == (Counts{Info: c.Info})
+	looked := r.looked()
+	if r.Command == "check" {
+		switch {
+		case !r.Passed():
+			return fmt.Sprintf("errors in %s: %s", r.Fabric, looked)
+		case !clean:
+			return fmt.Sprintf("no errors in %s: %s", r.Fabric, looked)
+		}
+		return fmt.Sprintf("nothing wrong with %s: %s", r.Fabric, looked)
+	}
+	runs := r.Fabric + " runs"
+	if r.Command == "nic validate" {
+		runs = "the NICs of " + r.Fabric + " run"
+	}
+	switch {
+	case validate.Worst(r.Findings):
+		return fmt.Sprintf("not all of %s as the intent says: %s", runs, looked)
+	case !r.Passed():
+		return fmt.Sprintf("not all of %s is known: %s", r.Fabric, looked)
+	case !clean:
+		return fmt.Sprintf("no errors in how %s: %s", runs, looked)
+	case r.Command == "validate":
+		looked += ", and both ends of every link between them agree"
+	}
+	return fmt.Sprintf("%s as the intent says: %s", runs, looked)
+}
+
+// looked says what was looked at: "3 switches, 4 links", or "2 of 3 switches
+// and 4 hosts read".
+func (r Report) looked() string {
+	var all, read [2]int
+	for _, d := range r.Devices {
+		i := 0
+		if d.Kind == HostDevice {
+			i = 1
+		}
+		all[i]++
+		if d.Error == "" {
+			read[i]++
+		}
+	}
+	var parts []string
+	for i, noun := range [2][2]string{{"switch", "switches"}, {"host", "hosts"}} {
+		switch {
+		case all[i] == 0:
+		case read[i] < all[i]:
+			parts = append(parts, fmt.Sprintf("%d of %s", read[i], words.Plural(all[i], noun[0], noun[1])))
+		default:
+			parts = append(parts, words.Plural(all[i], noun[0], noun[1]))
+		}
+	}
+	if r.Command == "check" {
+		return strings.Join(append(parts, words.Count(r.Links, "link")), ", ")
+	}
+	if len(parts) == 0 {
+		parts = []string{"no device"}
+	}
+	text := strings.Join(parts, " and ") + " read"
+	if r.Ports > 0 {
+		text = strings.Join(parts, " and ") + " with " + words.Count(r.Ports, "port") + " read"
+	}
+	return text
+}

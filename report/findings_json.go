@@ -1,0 +1,67 @@
+package report
+
+import (
+	"io"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// document is the JSON form of a report. [FindingsSchema] is made from it.
+type document struct {
+	Format   int                `json:"format" doc:"version of this form; within one, fields are only added"`
+	Fabric   string             `json:"fabric" doc:"name of the fabric"`
+	Devices  int                `json:"devices" doc:"how many devices were looked at"`
+	Findings []validate.Finding `json:"findings" doc:"what was found, worst first and accepted ones last"`
+	Command  string             `json:"command" doc:"the command that was run" enum:"check,validate,nic validate"`
+	Tool     tool               `json:"tool" doc:"the program that made the report"`
+	Time     time.Time          `json:"time" doc:"when it was made"`
+	Passed   bool               `json:"passed" doc:"whether no finding counts as an error and every device was read"`
+	Counts   Counts             `json:"counts" doc:"numbers of findings; accepted ones count as suppressed alone"`
+	Links    int                `json:"links" doc:"how many links were looked at"`
+	Looked   []Device           `json:"looked_at" doc:"the devices, and how each was looked at"`
+	Checks   []string           `json:"checks" doc:"ids of the checks that were made"`
+	Causes   []causeItem        `json:"causes" doc:"the findings by cause, worst first"`
+}
+
+type tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// causeItem is what findings share that differ only in their place.
+type causeItem struct {
+	ID         string               `json:"id" doc:"id of the check"`
+	Title      string               `json:"title,omitempty" doc:"what the check finds"`
+	Severity   validate.Severity    `json:"severity" enum:"error,warning,info"`
+	What       string               `json:"what" doc:"the fact, with the values that disagree"`
+	Why        string               `json:"why,omitempty" doc:"what happens to traffic"`
+	Fix        string               `json:"fix,omitempty" doc:"what to do"`
+	Suppressed *validate.Suppressed `json:"suppressed,omitempty" doc:"why it does not count"`
+	Places     []string             `json:"places" doc:"devices and ports, folded"`
+	Findings   []int                `json:"findings" doc:"indices in findings"`
+}
+
+// ToolName is the name of this program in reports.
+const ToolName = "roce-fabric"
+
+func writeJSON(w io.Writer, r Report) error {
+	d := document{
+		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices), Findings: []validate.Finding{},
+		Command: r.Command, Tool: tool{ToolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
+		Passed: r.Passed(), Counts: r.Counts(), Links: r.Links, Looked: append([]Device{}, r.Devices...),
+		Checks: []string{}, Causes: []causeItem{},
+	}
+	for _, c := range r.Checks() {
+		d.Checks = append(d.Checks, c.ID)
+	}
+	for _, c := range validate.Causes(r.Findings) {
+		item := causeItem{ID: c.ID, Severity: c.Severity, What: c.What, Fix: c.Fix, Suppressed: c.Suppressed, Places: c.Places(), Findings: c.Index}
+		if k := validate.Lookup(c.ID); k != nil {
+			item.Title, item.Why = k.Title, k.Why
+		}
+		d.Causes = append(d.Causes, item)
+	}
+	d.Findings = append(d.Findings, r.Findings...)
+	return WriteJSON(w, d)
+}

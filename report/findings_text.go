@@ -1,0 +1,186 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// What people read is cut at these; JSON has everything.
+const (
+	maxPlaces = 8   // of a cause
+	maxWheres = 3   // places in the intent, of a cause
+	maxPlace  = 240 // runes of one place
+)
+
+// writeText writes what can be scanned at a glance, and then each cause once.
+func writeText(w io.Writer, r Report, o Options) error {
+	t := Text{W: w, S: o.S}
+	t.verdict(r)
+	causes := validate.Causes(r.Findings)
+	section := ""
+	for _, c := range causes {
+		// What has more than a line stands apart from its neighbours.
+		next := string(c.Severity)
+		if c.Suppressed != nil {
+			next = "accepted"
+		}
+		if next != section || next == string(validate.Error) || next == string(validate.Warning) {
+			t.printf("\n")
+		}
+		section = next
+		t.cause(c, r.whereLabel(c.Wheres()...))
+	}
+	return t.Err()
+}
+
+func (t *Text) verdict(r Report) {
+	c := r.Counts()
+	status, style := "ok:", t.S.Green
+	switch {
+	case !r.Passed():
+		status, style = "failed:", t.S.Red
+	case c.Warning > 0:
+		status, style = "warning:", t.S.Yellow
+	}
+	t.indented("", style(status), status+" "+term.CleanLine(r.Verdict()), 2)
+	if len(r.Findings) > 0 {
+		t.printf("%s\n", c)
+	}
+	var failed []string
+	for _, d := range r.Failed() {
+		failed = append(failed, d.Name)
+	}
+	if len(failed) > 0 {
+		t.indented("", t.S.Red("not read:"), "not read: "+term.CleanLine(natural.Fold(failed)), 2)
+	}
+}
+
+// String prints "2 errors, 1 warning, 0 info, 1 accepted".
+func (c Counts) String() string {
+	s := fmt.Sprintf("%s, %s, %d info", words.Count(c.Error, "error"), words.Count(c.Warning, "warning"), c.Info)
+	if c.Suppressed > 0 {
+		s += fmt.Sprintf(", %d accepted", c.Suppressed)
+	}
+	return s
+}
+
+func (t *Text) cause(c validate.Cause, whereLabel string) {
+	label, style := string(c.Severity), t.S.Dim
+	switch {
+	case c.Suppressed != nil:
+		label = "accepted"
+	case c.Severity == validate.Error:
+		style = t.S.Red
+	case c.Severity == validate.Warning:
+		style = t.S.Yellow
+	}
+	places, more := shortPlaces(c, maxPlaces)
+	short := c.Severity == validate.Info || c.Suppressed != nil
+	at := ""
+	switch {
+	case len(places) == 1 && more == 0:
+		at = " " + places[0]
+	case short && len(places) > 0:
+		at = " " + devicesOf(c)
+	}
+	id := term.CleanLine(c.ID)
+	t.indented("", style(label)+" "+t.S.Bold(id), fmt.Sprintf("%s %s%s: %s", label, id, at, term.CleanLine(c.What)), 6)
+	if c.Suppressed != nil {
+		t.dim(acceptedBecause(c.Suppressed))
+		return
+	}
+	if short {
+		return
+	}
+	if len(places) > 1 || more > 0 {
+		for _, p := range places {
+			t.indented("      ", "", "at "+p, 3)
+		}
+		if more > 0 {
+			t.dim("and " + words.Count(more, "more place"))
+		}
+	}
+	if where := shortWheres(c); where != "" {
+		t.dim(whereLabel + ": " + where)
+	}
+	if c.Fix != "" {
+		t.dim("fix: " + c.Fix)
+	}
+}
+
+// indented writes text, broken to the width, whose first characters are those
+// of styled without its colours.
+func (t *Text) indented(indent, styled, text string, hang int) {
+	for i, l := range wrap(text, textWidth-len(indent), hang) {
+		plain := term.Clean(styled)
+		switch {
+		case i > 0:
+			t.printf("%s%s%s\n", indent, strings.Repeat(" ", hang), l)
+		case plain != "" && strings.HasPrefix(l, plain):
+			t.printf("%s%s%s\n", indent, styled, l[len(plain):])
+		default:
+			t.printf("%s%s\n", indent, l)
+		}
+	}
+}
+
+// dim writes what stands below a cause.
+func (t *Text) dim(text string) {
+	for i, l := range wrap(term.CleanLine(text), textWidth-6, 2) {
+		indent := "      "
+		if i > 0 {
+			indent = "        "
+		}
+		t.printf("%s%s\n", indent, t.S.Dim(l))
+	}
+}
+
+// devicesOf names the devices of a cause, or says how many there are.
+func devicesOf(c validate.Cause) string {
+	all := c.Devices()
+	if names := term.CleanLine(natural.Fold(all)); len(names) <= textWidth/2 {
+		return names
+	}
+	return words.Count(len(all), "device")
+}
+
+// shortPlaces lists the places of a cause, at most limit of them, and how many
+// more there are.
+func shortPlaces(c validate.Cause, limit int) (places []string, more int) {
+	all := c.Places()
+	if len(all) > limit+1 {
+		all, more = all[:limit], len(all)-limit
+	}
+	for _, p := range all {
+		places = append(places, shortPlace(term.CleanLine(p)))
+	}
+	return places, more
+}
+
+// shortPlace cuts a long list of ports, and says how many are left out.
+func shortPlace(p string) string {
+	names := strings.Split(p, ",")
+	n := 0
+	for i, name := range names {
+		n += len(name) + 1
+		if n > maxPlace && i > 0 {
+			return fmt.Sprintf("%s and %d more", strings.Join(names[:i], ","), len(names)-i)
+		}
+	}
+	return p
+}
+
+// shortWheres lists the places in the intent of a cause.
+func shortWheres(c validate.Cause) string {
+	all := c.Wheres()
+	if len(all) > maxWheres+1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:maxWheres], ", "), len(all)-maxWheres)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,284 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+func decode(t testing.TB, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+func TestTextFitsAndIsColouredAlone(t *testing.T) {
+	r := rich(t)
+	plain := write(t, FormText, r)
+	for _, l := range strings.Split(plain, "\n") {
+		if utf8.RuneCountInString(l) > textWidth {
+			t.Errorf("wider than %d: %q", textWidth, l)
+		}
+	}
+	var b strings.Builder
+	if err := Write(&b, FormText, r, Options{S: term.NewStyler(true)}); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() == plain || term.Clean(b.String()) != plain {
+		t.Errorf("in colour: %q", b.String())
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	f := loadFabric(t, fabricFile)
+	failing := []validate.Finding{{ID: "READ", Severity: validate.Error, Device: "leaf1", What: "refused"}}
+	warned := []validate.Finding{{ID: "X", Severity: validate.Warning}}
+	drifted := []validate.Finding{{ID: "DRIFT", Severity: validate.Error, Device: "leaf1"}}
+	accepted := []validate.Finding{{ID: "DRIFT", Severity: validate.Error, Suppressed: &validate.Suppressed{}}}
+	told := []validate.Finding{{ID: "X", Severity: validate.Info}}
+	for _, c := range []struct {
+		command string
+		fs      []validate.Finding
+		passed  bool
+		want    string
+	}{
+		{"check", nil, true, "nothing wrong with pod1: 2 switches, 3 links"},
+		{"check", told, true, "nothing wrong with pod1: 2 switches, 3 links"},
+		{"check", warned, true, "no errors in pod1: 2 switches, 3 links"},
+		{"check", accepted, true, "no errors in pod1: 2 switches, 3 links"},
+		{"check", drifted, false, "errors in pod1: 2 switches, 3 links"},
+		{"validate", nil, true, "pod1 runs as the intent says: 2 switches and 1 host read, and both ends of every link between them agree"},
+		{"validate", warned, true, "no errors in how pod1 runs: 2 switches and 1 host read"},
+		{"validate", drifted, false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
+		{"validate", failing, false, "not all of pod1 runs as the intent says: 1 of 2 switches and 1 host read"},
+	} {
+		r := Report{Command: c.command, Fabric: "pod1", Links: 3, Findings: c.fs, Devices: Looked(f.Switches[:2], nil, FromIntent, c.fs)}
+		if c.command == "validate" {
+			r.Devices = Looked(f.Switches[:2], f.Hosts, FromRunning, c.fs)
+		}
+		if got := r.Verdict(); got != c.want || r.Passed() != c.passed {
+			t.Errorf("%s with %v: %q, passed %t", c.command, c.fs, got, r.Passed())
+		}
+	}
+}
+
+// A check has its case whether it finds something or not.
+func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
+	r := rich(t)
+	full := readJUnit(t, write(t, FormJUnit, r))
+	r.Findings = nil
+	r.Devices = Looked(r.Intent.Switches, r.Intent.Hosts, FromRunning, nil)
+	clean := readJUnit(t, write(t, FormJUnit, r))
+	if full.Failures+full.Errors+full.Skipped == 0 || clean.Failures+clean.Errors+clean.Skipped != 0 {
+		t.Errorf("%d failures, %d errors, %d skipped; clean %d, %d, %d", full.Failures, full.Errors, full.Skipped, clean.Failures, clean.Errors, clean.Skipped)
+	}
+	// CAT-01 and SUPPRESS look at the intent, which validate does not check.
+	if more := full.Tests - clean.Tests; clean.Tests < 100 || more != 3 {
+		t.Errorf("%d cases with findings, %d without", full.Tests, clean.Tests)
+	}
+	byName := map[string]string{}
+	for _, s := range full.Suites {
+		tests, failures := 0, 0
+		for _, c := range s.Testcases {
+			tests++
+			state := "passed"
+			switch {
+			case c.Error != nil:
+				state = "error"
+			case c.Failure != nil:
+				state, failures = "failed", failures+1
+			case c.Skipped != nil:
+				state = "skipped"
+			}
+			id, _, _ := strings.Cut(c.Name, " ")
+			key := s.Name + " " + id
+			if byName[key] != "" {
+				t.Errorf("two cases are %s", key)
+			}
+			byName[key] = state
+		}
+		if tests != s.Tests || failures != s.Failures {
+			t.Errorf("%s has %d cases and %d failures, and says %d and %d", s.Name, tests, failures, s.Tests, s.Failures)
+		}
+	}
+	for key, want := range map[string]string{
+		"leaf1 ECN-01": "failed", "leaf3 READ": "error", "leaf3 ECN-01": "skipped", "leaf3 DRIFT": "skipped",
+		"spine1 ECN-01": "skipped", "spine1 DRIFT": "failed", "leaf2 DRIFT": "passed", "gpu1 NIC-05": "passed", "gpu1 READ": "passed", "pod1 SUPPRESS": "passed",
+	} {
+		if byName[key] != want {
+			t.Errorf("%s is %q, want %s", key, byName[key], want)
+		}
+	}
+}
+
+func TestSARIFPlaces(t *testing.T) {
+	r := rich(t)
+	run := readSARIF(t, write(t, FormSARIF, r)).Runs[0]
+	uris := map[string]bool{}
+	for _, res := range run.Results {
+		for _, l := range res.Locations {
+			p := l.PhysicalLocation
+			if p == nil || *p.Region.StartLine < 1 {
+				t.Fatalf("%s has no line in the intent", str(res.RuleID))
+			}
+			uris[str(p.ArtifactLocation.URI)+" "+str(p.ArtifactLocation.URIBaseID)] = true
+		}
+		if strings.ContainsAny(str(res.Message.Text), "{}") {
+			t.Errorf("a reader may take %q for a placeholder", str(res.Message.Text))
+		}
+	}
+	if len(uris) != 1 || !uris["sub/net/fabric.yaml %SRCROOT%"] {
+		t.Errorf("files are named %v", uris)
+	}
+	inv := run.Invocations[0]
+	if *inv.ExecutionSuccessful || len(inv.ToolExecutionNotifications) != 1 || !strings.Contains(str(inv.ToolExecutionNotifications[0].Message.Text), "leaf3 could not be read: 192.0.2.13:8080: connection refused") {
+		t.Errorf("of the device that could not be read: %+v", inv)
+	}
+	for _, res := range run.Results {
+		if len(res.Suppressions) == 0 {
+			continue
+		}
+		if s := res.Suppressions[0]; str(s.Justification) != "old cards until the move (until 2026-12-31)" || s.Location == nil {
+			t.Errorf("suppressed by %+v", s)
+		}
+	}
+	// A file beside the repository is named as a whole.
+	s := sarifWriter{o: Options{Root: "/repo/x", Dir: "/repo"}}
+	pos, _ := parsePlace("a b/fabric.yaml:3:4")
+	if p := s.physical(pos); p.Artifact.URI != "file:///repo/a%20b/fabric.yaml" || p.Artifact.Base != "" {
+		t.Errorf("got %+v", p)
+	}
+}
+
+// An alert stays the same one when lines move and further devices show it, and
+// is another one for another cause.
+func TestSARIFFingerprints(t *testing.T) {
+	prints := func(r Report) map[string]string {
+		out := map[string]string{}
+		for _, res := range readSARIF(t, write(t, FormSARIF, r)).Runs[0].Results {
+			key := fmt.Sprint(str(res.RuleID), str(res.Message.Text), len(res.Suppressions))
+			out[res.PartialFingerprints[githubFingerprint]] = key
+		}
+		return out
+	}
+	r := rich(t)
+	before := prints(r)
+	if want := len(validate.Causes(r.Findings)); len(before) != want {
+		t.Errorf("%d causes have %d fingerprints", want, len(before))
+	}
+	moved := rich(t)
+	moved.Intent = loadFabric(t, strings.Replace(fabricFile, "classes:", "\n\nclasses:", 1))
+	moved.Findings = moved.Findings[1:] // one device of twelve
+	for i := range moved.Findings {
+		moved.Findings[i].Where = strings.Replace(moved.Findings[i].Where, ":5:3", ":7:3", 1)
+	}
+	after := prints(moved)
+	for p, key := range before {
+		if after[p] == "" {
+			t.Errorf("the alert %s is lost", key)
+		}
+	}
+}
+
+func TestSARIFIsCut(t *testing.T) {
+	r := rich(t)
+	r.Findings = nil
+	for i := range maxResults + 10 {
+		r.Findings = append(r.Findings, validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: "leaf1", What: fmt.Sprint("value ", i)})
+	}
+	text := write(t, FormSARIF, r)
+	var log sarifLog
+	decode(t, text, &log)
+	n := len(log.Runs[0].Results)
+	left := fmt.Sprintf("%d results are left out", maxResults+10-n)
+	if n > maxResults || n < 1000 || len(text) > 20e6 || !strings.Contains(text, left) {
+		t.Errorf("%d results in %d bytes", n, len(text))
+	}
+}
+
+// What is at more places than a result may have says how many are left out.
+func TestSARIFPlacesAreCut(t *testing.T) {
+	r := rich(t)
+	r.Findings = nil
+	for i := range maxLocations + 7 {
+		r.Findings = append(r.Findings, validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: fmt.Sprint("leaf", i), What: "x", Where: fmt.Sprintf("net/fabric.yaml:%d:1", i+1)})
+	}
+	run := readSARIF(t, write(t, FormSARIF, r)).Runs[0]
+	notes := run.Invocations[0].ToolExecutionNotifications
+	if len(run.Results) != 1 || len(run.Results[0].Locations) != maxLocations || !strings.Contains(str(notes[len(notes)-1].Message.Text), ": 7 findings are left out") {
+		t.Errorf("%d results, %d notes", len(run.Results), len(notes))
+	}
+}
+
+func TestMarkdownIsCut(t *testing.T) {
+	for _, n := range []int{300, 3000} {
+		r := rich(t)
+		r.Findings = nil
+		for i := range n {
+			r.Findings = append(r.Findings, validate.Finding{ID: "DRIFT", Severity: validate.Severities[i%3], Device: "leaf1", What: fmt.Sprint(strings.Repeat("long ", 20), i), Fix: "apply"})
+		}
+		text := write(t, FormMarkdown, r)
+		listed := len(regexp.MustCompile(`(?m)^- \*\*DRIFT`).FindAllString(text, -1))
+		if n := utf8.RuneCountInString(text); n > 65536 || n < 30000 {
+			t.Errorf("%d characters", n)
+		}
+		if a, b := strings.Count(text, "<details>"), strings.Count(text, "</details>"); a != b {
+			t.Errorf("%d parts are opened, %d closed", a, b)
+		}
+		if cut := fmt.Sprintf("**%d causes are left out of %d:**", n-listed, n); (listed < n) != strings.Contains(text, cut) {
+			t.Errorf("%d of %d are listed, and nothing says so", listed, n)
+		}
+	}
+}
+
+func TestMarkdownTextHasNoMeaning(t *testing.T) {
+	for in, want := range map[string]string{
+		"a | b":                  `a \| b`,
+		"`code` *b* _c_":         "\\`code\\` \\*b\\* \\_c\\_",
+		"<img src=x>":            "&lt;img src=x&gt;",
+		"&lt;":                   "&amp;<!-- -->lt;",
+		"@root and a@b.c":        "@<!-- -->root and a@<!-- -->b.c",
+		"see #12 and !3":         "see #<!-- -->12 and !<!-- -->3",
+		"https://evil.example/x": "https:<!-- -->//evil.example/x",
+		"www.evil.example":       "www.<!-- -->evil.example",
+		"[a](b)":                 `\[a\]\(b\)`,
+		"# head":                 `\# head`,
+		"60% of it":              "60% of it",
+		"one\ntwo":               "one two",
+	} {
+		if got := markdownText(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{"a": "`a`", "": "", "a`b``c": "``` a`b``c ```"} {
+		if got := markdownCode(in); got != want {
+			t.Errorf("%q is %q as code, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text          string
+		width, indent int
+		want          string
+	}{
+		{"one two three", 7, 0, "one two|three"},
+		{"one two three four", 8, 4, "one two|three|four"},
+		{" a\n b ", 10, 0, "a b"},
+		{"x aaaa,bbbb,cccc y", 10, 0, "x aaaa,|bbbb,cccc|y"},
+		{"aaaaaaaaaaaaaaaa b", 5, 0, "aaaaaaaaaaaaaaaa|b"},
+		{"", 5, 0, ""},
+	} {
+		if got := strings.Join(wrap(c.text, c.width, c.indent), "|"); got != c.want {
+			t.Errorf("%q at %d is %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}

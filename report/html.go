@@ -1,0 +1,69 @@
+package report
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+)
+
+// assets are the page, its style and its script, which is in parts by meaning.
+//
+//go:embed html/page.html html/style.css html/*.js
+var assets embed.FS
+
+// scripts are the parts of the script, in order. They share one scope.
+var scripts = []string{"data.js", "page.js", "filter.js", "layout.js", "draw.js", "keys.js", "list.js", "details.js", "heat.js", "main.js"}
+
+var (
+	htmlPage   = template.Must(template.ParseFS(assets, "html/page.html"))
+	htmlStyle  = asset("style.css")
+	htmlScript = script()
+)
+
+func asset(name string) string {
+	b, err := assets.ReadFile("html/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(b)
+}
+
+func script() string {
+	var b strings.Builder
+	b.WriteString("(() => {\n\"use strict\";\n")
+	for _, name := range scripts {
+		b.WriteString(asset(name))
+	}
+	b.WriteString("})();\n")
+	return b.String()
+}
+
+// writeHTML writes a page that stands alone: it holds its style, its script and
+// all data, and is forbidden to load anything else. What comes from devices and
+// files is data only: the policy names the one script and the one style that
+// may run by their hashes. Without counters, the heat map is of findings.
+func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
+	r.Fabric, r.Command, r.Version = clean(r.Fabric), clean(r.Command), clean(r.Version)
+	when := ""
+	if !r.Time.IsZero() {
+		when = r.Time.Format(time.RFC3339)
+	}
+	return htmlPage.Execute(w, struct {
+		Report
+		When, ScriptHash, StyleHash string
+		Style                       template.CSS
+		Script                      template.JS
+		Data                        page
+	}{r, when, hash(htmlScript), hash(htmlStyle), template.CSS(htmlStyle), template.JS(htmlScript),
+		pageOf(r, TopologyOf(r.Intent), counters)})
+}
+
+// hash is what a content security policy calls an inline script or style by.
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

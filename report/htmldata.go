@@ -1,0 +1,323 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// maxCauses and maxText bound the page, whatever a run has found: the worst
+// causes are kept, and a text ends after so many characters.
+const (
+	maxCauses = 10000
+	maxText   = 2000
+)
+
+// page is what the script of the HTML form draws from. The names are short and
+// what repeats is a number, for a fabric of a thousand switches has to fit.
+type page struct {
+	Checks   map[string]pageCheck `json:"checks"`
+	Ports    []pagePorts          `json:"ports"`
+	Devices  []pageDevice         `json:"devices"`
+	Groups   []pageGroup          `json:"groups"`
+	Labels   []string             `json:"labels"`
+	Links    []int                `json:"links"` // seven a link: device, port, device, port, and labels for speed, cable and place
+	Causes   []pageCause          `json:"causes"`
+	LeftOut  int                  `json:"leftOut"` // findings of causes that found no room
+	Counters []pageCounter        `json:"counters"`
+}
+
+type pageCheck struct {
+	Title   string   `json:"title"`
+	Why     string   `json:"why"`
+	Sources []string `json:"sources,omitempty"`
+}
+
+// pagePorts are the ports of all devices that have the same ones.
+type pagePorts struct {
+	Names  []string `json:"n"`
+	Speeds []int    `json:"v"` // labels
+}
+
+type pageDevice struct {
+	Name   string `json:"n"`
+	Host   bool   `json:"h,omitempty"`
+	Role   string `json:"r,omitempty"`
+	OS     string `json:"o,omitempty"`
+	Model  string `json:"m,omitempty"`
+	Ports  int    `json:"p"`
+	Source Source `json:"s,omitempty"` // "" for one that was not looked at
+	File   string `json:"f,omitempty"`
+	Error  string `json:"e,omitempty"`
+	Hint   string `json:"a,omitempty"`
+}
+
+type pageGroup struct {
+	Name    string `json:"n"`
+	Tier    int    `json:"t"`
+	Pod     int    `json:"p"` // -1 for none
+	Devices []int  `json:"d"`
+}
+
+// pageCause is a [validate.Cause].
+type pageCause struct {
+	ID       string            `json:"c"`
+	Severity validate.Severity `json:"s"`
+	What     string            `json:"w"`
+	Fix      string            `json:"f,omitempty"`
+	Where    []int             `json:"i,omitempty"` // labels: the lines of the intent, each once
+	// Suppressed says why, until when, and where that is written.
+	Suppressed []string `json:"u,omitempty"`
+	// Places are a device and the label of its line of the intent, its ports,
+	// and the other ends by device and port where the finding is about both.
+	Places [][][]int `json:"p,omitempty"`
+}
+
+type pageCounter struct {
+	Name string `json:"n"`
+	// Values are by device, then by port; null for one that is not shown. A
+	// device whose ports are all at zero has 0.
+	Values map[int]any `json:"v"`
+}
+
+// pageOf gathers what the page shows.
+func pageOf(r Report, t Topology, counters []PortCounters) page {
+	b := pageBuilder{index: make(map[string]int, len(t.Nodes)), labels: map[string]int{}}
+	b.topology(t)
+	b.reached(r.Devices)
+	b.causes(r.Findings)
+	b.counters(counters)
+	b.intern()
+	b.strangers(t)
+	return b.out
+}
+
+type pageBuilder struct {
+	out    page
+	index  map[string]int // devices by name, as the run calls them
+	labels map[string]int
+	ports  []portTable // of the devices
+}
+
+// portTable are the ports of one device.
+type portTable struct {
+	names  []string
+	speeds []int
+	index  map[string]int
+}
+
+func (p *portTable) of(name string) int {
+	i, known := p.index[name]
+	if !known {
+		i = len(p.names)
+		p.index[name] = i
+		p.names, p.speeds = append(p.names, clean(name)), append(p.speeds, 0)
+	}
+	return i
+}
+
+// clean makes foreign text fit to show.
+func clean(s string) string {
+	s = term.CleanLine(s)
+	n := 0
+	for i := range s {
+		if n++; n > maxText {
+			return s[:i] + " ..."
+		}
+	}
+	return s
+}
+
+func (b *pageBuilder) label(s string) int {
+	i, known := b.labels[s]
+	if !known {
+		i = len(b.out.Labels)
+		b.labels[s] = i
+		b.out.Labels = append(b.out.Labels, clean(s))
+	}
+	return i
+}
+
+// device returns the index of a device, which it adds where the drawing has
+// none of that name.
+func (b *pageBuilder) device(name string, kind DeviceKind) int {
+	i, known := b.index[name]
+	if !known {
+		i = len(b.out.Devices)
+		b.index[name] = i
+		b.out.Devices = append(b.out.Devices, pageDevice{Name: clean(name), Host: kind == HostDevice})
+		b.ports = append(b.ports, portTable{names: []string{}, speeds: []int{}, index: map[string]int{}})
+	}
+	return i
+}
+
+func (b *pageBuilder) topology(t Topology) {
+	b.label("") // 0 stands for what is not known
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		d := b.device(n.Name, n.Kind)
+		b.out.Devices[d].Role, b.out.Devices[d].OS, b.out.Devices[d].Model = clean(n.Role), clean(n.OS), clean(n.Model)
+		for _, p := range n.Ports {
+			at := b.ports[d].of(p.Name)
+			if p.Speed > 0 {
+				b.ports[d].speeds[at] = b.label(p.Speed.String())
+			}
+		}
+	}
+	for _, g := range t.Groups {
+		b.out.Groups = append(b.out.Groups, pageGroup{Name: clean(g.Name), Tier: g.Tier, Pod: g.Pod, Devices: g.Nodes})
+	}
+	for _, l := range t.Links {
+		speed, cable := "", ""
+		if l.Speed > 0 {
+			speed = l.Speed.String()
+		}
+		if l.Cable > 0 {
+			cable = l.Cable.String()
+		}
+		b.out.Links = append(b.out.Links, l.A.Node, l.A.Port, l.B.Node, l.B.Port, b.label(speed), b.label(cable), b.label(l.Where))
+	}
+}
+
+// reached notes how devices were looked at.
+func (b *pageBuilder) reached(devices []Device) {
+	for _, d := range devices {
+		p := &b.out.Devices[b.device(d.Name, d.Kind)]
+		p.Source, p.File, p.Error, p.Hint = d.Source, clean(d.File), clean(d.Error), clean(d.Hint)
+		p.OS = cmp.Or(p.OS, clean(d.OS))
+	}
+}
+
+// causes notes the causes, worst first.
+func (b *pageBuilder) causes(fs []validate.Finding) {
+	b.out.Checks = map[string]pageCheck{}
+	for i, c := range validate.Causes(fs) {
+		if i >= maxCauses {
+			b.out.LeftOut += len(c.Findings)
+			continue
+		}
+		out := pageCause{ID: clean(c.ID), Severity: c.Severity, What: clean(c.What), Fix: clean(c.Fix)}
+		if s := c.Suppressed; s != nil {
+			out.Suppressed = []string{clean(s.Reason), clean(s.Until), clean(s.Where)}
+		}
+		said := map[string]bool{"": true}
+		for _, f := range c.Findings {
+			where := b.label(f.Where)
+			if !said[f.Where] {
+				said[f.Where] = true
+				out.Where = append(out.Where, where)
+			}
+			if f.Device != "" {
+				out.Places = append(out.Places, b.place(f, where))
+			}
+		}
+		if ck := validate.Lookup(c.ID); ck != nil {
+			b.out.Checks[out.ID] = pageCheck{Title: ck.Title, Why: ck.Why, Sources: ck.Sources}
+		}
+		b.out.Causes = append(b.out.Causes, out)
+	}
+}
+
+func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
+	d := b.device(f.Device, SwitchDevice)
+	ports := make([]int, len(f.Ports))
+	for i, p := range f.Ports {
+		ports[i] = b.ports[d].of(p)
+	}
+	place := [][]int{{d, where}, ports}
+	var peers []int
+	for _, peer := range f.Peers {
+		device, port, known := strings.Cut(peer, "/")
+		if !known {
+			break // the next ones would stand beside the wrong ports
+		}
+		p := b.device(device, SwitchDevice)
+		peers = append(peers, p, b.ports[p].of(port))
+	}
+	if len(peers) > 0 {
+		place = append(place, peers)
+	}
+	return place
+}
+
+func (b *pageBuilder) counters(list []PortCounters) {
+	type row = []any
+	byName := map[string]map[int]row{}
+	for _, c := range list {
+		d := b.device(c.Device, SwitchDevice)
+		p := b.ports[d].of(c.Port)
+		for name, v := range c.Values {
+			rows := byName[name]
+			if rows == nil {
+				rows = map[int]row{}
+				byName[name] = rows
+			}
+			if p >= len(rows[d]) {
+				rows[d] = append(rows[d], make(row, p+1-len(rows[d]))...)
+			}
+			rows[d][p] = exact(v)
+		}
+	}
+	for _, name := range natural.Keys(byName) {
+		out := pageCounter{Name: clean(name), Values: make(map[int]any, len(byName[name]))}
+		for d, r := range byName[name] {
+			out.Values[d] = r
+			if len(r) == len(b.ports[d].names) && !slices.ContainsFunc(r, func(v any) bool { return v != uint64(0) }) {
+				out.Values[d] = 0
+			}
+		}
+		b.out.Counters = append(b.out.Counters, out)
+	}
+}
+
+// exact is a number that a script reads without rounding, or its digits.
+func exact(v uint64) any {
+	if v >= 1<<53 {
+		return strconv.FormatUint(v, 10)
+	}
+	return v
+}
+
+// intern writes each list of ports once.
+func (b *pageBuilder) intern() {
+	at := map[string]int{}
+	for i, p := range b.ports {
+		var key strings.Builder
+		for j, name := range p.names {
+			key.WriteString(name + "\x00" + strconv.Itoa(p.speeds[j]) + "\x00")
+		}
+		n, known := at[key.String()]
+		if !known {
+			n = len(b.out.Ports)
+			at[key.String()] = n
+			b.out.Ports = append(b.out.Ports, pagePorts{Names: p.names, Speeds: p.speeds})
+		}
+		b.out.Devices[i].Ports = n
+	}
+}
+
+// strangers gives groups to the devices that the drawing lacks: all, where there
+// is no intent, else those that only findings or counters name.
+func (b *pageBuilder) strangers(t Topology) {
+	var names [2][]string
+	var groups [2]pageGroup
+	for i := len(t.Nodes); i < len(b.out.Devices); i++ {
+		kind := 0
+		if b.out.Devices[i].Host {
+			kind = 1
+		}
+		names[kind] = append(names[kind], b.out.Devices[i].Name)
+		groups[kind].Devices = append(groups[kind].Devices, i)
+	}
+	for kind, tier := range []int{0, HostTier} {
+		if g := groups[kind]; len(g.Devices) > 0 {
+			g.Name, g.Tier, g.Pod = groupName(names[kind]), tier, -1
+			b.out.Groups = append(b.out.Groups, g)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// JUnit is a suite for the fabric and one for each device, and in each a case
+// for every check that looks at it: the number of cases is that of the checks
+// and not of the findings, and a case is the same one in the next run.
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	ID         int             `xml:"id,attr"`
+	Name       string          `xml:"name,attr"`
+	Hostname   string          `xml:"hostname,attr,omitempty"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr"`
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+type junitCase struct {
+	Name    string       `xml:"name,attr"`
+	Class   string       `xml:"classname,attr"`
+	Time    string       `xml:"time,attr"`
+	File    string       `xml:"file,attr,omitempty"`
+	Skipped *junitResult `xml:"skipped"`
+	Error   *junitResult `xml:"error"`
+	Failure *junitResult `xml:"failure"`
+	Out     string       `xml:"system-out,omitempty"`
+}
+
+type junitResult struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",chardata"`
+}
+
+// noTime is the duration of a case; checks are not measured one by one.
+const noTime = "0"
+
+func writeJUnit(w io.Writer, r Report) error {
+	j := junitWriter{r: r, stamp: r.Time.UTC().Format(time.RFC3339)}
+	j.findings = map[junitKey][]validate.Finding{}
+	checks := map[string]*validate.Check{}
+	for _, c := range r.Checks() {
+		checks[c.ID] = c
+	}
+	for _, f := range r.Findings {
+		k := junitKey{j.suiteOf(f, checks), f.ID}
+		j.findings[k] = append(j.findings[k], f)
+	}
+	out := junitSuites{Name: ToolName + " " + r.Command, Time: noTime}
+	add := func(s junitSuite) {
+		s.ID = len(out.Suites)
+		out.Tests, out.Failures, out.Errors, out.Skipped = out.Tests+s.Tests, out.Failures+s.Failures, out.Errors+s.Errors, out.Skipped+s.Skipped
+		out.Suites = append(out.Suites, s)
+	}
+	add(j.suite(nil, checks))
+	for i := range r.Devices {
+		add(j.suite(&r.Devices[i], checks))
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(out); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+type junitWriter struct {
+	r        Report
+	stamp    string
+	findings map[junitKey][]validate.Finding
+}
+
+// junitKey is a case: a device, "" for the fabric, and a check.
+type junitKey struct{ device, id string }
+
+// looksAt reports whether a check has a case in the suite of a device, nil for
+// the fabric.
+func looksAt(c *validate.Check, d *Device) bool {
+	if c.ID == unreadCheck {
+		return d != nil
+	}
+	switch c.Scope {
+	case validate.ScopeSwitch, validate.ScopeLink:
+		return d != nil && (d.Kind == SwitchDevice || c.Reads&validate.ReadsNIC != 0)
+	case validate.ScopeNIC, validate.ScopeHost:
+		return d != nil && (d.Kind == HostDevice || c.Reads&validate.ReadsRunning != 0)
+	}
+	return d == nil
+}
+
+// unreadCheck is the check that a device could not be read.
+const unreadCheck = "READ"
+
+// suiteOf names the device in whose suite a finding is told, "" for the
+// fabric's.
+func (j *junitWriter) suiteOf(f validate.Finding, checks map[string]*validate.Check) string {
+	if c := checks[f.ID]; c != nil && looksAt(c, nil) {
+		return ""
+	}
+	if slices.ContainsFunc(j.r.Devices, func(d Device) bool { return d.Name == f.Device }) {
+		return f.Device
+	}
+	return ""
+}
+
+// suite writes the suite of a device, nil for the fabric.
+func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitSuite {
+	name := ""
+	s := junitSuite{Name: term.CleanLine(j.r.Fabric), Time: noTime, Timestamp: j.stamp}
+	property := func(name, value string) {
+		if value != "" {
+			s.Properties = append(s.Properties, junitProperty{name, term.CleanLine(value)})
+		}
+	}
+	class := s.Name
+	if d == nil {
+		property("command", j.r.Command)
+		property("version", j.r.Version)
+		property("links", fmt.Sprint(j.r.Links))
+		property("verdict", j.r.Verdict())
+	} else {
+		name = d.Name
+		s.Name, s.Hostname = term.CleanLine(d.Name), term.CleanLine(d.Name)
+		class += "." + s.Name
+		property("kind", string(d.Kind))
+		property("os", d.OS)
+		property("source", string(d.Source))
+		property("file", d.File)
+	}
+	ids := map[string]bool{}
+	for id, c := range checks {
+		if looksAt(c, d) {
+			ids[id] = true
+		}
+	}
+	for k := range j.findings {
+		if k.device == name {
+			ids[k.id] = true
+		}
+	}
+	for _, id := range natural.Keys(ids) {
+		c := j.testcase(d, id, j.findings[junitKey{name, id}])
+		c.Class = class
+		s.Tests++
+		switch {
+		case c.Error != nil:
+			s.Errors++
+		case c.Failure != nil:
+			s.Failures++
+		case c.Skipped != nil:
+			s.Skipped++
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	return s
+}
+
+// testcase is a check of a device. It fails where a finding counts as an error;
+// warnings and information stand in its output.
+func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) junitCase {
+	c := junitCase{Name: term.CleanLine(id), Time: noTime}
+	if k := validate.Lookup(id); k != nil {
+		c.Name += " " + k.Title
+	}
+	var failing, accepted, rest []validate.Finding
+	for _, f := range fs {
+		switch {
+		case f.Suppressed != nil:
+			accepted = append(accepted, f)
+		case f.Counts():
+			failing = append(failing, f)
+		default:
+			rest = append(rest, f)
+		}
+	}
+	if len(fs) > 0 {
+		c.File = j.r.placeOf(fs[0]).File
+	}
+	switch {
+	case len(failing) > 0:
+		res := &junitResult{Message: junitMessage(failing), Type: term.CleanLine(id), Text: j.lines(failing)}
+		if id == unreadCheck {
+			c.Error = res
+		} else {
+			c.Failure = res
+		}
+		c.Out = j.lines(append(accepted, rest...))
+	case d != nil && d.Error != "":
+		c.Skipped = &junitResult{Message: "the device could not be read"}
+		c.Out = j.lines(append(accepted, rest...))
+	case len(accepted) > 0:
+		c.Skipped = &junitResult{Message: "accepted: " + term.CleanLine(accepted[0].Suppressed.Reason), Text: j.lines(accepted)}
+		c.Out = j.lines(rest)
+	default:
+		c.Out = j.lines(rest)
+	}
+	return c
+}
+
+func junitMessage(fs []validate.Finding) string {
+	m := strings.TrimSpace(term.CleanLine(fs[0].Place()+" ")) + ": " + term.CleanLine(fs[0].Fact())
+	m = strings.TrimPrefix(m, ": ")
+	if len(fs) > 1 {
+		m += fmt.Sprintf(" (and %s)", words.Count(len(fs)-1, "more finding"))
+	}
+	return m
+}
+
+// lines tells findings, each from the beginning of a line.
+func (j *junitWriter) lines(fs []validate.Finding) string {
+	var b strings.Builder
+	for _, f := range fs {
+		at := term.CleanLine(f.Place())
+		if at != "" {
+			at = " " + at
+		}
+		fmt.Fprintf(&b, "%s %s%s: %s\n", f.Severity, term.CleanLine(f.ID), at, term.CleanLine(f.Fact()))
+		if f.Where != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", j.r.whereLabel(f.Where), term.CleanLine(f.Where))
+		}
+		if f.Fix != "" {
+			fmt.Fprintf(&b, "  fix: %s\n", term.CleanLine(f.Fix))
+		}
+		if s := f.Suppressed; s != nil {
+			fmt.Fprintf(&b, "  %s\n", acceptedBecause(s))
+		}
+	}
+	return b.String()
+}
+
+// acceptedBecause says why a finding does not count, and until when.
+func acceptedBecause(s *validate.Suppressed) string {
+	until := ""
+	if s.Until != "" {
+		until = ", until " + s.Until
+	}
+	return term.CleanLine(fmt.Sprintf("reason: %s%s (%s)", s.Reason, until, s.Where))
+}

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// A comment on GitHub takes 65,536 characters; what a CI job writes around the
+// report needs some of them.
+const (
+	maxMarkdown = 65536 - 1024
+	// openCauses of a severity stand open, the others are folded away.
+	openCauses = 10
+	// openPlaces of a cause stand in its line, else all of them are folded away.
+	openPlaces   = 4
+	foldedPlaces = 40
+)
+
+// writeMarkdown writes a comment for a change request.
+func writeMarkdown(w io.Writer, r Report) error {
+	m := markdown{r: r, left: maxMarkdown}
+	m.heading()
+	causes := validate.Causes(r.Findings)
+	told := 0
+	for _, s := range validate.Severities {
+		told += m.section(title(s), causes, s != validate.Info, func(c validate.Cause) bool { return c.Suppressed == nil && c.Severity == s })
+	}
+	told += m.section("Accepted", causes, false, func(c validate.Cause) bool { return c.Suppressed != nil })
+	if n := len(causes) - told; n > 0 {
+		m.left += 1024 // held back for this
+		m.put(fmt.Sprintf("\n**%s left out of %d:** a comment takes no more. The text and json forms have all.\n", words.Are(n, "cause"), len(causes)))
+	}
+	_, err := io.WriteString(w, m.b.String())
+	return err
+}
+
+func title(s validate.Severity) string {
+	return map[validate.Severity]string{validate.Error: "Errors", validate.Warning: "Warnings", validate.Info: "Information"}[s]
+}
+
+// markdown gathers text of at most left more characters.
+type markdown struct {
+	r    Report
+	b    strings.Builder
+	left int
+}
+
+// put adds text if there is room for all of it.
+func (m *markdown) put(text string) bool {
+	n := utf8.RuneCountInString(text)
+	if n > m.left {
+		return false
+	}
+	m.left -= n
+	m.b.WriteString(text)
+	return true
+}
+
+func (m *markdown) heading() {
+	r := m.r
+	status := "passed"
+	counts := r.Counts()
+	switch {
+	case !r.Passed():
+		status = "failed"
+	case counts.Warning > 0:
+		status = "passed with warnings"
+	}
+	m.put(fmt.Sprintf("## %s %s: %s\n\n%s.\n", ToolName, r.Command, status, markdownText(brief(r.Verdict(), 2000))))
+	if len(r.Findings) > 0 {
+		causes := map[string]int{}
+		for _, c := range validate.Causes(r.Findings) {
+			if c.Suppressed != nil {
+				causes["accepted"]++
+			} else {
+				causes[string(c.Severity)]++
+			}
+		}
+		table := "\n| | findings | causes |\n|---|--:|--:|\n"
+		for _, row := range []struct {
+			name string
+			n    int
+		}{{"error", counts.Error}, {"warning", counts.Warning}, {"info", counts.Info}, {"accepted", counts.Suppressed}} {
+			table += fmt.Sprintf("| %s | %d | %d |\n", row.name, row.n, causes[row.name])
+		}
+		m.put(table)
+	}
+	var failed []string
+	for _, d := range r.Failed() {
+		failed = append(failed, d.Name)
+	}
+	if len(failed) > 0 {
+		m.put("\n**Not read:** " + markdownCode(brief(natural.Fold(failed), 2000)) + "\n")
+	}
+}
+
+// section writes the causes of a kind and returns how many it had room for.
+func (m *markdown) section(name string, causes []validate.Cause, open bool, kind func(validate.Cause) bool) int {
+	const fold, end = "\n<details><summary>%s</summary>\n\n", "\n</details>\n"
+	var mine []validate.Cause
+	for _, c := range causes {
+		if kind(c) {
+			mine = append(mine, c)
+		}
+	}
+	if len(mine) == 0 {
+		return 0
+	}
+	begin := fmt.Sprintf("\n### %s\n\n", name)
+	folded := !open
+	if folded {
+		begin = fmt.Sprintf(fold, fmt.Sprintf("%s: %s", name, words.Count(len(mine), "cause")))
+	}
+	// What is opened is closed, whatever there is room for.
+	m.left -= 2 * len(end)
+	defer func() { m.left += 2 * len(end) }()
+	if !m.put(begin) {
+		return 0
+	}
+	told := 0
+	for i, c := range mine {
+		if !folded && i == openCauses {
+			if !m.put(fmt.Sprintf(fold, words.Count(len(mine)-i, "more cause"))) {
+				break
+			}
+			folded = true
+		}
+		if !m.put(m.cause(c)) {
+			break
+		}
+		told++
+	}
+	if folded {
+		m.b.WriteString(end)
+		m.left -= len(end)
+	}
+	return told
+}
+
+// cause is an item of a list.
+func (m *markdown) cause(c validate.Cause) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "- **%s** %s\n", markdownText(c.ID), markdownText(brief(c.What, 4000)))
+	places, more := shortPlaces(c, foldedPlaces)
+	code := make([]string, len(places))
+	for i, p := range places {
+		code[i] = markdownCode(p)
+	}
+	switch {
+	case len(code) == 0:
+	case len(code) <= openPlaces && more == 0:
+		fmt.Fprintf(&b, "  - at %s\n", strings.Join(code, ", "))
+	default:
+		rest := ""
+		if more > 0 {
+			rest = " and " + words.Count(more, "more place")
+		}
+		fmt.Fprintf(&b, "  - <details><summary>at %s</summary>%s%s</details>\n", words.Count(len(c.Devices()), "device"), strings.Join(htmlCode(places), ", "), rest)
+	}
+	if s := c.Suppressed; s != nil {
+		fmt.Fprintf(&b, "  - %s\n", markdownText(brief(acceptedBecause(s), 2000)))
+		return b.String()
+	}
+	if where := shortWheres(c); where != "" {
+		fmt.Fprintf(&b, "  - %s: %s\n", m.r.whereLabel(c.Wheres()...), markdownCode(brief(where, 1000)))
+	}
+	if c.Fix != "" {
+		fmt.Fprintf(&b, "  - fix: %s\n", markdownText(brief(c.Fix, 2000)))
+	}
+	return b.String()
+}
+
+// brief keeps one overlong value from taking all of the room.
+func brief(text string, runes int) string {
+	rs := []rune(term.CleanLine(text))
+	if len(rs) <= runes {
+		return string(rs)
+	}
+	return string(rs[:runes]) + "..."
+}
+
+// markdownCode is text as a code span, in which nothing has a meaning.
+func markdownCode(text string) string {
+	text = term.CleanLine(text)
+	if text == "" {
+		return ""
+	}
+	longest, run := 0, 0
+	for _, r := range text {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	fence := strings.Repeat("`", longest+1)
+	if longest > 0 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// htmlCode is text as code spans in a block of HTML, in which Markdown has no
+// meaning but mentions have.
+func htmlCode(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = "<code>" + html.EscapeString(t) + "</code>"
+	}
+	return out
+}
+
+// markdownText is text in which nothing has a meaning: no markup, HTML, link,
+// mention of a person or reference to an issue.
+func markdownText(text string) string {
+	var b strings.Builder
+	rs := []rune(term.CleanLine(text))
+	for i, r := range rs {
+		next := rune(0)
+		if i+1 < len(rs) {
+			next = rs[i+1]
+		}
+		switch {
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case strings.ContainsRune("\\`*_{}[]()|~^$", r),
+			i == 0 && strings.ContainsRune("#+-=.!", r):
+			b.WriteString("\\" + string(r))
+		default:
+			b.WriteRune(r)
+		}
+		// A comment ends what a platform would make a reference or a link of.
+		if strings.ContainsRune("@#!%$~&", r) && word(next) || r == ':' && next == '/' || r == '.' && i >= 3 && strings.EqualFold(string(rs[i-3:i]), "www") {
+			b.WriteString("<!-- -->")
+		}
+	}
+	return b.String()
+}
+
+func word(r rune) bool {
+	return r == '"' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > utf8.RuneSelf
+}

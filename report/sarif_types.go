@@ -1,0 +1,128 @@
+package report
+
+// The part of SARIF 2.1.0 (OASIS, static analysis results interchange format)
+// that a report uses. Names and order follow the standard.
+
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool        sarifTool            `json:"tool"`
+	Automation  sarifAutomation      `json:"automationDetails"`
+	Invocations []sarifInvocation    `json:"invocations"`
+	BaseIDs     map[string]sarifBase `json:"originalUriBaseIds"`
+	ColumnKind  string               `json:"columnKind"`
+	Language    string               `json:"language"`
+	Newlines    []string             `json:"newlineSequences"`
+	Results     []sarifResult        `json:"results"`
+}
+
+type sarifTool struct {
+	Driver sarifDriver `json:"driver"`
+}
+
+type sarifDriver struct {
+	Name     string      `json:"name"`
+	Version  string      `json:"version,omitempty"`
+	URI      string      `json:"informationUri"`
+	Language string      `json:"language"`
+	Rules    []sarifRule `json:"rules"`
+}
+
+type sarifRule struct {
+	ID         string       `json:"id"`
+	Name       string       `json:"name,omitempty"`
+	Short      sarifText    `json:"shortDescription"`
+	Full       sarifText    `json:"fullDescription"`
+	Help       sarifText    `json:"help"`
+	Default    sarifDefault `json:"defaultConfiguration"`
+	Properties sarifTags    `json:"properties"`
+}
+
+type sarifText struct {
+	Text     string `json:"text"`
+	Markdown string `json:"markdown,omitempty"`
+}
+
+type sarifDefault struct {
+	Level string `json:"level"`
+}
+
+type sarifTags struct {
+	Tags []string `json:"tags,omitempty"`
+	// Severity is what code scanning of GitHub sorts by.
+	Severity string `json:"problem.severity"`
+}
+
+type sarifAutomation struct {
+	ID string `json:"id"`
+}
+
+type sarifInvocation struct {
+	Successful    bool                `json:"executionSuccessful"`
+	End           string              `json:"endTimeUtc"`
+	Notifications []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+}
+
+type sarifNotification struct {
+	Level     string          `json:"level"`
+	Message   sarifText       `json:"message"`
+	Locations []sarifLocation `json:"locations,omitempty"`
+}
+
+type sarifBase struct {
+	Description sarifText `json:"description"`
+}
+
+type sarifResult struct {
+	RuleID       string             `json:"ruleId"`
+	RuleIndex    int                `json:"ruleIndex"`
+	Level        string             `json:"level"`
+	Message      sarifText          `json:"message"`
+	Locations    []sarifLocation    `json:"locations"`
+	Fingerprints map[string]string  `json:"partialFingerprints"`
+	Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+	Properties   sarifFound         `json:"properties"`
+}
+
+// sarifFound has what a result says, word by word.
+type sarifFound struct {
+	What string `json:"what"`
+	Fix  string `json:"fix,omitempty"`
+}
+
+type sarifLocation struct {
+	Physical *sarifPhysical `json:"physicalLocation,omitempty"`
+	Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+}
+
+type sarifPhysical struct {
+	Artifact sarifArtifact `json:"artifactLocation"`
+	Region   sarifRegion   `json:"region"`
+}
+
+type sarifArtifact struct {
+	URI  string `json:"uri"`
+	Base string `json:"uriBaseId,omitempty"`
+}
+
+type sarifRegion struct {
+	Line   int `json:"startLine"`
+	Column int `json:"startColumn"`
+}
+
+type sarifLogical struct {
+	Name string `json:"name"`
+	Full string `json:"fullyQualifiedName"`
+	Kind string `json:"kind"`
+}
+
+type sarifSuppression struct {
+	Kind          string         `json:"kind"`
+	Status        string         `json:"status"`
+	Justification string         `json:"justification"`
+	Location      *sarifLocation `json:"location,omitempty"`
+}

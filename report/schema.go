@@ -1,0 +1,106 @@
+package report
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// SchemaID is the identifier of the JSON Schema of a report.
+const SchemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/report.json"
+
+// Schema returns the JSON Schema (draft 2020-12) of the JSON form of a report,
+// indented. It allows fields that it does not name: a later release of the same
+// format adds some.
+func Schema() []byte {
+	g := schemaGenerator{defs: map[string]any{}}
+	s := g.object(reflect.TypeFor[document]())
+	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	s["$id"] = SchemaID
+	s["title"] = "roce-fabric report"
+	s["description"] = "What check, validate or nic validate found."
+	s["$defs"] = g.defs
+	props, _ := s["properties"].(map[string]any)
+	if format, ok := props["format"].(map[string]any); ok {
+		format["const"] = Format
+	}
+	out, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		panic(err) // maps, slices, strings and numbers always marshal
+	}
+	return append(out, '\n')
+}
+
+// fieldWords are the descriptions and values of fields of types that are more
+// than a part of a report, and so have no tags for it; by type and field.
+var fieldWords = map[string]struct{ doc, enum string }{
+	"Finding.id":         {"id of the check", ""},
+	"Finding.severity":   {"what it means for the fabric", "error,warning,info"},
+	"Finding.device":     {"the switch or host; none for the whole fabric", ""},
+	"Finding.ports":      {"ports of the device; none for the whole device", ""},
+	"Finding.peers":      {"the other end of each port's link, where the finding is about both ends", ""},
+	"Finding.what":       {"the fact, with the values that disagree", ""},
+	"Finding.fix":        {"what to do", ""},
+	"Finding.where":      {"intent file, line and column, or the rule that set the value", ""},
+	"Finding.suppressed": {"why it does not count", ""},
+	"Suppressed.reason":  {"as the intent says", ""},
+	"Suppressed.until":   {"the last day, as 2026-12-31; none without an end", ""},
+	"Suppressed.where":   {"intent file, line and column", ""},
+	"Device.name":        {"name in the intent", ""},
+	"Device.kind":        {"", "switch,host"},
+	"Device.os":          {"system of a switch", ""},
+	"Device.source":      {"where what was looked at comes from", "intent,saved,running,failed"},
+	"Device.file":        {"of a saved configuration", ""},
+	"Device.error":       {"why it could not be read", ""},
+	"Device.hint":        {"what to do about that", ""},
+}
+
+// schemaGenerator describes the types of a document. Each struct type becomes
+// one definition.
+type schemaGenerator struct{ defs map[string]any }
+
+func (g schemaGenerator) object(t reflect.Type) map[string]any {
+	props := map[string]any{}
+	required := []string{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, omit, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if omit != "omitempty" {
+			required = append(required, name)
+		}
+		s := g.value(f.Type)
+		word := fieldWords[t.Name()+"."+name]
+		if doc := word.doc + f.Tag.Get("doc"); doc != "" {
+			s["description"] = doc
+		}
+		if enum := word.enum + f.Tag.Get("enum"); enum != "" {
+			s["enum"] = strings.Split(enum, ",")
+		}
+		props[name] = s
+	}
+	return map[string]any{"type": "object", "properties": props, "required": required}
+}
+
+func (g schemaGenerator) value(t reflect.Type) map[string]any {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return g.value(t.Elem())
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int:
+		return map[string]any{"type": "integer", "minimum": 0}
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": g.value(t.Elem())}
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return map[string]any{"type": "string", "format": "date-time"}
+	}
+	name := strings.ToLower(t.Name())
+	if g.defs[name] == nil {
+		g.defs[name] = g.object(t)
+	}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// textWidth is what findings are broken at: they are read in terminals, and
+// pasted into tickets and mails.
+const textWidth = 80
+
+// wrap breaks text between words, and long words after commas, so that no line
+// is wider than it has to be; lines after the first leave room for an indent.
+// Runs of white space become one space.
+func wrap(text string, width, indent int) []string {
+	var lines []string
+	line, n := "", 0
+	put := func(part string, space bool) {
+		size := utf8.RuneCountInString(part)
+		gap := 0
+		if space && n > 0 {
+			gap = 1
+		}
+		if n > 0 && n+gap+size > width {
+			lines = append(lines, line)
+			if len(lines) == 1 {
+				width -= indent
+			}
+			line, n, gap = "", 0, 0
+		}
+		line, n = line+strings.Repeat(" ", gap)+part, n+gap+size
+	}
+	for _, word := range strings.Fields(text) {
+		parts := []string{word}
+		if utf8.RuneCountInString(word) > width/2 {
+			parts = strings.SplitAfter(word, ",")
+		}
+		for i, p := range parts {
+			put(p, i == 0)
+		}
+	}
+	if n > 0 {
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,35 @@
+package lab
+
+import (
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// lldp is a switch that can be told what its LLDP sees.
+type lldp interface {
+	SetNeighbor(port, device, remotePort string)
+}
+
+// cable lets the switches see each other, and the hosts, over LLDP.
+func (l *Lab) cable(f *intent.Fabric) {
+	for _, link := range f.Links {
+		for _, e := range [][2]intent.Endpoint{{link.A, link.B}, {link.B, link.A}} {
+			if box, ok := l.Switches[e[0].Device].(lldp); ok {
+				box.SetNeighbor(e[0].Port, e[1].Device, announced(f, e[1]))
+			}
+		}
+	}
+}
+
+// announced is the name that a port has in its device's LLDP: that of SONiC
+// announces the alias (sonic-buildimage dockers/docker-lldp/lldpmgrd).
+func announced(f *intent.Fabric, e intent.Endpoint) string {
+	if sw := f.Switch(e.Device); sw != nil && catalog.Covers(sw.OS) {
+		if m, ok := catalog.Lookup(sw.Model.V); ok {
+			if p, ok := m.Port(e.Port); ok && p.Alias != "" {
+				return p.Alias
+			}
+		}
+	}
+	return e.Port
+}

@@ -1,0 +1,45 @@
+package lab
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"path/filepath"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+)
+
+// startHost starts a host with all NICs that the intent knows of it.
+func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, error) {
+	opts := host.Options{
+		Name: h.Name, Dir: filepath.Join(dir, "hosts", h.Name), Username: "admin", Password: s.password,
+		HostKey: s.hostKey, Tools: mlxconfigtest.V431, TimeScale: o.TimeScale,
+	}
+	for _, n := range h.NICs {
+		opts.NICs = append(opts.NICs, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: o.NIC})
+	}
+	box, err := host.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := box.Start(); err != nil {
+		return nil, err
+	}
+	return box, nil
+}
+
+// standIn is a program of nothing but a header, for the processor that the hosts
+// have. The real one has tens of megabytes, and on a Mac it is none for Linux.
+func standIn() []byte {
+	h := elf.Header64{
+		Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: 64, Phentsize: 56, Shentsize: 64,
+	}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	b, err := binary.Append(nil, binary.LittleEndian, h)
+	if err != nil {
+		panic("lab: " + err.Error()) // numbers alone
+	}
+	return b
+}

@@ -1,0 +1,106 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/unit"
+)
+
+// keepsFirmware are the cards whose firmware a warm reboot does not load again
+// (Azure/AzureLocal-Supportability, Troubleshoot-TOR-LLDP-DCBX-PFC-RoCEv2.md).
+var keepsFirmware = map[string]bool{"ConnectX4LX": true}
+
+// Reboot cuts all connections and starts the machine again: what drivers and the
+// RDMA stack held is lost, cards bring staged settings into force where a warm
+// reboot does that for them, and a boot unit applies its settings. The error is
+// the unit's, whose failure a machine survives.
+func (h *Host) Reboot() error {
+	return h.boot(func(c *mlxconfigtest.Card) bool { return !keepsFirmware[c.Type] })
+}
+
+// PowerCycle is a Reboot that every card takes for a reset.
+func (h *Host) PowerCycle() error { return h.boot(func(*mlxconfigtest.Card) bool { return true }) }
+
+// unitTimeout bounds the work of the boot unit.
+const unitTimeout = time.Minute
+
+func (h *Host) boot(resets func(*mlxconfigtest.Card) bool) error {
+	h.DropConnections()
+	h.kernel().Reboot()
+	h.mu.Lock()
+	cards := maps.Clone(h.cards)
+	h.mu.Unlock()
+	for _, c := range cards {
+		if resets(c) {
+			c.Reset()
+		}
+	}
+	h.firmware(cards)
+	h.faults.sync()
+	ctx, cancel := context.WithTimeout(h.Context(), unitTimeout)
+	defer cancel()
+	return h.startUnit(ctx)
+}
+
+// startUnit does what systemd has the boot unit do for each of its devices.
+func (h *Host) startUnit(ctx context.Context) error {
+	m := h.local(true)
+	m.NoFirmware = true
+	state, why, err := unit.Read(m.Roots)
+	if err != nil || !state.Present {
+		return err
+	}
+	if why != "" {
+		return fmt.Errorf("%s: the boot unit: %s", h.o.Name, why)
+	}
+	s, err := unit.Load(m.Roots)
+	if err != nil {
+		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
+	}
+	running, err := m.Read(ctx, natural.Keys(s.Host.Ports))
+	if err != nil {
+		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
+	}
+	if _, err := m.Apply(ctx, m.Plan(running, s.Host, local.Options{Bounce: true, CutOff: true}), nil); err != nil {
+		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
+	}
+	return nil
+}
+
+// agentOf is what an agent of an account works on.
+func (h *Host) agentOf(a account) agent.Machine {
+	m := h.local(a.root)
+	if a.root {
+		return agent.Local(m)
+	}
+	return users{agent.Local(m), m}
+}
+
+// users is a machine for who is not root: the files of the boot unit are root's,
+// and those of the simulation are not.
+type users struct {
+	agent.Machine
+	m *local.Machine
+}
+
+// SkipFirmware has every further Read leave the firmware's settings out.
+func (u users) SkipFirmware() { u.m.NoFirmware = true }
+
+// InstallUnit implements agent.Machine.
+func (users) InstallUnit(context.Context, *nic.Host, string) ([]string, error) {
+	return nil, fmt.Errorf("install the boot unit: %w: %w", local.ErrPermission, fs.ErrPermission)
+}
+
+// RemoveUnit implements agent.Machine.
+func (users) RemoveUnit(context.Context) ([]string, error) {
+	return nil, fmt.Errorf("remove the boot unit: %w: %w", local.ErrPermission, fs.ErrPermission)
+}

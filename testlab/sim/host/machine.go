@@ -1,0 +1,161 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
+)
+
+// kinds are the drivers of the kinds of NICs.
+var kinds = map[Kind]struct {
+	driver string
+	ofed   bool
+}{
+	"": {nic.DriverMLX5, false}, MLX5: {nic.DriverMLX5, false}, MLX5OFED: {nic.DriverMLX5, true},
+	BNXT: {nic.DriverBNXT, false}, ICE: {nic.DriverICE, false},
+}
+
+// The NICs are on PCI buses of their own, from this one.
+const (
+	firstBus = 0x18
+	maxNICs  = 0x80
+)
+
+// Kernel is the machine below the agent, for tests that change something behind
+// everybody's back.
+func (h *Host) Kernel() *localtest.Host { return h.kernel() }
+
+// release is that of the kernel.
+const release = "6.12.0"
+
+// kernel returns the machine below the agent, made when it is first needed: a
+// lab has hundreds of hosts, and most are never asked.
+func (h *Host) kernel() *localtest.Host {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fake == nil {
+		h.build()
+	}
+	return h.fake
+}
+
+func (h *Host) build() {
+	k := localtest.InMemory(h.o.Dir)
+	k.SetName(h.o.Name, release)
+	h.cards = map[string]*mlxconfigtest.Card{}
+	var cards []*mlxconfigtest.Card
+	management := "eth0"
+	for i, n := range h.o.NICs {
+		kind := kinds[n.Kind]
+		pci := fmt.Sprintf("0000:%02x:00.0", firstBus+i)
+		k.Add(localtest.Port{Name: n.Name, RDMA: n.RDMA, PCI: pci, Driver: kind.driver, OFED: kind.ofed})
+		if n.Name == management {
+			management = "mgmt0"
+		}
+		if kind.driver == nic.DriverMLX5 && h.o.Tools != NoTools {
+			h.cards[n.Name] = h.newCard(pci)
+			cards = append(cards, h.cards[n.Name])
+		}
+	}
+	// The machine is managed over a port of its own.
+	k.Add(localtest.Port{Name: management, PCI: "0000:01:00.0", Driver: "igb"})
+	k.Routes(management + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
+	if len(cards) > 0 {
+		k.SetMLXCards(cards)
+	}
+	for _, name := range []string{"systemctl", "udevadm"} {
+		k.Programs[name] = func(context.Context, []string) (runner.Result, error) { return runner.Result{}, nil }
+	}
+	h.fake = k
+	h.firmware(h.cards)
+	h.faults.hand(k, h.cards)
+}
+
+// newCard is a card as it leaves the factory.
+func (h *Host) newCard(pci string) *mlxconfigtest.Card {
+	c := mlxconfigtest.New("mlxconfig", pci)
+	c.Version = h.o.Tools
+	c.Type = cmp.Or(h.o.CardType, c.Type)
+	for _, p := range []string{"_P1", "_P2"} {
+		for _, name := range []string{"LLDP_NB_DCBX", "LLDP_NB_RX_MODE", "LLDP_NB_TX_MODE"} {
+			c.Change(name+p, func(p *mlxconfigtest.Param) { p.Default, p.Current, p.Next = 0, 0, 0 })
+		}
+	}
+	return c
+}
+
+// firmware has the drivers of cards show what the firmware runs.
+func (h *Host) firmware(cards map[string]*mlxconfigtest.Card) {
+	for name, c := range cards {
+		h.fake.SetCNP(name, int(c.Get("CNP_DSCP_P1").Current), int(c.Get("CNP_802P_PRIO_P1").Current))
+	}
+}
+
+// local returns the machine as an agent has it.
+func (h *Host) local(root bool) *local.Machine {
+	k := h.kernel()
+	// systemd makes it, and who asks for systemd looks for it (sd_booted(3)): where
+	// it cannot be made, the host has none.
+	_ = os.MkdirAll(filepath.Join(k.Roots.Run, "systemd", "system"), 0o755)
+	m := k.Machine()
+	if !root {
+		m = k.MachineOf()
+	}
+	m.Tools = tools{h, root, m.Tools}
+	return m
+}
+
+// tools run the programs of the host as the login may.
+type tools struct {
+	host *Host
+	root bool
+	runner.Runner
+}
+
+// queryTime is how long a tool takes to read a card.
+const queryTime = 10 * time.Second
+
+// Run implements runner.Runner.
+func (t tools) Run(ctx context.Context, name string, args ...string) (runner.Result, error) {
+	f := t.host.faults
+	switch name {
+	case "mlxconfig", "mstconfig", "mlxfwreset", "mstfwreset":
+		if f.on(&f.noTools) {
+			return runner.Result{}, fmt.Errorf("%s: %w", name, runner.ErrNotFound)
+		}
+		if slices.Equal(args, []string{"-v"}) {
+			break
+		}
+		if err := f.shared.Pause(ctx, time.Duration(t.host.o.TimeScale*float64(queryTime))); err != nil {
+			return runner.Result{}, fmt.Errorf("%s: %w", name, err)
+		}
+		if !t.root {
+			return runner.Result{Stdout: []byte("-E- Failed to open the device\n"), Code: 3}, nil
+		}
+	case "modprobe", "systemctl", "udevadm":
+		if !t.root {
+			return runner.Result{Stderr: []byte(name + ": Operation not permitted\n"), Code: 1}, nil
+		}
+	}
+	return t.Runner.Run(ctx, name, args...)
+}
+
+// connectionEnd is the server's half of SSH_CONNECTION.
+func connectionEnd(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return ""
+	}
+	return host + " " + port
+}

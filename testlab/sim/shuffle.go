@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// Shuffler has a box answer in the ways that a box of its kind is free to: in
+// which order it lists what has none, which lines it prints that say nothing
+// new, when an answer comes and in which pieces. It never changes what an answer
+// says. Two boxes of a kind, or two releases, may have habits of their own: those
+// follow from the seed. What may differ between two answers of one box follows
+// from the seed and the number of answers before.
+//
+// The zero value, and nil, change nothing. Safe for concurrent use.
+type Shuffler struct{ seed, answers atomic.Uint64 }
+
+// Shuffle makes a new box of it: seed 0 is one that changes nothing.
+func (s *Shuffler) Shuffle(seed uint64) {
+	s.seed.Store(seed)
+	s.answers.Store(0)
+}
+
+// Habit is what the box does alike in every answer; what names it.
+func (s *Shuffler) Habit(what string) *Dice {
+	if s == nil || s.seed.Load() == 0 {
+		return nil
+	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, what) // a hash does not fail
+	return newDice(s.seed.Load(), h.Sum64())
+}
+
+// Answer is for one answer of the box.
+func (s *Shuffler) Answer() *Dice {
+	if s == nil || s.seed.Load() == 0 {
+		return nil
+	}
+	return newDice(s.seed.Load(), s.answers.Add(1))
+}
+
+// Dice decide what a box is free to do. A nil one decides for what comes first,
+// for no and for at once. Not safe for concurrent use.
+type Dice struct{ r *rand.Rand }
+
+func newDice(a, b uint64) *Dice { return &Dice{rand.New(rand.NewPCG(a, b))} }
+
+// Bool decides for yes or no.
+func (d *Dice) Bool() bool { return d != nil && d.r.IntN(2) == 1 }
+
+// N decides for a number from 0 to n-1.
+func (d *Dice) N(n int) int {
+	if d == nil {
+		return 0
+	}
+	return d.r.IntN(n)
+}
+
+// Reorder brings a list into another order, in place, and returns it.
+func Reorder[T any](d *Dice, l []T) []T {
+	if d != nil {
+		d.r.Shuffle(len(l), func(i, j int) { l[i], l[j] = l[j], l[i] })
+	}
+	return l
+}
+
+// slowest is the longest that an answer is late.
+const slowest = 2 * time.Millisecond
+
+// Pause holds an answer back for a moment, unless ctx ends before; half of the
+// answers come at once.
+func (d *Dice) Pause(ctx context.Context) error {
+	if d == nil || d.Bool() {
+		return ctx.Err()
+	}
+	t := time.NewTimer(time.Duration(d.r.Int64N(int64(slowest))))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// JSON writes the members of all objects of a text in another order, and with
+// other white space: neither has a meaning (RFC 8259). A text that is no JSON
+// stays as it is.
+func (d *Dice) JSON(text []byte) []byte {
+	if d == nil || !json.Valid(text) {
+		return text
+	}
+	var b bytes.Buffer
+	d.value(&b, text)
+	if d.N(4) == 0 {
+		var wide bytes.Buffer
+		if json.Indent(&wide, b.Bytes(), "", " ") == nil {
+			return wide.Bytes()
+		}
+	}
+	return b.Bytes()
+}
+
+// value writes one value. What is valid as a whole is valid in its parts.
+func (d *Dice) value(b *bytes.Buffer, text json.RawMessage) {
+	text = bytes.TrimSpace(text)
+	switch text[0] {
+	case '{':
+		var m map[string]json.RawMessage
+		if json.Unmarshal(text, &m) != nil {
+			break
+		}
+		b.WriteByte('{')
+		for i, k := range Reorder(d, slices.Sorted(maps.Keys(m))) {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			name, err := json.Marshal(k)
+			if err != nil {
+				panic("shuffle: " + err.Error()) // a string
+			}
+			b.Write(name)
+			b.WriteByte(':')
+			d.value(b, m[k])
+		}
+		b.WriteByte('}')
+		return
+	case '[':
+		var l []json.RawMessage
+		if json.Unmarshal(text, &l) != nil {
+			break
+		}
+		b.WriteByte('[')
+		for i, v := range l {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			d.value(b, v)
+		}
+		b.WriteByte(']')
+		return
+	}
+	b.Write(text)
+}
+
+// Channel is an SSH channel on which what is printed comes in pieces.
+func (s *Shuffler) Channel(ch ssh.Channel) ssh.Channel {
+	if d := s.Answer(); d != nil {
+		return &pieces{ch, d}
+	}
+	return ch
+}
+
+// pieces has one writer at a time, as a terminal has.
+type pieces struct {
+	ssh.Channel
+	d *Dice
+}
+
+// maxPieces bounds the pieces of what is printed at once: a packet for each byte
+// of a configuration would be slower than any box.
+const maxPieces = 16
+
+// Write implements io.Writer.
+func (p *pieces) Write(b []byte) (n int, err error) {
+	for left := p.d.N(maxPieces); left > 0 && len(b)-n > 1; left-- {
+		size := 1 + p.d.N(len(b)-n)
+		m, err := p.Channel.Write(b[n : n+size])
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	if n == len(b) && n > 0 {
+		return n, nil
+	}
+	m, err := p.Channel.Write(b[n:])
+	return n + m, err
+}

@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+)
+
+// NumQueues is the number of unicast queues, priorities and priority groups of
+// a port.
+const NumQueues = 8
+
+// The counters of a queue, of a priority (PFC) or of a priority group of a
+// port. The last five are those of SONiC alone.
+const (
+	PFCRx      = "pfc-rx" // frames
+	PFCTx      = "pfc-tx"
+	TxPkts     = "tx-pkts" // packets
+	TxOctets   = "tx-octets"
+	DropPkts   = "drop-pkts"
+	DropOctets = "drop-octets"
+	ECNMarked  = "ecn-marked" // packets
+	WDStuck    = "wd-stuck"   // times
+	WDRecovery = "wd-recovery"
+
+	GroupDrops   = "group-drops"   // packets
+	HeadroomPeak = "headroom-peak" // bytes
+	PauseRxTime  = "pause-rx-us"   // microseconds
+	LinkPauseRx  = "link-pause-rx" // frames; of queue 0, as a port has it once
+	LinkPauseTx  = "link-pause-tx" // likewise
+)
+
+var tallyNames = map[string]bool{PFCRx: true, PFCTx: true, TxPkts: true, TxOctets: true, DropPkts: true, DropOctets: true, ECNMarked: true,
+	WDStuck: true, WDRecovery: true, GroupDrops: true, HeadroomPeak: true, PauseRxTime: true, LinkPauseRx: true, LinkPauseTx: true}
+
+// Tally is what a box counts. Traffic is simulated without a clock: a counter
+// with a flow grows by it each time that it was read. The zero value is ready;
+// safe for concurrent use.
+type Tally struct {
+	mu    sync.Mutex
+	now   map[tallied]uint64
+	flows map[tallied]int64
+	held  map[tallied]uint64 // what is shown while polling stands still; nil else
+}
+
+// tallied names one counter of a queue, priority or group of a port.
+type tallied struct {
+	port  string
+	queue int
+	name  string
+}
+
+// keyOf checks a name and an index; others are a slip of the caller and panic.
+func keyOf(port string, queue int, name string) tallied {
+	if !tallyNames[name] || queue < 0 || queue >= NumQueues {
+		panic(fmt.Sprintf("simulator: no counter %q of queue %d", name, queue))
+	}
+	return tallied{port, queue, name}
+}
+
+// Set sets a counter. An unknown name or a queue outside 0 to 7 is a slip of
+// the caller and panics.
+func (t *Tally) Set(port string, queue int, name string, value uint64) {
+	k := keyOf(port, queue, name)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.now == nil {
+		t.now = map[tallied]uint64{}
+	}
+	t.now[k] = value
+}
+
+// Flow has a counter grow by step each time that it was read, and fall by a
+// negative one, not below 0, as one that was cleared; 0 ends it.
+func (t *Tally) Flow(port string, queue int, name string, step int64) {
+	k := keyOf(port, queue, name)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.flows == nil {
+		t.flows = map[tallied]int64{}
+	}
+	t.flows[k] = step
+}
+
+// Read is what the box shows of a counter.
+func (t *Tally) Read(port string, queue int, name string) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := tallied{port, queue, name}
+	v := t.now[k]
+	if step := t.flows[k]; step != 0 {
+		if t.now == nil {
+			t.now = map[tallied]uint64{}
+		}
+		t.now[k] = uint64(max(0, int64(v)+step))
+	}
+	if t.held != nil {
+		return t.held[k]
+	}
+	return v
+}
+
+// Reset sets all counters to 0, as a restart does.
+func (t *Tally) Reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now = nil
+}
+
+// Hold stops the polling: what is shown stays as it is, whatever is counted.
+// Without, the counters are shown as they are again.
+func (t *Tally) Hold(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held = nil
+	if on {
+		if t.held = maps.Clone(t.now); t.held == nil {
+			t.held = map[tallied]uint64{}
+		}
+	}
+}

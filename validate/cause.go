@@ -1,0 +1,112 @@
+package validate
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Cause is what findings on several devices share: they are the same but for
+// their place.
+type Cause struct {
+	ID         string
+	Severity   Severity
+	What, Fix  string
+	Suppressed *Suppressed
+	// Findings are those of the cause, in the order that they were given, and
+	// Index is where in that list each stood.
+	Findings []Finding
+	Index    []int
+}
+
+// Causes groups findings by cause: worst first and suppressed ones last, then
+// by check. Every finding is in one cause.
+func Causes(fs []Finding) []Cause {
+	type key struct {
+		id, what, fix string
+		severity      Severity
+		accepted      bool
+		suppressed    Suppressed
+	}
+	at := map[key]int{}
+	var out []Cause
+	for n, f := range fs {
+		what := f.Fact()
+		k := key{f.ID, what, f.Fix, f.Severity, f.Suppressed != nil, Suppressed{}}
+		if f.Suppressed != nil {
+			k.suppressed = *f.Suppressed
+		}
+		i, ok := at[k]
+		if !ok {
+			i = len(out)
+			at[k] = i
+			out = append(out, Cause{ID: f.ID, Severity: f.Severity, What: what, Fix: f.Fix, Suppressed: f.Suppressed})
+		}
+		out[i].Findings, out[i].Index = append(out[i].Findings, f), append(out[i].Index, n)
+	}
+	slices.SortStableFunc(out, func(a, b Cause) int {
+		return cmp.Or(
+			cmp.Compare(btoi(a.Suppressed != nil), btoi(b.Suppressed != nil)),
+			cmp.Compare(a.Severity.rank(), b.Severity.rank()),
+			natural.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// Fact is what is wrong, without the name of the device that errors often begin
+// with.
+func (f Finding) Fact() string {
+	if f.Device == "" {
+		return f.What
+	}
+	return strings.TrimPrefix(f.What, f.Device+": ")
+}
+
+// Devices lists the devices of the cause, each once, in natural order.
+func (c Cause) Devices() []string {
+	var out []string
+	for _, f := range c.Findings {
+		if f.Device != "" {
+			out = append(out, f.Device)
+		}
+	}
+	return slices.Compact(natural.Sorted(out))
+}
+
+// Places lists where the cause is, devices with the same ports together:
+// "leaf[1-4] Ethernet[0-8:8]". A cause of the whole fabric has none.
+func (c Cause) Places() []string {
+	ports := map[string][]string{} // of each device
+	for _, f := range c.Findings {
+		if f.Device != "" {
+			ports[f.Device] = append(ports[f.Device], f.Ports...)
+		}
+	}
+	var order []string
+	devices := map[string][]string{} // by their ports, folded
+	for _, d := range natural.Keys(ports) {
+		at := natural.Fold(slices.Compact(natural.Sorted(ports[d])))
+		if devices[at] == nil {
+			order = append(order, at)
+		}
+		devices[at] = append(devices[at], d)
+	}
+	out := make([]string, 0, len(order))
+	for _, at := range order {
+		out = append(out, strings.TrimSpace(natural.Fold(devices[at])+" "+at))
+	}
+	return out
+}
+
+// Wheres lists the places in the intent, or the rules, each once.
+func (c Cause) Wheres() []string {
+	var out []string
+	for _, f := range c.Findings {
+		if f.Where != "" {
+			out = append(out, f.Where)
+		}
+	}
+	return slices.Compact(natural.Sorted(out))
+}

@@ -1,0 +1,458 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+const (
+	srcHeadroomTables = "sonic-buildimage device/*/*/*/pg_profile_lookup.ini"
+	srcPauseQuanta    = "IEEE 802.3 clause 31B.3.7"
+)
+
+var bufferChecks = []Check{
+	{
+		ID: "BUF-01", Title: "headroom is too small for the cable",
+		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}},
+		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "bytes that arrive after the pause was sent are dropped",
+		Fix:     "use a shorter cable, or raise xoff",
+		Sources: []string{srcPauseQuanta, srcHeadroomTables},
+		device:  headroomOfPorts,
+	},
+	{
+		ID: "BUF-02", Title: "the switch is configured for a shorter cable than there is",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "its headroom is that of the shorter cable",
+		Fix:    "apply the intent",
+		device: shorterCable,
+	},
+	{
+		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:     "SONiC logs an error and makes no lossless priority group",
+		Fix:     "use a cable that the platform has a row for, or add the row",
+		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
+		device:  headroomRowMissing,
+	},
+	{
+		ID: "BUF-04", Title: "a port's headroom is more than the switch admits",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:     "the switch refuses the profile, or shrinks the pool",
+		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
+		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
+		device:  admission,
+	},
+	{
+		ID: "BUF-05", Title: "lossless groups share more headroom than declared",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "many pauses at the same time overflow the pool",
+		Fix:    "declare the ratio that you accept, use fewer lossless ports or shorter cables",
+		device: headroomPool,
+	},
+	{
+		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "a longer cable or a higher speed has less headroom than a shorter or lower one",
+		Fix:     "ask the vendor, or correct the row in pg_profile_lookup.ini",
+		Sources: []string{srcHeadroomTables},
+		device:  plausibleRows,
+	},
+	{
+		ID: "BUF-07", Title: "a lossless class is bound to a profile that is not the platform's lossless one",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "its packets are dropped by the rules of lossy ones",
+		Fix:    "apply the intent",
+		device: boundProfiles,
+	},
+	{
+		ID: "BUF-08", Title: "a lossless queue may hold less than its ingress pool admits",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "lossless packets are dropped at egress",
+		Fix:    "give the queue's profile a static threshold as large as the pool",
+		device: egressLimit,
+	},
+	{
+		ID: "BUF-09", Title: "alpha differs within a role",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:     "one switch pauses long before the others",
+		Fix:     "give the role one buffers.alpha",
+		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 6.2"},
+		device:  alphas, odd: otherAlpha,
+	},
+	{
+		ID: "BUF-10", Title: "a lossless group pauses after a few packets",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "with as many senders as the fan-in says, the port pauses all the time",
+		Fix:    "raise buffers.alpha, or lower the fan-in",
+		device: thresholdAtFanIn,
+	},
+	{
+		ID: "BUF-11", Title: "lossy traffic may take the pool from lossless groups",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "the threshold of lossless groups falls with what is left",
+		Fix:    "give lossy profiles a smaller alpha than lossless ones",
+		device: lossyAlpha,
+	},
+	{
+		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "the weakest one loses packets", Fix: "apply the intent",
+		Needs: "nothing more: PRT-02 compares members in everything",
+	},
+	{
+		ID: "BUF-14", Title: "the ports of one slice of the chip use more than its own memory",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why: "slices do not lend each other memory", Fix: "spread the ports over the slices",
+		Needs: "which ports belong to which slice, which no public source states",
+	},
+	{
+		ID: "BUF-15", Title: "a lossless group is configured and not in force",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRunning,
+		Why:   "the switch has no headroom for it yet",
+		Fix:   "look for the reason in the switch's log, and write the value again",
+		state: groupsInForce,
+	},
+	{
+		ID: "BUF-16", Title: "the peer of a port stops later than the standard allows",
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent,
+		Why:     "headroom of tables and models is sized for the standard",
+		Fix:     "raise xoff for this peer; BUF-01 says by how much",
+		Sources: []string{srcPauseQuanta, "sonic-buildimage pull 11901"},
+		device:  slowPeers,
+	},
+	{
+		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:     "smaller packets fill more cells",
+		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to what is sent",
+		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
+		device:  trafficPattern,
+	},
+}
+
+// lossless yields the ports of an intent that have headroom to judge.
+func losslessPorts(r *deviceRun) []*intent.Port {
+	if r.source != Intended || r.d.Model == nil {
+		return nil
+	}
+	var out []*intent.Port
+	for p := range r.ports() {
+		if r.lossless(p.Settings) != 0 && p.Cable.V != 0 && p.Speed.V != 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func headroomRowMissing(r *deviceRun) {
+	if r.d.Desired.Platform.DynamicBuffers {
+		return
+	}
+	for _, p := range losslessPorts(r) {
+		m := r.d.Model
+		if _, ok := m.HeadroomRow(p.Speed.V, render.CableRow(m, false, p.Speed.V, p.Cable.V)); ok {
+			continue
+		}
+		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its pg_profile_lookup.ini", m.Name, p.Speed.V)
+		if known := m.Cables(p.Speed.V); len(known) > 0 {
+			fix = fmt.Sprintf("%s has rows for %s of %v; the longest cable it can carry lossless is %s", m.Name, p.Speed.V, known, known[len(known)-1])
+		}
+		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
+			What: fmt.Sprintf("no headroom row of %s for %s and %s", m.Name, p.Speed.V, p.Cable.V)}, p.Name)
+	}
+}
+
+func headroomOfPorts(r *deviceRun) {
+	if r.source != Intended {
+		headroomInUse(r)
+		return
+	}
+	for _, p := range losslessPorts(r) {
+		h := r.headroomOf(p)
+		xoff, ok := h.XOFF()
+		if !ok {
+			continue
+		}
+		what, fix := fmt.Sprintf("xoff %d B, which %s computes,", xoff, r.d.Switch.OS), "use a shorter cable"
+		if h.Row != nil {
+			what = fmt.Sprintf("xoff %d B of the %s row for %s", xoff, r.d.Model.Name, h.Row.Cable)
+			fix = "use a shorter cable, or raise the row in pg_profile_lookup.ini"
+		}
+		switch {
+		case xoff < h.Floor:
+			r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
+				What: fmt.Sprintf("%s is below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
+		case h.Row != nil && h.Reference != nil && xoff < h.Reference.XOFF:
+			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: "check the response time of the peer, or raise the row",
+				What: fmt.Sprintf("%s is %d B below the %s model (%d B): it relies on a peer that stops faster than the standard asks", what, h.Reference.XOFF-xoff, h.Reference.Model, h.Reference.XOFF)}, p.Name)
+		}
+	}
+}
+
+// headroomInUse holds what a switch made for itself against the cable: its
+// table may be another one than the catalogue's.
+func headroomInUse(r *deviceRun) {
+	for p, q := range r.ports() {
+		for g := range q.Groups {
+			h := q.Groups[g].Headroom
+			if !q.Groups[g].Lossless.V || !h.Set || p.Speed.V == 0 || p.Cable.V == 0 {
+				continue
+			}
+			frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
+			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); h.V.XOFF < floor {
+				r.found(Finding{Severity: Error, Fix: r.check.Fix,
+					What: fmt.Sprintf("priority group %d has xoff %d B, below the floor of %d B: the round trip in %s of cable and two frames of %d B", g, h.V.XOFF, floor, p.Cable.V, frame)},
+					p.Name, fmt.Sprintf("groups[%d].headroom", g))
+			}
+		}
+	}
+}
+
+func shorterCable(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		want := r.d.Desired.Ports[p.Name].Cable
+		if !q.Cable.Set || !want.Set || q.Cable.V >= want.V {
+			continue
+		}
+		fields := []string{"cable"}
+		for g := range q.Groups {
+			fields = append(fields, fmt.Sprintf("groups[%d].derived_from", g))
+		}
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch reckons with %s of cable, the intent says %s", q.Cable.V, want.V), Fix: r.check.Fix}, p.Name, fields...)
+	}
+}
+
+func admission(r *deviceRun) {
+	for _, p := range losslessPorts(r) {
+		a, err := r.d.Admission(p)
+		if err != nil || a.Admitted {
+			continue
+		}
+		what := fmt.Sprintf("its lossless groups take %s of the shared headroom pool, and one port may take %s", units.Bytes(a.Shared), units.Bytes(a.MaxShared))
+		if a.Max > 0 && a.Total >= a.Max {
+			what = fmt.Sprintf("its groups need %s, and the switch has %s for a port", units.Bytes(a.Total), units.Bytes(a.Max))
+		}
+		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what, Fix: r.check.Fix}, p.Name)
+	}
+}
+
+// headroomPool holds the headroom of all lossless groups against the pool that
+// they share. Shipped templates share it up to sixfold, so only a ratio that
+// the operator declares can be exceeded.
+func headroomPool(r *deviceRun) {
+	ratio := r.d.Switch.Settings.Buffers.OverSubscription
+	if r.source != Intended || ratio.V <= 0 {
+		return
+	}
+	use := r.d.HeadroomUse()
+	if have, ok := use.Ratio(); ok && have > ratio.V {
+		r.found(Finding{Severity: Warning, Where: ratio.From.String(), Fix: r.check.Fix,
+			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", use.Groups, use.Sum, have, use.Pool, ratio.V)}, "")
+	}
+}
+
+// plausibleRows looks for the rows that ports use in the table that they are
+// from: the catalogue's, or what a switch has in use.
+func plausibleRows(r *deviceRun) {
+	uses := map[headroom.Row][]*intent.Port{}
+	var rows []headroom.Row
+	if r.source == Intended {
+		if r.d.Desired.Platform.DynamicBuffers || r.d.Model == nil {
+			return
+		}
+		for _, h := range r.d.Model.Headroom {
+			rows = append(rows, headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF})
+		}
+		for _, p := range losslessPorts(r) {
+			if h, ok := r.d.Model.HeadroomRow(p.Speed.V, render.CableRow(r.d.Model, false, p.Speed.V, p.Cable.V)); ok {
+				row := headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF}
+				uses[row] = append(uses[row], p)
+			}
+		}
+	} else {
+		for p, q := range r.ports() {
+			for g := range q.Groups {
+				if h := q.Groups[g].Headroom; q.Groups[g].DerivedFrom.Set && h.Set && q.Speed.Set && q.Cable.Set {
+					row := headroom.Row{Speed: q.Speed.V, Cable: q.Cable.V, XOFF: h.V.XOFF}
+					if uses[row] == nil {
+						rows = append(rows, row)
+					}
+					uses[row] = append(uses[row], p)
+				}
+			}
+		}
+	}
+	none := func(units.Rate, units.Length) (int64, error) { return 0, headroom.ErrNoModel }
+	for _, v := range headroom.AuditTable(rows, 0, none).Rows {
+		for _, above := range v.Above {
+			for _, p := range uses[v.Row] {
+				r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: r.check.Fix,
+					What: fmt.Sprintf("for %s and %s xoff is %d B, less than the %d B for %s and %s", v.Speed, v.Cable, v.XOFF, above.XOFF, above.Speed, above.Cable)}, p.Name)
+			}
+		}
+	}
+}
+
+func boundProfiles(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			if !k.Lossless.V {
+				continue
+			}
+			for _, field := range []string{fmt.Sprintf("queues[%d].buffer", k.Queue.V), fmt.Sprintf("groups[%d].buffer", k.Priority.V)} {
+				if ch, ok := r.differs(p.Name, field); ok {
+					r.found(Finding{Severity: Error, What: fmt.Sprintf("lossless class %s: %s is %s, the intent says %s", k.Name, field, ch.Old, ch.New), Fix: r.check.Fix}, p.Name, field)
+				}
+			}
+		}
+	}
+}
+
+// egressLimit compares the static threshold of a lossless queue with the pool
+// that lossless packets come from: what is let in must be let out.
+func egressLimit(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	pool, ok := r.cfg.Pools[catalog.IngressPool]
+	if !ok || pool.Size == 0 {
+		return
+	}
+	for p, q := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			b := q.Queues[k.Queue.V].Buffer
+			profile, ok := r.cfg.Profiles[b.V]
+			if k.Lossless.V && b.Set && ok && profile.Static && profile.Threshold < pool.Size {
+				r.found(Finding{Severity: Error, What: fmt.Sprintf("profile %s of the queue of lossless class %s ends at %d B, the ingress pool has %d B", printable(b.V), k.Name, profile.Threshold, pool.Size), Fix: r.check.Fix}, p.Name)
+			}
+		}
+	}
+}
+
+// alphas tells the threshold of lossless groups: that of the intent, or what a
+// switch derived.
+func alphas(r *deviceRun) {
+	group := fmt.Sprintf("%s of %s", r.d.Desired.Platform.ASIC, roleOf(r.d.Switch))
+	for p, q := range r.ports() {
+		if r.source == Intended {
+			if a := p.Settings.Buffers.Alpha; a.V != nil && r.lossless(p.Settings) != 0 {
+				r.trait(group, fmt.Sprintf("2^%d", *a.V), p.Name, a.From.String())
+			}
+			continue
+		}
+		for g := range q.Groups {
+			if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set && !h.V.Static {
+				r.trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", h.V.Threshold), p.Name, p.Pos.String())
+			}
+		}
+	}
+}
+
+func otherAlpha(o *oddRun) {
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual), Fix: o.check.Fix})
+}
+
+// fewFrames is how many lossless frames a group should hold before it pauses.
+const fewFrames = 4
+
+func thresholdAtFanIn(r *deviceRun) {
+	for _, p := range losslessPorts(r) {
+		for _, k := range p.Settings.Classes {
+			if !k.Lossless.V {
+				continue
+			}
+			s := r.sharingOf(p, k)
+			l, ok := s.Limit(headroom.CaseIncast)
+			need := int64(fewFrames * (p.Settings.MTU.RDMA.V + intent.RDMAOverhead))
+			if ok && l.Threshold < need {
+				r.found(Finding{Severity: Warning, Where: s.Fan.In.From.String(), Fix: r.check.Fix,
+					What: fmt.Sprintf("with %d senders a group of class %s pauses at %s, less than %d frames", l.Active, k.Name, units.Bytes(l.Threshold), fewFrames)}, p.Name)
+			}
+		}
+	}
+}
+
+// lossyAlpha compares dynamic thresholds of lossy and lossless groups of one
+// pool.
+func lossyAlpha(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		var least *int64
+		for g := range q.Groups {
+			if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set && !h.V.Static && (least == nil || h.V.Threshold < *least) {
+				n := h.V.Threshold
+				least = &n
+			}
+		}
+		if least == nil {
+			continue
+		}
+		for g := range q.Groups {
+			b := q.Groups[g].Buffer
+			profile, ok := r.cfg.Profiles[b.V]
+			if q.Groups[g].Lossless.V || !b.Set || !ok || profile.Static || profile.Pool != catalog.IngressPool || profile.Threshold <= *least {
+				continue
+			}
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least), Fix: r.check.Fix}, p.Name)
+		}
+	}
+}
+
+func groupsInForce(r *deviceRun) {
+	for _, m := range r.seen.InForce {
+		if !strings.HasPrefix(m.Field, "groups[") {
+			continue
+		}
+		if f, ok := r.notInForce(m); ok {
+			f.Severity = Warning
+			r.found(f, m.Port)
+		}
+	}
+}
+
+func slowPeers(r *deviceRun) {
+	for _, p := range losslessPorts(r) {
+		in := r.d.HeadroomInput(p)
+		standard, ok := headroom.ResponseBytes(p.Speed.V)
+		if ok && in.PeerBytes > standard {
+			peer, _ := p.Peer()
+			r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), Fix: r.check.Fix,
+				What: fmt.Sprintf("%s sends up to %d B after a pause at %s, the standard allows %d B", peer.Device, in.PeerBytes, p.Speed.V, standard)}, p.Name)
+		}
+	}
+}
+
+func trafficPattern(r *deviceRun) {
+	if !r.d.Desired.Platform.DynamicBuffers {
+		return
+	}
+	for _, p := range losslessPorts(r) {
+		h := r.headroomOf(p)
+		small := p.Settings.Buffers.MinLosslessPacket
+		if h.Computed == nil || small.IsDefault() || small.V > 64 {
+			continue
+		}
+		in := r.d.HeadroomInput(p)
+		in.LosslessMTU, in.SmallPacketPercent = render.DefaultLosslessMTU, 100
+		need, err := headroom.SONiCDyn(in)
+		if err == nil && need.XOFF > h.Computed.XOFF {
+			r.found(Finding{Severity: Warning, Where: small.From.String(), Fix: r.check.Fix,
+				What: fmt.Sprintf("packets of %s need xoff %d B, the template's pattern of %d %% small ones gives %d B", small.V, need.XOFF, render.DefaultSmallPackets, h.Computed.XOFF)}, p.Name)
+		}
+	}
+}

@@ -1,0 +1,434 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+var classChecks = []Check{
+	{
+		ID: "CLS-01", Title: "a DSCP belongs to different classes on two switches",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsRunning,
+		Why:    "the class changes in the middle of a path, and the lossless part ends silently",
+		Fix:    "give the DSCP one class everywhere: apply the intent",
+		device: classOfDSCP, odd: otherClass,
+	},
+	{
+		ID: "CLS-02", Title: "a DSCP of a lossless class lands in a lossy one",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:     "it is dropped under load: DSCP 26 is lossy in SONiC's shipped map",
+		Fix:     "map the DSCP to the lossless class: apply the intent",
+		Sources: []string{"sonic-buildimage files/build_templates/qos_config.j2"},
+		device:  losslessInLossy,
+	},
+	{
+		ID: "CLS-03", Title: "foreign DSCPs land in a lossless class",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:    "traffic that does not slow down fills the lossless buffer and triggers PFC",
+		Fix:    "list the DSCPs of the class, and leave the rest to a lossy one",
+		device: foreignInLossless,
+	},
+	{
+		ID: "CLS-04", Title: "a port does not trust DSCP",
+		Rules: []Rule{{Error, "where the intent has it trust DSCP"}, {Warning, "where the intent says PCP: routed and untagged frames have none"}},
+		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:    "routed and untagged frames fall into the default class",
+		Fix:    "trust dscp",
+		device: trustOfPorts,
+	},
+	{
+		ID: "CLS-05", Title: "a lossless class and its pause belong to different queues",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "the peer's pause stops the wrong queue",
+		Fix:    "map traffic class and PFC priority to one queue",
+		device: func(r *deviceRun) { mapsAgree(r, "queue", "maps.tc_to_queue", "maps.pfc_to_queue") },
+	},
+	{
+		ID: "CLS-06", Title: "a lossless class and its pause belong to different priority groups",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "pause is sent for another priority than the one whose buffer fills",
+		Fix:    "map traffic class and PFC priority to one priority group",
+		device: func(r *deviceRun) { mapsAgree(r, "priority group", "maps.tc_to_group", "maps.pfc_to_group") },
+	},
+	{
+		ID: "CLS-07", Title: "a switch rewrites the DSCP of a class",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsRunning,
+		Why:    "the next hop puts the packets into another class",
+		Fix:    "remove the rewrite",
+		device: rewrites,
+	},
+	{
+		ID: "CLS-09", Title: "congestion notifications are not served first",
+		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "they queue behind data, and senders slow down late",
+		Fix:     "make their class strict",
+		Sources: []string{"DCQCN, SIGCOMM 2015, section 3"},
+		device:  notificationsServed,
+	},
+	{
+		ID: "CLS-10", Title: "congestion notifications share a lossless class",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "the congestion that they report can pause them",
+		Fix:    "give them a class of their own, strict and lossy",
+		device: notificationsPaused,
+	},
+	{
+		ID: "CLS-11", Title: "a companion DSCP of RDMA is lossy",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why: "a lost acknowledgement stalls the connection", Fix: "put it into a lossless class",
+		Needs: "a list of the DSCPs that NICs and libraries use for acknowledgements and control",
+	},
+	{
+		ID: "CLS-12", Title: "a classifier cannot match",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "the traffic stays in the default class", Fix: "match any, or reorder the classes",
+		Needs: "the class-maps of others; those of this tool are compared line by line",
+	},
+	{
+		ID: "CLS-13", Title: "DSCPs are left to the platform's own map",
+		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why: "an upgrade or another platform treats them differently", Fix: "add a class with dscp: rest",
+		Needs: "nothing more: an intent that leaves a DSCP out is refused when it is read",
+	},
+	{
+		ID: "CLS-14", Title: "one end of a link classifies by DSCP, the other by PCP",
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Why:  "the PFC priority of a frame differs on its way",
+		Fix:  "trust dscp on both ends",
+		link: trustOfEnds,
+	},
+	{
+		ID: "CLS-15", Title: "the switch's own map differs from that of its ports",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "what enters by the CPU, a tunnel or a new port is classed differently",
+		Fix:    "apply the intent",
+		device: globalMap,
+	},
+	{
+		ID: "CLS-16", Title: "a subinterface, SVI or tunnel port lacks classification",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "its traffic falls into queue 0", Fix: "attach the map",
+		Needs: "the inventory of interfaces that are no ports",
+	},
+	{
+		ID: "CLS-17", Title: "a rewrite stands where a classification was meant",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "\"traffic-class to dscp\" marks, \"dscp to traffic-class\" classifies", Fix: "use the classification",
+		Needs: "nothing more: CLS-07 finds every rewrite of a class",
+	},
+	{
+		ID: "CLS-18", Title: "a lossless class holds control traffic",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:     "BGP, LACP or OSPF can be paused: they are marked CS6 or CS7",
+		Fix:     "keep DSCP 48 and 56 out of lossless classes",
+		Sources: []string{"RFC 4594, section 3.2"},
+		device:  controlInLossless,
+	},
+}
+
+// dscpMoves are the differences of a running DSCP map that a check names.
+type dscpMoves struct {
+	lost, foreign, named []int // DSCPs
+	others               bool  // DSCPs that no class names moved between lossy classes
+	tc                   map[int]int8
+}
+
+// moves compares the map of a port with the intended one: which DSCPs of
+// lossless classes are lost to a lossy one, which foreign ones land in a
+// lossless class, and which of those that classes name are elsewhere.
+func (r *deviceRun) moves(p *intent.Port, q *qos.Port) dscpMoves {
+	out := dscpMoves{tc: map[int]int8{}}
+	have, want := r.cfg.MapsOf(p.Name), r.d.Desired.MapsOf(p.Name)
+	if have == nil || want == nil || have == want {
+		return out
+	}
+	lossless := r.lossless(p.Settings)
+	named := map[int]bool{}
+	for _, k := range p.Settings.Classes {
+		if !k.Rest {
+			for _, d := range k.DSCP.V {
+				named[d] = true
+			}
+		}
+	}
+	for d := range have.DSCPToTC {
+		h, w := have.DSCPToTC[d], want.DSCPToTC[d]
+		if h == w || w == qos.Unmanaged {
+			continue
+		}
+		out.tc[d] = h
+		switch {
+		case w >= 0 && lossless.Has(int(w)) && (h < 0 || !lossless.Has(int(h))):
+			out.lost = append(out.lost, d)
+		case h >= 0 && lossless.Has(int(h)) && !named[d]:
+			out.foreign = append(out.foreign, d)
+		case named[d]:
+			out.named = append(out.named, d)
+		default:
+			out.others = true
+		}
+	}
+	return out
+}
+
+// mapFields are the fields that findings about a DSCP map cover, where they
+// cover all of its differences.
+func (m dscpMoves) fields() []string {
+	if m.others {
+		return nil
+	}
+	return []string{"maps.dscp_to_tc"}
+}
+
+// classOfDSCP says for each DSCP that a class names which class it is in.
+func classOfDSCP(r *deviceRun) {
+	if r.source == Intended {
+		return // one intent has one map
+	}
+	for p, q := range r.ports() {
+		m := r.cfg.MapsOf(p.Name)
+		if m == nil {
+			continue
+		}
+		lost := r.moves(p, q).lost
+		for _, k := range p.Settings.Classes {
+			if k.Rest {
+				continue
+			}
+			for _, d := range k.DSCP.V {
+				if !slices.Contains(lost, d) { // CLS-02 says so
+					r.trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
+				}
+			}
+		}
+	}
+}
+
+func otherClass(o *oddRun) {
+	have := "traffic class " + o.value
+	if o.value == strconv.Itoa(qos.Unmapped) {
+		have = "no class"
+	}
+	o.found(Finding{Severity: Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.group, have, o.share, o.of, o.usual), Fix: o.check.Fix},
+		"maps.dscp_to_tc", "global_maps.dscp_to_tc")
+}
+
+func losslessInLossy(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		m := r.moves(p, q)
+		for _, d := range m.lost {
+			where := "traffic class " + strconv.Itoa(int(m.tc[d]))
+			if m.tc[d] < 0 {
+				where = "the default class"
+			}
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, className(p.Settings, d), where), Fix: r.check.Fix},
+				p.Name, m.fields()...)
+		}
+		if len(m.lost) > 0 && !m.others {
+			r.explain("", "global_maps.dscp_to_tc")
+		}
+	}
+}
+
+func className(s *intent.Settings, dscp int) string {
+	for _, k := range s.Classes {
+		if slices.Contains(k.DSCP.V, dscp) {
+			return k.Name
+		}
+	}
+	return "none"
+}
+
+func foreignInLossless(r *deviceRun) {
+	for p, q := range r.ports() {
+		if r.source == Intended {
+			for _, k := range p.Settings.Classes {
+				if k.Lossless.V && k.Rest {
+					r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(), Fix: r.check.Fix,
+						What: fmt.Sprintf("lossless class %s takes every DSCP that no other class names: %s", k.Name, qos.FoldInts(k.DSCP.V))}, p.Name)
+				}
+			}
+			continue
+		}
+		if m := r.moves(p, q); len(m.foreign) > 0 {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s: in a lossless class, and not of it by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
+				p.Name, m.fields()...)
+			if !m.others {
+				r.explain("", "global_maps.dscp_to_tc")
+			}
+		}
+	}
+}
+
+func trustOfPorts(r *deviceRun) {
+	for p, q := range r.ports() {
+		want := p.Settings.Trust
+		switch {
+		case r.lossless(p.Settings) == 0 || !q.Trust.Set || q.Trust.V == qos.TrustDSCP:
+		case want.V == qos.TrustDSCP:
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, "trust")
+		case r.source == Intended:
+			r.found(Finding{Severity: Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is told by %s, which routed and untagged frames do not carry", want.V), Fix: r.check.Fix}, p.Name)
+		}
+	}
+}
+
+// mapsAgree holds, for each lossless class, the map that its traffic takes
+// against the one that its pause takes. first and second are their fields.
+func mapsAgree(r *deviceRun, what, first, second string) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		m := r.cfg.MapsOf(p.Name)
+		if m == nil {
+			continue
+		}
+		a, b := &m.TCToQueue, &m.PFCToQueue
+		if first == "maps.tc_to_group" {
+			a, b = &m.TCToGroup, &m.PFCToGroup
+		}
+		for _, prio := range q.PFC.Or(0).List() {
+			if x, y := a[prio], b[prio]; x >= 0 && y >= 0 && x != y {
+				r.found(Finding{Severity: Error, What: fmt.Sprintf("traffic class %d goes through %s %d, the pause of priority %d stands for %s %d", prio, what, x, prio, what, y), Fix: r.check.Fix + ": apply the intent"},
+					p.Name, first, second)
+			}
+		}
+	}
+}
+
+func rewrites(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p := range r.ports() {
+		m := r.cfg.MapsOf(p.Name)
+		if m == nil {
+			continue
+		}
+		for _, k := range p.Settings.Classes {
+			to := int(m.TCToDSCP[k.Priority.V])
+			if k.Rest || to < 0 || slices.Contains(k.DSCP.V, to) {
+				continue
+			}
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which is not of the class", k.Name, to), Fix: r.check.Fix}, p.Name, "maps.tc_to_dscp")
+		}
+	}
+}
+
+// highShare is the share from which a weighted queue is held to be served soon
+// enough for congestion notifications, in percent.
+const highShare = 10
+
+func notificationsServed(r *deviceRun) {
+	for p, q := range r.ports() {
+		k, _, ok := nic.CNPClass(p.Settings)
+		if !ok {
+			continue
+		}
+		s := q.Queues[k.Queue.V].Scheduler
+		if !s.Set || s.V.Strict {
+			continue
+		}
+		share := shareOf(p.Settings, q, k)
+		f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share), Fix: r.check.Fix}
+		if share < highShare {
+			f.Severity = Error
+		}
+		field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
+		if _, drifted := r.differs(p.Name, field); drifted {
+			f.Fix = "apply the intent"
+		}
+		r.found(f, p.Name, field)
+	}
+}
+
+// shareOf is the part of the link that a weighted class has when all are busy,
+// in percent, rounded down.
+func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
+	mine, all := 0, 0
+	done := map[int]bool{}
+	for _, o := range s.Classes {
+		n := o.Queue.V
+		if sch := q.Queues[n].Scheduler; sch.Set && !sch.V.Strict && !done[n] {
+			done[n] = true
+			all += sch.V.Weight
+			if n == k.Queue.V {
+				mine = sch.V.Weight
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return mine * 100 / all
+}
+
+func notificationsPaused(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		_, _, known := nic.CNPClass(p.Settings)
+		for _, k := range p.Settings.Classes {
+			named := strings.EqualFold(k.Name, "cnp")
+			if k.Lossless.V && (named || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP)) {
+				r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s has the congestion notifications and is lossless", k.Name), Fix: r.check.Fix}, p.Name)
+			}
+		}
+	}
+}
+
+func trustOfEnds(r *linkRun) {
+	if a, b := r.a.Trust, r.b.Trust; a != b && a != "" && b != "" {
+		r.found(Warning, r.check.Fix, "the port trusts %v, %v trusts %v", a, b)
+	}
+}
+
+func globalMap(r *deviceRun) {
+	if r.source == Intended || !r.cfg.GlobalMaps.Set || r.cfg.GlobalMaps.V == nil {
+		return
+	}
+	ch, ok := r.differs("", "global_maps.dscp_to_tc")
+	if !ok {
+		return
+	}
+	g := r.cfg.GlobalMaps.V
+	for _, q := range r.ports() {
+		// Where ports have no map of their own, it is their map that differs.
+		if m := q.Maps.V; q.Maps.Set && m != nil && m != g && m.DSCPToTC != g.DSCPToTC {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the map of the switch is %s, that of its ports %s", ch.Old, ch.New), Fix: r.check.Fix}, "", "global_maps.dscp_to_tc")
+			return
+		}
+	}
+}
+
+// controlDSCPs are CS6 and CS7.
+var controlDSCPs = []int{48, 56}
+
+func controlInLossless(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			if !k.Lossless.V {
+				continue
+			}
+			for _, d := range controlDSCPs {
+				if slices.Contains(k.DSCP.V, d) {
+					r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(), What: fmt.Sprintf("lossless class %s has DSCP %d, which control protocols use", k.Name, d), Fix: r.check.Fix}, p.Name)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package validate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+var ecnChecks = []Check{
+	{
+		ID: "ECN-01", Title: "a lossless queue does not mark",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:    "PFC becomes the only congestion control",
+		Fix:    "give the class 'ecn: auto' or thresholds",
+		device: func(r *deviceRun) { losslessQueues(r, unmarked) },
+	},
+	{
+		ID: "ECN-02", Title: "an ECN curve is a step that does not mark every packet, or runs backwards",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:    "what the switch makes of it is not defined",
+		Fix:    "write max above min; a step, min = max, needs probability: 100%",
+		device: func(r *deviceRun) { losslessQueues(r, oddCurve) },
+	},
+	{
+		ID: "ECN-03", Title: "a lossless group pauses before its queue marks",
+		Rules: []Rule{{Error, "where the pause comes before the first mark"}, {Warning, "where it comes before full marking"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:     "senders are stopped by pause instead of slowed down by marks, and pause spreads",
+		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
+		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
+		device:  pauseBeforeMark,
+	},
+	{
+		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "the queue cannot grow that long, so that full marking does not happen",
+		Fix:    "lower max below what one queue may hold",
+		device: neverReached,
+	},
+	{
+		ID: "ECN-05", Title: "ECN thresholds differ within a role",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:    "flows through one switch slow down before flows through another",
+		Fix:    "give the role one curve",
+		device: curves, odd: otherCurve,
+	},
+	{
+		ID: "ECN-06", Title: "an ECN threshold does not fit the speed",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "thresholds copied from another speed mark too early or too late",
+		Fix:    "scale the thresholds with the speed, or write 'ecn: auto'",
+		device: drainTimes,
+	},
+	{
+		ID: "ECN-07", Title: "the marking probability means another thing on this system",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "the queue marks more or less than the intent says", Fix: "translate the curve",
+		Needs: "nothing more: curves are translated when they are rendered, and any difference is DRIFT",
+	},
+	{
+		ID: "ECN-08", Title: "a lossless queue drops at random",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:     "WRED without ECN loses packets in a class that must not",
+		Fix:     "switch ECN on in the queue's profile: apply the intent",
+		Sources: []string{"sonic-wred-profile.yang, ecn"},
+		device:  func(r *deviceRun) { losslessQueues(r, randomDrops) },
+	},
+	{
+		ID: "ECN-09", Title: "a lossless queue has a curve that is not enabled",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:     "thresholds are there and nothing is marked",
+		Fix:     "enable the curve, on SONiC wred_green_enable: apply the intent",
+		Sources: []string{"sonic-buildimage issue 4545"},
+		device:  func(r *deviceRun) { losslessQueues(r, inert) },
+	},
+	{
+		ID: "ECN-10", Title: "marking follows an average of the queue",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "DCQCN expects the queue of the moment",
+		Fix:    "set weight 0: apply the intent",
+		device: func(r *deviceRun) { losslessQueues(r, averaged) },
+	},
+	{
+		ID: "ECN-15", Title: "the unit of an ECN threshold is not the intent's",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "2000 segments are not 2000 KB",
+		Fix:    "write the thresholds in bytes: apply the intent",
+		device: func(r *deviceRun) { losslessQueues(r, unitless) },
+	},
+	{
+		ID: "ECN-16", Title: "the counters of marks are off",
+		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsCounters,
+		Why: "nobody sees whether the queue marks", Fix: "enable them",
+		Needs: "the state of counter polling",
+	},
+}
+
+// losslessQueues looks at the curve of each lossless class; look returns a
+// finding, or none.
+func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e qos.ECN) *Finding) {
+	for p, q := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			e := q.Queues[k.Queue.V].ECN
+			if !k.Lossless.V || !e.Set && r.source == Intended {
+				continue
+			}
+			field := fmt.Sprintf("queues[%d].ecn", k.Queue.V)
+			_, drifted := r.differs(p.Name, field)
+			if r.source != Intended && !drifted {
+				continue // what is as intended was found in the intent
+			}
+			f := look(r, k, e.V)
+			if f == nil {
+				continue
+			}
+			if f.Fix == "" {
+				f.Fix = r.check.Fix
+			}
+			if r.source == Intended {
+				f.Where = k.ECN.Mode.From.String()
+			}
+			r.found(*f, p.Name, field)
+		}
+	}
+}
+
+func unmarked(r *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+	switch {
+	case e.Enabled || e.Drops || e.Min > 0 || e.Max > 0:
+		return nil
+	case r.source == Intended:
+		return &Finding{Severity: Error, What: fmt.Sprintf("lossless class %s has no ECN", k.Name)}
+	}
+	return &Finding{Severity: Error, What: fmt.Sprintf("the queue of lossless class %s, %d, has no ECN", k.Name, k.Queue.V), Fix: "apply the intent"}
+}
+
+func oddCurve(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+	switch {
+	case !e.Enabled || e.Min < e.Max || e.Min == e.Max && (e.Probability == 100 || e.Min == 0):
+		return nil
+	case e.Min > e.Max:
+		return &Finding{Severity: Error, What: fmt.Sprintf("class %s marks from %s, above its max of %s", k.Name, units.Bytes(e.Min), units.Bytes(e.Max))}
+	}
+	return &Finding{Severity: Error, What: fmt.Sprintf("class %s has min = max = %s with a probability of %d %%", k.Name, units.Bytes(e.Min), e.Probability)}
+}
+
+func randomDrops(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+	if !e.Drops {
+		return nil
+	}
+	return &Finding{Severity: Error, What: fmt.Sprintf("WRED of the queue of lossless class %s, %d, drops packets and marks none", k.Name, k.Queue.V)}
+}
+
+func inert(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+	if e.Enabled || e.Drops || e.Min == 0 && e.Max == 0 {
+		return nil
+	}
+	return &Finding{Severity: Error, What: fmt.Sprintf("the queue of lossless class %s, %d, has the curve %s", k.Name, k.Queue.V, e)}
+}
+
+func averaged(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+	if !e.Enabled || e.Weight == 0 {
+		return nil
+	}
+	return &Finding{Severity: Warning, What: fmt.Sprintf("the queue of class %s, %d, marks by an average of weight %d", k.Name, k.Queue.V, e.Weight)}
+}
+
+func unitless(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+	lower, upper := e.Unit.Split()
+	for _, u := range []qos.ThresholdUnit{lower, upper} {
+		switch u {
+		case qos.UnitCells, qos.UnitSegments, qos.UnitPercent, qos.UnitMilliseconds, qos.UnitMicroseconds:
+			return &Finding{Severity: Warning, What: fmt.Sprintf("the thresholds of class %s are %s: they are in %s, and the intent's in bytes", k.Name, e, u)}
+		}
+	}
+	return nil
+}
+
+// pauseBeforeMark holds stated thresholds against the case of one port that
+// sends into as many queues as the intent declares. Without a declared fan-out
+// nobody says how many those are, and explain shows the cases.
+func pauseBeforeMark(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			if !k.Lossless.V || p.Speed.V == 0 || p.Settings.Buffers.FanOut.V == 0 {
+				continue
+			}
+			e := r.curveOf(p, k)
+			l, ok := r.sharingOf(p, k).Limit(headroom.CaseOneToMany)
+			if !e.Enabled || !ok {
+				continue
+			}
+			f := Finding{Where: k.ECN.Mode.From.String(), Fix: r.check.Fix}
+			at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %d active groups)", l.FanOut, units.Bytes(l.Queue), units.Bytes(l.Threshold), l.Active)
+			switch l.Judge(e.Min, e.Max) {
+			case headroom.PausesFirst:
+				f.Severity, f.What = Error, fmt.Sprintf("class %s marks from %s; %s", k.Name, units.Bytes(e.Min), at)
+			case headroom.MarksPartly:
+				f.Severity, f.What = Warning, fmt.Sprintf("class %s marks every packet from %s; %s", k.Name, units.Bytes(e.Max), at)
+			default:
+				continue
+			}
+			r.found(f, p.Name)
+		}
+	}
+}
+
+func neverReached(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			e := r.curveOf(p, k)
+			if !k.Lossless.V || !e.Enabled || p.Speed.V == 0 {
+				continue
+			}
+			s := r.sharingOf(p, k)
+			if s.Pool == nil {
+				continue
+			}
+			// With all that one group may take in one queue, nothing more fits.
+			if most := s.Pool.Threshold(1) * int64(max(s.Fan.In.V, 1)); e.Max > most {
+				r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(), Fix: r.check.Fix,
+					What: fmt.Sprintf("class %s marks every packet from %s, and %d groups that feed one queue may hold %s", k.Name, units.Bytes(e.Max), s.Fan.In.V, units.Bytes(most))}, p.Name)
+			}
+		}
+	}
+}
+
+// curves tells the curve of each lossless class that the intent states as such:
+// computed ones follow the port.
+func curves(r *deviceRun) {
+	for p, q := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			e := q.Queues[k.Queue.V].ECN
+			if !k.Lossless.V || k.ECN.Mode.V != intent.ECNFixed || !e.Set || !e.V.Enabled || oddCurve(r, k, e.V) != nil || averaged(r, k, e.V) != nil || unitless(r, k, e.V) != nil {
+				continue
+			}
+			r.trait(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, roleOf(r.d.Switch), towards(p)), e.V.String(), p.Name, k.ECN.Mode.From.String())
+		}
+	}
+}
+
+func otherCurve(o *oddRun) {
+	var fields []string
+	for n := range qos.NumPriorities {
+		fields = append(fields, fmt.Sprintf("queues[%d].ecn", n))
+	}
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, fields...)
+}
+
+// The window of drain times outside which a threshold was probably copied from
+// another speed.
+const (
+	minDrain    = 2 * time.Microsecond
+	maxMinDrain = 100 * time.Microsecond
+	maxMaxDrain = 300 * time.Microsecond
+)
+
+func drainTimes(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		if p.Speed.V == 0 {
+			continue
+		}
+		for _, k := range p.Settings.Classes {
+			e := r.curveOf(p, k)
+			if !e.Enabled || k.ECN.Mode.V != intent.ECNFixed {
+				continue
+			}
+			lo, hi := headroom.Drain(e.Min, p.Speed.V), headroom.Drain(e.Max, p.Speed.V)
+			if lo < minDrain || lo > maxMinDrain || hi > maxMaxDrain {
+				r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),
+					What: fmt.Sprintf("class %s marks from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", k.Name, units.Bytes(e.Min), units.Bytes(e.Max), lo, hi, p.Speed.V, minDrain, maxMinDrain, maxMaxDrain),
+					Fix:  r.check.Fix}, p.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package validate
+
+import (
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+)
+
+// gateChecks are the checks of two readings of counters, which package gate
+// makes and [Run.Gate] takes in.
+var gateChecks = []Check{
+	{
+		ID: gate.LosslessDrop, Title: "a lossless class lost packets",
+		Rules: []Rule{{Error, "where the class is known"}, {Warning, "where a NIC does not tell the priority"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "RDMA sends everything after a lost packet again, or breaks the connection",
+		Fix: "give the class more headroom, and see that every port on the way pauses",
+	},
+	{
+		ID: gate.Watchdog, Title: "the PFC watchdog acted",
+		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "a queue was paused for longer than the watchdog waits, and its packets are dropped",
+		Fix: "look at what is attached to the port, and what it waits for",
+	},
+	{
+		ID: gate.NICStall, Title: "a NIC paused its switch for too long",
+		Rules: []Rule{{Error, "where it gave up"}, {Warning, "where it nearly did"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "the host takes no packets, and its pause spreads into the fabric",
+		Fix:     "look at what keeps the host from taking packets",
+		Sources: []string{"Linux, devlink and mlx5 counters: tx_pause_storm_error_events"},
+	},
+	{
+		ID: gate.LinkPause, Title: "link pause is in use beside PFC",
+		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "it stops all classes, also congestion notifications and routing",
+		Fix:     "turn link pause off on both ends",
+		Sources: []string{"IEEE 802.1Q, 36.1.1: PFC and PAUSE are not used together"},
+	},
+	{
+		ID: gate.WrongPriority, Title: "pause is in use on a priority that the intent calls lossy",
+		Rules: always(Error), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "traffic is stopped that nobody protects, or an end understands the priorities otherwise",
+		Fix:     "look at PFC and the maps of both ends of the link",
+		Sources: []string{"sonic-buildimage issue 20590"},
+	},
+	{
+		ID: gate.PauseBefore, Title: "a port has sent pause on a priority that the intent calls lossy",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsCounters,
+		Why:     "a map is wrong, or was, or the ASIC does not do as it is told",
+		Fix:     "look at the maps of the port, and clear the counters where it was before a change",
+		Sources: []string{"sonic-buildimage issue 20590"},
+	},
+	{
+		ID: gate.PauseRatio, Title: "a lossless priority is paused for a large part of the time",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "congestion spreads to traffic that goes elsewhere",
+		Fix: "follow the pause to what is congested, or to a slow receiver",
+	},
+	{
+		ID: gate.ECNBeforePFC, Title: "a switch pauses and does not mark",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "senders do not slow down, and pause is left alone with the congestion",
+		Fix:     "let ECN begin below where the group pauses",
+		Sources: []string{"Congestion Control for Large-Scale RDMA Deployments (DCQCN), SIGCOMM 2015, section 4"},
+	},
+	{
+		ID: gate.CNPLoop, Title: "congestion notifications are not sent or not obeyed",
+		Rules: []Rule{{Error, "where none is sent or handled"}, {Warning, "where some are ignored"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "marks have no effect, and PFC alone is left",
+		Fix: "enable notification and reaction point of the class's priority on the NICs",
+	},
+	{
+		ID: gate.RDMAError, Title: "RDMA lost packets or waited for them",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "something on the way loses or delays packets",
+		Fix: "look for drops, errors of cables, and packets that are classified as lossy",
+	},
+	{
+		ID: gate.HeadroomWatermark, Title: "headroom or a buffer pool was filled to a large part",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "with a little more the next packet is dropped",
+		Fix: "check cable length and pause response, and give more xoff, or a smaller alpha to others",
+	},
+	{
+		ID: gate.CounterReset, Title: "counters went back in the window",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "what was counted is not known, so that nothing is proven",
+		Fix: "look for a restart, or for somebody who cleared them, and take another window",
+	},
+	{
+		ID: gate.WindowTooShort, Title: "the window is too short for the counters",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why:     "the switch renews its counters less often, so that nothing is proven",
+		Fix:     "take a window of twice the interval at least",
+		Sources: []string{"sonic-swss orchagent/flexcounterorch.cpp"},
+	},
+	{
+		ID: gate.NotCounted, Title: "what a lossless class loses is not counted",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "a loss would not be seen, so that nothing is proven",
+		Fix: "switch the counters on, and see that the device can be read",
+	},
+}
+
+// GateSwitch says what the gate has to know of a switch that runs cfg: its
+// ports by the intent, and the headroom and pools that are there.
+func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
+	out := gate.Device{Name: d.Switch.Name, Ports: map[string]gate.Port{}, Pools: map[string]int64{}}
+	for _, p := range d.Switch.Ports {
+		want := d.Desired.Ports[p.Name]
+		if want == nil {
+			continue
+		}
+		g := gate.Port{Speed: p.Speed.V, Asymmetric: want.PFCAsymmetric.Or(false), Classes: gateClasses(d, p, want)}
+		if peer, ok := p.Peer(); ok {
+			g.Peer, g.ToHost = gate.Endpoint(peer), !p.Uplink()
+		}
+		if have := cfg.Ports[p.Name]; have != nil {
+			for i := range g.Classes {
+				if h := have.Groups[g.Classes[i].Group].Headroom; h.Set {
+					g.Classes[i].Headroom = h.V.XOFF
+				}
+			}
+		}
+		out.Ports[p.Name] = g
+	}
+	for name, p := range cfg.Pools {
+		out.Pools[name] = p.Size
+	}
+	return out
+}
+
+// gateClasses are the lossless classes of a port.
+func gateClasses(d *render.Device, p *intent.Port, want *qos.Port) []gate.Class {
+	var out []gate.Class
+	lossless := p.Settings.Lossless()
+	for _, c := range d.Desired.Classes {
+		if lossless.Has(c.Priority) {
+			out = append(out, gate.Class{Name: c.Name, Priority: c.Priority, Queue: c.Queue, Group: c.Group, Marks: want.Queues[c.Queue].ECN.V.Enabled})
+		}
+	}
+	return out
+}
+
+// GateHost says what the gate has to know of a host: its NICs have the classes
+// of the switch ports that they are at.
+func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
+	out := gate.Device{Name: h.Name, Host: true, Ports: map[string]gate.Port{}}
+	for _, n := range h.NICs {
+		if n.Link == nil {
+			continue
+		}
+		at := n.Link.A
+		if at.Device == h.Name {
+			at = n.Link.B
+		}
+		p := end(f, at)
+		if p == nil {
+			continue
+		}
+		g := gate.Port{Speed: p.Speed.V, Peer: gate.Endpoint(at)}
+		for _, k := range p.Settings.Classes {
+			if k.Lossless.V {
+				g.Classes = append(g.Classes, gate.Class{Name: k.Name, Priority: k.Priority.V})
+			}
+		}
+		out.Ports[n.Name] = g
+	}
+	return out
+}
+
+// gateSeverity is how a finding of the gate counts.
+var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive: Warning, gate.Warn: Warning}
+
+// Gate takes in what the gate found.
+func (r *Run) Gate(res *gate.Result) {
+	var c collector
+	for _, f := range res.Findings {
+		c.add(Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: r.placeOf(f.Device)}, f.Port)
+	}
+	r.Note(c.list...)
+	r.counted = res.Ports
+}
+
+// Counted returns what each port counted in the window that [Run.Gate] took in;
+// nil where there was none.
+func (r *Run) Counted() []gate.PortWindow { return r.counted }
+
+// placeOf is where the intent has a device. Findings on ports have it as well, so
+// that the same on many ports is one.
+func (r *Run) placeOf(device string) string {
+	if sw := r.fabric.Switch(device); sw != nil {
+		return sw.Pos.String()
+	}
+	if h := r.fabric.Host(device); h != nil {
+		return h.Pos.String()
+	}
+	return ""
+}
+
+// Inconclusive returns the first finding, that the intent does not accept, that
+// leaves open whether a window passes; nil where there is none.
+func Inconclusive(fs []Finding) *Finding {
+	for i, f := range fs {
+		switch f.ID {
+		case gate.CounterReset, gate.WindowTooShort, gate.NotCounted:
+			if f.Suppressed == nil {
+				return &fs[i]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+)
+
+// gateCase is one counter that moves, in a fabric that is sound without it.
+type gateCase struct {
+	id       string
+	severity Severity
+	// device and port count n more of the counter; of peaks it is the value.
+	device, port string
+	metric       drivers.Metric
+	index        int
+	n            uint64
+	// always says that it had counted n before the window, and no more in it.
+	always bool
+	// edit is, instead, something else that changes in the last sample.
+	edit        func(*drivers.Counters)
+	place, says string
+}
+
+var gateCases = []gateCase{
+	{id: gate.LosslessDrop, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.GroupDrops, index: 3, n: 5, place: "leaf1 Ethernet0", says: "priority group 3 of lossless class rdma dropped 5 packets"},
+	{id: gate.LosslessDrop, severity: Error, device: "leaf1", port: "Ethernet240", metric: drivers.QueueDrops, index: 3, n: 5, place: "leaf1 Ethernet240", says: "queue 3 of lossless class rdma dropped 5 packets"},
+	{id: gate.LosslessDrop, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.Discards, n: 5, place: "gpu1 eth0", says: "no room for 5 packets"},
+	{id: gate.Watchdog, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.StormsDetected, index: 3, n: 1, place: "leaf1 Ethernet0", says: "queue 3 stuck once"},
+	{id: gate.NICStall, severity: Error, device: "gpu1", port: "eth0", metric: drivers.StallErrors, n: 1, place: "gpu1 eth0", says: "gave up pausing"},
+	{id: gate.LinkPause, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.LinkPauseRx, n: 1, place: "leaf1 Ethernet0", says: "802.3x"},
+	{id: gate.WrongPriority, severity: Error, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, place: "spine1 Ethernet0", says: "sent 2 frames that pause priority 5"},
+	{id: gate.PauseBefore, severity: Warning, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, always: true, place: "spine1 Ethernet0", says: "has sent pause on priority 5"},
+	{id: gate.PauseRatio, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PauseRxTime, index: 3, n: 6e6, place: "leaf1 Ethernet240", says: "priority 3 was paused 2.0 % of the time"},
+	{id: gate.ECNBeforePFC, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PFCTx, index: 3, n: 4, place: "leaf1", says: "sent 4 frames for class rdma and marked no packet"},
+	{id: gate.CNPLoop, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.QueueMarked, index: 3, n: 5000, place: "", says: "no NIC sent a congestion notification"},
+	{id: gate.RDMAError, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.AckTimeouts, n: 3, place: "gpu1 eth0", says: "did not come in time"},
+	{id: gate.HeadroomWatermark, severity: Warning, device: "leaf1", port: "Ethernet0", metric: drivers.HeadroomPeak, index: 3, n: 290000, place: "leaf1 Ethernet0", says: "filled to 290000 of 300000 B, nearly all"},
+	{id: gate.HeadroomWatermark, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Pools = map[string]uint64{"ingress_lossless_pool": 66000000} }, place: "leaf1", says: "ingress_lossless_pool was filled to"},
+	{id: gate.CounterReset, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Ports["Ethernet0"][drivers.QueuePackets.Of(0)] = 1 }, place: "leaf1 Ethernet0", says: "counters went back"},
+	{id: gate.WindowTooShort, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) {
+		c.Poll = map[drivers.Metric]time.Duration{drivers.GroupDrops: 3 * time.Minute}
+	}, place: "leaf1", says: "renewed every 3m only"},
+	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "no drops of its lossless"},
+}
+
+// gateFindings judges the base, with what moves in a case; nil for nothing.
+func gateFindings(t *testing.T, c *gateCase) []Finding {
+	t.Helper()
+	comp := compile(t, closBase)
+	f := comp.Fabric()
+	run := NewRun(f)
+	var devices []gate.Device
+	for _, sw := range f.Switches {
+		d := comp.Device(sw)
+		devices = append(devices, GateSwitch(d, decoded(t, saved(d))))
+	}
+	for _, h := range f.Hosts {
+		devices = append(devices, GateHost(f, h))
+	}
+	var samples []gate.Sample
+	for _, d := range devices {
+		for i := range 2 {
+			s := gate.Sample{Device: d.Name, Counters: &drivers.Counters{Taken: today.Add(time.Duration(i) * 5 * time.Minute), Ports: map[string]drivers.PortCounters{}}}
+			for port := range d.Ports {
+				s.Ports[port] = counted(d.Host)
+			}
+			if c != nil && c.device == d.Name {
+				switch {
+				case c.edit != nil && i == 1:
+					c.edit(s.Counters)
+				case c.edit == nil && c.metric.Peak():
+					s.Ports[c.port][c.metric.Of(c.index)] = c.n
+				case c.edit == nil && (i == 1 || c.always):
+					s.Ports[c.port][c.metric.Of(c.index)] += c.n
+				}
+			}
+			samples = append(samples, s)
+		}
+	}
+	run.Gate(gate.Judge(devices, samples, gate.Options{AllHosts: true}))
+	return run.Findings(today)
+}
+
+// counted are the counters of a port that counts all there is.
+func counted(host bool) drivers.PortCounters {
+	out := drivers.PortCounters{}
+	last := drivers.GroupDrops
+	if host {
+		last = drivers.RNRRetries
+	}
+	for m := range last + 1 {
+		for i := range 8 {
+			if m == drivers.QueuePackets {
+				out[m.Of(i)] = 1000
+			} else if !m.Peak() {
+				out[m.Of(i)] = 0
+			}
+		}
+	}
+	return out
+}
+
+func TestGateChecks(t *testing.T) {
+	if fs := gateFindings(t, nil); len(fs) > 0 {
+		t.Fatalf("the sound twin has findings: %v", fs)
+	}
+	for _, c := range gateCases {
+		t.Run(c.id+" "+c.says, func(t *testing.T) {
+			fs := gateFindings(t, &c)
+			if len(fs) != 1 {
+				t.Fatalf("%d findings: %v", len(fs), fs)
+			}
+			f := fs[0]
+			if f.ID != c.id || f.Severity != c.severity || f.Place() != c.place || !strings.Contains(f.What, c.says) || f.Fix == "" || (f.Where == "") != (f.Device == "") {
+				t.Errorf("%s %s at %q: %s; fix %q, intent %q", f.Severity, f.ID, f.Place(), f.What, f.Fix, f.Where)
+			}
+			check := Lookup(f.ID)
+			if check == nil || !check.allows(f.Severity) {
+				t.Errorf("%s has no severity %s", f.ID, f.Severity)
+			}
+			open := slices.Contains([]string{gate.CounterReset, gate.WindowTooShort, gate.NotCounted}, f.ID)
+			if (Inconclusive(fs) != nil) != open {
+				t.Errorf("%s is open: %v", f.ID, !open)
+			}
+			fs[0].Suppressed = &Suppressed{Reason: "known"}
+			if Inconclusive(fs) != nil {
+				t.Error("what is accepted is open")
+			}
+		})
+	}
+}
+
+// The same on many ports is one finding, and every id is a check's.
+func TestGateFolds(t *testing.T) {
+	comp := compile(t, closBase)
+	run := NewRun(comp.Fabric())
+	var res gate.Result
+	for i := range 3 {
+		res.Findings = append(res.Findings, gate.Finding{ID: gate.CounterReset, Means: gate.Inconclusive, Device: "leaf1", Port: fmt.Sprintf("Ethernet%d", 8*i), What: "x", Fix: "y"})
+	}
+	run.Gate(&res)
+	if fs := run.Findings(today); len(fs) != 1 || fs[0].Place() != "leaf1 Ethernet0,Ethernet8,Ethernet16" && fs[0].Place() != "leaf1 Ethernet[0-16:8]" {
+		t.Errorf("%v", fs)
+	}
+}

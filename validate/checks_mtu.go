@@ -1,0 +1,90 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+var mtuChecks = []Check{
+	{
+		ID: "MTU-01", Title: "the two ends of a link carry packets of different size",
+		Rules: []Rule{{Error, "where hosts send larger packets than one end carries"}, {Info, "else"}}, Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Why:  "large packets vanish in one direction",
+		Fix:  "set one mtu.fabric for both ends",
+		link: mtuOfEnds,
+	},
+	{
+		ID: "MTU-02", Title: "a link carries no full RDMA packet",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:     "connections come up and stall with the first large transfer",
+		Fix:     "raise mtu.fabric on the path, or lower mtu.rdma",
+		Sources: []string{"Linux include/rdma/ib_addr.h, iboe_get_mtu"},
+		link:    mtuOfRDMA,
+	},
+	{
+		ID: "MTU-03", Title: "a host sends larger packets than its switch takes",
+		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
+		Why:    "large packets vanish",
+		Fix:    "lower the host's MTU, or raise the switch's",
+		device: mtuTowardsHost,
+	},
+	{
+		ID: "MTU-05", Title: "a class carries smaller packets than its port",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "packets are dropped in that class alone", Fix: "give the class the MTU of the port",
+		Needs: "the MTU of single classes, which the model does not hold",
+	},
+}
+
+// senders are the largest packets that hosts send into a fabric, in bytes.
+type senders struct{ packet, payload int }
+
+// sendersOf looks at all ports towards hosts; without any, at the fabric's own
+// settings.
+func sendersOf(f *intent.Fabric) senders {
+	s := senders{}
+	for _, sw := range f.Switches {
+		for _, p := range sw.Ports {
+			if p.Link != nil && !p.Uplink() {
+				s.packet, s.payload = max(s.packet, p.Settings.MTU.Host.V), max(s.payload, p.Settings.MTU.RDMA.V)
+			}
+		}
+	}
+	if s.packet == 0 {
+		s = senders{f.Settings.MTU.Host.V, f.Settings.MTU.RDMA.V}
+	}
+	return s
+}
+
+// need is the IP packet of a full RDMA payload, in bytes.
+func (s senders) need() int { return s.payload + intent.RDMAOverhead }
+
+func mtuOfEnds(r *linkRun) {
+	a, b := r.a.MTU, r.b.MTU
+	sent := r.run.senders
+	switch {
+	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 says so
+	case min(a, b) < sent.packet:
+		r.found(Error, r.check.Fix, "it carries packets of up to %v B, %v of %v B", a, b, "mtu")
+	default:
+		r.found(Info, r.check.Fix, "it carries packets of up to %v B, %v of %v B", a, b)
+	}
+}
+
+func mtuOfRDMA(r *linkRun) {
+	a, b := r.a.MTU, r.b.MTU
+	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need {
+		r.found(Error, r.check.Fix, fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, "mtu")
+	}
+}
+
+func mtuTowardsHost(r *deviceRun) {
+	for p, q := range r.ports() {
+		peer, linked := p.Peer()
+		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V {
+			continue
+		}
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, %s sends up to %d B by the intent", q.MTU.V, peer.Device, p.Settings.MTU.Host.V), Fix: "apply the intent to the switch"}, p.Name, "mtu")
+	}
+}

@@ -1,0 +1,201 @@
+package validate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+var operationChecks = []Check{
+	{
+		ID: "CAT-01", Title: "the catalogue does not know the model",
+		Rules: []Rule{{Warning, "for a name near one that it knows"}, {Info, "else"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "its ports, buffers and headroom cannot be checked",
+		Fix:    "state the model as the switch shows it",
+		device: modelKnown,
+	},
+	{
+		ID: "DRIFT", Title: "the running configuration differs from the intent",
+		Rules: []Rule{{Error, "where traffic depends on it"}, {Warning, "else"}}, Scope: ScopeSwitch, Reads: ReadsRunning | ReadsNIC,
+		Why: "what was checked is not what runs",
+		Fix: "apply the intent, or change it to what is wanted",
+	},
+	{
+		ID: "OPS-02", Title: "a value is configured and not in force",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:   "the configuration shows one thing and the ASIC does another",
+		Fix:   "look for the reason in the switch's log, and write the value again",
+		state: inForce,
+	},
+	{
+		ID: "OPS-04", Title: "the system does not take a value",
+		Rules: []Rule{{Error, "where the switch refuses it"}, {Warning, "where it is carried out in another way"}},
+		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRendered,
+		Why: "the switch refuses it, and with it the request it is in",
+		Fix: "change the value in the intent",
+	},
+	{
+		ID: "OPS-01", Title: "the running configuration is not saved",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:   "it is gone after a reload",
+		Fix:   "save it",
+		state: unsaved,
+	},
+	{
+		ID: "OPS-03", Title: "a change disturbs traffic outside a maintenance window",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRendered,
+		Why: "a port goes down, or packets of the class are lost", Fix: "drain first",
+		Needs: "nothing more: plan shows the impact of every change, and apply asks for the operator's word",
+	},
+	{
+		ID: "OPS-05", Title: "switches of one role run different releases",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:    "the same configuration may mean another thing",
+		Fix:    "bring the role to one release",
+		device: releases, odd: otherRelease,
+	},
+	{
+		ID: "READ", Title: "a device, or a value of it, could not be read",
+		Rules: []Rule{{Error, "for a device"}, {Info, "for a value"}}, Scope: ScopeFabric, Reads: ReadsRunning | ReadsNIC,
+		Why: "nothing is known about it",
+		Fix: "see that the device can be reached and read",
+	},
+	{
+		ID: "SUPPRESS", Title: "a suppression has ended, or names no check",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why: "what it accepted counts again, or it never accepted anything",
+		Fix: "mend the cause, or the suppression",
+	},
+	{
+		ID: "UNKNOWN", Title: "configuration that this tool does not understand",
+		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:   "it is left alone and not checked",
+		Fix:   "look at it yourself",
+		state: unknown,
+	},
+	{
+		ID: "YANG", Title: "the rendered configuration is not valid against the models",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRendered,
+		Why: "the switch refuses it",
+		Fix: "check release and model of the switch",
+	},
+}
+
+// modelKnown says that nothing is known of a model, so that nobody takes the
+// silence of the buffer checks for consent.
+func modelKnown(r *deviceRun) {
+	d := r.d
+	name := d.Switch.Model.V
+	switch {
+	case r.source != Intended || d.Model != nil:
+		return
+	case !catalog.Covers(d.Switch.OS):
+		r.found(Finding{Severity: Info,
+			What: fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS),
+			Fix:  "check the buffers of lossless ports on the switch itself"}, "")
+		return
+	}
+	f := Finding{Severity: Info, What: "no model is stated: ports, buffers and headroom are not checked", Fix: "state the model, for SONiC the hwsku"}
+	if name != "" {
+		f.What, f.Where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
+		f.Fix = "check the spelling against the hwsku that the switch shows"
+		if near := catalog.Suggest(name); near != "" {
+			f.Severity, f.Fix = Warning, fmt.Sprintf("did you mean %s?", near)
+		}
+	}
+	r.found(f, "")
+}
+
+// inForce reports what the switch is configured with and does not do.
+func inForce(r *deviceRun) {
+	for _, m := range r.seen.InForce {
+		if m.Field == "pfc" || strings.HasPrefix(m.Field, "groups[") {
+			continue // PFC-10, BUF-15
+		}
+		if f, ok := r.notInForce(m); ok {
+			r.found(f, m.Port)
+		}
+	}
+}
+
+// notInForce is the finding for a value that is configured and not in force.
+// What is not even configured cannot be in force: one cause, one finding, unless
+// the driver knows what mends it.
+func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
+	_, drifted := r.differs(m.Port, m.Field)
+	_, whole := r.differs(m.Port, wholeMap(m.Field))
+	if m.Fix == "" && (drifted || whole) {
+		return f, false
+	}
+	f = Finding{Severity: Error, Where: render.Reason(r.d.Switch, qos.Change{Port: m.Port, Field: m.Field}),
+		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.Field, m.Want, m.Have),
+		Fix:  "the switch did not take up what it is configured with: look for the reason in its log, and write it again"}
+	if m.Fix != "" {
+		f.What, f.Fix = fmt.Sprintf("%s: %s is not in force: %s", m.Field, m.Want, m.Have), m.Fix
+	}
+	return f, true
+}
+
+// wholeMap names the map that an entry belongs to, which is what a difference
+// of configurations speaks of: maps.dscp_to_tc for maps.dscp_to_tc[26].
+func wholeMap(field string) string {
+	if i := strings.LastIndexByte(field, '['); i > 0 && strings.HasSuffix(field, "]") {
+		return field[:i]
+	}
+	return field
+}
+
+func unknown(r *deviceRun) {
+	for _, u := range r.seen.Unknown {
+		r.found(Finding{Severity: Info, What: u.Where + ": " + u.Why, Fix: r.check.Fix}, "")
+	}
+}
+
+// Refusal is a value that a device's system does not take, as its renderer
+// found it. Port is empty for the whole device.
+type Refusal struct{ Port, Field, Why string }
+
+// Refused reports refusals, one finding for each cause.
+func Refused(sw *intent.Switch, rs []Refusal) []Finding {
+	var c collector
+	for _, r := range rs {
+		f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: r.Why, Where: render.Reason(sw, qos.Change{Port: r.Port, Field: r.Field}), Fix: "change the value in the intent"}
+		if r.Field == "watchdog" || r.Field == "watchdog_poll" {
+			f.ID = "WD-04"
+		}
+		c.add(f, r.Port)
+	}
+	return c.list
+}
+
+// Adapted reports what a system can only do in another way than the intent
+// says.
+func Adapted(sw *intent.Switch, how []string) []Finding {
+	var c collector
+	for _, h := range how {
+		c.add(Finding{ID: "OPS-04", Severity: Warning, Device: sw.Name, What: h, Where: sw.Pos.String(),
+			Fix: "accept it, or change the classes"}, "")
+	}
+	return c.list
+}
+
+func unsaved(r *deviceRun) {
+	if len(r.seen.Unsaved) > 0 {
+		r.found(Finding{Severity: Warning, What: "not saved: " + strings.Join(r.seen.Unsaved, ", "), Fix: r.check.Fix}, "")
+	}
+}
+
+func releases(r *deviceRun) {
+	if rel := r.cfg.Platform.Release; rel != "" {
+		r.trait(r.d.Switch.OS+" of "+roleOf(r.d.Switch), rel, "", r.d.Switch.Release.From.String())
+	}
+}
+
+func otherRelease(o *oddRun) {
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the release is %s, that of %d of %d switches (%s) is %s", printable(o.value), o.share, o.of, o.group, printable(o.usual)), Fix: o.check.Fix})
+}

@@ -1,0 +1,300 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+var pfcChecks = []Check{
+	{
+		ID: "PFC-01", Title: "the two ends of a link pause different priorities",
+		Rules: always(Error), Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Why:  "one side pauses and the other ignores it, and packets are lost",
+		Fix:  "make the same classes lossless on both ends",
+		link: pfcOfEnds,
+	},
+	{
+		ID: "PFC-02", Title: "a NIC and its switch port pause different priorities",
+		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
+		Why:    "one side pauses and the other ignores it, and packets are lost",
+		Fix:    "make both ends pause the same priorities",
+		device: pfcTowardsHost,
+	},
+	{
+		ID: "PFC-03", Title: "PFC is on for a priority without a lossless priority group",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "pause is sent late or never, and packets are dropped first",
+		Fix:    "give the priority group a lossless buffer profile",
+		device: pausedWithoutGroup,
+	},
+	{
+		ID: "PFC-04", Title: "a lossless priority group has no PFC",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "its headroom is wasted, and packets are dropped",
+		Fix:    "switch PFC on for its priority, or make the group lossy",
+		device: groupWithoutPause,
+	},
+	{
+		ID: "PFC-05", Title: "link pause is on beside PFC",
+		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
+		Why:     "it stops all classes, also congestion notifications and routing",
+		Fix:     "turn link pause off",
+		Sources: []string{"IEEE 802.1Q, 36.1.1: PFC and PAUSE are not used together"},
+		device:  linkPause,
+	},
+	{
+		ID: "PFC-06", Title: "more than two lossless classes",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:    "headroom multiplies and the shared buffer shrinks",
+		Fix:    "make all but two classes lossy, or accept a smaller shared buffer",
+		device: losslessClasses,
+	},
+	{
+		ID: "PFC-08", Title: "one end of a link obeys pause on every priority, the other does not",
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Why:  "pause of a lossy priority holds one direction only",
+		Fix:  "set pfc.asymmetric on both ends or on none",
+		link: asymmetry,
+	},
+	{
+		ID: "PFC-09", Title: "PFC is on where no RDMA passes",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "whatever is attached there can pause the fabric",
+		Fix:    "make the classes lossy on these ports, or add their links to the intent",
+		device: pfcWithoutRDMA,
+	},
+	{
+		ID: "PFC-10", Title: "PFC is configured and not in operation",
+		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning,
+		Why:   "the port is lossless on paper only",
+		Fix:   "switch PFC on without negotiation, and look at the other end",
+		state: pfcInOperation,
+	},
+	{
+		ID: "PFC-11", Title: "a lossless group resumes where it paused",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:     "the port flaps between pause and resume",
+		Fix:     "give the profile an xon offset of two frames or more",
+		Sources: []string{"sonic-buffer-profile.yang, xon_offset"},
+		device:  hysteresis,
+	},
+	{
+		ID: "PFC-12", Title: "priority 6 or 7 is lossless",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "control traffic and congestion notifications can be paused",
+		Fix:    "use priorities 1 to 5 for lossless classes",
+		device: losslessControl,
+	},
+}
+
+func pfcOfEnds(r *linkRun) {
+	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
+		r.found(Error, r.check.Fix, "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, "pfc")
+	}
+}
+
+func pfcTowardsHost(r *deviceRun) {
+	for p, q := range r.ports() {
+		peer, linked := p.Peer()
+		if !linked || p.Uplink() {
+			continue
+		}
+		_, differs := r.differs(p.Name, "pfc")
+		switch {
+		case !differs:
+		case r.pfcExplained(p, q):
+			r.explain(p.Name, "pfc")
+		default:
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s, the NIC %s pauses %s by the intent", q.PFC.Or(0), peer, r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
+				p.Name, "pfc")
+		}
+	}
+}
+
+// pfcExplained reports whether another finding says why the priorities that a
+// port pauses are not the intended ones: the driver knows the condition that is
+// not met, or no DSCP reaches the class.
+func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
+	if slices.ContainsFunc(r.seen.InForce, func(m drivers.Mismatch) bool { return m.Port == p.Name && m.Field == "pfc" && m.Fix != "" }) {
+		return true
+	}
+	off := p.Settings.Lossless() ^ q.PFC.Or(0)
+	return off != 0 && off&^r.unreached(p, q) == 0
+}
+
+// unreached are the priorities of lossless classes whose DSCPs are all in lossy
+// ones.
+func (r *deviceRun) unreached(p *intent.Port, q *qos.Port) qos.PrioritySet {
+	var out qos.PrioritySet
+	lost := r.moves(p, q).lost
+	for _, k := range p.Settings.Classes {
+		if k.Lossless.V && len(k.DSCP.V) > 0 && !slices.ContainsFunc(k.DSCP.V, func(d int) bool { return !slices.Contains(lost, d) }) {
+			out |= qos.Priorities(k.Priority.V)
+		}
+	}
+	return out
+}
+
+// group is the priority group that a pause of a priority stands for; -1 where
+// it is not known.
+func group(m *qos.Maps, prio int) int {
+	if m == nil {
+		return -1
+	}
+	for _, g := range []int8{m.PFCToGroup[prio], m.TCToGroup[prio]} {
+		if g >= 0 && int(g) < qos.NumPriorities {
+			return int(g)
+		}
+	}
+	return -1
+}
+
+func pausedWithoutGroup(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		for _, prio := range (q.PFC.Or(0) & r.lossless(p.Settings)).List() {
+			g := group(r.cfg.MapsOf(p.Name), prio)
+			if g < 0 {
+				continue
+			}
+			have := q.Groups[g].Lossless
+			want := r.d.Desired.Ports[p.Name].Groups[g]
+			made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set
+			if !have.Set && !want.Lossless.Set || have.V || made {
+				continue
+			}
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g), Fix: r.check.Fix},
+				p.Name, append(groupFields(g), "maps.tc_to_group", "maps.pfc_to_group")...)
+		}
+	}
+}
+
+// groupFields are the fields of a priority group, lossless first.
+func groupFields(g int) []string {
+	var out []string
+	for _, f := range []string{"lossless", "derived_from", "buffer", "headroom"} {
+		out = append(out, fmt.Sprintf("groups[%d].%s", g, f))
+	}
+	return out
+}
+
+func groupWithoutPause(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		m := r.cfg.MapsOf(p.Name)
+		for g := range q.Groups {
+			_, drifted := r.differs(p.Name, fmt.Sprintf("groups[%d].lossless", g))
+			if !q.Groups[g].Lossless.V || !drifted {
+				continue // as intended: that PFC is not is for the checks of PFC
+			}
+			if _, pfc := r.differs(p.Name, "pfc"); pfc && q.Groups[g].DerivedFrom.Set {
+				r.explain(p.Name, fmt.Sprintf("groups[%d].lossless", g)) // the switch made it of the priorities
+				continue
+			}
+			if slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g }) {
+				continue
+			}
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, and PFC is on for none of its priorities", g), Fix: r.check.Fix},
+				p.Name, groupFields(g)...)
+		}
+	}
+}
+
+func linkPause(r *deviceRun) {
+	for p, q := range r.ports() {
+		if q.LinkPause.V && r.lossless(p.Settings) != 0 {
+			r.found(Finding{Severity: Error, What: "IEEE 802.3x link pause is on", Fix: r.check.Fix}, p.Name, "link_pause")
+		}
+	}
+}
+
+func losslessClasses(r *deviceRun) {
+	for p, q := range r.ports() {
+		if set := q.PFC.Or(0); len(set.List()) > 2 {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.check.Fix}, p.Name)
+		}
+	}
+}
+
+func losslessControl(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			if k.Lossless.V && k.Priority.V >= 6 {
+				r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(),
+					What: fmt.Sprintf("class %s makes priority %d lossless", k.Name, k.Priority.V), Fix: r.check.Fix}, p.Name)
+			}
+		}
+	}
+}
+
+func asymmetry(r *linkRun) {
+	if a, b := r.a.Asymmetric, r.b.Asymmetric; a.Set && b.Set && a.V != b.V {
+		on := map[bool]string{true: "on", false: "off"}
+		r.found(Warning, r.check.Fix, "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], "pfc_asymmetric")
+	}
+}
+
+func pfcWithoutRDMA(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		if q.PFC.Or(0) == 0 {
+			continue
+		}
+		peer, linked := p.Peer()
+		switch {
+		case !linked:
+			r.found(Finding{Severity: Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses", Fix: r.check.Fix}, p.Name)
+		case !p.Uplink() && !rdma(r.d.Fabric, peer):
+			r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
+		}
+	}
+}
+
+// rdma reports whether a NIC has an RDMA device by the intent. Where no NIC of
+// the host states one, it is not known.
+func rdma(f *intent.Fabric, e intent.Endpoint) bool {
+	h := f.Host(e.Device)
+	if h == nil || !slices.ContainsFunc(h.NICs, func(n *intent.NIC) bool { return n.RDMA.V != "" }) {
+		return true
+	}
+	n := h.NIC(e.Port)
+	return n == nil || n.RDMA.V != ""
+}
+
+func pfcInOperation(r *deviceRun) {
+	for _, m := range r.seen.InForce {
+		if m.Field != "pfc" {
+			continue
+		}
+		if f, ok := r.notInForce(m); ok {
+			r.found(f, m.Port)
+		}
+	}
+}
+
+func hysteresis(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		for g := range q.Groups {
+			h := q.Groups[g].Headroom
+			if q.Groups[g].Lossless.V && h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
+				r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g), Fix: r.check.Fix}, p.Name, fmt.Sprintf("groups[%d].headroom", g))
+			}
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+var portChecks = []Check{
+	{
+		ID: "PRT-01", Title: "a port has none of the configuration of its role",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:     "after a breakout only the first child may get maps and buffers",
+		Fix:     "apply the intent; where that does not help, take the port down and up",
+		Sources: []string{"sonic-buildimage issue 23354", "sonic-swss issue 2865"},
+		device:  barePort,
+	},
+	{
+		ID: "PRT-02", Title: "members of an aggregate differ",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:    "flows that are hashed to one member are lost, and to another are not",
+		Fix:    "give all members the same settings",
+		device: membersDiffer,
+	},
+	{
+		ID: "PRT-03", Title: "a port differs from most of its role in what the intent does not set",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
+		Why:    "what nobody manages is where drift begins",
+		Fix:    "look at the port, and make it like the others or state the value in the intent",
+		device: unmanaged, odd: otherPort,
+	},
+	{
+		ID: "PRT-04", Title: "speed or FEC of a port are not as intended",
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsRunning,
+		Why:    "headroom and thresholds follow from the speed",
+		Fix:    "apply the intent, or correct the speed in it",
+		device: speedOfPorts,
+	},
+}
+
+// bare reports whether a port has neither PFC nor marking, though it should have
+// both.
+func bare(q, want *qos.Port) bool {
+	if want.PFC.Or(0) == 0 || q.PFC.Or(0) != 0 {
+		return false
+	}
+	marks := false
+	for i := range want.Queues {
+		if want.Queues[i].ECN.V.Enabled {
+			marks = true
+			if e := q.Queues[i].ECN.V; e.Enabled || e.Max > 0 {
+				return false
+			}
+		}
+	}
+	return marks
+}
+
+func barePorts(d *render.Device, cfg *qos.Device) map[string]bool {
+	out := map[string]bool{}
+	for _, p := range d.Switch.Ports {
+		if q := cfg.Ports[p.Name]; q != nil && bare(q, d.Desired.Ports[p.Name]) {
+			out[p.Name] = true
+		}
+	}
+	return out
+}
+
+func barePort(r *deviceRun) {
+	for _, p := range r.d.Switch.Ports {
+		if !r.bare[p.Name] {
+			continue
+		}
+		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN", Fix: r.check.Fix}, p.Name, "pfc")
+		for _, ch := range r.out.drift {
+			if ch.Port == p.Name {
+				r.explain(p.Name, ch.Field)
+			}
+		}
+	}
+}
+
+func membersDiffer(r *deviceRun) {
+	type member struct {
+		p *intent.Port
+		q *qos.Port
+	}
+	lags := map[string][]member{}
+	for p, q := range r.ports() {
+		if p.LAG.V != "" {
+			lags[p.LAG.V] = append(lags[p.LAG.V], member{p, q})
+		}
+	}
+	for _, lag := range natural.Keys(lags) {
+		first := lags[lag][0]
+		for _, m := range lags[lag][1:] {
+			odd := m
+			fields := differing(first.q, m.q)
+			if len(fields) == 0 {
+				continue
+			}
+			if _, drifted := r.differs(first.p.Name, fields[0]); drifted {
+				odd = first
+			}
+			var said []string
+			for _, f := range fields {
+				if base, _, _ := strings.Cut(f, "["); !slices.Contains(said, base) {
+					said = append(said, base)
+				}
+			}
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("members of %s differ in %s", lag, strings.Join(said, ", ")), Fix: r.check.Fix}, odd.p.Name, fields...)
+		}
+	}
+}
+
+// differing names the fields in which two ports treat traffic differently.
+func differing(a, b *qos.Port) []string {
+	one := func(p *qos.Port) *qos.Device {
+		q := *p
+		q.Speed, q.Cable, q.AdminUp, q.FEC, q.Breakout, q.LAG = qos.Opt[units.Rate]{}, qos.Opt[units.Length]{}, qos.Opt[bool]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[string]{}
+		return &qos.Device{Ports: map[string]*qos.Port{"": &q}}
+	}
+	var fields []string
+	for _, ch := range qos.Diff(one(a), one(b)) {
+		fields = append(fields, ch.Field)
+	}
+	return fields
+}
+
+// unmanaged says what a port holds that the intent does not set.
+func unmanaged(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		want := r.d.Desired.Ports[p.Name]
+		var has []string
+		add := func(name string, managed bool, set bool, value any) {
+			if set && !managed {
+				has = append(has, fmt.Sprintf("%s %v", name, value))
+			}
+		}
+		add("fec", want.FEC.Set, q.FEC.Set, q.FEC.V)
+		add("admin_up", want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
+		for g := range q.Groups {
+			h := q.Groups[g].Headroom
+			add(fmt.Sprintf("groups[%d].headroom", g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
+		}
+		if len(has) > 0 {
+			group := fmt.Sprintf("%s of %s, %s at %s over %s", r.cfg.Platform.OS, roleOf(r.d.Switch), strings.TrimSpace(towards(p)), p.Speed.V, p.Cable.V)
+			r.trait(group, strings.Join(has, ", "), p.Name, p.Pos.String())
+		}
+	}
+}
+
+func otherPort(o *oddRun) {
+	if o.share < 3 || o.share*4 < o.of*3 {
+		return // too few to say what is usual
+	}
+	have, usual := strings.Split(o.value, ", "), strings.Split(o.usual, ", ")
+	only := func(a, b []string) string {
+		out := slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+		if len(out) == 0 {
+			return "nothing more"
+		}
+		return strings.Join(out, ", ")
+	}
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("it has %s; %d of %d ports (%s) have %s", only(have, usual), o.share, o.of, o.group, only(usual, have)), Fix: o.check.Fix})
+}
+
+func speedOfPorts(r *deviceRun) {
+	for p := range r.ports() {
+		for _, field := range []string{"speed", "fec"} {
+			if ch, ok := r.differs(p.Name, field); ok {
+				r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s is %s, the intent says %s", field, ch.Old, ch.New), Fix: r.check.Fix}, p.Name, field)
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+var schedulerChecks = []Check{
+	{
+		ID: "SCH-01", Title: "shares do not add up",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why: "the switch refuses them, or shares the link in another way", Fix: "let the bandwidths add up to at most 100 %",
+		Needs: "nothing more: an intent whose bandwidths exceed 100 % is refused when it is read",
+	},
+	{
+		ID: "SCH-02", Title: "a strict class without a limit is served before a lossless one",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "it can starve the lossless queue, which then pauses the fabric",
+		Fix:    "give the class a bandwidth instead, or a maxRate",
+		device: strictAboveLossless,
+	},
+	{
+		ID: "SCH-03", Title: "a lossless class has less of the link than intended",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "it is paused where it should flow",
+		Fix:    "apply the intent",
+		device: losslessShare,
+	},
+	{
+		ID: "SCH-05", Title: "the strict class of congestion notifications takes many DSCPs and has no limit",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Why:    "the more DSCPs it takes, the more easily a flow that is marked so by mistake takes the link",
+		Fix:    "give the class a maxRate, or the DSCP of congestion notifications alone",
+		device: unlimitedNotifications,
+	},
+	{
+		ID: "SCH-06", Title: "storage and GPU traffic share a lossless queue",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why: "an incast of one pauses the other", Fix: "give each a class",
+		Needs: "an intent that says which hosts send what",
+	},
+	{
+		ID: "SCH-07", Title: "the queue of a class has no share of the link",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "the class starves while others are busy",
+		Fix:    "give the queue a weight: apply the intent",
+		device: starved,
+	},
+}
+
+func strictAboveLossless(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		cnp, _, _ := nic.CNPClass(p.Settings)
+		for _, k := range p.Settings.Classes {
+			if !k.Strict.V || k.Lossless.V || k == cnp || k.MaxRate.V > 0 {
+				continue
+			}
+			for _, l := range p.Settings.Classes {
+				if l.Lossless.V && (!l.Strict.V || l.Queue.V < k.Queue.V) {
+					r.found(Finding{Severity: Error, Where: k.Strict.From.String(), What: fmt.Sprintf("strict class %s has no limit and is served before lossless class %s", k.Name, l.Name), Fix: r.check.Fix}, p.Name)
+					break
+				}
+			}
+		}
+	}
+}
+
+func losslessShare(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		want := r.d.Desired.Ports[p.Name]
+		for _, k := range p.Settings.Classes {
+			s := q.Queues[k.Queue.V].Scheduler
+			if !k.Lossless.V || k.Strict.V || !s.Set || s.V.Strict || s.V.Weight <= 0 {
+				continue
+			}
+			have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, want, k)
+			field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
+			if _, drifted := r.differs(p.Name, field); drifted && have < should {
+				r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless class %s has %d %% of the link, the intent says %d %%", k.Name, have, should), Fix: r.check.Fix}, p.Name, field)
+			}
+		}
+	}
+}
+
+// fewDSCPs is how many DSCPs a strict class may take without a limit: NICs of
+// two kinds mark their congestion notifications differently.
+const fewDSCPs = 2
+
+func unlimitedNotifications(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		if k, _, ok := nic.CNPClass(p.Settings); ok && k.Strict.V && k.MaxRate.V == 0 && len(k.DSCP.V) > fewDSCPs {
+			r.found(Finding{Severity: Warning, Where: k.Strict.From.String(), What: fmt.Sprintf("class %s is strict, takes %d DSCPs and has no maxRate", k.Name, len(k.DSCP.V)), Fix: r.check.Fix}, p.Name)
+		}
+	}
+}
+
+func starved(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		for _, k := range p.Settings.Classes {
+			s := q.Queues[k.Queue.V].Scheduler
+			if !s.Set || s.V.Strict || s.V.Weight > 0 || s.V.Other != "" {
+				continue
+			}
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name), Fix: r.check.Fix}, p.Name, fmt.Sprintf("queues[%d].scheduler", k.Queue.V))
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate/deadlock"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+const (
+	srcDeadlock = "Deadlocks in Datacenter Networks: Why Do They Form, and How to Avoid Them, HotNets 2016"
+	srcTagger   = "Tagger: Practical PFC Deadlock Prevention in Data Center Networks, CoNEXT 2017"
+)
+
+var topologyChecks = []Check{
+	{
+		ID: "ECN-14", Title: "a lossless class is marked on some hops of its paths only",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:    "where it is not marked, PFC is the only congestion control",
+		Fix:    "give the class ECN on these ports",
+		fabric: unmarkedHops,
+	},
+	{
+		ID: "ISL-01", Title: "lossless traffic of an island crosses a switch outside it",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:    "a storm in the island reaches what it was to be kept away from",
+		Fix:    "name the switch in the island, or route around it",
+		fabric: islandCrossings,
+	},
+	{
+		ID: "ISL-02", Title: "two islands share a port in one lossless class",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:    "pauses of one stop the other",
+		Fix:    "give the islands classes or switches of their own",
+		fabric: islandSharings,
+	},
+	{
+		ID: "PFC-07", Title: "a port on a lossless path does not pause",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:    "what every other hop saves is dropped there",
+		Fix:    "make the class lossless on these ports, or lossy everywhere",
+		fabric: lossyHops,
+	},
+	{
+		ID: "PFC-13", Title: "a class that only tunnels carry is lossless where no tunnel is",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:     "it takes headroom and enlarges the reach of pauses",
+		Fix:     "make the class lossy on these ports",
+		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md"},
+		fabric:  idleHops,
+	},
+	{
+		ID: "TOP-01", Title: "lossless buffers wait for one another in a circle",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:     "once all of them are full, nothing moves any more: a PFC deadlock",
+		Fix:     "let no traffic from above go up again, or remap its class where it does",
+		Sources: []string{srcDeadlock, srcTagger},
+		fabric:  cycles,
+	},
+	{
+		ID: "TOP-02", Title: "a single failure makes lossless buffers wait for one another in a circle",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:     "a deadlock is possible until it is repaired",
+		Fix:     "keep routing valley-free under failures, or remap the class of what goes up again",
+		Sources: []string{srcDeadlock},
+		fabric:  failureCycles,
+	},
+	{
+		ID: "TOP-03", Title: "lossless traffic from above goes up again",
+		Rules: []Rule{{Error, "without a failure"}, {Warning, "under a single failure"}}, Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:     "down-up turns are what every deadlock of a Clos is made of",
+		Fix:     "block it by routing policy, or remap the class of what goes up again",
+		Sources: []string{srcTagger, "RFC 7938, section 5.2"},
+		fabric:  upTurns,
+	},
+	{
+		ID: "TOP-04", Title: "a lossless class may be flooded",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "a flood makes down-up turns, and with them a deadlock", Fix: "let MAC entries live as long as ARP entries",
+		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.2"},
+		Needs:   "the MAC and ARP timers of switches",
+	},
+	{
+		ID: "TOP-05", Title: "traffic in a tunnel keeps its lossless class",
+		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:     "two congested hosts close the circle: the deadlock of dual ToRs",
+		Fix:     "remap the class in the tunnel",
+		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md"},
+		fabric:  keptClasses,
+	},
+	{
+		ID: "TOP-06", Title: "a lossless link is longer than the platform's headroom",
+		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent,
+		Why: "packets in flight are lost", Fix: "use a deep buffer, or make the link lossy",
+		Needs: "nothing more: BUF-01, BUF-03 and BUF-04 say so with the arithmetic",
+	},
+	{
+		ID: "TOP-07", Title: "a port is cabled to another neighbour than the intent says",
+		Rules: []Rule{{Error, "for a neighbour of the fabric"}, {Warning, "for a link or a neighbour that only one side knows"}}, Scope: ScopeLink, Reads: ReadsRunning,
+		Why:   "every comparison of two ends looks at the wrong pair",
+		Fix:   "move the cable, or correct the link in the intent",
+		state: neighbours,
+	},
+	{
+		ID: "TOP-08", Title: "the role of a switch does not fit its place",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:    "paths are reckoned by roles: what is up and what is down may be wrong",
+		Fix:    "correct the role or the links, or state routing.tiers",
+		fabric: disputedRoles,
+	},
+	{
+		ID: "TUN-01", Title: "a tunnel hides the DSCP of what is inside",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "the underlay treats RDMA as best effort", Fix: "copy the DSCP to the outer header",
+		Needs: "the configuration of tunnels",
+	},
+	{
+		ID: "TUN-02", Title: "a tunnel loses ECN marks",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "senders do not see the congestion of the underlay", Fix: "propagate ECN both ways (RFC 6040)",
+		Sources: []string{"RFC 6040"},
+		Needs:   "the configuration of tunnels",
+	},
+	{
+		ID: "TUN-03", Title: "the ends of tunnels treat DSCP differently",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
+		Why: "a packet has another class on its way back", Fix: "use one mode on all of them",
+		Needs: "the configuration of tunnels",
+	},
+}
+
+func holes(r *fabricRun, s Severity, list []deadlock.Hole, what string) {
+	for _, h := range list {
+		r.found(Finding{Severity: s, Device: h.Switch, Where: h.From.String(), What: fmt.Sprintf(what, h.Class, words.Count(h.Others, "port"))}, h.Ports...)
+	}
+}
+
+func unmarkedHops(r *fabricRun) {
+	holes(r, Warning, r.paths.treated.Unmarked, "class %s is not marked here, and is on %s of its paths")
+}
+
+func lossyHops(r *fabricRun) {
+	var list []deadlock.Hole
+	for _, h := range r.paths.treated.Lossy {
+		// Where the other end of the link pauses, PFC-01 names the two ends.
+		h.Ports = slices.DeleteFunc(slices.Clone(h.Ports), func(port string) bool {
+			peer, _ := r.fabric.Switch(h.Switch).Port(port).Peer()
+			p := end(r.fabric, peer)
+			return p != nil && p.Settings.Lossless().Has(h.Priority)
+		})
+		if len(h.Ports) > 0 {
+			list = append(list, h)
+		}
+	}
+	holes(r, Error, list, "class %s is lossy here, and lossless on %s of its paths")
+}
+
+func idleHops(r *fabricRun) {
+	for _, h := range r.paths.treated.Idle {
+		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.From.String(), What: fmt.Sprintf("class %s, which only tunnels carry, is lossless here, and no tunnel passes", h.Class)}, h.Ports...)
+	}
+}
+
+func keptClasses(r *fabricRun) {
+	for _, k := range r.paths.treated.Kept {
+		if k.To != "" { // of exceptions TOP-03 tells
+			r.found(Finding{Severity: Error, Device: k.Switch, Where: k.Pos.String(), What: fmt.Sprintf("class %s keeps its priority in the tunnel to %s", k.Class, k.To)})
+		}
+	}
+}
+
+func cycles(r *fabricRun) {
+	for _, c := range r.paths.search.Cycles {
+		h := c.Hops[0]
+		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.Link.String(), What: circle(c)}, h.In)
+	}
+}
+
+func failureCycles(r *fabricRun) {
+	for _, g := range r.paths.search.Failures {
+		h := g.Cycle.Hops[0]
+		r.found(Finding{Severity: Warning, Device: h.Switch, Where: h.Link.String(), What: "without " + g.What + ": " + circle(g.Cycle)}, h.In)
+	}
+}
+
+// circle tells a cycle hop by hop.
+func circle(c deadlock.Cycle) string {
+	return fmt.Sprintf("%s wait in a circle of %d: %s", words.Count(c.Buffers, "buffer"), len(c.Hops), c)
+}
+
+func upTurns(r *fabricRun) {
+	for _, t := range r.paths.search.Turns {
+		if remapped(r.fabric, t) {
+			continue
+		}
+		f := Finding{Severity: Error, Device: t.Switch, What: fmt.Sprintf("traffic to %s comes from above by %s and goes up again by %s", t.Destination, t.In, t.Out)}
+		if t.Declared.Line > 0 {
+			f.Where = t.Declared.String()
+		}
+		if t.Failure != "" {
+			f.Severity, f.What = Warning, "without "+t.Failure+": "+f.What
+		}
+		r.found(f, t.In)
+	}
+}
+
+// remapped reports whether what turns is in a class of its own, or in a tunnel,
+// which TOP-05 looks at.
+func remapped(f *intent.Fabric, t deadlock.UpTurn) bool {
+	return slices.ContainsFunc(f.Routing.Tunnels, func(x *intent.Tunnel) bool { return x.From.Name == t.Switch }) ||
+		slices.ContainsFunc(f.Routing.Exceptions, func(x *intent.Exception) bool { return x.Pos == t.Declared && len(x.Remap) > 0 })
+}
+
+func islandCrossings(r *fabricRun) {
+	for _, c := range r.paths.islands.Crossings {
+		r.found(Finding{Severity: Error, Device: c.Switch, Where: c.Pos.String(), What: fmt.Sprintf("traffic of island %s (%s) enters the switch, which the island does not name", c.Island, c.Classes)}, c.Ports...)
+	}
+}
+
+func islandSharings(r *fabricRun) {
+	for _, s := range r.paths.islands.Sharings {
+		other := "island " + s.Other
+		if s.Other == "" {
+			other = "hosts in no island"
+		}
+		r.found(Finding{Severity: Warning, Device: s.Switch, Where: s.Pos.String(), What: fmt.Sprintf("island %s and %s share the ports in class %s", s.Island, other, s.Classes)}, s.Ports...)
+	}
+}
+
+func disputedRoles(r *fabricRun) {
+	for _, d := range r.paths.graph.Disputes {
+		sw := r.paths.graph.Switches[d.Switch].Switch
+		r.found(Finding{Severity: Warning, Device: sw.Name, Where: sw.Pos.String(), What: fmt.Sprintf("role %s stands for tier %d, and the switch is %s from hosts", d.Role, d.Declared, words.Count(d.Found, "hop"))})
+	}
+}
+
+// Cabling holds a list of cables, from a topology file or an LLDP dump, against
+// the links of the intent.
+func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
+	fix := Lookup("TOP-07").Fix
+	var out []Finding
+	for _, d := range topology.Compare(f, cables) {
+		s := Warning
+		if d.Kind == topology.Moved {
+			s = Error
+		}
+		where := d.Pos.String()
+		if d.Pos.Line == 0 {
+			where = file
+			if d.Line > 0 {
+				where = fmt.Sprintf("%s:%d", file, d.Line)
+			}
+		}
+		fd := Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: printable(d.String()), Fix: fix, Where: where}
+		if d.A.Port != "" {
+			fd.Ports, fd.Peers = []string{d.A.Port}, []string{d.B.String()}
+		}
+		out = append(out, fd)
+	}
+	return out
+}
+
+// neighbours holds what LLDP shows against the links of the intent.
+func neighbours(r *deviceRun) {
+	for p, q := range r.ports() {
+		peer, linked := p.Peer()
+		if !q.Neighbor.Set || !linked {
+			continue
+		}
+		n := q.Neighbor.V
+		device, _, _ := strings.Cut(n.Device, ".")
+		switch {
+		case device == "" || !sameName(device, peer.Device) && !sameName(n.Device, peer.Device) && !known(r.d.Fabric, device) && r.d.Fabric.Host(peer.Device) != nil:
+			// A host may call itself whatever it likes.
+		case !sameName(device, peer.Device) && !sameName(n.Device, peer.Device):
+			f := Finding{Severity: Warning, Where: p.Link.Pos.String(), What: fmt.Sprintf("LLDP shows %s, the intent says %s", printable(n.Device+"/"+n.Port), peer), Fix: r.check.Fix}
+			if known(r.d.Fabric, device) {
+				f.Severity = Error
+			}
+			r.found(f, p.Name)
+		case otherPortOf(r.d.Fabric, peer, n.Port):
+			r.found(Finding{Severity: Error, Where: p.Link.Pos.String(), What: fmt.Sprintf("LLDP shows %s, the intent says %s", printable(n.Device+"/"+n.Port), peer), Fix: r.check.Fix}, p.Name)
+		}
+	}
+}
+
+func sameName(a, b string) bool { return strings.EqualFold(a, b) }
+
+func known(f *intent.Fabric, device string) bool {
+	return f.Switch(device) != nil || f.Host(device) != nil
+}
+
+// otherPortOf reports whether a port that LLDP names is another one of the peer:
+// a name that the intent does not know there may be an alias of the right one.
+func otherPortOf(f *intent.Fabric, peer intent.Endpoint, port string) bool {
+	if port == peer.Port {
+		return false
+	}
+	if sw := f.Switch(peer.Device); sw != nil {
+		return sw.Port(port) != nil
+	}
+	if h := f.Host(peer.Device); h != nil {
+		return h.NIC(port) != nil
+	}
+	return false
+}

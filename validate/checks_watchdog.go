@@ -1,0 +1,136 @@
+package validate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+var watchdogChecks = []Check{
+	{
+		ID: "WD-01", Title: "the PFC watchdog is off towards a host",
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:     "one bad NIC can pause the whole fabric",
+		Fix:     "switch pfc.watchdog on: one bad NIC can pause the whole fabric",
+		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
+		device:  func(r *deviceRun) { watchdogOff(r, false, Error, "hosts") },
+	},
+	{
+		ID: "WD-02", Title: "the PFC watchdog is off between switches",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Why:    "a deadlock has no breaker",
+		Fix:    "switch pfc.watchdog on, so that a deadlock has a breaker",
+		device: func(r *deviceRun) { watchdogOff(r, true, Warning, "switches") },
+	},
+	{
+		ID: "WD-03", Title: "the PFC watchdog does not watch every lossless priority",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:    "a storm on the others is not cut off",
+		Fix:    "apply the intent",
+		device: watchedPriorities,
+	},
+	{
+		ID: "WD-04", Title: "a watchdog time is outside what the system takes",
+		Rules: []Rule{{Error, "where the switch refuses it"}, {Warning, "where it is carried out in another way"}},
+		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRendered,
+		Why:    "the switch refuses it, or a queue stays closed",
+		Fix:    "state a time that the system takes",
+		device: watchdogPoll,
+	},
+	{
+		ID: "WD-05", Title: "watchdogs of one role differ, or wait long",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why:    "a storm is cut off here and goes on there",
+		Fix:    "state one pfc.watchdog for the role, with detect of at most 1s",
+		device: watchdogTimes, odd: otherWatchdog,
+	},
+}
+
+func watchdogOff(r *deviceRun, uplink bool, severity Severity, towards string) {
+	for p, q := range r.ports() {
+		_, linked := p.Peer()
+		if !linked || p.Uplink() != uplink || r.lossless(p.Settings) == 0 || !q.Watchdog.Set || q.Watchdog.V.Enabled {
+			continue
+		}
+		if r.source != Intended && q.PFC.Or(0) == 0 {
+			r.explain(p.Name, "watchdog") // there is no pause to watch
+			continue
+		}
+		f := Finding{Severity: severity, Where: p.Settings.Watchdog.Enabled.From.String(),
+			What: "the PFC watchdog is off on lossless ports towards " + towards, Fix: r.check.Fix}
+		if _, ok := r.differs(p.Name, "watchdog"); ok {
+			f.Fix = "apply the intent, which has it on"
+		}
+		r.found(f, p.Name, "watchdog")
+	}
+}
+
+func watchedPriorities(r *deviceRun) {
+	if r.source == Intended {
+		return
+	}
+	for p, q := range r.ports() {
+		w, want := q.Watchdog.V, r.d.Desired.Ports[p.Name].Watchdog.V
+		if missing := want.Priorities &^ w.Priorities; q.Watchdog.Set && w.Enabled && missing != 0 {
+			fields := []string{"watchdog"}
+			if w.Priorities = want.Priorities; w != want {
+				fields = nil // it differs in more than this
+			}
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless priorities %s are not watched", missing), Fix: r.check.Fix}, p.Name, fields...)
+		}
+	}
+}
+
+// watchdogPoll says where a system polls faster than the intent states, because
+// its times cannot be had otherwise.
+func watchdogPoll(r *deviceRun) {
+	w := r.d.Switch.Settings.Watchdog
+	stated, is := w.Poll, r.cfg.WatchdogPoll
+	if r.source != Intended || stated.IsDefault() || is == qos.Of(stated.V) || !is.Set {
+		return
+	}
+	r.found(Finding{Severity: Warning, Where: stated.From.String(),
+		What: fmt.Sprintf("the watchdog is polled every %s, not every %s: %s needs that for detect %s and restore %s", is.V, stated.V, r.d.Switch.OS, w.Detect.V, w.Restore.V),
+		Fix:  "state that poll, or longer times"}, "")
+}
+
+// longDetect is how long a storm may last before a watchdog is held to be slow.
+// SONiC's own default reaches it at 128 ports (sonic-utilities pfcwd/main.py).
+const longDetect = time.Second
+
+func watchdogTimes(r *deviceRun) {
+	for p, q := range r.ports() {
+		w := q.Watchdog.V
+		if !q.Watchdog.Set || !w.Enabled {
+			continue
+		}
+		where := p.Settings.Watchdog.Detect.From.String()
+		if w.Detect > longDetect {
+			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a storm lasts %s before the watchdog acts", w.Detect), Fix: r.check.Fix}, p.Name)
+		}
+		w.Priorities = 0
+		r.trait(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), p.Name, where)
+	}
+}
+
+func otherWatchdog(o *oddRun) {
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, "watchdog")
+}
+
+// roleOf names the group of switches that should be alike.
+func roleOf(sw *intent.Switch) string {
+	if sw.Role == "" {
+		return "the fabric"
+	}
+	return "role " + sw.Role
+}
+
+// towards tells ports towards hosts from those towards switches.
+func towards(p *intent.Port) string {
+	if p.Uplink() {
+		return " towards switches"
+	}
+	return " towards hosts"
+}

@@ -1,0 +1,178 @@
+package deadlock
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+// Analysis is a fabric with its routes and its buffer dependencies while
+// nothing has failed. It is not changed after [New] and may be used by several
+// goroutines.
+type Analysis struct {
+	Graph *topology.Graph
+	// Model is [intent.UpDown] or [intent.Shortest], and From where it comes
+	// from.
+	Model string
+	From  intent.Origin
+	// Proof says why no set of failures can make a cycle; "" where that has to
+	// be searched.
+	Proof string
+
+	n       *network
+	routes  []uint16 // by destination, by switch
+	nominal *matrix
+	// component is by node, the numbers as those of tarjan.
+	component []int32
+	cyclic    [][]node // components with a cycle
+	unrouted  int      // pairs of destinations without a path
+	example   [2]int32 // one of them
+}
+
+// Options are the bounds of a run.
+type Options struct {
+	// Workers bounds the goroutines; 0 takes one for each processor.
+	Workers int
+	// NominalOnly leaves the failures out.
+	NominalOnly bool
+
+	// Tests search what is proved, and failures that are like others.
+	search, all bool
+}
+
+func (o Options) workers() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// New computes routes and dependencies. It fails where ctx ends, and for a
+// fabric beyond the bounds of the analysis (a million switches).
+func New(ctx context.Context, f *intent.Fabric, o Options) (*Analysis, error) {
+	g := topology.New(f)
+	stated := f.Routing.Model
+	model, from := stated.V, stated.From
+	if model == "" {
+		model, from = intent.UpDown, intent.Origin{Rule: "default: it joins every two leaves"}
+	}
+	a, err := build(ctx, g, model, o)
+	if err != nil {
+		return nil, err
+	}
+	a.From = from
+	if stated.V == "" && a.unrouted > 0 {
+		b, err := build(ctx, g, intent.Shortest, o)
+		if err != nil {
+			return nil, err
+		}
+		if b.unrouted < a.unrouted {
+			b.From = intent.Origin{Rule: fmt.Sprintf("default: up-down does not join %s and %s", g.Name(a.example[0]), g.Name(a.example[1]))}
+			a = b
+		}
+	}
+	a.dependencies()
+	if a.Model == intent.UpDown && len(f.Routing.Exceptions) == 0 && len(f.Routing.Tunnels) == 0 {
+		a.Proof = "traffic goes up, then down: with T tiers, number what a switch of tier t receives from below t, and what it receives from above 2T-t; " +
+			"every packet goes from lower to higher numbers, so no buffers can wait for one another in a circle, whatever fails"
+	}
+	return a, nil
+}
+
+// build computes the routes of one model and the turns that traffic takes.
+func build(ctx context.Context, g *topology.Graph, model string, o Options) (*Analysis, error) {
+	n, err := compile(g, model)
+	if err != nil {
+		return nil, err
+	}
+	a := &Analysis{Graph: g, Model: model, n: n, nominal: newMatrix(n)}
+	s := len(g.Switches)
+	a.routes = make([]uint16, len(n.dests)*s)
+	var mu sync.Mutex
+	err = parallel(ctx, o.workers(), len(n.dests), func() func(int) {
+		w, m := a.worker(), newMatrix(n)
+		return func(i int) {
+			if i < 0 {
+				mu.Lock()
+				defer mu.Unlock()
+				a.nominal.merge(m)
+				return
+			}
+			d, st := n.dests[i], a.routes[i*s:(i+1)*s]
+			n.route(d, nothing, nil, st, w)
+			w.fromHosts(st, nothing)
+			w.turns(m, st, nothing, d, true)
+			for _, x := range w.carriers {
+				st[x] |= reached
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := a.worker()
+	for i := range n.tunnels {
+		t := &n.tunnels[i]
+		w.tunnel(a.nominal, t, w.before(t.from), w.before(t.to), nothing)
+	}
+	for _, d := range n.dests {
+		st := w.before(d)
+		for _, x := range n.dests {
+			if st[x]&distance == none {
+				if a.unrouted == 0 {
+					a.example = [2]int32{x, d}
+				}
+				a.unrouted++
+			}
+		}
+	}
+	return a, nil
+}
+
+// dependencies finds the components of the dependencies without failures.
+func (a *Analysis) dependencies() {
+	n := a.n
+	g := &graph{n: n, m: a.nominal, f: nothing}
+	t := newTarjan(n.numNodes())
+	t.begin()
+	for v := range n.numNodes() {
+		if g.has(node(v)) {
+			t.from(g, node(v), nil, func(nodes []node) {
+				if len(nodes) > 1 {
+					a.cyclic = append(a.cyclic, append([]node(nil), nodes...))
+				}
+			})
+		}
+	}
+	a.component = t.of
+}
+
+// parallel calls, for each number below count, the function that each worker
+// made, and at its end that function with -1. It stops early where ctx ends.
+func parallel(ctx context.Context, workers, count int, worker func() func(int)) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range max(1, min(workers, count)) {
+		wg.Go(func() {
+			do := worker()
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= count {
+					break
+				}
+				do(i)
+			}
+			do(-1)
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("search for deadlocks: %w", err)
+	}
+	return nil
+}

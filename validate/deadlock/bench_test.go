@@ -1,0 +1,90 @@
+package deadlock
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+// sizes are numbers of leaves; the last has 20,480 links between switches.
+var sizes = []int{64, 128, 256, 512}
+
+// BenchmarkClos searches three-tier fabrics on two workers, nominal and under
+// every failure of one link and one switch, and reports the exponent b of
+// time ~ (links x destinations)^b between the sizes.
+func BenchmarkClos(b *testing.B) {
+	for _, c := range []struct {
+		name, routing string
+		o             Options
+	}{
+		{"proved", "", Options{Workers: 2}},
+		{"searched", "", Options{Workers: 2, search: true}},
+		{"shortest", "routing: {model: shortest}\n", Options{Workers: 2}},
+		{"each", "routing: {model: shortest}\n", Options{Workers: 2, all: true}},
+		{"default-up", "routing: {exceptions: [{kind: default-up, switches: [role:spine]}]}\n", Options{Workers: 2}},
+		{"up-again-remap", "routing: {exceptions: [{kind: up-again, switches: [role:leaf], remap: [{class: rdma, as: bounce}]}]}\n", Options{Workers: 2}},
+	} {
+		var last, lastWork float64
+		for _, n := range sizes {
+			f := load(b, clos(n, c.routing))
+			b.Run(fmt.Sprintf("%s/%d", c.name, n), func(b *testing.B) {
+				var r *Result
+				for b.Loop() {
+					r = search1(b, f, c.o)
+				}
+				per := float64(b.Elapsed()) / float64(b.N)
+				work := float64(r.Links * r.Destinations)
+				b.ReportMetric(float64(r.Links), "links")
+				b.ReportMetric(float64(r.Searched), "failures")
+				if last > 0 {
+					b.ReportMetric(math.Log(per/last)/math.Log(work/lastWork), "exponent")
+				}
+				last, lastWork = per, work
+			})
+		}
+	}
+}
+
+func search1(b *testing.B, f *intent.Fabric, o Options) *Result {
+	b.Helper()
+	a, err := New(context.Background(), f, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := a.Run(context.Background(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// BenchmarkMemory reports what an analysis of the largest fabric keeps, beside
+// the intent, for each link.
+func BenchmarkMemory(b *testing.B) {
+	f := load(b, clos(sizes[len(sizes)-1], ""))
+	var before, after runtime.MemStats
+	var kept float64
+	links := 0
+	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		a, err := New(context.Background(), f, Options{Workers: 2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		kept = float64(after.HeapAlloc) - float64(before.HeapAlloc)
+		links = 0
+		for i := range a.Graph.Bundles {
+			links += len(a.Graph.Bundles[i].Links)
+		}
+		runtime.KeepAlive(a)
+	}
+	b.ReportMetric(kept/float64(links), "B/link")
+	b.ReportMetric(kept/(1<<20), "MiB")
+}

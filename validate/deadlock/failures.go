@@ -1,0 +1,401 @@
+package deadlock
+
+import (
+	"context"
+	"slices"
+)
+
+// search is the room that the search of one failure needs.
+type search struct {
+	tarjan *tarjan
+	parent []node
+	depth  []int32
+	stamp  []int32
+	now    int32
+	queue  []node
+}
+
+// outcome is what one failure does.
+type outcome struct {
+	cycle []node // nil for none
+	turns []turn // from above upward, that nothing took before
+}
+
+// turn is one from above upward, at a switch.
+type turn struct{ sw, in, out int32 }
+
+// eachFailure evaluates the failures, in parallel.
+func (a *Analysis) eachFailure(ctx context.Context, workers int, fs []failure) ([]outcome, error) {
+	out := make([]outcome, len(fs))
+	err := parallel(ctx, workers, len(fs), func() func(int) {
+		w := a.worker()
+		w.prepare(a)
+		return func(i int) {
+			if i >= 0 {
+				out[i] = w.evaluate(a, fs[i])
+			}
+		}
+	})
+	return out, err
+}
+
+func (w *worker) prepare(a *Analysis) {
+	nodes := a.n.numNodes()
+	w.seen = newMatrix(a.n)
+	w.isTouched = make([]bool, len(a.n.g.Switches))
+	w.exact, w.exactT = make([]bool, len(a.n.dests)), make([]bool, len(a.n.tunnels))
+	w.search = search{tarjan: newTarjan(nodes), parent: make([]node, nodes), depth: make([]int32, nodes), stamp: make([]int32, nodes)}
+}
+
+// evaluate looks for a cycle that a failure makes: one with a dependency that
+// is not there otherwise.
+//
+// Most failures only take ways away, and what has no cycle has none with less.
+// Where a switch gets a new way, the turns of that destination are computed,
+// and only dependencies against the order of the components can close a cycle.
+func (w *worker) evaluate(a *Analysis, f failure) outcome {
+	w.reset()
+	any := false
+	for i, d := range w.n.dests {
+		if d == f.sw || w.repair(d, f, w.st) == fewer {
+			continue
+		}
+		w.fromHosts(w.st, f)
+		if w.newWays(w.before(d), w.st, f) {
+			w.turns(w.seen, w.st, f, d, true)
+			w.exact[i] = true
+			any = true
+		}
+	}
+	if !any {
+		return outcome{}
+	}
+	for i := range w.n.tunnels {
+		t := &w.n.tunnels[i]
+		if w.exact[w.n.destOf[t.from]] || w.exact[w.n.destOf[t.to]] {
+			w.followTunnel(i, f)
+		}
+	}
+	var out outcome
+	added := w.added(a, &out)
+	if slices.ContainsFunc(added, func(e edge) bool { return a.component[e.u] <= a.component[e.v] }) {
+		out.cycle = w.closed(a, f, added)
+	}
+	return out
+}
+
+// newWays reports whether the traffic of the last spread, along st, takes a
+// way that no traffic took before.
+func (w *worker) newWays(before, st []uint16, f failure) bool {
+	for _, s := range w.carriers {
+		if before[s]&reached == 0 {
+			return true
+		}
+		arcs, _ := w.n.g.Out(s)
+		for i := range arcs {
+			if a := &arcs[i]; !f.down(s, a) && w.n.uses(st, s, a) && !w.n.uses(before, s, a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reset forgets the last failure.
+func (w *worker) reset() {
+	for _, s := range w.touched {
+		w.seen.clear(w.n, s)
+		w.isTouched[s] = false
+	}
+	w.touched = w.touched[:0]
+	clear(w.exact)
+	clear(w.exactT)
+}
+
+// follow adds the turns of all traffic to destination i to those of the
+// failure.
+func (w *worker) follow(i int, st []uint16, f failure) {
+	w.fromHosts(st, f)
+	w.turns(w.seen, st, f, w.n.dests[i], true)
+	w.exact[i] = true
+}
+
+func (w *worker) followTunnel(i int, f failure) {
+	t := &w.n.tunnels[i]
+	w.exactT[i] = true
+	if t.from == f.sw || t.to == f.sw {
+		return
+	}
+	w.under(t.from, f, w.st)
+	w.under(t.to, f, w.other)
+	w.tunnel(w.seen, t, w.st, w.other, f)
+}
+
+// under fills st with the routes to d under a failure.
+func (w *worker) under(d int32, f failure, st []uint16) {
+	if f == nothing {
+		copy(st, w.before(d))
+		return
+	}
+	if d == f.sw {
+		for i := range st {
+			st[i] = none
+		}
+		return
+	}
+	copy(st, w.before(d))
+	w.repair(d, f, st)
+	if f.sw >= 0 {
+		st[f.sw] = none
+	}
+}
+
+// added returns the dependencies of the failure that are new, and notes the
+// turns from above upward among them.
+func (w *worker) added(a *Analysis, out *outcome) []edge {
+	n := w.n
+	var added []edge
+	for _, s := range w.touched {
+		list, _ := n.g.Out(s)
+		for from, tags := range n.planes {
+			for to, plane := range tags {
+				if plane < 0 {
+					continue
+				}
+				for in := range list {
+					seen, before := w.seen.at(plane, s, int32(in)), a.nominal.at(plane, s, int32(in))
+					for i := range seen {
+						if fresh := seen[i] &^ before[i]; fresh != 0 {
+							added = w.fresh(added, out, s, int32(in), int32(i), fresh, uint8(from), uint8(to))
+						}
+					}
+				}
+			}
+		}
+	}
+	return added
+}
+
+// fresh adds the dependencies of new turns at switch s, those of word i of a
+// row, for each layer that they are in.
+func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, from, to uint8) []edge {
+	n := w.n
+	list, first := n.g.Out(s)
+	arcs := int32(len(n.g.Arcs))
+	arcIn := list[in].Back // the arc that ends here
+	for lu := range n.layers {
+		lv := lu
+		if n.tagged {
+			lv = int(n.layerOf[to])
+		}
+		if n.layers[lu].tag != from || lv < 0 || !n.bundle(arcIn).Lossless.Has(n.layers[lu].priorities[0]) {
+			continue
+		}
+		each(word&n.shape.mask(n.pauses[lv], s)[i], first+i*64, func(arc int32) {
+			added = append(added, edge{int32(lu)*arcs + arcIn, int32(lv)*arcs + arc})
+			if n.isUpAgain(arcIn, arc) && len(out.turns) < maxTurns {
+				out.turns = append(out.turns, turn{s, arcIn, arc})
+			}
+		})
+	}
+	return added
+}
+
+// maxTurns is how many turns of one failure are kept.
+const maxTurns = 8
+
+// rounds is how many cycles of one failure are held against its routes before
+// all its dependencies are computed.
+const rounds = 16
+
+// closed returns a cycle with one of the added dependencies, as short as one
+// could be found, or nil.
+//
+// The dependencies without the failure stand in for those with it, which are
+// fewer but for the added; a cycle counts only when each of its dependencies
+// was seen under the failure.
+func (w *worker) closed(a *Analysis, f failure, added []edge) []node {
+	g := &graph{n: w.n, m: w.seen, and: a.nominal, f: f, absent: map[edge]bool{}}
+	for round := 0; ; round++ {
+		if round == rounds {
+			for i := range w.n.dests {
+				w.followExactly(i, f)
+			}
+			for i := range w.n.tunnels {
+				if !w.exactT[i] {
+					w.followTunnel(i, f)
+				}
+			}
+			g = &graph{n: w.n, m: w.seen, f: f}
+		}
+		cycle := w.cycleThrough(g, a.component, added)
+		if cycle == nil || round >= rounds || w.verify(a, g, f, cycle) {
+			return cycle
+		}
+	}
+}
+
+func (w *worker) followExactly(i int, f failure) {
+	if d := w.n.dests[i]; !w.exact[i] && d != f.sw {
+		w.under(d, f, w.st)
+		w.follow(i, w.st, f)
+	}
+	w.exact[i] = true
+}
+
+// verify reports whether each dependency of a cycle is there under the
+// failure; those that are not are noted in g.absent.
+func (w *worker) verify(a *Analysis, g *graph, f failure, cycle []node) bool {
+	ok := true
+	for i, u := range cycle {
+		v := cycle[(i+1)%len(cycle)]
+		if !w.verifyEdge(f, u, v) {
+			g.absent[edge{u, v}] = true
+			ok = false
+		}
+	}
+	return ok
+}
+
+func (w *worker) verifyEdge(f failure, u, v node) bool {
+	n := w.n
+	if w.sees(u, v) {
+		return true
+	}
+	for i, d := range n.dests {
+		if w.exact[i] || !w.without(d, edge{u, v}) {
+			continue
+		}
+		w.followExactly(i, f)
+		if w.sees(u, v) {
+			return true
+		}
+	}
+	for i := range n.tunnels {
+		if !w.exactT[i] {
+			w.followTunnel(i, f)
+			if w.sees(u, v) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// without reports whether traffic to d takes the turn of a dependency without
+// a failure, whatever its class.
+func (w *worker) without(d int32, e edge) bool {
+	n := w.n
+	_, in := n.split(e.u)
+	_, out := n.split(e.v)
+	st, x := w.before(d), n.g.From(in)
+	return st[x]&reached != 0 && n.uses(st, x, &n.g.Arcs[in]) && n.uses(st, n.g.Arcs[in].To, &n.g.Arcs[out])
+}
+
+// sees reports whether the failure has a dependency among those computed.
+func (w *worker) sees(u, v node) bool {
+	n := w.n
+	lu, in := n.split(u)
+	lv, out := n.split(v)
+	s := n.g.Arcs[in].To
+	_, first := n.g.Out(s)
+	plane := int8(0)
+	if n.tagged {
+		plane = n.planes[n.layers[lu].tag][n.layers[lv].tag]
+	}
+	return plane >= 0 && has(w.seen.at(plane, s, n.g.Arcs[in].Back-first), out-first)
+}
+
+// tries is how many of the added dependencies of a component the shortest
+// cycle is searched through.
+const tries = 64
+
+// cycleThrough returns a cycle of g with an added dependency, or nil. A cycle
+// stays among the components between those where added dependencies against
+// the order begin and end.
+func (w *worker) cycleThrough(g *graph, component []int32, added []edge) []node {
+	lo, hi := int32(1)<<30, int32(-1)
+	for _, e := range added {
+		if component[e.u] <= component[e.v] && !g.absent[e] {
+			lo, hi = min(lo, component[e.u]), max(hi, component[e.v])
+		}
+	}
+	within := func(v node) bool { return component[v] >= lo && component[v] <= hi }
+	t := w.search.tarjan
+	t.begin()
+	for _, e := range added {
+		if component[e.u] <= component[e.v] && within(e.v) && g.has(e.v) {
+			t.from(g, e.v, within, nil)
+		}
+	}
+	var best []node
+	tried := 0
+	for _, e := range added {
+		c := t.component(e.u)
+		if c < 0 || c != t.component(e.v) || g.absent[e] || !g.has(e.u) {
+			continue
+		}
+		same := func(v node) bool { return t.component(v) == c }
+		if path := w.search.shortest(g, e.v, e.u, same, len(best)); path != nil {
+			best = path
+		}
+		if tried++; tried == tries {
+			break
+		}
+	}
+	return best
+}
+
+// shortest returns the shortest path between two nodes, both included, with
+// fewer than limit nodes (0 for any number), or nil.
+func (s *search) shortest(g *graph, from, to node, within func(node) bool, limit int) []node {
+	s.now++
+	s.queue = append(s.queue[:0], from)
+	s.stamp[from], s.depth[from], s.parent[from] = s.now, 1, -1
+	for i := 0; i < len(s.queue); i++ {
+		v := s.queue[i]
+		if v == to {
+			path := make([]node, s.depth[v])
+			for j := len(path) - 1; j >= 0; j-- {
+				path[j], v = v, s.parent[v]
+			}
+			return path
+		}
+		if limit > 0 && int(s.depth[v])+1 >= limit {
+			continue
+		}
+		var c cursor
+		for x := g.next(v, &c); x >= 0; x = g.next(v, &c) {
+			if s.stamp[x] != s.now && within(x) {
+				s.stamp[x], s.depth[x], s.parent[x] = s.now, s.depth[v]+1, v
+				s.queue = append(s.queue, x)
+			}
+		}
+	}
+	return nil
+}
+
+// shortestCycle returns the shortest cycle of a component.
+func (s *search) shortestCycle(g *graph, nodes []node) []node {
+	in := make(map[node]bool, len(nodes))
+	for _, v := range nodes {
+		in[v] = true
+	}
+	within := func(v node) bool { return in[v] }
+	var best []node
+	for _, v := range nodes {
+		var c cursor
+		for x := g.next(v, &c); x >= 0; x = g.next(v, &c) {
+			if !in[x] {
+				continue
+			}
+			if path := s.shortest(g, x, v, within, len(best)); path != nil {
+				best = path
+			}
+		}
+		if len(best) == 2 {
+			break
+		}
+	}
+	return best
+}

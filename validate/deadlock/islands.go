@@ -1,0 +1,191 @@
+package deadlock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Crossing is ports of one switch that carry an island's lossless traffic
+// though the island does not name the switch.
+type Crossing struct {
+	Island  string
+	Pos     intent.Pos
+	Switch  string
+	Ports   []string // ingress, in natural order
+	Classes string
+}
+
+// Sharing is ports of one switch that carry lossless traffic of two islands in
+// one class: a storm in one stops the other.
+type Sharing struct {
+	Island string
+	// Other is the other island; "" stands for the hosts that are in none.
+	Other   string
+	Pos     intent.Pos // of Island
+	Switch  string
+	Ports   []string // ingress, in natural order
+	Classes string
+}
+
+// Islands is where islands leak.
+type Islands struct {
+	Crossings []Crossing
+	Sharings  []Sharing
+}
+
+// traffic is what one island, or the hosts in none, send.
+type traffic struct {
+	island  *intent.Island
+	classes qos.PrioritySet
+	hosts   []bool // by switch: it has hosts of the island
+	carried []uint8
+}
+
+// Islands follows the lossless traffic of each island, and that among the
+// hosts in none, without failures. It ends early where ctx does.
+func (a *Analysis) Islands(ctx context.Context) (Islands, error) {
+	var out Islands
+	f := a.Graph.Fabric
+	if len(f.Islands) == 0 {
+		return out, nil
+	}
+	of := map[*intent.Host]int{}
+	all := make([]*traffic, 0, len(f.Islands)+1)
+	for i, is := range f.Islands {
+		all = append(all, &traffic{island: is, classes: is.Classes & a.n.lossless})
+		for _, h := range is.Hosts {
+			of[h] = i
+		}
+	}
+	all = append(all, &traffic{classes: a.n.lossless})
+	for _, t := range all {
+		t.hosts, t.carried = make([]bool, len(a.Graph.Switches)), make([]uint8, len(a.Graph.Arcs))
+	}
+	for i := range a.Graph.Switches {
+		for _, h := range a.Graph.Switches[i].Hosts {
+			k, ok := of[h.NIC.Host]
+			if !ok {
+				k = len(f.Islands)
+			}
+			all[k].hosts[i] = true
+		}
+	}
+	w := a.worker()
+	for _, t := range all {
+		if err := w.island(ctx, t); err != nil {
+			return out, err
+		}
+	}
+	for i, t := range all[:len(all)-1] {
+		out.Crossings = append(out.Crossings, a.crossings(t)...)
+		for _, other := range all[i+1:] {
+			out.Sharings = append(out.Sharings, a.sharings(t, other)...)
+		}
+	}
+	return out, nil
+}
+
+// island follows the traffic among hosts of one island.
+func (w *worker) island(ctx context.Context, t *traffic) error {
+	n := w.n
+	tags := uint8(1)
+	if n.tagged {
+		tags = uint8(t.classes)
+	}
+	for _, d := range n.dests {
+		if !t.hosts[d] {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("search for islands that leak: %w", err)
+		}
+		st := w.before(d)
+		w.start()
+		for _, s := range n.dests {
+			if t.hosts[s] && st[s]&distance != none {
+				w.come(s, n.seeds[s]&tags, false)
+			}
+		}
+		w.spread(st, nothing)
+		for _, s := range w.carriers {
+			arcs, first := n.g.Out(s)
+			for i := range arcs {
+				if n.uses(st, s, &arcs[i]) {
+					t.carried[first+int32(i)] |= w.leaves(s, arcs[i].Dir)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// on returns the classes of traffic on an arc that the link pauses.
+func (t *traffic) on(n *network, arc int) qos.PrioritySet {
+	if t.carried[arc] == 0 {
+		return 0
+	}
+	set := t.classes
+	if n.tagged {
+		set = qos.PrioritySet(t.carried[arc])
+	}
+	return set & n.bundle(int32(arc)).Lossless
+}
+
+// bySwitch gathers ingress ports by switch and classes.
+func (a *Analysis) bySwitch(on func(arc int) qos.PrioritySet, add func(sw string, ports []string, classes string)) {
+	for s := range a.Graph.Switches {
+		arcs, _ := a.Graph.Out(int32(s))
+		ports := map[qos.PrioritySet][]string{}
+		var order []qos.PrioritySet
+		for i := range arcs {
+			set := on(int(arcs[i].Back))
+			if set == 0 {
+				continue
+			}
+			if ports[set] == nil {
+				order = append(order, set)
+			}
+			for k := range a.n.bundle(arcs[i].Back).Links {
+				_, p := a.Graph.Ports(arcs[i].Back, k)
+				ports[set] = append(ports[set], p.Name)
+			}
+		}
+		for _, set := range order {
+			add(a.Graph.Name(int32(s)), natural.Sorted(ports[set]), a.classes(set.List()))
+		}
+	}
+}
+
+func (a *Analysis) crossings(t *traffic) []Crossing {
+	var out []Crossing
+	if t.island.Switches == nil {
+		return nil
+	}
+	a.bySwitch(func(arc int) qos.PrioritySet {
+		if slices.Contains(t.island.Switches, a.Graph.Switches[a.Graph.Arcs[arc].To].Switch) {
+			return 0
+		}
+		return t.on(a.n, arc)
+	}, func(sw string, ports []string, classes string) {
+		out = append(out, Crossing{t.island.Name, t.island.Pos, sw, ports, classes})
+	})
+	return out
+}
+
+func (a *Analysis) sharings(t, other *traffic) []Sharing {
+	var out []Sharing
+	name := ""
+	if other.island != nil {
+		name = other.island.Name
+	}
+	a.bySwitch(func(arc int) qos.PrioritySet { return t.on(a.n, arc) & other.on(a.n, arc) },
+		func(sw string, ports []string, classes string) {
+			out = append(out, Sharing{t.island.Name, name, t.island.Pos, sw, ports, classes})
+		})
+	return out
+}

@@ -1,0 +1,257 @@
+package deadlock
+
+import (
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Hole is ports of one switch that treat a lossless class otherwise than the
+// rest of its paths.
+type Hole struct {
+	Class    string
+	Priority int
+	Switch   string
+	Ports    []string // in natural order
+	// From is what decided the value.
+	From intent.Origin
+	// Others counts the ports on paths of the class that are as they should.
+	Others int
+}
+
+// Kept is a tunnel or an exception that sends traffic upward again in the
+// lossless class it came in.
+type Kept struct {
+	Class string
+	// Switch is where the traffic turns; To is the end of a tunnel, "" for an
+	// exception.
+	Switch, To string
+	Kind       intent.ExceptionKind // "" for a tunnel
+	Pos        intent.Pos
+}
+
+// Paths is how the paths of lossless traffic are treated.
+type Paths struct {
+	// Lossy are ports on a lossless path that do not pause: what the rest of
+	// the path saves is dropped there.
+	Lossy []Hole
+	// Unmarked are ports on a lossless path that do not mark, while others do.
+	Unmarked []Hole
+	// Idle are ports that pause a class which only tunnels carry, and no
+	// tunnel does there.
+	Idle []Hole
+	Kept []Kept
+}
+
+// holes gathers ports by class, switch and origin.
+type holes struct {
+	list []Hole
+	at   map[holeKey]int
+}
+
+type holeKey struct {
+	priority int
+	sw       string
+	from     intent.Origin
+}
+
+func (h *holes) add(k *intent.Class, p *intent.Port, from intent.Origin) {
+	key := holeKey{k.Priority.V, p.Switch.Name, from}
+	i, ok := h.at[key]
+	if !ok {
+		if h.at == nil {
+			h.at = map[holeKey]int{}
+		}
+		i = len(h.list)
+		h.at[key] = i
+		h.list = append(h.list, Hole{Class: k.Name, Priority: k.Priority.V, Switch: p.Switch.Name, From: from})
+	}
+	if ports := h.list[i].Ports; !slices.Contains(ports, p.Name) {
+		h.list[i].Ports = append(ports, p.Name)
+	}
+}
+
+// sorted returns the holes with their ports in order.
+func (h *holes) sorted() []Hole {
+	for i := range h.list {
+		h.list[i].Ports = natural.Sorted(h.list[i].Ports)
+	}
+	return h.list
+}
+
+// Paths looks at every port that traffic of a lossless class takes while
+// nothing has failed.
+func (a *Analysis) Paths() Paths {
+	var out Paths
+	carried := a.carried()
+	for _, k := range a.Graph.Fabric.Settings.Classes {
+		if a.n.lossless.Has(k.Priority.V) {
+			a.classPaths(k, carried, &out)
+		}
+	}
+	out.Kept = a.kept()
+	return out
+}
+
+// carried returns, by arc, the tags of the packets on it.
+func (a *Analysis) carried() []uint8 {
+	n := a.n
+	out := make([]uint8, len(n.g.Arcs))
+	for s := range n.g.Switches {
+		arcs, _ := n.g.Out(int32(s))
+		for i := range arcs {
+			for t := range n.planes {
+				for _, plane := range n.planes[t] {
+					if plane >= 0 && slices.ContainsFunc(a.nominal.at(plane, int32(s), int32(i)), func(w uint64) bool { return w != 0 }) {
+						out[arcs[i].Back] |= 1 << t
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// carries reports whether tags hold a class.
+func (n *network) carries(tags uint8, priority int) bool {
+	if !n.tagged {
+		return tags != 0
+	}
+	return tags&(1<<priority) != 0
+}
+
+// onPath is one end of a link on a path: a port that sends, receives or both.
+type onPath struct {
+	port  *intent.Port
+	sends bool
+}
+
+func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
+	n := a.n
+	p := k.Priority.V
+	var path []onPath
+	var idle []*intent.Port
+	for arc := range carried {
+		from := n.g.From(int32(arc))
+		for i := range n.bundle(int32(arc)).Links {
+			x, y := n.g.Ports(int32(arc), i)
+			switch back := n.g.Arcs[arc].Back; {
+			case n.carries(carried[arc], p):
+				path = append(path, onPath{x, true}, onPath{y, false})
+			case !n.carries(carried[back], p) && x.Settings.Lossless().Has(p) && n.g.Switches[from].Switch == x.Switch:
+				idle = append(idle, x)
+			}
+		}
+	}
+	hosted := false
+	for _, d := range n.dests {
+		for _, h := range n.g.Switches[d].Hosts {
+			hosted = hosted || h.Port.Settings.Lossless().Has(p)
+		}
+	}
+	if hosted || !slices.ContainsFunc(n.dests, func(d int32) bool { return len(n.g.Switches[d].Hosts) > 0 }) {
+		for _, d := range n.dests {
+			for _, h := range n.g.Switches[d].Hosts {
+				path = append(path, onPath{h.Port, true})
+			}
+		}
+	} else if !n.tagged {
+		return // no host sends it losslessly
+	}
+	out.Lossy = append(out.Lossy, a.gaps(k, path, false, func(c *intent.Class) (bool, intent.Origin) { return c.Lossless.V, c.Lossless.From })...)
+	out.Unmarked = append(out.Unmarked, a.gaps(k, path, true, func(c *intent.Class) (bool, intent.Origin) {
+		return c.ECN.Mode.V != intent.ECNOff, c.ECN.Mode.From
+	})...)
+	if a.tunnelOnly().Has(p) {
+		var h holes
+		for _, x := range idle {
+			if c := x.Settings.Class(k.Name); c != nil {
+				h.add(c, x, c.Lossless.From)
+			}
+		}
+		out.Idle = append(out.Idle, h.sorted()...)
+	}
+}
+
+// gaps returns the ports of a path whose class is not as it is at others.
+func (a *Analysis) gaps(k *intent.Class, path []onPath, sendersOnly bool, is func(*intent.Class) (bool, intent.Origin)) []Hole {
+	var h holes
+	good := map[*intent.Port]bool{}
+	for _, x := range path {
+		if sendersOnly && !x.sends {
+			continue
+		}
+		c := x.port.Settings.Class(k.Name)
+		if c == nil {
+			continue
+		}
+		if ok, from := is(c); ok {
+			good[x.port] = true
+		} else {
+			h.add(c, x.port, from)
+		}
+	}
+	if len(good) == 0 {
+		return nil
+	}
+	for i := range h.list {
+		h.list[i].Others = len(good)
+	}
+	return h.sorted()
+}
+
+// tunnelOnly returns the classes that only the remap of a tunnel leads to.
+// Those of an exception are carried under failures, which Paths does not look
+// at.
+func (a *Analysis) tunnelOnly() qos.PrioritySet {
+	var in, not qos.PrioritySet
+	for _, t := range a.Graph.Fabric.Routing.Tunnels {
+		for _, r := range t.Remap {
+			in |= qos.Priorities(r.To.Priority.V)
+		}
+	}
+	for _, x := range a.Graph.Fabric.Routing.Exceptions {
+		for _, r := range x.Remap {
+			not |= qos.Priorities(r.To.Priority.V)
+		}
+	}
+	return in &^ not
+}
+
+func (a *Analysis) kept() []Kept {
+	var out []Kept
+	r := &a.Graph.Fabric.Routing
+	stays := func(remap []intent.Remap, k *intent.Class) bool {
+		m := remapOf(remap)
+		return a.n.lossless.Has(k.Priority.V) && int(m[k.Priority.V]) == k.Priority.V && !a.isTarget(k.Priority.V)
+	}
+	for _, k := range a.Graph.Fabric.Settings.Classes {
+		for _, t := range r.Tunnels {
+			if stays(t.Remap, k) {
+				out = append(out, Kept{Class: k.Name, Switch: t.From.Name, To: t.To.Name, Pos: t.Pos})
+			}
+		}
+		for _, x := range r.Exceptions {
+			if x.Kind == intent.PeerLinks || !stays(x.Remap, k) {
+				continue
+			}
+			for _, s := range x.Switches {
+				out = append(out, Kept{Class: k.Name, Switch: s.Name, Kind: x.Kind, Pos: x.Pos})
+			}
+		}
+	}
+	return out
+}
+
+// isTarget reports whether a remap leads to the class: traffic that bounced
+// once is not remapped again.
+func (a *Analysis) isTarget(p int) bool {
+	r := &a.Graph.Fabric.Routing
+	to := func(l []intent.Remap) bool {
+		return slices.ContainsFunc(l, func(m intent.Remap) bool { return m.To.Priority.V == p && m.From.Priority.V != p })
+	}
+	return slices.ContainsFunc(r.Tunnels, func(t *intent.Tunnel) bool { return to(t.Remap) }) ||
+		slices.ContainsFunc(r.Exceptions, func(x *intent.Exception) bool { return to(x.Remap) })
+}

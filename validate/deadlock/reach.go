@@ -1,0 +1,247 @@
+package deadlock
+
+import (
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+// worker is the room that one walk needs; it serves one goroutine.
+type worker struct {
+	n      *network
+	routes []uint16 // of the analysis: the routes without failures
+
+	// of routes
+	level, next []int32
+	lost        []int32
+	gone        []bool
+	near, later []offer
+	st, other   []uint16
+
+	// of spread: the tags that come to a switch from above, and from
+	// anywhere else
+	above, below []uint8
+	carriers     []int32 // the switches that either came to
+	queue        []int32
+	queued       []bool
+	up, rest     []uint64
+
+	// of a failure
+	seen      *matrix
+	touched   []int32
+	isTouched []bool
+	exact     []bool // by destination: its turns are in seen
+	exactT    []bool // by tunnel
+	search    search
+}
+
+func (a *Analysis) worker() *worker {
+	n := a.n
+	s := len(n.g.Switches)
+	widest := int32(1)
+	for _, w := range n.shape.width {
+		widest = max(widest, w)
+	}
+	return &worker{
+		n: n, routes: a.routes,
+		gone: make([]bool, s), st: make([]uint16, s), other: make([]uint16, s),
+		above: make([]uint8, s), below: make([]uint8, s), queued: make([]bool, s),
+		up: make([]uint64, widest), rest: make([]uint64, widest),
+	}
+}
+
+// before returns the routes to switch d without a failure.
+func (w *worker) before(d int32) []uint16 {
+	s := len(w.n.g.Switches)
+	i := int(w.n.destOf[d])
+	return w.routes[i*s : (i+1)*s]
+}
+
+// start forgets the last walk.
+func (w *worker) start() {
+	for _, s := range w.carriers {
+		w.above[s], w.below[s] = 0, 0
+	}
+	w.carriers = w.carriers[:0]
+}
+
+// come notes that packets with these tags come to a switch.
+func (w *worker) come(s int32, tags uint8, above bool) {
+	if w.above[s]|w.below[s] == 0 && tags != 0 {
+		w.carriers = append(w.carriers, s)
+	}
+	into := &w.below[s]
+	if above {
+		into = &w.above[s]
+	}
+	if tags&^*into == 0 {
+		return
+	}
+	*into |= tags
+	if !w.queued[s] {
+		w.queued[s] = true
+		w.queue = append(w.queue, s)
+	}
+}
+
+// leaves returns the tags of the packets that switch s sends in a direction.
+func (w *worker) leaves(s int32, dir topology.Direction) uint8 {
+	above := w.above[s]
+	if m := w.n.remap[s]; m != nil && dir == topology.Up {
+		above = apply(m, above)
+	}
+	return w.below[s] | above
+}
+
+// spread follows packets along the routes until nothing new is reached.
+func (w *worker) spread(st []uint16, f failure) {
+	for len(w.queue) > 0 {
+		s := w.queue[len(w.queue)-1]
+		w.queue = w.queue[:len(w.queue)-1]
+		w.queued[s] = false
+		arcs, _ := w.n.g.Out(s)
+		for i := range arcs {
+			if a := &arcs[i]; !f.down(s, a) && w.n.uses(st, s, a) {
+				w.come(a.To, w.leaves(s, a.Dir), a.Dir == topology.Down)
+			}
+		}
+	}
+}
+
+// fromHosts starts the traffic of all hosts to destination d, along st.
+func (w *worker) fromHosts(st []uint16, f failure) {
+	w.start()
+	for _, s := range w.n.dests {
+		if s != f.sw && st[s]&distance != none {
+			w.come(s, w.n.seeds[s], false)
+		}
+	}
+	w.spread(st, f)
+}
+
+// ways fills up and rest with the arcs that switch s sends over, those upward
+// apart.
+func (w *worker) ways(st []uint16, f failure, s int32) (up, rest []uint64) {
+	width := w.n.shape.width[s]
+	up, rest = w.up[:width], w.rest[:width]
+	clear(up)
+	clear(rest)
+	arcs, _ := w.n.g.Out(s)
+	for i := range arcs {
+		a := &arcs[i]
+		switch {
+		case f.down(s, a) || !w.n.uses(st, s, a):
+		case a.Dir == topology.Up:
+			set(up, int32(i))
+		default:
+			set(rest, int32(i))
+		}
+	}
+	return up, rest
+}
+
+// turns adds to m the turns that the packets of the last spread take. With
+// hosts, its packets began at hosts; d is where they are delivered.
+func (w *worker) turns(m *matrix, st []uint16, f failure, d int32, hosts bool) {
+	n := w.n
+	for _, s := range w.carriers {
+		w.touch(m, s)
+		arcs, _ := n.g.Out(s)
+		k := int32(len(arcs))
+		up, rest := w.ways(st, f, s)
+		if s == d {
+			set(rest, k)
+		}
+		for i := range arcs {
+			a := &arcs[i]
+			y := a.To
+			if w.above[y]|w.below[y] == 0 || f.down(s, a) || !n.uses(st, y, &n.g.Arcs[a.Back]) {
+				continue
+			}
+			remap := n.remap[s]
+			if a.Dir != topology.Up {
+				remap = nil
+			}
+			tags := w.leaves(y, n.g.Arcs[a.Back].Dir)
+			each(uint64(tags), 0, func(t int32) {
+				same := m.at(n.planes[t][t], s, int32(i))
+				or(same, rest)
+				if remap == nil || remap[t] == uint8(t) {
+					or(same, up)
+					return
+				}
+				or(m.at(n.planes[t][remap[t]], s, int32(i)), up)
+			})
+		}
+		if hosts {
+			each(uint64(n.seeds[s]), 0, func(t int32) {
+				same := m.at(n.planes[t][t], s, k)
+				or(same, rest)
+				or(same, up)
+			})
+		}
+	}
+}
+
+// touch notes that m, where it is the matrix of the failure, has rows of s.
+func (w *worker) touch(m *matrix, s int32) {
+	if m == w.seen && !w.isTouched[s] {
+		w.isTouched[s] = true
+		w.touched = append(w.touched, s)
+	}
+}
+
+// entry is an arc or a host through which packets come to the beginning of a
+// tunnel.
+type entry struct {
+	in   int32 // local; the number of arcs for hosts
+	tags uint8
+}
+
+// entries returns how the packets of the last spread come to switch s.
+func (w *worker) entries(st []uint16, f failure, s int32) []entry {
+	var out []entry
+	arcs, _ := w.n.g.Out(s)
+	for i := range arcs {
+		a := &arcs[i]
+		if back := &w.n.g.Arcs[a.Back]; w.above[a.To]|w.below[a.To] != 0 && !f.down(s, a) && w.n.uses(st, a.To, back) {
+			out = append(out, entry{int32(i), w.leaves(a.To, back.Dir)})
+		}
+	}
+	if w.n.seeds[s] != 0 {
+		out = append(out, entry{int32(len(arcs)), w.n.seeds[s]})
+	}
+	return out
+}
+
+// tunnel adds the turns of a tunnel's traffic: what comes for the hosts of its
+// beginning goes to its end instead. to and at are the routes to both.
+func (w *worker) tunnel(m *matrix, t *tunnel, to, at []uint16, f failure) {
+	if t.from == f.sw || t.to == f.sw || at[t.from]&distance == none {
+		return
+	}
+	w.fromHosts(to, f)
+	in := w.entries(to, f, t.from)
+	var tags uint8
+	for _, e := range in {
+		tags |= e.tags
+	}
+	w.start()
+	w.come(t.from, apply(&t.remap, tags), false)
+	w.spread(at, f)
+	w.turns(m, at, f, t.to, false)
+	up, rest := w.ways(at, f, t.from)
+	w.touch(m, t.from)
+	for _, e := range in {
+		each(uint64(e.tags), 0, func(tag int32) {
+			row := m.at(w.n.planes[tag][t.mapped(uint8(tag), w.n.tagged)], t.from, e.in)
+			or(row, up)
+			or(row, rest)
+		})
+	}
+}
+
+func (t *tunnel) mapped(tag uint8, tagged bool) uint8 {
+	if !tagged {
+		return tag
+	}
+	return t.remap[tag]
+}

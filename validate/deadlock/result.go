@@ -1,0 +1,323 @@
+package deadlock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// Result is what a search for deadlocks found.
+type Result struct {
+	Model string        // [intent.UpDown] or [intent.Shortest]
+	From  intent.Origin // of the model
+	// Proof says why no failure can make a cycle; "" where that was searched.
+	Proof string
+	// Cycles are the shortest ones without a failure, one for each set of
+	// buffers that can wait for one another.
+	Cycles []Cycle
+	// Failures are the single failures that make a cycle.
+	Failures []FailureGroup
+	// Turns are switches where traffic from above goes up again.
+	Turns []UpTurn
+	// Unrouted counts the pairs of leaves that the model does not join; From
+	// and To are one of them.
+	Unrouted Unrouted
+
+	// What was looked at.
+	Destinations, Switches, Links int
+	// Searched is how many failures were computed; all others are like one of
+	// them, or take no route away.
+	Searched int
+}
+
+// Unrouted are pairs of leaves without a path.
+type Unrouted struct {
+	Pairs    int
+	From, To string
+}
+
+// Hop is one buffer of a cycle, and what it waits for.
+type Hop struct {
+	Switch string
+	In     string // ingress port: the buffer is its priority group
+	Peer   string // device at the other end of In
+	Class  string // classes of the packets in the buffer
+	Out    string // egress port, which the next hop's buffer pauses
+	// Next is the device at the other end of Out.
+	Next string
+	// Destination is a leaf whose traffic goes from In to Out; Hosts are its
+	// hosts.
+	Destination string
+	Hosts       []string
+	// Link is the place of the link of In.
+	Link intent.Pos
+}
+
+// Cycle is buffers that wait for one another in a circle.
+type Cycle struct {
+	Hops []Hop
+	// Buffers is how many buffers are in some cycle with these.
+	Buffers int
+}
+
+// String prints the cycle in one line.
+func (c Cycle) String() string {
+	var parts []string
+	for _, h := range c.Hops {
+		parts = append(parts, fmt.Sprintf("%s %s waits for %s, which traffic to %s leaves by %s", h.Switch, h.In, h.Next, h.Destination, h.Out))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// FailureGroup are single failures of one kind that each make a cycle.
+type FailureGroup struct {
+	// What names the group: "any of 64 links between leaf[1-16] and
+	// spine[1-4]".
+	What     string
+	Links    []*intent.Link // of a group of links
+	Switches []string       // of a group of switches
+	// Cycle is what the first of them makes.
+	Cycle Cycle
+}
+
+// UpTurn is a switch where traffic from above goes up again.
+type UpTurn struct {
+	Switch, In, Out string // an example
+	Destination     string
+	// Failure is what has to fail for it; "" where nothing has to.
+	Failure string
+	// Declared is the place of the exception that admits it; empty where the
+	// model does.
+	Declared intent.Pos
+}
+
+// Run searches for cycles: without a failure, then under each failure of one
+// link and of one switch. It ends early where ctx does.
+func (a *Analysis) Run(ctx context.Context, o Options) (*Result, error) {
+	n := a.n
+	r := &Result{Model: a.Model, From: a.From, Proof: a.Proof, Destinations: len(n.dests), Switches: len(a.Graph.Switches)}
+	for i := range a.Graph.Bundles {
+		r.Links += len(a.Graph.Bundles[i].Links)
+	}
+	if a.unrouted > 0 {
+		r.Unrouted = Unrouted{a.unrouted, a.Graph.Name(a.example[0]), a.Graph.Name(a.example[1])}
+	}
+	w := a.worker()
+	w.prepare(a)
+	for _, nodes := range a.cyclic {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("search for deadlocks: %w", err)
+		}
+		c := w.search.shortestCycle(&graph{n: n, m: a.nominal, f: nothing}, nodes)
+		r.Cycles = append(r.Cycles, a.explain(w, nothing, c, len(nodes)))
+	}
+	slices.SortStableFunc(r.Cycles, func(x, y Cycle) int { return cmp.Compare(len(x.Hops), len(y.Hops)) })
+	turns := a.nominalTurns()
+	if !o.NominalOnly && (a.Proof == "" || o.search) {
+		orbits := n.orbits(o.all)
+		fs := make([]failure, len(orbits))
+		for i := range orbits {
+			fs[i] = orbits[i].f
+		}
+		out, err := a.eachFailure(ctx, o.workers(), fs)
+		if err != nil {
+			return nil, err
+		}
+		r.Searched = len(fs)
+		r.Failures = a.group(w, orbits, out)
+		turns = a.moreTurns(turns, orbits, out)
+	}
+	r.Turns = a.upTurns(w, turns)
+	return r, nil
+}
+
+// group gathers the failures that make a cycle by the tiers and kinds of what
+// fails.
+func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGroup {
+	type key struct {
+		sw     bool
+		lo, hi int // tiers
+	}
+	type collected struct {
+		bundles, sws []int32
+		f            failure
+		cycle        []node
+	}
+	var order []key
+	groups := map[key]*collected{}
+	for i := range orbits {
+		if out[i].cycle == nil {
+			continue
+		}
+		add := func(k key) *collected {
+			if groups[k] == nil {
+				groups[k] = &collected{f: orbits[i].f, cycle: out[i].cycle}
+				order = append(order, k)
+			}
+			return groups[k]
+		}
+		for _, b := range orbits[i].bundles {
+			x, y := a.Graph.Bundles[b].A, a.Graph.Bundles[b].B
+			if a.tier(x) > a.tier(y) {
+				x, y = y, x
+			}
+			c := add(key{false, a.tier(x), a.tier(y)})
+			c.bundles = append(c.bundles, b)
+		}
+		for _, s := range orbits[i].sws {
+			c := add(key{true, a.tier(s), a.tier(s)})
+			c.sws = append(c.sws, s)
+		}
+	}
+	var fs []FailureGroup
+	for _, k := range order {
+		c := groups[k]
+		g := FailureGroup{Cycle: a.explain(w, c.f, c.cycle, len(c.cycle))}
+		slices.Sort(c.bundles)
+		slices.Sort(c.sws)
+		for _, s := range c.sws {
+			g.Switches = append(g.Switches, a.Graph.Name(s))
+		}
+		for _, b := range c.bundles {
+			g.Links = append(g.Links, a.Graph.Bundles[b].Links...)
+		}
+		g.What = a.what(&g)
+		fs = append(fs, g)
+	}
+	return fs
+}
+
+func (a *Analysis) tier(s int32) int { return a.Graph.Switches[s].Tier }
+
+// what names a group.
+func (a *Analysis) what(g *FailureGroup) string {
+	if len(g.Switches) == 1 {
+		return "switch " + g.Switches[0]
+	}
+	if len(g.Switches) > 1 {
+		return fmt.Sprintf("any of %d switches %s", len(g.Switches), natural.Fold(g.Switches))
+	}
+	if len(g.Links) == 1 {
+		return fmt.Sprintf("the link %s - %s", g.Links[0].A, g.Links[0].B)
+	}
+	low, high := map[string]bool{}, map[string]bool{}
+	for _, l := range g.Links {
+		x, y := a.Graph.Fabric.Switch(l.A.Device), a.Graph.Fabric.Switch(l.B.Device)
+		i, j := int32(a.Graph.Index(x)), int32(a.Graph.Index(y))
+		if a.tier(i) > a.tier(j) || a.tier(i) == a.tier(j) && i > j {
+			i, j = j, i
+		}
+		low[a.Graph.Name(i)], high[a.Graph.Name(j)] = true, true
+	}
+	return fmt.Sprintf("any of %d links between %s and %s", len(g.Links), natural.Fold(natural.Keys(low)), natural.Fold(natural.Keys(high)))
+}
+
+// explain names the hops of a cycle, and for each a destination that makes it.
+func (a *Analysis) explain(w *worker, f failure, cycle []node, buffers int) Cycle {
+	n := a.n
+	out := Cycle{Buffers: buffers, Hops: make([]Hop, len(cycle))}
+	to := w.makers(f, edgesAround(cycle))
+	for i, u := range cycle {
+		lu, in := n.split(u)
+		_, next := n.split(cycle[(i+1)%len(cycle)])
+		px, ps := n.g.Ports(in, 0)
+		po, pn := n.g.Ports(next, 0)
+		h := &out.Hops[i]
+		h.Switch, h.In, h.Peer = ps.Switch.Name, ps.Name, px.Switch.Name
+		h.Out, h.Next = po.Name, pn.Switch.Name
+		h.Link = ps.Link.Pos
+		h.Class = a.classes(n.layers[lu].priorities)
+		if d := to[i]; d >= 0 {
+			h.Destination = n.g.Name(d)
+			for _, p := range n.g.Switches[d].Hosts {
+				if !slices.Contains(h.Hosts, p.NIC.Host.Name) {
+					h.Hosts = append(h.Hosts, p.NIC.Host.Name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// classes names priorities by their classes.
+func (a *Analysis) classes(priorities []int) string {
+	var names []string
+	for _, c := range a.Graph.Fabric.Settings.Classes {
+		if slices.Contains(priorities, c.Priority.V) {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// edgesAround returns the dependencies of a cycle.
+func edgesAround(cycle []node) []edge {
+	out := make([]edge, len(cycle))
+	for i, u := range cycle {
+		out[i] = edge{u, cycle[(i+1)%len(cycle)]}
+	}
+	return out
+}
+
+// makers returns, for each dependency, a switch whose hosts' traffic makes it
+// under a failure, or -1.
+func (w *worker) makers(f failure, edges []edge) []int32 {
+	out := make([]int32, len(edges))
+	for i := range out {
+		out[i] = -1
+	}
+	open := len(edges)
+	note := func(d int32) {
+		for i, e := range edges {
+			if out[i] < 0 && w.sees(e.u, e.v) {
+				out[i] = d
+				open--
+			}
+		}
+	}
+	for i, d := range w.n.dests {
+		if open == 0 {
+			return out
+		}
+		if d == f.sw || !w.mayMake(d, f, edges, out) {
+			continue
+		}
+		w.reset()
+		w.under(d, f, w.st)
+		w.follow(i, w.st, f)
+		note(d)
+	}
+	for i := range w.n.tunnels {
+		w.reset()
+		w.followTunnel(i, f)
+		note(w.n.tunnels[i].from)
+	}
+	return out
+}
+
+// mayMake reports whether traffic to d can make a dependency that has no maker
+// yet: it does without the failure, or takes new ways with it.
+func (w *worker) mayMake(d int32, f failure, edges []edge, out []int32) bool {
+	for i, e := range edges {
+		if out[i] < 0 && w.without(d, e) {
+			return true
+		}
+	}
+	return f != nothing && w.repair(d, f, w.st) == other
+}
+
+// Summary prints one line: what was looked at, and how.
+func (r *Result) Summary() string {
+	how := fmt.Sprintf("%s searched", words.Count(r.Searched, "failure"))
+	if r.Proof != "" {
+		how = "no failure can make a cycle"
+	}
+	return fmt.Sprintf("%s, %s, %s: %s, %s", words.Plural(r.Switches, "switch", "switches"), words.Count(r.Links, "link"),
+		words.Count(r.Destinations, "destination"), words.Count(len(r.Cycles), "cycle"), how)
+}

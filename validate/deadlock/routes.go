@@ -1,0 +1,306 @@
+package deadlock
+
+import (
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+// A route is what a switch knows of one destination, in 16 bits: how many
+// links away it is, and the flags below.
+const (
+	distance = 1<<13 - 1
+	none     = distance // no route
+	// announced routes came from below, or are the switch's own: the switch
+	// announces them upward.
+	announced = 1 << 13
+	// reached switches carry traffic to the destination.
+	reached = 1 << 14
+	// held routes are those of a switch that keeps announcing what it lost,
+	// and sends it up.
+	held = 1 << 15
+)
+
+// maxHops bounds the length of a path; what is farther has no route.
+const maxHops = none - 1
+
+// tells reports whether the switch that arc a reaches announces its route to
+// the switch that a leaves, and good whether that route is as one from below.
+func (n *network) tells(st []uint16, a *topology.Arc) (tells, good bool) {
+	r := st[a.To]
+	if r&distance == none {
+		return false, false
+	}
+	if n.shortest {
+		return true, a.Dir == topology.Down
+	}
+	switch a.Dir {
+	case topology.Up: // downward everything is announced
+		return true, false
+	case topology.Down:
+		ok := r&announced != 0 || n.upAgain[a.To]
+		return ok, ok
+	default:
+		return n.level[a.Bundle], r&announced != 0
+	}
+}
+
+// uses reports whether switch s sends traffic for the destination over its
+// arc a. A failed arc has to be ruled out before.
+func (n *network) uses(st []uint16, s int32, a *topology.Arc) bool {
+	own, next := st[s], st[a.To]
+	if own&held != 0 {
+		return a.Dir == topology.Up
+	}
+	if own&distance == none || next&distance+1 != own&distance {
+		return false
+	}
+	tells, good := n.tells(st, a)
+	return tells && (n.shortest || good || own&announced == 0)
+}
+
+// route fills st with the routes to switch d: the shortest path that is
+// announced, all of the same length together, those from below preferred.
+// before are the routes without the failure; nil where there is none.
+func (n *network) route(d int32, f failure, before, st []uint16, w *worker) {
+	for i := range st {
+		st[i] = none
+	}
+	if d == f.sw {
+		return
+	}
+	st[d] = announced
+	level, last := append(w.level[:0], d), uint16(0)
+	if before != nil {
+		last = n.farthestHeld(before)
+	}
+	next := w.next[:0]
+	for k := uint16(1); k <= maxHops && (len(level) > 0 || k <= last); k++ {
+		next = next[:0]
+		for _, x := range level {
+			arcs, _ := n.g.Out(x)
+			for i := range arcs {
+				a := &arcs[i]
+				y := a.To
+				if f.down(x, a) || st[y]&distance < k {
+					continue
+				}
+				tells, good := n.tells(st, &n.g.Arcs[a.Back])
+				if !tells {
+					continue
+				}
+				if st[y]&distance == none {
+					st[y] = k
+					next = append(next, y)
+				}
+				if good {
+					st[y] |= announced
+				}
+			}
+		}
+		if k <= last {
+			for _, x := range n.defaulters {
+				if x != f.sw && n.holds(before, x) && before[x]&distance == k && (st[x]&distance == none || !n.shortest && st[x]&distance == k && st[x]&announced == 0) {
+					if st[x]&distance == none {
+						next = append(next, x)
+					}
+					st[x] = k | announced | held
+				}
+			}
+		}
+		level, next = next, level
+	}
+	w.level, w.next = level, next
+}
+
+// holds reports whether a switch with a default route keeps announcing a
+// destination that it loses: one that it knew from below.
+func (n *network) holds(before []uint16, x int32) bool {
+	r := before[x]
+	return n.defaultUp[x] && r&announced != 0 && r&distance != none && r&distance != 0
+}
+
+func (n *network) farthestHeld(before []uint16) uint16 {
+	var last uint16
+	for _, x := range n.defaulters {
+		if n.holds(before, x) {
+			last = max(last, before[x]&distance)
+		}
+	}
+	return last
+}
+
+// change is what a failure does to the routes to one destination.
+type change int
+
+const (
+	// fewer: some switches have fewer ways than before, none has a new one.
+	fewer change = iota
+	// other: a switch that carries traffic may send it a new way.
+	other
+)
+
+// repair fills st with the routes to destination d under a failure, and says
+// what changed. Only switches that lost every way they had are looked at
+// again; with fewer, st is not filled.
+func (w *worker) repair(d int32, f failure, st []uint16) change {
+	n := w.n
+	before := w.before(d)
+	w.lost = w.lost[:0]
+	if f.sw >= 0 {
+		arcs, _ := n.g.Out(f.sw)
+		for i := range arcs {
+			w.lose(before, f, arcs[i].To, &n.g.Arcs[arcs[i].Back])
+		}
+	} else {
+		b := &n.g.Bundles[f.bundle]
+		for _, s := range [2]int32{b.A, b.B} {
+			arcs, _ := n.g.Out(s)
+			for i := range arcs {
+				if arcs[i].Bundle == f.bundle {
+					w.lose(before, f, s, &arcs[i])
+				}
+			}
+		}
+	}
+	if len(w.lost) == 0 {
+		return fewer
+	}
+	defer func() {
+		for _, x := range w.lost {
+			w.gone[x] = false
+		}
+	}()
+	copy(st, before)
+	// A switch whose every way is lost loses it for those that relied on it
+	// alone. Ways grow by one link at each step, so one pass is enough.
+	for i := 0; i < len(w.lost); i++ {
+		x := w.lost[i]
+		if n.holds(before, x) {
+			continue
+		}
+		arcs, _ := n.g.Out(x)
+		for j := range arcs {
+			if y := arcs[j].To; y != f.sw && arcs[j].Bundle != f.bundle {
+				w.lose(before, f, y, &n.g.Arcs[arcs[j].Back])
+			}
+		}
+	}
+	return w.settle(d, f, before, st)
+}
+
+// lose marks switch s as lost where its way over arc a was in use and no other
+// is left.
+func (w *worker) lose(before []uint16, f failure, s int32, a *topology.Arc) {
+	n := w.n
+	if w.gone[s] || s == f.sw || !n.uses(before, s, a) {
+		return
+	}
+	arcs, _ := n.g.Out(s)
+	for i := range arcs {
+		b := &arcs[i]
+		if !f.down(s, b) && (!w.gone[b.To] || n.holds(before, b.To)) && n.uses(before, s, b) {
+			return
+		}
+	}
+	w.gone[s] = true
+	w.lost = append(w.lost, s)
+}
+
+// settle gives the lost switches new routes from those around them, nearest
+// first.
+func (w *worker) settle(d int32, f failure, before, st []uint16) change {
+	n := w.n
+	if f.sw >= 0 {
+		st[f.sw] = none
+	}
+	what := fewer
+	w.near = w.near[:0]
+	for _, x := range w.lost {
+		if n.holds(before, x) {
+			st[x] = before[x]&distance | announced | held
+			what = other
+			continue
+		}
+		st[x] = none
+	}
+	for _, x := range w.lost {
+		if st[x]&distance != none {
+			continue
+		}
+		if k, _ := w.nearest(st, f, x); k != none {
+			w.near = append(w.near, offer{k, x})
+		}
+	}
+	slices.SortFunc(w.near, func(a, b offer) int { return int(a.length) - int(b.length) })
+	// What the newly settled announce is one longer than they are, so a queue
+	// beside the sorted offers of the others keeps the order.
+	w.later = w.later[:0]
+	for i, j := 0, 0; i < len(w.near) || j < len(w.later); {
+		var o offer
+		if j == len(w.later) || i < len(w.near) && w.near[i].length <= w.later[j].length {
+			o = w.near[i]
+			i++
+		} else {
+			o = w.later[j]
+			j++
+		}
+		x := o.to
+		if st[x]&distance != none {
+			continue
+		}
+		least, good := w.nearest(st, f, x)
+		st[x] = least
+		if good {
+			st[x] |= announced
+		}
+		if !n.shortest && good && before[x]&announced == 0 && !n.upAgain[x] {
+			// It announces upward what it did not before: routes of others
+			// may become shorter, and repairing is not enough.
+			n.route(d, f, before, st, w)
+			return other
+		}
+		if n.sources[x] || least == before[x]&distance {
+			what = other
+		}
+		arcs, _ := n.g.Out(x)
+		for k := range arcs {
+			if y := arcs[k].To; w.gone[y] && st[y]&distance == none && !f.down(x, &arcs[k]) {
+				if tells, _ := n.tells(st, &n.g.Arcs[arcs[k].Back]); tells && least < maxHops {
+					w.later = append(w.later, offer{least + 1, y})
+				}
+			}
+		}
+	}
+	return what
+}
+
+// offer is a route of some length that a switch may take.
+type offer struct {
+	length uint16
+	to     int32
+}
+
+// nearest returns the length of the shortest route that is announced to x, and
+// whether one of that length is as one from below.
+func (w *worker) nearest(st []uint16, f failure, x int32) (least uint16, good bool) {
+	least = none
+	arcs, _ := w.n.g.Out(x)
+	for i := range arcs {
+		a := &arcs[i]
+		if f.down(x, a) {
+			continue
+		}
+		tells, g := w.n.tells(st, a)
+		if !tells {
+			continue
+		}
+		switch k := st[a.To]&distance + 1; {
+		case k < least:
+			least, good = k, g
+		case k == least:
+			good = good || g
+		}
+	}
+	return least, good
+}

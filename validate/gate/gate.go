@@ -1,0 +1,217 @@
+// Package gate says from what a fabric counted whether it is well: samples of
+// counters go in, a verdict comes out. It is made for the time after a change,
+// and for a look at a fabric under load.
+//
+// It fails on invariants alone: a lossless class that lost packets, a watchdog
+// that acted, pause on a priority that nobody meant to pause, a loop of
+// congestion control that is open. Rates have no limit that is right
+// everywhere; they only warn, best against a baseline of the same fabric. What
+// could not be seen is inconclusive, which is not passed.
+//
+// Everything here is a function of values: nothing is read, nothing waits. Do
+// not teach it the names of systems, and do not compare counters of two
+// devices to the packet: they were not read at one moment.
+package gate
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// The ids of what the gate finds.
+const (
+	LosslessDrop      = "gate:lossless-drop"
+	Watchdog          = "gate:watchdog"
+	NICStall          = "gate:nic-stall"
+	LinkPause         = "gate:link-pause"
+	WrongPriority     = "gate:wrong-priority"
+	PauseRatio        = "gate:pause-ratio"
+	ECNBeforePFC      = "gate:ecn-before-pfc"
+	CNPLoop           = "gate:cnp-loop"
+	RDMAError         = "gate:rdma-error"
+	HeadroomWatermark = "gate:headroom-watermark"
+	CounterReset      = "gate:counter-reset"
+	WindowTooShort    = "gate:window-too-short"
+	NotCounted        = "gate:not-counted"
+	// PauseBefore is the check of the catalogue for pause on a lossy priority
+	// that was sent before the window.
+	PauseBefore = "PFC-14"
+)
+
+// Verdict is what becomes of a window.
+type Verdict string
+
+// The verdicts, worst first.
+const (
+	Fail         Verdict = "fail"
+	Inconclusive Verdict = "inconclusive" // something that counts was not seen
+	Warn         Verdict = "warn"
+	Pass         Verdict = "pass"
+)
+
+// verdicts are in the order in which one takes precedence.
+var verdicts = []Verdict{Fail, Inconclusive, Warn, Pass}
+
+// Finding is one thing that the window shows.
+type Finding struct {
+	ID string
+	// Means is the verdict that the finding stands for by itself.
+	Means  Verdict
+	Device string // "" for the whole fabric
+	Port   string // "" for the whole device
+	What   string
+	Fix    string
+}
+
+// Class is a lossless class of a port.
+type Class struct {
+	Name                   string
+	Priority, Queue, Group int
+	// Marks says that its queue has ECN by the intent.
+	Marks bool
+	// Headroom is the xoff of its group, in bytes; 0 where it is not known.
+	Headroom int64
+}
+
+// Port is what the gate has to know of a port that it looks at.
+type Port struct {
+	Speed   units.Rate // 0 where it is not known
+	Classes []Class    // the lossless ones; all other priorities are lossy
+	// Asymmetric says that pause is obeyed on every priority.
+	Asymmetric bool
+	// ToHost says that a host is at the other end.
+	ToHost bool
+	Peer   Endpoint // the other end; zero where there is none
+}
+
+// Endpoint is a port of a device.
+type Endpoint struct{ Device, Port string }
+
+// lossless returns the class that a priority belongs to.
+func (p *Port) lossless(priority int) *Class {
+	for i := range p.Classes {
+		if p.Classes[i].Priority == priority {
+			return &p.Classes[i]
+		}
+	}
+	return nil
+}
+
+// Device is a switch or a host that the gate looks at.
+type Device struct {
+	Name  string
+	Host  bool
+	Ports map[string]Port
+	Pools map[string]int64 // sizes in bytes by native name, where they are known
+}
+
+// Sample is what a device had counted at one moment.
+type Sample struct {
+	Device string
+	*drivers.Counters
+}
+
+// Options tune a judgement.
+type Options struct {
+	// Baseline is a window of the same fabric from before; nil where there is
+	// none. Rates are held against it.
+	Baseline *Result
+	// AllHosts says that every host of the fabric is among the devices: only
+	// then something can be said of congestion control as a whole.
+	AllHosts bool
+}
+
+// Result is what a window shows.
+type Result struct {
+	Verdict  Verdict
+	Findings []Finding // sorted
+	// Ports is what each port counted in the window, by device and port in
+	// natural order.
+	Ports []PortWindow
+}
+
+// PortWindow is what a port counted in a window.
+type PortWindow struct {
+	Device string `json:"device"`
+	Port   string `json:"port"`
+	// Span is the time that Growth is of: steps in which counters went back do
+	// not count.
+	Span time.Duration `json:"span"`
+	// Growth is how much each counter grew, and the highest value of peaks. One
+	// that was not seen at both ends of a step is not there.
+	Growth drivers.PortCounters `json:"growth"`
+	// Steps is how many there were, Back in how many of them counters went back.
+	Steps int `json:"steps"`
+	Back  int `json:"back,omitempty"`
+
+	first drivers.PortCounters
+	port  *Port
+}
+
+// Judge looks at the samples of devices. Their order does not matter; samples of
+// other devices, and of ports that no device lists, are passed over.
+func Judge(devices []Device, samples []Sample, o Options) *Result {
+	j := &judge{o: o, at: map[Endpoint]*PortWindow{}, base: map[Endpoint]*PortWindow{}}
+	if o.Baseline != nil {
+		for i := range o.Baseline.Ports {
+			if b := &o.Baseline.Ports[i]; b.Span > 0 {
+				j.base[Endpoint{b.Device, b.Port}] = b
+			}
+		}
+	}
+	byDevice := map[string][]Sample{}
+	for _, s := range samples {
+		byDevice[s.Device] = append(byDevice[s.Device], s)
+	}
+	devices = slices.Clone(devices)
+	slices.SortFunc(devices, func(a, b Device) int { return natural.Compare(a.Name, b.Name) })
+	for i := range devices {
+		j.windows = append(j.windows, windowOf(&devices[i], byDevice[devices[i].Name]))
+	}
+	for _, w := range j.windows {
+		for _, p := range w.ports {
+			j.at[Endpoint{p.Device, p.Port}] = p
+		}
+	}
+	for _, w := range j.windows {
+		j.device(w)
+	}
+	j.loop()
+	return j.result()
+}
+
+// judge collects findings.
+type judge struct {
+	o       Options
+	windows []*window
+	at      map[Endpoint]*PortWindow
+	base    map[Endpoint]*PortWindow // of the baseline
+	out     []Finding
+}
+
+func (j *judge) found(id string, means Verdict, device, port, what, fix string) {
+	j.out = append(j.out, Finding{ID: id, Means: means, Device: device, Port: port, What: what, Fix: fix})
+}
+
+func (j *judge) result() *Result {
+	r := &Result{Verdict: Pass, Findings: j.out}
+	slices.SortFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(verdicts, a.Means), slices.Index(verdicts, b.Means)),
+			natural.Compare(a.Device, b.Device), cmp.Compare(a.ID, b.ID), natural.Compare(a.Port, b.Port), cmp.Compare(a.What, b.What))
+	})
+	if len(r.Findings) > 0 {
+		r.Verdict = r.Findings[0].Means
+	}
+	for _, w := range j.windows {
+		for _, p := range w.ports {
+			r.Ports = append(r.Ports, *p)
+		}
+	}
+	return r
+}

@@ -1,0 +1,299 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+var began = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// rdma is the lossless class of the tests.
+var rdma = Class{Name: "rdma", Priority: 3, Queue: 3, Group: 3, Marks: true, Headroom: 30000}
+
+// fabric is a leaf with a host and a spine.
+func fabric() []Device {
+	return []Device{
+		{Name: "leaf1", Pools: map[string]int64{"pool": 1000}, Ports: map[string]Port{
+			"Ethernet0": {Speed: 400e9, Classes: []Class{rdma}, ToHost: true, Peer: Endpoint{"gpu1", "eth0"}},
+			"Ethernet8": {Speed: 400e9, Classes: []Class{rdma}, Peer: Endpoint{"spine1", "Ethernet0"}},
+		}},
+		{Name: "gpu1", Host: true, Ports: map[string]Port{
+			"eth0": {Speed: 400e9, Classes: []Class{rdma}, Peer: Endpoint{"leaf1", "Ethernet0"}},
+		}},
+	}
+}
+
+// zero are the counters of a port that counts all there is.
+func zero(host bool) drivers.PortCounters {
+	p := drivers.PortCounters{}
+	for i := range 8 {
+		for _, m := range []drivers.Metric{drivers.PFCRx, drivers.PFCTx} {
+			p[m.Of(i)] = 1000
+		}
+		for _, m := range []drivers.Metric{drivers.QueueDrops, drivers.GroupDrops, drivers.QueueMarked, drivers.StormsDetected, drivers.QueuePackets} {
+			if !host {
+				p[m.Of(i)] = 1000
+			}
+		}
+	}
+	if host {
+		for i := range 8 {
+			p[drivers.PauseRxTime.Of(i)], p[drivers.PauseTxTime.Of(i)], p[drivers.PriorityDiscards.Of(i)] = 1000, 1000, 1000
+		}
+		for m := drivers.Discards; m <= drivers.RNRRetries; m++ {
+			p[m.Of(0)] = 1000
+		}
+	} else {
+		p[drivers.HeadroomPeak.Of(3)] = 100
+	}
+	for i := range 8 {
+		if i != 3 {
+			p[drivers.PFCTx.Of(i)] = 0
+		}
+	}
+	p[drivers.LinkPauseRx.Of(0)], p[drivers.LinkPauseTx.Of(0)] = 1000, 1000
+	return p
+}
+
+var polls = map[drivers.Metric]time.Duration{drivers.PFCRx: time.Second, drivers.QueueDrops: 10 * time.Second, drivers.HeadroomPeak: time.Minute}
+
+// reading are samples of the fabric at a moment.
+type reading map[string]*drivers.Counters
+
+func read(at time.Duration) reading {
+	return reading{
+		"leaf1": {Taken: began.Add(at), Poll: polls, Pools: map[string]uint64{"pool": 500}, Ports: map[string]drivers.PortCounters{"Ethernet0": zero(false), "Ethernet8": zero(false)}},
+		"gpu1":  {Taken: began.Add(at), Ports: map[string]drivers.PortCounters{"eth0": zero(true)}},
+	}
+}
+
+// add counts n more.
+func (r reading) add(device, port string, m drivers.Metric, index int, n uint64) reading {
+	r[device].Ports[port][m.Of(index)] += n
+	return r
+}
+
+func samples(rs ...reading) []Sample {
+	var out []Sample
+	for _, r := range rs {
+		for _, name := range slices.Sorted(maps.Keys(r)) {
+			out = append(out, Sample{name, r[name]})
+		}
+	}
+	return out
+}
+
+// show writes findings in one line each.
+func show(fs []Finding) []string {
+	var out []string
+	for _, f := range fs {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", f.Means, f.ID, f.Device, f.Port))+": "+f.What)
+	}
+	return out
+}
+
+const span = 2 * time.Minute
+
+// TestRules has each rule with what trips it and, next to it, what just does
+// not.
+func TestRules(t *testing.T) {
+	type edit func(before, after reading)
+	add := func(device, port string, m drivers.Metric, index int, n uint64) edit {
+		return func(_, after reading) { after.add(device, port, m, index, n) }
+	}
+	all := func(es ...edit) edit {
+		return func(b, a reading) {
+			for _, e := range es {
+				e(b, a)
+			}
+		}
+	}
+	// At 400G a frame pauses for 83.9 µs at most.
+	frames := func(part float64) uint64 { return uint64(part * span.Seconds() / 83.9e-6) }
+	micros := func(part float64) uint64 { return uint64(part * span.Seconds() * 1e6) }
+	for name, tt := range map[string]struct {
+		edit edit
+		want []string
+	}{
+		"nothing moved": {func(reading, reading) {}, nil},
+		"group drops":   {add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5), []string{"fail gate:lossless-drop leaf1 Ethernet0: priority group 3 of lossless class rdma dropped 5 packets"}},
+		"queue drops":   {add("leaf1", "Ethernet8", drivers.QueueDrops, 3, 1), []string{"fail gate:lossless-drop leaf1 Ethernet8: queue 3 of lossless class rdma dropped 1 packet"}},
+		"lossy drops":   {all(add("leaf1", "Ethernet8", drivers.QueueDrops, 0, 99), add("leaf1", "Ethernet8", drivers.GroupDrops, 0, 99), add("gpu1", "eth0", drivers.PriorityDiscards, 0, 9), add("gpu1", "eth0", drivers.Discards, 0, 9)), nil},
+		"nic discards":  {add("gpu1", "eth0", drivers.PriorityDiscards, 3, 7), []string{"fail gate:lossless-drop gpu1 eth0: priority 3 of lossless class rdma dropped 7 packets"}},
+		"nic discards of some priority": {add("gpu1", "eth0", drivers.Discards, 0, 7),
+			[]string{"warn gate:lossless-drop gpu1 eth0: the NIC had no room for 7 packets of a priority that it does not tell"}},
+		"watchdog": {add("leaf1", "Ethernet0", drivers.StormsDetected, 3, 1), []string{"fail gate:watchdog leaf1 Ethernet0: the PFC watchdog found queue 3 stuck once"}},
+		"what the watchdog drops is its": {all(add("leaf1", "Ethernet0", drivers.StormsDetected, 3, 2), add("leaf1", "Ethernet0", drivers.QueueDrops, 3, 40)),
+			[]string{"fail gate:watchdog leaf1 Ethernet0: the PFC watchdog found queue 3 stuck 2 times, and 40 packets of it were dropped"}},
+		"stall":                                  {all(add("gpu1", "eth0", drivers.StallErrors, 0, 1), add("gpu1", "eth0", drivers.StallWarnings, 0, 1)), []string{"fail gate:nic-stall gpu1 eth0: the NIC gave up pausing once, because it had done so for too long"}},
+		"stall warning":                          {add("gpu1", "eth0", drivers.StallWarnings, 0, 1), []string{"warn gate:nic-stall gpu1 eth0: the NIC nearly gave up pausing once"}},
+		"link pause":                             {add("leaf1", "Ethernet0", drivers.LinkPauseRx, 0, 2), []string{"fail gate:link-pause leaf1 Ethernet0: the port got 2 frames that pause the whole link (IEEE 802.3x)"}},
+		"hardware that counts PFC as link pause": {all(add("leaf1", "Ethernet0", drivers.LinkPauseTx, 0, 50), add("leaf1", "Ethernet0", drivers.PFCTx, 3, 50), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 1)), nil},
+		"wrong priority received":                {add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port got 1 frame that pause priority 4, which is lossy by the intent"}},
+		"wrong priority sent":                    {add("leaf1", "Ethernet8", drivers.PFCTx, 0, 3), []string{"fail gate:wrong-priority leaf1 Ethernet8: the port sent 3 frames that pause priority 0, which is lossy by the intent"}},
+		"both ends see the wrong priority":       {all(add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), add("gpu1", "eth0", drivers.PFCTx, 4, 1)), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port got 1 frame that pause priority 4, which is lossy by the intent"}},
+		"wrong priority long ago": {func(b, a reading) {
+			b.add("leaf1", "Ethernet8", drivers.PFCTx, 4, 9)
+			a.add("leaf1", "Ethernet8", drivers.PFCTx, 4, 9)
+		}, []string{"warn PFC-14 leaf1 Ethernet8: the port has sent pause on priority 4, which is lossy by the intent; none in this window"}},
+		"paused a little":      {all(add("leaf1", "Ethernet8", drivers.PFCRx, 3, frames(0.099)), add("gpu1", "eth0", drivers.PauseRxTime, 3, micros(0.0099)), add("gpu1", "eth0", drivers.PauseTxTime, 3, micros(0.0499))), nil},
+		"paused by frames":     {add("leaf1", "Ethernet8", drivers.PFCRx, 3, frames(0.11)), []string{"warn gate:pause-ratio leaf1 Ethernet8: priority 3 was paused up to 11.0 % of the time"}},
+		"paused by time":       {add("gpu1", "eth0", drivers.PauseRxTime, 3, micros(0.02)), []string{"warn gate:pause-ratio gpu1 eth0: priority 3 was paused by the switch 2.0 % of the time"}},
+		"a slow receiver":      {all(add("gpu1", "eth0", drivers.PauseTxTime, 3, micros(0.2)), add("leaf1", "Ethernet0", drivers.PFCRx, 3, frames(0.9))), []string{"warn gate:pause-ratio gpu1 eth0: priority 3 of the switch was paused by this NIC 20.0 % of the time"}},
+		"pause and no marks":   {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 2), add("leaf1", "Ethernet0", drivers.PFCTx, 3, 3)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5 frames for class rdma and marked no packet of it"}},
+		"pause and marks":      {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 2), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 1)), nil},
+		"marks nobody answers": {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)), []string{"fail gate:cnp-loop: the switches marked 5000 packets of lossless classes, and no NIC sent a congestion notification"}},
+		"few marks":            {add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 500), nil},
+		"a NIC that does not answer": {all(add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)),
+			[]string{"fail gate:cnp-loop gpu1 eth0: the NIC got 5000 marked packets and sent no congestion notification"}},
+		"notifications nobody handles": {add("gpu1", "eth0", drivers.CNPSent, 0, 5000), []string{"fail gate:cnp-loop: the NICs sent 5000 congestion notifications, and none was handled"}},
+		"a closed loop":                {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 5000), add("gpu1", "eth0", drivers.CNPHandled, 0, 1)), nil},
+		"ignored":                      {add("gpu1", "eth0", drivers.CNPIgnored, 0, 2), []string{"warn gate:cnp-loop gpu1 eth0: 2 congestion notifications were ignored"}},
+		"rdma errors":                  {add("gpu1", "eth0", drivers.OutOfSequence, 0, 3), []string{"warn gate:rdma-error gpu1 eth0: 3 packets came out of sequence"}},
+		"half the headroom":            {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15000 }, nil},
+		"much headroom":                {func(_, a reading) { a["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 15001 }, []string{"warn gate:headroom-watermark leaf1 Ethernet0: the headroom of priority group 3 was filled to 15001 of 30000 B"}},
+		"headroom before the window":   {func(b, _ reading) { b["leaf1"].Ports["Ethernet0"][drivers.HeadroomPeak.Of(3)] = 29999 }, nil},
+		"pool":                         {func(_, a reading) { a["leaf1"].Pools["pool"] = 801 }, []string{"warn gate:headroom-watermark leaf1: buffer pool pool was filled to 801B of 1KB"}},
+		"a reset is never a drop": {func(b, a reading) {
+			b.add("leaf1", "Ethernet0", drivers.QueuePackets, 3, 1)
+			a.add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5)
+		}, []string{"inconclusive gate:counter-reset leaf1 Ethernet0: counters went back: what was counted in the window is not known"}},
+		"drops not counted": {func(b, a reading) {
+			for _, m := range []drivers.Metric{drivers.GroupDrops, drivers.QueueDrops} {
+				delete(a["leaf1"].Ports["Ethernet0"], m.Of(3))
+				delete(b["leaf1"].Ports["Ethernet0"], m.Of(3))
+			}
+		}, []string{"inconclusive gate:not-counted leaf1 Ethernet0: no drops of its lossless queues and priority groups are counted"}},
+		"too short": {func(_, a reading) { a["leaf1"].Taken = began.Add(span - 1) }, []string{"inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
+		"too short, and drops": {all(add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5), func(_, a reading) { a["leaf1"].Taken = began.Add(time.Minute) }),
+			[]string{"fail gate:lossless-drop leaf1 Ethernet0: priority group 3 of lossless class rdma dropped 5 packets", "inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
+		"read once": {func(_, a reading) { delete(a, "leaf1") }, []string{"inconclusive gate:not-counted leaf1: its counters were not read at both ends of the window"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, after := read(0), read(span)
+			tt.edit(before, after)
+			r := Judge(fabric(), samples(before, after), Options{AllHosts: true})
+			if d := cmp.Diff(tt.want, show(r.Findings)); d != "" {
+				t.Error(d)
+			}
+			want := Pass
+			if len(tt.want) > 0 {
+				want = Verdict(strings.Fields(tt.want[0])[0])
+			}
+			if r.Verdict != want {
+				t.Errorf("verdict %s, want %s", r.Verdict, want)
+			}
+			for _, f := range r.Findings {
+				if f.Fix == "" {
+					t.Errorf("%s has no fix", f.ID)
+				}
+			}
+		})
+	}
+}
+
+// Where hosts are missing, nothing is said of the loop as a whole.
+func TestNotAllHosts(t *testing.T) {
+	after := read(span).add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)
+	if r := Judge(fabric(), samples(read(0), after), Options{}); r.Verdict != Pass {
+		t.Errorf("%v", show(r.Findings))
+	}
+}
+
+// What is usual is no finding, and what is lost is one however usual.
+func TestBaseline(t *testing.T) {
+	with := func(errors, drops uint64, paused float64) []Sample {
+		after := read(span).add("gpu1", "eth0", drivers.OutOfSequence, 0, errors).add("leaf1", "Ethernet0", drivers.GroupDrops, 3, drops)
+		return samples(read(0), after.add("gpu1", "eth0", drivers.PauseRxTime, 3, uint64(paused*span.Seconds()*1e6)))
+	}
+	base := Judge(fabric(), with(100, 0, 0.1), Options{})
+	for _, tt := range []struct {
+		errors, drops uint64
+		paused        float64
+		want          []string
+	}{
+		{200, 0, 0.2, nil},
+		{201, 0, 0.21, []string{PauseRatio, RDMAError}},
+		{0, 1, 0, []string{LosslessDrop}},
+	} {
+		var ids []string
+		for _, f := range Judge(fabric(), with(tt.errors, tt.drops, tt.paused), Options{Baseline: base}).Findings {
+			ids = append(ids, f.ID)
+		}
+		if d := cmp.Diff(tt.want, ids); d != "" {
+			t.Errorf("%+v: %s", tt, d)
+		}
+	}
+}
+
+// The bound scales with the speed: what is much at 25G is little at 800G.
+func TestPauseScalesWithSpeed(t *testing.T) {
+	for speed, warns := range map[int64]bool{25e9: true, 100e9: true, 400e9: false, 800e9: false} {
+		d := fabric()[:1]
+		p := d[0].Ports["Ethernet8"]
+		p.Speed = units.Rate(speed)
+		d[0].Ports["Ethernet8"] = p
+		r := Judge(d, samples(read(0), read(span).add("leaf1", "Ethernet8", drivers.PFCRx, 3, 60_000)), Options{})
+		if (r.Verdict == Warn) != warns {
+			t.Errorf("%d: %v", speed, show(r.Findings))
+		}
+	}
+}
+
+func TestOfHost(t *testing.T) {
+	h := &nic.Host{Ports: map[string]*nic.Port{
+		"eth0": {Counters: &nic.Counters{Named: map[string]uint64{"rx_discards_phy": 4, "np_cnp_sent": 5, "else": 6}}},
+		"eth1": {Counters: &nic.Counters{Named: map[string]uint64{"tx_cnp_pkts": 7}}},
+		"eth2": {},
+	}}
+	h.Ports["eth0"].Counters.Priority[3] = nic.PriorityCounters{RxPause: 1, TxPauseDuration: 2, RxDiscards: 3, RxBufDiscards: 4}
+	c := OfHost(h, began)
+	if p := c.Ports["eth0"]; p[drivers.PFCRx.Of(3)] != 1 || p[drivers.PauseTxTime.Of(3)] != 2 || p[drivers.PriorityDiscards.Of(3)] != 7 || p[drivers.Discards.Of(0)] != 4 || p[drivers.CNPSent.Of(0)] != 5 {
+		t.Errorf("eth0 %v", p)
+	}
+	if p := c.Ports["eth1"]; p[drivers.CNPSent.Of(0)] != 7 {
+		t.Errorf("eth1 %v", p)
+	}
+	// A driver that does not count by priority says nothing of it.
+	if _, ok := c.Ports["eth1"][drivers.PauseRxTime.Of(3)]; ok {
+		t.Errorf("eth1 %v", c.Ports["eth1"])
+	}
+	if _, ok := c.Ports["eth2"]; ok || !c.Taken.Equal(began) {
+		t.Errorf("%v", c)
+	}
+}
+
+func TestPhases(t *testing.T) {
+	var order []string
+	for _, p := range Phases {
+		order = append(order, fmt.Sprintf("%s %s counts %v", p, p.For(false), p.Counts()))
+		for _, v := range verdicts {
+			if a := p.Next(v); v == Pass && a != GoOn || v != Pass && p == Soak && a == GoOn {
+				t.Errorf("%s after %s: %s", p, v, a)
+			}
+		}
+	}
+	want := []string{"pre 5m0s counts true", "apply 30s counts false", "settle 1m0s counts false", "soak 5m0s counts true"}
+	if d := cmp.Diff(want, order); d != "" || Soak.For(true) < 15*time.Minute {
+		t.Error(d)
+	}
+	for _, tt := range []struct {
+		p    Phase
+		v    Verdict
+		want Action
+	}{{Pre, Fail, Refuse}, {Pre, Inconclusive, Hold}, {Pre, Warn, GoOn}, {Apply, Inconclusive, RollBack}, {Settle, Fail, GoOn}, {Soak, Fail, RollBack}, {Soak, Inconclusive, Hold}, {Soak, Warn, Hold}} {
+		if got := tt.p.Next(tt.v); got != tt.want {
+			t.Errorf("%s after %s: %s, want %s", tt.p, tt.v, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// used are the metrics that the rules look at, on switches and on NICs.
+var used = []drivers.Metric{
+	drivers.PFCRx, drivers.PFCTx, drivers.PauseRxTime, drivers.PauseTxTime, drivers.LinkPauseRx, drivers.LinkPauseTx,
+	drivers.QueueDrops, drivers.QueueMarked, drivers.StormsDetected, drivers.GroupDrops, drivers.HeadroomPeak,
+}
+
+// device makes the rules of one device.
+func (j *judge) device(w *window) {
+	if w.n < 2 {
+		j.found(NotCounted, Inconclusive, w.dev.Name, "", "its counters were not read at both ends of the window", "see that the device can be read")
+		return
+	}
+	j.tooShort(w)
+	for _, p := range w.ports {
+		if p.Back > 0 {
+			what := "counters went back: what was counted in the window is not known"
+			if p.Steps > 1 {
+				what = fmt.Sprintf("counters went back in %d of %s: what was counted in those is not known", p.Back, words.Plural(p.Steps, "step", "steps"))
+			}
+			j.found(CounterReset, Inconclusive, p.Device, p.Port, what, "look for why they did, a restart or somebody who cleared them, and take another window")
+		}
+		j.lost(p, w.dev.Host)
+		j.storms(p)
+		j.linkPause(p)
+		j.wrongPriority(p, w.dev.Host)
+		if w.dev.Host {
+			j.nic(p)
+			continue
+		}
+		j.paused(p)
+		j.headroom(p)
+	}
+	if !w.dev.Host {
+		j.marking(w)
+		j.pools(w)
+	}
+}
+
+// tooShort says that a window holds less than two renewals of the slowest
+// counter that a rule looks at: the growth of such a counter may be of another
+// time.
+func (j *judge) tooShort(w *window) {
+	var slowest drivers.Metric
+	for _, m := range used {
+		seen := slices.ContainsFunc(w.ports, func(p *PortWindow) bool {
+			for id := range p.Growth {
+				if id.Metric == m {
+					return true
+				}
+			}
+			return false
+		})
+		if seen && w.poll[m] > w.poll[slowest] {
+			slowest = m
+		}
+	}
+	if need := 2 * w.poll[slowest]; w.span < need {
+		j.found(WindowTooShort, Inconclusive, w.dev.Name, "", fmt.Sprintf("its counters are renewed every %s only (%s), and a window has to hold that twice", Spell(w.poll[slowest]), slowest),
+			"take a window of at least "+Spell(need))
+	}
+}
+
+// Spell writes a time as short as it is read: "2m", "1.25s".
+func Spell(d time.Duration) string {
+	if d >= 10*time.Second {
+		return drivers.Spell(d.Round(time.Second))
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// lost finds packets that lossless classes lost. What a queue dropped while the
+// watchdog drained it is the watchdog's.
+func (j *judge) lost(p *PortWindow, host bool) {
+	counted := false
+	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
+		n, ok := p.grew(m, index)
+		counted = counted || ok
+		if n > 0 {
+			j.found(LosslessDrop, Fail, p.Device, p.Port, fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, packets(n)), fix)
+		}
+	}
+	for i := range p.port.Classes {
+		c := &p.port.Classes[i]
+		note("priority group %d", c, drivers.GroupDrops, c.Group, "give the group more headroom: see explain for what the cable needs")
+		if p.count(drivers.StormsDetected, c.Queue) == 0 {
+			note("queue %d", c, drivers.QueueDrops, c.Queue, "look at the egress buffer profile of the queue, and that every port on the way in pauses")
+		}
+		note("priority %d", c, drivers.PriorityDiscards, c.Priority, "look at the NIC's receive buffers, and that it pauses this priority")
+		if _, ok := p.grew(drivers.QueueDrops, c.Queue); ok {
+			counted = true
+		}
+	}
+	if n := p.count(drivers.Discards, 0); n > 0 && !j.discarded(p) {
+		j.found(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no room for %s of a priority that it does not tell", packets(n)), "look at the NIC's receive buffers")
+	}
+	if !host && !counted && p.Back == 0 && len(p.port.Classes) > 0 {
+		j.found(NotCounted, Inconclusive, p.Device, p.Port, "no drops of its lossless queues and priority groups are counted", "switch the counters on")
+	}
+}
+
+// discarded reports whether any priority of a NIC says where it lost packets.
+func (j *judge) discarded(p *PortWindow) bool {
+	for i := range qos.NumPriorities {
+		if p.count(drivers.PriorityDiscards, i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func packets(n uint64) string {
+	if n == 1 {
+		return "1 packet"
+	}
+	return fmt.Sprintf("%d packets", n)
+}
+
+func times(n uint64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// storms finds queues that the watchdog found stuck, and NICs that paused for
+// too long.
+func (j *judge) storms(p *PortWindow) {
+	for q := range qos.NumPriorities {
+		n := p.count(drivers.StormsDetected, q)
+		if n == 0 {
+			continue
+		}
+		what := fmt.Sprintf("the PFC watchdog found queue %d stuck %s", q, times(n))
+		if d := p.count(drivers.QueueDrops, q); d > 0 {
+			what += ", and " + packets(d) + " of it were dropped"
+		}
+		j.found(Watchdog, Fail, p.Device, p.Port, what, "look at what is attached there: it paused for longer than the watchdog waits")
+	}
+	if n := p.count(drivers.StallErrors, 0); n > 0 {
+		j.found(NICStall, Fail, p.Device, p.Port, fmt.Sprintf("the NIC gave up pausing %s, because it had done so for too long", times(n)), "look at what keeps the host from taking packets")
+	} else if n := p.count(drivers.StallWarnings, 0); n > 0 {
+		j.found(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly gave up pausing %s", times(n)), "look at what keeps the host from taking packets")
+	}
+}
+
+// linkPause finds pause of the whole link. Some hardware counts PFC frames there
+// as well; such a count does not pass that of PFC.
+func (j *judge) linkPause(p *PortWindow) {
+	if len(p.port.Classes) == 0 {
+		return
+	}
+	for _, way := range []struct {
+		link, pfc drivers.Metric
+		says      string
+	}{{drivers.LinkPauseRx, drivers.PFCRx, "got"}, {drivers.LinkPauseTx, drivers.PFCTx, "sent"}} {
+		var pfc uint64
+		for i := range qos.NumPriorities {
+			pfc += p.count(way.pfc, i)
+		}
+		if n := p.count(way.link, 0); n > pfc {
+			j.found(LinkPause, Fail, p.Device, p.Port, fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, frames(n)), "turn link pause off on both ends")
+		}
+	}
+}
+
+func frames(n uint64) string {
+	if n == 1 {
+		return "1 frame"
+	}
+	return fmt.Sprintf("%d frames", n)
+}
+
+// wrongPriority finds pause on priorities that the intent calls lossy. Both ends
+// of a link see it; it is told of the switch, where that is looked at.
+func (j *judge) wrongPriority(p *PortWindow, host bool) {
+	if _, both := j.at[p.port.Peer]; host && both {
+		return
+	}
+	for i := range qos.NumPriorities {
+		if p.port.lossless(i) != nil {
+			continue
+		}
+		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric {
+			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port got %s that pause priority %d, which is lossy by the intent", frames(n), i), "look at the other end: it has PFC on for it, or puts packets into it")
+		}
+		if n := p.count(drivers.PFCTx, i); n > 0 {
+			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which is lossy by the intent", frames(n), i), "look at the maps from priority to priority group of the port")
+		} else if before := p.first[drivers.PFCTx.Of(i)]; before > 0 && !host {
+			j.found(PauseBefore, Warn, p.Device, p.Port, fmt.Sprintf("the port has sent pause on priority %d, which is lossy by the intent; none in this window", i), "look at when that was: clear the counters if it was before a change")
+		}
+	}
+}
+
+// The parts of time in which a priority may be paused before it is said. They
+// are no limits of anything: no public source has one that holds everywhere.
+const (
+	pausedFabric = 0.01
+	pausedHost   = 0.05
+	// boundFactor is how much more it has to be where only frames are counted:
+	// most pauses end long before a frame's time is over.
+	boundFactor = 10
+)
+
+// paused finds priorities that were stopped for long.
+func (j *judge) paused(p *PortWindow) {
+	limit := pausedFabric
+	if p.port.ToHost {
+		limit = pausedHost
+		// The NIC knows the time that it paused.
+		if nic := j.at[p.port.Peer]; nic != nil && timed(nic, drivers.PauseTxTime) {
+			return
+		}
+	}
+	j.pausedMore(p, drivers.PauseRxTime, drivers.PFCRx, limit, "was paused")
+}
+
+func timed(p *PortWindow, m drivers.Metric) bool {
+	return slices.ContainsFunc(p.port.Classes, func(c Class) bool { _, ok := p.grew(m, c.Priority); return ok })
+}
+
+// pausedMore looks at one direction. Against a baseline, what is usual there is
+// no finding either.
+func (j *judge) pausedMore(p *PortWindow, duration, pauses drivers.Metric, limit float64, says string) {
+	usual := j.usual(p)
+	for _, c := range p.port.Classes {
+		part, exact, ok := p.pausedPart(duration, pauses, c.Priority)
+		if !ok {
+			continue
+		}
+		most, word := limit, ""
+		if !exact {
+			most, word = min(limit*boundFactor, 0.99), "up to "
+		}
+		if usual != nil {
+			if was, _, ok := usual.pausedPart(duration, pauses, c.Priority); ok {
+				most = max(most, 2*was)
+			}
+		}
+		if part > most {
+			j.found(PauseRatio, Warn, p.Device, p.Port, fmt.Sprintf("priority %d %s %s%.1f %% of the time", c.Priority, says, word, 100*part), "look at where the traffic of class "+c.Name+" goes: the way of the pause leads to what is congested, or to a slow receiver")
+		}
+	}
+}
+
+// marking finds switches that pause and do not mark: the marks are to come
+// first. Frames of any port and marks of any queue count, as the queue that
+// fills is another than the group that pauses.
+func (j *judge) marking(w *window) {
+	for prio := range qos.NumPriorities {
+		var pauses, marks uint64
+		name, counted := "", false
+		for _, p := range w.ports {
+			c := p.port.lossless(prio)
+			if c == nil || !c.Marks {
+				continue
+			}
+			name = c.Name
+			pauses += p.count(drivers.PFCTx, prio)
+			n, ok := p.grew(drivers.QueueMarked, c.Queue)
+			marks += n
+			counted = counted || ok
+		}
+		if counted && pauses > 0 && marks == 0 {
+			j.found(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("it sent %s for class %s and marked no packet of it", frames(pauses), name), "lower the ECN thresholds of the class, and see that its packets are ECN-capable")
+		}
+	}
+}
+
+// headroom finds groups whose headroom was filled.
+func (j *judge) headroom(p *PortWindow) {
+	const much, most = 0.5, 0.9
+	for _, c := range p.port.Classes {
+		peak := p.count(drivers.HeadroomPeak, c.Group)
+		if c.Headroom <= 0 || float64(peak) <= much*float64(c.Headroom) {
+			continue
+		}
+		what := fmt.Sprintf("the headroom of priority group %d was filled to %d of %d B", c.Group, peak, c.Headroom)
+		if float64(peak) > most*float64(c.Headroom) {
+			what += ", nearly all of it"
+		}
+		j.found(HeadroomWatermark, Warn, p.Device, p.Port, what, "check the cable length and the pause response of the other end, and give the group more xoff")
+	}
+}
+
+func (j *judge) pools(w *window) {
+	const much = 0.8
+	for _, name := range natural.Keys(w.pools) {
+		if size := w.dev.Pools[name]; size > 0 && float64(w.pools[name]) > much*float64(size) {
+			j.found(HeadroomWatermark, Warn, w.dev.Name, "", fmt.Sprintf("buffer pool %s was filled to %s of %s", name, units.Bytes(w.pools[name]), units.Bytes(size)), "look at which queues hold it: a smaller alpha leaves room for others")
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package gate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// window is what a device counted between its first and its last sample.
+type window struct {
+	dev   *Device
+	n     int // samples
+	span  time.Duration
+	poll  map[drivers.Metric]time.Duration // the slowest
+	pools map[string]uint64                // highest fills
+	ports []*PortWindow                    // in natural order
+}
+
+func windowOf(d *Device, samples []Sample) *window {
+	samples = slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Counters == nil })
+	slices.SortStableFunc(samples, func(a, b Sample) int { return a.Taken.Compare(b.Taken) })
+	w := &window{dev: d, n: len(samples), poll: map[drivers.Metric]time.Duration{}, pools: map[string]uint64{}}
+	if w.n > 0 {
+		w.span = samples[w.n-1].Taken.Sub(samples[0].Taken)
+	}
+	for i, s := range samples {
+		for m, every := range s.Poll {
+			w.poll[m] = max(w.poll[m], every)
+		}
+		for name, v := range s.Pools {
+			if i > 0 { // the first is of the time before
+				w.pools[name] = max(w.pools[name], v)
+			}
+		}
+	}
+	for _, name := range natural.Keys(d.Ports) {
+		port := d.Ports[name]
+		w.ports = append(w.ports, grow(&PortWindow{Device: d.Name, Port: name, Growth: drivers.PortCounters{}, port: &port}, samples))
+	}
+	return w
+}
+
+// grow adds up what a port counted from sample to sample. Where any of its
+// counters went back, as after a restart or when they were cleared, nothing of
+// that step is known: a counter that began at zero again may have passed where
+// it was.
+func grow(p *PortWindow, samples []Sample) *PortWindow {
+	for i, s := range samples {
+		now := s.Ports[p.Port]
+		if i == 0 {
+			p.first = now
+			continue
+		}
+		before := samples[i-1].Ports[p.Port]
+		if now == nil || before == nil {
+			continue
+		}
+		p.Steps++
+		back := wentBack(before, now)
+		if back {
+			p.Back++
+		} else {
+			p.Span += s.Taken.Sub(samples[i-1].Taken)
+		}
+		for id, v := range now {
+			if id.Metric.Peak() {
+				p.Growth[id] = max(p.Growth[id], v)
+			} else if was, ok := before[id]; ok && !back {
+				p.Growth[id] += v - was
+			}
+		}
+	}
+	return p
+}
+
+func wentBack(before, now drivers.PortCounters) bool {
+	for id, was := range before {
+		if v, ok := now[id]; ok && v < was && !id.Metric.Peak() {
+			return true
+		}
+	}
+	return false
+}
+
+// grew returns how much a counter grew; ok is false where that is not known.
+func (p *PortWindow) grew(m drivers.Metric, index int) (n uint64, ok bool) {
+	n, ok = p.Growth[m.Of(index)]
+	return n, ok
+}
+
+// count is grew where what is not known says nothing.
+func (p *PortWindow) count(m drivers.Metric, index int) uint64 { return p.Growth[m.Of(index)] }
+
+// rate is how often a second a counter grew.
+func (p *PortWindow) rate(m drivers.Metric, index int) float64 {
+	if p == nil || p.Span <= 0 {
+		return 0
+	}
+	return float64(p.count(m, index)) / p.Span.Seconds()
+}
+
+// usual returns the baseline of a port; nil where there is none.
+func (j *judge) usual(p *PortWindow) *PortWindow { return j.base[Endpoint{p.Device, p.Port}] }

@@ -1,0 +1,97 @@
+package validate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate/deadlock"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+// Intent makes all checks that need no device: of each switch, each link and
+// the whole fabric. more are findings that are made elsewhere, of what is
+// rendered. It returns all of them sorted, and ctx's error where that ended it.
+func Intent(ctx context.Context, c *render.Compiler, now time.Time, more ...Finding) ([]Finding, error) {
+	run := NewRun(c.Fabric())
+	run.Note(more...)
+	err := pool.Ordered(ctx, runtime.GOMAXPROCS(0), c.Fabric().Switches, func(_ context.Context, sw *intent.Switch) *Result {
+		d := c.Device(sw)
+		return Switch(d, d.Desired, Intended, nil)
+	}, func(r *Result) error {
+		run.Add(r)
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := run.whole(ctx); err != nil {
+		return nil, err
+	}
+	return run.Findings(now), nil
+}
+
+// Concerns returns the findings that are about one of the devices, at either
+// end, and those about none.
+func Concerns(fs []Finding, device func(string) bool) []Finding {
+	return slices.DeleteFunc(fs, func(f Finding) bool {
+		if f.Device == "" || device(f.Device) {
+			return false
+		}
+		return !slices.ContainsFunc(f.Peers, func(p string) bool { return device(peerDevice(p)) })
+	})
+}
+
+// fabricRun is the whole intent under one check.
+type fabricRun struct {
+	check  *Check
+	fabric *intent.Fabric
+	paths  *paths
+	run    *Run
+}
+
+// paths is what the routes of the fabric lead to.
+type paths struct {
+	graph   *topology.Graph
+	search  *deadlock.Result
+	treated deadlock.Paths
+	islands deadlock.Islands
+}
+
+// found notes a finding on a switch and its ports, in natural order.
+func (r *fabricRun) found(f Finding, ports ...string) {
+	f.ID = r.check.ID
+	if !r.check.allows(f.Severity) {
+		panic(fmt.Sprintf("%s has no severity %q", f.ID, f.Severity))
+	}
+	f.Ports, f.Fix = ports, cmp.Or(f.Fix, r.check.Fix)
+	r.run.Note(f)
+}
+
+// whole makes the checks of the whole intent.
+func (r *Run) whole(ctx context.Context) error {
+	a, err := deadlock.New(ctx, r.fabric, deadlock.Options{})
+	if err != nil {
+		return err
+	}
+	p := &paths{graph: a.Graph}
+	if p.search, err = a.Run(ctx, deadlock.Options{}); err != nil {
+		return err
+	}
+	p.treated = a.Paths()
+	if p.islands, err = a.Islands(ctx); err != nil {
+		return err
+	}
+	for _, c := range registry {
+		if c.fabric != nil {
+			c.fabric(&fabricRun{check: c, fabric: r.fabric, paths: p, run: r})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package validate
+
+import (
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+var classPairs = []pair{
+	{id: "CLS-01", severity: Error, config: "leaf1", old: `"48": "6"`, new: `"48": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 is in traffic class 0, on 12 of 15 ports in traffic class 6", fix: "apply"},
+	{id: "CLS-02", severity: Error, config: "leaf1", old: `"26": "3"`, new: `"26": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 26 of lossless class rdma is in traffic class 0", fix: "apply"},
+	{id: "CLS-03", severity: Warning, config: "leaf1", old: `"27": "0"`, new: `"27": "3"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 27: in a lossless class", fix: "apply"},
+	{id: "CLS-04", severity: Error, config: "leaf1", edit: func(d *qos.Device, _ *State) { d.Ports["Ethernet0"].Trust.V = qos.TrustPCP }, place: "leaf1 Ethernet0", says: "trusts pcp, the intent says dscp", fix: "apply"},
+	{id: "CLS-04", severity: Warning, old: "trust: dscp\n", new: "trust: pcp\n", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "told by pcp", fix: "trust dscp", also: []string{"CLS-14"}},
+	{id: "CLS-05", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.PFCToQueue[3] = 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "traffic class 3 goes through queue 3, the pause of priority 3 stands for queue 4", fix: "apply"},
+	{id: "CLS-06", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToGroup[3], m.PFCToGroup[3] = 3, 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "the pause of priority 3 stands for priority group 4", fix: "apply", also: []string{"PFC-03"}},
+	{id: "CLS-07", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "rewrite"},
+	{id: "CLS-09", severity: Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
+	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
+	{id: "CLS-10", severity: Warning, base: "no cnp", old: "[26, 46]", new: "[26, 48]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has the congestion notifications", fix: "class of their own", also: []string{"CLS-18"}},
+	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240", says: "the port trusts pcp, spine1 trusts dscp", fix: "both ends", also: []string{"CLS-04"}},
+	{id: "CLS-15", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
+		m := *d.GlobalMaps.V
+		m.DSCPToTC[26] = 0
+		d.GlobalMaps.V = &m
+	}, place: "leaf1", says: "the map of the switch is 26:0, that of its ports 26:3", fix: "apply"},
+	{id: "CLS-18", severity: Warning, old: "dscp: [26]", new: "dscp: [56]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "lossless class rdma has DSCP 56", fix: "48 and 56"},
+}
+
+var pfcPairs = []pair{
+	{id: "PFC-01", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "both ends", also: []string{"PFC-07"}},
+	{id: "PFC-07", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet0", says: "class rdma is lossy here, and lossless on 12 ports of its paths", fix: "lossy everywhere", also: []string{"PFC-01"}},
+	{id: "PFC-13", severity: Error, base: "dual tor", old: "classes: {bounce: {lossless: false}}, ports", new: "classes: {bounce: {lossless: true}}, ports", place: "leaf3 Ethernet240,Ethernet248", says: "class bounce, which only tunnels carry, is lossless here", fix: "lossy", also: []string{"PFC-01"}},
+	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}, the NIC gpu1/eth0 pauses {3}", fix: "switch"},
+	{id: "PFC-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "lossless buffer profile"},
+	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "PFC on"},
+	{id: "PFC-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.LinkPause = qos.Of(true) }), place: "leaf1 Ethernet0", says: "802.3x", fix: "off"},
+	{id: "PFC-06", severity: Warning, base: "three", old: "lossless: false", new: "lossless: true", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "3 lossless classes: priorities {3,4,5}", fix: "two"},
+	{id: "PFC-08", severity: Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "both"},
+	{id: "PFC-09", severity: Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},
+	{id: "PFC-10", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "priority 3 paused", Have: "the mode is auto", Fix: "priority-flow-control mode on"}}
+	}, place: "leaf1 Ethernet0", says: "the mode is auto", fix: "mode on"},
+	{id: "PFC-11", severity: Warning, config: "leaf1", old: `"xon_offset": "2540"`, new: `"xon_offset": "0"`, place: "leaf1 Ethernet240,Ethernet248", says: "neither xon nor an xon offset", fix: "two frames"},
+	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 6,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 6 lossless", fix: "1 to 5"},
+}
+
+var bufferPairs = []pair{
+	{id: "BUF-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 25000 }), place: "leaf1 Ethernet240", says: "priority group 3 has xoff 25000 B, below the floor of 28587 B", fix: "xoff", also: []string{"BUF-06", "PRT-03"}},
+	{id: "BUF-01", severity: Warning, base: "table", old: "cable: 40m", new: "cable: 300m", place: "leaf1 Ethernet0,Ethernet4", says: "below the ieee-quanta model", fix: "raise the row"},
+	{id: "BUF-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Cable.V = 5 }), place: "leaf1 Ethernet240", says: "reckons with 5m of cable, the intent says 40m", fix: "apply"},
+	{id: "BUF-04", severity: Error, base: "spc4", old: "cable: 40m", new: "cable: 1000m", place: "leaf1 Ethernet240,Ethernet248", says: "its lossless groups take", fix: "fewer lossless classes"},
+	{id: "BUF-05", severity: Warning, base: "shared", old: "overSubscription: 4", new: "overSubscription: 3", place: "leaf1", says: "the headroom of 32 lossless groups is 5120000 B, 3.16 times the pool of 1622016 B; declared is 3.00", fix: "declare"},
+	{id: "BUF-06", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 200000 }), place: "leaf1 Ethernet240", says: "for 400G and 40m xoff is 200000 B, less than the 300000 B for 400G and", fix: "vendor", also: []string{"PRT-03"}},
+	{id: "BUF-07", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].Buffer.V = "egress_lossy_profile" }), place: "leaf1 Ethernet0", says: "queues[3].buffer is egress_lossy_profile", fix: "apply"},
+	{id: "BUF-08", severity: Error, config: "leaf1", old: `"static_th": "67117468"`, new: `"static_th": "12345678"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ends at 12345678 B, the ingress pool has 66394076 B", fix: "as large as the pool"},
+	{id: "BUF-09", severity: Warning, base: "spc4", old: "buffers: {alpha: 0}", new: "buffers: {alpha: 1}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "alpha of lossless groups is 2^1, on 6 of 9 ports", fix: "one buffers.alpha"},
+	{id: "BUF-10", severity: Warning, base: "spc1", old: "fanIn: 4", new: "fanIn: 512", place: "leaf1 Ethernet0,Ethernet100,Ethernet104", says: "with 512 senders a group of class rdma pauses at", fix: "alpha"},
+	{id: "BUF-11", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
+		b := d.Profiles["ingress_lossy_profile"]
+		b.Static, b.Threshold = false, 1
+		d.Profiles["ingress_lossy_profile"] = b
+	}, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "lossy priority group 0 (ingress_lossy_profile) has alpha 2^1", fix: "smaller alpha"},
+	{id: "BUF-15", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "groups[3].lossless", Want: "true", Have: "false"}}
+	}, place: "leaf1 Ethernet0", says: "groups[3].lossless is configured as true and in force as false", fix: "log"},
+	{id: "BUF-16", severity: Warning, base: "fan out", old: "pauseResponse: 900q", new: "pauseResponse: 910q", place: "leaf1 Ethernet240", says: "sends up to 58240 B after a pause at 400G, the standard allows 57920 B", fix: "raise xoff"},
+	{id: "BUF-17", severity: Warning, base: "spc4", old: "minLosslessPacket: 128B", new: "minLosslessPacket: 64B", place: "leaf1 Ethernet0", says: "packets of 64B need xoff", fix: "LOSSLESS_TRAFFIC_PATTERN"},
+	{id: "BUF-03", severity: Error, base: "pair", old: "cable: 40m", new: "cable: 20km", place: "leaf1 Ethernet0,Ethernet8", says: "no headroom row of DellEMC-Z9332f-O32 for 400G and 20000m", fix: "longest cable it can carry lossless is"},
+}
+
+var ecnPairs = []pair{
+	{id: "ECN-01", severity: Error, base: "pair", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}", new: "ecn: off", place: "leaf1 Ethernet0,Ethernet8", says: "lossless class rdma has no ECN", fix: "ecn: auto"},
+	{id: "ECN-02", severity: Error, old: "min: 150KB", new: "min: 1500KB", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has min = max = 1500KB with a probability of 10 %", fix: "100%"},
+	{id: "ECN-03", severity: Error, base: "fan out", old: "fanOut: 2", new: "fanOut: 512", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks from 150KB; one port that sends into 512 queues pauses", fix: "auto"},
+	{id: "ECN-03", severity: Warning, base: "fan out", old: "fanOut: 2", new: "fanOut: 8", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks every packet from 1500KB; one port that sends into 8 queues pauses", fix: "auto"},
+	{id: "ECN-04", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 10MB", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma marks every packet from 10MB, and 1 groups that feed one queue may hold", fix: "lower max"},
+	{id: "ECN-05", severity: Warning, base: "curve", old: "probability: 10%}}}", new: "probability: 20%}}}", place: "leaf3 Ethernet240,Ethernet248", says: "the curve is 150KB..1500KB 20%, on 4 of 6 ports (class rdma at 400G of role leaf towards switches) 150KB..1500KB 10%", fix: "one curve"},
+	{id: "ECN-08", severity: Error, config: "leaf1", old: `"ecn": "ecn_all"`, new: `"ecn": "ecn_none"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "drops packets and marks none", fix: "switch ECN on"},
+	{id: "ECN-09", severity: Error, config: "leaf1", old: `"wred_green_enable": "true"`, new: `"wred_green_enable": "false"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has the curve 150KB..1500KB 10% inert", fix: "wred_green_enable"},
+	{id: "ECN-10", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Weight = 9 }), place: "leaf1 Ethernet0", says: "an average of weight 9", fix: "weight 0"},
+	{id: "ECN-15", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Unit = qos.UnitSegments }), place: "leaf1 Ethernet0", says: "are in segments, and the intent's in bytes", fix: "bytes"},
+	{id: "ECN-06", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 20MB", place: "leaf1 Ethernet0,Ethernet8", says: "a queue of 3µs to 400µs at 400G", fix: "scale", also: []string{"ECN-04"}},
+}
+
+var schedulerPairs = []pair{
+	{id: "SCH-02", severity: Error, base: "limited", old: ", maxRate: 10G", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "strict class voice has no limit and is served before lossless class rdma", fix: "bandwidth"},
+	{id: "SCH-03", severity: Warning, config: "leaf1", old: `"weight": "60"`, new: `"weight": "40"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has 50 % of the link, the intent says 60 %", fix: "apply"},
+	{id: "SCH-05", severity: Warning, old: "dscp: [48]", new: "dscp: [48-51]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "takes 4 DSCPs and has no maxRate", fix: "maxRate"},
+	{id: "SCH-07", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V.Weight = 0 }), place: "leaf1 Ethernet0", says: "queue 0 of class default has weight 0", fix: "apply"},
+}
+
+var mtuPairs = []pair{
+	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240", says: "it carries packets of up to 9000 B, spine1 of 9100 B", fix: "one mtu.fabric"},
+	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "it carries packets of up to 8000 B, spine1 of 9100 B", fix: "one mtu.fabric"},
+	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; it carries 9100 B, spine1 4100 B", fix: "raise"},
+	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "takes packets of up to 8000 B, gpu1 sends up to 9000 B", fix: "switch"},
+}
+
+var watchdogPairs = []pair{
+	{id: "WD-01", severity: Error, old: "watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}", new: "watchdog: off", place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "on", also: []string{"WD-02"}},
+	{id: "WD-03", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V.Priorities = 1 << 4 }), place: "leaf1 Ethernet0", says: "lossless priorities {3} are not watched", fix: "apply"},
+	{id: "WD-05", severity: Warning, old: "{detect: 400ms}", new: "{detect: 600ms}", place: "leaf3 Ethernet240,Ethernet248", says: "detect 600ms restore 400ms, on 4 of 6 ports of role leaf towards switches", fix: "role"},
+	{id: "WD-05", severity: Warning, base: "slow", old: "detect: 900ms", new: "detect: 1100ms", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "a storm lasts 1.1s", fix: "1s"},
+	{id: "WD-02", severity: Warning, old: "watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}", new: "watchdog: off", place: "leaf1 Ethernet240,Ethernet248", says: "off on lossless ports towards switches", fix: "breaker", also: []string{"WD-01"}},
+}
+
+var topologyPairs = []pair{
+	{id: "ECN-14", severity: Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma is not marked here", fix: "ECN", also: []string{"ECN-01"}},
+	{id: "ISL-01", severity: Error, base: "islands", old: "spine2]", new: "spine1]", place: "spine2 Ethernet0,Ethernet8", says: "traffic of island a (rdma) enters", fix: "island"},
+	{id: "ISL-02", severity: Warning, base: "islands", old: "a: leaf3/Ethernet8", new: "a: leaf1/Ethernet8", place: "spine1 Ethernet0", says: "island a and island b share the ports in class rdma", fix: "own"},
+	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers wait in a circle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},
+	{id: "TOP-02", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "without any of 8 links between leaf[1-4] and spine[1-4]: ", fix: "valley-free", also: []string{"TOP-03"}},
+	{id: "TOP-03", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "goes up again by", fix: "policy", also: []string{"TOP-02"}},
+	{id: "TOP-03", severity: Error, base: "chain", old: "leaf3/Ethernet240, b: spine1", new: "leaf3/Ethernet240, b: spine2", place: "leaf2 Ethernet240", says: "traffic to leaf3 comes from above by Ethernet240 and goes up again by Ethernet248", fix: "policy"},
+	{id: "TOP-05", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf1", says: "class rdma keeps its priority in the tunnel to leaf2", fix: "remap", also: []string{"TOP-01", "PFC-07"}},
+	{id: "TOP-08", severity: Warning, old: "leaf3: {os: sonic, role: leaf", new: "leaf3: {os: sonic, role: spine", place: "leaf3", says: "role spine stands for tier 1, and the switch is 2 hops from hosts", fix: "role", also: []string{"WD-05"}},
+	{id: "TOP-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "spine2", Port: "Ethernet0"}) }), place: "leaf1 Ethernet240", says: "LLDP shows spine2/Ethernet0, the intent says spine1/Ethernet0", fix: "cable"},
+	{id: "TOP-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "spine1.example.net", Port: "Ethernet8"}) }), place: "leaf1 Ethernet240", says: "LLDP shows spine1.example.net/Ethernet8", fix: "cable"},
+	{id: "TOP-07", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "oob-switch", Port: "1"}) }), place: "leaf1 Ethernet240", says: "LLDP shows oob-switch/1", fix: "cable"},
+}
+
+var portPairs = []pair{
+	{id: "PRT-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) {
+		p.Maps, p.PFC, p.Queues, p.Groups = qos.Opt[*qos.Maps]{}, qos.Of(qos.PrioritySet(0)), [8]qos.Queue{}, [8]qos.Group{}
+	}), place: "leaf1 Ethernet0", says: "neither PFC nor ECN", fix: "apply"},
+	{id: "PRT-02", severity: Error, base: "lag", old: "fabric: 9100}}}}", new: "fabric: 9000}}}}", place: "leaf1 Ethernet248", says: "members of PortChannel1 differ in mtu", fix: "same"},
+	{id: "PRT-03", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.FEC = qos.Of("fc") }), place: "leaf1 Ethernet240", says: "it has fec fc", fix: "look"},
+	{id: "PRT-04", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Speed.V = 100e9 }), place: "leaf1 Ethernet240", says: "speed is 100G, the intent says 400G", fix: "speed"},
+}
+
+// on edits a port.
+func on(port string, edit func(*qos.Port)) func(*qos.Device, *State) {
+	return func(d *qos.Device, _ *State) { edit(d.Ports[port]) }
+}
+
+// onMaps edits the maps of all ports.
+func onMaps(edit func(*qos.Maps)) func(*qos.Device, *State) {
+	return func(d *qos.Device, _ *State) {
+		seen := map[*qos.Maps]*qos.Maps{}
+		for _, p := range d.Ports {
+			m := seen[p.Maps.V]
+			if m == nil {
+				c := *p.Maps.V
+				m = &c
+				edit(m)
+				seen[p.Maps.V] = m
+			}
+			p.Maps.V = m
+		}
+	}
+}
+
+var operationPairs = []pair{
+	{id: "CAT-01", severity: Warning, base: "pair", old: "model: DellEMC-Z9332f-O32}\n  leaf2", new: "model: Z9332f-O32}\n  leaf2", place: "leaf1", says: "model Z9332f-O32 is not in the catalogue", fix: "did you mean DellEMC-Z9332f-O32?"},
+	{id: "CAT-01", severity: Info, base: "pair", old: ", model: DellEMC-Z9332f-O32}\n  leaf2", new: "}\n  leaf2", place: "leaf1", says: "no model is stated", fix: "state the model"},
+	{id: "DRIFT", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V.Weight = 41 }), place: "leaf1 Ethernet0", says: "queues[0].scheduler is weight 41, the intent says weight 40", fix: "apply", also: []string{"SCH-03"}},
+	{id: "OPS-01", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Unsaved = []string{"PORT_QOS_MAP"} }, place: "leaf1", says: "not saved: PORT_QOS_MAP", fix: "save"},
+	{id: "OPS-02", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}}
+	}, place: "leaf1 Ethernet0", says: "configured as 150KB and in force as off", fix: "log"},
+	{id: "OPS-05", severity: Warning, old: "leaf3: {os: sonic, role: leaf, release: 202511", new: "leaf3: {os: sonic, role: leaf, release: 202505", place: "leaf3", says: "the release is 202505, that of 2 of 3 switches (sonic of role leaf) is 202511", fix: "one release"},
+	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "until: 2026-12-31", new: "until: 2026-11-20", place: "", says: "the suppression of ECN-06 ended on 2026-11-20", fix: "later day"},
+	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "check: ECN-06", new: "check: ECN-66", place: "", says: "names check ECN-66", fix: "--list"},
+	{id: "UNKNOWN", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.Unknown = []drivers.Unknown{{Where: "WRED_PROFILE|X", Why: "what is it"}}
+	}, place: "leaf1", says: "WRED_PROFILE|X: what is it", fix: "look"},
+}

@@ -1,0 +1,321 @@
+package validate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// pair is a fabric that trips a check and its sound twin: the base, in which
+// one token is replaced. It is looked for in the intent or, where config names a
+// switch, in the configuration that is saved of it.
+type pair struct {
+	id       string
+	severity Severity
+	base     string // a name in bases; "" is "clos"
+	config   string
+	old, new string
+	// edit is, instead of old and new, one value that config runs.
+	edit  func(*qos.Device, *State)
+	place string
+	says  string   // part of what is said
+	fix   string   // part of the fix
+	also  []string // checks that the same token trips for a reason of their own
+}
+
+// bases are sound fabrics.
+var bases = map[string]string{
+	"pair": base,
+	"clos": closBase,
+	// Shares that leave something for the class of notifications.
+	"shares 30": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 30%", 1),
+	"shares 35": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 35%", 1),
+	"no cnp":    strings.Replace(strings.Replace(closBase, "  cnp: {priority: 6, dscp: [48], strict: true}\n", "", 1), "dscp: [26]", "dscp: [26, 46]", 1),
+	"limited":   strings.Replace(closBase, "  default:", "  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n  default:", 1),
+	"three":     strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 20%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: false, bandwidth: 20%, ecn: auto}\n  default:", "rdma: {lossless: true}", "rdma: {}").Replace(closBase),
+	"rails":     strings.NewReplacer("eth0: {rdma: mlx5_0}", "eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}", "gpu2/eth0", "gpu1/eth1").Replace(closBase),
+	"slow":      strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),
+	"accepted":  closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
+	// Spectrum-4 computes its headroom by itself.
+	"spc4": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "40m, speed: 400G", "40m, speed: 800G", "  default:", "  store: {priority: 4, dscp: [34], lossless: true, bandwidth: 1%, ecn: auto}\n  default:", "bandwidth: 40%", "bandwidth: 39%", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
+		"mtu: {fabric: 9100, host", "buffers: {alpha: 0, minLosslessPacket: 128B, overSubscription: 2}\nmtu: {fabric: 9100, host", "mtu: {fabric: 9100}", "mtu: {fabric: 9100}, buffers: {alpha: 0}").Replace(closBase),
+	"spc1": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-MSN2700", "400G", "100G", "[240,248]", "[100,104]", "[0,8,16]", "[0,4,8]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
+		"mtu: {fabric: 9100, host", "buffers: {alpha: -7, fanIn: 4}\nmtu: {fabric: 9100, host").Replace(closBase),
+	"fan out":  strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {fanOut: 2, pauseResponse: 900q}\nmtu: {fabric: 9100, host", 1),
+	"table":    strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "1500KB", "800KB").Replace(base),
+	"shared":   strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 4}\nlinks:").Replace(base),
+	"curve":    strings.Replace(closBase, "rdma: {lossless: true}", "rdma: {lossless: true, ecn: {min: 150KB, max: 1500KB, probability: 10%}}", 1),
+	"dual tor": dualToR,
+	"tiers":    threeTiers,
+	"chain": strings.Replace(closBase, "  - {a: \"leaf[1-3]/Ethernet[240,248]\", b: \"spine[1-2]/Ethernet[0,8,16]\", pattern: mesh, cable: 40m, speed: 400G}\n",
+		"  - {a: \"leaf[1-2]/Ethernet240\", b: \"spine1/Ethernet[0,8]\", cable: 40m, speed: 400G}\n  - {a: leaf2/Ethernet248, b: spine2/Ethernet8, cable: 40m, speed: 400G}\n  - {a: leaf3/Ethernet240, b: spine1/Ethernet16, cable: 40m, speed: 400G}\n", 1),
+	"islands": strings.NewReplacer("  gpu3: {address: 192.0.2.103, nics: {eth0: {rdma: mlx5_0}}}\n", "  gpu3: {address: 192.0.2.103, nics: {eth0: {rdma: mlx5_0}}}\n  gpu4: {address: 192.0.2.104, nics: {eth0: {rdma: mlx5_0}}}\n",
+		"  - {a: \"leaf[1-3]", "  - {a: leaf3/Ethernet8, b: gpu4/eth0, cable: 5m, speed: 400G}\n  - {a: \"leaf[1-3]").Replace(closBase) + "islands:\n  a: {hosts: [gpu1, gpu2], switches: [leaf1, leaf2, spine1, spine2]}\n  b: {hosts: [gpu3, gpu4]}\n",
+	"small": strings.NewReplacer("host: 9000", "host: 4200", "spine1: {os: sonic,", "spine1: {os: sonic, mtu: {fabric: 4200, host: 4000, rdma: 2048},").Replace(closBase),
+	"lag":   strings.Replace(closBase, "model: DellEMC-Z9332f-O32}\n  leaf2", "model: DellEMC-Z9332f-O32, ports: {Ethernet240: {lag: PortChannel1}, Ethernet248: {lag: PortChannel1, mtu: {fabric: 9100}}}}\n  leaf2", 1),
+	"auto":  strings.Replace(closBase, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", 1),
+}
+
+const closBase = `apiVersion: roce-fabric/v1
+kind: Fabric
+name: clos
+trust: dscp
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}
+  cnp: {priority: 6, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
+pfc: {asymmetric: false, watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}}
+mtu: {fabric: 9100, host: 9000, rdma: 4096}
+switches:
+  leaf1: {os: sonic, role: leaf, release: 202511, address: "192.0.2.11:8080", model: DellEMC-Z9332f-O32}
+  leaf2: {os: sonic, role: leaf, release: 202511, address: "192.0.2.12:8080", model: DellEMC-Z9332f-O32}
+  leaf3: {os: sonic, role: leaf, release: 202511, address: "192.0.2.13:8080", model: DellEMC-Z9332f-O32, trust: dscp, mtu: {fabric: 9100}, classes: {rdma: {lossless: true}}, pfc: {asymmetric: false, watchdog: {detect: 400ms}}}
+  spine1: {os: sonic, role: spine, release: 202511, address: "192.0.2.21:8080", model: DellEMC-Z9332f-O32}
+  spine2: {os: sonic, role: spine, release: 202511, address: "192.0.2.22:8080", model: DellEMC-Z9332f-O32}
+hosts:
+  gpu1: {address: 192.0.2.101, nics: {eth0: {rdma: mlx5_0}}}
+  gpu2: {address: 192.0.2.102, nics: {eth0: {rdma: mlx5_0}}}
+  gpu3: {address: 192.0.2.103, nics: {eth0: {rdma: mlx5_0}}}
+links:
+  - {a: leaf1/Ethernet0, b: gpu1/eth0, cable: 5m, speed: 400G}
+  - {a: leaf2/Ethernet0, b: gpu2/eth0, cable: 5m, speed: 400G}
+  - {a: leaf3/Ethernet0, b: gpu3/eth0, cable: 5m, speed: 400G}
+  - {a: "leaf[1-3]/Ethernet[240,248]", b: "spine[1-2]/Ethernet[0,8,16]", pattern: mesh, cable: 40m, speed: 400G}
+`
+
+// dualToR tunnels what a leaf cannot deliver to the other one, in a class of its
+// own that is lossless between the switches alone.
+var dualToR = closHead + `switches:
+  leaf1: {os: sonic, role: leaf, address: "192.0.2.11:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
+  leaf2: {os: sonic, role: leaf, address: "192.0.2.12:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
+  leaf3: {os: sonic, role: leaf, address: "192.0.2.13:8080", model: DellEMC-Z9332f-O32, classes: {bounce: {lossless: false}}, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
+  spine[1-2]: {os: sonic, role: spine, address: "192.0.2.[21-22]:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet16: {classes: {bounce: {lossless: false}}}}}
+hosts:
+  gpu[1-3]: {address: "192.0.2.[101-103]", nics: {eth0: {rdma: mlx5_0}}}
+links:
+  - {a: "leaf[1-3]/Ethernet0", b: "gpu[1-3]/eth0", cable: 5m, speed: 400G}
+  - {a: "leaf[1-3]/Ethernet[240,248]", b: "spine[1-2]/Ethernet[0,8,16]", pattern: mesh, cable: 40m, speed: 400G}
+routing:
+  tunnels: [{from: "leaf[1,2]", to: "leaf[2,1]", remap: [{class: rdma, as: bounce}]}]
+`
+
+const closHead = `apiVersion: roce-fabric/v1
+kind: Fabric
+name: clos
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 50%, ecn: auto}
+  bounce: {priority: 2, dscp: [27], lossless: true, bandwidth: 10%, ecn: auto}
+  cnp: {priority: 6, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
+`
+
+// threeTiers has two pods. Its spines announce their pods as a whole.
+var threeTiers = strings.Replace(closHead, "dscp: [27], lossless: true", "dscp: [27], lossless: false", 1) + `switches:
+  leaf[1-4]: {os: sonic, role: leaf, address: "192.0.2.[11-14]:8080", model: DellEMC-Z9332f-O32}
+  spine[1-4]: {os: sonic, role: spine, address: "192.0.2.[21-24]:8080", model: DellEMC-Z9332f-O32}
+  core[1-2]: {os: sonic, role: superspine, address: "192.0.2.[31-32]:8080", model: DellEMC-Z9332f-O32}
+hosts:
+  gpu[1-4]: {address: "192.0.2.[101-104]", nics: {eth0: {rdma: mlx5_0}}}
+links:
+  - {a: "leaf[1-4]/Ethernet0", b: "gpu[1-4]/eth0", cable: 5m, speed: 400G}
+  - {a: "leaf[1-2]/Ethernet[240,248]", b: "spine[1-2]/Ethernet[0,8]", pattern: mesh, cable: 40m, speed: 400G}
+  - {a: "leaf[3-4]/Ethernet[240,248]", b: "spine[3-4]/Ethernet[0,8]", pattern: mesh, cable: 40m, speed: 400G}
+  - {a: "spine[1-4]/Ethernet[240,248]", b: "core[1-2]/Ethernet[0,8,16,24]", pattern: mesh, cable: 40m, speed: 400G}
+routing:
+  exceptions: [{kind: default-up, switches: [role:leaf]}]
+`
+
+// pairs are all pairs.
+var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs)
+
+// today is the day of all tests.
+var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// found makes all checks of the base, or of the fabric that trips.
+func (p pair) found(t *testing.T, trip bool) []Finding {
+	t.Helper()
+	old, new := p.old, p.new
+	if !trip {
+		old, new = "", ""
+	}
+	text := bases["clos"]
+	if p.base != "" {
+		text = bases[p.base]
+	}
+	if p.config == "" {
+		c := compile(t, replaced(t, text, old, new))
+		fs, err := Intent(t.Context(), c, today)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fs
+	}
+	c := compile(t, text)
+	run := NewRun(c.Fabric())
+	for _, sw := range c.Fabric().Switches {
+		d := c.Device(sw)
+		cfg, st := saved(d), State{}
+		if sw.Name == p.config {
+			cfg = replaced(t, cfg, old, new)
+		}
+		have := decoded(t, cfg)
+		if sw.Name == p.config && p.edit != nil && trip {
+			p.edit(have, &st)
+		}
+		run.Add(Switch(d, have, Running, &st))
+	}
+	return run.Findings(today)
+}
+
+// saved is what a switch that took the configuration saves: with the lossless
+// groups that it made by itself.
+func saved(d *render.Device) string {
+	doc := sonic.Document(d.Desired, d.Model)
+	doc.Put(sonic.TMetadata, "localhost", sonic.Row{"buffer_model": "traditional"})
+	for name, p := range d.Desired.Ports {
+		for i, g := range p.Groups {
+			if !g.DerivedFrom.Set {
+				continue
+			}
+			speed, cable, _ := strings.Cut(g.DerivedFrom.V, " ")
+			profile := "pg_lossless_" + strings.TrimSuffix(speed, "G") + "000_" + cable + "_profile"
+			doc.Put("BUFFER_PG", name+"|"+strconv.Itoa(i), sonic.Row{"profile": profile})
+			doc.Put("BUFFER_PROFILE", profile, sonic.Row{"pool": "ingress_lossless_pool", "size": "1270", "xon": "0", "xon_offset": "2540", "xoff": "300000", "dynamic_th": "0"})
+		}
+	}
+	return string(doc.AppendJSON(nil))
+}
+
+func decoded(t *testing.T, text string) *qos.Device {
+	t.Helper()
+	cfg, err := sonic.Parse([]byte(text), sonic.WantTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, _ := sonic.Decode(cfg)
+	have.Platform.Release = "202511"
+	return have
+}
+
+func replaced(t *testing.T, text, old, new string) string {
+	t.Helper()
+	if old == new {
+		return text
+	}
+	i := strings.Index(text, old)
+	if i < 0 {
+		t.Fatalf("there is no %q in\n%s", old, text)
+	}
+	return text[:i] + new + text[i+len(old):]
+}
+
+// Each check has a fabric that trips it, and a twin that differs in one token
+// and does not.
+func TestPairs(t *testing.T) {
+	for _, p := range pairs {
+		t.Run(p.id+" "+p.says, func(t *testing.T) {
+			if n := tokensApart(p.old, p.new); n > 1 {
+				t.Errorf("%q and %q are %d tokens apart", p.old, p.new, n)
+			}
+			if fs := p.found(t, false); slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity != Info }) {
+				t.Errorf("the sound twin has findings: %v", fs)
+			}
+			hit := false
+			var near []string
+			for _, f := range p.found(t, true) {
+				if f.ID == p.id {
+					near = append(near, fmt.Sprintf("%s at %s: %s; fix: %s", f.Severity, f.Place(), f.What, f.Fix))
+				}
+				switch {
+				case f.ID == p.id && f.Severity == p.severity && f.Place() == p.place && strings.Contains(f.What, p.says) && strings.Contains(f.Fix, p.fix):
+					hit = true
+				case f.ID == p.id || f.Severity == Info || slices.Contains(p.also, f.ID): // the same cause elsewhere
+				default:
+					t.Errorf("found: %s %s at %s: %s; fix: %s; peers %v; intent %s", f.Severity, f.ID, f.Place(), f.What, f.Fix, f.Peers, f.Where)
+				}
+			}
+			if !hit {
+				t.Errorf("%s %s at %s, %q, is not found, but %q", p.severity, p.id, p.place, p.says, near)
+			}
+		})
+	}
+}
+
+var tokenRE = regexp.MustCompile(`\{[^{}]*\}|[\w.%*+-]+`)
+
+// tokensApart counts the tokens by which the longer of two texts that differ in
+// one place does so. A flow map without others in it counts as one, and so does
+// a key that comes or goes with its value.
+func tokensApart(a, b string) int {
+	x, y := tokenRE.FindAllString(a, -1), tokenRE.FindAllString(b, -1)
+	for len(x) > 0 && len(y) > 0 && x[0] == y[0] {
+		x, y = x[1:], y[1:]
+	}
+	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
+		x, y = x[:len(x)-1], y[:len(y)-1]
+	}
+	n := max(len(x), len(y))
+	if min(len(x), len(y)) == 0 {
+		n = (n + 1) / 2
+	}
+	return n
+}
+
+// TestEveryCheckHasAPair fails for a check that nothing trips. Those of hosts
+// have theirs in TestHost.
+func TestEveryCheckHasAPair(t *testing.T) {
+	has := map[string]bool{}
+	for _, p := range pairs {
+		has[p.id] = true
+	}
+	for _, c := range hostCases() {
+		has[c.id] = true
+	}
+	for _, c := range gateCases {
+		has[c.id] = true
+	}
+	for _, id := range []string{"ECN-12", "NIC-08"} { // TestHosts: between hosts
+		has[id] = true
+	}
+	for _, id := range []string{"OPS-04", "WD-04", "READ", "YANG"} { // of the commands; TestRefusedIsOneFindingACause
+		has[id] = true
+	}
+	for _, c := range Checks() {
+		if c.Made() && !has[c.ID] {
+			t.Errorf("no fabric trips %s", c.ID)
+		}
+		if !c.Made() && has[c.ID] {
+			t.Errorf("%s is found and said not to be made", c.ID)
+		}
+	}
+}
+
+// A check says enough of itself for lists, help and reports.
+func TestChecksDescribeThemselves(t *testing.T) {
+	for _, c := range Checks() {
+		if c.Title == "" || c.Why == "" || c.Fix == "" || len(c.Rules) == 0 || c.Scope == "" || c.Reads == 0 {
+			t.Errorf("%s says too little: %+v", c.ID, c)
+		}
+		for i, r := range c.Rules {
+			if r.Severity.rank() < 0 || i > 0 && r.Severity.rank() <= c.Rules[i-1].Severity.rank() || len(c.Rules) > 1 && i < len(c.Rules)-1 && r.When == "" {
+				t.Errorf("%s: rule %d is %+v", c.ID, i, r)
+			}
+		}
+	}
+	if c := Lookup("cls-01"); c == nil || c.ID != "CLS-01" || Lookup("CLS-99") != nil {
+		t.Errorf("CLS-01 is looked up as %v", c)
+	}
+}
+
+func ExampleCheck_Rule() {
+	fmt.Println(Lookup("BUF-01").Rule())
+	// Output: error below what is in flight in the cable, warning below the model of the standard
+}

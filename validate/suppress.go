@@ -1,0 +1,76 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+// suppress marks the findings that the intent accepts. Where it accepts them on
+// some ports of a finding only, the finding becomes two. A suppression that has
+// ended, or that names no check, is a finding of its own.
+func suppress(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
+	for _, s := range f.Suppressions {
+		if s.Over(now) {
+			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "mend the cause, or give it a later day",
+				What: fmt.Sprintf("the suppression of %s ended on %s", s.Check, s.Until.Format(time.DateOnly))})
+			continue
+		}
+		if c := Lookup(s.Check); c == nil {
+			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "see 'roce-fabric check --list'",
+				What: fmt.Sprintf("a suppression names check %s, which there is not", s.Check)})
+			continue
+		}
+		fs = suppressOne(s, fs)
+	}
+	return fs
+}
+
+func suppressOne(s *intent.Suppression, fs []Finding) []Finding {
+	mark := &Suppressed{Reason: s.Reason, Where: s.Pos.String()}
+	if !s.Until.IsZero() {
+		mark.Until = s.Until.Format(time.DateOnly)
+	}
+	for i := range fs {
+		f := &fs[i]
+		if f.Suppressed != nil || !strings.EqualFold(f.ID, s.Check) {
+			continue
+		}
+		if len(f.Ports) == 0 {
+			if s.Covers(f.Device, "") {
+				f.Suppressed = mark
+			}
+			continue
+		}
+		accepted, left := *f, *f
+		accepted.Ports, left.Ports, accepted.Peers, left.Peers = nil, nil, nil, nil
+		for n, port := range f.Ports {
+			to := &left
+			if s.Covers(f.Device, port) {
+				to = &accepted
+			}
+			to.Ports = append(to.Ports, port)
+			if n < len(f.Peers) {
+				to.Peers = append(to.Peers, f.Peers[n])
+			}
+		}
+		if len(accepted.Ports) == 0 {
+			continue
+		}
+		accepted.Suppressed = mark
+		*f = accepted
+		if len(left.Ports) > 0 {
+			fs = append(fs, left)
+		}
+	}
+	return slices.Clip(fs)
+}
+
+// peerDevice is the device of a peer, "spine1/Ethernet1/1".
+func peerDevice(peer string) string {
+	device, _, _ := strings.Cut(peer, "/")
+	return device
+}

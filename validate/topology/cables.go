@@ -1,0 +1,330 @@
+package topology
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/yaml"
+)
+
+// The bounds of a foreign topology.
+const (
+	// MaxBytes is the size of the largest file that ReadCables takes.
+	MaxBytes = 16 << 20
+	// MaxCables is how many cables one file may hold.
+	MaxCables = 500_000
+	maxName   = 255 // bytes of a device or port name
+)
+
+// Cable is one link of a foreign topology.
+type Cable struct {
+	A, B End
+	Line int // in the file, 0 where that is not known
+}
+
+// End is one end of a cable.
+type End struct {
+	Device, Port string
+	// Also is another name for the port, such as the port description of
+	// LLDP; "" for none.
+	Also string
+}
+
+// String prints "leaf1/Ethernet0".
+func (e End) String() string { return e.Device + "/" + e.Port }
+
+// ReadCables reads the links of a topology file. It knows, by what the file
+// holds:
+//
+//   - a containerlab topology, in the short and the long form of links
+//     (containerlab.dev/manual/topo-def-file),
+//   - the JSON of `lldpctl -f json`, whose device is the file's name without
+//     its extension,
+//   - {"devices": {"leaf1": LLDP, ...}}, each LLDP as from lldpctl,
+//   - {"neighbors": [{"device": "leaf1", "port": "Ethernet0",
+//     "peer": "spine1", "peerPort": "Ethernet4"}, ...]}.
+//
+// name is that of the file. Links of containerlab with one end, such as those
+// to the bridge of its host, are left out.
+func ReadCables(name string, data []byte) ([]Cable, error) {
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("%s is larger than %d MiB", name, MaxBytes>>20)
+	}
+	if t := bytes.TrimLeft(data, " \t\r\n"); len(t) > 0 && t[0] == '{' {
+		return readLLDP(name, data)
+	}
+	return readClab(name, data)
+}
+
+var errMany = fmt.Errorf("more than %d cables", MaxCables)
+
+func readClab(name string, data []byte) ([]Cable, error) {
+	root, errs := yaml.Parse(name, data)
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	fault := func(n *yaml.Node, msg string) error {
+		return &yaml.Error{File: n.File, Line: n.Line, Column: n.Column, Msg: msg}
+	}
+	if root.Kind != yaml.Map || root.Get("topology") == nil || root.Get("topology").Kind != yaml.Map {
+		return nil, fault(root, "the file is no containerlab topology: it has no map topology")
+	}
+	links := root.Get("topology").Get("links")
+	if links == nil || links.Kind == yaml.Null {
+		return nil, nil
+	}
+	if links.Kind != yaml.List {
+		return nil, fault(links, "links must be a list, not "+links.Kind.String())
+	}
+	if len(links.Items) > MaxCables {
+		return nil, fault(links, errMany.Error())
+	}
+	var out []Cable
+	for _, l := range links.Items {
+		if l.Kind != yaml.Map {
+			return nil, fault(l, "a link must be a map, not "+l.Kind.String())
+		}
+		ends := l.Get("endpoints")
+		if ends == nil {
+			continue
+		}
+		if ends.Kind != yaml.List || len(ends.Items) != 2 {
+			return nil, fault(ends, "a link needs a list of two endpoints")
+		}
+		c := Cable{Line: l.Line}
+		for i, e := range ends.Items {
+			end, msg := clabEnd(e)
+			if msg != "" {
+				return nil, fault(e, msg)
+			}
+			*[2]*End{&c.A, &c.B}[i] = end
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func clabEnd(n *yaml.Node) (End, string) {
+	var e End
+	switch n.Kind {
+	case yaml.Text:
+		var ok bool
+		if e.Device, e.Port, ok = strings.Cut(n.Value, ":"); !ok {
+			return e, "an endpoint must be node:interface"
+		}
+	case yaml.Map:
+		node, port := n.Get("node"), n.Get("interface")
+		if node == nil || port == nil || node.Value == "" || port.Value == "" {
+			return e, "an endpoint needs node and interface"
+		}
+		e.Device, e.Port = node.Value, port.Value
+	default:
+		return e, "an endpoint must be text or a map, not " + n.Kind.String()
+	}
+	if !plausible(e.Device) || !plausible(e.Port) {
+		return e, "an endpoint holds a name that is empty, too long or not printable"
+	}
+	return e, ""
+}
+
+// plausible reports whether a name can be that of a device or port.
+func plausible(s string) bool {
+	return s != "" && len(s) <= maxName && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}
+
+// DifferenceKind says how a topology differs from the intent.
+type DifferenceKind string
+
+// The kinds of difference.
+const (
+	Absent  DifferenceKind = "absent"  // the intent has the link, the topology does not
+	Unknown DifferenceKind = "unknown" // the topology has it, the intent does not
+	Moved   DifferenceKind = "moved"   // the port is linked with another one than in the intent
+)
+
+// Difference is one link that is not the same in both.
+type Difference struct {
+	Kind DifferenceKind
+	A, B intent.Endpoint // of the intent for Absent, else of the topology
+	// Want is what the intent links A with, for Moved.
+	Want intent.Endpoint
+	Pos  intent.Pos // of the link in the intent
+	Line int        // of the topology, 0 where not known
+	// Count is of how many links the difference is one: topologies whose port
+	// names are not those of the intent can only be counted.
+	Count int
+}
+
+// String states the difference as a fact.
+func (d Difference) String() string {
+	switch {
+	case d.Kind == Moved:
+		return fmt.Sprintf("%s is linked with %s, and in the intent with %s", d.A, d.B, d.Want)
+	case d.Count > 0 && d.Kind == Absent:
+		return fmt.Sprintf("%d of the links between %s and %s are not in the topology", d.Count, d.A.Device, d.B.Device)
+	case d.Count > 0:
+		return fmt.Sprintf("%d links between %s and %s are not in the intent", d.Count, d.A.Device, d.B.Device)
+	case d.Kind == Absent:
+		return fmt.Sprintf("the link %s - %s is not in the topology", d.A, d.B)
+	}
+	return fmt.Sprintf("the link %s - %s is not in the intent", d.A, d.B)
+}
+
+// Compare holds a topology against the links of an intent. Devices that the
+// intent does not know are left out unless they stand where the intent has
+// another; links of the intent count as absent where the topology knows both
+// of their devices. Ports whose names the intent does not know, such as eth1
+// of a virtual switch, are compared by number for each two devices.
+func Compare(f *intent.Fabric, cables []Cable) []Difference {
+	c := &comparison{f: f, seen: map[*intent.Link]bool{}, devices: map[string]bool{}, counted: map[devicePair]int{}, first: map[devicePair]int{}}
+	done := map[[2]intent.Endpoint]bool{}
+	for _, cable := range cables {
+		a, knownA := c.end(cable.A)
+		b, knownB := c.end(cable.B)
+		c.devices[a.Device], c.devices[b.Device] = true, true
+		if b.Device < a.Device || a.Device == b.Device && b.Port < a.Port {
+			a, b, knownA, knownB = b, a, knownB, knownA
+		}
+		if done[[2]intent.Endpoint{a, b}] { // LLDP sees a cable from both ends
+			continue
+		}
+		done[[2]intent.Endpoint{a, b}] = true
+		c.cable(a, b, knownA, knownB, cable.Line)
+	}
+	c.absent()
+	return c.out
+}
+
+type devicePair struct{ a, b string }
+
+type comparison struct {
+	f       *intent.Fabric
+	out     []Difference
+	seen    map[*intent.Link]bool
+	devices map[string]bool
+	// counted are the cables of each two devices whose ports are not known,
+	// first the line of the first of them.
+	counted, first map[devicePair]int
+}
+
+// end names an end as the intent does; known says that the intent has the
+// port.
+func (c *comparison) end(e End) (out intent.Endpoint, known bool) {
+	out = intent.Endpoint{Device: e.Device, Port: e.Port}
+	if !c.has(out.Device) {
+		// LLDP tells system names, which may carry the domain.
+		if short, _, ok := strings.Cut(e.Device, "."); ok && c.has(short) {
+			out.Device = short
+		}
+	}
+	for _, p := range []string{e.Port, e.Also} {
+		if p != "" && c.port(intent.Endpoint{Device: out.Device, Port: p}) {
+			out.Port = p
+			return out, true
+		}
+	}
+	return out, false
+}
+
+func (c *comparison) has(device string) bool {
+	return c.f.Switch(device) != nil || c.f.Host(device) != nil
+}
+
+func (c *comparison) port(e intent.Endpoint) bool {
+	if s := c.f.Switch(e.Device); s != nil {
+		return s.Port(e.Port) != nil
+	}
+	h := c.f.Host(e.Device)
+	return h != nil && h.NIC(e.Port) != nil
+}
+
+// link returns the link of the intent at an end, and its other end.
+func (c *comparison) link(e intent.Endpoint) (*intent.Link, intent.Endpoint) {
+	var l *intent.Link
+	if s := c.f.Switch(e.Device); s != nil {
+		if p := s.Port(e.Port); p != nil {
+			l = p.Link
+		}
+	} else if h := c.f.Host(e.Device); h != nil {
+		if n := h.NIC(e.Port); n != nil {
+			l = n.Link
+		}
+	}
+	switch {
+	case l == nil:
+		return nil, intent.Endpoint{}
+	case l.A == e:
+		return l, l.B
+	}
+	return l, l.A
+}
+
+func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) {
+	both := c.has(a.Device) && c.has(b.Device)
+	if both && (!knownA || !knownB) {
+		k := devicePair{a.Device, b.Device}
+		if c.counted[k]++; c.counted[k] == 1 {
+			c.first[k] = line
+		}
+		return
+	}
+	la, want := c.link(a)
+	if la != nil && want == b {
+		c.seen[la] = true
+		return
+	}
+	moved := false
+	for _, e := range [2][2]intent.Endpoint{{a, b}, {b, a}} {
+		if l, want := c.link(e[0]); l != nil {
+			c.seen[l] = true
+			c.out = append(c.out, Difference{Kind: Moved, A: e[0], B: e[1], Want: want, Pos: l.Pos, Line: line})
+			moved = true
+		}
+	}
+	if !moved && both {
+		c.out = append(c.out, Difference{Kind: Unknown, A: a, B: b, Line: line})
+	}
+}
+
+// absent finds the links of the intent that no cable stands for.
+func (c *comparison) absent() {
+	left := map[devicePair][]*intent.Link{}
+	var order []devicePair
+	for _, l := range c.f.Links {
+		if c.seen[l] || !c.devices[l.A.Device] || !c.devices[l.B.Device] {
+			continue
+		}
+		k := devicePair{min(l.A.Device, l.B.Device), max(l.A.Device, l.B.Device)}
+		if _, counted := c.counted[k]; !counted {
+			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos})
+			continue
+		}
+		if left[k] == nil {
+			order = append(order, k)
+		}
+		left[k] = append(left[k], l)
+	}
+	for _, k := range order {
+		if n := len(left[k]) - c.counted[k]; n > 0 {
+			l := left[k][0]
+			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos, Count: n})
+		}
+	}
+	for _, k := range sortedPairs(c.counted) {
+		if n := c.counted[k] - len(left[k]); n > 0 {
+			c.out = append(c.out, Difference{Kind: Unknown, A: intent.Endpoint{Device: k.a}, B: intent.Endpoint{Device: k.b}, Line: c.first[k], Count: n})
+		}
+	}
+}
+
+// deviceOf is the name of a file without folders and extension.
+func deviceOf(name string) string {
+	base := path.Base(strings.ReplaceAll(name, "\\", "/"))
+	return strings.TrimSuffix(base, path.Ext(base))
+}
+
+var errForm = errors.New(`the file holds none of "lldp", "devices" and "neighbors"`)

@@ -1,0 +1,201 @@
+// Package topology understands a fabric from its links and roles: which tier
+// a switch stands in, which way a link points, and which links are alike.
+//
+// [New] builds the graph that package deadlock walks: indices instead of
+// names, and memory that grows with the links. The readers of foreign
+// topologies ([ReadCables]) and their comparison with the intent ([Compare])
+// are here, too. Do not put routes, buffers or findings here.
+package topology
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Direction is the way a link points, seen from one end.
+type Direction uint8
+
+// The directions. A link between two switches of one tier is Level.
+const (
+	Up Direction = iota
+	Down
+	Level
+)
+
+// String prints "up", "down" or "level".
+func (d Direction) String() string { return [...]string{"up", "down", "level"}[d] }
+
+// Graph is the fabric as switches and bundles of links. Nothing changes it
+// after New.
+type Graph struct {
+	Fabric   *intent.Fabric
+	Switches []Switch // in the order of Fabric.Switches
+	Bundles  []Bundle // between two switches, in the order of their first link
+	// Tiers is how many tiers there are; a switch's is below it.
+	Tiers int
+	// Disputes are switches whose place contradicts their role.
+	Disputes []Dispute
+
+	start []int32 // arcs of switch i are Arcs[start[i]:start[i+1]]
+	Arcs  []Arc
+	index map[*intent.Switch]int32
+}
+
+// Switch is one switch of the graph.
+type Switch struct {
+	Switch *intent.Switch
+	Tier   int // 0 is next to the hosts
+	// Hosts are the ports with a host at the other end, in natural order.
+	Hosts []HostPort
+}
+
+// HostPort is a port of a switch and the NIC behind it.
+type HostPort struct {
+	Port *intent.Port
+	NIC  *intent.NIC
+}
+
+// Bundle is all parallel links of two switches that pause the same priorities
+// at both ends: for routes and pauses they are one.
+type Bundle struct {
+	A, B  int32 // switches, A before B
+	Links []*intent.Link
+	// Lossless are the priorities that both ends of the links pause.
+	Lossless qos.PrioritySet
+	// At are the priorities that the ports of A and of B pause.
+	At [2]qos.PrioritySet
+}
+
+// Arc is one direction of a bundle, from the switch whose list it is in.
+type Arc struct {
+	To     int32
+	Bundle int32
+	Back   int32 // index of the opposite arc in Graph.Arcs
+	Dir    Direction
+}
+
+// New builds the graph of a fabric.
+func New(f *intent.Fabric) *Graph {
+	g := &Graph{Fabric: f, Switches: make([]Switch, len(f.Switches)), index: make(map[*intent.Switch]int32, len(f.Switches))}
+	for i, s := range f.Switches {
+		g.Switches[i].Switch = s
+		g.index[s] = int32(i)
+		for _, p := range s.Ports {
+			if p.Link == nil || p.Uplink() {
+				continue
+			}
+			e, _ := p.Peer()
+			if h := f.Host(e.Device); h != nil {
+				if n := h.NIC(e.Port); n != nil {
+					g.Switches[i].Hosts = append(g.Switches[i].Hosts, HostPort{p, n})
+				}
+			}
+		}
+	}
+	g.bundle()
+	g.arcs()
+	g.rank()
+	return g
+}
+
+// Index returns the number of a switch, or -1.
+func (g *Graph) Index(s *intent.Switch) int {
+	if i, ok := g.index[s]; ok {
+		return int(i)
+	}
+	return -1
+}
+
+// Name returns the name of switch i.
+func (g *Graph) Name(i int32) string { return g.Switches[i].Switch.Name }
+
+// Out returns the arcs that leave switch i, and the index of the first.
+func (g *Graph) Out(i int32) (arcs []Arc, first int32) {
+	return g.Arcs[g.start[i]:g.start[i+1]], g.start[i]
+}
+
+// From returns the switch that an arc leaves.
+func (g *Graph) From(arc int32) int32 { return g.Arcs[g.Arcs[arc].Back].To }
+
+// Local returns the place of an arc among those of its switch.
+func (g *Graph) Local(arc int32) int32 { return arc - g.start[g.From(arc)] }
+
+// Ports returns the ports at the two ends of link n of an arc's bundle: that
+// of the switch the arc leaves, and that of the one it reaches.
+func (g *Graph) Ports(arc int32, n int) (from, to *intent.Port) {
+	a := &g.Arcs[arc]
+	l := g.Bundles[a.Bundle].Links[n]
+	x, y := g.Switches[g.From(arc)].Switch, g.Switches[a.To].Switch
+	if l.A.Device == x.Name {
+		return x.Port(l.A.Port), y.Port(l.B.Port)
+	}
+	return x.Port(l.B.Port), y.Port(l.A.Port)
+}
+
+// bundle gathers parallel links. Links of one pair that differ in what they
+// pause stay apart.
+func (g *Graph) bundle() {
+	type key struct {
+		a, b int32
+		at   [2]qos.PrioritySet
+	}
+	at := map[key]int32{}
+	for _, l := range g.Fabric.Links {
+		x, y := g.Fabric.Switch(l.A.Device), g.Fabric.Switch(l.B.Device)
+		if x == nil || y == nil {
+			continue
+		}
+		px, py := x.Port(l.A.Port), y.Port(l.B.Port)
+		k := key{g.index[x], g.index[y], [2]qos.PrioritySet{px.Settings.Lossless(), py.Settings.Lossless()}}
+		if k.a > k.b {
+			k = key{k.b, k.a, [2]qos.PrioritySet{k.at[1], k.at[0]}}
+		}
+		i, ok := at[k]
+		if !ok {
+			i = int32(len(g.Bundles))
+			at[k] = i
+			g.Bundles = append(g.Bundles, Bundle{A: k.a, B: k.b, Lossless: k.at[0] & k.at[1], At: k.at})
+		}
+		g.Bundles[i].Links = append(g.Bundles[i].Links, l)
+	}
+}
+
+func (g *Graph) arcs() {
+	n := len(g.Switches)
+	g.start = make([]int32, n+1)
+	for i := range g.Bundles {
+		g.start[g.Bundles[i].A+1]++
+		g.start[g.Bundles[i].B+1]++
+	}
+	for i := range n {
+		g.start[i+1] += g.start[i]
+	}
+	g.Arcs = make([]Arc, 2*len(g.Bundles))
+	next := slices.Clone(g.start[:n])
+	for i := range g.Bundles {
+		b := &g.Bundles[i]
+		x, y := next[b.A], next[b.B]
+		next[b.A]++
+		next[b.B]++
+		g.Arcs[x] = Arc{To: b.B, Bundle: int32(i), Back: y}
+		g.Arcs[y] = Arc{To: b.A, Bundle: int32(i), Back: x}
+	}
+}
+
+// direct points the arcs once the tiers are known.
+func (g *Graph) direct() {
+	for i := range g.Arcs {
+		a := &g.Arcs[i]
+		switch cmp.Compare(g.Switches[a.To].Tier, g.Switches[g.From(int32(i))].Tier) {
+		case 1:
+			a.Dir = Up
+		case -1:
+			a.Dir = Down
+		default:
+			a.Dir = Level
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package topology
+
+import (
+	"slices"
+	"strings"
+)
+
+// Dispute is a switch whose role and place do not fit.
+type Dispute struct {
+	Switch int32
+	Role   string
+	// Declared is the tier of the role, Found the distance from the nearest
+	// switch with hosts.
+	Declared, Found int
+}
+
+// ladder are words that roles hold, most telling first, and the tier they
+// stand for.
+var ladder = []struct {
+	word string
+	tier int
+}{
+	{"superspine", 2}, {"super-spine", 2}, {"super_spine", 2},
+	{"core", 3},
+	{"spine", 1}, {"agg", 1}, {"distribution", 1},
+	{"leaf", 0}, {"tor", 0}, {"access", 0}, {"rack", 0}, {"edge", 0},
+}
+
+// tierOf returns the tier that the words of a role stand for, or -1.
+func tierOf(role string) int {
+	role = strings.ToLower(role)
+	for _, l := range ladder {
+		if strings.Contains(role, l.word) {
+			return l.tier
+		}
+	}
+	return -1
+}
+
+const far = int(^uint(0) >> 1)
+
+// rank gives each switch its tier: by the tiers that the intent states, else
+// by the words of its role, else by its distance from hosts.
+func (g *Graph) rank() {
+	declared := make([]int, len(g.Switches))
+	words := true
+	for i := range g.Switches {
+		declared[i] = tierOf(g.Switches[i].Switch.Role)
+	}
+	if t := g.Fabric.Routing.Tiers; len(t.V) > 0 {
+		words = false
+		for i := range g.Switches {
+			declared[i] = slices.Index(t.V, g.Switches[i].Switch.Role)
+		}
+	}
+	if words && !slices.Contains(declared, 2) {
+		// Without a superspine, a core is what comes above the spines, or
+		// above the leaves.
+		above := 1 + slices.Max(append([]int{0}, below(declared, 3)...))
+		for i, d := range declared {
+			if d == 3 {
+				declared[i] = above
+			}
+		}
+	}
+	dist := g.distances(declared)
+	for i := range g.Switches {
+		s := &g.Switches[i]
+		switch {
+		case declared[i] >= 0:
+			s.Tier = declared[i]
+			// A leaf without hosts, such as one at the border, is as far
+			// away as a spine's spine.
+			if dist[i] != far && dist[i] != s.Tier && (len(s.Hosts) > 0 || dist[i] < s.Tier) {
+				g.Disputes = append(g.Disputes, Dispute{int32(i), s.Switch.Role, s.Tier, dist[i]})
+			}
+		case dist[i] != far:
+			s.Tier = dist[i]
+		}
+		g.Tiers = max(g.Tiers, s.Tier+1)
+	}
+	g.direct()
+}
+
+func below(l []int, limit int) []int {
+	var out []int
+	for _, v := range l {
+		if v < limit {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// distances counts the links from each switch to the nearest one with hosts;
+// in a fabric without hosts, to the nearest of the lowest tier that a role
+// declares. A switch with hosts whose role is above the lowest one of its kind
+// does not count as a beginning while others do: hosts at a spine make no leaf
+// of it.
+func (g *Graph) distances(declared []int) []int {
+	dist := make([]int, len(g.Switches))
+	var queue []int32
+	for pass := 0; pass < 3 && len(queue) == 0; pass++ {
+		for i := range g.Switches {
+			hosts := len(g.Switches[i].Hosts) > 0
+			var first bool
+			switch pass {
+			case 0:
+				first = hosts && declared[i] <= 0
+			case 1:
+				first = hosts
+			case 2:
+				first = declared[i] == 0
+			}
+			dist[i] = far
+			if first {
+				dist[i] = 0
+				queue = append(queue, int32(i))
+			}
+		}
+	}
+	for len(queue) > 0 {
+		x := queue[0]
+		queue = queue[1:]
+		arcs, _ := g.Out(x)
+		for _, a := range arcs {
+			if dist[a.To] == far {
+				dist[a.To] = dist[x] + 1
+				queue = append(queue, a.To)
+			}
+		}
+	}
+	return dist
+}
