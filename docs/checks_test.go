@@ -1,0 +1,77 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+const (
+	checksPage  = "checks.md"
+	checksBegin = "<!-- checks: go generate ./docs -->\n"
+	checksEnd   = "<!-- end of checks -->\n"
+)
+
+// checks.md holds the registry, in its words.
+func TestChecks(t *testing.T) {
+	b, err := os.ReadFile(checksPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(b), checksBegin)
+	have, tail, ok2 := strings.Cut(rest, checksEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no lines %q and %q", checksPage, checksBegin, checksEnd)
+	}
+	want := checks()
+	if *update {
+		if err := os.WriteFile(checksPage, []byte(head+checksBegin+want+checksEnd+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if have != want {
+		t.Errorf("%s is not what the registry says; go generate ./docs", checksPage)
+	}
+}
+
+// families name the checks by the letters of their ids, in the order of the
+// page.
+var families = []struct{ prefix, title string }{
+	{"CLS", "Classification"}, {"PFC", "PFC"}, {"BUF", "Buffers and headroom"}, {"ECN", "ECN"}, {"SCH", "Scheduling"},
+	{"MTU", "MTU"}, {"WD", "PFC watchdog"}, {"NIC", "NICs"}, {"DCB", "DCBX"}, {"TOP", "Topology and deadlock"},
+	{"ISL", "Islands"}, {"TUN", "Tunnels"}, {"PRT", "Ports"}, {"OPS", "Operations"}, {"gate:", "Counters"}, {"", "The rest"},
+}
+
+func checks() string {
+	var b strings.Builder
+	done := map[string]bool{}
+	for _, f := range families {
+		var list []*validate.Check
+		for _, c := range validate.Checks() {
+			if !done[c.ID] && (f.prefix == "" || strings.HasPrefix(c.ID, f.prefix)) {
+				done[c.ID] = true
+				list = append(list, c)
+			}
+		}
+		if len(list) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| check | severity | reads | what is wrong | why it matters | what mends it |\n|---|---|---|---|---|---|\n", f.title)
+		for _, c := range list {
+			title := c.Title
+			if !c.Made() {
+				title += " (not checked: " + c.Needs + ")"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", c.ID, c.Rule(), c.Reads, cell(title), cell(c.Why), cell(c.Fix))
+		}
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// cell keeps a text in its cell.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
