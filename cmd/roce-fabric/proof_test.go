@@ -17,7 +17,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -82,7 +81,6 @@ func (p *proof) found() []validate.Finding {
 
 func (p *proof) sonic(name string) *sim.SONiC { return p.Switches[name].(*sim.SONiC) }
 func (p *proof) eos(name string) *eos.EOS     { return p.Switches[name].(*eos.EOS) }
-func (p *proof) nxos(name string) *nxos.NXOS  { return p.Switches[name].(*nxos.NXOS) }
 func (p *proof) host(name string) *host.Host  { return p.Servers[name] }
 
 // runningFault breaks one thing and mends it again.

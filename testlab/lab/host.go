@@ -15,6 +15,7 @@ func startHost(h *intent.Host, s shared, dir string, o Options) (*host.Host, err
 	opts := host.Options{
 		Name: h.Name, Dir: filepath.Join(dir, "hosts", h.Name), Username: "admin", Password: s.password,
 		HostKey: s.hostKey, Tools: mlxconfigtest.V431, TimeScale: o.TimeScale,
+		Shuffle: seedOf(o.Shuffle, h.Name),
 	}
 	for _, n := range h.NICs {
 		opts.NICs = append(opts.NICs, host.NIC{Name: n.Name, RDMA: n.RDMA.V, Kind: o.NIC})

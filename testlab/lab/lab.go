@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"strconv"
 	"strings"
@@ -60,6 +61,8 @@ type Switch interface {
 	SSHAddr() string
 	// HostKeyLine is its line for a known_hosts file.
 	HostKeyLine() string
+	// Shuffle has it answer as another one of its kind, see [sim.Shuffler].
+	Shuffle(seed uint64)
 	Close() error
 }
 
@@ -79,6 +82,20 @@ type Options struct {
 	TimeScale float64
 	// NIC is what the NICs of all hosts are; "" is host.MLX5.
 	NIC host.Kind
+	// Shuffle is the seed of what the devices are free to do in one way or
+	// another: order, optional lines, timing, see [sim.Shuffler]. 0 is nothing:
+	// each does always the same.
+	Shuffle uint64
+}
+
+// seedOf is the seed of one device.
+func seedOf(seed uint64, name string) uint64 {
+	if seed == 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%d %s", seed, name) // a hash does not fail
+	return h.Sum64() | 1
 }
 
 // simulated starts one switch of an operating system.
@@ -166,6 +183,17 @@ func (l *Lab) Names() []string { return l.names }
 // HostNames returns the hosts in the order of the intent.
 func (l *Lab) HostNames() []string { return l.hosts }
 
+// Shuffle has all devices answer as others of their kind would from now on. It
+// is meant for a moment at which nobody asks; 0 has each do always the same.
+func (l *Lab) Shuffle(seed uint64) {
+	for name, s := range l.Switches {
+		s.Shuffle(seedOf(seed, name))
+	}
+	for name, h := range l.Servers {
+		h.Shuffle(seedOf(seed, name))
+	}
+}
+
 // Close stops all devices.
 func (l *Lab) Close() error {
 	var err error
@@ -209,6 +237,7 @@ func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	}
 	opts.Username, opts.Password = "admin", s.password
 	opts.TLS, opts.HostKey, opts.TimeScale = s.tls, s.hostKey, o.TimeScale
+	opts.Shuffle = seedOf(o.Shuffle, sw.Name)
 	opts.Config = sim.FactoryConfig(m, sim.WithHostname(sw.Name), sim.WithDynamicBuffers(opts.Dynamic))
 	// Speed and breakout are set when a switch is installed, before its QoS.
 	for _, p := range sw.Ports {

@@ -24,8 +24,13 @@ func (s *SONiC) applDB(only string) tables {
 				c["mtu"] = "9100"
 			}
 			c["oper_status"] = c["admin_status"]
+			s.portExtras(p, c)
 			t.set("PORT_TABLE", p, c)
 		}
+		// portsyncd tells by rows of this table how far it is (sonic-swss
+		// portsyncd/portsyncd.cpp).
+		t.set("PORT_TABLE", "PortConfigDone", row{"count": strconv.Itoa(len(s.cfg["PORT"]))})
+		t.set("PORT_TABLE", "PortInitDone", row{"lanes": "0"})
 	}
 	dynamic := s.dynamic()
 	for _, table := range bufferTables {

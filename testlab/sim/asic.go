@@ -38,9 +38,10 @@ func (s *SONiC) asicDB(only string) tables {
 		sw["SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP"] = oid("QOS_MAP", "DSCP_TO_TC_MAP|"+m)
 	}
 	set("SWITCH", "", sw)
+	s.asicExtras(set)
 	for _, table := range sortedKeys(saiMaps) {
 		for name, r := range s.cfg[table] {
-			set("QOS_MAP", table+"|"+name, saiMap(table, r))
+			set("QOS_MAP", table+"|"+name, saiMap(table, r, s.dice.Habit(table+"|"+name)))
 		}
 	}
 	for name, r := range s.accepted("WRED_PROFILE") {
@@ -160,6 +161,9 @@ func (s *SONiC) saiPort(port string, p row, profiles map[string]row) row {
 		r["SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL_TX"], r["SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL_RX"] = strconv.Itoa(mask), "255"
 	} else if q != nil {
 		r["SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL"] = strconv.Itoa(mask)
+		if p["pfc_asym"] == "off" {
+			r["SAI_PORT_ATTR_PRIORITY_FLOW_CONTROL_MODE"] = "SAI_PORT_PRIORITY_FLOW_CONTROL_MODE_COMBINED"
+		}
 	}
 	for field, attr := range portAttrs {
 		if table := portMaps[field]; s.cfg[table][q[field]] != nil {
@@ -212,7 +216,9 @@ func (m *saiMember) set(name string, v int) {
 	*map[string]*int{"dscp": &m.DSCP, "dot1p": &m.Dot1p, "pg": &m.PG, "prio": &m.Prio, "qidx": &m.Queue, "tc": &m.TC}[name] = v
 }
 
-func saiMap(table string, r row) row {
+// saiMap is a map as it was handed over, in the order in which Redis listed its
+// fields, which is none.
+func saiMap(table string, r row, dice *Dice) row {
 	type pair struct {
 		Key   saiMember `json:"key"`
 		Value saiMember `json:"value"`
@@ -233,6 +239,7 @@ func saiMap(table string, r row) row {
 		p.Value.set(def[2], b)
 		list.List = append(list.List, p)
 	}
+	Reorder(dice, list.List)
 	list.Count = len(list.List)
 	b, err := json.Marshal(list)
 	if err != nil {

@@ -281,6 +281,9 @@ func (s *SONiC) database(name, only string) tables {
 			t.set(table, k, merged)
 		}
 	}
+	if name == "APPL_DB" && want(only, "LLDP_ENTRY_TABLE") {
+		s.managementNeighbor(t)
+	}
 	return t
 }
 

@@ -58,6 +58,7 @@ func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResp
 			resp.Notification = append(resp.Notification, g.s.notification(r.GetPrefix(), p, val))
 		}
 	}
+	g.s.dice.Answer().Notifications(resp.Notification)
 	return resp, nil
 }
 
@@ -212,6 +213,7 @@ func (s *SONiC) legacyGet(r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
 		}
 		resp.Notification = append(resp.Notification, n)
 	}
+	s.dice.Answer().Notifications(resp.Notification)
 	return resp, nil
 }
 

@@ -55,6 +55,9 @@ func (g *gnmiServer) enter(ctx context.Context) error {
 	if err := g.s.faults.hold(ctx); err != nil {
 		return status.FromContextError(err).Err()
 	}
+	if err := g.s.dice.Answer().Pause(ctx); err != nil {
+		return status.FromContextError(err).Err()
+	}
 	return g.auth(ctx)
 }
 
@@ -73,11 +76,13 @@ func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest
 	if !g.s.faults.on(&g.s.faults.noSonicDB) {
 		models = append(models, &gnmi.ModelData{Name: origin, Organization: "SONiC", Version: "0.1.0"})
 	}
-	return &gnmi.CapabilityResponse{
+	r := &gnmi.CapabilityResponse{
 		SupportedModels:    models,
 		SupportedEncodings: []gnmi.Encoding{gnmi.Encoding_JSON, gnmi.Encoding_JSON_IETF, gnmi.Encoding_PROTO},
 		GNMIVersion:        "0.7.0",
 		Extension: []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_RegisteredExt{
 			RegisteredExt: &gnmi_ext.RegisteredExtension{Id: 701}}}},
-	}, nil
+	}
+	g.s.dice.Answer().Capabilities(r)
+	return r, nil
 }

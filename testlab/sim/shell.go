@@ -28,6 +28,7 @@ type token struct {
 
 // run executes one line and returns the last status.
 func (sh *shell) run(line string) int {
+	_ = sh.s.dice.Answer().Pause(sh.s.ctx) // a switch that closes cuts the connection as well
 	toks, err := sh.split(line)
 	if err != nil {
 		fmt.Fprintf(sh.stderr, "-bash: %v\n", err)

@@ -124,7 +124,7 @@ func (c *command) dbcli(args []string) int {
 		return 0
 	}
 	if cmd == "keys" {
-		for _, k := range redisKeys(t, db.sep) {
+		for _, k := range Reorder(s.dice.Answer(), redisKeys(t, db.sep)) {
 			if glob(rest[0], k) {
 				c.say("%s\n", k)
 			}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/openconfig/gnmi/proto/gnmi"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -151,6 +152,29 @@ func (d *Dice) value(b *bytes.Buffer, text json.RawMessage) {
 		return
 	}
 	b.Write(text)
+}
+
+// Notifications shuffles the JSON in answers to a Get.
+func (d *Dice) Notifications(ns []*gnmi.Notification) {
+	if d == nil {
+		return
+	}
+	for _, n := range ns {
+		for _, u := range n.GetUpdate() {
+			switch v := u.GetVal().GetValue().(type) {
+			case *gnmi.TypedValue_JsonVal:
+				v.JsonVal = d.JSON(v.JsonVal)
+			case *gnmi.TypedValue_JsonIetfVal:
+				v.JsonIetfVal = d.JSON(v.JsonIetfVal)
+			}
+		}
+	}
+}
+
+// Capabilities lists models and encodings in another order.
+func (d *Dice) Capabilities(r *gnmi.CapabilityResponse) {
+	Reorder(d, r.SupportedModels)
+	Reorder(d, r.SupportedEncodings)
 }
 
 // Channel is an SSH channel on which what is printed comes in pieces.

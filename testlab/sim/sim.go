@@ -78,6 +78,9 @@ type Options struct {
 	// TimeScale stretches the measured times of the box: 0 does not wait, 1
 	// is real time.
 	TimeScale float64
+	// Shuffle is the seed of what the box is free to do in one way or another,
+	// see [Shuffler]; 0 is nothing.
+	Shuffle uint64
 	// Logf receives the box's syslog; nil discards it.
 	Logf func(format string, args ...any)
 }
@@ -88,6 +91,7 @@ type SONiC struct {
 	rel    int
 	faults *Faults
 	tally  Tally
+	dice   Shuffler
 	user   string
 	pass   string
 
@@ -169,7 +173,10 @@ func NewSONiC(o Options) (*SONiC, error) {
 	if src == nil {
 		src = FactoryConfig(o.Model, factoryOf(o)...)
 	}
-	s.boot(s.internAll(src))
+	s.dice.Shuffle(o.Shuffle)
+	t := s.internAll(src)
+	s.spellOut(t)
+	s.boot(t)
 	s.saved = s.cfg.clone()
 	s.o.Config = nil // a second copy of every switch would be kept alive
 	return s, nil
@@ -246,6 +253,9 @@ func (s *SONiC) SSHAddr() string { return s.sshLn.Address() }
 // CAPEM is the certificate that a client trusts to reach the gNMI server; nil
 // in plaintext.
 func (s *SONiC) CAPEM() []byte { return append([]byte(nil), s.caPEM...) }
+
+// Shuffle has the switch answer as another one of its kind from now on.
+func (s *SONiC) Shuffle(seed uint64) { s.dice.Shuffle(seed) }
 
 // Faults is the switch's fault injection.
 func (s *SONiC) Faults() *Faults { return s.faults }

@@ -81,6 +81,7 @@ func ServeSSH(c net.Conn, conf *ssh.ServerConfig, wg *sync.WaitGroup, session fu
 // session serves one channel: an exec command or an interactive shell.
 func (s *SONiC) session(ch ssh.Channel, requests <-chan *ssh.Request) {
 	defer ch.Close()
+	ch = s.dice.Channel(ch)
 	pty := false
 	for r := range requests {
 		switch r.Type {

@@ -36,7 +36,7 @@ type Config struct {
 	NoGNMI  bool        // no gNMI server
 
 	Faults   *Faults
-	Shuffler *sim.Shuffler // nil changes nothing
+	Shuffler *sim.Shuffler  // nil changes nothing
 	Shell    func(*Channel) // serves one channel until it is over
 	Register func(*grpc.Server)
 }

@@ -120,6 +120,26 @@ func JoinNumbers(have []bool, sep string) string {
 	return strings.Join(out, sep)
 }
 
+// JoinRanges lists the numbers that there are, ascending, and two and more in a
+// row as a range.
+func JoinRanges(have []bool, sep string) string {
+	var out []string
+	for n := 0; n < len(have); n++ {
+		if !have[n] {
+			continue
+		}
+		from := n
+		for n+1 < len(have) && have[n+1] {
+			n++
+		}
+		out = append(out, strconv.Itoa(from))
+		if n > from {
+			out[len(out)-1] += "-" + strconv.Itoa(n)
+		}
+	}
+	return strings.Join(out, sep)
+}
+
 // MaxInterfaces bounds the ports that one range may name.
 const MaxInterfaces = 1024
 

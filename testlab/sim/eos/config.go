@@ -131,8 +131,10 @@ func (e *EOS) qosMap(name string) qosMap {
 }
 
 // mapLines prints a map, one line per target. Without all, what equals the
-// default is left out; explicit keeps of that what was said.
-func (m qosMap) lines(set map[int]string, all, explicit bool) []string {
+// default is left out; explicit keeps of that what was said. What is listed is
+// parted by blanks, or by style 1 and 2 in ranges that are parted by blanks or
+// commas, which newer releases take.
+func (m qosMap) lines(set map[int]string, all, explicit bool, style int) []string {
 	to := map[string][]bool{}
 	for n := range m.size {
 		v, said := set[n]
@@ -155,7 +157,11 @@ func (m qosMap) lines(set map[int]string, all, explicit bool) []string {
 	}
 	var out []string
 	for _, v := range slices.Sorted(maps.Keys(to)) {
-		out = append(out, m.line(cli.JoinNumbers(to[v], " "), v))
+		list := cli.JoinNumbers(to[v], " ")
+		if style > 0 {
+			list = cli.JoinRanges(to[v], []string{" ", ","}[style-1])
+		}
+		out = append(out, m.line(list, v))
 	}
 	return out
 }

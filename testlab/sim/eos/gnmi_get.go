@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -36,6 +37,7 @@ func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResp
 		return nil, status.Errorf(codes.Unimplemented, "origin %q is not supported", org)
 	}
 	tree := sync.OnceValue(g.f.tree)
+	dice := g.f.e.dice.Answer()
 	resp := &gnmi.GetResponse{}
 	for _, p := range r.GetPath() {
 		var ns []*gnmi.Notification
@@ -43,10 +45,12 @@ func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResp
 			ns, err = g.f.getCLI(r, p)
 		} else {
 			ns, err = getOpenConfig(r, p, tree())
+			sim.Reorder(dice, ns)
 		}
 		if err != nil {
 			return nil, err
 		}
+		dice.Notifications(ns)
 		resp.Notification = append(resp.Notification, ns...)
 	}
 	return resp, nil

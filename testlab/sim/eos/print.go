@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // printer writes configuration as EOS does: three spaces per level, sections
@@ -16,6 +17,8 @@ type printer struct {
 	strings.Builder
 	e   *EOS
 	all bool // every default
+	// dice decide about lines without a meaning; nil for a text that is compared.
+	dice *sim.Dice
 }
 
 func (e *EOS) printer(all bool) *printer { return &printer{e: e, all: all} }
@@ -24,8 +27,11 @@ func (e *EOS) printer(all bool) *printer { return &printer{e: e, all: all} }
 // prints it. The caller holds mu.
 func (e *EOS) document(command string, c *config, all bool) string {
 	p := e.printer(all)
-	p.WriteString("! Command: " + command + "\n! device: " + c.hostname() + " (" + e.o.Model + ", EOS-" + e.o.Version + ")\n!\n" +
-		"! boot system flash:/EOS64-" + e.o.Version + ".swi\n!\n")
+	p.dice = e.dice.Answer()
+	p.WriteString("! Command: " + command + "\n! device: " + c.hostname() + " (" + e.o.Model + ", EOS-" + e.o.Version + ")\n!\n")
+	if !e.dice.Habit("no boot line").Bool() {
+		p.WriteString("! boot system flash:/EOS64-" + e.o.Version + ".swi\n!\n")
+	}
 	p.root(c)
 	p.WriteString("end\n")
 	return p.String()
@@ -50,13 +56,13 @@ func (p *printer) root(c *config) {
 	things := p.things(c.root)
 	for i, name := range qosMaps {
 		m := p.e.qosMap(name)
-		for j, l := range m.lines(c.maps[name], p.all, p.e.o.PrintDefaults) {
+		for j, l := range m.lines(c.maps[name], p.all, p.e.printsDefaults(), p.e.dice.Habit("ranges").N(3)) {
 			things = append(things, thing{rank: rankQoS + 1 + i, seq: j, line: l})
 		}
 	}
 	sortThings(things)
 	for i, t := range things {
-		if i > 0 && (t.sub != nil || things[i-1].sub != nil || t.rank/100 != things[i-1].rank/100) {
+		if i > 0 && (t.sub != nil || things[i-1].sub != nil || t.rank/100 != things[i-1].rank/100 || p.dice.N(8) == 1) {
 			p.WriteString("!\n")
 		}
 		if t.sub != nil {
@@ -119,7 +125,7 @@ func (p *printer) things(b *block) []thing {
 	var out []thing
 	for key, v := range b.Vals {
 		line := v.Plain
-		if p.all || p.e.o.PrintDefaults {
+		if p.all || p.e.printsDefaults() {
 			line = v.Line
 		}
 		if line != "" {
@@ -142,10 +148,20 @@ func (p *printer) things(b *block) []thing {
 
 func isQueue(mode string) bool { return mode == modeTxQueue || mode == modeMcQueue }
 
-// rank places the PFC lines of a profile behind its queues.
+// printsDefaults reports whether lines that equal the default are kept.
+func (e *EOS) printsDefaults() bool {
+	return e.o.PrintDefaults || e.dice.Habit("PrintDefaults").Bool()
+}
+
+// rank places the PFC lines of a profile behind its queues. Whether a queue
+// counts marked packets stands before the thresholds (aristanetworks/avd) or at
+// the end (batfish/batfish, arista_interface_show_run_all).
 func (p *printer) rank(b *block, rank int) int {
-	if b.Mode == modeProfile && !p.e.o.PFCFirst && pfcFrom <= rank && rank <= pfcTo {
+	switch {
+	case b.Mode == modeProfile && pfcFrom <= rank && rank <= pfcTo && !p.e.o.PFCFirst && !p.e.dice.Habit("PFCFirst").Bool():
 		return rank + 400
+	case isQueue(b.Mode) && rank == rankECNCount && p.e.dice.Habit("count last").Bool():
+		return rankWRED + 6
 	}
 	return rank
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // portSpeed is the speed of every Ethernet port, in bits a second.
@@ -208,7 +209,7 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 		}
 	}
 	head := fmt.Sprintf("Number of table inserts : %d\n\n%-13s %-24s %-20s %s\n", len(list), "Port", "Neighbor Device ID", "Neighbor Port ID", "TTL")
-	return answer{text: head + b.String(), value: map[string]any{"lldpNeighbors": list, "tablesInserts": len(list), "tablesAgeOuts": 0,
+	return answer{text: head + b.String(), value: map[string]any{"lldpNeighbors": sim.Reorder(f.e.dice.Answer(), list), "tablesInserts": len(list), "tablesAgeOuts": 0,
 		"tablesDeletes": 0, "tablesDrops": 0, "tablesLastChangeTime": 0.0}}, true
 }
 

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
 // kinds are the drivers of the kinds of NICs.
@@ -112,8 +114,24 @@ func (h *Host) local(root bool) *local.Machine {
 	if !root {
 		m = k.MachineOf()
 	}
-	m.Tools = tools{h, root, m.Tools}
+	m.Tools, m.DCB = tools{h, root, m.Tools}, unordered{m.DCB, h}
 	return m
+}
+
+// unordered is DCB whose APP table has no order, as the kernel's has none
+// (net/dcb/dcbnl.c, dcb_app_list).
+type unordered struct {
+	local.DCB
+	host *Host
+}
+
+// Get implements local.DCB.
+func (u unordered) Get(ctx context.Context, ifname string) (*dcb.State, error) {
+	s, err := u.DCB.Get(ctx, ifname)
+	if err == nil {
+		sim.Reorder(u.host.dice.Answer(), s.Apps)
+	}
+	return s, err
 }
 
 // tools run the programs of the host as the login may.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
@@ -19,6 +20,8 @@ type printer struct {
 	cfg  *cli.Block
 	all  bool // every default
 	keep func(b *cli.Block, key string, v *cli.Value) bool
+	// dice decide about empty lines; nil for a text that is compared.
+	dice *sim.Dice
 }
 
 func (n *NXOS) printer(cfg *cli.Block, all bool) *printer { return &printer{n: n, cfg: cfg, all: all} }
@@ -28,8 +31,16 @@ const stamp = "Mon Jan _2 15:04:05 2006"
 
 // header is what stands before every configuration.
 func (p *printer) header(command string) {
-	p.WriteString("!Command: " + command + "\n!Running configuration last done at: " + p.n.changed.UTC().Format(stamp) +
-		"\n!Time: " + time.Now().UTC().Format(stamp) + "\n\nversion " + p.n.o.Version + " Bios:version 01.11\n")
+	p.dice = p.n.dice.Answer()
+	p.WriteString("!Command: " + command + "\n")
+	if !p.n.dice.Habit("no last change").Bool() {
+		p.WriteString("!Running configuration last done at: " + p.n.changed.UTC().Format(stamp) + "\n")
+	}
+	p.WriteString("!Time: " + time.Now().UTC().Format(stamp) + "\n\nversion " + p.n.o.Version)
+	if !p.n.dice.Habit("no BIOS").Bool() {
+		p.WriteString(" Bios:version 01.11")
+	}
+	p.WriteString("\n")
 }
 
 // thing is a line or a block of a block.
@@ -43,7 +54,7 @@ type thing struct {
 func (p *printer) root() {
 	section := rankHostname / 100
 	for _, t := range p.things(p.cfg) {
-		if s := t.rank / 100; s != section || t.rank >= rankInterface && t.rank < rankInterface+1000 {
+		if s := t.rank / 100; s != section || t.rank >= rankInterface && t.rank < rankInterface+1000 || p.dice.N(8) == 1 {
 			p.WriteString("\n")
 			section = s
 		}
@@ -65,7 +76,7 @@ func (p *printer) block(b *cli.Block, indent string) {
 	for _, t := range p.things(b) {
 		p.thing(t, indent+"  ")
 	}
-	if b.Mode == modePolicyQoS && p.n.o.EmptyClassDefault && b.Subs["class class-default"] == nil {
+	if b.Mode == modePolicyQoS && (p.n.o.EmptyClassDefault || p.n.dice.Habit("EmptyClassDefault").Bool()) && b.Subs["class class-default"] == nil {
 		p.WriteString(indent + "  class class-default\n")
 	}
 }
@@ -76,6 +87,7 @@ func (p *printer) things(b *cli.Block) []thing {
 	if p.all {
 		defaults = p.defaults(b)
 	}
+	old := p.n.o.OldOrder || p.n.dice.Habit("OldOrder").Bool()
 	var out []thing
 	for key, v := range b.Vals {
 		if p.keep == nil || p.keep(b, key, v) {
@@ -89,13 +101,23 @@ func (p *printer) things(b *cli.Block) []thing {
 			continue
 		}
 		rank := s.Rank
-		if old := oldRank[rank]; old > 0 && p.n.o.OldOrder {
-			rank = old
+		if before := oldRank[rank]; before > 0 && old {
+			rank = before
 		}
 		out = append(out, thing{rank: rank, seq: s.Seq, sub: s})
 	}
 	sortThings(out)
+	if noOrder(b.Mode) {
+		sim.Reorder(p.n.dice.Habit(b.Head), out)
+	}
 	return out
+}
+
+// noOrder reports whether the lines of a block stand in another order from
+// release to release: those of a class of a policy, and what is attached under
+// system qos.
+func noOrder(mode string) bool {
+	return mode == modeSystemQoS || slices.ContainsFunc(mqcs, func(m mqc) bool { return m.action == mode })
 }
 
 func sortThings(things []thing) {

@@ -140,7 +140,7 @@ func (f *front) bitmap(v portView) string {
 	for _, p := range v.paused {
 		n |= 1 << p
 	}
-	if f.o.DecimalBitmap {
+	if f.o.DecimalBitmap || f.n.dice.Habit("DecimalBitmap").Bool() {
 		return strconv.Itoa(n)
 	}
 	return strconv.FormatInt(int64(n), 16)
