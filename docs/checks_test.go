@@ -64,7 +64,7 @@ func checks() string {
 		for _, c := range list {
 			title := c.Title
 			if !c.Made() {
-				title += " (not checked: " + c.Needs + ")"
+				title += " (not checked: " + c.Absent + ")"
 			}
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", c.ID, c.Rule(), c.Reads, cell(title), cell(c.Why), cell(c.Fix))
 		}

@@ -61,7 +61,7 @@ var textRules = map[string]textRule{
 	"path":      {re: newSyntax(`^[^\x00-\x1f]+$`), want: "the path of a file"},
 	"selection": {re: newSyntax(`^([A-Za-z0-9_.*?:!^-]|\[[A-Za-z0-9:,!^-]+\])+$`), want: "a name, range, glob, role:ROLE or os:OS", hint: "write leaf1, leaf[1-32], leaf* or role:leaf"},
 	"pin":       {re: newSyntax(`^sha256:[0-9a-fA-F]{64}$`), want: "sha256: and 64 hex digits"},
-	"check":     {re: newSyntax(`^[A-Z]{2,8}(-[0-9]{2})?$`), want: "the id of a check", hint: "'roce-fabric check --list' shows them"},
+	"check":     {re: newSyntax(`^([A-Z]{2,8}(-[0-9]{2})?|gate:[a-z-]{1,32})$`), want: "the id of a check", hint: "'roce-fabric check --list' shows them"},
 	"scope":     {re: newSyntax(`^[A-Za-z0-9_.*?,:[\]-]+(/[A-Za-z0-9_./:@*?,[\]-]+)?$`), want: "device or device/port", hint: "with ranges or globs: leaf*, leaf[1-2]/Ethernet0"},
 	"date":      {re: newSyntax(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`), want: "a day such as 2026-12-31"},
 	"jump":      {re: newSyntax(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},

@@ -19,7 +19,7 @@ func (t *Text) Checks(all []*validate.Check) {
 		}
 		title := c.Title
 		if !c.Made() {
-			title += " (not checked by this version)"
+			title += " (not checked)"
 		}
 		line(c.ID, strings.Join(severities, "/"), string(c.Scope), c.Reads.String(), title)
 	}
@@ -48,7 +48,7 @@ func (t *Text) Check(c *validate.Check) {
 	row("why", c.Why)
 	row("fix", c.Fix)
 	if !c.Made() {
-		row("checked", "not by this version: "+c.Needs)
+		row("checked", "no: "+c.Absent)
 	}
 	for i, s := range c.Sources {
 		name := ""

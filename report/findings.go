@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // Report is the result of one run that ends in findings: everything that its
@@ -26,6 +27,8 @@ type Report struct {
 	Devices []Device
 	Links   int // links that were looked at
 	Ports   int // ports of hosts that were read
+	// Counted is what ports counted in the window of the run; empty without one.
+	Counted []gate.PortWindow
 	// Findings are sorted by [validate.Sort].
 	Findings []validate.Finding
 }
@@ -143,6 +146,9 @@ func (r Report) Checks() []*validate.Check {
 		default:
 			read |= validate.ReadsRunning
 		}
+	}
+	if len(r.Counted) > 0 {
+		read |= validate.ReadsCounters
 	}
 	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool { return !c.Made() || c.Reads&read == 0 })
 }

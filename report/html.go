@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // assets are the page, its style and its script, which is in parts by meaning.
@@ -40,6 +42,19 @@ func script() string {
 	}
 	b.WriteString("})();\n")
 	return b.String()
+}
+
+// portCounters names the counters of ports for the heat map.
+func portCounters(counted []gate.PortWindow) []PortCounters {
+	out := make([]PortCounters, 0, len(counted))
+	for _, c := range counted {
+		values := make(map[string]uint64, len(c.Growth))
+		for id, n := range c.Growth {
+			values[id.String()] = n
+		}
+		out = append(out, PortCounters{Device: c.Device, Port: c.Port, Values: values})
+	}
+	return out
 }
 
 // writeHTML writes a page that stands alone: it holds its style, its script and

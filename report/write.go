@@ -47,7 +47,7 @@ func Write(w io.Writer, form Form, r Report, o Options) error {
 	case FormMarkdown:
 		return writeMarkdown(w, r)
 	case FormHTML:
-		return writeHTML(w, r)
+		return writeHTML(w, r, portCounters(r.Counted)...)
 	}
 	return fmt.Errorf("a report has no form %q", form)
 }

@@ -20,9 +20,9 @@ type Check struct {
 	Fix   string `json:"fix"` // what mends it, in general
 	// Sources are public: standards, papers, source files, issues.
 	Sources []string `json:"sources,omitempty"`
-	// Needs is set for a check of the catalogue that this version does not
-	// make, and says what it lacks.
-	Needs string `json:"needs,omitempty"`
+	// Absent is set for a check of the catalogue that this version does not
+	// make, and says why.
+	Absent string `json:"absent,omitempty"`
 
 	fabric func(*fabricRun) // once, over the whole intent
 	device func(*deviceRun) // over each switch, as intended, saved or running
@@ -55,7 +55,7 @@ func (c *Check) allows(s Severity) bool {
 }
 
 // Made reports whether this version makes the check.
-func (c *Check) Made() bool { return c.Needs == "" }
+func (c *Check) Made() bool { return c.Absent == "" }
 
 func always(s Severity) []Rule { return []Rule{{Severity: s}} }
 

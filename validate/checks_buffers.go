@@ -104,13 +104,13 @@ var bufferChecks = []Check{
 		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the weakest one loses packets", Fix: "apply the intent",
-		Needs: "nothing more: PRT-02 compares members in everything",
+		Absent: "PRT-02 compares members in everything",
 	},
 	{
 		ID: "BUF-14", Title: "the ports of one slice of the chip use more than its own memory",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why: "slices do not lend each other memory", Fix: "spread the ports over the slices",
-		Needs: "which ports belong to which slice, which no public source states",
+		Absent: "needs which ports belong to which slice, which no public source states",
 	},
 	{
 		ID: "BUF-15", Title: "a lossless group is configured and not in force",

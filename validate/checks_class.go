@@ -82,19 +82,19 @@ var classChecks = []Check{
 		ID: "CLS-11", Title: "a companion DSCP of RDMA is lossy",
 		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
 		Why: "a lost acknowledgement stalls the connection", Fix: "put it into a lossless class",
-		Needs: "a list of the DSCPs that NICs and libraries use for acknowledgements and control",
+		Absent: "needs a list of the DSCPs that NICs and libraries use for acknowledgements and control",
 	},
 	{
 		ID: "CLS-12", Title: "a classifier cannot match",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the traffic stays in the default class", Fix: "match any, or reorder the classes",
-		Needs: "the class-maps of others; those of this tool are compared line by line",
+		Absent: "needs the class-maps of others; those of this tool are compared line by line",
 	},
 	{
 		ID: "CLS-13", Title: "DSCPs are left to the platform's own map",
 		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why: "an upgrade or another platform treats them differently", Fix: "add a class with dscp: rest",
-		Needs: "nothing more: an intent that leaves a DSCP out is refused when it is read",
+		Absent: "an intent that leaves a DSCP out is refused when it is read",
 	},
 	{
 		ID: "CLS-14", Title: "one end of a link classifies by DSCP, the other by PCP",
@@ -114,13 +114,13 @@ var classChecks = []Check{
 		ID: "CLS-16", Title: "a subinterface, SVI or tunnel port lacks classification",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "its traffic falls into queue 0", Fix: "attach the map",
-		Needs: "the inventory of interfaces that are no ports",
+		Absent: "needs the inventory of interfaces that are no ports",
 	},
 	{
 		ID: "CLS-17", Title: "a rewrite stands where a classification was meant",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "\"traffic-class to dscp\" marks, \"dscp to traffic-class\" classifies", Fix: "use the classification",
-		Needs: "nothing more: CLS-07 finds every rewrite of a class",
+		Absent: "CLS-07 finds every rewrite of a class",
 	},
 	{
 		ID: "CLS-18", Title: "a lossless class holds control traffic",

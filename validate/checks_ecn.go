@@ -58,7 +58,7 @@ var ecnChecks = []Check{
 		ID: "ECN-07", Title: "the marking probability means another thing on this system",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the queue marks more or less than the intent says", Fix: "translate the curve",
-		Needs: "nothing more: curves are translated when they are rendered, and any difference is DRIFT",
+		Absent: "curves are translated when they are rendered, and any difference is DRIFT",
 	},
 	{
 		ID: "ECN-08", Title: "a lossless queue drops at random",
@@ -94,7 +94,7 @@ var ecnChecks = []Check{
 		ID: "ECN-16", Title: "the counters of marks are off",
 		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsCounters,
 		Why: "nobody sees whether the queue marks", Fix: "enable them",
-		Needs: "the state of counter polling",
+		Absent: "needs the state of counter polling",
 	},
 }
 

@@ -33,7 +33,7 @@ var mtuChecks = []Check{
 		ID: "MTU-05", Title: "a class carries smaller packets than its port",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "packets are dropped in that class alone", Fix: "give the class the MTU of the port",
-		Needs: "the MTU of single classes, which the model does not hold",
+		Absent: "needs the MTU of single classes, which the model does not hold",
 	},
 }
 

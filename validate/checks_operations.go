@@ -50,7 +50,7 @@ var operationChecks = []Check{
 		ID: "OPS-03", Title: "a change disturbs traffic outside a maintenance window",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRendered,
 		Why: "a port goes down, or packets of the class are lost", Fix: "drain first",
-		Needs: "nothing more: plan shows the impact of every change, and apply asks for the operator's word",
+		Absent: "plan shows the impact of every change, and apply asks for the operator's word",
 	},
 	{
 		ID: "OPS-05", Title: "switches of one role run different releases",

@@ -11,7 +11,7 @@ var schedulerChecks = []Check{
 		ID: "SCH-01", Title: "shares do not add up",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why: "the switch refuses them, or shares the link in another way", Fix: "let the bandwidths add up to at most 100 %",
-		Needs: "nothing more: an intent whose bandwidths exceed 100 % is refused when it is read",
+		Absent: "an intent whose bandwidths exceed 100 % is refused when it is read",
 	},
 	{
 		ID: "SCH-02", Title: "a strict class without a limit is served before a lossless one",
@@ -38,7 +38,7 @@ var schedulerChecks = []Check{
 		ID: "SCH-06", Title: "storage and GPU traffic share a lossless queue",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
 		Why: "an incast of one pauses the other", Fix: "give each a class",
-		Needs: "an intent that says which hosts send what",
+		Absent: "needs an intent that says which hosts send what",
 	},
 	{
 		ID: "SCH-07", Title: "the queue of a class has no share of the link",

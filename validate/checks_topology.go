@@ -82,7 +82,7 @@ var topologyChecks = []Check{
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "a flood makes down-up turns, and with them a deadlock", Fix: "let MAC entries live as long as ARP entries",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.2"},
-		Needs:   "the MAC and ARP timers of switches",
+		Absent:  "needs the MAC and ARP timers of switches",
 	},
 	{
 		ID: "TOP-05", Title: "traffic in a tunnel keeps its lossless class",
@@ -96,7 +96,7 @@ var topologyChecks = []Check{
 		ID: "TOP-06", Title: "a lossless link is longer than the platform's headroom",
 		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent,
 		Why: "packets in flight are lost", Fix: "use a deep buffer, or make the link lossy",
-		Needs: "nothing more: BUF-01, BUF-03 and BUF-04 say so with the arithmetic",
+		Absent: "BUF-01, BUF-03 and BUF-04 say so with the arithmetic",
 	},
 	{
 		ID: "TOP-07", Title: "a port is cabled to another neighbour than the intent says",
@@ -116,20 +116,20 @@ var topologyChecks = []Check{
 		ID: "TUN-01", Title: "a tunnel hides the DSCP of what is inside",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the underlay treats RDMA as best effort", Fix: "copy the DSCP to the outer header",
-		Needs: "the configuration of tunnels",
+		Absent: "needs the configuration of tunnels",
 	},
 	{
 		ID: "TUN-02", Title: "a tunnel loses ECN marks",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "senders do not see the congestion of the underlay", Fix: "propagate ECN both ways (RFC 6040)",
 		Sources: []string{"RFC 6040"},
-		Needs:   "the configuration of tunnels",
+		Absent:  "needs the configuration of tunnels",
 	},
 	{
 		ID: "TUN-03", Title: "the ends of tunnels treat DSCP differently",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
 		Why: "a packet has another class on its way back", Fix: "use one mode on all of them",
-		Needs: "the configuration of tunnels",
+		Absent: "needs the configuration of tunnels",
 	},
 }
 

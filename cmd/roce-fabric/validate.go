@@ -121,7 +121,7 @@ func (a *app) validateOver(ctx context.Context, sudo string, length time.Duratio
 	found := run.Findings(time.Now())
 	err = a.report(report.Report{
 		Command: "validate", Fabric: c.Fabric().Name, Intent: c.Fabric(), Links: len(c.Fabric().Links),
-		Devices: report.Looked(switches, hosts, report.FromRunning, found), Findings: found,
+		Devices: report.Looked(switches, hosts, report.FromRunning, found), Findings: found, Counted: run.Counted(),
 	})
 	if err == nil && length > 0 {
 		err = notPassed(found)

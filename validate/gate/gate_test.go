@@ -177,6 +177,16 @@ func TestRules(t *testing.T) {
 		"too short": {func(_, a reading) { a["leaf1"].Taken = began.Add(span - 1) }, []string{"inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
 		"too short, and drops": {all(add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5), func(_, a reading) { a["leaf1"].Taken = began.Add(time.Minute) }),
 			[]string{"fail gate:lossless-drop leaf1 Ethernet0: priority group 3 of lossless class rdma dropped 5 packets", "inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
+		"slow counters that are not there": {func(b, a reading) {
+			for _, r := range []reading{b, a} {
+				r["leaf1"].Poll = map[drivers.Metric]time.Duration{drivers.PFCRx: time.Hour, drivers.PauseRxTime: time.Hour}
+				for _, p := range r["leaf1"].Ports {
+					for i := range 8 {
+						delete(p, drivers.PFCRx.Of(i))
+					}
+				}
+			}
+		}, nil},
 		"read once": {func(_, a reading) { delete(a, "leaf1") }, []string{"inconclusive gate:not-counted leaf1: its counters were not read at both ends of the window"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,6 +55,7 @@ func (j *judge) device(w *window) {
 // time.
 func (j *judge) tooShort(w *window) {
 	var slowest drivers.Metric
+	var every time.Duration
 	for _, m := range used {
 		seen := slices.ContainsFunc(w.ports, func(p *PortWindow) bool {
 			for id := range p.Growth {
@@ -64,12 +65,12 @@ func (j *judge) tooShort(w *window) {
 			}
 			return false
 		})
-		if seen && w.poll[m] > w.poll[slowest] {
-			slowest = m
+		if seen && w.poll[m] > every {
+			slowest, every = m, w.poll[m]
 		}
 	}
-	if need := 2 * w.poll[slowest]; w.span < need {
-		j.found(WindowTooShort, Inconclusive, w.dev.Name, "", fmt.Sprintf("its counters are renewed every %s only (%s), and a window has to hold that twice", Spell(w.poll[slowest]), slowest),
+	if need := 2 * every; w.span < need {
+		j.found(WindowTooShort, Inconclusive, w.dev.Name, "", fmt.Sprintf("its counters are renewed every %s only (%s), and a window has to hold that twice", Spell(every), slowest),
 			"take a window of at least "+Spell(need))
 	}
 }
