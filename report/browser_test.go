@@ -41,6 +41,9 @@ var driverReady = regexp.MustCompile(`started successfully on port (\d+)`)
 // none.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: -short; a browser takes seconds to start")
+	}
 	binary, err := exec.LookPath("chromium")
 	driver, errDriver := exec.LookPath("chromedriver")
 	if err != nil || errDriver != nil {

@@ -26,7 +26,8 @@ func (a *app) validateCommand() *cobra.Command {
 compares what they are configured to do with the intent, what is in force with
 what is configured, the two ends of every link with each other, and the NICs of
 one kind among themselves. Nothing is written but, once, this program on a host
-(~/.cache/roce-fabric).
+(~/.cache/roce-fabric). A device has at most one gNMI and one SSH connection of it
+at a time.
 
 With --window the counters are read at the start and at the end of a time, and
 what was counted in it is judged: packets that lossless classes lost, watchdogs

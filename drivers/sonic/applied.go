@@ -51,7 +51,7 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 			return nil, err
 		}
 	}
-	c := comparer{objects: objects, names: names}
+	c := comparer{objects: objects, names: names, members: map[mapOf]map[int]int{}}
 	for _, name := range natural.Keys(desired.Ports) {
 		c.port(name, desired.Ports[name])
 	}
@@ -105,8 +105,14 @@ func (d *Driver) hash(ctx context.Context, db, table string) (native.Row, error)
 type comparer struct {
 	objects asic
 	names   map[string]native.Row
+	// members are those of the maps that were read; nil for one that cannot be.
+	// The ports of a switch share a few.
+	members map[mapOf]map[int]int
 	out     []drivers.Mismatch
 }
+
+// mapOf is a map, and what it leads from and to.
+type mapOf struct{ oid, from, to string }
 
 func (c *comparer) note(port, field, want, have string) {
 	c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have})
@@ -166,23 +172,15 @@ func (c *comparer) mapping(port, field, oid, from, to string, want []int8) {
 		c.note(port, "maps."+field, "in the ASIC", "no map")
 		return
 	}
-	var list struct {
-		List []struct {
-			Key   map[string]any `json:"key"`
-			Value map[string]any `json:"value"`
-		} `json:"list"`
+	id := mapOf{oid, from, to}
+	have, known := c.members[id]
+	if !known {
+		have = mapMembers(obj["SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST"], from, to)
+		c.members[id] = have
 	}
-	if err := json.Unmarshal([]byte(obj["SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST"]), &list); err != nil {
+	if have == nil {
 		c.note(port, "maps."+field, "in the ASIC", "a map that cannot be read")
 		return
-	}
-	have := map[int]int{}
-	for _, e := range list.List {
-		k, ok1 := e.Key[from].(float64)
-		v, ok2 := e.Value[to].(float64)
-		if ok1 && ok2 {
-			have[int(k)] = int(v)
-		}
 	}
 	var bad []int
 	for k, v := range mapEntries(want) {
@@ -201,6 +199,29 @@ func (c *comparer) mapping(port, field, oid, from, to string, want []int8) {
 		}
 		c.note(port, fmt.Sprintf("maps.%s[%d]", field, k), strconv.Itoa(int(want[k])), got)
 	}
+}
+
+// mapMembers reads the members of a map as SAI has them; nil where they cannot
+// be read.
+func mapMembers(text, from, to string) map[int]int {
+	var list struct {
+		List []struct {
+			Key   map[string]any `json:"key"`
+			Value map[string]any `json:"value"`
+		} `json:"list"`
+	}
+	if json.Unmarshal([]byte(text), &list) != nil {
+		return nil
+	}
+	have := map[int]int{}
+	for _, e := range list.List {
+		k, ok1 := e.Key[from].(float64)
+		v, ok2 := e.Value[to].(float64)
+		if ok1 && ok2 {
+			have[int(k)] = int(v)
+		}
+	}
+	return have
 }
 
 func mapEntries(vals []int8) map[int]int {

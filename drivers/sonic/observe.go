@@ -37,8 +37,10 @@ func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	}
 	o := &drivers.Observation{Taken: time.Now(), Ports: make(map[string]*drivers.PortState, len(ports))}
 	for name, row := range ports {
-		if len(row) == 0 || row["lanes"] == "" && row["speed"] == "" {
-			continue // PortConfigDone, PortInitDone
+		// PortConfigDone has a count, PortInitDone a lane 0 (sonic-swss
+		// portsyncd/portsyncd.cpp).
+		if row["speed"] == "" && (row["lanes"] == "" || row["lanes"] == "0") {
+			continue
 		}
 		p := o.Port(name)
 		p.AdminUp, p.OperUp = upOf(row["admin_status"]), upOf(row["oper_status"])

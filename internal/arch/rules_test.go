@@ -33,7 +33,7 @@ var systems = []string{"sonic", "eos", "nxos"}
 var core = []string{"validate", "plan", "render/derive", "rollout", "report", "cmd"}
 
 // helpers are packages that only tests import.
-var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest"}
+var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest", "validate/watch/watchtest"}
 
 // fakes stand for a machine's kernel, drivers and tools. Beside tests the
 // simulated hosts of testlab are built on them, and nothing else is.

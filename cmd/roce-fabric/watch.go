@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/validate/watch/metrics"
+	"github.com/roce-fabric/roce-fabric/validate/watch/serve"
+	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
+)
+
+// The bounds of --interval. Below, devices do little beside being read; above,
+// a change is seen too late for a watch.
+const (
+	minInterval = 10 * time.Second
+	maxInterval = 24 * time.Hour
+)
+
+// watchOptions are the flags of watch.
+type watchOptions struct {
+	interval time.Duration
+	rounds   int
+	counters bool
+	sudo     string
+	listen   string
+	webhook  string
+	token    string
+	history  string
+
+	// clock is nil but in tests.
+	clock watch.Clock
+	// started is told the watch before it begins, and the address of the server,
+	// "" without one; nil but in tests.
+	started func(w *watch.Watcher, addr string)
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	var o watchOptions
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Repeat validate, say what changes, and serve metrics",
+		Long: `watch does what validate does again and again, until Ctrl-C, which is its normal
+end: exit status 0, whatever it found. It prints one line for each cause that
+appears or clears: time, +/-, severity, check, place, what. The first round prints
+what is wrong at the start.
+
+In the first round devices are read at once, --parallel at a time; later ones
+spread the reads over the interval, at random moments. No device is read twice at
+one time. One that cannot be read is a finding, what was known of it stands, and
+it is tried less and less often, every half hour at least. Devices are asked;
+subscriptions (gNMI Subscribe) are not used: a change is seen within two
+intervals.
+
+Counters are read as well, and what devices count from round to round is judged as
+validate --window does; --counters=false leaves them out.
+
+--listen serves Prometheus metrics, /healthz, /readyz and the last report, to
+everybody who reaches the address. --webhook is told of each change of the
+verdict: ok, warnings, unreadable or errors. docs/watch.md has the details, and
+examples/monitoring rules, a dashboard and a systemd unit.
+
+The intent is read once, at the start.`,
+		Example: "  roce-fabric watch -f fabric.yaml\n  roce-fabric watch -f fabric.yaml --interval 1m --listen 127.0.0.1:9600\n  roce-fabric watch --webhook https://hooks.example.org/x --webhook-token env:KEY",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.watch(cmd.Context(), o) },
+	}
+	a.intentFlags(c)
+	f := c.Flags()
+	f.Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
+	f.DurationVar(&o.interval, "interval", 5*time.Minute, "from the start of a round to that of the next: 10s to 24h")
+	f.IntVar(&o.rounds, "rounds", 0, "end after so many rounds (default: go on)")
+	f.BoolVar(&o.counters, "counters", true, "read the counters of ports, and judge what they count")
+	f.StringVar(&o.listen, "listen", "", "serve metrics and reports at this address: 127.0.0.1:9600 (default: off)")
+	f.StringVar(&o.webhook, "webhook", "", "URL that is told of another verdict, or a reference to it: env:NAME, file:PATH")
+	f.StringVar(&o.token, "webhook-token", "", "reference to a bearer token for the webhook: env:NAME, file:PATH")
+	f.StringVar(&o.history, "history", "", "file that gets a line of JSON for each round")
+	_ = c.MarkFlagFilename("history", "jsonl")
+	sudoFlag(c, &o.sudo)
+	a.deviceFlags(c)
+	a.outputFlag(c, "text", "json")
+	return c
+}
+
+// check refuses options that cannot work.
+func (o *watchOptions) check() error {
+	if o.interval < minInterval || o.interval > maxInterval {
+		return usageHint("take --interval 5m", "--interval %s: use %s to %s", o.interval, drivers.Spell(minInterval), drivers.Spell(maxInterval))
+	}
+	if o.rounds < 0 {
+		return usage("--rounds %d: use 1 or more, or 0 to go on", o.rounds)
+	}
+	if o.token != "" && o.webhook == "" {
+		return usage("--webhook-token without --webhook")
+	}
+	if o.history != "" {
+		if st, err := os.Stat(filepath.Dir(o.history)); err != nil {
+			return usage("--history: %w", err)
+		} else if !st.IsDir() {
+			return usage("--history: %s is no folder", filepath.Dir(o.history))
+		}
+		if st, err := os.Lstat(o.history); err == nil && !st.Mode().IsRegular() {
+			return usage("--history: %s is no regular file", o.history)
+		}
+	}
+	return nil
+}
+
+// watching is a watch that runs.
+type watching struct {
+	a      *app
+	o      watchOptions
+	cancel context.CancelFunc
+	sender *webhook.Sender // nil without a webhook
+
+	failed error // standard output could not be written
+
+	mu   sync.Mutex      // of standard error
+	down map[string]bool // what failed when it was last tried
+}
+
+// watch repeats validate until ctx ends.
+func (a *app) watch(ctx context.Context, o watchOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	c, err := a.loadFabric()
+	if err != nil {
+		return err
+	}
+	switches, hosts, err := c.Fabric().SelectDevices(a.only)
+	if err != nil {
+		return notSelected(err)
+	}
+	open, err := a.opener()
+	if err != nil {
+		return err
+	}
+	w := &watching{a: a, o: o, down: map[string]bool{}}
+	hosts = a.reachable(hosts, open)
+	reader := newWatchReader(c, open, switches, hosts, o)
+	if len(reader.devices) == 0 {
+		return usage("there is no device to watch")
+	}
+	told := ctx // to end
+	ctx, w.cancel = context.WithCancel(ctx)
+	defer w.cancel()
+	watcher := watch.New(watch.Config{
+		Fabric: c.Fabric(), Devices: reader.devices, Read: reader.read, Interval: o.interval, Parallel: a.parallel,
+		Rounds: o.rounds, Clock: o.clock, Round: w.round,
+	})
+	shown := metrics.New(watcher, c.Fabric().Name, version)
+	if w.sender, err = o.hook(ctx, func(err error) {
+		shown.Webhook(err)
+		w.warnOnce("webhook", err)
+	}); err != nil {
+		return err
+	}
+	var listener net.Listener
+	if o.listen != "" {
+		if listener, err = o.bind(ctx); err != nil {
+			return err
+		}
+	}
+	a.loud(switches)
+	a.waited = true
+	// Nothing is written to a device that a sudden end could leave in between:
+	// after the first signal the next one ends the program as it is.
+	defer context.AfterFunc(told, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
+	a.talk("watching %s every %s; Ctrl-C ends it", deviceCount(len(switches), len(hosts)), drivers.Spell(o.interval))
+
+	var sending, serving sync.WaitGroup
+	var served error
+	if listener != nil {
+		w.announce(listener)
+		h := serve.Handler(serve.Source{Watcher: watcher, Metrics: shown.Handler(), Report: func(out io.Writer, r *watch.Round, form string) error {
+			return report.Write(out, report.Form(form), reader.report(r), report.Options{})
+		}})
+		serving.Go(func() {
+			if err := serve.Run(ctx, listener, h); err != nil {
+				served = fmt.Errorf("serve %s: %w", listener.Addr(), err)
+				w.cancel()
+			}
+		})
+	}
+	if w.sender != nil {
+		sending.Go(func() { w.sender.Run(ctx) })
+	}
+	if o.started != nil {
+		at := ""
+		if listener != nil {
+			at = listener.Addr().String()
+		}
+		o.started(watcher, at)
+	}
+	err = watcher.Run(ctx)
+	if w.sender != nil {
+		w.sender.Close() // and it ends when it has told of the last round, or ctx has ended
+	}
+	sending.Wait()
+	w.cancel()
+	serving.Wait()
+	return errors.Join(err, served, w.failed)
+}
+
+// deviceCount prints "3 switches and 2 hosts".
+func deviceCount(switches, hosts int) string {
+	var parts []string
+	if switches > 0 {
+		parts = append(parts, words.Plural(switches, "switch", "switches"))
+	}
+	if hosts > 0 {
+		parts = append(parts, words.Count(hosts, "host"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// hook makes the sender to the webhook; nil where there is none.
+func (o *watchOptions) hook(ctx context.Context, done func(error)) (*webhook.Sender, error) {
+	if o.webhook == "" {
+		return nil, nil
+	}
+	cfg := webhook.Config{URL: o.webhook, Agent: "roce-fabric/" + version, Done: done, Clock: o.clock}
+	if !strings.Contains(o.webhook, "://") {
+		u, err := secret.Resolve(ctx, o.webhook)
+		if err != nil {
+			return nil, usage("--webhook: %w", err)
+		}
+		cfg.URL = strings.TrimSpace(u.Reveal())
+	}
+	if o.token != "" {
+		var err error
+		if cfg.Token, err = secret.Resolve(ctx, o.token); err != nil {
+			return nil, usage("--webhook-token: %w", err)
+		}
+	}
+	s, err := webhook.New(cfg)
+	if err != nil {
+		return nil, usage("--webhook: %w", err)
+	}
+	return s, nil
+}
+
+// bind opens the address of the server.
+func (o *watchOptions) bind(ctx context.Context) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(o.listen); err != nil {
+		return nil, usageHint("take --listen 127.0.0.1:9600", "--listen: %w", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	return l, nil
+}
+
+// announce says where the server is, and who may read it.
+func (w *watching) announce(l net.Listener) {
+	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		w.a.warn("--listen %s: metrics and reports are served without a password to everybody who reaches it", w.o.listen)
+	}
+	w.a.talk("serving http://%s/", l.Addr())
+}

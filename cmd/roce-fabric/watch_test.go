@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/validate/watch/watchtest"
+	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
+)
+
+// watched is a lab under watch, and everybody whom the watch tells.
+type watched struct {
+	t       *testing.T
+	lab     *lab.Lab
+	app     *app
+	clock   *watchtest.Clock
+	watcher *watch.Watcher
+	addr    string
+	out     syncBuffer
+	errOut  syncBuffer
+	read    int // bytes of out that were looked at
+	history string
+	posts   chan webhook.Message
+	told    int          // messages that the webhook got
+	status  atomic.Int32 // its answer
+	cancel  context.CancelFunc
+	done    chan error
+	stop    func() // ends the watch
+	close   func() // ends the lab and the webhook's server
+}
+
+// watchLab applies the intent to a lab's switches and starts to watch them.
+func watchLab(t *testing.T, output string) *watched {
+	t.Helper()
+	const file = "testdata/fabric.yaml"
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l, err := lab.Start(f, dir, lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	if status, _, errOut := runHere(t, "apply", "-f", file, "--lab", lab.Path(dir), "--only", "leaf*,spine*", "--yes", "--allow", "port-flap"); status != exitOK {
+		t.Fatalf("apply: status %d: %s", status, errOut)
+	}
+	t.Setenv("WATCH_TEST_TOKEN", "t0ken")
+	w := &watched{t: t, lab: l, clock: watchtest.NewClock(), history: filepath.Join(t.TempDir(), "h.jsonl"), posts: make(chan webhook.Message, 20), done: make(chan error, 1)}
+	hook := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var m webhook.Message
+		if err := json.NewDecoder(r.Body).Decode(&m); err != nil || r.Header.Get("Authorization") != "Bearer t0ken" {
+			t.Errorf("the webhook got %v, authorization %q", err, r.Header.Get("Authorization"))
+		}
+		rw.WriteHeader(int(w.status.Load()))
+		w.posts <- m
+	}))
+	w.status.Store(http.StatusNoContent)
+	w.close = sync.OnceFunc(func() {
+		hook.Close()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { w.close() })
+	w.app = &app{stdin: strings.NewReader(""), stdout: &w.out, stderr: &w.errOut, getenv: func(string) string { return "" },
+		file: file, lab: lab.Path(dir), only: []string{"leaf*", "spine*"}, output: output, parallel: 4}
+	ctx, cancel := context.WithCancel(t.Context())
+	w.cancel = cancel
+	ready := make(chan struct{})
+	go func() {
+		err := w.app.watch(ctx, watchOptions{
+			interval: time.Minute, counters: true, listen: "127.0.0.1:0", webhook: hook.URL, token: "env:WATCH_TEST_TOKEN", history: w.history, clock: w.clock,
+			started: func(watcher *watch.Watcher, addr string) { w.watcher, w.addr = watcher, addr; close(ready) },
+		})
+		w.clock.End()
+		w.done <- err
+	}()
+	select {
+	case <-ready:
+	case err := <-w.done:
+		t.Fatalf("the watch did not begin: %v: %s", err, w.errOut.String())
+	}
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-w.done; err != nil {
+			t.Errorf("the watch ended with %v", err)
+		}
+	})
+	t.Cleanup(func() { w.stop() })
+	return w
+}
+
+var clockTime = regexp.MustCompile(`(?m)^2026-11-21T[0-9:]{8}Z `)
+
+// said steps to the end of a round and returns what it printed, without times.
+func (w *watched) said(n int) string {
+	w.t.Helper()
+	if w.clock.To(w.watcher, n, 0) == nil {
+		w.t.Fatalf("the watch ended before round %d: %s", n, w.errOut.String())
+	}
+	all := w.out.String()
+	s := all[w.read:]
+	w.read = len(all)
+	if lines := strings.Count(s, "\n"); w.app.output == "text" && len(clockTime.FindAllString(s, -1)) != lines {
+		w.t.Errorf("not every line begins with the time:\n%s", s)
+	}
+	return clockTime.ReplaceAllString(s, "")
+}
+
+func (w *watched) get(path string) (int, string) {
+	w.t.Helper()
+	resp, err := http.Get("http://" + w.addr + path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// shows checks lines of the metrics.
+func (w *watched) shows(want ...string) {
+	w.t.Helper()
+	_, text := w.get("/metrics")
+	for _, s := range want {
+		if !strings.Contains(text, "\n"+s+"\n") {
+			w.t.Errorf("the metrics have no %s", s)
+		}
+	}
+}
+
+// posted waits for the webhook's next message, and until the watch knows what
+// became of it.
+func (w *watched) posted(want string) {
+	w.t.Helper()
+	m := <-w.posts
+	w.told++
+	result := "delivered"
+	if w.status.Load() >= 300 {
+		result = "failed"
+	}
+	line := fmt.Sprintf("roce_fabric_webhook_messages_total{result=%q} %d\n", result, w.told)
+	for end := time.Now().Add(20 * time.Second); ; {
+		if _, text := w.get("/metrics"); strings.Contains(text, line) {
+			break
+		} else if time.Now().After(end) {
+			w.t.Fatalf("message %d is not counted as %s: %s", w.told, result, w.errOut.String())
+		}
+	}
+	if got := fmt.Sprintf("%s>%s", m.Previous, m.Verdict); got != want || m.Fabric != "pod1" {
+		w.t.Errorf("the webhook is told %s, want %s", got, want)
+	}
+}
+
+func (w *watched) box(name string) *sim.SONiC { return w.lab.Switches[name].(*sim.SONiC) }
+
+// A fault appears and clears, a device goes and comes back, a queue loses
+// packets: each is told once, everywhere.
+func TestWatch(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	w := watchLab(t, "text")
+	if got := w.said(1); got != "" {
+		t.Errorf("a fabric that is well:\n%s", got)
+	}
+	w.posted(">ok")
+	w.shows(`roce_fabric_verdict{verdict="ok"} 1`, `roce_fabric_device_up{device="leaf1",kind="switch"} 1`, `roce_fabric_watch_rounds_total 1`,
+		`roce_fabric_port_pfc_received_frames_total{device="leaf1",port="Ethernet0",priority="3"} 0`)
+	for _, path := range []string{"/healthz", "/readyz", "/report.html"} {
+		if status, text := w.get(path); status != http.StatusOK {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+
+	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3,4"})
+	if got, want := w.said(2), "+ error PFC-01 leaf1 Ethernet8: PFC is on for priorities {3,4}, on spine1 for {3}\n+ warning OPS-01 leaf1: not saved: PORT_QOS_MAP|Ethernet8\n"; got != want {
+		t.Errorf("round 2 says\n%swant\n%s", got, want)
+	}
+	w.posted("ok>errors")
+	w.shows(`roce_fabric_verdict{verdict="errors"} 1`, `roce_fabric_findings{check="PFC-01",severity="error"} 1`)
+	if _, text := w.get("/report.json"); !strings.Contains(text, `"id": "PFC-01"`) {
+		t.Errorf("the report is\n%s", text)
+	}
+	if got := w.said(3); got != "" {
+		t.Errorf("what is known is said again:\n%s", got)
+	}
+
+	// The other end of the link does not answer: what is known of it stands.
+	w.box("spine1").Faults().RefuseConnections(true)
+	if got := w.said(4); !regexp.MustCompile(`^\+ error READ spine1: [^\n]+\n$`).MatchString(got) {
+		t.Errorf("round 4 says\n%s", got)
+	}
+	w.shows(`roce_fabric_device_up{device="spine1",kind="switch"} 0`, `roce_fabric_device_up{device="leaf1",kind="switch"} 1`,
+		`roce_fabric_device_read_failures_total{device="spine1",kind="switch"} 1`, `roce_fabric_findings{check="PFC-01",severity="error"} 1`)
+	if _, text := w.get("/metrics"); strings.Contains(text, `_frames_total{device="spine1"`) {
+		t.Error("a device that is down shows counters")
+	}
+	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3"})
+	w.box("spine1").Faults().RefuseConnections(false)
+	if got := w.said(5); !regexp.MustCompile(`^- error PFC-01 leaf1 Ethernet8: [^\n]+\n- error READ spine1: [^\n]+\n- warning OPS-01 leaf1: [^\n]+\n$`).MatchString(got) {
+		t.Errorf("round 5 says\n%s", got)
+	}
+	w.posted("errors>ok")
+
+	w.box("leaf2").Counters().Set("Ethernet8", 3, sim.DropPkts, 12)
+	if got, want := w.said(6), "+ error gate:lossless-drop leaf2 Ethernet8: queue 3 of lossless class rdma dropped 12 packets\n"; got != want {
+		t.Errorf("round 6 says\n%swant\n%s", got, want)
+	}
+	w.posted("ok>errors")
+	w.shows(`roce_fabric_port_queue_dropped_packets_total{device="leaf2",port="Ethernet8",queue="3"} 12`, `roce_fabric_webhook_messages_total{result="failed"} 0`)
+
+	b, err := os.ReadFile(w.history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var verdicts []string
+	for line := range strings.Lines(string(b)) {
+		var r watch.Record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		verdicts = append(verdicts, string(r.Verdict))
+	}
+	if got := strings.Join(verdicts, " "); got != "ok errors errors errors ok errors" {
+		t.Errorf("the history is %q", got)
+	}
+
+	w.stop()
+	if s := w.errOut.String(); strings.Contains(s, "warning:") || strings.Contains(s, "t0ken") {
+		t.Errorf("standard error has\n%s", s)
+	}
+	w.close()
+	http.DefaultClient.CloseIdleConnections()
+	goleak.VerifyNone(t, before)
+}
+
+// With --output json each change, and each verdict, is a document on a line.
+func TestWatchJSON(t *testing.T) {
+	w := watchLab(t, "json")
+	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3,4"})
+	var events []watch.Event
+	for line := range strings.Lines(w.said(1)) {
+		var e watch.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		events = append(events, e)
+	}
+	if len(events) != 3 || events[0].Type != watch.Appeared || events[0].ID != "PFC-01" || events[0].Format != 1 || events[0].Places[0] != "leaf1 Ethernet8" ||
+		events[2].Type != watch.Turned || events[2].Verdict != watch.Errors || events[2].Counts.Error != 1 {
+		t.Errorf("the events are %+v", events)
+	}
+	w.posted(">errors")
+	w.stop()
+	if s := w.errOut.String(); s != "" {
+		t.Errorf("standard error has\n%s", s)
+	}
+}
+
+// A webhook that refuses is one warning, and the watch goes on.
+func TestWatchWebhookRefuses(t *testing.T) {
+	w := watchLab(t, "text")
+	w.status.Store(http.StatusForbidden)
+	w.said(1)
+	w.posted(">ok")
+	w.box("leaf1").Faults().RefuseConnections(true)
+	w.said(2)
+	w.posted("ok>unreadable")
+	w.said(3)
+	w.stop()
+	if s := w.errOut.String(); strings.Count(s, "warning: the webhook at 127.0.0.1:") != 1 || !strings.Contains(s, "it answers 403 Forbidden") {
+		t.Errorf("standard error has\n%s", s)
+	}
+}

@@ -1,0 +1,192 @@
+package watch
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// atom is one thing that is wrong at one port: what is the same from round to
+// round.
+type atom struct {
+	id, device, port, what string
+	severity               validate.Severity
+}
+
+// state is what is known to be wrong, accepted findings aside. Each value has
+// one port at most.
+type state map[atom]validate.Finding
+
+// turn takes in what a round found, and returns all that is known to be wrong
+// now, and what of it is new and what is gone. What a round could not look at,
+// because its device or the other end of its link was not read, stands as it was.
+func (s state) turn(found []validate.Finding, read func(device string) bool) (all, appeared, cleared []validate.Finding) {
+	now, accepted := state{}, state{}
+	for _, f := range found {
+		into := now
+		if f.Suppressed != nil {
+			into = accepted
+		}
+		for _, one := range split(f) {
+			into[atomOf(one)] = one
+		}
+	}
+	var stands []validate.Finding
+	linked := map[[2]string]bool{} // ports of links whose other end was not read
+	for a, f := range s {
+		if _, ok := now[a]; ok {
+			continue
+		}
+		_, ok := accepted[a]
+		if ok || read(f.Device) && (len(f.Peers) == 0 || read(deviceOf(f.Peers[0]))) {
+			cleared = append(cleared, f)
+			delete(s, a)
+			continue
+		}
+		stands = append(stands, f)
+		if len(f.Peers) > 0 {
+			linked[[2]string{a.device, a.port}] = true
+		}
+	}
+	for a, f := range now {
+		// What is wrong with the link says it already, and will again.
+		if a.id == "DRIFT" && linked[[2]string{a.device, a.port}] {
+			continue
+		}
+		if _, ok := s[a]; !ok {
+			appeared = append(appeared, f)
+		}
+		s[a] = f
+	}
+	return validate.Sort(append(found, merge(stands)...)), merge(appeared), merge(cleared)
+}
+
+func deviceOf(endpoint string) string {
+	d, _, _ := strings.Cut(endpoint, "/")
+	return d
+}
+
+// split returns a finding for each port.
+func split(f validate.Finding) []validate.Finding {
+	if len(f.Ports) == 0 {
+		return []validate.Finding{f}
+	}
+	out := make([]validate.Finding, len(f.Ports))
+	for i, p := range f.Ports {
+		out[i] = f
+		out[i].Ports, out[i].Peers = []string{p}, nil
+		if len(f.Peers) == len(f.Ports) {
+			out[i].Peers = f.Peers[i : i+1 : i+1]
+		}
+	}
+	return out
+}
+
+// atomOf names what a finding of one port is about. That a device cannot be read
+// is one thing, whatever it says each time; and what was counted in a round is
+// the same thing as another number of it in the next.
+func atomOf(f validate.Finding) atom {
+	a := atom{id: f.ID, severity: f.Severity, device: f.Device, what: f.What}
+	if len(f.Ports) > 0 {
+		a.port = f.Ports[0]
+	}
+	if f.ID == Unread && f.Severity == validate.Error {
+		a.what = ""
+	} else if c := validate.Lookup(f.ID); c != nil && c.Scope == validate.ScopeTime {
+		a.what = numberless(f.What)
+	}
+	return a
+}
+
+// quantity is a number, with what precedes it where that makes it a name.
+var quantity = regexp.MustCompile(`((queue|priority|group) )?[0-9]+`)
+
+// numberless makes one number of all that are quantities; "once" is one.
+func numberless(s string) string {
+	s = quantity.ReplaceAllStringFunc(s, func(q string) string {
+		if q[0] > '9' {
+			return q
+		}
+		return "0"
+	})
+	return strings.NewReplacer(" once", " 0 times", "0 packet ", "0 packets ", "0 frame ", "0 frames ").Replace(s + " ")
+}
+
+// merge puts findings of one port each together again, in order.
+func merge(fs []validate.Finding) []validate.Finding {
+	type key struct {
+		id, device, what, fix, where string
+		severity                     validate.Severity
+	}
+	slices.SortFunc(fs, func(a, b validate.Finding) int {
+		return natural.Compare(strings.Join(a.Ports, ""), strings.Join(b.Ports, ""))
+	})
+	at := map[key]int{}
+	var out []validate.Finding
+	for _, f := range fs {
+		k := key{f.ID, f.Device, f.What, f.Fix, f.Where, f.Severity}
+		i, ok := at[k]
+		if !ok {
+			at[k] = len(out)
+			f.Ports, f.Peers = slices.Clone(f.Ports), slices.Clone(f.Peers)
+			out = append(out, f)
+			continue
+		}
+		out[i].Ports, out[i].Peers = append(out[i].Ports, f.Ports...), append(out[i].Peers, f.Peers...)
+	}
+	return validate.Sort(out)
+}
+
+// Kind is a kind of event.
+type Kind string
+
+// The kinds of event.
+const (
+	Appeared Kind = "appeared" // a finding is new
+	Cleared  Kind = "cleared"  // a finding is gone
+	Turned   Kind = "verdict"  // the verdict is another, or the first
+)
+
+// Event is a change: a cause that appeared or is gone, at all places where it
+// did in one round, or another verdict.
+type Event struct {
+	Format   int               `json:"format"`
+	Type     Kind              `json:"type"`
+	Time     time.Time         `json:"time"`
+	Fabric   string            `json:"fabric"`
+	Round    int               `json:"round"`
+	Severity validate.Severity `json:"severity,omitempty"`
+	ID       string            `json:"id,omitempty"`
+	Places   []string          `json:"places,omitempty"` // devices and ports, folded
+	What     string            `json:"what,omitempty"`
+	Fix      string            `json:"fix,omitempty"`
+	// Of another verdict.
+	Verdict  Verdict `json:"verdict,omitempty"`
+	Previous Verdict `json:"previous,omitempty"` // "" for the first
+	Counts   *Counts `json:"counts,omitempty"`
+	Unread   int     `json:"unread,omitempty"` // devices
+}
+
+// Events lists the changes of a round: what is gone, what is new, the verdict.
+func (r *Round) Events() []Event {
+	var out []Event
+	for _, c := range []struct {
+		kind Kind
+		fs   []validate.Finding
+	}{{Cleared, r.Cleared}, {Appeared, r.Appeared}} {
+		for _, k := range validate.Causes(c.fs) {
+			out = append(out, Event{Format: Format, Type: c.kind, Time: stamp(r.End), Fabric: r.Fabric, Round: r.N,
+				Severity: k.Severity, ID: k.ID, Places: k.Places(), What: k.What, Fix: k.Fix})
+		}
+	}
+	if r.Changed() {
+		n := r.Counts()
+		out = append(out, Event{Format: Format, Type: Turned, Time: stamp(r.End), Fabric: r.Fabric, Round: r.N,
+			Verdict: r.Verdict, Previous: r.Previous, Counts: &n, Unread: len(r.Unread())})
+	}
+	return out
+}

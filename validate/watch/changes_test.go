@@ -1,0 +1,150 @@
+package watch
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+func onLink(what string) validate.Finding {
+	return validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", What: what,
+		Ports: []string{"Ethernet0", "Ethernet8"}, Peers: []string{"spine1/Ethernet4", "spine2/Ethernet4"}}
+}
+
+// What is wrong with a link is cleared by a round that read both of its ends.
+func TestLinkNeedsBothEnds(t *testing.T) {
+	s := state{}
+	all := func(string) bool { return true }
+	s.turn([]validate.Finding{onLink("differs")}, all)
+	left, appeared, cleared := s.turn(nil, func(d string) bool { return d != "spine1" })
+	want := []validate.Finding{{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", What: "differs", Ports: []string{"Ethernet8"}, Peers: []string{"spine2/Ethernet4"}}}
+	if diff := cmp.Diff(want, cleared); diff != "" || appeared != nil {
+		t.Errorf("cleared (-want +got):\n%s appeared: %v", diff, appeared)
+	}
+	want[0].Ports, want[0].Peers = []string{"Ethernet0"}, []string{"spine1/Ethernet4"}
+	if diff := cmp.Diff(want, left); diff != "" {
+		t.Errorf("what stands (-want +got):\n%s", diff)
+	}
+	if _, _, cleared = s.turn(nil, all); len(cleared) != 1 || cleared[0].Ports[0] != "Ethernet0" {
+		t.Errorf("at last %v is cleared", cleared)
+	}
+}
+
+// What the intent accepts never appears, and does when that is over.
+func TestAccepted(t *testing.T) {
+	s := state{}
+	all := func(string) bool { return true }
+	f := onLink("differs")
+	f.Suppressed = &validate.Suppressed{Reason: "known", Until: "2026-12-31"}
+	found, appeared, _ := s.turn([]validate.Finding{f}, all)
+	if len(found) != 1 || appeared != nil || VerdictOf(found) != OK {
+		t.Errorf("accepted: %v appeared, verdict %s", appeared, VerdictOf(found))
+	}
+	f.Suppressed = nil
+	if found, appeared, _ = s.turn([]validate.Finding{f}, all); len(appeared) != 1 || VerdictOf(found) != Errors {
+		t.Errorf("no longer accepted: %v appeared, verdict %s", appeared, VerdictOf(found))
+	}
+}
+
+func TestSameThing(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"queue 3 of lossless class rdma dropped 1 packet", "queue 3 of lossless class rdma dropped 250 packets", true},
+		{"queue 3 of lossless class rdma dropped 9 packets", "queue 4 of lossless class rdma dropped 9 packets", false},
+		{"the PFC watchdog found queue 3 stuck once", "the PFC watchdog found queue 3 stuck 14 times", true},
+		{"priority 3 was paused 1.5 % of the time", "priority 3 was paused 12.0 % of the time", true},
+	} {
+		if got := numberless(c.a) == numberless(c.b); got != c.same {
+			t.Errorf("%q and %q are the same: %v (%q, %q)", c.a, c.b, got, numberless(c.a), numberless(c.b))
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	at := func(id string, s validate.Severity) validate.Finding {
+		return validate.Finding{ID: id, Severity: s, Device: "leaf1"}
+	}
+	for _, c := range []struct {
+		fs   []validate.Finding
+		want Verdict
+	}{
+		{nil, OK},
+		{[]validate.Finding{at("NIC-06", validate.Info), at("READ", validate.Info)}, OK},
+		{[]validate.Finding{at("WD-02", validate.Warning)}, Warnings},
+		{[]validate.Finding{at("READ", validate.Error), at("WD-02", validate.Warning)}, Unreadable},
+		{[]validate.Finding{at("READ", validate.Error), at("PFC-01", validate.Error)}, Errors},
+	} {
+		if got := VerdictOf(c.fs); got != c.want {
+			t.Errorf("%v is %s, want %s", c.fs, got, c.want)
+		}
+	}
+}
+
+// A history file holds a line a round, is bounded, and survives a crash in the
+// middle of a line.
+func TestHistoryFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	r := Record{Format: Format, Fabric: "pod1", Verdict: OK, Time: time.Unix(1_800_000_000, 0).UTC()}
+	line, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := int64(10*len(line) + 20)
+	for n := range 25 {
+		r.Round = n + 1
+		if err := appendHistory(path, r, most); err != nil {
+			t.Fatal(err)
+		}
+		if n == 4 {
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteString(`{"for`); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var rounds []int
+	for _, name := range []string{path + ".1", path} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(b)) > most+10 {
+			t.Errorf("%s has %d bytes, at most %d are wanted", name, len(b), most)
+		}
+		for l := range bytes.Lines(b) {
+			var got Record
+			if err := json.Unmarshal(l, &got); err == nil {
+				rounds = append(rounds, got.Round)
+			} else if string(l) != "{\"for\n" {
+				t.Errorf("the line %q: %v", l, err)
+			}
+		}
+	}
+	for i := 1; i < len(rounds); i++ {
+		if rounds[i] != rounds[i-1]+1 {
+			t.Errorf("the rounds are %v", rounds)
+		}
+	}
+	if len(rounds) < 12 || rounds[len(rounds)-1] != 25 {
+		t.Errorf("the rounds are %v", rounds)
+	}
+	dir := t.TempDir()
+	if err := AppendHistory(dir, r); err == nil {
+		t.Error("a folder is taken for a history file")
+	}
+}

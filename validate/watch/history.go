@@ -1,0 +1,62 @@
+package watch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// MaxHistoryFile is the largest that a history file gets, in bytes: some weeks of
+// rounds of five minutes.
+const MaxHistoryFile = 2 << 20
+
+// AppendHistory adds a round to a file, one JSON document a line. A file that
+// would pass MaxHistoryFile is renamed to path with ".1" behind it, in place of
+// the one that was there, and begun again. A line that was cut off in a crash is
+// ended first.
+func AppendHistory(path string, r Record) error { return appendHistory(path, r, MaxHistoryFile) }
+
+func appendHistory(path string, r Record, most int64) (err error) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	line = append(line, '\n')
+	switch st, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("history: %w", err)
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("history: %s is no regular file", path)
+	case st.Size()+int64(len(line)) > most:
+		if err := os.Rename(path, path+".1"); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	defer func() {
+		if e := f.Close(); e != nil && err == nil {
+			err = fmt.Errorf("history: %w", e)
+		}
+	}()
+	if st, err := f.Stat(); err != nil {
+		return fmt.Errorf("history: %w", err)
+	} else if st.Size() > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, st.Size()-1); err != nil {
+			return fmt.Errorf("history: %w", err)
+		}
+		if last[0] != '\n' {
+			line = append([]byte("\n"), line...)
+		}
+	}
+	if _, err := f.Write(line); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	return nil
+}

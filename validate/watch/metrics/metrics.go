@@ -1,0 +1,183 @@
+// Package metrics shows a watched fabric to Prometheus.
+//
+// All names begin with roce_fabric_. What a label may be is bounded by the
+// intent and by the catalogue of checks: devices and ports are those of the
+// intent, and of the names that a device gives to its buffer pools a few are
+// shown; a port shows the priorities, queues
+// and priority groups of its lossless classes, and others only where PFC or its
+// watchdog was at work on them. Beyond [MaxPortSeries] the counters of further
+// ports are left out, and a metric says so.
+//
+// Counters of ports are those of the device, which may start again at zero, as
+// Prometheus expects of counters. A device that could not be read shows none.
+package metrics
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+)
+
+// MaxPortSeries bounds the series of port counters in one answer.
+const MaxPortSeries = 200_000
+
+// prefix begins every name.
+const prefix = "roce_fabric_"
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prefix+name, help, labels, nil)
+}
+
+// The metrics of the loop and of the devices.
+var (
+	buildInfo     = desc("build_info", "The version of the program; always 1.", "version")
+	fabricInfo    = desc("fabric_info", "The name of the fabric that is watched; always 1.", "fabric")
+	interval      = desc("watch_interval_seconds", "The time from round to round.")
+	rounds        = desc("watch_rounds_total", "Rounds that are over.")
+	roundTime     = desc("watch_round_duration_seconds", "How long the last round took.")
+	roundEnd      = desc("watch_last_round_timestamp_seconds", "When the last round was over.")
+	verdict       = desc("verdict", "1 for the verdict of the last round, 0 for the others.", "verdict")
+	findings      = desc("findings", "Findings that count, by severity and check; 0 once they are gone.", "severity", "check")
+	accepted      = desc("findings_accepted", "Findings that the intent accepts.")
+	inFlight      = desc("watch_reads_in_flight", "Devices that are being read.")
+	up            = desc("device_up", "Whether the last read of the device succeeded.", "device", "kind")
+	lastRead      = desc("device_last_success_timestamp_seconds", "When the device was last read.", "device", "kind")
+	readTime      = desc("device_read_duration_seconds", "How long the last read of the device took.", "device", "kind")
+	readFailures  = desc("device_read_failures_total", "Reads of the device that failed.", "device", "kind")
+	webhooks      = desc("webhook_messages_total", "Messages to the webhook, by what became of them.", "result")
+	poolPeak      = desc("device_pool_peak_bytes", "The highest fill of a buffer pool.", "device", "pool")
+	portLeftOut   = desc("port_series_left_out", "Series of ports that are left out because there are too many.")
+	counterPolled = desc("device_counters_timestamp_seconds", "When the counters of the device were read.", "device", "kind")
+)
+
+// Exporter shows one [watch.Watcher]. It is safe for concurrent use.
+type Exporter struct {
+	w       *watch.Watcher
+	fabric  string
+	version string
+	limit   int // MaxPortSeries
+
+	mu    sync.Mutex
+	seen  map[check]bool // findings that there were: their series stay
+	hooks map[string]float64
+}
+
+type check struct{ severity, id string }
+
+// New makes an exporter. version is that of the program.
+func New(w *watch.Watcher, fabric, version string) *Exporter {
+	return &Exporter{w: w, fabric: fabric, version: version, limit: MaxPortSeries, seen: map[check]bool{}, hooks: map[string]float64{"delivered": 0, "failed": 0}}
+}
+
+// Webhook notes that a message was delivered, or given up.
+func (e *Exporter) Webhook(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil {
+		e.hooks["failed"]++
+	} else {
+		e.hooks["delivered"]++
+	}
+}
+
+// Handler serves the metrics, with those of the Go runtime and of the process.
+func (e *Exporter) Handler() http.Handler {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(e, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// Describe is of [prometheus.Collector].
+func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{buildInfo, fabricInfo, interval, rounds, roundTime, roundEnd, verdict, findings, accepted, inFlight,
+		up, lastRead, readTime, readFailures, webhooks, poolPeak, portLeftOut, counterPolled} {
+		ch <- d
+	}
+	for i := range series {
+		ch <- series[i].desc
+	}
+}
+
+// Collect is of [prometheus.Collector].
+func (e *Exporter) Collect(ch chan<- prometheus.Metric) {
+	c := collector{ch: ch, left: e.limit}
+	c.gauge(buildInfo, 1, e.version)
+	c.gauge(fabricInfo, 1, e.fabric)
+	c.gauge(interval, e.w.Interval().Seconds())
+	e.round(&c, e.w.Last())
+	devices, reads := e.w.Devices()
+	c.gauge(inFlight, float64(reads))
+	for i := range devices {
+		c.device(&devices[i])
+	}
+	c.gauge(portLeftOut, float64(c.leftOut))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for result, n := range e.hooks {
+		c.counter(webhooks, n, result)
+	}
+}
+
+// round shows the last round; there is none before the first is over.
+func (e *Exporter) round(c *collector, r *watch.Round) {
+	if r == nil {
+		c.counter(rounds, 0)
+		return
+	}
+	c.counter(rounds, float64(r.N))
+	c.gauge(roundTime, r.End.Sub(r.Start).Seconds())
+	c.gauge(roundEnd, float64(r.End.UnixMilli())/1e3)
+	for _, v := range watch.Verdicts {
+		c.gauge(verdict, truth(v == r.Verdict), string(v))
+	}
+	n := map[check]int{}
+	for _, f := range r.Findings {
+		if f.Suppressed == nil {
+			n[check{string(f.Severity), idOf(f)}]++
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for k := range n {
+		e.seen[k] = true
+	}
+	for k := range e.seen {
+		c.gauge(findings, float64(n[k]), k.severity, k.id)
+	}
+	c.gauge(accepted, float64(r.Counts().Suppressed))
+}
+
+// idOf is the check of a finding, as the catalogue spells it.
+func idOf(f validate.Finding) string {
+	if c := validate.Lookup(f.ID); c != nil {
+		return c.ID
+	}
+	return f.ID
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// collector hands metrics on.
+type collector struct {
+	ch            chan<- prometheus.Metric
+	left, leftOut int // series of ports
+}
+
+func (c *collector) gauge(d *prometheus.Desc, v float64, labels ...string) {
+	c.ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func (c *collector) counter(d *prometheus.Desc, v float64, labels ...string) {
+	c.ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+}

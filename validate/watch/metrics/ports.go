@@ -1,0 +1,167 @@
+package metrics
+
+import (
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+)
+
+// index is what the index of a counter is.
+type index string
+
+const (
+	byPort     index = ""
+	byPriority index = "priority"
+	byQueue    index = "queue"
+	byGroup    index = "priority_group"
+)
+
+// of is the index of a lossless class.
+func (x index) of(c gate.Class) int {
+	switch x {
+	case byPriority:
+		return c.Priority
+	case byQueue:
+		return c.Queue
+	case byGroup:
+		return c.Group
+	}
+	return 0
+}
+
+// metric is how a counter of ports is shown.
+type metric struct {
+	of   drivers.Metric
+	by   index
+	unit float64 // how many of what is counted make one base unit
+	// tell shows it for indexes of no lossless class as well, once it is not 0.
+	tell bool
+	desc *prometheus.Desc
+}
+
+func show(m drivers.Metric, by index, name, help string) metric {
+	labels := []string{"device", "port"}
+	if by != byPort {
+		labels = append(labels, string(by))
+	}
+	return metric{of: m, by: by, unit: 1, desc: desc("port_"+name, help, labels...)}
+}
+
+func (m metric) per(unit float64) metric { m.unit = unit; return m }
+func (m metric) told() metric            { m.tell = true; return m }
+
+// series are the counters of ports. Every [drivers.Metric] is here once.
+var series = []metric{
+	show(drivers.PFCRx, byPriority, "pfc_received_frames_total", "PFC frames that stopped this port.").told(),
+	show(drivers.PFCTx, byPriority, "pfc_sent_frames_total", "PFC frames that stopped the other end.").told(),
+	show(drivers.PauseRxTime, byPriority, "pfc_paused_seconds_total", "Time in which the priority of this port was stopped.").per(1e6),
+	show(drivers.PauseTxTime, byPriority, "pfc_pausing_seconds_total", "Time in which the priority of the other end was stopped.").per(1e6),
+	show(drivers.LinkPauseRx, byPort, "link_pause_received_frames_total", "Frames of IEEE 802.3x that paused this port."),
+	show(drivers.LinkPauseTx, byPort, "link_pause_sent_frames_total", "Frames of IEEE 802.3x that paused the other end."),
+	show(drivers.ErrorsRx, byPort, "receive_errors_total", "Frames that came with errors."),
+	show(drivers.ErrorsTx, byPort, "transmit_errors_total", "Frames that could not be sent for errors."),
+	show(drivers.QueuePackets, byQueue, "queue_packets_total", "Packets that left through the egress queue."),
+	show(drivers.QueueBytes, byQueue, "queue_bytes_total", "Bytes that left through the egress queue."),
+	show(drivers.QueueDrops, byQueue, "queue_dropped_packets_total", "Packets that the egress queue dropped."),
+	show(drivers.QueueMarked, byQueue, "queue_ecn_marked_packets_total", "Packets that left the egress queue with congestion experienced."),
+	show(drivers.QueuePeak, byQueue, "queue_peak_bytes", "The highest fill of the egress queue."),
+	show(drivers.StormsDetected, byQueue, "pfc_watchdog_storms_total", "How often the PFC watchdog found the queue stuck.").told(),
+	show(drivers.StormsRestored, byQueue, "pfc_watchdog_restored_total", "How often the PFC watchdog gave the queue free again.").told(),
+	show(drivers.GroupDrops, byGroup, "priority_group_dropped_packets_total", "Packets that found no room in the priority group."),
+	show(drivers.GroupPeak, byGroup, "priority_group_peak_bytes", "The highest fill of the priority group in the shared buffer."),
+	show(drivers.HeadroomPeak, byGroup, "headroom_peak_bytes", "The highest fill of the priority group's headroom."),
+	show(drivers.PriorityDiscards, byPriority, "priority_discarded_packets_total", "Packets of the priority that the NIC had no room for."),
+	show(drivers.Discards, byPort, "discarded_packets_total", "Packets of any priority that the NIC had no room for."),
+	show(drivers.StallErrors, byPort, "pause_stall_errors_total", "How often the NIC gave up pausing because it had done so for too long."),
+	show(drivers.StallWarnings, byPort, "pause_stall_warnings_total", "How often the NIC nearly gave up pausing."),
+	show(drivers.CNPSent, byPort, "cnp_sent_total", "Congestion notifications that the NIC sent as receiver."),
+	show(drivers.MarkedReceived, byPort, "ecn_marked_received_packets_total", "Packets that came with congestion experienced."),
+	show(drivers.CNPHandled, byPort, "cnp_handled_total", "Congestion notifications that the NIC obeyed as sender."),
+	show(drivers.CNPIgnored, byPort, "cnp_ignored_total", "Congestion notifications that the NIC ignored as sender."),
+	show(drivers.OutOfSequence, byPort, "rdma_out_of_sequence_packets_total", "RDMA packets that came out of sequence."),
+	show(drivers.SequenceErrors, byPort, "rdma_sequence_errors_total", "RDMA packets that were asked for again."),
+	show(drivers.AckTimeouts, byPort, "rdma_ack_timeouts_total", "RDMA acknowledgements that did not come in time."),
+	show(drivers.RNRRetries, byPort, "rdma_rnr_retries_total", "RDMA retries that found no receive buffer."),
+}
+
+// The names of pools are the only labels that a device gives: no more of them
+// are shown, and no longer ones.
+const (
+	maxPools    = 16
+	maxPoolName = 64
+)
+
+// device shows a device and, where it is up, what its ports count.
+func (c *collector) device(s *watch.Status) {
+	name, kind := s.Name, s.Kind()
+	c.gauge(up, truth(s.Up), name, kind)
+	c.counter(readFailures, float64(s.Failures), name, kind)
+	if s.LastRead.IsZero() && s.Failures == 0 {
+		return // it was not read yet
+	}
+	c.gauge(readTime, s.Took.Seconds(), name, kind)
+	if !s.LastRead.IsZero() {
+		c.gauge(lastRead, float64(s.LastRead.UnixMilli())/1e3, name, kind)
+	}
+	if s.Sample == nil {
+		return
+	}
+	c.gauge(counterPolled, float64(s.Sample.Taken.UnixMilli())/1e3, name, kind)
+	shown := 0
+	for _, pool := range natural.Keys(s.Gate.Pools) {
+		if v, ok := s.Sample.Pools[pool]; ok && shown < maxPools && len(pool) <= maxPoolName && utf8.ValidString(pool) {
+			c.gauge(poolPeak, float64(v), name, pool)
+			shown++
+		}
+	}
+	for _, port := range natural.Keys(s.Gate.Ports) {
+		c.port(name, port, s.Gate.Ports[port], s.Sample.Ports[port])
+	}
+}
+
+// port shows the counters of one port, all or none.
+func (c *collector) port(device, port string, p gate.Port, n drivers.PortCounters) {
+	type one struct {
+		m *metric
+		i int
+		v uint64
+	}
+	var out []one
+	for k := range series {
+		m := &series[k]
+		for i := range qos.NumPriorities {
+			v, ok := n[m.of.Of(i)]
+			if !ok || m.by == byPort && i > 0 {
+				continue
+			}
+			lossless := slices.ContainsFunc(p.Classes, func(c gate.Class) bool { return m.by.of(c) == i })
+			if m.by == byPort || lossless || m.tell && v > 0 {
+				out = append(out, one{m, i, v})
+			}
+		}
+	}
+	if len(out) > c.left {
+		c.left, c.leftOut = 0, c.leftOut+len(out)
+		return
+	}
+	c.left -= len(out)
+	for _, o := range out {
+		labels := []string{device, port}
+		if o.m.by != byPort {
+			labels = append(labels, strconv.Itoa(o.i))
+		}
+		if v := float64(o.v) / o.m.unit; o.m.of.Peak() {
+			c.gauge(o.m.desc, v, labels...)
+		} else {
+			c.counter(o.m.desc, v, labels...)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package watch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+)
+
+const (
+	// spread is the part of an interval that reads begin in: the last ones have
+	// time to end before the round does.
+	spread = 0.8
+	// patience is the least that a round waits for reads to end, and firstRound
+	// the least of the first one, which begins all of them at once.
+	patience   = 30 * time.Second
+	firstRound = 3 * time.Minute
+	// maxSkip and maxBackoff bound for how long a device is left alone.
+	maxSkip    = 15 // rounds
+	maxBackoff = 30 * time.Minute
+)
+
+// Unread is the id of the finding that a device could not be read.
+const Unread = "READ"
+
+// round is a round that is under way.
+type round struct {
+	n        int
+	start    time.Time
+	deadline time.Time
+	run      *validate.Run
+	queue    []slot
+	open     map[int]bool // devices that are not settled
+	switches int          // of those
+	read     map[string]bool
+	hosts    []*nic.Host
+	counted  []int // devices with samples to compare
+}
+
+// slot is when a device is read.
+type slot struct {
+	i  int
+	at time.Time
+}
+
+// begin plans a round. Devices that are left alone are settled at once; of those
+// that are still being read the result counts for this round.
+func (w *Watcher) begin(n int, start time.Time) *round {
+	r := &round{n: n, start: start, deadline: start.Add(max(w.cfg.Interval, patience)), run: validate.NewRun(w.cfg.Fabric), open: map[int]bool{}, read: map[string]bool{}}
+	if n == 1 {
+		r.deadline = start.Add(max(w.cfg.Interval, firstRound))
+	}
+	for i := range w.devices {
+		d := &w.devices[i]
+		if d.skip > 0 {
+			d.skip--
+			r.run.Note(d.err)
+			continue
+		}
+		r.open[i] = true
+		if !d.Host {
+			r.switches++
+		}
+		if !d.reading {
+			r.queue = append(r.queue, slot{i, start})
+		}
+	}
+	// Those that the last round did not come to are first, or they would never be.
+	slices.SortStableFunc(r.queue, func(a, b slot) int { return cmp.Compare(w.devices[b.i].left, w.devices[a.i].left) })
+	if n > 1 && len(r.queue) > 0 {
+		width := spread * float64(w.cfg.Interval) / float64(len(r.queue))
+		for k := range r.queue {
+			r.queue[k].at = start.Add(time.Duration((float64(k) + w.cfg.Rand()) * width))
+		}
+	}
+	return r
+}
+
+// over reports whether there is nothing to wait for in a round.
+func (w *Watcher) over(r *round) bool {
+	return len(r.open) == 0 || !w.cfg.Clock.Now().Before(r.deadline)
+}
+
+// mayStart reports whether the first of the queue could be read, if it were time.
+// In the first round hosts wait for the switches, which they are held against.
+func (w *Watcher) mayStart(r *round) bool {
+	return len(r.queue) > 0 && w.inFlight < w.cfg.Parallel &&
+		(r.n > 1 || r.switches == 0 || !w.devices[r.queue[0].i].Host)
+}
+
+// due takes from the queue what is to be read now.
+func (w *Watcher) due(r *round) (out []int) {
+	now := w.cfg.Clock.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.mayStart(r) && !r.queue[0].at.After(now) {
+		i := r.queue[0].i
+		r.queue = r.queue[1:]
+		w.devices[i].reading, w.devices[i].left = true, 0
+		w.inFlight++
+		out = append(out, i)
+	}
+	return out
+}
+
+// wait is how long nothing is to be done, unless a read ends.
+func (w *Watcher) wait(r *round) time.Duration {
+	until := r.deadline
+	if w.mayStart(r) && r.queue[0].at.Before(until) {
+		until = r.queue[0].at
+	}
+	return until.Sub(w.cfg.Clock.Now())
+}
+
+// settle takes a read into a round.
+func (w *Watcher) settle(r *round, res result) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := &w.devices[res.i]
+	d.reading, d.settled, d.took = false, w.cfg.Clock.Now(), res.took
+	w.inFlight--
+	w.close(r, res.i)
+	got := &res.reading
+	if got.Err != nil {
+		d.failures++
+		d.failed++
+		d.skip = backoff(d.failures, w.cfg.Interval)
+		d.err = validate.Finding{ID: Unread, Severity: validate.Error, Device: d.Name, What: got.Err.Error(), Where: d.Where, Fix: got.Fix}
+		r.run.Note(d.err)
+		return
+	}
+	d.failures, d.err, d.read = 0, validate.Finding{}, d.settled
+	r.read[d.Name] = true
+	if got.Switch != nil {
+		r.run.Add(got.Switch)
+		for _, e := range w.ends[d.Name] {
+			w.seen[e] = r.run.End(e)
+		}
+	}
+	r.run.Note(got.Findings...)
+	if got.Host != nil {
+		r.hosts = append(r.hosts, got.Host)
+	}
+	d.gate, d.samples = got.Gate, slide(d.samples, got.Sample)
+	if len(d.samples) > 1 {
+		r.counted = append(r.counted, res.i)
+	}
+}
+
+func (w *Watcher) close(r *round, i int) {
+	if r.open[i] && !w.devices[i].Host {
+		r.switches--
+	}
+	delete(r.open, i)
+}
+
+// backoff is for how many rounds a device is left alone after it failed so many
+// times in a row: 0, 1, 3, 7, 15, and less where that is longer than maxBackoff.
+func backoff(failures int, interval time.Duration) int {
+	return min(1<<min(failures-1, 10)-1, maxSkip, max(0, int(maxBackoff/interval)-1))
+}
+
+// finish says what a round found.
+func (w *Watcher) finish(r *round) *Round {
+	now := w.cfg.Clock.Now()
+	w.overdue(r, now)
+	r.run.Note(validate.Hosts(r.hosts, nil)...)
+	w.judge(r)
+	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Read: len(r.read), Devices: len(w.devices)}
+	all := len(r.read) == len(w.devices)
+	out.Findings, out.Appeared, out.Cleared = w.known.turn(r.run.Findings(now), func(device string) bool {
+		return r.read[device] || device == "" && all
+	})
+	out.Verdict = VerdictOf(out.Findings)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last != nil {
+		out.Previous = w.last.Verdict
+	}
+	w.last = out
+	if w.history = append(w.history, out.Record()); len(w.history) > keptRounds {
+		w.history = slices.Clone(w.history[len(w.history)-keptRounds:])
+	}
+	return out
+}
+
+// overdue notes the devices whose read has not ended. What is late by less than
+// a round is as it was.
+func (w *Watcher) overdue(r *round, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.devices {
+		d := &w.devices[i]
+		if r.open[i] && !d.reading {
+			d.left++
+		}
+		if !r.open[i] || now.Sub(d.settled) <= 2*max(w.cfg.Interval, patience) {
+			continue
+		}
+		d.err = validate.Finding{ID: Unread, Severity: validate.Error, Device: d.Name, Where: d.Where,
+			What: fmt.Sprintf("it was not read in the %s of round %d", gate.Spell(now.Sub(r.start)), r.n),
+			Fix:  "see whether it answers, or take a longer interval or more reads at the same time"}
+		r.run.Note(d.err)
+	}
+}
+
+// maxWindow bounds what is asked of a device's window, whatever it says of its
+// counters.
+const maxWindow = 10 * time.Minute
+
+// slide adds a sample to those of a device, and lets go of what is no longer
+// needed: the window reaches back by two renewals of the slowest counter, or to
+// the sample before where that is further. A few samples in between are kept, so
+// that little is lost where counters went back. nil ends the window: the device
+// shows no counters.
+func slide(samples []gate.Sample, s *gate.Sample) []gate.Sample {
+	if s == nil {
+		return nil
+	}
+	var need time.Duration
+	for _, every := range s.Poll {
+		need = max(need, min(2*every, maxWindow))
+	}
+	// A new slice: the old one may be looked at.
+	var out []gate.Sample
+	for i, old := range samples {
+		last := i == len(samples)-1
+		switch {
+		case !last && s.Taken.Sub(samples[i+1].Taken) >= need: // the next one is old enough
+		case last && len(out) > 0 && old.Taken.Sub(out[len(out)-1].Taken) < need/4:
+		default:
+			out = append(out, old)
+		}
+	}
+	return append(out, *s)
+}
+
+// judge has the gate look at what devices counted. That a window is too short is
+// not said: it grows until it is not.
+func (w *Watcher) judge(r *round) {
+	if len(r.counted) == 0 {
+		return
+	}
+	var devices []gate.Device
+	var samples []gate.Sample
+	hosts := 0
+	for _, i := range r.counted {
+		d := &w.devices[i]
+		devices, samples = append(devices, d.gate), append(samples, d.samples...)
+		if d.Host {
+			hosts++
+		}
+	}
+	res := gate.Judge(devices, samples, gate.Options{AllHosts: hosts == len(w.cfg.Fabric.Hosts)})
+	res.Findings = slices.DeleteFunc(res.Findings, func(f gate.Finding) bool { return f.ID == gate.WindowTooShort })
+	r.run.Gate(res)
+}

@@ -1,0 +1,215 @@
+// Package serve is the HTTP server of a watched fabric: metrics, health, the
+// last report and the history, for everybody who reaches it. It only reads, and
+// what it serves holds no secret; but it names the devices and what is wrong
+// with them, so that it is meant for loopback or a management network. Do not
+// add anything here that changes something.
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+)
+
+const (
+	// maxRequests is how many requests are answered at the same time, and
+	// maxConnections how many connections are held.
+	maxRequests    = 16
+	maxConnections = 128
+	// headTime bounds the reading of a request, answerTime the whole of it, and
+	// stopTime what is under way when the server stops.
+	headTime   = 5 * time.Second
+	answerTime = 30 * time.Second
+	idleTime   = time.Minute
+	stopTime   = 5 * time.Second
+)
+
+// Source is what is served.
+type Source struct {
+	Watcher *watch.Watcher
+	Metrics http.Handler
+	// Report writes the report of a round: form is "html" or "json".
+	Report func(w io.Writer, r *watch.Round, form string) error
+}
+
+// index names what there is.
+const index = `roce-fabric watch
+
+/metrics       Prometheus metrics
+/healthz       200 while the loop turns
+/readyz        200 once the first round is over
+/report.html   the last round
+/report.json   the same for programs
+/history.json  the verdicts of the last rounds
+`
+
+// Handler returns the handler of all addresses.
+func Handler(s Source) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
+	mux.Handle("GET /metrics", s.Metrics)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if !s.Watcher.Alive() {
+			text(w, http.StatusServiceUnavailable, "the loop does not turn\n")
+			return
+		}
+		text(w, http.StatusOK, "ok\n")
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if s.Watcher.Last() == nil {
+			text(w, http.StatusServiceUnavailable, "the first round is not over\n")
+			return
+		}
+		text(w, http.StatusOK, "ok\n")
+	})
+	for form, kind := range map[string]string{"html": "text/html; charset=utf-8", "json": "application/json"} {
+		mux.Handle("GET /report."+form, &reports{source: &s, form: form, kind: kind})
+	}
+	mux.HandleFunc("GET /history.json", func(w http.ResponseWriter, _ *http.Request) {
+		b, err := json.Marshal(s.Watcher.History())
+		if err != nil {
+			text(w, http.StatusInternalServerError, err.Error()+"\n")
+			return
+		}
+		answer(w, http.StatusOK, "application/json", append(b, '\n'))
+	})
+	return bounded(mux)
+}
+
+// bounded refuses what is asked above maxRequests.
+func bounded(h http.Handler) http.Handler {
+	slots := make(chan struct{}, maxRequests)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+			h.ServeHTTP(w, r)
+		default:
+			text(w, http.StatusServiceUnavailable, "too many requests at the same time\n")
+		}
+	})
+}
+
+func text(w http.ResponseWriter, status int, s string) {
+	answer(w, status, "text/plain; charset=utf-8", []byte(s))
+}
+
+func answer(w http.ResponseWriter, status int, kind string, b []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // who asked may have gone
+}
+
+// reports serves one form of the last report, which is written once a round.
+type reports struct {
+	source     *Source
+	form, kind string
+
+	mu   sync.Mutex
+	of   *watch.Round
+	text []byte
+}
+
+func (p *reports) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	last := p.source.Watcher.Last()
+	if last == nil {
+		text(w, http.StatusServiceUnavailable, "the first round is not over\n")
+		return
+	}
+	b, err := p.write(last)
+	if err != nil {
+		text(w, http.StatusInternalServerError, "the report cannot be written\n")
+		return
+	}
+	answer(w, http.StatusOK, p.kind, b)
+}
+
+func (p *reports) write(r *watch.Round) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of != r {
+		var b bytes.Buffer
+		if err := p.source.Report(&b, r, p.form); err != nil {
+			return nil, err
+		}
+		p.of, p.text = r, b.Bytes()
+	}
+	return p.text, nil
+}
+
+// Run serves until ctx ends, and then lets what is under way end for a few
+// seconds.
+func Run(ctx context.Context, l net.Listener, h http.Handler) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(newLimited(l, maxConnections)) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	err := srv.Shutdown(stop)
+	if err != nil {
+		err = errors.Join(err, srv.Close())
+	}
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// limited holds a number of connections at most; others wait to be accepted.
+type limited struct {
+	net.Listener
+	slots  chan struct{}
+	closed chan struct{}
+	close  func()
+}
+
+func newLimited(l net.Listener, n int) *limited {
+	out := &limited{Listener: l, slots: make(chan struct{}, n), closed: make(chan struct{})}
+	out.close = sync.OnceFunc(func() { close(out.closed) })
+	return out
+}
+
+func (l *limited) Close() error {
+	l.close()
+	return l.Listener.Close()
+}
+
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &held{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+type held struct {
+	net.Conn
+	free func()
+}
+
+func (c *held) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}

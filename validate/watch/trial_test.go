@@ -1,0 +1,62 @@
+package watch_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/validate/watch/watchtest"
+)
+
+// trial is a watch that a test steps through.
+type trial struct {
+	*watch.Watcher
+	t      *testing.T
+	clock  *watchtest.Clock
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// try starts a watch; at the end of the test it is stopped.
+func try(t *testing.T, c *watchtest.Clock, cfg watch.Config) *trial {
+	t.Helper()
+	x := &trial{t: t, clock: c, done: make(chan error, 1)}
+	cfg.Clock = c
+	ctx, cancel := context.WithCancel(t.Context())
+	x.cancel = cancel
+	x.Watcher = watch.New(cfg)
+	return x.start(ctx)
+}
+
+func (x *trial) start(ctx context.Context) *trial {
+	go func() {
+		err := x.Run(ctx)
+		x.clock.End()
+		x.done <- err
+	}()
+	x.t.Cleanup(func() { x.stop() })
+	return x
+}
+
+// stop ends the watch as Ctrl-C does.
+func (x *trial) stop() {
+	x.cancel()
+	if x.done == nil {
+		return
+	}
+	if err := <-x.done; err != nil {
+		x.t.Errorf("the watch ended with %v", err)
+	}
+	x.done = nil
+}
+
+// to steps until so many rounds are over, with at most that many reads that
+// nobody waits for, and returns the last.
+func (x *trial) to(n, stuck int) *watch.Round {
+	x.t.Helper()
+	r := x.clock.To(x.Watcher, n, stuck)
+	if r == nil {
+		x.t.Fatalf("the watch ended before round %d", n)
+	}
+	return r
+}

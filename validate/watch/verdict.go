@@ -1,0 +1,133 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// Verdict is how a fabric is, in a word.
+type Verdict string
+
+// The verdicts, best first.
+const (
+	OK         Verdict = "ok"
+	Warnings   Verdict = "warnings"
+	Unreadable Verdict = "unreadable" // some device could not be read, and no error is known
+	Errors     Verdict = "errors"
+)
+
+// Verdicts lists the verdicts, best first.
+var Verdicts = []Verdict{OK, Warnings, Unreadable, Errors}
+
+// VerdictOf says how findings leave a fabric. Suppressed ones do not count.
+func VerdictOf(fs []validate.Finding) Verdict {
+	worst := 0
+	for _, f := range fs {
+		v := OK
+		switch {
+		case f.Suppressed != nil:
+		case f.Counts() && f.ID == Unread:
+			v = Unreadable
+		case f.Counts():
+			v = Errors
+		case f.Severity == validate.Warning:
+			v = Warnings
+		}
+		worst = max(worst, slices.Index(Verdicts, v))
+	}
+	return Verdicts[worst]
+}
+
+// Round is a round that is over. Nobody changes it.
+type Round struct {
+	N          int // from 1
+	Fabric     string
+	Start, End time.Time
+	Verdict    Verdict
+	Previous   Verdict // of the round before; "" in the first
+	// Findings are what is wrong, sorted, accepted ones too. What was known of
+	// a device that could not be read stands until it is read again.
+	Findings []validate.Finding
+	// Appeared and Cleared are what of the Findings that count is new, and what
+	// of those of the round before is gone.
+	Appeared, Cleared []validate.Finding
+	Devices, Read     int // devices, and those of them that were read
+}
+
+// Changed reports whether the verdict is another than in the round before, or
+// the first.
+func (r *Round) Changed() bool { return r.Verdict != r.Previous }
+
+// Counts are numbers of findings; suppressed ones count in no severity.
+type Counts struct {
+	Error      int `json:"error"`
+	Warning    int `json:"warning"`
+	Info       int `json:"info"`
+	Suppressed int `json:"suppressed"`
+}
+
+// Counts counts the findings.
+func (r *Round) Counts() (c Counts) {
+	for _, f := range r.Findings {
+		switch {
+		case f.Suppressed != nil:
+			c.Suppressed++
+		case f.Severity == validate.Error:
+			c.Error++
+		case f.Severity == validate.Warning:
+			c.Warning++
+		default:
+			c.Info++
+		}
+	}
+	return c
+}
+
+// Unread lists the devices that could not be read, each once, in the order of
+// the findings.
+func (r *Round) Unread() []string {
+	out := []string{}
+	for _, f := range r.Findings {
+		if f.ID == Unread && f.Severity == validate.Error && !slices.Contains(out, f.Device) {
+			out = append(out, f.Device)
+		}
+	}
+	return out
+}
+
+// keptRounds is how long the history is: a day of rounds of five minutes.
+const keptRounds = 288
+
+// Record is what is kept of a round.
+type Record struct {
+	Format  int       `json:"format"`
+	Round   int       `json:"round"`
+	Time    time.Time `json:"time"` // when it was over
+	Seconds float64   `json:"seconds"`
+	Fabric  string    `json:"fabric"`
+	Verdict Verdict   `json:"verdict"`
+	Counts  Counts    `json:"counts"`
+	Devices int       `json:"devices"`
+	Read    int       `json:"read"`
+}
+
+// Format is the version of [Record] and [Event] as JSON: within one, fields are
+// only added.
+const Format = 1
+
+// Record returns what is kept of the round.
+func (r *Round) Record() Record {
+	return Record{Format: Format, Round: r.N, Time: stamp(r.End), Seconds: r.End.Sub(r.Start).Seconds(), Fabric: r.Fabric,
+		Verdict: r.Verdict, Counts: r.Counts(), Devices: r.Devices, Read: r.Read}
+}
+
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+
+// History returns the last rounds, oldest first.
+func (w *Watcher) History() []Record {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return append([]Record{}, w.history...)
+}

@@ -1,0 +1,266 @@
+// Package webhook tells an HTTP server about another verdict of a watched
+// fabric: a POST of a small JSON document, tried again for a bounded time.
+//
+// A message that cannot be delivered is given up and reported; it never holds up
+// who sends it. Where one waits while another is made, the later one is sent and
+// says from which verdict on. No redirect is followed, so that neither the
+// message nor the token goes to a place that nobody named. The address may hold
+// a secret, and no error repeats more of it than its host.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+)
+
+const (
+	// attempts are how often a message is tried; the waits between them double
+	// from firstWait.
+	attempts  = 5
+	firstWait = time.Second
+	// attemptTime bounds one attempt.
+	attemptTime = 10 * time.Second
+	// maxAnswer is what is read of an answer, so that its connection can be
+	// used again.
+	maxAnswer = 64 << 10
+	// maxCauses bounds the causes of a message, maxPlaces the places of each.
+	maxCauses = 20
+	maxPlaces = 20
+)
+
+// Message is what is posted. Within one Format, fields are only added.
+type Message struct {
+	Format   int           `json:"format"`
+	Text     string        `json:"text"` // a line for people; chat systems show this key
+	Fabric   string        `json:"fabric"`
+	Time     time.Time     `json:"time"`
+	Round    int           `json:"round"`
+	Verdict  watch.Verdict `json:"verdict"`
+	Previous watch.Verdict `json:"previous,omitempty"` // "" for the first
+	Counts   watch.Counts  `json:"counts"`
+	Unread   int           `json:"unread"` // devices that could not be read
+	// Causes are the worst, 20 at most; More is how many there are beside them.
+	Causes []Cause `json:"causes"`
+	More   int     `json:"more_causes,omitempty"`
+}
+
+// Cause is one thing that is wrong.
+type Cause struct {
+	ID       string            `json:"id"`
+	Severity validate.Severity `json:"severity"`
+	What     string            `json:"what"`
+	Places   []string          `json:"places"` // 20 at most
+}
+
+// Of makes the message of a round.
+func Of(r *watch.Round) Message {
+	n := r.Counts()
+	m := Message{Format: watch.Format, Fabric: r.Fabric, Time: r.End.UTC().Truncate(time.Second), Round: r.N,
+		Verdict: r.Verdict, Previous: r.Previous, Counts: n, Unread: len(r.Unread()), Causes: []Cause{}}
+	m.say()
+	for _, c := range validate.Causes(r.Findings) {
+		switch {
+		case c.Suppressed != nil:
+		case len(m.Causes) == maxCauses:
+			m.More++
+		default:
+			places := c.Places()
+			m.Causes = append(m.Causes, Cause{c.ID, c.Severity, c.What, append([]string{}, places[:min(len(places), maxPlaces)]...)})
+		}
+	}
+	return m
+}
+
+// say sets the text.
+func (m *Message) say() {
+	from := ""
+	if m.Previous != "" {
+		from = string(m.Previous) + " -> "
+	}
+	m.Text = fmt.Sprintf("roce-fabric: %s: %s%s (%s, %s, %s not read)", m.Fabric, from, m.Verdict,
+		words.Count(m.Counts.Error, "error"), words.Count(m.Counts.Warning, "warning"), words.Count(m.Unread, "device"))
+}
+
+// Config says where messages go.
+type Config struct {
+	URL   string
+	Token secret.Secret // sent as a bearer token; "" is none
+	Agent string        // the User-Agent
+	// Done is told of each message that was delivered, with nil, or given up.
+	// It is called on the goroutine of [Sender.Run]; nil does nothing.
+	Done  func(error)
+	Clock watch.Clock // nil is [watch.System]
+}
+
+// Sender delivers messages, one at a time.
+type Sender struct {
+	cfg    Config
+	host   string
+	client *http.Client
+
+	mu      sync.Mutex
+	pending *Message
+	closed  bool
+	wake    chan struct{} // holds one
+}
+
+// New checks the address: https, or http on loopback, without user and password.
+func New(cfg Config) (*Sender, error) {
+	u, err := url.Parse(cfg.URL)
+	switch {
+	case err != nil || u.Host == "":
+		return nil, errors.New("the webhook is no address such as https://hooks.example.org/roce (it is not shown: it may be a secret)")
+	case u.User != nil:
+		return nil, fmt.Errorf("the webhook at %s has a user in its address", u.Hostname())
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("the webhook at %s is http, which is for loopback alone", u.Hostname())
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("the webhook at %s is not https", u.Hostname())
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = watch.System
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxResponseHeaderBytes = maxAnswer
+	return &Sender{cfg: cfg, host: u.Host, wake: make(chan struct{}, 1), client: &http.Client{
+		Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Send hands a message over, and does not wait.
+func (s *Sender) Send(m Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pending != nil {
+		if m.Previous = s.pending.Previous; m.Previous == m.Verdict { // nobody knows that it was another
+			s.pending = nil
+			return
+		}
+		m.say()
+	}
+	s.pending = &m
+	s.poke()
+}
+
+// Close ends [Sender.Run] once what was handed over is delivered or given up.
+func (s *Sender) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.poke()
+}
+
+// poke wakes Run; mu is held.
+func (s *Sender) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run delivers until [Sender.Close], or until ctx ends, which gives up what is
+// on its way.
+func (s *Sender) Run(ctx context.Context) {
+	defer s.client.CloseIdleConnections()
+	for {
+		s.mu.Lock()
+		m, closed := s.pending, s.closed
+		s.pending = nil
+		s.mu.Unlock()
+		switch {
+		case m != nil:
+			if err := s.deliver(ctx, m); s.cfg.Done != nil {
+				s.cfg.Done(err)
+			}
+		case closed || ctx.Err() != nil:
+			return
+		default:
+			select {
+			case <-s.wake:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// deliver tries a message until it is taken, refused for good, or given up.
+func (s *Sender) deliver(ctx context.Context, m *Message) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("webhook: %w", err)
+	}
+	wait := firstWait
+	for n := 1; ; n++ {
+		again, err := s.post(ctx, body)
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("the webhook at %s was not told of verdict %s: %w", s.host, m.Verdict, err)
+		if !again || n == attempts {
+			return err
+		}
+		tick, stop := s.cfg.Clock.Timer(wait)
+		select {
+		case <-tick:
+		case <-ctx.Done():
+			stop()
+			return err
+		}
+		stop()
+		wait *= 2
+	}
+}
+
+// post makes one attempt; again says that another one may help.
+func (s *Sender) post(ctx context.Context, body []byte) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.URL, bytes.NewReader(body))
+	if err != nil {
+		return false, errors.New("the request cannot be made")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", s.cfg.Agent)
+	if s.cfg.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+s.cfg.Token.Reveal())
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) { // its text repeats the address
+			err = u.Err
+		}
+		return true, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	// What the server says beside its status is of no use.
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+	switch c := resp.StatusCode; {
+	case c >= 200 && c < 300:
+		return false, nil
+	case c >= 300 && c < 400:
+		return false, fmt.Errorf("it redirects elsewhere (status %d)", c)
+	default:
+		return c >= 500 || c == http.StatusTooManyRequests || c == http.StatusRequestTimeout, fmt.Errorf("it answers %s", strings.TrimSpace(fmt.Sprintf("%d %s", c, http.StatusText(c))))
+	}
+}

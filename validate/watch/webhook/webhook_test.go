@@ -1,0 +1,254 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// impatient is a clock whose timers are over at once; it notes their lengths.
+type impatient struct {
+	mu    sync.Mutex
+	waits []time.Duration
+}
+
+func (*impatient) Now() time.Time { return time.Unix(1_800_000_000, 0) }
+
+func (c *impatient) Timer(d time.Duration) (<-chan time.Time, func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waits = append(c.waits, d)
+	ch := make(chan time.Time, 1)
+	ch <- c.Now()
+	return ch, func() {}
+}
+
+func round(v, previous watch.Verdict, fs ...validate.Finding) *watch.Round {
+	return &watch.Round{N: 7, Fabric: "pod1", End: time.Unix(1_800_000_000, 5).UTC(), Verdict: v, Previous: previous, Findings: fs, Devices: 3, Read: 3}
+}
+
+// serve starts a receiver that answers as it is told, and returns its address.
+func serve(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// deliver sends one message to its end and returns what became of it.
+func deliver(t *testing.T, cfg webhook.Config, m webhook.Message) error {
+	t.Helper()
+	result := errors.New("nothing was delivered or given up")
+	cfg.Done = func(err error) { result = err }
+	s, err := webhook.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Send(m)
+	s.Close()
+	s.Run(t.Context())
+	return result
+}
+
+func TestMessage(t *testing.T) {
+	var got webhook.Message
+	var head http.Header
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		head = r.Header
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.Method != http.MethodPost {
+			t.Errorf("%s: %v", r.Method, err)
+		}
+	})
+	var fs []validate.Finding
+	for i := range 25 {
+		fs = append(fs, validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", Ports: []string{"Ethernet0"}, What: fmt.Sprintf("cause %d", i)})
+	}
+	fs = append(fs, validate.Finding{ID: "READ", Severity: validate.Error, Device: "leaf2", What: "unreachable"},
+		validate.Finding{ID: "WD-02", Severity: validate.Warning, Device: "leaf1", What: "accepted", Suppressed: &validate.Suppressed{}})
+	if err := deliver(t, webhook.Config{URL: url, Token: "s3cret", Agent: "roce-fabric/v1"}, webhook.Of(round(watch.Errors, watch.OK, fs...))); err != nil {
+		t.Fatal(err)
+	}
+	if head.Get("Authorization") != "Bearer s3cret" || head.Get("Content-Type") != "application/json" || head.Get("User-Agent") != "roce-fabric/v1" {
+		t.Errorf("the request has %v", head)
+	}
+	if got.Text != "roce-fabric: pod1: ok -> errors (26 errors, 0 warnings, 1 device not read)" || got.Format != 1 || got.Round != 7 || got.Unread != 1 || got.Counts.Suppressed != 1 {
+		t.Errorf("the message is %+v", got)
+	}
+	if len(got.Causes) != 20 || got.More != 6 || got.Causes[0].Places[0] != "leaf1 Ethernet0" {
+		t.Errorf("%d causes and %d more, the first %+v", len(got.Causes), got.More, got.Causes[0])
+	}
+}
+
+// A server that fails is tried again, with longer and longer waits, a few times.
+func TestTriesAgain(t *testing.T) {
+	for _, c := range []struct {
+		statuses []int
+		tries    int
+		says     string // "" is delivered
+	}{
+		{[]int{503, 429, 204}, 3, ""},
+		{[]int{500, 500, 500, 500, 500, 200}, 5, "500 Internal Server Error"},
+		{[]int{403, 200}, 1, "403 Forbidden"},
+	} {
+		n := 0
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(c.statuses[n])
+			n++
+		})
+		clock := &impatient{}
+		err := deliver(t, webhook.Config{URL: url, Clock: clock}, webhook.Of(round(watch.OK, "")))
+		if n != c.tries || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %d tries, %v", c.statuses, n, err)
+		}
+		for i, d := range clock.waits {
+			if d != time.Second<<i {
+				t.Errorf("%v: waits %v", c.statuses, clock.waits)
+			}
+		}
+	}
+}
+
+// No redirect is followed: the token stays where it was sent.
+func TestNoRedirect(t *testing.T) {
+	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the other server got %v", r.Header) })
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other, http.StatusTemporaryRedirect)
+	})
+	if err := deliver(t, webhook.Config{URL: url, Token: "s3cret"}, webhook.Of(round(watch.OK, ""))); err == nil || !strings.Contains(err.Error(), "redirects") {
+		t.Errorf("a redirect gives %v", err)
+	}
+}
+
+// An endless answer is not read to its end.
+func TestAnswerIsBounded(t *testing.T) {
+	done := make(chan struct{})
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		defer close(done)
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 4096)); err != nil {
+				return
+			}
+		}
+	})
+	if err := deliver(t, webhook.Config{URL: url}, webhook.Of(round(watch.OK, ""))); err != nil {
+		t.Error(err)
+	}
+	<-done
+}
+
+// The address may be a secret: errors tell its host alone.
+func TestSecretAddress(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close() // nobody answers there now
+	err := deliver(t, webhook.Config{URL: s.URL + "/services/T0/s3cret", Clock: &impatient{}}, webhook.Of(round(watch.OK, "")))
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for url, ok := range map[string]bool{
+		"https://hooks.example.org/x": true, "http://127.0.0.1:80/x": true, "http://localhost/x": true, "http://[::1]:9/": true,
+		"http://hooks.example.org/s3cret": false, "https://me:s3cret@hooks.example.org/": false, "ftp://hooks.example.org/": false,
+		"hooks.example.org/s3cret": false, "https://": false, "http://127.0.0.1.example.org/": false, "https://a b/s3cret": false,
+	} {
+		_, err := webhook.New(webhook.Config{URL: url})
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", url, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: the error repeats it: %v", url, err)
+		}
+	}
+}
+
+// While one message is on its way later ones are put together.
+func TestLatestIsTold(t *testing.T) {
+	if got := told(t, watch.Warnings, watch.Unreadable, watch.Errors); got != ">ok ok>errors" {
+		t.Errorf("told was %q", got)
+	}
+}
+
+// A verdict that came and went meanwhile is not told.
+func TestNothingNewIsNotTold(t *testing.T) {
+	if got := told(t, watch.Warnings, watch.OK); got != ">ok" {
+		t.Errorf("told was %q", got)
+	}
+}
+
+// told returns what a server is told of a first verdict, ok, and of others that
+// come while it has not answered.
+func told(t *testing.T, later ...watch.Verdict) string {
+	t.Helper()
+	arrived, release := make(chan struct{}, 9), make(chan struct{})
+	var mu sync.Mutex
+	var texts []string
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		var m webhook.Message
+		_ = json.Unmarshal(b, &m)
+		mu.Lock()
+		texts = append(texts, fmt.Sprintf("%s>%s", m.Previous, m.Verdict))
+		mu.Unlock()
+		arrived <- struct{}{}
+		<-release
+	})
+	s, err := webhook.New(webhook.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Run(t.Context()) })
+	s.Send(webhook.Of(round(watch.OK, "")))
+	<-arrived
+	previous := watch.OK
+	for _, v := range later {
+		s.Send(webhook.Of(round(v, previous)))
+		previous = v
+	}
+	s.Close()
+	close(release)
+	wg.Wait()
+	return strings.Join(texts, " ")
+}
+
+// Ctrl-C does not wait for a server that does not answer.
+func TestStop(t *testing.T) {
+	arrived := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the end of a connection is seen after it
+		close(arrived)
+		<-r.Context().Done()
+	})
+	var result error
+	s, err := webhook.New(webhook.Config{URL: url, Done: func(err error) { result = err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Send(webhook.Of(round(watch.OK, "")))
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Run(ctx) })
+	<-arrived
+	cancel()
+	wg.Wait()
+	if !errors.Is(result, context.Canceled) {
+		t.Errorf("the message ended with %v", result)
+	}
+}
