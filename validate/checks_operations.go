@@ -74,9 +74,9 @@ var operationChecks = []Check{
 	{
 		ID: "UNKNOWN", Title: "configuration that this tool does not understand",
 		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:   "it is left alone and not checked",
-		Fix:   "look at it yourself",
-		state: unknown,
+		Why:    "it is left alone and not checked",
+		Fix:    "look at it yourself",
+		device: unknown,
 	},
 	{
 		ID: "YANG", Title: "the rendered configuration is not valid against the models",
