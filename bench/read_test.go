@@ -74,6 +74,7 @@ type farm struct {
 	addr   map[string]string
 	caFile string
 	caPEM  []byte
+	boxes  map[string]*sim.SONiC
 }
 
 // startLab starts the fabric's switches as the factory leaves them, or as the
@@ -84,7 +85,7 @@ func startLab(b *testing.B, c *render.Compiler, asIntended bool) *farm {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := &farm{addr: map[string]string{}, caPEM: ca, caFile: filepath.Join(b.TempDir(), "ca.pem")}
+	l := &farm{addr: map[string]string{}, boxes: map[string]*sim.SONiC{}, caPEM: ca, caFile: filepath.Join(b.TempDir(), "ca.pem")}
 	if err := os.WriteFile(l.caFile, ca, 0o600); err != nil {
 		b.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func startLab(b *testing.B, c *render.Compiler, asIntended bool) *farm {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { s.Close() })
-		l.addr[sw.Name] = s.GNMIAddr()
+		l.addr[sw.Name], l.boxes[sw.Name] = s.GNMIAddr(), s
 	}
 	return l
 }

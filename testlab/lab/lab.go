@@ -63,6 +63,9 @@ type Switch interface {
 	HostKeyLine() string
 	// Shuffle has it answer as another one of its kind, see [sim.Shuffler].
 	Shuffle(seed uint64)
+	// MostSessions are the largest numbers of connections to each of its two
+	// servers that there were at once.
+	MostSessions() (gnmi, ssh int)
 	Close() error
 }
 

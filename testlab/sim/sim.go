@@ -250,6 +250,10 @@ func (s *SONiC) GNMIAddr() string { return s.gnmiLn.Address() }
 // SSHAddr is the host:port of the SSH server, "" where there is none.
 func (s *SONiC) SSHAddr() string { return s.sshLn.Address() }
 
+// MostSessions are the largest numbers of connections to each of the two
+// servers that there were at once.
+func (s *SONiC) MostSessions() (gnmi, ssh int) { return s.gnmiLn.Most(), s.sshLn.Most() }
+
 // CAPEM is the certificate that a client trusts to reach the gNMI server; nil
 // in plaintext.
 func (s *SONiC) CAPEM() []byte { return append([]byte(nil), s.caPEM...) }

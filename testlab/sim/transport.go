@@ -106,6 +106,7 @@ type Listener struct {
 	refuse func() bool
 	mu     sync.Mutex
 	conns  map[*trackedConn]struct{}
+	most   int // connections at once
 	closed bool
 }
 
@@ -127,6 +128,16 @@ func (l *Listener) Address() string {
 	return l.Addr().String()
 }
 
+// Most is the largest number of connections that there were at once.
+func (l *Listener) Most() int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.most
+}
+
 // Accept passes over the connections that are refused.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
@@ -138,6 +149,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		l.mu.Lock()
 		closed := l.closed
 		l.conns[t] = struct{}{}
+		l.most = max(l.most, len(l.conns))
 		l.mu.Unlock()
 		if closed {
 			return nil, errors.Join(net.ErrClosed, t.Close())

@@ -166,6 +166,10 @@ func (f *Front) SSHAddr() string { return f.sshLn.Address() }
 // there is none.
 func (f *Front) GNMIAddr() string { return f.gnmiLn.Address() }
 
+// MostSessions are the largest numbers of connections to each of the two
+// servers that there were at once.
+func (f *Front) MostSessions() (gnmi, ssh int) { return f.gnmiLn.Most(), f.sshLn.Most() }
+
 // CAPEM is the certificate that a client trusts to reach the gNMI server, as
 // PEM; nil where there is no such server.
 func (f *Front) CAPEM() []byte { return slices.Clone(f.caPEM) }

@@ -34,6 +34,10 @@ func newFront(e *EOS, o Options) (*front, error) {
 // PEM; nil where there is no such server.
 func (e *EOS) CAPEM() []byte { return e.front.CAPEM() }
 
+// MostSessions are the largest numbers of connections to each of the two
+// servers that there were at once.
+func (e *EOS) MostSessions() (gnmi, ssh int) { return e.front.MostSessions() }
+
 // SetNeighbor says which port of which device LLDP sees on a port, by its full
 // name ("Ethernet1/1"). An empty device takes the neighbour away.
 func (e *EOS) SetNeighbor(port, device, remotePort string) {

@@ -31,6 +31,10 @@ func newFront(n *NXOS, o Options) (*front, error) {
 // PEM; nil where there is no such server.
 func (n *NXOS) CAPEM() []byte { return n.front.CAPEM() }
 
+// MostSessions are the largest numbers of connections to each of the two
+// servers that there were at once.
+func (n *NXOS) MostSessions() (gnmi, ssh int) { return n.front.MostSessions() }
+
 // SetNeighbor says which port of which device LLDP sees on a port, by its full
 // name ("Ethernet1/1"). An empty device takes the neighbour away.
 func (n *NXOS) SetNeighbor(port, device, remotePort string) {

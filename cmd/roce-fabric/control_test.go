@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+var controlRuns = flag.Int("control.runs", 25, "how often TestControl validates each small fabric")
+
+// underRace reports whether the race detector is on, which makes a fabric an
+// order of magnitude slower.
+func underRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// An untouched fabric of each example validates with no finding above info, in
+// whatever order, at whatever time and with whatever optional lines the devices
+// answer. Each run is with other devices of the same kinds, a hundred in all, and
+// what they were set to was applied by way of such devices.
+func TestControl(t *testing.T) {
+	runs := map[string]int{"quickstart": *controlRuns, "eos-clos": *controlRuns, "nxos-clos": *controlRuns, "mixed": *controlRuns, "rail-512": 2}
+	if testing.Short() || underRace() {
+		runs = map[string]int{"quickstart": 2, "eos-clos": 2, "nxos-clos": 2, "mixed": 4}
+	}
+	seed := uint64(0)
+	for _, example := range []string{"quickstart", "eos-clos", "nxos-clos", "mixed", "rail-512"} {
+		n := runs[example]
+		if n == 0 {
+			continue
+		}
+		seed++
+		first := seed
+		seed += uint64(n)
+		t.Run(example, func(t *testing.T) {
+			p := newControl(t, example, first)
+			for i := range n {
+				seed := first + uint64(i) + 1
+				p.Shuffle(seed)
+				if fs := p.aboveInfo(); len(fs) > 0 {
+					t.Fatalf("run %d, seed %d: %s", i, seed, spell(fs[:min(len(fs), 20)]))
+				}
+			}
+			// What is found right is left as it is.
+			p.must("plan", "--exit-code")
+			p.must("nic", "plan", "--exit-code")
+		})
+	}
+}
+
+// validate opens to a device one gNMI and one SSH connection at most, however
+// many devices it reads at once.
+func TestValidateSessions(t *testing.T) {
+	file := filepath.Join("..", "..", "examples", "mixed", "fabric.yaml")
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type counter interface{ MostSessions() (gnmi, ssh int) }
+	check := func(name string, c counter) {
+		if gnmi, ssh := c.MostSessions(); gnmi > 1 || ssh > 1 || gnmi+ssh == 0 {
+			t.Errorf("%s: up to %d gNMI and %d SSH connections at once", name, gnmi, ssh)
+		}
+	}
+	for _, parallel := range []string{"1", "64"} {
+		// A lab of its own: a server may see the end of one run's connection
+		// after the beginning of the next one's.
+		l, err := lab.Start(f, t.TempDir(), lab.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		p := &proof{Lab: l, t: t, file: file}
+		if status, _, errOut := p.run("validate", "--parallel", parallel); status != exitDiffers {
+			t.Fatalf("status %d: %s", status, errOut)
+		}
+		for name, s := range l.Switches {
+			check(name, s)
+		}
+		for name, h := range l.Servers {
+			check(name, h)
+		}
+	}
+}
+
+// newControl starts an example, applies it to switches and hosts, and boots the
+// hosts, which brings what is stored in their cards into force.
+func newControl(t *testing.T, example string, seed uint64) *proof {
+	t.Helper()
+	file := filepath.Join("..", "..", "examples", example, "fabric.yaml")
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l, err := lab.Start(f, dir, lab.Options{Shuffle: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &proof{Lab: l, t: t, file: file}
+	state := filepath.Join(dir, "state")
+	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", state)
+	// As JSON it tells no progress, which hosts that are worked on side by side
+	// would write into one buffer.
+	p.must("nic", "apply", "--yes", "--allow", "traffic-loss", "--parallel", "16", "--output", "json", "--state", state)
+	p.must("nic", "unit", "install")
+	for name, h := range l.Servers {
+		if err := h.Reboot(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return p
+}
+
+// aboveInfo is what validate finds above info; where that is nothing its status
+// is 0.
+func (p *proof) aboveInfo() []validate.Finding {
+	p.t.Helper()
+	status, out, errOut := p.run("validate", "--output", "json")
+	var r struct{ Findings []validate.Finding }
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		p.t.Fatalf("status %d: %v\n%s%s", status, err, out, errOut)
+	}
+	fs := slices.DeleteFunc(r.Findings, func(f validate.Finding) bool { return f.Severity == validate.Info })
+	if len(fs) == 0 && status != exitOK {
+		p.t.Fatalf("status %d\n%s%s", status, out, errOut)
+	}
+	return fs
+}
