@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
@@ -267,25 +268,34 @@ func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 // neighbours holds what LLDP shows against the links of the intent.
 func neighbours(r *deviceRun) {
 	for p, q := range r.ports() {
-		peer, linked := p.Peer()
-		if !q.Neighbor.Set || !linked {
+		seen, severity := r.elsewhere(p, q)
+		if seen == "" {
 			continue
 		}
-		n := q.Neighbor.V
-		device, _, _ := strings.Cut(n.Device, ".")
-		switch {
-		case device == "" || !sameName(device, peer.Device) && !sameName(n.Device, peer.Device) && !known(r.d.Fabric, device) && r.d.Fabric.Host(peer.Device) != nil:
-			// A host may call itself whatever it likes.
-		case !sameName(device, peer.Device) && !sameName(n.Device, peer.Device):
-			f := Finding{Severity: Warning, Where: p.Link.Pos.String(), What: fmt.Sprintf("LLDP shows %s, the intent says %s", printable(n.Device+"/"+n.Port), peer), Fix: r.check.Fix}
-			if known(r.d.Fabric, device) {
-				f.Severity = Error
-			}
-			r.found(f, p.Name)
-		case otherPortOf(r.d.Fabric, peer, n.Port):
-			r.found(Finding{Severity: Error, Where: p.Link.Pos.String(), What: fmt.Sprintf("LLDP shows %s, the intent says %s", printable(n.Device+"/"+n.Port), peer), Fix: r.check.Fix}, p.Name)
-		}
+		peer, _ := p.Peer()
+		r.found(Finding{Severity: severity, Where: p.Link.Pos.String(), What: fmt.Sprintf("LLDP shows %s, the intent says %s", seen, peer), Fix: r.check.Fix}, p.Name)
 	}
+}
+
+// elsewhere returns the neighbour that LLDP shows at a port where that is not the
+// other end of the link, and how sure that is; "" where they do not differ.
+func (r *deviceRun) elsewhere(p *intent.Port, q *qos.Port) (seen string, s Severity) {
+	peer, linked := p.Peer()
+	if !q.Neighbor.Set || !linked {
+		return "", ""
+	}
+	n, f := q.Neighbor.V, r.d.Fabric
+	device, _, _ := strings.Cut(n.Device, ".")
+	same := sameName(device, peer.Device) || sameName(n.Device, peer.Device)
+	switch {
+	case device == "" || !same && !known(f, device) && f.Host(peer.Device) != nil:
+		return "", "" // a host may call itself whatever it likes
+	case !same && known(f, device) || same && otherPortOf(f, peer, n.Port):
+		return printable(n.Device + "/" + n.Port), Error
+	case !same:
+		return printable(n.Device + "/" + n.Port), Warning
+	}
+	return "", ""
 }
 
 func sameName(a, b string) bool { return strings.EqualFold(a, b) }

@@ -85,6 +85,9 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		if p.Link != nil {
 			e := EndOf(cfg, p.Name)
 			e.bare = r.bare[p.Name]
+			if q := cfg.Ports[p.Name]; q != nil && source == Running {
+				e.elsewhere, _ = r.elsewhere(p, q)
+			}
 			if _, differs := r.differs(p.Name, "pfc"); differs && r.pfcExplained(p, cfg.Ports[p.Name]) {
 				e.pfcSaid = true
 				r.explain(p.Name, "pfc")
@@ -321,8 +324,21 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, fields ...string
 	}
 	r.run.found.add(Finding{
 		ID: r.check.ID, Severity: s, Device: here.Device, Where: r.l.Pos.String(), Fix: fix,
-		What: fmt.Sprintf(what, a, there.Device, b),
+		What: fmt.Sprintf(what, a, there.Device, b) + r.miscabled(),
 	}, here.Port, there.String())
+}
+
+// miscabled says where the two may not be the ends of one cable at all.
+func (r *linkRun) miscabled() string {
+	for _, e := range []struct {
+		at   intent.Endpoint
+		seen string
+	}{{r.l.A, r.a.elsewhere}, {r.l.B, r.b.elsewhere}} {
+		if e.seen != "" {
+			return fmt.Sprintf("; by LLDP %s is cabled to %s, so that these may not be the two ends", e.at, e.seen)
+		}
+	}
+	return ""
 }
 
 // oddRun is one switch of a group with another value than most of it.
@@ -415,7 +431,10 @@ type End struct {
 	source  Source
 	drifted bool
 	pfcSaid bool // another finding says why PFC is not as intended
-	bare    bool // PRT-01 says that it has nothing to compare
+	// elsewhere is what LLDP shows at the other end of the cable, where that is
+	// not the link's.
+	elsewhere string
+	bare      bool // PRT-01 says that it has nothing to compare
 }
 
 // EndOf returns what a port is set to.
