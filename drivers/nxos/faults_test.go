@@ -320,8 +320,9 @@ func TestTerminals(t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s plain=%v", name, plain), func(t *testing.T) {
 				t.Parallel()
-				tc.o.NoDualStage = plain
-				b := newBox(t, boxOptions{Options: tc.o, setup: "banner motd #\nsw1>\n% Invalid command\nERROR: no\n#\ninterface Ethernet1/7\n  description ERROR: % Invalid command at sw1#\n"})
+				o := tc.o
+				o.NoDualStage = plain
+				b := newBox(t, boxOptions{Options: o, setup: "banner motd #\nsw1>\n% Invalid command\nERROR: no\n#\ninterface Ethernet1/7\n  description ERROR: % Invalid command at sw1#\n"})
 				if tc.fault != nil {
 					tc.fault(b.Faults())
 				}
