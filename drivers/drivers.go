@@ -87,6 +87,18 @@ type Keeper interface {
 	Keep(ctx context.Context) (bool, error)
 }
 
+// Notifier is a Driver of a device that says by itself when its configuration
+// changes.
+type Notifier interface {
+	// Notify keeps a subscription until ctx ends or the device breaks it, and
+	// returns why, never nil. ready is called once, when it holds, and changed
+	// for each change after that that this tool may know; both must not block. It
+	// is a hint that a read is worth it: some changes are not told of. No other
+	// method is called meanwhile. An error that wraps ErrUnsupported means that
+	// the device takes no subscriptions.
+	Notify(ctx context.Context, ready, changed func()) error
+}
+
 // Facts are what a device is and can do.
 type Facts struct {
 	OS      string `json:"os"`

@@ -216,7 +216,14 @@ func NewRun(f *intent.Fabric) *Run {
 	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]End{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
 }
 
-// Add takes in the result of one switch.
+// Clone returns a copy of a result, for another run: [Run.Add] uses one up.
+func (s *Result) Clone() *Result {
+	c := *s
+	c.explained = maps.Clone(s.explained)
+	return &c
+}
+
+// Add takes in the result of one switch, which is used up.
 func (r *Run) Add(s *Result) {
 	name := s.sw.Name
 	r.others = append(r.others, s.findings.list...)

@@ -38,14 +38,17 @@ type watchOptions struct {
 	interval time.Duration
 	rounds   int
 	counters bool
-	sudo     string
-	listen   string
-	webhook  string
-	token    string
-	history  string
+	// subscribe has switches say that they changed, where they do.
+	subscribe bool
+	sudo      string
+	listen    string
+	webhook   string
+	token     string
+	history   string
 
-	// clock is nil but in tests.
+	// clock and rand are nil but in tests.
 	clock watch.Clock
+	rand  func() float64
 	// started is told the watch before it begins, and the address of the server,
 	// "" without one; nil but in tests.
 	started func(w *watch.Watcher, addr string)
@@ -64,9 +67,13 @@ what is wrong at the start.
 In the first round devices are read at once, --parallel at a time; later ones
 spread the reads over the interval, at random moments. No device is read twice at
 one time. One that cannot be read is a finding, what was known of it stands, and
-it is tried less and less often, every half hour at least. Devices are asked;
-subscriptions (gNMI Subscribe) are not used: a change is seen within two
-intervals.
+it is tried less and less often, every half hour at least. A change is seen
+within two intervals.
+
+A switch that serves gNMI Subscribe for its configuration is asked to say that it
+changed, and is then read at once: what that shows is printed seconds later.
+docs/watch.md names the systems. That is one more session to each such switch,
+which stays; --subscribe=false does without.
 
 Counters are read as well, and what devices count from round to round is judged as
 validate --window does; --counters=false leaves them out.
@@ -87,6 +94,7 @@ The intent is read once, at the start.`,
 	f.DurationVar(&o.interval, "interval", 5*time.Minute, "from the start of a round to that of the next: 10s to 24h")
 	f.IntVar(&o.rounds, "rounds", 0, "end after so many rounds (default: go on)")
 	f.BoolVar(&o.counters, "counters", true, "read the counters of ports, and judge what they count")
+	f.BoolVar(&o.subscribe, "subscribe", true, "have switches that can say that they changed; one more session to each")
 	f.StringVar(&o.listen, "listen", "", "serve metrics and reports at this address: 127.0.0.1:9600 (default: off)")
 	f.StringVar(&o.webhook, "webhook", "", "URL that is told of another verdict, or a reference to it: env:NAME, file:PATH")
 	f.StringVar(&o.token, "webhook-token", "", "reference to a bearer token for the webhook: env:NAME, file:PATH")
@@ -161,10 +169,14 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 	told := ctx // to end
 	ctx, w.cancel = context.WithCancel(ctx)
 	defer w.cancel()
-	watcher := watch.New(watch.Config{
+	cfg := watch.Config{
 		Fabric: c.Fabric(), Devices: reader.devices, Read: reader.read, Interval: o.interval, Parallel: a.parallel,
-		Rounds: o.rounds, Clock: o.clock, Round: w.round,
-	})
+		Rounds: o.rounds, Clock: o.clock, Rand: o.rand, Round: w.round,
+	}
+	if o.subscribe {
+		cfg.Notify = reader.notify
+	}
+	watcher := watch.New(cfg)
 	shown := metrics.New(watcher, c.Fabric().Name, version)
 	if w.sender, err = o.hook(ctx, func(err error) {
 		shown.Webhook(err)

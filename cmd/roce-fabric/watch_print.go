@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
 )
 
-// round tells everybody of a round that is over.
+// round tells everybody of a round that is over, or of an update of it.
 func (w *watching) round(r *watch.Round) {
 	if err := w.print(r.Events()); err != nil {
 		// Nobody reads what is printed: the watch ends, as others do then.
@@ -21,11 +21,11 @@ func (w *watching) round(r *watch.Round) {
 		w.cancel()
 		return
 	}
-	if r.N == 1 {
+	if r.N == 1 && r.Update == "" {
 		n := r.Counts()
 		w.talk("first round: %s, %s, %s; %d of %s read", r.Verdict, words.Count(n.Error, "error"), words.Count(n.Warning, "warning"), r.Read, words.Count(r.Devices, "device"))
 	}
-	if w.o.history != "" {
+	if w.o.history != "" && r.Update == "" {
 		w.warnOnce("history", watch.AppendHistory(w.o.history, r.Record()))
 	}
 	if w.sender != nil && r.Changed() {

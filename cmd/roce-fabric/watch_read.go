@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -61,6 +64,26 @@ func (r *watchReader) read(ctx context.Context, d watch.Device, ends watch.Ends)
 		out.Gate, out.Sample = s.device, s.sample
 	}
 	return out
+}
+
+// notify keeps a subscription to a switch; see [watch.Config].
+func (r *watchReader) notify(ctx context.Context, d watch.Device, ready, changed func()) error {
+	open := r.opener()
+	drv, err := open.open(ctx, r.byName[d.Name])
+	if err != nil {
+		return err
+	}
+	// A session that does not close cleanly changes nothing about what was said.
+	defer func() { _ = drv.Close() }()
+	n, ok := drv.(drivers.Notifier)
+	if !ok {
+		return fmt.Errorf("%s: %w: it does not say that it changed", d.Name, drivers.ErrUnsupported)
+	}
+	err = n.Notify(ctx, ready, changed)
+	if errors.Is(err, drivers.ErrAuth) {
+		r.renew(open)
+	}
+	return err
 }
 
 func (r *watchReader) opener() *opener {

@@ -47,8 +47,9 @@ type watched struct {
 	close   func() // ends the lab and the webhook's server
 }
 
-// watchLab applies the intent to a lab's switches and starts to watch them.
-func watchLab(t *testing.T, output string) *watched {
+// watchLab applies the intent to a lab's switches and starts to watch them, without
+// subscriptions unless prepare says otherwise.
+func watchLab(t *testing.T, output string, prepare ...func(*watched, *watchOptions)) *watched {
 	t.Helper()
 	const file = "testdata/fabric.yaml"
 	f, err := intent.Load(file, intent.Options{})
@@ -87,11 +88,15 @@ func watchLab(t *testing.T, output string) *watched {
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	ready := make(chan struct{})
+	o := watchOptions{
+		interval: time.Minute, counters: true, listen: "127.0.0.1:0", webhook: hook.URL, token: "env:WATCH_TEST_TOKEN", history: w.history, clock: w.clock,
+		started: func(watcher *watch.Watcher, addr string) { w.watcher, w.addr = watcher, addr; close(ready) },
+	}
+	for _, p := range prepare {
+		p(w, &o)
+	}
 	go func() {
-		err := w.app.watch(ctx, watchOptions{
-			interval: time.Minute, counters: true, listen: "127.0.0.1:0", webhook: hook.URL, token: "env:WATCH_TEST_TOKEN", history: w.history, clock: w.clock,
-			started: func(watcher *watch.Watcher, addr string) { w.watcher, w.addr = watcher, addr; close(ready) },
-		})
+		err := w.app.watch(ctx, o)
 		w.clock.End()
 		w.done <- err
 	}()

@@ -1,9 +1,11 @@
-// Package gnmi is a small client for the three gNMI calls that configuration
-// needs: Capabilities, Get and Set. It reads values by exact paths (Get),
-// subtrees by paths with wildcards (GetTree), and both ways the device's own
-// command language where gNMI carries it (GetCLI, SetCLI).
+// Package gnmi is a small client for the gNMI calls that configuration needs:
+// Capabilities, Get and Set. It reads values by exact paths (Get), subtrees by
+// paths with wildcards (GetTree), and both ways the device's own command language
+// where gNMI carries it (GetCLI, SetCLI). With Subscribe it is only told that
+// something changed (OnChange).
 //
-// Its rules: every call has a deadline; TLS is always configured here and
+// Its rules: every call has a deadline, but for a
+// subscription once it holds; TLS is always configured here and
 // verified unless the operator says otherwise; a password never travels in
 // clear; errors tell an unreachable device from a refused certificate and a
 // refused password; and no call is ever repeated, since a Set whose answer is

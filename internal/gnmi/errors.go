@@ -37,7 +37,7 @@ const maxMsg = 8 << 10
 // cause is known, and the context's error where the caller ended the call.
 type RPCError struct {
 	Code codes.Code // gRPC status; OK where the failure is not the device's
-	Op   string     // "connect", "capabilities", "get", "set"
+	Op   string     // "connect", "capabilities", "get", "set", "subscribe"
 	Addr string
 	Msg  string // the device's text or ours, bounded, safe to print
 

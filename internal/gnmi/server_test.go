@@ -43,6 +43,8 @@ type device struct {
 	set  func(context.Context, *gpb.SetRequest) (*gpb.SetResponse, error)
 	hold func(context.Context) // called by Capabilities
 
+	subscribe func(gpb.GNMI_SubscribeServer) error
+
 	encodings []gpb.Encoding // that Capabilities names
 
 	mu     sync.Mutex
@@ -143,7 +145,10 @@ func newDevice(t testing.TB, o deviceOptions) *device {
 		opts = append(opts, grpc.MaxRecvMsgSize(o.maxRecv))
 	}
 	if !o.noAuth {
-		opts = append(opts, grpc.UnaryInterceptor(d.login))
+		opts = append(opts, grpc.UnaryInterceptor(d.login), grpc.StreamInterceptor(func(srv any, s grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+			_, err := d.login(s.Context(), nil, nil, func(context.Context, any) (any, error) { return nil, next(srv, s) })
+			return err
+		}))
 	}
 	s := grpc.NewServer(opts...)
 	gpb.RegisterGNMIServer(s, d)
@@ -192,6 +197,8 @@ func (d *device) Get(ctx context.Context, r *gpb.GetRequest) (*gpb.GetResponse, 
 func (d *device) Set(ctx context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
 	return d.set(ctx, r)
 }
+
+func (d *device) Subscribe(s gpb.GNMI_SubscribeServer) error { return d.subscribe(s) }
 
 // config reaches the device the right way.
 func (d *device) config() Config {

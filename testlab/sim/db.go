@@ -215,6 +215,7 @@ func (s *SONiC) writeRow(table, key string, r row) {
 	}
 	s.orchApply(table, key, r)
 	s.buffersReact(table, key, old, r)
+	s.tell(table, key, r)
 }
 
 // noteAdmin counts up -> down -> up.

@@ -17,7 +17,7 @@ type Faults struct {
 	failAt, restartAt                  int // n+1 for "after n changes", 0 for off
 	delay                              time.Duration
 	refuse, truncate, readOnly         bool
-	noSonicDB, badCert                 bool
+	noSonicDB, noSubscribe, badCert    bool
 	beforeSet                          func()
 	timeout                            <-chan struct{}
 }
@@ -65,6 +65,9 @@ func (f *Faults) ReadOnly(on bool) { f.change(func() { f.readOnly = on }) }
 // NoSonicDB leaves the sonic-db model out of Capabilities.
 func (f *Faults) NoSonicDB(on bool) { f.change(func() { f.noSonicDB = on }) }
 
+// NoSubscribe is a server without Subscribe; subscriptions that are held stay.
+func (f *Faults) NoSubscribe(on bool) { f.change(func() { f.noSubscribe = on }) }
+
 // WrongCertificate presents a certificate that the CA did not sign.
 func (f *Faults) WrongCertificate(on bool) { f.change(func() { f.badCert = on }) }
 
@@ -81,8 +84,8 @@ func (f *Faults) TimeoutNext(release <-chan struct{}) { f.change(func() { f.time
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.dropBefore, f.dropAfter, f.failApplied, f.refuse, f.truncate, f.readOnly, f.noSonicDB, f.badCert =
-		false, false, false, false, false, false, false, false
+	f.dropBefore, f.dropAfter, f.failApplied, f.refuse, f.truncate, f.readOnly, f.noSonicDB, f.noSubscribe, f.badCert =
+		false, false, false, false, false, false, false, false, false
 	f.failAt, f.restartAt, f.delay, f.beforeSet, f.timeout = 0, 0, 0, nil, nil
 }
 

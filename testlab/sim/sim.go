@@ -114,6 +114,7 @@ type SONiC struct {
 	checks    map[string]tables         // config checkpoints
 	snapshot  map[string]any            // checkpoint of a Set in progress; nil otherwise
 	sets      []*gnmi.SetRequest
+	subs      map[*subscription]bool
 	syslog    []string
 	started   bool
 	closed    bool

@@ -22,9 +22,9 @@ type atom struct {
 type state map[atom]validate.Finding
 
 // turn takes in what a round found, and returns all that is known to be wrong
-// now, and what of it is new and what is gone. What a round could not look at,
-// because its device or the other end of its link was not read, stands as it was.
-func (s state) turn(found []validate.Finding, read func(device string) bool) (all, appeared, cleared []validate.Finding) {
+// now, and what of it is new and what is gone. What was not looked at stands as it
+// was.
+func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool) (all, appeared, cleared []validate.Finding) {
 	now, accepted := state{}, state{}
 	for _, f := range found {
 		into := now
@@ -42,7 +42,7 @@ func (s state) turn(found []validate.Finding, read func(device string) bool) (al
 			continue
 		}
 		_, ok := accepted[a]
-		if ok || read(f.Device) && (len(f.Peers) == 0 || read(deviceOf(f.Peers[0]))) {
+		if ok || looked(f) {
 			cleared = append(cleared, f)
 			delete(s, a)
 			continue
@@ -63,6 +63,14 @@ func (s state) turn(found []validate.Finding, read func(device string) bool) (al
 		s[a] = f
 	}
 	return validate.Sort(append(found, merge(stands)...)), merge(appeared), merge(cleared)
+}
+
+// bothEnds takes a finding for looked at if its device was read and, where it is
+// about a link, the other end too.
+func bothEnds(read func(device string) bool) func(validate.Finding) bool {
+	return func(f validate.Finding) bool {
+		return read(f.Device) && (len(f.Peers) == 0 || read(deviceOf(f.Peers[0])))
+	}
 }
 
 func deviceOf(endpoint string) string {

@@ -21,9 +21,9 @@ func onLink(what string) validate.Finding {
 // What is wrong with a link is cleared by a round that read both of its ends.
 func TestLinkNeedsBothEnds(t *testing.T) {
 	s := state{}
-	all := func(string) bool { return true }
+	all := func(validate.Finding) bool { return true }
 	s.turn([]validate.Finding{onLink("differs")}, all)
-	left, appeared, cleared := s.turn(nil, func(d string) bool { return d != "spine1" })
+	left, appeared, cleared := s.turn(nil, bothEnds(func(d string) bool { return d != "spine1" }))
 	want := []validate.Finding{{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", What: "differs", Ports: []string{"Ethernet8"}, Peers: []string{"spine2/Ethernet4"}}}
 	if diff := cmp.Diff(want, cleared); diff != "" || appeared != nil {
 		t.Errorf("cleared (-want +got):\n%s appeared: %v", diff, appeared)
@@ -40,7 +40,7 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 // What the intent accepts never appears, and does when that is over.
 func TestAccepted(t *testing.T) {
 	s := state{}
-	all := func(string) bool { return true }
+	all := func(validate.Finding) bool { return true }
 	f := onLink("differs")
 	f.Suppressed = &validate.Suppressed{Reason: "known", Until: "2026-12-31"}
 	found, appeared, _ := s.turn([]validate.Finding{f}, all)

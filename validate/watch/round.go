@@ -3,6 +3,7 @@ package watch
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -37,8 +38,9 @@ type round struct {
 	open     map[int]bool // devices that are not settled
 	switches int          // of those
 	read     map[string]bool
-	hosts    []*nic.Host
-	counted  []int // devices with samples to compare
+	got      map[int]*Reading // the newest of each device that was read in its turn
+	seen     *validate.Run    // what ends of links run, as reads end
+	counted  []int            // devices with samples to compare
 }
 
 // slot is when a device is read.
@@ -50,7 +52,7 @@ type slot struct {
 // begin plans a round. Devices that are left alone are settled at once; of those
 // that are still being read the result counts for this round.
 func (w *Watcher) begin(n int, start time.Time) *round {
-	r := &round{n: n, start: start, deadline: start.Add(max(w.cfg.Interval, patience)), run: validate.NewRun(w.cfg.Fabric), open: map[int]bool{}, read: map[string]bool{}}
+	r := &round{n: n, start: start, deadline: start.Add(max(w.cfg.Interval, patience)), run: validate.NewRun(w.cfg.Fabric), open: map[int]bool{}, read: map[string]bool{}, got: map[int]*Reading{}, seen: validate.NewRun(w.cfg.Fabric)}
 	if n == 1 {
 		r.deadline = start.Add(max(w.cfg.Interval, firstRound))
 	}
@@ -92,7 +94,7 @@ func (w *Watcher) mayStart(r *round) bool {
 		(r.n > 1 || r.switches == 0 || !w.devices[r.queue[0].i].Host)
 }
 
-// due takes from the queue what is to be read now.
+// due takes from the queue what is to be read now, and then what changed.
 func (w *Watcher) due(r *round) (out []int) {
 	now := w.cfg.Clock.Now()
 	w.mu.Lock()
@@ -100,11 +102,27 @@ func (w *Watcher) due(r *round) (out []int) {
 	for w.mayStart(r) && !r.queue[0].at.After(now) {
 		i := r.queue[0].i
 		r.queue = r.queue[1:]
-		w.devices[i].reading, w.devices[i].left = true, 0
-		w.inFlight++
-		out = append(out, i)
+		w.devices[i].left = 0
+		if !w.devices[i].reading { // before its turn: what that gives counts
+			out = append(out, w.begun(i))
+		}
+	}
+	for _, i := range w.mayBeEarly() {
+		if w.inFlight < w.cfg.Parallel && !w.early(i).After(now) {
+			out = append(out, w.begun(i))
+		}
 	}
 	return out
+}
+
+// begun notes that a read begins, which sees what the device said until now. The
+// caller holds mu.
+func (w *Watcher) begun(i int) int {
+	d := &w.devices[i]
+	d.reading, d.urgent = true, !w.told.changed[i].IsZero()
+	delete(w.told.changed, i)
+	w.inFlight++
+	return i
 }
 
 // wait is how long nothing is to be done, unless a read ends.
@@ -113,42 +131,57 @@ func (w *Watcher) wait(r *round) time.Duration {
 	if w.mayStart(r) && r.queue[0].at.Before(until) {
 		until = r.queue[0].at
 	}
-	return until.Sub(w.cfg.Clock.Now())
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.wanted(until).Sub(w.cfg.Clock.Now())
 }
 
-// settle takes a read into a round.
-func (w *Watcher) settle(r *round, res result) {
+// settle takes a read into a round, and reports whether what it shows is to be
+// handed out at once. A read before a device's turn does not stand for the one in
+// its turn; where that is over, the round takes the newer.
+func (w *Watcher) settle(r *round, res result) (urgent bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d := &w.devices[res.i]
-	d.reading, d.settled, d.took = false, w.cfg.Clock.Now(), res.took
+	urgent = d.urgent && w.last != nil
+	d.reading, d.urgent, d.settled, d.took = false, false, w.cfg.Clock.Now(), res.took
 	w.inFlight--
-	w.close(r, res.i)
+	inTurn := r.open[res.i] && !slices.ContainsFunc(r.queue, func(s slot) bool { return s.i == res.i })
 	got := &res.reading
 	if got.Err != nil {
-		d.failures++
 		d.failed++
-		d.skip = backoff(d.failures, w.cfg.Interval)
-		d.err = validate.Finding{ID: Unread, Severity: validate.Error, Device: d.Name, What: got.Err.Error(), Where: d.Where, Fix: got.Fix}
-		r.run.Note(d.err)
-		return
+		if inTurn {
+			w.close(r, res.i)
+			d.failures++
+			d.skip = backoff(d.failures, w.cfg.Interval)
+			d.err = validate.Finding{ID: Unread, Severity: validate.Error, Device: d.Name, What: got.Err.Error(), Where: d.Where, Fix: got.Fix}
+			r.run.Note(d.err)
+		}
+		return false
 	}
 	d.failures, d.err, d.read = 0, validate.Finding{}, d.settled
-	r.read[d.Name] = true
+	if !d.Host {
+		d.kept = got
+	}
+	if inTurn || r.got[res.i] != nil {
+		r.got[res.i] = got
+	}
 	if got.Switch != nil {
-		r.run.Add(got.Switch)
+		r.seen.Add(got.Switch.Clone())
 		for _, e := range w.ends[d.Name] {
-			w.seen[e] = r.run.End(e)
+			w.seen[e] = r.seen.End(e)
 		}
 	}
-	r.run.Note(got.Findings...)
-	if got.Host != nil {
-		r.hosts = append(r.hosts, got.Host)
+	if !inTurn {
+		return urgent
 	}
+	w.close(r, res.i)
+	r.read[d.Name] = true
 	d.gate, d.samples = got.Gate, slide(d.samples, got.Sample)
 	if len(d.samples) > 1 {
 		r.counted = append(r.counted, res.i)
 	}
+	return urgent
 }
 
 func (w *Watcher) close(r *round, i int) {
@@ -168,13 +201,24 @@ func backoff(failures int, interval time.Duration) int {
 func (w *Watcher) finish(r *round) *Round {
 	now := w.cfg.Clock.Now()
 	w.overdue(r, now)
-	r.run.Note(validate.Hosts(r.hosts, nil)...)
+	var hosts []*nic.Host
+	for _, i := range slices.Sorted(maps.Keys(r.got)) {
+		got := r.got[i]
+		if got.Switch != nil {
+			r.run.Add(got.Switch.Clone())
+		}
+		r.run.Note(got.Findings...)
+		if got.Host != nil {
+			hosts = append(hosts, got.Host)
+		}
+	}
+	r.run.Note(validate.Hosts(hosts, nil)...)
 	w.judge(r)
-	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Read: len(r.read), Devices: len(w.devices)}
+	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices)}
 	all := len(r.read) == len(w.devices)
-	out.Findings, out.Appeared, out.Cleared = w.known.turn(r.run.Findings(now), func(device string) bool {
+	out.Findings, out.Appeared, out.Cleared = w.known.turn(r.run.Findings(now), bothEnds(func(device string) bool {
 		return r.read[device] || device == "" && all
-	})
+	}))
 	out.Verdict = VerdictOf(out.Findings)
 	w.mu.Lock()
 	defer w.mu.Unlock()

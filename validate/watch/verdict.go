@@ -42,11 +42,15 @@ func VerdictOf(fs []validate.Finding) Verdict {
 
 // Round is a round that is over. Nobody changes it.
 type Round struct {
-	N          int // from 1
+	N int // from 1
+	// Update is the switch that was read before its turn, where this is what
+	// its read made of the round; "" for the round itself.
+	Update     string
 	Fabric     string
 	Start, End time.Time
+	Took       time.Duration // the round, without its updates
 	Verdict    Verdict
-	Previous   Verdict // of the round before; "" in the first
+	Previous   Verdict // of the round or update before; "" in the first round
 	// Findings are what is wrong, sorted, accepted ones too. What was known of
 	// a device that could not be read stands until it is read again.
 	Findings []validate.Finding

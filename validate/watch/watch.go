@@ -7,6 +7,10 @@
 // moment of a slot of its own. A device is never read twice at one time, and one
 // that cannot be read is left alone for longer and longer, up to half an hour.
 //
+// A switch that says by itself that it changed is read before its turn as well, and
+// what that shows is handed out at once, as an update of the last round. Rounds go
+// on as if there were none.
+//
 // How a device is read is the caller's. Do not print, serve or send anything
 // here: a [Round] is handed out, and packages metrics, serve and webhook below
 // make something of it.
@@ -90,12 +94,17 @@ type Config struct {
 	// never twice at one time for one device; it gives up when its context ends
 	// and has a deadline of its own.
 	Read func(ctx context.Context, d Device, ends Ends) Reading
+	// Notify keeps a subscription to a switch until ctx ends or it breaks, and
+	// returns why; see [drivers.Notifier]. There is one at most for a switch; one
+	// that breaks is tried again, but for an error that wraps
+	// [drivers.ErrUnsupported]. nil is for none.
+	Notify func(ctx context.Context, d Device, ready, changed func()) error
 	// Interval is from the start of a round to that of the next; it is positive.
 	Interval time.Duration
 	Parallel int // reads at the same time, at least 1
 	Rounds   int // 0: until the context ends
-	// Round is handed each round when it is over, on the goroutine of
-	// [Watcher.Run]; nil does nothing.
+	// Round is handed each round when it is over, and each update of one, on the
+	// goroutine of [Watcher.Run]; nil does nothing.
 	Round func(*Round)
 	Clock Clock          // nil is [System]
 	Rand  func() float64 // in [0, 1); nil is of package math/rand
@@ -115,6 +124,7 @@ type Watcher struct {
 	running  bool
 	history  []Record
 	last     *Round
+	told     told
 
 	known state // what was last known to be wrong; of the loop alone
 }
@@ -123,9 +133,11 @@ type Watcher struct {
 type device struct {
 	Device
 	reading  bool
-	failures int // in a row
-	skip     int // rounds that it is left alone for
-	left     int // rounds in a row that did not come to it
+	urgent   bool     // what the read that is under way shows is handed out at once
+	kept     *Reading // the last that succeeded, of a switch
+	failures int      // in a row
+	skip     int      // rounds that it is left alone for
+	left     int      // rounds in a row that did not come to it
 	err      validate.Finding
 	settled  time.Time // when a read last ended
 	read     time.Time // when one last succeeded
@@ -152,6 +164,7 @@ func New(cfg Config) *Watcher {
 	for _, d := range cfg.Devices {
 		w.devices = append(w.devices, device{Device: d})
 	}
+	w.told = newTold(&w.cfg)
 	return w
 }
 
@@ -163,13 +176,13 @@ type result struct {
 }
 
 // Run watches until ctx ends, which is no error, or the rounds are over. All
-// reads have ended when it returns.
+// reads and subscriptions have ended when it returns.
 func (w *Watcher) Run(ctx context.Context) error {
 	if len(w.devices) == 0 {
 		return errors.New("there is no device to watch")
 	}
-	var reads sync.WaitGroup
-	defer reads.Wait()
+	var calls sync.WaitGroup
+	defer calls.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan result, len(w.devices)) // one at most of each: nobody waits
@@ -180,7 +193,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 		for !w.over(r) {
 			w.turn(true)
 			for _, i := range w.due(r) {
-				reads.Go(func() { results <- w.readOne(ctx, i) })
+				calls.Go(func() { results <- w.readOne(ctx, i) })
+			}
+			for _, i := range w.toSubscribe() {
+				calls.Go(func() { w.told.ended <- w.subscribe(ctx, i) })
 			}
 			tick, stop := w.cfg.Clock.Timer(w.wait(r))
 			select {
@@ -189,22 +205,32 @@ func (w *Watcher) Run(ctx context.Context) error {
 				return nil
 			case res := <-results:
 				stop()
-				w.settle(r, res)
+				if w.settle(r, res) {
+					w.hand(w.update(res.i))
+				}
+			case e := <-w.told.ended:
+				stop()
+				w.unsubscribed(e)
+			case <-w.told.wake:
+				stop()
 			case <-tick:
 			}
 		}
 		if ctx.Err() != nil { // the last reads were cut off: nothing was learned
 			return nil
 		}
-		round := w.finish(r)
-		if w.cfg.Round != nil {
-			w.cfg.Round(round)
-		}
+		w.hand(w.finish(r))
 		if start = start.Add(w.cfg.Interval); start.Before(w.cfg.Clock.Now()) {
 			start = w.cfg.Clock.Now()
 		}
 	}
 	return nil
+}
+
+func (w *Watcher) hand(r *Round) {
+	if w.cfg.Round != nil {
+		w.cfg.Round(r)
+	}
 }
 
 func (w *Watcher) readOne(ctx context.Context, i int) result {
@@ -235,11 +261,19 @@ func (w *Watcher) Alive() bool {
 	return w.running && w.cfg.Clock.Now().Sub(w.beat) <= 2*w.cfg.Interval+time.Minute
 }
 
-// Last returns the last round that is over; nil before the first.
+// Last returns the last round that is over, with what was updated since; nil
+// before the first.
 func (w *Watcher) Last() *Round {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.last
+}
+
+// Subscriptions returns how many switches say by themselves that they changed.
+func (w *Watcher) Subscriptions() int {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return len(w.told.since)
 }
 
 // Interval returns the time from round to round.

@@ -46,6 +46,7 @@ var (
 	findings      = desc("findings", "Findings that count, by severity and check; 0 once they are gone.", "severity", "check")
 	accepted      = desc("findings_accepted", "Findings that the intent accepts.")
 	inFlight      = desc("watch_reads_in_flight", "Devices that are being read.")
+	subscriptions = desc("watch_subscriptions", "Switches that say by themselves that they changed (gNMI Subscribe).")
 	up            = desc("device_up", "Whether the last read of the device succeeded.", "device", "kind")
 	lastRead      = desc("device_last_success_timestamp_seconds", "When the device was last read.", "device", "kind")
 	readTime      = desc("device_read_duration_seconds", "How long the last read of the device took.", "device", "kind")
@@ -95,7 +96,7 @@ func (e *Exporter) Handler() http.Handler {
 
 // Describe is of [prometheus.Collector].
 func (e *Exporter) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, fabricInfo, interval, rounds, roundTime, roundEnd, verdict, findings, accepted, inFlight,
+	for _, d := range []*prometheus.Desc{buildInfo, fabricInfo, interval, rounds, roundTime, roundEnd, verdict, findings, accepted, inFlight, subscriptions,
 		up, lastRead, readTime, readFailures, webhooks, poolPeak, portLeftOut, counterPolled} {
 		ch <- d
 	}
@@ -113,6 +114,7 @@ func (e *Exporter) Collect(ch chan<- prometheus.Metric) {
 	e.round(&c, e.w.Last())
 	devices, reads := e.w.Devices()
 	c.gauge(inFlight, float64(reads))
+	c.gauge(subscriptions, float64(e.w.Subscriptions()))
 	for i := range devices {
 		c.device(&devices[i])
 	}
@@ -131,8 +133,8 @@ func (e *Exporter) round(c *collector, r *watch.Round) {
 		return
 	}
 	c.counter(rounds, float64(r.N))
-	c.gauge(roundTime, r.End.Sub(r.Start).Seconds())
-	c.gauge(roundEnd, float64(r.End.UnixMilli())/1e3)
+	c.gauge(roundTime, r.Took.Seconds())
+	c.gauge(roundEnd, float64(r.Start.Add(r.Took).UnixMilli())/1e3)
 	for _, v := range watch.Verdicts {
 		c.gauge(verdict, truth(v == r.Verdict), string(v))
 	}

@@ -87,7 +87,7 @@ func TestValues(t *testing.T) {
 	text := scrape(t, e)
 	for _, want := range []string{
 		`roce_fabric_build_info{version="v1.2.3"} 1`, `roce_fabric_fabric_info{fabric="pod1"} 1`,
-		`roce_fabric_watch_rounds_total 1`, `roce_fabric_watch_interval_seconds 60`, `roce_fabric_watch_reads_in_flight 0`,
+		`roce_fabric_watch_rounds_total 1`, `roce_fabric_watch_interval_seconds 60`, `roce_fabric_watch_reads_in_flight 0`, `roce_fabric_watch_subscriptions 0`,
 		`roce_fabric_verdict{verdict="unreadable"} 1`, `roce_fabric_verdict{verdict="ok"} 0`,
 		`roce_fabric_findings{check="WD-02",severity="warning"} 2`, `roce_fabric_findings{check="READ",severity="error"} 1`, `roce_fabric_findings_accepted 1`,
 		`roce_fabric_device_up{device="leaf1",kind="switch"} 1`, `roce_fabric_device_up{device="leaf2",kind="switch"} 0`,

@@ -126,6 +126,35 @@ func (c *Clock) fire(t *timer) {
 	}
 }
 
+// Step moves to what the watch waits for next, and waits until it is done.
+func (c *Clock) Step(w *watch.Watcher) {
+	if next := c.quiet(w, 0); next != nil {
+		c.fire(next)
+		c.quiet(w, 0)
+	}
+}
+
+// Soon waits until the watch waits for something that is at most d away, because
+// somebody told it of it, and steps there.
+func (c *Clock) Soon(w *watch.Watcher, d time.Duration) {
+	c.mu.Lock()
+	for !c.ended && !c.near(d) {
+		c.cond.Wait()
+	}
+	c.mu.Unlock()
+	c.Step(w)
+}
+
+// near reports whether a timer ends within d. The caller holds mu.
+func (c *Clock) near(d time.Duration) bool {
+	for t := range c.timers {
+		if t.at.Sub(c.now) <= d {
+			return true
+		}
+	}
+	return false
+}
+
 // To steps a watch until so many rounds are over, and returns the last; stuck is
 // how many reads may be under way that nobody lets end. nil says that the watch
 // ended before.

@@ -1,0 +1,44 @@
+package sonic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+var _ drivers.Notifier = (*Driver)(nil)
+
+// Notify subscribes to the tables of CONFIG_DB that this tool knows and that the
+// switch has: it refuses a subscription to one that has no row (sonic-gnmi
+// sonic_data_client/db_client.go). So a table that gets its first row later is
+// not in it.
+func (d *Driver) Notify(ctx context.Context, ready, changed func()) error {
+	cfg, err := d.read(ctx)
+	if err != nil {
+		return err
+	}
+	var paths []gnmi.Path
+	for _, table := range native.Tables() {
+		if len(cfg[table]) > 0 {
+			paths = append(paths, gnmi.Path{table})
+		}
+	}
+	if len(paths) == 0 {
+		return fmt.Errorf("%s: %w: CONFIG_DB has none of the tables to subscribe to", d.t.Name, drivers.ErrUnsupported)
+	}
+	c, err := d.client(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.OnChange(ctx, configDB[0], paths, ready, changed)
+	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && rpc.Code == codes.Unimplemented {
+		return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsupported, err)
+	}
+	return d.wrap(err)
+}

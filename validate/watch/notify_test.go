@@ -1,0 +1,246 @@
+package watch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/watch"
+)
+
+// line is how the switches of a test say that they changed.
+type line struct {
+	t  *testing.T
+	up chan string
+	// fail ends a subscription before it holds, where it gives an error.
+	fail func(device string) error
+
+	mu      sync.Mutex
+	changed map[string]func()
+	tries   map[string][]time.Duration
+	now     map[string]bool
+}
+
+// half puts each read in the middle of its slot.
+func half() float64 { return 0.5 }
+
+func newLine(t *testing.T) *line {
+	return &line{t: t, up: make(chan string, 100), changed: map[string]func(){}, tries: map[string][]time.Duration{}, now: map[string]bool{}}
+}
+
+func (l *line) notify(f *fleet) func(context.Context, watch.Device, func(), func()) error {
+	return func(ctx context.Context, d watch.Device, ready, changed func()) error {
+		l.mu.Lock()
+		if l.now[d.Name] || d.Host {
+			l.t.Errorf("a second subscription to %s, or one to a host", d.Name)
+		}
+		l.now[d.Name], l.changed[d.Name] = true, changed
+		l.tries[d.Name] = append(l.tries[d.Name], f.clock.Since())
+		l.mu.Unlock()
+		defer func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.now[d.Name] = false
+		}()
+		if l.fail != nil {
+			if err := l.fail(d.Name); err != nil {
+				return err
+			}
+		}
+		ready()
+		l.up <- d.Name
+		<-ctx.Done()
+		return ctx.Err()
+	}
+}
+
+// say has a switch say so many times that it changed.
+func (l *line) say(device string, times int) {
+	l.mu.Lock()
+	changed := l.changed[device]
+	l.mu.Unlock()
+	for range times {
+		changed()
+	}
+}
+
+func (l *line) held(n int) {
+	for range n {
+		<-l.up
+	}
+}
+
+// A switch that says that it changed is read two seconds later, once however often
+// it says so, and what that shows is told at once. The rounds go on as ever.
+func TestChangeIsReadBeforeItsTurn(t *testing.T) {
+	f, l := newFleet(), newLine(t)
+	w := f.watching(t, watch.Config{Devices: devices(3, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
+	wantLines(t, w.to(1, 0), "1 verdict ok, was \"\"\n")
+	l.held(3)
+	if n := w.Subscriptions(); n != 3 {
+		t.Errorf("%d subscriptions", n)
+	}
+	f.set(func() { f.wrong["leaf2"] = []validate.Finding{drift("leaf2", "Ethernet0")} })
+	begin := w.clock.Since()
+	l.say("leaf2", 100)
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	r := w.Last()
+	wantLines(t, r, "1 appeared error DRIFT leaf2 Ethernet0: pfc is {3,4}, the intent says {3}\n1 verdict errors, was \"ok\"\n")
+	if r.Update != "leaf2" || r.Read != 4 || r.Took != 0 {
+		t.Errorf("the update is %+v", r)
+	}
+	if at := f.times("leaf2"); len(at) != 2 || at[1] != begin+2*time.Second {
+		t.Errorf("leaf2 is read at %v", at)
+	}
+	f.set(func() { f.wrong = map[string][]validate.Finding{} })
+	l.say("leaf2", 1)
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	wantLines(t, w.Last(), "1 cleared error DRIFT leaf2 Ethernet0: pfc is {3,4}, the intent says {3}\n1 verdict ok, was \"errors\"\n")
+	wantLines(t, w.to(2, 0), "")
+	if len(f.times("leaf1")) != 2 || len(f.times("leaf2")) != 4 || len(f.times("gpu1")) != 2 {
+		t.Errorf("after two rounds: leaf1 is read at %v, leaf2 at %v, gpu1 at %v", f.times("leaf1"), f.times("leaf2"), f.times("gpu1"))
+	}
+	if h := w.History(); len(h) != 2 {
+		t.Errorf("the history has %v", h)
+	}
+}
+
+// A round that read a switch before it changed ends with what was read after.
+func TestRoundTakesTheNewerRead(t *testing.T) {
+	f, l := newFleet(), newLine(t)
+	w := f.watching(t, watch.Config{Devices: devices(2, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
+	w.to(1, 0)
+	l.held(2)
+	for len(f.times("leaf1")) < 2 {
+		w.clock.Step(w.Watcher)
+	}
+	f.set(func() { f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet0")} })
+	l.say("leaf1", 1)
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	if r := w.Last(); r.N != 1 || r.Verdict != watch.Errors {
+		t.Errorf("the update is %+v", r)
+	}
+	r := w.to(2, 0)
+	wantLines(t, r, "")
+	if r.Update != "" || len(r.Findings) != 1 || r.Read != 2 {
+		t.Errorf("round 2 is %+v", r)
+	}
+}
+
+// What is said while a switch is read waits for the read to end. One that cannot
+// be read is left to the rounds.
+func TestChangeDuringARead(t *testing.T) {
+	f, l := newFleet(), newLine(t)
+	f.entered = make(chan struct{}, 100)
+	w := f.watching(t, watch.Config{Devices: devices(1, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
+	w.to(1, 0)
+	l.held(1)
+	<-f.entered
+	hold := make(chan struct{})
+	f.set(func() { f.hold["leaf1"] = hold })
+	l.say("leaf1", 1)
+	go func() { // while it is read
+		<-f.entered
+		l.say("leaf1", 5)
+		f.set(func() { delete(f.hold, "leaf1") })
+		close(hold)
+	}()
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	at := f.times("leaf1")
+	if len(at) != 3 || at[2]-at[1] < 2*time.Second {
+		t.Errorf("leaf1 is read at %v", at)
+	}
+
+	f.set(func() { f.down["leaf1"] = errors.New("gone") })
+	w.to(2, 0)
+	n := len(f.times("leaf1"))
+	l.say("leaf1", 1)
+	wantLines(t, w.to(3, 0), "")
+	if got := len(f.times("leaf1")); got != n+1 {
+		t.Errorf("a switch that is down is read %d times in a round", got-n)
+	}
+}
+
+// A read before its turn that fails is no finding: the next round's is.
+func TestEarlyReadFails(t *testing.T) {
+	f, l := newFleet(), newLine(t)
+	w := f.watching(t, watch.Config{Devices: devices(1, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
+	w.to(1, 0)
+	l.held(1)
+	f.set(func() { f.down["leaf1"] = errors.New("it restarts") })
+	l.say("leaf1", 1)
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	if r := w.Last(); r.Update != "" || len(f.times("leaf1")) != 2 {
+		t.Errorf("after %d reads: %+v", len(f.times("leaf1")), r)
+	}
+	f.set(func() { delete(f.down, "leaf1") })
+	wantLines(t, w.to(2, 0), "")
+}
+
+// A subscription that breaks is no finding, and is tried less and less often; one
+// that a switch does not have is not tried again. Not more are begun at one time
+// than devices are read.
+func TestSubscriptionBreaks(t *testing.T) {
+	f, l := newFleet(), newLine(t)
+	l.fail = func(device string) error {
+		if device == "leaf2" {
+			return fmt.Errorf("leaf2: %w", drivers.ErrUnsupported)
+		}
+		return io.ErrUnexpectedEOF
+	}
+	w := f.watching(t, watch.Config{Devices: devices(2, 0), Notify: l.notify(f), Rand: half})
+	for n := 1; n <= 240; n++ {
+		if got := lines(w.to(n, 0)); n > 1 && got != "" {
+			t.Fatalf("round %d says %s", n, got)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if got := l.tries["leaf2"]; len(got) != 1 {
+		t.Errorf("the switch without subscriptions is asked at %v", got)
+	}
+	got := l.tries["leaf1"]
+	for i := 1; i < len(got); i++ {
+		if gap, least := got[i]-got[i-1], min(10*time.Second<<(i-1), 30*time.Minute)*3/4; gap < least {
+			t.Errorf("try %d comes %s after the one before, want %s at least", i+1, gap, least)
+		}
+	}
+	// 16 where each try ends before the clock moves on.
+	if len(got) < 5 {
+		t.Errorf("the broken subscription is tried at %v", got)
+	}
+	if w.Subscriptions() != 0 {
+		t.Error("a subscription is said to hold")
+	}
+}
+
+// What is accepted, and what was counted, outlives an update.
+func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
+	f, l := newFleet(), newLine(t)
+	f.counts["leaf1"] = 1
+	host := validate.Finding{ID: "NIC-01", Severity: validate.Warning, Device: "gpu1", What: "x"}
+	f.wrong["gpu1"] = []validate.Finding{host}
+	w := f.watching(t, watch.Config{Devices: devices(2, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
+	w.to(1, 0)
+	l.held(2)
+	f.set(func() { f.counts["leaf1"] = 8 })
+	before := w.to(2, 0)
+	if !strings.Contains(lines(before), "gate:lossless-drop leaf1") {
+		t.Fatalf("round 2 says %s", lines(before))
+	}
+	l.say("leaf1", 1)
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	r := w.Last()
+	wantLines(t, r, "")
+	if r.Update != "leaf1" || len(r.Findings) != len(before.Findings) {
+		t.Errorf("the update has %v, round 2 had %v", r.Findings, before.Findings)
+	}
+}
