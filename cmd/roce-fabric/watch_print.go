@@ -21,11 +21,11 @@ func (w *watching) round(r *watch.Round) {
 		w.cancel()
 		return
 	}
-	if r.N == 1 && r.Update == "" {
+	if r.N == 1 && r.Update == nil {
 		n := r.Counts()
 		w.talk("first round: %s, %s, %s; %d of %s read", r.Verdict, words.Count(n.Error, "error"), words.Count(n.Warning, "warning"), r.Read, words.Count(r.Devices, "device"))
 	}
-	if w.o.history != "" && r.Update == "" {
+	if w.o.history != "" && r.Update == nil {
 		w.warnOnce("history", watch.AppendHistory(w.o.history, r.Record()))
 	}
 	if w.sender != nil && r.Changed() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -16,6 +17,9 @@ const (
 	// between two reads that are brought forward: a change is many rows, and the
 	// device works on them.
 	settling = 2 * time.Second
+	// gather is for how long what a read showed waits at most for other switches
+	// that changed as well: links are judged by both ends.
+	gather = 10 * time.Second
 	// firstRetry is how long a subscription that broke is left alone for; twice
 	// as long each time after, up to maxBackoff. One that held for steady begins
 	// anew.
@@ -30,6 +34,9 @@ type told struct {
 	since    map[int]time.Time // subscriptions that hold
 	starting int
 	changed  map[int]time.Time // devices that changed since they were read, and when they first said so
+	urgent   int               // reads under way of devices that changed
+	fresh    map[string]bool   // devices that such a read of ended, and is not handed out
+	oldest   time.Time         // when the first of those ended
 	wake     chan struct{}     // of one; the loop is to look again
 	ended    chan ending
 }
@@ -41,7 +48,7 @@ type ending struct {
 }
 
 func newTold(cfg *Config) told {
-	t := told{begin: map[int]time.Time{}, failures: map[int]int{}, since: map[int]time.Time{}, changed: map[int]time.Time{},
+	t := told{begin: map[int]time.Time{}, failures: map[int]int{}, since: map[int]time.Time{}, changed: map[int]time.Time{}, fresh: map[string]bool{},
 		wake: make(chan struct{}, 1), ended: make(chan ending, len(cfg.Devices))} // one at most of each: nobody waits
 	for i, d := range cfg.Devices {
 		if cfg.Notify != nil && !d.Host {
@@ -145,6 +152,9 @@ func (w *Watcher) wanted(until time.Time) time.Time {
 			until = at
 		}
 	}
+	if len(w.told.fresh) > 0 {
+		sooner(w.told.oldest.Add(gather))
+	}
 	if w.inFlight < w.cfg.Parallel {
 		for _, i := range w.mayBeEarly() {
 			sooner(w.early(i))
@@ -158,10 +168,24 @@ func (w *Watcher) wanted(until time.Time) time.Time {
 	return until
 }
 
-// update says what is other than in the last round now that a switch was read
-// before its turn. Others are taken as they were last read; what only a round
+// toUpdate takes out the switches to hand an update of out for, once all that
+// changed at the same time are read.
+func (w *Watcher) toUpdate() map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	more := w.told.urgent > 0 || len(w.mayBeEarly()) > 0
+	if len(w.told.fresh) == 0 || more && w.cfg.Clock.Now().Sub(w.told.oldest) < gather {
+		return nil
+	}
+	names := w.told.fresh
+	w.told.fresh = map[string]bool{}
+	return names
+}
+
+// update says what is other than in the last round now that switches were read
+// before their turn. Others are taken as they were last read; what only a round
 // finds (of hosts, of counters) stands.
-func (w *Watcher) update(i int) *Round {
+func (w *Watcher) update(names map[string]bool) *Round {
 	now := w.cfg.Clock.Now()
 	run := validate.NewRun(w.cfg.Fabric)
 	looked := map[string]bool{}
@@ -174,17 +198,16 @@ func (w *Watcher) update(i int) *Round {
 			looked[d.Name] = true
 		}
 	}
-	name := w.devices[i].Name
 	found := run.Findings(now)
 	for _, f := range w.last.Findings {
 		if f.Suppressed != nil && (!looked[f.Device] || counted(f)) {
 			found = append(found, f)
 		}
 	}
-	out := &Round{N: w.last.N, Update: name, Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Previous: w.last.Verdict}
+	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Previous: w.last.Verdict}
 	ends := bothEnds(func(device string) bool { return looked[device] })
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(found, func(f validate.Finding) bool {
-		return !counted(f) && ends(f) && (f.Device == name || len(f.Peers) > 0 && deviceOf(f.Peers[0]) == name)
+		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[deviceOf(f.Peers[0])])
 	})
 	out.Verdict = VerdictOf(out.Findings)
 	w.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,7 +94,7 @@ func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	w.clock.Soon(w.Watcher, 2*time.Second)
 	r := w.Last()
 	wantLines(t, r, "1 appeared error DRIFT leaf2 Ethernet0: pfc is {3,4}, the intent says {3}\n1 verdict errors, was \"ok\"\n")
-	if r.Update != "leaf2" || r.Read != 4 || r.Took != 0 {
+	if !slices.Equal(r.Update, []string{"leaf2"}) || r.Read != 4 || r.Took != 0 {
 		t.Errorf("the update is %+v", r)
 	}
 	if at := f.times("leaf2"); len(at) != 2 || at[1] != begin+2*time.Second {
@@ -129,7 +130,7 @@ func TestRoundTakesTheNewerRead(t *testing.T) {
 	}
 	r := w.to(2, 0)
 	wantLines(t, r, "")
-	if r.Update != "" || len(r.Findings) != 1 || r.Read != 2 {
+	if r.Update != nil || len(r.Findings) != 1 || r.Read != 2 {
 		t.Errorf("round 2 is %+v", r)
 	}
 }
@@ -178,7 +179,7 @@ func TestEarlyReadFails(t *testing.T) {
 	f.set(func() { f.down["leaf1"] = errors.New("it restarts") })
 	l.say("leaf1", 1)
 	w.clock.Soon(w.Watcher, 2*time.Second)
-	if r := w.Last(); r.Update != "" || len(f.times("leaf1")) != 2 {
+	if r := w.Last(); r.Update != nil || len(f.times("leaf1")) != 2 {
 		t.Errorf("after %d reads: %+v", len(f.times("leaf1")), r)
 	}
 	f.set(func() { delete(f.down, "leaf1") })
@@ -240,7 +241,47 @@ func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 	w.clock.Soon(w.Watcher, 2*time.Second)
 	r := w.Last()
 	wantLines(t, r, "")
-	if r.Update != "leaf1" || len(r.Findings) != len(before.Findings) {
+	if !slices.Equal(r.Update, []string{"leaf1"}) || len(r.Findings) != len(before.Findings) {
 		t.Errorf("the update has %v, round 2 had %v", r.Findings, before.Findings)
+	}
+}
+
+// Switches that change together are one update, though one is read for longer; one
+// that hangs holds up the others for ten seconds.
+func TestChangesTogether(t *testing.T) {
+	f, l := newFleet(), newLine(t)
+	w := f.watching(t, watch.Config{Devices: devices(3, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
+	w.to(1, 0)
+	l.held(3)
+	f.set(func() {
+		for _, d := range []string{"leaf1", "leaf2"} {
+			f.wrong[d] = []validate.Finding{drift(d, "Ethernet0")}
+		}
+	})
+	l.say("leaf1", 1)
+	w.clock.Pass(time.Second)
+	l.say("leaf2", 1)
+	for w.Last().Update == nil {
+		w.clock.Soon(w.Watcher, 2*time.Second)
+	}
+	wantLines(t, w.Last(), "1 appeared error DRIFT leaf1,leaf2 Ethernet0: pfc is {3,4}, the intent says {3}\n1 verdict errors, was \"ok\"\n")
+	if got := w.Last().Update; !slices.Equal(got, []string{"leaf1", "leaf2"}) {
+		t.Errorf("the update is of %v", got)
+	}
+
+	f.set(func() {
+		f.wrong = map[string][]validate.Finding{}
+		f.hold["leaf1"] = make(chan struct{})
+	})
+	begin := w.clock.Since()
+	l.say("leaf1", 1)
+	l.say("leaf2", 1)
+	w.clock.Near(2 * time.Second)
+	for slices.Equal(w.Last().Update, []string{"leaf1", "leaf2"}) {
+		w.clock.StepWith(w.Watcher, 1)
+	}
+	wantLines(t, w.Last(), "1 cleared error DRIFT leaf2 Ethernet0: pfc is {3,4}, the intent says {3}\n")
+	if took := w.clock.Since() - begin; took != 12*time.Second {
+		t.Errorf("leaf2 is told of after %s", took)
 	}
 }

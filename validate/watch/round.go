@@ -120,6 +120,9 @@ func (w *Watcher) due(r *round) (out []int) {
 func (w *Watcher) begun(i int) int {
 	d := &w.devices[i]
 	d.reading, d.urgent = true, !w.told.changed[i].IsZero()
+	if d.urgent {
+		w.told.urgent++
+	}
 	delete(w.told.changed, i)
 	w.inFlight++
 	return i
@@ -136,14 +139,16 @@ func (w *Watcher) wait(r *round) time.Duration {
 	return w.wanted(until).Sub(w.cfg.Clock.Now())
 }
 
-// settle takes a read into a round, and reports whether what it shows is to be
-// handed out at once. A read before a device's turn does not stand for the one in
+// settle takes a read into a round. A read before a device's turn does not stand for the one in
 // its turn; where that is over, the round takes the newer.
-func (w *Watcher) settle(r *round, res result) (urgent bool) {
+func (w *Watcher) settle(r *round, res result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	d := &w.devices[res.i]
-	urgent = d.urgent && w.last != nil
+	urgent := d.urgent
+	if urgent {
+		w.told.urgent--
+	}
 	d.reading, d.urgent, d.settled, d.took = false, false, w.cfg.Clock.Now(), res.took
 	w.inFlight--
 	inTurn := r.open[res.i] && !slices.ContainsFunc(r.queue, func(s slot) bool { return s.i == res.i })
@@ -157,7 +162,7 @@ func (w *Watcher) settle(r *round, res result) (urgent bool) {
 			d.err = validate.Finding{ID: Unread, Severity: validate.Error, Device: d.Name, What: got.Err.Error(), Where: d.Where, Fix: got.Fix}
 			r.run.Note(d.err)
 		}
-		return false
+		return
 	}
 	d.failures, d.err, d.read = 0, validate.Finding{}, d.settled
 	if !d.Host {
@@ -172,8 +177,14 @@ func (w *Watcher) settle(r *round, res result) (urgent bool) {
 			w.seen[e] = r.seen.End(e)
 		}
 	}
+	if urgent && w.last != nil {
+		if len(w.told.fresh) == 0 {
+			w.told.oldest = d.settled
+		}
+		w.told.fresh[d.Name] = true
+	}
 	if !inTurn {
-		return urgent
+		return
 	}
 	w.close(r, res.i)
 	r.read[d.Name] = true
@@ -181,7 +192,6 @@ func (w *Watcher) settle(r *round, res result) (urgent bool) {
 	if len(d.samples) > 1 {
 		r.counted = append(r.counted, res.i)
 	}
-	return urgent
 }
 
 func (w *Watcher) close(r *round, i int) {

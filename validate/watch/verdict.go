@@ -43,9 +43,9 @@ func VerdictOf(fs []validate.Finding) Verdict {
 // Round is a round that is over. Nobody changes it.
 type Round struct {
 	N int // from 1
-	// Update is the switch that was read before its turn, where this is what
-	// its read made of the round; "" for the round itself.
-	Update     string
+	// Update are the switches that were read before their turn, where this is
+	// what their reads made of the round; nil for the round itself.
+	Update     []string
 	Fabric     string
 	Start, End time.Time
 	Took       time.Duration // the round, without its updates

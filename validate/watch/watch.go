@@ -205,15 +205,16 @@ func (w *Watcher) Run(ctx context.Context) error {
 				return nil
 			case res := <-results:
 				stop()
-				if w.settle(r, res) {
-					w.hand(w.update(res.i))
-				}
+				w.settle(r, res)
 			case e := <-w.told.ended:
 				stop()
 				w.unsubscribed(e)
 			case <-w.told.wake:
 				stop()
 			case <-tick:
+			}
+			if names := w.toUpdate(); names != nil {
+				w.hand(w.update(names))
 			}
 		}
 		if ctx.Err() != nil { // the last reads were cut off: nothing was learned

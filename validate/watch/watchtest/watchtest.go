@@ -127,21 +127,29 @@ func (c *Clock) fire(t *timer) {
 }
 
 // Step moves to what the watch waits for next, and waits until it is done.
-func (c *Clock) Step(w *watch.Watcher) {
-	if next := c.quiet(w, 0); next != nil {
+func (c *Clock) Step(w *watch.Watcher) { c.StepWith(w, 0) }
+
+// StepWith is Step where so many reads are under way that nobody lets end.
+func (c *Clock) StepWith(w *watch.Watcher, stuck int) {
+	if next := c.quiet(w, stuck); next != nil {
 		c.fire(next)
-		c.quiet(w, 0)
+		c.quiet(w, stuck)
 	}
 }
 
-// Soon waits until the watch waits for something that is at most d away, because
-// somebody told it of it, and steps there.
-func (c *Clock) Soon(w *watch.Watcher, d time.Duration) {
+// Near waits until the watch waits for something that is at most d away, because
+// somebody told it of it.
+func (c *Clock) Near(d time.Duration) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for !c.ended && !c.near(d) {
 		c.cond.Wait()
 	}
-	c.mu.Unlock()
+}
+
+// Soon is Near, and steps there.
+func (c *Clock) Soon(w *watch.Watcher, d time.Duration) {
+	c.Near(d)
 	c.Step(w)
 }
 
