@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -55,10 +54,11 @@ var ecnChecks = []Check{
 		device: drainTimes,
 	},
 	{
-		ID: "ECN-07", Title: "the marking probability means another thing on this system",
+		ID: "ECN-07", Title: "a curve with the intent's thresholds marks another part of the packets",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "the queue marks more or less than the intent says", Fix: "translate the curve",
-		Absent: "curves are translated when they are rendered, and any difference is DRIFT",
+		Why:    "a probability of 10 % at max on one system is a ramp to certainty on another",
+		Fix:    "apply the intent",
+		device: func(r *deviceRun) { losslessQueues(r, otherProbability) },
 	},
 	{
 		ID: "ECN-08", Title: "a lossless queue drops at random",
@@ -100,7 +100,7 @@ var ecnChecks = []Check{
 
 // losslessQueues looks at the curve of each lossless class; look returns a
 // finding, or none.
-func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e qos.ECN) *Finding) {
+func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding) {
 	for p, q := range r.ports() {
 		for _, k := range p.Settings.Classes {
 			e := q.Queues[k.Queue.V].ECN
@@ -112,7 +112,7 @@ func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e qos
 			if r.source != Intended && !drifted {
 				continue // what is as intended was found in the intent
 			}
-			f := look(r, k, e.V)
+			f := look(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
 			if f == nil {
 				continue
 			}
@@ -127,7 +127,7 @@ func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e qos
 	}
 }
 
-func unmarked(r *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+func unmarked(r *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	switch {
 	case e.Enabled || e.Drops || e.Min > 0 || e.Max > 0:
 		return nil
@@ -137,7 +137,7 @@ func unmarked(r *deviceRun, k *intent.Class, e qos.ECN) *Finding {
 	return &Finding{Severity: Error, What: fmt.Sprintf("the queue of lossless class %s, %d, has no ECN", k.Name, k.Queue.V), Fix: "apply the intent"}
 }
 
-func oddCurve(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+func oddCurve(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	switch {
 	case !e.Enabled || e.Min < e.Max || e.Min == e.Max && (e.Probability == 100 || e.Min == 0):
 		return nil
@@ -147,28 +147,28 @@ func oddCurve(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
 	return &Finding{Severity: Error, What: fmt.Sprintf("class %s has min = max = %s with a probability of %d %%", k.Name, units.Bytes(e.Min), e.Probability)}
 }
 
-func randomDrops(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+func randomDrops(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	if !e.Drops {
 		return nil
 	}
 	return &Finding{Severity: Error, What: fmt.Sprintf("WRED of the queue of lossless class %s, %d, drops packets and marks none", k.Name, k.Queue.V)}
 }
 
-func inert(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+func inert(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	if e.Enabled || e.Drops || e.Min == 0 && e.Max == 0 {
 		return nil
 	}
 	return &Finding{Severity: Error, What: fmt.Sprintf("the queue of lossless class %s, %d, has the curve %s", k.Name, k.Queue.V, e)}
 }
 
-func averaged(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+func averaged(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	if !e.Enabled || e.Weight == 0 {
 		return nil
 	}
 	return &Finding{Severity: Warning, What: fmt.Sprintf("the queue of class %s, %d, marks by an average of weight %d", k.Name, k.Queue.V, e.Weight)}
 }
 
-func unitless(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
+func unitless(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	lower, upper := e.Unit.Split()
 	for _, u := range []qos.ThresholdUnit{lower, upper} {
 		switch u {
@@ -177,6 +177,29 @@ func unitless(_ *deviceRun, k *intent.Class, e qos.ECN) *Finding {
 		}
 	}
 	return nil
+}
+
+// otherProbability finds a curve that differs in its probability alone, and says
+// what that means for packets.
+func otherProbability(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
+	have, ok := headroom.CurveOf(e)
+	should, ok2 := headroom.CurveOf(want)
+	if !ok || !ok2 || have.Min != should.Min || have.Max != should.Max || have.Probability == should.Probability {
+		return nil
+	}
+	by, queue := have.Difference(should)
+	return &Finding{Severity: Warning, What: fmt.Sprintf("class %s marks %.0f %% of the packets at a queue of %s, the intent says %.0f %%: %.0f points apart",
+		k.Name, 100*have.At(queue), units.Bytes(queue), 100*should.At(queue), 100*by)}
+}
+
+// strange reports whether another check speaks of a curve by itself.
+func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
+	for _, look := range []func(*deviceRun, *intent.Class, qos.ECN, qos.ECN) *Finding{oddCurve, averaged, unitless, otherProbability} {
+		if look(r, k, e, want) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // pauseBeforeMark holds stated thresholds against the case of one port that
@@ -240,7 +263,7 @@ func curves(r *deviceRun) {
 	for p, q := range r.ports() {
 		for _, k := range p.Settings.Classes {
 			e := q.Queues[k.Queue.V].ECN
-			if !k.Lossless.V || k.ECN.Mode.V != intent.ECNFixed || !e.Set || !e.V.Enabled || oddCurve(r, k, e.V) != nil || averaged(r, k, e.V) != nil || unitless(r, k, e.V) != nil {
+			if !k.Lossless.V || k.ECN.Mode.V != intent.ECNFixed || !e.Set || !e.V.Enabled || strange(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V) {
 				continue
 			}
 			r.trait(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, roleOf(r.d.Switch), towards(p)), e.V.String(), p.Name, k.ECN.Mode.From.String())
@@ -256,14 +279,6 @@ func otherCurve(o *oddRun) {
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, fields...)
 }
 
-// The window of drain times outside which a threshold was probably copied from
-// another speed.
-const (
-	minDrain    = 2 * time.Microsecond
-	maxMinDrain = 100 * time.Microsecond
-	maxMaxDrain = 300 * time.Microsecond
-)
-
 func drainTimes(r *deviceRun) {
 	if r.source != Intended {
 		return
@@ -277,10 +292,10 @@ func drainTimes(r *deviceRun) {
 			if !e.Enabled || k.ECN.Mode.V != intent.ECNFixed {
 				continue
 			}
-			lo, hi := headroom.Drain(e.Min, p.Speed.V), headroom.Drain(e.Max, p.Speed.V)
-			if lo < minDrain || lo > maxMinDrain || hi > maxMaxDrain {
+			c, ok := headroom.CurveOf(e)
+			if d := c.Drains(p.Speed.V); ok && !d.Usual {
 				r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),
-					What: fmt.Sprintf("class %s marks from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", k.Name, units.Bytes(e.Min), units.Bytes(e.Max), lo, hi, p.Speed.V, minDrain, maxMinDrain, maxMaxDrain),
+					What: fmt.Sprintf("class %s marks from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", k.Name, units.Bytes(e.Min), units.Bytes(e.Max), d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh),
 					Fix:  r.check.Fix}, p.Name)
 			}
 		}
