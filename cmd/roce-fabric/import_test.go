@@ -54,8 +54,8 @@ func lines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 // compiles to the same, and of which a plan is empty.
 func TestImportOfExamples(t *testing.T) {
 	for _, name := range examples.Names() {
-		if name == "rail-512" {
-			continue // from files, below
+		if name == "rail-512" && testing.Short() {
+			continue // 48 switches
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())
