@@ -57,6 +57,7 @@ func (r *resolver) fabric() *Fabric {
 	r.allLinks()
 	r.finishPorts()
 	r.routing()
+	r.traffic()
 	r.suppressions()
 	return r.out
 }

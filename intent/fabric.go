@@ -26,7 +26,8 @@ type Fabric struct {
 	Settings *Settings
 	Rollout  Rollout
 	Routing  Routing
-	Islands  []*Island // in the order of the files
+	Islands  []*Island  // in the order of the files
+	Traffic  []*Traffic // likewise
 	// Suppressions are in the order of the files.
 	Suppressions []*Suppression
 

@@ -103,6 +103,7 @@ func TestBadRouting(t *testing.T) {
 			`14:86: no class "x" in the fabric` + "\n" + `14:90: class "rdma" is already remapped at 14:68`},
 		{"routing: {tunnels: [{from: leaf1, to: leaf1}, {from: \"leaf[1-2]\", to: leaf3}, {from: leaf7, to: leaf1}]}",
 			`14:21: a tunnel joins "leaf1" with itself` + "\n" + `14:47: from has 2 switches and to has 1` + "\n" + `14:86: no switch "leaf7"`},
+		{"traffic: {t: {}, u: {dscp: [64]}}", `14:11: traffic "t" has no dscp` + "\n" + `14:29: dscp must hold code points 0 to 63 or spans like "24-31", not "64"`},
 		{"islands: {a: {hosts: [gpu1]}, b: {hosts: [\"gpu*\"]}, c: {}}", `14:43: host "gpu1" is in island "a" at 14:11` + "\n" + `14:53: island "c" has no hosts`},
 		{"islands: {a: {hosts: [\"gpu[1-9]\"], classes: [rmda]}}", `14:23: no host "gpu9", which "gpu[1-9]" names` + "\n" + `14:46: no class "rmda" in the fabric`},
 		{"islands: {a: {hosts: [\"g[\"], switches: [spine9]}}", `14:23: hosts must be a name, range, glob, role:ROLE or os:OS, not "g["` + "\n" + `14:41: no switch matches "spine9"`},

@@ -79,10 +79,11 @@ var classChecks = []Check{
 		device: notificationsPaused,
 	},
 	{
-		ID: "CLS-11", Title: "a companion DSCP of RDMA is lossy",
+		ID: "CLS-11", Title: "traffic that must not be dropped is in a lossy class",
 		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
-		Why: "a lost acknowledgement stalls the connection", Fix: "put it into a lossless class",
-		Absent: "needs a list of the DSCPs that NICs and libraries use for acknowledgements and control",
+		Why:    "a lost acknowledgement or control message stalls the connection",
+		Fix:    "put the DSCP into a lossless class, or say lossless: false of the traffic",
+		device: companions,
 	},
 	{
 		ID: "CLS-12", Title: "a classifier cannot match",
@@ -240,10 +241,8 @@ func losslessInLossy(r *deviceRun) {
 }
 
 func className(s *intent.Settings, dscp int) string {
-	for _, k := range s.Classes {
-		if slices.Contains(k.DSCP.V, dscp) {
-			return k.Name
-		}
+	if k := classOf(s, dscp); k != nil {
+		return k.Name
 	}
 	return "none"
 }
@@ -431,4 +430,35 @@ func controlInLossless(r *deviceRun) {
 			}
 		}
 	}
+}
+
+// companions holds what hosts are said to send against the classes of the ports
+// that they are at.
+func companions(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		if _, linked := p.Peer(); !linked || p.Uplink() {
+			continue
+		}
+		for _, t := range r.d.Fabric.Traffic {
+			for _, d := range t.DSCP {
+				k := classOf(p.Settings, d)
+				if t.Lossless && k != nil && !k.Lossless.V {
+					r.found(Finding{Severity: Error, Where: t.Pos.String(), What: fmt.Sprintf("DSCP %d of traffic %s is in class %s, which is lossy", d, t.Name, k.Name), Fix: r.check.Fix}, p.Name)
+				}
+			}
+		}
+	}
+}
+
+// classOf returns the class of a DSCP, or nil.
+func classOf(s *intent.Settings, dscp int) *intent.Class {
+	for _, k := range s.Classes {
+		if slices.Contains(k.DSCP.V, dscp) {
+			return k
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -37,8 +38,9 @@ var schedulerChecks = []Check{
 	{
 		ID: "SCH-06", Title: "storage and GPU traffic share a lossless queue",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
-		Why: "an incast of one pauses the other", Fix: "give each a class",
-		Absent: "needs an intent that says which hosts send what",
+		Why:    "an incast of one pauses the other",
+		Fix:    "give each kind a class",
+		device: sharedByKinds,
 	},
 	{
 		ID: "SCH-07", Title: "the queue of a class has no share of the link",
@@ -115,6 +117,32 @@ func starved(r *deviceRun) {
 				continue
 			}
 			r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name), Fix: r.check.Fix}, p.Name, fmt.Sprintf("queues[%d].scheduler", k.Queue.V))
+		}
+	}
+}
+
+// sharedByKinds finds lossless classes that traffic of several kinds is in.
+func sharedByKinds(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		first := map[*intent.Class]*intent.Traffic{}
+		for _, t := range r.d.Fabric.Traffic {
+			if t.Kind == "" {
+				continue
+			}
+			for _, d := range t.DSCP {
+				k := classOf(p.Settings, d)
+				if k == nil || !k.Lossless.V {
+					continue
+				}
+				if o := first[k]; o == nil {
+					first[k] = t
+				} else if o.Kind != t.Kind {
+					r.found(Finding{Severity: Warning, Where: t.Pos.String(), What: fmt.Sprintf("%s traffic %s and %s traffic %s share lossless class %s", o.Kind, o.Name, t.Kind, t.Name, k.Name), Fix: r.check.Fix}, p.Name)
+				}
+			}
 		}
 	}
 }

@@ -17,6 +17,7 @@ var classPairs = []pair{
 	{id: "CLS-09", severity: Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
 	{id: "CLS-10", severity: Warning, base: "no cnp", old: "[26, 46]", new: "[26, 48]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has the congestion notifications", fix: "class of their own", also: []string{"CLS-18"}},
+	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
 	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240", says: "the port trusts pcp, spine1 trusts dscp", fix: "both ends", also: []string{"CLS-04"}},
 	{id: "CLS-15", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
 		m := *d.GlobalMaps.V
@@ -87,6 +88,7 @@ var schedulerPairs = []pair{
 	{id: "SCH-02", severity: Error, base: "limited", old: ", maxRate: 10G", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "strict class voice has no limit and is served before lossless class rdma", fix: "bandwidth"},
 	{id: "SCH-03", severity: Warning, config: "leaf1", old: `"weight": "60"`, new: `"weight": "40"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has 50 % of the link, the intent says 60 %", fix: "apply"},
 	{id: "SCH-05", severity: Warning, old: "dscp: [48]", new: "dscp: [48-51]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "takes 4 DSCPs and has no maxRate", fix: "maxRate"},
+	{id: "SCH-06", severity: Warning, base: "traffic", old: "nvme: {dscp: [26], kind: gpu}", new: "nvme: {dscp: [26], kind: storage}", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "gpu traffic nccl and storage traffic nvme share lossless class rdma", fix: "a class"},
 	{id: "SCH-07", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V.Weight = 0 }), place: "leaf1 Ethernet0", says: "queue 0 of class default has weight 0", fix: "apply"},
 }
 

@@ -43,6 +43,7 @@ var bases = map[string]string{
 	"three":     strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 20%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: false, bandwidth: 20%, ecn: auto}\n  default:", "rdma: {lossless: true}", "rdma: {}").Replace(closBase),
 	"rails":     strings.NewReplacer("eth0: {rdma: mlx5_0}", "eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}", "gpu2/eth0", "gpu1/eth1").Replace(closBase),
 	"slow":      strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),
+	"traffic":   closBase + "traffic:\n  nccl: {dscp: [26], kind: gpu}\n  nvme: {dscp: [26], kind: gpu}\n",
 	"accepted":  closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
 	// Spectrum-4 computes its headroom by itself.
 	"spc4": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "40m, speed: 400G", "40m, speed: 800G", "  default:", "  store: {priority: 4, dscp: [34], lossless: true, bandwidth: 1%, ecn: auto}\n  default:", "bandwidth: 40%", "bandwidth: 39%", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",

@@ -1,0 +1,40 @@
+package intent
+
+import "slices"
+
+type rawTraffic struct {
+	Pos      Pos
+	DSCP     list[opt[codePoint]] `key:"dscp" doc:"Code points that the packets carry: numbers and spans like \"24-31\"."`
+	Lossless opt[bool]            `key:"lossless" doc:"The packets must not be dropped. Default true."`
+	Kind     opt[string]          `key:"kind" enum:"gpu,storage,control" doc:"What sends them. Traffic of two kinds should not share a lossless class. Default: left open."`
+}
+
+// Traffic is what hosts send, as the operator knows it: packets that carry these
+// DSCPs. It configures nothing; checks hold the classes against it.
+type Traffic struct {
+	Name     string
+	Pos      Pos
+	DSCP     []int // sorted
+	Lossless bool
+	Kind     string // "gpu", "storage", "control", or "" where it is left open
+}
+
+func (r *resolver) traffic() {
+	for _, e := range r.raw.Traffic.Entries {
+		t := &Traffic{Name: e.Key, Pos: e.Pos, Lossless: true, Kind: e.V.Kind.V}
+		if e.V.Lossless.Set {
+			t.Lossless = e.V.Lossless.V
+		}
+		for _, o := range e.V.DSCP.Items {
+			for d := o.V.lo; o.Set && d <= o.V.hi; d++ {
+				t.DSCP = append(t.DSCP, d)
+			}
+		}
+		slices.Sort(t.DSCP)
+		t.DSCP = slices.Compact(t.DSCP)
+		if len(t.DSCP) == 0 && !e.V.DSCP.Bad {
+			r.problems.addf(e.Pos, "dscp: [26]", "traffic %q has no dscp", e.Key)
+		}
+		r.out.Traffic = append(r.out.Traffic, t)
+	}
+}
