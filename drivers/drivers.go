@@ -137,6 +137,17 @@ type Unknown struct {
 	Text string `json:"text,omitempty"`
 }
 
+// LeftAlone puts what a renderer's decoder could not place into the form of
+// drivers; of returns the reason and the native text of one.
+func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) (why, text string)) []Unknown {
+	var out []Unknown
+	for _, u := range unknown {
+		why, text := of(u)
+		out = append(out, Unknown{Where: u.Where(), Why: why, Text: text})
+	}
+	return out
+}
+
 // Mismatch is a value that is configured and not in force.
 type Mismatch struct {
 	Port  string `json:"port,omitempty"`

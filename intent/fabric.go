@@ -206,6 +206,34 @@ type Switch struct {
 	Access   Access
 	Ports    []*Port // every port that a link or the ports section names, in numeric order
 	ports    map[string]*Port
+	// What of the ports that are not taken down: see [Switch.Carriers].
+	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
+	leaf     bool
+}
+
+// Carriers counts the ports that have a priority lossless and are not taken down:
+// those towards hosts, or without a link, and those towards switches. leaf reports
+// whether the switch has ports of the first kind at all.
+func (s *Switch) Carriers(priority int) (hosts, uplinks int, leaf bool) {
+	c := s.carriers[priority]
+	return c.hosts, c.uplinks, s.leaf
+}
+
+// countCarriers is done once: whoever asks does so for each port.
+func (s *Switch) countCarriers() {
+	for _, p := range s.Ports {
+		if p.AdminUp.V != nil && !*p.AdminUp.V {
+			continue
+		}
+		s.leaf = s.leaf || !p.Uplink()
+		for _, priority := range p.Settings.Lossless().List() {
+			if p.Uplink() {
+				s.carriers[priority].uplinks++
+			} else {
+				s.carriers[priority].hosts++
+			}
+		}
+	}
 }
 
 // Port returns the port of that name, or nil where the intent does not manage

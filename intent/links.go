@@ -12,12 +12,15 @@ import (
 // speeds are the Ethernet rates of today.
 var speeds = []units.Rate{1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}
 
+// IsSpeed reports whether an intent takes the rate as the speed of a link.
+func IsSpeed(r units.Rate) bool { return slices.Contains(speeds, r) }
+
 // maxCable is far above any cable that PFC can run over; what is longer is a
 // slip of the unit.
 const maxCable units.Length = 100_000
 
 func (r *resolver) checkSpeed(o opt[units.Rate]) {
-	if slices.Contains(speeds, o.V) {
+	if IsSpeed(o.V) {
 		return
 	}
 	var known []string
@@ -314,5 +317,6 @@ func (r *resolver) finishPorts() {
 				p.Speed, p.Cable = p.Link.Speed, p.Link.Cable
 			}
 		}
+		s.countCarriers()
 	}
 }

@@ -27,21 +27,7 @@ func FanOf(p *intent.Port, k *intent.Class) Fan {
 	if f.In.V > 0 && f.Out.V > 0 {
 		return f
 	}
-	var hosts, uplinks int // lossless for the class
-	leaf := false
-	for _, q := range p.Switch.Ports {
-		if q.AdminUp.V != nil && !*q.AdminUp.V {
-			continue
-		}
-		leaf = leaf || !q.Uplink()
-		switch {
-		case !q.Settings.Lossless().Has(k.Priority.V):
-		case q.Uplink():
-			uplinks++
-		default:
-			hosts++
-		}
-	}
+	hosts, uplinks, leaf := p.Switch.Carriers(k.Priority.V)
 	others := max(hosts+uplinks-1, 1)
 	in, out := derived(others, "other lossless port", "other lossless ports"), others
 	switch {

@@ -88,31 +88,8 @@ const (
 	FromNowhere Source = "failed"  // the device could not be read
 )
 
-// Counts are the numbers of findings; suppressed ones count in no severity.
-type Counts struct {
-	Error      int `json:"error"`
-	Warning    int `json:"warning"`
-	Info       int `json:"info"`
-	Suppressed int `json:"suppressed"`
-}
-
 // Counts counts the findings.
-func (r Report) Counts() Counts {
-	var c Counts
-	for _, f := range r.Findings {
-		switch {
-		case f.Suppressed != nil:
-			c.Suppressed++
-		case f.Severity == validate.Error:
-			c.Error++
-		case f.Severity == validate.Warning:
-			c.Warning++
-		default:
-			c.Info++
-		}
-	}
-	return c
-}
+func (r Report) Counts() validate.Counts { return validate.Count(r.Findings) }
 
 // Failed lists the devices that could not be read.
 func (r Report) Failed() []Device {
@@ -156,7 +133,7 @@ func (r Report) Checks() []*validate.Check {
 // Verdict says in a sentence how the run ended.
 func (r Report) Verdict() string {
 	c := r.Counts()
-	clean := c == (Counts{Info: c.Info})
+	clean := c == (validate.Counts{Info: c.Info})
 	looked := r.looked()
 	if r.Command == "check" {
 		switch {

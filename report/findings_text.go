@@ -61,15 +61,6 @@ func (t *Text) verdict(r Report) {
 	}
 }
 
-// String prints "2 errors, 1 warning, 0 info, 1 accepted".
-func (c Counts) String() string {
-	s := fmt.Sprintf("%s, %s, %d info", words.Count(c.Error, "error"), words.Count(c.Warning, "warning"), c.Info)
-	if c.Suppressed > 0 {
-		s += fmt.Sprintf(", %d accepted", c.Suppressed)
-	}
-	return s
-}
-
 func (t *Text) cause(c validate.Cause, whereLabel string) {
 	label, style := string(c.Severity), t.S.Dim
 	switch {

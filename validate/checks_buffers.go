@@ -270,9 +270,7 @@ func plausibleRows(r *deviceRun) {
 		if r.d.Desired.Platform.DynamicBuffers || r.d.Model == nil {
 			return
 		}
-		for _, h := range r.d.Model.Headroom {
-			rows = append(rows, headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF})
-		}
+		rows = headroom.Rows(r.d.Model)
 		for _, p := range losslessPorts(r) {
 			if h, ok := r.d.Model.HeadroomRow(p.Speed.V, render.CableRow(r.d.Model, false, p.Speed.V, p.Cable.V)); ok {
 				row := headroom.Row{Speed: h.Speed, Cable: h.Cable, XOFF: h.XOFF}

@@ -135,23 +135,28 @@ var classChecks = []Check{
 
 // dscpMoves are the differences of a running DSCP map that a check names.
 type dscpMoves struct {
-	lost, foreign, named []int // DSCPs
-	others               bool  // DSCPs that no class names moved between lossy classes
-	tc                   map[int]int8
+	lost, foreign []int // DSCPs
+	others        bool  // DSCPs that no class names moved between lossy classes
+	tc            map[int]int8
 }
 
 // moves compares the map of a port with the intended one: which DSCPs of
-// lossless classes are lost to a lossy one, which foreign ones land in a
-// lossless class, and which of those that classes name are elsewhere.
-func (r *deviceRun) moves(p *intent.Port, q *qos.Port) dscpMoves {
-	out := dscpMoves{tc: map[int]int8{}}
+// lossless classes are lost to a lossy one, and which foreign ones land in a
+// lossless class. What else moved is of a class that names it, for CLS-01, or of
+// none.
+func (r *deviceRun) moves(p *intent.Port) dscpMoves {
 	have, want := r.cfg.MapsOf(p.Name), r.d.Desired.MapsOf(p.Name)
 	if have == nil || want == nil || have == want {
-		return out
+		return dscpMoves{}
 	}
-	lossless := r.lossless(p.Settings)
+	return cached(&r.memo.moves, movesKey{have, want, p.Settings}, func() dscpMoves { return movesOf(have, want, p.Settings) })
+}
+
+func movesOf(have, want *qos.Maps, s *intent.Settings) dscpMoves {
+	out := dscpMoves{tc: map[int]int8{}}
+	lossless := s.Lossless()
 	named := map[int]bool{}
-	for _, k := range p.Settings.Classes {
+	for _, k := range s.Classes {
 		if !k.Rest {
 			for _, d := range k.DSCP.V {
 				named[d] = true
@@ -169,17 +174,15 @@ func (r *deviceRun) moves(p *intent.Port, q *qos.Port) dscpMoves {
 			out.lost = append(out.lost, d)
 		case h >= 0 && lossless.Has(int(h)) && !named[d]:
 			out.foreign = append(out.foreign, d)
-		case named[d]:
-			out.named = append(out.named, d)
-		default:
+		case !named[d]:
 			out.others = true
 		}
 	}
 	return out
 }
 
-// mapFields are the fields that findings about a DSCP map cover, where they
-// cover all of its differences.
+// fields are those that findings about a DSCP map cover, where they cover all of
+// its differences.
 func (m dscpMoves) fields() []string {
 	if m.others {
 		return nil
@@ -192,12 +195,12 @@ func classOfDSCP(r *deviceRun) {
 	if r.source == Intended {
 		return // one intent has one map
 	}
-	for p, q := range r.ports() {
+	for p := range r.ports() {
 		m := r.cfg.MapsOf(p.Name)
 		if m == nil {
 			continue
 		}
-		lost := r.moves(p, q).lost
+		lost := r.moves(p).lost
 		for _, k := range p.Settings.Classes {
 			if k.Rest {
 				continue
@@ -224,8 +227,8 @@ func losslessInLossy(r *deviceRun) {
 	if r.source == Intended {
 		return
 	}
-	for p, q := range r.ports() {
-		m := r.moves(p, q)
+	for p := range r.ports() {
+		m := r.moves(p)
 		for _, d := range m.lost {
 			where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 			if m.tc[d] < 0 {
@@ -248,7 +251,7 @@ func className(s *intent.Settings, dscp int) string {
 }
 
 func foreignInLossless(r *deviceRun) {
-	for p, q := range r.ports() {
+	for p := range r.ports() {
 		if r.source == Intended {
 			for _, k := range p.Settings.Classes {
 				if k.Lossless.V && k.Rest {
@@ -258,7 +261,7 @@ func foreignInLossless(r *deviceRun) {
 			}
 			continue
 		}
-		if m := r.moves(p, q); len(m.foreign) > 0 {
+		if m := r.moves(p); len(m.foreign) > 0 {
 			r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s: in a lossless class, and not of it by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 				p.Name, m.fields()...)
 			if !m.others {

@@ -123,14 +123,14 @@ func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
 		return true
 	}
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)
-	return off != 0 && off&^r.unreached(p, q) == 0
+	return off != 0 && off&^r.unreached(p) == 0
 }
 
 // unreached are the priorities of lossless classes whose DSCPs are all in lossy
 // ones.
-func (r *deviceRun) unreached(p *intent.Port, q *qos.Port) qos.PrioritySet {
+func (r *deviceRun) unreached(p *intent.Port) qos.PrioritySet {
 	var out qos.PrioritySet
-	lost := r.moves(p, q).lost
+	lost := r.moves(p).lost
 	for _, k := range p.Settings.Classes {
 		if k.Lossless.V && len(k.DSCP.V) > 0 && !slices.ContainsFunc(k.DSCP.V, func(d int) bool { return !slices.Contains(lost, d) }) {
 			out |= qos.Priorities(k.Priority.V)

@@ -2,9 +2,11 @@ package validate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Severity says what a finding means for the fabric.
@@ -89,6 +91,40 @@ func first(s []string) string {
 
 // Worst reports whether any finding is of severity error and not suppressed.
 func Worst(fs []Finding) bool { return slices.ContainsFunc(fs, Finding.Counts) }
+
+// Counts are numbers of findings; suppressed ones count in no severity.
+type Counts struct {
+	Error      int `json:"error"`
+	Warning    int `json:"warning"`
+	Info       int `json:"info"`
+	Suppressed int `json:"suppressed"`
+}
+
+// Count counts findings.
+func Count(fs []Finding) (c Counts) {
+	for _, f := range fs {
+		switch {
+		case f.Suppressed != nil:
+			c.Suppressed++
+		case f.Severity == Error:
+			c.Error++
+		case f.Severity == Warning:
+			c.Warning++
+		default:
+			c.Info++
+		}
+	}
+	return c
+}
+
+// String prints "2 errors, 1 warning, 0 info, 1 accepted".
+func (c Counts) String() string {
+	s := fmt.Sprintf("%s, %s, %d info", words.Count(c.Error, "error"), words.Count(c.Warning, "warning"), c.Info)
+	if c.Suppressed > 0 {
+		s += fmt.Sprintf(", %d accepted", c.Suppressed)
+	}
+	return s
+}
 
 // collector folds findings of one cause into one.
 type collector struct {

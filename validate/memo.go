@@ -14,6 +14,13 @@ type memo struct {
 	sharing  map[sharingKey]render.Sharing
 	curve    map[sharingKey]qos.ECN
 	lossless map[*intent.Settings]qos.PrioritySet
+	moves    map[movesKey]dscpMoves
+}
+
+// movesKey is a running map, the intended one, and the classes.
+type movesKey struct {
+	have, want *qos.Maps
+	settings   *intent.Settings
 }
 
 type headroomKey struct {

@@ -3,12 +3,10 @@ package main
 import (
 	"encoding/json"
 	"flag"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -59,11 +57,6 @@ func TestControl(t *testing.T) {
 // validate opens to a device one gNMI and one SSH connection at most, however
 // many devices it reads at once.
 func TestValidateSessions(t *testing.T) {
-	file := filepath.Join("..", "..", "examples", "mixed", "fabric.yaml")
-	f, err := intent.Load(file, intent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	type counter interface{ MostSessions() (gnmi, ssh int) }
 	check := func(name string, c counter) {
 		if gnmi, ssh := c.MostSessions(); gnmi > 1 || ssh > 1 || gnmi+ssh == 0 {
@@ -73,19 +66,14 @@ func TestValidateSessions(t *testing.T) {
 	for _, parallel := range []string{"1", "64"} {
 		// A lab of its own: a server may see the end of one run's connection
 		// after the beginning of the next one's.
-		l, err := lab.Start(f, t.TempDir(), lab.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = l.Close() })
-		p := &proof{Lab: l, t: t, file: file}
+		p := startProof(t, "mixed", lab.Options{})
 		if status, _, errOut := p.run("validate", "--parallel", parallel); status != exitDiffers {
 			t.Fatalf("status %d: %s", status, errOut)
 		}
-		for name, s := range l.Switches {
+		for name, s := range p.Switches {
 			check(name, s)
 		}
-		for name, h := range l.Servers {
+		for name, h := range p.Servers {
 			check(name, h)
 		}
 	}
@@ -95,29 +83,13 @@ func TestValidateSessions(t *testing.T) {
 // hosts, which brings what is stored in their cards into force.
 func newControl(t *testing.T, example string, seed uint64) *proof {
 	t.Helper()
-	file := filepath.Join("..", "..", "examples", example, "fabric.yaml")
-	f, err := intent.Load(file, intent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	l, err := lab.Start(f, dir, lab.Options{Shuffle: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	p := &proof{Lab: l, t: t, file: file}
-	state := filepath.Join(dir, "state")
-	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", state)
+	p := startProof(t, example, lab.Options{Shuffle: seed})
+	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", p.state())
 	// As JSON it tells no progress, which hosts that are worked on side by side
 	// would write into one buffer.
-	p.must("nic", "apply", "--yes", "--allow", "traffic-loss", "--parallel", "16", "--output", "json", "--state", state)
+	p.must("nic", "apply", "--yes", "--allow", "traffic-loss", "--parallel", "16", "--output", "json", "--state", p.state())
 	p.must("nic", "unit", "install")
-	for name, h := range l.Servers {
+	for name, h := range p.Servers {
 		if err := h.Reboot(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

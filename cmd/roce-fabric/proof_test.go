@@ -29,13 +29,23 @@ type proof struct {
 
 func newProof(t *testing.T, example string) *proof {
 	t.Helper()
+	p := startProof(t, example, lab.Options{})
+	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", p.state())
+	if len(p.HostNames()) > 0 {
+		p.must("nic", "apply", "--yes", "--allow", "traffic-loss")
+	}
+	return p
+}
+
+// startProof starts the lab of an example, as the factory left it.
+func startProof(t *testing.T, example string, o lab.Options) *proof {
+	t.Helper()
 	file := filepath.Join("..", "..", "examples", example, "fabric.yaml")
 	f, err := intent.Load(file, intent.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	l, err := lab.Start(f, dir, lab.Options{})
+	l, err := lab.Start(f, t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,18 +54,16 @@ func newProof(t *testing.T, example string) *proof {
 			t.Error(err)
 		}
 	})
-	p := &proof{Lab: l, t: t, file: file}
-	state := filepath.Join(dir, "state")
-	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", state)
-	if len(l.HostNames()) > 0 {
-		p.must("nic", "apply", "--yes", "--allow", "traffic-loss")
-	}
-	return p
+	return &proof{Lab: l, t: t, file: file}
 }
+
+// dir is the folder of the lab, state that of its journal.
+func (p *proof) dir() string   { return filepath.Dir(p.CA) }
+func (p *proof) state() string { return filepath.Join(p.dir(), "state") }
 
 func (p *proof) run(args ...string) (status int, stdout, stderr string) {
 	p.t.Helper()
-	return runHere(p.t, append(args, "-f", p.file, "--lab", lab.Path(filepath.Dir(p.CA)))...)
+	return runHere(p.t, append(args, "-f", p.file, "--lab", lab.Path(p.dir()))...)
 }
 
 func (p *proof) must(args ...string) string {

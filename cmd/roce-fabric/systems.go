@@ -55,7 +55,7 @@ func sonicRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
 		return nil, nil, err
 	}
 	d, unknown := sonic.Decode(cfg)
-	return d, leftAlone(unknown, func(u sonic.Unknown) (string, string) { return u.Why, u.Value }), nil
+	return d, drivers.LeftAlone(unknown, func(u sonic.Unknown) (string, string) { return u.Why, u.Value }), nil
 }
 
 func eosRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
@@ -64,7 +64,7 @@ func eosRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
 		return nil, nil, err
 	}
 	d, unknown := eos.Decode(cfg)
-	return d, leftAlone(unknown, func(u eos.Unknown) (string, string) { return u.Why, u.Text }), nil
+	return d, drivers.LeftAlone(unknown, func(u eos.Unknown) (string, string) { return u.Why, u.Text }), nil
 }
 
 func nxosRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
@@ -74,17 +74,7 @@ func nxosRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
 	}
 	m, _ := nxos.ModelOf(string(text))
 	d, unknown := nxos.Decode(cfg, m)
-	return d, leftAlone(unknown, func(u nxos.Unknown) (string, string) { return u.Why, u.Text }), nil
-}
-
-// leftAlone puts what a decoder could not place into the form of reports.
-func leftAlone[U interface{ Where() string }](unknown []U, of func(U) (why, text string)) []drivers.Unknown {
-	var out []drivers.Unknown
-	for _, u := range unknown {
-		why, text := of(u)
-		out = append(out, drivers.Unknown{Where: u.Where(), Why: why, Text: text})
-	}
-	return out
+	return d, drivers.LeftAlone(unknown, func(u nxos.Unknown) (string, string) { return u.Why, u.Text }), nil
 }
 
 func sonicRefused(d *render.Device) []validate.Finding {

@@ -68,18 +68,25 @@ type reading struct {
 // validate looks at the fabric as it is.
 func (a *app) validate(ctx context.Context, sudo string) error { return a.validateOver(ctx, sudo, 0) }
 
+// toRead loads the intent, and picks the switches and hosts to read and what
+// opens them.
+func (a *app) toRead() (c *render.Compiler, switches []*intent.Switch, hosts []*intent.Host, open *opener, err error) {
+	if c, err = a.loadFabric(); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if switches, hosts, err = c.Fabric().SelectDevices(a.only); err != nil {
+		return nil, nil, nil, nil, notSelected(err)
+	}
+	if open, err = a.opener(); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	return c, switches, hosts, open, nil
+}
+
 // validateOver looks at the fabric, and at its counters for as long as length; 0
 // is not at all.
 func (a *app) validateOver(ctx context.Context, sudo string, length time.Duration) error {
-	c, err := a.loadFabric()
-	if err != nil {
-		return err
-	}
-	switches, hosts, err := c.Fabric().SelectDevices(a.only)
-	if err != nil {
-		return notSelected(err)
-	}
-	open, err := a.opener()
+	c, switches, hosts, open, err := a.toRead()
 	if err != nil {
 		return err
 	}

@@ -148,15 +148,7 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c, err := a.loadFabric()
-	if err != nil {
-		return err
-	}
-	switches, hosts, err := c.Fabric().SelectDevices(a.only)
-	if err != nil {
-		return notSelected(err)
-	}
-	open, err := a.opener()
+	c, switches, hosts, open, err := a.toRead()
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 // not have leave their values unset.
 func observeShows(ctx context.Context, w way) (*drivers.Observation, error) {
 	return shown(ctx, w, append([]show{
-		{"show interfaces", showjson.Interfaces},
+		interfacesShow,
 		{"show lldp neighbors", showjson.LLDPNeighbors},
 	}, counterShows...))
 }
@@ -41,6 +41,8 @@ type show struct {
 	cmd  string
 	into func([]byte, *drivers.Observation) error
 }
+
+var interfacesShow = show{"show interfaces", showjson.Interfaces}
 
 const watchdogShow = "show priority-flow-control counters watchdog"
 
@@ -75,9 +77,9 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 	if err != nil {
 		return nil, err
 	}
-	o, err := d.Observe(ctx)
+	o, err := d.way.links(ctx)
 	if err != nil {
-		return nil, err
+		return nil, d.wrap(err)
 	}
 	var out []drivers.Mismatch
 	note := func(port, field, want, have string) {

@@ -25,6 +25,9 @@ type way interface {
 	show(ctx context.Context, cmd string) (string, error)
 	showJSON(ctx context.Context, cmd string) ([]byte, error)
 	observe(ctx context.Context) (*drivers.Observation, error)
+	// links reads, of what observe does, at least whether ports are up, and
+	// their MTU.
+	links(ctx context.Context) (*drivers.Observation, error)
 	// counters reads, of what observe does, at least the counters.
 	counters(ctx context.Context) (*drivers.Observation, error)
 

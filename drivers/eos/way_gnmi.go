@@ -103,6 +103,8 @@ func (w *gnmiWay) observe(ctx context.Context) (*drivers.Observation, error) {
 	return openconfig.Observe(ctx, c)
 }
 
+func (w *gnmiWay) links(ctx context.Context) (*drivers.Observation, error) { return w.observe(ctx) }
+
 func (w *gnmiWay) counters(ctx context.Context) (*drivers.Observation, error) { return w.observe(ctx) }
 
 func (w *gnmiWay) hangUp() { _ = w.close() } // what a broken connection says on its end adds nothing

@@ -71,6 +71,10 @@ func (w *shellWay) observe(ctx context.Context) (*drivers.Observation, error) {
 	return observeShows(ctx, w)
 }
 
+func (w *shellWay) links(ctx context.Context) (*drivers.Observation, error) {
+	return shown(ctx, w, []show{interfacesShow})
+}
+
 func (w *shellWay) counters(ctx context.Context) (*drivers.Observation, error) {
 	return shown(ctx, w, countShows())
 }

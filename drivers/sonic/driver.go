@@ -254,11 +254,7 @@ func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 
 // leftAlone puts what the decoder could not place into the driver's form.
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {
-	var out []drivers.Unknown
-	for _, u := range unknown {
-		out = append(out, drivers.Unknown{Where: u.Where(), Why: u.Why, Text: u.Value})
-	}
-	return out
+	return drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Value })
 }
 
 // Digest identifies the state that desired speaks of.

@@ -1,8 +1,12 @@
 package gnmi
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -37,6 +41,22 @@ var wireType = map[DataType]gpb.GetRequest_DataType{
 type Value struct {
 	Path []Elem
 	JSON []byte
+}
+
+// Decode returns what encoding/json makes of the value, numbers as json.Number:
+// a counter has 64 bits. An error means that the value is not JSON, or more than
+// one.
+func (v Value) Decode() (any, error) {
+	d := json.NewDecoder(bytes.NewReader(v.JSON))
+	d.UseNumber()
+	var out any
+	if err := d.Decode(&out); err != nil {
+		return nil, fmt.Errorf("value is not JSON: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("value is not JSON: there is more behind it")
+	}
+	return out, nil
 }
 
 // GetTree reads subtrees, for paths whose keys may be "*". Unlike

@@ -80,13 +80,10 @@ func (d *deriver) speedOf(l *link) {
 	case y > 0:
 		x = min(x, y)
 	}
-	if slices.Contains(speeds, x) {
+	if intent.IsSpeed(x) {
 		l.speed = x
 	}
 }
-
-// speeds are those that an intent takes.
-var speeds = []units.Rate{1e9, 10e9, 25e9, 40e9, 50e9, 100e9, 200e9, 400e9, 800e9, 1600e9}
 
 func (d *deriver) cableOf(l *link) {
 	if l.cable > 0 {

@@ -3,7 +3,6 @@ package derive
 import (
 	"cmp"
 	"net"
-	"slices"
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -293,7 +292,7 @@ func (d *deriver) portNodes(s *box) *node {
 		p := s.ports[name]
 		n := mapping()
 		if p.link == nil {
-			if v := speedAt(p.run); slices.Contains(speeds, v) {
+			if v := speedAt(p.run); intent.IsSpeed(v) {
 				n.put("speed", bare(v.String()))
 			}
 			if c := p.run.Cable.Or(0); c > 0 && c <= 100_000 {

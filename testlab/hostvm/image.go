@@ -195,6 +195,11 @@ func (t tree) putProgram(ctx context.Context, name string) error {
 	if err := t.putHost("/usr/bin/"+filepath.Base(src), src); err != nil {
 		return err
 	}
+	return t.putLibraries(ctx, src)
+}
+
+// putLibraries adds the shared libraries that a program of this machine loads.
+func (t tree) putLibraries(ctx context.Context, src string) error {
 	libs, err := libraries(ctx, src)
 	if err != nil {
 		return err

@@ -100,14 +100,8 @@ func (t tree) putSystemd(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		libs, err := libraries(ctx, src)
-		if err != nil {
+		if err := t.putLibraries(ctx, src); err != nil {
 			return err
-		}
-		for _, lib := range libs {
-			if err := t.putHost(lib, lib); err != nil {
-				return err
-			}
 		}
 		if err := t.putHost(f.path, src); err != nil {
 			return err

@@ -173,10 +173,10 @@ type Event struct {
 	What     string            `json:"what,omitempty"`
 	Fix      string            `json:"fix,omitempty"`
 	// Of another verdict.
-	Verdict  Verdict `json:"verdict,omitempty"`
-	Previous Verdict `json:"previous,omitempty"` // "" for the first
-	Counts   *Counts `json:"counts,omitempty"`
-	Unread   int     `json:"unread,omitempty"` // devices
+	Verdict  Verdict          `json:"verdict,omitempty"`
+	Previous Verdict          `json:"previous,omitempty"` // "" for the first
+	Counts   *validate.Counts `json:"counts,omitempty"`
+	Unread   int              `json:"unread,omitempty"` // devices
 }
 
 // Events lists the changes of a round: what is gone, what is new, the verdict.

@@ -64,30 +64,8 @@ type Round struct {
 // the first.
 func (r *Round) Changed() bool { return r.Verdict != r.Previous }
 
-// Counts are numbers of findings; suppressed ones count in no severity.
-type Counts struct {
-	Error      int `json:"error"`
-	Warning    int `json:"warning"`
-	Info       int `json:"info"`
-	Suppressed int `json:"suppressed"`
-}
-
 // Counts counts the findings.
-func (r *Round) Counts() (c Counts) {
-	for _, f := range r.Findings {
-		switch {
-		case f.Suppressed != nil:
-			c.Suppressed++
-		case f.Severity == validate.Error:
-			c.Error++
-		case f.Severity == validate.Warning:
-			c.Warning++
-		default:
-			c.Info++
-		}
-	}
-	return c
-}
+func (r *Round) Counts() validate.Counts { return validate.Count(r.Findings) }
 
 // Unread lists the devices that could not be read, each once, in the order of
 // the findings.
@@ -106,15 +84,15 @@ const keptRounds = 288
 
 // Record is what is kept of a round.
 type Record struct {
-	Format  int       `json:"format"`
-	Round   int       `json:"round"`
-	Time    time.Time `json:"time"` // when it was over
-	Seconds float64   `json:"seconds"`
-	Fabric  string    `json:"fabric"`
-	Verdict Verdict   `json:"verdict"`
-	Counts  Counts    `json:"counts"`
-	Devices int       `json:"devices"`
-	Read    int       `json:"read"`
+	Format  int             `json:"format"`
+	Round   int             `json:"round"`
+	Time    time.Time       `json:"time"` // when it was over
+	Seconds float64         `json:"seconds"`
+	Fabric  string          `json:"fabric"`
+	Verdict Verdict         `json:"verdict"`
+	Counts  validate.Counts `json:"counts"`
+	Devices int             `json:"devices"`
+	Read    int             `json:"read"`
 }
 
 // Format is the version of [Record] and [Event] as JSON: within one, fields are

@@ -1,11 +1,8 @@
 package openconfig
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -34,14 +31,9 @@ type entry interface {
 // stands for wherever it lies, as leaf or as subtree; nil where it is no part
 // of one. An error means that the value is not JSON.
 func tree(v gnmi.Value) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(v.JSON))
-	d.UseNumber() // a counter has 64 bits
-	var node any
-	if err := d.Decode(&node); err != nil {
-		return nil, fmt.Errorf("value is not JSON: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("value is not JSON: there is more behind it")
+	node, err := v.Decode()
+	if err != nil {
+		return nil, err
 	}
 	top, _ := rooted(v.Path, node).(map[string]any)
 	return top, nil

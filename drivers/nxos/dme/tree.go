@@ -1,11 +1,8 @@
 package dme
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -29,14 +26,9 @@ type object map[string]any
 // stands for wherever it lies: a leaf, an entry of a list, or a subtree. An
 // error means that the value is not JSON.
 func tree(v gnmi.Value) (object, error) {
-	d := json.NewDecoder(bytes.NewReader(v.JSON))
-	d.UseNumber() // a counter has 64 bits
-	var node any
-	if err := d.Decode(&node); err != nil {
-		return nil, fmt.Errorf("value is not JSON: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("value is not JSON: there is more behind it")
+	node, err := v.Decode()
+	if err != nil {
+		return nil, err
 	}
 	for i := len(v.Path) - 1; i >= 0; i-- {
 		e := v.Path[i]

@@ -45,15 +45,15 @@ const (
 
 // Message is what is posted. Within one Format, fields are only added.
 type Message struct {
-	Format   int           `json:"format"`
-	Text     string        `json:"text"` // a line for people; chat systems show this key
-	Fabric   string        `json:"fabric"`
-	Time     time.Time     `json:"time"`
-	Round    int           `json:"round"`
-	Verdict  watch.Verdict `json:"verdict"`
-	Previous watch.Verdict `json:"previous,omitempty"` // "" for the first
-	Counts   watch.Counts  `json:"counts"`
-	Unread   int           `json:"unread"` // devices that could not be read
+	Format   int             `json:"format"`
+	Text     string          `json:"text"` // a line for people; chat systems show this key
+	Fabric   string          `json:"fabric"`
+	Time     time.Time       `json:"time"`
+	Round    int             `json:"round"`
+	Verdict  watch.Verdict   `json:"verdict"`
+	Previous watch.Verdict   `json:"previous,omitempty"` // "" for the first
+	Counts   validate.Counts `json:"counts"`
+	Unread   int             `json:"unread"` // devices that could not be read
 	// Causes are the worst, 20 at most; More is how many there are beside them.
 	Causes []Cause `json:"causes"`
 	More   int     `json:"more_causes,omitempty"`
