@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	xssh "golang.org/x/crypto/ssh"
@@ -21,7 +22,9 @@ type Client struct {
 
 	base  net.Conn       // the TCP connection below everything
 	conns []*xssh.Client // the jump host's, if there is one, and the device's
+	last  *wire          // what lies below the connection to the device
 	slots chan struct{}
+	ended chan struct{}  // closed once the connection to the device is over
 	work  sync.WaitGroup // goroutines that end with the connection at the latest
 
 	mu     sync.Mutex
@@ -66,7 +69,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	stop := context.AfterFunc(ctx, func() { base.Close(); l.close() })
 	c := &Client{
 		addr: cfg.Address, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput,
-		base: base, slots: make(chan struct{}, cfg.MaxChannels),
+		base: base, slots: make(chan struct{}, cfg.MaxChannels), ended: make(chan struct{}),
 	}
 	conn := base
 	for i, h := range hops {
@@ -76,8 +79,9 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 				break
 			}
 		}
+		c.last = &wire{Conn: conn}
 		var next *xssh.Client
-		if next, err = handshake(conn, h, l, cfg.Hosts); err != nil {
+		if next, err = handshake(c.last, h, l, cfg.Hosts); err != nil {
 			break
 		}
 		c.conns = append(c.conns, next)
@@ -92,7 +96,27 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 		_ = c.Close()
 		return nil, err
 	}
+	c.work.Go(func() {
+		// Why it ended is what the commands on it are told.
+		_ = c.device().Wait()
+		close(c.ended)
+	})
 	return c, nil
+}
+
+// wire is a connection that knows when its peer has ended it.
+type wire struct {
+	net.Conn
+	over atomic.Bool
+}
+
+// Read implements io.Reader.
+func (w *wire) Read(b []byte) (int, error) {
+	n, err := w.Conn.Read(b)
+	if err != nil {
+		w.over.Store(true)
+	}
+	return n, err
 }
 
 // handshake makes an SSH connection of conn, up to the accepted login.
@@ -191,7 +215,7 @@ func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session)
 	done := make(chan error, 1)
 	ok := c.start(func() {
 		defer func() { <-c.slots }()
-		s, err := c.device().NewSession()
+		s, err := open(c.device(), &c.last.over, c.ended)
 		if err != nil {
 			done <- c.channelError(op, err)
 			return
@@ -219,6 +243,38 @@ func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session)
 		return err
 	case <-ctx.Done():
 		return contextError(op, c.addr, ctx)
+	}
+}
+
+// sessions is what opens channels, an xssh.Client.
+type sessions interface {
+	NewSession() (*xssh.Session, error)
+}
+
+// open opens a channel where the connection is not over, and gives up when it
+// has ended. golang.org/x/crypto/ssh v0.58.0 never answers who asks for a channel
+// after it has ended those it knows of (mux.loop) and before it knows that
+// nothing can be sent any more (handshakeTransport.readLoop), which is where
+// those are that try again at once after a loss.
+func open(device sessions, over *atomic.Bool, ended <-chan struct{}) (*xssh.Session, error) {
+	if over.Load() {
+		return nil, net.ErrClosed
+	}
+	type result struct {
+		s   *xssh.Session
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() { // Close must not wait for it
+		s, err := device.NewSession()
+		opened <- result{s, err}
+	}()
+	select {
+	case r := <-opened:
+		return r.s, r.err
+	case <-ended:
+		// A channel that was granted at the last moment has ended as well.
+		return nil, net.ErrClosed
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -199,6 +200,53 @@ func TestPeerClosesFirst(t *testing.T) {
 		}
 		_, err = c.Run(t.Context(), "x", nil)
 		want(t, err, ErrLost, d.addr)
+	}
+}
+
+// unanswered is a connection whose request for a channel gets no answer.
+type unanswered struct{ asked, release chan struct{} }
+
+func (u unanswered) NewSession() (*xssh.Session, error) {
+	close(u.asked)
+	<-u.release
+	return nil, io.EOF
+}
+
+// TestOpenEndsWithConnection: a channel that golang.org/x/crypto/ssh forgets
+// holds nobody up.
+func TestOpenEndsWithConnection(t *testing.T) {
+	var over atomic.Bool
+	u := unanswered{make(chan struct{}), make(chan struct{})}
+	ended := make(chan struct{})
+	go func() { <-u.asked; close(ended) }()
+	if s, err := open(u, &over, ended); s != nil || !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a channel %v, error %v, of a connection that ended meanwhile", s, err)
+	}
+	close(u.release)
+	// Nothing is asked of a connection that its peer has ended: asking twice
+	// would panic.
+	over.Store(true)
+	if s, err := open(u, &over, make(chan struct{})); s != nil || !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a channel %v, error %v, of a connection that is over", s, err)
+	}
+}
+
+// TestWireKnowsItsEnd: what a command learns of a loss, the next one knows.
+func TestWireKnowsItsEnd(t *testing.T) {
+	d := newDevice(t, deviceOptions{})
+	d.exec = func(_ string, ch xssh.Channel) uint32 {
+		d.hangUp()
+		_, _ = io.Copy(io.Discard, ch)
+		return 0
+	}
+	c := dial(t, d.config())
+	if c.last.over.Load() {
+		t.Error("over before it was lost")
+	}
+	_, err := c.Run(t.Context(), "x", nil)
+	want(t, err, ErrLost, d.addr)
+	if !c.last.over.Load() {
+		t.Error("not over after a command was told that it is lost")
 	}
 }
 
