@@ -108,7 +108,8 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	}
 	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, AllPorts: o.allPorts, Fits: fits()}
 	var lost []lostLine
-	failed := 0
+	var failed []error
+	var unseen []string
 	p := a.progress("import", len(s.list))
 	defer p.Close()
 	err = pool.Ordered(ctx, a.parallel, s.list, func(ctx context.Context, src *importSource) imported {
@@ -120,12 +121,11 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 		}
 		p.Finish(r.source.name, r.err)
 		if r.err != nil {
-			failed++
-			a.printError(fmt.Errorf("%s: %w", r.source.name, unnamed(r.source.name, r.err)))
+			failed = append(failed, fmt.Errorf("%s: %w", r.source.name, unnamed(r.source.name, r.err)))
 			return nil
 		}
 		if r.unseen != nil {
-			a.warn("%s: the state of its links could not be read, nor its neighbours: %v", r.source.name, r.unseen)
+			unseen = append(unseen, fmt.Sprintf("%s: the state of its links could not be read, nor its neighbours: %v", r.source.name, r.unseen))
 		}
 		in.Switches = append(in.Switches, r.sw)
 		for _, u := range r.unknown {
@@ -133,12 +133,19 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 		}
 		return nil
 	})
+	// Not before: they would be glued to the moving line.
 	p.Close()
+	for _, f := range failed {
+		a.printError(f)
+	}
+	for _, u := range unseen {
+		a.warn("%s", u)
+	}
 	if err != nil {
 		return err
 	}
-	if failed > 0 {
-		return fmt.Errorf("%s of %d could not be read; no intent is written", words.Plural(failed, "switch", "switches"), len(s.list))
+	if len(failed) > 0 {
+		return fmt.Errorf("%s of %d could not be read; no intent is written", words.Plural(len(failed), "switch", "switches"), len(s.list))
 	}
 	res, err := derive.Derive(in)
 	if errors.Is(err, derive.ErrInput) {

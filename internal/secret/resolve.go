@@ -90,13 +90,6 @@ func parse(ref string) (reference, error) {
 	return reference{scheme, rest}, nil
 }
 
-// Validate says whether ref is a well-formed reference, without looking at
-// what it points to. Its error wraps [ErrReference] and does not hold ref.
-func Validate(ref string) error {
-	_, err := parse(ref)
-	return err
-}
-
 // Resolve returns the secret that ref points to. A missing or empty secret is
 // an error, and so is plain text. A file must be regular, closed to group and
 // others (0600 or 0400) and at most [MaxFileBytes]; one trailing newline is

@@ -138,8 +138,8 @@ func TestResolve(t *testing.T) {
 			if err != nil && strings.Contains(fmt.Sprintf("%v %+v", err, err), plain) {
 				t.Errorf("error shows the text: %v", err)
 			}
-			if bad := Validate(c.ref); (bad != nil) != (errors.Is(c.err, ErrReference) && !strings.HasPrefix(c.ref, "file:")) {
-				t.Errorf("Validate = %v", bad)
+			if _, bad := parse(c.ref); (bad != nil) != (errors.Is(c.err, ErrReference) && !strings.HasPrefix(c.ref, "file:")) {
+				t.Errorf("parse: %v", bad)
 			}
 		})
 	}

@@ -22,7 +22,7 @@ type ProgressOptions struct {
 	// Animate shows one line that is rewritten in place; see [Animate].
 	Animate bool
 	// Events prints a line for each finished item where Animate is false.
-	// Without either, progress is silent and only Printf prints.
+	// Without either, progress is silent.
 	Events bool
 	// Width returns the columns of the terminal, asked on every redraw
 	// because windows change; nil is 80.
@@ -107,18 +107,7 @@ func (p *Progress) Finish(name string, err error) {
 	}
 }
 
-// Printf prints a line of its own, above the progress line where there is
-// one. The text must be clean; a newline is added.
-func (p *Progress) Printf(format string, a ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.erase()
-	fmt.Fprintf(p.w, format+"\n", a...)
-	p.draw()
-}
-
-// Close removes the progress line. It may be called more than once; Printf
-// still prints afterwards.
+// Close removes the progress line. It may be called more than once.
 func (p *Progress) Close() {
 	p.mu.Lock()
 	if !p.closed {

@@ -220,10 +220,6 @@ func TestProgressOnTerminal(t *testing.T) {
 	if got, want := tick(), "plan 4/10, 1 failed, 2 running, 8s, about 12s left"; got != want {
 		t.Errorf("line %q, want %q", got, want)
 	}
-	p.Printf("warning: %s", "careful")
-	if l := s.lines(); len(l) != 2 || l[0] != "warning: careful" || !strings.HasPrefix(l[1], "plan 4/10") {
-		t.Errorf("after Printf the screen holds %q", l)
-	}
 	mu.Lock()
 	width = 10
 	mu.Unlock()
@@ -235,10 +231,6 @@ func TestProgressOnTerminal(t *testing.T) {
 	if l := s.lines(); l[len(l)-1] != "" {
 		t.Errorf("Close leaves %q", l[len(l)-1])
 	}
-	p.Printf("after")
-	if l := s.lines(); l[1] != "after" {
-		t.Errorf("after Close the screen holds %q", l)
-	}
 }
 
 func TestProgressInPipe(t *testing.T) {
@@ -247,15 +239,14 @@ func TestProgressInPipe(t *testing.T) {
 		events bool
 		want   string
 	}{
-		{false, "note\n"},
-		{true, "plan 1/2 leaf1: done\nnote\nplan 2/2 leaf2: failed: not a switch\n"},
+		{false, ""},
+		{true, "plan 1/2 leaf1: done\nplan 2/2 leaf2: failed: not a switch\n"},
 	} {
 		var b bytes.Buffer
 		p := NewProgress(&b, ProgressOptions{Label: "plan", Total: 2, Events: c.events})
 		p.Start()
 		p.Start()
 		p.Finish("leaf1", nil)
-		p.Printf("note")
 		p.Finish("leaf2", errors.New("not a\x1b[31m\nswitch"))
 		p.Close()
 		if b.String() != c.want {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -161,68 +160,4 @@ func TestConcurrent(t *testing.T) {
 	if _, err := c.Get(t.Context(), "roce0"); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-}
-
-func TestWatch(t *testing.T) {
-	k, _, c := one(t, "mlx5")
-	k.devs["roce1"] = newDevice("bnxt")
-	s := k.open()
-	w, err := newWatcher(netlink.NewConn(s, 42))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	if _, err := c.SetPFC(ctx, "roce0", 8, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.SetApps(ctx, "roce1", DSCP(26, 3)); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"roce0", "roce1"} {
-		if name, err := w.Next(ctx); err != nil || name != want {
-			t.Errorf("%q, %v; want %s", name, err, want)
-		}
-	}
-	short, end := context.WithTimeout(ctx, time.Millisecond)
-	defer end()
-	if _, err := w.Next(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with nothing to tell: %v", err)
-	}
-	for len(s.waits) > 0 {
-		<-s.waits
-	}
-	cancelled, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if _, err := w.Next(cancelled); !errors.Is(err, context.Canceled) {
-			t.Errorf("cancelled: %v", err)
-		}
-	})
-	<-s.waits
-	cancel()
-	wg.Wait()
-	// What cannot be read, or did not fit, is told as lost; the rest is not.
-	s.push(netlink.Message{Header: netlink.Header{Type: 79}, Data: []byte{0, 20, 0, 0}})
-	if _, err := c.SetPFC(ctx, "roce0", 16, 0); err != nil {
-		t.Fatal(err)
-	}
-	if name, err := w.Next(ctx); err != nil || name != "roce0" {
-		t.Errorf("%q, %v", name, err)
-	}
-	if _, err := w.Next(ctx); !errors.Is(err, ErrLost) {
-		t.Errorf("nameless: %v", err)
-	}
-	s.update(func() { s.fail = syscall.ENOBUFS })
-	if _, err := w.Next(ctx); !errors.Is(err, ErrLost) {
-		t.Errorf("overrun: %v", err)
-	}
-	wg.Go(func() {
-		if _, err := w.Next(ctx); !errors.Is(err, ErrClosed) {
-			t.Errorf("closed: %v", err)
-		}
-	})
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
-	wg.Wait()
 }

@@ -32,10 +32,7 @@ var (
 	ErrInvalid = errors.New("value out of range")
 	// ErrAnswer: the kernel's answer makes no sense.
 	ErrAnswer = errors.New("unusable answer")
-	// ErrLost: notifications were lost: any device may have changed. The
-	// Watcher goes on.
-	ErrLost = errors.New("notifications lost")
-	// ErrClosed: the Client or Watcher is closed.
+	// ErrClosed: the Client is closed.
 	ErrClosed = errors.New("closed")
 )
 

@@ -1,14 +1,12 @@
 package dcb
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/mdlayher/netlink"
 )
@@ -93,39 +91,5 @@ func TestRealKernelUnprivileged(t *testing.T) {
 		if !untouched || !errors.Is(err, ErrPermission) {
 			t.Errorf("command %d: %v, %v", cmd, untouched, err)
 		}
-	}
-}
-
-func TestRealWatch(t *testing.T) {
-	real(t)
-	w, err := Watch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	for {
-		_, err := w.Next(ctx)
-		if errors.Is(err, context.DeadlineExceeded) {
-			break
-		}
-		if err != nil { // a real port may have been written meanwhile
-			t.Fatal(err)
-		}
-	}
-	closed := make(chan error)
-	go func() {
-		for {
-			if _, err := w.Next(context.Background()); err != nil {
-				closed <- err
-				return
-			}
-		}
-	}()
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-closed; !errors.Is(err, ErrClosed) {
-		t.Errorf("Next on a closed Watcher: %v", err)
 	}
 }

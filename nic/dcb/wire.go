@@ -14,7 +14,6 @@ import (
 const (
 	rtmGetDCB netlink.HeaderType = 78
 	rtmSetDCB netlink.HeaderType = 79
-	groupDCB                     = 23
 )
 
 // Commands (enum dcbnl_commands).
@@ -407,22 +406,4 @@ func decodeStatus(data []byte, cmd uint8) (Errno, error) {
 		err = fmt.Errorf("%w: no status", ErrAnswer)
 	}
 	return status, err
-}
-
-// decodeNotice returns the name of the device that a notification is about.
-func decodeNotice(data []byte) (string, error) {
-	if len(data) < sizeHeader {
-		return "", fmt.Errorf("%w: a message of %d bytes", ErrAnswer, len(data))
-	}
-	name := ""
-	err := eachIn(data[sizeHeader:], func(kind uint16, b []byte) (err error) {
-		if kind == attrInterface {
-			name, err = decodeName(b)
-		}
-		return err
-	})
-	if err == nil && name == "" {
-		err = fmt.Errorf("%w: no interface name", ErrAnswer)
-	}
-	return name, err
 }

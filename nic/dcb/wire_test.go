@@ -305,13 +305,3 @@ func FuzzStatus(f *testing.F) {
 		}
 	})
 }
-
-func FuzzNotice(f *testing.F) {
-	seeds(f)
-	f.Fuzz(func(t *testing.T, b []byte) {
-		name, err := decodeNotice(b)
-		if err != nil && !errors.Is(err, ErrAnswer) || err == nil && (name == "" || len(name) > 15 || strings.ContainsAny(name, "/\x00\n\x1b")) {
-			t.Fatalf("%q, %v", name, err)
-		}
-	})
-}

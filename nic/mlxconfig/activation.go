@@ -56,6 +56,9 @@ func (c *Config) Mode() Mode {
 
 func (c *Config) bluefield() bool { return strings.HasPrefix(c.Type, "BlueField") }
 
+// resetTools are the tools that reset a card, by the tool of the settings.
+var resetTools = map[string]string{"mlxconfig": "mlxfwreset", "mstconfig": "mstfwreset"}
+
 // Reset is what makes the next boot's settings current. The package never does
 // it.
 type Reset struct {

@@ -49,18 +49,6 @@ func TestRealToolWithoutACard(t *testing.T) {
 	}
 }
 
-func TestRealResetToolWithoutACard(t *testing.T) {
-	tool := realTool(t)
-	if _, err := exec.LookPath("mstfwreset"); err != nil {
-		t.Skip("skipped: needs mstfwreset (Debian package mstflint)")
-	}
-	_, err := tool.ResetStatus(t.Context(), nowhere)
-	var f *Failure
-	if !errors.Is(err, ErrAccess) || !errors.As(err, &f) || f.Code != 1 {
-		t.Errorf("query: %v", err)
-	}
-}
-
 // TestRealNames looks the settings of this package up in the tool's own list:
 // their groups, that those belong to ports, and their values.
 func TestRealNames(t *testing.T) {

@@ -48,12 +48,6 @@ func inBytes(n int64, unit qos.ThresholdUnit) (int64, bool) {
 	return 0, false
 }
 
-// Defined reports whether the curve says one thing: Min is not above Max, and
-// where they are equal the step goes to certainty.
-func (c Curve) Defined() bool {
-	return c.Min < c.Max || c.Min == c.Max && c.Probability >= 1
-}
-
 // At returns the probability, 0..1, that a packet is marked which finds that
 // many bytes in the queue.
 func (c Curve) At(queue int64) float64 {

@@ -31,11 +31,9 @@ func TestCurveOf(t *testing.T) {
 
 // Three ways to write a curve, as functions of the queue.
 func TestCurveAt(t *testing.T) {
-	ramp := Curve{100_000, 300_000, 0.05}  // SONiC, NX-OS, EOS, DCQCN
-	full := Curve{100_000, 300_000, 1}     // Cumulus: probability 100
-	step := Curve{300_000, 300_000, 1}     // Azure Local
-	odd := Curve{300_000, 300_000, 0.05}   // means nothing
-	upside := Curve{300_000, 100_000, 0.5} // neither
+	ramp := Curve{100_000, 300_000, 0.05} // SONiC, NX-OS, EOS, DCQCN
+	full := Curve{100_000, 300_000, 1}    // Cumulus: probability 100
+	step := Curve{300_000, 300_000, 1}    // Azure Local
 	for _, c := range []struct {
 		queue            int64
 		ramp, full, step float64
@@ -45,9 +43,6 @@ func TestCurveAt(t *testing.T) {
 				t.Errorf("curve %d at %d: %g, want %g", i, c.queue, v[0], v[1])
 			}
 		}
-	}
-	if !ramp.Defined() || !full.Defined() || !step.Defined() || odd.Defined() || upside.Defined() {
-		t.Error("which curves say one thing")
 	}
 	// 5 % and 100 % at the same thresholds are far apart just before the end.
 	if d, at := ramp.Difference(full); math.Abs(d-0.95) > 1e-9 || at != 300_000 {

@@ -38,17 +38,6 @@ var needs = []struct{ program, deb string }{
 // built with.
 var kernelPackages = []string{"linux-image-amd64", "linux-headers-amd64"}
 
-// Packages returns the names of the Debian packages, of Debian 12 and later on
-// amd64, that [Build] and [Boot] need.
-func Packages() []string {
-	l := slices.Clone(kernelPackages)
-	for _, n := range needs {
-		l = append(l, n.deb)
-	}
-	slices.Sort(l)
-	return slices.Compact(l)
-}
-
 // Missing says in one line what this machine lacks for [Build] and [Boot], and
 // how to get it; "" means nothing.
 func Missing() string {

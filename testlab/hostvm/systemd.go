@@ -67,10 +67,6 @@ ExecStart=/bin/sh /usr/lib/hostvm/run
 // udevGroups are the groups that the rules of udev name.
 var udevGroups = []string{"audio", "cdrom", "dialout", "disk", "input", "kmem", "kvm", "lp", "render", "sgx", "tape", "tty", "video"}
 
-// SystemdPackages returns the names of the Debian packages that a machine with
-// [Options.Systemd] needs beside [Packages].
-func SystemdPackages() []string { return []string{"systemd", "udev"} }
-
 // MissingSystemd is [Missing] for a machine with [Options.Systemd].
 func MissingSystemd() string {
 	if lack := Missing(); lack != "" {

@@ -34,9 +34,6 @@ type End struct {
 	Also string
 }
 
-// String prints "leaf1/Ethernet0".
-func (e End) String() string { return e.Device + "/" + e.Port }
-
 // ReadCables reads the links of a topology file. It knows, by what the file
 // holds:
 //

@@ -1,34 +1,10 @@
 package showjson
 
-import (
-	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
-)
-
-// PFCTotal is the PFC frames of a port, of all priorities together.
-type PFCTotal struct{ Rx, Tx qos.Opt[uint64] }
+import "github.com/roce-fabric/roce-fabric/drivers"
 
 type frames struct {
 	Rx count `json:"rxFrames"`
 	Tx count `json:"txFrames"`
-}
-
-// PFCTotals reads "show priority-flow-control counters"; the ports have their
-// long names (aristanetworks/anta, VerifyInterfacesPFCCounters, revision 3).
-func PFCTotals(b []byte) (map[string]PFCTotal, error) {
-	var out struct {
-		Counters map[string]frames `json:"interfaceCounters"`
-	}
-	if err := decode(b, &out); err != nil {
-		return nil, err
-	}
-	totals := map[string]PFCTotal{}
-	for key, f := range inOrder(out.Counters) {
-		if name, ok := portName(key); ok && len(totals) < maxPorts {
-			totals[name] = PFCTotal{Rx: qos.Opt[uint64](f.Rx), Tx: qos.Opt[uint64](f.Tx)}
-		}
-	}
-	return totals, nil
 }
 
 // PFCPriorities adds the PFC frames by priority of "show interfaces

@@ -27,7 +27,6 @@ const (
 		{"systemName":"spine1","chassisId":"0000.5e00.5301","neighborInterfaceInfo":{"interfaceId":"\"Et1/1\"","interfaceId_v2":"Ethernet1/1","interfaceDescription":"x"}},
 		{"chassisId":"0000.5e00.5302","neighborInterfaceInfo":{"interfaceId":"\"swp1\""}}]},
 		"Ethernet6/1":{"lldpNeighborInfo":[]}}}`
-	pfcTotals     = `{"interfaceCounters":{"Ethernet3/1/1":{"rxFrames":120,"txFrames":98},"Et4":{"rxFrames":"-"}}}`
 	pfcPriorities = `{"interfaces":{"Ethernet5/1":{"priorities":{"3":{"rxFrames":18446744073709551615,"txFrames":98},"4":{"rxFrames":"-","txFrames":1.5},"8":{"rxFrames":1},"x":{}}}}}`
 	watchdog      = `{"interfaces":{"Ethernet5/1":{"txQueues":{"3":{"stuckCount":2,"recoveryCount":1}}}}}`
 	ecn           = `{"intfQueueCounters":{"Et5/1":{"queueCounters":{"0":"-","3":"41822","6":7}}}}`
@@ -82,11 +81,6 @@ func TestDecoders(t *testing.T) {
 		if diff := cmp.Diff(map[string]*drivers.PortState(tt.want), o.Ports); diff != "" {
 			t.Errorf("%s:\n%s", tt.name, diff)
 		}
-	}
-
-	totals, err := PFCTotals([]byte(pfcTotals))
-	if diff := cmp.Diff(map[string]PFCTotal{"Ethernet3/1/1": {Rx: u(120), Tx: u(98)}, "Ethernet4": {}}, totals); diff != "" || err != nil {
-		t.Errorf("totals: %v\n%s", err, diff)
 	}
 }
 
@@ -153,7 +147,6 @@ func TestSessions(t *testing.T) {
 // decoders are all decoders in one form.
 var decoders = map[string]func([]byte, *drivers.Observation) error{
 	"interfaces": Interfaces, "lldp": LLDPNeighbors, "priorities": PFCPriorities, "watchdog": Watchdog, "ecn": ECN, "queues": Queues,
-	"totals":   func(b []byte, _ *drivers.Observation) error { _, err := PFCTotals(b); return err },
 	"version":  func(b []byte, _ *drivers.Observation) error { _, err := ParseVersion(b); return err },
 	"sessions": func(b []byte, _ *drivers.Observation) error { _, err := ParseSessions(b); return err },
 }

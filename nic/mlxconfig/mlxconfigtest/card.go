@@ -1,6 +1,5 @@
 // Package mlxconfigtest is a simulated ConnectX card behind the tools that read
-// and set its firmware settings: a runner.Runner with mlxconfig or mstconfig,
-// and mlxfwreset or mstfwreset.
+// and set its firmware settings: a runner.Runner with mlxconfig or mstconfig.
 //
 // It keeps the three values of a setting, refuses what the tools refuse, in
 // their words and with their exit status, and prints tables as wide as three
@@ -168,8 +167,7 @@ func (c *Card) Run(ctx context.Context, name string, args ...string) (runner.Res
 	if err := ctx.Err(); err != nil {
 		return runner.Result{}, fmt.Errorf("%s: %w", name, err)
 	}
-	resetTool := strings.Replace(c.Tool, "config", "fwreset", 1)
-	if name != c.Tool && name != resetTool {
+	if name != c.Tool {
 		return runner.Result{}, fmt.Errorf("%s: %w", name, runner.ErrNotFound)
 	}
 	call := strings.Join(append([]string{name}, args...), " ")
@@ -185,9 +183,6 @@ func (c *Card) Run(ctx context.Context, name string, args ...string) (runner.Res
 		return runner.Result{Stdout: []byte(name + ", mstflint " + []string{"4.21.0", "4.31.0", "4.36.0"}[c.Version] + ", Git SHA Hash: N/A\n")}, nil
 	}
 	c.calls = append(c.calls, call)
-	if name == resetTool {
-		return c.resetTool(args), nil
-	}
 	return c.configTool(args), nil
 }
 

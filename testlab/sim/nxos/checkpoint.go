@@ -95,18 +95,6 @@ func (n *NXOS) checkpointSummary() []checkpointInfo {
 	return out
 }
 
-// checkpointText is the configuration of a checkpoint; false where there is
-// none of that name.
-func (n *NXOS) checkpointText(name string) (string, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	c := n.checkpointNamed(name)
-	if c == nil {
-		return "", false
-	}
-	return "!Command: Checkpoint cmd vdc 1\n!Time: " + c.at.UTC().Format(stamp) + "\n\nversion " + n.o.Version + " Bios:version 01.11\n" + n.body(c.cfg), true
-}
-
 // diffCheckpoint is "show diff rollback-patch checkpoint NAME running-config":
 // the lines that make the running configuration of the checkpoint.
 func (n *NXOS) diffCheckpoint(name string) string {

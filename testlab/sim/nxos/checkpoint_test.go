@@ -34,10 +34,6 @@ func TestCheckpoints(t *testing.T) {
 	if a, b, c := n.removeCheckpoint("one"), n.rollback("one", ""), n.diffCheckpoint("one"); a != missing || b != missing || c != missing {
 		t.Errorf("%q, %q, %q", a, b, c)
 	}
-	text, ok := n.checkpointText("four")
-	if _, bad := n.checkpointText("one"); bad || !ok || !strings.HasSuffix(text, bodyOf(t, n)) {
-		t.Errorf("text: %s", text)
-	}
 	if s := n.checkpointSummary(); len(s) != 3 || s[0].Name != "user-checkpoint-1" || s[0].Size != len(bodyOf(t, n)) || s[0].User != "admin" {
 		t.Errorf("summary: %+v", s)
 	}

@@ -30,18 +30,8 @@ type confirmTimer struct {
 	t      *time.Timer
 }
 
-// committed is a commit of the history.
-type committed struct {
-	id      string
-	changes string
-}
-
-// firstCommit is the number before that of the first commit, and keepCommits how many are
-// kept.
-const (
-	firstCommit = 1000000000
-	keepCommits = 50
-)
+// firstCommit is the number before that of the first commit.
+const firstCommit = 1000000000
 
 // openDualStage is "configure dual-stage", which not every box has.
 func (n *NXOS) openDualStage(user string) (c *configurer, refused bool) {
@@ -164,38 +154,19 @@ func (c *configurer) commit(seconds int) string {
 	if seconds > 0 {
 		n.startTimer(s, before, time.Duration(seconds)*time.Second)
 	}
-	id := n.record(patchText(s.lines, " "))
 	s.lines, s.scratch, c.stack = nil, cfg.Clone(), nil
 	return "Verification Succeeded.\n\nProceeding to apply configuration. This might take a while depending on amount of configuration in buffer.\n" +
-		"Please avoid other configuration changes during this time.\nConfiguration committed by user '" + c.user + "' using Commit ID : " + id
+		"Please avoid other configuration changes during this time.\nConfiguration committed by user '" + c.user + "' using Commit ID : " + n.commitID()
 }
 
 func refusedCommit(reason string) string {
 	return "Failed. err=" + reason + "\ncommit verification failed"
 }
 
-// record keeps a commit in the history and returns its ID.
-func (n *NXOS) record(changes string) string {
+// commitID is the ID of the commit that has just been made.
+func (n *NXOS) commitID() string {
 	n.lastCommit++
-	id := strconv.Itoa(firstCommit + n.lastCommit)
-	n.commits = append(n.commits, committed{id, changes})
-	if over := len(n.commits) - keepCommits; over > 0 {
-		n.commits = n.commits[over:]
-	}
-	return id
-}
-
-// commitChanges is "show configuration commit changes ID"; false where no such
-// commit is kept.
-func (n *NXOS) commitChanges(id string) (string, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, c := range n.commits {
-		if c.id == id {
-			return c.changes, true
-		}
-	}
-	return "", false
+	return strconv.Itoa(firstCommit + n.lastCommit)
 }
 
 // startTimer starts the confirmation timer.
@@ -228,10 +199,9 @@ func (n *NXOS) stopTimer() {
 func (n *NXOS) expire() {
 	t := n.timer
 	n.stopTimer()
-	changes := patchText(patch(n.running, t.before), " ")
 	n.replace(t.before)
 	t.s.notices = append(t.s.notices, "Confirm commit Timer expired, triggering rollback commit", "Rollback in progress",
-		"Configuration committed by rollback using Commit ID : "+n.record(changes))
+		"Configuration committed by rollback using Commit ID : "+n.commitID())
 }
 
 // ExpireTimer lets the confirmation timer run out now: the running

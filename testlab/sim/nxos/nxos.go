@@ -47,7 +47,6 @@ type NXOS struct {
 	carved      bool // the TCAM has its QoS region
 	checkpoints []*checkpoint
 	lastRoll    string // what show rollback status says of the last rollback
-	commits     []committed
 	lastCommit  int
 	timer       *confirmTimer // nil: none runs
 	flaps       map[string]int

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -166,20 +165,5 @@ func TestClientMapsDSCPOnEveryDriver(t *testing.T) {
 			}
 			agrees(t, c)
 		})
-	}
-}
-
-func TestWatcherHearsOtherPrograms(t *testing.T) {
-	begin(t)
-	w, err := dcb.Watch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	must(t, "dcb", "app", "add", "dev", "roce0", "dscp-prio", "26:3")
-	end := time.AfterFunc(20*time.Second, func() { w.Close() })
-	defer end.Stop()
-	if name, err := w.Next(t.Context()); err != nil || name != "roce0" {
-		t.Errorf("heard of %q, error %v", name, err)
 	}
 }
