@@ -50,6 +50,7 @@ func sshd(ts *testscript.TestScript, _ bool, _ []string) {
 	cmd := exec.Command("/usr/sbin/sshd", "-D", "-e", "-f", conf)
 	var log syncBuffer
 	cmd.Stderr = io.Writer(&log)
+	cmd.WaitDelay = 5 * time.Second // sessions that outlive it hold its standard error
 	ts.Check(cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -64,6 +65,9 @@ func sshd(ts *testscript.TestScript, _ bool, _ []string) {
 	for !strings.Contains(log.String(), "Server listening") {
 		select {
 		case <-tick.C:
+		case err := <-ended:
+			ended <- err
+			ts.Fatalf("sshd ended at once: %v: %s", err, log.String())
 		case <-limit.C:
 			ts.Fatalf("sshd does not listen: %s", log.String())
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
 func TestMain(m *testing.M) {
@@ -110,6 +111,7 @@ func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 	reached := make(chan struct{})
 	release := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })
+	ts.Defer(letGo) // before the lab is closed, which waits for its handlers
 	if kind == "set" {
 		var once sync.Once
 		boxOf(ts, arg).Faults().BeforeSet(func() {
@@ -252,7 +254,11 @@ func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	ts.Check(err)
 	dir := ts.MkAbs("lab")
 	ts.Check(os.MkdirAll(dir, 0o700))
-	l, err := lab.Start(f, dir, lab.Options{})
+	var o lab.Options
+	if len(a) > 1 {
+		o.NIC = host.Kind(a[1])
+	}
+	l, err := lab.Start(f, dir, o)
 	ts.Check(err)
 	work := ts.MkAbs(".")
 	labs.Store(work, &scriptLab{Lab: l})

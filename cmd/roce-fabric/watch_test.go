@@ -163,7 +163,12 @@ func (w *watched) shows(want ...string) {
 // became of it.
 func (w *watched) posted(want string) {
 	w.t.Helper()
-	m := <-w.posts
+	var m webhook.Message
+	select {
+	case m = <-w.posts:
+	case <-time.After(time.Minute):
+		w.t.Fatalf("no message %d: %s", w.told+1, w.errOut.String())
+	}
 	w.told++
 	result := "delivered"
 	if w.status.Load() >= 300 {
@@ -200,6 +205,9 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
+	if _, text := w.get("/report.json"); strings.Contains(text, `"gate:link-pause"`) {
+		t.Errorf("before counters were read twice, the report lists checks of them:\n%s", text)
+	}
 
 	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3,4"})
 	if got, want := w.said(2), "+ error PFC-01 leaf1 Ethernet8: PFC is on for priorities {3,4}, on spine1 for {3}\n+ warning OPS-01 leaf1: not saved: PORT_QOS_MAP|Ethernet8\n"; got != want {
@@ -207,8 +215,11 @@ func TestWatch(t *testing.T) {
 	}
 	w.posted("ok>errors")
 	w.shows(`roce_fabric_verdict{verdict="errors"} 1`, `roce_fabric_findings{check="PFC-01",severity="error"} 1`)
-	if _, text := w.get("/report.json"); !strings.Contains(text, `"id": "PFC-01"`) {
+	if _, text := w.get("/report.json"); !strings.Contains(text, `"id": "PFC-01"`) || !strings.Contains(text, `"gate:link-pause"`) {
 		t.Errorf("the report is\n%s", text)
+	}
+	if _, text := w.get("/report.html"); !strings.Contains(text, `"counters":[{"n":`) {
+		t.Error("the page has no counters")
 	}
 	if got := w.said(3); got != "" {
 		t.Errorf("what is known is said again:\n%s", got)

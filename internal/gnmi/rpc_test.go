@@ -268,8 +268,9 @@ func TestDeadline(t *testing.T) {
 
 	// The configured timeout bounds a call whose context has none, Set has one
 	// of its own.
-	cfg.Timeout, cfg.SetTimeout = 500*time.Millisecond, 10*time.Minute
+	cfg.SetTimeout = 10 * time.Minute
 	c = dial(t, cfg)
+	c.timeout = 500 * time.Millisecond
 	_, err = c.GetOne(t.Context(), origin, Path{"a"})
 	want(t, err, ErrTimeout, d.addr)
 	if err := c.Set(t.Context(), SetRequest{Origin: origin, Deletes: []Path{{"a"}}}); err != nil {

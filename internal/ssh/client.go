@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -152,15 +153,30 @@ func (c *Client) Addr() string { return c.addr }
 // device returns the connection to the device itself.
 func (c *Client) device() *xssh.Client { return c.conns[len(c.conns)-1] }
 
+// closeGrace bounds a Close. What a device has to do with one is to take a few
+// packets.
+const closeGrace = 2 * time.Second
+
 // Close ends the connection, every command and shell on it, and waits for what
 // runs for them. It may be called more than once, and returns nil where the
-// peer was first.
+// peer was first. The error wraps ErrTimeout where something is left: a device
+// that breaks the protocol can stop golang.org/x/crypto/ssh v0.58.0 for good,
+// in the middle of a packet that nobody takes from it (handshakeTransport.readLoop).
 func (c *Client) Close() error {
-	c.once.Do(func() {
-		c.mu.Lock()
-		c.closed = true
-		c.mu.Unlock()
-		var errs []error
+	c.once.Do(func() { c.err = c.close() })
+	return c.err
+}
+
+func (c *Client) close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	// The device's connection is closed by a packet on that of the jump host,
+	// which may take no more.
+	errs := []error{c.base.SetWriteDeadline(time.Now().Add(closeGrace))}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
 		for i := len(c.conns) - 1; i >= 0; i-- {
 			errs = append(errs, c.conns[i].Close())
 		}
@@ -171,14 +187,20 @@ func (c *Client) Close() error {
 			_ = conn.Wait()
 		}
 		c.work.Wait()
-		for _, err := range errs {
-			if err != nil && !gone(err) {
-				c.err = newError("close", c.addr, nil, err)
-				return
-			}
+	}()
+	patience := time.NewTimer(2 * closeGrace)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+		return newError("close", c.addr, ErrTimeout, errors.New("the connection does not end"))
+	}
+	for _, err := range errs {
+		if err != nil && !gone(err) && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return newError("close", c.addr, nil, err)
 		}
-	})
-	return c.err
+	}
+	return nil
 }
 
 // start runs f beside the caller and has Close wait for it; it reports false

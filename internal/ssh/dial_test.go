@@ -302,20 +302,8 @@ func TestJump(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	d.exec = func(cmd string, ch xssh.Channel) uint32 { fmt.Fprint(ch, cmd); return 3 }
 	jump := newDevice(t, deviceOptions{forward: true})
-	both := filepath.Join(t.TempDir(), "known_hosts")
-	var lines []byte
-	for _, f := range []string{d.hosts, jump.hosts} {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, b...)
-	}
-	if err := os.WriteFile(both, lines, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	good := d.config()
-	good.Jump, good.KnownHosts = testUser+"@"+jump.addr, both
+	good.Jump, good.KnownHosts = testUser+"@"+jump.addr, joined(t, d.hosts, jump.hosts)
 
 	c := dial(t, good)
 	r, err := c.Run(t.Context(), "show", nil)

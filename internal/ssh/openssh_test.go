@@ -87,8 +87,9 @@ func sshd(t *testing.T) (Config, xssh.Signer, ed25519.PrivateKey) {
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		out := <-drained
+		// It closes the pipe, which sessions may hold for longer.
 		_ = cmd.Wait()
+		out := <-drained
 		if t.Failed() {
 			t.Log(out)
 		}

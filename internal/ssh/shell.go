@@ -10,6 +10,7 @@ import (
 
 	"github.com/scrapli/scrapligo/driver/generic"
 	"github.com/scrapli/scrapligo/driver/options"
+	"github.com/scrapli/scrapligo/util"
 )
 
 // noTimeout stands for "the context decides" in scrapligo, which would take 0
@@ -144,6 +145,9 @@ func (s *Shell) failed(ctx context.Context, err error) error {
 		return newError("shell", s.c.addr, ErrTooLarge, fmt.Errorf("more than %d bytes", s.limit))
 	case ctx.Err() != nil:
 		return contextError("shell", s.c.addr, ctx)
+	}
+	if errors.Is(err, util.ErrConnectionError) {
+		err = nil // a name of scrapligo's own, which says no more than ErrLost
 	}
 	return newError("shell", s.c.addr, ErrLost, err)
 }

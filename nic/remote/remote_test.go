@@ -89,7 +89,7 @@ type lab struct {
 	hostKey xssh.PublicKey
 
 	mu   sync.Mutex
-	hold bool // no read is answered before its context ends
+	hold func() // is called for a read, which is then not answered before its context ends
 }
 
 const ens = "ens1f0np0"
@@ -152,8 +152,8 @@ func (l *lab) serve(t *testing.T, socket string) {
 				hold := l.hold
 				l.mu.Unlock()
 				m := agent.Local(l.Machine())
-				if hold {
-					m = held{m}
+				if hold != nil {
+					m = held{m, hold}
 				}
 				// An asker who left is no failure of the agent.
 				_ = agent.Serve(context.Background(), c, c, m)
@@ -164,9 +164,13 @@ func (l *lab) serve(t *testing.T, socket string) {
 }
 
 // held answers no read before its context ends.
-type held struct{ agent.Machine }
+type held struct {
+	agent.Machine
+	asked func()
+}
 
-func (held) Read(ctx context.Context, _ []string) (*nic.Host, error) {
+func (h held) Read(ctx context.Context, _ []string) (*nic.Host, error) {
+	h.asked()
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -222,6 +226,7 @@ func (l *lab) listen(t *testing.T, sshd, dir, socket string) {
 	cmd := exec.Command(sshd, "-D", "-e", "-f", file("config"))
 	log := &buffer{ready: make(chan struct{})}
 	cmd.Stderr = log
+	cmd.WaitDelay = 5 * time.Second // sessions that outlive it hold its standard error
 	if err := cmd.Start(); err != nil {
 		t.Skip("cannot start sshd: " + err.Error())
 	}

@@ -55,6 +55,13 @@ func (f *Faults) GiveUp(release <-chan struct{}) {
 	f.giveUp = release
 }
 
+// GaveUp reports whether a write has met GiveUp, and waits for its release.
+func (f *Faults) GaveUp() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.giveUp == nil
+}
+
 // Delay holds every answer of both servers back for d, or until Clear, Close
 // or the client's leaving.
 func (f *Faults) Delay(d time.Duration) {

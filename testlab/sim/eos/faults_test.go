@@ -96,7 +96,7 @@ func TestGiveUp(t *testing.T) {
 	release = make(chan struct{})
 	e.Faults().GiveUp(release)
 	k.Send("commit\n")
-	k.Until("commit\r\n")
+	clitest.Eventually(t, "the commit is with the switch", e.Faults().GaveUp)
 	if err := k.Session.Close(); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
@@ -111,7 +111,20 @@ func TestGiveUp(t *testing.T) {
 	k = pendingShell(t, e)
 	e.Faults().GiveUp(make(chan struct{}))
 	k.Send("commit\n")
-	k.Until("commit\r\n")
+	clitest.Eventually(t, "the commit is with the switch", e.Faults().GaveUp)
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A commit that Close overtakes starts no timer, which Close would sit out.
+func TestCloseInCommit(t *testing.T) {
+	e := start(t, Options{})
+	k := pendingShell(t, e)
+	committing := make(chan struct{})
+	e.Faults().BeforeWrite(func() { close(committing); <-e.done })
+	k.Send("commit timer 01:00:00\n")
+	<-committing
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}

@@ -272,6 +272,9 @@ func (e *EOS) complete(c *candidate) {
 // startTimer starts the commit timer of c, or starts it anew.
 func (e *EOS) startTimer(c *candidate, before *config, d time.Duration) {
 	e.stopTimer()
+	if e.closed {
+		return // Close would wait for it
+	}
 	ct := &commitTimer{c: c, before: before, expire: time.Now().Add(d)}
 	e.timers.Add(1)
 	ct.t = time.AfterFunc(d, func() {

@@ -171,6 +171,9 @@ func (n *NXOS) commitID() string {
 
 // startTimer starts the confirmation timer.
 func (n *NXOS) startTimer(s *stage, before *cli.Block, d time.Duration) {
+	if n.closed {
+		return // Close would wait for it
+	}
 	ct := &confirmTimer{s: s, before: before}
 	n.timers.Add(1)
 	ct.t = time.AfterFunc(d, func() {

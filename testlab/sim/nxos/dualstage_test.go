@@ -124,6 +124,19 @@ func TestCommitConfirmed(t *testing.T) {
 	}
 }
 
+// A commit that Close overtakes starts no timer, which Close would sit out.
+func TestCommitAfterClose(t *testing.T) {
+	n := newBox(t, Options{Config: small})
+	c := stageOf(t, n, "feature bgp")
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out := c.commit(3600); failed(out) {
+		t.Fatal(out)
+	}
+	n.timers.Wait()
+}
+
 // The timer is a real one.
 func TestTimerRunsOut(t *testing.T) {
 	n := newBox(t, Options{Config: small})

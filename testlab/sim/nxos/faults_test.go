@@ -170,7 +170,7 @@ func TestGiveUp(t *testing.T) {
 	release := make(chan struct{})
 	n.Faults().GiveUp(release)
 	k.Send("hostname other\n")
-	k.Until("hostname other\r\n")
+	clitest.Eventually(t, "the line is with the switch", n.Faults().GaveUp)
 	if err := k.Session.Close(); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestGiveUp(t *testing.T) {
 	k.Do("checkpoint before")
 	n.Faults().GiveUp(make(chan struct{}))
 	k.Send("rollback running-config checkpoint before\n")
-	k.Until("before\r\n")
+	clitest.Eventually(t, "the rollback is with the switch", n.Faults().GaveUp)
 	if err := n.Close(); err != nil {
 		t.Error(err)
 	}
