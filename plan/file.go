@@ -55,7 +55,7 @@ type Writer struct {
 
 // Create starts a plan file.
 func Create(path string, h Header) (*Writer, error) {
-	f, err := atomicfile.Create(path, 0o600)
+	f, err := atomicfile.Output(path, 0o600)
 	if err != nil {
 		return nil, err
 	}

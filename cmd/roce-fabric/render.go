@@ -63,7 +63,7 @@ func (a *app) render(dir, models string) error {
 		if err := os.MkdirAll(at, 0o755); err != nil {
 			return err
 		}
-		if err := atomicfile.Write(filepath.Join(at, name), text, 0o644); err != nil {
+		if err := atomicfile.WriteOutput(filepath.Join(at, name), text, 0o644); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,8 @@
 //
 // Do not use it for files that others hold open or that grow line by line: it
 // makes a new file under the old name. Where the name is a symbolic link, the
-// link is replaced, not what it points to.
+// link is replaced, not what it points to; for a path that a user named there is
+// [Output].
 package atomicfile
 
 import (
@@ -39,6 +40,8 @@ type File struct {
 	tmp  *os.File
 	perm fs.FileMode
 	err  error // the first failed write; Commit refuses after it
+	// direct says that path is written to as it is, and not replaced.
+	direct bool
 }
 
 // Create begins to replace path with content that is written piece by piece.
@@ -77,6 +80,14 @@ func (f *File) Commit() error {
 	tmp := f.tmp
 	f.tmp = nil
 	err := f.err
+	if f.direct {
+		if err == nil {
+			if err = f.pass(tmp); err != nil {
+				err = fmt.Errorf("cannot write %s: %w", f.path, err)
+			}
+		}
+		return errors.Join(err, tmp.Close(), os.Remove(tmp.Name()))
+	}
 	if err == nil {
 		err = tmp.Chmod(f.perm)
 	}
