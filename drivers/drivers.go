@@ -87,6 +87,13 @@ type Keeper interface {
 	Keep(ctx context.Context) (bool, error)
 }
 
+// Heir is a Driver that finds what other runs left on the device.
+type Heir interface {
+	// Inherit tells the IDs of runs that have ended, however they did. Without
+	// it what a run of a moment ago left may be that of one that is at work.
+	Inherit(runs []string)
+}
+
 // Notifier is a Driver of a device that says by itself when its configuration
 // changes.
 type Notifier interface {
@@ -157,6 +164,13 @@ type Mismatch struct {
 	// Fix is what is typed to mend it, modes and lines with " / " between
 	// them; "" where the driver knows of nothing.
 	Fix string `json:"fix,omitempty"`
+	// Unsure says that the switch does not show it, or that no public source
+	// tells how to read what it shows: Want could not be confirmed, and need not
+	// be wrong.
+	Unsure bool `json:"unsure,omitempty"`
+	// Slow says that devices are known to take minutes over it: shortly after a
+	// change it is no reason to take that back.
+	Slow bool `json:"slow,omitempty"`
 }
 
 // Policy bounds what a plan may disturb at once.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -108,6 +109,20 @@ func (j *Journal) Path() string {
 		return ""
 	}
 	return j.path
+}
+
+// others returns the IDs of the other runs that have a journal beside this one.
+// None of them is at work, because this one has the lock.
+func (j *Journal) others() ([]string, error) {
+	if j == nil {
+		return nil, nil
+	}
+	names, err := journals(filepath.Dir(j.path))
+	for i, n := range names {
+		names[i] = strings.TrimSuffix(n, ".journal")
+	}
+	own := strings.TrimSuffix(filepath.Base(j.path), ".journal")
+	return slices.DeleteFunc(names, func(id string) bool { return id == own }), err
 }
 
 // Write appends a record and waits until it is on disk. A nil Journal keeps

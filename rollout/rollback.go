@@ -78,7 +78,7 @@ func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx 
 		state, err := takeBack(ctx, p, d, open, o)
 		out := Outcome{Device: d.Name, State: state, Took: time.Since(start), Err: err}
 		if err != nil {
-			out.Error = err.Error()
+			out.Error = oneLine(err)
 		}
 		outs = append(outs, out)
 		if err := o.Journal.Write(Record{Device: d.Name, Event: string(state), Error: out.Error}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ type Outcome struct {
 	Took   time.Duration `json:"took_ns"`
 	Error  string        `json:"error,omitempty"`
 	Err    error         `json:"-"`
+	// Left says, a line each, what of the device is not as intended and was no
+	// work for the run: somebody else's, not to be read, refused by the device.
+	Left []string `json:"left,omitempty"`
 }
 
 // Job is one device to work on.
@@ -124,10 +128,13 @@ func runOne(ctx context.Context, j Job, o Options) Outcome {
 	state, steps, err := device(ctx, j, o)
 	out := Outcome{Device: j.Plan.Name, State: state, Steps: steps, Took: time.Since(start), Err: err}
 	if err != nil {
-		out.Error = err.Error()
+		out.Error = oneLine(err)
 	}
 	return out
 }
+
+// oneLine says an error in one line, also one that was joined of several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func device(ctx context.Context, j Job, o Options) (_ State, steps int, err error) {
 	p := j.Plan
@@ -145,6 +152,13 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 	}
 	// A session that does not close cleanly changes nothing about the state.
 	defer func() { _ = drv.Close() }()
+	if h, ok := drv.(drivers.Heir); ok {
+		past, err := o.Journal.others()
+		if err != nil {
+			return Failed, 0, err
+		}
+		h.Inherit(past)
+	}
 	if _, err := drv.Probe(ctx); err != nil {
 		return Failed, 0, err
 	}
@@ -186,7 +200,7 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.RevertTimeout)
 	defer cancel()
 	if rerr := drv.Revert(rctx, token); rerr != nil {
-		return Partial, steps, fmt.Errorf("%w; and it could not be taken back: %w", err, rerr)
+		return Partial, steps, fmt.Errorf("%w; and this tool could not take it back: %w", err, rerr)
 	}
 	return Reverted, steps, err
 }
@@ -248,7 +262,8 @@ func inForce(ctx context.Context, drv drivers.Driver, j Job) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
-	case len(bad) > 0:
+	}
+	if bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow }); len(bad) > 0 {
 		m := bad[0]
 		return fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.Field)+": "+m.Have+", not "+m.Want, len(bad)-1)
 	}

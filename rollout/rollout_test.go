@@ -27,6 +27,7 @@ type box struct {
 	late      int // reads that still show the old value
 	calls     []string
 	during    func() // in the middle of Apply
+	ended     []string
 }
 
 func (b *box) Probe(context.Context) (drivers.Facts, error) { return drivers.Facts{}, nil }
@@ -61,6 +62,7 @@ func (b *box) Apply(ctx context.Context, s *drivers.Snapshot, _ *drivers.Steps, 
 	}
 	return t, errors.Join(b.applyErr, ctx.Err())
 }
+func (b *box) Inherit(runs []string) { b.ended = runs }
 func (b *box) Confirm(context.Context, *drivers.Token) error {
 	b.calls = append(b.calls, "confirm")
 	return nil
@@ -187,11 +189,14 @@ func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
 
 func TestInterruptLeavesAKnownState(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &box{mask: qos.Priorities(3, 4), during: cancel}
+	b := &box{mask: qos.Priorities(3, 4), during: cancel, applyErr: errors.New("boom")}
 	rest := &box{mask: qos.Priorities(3, 4)}
 	outs, err := Run(ctx, [][]Job{{job("leaf1", b), job("leaf2", rest)}}, Options{MaxImpact: qos.ImpactReload})
 	if outs[0].State != Reverted || b.mask != qos.Priorities(3, 4) {
 		t.Errorf("leaf1 is %s and holds %s: %v", outs[0].State, b.mask, outs[0].Err)
+	}
+	if want := "boom; context canceled"; outs[0].Error != want {
+		t.Errorf("error %q, want %q", outs[0].Error, want)
 	}
 	if outs[1].State != Skipped || rest.calls != nil || !errors.Is(err, ErrStopped) {
 		t.Errorf("leaf2 is %s after %v; error %v", outs[1].State, rest.calls, err)
@@ -249,6 +254,10 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 	j, err = Begin(dir, "run2", Record{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	// A device is told which runs are over, and that is not this one.
+	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, Options{MaxImpact: qos.ImpactReload, Journal: j}); !slices.Equal(b.ended, []string{"run1"}) {
+		t.Errorf("runs that have ended: %q (%v)", b.ended, err)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)

@@ -196,7 +196,7 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 		return f == rejected, nil
 	})
 	if now == nil {
-		return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, errors.Join(cause, err))
+		return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
 	}
 	if !in && f != answered {
 		// Once its session is gone nothing can come of it any more.
@@ -205,7 +205,7 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 			d.way.hangUp()
 		}
 		if now, _, err = d.look(ctx, j.name); err != nil {
-			return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, errors.Join(cause, err))
+			return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
 		}
 		in = j.done(now)
 	}
@@ -222,6 +222,14 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 		return fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", d.t.Name, drivers.ErrRejected, words.Count(len(j.lines), "line"), left[len(left)-1])
 	}
 	return fmt.Errorf("%s: %w: nothing is in force: %w", d.t.Name, drivers.ErrRejected, cause)
+}
+
+// both says two errors in one line; either may be nil.
+func both(a, b error) error {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	return fmt.Errorf("%w; %w", a, b)
 }
 
 // errOthers is why a commit that was answered well may not be in force.

@@ -33,12 +33,18 @@ type Driver struct {
 	way   way
 	pace  pace
 	facts *drivers.Facts // nil until Probe
-	kw    native.Keyword // what the box was asked for, "" before that
+	// asked says that the box was asked for the keyword of its queues, kw what
+	// came of it: "" where nothing tells.
+	asked bool
+	kw    native.Keyword
+	// ended are the IDs of runs that are known to be at work no more.
+	ended []string
 }
 
 var (
 	_ drivers.Driver   = (*Driver)(nil)
 	_ drivers.Observer = (*Driver)(nil)
+	_ drivers.Heir     = (*Driver)(nil)
 )
 
 // pace holds the times of the switch, so that tests need not wait them out.
@@ -195,18 +201,18 @@ func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error)
 }
 
 // keyword finds out how the box calls its unicast queues: by its own text, by
-// asking it for the defaults of one port, or by its model. The model comes
-// last: boxes of one model differ with the release.
+// asking it for the defaults of one port, or by its model; "" where none of them
+// tells. The model comes last: boxes of one model differ with the release.
 func (d *Driver) keyword(ctx context.Context, cfg *native.Config) (native.Keyword, error) {
 	if kw, ok := native.KeywordOf(cfg); ok {
 		return kw, nil
 	}
-	if d.kw == "" {
+	if !d.asked {
 		kw, err := d.ask(ctx, cfg)
 		if err != nil {
 			return "", err
 		}
-		d.kw = kw
+		d.kw, d.asked = kw, true
 	}
 	return d.kw, nil
 }
@@ -243,7 +249,10 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 	if err != nil {
 		return "", err
 	}
-	kw, _ := native.KeywordForModel(f.Model)
+	kw, known := native.KeywordForModel(f.Model)
+	if !known {
+		return "", nil
+	}
 	return kw, nil
 }
 

@@ -3,6 +3,7 @@ package eos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,22 +48,6 @@ func (b *box) colleague() *ssh.Network {
 	return n
 }
 
-func (b *box) openSession(n *ssh.Network, name string) {
-	b.t.Helper()
-	if _, err := n.Configure(b.t.Context(), levelSession, "configure session "+name, []string{"vlan 99"}); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *box) pending() (out []string) {
-	for name, state := range b.Sessions() {
-		if state == "pending" {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 func TestRefusedLine(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}})
@@ -90,65 +75,26 @@ func TestRefusedLine(t *testing.T) {
 	}
 }
 
-func TestSessionsOfOthers(t *testing.T) {
+// Where nobody gets at the switch any more, the operator is told what the
+// switch does of itself.
+func TestContactLostAfterTheCommit(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d, n := b.open(), b.colleague()
-	refuse := func(texts ...string) {
-		t.Helper()
-		was := string(b.state())
-		tok, err := b.try(d)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, texts...)
-		if tok != nil || string(b.state()) != was {
-			t.Errorf("token %v", tok)
-		}
+	d, was := b.open(), string(b.state())
+	d.pace.work = 50 * time.Millisecond
+	b.Faults().DropAfterCommit()
+	b.Faults().BeforeWrite(func() { b.Faults().RefuseConnections(true) })
+	tok, err := b.try(d)
+	says(t, err, drivers.ErrPartial, nil, "what the switch holds cannot be read: ", "connection lost")
+	if strings.Contains(err.Error(), "errConnectionError") {
+		t.Error(err)
 	}
-	b.openSession(n, "theirs")
-	refuse("theirs is open", "configure session theirs abort")
-	if _, st := b.plan(d); !strings.Contains(strings.Join(st.Notes, "\n"), "configuration session theirs is open") {
-		t.Errorf("notes %q", st.Notes)
+	if string(b.state()) == was {
+		t.Error("nothing was committed")
 	}
-	if _, err := n.Do(t.Context(), "configure session theirs commit timer 00:10:00"); err != nil {
-		t.Fatal(err)
-	}
-	refuse("the commit timer of configuration session theirs", "runs for another 10m")
-	if _, err := n.Do(t.Context(), "configure session theirs commit"); err != nil {
-		t.Fatal(err)
-	}
-	b.apply(d)
-}
-
-// TestLeftovers has the three ways in which an earlier run can have been cut
-// off.
-func TestLeftovers(t *testing.T) {
-	for _, old := range []bool{false, true} {
-		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, OldSessionJSON: old}})
-		b.openSession(b.colleague(), "rf-old-1")
-		notes := func() string {
-			_, st := b.plan(b.open())
-			return strings.Join(st.Notes, "\n")
-		}
-		if got := notes(); !strings.Contains(got, "cut off before its commit (configuration session rf-old-1") || !strings.Contains(got, "nothing of it is in force") {
-			t.Errorf("notes %q", got)
-		}
-		tok := b.apply(b.open())
-		if len(b.pending()) > 0 || strings.Contains(b.Running(), "vlan 99") {
-			t.Errorf("sessions %v", b.Sessions())
-		}
-		if got := notes(); !strings.Contains(got, "in force and was not confirmed") || !regexp.MustCompile(`takes it back in (5m|4m5\ds)`).MatchString(got) {
-			t.Errorf("notes %q", got)
-		}
-		// A second run must not write what the switch is about to take back.
-		other := b.open()
-		b.configure("interface Ethernet1/1\nmtu 4000\n")
-		snap, st := b.plan(other)
-		_, err := other.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "two"})
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "commit timer", "rf-test-", "takes")
-		if err := b.open().Confirm(t.Context(), tok); err == nil {
-			t.Error("confirm of what somebody changed since then")
-		}
-		if got := notes(); strings.Contains(got, "earlier run") {
-			t.Errorf("notes %q", got)
-		}
+	says(t, d.Revert(t.Context(), tok), drivers.ErrUnreachable, nil, "unless it was confirmed, the switch takes it back by itself within 5m of the apply; run plan then")
+	b.Faults().Clear()
+	if !b.ExpireTimer() || string(b.state()) != was {
+		t.Error("the switch did not take it back")
 	}
 }
 
@@ -197,6 +143,22 @@ func TestConfirm(t *testing.T) {
 			t.Error("not confirmed and saved")
 		}
 	})
+	for name, tc := range map[string]struct{ before, after int }{"two do not arrive": {before: 2}, "no answer arrives": {after: 3}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+			d := b.open()
+			tok := b.apply(d)
+			real := d.way
+			d.way = &losesCommands{way: real, before: tc.before, after: tc.after}
+			if err := d.Confirm(t.Context(), tok); err != nil {
+				t.Error(err)
+			}
+			d.way = real
+			if b.ExpireTimer() || string(withoutComments(b.Startup())) != string(b.state()) {
+				t.Error("not confirmed and saved")
+			}
+		})
+	}
 	t.Run("it may not save", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 		d := b.open()
@@ -207,6 +169,30 @@ func TestConfirm(t *testing.T) {
 		b.Faults().ReadOnly(true)
 		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Authorization denied")
 	})
+}
+
+// losesCommands loses the next commands of exec mode: some before the switch has
+// them, some answers.
+type losesCommands struct {
+	way
+	before, after int
+}
+
+func (w *losesCommands) do(ctx context.Context, cmd string) error {
+	lost := fmt.Errorf("%w: for the test", ssh.ErrLost)
+	if !strings.HasSuffix(cmd, " commit") {
+		return w.way.do(ctx, cmd)
+	}
+	if w.before > 0 {
+		w.before--
+		return lost
+	}
+	err := w.way.do(ctx, cmd)
+	if w.after > 0 {
+		w.after--
+		return lost
+	}
+	return err
 }
 
 func timerOf(t *testing.T, b *box) string {
@@ -320,19 +306,6 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 		}
 		if err := f(t.Context(), nil); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-func TestSessionName(t *testing.T) {
-	seen := map[string]bool{}
-	for _, id := range []string{"", "test", "2026-11-21T15:04:05Z/pod1 é\n", strings.Repeat("x", 100)} {
-		for range 2 {
-			name, err := sessionName(id)
-			if err != nil || !regexp.MustCompile(`^rf-[A-Za-z0-9_-]{1,27}$`).MatchString(name) || seen[name] {
-				t.Errorf("%q: %q %v", id, name, err)
-			}
-			seen[name] = true
 		}
 	}
 }

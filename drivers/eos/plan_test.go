@@ -163,6 +163,47 @@ func (b *box) config() *native.Config {
 	return cfg
 }
 
+// A switch need not print a line that says what it says of all its ports.
+func TestDefaultsOfAllPorts(t *testing.T) {
+	for _, printed := range []bool{false, true} {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, PrintDefaults: printed},
+			setup: "interface defaults\nmtu 9100\nethernet\nshutdown\ninterface Ethernet1/1\nno shutdown\ninterface Ethernet3/1\nmtu 1500\n"})
+		b.Save()
+		for i, up := range []bool{false, true} {
+			p := *b.desired.Ports[b.ports[i]]
+			p.AdminUp = qos.Of(up)
+			b.desired.Ports[b.ports[i]] = &p
+		}
+		d, was := b.open(), string(b.state())
+		_, st := b.plan(d)
+		// The intent wants 9100 of all ports.
+		for path, want := range map[string]string{
+			"ports[Ethernet3/1].mtu": "1500 -> 9100", "ports[Ethernet4/1].mtu": "",
+			"ports[Ethernet1/1].admin_up": "true -> false", "ports[Ethernet2/1].admin_up": "false -> true", "ports[Ethernet3/1].admin_up": "",
+		} {
+			got := ""
+			if c := find(st, path); c != nil {
+				got = c.Old + " -> " + c.New
+			}
+			if got != want {
+				t.Errorf("%s: %q, want %q", path, got, want)
+			}
+		}
+		tok := b.apply(d)
+		b.settled(d)
+		if got, want := b.down(), append([]string{b.ports[0]}, ports[2:]...); !slices.Equal(got, want) {
+			t.Errorf("down: %v, want %v", got, want)
+		}
+		if err := d.Confirm(t.Context(), tok); err != nil {
+			t.Fatal(err)
+		}
+		// After the timer each line is taken back by one of its own.
+		if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+			t.Errorf("revert: %v\n%s", err, b.state())
+		}
+	}
+}
+
 // TestQueueKeyword has switches that do not say by their model how they call
 // their queues.
 func TestQueueKeyword(t *testing.T) {
@@ -176,11 +217,15 @@ func TestQueueKeyword(t *testing.T) {
 		if f, err := d.Probe(t.Context()); err != nil || f.ASIC != "" || len(st.Items) != 1 {
 			t.Errorf("%+v %v", f, err)
 		}
-		of(snap).kw = ""
-		st, err := d.Plan(drivers.Facts{}, snap, b.desired, b.policy)
-		if err != nil || !strings.Contains(notes(st), "the plan says uc-tx-queue") {
-			t.Errorf("%v, notes %s", err, notes(st))
+		// Where the box is not asked either, a guess is called one.
+		d = b.open()
+		asked := &refusesAll{way: d.way}
+		d.way = asked
+		b.plan(d)
+		if snap, st = b.plan(d); of(snap).kw != "" || asked.n != 2 || !strings.Contains(notes(st), "the plan says uc-tx-queue") {
+			t.Errorf("keyword %q, asked %d times, notes %s", of(snap).kw, asked.n, notes(st))
 		}
+		d = b.open()
 		was := string(b.state())
 		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err == nil || string(b.state()) != was {
 			t.Errorf("the wrong keyword: %v", err)
@@ -188,6 +233,20 @@ func TestQueueKeyword(t *testing.T) {
 		b.apply(d)
 		b.settled(d)
 	}
+}
+
+// refusesAll is a way of a switch that does not print the defaults of a port.
+type refusesAll struct {
+	way
+	n int
+}
+
+func (w *refusesAll) show(ctx context.Context, cmd string) (string, error) {
+	if strings.HasPrefix(cmd, running+" ") {
+		w.n++
+		return "", &ssh.LineError{Number: 1, Line: cmd, Words: "% Invalid input"}
+	}
+	return w.way.show(ctx, cmd)
 }
 
 func TestWithoutPersistence(t *testing.T) {

@@ -70,19 +70,25 @@ func anySwitch(t *rapid.T, kw string) string {
 			out = append(append(append(out, "qos profile "+p), anyPolicy(t, kw)...), "exit")
 		}
 	}
+	some := func(lines ...string) {
+		if n := rapid.IntRange(0, 2*len(lines)).Draw(t, lines[0]); n < len(lines) {
+			out = append(out, lines[n])
+		}
+	}
+	some("switchport default mode routed")
+	some("interface defaults\nmtu 9100\nexit", "interface defaults\nmtu 9000\nethernet\nshutdown\nexit\nexit", "interface defaults\nethernet\nshutdown\nexit\nexit")
 	for _, p := range ports[:6] {
 		out = append(out, "interface "+p)
+		some("default switchport")
 		if rapid.IntRange(0, 3).Draw(t, "switched") == 0 {
 			out = append(out, "switchport")
 			if rapid.Bool().Draw(t, "l2 mtu") {
 				out = append(out, "l2 mtu 9000")
 			}
 		} else if rapid.Bool().Draw(t, "mtu") {
-			out = append(out, "mtu 9100")
+			some("mtu 9100", "mtu 1500")
 		}
-		if rapid.IntRange(0, 4).Draw(t, "shutdown") == 0 {
-			out = append(out, "shutdown")
-		}
+		some("shutdown", "no shutdown", "default shutdown")
 		if len(made) > 0 && rapid.Bool().Draw(t, "attached") {
 			out = append(out, "service-profile "+rapid.SampledFrom(made).Draw(t, "profile"))
 		}

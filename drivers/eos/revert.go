@@ -51,7 +51,8 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 }
 
 // Keep confirms and saves what an earlier run put in force and left
-// unconfirmed: the switch would take it back.
+// unconfirmed: the switch would take it back. One that may be at work is left
+// alone: the error wraps ErrRejected.
 func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	if !d.way.timed() {
 		return false, nil
@@ -61,8 +62,11 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		// Nothing is applied on a switch that does not show them.
 		return false, nil
 	}
-	if err != nil || open.timer == nil || !drivers.Ours(open.timer.name) {
+	if err != nil || open.timer == nil || !open.timer.ours {
 		return false, err
+	}
+	if open.timer.fresh {
+		return false, open.obstacle(d.t.Name)
 	}
 	if err := d.stopTimer(ctx, open.timer.name, "commit"); err != nil {
 		return false, err
@@ -82,31 +86,49 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 		open, err := d.sessions(ctx)
 		if err != nil {
 			d.way.hangUp()
-			last = errors.Join(last, err)
+			last = err
 			continue
 		}
 		if !open.timed(name) {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%s: %w", d.t.Name, errors.Join(err, last))
+			return fmt.Errorf("%s: %w", d.t.Name, both(err, last))
 		}
-		if err = d.way.do(ctx, "configure session "+name+" "+how); refused(err) {
-			last = errors.Join(last, fmt.Errorf("%w: %w", drivers.ErrRejected, err))
+		err = d.way.do(ctx, "configure session "+name+" "+how)
+		if refused(err) {
+			last = fmt.Errorf("%w: %w", drivers.ErrRejected, err)
 			continue
 		}
-		last = errors.Join(last, err)
-		// A switch may show the timer for a moment longer.
-		if err == nil {
-			if _, err := drivers.Poll(ctx, d.pace.poll, d.pace.settled, func() (bool, error) {
-				open, err := d.sessions(ctx)
-				return err == nil && !open.timed(name), err
-			}); err != nil {
-				d.way.hangUp()
-			}
+		last = err
+		limit := d.pace.settled // a switch may show the timer for a moment longer
+		if err != nil {
+			limit = 0 // the next round does it again
+		}
+		gone, err := drivers.Poll(ctx, d.pace.poll, limit, func() (bool, error) {
+			open, err := d.sessions(ctx)
+			return err == nil && !open.timed(name), err
+		})
+		if gone {
+			return nil
+		}
+		if err != nil {
+			d.way.hangUp()
 		}
 	}
-	return fmt.Errorf("the commit timer of session %s: %w", name, d.wrap(cmp.Or(last, errOthers)))
+	return fmt.Errorf("the commit timer of session %s: %w", name, d.wrap(cmp.Or(last, errRuns)))
+}
+
+// errRuns is what is left where a switch says that it ended a timer.
+var errRuns = errors.New("it still runs")
+
+// bySwitch adds to an error after which the switch cannot be reached what it
+// does of itself.
+func (d *Driver) bySwitch(b wayBack, err error) error {
+	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
+		return err
+	}
+	return fmt.Errorf("%w; unless it was confirmed, the switch takes it back by itself within %s of the apply; run plan then", err, drivers.Spell(d.pace.timer))
 }
 
 // save makes the startup configuration hold an edit. Where it does so already,
@@ -165,7 +187,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	now, err := d.quiet(ctx, b)
 	if err != nil {
-		return err
+		return d.bySwitch(b, err)
 	}
 	if d.way.timed() {
 		how := "abort"
@@ -174,7 +196,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 			how = "commit"
 		}
 		if err := d.stopTimer(ctx, b.Session, how); err != nil {
-			return err
+			return d.bySwitch(b, err)
 		}
 	}
 	if now, err = d.config(ctx, running); err != nil {
@@ -217,9 +239,10 @@ func (d *Driver) quiet(ctx context.Context, b wayBack) (*native.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	var aborted error
 	if busy {
-		if err := d.way.discard(ctx, b.Session); err != nil && !refused(err) {
-			return nil, fmt.Errorf("abort session %s: %w", b.Session, d.wrap(err))
+		if aborted = d.way.discard(ctx, b.Session); aborted != nil && !refused(aborted) {
+			d.way.hangUp()
 		}
 	}
 	open, err := d.sessions(ctx)
@@ -228,6 +251,9 @@ func (d *Driver) quiet(ctx context.Context, b wayBack) (*native.Config, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if aborted != nil && !refused(aborted) && open.holds(b.Session) {
+		return nil, fmt.Errorf("abort session %s: %w", b.Session, d.wrap(aborted))
 	}
 	if t := open.timer; t != nil && (!open.timed(b.Session) || !d.way.timed()) {
 		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.t.Name, drivers.ErrRejected, t, drivers.Spell(open.left))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -17,6 +18,7 @@ import (
 const (
 	maxName     = 30
 	randomBytes = 3
+	randomEnd   = 1 + 2*randomBytes // "-5f3a01"
 )
 
 // sessionName makes a name of the run's ID. The random end keeps names apart,
@@ -27,7 +29,7 @@ func sessionName(id string) (string, error) {
 		return "", fmt.Errorf("name a session: %w", err)
 	}
 	end := "-" + hex.EncodeToString(b)
-	return drivers.RunName(id, maxName-len(end)) + end, nil
+	return drivers.RunName(id, maxName-randomEnd) + end, nil
 }
 
 // sessions are the configuration sessions that matter: those that are open,
@@ -38,7 +40,40 @@ type sessions struct {
 	left    time.Duration // of the timer
 }
 
-type session struct{ name, user string }
+type session struct {
+	name, user string
+	// ours says that a run of this tool made it, fresh that the run began age
+	// ago and may be at work.
+	ours, fresh bool
+	age         time.Duration
+}
+
+// atWork is how long after its begin a run that nothing is known of is taken to
+// be at work. What such a run leaves is told from that of one that is at work
+// by its journal, which is where it ran.
+const atWork = 30 * time.Minute
+
+// session looks at the name of a session.
+func (d *Driver) session(name, user string) session {
+	s := session{name: name, user: user, ours: drivers.Ours(name)}
+	if began, known := drivers.RunTime(name); known && s.ours && !d.knows(name) {
+		// The clock of another machine may be ahead.
+		s.age = max(time.Since(began), 0).Round(time.Second)
+		s.fresh = s.age < atWork
+	}
+	return s
+}
+
+// Inherit tells which runs have ended.
+func (d *Driver) Inherit(runs []string) { d.ended = runs }
+
+// knows reports whether a session is that of a run that has ended.
+func (d *Driver) knows(name string) bool {
+	if len(name) < randomEnd {
+		return false
+	}
+	return slices.ContainsFunc(d.ended, func(id string) bool { return name[:len(name)-randomEnd] == drivers.RunName(id, maxName-randomEnd) })
+}
 
 func (s session) String() string {
 	t := "configuration session " + s.name
@@ -71,7 +106,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	users := usersOf(raw)
 	out := &sessions{}
 	for _, name := range shown.Pending() {
-		out.pending = append(out.pending, session{name, users[name]})
+		out.pending = append(out.pending, d.session(name, users[name]))
 	}
 	if shown.Timer == "" {
 		return out, nil
@@ -82,7 +117,8 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.timer = &session{shown.Timer, users[shown.Timer]}
+	timer := d.session(shown.Timer, users[shown.Timer])
+	out.timer = &timer
 	out.left = max(shown.Expires.V-v.Uptime.V, 0).Round(time.Second)
 	return out, nil
 }
@@ -133,13 +169,19 @@ func (s *sessions) timed(name string) bool {
 func (s *sessions) obstacle(device string) error {
 	if t := s.timer; t != nil {
 		todo := "wait until it is confirmed or taken back"
-		if drivers.Ours(t.name) {
+		switch {
+		case t.fresh:
+			todo = t.who() + ": wait until it confirms, or until the switch takes it back by itself"
+		case t.ours:
 			todo = "confirm that run or take it back, or wait until the switch takes it back by itself"
 		}
 		return fmt.Errorf("%s: %w: the commit timer of %s runs for another %s; %s", device, drivers.ErrRejected, t, drivers.Spell(s.left), todo)
 	}
 	for _, p := range s.pending {
-		if !drivers.Ours(p.name) {
+		switch {
+		case p.fresh:
+			return fmt.Errorf("%s: %w: %s is open; %s: wait until it is done, or, where nobody is at work, abort it (configure session %s abort)", device, drivers.ErrRejected, p, p.who(), p.name)
+		case !p.ours:
 			return fmt.Errorf("%s: %w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", device, drivers.ErrRejected, p, p.name)
 		}
 	}
@@ -151,15 +193,20 @@ func (s *sessions) obstacle(device string) error {
 func (s *sessions) notes(aborts bool) []string {
 	var out []string
 	if t := s.timer; t != nil {
-		if drivers.Ours(t.name) {
+		switch {
+		case t.fresh:
+			out = append(out, fmt.Sprintf("%s, and its work is in force and not confirmed (%s): the switch takes it back in %s unless it is confirmed; from where that run began, an apply confirms it where it is what the intent says", t.who(), t, drivers.Spell(s.left)))
+		case t.ours:
 			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch takes it back in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, drivers.Spell(s.left)))
-		} else {
+		default:
 			out = append(out, fmt.Sprintf("the commit timer of %s runs for another %s, and nothing can be applied before", t, drivers.Spell(s.left)))
 		}
 	}
 	for _, p := range s.pending {
 		switch {
-		case !drivers.Ours(p.name):
+		case p.fresh:
+			out = append(out, fmt.Sprintf("%s before its commit (%s): nothing of it is in force; an apply refuses to write meanwhile, except from where that run began", p.who(), p))
+		case !p.ours:
 			out = append(out, fmt.Sprintf("%s is open: an apply refuses to write before it is committed or aborted", p))
 		case aborts:
 			out = append(out, fmt.Sprintf("an earlier run was cut off before its commit (%s): nothing of it is in force, and an apply aborts the session", p))
@@ -170,10 +217,15 @@ func (s *sessions) notes(aborts bool) []string {
 	return out
 }
 
+// who says of a fresh session whose it is.
+func (s session) who() string {
+	return fmt.Sprintf("a run of this tool that began %s ago is at work, or was cut off", drivers.Spell(s.age))
+}
+
 // clearLeftovers aborts the sessions that earlier runs left open.
 func (d *Driver) clearLeftovers(ctx context.Context, s *sessions) error {
 	for _, p := range s.pending {
-		if drivers.Ours(p.name) {
+		if p.ours && !p.fresh {
 			if err := d.way.discard(ctx, p.name); err != nil && !refused(err) {
 				return fmt.Errorf("abort %s: %w", p, d.wrap(err))
 			}

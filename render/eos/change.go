@@ -159,6 +159,7 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 // ports writes the lines that only an interface can have.
 func (p *planner) ports(running *qos.Device) Edit {
 	var e Edit
+	g := p.r.globals()
 	for _, name := range natural.Keys(p.d.Ports) {
 		want, have := p.d.Ports[name], running.Ports[name]
 		header := sectionInterface + name
@@ -166,10 +167,13 @@ func (p *planner) ports(running *qos.Device) Edit {
 		s := p.r.sections[header]
 		if s == nil {
 			e = append(e, Setting{Section: header, Line: header})
-			have = (&globals{}).port(portState{})
+			have = g.port(portState{routed: g.ports.routed})
 		}
 		if m := want.MTU; m.Set {
-			routed := s != nil && p.r.effective(s).routed
+			routed := g.ports.routed
+			if s != nil {
+				routed = p.r.effective(s).routed
+			}
 			switch {
 			case p.all:
 				put(keyMTU, keyMTU+" "+itoa(m.V))
@@ -182,14 +186,12 @@ func (p *planner) ports(running *qos.Device) Edit {
 			}
 		}
 		if up := want.AdminUp; up.Set && (up != have.AdminUp || p.all) {
-			switch {
-			case !up.V:
-				put(keyShutdown, "shutdown")
-			case p.all:
-				put(keyShutdown, "no shutdown")
-			default:
-				put(keyShutdown, "")
+			// Without a line a port is what "interface defaults" says.
+			line := keyShutdown
+			if up.V {
+				line = "no " + keyShutdown
 			}
+			put(keyShutdown, line)
 		}
 		if pause := want.LinkPause; pause.Set && pause != have.LinkPause {
 			send, receive := "", ""

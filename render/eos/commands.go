@@ -207,7 +207,7 @@ func Digest(c *Config, desired *qos.Device) string {
 		}
 		var lines []string
 		for _, l := range s.held {
-			if l.inert || l.set == nil || l.text == l.about.usual {
+			if l.inert || l.set == nil || l.text == r.usual(s, &l) {
 				continue
 			}
 			lines = append(lines, s.name+"\x00"+l.queue+"\x00"+l.text+"\n")
@@ -218,6 +218,7 @@ func Digest(c *Config, desired *qos.Device) string {
 		}
 	}
 	write(r.global)
+	write(r.defaults)
 	seen := map[string]bool{}
 	for _, n := range natural.Keys(desired.Ports) {
 		s := r.sections[sectionInterface+n]

@@ -287,6 +287,7 @@ func headerOf(text string) header {
 const (
 	sectionInterface = "interface "
 	sectionProfile   = "qos profile "
+	sectionDefaults  = "interface defaults" // the whole line
 )
 
 // queueKinds are the words that name queues; multicast queues are known and

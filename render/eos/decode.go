@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -9,7 +10,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// The MTU of a port that states none, in bytes (EOS User Manual, Ethernet
+// The MTU of a port that states none, in bytes, on a switch that states none for
+// all of them (EOS User Manual, Ethernet
 // ports; aristanetworks/avd, ethernet_interfaces).
 const (
 	defaultMTU   = 1500
@@ -18,7 +20,7 @@ const (
 
 // Decode says what a configuration means: its Ethernet interfaces as ports,
 // and the maps of the switch as GlobalMaps. The values are those in force by
-// the configuration: defaults, overlaid by the attached profile, overlaid by
+// the configuration: defaults, among them those of "interface defaults", overlaid by the attached profile, overlaid by
 // the interface's own lines. EOS has no values for groups, asymmetric PFC,
 // speed, FEC and cables here; they are unset. The second result lists the
 // lines that the model does not hold, in the order of the text.
@@ -64,12 +66,15 @@ func (g *globals) maps() *qos.Maps {
 
 func (g *globals) port(s portState) *qos.Port {
 	p := &qos.Port{
-		AdminUp:   qos.Of(!s.shutdown),
-		MTU:       qos.Of(mtuOf(s)),
+		AdminUp:   qos.Of(!g.ports.shutdown),
+		MTU:       qos.Of(g.mtuOf(s)),
 		LAG:       qos.Of(s.lag),
 		Trust:     qos.Of(s.trust),
 		PFC:       qos.Of(qos.PrioritySet(0)),
 		LinkPause: qos.Of(s.send || s.receive),
+	}
+	if s.shutdown.Set {
+		p.AdminUp.V = !s.shutdown.V
 	}
 	if s.trust == "" {
 		p.Trust.V = qos.TrustPCP
@@ -87,10 +92,10 @@ func (g *globals) port(s portState) *qos.Port {
 	return p
 }
 
-func mtuOf(s portState) int {
+func (g *globals) mtuOf(s portState) int {
 	n, usual := s.l2mtu, defaultL2MTU
 	if s.routed {
-		n, usual = s.mtu, defaultMTU
+		n, usual = s.mtu, cmp.Or(g.ports.mtu, defaultMTU)
 	}
 	if n == 0 {
 		return usual

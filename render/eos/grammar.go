@@ -16,6 +16,9 @@ const (
 	inProfile
 	inInterface
 	inQueue
+	inDefaults         // of all interfaces
+	inEthernetDefaults // of those that are Ethernet ports
+
 	inPort = inProfile | inInterface
 )
 
@@ -59,6 +62,7 @@ const (
 	keyL2MTU      = "l2 mtu"
 	keyShutdown   = "shutdown"
 	keySwitchport = "switchport"
+	keyPortMode   = "switchport default mode"
 	keyPriority   = "priority"
 	keyBandwidth  = "bandwidth percent"
 	keyGuaranteed = "bandwidth guaranteed"
@@ -92,6 +96,11 @@ const (
 // the lines of "show running-config all" the switch configurations in
 // batfish/batfish, arista_interface_show_run_all.
 var grammar = []statement{
+	{in: inGlobal, line: keyPortMode + " routed", key: keyPortMode, unset: "no " + keyPortMode,
+		set: func(s *state, _ args) { s.global.ports.routed = true }},
+	{in: inGlobal, line: keyPortMode + " access", key: keyPortMode,
+		set: func(s *state, _ args) { s.global.ports.routed = false }},
+	{in: inGlobal, line: sectionDefaults},
 	{in: inGlobal, line: "hostname *"},
 	{in: inGlobal, line: "ptp *"},
 	{in: inGlobal, line: "qos profile <word>"},
@@ -148,9 +157,19 @@ var grammar = []statement{
 	{in: inGlobal, line: "management ssh"},
 	{in: inGlobal, line: "end"},
 
+	{in: inDefaults, line: "mtu <68-65535>", key: keyMTU, unset: "no mtu",
+		set: func(s *state, a args) { s.global.ports.mtu = a.num(1) }},
+	{in: inDefaults, line: "ethernet"},
+	{in: inEthernetDefaults, line: keyShutdown, key: keyShutdown, unset: "default shutdown",
+		set: func(s *state, _ args) { s.global.ports.shutdown = true }},
+	{in: inEthernetDefaults, line: "no shutdown", key: keyShutdown,
+		set: func(s *state, _ args) { s.global.ports.shutdown = false }},
+
 	{in: inInterface, line: "description *"},
-	{in: inInterface, line: keyShutdown, key: keyShutdown, unset: "no shutdown",
-		set: func(s *state, _ args) { s.port.shutdown = true }},
+	{in: inInterface, line: keyShutdown, key: keyShutdown, unset: "default shutdown", usual: "no shutdown",
+		set: func(s *state, _ args) { s.port.shutdown = qos.Of(true) }},
+	{in: inInterface, line: "no shutdown", key: keyShutdown,
+		set: func(s *state, _ args) { s.port.shutdown = qos.Of(false) }},
 	{in: inInterface, line: "load-interval *"},
 	{in: inInterface, line: "mtu <68-65535>", key: keyMTU, unset: "no mtu",
 		set: func(s *state, a args) { s.port.mtu = a.num(1) }},
@@ -260,6 +279,16 @@ type globals struct {
 	// The watchdog; 0 is off, or, for poll, left to the switch.
 	timeout, recovery, poll time.Duration
 	action                  qos.WatchdogAction
+	ports                   portDefaults
+}
+
+// portDefaults is what holds for a port without a line of its own
+// (aristanetworks/avd, eos_cli_config_gen interface-defaults.j2 and
+// switchport-default.j2).
+type portDefaults struct {
+	mtu      int  // of a routed port; 0 where nothing is configured
+	shutdown bool // of an Ethernet port
+	routed   bool
 }
 
 // defaultGlobals is a switch without configuration. Code points 0-7 and 8-15
@@ -285,7 +314,8 @@ func defaultGlobals() globals {
 // portState is what the lines of a profile and of an interface say.
 type portState struct {
 	profile           string
-	shutdown, routed  bool
+	shutdown          qos.Opt[bool]
+	routed            bool
 	mtu, l2mtu        int // 0 where nothing is configured
 	lag               string
 	send, receive     bool

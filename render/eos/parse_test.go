@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +116,43 @@ func TestDefaults(t *testing.T) {
 	// A priority is lossless only where PFC is on as well.
 	if d.Ports["Ethernet3"].PFC != qos.Of(qos.PrioritySet(0)) {
 		t.Errorf("PFC %v", d.Ports["Ethernet3"].PFC)
+	}
+}
+
+// What a switch says of all its ports holds for those that say nothing else.
+func TestDefaultsOfAllPorts(t *testing.T) {
+	const text = "switchport default mode routed\n!\ninterface defaults\n   mtu 9000\n   ethernet\n      shutdown\n!\ninterface Port-Channel1\n!\ninterface Ethernet1\n!\n" +
+		"interface Ethernet2\n   no shutdown\n   mtu 1500\n!\ninterface Ethernet3\n   switchport\n!\ninterface Ethernet4\n   no shutdown\n   channel-group 1 mode active\n!\nend\n"
+	flat := strings.ReplaceAll(text, "   ", "")
+	// As "show running-config all" has it, what is usual is said as well.
+	all := strings.ReplaceAll(text, "interface Ethernet1\n", "interface Ethernet1\n   shutdown\n   mtu 9000\n   no switchport\n   no shape rate\n")
+	all = strings.ReplaceAll(all, "   switchport\n", "   shutdown\n   mtu 9000\n   switchport\n   no shape rate\n")
+	all = strings.ReplaceAll(all, "   no shutdown\n   mtu 1500\n", "   no shutdown\n   mtu 1500\n   no switchport\n   no shape rate\n")
+	for _, text := range []string{text, flat, all} {
+		d, unknown := Decode(mustParse(t, text))
+		if len(unknown) > 0 {
+			t.Errorf("not understood: %v", unknown)
+		}
+		for name, want := range map[string]struct {
+			up  bool
+			mtu int
+		}{"Ethernet1": {false, 9000}, "Ethernet2": {true, 1500}, "Ethernet3": {false, 9214}, "Ethernet4": {true, 9000}} {
+			if p := d.Ports[name]; p.AdminUp != qos.Of(want.up) || p.MTU != qos.Of(want.mtu) {
+				t.Errorf("%s: up %v, mtu %v in\n%s", name, p.AdminUp.V, p.MTU.V, text)
+			}
+		}
+	}
+	// The last line counts, and a line that nobody knows is not passed over.
+	d, unknown := Decode(mustParse(t, "interface defaults\n   mtu 9000\n   no mtu\n   ethernet\n      shutdown\n      default shutdown\n      speed fast\n   loopback\n!\ninterface Ethernet1\n   no switchport\n!\nend\n"))
+	if p := d.Ports["Ethernet1"]; !p.AdminUp.V || p.MTU.V != 1500 {
+		t.Errorf("%+v", p)
+	}
+	var got []string
+	for _, u := range unknown {
+		got = append(got, u.Where()+": "+u.Text)
+	}
+	if want := []string{"interface defaults, line 7: speed fast", "interface defaults, line 8: loopback"}; !slices.Equal(got, want) {
+		t.Errorf("not understood: %q, want %q", got, want)
 	}
 }
 
@@ -260,6 +298,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(golden(f, name)))
 	}
 	f.Add([]byte("leaf1(config)#qos profile P\nleaf1(config-qos)#tx-queue 3\nno priority\n"))
+	f.Add([]byte("switchport default mode routed\ninterface defaults\n   mtu 9000\n   ethernet\n      shutdown\ninterface Ethernet1\n   no shutdown\n   switchport\n"))
 	f.Add([]byte("interface Ethernet1\nmtu 9000\ntx-queue 3\n!\nshape rate 5\nexit\nexit\nx#y#z\n"))
 	f.Add([]byte("event-handler X\n   action bash\n      echo\n EOF\nbanner login\nEOF\nqos map dscp 1-5,9 to traffic-class 3\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {

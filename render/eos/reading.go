@@ -37,11 +37,14 @@ type section struct {
 // reading is a configuration by sections.
 type reading struct {
 	global   *section
+	defaults *section
 	sections map[string]*section
 	order    []*section
 	unknown  []Unknown
 	// fragment says that the text is no whole answer of a switch.
 	fragment bool
+	// ports is what defaults and the top level say of ports.
+	ports portDefaults
 }
 
 // Unknown is a line of the families that RoCE depends on that the model has no
@@ -68,16 +71,25 @@ const (
 )
 
 func read(c *Config) *reading {
-	r := &reading{global: &section{at: inGlobal, index: map[spot]int{}}, sections: map[string]*section{}, fragment: !c.Complete()}
+	r := &reading{
+		global:   &section{at: inGlobal, index: map[spot]int{}},
+		defaults: &section{name: sectionDefaults, at: inDefaults, index: map[spot]int{}},
+		sections: map[string]*section{}, fragment: !c.Complete(),
+	}
 	var top []*Line
 	for _, l := range c.Lines {
 		if headerOf(l.Text) != headSection {
 			top = append(top, l)
 			continue
 		}
+		if canonical(l.Text) == sectionDefaults {
+			r.portDefaults(inDefaults, l.Sub)
+			continue
+		}
 		r.section(canonical(l.Text)).nodes = append(r.section(canonical(l.Text)).nodes, l)
 	}
 	r.lines(r.global, "", top)
+	r.ports = r.globals().ports
 	for _, s := range r.order {
 		for _, n := range s.nodes {
 			r.lines(s, "", n.Sub)
@@ -141,7 +153,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 	// configured.
 	for i := from; i < len(s.held); i++ {
 		h := &s.held[i]
-		if all && h.queue == queue && h.text == h.about.usual {
+		if all && h.queue == queue && h.text == r.usual(s, h) {
 			h.inert = true
 		}
 	}
@@ -150,6 +162,39 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 			r.judge(s, h)
 		}
 	}
+}
+
+// portDefaults reads "interface defaults". All of it is about what the model
+// holds, so that nothing there is passed over in silence.
+func (r *reading) portDefaults(at place, ls []*Line) {
+	flat := false // an "ethernet" that nothing is indented below came before
+	for _, l := range ls {
+		h, ok := match(l.Text, at)
+		if !ok && flat {
+			h, ok = match(l.Text, inEthernetDefaults)
+		}
+		switch {
+		case !ok:
+			r.report(r.defaults, l, whyUnknown)
+		case h.about == nil:
+			flat = len(l.Sub) == 0
+			r.portDefaults(inEthernetDefaults, l.Sub)
+		default:
+			r.hold(r.defaults, held{spot: spot{key: h.key}, hit: h, line: l, text: h.text, inert: h.unset})
+		}
+	}
+}
+
+// usual is the line of a spot that says what holds there anyway.
+func (r *reading) usual(s *section, h *held) string {
+	switch {
+	case s.at != inInterface || h.queue != "":
+	case h.spot.key == keyShutdown && r.ports.shutdown && isEthernet(s.port()):
+		return keyShutdown
+	case h.spot.key == keySwitchport && r.ports.routed:
+		return "no " + keySwitchport
+	}
+	return h.about.usual
 }
 
 // judge reports what has no place in the model.
@@ -251,8 +296,10 @@ func isEthernet(name string) bool {
 // globals returns what the top level says, over the defaults.
 func (r *reading) globals() globals {
 	s := state{global: defaultGlobals()}
-	for i := range r.global.held {
-		r.global.held[i].apply(&s)
+	for _, sec := range []*section{r.global, r.defaults} {
+		for i := range sec.held {
+			sec.held[i].apply(&s)
+		}
 	}
 	return s.global
 }
@@ -279,7 +326,7 @@ func (h *held) apply(s *state) {
 // effective is what an interface does: defaults, overlaid by its profile,
 // overlaid by its own lines.
 func (r *reading) effective(s *section) portState {
-	var st state
+	st := state{port: portState{routed: r.ports.routed}}
 	if p := r.profile(s.carries()); p != nil {
 		for i := range p.held {
 			p.held[i].apply(&st)

@@ -42,7 +42,7 @@ func (c *config) hostname() string {
 func (c *config) down() map[string]bool {
 	var out map[string]bool
 	for _, b := range c.root.Subs {
-		if b.Vals["shutdown"] != nil && interfaceModes[b.Mode] {
+		if interfaceModes[b.Mode] && c.says(b, "shutdown") == "shutdown" {
 			if out == nil {
 				out = map[string]bool{}
 			}
@@ -58,18 +58,16 @@ const (
 	defaultL2MTU = 9214
 )
 
-func portOf(b *block) portState {
-	p := portState{Name: b.Name(), Description: strings.TrimPrefix(b.Get("description"), "description "), MTU: defaultL3MTU,
+func (c *config) portOf(b *block) portState {
+	p := portState{Name: b.Name(), Description: strings.TrimPrefix(b.Get("description"), "description "),
 		Address: strings.TrimPrefix(b.Get("ip address"), "ip address ")}
 	p.Kind = strings.TrimRight(p.Name, "0123456789/.")
-	p.Routed = b.Mode == modeLogical || b.Get("switchport") == "no switchport"
-	p.Shutdown = b.Get("shutdown") != ""
-	mtu, ok := strings.CutPrefix(b.Get("mtu"), "mtu ")
-	p.L3MTUConfigured = ok
-	if !p.Routed {
-		p.MTU = defaultL2MTU
-	} else if ok {
-		p.MTU, _ = strconv.Atoi(mtu) // the grammar lets numbers pass only
+	p.Routed = b.Mode == modeLogical || c.says(b, "switchport") == "no switchport"
+	p.Shutdown = c.says(b, "shutdown") == "shutdown"
+	p.L3MTUConfigured = b.Get("mtu") != ""
+	p.MTU = defaultL2MTU
+	if p.Routed {
+		p.MTU, _ = strconv.Atoi(strings.TrimPrefix(c.says(b, "mtu"), "mtu ")) // the grammar lets numbers pass only
 	}
 	if l2, ok := strings.CutPrefix(b.Get("l2 mtu"), "l2 mtu "); ok {
 		p.L2MTU, _ = strconv.Atoi(l2)

@@ -122,10 +122,10 @@ func (g grammar) ports() {
 	eth := []string{modeEthernet}
 	g.line(all, 10, 1, "description <rest=text>")
 	g.Set(all, "shutdown", keep("shutdown", 20))
-	g.Neg(all, "shutdown", clearKey("shutdown"))
+	g.Neg(all, "shutdown", refuseIt("shutdown", 20))
 	g.line(all, 30, 1, "load-interval <n=0-600>")
 	// 9214 is the highest MTU of common hardware.
-	g.Set(all, "mtu <n=68-9214>", keep("mtu", 40, "mtu 1500"))
+	g.Set(all, "mtu <n=68-9214>", keep("mtu", 40))
 	g.Neg(all, "mtu [<n=68-9214>]", clearKey("mtu"))
 	g.line(all, 50, 0, "logging event <rest=text>")
 	g.Set(eth, "dcbx mode ieee", keep("dcbx mode", 60))
@@ -141,7 +141,7 @@ func (g grammar) ports() {
 	g.line(eth, 90, 1, "speed <rest=text>")
 	g.line(eth, 91, 2, "error-correction encoding <rest=text>")
 	g.line(all, 95, 2, "encapsulation <rest=text>")
-	g.Set(wired, "switchport", clearKey("switchport"))
+	g.Set(wired, "switchport", keep("switchport", 104))
 	g.Neg(wired, "switchport", refuseIt("switchport", 104))
 	g.line(wired, 100, 2, "switchport access vlan <rest=text>", "switchport mode <rest=text>", "switchport vlan <rest=text>")
 	g.line(wired, 101, 3, "switchport trunk <what=native|allowed|group> <rest=text>")

@@ -13,18 +13,20 @@ const unavailable = "% Unavailable command (not supported on this hardware platf
 
 // Modes with a grammar of their own.
 const (
-	modeGlobal      = "global"
-	modeEthernet    = "ethernet"
-	modePortChannel = "port-channel"
-	modeLogical     = "logical" // Loopback, Management, Vlan, ...
-	modeProfile     = "qos profile"
-	modeTxQueue     = "tx-queue"
-	modeMcQueue     = "mc-tx-queue"
-	modeClassMap    = "class-map"
-	modePolicyMap   = "policy-map"
-	modeClass       = "policy-map class"
-	modeMMU         = "mmu profile"
-	modeACL         = "access-list"
+	modeGlobal           = "global"
+	modeDefaults         = "interface defaults"
+	modeEthernetDefaults = "interface defaults ethernet"
+	modeEthernet         = "ethernet"
+	modePortChannel      = "port-channel"
+	modeLogical          = "logical" // Loopback, Management, Vlan, ...
+	modeProfile          = "qos profile"
+	modeTxQueue          = "tx-queue"
+	modeMcQueue          = "mc-tx-queue"
+	modeClassMap         = "class-map"
+	modePolicyMap        = "policy-map"
+	modeClass            = "policy-map class"
+	modeMMU              = "mmu profile"
+	modeACL              = "access-list"
 )
 
 var interfaceModes = map[string]bool{modeEthernet: true, modePortChannel: true, modeLogical: true}
@@ -35,6 +37,8 @@ const (
 	rankAAARoot    = 1000
 	rankUser       = 2000
 	rankHWCounter  = 3000
+	rankPortMode   = 3800
+	rankDefaults   = 4450
 	rankMMUProfile = 6500
 	rankHostname   = 7000
 	rankProfile    = 8000
@@ -73,6 +77,7 @@ var commands = sync.OnceValue(func() grammar {
 	g.buffers()
 	g.policies()
 	g.ports()
+	g.portDefaults()
 	g.texts()
 	return g
 })

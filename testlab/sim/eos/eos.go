@@ -351,7 +351,7 @@ func (e *EOS) runningText(all bool, section []string) string {
 	if !ok {
 		return ""
 	}
-	p := e.printer(all)
+	p := e.printer(e.running, all)
 	for _, n := range names {
 		if b := e.running.root.Subs["interface "+n]; b != nil {
 			p.block(b, "")
@@ -374,7 +374,7 @@ func (e *EOS) save() {
 type portState struct {
 	Name, Description string
 	Kind              string // as in the name: "Ethernet", "Port-Channel", ...
-	MTU               int    // bytes; routed: as configured or 1500; bridged: 9214
+	MTU               int    // bytes; routed: as configured or by default; bridged: 9214
 	L3MTUConfigured   bool
 	L2MTU             int    // bytes; 0 where not configured
 	Address           string // as configured, "" without
@@ -389,7 +389,7 @@ func (e *EOS) portStates() []portState {
 	var out []portState
 	for _, head := range natural.Keys(e.running.root.Subs) {
 		if b := e.running.root.Subs[head]; interfaceModes[b.Mode] {
-			out = append(out, portOf(b))
+			out = append(out, e.running.portOf(b))
 		}
 	}
 	return out

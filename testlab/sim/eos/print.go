@@ -16,31 +16,32 @@ import (
 type printer struct {
 	strings.Builder
 	e   *EOS
+	c   *config
 	all bool // every default
 	// dice decide about lines without a meaning; nil for a text that is compared.
 	dice *sim.Dice
 }
 
-func (e *EOS) printer(all bool) *printer { return &printer{e: e, all: all} }
+func (e *EOS) printer(c *config, all bool) *printer { return &printer{e: e, c: c, all: all} }
 
 // document is a whole configuration with header and end, as the command
 // prints it. The caller holds mu.
 func (e *EOS) document(command string, c *config, all bool) string {
-	p := e.printer(all)
+	p := e.printer(c, all)
 	p.dice = e.dice.Answer()
 	p.WriteString("! Command: " + command + "\n! device: " + c.hostname() + " (" + e.o.Model + ", EOS-" + e.o.Version + ")\n!\n")
 	if !e.dice.Habit("no boot line").Bool() {
 		p.WriteString("! boot system flash:/EOS64-" + e.o.Version + ".swi\n!\n")
 	}
-	p.root(c)
+	p.root()
 	p.WriteString("end\n")
 	return p.String()
 }
 
 // body is what a diff compares.
 func (e *EOS) body(c *config) string {
-	p := e.printer(false)
-	p.root(c)
+	p := e.printer(c, false)
+	p.root()
 	return p.String()
 }
 
@@ -52,7 +53,8 @@ type thing struct {
 }
 
 // root prints the sections of a configuration.
-func (p *printer) root(c *config) {
+func (p *printer) root() {
+	c := p.c
 	things := p.things(c.root)
 	for i, name := range qosMaps {
 		m := p.e.qosMap(name)
@@ -87,7 +89,7 @@ func (p *printer) block(b *block, indent string) {
 	for i, t := range things {
 		before := i > 0 && things[i-1].sub != nil
 		switch {
-		case t.sub != nil && (queues || i > 0), t.sub == nil && queues && before:
+		case t.sub != nil && (queues || i > 0 && b.Mode != modeDefaults), t.sub == nil && queues && before:
 			p.WriteString(indent + "!\n")
 		}
 		if t.sub != nil {
@@ -125,6 +127,12 @@ func (p *printer) things(b *block) []thing {
 	var out []thing
 	for key, v := range b.Vals {
 		line := v.Plain
+		if usual := p.c.usual(b, key); usual != "" {
+			line = v.Line
+			if line == usual {
+				line = ""
+			}
+		}
 		if p.all || p.e.printsDefaults() {
 			line = v.Line
 		}
@@ -196,9 +204,9 @@ func (p *printer) defaults(b *block) map[string]thing {
 	switch b.Mode {
 	case modeEthernet:
 		defs = []def{
-			{20, "shutdown", "no shutdown"}, {40, "mtu", "mtu 1500"}, {60, "dcbx mode", "no dcbx mode"},
+			{20, "shutdown", p.c.usual(b, "shutdown")}, {40, "mtu", p.c.usual(b, "mtu")}, {60, "dcbx mode", "no dcbx mode"},
 			{70, "flowcontrol send", "no flowcontrol send"}, {71, "flowcontrol receive", "no flowcontrol receive"},
-			{80, "l2 mtu", "no l2 mtu"}, {81, "l2 mru", "no l2 mru"}, {104, "switchport", "switchport"},
+			{80, "l2 mtu", "no l2 mtu"}, {81, "l2 mru", "no l2 mru"}, {104, "switchport", p.c.usual(b, "switchport")},
 			{rankTrust, "qos trust", "default qos trust"}, {rankTrust + 1, "qos cos", "qos cos 0"}, {rankTrust + 2, "qos dscp", "qos dscp 0"},
 			{rankShape, "shape rate", "no shape rate"}, {pfcFrom, "pfc", "no priority-flow-control"},
 			{pfcFrom + 20, wd, wd}, {pfcFrom + 21, "wd action", "no " + wd + " port action"}, {pfcFrom + 22, "wd timer", "no " + wd + " port timer"},

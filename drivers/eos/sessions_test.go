@@ -1,0 +1,159 @@
+package eos
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+func (b *box) openSession(n *ssh.Network, name string) {
+	b.t.Helper()
+	if _, err := n.Configure(b.t.Context(), levelSession, "configure session "+name, []string{"vlan 99"}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *box) pending() (out []string) {
+	for name, state := range b.Sessions() {
+		if state == "pending" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func TestSessionsOfOthers(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d, n := b.open(), b.colleague()
+	refuse := func(texts ...string) {
+		t.Helper()
+		was := string(b.state())
+		tok, err := b.try(d)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, texts...)
+		if tok != nil || string(b.state()) != was {
+			t.Errorf("token %v", tok)
+		}
+	}
+	b.openSession(n, "theirs")
+	refuse("theirs is open", "configure session theirs abort")
+	if _, st := b.plan(d); !strings.Contains(strings.Join(st.Notes, "\n"), "configuration session theirs is open") {
+		t.Errorf("notes %q", st.Notes)
+	}
+	if _, err := n.Do(t.Context(), "configure session theirs commit timer 00:10:00"); err != nil {
+		t.Fatal(err)
+	}
+	refuse("the commit timer of configuration session theirs", "runs for another 10m")
+	if _, err := n.Do(t.Context(), "configure session theirs commit"); err != nil {
+		t.Fatal(err)
+	}
+	b.apply(d)
+}
+
+// TestLeftovers has the three ways in which an earlier run can have been cut
+// off.
+func TestLeftovers(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, OldSessionJSON: old}})
+		b.openSession(b.colleague(), "rf-old-1")
+		notes := func() string {
+			_, st := b.plan(b.open())
+			return strings.Join(st.Notes, "\n")
+		}
+		if got := notes(); !strings.Contains(got, "cut off before its commit (configuration session rf-old-1") || !strings.Contains(got, "nothing of it is in force") {
+			t.Errorf("notes %q", got)
+		}
+		tok := b.apply(b.open())
+		if len(b.pending()) > 0 || strings.Contains(b.Running(), "vlan 99") {
+			t.Errorf("sessions %v", b.Sessions())
+		}
+		if got := notes(); !strings.Contains(got, "in force and was not confirmed") || !regexp.MustCompile(`takes it back in (5m|4m5\ds)`).MatchString(got) {
+			t.Errorf("notes %q", got)
+		}
+		// A second run must not write what the switch is about to take back.
+		other := b.open()
+		b.configure("interface Ethernet1/1\nmtu 4000\n")
+		snap, st := b.plan(other)
+		_, err := other.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "two"})
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "commit timer", "rf-test-", "takes")
+		if err := b.open().Confirm(t.Context(), tok); err == nil {
+			t.Error("confirm of what somebody changed since then")
+		}
+		if got := notes(); strings.Contains(got, "earlier run") {
+			t.Errorf("notes %q", got)
+		}
+	}
+}
+
+// A run of somebody else may be at work: its session is not aborted and its
+// timer not ended, until its journal tells that it has ended, or time does.
+func TestRunsOfOthers(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	n := b.colleague()
+	run := func(ago time.Duration) string {
+		return time.Now().Add(-ago).UTC().Format("20060102-150405") + "123-abcdef"
+	}
+	name := func(id string) string {
+		s, err := sessionName(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	young := run(2 * time.Minute)
+	theirs := name(young)
+	b.openSession(n, theirs)
+	d := b.open()
+	tok, err := b.try(d)
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs+" is open", "a run of this tool that began 2m", "ago is at work, or was cut off", "configure session "+theirs+" abort")
+	if tok != nil || b.Sessions()[theirs] != "pending" {
+		t.Errorf("token %v, sessions %v", tok, b.Sessions())
+	}
+	if _, st := b.plan(d); !strings.Contains(notes(st), "is at work, or was cut off before its commit (configuration session "+theirs) {
+		t.Errorf("notes %q", st.Notes)
+	}
+	if _, err := n.Do(t.Context(), "configure session "+theirs+" commit timer 00:05:00"); err != nil {
+		t.Fatal(err)
+	}
+	if _, st := b.plan(d); !strings.Contains(notes(st), "is at work, or was cut off, and its work is in force and not confirmed") {
+		t.Errorf("notes %q", st.Notes)
+	}
+	kept, err := d.Keep(t.Context())
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs, "runs for another", "is at work, or was cut off: wait until it confirms")
+	if kept || b.Sessions()[theirs] == "completed" {
+		t.Errorf("kept %v, sessions %v", kept, b.Sessions())
+	}
+	// The run of another one in the same second is not this one.
+	d.Inherit([]string{run(2 * time.Minute)[:18] + "-123456"})
+	if kept, err := d.Keep(t.Context()); kept || err == nil {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+	d.Inherit([]string{run(time.Hour), young})
+	if kept, err := d.Keep(t.Context()); !kept || err != nil {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+	for _, id := range []string{run(time.Hour), young} {
+		b.openSession(n, name(id))
+	}
+	b.apply(d)
+	if len(b.pending()) > 0 {
+		t.Errorf("sessions %v", b.Sessions())
+	}
+}
+
+func TestSessionName(t *testing.T) {
+	seen := map[string]bool{}
+	for _, id := range []string{"", "test", "2026-11-21T15:04:05Z/pod1 é\n", strings.Repeat("x", 100)} {
+		for range 2 {
+			name, err := sessionName(id)
+			if err != nil || !regexp.MustCompile(`^rf-[A-Za-z0-9_-]{1,27}$`).MatchString(name) || seen[name] {
+				t.Errorf("%q: %q %v", id, name, err)
+			}
+			seen[name] = true
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package eos
+
+import "strconv"
+
+// defaultsHead is the block that says what holds for ports without a line of
+// their own (aristanetworks/avd, eos_cli_config_gen interface-defaults.j2).
+const defaultsHead = "interface defaults"
+
+const portMode = "switchport default mode"
+
+// portDefaults adds it, and what is said at the top level.
+func (g grammar) portDefaults() {
+	at := []string{modeGlobal}
+	g.Set(at, portMode+" <mode=access|routed>", keep(portMode, rankPortMode, portMode+" access"))
+	g.Neg(at, portMode+" [<mode=access|routed>]", clearKey(portMode))
+	g.block(at, defaultsHead, modeDefaults, rankDefaults, "defaults")
+	in := []string{modeDefaults}
+	g.Set(in, "mtu <n=68-9214>", keep("mtu", 10))
+	g.Neg(in, "mtu [<n=68-9214>]", clearKey("mtu"))
+	g.block(in, "ethernet", modeEthernetDefaults, 20, "defaults-ethernet")
+	in = []string{modeEthernetDefaults}
+	g.Set(in, "shutdown", keep("shutdown", 10))
+	g.Neg(in, "shutdown", refuseIt("shutdown", 10))
+}
+
+// usual returns the line of an interface that says what holds there anyway; ""
+// where the default does not depend on other lines.
+func (c *config) usual(b *block, key string) string {
+	if !interfaceModes[b.Mode] {
+		return ""
+	}
+	defaults := c.root.Subs[defaultsHead]
+	switch key {
+	case "mtu":
+		if defaults != nil && defaults.Get("mtu") != "" {
+			return defaults.Get("mtu")
+		}
+		return "mtu " + strconv.Itoa(defaultL3MTU)
+	case "shutdown":
+		if b.Mode == modeEthernet && defaults != nil && defaults.Subs["ethernet"] != nil && defaults.Subs["ethernet"].Get("shutdown") == "shutdown" {
+			return "shutdown"
+		}
+		return "no shutdown"
+	case "switchport":
+		if c.root.Get(portMode) == portMode+" routed" {
+			return "no switchport"
+		}
+		return "switchport"
+	}
+	return ""
+}
+
+// says is the line of an interface that counts: its own, or what is usual.
+func (c *config) says(b *block, key string) string {
+	if l := b.Get(key); l != "" {
+		return l
+	}
+	return c.usual(b, key)
+}
