@@ -153,7 +153,7 @@ func unmanaged(r *deviceRun) {
 			add(fmt.Sprintf("groups[%d].headroom", g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
 		}
 		if len(has) > 0 {
-			group := fmt.Sprintf("%s of %s, %s at %s over %s", r.cfg.Platform.OS, roleOf(r.d.Switch), strings.TrimSpace(towards(p)), p.Speed.V, p.Cable.V)
+			group := fmt.Sprintf("%s of %s, %s at %s over %s", r.d.Switch.OS, roleOf(r.d.Switch), strings.TrimSpace(towards(p)), p.Speed.V, p.Cable.V)
 			r.trait(group, strings.Join(has, ", "), p.Name, p.Pos.String())
 		}
 	}

@@ -118,7 +118,7 @@ func nxosRefused(d *render.Device) []validate.Finding {
 	for _, r := range nxos.Refusals(d.Desired) {
 		rs = append(rs, validate.Refusal(r))
 	}
-	return append(validate.Refused(d.Switch, rs), validate.Adapted(d.Switch, nxos.Warnings(d.Desired))...)
+	return append(validate.Refused(d.Switch, rs), validate.Adapted(d.Switch, nxos.Warnings(d.Desired, nxos.EightQueue))...)
 }
 
 func sonicYANG(m *yang.Models, d *render.Device) []validate.Finding {

@@ -3,6 +3,7 @@ package nxos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -29,8 +30,11 @@ const pfcCommand = "show interface priority-flow-control"
 
 // Applied compares what the switch shows of its ports, and of PFC in operation,
 // with desired. What it does not show, or not in a form that is known, is
-// passed over. Where PFC is not live, each condition of it that the
-// configuration breaks is a mismatch of its own, with what mends it.
+// passed over. Each condition of live PFC that the configuration breaks is a
+// mismatch of its own, with what mends it, whatever the switch shows: whether
+// that follows from one of the conditions or from all is in no public document.
+// So is each class of the network-qos policy that is too small for the MTU of
+// the port.
 func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
 	cfg, err := d.config(ctx, running)
 	if err != nil {
@@ -52,6 +56,9 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 	a := applier{observed: o, pfc: pfc, broken: map[string][]native.Condition{}}
 	for _, c := range native.Conditions(cfg, desired, m) {
 		a.broken[c.Port] = append(a.broken[c.Port], c)
+	}
+	for _, c := range native.Narrow(cfg, desired, m) {
+		a.out = append(a.out, drivers.Mismatch{Port: c.Port, Field: "mtu", Want: strconv.Itoa(desired.Ports[c.Port].MTU.V), Have: c.Broken, Fix: c.Fix})
 	}
 	for _, name := range natural.Keys(desired.Ports) {
 		a.port(name, configured.Ports[name], desired.Ports[name])
@@ -117,23 +124,27 @@ func (a *applier) port(name string, configured, want *qos.Port) {
 	if want.MTU.Set && have.MTU.V > 0 && want.MTU.V != have.MTU.V && !more {
 		note("mtu", strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V), "")
 	}
-	down := have.OperUp.Set && !have.OperUp.V
-	state, shown := a.pfc[name]
-	if !want.PFC.Set || want.PFC.V == 0 || down || !shown {
+	if !want.PFC.Set || want.PFC.V == 0 {
 		return
 	}
-	says := "PFC is not in operation, its mode is " + state.Mode
-	if state.On {
-		same, known := state.Shows(want.PFC.V)
-		if same || !known {
-			return
+	down := have.OperUp.Set && !have.OperUp.V
+	state, shown := a.pfc[name]
+	same, known := state.Shows(want.PFC.V)
+	broken := slices.DeleteFunc(slices.Clone(a.broken[name]), func(c native.Condition) bool {
+		return c.Auto && state.On && (same || !known) // the peer has turned it on
+	})
+	for _, c := range broken {
+		field := "pfc"
+		if c.Maps {
+			field = "maps.dscp_to_tc"
 		}
-		says = "PFC is in operation for the bitmap (" + state.Bitmap + ")"
+		note(field, fmt.Sprintf("priority %d paused", c.Priority), c.Broken, c.Fix)
 	}
-	for _, c := range a.broken[name] {
-		note("pfc", fmt.Sprintf("priority %d paused", c.Priority), c.Broken, c.Fix)
-	}
-	if len(a.broken[name]) == 0 {
-		note("pfc", want.PFC.V.String(), says, "")
+	switch {
+	case len(broken) > 0 || down || !shown:
+	case !state.On:
+		note("pfc", want.PFC.V.String(), "PFC is not in operation, its mode is "+state.Mode, "")
+	case known && !same:
+		a.out = append(a.out, drivers.Mismatch{Port: name, Field: "pfc", Want: want.PFC.V.String(), Have: "PFC is in operation for the bitmap (" + state.Bitmap + ")", Unsure: true})
 	}
 }

@@ -137,8 +137,11 @@ func (d *Driver) put(ctx context.Context, b wayBack, lines []string) error {
 		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes its own alone): %w", kept)
 	}
 	staged, f, cause := d.send(ctx, lines, d.pace.timer, kept)
-	if !staged {
+	switch {
+	case !staged:
 		d.typed = b.Checkpoint
+	case kept != nil:
+		d.unkept = b.Checkpoint
 	}
 	// The caller may be gone; the switch is not, and has to be left in a state
 	// that is known.

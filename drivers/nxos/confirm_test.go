@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,5 +128,99 @@ func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 	}
 	if !b.ExpireTimer() {
 		t.Error("the timer was confirmed")
+	}
+}
+
+// A switch has one timer. While a run waits for its confirmation it is the
+// run's; after that it is somebody else's, whom an undo does not confirm.
+func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
+	for name, full := range map[string]bool{"with a checkpoint": false, "without": true} {
+		t.Run(name, func(t *testing.T) {
+			o := simnxos.Options{}
+			if full {
+				o.MaxCheckpoints = 1
+			}
+			b := newBox(t, boxOptions{Options: o})
+			if full {
+				b.do("checkpoint theirs")
+			}
+			d, was := b.open(), b.state()
+			tok := b.apply(d)
+			if err := d.Revert(t.Context(), tok); err != nil || b.state() != was || b.ExpireTimer() {
+				t.Fatalf("before the confirmation: %v", err)
+			}
+			tok = b.apply(d)
+			if err := d.Confirm(t.Context(), tok); err != nil {
+				t.Fatal(err)
+			}
+			saved := b.startup()
+
+			n := b.colleague()
+			if _, err := n.Configure(t.Context(), levelStage, dualStageCommand, []string{"interface Ethernet1/7", "description trial"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := n.Type(t.Context(), "commit confirmed 40"); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range []*Driver{d, b.open()} {
+				says(t, d.Revert(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, "a commit of somebody else waits for its confirmation")
+			}
+			if b.startup() != saved {
+				t.Error("what waits for its confirmation was saved")
+			}
+			if !b.ExpireTimer() {
+				t.Error("the timer of somebody else was ended")
+			}
+			if err := b.open().Revert(t.Context(), tok); err != nil {
+				t.Error(err)
+			}
+			b.clean(t, was)
+		})
+	}
+}
+
+func TestCheckpoints(t *testing.T) {
+	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 3}}, func(t *testing.T, b *box) {
+		b.do("checkpoint rf-test")
+		b.do("checkpoint theirs")
+		d := b.open()
+		tok := b.apply(d)
+		if got := b.Checkpoints(); !slices.Equal(got, []string{"rf-test", "theirs", "rf-test-2"}) {
+			t.Errorf("checkpoints %v", got)
+		}
+		if err := d.Confirm(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if got := b.Checkpoints(); !slices.Equal(got, []string{"rf-test", "theirs"}) {
+			t.Errorf("checkpoints %v", got)
+		}
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+	})
+	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 1}}, func(t *testing.T, b *box) {
+		b.do("checkpoint theirs")
+		was := b.state()
+		_, err := b.try(b.open())
+		if b.plain {
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written", "maximum number of checkpoints (1) reached", "show checkpoint summary")
+			b.clean(t, was)
+		} else if err != nil { // the timer does without
+			t.Error(err)
+		}
+		if got := b.Checkpoints(); !slices.Equal(got, []string{"theirs"}) {
+			t.Errorf("checkpoints %v", got)
+		}
+	})
+}
+
+func TestCheckpointName(t *testing.T) {
+	taken := map[string]bool{}
+	for _, id := range []string{"", "test", "test", "2026-11-21T15:04:05Z/pod1 é\n", strings.Repeat("x", 100), strings.Repeat("x", 100)} {
+		name := checkpointName(id, taken)
+		if !checkpointWord.MatchString(name) || len(name) > 80 || taken[name] {
+			t.Errorf("%q: %q", id, name)
+		}
+		taken[name] = true
 	}
 }

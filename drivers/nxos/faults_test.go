@@ -18,6 +18,7 @@ import (
 // eachWay runs a test with a dual-stage commit and line by line.
 func eachWay(t *testing.T, o boxOptions, run func(t *testing.T, b *box)) {
 	for _, plain := range []bool{false, true} {
+		o := o // each runs after the loop
 		o.NoDualStage = plain
 		t.Run(fmt.Sprintf("plain=%v", plain), func(t *testing.T) {
 			t.Parallel()
@@ -66,7 +67,16 @@ func TestRefusedLine(t *testing.T) {
 		d, was := b.open(), b.state()
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect minimum-threshold"))
 		tok, err := b.try(d)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "taken back")
+		// In dual-stage a line within a policy is no reason to try the lines one
+		// by one.
+		became, writes := "nothing was written", 0
+		if b.plain {
+			became, writes = "taken back", 2
+		}
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", became)
+		if b.Writes() != writes {
+			t.Errorf("%d writes, want %d", b.Writes(), writes)
+		}
 		b.clean(t, was)
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Errorf("revert: %v", err)
@@ -76,6 +86,24 @@ func TestRefusedLine(t *testing.T) {
 		b.Faults().Clear()
 		b.apply(b.open())
 		b.settled(d)
+	})
+}
+
+// A timer that the switch does not know is met before anything in force is
+// touched: policies that change and change back cost packets twice.
+func TestUnknownTimer(t *testing.T) {
+	const dog = "  watchdog: {detect: 400ms, restore: 400ms, action: drop}"
+	eachWay(t, boxOptions{intent: []string{dog, "  watchdog: off"}}, func(t *testing.T, b *box) {
+		d := b.open()
+		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+			t.Fatal(err)
+		}
+		was := b.state()
+		b.desired = compile(t, fabric("60%", "50%", "40%", "50%"))
+		b.Faults().RefuseLine(regexp.MustCompile("watch-dog interval"))
+		_, err := b.try(d)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", `line 1: "priority-flow-control watch-dog interval 200"`)
+		b.clean(t, was)
 	})
 }
 
@@ -222,52 +250,6 @@ func TestErrorsAmongOutput(t *testing.T) {
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "ERROR: no statistics were kept")
 		b.clean(t, was)
 	})
-}
-
-func TestCheckpoints(t *testing.T) {
-	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 3}}, func(t *testing.T, b *box) {
-		b.do("checkpoint rf-test")
-		b.do("checkpoint theirs")
-		d := b.open()
-		tok := b.apply(d)
-		if got := b.Checkpoints(); !slices.Equal(got, []string{"rf-test", "theirs", "rf-test-2"}) {
-			t.Errorf("checkpoints %v", got)
-		}
-		if err := d.Confirm(t.Context(), tok); err != nil {
-			t.Error(err)
-		}
-		if got := b.Checkpoints(); !slices.Equal(got, []string{"rf-test", "theirs"}) {
-			t.Errorf("checkpoints %v", got)
-		}
-		if err := d.Revert(t.Context(), tok); err != nil {
-			t.Error(err)
-		}
-	})
-	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 1}}, func(t *testing.T, b *box) {
-		b.do("checkpoint theirs")
-		was := b.state()
-		_, err := b.try(b.open())
-		if b.plain {
-			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written", "maximum number of checkpoints (1) reached", "show checkpoint summary")
-			b.clean(t, was)
-		} else if err != nil { // the timer does without
-			t.Error(err)
-		}
-		if got := b.Checkpoints(); !slices.Equal(got, []string{"theirs"}) {
-			t.Errorf("checkpoints %v", got)
-		}
-	})
-}
-
-func TestCheckpointName(t *testing.T) {
-	taken := map[string]bool{}
-	for _, id := range []string{"", "test", "test", "2026-11-21T15:04:05Z/pod1 é\n", strings.Repeat("x", 100), strings.Repeat("x", 100)} {
-		name := checkpointName(id, taken)
-		if !checkpointWord.MatchString(name) || len(name) > 80 || taken[name] {
-			t.Errorf("%q: %q", id, name)
-		}
-		taken[name] = true
-	}
 }
 
 // Taking a class out of the intent takes its policies off the ports first: the

@@ -49,7 +49,7 @@ func (p *planner) open(f drivers.Facts) {
 	if m := p.desired.Platform.Model; m != "" && f.Model != "" && !strings.EqualFold(m, f.Model) {
 		p.note("the intent says model %s, the switch says %s", m, f.Model)
 	}
-	p.notes = append(p.notes, native.Warnings(p.desired)...)
+	p.notes = append(p.notes, native.Warnings(p.desired, p.snap.m)...)
 }
 
 func (p *planner) plan(out *drivers.Steps) error {

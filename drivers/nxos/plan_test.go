@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
@@ -119,12 +121,23 @@ func TestBlockedByTheClassModel(t *testing.T) {
 	d := b.open()
 	_, st := b.plan(d)
 	for _, path := range []string{"ports[Ethernet1/1].maps.dscp_to_tc", "ports[Ethernet1/4].maps.dscp_to_tc"} {
-		if c := find(st, path); c == nil || !strings.Contains(c.Blocked, "queues 0 to 3") {
+		if c := find(st, path); c == nil || !strings.HasPrefix(c.Blocked, "the switch has queues 0 to 3, and no 7") {
+			t.Errorf("%s: %+v", path, c)
+		}
+	}
+	// What follows from the map is blocked for its sake.
+	for _, path := range []string{"ports[Ethernet1/1].pfc", "ports[Ethernet1/1].maps.pfc_to_queue", "ports[Ethernet1/1].watchdog"} {
+		if c := find(st, path); c == nil || !strings.Contains(c.Blocked, "the port's map of DSCPs is refused: the switch has queues 0 to 3, and no 7") {
 			t.Errorf("%s: %+v", path, c)
 		}
 	}
 	b.apply(d)
 	b.settled(d)
+	// The top queue is the fourth.
+	b = newBox(t, boxOptions{Options: simnxos.Options{FourQueue: true}})
+	if _, st := b.plan(b.open()); strings.Contains(notes(st), "strict") || len(st.Blocked()) > 0 {
+		t.Errorf("notes %s, blocked %v", notes(st), st.Blocked())
+	}
 }
 
 func TestProbe(t *testing.T) {
@@ -152,15 +165,20 @@ func (b *box) mismatches(d *Driver) (out []string) {
 		b.t.Fatal(err)
 	}
 	for _, m := range ms {
-		out = append(out, strings.Join([]string{m.Port, m.Field, m.Want, m.Have, m.Fix}, "|"))
+		said := strings.Join([]string{m.Port, m.Field, m.Want, m.Have, m.Fix}, "|")
+		if m.Unsure {
+			said += "|unsure"
+		}
+		out = append(out, said)
 	}
 	return out
 }
 
-// TestConditions breaks each condition of live PFC alone.
+// TestConditions breaks each condition of live PFC alone, on boxes that show it
+// in one way and another.
 func TestConditions(t *testing.T) {
-	for _, decimal := range []bool{false, true} {
-		b := newBox(t, boxOptions{Options: simnxos.Options{DecimalBitmap: decimal}})
+	for _, o := range []simnxos.Options{{}, {DecimalBitmap: true}, {PolicyBitmap: true}} {
+		b := newBox(t, boxOptions{Options: o})
 		d := b.open()
 		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
 			t.Fatal(err)
@@ -193,6 +211,18 @@ func TestConditions(t *testing.T) {
 				t.Errorf("%s mended: %q", tc.name, got)
 			}
 		}
+		// A pause that nobody puts traffic under need not be one of the port.
+		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq5\n    pause pfc-cos 5\n")
+		if got := b.mismatches(d); o.PolicyBitmap && (len(got) != allPorts || got[0] != "Ethernet1/1|pfc|{3}|PFC is in operation for the bitmap (28)||unsure") || !o.PolicyBitmap && len(got) > 0 {
+			t.Errorf("another pause: %q", got)
+		}
+		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  no class type network-qos c-8q-nq5\n")
+		// A class without room is named.
+		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 1500\n")
+		if got := b.mismatches(d); len(got) != allPorts || got[0] != "Ethernet1/1|mtu|9100|class c-8q-nq7 of network-qos policy ROCE-FABRIC-NQ has room for 1500 bytes|policy-map type network-qos ROCE-FABRIC-NQ / class type network-qos c-8q-nq7 / mtu 9216" {
+			t.Errorf("a small class: %q", got)
+		}
+		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 9216\n")
 		// A port that is down has no PFC in operation, and nothing is wrong.
 		b.configure("interface Ethernet1/1\n  shutdown\n")
 		if got := b.mismatches(d); len(got) > 0 {
@@ -233,5 +263,30 @@ func TestPlanTellsOfTheOverride(t *testing.T) {
 	_, st := b.plan(b.open())
 	if len(st.Items) != 1 || !strings.HasSuffix(st.Items[0].What, ": override of PFC") || !strings.Contains(notes(st), "one override of PFC for the whole switch") {
 		t.Errorf("%v, notes %s", st.Items, notes(st))
+	}
+}
+
+// A peer may turn PFC on where the mode is auto: what the port then does is not
+// broken.
+func TestPFCByThePeer(t *testing.T) {
+	want := &qos.Port{PFC: qos.Of(qos.Priorities(3))}
+	auto := native.Condition{Port: "Ethernet1/1", Priority: 3, Broken: "the PFC mode is auto", Fix: "fix", Auto: true}
+	class := native.Condition{Port: "Ethernet1/1", Priority: 3, Broken: "no class", Fix: "fix"}
+	for _, tc := range []struct {
+		state  show.PFC
+		broken []native.Condition
+		says   string
+	}{
+		{show.PFC{Mode: "Auto", On: true, Bitmap: "8"}, []native.Condition{auto}, ""},
+		{show.PFC{Mode: "Auto", On: true}, []native.Condition{auto}, ""},
+		{show.PFC{Mode: "Auto", On: true, Bitmap: "0"}, []native.Condition{auto}, "the PFC mode is auto"},
+		{show.PFC{Mode: "Auto"}, []native.Condition{auto}, "the PFC mode is auto"},
+		{show.PFC{Mode: "Auto", On: true, Bitmap: "8"}, []native.Condition{auto, class}, "no class"},
+	} {
+		a := applier{observed: &drivers.Observation{}, pfc: map[string]show.PFC{"Ethernet1/1": tc.state}, broken: map[string][]native.Condition{"Ethernet1/1": tc.broken}}
+		a.port("Ethernet1/1", want, want)
+		if tc.says == "" && len(a.out) > 0 || tc.says != "" && (len(a.out) != 1 || a.out[0].Have != tc.says) {
+			t.Errorf("%+v, %d broken: %+v", tc.state, len(tc.broken), a.out)
+		}
 	}
 }

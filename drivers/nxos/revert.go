@@ -37,6 +37,7 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if err := d.stopTimer(ctx, b.Checkpoint); err != nil {
 		return fmt.Errorf("confirm the commit: %w", err)
 	}
+	d.unkept = ""
 	now, err := d.config(ctx, running)
 	if err != nil {
 		return err
@@ -71,8 +72,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		left = append(left, n)
 		// The timer of a run that is long past has run out; one that runs is
 		// somebody else's, and stays.
-		began, known := drivers.RunTime(n)
-		timed = timed || !known || time.Since(began) < longPast
+		timed = timed || !longAgo(n)
 	}
 	if len(left) == 0 {
 		return false, nil
@@ -156,11 +156,21 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if !b.undone(now) {
-		// The timer would take back what others did since then as well. How a
-		// switch words that there is nothing to confirm is not documented: a
-		// refusal is no reason to leave all in force.
-		if err := d.stopTimer(ctx, b.Checkpoint); err != nil && !drivers.RefusedLine(err) {
-			return fmt.Errorf("end the timer of the commit: %w", err)
+		timed, err := d.timed(ctx, b.Checkpoint)
+		if err != nil {
+			return err
+		}
+		if timed {
+			// The timer would take back what others did since then as well. How a
+			// switch words that there is nothing to confirm is not documented: a
+			// refusal is no reason to leave all in force.
+			err := d.stopTimer(ctx, b.Checkpoint)
+			if err != nil && !drivers.RefusedLine(err) {
+				return fmt.Errorf("end the timer of the commit: %w", err)
+			}
+			if err == nil {
+				d.unkept = ""
+			}
 		}
 		if now, err = d.config(ctx, running); err != nil {
 			return err
@@ -174,6 +184,26 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	d.forget(ctx, b.Checkpoint)
 	return nil
+}
+
+// timed reports whether a commit timer that runs may be that of a run, and not
+// somebody else's. The confirmation of a run removes its checkpoint; where the
+// switch does not list them, or could not remove it, the age of the run tells.
+func (d *Driver) timed(ctx context.Context, run string) (bool, error) {
+	if d.unkept == run {
+		return true, nil
+	}
+	if longAgo(run) {
+		return false, nil
+	}
+	names, shown, err := d.checkpoints(ctx)
+	return err == nil && (!shown || names[run]), err
+}
+
+// longAgo reports whether a run is long past, so that its timer has run out.
+func longAgo(run string) bool {
+	began, known := drivers.RunTime(run)
+	return known && time.Since(began) >= longPast
 }
 
 // restore brings back what stood there before an apply.
@@ -214,6 +244,8 @@ func (d *Driver) reset(ctx context.Context, b wayBack, now *native.Config, faile
 			return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
 		case b.undone(now):
 			return nil
+		case staged && f == rejected && awaited(sent):
+			cause = fmt.Errorf("%w: %w", errAwaited, cause)
 		}
 		// What others did in between may be why lines were refused; then there
 		// are others to send.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -27,11 +29,12 @@ const dualStageCommand = "configure dual-stage"
 
 // send has lines put in force: in dual-stage mode, to be taken back after timer
 // (0 is for good), and where the switch does not know that mode, or not the
-// lines in it, one by one. plain is the error that forbids the latter.
+// commands of QoS in it, one by one. plain is the error that forbids the
+// latter.
 func (d *Driver) send(ctx context.Context, lines []string, timer time.Duration, plain error) (staged bool, f fate, err error) {
 	if !d.plain {
 		f, err := d.stage(ctx, lines, timer)
-		if f != unsent || !unknown(err) {
+		if f != unsent || !barred(err) {
 			return true, f, err
 		}
 	}
@@ -42,8 +45,24 @@ func (d *Driver) send(ctx context.Context, lines []string, timer time.Duration, 
 	return false, f, err
 }
 
+// barred reports whether a line may have been refused because it was sent in
+// dual-stage mode: which commands that mode takes is not documented. The lines
+// within a policy go with the policy: one that is refused there is refused
+// everywhere, and typed one by one it would be met half way, among policies in
+// force.
+func barred(err error) bool {
+	var line *ssh.LineError
+	if !unknown(err) || !errors.As(err, &line) {
+		return false
+	}
+	w := strings.Fields(strings.TrimPrefix(line.Line, "no "))
+	return line.Number == 0 || len(w) > 0 && slices.Contains(qosCommands, w[0])
+}
+
+// qosCommands are the commands of QoS outside policies.
+var qosCommands = []string{"class-map", "policy-map", "system", "service-policy", "priority-flow-control"}
+
 // unknown reports whether the switch does not know the words of a line.
-// Whether dual-stage takes all lines of QoS is not documented.
 func unknown(err error) bool {
 	var line *ssh.LineError
 	return errors.As(err, &line) && unknownWords.MatchString(line.Words)
@@ -113,6 +132,19 @@ func (d *Driver) types(ctx context.Context, lines []string) (f fate, err error) 
 	}
 	return f, err
 }
+
+// errAwaited is why a switch takes no commit: it has one timer.
+var errAwaited = errors.New("a commit of somebody else waits for its confirmation; roll back again once it is confirmed or its time is over")
+
+// awaited reports whether a commit was refused for the timer of another one.
+func awaited(err error) bool {
+	var line *ssh.LineError
+	return errors.As(err, &line) && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
+}
+
+// awaitedWords are what such a refusal is taken to speak of; its words are in
+// no public document that we know.
+var awaitedWords = regexp.MustCompile(`(?i)\bconfirm`)
 
 // noChanges is how a switch may say that there is nothing to commit.
 var noChanges = regexp.MustCompile(`(?i)\b(no|nothing)\b.{0,40}\bcommit`)

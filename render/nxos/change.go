@@ -71,7 +71,7 @@ func Encode(d *qos.Device, m ClassModel) *Config {
 	have := &Config{whole: true}
 	want := accepted(d, m)
 	n := need{ports: map[string]part{}, timers: d.WatchdogPoll.Set, network: true, full: true}
-	for _, name := range natural.Keys(d.Ports) {
+	for _, name := range natural.Keys(want.Ports) {
 		have.Lines = append(have.Lines, &Line{Text: "interface " + name})
 		n.ports[name] = partAll
 	}

@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -328,20 +329,20 @@ func TestPortsThatAreRightAreLeftAlone(t *testing.T) {
 }
 
 // An attached network-qos policy of others is replaced and not edited; the
-// MTUs of its classes stay, the pauses that nobody wants go.
+// MTUs of its classes stay where the ports have room in them or put nothing
+// there, the pauses that nobody wants go.
 func TestForeignNetworkPolicyIsRepeated(t *testing.T) {
-	old := parse(t, `policy-map type network-qos SITE
+	for rest, want := range map[string]int{"  class type network-qos c-8q-nq-default\n    mtu 9100\n": 9100, "  class type network-qos c-8q-nq-default\n    mtu 4200\n": 9216, "": 9216} {
+		old := parse(t, `policy-map type network-qos SITE
   class type network-qos c-8q-nq2
     mtu 2240
     pause pfc-cos 2
-  class type network-qos c-8q-nq-default
-    mtu 4200
-system qos
+`+rest+`system qos
   service-policy type network-qos SITE
 interface Ethernet1/1
 `)
-	now := Change(old, roce(), EightQueue).Apply(old)
-	const nq = `policy-map type network-qos ROCE-FABRIC-NQ
+		now := Change(old, roce(), EightQueue).Apply(old)
+		nq := fmt.Sprintf(`policy-map type network-qos ROCE-FABRIC-NQ
   class type network-qos c-8q-nq2
     mtu 2240
   class type network-qos c-8q-nq3
@@ -350,10 +351,11 @@ interface Ethernet1/1
   class type network-qos c-8q-nq6
     mtu 9216
   class type network-qos c-8q-nq-default
-    mtu 4200
-`
-	if text := now.String(); !strings.Contains(text, nq) || !strings.Contains(text, "  service-policy type network-qos ROCE-FABRIC-NQ\n") || !strings.Contains(text, "pause pfc-cos 2") {
-		t.Errorf("got\n%s", text)
+    mtu %d
+`, want)
+		if text := now.String(); !strings.Contains(text, nq) || !strings.Contains(text, "  service-policy type network-qos ROCE-FABRIC-NQ\n") || !strings.Contains(text, "pause pfc-cos 2") {
+			t.Errorf("with %q\n%s", rest, text)
+		}
 	}
 }
 

@@ -7,20 +7,26 @@ import (
 
 // Commands returns what to type in configuration mode, one line each, with the
 // mode lines and "exit"; the last one leaves the last mode. Nothing is typed
-// for what have holds already. What is named is made first, and what names it
-// is taken away first: network-qos policies that nothing uses yet, class-maps,
-// policies, global lines, system qos, interfaces, then what is removed. A
-// network-qos policy in use is not edited while it is attached. Within a
-// queuing policy bandwidth is given up before it is given.
+// for what have holds already. The watchdog's timers come first: a switch that
+// does not know their lines refuses them before anything in force is touched.
+// What is named is made first, and what names it is taken away first:
+// network-qos policies that nothing uses yet, class-maps, policies, other
+// global lines, system qos, interfaces, then what is removed. A network-qos
+// policy in use is not edited while it is attached. Within a queuing policy
+// bandwidth is given up before it is given.
 func (e Edit) Commands(have *Config) []string {
 	old, now := newTree(have), newTree(e.Apply(have))
 	w := typist{old: old, now: now}
 	network, _, _ := last(old.blocks[head{at: inSystem}.id()], keyNetwork)
-	var phases [9][]string
+	var phases [10][]string
 	seen := map[string]bool{}
 	for _, s := range e {
 		if s.Section == "" {
-			phases[4] = append(phases[4], w.globalLine(s.Key)...)
+			at := 5
+			if slices.Contains(timerKeys, s.Key) {
+				at = 0
+			}
+			phases[at] = append(phases[at], w.globalLine(s.Key)...)
 			continue
 		}
 		h, _ := headOf(s.Section)
@@ -29,29 +35,33 @@ func (e Edit) Commands(have *Config) []string {
 		}
 		seen[h.id()] = true
 		was, is := old.blocks[h.id()], now.blocks[h.id()]
-		at := 6
+		at := 7
 		switch {
 		case h.at == inPolicy && is == nil:
-			at = 7
-		case h.at == inClassMap && is == nil:
 			at = 8
+		case h.at == inClassMap && is == nil:
+			at = 9
 		case h.at == inPolicy && h.typ == typeNetwork && h.name == network:
-			at = 7
+			at = 8
 		case h.at == inPolicy && h.typ == typeNetwork:
-			at = 0
-		case h.at == inClassMap:
 			at = 1
-		case h.at == inPolicy && h.typ == typeQoS:
+		case h.at == inClassMap:
 			at = 2
-		case h.at == inPolicy:
+		case h.at == inPolicy && h.typ == typeQoS:
 			at = 3
+		case h.at == inPolicy:
+			at = 4
 		case h.at == inSystem:
-			at = 5
+			at = 6
 		}
 		phases[at] = append(phases[at], w.block(h, was, is)...)
 	}
 	return slices.Concat(phases[:]...)
 }
+
+// timerKeys are the lines of the watchdog's timers, whose names are in no public
+// document that we know.
+var timerKeys = []string{keyInterval, keyMultiplier, keyRestore}
 
 type typist struct{ old, now *tree }
 

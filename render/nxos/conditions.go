@@ -16,6 +16,10 @@ type Condition struct {
 	// Broken is the fact, Fix what is typed to mend it, modes and lines with
 	// " / " between them.
 	Broken, Fix string
+	// Auto says that the mode is auto: it holds where the peer has agreed.
+	Auto bool
+	// Maps says that it is the classification into the group.
+	Maps bool
 }
 
 // Conditions says, for each port and priority that desired pauses, which of
@@ -40,10 +44,37 @@ func Conditions(c *Config, desired *qos.Device, m ClassModel) []Condition {
 			}
 			k.pauses(g)
 			k.mode()
+			before := len(k.out)
 			k.classified(p, g)
+			for i := range k.out[before:] {
+				k.out[before+i].Maps = true
+			}
 		}
 	}
 	return k.out
+}
+
+// Narrow names the classes of the attached network-qos policy that keep a port,
+// whose interface has it, from the MTU that desired wants, ports in natural
+// order. Priority is the group.
+func Narrow(c *Config, desired *qos.Device, m ClassModel) []Condition {
+	v := newView(c, m)
+	var out []Condition
+	for _, name := range natural.Keys(desired.Ports) {
+		want := desired.Ports[name].MTU
+		if v.ports[name] == nil || !want.Set || v.interfaceMTU(name) < want.V {
+			continue
+		}
+		for _, g := range v.bounds(name, v.paused(name)).List() {
+			if n := v.network; n.mtu(g) < want.V {
+				class := m.class(typeNetwork, g)
+				out = append(out, Condition{Port: name, Priority: g,
+					Broken: fmt.Sprintf("class %s of network-qos policy %s has room for %d bytes", class, n.name, n.mtu(g)),
+					Fix:    fmt.Sprintf("policy-map type network-qos %s / class type network-qos %s / mtu %d", n.name, class, maxMTU)})
+			}
+		}
+	}
+	return out
 }
 
 type conditioner struct {
@@ -55,7 +86,7 @@ type conditioner struct {
 }
 
 func (k *conditioner) add(fix, format string, a ...any) {
-	k.out = append(k.out, Condition{k.port, k.priority, fmt.Sprintf(format, a...), fix})
+	k.out = append(k.out, Condition{Port: k.port, Priority: k.priority, Broken: fmt.Sprintf(format, a...), Fix: fix})
 }
 
 // pauses checks the first two conditions. Where a policy that is not attached
@@ -113,6 +144,7 @@ func (k *conditioner) mode() {
 		mode = "auto"
 	}
 	k.add("interface "+k.port+" / "+keyPFC+" on", "the PFC mode is %s", mode)
+	k.out[len(k.out)-1].Auto = firstWord(mode) == "auto"
 }
 
 func (k *conditioner) classified(p *qos.Port, g int) {

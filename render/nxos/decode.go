@@ -167,18 +167,22 @@ func (v *view) paused(port string) qos.PrioritySet {
 func (v *view) input(port string) *classifier { return v.readInput(v.attached(port, keyInput)) }
 
 // into reports whether anything is classified into a group.
-func (k *classifier) into(group int) bool {
-	for _, g := range k.dscp {
-		if int(g) == group {
-			return true
+func (k *classifier) into(group int) bool { return k.groups().Has(group) }
+
+// groups are those that anything is classified into.
+func (k *classifier) groups() qos.PrioritySet { return groupsOf(k.dscp[:], k.pcp[:]) }
+
+// groupsOf are the groups in some tables.
+func groupsOf(tables ...[]int8) qos.PrioritySet {
+	var set qos.PrioritySet
+	for _, table := range tables {
+		for _, g := range table {
+			if g >= 0 && g < qos.NumPriorities {
+				set |= qos.Priorities(int(g))
+			}
 		}
 	}
-	for _, g := range k.pcp {
-		if int(g) == group {
-			return true
-		}
-	}
-	return false
+	return set
 }
 
 func (v *view) readPort(name string, t timers) *qos.Port {
@@ -212,15 +216,30 @@ func (v *view) up(own *Line) bool {
 }
 
 // mtu is the MTU of a port: that of the interface, and not above the one of
-// the class of any priority that it pauses.
+// the groups that bound it.
 func (v *view) mtu(port string, paused qos.PrioritySet) int {
 	mtu := v.interfaceMTU(port)
-	for p, g := range v.network.pauses() {
-		if paused.Has(p) {
-			mtu = min(mtu, v.network.class[g].mtu)
-		}
+	for _, g := range v.bounds(port, paused).List() {
+		mtu = min(mtu, v.network.mtu(g))
 	}
 	return mtu
+}
+
+// bounds are the groups whose classes bound the MTU of a port: those of the
+// priorities that it pauses. A policy of this package's own has room in the
+// groups that are not paused as well; of others, such as Cisco's examples, that
+// leave out the classes of small packets, it is not known what their ports
+// drop.
+func (v *view) bounds(port string, paused qos.PrioritySet) (set qos.PrioritySet) {
+	if v.network.ours() {
+		set = v.input(port).groups()
+	}
+	for p, g := range v.network.pauses() {
+		if paused.Has(p) {
+			set |= qos.Priorities(g)
+		}
+	}
+	return set
 }
 
 func (v *view) interfaceMTU(port string) int {

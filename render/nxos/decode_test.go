@@ -348,7 +348,7 @@ func TestFourQueues(t *testing.T) {
 	for _, r := range FourQueue.Refusals(roce()) {
 		fields += r.Field + " "
 	}
-	if fields != "maps.dscp_to_tc " {
+	if fields != "maps.dscp_to_tc maps.pfc_to_queue pfc " {
 		t.Errorf("refused %s", fields)
 	}
 }

@@ -102,8 +102,6 @@ func gcd(a, b time.Duration) time.Duration {
 type common struct {
 	// pauses is the group of each priority that any port pauses.
 	pauses map[int]int
-	// groups are those that any port classifies into.
-	groups qos.PrioritySet
 	// watchdog is that of most ports; not enabled where none has one. timers
 	// are what makes it, where ok.
 	watchdog qos.Watchdog
@@ -127,13 +125,6 @@ func commonOf(d *qos.Device, ports []string) common {
 	taken := map[int]bool{}
 	for _, name := range ports {
 		p := d.Ports[name]
-		if m := p.Maps.V; m != nil {
-			for _, g := range append(m.DSCPToTC[:], m.PCPToTC[:]...) {
-				if g >= 0 && g < qos.NumPriorities {
-					c.groups |= qos.Priorities(int(g))
-				}
-			}
-		}
 		for _, n := range p.PFC.V.List() {
 			g := groupOf(p, n)
 			if _, ok := c.pauses[n]; !ok && !taken[g] {

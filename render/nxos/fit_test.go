@@ -50,8 +50,39 @@ func TestRefusals(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	const want = "class cnp asks for strict on queue 6: queue 7 is strict as well (level 1), queue 6 gets level 2"
-	if w := Warnings(roce()); !slices.Equal(w, []string{want}) {
+	if w := Warnings(roce(), EightQueue); !slices.Equal(w, []string{want}) {
 		t.Errorf("%q", w)
+	}
+	// Below a weighted class strict is refused, and nothing is made of it.
+	weighted := roce()
+	weighted.Classes[2].Priority, weighted.Classes[2].Queue = 2, 2
+	if w := Warnings(weighted, EightQueue); len(w) > 0 {
+		t.Errorf("%q", w)
+	}
+	four := roce()
+	four.Classes[1].Queue, four.Classes[2].Queue = 1, 3
+	if w := Warnings(four, FourQueue); len(w) > 0 {
+		t.Errorf("the top queue: %q", w)
+	}
+	four.Classes[2].Queue = 2
+	if w := Warnings(four, FourQueue); !slices.Equal(w, []string{"class cnp asks for strict on queue 2: queue 3 is strict as well (level 1), queue 2 gets level 2"}) {
+		t.Errorf("%q", w)
+	}
+}
+
+// Names of ports that no Nexus prints are refused, and nothing is written for
+// them.
+func TestPortNames(t *testing.T) {
+	for name, good := range map[string]bool{"Ethernet1/1": true, "Ethernet101/1/48": true, "Ethernet1": false, "Eth1/1": false, "Ethernet1/01": false, "Ethernet1/1.5": false, "ethernet1/1": false, "port-channel7": false, "Ethernet1/1/1/1": false} {
+		d := roce()
+		d.Ports = map[string]*qos.Port{name: d.Ports["Ethernet1/1"], "Ethernet9/9": d.Ports["Ethernet1/1"]}
+		rs := Refusals(d)
+		if good != (len(rs) == 0) || !good && (rs[0].Port != name || rs[0].Field != qos.PortField || !strings.Contains(rs[0].Why, "Ethernet1/1 or")) {
+			t.Errorf("%s: %+v", name, rs)
+		}
+		if e := Change(parse(t, "interface "+name+"\ninterface Ethernet9/9\n"), d, EightQueue); !good && slices.ContainsFunc(e, func(s Setting) bool { return s.Section == "interface "+name }) {
+			t.Errorf("%s: %+v", name, e)
+		}
 	}
 }
 

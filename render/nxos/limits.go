@@ -3,6 +3,7 @@ package nxos
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -42,10 +43,17 @@ func Refusals(d *qos.Device) []Refusal {
 	}
 	for _, name := range ports {
 		r.port = name
+		if !portName.MatchString(name) {
+			r.add(qos.PortField, "NX-OS has no port of that name; ports are called Ethernet1/1 or Ethernet1/1/1")
+			continue
+		}
 		r.check(d.Ports[name])
 	}
 	return r.out
 }
+
+// portName is slot, port and, where it is broken out, lane.
+var portName = regexp.MustCompile(`^Ethernet[1-9]\d{0,3}(/[1-9]\d{0,3}){1,2}$`)
 
 type refuser struct {
 	all  common
@@ -210,26 +218,40 @@ func (m ClassModel) Refusals(d *qos.Device) []Refusal {
 	var out []Refusal
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
-		add := func(field string, n int) {
-			out = append(out, Refusal{name, field, fmt.Sprintf("the switch has queues 0 to %d, and no %d", m.top(), n)})
-		}
-		if p.Maps.Set && p.Maps.V != nil {
-			for field, a := range map[string][]int8{"maps.dscp_to_tc": p.Maps.V.DSCPToTC[:], "maps.pcp_to_tc": p.Maps.V.PCPToTC[:], "maps.pfc_to_queue": p.Maps.V.PFCToQueue[:]} {
-				if n := int(slices.Max(a)); n > m.top() {
-					add(field, n)
+		refuse := func(field, why string) { out = append(out, Refusal{name, field, why}) }
+		no := func(n int) string { return fmt.Sprintf("the switch has queues 0 to %d, and no %d", m.top(), n) }
+		add := func(field string, n int) { refuse(field, no(n)) }
+		mapped := p.Maps.Set && p.Maps.V != nil
+		paused := "" // why nothing is
+		if mapped {
+			for _, table := range []struct {
+				field, is string
+				to        []int8
+			}{{"maps.dscp_to_tc", "map of DSCPs", p.Maps.V.DSCPToTC[:]}, {"maps.pcp_to_tc", "map of priorities", p.Maps.V.PCPToTC[:]}} {
+				if n := int(slices.Max(table.to)); n > m.top() {
+					add(table.field, n)
+					paused = fmt.Sprintf("a priority is paused where its traffic is classified, and the port's %s is refused: %s", table.is, no(n))
 				}
 			}
 		}
 		for _, n := range p.PFC.V.List() {
 			if g := groupOf(p, n); g > m.top() {
-				add("pfc", g)
-				if p.Maps.Set && p.Maps.V != nil && int(slices.Max(p.Maps.V.PFCToQueue[:])) <= m.top() {
-					add("maps.pfc_to_queue", g)
-				}
-				if p.Watchdog.V.Enabled {
-					add("watchdog", g)
-				}
+				paused = no(g)
 				break
+			}
+		}
+		if paused != "" && p.PFC.V != 0 {
+			refuse("pfc", paused)
+			if p.Watchdog.V.Enabled {
+				refuse("watchdog", paused)
+			}
+		}
+		if mapped {
+			switch n := int(slices.Max(p.Maps.V.PFCToQueue[:])); {
+			case n > m.top():
+				add("maps.pfc_to_queue", n)
+			case paused != "" && n >= 0:
+				refuse("maps.pfc_to_queue", paused)
 			}
 		}
 		for q := m.top() + 1; q < qos.NumPriorities; q++ {
@@ -246,27 +268,30 @@ func (m ClassModel) Refusals(d *qos.Device) []Refusal {
 	return out
 }
 
-// Warnings says what a fitted device brings that its writer may not expect.
-func Warnings(d *qos.Device) []string {
+// Warnings says what a fitted device brings on a switch of a class model that
+// its writer may not expect. What is refused brings nothing.
+func Warnings(d *qos.Device, m ClassModel) []string {
 	var out []string
 	add := func(format string, a ...any) {
 		if s := fmt.Sprintf(format, a...); !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
-	top := qos.NumPriorities - 1
-	used := map[int]bool{}
+	used, weighted := map[int]bool{}, -1 // the highest
 	for _, c := range d.Classes {
 		used[c.Queue] = true
+		if !c.Strict {
+			weighted = max(weighted, c.Queue)
+		}
 	}
 	ports := natural.Keys(d.Ports)
 	for _, c := range d.Classes {
-		if !c.Strict {
+		if !c.Strict || c.Queue < weighted {
 			continue
 		}
-		for q := c.Queue + 1; q <= top; q++ {
+		for q := c.Queue + 1; q <= m.top(); q++ {
 			if !used[q] {
-				add("class %s asks for strict on queue %d: queue %d is strict as well (level %d), queue %d gets level %d", c.Name, c.Queue, q, top-q+1, c.Queue, top-c.Queue+1)
+				add("class %s asks for strict on queue %d: queue %d is strict as well (level %d), queue %d gets level %d", c.Name, c.Queue, q, m.top()-q+1, c.Queue, m.top()-c.Queue+1)
 			}
 		}
 	}
@@ -294,10 +319,14 @@ func accepted(d *qos.Device, m ClassModel) *qos.Device {
 		out.Ports[name] = &port
 	}
 	for _, r := range refused {
-		if p := out.Ports[r.Port]; p != nil {
-			leave(p, r.Field)
-		} else {
+		p := out.Ports[r.Port]
+		switch {
+		case r.Port == "":
 			out.WatchdogPoll = qos.Opt[time.Duration]{}
+		case r.Field == qos.PortField:
+			delete(out.Ports, r.Port)
+		case p != nil:
+			leave(p, r.Field)
 		}
 	}
 	return &out

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -102,37 +101,74 @@ func TestLossyClassesHaveRoom(t *testing.T) {
 	}
 }
 
-// A block of ours that holds very much is worked through in a time that grows
-// with its size, not with the square of it.
-func TestLargeBlocks(t *testing.T) {
-	const n = 10000
+// A class of our own attached policy that is too small is a difference of the
+// port's MTU, and is mended with a policy anew.
+func TestOwnNetworkPolicyKeepsRoom(t *testing.T) {
+	want := roce()
+	good := Encode(want, EightQueue).String()
+	for name, c := range map[string]struct {
+		from, to string
+		mtu      int
+	}{
+		"no default class":   {"  class type network-qos c-8q-nq-default\n    mtu 9216\n", "", 1500},
+		"no class of a DSCP": {"  class type network-qos c-8q-nq6\n    mtu 9216\n", "", 1500},
+		"a small class":      {"c-8q-nq6\n    mtu 9216\n", "c-8q-nq6\n    mtu 2240\n", 2240},
+		"a class without":    {"c-8q-nq6\n    mtu 9216\n", "c-8q-nq6\n", 1500},
+		"a lossless class":   {"c-8q-nq3\n    mtu 9216\n", "c-8q-nq3\n    mtu 4200\n", 4200},
+	} {
+		old := parse(t, strings.Replace(good, c.from, c.to, 1))
+		is, _ := Decode(old, EightQueue)
+		if left := qos.Diff(is, want); len(left) != 1 || left[0].Field != "mtu" || is.Ports["Ethernet1/1"].MTU.V != c.mtu {
+			t.Errorf("%s: %v", name, left)
+		}
+		now := Change(old, want, EightQueue).Apply(old)
+		d, _ := Decode(now, EightQueue)
+		if left := qos.Diff(d, want); len(left) > 0 || !strings.Contains(now.String(), "network-qos ROCE-FABRIC-NQ-2\n") {
+			t.Errorf("%s: left %v\n%s", name, left, now)
+		}
+	}
+}
+
+// largeBlocks are configurations with n items in one kind of block of ours.
+func largeBlocks(n int) map[string]string {
 	var matches, classes, names strings.Builder
 	for i := range n {
 		fmt.Fprintf(&matches, "  match access-group name A%d\n", i)
 		fmt.Fprintf(&classes, "  class C%d\n    set qos-group 1\n", i)
 		fmt.Fprintf(&names, "class-map type qos match-any ROCE-FABRIC-%d\n  match dscp 1\n", i)
 	}
-	for name, text := range map[string]string{
-		"a class-map":   "class-map type qos match-any ROCE-FABRIC-ROCE\n" + matches.String(),
-		"a policy":      "policy-map type qos ROCE-FABRIC-IN\n" + classes.String(),
-		"an old policy": "policy-map type qos ROCE-FABRIC-OLD\n" + classes.String(),
-		"class-maps":    names.String(),
-	} {
-		attached := ""
-		if name == "a policy" {
-			attached = "  service-policy type qos input ROCE-FABRIC-IN\n"
-		}
-		old := parse(t, text+"interface Ethernet1/1\n"+attached)
-		start := time.Now()
+	const port = "interface Ethernet1/1\n"
+	return map[string]string{
+		"a class-map":   "class-map type qos match-any ROCE-FABRIC-ROCE\n" + matches.String() + port,
+		"a policy":      "policy-map type qos ROCE-FABRIC-IN\n" + classes.String() + port + "  service-policy type qos input ROCE-FABRIC-IN\n",
+		"an old policy": "policy-map type qos ROCE-FABRIC-OLD\n" + classes.String() + port,
+		"class-maps":    names.String() + port,
+	}
+}
+
+func TestLargeBlocks(t *testing.T) {
+	for name, text := range largeBlocks(500) {
+		old := parse(t, text)
 		edit := Change(old, roce(), EightQueue)
-		edit.Commands(old)
-		now, undo := edit.Apply(old), edit.Undo(old)
-		undo.Commands(now)
-		if undo.Apply(now).String() != old.String() {
+		if edit.Undo(old).Apply(edit.Apply(old)).String() != old.String() {
 			t.Errorf("%s: not undone", name)
 		}
-		if d := time.Since(start); d > 10*time.Second {
-			t.Errorf("%s: took %v", name, d)
+	}
+}
+
+// The time grows with the size of a block, not with its square.
+func BenchmarkLargeBlocks(b *testing.B) {
+	for _, n := range []int{1000, 10000} {
+		for name, text := range largeBlocks(n) {
+			old := parse(b, text)
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					edit := Change(old, roce(), EightQueue)
+					edit.Commands(old)
+					edit.Undo(old).Commands(edit.Apply(old))
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/item")
+			})
 		}
 	}
 }

@@ -41,6 +41,18 @@ func (n *network) pauses() map[int]int {
 	return out
 }
 
+// mtu is the size of the packets, in bytes, that have room in a group: that of
+// its class, and 1500 where the policy does not list it.
+func (n *network) mtu(group int) int {
+	if c := n.class[group]; c != nil {
+		return c.mtu
+	}
+	return defaultMTU
+}
+
+// ours reports whether a network is a policy of this package's own.
+func (n *network) ours() bool { return n != nil && strings.HasPrefix(n.name, Prefix) }
+
 const defaultMTU = 1500 // bytes: of an interface and of a network-qos class
 
 // readNetwork reads the policy that is attached under system qos. A built-in
@@ -99,14 +111,15 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 // networkPolicy writes the network-qos policy of the switch where the one in
 // force does not do what the ports want.
 func (p *planner) networkPolicy() {
-	if !p.need.network && !p.networkFails() {
+	carried := p.carried()
+	if !p.need.network && !p.networkFails(carried) {
 		return
 	}
 	old := p.v.network
 	if len(p.all.pauses) == 0 && old == nil {
 		return
 	}
-	body := p.networkLines(old)
+	body := p.networkLines(old, carried)
 	name := ""
 	for n, l := range p.v.policies[typeNetwork] {
 		if strings.HasPrefix(n, Prefix) && sameLines(networkBody(l), body) && (name == "" || n < name) {
@@ -131,14 +144,39 @@ func (p *planner) networkPolicy() {
 	p.set(systemHeader, "", keyNetwork, keyNetwork+" "+name)
 }
 
+// carried are the groups that ports of the intent classify into with the edit,
+// and the largest MTU that is wanted of a port of each, 0 for none.
+func (p *planner) carried() map[int]int {
+	out := map[int]int{}
+	for name, want := range p.want.Ports {
+		if p.v.ports[name] == nil {
+			continue
+		}
+		groups := p.v.input(name).groups()
+		if p.need.ports[name]&partMaps != 0 {
+			if in, ok := p.resolve(name); ok {
+				groups = groupsOf(in.dscp[:], in.pcp[:])
+			}
+		}
+		for _, g := range groups.List() {
+			out[g] = max(out[g], want.MTU.V)
+		}
+	}
+	return out
+}
+
 // networkFails reports whether the policy in force keeps a port from what it
-// wants: a priority is not paused in its group, or its class is too small, or
-// one of ours has no class for a group that the ports classify into.
-func (p *planner) networkFails() bool {
+// wants: a priority is not paused in its group, or its class is too small. One
+// of ours has room in every group that the ports classify into.
+func (p *planner) networkFails(carried map[int]int) bool {
 	have := p.v.network
 	paused := have.pauses()
-	if have != nil && strings.HasPrefix(have.name, Prefix) && slices.ContainsFunc(p.all.groups.List(), func(g int) bool { return g <= p.v.m.top() && have.class[g] == nil }) {
-		return true
+	if have.ours() {
+		for g, mtu := range carried {
+			if have.mtu(g) < mtu || have.class[g] == nil {
+				return true
+			}
+		}
 	}
 	for _, name := range p.ports {
 		want, parts := p.want.Ports[name], p.need.ports[name]
@@ -159,15 +197,16 @@ func (p *planner) networkFails() bool {
 // wanted any more.
 func (p *planner) ownPauses() bool {
 	have := p.v.network
-	return have != nil && strings.HasPrefix(have.name, Prefix) && !maps.Equal(have.pauses(), p.all.pauses)
+	return have.ours() && !maps.Equal(have.pauses(), p.all.pauses)
 }
 
 // networkLines is the body of the policy that takes the place of old: the
 // lossless classes with room for every packet, the classes of old with the MTU
 // that they have there, and the default class, which without old is as large.
 // A class that a policy does not list has 1500 bytes, so that the groups of
-// lossy traffic are listed as well.
-func (p *planner) networkLines(old *network) []Setting {
+// lossy traffic that ports carry are listed as well; one that is too small for
+// them has room for every packet too.
+func (p *planner) networkLines(old *network, carried map[int]int) []Setting {
 	priority := map[int]int{}
 	for n, g := range p.all.pauses {
 		priority[g] = n
@@ -181,7 +220,7 @@ func (p *planner) networkLines(old *network) []Setting {
 		if old != nil {
 			theirs = old.class[g]
 		}
-		carries := p.all.groups.Has(g) && g != 0
+		wanted, carries := carried[g]
 		if !lossless && theirs == nil && !carries && g != 0 {
 			continue
 		}
@@ -189,7 +228,7 @@ func (p *planner) networkLines(old *network) []Setting {
 		line := func(key, line string) { out = append(out, Setting{Class: class, Key: key, Line: line}) }
 		line("", Present)
 		switch {
-		case lossless || old == nil || carries && theirs == nil:
+		case lossless || old == nil || carries && (theirs == nil || theirs.mtu < wanted):
 			line(keyMTU, "mtu "+strconv.Itoa(maxMTU))
 		case theirs == nil:
 			line(keyMTU, "mtu "+strconv.Itoa(defaultMTU))

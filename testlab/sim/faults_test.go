@@ -197,14 +197,13 @@ func TestOtherFaults(t *testing.T) {
 }
 
 func TestCloseWaitsForWork(t *testing.T) {
-	s := start(t, Options{TimeScale: 1})
+	s := start(t, Options{TimeScale: 1e5}) // a write takes days
 	c := dial(t, s)
 	ctx, cancel := context.WithTimeout(c.ctx, 50*time.Millisecond)
 	defer cancel()
 	_, _ = c.Set(ctx, &gnmi.SetRequest{Update: []*gnmi.Update{upd(`"1"`, "SCHEDULER", "scheduler.1", "weight")}})
-	began := time.Now()
-	if err := s.Close(); err != nil || time.Since(began) > 2*time.Second {
-		t.Errorf("%v after %v", err, time.Since(began))
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 	if err := s.Start(); err == nil {
 		t.Error("started after Close")

@@ -41,6 +41,7 @@ type Options struct {
 	NoWatchdogTimers bool
 
 	DecimalBitmap  bool // show interface priority-flow-control prints the bitmap in decimal, not in hexadecimal
+	PolicyBitmap   bool // the bitmap is what the network-qos policy pauses, also on a port that classifies nothing into its groups
 	MaxCheckpoints int  // 0: 10
 
 	// TCAM says that the QoS region of the TCAM needs to be carved: until a
@@ -60,7 +61,7 @@ type Options struct {
 	TimeScale float64 // seconds that a rollback or a commit takes; 0: no time
 
 	// Shuffle is the seed of what the box is free to do in one way or another:
-	// OldOrder, EmptyClassDefault and DecimalBitmap among it, see
+	// OldOrder, EmptyClassDefault, DecimalBitmap and PolicyBitmap among it, see
 	// [sim.Shuffler]; 0: nothing.
 	Shuffle uint64
 }

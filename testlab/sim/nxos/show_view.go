@@ -1,6 +1,8 @@
 package nxos
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +16,7 @@ type portView struct {
 	queues [cli.NumQueues]queueView
 	system bool          // the queues are those of the box
 	paused []int         // priorities of live PFC
+	shown  []int         // priorities of the bitmap
 	groups map[int][]int // the priorities of each group with live PFC
 }
 
@@ -48,6 +51,10 @@ func (f *front) views() ([]portView, qosState) {
 			in = box.QoSIn
 		}
 		v.live(lossless, reached(qos[in]), box.OverrideOff)
+		v.shown = v.paused
+		if f.o.PolicyBitmap || f.n.dice.Habit("PolicyBitmap").Bool() {
+			v.shown = slices.Concat(slices.Collect(maps.Values(lossless))...)
+		}
 		out = append(out, v)
 	}
 	return out, box
@@ -134,10 +141,12 @@ func (v *portView) live(lossless map[int][]int, reached map[int]bool, override b
 	}
 }
 
-// bitmap is the map of live priorities, as the box prints it.
+// bitmap is the map of lossless priorities, as the box prints it. Whether it
+// leaves out those that the port classifies nothing into is in no public
+// document.
 func (f *front) bitmap(v portView) string {
 	n := 0
-	for _, p := range v.paused {
+	for _, p := range v.shown {
 		n |= 1 << p
 	}
 	if f.o.DecimalBitmap || f.n.dice.Habit("DecimalBitmap").Bool() {
