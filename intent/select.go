@@ -25,25 +25,42 @@ func (f *Fabric) Select(patterns []string) ([]*Switch, error) {
 // SelectDevices is [Fabric.Select] among switches and hosts. A host is named by
 // its name, by ranges or by a glob.
 func (f *Fabric) SelectDevices(patterns []string) ([]*Switch, []*Host, error) {
-	all := f.candidates()
-	for _, h := range f.Hosts {
-		all = append(all, candidate{name: h.Name})
-	}
-	chosen, err := f.choose(patterns, all, "switch or host")
+	chosen, err := f.choose(patterns, append(f.candidates(), f.hostCandidates()...), "switch or host")
 	if err != nil {
 		return nil, nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(f.Switches), func(s *Switch) bool { return !chosen[s.Name] }),
-		slices.DeleteFunc(slices.Clone(f.Hosts), func(h *Host) bool { return !chosen[h.Name] }), nil
+	return slices.DeleteFunc(slices.Clone(f.Switches), func(s *Switch) bool { return !chosen[s.Name] }), f.hostsOf(chosen), nil
+}
+
+// SelectHosts is [Fabric.SelectDevices] among hosts alone: a pattern that names
+// no host is an error also where it names a switch.
+func (f *Fabric) SelectHosts(patterns []string) ([]*Host, error) {
+	chosen, err := f.choose(patterns, f.hostCandidates(), "host")
+	if err != nil {
+		return nil, err
+	}
+	return f.hostsOf(chosen), nil
+}
+
+func (f *Fabric) hostsOf(chosen map[string]bool) []*Host {
+	return slices.DeleteFunc(slices.Clone(f.Hosts), func(h *Host) bool { return !chosen[h.Name] })
 }
 
 // candidate is a device that a pattern may name; a host has no role and no os.
 type candidate struct{ name, role, os string }
 
 func (f *Fabric) candidates() []candidate {
-	out := make([]candidate, 0, len(f.Switches)+len(f.Hosts))
+	out := make([]candidate, 0, len(f.Switches))
 	for _, s := range f.Switches {
 		out = append(out, candidate{s.Name, s.Role, s.OS})
+	}
+	return out
+}
+
+func (f *Fabric) hostCandidates() []candidate {
+	out := make([]candidate, 0, len(f.Hosts))
+	for _, h := range f.Hosts {
+		out = append(out, candidate{name: h.Name})
 	}
 	return out
 }

@@ -16,7 +16,7 @@ const (
 	// force is not. There is nothing left to write.
 	KindResetPending Kind = "reset-pending"
 	// KindNotPersistent: no unit applies the settings at boot, or one applies
-	// other settings.
+	// other settings, or one is there that is not whole.
 	KindNotPersistent Kind = "not-persistent"
 	// KindConflict: somebody else writes the settings: a daemon, or the
 	// firmware's DCBX.

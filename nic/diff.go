@@ -109,6 +109,8 @@ func (d *differ) unit(running *Host, want UnitState) {
 		d.add(Change{Field: FieldUnit, Kind: KindUnknown, Old: qos.Absent, New: "installed", Blocked: clean(why)})
 	case !have.Present:
 		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: qos.Absent, New: "installed"})
+	case have.Stale != "":
+		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: clean(have.Stale), New: "installed"})
 	case want.Digest != "" && have.Digest != want.Digest:
 		d.add(Change{Field: FieldUnit, Kind: KindNotPersistent, Old: "with other settings", New: "installed"})
 	}
@@ -137,8 +139,8 @@ func (d *differ) port(name string, have, want *Port) {
 		d.dcb()
 	}
 	if have.RDMA != "" || want.RDMA != "" {
-		field(d, FieldMode, have.Mode, want.Mode, equal, clean, drift)
-		field(d, FieldToS, have.ToS, want.ToS, sameDSCP, tosText, drift)
+		defaults(d, FieldMode, have.Mode, want.Mode, equal, clean)
+		defaults(d, FieldToS, have.ToS, want.ToS, d.sameToS, tosText)
 		field(d, FieldTrafficClass, have.TrafficClass, want.TrafficClass, sameDSCP, tosText, drift)
 	}
 	if !have.VF {
@@ -159,11 +161,8 @@ var drift = Change{Kind: KindDrift}
 func (d *differ) dcb() {
 	have, want := d.have, d.want
 	field(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, agentChange(have))
-	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, drift)
-	ets := drift
-	if have.Driver == DriverICE { // ice_dcb_nl.c closes and opens the device
-		ets.Impact = qos.ImpactPortFlap
-	}
+	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, Change{Kind: KindDrift, Impact: d.pauseImpact()})
+	ets := Change{Kind: KindDrift, Impact: d.dcbImpact()}
 	wantETS := want.ETSFor(have)
 	ets.Blocked = etsLimit(have, want)
 	field(d, FieldETS, have.ETS, wantETS, sameETS, ETS.String, ets)
@@ -171,22 +170,53 @@ func (d *differ) dcb() {
 	field(d, FieldBuffers, have.Buffers, want.Buffers, equal, Buffers.String, drift)
 	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
 	d.dscp()
-	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, Change{Kind: KindDrift, How: classifies(have), Blocked: dscpLimit(have, want)})
+	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, Change{Kind: KindDrift, Impact: d.dcbImpact(), How: classifies(have), Blocked: dscpLimit(have, want)})
 	if have.Driver == DriverBNXT {
 		field(d, FieldRoCEApp, have.RoCEApp, want.RoCEApp, equal, appText, drift)
 	}
 }
 
+// dcbImpact is that of ETS and of the map of DSCPs, and with it of the trust: ice
+// closes and opens the device for them (ice_dcb_nl.c).
+func (d *differ) dcbImpact() qos.Impact {
+	if d.have.Driver == DriverICE {
+		return qos.ImpactPortFlap
+	}
+	return qos.ImpactNone
+}
+
+// pauseImpact is that of link pause: ice restarts the link for it (ice_common.c,
+// ice_set_fc), and bnxt where it is negotiated (bnxt.c, bnxt_hwrm_set_pause).
+func (d *differ) pauseImpact() qos.Impact {
+	if d.have.Driver == DriverICE || d.have.Driver == DriverBNXT {
+		return qos.ImpactPortFlap
+	}
+	return qos.ImpactNone
+}
+
+// defaults compares a default of the RDMA connection manager. Without its module
+// there is none, and what sets it loads the module first.
+func defaults[T any](d *differ, name string, have, want qos.Opt[T], same func(have, want T) bool, text func(T) string) {
+	if want.Set && !have.Set && d.have.Missing[name] == NoCM {
+		d.add(Change{Field: name, Kind: KindDrift, Old: "unset: " + NoCM, New: text(want.V), How: "modprobe rdma_cm, then its configfs"})
+		return
+	}
+	field(d, name, have, want, same, text, drift)
+}
+
 // essential are the fields that are said to be unknown even where the driver
 // does not have them: without them nothing is lossless.
-var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true,
-	FieldRings: true} // stated by the intent itself
+var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true}
+
+// Essential reports whether a port is not proven to be lossless while a field of
+// it is unknown.
+func Essential(field string) bool { return essential[field] || field == FieldDCB }
 
 // unknown adds that a field could not be read.
 func (d *differ) unknown(name, want string) {
 	why := clean(d.have.Missing[name])
 	switch {
-	case why == NotInDriver && !essential[name]:
+	case why == NotInDriver && !essential[name] && name != FieldRings: // which the intent itself states
 		return
 	case why == "":
 		why = "not read"
@@ -216,7 +246,7 @@ func (d *differ) dscp() {
 	}
 	differs := func(i int) bool { return want.V[i] != qos.Unmanaged && have.V[i] != want.V[i] }
 	if old := dscpText(have.V, differs); old != "" {
-		d.add(Change{Field: FieldDSCP, Kind: KindDrift, Old: old, New: dscpText(want.V, differs), Blocked: dscpLimit(d.have, d.want)})
+		d.add(Change{Field: FieldDSCP, Kind: KindDrift, Old: old, New: dscpText(want.V, differs), Impact: d.dcbImpact(), Blocked: dscpLimit(d.have, d.want)})
 	}
 }
 
@@ -248,6 +278,23 @@ func dscpText(m [qos.NumDSCP]int8, counts func(int) bool) string {
 func equal[T comparable](have, want T) bool { return have == want }
 
 func sameDSCP(have, want int) bool { return have>>2 == want>>2 }
+
+// sameToS compares the DSCP, and whether packets say that they are ECN-capable
+// where the card is not known to say so by itself.
+func (d *differ) sameToS(have, want int) bool {
+	return sameDSCP(have, want) && (!d.want.ECN.Set || d.have.marksECN() || ecnCapable(have) == ecnCapable(want))
+}
+
+// ecnCapable reports whether the ECN bits of a ToS are ECT(0) or ECT(1)
+// (RFC 3168).
+func ecnCapable(tos int) bool { return tos&3 == 1 || tos&3 == 2 }
+
+// marksECN reports whether a running port is known to set the ECN bits by itself:
+// mlx5 takes the DSCP of a ToS alone, and marks by congestion control
+// (drivers/infiniband/hw/mlx5/qp.c), where it shows anything of that.
+func (p *Port) marksECN() bool {
+	return p.Driver == DriverMLX5 && (p.ECN.Set || p.NV != nil)
+}
 
 // includes: congestion control on further priorities is no harm.
 func includes(have, want qos.PrioritySet) bool { return have&want == want }

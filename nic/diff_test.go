@@ -66,6 +66,9 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"share":          {func(p *Port) { p.ETS.V.Bandwidth = [8]int{40, 0, 0, 60} }, FieldETS, LayerDriver, KindDrift, 0, "{0} ets 40%, {1,2,4,5,7} ets 0%, {3} ets 60%, {6} strict", "{0,3} ets 50%, {1,2,4,5,7} ets 0%, {6} strict"},
 		"priority map":   {func(p *Port) { p.ETS.V.PriorityToTC[0] = 1 }, FieldETS, LayerDriver, KindDrift, 0, "{0,3} ets 50%, {1,2,4,5,7} ets 0%, {6} strict; priorities in classes 0-1:1 2:2 3:3 4:4 5:5 6:6 7:7", "{0,3} ets 50%, {1,2,4,5,7} ets 0%, {6} strict"},
 		"ice ets":        {func(p *Port) { p.Driver = DriverICE; p.NV = nil; p.ETS.V.TSA[6] = TSAETS }, FieldETS, LayerDriver, KindDrift, qos.ImpactPortFlap, "{0,3} ets 50%, {1,2,4,5,6,7} ets 0%", "{0,3} ets 50%, {1,2,4,5,7} ets 0%, {6} strict"},
+		"ice trust":      {func(p *Port) { p.Driver = DriverICE; p.NV = nil; p.Trust.V = qos.TrustPCP }, FieldTrust, LayerDriver, KindDrift, qos.ImpactPortFlap, "pcp", "dscp"},
+		"ice dscp":       {func(p *Port) { p.Driver = DriverICE; p.NV = nil; p.DSCP.V[26] = 0 }, FieldDSCP, LayerDriver, KindDrift, qos.ImpactPortFlap, "26:0", "26:3"},
+		"rdma_cm":        {missing(FieldToS, NoCM, func(p *Port) { p.ToS.Set = false }), FieldToS, LayerRDMA, KindDrift, 0, "unset: the module rdma_cm is not loaded", "106 (DSCP 26)"},
 		"buffers":        {func(p *Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }, FieldBuffers, LayerDriver, KindDrift, 0, "priorities in buffers 0-7:0, sizes 1024 2048 0 0 0 0 0 0 B", "priorities in buffers 0-2,4-7:0 3:1, sizes 1024 2048 0 0 0 0 0 0 B"},
 		"no rdma device": {func(p *Port) { p.RDMA = "" }, FieldRDMA, "", KindDrift, 0, "-", "mlx5_0"},
 		"no such port":   {func(p *Port) { p.CardPort = 99 }, FieldNV, LayerFirmware, KindUnknown, 0, "-", "as the intent says"},
@@ -75,6 +78,8 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"trust":          {func(p *Port) { p.Trust.V = qos.TrustPCP }, FieldTrust, LayerDriver, KindDrift, 0, "pcp", "dscp"},
 		"mode":           {func(p *Port) { p.Mode.V = "IB/RoCE v1" }, FieldMode, LayerRDMA, KindDrift, 0, "IB/RoCE v1", "RoCE v2"},
 		"tos":            {func(p *Port) { p.ToS.V = 0 }, FieldToS, LayerRDMA, KindDrift, 0, "0 (DSCP 0)", "106 (DSCP 26)"},
+		"tos and ECN":    {func(p *Port) { p.Driver, p.NV, p.ToS.V = DriverICE, nil, 104 }, FieldToS, LayerRDMA, KindDrift, 0, "104 (DSCP 26)", "106 (DSCP 26)"},
+		"ice link pause": {func(p *Port) { p.Driver, p.NV, p.LinkPause.V = DriverICE, nil, true }, FieldLinkPause, LayerDriver, KindDrift, qos.ImpactPortFlap, "on", "off"},
 		"traffic class":  {func(p *Port) { p.TrafficClass.V = -1 }, FieldTrafficClass, LayerRDMA, KindDrift, 0, "unset", "106 (DSCP 26)"},
 		"ecn":            {func(p *Port) { p.ECN.V = qos.Priorities(0) }, FieldECN, LayerDriver, KindDrift, 0, "0x01 {0}", "0x08 {3}"},
 		"cnp dscp":       {func(p *Port) { p.CNPDSCP.V = 4 }, FieldCNPDSCP, LayerDriver, KindDrift, 0, "4", "48"},
@@ -130,6 +135,7 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 func TestDiffLeavesAlone(t *testing.T) {
 	for name, edit := range map[string]func(*Port){
 		"the other ToS of the DSCP":       func(p *Port) { p.ToS.V, p.TrafficClass.V = 104, 104 },
+		"ECT(1)":                          func(p *Port) { p.Driver, p.NV, p.ToS.V = DriverICE, nil, 105 },
 		"congestion control on more":      func(p *Port) { p.ECN.V = 0xff },
 		"the share of a strict class":     func(p *Port) { p.ETS.V.Bandwidth[6] = 12 },
 		"classes that the port lacks":     func(p *Port) { p.ETS.V.Classes = 7; p.ETS.V.TSA[7] = TSAVendor },
@@ -209,6 +215,7 @@ func TestDiffOfTheHost(t *testing.T) {
 		"hidden agents": {func(h *Host) { h.Missing = map[string]string{FieldAgents: "no /proc"} }, FieldAgents, KindUnknown, "-", "-"},
 		"no unit":       {func(h *Host) { h.Unit = UnitState{} }, FieldUnit, KindNotPersistent, "-", "installed"},
 		"stale unit":    {func(h *Host) { h.Unit.Digest = "0" }, FieldUnit, KindNotPersistent, "with other settings", "installed"},
+		"broken unit":   {func(h *Host) { h.Unit.Digest, h.Unit.Stale = "", "/etc/x\nis missing" }, FieldUnit, KindNotPersistent, "/etc/x is missing", "installed"},
 		"hidden unit":   {func(h *Host) { h.Unit = UnitState{}; h.Missing = map[string]string{FieldUnit: "needs root"} }, FieldUnit, KindUnknown, "-", "installed"},
 		"no port":       {func(h *Host) { delete(h.Ports, "ens2f0np0") }, FieldPort, KindDrift, "-", "present"},
 	} {

@@ -48,6 +48,10 @@ const (
 // reason says that a setting may be there and could not be read.
 const NotInDriver = "not in this driver"
 
+// NoCM is the reason in [Port.Missing] of a default of the RDMA connection manager
+// that is not there before its module is loaded.
+const NoCM = "the module rdma_cm is not loaded"
+
 // Host is one server.
 type Host struct {
 	Name   string `json:"name"`
@@ -71,6 +75,9 @@ type UnitState struct {
 	// Digest is that of the settings the unit applies, see [Digest]; "" for
 	// not known.
 	Digest string `json:"digest,omitempty"`
+	// Stale says what is wrong with a unit that is there and not whole: a file
+	// that was edited or is missing, a program that is gone; running only.
+	Stale string `json:"stale,omitempty"`
 }
 
 // Port is a network interface with its RDMA device.
@@ -142,7 +149,8 @@ type Port struct {
 	// The RDMA stack's.
 
 	// ToS is the type of service, 0..255, of RDMA-CM connections that state
-	// none. Only its DSCP counts: ToS>>2.
+	// none: its DSCP is ToS>>2, and its ECN bits count where the card is not
+	// known to set them by itself.
 	ToS qos.Opt[int] `json:"tos,omitzero"`
 	// TrafficClass is the same for all queue pairs, also those opened without
 	// RDMA-CM (OFED sysfs); -1 where none is set.

@@ -102,9 +102,10 @@ func (r Report) Failed() []Device {
 	return out
 }
 
-// Passed reports whether no finding is an error, and every device was read.
+// Passed reports whether no finding is an error, every device was read, and a
+// window, where there was one, proves something.
 func (r Report) Passed() bool {
-	return !validate.Worst(r.Findings) && len(r.Failed()) == 0
+	return !validate.Worst(r.Findings) && len(r.Failed()) == 0 && validate.Inconclusive(r.Findings) == nil
 }
 
 // Checks lists the checks that were made, by id: those that read something
@@ -148,11 +149,19 @@ func (r Report) Verdict() string {
 	if r.Command == "nic validate" {
 		runs = "the NICs of " + r.Fabric + " run"
 	}
+	others := slices.DeleteFunc(slices.Clone(r.Findings), validate.Unproven)
+	proven := len(others) == len(r.Findings)
 	switch {
-	case validate.Worst(r.Findings):
+	case validate.Worst(others):
 		return fmt.Sprintf("not all of %s as the intent says: %s", runs, looked)
-	case !r.Passed():
+	case len(r.Failed()) > 0:
 		return fmt.Sprintf("not all of %s is known: %s", r.Fabric, looked)
+	case validate.Worst(r.Findings):
+		return fmt.Sprintf("not all of how %s is proven: %s", runs, looked)
+	case !r.Passed():
+		return fmt.Sprintf("the window is inconclusive, which is not passed, in %s: %s", r.Fabric, looked)
+	case !proven:
+		return fmt.Sprintf("no errors in how %s, and not all of it is proven: %s", runs, looked)
 	case !clean:
 		return fmt.Sprintf("no errors in how %s: %s", runs, looked)
 	case r.Command == "validate":

@@ -16,7 +16,7 @@ type document struct {
 	Command  string             `json:"command" doc:"the command that was run" enum:"check,validate,nic validate"`
 	Tool     tool               `json:"tool" doc:"the program that made the report"`
 	Time     time.Time          `json:"time" doc:"when it was made"`
-	Passed   bool               `json:"passed" doc:"whether no finding counts as an error and every device was read"`
+	Passed   bool               `json:"passed" doc:"whether no finding counts as an error, every device was read and a window was conclusive"`
 	Counts   validate.Counts    `json:"counts" doc:"numbers of findings; accepted ones count as suppressed alone"`
 	Links    int                `json:"links" doc:"how many links were looked at"`
 	Looked   []Device           `json:"looked_at" doc:"the devices, and how each was looked at"`

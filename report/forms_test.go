@@ -10,6 +10,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 func decode(t testing.TB, text string, into any) {
@@ -43,6 +44,10 @@ func TestVerdict(t *testing.T) {
 	drifted := []validate.Finding{{ID: "DRIFT", Severity: validate.Error, Device: "leaf1"}}
 	accepted := []validate.Finding{{ID: "DRIFT", Severity: validate.Error, Suppressed: &validate.Suppressed{}}}
 	told := []validate.Finding{{ID: "X", Severity: validate.Info}}
+	hidden := []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1"}}
+	virtual := []validate.Finding{{ID: "NIC-10", Severity: validate.Warning, Device: "gpu1"}}
+	open := []validate.Finding{{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1"}}
+	known := []validate.Finding{{ID: gate.NotCounted, Severity: validate.Warning, Device: "leaf1", Suppressed: &validate.Suppressed{}}}
 	for _, c := range []struct {
 		command string
 		fs      []validate.Finding
@@ -57,7 +62,13 @@ func TestVerdict(t *testing.T) {
 		{"validate", nil, true, "pod1 runs as the intent says: 2 switches and 1 host read, and both ends of every link between them agree"},
 		{"validate", warned, true, "no errors in how pod1 runs: 2 switches and 1 host read"},
 		{"validate", drifted, false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
+		{"validate", hidden, false, "not all of how pod1 runs is proven: 2 switches and 1 host read"},
+		{"validate", append(hidden, drifted...), false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
+		{"nic validate", virtual, true, "no errors in how the NICs of pod1 run, and not all of it is proven: 2 switches read"},
 		{"validate", failing, false, "not all of pod1 runs as the intent says: 1 of 2 switches and 1 host read"},
+		{"validate", open, false, "the window is inconclusive, which is not passed, in pod1: 2 switches and 1 host read"},
+		{"validate", append(open, drifted...), false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
+		{"validate", known, true, "no errors in how pod1 runs: 2 switches and 1 host read"},
 	} {
 		r := Report{Command: c.command, Fabric: "pod1", Links: 3, Findings: c.fs, Devices: Looked(f.Switches[:2], nil, FromIntent, c.fs)}
 		if c.command == "validate" {
@@ -78,6 +89,10 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 	clean := readJUnit(t, write(t, FormJUnit, r))
 	if full.Failures+full.Errors+full.Skipped == 0 || clean.Failures+clean.Errors+clean.Skipped != 0 {
 		t.Errorf("%d failures, %d errors, %d skipped; clean %d, %d, %d", full.Failures, full.Errors, full.Skipped, clean.Failures, clean.Errors, clean.Skipped)
+	}
+	r.Findings = []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1", What: "could not be looked at: pfc"}}
+	if open := readJUnit(t, write(t, FormJUnit, r)); open.Errors != 1 || open.Failures != 0 {
+		t.Errorf("what is not proven is %d errors and %d failures", open.Errors, open.Failures)
 	}
 	// CAT-01 and SUPPRESS look at the intent, which validate does not check.
 	if more := full.Tests - clean.Tests; clean.Tests < 100 || more != 3 {
@@ -115,6 +130,47 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 		if byName[key] != want {
 			t.Errorf("%s is %q, want %s", key, byName[key], want)
 		}
+	}
+}
+
+// A window that proves nothing has not passed, in no form.
+func TestInconclusiveIsNotPassed(t *testing.T) {
+	r := rich(t)
+	r.Findings = []validate.Finding{
+		{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1", What: "the window is 3s", Where: "net/fabric.yaml:8:3"},
+		{ID: gate.PauseRatio, Severity: validate.Warning, Device: "leaf1", What: "paused for long"},
+	}
+	r.Devices = Looked(r.Intent.Switches, nil, FromRunning, r.Findings)
+	r.Counted = []gate.PortWindow{{Device: "leaf1", Port: "Ethernet0"}}
+	says := func(form Form, want string) {
+		t.Helper()
+		if got := write(t, form, r); !strings.Contains(got, want) {
+			t.Errorf("%s does not say %q:\n%.2000s", form, want, got)
+		}
+	}
+	says(FormText, "failed: the window is inconclusive")
+	says(FormMarkdown, "## roce-fabric validate: failed\n\nthe window is inconclusive")
+	says(FormJSON, `"passed": false`)
+	says(FormHTML, `<header class="failed">`)
+	says(FormHTML, "the window is inconclusive")
+
+	suites := readJUnit(t, write(t, FormJUnit, r))
+	if suites.Errors != 1 || suites.Failures != 0 {
+		t.Errorf("JUnit has %d errors and %d failures", suites.Errors, suites.Failures)
+	}
+	for _, s := range suites.Suites {
+		for _, c := range s.Testcases {
+			open := s.Name == "pod1" && strings.HasPrefix(c.Name, gate.WindowTooShort+" ")
+			if open && (c.Error == nil || c.Error.Message != "leaf1: the window is 3s") || !open && c.Error != nil {
+				t.Errorf("case %s of %s has error %v", c.Name, s.Name, c.Error)
+			}
+		}
+	}
+
+	inv := readSARIF(t, write(t, FormSARIF, r)).Runs[0].Invocations[0]
+	if notes := inv.ToolExecutionNotifications; *inv.ExecutionSuccessful || len(notes) != 1 || notes[0].Level != "error" ||
+		str(notes[0].Message.Text) != "the window is inconclusive, which is not passed: leaf1: the window is 3s" {
+		t.Errorf("SARIF says %+v", inv)
 	}
 }
 

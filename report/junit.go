@@ -192,18 +192,21 @@ func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitS
 	return s
 }
 
-// testcase is a check of a device. It fails where a finding counts as an error;
-// warnings and information stand in its output.
+// testcase is a check of a device. It fails where a finding counts as an error,
+// and is an error where nothing is proven; warnings and information stand in its
+// output.
 func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) junitCase {
 	c := junitCase{Name: term.CleanLine(id), Time: noTime}
 	if k := validate.Lookup(id); k != nil {
 		c.Name += " " + k.Title
 	}
-	var failing, accepted, rest []validate.Finding
+	var failing, unproven, accepted, rest []validate.Finding
 	for _, f := range fs {
 		switch {
 		case f.Suppressed != nil:
 			accepted = append(accepted, f)
+		case (id == unreadCheck || validate.Unproven(f)) && f.Counts(), validate.Inconclusive([]validate.Finding{f}) != nil:
+			unproven = append(unproven, f)
 		case f.Counts():
 			failing = append(failing, f)
 		default:
@@ -213,14 +216,15 @@ func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) juni
 	if len(fs) > 0 {
 		c.File = j.r.placeOf(fs[0]).File
 	}
+	result := func(fs []validate.Finding) *junitResult {
+		return &junitResult{Message: junitMessage(fs), Type: term.CleanLine(id), Text: j.lines(fs)}
+	}
 	switch {
+	case len(unproven) > 0:
+		c.Error = result(unproven)
+		c.Out = j.lines(slices.Concat(failing, accepted, rest))
 	case len(failing) > 0:
-		res := &junitResult{Message: junitMessage(failing), Type: term.CleanLine(id), Text: j.lines(failing)}
-		if id == unreadCheck {
-			c.Error = res
-		} else {
-			c.Failure = res
-		}
+		c.Failure = result(failing)
 		c.Out = j.lines(append(accepted, rest...))
 	case d != nil && d.Error != "":
 		c.Skipped = &junitResult{Message: "the device could not be read"}

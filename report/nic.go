@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -10,13 +11,22 @@ import (
 )
 
 // NIC writes what differs on a host, port by port, and which of it has no
-// step: it waits for a reset, is somebody else's, or cannot be read.
+// step: it waits for a reset, is somebody else's, or cannot be read. Steps that
+// make none of the changes, and those that are blocked, follow.
 func (t *Text) NIC(host string, changes []nic.Change, steps []local.Step) {
 	if len(changes) == 0 {
 		t.printf("%s  no changes\n", t.S.Bold(host))
 		return
 	}
-	t.printf("%s  %s, %s\n", t.S.Bold(host), words.Count(len(changes), "difference"), words.Count(len(steps), "step"))
+	t.printf("%s  %s, %s", t.S.Bold(host), words.Count(len(changes), "difference"), words.Count(len(steps), "step"))
+	if len(steps) > 0 {
+		most := qos.ImpactNone
+		for _, s := range steps {
+			most = max(most, s.Impact)
+		}
+		t.printf(", impact %s", t.impact(most))
+	}
+	t.printf("\n")
 	port := "\x00"
 	for _, c := range changes {
 		if c.Port != port {
@@ -46,6 +56,11 @@ func (t *Text) NIC(host string, changes []nic.Change, steps []local.Step) {
 		}
 		if c.Blocked != "" {
 			t.printf("      %s\n", t.S.Dim(term.CleanLine(c.Blocked)))
+		}
+	}
+	for _, s := range steps {
+		if len(s.Changes) == 0 {
+			t.printf("  %s %s  %s\n", t.S.Green("+"), term.CleanLine(s.What), t.S.Dim(s.Impact.String()))
 		}
 	}
 	for _, s := range steps {

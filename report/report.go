@@ -91,6 +91,9 @@ func (t *Text) Outcomes(outs []rollout.Outcome) {
 			t.printf(": %s", term.CleanLine(strings.TrimPrefix(o.Error, o.Device+": ")))
 		}
 		t.printf("\n")
+		for _, l := range o.Left {
+			t.printf("  %s %s\n", t.S.Yellow("left:"), term.CleanLine(l))
+		}
 	}
 	var parts []string
 	for _, s := range order {

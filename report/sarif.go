@@ -46,7 +46,7 @@ func writeSARIF(w io.Writer, r Report, o Options) error {
 		Newlines:   []string{"\r\n", "\n"},
 		Results:    []sarifResult{},
 	}
-	notes := s.unread()
+	notes := append(s.unread(), s.inconclusive()...)
 	size := 0
 	causes := validate.Causes(r.Findings)
 	for i, c := range causes {
@@ -66,7 +66,7 @@ func writeSARIF(w io.Writer, r Report, o Options) error {
 				Text: fmt.Sprintf("a result of %s has more than %d places in the intent: %s left out; the json form has all", c.ID, maxLocations, words.Are(left, "finding"))}})
 		}
 	}
-	run.Invocations = []sarifInvocation{{Successful: len(r.Failed()) == 0, End: r.Time.UTC().Format(time.RFC3339), Notifications: notes}}
+	run.Invocations = []sarifInvocation{{Successful: len(r.Failed()) == 0 && validate.Inconclusive(r.Findings) == nil, End: r.Time.UTC().Format(time.RFC3339), Notifications: notes}}
 	return WriteJSON(w, sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
@@ -269,4 +269,18 @@ func (s *sarifWriter) unread() []sarifNotification {
 		})
 	}
 	return out
+}
+
+// inconclusive tells that the window proves nothing, by the first finding that
+// says so; all of them are results.
+func (s *sarifWriter) inconclusive() []sarifNotification {
+	f := validate.Inconclusive(s.r.Findings)
+	if f == nil {
+		return nil
+	}
+	at := sarifLocation{Physical: s.physical(s.r.placeOf(*f)), Logical: logical(*f)}
+	return []sarifNotification{{
+		Level: "error", Message: sarifText{Text: sarifMessage(fmt.Sprintf("the window is inconclusive, which is not passed: %s: %s", f.Place(), f.Fact()))},
+		Locations: []sarifLocation{at},
+	}}
 }

@@ -112,6 +112,12 @@ var nicChecks = []Check{
 		Fix: "set the CNP priority of the NIC",
 	},
 	{
+		ID: "NIC-10", Title: "what a lossless NIC needs could not be looked at",
+		Rules: []Rule{{Error, "for a physical function"}, {Warning, "for a VF, an SF or a restricted function"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "PFC, trust, the map of DSCPs, ETS, ToS or MTU may be anything",
+		Fix: "read the host as root, or look where the setting is: at the physical function",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC shares its link in another way than the switch",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "a class gets less than the intent says",

@@ -14,7 +14,8 @@ import (
 // switch ports at the other end of their links. ends returns what an end runs;
 // one that was not read is held to be as the intent says. A check whose state
 // the host does not show finds nothing, and what could not be read is a finding
-// of its own of severity info.
+// of its own: NIC-10 where lossless RDMA is not proven without it, see
+// [Unproven], and else of severity info.
 func Host(f *intent.Fabric, h *intent.Host, running, desired *nic.Host, ends func(intent.Endpoint) End) []Finding {
 	var c collector
 	v := hostCheck{c: &c, fabric: f, host: h, running: running, desired: desired, ends: ends}
@@ -94,11 +95,21 @@ func (v *hostCheck) unit(changes []nic.Change) {
 			v.unread("", ch.Field, ch)
 		case ch.Field == nic.FieldUnit && ch.Old == qos.Absent:
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit", "no boot unit is installed: the settings of the layers %s and %s are lost at a reboot", nic.LayerDriver, nic.LayerRDMA)
+		case ch.Field == nic.FieldUnit && v.running.Unit.Stale != "":
+			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit is not whole: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit:
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit applies other settings than the intent's: at a reboot they come back in the layers %s and %s", nic.LayerDriver, nic.LayerRDMA)
 		}
 	}
 }
+
+// unproven is the check of what has to be seen for lossless RDMA to be proven.
+const unproven = "NIC-10"
+
+// Unproven reports whether a finding says that something could not be looked at
+// without which a NIC is not proven to run as the intent says. One that is
+// accepted does not.
+func Unproven(f Finding) bool { return f.ID == unproven && f.Suppressed == nil }
 
 // strangers names RDMA ports in use that the intent does not list.
 func (v *hostCheck) strangers() {

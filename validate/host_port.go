@@ -94,7 +94,7 @@ func (p *portCheck) change(ch nic.Change) {
 	case nic.FieldDSCP:
 		p.dscp(ch)
 	case nic.FieldToS:
-		p.differs("NIC-03", Error, ch, applyHost)
+		p.tos(ch)
 	case nic.FieldTrafficClass:
 		if p.have.TrafficClass.V < 0 {
 			p.found("NIC-06", Warning, nic.FieldTrafficClass, applyHost, "traffic_class is unset: queue pairs opened without RDMA-CM ride in priority 0 unless the application marks them")
@@ -136,6 +136,22 @@ func blockedOr(ch nic.Change, fix string) string {
 		fix += ", which is " + ch.How
 	}
 	return fix
+}
+
+// tos tells a ToS of another DSCP from one that has the right DSCP and the ECN
+// bits of packets that are not ECN-capable, where the card is not known to set
+// them itself. Where its congestion control is off, ECN-11 says so.
+func (p *portCheck) tos(ch nic.Change) {
+	have, want := p.have.ToS, p.want.ToS.V
+	if !have.Set || have.V>>2 != want>>2 {
+		p.differs("NIC-03", Error, ch, applyHost)
+		return
+	}
+	bits := "Not-ECT"
+	if have.V&3 == 3 {
+		bits = "CE"
+	}
+	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and whether %s sets them by itself is not known", have.V, bits, orDriver(p.have.Driver))
 }
 
 // dscp is an error where it moves RDMA or congestion notifications, and else a
@@ -246,21 +262,37 @@ func (p *portCheck) lowRDMA() bool {
 }
 
 // unknown reports what could not be looked at, the fields of one reason
-// together.
+// together: NIC-10 where the port is not proven to be lossless without them.
 func (p *portCheck) unknown(changes []nic.Change) {
 	for len(changes) > 0 {
 		first := changes[0]
 		var fields []string
 		var rest []nic.Change
+		essential := false
 		for _, ch := range changes {
 			if ch.Blocked == first.Blocked {
 				fields = append(fields, ch.Field)
+				essential = essential || nic.Essential(ch.Field)
 			} else {
 				rest = append(rest, ch)
 			}
 		}
-		p.unread(p.name, strings.Join(fields, ", "), first)
 		changes = rest
+		_, noDCB := p.have.Missing[nic.FieldDCB]
+		what := strings.Join(fields, ", ")
+		switch {
+		case !essential:
+			p.unread(p.name, what, first)
+		case first.Field == nic.FieldDCB:
+			// No VF or SF shows them, however well its port is set.
+			p.add(unproven, Warning, p.name, first.Reason, "validate the machine that has the physical function, or, on a DPU, its own system; accept this in the intent where nobody can",
+				"could not be looked at: pfc, trust, dscp, ets: %s", first.Blocked)
+		case noDCB && slices.Contains(fields, nic.FieldPFC):
+			p.add(unproven, Error, p.name, first.Reason, "use a driver and a kernel with DCB operations (CONFIG_DCB); where the vendor's own tool sets the NIC, prove it with that and accept this in the intent",
+				"could not be looked at: %s: %s", what, first.Blocked)
+		default:
+			p.add(unproven, Error, p.name, first.Reason, "see that the host shows it: read it as root (--sudo), with the driver and its tools in place", "could not be looked at: %s: %s", what, first.Blocked)
+		}
 	}
 }
 
@@ -295,22 +327,7 @@ func (p *portCheck) relations() {
 		p.add("NIC-06", Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
 			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d holds for RDMA-CM alone (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
 	}
-	p.ect()
 	p.buffers()
-}
-
-// ect finds a ToS that says Not-ECT where it is not known that the card sets
-// ECN itself. mlx5 takes the DSCP alone and marks by congestion control
-// (drivers/infiniband/hw/mlx5/qp.c); where that is off, ECN-11 says so.
-func (p *portCheck) ect() {
-	h := p.have
-	if !h.ToS.Set || h.ToS.V < 0 || h.ToS.V&3 != 0 || !p.want.ToS.Set || h.ToS.V>>2 != p.want.ToS.V>>2 || !p.want.ECN.Set {
-		return
-	}
-	if h.Driver == nic.DriverMLX5 && (h.ECN.Set || h.NV != nil) {
-		return
-	}
-	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("set ToS %d", p.want.ToS.V), "ToS %d has the ECN bits of Not-ECT, and whether %s sets them by itself is not known", h.ToS.V, orDriver(h.Driver))
 }
 
 func orDriver(s string) string {

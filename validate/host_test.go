@@ -122,6 +122,7 @@ func hostCases() []brokenHost {
 		}, "mlx5_2 has a link and is not in the intent", "nics"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies other settings", "again"},
+		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is not whole: the service was edited: the settings", "again"},
 		{"NIC-06", Warning, port(func(p *nic.Port) { p.TrafficClass.V = -1 }), "traffic_class is unset", "apply"},
 		{"NIC-06", Info, port(func(p *nic.Port) {
 			p.TrafficClass.Set = false
@@ -156,6 +157,7 @@ func hostCases() []brokenHost {
 		}), "ROCE_CC_PRIO_MASK_P1 is 1 at the next boot and 1 in force, the intent says 8 (layer firmware, not programmed)", "program it"},
 		{"ECN-11", Warning, nv("ROCE_CC_PRIO_MASK_P1", "1", "255"), "is 1 in force and 255 at the next boot, the intent says 255 (layer firmware, reset pending)", "reset the card"},
 		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "ToS 104 has the ECN bits of Not-ECT, and whether bnxt_en sets them", "set ToS 106"},
+		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 107, nic.DriverICE, nil }), "ToS 107 has the ECN bits of CE", "set ToS 106"},
 		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 96, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "tos is 96 (DSCP 24)", "apply"},
 		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver)", "apply"},
 		{"CLS-08", Error, port(func(p *nic.Port) {
@@ -180,14 +182,29 @@ func hostCases() []brokenHost {
 		{"DRIFT", Error, port(func(p *nic.Port) { p.Mode.V = "IB/RoCE v1" }), "mode is IB/RoCE v1, the intent says RoCE v2 (layer rdma)", "apply"},
 		{"DRIFT", Warning, nv("LLDP_NB_TX_MODE_P1", "ALL(2)", "ALL(2)"), "LLDP_NB_TX_MODE_P1 is ALL(2) at the next boot and ALL(2) in force, the intent says 0 (layer firmware, not programmed)", "a warm reboot of the host loads them"},
 		{"DRIFT", Warning, nv("CNP_DSCP_P1", "4", "48"), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"}, // the driver shows 48 in use
-		{"READ", Info, port(func(p *nic.Port) {
-			p.PFC.Set, p.ETS.Set = false, false
-			p.Missing[nic.FieldPFC], p.Missing[nic.FieldETS] = "needs root", "needs root"
-		}), "could not be looked at: ets, pfc: needs root", ""},
-		{"READ", Info, port(func(p *nic.Port) {
+		{"NIC-10", Error, port(func(p *nic.Port) {
+			p.PFC.Set, p.ETS.Set, p.Cable.Set = false, false, false
+			p.Missing[nic.FieldPFC], p.Missing[nic.FieldETS], p.Missing[nic.FieldCable] = "needs root", "needs root", "needs root"
+		}), "could not be looked at: ets, cable, pfc: needs root", "as root"},
+		{"NIC-10", Error, port(func(p *nic.Port) {
+			p.ToS.Set = false
+			p.Missing[nic.FieldToS] = "needs root"
+		}), "could not be looked at: tos: needs root", "as root"},
+		{"NIC-10", Error, port(func(p *nic.Port) { p.MTU.Set = false }), "could not be looked at: mtu: not read", ""},
+		{"NIC-10", Error, port(func(p *nic.Port) {
+			for _, f := range []string{nic.FieldDCB, nic.FieldDCBX, nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldCable, nic.FieldETS} {
+				p.Missing[f] = "the device has no DCB operations"
+			}
+			p.DCBX.Set, p.Trust.Set, p.DSCP.Set, p.PFC.Set, p.Cable.Set, p.ETS.Set = false, false, false, false, false, false
+		}), "could not be looked at: dcbx, ets, cable, pfc, dscp, trust: the device has no DCB operations", "CONFIG_DCB"},
+		{"NIC-10", Warning, port(func(p *nic.Port) {
 			p.VF, p.TrafficClass.Set = true, false
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
-		}), "could not be looked at: dcb: a VF or a restricted function", ""},
+		}), "could not be looked at: pfc, trust, dscp, ets: a VF or a restricted function", "physical function"},
+		{"READ", Info, port(func(p *nic.Port) {
+			p.CNPDSCP.Set, p.LinkPause.Set = false, false
+			p.Missing[nic.FieldCNPDSCP], p.Missing[nic.FieldLinkPause] = "needs root", "needs root"
+		}), "could not be looked at: link_pause, cnp_dscp: needs root", ""},
 		{"READ", Info, func(h *hostCase) {
 			h.running.Unit = nic.UnitState{}
 			h.running.Missing = map[string]string{nic.FieldUnit: "permission denied"}
@@ -199,8 +216,12 @@ func hostCases() []brokenHost {
 func TestHostIsQuiet(t *testing.T) {
 	for name, edit := range map[string]func(*hostCase){
 		"the other ToS of the DSCP on mlx5": func(h *hostCase) { h.running.Ports["eth0"].ToS.V = 104 },
-		"ends that were not read":           func(h *hostCase) { h.ends = nil },
-		"a large enough buffer":             func(h *hostCase) { h.running.Ports["eth0"].Buffers.V.Size[1] = 66024 },
+		"ECT(1) where the card may not set it": func(h *hostCase) {
+			p := h.running.Ports["eth0"]
+			p.Driver, p.NV, p.ToS.V = nic.DriverICE, nil, 105
+		},
+		"ends that were not read": func(h *hostCase) { h.ends = nil },
+		"a large enough buffer":   func(h *hostCase) { h.running.Ports["eth0"].Buffers.V.Size[1] = 66024 },
 		"buffers of another driver": func(h *hostCase) {
 			p := h.running.Ports["eth0"]
 			p.Driver, p.NV, p.Buffers.V.Size[1] = nic.DriverICE, nil, 1000

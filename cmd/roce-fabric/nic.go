@@ -43,7 +43,15 @@ at boot.`,
 
 func (a *app) nicFlags(c *cobra.Command, o *nicOptions) {
 	a.intentFlags(c)
+	c.Flags().Lookup("only").Usage = "only these hosts: name or glob"
 	a.deviceFlags(c)
+	pre := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if o.local && len(a.only) > 0 {
+			return usageHint("say which host of the intent this machine is with --host", "--only picks hosts that are reached over SSH, and --local is this machine")
+		}
+		return pre(cmd, args)
+	}
 	c.Flags().BoolVar(&o.local, "local", false, "this machine, and not hosts over SSH")
 	c.Flags().StringVar(&o.host, "host", "", "one host; with --local the name of this machine in the intent (default: its host name)")
 	sudoFlag(c, &o.sudo)

@@ -177,7 +177,7 @@ func (r *nicApplying) planAll(ctx context.Context, targets []nicTarget) ([]*nicW
 }
 
 func (r *nicApplying) plan(ctx context.Context, h *nicHost) ([]local.Step, error) {
-	o := local.Options{Bounce: r.allow.Impact >= qos.ImpactPortFlap, CutOff: r.cutOff, Peer: sshPeer(r.getenv)}
+	o := local.Options{Bounce: r.allow.Impact >= qos.ImpactPortFlap, CutOff: r.cutOff, Peer: r.peer(r.nicOptions)}
 	steps, err := h.Plan(ctx, h.running, h.desired, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", h.host.Name, err)
@@ -197,6 +197,9 @@ func (r *nicApplying) host(ctx context.Context, w *nicWork) rollout.Outcome {
 	case w.err != nil:
 		out.State, out.Err = rollout.Failed, w.err
 	case len(w.steps) == 0:
+		if out.Left, out.Err = w.left(w.changes); out.Err != nil {
+			out.State = rollout.Blocked
+		}
 	case r.stopped.Load() || ctx.Err() != nil:
 		out.State = rollout.Skipped
 	default:
@@ -205,6 +208,11 @@ func (r *nicApplying) host(ctx context.Context, w *nicWork) rollout.Outcome {
 		out.Took = time.Since(start)
 		if out.Err != nil {
 			r.stopped.Store(true)
+		}
+		if out.State == rollout.Applied {
+			if out.Left, out.Err = w.left(w.changes); out.Err != nil {
+				out.State = rollout.Partial
+			}
 		}
 	}
 	if out.Err != nil {
@@ -225,7 +233,8 @@ type nicRecord struct {
 	Undo  local.Undo   `json:"undo"`
 }
 
-// set writes to one host what was planned for it.
+// set writes to one host what was planned for it. What differs after it is in
+// changes.
 func (r *nicApplying) set(ctx context.Context, w *nicWork) (state rollout.State, steps int, err error) {
 	state = rollout.Failed
 	err = w.read(ctx, func(h *nicHost) error {
@@ -258,7 +267,7 @@ func (r *nicApplying) set(ctx context.Context, w *nicWork) (state rollout.State,
 			r.nicProgress(w.name, i, n, s.What)
 		})
 		if err == nil {
-			if err = h.proven(ctx); err == nil {
+			if w.changes, err = h.proven(ctx); err == nil {
 				state = rollout.Applied
 				return nil
 			}
@@ -306,15 +315,17 @@ func (a *app) nicProgress(host string, i, n int, what string) {
 	}
 }
 
-// proven reads back: nothing that could be written is left to write.
-func (h *nicHost) proven(ctx context.Context) error {
+// proven reads back: nothing that could be written is left to write. It returns
+// what differs all the same.
+func (h *nicHost) proven(ctx context.Context) ([]nic.Change, error) {
 	if err := h.read(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	for _, c := range nic.Diff(h.running, h.desired) {
+	changes := nic.Diff(h.running, h.desired)
+	for _, c := range changes {
 		if c.Writable() {
-			return fmt.Errorf("read back, %s is %s, not %s", c.Path(), c.Old, c.New)
+			return nil, fmt.Errorf("read back, %s is %s, not %s", c.Path(), c.Old, c.New)
 		}
 	}
-	return nil
+	return changes, nil
 }

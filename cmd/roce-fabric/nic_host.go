@@ -57,12 +57,11 @@ func (t nicTarget) read(ctx context.Context, do func(*nicHost) error) error {
 	})
 }
 
-// nicTargets returns the hosts of a command: this machine with --local, else
-// every host of the intent that has an address, or in a lab every one, or the one
-// of --host. What the
-// intent leaves open on them is said.
+// nicTargets returns the hosts of a command: this machine with --local, else the
+// hosts of --only, by default all, as far as they can be reached, or the one of
+// --host. What the intent leaves open on them is said.
 func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
-	c, _, err := a.load()
+	c, err := a.loadFabric()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,11 +85,12 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	hosts, err := a.nicHosts(f, o, open)
+	if err != nil {
+		return nil, nil, err
+	}
 	var out []nicTarget
-	for _, h := range f.Hosts {
-		if o.host != h.Name && (o.host != "" || !open.reaches(h)) {
-			continue
-		}
+	for _, h := range hosts {
 		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h)}
 		t.open = func(ctx context.Context) (*nicHost, error) {
 			n := &nicHost{fabric: f, host: h, desired: t.desired}
@@ -101,13 +101,34 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 		}
 		out = append(out, t)
 	}
-	switch {
-	case len(out) == 0 && o.host != "":
-		return nil, nil, usage("the intent has no host %q", o.host)
-	case len(out) == 0:
-		return nil, nil, usageHint("give hosts an address, or run it on the host with --local", "no host of %s has an address", f.Name)
-	}
 	return f, out, nil
+}
+
+// nicHosts returns the hosts that a command reaches over SSH, and there is one.
+// The one of --host is tried whether it has an address or not.
+func (a *app) nicHosts(f *intent.Fabric, o nicOptions, open *opener) ([]*intent.Host, error) {
+	hosts, err := f.SelectHosts(a.only)
+	if err != nil {
+		return nil, notSelected(err)
+	}
+	if o.host != "" {
+		h := f.Host(o.host)
+		switch {
+		case h == nil:
+			return nil, usage("the intent has no host %q", o.host)
+		case !slices.Contains(hosts, h):
+			return nil, usage("--host %s is none of the hosts of --only", o.host)
+		}
+		return []*intent.Host{h}, nil
+	}
+	if !slices.ContainsFunc(hosts, open.reaches) {
+		what := "no host of " + f.Name
+		if len(a.only) > 0 {
+			what = "none of the hosts of --only"
+		}
+		return nil, usageHint("give hosts an address, or run it on the host with --local", "%s has an address", what)
+	}
+	return a.reachable(hosts, open), nil
 }
 
 // nicText writes what differs on hosts, and those that have the same to do

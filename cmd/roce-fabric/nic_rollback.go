@@ -22,16 +22,19 @@ func (a *app) nicRollbackCommand() *cobra.Command {
 		Use:   "rollback [RUN]",
 		Short: "Take an apply to NICs back",
 		Long: `rollback writes back what the NICs held before a run of nic apply: the newest run
-that can be taken back, or the one named. With --host or --local it looks at that
-host alone. The journal of the run has what each setting held, also of a run that
-was cut off. A setting that holds its old value is not written; the boot unit
-stays as it is. --list shows the runs.`,
+that can be taken back, or the one named. With --host, --only or --local it looks
+at those hosts alone. The journal of the run has what each setting held, also of
+a run that was cut off. A setting that holds its old value is not written; the
+boot unit stays as it is. --list shows the runs.`,
 		Example: "  roce-fabric nic rollback --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic rollback --local --yes -f fabric.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
-				if len(args) > 0 {
+				switch {
+				case len(args) > 0:
 					return usage("--list shows all runs, and takes no run")
+				case len(a.only) > 0:
+					return usage("--list shows all runs, and takes no --only")
 				}
 				return a.nicRuns(o)
 			}
@@ -52,7 +55,7 @@ stays as it is. --list shows the runs.`,
 }
 
 func (a *app) nicRuns(o nicOptions) error {
-	c, _, err := a.load()
+	c, err := a.loadFabric()
 	if err != nil {
 		return err
 	}
@@ -85,7 +88,7 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 	for _, t := range targets {
 		byName[t.name] = t
 	}
-	all := !o.local && o.host == ""
+	all := !o.local && o.host == "" && len(a.only) == 0
 	past, devices, err := rollout.Find(dir, id, func(name string) bool { return all || byName[name].open != nil })
 	if err != nil {
 		return err

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os/signal"
-	"strings"
+	"slices"
 	"syscall"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
@@ -60,7 +60,7 @@ func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
 	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, target nicTarget) nicPlanned {
 		p := nicPlanned{Host: target.name, Changes: []nic.Change{}, Steps: []local.Step{}}
 		p.err = target.read(ctx, func(h *nicHost) error {
-			steps, err := h.Plan(ctx, h.running, h.desired, local.Options{Bounce: true, CutOff: true, Peer: sshPeer(a.getenv)})
+			steps, err := h.Plan(ctx, h.running, h.desired, local.Options{Bounce: true, CutOff: true, Peer: a.peer(o)})
 			if err != nil {
 				return fmt.Errorf("%s: %w", h.host.Name, err)
 			}
@@ -183,25 +183,36 @@ func (a *app) nicBoot(ctx context.Context, device string) (err error) {
 	if len(names) == 0 {
 		return fmt.Errorf("the host file has no device %s", device)
 	}
-	// Without the module there is no ToS to set; one that cannot be loaded
-	// shows in what is left.
-	_, _ = m.Tools.Run(ctx, "modprobe", "rdma_cm")
-	running, err := m.Read(ctx, names)
-	if err != nil {
+	// Loaded before the read: what cannot be loaded does not hold up the rest.
+	noCM := m.LoadCM(ctx)
+	t := nicTarget{name: device, desired: &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}}}
+	for _, name := range names {
+		t.desired.Ports[name] = s.Host.Ports[name]
+	}
+	h := &nicHost{Machine: agent.Local(m), host: &intent.Host{Name: s.Host.Name}, desired: t.desired}
+	if err := h.read(ctx); err != nil {
 		return err
 	}
-	steps := m.Plan(running, s.Host, local.Options{Bounce: true, CutOff: true})
-	_, err = m.Apply(ctx, steps, func(i, n int, s local.Step) { a.talk("%d/%d %s", i+1, n, s.What) })
-	return err
-}
-
-// sshPeer is the machine that this session comes from, so that its path is not
-// cut.
-func sshPeer(getenv func(string) string) netip.Addr {
-	from, _, _ := strings.Cut(getenv("SSH_CONNECTION"), " ")
-	addr, err := netip.ParseAddr(from)
-	if err != nil {
-		return netip.Addr{}
+	steps := m.Plan(h.running, t.desired, local.Options{Bounce: true, CutOff: true})
+	var failed error
+	for i := range steps {
+		if f := steps[i].Field; noCM != nil && (f == nic.FieldMode || f == nic.FieldToS) {
+			steps[i].Blocked = noCM.Error()
+			failed = fmt.Errorf("%s: %w", device, noCM)
+		}
 	}
-	return addr
+	if _, err := m.Apply(ctx, steps, func(i, n int, s local.Step) { a.talk("%d/%d %s", i+1, n, s.What) }); err != nil {
+		return err
+	}
+	if err := h.read(ctx); err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(nic.Diff(h.running, t.desired), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
+	// That is no failure: where the RDMA device is still to come, this is started
+	// again when it does.
+	lines, _ := t.left(left)
+	for _, l := range lines {
+		a.talk("left: %s", term.CleanLine(l))
+	}
+	return failed
 }

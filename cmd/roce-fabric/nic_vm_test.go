@@ -139,6 +139,15 @@ cat /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos
 rf nic apply --yes --allow traffic-loss
 dcb -j pfc show dev roce1
 
+echo unloaded
+rmdir /sys/kernel/config/rdma_cm/rxe0
+modprobe -r rdma_ucm rdma_cm
+status 3 rf nic plan --exit-code
+test ! -e /sys/kernel/config/rdma_cm
+rf nic apply --yes
+grep -x 106 /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos
+rf nic rollback --yes # of these two alone
+
 echo cut off
 # The process is killed while it waits for a link: the journal has no end, and
 # what was there all the same.

@@ -97,8 +97,12 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return usageHint(hint, "unknown command %q", name)
 }
 
-// flagError is a usage error with advice.
+// flagError is a usage error with advice. Of a command that has subcommands, what
+// stands before a flag that it does not know is none of them.
 func flagError(cmd *cobra.Command, err error) error {
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
 	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
 	if err.Error() == "unknown flag: --output" {
 		return usageHint(hint, "%s has no --output: its result has one form", cmd.CommandPath())

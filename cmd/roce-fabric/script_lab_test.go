@@ -205,6 +205,8 @@ func hostFault(ts *testscript.TestScript, f *host.Faults, a []string) {
 		f.NoTools(true)
 	case "firmwaredcbx":
 		f.FirmwareDCBX(true)
+	case "nodcb":
+		f.NoDCB(true)
 	case "vanish":
 		f.VanishRDMA(a[1])
 	case "dropafter":

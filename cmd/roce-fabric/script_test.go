@@ -246,8 +246,8 @@ type scriptLab struct {
 	sets  map[string]int
 }
 
-// labup FILE starts the switches and hosts of an intent. The variables NAME_GNMI
-// and NAME_SSH hold the address of each, LAB_PASSWORD, LAB_CA and LAB_HOSTS how to
+// labup FILE [NIC] starts the switches and hosts of an intent, with NICs of a kind
+// of [host.Kinds]. The variables NAME_GNMI and NAME_SSH hold the address of each, LAB_PASSWORD, LAB_CA and LAB_HOSTS how to
 // get in, ROCE_FABRIC_LAB the lab file.
 func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	f, err := intent.Load(ts.MkAbs(a[0]), intent.Options{})

@@ -73,7 +73,7 @@ type Machine interface {
 	Counters(ctx context.Context, h *nic.Host) error
 	// Plan asks the machine, which knows its routes and bonds.
 	Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error)
-	// Before writes nothing: it reads the way back from steps, for a record that
+	// Before writes no setting: it reads the way back from steps, for a record that
 	// is there before the first is carried out.
 	Before(ctx context.Context, steps []local.Step) (local.Undo, error)
 	Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error)
@@ -98,16 +98,12 @@ func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, why, err := unit.Read(h.Roots)
+	out.Unit, err = unit.Read(h.Roots)
 	if err != nil {
-		why = err.Error()
-	}
-	out.Unit = state
-	if why != "" {
 		if out.Missing == nil {
 			out.Missing = map[string]string{}
 		}
-		out.Missing[nic.FieldUnit] = why
+		out.Missing[nic.FieldUnit] = err.Error()
 	}
 	return out, nil
 }

@@ -18,9 +18,10 @@ import (
 const (
 	// DefaultStart is how long an agent may take to say hello.
 	DefaultStart = time.Minute
-	// DefaultGrace is how long an apply or a revert that is given up may take
-	// to reach the end of its step and answer: a step has 30 seconds, and a link
-	// a minute to come back.
+	// DefaultGrace is how long a request that is given up may take to reach the
+	// end of its step and answer: a step has 30 seconds, and a link a minute to
+	// come back. Slower steps, of firmware for example, have longer, see
+	// [local.Step.Timeout].
 	DefaultGrace = 100 * time.Second
 )
 
@@ -52,7 +53,7 @@ type Client struct {
 	Peer netip.Addr
 	// NoFirmware has Read leave the firmware's settings out.
 	NoFirmware bool
-	// Start and Grace replace DefaultStart and DefaultGrace.
+	// Start and Grace replace DefaultStart and what DefaultGrace says.
 	Start, Grace time.Duration
 }
 
@@ -221,7 +222,7 @@ func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error)
 		r, err := exchange(ctx, conn, append(line, '\n'), started, tell)
 		done <- outcome{r, err}
 	}()
-	o, waited := c.await(ctx, conn, q.Verb, started, done)
+	o, waited := c.await(ctx, conn, q, started, done)
 	if waited {
 		o.err = ended(conn, closed(started), o)
 	}
@@ -249,9 +250,27 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, limit)
 }
 
+// grace is how long a request may take to end once it is given up: its longest
+// step, and what that reads back after its end.
+func (q *Request) grace() time.Duration {
+	longest := time.Duration(0)
+	for _, s := range q.Steps {
+		longest = max(longest, s.Timeout())
+	}
+	if q.Undo != nil {
+		for _, s := range q.Undo.Steps {
+			longest = max(longest, s.Timeout())
+		}
+	}
+	return max(DefaultGrace, 2*longest+answerWait)
+}
+
+// answerWait is for the answer itself.
+const answerWait = 10 * time.Second
+
 // await waits for the exchange to end, and ends it where it takes too long;
 // waited says that it ended by itself. It returns after the exchange.
-func (c *Client) await(ctx context.Context, conn Conn, verb Verb, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
+func (c *Client) await(ctx context.Context, conn Conn, q Request, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
 	limit := c.Start
 	if limit == 0 {
 		limit = DefaultStart
@@ -280,12 +299,12 @@ func (c *Client) await(ctx context.Context, conn Conn, verb Verb, started <-chan
 			}
 			return giveUp(fmt.Errorf("%w within %s", ErrStart, limit))
 		case <-ctx.Done():
-			if !closed(started) || !verb.writes() {
-				return giveUp(fmt.Errorf("%s: %w", verb, ctx.Err()))
+			if !closed(started) || !q.Verb.writes() {
+				return giveUp(fmt.Errorf("%s: %w", q.Verb, ctx.Err()))
 			}
 			grace := c.Grace
 			if grace == 0 {
-				grace = DefaultGrace
+				grace = q.grace()
 			}
 			// The agent stops between two steps. Where it cannot be told, it
 			// does not answer either.
@@ -295,11 +314,11 @@ func (c *Client) await(ctx context.Context, conn Conn, verb Verb, started <-chan
 			select {
 			case o = <-done:
 				if o.err != nil {
-					o.err = fmt.Errorf("%s: %w: what was done until then is not known: %w", verb, ctx.Err(), o.err)
+					o.err = fmt.Errorf("%s: %w: what was done until then is not known: %w", q.Verb, ctx.Err(), o.err)
 				}
 				return o, false
 			case <-timer.C:
-				return giveUp(fmt.Errorf("%s: %w: the agent does not answer, and what was done until then is not known", verb, ctx.Err()))
+				return giveUp(fmt.Errorf("%s: %w: the agent does not answer, and what was done until then is not known", q.Verb, ctx.Err()))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -96,26 +97,31 @@ func TestHostileProgress(t *testing.T) {
 
 // TestSilence is agents that do not go on.
 func TestSilence(t *testing.T) {
-	silent := func(text string) *agent.Client {
+	// asked is called when the request is there.
+	silent := func(text string, asked func()) *agent.Client {
 		return &agent.Client{Dial: talk(func(in io.Reader, out io.Writer) error {
 			_, _ = io.WriteString(out, text)
+			r := bufio.NewReader(in)
+			if _, err := r.ReadString('\n'); err == nil {
+				asked()
+			}
 			// Like a process, it outlives the end of its input.
-			_, _ = io.Copy(io.Discard, in)
+			_, _ = io.Copy(io.Discard, r)
 			var b [1]byte
 			_, _ = out.(io.Reader).Read(b[:])
 			return nil
 		})}
 	}
-	c := silent("noise\n")
+	c := silent("noise\n", func() { t.Error("a request came before the hello") })
 	c.Start = 20 * time.Millisecond
 	if _, err := c.Read(t.Context(), nil); !errors.Is(err, agent.ErrStart) || !strings.Contains(err.Error(), "within 20ms") {
 		t.Errorf("no hello: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c = silent(greeting)
+	c = silent(greeting, cancel)
 	c.Grace = 20 * time.Millisecond
-	if _, err := c.Apply(ctx, nil, nil); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "not known") {
+	if _, err := c.Apply(ctx, nil, nil); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not known") {
 		t.Errorf("no answer after the end: %v", err)
 	}
 	c.Dial = func(context.Context) (agent.Conn, error) { return nil, io.ErrClosedPipe }

@@ -49,7 +49,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	select {
 	case f = <-got:
 	case <-ctx.Done():
-		return fmt.Errorf("wait for a request: %w", context.Cause(ctx))
+		// Who asks and leaves at once has asked: the work itself finds it over.
+		select {
+		case f = <-got:
+		default:
+			return fmt.Errorf("wait for a request: %w", context.Cause(ctx))
+		}
 	}
 	switch {
 	case errors.Is(f.err, errTooLong):

@@ -43,34 +43,49 @@ func TestUnit(t *testing.T) {
 			withSystemd(t, h)
 			m := machine(agent.Local(h.Machine()))
 			ctx := t.Context()
-			state := func(want nic.UnitState, why string) {
+			d := desired()
+			state := func(want nic.UnitState, stale, found string) {
 				t.Helper()
 				r, err := m.Read(ctx, nil)
-				if err != nil || r.Unit != want || !strings.Contains(r.Missing[nic.FieldUnit], why) || (why == "") != (r.Missing[nic.FieldUnit] == "") {
-					t.Errorf("%+v, %q, %v; want %+v, %q", r.Unit, r.Missing, err, want, why)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := r.Unit
+				got.Stale = ""
+				if got != want || !strings.Contains(r.Unit.Stale, stale) || (stale == "") != (r.Unit.Stale == "") || len(r.Missing) > 0 {
+					t.Errorf("%+v, missing %q; want %+v, %q", r.Unit, r.Missing, want, stale)
+				}
+				d.Unit = nic.UnitState{Present: true, Digest: nic.Digest(d)}
+				old := ""
+				for _, c := range nic.Diff(r, d) {
+					if c.Field == nic.FieldUnit && c.Kind == nic.KindNotPersistent {
+						old = c.Old
+					}
+				}
+				if !strings.Contains(old, found) || (found == "") != (old == "") {
+					t.Errorf("the difference is %q, want %q", old, found)
 				}
 			}
-			state(nic.UnitState{}, "")
-			d := desired()
+			state(nic.UnitState{}, "", qos.Absent)
 			good := nic.UnitState{Present: true, Digest: nic.Digest(d)}
 			wrote, err := m.InstallUnit(ctx, d, "")
 			if err != nil || len(wrote) != 4 {
 				t.Fatalf("%q, %v", wrote, err)
 			}
-			state(good, "")
+			state(good, "", "")
 			if again, err := m.InstallUnit(ctx, d, ""); err != nil || len(again) > 0 {
 				t.Errorf("again: %q, %v", again, err)
 			}
 			if err := os.Remove(wrote[0]); err != nil {
 				t.Fatal(err)
 			}
-			state(nic.UnitState{Present: true}, "is not there or is no program")
+			state(nic.UnitState{Present: true}, "is not there or is no program", "is not there or is no program")
 			gone, err := m.RemoveUnit(ctx)
 			slices.Sort(gone)
 			if d := cmp.Diff(slices.Sorted(slices.Values(wrote[1:])), gone); err != nil || d != "" {
 				t.Errorf("%v; wrote (-), removed (+):\n%s", err, d)
 			}
-			state(nic.UnitState{}, "")
+			state(nic.UnitState{}, "", qos.Absent)
 		})
 	}
 }

@@ -20,15 +20,22 @@ const (
 	firmwareTimeout = 15 * time.Minute
 )
 
-func timeoutOf(d *device, field string) time.Duration {
+func timeoutOf(driver, field string) time.Duration {
 	switch {
 	case field == nic.FieldNV:
 		return firmwareTimeout
-	case isAMD(d.driver, field):
+	case isAMD(driver, field):
 		return nicctlTimeout
 	}
 	return stepTimeout
 }
+
+// Timeout bounds the work of a step, and what comes after it once more: reading
+// back, where its context has ended as well. The wait for a link is not in it.
+func (s Step) Timeout() time.Duration { return timeoutOf(s.Driver, s.Field) }
+
+// Timeout is that of a step of the slowest driver that has the field.
+func (s UndoStep) Timeout() time.Duration { return timeoutOf(nic.DriverIonic, s.Field) }
 
 // Undo is the way back from an Apply. It is JSON, and good for another process
 // on the same machine.
@@ -61,6 +68,9 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 			todo = append(todo, s)
 		}
 	}
+	if err := m.prepare(ctx, todo); err != nil {
+		return u, err
+	}
 	before := map[string]map[string]Value{}
 	partly := func(err error) error {
 		if len(u.Steps) == 0 {
@@ -90,6 +100,24 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		}
 	}
 	return u, nil
+}
+
+// prepare makes readable what the steps are about, before the first of them takes
+// a link down: what cannot be is the end of all. A port that is gone is for its
+// step to find out.
+func (m *Machine) prepare(ctx context.Context, steps []Step) error {
+	for _, s := range steps {
+		d, err := m.device(s.Port)
+		if err != nil {
+			continue
+		}
+		if o, ok := opOf(d, s.Field); ok && o.ready != nil {
+			if err := o.ready(m, ctx); err != nil {
+				return m.explained(err, "%s of %s", s.Field, d.name)
+			}
+		}
+	}
+	return nil
 }
 
 // snapshot reads what the steps of a port are about before the first of them:
@@ -138,7 +166,7 @@ func (m *Machine) step(ctx context.Context, port, field string, want Value) (old
 	if err != nil {
 		return old, false, m.explained(err, "%s of %s", clip(field), clip(port))
 	}
-	sctx, cancel := context.WithTimeout(ctx, timeoutOf(d, field))
+	sctx, cancel := context.WithTimeout(ctx, timeoutOf(d.driver, field))
 	defer cancel()
 	before := m.watch(d, field)
 	old, changed, err = m.change(sctx, d, field, want)

@@ -24,15 +24,20 @@ func TestApplyAndRevert(t *testing.T) {
 	}{
 		{"mlx5 of OFED", mlx5(true), []string{"link_pause", "ets", "cable", "pfc", "dscp", "ecn", "cnp_dscp", "cnp_priority", "mode", "tos", "traffic_class", "mtu"}, 2},
 		{"mlx5 of the kernel", mlx5(false), []string{"link_pause", "ets", "cable", "pfc", "dscp", "cnp_dscp", "cnp_priority", "mode", "tos", "mtu"}, 2},
-		{"bnxt wants ETS before PFC", localtest.Port{Name: ens0, RDMA: "bnxt_re0", PCI: pci0, Driver: nic.DriverBNXT}, common[1:], 0},
+		{"bnxt wants ETS before PFC", localtest.Port{Name: ens0, RDMA: "bnxt_re0", PCI: pci0, Driver: nic.DriverBNXT}, common[1:], 2},
+		{"bnxt that negotiates nothing", localtest.Port{Name: ens0, RDMA: "bnxt_re0", PCI: pci0, Driver: nic.DriverBNXT, FixedSpeed: true}, common[1:], 0},
 		{"ice wants its agent off, and DSCP before ETS", localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE},
-			[]string{"dcbx", "link_pause", "dscp", "ets", "pfc", "mode", "tos", "mtu"}, 6},
+			[]string{"dcbx", "link_pause", "dscp", "ets", "pfc", "mode", "tos", "mtu"}, 8},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.port)
 			m := h.Machine()
 			want := desired(ens0)
 			before, files := h.State(ens0), tree(t, h)
+			pause, err := m.Ethtool.Pause(ens0)
+			if err != nil || !pause.RX || !pause.TX {
+				t.Fatalf("link pause is %+v, %v", pause, err)
+			}
 			tos, mode := rdmaDefaults(t, m)
 			flaps := h.Flaps(ens0)
 
@@ -82,7 +87,7 @@ func TestApplyAndRevert(t *testing.T) {
 			if diff := cmp.Diff(files, tree(t, h)); diff != "" {
 				t.Errorf("files after the way back (-before +now):\n%s", diff)
 			}
-			if p, err := h.Machine().Ethtool.Pause(ens0); err != nil || !p.RX || !p.TX {
+			if p, err := h.Machine().Ethtool.Pause(ens0); err != nil || p != pause {
 				t.Errorf("link pause after the way back: %+v, %v", p, err)
 			}
 			if nowToS, nowMode := rdmaDefaults(t, m); nowToS != tos || nowMode != mode {

@@ -11,8 +11,9 @@ import (
 // Before reads what the settings of steps hold: the way back from all of them,
 // for a record that is written before the first. Revert takes it as it takes
 // that of Apply, also where only some of the steps were carried out. A setting
-// that cannot be read is left out: its step fails before it writes. The error
-// is the end of ctx.
+// that cannot be read is left out: its step fails before it writes. No setting is
+// written, but the module rdma_cm is loaded where a step needs it: without it there
+// is nothing to read. The error is the end of ctx.
 func (m *Machine) Before(ctx context.Context, steps []Step) (Undo, error) {
 	var u Undo
 	for _, s := range steps {

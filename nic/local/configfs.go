@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strconv"
 	"syscall"
+
+	"github.com/roce-fabric/roce-fabric/nic"
 )
 
 // The files of a port in configfs (Linux, drivers/infiniband/core/
@@ -21,7 +23,9 @@ var (
 	// reload of its driver.
 	errVanished = errors.New("the RDMA device is gone")
 	// errNoCM: without the module there are no defaults.
-	errNoCM = errors.New("the module rdma_cm is not loaded")
+	errNoCM = errors.New(nic.NoCM)
+	// errNoConfigFS: the module is loaded, and loading it again is no help.
+	errNoConfigFS = errors.New("the module rdma_cm is not in configfs: is configfs mounted?")
 )
 
 // cmDir is the folder of an RDMA device, by its own name and not that of the
@@ -66,6 +70,9 @@ func (m *Machine) openCM(rdma string) (made bool, err error) {
 		return false, nil
 	}
 	if !m.has(m.configfs("rdma_cm")) {
+		if m.has(m.sys("module", "rdma_cm")) {
+			return false, errNoConfigFS
+		}
 		return false, errNoCM
 	}
 	switch err := m.fs().Mkdir(m.cmDir(rdma)); {
@@ -117,8 +124,9 @@ func (m *Machine) setCM(d *device, file, want string) error {
 	return m.cmError(d, m.fs().WriteFile(m.cmFile(d, file), []byte(want+"\n")))
 }
 
-// loadCM loads the module rdma_cm, whose folder in configfs comes with it.
-func (m *Machine) loadCM(ctx context.Context) error {
+// LoadCM loads the module rdma_cm, whose folder in configfs comes with it, unless
+// it is there.
+func (m *Machine) LoadCM(ctx context.Context) error {
 	if m.has(m.configfs("rdma_cm")) {
 		return nil
 	}
@@ -128,14 +136,13 @@ func (m *Machine) loadCM(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
 	res, err := m.Tools.Run(ctx, "modprobe", "rdma_cm")
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("%w: %w", errNoCM, err)
-	}
-	if res.Code != 0 {
+	case res.Code != 0:
 		return fmt.Errorf("%w: modprobe: exit status %d: %s", errNoCM, res.Code, clip(string(res.Stderr)))
-	}
-	if !m.has(m.configfs("rdma_cm")) {
-		return fmt.Errorf("%w into configfs, or configfs is not mounted", errNoCM)
+	case !m.has(m.configfs("rdma_cm")):
+		return errNoConfigFS
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 )
 
 func TestFaults(t *testing.T) {
@@ -131,9 +132,50 @@ func TestFaults(t *testing.T) {
 		h := newHost(t, mlx5(true))
 		h.UnloadCM()
 		m := h.Machine()
+		want := desired(ens0)
 		running := read(t, m)
-		if why := running.Ports[ens0].Missing["tos"]; !strings.Contains(why, "rdma_cm") {
+		steps := m.Plan(running, want, bounce)
+		if w := h.Writes(); running.Ports[ens0].Missing["tos"] != nic.NoCM || !strings.Contains(read(t, m).Ports[ens0].Missing["mode"], "rdma_cm") || w != nil {
+			t.Errorf("reading and planning load it: %v, %q", running.Ports[ens0].Missing, w)
+		}
+		u := apply(t, m, steps)
+		now := read(t, m)
+		if p := now.Ports[ens0]; p.ToS != qos.Of(106) || p.Mode != qos.Of(nic.ModeRoCEv2) || m.Plan(now, want, bounce) != nil {
+			t.Errorf("ToS %+v, mode %+v after the steps %q", p.ToS, p.Mode, fields(steps))
+		}
+		if err := m.Revert(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+		if p := read(t, m).Ports[ens0]; p.ToS != qos.Of(0) || p.PFC != qos.Of(qos.PrioritySet(0)) {
+			t.Errorf("after the way back: %+v, PFC %+v", p.ToS, p.PFC)
+		}
+	})
+	t.Run("rdma_cm cannot be loaded", func(t *testing.T) {
+		h := newHost(t, mlx5(true))
+		h.UnloadCM()
+		h.Programs["modprobe"] = runnertest.Prints("", "modprobe: FATAL: Module rdma_cm not found\n", 1)
+		m := h.Machine()
+		steps := m.Plan(read(t, m), desired(ens0), bounce)
+		flaps := h.Flaps(ens0)
+		u, err := m.Apply(t.Context(), steps, nil)
+		if err == nil || !strings.Contains(err.Error(), "mode of "+ens0) || !strings.Contains(err.Error(), "Module rdma_cm not found") || errors.Is(err, local.ErrPartial) {
+			t.Errorf("%v", err)
+		}
+		if w := h.Writes(); len(u.Steps) > 0 || w != nil || h.Flaps(ens0) != flaps {
+			t.Errorf("undo %+v, wrote %q", u, w)
+		}
+	})
+	t.Run("rdma_cm is loaded, and configfs is not mounted", func(t *testing.T) {
+		h := newHost(t, mlx5(true))
+		h.UnloadCM()
+		h.Put("module/rdma_cm/refcnt", "1\n")
+		m := h.Machine()
+		running := read(t, m)
+		if why := running.Ports[ens0].Missing["tos"]; !strings.Contains(why, "configfs") {
 			t.Errorf("tos: %q", why)
+		}
+		if f := fields(m.Plan(running, desired(ens0), bounce)); slices.Contains(f, "tos") {
+			t.Errorf("steps %q", f)
 		}
 	})
 }

@@ -88,7 +88,7 @@ var ops = map[string]op{
 	nic.FieldCNPDSCP:     cnpOp(nic.FieldCNPDSCP),
 	nic.FieldCNPPriority: cnpOp(nic.FieldCNPPriority),
 	nic.FieldMode: {
-		ready: (*Machine).loadCM,
+		ready: (*Machine).LoadCM,
 		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
 			s, err := m.cm(d, cmMode)
 			return Value{Mode: s}, err
@@ -98,7 +98,7 @@ var ops = map[string]op{
 		},
 	},
 	nic.FieldToS: {
-		ready: (*Machine).loadCM,
+		ready: (*Machine).LoadCM,
 		read:  func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.tos(d)) },
 		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
 			return m.setCM(d, cmToS, strconv.Itoa(*want.Number))
@@ -161,7 +161,7 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 	}
 	werr := o.write(m, ctx, d, want, old)
 	// The caller may have gone; what became of the write still has to be known.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeoutOf(d, field))
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeoutOf(d.driver, field))
 	defer cancel()
 	have, err := o.read(m, rctx, d)
 	switch {
@@ -256,9 +256,12 @@ func readPause(m *Machine, _ context.Context, d *device) (Value, error) {
 	return Value{Pause: &p}, err
 }
 
-// writePause never asks for autonegotiation of pause, which mlx5 refuses.
-func writePause(m *Machine, _ context.Context, d *device, want, _ Value) error {
-	return m.Ethtool.SetPause(d.name, Pause{RX: want.Pause.RX, TX: want.Pause.TX})
+// writePause leaves autonegotiation as it is read, as ethtool -A does: ice
+// refuses another value than that of its link (ice_ethtool.c,
+// ice_set_pauseparam), mlx5 any but off, which is what it shows (en_ethtool.c),
+// and bnxt would turn the negotiation of pause off (bnxt_ethtool.c).
+func writePause(m *Machine, _ context.Context, d *device, want, have Value) error {
+	return m.Ethtool.SetPause(d.name, Pause{Autoneg: have.Pause.Autoneg, RX: want.Pause.RX, TX: want.Pause.TX})
 }
 
 func writeETS(m *Machine, ctx context.Context, d *device, want, _ Value) error {

@@ -74,9 +74,19 @@ func orderOf(driver string, back bool) []string {
 // bounces reports whether a change of a field takes the link of a driver's port
 // down: a PFC mask wherever drivers are known for it, rings, which all drivers
 // make anew with the carrier off, and on ice all of DCB, which closes and opens
-// the device (mlx5 en_dcbnl.c and en_main.c, ice_dcb_nl.c).
+// the device (mlx5 en_dcbnl.c and en_main.c, ice_dcb_nl.c); and link pause, for
+// which ice restarts the link (ice_common.c, ice_set_fc), and bnxt where pause
+// is negotiated (bnxt.c, bnxt_hwrm_set_pause).
 func bounces(driver, field string) bool {
-	return field == nic.FieldPFC || field == nic.FieldRings || driver == nic.DriverICE && (field == nic.FieldETS || field == nic.FieldDSCP)
+	switch field {
+	case nic.FieldPFC, nic.FieldRings:
+		return true
+	case nic.FieldLinkPause:
+		return driver == nic.DriverICE || driver == nic.DriverBNXT
+	case nic.FieldETS, nic.FieldDSCP:
+		return driver == nic.DriverICE
+	}
+	return false
 }
 
 // resets reports whether a change of a field resets ETS with it (ice_dcb_nl.c).

@@ -51,9 +51,9 @@ func readFile(name string) ([]byte, error) {
 
 // Read says what is installed. It is Present where any file of the unit is, and
 // has a Digest where all of them are as they were written and the program is
-// where they expect it, for root alone to replace: everything else is stale, and
-// why says what is wrong with it. The error is one of reading.
-func Read(r local.Roots) (state nic.UnitState, why string, err error) {
+// where they expect it, for root alone to replace: everything else is Stale. The
+// error is one of reading.
+func Read(r local.Roots) (state nic.UnitState, err error) {
 	have := map[string][]byte{}
 	for _, p := range paths {
 		b, err := readFile(etc(r, p))
@@ -61,37 +61,41 @@ func Read(r local.Roots) (state nic.UnitState, why string, err error) {
 			continue
 		}
 		if err != nil {
-			return state, "", fmt.Errorf("read the boot unit: %w", err)
+			return state, fmt.Errorf("read the boot unit: %w", err)
 		}
 		have[p] = b
 	}
 	if len(have) == 0 {
-		return state, "", nil
+		return state, nil
 	}
-	state.Present = true
+	stale := func(why string) (nic.UnitState, error) {
+		return nic.UnitState{Present: true, Stale: term.CleanLine(why)}, nil
+	}
 	for _, p := range paths {
 		if have[p] == nil {
-			return state, etc(r, p) + " is missing", nil
+			return stale(etc(r, p) + " is missing")
 		}
 	}
 	f, err := parse(have[hostPath])
 	if err != nil {
-		return state, term.CleanLine(err.Error()), nil
+		return stale(err.Error())
 	}
 	want, err := Files(Settings{Binary: f.Binary, Host: f.Host})
 	if err != nil {
-		return state, term.CleanLine(err.Error()), nil
+		return stale(err.Error())
 	}
 	for _, w := range want {
 		if !bytes.Equal(have[w.Path], w.Content) {
-			return state, etc(r, w.Path) + " is not as this program writes it", nil
+			return stale(etc(r, w.Path) + " is not as this program writes it")
 		}
 	}
-	if err := usable(r, f.Binary); err != nil {
-		return state, term.CleanLine(err.Error()), nil
+	switch err := usable(r, f.Binary); {
+	case errors.Is(err, fs.ErrPermission):
+		return nic.UnitState{Present: true}, fmt.Errorf("read the boot unit: %w", err)
+	case err != nil:
+		return stale(err.Error())
 	}
-	state.Digest = f.Digest
-	return state, "", nil
+	return nic.UnitState{Present: true, Digest: f.Digest}, nil
 }
 
 // Install puts the unit and its program in place, and returns the paths that it

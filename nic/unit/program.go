@@ -87,6 +87,9 @@ func sum(name string) ([]byte, error) {
 // others may put something else in its place.
 func usable(r local.Roots, path string) error {
 	st, err := os.Stat(inside(r, path))
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: %w", ErrProgram, err)
+	}
 	if err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
 		return fmt.Errorf("%w: %s is not there or is no program", ErrProgram, term.CleanLine(path))
 	}

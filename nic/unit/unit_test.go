@@ -99,8 +99,8 @@ func TestGolden(t *testing.T) {
 
 func TestInstallReadRemove(t *testing.T) {
 	r, s, run := machine(t)
-	if state, why, err := unit.Read(r); err != nil || state != (nic.UnitState{}) || why != "" {
-		t.Errorf("before: %+v %q %v", state, why, err)
+	if state, err := unit.Read(r); err != nil || state != (nic.UnitState{}) {
+		t.Errorf("before: %+v %v", state, err)
 	}
 	if _, err := unit.Load(r); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before: %v", err)
@@ -112,9 +112,9 @@ func TestInstallReadRemove(t *testing.T) {
 	if diff := cmp.Diff([]string{"udevadm control --reload", "systemctl daemon-reload"}, run.Calls()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	state, why, err := unit.Read(r)
-	if err != nil || why != "" || state != s.Host.Unit {
-		t.Errorf("installed: %+v %q %v", state, why, err)
+	state, err := unit.Read(r)
+	if err != nil || state != s.Host.Unit {
+		t.Errorf("installed: %+v %v", state, err)
 	}
 	loaded, err := unit.Load(r)
 	if err != nil {
@@ -141,7 +141,7 @@ func TestInstallReadRemove(t *testing.T) {
 	if written, err := unit.Install(t.Context(), r, run, unit.Settings{Binary: s.Binary, Host: next}); err != nil || len(written) != 1 {
 		t.Errorf("renewed %q, %v", written, err)
 	}
-	if state, _, _ := unit.Read(r); state != next.Unit {
+	if state, _ := unit.Read(r); state != next.Unit {
 		t.Errorf("renewed: %+v", state)
 	}
 
@@ -215,9 +215,9 @@ func TestStale(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.damage(t, r, s.Binary)
-			state, why, err := unit.Read(r)
-			if err != nil || !state.Present || state.Digest != "" || !strings.Contains(why, tt.why) {
-				t.Errorf("%+v %q %v", state, why, err)
+			state, err := unit.Read(r)
+			if err != nil || !state.Present || state.Digest != "" || !strings.Contains(state.Stale, tt.why) {
+				t.Errorf("%+v %v", state, err)
 			}
 			if tt.name == "no program" {
 				return
@@ -225,8 +225,8 @@ func TestStale(t *testing.T) {
 			if _, err := unit.Install(t.Context(), r, run, s); err != nil {
 				t.Fatal(err)
 			}
-			if state, why, err := unit.Read(r); err != nil || state != s.Host.Unit {
-				t.Errorf("renewed: %+v %q %v", state, why, err)
+			if state, err := unit.Read(r); err != nil || state != s.Host.Unit {
+				t.Errorf("renewed: %+v %v", state, err)
 			}
 		})
 	}
@@ -316,8 +316,8 @@ func TestProgram(t *testing.T) {
 		if err != nil || st.Mode() != 0o755 || !bytes.Equal(got, want) {
 			t.Errorf("%s: mode %v, %d bytes, %v", when, st.Mode(), len(got), err)
 		}
-		if state, why, err := unit.Read(r); err != nil || why != "" || state != s.Host.Unit {
-			t.Errorf("%s: %+v %q %v", when, state, why, err)
+		if state, err := unit.Read(r); err != nil || state != s.Host.Unit {
+			t.Errorf("%s: %+v %v", when, state, err)
 		}
 	}
 	same("installed")
@@ -334,8 +334,8 @@ func TestProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		if what != "another version" {
-			if state, why, err := unit.Read(r); err != nil || state.Digest != "" || why == "" {
-				t.Errorf("%s: %+v %q %v", what, state, why, err)
+			if state, err := unit.Read(r); err != nil || state.Digest != "" || state.Stale == "" {
+				t.Errorf("%s: %+v %v", what, state, err)
 			}
 		}
 		if again, err := unit.Install(t.Context(), r, run, s); err != nil || !slices.Equal(again, []string{name}) {

@@ -31,7 +31,8 @@ type port struct {
 
 // newPort returns a port as its driver has it after it is loaded.
 func newPort(p Port) *port {
-	n := &port{Port: p, pause: local.Pause{RX: true, TX: true}, agent: p.Driver == nic.DriverICE, ring: local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}}
+	negotiates := (p.Driver == nic.DriverICE || p.Driver == nic.DriverBNXT) && !p.FixedSpeed
+	n := &port{Port: p, pause: local.Pause{Autoneg: negotiates, RX: true, TX: true}, agent: p.Driver == nic.DriverICE, ring: local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}}
 	ets := dcb.ETS{Cap: 8}
 	for i := range ets.TSA {
 		if p.Driver != nic.DriverBNXT { // which tells zeros until it is set
@@ -107,7 +108,7 @@ func (k dcbnl) port(ctx context.Context, name string) (*port, error) {
 	switch {
 	case p == nil:
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrNoDevice)
-	case p.VF, p.Driver == nic.DriverIonic:
+	case p.VF, p.Driver == nic.DriverIonic, k.faults.NoDCB:
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrUnsupported)
 	}
 	return p, nil
@@ -340,10 +341,18 @@ func (e ethtool) Pause(name string) (local.Pause, error) {
 	case p.VF:
 		return local.Pause{}, syscall.EOPNOTSUPP
 	}
-	return p.pause, nil
+	out := p.pause
+	if p.Driver == nic.DriverICE && p.state.PFC.Enabled != 0 {
+		out.RX, out.TX = false, false
+	}
+	return out, nil
 }
 
-// SetPause implements local.Ethtool. mlx5 takes no autonegotiation of pause.
+// SetPause implements local.Ethtool. mlx5 takes no autonegotiation of pause
+// (en_ethtool.c); ice takes what its link has alone, nothing while PFC is on, and
+// restarts the link (ice_ethtool.c, ice_set_pauseparam); bnxt takes it where the
+// speed is negotiated, and restarts the link where pause is or was
+// (bnxt_ethtool.c, bnxt_set_pauseparam).
 func (e ethtool) SetPause(name string, want local.Pause) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -353,12 +362,21 @@ func (e ethtool) SetPause(name string, want local.Pause) error {
 		return err
 	case e.notRoot():
 		return syscall.EPERM
-	case want.Autoneg:
+	case p.VF:
+		return syscall.EOPNOTSUPP
+	case p.Driver == nic.DriverICE && (want.Autoneg != p.pause.Autoneg || p.state.PFC.Enabled != 0):
+		return syscall.EOPNOTSUPP
+	case p.Driver == nic.DriverBNXT && want.Autoneg && p.FixedSpeed, p.Driver == nic.DriverMLX5 && want.Autoneg:
 		return syscall.EINVAL
 	}
 	e.Host.wrote("set pause %s", name)
-	if !e.faults.Ignore {
-		p.pause = want
+	if e.faults.Ignore {
+		return nil
+	}
+	have := p.pause
+	p.pause = want
+	if p.Driver == nic.DriverBNXT && (have.Autoneg || want.Autoneg) || p.Driver == nic.DriverICE && want != have {
+		e.Host.bounce(name)
 	}
 	return nil
 }

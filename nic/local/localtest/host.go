@@ -37,6 +37,8 @@ type Port struct {
 	CC  string
 	MAC string
 	VF  bool
+	// FixedSpeed: ice and bnxt negotiate neither the speed nor pause.
+	FixedSpeed bool
 	// OFED has the files that NVIDIA's own driver adds.
 	OFED bool
 	Bond string
@@ -56,6 +58,9 @@ type Faults struct {
 	LinkSlow int
 	// FirmwareDCBX has firmware refuse to hand DCBX over.
 	FirmwareDCBX bool
+	// NoDCB has no port with DCB operations, as where the kernel is built
+	// without, and in the server of a BlueField in DPU mode.
+	NoDCB bool
 }
 
 // Host is the machine. Its methods may be called from several goroutines.

@@ -55,12 +55,12 @@ func (h *Host) boot(resets func(*mlxconfigtest.Card) bool) error {
 func (h *Host) startUnit(ctx context.Context) error {
 	m := h.local(true)
 	m.NoFirmware = true
-	state, why, err := unit.Read(m.Roots)
+	state, err := unit.Read(m.Roots)
 	if err != nil || !state.Present {
 		return err
 	}
-	if why != "" {
-		return fmt.Errorf("%s: the boot unit: %s", h.o.Name, why)
+	if state.Stale != "" {
+		return fmt.Errorf("%s: the boot unit: %s", h.o.Name, state.Stale)
 	}
 	s, err := unit.Load(m.Roots)
 	if err != nil {

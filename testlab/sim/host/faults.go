@@ -96,6 +96,9 @@ func (f *Faults) LinkDead(on bool) { f.set(func() { f.machine.LinkDead = on }) }
 // hand it over until this ends.
 func (f *Faults) FirmwareDCBX(on bool) { f.set(func() { f.machine.FirmwareDCBX = on }) }
 
+// NoDCB is a host whose NICs have no DCB operations.
+func (f *Faults) NoDCB(on bool) { f.set(func() { f.machine.NoDCB = on }) }
+
 // VanishRDMA takes the RDMA device of a NIC away in the middle of the next look
 // at it. [Host.RenewRDMA] makes it anew.
 func (f *Faults) VanishRDMA(name string) {
