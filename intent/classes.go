@@ -14,7 +14,9 @@ type resolver struct {
 	problems *problems
 	raw      *rawFabric
 	limits   limits
-	start    Pos // for what is missing altogether
+	// noClasses accepts that there are none.
+	noClasses bool
+	start     Pos // for what is missing altogether
 
 	classes    []Class // the part that no override changes, in the order of the files
 	classIndex map[string]int
@@ -73,7 +75,7 @@ func (r *resolver) baseLayer() {
 		r.classes = append(r.classes, c)
 		l.tuning = append(l.tuning, t)
 	}
-	if len(r.classes) == 0 && !r.raw.Classes.Bad {
+	if len(r.classes) == 0 && !r.raw.Classes.Bad && !r.noClasses {
 		pos := r.start
 		if r.raw.Classes.Pos.Line > 0 {
 			pos = r.raw.Classes.Pos
@@ -222,9 +224,10 @@ func (r *resolver) classNames() []string {
 }
 
 func (r *resolver) roleLayers() {
-	r.roles = map[string]*layer{}
+	r.roles, r.out.roles = map[string]*layer{}, map[string]*Settings{}
 	for _, e := range r.raw.Roles.Entries {
-		r.roles[e.Key] = r.derive(r.base, &e.V.Classes, &e.V.rawCommon)
+		l := r.derive(r.base, &e.V.Classes, &e.V.rawCommon)
+		r.roles[e.Key], r.out.roles[e.Key] = l, l.settings
 	}
 }
 

@@ -33,10 +33,21 @@ type Fabric struct {
 
 	switches map[string]*Switch
 	hosts    map[string]*Host
+	roles    map[string]*Settings
 }
 
 // Switch returns the switch of that name, or nil.
 func (f *Fabric) Switch(name string) *Switch { return f.switches[name] }
+
+// Layers returns the settings that those of a switch come from, outermost first:
+// the fabric's, its role's where that states any, and its own.
+func (f *Fabric) Layers(s *Switch) []*Settings {
+	out := []*Settings{f.Settings}
+	if r := f.roles[s.Role]; r != nil {
+		out = append(out, r)
+	}
+	return append(out, s.Settings)
+}
 
 // Host returns the host of that name, or nil.
 func (f *Fabric) Host(name string) *Host { return f.hosts[name] }

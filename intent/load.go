@@ -33,6 +33,10 @@ type Options struct {
 	// Name stands for standard input in Fabric.Files and in places; "" is
 	// [Stdin].
 	Name string
+	// NoClasses accepts an intent without classes, for one that only says which
+	// devices there are and how they are reached and joined. No switch can be
+	// compiled from it.
+	NoClasses bool
 
 	// limits bounds what ranges and links expand to; nil takes defaultLimits.
 	limits *limits
@@ -84,7 +88,7 @@ func Load(path string, opts Options) (*Fabric, error) {
 	if raw == nil {
 		return nil, p.err()
 	}
-	r := &resolver{problems: p, raw: raw, limits: *lim, start: Pos{File: names[0], Line: 1, Column: 1}}
+	r := &resolver{problems: p, raw: raw, limits: *lim, noClasses: opts.NoClasses, start: Pos{File: names[0], Line: 1, Column: 1}}
 	f := r.fabric()
 	if err := p.err(); err != nil {
 		return nil, err

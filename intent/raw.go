@@ -228,7 +228,7 @@ type rawRollout struct {
 type rawSuppress struct {
 	Pos    Pos
 	Check  opt[string] `key:"check" req:"true" rule:"check" doc:"Id of the check, such as ECN-06; roce-fabric check --list shows them."`
-	On     opt[string] `key:"on" rule:"scope" doc:"Device or device/port, with ranges or globs: leaf*, leaf[1-2]/Ethernet0. Default: everywhere."`
+	On     opt[string] `key:"on" rule:"scope" doc:"Device or device/port, with ranges or globs, or the switches of a role or system: leaf*, leaf[1-2]/Ethernet0, role:leaf. Default: everywhere."`
 	Reason opt[string] `key:"reason" req:"true" doc:"Why the finding is accepted."`
 	Until  opt[string] `key:"until" rule:"date" loose:"true" doc:"Last day on which it is accepted: 2026-12-31. Default: without end."`
 }

@@ -199,6 +199,7 @@ func (d *Device) Headroom(p *intent.Port) PortHeadroom {
 			h.Missing = err.Error()
 			break
 		}
+		r.Floor = h.Floor // of the intent's frames, not the template's
 		h.Computed = &r
 	default:
 		at := CableRow(d.Model, false, p.Speed.V, p.Cable.V)
@@ -218,6 +219,7 @@ func (d *Device) Headroom(p *intent.Port) PortHeadroom {
 		h.NoReference = err.Error()
 		return h
 	}
+	r.Floor = h.Floor
 	h.Reference = &r
 	return h
 }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
@@ -95,11 +93,13 @@ type imported struct {
 }
 
 func (a *app) importFabric(ctx context.Context, o importOptions) error {
-	if o.out != "" && !o.force {
-		if _, err := os.Lstat(o.out); err == nil {
-			return usageHint("--force replaces it", "%s is there already", o.out)
-		} else if !errors.Is(err, fs.ErrNotExist) {
+	if o.out != "" {
+		replaced, err := atomicfile.CheckOutput(o.out)
+		if err != nil {
 			return usage("--out: %w", err)
+		}
+		if replaced && !o.force {
+			return usageHint("--force replaces it", "%s is there already", o.out)
 		}
 	}
 	s, err := a.importSources(o)
@@ -154,8 +154,11 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	if err != nil {
 		return err
 	}
+	if s.known != nil {
+		res.LeftOut = append(res.LeftOut, notTaken(s.known, res.Fabric)...)
+	}
 	if o.out != "" {
-		if err := atomicfile.Write(o.out, res.Text, 0o644); err != nil {
+		if err := atomicfile.WriteOutput(o.out, res.Text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -411,7 +414,7 @@ func (s *importSource) readFile() imported {
 		return r
 	}
 	id := renderers[os].identify(text)
-	r.sw.Running, r.unknown = run, unknown
+	r.sw.Running, r.sw.Saved, r.unknown = run, true, unknown
 	if run.Name == "" {
 		run.Name = id.hostname
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,7 +13,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/yaml"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
@@ -46,6 +44,7 @@ type sources struct {
 	hosts   []derive.Host
 	cables  []derive.Cable
 	classes map[int]string
+	known   *intent.Fabric // the intent of -f; nil without one
 	open    *opener
 }
 
@@ -94,7 +93,7 @@ func (a *app) importSources(o importOptions) (*sources, error) {
 	}
 	var switches []*intent.Switch
 	for _, t := range texts {
-		f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(t)})
+		f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(t), NoClasses: true})
 		var faults intent.Errors
 		if errors.As(err, &faults) && len(faults) > 0 {
 			// Places in a text that nobody wrote help nobody.
@@ -185,10 +184,7 @@ func readSaved(path string) ([]byte, error) {
 }
 
 // minimal begins an intent that only names switches.
-const minimal = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: imported\n" + anyClass
-
-// anyClass stands for classes that are yet to be found.
-const anyClass = "classes: {default: {priority: 0, dscp: rest}}\n"
+const minimal = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: imported\n"
 
 // deviceForm is OS://HOST[:PORT].
 var deviceForm = regexp.MustCompile(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
@@ -254,7 +250,7 @@ func (a *app) labIntent() (text, fabric string, err error) {
 // known reads the intent of -f: the switches that are picked of it, and what it
 // says of hosts, links and the names of classes.
 func (a *app) known(s *sources) ([]*intent.Switch, error) {
-	f, whole, err := a.partial()
+	f, err := a.partial()
 	if err != nil {
 		return nil, err
 	}
@@ -266,9 +262,9 @@ func (a *app) known(s *sources) ([]*intent.Switch, error) {
 		s.name = f.Name
 	}
 	for _, h := range f.Hosts {
-		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access}
+		host := derive.Host{Name: h.Name, Address: h.Address.V, Access: h.Access, PauseResponse: h.PauseResponse.V}
 		for _, n := range h.NICs {
-			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, RDMA: n.RDMA.V})
+			host.NICs = append(host.NICs, derive.NIC{Name: n.Name, RDMA: n.RDMA.V, RXRing: n.RXRing.V, TXRing: n.TXRing.V})
 		}
 		s.hosts = append(s.hosts, host)
 	}
@@ -280,11 +276,10 @@ func (a *app) known(s *sources) ([]*intent.Switch, error) {
 			s.cables = append(s.cables, derive.Cable{A: endOf(l.A), B: endOf(l.B), Length: l.Cable.V, Speed: l.Speed.V})
 		}
 	}
-	if whole {
-		for _, c := range f.Settings.Classes {
-			s.classes[c.Priority.V] = c.Name
-		}
+	for _, c := range f.Settings.Classes {
+		s.classes[c.Priority.V] = c.Name
 	}
+	s.known = f
 	return switches, nil
 }
 
@@ -308,28 +303,15 @@ func (s *sources) topologies(files []string) error {
 	return nil
 }
 
-// partial loads the intent of -f, in which classes may be missing; whole says
-// that they are not.
-func (a *app) partial() (f *intent.Fabric, whole bool, err error) {
-	if st, err := os.Stat(a.file); a.file != "-" && err == nil && !st.IsDir() {
-		text, err := boundedfile.Read(a.file, intent.MaxFileBytes)
-		if err != nil {
-			return nil, false, &statusError{exitUsage, err, ""}
-		}
-		root, _ := yaml.Parse(a.file, text) // faults are for the loader to name
-		block := !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
-		if root != nil && root.Kind == yaml.Map && root.Get("classes") == nil && block {
-			f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(strings.TrimRight(string(text), "\n") + "\n" + anyClass), Name: a.file})
-			return f, false, err
-		}
-	}
-	f, err = intent.Load(a.file, intent.Options{Stdin: a.stdin, Name: a.name})
+// partial loads the intent of -f, in which classes may be missing.
+func (a *app) partial() (*intent.Fabric, error) {
+	f, err := intent.Load(a.file, intent.Options{Stdin: a.stdin, Name: a.name, NoClasses: true})
 	if err != nil && !errors.As(err, new(intent.Errors)) {
 		hint := ""
 		if errors.Is(err, fs.ErrNotExist) {
 			hint = "-f names an intent with the switches to read"
 		}
-		return nil, false, &statusError{exitUsage, err, hint}
+		return nil, &statusError{exitUsage, err, hint}
 	}
-	return f, true, err
+	return f, err
 }

@@ -114,6 +114,26 @@ func Diff(running, desired *Device) []Change {
 	return out
 }
 
+// DiffSaved is [Diff] for a configuration in a file. A file need not hold what a
+// switch makes by itself and what is in force on it all the same: the lossless
+// groups that it derives from speed and cable length (sonic-swss
+// cfgmgr/buffermgr.cpp).
+func DiffSaved(saved, desired *Device) []Change {
+	return slices.DeleteFunc(Diff(saved, desired), func(ch Change) bool {
+		have, want := saved.Ports[ch.Port], desired.Ports[ch.Port]
+		if have == nil || want == nil {
+			return false
+		}
+		for i, w := range want.Groups {
+			if ch.Field == groupPrefix[i]+"lossless" || ch.Field == groupPrefix[i]+"derived_from" {
+				// A row that binds the group to a profile of its own takes its place.
+				return w.DerivedFrom.Set && !have.Groups[i].DerivedFrom.Set && !have.Groups[i].Headroom.Set && !have.Groups[i].Buffer.Set
+			}
+		}
+		return false
+	})
+}
+
 type differ struct {
 	out []Change
 	// name is the port under comparison, "" for the device; prefix is what its

@@ -64,6 +64,14 @@ func (l login) node(outer login) *node {
 	return n
 }
 
+// hostLoginOf is how a host is reached, which is over SSH alone.
+func hostLoginOf(a intent.Access) login {
+	l := loginOf(a)
+	l.ssh = false
+	l.ssh = l != (login{})
+	return l
+}
+
 // mostOf is the login of most devices, and of equals the first.
 func mostOf(logins []login) login {
 	count := map[login]int{}
@@ -87,12 +95,7 @@ func (d *deriver) switchLogin() login {
 func (d *deriver) hostLogin() login {
 	var all []login
 	for _, h := range d.in.Hosts {
-		l := loginOf(h.Access)
-		l.ssh = false // hosts are reached over SSH alone
-		if l != (login{}) {
-			l.ssh = true
-		}
-		all = append(all, l)
+		all = append(all, hostLoginOf(h.Access))
 	}
 	return mostOf(all)
 }
@@ -108,6 +111,14 @@ func (d *deriver) credentials() *node {
 		}
 	}
 	return n
+}
+
+// sshAddress is that of a host where it is not its address.
+func (h *host) sshAddress() string {
+	if at := h.Access.SSH.Address.V; at != h.Address {
+		return at
+	}
+	return ""
 }
 
 // sshAddress is that of a switch where it is not the host of its address at

@@ -56,6 +56,9 @@ type Switch struct {
 	// Running is what the switch is configured to do, normalised. Speeds of
 	// ports may be what their links run at.
 	Running *qos.Device
+	// Saved says that Running is from a file, which need not hold what the switch
+	// makes by itself.
+	Saved bool
 	// Neighbors are what LLDP sees on each port, in the neighbour's words.
 	Neighbors map[string][]qos.Neighbor
 	// Aliases are the names that the switch's own LLDP gives its ports, where
@@ -67,6 +70,9 @@ type Switch struct {
 type Host struct {
 	Name, Address string
 	Access        intent.Access
+	// PauseResponse is how long its NICs take to obey a pause; the zero Response
+	// for unknown.
+	PauseResponse intent.Response
 	NICs          []NIC
 }
 
@@ -75,6 +81,8 @@ type NIC struct {
 	Name string
 	RDMA string // "" for unknown
 	MAC  string // "" for unknown; LLDP may name the port by it
+	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.
+	RXRing, TXRing int
 }
 
 // Note is a remark about a place of the fabric.
@@ -143,7 +151,11 @@ func Derive(in Input) (*Result, error) {
 	}
 	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut()}
 	for _, s := range d.switches {
-		if cs := qos.Diff(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired); len(cs) > 0 {
+		diff := qos.Diff
+		if s.Saved {
+			diff = qos.DiffSaved
+		}
+		if cs := diff(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired); len(cs) > 0 {
 			out.Differs = append(out.Differs, Difference{s.Name, cs})
 		}
 	}

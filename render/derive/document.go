@@ -361,7 +361,7 @@ func (d *deriver) hostNodes() *node {
 	var order []string
 	for _, name := range natural.Keys(d.hosts) {
 		h := d.hosts[name]
-		key := h.node("", common).signature()
+		key := h.node(nil, common).signature()
 		if bodies[key] == nil {
 			bodies[key] = h
 			order = append(order, key)
@@ -370,37 +370,64 @@ func (d *deriver) hostNodes() *node {
 		if at, port, err := net.SplitHostPort(address); err == nil && port == "22" {
 			address = at // the usual port
 		}
-		rows[key] = append(rows[key], row{name, []string{address}})
+		rows[key] = append(rows[key], row{name, []string{address, h.sshAddress()}})
 	}
 	for _, key := range order {
 		for _, f := range foldRows(rows[key]) {
-			out.put(f.name, bodies[key].node(f.steps[0], common))
+			out.put(f.name, bodies[key].node(f.steps, common))
 		}
 	}
 	return out
 }
 
-func (h *host) node(address string, common login) *node {
-	var with, without []row
-	for _, n := range natural.Keys(h.nics) {
-		if r := h.nics[n].RDMA; r != "" {
-			with = append(with, row{n, []string{r}})
-		} else {
-			without = append(without, row{n, []string{""}})
+// node writes a host; steps are its addresses, none to compare it with others.
+func (h *host) node(steps []string, common login) *node {
+	// Those that say the same, but for the name of their RDMA device.
+	type kind struct {
+		rdma   bool
+		rx, tx int
+	}
+	var order []kind
+	rows := map[kind][]row{}
+	for _, name := range natural.Keys(h.nics) {
+		n := h.nics[name]
+		k := kind{n.RDMA != "", n.RXRing, n.TXRing}
+		if rows[k] == nil {
+			order = append(order, k)
 		}
+		rows[k] = append(rows[k], row{name, []string{n.RDMA}})
 	}
 	nics := mapping()
-	for _, rows := range [][]row{with, without} {
-		for _, f := range foldRows(rows) {
-			nics.put(f.name, mapping().put("rdma", text(f.steps[0])))
+	for _, k := range order {
+		rings := mapping().put("rx", stated(k.rx)).put("tx", stated(k.tx))
+		for _, f := range foldRows(rows[k]) {
+			n := mapping().put("rdma", text(f.steps[0]))
+			n.putIf("rings", rings)
+			nics.put(f.name, n)
 		}
 	}
-	n := mapping().put("address", text(address)).put("nics", nics)
-	if l := loginOf(h.Access); l.user != "" || l.password != "" || l.sshKey != "" || l.sshUser != "" || l.sshAgent {
-		l.ssh = true
-		n.putIf("access", l.node(common))
+	n := mapping()
+	if steps != nil {
+		n.put("address", text(steps[0]))
 	}
+	if !h.PauseResponse.IsZero() {
+		n.put("pauseResponse", bare(h.PauseResponse.String()))
+	}
+	n.put("nics", nics)
+	access := hostLoginOf(h.Access).node(common)
+	if steps != nil && steps[1] != "" {
+		access.sub("ssh").put("address", text(steps[1]))
+	}
+	n.putIf("access", access)
 	return n
+}
+
+// stated is a number that is stated where it is not 0.
+func stated(n int) *node {
+	if n == 0 {
+		return nil
+	}
+	return number(n)
 }
 
 // signature is the content of a node.

@@ -204,8 +204,12 @@ func numbered(s *box, given string) (port string, guessed bool) {
 // before all others.
 func (f *finder) neighbors(s *box, name string) {
 	at := intent.Endpoint{Device: s.Name, Port: name}
-	if s.Running.Ports[name] == nil || f.ends[at] != nil {
-		return // a management port, or known already
+	if s.Running.Ports[name] == nil {
+		return // a management port
+	}
+	if l := f.ends[at]; l != nil {
+		f.contradicted(s, at, l)
+		return
 	}
 	list := slices.Clone(s.Neighbors[name])
 	slices.SortStableFunc(list, func(a, b qos.Neighbor) int {

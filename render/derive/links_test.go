@@ -123,7 +123,47 @@ func TestLinksByLLDP(t *testing.T) {
 				Switches: []Switch{running("leaf1", e0).sees(e0, "gpu1", "eth0")},
 				Cables:   []Cable{{A: End{Device: "gpu7", Port: "eth1"}, B: End{Device: "leaf1", Port: e0}, Length: 3}},
 			},
-			"leaf1/Ethernet0-gpu7/eth1", "",
+			"leaf1/Ethernet0-gpu7/eth1", `leaf1 Ethernet0: LLDP sees "gpu1/eth0" there; the link of leaf1/Ethernet0 and gpu7/eth1 is taken`,
+		},
+		"another port of the right switch than the cable that is known": {
+			Input{
+				Switches: []Switch{running("leaf1", e0).sees(e0, "spine1", "Eth1/2"), running("spine1", "Ethernet1/1", "Ethernet1/2").sees("Ethernet1/1", "leaf1", e0)},
+				Cables:   []Cable{{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}}},
+			},
+			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP sees "spine1/Eth1/2" there; the link of leaf1/Ethernet0 and spine1/Ethernet1/1 is taken`,
+		},
+		"a port that the right switch does not have": {
+			Input{
+				Switches: []Switch{running("leaf1", e0).sees(e0, "spine1", "Ethernet60/1"), running("spine1", "Ethernet1/1")},
+				Cables:   []Cable{{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}}},
+			},
+			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP sees "spine1/Ethernet60/1" there`,
+		},
+		"another interface of the right host": {
+			Input{
+				Switches: []Switch{running("leaf1", e0).sees(e0, "gpu1.example.net", "eth1")},
+				Cables:   []Cable{{A: End{Device: "gpu1", Port: "eth0"}, B: End{Device: "leaf1", Port: e0}}},
+			},
+			"leaf1/Ethernet0-gpu1/eth0", `leaf1 Ethernet0: LLDP sees "gpu1.example.net/eth1" there; the link of leaf1/Ethernet0 and gpu1/eth0 is taken`,
+		},
+		"the cables that are known, in the words of LLDP": {
+			Input{
+				Switches: []Switch{
+					aliased(running("leaf1", e0, e8, "Ethernet16"), map[string]string{e0: "etp1"}).sees(e0, "phone", "7").sees(e0, "spine1", "Eth1/1").sees(e8, "0c:42:a1:00:00:01", "0c:42:a1:00:00:01").sees("Ethernet16", "gpu2.example.net", "mlx5_0"),
+					running("spine1", "Ethernet1/1").sees("Ethernet1/1", "leaf1", "etp1"),
+				},
+				Hosts: []Host{{Name: "gpu2", NICs: []NIC{{Name: "eth0", RDMA: "mlx5_0"}}}},
+				Cables: []Cable{
+					{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}},
+					{A: End{Device: "leaf1", Port: e8}, B: End{Device: "gpu1", Port: "eth0"}},
+					{A: End{Device: "leaf1", Port: "Ethernet16"}, B: End{Device: "gpu2", Port: "eth0"}},
+				},
+			},
+			"leaf1/Ethernet0-spine1/Ethernet1/1 leaf1/Ethernet8-gpu1/eth0 leaf1/Ethernet16-gpu2/eth0", "",
+		},
+		"the two ends of a cable disagree": {
+			Input{Switches: []Switch{running("leaf1", e0, e8).sees(e0, "spine1", e8), running("spine1", e8).sees(e8, "leaf1", e8)}},
+			"leaf1/Ethernet0-spine1/Ethernet8", `spine1 Ethernet8: LLDP sees "leaf1/Ethernet8" there; the link of leaf1/Ethernet0 and spine1/Ethernet8 is taken`,
 		},
 		"a cable to nowhere": {
 			Input{

@@ -9,9 +9,11 @@ import (
 )
 
 var (
-	hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`)
-	nicName  = regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
-	macText  = regexp.MustCompile(`^(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$`)
+	hostName  = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9_])?$`)
+	nicName   = regexp.MustCompile(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
+	macText   = regexp.MustCompile(`^(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$`)
+	hexDigits = regexp.MustCompile(`^(?i)[0-9a-f.-]{12,}$`) // a MAC address in one
+	numbers   = regexp.MustCompile(`[0-9]+`)
 	// switchPort are the forms of port names that switches have and hosts do
 	// not: Ethernet1/1, Eth1/1, Et1, swp1, xe-0/0/1.
 	switchPort = regexp.MustCompile(`^(?i)(ethernet|eth|et|[a-z]*gige?|[a-z]*gigabitethernet)[0-9]+(/[0-9]+)+$|^Ethernet[0-9]+$|^(?i)(etp|swp)[0-9]+[a-z0-9]*$|^[a-z]{2}-[0-9]+/[0-9]+/[0-9]+`)
@@ -32,6 +34,13 @@ func hex(s string) string {
 	return strings.ToLower(strings.NewReplacer(":", "", "-", "", ".", "").Replace(s))
 }
 
+// NamesInterface reports whether what a host's LLDP gives for a port can be the
+// name of an interface: others give its MAC address, or words (IEEE 802.1AB, port
+// ID subtypes), which say nothing of the name.
+func NamesInterface(given string) bool {
+	return nicName.MatchString(given) && !hexDigits.MatchString(given) && !macText.MatchString(given)
+}
+
 // fit makes a name of at most n of the letters that names have; "" where
 // nothing is left.
 func fit(s string, n int) string {
@@ -45,14 +54,21 @@ func fit(s string, n int) string {
 	return strings.Trim(out, ".-")
 }
 
-// samePort reports whether a name that LLDP gives means a port: itself, or its
+// SamePort reports whether a name that LLDP gives means a port: itself, or its
 // letters cut short, as in Et1/1 and Eth1/1 for Ethernet1/1.
-func samePort(port, given string) bool {
+func SamePort(port, given string) bool {
 	if port == given {
 		return true
 	}
 	a, b := letters(port), letters(given)
 	return len(b) > 1 && len(b) <= len(a) && strings.EqualFold(a[:len(b)], b) && port[len(a):] == given[len(b):] && len(port) > len(a)
+}
+
+// SameForm reports whether two names differ in their numbers alone, as Ethernet1/1
+// and Ethernet60/1 do: one that a switch has nowhere is then no other name for the
+// port.
+func SameForm(a, b string) bool {
+	return strings.EqualFold(numbers.ReplaceAllString(a, "0"), numbers.ReplaceAllString(b, "0"))
 }
 
 // letters are those that a name begins with.
@@ -110,7 +126,7 @@ func portOf(s *box, given string) string {
 		return n
 	}
 	for _, n := range ix.numbers[given[len(letters(given)):]] {
-		if samePort(n, given) {
+		if SamePort(n, given) {
 			return n
 		}
 	}

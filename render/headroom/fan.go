@@ -35,7 +35,7 @@ func PoolOf(m *catalog.Model, speed units.Rate, exponent *int64) (Pool, error) {
 	if p.Bytes, p.How = m.SharedBytes(); p.Bytes == 0 {
 		return Pool{}, fmt.Errorf("%w: %s", ErrNoPool, p.How)
 	}
-	n, how, ok := publishedAlpha(m, speed)
+	n, how, ok := PublishedAlpha(m, speed)
 	if exponent != nil {
 		n, how, ok = *exponent, "as stated", true
 	}
@@ -48,9 +48,10 @@ func PoolOf(m *catalog.Model, speed units.Rate, exponent *int64) (Pool, error) {
 	return p, err
 }
 
-// publishedAlpha returns the exponent of the lossless groups at a speed; where
-// ok is false, how says what is missing.
-func publishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok bool) {
+// PublishedAlpha returns the dynamic_th of the lossless groups of a model at a
+// speed where the operator states none; where ok is false, how says what is
+// missing.
+func PublishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok bool) {
 	if m.ASIC().DynamicBuffers {
 		return 0, "SONiC's default_dynamic_th (sonic-buildimage files/build_templates/buffers_config.j2)", true
 	}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+)
+
+// knownFabric states all that an intent can of hosts, and of what no switch tells.
+const knownFabric = `apiVersion: roce-fabric/v1
+kind: Fabric
+name: pod1
+classes:
+  rdma:    {priority: 3, dscp: [26], lossless: true, bandwidth: 60%}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
+mtu: {host: 4200, rdma: 2048}
+buffers: {minLosslessPacket: 512B, overSubscription: 2, fanIn: 3, fanOut: 4, pauseResponse: 2us, headroom: sonic-dyn}
+switches:
+  leaf1:
+    {os: sonic, address: 192.0.2.11, model: ACS-MSN4700, ports: {Ethernet0: {fec: rs, admin: up}, Ethernet248: {cable: 3m, speed: 400G}}}
+hosts:
+  gpu[1-2]:
+    address: 198.51.100.[1-2]
+    pauseResponse: 8us
+    access: {ssh: {address: "198.51.100.[1-2]:2222"}}
+    nics: {eth0: {rdma: mlx5_0, rings: {rx: 8192, tx: 4096}}}
+  gpu3:
+    address: 198.51.100.3:2200
+    pauseResponse: 905q
+    access: {ssh: {address: "198.51.100.4:22", knownHosts: ~/others}}
+    nics: {eth0: {rdma: mlx5_0, rings: {rx: 1024, tx: 512}}}
+links:
+  - {a: "leaf1/Ethernet[0,8,16]", b: "gpu[1-3]/eth0", cable: 3m, speed: 400G}
+credentials:
+  switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD}
+  hosts:
+    username: env:HOST_USER
+    password: env:HOST_PASSWORD
+    ssh: {username: root, password: env:ROOT_PASSWORD, key: ~/.ssh/id, agent: true, knownHosts: ~/known, jump: "root@198.51.100.9:22"}
+rollout: {portGroup: 8}
+routing: {model: shortest}
+traffic: {storage: {dscp: [10], lossless: false}}
+islands: {a: {hosts: [gpu1]}}
+suppress: [{check: ECN-06, reason: none}]
+`
+
+// What an intent says of hosts is taken over by import -f, to the last field; what
+// else it says and no switch tells is named. A field that is new in the intent fails
+// here until import knows it.
+func TestImportTakesOverOrNames(t *testing.T) {
+	known := compilerOf(t, "known.yaml", []byte(knownFabric))
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	_, native := renderers["sonic"].native(known.Device(known.Fabric().Switch("leaf1")))
+	status, stdout, stderr := runHere(t, "import", "-f", write("known.yaml", []byte(knownFabric)), "--config", "leaf1="+write("leaf1.json", native), "--output", "json")
+	if status != exitOK {
+		t.Fatalf("status %d: %s", status, stderr)
+	}
+	var doc importDocument
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	made := compilerOf(t, "imported", []byte(doc.Intent)).Fabric()
+	if len(made.Hosts) != len(known.Fabric().Hosts) {
+		t.Fatalf("%d hosts:\n%s", len(made.Hosts), doc.Intent)
+	}
+	for i, h := range known.Fabric().Hosts {
+		sameStated(t, h.Name, reflect.ValueOf(*h), reflect.ValueOf(*made.Hosts[i]))
+	}
+
+	var named strings.Builder
+	for _, n := range doc.LeftOut {
+		named.WriteString(n.Where + ": " + n.What + ",\n")
+	}
+	// elsewhere are the fields that switches tell, or that are no settings.
+	for _, c := range []struct {
+		of        any
+		prefix    string
+		elsewhere string
+		names     map[string]string // keys that are not called as their field
+	}{
+		{*known.Fabric(), "", "Name Files Hash Switches Hosts Links Settings", map[string]string{"Suppressions": "suppress"}},
+		{known.Fabric().Settings.Buffers, "buffers.", "Alpha", nil},
+		{known.Fabric().Settings.MTU, "mtu.", "Fabric", map[string]string{"RDMA": "rdma"}},
+		{*known.Fabric().Switch("leaf1").Port("Ethernet0"), "", "Name Pos Switch Link Speed Cable LAG Breakout Settings", map[string]string{"FEC": "fec", "AdminUp": "admin"}},
+	} {
+		v := reflect.ValueOf(c.of)
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if !f.IsExported() || strings.Contains(" "+c.elsewhere+" ", " "+f.Name+" ") {
+				continue
+			}
+			key := c.names[f.Name]
+			if key == "" {
+				key = strings.ToLower(f.Name[:1]) + f.Name[1:]
+			}
+			if v.Field(i).IsZero() {
+				t.Errorf("the test states no %s%s", c.prefix, key)
+			}
+			if !strings.Contains(named.String(), " "+c.prefix+key+",") {
+				t.Errorf("%s%s is dropped in silence; left out:\n%s", c.prefix, key, named.String())
+			}
+		}
+	}
+	if !strings.Contains(named.String(), "leaf1: the intent of -f states admin, fec, ports Ethernet248, ") {
+		t.Errorf("left out:\n%s", named.String())
+	}
+}
+
+// sameStated fails where something is stated of one and not of the other, or of
+// neither: then the test would not see that it is dropped.
+func sameStated(t *testing.T, at string, a, b reflect.Value) {
+	t.Helper()
+	if a.Kind() == reflect.Struct && a.FieldByName("From").IsValid() { // an intent.Value
+		a, b = a.FieldByName("V"), b.FieldByName("V")
+		if a.IsZero() || !reflect.DeepEqual(a.Interface(), b.Interface()) {
+			t.Errorf("%s was %v and is %v", at, a, b)
+		}
+		return
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			f := a.Type().Field(i)
+			switch {
+			case !f.IsExported(), f.Type == reflect.TypeFor[intent.Pos](), f.Type == reflect.TypeFor[*intent.Link](), f.Type == reflect.TypeFor[*intent.Host]():
+			case f.Type == reflect.TypeFor[intent.TLS](): // hosts have none
+			default:
+				sameStated(t, at+"."+f.Name, a.Field(i), b.Field(i))
+			}
+		}
+	case reflect.Slice:
+		if a.Len() == 0 || a.Len() != b.Len() {
+			t.Errorf("%s: there were %d and are %d", at, a.Len(), b.Len())
+			return
+		}
+		for i := range a.Len() {
+			sameStated(t, at, a.Index(i), b.Index(i))
+		}
+	case reflect.Pointer:
+		sameStated(t, at, a.Elem(), b.Elem())
+	default:
+		if a.IsZero() || !reflect.DeepEqual(a.Interface(), b.Interface()) {
+			t.Errorf("%s was %v and is %v", at, a, b)
+		}
+	}
+}
