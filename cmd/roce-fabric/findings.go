@@ -74,13 +74,8 @@ func (a *app) reportFiles() ([]reportFile, error) {
 		case slices.ContainsFunc(out, func(f reportFile) bool { return filepath.Clean(f.path) == filepath.Clean(path) }):
 			return nil, usage("--report: %s is named twice", path)
 		}
-		if st, err := os.Stat(filepath.Dir(path)); err != nil {
+		if _, err := atomicfile.CheckOutput(path); err != nil {
 			return nil, usage("--report %s: %w", arg, err)
-		} else if !st.IsDir() {
-			return nil, usage("--report %s: %s is no folder", arg, filepath.Dir(path))
-		}
-		if st, err := os.Stat(path); err == nil && st.IsDir() {
-			return nil, usage("--report %s: %s is a folder", arg, path)
 		}
 		out = append(out, reportFile{report.Form(form), path})
 	}
@@ -111,7 +106,7 @@ func (a *app) report(r report.Report) error {
 		var b bytes.Buffer
 		err := report.Write(&b, f.form, r, o)
 		if err == nil {
-			err = atomicfile.Write(f.path, b.Bytes(), 0o644)
+			err = atomicfile.WriteOutput(f.path, b.Bytes(), 0o644)
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("write the %s report: %w", f.form, err))

@@ -108,5 +108,6 @@ func (r *watchReader) report(round *watch.Round) report.Report {
 	return report.Report{
 		Command: "validate", Version: version, Fabric: f.Name, Time: round.End, Intent: f, Links: len(f.Links),
 		Devices: report.Looked(r.switches, r.hosts, report.FromRunning, round.Findings), Findings: round.Findings,
+		Counted: round.Counted,
 	}
 }

@@ -204,7 +204,7 @@ func (w *Watcher) update(names map[string]bool) *Round {
 			found = append(found, f)
 		}
 	}
-	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Previous: w.last.Verdict}
+	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Counted: w.last.Counted, Previous: w.last.Verdict}
 	ends := bothEnds(func(device string) bool { return looked[device] })
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(found, func(f validate.Finding) bool {
 		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[deviceOf(f.Peers[0])])
@@ -216,8 +216,9 @@ func (w *Watcher) update(names map[string]bool) *Round {
 	return out
 }
 
-// counted reports whether a finding is of what was counted in a time.
+// counted reports whether a finding is of what was counted, which a read before
+// its turn does not look at.
 func counted(f validate.Finding) bool {
 	c := validate.Lookup(f.ID)
-	return c != nil && c.Scope == validate.ScopeTime
+	return c != nil && c.Reads&validate.ReadsCounters != 0
 }

@@ -226,15 +226,16 @@ func TestSubscriptionBreaks(t *testing.T) {
 // What is accepted, and what was counted, outlives an update.
 func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 	f, l := newFleet(), newLine(t)
-	f.counts["leaf1"] = 1
+	f.counts["leaf1"], f.counts["leaf2"], f.paused = 1, 0, 9
 	host := validate.Finding{ID: "NIC-01", Severity: validate.Warning, Device: "gpu1", What: "x"}
 	f.wrong["gpu1"] = []validate.Finding{host}
-	w := f.watching(t, watch.Config{Devices: devices(2, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
+	w := f.watching(t, watch.Config{Devices: devices(2, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half,
+		Fabric: pod(t, "suppress: [{check: PFC-14, on: leaf2, reason: before the upgrade}]\n")})
 	w.to(1, 0)
 	l.held(2)
 	f.set(func() { f.counts["leaf1"] = 8 })
 	before := w.to(2, 0)
-	if !strings.Contains(lines(before), "gate:lossless-drop leaf1") {
+	if !strings.Contains(lines(before), "gate:lossless-drop leaf1") || !strings.Contains(lines(before), "PFC-14 leaf1") || before.Counts().Suppressed != 1 {
 		t.Fatalf("round 2 says %s", lines(before))
 	}
 	l.say("leaf1", 1)
@@ -242,6 +243,13 @@ func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 	r := w.Last()
 	wantLines(t, r, "")
 	if !slices.Equal(r.Update, []string{"leaf1"}) || len(r.Findings) != len(before.Findings) {
+		t.Errorf("the update has %v, round 2 had %v", r.Findings, before.Findings)
+	}
+	l.say("leaf2", 1)
+	w.clock.Soon(w.Watcher, 2*time.Second)
+	r = w.Last()
+	wantLines(t, r, "")
+	if !slices.Equal(r.Update, []string{"leaf2"}) || r.Counts().Suppressed != 1 {
 		t.Errorf("the update has %v, round 2 had %v", r.Findings, before.Findings)
 	}
 }

@@ -224,7 +224,7 @@ func (w *Watcher) finish(r *round) *Round {
 	}
 	r.run.Note(validate.Hosts(hosts, nil)...)
 	w.judge(r)
-	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices)}
+	out := &Round{N: r.n, Fabric: w.cfg.Fabric.Name, Start: r.start, End: now, Took: now.Sub(r.start), Read: len(r.read), Devices: len(w.devices), Counted: r.run.Counted()}
 	all := len(r.read) == len(w.devices)
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(r.run.Findings(now), bothEnds(func(device string) bool {
 		return r.read[device] || device == "" && all

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 // Verdict is how a fabric is, in a word.
@@ -57,7 +58,10 @@ type Round struct {
 	// Appeared and Cleared are what of the Findings that count is new, and what
 	// of those of the round before is gone.
 	Appeared, Cleared []validate.Finding
-	Devices, Read     int // devices, and those of them that were read
+	// Counted is what ports counted in the windows that the round judged; empty
+	// where no device was read twice with its counters.
+	Counted       []gate.PortWindow
+	Devices, Read int // devices, and those of them that were read
 }
 
 // Changed reports whether the verdict is another than in the round before, or

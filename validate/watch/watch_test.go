@@ -34,6 +34,7 @@ type fleet struct {
 	down     map[string]error
 	hold     map[string]chan struct{} // reads that wait until it is closed
 	counts   map[string]uint64        // drops of a lossless queue, per device
+	paused   uint64                   // times that each of those paused a lossy priority
 	poll     time.Duration
 	takes    time.Duration              // each read
 	at       map[string][]time.Duration // when each was read
@@ -95,7 +96,7 @@ func (f *fleet) read(t *testing.T) func(context.Context, watch.Device, watch.End
 		if n, ok := f.counts[d.Name]; ok {
 			r.Gate = gate.Device{Name: d.Name, Ports: map[string]gate.Port{"Ethernet0": {Classes: []gate.Class{{Name: "rdma", Priority: 3, Queue: 3, Group: 3}}}}}
 			r.Sample = &gate.Sample{Device: d.Name, Counters: &drivers.Counters{
-				Taken: f.clock.Now(), Ports: map[string]drivers.PortCounters{"Ethernet0": {drivers.QueueDrops.Of(3): n}},
+				Taken: f.clock.Now(), Ports: map[string]drivers.PortCounters{"Ethernet0": {drivers.QueueDrops.Of(3): n, drivers.PFCTx.Of(4): f.paused}},
 				Poll: map[drivers.Metric]time.Duration{drivers.QueueDrops: f.poll},
 			}}
 		}
@@ -113,14 +114,14 @@ func devices(switches, hosts int) (out []watch.Device) {
 	return out
 }
 
-// pod is a fabric whose switches no test asks.
-func pod(t *testing.T) *intent.Fabric {
+// pod is a fabric whose switches no test asks; more is added to its intent.
+func pod(t *testing.T, more string) *intent.Fabric {
 	t.Helper()
 	text, err := examples.Intent("quickstart")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := intent.Load("-", intent.Options{Stdin: bytes.NewReader(text)})
+	f, err := intent.Load("-", intent.Options{Stdin: bytes.NewReader(append(text, more...))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,10 @@ func pod(t *testing.T) *intent.Fabric {
 // watching starts a watch of a fleet every minute.
 func (f *fleet) watching(t *testing.T, cfg watch.Config) *trial {
 	t.Helper()
-	cfg.Fabric, cfg.Read = pod(t), f.read(t)
+	if cfg.Fabric == nil {
+		cfg.Fabric = pod(t, "")
+	}
+	cfg.Read = f.read(t)
 	cfg.Interval, cfg.Parallel = cmp.Or(cfg.Interval, time.Minute), cmp.Or(cfg.Parallel, 8)
 	c := watchtest.NewClock()
 	f.clock = c
