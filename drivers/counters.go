@@ -38,6 +38,9 @@ type Counters struct {
 	// Poll is how old a value may be: how often the device renews it. 0 means
 	// that it is read when it is asked for.
 	Poll map[Metric]time.Duration
+	// Off are metrics that the device can count and is told not to, and where it
+	// is told so, in its own words. One that it never has is not among them.
+	Off map[Metric]string
 }
 
 // PortCounters are the counters of a port. One that is not there is not known:

@@ -12,14 +12,16 @@ import (
 type Suppression struct {
 	Pos   Pos
 	Check string // id of the check
-	// On is what it holds for, as it is written: "leaf1", "leaf*",
-	// "leaf[1-2]/Ethernet[0-8:8]"; "" for everything.
+	// On is what it holds for, as it is written: "leaf1", "leaf*", "role:leaf",
+	// "leaf[1-2]/Ethernet[0-8:8]"; "" for everything. A * in the name of a port
+	// stands for slashes as well: "leaf*/Ethernet*" covers Ethernet1/1.
 	On     string
 	Reason string
 	// Until is the last day that it holds; zero for no end.
 	Until time.Time
 
-	device, port matcher
+	devices map[string]bool // nil for all
+	port    matcher
 }
 
 // matcher decides by name; nil matches all.
@@ -28,7 +30,7 @@ type matcher func(name string) bool
 // Covers reports whether the suppression holds for a port of a device, "" for
 // what is about the device as a whole.
 func (s *Suppression) Covers(device, port string) bool {
-	return (s.device == nil || s.device(device)) && (s.port == nil || port != "" && s.port(port))
+	return (s.devices == nil || s.devices[device]) && (s.port == nil || port != "" && s.port(port))
 }
 
 // Over reports whether the suppression has ended at a time: its last day, in
@@ -57,21 +59,32 @@ func (r *resolver) suppressions() {
 			}
 		}
 		if raw.On.Set {
-			device, port, ported := strings.Cut(s.On, "/")
-			var err error
-			if s.device, err = nameMatcher(device); err == nil && ported {
-				s.port, err = nameMatcher(port)
-			}
-			if err != nil {
-				r.problems.addf(raw.On.Pos, "write a device or device/port, with ranges or globs: leaf*/Ethernet[0-8:8]", "on: %v", err)
-			}
+			r.scope(s, raw.On.Pos)
 		}
 		r.out.Suppressions = append(r.out.Suppressions, s)
 	}
 }
 
-// nameMatcher understands a name, a name with ranges, and a glob.
-func nameMatcher(p string) (matcher, error) {
+// scope reads what a suppression holds for. One that names no device is a fault:
+// it would accept nothing, without a word.
+func (r *resolver) scope(s *Suppression, pos Pos) {
+	device, port, ported := strings.Cut(s.On, "/")
+	if all := append(r.out.candidates(), r.out.hostCandidates()...); device != "*" && !r.incomplete && r.spend(len(all), pos) {
+		var err error
+		if s.devices, err = r.out.choose([]string{device}, all, "switch or host"); err != nil {
+			r.selectionFault(pos, err)
+		}
+	}
+	if ported {
+		var err error
+		if s.port, err = portMatcher(port); err != nil {
+			r.problems.addf(pos, "write a device or device/port, with ranges or globs: leaf*/Ethernet[0-8:8]", "on: %v", err)
+		}
+	}
+}
+
+// portMatcher understands a name, a name with ranges, and a glob.
+func portMatcher(p string) (matcher, error) {
 	if p == "*" {
 		return nil, nil
 	}
@@ -82,11 +95,15 @@ func nameMatcher(p string) (matcher, error) {
 		}
 		return func(n string) bool { return names[n] }, nil
 	}
-	if _, err := path.Match(p, ""); err != nil || p == "" {
+	glob := unslashed(p)
+	if _, err := path.Match(glob, ""); err != nil || p == "" {
 		return nil, fmt.Errorf("%q is no name", p)
 	}
 	return func(n string) bool {
-		ok, _ := path.Match(p, n) // the pattern is checked
+		ok, _ := path.Match(glob, unslashed(n)) // the pattern is checked
 		return ok
 	}, nil
 }
+
+// unslashed gives a name of a port without the slashes at which a glob stops.
+func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x1f") }

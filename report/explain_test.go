@@ -112,7 +112,7 @@ func TestExplainParts(t *testing.T) {
 	for _, want := range []string{
 		"deviation 4096 (4 KiB) + pipeline 37888 (37 KiB) + egress mirror 40960 (40 KiB) + lossless groups 38912 (1 * 38912) + lossy groups 37888 (1 * 37888) = 159744 B; the switch itself knows its limit of the shared headroom pool 110592 B; a port may take 1185408 B",
 		"+ shared headroom pool 100352 ((221184 - 20480) / 2, 655360 where that is 0)",
-		"= 110592 B xoff, xon 38912 B, size 38912 B; nothing below 22251 B can be lossless",
+		"= 110592 B xoff, xon 38912 B, size 38912 B; nothing below 28587 B can be lossless",
 		"the switch has 40124 B less than this",
 	} {
 		if !strings.Contains(out, want) {

@@ -115,7 +115,7 @@ var bufferChecks = []Check{
 	{
 		ID: "BUF-15", Title: "a lossless group is configured and not in force",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRunning,
-		Why:   "the switch has no headroom for it yet",
+		Why:   "the switch has no headroom for it, or not yet",
 		Fix:   "look for the reason in the switch's log, and write the value again",
 		state: groupsInForce,
 	},
@@ -149,70 +149,6 @@ func losslessPorts(r *deviceRun) []*intent.Port {
 		}
 	}
 	return out
-}
-
-func headroomRowMissing(r *deviceRun) {
-	if r.d.Desired.Platform.DynamicBuffers {
-		return
-	}
-	for _, p := range losslessPorts(r) {
-		m := r.d.Model
-		if _, ok := m.HeadroomRow(p.Speed.V, render.CableRow(m, false, p.Speed.V, p.Cable.V)); ok {
-			continue
-		}
-		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its pg_profile_lookup.ini", m.Name, p.Speed.V)
-		if known := m.Cables(p.Speed.V); len(known) > 0 {
-			fix = fmt.Sprintf("%s has rows for %s of %v; the longest cable it can carry lossless is %s", m.Name, p.Speed.V, known, known[len(known)-1])
-		}
-		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
-			What: fmt.Sprintf("no headroom row of %s for %s and %s", m.Name, p.Speed.V, p.Cable.V)}, p.Name)
-	}
-}
-
-func headroomOfPorts(r *deviceRun) {
-	if r.source != Intended {
-		headroomInUse(r)
-		return
-	}
-	for _, p := range losslessPorts(r) {
-		h := r.headroomOf(p)
-		xoff, ok := h.XOFF()
-		if !ok {
-			continue
-		}
-		what, fix := fmt.Sprintf("xoff %d B, which %s computes,", xoff, r.d.Switch.OS), "use a shorter cable"
-		if h.Row != nil {
-			what = fmt.Sprintf("xoff %d B of the %s row for %s", xoff, r.d.Model.Name, h.Row.Cable)
-			fix = "use a shorter cable, or raise the row in pg_profile_lookup.ini"
-		}
-		switch {
-		case xoff < h.Floor:
-			r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
-				What: fmt.Sprintf("%s is below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
-		case h.Row != nil && h.Reference != nil && xoff < h.Reference.XOFF:
-			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: "check the response time of the peer, or raise the row",
-				What: fmt.Sprintf("%s is %d B below the %s model (%d B): it relies on a peer that stops faster than the standard asks", what, h.Reference.XOFF-xoff, h.Reference.Model, h.Reference.XOFF)}, p.Name)
-		}
-	}
-}
-
-// headroomInUse holds what a switch made for itself against the cable: its
-// table may be another one than the catalogue's.
-func headroomInUse(r *deviceRun) {
-	for p, q := range r.ports() {
-		for g := range q.Groups {
-			h := q.Groups[g].Headroom
-			if !q.Groups[g].Lossless.V || !h.Set || p.Speed.V == 0 || p.Cable.V == 0 {
-				continue
-			}
-			frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
-			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); h.V.XOFF < floor {
-				r.found(Finding{Severity: Error, Fix: r.check.Fix,
-					What: fmt.Sprintf("priority group %d has xoff %d B, below the floor of %d B: the round trip in %s of cable and two frames of %d B", g, h.V.XOFF, floor, p.Cable.V, frame)},
-					p.Name, fmt.Sprintf("groups[%d].headroom", g))
-			}
-		}
-	}
 }
 
 func shorterCable(r *deviceRun) {
@@ -346,8 +282,8 @@ func alphas(r *deviceRun) {
 	group := fmt.Sprintf("%s of %s", r.d.Desired.Platform.ASIC, roleOf(r.d.Switch))
 	for p, q := range r.ports() {
 		if r.source == Intended {
-			if a := p.Settings.Buffers.Alpha; a.V != nil && r.lossless(p.Settings) != 0 {
-				r.trait(group, fmt.Sprintf("2^%d", *a.V), p.Name, a.From.String())
+			if n, assumed, ok := r.alphaOf(p); ok && r.lossless(p.Settings) != 0 {
+				r.setting(group, fmt.Sprintf("2^%d", n), assumed, p, func(s *intent.Settings) intent.Origin { return s.Buffers.Alpha.From })
 			}
 			continue
 		}
@@ -357,6 +293,19 @@ func alphas(r *deviceRun) {
 			}
 		}
 	}
+}
+
+// alphaOf returns the exponent of the alpha that the intent leads to: the stated
+// one, else the platform's own where that is known.
+func (r *deviceRun) alphaOf(p *intent.Port) (n int64, assumed string, ok bool) {
+	if a := p.Settings.Buffers.Alpha.V; a != nil {
+		return int64(*a), "", true
+	}
+	if r.d.Model == nil {
+		return 0, "", false
+	}
+	n, _, ok = headroom.PublishedAlpha(r.d.Model, p.Speed.V)
+	return n, " by default", ok
 }
 
 func otherAlpha(o *oddRun) {
@@ -417,40 +366,10 @@ func groupsInForce(r *deviceRun) {
 			continue
 		}
 		if f, ok := r.notInForce(m); ok {
-			f.Severity = Warning
+			if f.Severity == Error {
+				f.Severity = Warning
+			}
 			r.found(f, m.Port)
-		}
-	}
-}
-
-func slowPeers(r *deviceRun) {
-	for _, p := range losslessPorts(r) {
-		in := r.d.HeadroomInput(p)
-		standard, ok := headroom.ResponseBytes(p.Speed.V)
-		if ok && in.PeerBytes > standard {
-			peer, _ := p.Peer()
-			r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), Fix: r.check.Fix,
-				What: fmt.Sprintf("%s sends up to %d B after a pause at %s, the standard allows %d B", peer.Device, in.PeerBytes, p.Speed.V, standard)}, p.Name)
-		}
-	}
-}
-
-func trafficPattern(r *deviceRun) {
-	if !r.d.Desired.Platform.DynamicBuffers {
-		return
-	}
-	for _, p := range losslessPorts(r) {
-		h := r.headroomOf(p)
-		small := p.Settings.Buffers.MinLosslessPacket
-		if h.Computed == nil || small.IsDefault() || small.V > 64 {
-			continue
-		}
-		in := r.d.HeadroomInput(p)
-		in.LosslessMTU, in.SmallPacketPercent = render.DefaultLosslessMTU, 100
-		need, err := headroom.SONiCDyn(in)
-		if err == nil && need.XOFF > h.Computed.XOFF {
-			r.found(Finding{Severity: Warning, Where: small.From.String(), Fix: r.check.Fix,
-				What: fmt.Sprintf("packets of %s need xoff %d B, the template's pattern of %d %% small ones gives %d B", small.V, need.XOFF, render.DefaultSmallPackets, h.Computed.XOFF)}, p.Name)
 		}
 	}
 }

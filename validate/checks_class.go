@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/nic"
 )
 
 var classChecks = []Check{
@@ -65,7 +63,7 @@ var classChecks = []Check{
 	},
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
-		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share, and where they are with the rest"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "they queue behind data, and senders slow down late",
 		Fix:     "make their class strict",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 3"},
@@ -229,13 +227,24 @@ func losslessInLossy(r *deviceRun) {
 	}
 	for p := range r.ports() {
 		m := r.moves(p)
+		fix := r.check.Fix
+		if len(m.lost) > 0 {
+			for _, f := range r.seen.InForce {
+				if f.Port == p.Name && f.Field == dscpField && f.Fix != "" {
+					fix = f.Fix
+				}
+			}
+		}
 		for _, d := range m.lost {
 			where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 			if m.tc[d] < 0 {
 				where = "the default class"
 			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, className(p.Settings, d), where), Fix: r.check.Fix},
-				p.Name, m.fields()...)
+			f := Finding{Severity: Error, What: fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, className(p.Settings, d), where), Fix: fix}
+			if k := classOf(p.Settings, d); k != nil {
+				f.Where = k.DSCP.From.String()
+			}
+			r.found(f, p.Name, m.fields()...)
 		}
 		if len(m.lost) > 0 && !m.others {
 			r.explain("", "global_maps.dscp_to_tc")
@@ -327,72 +336,9 @@ func rewrites(r *deviceRun) {
 	}
 }
 
-// highShare is the share from which a weighted queue is held to be served soon
-// enough for congestion notifications, in percent.
-const highShare = 10
-
-func notificationsServed(r *deviceRun) {
-	for p, q := range r.ports() {
-		k, _, ok := nic.CNPClass(p.Settings)
-		if !ok {
-			continue
-		}
-		s := q.Queues[k.Queue.V].Scheduler
-		if !s.Set || s.V.Strict {
-			continue
-		}
-		share := shareOf(p.Settings, q, k)
-		f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share), Fix: r.check.Fix}
-		if share < highShare {
-			f.Severity = Error
-		}
-		field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
-		if _, drifted := r.differs(p.Name, field); drifted {
-			f.Fix = "apply the intent"
-		}
-		r.found(f, p.Name, field)
-	}
-}
-
-// shareOf is the part of the link that a weighted class has when all are busy,
-// in percent, rounded down.
-func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
-	mine, all := 0, 0
-	done := map[int]bool{}
-	for _, o := range s.Classes {
-		n := o.Queue.V
-		if sch := q.Queues[n].Scheduler; sch.Set && !sch.V.Strict && !done[n] {
-			done[n] = true
-			all += sch.V.Weight
-			if n == k.Queue.V {
-				mine = sch.V.Weight
-			}
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return mine * 100 / all
-}
-
-func notificationsPaused(r *deviceRun) {
-	if r.source != Intended {
-		return
-	}
-	for p := range r.ports() {
-		_, _, known := nic.CNPClass(p.Settings)
-		for _, k := range p.Settings.Classes {
-			named := strings.EqualFold(k.Name, "cnp")
-			if k.Lossless.V && (named || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP)) {
-				r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s has the congestion notifications and is lossless", k.Name), Fix: r.check.Fix}, p.Name)
-			}
-		}
-	}
-}
-
 func trustOfEnds(r *linkRun) {
 	if a, b := r.a.Trust, r.b.Trust; a != b && a != "" && b != "" {
-		r.found(Warning, r.check.Fix, "the port trusts %v, %v trusts %v", a, b)
+		r.found(Warning, r.check.Fix, "the port trusts %v, on %v %v", a, b)
 	}
 }
 

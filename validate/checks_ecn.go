@@ -6,6 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
@@ -244,29 +245,34 @@ func neverReached(r *deviceRun) {
 			if !k.Lossless.V || !e.Enabled || p.Speed.V == 0 {
 				continue
 			}
-			s := r.sharingOf(p, k)
-			if s.Pool == nil {
-				continue
-			}
-			// With all that one group may take in one queue, nothing more fits.
-			if most := s.Pool.Threshold(1) * int64(max(s.Fan.In.V, 1)); e.Max > most {
+			// What the groups that feed a queue hold together grows with their
+			// number: with all of them, nothing more fits.
+			if l, ok := r.sharingOf(p, k).Limit(headroom.CaseIncast); ok && e.Max > l.Queue {
 				r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(), Fix: r.check.Fix,
-					What: fmt.Sprintf("class %s marks every packet from %s, and %d groups that feed one queue may hold %s", k.Name, units.Bytes(e.Max), s.Fan.In.V, units.Bytes(most))}, p.Name)
+					What: fmt.Sprintf("class %s marks every packet from %s, and %s one queue may hold %s", k.Name, units.Bytes(e.Max), words.Plural(l.Feeders, "group that feeds", "groups that feed"), units.Bytes(l.Queue))}, p.Name)
 			}
 		}
 	}
 }
 
-// curves tells the curve of each lossless class that the intent states as such:
-// computed ones follow the port.
+// curves tells the curve of each lossless class. Computed ones follow the port,
+// and are held against stated ones alone.
 func curves(r *deviceRun) {
 	for p, q := range r.ports() {
 		for _, k := range p.Settings.Classes {
 			e := q.Queues[k.Queue.V].ECN
-			if !k.Lossless.V || k.ECN.Mode.V != intent.ECNFixed || !e.Set || !e.V.Enabled || strange(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V) {
+			if !k.Lossless.V || k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || strange(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V) {
 				continue
 			}
-			r.trait(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, roleOf(r.d.Switch), towards(p)), e.V.String(), p.Name, k.ECN.Mode.From.String())
+			assumed := ""
+			if k.ECN.Mode.V == intent.ECNAuto {
+				assumed = " by ecn: auto"
+			}
+			mine := func(of func(intent.ECN) intent.Origin) func(*intent.Settings) intent.Origin {
+				return func(s *intent.Settings) intent.Origin { return of(s.Class(k.Name).ECN) }
+			}
+			r.setting(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, roleOf(r.d.Switch), towards(p)), e.V.String(), assumed, p,
+				mine(func(e intent.ECN) intent.Origin { return e.Mode.From }), mine(func(e intent.ECN) intent.Origin { return e.Probability.From }))
 		}
 	}
 }

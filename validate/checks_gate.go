@@ -95,9 +95,9 @@ var gateChecks = []Check{
 		Sources: []string{"sonic-swss orchagent/flexcounterorch.cpp"},
 	},
 	{
-		ID: gate.NotCounted, Title: "what a lossless class loses is not counted",
+		ID: gate.NotCounted, Title: "drops, PFC frames or storms are not counted",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
-		Why: "a loss would not be seen, so that nothing is proven",
+		Why: "what a lossless class loses would not be seen, so that nothing is proven",
 		Fix: "switch the counters on, and see that the device can be read",
 	},
 }
@@ -111,7 +111,7 @@ func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 		if want == nil {
 			continue
 		}
-		g := gate.Port{Speed: p.Speed.V, Asymmetric: want.PFCAsymmetric.Or(false), Classes: gateClasses(d, p, want)}
+		g := gate.Port{Speed: p.Speed.V, Asymmetric: want.PFCAsymmetric.Or(false), Watched: want.Watchdog.V.Enabled, Classes: gateClasses(d, p, want)}
 		if peer, ok := p.Peer(); ok {
 			g.Peer, g.ToHost = gate.Endpoint(peer), !p.Uplink()
 		}

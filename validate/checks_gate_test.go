@@ -46,7 +46,7 @@ var gateCases = []gateCase{
 	{id: gate.WindowTooShort, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) {
 		c.Poll = map[drivers.Metric]time.Duration{drivers.GroupDrops: 3 * time.Minute}
 	}, place: "leaf1", says: "renewed every 3m only"},
-	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "no drops of its lossless"},
+	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
 }
 
 // gateFindings judges the base, with what moves in a case; nil for nothing.

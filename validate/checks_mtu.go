@@ -85,6 +85,6 @@ func mtuTowardsHost(r *deviceRun) {
 		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V {
 			continue
 		}
-		r.found(Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, %s sends up to %d B by the intent", q.MTU.V, peer.Device, p.Settings.MTU.Host.V), Fix: "apply the intent to the switch"}, p.Name, "mtu")
+		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, hosts send up to %d B by the intent", q.MTU.V, p.Settings.MTU.Host.V), Fix: "apply the intent to the switch"}, p.Name, "mtu")
 	}
 }

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -27,7 +28,7 @@ var operationChecks = []Check{
 	},
 	{
 		ID: "OPS-02", Title: "a value is configured and not in force",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "where it is seen"}, {Info, "where what is in force cannot be seen"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:   "the configuration shows one thing and the ASIC does another",
 		Fix:   "look for the reason in the switch's log, and write the value again",
 		state: inForce,
@@ -114,7 +115,7 @@ func modelKnown(r *deviceRun) {
 // inForce reports what the switch is configured with and does not do.
 func inForce(r *deviceRun) {
 	for _, m := range r.seen.InForce {
-		if m.Field == "pfc" || strings.HasPrefix(m.Field, "groups[") {
+		if livePFC(m) || strings.HasPrefix(m.Field, "groups[") {
 			continue // PFC-10, BUF-15
 		}
 		if f, ok := r.notInForce(m); ok {
@@ -135,7 +136,11 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	f = Finding{Severity: Error, Where: render.Reason(r.d.Switch, qos.Change{Port: m.Port, Field: m.Field}),
 		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.Field, m.Want, m.Have),
 		Fix:  "the switch did not take up what it is configured with: look for the reason in its log, and write it again"}
-	if m.Fix != "" {
+	if m.Unsure {
+		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.Field, m.Want, m.Have), cmp.Or(m.Fix, "look at it on the switch")
+	} else if m.Fix != "" && livePFC(m) {
+		f.What, f.Fix = fmt.Sprintf("pfc: %s is not in force: %s", m.Want, m.Have), m.Fix
+	} else if m.Fix != "" {
 		f.What, f.Fix = fmt.Sprintf("%s: %s is not in force: %s", m.Field, m.Want, m.Have), m.Fix
 	}
 	return f, true

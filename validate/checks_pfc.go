@@ -69,7 +69,7 @@ var pfcChecks = []Check{
 	},
 	{
 		ID: "PFC-10", Title: "PFC is configured and not in operation",
-		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "where it is seen"}, {Info, "where what the switch shows can be read in more than one way"}}, Scope: ScopeNIC, Reads: ReadsRunning,
 		Why:   "the port is lossless on paper only",
 		Fix:   "switch PFC on without negotiation, and look at the other end",
 		state: pfcInOperation,
@@ -109,7 +109,7 @@ func pfcTowardsHost(r *deviceRun) {
 		case r.pfcExplained(p, q):
 			r.explain(p.Name, "pfc")
 		default:
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s, the NIC %s pauses %s by the intent", q.PFC.Or(0), peer, r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
+			r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s, the NICs of hosts pause %s by the intent", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
 				p.Name, "pfc")
 		}
 	}
@@ -119,7 +119,7 @@ func pfcTowardsHost(r *deviceRun) {
 // port pauses are not the intended ones: the driver knows the condition that is
 // not met, or no DSCP reaches the class.
 func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
-	if slices.ContainsFunc(r.seen.InForce, func(m drivers.Mismatch) bool { return m.Port == p.Name && m.Field == "pfc" && m.Fix != "" }) {
+	if slices.ContainsFunc(r.seen.InForce, func(m drivers.Mismatch) bool { return m.Port == p.Name && livePFC(m) && m.Fix != "" }) {
 		return true
 	}
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)
@@ -165,7 +165,7 @@ func pausedWithoutGroup(r *deviceRun) {
 			}
 			have := q.Groups[g].Lossless
 			want := r.d.Desired.Ports[p.Name].Groups[g]
-			made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set
+			made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
 			if !have.Set && !want.Lossless.Set || have.V || made {
 				continue
 			}
@@ -274,9 +274,22 @@ func rdma(f *intent.Fabric, e intent.Endpoint) bool {
 	return n == nil || n.RDMA.V != ""
 }
 
+// dscpField is the map of DSCPs of a port.
+const dscpField = "maps.dscp_to_tc"
+
+// livePFC reports whether a mismatch is one of live PFC: of its state, or of the
+// classification that it needs, where the driver knows what mends that.
+func livePFC(m drivers.Mismatch) bool {
+	return m.Field == "pfc" || m.Field == dscpField && m.Fix != ""
+}
+
 func pfcInOperation(r *deviceRun) {
+	lost := map[string]bool{} // CLS-02, with the line that mends it
+	for p := range r.ports() {
+		lost[p.Name] = len(r.moves(p).lost) > 0
+	}
 	for _, m := range r.seen.InForce {
-		if m.Field != "pfc" {
+		if !livePFC(m) || m.Field == dscpField && lost[m.Port] {
 			continue
 		}
 		if f, ok := r.notInForce(m); ok {

@@ -6,10 +6,8 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
-	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 const (
@@ -101,10 +99,10 @@ var topologyChecks = []Check{
 	},
 	{
 		ID: "TOP-07", Title: "a port is cabled to another neighbour than the intent says",
-		Rules: []Rule{{Error, "for a neighbour of the fabric"}, {Warning, "for a link or a neighbour that only one side knows"}}, Scope: ScopeLink, Reads: ReadsRunning,
-		Why:   "every comparison of two ends looks at the wrong pair",
-		Fix:   "move the cable, or correct the link in the intent",
-		state: neighbours,
+		// Made by Run.cabling and Cabling.
+		Rules: []Rule{{Error, "for a device of the fabric or another port of it"}, {Warning, "for a link, a neighbour or a NIC that only one side knows"}}, Scope: ScopeLink, Reads: ReadsRunning,
+		Why: "every comparison of two ends looks at the wrong pair",
+		Fix: "move the cable, or correct the link in the intent",
 	},
 	{
 		ID: "TOP-08", Title: "the role of a switch does not fit its place",
@@ -177,35 +175,95 @@ func keptClasses(r *fabricRun) {
 func cycles(r *fabricRun) {
 	for _, c := range r.paths.search.Cycles {
 		h := c.Hops[0]
-		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.Link.String(), What: circle(c)}, h.In)
+		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.Link.String(), What: circle(c), Fix: lossyOnHosts(r.fabric, c)}, h.In)
 	}
 }
 
 func failureCycles(r *fabricRun) {
 	for _, g := range r.paths.search.Failures {
 		h := g.Cycle.Hops[0]
-		r.found(Finding{Severity: Warning, Device: h.Switch, Where: h.Link.String(), What: "without " + g.What + ": " + circle(g.Cycle)}, h.In)
+		r.found(Finding{Severity: Warning, Device: h.Switch, Where: h.Link.String(), What: "without " + g.What + ": " + circle(g.Cycle), Fix: lossyOnHosts(r.fabric, g.Cycle)}, h.In)
 	}
 }
 
 // circle tells a cycle hop by hop.
 func circle(c deadlock.Cycle) string {
-	return fmt.Sprintf("%s wait in a circle of %d: %s", words.Count(c.Buffers, "buffer"), len(c.Hops), c)
+	of := ""
+	if k := c.Class(); k != "" {
+		of = " of class " + k
+	}
+	return fmt.Sprintf("%s%s wait in a circle of %d: %s", words.Count(c.Buffers, "buffer"), of, len(c.Hops), c)
 }
 
+// lossyOnHosts is what mends a cycle of a class that others are remapped to and
+// that hosts send as well: remapping moves nothing out of their way then. It is
+// "" for other cycles.
+func lossyOnHosts(f *intent.Fabric, c deadlock.Cycle) string {
+	var to []*intent.Class
+	for _, t := range f.Routing.Tunnels {
+		for _, m := range t.Remap {
+			to = append(to, m.To)
+		}
+	}
+	for _, e := range f.Routing.Exceptions {
+		for _, m := range e.Remap {
+			to = append(to, m.To)
+		}
+	}
+	for _, k := range to {
+		around := slices.ContainsFunc(c.Hops, func(h deadlock.Hop) bool { return slices.Contains(strings.Split(h.Class, ", "), k.Name) })
+		if !around {
+			continue
+		}
+		for _, s := range f.Switches {
+			for _, p := range s.Ports {
+				if p.Link != nil && !p.Uplink() && p.Settings.Lossless().Has(k.Priority.V) {
+					return fmt.Sprintf("hosts send class %s too, which traffic is remapped to: make it lossy on host ports, such as %s %s", k.Name, s.Name, p.Name)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// upTurns tells of each switch, in the words of one cause: what an exception or
+// the model admits on many switches is told by an example.
 func upTurns(r *fabricRun) {
+	type reason struct {
+		declared intent.Pos
+		fails    bool
+	}
+	turns := map[reason][]deadlock.UpTurn{}
+	var order []reason
 	for _, t := range r.paths.search.Turns {
 		if remapped(r.fabric, t) {
 			continue
 		}
-		f := Finding{Severity: Error, Device: t.Switch, What: fmt.Sprintf("traffic to %s comes from above by %s and goes up again by %s", t.Destination, t.In, t.Out)}
-		if t.Declared.Line > 0 {
-			f.Where = t.Declared.String()
+		k := reason{t.Declared, t.Failure != ""}
+		if turns[k] == nil {
+			order = append(order, k)
 		}
-		if t.Failure != "" {
-			f.Severity, f.What = Warning, "without "+t.Failure+": "+f.What
+		turns[k] = append(turns[k], t)
+	}
+	for _, k := range order {
+		all := turns[k]
+		t := all[0]
+		f := Finding{Severity: Error}
+		without := ""
+		if k.fails {
+			f.Severity, without = Warning, "without "+t.Failure+": "
 		}
-		r.found(f, t.In)
+		f.What = fmt.Sprintf("%straffic to %s comes from above by %s and goes up again by %s", without, t.Destination, t.In, t.Out)
+		if len(all) > 1 {
+			f.What = fmt.Sprintf("traffic from above goes up again on %d switches; on %s, %straffic to %s comes by %s and leaves by %s", len(all), t.Switch, without, t.Destination, t.In, t.Out)
+		}
+		if k.declared.Line > 0 {
+			f.Where = k.declared.String()
+		}
+		for _, t := range all {
+			f.Device = t.Switch
+			r.found(f, t.In)
+		}
 	}
 }
 
@@ -237,84 +295,4 @@ func disputedRoles(r *fabricRun) {
 		sw := r.paths.graph.Switches[d.Switch].Switch
 		r.found(Finding{Severity: Warning, Device: sw.Name, Where: sw.Pos.String(), What: fmt.Sprintf("role %s stands for tier %d, and the switch is %s from hosts", d.Role, d.Declared, words.Count(d.Found, "hop"))})
 	}
-}
-
-// Cabling holds a list of cables, from a topology file or an LLDP dump, against
-// the links of the intent.
-func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
-	fix := Lookup("TOP-07").Fix
-	var out []Finding
-	for _, d := range topology.Compare(f, cables) {
-		s := Warning
-		if d.Kind == topology.Moved {
-			s = Error
-		}
-		where := d.Pos.String()
-		if d.Pos.Line == 0 {
-			where = file
-			if d.Line > 0 {
-				where = fmt.Sprintf("%s:%d", file, d.Line)
-			}
-		}
-		fd := Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: printable(d.String()), Fix: fix, Where: where}
-		if d.A.Port != "" {
-			fd.Ports, fd.Peers = []string{d.A.Port}, []string{d.B.String()}
-		}
-		out = append(out, fd)
-	}
-	return out
-}
-
-// neighbours holds what LLDP shows against the links of the intent.
-func neighbours(r *deviceRun) {
-	for p, q := range r.ports() {
-		seen, severity := r.elsewhere(p, q)
-		if seen == "" {
-			continue
-		}
-		peer, _ := p.Peer()
-		r.found(Finding{Severity: severity, Where: p.Link.Pos.String(), What: fmt.Sprintf("LLDP shows %s, the intent says %s", seen, peer), Fix: r.check.Fix}, p.Name)
-	}
-}
-
-// elsewhere returns the neighbour that LLDP shows at a port where that is not the
-// other end of the link, and how sure that is; "" where they do not differ.
-func (r *deviceRun) elsewhere(p *intent.Port, q *qos.Port) (seen string, s Severity) {
-	peer, linked := p.Peer()
-	if !q.Neighbor.Set || !linked {
-		return "", ""
-	}
-	n, f := q.Neighbor.V, r.d.Fabric
-	device, _, _ := strings.Cut(n.Device, ".")
-	same := sameName(device, peer.Device) || sameName(n.Device, peer.Device)
-	switch {
-	case device == "" || !same && !known(f, device) && f.Host(peer.Device) != nil:
-		return "", "" // a host may call itself whatever it likes
-	case !same && known(f, device) || same && otherPortOf(f, peer, n.Port):
-		return printable(n.Device + "/" + n.Port), Error
-	case !same:
-		return printable(n.Device + "/" + n.Port), Warning
-	}
-	return "", ""
-}
-
-func sameName(a, b string) bool { return strings.EqualFold(a, b) }
-
-func known(f *intent.Fabric, device string) bool {
-	return f.Switch(device) != nil || f.Host(device) != nil
-}
-
-// otherPortOf reports whether a port that LLDP names is another one of the peer:
-// a name that the intent does not know there may be an alias of the right one.
-func otherPortOf(f *intent.Fabric, peer intent.Endpoint, port string) bool {
-	if port == peer.Port {
-		return false
-	}
-	if sw := f.Switch(peer.Device); sw != nil {
-		return sw.Port(port) != nil
-	}
-	if h := f.Host(peer.Device); h != nil {
-		return h.NIC(port) != nil
-	}
-	return false
 }

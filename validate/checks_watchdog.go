@@ -111,7 +111,10 @@ func watchdogTimes(r *deviceRun) {
 			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a storm lasts %s before the watchdog acts", w.Detect), Fix: r.check.Fix}, p.Name)
 		}
 		w.Priorities = 0
-		r.trait(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), p.Name, where)
+		r.setting(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,
+			func(s *intent.Settings) intent.Origin { return s.Watchdog.Detect.From },
+			func(s *intent.Settings) intent.Origin { return s.Watchdog.Restore.From },
+			func(s *intent.Settings) intent.Origin { return s.Watchdog.Action.From })
 	}
 }
 

@@ -46,9 +46,7 @@ func (d *design) head(t *rapid.T) {
 	d.WriteString("apiVersion: roce-fabric/v1\nkind: Fabric\nname: d\nclasses:\n")
 	prio := rapid.IntRange(1, 5).Draw(t, "priority")
 	fmt.Fprintf(d, "  rdma: {priority: %d, dscp: [%d], lossless: true, bandwidth: %d%%, ecn: auto}\n", prio, rapid.SampledFrom([]int{10, 24, 26, 34}).Draw(t, "dscp"), rapid.IntRange(20, 80).Draw(t, "share"))
-	if rapid.Bool().Draw(t, "cnp") {
-		d.WriteString("  cnp: {priority: 6, dscp: [48], strict: true}\n")
-	}
+	fmt.Fprintf(d, "  %s: {priority: 6, dscp: [48], strict: true}\n", rapid.SampledFrom([]string{"cnp", "notifications"}).Draw(t, "cnp"))
 	fmt.Fprintf(d, "  default: {priority: 0, dscp: rest}\npfc: {watchdog: {detect: %dms, restore: %[1]dms}}\n", rapid.SampledFrom([]int{200, 400, 800}).Draw(t, "detect"))
 	d.p = rapid.SampledFrom(platforms).Draw(t, "platform")
 }

@@ -16,9 +16,11 @@ var classPairs = []pair{
 	{id: "CLS-07", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "rewrite"},
 	{id: "CLS-09", severity: Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
-	{id: "CLS-10", severity: Warning, base: "no cnp", old: "[26, 46]", new: "[26, 48]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has the congestion notifications", fix: "class of their own", also: []string{"CLS-18"}},
+	{id: "CLS-09", severity: Error, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif of congestion notifications has 5 % of the link", fix: "strict"},
+	{id: "CLS-09", severity: Warning, old: "  cnp: {priority: 6, dscp: [48], strict: true}\n", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 by default, are in class default with the rest", fix: "add a class cnp"},
+	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif has the congestion notifications", fix: "class of their own", also: []string{"CLS-18", "SCH-02"}},
 	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
-	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240", says: "the port trusts pcp, spine1 trusts dscp", fix: "both ends", also: []string{"CLS-04"}},
+	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240,Ethernet248", says: "the port trusts pcp, on spine1,spine2 dscp", fix: "both ends", also: []string{"CLS-04"}},
 	{id: "CLS-15", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
 		m := *d.GlobalMaps.V
 		m.DSCPToTC[26] = 0
@@ -28,26 +30,32 @@ var classPairs = []pair{
 }
 
 var pfcPairs = []pair{
-	{id: "PFC-01", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "both ends", also: []string{"PFC-07"}},
+	{id: "PFC-01", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet240,Ethernet248", says: "PFC is on for priorities {}, on spine1,spine2 for {3}", fix: "both ends", also: []string{"PFC-07"}},
 	{id: "PFC-07", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet0", says: "class rdma is lossy here, and lossless on 12 ports of its paths", fix: "lossy everywhere", also: []string{"PFC-01"}},
 	{id: "PFC-13", severity: Error, base: "dual tor", old: "classes: {bounce: {lossless: false}}, ports", new: "classes: {bounce: {lossless: true}}, ports", place: "leaf3 Ethernet240,Ethernet248", says: "class bounce, which only tunnels carry, is lossless here", fix: "lossy", also: []string{"PFC-01"}},
-	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}, the NIC gpu1/eth0 pauses {3}", fix: "switch"},
+	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}, the NICs of hosts pause {3} by the intent", fix: "switch"},
 	{id: "PFC-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "lossless buffer profile"},
 	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "PFC on"},
 	{id: "PFC-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.LinkPause = qos.Of(true) }), place: "leaf1 Ethernet0", says: "802.3x", fix: "off"},
 	{id: "PFC-06", severity: Warning, base: "three", old: "lossless: false", new: "lossless: true", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "3 lossless classes: priorities {3,4,5}", fix: "two"},
-	{id: "PFC-08", severity: Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "both"},
+	{id: "PFC-08", severity: Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240,Ethernet248", says: "asymmetric PFC is on, on spine1,spine2 off", fix: "both"},
 	{id: "PFC-09", severity: Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},
 	{id: "PFC-10", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "priority 3 paused", Have: "the mode is auto", Fix: "priority-flow-control mode on"}}
 	}, place: "leaf1 Ethernet0", says: "the mode is auto", fix: "mode on"},
+	{id: "PFC-10", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "{3}", Have: "the bitmap (28)", Unsure: true}}
+	}, place: "leaf1 Ethernet0", says: "could not confirm that pfc is in force as {3}: the bitmap (28)", fix: "on the switch"},
 	{id: "PFC-11", severity: Warning, config: "leaf1", old: `"xon_offset": "2540"`, new: `"xon_offset": "0"`, place: "leaf1 Ethernet240,Ethernet248", says: "neither xon nor an xon offset", fix: "two frames"},
-	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 6,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 6 lossless", fix: "1 to 5"},
+	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 7,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 7 lossless", fix: "1 to 5"},
 }
 
 var bufferPairs = []pair{
 	{id: "BUF-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 25000 }), place: "leaf1 Ethernet240", says: "priority group 3 has xoff 25000 B, below the floor of 28587 B", fix: "xoff", also: []string{"BUF-06", "PRT-03"}},
 	{id: "BUF-01", severity: Warning, base: "table", old: "cable: 40m", new: "cable: 300m", place: "leaf1 Ethernet0,Ethernet4", says: "below the ieee-quanta model", fix: "raise the row"},
+	{id: "BUF-01", severity: Warning, base: "spc4 slow", old: "pauseResponse: 905q", new: "pauseResponse: 9050q", place: "spine1 Ethernet16", says: "which sonic computes, is 587613 B below the ieee-quanta model", fix: "more xoff", also: []string{"BUF-16"}},
+	{id: "BUF-01", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 60000 }), place: "leaf1 Ethernet240", says: "priority group 3 has xoff 60000 B, 53535 B below the ieee-quanta model", fix: "raise xoff", also: []string{"BUF-06", "PRT-03"}},
+	{id: "BUF-01", severity: Warning, base: "fan out", old: "{fanOut: 2, pauseResponse: 900q}", new: "{fanOut: 2, pauseResponse: 900q, minLosslessPacket: 65B}", place: "leaf1 Ethernet0", says: "B): packets of 65B take more cells than it has", fix: "raise the row"},
 	{id: "BUF-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Cable.V = 5 }), place: "leaf1 Ethernet240", says: "reckons with 5m of cable, the intent says 40m", fix: "apply"},
 	{id: "BUF-04", severity: Error, base: "spc4", old: "cable: 40m", new: "cable: 1000m", place: "leaf1 Ethernet240,Ethernet248", says: "its lossless groups take", fix: "fewer lossless classes"},
 	{id: "BUF-05", severity: Warning, base: "shared", old: "overSubscription: 4", new: "overSubscription: 3", place: "leaf1", says: "the headroom of 32 lossless groups is 5120000 B, 3.16 times the pool of 1622016 B; declared is 3.00", fix: "declare"},
@@ -55,7 +63,8 @@ var bufferPairs = []pair{
 	{id: "BUF-07", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].Buffer.V = "egress_lossy_profile" }), place: "leaf1 Ethernet0", says: "queues[3].buffer is egress_lossy_profile", fix: "apply"},
 	{id: "BUF-08", severity: Error, config: "leaf1", old: `"static_th": "67117468"`, new: `"static_th": "12345678"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ends at 12345678 B, the ingress pool has 66394076 B", fix: "as large as the pool"},
 	{id: "BUF-09", severity: Warning, base: "spc4", old: "buffers: {alpha: 0}", new: "buffers: {alpha: 1}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "alpha of lossless groups is 2^1, on 6 of 9 ports", fix: "one buffers.alpha"},
-	{id: "BUF-10", severity: Warning, base: "spc1", old: "fanIn: 4", new: "fanIn: 512", place: "leaf1 Ethernet0,Ethernet100,Ethernet104", says: "with 512 senders a group of class rdma pauses at", fix: "alpha"},
+	{id: "BUF-09", severity: Warning, old: `"192.0.2.22:8080", model: DellEMC-Z9332f-O32`, new: `"192.0.2.22:8080", model: DellEMC-Z9332f-O32, buffers: {alpha: -5}`, place: "spine2 Ethernet[0-16:8]", says: "alpha of lossless groups is 2^-5, on 3 of 6 ports (th3 of role spine) 2^-2 by default", fix: "one buffers.alpha"},
+	{id: "BUF-10", severity: Warning, base: "spc1", old: "fanIn: 4", new: "fanIn: 1024", place: "leaf1 Ethernet0,Ethernet100,Ethernet104", says: "with 1024 senders a group of class rdma pauses at", fix: "alpha"},
 	{id: "BUF-11", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
 		b := d.Profiles["ingress_lossy_profile"]
 		b.Static, b.Threshold = false, 1
@@ -64,8 +73,9 @@ var bufferPairs = []pair{
 	{id: "BUF-15", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "groups[3].lossless", Want: "true", Have: "false"}}
 	}, place: "leaf1 Ethernet0", says: "groups[3].lossless is configured as true and in force as false", fix: "log"},
-	{id: "BUF-16", severity: Warning, base: "fan out", old: "pauseResponse: 900q", new: "pauseResponse: 910q", place: "leaf1 Ethernet240", says: "sends up to 58240 B after a pause at 400G, the standard allows 57920 B", fix: "raise xoff"},
-	{id: "BUF-17", severity: Warning, base: "spc4", old: "minLosslessPacket: 128B", new: "minLosslessPacket: 64B", place: "leaf1 Ethernet0", says: "packets of 64B need xoff", fix: "LOSSLESS_TRAFFIC_PATTERN"},
+	{id: "BUF-16", severity: Warning, base: "fan out", old: "pauseResponse: 900q", new: "pauseResponse: 910q", place: "leaf1 Ethernet240,Ethernet248", says: "the other switch sends up to 58240 B after a pause at 400G, the standard allows 57920 B", fix: "raise xoff"},
+	{id: "BUF-17", severity: Warning, base: "spc4", old: "minLosslessPacket: 1024B", new: "minLosslessPacket: 64B", place: "leaf1 Ethernet0", says: "packets of 64B need xoff 215651 B", fix: "LOSSLESS_TRAFFIC_PATTERN"},
+	{id: "BUF-17", severity: Warning, base: "spc4", old: "minLosslessPacket: 1024B", new: "minLosslessPacket: 65B", place: "leaf1 Ethernet0", says: "packets of 65B need xoff 212398 B", fix: "LOSSLESS_TRAFFIC_PATTERN"},
 	{id: "BUF-03", severity: Error, base: "pair", old: "cable: 40m", new: "cable: 20km", place: "leaf1 Ethernet0,Ethernet8", says: "no headroom row of DellEMC-Z9332f-O32 for 400G and 20000m", fix: "longest cable it can carry lossless is"},
 }
 
@@ -74,8 +84,10 @@ var ecnPairs = []pair{
 	{id: "ECN-02", severity: Error, old: "min: 150KB", new: "min: 1500KB", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has min = max = 1500KB with a probability of 10 %", fix: "100%"},
 	{id: "ECN-03", severity: Error, base: "fan out", old: "fanOut: 2", new: "fanOut: 512", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks from 150KB; one port that sends into 512 queues pauses", fix: "auto"},
 	{id: "ECN-03", severity: Warning, base: "fan out", old: "fanOut: 2", new: "fanOut: 8", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks every packet from 1500KB; one port that sends into 8 queues pauses", fix: "auto"},
-	{id: "ECN-04", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 10MB", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma marks every packet from 10MB, and 1 groups that feed one queue may hold", fix: "lower max"},
+	{id: "ECN-04", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 10MB", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma marks every packet from 10MB, and 1 group that feeds one queue may hold", fix: "lower max"},
 	{id: "ECN-05", severity: Warning, base: "curve", old: "probability: 10%}}}", new: "probability: 20%}}}", place: "leaf3 Ethernet240,Ethernet248", says: "the curve is 150KB..1500KB 20%, on 4 of 6 ports (class rdma at 400G of role leaf towards switches) 150KB..1500KB 10%", fix: "one curve"},
+	{id: "ECN-05", severity: Warning, base: "spine", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: {min: 140KB, max: 1500KB, probability: 10%}}}", place: "spine2 Ethernet[0-16:8]", says: "the curve is 140KB..1500KB 10%, on 3 of 6 ports (class rdma at 400G of role spine towards switches) 150KB..1500KB 10%", fix: "one curve"},
+	{id: "ECN-05", severity: Warning, base: "spine", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: {auto: true, probability: 10%}}}", place: "spine2 Ethernet[0-16:8]", says: "10% by ecn: auto, on 3 of 6 ports (class rdma at 400G of role spine towards switches) 150KB..1500KB 10%", fix: "one curve"},
 	{id: "ECN-07", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Probability = 100 }), place: "leaf1 Ethernet0", says: "class rdma marks 100 % of the packets at a queue of 1500KB, the intent says 10 %: 90 points apart", fix: "apply"},
 	{id: "ECN-08", severity: Error, config: "leaf1", old: `"ecn": "ecn_all"`, new: `"ecn": "ecn_none"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "drops packets and marks none", fix: "switch ECN on"},
 	{id: "ECN-09", severity: Error, config: "leaf1", old: `"wred_green_enable": "true"`, new: `"wred_green_enable": "false"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has the curve 150KB..1500KB 10% inert", fix: "wred_green_enable"},
@@ -93,10 +105,10 @@ var schedulerPairs = []pair{
 }
 
 var mtuPairs = []pair{
-	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240", says: "it carries packets of up to 9000 B, spine1 of 9100 B", fix: "one mtu.fabric"},
+	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240,Ethernet248", says: "it carries packets of up to 9000 B, spine1,spine2 of 9100 B", fix: "one mtu.fabric"},
 	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "it carries packets of up to 8000 B, spine1 of 9100 B", fix: "one mtu.fabric"},
 	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; it carries 9100 B, spine1 4100 B", fix: "raise"},
-	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "takes packets of up to 8000 B, gpu1 sends up to 9000 B", fix: "switch"},
+	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "takes packets of up to 8000 B, hosts send up to 9000 B by the intent", fix: "switch"},
 }
 
 var watchdogPairs = []pair{
@@ -104,6 +116,7 @@ var watchdogPairs = []pair{
 	{id: "WD-03", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V.Priorities = 1 << 4 }), place: "leaf1 Ethernet0", says: "lossless priorities {3} are not watched", fix: "apply"},
 	{id: "WD-05", severity: Warning, old: "{detect: 400ms}", new: "{detect: 600ms}", place: "leaf3 Ethernet240,Ethernet248", says: "detect 600ms restore 400ms, on 4 of 6 ports of role leaf towards switches", fix: "role"},
 	{id: "WD-05", severity: Warning, base: "slow", old: "detect: 900ms", new: "detect: 1100ms", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "a storm lasts 1.1s", fix: "1s"},
+	{id: "WD-05", severity: Warning, base: "spine", old: "{restore: 400ms}", new: "{restore: 500ms}", place: "spine2 Ethernet[0-16:8]", says: "detect 400ms restore 500ms, on 3 of 6 ports of role spine towards switches drop detect 400ms restore 400ms", fix: "role"},
 	{id: "WD-02", severity: Warning, old: "watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}", new: "watchdog: off", place: "leaf1 Ethernet240,Ethernet248", says: "off on lossless ports towards switches", fix: "breaker", also: []string{"WD-01"}},
 }
 
@@ -111,9 +124,10 @@ var topologyPairs = []pair{
 	{id: "ECN-14", severity: Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma is not marked here", fix: "ECN", also: []string{"ECN-01"}},
 	{id: "ISL-01", severity: Error, base: "islands", old: "spine2]", new: "spine1]", place: "spine2 Ethernet0,Ethernet8", says: "traffic of island a (rdma) enters", fix: "island"},
 	{id: "ISL-02", severity: Warning, base: "islands", old: "a: leaf3/Ethernet8", new: "a: leaf1/Ethernet8", place: "spine1 Ethernet0", says: "island a and island b share the ports in class rdma", fix: "own"},
-	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers wait in a circle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},
+	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers of class rdma wait in a circle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},
+	{id: "TOP-01", severity: Error, base: "dual tor", old: "ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}\n  leaf3", new: "ports: {Ethernet0: {classes: {bounce: {lossless: true}}}}}\n  leaf3", place: "leaf2 Ethernet240", says: "8 buffers of class bounce wait in a circle of 4: ", fix: "make it lossy on host ports, such as leaf1 Ethernet0", also: []string{"PFC-07"}},
 	{id: "TOP-02", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "without any of 8 links between leaf[1-4] and spine[1-4]: ", fix: "valley-free", also: []string{"TOP-03"}},
-	{id: "TOP-03", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "goes up again by", fix: "policy", also: []string{"TOP-02"}},
+	{id: "TOP-03", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "traffic from above goes up again on 2 switches; on spine1, without the link leaf1/Ethernet240 - spine1/Ethernet0: traffic to leaf1 comes by Ethernet240 and leaves by Ethernet240", fix: "policy", also: []string{"TOP-02"}},
 	{id: "TOP-03", severity: Error, base: "chain", old: "leaf3/Ethernet240, b: spine1", new: "leaf3/Ethernet240, b: spine2", place: "leaf2 Ethernet240", says: "traffic to leaf3 comes from above by Ethernet240 and goes up again by Ethernet248", fix: "policy"},
 	{id: "TOP-05", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf1", says: "class rdma keeps its priority in the tunnel to leaf2", fix: "remap", also: []string{"TOP-01", "PFC-07"}},
 	{id: "TOP-08", severity: Warning, old: "leaf3: {os: sonic, role: leaf", new: "leaf3: {os: sonic, role: spine", place: "leaf3", says: "role spine stands for tier 1, and the switch is 2 hops from hosts", fix: "role", also: []string{"WD-05"}},

@@ -38,22 +38,30 @@ var bases = map[string]string{
 	// Shares that leave something for the class of notifications.
 	"shares 30": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 30%", 1),
 	"shares 35": strings.Replace(closBase, "bandwidth: 40%", "bandwidth: 35%", 1),
-	"no cnp":    strings.Replace(strings.Replace(closBase, "  cnp: {priority: 6, dscp: [48], strict: true}\n", "", 1), "dscp: [26]", "dscp: [26, 46]", 1),
-	"limited":   strings.Replace(closBase, "  default:", "  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n  default:", 1),
-	"three":     strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 20%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: false, bandwidth: 20%, ecn: auto}\n  default:", "rdma: {lossless: true}", "rdma: {}").Replace(closBase),
-	"rails":     strings.NewReplacer("eth0: {rdma: mlx5_0}", "eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}", "gpu2/eth0", "gpu1/eth1").Replace(closBase),
-	"slow":      strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),
-	"traffic":   closBase + "traffic:\n  nccl: {dscp: [26], kind: gpu}\n  nvme: {dscp: [26], kind: gpu}\n",
-	"accepted":  closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
+	// No class is named for notifications, and which of the strict ones is for
+	// them is open.
+	"no cnp": strings.NewReplacer("  cnp: {priority: 6, dscp: [48], strict: true}\n", "  notif: {priority: 2, dscp: [48], strict: true, maxRate: 10G}\n  video: {priority: 4, dscp: [34], strict: true, maxRate: 10G}\n  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n",
+		"bandwidth: 40%", "bandwidth: 35%").Replace(closBase),
+	"notif":    strings.NewReplacer("cnp:", "notif:", "bandwidth: 40%", "bandwidth: 35%").Replace(closBase),
+	"limited":  strings.Replace(closBase, "  default:", "  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n  default:", 1),
+	"three":    strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 20%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: false, bandwidth: 20%, ecn: auto}\n  default:", "rdma: {lossless: true}", "rdma: {}").Replace(closBase),
+	"rails":    strings.NewReplacer("eth0: {rdma: mlx5_0}", "eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}", "gpu2/eth0", "gpu1/eth1").Replace(closBase),
+	"slow":     strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),
+	"traffic":  closBase + "traffic:\n  nccl: {dscp: [26], kind: gpu}\n  nvme: {dscp: [26], kind: gpu}\n",
+	"accepted": closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
 	// Spectrum-4 computes its headroom by itself.
 	"spc4": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "40m, speed: 400G", "40m, speed: 800G", "  default:", "  store: {priority: 4, dscp: [34], lossless: true, bandwidth: 1%, ecn: auto}\n  default:", "bandwidth: 40%", "bandwidth: 39%", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
-		"mtu: {fabric: 9100, host", "buffers: {alpha: 0, minLosslessPacket: 128B, overSubscription: 2}\nmtu: {fabric: 9100, host", "mtu: {fabric: 9100}", "mtu: {fabric: 9100}, buffers: {alpha: 0}").Replace(closBase),
+		"mtu: {fabric: 9100, host", "buffers: {alpha: 0, minLosslessPacket: 1024B, overSubscription: 2}\nmtu: {fabric: 9100, host", "mtu: {fabric: 9100}", "mtu: {fabric: 9100}, buffers: {alpha: 0}").Replace(closBase),
+	"spc4 slow": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-SN5600", "40m, speed: 400G", "40m, speed: 800G", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
+		"trust: dscp, mtu: {fabric: 9100}", "trust: dscp, mtu: {fabric: 9100}, buffers: {pauseResponse: 905q}").Replace(closBase),
 	"spc1": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-MSN2700", "400G", "100G", "[240,248]", "[100,104]", "[0,8,16]", "[0,4,8]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
-		"mtu: {fabric: 9100, host", "buffers: {alpha: -7, fanIn: 4}\nmtu: {fabric: 9100, host").Replace(closBase),
-	"fan out":  strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {fanOut: 2, pauseResponse: 900q}\nmtu: {fabric: 9100, host", 1),
-	"table":    strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "1500KB", "800KB").Replace(base),
-	"shared":   strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 4}\nlinks:").Replace(base),
-	"curve":    strings.Replace(closBase, "rdma: {lossless: true}", "rdma: {lossless: true, ecn: {min: 150KB, max: 1500KB, probability: 10%}}", 1),
+		"mtu: {fabric: 9100, host: 9000, rdma: 4096}", "buffers: {alpha: -7, fanIn: 4}\nmtu: {fabric: 9100, host: 9000, rdma: 1024}").Replace(closBase),
+	"fan out": strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {fanOut: 2, pauseResponse: 900q}\nmtu: {fabric: 9100, host", 1),
+	"table":   strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "1500KB", "800KB").Replace(base),
+	"shared":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 4}\nlinks:").Replace(base),
+	"curve":   strings.Replace(closBase, "rdma: {lossless: true}", "rdma: {lossless: true, ecn: {min: 150KB, max: 1500KB, probability: 10%}}", 1),
+	// Of two spines, the second states again what the fabric does.
+	"spine":    strings.Replace(closBase, "192.0.2.22:8080\", model: DellEMC-Z9332f-O32}", "192.0.2.22:8080\", model: DellEMC-Z9332f-O32, classes: {rdma: {ecn: {min: 150KB, max: 1500KB, probability: 10%}}}, pfc: {watchdog: {restore: 400ms}}}", 1),
 	"dual tor": dualToR,
 	"tiers":    threeTiers,
 	"chain": strings.Replace(closBase, "  - {a: \"leaf[1-3]/Ethernet[240,248]\", b: \"spine[1-2]/Ethernet[0,8,16]\", pattern: mesh, cable: 40m, speed: 400G}\n",
@@ -95,8 +103,7 @@ links:
 // dualToR tunnels what a leaf cannot deliver to the other one, in a class of its
 // own that is lossless between the switches alone.
 var dualToR = closHead + `switches:
-  leaf1: {os: sonic, role: leaf, address: "192.0.2.11:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
-  leaf2: {os: sonic, role: leaf, address: "192.0.2.12:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
+  leaf[1-2]: {os: sonic, role: leaf, address: "192.0.2.[11-12]:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
   leaf3: {os: sonic, role: leaf, address: "192.0.2.13:8080", model: DellEMC-Z9332f-O32, classes: {bounce: {lossless: false}}, ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}
   spine[1-2]: {os: sonic, role: spine, address: "192.0.2.[21-22]:8080", model: DellEMC-Z9332f-O32, ports: {Ethernet16: {classes: {bounce: {lossless: false}}}}}
 hosts:

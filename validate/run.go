@@ -35,6 +35,9 @@ type State struct {
 	Unknown []drivers.Unknown
 	// Unsaved names what is running and would be lost by a reload.
 	Unsaved []string
+	// Ports are all ports that the switch shows, configured or not, and the names
+	// that its own LLDP gives them; "" where those are the same.
+	Ports map[string]string
 }
 
 // Result is what the checks of one switch found, and what is kept of it for
@@ -44,6 +47,7 @@ type Result struct {
 	source    Source
 	findings  collector
 	ends      map[string]End // of ports with a link
+	names     *portNames     // of a switch that was read
 	drift     []qos.Change
 	explained map[place]bool
 	traits    []trait
@@ -63,9 +67,10 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out}
 	if source != Intended {
-		out.drift = slices.DeleteFunc(qos.Diff(cfg, d.Desired), func(ch qos.Change) bool {
-			return source == Saved && generated(cfg, d.Desired, ch)
-		})
+		out.drift = qos.Diff(cfg, d.Desired)
+		if source == Saved {
+			out.drift = qos.DiffSaved(cfg, d.Desired)
+		}
 		r.drifted = make(map[place]qos.Change, len(out.drift))
 		for _, ch := range out.drift {
 			r.drifted[place{ch.Port, ch.Field}] = ch
@@ -81,12 +86,15 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 			c.state(r)
 		}
 	}
+	if source == Running {
+		out.names = runningNames(d.Switch, cfg, state.Ports)
+	}
 	for _, p := range d.Switch.Ports {
 		if p.Link != nil {
 			e := EndOf(cfg, p.Name)
 			e.bare = r.bare[p.Name]
 			if q := cfg.Ports[p.Name]; q != nil && source == Running {
-				e.elsewhere, _ = r.elsewhere(p, q)
+				e.neighbor = q.Neighbor.V
 			}
 			if _, differs := r.differs(p.Name, "pfc"); differs && r.pfcExplained(p, cfg.Ports[p.Name]) {
 				e.pfcSaid = true
@@ -96,22 +104,6 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		}
 	}
 	return out
-}
-
-// generated reports whether a saved configuration lacks only what the switch
-// makes by itself: lossless groups that it derives from speed and cable.
-func generated(cfg, desired *qos.Device, ch qos.Change) bool {
-	have, want := cfg.Ports[ch.Port], desired.Ports[ch.Port]
-	if have == nil || want == nil {
-		return false
-	}
-	for i := range want.Groups {
-		w := &want.Groups[i]
-		if ch.Field == fmt.Sprintf("groups[%d].lossless", i) || ch.Field == fmt.Sprintf("groups[%d].derived_from", i) {
-			return w.DerivedFrom.Set && !have.Groups[i].DerivedFrom.Set && !have.Groups[i].Headroom.Set
-		}
-	}
-	return false
 }
 
 // deviceRun is one switch under one check.
@@ -145,6 +137,16 @@ func (r *deviceRun) ports() iter.Seq2[*intent.Port, *qos.Port] {
 // says it, and no other one does. The first gives the line of the intent, where
 // the finding names none.
 func (r *deviceRun) found(f Finding, port string, fields ...string) {
+	r.note(f, port, nil, fields)
+}
+
+// foundTowards is found for what is about both ends of a link. The text does not
+// name the other one, so that one cause towards many is one finding.
+func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, fields ...string) {
+	r.note(f, port, []string{peer.String()}, fields)
+}
+
+func (r *deviceRun) note(f Finding, port string, peer, fields []string) {
 	f.ID, f.Device = r.check.ID, r.d.Switch.Name
 	if !r.check.allows(f.Severity) {
 		panic(fmt.Sprintf("%s has no severity %q", f.ID, f.Severity))
@@ -156,7 +158,7 @@ func (r *deviceRun) found(f Finding, port string, fields ...string) {
 		}
 	}
 	r.explain(port, fields...)
-	r.out.findings.add(f, port)
+	r.out.findings.add(f, port, peer...)
 }
 
 // explain says that the findings of the check are about these fields: that they
@@ -176,13 +178,39 @@ func (r *deviceRun) differs(port, field string) (qos.Change, bool) {
 // trait says that a member of a group, a port or "" for the switch, has a
 // value, which the group is held to share.
 func (r *deviceRun) trait(group, value, port, where string) {
-	r.out.traits = append(r.out.traits, trait{r.check, group, value, port, where, !r.out.drifted(port)})
+	r.add(trait{group: group, value: value, port: port, where: where})
+}
+
+// setting is trait for a value of a port's settings. from are the settings that
+// make it: the finding names the line of the innermost. assumed says what makes
+// the value where the intent does not state it; "" where it does.
+func (r *deviceRun) setting(group, value, assumed string, p *intent.Port, from ...func(*intent.Settings) intent.Origin) {
+	t := trait{group: group, value: value, assumed: assumed, port: p.Name}
+	layers := r.d.Fabric.Layers(r.d.Switch)
+	for _, of := range from {
+		at := of(p.Settings)
+		layer := slices.IndexFunc(layers, func(s *intent.Settings) bool { return of(s) == at })
+		if layer < 0 {
+			layer = len(layers) // of the port itself
+		}
+		if t.where == "" || layer > t.layer {
+			t.where, t.layer = at.String(), layer
+		}
+	}
+	r.add(t)
+}
+
+func (r *deviceRun) add(t trait) {
+	t.check, t.sound = r.check, !r.out.drifted(t.port)
+	r.out.traits = append(r.out.traits, t)
 }
 
 type trait struct {
 	check        *Check
 	group, value string
+	assumed      string
 	port, where  string
+	layer        int  // of the intent that states the value: 0 is the fabric
 	sound        bool // the member is as the intent says
 }
 
@@ -192,6 +220,7 @@ type Run struct {
 	fabric  *intent.Fabric
 	senders senders
 	ends    map[intent.Endpoint]End
+	names   map[string]*portNames
 	found   collector
 	others  []Finding // of hosts, and of commands
 	results map[string]*Result
@@ -207,13 +236,15 @@ type traitGroup struct {
 // bearers are the members of a group that have one value.
 type bearers struct {
 	n, sound int
+	layer    int                 // the outermost that states the value
+	assumed  string              // what makes the value where none states it
 	devices  map[string][]string // their ports
 	where    map[string]string   // the place of the first of each device
 }
 
 // NewRun begins to look at a fabric.
 func NewRun(f *intent.Fabric) *Run {
-	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]End{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
+	return &Run{fabric: f, senders: sendersOf(f), ends: map[intent.Endpoint]End{}, names: map[string]*portNames{}, results: map[string]*Result{}, traits: map[traitGroup]map[string]*bearers{}}
 }
 
 // Clone returns a copy of a result, for another run: [Run.Add] uses one up.
@@ -231,6 +262,9 @@ func (r *Run) Add(s *Result) {
 		e.source, e.drifted = s.source, s.drifted(port)
 		r.ends[intent.Endpoint{Device: name, Port: port}] = e
 	}
+	if s.names != nil {
+		r.names[name] = s.names
+	}
 	for _, t := range s.traits {
 		g := r.traits[traitGroup{t.check, t.group}]
 		if g == nil {
@@ -239,8 +273,12 @@ func (r *Run) Add(s *Result) {
 		}
 		b := g[t.value]
 		if b == nil {
-			b = &bearers{devices: map[string][]string{}, where: map[string]string{}}
+			b = &bearers{layer: t.layer, assumed: t.assumed, devices: map[string][]string{}, where: map[string]string{}}
 			g[t.value] = b
+		}
+		b.layer = min(b.layer, t.layer)
+		if t.assumed == "" {
+			b.assumed = ""
 		}
 		b.n++
 		if t.sound {
@@ -262,6 +300,19 @@ func (s *Result) drifted(port string) bool {
 	return slices.ContainsFunc(s.drift, func(c qos.Change) bool { return c.Port == port })
 }
 
+// Assume holds the ends of links of a switch that is not taken in to be as
+// intended, so that the other ends are compared with them.
+func (r *Run) Assume(d *render.Device) {
+	for _, p := range d.Switch.Ports {
+		at := intent.Endpoint{Device: d.Switch.Name, Port: p.Name}
+		if _, read := r.ends[at]; p.Link != nil && !read {
+			e := EndOf(d.Desired, p.Name)
+			e.assumed = true
+			r.ends[at] = e
+		}
+	}
+}
+
 // Note takes in findings that are made elsewhere: of a host, or that a device
 // could not be read.
 func (r *Run) Note(fs ...Finding) { r.others = append(r.others, fs...) }
@@ -274,78 +325,11 @@ func (r *Run) End(e intent.Endpoint) End { return r.ends[e] }
 // sorted, with what the intent accepts on the day of now marked as such.
 func (r *Run) Findings(now time.Time) []Finding {
 	r.found, r.others = collector{}, slices.Clip(r.others)
+	r.cabling()
 	r.links()
 	r.odd()
 	r.drift()
 	return Sort(suppress(r.fabric, append(r.others, r.found.list...), now))
-}
-
-// linkRun is one link under one check.
-type linkRun struct {
-	check  *Check
-	run    *Run
-	l      *intent.Link
-	a, b   End
-	pa, pb *intent.Port
-}
-
-func (r *Run) links() {
-	for _, c := range registry {
-		if c.link == nil {
-			continue
-		}
-		for _, l := range r.fabric.Links {
-			a, b := r.ends[l.A], r.ends[l.B]
-			if a.Known && b.Known && !a.bare && !b.bare {
-				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, pa: end(r.fabric, l.A), pb: end(r.fabric, l.B)})
-			}
-		}
-	}
-}
-
-func end(f *intent.Fabric, e intent.Endpoint) *intent.Port {
-	if sw := f.Switch(e.Device); sw != nil {
-		return sw.Port(e.Port)
-	}
-	return nil
-}
-
-// found notes that the two ends differ. what says it with three %v: the value
-// here, the other switch, its value. It is told of the end that is not as
-// intended, if one is, so that what is wrong on one switch is one finding.
-// fields are what it is about.
-func (r *linkRun) found(s Severity, fix, what string, a, b any, fields ...string) {
-	if !r.check.allows(s) {
-		panic(fmt.Sprintf("%s has no severity %q", r.check.ID, s))
-	}
-	here, there := r.l.A, r.l.B
-	if r.b.drifted && !r.a.drifted {
-		here, there, a, b = there, here, b, a
-	}
-	for _, e := range []intent.Endpoint{here, there} {
-		if res := r.run.results[e.Device]; res != nil {
-			for _, f := range fields {
-				res.explained[place{e.Port, f}] = true
-			}
-		}
-	}
-	r.run.found.add(Finding{
-		ID: r.check.ID, Severity: s, Device: here.Device, Where: r.l.Pos.String(), Fix: fix,
-		What: fmt.Sprintf(what, a, there.Device, b) + r.miscabled(),
-	}, here.Port, there.String())
-}
-
-// miscabled says where the two may not be the ends of one cable at all.
-func (r *linkRun) miscabled() string {
-	for _, e := range []struct {
-		at   intent.Endpoint
-		seen string
-	}{{r.l.A, r.a.elsewhere}, {r.l.B, r.b.elsewhere}} {
-		if e.seen != "" {
-			return fmt.Sprintf("; by LLDP %s is cabled to %s, so that these may not be the two ends", e.at, e.seen)
-		}
-	}
-	return ""
 }
 
 // oddRun is one switch of a group with another value than most of it.
@@ -377,7 +361,8 @@ func (o *oddRun) found(f Finding, fields ...string) {
 
 // odd finds those whose value is not that of most of their group, of those that
 // are as the intent says before all others. Of two values that are as frequent,
-// the one that sorts last is held to be usual.
+// that of the outer layer of the intent is held to be usual, then the one that
+// sorts last. Values that are assumed are not held against one another.
 func (r *Run) odd() {
 	groups := slices.SortedFunc(maps.Keys(r.traits), func(a, b traitGroup) int {
 		return cmp.Or(cmp.Compare(a.check.ID, b.check.ID), natural.Compare(a.group, b.group))
@@ -390,17 +375,17 @@ func (r *Run) odd() {
 		usual, of := "", 0
 		for _, v := range natural.Keys(values) {
 			of += values[v].n
-			if usual == "" || cmp.Or(cmp.Compare(values[v].sound, values[usual].sound), cmp.Compare(values[v].n, values[usual].n)) >= 0 {
+			if usual == "" || cmp.Or(cmp.Compare(values[v].sound, values[usual].sound), cmp.Compare(values[v].n, values[usual].n), cmp.Compare(values[usual].layer, values[v].layer)) >= 0 {
 				usual = v
 			}
 		}
 		for _, v := range natural.Keys(values) {
-			if v == usual {
+			if v == usual || values[v].assumed != "" && values[usual].assumed != "" {
 				continue
 			}
 			for _, dev := range natural.Keys(values[v].devices) {
 				g.check.odd(&oddRun{check: g.check, group: g.group, device: dev, ports: values[v].devices[dev],
-					value: v, usual: usual, share: values[usual].n, of: of, where: values[v].where[dev], run: r})
+					value: v + values[v].assumed, usual: usual + values[usual].assumed, share: values[usual].n, of: of, where: values[v].where[dev], run: r})
 			}
 		}
 	}
@@ -423,32 +408,4 @@ func (r *Run) drift() {
 			r.found.add(f, ch.Port)
 		}
 	}
-}
-
-// End is what one end of a link is set to: the values that the other end must
-// share.
-type End struct {
-	PFC   qos.PrioritySet
-	MTU   int // bytes of an IP packet; 0 where it is not known
-	Trust qos.Trust
-	// Asymmetric says that pause is obeyed on every priority.
-	Asymmetric qos.Opt[bool]
-	Known      bool
-
-	source  Source
-	drifted bool
-	pfcSaid bool // another finding says why PFC is not as intended
-	// elsewhere is what LLDP shows at the other end of the cable, where that is
-	// not the link's.
-	elsewhere string
-	bare      bool // PRT-01 says that it has nothing to compare
-}
-
-// EndOf returns what a port is set to.
-func EndOf(d *qos.Device, port string) End {
-	p := d.Ports[port]
-	if p == nil {
-		return End{}
-	}
-	return End{PFC: p.PFC.Or(0), MTU: p.MTU.Or(0), Trust: p.Trust.Or(""), Asymmetric: p.PFCAsymmetric, Known: true}
 }

@@ -18,6 +18,7 @@ kind: Fabric
 name: f
 classes:
   rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}
+  cnp: {priority: 6, dscp: [48], strict: true}
   default: {priority: 0, dscp: rest, bandwidth: 40%}
 switches:
   leaf1: {os: sonic, address: "192.0.2.1:8080", model: DellEMC-Z9332f-O32}

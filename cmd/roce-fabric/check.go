@@ -37,9 +37,13 @@ switch, each link, the whole fabric. 'roce-fabric explain CHECK' says what a
 check looks at, why it matters and what mends it; --list shows them all.
 
 With --config it holds saved configurations against the intent as well:
-config_db.json of SONiC, 'show running-config' of EOS and NX-OS. With --yang it
-holds what would be rendered against the YANG models of a switch image
-(/usr/local/yang-models of a SONiC switch).`,
+config_db.json of SONiC, 'show running-config' of EOS and NX-OS. Switches
+without one are taken to be as intended at the other ends of links.
+
+With --topology it holds the links of the intent against those of a containerlab
+file or of LLDP; the answer to 'lldpctl -f json' is of the switch that its file
+is named for. With --yang it holds what would be rendered against the YANG models
+of a switch image (/usr/local/yang-models of a SONiC switch).`,
 		Example: "  roce-fabric check -f fabric.yaml\n  roce-fabric check -f fabric/ --config leaf1=config_db.json\n  roce-fabric check -f fabric/ --yang ./yang-models --output json\n  roce-fabric check --list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,7 +58,7 @@ holds what would be rendered against the YANG models of a switch image
 	f := c.Flags()
 	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered SONiC configuration against")
 	f.StringArrayVar(&o.config, "config", nil, "SWITCH=FILE: a saved configuration to hold against the intent; may be repeated")
-	f.StringVar(&o.topology, "topology", "", "links to hold the intent's against: a containerlab file, or LLDP neighbours as JSON ('lldpctl -f json')")
+	f.StringVar(&o.topology, "topology", "", "links to hold the intent's against: a containerlab file, or the answer to 'lldpctl -f json' in a file named for its switch, leaf1.json")
 	f.BoolVar(&o.list, "list", false, "list all checks")
 	_ = c.MarkFlagDirname("yang")
 	_ = c.MarkFlagFilename("topology", "yml", "yaml", "json")
@@ -131,6 +135,10 @@ func (a *app) checkCables(f *intent.Fabric, file string) ([]validate.Finding, er
 	if err != nil {
 		return nil, usage("--topology: %w", err)
 	}
+	if device, ok := topology.Stranger(f, cables); ok {
+		return nil, usageHint(`name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`,
+			"--topology: %s does not say which device it is of, and the intent has no device %q", file, device)
+	}
 	return validate.Cabling(f, file, cables), nil
 }
 
@@ -140,7 +148,7 @@ func (a *app) checkConfigs(c *render.Compiler, files []string) ([]validate.Findi
 		return nil, nil
 	}
 	run := validate.NewRun(c.Fabric())
-	seen := map[string]bool{}
+	seen, near := map[string]bool{}, map[string]bool{}
 	for _, arg := range files {
 		name, file, ok := strings.Cut(arg, "=")
 		sw := c.Fabric().Switch(name)
@@ -162,6 +170,16 @@ func (a *app) checkConfigs(c *render.Compiler, files []string) ([]validate.Findi
 			return nil, usage("--config %s: %w", file, err)
 		}
 		run.Add(validate.Switch(c.Device(sw), cfg, validate.Saved, &validate.State{Unknown: unknown}))
+		for _, p := range sw.Ports {
+			if peer, linked := p.Peer(); linked {
+				near[peer.Device] = true
+			}
+		}
+	}
+	for name := range near {
+		if sw := c.Fabric().Switch(name); sw != nil && !seen[name] {
+			run.Assume(c.Device(sw))
+		}
 	}
 	return run.Findings(time.Now()), nil
 }

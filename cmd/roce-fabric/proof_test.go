@@ -158,6 +158,46 @@ func typed(name, lines, mend string) func(p *proof) func() {
 	}
 }
 
+// programmed has another number stand in ASIC_DB of leaf1 than was configured, in
+// all objects of a kind.
+func programmed(kind, attribute string) func(p *proof) func() {
+	return func(p *proof) func() {
+		box := p.sonic("leaf1")
+		changed := map[string]map[string]string{}
+		for key, row := range box.DB("ASIC_DB")["ASIC_STATE"] {
+			for name := range row {
+				if strings.Contains(key, kind) && strings.HasSuffix(name, attribute) {
+					changed[key] = maps.Clone(row)
+					now := maps.Clone(row)
+					now[name] = "7"
+					box.SetDBRow("ASIC_DB", "ASIC_STATE", key, now)
+				}
+			}
+		}
+		if len(changed) == 0 {
+			p.t.Fatalf("leaf1 has no %s in a %s", attribute, kind)
+		}
+		return func() {
+			for key, row := range changed {
+				box.SetDBRow("ASIC_DB", "ASIC_STATE", key, row)
+			}
+		}
+	}
+}
+
+// recabled has LLDP show another neighbour at a port.
+func recabled(at, now, before string) func(p *proof) func() {
+	return func(p *proof) func() {
+		set := func(neighbour string) {
+			here, port, _ := strings.Cut(at, "/")
+			device, remote, _ := strings.Cut(neighbour, "/")
+			p.Switches[here].(interface{ SetNeighbor(_, _, _ string) }).SetNeighbor(port, device, remote)
+		}
+		set(now)
+		return func() { set(before) }
+	}
+}
+
 // corrupted changes the DCB state of gpu1's NIC.
 func corrupted(f func(*dcb.State)) func(p *proof) func() {
 	return func(p *proof) func() {
@@ -200,10 +240,11 @@ var runningFaults = []runningFault{
 	{"BUF-02", "leaf1 Ethernet240", "config", row("CABLE_LENGTH", "AZURE", "Ethernet240=5m")},
 	{"BUF-07", "leaf1 Ethernet0", "config", row("BUFFER_QUEUE", "Ethernet0|3-4", "profile=egress_lossy_profile")},
 	{"BUF-08", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("BUFFER_PROFILE", "egress_lossless_profile", "static_th=1000000")},
-	{"TOP-07", "leaf1 Ethernet240", "config", func(p *proof) func() {
-		p.sonic("leaf1").SetNeighbor("Ethernet240", "spine2", "Ethernet1/1")
-		return func() { p.sonic("leaf1").SetNeighbor("Ethernet240", "spine1", "Ethernet1/1") }
-	}},
+	{"TOP-07", "leaf1 Ethernet240", "config", recabled("leaf1/Ethernet240", "spine2/Ethernet1/1", "spine1/Ethernet1/1")},
+	// A port that the intent does not name, and the switch has.
+	{"TOP-07", "spine1 Ethernet1/1", "config", recabled("spine1/Ethernet1/1", "leaf1/Ethernet16", "leaf1/Ethernet240")},
+	{"TOP-07", "leaf1 Ethernet240", "config", recabled("leaf1/Ethernet240", "spine1/Ethernet60/1", "spine1/Ethernet1/1")},
+	{"TOP-07", "leaf1 Ethernet0", "config", recabled("leaf1/Ethernet0", "gpu1/ens2f0np0", "gpu1/ens1f0np0")},
 	{"PFC-10", "leaf1 Ethernet0", "applied", func(p *proof) func() {
 		box := p.sonic("leaf1")
 		key := "SAI_OBJECT_TYPE_PORT:" + box.DB("COUNTERS_DB")["COUNTERS_PORT_NAME_MAP"][""]["Ethernet0"]
@@ -214,9 +255,13 @@ var runningFaults = []runningFault{
 		return func() { box.SetDBRow("ASIC_DB", "ASIC_STATE", key, old) }
 	}},
 
+	{"OPS-02", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "applied", programmed("SCHEDULER:", "_SCHEDULING_WEIGHT")},
+	{"OPS-02", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "applied", programmed("BUFFER_PROFILE:", "_STATIC_TH")},
+	{"BUF-15", "leaf1 Ethernet0,Ethernet8", "applied", programmed("BUFFER_PROFILE:", "_XOFF_TH")},
+
 	// EOS: spine1
 	{"PRT-01", "spine1 Ethernet1/1", "config", typed("spine1", "interface Ethernet1/1\nno service-profile", "interface Ethernet1/1\nservice-profile ROCE-FABRIC")},
-	{"PFC-01", "spine1 Ethernet1/1", "config", typed("spine1", "qos profile ROCE-FABRIC\nno priority-flow-control priority 3", "qos profile ROCE-FABRIC\npriority-flow-control priority 3 no-drop")},
+	{"PFC-01", "spine1 Ethernet1/1,Ethernet2/1", "config", typed("spine1", "qos profile ROCE-FABRIC\nno priority-flow-control priority 3", "qos profile ROCE-FABRIC\npriority-flow-control priority 3 no-drop")},
 	{"CLS-04", "spine1 Ethernet1/1,Ethernet2/1,Ethernet33/1,Ethernet34/1", "config", typed("spine1", "qos profile ROCE-FABRIC\nqos trust cos", "qos profile ROCE-FABRIC\nqos trust dscp")},
 	{"CLS-02", "spine1 Ethernet1/1,Ethernet2/1,Ethernet33/1,Ethernet34/1", "config", typed("spine1", "qos map dscp 26 to traffic-class 0", "qos map dscp 26 to traffic-class 3")},
 	{"MTU-02", "spine1 Ethernet1/1", "config", typed("spine1", "interface Ethernet1/1\nmtu 1500", "interface Ethernet1/1\nmtu 9100")},

@@ -158,11 +158,15 @@ func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open
 		return r
 	}
 	running, unknown := drv.Decode(snap)
+	ports := map[string]string{}
 	if o, ok := drv.(drivers.Observer); ok {
 		seen, err := o.Observe(ctx)
 		switch {
 		case err == nil:
 			seen.Complete(running)
+			for name, p := range seen.Ports {
+				ports[name] = p.Alias
+			}
 		case !errors.Is(err, drivers.ErrUnsupported):
 			r.err = err
 			return r
@@ -174,7 +178,7 @@ func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open
 		r.err = err
 		return r
 	}
-	state := &validate.State{InForce: inForce, Unknown: unknown}
+	state := &validate.State{InForce: inForce, Unknown: unknown, Ports: ports}
 	if s, ok := drv.(drivers.Saver); ok {
 		if state.Unsaved, err = s.Unsaved(ctx); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
 			r.err = err

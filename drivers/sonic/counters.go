@@ -80,7 +80,7 @@ var (
 const poolPeak = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
 
 // Counters reads COUNTERS_DB, which the switch itself fills at intervals. What
-// it does not poll stands still there, and is left out.
+// it does not poll stands still there: it is left out, and named as off.
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	var maps [4]native.Row
 	for i, t := range []string{"COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_BUFFER_POOL_NAME_MAP"} {
@@ -110,11 +110,12 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 		ports = natural.Keys(maps[0])
 	}
 	r := counterReader{rows: rows, still: map[drivers.Metric]bool{}, out: &drivers.Counters{
-		Taken: taken, Ports: make(map[string]drivers.PortCounters, len(ports)), Pools: map[string]uint64{}, Poll: map[drivers.Metric]time.Duration{}}}
+		Taken: taken, Ports: make(map[string]drivers.PortCounters, len(ports)), Pools: map[string]uint64{}, Poll: map[drivers.Metric]time.Duration{}, Off: map[drivers.Metric]string{}}}
 	polled := r.intervals(flex, guard)
 	for _, name := range ports {
 		r.port(name, maps[0], maps[1], maps[2])
 	}
+	r.off(flex)
 	if polled[poolGroup] {
 		for name, oid := range maps[3] {
 			if v := number(r.row(oid)[poolPeak]); v.Set {
@@ -150,6 +151,28 @@ func (r *counterReader) intervals(flex, guard native.Table) map[string]bool {
 		}
 	}
 	return polled
+}
+
+// off names what is not polled: a group that is disabled, and one without a row,
+// which orchagent never began with (sonic-swss orchagent/flexcounterorch.cpp).
+// What some port shows all the same is counted by another group.
+func (r *counterReader) off(flex native.Table) {
+	shown := map[drivers.Metric]bool{}
+	for _, p := range r.out.Ports {
+		for id := range p {
+			shown[id.Metric] = true
+		}
+	}
+	for _, g := range flexGroups {
+		if row := flex[g.name]; row != nil && row["FLEX_COUNTER_STATUS"] != "disable" {
+			continue
+		}
+		for _, m := range g.metrics {
+			if !shown[m] {
+				r.out.Off[m] = "FLEX_COUNTER_TABLE|" + g.name + " is not enabled"
+			}
+		}
+	}
 }
 
 // milliseconds reads an interval of up to a day.

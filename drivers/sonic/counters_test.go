@@ -87,6 +87,14 @@ func TestCountersArePolled(t *testing.T) {
 	if has(c, drivers.GroupDrops.Of(3)) || has(c, drivers.QueueDrops.Of(3)) || c.Poll[drivers.GroupDrops] != 0 || !has(c, drivers.HeadroomPeak.Of(3)) {
 		t.Errorf("%v, renewed %v", c.Ports[port], c.Poll)
 	}
+	if c.Off[drivers.GroupDrops] != "FLEX_COUNTER_TABLE|PG_DROP is not enabled" || c.Off[drivers.QueueDrops] == "" || c.Off[drivers.PFCRx] != "" || c.Off[drivers.StormsDetected] != "" {
+		t.Errorf("off: %v", c.Off)
+	}
+	// Nor is a group polled that has no row.
+	b.DelRow("FLEX_COUNTER_TABLE", "PFCWD")
+	if c = b.read(port); c.Off[drivers.StormsDetected] == "" || has(c, drivers.StormsDetected.Of(3)) {
+		t.Errorf("%v, off: %v", c.Ports[port], c.Off)
+	}
 	// A value that is no number is not known.
 	b.SetDBRow("COUNTERS_DB", "COUNTERS", b.DB("COUNTERS_DB")["COUNTERS_PORT_NAME_MAP"][""][port], map[string]string{"SAI_PORT_STAT_PFC_3_RX_PKTS": "N/A", "SAI_PORT_STAT_PFC_4_RX_PKTS": "-1"})
 	if c = b.read(port); has(c, drivers.PFCRx.Of(3)) || has(c, drivers.PFCRx.Of(4)) || !has(c, drivers.PFCRx.Of(5)) {

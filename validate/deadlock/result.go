@@ -66,11 +66,30 @@ type Cycle struct {
 	Buffers int
 }
 
-// String prints the cycle in one line.
+// Class returns the class of all buffers of the cycle; "" where they differ.
+func (c Cycle) Class() string {
+	for _, h := range c.Hops {
+		if h.Class != c.Hops[0].Class {
+			return ""
+		}
+	}
+	if len(c.Hops) == 0 {
+		return ""
+	}
+	return c.Hops[0].Class
+}
+
+// String prints the cycle in one line, with the class of each buffer where they
+// differ.
 func (c Cycle) String() string {
 	var parts []string
+	one := c.Class() != ""
 	for _, h := range c.Hops {
-		parts = append(parts, fmt.Sprintf("%s %s waits for %s, which traffic to %s leaves by %s", h.Switch, h.In, h.Next, h.Destination, h.Out))
+		class := ""
+		if !one && h.Class != "" {
+			class = " (class " + h.Class + ")"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s%s waits for %s, which traffic to %s leaves by %s", h.Switch, h.In, class, h.Next, h.Destination, h.Out))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -145,6 +145,20 @@ func TestDualToR(t *testing.T) {
 	}
 }
 
+// A cycle is told with the class of each buffer where they are not all of one.
+func TestCycleClasses(t *testing.T) {
+	c := Cycle{Hops: []Hop{{Switch: "a", In: "p0", Class: "rdma", Next: "b", Destination: "c", Out: "p1"}, {Switch: "b", In: "p2", Class: "rdma", Next: "a", Destination: "c", Out: "p3"}}}
+	const one = "a p0 waits for b, which traffic to c leaves by p1; b p2 waits for a, which traffic to c leaves by p3"
+	if c.Class() != "rdma" || c.String() != one {
+		t.Errorf("class %q: %s", c.Class(), c)
+	}
+	c.Hops[1].Class = "bounce"
+	const two = "a p0 (class rdma) waits for b, which traffic to c leaves by p1; b p2 (class bounce) waits for a, which traffic to c leaves by p3"
+	if c.Class() != "" || c.String() != two {
+		t.Errorf("class %q: %s", c.Class(), c)
+	}
+}
+
 // A port without PFC or without ECN on a path is found, with the line that
 // says so.
 func TestPaths(t *testing.T) {

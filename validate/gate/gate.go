@@ -82,6 +82,8 @@ type Class struct {
 type Port struct {
 	Speed   units.Rate // 0 where it is not known
 	Classes []Class    // the lossless ones; all other priorities are lossy
+	// Watched says that the PFC watchdog is on by the intent.
+	Watched bool
 	// Asymmetric says that pause is obeyed on every priority.
 	Asymmetric bool
 	// ToHost says that a host is at the other end.
@@ -150,7 +152,10 @@ type PortWindow struct {
 	Back  int `json:"back,omitempty"`
 
 	first drivers.PortCounters
-	port  *Port
+	// gaps are counters that decide something and were seen at some of the
+	// readings only.
+	gaps []drivers.CounterID
+	port *Port
 }
 
 // Judge looks at the samples of devices. Their order does not matter; samples of

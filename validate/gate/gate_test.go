@@ -24,7 +24,7 @@ var rdma = Class{Name: "rdma", Priority: 3, Queue: 3, Group: 3, Marks: true, Hea
 func fabric() []Device {
 	return []Device{
 		{Name: "leaf1", Pools: map[string]int64{"pool": 1000}, Ports: map[string]Port{
-			"Ethernet0": {Speed: 400e9, Classes: []Class{rdma}, ToHost: true, Peer: Endpoint{"gpu1", "eth0"}},
+			"Ethernet0": {Speed: 400e9, Classes: []Class{rdma}, Watched: true, ToHost: true, Peer: Endpoint{"gpu1", "eth0"}},
 			"Ethernet8": {Speed: 400e9, Classes: []Class{rdma}, Peer: Endpoint{"spine1", "Ethernet0"}},
 		}},
 		{Name: "gpu1", Host: true, Ports: map[string]Port{
@@ -81,6 +81,20 @@ func read(at time.Duration) reading {
 func (r reading) add(device, port string, m drivers.Metric, index int, n uint64) reading {
 	r[device].Ports[port][m.Of(index)] += n
 	return r
+}
+
+// uncount takes metrics out of this reading and another one, of all ports or of
+// one.
+func (r reading) uncount(other reading, device string, ms ...drivers.Metric) {
+	for port := range r[device].Ports {
+		r.uncountPort(other, device, port, ms...)
+	}
+}
+
+func (r reading) uncountPort(other reading, device, port string, ms ...drivers.Metric) {
+	for _, x := range []reading{r, other} {
+		maps.DeleteFunc(x[device].Ports[port], func(id drivers.CounterID, _ uint64) bool { return slices.Contains(ms, id.Metric) })
+	}
 }
 
 func samples(rs ...reading) []Sample {
@@ -173,8 +187,39 @@ func TestRules(t *testing.T) {
 				delete(a["leaf1"].Ports["Ethernet0"], m.Of(3))
 				delete(b["leaf1"].Ports["Ethernet0"], m.Of(3))
 			}
-		}, []string{"inconclusive gate:not-counted leaf1 Ethernet0: no drops of its lossless queues and priority groups are counted"}},
-		"too short": {func(_, a reading) { a["leaf1"].Taken = began.Add(span - 1) }, []string{"inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
+		}, []string{"inconclusive gate:not-counted leaf1 Ethernet0: no drops of lossless class rdma are counted, neither of queue 3 nor of priority group 3"}},
+		"drops of one group of two": {func(b, a reading) {
+			for _, r := range []reading{b, a} {
+				delete(r["leaf1"].Ports["Ethernet0"], drivers.GroupDrops.Of(3))
+			}
+		}, []string{"inconclusive gate:not-counted leaf1 Ethernet0: drops of priority group 3 of lossless class rdma are not counted, and those of other ports are"}},
+		"a switch without drops of groups": {func(b, a reading) { b.uncount(a, "leaf1", drivers.GroupDrops) }, nil},
+		"counters that are switched off": {func(b, a reading) {
+			b.uncount(a, "leaf1", drivers.GroupDrops, drivers.PFCRx, drivers.PFCTx, drivers.StormsDetected)
+			a["leaf1"].Off = map[drivers.Metric]string{drivers.GroupDrops: "groups are off", drivers.PFCRx: "ports are off", drivers.PFCTx: "ports are off", drivers.LinkPauseRx: "ports are off",
+				drivers.StormsDetected: "the watchdog is off", drivers.QueueMarked: "marks are off", drivers.HeadroomPeak: "peaks are off"}
+		}, []string{
+			"inconclusive gate:not-counted leaf1: PFC frames and frames that pause the whole link are not counted: ports are off",
+			"inconclusive gate:not-counted leaf1: drops of priority groups are not counted: groups are off",
+			"inconclusive gate:not-counted leaf1: storms of the PFC watchdog are not counted: the watchdog is off",
+		}},
+		"storms at one reading": {func(_, a reading) { delete(a["leaf1"].Ports["Ethernet0"], drivers.StormsDetected.Of(3)) },
+			[]string{"inconclusive gate:not-counted leaf1 Ethernet0: storms of the PFC watchdog were not counted at all readings of the window"}},
+		"PFC of a priority at one reading": {func(b, _ reading) { delete(b["leaf1"].Ports["Ethernet8"], drivers.PFCRx.Of(5)) },
+			[]string{"inconclusive gate:not-counted leaf1 Ethernet8: PFC frames were not counted at all readings of the window"}},
+		"PFC at one end":     {func(b, a reading) { b.uncountPort(a, "leaf1", "Ethernet0", drivers.PFCRx, drivers.PFCTx) }, nil},
+		"PFC at neither end": {func(b, a reading) { b.uncountPort(a, "leaf1", "Ethernet8", drivers.PFCRx, drivers.PFCTx) }, []string{"inconclusive gate:not-counted leaf1 Ethernet8: no PFC frames are counted, at neither end of the link"}},
+		"only the NIC sees the wrong priority": {func(b, a reading) {
+			b.uncountPort(a, "leaf1", "Ethernet0", drivers.PFCRx, drivers.PFCTx)
+			a.add("gpu1", "eth0", drivers.PFCTx, 4, 500)
+		}, []string{"fail gate:wrong-priority gpu1 eth0: the port sent 500 frames that pause priority 4, which is lossy by the intent"}},
+		"a NIC without counters at the end": {func(_, a reading) { delete(a["gpu1"].Ports, "eth0") }, []string{"inconclusive gate:not-counted gpu1 eth0: the NIC did not show its counters at both ends of the window"}},
+		"a NIC without counters": {func(b, a reading) { delete(a["gpu1"].Ports, "eth0"); delete(b["gpu1"].Ports, "eth0") },
+			[]string{"inconclusive gate:not-counted gpu1 eth0: the NIC did not show its counters at both ends of the window"}},
+		"a NIC without discards at the end": {func(_, a reading) { delete(a["gpu1"].Ports["eth0"], drivers.Discards.Of(0)) },
+			[]string{"inconclusive gate:not-counted gpu1 eth0: discards were not counted at all readings of the window"}},
+		"a NIC whose driver counts no discards": {func(b, a reading) { b.uncount(a, "gpu1", drivers.Discards, drivers.PriorityDiscards) }, nil},
+		"too short":                             {func(_, a reading) { a["leaf1"].Taken = began.Add(span - 1) }, []string{"inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
 		"too short, and drops": {all(add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5), func(_, a reading) { a["leaf1"].Taken = began.Add(time.Minute) }),
 			[]string{"fail gate:lossless-drop leaf1 Ethernet0: priority group 3 of lossless class rdma dropped 5 packets", "inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
 		"slow counters that are not there": {func(b, a reading) {

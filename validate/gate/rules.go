@@ -25,6 +25,7 @@ func (j *judge) device(w *window) {
 		return
 	}
 	j.tooShort(w)
+	j.off(w)
 	for _, p := range w.ports {
 		if p.Back > 0 {
 			what := "counters went back: what was counted in the window is not known"
@@ -33,7 +34,8 @@ func (j *judge) device(w *window) {
 			}
 			j.found(CounterReset, Inconclusive, p.Device, p.Port, what, "look for why they did, a restart or somebody who cleared them, and take another window")
 		}
-		j.lost(p, w.dev.Host)
+		j.counted(w, p)
+		j.lost(p)
 		j.storms(p)
 		j.linkPause(p)
 		j.wrongPriority(p, w.dev.Host)
@@ -85,12 +87,9 @@ func Spell(d time.Duration) string {
 
 // lost finds packets that lossless classes lost. What a queue dropped while the
 // watchdog drained it is the watchdog's.
-func (j *judge) lost(p *PortWindow, host bool) {
-	counted := false
+func (j *judge) lost(p *PortWindow) {
 	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
-		n, ok := p.grew(m, index)
-		counted = counted || ok
-		if n > 0 {
+		if n := p.count(m, index); n > 0 {
 			j.found(LosslessDrop, Fail, p.Device, p.Port, fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, packets(n)), fix)
 		}
 	}
@@ -101,15 +100,9 @@ func (j *judge) lost(p *PortWindow, host bool) {
 			note("queue %d", c, drivers.QueueDrops, c.Queue, "look at the egress buffer profile of the queue, and that every port on the way in pauses")
 		}
 		note("priority %d", c, drivers.PriorityDiscards, c.Priority, "look at the NIC's receive buffers, and that it pauses this priority")
-		if _, ok := p.grew(drivers.QueueDrops, c.Queue); ok {
-			counted = true
-		}
 	}
 	if n := p.count(drivers.Discards, 0); n > 0 && !j.discarded(p) {
 		j.found(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no room for %s of a priority that it does not tell", packets(n)), "look at the NIC's receive buffers")
-	}
-	if !host && !counted && p.Back == 0 && len(p.port.Classes) > 0 {
-		j.found(NotCounted, Inconclusive, p.Device, p.Port, "no drops of its lossless queues and priority groups are counted", "switch the counters on")
 	}
 }
 
@@ -186,21 +179,23 @@ func frames(n uint64) string {
 }
 
 // wrongPriority finds pause on priorities that the intent calls lossy. Both ends
-// of a link see it; it is told of the switch, where that is looked at.
+// of a link see it; it is told of the switch, where that counts it.
 func (j *judge) wrongPriority(p *PortWindow, host bool) {
-	if _, both := j.at[p.port.Peer]; host && both {
-		return
+	var peer *PortWindow
+	if host {
+		peer = j.at[p.port.Peer]
 	}
 	for i := range qos.NumPriorities {
 		if p.port.lossless(i) != nil {
 			continue
 		}
-		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric {
+		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric && !peer.saw(drivers.PFCTx, i) {
 			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port got %s that pause priority %d, which is lossy by the intent", frames(n), i), "look at the other end: it has PFC on for it, or puts packets into it")
 		}
-		if n := p.count(drivers.PFCTx, i); n > 0 {
+		obeyed := peer != nil && peer.port.Asymmetric
+		if n := p.count(drivers.PFCTx, i); n > 0 && !obeyed && !peer.saw(drivers.PFCRx, i) {
 			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which is lossy by the intent", frames(n), i), "look at the maps from priority to priority group of the port")
-		} else if before := p.first[drivers.PFCTx.Of(i)]; before > 0 && !host {
+		} else if before := p.first[drivers.PFCTx.Of(i)]; n == 0 && before > 0 && !host {
 			j.found(PauseBefore, Warn, p.Device, p.Port, fmt.Sprintf("the port has sent pause on priority %d, which is lossy by the intent; none in this window", i), "look at when that was: clear the counters if it was before a change")
 		}
 	}

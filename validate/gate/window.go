@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ type window struct {
 	n     int // samples
 	span  time.Duration
 	poll  map[drivers.Metric]time.Duration // the slowest
+	off   map[drivers.Metric]string        // at one reading at least
 	pools map[string]uint64                // highest fills
 	ports []*PortWindow                    // in natural order
 }
@@ -21,7 +23,7 @@ type window struct {
 func windowOf(d *Device, samples []Sample) *window {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.Counters == nil })
 	slices.SortStableFunc(samples, func(a, b Sample) int { return a.Taken.Compare(b.Taken) })
-	w := &window{dev: d, n: len(samples), poll: map[drivers.Metric]time.Duration{}, pools: map[string]uint64{}}
+	w := &window{dev: d, n: len(samples), poll: map[drivers.Metric]time.Duration{}, off: map[drivers.Metric]string{}, pools: map[string]uint64{}}
 	if w.n > 0 {
 		w.span = samples[w.n-1].Taken.Sub(samples[0].Taken)
 	}
@@ -29,6 +31,7 @@ func windowOf(d *Device, samples []Sample) *window {
 		for m, every := range s.Poll {
 			w.poll[m] = max(w.poll[m], every)
 		}
+		maps.Copy(w.off, s.Off)
 		for name, v := range s.Pools {
 			if i > 0 { // the first is of the time before
 				w.pools[name] = max(w.pools[name], v)
@@ -47,6 +50,7 @@ func windowOf(d *Device, samples []Sample) *window {
 // that step is known: a counter that began at zero again may have passed where
 // it was.
 func grow(p *PortWindow, samples []Sample) *PortWindow {
+	p.gaps = gaps(p, samples)
 	for i, s := range samples {
 		now := s.Ports[p.Port]
 		if i == 0 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
 
@@ -24,6 +25,12 @@ const (
 type Cable struct {
 	A, B End
 	Line int // in the file, 0 where that is not known
+	// Told says that A's device tells of the cable, by LLDP: B's may tell of
+	// the same one, with other names for its ports.
+	Told bool
+	// Unnamed says that the file does not name A's device: it is taken to be
+	// named for it.
+	Unnamed bool
 }
 
 // End is one end of a cable.
@@ -162,50 +169,109 @@ func (d Difference) String() string {
 	case d.Kind == Moved:
 		return fmt.Sprintf("%s is linked with %s, and in the intent with %s", d.A, d.B, d.Want)
 	case d.Count > 0 && d.Kind == Absent:
-		return fmt.Sprintf("%d of the links between %s and %s are not in the topology", d.Count, d.A.Device, d.B.Device)
+		return fmt.Sprintf("%d of the links between %s and %s %s not in the topology", d.Count, d.A.Device, d.B.Device, are(d.Count))
 	case d.Count > 0:
-		return fmt.Sprintf("%d links between %s and %s are not in the intent", d.Count, d.A.Device, d.B.Device)
+		return fmt.Sprintf("%s between %s and %s %s not in the intent", words.Count(d.Count, "link"), d.A.Device, d.B.Device, are(d.Count))
 	case d.Kind == Absent:
 		return fmt.Sprintf("the link %s - %s is not in the topology", d.A, d.B)
 	}
 	return fmt.Sprintf("the link %s - %s is not in the intent", d.A, d.B)
 }
 
+func are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
 // Compare holds a topology against the links of an intent. Devices that the
 // intent does not know are left out unless they stand where the intent has
 // another; links of the intent count as absent where the topology knows both
-// of their devices. Ports whose names the intent does not know, such as eth1
-// of a virtual switch, are compared by number for each two devices.
+// of their devices, and what it holds is told by one of them.
+//
+// Names of ports need not be the intent's: LLDP gives the peer's port by an
+// alias or a free text. A cable with one end that the intent knows is held
+// against the device at the other end of that port's link. Where both names are
+// unknown, such as eth1 of a virtual switch, cables are compared by number for
+// each two devices.
 func Compare(f *intent.Fabric, cables []Cable) []Difference {
-	c := &comparison{f: f, seen: map[*intent.Link]bool{}, devices: map[string]bool{}, counted: map[devicePair]int{}, first: map[devicePair]int{}}
+	c := &comparison{f: f, seen: map[*intent.Link]bool{}, devices: map[string]bool{}, tell: map[string]bool{}, counted: map[devicePair]*tally{}}
 	done := map[[2]intent.Endpoint]bool{}
 	for _, cable := range cables {
 		a, knownA := c.end(cable.A)
 		b, knownB := c.end(cable.B)
 		c.devices[a.Device], c.devices[b.Device] = true, true
-		if b.Device < a.Device || a.Device == b.Device && b.Port < a.Port {
+		c.tell[a.Device] = true
+		if !cable.Told {
+			c.tell[b.Device] = true
+		}
+		reversed := b.Device < a.Device || a.Device == b.Device && b.Port < a.Port
+		if reversed {
 			a, b, knownA, knownB = b, a, knownB, knownA
 		}
 		if done[[2]intent.Endpoint{a, b}] { // LLDP sees a cable from both ends
 			continue
 		}
 		done[[2]intent.Endpoint{a, b}] = true
+		if !knownA && !knownB && c.has(a.Device) && c.has(b.Device) {
+			c.count(devicePair{a.Device, b.Device}, cable, reversed)
+			continue
+		}
 		c.cable(a, b, knownA, knownB, cable.Line)
 	}
 	c.absent()
 	return c.out
 }
 
+// Stranger returns the device that an LLDP dump which names none was taken to be
+// of, where the intent has no such device; ok is false where there is no such
+// dump.
+func Stranger(f *intent.Fabric, cables []Cable) (device string, ok bool) {
+	c := &comparison{f: f}
+	for _, cable := range cables {
+		if a, _ := c.end(cable.A); cable.Unnamed && !c.has(a.Device) {
+			return cable.A.Device, true
+		}
+	}
+	return "", false
+}
+
 type devicePair struct{ a, b string }
+
+// tally counts the cables of two devices whose ports are not known: those of a
+// list, and those that either device tells of, which may be the same.
+type tally struct {
+	listed int
+	told   [2]int
+	line   int // of the first
+}
+
+func (t *tally) cables() int { return t.listed + max(t.told[0], t.told[1]) }
 
 type comparison struct {
 	f       *intent.Fabric
 	out     []Difference
 	seen    map[*intent.Link]bool
-	devices map[string]bool
-	// counted are the cables of each two devices whose ports are not known,
-	// first the line of the first of them.
-	counted, first map[devicePair]int
+	devices map[string]bool // in the topology
+	tell    map[string]bool // whose cables the topology would hold
+	counted map[devicePair]*tally
+}
+
+func (c *comparison) count(k devicePair, cable Cable, reversed bool) {
+	t := c.counted[k]
+	if t == nil {
+		t = &tally{line: cable.Line}
+		c.counted[k] = t
+	}
+	switch {
+	case !cable.Told:
+		t.listed++
+	case reversed:
+		t.told[1]++
+	default:
+		t.told[0]++
+	}
 }
 
 // end names an end as the intent does; known says that the intent has the
@@ -260,29 +326,26 @@ func (c *comparison) link(e intent.Endpoint) (*intent.Link, intent.Endpoint) {
 	return l, l.A
 }
 
+// cable holds one cable against the links of the ends that the intent knows.
 func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) {
-	both := c.has(a.Device) && c.has(b.Device)
-	if both && (!knownA || !knownB) {
-		k := devicePair{a.Device, b.Device}
-		if c.counted[k]++; c.counted[k] == 1 {
-			c.first[k] = line
+	moved, linked := false, false
+	for _, e := range []struct {
+		here, there intent.Endpoint
+		named       bool // the intent knows the port there
+	}{{a, b, knownB}, {b, a, knownA}} {
+		l, want := c.link(e.here)
+		if l == nil {
+			continue
 		}
-		return
-	}
-	la, want := c.link(a)
-	if la != nil && want == b {
-		c.seen[la] = true
-		return
-	}
-	moved := false
-	for _, e := range [2][2]intent.Endpoint{{a, b}, {b, a}} {
-		if l, want := c.link(e[0]); l != nil {
-			c.seen[l] = true
-			c.out = append(c.out, Difference{Kind: Moved, A: e[0], B: e[1], Want: want, Pos: l.Pos, Line: line})
-			moved = true
+		c.seen[l] = true
+		if want == e.there || want.Device == e.there.Device && !e.named {
+			linked = true
+			continue
 		}
+		c.out = append(c.out, Difference{Kind: Moved, A: e.here, B: e.there, Want: want, Pos: l.Pos, Line: line})
+		moved = true
 	}
-	if !moved && both {
+	if !moved && !linked && c.has(a.Device) && c.has(b.Device) {
 		c.out = append(c.out, Difference{Kind: Unknown, A: a, B: b, Line: line})
 	}
 }
@@ -292,11 +355,11 @@ func (c *comparison) absent() {
 	left := map[devicePair][]*intent.Link{}
 	var order []devicePair
 	for _, l := range c.f.Links {
-		if c.seen[l] || !c.devices[l.A.Device] || !c.devices[l.B.Device] {
+		if c.seen[l] || !c.devices[l.A.Device] || !c.devices[l.B.Device] || !c.tell[l.A.Device] && !c.tell[l.B.Device] {
 			continue
 		}
 		k := devicePair{min(l.A.Device, l.B.Device), max(l.A.Device, l.B.Device)}
-		if _, counted := c.counted[k]; !counted {
+		if c.counted[k] == nil {
 			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos})
 			continue
 		}
@@ -306,14 +369,14 @@ func (c *comparison) absent() {
 		left[k] = append(left[k], l)
 	}
 	for _, k := range order {
-		if n := len(left[k]) - c.counted[k]; n > 0 {
+		if n := len(left[k]) - c.counted[k].cables(); n > 0 {
 			l := left[k][0]
 			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos, Count: n})
 		}
 	}
 	for _, k := range sortedPairs(c.counted) {
-		if n := c.counted[k] - len(left[k]); n > 0 {
-			c.out = append(c.out, Difference{Kind: Unknown, A: intent.Endpoint{Device: k.a}, B: intent.Endpoint{Device: k.b}, Line: c.first[k], Count: n})
+		if n := c.counted[k].cables() - len(left[k]); n > 0 {
+			c.out = append(c.out, Difference{Kind: Unknown, A: intent.Endpoint{Device: k.a}, B: intent.Endpoint{Device: k.b}, Line: c.counted[k].line, Count: n})
 		}
 	}
 }

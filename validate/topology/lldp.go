@@ -69,7 +69,7 @@ func readLLDP(name string, data []byte) ([]Cable, error) {
 	}
 	var out []Cable
 	for i, n := range f.Neighbors {
-		out = append(out, Cable{A: End{Device: n.Device, Port: n.Port}, B: End{Device: n.Peer, Port: n.PeerPort}})
+		out = append(out, Cable{A: End{Device: n.Device, Port: n.Port}, B: End{Device: n.Peer, Port: n.PeerPort}, Told: true})
 		for _, s := range []string{n.Device, n.Port, n.Peer, n.PeerPort} {
 			if !plausible(s) {
 				return nil, fmt.Errorf("read %s: neighbour %d lacks a name, or has one that is too long or not printable", name, i+1)
@@ -77,7 +77,10 @@ func readLLDP(name string, data []byte) ([]Cable, error) {
 		}
 	}
 	if f.LLDP != nil {
-		out = append(out, f.LLDP.cables(deviceOf(name))...)
+		for _, c := range f.LLDP.cables(deviceOf(name)) {
+			c.Unnamed = true
+			out = append(out, c)
+		}
 	}
 	for _, d := range natural.Keys(f.Devices) {
 		if l := f.Devices[d].LLDP; l != nil && plausible(d) {
@@ -102,7 +105,7 @@ func (l *lldp) cables(device string) []Cable {
 				if b := bytes.TrimSpace(n.Chassis[peer]); peer == "id" || len(b) == 0 || b[0] != '{' || !plausible(peer) || !plausible(port) {
 					continue
 				}
-				c := Cable{A: End{Device: device, Port: port}, B: End{Device: peer, Port: n.Port.ID.Value, Also: n.Port.Descr}}
+				c := Cable{A: End{Device: device, Port: port}, B: End{Device: peer, Port: n.Port.ID.Value, Also: n.Port.Descr}, Told: true}
 				if !plausible(c.B.Port) {
 					c.B.Port = c.B.Also
 				}
@@ -118,7 +121,7 @@ func (l *lldp) cables(device string) []Cable {
 	return out
 }
 
-func sortedPairs(m map[devicePair]int) []devicePair {
+func sortedPairs(m map[devicePair]*tally) []devicePair {
 	out := make([]devicePair, 0, len(m))
 	for k := range m {
 		out = append(out, k)

@@ -166,9 +166,9 @@ topology:
     - endpoints: ["leaf1:eth2", "spine1:eth2"]
     - endpoints: ["leaf2:eth2", "spine1:eth3"]
     - endpoints: ["leaf2:eth5", "leaf1:eth5"]
-`, `1 of the links between leaf2 and spine1 are not in the topology
-1 links between leaf1 and leaf2 are not in the intent
-1 links between leaf1 and spine1 are not in the intent`},
+`, `1 of the links between leaf2 and spine1 is not in the topology
+1 link between leaf1 and leaf2 is not in the intent
+1 link between leaf1 and spine1 is not in the intent`},
 		{"one interface, one device", "dir/leaf1.json", fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1.example.net", "local", "Eth1/1", "Ethernet0")), ""},
 		{"recabled", "leaf2.json", fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "ifname", "Ethernet16", "")+","+neighbour("Ethernet16", "spine1", "ifname", "Ethernet8", "")+"]"),
 			`leaf2/Ethernet8 is linked with spine1/Ethernet16, and in the intent with spine1/Ethernet8
@@ -178,6 +178,16 @@ spine1/Ethernet8 is linked with leaf2/Ethernet16, and in the intent with leaf2/E
 		{"a stranger", "leaf2.json", fmt.Sprintf(lldpOf, neighbour("Ethernet8", "elsewhere", "ifname", "e1", "")),
 			`leaf2/Ethernet8 is linked with elsewhere/e1, and in the intent with spine1/Ethernet8`},
 		{"both ends of each", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "ifname", "Ethernet0", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "ifname", "Ethernet8", "")) + `}}`, ""},
+		// The peer's port is told by an alias, and its description is free text.
+		{"the peer's alias", "leaf2.json", fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp2", "to leaf2")+","+neighbour("Ethernet16", "spine1", "local", "etp3", "Ethernet 16 of pod 1")+"]"), ""},
+		{"aliases, both ends", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "local", "etp1", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "local", "etp2", "")) + `}}`, ""},
+		{"aliases, swapped", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "leaf2", "local", "etp1", "")) + `}}`,
+			`leaf1/Ethernet8 is linked with leaf2/etp1, and in the intent with spine1/Ethernet0`},
+		{"aliases, one too many", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp1", "")+","+neighbour("Ethernet24", "spine1", "local", "etp4", "")+"]") + `, "spine1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet0", "leaf1", "local", "etp2", "")+","+neighbour("Ethernet24", "leaf1", "local", "etp4", "")+"]") + `}}`,
+			`1 link between leaf1 and spine1 is not in the intent`},
+		// What leaf1 sees says nothing of the links of others.
+		{"one switch of three", "dump.json", `{"neighbors": [{"device": "leaf1", "port": "Ethernet8", "peer": "spine1", "peerPort": "Ethernet0"}, {"device": "leaf1", "port": "Ethernet24", "peer": "leaf2", "peerPort": "Ethernet24"}]}`,
+			`1 link between leaf1 and leaf2 is not in the intent`},
 		{"simple", "dump.json", `{"neighbors": [{"device": "leaf2", "port": "Ethernet8", "peer": "spine1", "peerPort": "Ethernet8"}, {"device": "leaf1", "port": "Ethernet0", "peer": "gpu1", "peerPort": "n0"}]}`,
 			`the link leaf1/Ethernet8 - spine1/Ethernet0 is not in the topology
 the link leaf2/Ethernet16 - spine1/Ethernet16 is not in the topology`},

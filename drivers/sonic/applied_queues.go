@@ -1,0 +1,289 @@
+package sonic
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// The tables of COUNTERS_DB that lead from a queue or group to its object. They
+// exist only where counters of the kind are on, and name only what CONFIG_DB
+// configures where the switch creates no more.
+const (
+	queueNames = "COUNTERS_QUEUE_NAME_MAP"
+	groupNames = "COUNTERS_PG_NAME_MAP"
+)
+
+// queues compares what a port's queues have.
+func (c *comparer) queues(port string, p *qos.Port) {
+	var unseen []int
+	for q := range p.Queues {
+		want := &p.Queues[q]
+		if want.Scheduler.Set {
+			c.scheduler(port, q, want.Scheduler.V)
+		}
+		if !want.ECN.Set && !want.Buffer.Set {
+			continue
+		}
+		oid, known := c.names[queueNames][port+":"+strconv.Itoa(q)]
+		if !known {
+			if want.ECN.V.Enabled || want.Buffer.Set {
+				unseen = append(unseen, q)
+			}
+			continue
+		}
+		queue := c.objects[oQueue][oid]
+		if want.ECN.Set {
+			c.ecn(port, q, queue, want.ECN.V)
+		}
+		if want.Buffer.Set {
+			field := fmt.Sprintf("queues[%d].buffer", q)
+			c.profile(port, field, field, c.buffers.ofQueue(port, q), queue["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"])
+		}
+	}
+	c.unseen(port, "queue", queueNames, "QUEUE", unseen)
+}
+
+// groups compares what a port's lossless groups have.
+func (c *comparer) groups(port string, p *qos.Port) {
+	var unseen []int
+	for g := range p.Groups {
+		if !p.Groups[g].Lossless.Or(false) {
+			continue
+		}
+		oid, known := c.names[groupNames][port+":"+strconv.Itoa(g)]
+		if !known {
+			unseen = append(unseen, g)
+			continue
+		}
+		field := fmt.Sprintf("groups[%d].headroom", g)
+		short := fmt.Sprintf("groups[%d].xoff", g)
+		profile := c.objects[oGroup][oid]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
+		// A lossless group has an xoff, whatever profile it has.
+		if n, _ := strconv.ParseInt(c.objects[oProfile][profile][attrXOFF], 10, 64); n <= 0 {
+			if c.buffers.down[port] {
+				short = field
+			}
+			c.note(port, short, "more than 0 B", fmt.Sprintf("%d B", n))
+			continue
+		}
+		c.profile(port, field, short, c.buffers.ofGroup(port, g), profile)
+	}
+	c.unseen(port, "priority group", groupNames, "PG_WATERMARK", unseen)
+}
+
+// unseen notes the queues or groups that there is no way to.
+func (c *comparer) unseen(port, kind, table, counters string, indexes []int) {
+	if len(indexes) == 0 {
+		return
+	}
+	them := "it"
+	if len(indexes) > 1 {
+		kind, them = kind+"s", "them"
+	}
+	c.out = append(c.out, drivers.Mismatch{Port: port, Field: "the setting of " + kind + " " + qos.FoldInts(indexes), Want: "configured", Unsure: true,
+		Have: table + " does not name " + them, Fix: "enable FLEX_COUNTER_TABLE|" + counters + ", which makes the names"})
+}
+
+// share is what a scheduler gives.
+type share struct {
+	strict bool
+	weight int
+}
+
+// sharesOf are the schedulers that some queue has. ASIC_DB does not tell which:
+// orchagent binds a scheduler to the scheduler group over a queue, and asks SAI
+// for that group (sonic-swss orchagent/qosorch.cpp).
+func sharesOf(objects asic) map[share]bool {
+	bound := map[string]bool{}
+	for kind, attr := range map[string]string{oScheGroup: "SAI_SCHEDULER_GROUP_ATTR_SCHEDULER_PROFILE_ID", oQueue: "SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID"} {
+		for _, row := range objects[kind] {
+			if oid := row[attr]; oid != "" && oid != nullOID {
+				bound[oid] = true
+			}
+		}
+	}
+	out := map[share]bool{}
+	for oid, row := range objects[oScheduler] {
+		if len(bound) > 0 && !bound[oid] {
+			continue
+		}
+		switch strings.TrimPrefix(row["SAI_SCHEDULER_ATTR_SCHEDULING_TYPE"], "SAI_SCHEDULING_TYPE_") {
+		case "STRICT":
+			out[share{strict: true}] = true
+		case "DWRR", "WRR":
+			// Without one it is 1 (opencomputeproject/SAI saischeduler.h).
+			if n, err := strconv.Atoi(cmp.Or(row["SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT"], "1")); err == nil {
+				out[share{weight: n}] = true
+			}
+		}
+	}
+	return out
+}
+
+// scheduler checks that some queue has a scheduler like this one.
+func (c *comparer) scheduler(port string, q int, want qos.Scheduler) {
+	s := share{want.Strict, want.Weight}
+	if want.Strict {
+		s.weight = 0
+	}
+	if !c.shares[s] {
+		of := "strict"
+		if !s.strict {
+			of = fmt.Sprintf("weight %d", s.weight)
+		}
+		c.note(port, fmt.Sprintf("queues[%d].scheduler", q), of, "another: no queue of the switch has such a scheduler")
+	}
+}
+
+const (
+	attrXOFF    = "SAI_BUFFER_PROFILE_ATTR_XOFF_TH"
+	attrDynamic = "SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH"
+	attrStatic  = "SAI_BUFFER_PROFILE_ATTR_SHARED_STATIC_TH"
+)
+
+// profile compares a buffer profile with what it is configured as, value by
+// value, as far as both have it. short is the field for an xoff that is smaller.
+func (c *comparer) profile(port, field, short string, want native.Row, oid string) {
+	have := c.objects[oProfile][oid]
+	note := func(field, want, have string) {
+		c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have, Slow: true})
+	}
+	if want == nil {
+		return
+	}
+	if have == nil {
+		note(field, "a buffer profile", "none")
+		return
+	}
+	for _, v := range []struct{ name, attr string }{{"xoff", attrXOFF}, {"dynamic_th", attrDynamic}, {"static_th", attrStatic}} {
+		a, err1 := strconv.ParseInt(want[v.name], 10, 64)
+		b, err2 := strconv.ParseInt(have[v.attr], 10, 64)
+		if err1 != nil || err2 != nil || v.name == "xoff" && a == 0 {
+			continue
+		}
+		field := field
+		if v.name == "xoff" && b < a {
+			field = short
+		}
+		if v.name == "dynamic_th" && a != b || v.name != "dynamic_th" && !near(a, b) {
+			note(field, fmt.Sprintf("%s %d", v.name, a), fmt.Sprintf("%s %d", v.name, b))
+		}
+	}
+	// The mode of a threshold is what it was created with
+	// (sonic-swss orchagent/bufferorch.cpp).
+	for _, v := range []struct{ name, attr, other, has string }{{"dynamic_th", attrDynamic, attrStatic, "static_th"}, {"static_th", attrStatic, attrDynamic, "dynamic_th"}} {
+		if want[v.name] != "" && want[v.has] == "" && have[v.attr] == "" && have[v.other] != "" {
+			note(field, v.name+" "+want[v.name], v.has+" "+have[v.other])
+		}
+	}
+}
+
+// buffers are what the buffers of ports are configured as.
+type buffers struct {
+	down           map[string]bool // ports that are not up: their buffers may be taken away
+	groups, queues map[string]string
+	profiles       native.Table
+	// computed are the groups and profiles that the buffer manager computes
+	// (sonic-swss cfgmgr/buffermgrdyn.cpp); nil where it does not.
+	computedGroups   map[string]string
+	computedProfiles native.Table
+}
+
+// readBuffers reads CONFIG_DB, and what is computed beside it.
+func (d *Driver) readBuffers(ctx context.Context) (*buffers, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{native.TGroup, native.TBufferQueue, native.TProfile, native.TPort}
+	var paths []gnmi.Path
+	for _, n := range names {
+		paths = append(paths, gnmi.Path{"CONFIG_DB", "localhost", n})
+	}
+	raw, err := c.GetPresent(ctx, origin, paths...)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	var t [4]native.Table
+	for i := range raw {
+		if raw[i] == nil {
+			continue
+		}
+		if t[i], err = native.ParseTable(names[i], raw[i]); err != nil {
+			return nil, fmt.Errorf("%s: read CONFIG_DB: %w", d.t.Name, err)
+		}
+	}
+	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2]}
+	for port, row := range t[3] {
+		b.down[port] = row["admin_status"] != "up"
+	}
+	for _, profile := range b.groups {
+		if profile != computed {
+			continue
+		}
+		groups, err := d.table(ctx, "APPL_DB", "BUFFER_PG_TABLE")
+		if err == nil {
+			b.computedProfiles, err = d.table(ctx, "APPL_DB", "BUFFER_PROFILE_TABLE")
+		}
+		if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+			return nil, err
+		}
+		b.computedGroups = bindings(groups, ":")
+		break
+	}
+	return b, nil
+}
+
+// computed is the profile of a group whose headroom is computed.
+const computed = "NULL"
+
+// bindings are the profiles by "port:index"; "" where two rows disagree, of which
+// the one that was written last holds.
+func bindings(t native.Table, sep string) map[string]string {
+	out := map[string]string{}
+	for key, row := range t {
+		i := strings.LastIndex(key, sep)
+		if i < 0 {
+			continue
+		}
+		from, to, ok := native.Indexes(key[i+1:])
+		for n := from; ok && n <= to; n++ {
+			at := key[:i] + ":" + strconv.Itoa(n)
+			profile := row["profile"]
+			if was, two := out[at]; two && was != profile {
+				profile = ""
+			}
+			out[at] = profile
+		}
+	}
+	return out
+}
+
+// ofQueue and ofGroup return the profile that is configured; nil where that is
+// not known for sure.
+func (b *buffers) ofQueue(port string, q int) native.Row {
+	if b.down[port] {
+		return nil
+	}
+	return b.profiles[b.queues[port+":"+strconv.Itoa(q)]]
+}
+
+func (b *buffers) ofGroup(port string, g int) native.Row {
+	if b.down[port] {
+		return nil
+	}
+	at := port + ":" + strconv.Itoa(g)
+	if b.groups[at] == computed {
+		return b.computedProfiles[b.computedGroups[at]]
+	}
+	return b.profiles[b.groups[at]]
+}

@@ -1,0 +1,110 @@
+package sonic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// program sets an attribute in all objects of a kind in ASIC_DB that have it, to
+// what to makes of its value.
+func (b *box) program(kind, attribute string, to func(was string) string) {
+	b.t.Helper()
+	found := false
+	for key, row := range b.DB("ASIC_DB")["ASIC_STATE"] {
+		for name, was := range row {
+			if strings.HasPrefix(key, "SAI_OBJECT_TYPE_"+kind+":") && strings.HasSuffix(name, attribute) {
+				now := maps.Clone(row)
+				now[name] = to(was)
+				b.SetDBRow("ASIC_DB", "ASIC_STATE", key, now)
+				found = true
+			}
+		}
+	}
+	if !found {
+		b.t.Fatalf("no %s has %s", kind, attribute)
+	}
+}
+
+// What was given to the ASIC is held against what is configured, and what cannot
+// be found is said to be unknown and not wrong.
+func TestSchedulersAndBuffersInForce(t *testing.T) {
+	always := func(v string) func(string) string { return func(string) string { return v } }
+	plus := func(n int) func(string) string {
+		return func(was string) string {
+			v := 0
+			fmt.Sscan(was, &v)
+			return fmt.Sprint(v + n)
+		}
+	}
+	for name, tt := range map[string]struct {
+		model string
+		edit  func(b *box)
+		// want are the fields of the first port; "?" is before what is unsure.
+		want []string
+	}{
+		"nothing": {td2, func(*box) {}, nil},
+		"weights": {td2, func(b *box) { b.program("SCHEDULER", "_SCHEDULING_WEIGHT", always("7")) }, []string{"queues[0].scheduler", "queues[3].scheduler"}},
+		"types": {td2, func(b *box) { b.program("SCHEDULER", "_SCHEDULING_TYPE", always("SAI_SCHEDULING_TYPE_STRICT")) },
+			[]string{"queues[0].scheduler", "queues[3].scheduler"}},
+		"no queue is bound to its scheduler": {td2, func(b *box) {
+			var any string
+			for key, row := range b.DB("ASIC_DB")["ASIC_STATE"] {
+				if row["SAI_SCHEDULER_ATTR_SCHEDULING_TYPE"] == "SAI_SCHEDULING_TYPE_STRICT" {
+					_, any, _ = strings.Cut(key, ":")
+				}
+			}
+			b.program("SCHEDULER_GROUP", "_SCHEDULER_PROFILE_ID", always(any))
+		}, []string{"queues[0].scheduler", "queues[3].scheduler"}},
+		"a smaller xoff":                       {td2, func(b *box) { b.program("BUFFER_PROFILE", "_XOFF_TH", always("7")) }, []string{"groups[3].xoff"}},
+		"no xoff":                              {td2, func(b *box) { b.program("BUFFER_PROFILE", "_XOFF_TH", always("0")) }, []string{"groups[3].xoff"}},
+		"a larger xoff":                        {td2, func(b *box) { b.program("BUFFER_PROFILE", "_XOFF_TH", plus(5000)) }, []string{"groups[3].headroom"}},
+		"an xoff that is rounded up to a cell": {td2, func(b *box) { b.program("BUFFER_PROFILE", "_XOFF_TH", plus(4095)) }, nil},
+		"thresholds": {td2, func(b *box) {
+			b.program("BUFFER_PROFILE", "_SHARED_DYNAMIC_TH", always("5"))
+			b.program("BUFFER_PROFILE", "_SHARED_STATIC_TH", always("7"))
+		}, []string{"groups[3].headroom", "queues[0].buffer", "queues[3].buffer", "queues[6].buffer"}},
+		"computed headroom": {dynamic, func(b *box) {
+			b.program("BUFFER_PROFILE", "_XOFF_TH", always("7"))
+			b.program("BUFFER_PROFILE", "_SHARED_DYNAMIC_TH", always("5"))
+		}, []string{"groups[3].headroom", "groups[3].xoff", "queues[0].buffer", "queues[3].buffer", "queues[6].buffer"}},
+		"a port that is down": {td2, func(b *box) {
+			b.program("BUFFER_PROFILE", "_XOFF_TH", always("7"))
+			b.SetRow("PORT", b.ports[0], with(b.Config()["PORT"][b.ports[0]], "admin_status", "down"))
+		}, nil},
+		"names that are not there": {td2, func(b *box) {
+			for _, group := range []string{"QUEUE", "PG_DROP", "PG_WATERMARK"} {
+				b.SetRow("FLEX_COUNTER_TABLE", group, map[string]string{"FLEX_COUNTER_STATUS": "disable"})
+			}
+		}, []string{"?the setting of priority group 3", "?the setting of queues 0,3,6"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t, boxOptions{model: tt.model, release: "202511", ssh: true})
+			d := b.open()
+			b.apply(d)
+			tt.edit(b)
+			bad, err := d.Applied(t.Context(), b.desired)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields := map[string]bool{}
+			for _, m := range bad {
+				// Buffers take some ASICs minutes; an xoff that is none is no buffer.
+				if slow := strings.Contains(m.Field, "].") && !strings.HasSuffix(m.Field, "scheduler") && m.Have != "0 B"; m.Slow != slow {
+					t.Errorf("%+v", m)
+				}
+				if m.Unsure {
+					m.Field = "?" + m.Field
+				}
+				if m.Port == b.ports[0] {
+					fields[m.Field] = true
+				}
+			}
+			if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, tt.want) {
+				t.Errorf("found %q, want %q: %v", got, tt.want, bad)
+			}
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/derive"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+// Cabling holds a list of cables, from a topology file or an LLDP dump, against
+// the links of the intent.
+func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
+	fix := Lookup("TOP-07").Fix
+	var out []Finding
+	for _, d := range topology.Compare(f, cables) {
+		s := Warning
+		if d.Kind == topology.Moved {
+			s = Error
+		}
+		where := d.Pos.String()
+		if d.Pos.Line == 0 {
+			where = file
+			if d.Line > 0 {
+				where = fmt.Sprintf("%s:%d", file, d.Line)
+			}
+		}
+		fd := Finding{ID: "TOP-07", Severity: s, Device: d.A.Device, What: printable(d.String()), Fix: fix, Where: where}
+		if d.A.Port != "" {
+			fd.Ports, fd.Peers = []string{d.A.Port}, []string{d.B.String()}
+		}
+		out = append(out, fd)
+	}
+	return out
+}
+
+// portNames are the ports of a switch by what LLDP may call them.
+type portNames struct {
+	ports   []string
+	all     bool                // these are all that the switch has
+	aliases map[string][]string // alias -> ports
+}
+
+// namesOf takes ports and the aliases that the switch shows of them; of the
+// others it takes the aliases of its model.
+func namesOf(sw *intent.Switch, ports []string, shown map[string]string) *portNames {
+	n := &portNames{ports: ports, aliases: map[string][]string{}}
+	has := make(map[string]bool, len(ports))
+	for _, p := range ports {
+		has[p] = true
+		if a := shown[p]; a != "" {
+			n.aliases[a] = append(n.aliases[a], p)
+		}
+	}
+	if m, ok := catalog.Lookup(sw.Model.V); ok && catalog.Covers(sw.OS) {
+		for _, p := range m.Ports {
+			if has[p.Name] && shown[p.Name] == "" && p.Alias != "" {
+				n.aliases[p.Alias] = append(n.aliases[p.Alias], p.Name)
+			}
+		}
+	}
+	return n
+}
+
+// another says how sure it is that a name that LLDP gives means another port of
+// the switch; "" where it may be that one. The alias of one port may be the name of
+// another, and a name that the switch has nowhere may be any port's, unless it has
+// the form of their names.
+func (n *portNames) another(port, given string) Severity {
+	means := func(p string) bool { return derive.SamePort(p, given) || slices.Contains(n.aliases[given], p) }
+	switch {
+	case means(port):
+		return ""
+	case slices.ContainsFunc(n.ports, means):
+		return Error
+	case n.all && derive.SameForm(port, given):
+		return Warning
+	}
+	return ""
+}
+
+// cabling holds what LLDP shows of the links against the intent. It comes before
+// the checks of two ends, which say where they are not the ends of one cable.
+func (r *Run) cabling() {
+	fix := Lookup("TOP-07").Fix
+	for _, sw := range r.fabric.Switches {
+		for _, p := range sw.Ports {
+			at := intent.Endpoint{Device: sw.Name, Port: p.Name}
+			e, ok := r.ends[at]
+			if !ok {
+				continue
+			}
+			var severity Severity
+			e.elsewhere, severity = r.elsewhere(p, e.neighbor)
+			r.ends[at] = e
+			if e.elsewhere == "" || e.bare {
+				continue
+			}
+			peer, _ := p.Peer()
+			r.found.add(Finding{ID: "TOP-07", Severity: severity, Device: sw.Name, Where: p.Link.Pos.String(), Fix: fix,
+				What: fmt.Sprintf("LLDP shows %s, the intent says %s", e.elsewhere, peer)}, p.Name)
+		}
+	}
+}
+
+// elsewhere returns the neighbour that LLDP shows at a port where that is not the
+// other end of the link, and how sure that is; "" where they do not differ.
+func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity) {
+	peer, linked := p.Peer()
+	if !linked || n == (qos.Neighbor{}) {
+		return "", ""
+	}
+	f := r.fabric
+	device, _, _ := strings.Cut(n.Device, ".")
+	same := sameName(device, peer.Device) || sameName(n.Device, peer.Device)
+	switch {
+	case device == "" || !same && !known(f, device) && f.Host(peer.Device) != nil:
+		return "", "" // a host may call itself whatever it likes
+	case !same && known(f, device):
+		s = Error
+	case !same:
+		s = Warning
+	case f.Switch(peer.Device) != nil:
+		s = r.namesOf(f.Switch(peer.Device)).another(peer.Port, n.Port)
+	default:
+		s = otherNIC(f.Host(peer.Device), peer.Port, n.Port)
+	}
+	if s == "" {
+		return "", ""
+	}
+	return printable(n.Device + "/" + n.Port), s
+}
+
+// namesOf returns the ports of a switch: what it runs where it was read, and else
+// those that the intent names.
+func (r *Run) namesOf(sw *intent.Switch) *portNames {
+	if n := r.names[sw.Name]; n != nil {
+		return n
+	}
+	var ports []string
+	for _, p := range sw.Ports {
+		ports = append(ports, p.Name)
+	}
+	n := namesOf(sw, ports, nil)
+	r.names[sw.Name] = n
+	return n
+}
+
+func sameName(a, b string) bool { return strings.EqualFold(a, b) }
+
+func known(f *intent.Fabric, device string) bool {
+	return f.Switch(device) != nil || f.Host(device) != nil
+}
+
+// otherNIC says how sure it is that a name that a host gives is that of another
+// interface than nic; "" where it is not.
+func otherNIC(h *intent.Host, nic, given string) Severity {
+	if given == nic {
+		return ""
+	}
+	if h.NIC(given) != nil {
+		return Error
+	}
+	for _, n := range h.NICs {
+		if n.RDMA.V == given && given != "" {
+			if n.Name == nic {
+				return ""
+			}
+			return Error
+		}
+	}
+	if derive.NamesInterface(given) {
+		return Warning
+	}
+	return ""
+}
+
+// runningNames are the names of all ports that a switch shows or runs.
+func runningNames(sw *intent.Switch, cfg *qos.Device, shown map[string]string) *portNames {
+	all := make(map[string]bool, len(shown)+len(cfg.Ports))
+	for p := range shown {
+		all[p] = true
+	}
+	for p := range cfg.Ports {
+		all[p] = true
+	}
+	n := namesOf(sw, natural.Keys(all), shown)
+	n.all = len(shown) > 0
+	return n
+}

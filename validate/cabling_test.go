@@ -1,0 +1,71 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// What LLDP shows is held against the ports that the neighbour runs: an alias is
+// one of them, and so is a port that the intent does not name.
+func TestOtherEndByLLDP(t *testing.T) {
+	c := compile(t, bases["rails"])
+	for _, x := range []struct {
+		port, device, remote string
+		unread               bool // spine1 is not read
+		want                 Severity
+	}{
+		{port: "Ethernet240", device: "spine1", remote: "Ethernet0"},
+		{port: "Ethernet240", device: "spine1", remote: "Eth0"},
+		{port: "Ethernet240", device: "spine1", remote: "Eth1/1"},
+		{port: "Ethernet240", device: "spine1", remote: "nowhere"},
+		{port: "Ethernet240", device: "spine1", remote: "Ethernet32"}, // its alias, and a name
+		{port: "Ethernet240", device: "SPINE1.example.net", remote: "Ethernet24", want: Error},
+		{port: "Ethernet240", device: "spine1", remote: "Ethernet400", want: Warning},
+		{port: "Ethernet240", device: "spine1", remote: "Ethernet400", unread: true},
+		{port: "Ethernet240", device: "spine1", remote: "spare", want: Error},
+		{port: "Ethernet240", device: "spine1", remote: "Eth40", want: Error}, // not configured
+		{port: "Ethernet240", device: "spine1", remote: "Ethernet24", unread: true},
+		{port: "Ethernet0", device: "gpu1", remote: "eth0"},
+		{port: "Ethernet0", device: "gpu1", remote: "mlx5_0"},
+		{port: "Ethernet0", device: "gpu1", remote: "0c:42:a1:00:00:02"},
+		{port: "Ethernet0", device: "gpu1", remote: "0c42a1000002"},
+		{port: "Ethernet0", device: "gpu1", remote: "a port of the card"},
+		{port: "Ethernet0", device: "another", remote: "eth7"}, // a host may call itself whatever it likes
+		{port: "Ethernet0", device: "gpu1", remote: "eth1", want: Error},
+		{port: "Ethernet0", device: "gpu1", remote: "mlx5_1", want: Error},
+		{port: "Ethernet0", device: "gpu1", remote: "eth7", want: Warning},
+	} {
+		run := NewRun(c.Fabric())
+		for _, sw := range c.Fabric().Switches {
+			have, st := c.Device(sw).Desired, &State{}
+			if sw.Name == "leaf1" {
+				have.Ports[x.port].Neighbor = qos.Of(qos.Neighbor{Device: x.device, Port: x.remote})
+			}
+			if sw.Name == "spine1" {
+				if x.unread {
+					continue
+				}
+				have.Ports["Ethernet24"] = &qos.Port{}
+				st.Ports = map[string]string{"Ethernet0": "Ethernet32", "Ethernet24": "spare", "Ethernet32": "", "Ethernet40": ""}
+			}
+			run.Add(Switch(c.Device(sw), have, Running, st))
+		}
+		var got []string
+		for _, f := range run.Findings(today) {
+			if f.ID == "TOP-07" {
+				got = append(got, fmt.Sprint(f.Severity, " ", f.Place(), ": ", f.What))
+			}
+		}
+		var want []string
+		if x.want != "" {
+			peer := map[string]string{"Ethernet240": "spine1/Ethernet0", "Ethernet0": "gpu1/eth0"}[x.port]
+			want = []string{fmt.Sprintf("%s leaf1 %s: LLDP shows %s/%s, the intent says %s", x.want, x.port, x.device, x.remote, peer)}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s sees %s/%s: found %q, want %q", x.port, x.device, x.remote, got, want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+func headroomRowMissing(r *deviceRun) {
+	if r.d.Desired.Platform.DynamicBuffers {
+		return
+	}
+	for _, p := range losslessPorts(r) {
+		m := r.d.Model
+		if _, ok := m.HeadroomRow(p.Speed.V, render.CableRow(m, false, p.Speed.V, p.Cable.V)); ok {
+			continue
+		}
+		fix := fmt.Sprintf("%s has no rows for %s; state bufferModel: dynamic where the switch computes headroom, or add a row to its pg_profile_lookup.ini", m.Name, p.Speed.V)
+		if known := m.Cables(p.Speed.V); len(known) > 0 {
+			fix = fmt.Sprintf("%s has rows for %s of %v; the longest cable it can carry lossless is %s", m.Name, p.Speed.V, known, known[len(known)-1])
+		}
+		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
+			What: fmt.Sprintf("no headroom row of %s for %s and %s", m.Name, p.Speed.V, p.Cable.V)}, p.Name)
+	}
+}
+
+func headroomOfPorts(r *deviceRun) {
+	if r.source != Intended {
+		headroomInUse(r)
+		return
+	}
+	for _, p := range losslessPorts(r) {
+		h := r.headroomOf(p)
+		xoff, ok := h.XOFF()
+		if !ok {
+			continue
+		}
+		what, fix := fmt.Sprintf("xoff %d B, which %s computes,", xoff, r.d.Switch.OS), "use a shorter cable"
+		more := "configure a profile with more xoff for the group"
+		if h.Row != nil {
+			what = fmt.Sprintf("xoff %d B of the %s row for %s", xoff, r.d.Model.Name, h.Row.Cable)
+			fix = "use a shorter cable, or raise the row in pg_profile_lookup.ini"
+			more = "raise the row"
+		}
+		switch {
+		case xoff < h.Floor:
+			r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: fix,
+				What: fmt.Sprintf("%s is below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
+		case h.Reference != nil && xoff < h.Reference.XOFF && !r.onlySmallPackets(p, h):
+			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: "check the response time of the peer, or " + more,
+				What: what + " is " + r.belowModel(p, xoff, h.Reference)}, p.Name)
+		}
+	}
+}
+
+// belowModel says by how much an xoff is below a model, and what that relies on.
+func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Result) string {
+	by := fmt.Sprintf("%d B below the %s model (%d B)", model.XOFF-xoff, model.Model, model.XOFF)
+	if full, _, ok := r.smallPackets(p); ok && model.Model == headroom.ModelIEEE && full.XOFF <= xoff {
+		return fmt.Sprintf("%s: packets of %s take more cells than it has", by, p.Settings.Buffers.MinLosslessPacket.V)
+	}
+	than := "the standard asks"
+	if r.d.HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
+		than = "its pauseResponse in the intent"
+	}
+	return fmt.Sprintf("%s: it relies on a peer that stops faster than %s", by, than)
+}
+
+// headroomInUse holds what a switch made for itself against the cable: its
+// table may be another one than the catalogue's.
+func headroomInUse(r *deviceRun) {
+	for p, q := range r.ports() {
+		for g := range q.Groups {
+			h := q.Groups[g].Headroom
+			if !q.Groups[g].Lossless.V || !h.Set || p.Speed.V == 0 || p.Cable.V == 0 {
+				continue
+			}
+			frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
+			what := fmt.Sprintf("priority group %d has xoff %d B", g, h.V.XOFF)
+			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); h.V.XOFF < floor {
+				r.found(Finding{Severity: Error, Fix: r.check.Fix,
+					What: fmt.Sprintf("%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, floor, p.Cable.V, frame)},
+					p.Name, fmt.Sprintf("groups[%d].headroom", g))
+				continue
+			}
+			want := r.headroomOf(p)
+			intended, ok := want.XOFF()
+			if r.source == Saved && ok && intended == h.V.XOFF {
+				continue // what is as intended was found in the intent
+			}
+			if want.Reference != nil && h.V.XOFF < want.Reference.XOFF {
+				r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: "check the response time of the peer, or raise xoff",
+					What: what + ", " + r.belowModel(p, h.V.XOFF, want.Reference)}, p.Name)
+			}
+		}
+	}
+}
+
+func slowPeers(r *deviceRun) {
+	for _, p := range losslessPorts(r) {
+		in := r.d.HeadroomInput(p)
+		standard, ok := headroom.ResponseBytes(p.Speed.V)
+		if ok && in.PeerBytes > standard {
+			peer, _ := p.Peer()
+			who := "the host"
+			if p.Uplink() {
+				who = "the other switch"
+			}
+			r.foundTowards(peer, Finding{Severity: Warning, Where: p.Link.Pos.String(), Fix: r.check.Fix,
+				What: fmt.Sprintf("%s sends up to %d B after a pause at %s, the standard allows %d B", who, in.PeerBytes, p.Speed.V, standard)}, p.Name)
+		}
+	}
+}
+
+// onlySmallPackets reports whether what a switch computes falls short of the
+// standard because of the small packets that the intent states alone.
+func (r *deviceRun) onlySmallPackets(p *intent.Port, h render.PortHeadroom) bool {
+	full, small, ok := r.smallPackets(p)
+	return ok && h.Computed != nil && full.XOFF <= h.Computed.XOFF && small.XOFF > h.Computed.XOFF
+}
+
+// smallPackets returns the headroom that the standard asks for without and with
+// the cells that packets of the stated size leave empty; ok is false where the
+// intent states none.
+func (r *deviceRun) smallPackets(p *intent.Port) (full, small headroom.Result, ok bool) {
+	if p.Settings.Buffers.MinLosslessPacket.IsDefault() {
+		return full, small, false
+	}
+	in := r.d.HeadroomInput(p)
+	small, err := headroom.IEEE(in)
+	if err != nil {
+		return full, small, false
+	}
+	in.MinPacket = 0
+	full, err = headroom.IEEE(in)
+	return full, small, err == nil
+}
+
+func trafficPattern(r *deviceRun) {
+	if !r.d.Desired.Platform.DynamicBuffers {
+		return
+	}
+	for _, p := range losslessPorts(r) {
+		h := r.headroomOf(p)
+		if !r.onlySmallPackets(p, h) {
+			continue
+		}
+		_, need, _ := r.smallPackets(p)
+		size := p.Settings.Buffers.MinLosslessPacket
+		r.found(Finding{Severity: Warning, Where: size.From.String(), Fix: r.check.Fix,
+			What: fmt.Sprintf("packets of %s need xoff %d B by the %s model, the template's pattern of %d %% small ones gives %d B", size.V, need.XOFF, need.Model, render.DefaultSmallPackets, h.Computed.XOFF)}, p.Name)
+	}
+}

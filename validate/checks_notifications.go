@@ -1,0 +1,94 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// highShare is the share from which a weighted queue is held to be served soon
+// enough for congestion notifications, in percent.
+const highShare = 10
+
+func notificationsServed(r *deviceRun) {
+	for p, q := range r.ports() {
+		k := notificationsOf(p.Settings)
+		if k == nil {
+			continue
+		}
+		s := q.Queues[k.Queue.V].Scheduler
+		if !s.Set || s.V.Strict {
+			continue
+		}
+		if k.Rest {
+			r.found(Finding{Severity: Warning, Where: k.Pos.String(), What: fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s with the rest, and are not served first", nic.DefaultCNPDSCP, k.Name),
+				Fix: fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", nic.DefaultCNPDSCP)}, p.Name)
+			continue
+		}
+		share := shareOf(p.Settings, q, k)
+		f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share), Fix: r.check.Fix}
+		if share < highShare {
+			f.Severity = Error
+		}
+		field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
+		if _, drifted := r.differs(p.Name, field); drifted {
+			f.Fix = "apply the intent"
+		}
+		r.found(f, p.Name, field)
+	}
+}
+
+// notificationsOf returns the class that congestion notifications travel in:
+// the one that is for them, else that of the DSCP that NICs mark them with. It
+// is nil where nothing is marked, and where that class is lossless, which CLS-10
+// speaks of.
+func notificationsOf(s *intent.Settings) *intent.Class {
+	if k, _, ok := nic.CNPClass(s); ok {
+		return k
+	}
+	marked := slices.ContainsFunc(s.Classes, func(k *intent.Class) bool { return k.ECN.Mode.V != intent.ECNOff })
+	if k := classOf(s, nic.DefaultCNPDSCP); marked && k != nil && !k.Lossless.V {
+		return k
+	}
+	return nil
+}
+
+// shareOf is the part of the link that a weighted class has when all are busy,
+// in percent, rounded down.
+func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
+	mine, all := 0, 0
+	done := map[int]bool{}
+	for _, o := range s.Classes {
+		n := o.Queue.V
+		if sch := q.Queues[n].Scheduler; sch.Set && !sch.V.Strict && !done[n] {
+			done[n] = true
+			all += sch.V.Weight
+			if n == k.Queue.V {
+				mine = sch.V.Weight
+			}
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return mine * 100 / all
+}
+
+func notificationsPaused(r *deviceRun) {
+	if r.source != Intended {
+		return
+	}
+	for p := range r.ports() {
+		_, _, known := nic.CNPClass(p.Settings)
+		for _, k := range p.Settings.Classes {
+			named := strings.EqualFold(k.Name, "cnp")
+			if k.Lossless.V && (named || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP)) {
+				r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s has the congestion notifications and is lossless", k.Name), Fix: r.check.Fix}, p.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// need is what a failure is seen by.
+type need struct {
+	metrics []drivers.Metric
+	says    string
+}
+
+// needs are those of a switch. Not every system has all of them: one that a switch
+// never shows leaves the window open only where nothing else shows the same.
+var needs = []need{
+	{[]drivers.Metric{drivers.GroupDrops}, "drops of priority groups"},
+	{[]drivers.Metric{drivers.QueueDrops}, "drops of queues"},
+	{[]drivers.Metric{drivers.PFCRx, drivers.PFCTx}, "PFC frames"},
+	{[]drivers.Metric{drivers.LinkPauseRx, drivers.LinkPauseTx}, "frames that pause the whole link"},
+	{[]drivers.Metric{drivers.StormsDetected}, "storms of the PFC watchdog"},
+}
+
+// nicNeeds are those of a NIC.
+var nicNeeds = []need{
+	{[]drivers.Metric{drivers.PriorityDiscards, drivers.Discards}, "discards"},
+	{[]drivers.Metric{drivers.PFCRx, drivers.PFCTx}, "PFC frames"},
+	{[]drivers.Metric{drivers.LinkPauseRx, drivers.LinkPauseTx}, "frames that pause the whole link"},
+	{[]drivers.Metric{drivers.StallErrors}, "pauses that it gave up"},
+}
+
+// decides reports whether a counter decides a failure of the port: drops and
+// storms of lossless classes, PFC of all priorities, and what a port has once.
+func decides(p *Port, id drivers.CounterID) bool {
+	of := func(index func(Class) int) bool {
+		return slices.ContainsFunc(p.Classes, func(c Class) bool { return index(c) == int(id.Index) })
+	}
+	switch id.Metric {
+	case drivers.GroupDrops:
+		return of(func(c Class) int { return c.Group })
+	case drivers.QueueDrops:
+		return of(func(c Class) int { return c.Queue })
+	case drivers.StormsDetected:
+		return p.Watched && of(func(c Class) int { return c.Queue })
+	case drivers.PriorityDiscards:
+		return of(func(c Class) int { return c.Priority })
+	case drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.LinkPauseTx, drivers.Discards, drivers.StallErrors:
+		return len(p.Classes) > 0
+	}
+	return false
+}
+
+// gaps are the counters that decide something, that one reading shows and another
+// does not.
+func gaps(p *PortWindow, samples []Sample) []drivers.CounterID {
+	seen := map[drivers.CounterID]int{}
+	for _, s := range samples {
+		for id := range s.Ports[p.Port] {
+			if decides(p.port, id) {
+				seen[id]++
+			}
+		}
+	}
+	var out []drivers.CounterID
+	for id, n := range seen {
+		if n < len(samples) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// off says what a switch could count and does not.
+func (j *judge) off(w *window) {
+	lossless := slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return len(p.port.Classes) > 0 })
+	watched := slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return p.port.Watched })
+	why := map[string][]string{}
+	for _, n := range needs {
+		if !lossless || n.metrics[0] == drivers.StormsDetected && !watched {
+			continue
+		}
+		for _, m := range n.metrics {
+			if where, off := w.off[m]; off && !slices.Contains(why[where], n.says) {
+				why[where] = append(why[where], n.says)
+			}
+		}
+	}
+	for _, where := range natural.Keys(why) {
+		j.found(NotCounted, Inconclusive, w.dev.Name, "", fmt.Sprintf("%s are not counted: %s", strings.Join(why[where], " and "), where), "switch the counters on, and take another window")
+	}
+}
+
+// counted says what was not seen of a port and decides whether it is well. What
+// its counters went back over is said apart.
+func (j *judge) counted(w *window, p *PortWindow) {
+	if len(p.port.Classes) == 0 || p.Back > 0 {
+		return
+	}
+	note := func(what, fix string) { j.found(NotCounted, Inconclusive, p.Device, p.Port, what, fix) }
+	const again = "see why the device shows them at times only, and take another window"
+	if len(p.Growth) == 0 {
+		switch {
+		case w.dev.Host:
+			note("the NIC did not show its counters at both ends of the window", "see that the host can read the statistics of its driver")
+		case len(w.off) == 0:
+			note("the port did not show its counters at both ends of the window", "see that the device has the port, and counts for it")
+		}
+		return
+	}
+	list := needs
+	if w.dev.Host {
+		list = nicNeeds
+	}
+	gap := func(n need) bool {
+		return slices.ContainsFunc(p.gaps, func(id drivers.CounterID) bool { return slices.Contains(n.metrics, id.Metric) })
+	}
+	for _, n := range list {
+		if gap(n) && !w.isOff(n) {
+			note(n.says+" were not counted at all readings of the window", again)
+		}
+	}
+	if w.dev.Host {
+		return
+	}
+	for _, c := range p.port.Classes {
+		group, queue := p.knows(drivers.GroupDrops, c.Group), p.knows(drivers.QueueDrops, c.Queue)
+		switch {
+		case group || gap(needs[0]) || w.isOff(needs[0]):
+		case !queue && !gap(needs[1]) && !w.isOff(needs[1]):
+			note(fmt.Sprintf("no drops of lossless class %s are counted, neither of queue %d nor of priority group %d", c.Name, c.Queue, c.Group), "switch the counters on")
+		case w.elsewhere(drivers.GroupDrops):
+			note(fmt.Sprintf("drops of priority group %d of lossless class %s are not counted, and those of other ports are", c.Group, c.Name), "see why the switch has no counters of the group")
+		}
+	}
+	if pfc := needs[2]; !p.pfc() && !j.at[p.port.Peer].pfc() && !gap(pfc) && !w.isOff(pfc) {
+		note("no PFC frames are counted, at neither end of the link", "switch the counters on")
+	}
+}
+
+// isOff reports whether the device said that it does not count any of it.
+func (w *window) isOff(n need) bool {
+	return slices.ContainsFunc(n.metrics, func(m drivers.Metric) bool { return w.off[m] != "" })
+}
+
+// elsewhere reports whether a metric of any lossless class of any port is known.
+func (w *window) elsewhere(m drivers.Metric) bool {
+	return slices.ContainsFunc(w.ports, func(p *PortWindow) bool {
+		for id := range p.Growth {
+			if id.Metric == m && decides(p.port, id) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// knows reports whether it is known how much a counter grew.
+func (p *PortWindow) knows(m drivers.Metric, index int) bool {
+	if p == nil {
+		return false
+	}
+	_, ok := p.grew(m, index)
+	return ok
+}
+
+// saw reports whether it is known of the whole window.
+func (p *PortWindow) saw(m drivers.Metric, index int) bool {
+	return p.knows(m, index) && p.Back == 0 && !slices.Contains(p.gaps, m.Of(index))
+}
+
+// pfc reports whether PFC frames are counted, of any priority.
+func (p *PortWindow) pfc() bool {
+	for i := range qos.NumPriorities {
+		if p.knows(drivers.PFCRx, i) || p.knows(drivers.PFCTx, i) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// linkRun is one link under one check.
+type linkRun struct {
+	check  *Check
+	run    *Run
+	l      *intent.Link
+	a, b   End
+	pa, pb *intent.Port
+	out    *linkFindings
+}
+
+// linkFindings folds findings on the links of a switch whose values are the
+// same.
+type linkFindings struct {
+	order []linkCause
+	at    map[linkCause][]linkEnds
+}
+
+// linkCause is what they share; what has three %v, as in [linkRun.found].
+type linkCause struct {
+	severity           Severity
+	device, where, fix string
+	what, here, there  string
+	miscabled          string
+}
+
+type linkEnds struct{ here, there intent.Endpoint }
+
+func (r *Run) links() {
+	for _, c := range registry {
+		if c.link == nil {
+			continue
+		}
+		out := &linkFindings{at: map[linkCause][]linkEnds{}}
+		for _, l := range r.fabric.Links {
+			a, b := r.ends[l.A], r.ends[l.B]
+			if a.Known && b.Known && !a.bare && !b.bare && !(a.assumed && b.assumed) {
+				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, pa: end(r.fabric, l.A), pb: end(r.fabric, l.B), out: out})
+			}
+		}
+		for _, k := range out.order {
+			var others []string
+			for _, e := range out.at[k] {
+				others = append(others, e.there.Device)
+			}
+			f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
+				What: fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
+			for _, e := range out.at[k] {
+				r.found.add(f, e.here.Port, e.there.String())
+			}
+		}
+	}
+}
+
+func end(f *intent.Fabric, e intent.Endpoint) *intent.Port {
+	if sw := f.Switch(e.Device); sw != nil {
+		return sw.Port(e.Port)
+	}
+	return nil
+}
+
+// found notes that the two ends differ. what says it with three %v: the value
+// here, the other switch, its value; other links of the switch with the same
+// values are one finding with it. It is told of the end that is not as
+// intended, if one is, so that what is wrong on one switch is one finding.
+// fields are what it is about.
+func (r *linkRun) found(s Severity, fix, what string, a, b any, fields ...string) {
+	if !r.check.allows(s) {
+		panic(fmt.Sprintf("%s has no severity %q", r.check.ID, s))
+	}
+	here, there := r.l.A, r.l.B
+	if r.b.drifted && !r.a.drifted {
+		here, there, a, b = there, here, b, a
+	}
+	for _, e := range []intent.Endpoint{here, there} {
+		if res := r.run.results[e.Device]; res != nil {
+			for _, f := range fields {
+				res.explained[place{e.Port, f}] = true
+			}
+		}
+	}
+	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled()}
+	if r.out.at[k] == nil {
+		r.out.order = append(r.out.order, k)
+	}
+	r.out.at[k] = append(r.out.at[k], linkEnds{here, there})
+}
+
+// miscabled says where the two may not be the ends of one cable at all.
+func (r *linkRun) miscabled() string {
+	for _, e := range []struct {
+		at   intent.Endpoint
+		seen string
+	}{{r.l.A, r.a.elsewhere}, {r.l.B, r.b.elsewhere}} {
+		if e.seen != "" {
+			return fmt.Sprintf("; by LLDP %s is cabled to %s, so that these may not be the two ends", e.at, e.seen)
+		}
+	}
+	return ""
+}
+
+// End is what one end of a link is set to: the values that the other end must
+// share.
+type End struct {
+	PFC   qos.PrioritySet
+	MTU   int // bytes of an IP packet; 0 where it is not known
+	Trust qos.Trust
+	// Asymmetric says that pause is obeyed on every priority.
+	Asymmetric qos.Opt[bool]
+	Known      bool
+
+	source   Source
+	assumed  bool // nobody looked at it
+	drifted  bool
+	pfcSaid  bool         // another finding says why PFC is not as intended
+	neighbor qos.Neighbor // by LLDP; zero where it shows none
+	// elsewhere is what LLDP shows at the other end of the cable, where that is
+	// not the link's.
+	elsewhere string
+	bare      bool // PRT-01 says that it has nothing to compare
+}
+
+// EndOf returns what a port is set to.
+func EndOf(d *qos.Device, port string) End {
+	p := d.Ports[port]
+	if p == nil {
+		return End{}
+	}
+	return End{PFC: p.PFC.Or(0), MTU: p.MTU.Or(0), Trust: p.Trust.Or(""), Asymmetric: p.PFCAsymmetric, Known: true}
+}
