@@ -8,6 +8,7 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +41,9 @@ type File struct {
 	tmp  *os.File
 	perm fs.FileMode
 	err  error // the first failed write; Commit refuses after it
-	// direct says that path is written to as it is, and not replaced.
-	direct bool
+	// direct is the content of a path that is written to as it is, and not
+	// replaced; it has no tmp.
+	direct *bytes.Buffer
 }
 
 // Create begins to replace path with content that is written piece by piece.
@@ -59,6 +61,9 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 
 // Write adds to the new content.
 func (f *File) Write(p []byte) (int, error) {
+	if f.direct != nil {
+		return f.direct.Write(p)
+	}
 	if f.tmp == nil {
 		return 0, errDone
 	}
@@ -74,20 +79,20 @@ func (f *File) Write(p []byte) (int, error) {
 // file. On an error nothing is left beside path; path holds the old content,
 // unless the message says that only the directory was not synced.
 func (f *File) Commit() error {
+	if f.direct != nil {
+		data := f.direct.Bytes()
+		f.direct = nil
+		if err := pass(f.path, data); err != nil {
+			return fmt.Errorf("cannot write %s: %w", f.path, err)
+		}
+		return nil
+	}
 	if f.tmp == nil {
 		return errDone
 	}
 	tmp := f.tmp
 	f.tmp = nil
 	err := f.err
-	if f.direct {
-		if err == nil {
-			if err = f.pass(tmp); err != nil {
-				err = fmt.Errorf("cannot write %s: %w", f.path, err)
-			}
-		}
-		return errors.Join(err, tmp.Close(), os.Remove(tmp.Name()))
-	}
 	if err == nil {
 		err = tmp.Chmod(f.perm)
 	}
@@ -118,6 +123,7 @@ func (f *File) Commit() error {
 // Close drops content that was not committed. It may be called at any time
 // and more than once.
 func (f *File) Close() error {
+	f.direct = nil
 	if f.tmp == nil {
 		return nil
 	}

@@ -1,19 +1,23 @@
 package atomicfile
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 )
 
 // Output begins to write what a user asked for at a path that the user named. A
 // file is replaced as [Create] does, at the end of the links that lead to it. A
-// device or a pipe stays what it is and gets the content at [File.Commit]; so does
-// standard output or error, whatever it is called and wherever it leads. What
-// [CheckOutput] refuses is an error.
+// device or a pipe stays what it is and gets the content at [File.Commit], which is
+// kept in memory until then and fails where nobody reads a pipe; so does standard
+// output or error, whatever it is called and wherever it leads. What [CheckOutput]
+// refuses is an error.
 //
 // Do not use it where nobody but this program may choose the file: it follows
 // links.
@@ -25,11 +29,7 @@ func Output(path string, perm fs.FileMode) (*File, error) {
 	if !direct {
 		return Create(at, perm)
 	}
-	tmp, err := os.CreateTemp("", "roce-fabric-*.tmp")
-	if err != nil {
-		return nil, fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return &File{path: path, tmp: tmp, direct: true}, nil
+	return &File{path: path, direct: &bytes.Buffer{}}, nil
 }
 
 // WriteOutput writes data to a path that a user named, as [Output] does.
@@ -77,7 +77,8 @@ func destination(path string) (at string, direct bool, err error) {
 	there, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		there = nil
+		at, err = dangling(path)
+		return at, false, err
 	case err != nil:
 		return "", false, err
 	case there.IsDir():
@@ -87,31 +88,29 @@ func destination(path string) (at string, direct bool, err error) {
 	case !there.Mode().IsRegular():
 		return "", false, fmt.Errorf("%s is no file, device or pipe that can be written", path)
 	}
-	at = path
+	at, err = filepath.EvalSymlinks(path)
+	return at, false, err
+}
+
+// dangling is destination for a path that leads to nothing yet. ".." is that of the
+// folder that a link leads to, hence no filepath.Join before it is known.
+func dangling(path string) (string, error) {
 	for range maxLinks {
-		st, err := os.Lstat(at)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && there == nil:
-			return at, false, nil
-		case err != nil:
-			return "", false, err
-		case st.Mode()&fs.ModeSymlink == 0:
-			return at, false, nil
+		dir, name := filepath.Split(path)
+		dir, err := filepath.EvalSymlinks(cmp.Or(dir, "."))
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", path, err)
 		}
+		at := filepath.Join(dir, name)
 		to, err := os.Readlink(at)
 		if err != nil {
-			return "", false, err
+			return at, nil // no link
 		}
-		if !filepath.IsAbs(to) {
-			dir, err := filepath.EvalSymlinks(filepath.Dir(at))
-			if err != nil {
-				return "", false, err
-			}
-			to = filepath.Join(dir, to)
+		if path = to; !filepath.IsAbs(to) {
+			path = dir + string(filepath.Separator) + to
 		}
-		at = to
 	}
-	return "", false, fmt.Errorf("%s leads through too many links", path)
+	return "", fmt.Errorf("%s leads through too many links", path)
 }
 
 // standard is standard output or error where a file is one of them, else nil.
@@ -126,24 +125,40 @@ func standard(there fs.FileInfo) *os.File {
 	return nil
 }
 
-// pass copies what is written to the device or pipe that it is for.
-func (f *File) pass(tmp *os.File) (err error) {
-	if _, err := tmp.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	there, err := os.Stat(f.path)
+// pipeWait bounds the wait for a pipe's reader: to come, and to go on. Tests
+// shorten it.
+var pipeWait = 10 * time.Second
+
+// pass writes to a device or pipe.
+func pass(path string, data []byte) (err error) {
+	there, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if std := standard(there); std != nil {
-		_, err := io.Copy(std, tmp)
+		_, err := std.Write(data)
 		return err
 	}
-	out, err := os.OpenFile(f.path, os.O_WRONLY, 0)
+	if there.Mode()&fs.ModeNamedPipe == 0 {
+		out, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(data)
+		return errors.Join(err, out.Close())
+	}
+	out, err := openPipe(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	_, err = io.Copy(out, tmp)
-	return err
+	for part := range slices.Chunk(data, 64<<10) {
+		if err := out.SetWriteDeadline(time.Now().Add(pipeWait)); err != nil {
+			return err
+		}
+		if _, err := out.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

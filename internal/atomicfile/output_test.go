@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"errors"
 	"io/fs"
 	"net"
 	"os"
@@ -53,8 +54,29 @@ func TestOutputFollowsLinks(t *testing.T) {
 	}
 }
 
+// TestOutputAboveALink: ".." behind a link to a folder is above that folder.
+func TestOutputAboveALink(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"releases/42", "releases/shared", "shared"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link(t, "releases/42", filepath.Join(dir, "current"))
+	link(t, "current/../shared/f", filepath.Join(dir, "out"))
+	for _, data := range []string{"one", "two"} { // it dangles, then it does not
+		if err := WriteOutput(filepath.Join(dir, "out"), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := content(t, filepath.Join(dir, "releases", "shared", "f")); got != data {
+			t.Errorf("it holds %q, want %q", got, data)
+		}
+	}
+	only(t, filepath.Join(dir, "shared"))
+}
+
 func TestOutputToAPipeOrDevice(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -102,7 +124,27 @@ func TestOutputToAPipeOrDevice(t *testing.T) {
 	if st, err := os.Lstat(os.DevNull); err != nil || st.Mode()&fs.ModeCharDevice == 0 {
 		t.Errorf("the device is %v (%v)", st, err)
 	}
-	only(t, os.TempDir())
+}
+
+// A pipe that nobody reads, or not to its end, holds nobody up.
+func TestOutputToAPipeThatNobodyReads(t *testing.T) {
+	defer func(d time.Duration) { pipeWait = d }(pipeWait)
+	pipeWait = 10 * time.Millisecond
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteOutput(pipe, []byte("x"), 0o644); err == nil || !strings.Contains(err.Error(), "nobody reads the pipe") {
+		t.Errorf("without a reader: %v", err)
+	}
+	r, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := WriteOutput(pipe, make([]byte, 4<<20), 0o644); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("with a reader that stops: %v", err)
+	}
 }
 
 func TestOutputRefuses(t *testing.T) {

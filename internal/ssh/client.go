@@ -68,10 +68,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	// Closing what lies at the bottom ends every wait of the handshakes: those
 	// on the device, on the jump host, and on an agent that asks a person.
 	stop := context.AfterFunc(ctx, func() { base.Close(); l.close() })
-	c := &Client{
-		addr: cfg.Address, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput,
-		base: base, slots: make(chan struct{}, cfg.MaxChannels), ended: make(chan struct{}),
-	}
+	c := newClient(&cfg, base)
 	conn := base
 	for i, h := range hops {
 		if i > 0 {
@@ -97,12 +94,25 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 		_ = c.Close()
 		return nil, err
 	}
+	c.watch()
+	return c, nil
+}
+
+// newClient is a Client without its connections.
+func newClient(cfg *Config, base net.Conn) *Client {
+	return &Client{
+		addr: cfg.Address, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput,
+		base: base, slots: make(chan struct{}, cfg.MaxChannels), ended: make(chan struct{}),
+	}
+}
+
+// watch begins to tell of the end of the connection to the device.
+func (c *Client) watch() {
 	c.work.Go(func() {
 		// Why it ended is what the commands on it are told.
 		_ = c.device().Wait()
 		close(c.ended)
 	})
-	return c, nil
 }
 
 // wire is a connection that knows when its peer has ended it.

