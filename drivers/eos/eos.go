@@ -39,6 +39,8 @@ type Driver struct {
 	kw    native.Keyword
 	// ended are the IDs of runs that are known to be at work no more.
 	ended []string
+	// undo is the session in which this driver last took an apply back.
+	undo string
 }
 
 var (

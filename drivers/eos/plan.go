@@ -83,7 +83,7 @@ func (p *planner) plan(out *drivers.Steps) error {
 	step := drivers.Step{Via: p.way.name(), What: what(edit, lines), Lines: lines, Native: raw}
 	step.Moves(p.changes)
 	out.Items = []drivers.Step{step}
-	if p.snap.kw == "" {
+	if p.snap.kw == "" && slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, string(kw)) }) {
 		p.note("neither the configuration nor the model of the switch tells how it calls its unicast queues; the plan says %s, and a switch that does not know that word refuses the whole plan", kw)
 	}
 	p.wide(edit)

@@ -232,6 +232,17 @@ func TestQueueKeyword(t *testing.T) {
 		}
 		b.apply(d)
 		b.settled(d)
+		// A plan that names no queue rests on no guess.
+		b.configure("interface Ethernet1/1\nmtu 4000\n")
+		snap, _ = b.plan(d)
+		of(snap).kw = ""
+		facts, err := d.Probe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := d.Plan(facts, snap, b.desired, b.policy); err != nil || len(st.Items) != 1 || strings.Contains(notes(st), "uc-tx-queue") {
+			t.Errorf("%v, notes %s", err, notes(st))
+		}
 	}
 }
 

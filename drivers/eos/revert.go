@@ -203,10 +203,11 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if lines := b.Undo.Commands(now); len(lines) > 0 {
-		name, err := sessionName("undo")
+		name, err := undoName(b.Session)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.t.Name, err)
 		}
+		d.undo = name
 		j := job{name: name, lines: lines, want: b.Undo, was: b.Undo.Undo(now)}
 		if err := d.put(ctx, j); err != nil {
 			return fmt.Errorf("take back: %w", err)

@@ -3,11 +3,13 @@ package eos
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -32,6 +34,30 @@ func sessionName(id string) (string, error) {
 	return drivers.RunName(id, maxName-randomEnd) + end, nil
 }
 
+// undoName makes a name for the session that takes an apply back, of the time
+// now and of the session of the apply: that tells later runs which run has left
+// it open.
+func undoName(session string) (string, error) {
+	b := make([]byte, 2)
+	if _, err := rand.Read(b); err != nil {
+		return "", fmt.Errorf("name a session: %w", err)
+	}
+	return drivers.Mark + time.Now().UTC().Format(undoTime) + undoOf(runOf(session)) + hex.EncodeToString(b), nil
+}
+
+// undoTime is the form in which [drivers.RunTime] reads the time.
+const undoTime = "20060102-150405"
+
+// undoOf is what the names of the sessions that take a run back have behind the
+// time.
+func undoOf(run string) string {
+	h := sha256.Sum256([]byte(run))
+	return "-" + hex.EncodeToString(h[:3]) + "-"
+}
+
+// runOf returns the part of a session's name that its run has given.
+func runOf(session string) string { return session[:max(0, len(session)-randomEnd)] }
+
 // sessions are the configuration sessions that matter: those that are open,
 // and the one whose commit timer runs. A switch has one timer at most.
 type sessions struct {
@@ -42,24 +68,26 @@ type sessions struct {
 
 type session struct {
 	name, user string
-	// ours says that a run of this tool made it, fresh that the run began age
-	// ago and may be at work.
+	// ours says that a run of this tool made it, fresh that the run (or its
+	// taking back) began age ago and may be at work.
 	ours, fresh bool
 	age         time.Duration
 }
 
 // atWork is how long after its begin a run that nothing is known of is taken to
-// be at work. What such a run leaves is told from that of one that is at work
-// by its journal, which is where it ran.
-const atWork = 30 * time.Minute
+// be at work: it may have many devices before this one. What such a run leaves
+// is told from that of one that is at work by its journal, which is where it
+// ran.
+const atWork = 12 * time.Hour
 
-// session looks at the name of a session.
-func (d *Driver) session(name, user string) session {
+// session looks at the name of a session. One whose timer runs was committed
+// minutes ago, however long ago its run began.
+func (d *Driver) session(name, user string, timed bool) session {
 	s := session{name: name, user: user, ours: drivers.Ours(name)}
 	if began, known := drivers.RunTime(name); known && s.ours && !d.knows(name) {
 		// The clock of another machine may be ahead.
 		s.age = max(time.Since(began), 0).Round(time.Second)
-		s.fresh = s.age < atWork
+		s.fresh = timed || s.age < atWork
 	}
 	return s
 }
@@ -67,12 +95,17 @@ func (d *Driver) session(name, user string) session {
 // Inherit tells which runs have ended.
 func (d *Driver) Inherit(runs []string) { d.ended = runs }
 
-// knows reports whether a session is that of a run that has ended.
+// knows reports whether a session is that of a run that has ended, of its taking
+// back, or one that this driver made for that.
 func (d *Driver) knows(name string) bool {
-	if len(name) < randomEnd {
-		return false
+	if name == d.undo {
+		return true
 	}
-	return slices.ContainsFunc(d.ended, func(id string) bool { return name[:len(name)-randomEnd] == drivers.RunName(id, maxName-randomEnd) })
+	after := name[min(len(name), len(drivers.Mark+undoTime)):]
+	return slices.ContainsFunc(d.ended, func(id string) bool {
+		run := drivers.RunName(id, maxName-randomEnd)
+		return runOf(name) == run || strings.HasPrefix(after, undoOf(run))
+	})
 }
 
 func (s session) String() string {
@@ -106,7 +139,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	users := usersOf(raw)
 	out := &sessions{}
 	for _, name := range shown.Pending() {
-		out.pending = append(out.pending, d.session(name, users[name]))
+		out.pending = append(out.pending, d.session(name, users[name], false))
 	}
 	if shown.Timer == "" {
 		return out, nil
@@ -117,7 +150,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	timer := d.session(shown.Timer, users[shown.Timer])
+	timer := d.session(shown.Timer, users[shown.Timer], true)
 	out.timer = &timer
 	out.left = max(shown.Expires.V-v.Uptime.V, 0).Round(time.Second)
 	return out, nil

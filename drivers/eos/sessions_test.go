@@ -1,6 +1,8 @@
 package eos
 
 import (
+	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
@@ -132,11 +134,11 @@ func TestRunsOfOthers(t *testing.T) {
 	if kept, err := d.Keep(t.Context()); kept || err == nil {
 		t.Errorf("kept %v, %v", kept, err)
 	}
-	d.Inherit([]string{run(time.Hour), young})
+	d.Inherit([]string{young})
 	if kept, err := d.Keep(t.Context()); !kept || err != nil {
 		t.Errorf("kept %v, %v", kept, err)
 	}
-	for _, id := range []string{run(time.Hour), young} {
+	for _, id := range []string{run(13 * time.Hour), young} {
 		b.openSession(n, name(id))
 	}
 	b.apply(d)
@@ -144,6 +146,104 @@ func TestRunsOfOthers(t *testing.T) {
 		t.Errorf("sessions %v", b.Sessions())
 	}
 }
+
+// What runs that are long at work have open is theirs as well: the last of many
+// devices comes hours after the first.
+func TestLongRunsOfOthers(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	n := b.colleague()
+	for _, c := range []struct {
+		ago   time.Duration
+		timed bool
+	}{{31 * time.Minute, false}, {31 * time.Minute, true}, {13 * time.Hour, true}} {
+		theirs, err := sessionName(time.Now().Add(-c.ago).UTC().Format("20060102-150405") + "123-abcdef")
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.openSession(n, theirs)
+		what := theirs + " is open"
+		if c.timed {
+			what = "the commit timer of configuration session " + theirs
+			if _, err := n.Do(t.Context(), "configure session "+theirs+" commit timer 00:05:00"); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := b.open().Keep(t.Context())
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, what, "is at work, or was cut off: wait until it confirms")
+			if kept || strings.Contains(string(b.Startup()), "vlan 99") {
+				t.Errorf("%s: kept %v", c.ago, kept)
+			}
+		}
+		_, err = b.try(b.open())
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, what)
+		if _, err := n.Do(t.Context(), "configure session "+theirs+" abort"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRollbackCutOff has a rollback that leaves its session open. It may be at
+// work, except for those who know that its run is over.
+func TestRollbackCutOff(t *testing.T) {
+	const run = "20200101-150405123-abcdef"
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d := b.open()
+	snap, st := b.plan(d)
+	tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: run})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Confirm(t.Context(), tok); err != nil {
+		t.Fatal(err)
+	}
+	dies := b.open()
+	dies.way = &cutOff{dies.way, b}
+	if err := dies.Revert(t.Context(), tok); err == nil {
+		t.Error("a rollback that was cut off went well")
+	}
+	left := b.pending()
+	if len(left) != 1 || len(left[0]) > maxName {
+		t.Fatalf("sessions %v", b.Sessions())
+	}
+	b.configure("interface Ethernet1/1\nmtu 4000\n")
+	for _, ended := range [][]string{nil, {"20200101-150405999-abcdef"}} {
+		other := b.open()
+		other.Inherit(ended)
+		_, err := b.try(other)
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, left[0]+" is open", "is at work, or was cut off")
+	}
+	clears := func(d *Driver) {
+		t.Helper()
+		tok := b.apply(d)
+		if len(b.pending()) > 0 {
+			t.Errorf("sessions %v", b.Sessions())
+		}
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+	}
+	dies.way = b.open().way
+	clears(dies)
+	dies.way = &cutOff{dies.way, b}
+	if err := dies.Revert(t.Context(), tok); err == nil || len(b.pending()) != 1 {
+		t.Errorf("%v, sessions %v", err, b.Sessions())
+	}
+	later := b.open()
+	later.Inherit([]string{run})
+	clears(later)
+}
+
+// cutOff is a way on which a write dies with its session open.
+type cutOff struct {
+	way
+	b *box
+}
+
+func (w *cutOff) write(_ context.Context, name string, _ []string, _ time.Duration) (fate, error) {
+	w.b.openSession(w.b.colleague(), name)
+	return unsent, errors.New("cut off")
+}
+
+func (w *cutOff) discard(context.Context, string) error { return errors.New("cut off") }
 
 func TestSessionName(t *testing.T) {
 	seen := map[string]bool{}

@@ -31,12 +31,14 @@ type wayBack struct {
 	// Before identifies the whole configuration before the apply.
 	Before string            `json:"before"`
 	Model  native.ClassModel `json:"model"`
+	// Begun is when the apply began; zero in tokens that do not tell.
+	Begun time.Time `json:"begun,omitzero"`
 }
 
 // Apply puts the change in force with one dual-stage commit, which the switch
 // takes back by itself unless it is confirmed in time. Where the switch does
-// not know that mode, or not the lines in it, they are typed one by one, and
-// what came before a refused one is taken back.
+// not know that mode, or not one of the lines in it, they are typed one by one,
+// and what came before a refused one is taken back; that takes a checkpoint.
 func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil
@@ -54,7 +56,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if err != nil {
 		return nil, err
 	}
-	back := wayBack{Checkpoint: checkpointName(o.ID, taken), Edit: edit, Undo: edit.Undo(snap.cfg), Before: drivers.Fingerprint(snap.cfg.String()), Model: snap.m}
+	back := wayBack{Checkpoint: checkpointName(o.ID, taken), Edit: edit, Undo: edit.Undo(snap.cfg), Before: drivers.Fingerprint(snap.cfg.String()), Model: snap.m, Begun: time.Now().UTC()}
 	token, err := drivers.NewToken(d.t.Name, back)
 	if err != nil {
 		return nil, err
@@ -140,8 +142,8 @@ func (d *Driver) put(ctx context.Context, b wayBack, lines []string) error {
 	switch {
 	case !staged:
 		d.typed = b.Checkpoint
-	case kept != nil:
-		d.unkept = b.Checkpoint
+	case f != unsent:
+		d.started = b.Checkpoint
 	}
 	// The caller may be gone; the switch is not, and has to be left in a state
 	// that is known.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
@@ -163,7 +164,7 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, d := range []*Driver{d, b.open()} {
-				says(t, d.Revert(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, "a commit of somebody else waits for its confirmation")
+				says(t, d.Revert(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, "a commit waits for its confirmation")
 			}
 			if b.startup() != saved {
 				t.Error("what waits for its confirmation was saved")
@@ -173,6 +174,63 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 			}
 			if err := b.open().Revert(t.Context(), tok); err != nil {
 				t.Error(err)
+			}
+			b.clean(t, was)
+		})
+	}
+}
+
+// The timer of an apply is ended by its undo, whichever process that is, also
+// where the switch had no room for a checkpoint, and late in a long run.
+func TestRevertEndsItsOwnTimer(t *testing.T) {
+	for name, c := range map[string]struct{ full, other, others, saved bool }{
+		"no checkpoint":              {full: true, other: true},
+		"no checkpoint, and others":  {full: true, other: true, others: true},
+		"no checkpoint, and saved":   {full: true, saved: true},
+		"long run":                   {},
+		"long run, and others":       {others: true},
+		"long run, by a later one":   {other: true},
+		"long run, later and others": {other: true, others: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := simnxos.Options{}
+			if c.full {
+				o.MaxCheckpoints = 1
+			}
+			b := newBox(t, boxOptions{Options: o})
+			if c.full {
+				b.do("checkpoint theirs")
+			}
+			d, was := b.open(), b.state()
+			snap, st := b.plan(d)
+			ao := applyOptions
+			ao.ID = time.Now().Add(-13*time.Hour).UTC().Format("20060102-150405") + "123-abcd"
+			tok, err := d.Apply(t.Context(), snap, st, ao)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.others {
+				b.configure("interface Ethernet1/7\n  description theirs\n")
+			}
+			if c.saved {
+				b.do("copy running-config startup-config")
+			}
+			if c.other {
+				d = b.open()
+			}
+			if err := d.Revert(t.Context(), tok); err != nil {
+				t.Error(err)
+			}
+			if b.ExpireTimer() {
+				t.Error("the timer runs on")
+			}
+			if c.others {
+				b.configure("interface Ethernet1/7\n  no description\n")
+				if b.state() != was {
+					t.Errorf("the switch holds\n%s", b.state())
+				}
+				return
 			}
 			b.clean(t, was)
 		})

@@ -67,16 +67,7 @@ func TestRefusedLine(t *testing.T) {
 		d, was := b.open(), b.state()
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect minimum-threshold"))
 		tok, err := b.try(d)
-		// In dual-stage a line within a policy is no reason to try the lines one
-		// by one.
-		became, writes := "nothing was written", 0
-		if b.plain {
-			became, writes = "taken back", 2
-		}
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", became)
-		if b.Writes() != writes {
-			t.Errorf("%d writes, want %d", b.Writes(), writes)
-		}
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "taken back")
 		b.clean(t, was)
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Errorf("revert: %v", err)
@@ -87,6 +78,26 @@ func TestRefusedLine(t *testing.T) {
 		b.apply(b.open())
 		b.settled(d)
 	})
+}
+
+// What dual-stage alone refuses, be it within a policy, is typed line by line.
+func TestRefusedInDualStage(t *testing.T) {
+	for _, refused := range []string{"^random-detect", "^pause pfc-cos", "^match dscp", "^mtu "} {
+		t.Run(refused, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t, boxOptions{Options: simnxos.Options{DualStageRefuse: []string{refused}}})
+			d, was := b.open(), b.state()
+			tok := b.apply(d)
+			if b.ExpireTimer() {
+				t.Error("a timer runs")
+			}
+			b.settled(d)
+			if err := d.Revert(t.Context(), tok); err != nil {
+				t.Errorf("revert: %v", err)
+			}
+			b.clean(t, was)
+		})
+	}
 }
 
 // A timer that the switch does not know is met before anything in force is

@@ -44,9 +44,9 @@ type Driver struct {
 	// typed is the checkpoint of a run whose lines were typed one by one: it has
 	// no timer.
 	typed string
-	// unkept is the checkpoint that the switch had no room for, of a run whose
-	// timer this driver started and has not confirmed.
-	unkept string
+	// started is the checkpoint of the run whose timer this driver started and
+	// has not confirmed.
+	started string
 	// plain says that the switch has no dual-stage mode.
 	plain bool
 	// state is the gNMI connection that Observe reads from; nil until then.

@@ -37,7 +37,7 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if err := d.stopTimer(ctx, b.Checkpoint); err != nil {
 		return fmt.Errorf("confirm the commit: %w", err)
 	}
-	d.unkept = ""
+	d.started = ""
 	now, err := d.config(ctx, running)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if !b.undone(now) {
-		timed, err := d.timed(ctx, b.Checkpoint)
+		timed, err := d.timed(ctx, b)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 				return fmt.Errorf("end the timer of the commit: %w", err)
 			}
 			if err == nil {
-				d.unkept = ""
+				d.started = ""
 			}
 		}
 		if now, err = d.config(ctx, running); err != nil {
@@ -186,18 +186,33 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// timed reports whether a commit timer that runs may be that of a run, and not
-// somebody else's. The confirmation of a run removes its checkpoint; where the
-// switch does not list them, or could not remove it, the age of the run tells.
-func (d *Driver) timed(ctx context.Context, run string) (bool, error) {
-	if d.unkept == run {
+// timed reports whether a commit timer that runs may be that of an apply which is
+// in force, and not somebody else's. The confirmation of an apply saves it and
+// removes its checkpoint; where the switch does not list them, or could not
+// remove it, the age of the apply tells.
+func (d *Driver) timed(ctx context.Context, b wayBack) (bool, error) {
+	if d.started == b.Checkpoint {
 		return true, nil
 	}
-	if longAgo(run) {
+	if b.longAgo() {
 		return false, nil
 	}
 	names, shown, err := d.checkpoints(ctx)
-	return err == nil && (!shown || names[run]), err
+	if err != nil || !shown || names[b.Checkpoint] {
+		return err == nil, err
+	}
+	// There may have been no room for one.
+	saved, err := d.config(ctx, startup)
+	return err == nil && !b.holds(b.Edit, saved), err
+}
+
+// longAgo reports whether an apply is long past. Its run may have begun long
+// before it.
+func (b wayBack) longAgo() bool {
+	if b.Begun.IsZero() {
+		return longAgo(b.Checkpoint)
+	}
+	return time.Since(b.Begun) >= longPast
 }
 
 // longAgo reports whether a run is long past, so that its timer has run out.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,13 +27,13 @@ const (
 const dualStageCommand = "configure dual-stage"
 
 // send has lines put in force: in dual-stage mode, to be taken back after timer
-// (0 is for good), and where the switch does not know that mode, or not the
-// commands of QoS in it, one by one. plain is the error that forbids the
-// latter.
+// (0 is for good), and where the switch does not know that mode, or not one of
+// the lines in it, one by one: which lines that mode takes is not documented.
+// plain is the error that forbids the latter.
 func (d *Driver) send(ctx context.Context, lines []string, timer time.Duration, plain error) (staged bool, f fate, err error) {
 	if !d.plain {
 		f, err := d.stage(ctx, lines, timer)
-		if f != unsent || !barred(err) {
+		if f != unsent || !unknown(err) {
 			return true, f, err
 		}
 	}
@@ -44,23 +43,6 @@ func (d *Driver) send(ctx context.Context, lines []string, timer time.Duration, 
 	f, err = d.types(ctx, lines)
 	return false, f, err
 }
-
-// barred reports whether a line may have been refused because it was sent in
-// dual-stage mode: which commands that mode takes is not documented. The lines
-// within a policy go with the policy: one that is refused there is refused
-// everywhere, and typed one by one it would be met half way, among policies in
-// force.
-func barred(err error) bool {
-	var line *ssh.LineError
-	if !unknown(err) || !errors.As(err, &line) {
-		return false
-	}
-	w := strings.Fields(strings.TrimPrefix(line.Line, "no "))
-	return line.Number == 0 || len(w) > 0 && slices.Contains(qosCommands, w[0])
-}
-
-// qosCommands are the commands of QoS outside policies.
-var qosCommands = []string{"class-map", "policy-map", "system", "service-policy", "priority-flow-control"}
 
 // unknown reports whether the switch does not know the words of a line.
 func unknown(err error) bool {
@@ -133,8 +115,9 @@ func (d *Driver) types(ctx context.Context, lines []string) (f fate, err error) 
 	return f, err
 }
 
-// errAwaited is why a switch takes no commit: it has one timer.
-var errAwaited = errors.New("a commit of somebody else waits for its confirmation; roll back again once it is confirmed or its time is over")
+// errAwaited is why a switch takes no commit: it has one timer. Whose it is
+// nothing shows.
+var errAwaited = errors.New("a commit waits for its confirmation, and this run is not known to have made it; roll back again once it is confirmed or its time is over")
 
 // awaited reports whether a commit was refused for the timer of another one.
 func awaited(err error) bool {

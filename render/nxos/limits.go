@@ -224,13 +224,24 @@ func (m ClassModel) Refusals(d *qos.Device) []Refusal {
 		mapped := p.Maps.Set && p.Maps.V != nil
 		paused := "" // why nothing is
 		if mapped {
+			classed := make(map[int]bool) // groups that the tables which are not refused map into
+			refused := ""
 			for _, table := range []struct {
 				field, is string
 				to        []int8
 			}{{"maps.dscp_to_tc", "map of DSCPs", p.Maps.V.DSCPToTC[:]}, {"maps.pcp_to_tc", "map of priorities", p.Maps.V.PCPToTC[:]}} {
 				if n := int(slices.Max(table.to)); n > m.top() {
 					add(table.field, n)
-					paused = fmt.Sprintf("a priority is paused where its traffic is classified, and the port's %s is refused: %s", table.is, no(n))
+					refused = fmt.Sprintf("a priority is paused where its traffic is classified, and the port's %s is refused: %s", table.is, no(n))
+					continue
+				}
+				for _, g := range table.to {
+					classed[int(g)] = true
+				}
+			}
+			for _, n := range p.PFC.V.List() {
+				if !classed[groupOf(p, n)] {
+					paused = refused
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package nxos
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
@@ -214,13 +215,22 @@ func (c *configurer) command(w cli.Words) (string, *cli.Misfit) {
 	return "", &worst
 }
 
-func (n *NXOS) refuses(line string) bool {
-	for _, re := range n.refuse {
-		if re.MatchString(line) {
-			return true
+func (n *NXOS) refuses(line string) bool { return matches(n.refuse, line) }
+
+// compile makes the regular expressions of refused lines.
+func compile(exprs []string) ([]*regexp.Regexp, error) {
+	out := make([]*regexp.Regexp, len(exprs))
+	for i, expr := range exprs {
+		var err error
+		if out[i], err = regexp.Compile(expr); err != nil {
+			return nil, err
 		}
 	}
-	return false
+	return out, nil
+}
+
+func matches(res []*regexp.Regexp, line string) bool {
+	return slices.ContainsFunc(res, func(re *regexp.Regexp) bool { return re.MatchString(line) })
 }
 
 func (c *configurer) modeAt(depth int) string {

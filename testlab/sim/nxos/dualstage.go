@@ -50,7 +50,7 @@ func (c *configurer) staged(text string) string {
 		return "ERROR: the dual-stage configuration is over"
 	}
 	line := strings.TrimSpace(strings.Map(cli.Printable, text))
-	if c.n.o.DualStageNoQoS && qosLine(line) {
+	if c.n.o.DualStageNoQoS && qosLine(line) || matches(c.n.stageRefuse, line) {
 		w := cli.Tokenize(line)
 		return c.say(cli.Misfit{}, w, len(text)-len(strings.TrimLeft(text, " ")))
 	}

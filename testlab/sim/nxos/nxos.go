@@ -31,13 +31,13 @@ const defaultHostname = "switch"
 
 // NXOS is one simulated switch. All methods are safe for concurrent use.
 type NXOS struct {
-	o      Options
-	refuse []*regexp.Regexp
-	ports  map[string]bool // Ethernet ports that the box has
-	front  *front
-	done   chan struct{}  // closed by Close
-	timers sync.WaitGroup // confirmation timers that may still run out
-	dice   sim.Shuffler
+	o                   Options
+	refuse, stageRefuse []*regexp.Regexp
+	ports               map[string]bool // Ethernet ports that the box has
+	front               *front
+	done                chan struct{}  // closed by Close
+	timers              sync.WaitGroup // confirmation timers that may still run out
+	dice                sim.Shuffler
 
 	mu          sync.Mutex
 	running     *cli.Block
@@ -61,17 +61,16 @@ type NXOS struct {
 func New(o Options) (*NXOS, error) {
 	n := &NXOS{o: withDefaults(o), ports: map[string]bool{}, flaps: map[string]int{}, changed: time.Now(), booted: time.Now(), done: make(chan struct{})}
 	n.dice.Shuffle(o.Shuffle)
-	for _, expr := range n.o.Refuse {
-		re, err := regexp.Compile(expr)
-		if err != nil {
-			return nil, fmt.Errorf("switch %s: refused lines: %w", n.o.Hostname, err)
-		}
-		n.refuse = append(n.refuse, re)
+	var err error
+	if n.refuse, err = compile(n.o.Refuse); err == nil {
+		n.stageRefuse, err = compile(n.o.DualStageRefuse)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("switch %s: refused lines: %w", n.o.Hostname, err)
 	}
 	if err := n.boot(); err != nil {
 		return nil, fmt.Errorf("switch %s: %w", n.o.Hostname, err)
 	}
-	var err error
 	if n.front, err = newFront(n, n.o); err != nil {
 		return nil, err
 	}

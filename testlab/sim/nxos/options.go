@@ -32,6 +32,10 @@ type Options struct {
 	NoDualStage    bool // "configure dual-stage" is an invalid command, as before 10.2
 	DualStageNoQoS bool // dual-stage refuses QoS lines
 
+	// DualStageRefuse holds regular expressions of lines that dual-stage alone
+	// refuses, also within policies; as Refuse.
+	DualStageRefuse []string
+
 	EmptyClassDefault bool // a "class class-default" without actions ends every qos policy that has none
 	NQLocked          bool // an attached network-qos policy cannot be edited
 	ReplacePolicy     bool // a second qos or queuing policy takes the place of the attached one; else it is refused
