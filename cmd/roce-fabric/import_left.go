@@ -1,7 +1,8 @@
 package main
 
 import (
-	"slices"
+	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -9,60 +10,77 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
+// left holds what the intent of -f states and the intent that is made does not say
+// alike: keys that it does not have, and those with a value of its own.
+type left struct{ gone, other map[string]bool }
+
+func newLeft() left { return left{map[string]bool{}, map[string]bool{}} }
+
 // notTaken says what the intent of -f states of the fabric and of the switches that
 // are imported, and the intent that is made does not: what no switch tells. Devices,
 // links and names of classes are taken over.
 func notTaken(known, made *intent.Fabric) []derive.Note {
 	r := known.Routing
-	whole := keysWhere(map[string]bool{
+	whole := newLeft()
+	whole.settings(known.Settings, made.Settings)
+	settings := whole.keys() // said once, not of each switch again
+	maps.Copy(whole.gone, map[string]bool{
 		"rollout":  known.Rollout.PortGroup.V != made.Rollout.PortGroup.V,
 		"routing":  !r.Model.IsDefault() || !r.Tiers.IsDefault() || len(r.Exceptions) > 0 || len(r.Tunnels) > 0,
 		"traffic":  len(known.Traffic) > 0,
 		"islands":  len(known.Islands) > 0,
 		"suppress": len(known.Suppressions) > 0,
 	})
-	settings := lostSettings(known.Settings, made.Settings)
-	var out []derive.Note
-	if whole = append(whole, settings...); len(whole) > 0 {
-		out = append(out, notTakenAt("the fabric", whole))
-	}
+	out := whole.notes("the fabric")
 	var order []string // what is left out, each once
-	devices, keys := map[string][]string{}, map[string][]string{}
+	devices, lost := map[string][]string{}, map[string]left{}
 	for _, sw := range made.Switches {
 		was := known.Switch(sw.Name)
 		if was == nil {
 			continue
 		}
-		lost := slices.DeleteFunc(lostOfSwitch(was, sw), func(key string) bool { return slices.Contains(settings, key) })
-		if len(lost) == 0 {
-			continue
+		l := leftOfSwitch(was, sw)
+		for _, key := range settings {
+			delete(l.gone, key)
+			delete(l.other, key)
 		}
-		k := strings.Join(lost, " ")
+		k := fmt.Sprint(l.notes(""))
 		if devices[k] == nil {
 			order = append(order, k)
 		}
-		devices[k], keys[k] = append(devices[k], sw.Name), lost
+		devices[k], lost[k] = append(devices[k], sw.Name), l
 	}
 	for _, k := range order {
-		out = append(out, notTakenAt(natural.Fold(devices[k]), keys[k]))
+		out = append(out, lost[k].notes(natural.Fold(devices[k]))...)
 	}
 	return out
 }
 
-func notTakenAt(where string, keys []string) derive.Note {
-	return derive.Note{Where: where, What: "the intent of -f states " + strings.Join(keys, ", ") + ", and this one does not: no switch tells"}
-}
-
-// lostOfSwitch lists what is stated of a switch or any of its ports, and is not
-// any more.
-func lostOfSwitch(was, is *intent.Switch) []string {
-	lost := map[string]bool{}
-	settings := func(was, is *intent.Settings) {
-		for _, key := range lostSettings(was, is) {
-			lost[key] = true
+// notes says what is left out of a place; nothing where that is nothing.
+func (l left) notes(where string) []derive.Note {
+	var out []derive.Note
+	say := func(keys []string, instead string) {
+		if len(keys) > 0 {
+			out = append(out, derive.Note{Where: where, What: "the intent of -f states " + strings.Join(keys, ", ") + ", and this one " + instead + ": no switch tells"})
 		}
 	}
-	settings(was.Settings, is.Settings)
+	say(keysWhere(l.gone), "does not")
+	other, instead := keysWhere(l.other), "has another"
+	if len(other) > 1 {
+		instead = "has others"
+	}
+	say(other, instead)
+	return out
+}
+
+// keys lists all of it.
+func (l left) keys() []string { return append(keysWhere(l.gone), keysWhere(l.other)...) }
+
+// leftOfSwitch is what is stated of a switch or any of its ports, and is not
+// any more.
+func leftOfSwitch(was, is *intent.Switch) left {
+	out := newLeft()
+	out.settings(was.Settings, is.Settings)
 	var ports []string
 	for _, p := range was.Ports {
 		now := is.Port(p.Name)
@@ -72,34 +90,44 @@ func lostOfSwitch(was, is *intent.Switch) []string {
 			}
 			continue
 		}
-		settings(p.Settings, now.Settings)
+		out.settings(p.Settings, now.Settings)
 		for _, key := range keysWhere(map[string]bool{
 			"fec":   p.FEC.V != now.FEC.V,
 			"admin": p.AdminUp.V != nil && now.AdminUp.V == nil,
 			"cable": p.Cable.V > 0 && now.Cable.V == 0,
 		}) {
-			lost[key] = true
+			out.gone[key] = true
 		}
 	}
 	if len(ports) > 0 {
-		lost["ports "+natural.Fold(ports)] = true
+		out.gone["ports "+natural.Fold(ports)] = true
 	}
-	return natural.Keys(lost)
+	return out
 }
 
-// lostSettings lists the settings that stand on no switch, where they are others
-// now: they are of hosts, or guide checks.
-func lostSettings(was, is *intent.Settings) []string {
+// settings adds the settings that stand on no switch, where they are others now:
+// they are of hosts, or guide checks.
+func (l left) settings(was, is *intent.Settings) {
+	leave(l, "mtu.host", was.MTU.Host, is.MTU.Host)
+	leave(l, "mtu.rdma", was.MTU.RDMA, is.MTU.RDMA)
 	b, c := &was.Buffers, &is.Buffers
-	return keysWhere(map[string]bool{
-		"mtu.host": was.MTU.Host.V != is.MTU.Host.V, "mtu.rdma": was.MTU.RDMA.V != is.MTU.RDMA.V,
-		"buffers.minLosslessPacket": b.MinLosslessPacket.V != c.MinLosslessPacket.V,
-		"buffers.overSubscription":  b.OverSubscription.V != c.OverSubscription.V,
-		"buffers.fanIn":             b.FanIn.V != c.FanIn.V,
-		"buffers.fanOut":            b.FanOut.V != c.FanOut.V,
-		"buffers.pauseResponse":     b.PauseResponse.V != c.PauseResponse.V,
-		"buffers.headroom":          b.Headroom.V != c.Headroom.V,
-	})
+	leave(l, "buffers.minLosslessPacket", b.MinLosslessPacket, c.MinLosslessPacket)
+	leave(l, "buffers.overSubscription", b.OverSubscription, c.OverSubscription)
+	leave(l, "buffers.fanIn", b.FanIn, c.FanIn)
+	leave(l, "buffers.fanOut", b.FanOut, c.FanOut)
+	leave(l, "buffers.pauseResponse", b.PauseResponse, c.PauseResponse)
+	leave(l, "buffers.headroom", b.Headroom, c.Headroom)
+}
+
+// leave adds a setting that was stated and is another now.
+func leave[T comparable](l left, key string, was, is intent.Value[T]) {
+	switch {
+	case was.IsDefault() || was.V == is.V:
+	case is.IsDefault():
+		l.gone[key] = true
+	default:
+		l.other[key] = true
+	}
 }
 
 // keysWhere lists the keys that hold, in order.

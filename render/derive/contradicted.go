@@ -8,7 +8,8 @@ import (
 
 // contradicted says where LLDP sees something else at a port than the link that
 // is known already. A name of another form that a switch has nowhere may be any
-// port's, and one that a host gives in words or digits any interface's.
+// port's, one that a host gives in words or digits any interface's, and a chassis'
+// MAC address any device's.
 func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 	peer := l.b
 	if peer == at {
@@ -17,11 +18,15 @@ func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
 	var other string
 	for _, n := range s.Neighbors[at.Port] {
 		var fits bool
-		if t := f.switchOf(n.Device); t != nil {
+		t := f.switchOf(n.Device)
+		if t == nil && IsMAC(n.Device) {
+			t = f.byName[peer.Device]
+		}
+		if t != nil {
 			q := portOf(t, n.Port)
 			fits = t.Name == peer.Device && (q == peer.Port || q == "" && !SameForm(n.Port, peer.Port))
 		} else if f.byName[peer.Device] == nil {
-			fits = n.Device == "" || macText.MatchString(n.Device) ||
+			fits = n.Device == "" || IsMAC(n.Device) ||
 				(strings.EqualFold(n.Device, peer.Device) || strings.EqualFold(short(n.Device), short(peer.Device))) && f.sameNIC(peer, n.Port)
 		} else {
 			fits = n.Device == ""

@@ -282,7 +282,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 	if f.hosts[name] == nil {
 		// Without its domain, unless that is all that tells two hosts apart.
 		s := fit(short(device), 63)
-		if macText.MatchString(device) {
+		if IsMAC(device) {
 			s = hex(device)
 		}
 		if owner, taken := f.domains[s]; taken && owner != device || f.switchOf(s) != nil {

@@ -139,6 +139,27 @@ func TestLinksByLLDP(t *testing.T) {
 			},
 			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP sees "spine1/Ethernet60/1" there`,
 		},
+		"a switch that gives its MAC address for its name, by the ports of the cable": {
+			Input{
+				Switches: []Switch{
+					running("leaf1", e0, e8, "Ethernet16").sees(e0, "0c:42:a1:00:00:01", "Eth1/1").sees(e8, "0c42.a100.0001", "etp2").sees("Ethernet16", "0c:42:a1:00:00:01", "513"),
+					aliased(running("spine1", "Ethernet1/1", "Ethernet1/2", "Ethernet1/3"), map[string]string{"Ethernet1/2": "etp2"}),
+				},
+				Cables: []Cable{
+					{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}},
+					{A: End{Device: "leaf1", Port: e8}, B: End{Device: "spine1", Port: "Ethernet1/2"}},
+					{A: End{Device: "leaf1", Port: "Ethernet16"}, B: End{Device: "spine1", Port: "Ethernet1/3"}},
+				},
+			},
+			"leaf1/Ethernet0-spine1/Ethernet1/1 leaf1/Ethernet8-spine1/Ethernet1/2 leaf1/Ethernet16-spine1/Ethernet1/3", "",
+		},
+		"a switch that gives its MAC address for its name, at another port than the cable": {
+			Input{
+				Switches: []Switch{running("leaf1", e0).sees(e0, "0c:42:a1:00:00:01", "Ethernet1/2"), running("spine1", "Ethernet1/1")},
+				Cables:   []Cable{{A: End{Device: "leaf1", Port: e0}, B: End{Device: "spine1", Port: "Ethernet1/1"}}},
+			},
+			"leaf1/Ethernet0-spine1/Ethernet1/1", `leaf1 Ethernet0: LLDP sees "0c:42:a1:00:00:01/Ethernet1/2" there; the link of leaf1/Ethernet0 and spine1/Ethernet1/1 is taken`,
+		},
 		"another interface of the right host": {
 			Input{
 				Switches: []Switch{running("leaf1", e0).sees(e0, "gpu1.example.net", "eth1")},

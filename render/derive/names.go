@@ -28,17 +28,21 @@ func short(name string) string {
 // hex is a MAC address without what stands between its digits; "" for what is
 // none.
 func hex(s string) string {
-	if !macText.MatchString(s) {
+	if !IsMAC(s) {
 		return ""
 	}
 	return strings.ToLower(strings.NewReplacer(":", "", "-", "", ".", "").Replace(s))
 }
 
+// IsMAC reports whether a name that LLDP gives is a MAC address: what a device is
+// called that sends no name of its own.
+func IsMAC(s string) bool { return macText.MatchString(s) }
+
 // NamesInterface reports whether what a host's LLDP gives for a port can be the
 // name of an interface: others give its MAC address, or words (IEEE 802.1AB, port
 // ID subtypes), which say nothing of the name.
 func NamesInterface(given string) bool {
-	return nicName.MatchString(given) && !hexDigits.MatchString(given) && !macText.MatchString(given)
+	return nicName.MatchString(given) && !hexDigits.MatchString(given) && !IsMAC(given)
 }
 
 // fit makes a name of at most n of the letters that names have; "" where
