@@ -243,6 +243,8 @@ type NV struct {
 // does not count is 0 in Priority and absent in Named.
 type Counters struct {
 	Priority [qos.NumPriorities]PriorityCounters `json:"priority"`
+	// Pauses says that RxPause and TxPause in Priority were counted.
+	Pauses bool `json:"pauses,omitempty"`
 	// Named are further counters by the names that the driver gives them
 	// ("rx_discards_phy") and those of the RDMA device ("np_cnp_sent").
 	Named map[string]uint64 `json:"named,omitempty"`

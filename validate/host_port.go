@@ -287,6 +287,8 @@ func (p *portCheck) unknown(changes []nic.Change) {
 			// No VF or SF shows them, however well its port is set.
 			p.add(unproven, Warning, p.name, first.Reason, "validate the machine that has the physical function, or, on a DPU, its own system; accept this in the intent where nobody can",
 				"could not be looked at: pfc, trust, dscp, ets: %s", first.Blocked)
+		case noDCB && p.have.Driver == nic.DriverIonic:
+			p.add(unproven, Error, p.name, first.Reason, "install AMD's nicctl on the host, and read it as root (--sudo)", "could not be looked at: %s: %s", what, first.Blocked)
 		case noDCB && slices.Contains(fields, nic.FieldPFC):
 			p.add(unproven, Error, p.name, first.Reason, "use a driver and a kernel with DCB operations (CONFIG_DCB); where the vendor's own tool sets the NIC, prove it with that and accept this in the intent",
 				"could not be looked at: %s: %s", what, first.Blocked)

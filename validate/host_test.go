@@ -197,6 +197,13 @@ func hostCases() []brokenHost {
 			}
 			p.DCBX.Set, p.Trust.Set, p.DSCP.Set, p.PFC.Set, p.Cable.Set, p.ETS.Set = false, false, false, false, false, false
 		}), "could not be looked at: dcbx, ets, cable, pfc, dscp, trust: the device has no DCB operations", "CONFIG_DCB"},
+		{"NIC-10", Error, port(func(p *nic.Port) {
+			p.Driver = nic.DriverIonic
+			for _, f := range []string{nic.FieldDCB, nic.FieldPFC} {
+				p.Missing[f] = "needs root"
+			}
+			p.PFC.Set = false
+		}), "could not be looked at: pfc: needs root", "nicctl"},
 		{"NIC-10", Warning, port(func(p *nic.Port) {
 			p.VF, p.TrafficClass.Set = true, false
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver

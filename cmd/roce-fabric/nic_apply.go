@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -266,8 +267,12 @@ func (r *nicApplying) set(ctx context.Context, w *nicWork) (state rollout.State,
 			steps = i + 1
 			r.nicProgress(w.name, i, n, s.What)
 		})
+		noCM := ""
+		if errors.Is(err, local.ErrNoCM) {
+			noCM, err = reasonOf(err), nil // the rest is carried out
+		}
 		if err == nil {
-			if w.changes, err = h.proven(ctx); err == nil {
+			if w.changes, err = h.proven(ctx, noCM); err == nil {
 				state = rollout.Applied
 				return nil
 			}
@@ -315,14 +320,28 @@ func (a *app) nicProgress(host string, i, n int, what string) {
 	}
 }
 
+// reasonOf is an error without the name of the host that it comes from.
+func reasonOf(err error) string {
+	var e *agent.Error
+	if errors.As(err, &e) {
+		return e.Text
+	}
+	return err.Error()
+}
+
 // proven reads back: nothing that could be written is left to write. It returns
-// what differs all the same.
-func (h *nicHost) proven(ctx context.Context) ([]nic.Change, error) {
+// what differs all the same. noCM says why the defaults of RDMA-CM could not be,
+// "" for that they could.
+func (h *nicHost) proven(ctx context.Context, noCM string) ([]nic.Change, error) {
 	if err := h.read(ctx); err != nil {
 		return nil, err
 	}
 	changes := nic.Diff(h.running, h.desired)
-	for _, c := range changes {
+	for i := range changes {
+		c := &changes[i]
+		if noCM != "" && (c.Field == nic.FieldMode || c.Field == nic.FieldToS) {
+			c.Blocked = cmp.Or(c.Blocked, noCM)
+		}
 		if c.Writable() {
 			return nil, fmt.Errorf("read back, %s is %s, not %s", c.Path(), c.Old, c.New)
 		}

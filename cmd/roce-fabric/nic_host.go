@@ -32,6 +32,8 @@ type nicHost struct {
 type nicTarget struct {
 	name    string
 	desired *nic.Host
+	// suppressions are what the intent accepts.
+	suppressions []*intent.Suppression
 	// open reaches the host, which has to be closed. It may be called more than
 	// once, and beside that of other targets.
 	open func(ctx context.Context) (*nicHost, error)
@@ -71,7 +73,7 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h)}
+		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h), suppressions: f.Suppressions}
 		t.open = func(context.Context) (*nicHost, error) {
 			m, err := local.Open()
 			if err != nil {
@@ -91,7 +93,7 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 	}
 	var out []nicTarget
 	for _, h := range hosts {
-		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h)}
+		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h), suppressions: f.Suppressions}
 		t.open = func(ctx context.Context) (*nicHost, error) {
 			n := &nicHost{fabric: f, host: h, desired: t.desired}
 			if err := n.overSSH(ctx, o, open); err != nil {

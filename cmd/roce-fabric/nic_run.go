@@ -173,6 +173,12 @@ func (a *app) nicBoot(ctx context.Context, device string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
+	return a.nicBootOn(ctx, m, device)
+}
+
+// nicBootOn sets the ports of a device of a machine. The error is that something
+// was not set, also where all the rest was.
+func (a *app) nicBootOn(ctx context.Context, m *local.Machine, device string) error {
 	// Firmware keeps its settings by itself.
 	m.NoFirmware = true
 	s, err := unit.Load(m.Roots)
@@ -195,17 +201,18 @@ func (a *app) nicBoot(ctx context.Context, device string) (err error) {
 	}
 	steps := m.Plan(h.running, t.desired, local.Options{Bounce: true, CutOff: true})
 	var failed error
-	for i := range steps {
-		if f := steps[i].Field; noCM != nil && (f == nic.FieldMode || f == nic.FieldToS) {
-			steps[i].Blocked = noCM.Error()
+	for name, want := range t.desired.Ports {
+		have := h.running.Ports[name]
+		if noCM != nil && have != nil && have.RDMA != "" && (want.Mode.Set || want.ToS.Set) {
 			failed = fmt.Errorf("%s: %w", device, noCM)
 		}
 	}
-	if _, err := m.Apply(ctx, steps, func(i, n int, s local.Step) { a.talk("%d/%d %s", i+1, n, s.What) }); err != nil {
+	if _, err := m.Apply(ctx, steps, func(i, n int, s local.Step) { a.talk("%d/%d %s", i+1, n, s.What) }); err != nil && !errors.Is(err, local.ErrNoCM) {
 		return err
 	}
 	if err := h.read(ctx); err != nil {
-		return err
+		a.talk("left: not read: %s", term.CleanLine(err.Error()))
+		return failed
 	}
 	left := slices.DeleteFunc(nic.Diff(h.running, t.desired), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
 	// That is no failure: where the RDMA device is still to come, this is started

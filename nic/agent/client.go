@@ -61,7 +61,7 @@ var _ Machine = (*Client)(nil)
 
 // Read implements Machine.
 func (c *Client) Read(ctx context.Context, names []string) (*nic.Host, error) {
-	r, err := c.call(ctx, Request{Verb: VerbRead, Names: names, NoFirmware: c.NoFirmware}, nil)
+	r, err := c.call(ctx, Request{Verb: VerbRead, Names: names, NoFirmware: c.NoFirmware}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (c *Client) Counters(ctx context.Context, h *nic.Host) error {
 	for name, p := range h.Ports {
 		bare.Ports[name] = &nic.Port{Name: p.Name, RDMA: p.RDMA, RDMAPort: p.RDMAPort, Driver: p.Driver}
 	}
-	r, err := c.call(ctx, Request{Verb: VerbCounters, Running: bare}, nil)
+	r, err := c.call(ctx, Request{Verb: VerbCounters, Running: bare}, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *Client) Plan(ctx context.Context, running, desired *nic.Host, o local.O
 	if !o.Peer.IsValid() {
 		o.Peer = c.Peer
 	}
-	r, err := c.call(ctx, Request{Verb: VerbPlan, Running: running, Desired: desired, Options: &o}, nil)
+	r, err := c.call(ctx, Request{Verb: VerbPlan, Running: running, Desired: desired, Options: &o}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (c *Client) Plan(ctx context.Context, running, desired *nic.Host, o local.O
 
 // Before implements Machine.
 func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, error) {
-	r, err := c.call(ctx, Request{Verb: VerbBefore, Steps: steps}, nil)
+	r, err := c.call(ctx, Request{Verb: VerbBefore, Steps: steps}, nil, nil)
 	if err != nil {
 		return local.Undo{}, err
 	}
@@ -140,14 +140,23 @@ func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i,
 	if progress == nil {
 		progress = func(int, int, local.Step) {}
 	}
+	at := &running{moved: make(chan struct{}, 1)}
+	if len(todo) > 0 {
+		at.limit.Store(int64(todo[0].Timeout()))
+	}
 	tell := func(i, n int) error {
 		if i < 0 || i >= len(todo) || n != len(todo) {
 			return fmt.Errorf("%w: step %d of %d, where %d were asked for", ErrAnswer, i, n, len(todo))
 		}
+		at.limit.Store(int64(todo[i].Timeout()))
+		select {
+		case at.moved <- struct{}{}:
+		default:
+		}
 		progress(i, n, todo[i])
 		return nil
 	}
-	r, err := c.call(ctx, Request{Verb: VerbApply, Steps: steps}, tell)
+	r, err := c.call(ctx, Request{Verb: VerbApply, Steps: steps}, tell, at)
 	var u local.Undo
 	if r != nil && r.Undo != nil {
 		u = *r.Undo
@@ -159,7 +168,7 @@ func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i,
 
 // Revert implements Machine.
 func (c *Client) Revert(ctx context.Context, u local.Undo) error {
-	_, err := c.call(ctx, Request{Verb: VerbRevert, Undo: &u}, nil)
+	_, err := c.call(ctx, Request{Verb: VerbRevert, Undo: &u}, nil, nil)
 	return err
 }
 
@@ -174,7 +183,7 @@ func (c *Client) RemoveUnit(ctx context.Context) ([]string, error) {
 }
 
 func (c *Client) unit(ctx context.Context, q Request) ([]string, error) {
-	r, err := c.call(ctx, q, nil)
+	r, err := c.call(ctx, q, nil, nil)
 	if r == nil {
 		return nil, err
 	}
@@ -200,8 +209,8 @@ type outcome struct {
 }
 
 // call has one agent carry out one request. Where the agent says that it
-// failed, the Response is there beside the error.
-func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error) (*Response, error) {
+// failed, the Response is there beside the error. at is nil where tell is.
+func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error, at *running) (*Response, error) {
 	ctx, cancel := bounded(ctx, timeouts[q.Verb])
 	defer cancel()
 	deadline, _ := ctx.Deadline()
@@ -222,7 +231,7 @@ func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error)
 		r, err := exchange(ctx, conn, append(line, '\n'), started, tell)
 		done <- outcome{r, err}
 	}()
-	o, waited := c.await(ctx, conn, q, started, done)
+	o, waited := c.await(ctx, conn, q, at, started, done)
 	if waited {
 		o.err = ended(conn, closed(started), o)
 	}
@@ -250,27 +259,9 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 	return context.WithTimeout(ctx, limit)
 }
 
-// grace is how long a request may take to end once it is given up: its longest
-// step, and what that reads back after its end.
-func (q *Request) grace() time.Duration {
-	longest := time.Duration(0)
-	for _, s := range q.Steps {
-		longest = max(longest, s.Timeout())
-	}
-	if q.Undo != nil {
-		for _, s := range q.Undo.Steps {
-			longest = max(longest, s.Timeout())
-		}
-	}
-	return max(DefaultGrace, 2*longest+answerWait)
-}
-
-// answerWait is for the answer itself.
-const answerWait = 10 * time.Second
-
 // await waits for the exchange to end, and ends it where it takes too long;
 // waited says that it ended by itself. It returns after the exchange.
-func (c *Client) await(ctx context.Context, conn Conn, q Request, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
+func (c *Client) await(ctx context.Context, conn Conn, q Request, at *running, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
 	limit := c.Start
 	if limit == 0 {
 		limit = DefaultStart
@@ -302,24 +293,16 @@ func (c *Client) await(ctx context.Context, conn Conn, q Request, started <-chan
 			if !closed(started) || !q.Verb.writes() {
 				return giveUp(fmt.Errorf("%s: %w", q.Verb, ctx.Err()))
 			}
-			grace := c.Grace
-			if grace == 0 {
-				grace = q.grace()
-			}
 			// The agent stops between two steps. Where it cannot be told, it
 			// does not answer either.
 			_ = conn.CloseWrite()
-			timer := time.NewTimer(grace)
-			defer timer.Stop()
-			select {
-			case o = <-done:
+			if o, ok := c.finish(q, at, done); ok {
 				if o.err != nil {
 					o.err = fmt.Errorf("%s: %w: what was done until then is not known: %w", q.Verb, ctx.Err(), o.err)
 				}
 				return o, false
-			case <-timer.C:
-				return giveUp(fmt.Errorf("%s: %w: the agent does not answer, and what was done until then is not known", q.Verb, ctx.Err()))
 			}
+			return giveUp(fmt.Errorf("%s: %w: the agent does not answer, and what was done until then is not known", q.Verb, ctx.Err()))
 		}
 	}
 }

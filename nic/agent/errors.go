@@ -25,6 +25,7 @@ var kinds = []struct {
 	{"ignored", local.ErrIgnored},
 	{"carrier", local.ErrCarrier},
 	{"partial", local.ErrPartial},
+	{"no-cm", local.ErrNoCM},
 	{"dcb-unsupported", dcb.ErrUnsupported},
 	{"dcb-no-device", dcb.ErrNoDevice},
 	{"dcb-permission", dcb.ErrPermission},

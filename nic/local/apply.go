@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,10 @@ func timeoutOf(driver, field string) time.Duration {
 // back, where its context has ended as well. The wait for a link is not in it.
 func (s Step) Timeout() time.Duration { return timeoutOf(s.Driver, s.Field) }
 
-// Timeout is that of a step of the slowest driver that has the field.
-func (s UndoStep) Timeout() time.Duration { return timeoutOf(nic.DriverIonic, s.Field) }
+// Timeout is as that of a [Step]; without a driver, of the slowest one.
+func (s UndoStep) Timeout() time.Duration {
+	return timeoutOf(cmp.Or(s.Driver, nic.DriverIonic), s.Field)
+}
 
 // Undo is the way back from an Apply. It is JSON, and good for another process
 // on the same machine.
@@ -46,9 +49,10 @@ type Undo struct {
 
 // UndoStep is what a field of a port held.
 type UndoStep struct {
-	Port  string `json:"port"`
-	Field string `json:"field"`
-	Old   Value  `json:"old"`
+	Port   string `json:"port"`
+	Field  string `json:"field"`
+	Driver string `json:"driver,omitempty"`
+	Old    Value  `json:"old"`
 }
 
 // Apply carries out the steps that are not blocked, one after the other. Each
@@ -56,8 +60,10 @@ type UndoStep struct {
 // again: a driver that says yes and does nothing is ErrIgnored. After a step
 // that takes a link down it waits for the link, and stops with ErrCarrier where
 // that does not come back. progress is told before each step; nil is silence.
+// Where the module rdma_cm cannot be had, all but its defaults is carried out, and
+// the error is ErrNoCM.
 //
-// The first failure ends it, and so does ctx between two steps. The Undo has
+// Any other failure ends it, and so does ctx between two steps. The Undo has
 // what was changed until then, also with an error, which is ErrPartial as well
 // where that is anything.
 func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
@@ -68,9 +74,7 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 			todo = append(todo, s)
 		}
 	}
-	if err := m.prepare(ctx, todo); err != nil {
-		return u, err
-	}
+	noCM := m.prepare(ctx, todo)
 	before := map[string]map[string]Value{}
 	partly := func(err error) error {
 		if len(u.Steps) == 0 {
@@ -82,6 +86,9 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		if err := ctx.Err(); err != nil {
 			return u, partly(fmt.Errorf("stopped before step %d of %d: %w", i+1, len(todo), err))
 		}
+		if noCM != nil && ops[s.Field].ready != nil {
+			continue
+		}
 		if progress != nil {
 			progress(i, len(todo), s)
 		}
@@ -90,31 +97,28 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		}
 		old, changed, err := m.step(ctx, s.Port, s.Field, s.Want)
 		if changed {
-			u.remember(s.Port, s.Field, old, before[s.Port])
+			u.remember(s, s.Field, old, before[s.Port])
 			if ets, ok := before[s.Port][nic.FieldETS]; ok && resets(s.Driver, s.Field) {
-				u.remember(s.Port, nic.FieldETS, ets, nil)
+				u.remember(s, nic.FieldETS, ets, nil)
 			}
 		}
 		if err != nil {
 			return u, partly(err)
 		}
 	}
-	return u, nil
+	return u, noCM
 }
 
 // prepare makes readable what the steps are about, before the first of them takes
-// a link down: what cannot be is the end of all. A port that is gone is for its
-// step to find out.
+// a link down. The error says why that cannot be, and is ErrNoCM: all fields that
+// have to be made so need the one module.
 func (m *Machine) prepare(ctx context.Context, steps []Step) error {
 	for _, s := range steps {
-		d, err := m.device(s.Port)
-		if err != nil {
-			continue
-		}
-		if o, ok := opOf(d, s.Field); ok && o.ready != nil {
+		if o := ops[s.Field]; o.ready != nil {
 			if err := o.ready(m, ctx); err != nil {
-				return m.explained(err, "%s of %s", s.Field, d.name)
+				return fmt.Errorf("%w: %w", ErrNoCM, err)
 			}
+			return nil
 		}
 	}
 	return nil
@@ -148,16 +152,16 @@ func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[s
 	return out
 }
 
-// remember adds what a field held: before all steps, where that is known, else
+// remember adds what a field of the port of a step held: before all steps, where that is known, else
 // before its own. The first memory of a field counts.
-func (u *Undo) remember(port, field string, old Value, before map[string]Value) {
-	if slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return s.Port == port && s.Field == field }) {
+func (u *Undo) remember(of Step, field string, old Value, before map[string]Value) {
+	if slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return s.Port == of.Port && s.Field == field }) {
 		return
 	}
 	if v, ok := before[field]; ok {
 		old = v
 	}
-	u.Steps = append(u.Steps, UndoStep{port, field, old})
+	u.Steps = append(u.Steps, UndoStep{of.Port, field, of.Driver, old})
 }
 
 // step carries out one change, and waits for the link where it may have gone.

@@ -28,11 +28,11 @@ func (m *Machine) Before(ctx context.Context, steps []Step) (Undo, error) {
 			continue
 		}
 		if v, err := m.held(ctx, d, s); err == nil {
-			u.remember(s.Port, s.Field, v, nil)
+			u.remember(s, s.Field, v, nil)
 		}
 		if resets(d.driver, s.Field) {
 			if v, err := ops[nic.FieldETS].read(m, ctx, d); err == nil {
-				u.remember(s.Port, nic.FieldETS, v, nil)
+				u.remember(s, nic.FieldETS, v, nil)
 			}
 		}
 	}

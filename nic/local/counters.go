@@ -39,7 +39,7 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 	read := false
 	// dcbnl has the pause frames of every driver.
 	if s, err := m.dcbState(ctx, p.Name); err == nil && s.PFC != nil {
-		read = true
+		read, c.Pauses = true, true
 		for i := range c.Priority {
 			c.Priority[i].TxPause, c.Priority[i].RxPause = s.PFC.Requests[i], s.PFC.Indications[i]
 		}
@@ -124,5 +124,8 @@ func (c *counters) count(name string, v uint64) bool {
 		return false
 	}
 	*field = v
+	if field == &p.RxPause || field == &p.TxPause {
+		c.Pauses = true
+	}
 	return true
 }

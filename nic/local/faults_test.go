@@ -47,6 +47,27 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	})
+	t.Run("no DCB", func(t *testing.T) {
+		for _, tt := range []struct {
+			faults     localtest.Faults
+			restricted bool
+		}{{localtest.Faults{NoDCB: true}, true}, {localtest.Faults{NoDCBNL: true}, false}} {
+			h := newHost(t, mlx5(false))
+			h.SetFaults(tt.faults)
+			running := read(t, h.Machine())
+			p := running.Ports[ens0]
+			unknown := slices.ContainsFunc(nic.Diff(running, desired(ens0)), func(c nic.Change) bool { return c.Field == "pfc" && c.Kind == nic.KindUnknown })
+			if p.VF != tt.restricted || unknown == tt.restricted || p.Missing["pfc"] == "" {
+				t.Errorf("%+v: restricted %t, PFC unknown %t: %q", tt.faults, p.VF, unknown, p.Missing["pfc"])
+			}
+		}
+	})
+	t.Run("mlx5 takes no autonegotiation of pause", func(t *testing.T) {
+		h := newHost(t, mlx5(false))
+		h.SetPause(ens0, local.Pause{Autoneg: true, RX: true, TX: true})
+		m := h.Machine()
+		apply(t, m, m.Plan(read(t, m), desired(ens0), bounce))
+	})
 	t.Run("a driver that says yes and does nothing", func(t *testing.T) {
 		for _, field := range []string{"link_pause", "ets", "cable", "pfc", "dscp", "ecn", "cnp_dscp", "mode", "tos", "traffic_class", "mtu"} {
 			h := newHost(t, mlx5(true))
@@ -158,11 +179,15 @@ func TestFaults(t *testing.T) {
 		steps := m.Plan(read(t, m), desired(ens0), bounce)
 		flaps := h.Flaps(ens0)
 		u, err := m.Apply(t.Context(), steps, nil)
-		if err == nil || !strings.Contains(err.Error(), "mode of "+ens0) || !strings.Contains(err.Error(), "Module rdma_cm not found") || errors.Is(err, local.ErrPartial) {
+		if !errors.Is(err, local.ErrNoCM) || !strings.Contains(err.Error(), "Module rdma_cm not found") || errors.Is(err, local.ErrPartial) {
 			t.Errorf("%v", err)
 		}
-		if w := h.Writes(); len(u.Steps) > 0 || w != nil || h.Flaps(ens0) != flaps {
-			t.Errorf("undo %+v, wrote %q", u, w)
+		left := m.Plan(read(t, m), desired(ens0), bounce)
+		if diff := cmp.Diff([]string{"mode", "tos"}, fields(left)); diff != "" || len(u.Steps) != len(steps)-2 || h.Flaps(ens0) == flaps {
+			t.Errorf("all but the defaults of RDMA-CM: undo %+v, left (-want +got):\n%s", u, diff)
+		}
+		if err := m.Revert(t.Context(), u); err != nil || h.State(ens0).PFC.Enabled != 0 {
+			t.Errorf("the way back: %v", err)
 		}
 	})
 	t.Run("rdma_cm is loaded, and configfs is not mounted", func(t *testing.T) {

@@ -49,6 +49,9 @@ var (
 	// ErrPartial: the steps up to the failed one are carried out; the Undo
 	// takes them back.
 	ErrPartial = errors.New("applied in part")
+	// ErrNoCM: the module rdma_cm cannot be had; all but its defaults is as it
+	// was asked for.
+	ErrNoCM = errors.New("the defaults of RDMA-CM cannot be set")
 )
 
 // Error is a failure with advice.

@@ -258,10 +258,10 @@ func readPause(m *Machine, _ context.Context, d *device) (Value, error) {
 
 // writePause leaves autonegotiation as it is read, as ethtool -A does: ice
 // refuses another value than that of its link (ice_ethtool.c,
-// ice_set_pauseparam), mlx5 any but off, which is what it shows (en_ethtool.c),
-// and bnxt would turn the negotiation of pause off (bnxt_ethtool.c).
+// ice_set_pauseparam), and bnxt would turn the negotiation of pause off
+// (bnxt_ethtool.c). mlx5 refuses all but off, whatever it shows (en_ethtool.c).
 func writePause(m *Machine, _ context.Context, d *device, want, have Value) error {
-	return m.Ethtool.SetPause(d.name, Pause{Autoneg: have.Pause.Autoneg, RX: want.Pause.RX, TX: want.Pause.TX})
+	return m.Ethtool.SetPause(d.name, Pause{Autoneg: have.Pause.Autoneg && d.driver != nic.DriverMLX5, RX: want.Pause.RX, TX: want.Pause.TX})
 }
 
 func writeETS(m *Machine, ctx context.Context, d *device, want, _ Value) error {

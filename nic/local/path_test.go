@@ -232,13 +232,29 @@ func TestCounters(t *testing.T) {
 	if err := m.Counters(t.Context(), host); err != nil {
 		t.Fatal(err)
 	}
-	want := &nic.Counters{Named: map[string]uint64{
+	want := &nic.Counters{Pauses: true, Named: map[string]uint64{
 		"np_cnp_sent": 17, "port_xmit_wait": 4, "rx_discards_phy": 5, "tx_pause_storm_warning_events": 1, "rx_prio9_pause": 1,
 	}}
 	// The driver's own count of sent pause frames wins over dcbnl's.
 	want.Priority[3] = nic.PriorityCounters{RxBytes: 4096, TxPause: 12, RxPause: 7, RxPauseDuration: 900, RxBufDiscards: 2}
 	if diff := cmp.Diff(want, host.Ports[ens0].Counters); diff != "" {
 		t.Errorf("counters (-want +got):\n%s", diff)
+	}
+	// Pauses are counted by dcbnl or by the driver; the RDMA device has none.
+	for _, without := range []func(*local.Machine){
+		func(m *local.Machine) { m.DCB = nil },
+		func(m *local.Machine) { m.Ethtool = nil },
+		func(m *local.Machine) { m.DCB, m.Ethtool = nil, nil },
+	} {
+		m := h.Machine()
+		without(m)
+		if err := m.Counters(t.Context(), host); err != nil {
+			t.Fatal(err)
+		}
+		c := host.Ports[ens0].Counters
+		if want := m.DCB != nil || m.Ethtool != nil; c.Pauses != want || c.Priority[3].RxPause+c.Priority[3].TxPause > 0 != want || c.Named["np_cnp_sent"] != 17 {
+			t.Errorf("by dcbnl %v, by the driver %v: %+v", m.DCB != nil, m.Ethtool != nil, c)
+		}
 	}
 	if r, err := m.Ring(ens0); err != nil || r.MaxRX != 8192 {
 		t.Errorf("ring %+v, %v", r, err)

@@ -187,6 +187,8 @@ func (r reader) dcb() {
 			switch {
 			case r.virtual:
 				why = "no dcbnl: a VF or sub-function"
+			case !r.kernelHasDCB(r.ctx):
+				why = "the kernel has no DCB operations"
 			case r.driver == nic.DriverMLX5:
 				// Physical functions alone have DCB operations, and those of a
 				// BlueField in DPU mode do not (mlx5 en_dcbnl.c).
@@ -240,6 +242,19 @@ func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error)
 		return nil, fmt.Errorf("dcbnl: %w", ErrUnsupported)
 	}
 	return m.DCB.Get(ctx, name)
+}
+
+// noDevice is a name that no network device has (Linux, net/core/dev.c,
+// dev_valid_name).
+const noDevice = "no/device"
+
+// kernelHasDCB reports whether the kernel is known to be built with DCB: dcbnl
+// then looks for a device before it asks for its operations (net/dcb/dcbnl.c), and
+// a kernel without answers to all names that it has no such operation
+// (net/core/rtnetlink.c).
+func (m *Machine) kernelHasDCB(ctx context.Context) bool {
+	_, err := m.dcbState(ctx, noDevice)
+	return errors.Is(err, dcb.ErrNoDevice)
 }
 
 // firmwareAgent reports whether the driver says that its firmware's agent is

@@ -82,7 +82,7 @@ func (v Value) same(have Value) bool {
 		}
 		return v.agentOn() || have.DCBX != nil && *have.DCBX&dcb.DCBXHost == *v.DCBX&dcb.DCBXHost
 	case v.Pause != nil:
-		// mlx5 says of autonegotiation what it likes.
+		// Autonegotiation is left as it is, or is not to be had.
 		return have.Pause != nil && have.Pause.RX == v.Pause.RX && have.Pause.TX == v.Pause.TX
 	case v.ECN != nil:
 		if have.ECN == nil {

@@ -78,12 +78,11 @@ func gaps(p *PortWindow, samples []Sample) []drivers.CounterID {
 // off says what a switch could count and does not.
 func (j *judge) off(w *window) {
 	lossless := slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return len(p.port.Classes) > 0 })
-	watched := slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return p.port.Watched })
+	if !lossless {
+		return
+	}
 	why := map[string][]string{}
-	for _, n := range needs {
-		if !lossless || n.metrics[0] == drivers.StormsDetected && !watched {
-			continue
-		}
+	for _, n := range w.needed() {
 		for _, m := range n.metrics {
 			if where, off := w.off[m]; off && !slices.Contains(why[where], n.says) {
 				why[where] = append(why[where], n.says)
@@ -93,6 +92,14 @@ func (j *judge) off(w *window) {
 	for _, where := range natural.Keys(why) {
 		j.found(NotCounted, Inconclusive, w.dev.Name, "", fmt.Sprintf("%s are not counted: %s", strings.Join(why[where], " and "), where), "switch the counters on, and take another window")
 	}
+}
+
+// needed are the needs of a switch: it looks for storms where a port is watched.
+func (w *window) needed() []need {
+	if slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return p.port.Watched }) {
+		return needs
+	}
+	return slices.DeleteFunc(slices.Clone(needs), func(n need) bool { return n.metrics[0] == drivers.StormsDetected })
 }
 
 // counted says what was not seen of a port and decides whether it is well. What
@@ -107,7 +114,7 @@ func (j *judge) counted(w *window, p *PortWindow) {
 		switch {
 		case w.dev.Host:
 			note("the NIC did not show its counters at both ends of the window", "see that the host can read the statistics of its driver")
-		case len(w.off) == 0:
+		case !slices.ContainsFunc(w.needed(), w.isOff): // else [judge.off] says why
 			note("the port did not show its counters at both ends of the window", "see that the device has the port, and counts for it")
 		}
 		return
@@ -133,7 +140,7 @@ func (j *judge) counted(w *window, p *PortWindow) {
 		case group || gap(needs[0]) || w.isOff(needs[0]):
 		case !queue && !gap(needs[1]) && !w.isOff(needs[1]):
 			note(fmt.Sprintf("no drops of lossless class %s are counted, neither of queue %d nor of priority group %d", c.Name, c.Queue, c.Group), "switch the counters on")
-		case w.elsewhere(drivers.GroupDrops):
+		case w.groups:
 			note(fmt.Sprintf("drops of priority group %d of lossless class %s are not counted, and those of other ports are", c.Group, c.Name), "see why the switch has no counters of the group")
 		}
 	}
@@ -147,15 +154,10 @@ func (w *window) isOff(n need) bool {
 	return slices.ContainsFunc(n.metrics, func(m drivers.Metric) bool { return w.off[m] != "" })
 }
 
-// elsewhere reports whether a metric of any lossless class of any port is known.
-func (w *window) elsewhere(m drivers.Metric) bool {
-	return slices.ContainsFunc(w.ports, func(p *PortWindow) bool {
-		for id := range p.Growth {
-			if id.Metric == m && decides(p.port, id) {
-				return true
-			}
-		}
-		return false
+// groupDrops reports whether those of any lossless class of any port are known.
+func groupDrops(ports []*PortWindow) bool {
+	return slices.ContainsFunc(ports, func(p *PortWindow) bool {
+		return slices.ContainsFunc(p.port.Classes, func(c Class) bool { return p.knows(drivers.GroupDrops, c.Group) })
 	})
 }
 

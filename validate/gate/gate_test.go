@@ -203,6 +203,26 @@ func TestRules(t *testing.T) {
 			"inconclusive gate:not-counted leaf1: drops of priority groups are not counted: groups are off",
 			"inconclusive gate:not-counted leaf1: storms of the PFC watchdog are not counted: the watchdog is off",
 		}},
+		// What is off and decides nothing hides nothing.
+		"a port without counters": {func(b, a reading) {
+			delete(b["leaf1"].Ports, "Ethernet8")
+			delete(a["leaf1"].Ports, "Ethernet8")
+			a["leaf1"].Off = map[drivers.Metric]string{drivers.QueueMarked: "marks are off", drivers.HeadroomPeak: "peaks are off"}
+		}, []string{"inconclusive gate:not-counted leaf1 Ethernet8: the port did not show its counters at both ends of the window"}},
+		"a port without counters, which are off": {func(b, a reading) {
+			delete(b["leaf1"].Ports, "Ethernet8")
+			delete(a["leaf1"].Ports, "Ethernet8")
+			a["leaf1"].Off = map[drivers.Metric]string{drivers.PFCRx: "ports are off", drivers.QueueMarked: "marks are off"}
+		}, []string{"inconclusive gate:not-counted leaf1: PFC frames are not counted: ports are off"}},
+		"a NIC that counts nothing here, and a port without PFC": {func(b, a reading) {
+			b.uncountPort(a, "leaf1", "Ethernet0", drivers.PFCRx, drivers.PFCTx)
+			for _, r := range []reading{b, a} {
+				r["gpu1"] = OfHost(&nic.Host{Ports: map[string]*nic.Port{"eth0": {Counters: &nic.Counters{Named: map[string]uint64{"rx_packets": 5}}}}}, r["gpu1"].Taken)
+			}
+		}, []string{
+			"inconclusive gate:not-counted gpu1 eth0: the NIC did not show its counters at both ends of the window",
+			"inconclusive gate:not-counted leaf1 Ethernet0: no PFC frames are counted, at neither end of the link",
+		}},
 		"storms at one reading": {func(_, a reading) { delete(a["leaf1"].Ports["Ethernet0"], drivers.StormsDetected.Of(3)) },
 			[]string{"inconclusive gate:not-counted leaf1 Ethernet0: storms of the PFC watchdog were not counted at all readings of the window"}},
 		"PFC of a priority at one reading": {func(b, _ reading) { delete(b["leaf1"].Ports["Ethernet8"], drivers.PFCRx.Of(5)) },
@@ -307,7 +327,7 @@ func TestPauseScalesWithSpeed(t *testing.T) {
 
 func TestOfHost(t *testing.T) {
 	h := &nic.Host{Ports: map[string]*nic.Port{
-		"eth0": {Counters: &nic.Counters{Named: map[string]uint64{"rx_discards_phy": 4, "np_cnp_sent": 5, "else": 6}}},
+		"eth0": {Counters: &nic.Counters{Pauses: true, Named: map[string]uint64{"rx_discards_phy": 4, "np_cnp_sent": 5, "else": 6}}},
 		"eth1": {Counters: &nic.Counters{Named: map[string]uint64{"tx_cnp_pkts": 7}}},
 		"eth2": {},
 	}}
@@ -320,8 +340,10 @@ func TestOfHost(t *testing.T) {
 		t.Errorf("eth1 %v", p)
 	}
 	// A driver that does not count by priority says nothing of it.
-	if _, ok := c.Ports["eth1"][drivers.PauseRxTime.Of(3)]; ok {
-		t.Errorf("eth1 %v", c.Ports["eth1"])
+	for _, m := range []drivers.Metric{drivers.PauseRxTime, drivers.PFCRx, drivers.PFCTx} {
+		if _, ok := c.Ports["eth1"][m.Of(3)]; ok {
+			t.Errorf("eth1 %v", c.Ports["eth1"])
+		}
 	}
 	if _, ok := c.Ports["eth2"]; ok || !c.Taken.Equal(began) {
 		t.Errorf("%v", c)

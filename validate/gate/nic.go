@@ -32,11 +32,13 @@ func OfHost(h *nic.Host, taken time.Time) *drivers.Counters {
 			continue
 		}
 		c := drivers.PortCounters{}
-		// A driver that counts by priority also has this; for others a zero
-		// there stands for nothing.
+		// A driver that counts by priority also has this, and dcbnl has pauses of
+		// others; else a zero there stands for nothing.
 		_, priorities := p.Counters.Named["rx_discards_phy"]
 		for i, n := range p.Counters.Priority {
-			c[drivers.PFCRx.Of(i)], c[drivers.PFCTx.Of(i)] = n.RxPause, n.TxPause
+			if p.Counters.Pauses {
+				c[drivers.PFCRx.Of(i)], c[drivers.PFCTx.Of(i)] = n.RxPause, n.TxPause
+			}
 			if priorities {
 				c[drivers.PauseRxTime.Of(i)], c[drivers.PauseTxTime.Of(i)] = n.RxPauseDuration, n.TxPauseDuration
 				c[drivers.PriorityDiscards.Of(i)] = n.RxDiscards + n.RxBufDiscards

@@ -18,6 +18,8 @@ type window struct {
 	off   map[drivers.Metric]string        // at one reading at least
 	pools map[string]uint64                // highest fills
 	ports []*PortWindow                    // in natural order
+	// groups says that group drops of some lossless class are counted.
+	groups bool
 }
 
 func windowOf(d *Device, samples []Sample) *window {
@@ -42,6 +44,7 @@ func windowOf(d *Device, samples []Sample) *window {
 		port := d.Ports[name]
 		w.ports = append(w.ports, grow(&PortWindow{Device: d.Name, Port: name, Growth: drivers.PortCounters{}, port: &port}, samples))
 	}
+	w.groups = groupDrops(w.ports)
 	return w
 }
 

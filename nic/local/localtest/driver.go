@@ -106,6 +106,8 @@ func (k dcbnl) port(ctx context.Context, name string) (*port, error) {
 	}
 	p := k.ports[name]
 	switch {
+	case k.faults.NoDCBNL:
+		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrUnsupported)
 	case p == nil:
 		return nil, fmt.Errorf("get %s: %w", name, dcb.ErrNoDevice)
 	case p.VF, p.Driver == nic.DriverIonic, k.faults.NoDCB:

@@ -58,9 +58,11 @@ type Faults struct {
 	LinkSlow int
 	// FirmwareDCBX has firmware refuse to hand DCBX over.
 	FirmwareDCBX bool
-	// NoDCB has no port with DCB operations, as where the kernel is built
-	// without, and in the server of a BlueField in DPU mode.
+	// NoDCB has no port with DCB operations, as in the server of a BlueField in
+	// DPU mode.
 	NoDCB bool
+	// NoDCBNL is a kernel that is built without DCB (CONFIG_DCB).
+	NoDCBNL bool
 }
 
 // Host is the machine. Its methods may be called from several goroutines.

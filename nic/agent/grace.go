@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// running is the step that an agent is at.
+type running struct {
+	limit atomic.Int64 // its timeout, a time.Duration
+	moved chan struct{}
+}
+
+// grace is how long work may take to end once it is given up: its step, and what
+// that reads back after its end.
+func grace(step time.Duration) time.Duration { return max(DefaultGrace, 2*step+answerWait) }
+
+// longest is the timeout of the longest step of a request.
+func (q *Request) longest() time.Duration {
+	longest := time.Duration(0)
+	for _, s := range q.Steps {
+		longest = max(longest, s.Timeout())
+	}
+	if q.Undo != nil {
+		for _, s := range q.Undo.Steps {
+			longest = max(longest, s.Timeout())
+		}
+	}
+	return longest
+}
+
+// answerWait is for the answer itself.
+const answerWait = 10 * time.Second
+
+// finish waits for work that is given up to end, false where it takes too long: as
+// long as the step that runs may take, and where the agent began another one before
+// it was told, as that one; in all no longer than the longest.
+func (c *Client) finish(q Request, at *running, done <-chan outcome) (o outcome, ok bool) {
+	most := c.Grace
+	if most == 0 {
+		most = grace(q.longest())
+	}
+	end := time.Now().Add(most)
+	wait := func() time.Duration {
+		left := time.Until(end)
+		if at == nil || c.Grace != 0 {
+			return left
+		}
+		return min(left, grace(time.Duration(at.limit.Load())))
+	}
+	var moved <-chan struct{}
+	if at != nil {
+		moved = at.moved
+	}
+	timer := time.NewTimer(wait())
+	defer timer.Stop()
+	for {
+		select {
+		case o = <-done:
+			return o, true
+		case <-moved:
+			timer.Reset(wait())
+		case <-timer.C:
+			return o, false
+		}
+	}
+}
