@@ -71,7 +71,11 @@ func (r *resolver) scope(s *Suppression, pos Pos) {
 	device, port, ported := strings.Cut(s.On, "/")
 	if all := append(r.out.candidates(), r.out.hostCandidates()...); device != "*" && !r.incomplete && r.spend(len(all), pos) {
 		var err error
-		if s.devices, err = r.out.choose([]string{device}, all, "switch or host"); err != nil {
+		// Devices come and go: what is accepted of those that stay holds.
+		if s.devices = ranged(device, all); len(s.devices) == 0 {
+			s.devices, err = r.out.choose([]string{device}, all, "switch or host")
+		}
+		if err != nil {
 			r.selectionFault(pos, err)
 		}
 	}
@@ -81,6 +85,24 @@ func (r *resolver) scope(s *Suppression, pos Pos) {
 			r.problems.addf(pos, "write a device or device/port, with ranges or globs: leaf*/Ethernet[0-8:8]", "on: %v", err)
 		}
 	}
+}
+
+// ranged returns which of all a name with ranges names; none for another pattern.
+func ranged(p string, all []candidate) map[string]bool {
+	pat, err := parsePattern(p)
+	if err != nil || !pat.ranged {
+		return nil
+	}
+	names, there := map[string]bool{}, map[string]bool{}
+	for _, n := range pat.expand() {
+		names[n] = true
+	}
+	for _, c := range all {
+		if names[c.name] {
+			there[c.name] = true
+		}
+	}
+	return there
 }
 
 // portMatcher understands a name, a name with ranges, and a glob.

@@ -23,6 +23,8 @@ suppress: [{check: ECN-06, on: %q, reason: tested, until: 2026-12-31}]
 		{"leaf*/Ethernet*", "leaf1/Ethernet1/1 leaf2/Ethernet1", "leaf1 spine1/Ethernet1"},
 		{"leaf1/Ethernet1/*", "leaf1/Ethernet1/1", "leaf1/Ethernet2/1 leaf2/Ethernet1/1"},
 		{"leaf1/Ethernet[1-2]/1", "leaf1/Ethernet2/1", "leaf1/Ethernet3/1"},
+		{"leaf[2-9]", "leaf2 leaf2/Ethernet1/1", "leaf1 spine1"},
+		{"gpu[0-4]/eth0", "gpu1/eth0", "gpu1 leaf1/eth0"},
 		{"role:leaf", "leaf1 leaf2/Ethernet1/1", "spine1 gpu1"},
 		{"os:sonic/Ethernet0", "spine1/Ethernet0", "spine1 spine1/Ethernet8 leaf1/Ethernet0"},
 		{"*/Ethernet0", "spine1/Ethernet0 leaf1/Ethernet0", "spine1"},
@@ -49,7 +51,7 @@ suppress: [{check: ECN-06, on: %q, reason: tested, until: 2026-12-31}]
 	for on, want := range map[string]string{
 		"laef1":          `no switch or host matches "laef1"`,
 		"role:lead":      `no switch or host matches "role:lead"`,
-		"leaf[1-3]":      `no switch or host "leaf3", which "leaf[1-3]" names`,
+		"leaf[3-4]":      `no switch or host "leaf3", which "leaf[3-4]" names`,
 		"leaf1/Ether[0-": `"Ether[0-" is no name`,
 	} {
 		_, err := Load("-", Options{Stdin: strings.NewReader(fmt.Sprintf(text, on))})

@@ -117,7 +117,8 @@ func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity
 	}
 	f := r.fabric
 	device, _, _ := strings.Cut(n.Device, ".")
-	same := sameName(device, peer.Device) || sameName(n.Device, peer.Device)
+	// A switch without a name is judged by its port.
+	same := sameName(device, peer.Device) || sameName(n.Device, peer.Device) || derive.IsMAC(n.Device) && f.Switch(peer.Device) != nil
 	switch {
 	case device == "" || !same && !known(f, device) && f.Host(peer.Device) != nil:
 		return "", "" // a host may call itself whatever it likes

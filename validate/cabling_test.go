@@ -28,6 +28,8 @@ func TestOtherEndByLLDP(t *testing.T) {
 		{port: "Ethernet240", device: "spine1", remote: "spare", want: Error},
 		{port: "Ethernet240", device: "spine1", remote: "Eth40", want: Error}, // not configured
 		{port: "Ethernet240", device: "spine1", remote: "Ethernet24", unread: true},
+		{port: "Ethernet240", device: "0c42.a100.0001", remote: "Ethernet0"},
+		{port: "Ethernet240", device: "0c:42:a1:00:00:01", remote: "Ethernet24", want: Error},
 		{port: "Ethernet0", device: "gpu1", remote: "eth0"},
 		{port: "Ethernet0", device: "gpu1", remote: "mlx5_0"},
 		{port: "Ethernet0", device: "gpu1", remote: "0c:42:a1:00:00:02"},

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -63,7 +64,7 @@ var classChecks = []Check{
 	},
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
-		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share, and where they are with the rest"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share, with the rest, and where only the usual DSCP tells their class"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "they queue behind data, and senders slow down late",
 		Fix:     "make their class strict",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 3"},
@@ -227,14 +228,7 @@ func losslessInLossy(r *deviceRun) {
 	}
 	for p := range r.ports() {
 		m := r.moves(p)
-		fix := r.check.Fix
-		if len(m.lost) > 0 {
-			for _, f := range r.seen.InForce {
-				if f.Port == p.Name && f.Field == dscpField && f.Fix != "" {
-					fix = f.Fix
-				}
-			}
-		}
+		fix := cmp.Or(r.cure(p.Name, dscpField), r.check.Fix)
 		for _, d := range m.lost {
 			where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 			if m.tc[d] < 0 {

@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
@@ -32,8 +33,9 @@ var mtuChecks = []Check{
 	{
 		ID: "MTU-05", Title: "a class carries smaller packets than its port",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "packets are dropped in that class alone", Fix: "give the class the MTU of the port",
-		Absent: "needs the MTU of single classes, which the model does not hold",
+		Why:   "packets are dropped in that class alone",
+		Fix:   "give the class the MTU of the port",
+		state: mtuOfClasses,
 	},
 }
 
@@ -60,10 +62,16 @@ func sendersOf(f *intent.Fabric) senders {
 // need is the IP packet of a full RDMA payload, in bytes.
 func (s senders) need() int { return s.payload + intent.RDMAOverhead }
 
+// mtuSaid reports whether MTU-05 says why the smaller end is so small.
+func (r *linkRun) mtuSaid() bool {
+	return r.a.mtuSaid && r.a.MTU <= r.b.MTU || r.b.mtuSaid && r.b.MTU <= r.a.MTU
+}
+
 func mtuOfEnds(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
 	sent := r.run.senders
 	switch {
+	case r.mtuSaid():
 	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 says so
 	case min(a, b) < sent.packet:
 		r.found(Error, r.check.Fix, "it carries packets of up to %v B, %v of %v B", a, b, "mtu")
@@ -74,7 +82,7 @@ func mtuOfEnds(r *linkRun) {
 
 func mtuOfRDMA(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
-	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need {
+	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need && !r.mtuSaid() {
 		r.found(Error, r.check.Fix, fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, "mtu")
 	}
 }
@@ -82,9 +90,21 @@ func mtuOfRDMA(r *linkRun) {
 func mtuTowardsHost(r *deviceRun) {
 	for p, q := range r.ports() {
 		peer, linked := p.Peer()
-		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V {
+		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cure(p.Name, "mtu") != "" {
 			continue
 		}
 		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, hosts send up to %d B by the intent", q.MTU.V, p.Settings.MTU.Host.V), Fix: "apply the intent to the switch"}, p.Name, "mtu")
+	}
+}
+
+// narrowClass reports whether a mismatch is of a class that takes smaller packets
+// than its port, which the driver knows how to mend.
+func narrowClass(m drivers.Mismatch) bool { return m.Field == "mtu" && m.Fix != "" }
+
+func mtuOfClasses(r *deviceRun) {
+	for _, m := range r.seen.InForce {
+		if narrowClass(m) {
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("%s, and the port is to carry %s", m.Have, m.Want), Fix: m.Fix}, m.Port, "mtu")
+		}
 	}
 }

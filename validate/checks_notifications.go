@@ -16,7 +16,7 @@ const highShare = 10
 
 func notificationsServed(r *deviceRun) {
 	for p, q := range r.ports() {
-		k := notificationsOf(p.Settings)
+		k, known := notificationsOf(p.Settings)
 		if k == nil {
 			continue
 		}
@@ -29,13 +29,20 @@ func notificationsServed(r *deviceRun) {
 				Fix: fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", nic.DefaultCNPDSCP)}, p.Name)
 			continue
 		}
+		field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
+		_, drifted := r.differs(p.Name, field)
+		if drifted && !known {
+			continue // that it drifted is no guess, and an error
+		}
 		share := shareOf(p.Settings, q, k)
 		f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share), Fix: r.check.Fix}
-		if share < highShare {
+		switch {
+		case !known:
+			f.What = fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s, which has %d %% of the link and is not strict", nic.DefaultCNPDSCP, k.Name, share)
+		case share < highShare:
 			f.Severity = Error
 		}
-		field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
-		if _, drifted := r.differs(p.Name, field); drifted {
+		if drifted {
 			f.Fix = "apply the intent"
 		}
 		r.found(f, p.Name, field)
@@ -43,18 +50,19 @@ func notificationsServed(r *deviceRun) {
 }
 
 // notificationsOf returns the class that congestion notifications travel in:
-// the one that is for them, else that of the DSCP that NICs mark them with. It
-// is nil where nothing is marked, and where that class is lossless, which CLS-10
-// speaks of.
-func notificationsOf(s *intent.Settings) *intent.Class {
+// the one that is for them, known, else that of NVIDIA's default DSCP. That is a
+// guess: other NICs and operators use others, and 48 is CS6, of routing protocols
+// (RFC 4594), as well. The class is nil where nothing is marked, and where that
+// class is lossless, which CLS-10 speaks of.
+func notificationsOf(s *intent.Settings) (class *intent.Class, known bool) {
 	if k, _, ok := nic.CNPClass(s); ok {
-		return k
+		return k, true
 	}
 	marked := slices.ContainsFunc(s.Classes, func(k *intent.Class) bool { return k.ECN.Mode.V != intent.ECNOff })
 	if k := classOf(s, nic.DefaultCNPDSCP); marked && k != nil && !k.Lossless.V {
-		return k
+		return k, false
 	}
-	return nil
+	return nil, false
 }
 
 // shareOf is the part of the link that a weighted class has when all are busy,

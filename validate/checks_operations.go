@@ -115,8 +115,8 @@ func modelKnown(r *deviceRun) {
 // inForce reports what the switch is configured with and does not do.
 func inForce(r *deviceRun) {
 	for _, m := range r.seen.InForce {
-		if livePFC(m) || strings.HasPrefix(m.Field, "groups[") {
-			continue // PFC-10, BUF-15
+		if livePFC(m) || narrowClass(m) || strings.HasPrefix(m.Field, "groups[") {
+			continue // PFC-10, MTU-05, BUF-15
 		}
 		if f, ok := r.notInForce(m); ok {
 			r.found(f, m.Port)

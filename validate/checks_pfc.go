@@ -119,7 +119,10 @@ func pfcTowardsHost(r *deviceRun) {
 // port pauses are not the intended ones: the driver knows the condition that is
 // not met, or no DSCP reaches the class.
 func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
-	if slices.ContainsFunc(r.seen.InForce, func(m drivers.Mismatch) bool { return m.Port == p.Name && livePFC(m) && m.Fix != "" }) {
+	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
+		return false // what keeps a priority from being paused does not add one
+	}
+	if r.cure(p.Name, "pfc") != "" || r.cure(p.Name, dscpField) != "" {
 		return true
 	}
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)

@@ -40,13 +40,18 @@ func (p platform) span(from, n int) string {
 type design struct {
 	strings.Builder
 	p platform
+	// guessed says that no class is for congestion notifications.
+	guessed bool
 }
 
 func (d *design) head(t *rapid.T) {
 	d.WriteString("apiVersion: roce-fabric/v1\nkind: Fabric\nname: d\nclasses:\n")
 	prio := rapid.IntRange(1, 5).Draw(t, "priority")
 	fmt.Fprintf(d, "  rdma: {priority: %d, dscp: [%d], lossless: true, bandwidth: %d%%, ecn: auto}\n", prio, rapid.SampledFrom([]int{10, 24, 26, 34}).Draw(t, "dscp"), rapid.IntRange(20, 80).Draw(t, "share"))
-	fmt.Fprintf(d, "  %s: {priority: 6, dscp: [48], strict: true}\n", rapid.SampledFrom([]string{"cnp", "notifications"}).Draw(t, "cnp"))
+	cnp := rapid.SampledFrom([]string{"  cnp: {priority: 6, dscp: [48], strict: true}\n", "  notifications: {priority: 6, dscp: [48], strict: true}\n",
+		"", "  control: {priority: 7, dscp: [48, 56], bandwidth: 5%}\n", "  notify: {priority: 6, dscp: [4], bandwidth: 15%}\n"}).Draw(t, "cnp")
+	d.WriteString(cnp)
+	d.guessed = !strings.Contains(cnp, "strict")
 	fmt.Fprintf(d, "  default: {priority: 0, dscp: rest}\npfc: {watchdog: {detect: %dms, restore: %[1]dms}}\n", rapid.SampledFrom([]int{200, 400, 800}).Draw(t, "detect"))
 	d.p = rapid.SampledFrom(platforms).Draw(t, "platform")
 }
@@ -135,7 +140,8 @@ func TestKnownGoodDesigns(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, x := range fs {
-			if x.Severity != Info {
+			// What is guessed is a warning.
+			if x.Severity != Info && !(d.guessed && x.ID == "CLS-09" && x.Severity == Warning) {
 				rt.Errorf("%s %s at %s: %s", x.Severity, x.ID, x.Place(), x.What)
 			}
 		}

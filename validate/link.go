@@ -44,7 +44,7 @@ func (r *Run) links() {
 		out := &linkFindings{at: map[linkCause][]linkEnds{}}
 		for _, l := range r.fabric.Links {
 			a, b := r.ends[l.A], r.ends[l.B]
-			if a.Known && b.Known && !a.bare && !b.bare && !(a.assumed && b.assumed) {
+			if a.Known && b.Known && !a.bare && !b.bare && !(a.judged() && b.judged()) {
 				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, pa: end(r.fabric, l.A), pb: end(r.fabric, l.B), out: out})
 			}
 		}
@@ -121,14 +121,20 @@ type End struct {
 
 	source   Source
 	assumed  bool // nobody looked at it
+	intended bool // it is set to what the intent says
 	drifted  bool
 	pfcSaid  bool         // another finding says why PFC is not as intended
+	mtuSaid  bool         // MTU-05 says why the MTU is not
 	neighbor qos.Neighbor // by LLDP; zero where it shows none
 	// elsewhere is what LLDP shows at the other end of the cable, where that is
 	// not the link's.
 	elsewhere string
 	bare      bool // PRT-01 says that it has nothing to compare
 }
+
+// judged reports whether the checks of the intent see the end as it is; those of
+// a saved configuration are made beside them.
+func (e End) judged() bool { return e.assumed || e.source == Saved && e.intended }
 
 // EndOf returns what a port is set to.
 func EndOf(d *qos.Device, port string) End {

@@ -16,7 +16,7 @@ var classPairs = []pair{
 	{id: "CLS-07", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "rewrite"},
 	{id: "CLS-09", severity: Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
-	{id: "CLS-09", severity: Error, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif of congestion notifications has 5 % of the link", fix: "strict"},
+	{id: "CLS-09", severity: Warning, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "congestion notifications, DSCP 48 by default, are in class notif, which has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Warning, old: "  cnp: {priority: 6, dscp: [48], strict: true}\n", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 by default, are in class default with the rest", fix: "add a class cnp"},
 	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif has the congestion notifications", fix: "class of their own", also: []string{"CLS-18", "SCH-02"}},
 	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
@@ -108,6 +108,9 @@ var mtuPairs = []pair{
 	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240,Ethernet248", says: "it carries packets of up to 9000 B, spine1,spine2 of 9100 B", fix: "one mtu.fabric"},
 	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "it carries packets of up to 8000 B, spine1 of 9100 B", fix: "one mtu.fabric"},
 	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; it carries 9100 B, spine1 4100 B", fix: "raise"},
+	{id: "MTU-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet240", Field: "mtu", Want: "9100", Have: "class c-8q-nq3 has room for 1500 bytes", Fix: "mtu 9216"}}
+	}, place: "leaf1 Ethernet240", says: "class c-8q-nq3 has room for 1500 bytes, and the port is to carry 9100", fix: "mtu 9216"},
 	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "takes packets of up to 8000 B, hosts send up to 9000 B by the intent", fix: "switch"},
 }
 
@@ -171,6 +174,8 @@ var operationPairs = []pair{
 	{id: "CAT-01", severity: Warning, base: "pair", old: "model: DellEMC-Z9332f-O32}\n  leaf2", new: "model: Z9332f-O32}\n  leaf2", place: "leaf1", says: "model Z9332f-O32 is not in the catalogue", fix: "did you mean DellEMC-Z9332f-O32?"},
 	{id: "CAT-01", severity: Info, base: "pair", old: ", model: DellEMC-Z9332f-O32}\n  leaf2", new: "}\n  leaf2", place: "leaf1", says: "no model is stated", fix: "state the model"},
 	{id: "DRIFT", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V.Weight = 41 }), place: "leaf1 Ethernet0", says: "queues[0].scheduler is weight 41, the intent says weight 40", fix: "apply", also: []string{"SCH-03"}},
+	// That a class has the notifications is a guess there, that it drifted is not.
+	{id: "DRIFT", severity: Error, base: "stricts", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 5} }), place: "leaf1 Ethernet0", says: "queues[6].scheduler is weight 5, the intent says strict", fix: "apply"},
 	{id: "OPS-01", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Unsaved = []string{"PORT_QOS_MAP"} }, place: "leaf1", says: "not saved: PORT_QOS_MAP", fix: "save"},
 	{id: "OPS-02", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}}

@@ -44,6 +44,7 @@ var bases = map[string]string{
 		"bandwidth: 40%", "bandwidth: 35%").Replace(closBase),
 	"notif":    strings.NewReplacer("cnp:", "notif:", "bandwidth: 40%", "bandwidth: 35%").Replace(closBase),
 	"limited":  strings.Replace(closBase, "  default:", "  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n  default:", 1),
+	"stricts":  strings.NewReplacer("cnp:", "notif:", "  default:", "  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n  default:").Replace(closBase),
 	"three":    strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 20%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: false, bandwidth: 20%, ecn: auto}\n  default:", "rdma: {lossless: true}", "rdma: {}").Replace(closBase),
 	"rails":    strings.NewReplacer("eth0: {rdma: mlx5_0}", "eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}", "gpu2/eth0", "gpu1/eth1").Replace(closBase),
 	"slow":     strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),

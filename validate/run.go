@@ -49,6 +49,7 @@ type Result struct {
 	ends      map[string]End // of ports with a link
 	names     *portNames     // of a switch that was read
 	drift     []qos.Change
+	drifted   map[string]bool // the ports of drift; "" is the switch
 	explained map[place]bool
 	traits    []trait
 }
@@ -65,14 +66,24 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	if state == nil {
 		state = &State{}
 	}
-	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out}
+	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch)}
+	for _, m := range state.InForce {
+		if at := (place{m.Port, m.Field}); m.Fix != "" && r.cures[at] == "" {
+			if r.cures == nil {
+				r.cures = map[place]string{}
+			}
+			r.cures[at] = m.Fix
+		}
+	}
 	if source != Intended {
 		out.drift = qos.Diff(cfg, d.Desired)
 		if source == Saved {
 			out.drift = qos.DiffSaved(cfg, d.Desired)
 		}
 		r.drifted = make(map[place]qos.Change, len(out.drift))
+		out.drifted = map[string]bool{}
 		for _, ch := range out.drift {
+			out.drifted[ch.Port] = true
 			r.drifted[place{ch.Port, ch.Field}] = ch
 		}
 		r.bare = barePorts(d, cfg)
@@ -92,10 +103,12 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	for _, p := range d.Switch.Ports {
 		if p.Link != nil {
 			e := EndOf(cfg, p.Name)
+			e.intended = e == EndOf(d.Desired, p.Name)
 			e.bare = r.bare[p.Name]
 			if q := cfg.Ports[p.Name]; q != nil && source == Running {
 				e.neighbor = q.Neighbor.V
 			}
+			e.mtuSaid = r.cure(p.Name, "mtu") != ""
 			if _, differs := r.differs(p.Name, "pfc"); differs && r.pfcExplained(p, cfg.Ports[p.Name]) {
 				e.pfcSaid = true
 				r.explain(p.Name, "pfc")
@@ -113,6 +126,8 @@ type deviceRun struct {
 	cfg     *qos.Device    // what is looked at
 	source  Source
 	seen    State
+	layers  []*intent.Settings // of the intent, outermost first
+	cures   map[place]string
 	drifted map[place]qos.Change // how cfg differs from what is intended
 	bare    map[string]bool      // ports with nothing of the intent
 	memo    memo
@@ -169,6 +184,9 @@ func (r *deviceRun) explain(port string, fields ...string) {
 	}
 }
 
+// cure is what mends a field that is not in force, where the driver knows it.
+func (r *deviceRun) cure(port, field string) string { return r.cures[place{port, field}] }
+
 // differs reports whether a field is not as intended, and how.
 func (r *deviceRun) differs(port, field string) (qos.Change, bool) {
 	ch, ok := r.drifted[place{port, field}]
@@ -186,12 +204,11 @@ func (r *deviceRun) trait(group, value, port, where string) {
 // the value where the intent does not state it; "" where it does.
 func (r *deviceRun) setting(group, value, assumed string, p *intent.Port, from ...func(*intent.Settings) intent.Origin) {
 	t := trait{group: group, value: value, assumed: assumed, port: p.Name}
-	layers := r.d.Fabric.Layers(r.d.Switch)
 	for _, of := range from {
 		at := of(p.Settings)
-		layer := slices.IndexFunc(layers, func(s *intent.Settings) bool { return of(s) == at })
+		layer := slices.IndexFunc(r.layers, func(s *intent.Settings) bool { return of(s) == at })
 		if layer < 0 {
-			layer = len(layers) // of the port itself
+			layer = len(r.layers) // of the port itself
 		}
 		if t.where == "" || layer > t.layer {
 			t.where, t.layer = at.String(), layer
@@ -201,7 +218,7 @@ func (r *deviceRun) setting(group, value, assumed string, p *intent.Port, from .
 }
 
 func (r *deviceRun) add(t trait) {
-	t.check, t.sound = r.check, !r.out.drifted(t.port)
+	t.check, t.sound = r.check, !r.out.drifted[t.port]
 	r.out.traits = append(r.out.traits, t)
 }
 
@@ -259,7 +276,7 @@ func (r *Run) Add(s *Result) {
 	name := s.sw.Name
 	r.others = append(r.others, s.findings.list...)
 	for port, e := range s.ends {
-		e.source, e.drifted = s.source, s.drifted(port)
+		e.source, e.drifted = s.source, s.drifted[port]
 		r.ends[intent.Endpoint{Device: name, Port: port}] = e
 	}
 	if s.names != nil {
@@ -289,15 +306,10 @@ func (r *Run) Add(s *Result) {
 		}
 		b.devices[name] = append(b.devices[name], t.port)
 	}
-	s.findings, s.ends, s.traits = collector{}, nil, nil
+	s.findings, s.ends, s.traits, s.drifted = collector{}, nil, nil, nil
 	if len(s.drift) > 0 {
 		r.results[name] = s
 	}
-}
-
-// drifted reports whether any value of a port differs from the intent.
-func (s *Result) drifted(port string) bool {
-	return slices.ContainsFunc(s.drift, func(c qos.Change) bool { return c.Port == port })
 }
 
 // Assume holds the ends of links of a switch that is not taken in to be as

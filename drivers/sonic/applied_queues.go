@@ -54,6 +54,9 @@ func (c *comparer) queues(port string, p *qos.Port) {
 
 // groups compares what a port's lossless groups have.
 func (c *comparer) groups(port string, p *qos.Port) {
+	if c.buffers.down[port] {
+		return // they may have been taken away
+	}
 	var unseen []int
 	for g := range p.Groups {
 		if !p.Groups[g].Lossless.Or(false) {
@@ -69,9 +72,6 @@ func (c *comparer) groups(port string, p *qos.Port) {
 		profile := c.objects[oGroup][oid]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
 		// A lossless group has an xoff, whatever profile it has.
 		if n, _ := strconv.ParseInt(c.objects[oProfile][profile][attrXOFF], 10, 64); n <= 0 {
-			if c.buffers.down[port] {
-				short = field
-			}
 			c.note(port, short, "more than 0 B", fmt.Sprintf("%d B", n))
 			continue
 		}
@@ -278,9 +278,6 @@ func (b *buffers) ofQueue(port string, q int) native.Row {
 }
 
 func (b *buffers) ofGroup(port string, g int) native.Row {
-	if b.down[port] {
-		return nil
-	}
 	at := port + ":" + strconv.Itoa(g)
 	if b.groups[at] == computed {
 		return b.computedProfiles[b.computedGroups[at]]

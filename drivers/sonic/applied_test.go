@@ -74,6 +74,15 @@ func TestSchedulersAndBuffersInForce(t *testing.T) {
 			b.program("BUFFER_PROFILE", "_XOFF_TH", always("7"))
 			b.SetRow("PORT", b.ports[0], with(b.Config()["PORT"][b.ports[0]], "admin_status", "down"))
 		}, nil},
+		"a port that is down, without buffers": {td2, func(b *box) {
+			b.program("BUFFER_PROFILE", "_XOFF_TH", always("0"))
+			b.SetRow("PORT", b.ports[0], with(b.Config()["PORT"][b.ports[0]], "admin_status", "down"))
+		}, nil},
+		"a port that is down, without names": {td2, func(b *box) {
+			b.SetRow("FLEX_COUNTER_TABLE", "PG_DROP", map[string]string{"FLEX_COUNTER_STATUS": "disable"})
+			b.SetRow("FLEX_COUNTER_TABLE", "PG_WATERMARK", map[string]string{"FLEX_COUNTER_STATUS": "disable"})
+			b.SetRow("PORT", b.ports[0], with(b.Config()["PORT"][b.ports[0]], "admin_status", "down"))
+		}, nil},
 		"names that are not there": {td2, func(b *box) {
 			for _, group := range []string{"QUEUE", "PG_DROP", "PG_WATERMARK"} {
 				b.SetRow("FLEX_COUNTER_TABLE", group, map[string]string{"FLEX_COUNTER_STATUS": "disable"})
