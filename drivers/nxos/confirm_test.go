@@ -132,6 +132,31 @@ func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 	}
 }
 
+// A run that no journal here knows may be at work on another machine.
+func TestKeepLeavesRunsOfOthers(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	d := b.open()
+	snap, st := b.plan(d)
+	id := time.Now().Add(-2*time.Minute).UTC().Format("20060102-150405") + "123-abcd"
+	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	other := b.open()
+	if _, st := b.plan(other); !strings.Contains(notes(st), "a run of this tool that began 2m") || !strings.Contains(notes(st), "is at work, or was cut off (checkpoint rf-"+id) {
+		t.Errorf("notes %q", notes(st))
+	}
+	other.Inherit([]string{id[:15] + "123-ffff"})
+	kept, err := other.Keep(t.Context())
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "checkpoint rf-"+id, "is at work, or was cut off: wait until it confirms")
+	if kept || len(b.Checkpoints()) != 1 {
+		t.Errorf("kept %v, checkpoints %v", kept, b.Checkpoints())
+	}
+	other.Inherit([]string{id})
+	if kept, err := other.Keep(t.Context()); !kept || err != nil || b.ExpireTimer() || b.startup() != b.state() {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+}
+
 // A switch has one timer. While a run waits for its confirmation it is the
 // run's; after that it is somebody else's, whom an undo does not confirm.
 func TestRevertLeavesTheTimerOfOthers(t *testing.T) {

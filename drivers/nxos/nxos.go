@@ -47,6 +47,8 @@ type Driver struct {
 	// started is the checkpoint of the run whose timer this driver started and
 	// has not confirmed.
 	started string
+	// ended are the runs that are known to be over.
+	ended []string
 	// plain says that the switch has no dual-stage mode.
 	plain bool
 	// state is the gNMI connection that Observe reads from; nil until then.
@@ -58,6 +60,7 @@ type Driver struct {
 var (
 	_ drivers.Driver   = (*Driver)(nil)
 	_ drivers.Observer = (*Driver)(nil)
+	_ drivers.Heir     = (*Driver)(nil)
 	_ drivers.Keeper   = (*Driver)(nil)
 )
 
@@ -173,6 +176,9 @@ type snapshot struct {
 	guessed bool
 	// left are the checkpoints that this tool left on the switch.
 	left []string
+	// theirs are those of runs that may be at work elsewhere, and how long ago
+	// they began.
+	theirs map[string]time.Duration
 }
 
 func of(s *drivers.Snapshot) *snapshot {
@@ -188,7 +194,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{cfg: cfg}
+	s := &snapshot{cfg: cfg, theirs: map[string]time.Duration{}}
 	if s.m, s.guessed, err = d.classModel(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -197,7 +203,9 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		return nil, err
 	}
 	for _, n := range natural.Keys(names) {
-		if drivers.Ours(n) {
+		if age, ok := d.stranger(n); ok {
+			s.theirs[n] = age
+		} else if drivers.Ours(n) {
 			s.left = append(s.left, n)
 		}
 	}

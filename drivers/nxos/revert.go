@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -69,6 +70,9 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		if !drivers.Ours(n) {
 			continue
 		}
+		if age, ok := d.stranger(n); ok {
+			return false, fmt.Errorf("%s: %w: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", d.t.Name, drivers.ErrRejected, n, atWork(age), n)
+		}
 		left = append(left, n)
 		// The timer of a run that is long past has run out; one that runs is
 		// somebody else's, and stays.
@@ -102,6 +106,28 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		d.forget(ctx, n)
 	}
 	return true, nil
+}
+
+// Inherit tells which runs have ended.
+func (d *Driver) Inherit(runs []string) { d.ended = runs }
+
+// stranger reports whether a checkpoint is that of a run of this tool of which
+// nothing is known here, and how long ago that began: it may be at work on another
+// machine.
+func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
+	began, known := drivers.RunTime(name)
+	if !known || !drivers.Ours(name) || longAgo(name) || name == d.started || name == d.typed {
+		return 0, false
+	}
+	return max(0, time.Since(began)), !slices.ContainsFunc(d.ended, func(id string) bool {
+		run := drivers.RunName(id, maxName)
+		return name == run || strings.HasPrefix(name, run+"-")
+	})
+}
+
+// atWork says whose such a checkpoint is.
+func atWork(age time.Duration) string {
+	return fmt.Sprintf("a run of this tool that began %s ago is at work, or was cut off", drivers.Spell(age))
 }
 
 // longPast is well over the time that a run takes from its begin to the end of
