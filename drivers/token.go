@@ -64,6 +64,12 @@ func RunName(id string, most int) string {
 // Ours reports whether a name was made by RunName.
 func Ours(name string) bool { return strings.HasPrefix(name, Mark) }
 
+// AtWork says of something on a device that a run of this tool made which began
+// age ago, and of which nothing else is known, whose it may be.
+func AtWork(age time.Duration) string {
+	return fmt.Sprintf("a run of this tool that began %s ago is at work, or was cut off", Spell(age.Round(time.Second)))
+}
+
 // RunTime returns when the run began that a name was made for; false for a run
 // whose ID does not begin with its time in UTC, "20261121-150405".
 func RunTime(name string) (time.Time, bool) {

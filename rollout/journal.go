@@ -38,6 +38,9 @@ type Journal struct {
 	f    *os.File
 	lock *os.File
 	path string
+	// past are the other runs with a journal beside this one, read when they
+	// are first asked for: the lock keeps new ones from beginning.
+	past func() ([]string, error)
 }
 
 // ErrLocked says that another run works on the fabric.
@@ -84,6 +87,7 @@ func Begin(dir, id string, first Record) (*Journal, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	j := &Journal{f: f, lock: lock, path: path}
+	j.past = sync.OnceValues(j.readOthers)
 	first.Event, first.By = "begin", who(host)
 	if err := j.Write(first); err != nil {
 		return nil, errors.Join(err, j.Close())
@@ -117,6 +121,10 @@ func (j *Journal) others() ([]string, error) {
 	if j == nil {
 		return nil, nil
 	}
+	return j.past()
+}
+
+func (j *Journal) readOthers() ([]string, error) {
 	names, err := journals(filepath.Dir(j.path))
 	for i, n := range names {
 		names[i] = strings.TrimSuffix(n, ".journal")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -41,30 +42,37 @@ func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 
 // portNames are the ports of a switch by what LLDP may call them.
 type portNames struct {
-	ports   []string
-	all     bool                // these are all that the switch has
-	aliases map[string][]string // alias -> ports
+	sw    *intent.Switch
+	ports []string
+	all   bool              // these are all that the switch has
+	shown map[string]string // port -> the alias that the switch shows, if any
+	// aliases are alias -> ports: made when first asked for, because most
+	// neighbours give the name itself. Runs may share them.
+	once    sync.Once
+	aliases map[string][]string
 }
 
-// namesOf takes ports and the aliases that the switch shows of them; of the
-// others it takes the aliases of its model.
-func namesOf(sw *intent.Switch, ports []string, shown map[string]string) *portNames {
-	n := &portNames{ports: ports, aliases: map[string][]string{}}
-	has := make(map[string]bool, len(ports))
-	for _, p := range ports {
-		has[p] = true
-		if a := shown[p]; a != "" {
-			n.aliases[a] = append(n.aliases[a], p)
-		}
-	}
-	if m, ok := catalog.Lookup(sw.Model.V); ok && catalog.Covers(sw.OS) {
-		for _, p := range m.Ports {
-			if has[p.Name] && shown[p.Name] == "" && p.Alias != "" {
-				n.aliases[p.Alias] = append(n.aliases[p.Alias], p.Name)
+// called returns the ports of an alias: as the switch shows it, and where it shows
+// none for a port, as the model has it.
+func (n *portNames) called(alias string) []string {
+	n.once.Do(func() {
+		n.aliases = map[string][]string{}
+		has := make(map[string]bool, len(n.ports))
+		for _, p := range n.ports {
+			has[p] = true
+			if a := n.shown[p]; a != "" {
+				n.aliases[a] = append(n.aliases[a], p)
 			}
 		}
-	}
-	return n
+		if m, ok := catalog.Lookup(n.sw.Model.V); ok && catalog.Covers(n.sw.OS) {
+			for _, p := range m.Ports {
+				if has[p.Name] && n.shown[p.Name] == "" && p.Alias != "" {
+					n.aliases[p.Alias] = append(n.aliases[p.Alias], p.Name)
+				}
+			}
+		}
+	})
+	return n.aliases[alias]
 }
 
 // another says how sure it is that a name that LLDP gives means another port of
@@ -72,11 +80,14 @@ func namesOf(sw *intent.Switch, ports []string, shown map[string]string) *portNa
 // another, and a name that the switch has nowhere may be any port's, unless it has
 // the form of their names.
 func (n *portNames) another(port, given string) Severity {
-	means := func(p string) bool { return derive.SamePort(p, given) || slices.Contains(n.aliases[given], p) }
-	switch {
-	case means(port):
+	if derive.SamePort(port, given) {
 		return ""
-	case slices.ContainsFunc(n.ports, means):
+	}
+	called := n.called(given)
+	switch {
+	case slices.Contains(called, port):
+		return ""
+	case len(called) > 0, slices.ContainsFunc(n.ports, func(p string) bool { return derive.SamePort(p, given) }):
 		return Error
 	case n.all && derive.SameForm(port, given):
 		return Warning
@@ -147,7 +158,7 @@ func (r *Run) namesOf(sw *intent.Switch) *portNames {
 	for _, p := range sw.Ports {
 		ports = append(ports, p.Name)
 	}
-	n := namesOf(sw, ports, nil)
+	n := &portNames{sw: sw, ports: ports}
 	r.names[sw.Name] = n
 	return n
 }
@@ -190,7 +201,5 @@ func runningNames(sw *intent.Switch, cfg *qos.Device, shown map[string]string) *
 	for p := range cfg.Ports {
 		all[p] = true
 	}
-	n := namesOf(sw, natural.Keys(all), shown)
-	n.all = len(shown) > 0
-	return n
+	return &portNames{sw: sw, ports: natural.Keys(all), all: len(shown) > 0, shown: shown}
 }

@@ -86,7 +86,7 @@ func (d *Driver) session(name, user string, timed bool) session {
 	s := session{name: name, user: user, ours: drivers.Ours(name)}
 	if began, known := drivers.RunTime(name); known && s.ours && !d.knows(name) {
 		// The clock of another machine may be ahead.
-		s.age = max(time.Since(began), 0).Round(time.Second)
+		s.age = max(time.Since(began), 0)
 		s.fresh = timed || s.age < atWork
 	}
 	return s
@@ -204,7 +204,7 @@ func (s *sessions) obstacle(device string) error {
 		todo := "wait until it is confirmed or taken back"
 		switch {
 		case t.fresh:
-			todo = t.who() + ": wait until it confirms, or until the switch takes it back by itself"
+			todo = drivers.AtWork(t.age) + ": wait until it confirms, or until the switch takes it back by itself"
 		case t.ours:
 			todo = "confirm that run or take it back, or wait until the switch takes it back by itself"
 		}
@@ -213,7 +213,7 @@ func (s *sessions) obstacle(device string) error {
 	for _, p := range s.pending {
 		switch {
 		case p.fresh:
-			return fmt.Errorf("%s: %w: %s is open; %s: wait until it is done, or, where nobody is at work, abort it (configure session %s abort)", device, drivers.ErrRejected, p, p.who(), p.name)
+			return fmt.Errorf("%s: %w: %s is open; %s: wait until it is done, or, where nobody is at work, abort it (configure session %s abort)", device, drivers.ErrRejected, p, drivers.AtWork(p.age), p.name)
 		case !p.ours:
 			return fmt.Errorf("%s: %w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", device, drivers.ErrRejected, p, p.name)
 		}
@@ -228,7 +228,7 @@ func (s *sessions) notes(aborts bool) []string {
 	if t := s.timer; t != nil {
 		switch {
 		case t.fresh:
-			out = append(out, fmt.Sprintf("%s, and its work is in force and not confirmed (%s): the switch takes it back in %s unless it is confirmed; from where that run began, an apply confirms it where it is what the intent says", t.who(), t, drivers.Spell(s.left)))
+			out = append(out, fmt.Sprintf("%s, and its work is in force and not confirmed (%s): the switch takes it back in %s unless it is confirmed; from where that run began, an apply confirms it where it is what the intent says", drivers.AtWork(t.age), t, drivers.Spell(s.left)))
 		case t.ours:
 			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch takes it back in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, drivers.Spell(s.left)))
 		default:
@@ -238,7 +238,7 @@ func (s *sessions) notes(aborts bool) []string {
 	for _, p := range s.pending {
 		switch {
 		case p.fresh:
-			out = append(out, fmt.Sprintf("%s before its commit (%s): nothing of it is in force; an apply refuses to write meanwhile, except from where that run began", p.who(), p))
+			out = append(out, fmt.Sprintf("%s before its commit (%s): nothing of it is in force; an apply refuses to write meanwhile, except from where that run began", drivers.AtWork(p.age), p))
 		case !p.ours:
 			out = append(out, fmt.Sprintf("%s is open: an apply refuses to write before it is committed or aborted", p))
 		case aborts:
@@ -248,11 +248,6 @@ func (s *sessions) notes(aborts bool) []string {
 		}
 	}
 	return out
-}
-
-// who says of a fresh session whose it is.
-func (s session) who() string {
-	return fmt.Sprintf("a run of this tool that began %s ago is at work, or was cut off", drivers.Spell(s.age))
 }
 
 // clearLeftovers aborts the sessions that earlier runs left open.

@@ -44,7 +44,7 @@ func (p *planner) note(format string, args ...any) {
 // open notes what is to be known before anything else.
 func (p *planner) open(f drivers.Facts) {
 	for _, n := range natural.Keys(p.snap.theirs) {
-		p.note("%s (checkpoint %s): where it was cut off here, an apply that finds nothing to change confirms it; where it was cut off elsewhere, \"no checkpoint %s\" on the switch removes what is left", atWork(p.snap.theirs[n]), n, n)
+		p.note("%s (checkpoint %s): where it was cut off here, an apply that finds nothing to change confirms it; where it was cut off elsewhere, \"no checkpoint %s\" on the switch removes what is left", drivers.AtWork(p.snap.theirs[n]), n, n)
 	}
 	for _, n := range p.snap.left {
 		p.note("an earlier run left checkpoint %s: it was cut off before it was confirmed or taken back, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)

@@ -71,7 +71,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 			continue
 		}
 		if age, ok := d.stranger(n); ok {
-			return false, fmt.Errorf("%s: %w: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", d.t.Name, drivers.ErrRejected, n, atWork(age), n)
+			return false, fmt.Errorf("%s: %w: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", d.t.Name, drivers.ErrRejected, n, drivers.AtWork(age), n)
 		}
 		left = append(left, n)
 		// The timer of a run that is long past has run out; one that runs is
@@ -123,11 +123,6 @@ func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 		run := drivers.RunName(id, maxName)
 		return name == run || strings.HasPrefix(name, run+"-")
 	})
-}
-
-// atWork says whose such a checkpoint is.
-func atWork(age time.Duration) string {
-	return fmt.Sprintf("a run of this tool that began %s ago is at work, or was cut off", drivers.Spell(age))
 }
 
 // longPast is well over the time that a run takes from its begin to the end of

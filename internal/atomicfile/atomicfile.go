@@ -27,11 +27,7 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	return f.Commit()
+	return f.whole(data)
 }
 
 // File is new content on its way to a path. It is not safe for concurrent
@@ -57,6 +53,15 @@ func Create(path string, perm fs.FileMode) (*File, error) {
 		return nil, fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return &File{path: path, tmp: tmp, perm: perm}, nil
+}
+
+// whole commits a File of that content alone.
+func (f *File) whole(data []byte) error {
+	defer f.Close()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
 }
 
 // Write adds to the new content.

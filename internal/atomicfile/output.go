@@ -38,11 +38,7 @@ func WriteOutput(path string, data []byte, perm fs.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	return f.Commit()
+	return f.whole(data)
 }
 
 // CheckOutput says, before there is anything to write, why [Output] cannot write to

@@ -152,8 +152,8 @@ func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[s
 	return out
 }
 
-// remember adds what a field of the port of a step held: before all steps, where that is known, else
-// before its own. The first memory of a field counts.
+// remember adds what a field of the port of a step held: before all steps, where
+// that is known, else before this one. Only the first value of a field counts.
 func (u *Undo) remember(of Step, field string, old Value, before map[string]Value) {
 	if slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return s.Port == of.Port && s.Field == field }) {
 		return
