@@ -103,7 +103,8 @@ var badCases = []struct {
 		`6:25: ecn states a probability, but neither min and max nor auto`, false},
 	{"ECN auto and fixed", class3 + "  a: {priority: 3, dscp: rest, ecn: {auto: true, min: 1KB, max: 2KB, probability: 5.5%}}\n", `5:37: ecn has both auto and min or max` + "\n" +
 		`5:83: probability: 5.5% is not a whole percentage`, false},
-	{"ECN word", class3 + "  a: {priority: 3, dscp: rest, ecn: atuo}\n", `5:37: ecn must be auto or off or a map, not "atuo"`, true},
+	{"ECN word", class3 + "  a: {priority: 3, dscp: rest, ecn: atuo}\n", `5:37: ecn must be auto, off, keep or a map, not "atuo"`, true},
+	{"ECN kept with a probability", class3 + "  a: {priority: 3, dscp: rest, ecn: keep}\nroles: {leaf: {classes: {a: {ecn: {probability: 5%}}}}}\nswitches: {s: {os: sonic, role: leaf}}\n", `6:35: ecn states a probability for a class whose ecn is keep`, false},
 	{"class name", class3 + "  a b: {priority: 3, dscp: rest}\n", `5:3: "a b" is not a class name of at most 32 letters, digits, dashes and underscores`, true},
 	{"watchdog", good + "pfc: {watchdog: {detect: 0ms, restore: 400us, action: drap}}\n", `7:26: detect must be above 0` + "\n" +
 		`7:40: restore: 400µs is not a whole number of milliseconds` + "\n" +

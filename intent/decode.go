@@ -2,6 +2,7 @@ package intent
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -224,7 +225,7 @@ func (o *orWord[T]) decode(d *decoder, n *yaml.Node, f *field) {
 		if wantKind == yaml.List && n.Kind == yaml.Int {
 			hint = "write [" + n.Value + "]"
 		}
-		d.problems.addf(o.Pos, hint, "%s must be %s or %s, not %s", f.key, orList(f.words), wantKind, given(n, f))
+		d.problems.addf(o.Pos, hint, "%s must be %s, not %s", f.key, orList(append(slices.Clip(f.words), wantKind.String())), given(n, f))
 		return
 	}
 	before := d.problems.count

@@ -154,6 +154,7 @@ const (
 	ECNOff   ECNMode = iota
 	ECNFixed         // min and max are written
 	ECNAuto          // computed from speed and buffer
+	ECNKeep          // the switch keeps the curve that it has; not compared
 )
 
 // Watchdog is the PFC watchdog, on unless the intent says off.

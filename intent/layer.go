@@ -112,6 +112,9 @@ func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 	case "auto":
 		*c = curve{mode: stated(ECNAuto, raw.Pos), pos: raw.Pos}
 		return
+	case "keep":
+		*c = curve{mode: stated(ECNKeep, raw.Pos), pos: raw.Pos}
+		return
 	}
 	b := &raw.Body
 	fixed := b.Min.Set || b.Max.Set
@@ -129,9 +132,11 @@ func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 		over(&c.min, b.Min)
 		over(&c.max, b.Max)
 	case !b.Probability.Set:
-		p.addf(raw.Pos, "write auto, off, or {min: 150KB, max: 1500KB, probability: 5%}", "ecn states nothing")
+		p.addf(raw.Pos, "write auto, off, keep, or {min: 150KB, max: 1500KB, probability: 5%}", "ecn states nothing")
 	case c.mode.Set && c.mode.V == ECNOff:
 		p.addf(raw.Pos, "add min and max, or auto: true", "ecn states a probability for a class whose ecn is off")
+	case c.mode.Set && c.mode.V == ECNKeep:
+		p.addf(raw.Pos, "add min and max, or auto: true", "ecn states a probability for a class whose ecn is keep")
 	}
 	over(&c.probability, b.Probability)
 }

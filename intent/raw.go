@@ -61,7 +61,7 @@ type rawTuning struct {
 	Strict    opt[bool]          `key:"strict" doc:"The queue is served before all weighted ones. Default false."`
 	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes. Classes without one share what is left."`
 	MaxRate   opt[units.Rate]    `key:"maxRate" doc:"Upper limit of the queue."`
-	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off" doc:"Marking curve. auto computes it from speed and buffer. Default: auto for a lossless class, off for others."`
+	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off,keep" doc:"Marking curve. auto computes it from speed and buffer; keep leaves the curve that the switch has and does not compare it. Default: auto for a lossless class, off for others."`
 }
 
 type rawOverride struct {
@@ -100,7 +100,7 @@ type rawMTU struct {
 
 type rawBuffers struct {
 	Pos               Pos
-	Alpha             opt[int]         `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of lossless groups. Default: the platform's own."`
+	Alpha             opt[int]         `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of lossless groups. It is written with SONiC's dynamic buffer model; elsewhere it says what the switch has. Default: the platform's own."`
 	MinLosslessPacket opt[units.Bytes] `key:"minLosslessPacket" doc:"Smallest packet that fills a lossless group at line rate, 64B to 9216B. Default 1024B."`
 	OverSubscription  opt[float64]     `key:"overSubscription" min:"1" max:"64" doc:"Accepted ratio of all headroom to the headroom pool. Default: none declared."`
 	FanIn             opt[int]         `key:"fanIn" min:"1" max:"4096" doc:"How many ports send into one congested queue at the same time. Default: all other lossless ports that can."`

@@ -109,6 +109,8 @@ func (r *resolver) ecn(c *Class, k *curve) ECN {
 			r.problems.addf(k.pos, "add min and max, or auto: true", "ecn states a probability, but neither min and max nor auto")
 		}
 		e.Probability = Value[units.Percent]{From: byDefault}
+	case ECNKeep:
+		e.Probability = Value[units.Percent]{From: byDefault}
 	case ECNFixed:
 		switch {
 		case !k.min.Set:

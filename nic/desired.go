@@ -229,7 +229,10 @@ func rdmaClasses(s *intent.Settings) []*intent.Class {
 	if l := pick(func(k *intent.Class) bool { return k.Lossless.V }); len(l) > 0 {
 		return l
 	}
-	return pick(func(k *intent.Class) bool { return k.ECN.Mode.V != intent.ECNOff })
+	// A curve that the switch keeps may mark or drop: it does not tell.
+	return pick(func(k *intent.Class) bool {
+		return k.ECN.Mode.V == intent.ECNFixed || k.ECN.Mode.V == intent.ECNAuto
+	})
 }
 
 // CNPClass returns the class of congestion notifications: the one called "cnp",

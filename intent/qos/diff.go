@@ -78,9 +78,14 @@ const Absent = "-"
 // enters, how it is classed, paused, queued, buffered, guarded. What desired
 // leaves unset is not compared; a port that running does not have is a single
 // change of [PortField]. Both devices must be normalised.
+//
+// The impact of a change is the least that it has on any system: ImpactLoss
+// where it moves code points, priorities or queues of a class that is lossless
+// before or after it, stops pausing one, takes the marking from its queue, or
+// lowers the MTU of a port.
 func Diff(running, desired *Device) []Change {
-	d := differ{maps: map[[2]*Maps][]fieldDiff{}}
-	d.diffMaps("global_maps.", running.GlobalMaps, desired.GlobalMaps)
+	d := differ{running: running, desired: desired, maps: map[[2]*Maps][]fieldDiff{}}
+	d.diffMaps("global_maps.", running.GlobalMaps, desired.GlobalMaps, paused(running, desired))
 	opt(&d, "headroom_model", running.HeadroomModel, desired.HeadroomModel, HeadroomModel.String)
 	opt(&d, "watchdog_poll", running.WatchdogPoll, desired.WatchdogPoll, time.Duration.String)
 	device := d.out
@@ -135,6 +140,8 @@ func DiffSaved(saved, desired *Device) []Change {
 }
 
 type differ struct {
+	running, desired *Device
+
 	out []Change
 	// name is the port under comparison, "" for the device; prefix is what its
 	// fields begin with: "queues[3].".
@@ -144,13 +151,21 @@ type differ struct {
 	maps map[[2]*Maps][]fieldDiff
 }
 
-type fieldDiff struct{ field, old, new string }
+type fieldDiff struct {
+	field, old, new string
+	// classes are those that the difference moves traffic into or out of.
+	classes PrioritySet
+}
 
-func (d *differ) add(field, was, want string) {
-	d.out = append(d.out, Change{Port: d.name, Field: d.prefix + field, Old: was, New: want})
+func (d *differ) add(field, was, want string, least Impact) {
+	d.out = append(d.out, Change{Port: d.name, Field: d.prefix + field, Old: was, New: want, Impact: least})
 }
 
 func opt[T comparable](d *differ, field string, have, want Opt[T], text func(T) string) {
+	optAtLeast(d, field, have, want, text, ImpactNone)
+}
+
+func optAtLeast[T comparable](d *differ, field string, have, want Opt[T], text func(T) string, least Impact) {
 	if !want.Set || (have.Set && have.V == want.V) {
 		return
 	}
@@ -158,7 +173,7 @@ func opt[T comparable](d *differ, field string, have, want Opt[T], text func(T) 
 	if have.Set {
 		was = text(have.V)
 	}
-	d.add(field, was, text(want.V))
+	d.add(field, was, text(want.V), least)
 }
 
 func (d *differ) port(have, want *Port) {
@@ -166,12 +181,13 @@ func (d *differ) port(have, want *Port) {
 	opt(d, "breakout", have.Breakout, want.Breakout, quote)
 	opt(d, "lag", have.LAG, want.LAG, quote)
 	opt(d, "fec", have.FEC, want.FEC, quote)
-	opt(d, "mtu", have.MTU, want.MTU, strconv.Itoa)
+	optAtLeast(d, "mtu", have.MTU, want.MTU, strconv.Itoa, lossIf(want.MTU.V < have.MTU.Or(0)))
 	opt(d, "admin_up", have.AdminUp, want.AdminUp, strconv.FormatBool)
 	opt(d, "cable", have.Cable, want.Cable, stringer)
-	opt(d, "trust", have.Trust, want.Trust, func(t Trust) string { return string(t) })
-	d.diffMaps("maps.", have.Maps, want.Maps)
-	opt(d, "pfc", have.PFC, want.PFC, stringer)
+	lossless := have.PFC.Or(0) | want.PFC.Or(0) // before or after
+	optAtLeast(d, "trust", have.Trust, want.Trust, func(t Trust) string { return string(t) }, lossIf(lossless != 0))
+	d.diffMaps("maps.", have.Maps, want.Maps, lossless)
+	optAtLeast(d, "pfc", have.PFC, want.PFC, stringer, lossIf(have.PFC.Or(0)&^want.PFC.Or(0) != 0))
 	opt(d, "pfc_asymmetric", have.PFCAsymmetric, want.PFCAsymmetric, strconv.FormatBool)
 	opt(d, "link_pause", have.LinkPause, want.LinkPause, strconv.FormatBool)
 	for i := range want.Queues {
@@ -182,7 +198,8 @@ func (d *differ) port(have, want *Port) {
 		d.prefix = queuePrefix[i]
 		opt(d, "buffer", h.Buffer, w.Buffer, quote)
 		if !w.ECN.Set || !h.ECN.Set || !h.ECN.V.Same(w.ECN.V) {
-			opt(d, "ecn", h.ECN, w.ECN, stringer)
+			optAtLeast(d, "ecn", h.ECN, w.ECN, stringer, lossIf(unmarks(h.ECN.V, w.ECN.V) &&
+				feeds(i, lossless, d.running.MapsOf(d.name), d.desired.MapsOf(d.name))))
 		}
 		opt(d, "scheduler", h.Scheduler, w.Scheduler, stringer)
 	}
@@ -217,7 +234,8 @@ func quote(s string) string {
 	return s
 }
 
-func (d *differ) diffMaps(prefix string, have, want Opt[*Maps]) {
+// diffMaps compares maps that classify for ports with those lossless priorities.
+func (d *differ) diffMaps(prefix string, have, want Opt[*Maps], lossless PrioritySet) {
 	if !want.Set || want.V == nil {
 		return
 	}
@@ -236,7 +254,7 @@ func (d *differ) diffMaps(prefix string, have, want Opt[*Maps]) {
 	}
 	d.prefix = prefix
 	for _, f := range fs {
-		d.add(f.field, f.old, f.new)
+		d.add(f.field, f.old, f.new, lossIf(f.classes&lossless != 0))
 	}
 	d.prefix = ""
 }
@@ -245,27 +263,38 @@ var noMaps = UnmappedMaps()
 
 func compareMaps(h, w *Maps) []fieldDiff {
 	var out []fieldDiff
-	cmpMap := func(field string, a, b []int8) {
+	cmpMap := func(field string, a, b []int8, classes func(key int, was, want int8) PrioritySet) {
 		if slices.Equal(a, b) {
 			return
 		}
 		var differ []int
+		var moved PrioritySet
 		for i := range b {
 			if a[i] != b[i] && b[i] != Unmanaged {
 				differ = append(differ, i)
+				moved |= classes(i, a[i], b[i])
 			}
 		}
 		if len(differ) > 0 {
-			out = append(out, fieldDiff{field, foldMap(a, differ), foldMap(b, differ)})
+			out = append(out, fieldDiff{field, foldMap(a, differ), foldMap(b, differ), moved})
 		}
 	}
-	cmpMap("dscp_to_tc", h.DSCPToTC[:], w.DSCPToTC[:])
-	cmpMap("pcp_to_tc", h.PCPToTC[:], w.PCPToTC[:])
-	cmpMap("pfc_to_group", h.PFCToGroup[:], w.PFCToGroup[:])
-	cmpMap("pfc_to_queue", h.PFCToQueue[:], w.PFCToQueue[:])
-	cmpMap("tc_to_dscp", h.TCToDSCP[:], w.TCToDSCP[:])
-	cmpMap("tc_to_group", h.TCToGroup[:], w.TCToGroup[:])
-	cmpMap("tc_to_queue", h.TCToQueue[:], w.TCToQueue[:])
+	ends := func(_ int, was, want int8) (s PrioritySet) {
+		for _, tc := range []int8{was, want} {
+			if tc >= 0 && tc < NumPriorities {
+				s |= Priorities(int(tc))
+			}
+		}
+		return s
+	}
+	own := func(class int, _, _ int8) PrioritySet { return Priorities(class) }
+	cmpMap("dscp_to_tc", h.DSCPToTC[:], w.DSCPToTC[:], ends)
+	cmpMap("pcp_to_tc", h.PCPToTC[:], w.PCPToTC[:], ends)
+	cmpMap("pfc_to_group", h.PFCToGroup[:], w.PFCToGroup[:], own)
+	cmpMap("pfc_to_queue", h.PFCToQueue[:], w.PFCToQueue[:], own)
+	cmpMap("tc_to_dscp", h.TCToDSCP[:], w.TCToDSCP[:], own)
+	cmpMap("tc_to_group", h.TCToGroup[:], w.TCToGroup[:], own)
+	cmpMap("tc_to_queue", h.TCToQueue[:], w.TCToQueue[:], own)
 	return out
 }
 

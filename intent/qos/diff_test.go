@@ -155,6 +155,95 @@ func TestNormalizeMakesEqualWhatMeansTheSame(t *testing.T) {
 	}
 }
 
+// What a difference does to lossless traffic says what it costs at least, on
+// whichever port and in whichever table it stands.
+func TestLeastImpact(t *testing.T) {
+	dscp := func(code, tc int) func(*Device) {
+		return func(d *Device) {
+			m := *d.GlobalMaps.V
+			m.DSCPToTC[code] = int8(tc)
+			for _, p := range d.Ports {
+				p.Maps = Of(&m)
+			}
+		}
+	}
+	table := func(of func(*Maps) *[NumPriorities]int8, key, to int) func(*Device) {
+		return func(d *Device) {
+			m := *d.GlobalMaps.V
+			of(&m)[key] = int8(to)
+			for _, p := range d.Ports {
+				p.Maps = Of(&m)
+			}
+		}
+	}
+	toQueue := func(m *Maps) *[NumPriorities]int8 { return &m.TCToQueue }
+	rewrite := func(m *Maps) *[NumPriorities]int8 { return &m.TCToDSCP }
+	pcp := func(m *Maps) *[NumPriorities]int8 { return &m.PCPToTC }
+	port := func(edit func(*Port)) func(*Device) { return func(d *Device) { edit(d.Ports["Ethernet8"]) } }
+	marks := port(func(p *Port) {
+		p.Queues[3].ECN.V = ECN{Enabled: true, Min: 320, Max: 3000, Unit: UnitSegments, Probability: 90}
+	})
+	both := func(edits ...func(*Device)) func(*Device) {
+		return func(d *Device) {
+			for _, e := range edits {
+				e(d)
+			}
+		}
+	}
+	none := func(*Device) {}
+	for name, c := range map[string]struct {
+		have, want func(*Device)
+		least      Impact
+	}{
+		"into the lossless class":              {none, dscp(0, 3), ImpactLoss},
+		"out of the lossless class":            {none, dscp(26, 0), ImpactLoss},
+		"among lossy classes":                  {none, dscp(0, 5), ImpactNone},
+		"from no class into a lossy one":       {dscp(0, Unmapped), none, ImpactNone},
+		"from no class into the lossless one":  {dscp(26, Unmapped), none, ImpactLoss},
+		"into a class that becomes lossless":   {port(func(p *Port) { p.PFC.V = 0 }), dscp(0, 3), ImpactLoss},
+		"no marking of a queue to be lossless": {both(marks, port(func(p *Port) { p.PFC.V = 0 })), none, ImpactLoss},
+		"a priority into the lossless class":   {none, table(pcp, 5, 3), ImpactLoss},
+		"a priority into a lossy class":        {none, table(pcp, 5, 5), ImpactNone},
+		"another queue of the lossless class":  {none, table(toQueue, 3, 4), ImpactLoss},
+		"another queue of a lossy class":       {none, table(toQueue, 1, 2), ImpactNone},
+		"another DSCP of the lossless class":   {none, table(rewrite, 3, 10), ImpactLoss},
+		"trust of a port that pauses":          {none, port(func(p *Port) { p.Trust.V = TrustPCP }), ImpactLoss},
+		"a class that is lossless no more":     {none, port(func(p *Port) { p.PFC.V = 0 }), ImpactLoss},
+		"one more lossless class":              {none, port(func(p *Port) { p.PFC.V = Priorities(3, 4) }), ImpactNone},
+		"no marking of the lossless queue":     {marks, none, ImpactLoss},
+		"marking of the lossless queue":        {none, marks, ImpactNone},
+		"drops in place of marks":              {marks, port(func(p *Port) { p.Queues[3].ECN.V = ECN{Drops: true} }), ImpactLoss},
+		"drops in the lossless queue":          {none, port(func(p *Port) { p.Queues[3].ECN.V = ECN{Drops: true} }), ImpactLoss},
+		"other thresholds":                     {marks, port(func(p *Port) { p.Queues[3].ECN.V = ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5} }), ImpactNone},
+		"no marking of a lossy queue":          {port(func(p *Port) { p.Queues[1].ECN.V = ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5} }), none, ImpactNone},
+		"a smaller MTU":                        {none, port(func(p *Port) { p.MTU.V = 1600 }), ImpactLoss},
+		"a larger MTU":                         {none, port(func(p *Port) { p.MTU.V = 10000 }), ImpactNone},
+		"an MTU that is not known":             {port(func(p *Port) { p.MTU = Opt[int]{} }), none, ImpactNone},
+		"no marking where the class has moved": {both(table(toQueue, 3, 1), port(func(p *Port) { p.Queues[1].ECN.V = ECN{Enabled: true, Min: 1, Max: 2} })), table(toQueue, 3, 1), ImpactLoss},
+	} {
+		have, want := full(), full()
+		c.have(have)
+		c.want(want)
+		cs := Diff(have, want)
+		least := ImpactNone
+		for _, ch := range cs {
+			least = max(least, ch.Impact)
+		}
+		if len(cs) == 0 || least != c.least {
+			t.Errorf("%s: impact %s, want %s: %+v", name, least, c.least, cs)
+		}
+	}
+	// The maps of a switch class for all of its ports.
+	have, want := full(), full()
+	m := *want.GlobalMaps.V
+	m.DSCPToTC[26] = 0
+	want.GlobalMaps.V = &m
+	want.Ports = map[string]*Port{"Ethernet0": {}}
+	if cs := Diff(have, want); len(cs) != 1 || cs[0].Field != "global_maps.dscp_to_tc" || cs[0].Impact != ImpactLoss {
+		t.Errorf("the maps of the switch: %+v", cs)
+	}
+}
+
 func TestImpactText(t *testing.T) {
 	for i := ImpactNone; i <= ImpactReload; i++ {
 		b, err := i.MarshalText()

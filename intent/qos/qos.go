@@ -138,6 +138,9 @@ type Class struct {
 	Group    int  // priority group, 0..7
 	Lossless bool // PFC is on for Priority
 	Strict   bool
+	// KeepsECN says that a port leaves the marking curve of the class as the
+	// switch has it.
+	KeepsECN bool
 }
 
 // Trust says which field of a frame selects its class.
@@ -443,6 +446,10 @@ func (e ECN) String() string {
 		return "drops at random"
 	case !e.Enabled && e.Other == "":
 		return "off"
+	case e.Enabled && e.Max == 0 && e.Other != "":
+		return "on (" + e.Other + ")"
+	case !e.Enabled && e.Min == 0 && e.Max == 0:
+		return "not marking (" + e.Other + ")"
 	}
 	u := func(n int64, unit ThresholdUnit) string {
 		if unit == UnitBytes {

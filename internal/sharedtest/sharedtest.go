@@ -1,8 +1,8 @@
-// Package sharedtest finds public data that lies beside the checkout and not
-// in it, such as the SONiC YANG models. Tests that need it skip where it is
-// not there.
+// Package sharedtest is what tests of several packages share. It finds public data
+// that lies beside the checkout and not in it, such as the SONiC YANG models (tests
+// that need it skip where it is not there), and says how large a test is to be.
 //
-// Only tests import it: users do not have that data.
+// Only tests import it.
 package sharedtest
 
 import (
@@ -15,6 +15,21 @@ import (
 // models: one folder a release (202311, 202505, ..., master) with the
 // *.yang files of that release.
 const YANGEnv = "ROCE_FABRIC_YANG"
+
+// NightlyEnv names the environment variable that has tests run at their full size:
+// "1" in `make nightly`.
+const NightlyEnv = "ROCE_FABRIC_NIGHTLY"
+
+// Nightly reports whether tests run at their full size.
+func Nightly() bool { return os.Getenv(NightlyEnv) == "1" }
+
+// Sized is a size of a test: the full one at night.
+func Sized(usual, full int) int {
+	if Nightly() {
+		return full
+	}
+	return usual
+}
 
 // Dir returns the path of elem in the folder "shared" beside the module root,
 // a file or a folder. Where it is not there, the test is skipped.

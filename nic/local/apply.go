@@ -247,17 +247,18 @@ func (m *Machine) inBond(d *device) bool {
 // Revert writes what an Apply found back, in the order that the drivers want,
 // and waits for links like it. What is as it was is not written. It may be
 // called again, and by another process. A step that fails does not hold up the
-// others; the error names each.
+// others; the error names each. A record that this package never makes is refused
+// as a whole.
 //
 // On mlx5 a DSCP that was not listed cannot be put back wholly: the driver
 // gives it priority 0 when it takes it off the list.
 func (m *Machine) Revert(ctx context.Context, u Undo) error {
+	if err := u.Check(nil); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
 	var ports []string
 	var errs []error
 	for _, s := range slices.Backward(u.Steps) {
-		if !slices.Contains(order, s.Field) {
-			errs = append(errs, fmt.Errorf("restore %q of %s: %w", clip(s.Field), clip(s.Port), ErrUnsupported))
-		}
 		if !slices.Contains(ports, s.Port) {
 			ports = append(ports, s.Port)
 		}

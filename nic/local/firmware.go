@@ -137,6 +137,11 @@ func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Valu
 	if len(want.NV) == 0 {
 		return old, false, fmt.Errorf("no firmware settings: %w", ErrUnsupported)
 	}
+	for name := range want.NV {
+		if !mlxconfig.Writes(name) {
+			return old, false, fmt.Errorf("firmware setting %q: %w", clip(name), ErrUnsupported)
+		}
+	}
 	tool, err := m.tool(ctx, d)
 	if err != nil {
 		return old, false, err

@@ -2,7 +2,9 @@ package mlxconfig
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -67,4 +69,19 @@ func Wanted(cfg *Config, s Settings) (map[string]string, error) {
 		}
 	}
 	return want, nil
+}
+
+// written are the names of [Wanted] without the number of the port.
+var written = []string{
+	"ROCE_CC_PRIO_MASK", "CNP_DSCP", "CNP_802P_PRIO", "LLDP_NB_DCBX", "LLDP_NB_RX_MODE", "LLDP_NB_TX_MODE", "CNP_RES_PRIO_MODE", "CNP_DSCP_MODE",
+}
+
+// Writes reports whether a parameter is one that [Wanted] names for a port.
+func Writes(name string) bool {
+	i := strings.LastIndex(name, "_P")
+	if i < 0 || !slices.Contains(written, name[:i]) {
+		return false
+	}
+	n, err := strconv.Atoi(name[i+2:])
+	return err == nil && n >= 1 && n <= maxPorts && strconv.Itoa(n) == name[i+2:]
 }

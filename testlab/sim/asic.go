@@ -38,6 +38,9 @@ func (s *SONiC) asicDB(only string) tables {
 		sw["SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP"] = oid("QOS_MAP", "DSCP_TO_TC_MAP|"+m)
 	}
 	set("SWITCH", "", sw)
+	if s.faults.on(&s.faults.bareASIC) {
+		return t
+	}
 	s.asicExtras(set)
 	for _, table := range sortedKeys(saiMaps) {
 		for name, r := range s.cfg[table] {

@@ -269,6 +269,9 @@ func (s *SONiC) database(name, only string) tables {
 	case "STATE_DB":
 		t = s.stateDB(only)
 	case "ASIC_DB":
+		if s.faults.on(&s.faults.noASIC) {
+			return tables{}
+		}
 		t = s.asicDB(only)
 	case "COUNTERS_DB":
 		t = s.countersDB(only)

@@ -18,7 +18,9 @@ type Faults struct {
 	delay                              time.Duration
 	refuse, truncate, readOnly         bool
 	noSonicDB, noSubscribe, badCert    bool
+	noASIC, bareASIC                   bool
 	beforeSet                          func()
+	onEvent                            func(Event)
 	timeout                            <-chan struct{}
 }
 
@@ -56,6 +58,13 @@ func (f *Faults) RefuseConnections(on bool) {
 	}
 }
 
+// NoASIC empties ASIC_DB, as before orchagent has come up.
+func (f *Faults) NoASIC(on bool) { f.change(func() { f.noASIC = on }) }
+
+// BareASIC leaves nothing but the switch itself in ASIC_DB, as while orchagent
+// comes up.
+func (f *Faults) BareASIC(on bool) { f.change(func() { f.bareASIC = on }) }
+
 // TruncateGet cuts JSON values of Get in half.
 func (f *Faults) TruncateGet(on bool) { f.change(func() { f.truncate = on }) }
 
@@ -75,6 +84,34 @@ func (f *Faults) WrongCertificate(on bool) { f.change(func() { f.badCert = on })
 // gets in between the client's read and its write. Nil ends it.
 func (f *Faults) BeforeSet(fn func()) { f.change(func() { f.beforeSet = fn }) }
 
+// Event is something that a switch does in its work on a request.
+type Event string
+
+// The events.
+const (
+	Asked    Event = "asked"    // a gNMI request has arrived
+	Queued   Event = "queued"   // a Set has arrived, and waits for those before it
+	Writing  Event = "writing"  // a Set that changes something is worked on
+	Changing Event = "changing" // the next change of a patch is about to be made
+	Saving   Event = "saving"   // a patch is applied and about to be saved
+	Answer   Event = "answer"   // a Set is done and about to be answered
+	Command  Event = "command"  // a command has arrived over SSH
+	Status   Event = "status"   // a command is done and about to be answered
+)
+
+// OnEvent runs fn at each event, and goes on when it returns: a request that is
+// worked on waits with all that comes after it. Nil ends it.
+func (f *Faults) OnEvent(fn func(Event)) { f.change(func() { f.onEvent = fn }) }
+
+func (f *Faults) event(e Event) {
+	f.mu.Lock()
+	fn := f.onEvent
+	f.mu.Unlock()
+	if fn != nil {
+		fn(e)
+	}
+}
+
 // TimeoutNext lets the next Set that reaches the config updater be answered as
 // the server's 600 s limit answers it. The application goes on, unsaved, once
 // release is closed.
@@ -86,7 +123,8 @@ func (f *Faults) Clear() {
 	defer f.mu.Unlock()
 	f.dropBefore, f.dropAfter, f.failApplied, f.refuse, f.truncate, f.readOnly, f.noSonicDB, f.noSubscribe, f.badCert =
 		false, false, false, false, false, false, false, false, false
-	f.failAt, f.restartAt, f.delay, f.beforeSet, f.timeout = 0, 0, 0, nil, nil
+	f.noASIC, f.bareASIC = false, false
+	f.failAt, f.restartAt, f.delay, f.beforeSet, f.timeout, f.onEvent = 0, 0, 0, nil, nil, nil
 }
 
 // take reads a one-shot fault and uses it up.

@@ -173,6 +173,7 @@ func (s *SONiC) writeMoves(moves []move) *gcuError {
 			_ = s.Restart() // a startup file that does not load leaves the switch as it is
 			return scopeError("localhost: connection lost")
 		}
+		s.faults.event(Changing)
 		s.mu.Lock()
 		for _, w := range m {
 			s.writeMove(w)

@@ -44,6 +44,8 @@ func (s *SONiC) orchApply(table, key string, r row) {
 			s.logf("ERR orchagent: :- convertFieldValuesToAttributes: Unknown field:%s", f)
 			return
 		}
+		keep = copyRow(have) // only what the row has is set
+		maps.Copy(keep, r)
 	case "WRED_PROFILE":
 		if f := unknownField(r, wredFields); f != "" {
 			s.logf("ERR orchagent: :- convertFieldValuesToAttributes: Unknown wred profile field:%s", f)

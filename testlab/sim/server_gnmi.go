@@ -52,6 +52,7 @@ func (g *gnmiServer) auth(ctx context.Context) error {
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 func (g *gnmiServer) enter(ctx context.Context) error {
+	g.s.faults.event(Asked)
 	if err := g.s.faults.hold(ctx); err != nil {
 		return status.FromContextError(err).Err()
 	}

@@ -42,6 +42,7 @@ func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResp
 		}
 		return setResponse(r), nil
 	}
+	s.faults.event(Queued)
 	done := make(chan error, 1)
 	s.wg.Go(func() { done <- s.set(r) })
 	select {
@@ -119,6 +120,7 @@ func (s *SONiC) set(r *gnmi.SetRequest) error {
 		}
 		apply = func() *gcuError { return s.applyPatch(ops, gcuOptions{}) }
 	}
+	s.faults.event(Writing)
 	release = s.faults.takeTimeout()
 	return s.underLimit(apply, release)
 }
@@ -144,12 +146,14 @@ func (s *SONiC) underLimit(apply func() *gcuError, release <-chan struct{}) erro
 			}
 		}
 		err := apply()
+		s.faults.event(Saving)
 		if err == nil && !late.Load() {
 			s.mu.Lock()
 			s.save()
 			s.mu.Unlock()
 		}
 		s.endSet()
+		s.faults.event(Answer)
 		if err != nil {
 			done <- unknown("%s", err.line())
 			return

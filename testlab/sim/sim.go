@@ -324,6 +324,15 @@ func (s *SONiC) SetDBRow(db, table, key string, fields map[string]string) {
 	s.mergeRow(db, table, key, fields)
 }
 
+// Unplug takes the cable out of a port, or puts it in again.
+func (s *SONiC) Unplug(port string, out bool) {
+	state := "up"
+	if out {
+		state = "down"
+	}
+	s.SetDBRow("APPL_DB", "PORT_TABLE", port, map[string]string{"oper_status": state})
+}
+
 // Restart is a reboot: connections drop, the startup file is loaded, what was
 // not saved is gone.
 func (s *SONiC) Restart() error {

@@ -103,7 +103,10 @@ func (s *SONiC) session(ch ssh.Channel, requests <-chan *ssh.Request) {
 				errOut = ch
 			}
 			sh := &shell{s: s, stdin: io.LimitReader(ch, maxInput), stdout: out, stderr: errOut}
-			exit(ch, sh.run(p.Command))
+			s.faults.event(Command)
+			code := sh.run(p.Command)
+			s.faults.event(Status)
+			exit(ch, code)
 			return
 		case "shell":
 			reply(r, true)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 func load(t testing.TB, text string) *intent.Fabric {
@@ -130,7 +131,7 @@ func randomFabric(r *rand.Rand) string {
 	return b.String()
 }
 
-var fabrics = flag.Int("fabrics", 250, "how many random fabrics to search")
+var fabrics = flag.Int("fabrics", sharedtest.Sized(250, 5000), "how many random fabrics to search")
 
 // The search finds what an exhaustive one finds: whether there is a cycle, how
 // long the shortest is, and exactly the failures that make one.

@@ -34,17 +34,25 @@ func (f files) cmFile(name string) (rdma, file string, ok bool) {
 	return rdma, strings.TrimPrefix(rest, "ports/1/"), ok
 }
 
-// ReadFile implements local.FS.
-func (f files) ReadFile(name string) ([]byte, error) {
+// readOf takes out what is to be called before a file is read.
+func (f files) readOf(name string) (calls []func()) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	for suffix, call := range f.onRead {
 		if strings.HasSuffix(name, suffix) {
 			delete(f.onRead, suffix)
-			f.mu.Unlock()
-			call()
-			f.mu.Lock()
+			calls = append(calls, call)
 		}
 	}
+	return calls
+}
+
+// ReadFile implements local.FS.
+func (f files) ReadFile(name string) ([]byte, error) {
+	for _, call := range f.readOf(name) {
+		call()
+	}
+	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.debug(name); err != nil {
 		return nil, refuse("open", name, err)

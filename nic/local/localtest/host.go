@@ -185,7 +185,8 @@ func (h *Host) Writes() []string {
 	return w
 }
 
-// OnRead has f called once before the first file is read whose name ends so.
+// OnRead has f called once before the first file is read whose name ends so. f
+// may call OnRead again.
 func (h *Host) OnRead(suffix string, f func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -357,6 +358,17 @@ func (h *Host) Flaps(name string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.number(h.sys("class", "net", name, "carrier_changes"))
+}
+
+// Unplug takes the cable out of a port, or puts it in again.
+func (h *Host) Unplug(name string, out bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	carrier := "1\n"
+	if out {
+		carrier = "0\n"
+	}
+	h.put(h.sys("class", "net", name, "carrier"), carrier)
 }
 
 // bounce takes a link down, and up again unless a fault keeps it down.

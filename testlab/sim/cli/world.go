@@ -33,6 +33,7 @@ type World struct {
 
 	mu        sync.Mutex
 	neighbors map[string]Neighbor
+	unplugged map[string]bool
 	files     map[string]string
 }
 
@@ -41,7 +42,7 @@ type Neighbor struct{ Device, Port string }
 
 // NewWorld is an empty one.
 func NewWorld() *World {
-	return &World{neighbors: map[string]Neighbor{}, files: map[string]string{}}
+	return &World{neighbors: map[string]Neighbor{}, unplugged: map[string]bool{}, files: map[string]string{}}
 }
 
 // SetNeighbor says which port of which device LLDP sees on a port. An empty
@@ -54,6 +55,20 @@ func (w *World) SetNeighbor(port, device, remotePort string) {
 		return
 	}
 	w.neighbors[port] = Neighbor{device, remotePort}
+}
+
+// Unplug takes the cable out of a port, or puts it in again.
+func (w *World) Unplug(port string, out bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unplugged[port] = out
+}
+
+// Unplugged reports whether a port has no cable.
+func (w *World) Unplugged(port string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.unplugged[port]
 }
 
 // Count is what is shown of a counter.

@@ -379,6 +379,7 @@ type portState struct {
 	L2MTU             int    // bytes; 0 where not configured
 	Address           string // as configured, "" without
 	Routed, Shutdown  bool
+	NoLink            bool // enabled, and nothing at the other end
 }
 
 // portStates lists the interfaces of the running configuration in natural

@@ -19,7 +19,7 @@ const (
 // tree is the state that OpenConfig paths read (aristanetworks/yang
 // EOS-4.36.1F pathreport.csv).
 func (f *front) tree() container {
-	ports := f.e.portStates()
+	ports := f.portStates()
 	return container{
 		"interfaces": f.ocInterfaces(ports),
 		"qos": {module: ocQoS, box: container{
@@ -53,7 +53,10 @@ func (f *front) ocInterfaces(ports []portState) *member {
 	for _, p := range ports {
 		admin, oper := "UP", "UP"
 		if p.Shutdown {
-			admin, oper = "DOWN", "DOWN"
+			admin = "DOWN"
+		}
+		if p.line() == "down" {
+			oper = "DOWN"
 		}
 		// Only the MTU of layer 3 is modelled; unset it reads as 0 on a
 		// bridged port.
@@ -126,7 +129,7 @@ func (f *front) ocNeighbors(ports []portState) *member {
 			continue
 		}
 		neighbors := container{}
-		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
+		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
 			l := listOf(ocLLDP, "id")
 			l.add(container{"state": {module: ocLLDP, box: container{"id": leaf(ocLLDP, "1"), "system-name": leaf(ocLLDP, n.Device),
 				"port-id": leaf(ocLLDP, n.Port), "port-id-type": leaf(ocLLDP, "INTERFACE_NAME")}}}, "1")

@@ -82,10 +82,19 @@ var portCommands = []showCommand{
 	{"lldp neighbors detail", false, (*front).lldpDetail},
 }
 
+// portStates are the interfaces with the state of their links.
+func (f *front) portStates() []portState {
+	ports := f.e.portStates()
+	for i := range ports {
+		ports[i].NoLink = !ports[i].Shutdown && f.world.Unplugged(ports[i].Name)
+	}
+	return ports
+}
+
 // chosen are the interfaces that a command's argument names, all without one;
 // false where it names one that is not there.
 func (f *front) chosen(args []string) ([]portState, bool) {
-	ports := f.e.portStates()
+	ports := f.portStates()
 	if len(args) == 0 {
 		return ports, true
 	}
@@ -124,11 +133,25 @@ func (p portState) status() string {
 	if p.Shutdown {
 		return "disabled"
 	}
+	if p.NoLink {
+		return "notconnect"
+	}
 	return "connected"
 }
 
 func (p portState) line() string {
-	if p.Shutdown {
+	if p.Shutdown || p.NoLink {
+		return "down"
+	}
+	return "up"
+}
+
+// hardware is the first word of the text of a port.
+func (p portState) hardware() string {
+	switch {
+	case p.Shutdown:
+		return "administratively down"
+	case p.NoLink:
 		return "down"
 	}
 	return "up"
@@ -160,7 +183,7 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		m[p.Name] = map[string]any{"name": p.Name, "mtu": p.mtu(), "forwardingModel": model, "l3MtuConfigured": p.L3MTUConfigured, "l2Mru": 0,
 			"lineProtocolStatus": p.line(), "interfaceStatus": p.status(), "bandwidth": speed, "description": p.Description,
 			"hardware": hardware, "physicalAddress": f.mac(i + 1)}
-		fmt.Fprintf(&b, "%s is %s, line protocol is %s (%s)\n  Hardware is %s, address is %s\n", p.Name, map[bool]string{false: "up", true: "administratively down"}[p.Shutdown], p.line(), p.status(), hardware, f.mac(i+1))
+		fmt.Fprintf(&b, "%s is %s, line protocol is %s (%s)\n  Hardware is %s, address is %s\n", p.Name, p.hardware(), p.line(), p.status(), hardware, f.mac(i+1))
 		if p.Description != "" {
 			fmt.Fprintf(&b, "  Description: %s\n", p.Description)
 		}
@@ -203,7 +226,7 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 	var b strings.Builder
 	list := []any{}
 	for _, p := range ports {
-		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
+		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
 			list = append(list, map[string]any{"port": p.Name, "neighborDevice": n.Device, "neighborPort": n.Port, "ttl": 120})
 			fmt.Fprintf(&b, "%-13s %-24s %-20s %d\n", shortPort(p.Name), n.Device, n.Port, 120)
 		}
@@ -221,13 +244,13 @@ func (f *front) lldpDetail([]string) (answer, bool) {
 	m := map[string]any{}
 	for _, p := range ports {
 		infos := []any{}
-		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
+		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
 			infos = append(infos, map[string]any{"systemName": n.Device, "chassisIdType": "macAddress", "chassisId": "021c.0000.0001",
 				"neighborInterfaceInfo": map[string]any{"interfaceIdType": "interfaceName", "interfaceId": `"` + n.Port + `"`, "interfaceId_v2": n.Port, "interfaceDescription": ""}})
 		}
 		m[p.Name] = map[string]any{"lldpNeighborInfo": infos}
 		fmt.Fprintf(&b, "Interface %s detected %d LLDP neighbors:\n\n", p.Name, len(infos))
-		if n, ok := f.world.Neighbor(p.Name); ok && !p.Shutdown {
+		if n, ok := f.world.Neighbor(p.Name); ok && p.line() == "up" {
 			fmt.Fprintf(&b, "  - Port ID type: Interface name(5)\n    Port ID     : \"%s\"\n  - System Name: \"%s\"\n\n", n.Port, n.Device)
 		}
 	}

@@ -44,6 +44,9 @@ func (e *EOS) SetNeighbor(port, device, remotePort string) {
 	e.front.world.SetNeighbor(port, device, remotePort)
 }
 
+// Unplug takes the cable out of a port, by its full name, or puts it in again.
+func (e *EOS) Unplug(port string, out bool) { e.front.world.Unplug(port, out) }
+
 // SetCounter sets a counter of a port, by its full name. queue is the unicast
 // queue, for pfc-rx and pfc-tx the priority, 0 to 7. name is pfc-rx, pfc-tx
 // (frames), tx-pkts, tx-octets, drop-pkts, drop-octets, ecn-marked (packets),

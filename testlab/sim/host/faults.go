@@ -99,6 +99,9 @@ func (f *Faults) FirmwareDCBX(on bool) { f.set(func() { f.machine.FirmwareDCBX =
 // NoDCB is a host whose NICs have no DCB operations.
 func (f *Faults) NoDCB(on bool) { f.set(func() { f.machine.NoDCB = on }) }
 
+// Unplug takes the cable out of a NIC, or puts it in again.
+func (f *Faults) Unplug(name string, out bool) { f.host.kernel().Unplug(name, out) }
+
 // VanishRDMA takes the RDMA device of a NIC away in the middle of the next look
 // at it. [Host.RenewRDMA] makes it anew.
 func (f *Faults) VanishRDMA(name string) {

@@ -85,7 +85,7 @@ func dmePort(v portView) map[string]any {
 		"priorflowctrl-items":   map[string]any{"mode": v.PFC, "send_tlv": v.SendTLV},
 		"priorflowctrlwd-items": map[string]any{"watchDogInterval": wd, "disableAction": v.DisableAction, "interfaceMutiplier": v.WatchdogMultiplier},
 	}
-	state := map[string]any{"operSt": v.upDown(), "operMtu": v.MTU}
+	state := map[string]any{"operSt": v.link(), "operMtu": v.MTU}
 	if v.Kind == "Ethernet" {
 		state["operSpeed"] = "400G"
 		p["phys-items"] = state

@@ -26,6 +26,14 @@ func (v portView) upDown() string {
 	return "up"
 }
 
+// link is the state of a port's link.
+func (v portView) link() string {
+	if v.noLink {
+		return "down"
+	}
+	return v.upDown()
+}
+
 // flowcontrol is what a port does with pause frames of the whole link.
 func (v portView) flowcontrol(dir string) string {
 	if slices.Contains(v.Lines, "flowcontrol "+dir+" on") {
@@ -51,13 +59,16 @@ func (f *front) interfaces(args []string) (answer, bool) {
 			fmt.Fprintf(&b, "%s is %s, line protocol is %s\n  MTU %d bytes, BW 1000000 Kbit\n\n", v.Name, v.upDown(), line, v.MTU)
 			continue
 		}
-		row := map[string]any{"interface": v.Name, "state": v.upDown(), "admin_state": v.upDown(), "eth_hw_desc": v.Kind, "eth_hw_addr": f.mac(i + 1), "eth_bia_addr": f.mac(i + 1),
+		row := map[string]any{"interface": v.Name, "state": v.link(), "admin_state": v.upDown(), "eth_hw_desc": v.Kind, "eth_hw_addr": f.mac(i + 1), "eth_bia_addr": f.mac(i + 1),
 			"eth_mtu": text(v.MTU), "eth_bw": 0}
 		reason := ""
 		if v.Shutdown {
 			row["state_rsn_desc"], reason = "Administratively down", " (Administratively down)"
 		}
-		fmt.Fprintf(&b, "%s is %s%s\nadmin state is %s, Dedicated Interface\n", v.Name, v.upDown(), reason, v.upDown())
+		if v.noLink {
+			row["state_rsn_desc"], reason = "Link not connected", " (Link not connected)"
+		}
+		fmt.Fprintf(&b, "%s is %s%s\nadmin state is %s, Dedicated Interface\n", v.Name, v.link(), reason, v.upDown())
 		if v.Kind == "Ethernet" {
 			row["eth_hw_desc"], row["eth_bw"], row["eth_speed"], row["eth_duplex"] = "100/400/40000 Ethernet", portSpeed, "400 Gb/s", "full"
 			row["eth_mode"] = "access"

@@ -13,6 +13,7 @@ import (
 // those of its port-channel, else those of the box.
 type portView struct {
 	portState
+	noLink bool // enabled, and nothing at the other end
 	queues [cli.NumQueues]queueView
 	system bool          // the queues are those of the box
 	paused []int         // priorities of live PFC
@@ -41,7 +42,7 @@ func (f *front) views() ([]portView, qosState) {
 	}
 	var out []portView
 	for _, p := range states {
-		v := portView{portState: p}
+		v := portView{portState: p, noLink: !p.Shutdown && f.world.Unplugged(p.Name)}
 		if c, ok := channels[channelOf(p)]; ok {
 			v.inherit(c)
 		}

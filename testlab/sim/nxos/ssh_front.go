@@ -41,6 +41,9 @@ func (n *NXOS) SetNeighbor(port, device, remotePort string) {
 	n.front.world.SetNeighbor(port, device, remotePort)
 }
 
+// Unplug takes the cable out of a port, by its full name, or puts it in again.
+func (n *NXOS) Unplug(port string, out bool) { n.front.world.Unplug(port, out) }
+
 // SetCounter sets a counter of a port, by its full name. queue is the egress
 // queue, which is the qos-group, for pfc-rx and pfc-tx the priority, 0 to 7.
 // name is pfc-rx, pfc-tx (frames), tx-pkts, tx-octets, drop-pkts, drop-octets,

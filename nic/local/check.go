@@ -1,0 +1,97 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
+)
+
+// Check returns an error, with the place, unless the undo record is one that
+// Before and Apply make, for ports that are managed: it may come from a file that
+// anybody has edited. A nil managed takes every port.
+func (u Undo) Check(managed func(port string) bool) error {
+	for i, s := range u.Steps {
+		if err := s.check(managed); err != nil {
+			return fmt.Errorf("undo record: setting %d: %q of %q: %w", i+1, clip(s.Field), clip(s.Port), err)
+		}
+	}
+	return nil
+}
+
+// Disturbs reports whether restoring may take a link down or lose traffic. It goes
+// by the settings, for the steps that stand with an undo record in a file may say
+// anything.
+func (u Undo) Disturbs() bool {
+	return slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return s.Field == nic.FieldMTU || bounces(s.Driver, s.Field) })
+}
+
+func (s UndoStep) check(managed func(port string) bool) error {
+	switch {
+	case !validName(s.Port, maxIfname):
+		return errors.New("no name of a port")
+	case managed != nil && !managed(s.Port):
+		return errors.New("the port is not in the intent")
+	case !slices.Contains(order, s.Field):
+		return errors.New("this tool never writes that")
+	}
+	allowed, ok := membersOf[s.Field]
+	if !ok {
+		allowed = []string{"number"}
+	}
+	for _, m := range s.Old.members() {
+		if !slices.Contains(allowed, m) {
+			return fmt.Errorf("a value of another setting (%s)", m)
+		}
+	}
+	for _, name := range natural.Keys(s.Old.NV) {
+		if !mlxconfig.Writes(name) {
+			return fmt.Errorf("this tool never writes the firmware setting %q", clip(name))
+		}
+	}
+	texts := []string{s.Driver, s.Old.Mode, string(s.Old.Trust)}
+	if s.Old.Pause != nil {
+		texts = append(texts, s.Old.Pause.Type)
+	}
+	for _, v := range s.Old.NV {
+		texts = append(texts, v)
+	}
+	const most = 128
+	if slices.ContainsFunc(texts, func(t string) bool {
+		return len(t) > most || strings.ContainsFunc(t, func(r rune) bool { return r < ' ' || r > '~' })
+	}) {
+		return errors.New("a text that no setting has")
+	}
+	return nil
+}
+
+// membersOf are the members of a [Value] that a field uses; every other field
+// has its number.
+var membersOf = map[string][]string{
+	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
+	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},
+	nic.FieldMode: {"mode"}, nic.FieldNV: {"nv"},
+}
+
+// members names the members that are set.
+func (v Value) members() []string {
+	var out []string
+	for _, m := range []struct {
+		name string
+		set  bool
+	}{
+		{"pfc", v.PFC != nil}, {"dscp", v.DSCP != nil}, {"ets", v.ETS != nil}, {"buffers", v.Buffers != nil}, {"dcbx", v.DCBX != nil},
+		{"agent", v.Agent != nil}, {"pause", v.Pause != nil}, {"trust", v.Trust != qos.Trust("")}, {"rates", v.Rates != nil}, {"rings", v.Rings != nil},
+		{"ecn", v.ECN != nil}, {"number", v.Number != nil}, {"mode", v.Mode != ""}, {"nv", v.NV != nil},
+	} {
+		if m.set {
+			out = append(out, m.name)
+		}
+	}
+	return out
+}
