@@ -28,6 +28,9 @@ var (
 	ErrAuth = errors.New("not authorised")
 	// ErrUnsupported: the device lacks what the driver needs.
 	ErrUnsupported = errors.New("unsupported")
+	// ErrNoState: the device shows what is in force, and has nothing to show at the
+	// moment.
+	ErrNoState = errors.New("no state to read")
 	// ErrStale: the device is not in the state that the steps were made for.
 	// Nothing was written.
 	ErrStale = errors.New("device changed since the plan was made")
@@ -37,7 +40,18 @@ var (
 	// ErrPartial: the device holds neither the old nor the new state, or it is
 	// not known which. Read it again before anything else.
 	ErrPartial = errors.New("applied in part")
+	// ErrUnsaved is an ErrPartial: the device runs what is desired, and its
+	// startup configuration does not have it.
+	ErrUnsaved error = unsaved{}
 )
+
+type unsaved struct{}
+
+func (unsaved) Error() string {
+	return "all is in force, and the switch would lose it in a restart"
+}
+
+func (unsaved) Is(target error) bool { return target == ErrPartial }
 
 // Driver is one device. Its methods are called one at a time. Every method
 // that takes a context gives up when it ends; Apply and Revert then leave the
@@ -72,19 +86,57 @@ type Driver interface {
 	Revert(context.Context, *Token) error
 	// Applied compares what the device's daemons made of the configuration
 	// with desired, and returns what differs. ErrUnsupported means that the
-	// device shows no such state.
+	// device shows no such state, ErrNoState that it has none at the moment.
 	Applied(ctx context.Context, desired *qos.Device) ([]Mismatch, error)
 	// Close ends all sessions.
 	Close() error
 }
 
-// Keeper is a Driver of a device that takes an apply back by itself unless it
-// is confirmed.
+// Keeper is a Driver of a device on which an earlier run may have put something
+// in force that does not last: it is not confirmed, or not saved.
 type Keeper interface {
-	// Keep makes what an earlier run put in force and left unconfirmed last,
-	// and reports whether there was any. It is called where the device holds
-	// what is desired.
+	// Keep makes what an earlier run put in force and left unconfirmed or
+	// unsaved last, and reports whether there was any. It is called where the
+	// device holds what is desired. ErrUnsaved says that it could not be saved.
 	Keep(ctx context.Context) (bool, error)
+}
+
+// Settler is a Driver of a device that goes on with what it was sent when the
+// sender is gone, and shows the state before that until it is through.
+type Settler interface {
+	// Settle waits until the device has done all that it was sent. It changes
+	// nothing; an error says that the device may still be at it.
+	Settle(ctx context.Context) error
+}
+
+// Resumer is a Driver of a device on which ports go down for some steps and come
+// up again after them.
+type Resumer interface {
+	// Resume tells what earlier runs left on the device. Plan, Apply and Revert
+	// then bring up the ports that are left down, and take any other port that
+	// is down as meant to be down.
+	Resume(Leftover)
+}
+
+// Bounded is a Driver whose Revert takes ports down.
+type Bounded interface {
+	// Bound says what Revert may disturb at once, whatever the token says of that:
+	// a token may come from a file.
+	Bound(Policy)
+}
+
+// Leftover is what runs that were cut off left on a device, as far as their
+// records tell.
+type Leftover struct {
+	// Run is the newest of them; "" for none.
+	Run string
+	// Down are the ports that a run took down for a step and did not bring up
+	// again, each with that run.
+	Down map[string]string
+	// Record is called with the ports that are about to go down for a step, and
+	// with those that are up again, so that a run that is cut off leaves a
+	// record of them; an error stops the step. nil keeps none.
+	Record func(down, up []string) error
 }
 
 // Heir is a Driver that finds what other runs left on the device.

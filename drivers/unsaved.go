@@ -1,8 +1,10 @@
 package drivers
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/cli"
 )
@@ -28,6 +30,20 @@ func UnsavedLines(running, saved []*cli.Line) []string {
 		return nil
 	}
 	return natural.Keys(differ)
+}
+
+// Lasts reports whether a device would be the same after a restart, in what the
+// model has of the whole device and of managed ports; a nil managed takes every
+// port. A port that is down and saved as up was shut by hand, which is not for
+// this tool to save.
+func Lasts(running, saved *qos.Device, managed func(port string) bool) bool {
+	differ := func(a, b *qos.Device, down string) bool {
+		return slices.ContainsFunc(qos.Diff(a, b), func(c qos.Change) bool {
+			shut := c.Field == "admin_up" && c.Old == down
+			return !shut && (c.Port == "" || managed == nil || managed(c.Port))
+		})
+	}
+	return !differ(running, saved, "false") && !differ(saved, running, "true")
 }
 
 // sections returns what stands in each section, in an order of its own.

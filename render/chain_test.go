@@ -115,8 +115,9 @@ func roundTrip(t *testing.T, name string, doc sonic.Config, want *qos.Device) {
 	}
 }
 
-// What is rendered for the examples is valid against the models of every
-// release, by the judgement of yanglint.
+// What is rendered for the examples, and for classes with rates and all kinds of
+// names, is valid against the models of every release, by the judgement of
+// yanglint.
 func TestExamplesAreValidYANG(t *testing.T) {
 	tool := sharedtest.Dir(t, "tools", "sonic-yang-check")
 	if _, err := exec.LookPath("yanglint"); err != nil {
@@ -124,15 +125,20 @@ func TestExamplesAreValidYANG(t *testing.T) {
 	}
 	var files []string
 	dir := t.TempDir()
+	write := func(name string, d *render.Device) {
+		file := filepath.Join(dir, name+".json")
+		if err := os.WriteFile(file, sonic.Document(d.Desired, d.Model).AppendJSON(nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	for name, classes := range alike {
+		write(strings.ReplaceAll(name, " ", "-"), devices(t, shaped(classes))["s1"])
+	}
 	for _, example := range []string{"quickstart", "rail-512"} {
 		c := compiler(t, filepath.Join("..", "examples", example, "fabric.yaml"))
 		for _, sw := range c.Fabric().Switches {
-			d := c.Device(sw)
-			file := filepath.Join(dir, example+"-"+sw.Name+".json")
-			if err := os.WriteFile(file, sonic.Document(d.Desired, d.Model).AppendJSON(nil), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, file)
+			write(example+"-"+sw.Name, c.Device(sw))
 		}
 	}
 	for _, rel := range sonic.Releases() {

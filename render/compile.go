@@ -10,6 +10,7 @@ package render
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -106,17 +107,9 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	for _, p := range sw.Ports {
 		d.Ports[p.Name] = b.port(p)
 	}
-	if sw.Settings.Trust.V == qos.TrustDSCP {
-		g := qos.UnmappedMaps()
-		qos.Unmanage(&g.PCPToTC, &g.PFCToGroup)
-		g.DSCPToTC = b.mapsOf(sw.Settings).DSCPToTC
-		d.GlobalMaps = qos.Of(g)
-	}
-	if w := sw.Settings.Watchdog; w.Enabled.V && sw.Settings.Lossless() != 0 {
-		d.WatchdogPoll = qos.Of(w.Poll.V)
-	}
-	if a := sw.Settings.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers {
-		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a.V})
+	// What is one for the whole switch is wanted for the ports of the intent.
+	if len(d.Ports) > 0 {
+		b.global(sw.Settings)
 	}
 	qos.Normalize(d)
 	if fit := c.fits[sw.OS]; fit != nil {
@@ -147,6 +140,22 @@ type builder struct {
 	model  *catalog.Model
 	device *qos.Device
 	maps   map[*intent.Settings]*qos.Maps
+}
+
+func (b *builder) global(s *intent.Settings) {
+	d := b.device
+	if s.Trust.V == qos.TrustDSCP {
+		g := qos.UnmappedMaps()
+		qos.Unmanage(&g.PCPToTC, &g.PFCToGroup)
+		g.DSCPToTC = b.mapsOf(s).DSCPToTC
+		d.GlobalMaps = qos.Of(g)
+	}
+	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 {
+		d.WatchdogPoll = qos.Of(w.Poll.V)
+	}
+	if a := s.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers {
+		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a.V})
+	}
 }
 
 func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
@@ -262,7 +271,11 @@ func (b *builder) queues(p *intent.Port, out *qos.Port) {
 	for _, k := range p.Settings.Classes {
 		q := &out.Queues[k.Queue.V]
 		q.Scheduler = qos.Of(scheduler(k))
-		q.ECN = qos.Of(ECN(p, k, b.model).Curve)
+		if k.ECN.Mode.V != intent.ECNKeep {
+			q.ECN = qos.Of(ECN(p, k, b.model).Curve)
+		} else if i := slices.IndexFunc(b.device.Classes, func(c qos.Class) bool { return c.Priority == k.Priority.V }); i >= 0 {
+			b.device.Classes[i].KeepsECN = true
+		}
 		if b.model == nil {
 			continue
 		}

@@ -56,6 +56,8 @@ type ClassPath struct {
 	ECN        *ECNPath      `json:"ecn,omitempty"`
 	ECNFrom    string        `json:"ecn_from"`
 	ECNMissing string        `json:"ecn_missing,omitempty"`
+	// ECNKept says that the switch keeps the curve that it has.
+	ECNKept bool `json:"ecn_kept,omitempty"`
 }
 
 // ECNPath is a marking curve in bytes and in time.
@@ -195,6 +197,10 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 	}
 	if c.Strict {
 		out.ShareFrom = k.Strict.From.String()
+	}
+	if k.ECN.Mode.V == intent.ECNKeep {
+		out.ECNKept = true
+		return out
 	}
 	m := ECN(p, k, d.Model)
 	if !m.Curve.Enabled {

@@ -254,6 +254,27 @@ var cases = []testCase{
 		b.revert(b.open(), kept)
 		b.same("reverted", was)
 	}},
+	{name: "what is planned and what undoes it are known again", run: func(b *bench) {
+		p := b.fresh()
+		c, ok := p.Driver.(drivers.Checker)
+		if !ok {
+			b.Fatal("no drivers.Checker: plans and journals of this driver type anything")
+		}
+		managed, none := drivers.Managed(b.Desired), func(string) bool { return false }
+		if _, err := c.CheckSteps(p.steps.Items, managed); err != nil {
+			b.Error(err)
+		}
+		if _, err := c.CheckSteps(p.steps.Items, none); err == nil {
+			b.Error("steps for ports outside of the intent are taken")
+		}
+		tok := b.mustApply(p)
+		if err := c.CheckUndo(b.later(tok), managed); err != nil {
+			b.Error(err)
+		}
+		if err := c.CheckUndo(tok, none); err == nil {
+			b.Error("an undo record of ports outside of the intent is taken")
+		}
+	}},
 	{name: "nothing is written where the way back cannot be kept", run: func(b *bench) {
 		p, was := b.fresh(), b.State()
 		n := b.Requests()

@@ -101,10 +101,7 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 		}
 	}
 	text, err := d.way.show(ctx, "show priority-flow-control")
-	if refused(err) {
-		return out, nil
-	}
-	if err != nil {
+	if err != nil && !refused(err) {
 		return nil, d.wrap(err)
 	}
 	return append(out, pfcMismatches(text, cfg, desired)...), nil
@@ -138,14 +135,18 @@ var (
 )
 
 // pfcMismatches holds the output of "show priority-flow-control" against the
-// configuration. It is corroboration: what cannot be read says nothing.
+// configuration. It is corroboration: a time that cannot be read says nothing.
 func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drivers.Mismatch {
 	var out []drivers.Mismatch
 	pfc := false
 	for _, p := range desired.Ports {
 		pfc = pfc || p.PFC.V != 0
 	}
-	if m := globalPFC.FindStringSubmatch(text); pfc && m != nil && m[1] == "Disabled" {
+	switch m := globalPFC.FindStringSubmatch(text); {
+	case !pfc:
+	case m == nil:
+		out = append(out, drivers.Mismatch{Field: "pfc", Want: "enabled on the switch", Have: "the switch does not show whether PFC is on", Unsure: true})
+	case m[1] == "Disabled":
 		out = append(out, drivers.Mismatch{Field: "pfc", Want: "enabled on the switch", Have: "Global PFC : Disabled"})
 	}
 	for _, c := range []struct {

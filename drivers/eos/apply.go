@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -37,7 +38,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if len(st.Items) == 0 {
 		return nil, nil
 	}
-	edit, err := decodeStep(st.Items)
+	edit, err := decodeStep(st.Items, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
@@ -58,6 +59,9 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if d.way.timed() {
 		back.Session = name
 	}
+	if err := back.check(nil); err != nil {
+		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", d.t.Name, err)
+	}
 	token, err := drivers.NewToken(d.t.Name, back)
 	if err != nil {
 		return nil, err
@@ -71,7 +75,12 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if err := d.clearLeftovers(ctx, open); err != nil {
 		return token, err
 	}
-	return token, d.put(ctx, job{name: name, lines: lines, want: edit, was: back.Undo, timer: d.pace.timer})
+	d.idle = ""
+	nothing, err := d.put(ctx, job{name: name, lines: lines, base: back.Before, want: edit, was: back.Undo, timer: d.pace.timer})
+	if nothing {
+		d.idle = string(token.Native)
+	}
+	return token, err
 }
 
 // clear returns the sessions that are open, and an error where one of them
@@ -88,7 +97,7 @@ func (d *Driver) clear(ctx context.Context) (*sessions, error) {
 }
 
 // decodeStep reads the one step of a plan, which may come from a file.
-func decodeStep(items []drivers.Step) (native.Edit, error) {
+func decodeStep(items []drivers.Step, managed func(port string) bool) (native.Edit, error) {
 	if len(items) != 1 {
 		return nil, fmt.Errorf("the plan has %s, and a commit is one", words.Count(len(items), "step"))
 	}
@@ -99,7 +108,7 @@ func decodeStep(items []drivers.Step) (native.Edit, error) {
 	if err := json.Unmarshal(items[0].Native, &c); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
-	if err := c.Edit.Check(); err != nil {
+	if err := c.Edit.Check(managed); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
 	return c.Edit, nil
@@ -109,6 +118,8 @@ func decodeStep(items []drivers.Step) (native.Edit, error) {
 type job struct {
 	name  string
 	lines []string
+	// base identifies the configuration that the lines were made for.
+	base string
 	// want is what the lines bring about, was what stood there before.
 	want, was native.Edit
 	timer     time.Duration // 0: for good
@@ -132,14 +143,24 @@ func holds(e native.Edit, now *native.Config) bool {
 
 // put carries a job out and finds out what became of it. Its error wraps
 // ErrPartial where the switch holds neither the old nor the new, or where that
-// cannot be known.
-func (d *Driver) put(ctx context.Context, j job) error {
-	f, cause := d.way.write(ctx, j.name, j.lines, j.timer)
+// cannot be known. nothing says that nothing of the job came in force: what
+// differs was made by others.
+func (d *Driver) put(ctx context.Context, j job) (nothing bool, err error) {
+	f, cause := d.way.write(ctx, j.name, j.lines, j.timer, func(ctx context.Context) error {
+		// A session is a copy of the configuration of when it was opened, and its
+		// commit undoes what others have committed since (EOS User Manual,
+		// Configure Session).
+		now, err := d.config(ctx, running)
+		if err == nil && drivers.Fingerprint(now.String()) != j.base {
+			err = fmt.Errorf("%s: %w: the switch was configured by someone else while the session was open; nothing was committed", d.t.Name, drivers.ErrStale)
+		}
+		return err
+	})
 	// The caller may be gone; the switch is not, and has to be left in a state
 	// that is known.
 	ctx = context.WithoutCancel(ctx)
 	if f == unsent {
-		return d.unsent(ctx, j, cause)
+		return true, d.unsent(ctx, j, cause)
 	}
 	return d.judge(ctx, j, f, cause)
 }
@@ -147,7 +168,10 @@ func (d *Driver) put(ctx context.Context, j job) error {
 // unsent is the end of a job of which nothing can be in force.
 func (d *Driver) unsent(ctx context.Context, j job, cause error) error {
 	var line *ssh.LineError
-	err := d.wrap(cause)
+	err := cause
+	if !strings.HasPrefix(cause.Error(), d.t.Name+": ") {
+		err = d.wrap(cause)
+	}
 	if errors.As(cause, &line) {
 		at := native.PlaceOf(j.lines, line.Number-1)
 		err = fmt.Errorf("%s: %w: nothing was committed: %w", d.t.Name, drivers.ErrRejected, placed(at, cause))
@@ -169,7 +193,7 @@ func placed(at string, err error) error {
 }
 
 // judge reads what became of a job.
-func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
+func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) (nothing bool, err error) {
 	limit := d.pace.settled
 	if f == unanswered {
 		limit = d.pace.work
@@ -178,7 +202,7 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 	defer cancel()
 	var now *native.Config // nil where the last read failed
 	in := false            // it holds what the job wants
-	_, err := drivers.Poll(ctx, d.pace.poll, limit, func() (done bool, err error) {
+	_, err = drivers.Poll(ctx, d.pace.poll, limit, func() (done bool, err error) {
 		var busy bool
 		now, busy, err = d.look(ctx, j.name)
 		if err != nil {
@@ -196,7 +220,7 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 		return f == rejected, nil
 	})
 	if now == nil {
-		return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
+		return false, fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
 	}
 	if !in && f != answered {
 		// Once its session is gone nothing can come of it any more.
@@ -205,23 +229,27 @@ func (d *Driver) judge(ctx context.Context, j job, f fate, cause error) error {
 			d.way.hangUp()
 		}
 		if now, _, err = d.look(ctx, j.name); err != nil {
-			return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
+			return false, fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
 		}
 		in = j.done(now)
 	}
 	if in {
-		return nil
+		return false, nil
 	}
 	left := j.want.Commands(now)
+	changed := len(j.was.Commands(now)) > 0
 	switch {
-	case len(j.was.Commands(now)) > 0:
-		return fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", d.t.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(j.lines), cmp.Or(cause, errOthers))
+	case f == rejected && changed:
+		// A session comes in force as a whole or not at all.
+		return true, fmt.Errorf("%s: %w: nothing of it is in force, and someone else has changed the same settings meanwhile: %w", d.t.Name, drivers.ErrRejected, cause)
+	case changed:
+		return false, fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", d.t.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(j.lines), cmp.Or(cause, errOthers))
 	case f == unanswered:
-		return fmt.Errorf("%s: %w: nothing was written: %w", d.t.Name, drivers.ErrUnreachable, cause)
+		return false, fmt.Errorf("%s: %w: nothing was written: %w", d.t.Name, drivers.ErrUnreachable, cause)
 	case f == answered:
-		return fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", d.t.Name, drivers.ErrRejected, words.Count(len(j.lines), "line"), left[len(left)-1])
+		return true, fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", d.t.Name, drivers.ErrRejected, words.Count(len(j.lines), "line"), left[len(left)-1])
 	}
-	return fmt.Errorf("%s: %w: nothing is in force: %w", d.t.Name, drivers.ErrRejected, cause)
+	return true, fmt.Errorf("%s: %w: nothing is in force: %w", d.t.Name, drivers.ErrRejected, cause)
 }
 
 // both says two errors in one line; either may be nil.

@@ -37,8 +37,13 @@ type Driver struct {
 	// came of it: "" where nothing tells.
 	asked bool
 	kw    native.Keyword
+	// desired is what the digest was last asked for: nil until then.
+	desired *qos.Device
 	// ended are the IDs of runs that are known to be at work no more.
 	ended []string
+	// idle is the undo record of the apply of which this driver knows that nothing
+	// came in force.
+	idle string
 	// undo is the session in which this driver last took an apply back.
 	undo string
 }
@@ -47,6 +52,8 @@ var (
 	_ drivers.Driver   = (*Driver)(nil)
 	_ drivers.Observer = (*Driver)(nil)
 	_ drivers.Heir     = (*Driver)(nil)
+	_ drivers.Keeper   = (*Driver)(nil)
+	_ drivers.Checker  = (*Driver)(nil)
 )
 
 // pace holds the times of the switch, so that tests need not wait them out.
@@ -271,5 +278,6 @@ func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 
 // Digest identifies the state that desired speaks of.
 func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+	d.desired = desired
 	return native.Digest(of(s).cfg, desired)
 }

@@ -263,6 +263,13 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), running) {
 			t.Errorf("%s: %v", d.way.name(), err)
 		}
+		was := string(b.state())
+		_, err = d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"})
+		if err == nil || errors.Is(err, drivers.ErrPartial) || b.Commits() != 0 || string(b.state()) != was {
+			t.Errorf("%s: %v after %d commits", d.way.name(), err, b.Commits())
+		}
+		b.Faults().Clear()
+		d.way = &meanwhile{way: d.way, after: func() { b.Faults().TruncateAnswers(true) }}
 		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"})
 		says(t, err, drivers.ErrPartial, nil, "cannot be read")
 		b.Faults().Clear()

@@ -124,8 +124,9 @@ func (p *planner) judge() {
 		if c.Blocked != "" {
 			continue
 		}
-		c.Impact = impact(c.Field)
-		unsure = unsure || c.Impact == qos.ImpactCounters
+		usual := impact(c.Field)
+		c.Impact = max(c.Impact, usual)
+		unsure = unsure || usual == qos.ImpactCounters
 	}
 	if unsure {
 		p.note("Arista does not document whether the hardware drops a few packets while it takes up new maps, trust, PFC or queues")
@@ -143,7 +144,8 @@ func impact(field string) qos.Impact {
 }
 
 // wide notes the ports outside of the intent that a line for the whole switch
-// concerns.
+// concerns. Where the line moves the traffic of such a port to another queue,
+// packets of it may be lost: nothing here knows what that port carries.
 func (p *planner) wide(edit native.Edit) {
 	var kinds []string
 	for _, s := range edit {
@@ -151,18 +153,48 @@ func (p *planner) wide(edit native.Edit) {
 			kinds = append(kinds, kind(s.Key))
 		}
 	}
-	var outside []string
-	for name := range p.have.Ports {
-		if p.desired.Ports[name] == nil {
-			outside = append(outside, name)
+	concerned := map[string][]string{} // kinds by the ports, folded
+	count := map[string]int{}
+	for _, k := range compact(kinds) {
+		var outside []string
+		for name, port := range p.have.Ports {
+			if p.desired.Ports[name] == nil && uses(port, k) {
+				outside = append(outside, name)
+			}
+		}
+		if len(outside) == 0 {
+			continue
+		}
+		ports := natural.Fold(outside)
+		concerned[ports], count[ports] = append(concerned[ports], k), len(outside)
+		up := func(name string) bool { return p.have.Ports[name].AdminUp.Or(true) }
+		for i := range p.changes {
+			c := &p.changes[i]
+			if c.Blocked == "" && mapOf[k] != "" && c.Field == "global_maps."+mapOf[k] && slices.ContainsFunc(outside, up) {
+				c.Impact = max(c.Impact, qos.ImpactLoss)
+			}
 		}
 	}
-	if len(kinds) == 0 || len(outside) == 0 {
-		return
+	for _, ports := range natural.Keys(concerned) {
+		p.note("EOS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
+			strings.Join(concerned[ports], " and one "), words.Count(count[ports], "port"), ports)
 	}
-	kinds = compact(kinds)
-	p.note("EOS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
-		strings.Join(kinds, " and one "), words.Count(len(outside), "port"), natural.Fold(outside))
+}
+
+// mapOf is the model's map that a kind of line is about.
+var mapOf = map[string]string{kindDSCP: "dscp_to_tc", kindCOS: "pcp_to_tc", kindTC: "tc_to_queue"}
+
+// uses reports whether a port depends on a kind of line.
+func uses(port *qos.Port, kind string) bool {
+	switch kind {
+	case kindDSCP:
+		return port.Trust.V == qos.TrustDSCP
+	case kindCOS:
+		return port.Trust.V == qos.TrustPCP
+	case kindWatchdog:
+		return port.PFC.V != 0
+	}
+	return true
 }
 
 // lost notes what ports lose with the profile that they carried.
@@ -186,17 +218,25 @@ func (p *planner) moved() {
 	}
 }
 
+// What global lines are about.
+const (
+	kindDSCP     = "dscp map"
+	kindCOS      = "cos map"
+	kindTC       = "traffic-class map"
+	kindWatchdog = "pfc watchdog"
+)
+
 // kind names what a global line is about.
 func kind(key string) string {
 	switch {
 	case strings.HasPrefix(key, "qos map dscp"):
-		return "dscp map"
+		return kindDSCP
 	case strings.HasPrefix(key, "qos map cos"):
-		return "cos map"
+		return kindCOS
 	case strings.HasPrefix(key, "qos map traffic-class"):
-		return "traffic-class map"
+		return kindTC
 	case strings.Contains(key, "pause watchdog"):
-		return "pfc watchdog"
+		return kindWatchdog
 	}
 	return key
 }

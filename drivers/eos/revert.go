@@ -14,12 +14,6 @@ import (
 // since 4.28.0F (aristanetworks/openmgmt configuration/openconfig.md).
 const persistence = "operation set persistence"
 
-// back reads a token.
-func (d *Driver) back(t *drivers.Token) (b wayBack, err error) {
-	err = t.Read(d.t.Name, &b)
-	return b, err
-}
-
 // Confirm ends the commit timer and saves. Where the timer has run out before,
 // the error wraps ErrRejected: the switch holds what it held before the apply.
 // Over gNMI only a switch with "operation set persistence" saves; on others
@@ -50,31 +44,75 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	return d.save(ctx, b.Edit, now)
 }
 
-// Keep confirms and saves what an earlier run put in force and left
-// unconfirmed: the switch would take it back. One that may be at work is left
-// alone: the error wraps ErrRejected.
+// Keep confirms what an earlier run put in force and left unconfirmed: the switch
+// would take it back. One that may be at work is left alone: the error wraps
+// ErrRejected. It saves what of managed ports runs and is not saved, whoever left
+// it so; a save is of the whole configuration.
 func (d *Driver) Keep(ctx context.Context) (bool, error) {
-	if !d.way.timed() {
-		return false, nil
+	open := &sessions{}
+	confirmed := false
+	if d.way.timed() {
+		var err error
+		if open, err = d.sessions(ctx); errors.Is(err, errNotShown) {
+			// Nothing is applied on a switch that does not show them.
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if t := open.timer; t != nil && t.fresh {
+			return false, open.obstacle(d.t.Name)
+		} else if t != nil && t.ours {
+			if err := d.stopTimer(ctx, t.name, "commit"); err != nil {
+				return false, err
+			}
+			confirmed = true
+		}
 	}
-	open, err := d.sessions(ctx)
-	if errors.Is(err, errNotShown) {
-		// Nothing is applied on a switch that does not show them.
-		return false, nil
+	if !confirmed {
+		lasts, err := d.lasts(ctx)
+		if lasts || err != nil {
+			return false, err
+		}
+		if open.timer != nil {
+			// What it runs for would be saved with the rest.
+			return false, fmt.Errorf("the startup configuration lacks what is in force: %w", open.obstacle(d.t.Name))
+		}
 	}
-	if err != nil || open.timer == nil || !open.timer.ours {
-		return false, err
+	err := errManual
+	if d.way.timed() {
+		if err = d.way.do(ctx, "write memory"); err != nil {
+			err = d.wrap(err)
+		} else if lasts, rerr := d.lasts(ctx); !lasts {
+			err = cmp.Or(rerr, errNotSaved)
+		}
 	}
-	if open.timer.fresh {
-		return false, open.obstacle(d.t.Name)
-	}
-	if err := d.stopTimer(ctx, open.timer.name, "commit"); err != nil {
-		return false, err
-	}
-	if err := d.way.do(ctx, "write memory"); err != nil {
-		return false, fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, d.wrap(err))
+	if err != nil {
+		return false, fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, err)
 	}
 	return true, nil
+}
+
+// errManual is why nothing is saved over gNMI.
+var errManual = errors.New("run \"write memory\" on the switch, which gNMI cannot")
+
+// lasts reports whether the startup configuration holds what runs, in what this
+// tool manages; true where it may not be read.
+func (d *Driver) lasts(ctx context.Context) (bool, error) {
+	saved, err := d.config(ctx, startup)
+	if refused(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	now, err := d.config(ctx, running)
+	if err != nil {
+		return false, err
+	}
+	is, _ := native.Decode(now)
+	was, _ := native.Decode(saved)
+	return drivers.Lasts(is, was, drivers.Managed(d.desired)), nil
 }
 
 // stopTimer ends the commit timer of a session, where it runs: with "commit"
@@ -149,7 +187,7 @@ func (d *Driver) save(ctx context.Context, e native.Edit, now *native.Config) er
 		}
 		err = d.wrap(err)
 	}
-	return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, cmp.Or(err, errNotSaved))
+	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, cmp.Or(err, errNotSaved))
 }
 
 var errNotSaved = errors.New("the startup configuration is another")
@@ -175,8 +213,8 @@ func persists(c *native.Config) bool {
 
 // Revert takes an apply back. While the commit timer runs, the switch does it,
 // byte for byte; where others changed something since the apply, and after the
-// timer, the settings that were changed are restored one by one. It may be
-// called again.
+// timer, the settings that were changed are restored one by one. An apply of which
+// nothing came in force is not reverted. It may be called again.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
@@ -184,6 +222,10 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	b, err := d.back(t)
 	if err != nil {
 		return err
+	}
+	if d.idle == string(t.Native) {
+		// What differs was made by others, and stays.
+		return d.drop(ctx, b)
 	}
 	now, err := d.quiet(ctx, b)
 	if err != nil {
@@ -208,8 +250,8 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 			return fmt.Errorf("%s: %w", d.t.Name, err)
 		}
 		d.undo = name
-		j := job{name: name, lines: lines, want: b.Undo, was: b.Undo.Undo(now)}
-		if err := d.put(ctx, j); err != nil {
+		j := job{name: name, lines: lines, base: drivers.Fingerprint(now.String()), want: b.Undo, was: b.Undo.Undo(now)}
+		if _, err := d.put(ctx, j); err != nil {
 			return fmt.Errorf("take back: %w", err)
 		}
 		if now, err = d.config(ctx, running); err != nil {
@@ -221,6 +263,24 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	if cfg, err := d.config(ctx, startup); err == nil && len(b.Undo.Commands(cfg)) > 0 && holds(b.Edit, cfg) {
 		return fmt.Errorf("%s: %w: all is taken back, and the startup configuration still holds it: run \"write memory\" on the switch, which gNMI cannot", d.t.Name, drivers.ErrPartial)
+	}
+	return nil
+}
+
+// drop aborts the session of an apply of which nothing came in force, where it is
+// still open.
+func (d *Driver) drop(ctx context.Context, b wayBack) error {
+	open, err := d.sessions(ctx)
+	if errors.Is(err, errNotShown) || err == nil && !open.holds(b.Session) {
+		return nil
+	}
+	if err == nil {
+		if err = d.way.discard(ctx, b.Session); refused(err) {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, d.wrap(err))
 	}
 	return nil
 }

@@ -238,7 +238,7 @@ type cutOff struct {
 	b *box
 }
 
-func (w *cutOff) write(_ context.Context, name string, _ []string, _ time.Duration) (fate, error) {
+func (w *cutOff) write(_ context.Context, name string, _ []string, _ time.Duration, _ func(context.Context) error) (fate, error) {
 	w.b.openSession(w.b.colleague(), name)
 	return unsent, errors.New("cut off")
 }

@@ -32,8 +32,9 @@ type way interface {
 	counters(ctx context.Context) (*drivers.Observation, error)
 
 	// write puts configuration lines in force as a whole: in a session of the
-	// given name, to be taken back after timer; 0 is for good.
-	write(ctx context.Context, name string, lines []string, timer time.Duration) (fate, error)
+	// given name, to be taken back after timer; 0 is for good. ready is asked last
+	// before the commit, and its error forbids it.
+	write(ctx context.Context, name string, lines []string, timer time.Duration, ready func(context.Context) error) (fate, error)
 	// discard aborts a session, or takes its commit back where its timer runs.
 	discard(ctx context.Context, name string) error
 	// do runs a command of exec mode that changes something.

@@ -70,7 +70,10 @@ func (w *gnmiWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
 	return out, err
 }
 
-func (w *gnmiWay) write(ctx context.Context, _ string, lines []string, _ time.Duration) (fate, error) {
+func (w *gnmiWay) write(ctx context.Context, _ string, lines []string, _ time.Duration, ready func(context.Context) error) (fate, error) {
+	if err := ready(ctx); err != nil {
+		return unsent, err
+	}
 	c, err := w.open(ctx)
 	if err != nil {
 		return unsent, err

@@ -2,6 +2,7 @@ package eos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -30,7 +31,7 @@ func (w *shellWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
 
 func (w *shellWay) do(ctx context.Context, cmd string) error { return w.Do(ctx, cmd) }
 
-func (w *shellWay) write(ctx context.Context, name string, lines []string, timer time.Duration) (fate, error) {
+func (w *shellWay) write(ctx context.Context, name string, lines []string, timer time.Duration, ready func(context.Context) error) (fate, error) {
 	err := w.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		_, err := n.Configure(ctx, levelSession, "configure session "+name, lines)
 		return err
@@ -45,8 +46,9 @@ func (w *shellWay) write(ctx context.Context, name string, lines []string, timer
 	case err == nil && strings.TrimSpace(diffs) == "":
 		// Nothing to commit; whether that is right shows in a read.
 		return answered, w.discard(ctx, name)
-	case ctx.Err() != nil:
-		return unsent, ctx.Err()
+	}
+	if err := errors.Join(ctx.Err(), ready(ctx)); err != nil {
+		return unsent, err
 	}
 	cmd := "configure session " + name + " commit"
 	if timer > 0 {

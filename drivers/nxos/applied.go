@@ -141,7 +141,9 @@ func (a *applier) port(name string, configured, want *qos.Port) {
 		note(field, fmt.Sprintf("priority %d paused", c.Priority), c.Broken, c.Fix)
 	}
 	switch {
-	case len(broken) > 0 || down || !shown:
+	case len(broken) > 0 || down || configured == nil:
+	case !shown:
+		a.out = append(a.out, drivers.Mismatch{Port: name, Field: "pfc", Want: want.PFC.V.String(), Have: "the switch does not show PFC of the port", Unsure: true})
 	case !state.On:
 		note("pfc", want.PFC.V.String(), "PFC is not in operation, its mode is "+state.Mode, "")
 	case known && !same:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
@@ -43,7 +44,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if len(st.Items) == 0 {
 		return nil, nil
 	}
-	edit, err := decodeStep(st.Items)
+	edit, err := decodeStep(st.Items, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
@@ -56,7 +57,13 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if err != nil {
 		return nil, err
 	}
+	if err := d.otherRun(taken, ""); err != nil {
+		return nil, err
+	}
 	back := wayBack{Checkpoint: checkpointName(o.ID, taken), Edit: edit, Undo: edit.Undo(snap.cfg), Before: drivers.Fingerprint(snap.cfg.String()), Model: snap.m, Begun: time.Now().UTC()}
+	if err := back.check(nil); err != nil {
+		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", d.t.Name, err)
+	}
 	token, err := drivers.NewToken(d.t.Name, back)
 	if err != nil {
 		return nil, err
@@ -84,7 +91,7 @@ func checkpointName(id string, taken map[string]bool) string {
 }
 
 // decodeStep reads the one step of a plan, which may come from a file.
-func decodeStep(items []drivers.Step) (native.Edit, error) {
+func decodeStep(items []drivers.Step, managed func(port string) bool) (native.Edit, error) {
 	if len(items) != 1 {
 		return nil, fmt.Errorf("the plan has %s, and a batch is one", words.Count(len(items), "step"))
 	}
@@ -95,7 +102,7 @@ func decodeStep(items []drivers.Step) (native.Edit, error) {
 	if err := json.Unmarshal(items[0].Native, &b); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
-	if err := b.Edit.Check(); err != nil {
+	if err := b.Edit.Check(managed); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
 	return b.Edit, nil
@@ -109,10 +116,11 @@ func (b wayBack) done(now *native.Config) bool {
 // undone reports whether nothing of what was applied is in a configuration.
 func (b wayBack) undone(now *native.Config) bool { return len(b.Undo.Commands(now)) == 0 }
 
-// alone reports whether a configuration would be what it was before the apply
-// if that was taken back: nobody else changed anything.
-func (b wayBack) alone(now *native.Config) bool {
-	return drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
+// own reports whether every change since the apply is the apply's own: without
+// it a configuration is what it was before, and at its places nothing stands but
+// what it wrote, or what stood there before.
+func (b wayBack) own(now *native.Config) bool {
+	return b.Edit.Made(b.Undo, now) && drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
 }
 
 // holds reports whether an edit changes nothing of what a configuration means.
@@ -138,6 +146,9 @@ func (d *Driver) put(ctx context.Context, b wayBack, lines []string) error {
 		// The timer of a dual-stage commit does without.
 		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes its own alone): %w", kept)
 	}
+	if err := d.alone(ctx, b, kept); err != nil {
+		return err
+	}
 	staged, f, cause := d.send(ctx, lines, d.pace.timer, kept)
 	switch {
 	case !staged:
@@ -149,6 +160,7 @@ func (d *Driver) put(ctx context.Context, b wayBack, lines []string) error {
 	// that is known.
 	ctx = context.WithoutCancel(ctx)
 	if f == unsent {
+		d.idle = b.Checkpoint
 		if drivers.RefusedLine(cause) {
 			d.forget(ctx, b.Checkpoint)
 			return fmt.Errorf("%s: %w: nothing was written: %w", d.t.Name, drivers.ErrRejected, cause)
@@ -174,8 +186,14 @@ func (d *Driver) judge(ctx context.Context, b wayBack, lines []string, staged bo
 	switch {
 	case now == nil:
 		return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, cmp.Or(cause, err))
-	case in:
+	case in && !(staged && f == rejected && awaited(cause)):
 		return nil
+	case staged && f == rejected && !b.undone(now):
+		// A commit comes in force as a whole or not at all: what differs now is
+		// what another run, or someone at a terminal, has made of the switch.
+		d.idle, d.started = b.Checkpoint, ""
+		d.forget(ctx, b.Checkpoint)
+		return fmt.Errorf("%s: %w: nothing of it is in force: %w", d.t.Name, drivers.ErrRejected, cause)
 	case f == rejected && !b.undone(now):
 		return d.takeBack(ctx, b, now, cause)
 	case !b.undone(now):
@@ -184,11 +202,41 @@ func (d *Driver) judge(ctx context.Context, b wayBack, lines []string, staged bo
 	case f == unanswered:
 		return fmt.Errorf("%s: %w: nothing was written: %w", d.t.Name, drivers.ErrUnreachable, cause)
 	}
+	d.idle = b.Checkpoint
 	d.forget(ctx, b.Checkpoint)
 	if f == answered {
 		return fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", d.t.Name, drivers.ErrRejected, words.Count(len(lines), "line"), telling(b.Edit.Commands(now)))
 	}
 	return fmt.Errorf("%s: %w: nothing is in force: %w", d.t.Name, drivers.ErrRejected, cause)
+}
+
+// otherRun returns an error where one of the checkpoints is that of a run that may
+// be at work on another machine; own is none.
+func (d *Driver) otherRun(names map[string]bool, own string) error {
+	for _, n := range natural.Keys(names) {
+		if age, ok := d.stranger(n); ok && n != own {
+			return fmt.Errorf("%s: %w: nothing was written: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", d.t.Name, drivers.ErrRejected, n, drivers.AtWork(age), n)
+		}
+	}
+	return nil
+}
+
+// alone makes sure that of two runs that begin at the same time on two machines
+// at most one writes: each has made its checkpoint (but for an error kept), and
+// looks for that of the other.
+func (d *Driver) alone(ctx context.Context, b wayBack, kept error) error {
+	if kept != nil {
+		return nil
+	}
+	names, _, err := d.checkpoints(ctx)
+	if err == nil {
+		if err = d.otherRun(names, b.Checkpoint); err == nil {
+			return nil
+		}
+	}
+	d.idle = b.Checkpoint
+	d.forget(context.WithoutCancel(ctx), b.Checkpoint)
+	return err
 }
 
 // telling returns the last of some lines that is more than the end of a mode.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -206,6 +207,10 @@ func (b *box) plan(d *Driver) (*drivers.Snapshot, *drivers.Steps) {
 	st, err := d.Plan(facts, snap, b.desired, b.policy)
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	// A saved plan is compared with one that is made at its apply.
+	if twice, err := d.Plan(facts, snap, b.desired, b.policy); err != nil || !reflect.DeepEqual(twice.Items, st.Items) {
+		b.t.Fatalf("the same state is planned in two ways: %v\n%v\nand\n%v", err, st.Items, twice.Items)
 	}
 	return snap, st
 }

@@ -47,6 +47,11 @@ type Driver struct {
 	// started is the checkpoint of the run whose timer this driver started and
 	// has not confirmed.
 	started string
+	// idle is the checkpoint of the run of which this driver knows that nothing
+	// came in force.
+	idle string
+	// desired is what the digest was last asked for: nil until then.
+	desired *qos.Device
 	// ended are the runs that are known to be over.
 	ended []string
 	// plain says that the switch has no dual-stage mode.
@@ -62,6 +67,7 @@ var (
 	_ drivers.Observer = (*Driver)(nil)
 	_ drivers.Heir     = (*Driver)(nil)
 	_ drivers.Keeper   = (*Driver)(nil)
+	_ drivers.Checker  = (*Driver)(nil)
 )
 
 // pace holds the times of the switch, so that tests need not wait them out.
@@ -319,11 +325,9 @@ func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 
 // Digest identifies the state that desired speaks of.
 func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+	d.desired = desired
 	return native.Digest(of(s).cfg, desired, of(s).m)
 }
-
-// checkpointWord is a name that a checkpoint of this tool can have.
-var checkpointWord = regexp.MustCompile(`^rf-[\w-]{0,80}$`)
 
 var checkpointLine = regexp.MustCompile(`(?m)^\d{1,4}\) (\S{1,80}):\s*$`)
 

@@ -106,7 +106,7 @@ func (p *planner) block() {
 func (p *planner) judge() {
 	for i := range p.changes {
 		if c := &p.changes[i]; c.Blocked == "" {
-			c.Impact = p.impact(c.Field)
+			c.Impact = max(c.Impact, p.impact(c.Field))
 		}
 	}
 }

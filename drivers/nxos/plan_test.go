@@ -290,3 +290,15 @@ func TestPFCByThePeer(t *testing.T) {
 		}
 	}
 }
+
+// What the switch does not show of PFC could not be confirmed; of a port that is
+// not there nothing is said.
+func TestPFCNotShown(t *testing.T) {
+	want := &qos.Port{PFC: qos.Of(qos.Priorities(3))}
+	a := applier{observed: &drivers.Observation{}}
+	a.port("Ethernet1/9", nil, want)
+	a.port("Ethernet1/1", want, want)
+	if len(a.out) != 1 || a.out[0].Port != "Ethernet1/1" || a.out[0].Field != "pfc" || !a.out[0].Unsure {
+		t.Errorf("%+v", a.out)
+	}
+}

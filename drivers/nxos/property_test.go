@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
@@ -122,6 +123,9 @@ func TestAnySwitch(t *testing.T) {
 		tok, err := d.Apply(t.Context(), snap, st, applyOptions)
 		if err != nil {
 			fail("apply: %v", err)
+		}
+		if err := drivertest.Trusted(d, b.desired, st, tok); err != nil {
+			fail("%v", err)
 		}
 		_, again := b.plan(d)
 		for _, c := range again.Changes {

@@ -10,19 +10,10 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
-
-// back reads a token.
-func (d *Driver) back(t *drivers.Token) (b wayBack, err error) {
-	if err = t.Read(d.t.Name, &b); err == nil && !checkpointWord.MatchString(b.Checkpoint) {
-		err = fmt.Errorf("%s: read the way back: unusable name of a checkpoint %q", d.t.Name, b.Checkpoint)
-	}
-	return b, err
-}
 
 // Confirm ends the timer, saves, and removes the checkpoint. Where the timer
 // has run out before, the error wraps ErrRejected: the switch holds what it
@@ -56,9 +47,10 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// Keep confirms and saves what an earlier run put in force and left
-// unconfirmed: the switch would take it back. The checkpoint of the run is what
-// tells of it.
+// Keep confirms what an earlier run put in force and left unconfirmed: the switch
+// would take it back. The checkpoint of the run is what tells of it. It saves
+// what of managed ports runs and is not saved, whoever left it so; a save is of
+// the whole configuration.
 func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	names, _, err := d.checkpoints(ctx)
 	if err != nil {
@@ -78,9 +70,6 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		// somebody else's, and stays.
 		timed = timed || !longAgo(n)
 	}
-	if len(left) == 0 {
-		return false, nil
-	}
 	if timed {
 		if err := d.stopTimer(ctx, ""); err != nil {
 			return false, fmt.Errorf("confirm the commit: %w", err)
@@ -95,11 +84,23 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	is, _ := native.Decode(now, m)
-	err = d.save(ctx, func(c *native.Config) bool {
+	lasts := func(c *native.Config) bool {
 		saved, _ := native.Decode(c, m)
-		return len(qos.Diff(saved, is))+len(qos.Diff(is, saved)) == 0
-	})
-	if err != nil {
+		return drivers.Lasts(is, saved, drivers.Managed(d.desired))
+	}
+	if len(left) == 0 {
+		saved, err := d.config(ctx, startup)
+		switch {
+		case drivers.RefusedLine(err):
+			// A user who may not read it may not write it either.
+			return false, nil
+		case err != nil:
+			return false, err
+		case lasts(saved):
+			return false, nil
+		}
+	}
+	if err := d.save(ctx, lasts); err != nil {
 		return false, err
 	}
 	for _, n := range left {
@@ -157,11 +158,12 @@ func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error
 	if saved {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", d.t.Name, drivers.ErrPartial, d.wrap(cmp.Or(err, rerr, errNotSaved)))
+	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, d.wrap(cmp.Or(err, rerr, errNotSaved)))
 }
 
-// Revert takes an apply back: by the checkpoint while nobody else changed
-// anything since, else setting by setting. It may be called again.
+// Revert takes an apply back: by the checkpoint where every change since is the
+// apply's own, else setting by setting; an apply of which nothing came in force
+// is not reverted. It may be called again.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
@@ -169,6 +171,11 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	b, err := d.back(t)
 	if err != nil {
 		return err
+	}
+	if d.idle == b.Checkpoint {
+		// What differs was made by others, and stays.
+		d.forget(ctx, b.Checkpoint)
+		return nil
 	}
 	// What was sent last may still be on its way: nothing shows what a switch
 	// works on.
@@ -248,7 +255,7 @@ func (d *Driver) restore(ctx context.Context, b wayBack, now *native.Config) err
 		return nil
 	}
 	var failed error
-	if b.alone(now) {
+	if b.own(now) {
 		if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[b.Checkpoint]) {
 			if now, failed = d.rollBack(ctx, b); now != nil && b.undone(now) {
 				return nil

@@ -45,12 +45,19 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 	if err != nil {
 		return nil, err
 	}
+	// A switch has ports in its ASIC from the first second of orchagent on.
+	if len(objects[oPort]) == 0 {
+		return nil, fmt.Errorf("%s: %w: ASIC_DB has no ports", d.t.Name, drivers.ErrNoState)
+	}
 	names := map[string]native.Row{}
 	for _, t := range []string{"COUNTERS_PORT_NAME_MAP", queueNames, groupNames} {
 		// The queue and group maps exist only where their counters are on.
 		if names[t], err = d.hash(ctx, "COUNTERS_DB", t); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
 			return nil, err
 		}
+	}
+	if len(names["COUNTERS_PORT_NAME_MAP"]) == 0 {
+		return nil, fmt.Errorf("%s: %w: COUNTERS_PORT_NAME_MAP, which leads from a port to ASIC_DB, is empty", d.t.Name, drivers.ErrNoState)
 	}
 	buffers, err := d.readBuffers(ctx)
 	if err != nil {
@@ -183,7 +190,8 @@ func (c *comparer) mapping(port, field, oid, from, to string, want []int8) {
 	}
 	var bad []int
 	for k, v := range mapEntries(want) {
-		if h, ok := have[k]; !ok || h != v {
+		// A code point that the map does not list is in traffic class 0.
+		if h, ok := have[k]; h != v || !ok && from != "dscp" {
 			bad = append(bad, k)
 		}
 	}

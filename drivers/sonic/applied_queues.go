@@ -97,6 +97,7 @@ func (c *comparer) unseen(port, kind, table, counters string, indexes []int) {
 type share struct {
 	strict bool
 	weight int
+	max    int64 // bytes per second, 0 for no limit
 }
 
 // sharesOf are the schedulers that some queue has. ASIC_DB does not tell which:
@@ -116,13 +117,17 @@ func sharesOf(objects asic) map[share]bool {
 		if len(bound) > 0 && !bound[oid] {
 			continue
 		}
+		limit, err := strconv.ParseInt(cmp.Or(row["SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE"], "0"), 10, 64)
+		if err != nil {
+			continue
+		}
 		switch strings.TrimPrefix(row["SAI_SCHEDULER_ATTR_SCHEDULING_TYPE"], "SAI_SCHEDULING_TYPE_") {
 		case "STRICT":
-			out[share{strict: true}] = true
+			out[share{strict: true, max: limit}] = true
 		case "DWRR", "WRR":
 			// Without one it is 1 (opencomputeproject/SAI saischeduler.h).
 			if n, err := strconv.Atoi(cmp.Or(row["SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT"], "1")); err == nil {
-				out[share{weight: n}] = true
+				out[share{weight: n, max: limit}] = true
 			}
 		}
 	}
@@ -131,7 +136,7 @@ func sharesOf(objects asic) map[share]bool {
 
 // scheduler checks that some queue has a scheduler like this one.
 func (c *comparer) scheduler(port string, q int, want qos.Scheduler) {
-	s := share{want.Strict, want.Weight}
+	s := share{want.Strict, want.Weight, int64(want.MaxRate) / 8}
 	if want.Strict {
 		s.weight = 0
 	}
@@ -139,6 +144,9 @@ func (c *comparer) scheduler(port string, q int, want qos.Scheduler) {
 		of := "strict"
 		if !s.strict {
 			of = fmt.Sprintf("weight %d", s.weight)
+		}
+		if s.max > 0 {
+			of += " max " + want.MaxRate.String()
 		}
 		c.note(port, fmt.Sprintf("queues[%d].scheduler", q), of, "another: no queue of the switch has such a scheduler")
 	}

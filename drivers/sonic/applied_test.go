@@ -1,12 +1,30 @@
 package sonic
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
 )
+
+// An ASIC_DB without ports says nothing of what is in force: neither that it is as
+// intended, nor that it is not.
+func TestAppliedWithoutPorts(t *testing.T) {
+	b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
+	d := b.open()
+	b.Faults().BareASIC(true)
+	if ms, err := d.Applied(t.Context(), b.desired); !errors.Is(err, drivers.ErrNoState) || ms != nil {
+		t.Errorf("only the switch in ASIC_DB: %v, %v", ms, err)
+	}
+	b.Faults().NoASIC(true)
+	if ms, err := d.Applied(t.Context(), b.desired); !errors.Is(err, drivers.ErrUnsupported) || ms != nil {
+		t.Errorf("no ASIC_DB: %v, %v", ms, err)
+	}
+}
 
 // program sets an attribute in all objects of a kind in ASIC_DB that have it, to
 // what to makes of its value.

@@ -9,6 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
@@ -38,11 +39,14 @@ func TestConformance(t *testing.T) {
 		"free rules, traditional buffers, gnmi alone":            {model: known, release: "202511"},
 		"newest rules, traditional buffers, with ssh":            {model: known, release: "master", ssh: true},
 	} {
-		t.Run(name, func(t *testing.T) { conform(t, o) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			conform(t, o)
+		})
 	}
 }
 
-var matrix = flag.Bool("matrix", false, "run the whole suite on every release, model and way in (8 minutes)")
+var matrix = flag.Bool("matrix", sharedtest.Nightly(), "run the whole suite on every release, model and way in (8 minutes)")
 
 // TestEveryRelease repeats what an operator sees first on every release,
 // buffer model and way in; with -matrix, the whole suite.

@@ -232,6 +232,20 @@ const startupFile = "/etc/sonic/config_db.json"
 // the tables that this tool knows. What the buffer manager makes by itself is
 // passed over.
 func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
+	saved, err := d.saved(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := d.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return unsaved(running, saved), nil
+}
+
+// saved reads the startup file; the error wraps ErrUnsupported where there is
+// no way to.
+func (d *Driver) saved(ctx context.Context) (native.Config, error) {
 	if d.t.SSH == nil || d.sshDown != nil {
 		return nil, fmt.Errorf("%s: %w: the startup file is read over ssh", d.t.Name, drivers.ErrUnsupported)
 	}
@@ -251,11 +265,7 @@ func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", d.t.Name, startupFile, err)
 	}
-	running, err := d.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return unsaved(running, saved), nil
+	return saved, nil
 }
 
 // unsaved names the tables that differ, with their rows where they are few.

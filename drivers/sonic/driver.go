@@ -44,9 +44,25 @@ type Driver struct {
 	pace  pace
 	// sshDown is why SSH is left out, though it is configured.
 	sshDown error
+	// left is what earlier runs left behind; nil where that is not known. Its
+	// Down follows what this driver does.
+	left *drivers.Leftover
+	// desired is what the digest was last asked for: nil until then.
+	desired *qos.Device
+	// idle is the undo record of the apply of which this driver knows that nothing
+	// came in force.
+	idle string
+	// bound is what a revert may disturb at once; nil is what its token says.
+	bound *drivers.Policy
 }
 
-var _ drivers.Driver = (*Driver)(nil)
+var (
+	_ drivers.Driver  = (*Driver)(nil)
+	_ drivers.Keeper  = (*Driver)(nil)
+	_ drivers.Settler = (*Driver)(nil)
+	_ drivers.Resumer = (*Driver)(nil)
+	_ drivers.Bounded = (*Driver)(nil)
+)
 
 // Open makes the driver; the switch is dialled by the first call.
 func Open(t drivers.Target) (drivers.Driver, error) {
@@ -259,6 +275,7 @@ func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 
 // Digest identifies the state that desired speaks of.
 func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+	d.desired = desired
 	return digest(config(s), native.Target(desired))
 }
 
@@ -268,7 +285,7 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device,
 	if !ok {
 		rel = native.Strictest()
 	}
-	st, err := plan(site{rel: rel, chip: f.ASIC, ssh: slices.Contains(f.Caps.Writes, "ssh"), policy: policy}, config(s), desired)
+	st, err := plan(site{rel: rel, chip: f.ASIC, ssh: slices.Contains(f.Caps.Writes, "ssh"), policy: policy, left: d.leftDown()}, config(s), desired)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
@@ -278,6 +295,9 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device,
 	}
 	if !ok {
 		st.Notes = append(st.Notes, "the release of this switch is not known; the plan allows only what every release allows (state it in the intent: release: 202511)")
+	}
+	if d.left != nil {
+		st.Notes = append(st.Notes, sayShut(config(s), desired, d.left.Down)...)
 	}
 	have := config(s).Row(native.TMetadata, "localhost")
 	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -351,6 +352,36 @@ func TestAPlainRefusalIsNotWaitedFor(t *testing.T) {
 	}
 	if took := time.Since(began); took >= realPace.settled {
 		t.Errorf("took %s", took)
+	}
+}
+
+// TestARefusedRunLeavesWhatAnotherWrote: two machines apply the same intent, and
+// the request of one is refused.
+func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
+	for _, ssh := range []bool{true, false} {
+		b := newBox(t, boxOptions{model: known, release: "202511", ssh: ssh})
+		d := b.open()
+		snap, st := b.plan(d)
+		b.Faults().FailAt(0)
+		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "x"})
+		if !errors.Is(err, drivers.ErrRejected) || errors.Is(err, drivers.ErrPartial) {
+			t.Fatalf("error %v", err)
+		}
+		b.Faults().Clear()
+		other := b.open()
+		theirs, _ := b.apply(other)
+		if err := other.Confirm(t.Context(), theirs); err != nil {
+			t.Fatal(err)
+		}
+		before := b.state()
+		for range 2 {
+			if err := d.Revert(t.Context(), tok); err != nil {
+				t.Error(err)
+			}
+		}
+		if !bytes.Equal(b.state(), before) {
+			t.Error("the revert removed the settings of the other machine")
+		}
 	}
 }
 

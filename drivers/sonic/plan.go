@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
@@ -20,6 +21,8 @@ type site struct {
 	chip   string
 	ssh    bool
 	policy drivers.Policy
+	// left are the ports that earlier runs left down, with the run.
+	left map[string]string
 }
 
 // planner works out the ops of one device and where each can go.
@@ -38,9 +41,12 @@ type planner struct {
 // plan returns the steps from running to desired.
 func plan(s site, running native.Config, desired *qos.Device) (*drivers.Steps, error) {
 	have, unknown := native.Decode(running)
+	base := digest(running, native.Target(desired))
+	desired, ports := withLeft(desired, running, s.left)
 	p := &planner{site: s, running: running, desired: desired, target: native.Target(desired), overSSH: map[int]bool{}}
 	p.changes = qos.Diff(have, desired)
-	out := &drivers.Steps{Policy: s.policy, Base: digest(running, p.target), Changes: p.changes, Unknown: leftAlone(unknown)}
+	p.notes = sayLeft(p.changes, ports, s.left)
+	out := &drivers.Steps{Policy: s.policy, Base: base, Changes: p.changes, Unknown: leftAlone(unknown)}
 	if len(p.changes) == 0 {
 		return out, nil
 	}
@@ -50,8 +56,10 @@ func plan(s site, running native.Config, desired *qos.Device) (*drivers.Steps, e
 	p.route()
 	p.net()
 	p.judge()
+	p.wide()
 	p.obsolete()
 	out.Items, out.Notes, out.Changes = buildSteps(s, running, p.ops, p.overSSH), p.notes, p.changes
+	out.Notes = append(out.Notes, s.sayLastWay(running, out.Items)...)
 	return out, nil
 }
 
@@ -243,6 +251,8 @@ func (p *planner) remaining() []qos.Change {
 			for port := range o.Row {
 				derives[port] = true
 			}
+		case o.Table == native.TPort && o.Field == "admin_status":
+			derives[o.Key] = o.Value == "up" || derives[o.Key]
 		case o.portOf() != "":
 			derives[o.portOf()] = true
 		}
@@ -433,8 +443,6 @@ func (p *planner) impact(o op, c qos.Change, flaps map[string]bool, i int) qos.I
 	switch {
 	case o.portOf() != "" && flaps[o.portOf()] && !p.overSSH[i]:
 		return qos.ImpactPortFlap
-	case c.Field == "mtu" && lowered(c):
-		return qos.ImpactLoss
 	case c.Field == "cable" && p.running.Row(native.TPortQoS, c.Port)["pfc_enable"] != "":
 		// The buffer of a lossless group in use is built anew.
 		return qos.ImpactLoss
@@ -444,9 +452,80 @@ func (p *planner) impact(o op, c qos.Change, flaps map[string]bool, i int) qos.I
 	return qos.ImpactNone
 }
 
-// lowered reports whether a numeric change goes down.
-func lowered(c qos.Change) bool {
-	return len(c.New) < len(c.Old) || len(c.New) == len(c.Old) && c.New < c.Old
+// wide notes the ports outside of the intent that use what is changed in
+// place. Where that moves the traffic of such a port to another queue, packets
+// of it may be lost: nothing here knows what that port carries.
+func (p *planner) wide() {
+	users := p.outside()
+	objects := map[string][]string{} // by the ports, folded
+	count := map[string]int{}
+	for _, o := range p.ops {
+		object := o.Table + "|" + o.Key
+		ports := users[object]
+		if len(ports) == 0 {
+			continue
+		}
+		names := natural.Fold(natural.Keys(ports))
+		if !slices.Contains(objects[names], object) {
+			objects[names], count[names] = append(objects[names], object), len(ports)
+		}
+		_, classifies := mapFields[o.Table]
+		classifies = classifies || o.Table == native.TPortQoS
+		if !classifies || !slices.ContainsFunc(natural.Keys(ports), func(n string) bool { return up(p.running, n) }) {
+			continue
+		}
+		for _, i := range p.carried(o) {
+			if c := &p.changes[i]; c.Blocked == "" {
+				c.Impact = max(c.Impact, qos.ImpactLoss)
+			}
+		}
+	}
+	for _, names := range natural.Keys(objects) {
+		p.notes = append(p.notes, fmt.Sprintf("the change of %s also concerns %s that the intent does not name: %s",
+			strings.Join(natural.Sorted(objects[names]), " and of "), words.Count(count[names], "port"), names))
+	}
+}
+
+// outside returns the ports that the intent does not name, by the objects
+// "TABLE|name" that they use.
+func (p *planner) outside() map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	use := func(object, port string) {
+		if p.running.Row(native.TPort, port) == nil || p.desired.Ports[port] != nil {
+			return
+		}
+		if out[object] == nil {
+			out[object] = map[string]bool{}
+		}
+		out[object][port] = true
+	}
+	for _, tn := range []string{native.TPortQoS, native.TQueue} {
+		for key, row := range p.running[tn] {
+			port, _, _ := strings.Cut(key, "|")
+			refs(tn, row, func(t, n string) { use(t+"|"+n, port) })
+		}
+	}
+	global := p.running.Row(native.TPortQoS, "global")["dscp_to_tc_map"]
+	for port := range p.running[native.TPort] {
+		if p.running.Row(native.TPortQoS, port)["dscp_to_tc_map"] != "" {
+			continue
+		}
+		use(native.TPortQoS+"|global", port)
+		if global != "" {
+			use(native.TDSCPToTC+"|"+global, port)
+		}
+	}
+	for port := range p.running[native.TWatchdog] {
+		use(native.TWatchdog+"|GLOBAL", port)
+	}
+	for key, row := range p.running[native.TGroup] {
+		if row["profile"] == "NULL" { // the switch computes the headroom
+			port, _, _ := strings.Cut(key, "|")
+			use(native.TDefaultBuffer+"|"+native.MapName, port)
+			use(native.TPattern+"|"+native.MapName, port)
+		}
+	}
+	return out
 }
 
 // obsolete adds the removal of objects of this tool that nothing refers to any

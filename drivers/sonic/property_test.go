@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -116,8 +118,11 @@ func anyDesired(t *rapid.T) *qos.Device {
 	var shared []*qos.Maps
 	for i := range 2 {
 		m := qos.UnmappedMaps()
+		for code := range m.DSCPToTC {
+			m.DSCPToTC[code] = int8(i)
+		}
 		for q := range 8 {
-			m.DSCPToTC[q], m.TCToQueue[q], m.TCToGroup[q], m.PFCToQueue[q] = int8(i), int8(q), 0, int8(q)
+			m.TCToQueue[q], m.TCToGroup[q], m.PFCToQueue[q] = int8(q), 0, int8(q)
 		}
 		m.TCToGroup[3] = 3
 		shared = append(shared, m)
@@ -242,6 +247,20 @@ func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 			for _, p := range step.Down {
 				flapped[p] = true
 			}
+		}
+		steps, err := decodeSteps(st.Items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok, err := drivers.NewToken("sw1", remember(running, steps, st))
+		if err == nil {
+			err = drivertest.Trusted(&Driver{t: drivers.Target{Name: "sw1"}}, desired, st, tok)
+		}
+		if err != nil {
+			t.Fatalf("%v\nfrom %s\nsteps %s", err, running.AppendJSON(nil), texts(st))
+		}
+		if twice, err := plan(s, running, desired); err != nil || !reflect.DeepEqual(twice.Items, st.Items) {
+			t.Fatalf("the same state is planned in two ways: %v\n%s\nand\n%s", err, texts(st), texts(twice))
 		}
 		after := carried(t, running, st)
 		dev, _ := native.Decode(after)

@@ -58,6 +58,8 @@ type runner struct {
 	wasUp    map[string]bool
 	// unsaved: the last write is in force, and the switch did not save it.
 	unsaved bool
+	// reverts: what cannot be recorded is done all the same.
+	reverts bool
 }
 
 // run carries the steps out in order. Its error wraps ErrPartial from the
@@ -77,7 +79,7 @@ func (r *runner) run(ctx context.Context, items []drivers.Step, steps [][]op) er
 	}
 	if r.unsaved {
 		if err := r.d.save(ctx, r.cfg); err != nil {
-			return fmt.Errorf("%s: %w: all is in force, and the switch would lose it in a restart: %w", r.d.t.Name, drivers.ErrPartial, err)
+			return fmt.Errorf("%s: %w: %w", r.d.t.Name, drivers.ErrUnsaved, err)
 		}
 	}
 	return nil
@@ -93,6 +95,9 @@ func (r *runner) step(ctx context.Context, i, n int, s drivers.Step, ops []op) e
 	if err := r.noteLinks(ctx, s.Down); err != nil {
 		return err
 	}
+	if err := r.d.note(s.Down, nil); err != nil && !r.reverts {
+		return err
+	}
 	var err error
 	if s.Via == "ssh" {
 		err = r.overSSH(ctx, ops, s)
@@ -102,7 +107,33 @@ func (r *runner) step(ctx context.Context, i, n int, s drivers.Step, ops []op) e
 	if err != nil {
 		return err
 	}
+	// A record that fails leaves the port in it that is up: no harm in that.
+	_ = r.d.note(nil, s.Up)
+	if i < n-1 {
+		r.awaitRaised(ctx, s.Up)
+	}
 	return r.waitLinks(ctx, s.Up)
+}
+
+// awaitRaised waits for the links of ports that were down before the run, before
+// others go down: they may be the other way out. Whether they have had a link is
+// not known, so that one without is no error.
+func (r *runner) awaitRaised(ctx context.Context, ports []string) {
+	var left []string
+	for _, p := range ports {
+		if _, noted := r.wasUp[p]; !noted {
+			left = append(left, p)
+		}
+	}
+	_, _ = r.d.poll(ctx, r.d.pace.linkUp, func() (bool, error) {
+		for len(left) > 0 {
+			if up, err := r.d.operUp(ctx, left[0]); err != nil || !up {
+				return false, err
+			}
+			left = left[1:]
+		}
+		return true, nil
+	})
 }
 
 // overGNMI sends one request and finds out what became of it.

@@ -29,6 +29,7 @@ type builder struct {
 
 	sshFirst, sshLast []op
 	first, last       []op            // gNMI, no port concerned
+	raise             []op            // ports that are down and come up
 	shut              []string        // ports that go down for good
 	bound             map[string][]op // port -> rows that take it down
 	guard             map[string][]op // port -> watchdog rows
@@ -57,6 +58,36 @@ func (b *builder) flaps(port string) bool {
 	return up(b.running, port) && (!changes || end == "up")
 }
 
+// ways returns the uplinks that are up while ports flap: one that is shut is no
+// way out.
+func (b *builder) ways() []string {
+	return slices.DeleteFunc(slices.Clone(b.policy.Uplinks), func(port string) bool {
+		end, changes := b.final[port]
+		return changes && end != "up" || !changes && !up(b.running, port)
+	})
+}
+
+// sayLastWay notes the only uplink that is up, of several, where it goes down.
+func (s site) sayLastWay(running native.Config, items []drivers.Step) []string {
+	if len(s.policy.Uplinks) < 2 {
+		return nil
+	}
+	ways := slices.DeleteFunc(slices.Clone(s.policy.Uplinks), func(p string) bool { return !up(running, p) })
+	for _, it := range items {
+		left := slices.DeleteFunc(slices.Clone(ways), func(p string) bool { return slices.Contains(it.Down, p) })
+		if len(ways) == 1 && len(left) == 0 {
+			return []string{ways[0] + " is the only uplink that is up, and goes down for its change"}
+		}
+		for _, p := range it.Up {
+			if slices.Contains(s.policy.Uplinks, p) && !slices.Contains(left, p) {
+				left = append(left, p)
+			}
+		}
+		ways = left
+	}
+	return nil
+}
+
 // up reports whether the port is administratively up.
 func up(c native.Config, port string) bool { return c.Row(native.TPort, port)["admin_status"] == "up" }
 
@@ -79,7 +110,7 @@ func (b *builder) add(o op, overSSH bool) {
 		}
 		b.bound[port] = append(b.bound[port], o)
 	case o.Table == native.TPort && o.Field == "admin_status" && o.Value == "up":
-		b.last = append(b.last, o)
+		b.raise = append(b.raise, o)
 	case o.Table == native.TPort && o.Field == "admin_status":
 		if up(b.running, o.Key) {
 			b.shut = append(b.shut, o.Key)
@@ -120,7 +151,7 @@ func (b *builder) steps() []drivers.Step {
 	var reqs []*request
 	head, tail := &request{down: b.shut}, &request{}
 	grouped := map[string]bool{}
-	for _, g := range schedule(ports, b.policy.PortGroup, b.policy.Uplinks) {
+	for _, g := range schedule(ports, b.policy.PortGroup, b.ways()) {
 		list := natural.Fold(g.ports)
 		if g.direct {
 			r := &request{down: g.ports, up: g.ports, what: []string{"rebind " + list + ", each port down for its row"}}
@@ -165,6 +196,13 @@ func (b *builder) steps() []drivers.Step {
 			}
 		}
 	}
+	if len(b.raise) > 0 {
+		for _, o := range b.raise {
+			head.up = append(head.up, o.Key)
+		}
+		head.ops = append(head.ops, b.raise...)
+		head.what = append(head.what, "bring up "+natural.Fold(head.up))
+	}
 	tail.add("finish %d rows", b.last...)
 	reqs = join(head, reqs, tail)
 
@@ -191,8 +229,9 @@ func admin(port, status string) op {
 func join(head *request, reqs []*request, tail *request) []*request {
 	switch {
 	case len(head.ops) == 0:
-	case len(reqs) == 0:
-		reqs = append(reqs, head)
+	case len(reqs) == 0 || len(head.up) > 0:
+		// Ports that come up do so before others go down: they may be uplinks.
+		reqs = slices.Insert(reqs, 0, head)
 	default:
 		r := reqs[0]
 		r.ops = slices.Concat(head.ops, r.ops)

@@ -23,6 +23,8 @@ type undo struct {
 	Groups   map[string]native.Row `json:"groups,omitempty"`
 	Ports    []string              `json:"ports,omitempty"`
 	Profiles []string              `json:"profiles,omitempty"`
+	// Flapped are the ports that were up before the run and are up after it.
+	Flapped []string `json:"flapped,omitempty"`
 
 	Policy     drivers.Policy `json:"policy"`
 	Checkpoint string         `json:"checkpoint,omitempty"`
@@ -42,11 +44,15 @@ func remember(cfg native.Config, steps [][]op, st *drivers.Steps) undo {
 		u.Fields = append(u.Fields, op{Table: table, Key: key, Field: name, Value: v, Del: !ok})
 	}
 	ports := map[string]bool{}
+	end := after(cfg, slices.Concat(steps...))
 	for i, ops := range steps {
 		s := st.Items[i]
 		u.SSH = u.SSH || s.Via == "ssh"
 		// The updater itself may leave a port down when it fails half way.
 		for _, p := range slices.Concat(s.Down, s.Up) {
+			if up(cfg, p) && up(end, p) && !slices.Contains(u.Flapped, p) {
+				u.Flapped = append(u.Flapped, p)
+			}
 			ports[p] = true
 			field(native.TPort, p, "admin_status")
 		}
@@ -54,8 +60,13 @@ func remember(cfg native.Config, steps [][]op, st *drivers.Steps) undo {
 			if p := o.portOf(); p != "" {
 				ports[p] = true
 			}
-			if o.Table == native.TCable && o.Field != "" {
-				ports[o.Field] = true
+			if o.Table == native.TCable {
+				for _, p := range natural.Keys(o.Row) {
+					ports[p] = true
+				}
+				if o.Field != "" {
+					ports[o.Field] = true
+				}
 			}
 			if o.Field != "" {
 				field(o.Table, o.Key, o.Field)
@@ -95,12 +106,37 @@ func restore(cfg native.Config, table, key string, was native.Row) []op {
 	return []op{{Table: table, Key: key, Row: was}}
 }
 
+// restored returns u for a switch on which the given ports are left down: they
+// come up. Any other port that the run took down and brought up again stays as
+// it is, for one that is down was shut by someone else since.
+func (u undo) restored(left map[string]string) undo {
+	var fields []op
+	for _, o := range u.Fields {
+		_, ours := left[o.Key]
+		switch {
+		case o.Table != native.TPort || o.Field != "admin_status":
+			fields = append(fields, o)
+		case ours:
+			fields = append(fields, admin(o.Key, "up"))
+		case !slices.Contains(u.Flapped, o.Key):
+			fields = append(fields, o)
+		}
+	}
+	u.Fields = fields
+	return u
+}
+
 // written returns what restores the rows and fields that were written.
 func (u undo) written(cfg native.Config) []op {
 	var out []op
 	for _, tn := range slices.Sorted(maps.Keys(u.Rows)) {
 		for _, key := range natural.Keys(u.Rows[tn]) {
-			out = append(out, restore(cfg, tn, key, u.Rows[tn][key])...)
+			was := u.Rows[tn][key]
+			if tn == native.TCable && was == nil {
+				out = append(out, u.uncabled(cfg, key)...)
+				continue
+			}
+			out = append(out, restore(cfg, tn, key, was)...)
 		}
 	}
 	for _, o := range u.Fields {
@@ -118,6 +154,22 @@ func (u undo) written(cfg native.Config) []op {
 		out = append(out, o)
 	}
 	return out
+}
+
+// uncabled returns the removal of a row of cable lengths that was not there: of
+// all of it, unless it holds ports that the run did not write.
+func (u undo) uncabled(cfg native.Config, key string) []op {
+	row := cfg.Row(native.TCable, key)
+	var own []op
+	for _, port := range natural.Keys(row) {
+		if slices.Contains(u.Ports, port) {
+			own = append(own, op{Table: native.TCable, Key: key, Field: port, Del: true})
+		}
+	}
+	if len(own) == len(row) {
+		return restore(cfg, native.TCable, key, nil)
+	}
+	return own
 }
 
 // derived returns what the switch did not derive again as it was.

@@ -25,13 +25,22 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
 	cfg := config(before)
-	u := remember(cfg, steps, st)
+	left := stillDown(cfg, d.leftDown())
+	for _, p := range left {
+		if !slices.ContainsFunc(slices.Concat(steps...), func(o op) bool { return o.Table == native.TPort && o.Key == p && o.Field == "admin_status" }) {
+			return nil, fmt.Errorf("%s: %w: %s was left down by run %s, and the plan does not bring it up", d.t.Name, drivers.ErrStale, p, d.left.Down[p])
+		}
+	}
+	u := remember(raised(cfg, d.leftDown()), steps, st)
 	if d.t.SSH != nil {
 		if err := d.wakeSSH(ctx); err == nil {
 			u.Checkpoint = "roce-fabric-" + o.ID
 		} else if u.SSH || !errors.Is(err, drivers.ErrUnreachable) {
 			return nil, err
 		}
+	}
+	if err := u.check(nil); err != nil {
+		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", d.t.Name, err)
 	}
 	raw, err := json.Marshal(u)
 	if err != nil {
@@ -49,28 +58,11 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 		}
 	}
 	r := runner{d: d, cfg: cfg.Clone(), progress: o.Progress}
-	return token, r.run(ctx, st.Items, steps)
-}
-
-func decodeSteps(items []drivers.Step) ([][]op, error) {
-	out := make([][]op, len(items))
-	for i, s := range items {
-		var b batch
-		if err := json.Unmarshal(s.Native, &b); err != nil {
-			return nil, fmt.Errorf("step %d of the plan: %w", i+1, err)
-		}
-		if s.Via != "gnmi" && s.Via != "ssh" {
-			return nil, fmt.Errorf("step %d of the plan: no way in is called %q", i+1, s.Via)
-		}
-		for _, o := range b.Ops {
-			// A plan is a file, and these become paths and shell words.
-			if !slices.Contains(native.Tables(), o.Table) || o.Key == "" || strings.ContainsAny(o.Key+o.Field, "\x00\n\r") {
-				return nil, fmt.Errorf("step %d of the plan: unusable row %q|%q", i+1, o.Table, o.Key)
-			}
-		}
-		out[i] = b.Ops
+	err = r.run(ctx, st.Items, steps)
+	if errors.Is(err, drivers.ErrRejected) && !errors.Is(err, drivers.ErrPartial) && st.Items[0].Via == "gnmi" && len(left) == 0 {
+		d.idle = string(raw)
 	}
-	return out, nil
+	return token, err
 }
 
 // Confirm saves what went in over SSH (a Set saves by itself) and removes the
@@ -129,40 +121,36 @@ func (d *Driver) save(ctx context.Context, cfg native.Config) error {
 	return nil
 }
 
-func (d *Driver) undo(t *drivers.Token) (undo, error) {
-	var u undo
-	if t == nil {
-		return u, nil
-	}
-	if t.Device != d.t.Name {
-		return u, fmt.Errorf("%s: the way back is that of %s", d.t.Name, t.Device)
-	}
-	if err := json.Unmarshal(t.Native, &u); err != nil {
-		return u, fmt.Errorf("%s: read the way back: %w", d.t.Name, err)
-	}
-	return u, nil
-}
+// Bound says what Revert may disturb at once.
+func (d *Driver) Bound(p drivers.Policy) { d.bound = &p }
 
 // Revert writes what the token remembers back, byte for byte, in the order and
-// groups of an apply. It may be called again, also after it failed.
+// groups of an apply. An apply whose first request was refused is not reverted:
+// what differs was made by others. It may be called again, also after it failed.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	u, err := d.undo(t)
 	if err != nil || t == nil {
 		return err
+	}
+	if d.idle == string(t.Native) {
+		return d.finish(ctx, u, false)
 	}
 	if _, err := d.Probe(ctx); err != nil {
 		return err
 	}
 	// What is to be taken back may still be going on, and a Get would show
 	// what was before it.
-	sctx, cancel := context.WithTimeout(ctx, maxSet)
-	err = d.settle(sctx)
-	cancel()
-	if err != nil {
-		return fmt.Errorf("%s: %w: the switch does not come to rest: %w", d.t.Name, drivers.ErrPartial, err)
+	if err := d.Settle(ctx); err != nil {
+		return fmt.Errorf("%w: %w", drivers.ErrPartial, err)
+	}
+	if d.left != nil {
+		u = u.restored(d.left.Down)
+	}
+	if d.bound != nil {
+		u.Policy = *d.bound
 	}
 	var lost []string
-	overSSH := u.SSH
+	overSSH, wrote := u.SSH, false
 	// First what was written; what the switch derives follows by itself, and
 	// what of it does not is written in the second round, and swept up in the
 	// third.
@@ -176,10 +164,20 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 			return err
 		}
 		lost = append(lost, refused...)
-		overSSH = overSSH || ssh
+		overSSH, wrote = overSSH || ssh, wrote || len(ops) > 0
 	}
 	if err := d.finish(ctx, u, overSSH); err != nil {
 		return err
+	}
+	if !overSSH && !wrote {
+		// An earlier attempt may have ended before its save.
+		now, err := d.read(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := d.keep(ctx, now, true); err != nil {
+			return err
+		}
 	}
 	if len(lost) > 0 {
 		return fmt.Errorf("%s: %w: the config updater refuses to restore %s; configure ssh and revert again", d.t.Name, drivers.ErrPartial, strings.Join(lost, ", "))
@@ -232,6 +230,6 @@ func (d *Driver) carryOut(ctx context.Context, ops []op, policy drivers.Policy) 
 	if err != nil {
 		return nil, false, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
-	r := runner{d: d, cfg: now}
+	r := runner{d: d, cfg: now, reverts: true}
 	return refused, ssh, r.run(ctx, items, steps)
 }

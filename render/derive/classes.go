@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // class is a traffic class of the fabric.
@@ -39,33 +40,63 @@ func tells(table []int8) bool {
 	return slices.ContainsFunc(table, func(v int8) bool { return v >= 0 && v != table[0] }) || table[0] < 0 && slices.ContainsFunc(table, func(v int8) bool { return v >= 0 })
 }
 
-// findClasses takes the classes from the tables of most ports. A port with
-// others shows in what a plan would change.
+// findClasses takes the classes from the tables of most ports that pause, or of
+// most ports where none does. A port with others shows in what a plan would
+// change; one that is joined to nothing is left out.
 func (d *deriver) findClasses() {
+	const pauses = 1 << 20 // more than there are ports
 	dscps, pcps := map[[qos.NumDSCP]int8]int{}, map[[qos.NumPriorities]int8]int{}
 	var dscpOrder [][qos.NumDSCP]int8
 	var pcpOrder [][qos.NumPriorities]int8
-	var used qos.PrioritySet
 	for _, s := range d.switches {
 		for _, n := range s.names {
-			used |= s.ports[n].run.PFC.Or(0)
-			m := s.Running.MapsOf(n)
+			m, weight := s.Running.MapsOf(n), 1
 			if m == nil {
 				continue
 			}
+			if s.ports[n].run.PFC.Or(0) != 0 {
+				weight = pauses
+			}
 			if trustOf(s.Running, n) == qos.TrustPCP {
-				if pcps[m.PCPToTC]++; pcps[m.PCPToTC] == 1 {
+				if pcps[m.PCPToTC] == 0 {
 					pcpOrder = append(pcpOrder, m.PCPToTC)
 				}
+				pcps[m.PCPToTC] += weight
 				continue
 			}
-			if dscps[m.DSCPToTC]++; dscps[m.DSCPToTC] == 1 {
+			if dscps[m.DSCPToTC] == 0 {
 				dscpOrder = append(dscpOrder, m.DSCPToTC)
 			}
+			dscps[m.DSCPToTC] += weight
 		}
 	}
-	slices.SortStableFunc(dscpOrder, func(a, b [qos.NumDSCP]int8) int { return dscps[b] - dscps[a] })
-	slices.SortStableFunc(pcpOrder, func(a, b [qos.NumPriorities]int8) int { return pcps[b] - pcps[a] })
+	slices.SortStableFunc(dscpOrder, func(a, b [qos.NumDSCP]int8) int { return cmp.Compare(dscps[b], dscps[a]) })
+	slices.SortStableFunc(pcpOrder, func(a, b [qos.NumPriorities]int8) int { return cmp.Compare(pcps[b], pcps[a]) })
+	var used qos.PrioritySet
+	for _, s := range d.switches {
+		var odd []string
+		s.names = slices.DeleteFunc(s.names, func(n string) bool {
+			m, p := s.Running.MapsOf(n), s.ports[n]
+			var other bool
+			switch {
+			case m == nil || p.link != nil:
+			case trustOf(s.Running, n) == qos.TrustPCP:
+				other = m.PCPToTC != pcpOrder[0]
+			default:
+				other = m.DSCPToTC != dscpOrder[0]
+			}
+			if other {
+				odd = append(odd, n)
+				delete(s.ports, n)
+			} else {
+				used |= p.run.PFC.Or(0)
+			}
+			return other
+		})
+		if len(odd) > 0 {
+			d.leave(s.Name, odd, "%s other than the classes of the intent: an intent has one map for all of its ports", words.Plural(len(odd), "port classifies", "ports classify"))
+		}
+	}
 	byDSCP, byPCP := len(dscpOrder) > 0, len(pcpOrder) > 0
 	of := map[int]*class{}
 	at := func(tc int8) *class {
@@ -81,6 +112,9 @@ func (d *deriver) findClasses() {
 	}
 	if byDSCP {
 		for code, tc := range dscpOrder[0] {
+			if tc == qos.Unmapped {
+				tc = 0 // where every system has what no map lists
+			}
 			if valid(tc) {
 				c := at(tc)
 				c.dscp = append(c.dscp, code)
@@ -100,8 +134,13 @@ func (d *deriver) findClasses() {
 			at(0)
 		}
 		var rest *class
+		// What the intent leaves out of its lists is not to become lossless.
+		better := func(c *class) bool {
+			lossless, now := used.Has(c.priority), rest != nil && used.Has(rest.priority)
+			return rest == nil || now && !lossless || now == lossless && len(c.dscp) > len(rest.dscp)
+		}
 		for p := range qos.NumPriorities {
-			if c := of[p]; c != nil && (rest == nil || len(c.dscp) > len(rest.dscp)) {
+			if c := of[p]; c != nil && better(c) {
 				rest = c
 			}
 		}

@@ -149,6 +149,8 @@ func Derive(in Input) (*Result, error) {
 			return nil, err
 		}
 	}
+	d.remarkKept()
+	d.remarkEmpty()
 	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut()}
 	for _, s := range d.switches {
 		diff := qos.Diff

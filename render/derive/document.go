@@ -65,7 +65,7 @@ func (d *deriver) classNodes() *node {
 		if r := d.base.rate[c.priority]; r > 0 {
 			n.put("maxRate", bare(r.String()))
 		}
-		if k := d.base.curve[c.priority]; k.on || t.lossless {
+		if k := d.base.curve[c.priority]; k.on || k.keep || t.lossless {
 			n.put("ecn", k.node(false))
 		}
 		out.put(c.name, n)
@@ -97,7 +97,10 @@ func codes(list []int) *node {
 // node writes a curve; an override states the probability always, because it
 // would inherit one.
 func (k curve) node(override bool) *node {
-	if !k.on {
+	switch {
+	case k.keep:
+		return bare("keep")
+	case !k.on:
 		return bare("off")
 	}
 	usual := k.prob == int(intent.DefaultECNProbability)

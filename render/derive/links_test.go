@@ -3,6 +3,7 @@ package derive
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -272,9 +273,6 @@ func TestWhatNoIntentSays(t *testing.T) {
 		field string // of the change
 		text  string // of the intent
 	}{
-		"thresholds in cells": {func(p *qos.Port) {
-			p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 5})
-		}, "queues[3].ecn", "ecn: auto"},
 		"two classes in a queue": {func(p *qos.Port) {
 			m := *p.Maps.V
 			m.TCToQueue[3] = 0
@@ -284,8 +282,6 @@ func TestWhatNoIntentSays(t *testing.T) {
 		"a weight of 0":     {func(p *qos.Port) { weights(p, 0, 50) }, "queues[0].scheduler", ""},
 		"an MTU of nothing": {func(p *qos.Port) { p.MTU = qos.Of(68) }, "mtu", ""},
 		"trust of nothing":  {func(p *qos.Port) { p.Trust = qos.Of(qos.TrustNone) }, "trust", ""},
-		"another DSCP":      {func(p *qos.Port) { m := *p.Maps.V; m.DSCPToTC[30] = 3; p.Maps = qos.Of(&m) }, "maps.dscp_to_tc", ""},
-		"a drop curve":      {func(p *qos.Port) { p.Queues[3].ECN = qos.Of(qos.ECN{Other: "ecn_none"}) }, "queues[3].ecn", ""},
 		"a watchdog of 1ns": {func(p *qos.Port) {
 			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: "drop", Detect: 1, Restore: 1})
 		}, "watchdog", ""},
@@ -305,6 +301,130 @@ func TestWhatNoIntentSays(t *testing.T) {
 				t.Errorf("no change of %s of Ethernet8 in %+v\n%s", c.field, r.Differs, r.Text)
 			}
 		})
+	}
+}
+
+// Marking that no intent has is not taken away: the intent leaves it to the
+// switch, by class, role, switch or port, and the import says so.
+func TestMarkingThatNoIntentSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		curve qos.ECN
+		said  string
+	}{
+		"thresholds in segments": {qos.ECN{Enabled: true, Min: 320, Max: 3000, Unit: qos.UnitSegments, Probability: 90}, "320 segments..3000 segments 90%"},
+		"thresholds in cells":    {qos.ECN{Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 5}, "100 cells..200 cells 5%"},
+		"two units":              {qos.ECN{Enabled: true, Min: 100, Max: 2, Unit: "kbytes/milliseconds", Probability: 5}, "100 kbytes..2 milliseconds 5%"},
+		"thresholds of the chip": {qos.ECN{Enabled: true, Other: "burst-optimized"}, "on (burst-optimized)"},
+		"an average":             {qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5, Weight: 7}, "100KB..1MB 5% weight 7"},
+		"another of one colour":  {qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5, Other: "red"}, "100KB..1MB 5% (red)"},
+		"a curve that is inert":  {qos.ECN{Other: "ecn_yellow"}, "not marking (ecn_yellow)"},
+		"drops":                  {qos.ECN{Drops: true}, "drops at random"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, ports := range [][]string{{"Ethernet0", "Ethernet8", "Ethernet16"}, {"Ethernet8"}} {
+				s := running("leaf1", "Ethernet0", "Ethernet8", "Ethernet16")
+				for n, p := range s.Running.Ports {
+					p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 150_000, Max: 1_500_000, Probability: 7})
+					if slices.Contains(ports, n) {
+						p.Queues[3].ECN.V = c.curve
+					}
+				}
+				r := derived(t, Input{Switches: []Switch{s}})
+				for _, d := range r.Differs {
+					for _, change := range d.Changes {
+						if change.Field == "queues[3].ecn" {
+							t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
+						}
+					}
+				}
+				for n, p := range r.Fabric.Switch("leaf1").Ports {
+					keeps := p.Settings.Class("rdma").ECN.Mode.V == intent.ECNKeep
+					if keeps != slices.Contains(ports, p.Name) {
+						t.Errorf("port %d keeps its curve: %v\n%s", n, keeps, r.Text)
+					}
+				}
+				want := "leaf1 " + shown(ports) + ": the ECN of class rdma is " + c.said + ", which no intent can state"
+				if got := notes(r.LeftOut); !strings.Contains(got, want) {
+					t.Errorf("left out:\n%s\nwant %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// What a map does not list is in traffic class 0, and in no lossless class.
+func TestCodePointsThatNoMapLists(t *testing.T) {
+	s := running("leaf1", "Ethernet0", "Ethernet8")
+	m := qos.UnmappedMaps()
+	m.DSCPToTC[26], m.DSCPToTC[48] = 3, 6
+	for _, p := range s.Running.Ports {
+		p.Maps = qos.Of(m)
+	}
+	r := derived(t, Input{Switches: []Switch{s}})
+	for _, k := range r.Fabric.Settings.Classes {
+		if want := k.Priority.V == 0; k.Rest != want || k.Lossless.V != (k.Priority.V == 3) {
+			t.Errorf("class %s: rest %v, lossless %v\n%s", k.Name, k.Rest, k.Lossless.V, r.Text)
+		}
+	}
+}
+
+// An intent has one map: that of most ports that pause, however many others
+// there are. What is joined to nothing and classifies otherwise is left out; a
+// port with a link shows in what a plan would change.
+func TestPortsThatClassifyOtherwise(t *testing.T) {
+	var names []string
+	for i := range 12 {
+		names = append(names, fmt.Sprintf("Ethernet%d", i*8))
+	}
+	s := running("leaf1", names...)
+	plain := qos.UnmappedMaps()
+	for i := range plain.DSCPToTC {
+		plain.DSCPToTC[i] = 0
+	}
+	another := *s.Running.Ports["Ethernet0"].Maps.V
+	another.DSCPToTC[30] = 3
+	for i, n := range names {
+		p := s.Running.Ports[n]
+		switch {
+		case i == 3:
+			p.Maps = qos.Of(&another)
+		case i > 3:
+			p.Maps, p.PFC = qos.Of(plain), qos.Of(qos.PrioritySet(0))
+			p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5}) // of the whole switch
+		}
+	}
+	r := derived(t, Input{Switches: []Switch{s}})
+	if k := r.Fabric.Settings.Class("rdma"); k == nil || !slices.Equal(k.DSCP.V, []int{26}) || len(r.Fabric.Switch("leaf1").Ports) != 3 {
+		t.Fatalf("%s", r.Text)
+	}
+	want := "leaf1 Ethernet[24-88:8]: 9 ports classify other than the classes of the intent"
+	if got := notes(r.LeftOut); !strings.Contains(got, want) {
+		t.Errorf("left out:\n%s", got)
+	}
+	s = running("leaf1", names...)
+	s.Running.Ports["Ethernet24"].Maps = qos.Of(&another)
+	for i, n := range names {
+		s.sees(n, "gpu1", fmt.Sprintf("eth%d", i))
+	}
+	r = derived(t, Input{Switches: []Switch{s}})
+	found := false
+	for _, c := range r.Differs[0].Changes {
+		found = found || c.Port == "Ethernet24" && c.Field == "maps.dscp_to_tc" && c.Old == "30:3" && c.New == "30:0" && c.Impact == qos.ImpactLoss
+	}
+	if !found || len(r.Fabric.Switch("leaf1").Ports) != 12 {
+		t.Errorf("%+v\n%s", r.Differs, r.Text)
+	}
+}
+
+// A switch of which nothing is in the intent is named.
+func TestSwitchWithNothing(t *testing.T) {
+	s := running("leaf1", "Ethernet0", "Ethernet8")
+	for _, p := range s.Running.Ports {
+		p.PFC, p.Maps = qos.Of(qos.PrioritySet(0)), qos.Opt[*qos.Maps]{}
+	}
+	r := derived(t, Input{Switches: []Switch{s, running("leaf2", "Ethernet0")}})
+	if got := notes(r.LeftOut); !strings.Contains(got, "leaf1: the intent manages none of its 2 ports") || strings.Contains(got, "leaf2") {
+		t.Errorf("left out:\n%s", got)
 	}
 }
 

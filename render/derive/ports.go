@@ -157,3 +157,12 @@ func (d *deriver) dropHosts(ends map[string]*link) {
 		}
 	}
 }
+
+// remarkEmpty notes the switches of which nothing is managed.
+func (d *deriver) remarkEmpty() {
+	for _, s := range d.switches {
+		if len(s.names) == 0 {
+			d.leave(s.Name, nil, "the intent manages none of its %s: no QoS was found, and no link to a port that has some", words.Count(len(s.Running.Ports), "port"))
+		}
+	}
+}

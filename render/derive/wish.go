@@ -33,9 +33,11 @@ type tune struct {
 	share            int // percent; 0 for strict
 }
 
-// curve is a marking curve as an intent writes it; the zero curve is off.
+// curve is a marking curve as an intent writes it; the zero curve is off, and
+// keep stands for one that no intent can say.
 type curve struct {
 	on, auto bool
+	keep     bool
 	min, max int64 // bytes, unless auto
 	prob     int
 }
@@ -183,19 +185,18 @@ func scale(t *tunes, sum int) {
 	}
 }
 
-// curveOf is a curve in bytes; one in other units, or that does more than an
-// intent can say, is as near as may be.
+// curveOf is a curve in bytes. One in other units, or that does more than an
+// intent can say, stays as it is.
 func curveOf(e qos.ECN) curve {
-	if !e.Enabled {
+	if e == (qos.ECN{}) {
 		return curve{}
 	}
-	c := curve{on: true, prob: min(max(e.Probability, 0), 100)}
 	k, ok := headroom.CurveOf(e)
-	if !ok || k.Min < 1 || k.Min > k.Max {
-		c.auto = true
-		return c
+	c := curve{on: true, min: k.Min, max: k.Max, prob: e.Probability}
+	said := qos.ECN{Enabled: true, Min: k.Min, Max: k.Max, Probability: e.Probability}
+	if !ok || k.Min < 1 || k.Min > k.Max || e.Probability < 0 || e.Probability > 100 || !e.Same(said) {
+		return curve{keep: true}
 	}
-	c.min, c.max = k.Min, k.Max
 	return c
 }
 
@@ -346,4 +347,31 @@ func vote[T comparable](ports []*port, outer T, of func(*accept) []T) T {
 		}
 	}
 	return best
+}
+
+// remarkKept notes the marking that no intent can say.
+func (d *deriver) remarkKept() {
+	for _, s := range d.switches {
+		type kept struct{ class, curve string }
+		ports := map[kept][]string{}
+		var order []kept
+		for _, n := range s.names {
+			p := s.ports[n]
+			for _, c := range d.classes {
+				w := p.wish.tune[c.priority]
+				e := p.run.Queues[w.queue].ECN
+				if !p.wish.curve[c.priority].keep || !e.Set {
+					continue
+				}
+				k := kept{c.name, e.V.String()}
+				if ports[k] == nil {
+					order = append(order, k)
+				}
+				ports[k] = append(ports[k], n)
+			}
+		}
+		for _, k := range order {
+			d.leave(s.Name, ports[k], "the ECN of class %s is %s, which no intent can state; ecn: keep leaves it as it is", k.class, k.curve)
+		}
+	}
 }

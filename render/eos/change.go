@@ -3,6 +3,7 @@ package eos
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -63,6 +64,35 @@ func (p *planner) plan() Edit {
 		e = append(slices.Clip(base), p.profiles(&g)...)
 	}
 	return p.tidy(e)
+}
+
+// keeps are the lines about marking that a port has by its profile, of queues
+// with a curve that desired leaves alone. Another profile is to have them too.
+func (p *planner) keeps(name string, port *qos.Port) Edit {
+	own := p.r.sections[sectionInterface+name]
+	if own == nil {
+		return nil
+	}
+	profile := p.r.profile(own.carries())
+	if profile == nil {
+		return nil
+	}
+	var e Edit
+	curve := map[string]bool{} // queues that have one
+	for i := range profile.held {
+		h := &profile.held[i]
+		kind, number, _ := strings.Cut(h.queue, " ")
+		q, err := strconv.Atoi(number)
+		switch {
+		case kind != string(TxQueue) && kind != string(UCTxQueue), err != nil || q < 0 || q >= qos.NumPriorities, port.Queues[q].ECN.Set:
+		case h.inert || !strings.HasPrefix(h.spot.key, keyMarking) || own.value(h.queue, h.spot.key) != "":
+		default:
+			queue := string(p.kw) + " " + number
+			e = append(e, Setting{Queue: queue, Key: h.spot.key, Line: h.text})
+			curve[queue] = curve[queue] || h.set != nil
+		}
+	}
+	return slices.DeleteFunc(e, func(s Setting) bool { return !curve[s.Queue] })
 }
 
 // touch adds the ports that an edit leaves different from desired in what a
@@ -210,10 +240,11 @@ func (p *planner) profiles(g *globals) Edit {
 	of := map[string]shape{}      // every port of desired
 	known := map[shapedBy]shape{} // most ports are alike
 	for n, port := range p.d.Ports {
-		by := shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog}
+		kept := p.keeps(n, port)
+		by := shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog, shapeText(kept)}
 		s, ok := known[by]
 		if !ok {
-			s = shapeOf(port, g, p.kw, p.poll(g))
+			s = shapeOf(port, g, p.kw, p.poll(g), kept)
 			known[by] = s
 		}
 		if len(s.settings) > 0 {

@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -342,12 +343,73 @@ end
 	}
 }
 
+// A port that is given another profile takes the marking along that desired
+// leaves alone, in whatever words, unless the port has lines of its own.
+func TestMarkingThatIsLeftAlone(t *testing.T) {
+	const curve = "random-detect ecn minimum-threshold 320 segments maximum-threshold 3000 segments max-mark-probability 90 weight 4"
+	const drop = "random-detect drop minimum-threshold 10 kbytes maximum-threshold 20 kbytes drop-probability 5"
+	have := mustParse(t, `qos profile OPS
+   qos trust cos
+   !
+   tx-queue 3
+      bandwidth percent 5
+      `+curve+`
+      `+drop+`
+      random-detect ecn count
+   !
+   tx-queue 4
+      random-detect ecn minimum-threshold 1 mbytes maximum-threshold 2 mbytes
+!
+interface Ethernet1
+   service-profile OPS
+!
+interface Ethernet2
+   service-profile OPS
+   tx-queue 3
+      random-detect ecn minimum-threshold 7 segments maximum-threshold 8 segments
+!
+end
+`)
+	port := func() *qos.Port {
+		p := &qos.Port{Trust: qos.Of(qos.TrustDSCP)}
+		p.Queues[3].Scheduler = qos.Of(qos.Scheduler{Weight: 60})
+		p.Queues[4].ECN = qos.Of(qos.ECN{}) // which is stated, and goes
+		return p
+	}
+	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": port(), "Ethernet2": port()}}
+	after := Change(have, d, TxQueue).Apply(have)
+	was, _ := Decode(have)
+	is, _ := Decode(mustParse(t, after.String()))
+	for n := range d.Ports {
+		a, b := was.Ports[n], is.Ports[n]
+		if b.Trust.V != qos.TrustDSCP || b.Queues[3].Scheduler.V.Weight != 60 || b.Queues[4].ECN.V.Enabled {
+			t.Errorf("%s is not as desired: %+v", n, b)
+		}
+		if !a.Queues[3].ECN.V.Enabled || a.Queues[3].ECN != b.Queues[3].ECN {
+			t.Errorf("%s marks %s, and %s after the change\n%s", n, a.Queues[3].ECN.V, b.Queues[3].ECN.V, after)
+		}
+	}
+	if again := Change(after, d, TxQueue); len(again) > 0 {
+		t.Errorf("a second change wants %v", again)
+	}
+	if got := strings.Count(after.String(), "random-detect ecn count"); got != 3 {
+		t.Errorf("%d queues count their marks, want 3\n%s", got, after)
+	}
+}
+
 // A plan file may hold anything; what this package makes is taken.
 func TestCheckKnowsItsOwn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
-		if err := Change(drawHave(t, want, kw), want, kw).Check(); err != nil {
+		have := drawHave(t, want, kw)
+		managed := func(port string) bool { return want.Ports[port] != nil }
+		edit := Change(have, want, kw)
+		if err := edit.Check(managed); err != nil {
 			t.Fatal(err)
+		}
+		undo := edit.Undo(have)
+		if err := errors.Join(undo.Check(managed), edit.CheckUndo(undo)); err != nil {
+			t.Fatalf("%v\nwhat undoes a change of\n%s", err, have)
 		}
 	})
 	for _, s := range []Setting{
@@ -364,11 +426,29 @@ func TestCheckKnowsItsOwn(t *testing.T) {
 		{Section: "router bgp 1"},
 		{Key: "qos map dscp 26", Line: "qos map dscp 26 27 to traffic-class 3"},
 		{Key: "qos map dscp x|y"},
+		{Key: keyPortMode, Line: keyPortMode + " access"},
+		{Key: "qos rewrite dscp", Line: "qos rewrite dscp"},
+		{Key: "dcbx application", Line: "dcbx application iscsi"},
+		{Key: " "},
+		{Section: "interface Ethernet1", Key: keySwitchport, Line: "switchport"},
+		{Section: "interface Ethernet1", Key: "channel-group", Line: "channel-group 5 mode on"},
+		{Section: "interface Ethernet1", Key: keyProfile, Line: keyProfile + " A|bash"},
+		{Section: "interface Ethernet1", Key: keyProfile, Line: keyProfile + " A;bash"},
+		{Section: "interface Ethernet1 ", Key: keyMTU, Line: "mtu 9000"},
+		{Section: "interface Port-Channel1", Key: keyMTU, Line: "mtu 9000"},
 		{},
 	} {
-		if (Edit{s}).Check() == nil {
+		if (Edit{s}).Check(nil) == nil {
 			t.Errorf("%+v is taken", s)
 		}
+	}
+	outside := Edit{{Section: "interface Ethernet1", Key: keyMTU, Line: "mtu 9000"}, {Section: "interface Ethernet2", Key: keyShutdown, Line: keyShutdown}}
+	if err := outside.Check(nil); err != nil {
+		t.Error(err)
+	}
+	err := outside.Check(func(port string) bool { return port == "Ethernet1" })
+	if err == nil || !strings.Contains(err.Error(), "setting 2: interface Ethernet2 is not in the intent") {
+		t.Errorf("a port outside of the intent: %v", err)
 	}
 }
 

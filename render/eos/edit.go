@@ -2,7 +2,6 @@ package eos
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,56 +26,6 @@ type Setting struct {
 
 // Edit is a list of settings. Each spot occurs once.
 type Edit []Setting
-
-// Check returns an error unless each setting is one that this package makes: of
-// an Ethernet interface, a profile of this tool, or the top level, with a line
-// of the grammar that sets what the key says. An edit that was read from a file
-// may hold anything.
-func (e Edit) Check() error {
-	for _, s := range e {
-		if !s.known() {
-			return fmt.Errorf("no setting of this tool: key %q, line %q, queue %q, section %q", s.Key, s.Line, s.Queue, s.Section)
-		}
-	}
-	return nil
-}
-
-func (s Setting) known() bool {
-	at := inGlobal
-	if name, ok := strings.CutPrefix(s.Section, sectionInterface); ok && isEthernet(name) {
-		at = inInterface
-	} else if name, ok := strings.CutPrefix(s.Section, sectionProfile); ok && isOwn(name) {
-		at = inProfile
-	} else if s.Section != "" {
-		return false
-	}
-	if s.Key == "" {
-		return s.Section != "" && s.Queue == "" && (s.Line == "" || s.Line == s.Section)
-	}
-	if s.Queue != "" {
-		if at == inGlobal || !isQueue(s.Queue) {
-			return false
-		}
-		at = inQueue
-	}
-	if s.Line == "" {
-		unset, _ := unsetOf(s.Key, "", at)
-		_, ok := match(unset, at)
-		return ok || unset == "no " // and the line that is held
-	}
-	h, ok := match(s.Line, at)
-	if !ok || h.about == nil || h.text != s.Line {
-		return false
-	}
-	id := 0
-	if h.list {
-		ids := h.entries()
-		if id = ids[0]; len(ids) > 1 {
-			return false
-		}
-	}
-	return h.keyText(id) == s.Key
-}
 
 // Apply returns what the configuration will be. have is not changed. A profile
 // that an interface still names stays, whatever the edit says.

@@ -40,10 +40,12 @@ type shapedBy struct {
 	queues   [qos.NumPriorities]qos.Queue
 	pfc      qos.Opt[qos.PrioritySet]
 	watchdog qos.Opt[qos.Watchdog]
+	kept     string
 }
 
-// shapeOf returns the shape of a port on a switch with the given globals.
-func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration) shape {
+// shapeOf returns the shape of a port on a switch with the given globals, with
+// lines that it keeps.
+func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit) shape {
 	var e Edit
 	put := func(queue, key, line string) { e = append(e, Setting{Queue: queue, Key: key, Line: line}) }
 	if p.Trust.Set {
@@ -69,11 +71,16 @@ func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration) shape {
 	if p.Watchdog.Set {
 		shapeWatchdog(p, g, poll, put)
 	}
+	e = append(e, kept...)
+	return shape{e, shapeText(e)}
+}
+
+func shapeText(e Edit) string {
 	var b strings.Builder
 	for _, s := range e {
 		b.WriteString(s.Queue + "\x00" + s.Key + "\x00" + s.Line + "\n")
 	}
-	return shape{e, b.String()}
+	return b.String()
 }
 
 func trustLine(t qos.Trust) string {

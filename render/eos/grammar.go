@@ -67,6 +67,7 @@ const (
 	keyBandwidth  = "bandwidth percent"
 	keyGuaranteed = "bandwidth guaranteed"
 	keyShape      = "shape rate"
+	keyMarking    = "random-detect " // begins the keys of marking and of early drops
 	keyECN        = "random-detect ecn"
 	keyDrop       = "random-detect drop"
 	keyReceive    = "flowcontrol receive"

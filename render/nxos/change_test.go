@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,8 +58,13 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		}
 		before := old.String()
 		edit := Change(old, want, EightQueue)
-		if err := edit.Check(); err != nil {
+		managed := func(port string) bool { return want.Ports[port] != nil }
+		if err := edit.Check(managed); err != nil {
 			t.Fatal(err)
+		}
+		undo := edit.Undo(old)
+		if err := errors.Join(undo.Check(managed), edit.CheckUndo(undo)); err != nil {
+			t.Fatalf("%v\nwhat undoes a change of\n%s", err, before)
 		}
 		now := edit.Apply(old)
 		running, _ := Decode(now, EightQueue)
@@ -78,7 +84,7 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 			t.Fatalf("digests %s and %s for %d settings", was, is, len(edit))
 		}
 
-		undo := throughJSON(t, edit.Undo(old))
+		undo = throughJSON(t, edit.Undo(old))
 		if back := undo.Apply(now).String(); back != before {
 			t.Fatalf("undone\n%s\nwas\n%s\nafter\n%v", back, before, edit)
 		}
@@ -429,6 +435,33 @@ interface Ethernet1/1
 	}
 	if text := now.String(); strings.Count(text, "    bandwidth remaining percent 15\n    queue-limit dynamic 3\n") != 2 {
 		t.Errorf("the queue limit is gone:\n%s", text)
+	}
+}
+
+// Marking that desired leaves alone keeps its words where the policy is another.
+func TestMarkingThatIsLeftAlone(t *testing.T) {
+	for _, line := range []string{
+		"random-detect threshold burst-optimized ecn", "random-detect threshold mesh-optimized ecn", "random-detect ecn", "afd queue-desired 150 kbytes ecn",
+		"random-detect minimum-threshold 100 packets maximum-threshold 200 packets drop-probability 0 weight 3 ecn",
+	} {
+		old := parse(t, `policy-map type queuing SITE
+  class type queuing c-out-8q-q3
+    bandwidth remaining percent 15
+    `+line+`
+  class type queuing c-out-8q-q-default
+    bandwidth remaining percent 85
+interface Ethernet1/1
+  service-policy type queuing output SITE
+`)
+		want := roce()
+		want.Ports["Ethernet1/1"].Queues[3].ECN = qos.Opt[qos.ECN]{}
+		was, _ := Decode(old, EightQueue)
+		now := Change(old, want, EightQueue).Apply(old)
+		is, _ := Decode(now, EightQueue)
+		a, b := was.Ports["Ethernet1/1"].Queues[3], is.Ports["Ethernet1/1"].Queues[3]
+		if a.ECN != b.ECN || a.Scheduler == b.Scheduler {
+			t.Errorf("%s: %s with %s has become %s with %s\n%s", line, a.ECN.V, a.Scheduler.V, b.ECN.V, b.Scheduler.V, now)
+		}
 	}
 }
 

@@ -229,6 +229,8 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 		"drops instead of marks":     {queue("    random-detect minimum-threshold 150 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0").ECN.V, qos.ECN{Drops: true}},
 		"packets":                    {queue("    random-detect minimum-threshold 1 packets maximum-threshold 2 packets drop-probability 7 weight 0 ecn").ECN.V, qos.ECN{Enabled: true, Min: 1, Max: 2, Unit: "packets", Probability: 7}},
 		"two units":                  {queue("    random-detect minimum-threshold 1 bytes maximum-threshold 2 mbytes drop-probability 7 weight 3 cap-average ecn").ECN.V, qos.ECN{Enabled: true, Min: 1, Max: 2, Unit: "bytes/mbytes", Probability: 7, Weight: 3, Other: "cap-average"}},
+		"fair drops that mark":       {queue("    afd queue-desired 150 kbytes ecn").ECN.V, qos.ECN{Enabled: true, Other: "afd queue-desired 150 kbytes ecn"}},
+		"fair drops":                 {queue("    afd queue-desired 150 kbytes").ECN.V, qos.ECN{Other: "afd queue-desired 150 kbytes"}},
 		"preset":                     {queue("    random-detect threshold burst-optimized ecn").ECN.V.Other, "threshold burst-optimized default thresholds"},
 		"shaped":                     {queue("    shape min 0 bps max 25 gbps").Scheduler.V.String(), "weight 50 max 25G"},
 		"shaped in packets":          {queue("    shape min 0 pps max 25 pps").Scheduler.V.Other, "shape min 0 pps max 25 pps"},

@@ -64,6 +64,33 @@ func (e Edit) Undo(have *Config) Edit {
 	return out
 }
 
+// Made reports whether at the places of e a configuration holds nothing but what
+// e sets and what undo restores: nobody has set a third value there.
+func (e Edit) Made(undo Edit, now *Config) bool {
+	lines := map[Setting][]string{}
+	place := func(s Setting) Setting { return Setting{Section: s.Section, Class: s.Class, Key: s.Key} }
+	text := func(s Setting) string {
+		if isDefault(within(s.Section, s.Class), s.Line) {
+			return ""
+		}
+		return s.Line
+	}
+	made := map[Setting]bool{} // blocks and classes that were not there
+	for _, s := range undo {
+		made[place(s)] = s.Key == "" && s.Line == ""
+	}
+	for _, s := range slices.Concat(e, undo) {
+		lines[place(s)] = append(lines[place(s)], text(s))
+	}
+	for _, s := range e.Undo(now) {
+		missing := s.Line == "" && (made[Setting{Section: s.Section}] || made[Setting{Section: s.Section, Class: s.Class}])
+		if s.Key != "" && !missing && !slices.Contains(lines[place(s)], text(s)) {
+			return false
+		}
+	}
+	return true
+}
+
 func (t *tree) undo(block *Line, h head, s Setting, add func(Setting)) {
 	at := within(s.Section, s.Class)
 	if s.Class == "" && s.Key == "" {

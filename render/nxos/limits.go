@@ -280,8 +280,12 @@ func (m ClassModel) Refusals(d *qos.Device) []Refusal {
 }
 
 // Warnings says what a fitted device brings on a switch of a class model that
-// its writer may not expect. What is refused brings nothing.
+// its writer may not expect. What is refused brings nothing, and so does a
+// device without ports.
 func Warnings(d *qos.Device, m ClassModel) []string {
+	if len(d.Ports) == 0 {
+		return nil
+	}
 	var out []string
 	add := func(format string, a ...any) {
 		if s := fmt.Sprintf(format, a...); !slices.Contains(out, s) {

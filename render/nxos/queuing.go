@@ -93,7 +93,7 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 			continue
 		}
 		if _, ok := cutWords(t, "afd"); ok {
-			ecn.Other = t
+			ecn = qos.ECN{Enabled: strings.HasSuffix(t, " ecn"), Other: t}
 			continue
 		}
 		if !isComment(t) {

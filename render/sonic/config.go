@@ -42,6 +42,37 @@ func (c Config) Put(table, key string, row Row) {
 // Row returns a row, or nil.
 func (c Config) Row(table, key string) Row { return c[table][key] }
 
+// PlainNames turns references to rows, "[WRED_PROFILE|AZURE_LOSSLESS]" and lists
+// of them, into names, in place. Configurations that old releases saved have them;
+// later ones rewrite them as they start
+// (sonic-utilities:scripts/db_migrator.py, qos_db_fieldval_reference_remove).
+func (c Config) PlainNames() {
+	for _, t := range c {
+		for _, row := range t {
+			for field, v := range row {
+				row[field] = plainNames(v)
+			}
+		}
+	}
+}
+
+func plainNames(v string) string {
+	if !strings.HasPrefix(v, "[") {
+		return v
+	}
+	refs := strings.Split(v, ",")
+	for i, ref := range refs {
+		ref, open := strings.CutPrefix(ref, "[")
+		ref, shut := strings.CutSuffix(ref, "]")
+		table, name, ok := strings.Cut(ref, "|")
+		if !open || !shut || !ok || !WantTable(table) {
+			return v
+		}
+		refs[i] = name
+	}
+	return strings.Join(refs, ",")
+}
+
 // Clone returns a deep copy.
 func (c Config) Clone() Config {
 	out := make(Config, len(c))

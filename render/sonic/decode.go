@@ -52,7 +52,7 @@ var wanted = Tables()
 // Decode reads CONFIG_DB into a running model, normalised. What it cannot
 // place is returned, sorted, and never dropped in silence.
 func Decode(cfg Config) (*qos.Device, []Unknown) {
-	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}
+	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, noted: map[[2]string]bool{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}
 	d.metadata()
 	d.buffers()
 	for name, row := range cfg[TPort] {
@@ -85,6 +85,7 @@ type decoder struct {
 	cfg     Config
 	dev     *qos.Device
 	maps    map[mapNames]*qos.Maps
+	noted   map[[2]string]bool // maps, by table and name, of which something was said
 	unknown []Unknown
 }
 
@@ -223,6 +224,7 @@ func (d *decoder) lookupMaps(n mapNames) *qos.Maps {
 	}
 	m := qos.UnmappedMaps()
 	d.readMap(TDSCPToTC, n.dscp, m.DSCPToTC[:])
+	d.unlisted(n.dscp, m.DSCPToTC[:])
 	d.readMap(TDot1pToTC, n.pcp, m.PCPToTC[:])
 	d.readMap(TTCToQueue, n.queue, m.TCToQueue[:])
 	d.readMap(TTCToGroup, n.group, m.TCToGroup[:])
@@ -233,6 +235,38 @@ func (d *decoder) lookupMaps(n mapNames) *qos.Maps {
 	return m
 }
 
+// unlisted puts what a map does not list into traffic class 0, where SAI has it
+// (saiqosmap.h, SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST). A map that lists nothing is
+// none.
+func (d *decoder) unlisted(name string, table []int8) {
+	listed := 0
+	for _, tc := range table {
+		if tc != qos.Unmapped {
+			listed++
+		}
+	}
+	if listed == 0 || listed == len(table) {
+		return
+	}
+	for i, tc := range table {
+		if tc == qos.Unmapped {
+			table[i] = 0
+		}
+	}
+	if d.first(TDSCPToTC, name) {
+		d.note(TDSCPToTC, name, "", "", "it lists %d of %d code points; the others are taken to be in traffic class 0", listed, len(table))
+	}
+}
+
+// first reports whether nothing was said of a map yet: ports share them in
+// several combinations.
+func (d *decoder) first(table, name string) bool {
+	key := [2]string{table, name}
+	was := d.noted[key]
+	d.noted[key] = true
+	return !was
+}
+
 func (d *decoder) readMap(table, name string, into []int8) { d.readInto(table, name, into, 15) }
 
 func (d *decoder) readRewrite(name string, into []int8) {
@@ -240,7 +274,11 @@ func (d *decoder) readRewrite(name string, into []int8) {
 }
 
 func (d *decoder) readInto(table, name string, into []int8, limit int) {
-	for from, to := range d.cfg.Row(table, name) {
+	row := d.cfg.Row(table, name)
+	if row == nil && name != "" && d.first(table, name) {
+		d.note(table, name, "", "", "there is no such map")
+	}
+	for from, to := range row {
 		k, err1 := strconv.Atoi(from)
 		v, err2 := strconv.Atoi(to)
 		switch {
@@ -320,6 +358,9 @@ func (d *decoder) scheduler(name string) qos.Scheduler {
 		return units.Rate(min(max(n, 0), 1<<59) * 8)
 	}
 	s.MinRate, s.MaxRate = rate("cir"), rate("pir")
+	if s.MinRate == noCommitted*8 && s.MaxRate > 0 {
+		s.MinRate = 0
+	}
 	var other []string
 	if !s.Strict && kind != "DWRR" {
 		// Round robin over packets shares by packets, not by bytes.
@@ -361,11 +402,13 @@ func (d *decoder) curve(name string) qos.ECN {
 	if mode == "" {
 		mode = "ecn_none"
 	}
-	c.Drops = c.Enabled && mode == "ecn_none"
 	var other []string
 	if mode != "ecn_all" {
+		// Frames are green where nothing colours them.
 		other = append(other, mode)
-		c.Enabled = false
+		marks := slices.Contains(strings.Split(mode, "_"), "green")
+		c.Drops = c.Enabled && !marks
+		c.Enabled = c.Enabled && marks
 	}
 	for i, colour := range []string{"yellow", "red"} {
 		if colours[i+1] != colours[0] {

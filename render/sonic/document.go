@@ -11,10 +11,10 @@ import (
 // Document returns Encode(d) together with the rows that it refers to and that
 // the platform's own template provides: ports with their lanes, buffer pools
 // and profiles. m is nil for a model that the catalogue does not have; the
-// references then dangle.
+// references then dangle. Without a port there is nothing to provide for.
 func Document(d *qos.Device, m *catalog.Model) Config {
 	cfg := Encode(d)
-	if m == nil {
+	if m == nil || len(d.Ports) == 0 {
 		return cfg
 	}
 	for _, p := range m.Ports {

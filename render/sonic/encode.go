@@ -1,6 +1,8 @@
 package sonic
 
 import (
+	"cmp"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -143,9 +145,12 @@ func (e *encoder) name() {
 	for m, n := range byPtr {
 		maps[*m] += n
 	}
-	mapNames := map[qos.Maps]string{}
+	mapNames, taken := map[qos.Maps]string{}, map[string]bool{}
 	for i, m := range byUse(maps, func(m qos.Maps) string { return mapText(&m) }) {
-		mapNames[m] = variant(MapName, i, mapText(&m))
+		mapNames[m] = MapName
+		if i > 0 {
+			mapNames[m] = variant(MapName, mapText(&m), taken)
+		}
 	}
 	for m := range byPtr {
 		e.maps[m] = mapNames[*m]
@@ -154,22 +159,88 @@ func (e *encoder) name() {
 	for k := range wred {
 		firstECN = min(firstECN, e.rank(k.class))
 	}
-	perClass := map[int]int{}
-	for _, k := range byUse(wred, func(k classed[qos.ECN]) string { return k.v.String() }) {
-		base := WREDName
-		if e.rank(k.class) != firstECN {
-			base = clip("ROCE_" + e.className(k.class))
+	if slices.ContainsFunc(e.d.Classes, func(c qos.Class) bool { return c.KeepsECN }) {
+		// The plain name may be that of the curve that is kept, and a change in
+		// place would change that.
+		firstECN = math.MaxInt
+	}
+	bases := e.bases("ROCE_", maxBase)
+	for c := range bases {
+		if e.rank(c) == firstECN {
+			bases[c] = WREDName
 		}
-		e.wred[k] = variant(base, perClass[k.class], k.v.String())
-		perClass[k.class]++
-		e.putWRED(e.wred[k], k.v)
 	}
-	clear(perClass)
-	for _, k := range byUse(sched, func(k classed[qos.Scheduler]) string { return k.v.String() }) {
-		e.sched[k] = variant(schedulerPrefix+e.className(k.class), perClass[k.class], k.v.String())
-		perClass[k.class]++
-		e.putScheduler(e.sched[k], k.v)
+	nameAll(wred, func(k classed[qos.ECN]) string { return bases[k.class] }, e.wred, e.putWRED)
+	plain := e.bases(schedulerPrefix, math.MaxInt)
+	nameAll(sched, func(k classed[qos.Scheduler]) string {
+		if k.v.MinRate > 0 || k.v.MaxRate > 0 {
+			return plain[k.class] + shapedSuffix
+		}
+		return plain[k.class]
+	}, e.sched, e.putScheduler)
+}
+
+// shapedSuffix ends the name of a scheduler with rates. orchagent leaves a rate
+// in force whose field goes from a row (sonic-swss:orchagent/qosorch.cpp), so
+// that a queue without one needs another object. No class has a dot in its name.
+const shapedSuffix = ".shaped"
+
+// nameAll names the values of each class, and writes each under its name: of
+// those with one base that of most queues gets it, the others one made from
+// their content.
+func nameAll[T interface {
+	comparable
+	fmt.Stringer
+}](uses map[classed[T]]int, base func(classed[T]) string, names map[classed[T]]string, put func(string, T)) {
+	taken, seen := map[string]bool{}, map[string]bool{}
+	for k := range uses {
+		taken[base(k)] = true
 	}
+	// Two values may read the same to a person.
+	text := func(k classed[T]) string { return fmt.Sprintf("%s\x00%#v\x00%d", k.v, k.v, k.class) }
+	for _, k := range byUse(uses, text) {
+		name := base(k)
+		if seen[name] {
+			name = variant(name, k.v.String(), taken)
+		}
+		seen[name] = true
+		names[k] = name
+		put(name, k.v)
+	}
+}
+
+// bases names the objects of each class, and of queues without one: prefix and
+// the name of the class, cut to a length. Of classes that would share a name the
+// one whose own it is keeps it, else the first by rank; the others have a mark
+// of their whole name in it.
+func (e *encoder) bases(prefix string, length int) map[int]string {
+	order := []int{-1}
+	for c := range e.d.Classes {
+		order = append(order, c)
+	}
+	fits := func(c int) int {
+		if len(prefix)+len(e.className(c)) <= length {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(fits(a)-fits(b), e.rank(a)-e.rank(b)) })
+	out, taken := map[int]string{}, map[string]bool{}
+	var shared []int
+	for _, c := range order {
+		name := prefix + e.className(c)
+		name = name[:min(len(name), length)]
+		if taken[name] {
+			shared = append(shared, c)
+			continue
+		}
+		out[c], taken[name] = name, true
+	}
+	for _, c := range shared {
+		name := prefix + e.className(c)
+		out[c] = variant(name[:min(len(name), length-markLength)], name, taken)
+	}
+	return out
 }
 
 // rank orders classes for the plain WRED name: lossless ones first, then by
@@ -198,20 +269,29 @@ func (e *encoder) className(class int) string {
 }
 
 // maxName is the length of a map or WRED profile name
-// (sonic-yang-models: pattern of the name leaves).
-const maxName = 32
+// (sonic-yang-models: pattern of the name leaves). markLength is that of the
+// mark of a variant, and maxBase what is left for the rest.
+const (
+	maxName    = 32
+	markLength = len("_01234567")
+	maxBase    = maxName - markLength
+)
 
-func clip(s string) string { return s[:min(len(s), maxName-9)] }
-
-// variant returns base for the first of several values and base with a mark of
-// the content for the others.
-func variant(base string, i int, content string) string {
-	if i == 0 {
-		return base
+// variant returns base with a mark of the content, and takes the name: it is
+// none that is taken.
+func variant(base, content string, taken map[string]bool) string {
+	for n := 0; ; n++ {
+		h := fnv.New32a()
+		h.Write([]byte(content))
+		if n > 0 {
+			h.Write([]byte("\x00" + strconv.Itoa(n)))
+		}
+		name := base + "_" + strconv.FormatUint(uint64(h.Sum32()), 16)
+		if !taken[name] {
+			taken[name] = true
+			return name
+		}
 	}
-	h := fnv.New32a()
-	h.Write([]byte(content))
-	return base + "_" + strconv.FormatUint(uint64(h.Sum32()), 16)
 }
 
 // byUse sorts values by how many use them, most first, then by their text.
@@ -251,6 +331,10 @@ func (e *encoder) putWRED(name string, c qos.ECN) {
 	e.cfg.Put(TWRED, name, row)
 }
 
+// noCommitted is the committed rate, in bytes per second, that stands for none
+// where there has to be one (sonic-net/sonic-mgmt#25642).
+const noCommitted = 1
+
 func (e *encoder) putScheduler(name string, s qos.Scheduler) {
 	row := Row{"type": "STRICT", "weight": Absent, "cir": Absent, "pir": Absent}
 	if !s.Strict {
@@ -258,9 +342,10 @@ func (e *encoder) putScheduler(name string, s qos.Scheduler) {
 		row["weight"] = strconv.Itoa(s.Weight)
 	}
 	if s.MinRate > 0 || s.MaxRate > 0 {
-		// A peak rate needs a committed one, in bytes per second.
+		// In bytes per second. No release up to 202605 takes a peak rate
+		// without a committed one above 0 (sonic-yang-models:sonic-scheduler.yang).
 		row["meter_type"] = "bytes"
-		row["cir"] = strconv.FormatInt(int64(s.MinRate)/8, 10)
+		row["cir"] = strconv.FormatInt(max(noCommitted, int64(s.MinRate)/8), 10)
 	}
 	if s.MaxRate > 0 {
 		row["pir"] = strconv.FormatInt(int64(s.MaxRate)/8, 10)
@@ -471,7 +556,11 @@ func (e *encoder) globalName(m *qos.Maps) (string, bool) {
 	}
 	name := MapName
 	if e.cfg.Row(TDSCPToTC, name) != nil {
-		name = variant(MapName, 1, mapText(m))
+		taken := map[string]bool{}
+		for n := range e.cfg[TDSCPToTC] {
+			taken[n] = true
+		}
+		name = variant(MapName, mapText(m), taken)
 	}
 	e.cfg.Put(TDSCPToTC, name, row)
 	return name, true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
 // Refusal is a desired value that a release does not take. Port is empty for
@@ -22,6 +23,7 @@ const (
 	minRestore, maxRestore = 100 * time.Millisecond, 60000 * time.Millisecond
 	minMTU, maxMTU         = 68, 9216
 	maxWeight              = 100
+	minRate                = units.Rate(8 * noCommitted)
 )
 
 // Refusals returns the values of a desired device that a switch of that
@@ -57,6 +59,9 @@ func Refusals(d *qos.Device, rel Release) []Refusal {
 		for q := range p.Queues {
 			if s := p.Queues[q].Scheduler; s.Set && !s.V.Strict && (s.V.Weight < 1 || s.V.Weight > maxWeight) {
 				add(name, fmt.Sprintf("queues[%d].scheduler", q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
+			}
+			if s := p.Queues[q].Scheduler; s.Set && s.V.MaxRate > 0 && (s.V.MaxRate < minRate || s.V.MinRate > s.V.MaxRate) {
+				add(name, fmt.Sprintf("queues[%d].scheduler", q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
 			}
 			if e := p.Queues[q].ECN; e.Set && e.V.Enabled && (e.V.Max > math.MaxInt32 || e.V.Min > e.V.Max) {
 				add(name, fmt.Sprintf("queues[%d].ecn", q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)

@@ -39,6 +39,18 @@ func TestRefusalsAgreeWithTheModels(t *testing.T) {
 		{"speed", func(_ *qos.Device, p *qos.Port) { p.Speed.V = 1_600_000e6 }, "speed@-202505"},
 		{"weight 0", func(_ *qos.Device, p *qos.Port) { p.Queues[3].Scheduler.V.Weight = 0 }, "queues[3].scheduler"},
 		{"weight 101", func(_ *qos.Device, p *qos.Port) { p.Queues[3].Scheduler.V.Weight = 101 }, "queues[3].scheduler"},
+		{"shaped", func(_ *qos.Device, p *qos.Port) { p.Queues[3].Scheduler.V.MaxRate = 10e9 }, ""},
+		{"shaped both ways", func(_ *qos.Device, p *qos.Port) {
+			p.Queues[3].Scheduler.V.MinRate, p.Queues[3].Scheduler.V.MaxRate = 1e9, 10e9
+		}, ""},
+		{"guaranteed", func(_ *qos.Device, p *qos.Port) { p.Queues[3].Scheduler.V.MinRate = 1e9 }, ""},
+		{"strict and shaped", func(_ *qos.Device, p *qos.Port) {
+			p.Queues[3].Scheduler.V = qos.Scheduler{Strict: true, MaxRate: 8}
+		}, ""},
+		{"maximum below a byte a second", func(_ *qos.Device, p *qos.Port) { p.Queues[3].Scheduler.V.MaxRate = 7 }, "queues[3].scheduler"},
+		{"minimum above the maximum", func(_ *qos.Device, p *qos.Port) {
+			p.Queues[3].Scheduler.V.MinRate, p.Queues[3].Scheduler.V.MaxRate = 10e9, 1e9
+		}, "queues[3].scheduler"},
 		{"thresholds turned", func(_ *qos.Device, p *qos.Port) { p.Queues[3].ECN.V.Min = 9e6 }, "queues[3].ecn"},
 	} {
 		for _, rel := range releases {

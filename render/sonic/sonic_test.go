@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -266,6 +267,118 @@ func TestDecodeMeansWhatTheSwitchDoes(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", what, c.got, c.want)
 		}
+	}
+}
+
+// A code point that a map does not list is in traffic class 0, whatever the map
+// is bound to; a map that lists nothing, or is not there, is none.
+func TestDSCPMapsThatListSomeCodePoints(t *testing.T) {
+	cfg := Config{
+		TPort:     {"Ethernet0": {}, "Ethernet4": {}, "Ethernet8": {}, "Ethernet12": {}, "Ethernet16": {}},
+		TDSCPToTC: {"AZURE": {"26": "3", "48": "6"}, "AZURE_UPLINK": {"3": "3"}, "EMPTY": {}},
+		TPortQoS: {
+			"global":    {"dscp_to_tc_map": "AZURE"},
+			"Ethernet0": {"dscp_to_tc_map": "AZURE", "pfc_enable": "3"}, "Ethernet4": {"dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE"},
+			"Ethernet8": {"dscp_to_tc_map": "AZURE_UPLINK"}, "Ethernet12": {"dscp_to_tc_map": "EMPTY"}, "Ethernet16": {"dscp_to_tc_map": "GONE"},
+		},
+	}
+	d, unknown := Decode(cfg)
+	want := func(tcs map[int]int8) (table [qos.NumDSCP]int8) {
+		for code, tc := range tcs {
+			table[code] = tc
+		}
+		return table
+	}
+	none := qos.UnmappedMaps().DSCPToTC
+	azure := want(map[int]int8{26: 3, 48: 6})
+	for name, table := range map[string][qos.NumDSCP]int8{
+		"Ethernet0": azure, "Ethernet4": azure, "Ethernet8": want(map[int]int8{3: 3}), "Ethernet12": none, "Ethernet16": none,
+	} {
+		if got := d.Ports[name].Maps.V.DSCPToTC; got != table {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if d.GlobalMaps.V.DSCPToTC != azure {
+		t.Errorf("global: %v", d.GlobalMaps.V.DSCPToTC)
+	}
+	var said []string
+	for _, u := range unknown {
+		said = append(said, u.String())
+	}
+	const others = "; the others are taken to be in traffic class 0"
+	if !slices.Equal(said, []string{"DSCP_TO_TC_MAP|AZURE: it lists 2 of 64 code points" + others, "DSCP_TO_TC_MAP|AZURE_UPLINK: it lists 1 of 64 code points" + others, "DSCP_TO_TC_MAP|GONE: there is no such map", "TC_TO_QUEUE_MAP|AZURE: there is no such map"}) {
+		t.Errorf("said %q", said)
+	}
+}
+
+// What an old release saved means the same as what its successor makes of it.
+func TestReferencesOfOldReleases(t *testing.T) {
+	const config = `{"PORT": {"Ethernet0": {}}, "DSCP_TO_TC_MAP": {"AZURE": {"3": "3"}}, "TC_TO_QUEUE_MAP": {"AZURE": {"3": "3"}},
+		"WRED_PROFILE": {"W": {"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "1", "green_max_threshold": "2"}},
+		"SCHEDULER": {"scheduler.1": {"type": "DWRR", "weight": "15"}}, "BUFFER_POOL": {"egress": {}}, "BUFFER_PROFILE": {"a": {"pool": "(BUFFER_POOL|)egress"}, "b": {}},
+		"PORT_QOS_MAP": {"Ethernet0": {"dscp_to_tc_map": "(DSCP_TO_TC_MAP|)AZURE", "tc_to_queue_map": "(TC_TO_QUEUE_MAP|)AZURE", "pfc_enable": "3"}},
+		"QUEUE": {"Ethernet0|3": {"scheduler": "(SCHEDULER|)scheduler.1", "wred_profile": "(WRED_PROFILE|)W"}},
+		"BUFFER_PORT_EGRESS_PROFILE_LIST": {"Ethernet0": {"profile_list": "(BUFFER_PROFILE|)a,(BUFFER_PROFILE|)b"}}}`
+	name := regexp.MustCompile(`\((\w+)\|\)([\w.]+)`)
+	var read []*qos.Device
+	for _, form := range []string{"$2", "[$1|$2]"} {
+		cfg, err := Parse([]byte(name.ReplaceAllString(config, form)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.PlainNames()
+		d, unknown := Decode(cfg)
+		if len(unknown) != 1 { // the map lists some code points only
+			t.Errorf("%s: %v", form, unknown)
+		}
+		read = append(read, d)
+	}
+	if d := cmp.Diff(read[0], read[1]); d != "" {
+		t.Error(d)
+	}
+	for _, v := range []string{"", "[", "[]", "[x]", "[x|y]", "[PORT", "PORT|y]", "[PORT|y],z"} {
+		if got := plainNames(v); got != v {
+			t.Errorf("%q became %q", v, got)
+		}
+	}
+}
+
+// Frames are green where nothing colours them: a profile that marks green ones
+// marks, whatever it does with the others.
+func TestECNOfOneColour(t *testing.T) {
+	for mode, c := range map[string]struct {
+		marks, drops bool
+		other        string
+	}{
+		"ecn_all": {true, false, ""}, "ecn_green": {true, false, "ecn_green"}, "ecn_green_yellow": {true, false, "ecn_green_yellow"},
+		"ecn_green_red": {true, false, "ecn_green_red"}, "ecn_yellow": {false, true, "ecn_yellow"}, "ecn_red": {false, true, "ecn_red"},
+		"ecn_yellow_red": {false, true, "ecn_yellow_red"}, "ecn_none": {false, true, "ecn_none"}, "": {false, true, "ecn_none"},
+	} {
+		row := Row{}
+		for _, colour := range []string{"green", "yellow", "red"} {
+			row["wred_"+colour+"_enable"], row[colour+"_min_threshold"], row[colour+"_max_threshold"], row[colour+"_drop_probability"] = "true", "1000", "2000", "5"
+		}
+		if mode != "" {
+			row["ecn"] = mode
+		}
+		d, _ := Decode(Config{TPort: {"Ethernet0": {}}, TWRED: {"W": row}, TQueue: {"Ethernet0|3": {"wred_profile": "W"}}})
+		if e := d.Ports["Ethernet0"].Queues[3].ECN.V; e != (qos.ECN{Enabled: c.marks, Drops: c.drops, Min: 1000, Max: 2000, Probability: 5, Other: c.other}) {
+			t.Errorf("%q: %+v", mode, e)
+		}
+	}
+}
+
+// Where a class keeps the curve of the switch, no other class is given the
+// profile that it may be in.
+func TestACurveThatIsKeptIsNotEdited(t *testing.T) {
+	d := &qos.Device{
+		Classes: []qos.Class{{Name: "rdma", Priority: 3, Queue: 3, Lossless: true, KeepsECN: true}, {Name: "bulk", Priority: 1, Queue: 1}},
+		Ports:   map[string]*qos.Port{"Ethernet0": {}},
+	}
+	d.Ports["Ethernet0"].Queues[1].ECN = qos.Of(qos.ECN{Enabled: true, Min: 5, Max: 6})
+	cfg := Target(d)
+	if cfg.Row(TWRED, WREDName) != nil || cfg.Row(TQueue, "Ethernet0|1")["wred_profile"] != "ROCE_bulk" || cfg.Row(TQueue, "Ethernet0|3") != nil {
+		t.Errorf("%v %v", cfg[TWRED], cfg[TQueue])
 	}
 }
 

@@ -40,7 +40,7 @@ func Interfaces(b []byte, o *drivers.Observation) error {
 			// A port that an error took down is "errdisabled", not "disabled".
 			p.AdminUp = qos.Of(i.Status != "disabled")
 		}
-		if i.Line != "" {
+		if i.Line != "" && i.Line != "unknown" {
 			p.OperUp = qos.Of(i.Line == "up")
 		}
 		if i.Forwarding == "routed" && i.MTU.V > 0 && i.MTU.V < mostMTU {

@@ -21,7 +21,8 @@ const (
 		"Ethernet5/1":{"name":"Ethernet5/1","mtu":9214,"forwardingModel":"routed","l3MtuConfigured":true,"lineProtocolStatus":"up","interfaceStatus":"connected","bandwidth":400000000000,"description":"to spine1"},
 		"Ethernet6/1":{"mtu":9214,"forwardingModel":"bridged","lineProtocolStatus":"down","interfaceStatus":"disabled","bandwidth":0},
 		"Ethernet7/1":{"mtu":"-","forwardingModel":"routed","lineProtocolStatus":"lowerLayerDown","interfaceStatus":"errdisabled","bandwidth":[1]},
-		"Ethernet8/1":7}}`
+		"Ethernet8/1":7,
+		"Ethernet9/1":{"lineProtocolStatus":"unknown","interfaceStatus":"notconnect"}}}`
 	lldp       = `{"tablesLastChangeTime":1.5,"lldpNeighbors":[{"port":"Ethernet5/1","neighborDevice":"spine1","neighborPort":"Ethernet1/1","ttl":120},{"port":"Et5/1","neighborDevice":"spine2","neighborPort":"swp1","ttl":120},{"port":7},9]}`
 	lldpDetail = `{"lldpNeighbors":{"Ethernet5/1":{"lldpNeighborInfo":[
 		{"systemName":"spine1","chassisId":"0000.5e00.5301","neighborInterfaceInfo":{"interfaceId":"\"Et1/1\"","interfaceId_v2":"Ethernet1/1","interfaceDescription":"x"}},
@@ -58,6 +59,7 @@ func TestDecoders(t *testing.T) {
 		{"interfaces", interfaces, Interfaces, ports{
 			"Ethernet5/1": &up,
 			"Ethernet6/1": {AdminUp: qos.Of(false), OperUp: qos.Of(false)},
+			"Ethernet9/1": {AdminUp: qos.Of(true)},
 			"Ethernet7/1": {AdminUp: qos.Of(true), OperUp: qos.Of(false)},
 			"Ethernet8/1": {},
 		}},

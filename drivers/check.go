@@ -1,0 +1,27 @@
+package drivers
+
+import (
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Checker is a Driver that knows what its own steps and undo records can hold.
+// Both come back from files, which anybody may have edited. Its methods do no
+// I/O. managed reports whether a port is one of the intent; nil takes every
+// port.
+type Checker interface {
+	// CheckSteps returns an error, with the place, for the first thing that Plan
+	// never makes, and the least impact of steps on any device, whatever a plan
+	// says of them.
+	CheckSteps(steps []Step, managed func(port string) bool) (qos.Impact, error)
+	// CheckUndo does the same for what Apply hands out as an undo record.
+	CheckUndo(t *Token, managed func(port string) bool) error
+}
+
+// Managed returns the managed function of a [Checker] for what is desired of a
+// device; nil for nil.
+func Managed(desired *qos.Device) func(port string) bool {
+	if desired == nil {
+		return nil
+	}
+	return func(port string) bool { return desired.Ports[port] != nil }
+}

@@ -1,0 +1,97 @@
+package eos
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+)
+
+// meanwhile is a way on which something happens between the last line of a
+// session and its commit: before the switch is looked at, or after.
+type meanwhile struct {
+	way
+	before, after func()
+}
+
+func (w *meanwhile) write(ctx context.Context, name string, lines []string, timer time.Duration, ready func(context.Context) error) (fate, error) {
+	before, after := w.before, w.after
+	w.before, w.after = nil, nil
+	return w.way.write(ctx, name, lines, timer, func(ctx context.Context) error {
+		if before != nil {
+			before()
+		}
+		err := ready(ctx)
+		if after != nil {
+			after()
+		}
+		return err
+	})
+}
+
+// The session of a run is a copy of the configuration of when it was opened: what
+// another commits meanwhile is not undone by its commit.
+func TestACommitLeavesWhatWasCommittedMeanwhile(t *testing.T) {
+	for _, gnmi := range []bool{false, true} {
+		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, gnmi: gnmi})
+		d := b.open()
+		d.way = &meanwhile{way: d.way, before: func() { b.configure("interface Ethernet8/1\ndescription theirs\n") }}
+		tok, err := b.try(d)
+		says(t, err, drivers.ErrStale, drivers.ErrPartial, "the switch was configured by someone else while the session was open; nothing was committed")
+		if err := d.Revert(t.Context(), tok); err != nil {
+			t.Error(err)
+		}
+		if b.Commits() != 0 || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "description theirs") {
+			t.Errorf("%d commits, sessions %v", b.Commits(), b.pending())
+		}
+		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+			t.Error(err)
+		}
+		b.settled(d)
+		if !strings.Contains(string(b.state()), "description theirs") {
+			t.Error("what another has configured is gone")
+		}
+	}
+}
+
+// Nothing of a run came in force, and the same settings are of another run now:
+// they stay, however often the run is reverted.
+func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
+	for name, refuse := range map[string]struct {
+		faults func(*box)
+		says   string
+	}{
+		"a line":     {func(b *box) { b.Faults().RefuseLine(regexp.MustCompile("max-mark-probability")) }, "nothing was committed"},
+		"the commit": {func(b *box) { b.Faults().RejectNext() }, "nothing of it is in force, and someone else has changed the same settings meanwhile"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+			d := b.open()
+			snap, st := b.plan(d)
+			theirs := func() { b.configure("interface Ethernet1/1\nmtu 9100\n") }
+			w := &meanwhile{way: d.way}
+			if d.way = w; name == "the commit" {
+				w.after = theirs
+			} else {
+				theirs()
+			}
+			refuse.faults(b)
+			tok, err := d.Apply(t.Context(), snap, st, applyOptions)
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, refuse.says)
+			b.Faults().Clear()
+			commits := b.Commits()
+			for range 2 {
+				if err := d.Revert(t.Context(), tok); err != nil {
+					t.Error(err)
+				}
+			}
+			if b.Commits() != commits || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "mtu 9100") {
+				t.Errorf("%d commits, sessions %v, the switch holds\n%s", b.Commits()-commits, b.pending(), b.state())
+			}
+		})
+	}
+}

@@ -1,0 +1,118 @@
+package nxos
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+)
+
+// Two machines apply to one switch at the same time, from the same intent or
+// from another one. The commit of the one is refused while that of the other
+// waits for its confirmation: the one leaves the switch to the other.
+func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
+	for name, other := range map[string][]string{"the same intent": nil, "another intent": {"150KB", "200KB", "bandwidth: 60%", "bandwidth: 50%", "bandwidth: 40%", "bandwidth: 50%"}} {
+		for _, full := range []bool{false, true} {
+			o := simnxos.Options{}
+			if full {
+				name += ", no room for a checkpoint"
+				o.MaxCheckpoints = 1
+			}
+			t.Run(name, func(t *testing.T) {
+				b := newBox(t, boxOptions{Options: o})
+				if full {
+					b.do("checkpoint theirs")
+				}
+				d := b.open()
+				snap, st := b.plan(d)
+				b.desired = compile(t, fabric(other...))
+				second := b.open()
+				var tok *drivers.Token
+				var theirs string
+				b.Faults().BeforeWrite(func() {
+					b.Faults().BeforeWrite(nil)
+					snap, st := b.plan(second)
+					var err error
+					if tok, err = second.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "other"}); err != nil {
+						t.Error(err)
+					}
+					theirs = b.state()
+				})
+				mine, err := d.Apply(t.Context(), snap, st, applyOptions)
+				says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing of it is in force", "a commit waits for its confirmation")
+				if err := d.Revert(t.Context(), mine); err != nil {
+					t.Error(err)
+				}
+				if b.state() != theirs {
+					t.Errorf("the switch holds\n%s\nand the other run wrote\n%s", b.state(), theirs)
+				}
+				if err := second.Confirm(t.Context(), tok); err != nil {
+					t.Error(err)
+				}
+				// Nor after the other run is through.
+				if err := d.Revert(t.Context(), mine); err != nil {
+					t.Error(err)
+				}
+				if b.ExpireTimer() || b.state() != theirs || b.startup() != theirs {
+					t.Error("what the other run has confirmed is gone")
+				}
+				if slices.Contains(b.Checkpoints(), "rf-test") {
+					t.Errorf("checkpoints %v", b.Checkpoints())
+				}
+			})
+		}
+	}
+}
+
+// What another has set since, at a place of the run, is no change of the run's
+// own: the checkpoint, which would undo more than the run did, is not used.
+func TestTheCheckpointIsForOwnChangesAlone(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	d, was := b.open(), b.state()
+	tok := b.apply(d)
+	b.Faults().RollbackFails(true)
+	b.configure("interface Ethernet1/1\n  mtu 4000\n")
+	n := b.Writes()
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Error(err)
+	}
+	if b.state() != was || b.Writes() != n+1 {
+		t.Errorf("%d writes, and the switch holds\n%s", b.Writes()-n, b.state())
+	}
+}
+
+// A run that finds the checkpoint of another that may be at work writes nothing,
+// also where that came between its own and the first line.
+func TestOfTwoRunsOneWrites(t *testing.T) {
+	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
+		id := func(age time.Duration) string {
+			return time.Now().Add(-age).UTC().Format("20060102-150405") + "123-abcd"
+		}
+		d, second := b.open(), b.open()
+		was := b.state()
+		snap, st := b.plan(d)
+		b.do("checkpoint rf-" + id(2*time.Minute))
+		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id(0)})
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written: checkpoint rf-"+id(2 * time.Minute)[:8], "a run of this tool that began 2m", "is at work, or was cut off: wait until it confirms")
+		if tok != nil || b.state() != was || b.Writes() != 0 || len(b.Checkpoints()) != 1 {
+			t.Errorf("token %v, checkpoints %v", tok, b.Checkpoints())
+		}
+		b.do("no checkpoint " + b.Checkpoints()[0])
+
+		// The other begins after this one has looked, and before it writes.
+		mine := ""
+		_, err = second.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id(time.Minute), Token: func(*drivers.Token) error {
+			mine = id(time.Second)
+			b.do("checkpoint rf-" + mine)
+			return nil
+		}})
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "checkpoint rf-"+mine)
+		if got := b.Checkpoints(); b.state() != was || b.Writes() != 0 || !slices.Equal(got, []string{"rf-" + mine}) {
+			t.Errorf("checkpoints %s", strings.Join(got, ", "))
+		}
+	})
+}
