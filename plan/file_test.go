@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -137,6 +138,14 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
+	// Edited steps and bounds.
+	for _, edit := range [][2]string{
+		{`"steps":[`, `"steps":[{"via":"gnmi","what":"x\u001b[2J","down":["Ethernet16"],"native":{"ops":[{"table":"PORT","key":"Ethernet16","field":"admin_status","value":"down"}]}},`},
+		{`"steps":[`, `"steps":[{"via":"ssh","what":"","native":{"edit":[{"key":"username eve","line":"username eve privilege 15 nopassword"}]}},`},
+		{`"impact":"port-flap"`, `"impact":"none"`},
+	} {
+		f.Add(bytes.Replace(whole, []byte(edit[0]), []byte(edit[1]), 1))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "p")
 		if err := os.WriteFile(path, b, 0o600); err != nil {

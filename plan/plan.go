@@ -17,6 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/render"
 )
@@ -64,11 +65,6 @@ func (d *Device) Impact() qos.Impact {
 	return i
 }
 
-// Native returns the plan in the driver's form.
-func (d *Device) Native() *drivers.Steps {
-	return &drivers.Steps{Device: d.Name, Base: d.Base, Items: d.Steps, Notes: d.Notes, Policy: d.Policy}
-}
-
 // group folds changes that differ in nothing but the port, in the order of
 // their first port.
 func group(cs []qos.Change) []Group {
@@ -95,6 +91,9 @@ type Options struct {
 	Workers int
 	// Timeout bounds the work on one device; 0 is two minutes.
 	Timeout time.Duration
+	// Ready is called before a device is read; it may wait longer than Timeout,
+	// and bounds that itself. nil is none.
+	Ready func(context.Context, *intent.Switch, drivers.Driver) error
 }
 
 // Make plans the switches and emits each plan in their order. Open makes a
@@ -104,9 +103,7 @@ func Make(ctx context.Context, c *render.Compiler, switches []*intent.Switch, op
 		o.Timeout = 2 * time.Minute
 	}
 	return pool.Ordered(ctx, o.Workers, switches, func(ctx context.Context, sw *intent.Switch) *Device {
-		ctx, cancel := context.WithTimeout(ctx, o.Timeout)
-		defer cancel()
-		d, err := one(ctx, c, sw, open)
+		d, err := one(ctx, c, sw, open, o)
 		if err != nil {
 			return &Device{Name: sw.Name, OS: sw.OS, Err: err, Error: err.Error()}
 		}
@@ -114,12 +111,19 @@ func Make(ctx context.Context, c *render.Compiler, switches []*intent.Switch, op
 	}, emit)
 }
 
-func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) (_ *Device, err error) {
+func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error), o Options) (_ *Device, err error) {
 	drv, err := open(ctx, sw)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, drv.Close()) }()
+	if o.Ready != nil {
+		if err := o.Ready(ctx, sw, drv); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
 	facts, err := drv.Probe(ctx)
 	if err != nil {
 		return nil, err
@@ -138,10 +142,42 @@ func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(c
 			c.Reason = render.Reason(sw, *c)
 		}
 	}
+	if len(desired.Ports) == 0 {
+		steps.Notes = append([]string{noPort}, steps.Notes...)
+	}
+	if slices.ContainsFunc(desired.Classes, keepsLossless) {
+		running, _ := drv.Decode(snap)
+		steps.Notes = append(steps.Notes, unmarked(running, desired)...)
+	}
 	return &Device{
 		Name: sw.Name, OS: sw.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
 	}, nil
+}
+
+// noPort is the note of a switch that the intent names no port of, be it that
+// an earlier run configured some: undo records restore ports of the intent alone.
+const noPort = "the intent names no port of this switch, so nothing on it is changed; settings of an earlier run stay; a rollback with the intent of that run removes them"
+
+func keepsLossless(c qos.Class) bool { return c.Lossless && c.KeepsECN }
+
+// unmarked notes the lossless classes that keep the curve of a switch which has
+// none for them, as a new switch has.
+func unmarked(running, desired *qos.Device) []string {
+	var out []string
+	for _, c := range desired.Classes {
+		var ports []string
+		for name, want := range desired.Ports {
+			have := running.Ports[name]
+			if keepsLossless(c) && have != nil && want.PFC.Or(0).Has(c.Priority) && !want.Queues[c.Queue].ECN.Set && !have.Queues[c.Queue].ECN.V.Enabled {
+				ports = append(ports, name)
+			}
+		}
+		if len(ports) > 0 {
+			out = append(out, fmt.Sprintf("lossless class %s has no ECN on %s, and ecn: keep leaves it without", c.Name, natural.Fold(ports)))
+		}
+	}
+	return out
 }
 
 // Policy returns the bounds for one switch: the intent's, with the ports

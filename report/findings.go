@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -102,11 +103,30 @@ func (r Report) Failed() []Device {
 	return out
 }
 
-// Passed reports whether no finding is an error, every device was read, and a
-// window, where there was one, proves something.
-func (r Report) Passed() bool {
-	return !validate.Worst(r.Findings) && len(r.Failed()) == 0 && validate.Inconclusive(r.Findings) == nil
+// Status is how a run ended, in a word.
+type Status string
+
+// The statuses, worst first.
+const (
+	Failing      Status = "failed"       // errors, a device that could not be read, or a window that proves nothing
+	Inconclusive Status = "inconclusive" // no errors, and something could not be judged
+	Passing      Status = "passed"
+)
+
+// Status says how the run ended.
+func (r Report) Status() Status {
+	switch {
+	case validate.Worst(r.Findings) || len(r.Failed()) > 0 || validate.Inconclusive(r.Findings) != nil:
+		return Failing
+	case r.Counts().Inconclusive > 0:
+		return Inconclusive
+	}
+	return Passing
 }
+
+// Passed reports whether no finding is an error, every device was read, and
+// nothing was left open.
+func (r Report) Passed() bool { return r.Status() == Passing }
 
 // Checks lists the checks that were made, by id: those that read something
 // that was looked at.
@@ -128,17 +148,54 @@ func (r Report) Checks() []*validate.Check {
 	if len(r.Counted) > 0 {
 		read |= validate.ReadsCounters
 	}
-	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool { return !c.Made() || c.Reads&read == 0 })
+	open := r.notMade()
+	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool {
+		return !c.Made() || c.Reads&read == 0 || r.nowhere(c, open[c.ID])
+	})
 }
 
-// Verdict says in a sentence how the run ended.
+// notMade are the devices that a check could not be made on, by id; "" is the
+// fabric.
+func (r Report) notMade() map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for _, f := range r.Findings {
+		for _, id := range f.NotMade {
+			if out[id] == nil {
+				out[id] = map[string]bool{}
+			}
+			out[id][f.Device] = true
+		}
+	}
+	return out
+}
+
+// nowhere reports whether a check could be made on none of the devices that it
+// looks at, or not on the fabric.
+func (r Report) nowhere(c *validate.Check, open map[string]bool) bool {
+	if open[""] || len(open) == 0 {
+		return open[""]
+	}
+	return !slices.ContainsFunc(r.Devices, func(d Device) bool {
+		return d.Error == "" && d.Kind == SwitchDevice && !open[d.Name]
+	})
+}
+
+// Verdict says in a sentence how the run ended, and what it leaves open.
 func (r Report) Verdict() string {
+	if open := r.unchecked(); open != "" {
+		return r.verdict() + "; not checked: " + open
+	}
+	return r.verdict()
+}
+
+func (r Report) verdict() string {
 	c := r.Counts()
-	clean := c == (validate.Counts{Info: c.Info})
+	clean := c == (validate.Counts{Info: c.Info}) // nothing is open either
 	looked := r.looked()
+	failed := r.Status() == Failing
 	if r.Command == "check" {
 		switch {
-		case !r.Passed():
+		case failed:
 			return fmt.Sprintf("errors in %s: %s", r.Fabric, looked)
 		case !clean:
 			return fmt.Sprintf("no errors in %s: %s", r.Fabric, looked)
@@ -150,7 +207,6 @@ func (r Report) Verdict() string {
 		runs = "the NICs of " + r.Fabric + " run"
 	}
 	others := slices.DeleteFunc(slices.Clone(r.Findings), validate.Unproven)
-	proven := len(others) == len(r.Findings)
 	switch {
 	case validate.Worst(others):
 		return fmt.Sprintf("not all of %s as the intent says: %s", runs, looked)
@@ -158,16 +214,71 @@ func (r Report) Verdict() string {
 		return fmt.Sprintf("not all of %s is known: %s", r.Fabric, looked)
 	case validate.Worst(r.Findings):
 		return fmt.Sprintf("not all of how %s is proven: %s", runs, looked)
-	case !r.Passed():
+	case failed:
 		return fmt.Sprintf("the window is inconclusive, which is not passed, in %s: %s", r.Fabric, looked)
-	case !proven:
-		return fmt.Sprintf("no errors in how %s, and not all of it is proven: %s", runs, looked)
 	case !clean:
 		return fmt.Sprintf("no errors in how %s: %s", runs, looked)
-	case r.Command == "validate":
+	case r.Command == "validate" && r.compared() > 0:
 		looked += ", and both ends of every link between them agree"
 	}
 	return fmt.Sprintf("%s as the intent says: %s", runs, looked)
+}
+
+// compared counts the links whose ends are both on devices that were read.
+func (r Report) compared() int {
+	if r.Intent == nil {
+		return r.Links
+	}
+	read := map[string]bool{}
+	for _, d := range r.Devices {
+		read[d.Name] = d.Error == ""
+	}
+	n := 0
+	for _, l := range r.Intent.Links {
+		if read[l.A.Device] && read[l.B.Device] {
+			n++
+		}
+	}
+	return n
+}
+
+// maxUnchecked bounds how many things the verdict names that were not checked;
+// the findings have all.
+const maxUnchecked = 4
+
+// unchecked names what was not checked, and where: "buffers and headroom
+// (leaf1,spine[1-2])".
+func (r Report) unchecked() string {
+	var order []string
+	at := map[string][]string{}
+	for _, f := range r.Findings {
+		if !f.Inconclusive() {
+			continue
+		}
+		if at[f.Unchecked] == nil {
+			order = append(order, f.Unchecked)
+			at[f.Unchecked] = []string{}
+		}
+		if f.Device != "" {
+			at[f.Unchecked] = append(at[f.Unchecked], f.Device)
+		}
+	}
+	var out []string
+	for i, what := range order {
+		if i == maxUnchecked {
+			return fmt.Sprintf("%s; and %d more", strings.Join(out, "; "), len(order)-i)
+		}
+		devices := slices.Compact(natural.Sorted(at[what]))
+		where := natural.Fold(devices)
+		if len(where) > textWidth/2 {
+			where = words.Count(len(devices), "device")
+		}
+		if where != "" {
+			what += " (" + where + ")"
+		}
+		out = append(out, what)
+	}
+	return strings.Join(out, "; ")
 }
 
 // looked says what was looked at: "3 switches, 4 links", or "2 of 3 switches

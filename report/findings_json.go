@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -16,8 +17,10 @@ type document struct {
 	Command  string             `json:"command" doc:"the command that was run" enum:"check,validate,nic validate"`
 	Tool     tool               `json:"tool" doc:"the program that made the report"`
 	Time     time.Time          `json:"time" doc:"when it was made"`
-	Passed   bool               `json:"passed" doc:"whether no finding counts as an error, every device was read and a window was conclusive"`
-	Counts   validate.Counts    `json:"counts" doc:"numbers of findings; accepted ones count as suppressed alone"`
+	Passed   bool               `json:"passed" doc:"whether no finding counts as an error, every device was read and nothing was left open"`
+	Status   Status             `json:"status" doc:"how the run ended" enum:"passed,inconclusive,failed"`
+	Verdict  string             `json:"verdict" doc:"the same in a sentence, with what was not checked"`
+	Counts   validate.Counts    `json:"counts" doc:"numbers of findings; accepted ones count as suppressed alone, inconclusive ones also in their severity"`
 	Links    int                `json:"links" doc:"how many links were looked at"`
 	Looked   []Device           `json:"looked_at" doc:"the devices, and how each was looked at"`
 	Checks   []string           `json:"checks" doc:"ids of the checks that were made"`
@@ -49,7 +52,7 @@ func writeJSON(w io.Writer, r Report) error {
 	d := document{
 		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices), Findings: []validate.Finding{},
 		Command: r.Command, Tool: tool{ToolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
-		Passed: r.Passed(), Counts: r.Counts(), Links: r.Links, Looked: append([]Device{}, r.Devices...),
+		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Links: r.Links, Looked: append([]Device{}, r.Devices...),
 		Checks: []string{}, Causes: []causeItem{},
 	}
 	for _, c := range r.Checks() {

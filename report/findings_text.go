@@ -43,8 +43,10 @@ func (t *Text) verdict(r Report) {
 	c := r.Counts()
 	status, style := "ok:", t.S.Green
 	switch {
-	case !r.Passed():
+	case r.Status() == Failing:
 		status, style = "failed:", t.S.Red
+	case r.Status() == Inconclusive:
+		status, style = "inconclusive:", t.S.Yellow
 	case c.Warning > 0:
 		status, style = "warning:", t.S.Yellow
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -45,7 +46,13 @@ func TestVerdict(t *testing.T) {
 	accepted := []validate.Finding{{ID: "DRIFT", Severity: validate.Error, Suppressed: &validate.Suppressed{}}}
 	told := []validate.Finding{{ID: "X", Severity: validate.Info}}
 	hidden := []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1"}}
-	virtual := []validate.Finding{{ID: "NIC-10", Severity: validate.Warning, Device: "gpu1"}}
+	virtual := []validate.Finding{{ID: "NIC-10", Severity: validate.Warning, Device: "gpu1", Unchecked: "pfc"}}
+	partly := []validate.Finding{
+		{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "ports, buffers and headroom"},
+		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", Unchecked: "ports, buffers and headroom"},
+		{ID: "TOP-09", Severity: validate.Info, Unchecked: "links"},
+	}
+	left := []validate.Finding{{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "headroom", Suppressed: &validate.Suppressed{}}}
 	open := []validate.Finding{{ID: gate.WindowTooShort, Severity: validate.Warning, Device: "leaf1"}}
 	known := []validate.Finding{{ID: gate.NotCounted, Severity: validate.Warning, Device: "leaf1", Suppressed: &validate.Suppressed{}}}
 	for _, c := range []struct {
@@ -64,7 +71,10 @@ func TestVerdict(t *testing.T) {
 		{"validate", drifted, false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
 		{"validate", hidden, false, "not all of how pod1 runs is proven: 2 switches and 1 host read"},
 		{"validate", append(hidden, drifted...), false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
-		{"nic validate", virtual, true, "no errors in how the NICs of pod1 run, and not all of it is proven: 2 switches read"},
+		{"nic validate", virtual, false, "no errors in how the NICs of pod1 run: 2 switches read; not checked: pfc (gpu1)"},
+		{"check", partly, false, "no errors in pod1: 2 switches, 3 links; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
+		{"check", append(partly, drifted...), false, "errors in pod1: 2 switches, 3 links; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
+		{"check", left, true, "no errors in pod1: 2 switches, 3 links"},
 		{"validate", failing, false, "not all of pod1 runs as the intent says: 1 of 2 switches and 1 host read"},
 		{"validate", open, false, "the window is inconclusive, which is not passed, in pod1: 2 switches and 1 host read"},
 		{"validate", append(open, drifted...), false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
@@ -335,6 +345,55 @@ func TestWrap(t *testing.T) {
 	} {
 		if got := strings.Join(wrap(c.text, c.width, c.indent), "|"); got != c.want {
 			t.Errorf("%q at %d is %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
+// What could not be checked is in the headline of every form, and passes in none.
+func TestInconclusive(t *testing.T) {
+	f := loadFabric(t, fabricFile)
+	fs := []validate.Finding{
+		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", What: "no model is stated", Unchecked: "ports, buffers and headroom", NotMade: []string{"BUF-01", "BUF-03"}},
+	}
+	r := Report{Command: "check", Fabric: f.Name, Intent: f, Links: 1, Findings: fs, Devices: Looked(f.Switches[:1], nil, FromIntent, fs)}
+	const says = "not checked: ports, buffers and headroom (leaf1)"
+	for _, form := range Forms {
+		text := strings.Join(strings.Fields(write(t, form, r)), " ")
+		if form == FormMarkdown {
+			text = strings.ReplaceAll(text, "\\", "")
+		}
+		if !strings.Contains(text, says) {
+			t.Errorf("%s does not say %q:\n%.600s", form, says, text)
+		}
+	}
+	for form, want := range map[Form]string{
+		FormText: "inconclusive: no errors in pod1", FormMarkdown: "## roce-fabric check: inconclusive", FormJSON: `"status": "inconclusive"`, FormHTML: `<header class="inconclusive">`,
+		FormSARIF: `"level": "warning"`, FormJUnit: `<skipped message="not checked: ports, buffers and headroom: leaf1: no model is stated"`,
+	} {
+		if text := write(t, form, r); !strings.Contains(text, want) {
+			t.Errorf("%s has no %q", form, want)
+		}
+	}
+	ids := func(r Report) (out []string) {
+		for _, c := range r.Checks() {
+			out = append(out, c.ID)
+		}
+		return out
+	}
+	if got := ids(r); slices.Contains(got, "BUF-01") || !slices.Contains(got, "CAT-01") || !slices.Contains(got, "ECN-01") {
+		t.Errorf("checks made: %v", got)
+	}
+	// On another switch it could be made.
+	r.Devices = Looked(f.Switches[:2], nil, FromIntent, fs)
+	if got := ids(r); !slices.Contains(got, "BUF-01") {
+		t.Errorf("checks made with a second switch: %v", got)
+	}
+	suites := readJUnit(t, write(t, FormJUnit, r))
+	for _, s := range suites.Suites {
+		for _, c := range s.Testcases {
+			if id, _, _ := strings.Cut(c.Name, " "); id == "BUF-01" && (c.Skipped != nil) != (s.Name == "leaf1") {
+				t.Errorf("BUF-01 of %s: %+v", s.Name, c)
+			}
 		}
 	}
 }

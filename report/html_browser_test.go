@@ -127,6 +127,16 @@ func draws(t *testing.T, b *browser) {
 	}
 	b.keep("report-small.png")
 	b.quiet()
+
+	r := reportOf(loadText(t, smallFabric))
+	r.Devices = slices.DeleteFunc(r.Devices, func(d Device) bool { return d.Name == "gpu4" })
+	b.show(r)
+	var marks []string
+	b.eval(&marks, `return ["gpu4", "leaf2"].map(n => document.querySelector('[data-device="' + n + '"] .badge').textContent)`)
+	if !slices.Equal(marks, []string{"–", "✓"}) {
+		t.Errorf("the marks of a host that nobody looked at and of a switch without findings are %q", marks)
+	}
+	b.quiet()
 }
 
 func filters(t *testing.T, b *browser) {

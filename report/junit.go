@@ -70,10 +70,17 @@ const noTime = "0"
 
 func writeJUnit(w io.Writer, r Report) error {
 	j := junitWriter{r: r, stamp: r.Time.UTC().Format(time.RFC3339)}
-	j.findings = map[junitKey][]validate.Finding{}
+	j.findings, j.open = map[junitKey][]validate.Finding{}, map[junitKey]validate.Finding{}
 	checks := map[string]*validate.Check{}
 	for _, c := range r.Checks() {
 		checks[c.ID] = c
+	}
+	// One that could not be made is a case all the same, which is skipped.
+	for _, f := range r.Findings {
+		for _, id := range f.NotMade {
+			checks[id] = validate.Lookup(id)
+			j.open[junitKey{j.suiteOf(f, checks), id}] = f
+		}
 	}
 	for _, f := range r.Findings {
 		k := junitKey{j.suiteOf(f, checks), f.ID}
@@ -105,6 +112,7 @@ type junitWriter struct {
 	r        Report
 	stamp    string
 	findings map[junitKey][]validate.Finding
+	open     map[junitKey]validate.Finding // why a check was not made
 }
 
 // junitKey is a case: a device, "" for the fabric, and a check.
@@ -177,6 +185,9 @@ func (j *junitWriter) suite(d *Device, checks map[string]*validate.Check) junitS
 	}
 	for _, id := range natural.Keys(ids) {
 		c := j.testcase(d, id, j.findings[junitKey{name, id}])
+		if f, open := j.open[junitKey{name, id}]; open && c.Error == nil && c.Failure == nil && c.Skipped == nil {
+			c.Skipped = &junitResult{Message: junitOpen(f)}
+		}
 		c.Class = class
 		s.Tests++
 		switch {
@@ -232,10 +243,18 @@ func (j *junitWriter) testcase(d *Device, id string, fs []validate.Finding) juni
 	case len(accepted) > 0:
 		c.Skipped = &junitResult{Message: "accepted: " + term.CleanLine(accepted[0].Suppressed.Reason), Text: j.lines(accepted)}
 		c.Out = j.lines(rest)
+	case slices.ContainsFunc(rest, validate.Finding.Inconclusive):
+		open := rest[slices.IndexFunc(rest, validate.Finding.Inconclusive)]
+		c.Skipped = &junitResult{Message: junitOpen(open), Text: j.lines(rest)}
 	default:
 		c.Out = j.lines(rest)
 	}
 	return c
+}
+
+// junitOpen says what a check left open.
+func junitOpen(f validate.Finding) string {
+	return "not checked: " + term.CleanLine(f.Unchecked) + ": " + term.CleanLine(f.Told())
 }
 
 func junitMessage(fs []validate.Finding) string {

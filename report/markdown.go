@@ -66,12 +66,9 @@ func (m *markdown) put(text string) bool {
 
 func (m *markdown) heading() {
 	r := m.r
-	status := "passed"
+	status := string(r.Status())
 	counts := r.Counts()
-	switch {
-	case !r.Passed():
-		status = "failed"
-	case counts.Warning > 0:
+	if r.Passed() && counts.Warning > 0 {
 		status = "passed with warnings"
 	}
 	m.put(fmt.Sprintf("## %s %s: %s\n\n%s.\n", ToolName, r.Command, status, markdownText(brief(r.Verdict(), 2000))))

@@ -272,15 +272,18 @@ func (s *sarifWriter) unread() []sarifNotification {
 }
 
 // inconclusive tells that the window proves nothing, by the first finding that
-// says so; all of them are results.
+// says so, or else what was not checked; all such findings are results.
 func (s *sarifWriter) inconclusive() []sarifNotification {
 	f := validate.Inconclusive(s.r.Findings)
 	if f == nil {
+		if s.r.Status() == Inconclusive {
+			return []sarifNotification{{Level: "warning", Message: sarifText{Text: sarifMessage(s.r.Verdict())}}}
+		}
 		return nil
 	}
 	at := sarifLocation{Physical: s.physical(s.r.placeOf(*f)), Logical: logical(*f)}
 	return []sarifNotification{{
-		Level: "error", Message: sarifText{Text: sarifMessage(fmt.Sprintf("the window is inconclusive, which is not passed: %s: %s", f.Place(), f.Fact()))},
+		Level: "error", Message: sarifText{Text: sarifMessage("the window is inconclusive, which is not passed: " + f.Told())},
 		Locations: []sarifLocation{at},
 	}}
 }

@@ -43,6 +43,8 @@ var fieldWords = map[string]struct{ doc, enum string }{
 	"Finding.what":       {"the fact, with the values that disagree", ""},
 	"Finding.fix":        {"what to do", ""},
 	"Finding.where":      {"intent file, line and column, or the rule that set the value", ""},
+	"Finding.unchecked":  {"what could not be judged there: the finding is inconclusive", ""},
+	"Finding.not_made":   {"ids of the checks that could not be made there for it", ""},
 	"Finding.suppressed": {"why it does not count", ""},
 	"Suppressed.reason":  {"as the intent says", ""},
 	"Suppressed.until":   {"the last day, as 2026-12-31; none without an end", ""},

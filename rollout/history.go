@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -42,6 +43,9 @@ type PastDevice struct {
 	Base string
 	// Touched says that something may have been written: there is a way back.
 	Touched bool
+	// Down are the ports that the run took down for a step and did not bring up
+	// again; Raised those that it brought up.
+	Down, Raised []string
 
 	at, size int64 // of the record with the way back
 }
@@ -159,9 +163,17 @@ func (p *Past) take(rec Record, at, size int64) {
 		d.Base = rec.Base
 	case "undo":
 		d.Touched, d.at, d.size = rec.Undo != nil, at, size
+	case "down":
+		d.Down = slices.Concat(without(d.Down, rec.Ports), rec.Ports)
+	case "up":
+		d.Down, d.Raised = without(d.Down, rec.Ports), append(d.Raised, rec.Ports...)
 	default:
 		d.State = State(rec.Event)
 	}
+}
+
+func without(list, gone []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(gone, s) })
 }
 
 // Token reads the way back of a device that the run has Touched.
@@ -187,35 +199,123 @@ func (d PastDevice) standing() bool {
 	return d.Touched && d.State != Reverted && d.State != Restored
 }
 
+// settled reports whether the device was left as intended or as it was before
+// the run, so that nothing of an earlier run is in the way.
+func (d PastDevice) settled() bool {
+	switch d.State {
+	case Applied, Unchanged, Unsaved, Reverted, Restored:
+		return true
+	}
+	return false
+}
+
 // maxRuns bounds how far back a question about the past looks.
 const maxRuns = 100
 
-// CutOff returns, by device, the run that was cut off in its work on it and
-// that no later run has come by. It looks no further back than the newest run
-// that came to its end, also where that one worked on other devices. Journals
-// that cannot be read are passed over: the answer is advice.
-func CutOff(dir string) map[string]*Past {
-	out := map[string]*Past{}
-	later := map[string]bool{}
-	n := 0
-	for p, err := range Runs(dir) {
-		if n++; n > maxRuns {
-			break
-		}
-		if err != nil {
-			continue
-		}
-		for _, d := range p.Devices {
-			if d.State == "" && !later[d.Name] {
-				out[d.Name] = p
-			}
-			later[d.Name] = true
-		}
-		if p.Ended {
-			break
+// History answers what earlier runs left on devices. It reads journals only as
+// far back as the questions need, and passes over those that cannot be read. It
+// is safe for concurrent use.
+type History struct {
+	// Busy is the run that is at work in the folder; "" for none.
+	Busy string
+
+	dir   string
+	mu    sync.Mutex
+	names []string // not read yet, newest first
+	runs  []*Past  // newest first
+}
+
+// Open makes the history of a folder; one that does not exist has none. busy
+// wraps ErrLocked and says which run is at work in it.
+func Open(dir string) (h *History, busy, err error) {
+	id, busy, err := AtWork(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	if h, err = history(dir, ""); err != nil {
+		return nil, nil, err
+	}
+	h.Busy = id
+	return h, busy, nil
+}
+
+// history leaves the run out that asks.
+func history(dir, own string) (*History, error) {
+	names, err := journals(dir)
+	if err != nil {
+		return nil, err
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == own+".journal" })
+	return &History{dir: dir, names: names[:min(len(names), maxRuns)]}, nil
+}
+
+// run returns the nth run, the newest first, nil where there are not so many.
+func (h *History) run(n int) *Past {
+	for n >= len(h.runs) && len(h.names) > 0 {
+		p, err := readPast(filepath.Join(h.dir, h.names[0]))
+		if h.names = h.names[1:]; err == nil {
+			h.runs = append(h.runs, p)
 		}
 	}
-	return out
+	if n >= len(h.runs) {
+		return nil
+	}
+	return h.runs[n]
+}
+
+// Left is what earlier runs left on a device.
+type Left struct {
+	// CutOff is the newest run that was cut off in its work on the device and
+	// that no later run has come by; nil for none.
+	CutOff *Past
+	// Down are the ports that such runs took down for a step and did not bring
+	// up again, each with the run.
+	Down map[string]string
+	// Busy says that a run is at work on the device.
+	Busy bool
+}
+
+// Left returns what earlier runs left on a device. A nil History knows of
+// nothing.
+func (h *History) Left(device string) Left {
+	left := Left{Down: map[string]string{}}
+	if h == nil {
+		return left
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var since []*Past // newest first
+	for n := 0; ; n++ {
+		p := h.run(n)
+		if p == nil {
+			break
+		}
+		d, ok := p.Device(device)
+		if ok && d.settled() {
+			break
+		}
+		if ok {
+			since = append(since, p)
+		}
+	}
+	for _, p := range slices.Backward(since) {
+		d, _ := p.Device(device)
+		if d.State == "" && p.ID == h.Busy {
+			return Left{Busy: true}
+		}
+		for _, port := range d.Raised {
+			delete(left.Down, port)
+		}
+		for _, port := range d.Down {
+			if left.Down[port] == "" {
+				left.Down[port] = p.ID
+			}
+		}
+		if d.State == "" {
+			left.CutOff = p
+		}
+	}
+	return left
 }
 
 // Device returns what the run did on a device.

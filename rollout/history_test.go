@@ -100,16 +100,93 @@ func TestCutOffRuns(t *testing.T) {
 	record(t, dir, "run2", false, Record{}, wrote("leaf0", Applied)...)
 	record(t, dir, "run3", true, Record{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", ""))...)
 	record(t, dir, "run4", true, Record{}, wrote("leaf3", "")...)
-	cut := CutOff(dir)
-	if got := slices.Sorted(maps.Keys(cut)); !slices.Equal(got, []string{"leaf2", "leaf3"}) {
+	cut := cutOff(t, dir)
+	if got := slices.Sorted(maps.Keys(cut)); !slices.Equal(got, []string{"leaf2", "leaf3", "old"}) {
 		t.Errorf("cut off: %v", got)
 	}
 	if d, _ := cut["leaf2"].Device("leaf2"); d.Base != "base of leaf2" || !d.Touched || d.State != "" {
 		t.Errorf("leaf2: %+v", d)
 	}
-	record(t, dir, "run5", true, Record{}, wrote("leaf2", Applied)...)
-	if cut := CutOff(dir); cut["leaf2"] != nil || cut["leaf3"] == nil {
+	// A run that wrote nothing to a device has not come by what is left on it.
+	record(t, dir, "run5", false, Record{}, slices.Concat(wrote("leaf2", Applied), []Record{{Device: "leaf3", Event: string(Refused)}})...)
+	if cut := cutOff(t, dir); cut["leaf2"] != nil || cut["leaf3"] == nil {
 		t.Errorf("after a later run: %v", cut)
+	}
+}
+
+func cutOff(t *testing.T, dir string) map[string]*Past {
+	t.Helper()
+	h, busy, err := Open(dir)
+	if err != nil || busy != nil {
+		t.Fatal(busy, err)
+	}
+	out := map[string]*Past{}
+	for _, name := range []string{"leaf0", "leaf1", "leaf2", "leaf3", "old"} {
+		if p := h.Left(name).CutOff; p != nil {
+			out[name] = p
+		}
+	}
+	return out
+}
+
+func ports(device, event string, names ...string) Record {
+	return Record{Device: device, Event: event, Ports: names}
+}
+
+// What is left down is what went down and did not come up again, over all runs
+// since the device was last known to be whole.
+func TestPortsThatRunsLeftDown(t *testing.T) {
+	dir := t.TempDir()
+	expect := func(when string, want map[string]string) {
+		t.Helper()
+		h, _, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := h.Left("leaf1").Down; !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", when, got, want)
+		}
+	}
+	expect("no runs", map[string]string{})
+	record(t, dir, "run1", true, Record{}, append(wrote("leaf1", ""), ports("leaf1", "down", "E0", "E8"), ports("leaf1", "up", "E0", "E8"), ports("leaf1", "down", "E16", "E24"))...)
+	expect("cut off in the second group", map[string]string{"E16": "run1", "E24": "run1"})
+	record(t, dir, "run2", false, Record{}, slices.Concat(wrote("leaf9", Applied), []Record{{Device: "leaf1", Event: string(Failed)}})...)
+	expect("a run of other devices", map[string]string{"E16": "run1", "E24": "run1"})
+	record(t, dir, "run3", true, Record{}, append(wrote("leaf1", ""), ports("leaf1", "up", "E16"), ports("leaf1", "down", "E0"))...)
+	expect("cut off again", map[string]string{"E0": "run3", "E24": "run1"})
+	record(t, dir, "run4", true, Record{Of: "run3"}, Record{Device: "leaf1", Event: "start"}, ports("leaf1", "up", "E0"))
+	expect("cut off in a rollback", map[string]string{"E24": "run1"})
+	record(t, dir, "run5", false, Record{}, wrote("leaf1", Partial)...)
+	expect("not reverted", map[string]string{"E24": "run1"})
+	record(t, dir, "run6", false, Record{}, wrote("leaf1", Unchanged)...)
+	expect("as intended", map[string]string{})
+}
+
+// A run whose process holds the lock is at work, and not cut off.
+func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
+	dir := t.TempDir()
+	if id, busy, err := AtWork(filepath.Join(dir, "none")); id != "" || busy != nil || err != nil {
+		t.Errorf("no folder: %q %v %v", id, busy, err)
+	}
+	j, err := Begin(dir, "run1", Record{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range append(wrote("leaf1", ""), ports("leaf1", "down", "E0")) {
+		if err := j.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, busy, err := Open(dir)
+	if left := h.Left("leaf1"); err != nil || !errors.Is(busy, ErrLocked) || h.Busy != "run1" || !left.Busy || left.CutOff != nil || len(left.Down) > 0 {
+		t.Errorf("at work: %q, %+v, %v, %v", h.Busy, left, busy, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h, busy, err = Open(dir)
+	if left := h.Left("leaf1"); err != nil || busy != nil || left.Busy || left.CutOff == nil || left.Down["E0"] != "run1" {
+		t.Errorf("cut off: %+v, %v, %v", left, busy, err)
 	}
 }
 
@@ -169,13 +246,21 @@ func TestBadJournals(t *testing.T) {
 	if _, _, err := Find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "line 4 is no record") {
 		t.Errorf("rubbish: %v", err)
 	}
-	if cut := CutOff(dir); len(cut) > 0 {
+	if cut := cutOff(t, dir); len(cut) > 0 {
 		t.Errorf("rubbish says %v", cut)
 	}
 }
 
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"event":"begin","intent":"x"}` + "\n" + `{"device":"a","event":"undo","undo":{"device":"a","native":1}}` + "\n"))
+	for _, undo := range []string{
+		`{"session":"x commit\nreload now","undo":[{"key":"username eve","line":"username eve privilege 15 nopassword"}]}`,
+		`{"checkpoint":"x ; reload","undo":[{"section":"interface mgmt0","key":"shutdown","line":"shutdown","at":-1}]}`,
+		`{"rows":{"DEVICE_METADATA":{"localhost":{"hwsku":"x"}}},"fields":[{"table":"PORT","key":"Ethernet0|x","field":"admin_status","value":"down"}],"checkpoint":"../x"}`,
+		`{"undo":{"steps":[{"port":"../lo","field":"nv","old":{"nv":{"SRIOV_EN":"0"}}}]}}`,
+	} {
+		f.Add([]byte(`{"event":"begin"}` + "\n" + `{"device":"a","event":"undo","undo":{"device":"a","native":` + undo + "}}\n"))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		path := filepath.Join(t.TempDir(), "x.journal")
 		if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -188,6 +273,9 @@ func FuzzJournal(f *testing.F) {
 		for _, d := range p.Devices {
 			if tok, err := p.Token(d); d.Touched && (err != nil || tok == nil) {
 				t.Errorf("%s: no way back: %v", d.Name, err)
+			}
+			if place := p.Place(d); !strings.HasPrefix(place, path+":") {
+				t.Errorf("%s is at %s", d.Name, place)
 			}
 		}
 	})

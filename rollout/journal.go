@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -20,9 +21,10 @@ import (
 type Record struct {
 	Time   time.Time      `json:"time"`
 	Device string         `json:"device,omitempty"`
-	Event  string         `json:"event"` // "begin", "start", "undo", a State, "end"
+	Event  string         `json:"event"` // "begin", "start", "undo", "down", "up", a State, "end"
 	Steps  int            `json:"steps,omitempty"`
 	Undo   *drivers.Token `json:"undo,omitempty"`
+	Ports  []string       `json:"ports,omitempty"` // that are about to go "down", or are "up" again
 	Error  string         `json:"error,omitempty"`
 	Fabric string         `json:"fabric,omitempty"`
 	Intent string         `json:"intent,omitempty"`
@@ -41,6 +43,8 @@ type Journal struct {
 	// past are the other runs with a journal beside this one, read when they
 	// are first asked for: the lock keeps new ones from beginning.
 	past func() ([]string, error)
+	// history is what they left on devices.
+	history func() (*History, error)
 }
 
 // ErrLocked says that another run works on the fabric.
@@ -71,9 +75,7 @@ func Begin(dir, id string, first Record) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		who, _ := os.ReadFile(lock.Name())
-		err = fmt.Errorf("%w: %s", ErrLocked, strings.TrimSpace(string(who[:min(len(who), 200)])))
+	if err := take(lock); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	host, _ := os.Hostname()
@@ -88,11 +90,90 @@ func Begin(dir, id string, first Record) (*Journal, error) {
 	}
 	j := &Journal{f: f, lock: lock, path: path}
 	j.past = sync.OnceValues(j.readOthers)
+	j.history = sync.OnceValues(func() (*History, error) { return history(dir, id) })
 	first.Event, first.By = "begin", who(host)
 	if err := j.Write(first); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
+}
+
+// take takes the lock. A question whether it is held holds it for a moment, so
+// that one refusal is not yet an answer.
+func take(lock *os.File) error {
+	const patience, pause = 500 * time.Millisecond, 10 * time.Millisecond
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			return locked(lock)
+		}
+	}
+}
+
+// locked is the error that says who holds the lock.
+func locked(lock *os.File) error { return fmt.Errorf("%w: %s", ErrLocked, holder(lock)) }
+
+// holder is what the run that holds the lock says of itself.
+func holder(lock *os.File) string {
+	who, _ := os.ReadFile(lock.Name())
+	return strings.TrimSpace(string(who[:min(len(who), 200)]))
+}
+
+// AtWork returns the ID of the run that holds the lock of a folder, and an error
+// that wraps ErrLocked and says who it is; "" and nil where nobody does.
+func AtWork(dir string) (id string, busy, err error) {
+	lock, err := os.Open(filepath.Join(dir, "lock"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil, nil
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("look at the lock: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
+		return "", nil, nil // closing it gives it back
+	} else if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return "", nil, fmt.Errorf("look at the lock: %w", err)
+	}
+	id, _, _ = strings.Cut(strings.TrimPrefix(holder(lock), "run "), ",")
+	return id, locked(lock), nil
+}
+
+// left is what earlier runs left on a device. A nil Journal knows of nothing.
+func (j *Journal) left(device string) (Left, error) {
+	if j == nil {
+		return Left{Down: map[string]string{}}, nil
+	}
+	h, err := j.history()
+	if err != nil {
+		return Left{}, err
+	}
+	return h.Left(device), nil
+}
+
+// ports records the ports of a device that are about to go down, and those that
+// are up again.
+func (j *Journal) ports(device string) func(down, up []string) error {
+	return func(down, up []string) error {
+		for _, r := range []Record{{Device: device, Event: "down", Ports: down}, {Device: device, Event: "up", Ports: up}} {
+			if len(r.Ports) == 0 {
+				continue
+			}
+			if err := j.Write(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // who names the person behind this process as well as can be known: under sudo

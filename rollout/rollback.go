@@ -98,7 +98,21 @@ func takeBack(ctx context.Context, p *Past, d PastDevice, open func(context.Cont
 		return Failed, err
 	}
 	defer func() { _ = drv.Close() }()
+	if err := checkUndo(drv, p, d, token, o.Desired); err != nil {
+		return Failed, err
+	}
 	if _, err := drv.Probe(ctx); err != nil {
+		return Failed, err
+	}
+	left, err := o.Journal.left(d.Name)
+	if err != nil {
+		return Failed, err
+	}
+	left.Tell(drv, nil, o.Journal.ports(d.Name))
+	if b, ok := drv.(drivers.Bounded); ok && o.Policy != nil {
+		b.Bound(o.Policy(d.Name))
+	}
+	if err := o.Journal.Write(Record{Device: d.Name, Event: "start"}); err != nil {
 		return Failed, err
 	}
 	if o.Progress != nil {

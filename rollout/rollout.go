@@ -1,6 +1,9 @@
 // Package rollout carries plans out: it takes the fabric's lock, writes a
 // journal, and goes wave by wave, and in a wave device by device.
 //
+// A plan is judged as a whole first ([Judge], [Check]): where one device of it
+// cannot be changed as planned, none is.
+//
 // On every device the same way: read again and refuse if the state is not the
 // one that was planned for; write; read back, and the difference from the
 // intent must be empty; compare what the device's daemons made of it; confirm.
@@ -37,6 +40,7 @@ const (
 	Failed    State = "failed"    // an error before anything was written
 	Reverted  State = "reverted"  // an error, and it is as it was before
 	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
+	Unsaved   State = "unsaved"   // it is as intended, was so before, and cannot be saved
 	Skipped   State = "skipped"   // the rollout stopped before it
 	Restored  State = "restored"  // taken back to where it was before an earlier run
 )
@@ -50,7 +54,8 @@ type Outcome struct {
 	Error  string        `json:"error,omitempty"`
 	Err    error         `json:"-"`
 	// Left says, a line each, what of the device is not as intended and was no
-	// work for the run: somebody else's, not to be read, refused by the device.
+	// work for the run: another user's, not to be read, refused by the device,
+	// or what of it could not be confirmed.
 	Left []string `json:"left,omitempty"`
 }
 
@@ -71,6 +76,12 @@ type Options struct {
 	Gate func(context.Context, []Outcome) error
 	// Progress is told each step; nil is silence.
 	Progress func(device string, i, n int, s drivers.Step)
+	// Desired is what the intent asks of a device that a [Rollback] is about: its
+	// undo record is checked against that. nil checks none.
+	Desired func(device string) *qos.Device
+	// Policy bounds what a [Rollback] may disturb at once on a device; nil takes
+	// the bounds that its undo record states.
+	Policy func(device string) drivers.Policy
 	// RevertTimeout bounds taking one device back, also after Ctrl-C; 0 is 15
 	// minutes.
 	RevertTimeout time.Duration
@@ -109,7 +120,7 @@ func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
 			outs = append(outs, out)
 			if err := o.Journal.Write(Record{Device: out.Device, Event: string(out.State), Error: out.Error}); err != nil {
 				stop = err
-			} else if out.Err != nil {
+			} else if out.Err != nil && out.State != Unsaved {
 				stop = fmt.Errorf("%w at %s", ErrStopped, out.Device)
 			}
 		}
@@ -125,26 +136,49 @@ func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
 
 func runOne(ctx context.Context, j Job, o Options) Outcome {
 	start := time.Now()
-	state, steps, err := device(ctx, j, o)
-	out := Outcome{Device: j.Plan.Name, State: state, Steps: steps, Took: time.Since(start), Err: err}
-	if err != nil {
-		out.Error = oneLine(err)
-	}
+	var left []string
+	state, steps, err := device(ctx, j, o, &left)
+	out := outcome(j.Plan.Name, state, err)
+	out.Steps, out.Left, out.Took = steps, left, time.Since(start)
 	return out
 }
 
 // oneLine says an error in one line, also one that was joined of several.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-func device(ctx context.Context, j Job, o Options) (_ State, steps int, err error) {
+// readAsPlanned reads a device, which must be in the state that was planned for,
+// once it has done what a run that was cut off sent it. cutOff reports whether
+// there was one.
+func readAsPlanned(ctx context.Context, drv drivers.Driver, j Job, o Options) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
+	if h, ok := drv.(drivers.Heir); ok {
+		past, err := o.Journal.others()
+		if err != nil {
+			return f, nil, false, err
+		}
+		h.Inherit(past)
+	}
+	if f, err = drv.Probe(ctx); err != nil {
+		return f, nil, false, err
+	}
+	left, err := o.Journal.left(j.Plan.Name)
+	if err != nil {
+		return f, nil, false, err
+	}
+	left.Tell(drv, j.Desired, o.Journal.ports(j.Plan.Name))
+	if left.CutOff != nil {
+		if err := Settle(ctx, drv); err != nil {
+			return f, nil, true, err
+		}
+	}
+	snap, err := readPlanned(ctx, drv, j)
+	return f, snap, left.CutOff != nil, err
+}
+
+// device works on one device. left is what stays open on one that was applied.
+func device(ctx context.Context, j Job, o Options, left *[]string) (_ State, steps int, err error) {
 	p := j.Plan
-	switch {
-	case p.Error != "":
-		return Failed, 0, fmt.Errorf("%s: no plan: %s", p.Name, p.Error)
-	case p.Blocked():
-		return Blocked, 0, fmt.Errorf("%s: the plan has changes that cannot be made", p.Name)
-	case p.Impact() > o.MaxImpact:
-		return Refused, 0, fmt.Errorf("%s: the plan disturbs more than allowed: %s, allowed is %s", p.Name, p.Impact(), o.MaxImpact)
+	if state, err := judge(p, o.MaxImpact); err != nil {
+		return state, 0, err
 	}
 	drv, err := j.Open(ctx)
 	if err != nil {
@@ -152,30 +186,39 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 	}
 	// A session that does not close cleanly changes nothing about the state.
 	defer func() { _ = drv.Close() }()
-	if h, ok := drv.(drivers.Heir); ok {
-		past, err := o.Journal.others()
-		if err != nil {
-			return Failed, 0, err
-		}
-		h.Inherit(past)
-	}
-	if _, err := drv.Probe(ctx); err != nil {
-		return Failed, 0, err
-	}
-	snap, err := drv.Read(ctx)
+	facts, snap, cutOff, err := readAsPlanned(ctx, drv, j, o)
 	if err != nil {
-		return Failed, 0, err
+		return unwritten(err), 0, err
 	}
-	if drv.Digest(snap, j.Desired) != p.Base {
-		return Refused, 0, fmt.Errorf("%s: %w", p.Name, drivers.ErrStale)
-	}
-	if len(p.Steps) == 0 {
+	switch {
+	case len(p.Steps) > 0:
+	case len(j.Desired.Ports) == 0:
+		// To confirm or save would be a change to a switch of which nothing is
+		// managed.
+		return Unchanged, 0, nil
+	default:
 		return keep(ctx, drv)
 	}
+	todo, state, err := planned(drv, facts, snap, j, StepsDigest(p.Steps), o)
+	if err != nil {
+		return state, 0, err
+	}
+	// The journal of a run that was cut off may be on another machine.
+	if _, ok := drv.(drivers.Settler); ok && !cutOff {
+		if err := Settle(ctx, drv); err != nil {
+			return Failed, 0, err
+		}
+		if snap, err = readPlanned(ctx, drv, j); err != nil {
+			return unwritten(err), 0, err
+		}
+	}
+	// A device that shows nothing of what is in force before the change proves
+	// nothing by showing nothing after it; one that did has lost its daemons.
+	_, before := drv.Applied(ctx, j.Desired)
 	if err := o.Journal.Write(Record{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base}); err != nil {
 		return Failed, 0, err
 	}
-	token, err := drv.Apply(ctx, snap, p.Native(), drivers.ApplyOptions{
+	token, err := drv.Apply(ctx, snap, todo, drivers.ApplyOptions{
 		ID:    o.ID,
 		Token: func(t *drivers.Token) error { return o.Journal.Write(Record{Device: p.Name, Event: "undo", Undo: t}) },
 		Progress: func(i, n int, s drivers.Step) {
@@ -186,14 +229,18 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 		},
 	})
 	if err == nil {
-		if err = verify(ctx, drv, j, o); err == nil {
+		var unseen error
+		if unseen, err = verify(ctx, drv, j, o, errors.Is(before, drivers.ErrNoState)); err == nil {
 			if err = drv.Confirm(ctx, token); err == nil {
+				if unseen != nil {
+					*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", strings.TrimPrefix(oneLine(unseen), p.Name+": ")))
+				}
 				return Applied, steps, nil
 			}
 		}
 	}
 	if token == nil {
-		return Failed, steps, err
+		return unwritten(err), steps, err
 	}
 	// Taking back must not end with the run: Ctrl-C has to leave the device in
 	// one of two known states.
@@ -205,8 +252,59 @@ func device(ctx context.Context, j Job, o Options) (_ State, steps int, err erro
 	return Reverted, steps, err
 }
 
-// keep makes what an earlier run left unconfirmed last, on a device that holds
-// what is desired.
+// readPlanned reads a device that must be in the state that was planned for.
+func readPlanned(ctx context.Context, drv drivers.Driver, j Job) (*drivers.Snapshot, error) {
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if drv.Digest(snap, j.Desired) != j.Plan.Base {
+		return nil, fmt.Errorf("%s: %w", j.Plan.Name, drivers.ErrStale)
+	}
+	return snap, nil
+}
+
+// unwritten is the state of a device to which nothing was written.
+func unwritten(err error) State {
+	if errors.Is(err, drivers.ErrStale) {
+		return Refused
+	}
+	return Failed
+}
+
+// Tell tells a driver what earlier runs left on its device: the ports that the
+// intent has and leaves the admin state of alone, all ports where desired is nil.
+// record is called with the ports that go down and come up.
+func (l Left) Tell(drv drivers.Driver, desired *qos.Device, record func(down, up []string) error) {
+	r, ok := drv.(drivers.Resumer)
+	if !ok {
+		return
+	}
+	out := drivers.Leftover{Down: map[string]string{}, Record: record}
+	if l.CutOff != nil {
+		out.Run = l.CutOff.ID
+	}
+	for name, run := range l.Down {
+		if desired == nil {
+			out.Down[name] = run
+		} else if p := desired.Ports[name]; p != nil && !p.AdminUp.Set {
+			out.Down[name] = run
+		}
+	}
+	r.Resume(out)
+}
+
+// Settle waits until the device has done what it was sent, where it goes on
+// without the sender.
+func Settle(ctx context.Context, drv drivers.Driver) error {
+	if s, ok := drv.(drivers.Settler); ok {
+		return s.Settle(ctx)
+	}
+	return nil
+}
+
+// keep makes what an earlier run left unconfirmed or unsaved last, on a device
+// that holds what is desired.
 func keep(ctx context.Context, drv drivers.Driver) (State, int, error) {
 	k, ok := drv.(drivers.Keeper)
 	if !ok {
@@ -214,10 +312,13 @@ func keep(ctx context.Context, drv drivers.Driver) (State, int, error) {
 	}
 	kept, err := k.Keep(ctx)
 	switch {
+	case errors.Is(err, drivers.ErrUnsaved):
+		// Nothing was written, so that nothing is wrong with the plan.
+		return Unsaved, 0, err
 	case errors.Is(err, drivers.ErrPartial):
 		return Partial, 0, err
 	case err != nil:
-		return Failed, 0, err
+		return unwritten(err), 0, err
 	case kept:
 		return Applied, 0, nil
 	}
@@ -226,16 +327,18 @@ func keep(ctx context.Context, drv drivers.Driver) (State, int, error) {
 
 // verify reads the device back until nothing is left to change and its daemons
 // have taken up what is configured, for at most AppliedTimeout: they work on
-// their own time, and some of what is read back is theirs.
-func verify(ctx context.Context, drv drivers.Driver, j Job, o Options) error {
+// their own time, and some of what is read back is theirs. unseen is why the device
+// does not show what they have taken up; nil where it does. blind says that the
+// device had nothing to show before the change either.
+func verify(ctx context.Context, drv drivers.Driver, j Job, o Options, blind bool) (unseen, err error) {
 	deadline := time.NewTimer(o.AppliedTimeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := inForce(ctx, drv, j)
+		unseen, err := inForce(ctx, drv, j, blind)
 		if err == nil {
-			return nil
+			return unseen, nil
 		}
 		select {
 		case <-tick.C:
@@ -243,29 +346,29 @@ func verify(ctx context.Context, drv drivers.Driver, j Job, o Options) error {
 		case <-ctx.Done():
 		case <-deadline.C:
 		}
-		return err
+		return nil, err
 	}
 }
 
-func inForce(ctx context.Context, drv drivers.Driver, j Job) error {
+func inForce(ctx context.Context, drv drivers.Driver, j Job, blind bool) (unseen, err error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
-		return fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
+		return nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
 	}
 	running, _ := drv.Decode(snap)
 	if left := qos.Diff(running, j.Desired); len(left) > 0 {
-		return fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+		return nil, fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
 	}
 	bad, err := drv.Applied(ctx, j.Desired)
 	switch {
-	case errors.Is(err, drivers.ErrUnsupported):
-		return nil
+	case errors.Is(err, drivers.ErrUnsupported), blind && errors.Is(err, drivers.ErrNoState):
+		return err, nil
 	case err != nil:
-		return fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
+		return nil, fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
 	}
 	if bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow }); len(bad) > 0 {
 		m := bad[0]
-		return fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.Field)+": "+m.Have+", not "+m.Want, len(bad)-1)
+		return nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.Field)+": "+m.Have+", not "+m.Want, len(bad)-1)
 	}
-	return nil
+	return nil, nil
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,8 +23,10 @@ type box struct {
 	mask     qos.PrioritySet
 	applyErr error
 	// half leaves the write undone; inForce is what Applied reports.
-	half      bool
-	inForce   []drivers.Mismatch
+	half    bool
+	inForce []drivers.Mismatch
+	// dark are the errors of Applied before and after the write.
+	dark      [2]error
 	revertErr error
 	late      int // reads that still show the old value
 	calls     []string
@@ -45,7 +49,7 @@ func (b *box) Digest(s *drivers.Snapshot, _ *qos.Device) string {
 	return s.Native.(qos.PrioritySet).String()
 }
 func (b *box) Plan(drivers.Facts, *drivers.Snapshot, *qos.Device, drivers.Policy) (*drivers.Steps, error) {
-	return nil, errors.New("not planned here")
+	return &drivers.Steps{Items: []drivers.Step{{Via: "gnmi"}}, Changes: []qos.Change{{Field: "pfc", Impact: qos.ImpactPortFlap}}}, nil
 }
 func (b *box) Apply(ctx context.Context, s *drivers.Snapshot, _ *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	b.calls = append(b.calls, "apply")
@@ -75,7 +79,10 @@ func (b *box) Revert(ctx context.Context, _ *drivers.Token) error {
 	return errors.Join(b.revertErr, ctx.Err())
 }
 func (b *box) Applied(context.Context, *qos.Device) ([]drivers.Mismatch, error) {
-	return b.inForce, nil
+	if slices.Contains(b.calls, "apply") {
+		return b.inForce, b.dark[1]
+	}
+	return nil, b.dark[0]
 }
 func (b *box) Close() error { b.calls = append(b.calls, "close"); return nil }
 
@@ -110,6 +117,9 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 		"yes, but nothing":  {box: box{half: true}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
 		"takes a moment":    {box: box{late: 1}, edit: func(_ *Job, o *Options) { o.AppliedTimeout = time.Minute }, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"not in force":      {box: box{inForce: []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "{3}", Have: "{}"}}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
+		"shows nothing":     {box: box{dark: [2]error{drivers.ErrUnsupported, drivers.ErrUnsupported}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
+		"never had a state": {box: box{dark: [2]error{drivers.ErrNoState, drivers.ErrNoState}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
+		"lost its state":    {box: box{dark: [2]error{nil, drivers.ErrNoState}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrNoState},
 		"revert fails too":  {box: box{applyErr: boom, revertErr: errors.New("stuck")}, state: Partial, mask: qos.Priorities(3), calls: []string{"apply", "revert", "close"}, err: boom},
 		"moved on":          {box: box{mask: qos.Priorities(5)}, state: Refused, mask: qos.Priorities(5), calls: []string{"close"}, err: drivers.ErrStale},
 		"too much":          {edit: func(_ *Job, o *Options) { o.MaxImpact = qos.ImpactCounters }, state: Refused, mask: qos.Priorities(3, 4)},
@@ -130,6 +140,9 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 			outs, err := Run(t.Context(), [][]Job{{j}, {job("leaf2", &box{mask: qos.Priorities(3, 4)})}}, o)
 			if outs[0].State != c.state || b.mask != c.mask || !slices.Equal(b.calls, c.calls) {
 				t.Errorf("state %s, mask %s, calls %v; want %s, %s, %v (%v)", outs[0].State, b.mask, b.calls, c.state, c.mask, c.calls, outs[0].Err)
+			}
+			if dark := c.state == Applied && c.box.dark[1] != nil; dark != (len(outs[0].Left) > 0) {
+				t.Errorf("left is %q", outs[0].Left)
 			}
 			bad := c.state != Applied && c.state != Unchanged
 			if bad != (outs[0].Err != nil) || c.err != nil && !errors.Is(outs[0].Err, c.err) {
@@ -168,15 +181,23 @@ func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
 		{unconfirmed{kept: true}, Applied},
 		{unconfirmed{}, Unchanged},
 		{unconfirmed{err: errors.New("boom")}, Failed},
-		{unconfirmed{err: fmt.Errorf("confirmed, not saved: %w", drivers.ErrPartial)}, Partial},
+		{unconfirmed{err: fmt.Errorf("half confirmed: %w", drivers.ErrPartial)}, Partial},
+		{unconfirmed{err: fmt.Errorf("confirmed: %w", drivers.ErrUnsaved)}, Unsaved},
 	} {
 		c.u.box = &box{mask: qos.Priorities(3, 4)}
 		j := job("leaf1", c.u.box)
 		j.Plan.Steps, j.Plan.Changes = nil, nil
 		j.Open = func(context.Context) (drivers.Driver, error) { return &c.u, nil }
-		outs, _ := Run(t.Context(), [][]Job{{j}}, Options{})
+		next := job("leaf2", &box{})
+		next.Plan.Steps, next.Plan.Changes, next.Plan.Base = nil, nil, "{}"
+		outs, err := Run(t.Context(), [][]Job{{j, next}}, Options{})
 		if outs[0].State != c.state || !slices.Equal(c.u.calls, []string{"keep", "close"}) {
 			t.Errorf("%s, want %s; calls %v", outs[0].State, c.state, c.u.calls)
+		}
+		// A device that only could not be saved keeps nobody from the next.
+		stops := c.state == Failed || c.state == Partial
+		if stops != errors.Is(err, ErrStopped) || stops != (outs[1].State == Skipped) {
+			t.Errorf("after %s: %s, %v", c.state, outs[1].State, err)
 		}
 		// A device that is about to change is not asked.
 		c.u.calls = nil
@@ -184,6 +205,79 @@ func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
 		if slices.Contains(c.u.calls, "keep") {
 			t.Errorf("calls %v", c.u.calls)
 		}
+	}
+}
+
+// Of a switch without a port in the intent nothing is kept: to confirm or to save
+// is a change as well.
+func TestNothingIsKeptWithoutAPort(t *testing.T) {
+	u := &unconfirmed{box: &box{mask: qos.Priorities(3, 4)}, kept: true}
+	j := job("leaf1", u.box)
+	j.Open = func(context.Context) (drivers.Driver, error) { return u, nil }
+	j.Plan.Steps, j.Plan.Changes, j.Desired = nil, nil, &qos.Device{}
+	outs, err := Run(t.Context(), [][]Job{{j}}, Options{})
+	if err != nil || outs[0].State != Unchanged || slices.Contains(u.calls, "keep") {
+		t.Errorf("%v %+v, called %v", err, outs, u.calls)
+	}
+}
+
+// goesOn is a device that goes on with what it was sent, and on which ports go
+// down for steps.
+type goesOn struct {
+	*box
+	left drivers.Leftover
+}
+
+func (g *goesOn) Settle(context.Context) error {
+	g.calls = append(g.calls, "settle")
+	return nil
+}
+func (g *goesOn) Resume(l drivers.Leftover) { g.left = l }
+
+// A device is told what earlier runs left on it, has done all that it was sent
+// before anything is written, and what goes down in this run is on record.
+func TestADeviceIsToldWhatEarlierRunsLeft(t *testing.T) {
+	dir := t.TempDir()
+	record(t, dir, "run1", true, Record{}, append(wrote("leaf1", ""), ports("leaf1", "down", "Ethernet0", "Ethernet99"))...)
+	run := func(id string, g *goesOn, edit func(*Job)) State {
+		t.Helper()
+		j, err := Begin(dir, id, Record{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jb := job("leaf1", g.box)
+		jb.Open = func(context.Context) (drivers.Driver, error) { return g, nil }
+		edit(&jb)
+		outs, _ := Run(t.Context(), [][]Job{{jb}}, Options{ID: id, MaxImpact: qos.ImpactReload, Journal: j})
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return outs[0].State
+	}
+	g := &goesOn{box: &box{mask: qos.Priorities(5)}}
+	if s := run("run2", g, func(*Job) {}); s != Refused || g.left.Run != "run1" || !maps.Equal(g.left.Down, map[string]string{"Ethernet0": "run1"}) {
+		t.Errorf("%s, told %+v", s, g.left)
+	}
+	g = &goesOn{box: &box{mask: qos.Priorities(3, 4)}}
+	g.during = func() {
+		if err := g.left.Record([]string{"Ethernet0"}, nil); err != nil {
+			t.Error(err)
+		}
+		if h, _, err := Open(dir); err != nil || !h.Left("leaf1").Busy {
+			t.Errorf("the run is not at work: %v", err)
+		}
+	}
+	if s := run("run3", g, func(*Job) {}); s != Applied || !slices.Equal(g.calls, []string{"settle", "apply", "confirm", "close"}) {
+		t.Errorf("%s, calls %v", s, g.calls)
+	}
+	// Nothing was left, and nothing is sent to a device that is as planned.
+	g = &goesOn{box: &box{mask: qos.Priorities(3, 4)}}
+	if s := run("run4", g, func(j *Job) { j.Plan.Steps, j.Plan.Changes = nil, nil }); s != Unchanged || g.left.Run != "" || len(g.left.Down) > 0 || !slices.Equal(g.calls, []string{"close"}) {
+		t.Errorf("%s, told %+v, calls %v", s, g.left, g.calls)
+	}
+	p, _ := readPast(filepath.Join(dir, "run3.journal"))
+	if d, _ := p.Device("leaf1"); !slices.Equal(d.Down, []string{"Ethernet0"}) {
+		t.Errorf("on record: %+v", d)
 	}
 }
 

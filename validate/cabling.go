@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -44,8 +45,8 @@ func Cabling(f *intent.Fabric, file string, cables []topology.Cable) []Finding {
 type portNames struct {
 	sw    *intent.Switch
 	ports []string
-	all   bool              // these are all that the switch has
-	shown map[string]string // port -> the alias that the switch shows, if any
+	all   bool                          // these are all that the switch has
+	shown map[string]*drivers.PortState // with the alias that the switch shows, if any
 	// aliases are alias -> ports: made when first asked for, because most
 	// neighbours give the name itself. Runs may share them.
 	once    sync.Once
@@ -60,19 +61,27 @@ func (n *portNames) called(alias string) []string {
 		has := make(map[string]bool, len(n.ports))
 		for _, p := range n.ports {
 			has[p] = true
-			if a := n.shown[p]; a != "" {
+			if a := n.alias(p); a != "" {
 				n.aliases[a] = append(n.aliases[a], p)
 			}
 		}
 		if m, ok := catalog.Lookup(n.sw.Model.V); ok && catalog.Covers(n.sw.OS) {
 			for _, p := range m.Ports {
-				if has[p.Name] && n.shown[p.Name] == "" && p.Alias != "" {
+				if has[p.Name] && n.alias(p.Name) == "" && p.Alias != "" {
 					n.aliases[p.Alias] = append(n.aliases[p.Alias], p.Name)
 				}
 			}
 		}
 	})
 	return n.aliases[alias]
+}
+
+// alias is the one that the switch shows for a port; "" where it shows none.
+func (n *portNames) alias(port string) string {
+	if s := n.shown[port]; s != nil {
+		return s.Alias
+	}
+	return ""
 }
 
 // another says how sure it is that a name that LLDP gives means another port of
@@ -193,7 +202,7 @@ func otherNIC(h *intent.Host, nic, given string) Severity {
 }
 
 // runningNames are the names of all ports that a switch shows or runs.
-func runningNames(sw *intent.Switch, cfg *qos.Device, shown map[string]string) *portNames {
+func runningNames(sw *intent.Switch, cfg *qos.Device, shown map[string]*drivers.PortState) *portNames {
 	all := make(map[string]bool, len(shown)+len(cfg.Ports))
 	for p := range shown {
 		all[p] = true

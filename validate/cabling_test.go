@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -51,7 +52,7 @@ func TestOtherEndByLLDP(t *testing.T) {
 					continue
 				}
 				have.Ports["Ethernet24"] = &qos.Port{}
-				st.Ports = map[string]string{"Ethernet0": "Ethernet32", "Ethernet24": "spare", "Ethernet32": "", "Ethernet40": ""}
+				st.Ports = map[string]*drivers.PortState{"Ethernet0": {Alias: "Ethernet32"}, "Ethernet24": {Alias: "spare"}, "Ethernet32": {}, "Ethernet40": {}}
 			}
 			run.Add(Switch(c.Device(sw), have, Running, st))
 		}

@@ -24,11 +24,26 @@ type Check struct {
 	// make, and says why.
 	Absent string `json:"absent,omitempty"`
 
+	// needs says what device and state lack on a switch to judge it; nil where
+	// they lack nothing. One that lacks something is not made, and a finding
+	// says so.
+	needs func(*deviceRun) *lack
+
 	fabric func(*fabricRun) // once, over the whole intent
 	device func(*deviceRun) // over each switch, as intended, saved or running
 	state  func(*deviceRun) // over each switch whose running state was read
 	link   func(*linkRun)   // over each link whose ends are both known
 	odd    func(*oddRun)    // over those of a group that differ from most
+}
+
+// lack is why checks of a switch cannot be made.
+type lack struct {
+	id    string // of the check that says so
+	what  string // that is not judged: "buffers and headroom"
+	why   string
+	fix   string
+	where string // in the intent; "" for the switch
+	near  bool   // it is more likely a slip than a fact: a warning
 }
 
 // Rule is a severity and when it holds; When is empty where there is only one.

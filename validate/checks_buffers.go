@@ -19,7 +19,7 @@ const (
 var bufferChecks = []Check{
 	{
 		ID: "BUF-01", Title: "headroom is too small for the cable",
-		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}},
+		Rules: []Rule{{Error, "below what is in flight in the cable"}, {Warning, "below the model of the standard"}, {Info, "where the headroom is not known"}},
 		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "bytes that arrive after the pause was sent are dropped",
 		Fix:     "use a shorter cable, or raise xoff",
@@ -39,7 +39,7 @@ var bufferChecks = []Check{
 		Why:     "SONiC logs an error and makes no lossless priority group",
 		Fix:     "use a cable that the platform has a row for, or add the row",
 		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
-		device:  headroomRowMissing,
+		needs:   modelKnown, device: headroomRowMissing,
 	},
 	{
 		ID: "BUF-04", Title: "a port's headroom is more than the switch admits",
@@ -47,14 +47,14 @@ var bufferChecks = []Check{
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
 		Sources: []string{"sonic-swss cfgmgr/buffer_check_headroom_mellanox.lua"},
-		device:  admission,
+		needs:   modelKnown, device: admission,
 	},
 	{
 		ID: "BUF-05", Title: "lossless groups share more headroom than declared",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:    "many pauses at the same time overflow the pool",
-		Fix:    "declare the ratio that you accept, use fewer lossless ports or shorter cables",
-		device: headroomPool,
+		Why:   "many pauses at the same time overflow the pool",
+		Fix:   "declare the ratio that you accept, use fewer lossless ports or shorter cables",
+		needs: modelKnown, device: headroomPool,
 	},
 	{
 		ID: "BUF-06", Title: "the platform's headroom table is not plausible for a port",
@@ -62,7 +62,7 @@ var bufferChecks = []Check{
 		Why:     "a longer cable or a higher speed has less headroom than a shorter or lower one",
 		Fix:     "ask the vendor, or correct the row in pg_profile_lookup.ini",
 		Sources: []string{srcHeadroomTables},
-		device:  plausibleRows,
+		needs:   modelKnown, device: plausibleRows,
 	},
 	{
 		ID: "BUF-07", Title: "a lossless class is bound to a profile that is not the platform's lossless one",
@@ -79,7 +79,7 @@ var bufferChecks = []Check{
 		device: egressLimit,
 	},
 	{
-		ID: "BUF-09", Title: "alpha differs within a role",
+		ID: "BUF-09", Title: "alpha differs within a role, or from the intent",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "one switch pauses long before the others",
 		Fix:     "give the role one buffers.alpha",
@@ -89,9 +89,9 @@ var bufferChecks = []Check{
 	{
 		ID: "BUF-10", Title: "a lossless group pauses after a few packets",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:    "with as many senders as the fan-in says, the port pauses all the time",
-		Fix:    "raise buffers.alpha, or lower the fan-in",
-		device: thresholdAtFanIn,
+		Why:   "with as many senders as the fan-in says, the port pauses all the time",
+		Fix:   "raise buffers.alpha, or lower the fan-in",
+		needs: modelKnown, device: thresholdAtFanIn,
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may take the pool from lossless groups",
@@ -117,7 +117,7 @@ var bufferChecks = []Check{
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRunning,
 		Why:   "the switch has no headroom for it, or not yet",
 		Fix:   "look for the reason in the switch's log, and write the value again",
-		state: groupsInForce,
+		needs: stateInForce, state: groupsInForce,
 	},
 	{
 		ID: "BUF-16", Title: "the peer of a port stops later than the standard allows",
@@ -133,13 +133,13 @@ var bufferChecks = []Check{
 		Why:     "smaller packets fill more cells",
 		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to what is sent",
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
-		device:  trafficPattern,
+		needs:   modelKnown, device: trafficPattern,
 	},
 }
 
 // lossless yields the ports of an intent that have headroom to judge.
 func losslessPorts(r *deviceRun) []*intent.Port {
-	if r.source != Intended || r.d.Model == nil {
+	if r.source != Intended {
 		return nil
 	}
 	var out []*intent.Port
@@ -277,7 +277,9 @@ func egressLimit(r *deviceRun) {
 }
 
 // alphas tells the threshold of lossless groups: that of the intent, or what a
-// switch derived.
+// switch derived. Nothing but SONiC's dynamic buffer model takes one from the
+// intent, so that a switch can have another than the checks of the intent reckon
+// with, and no change that a plan would make.
 func alphas(r *deviceRun) {
 	group := fmt.Sprintf("%s of %s", r.d.Desired.Platform.ASIC, roleOf(r.d.Switch))
 	for p, q := range r.ports() {
@@ -287,8 +289,17 @@ func alphas(r *deviceRun) {
 			}
 			continue
 		}
+		stated := p.Settings.Buffers.Alpha
 		for g := range q.Groups {
-			if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set && !h.V.Static {
+			h := q.Groups[g].Headroom
+			if !q.Groups[g].Lossless.V || !h.Set || h.V.Static {
+				continue
+			}
+			if a := stated.V; a != nil && int64(*a) != h.V.Threshold && !r.d.Desired.Platform.DynamicBuffers {
+				r.found(Finding{Severity: Warning, Where: stated.From.String(),
+					What: fmt.Sprintf("alpha of lossless groups is 2^%d, the intent says 2^%d", h.V.Threshold, *a),
+					Fix:  "state in buffers.alpha what the switch has, or change it on the switch: a plan does not"}, p.Name)
+			} else {
 				r.trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", h.V.Threshold), p.Name, p.Pos.String())
 			}
 		}

@@ -194,10 +194,10 @@ func classOfDSCP(r *deviceRun) {
 	if r.source == Intended {
 		return // one intent has one map
 	}
-	for p := range r.ports() {
+	for p, q := range r.ports() {
 		m := r.cfg.MapsOf(p.Name)
-		if m == nil {
-			continue
+		if m == nil || q.Trust.Set && q.Trust.V != qos.TrustDSCP {
+			continue // the port does not look at DSCPs: CLS-04 and CLS-14
 		}
 		lost := r.moves(p).lost
 		for _, k := range p.Settings.Classes {
@@ -332,7 +332,7 @@ func rewrites(r *deviceRun) {
 
 func trustOfEnds(r *linkRun) {
 	if a, b := r.a.Trust, r.b.Trust; a != b && a != "" && b != "" {
-		r.found(Warning, r.check.Fix, "the port trusts %v, on %v %v", a, b)
+		r.found(Warning, r.mend("trust"), "the port trusts %v, on %v %v", a, b)
 	}
 }
 

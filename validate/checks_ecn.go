@@ -13,7 +13,7 @@ import (
 var ecnChecks = []Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "where it has no curve"}, {Info, "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "PFC becomes the only congestion control",
 		Fix:    "give the class 'ecn: auto' or thresholds",
 		device: func(r *deviceRun) { losslessQueues(r, unmarked) },
@@ -105,22 +105,26 @@ func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e, wa
 	for p, q := range r.ports() {
 		for _, k := range p.Settings.Classes {
 			e := q.Queues[k.Queue.V].ECN
-			if !k.Lossless.V || !e.Set && r.source == Intended {
+			kept := k.ECN.Mode.V == intent.ECNKeep
+			if !k.Lossless.V || !e.Set && r.source == Intended && !kept {
 				continue
 			}
 			field := fmt.Sprintf("queues[%d].ecn", k.Queue.V)
 			_, drifted := r.differs(p.Name, field)
-			if r.source != Intended && !drifted {
+			if r.source != Intended && !drifted && !kept {
 				continue // what is as intended was found in the intent
 			}
 			f := look(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
 			if f == nil {
 				continue
 			}
-			if f.Fix == "" {
+			switch {
+			case kept:
+				f.Fix = "set the curve on the switch, or state it in the intent"
+			case f.Fix == "":
 				f.Fix = r.check.Fix
 			}
-			if r.source == Intended {
+			if r.source == Intended || kept {
 				f.Where = k.ECN.Mode.From.String()
 			}
 			r.found(*f, p.Name, field)
@@ -130,6 +134,10 @@ func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e, wa
 
 func unmarked(r *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	switch {
+	case k.ECN.Mode.V == intent.ECNKeep && r.source == Intended:
+		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the ECN that the switch has, which is not compared", k.Name)}
+	case k.ECN.Mode.V == intent.ECNKeep && e.Enabled:
+		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the ECN of the switch, %s, which is not compared", k.Name, e)}
 	case e.Enabled || e.Drops || e.Min > 0 || e.Max > 0:
 		return nil
 	case r.source == Intended:
@@ -170,6 +178,9 @@ func averaged(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 }
 
 func unitless(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
+	if k.ECN.Mode.V == intent.ECNKeep {
+		return nil // it has no other to compare with
+	}
 	lower, upper := e.Unit.Split()
 	for _, u := range []qos.ThresholdUnit{lower, upper} {
 		switch u {

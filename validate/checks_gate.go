@@ -100,6 +100,12 @@ var gateChecks = []Check{
 		Why: "what a lossless class loses would not be seen, so that nothing is proven",
 		Fix: "switch the counters on, and see that the device can be read",
 	},
+	{
+		ID: gate.NoTraffic, Title: "a lossless class carried nothing in the window",
+		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsCounters,
+		Why: "a class without packets loses none, so that nothing is proven",
+		Fix: "take the window while RDMA traffic runs",
+	},
 }
 
 // GateSwitch says what the gate has to know of a switch that runs cfg: its
@@ -136,7 +142,9 @@ func gateClasses(d *render.Device, p *intent.Port, want *qos.Port) []gate.Class 
 	lossless := p.Settings.Lossless()
 	for _, c := range d.Desired.Classes {
 		if lossless.Has(c.Priority) {
-			out = append(out, gate.Class{Name: c.Name, Priority: c.Priority, Queue: c.Queue, Group: c.Group, Marks: want.Queues[c.Queue].ECN.V.Enabled})
+			// A lossless class that keeps the curve of its switch is to mark as well.
+			ecn := want.Queues[c.Queue].ECN
+			out = append(out, gate.Class{Name: c.Name, Priority: c.Priority, Queue: c.Queue, Group: c.Group, Marks: ecn.V.Enabled || !ecn.Set})
 		}
 	}
 	return out
@@ -176,7 +184,11 @@ var gateSeverity = map[gate.Verdict]Severity{gate.Fail: Error, gate.Inconclusive
 func (r *Run) Gate(res *gate.Result) {
 	var c collector
 	for _, f := range res.Findings {
-		c.add(Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: r.placeOf(f.Device)}, f.Port)
+		found := Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: r.placeOf(f.Device)}
+		if f.Means == gate.Inconclusive {
+			found.Unchecked = "losses in the window"
+		}
+		c.add(found, f.Port)
 	}
 	r.Note(c.list...)
 	r.counted = res.Ports
@@ -203,7 +215,7 @@ func (r *Run) placeOf(device string) string {
 func Inconclusive(fs []Finding) *Finding {
 	for i, f := range fs {
 		switch f.ID {
-		case gate.CounterReset, gate.WindowTooShort, gate.NotCounted:
+		case gate.CounterReset, gate.WindowTooShort, gate.NotCounted, gate.NoTraffic:
 			if f.Suppressed == nil {
 				return &fs[i]
 			}

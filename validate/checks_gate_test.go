@@ -23,7 +23,9 @@ type gateCase struct {
 	// always says that it had counted n before the window, and no more in it.
 	always bool
 	// edit is, instead, something else that changes in the last sample.
-	edit        func(*drivers.Counters)
+	edit func(*drivers.Counters)
+	// idle says that no port sends a packet of a lossless class.
+	idle        bool
 	place, says string
 }
 
@@ -47,6 +49,7 @@ var gateCases = []gateCase{
 		c.Poll = map[drivers.Metric]time.Duration{drivers.GroupDrops: 3 * time.Minute}
 	}, place: "leaf1", says: "renewed every 3m only"},
 	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
+	{id: gate.NoTraffic, severity: Warning, idle: true, says: "lossless class rdma carried no packets"},
 }
 
 // gateFindings judges the base, with what moves in a case; nil for nothing.
@@ -70,6 +73,11 @@ func gateFindings(t *testing.T, c *gateCase) []Finding {
 			for port := range d.Ports {
 				s.Ports[port] = counted(d.Host)
 			}
+			if i == 1 && (c == nil || !c.idle) {
+				for port := range d.Ports {
+					s.Ports[port][drivers.QueuePackets.Of(3)] += 7
+				}
+			}
 			if c != nil && c.device == d.Name {
 				switch {
 				case c.edit != nil && i == 1:
@@ -83,7 +91,7 @@ func gateFindings(t *testing.T, c *gateCase) []Finding {
 			samples = append(samples, s)
 		}
 	}
-	run.Gate(gate.Judge(devices, samples, gate.Options{AllHosts: true}))
+	run.Gate(gate.Judge(devices, samples, gate.Options{AllHosts: true, Traffic: true}))
 	return run.Findings(today)
 }
 
@@ -124,7 +132,7 @@ func TestGateChecks(t *testing.T) {
 			if check == nil || !check.allows(f.Severity) {
 				t.Errorf("%s has no severity %s", f.ID, f.Severity)
 			}
-			open := slices.Contains([]string{gate.CounterReset, gate.WindowTooShort, gate.NotCounted}, f.ID)
+			open := slices.Contains([]string{gate.CounterReset, gate.WindowTooShort, gate.NotCounted, gate.NoTraffic}, f.ID)
 			if (Inconclusive(fs) != nil) != open {
 				t.Errorf("%s is open: %v", f.ID, !open)
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
@@ -34,8 +35,14 @@ func headroomOfPorts(r *deviceRun) {
 	for _, p := range losslessPorts(r) {
 		h := r.headroomOf(p)
 		xoff, ok := h.XOFF()
+		if r.d.Model == nil || r.d.Desired.Platform.DynamicBuffers && !r.admits(p) {
+			r.tooLong(p, h.Floor)
+		}
+		if l := modelKnown(r); l != nil {
+			r.misses(*l, true)
+		}
 		if !ok {
-			continue
+			continue // CAT-01 or BUF-03
 		}
 		what, fix := fmt.Sprintf("xoff %d B, which %s computes,", xoff, r.d.Switch.OS), "use a shorter cable"
 		more := "configure a profile with more xoff for the group"
@@ -55,6 +62,26 @@ func headroomOfPorts(r *deviceRun) {
 	}
 }
 
+// admits reports whether it is known how much headroom the switch has for a port:
+// else it may compute more than that.
+func (r *deviceRun) admits(p *intent.Port) bool {
+	a, err := r.d.Admission(p)
+	return err == nil && (a.Max > 0 || a.MaxShared > 0)
+}
+
+// tooLong finds a cable whose floor is above what a group can have, where the
+// headroom of the group is not known; it reports whether it is.
+func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
+	if floor <= headroom.MostOnChip {
+		return false
+	}
+	r.found(Finding{Severity: Error, Where: p.Cable.From.String(),
+		What: fmt.Sprintf("the round trip in %s of cable at %s and two frames of %d B are %d B, and no switch that holds packets on its chip alone is known to reserve more than %d B for a lossless group",
+			p.Cable.V, p.Speed.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead, floor, headroom.MostOnChip),
+		Fix: "make the classes of the link lossy, or use a shorter cable; where the switch has external packet memory, set its headroom for the cable and accept BUF-01 on the port"}, p.Name)
+	return true
+}
+
 // belowModel says by how much an xoff is below a model, and what that relies on.
 func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Result) string {
 	by := fmt.Sprintf("%d B below the %s model (%d B)", model.XOFF-xoff, model.Model, model.XOFF)
@@ -71,10 +98,20 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 // headroomInUse holds what a switch made for itself against the cable: its
 // table may be another one than the catalogue's.
 func headroomInUse(r *deviceRun) {
+	var notMade []string
+	if !r.anyHeadroom() {
+		notMade = []string{r.check.ID}
+	}
 	for p, q := range r.ports() {
+		if p.Speed.V == 0 || p.Cable.V == 0 {
+			continue
+		}
+		if r.source == Running && r.lossless(p.Settings)&q.PFC.Or(0) != 0 && !showsHeadroom(q) {
+			r.headroomNotShown(p, notMade)
+		}
 		for g := range q.Groups {
 			h := q.Groups[g].Headroom
-			if !q.Groups[g].Lossless.V || !h.Set || p.Speed.V == 0 || p.Cable.V == 0 {
+			if !q.Groups[g].Lossless.V || !h.Set {
 				continue
 			}
 			frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
@@ -96,6 +133,46 @@ func headroomInUse(r *deviceRun) {
 			}
 		}
 	}
+}
+
+// headroomNotShown judges by the catalogue what a switch does not show, and says
+// that it is open where the catalogue does not know it either.
+func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
+	h := r.headroomOf(p)
+	xoff, ok := h.XOFF()
+	switch {
+	case ok && xoff >= h.Floor:
+	case ok:
+		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: r.check.Fix,
+			What: fmt.Sprintf("xoff %d B, which %s has by the catalogue, is below the floor of %d B: the round trip in %s of cable and two frames of %d B", xoff, r.d.Model.Name, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
+	case r.tooLong(p, h.Floor):
+	default:
+		r.found(Finding{Severity: Info, What: "the headroom of lossless groups is not shown", Unchecked: "headroom", NotMade: notMade,
+			Fix: "compare it on the switch with what 'roce-fabric explain SWITCH PORT' says that the cable needs"}, p.Name)
+	}
+}
+
+// anyHeadroom reports whether any lossless port has headroom to judge: what it
+// shows, or what the catalogue has.
+func (r *deviceRun) anyHeadroom() bool {
+	for p, q := range r.ports() {
+		if p.Speed.V == 0 || p.Cable.V == 0 {
+			continue
+		}
+		if _, ok := r.headroomOf(p).XOFF(); ok || showsHeadroom(q) {
+			return true
+		}
+	}
+	return false
+}
+
+func showsHeadroom(q *qos.Port) bool {
+	for g := range q.Groups {
+		if q.Groups[g].Lossless.V && q.Groups[g].Headroom.Set {
+			return true
+		}
+	}
+	return false
 }
 
 func slowPeers(r *deviceRun) {

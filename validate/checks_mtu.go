@@ -35,7 +35,7 @@ var mtuChecks = []Check{
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:   "packets are dropped in that class alone",
 		Fix:   "give the class the MTU of the port",
-		state: mtuOfClasses,
+		needs: stateInForce, state: mtuOfClasses,
 	},
 }
 
@@ -74,16 +74,16 @@ func mtuOfEnds(r *linkRun) {
 	case r.mtuSaid():
 	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 says so
 	case min(a, b) < sent.packet:
-		r.found(Error, r.check.Fix, "it carries packets of up to %v B, %v of %v B", a, b, "mtu")
+		r.found(Error, r.mend("mtu"), "it carries packets of up to %v B, %v of %v B", a, b, "mtu")
 	default:
-		r.found(Info, r.check.Fix, "it carries packets of up to %v B, %v of %v B", a, b)
+		r.found(Info, r.mend("mtu"), "it carries packets of up to %v B, %v of %v B", a, b)
 	}
 }
 
 func mtuOfRDMA(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
 	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need && !r.mtuSaid() {
-		r.found(Error, r.check.Fix, fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, "mtu")
+		r.found(Error, r.mend("mtu"), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, "mtu")
 	}
 }
 
@@ -93,7 +93,11 @@ func mtuTowardsHost(r *deviceRun) {
 		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cure(p.Name, "mtu") != "" {
 			continue
 		}
-		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, hosts send up to %d B by the intent", q.MTU.V, p.Settings.MTU.Host.V), Fix: "apply the intent to the switch"}, p.Name, "mtu")
+		fix := "raise mtu.fabric in the intent, or lower mtu.host"
+		if _, differs := r.differs(p.Name, "mtu"); differs {
+			fix = "apply the intent to the switch"
+		}
+		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, hosts send up to %d B by the intent", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, "mtu")
 	}
 }
 

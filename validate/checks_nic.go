@@ -118,6 +118,12 @@ var nicChecks = []Check{
 		Fix: "read the host as root, or look where the setting is: at the physical function",
 	},
 	{
+		ID: "NIC-11", Title: "a rail of a host has no carrier",
+		Rules: []Rule{{Error, "for a NIC that a link of the intent uses"}, {Warning, "for another NIC of the intent"}, {Info, "where it is not shown"}}, Scope: ScopeHost, Reads: ReadsNIC,
+		Why: "one rail that is missing stalls the whole collective, or halves the bandwidth",
+		Fix: "bring the interface up; look at the cable, the transceivers and the switch port",
+	},
+	{
 		ID: "SCH-04", Title: "a NIC shares its link in another way than the switch",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "a class gets less than the intent says",

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -16,9 +17,9 @@ var operationChecks = []Check{
 	{
 		ID: "CAT-01", Title: "the catalogue does not know the model",
 		Rules: []Rule{{Warning, "for a name near one that it knows"}, {Info, "else"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:    "its ports, buffers and headroom cannot be checked",
-		Fix:    "state the model as the switch shows it",
-		device: modelKnown,
+		Why:   "its ports, buffers and headroom cannot be checked",
+		Fix:   "state the model as the switch shows it",
+		needs: modelKnown,
 	},
 	{
 		ID: "DRIFT", Title: "the running configuration differs from the intent",
@@ -31,7 +32,7 @@ var operationChecks = []Check{
 		Rules: []Rule{{Error, "where it is seen"}, {Info, "where what is in force cannot be seen"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:   "the configuration shows one thing and the ASIC does another",
 		Fix:   "look for the reason in the switch's log, and write the value again",
-		state: inForce,
+		needs: stateInForce, state: inForce,
 	},
 	{
 		ID: "OPS-04", Title: "the system does not take a value",
@@ -42,10 +43,10 @@ var operationChecks = []Check{
 	},
 	{
 		ID: "OPS-01", Title: "the running configuration is not saved",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:   "it is gone after a reload",
-		Fix:   "save it",
-		state: unsaved,
+		Rules: []Rule{{Warning, "where it is seen"}, {Info, "where the switch does not show what is saved"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:   "a reload brings back what is saved",
+		Fix:   "save it where it is as the intent says; else apply the intent, which saves",
+		needs: stateSaved, state: unsaved,
 	},
 	{
 		ID: "OPS-03", Title: "a change disturbs traffic outside a maintenance window",
@@ -62,7 +63,7 @@ var operationChecks = []Check{
 	},
 	{
 		ID: "READ", Title: "a device, or a value of it, could not be read",
-		Rules: []Rule{{Error, "for a device"}, {Info, "for a value"}}, Scope: ScopeFabric, Reads: ReadsRunning | ReadsNIC,
+		Rules: []Rule{{Error, "for a device"}, {Info, "for a value, or a host without an address"}}, Scope: ScopeFabric, Reads: ReadsRunning | ReadsNIC,
 		Why: "nothing is known about it",
 		Fix: "see that the device can be reached and read",
 	},
@@ -88,28 +89,46 @@ var operationChecks = []Check{
 }
 
 // modelKnown says that nothing is known of a model, so that nobody takes the
-// silence of the buffer checks for consent.
-func modelKnown(r *deviceRun) {
+// silence of the buffer checks for consent. It is what those checks need of an
+// intent.
+func modelKnown(r *deviceRun) *lack {
 	d := r.d
 	name := d.Switch.Model.V
-	switch {
-	case r.source != Intended || d.Model != nil:
-		return
-	case !catalog.Covers(d.Switch.OS):
-		r.found(Finding{Severity: Info,
-			What: fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS),
-			Fix:  "check the buffers of lossless ports on the switch itself"}, "")
-		return
+	if r.source != Intended || d.Model != nil {
+		return nil
 	}
-	f := Finding{Severity: Info, What: "no model is stated: ports, buffers and headroom are not checked", Fix: "state the model, for SONiC the hwsku"}
-	if name != "" {
-		f.What, f.Where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
-		f.Fix = "check the spelling against the hwsku that the switch shows"
+	l := &lack{id: "CAT-01", what: "ports, buffers and headroom"}
+	switch {
+	case !catalog.Covers(d.Switch.OS):
+		l.why = fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS)
+		l.fix = "check the buffers of lossless ports on the switch itself"
+	case name == "":
+		l.why, l.fix = "no model is stated: ports, buffers and headroom are not checked", "state the model, for SONiC the hwsku"
+	default:
+		l.why, l.where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
+		l.fix = "check the spelling against the hwsku that the switch shows"
 		if near := catalog.Suggest(name); near != "" {
-			f.Severity, f.Fix = Warning, fmt.Sprintf("did you mean %s?", near)
+			l.near, l.fix = true, fmt.Sprintf("did you mean %s?", near)
 		}
 	}
-	r.found(f, "")
+	return l
+}
+
+// stateInForce is what the checks of values in force need of a switch.
+func stateInForce(r *deviceRun) *lack {
+	if r.source != Running || r.seen.NotInForce == "" {
+		return nil
+	}
+	return &lack{id: "OPS-02", what: "values in force", why: "the switch does not show what is in force: " + r.seen.NotInForce,
+		fix: "look for the reason on the switch, and read it again"}
+}
+
+func stateSaved(r *deviceRun) *lack {
+	if r.source != Running || r.seen.NotSaved == "" {
+		return nil
+	}
+	return &lack{id: "OPS-01", what: "saved configuration", why: "it is not known whether the configuration is saved: " + r.seen.NotSaved,
+		fix: "give the switch an ssh block in the intent, or compare what it has saved yourself"}
 }
 
 // inForce reports what the switch is configured with and does not do.
@@ -117,6 +136,9 @@ func inForce(r *deviceRun) {
 	for _, m := range r.seen.InForce {
 		if livePFC(m) || narrowClass(m) || strings.HasPrefix(m.Field, "groups[") {
 			continue // PFC-10, MTU-05, BUF-15
+		}
+		if m.Field == "admin_up" {
+			continue // PRT-05
 		}
 		if f, ok := r.notInForce(m); ok {
 			r.found(f, m.Port)
@@ -137,6 +159,7 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.Field, m.Want, m.Have),
 		Fix:  "the switch did not take up what it is configured with: look for the reason in its log, and write it again"}
 	if m.Unsure {
+		f.Unchecked = "values in force"
 		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.Field, m.Want, m.Have), cmp.Or(m.Fix, "look at it on the switch")
 	} else if m.Fix != "" && livePFC(m) {
 		f.What, f.Fix = fmt.Sprintf("pfc: %s is not in force: %s", m.Want, m.Have), m.Fix
@@ -190,9 +213,17 @@ func Adapted(sw *intent.Switch, how []string) []Finding {
 }
 
 func unsaved(r *deviceRun) {
-	if len(r.seen.Unsaved) > 0 {
-		r.found(Finding{Severity: Warning, What: "not saved: " + strings.Join(r.seen.Unsaved, ", "), Fix: r.check.Fix}, "")
+	if len(r.seen.Unsaved) == 0 {
+		return
 	}
+	f := Finding{Severity: Warning, What: "not saved: " + strings.Join(r.seen.Unsaved, ", "), Fix: "save the running configuration"}
+	switch {
+	case len(r.out.drift) > 0:
+		f.Fix = "apply the intent, which saves; do not save what differs from it"
+	case slices.ContainsFunc(r.d.Switch.Ports, r.shut):
+		f.Fix = "bring the ports up that PRT-05 names, and then save: a port that is saved as down stays down after a reload"
+	}
+	r.found(f, "")
 }
 
 func releases(r *deviceRun) {

@@ -72,7 +72,7 @@ var pfcChecks = []Check{
 		Rules: []Rule{{Error, "where it is seen"}, {Info, "where what the switch shows can be read in more than one way"}}, Scope: ScopeNIC, Reads: ReadsRunning,
 		Why:   "the port is lossless on paper only",
 		Fix:   "switch PFC on without negotiation, and look at the other end",
-		state: pfcInOperation,
+		needs: stateInForce, state: pfcInOperation,
 	},
 	{
 		ID: "PFC-11", Title: "a lossless group resumes where it paused",
@@ -93,7 +93,7 @@ var pfcChecks = []Check{
 
 func pfcOfEnds(r *linkRun) {
 	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
-		r.found(Error, r.check.Fix, "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, "pfc")
+		r.found(Error, r.mend("pfc"), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, "pfc")
 	}
 }
 
@@ -222,7 +222,7 @@ func linkPause(r *deviceRun) {
 func losslessClasses(r *deviceRun) {
 	for p, q := range r.ports() {
 		if set := q.PFC.Or(0); len(set.List()) > 2 {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.check.Fix}, p.Name)
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.mend(r.check.Fix, p.Name, "pfc")}, p.Name)
 		}
 	}
 }
@@ -244,7 +244,7 @@ func losslessControl(r *deviceRun) {
 func asymmetry(r *linkRun) {
 	if a, b := r.a.Asymmetric, r.b.Asymmetric; a.Set && b.Set && a.V != b.V {
 		on := map[bool]string{true: "on", false: "off"}
-		r.found(Warning, r.check.Fix, "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], "pfc_asymmetric")
+		r.found(Warning, r.mend("pfc_asymmetric"), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], "pfc_asymmetric")
 	}
 }
 

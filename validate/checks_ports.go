@@ -42,6 +42,14 @@ var portChecks = []Check{
 		Fix:    "apply the intent, or correct the speed in it",
 		device: speedOfPorts,
 	},
+	{
+		ID: "PRT-05", Title: "a port of the intent is down",
+		Rules: []Rule{{Error, "for a port that is shut, or that a link of the intent uses"}, {Warning, "for a port without a link in the intent"}, {Info, "where its state is not shown"}},
+		Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why:   "nothing passes, and a rail or a path of the fabric is missing",
+		Fix:   "bring the port up, or state admin: down in the intent where it is meant to be down",
+		needs: portStates, state: portsDown,
+	},
 }
 
 // bare reports whether a port has neither PFC nor marking, though it should have
@@ -147,7 +155,9 @@ func unmanaged(r *deviceRun) {
 			}
 		}
 		add("fec", want.FEC.Set, q.FEC.Set, q.FEC.V)
-		add("admin_up", want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
+		if r.source == Saved { // else PRT-05 says so
+			add("admin_up", want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
+		}
 		for g := range q.Groups {
 			h := q.Groups[g].Headroom
 			add(fmt.Sprintf("groups[%d].headroom", g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
@@ -181,5 +191,60 @@ func speedOfPorts(r *deviceRun) {
 				r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s is %s, the intent says %s", field, ch.Old, ch.New), Fix: r.check.Fix}, p.Name, field)
 			}
 		}
+	}
+}
+
+// shut reports whether a port is administratively down and not meant to be.
+func (r *deviceRun) shut(p *intent.Port) bool {
+	q := r.cfg.Ports[p.Name]
+	if q == nil || p.AdminUp.V != nil && !*p.AdminUp.V {
+		return false
+	}
+	if s := r.seen.Ports[p.Name]; s != nil && s.AdminUp.Set {
+		return !s.AdminUp.V
+	}
+	return q.AdminUp.Set && !q.AdminUp.V
+}
+
+func portStates(r *deviceRun) *lack {
+	if r.source != Running || len(r.seen.Ports) > 0 {
+		return nil
+	}
+	return &lack{id: "PRT-05", what: "state of ports", why: "the switch does not show which of its ports are up", fix: "look at the ports on the switch"}
+}
+
+// portsDown names the ports of the intent that are shut or have no link, also
+// those that have nothing else of the intent. That the switch does not have a port
+// at all is drift.
+func portsDown(r *deviceRun) {
+	for _, p := range r.d.Switch.Ports {
+		q := r.cfg.Ports[p.Name]
+		if q == nil || p.AdminUp.V != nil && !*p.AdminUp.V {
+			continue
+		}
+		oper := qos.Opt[bool]{}
+		if s := r.seen.Ports[p.Name]; s != nil {
+			oper = s.OperUp
+		}
+		f := Finding{Severity: Error, Where: p.Pos.String(), Fix: r.check.Fix}
+		switch {
+		case r.shut(p):
+			f.What = "the port is administratively down"
+			if p.AdminUp.V != nil {
+				f.Where, f.Fix = p.AdminUp.From.String(), "apply the intent, which has it up"
+			}
+		case oper.Set && oper.V:
+			continue
+		case oper.Set && p.Link == nil:
+			f.Severity, f.What = Warning, "the port has no link, and the intent states none for it"
+			f.Fix = "look at the cable, or take the port out of the intent where nothing is attached"
+		case oper.Set:
+			f.What, f.Where = "the port is enabled and has no link", p.Link.Pos.String()
+			f.Fix = "look at the cable, the transceivers, speed and FEC, and at the port at the other end"
+		default:
+			f.Severity, f.What, f.Unchecked = Info, "the switch does not show whether the port has a link", "state of ports"
+			f.Fix = "look at the port on the switch"
+		}
+		r.found(f, p.Name, "admin_up")
 	}
 }

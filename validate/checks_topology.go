@@ -112,6 +112,13 @@ var topologyChecks = []Check{
 		fabric: disputedRoles,
 	},
 	{
+		ID: "TOP-09", Title: "the intent states no links",
+		// Made by Run.linked.
+		Rules: always(Info), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Why: "the two ends of a cable are not compared, and no path or deadlock is looked for",
+		Fix: "state the links, or import them: 'roce-fabric import' takes them from LLDP",
+	},
+	{
 		ID: "TUN-01", Title: "a tunnel hides the DSCP of what is inside",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the underlay treats RDMA as best effort", Fix: "copy the DSCP to the outer header",

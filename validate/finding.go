@@ -36,9 +36,18 @@ type Finding struct {
 	What  string   `json:"what"`            // the fact, with the values that disagree
 	Fix   string   `json:"fix,omitempty"`   // what to do
 	Where string   `json:"where,omitempty"` // intent file, line and column, or the rule that set the value
+	// Unchecked names what could not be judged there, "buffers and headroom":
+	// the finding is inconclusive. It is "" where the finding judges.
+	Unchecked string `json:"unchecked,omitempty"`
+	// NotMade are the ids of the checks that could not be made there for it.
+	NotMade []string `json:"not_made,omitempty"`
 	// Suppressed is set where the intent accepts the finding.
 	Suppressed *Suppressed `json:"suppressed,omitempty"`
 }
+
+// Inconclusive reports whether the finding leaves something open that the
+// intent does not accept to be open.
+func (f Finding) Inconclusive() bool { return f.Unchecked != "" && f.Suppressed == nil }
 
 // Suppressed says why a finding does not count.
 type Suppressed struct {
@@ -53,6 +62,14 @@ func (f Finding) Place() string {
 		return f.Device
 	}
 	return f.Device + " " + natural.Fold(f.Ports)
+}
+
+// Told returns the fact with its place: "leaf1 Ethernet0: ...".
+func (f Finding) Told() string {
+	if at := f.Place(); at != "" {
+		return at + ": " + f.Fact()
+	}
+	return f.Fact()
 }
 
 // Counts reports whether the finding is of severity error and not suppressed.
@@ -98,11 +115,16 @@ type Counts struct {
 	Warning    int `json:"warning"`
 	Info       int `json:"info"`
 	Suppressed int `json:"suppressed"`
+	// Inconclusive are those of any severity that leave something open.
+	Inconclusive int `json:"inconclusive"`
 }
 
 // Count counts findings.
 func Count(fs []Finding) (c Counts) {
 	for _, f := range fs {
+		if f.Inconclusive() {
+			c.Inconclusive++
+		}
 		switch {
 		case f.Suppressed != nil:
 			c.Suppressed++
@@ -117,11 +139,14 @@ func Count(fs []Finding) (c Counts) {
 	return c
 }
 
-// String prints "2 errors, 1 warning, 0 info, 1 accepted".
+// String prints "2 errors, 1 warning, 3 info, 1 accepted; 2 inconclusive".
 func (c Counts) String() string {
 	s := fmt.Sprintf("%s, %s, %d info", words.Count(c.Error, "error"), words.Count(c.Warning, "warning"), c.Info)
 	if c.Suppressed > 0 {
 		s += fmt.Sprintf(", %d accepted", c.Suppressed)
+	}
+	if c.Inconclusive > 0 {
+		s += fmt.Sprintf("; %d inconclusive", c.Inconclusive)
 	}
 	return s
 }

@@ -125,7 +125,7 @@ func (v *hostCheck) strangers() {
 // unread notes what could not be looked at; fields of one reason are folded by
 // the caller.
 func (v *hostCheck) unread(port, fields string, ch nic.Change) {
-	v.add("READ", Info, port, ch.Reason, "", "could not be looked at: %s: %s", fields, ch.Blocked)
+	v.c.add(Finding{ID: "READ", Severity: Info, Device: v.host.Name, Where: ch.Reason, Unchecked: fields, What: fmt.Sprintf("could not be looked at: %s: %s", fields, ch.Blocked)}, port)
 }
 
 func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
@@ -145,6 +145,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 			pv.speed = n.Link.Speed.V
 		}
 	}
+	pv.carrier()
 	if pv.bare() && v.otherRails(name) {
 		changes = pv.rail(changes)
 	} else {

@@ -40,6 +40,23 @@ func (p *portCheck) differs(id string, s Severity, ch nic.Change, fix string) {
 	p.add(id, s, p.name, ch.Reason, fix, "%s is %s, the intent says %s (layer %s)", ch.Field, ch.Old, ch.New, ch.Layer)
 }
 
+// carrier names a rail without a link. A link of the intent is one that is in
+// use.
+func (p *portCheck) carrier() {
+	severity, where := Warning, p.want.From[nic.FieldPort]
+	if n := p.host.NIC(p.name); n != nil && n.Link != nil {
+		severity = Error
+	}
+	f := Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: Lookup("NIC-11").Fix}
+	switch {
+	case !p.have.Carrier.Set:
+		f.Severity, f.What, f.Unchecked, f.Fix = Info, "the host does not show whether the NIC has a carrier", "carrier of NICs", "look at the interface on the host"
+	case p.have.Carrier.V:
+		return
+	}
+	p.c.add(f, p.name)
+}
+
 // bare reports whether a port has nothing of the intent.
 func (p *portCheck) bare() bool {
 	h, w := p.have, p.want
@@ -250,7 +267,14 @@ func (p *portCheck) mtu(ch nic.Change) {
 	}
 	switch {
 	case limit > 0 && have > limit:
-		p.found("MTU-03", Error, nic.FieldMTU, applyHost, "the NIC sends packets of up to %d B, %s %s %d B", have, p.end, says, limit)
+		fix := applyHost
+		if p.want.MTU.Set && p.want.MTU.V > limit { // it would send larger ones
+			fix = "apply the intent to the switch first, then to the host"
+			if !p.far.Known || p.sw != nil && p.far.MTU >= p.sw.Settings.MTU.Fabric.V {
+				fix = "raise mtu.fabric in the intent, or lower mtu.host"
+			}
+		}
+		p.found("MTU-03", Error, nic.FieldMTU, fix, "the NIC sends packets of up to %d B, %s %s %d B", have, p.end, says, limit)
 	case p.lowRDMA(): // MTU-04 says so
 	default:
 		p.differs("DRIFT", Warning, ch, applyHost)
@@ -285,17 +309,21 @@ func (p *portCheck) unknown(changes []nic.Change) {
 			p.unread(p.name, what, first)
 		case first.Field == nic.FieldDCB:
 			// No VF or SF shows them, however well its port is set.
-			p.add(unproven, Warning, p.name, first.Reason, "validate the machine that has the physical function, or, on a DPU, its own system; accept this in the intent where nobody can",
-				"could not be looked at: pfc, trust, dscp, ets: %s", first.Blocked)
+			p.unseen(Warning, "pfc, trust, dscp, ets", first, "validate the machine that has the physical function, or, on a DPU, its own system; accept this in the intent where nobody can")
 		case noDCB && p.have.Driver == nic.DriverIonic:
-			p.add(unproven, Error, p.name, first.Reason, "install AMD's nicctl on the host, and read it as root (--sudo)", "could not be looked at: %s: %s", what, first.Blocked)
+			p.unseen(Error, what, first, "install AMD's nicctl on the host, and read it as root (--sudo)")
 		case noDCB && slices.Contains(fields, nic.FieldPFC):
-			p.add(unproven, Error, p.name, first.Reason, "use a driver and a kernel with DCB operations (CONFIG_DCB); where the vendor's own tool sets the NIC, prove it with that and accept this in the intent",
-				"could not be looked at: %s: %s", what, first.Blocked)
+			p.unseen(Error, what, first, "use a driver and a kernel with DCB operations (CONFIG_DCB); where the vendor's own tool sets the NIC, prove it with that and accept this in the intent")
 		default:
-			p.add(unproven, Error, p.name, first.Reason, "see that the host shows it: read it as root (--sudo), with the driver and its tools in place", "could not be looked at: %s: %s", what, first.Blocked)
+			p.unseen(Error, what, first, "see that the host shows it: read it as root (--sudo), with the driver and its tools in place")
 		}
 	}
+}
+
+// unseen notes what the port is not proven to be lossless without.
+func (p *portCheck) unseen(s Severity, fields string, ch nic.Change, fix string) {
+	p.c.add(Finding{ID: unproven, Severity: s, Device: p.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields,
+		What: fmt.Sprintf("could not be looked at: %s: %s", fields, ch.Blocked)}, p.name)
 }
 
 // stallDefault is how long a port pauses its link before mlx5 gives up, unless
@@ -310,6 +338,9 @@ func (p *portCheck) relations() {
 		fix := "raise the MTU of the interface"
 		if h.MTU.Set {
 			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B beside its payload", h.MTU.V, intent.RDMAOverhead)
+		}
+		if h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V {
+			fix = fmt.Sprintf("%s, which raises the MTU of the interface from %d to %d B", applyHost, h.MTU.V, w.MTU.V)
 		}
 		p.add("MTU-04", Warning, p.name, w.From[nic.FieldActiveMTU], fix, "the RDMA MTU is %d B, the intent says %d B (it follows from mtu, layer %s)", h.ActiveMTU.V, w.ActiveMTU.V, nic.LayerDriver)
 	}

@@ -120,6 +120,8 @@ func hostCases() []brokenHost {
 		{"NIC-04", Info, func(h *hostCase) {
 			h.running.Ports["eth2"] = &nic.Port{Name: "eth2", RDMA: "mlx5_2", Carrier: qos.Of(true)}
 		}, "mlx5_2 has a link and is not in the intent", "nics"},
+		{"NIC-11", Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
+		{"NIC-11", Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies other settings", "again"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is not whole: the service was edited: the settings", "again"},
@@ -166,7 +168,7 @@ func hostCases() []brokenHost {
 		}), "CNP_DSCP_P1 is 4 in force and 48 at the next boot", "reset the card"},
 		{"MTU-03", Error, port(func(p *nic.Port) { p.MTU.V = 9200 }), "up to 9200 B, leaf1/Ethernet0 runs 9100 B", "apply"},
 		{"MTU-03", Error, func(h *hostCase) { h.running.Ports["eth0"].MTU.V = 9200; h.ends = nil }, "leaf1/Ethernet0 by the intent has 9100 B", "apply"},
-		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "has an MTU of 1500 B"},
+		{"MTU-04", Warning, port(func(p *nic.Port) { p.MTU.V, p.ActiveMTU.V = 1500, 1024 }), "the RDMA MTU is 1024 B, the intent says 4096 B", "apply the intent to the host, which raises the MTU of the interface from 1500"},
 		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V = 0 }), "the NIC pauses {}, leaf1/Ethernet0 pauses {3} (layer driver)", "host"},
 		{"PFC-02", Error, func(h *hostCase) { h.running.Ports["eth0"].PFC.V = qos.Priorities(3, 4); h.ends = nil }, "the NIC pauses {3,4}, the intent says {3} for both ends", "host"},
 		{"PFC-02", Error, port(func(p *nic.Port) { p.PFC.V, p.Buffers.V.PriorityToBuffer[3] = 0, 0 }), "the NIC pauses {}", "host"}, // it needs no buffer of its own then

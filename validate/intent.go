@@ -95,3 +95,19 @@ func (r *Run) whole(ctx context.Context) error {
 	}
 	return nil
 }
+
+// linked says that an intent without links leaves everything open that is about
+// two ends.
+func (r *Run) linked() {
+	if len(r.fabric.Links) > 0 {
+		return
+	}
+	c := Lookup("TOP-09")
+	f := Finding{ID: c.ID, Severity: Info, What: "the intent states no links: the two ends of cables, paths and deadlocks are not checked", Fix: c.Fix, Unchecked: "links"}
+	for _, other := range registry {
+		if other.Made() && (other.link != nil || other.fabric != nil) {
+			f.NotMade = append(f.NotMade, other.ID)
+		}
+	}
+	r.found.add(f, "")
+}

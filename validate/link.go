@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -94,6 +95,22 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, fields ...string
 		r.out.order = append(r.out.order, k)
 	}
 	r.out.at[k] = append(r.out.at[k], linkEnds{here, there})
+}
+
+// mend is the fix of two ends that differ in a field: to apply the intent where
+// an end is not as intended, and what the check says where both are.
+func (r *linkRun) mend(field string) string {
+	var devices []string
+	for _, e := range []intent.Endpoint{r.l.A, r.l.B} {
+		res := r.run.results[e.Device]
+		if res != nil && slices.ContainsFunc(res.drift, func(ch qos.Change) bool { return ch.Port == e.Port && ch.Field == field }) {
+			devices = append(devices, e.Device)
+		}
+	}
+	if len(devices) == 0 {
+		return r.check.Fix
+	}
+	return applyIntent + " to " + strings.Join(devices, " and ")
 }
 
 // miscabled says where the two may not be the ends of one cable at all.

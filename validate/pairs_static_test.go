@@ -13,7 +13,7 @@ var classPairs = []pair{
 	{id: "CLS-04", severity: Warning, old: "trust: dscp\n", new: "trust: pcp\n", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "told by pcp", fix: "trust dscp", also: []string{"CLS-14"}},
 	{id: "CLS-05", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.PFCToQueue[3] = 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "traffic class 3 goes through queue 3, the pause of priority 3 stands for queue 4", fix: "apply"},
 	{id: "CLS-06", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToGroup[3], m.PFCToGroup[3] = 3, 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "the pause of priority 3 stands for priority group 4", fix: "apply", also: []string{"PFC-03"}},
-	{id: "CLS-07", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "rewrite"},
+	{id: "CLS-07", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "apply the intent"},
 	{id: "CLS-09", severity: Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Warning, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "congestion notifications, DSCP 48 by default, are in class notif, which has 5 % of the link", fix: "strict"},
@@ -34,10 +34,11 @@ var pfcPairs = []pair{
 	{id: "PFC-07", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet0", says: "class rdma is lossy here, and lossless on 12 ports of its paths", fix: "lossy everywhere", also: []string{"PFC-01"}},
 	{id: "PFC-13", severity: Error, base: "dual tor", old: "classes: {bounce: {lossless: false}}, ports", new: "classes: {bounce: {lossless: true}}, ports", place: "leaf3 Ethernet240,Ethernet248", says: "class bounce, which only tunnels carry, is lossless here", fix: "lossy", also: []string{"PFC-01"}},
 	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}, the NICs of hosts pause {3} by the intent", fix: "switch"},
-	{id: "PFC-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "lossless buffer profile"},
-	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "PFC on"},
+	{id: "PFC-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "apply the intent"},
+	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "apply the intent"},
 	{id: "PFC-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.LinkPause = qos.Of(true) }), place: "leaf1 Ethernet0", says: "802.3x", fix: "off"},
 	{id: "PFC-06", severity: Warning, base: "three", old: "lossless: false", new: "lossless: true", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "3 lossless classes: priorities {3,4,5}", fix: "two"},
+	{id: "PFC-06", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = qos.Priorities(3, 4, 5) }), place: "leaf1 Ethernet0", says: "3 lossless classes", fix: "apply the intent", also: []string{"PFC-02", "PFC-03", "WD-03"}},
 	{id: "PFC-08", severity: Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240,Ethernet248", says: "asymmetric PFC is on, on spine1,spine2 off", fix: "both"},
 	{id: "PFC-09", severity: Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},
 	{id: "PFC-10", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
@@ -64,6 +65,7 @@ var bufferPairs = []pair{
 	{id: "BUF-08", severity: Error, config: "leaf1", old: `"static_th": "67117468"`, new: `"static_th": "12345678"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ends at 12345678 B, the ingress pool has 66394076 B", fix: "as large as the pool"},
 	{id: "BUF-09", severity: Warning, base: "spc4", old: "buffers: {alpha: 0}", new: "buffers: {alpha: 1}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "alpha of lossless groups is 2^1, on 6 of 9 ports", fix: "one buffers.alpha"},
 	{id: "BUF-09", severity: Warning, old: `"192.0.2.22:8080", model: DellEMC-Z9332f-O32`, new: `"192.0.2.22:8080", model: DellEMC-Z9332f-O32, buffers: {alpha: -5}`, place: "spine2 Ethernet[0-16:8]", says: "alpha of lossless groups is 2^-5, on 3 of 6 ports (th3 of role spine) 2^-2 by default", fix: "one buffers.alpha"},
+	{id: "BUF-09", severity: Warning, base: "alpha", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3].Headroom.V.Threshold = -4 }), place: "leaf1 Ethernet0", says: "alpha of lossless groups is 2^-4, the intent says 2^0", fix: "a plan does not", also: []string{"PRT-03"}},
 	{id: "BUF-10", severity: Warning, base: "spc1", old: "fanIn: 4", new: "fanIn: 1024", place: "leaf1 Ethernet0,Ethernet100,Ethernet104", says: "with 1024 senders a group of class rdma pauses at", fix: "alpha"},
 	{id: "BUF-11", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
 		b := d.Profiles["ingress_lossy_profile"]
@@ -106,7 +108,8 @@ var schedulerPairs = []pair{
 
 var mtuPairs = []pair{
 	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240,Ethernet248", says: "it carries packets of up to 9000 B, spine1,spine2 of 9100 B", fix: "one mtu.fabric"},
-	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "it carries packets of up to 8000 B, spine1 of 9100 B", fix: "one mtu.fabric"},
+	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "it carries packets of up to 8000 B, spine1 of 9100 B", fix: "apply the intent to leaf1"},
+	{id: "MTU-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 1500 }), place: "leaf1 Ethernet240", says: "it carries 1500 B, spine1 9100 B", fix: "apply the intent to leaf1"},
 	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; it carries 9100 B, spine1 4100 B", fix: "raise"},
 	{id: "MTU-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet240", Field: "mtu", Want: "9100", Have: "class c-8q-nq3 has room for 1500 bytes", Fix: "mtu 9216"}}
@@ -145,6 +148,11 @@ var portPairs = []pair{
 	}), place: "leaf1 Ethernet0", says: "neither PFC nor ECN", fix: "apply"},
 	{id: "PRT-02", severity: Error, base: "lag", old: "fabric: 9100}}}}", new: "fabric: 9000}}}}", place: "leaf1 Ethernet248", says: "members of PortChannel1 differ in mtu", fix: "same"},
 	{id: "PRT-03", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.FEC = qos.Of("fc") }), place: "leaf1 Ethernet240", says: "it has fec fc", fix: "look"},
+	{id: "PRT-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet0"].OperUp = qos.Of(false) }, place: "leaf1 Ethernet0", says: "enabled and has no link", fix: "cable"},
+	{id: "PRT-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.AdminUp.V = false }), place: "leaf1 Ethernet0", says: "administratively down", fix: "admin: down"},
+	{id: "PRT-05", severity: Warning, base: "spare", config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet16"].OperUp = qos.Of(false) }, place: "leaf1 Ethernet16", says: "the intent states none", fix: "cable"},
+	{id: "PRT-05", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet0"].OperUp.Set = false }, place: "leaf1 Ethernet0", says: "does not show whether", fix: "on the switch"},
+	{id: "PRT-05", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports = nil }, place: "leaf1", says: "does not show which of its ports are up", fix: "on the switch"},
 	{id: "PRT-04", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Speed.V = 100e9 }), place: "leaf1 Ethernet240", says: "speed is 100G, the intent says 400G", fix: "speed"},
 }
 
@@ -176,7 +184,12 @@ var operationPairs = []pair{
 	{id: "DRIFT", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[0].Scheduler.V.Weight = 41 }), place: "leaf1 Ethernet0", says: "queues[0].scheduler is weight 41, the intent says weight 40", fix: "apply", also: []string{"SCH-03"}},
 	// That a class has the notifications is a guess there, that it drifted is not.
 	{id: "DRIFT", severity: Error, base: "stricts", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 5} }), place: "leaf1 Ethernet0", says: "queues[6].scheduler is weight 5, the intent says strict", fix: "apply"},
-	{id: "OPS-01", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Unsaved = []string{"PORT_QOS_MAP"} }, place: "leaf1", says: "not saved: PORT_QOS_MAP", fix: "save"},
+	{id: "OPS-01", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Unsaved = []string{"PORT_QOS_MAP"} }, place: "leaf1", says: "not saved: PORT_QOS_MAP", fix: "save the running configuration"},
+	{id: "OPS-01", severity: Warning, config: "leaf1", edit: func(d *qos.Device, s *State) {
+		s.Unsaved, d.Ports["Ethernet0"].PFC.V = []string{"PORT_QOS_MAP"}, 0
+	}, place: "leaf1", says: "not saved: PORT_QOS_MAP", fix: "do not save what differs", also: []string{"PFC-02"}},
+	{id: "OPS-01", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.NotSaved = "no ssh" }, place: "leaf1", says: "not known whether the configuration is saved: no ssh", fix: "ssh"},
+	{id: "OPS-02", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.NotInForce = "ASIC_DB has no ports" }, place: "leaf1", says: "does not show what is in force: ASIC_DB has no ports", fix: "read it again"},
 	{id: "OPS-02", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}}
 	}, place: "leaf1 Ethernet0", says: "configured as 150KB and in force as off", fix: "log"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
@@ -48,6 +49,7 @@ var bases = map[string]string{
 	"three":    strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 20%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  c: {priority: 5, dscp: [35], lossless: false, bandwidth: 20%, ecn: auto}\n  default:", "rdma: {lossless: true}", "rdma: {}").Replace(closBase),
 	"rails":    strings.NewReplacer("eth0: {rdma: mlx5_0}", "eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}", "gpu2/eth0", "gpu1/eth1").Replace(closBase),
 	"slow":     strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),
+	"spare":    strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet16: {classes: {rdma: {lossless: false}}}},", 1),
 	"traffic":  closBase + "traffic:\n  nccl: {dscp: [26], kind: gpu}\n  nvme: {dscp: [26], kind: gpu}\n",
 	"accepted": closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
 	// Spectrum-4 computes its headroom by itself.
@@ -57,6 +59,7 @@ var bases = map[string]string{
 		"trust: dscp, mtu: {fabric: 9100}", "trust: dscp, mtu: {fabric: 9100}, buffers: {pauseResponse: 905q}").Replace(closBase),
 	"spc1": strings.NewReplacer("DellEMC-Z9332f-O32", "ACS-MSN2700", "400G", "100G", "[240,248]", "[100,104]", "[0,8,16]", "[0,4,8]", "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto",
 		"mtu: {fabric: 9100, host: 9000, rdma: 4096}", "buffers: {alpha: -7, fanIn: 4}\nmtu: {fabric: 9100, host: 9000, rdma: 1024}").Replace(closBase),
+	"alpha":   strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {alpha: 0}\nmtu: {fabric: 9100, host", 1),
 	"fan out": strings.Replace(closBase, "mtu: {fabric: 9100, host", "buffers: {fanOut: 2, pauseResponse: 900q}\nmtu: {fabric: 9100, host", 1),
 	"table":   strings.NewReplacer("DellEMC-Z9332f-O32", "DS3000", "400G", "100G", "[0,8]", "[0,4]", "1500KB", "800KB").Replace(base),
 	"shared":  strings.NewReplacer("DellEMC-Z9332f-O32", "Arista-7050CX3-32S-C32", "Ethernet[0,8]", "Ethernet[0-124:4]", "400G", "100G", "links:", "buffers: {overSubscription: 4}\nlinks:").Replace(base),
@@ -171,11 +174,17 @@ func (p pair) found(t *testing.T, trip bool) []Finding {
 	run := NewRun(c.Fabric())
 	for _, sw := range c.Fabric().Switches {
 		d := c.Device(sw)
-		cfg, st := saved(d), State{}
+		cfg, st := saved(d), State{Ports: map[string]*drivers.PortState{}}
+		for name := range d.Desired.Ports {
+			st.Ports[name] = &drivers.PortState{OperUp: qos.Of(true)}
+		}
 		if sw.Name == p.config {
 			cfg = replaced(t, cfg, old, new)
 		}
 		have := decoded(t, cfg)
+		for _, q := range have.Ports {
+			q.AdminUp = qos.Of(true)
+		}
 		if sw.Name == p.config && p.edit != nil && trip {
 			p.edit(have, &st)
 		}
@@ -294,7 +303,7 @@ func TestEveryCheckHasAPair(t *testing.T) {
 	for _, id := range []string{"ECN-12", "NIC-08"} { // TestHosts: between hosts
 		has[id] = true
 	}
-	for _, id := range []string{"OPS-04", "WD-04", "READ", "YANG"} { // of the commands; TestRefusedIsOneFindingACause
+	for _, id := range []string{"OPS-04", "WD-04", "READ", "YANG", "TOP-09"} { // of the commands; TestRefusedIsOneFindingACause, TestNoLinks
 		has[id] = true
 	}
 	for _, c := range Checks() {
@@ -326,5 +335,5 @@ func TestChecksDescribeThemselves(t *testing.T) {
 
 func ExampleCheck_Rule() {
 	fmt.Println(Lookup("BUF-01").Rule())
-	// Output: error below what is in flight in the cable, warning below the model of the standard
+	// Output: error below what is in flight in the cable, warning below the model of the standard, info where the headroom is not known
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -35,9 +36,15 @@ type State struct {
 	Unknown []drivers.Unknown
 	// Unsaved names what is running and would be lost by a reload.
 	Unsaved []string
-	// Ports are all ports that the switch shows, configured or not, and the names
-	// that its own LLDP gives them; "" where those are the same.
-	Ports map[string]string
+	// NotInForce is why the switch does not show what is in force; "" where it
+	// does.
+	NotInForce string
+	// NotSaved is why the switch does not show what a reload would lose; "" where
+	// it does.
+	NotSaved string
+	// Ports are all ports that the switch shows, configured or not; nil where it
+	// shows none.
+	Ports map[string]*drivers.PortState
 }
 
 // Result is what the checks of one switch found, and what is kept of it for
@@ -90,13 +97,21 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	for _, c := range registry {
 		r.check = c
+		state := c.state != nil && source == Running
+		if c.needs != nil {
+			if l := c.needs(r); l != nil {
+				r.misses(*l, c.device != nil || c.state != nil)
+				continue
+			}
+		}
 		if c.device != nil {
 			c.device(r)
 		}
-		if c.state != nil && source == Running {
+		if state {
 			c.state(r)
 		}
 	}
+	r.lacks()
 	if source == Running {
 		out.names = runningNames(d.Switch, cfg, state.Ports)
 	}
@@ -130,6 +145,7 @@ type deviceRun struct {
 	cures   map[place]string
 	drifted map[place]qos.Change // how cfg differs from what is intended
 	bare    map[string]bool      // ports with nothing of the intent
+	lacking map[lack][]string    // the checks that were not made, by what they lack
 	memo    memo
 	out     *Result
 }
@@ -144,6 +160,30 @@ func (r *deviceRun) ports() iter.Seq2[*intent.Port, *qos.Port] {
 				return
 			}
 		}
+	}
+}
+
+// misses notes what the switch lacks, and that the check is not made for it.
+func (r *deviceRun) misses(l lack, notMade bool) {
+	if r.lacking == nil {
+		r.lacking = map[lack][]string{}
+	}
+	ids := r.lacking[l]
+	if notMade && !slices.Contains(ids, r.check.ID) {
+		ids = append(ids, r.check.ID)
+	}
+	r.lacking[l] = ids
+}
+
+// lacks says which checks were not made, and why: one finding for each reason.
+func (r *deviceRun) lacks() {
+	for _, l := range slices.SortedFunc(maps.Keys(r.lacking), func(a, b lack) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.why, b.why)) }) {
+		f := Finding{Severity: Info, What: l.why, Fix: l.fix, Where: l.where, Unchecked: l.what, NotMade: r.lacking[l]}
+		if l.near {
+			f.Severity = Warning
+		}
+		r.check = Lookup(l.id)
+		r.found(f, "")
 	}
 }
 
@@ -172,8 +212,26 @@ func (r *deviceRun) note(f Finding, port string, peer, fields []string) {
 			f.Where = render.Reason(r.d.Switch, qos.Change{Port: port, Field: fields[0]})
 		}
 	}
+	if f.Fix == r.check.Fix {
+		f.Fix = r.mend(f.Fix, port, fields...)
+	}
 	r.explain(port, fields...)
 	r.out.findings.add(f, port, peer...)
+}
+
+// applyIntent mends what differs from the intent.
+const applyIntent = "apply the intent"
+
+// mend is the fix of what is about these fields. Where they differ from the
+// intent that is to apply it: a change of the intent, or one by hand on the
+// switch, would not mend it or go beside it.
+func (r *deviceRun) mend(fix, port string, fields ...string) string {
+	for _, field := range fields {
+		if _, ok := r.differs(port, field); ok && !strings.Contains(fix, applyIntent) {
+			return applyIntent
+		}
+	}
+	return fix
 }
 
 // explain says that the findings of the check are about these fields: that they
@@ -338,6 +396,7 @@ func (r *Run) End(e intent.Endpoint) End { return r.ends[e] }
 func (r *Run) Findings(now time.Time) []Finding {
 	r.found, r.others = collector{}, slices.Clip(r.others)
 	r.cabling()
+	r.linked()
 	r.links()
 	r.odd()
 	r.drift()
@@ -361,6 +420,11 @@ func (o *oddRun) found(f Finding, fields ...string) {
 	f.ID, f.Device = o.check.ID, o.device
 	f.Where = cmp.Or(f.Where, o.where)
 	res := o.run.results[o.device]
+	if f.Fix == o.check.Fix && res != nil && !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(res.drift, func(ch qos.Change) bool {
+		return slices.Contains(fields, ch.Field) && slices.Contains(o.ports, ch.Port)
+	}) {
+		f.Fix = applyIntent
+	}
 	for _, p := range o.ports {
 		o.run.found.add(f, p)
 		for _, field := range fields {

@@ -44,7 +44,8 @@ const exitHelp = `Exit status:
   0    done, nothing to report
   1    failed: could not reach, could not read, an operation broke
   2    the command line or the intent is wrong
-  3    there are differences (plan --exit-code) or findings of severity error
+  3    there are differences (plan --exit-code) or findings of severity error,
+       with --strict also where something could not be checked
   4    applied in part: the report says which device is in which state
   130  interrupted
 `
@@ -63,6 +64,7 @@ type app struct {
 	only     []string
 	output   string
 	reports  []string // of --report
+	strict   bool     // --strict
 	parallel int
 	color    term.ColorMode
 	lab      string

@@ -48,16 +48,27 @@ func (a *app) applyCommand() *cobra.Command {
 and exactly that one, without asking; otherwise a fresh one, which it shows on
 standard error and asks about. Without a terminal it needs --yes.
 
-It works device by device. On each it reads again and refuses if the device is
-not in the state that was planned for, writes, reads back, compares with the
+The whole plan is judged before the first write: where one device was not planned,
+has a change that cannot be made, disturbs more than --allow says, cannot be read
+any more or is not in the state that was planned for, nothing is written to any.
+
+It then works device by device. On each it reads again and refuses if the device
+is not in the state that was planned for, writes, reads back, compares with the
 intent and with what the daemons of the device made of it, and saves. A device
+that is as intended and would lose part of that in a restart is saved as well; a
+save is of its whole configuration, with what others have left unsaved. One that
+cannot be saved is reported as unsaved (status 4), and the run goes on. A device
 on which any of this fails is taken back to where it was, and the rest is left
-alone. Ctrl-C does the same with the device in work, and may take as long as the
+alone. Ctrl-C reverts the device being changed, and may take as long as that
 device needs to finish and undo what it was sent; a third Ctrl-C ends at once.
+SIGTERM and a closed terminal (SIGHUP) do the same; under nohup the run goes on.
 The result says in which state each device is, and so does the journal.
 
-What disturbs more than counters needs your word: --allow port-flap.`,
-		Example: "  roce-fabric apply -f fabric.yaml --allow port-flap\n  roce-fabric apply -f fabric.yaml --plan leaves.plan --allow port-flap --yes",
+Changes that do more than reset counters must be allowed explicitly: --allow
+port-flap, or --allow traffic-loss where packets may be lost, as where code points
+move into or out of a lossless class. The first apply to a switch does that as a
+rule.`,
+		Example: "  roce-fabric apply -f fabric.yaml --allow traffic-loss\n  roce-fabric apply -f fabric.yaml --plan leaves.plan --allow port-flap --yes",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
 	}
@@ -81,11 +92,15 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.saved == "" && !o.yes && !a.canAsk() {
 		return usageHint("look at 'roce-fabric plan' first, then use --yes", "nobody to ask on standard input")
 	}
+	outliveOutput()
 	c, switches, open, err := a.loadDevices()
 	if err != nil {
 		return err
 	}
 	if o.state, err = stateDir(o.state, c.Fabric().Name); err != nil {
+		return err
+	}
+	if err := notAtWork(o.state); err != nil {
 		return err
 	}
 	path := o.saved
@@ -120,24 +135,27 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 	if a.output == "json" {
 		show.stdout, show.stderr = io.Discard, io.Discard
 	}
-	sum, err := show.makePlan(ctx, c, switches, open, planOptions{state: o.state}, w.Add)
+	v := verdict{allowed: o.allow.Impact}
+	sum, err := show.makePlan(ctx, c, switches, open, planOptions{state: o.state}, func(d *plan.Device) error {
+		v.judge(d)
+		return w.Add(d)
+	})
 	if err != nil {
 		return true, err
 	}
 	if err := w.Commit(); err != nil {
 		return true, err
 	}
-	switch {
-	case sum.Failed > 0:
-		return true, fmt.Errorf("%s could not be planned; nothing was written", words.Count(sum.Failed, "device"))
-	case sum.BlockedDevices > 0:
-		return true, &statusError{exitFailed, fmt.Errorf("%s with changes that cannot be made; nothing was written", words.Count(sum.BlockedDevices, "device")),
-			"do what the plan says about them, or leave the devices out with --only"}
+	switch why := v.whyNot(); {
+	case why != "":
+		a.hinted = show.hinted // by the plan, in the same place
+		hint := v.hint()
+		if hint == "" {
+			hint = "do what the plan says about them, or leave the devices out with --only"
+		}
+		return true, a.nothingWritten(f.Name, nil, v.outs, why, hint)
 	case sum.Changed == 0:
 		return false, nil
-	case sum.Impact > o.allow.Impact:
-		return true, &statusError{exitFailed, fmt.Errorf("the plan disturbs more than is allowed: %s, allowed is %s; nothing was written", sum.Impact, o.allow),
-			fmt.Sprintf("allow it with --allow %s", sum.Impact)}
 	}
 	return false, a.confirm(ctx, o.yes, fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, "device")))
 }
@@ -191,11 +209,47 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	case saved.Intent != f.Hash:
 		return &statusError{exitFailed, fmt.Errorf("%s was made from another intent than %s holds now; nothing was written", path, a.file), "plan again, and look at what changed"}
 	}
+	job := func(d *plan.Device) rollout.Job {
+		sw := f.Switch(d.Name)
+		return rollout.Job{
+			Plan: d, Desired: c.Device(sw).Desired,
+			Open: func(ctx context.Context) (drivers.Driver, error) { return open.open(ctx, sw) },
+		}
+	}
+	v := verdict{allowed: o.allow.Impact}
+	line := 1
+	err = saved.Each(func(d *plan.Device) error {
+		line++
+		v.judge(d)
+		if o.saved == "" {
+			return nil
+		}
+		if err := v.trust(ctx, f, d, job); err != nil {
+			return fmt.Errorf("%s:%d: %w; nothing was written", path, line, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if why := v.whyNot(); why != "" {
+		hint := v.hint()
+		if hint == "" {
+			hint = "plan again once that is mended, or with --only for the other devices"
+		}
+		return a.nothingWritten(f.Name, nil, v.outs, why, hint)
+	}
 	j, err := rollout.Begin(o.state, id, rollout.Record{Fabric: f.Name, Intent: f.Hash})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
+	// A plan that was made just now, without a question, needs no second look.
+	if o.saved != "" || !o.yes {
+		if err := a.checkAll(ctx, f.Name, j, &v, job); err != nil {
+			return err
+		}
+	}
 	told := context.AfterFunc(ctx, func() {
 		a.talk("interrupted: the device in work is taken back to where it was (a third Ctrl-C leaves it as it is)")
 	})
@@ -207,16 +261,8 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 			outs = append(outs, rollout.Outcome{Device: d.Name, State: rollout.Skipped})
 			return nil
 		}
-		sw := f.Switch(d.Name)
-		if sw == nil {
-			return fmt.Errorf("%s: device %s is not in the intent", path, d.Name)
-		}
-		job := rollout.Job{
-			Plan: d, Desired: c.Device(sw).Desired,
-			Open: func(ctx context.Context) (drivers.Driver, error) { return open.open(ctx, sw) },
-		}
 		var got []rollout.Outcome
-		got, stop = rollout.Run(ctx, [][]rollout.Job{{job}}, rollout.Options{
+		got, stop = rollout.Run(ctx, [][]rollout.Job{{job(d)}}, rollout.Options{
 			ID: id, MaxImpact: o.allow.Impact, Journal: j, Progress: a.stepProgress(),
 		})
 		outs = append(outs, got...)
@@ -272,7 +318,7 @@ func applyStatus(outs []rollout.Outcome) error {
 			changed++
 		case rollout.Unchanged:
 			good++
-		case rollout.Partial:
+		case rollout.Partial, rollout.Unsaved:
 			partial++
 		default:
 			bad++

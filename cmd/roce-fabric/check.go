@@ -165,7 +165,7 @@ func (a *app) checkConfigs(c *render.Compiler, files []string) ([]validate.Findi
 		if err != nil {
 			return nil, usage("--config: %w", err)
 		}
-		cfg, unknown, err := renderers[sw.OS].running(text)
+		cfg, unknown, err := renderers[sw.OS].running(plain(text))
 		if err != nil {
 			return nil, usage("--config %s: %w", file, err)
 		}

@@ -2,16 +2,20 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-var controlRuns = flag.Int("control.runs", 25, "how often TestControl validates each small fabric")
+var controlRuns = flag.Int("control.runs", sharedtest.Sized(3, 25), "how often TestControl validates each small fabric")
 
 // underRace reports whether the race detector is on, which makes a fabric an
 // order of magnitude slower.
@@ -22,10 +26,11 @@ func underRace() bool {
 
 // An untouched fabric of each example validates with no finding above info, in
 // whatever order, at whatever time and with whatever optional lines the devices
-// answer. Each run is with other devices of the same kinds, a hundred in all, and
-// what they were set to was applied by way of such devices.
+// answer. Each run is with other devices of the same kinds, a hundred in all at
+// night, with the 512 hosts of rail-512, and what they were set to was applied by
+// way of such devices.
 func TestControl(t *testing.T) {
-	runs := map[string]int{"quickstart": *controlRuns, "eos-clos": *controlRuns, "nxos-clos": *controlRuns, "mixed": *controlRuns, "rail-512": 2}
+	runs := map[string]int{"quickstart": *controlRuns, "eos-clos": *controlRuns, "nxos-clos": *controlRuns, "mixed": *controlRuns, "rail-512": sharedtest.Sized(0, 2)}
 	if testing.Short() || underRace() {
 		runs = map[string]int{"quickstart": 2, "eos-clos": 2, "nxos-clos": 2, "mixed": 4}
 	}
@@ -88,7 +93,18 @@ func newControl(t *testing.T, example string, seed uint64) *proof {
 	// As JSON it tells no progress, which hosts that are worked on side by side
 	// would write into one buffer.
 	p.must("nic", "apply", "--yes", "--allow", "traffic-loss", "--parallel", "16", "--output", "json", "--state", p.state())
-	p.must("nic", "unit", "install")
+	install := []string{"nic", "unit", "install"}
+	if len(p.Servers) > 100 {
+		// A copy of this program for each host would be 20 GB.
+		install = append(install, "--binary", "/opt/roce-fabric")
+		for _, h := range p.Servers {
+			dir := filepath.Join(filepath.Dir(h.Kernel().Roots.Etc), "opt")
+			if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "roce-fabric"), nil, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p.must(install...)
 	for name, h := range p.Servers {
 		if err := h.Reboot(); err != nil {
 			t.Fatalf("%s: %v", name, err)

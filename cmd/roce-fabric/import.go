@@ -19,6 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 type importOptions struct {
@@ -89,7 +90,9 @@ type imported struct {
 	unknown []drivers.Unknown
 	// unseen is why the state of the links was not read.
 	unseen error
-	err    error
+	// doubt is why the file may be of another system than the one stated.
+	doubt string
+	err   error
 }
 
 func (a *app) importFabric(ctx context.Context, o importOptions) error {
@@ -106,6 +109,13 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	if err != nil {
 		return err
 	}
+	var past *rollout.History
+	if s.known != nil {
+		// Where no folder is known there is nothing to wait for.
+		if dir, err := stateDir("", s.known.Name); err == nil {
+			past = a.history(dir)
+		}
+	}
 	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, AllPorts: o.allPorts, Fits: fits()}
 	var lost []lostLine
 	var failed []error
@@ -114,7 +124,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	defer p.Close()
 	err = pool.Ordered(ctx, a.parallel, s.list, func(ctx context.Context, src *importSource) imported {
 		p.Start()
-		return src.read(ctx, s.open)
+		return src.read(ctx, s.open, past)
 	}, func(r imported) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -123,6 +133,9 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 		if r.err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", r.source.name, unnamed(r.source.name, r.err)))
 			return nil
+		}
+		if r.doubt != "" {
+			unseen = append(unseen, r.source.name+": "+r.doubt)
 		}
 		if r.unseen != nil {
 			unseen = append(unseen, fmt.Sprintf("%s: the state of its links could not be read, nor its neighbours: %v", r.source.name, r.unseen))
@@ -239,6 +252,9 @@ func (a *app) imported(r *derive.Result, lost []lostLine, file string) error {
 	}
 	a.talk("%s, %s, %s, %s%s", words.Plural(len(r.Fabric.Switches), "switch", "switches"), words.Count(ports, "port"),
 		words.Count(len(r.Fabric.Links), "link"), words.Plural(len(r.Fabric.Settings.Classes), "class", "classes"), to)
+	if ports == 0 {
+		a.warn("nothing was found to manage: no port of these switches is in the intent")
+	}
 	if len(r.Differs) == 0 {
 		a.talk("a plan of this intent is empty")
 	} else {
@@ -330,13 +346,11 @@ func foldChanges(ds []derive.Difference) []string {
 }
 
 // read reads the switch, from its file or from itself.
-func (s *importSource) read(ctx context.Context, open *opener) imported {
+func (s *importSource) read(ctx context.Context, open *opener, past *rollout.History) imported {
 	if s.file != "" {
 		return s.readFile()
 	}
 	r := imported{source: s, sw: s.switchOf()}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
 	drv, err := open.open(ctx, s.sw)
 	if err != nil {
 		r.err = err
@@ -344,6 +358,11 @@ func (s *importSource) read(ctx context.Context, open *opener) imported {
 	}
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
+	if r.err = settled(ctx, past, s.sw, drv); r.err != nil {
+		return r
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	facts, err := drv.Probe(ctx)
 	if err != nil {
 		r.err = err
@@ -394,14 +413,19 @@ func (s *importSource) readFile() imported {
 		return r
 	}
 	os := s.os
-	if os == "" {
-		found := recognise(text)
-		if len(found) != 1 {
-			r.err = &statusError{exitFailed, fmt.Errorf("%s: its text does not tell the system", s.file),
-				fmt.Sprintf("state it: --config %s:OS=%s; systems are %s", s.name, s.file, strings.Join(systemNames(), ", "))}
-			return r
+	found, why := recognise(text)
+	switch {
+	case os == "" && why != nil:
+		systems := "systems are " + strings.Join(systemNames(), ", ")
+		if errors.Is(why, errUnclear) {
+			systems = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.name, s.file, systems)
 		}
-		os = found[0]
+		r.err = &statusError{exitFailed, fmt.Errorf("%s: %w", s.file, why), systems}
+		return r
+	case os == "":
+		os = found
+	case why == nil && found != os:
+		r.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.file, found, os)
 	}
 	r.sw.OS = os
 	run, unknown, err := renderers[os].running(text)

@@ -177,10 +177,18 @@ func readSaved(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
+	text = plain(text)
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, fmt.Errorf("%s is empty", path)
 	}
 	return text, nil
+}
+
+// plain takes off what editors and terminals add to a text: a byte order mark
+// and carriage returns at the end of lines.
+func plain(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 }
 
 // minimal begins an intent that only names switches.

@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
@@ -54,8 +55,8 @@ func lines(text []byte) int { return bytes.Count(text, []byte("\n")) }
 // compiles to the same, and of which a plan is empty.
 func TestImportOfExamples(t *testing.T) {
 	for _, name := range examples.Names() {
-		if name == "rail-512" && testing.Short() {
-			continue // 48 switches
+		if name == "rail-512" && !sharedtest.Nightly() {
+			continue // 48 switches, which TestImportOfRail512FromFiles imports without a lab
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", t.TempDir())

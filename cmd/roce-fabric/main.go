@@ -14,26 +14,39 @@ var version = "devel"
 
 func main() { os.Exit(realMain()) }
 
-// patience is how many signals it takes to end at once. The first ends the run
-// cleanly, which may mean to take a device back; a nervous second must not
-// leave that device in between.
+// patience is how many of SIGINT and SIGTERM it takes to end at once. The first
+// ends the run cleanly, which may mean to revert a device; a nervous second must
+// not leave that device in between. SIGHUP is not counted: one closed terminal
+// sends several, from the shell and from the kernel.
 const patience = 3
 
 func realMain() int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	signals := make(chan os.Signal, patience)
+	signals := make(chan os.Signal, 2*patience)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup(1) has it ignored
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	go func() {
-		for n := 1; ; n++ {
-			<-signals
-			cancel()
-			if n == patience {
-				os.Exit(exitInterrupted)
+		for n := 0; n < patience; {
+			if <-signals != syscall.SIGHUP {
+				n++
 			}
+			outliveOutput()
+			cancel()
 		}
+		os.Exit(exitInterrupted)
 	}()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
 	return a.run(ctx, os.Args[1:])
 }
+
+// outliveOutput lets the program go on where nobody reads its standard output or
+// standard error any more: writes to them fail and do not end it. Commands that
+// write to devices call it before they begin, so that a lost connection or a dead
+// pager leaves no device in between; for the others, whose result nobody reads,
+// SIGPIPE is the end. Programs that are started are as before: the signal is
+// caught and not ignored.
+func outliveOutput() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }

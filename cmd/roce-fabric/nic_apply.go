@@ -34,6 +34,7 @@ type nicWork struct {
 	changes []nic.Change
 	steps   []local.Step
 	err     error // why it could not be planned
+	refused error // why nothing is written to any host
 }
 
 // disturbs says whether steps take links down for a moment, or lose traffic.
@@ -53,6 +54,7 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 	if !o.yes && !a.canAsk() {
 		return usageHint("look at 'roce-fabric nic plan' first, then use --yes", "nobody to ask on standard input")
 	}
+	outliveOutput()
 	f, targets, err := a.nicTargets(o)
 	if err != nil {
 		return err
@@ -60,6 +62,9 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 	run := &nicApplying{app: a, nicOptions: o}
 	work, err := run.planAll(ctx, targets)
 	if err != nil {
+		return err
+	}
+	if err := run.judged(f.Name, nil, work); err != nil {
 		return err
 	}
 	todo, values, disturb := 0, 0, false
@@ -84,7 +89,17 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, run.journal.Close()) }()
+		if !o.yes {
+			// The question may have stood for hours.
+			if err := run.checkAll(ctx, f.Name, work); err != nil {
+				return err
+			}
+		}
 	}
+	told := context.AfterFunc(ctx, func() {
+		a.talk("interrupted: the host being changed is reverted (a third Ctrl-C leaves it as it is)")
+	})
+	defer told()
 	var outs []rollout.Outcome
 	err = pool.Ordered(ctx, a.nicWorkers(o, disturb), work, run.host, func(out rollout.Outcome) error {
 		outs = append(outs, out)
@@ -140,11 +155,9 @@ func (a *app) nicEnd(fabric string, j *rollout.Journal, outs []rollout.Outcome, 
 
 // planAll reads and plans the hosts and shows what would be done. A host that
 // cannot be planned does not hold up the others; one with a step that is not
-// allowed does, so that the operator's word is asked for before anything is
-// written.
+// allowed does.
 func (r *nicApplying) planAll(ctx context.Context, targets []nicTarget) ([]*nicWork, error) {
 	var out []*nicWork
-	blocked := ""
 	t := nicText{Text: report.Text{W: r.stderr, S: r.styler(r.stderr)}}
 	err := pool.Ordered(ctx, r.parallel, targets, func(ctx context.Context, target nicTarget) *nicWork {
 		w := &nicWork{nicTarget: target}
@@ -162,19 +175,82 @@ func (r *nicApplying) planAll(ctx context.Context, targets []nicTarget) ([]*nicW
 		if r.output != "json" && !r.quiet && w.err == nil {
 			t.add(w.name, w.changes, w.steps)
 		}
-		for _, s := range w.steps {
-			if s.Blocked != "" && blocked == "" {
-				blocked = fmt.Sprintf("%s: %s: %s", w.name, s.What, s.Blocked)
-			}
+		if i := slices.IndexFunc(w.steps, func(s local.Step) bool { return s.Blocked != "" }); i >= 0 {
+			w.refused = fmt.Errorf("%s: %s: %s", w.name, w.steps[i].What, w.steps[i].Blocked)
 		}
 		return t.Err()
 	})
 	t.flush()
-	err = errors.Join(err, t.Err())
-	if err == nil && blocked != "" {
-		err = fmt.Errorf("%s; nothing was written", blocked)
+	return out, errors.Join(err, t.Err())
+}
+
+// judged ends the run before the first write where a host is refused, and says of
+// each host why.
+func (r *nicApplying) judged(fabric string, j *rollout.Journal, work []*nicWork) error {
+	var outs []rollout.Outcome
+	refused := 0
+	var why string
+	for _, w := range work {
+		out := rollout.Outcome{Device: w.name, State: rollout.Skipped}
+		switch {
+		case w.err != nil:
+			out.State, out.Err = rollout.Failed, w.err
+		case w.refused != nil:
+			refused++
+			out.State, out.Err, why = rollout.Refused, w.refused, w.refused.Error()
+		}
+		if out.Err != nil {
+			out.Error = out.Err.Error()
+		}
+		outs = append(outs, out)
 	}
-	return out, err
+	if refused == 0 {
+		return nil
+	}
+	if refused > 1 {
+		why = words.Count(refused, "host") + " with steps that are not allowed"
+		if j != nil {
+			why = words.Count(refused, "host") + " not as planned"
+		}
+	}
+	return r.nothingWritten(fabric, j, outs, why, "")
+}
+
+// checkAll reads the hosts with steps again, before the first write to any.
+func (r *nicApplying) checkAll(ctx context.Context, fabric string, work []*nicWork) error {
+	err := pool.Ordered(ctx, r.parallel, work, func(ctx context.Context, w *nicWork) *nicWork {
+		if len(w.steps) > 0 {
+			w.refused = w.read(ctx, func(h *nicHost) error { return r.asPlanned(ctx, h, w) })
+		}
+		return w
+	}, func(w *nicWork) error {
+		if w.refused == nil || ctx.Err() != nil {
+			return nil
+		}
+		return r.journal.Write(rollout.Record{Device: w.name, Event: string(rollout.Refused), Error: w.refused.Error()})
+	})
+	if err == nil && ctx.Err() != nil {
+		err = errors.New("nothing was written")
+	}
+	if err == nil {
+		err = r.judged(fabric, r.journal, work)
+	}
+	if err != nil {
+		err = errors.Join(err, r.journal.Write(rollout.Record{Event: "end"}))
+	}
+	return err
+}
+
+// asPlanned says whether what is to do on a host is still what was planned.
+func (r *nicApplying) asPlanned(ctx context.Context, h *nicHost, w *nicWork) error {
+	now, err := r.plan(ctx, h)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(now, w.steps) {
+		return fmt.Errorf("%s: %w", w.name, drivers.ErrStale)
+	}
+	return nil
 }
 
 func (r *nicApplying) plan(ctx context.Context, h *nicHost) ([]local.Step, error) {
@@ -239,13 +315,11 @@ type nicRecord struct {
 func (r *nicApplying) set(ctx context.Context, w *nicWork) (state rollout.State, steps int, err error) {
 	state = rollout.Failed
 	err = w.read(ctx, func(h *nicHost) error {
-		now, err := r.plan(ctx, h)
-		if err != nil {
+		if err := r.asPlanned(ctx, h, w); err != nil {
+			if errors.Is(err, drivers.ErrStale) {
+				state = rollout.Refused
+			}
 			return err
-		}
-		if !reflect.DeepEqual(now, w.steps) {
-			state = rollout.Refused
-			return fmt.Errorf("%s: %w", w.name, drivers.ErrStale)
 		}
 		if err := r.journal.Write(rollout.Record{Device: w.name, Event: "start", Steps: len(w.steps)}); err != nil {
 			return err
@@ -255,6 +329,9 @@ func (r *nicApplying) set(ctx context.Context, w *nicWork) (state rollout.State,
 		before, err := h.Before(ctx, w.steps)
 		if err != nil {
 			return err
+		}
+		if err := before.Check(w.manages); err != nil {
+			return fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", w.name, err)
 		}
 		native, err := json.Marshal(nicRecord{w.steps, before})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
 )
 
@@ -23,6 +24,9 @@ const vmTimeout = 15 * time.Minute
 // each time what was set is there by itself. Then the unit is removed, and
 // nothing of it is left.
 func TestBootUnit(t *testing.T) {
+	if !sharedtest.Nightly() {
+		t.Skip("skipped: it starts a machine with systemd twice, which takes a minute and a half of processor time; .ci/run boot and make nightly run it")
+	}
 	t.Parallel()
 	boot := bootVM(t, hostvm.MissingSystemd())
 	const sshd = "/usr/sbin/sshd"
@@ -90,6 +94,8 @@ dcb -j app show dev roce0 | grep -q '\[26,3\]'
 echo restored at boot
 /usr/local/sbin/roce-fabric-nic nic boot roce0 # whose RDMA device is still to come
 
+ip link set roce0 up
+ip link set ens1f0np0 up
 rdma link add rxe0 type rxe netdev roce0
 await grep -qx 106 /sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos
 await idle

@@ -39,6 +39,9 @@ type nicTarget struct {
 	open func(ctx context.Context) (*nicHost, error)
 }
 
+// manages reports whether the intent has a NIC of that name on the host.
+func (t nicTarget) manages(port string) bool { return t.desired.Ports[port] != nil }
+
 // with opens the host and closes it when do is through.
 func (t nicTarget) with(ctx context.Context, do func(*nicHost) error) (err error) {
 	h, err := t.open(ctx)

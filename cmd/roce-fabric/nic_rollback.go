@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/rollout"
 )
@@ -76,6 +77,7 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 	if !o.yes && !a.canAsk() {
 		return usageHint("look at 'roce-fabric nic rollback --list' first, then use --yes", "nobody to ask on standard input")
 	}
+	outliveOutput()
 	f, targets, err := a.nicTargets(o)
 	if err != nil {
 		return err
@@ -105,14 +107,14 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 		if err != nil {
 			return err
 		}
-		disturb = disturb || disturbs(b.record.Steps)
+		disturb = disturb || disturbs(b.record.Steps) || b.record.Undo.Disturbs()
 		back, names = append(back, b), append(names, d.Name)
 	}
-	a.talk("run %s of %s by %s: %s to take back: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), past.By, words.Count(len(names), "host"), natural.Fold(names))
+	a.talk("run %s of %s by %s: rolling back %s: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(past.By), words.Count(len(names), "host"), natural.Fold(names))
 	for _, b := range back {
 		for _, s := range b.record.Steps {
 			for _, c := range s.Changes {
-				a.talk("  %s %s: %s, was %s", b.name, c.Path(), c.New, c.Old)
+				a.talk("  %s", term.CleanLine(fmt.Sprintf("%s %s: %s, was %s", b.name, c.Path(), c.New, c.Old)))
 			}
 		}
 	}
@@ -144,7 +146,10 @@ func readNICRecord(t nicTarget, past *rollout.Past, d rollout.PastDevice) (nicBa
 		return b, err
 	}
 	if err := json.Unmarshal(token.Native, &b.record); err != nil {
-		return b, fmt.Errorf("run %s: the way back of %s cannot be read: %w", past.ID, d.Name, err)
+		return b, fmt.Errorf("%s: the undo record of %s cannot be read: %w; nothing was written", past.Place(d), d.Name, err)
+	}
+	if err := b.record.Undo.Check(t.manages); err != nil {
+		return b, fmt.Errorf("%s: %s: %w; nothing was written", past.Place(d), d.Name, err)
 	}
 	return b, nil
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,7 +154,7 @@ func (a *app) nicAgentCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			// A broken connection ends the work in an orderly way.
-			signal.Ignore(syscall.SIGPIPE)
+			outliveOutput()
 			m, err := local.Open()
 			if err != nil {
 				return err
@@ -168,6 +166,7 @@ func (a *app) nicAgentCommand() *cobra.Command {
 }
 
 func (a *app) nicBoot(ctx context.Context, device string) (err error) {
+	outliveOutput()
 	m, err := local.Open()
 	if err != nil {
 		return err

@@ -65,6 +65,7 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 // nicUnit installs or removes the unit on the hosts of a command. A host that
 // fails does not hold up the others.
 func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do func(context.Context, agent.Machine, nicTarget) ([]string, error)) error {
+	outliveOutput()
 	f, targets, err := a.nicTargets(o)
 	if err != nil {
 		return err
@@ -116,6 +117,7 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 
 // removeHere takes the unit away from a machine whose intent may be gone.
 func (a *app) removeHere(ctx context.Context) (err error) {
+	outliveOutput()
 	m, err := local.Open()
 	if err != nil {
 		return err

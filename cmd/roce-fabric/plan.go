@@ -10,6 +10,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -32,6 +33,10 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `plan reads the switches and shows, for each, how it differs from the intent,
 which line of the intent wants it, and what the change disturbs: none, counters,
 port-flap, traffic-loss or reload. Nothing is written to a device.
+
+Where the journal in --state says that a run was cut off in its work on a switch,
+plan waits until the switch has done what it was sent. Ports that the run took
+down and did not bring up again are brought up as a part of the plan.
 
 With --save the plan is kept in a file that 'apply' carries out exactly, as long
 as neither the intent nor the devices have changed.`,
@@ -97,14 +102,22 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 	var hints []string
 	t := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: o.steps}
 	js := report.NewJSONList(a.stdout, a.output == "json", c.Fabric().Name)
-	cutOff := rollout.CutOff(o.state)
+	past := a.history(o.state)
 	p := a.progress("plan", len(switches))
 	defer p.Close()
 	begin := func(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
 		p.Start()
 		return open.open(ctx, sw)
 	}
-	err := plan.Make(ctx, c, switches, begin, plan.Options{Workers: a.parallel}, func(d *plan.Device) error {
+	err := plan.Make(ctx, c, switches, begin, plan.Options{Workers: a.parallel, Ready: func(ctx context.Context, sw *intent.Switch, drv drivers.Driver) error {
+		left := past.Left(sw.Name)
+		var desired *qos.Device
+		if len(left.Down) > 0 {
+			desired = c.Device(sw).Desired
+		}
+		left.Tell(drv, desired, nil)
+		return settled(ctx, past, sw, drv)
+	}}, func(d *plan.Device) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -113,7 +126,7 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 			// Results on the same terminal would fight with a moving line.
 			p.Close()
 		}
-		noteCutOff(d, cutOff[d.Name], c.Fabric().Hash)
+		noteCutOff(d, past.Left(d.Name), c, past.Busy)
 		sum.Add(d)
 		if a.output == "json" {
 			js.Add(d)
@@ -138,6 +151,28 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 		a.printHint(h)
 	}
 	return sum, t.Err()
+}
+
+// history opens the history of a state folder, and says so where a run is at work
+// in it. Who may only read devices need not be able to read it.
+func (a *app) history(state string) *rollout.History {
+	past, busy, err := rollout.Open(state)
+	if err != nil {
+		a.warn("the runs in %s cannot be read, so what they left on devices is not known: %v", state, err)
+		return &rollout.History{}
+	}
+	if busy != nil {
+		a.talk("%v: what is read from its devices may be on the way from one state to another", busy)
+	}
+	return past
+}
+
+// settled waits until a switch has done what a run that was cut off sent it.
+func settled(ctx context.Context, past *rollout.History, sw *intent.Switch, drv drivers.Driver) error {
+	if past.Left(sw.Name).CutOff == nil {
+		return nil
+	}
+	return rollout.Settle(ctx, drv)
 }
 
 // progress shows how far the work is, on a terminal only.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -326,9 +327,15 @@ func TestRunningFaults(t *testing.T) {
 		if !hit || len(others) > 0 {
 			t.Errorf("fault %d, %s at %s: found %v; all: %s", i, f.id, f.place, hit, spell(fs))
 		}
+		if !sharedtest.Nightly() {
+			continue // an error that is left is found with the next fault
+		}
 		if fs := p.found(); len(fs) > 0 {
 			t.Fatalf("fault %d, %s at %s, was mended: %s", i, f.id, f.place, spell(fs))
 		}
+	}
+	if fs := p.found(); len(fs) > 0 {
+		t.Errorf("every fault was mended: %s", spell(fs))
 	}
 	if len(runningFaults) < 40 || len(layers) < 3 {
 		t.Errorf("%d faults on layers %v", len(runningFaults), layers)

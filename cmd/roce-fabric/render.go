@@ -54,7 +54,16 @@ func (a *app) render(dir, models string) error {
 		return err
 	}
 	for _, sw := range switches {
-		name, text := renderers[sw.OS].native(c.Device(sw))
+		d := c.Device(sw)
+		if len(d.Desired.Ports) == 0 {
+			a.talk("%s: the intent names no port of this switch, so there is nothing to configure on it", sw.Name)
+		}
+		for _, class := range d.Desired.Classes {
+			if class.KeepsECN {
+				a.talk("%s: class %s has ecn: keep, so its curve is not in the rendered text", sw.Name, class.Name)
+			}
+		}
+		name, text := renderers[sw.OS].native(d)
 		if dir == "" {
 			_, err := a.stdout.Write(text)
 			return err

@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/plan"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/rollout"
 )
@@ -86,6 +88,10 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	if o.list {
 		return a.listRuns(f.Name, o.state)
 	}
+	outliveOutput()
+	if err := notAtWork(o.state); err != nil {
+		return err
+	}
 	chosen := map[string]bool{}
 	for _, sw := range switches {
 		chosen[sw.Name] = true
@@ -101,7 +107,12 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 		}
 		names = append(names, d.Name)
 	}
-	a.talk("run %s of %s: %s to take back: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), words.Count(len(names), "device"), natural.Fold(names))
+	begin := func(ctx context.Context, name string) (drivers.Driver, error) { return open.open(ctx, f.Switch(name)) }
+	desired := func(name string) *qos.Device { return c.Device(f.Switch(name)).Desired }
+	if err := rollout.CheckUndo(ctx, past, devices, begin, desired); err != nil {
+		return fmt.Errorf("%w; nothing was written", err)
+	}
+	a.talk("run %s of %s: rolling back %s: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), words.Count(len(names), "device"), natural.Fold(names))
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Take back %s?", words.Count(len(names), "device"))); err != nil {
 		return err
 	}
@@ -114,9 +125,10 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	outs, err := rollout.Rollback(ctx, past, devices, func(ctx context.Context, name string) (drivers.Driver, error) {
-		return open.open(ctx, f.Switch(name))
-	}, rollout.Options{ID: newID, Journal: j, Progress: a.stepProgress()})
+	outs, err := rollout.Rollback(ctx, past, devices, begin, rollout.Options{
+		ID: newID, Journal: j, Progress: a.stepProgress(), Desired: desired,
+		Policy: func(name string) drivers.Policy { return plan.Policy(f, f.Switch(name)) },
+	})
 	if err := errors.Join(err, j.Write(rollout.Record{Event: "end"})); err != nil {
 		return &statusError{exitPartial, errors.Join(err, a.outcomes(f.Name, j, outs)), ""}
 	}
@@ -136,23 +148,34 @@ type listedRun struct {
 	Begun   time.Time      `json:"begun"`
 	By      string         `json:"by,omitempty"` // user@machine
 	Ended   bool           `json:"ended"`
+	AtWork  bool           `json:"at_work,omitempty"`
 	Of      string         `json:"of,omitempty"` // the run that it took back
 	Devices []listedDevice `json:"devices"`
 }
 
 type listedDevice struct {
 	Device string        `json:"device"`
-	State  rollout.State `json:"state"` // "" where the run was cut off in its work
+	State  rollout.State `json:"state"` // "" where the run was cut off in its work, or is at it
+}
+
+// notAtWork fails where a run is at work in a state folder.
+func notAtWork(state string) error {
+	_, busy, err := rollout.AtWork(state)
+	return errors.Join(busy, err)
 }
 
 func (a *app) listRuns(fabric, dir string) error {
+	atWork, _, err := rollout.AtWork(dir)
+	if err != nil {
+		return err
+	}
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	runs := []listedRun{}
 	for p, err := range rollout.Runs(dir) {
 		if err != nil {
 			return err
 		}
-		r := listedRun{Run: p.ID, Begun: p.Begun, By: p.By, Ended: p.Ended, Of: p.Of, Devices: []listedDevice{}}
+		r := listedRun{Run: p.ID, Begun: p.Begun, By: p.By, Ended: p.Ended, AtWork: p.ID == atWork, Of: p.Of, Devices: []listedDevice{}}
 		by := map[rollout.State][]string{}
 		var order []rollout.State
 		for _, d := range p.Devices {
@@ -174,7 +197,10 @@ func (a *app) listRuns(fabric, dir string) error {
 				what += "; "
 			}
 			state := string(s)
-			if s == "" {
+			switch {
+			case s == "" && r.AtWork:
+				state = "at work on"
+			case s == "":
 				state = "cut off in its work"
 			}
 			what += state + " " + natural.Fold(by[s])
@@ -182,7 +208,7 @@ func (a *app) listRuns(fabric, dir string) error {
 		if p.Of != "" {
 			what += " (took back " + p.Of + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), what)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), term.CleanLine(what))
 	}
 	if a.output == "json" {
 		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "runs": runs})
@@ -194,17 +220,37 @@ func (a *app) listRuns(fabric, dir string) error {
 }
 
 // noteCutOff says of a device whether an earlier run was cut off in its work
-// on it, and what of that is in force.
-func noteCutOff(d *plan.Device, past *rollout.Past, intent string) {
-	if past == nil || d.Error != "" {
+// on it, and what of that is in force, or that one is at work on it.
+func noteCutOff(d *plan.Device, left rollout.Left, c *render.Compiler, busy string) {
+	if d.Error != "" {
+		return
+	}
+	if left.Busy {
+		d.Notes = append(d.Notes, fmt.Sprintf("run %s is at work on this device; plan again when it has ended", busy))
+		return
+	}
+	f := c.Fabric()
+	if sw := f.Switch(d.Name); sw != nil {
+		for _, port := range natural.Keys(left.Down) {
+			if c.Device(sw).Desired.Ports[port] == nil {
+				d.Notes = append(d.Notes, fmt.Sprintf("run %s took down %s, which the intent does not have: 'roce-fabric rollback' brings it up", left.Down[port], port))
+			}
+		}
+	}
+	past := left.CutOff
+	if past == nil {
 		return
 	}
 	was, _ := past.Device(d.Name)
+	if past.Of != "" {
+		d.Notes = append(d.Notes, fmt.Sprintf("run %s was cut off in its work on this device: part of its rollback of run %s may be in force; 'roce-fabric rollback %s' resumes it", past.ID, past.Of, past.Of))
+		return
+	}
 	fate := "part of it may be in force"
 	switch {
 	case !was.Touched:
 		fate = "before it wrote anything"
-	case past.Intent != intent:
+	case past.Intent != f.Hash:
 		fate = "it applied another intent; what is in force is compared with this one"
 	case d.Base == was.Base:
 		fate = "nothing of it is in force"

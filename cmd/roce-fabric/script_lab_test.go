@@ -139,6 +139,15 @@ func labIs(ts *testscript.TestScript, neg bool, a []string) {
 	}
 }
 
+// labunplug DEVICE PORT takes the cable out of a port; with ! it puts it in again.
+func labUnplug(ts *testscript.TestScript, neg bool, a []string) {
+	if h := labOf(ts).Servers[a[0]]; h != nil {
+		h.Faults().Unplug(a[1], !neg)
+		return
+	}
+	switchOf(ts, a[0]).(interface{ Unplug(string, bool) }).Unplug(a[1], !neg)
+}
+
 // labfault DEVICE NAME [N] makes a switch or a host misbehave.
 func labFault(ts *testscript.TestScript, _ bool, a []string) {
 	if h := labOf(ts).Servers[a[0]]; h != nil {
@@ -169,6 +178,10 @@ func labFault(ts *testscript.TestScript, _ bool, a []string) {
 		f.TruncateGet(true)
 	case "readonly":
 		f.ReadOnly(true)
+	case "bareasic":
+		f.BareASIC(true)
+	case "noasic":
+		f.NoASIC(true)
 	case "nosonicdb":
 		f.NoSonicDB(true)
 	case "badcert":

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +23,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
@@ -48,12 +52,12 @@ func TestScript(t *testing.T) {
 			return os.WriteFile(filepath.Join(e.WorkDir, "fabric.yaml"), b, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCode, "interrupt": interrupt,
-			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs,
+			"exitcode": exitCode, "interrupt": interrupt, "hangup": hangup, "nohup": nohup, "deaf": deaf,
+			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs, "forge": forge, "forgejournal": forgeJournal,
 			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
-			"labpfc": labPFC, "labreboot": labReboot, "labcount": labCount, "labpoll": labPoll,
+			"labpfc": labPFC, "labreboot": labReboot, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug,
 			"cirun": ciRun, "cioutput": ciOutput,
 		},
 	})
@@ -100,12 +104,44 @@ func (b *syncBuffer) String() string {
 // match, or set:DEVICE, the first write that arrives there. Outputs are in the files out
 // and err.
 func interrupt(ts *testscript.TestScript, neg bool, a []string) {
-	if neg || len(a) < 3 {
-		ts.Fatalf("usage: interrupt N out:REGEXP|err:REGEXP|set:DEVICE command...")
+	signalled(ts, neg, a, disturbance{signals: []os.Signal{os.Interrupt}, ends: true})
+}
+
+// hangup N WHEN COMMAND is interrupt by a terminal that is closed: SIGHUP, from
+// the shell and from the kernel, and nobody reads the outputs any more.
+func hangup(ts *testscript.TestScript, neg bool, a []string) {
+	hup := slices.Repeat([]os.Signal{syscall.SIGHUP}, patience+1)
+	signalled(ts, neg, a, disturbance{signals: hup, ends: true, deaf: true})
+}
+
+// nohup N set:DEVICE COMMAND is hangup of a command that was started with SIGHUP
+// ignored, and whose outputs are still read.
+func nohup(ts *testscript.TestScript, neg bool, a []string) {
+	if len(a) > 2 {
+		a = slices.Concat(a[:2], []string{"sh", "-c", `trap '' HUP; exec "$@"`, "sh"}, a[2:])
 	}
-	var out, errOut syncBuffer
+	signalled(ts, neg, a, disturbance{signals: []os.Signal{syscall.SIGHUP}})
+}
+
+// deaf N WHEN COMMAND is a command whose standard error nobody reads any more.
+func deaf(ts *testscript.TestScript, neg bool, a []string) {
+	signalled(ts, neg, a, disturbance{deaf: true})
+}
+
+// disturbance is what happens to a command in the middle of its work.
+type disturbance struct {
+	signals []os.Signal
+	ends    bool // the signals are to end the command
+	deaf    bool // then the outputs are closed: standard output only where it ends
+}
+
+func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
+	if neg || len(a) < 3 {
+		ts.Fatalf("usage: N out:REGEXP|err:REGEXP|set:DEVICE command...")
+	}
+	var out, errOut output
 	cmd := exec.Command(a[2], a[3:]...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &out, &errOut
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out.open(ts), errOut.open(ts)
 	cmd.Env = scriptEnv(ts)
 	kind, arg, _ := strings.Cut(a[1], ":")
 	reached := make(chan struct{})
@@ -113,29 +149,33 @@ func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 	letGo := sync.OnceFunc(func() { close(release) })
 	ts.Defer(letGo) // before the lab is closed, which waits for its handlers
 	if kind == "set" {
-		var once sync.Once
-		boxOf(ts, arg).Faults().BeforeSet(func() {
-			once.Do(func() { close(reached); <-release })
-		})
+		hold(ts, arg, sync.OnceFunc(func() { close(reached); <-release }))
 	}
+	// These tests may run under nohup: a signal that is caught here is not ignored
+	// there.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
 	ts.Check(cmd.Start())
+	signal.Stop(caught)
+	out.started()
+	errOut.started()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	limit := time.NewTimer(30 * time.Second)
+	limit := time.NewTimer(time.Minute)
 	defer limit.Stop()
 	fail := func(what string) {
 		letGo()
 		_ = cmd.Process.Kill()
 		ts.Fatalf("%s\nstdout: %s\nstderr: %s", what, out.String(), errOut.String())
 	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
 	if kind != "set" {
 		said := &out
 		if kind == "err" {
 			said = &errOut
 		}
 		re := regexp.MustCompile(arg)
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
 		for !re.MatchString(said.String()) {
 			select {
 			case <-tick.C:
@@ -154,30 +194,100 @@ func interrupt(ts *testscript.TestScript, neg bool, a []string) {
 			fail("the write did not come")
 		}
 	}
-	ts.Check(cmd.Process.Signal(syscall.SIGINT))
-	if kind == "set" {
-		// The client has seen the signal when its call is gone or it says so.
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
+	for i, s := range d.signals {
+		// The first may end it before the next is sent.
+		if err := cmd.Process.Signal(s); i == 0 || !errors.Is(err, os.ErrProcessDone) {
+			ts.Check(err)
+		}
+	}
+	if kind == "set" && d.ends {
+		// The client has seen the signal when it says so.
 		for !strings.Contains(errOut.String(), "interrupted") {
 			select {
 			case <-tick.C:
+			case err := <-done:
+				fail(fmt.Sprintf("the command ended at once: %v", err))
 			case <-limit.C:
 				fail("the command did not notice the signal")
 			}
 		}
-		letGo()
 	}
+	if d.deaf {
+		errOut.close()
+		if d.ends {
+			out.close()
+		}
+	}
+	letGo()
 	select {
 	case <-done:
 	case <-limit.C:
 		fail("the command did not end")
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(out.String()), 0o600))
-	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(errOut.String()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(out.all()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(errOut.all()), 0o600))
 	if got := fmt.Sprint(cmd.ProcessState.ExitCode()); got != a[0] {
-		ts.Fatalf("exit status %s, want %s\nstdout: %s\nstderr: %s", got, a[0], out.String(), errOut.String())
+		ts.Fatalf("%s, want exit status %s\nstdout: %s\nstderr: %s", cmd.ProcessState, a[0], out.String(), errOut.String())
 	}
+}
+
+// hold has f called at the first write that arrives at a device.
+func hold(ts *testscript.TestScript, device string, f func()) {
+	if labOf(ts).Servers[device] == nil {
+		boxOf(ts, device).Faults().OnEvent(func(e sim.Event) {
+			if e == sim.Writing {
+				f()
+			}
+		})
+		return
+	}
+	k := hostOf(ts, device).Kernel()
+	k.Writes()
+	var look func()
+	look = func() {
+		// A step that takes the link down looks at it, before and after.
+		if len(k.Writes()) > 0 {
+			f()
+			return
+		}
+		k.OnRead("/carrier_changes", look)
+	}
+	k.OnRead("/carrier_changes", look)
+}
+
+// output is an output of a process, a pipe that is read here.
+type output struct {
+	syncBuffer
+	read, write *os.File
+	copied      chan struct{}
+}
+
+func (o *output) open(ts *testscript.TestScript) *os.File {
+	var err error
+	o.read, o.write, err = os.Pipe()
+	ts.Check(err)
+	o.copied = make(chan struct{})
+	go func() {
+		defer close(o.copied)
+		_, _ = io.Copy(&o.syncBuffer, o.read) // until it is closed at either end
+	}()
+	return o.write
+}
+
+// started says that the process has the other end.
+func (o *output) started() { _ = o.write.Close() }
+
+// close is a reader that goes away.
+func (o *output) close() {
+	_ = o.read.Close()
+	<-o.copied
+}
+
+// all is what came, of a process that has ended.
+func (o *output) all() string {
+	<-o.copied
+	_ = o.read.Close()
+	return o.String()
 }
 
 // expand FILE replaces $NAME in a file by the script's variables.

@@ -20,10 +20,10 @@ type renderer struct {
 	native func(*render.Device) (file string, text []byte)
 	// running reads what a switch shows as its configuration, or saved of it.
 	running func(text []byte) (*qos.Device, []drivers.Unknown, error)
-	// recognise reports whether a text looks like that, identify returns what
+	// marks are what such a text has and others have not, identify returns what
 	// it says of the switch.
-	recognise func(text []byte) bool
-	identify  func(text []byte) identity
+	marks    []mark
+	identify func(text []byte) identity
 	// refused returns what the system does not take.
 	refused func(*render.Device) []validate.Finding
 	// yang holds the rendered text against the models of an image.
@@ -32,9 +32,9 @@ type renderer struct {
 
 // renderers lists the switch systems that can be rendered.
 var renderers = map[string]renderer{
-	"sonic": {native: sonicNative, running: sonicRunning, recognise: sonicText, identify: sonicIdentity, refused: sonicRefused, yang: sonicYANG},
-	"eos":   {fit: eos.Fit, native: eosNative, running: eosRunning, recognise: eosText, identify: eosIdentity, refused: eosRefused},
-	"nxos":  {fit: nxos.Fit, native: nxosNative, running: nxosRunning, recognise: nxosText, identify: nxosIdentity, refused: nxosRefused},
+	"sonic": {native: sonicNative, running: sonicRunning, marks: sonicMarks, identify: sonicIdentity, refused: sonicRefused, yang: sonicYANG},
+	"eos":   {fit: eos.Fit, native: eosNative, running: eosRunning, marks: eosMarks, identify: eosIdentity, refused: eosRefused},
+	"nxos":  {fit: nxos.Fit, native: nxosNative, running: nxosRunning, marks: nxosMarks, identify: nxosIdentity, refused: nxosRefused},
 }
 
 func fits() render.Fits {
@@ -54,6 +54,7 @@ func sonicRunning(text []byte) (*qos.Device, []drivers.Unknown, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	cfg.PlainNames()
 	d, unknown := sonic.Decode(cfg)
 	return d, drivers.LeftAlone(unknown, func(u sonic.Unknown) (string, string) { return u.Why, u.Value }), nil
 }

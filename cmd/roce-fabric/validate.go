@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,11 +14,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/rollout"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 func (a *app) validateCommand() *cobra.Command {
-	var sudo string
+	var sudo, state string
 	var length time.Duration
 	c := &cobra.Command{
 		Use:   "validate",
@@ -33,7 +35,11 @@ With --window the counters are read at the start and at the end of a time, and
 what was counted in it is judged: packets that lossless classes lost, watchdogs
 that acted, pause on a priority that nobody meant to pause. Switches renew their
 counters every few seconds to a minute, so that it takes two minutes or more.
-What could not be seen is inconclusive, which ends in status 1.
+A window is inconclusive where counters were not seen, or where a lossless class
+carried no packets: take it while RDMA traffic runs. It ends in exit status 1.
+
+A port of the intent that is shut or has no link is an error, on the switch and on
+the host; one that is meant to be down has admin: down in the intent.
 
 --only names switches and hosts.`,
 		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --only 'leaf[1-2],gpu*'\n  roce-fabric validate -f fabric.yaml --window 2m\n  roce-fabric validate -f fabric.yaml --output json",
@@ -42,13 +48,14 @@ What could not be seen is inconclusive, which ends in status 1.
 			if cmd.Flags().Changed("window") && (length <= 0 || length > maxWindow) {
 				return usageHint("take --window 2m", "--window %s: use more than 0 and at most %s", length, drivers.Spell(maxWindow))
 			}
-			return a.validateOver(cmd.Context(), sudo, length)
+			return a.validateOver(cmd.Context(), sudo, state, length)
 		},
 	}
 	a.intentFlags(c)
 	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
 	c.Flags().DurationVar(&length, "window", 0, "look at the counters for as long, and judge what was counted: 120s")
 	sudoFlag(c, &sudo)
+	a.stateFlag(c, &state)
 	a.deviceFlags(c)
 	a.reportFlags(c)
 	return c
@@ -66,7 +73,9 @@ type reading struct {
 }
 
 // validate looks at the fabric as it is.
-func (a *app) validate(ctx context.Context, sudo string) error { return a.validateOver(ctx, sudo, 0) }
+func (a *app) validate(ctx context.Context, sudo string) error {
+	return a.validateOver(ctx, sudo, "", 0)
+}
 
 // toRead loads the intent, and picks the switches and hosts to read and what
 // opens them.
@@ -85,20 +94,31 @@ func (a *app) toRead() (c *render.Compiler, switches []*intent.Switch, hosts []*
 
 // validateOver looks at the fabric, and at its counters for as long as length; 0
 // is not at all.
-func (a *app) validateOver(ctx context.Context, sudo string, length time.Duration) error {
+func (a *app) validateOver(ctx context.Context, sudo, state string, length time.Duration) error {
 	c, switches, hosts, open, err := a.toRead()
 	if err != nil {
 		return err
 	}
+	var past *rollout.History
+	// Where no folder is known there is nothing to wait for.
+	if dir, err := stateDir(state, c.Fabric().Name); err == nil {
+		past = a.history(dir)
+	}
 	a.loud(switches)
-	hosts = a.reachable(hosts, open)
 	run := validate.NewRun(c.Fabric())
+	for _, h := range hosts {
+		if !open.reaches(h) {
+			run.Note(validate.Finding{ID: "READ", Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "hosts",
+				What: "the host has no address and was not read", Fix: "state its address in the intent"})
+		}
+	}
+	hosts = a.reachable(hosts, open)
 	w := &window{length: length, nics: map[string]*nic.Host{}}
 	p := a.progress("validate", len(switches)+len(hosts))
 	defer p.Close()
 	err = pool.Ordered(ctx, a.parallel, switches, func(ctx context.Context, sw *intent.Switch) reading {
 		p.Start()
-		return readDevice(ctx, c, sw, open, length > 0)
+		return readDevice(ctx, c, sw, open, past, length > 0)
 	}, func(r reading) error {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -137,10 +157,9 @@ func (a *app) validateOver(ctx context.Context, sudo string, length time.Duratio
 	return err
 }
 
-// readDevice reads a switch and, where it is to count, its counters.
-func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener, count bool) (r reading) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
+// readDevice reads a switch, once it has done what a run that was cut off sent
+// it, and, where it is to count, its counters.
+func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener, past *rollout.History, count bool) (r reading) {
 	r.sw = sw
 	drv, err := open.open(ctx, sw)
 	if err != nil {
@@ -149,6 +168,11 @@ func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open
 	}
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
+	if r.err = settled(ctx, past, sw, drv); r.err != nil {
+		return r
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	if _, r.err = drv.Probe(ctx); r.err != nil {
 		return r
 	}
@@ -158,29 +182,31 @@ func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open
 		return r
 	}
 	running, unknown := drv.Decode(snap)
-	ports := map[string]string{}
+	state := &validate.State{Unknown: unknown}
 	if o, ok := drv.(drivers.Observer); ok {
 		seen, err := o.Observe(ctx)
 		switch {
 		case err == nil:
 			seen.Complete(running)
-			for name, p := range seen.Ports {
-				ports[name] = p.Alias
-			}
+			state.Ports = seen.Ports
 		case !errors.Is(err, drivers.ErrUnsupported):
 			r.err = err
 			return r
 		}
 	}
 	d := c.Device(sw)
-	inForce, err := drv.Applied(ctx, d.Desired)
-	if err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+	switch state.InForce, err = drv.Applied(ctx, d.Desired); {
+	case errors.Is(err, drivers.ErrUnsupported), errors.Is(err, drivers.ErrNoState):
+		state.NotInForce = unsupported(sw, err)
+	case err != nil:
 		r.err = err
 		return r
 	}
-	state := &validate.State{InForce: inForce, Unknown: unknown, Ports: ports}
 	if s, ok := drv.(drivers.Saver); ok {
-		if state.Unsaved, err = s.Unsaved(ctx); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+		switch state.Unsaved, err = s.Unsaved(ctx); {
+		case errors.Is(err, drivers.ErrUnsupported):
+			state.NotSaved = unsupported(sw, err)
+		case err != nil:
 			r.err = err
 			return r
 		}
@@ -193,4 +219,11 @@ func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open
 	}
 	r.result = validate.Switch(d, running, validate.Running, state)
 	return r
+}
+
+// unsupported says why a switch does not show something, without its name and what
+// marks the error.
+func unsupported(sw *intent.Switch, err error) string {
+	why := strings.TrimPrefix(err.Error(), sw.Name+": ")
+	return strings.TrimPrefix(strings.TrimPrefix(why, drivers.ErrUnsupported.Error()+": "), drivers.ErrNoState.Error()+": ")
 }

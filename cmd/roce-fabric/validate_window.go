@@ -150,7 +150,7 @@ func (a *app) judge(ctx context.Context, f *intent.Fabric, w *window, sudo strin
 	}
 	seen := slices.DeleteFunc(w.devices, func(d gate.Device) bool { return lost[d.Name] })
 	all := len(w.hosts) == len(f.Hosts) && !slices.ContainsFunc(w.hosts, func(h *intent.Host) bool { return lost[h.Name] })
-	run.Gate(gate.Judge(seen, w.samples, gate.Options{AllHosts: all}))
+	run.Gate(gate.Judge(seen, w.samples, gate.Options{AllHosts: all, Traffic: true}))
 	return nil
 }
 
@@ -186,5 +186,5 @@ func notPassed(fs []validate.Finding) error {
 	if f == nil {
 		return nil
 	}
-	return &statusError{status: exitFailed, err: fmt.Errorf("the window is inconclusive, which is not passed: %s: %s", f.Place(), f.What), hint: f.Fix}
+	return &statusError{status: exitFailed, err: fmt.Errorf("the window is inconclusive, which is not passed: %s", f.Told()), hint: f.Fix}
 }

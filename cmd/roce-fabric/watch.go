@@ -80,8 +80,8 @@ validate --window does; --counters=false leaves them out.
 
 --listen serves Prometheus metrics, /healthz, /readyz and the last report, to
 everybody who reaches the address. --webhook is told of each change of the
-verdict: ok, warnings, unreadable or errors. docs/watch.md has the details, and
-examples/monitoring rules, a dashboard and a systemd unit.
+verdict: ok, inconclusive, warnings, unreadable or errors. docs/watch.md has the
+details, and examples/monitoring rules, a dashboard and a systemd unit.
 
 The intent is read once, at the start.`,
 		Example: "  roce-fabric watch -f fabric.yaml\n  roce-fabric watch -f fabric.yaml --interval 1m --listen 127.0.0.1:9600\n  roce-fabric watch --webhook https://hooks.example.org/x --webhook-token env:KEY",
@@ -185,7 +185,8 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 	a.loud(switches)
 	a.waited = true
 	// Nothing is written to a device that a sudden end could leave in between:
-	// after the first signal the next one ends the program as it is.
+	// after the first signal the next one ends the program as it is. But for
+	// SIGHUP, which a closed terminal sends more than once.
 	defer context.AfterFunc(told, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
 	a.talk("watching %s every %s; Ctrl-C ends it", deviceCount(len(switches), len(hosts)), drivers.Spell(o.interval))
 

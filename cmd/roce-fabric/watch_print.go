@@ -23,7 +23,11 @@ func (w *watching) round(r *watch.Round) {
 	}
 	if r.N == 1 && r.Update == nil {
 		n := r.Counts()
-		w.talk("first round: %s, %s, %s; %d of %s read", r.Verdict, words.Count(n.Error, "error"), words.Count(n.Warning, "warning"), r.Read, words.Count(r.Devices, "device"))
+		open := ""
+		if n.Inconclusive > 0 {
+			open = fmt.Sprintf(", %d inconclusive", n.Inconclusive)
+		}
+		w.talk("first round: %s, %s, %s%s; %d of %s read", r.Verdict, words.Count(n.Error, "error"), words.Count(n.Warning, "warning"), open, r.Read, words.Count(r.Devices, "device"))
 	}
 	if w.o.history != "" && r.Update == nil {
 		w.warnOnce("history", watch.AppendHistory(w.o.history, r.Record()))

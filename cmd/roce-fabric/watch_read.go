@@ -52,7 +52,7 @@ func (r *watchReader) read(ctx context.Context, d watch.Device, ends watch.Ends)
 		got := readHost(ctx, r.compiler.Fabric(), r.hostOf[d.Name], r.sudo, open, ends, r.counters)
 		out.Err, out.Findings, out.Host, s = got.err, got.findings, got.kept, got.start
 	} else {
-		got := readDevice(ctx, r.compiler, r.byName[d.Name], open, r.counters)
+		got := readDevice(ctx, r.compiler, r.byName[d.Name], open, nil, r.counters)
 		out.Err, out.Switch, s = got.err, got.result, got.start
 	}
 	if out.Err != nil {

@@ -44,6 +44,9 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	tally := func(name string) *sim.Tally { return p.Switches[name].(interface{ Counters() *sim.Tally }).Counters() }
+	for _, name := range []string{"leaf1", "leaf2"} {
+		tally(name).Flow("Ethernet8", 3, sim.TxPkts, 1000) // traffic, whichever of them is not seen
+	}
 	// The counters of EOS and NX-OS are renewed less often than this takes.
 	short := []string{"gate:window-too-short pod2-leaf1", "gate:window-too-short pod2-leaf2", "gate:window-too-short spine1", "gate:window-too-short spine2"}
 	for name, tt := range map[string]struct {
@@ -62,10 +65,12 @@ func TestWindow(t *testing.T) {
 			func() { p.Switches["leaf2"].(*sim.SONiC).Faults().Clear() }, exitFailed, []string{"READ leaf2"}},
 		"a host is gone": {func() { p.Servers["gpu1"].Faults().RefuseConnections(true) },
 			func() { p.Servers["gpu1"].Faults().Clear() }, exitFailed, []string{"READ gpu1"}},
-		"counters are cleared": {func() { tally("leaf1").Reset() }, nil, exitFailed, []string{"gate:counter-reset leaf1 Ethernet0"}},
+		"counters are cleared": {func() { tally("leaf1").Reset() }, nil, exitFailed, []string{"gate:counter-reset leaf1 Ethernet0,Ethernet8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tally("leaf1").Set("Ethernet0", 3, sim.TxPkts, 9000)
+			// So many that it does not get there again after it was cleared.
+			tally("leaf1").Set("Ethernet8", 3, sim.TxPkts, 1e9)
 			var out bytes.Buffer
 			said := &teller{text: "read again in", then: tt.then}
 			a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: said, getenv: func(string) string { return "" }}

@@ -96,7 +96,7 @@ function openDevice(i) {
   const mine = [...d.links].map(([port, link]) => ({port, link, far: farEnd(link, i, port)}));
   mine.sort((a, b) => shown.link[b.link.i] - shown.link[a.link.i] || a.port - b.port);
   const near = new Set([i, ...mine.map(m => m.far.device)]);
-  openDetails(d.name, badge(shown.device[i]), near, new Set(mine.map(m => m.link.i)),
+  openDetails(d.name, badge(shown.device[i], false, unread(d)), near, new Set(mine.map(m => m.link.i)),
     facts(["role", d.role], ["system", d.os], ["model", d.model], ["looked at", (sources[d.source] || "not in this run") + (d.file ? ": " + d.file : "")],
       ["error", d.error], ["hint", d.hint]),
     findingsOf(p => p.device === i || p.peers.some(e => e.device === i)),

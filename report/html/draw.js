@@ -86,17 +86,19 @@ function describe(d) {
 function update() {
   for (const item of items) {
     const e = item.element;
-    let r, dim;
+    let r, dim, blank;
     if (item.kind === "device") {
       const d = devices[item.device];
       r = shown.device[d.i];
       dim = faint(d.i);
-      e.classList.toggle("unread", d.error !== "" || !d.source);
+      blank = unread(d);
+      e.classList.toggle("unread", blank);
       e.title = describe(d);
     } else {
       const bad = item.group.members.filter(d => shown.device[d] > 0).length;
       r = item.group.members.reduce((worst, d) => Math.max(worst, shown.device[d]), 0);
       dim = item.group.members.every(faint);
+      blank = item.group.members.every(d => unread(devices[d]));
       const all = plural(item.group.members.length, "device");
       if (item.kind === "title") {
         const hidden = item.group.members.length - membersShown(item.group).length;
@@ -108,7 +110,7 @@ function update() {
     for (const name of rankNames) e.classList.toggle(name, name === rankNames[r]);
     e.classList.toggle("faint", dim);
     item.badge.className = "badge " + rankNames[r];
-    item.badge.textContent = marks[r];
+    item.badge.textContent = markOf(r, blank);
   }
   for (const b of bundles) {
     b.rank = 0;

@@ -16,9 +16,18 @@ function el(tag, properties, ...children) {
 }
 
 // badge shows a rank by colour, mark and, to a screen reader, by name.
-function badge(r, suppressed) {
-  const name = suppressed ? "suppressed" : rankNames[r];
-  return el("span", {className: "badge " + name, title: name, role: "img", "aria-label": name}, suppressed ? "~" : marks[r]);
+function badge(r, suppressed, unread) {
+  const name = suppressed ? "suppressed" : rankNames[r], said = r === 0 && unread ? "not read" : name;
+  return el("span", {className: "badge " + name, title: said, role: "img", "aria-label": said}, suppressed ? "~" : markOf(r, unread));
+}
+
+// markOf is the mark of a rank: nothing found is no tick where nobody looked.
+function markOf(r, unread) {
+  return r === 0 && unread ? "–" : marks[r];
+}
+
+function unread(d) {
+  return d.error !== "" || !d.source;
 }
 
 // Colours come from the style sheet, so that light, dark and print agree.

@@ -38,6 +38,7 @@ const (
 	CounterReset      = "gate:counter-reset"
 	WindowTooShort    = "gate:window-too-short"
 	NotCounted        = "gate:not-counted"
+	NoTraffic         = "gate:no-traffic"
 	// PauseBefore is the check of the catalogue for pause on a lossy priority
 	// that was sent before the window.
 	PauseBefore = "PFC-14"
@@ -123,6 +124,9 @@ type Options struct {
 	// Baseline is a window of the same fabric from before; nil where there is
 	// none. Rates are held against it.
 	Baseline *Result
+	// Traffic says that a window without packets of a lossless class is
+	// inconclusive: nobody looks at an idle fabric to see whether it loses any.
+	Traffic bool
 	// AllHosts says that every host of the fabric is among the devices: only
 	// then something can be said of congestion control as a whole.
 	AllHosts bool
@@ -187,6 +191,9 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 		j.device(w)
 	}
 	j.loop()
+	if o.Traffic {
+		j.idle()
+	}
 	return j.result()
 }
 

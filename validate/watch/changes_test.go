@@ -79,6 +79,9 @@ func TestVerdict(t *testing.T) {
 	}{
 		{nil, OK},
 		{[]validate.Finding{at("NIC-06", validate.Info), at("READ", validate.Info)}, OK},
+		{[]validate.Finding{{ID: "OPS-02", Severity: validate.Info, Device: "leaf1", Unchecked: "values in force"}}, Inconclusive},
+		{[]validate.Finding{{ID: "OPS-02", Severity: validate.Info, Unchecked: "values in force", Suppressed: &validate.Suppressed{}}}, OK},
+		{[]validate.Finding{{ID: "OPS-02", Severity: validate.Info, Unchecked: "values in force"}, at("WD-02", validate.Warning)}, Warnings},
 		{[]validate.Finding{at("WD-02", validate.Warning)}, Warnings},
 		{[]validate.Finding{at("READ", validate.Error), at("WD-02", validate.Warning)}, Unreadable},
 		{[]validate.Finding{at("READ", validate.Error), at("PFC-01", validate.Error)}, Errors},

@@ -13,14 +13,15 @@ type Verdict string
 
 // The verdicts, best first.
 const (
-	OK         Verdict = "ok"
-	Warnings   Verdict = "warnings"
-	Unreadable Verdict = "unreadable" // some device could not be read, and no error is known
-	Errors     Verdict = "errors"
+	OK           Verdict = "ok"
+	Inconclusive Verdict = "inconclusive" // nothing is wrong, and something could not be checked
+	Warnings     Verdict = "warnings"
+	Unreadable   Verdict = "unreadable" // some device could not be read, and no error is known
+	Errors       Verdict = "errors"
 )
 
 // Verdicts lists the verdicts, best first.
-var Verdicts = []Verdict{OK, Warnings, Unreadable, Errors}
+var Verdicts = []Verdict{OK, Inconclusive, Warnings, Unreadable, Errors}
 
 // VerdictOf says how findings leave a fabric. Suppressed ones do not count.
 func VerdictOf(fs []validate.Finding) Verdict {
@@ -35,6 +36,8 @@ func VerdictOf(fs []validate.Finding) Verdict {
 			v = Errors
 		case f.Severity == validate.Warning:
 			v = Warnings
+		case f.Inconclusive():
+			v = Inconclusive
 		}
 		worst = max(worst, slices.Index(Verdicts, v))
 	}

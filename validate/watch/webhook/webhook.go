@@ -92,8 +92,12 @@ func (m *Message) say() {
 	if m.Previous != "" {
 		from = string(m.Previous) + " -> "
 	}
-	m.Text = fmt.Sprintf("roce-fabric: %s: %s%s (%s, %s, %s not read)", m.Fabric, from, m.Verdict,
-		words.Count(m.Counts.Error, "error"), words.Count(m.Counts.Warning, "warning"), words.Count(m.Unread, "device"))
+	open := ""
+	if m.Counts.Inconclusive > 0 {
+		open = fmt.Sprintf("%d inconclusive, ", m.Counts.Inconclusive)
+	}
+	m.Text = fmt.Sprintf("roce-fabric: %s: %s%s (%s, %s, %s%s not read)", m.Fabric, from, m.Verdict,
+		words.Count(m.Counts.Error, "error"), words.Count(m.Counts.Warning, "warning"), open, words.Count(m.Unread, "device"))
 }
 
 // Config says where messages go.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/examples"
+)
+
+// texts are configurations as switches print them, with headers and without,
+// and what systems borrow from each other.
+var texts = map[string]struct{ text, system string }{
+	"eos":                    {"! Command: show running-config\n! device: leaf1 (DCS-7060DX5-64S, EOS-4.30.1F)\n!\n! boot system flash:/EOS.swi\n!\nhostname leaf1\n!\nend\n", "eos"},
+	"eos, engineering build": {"! device: s1-leaf1 (cEOSLab, EOS-4.33.0F-39050855.4330F (engineering build))\n!\nno aaa root\n", "eos"},
+	"eos with policy-maps":   {"! Command: show running-config\n! device: leaf1 (DCS-7280CR3-32P4, EOS-4.31.2F)\n!\nclass-map type qos match-any VOICE\n   match ip dscp 46\n!\npolicy-map type quality-of-service MARK\n   class VOICE\n      set traffic-class 5\n!\ninterface Ethernet1/1\n   service-policy type qos input MARK\n", "eos"},
+	"eos of old, no header":  {"hostname leaf1\n!\npolicy-map type qos REWRITE\n   class class-default\n      set dscp 26\n!\nclass-map type qos match-all ROCE\n   match ip dscp 26\n!\ninterface Ethernet1/1\n   service-policy type qos input REWRITE\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n", "eos"},
+	"eos, profile alone":     {"qos profile ROCE\n   qos trust dscp\n   uc-tx-queue 3\n      bandwidth percent 50\ninterface Ethernet1/1\n   service-profile ROCE\n", "eos"},
+	"eos, no qos":            {"hostname leaf1\n!\nspanning-tree mode mstp\n!\ninterface Ethernet1\n   no switchport\n!\ninterface Management1\n   ip address 192.0.2.1/24\n", "eos"},
+	"eos as JSON":            {`{"cmds": {"hostname leaf1": null, "interface Ethernet1": {"cmds": {"no switchport": null}}}}`, ""},
+	"nxos":                   {"\n!Command: show running-config\n!Running configuration last done at: Mon Sep 26 14:45:03 2022\n!Time: Thu Oct  6 15:21:46 2022\n\nversion 10.3(2) Bios:version 05.47 \nhostname leaf1\nvdc leaf1 id 1\n\nfeature lldp\n", "nxos"},
+	"nxos, no change":        {"!Command: show running-config\n!No configuration change since last restart\n!Time: Sat Apr 11 03:56:01 2026\n\nversion 9.3(8) Bios:version  \nfeature bgp\n", "nxos"},
+	"nxos, no header":        {"class-map type qos match-any ROCE\n  match dscp 26\npolicy-map type qos IN\n  class ROCE\n    set qos-group 3\nsystem qos\n  service-policy type network-qos NQ\ninterface Ethernet1/1\n  priority-flow-control mode on\n  service-policy type qos input IN\n", "nxos"},
+	"nxos, ports alone":      {"interface Ethernet1/1\n  no switchport\n  mtu 9216\n  priority-flow-control mode on\n  no shutdown\n", "nxos"},
+	"eos of RANCID":          {"!RANCID-CONTENT-TYPE: arista\n!\nhostname leaf1\n!\ninterface Ethernet1/1\n   mtu 9214\n", "eos"},
+	"nxos of RANCID":         {"!RANCID-CONTENT-TYPE: cisco-nx\n!\nhostname leaf1\n\ninterface breakout module 1 port 1 map 10g-4x\ninterface Ethernet1/1\n  mtu 9216\n", "nxos"},
+	"nxos of Oxidized":       {"! Cisco Nexus Operating System (NX-OS) Software\n! TAC support: http://www.cisco.com/tac\nhostname leaf1\ninterface Ethernet1/1\n  mtu 9216\n", "nxos"},
+	"ios of RANCID":          {"!RANCID-CONTENT-TYPE: cisco\n!\nhostname sw1\nvrf context blue\ninterface Ethernet1/1\n mtu 9216\n", "Cisco IOS or IOS-XE"},
+	"junos of RANCID":        {"#RANCID-CONTENT-TYPE: juniper\n#\ninterfaces {\n}\n", "Juniper Junos"},
+	"eos named as nxos":      {"!RANCID-CONTENT-TYPE: cisco-nx\n! device: leaf1 (DCS-7060DX5-64S, EOS-4.30.1F)\nservice routing protocols model multi-agent\ninterface Ethernet1/1\n   mtu 9214\n", ""},
+	"sonic":                  {`{"DEVICE_METADATA": {"localhost": {"hwsku": "x"}}, "PORT": {"Ethernet0": {}}}`, "sonic"},
+	"sonic, a fragment":      {"{\n  \"PORT_QOS_MAP\": {\n    \"Ethernet0\": {\"pfc_enable\": \"3,4\"}\n  }\n}\n", "sonic"},
+	"other JSON":             {`{"name": "leaf1", "interfaces": {"port": {}}}`, ""},
+	"prose":                  {"Dear colleague,\nthe switch is in the rack.\n", ""},
+	"eos and nxos":           {"interface Ethernet1/1\n  priority-flow-control on\n  priority-flow-control mode on\n", ""},
+	"junos":                  {"## Last commit: 2025-03-01 10:00:00 UTC by root\nversion 22.2R1.9;\nsystem {\n    host-name leaf1;\n}\nclass-of-service {\n}\n", "Juniper Junos"},
+	"junos, set":             {"set version 22.2R1.9\nset system host-name leaf1\nset class-of-service classifiers dscp roce\n", "Juniper Junos"},
+	"ios-xe":                 {"Building configuration...\n\nCurrent configuration : 8123 bytes\n!\nversion 17.9\nservice timestamps debug datetime msec\npolicy-map type queueing Q\n class ROCE\ninterface TwentyFiveGigE1/0/1\n no switchport\nend\n", "Cisco IOS or IOS-XE"},
+	"ios-xe, no header":      {"hostname sw1\nclass-map match-any ROCE\n match dscp 26\ninterface TenGigabitEthernet1/0/1\n service-policy output Q\n", "Cisco IOS or IOS-XE"},
+	"nvue":                   {"- header:\n    model: MSN4600C\n    nvue-api-version: nvue_v1\n- set:\n    qos:\n      roce:\n        enable: on\n", "Cumulus Linux"},
+	"nv set":                 {"nv set system hostname leaf1\nnv set qos roce enable on\n", "Cumulus Linux"},
+	"frr":                    {"frr version 8.2.2\nfrr defaults traditional\nhostname leaf1\ninterface Ethernet0\n ip address 192.0.2.1/31\n", "FRRouting"},
+	"os10":                   {"! Version 10.5.4.2\n! Last configuration change at Nov 01 10:10:10 2025\nsystem qos\n trust-map dscp default\nclass-map type network-qos ROCE\n match qos-group 3\npolicy-map type network-qos PFC\n class ROCE\n  pause\n  pfc-cos 3\ninterface ethernet1/1/1\n flowcontrol receive off\n service-policy input type network-qos PFC\n", "Dell OS10"},
+	"enterprise sonic":       {"!\nqos scheduler-policy ROCE\n !\n queue 0\n  type dwrr\nqos map dscp-tc ROCE\n dscp 26 traffic-class 3\ninterface Ethernet0\n mtu 9100\n", "Enterprise SONiC"},
+}
+
+// A text is of the system that printed it, or of none that is read: also where
+// others have lines like its own, and as editors and terminals save it.
+func TestRecognise(t *testing.T) {
+	for name, c := range texts {
+		for form, text := range map[string]string{
+			"": c.text, ", CRLF": strings.ReplaceAll(c.text, "\n", "\r\n"), ", BOM": "\xef\xbb\xbf" + c.text, ", prompt": "leaf1# show running-config\n" + c.text,
+		} {
+			got, err := recognise(plain([]byte(text)))
+			switch _, known := renderers[c.system]; {
+			case known:
+				if got != c.system || err != nil {
+					t.Errorf("%s%s is %q, %v", name, form, got, err)
+				}
+			case err == nil:
+				t.Errorf("%s%s is %q", name, form, got)
+			case c.system != "" && (errors.Is(err, errUnclear) || !strings.Contains(err.Error(), c.system)):
+				// Where lines of another system are among its own, it is unclear.
+				if name != "os10" || !errors.Is(err, errUnclear) {
+					t.Errorf("%s%s: %v", name, form, err)
+				}
+			case c.system == "" && !errors.Is(err, errUnclear):
+				t.Errorf("%s%s: %v", name, form, err)
+			}
+		}
+	}
+}
+
+// What this tool renders is of the system that it is rendered for.
+func TestRecogniseRendered(t *testing.T) {
+	for _, name := range examples.Names() {
+		text, err := examples.Intent(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := compilerOf(t, name, text)
+		seen := map[string]bool{}
+		for _, s := range c.Fabric().Switches {
+			if key := s.OS + s.Role; !seen[key] {
+				seen[key] = true
+				_, native := renderers[s.OS].native(c.Device(s))
+				if got, err := recognise(native); got != s.OS {
+					t.Errorf("%s: what is rendered for %s is %q, %v", name, s.Name, got, err)
+				}
+			}
+		}
+	}
+}

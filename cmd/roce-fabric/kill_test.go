@@ -1,0 +1,451 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+var killPoints = flag.Int("kill.points", sharedtest.Sized(3, 0), "at how many points TestKillSweep kills each kind of run; 0, as in make nightly, is at every one (700 kills, 8 minutes: with -timeout 20m)")
+
+// killFabric has a leaf with six ports, which go down in three groups.
+const killFabric = `apiVersion: roce-fabric/v1
+kind: Fabric
+name: kill
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}
+  cnp: {priority: 6, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
+WATCHDOGmtu: {fabric: 9100, host: 9000, rdma: 4096}
+rollout: {portGroup: 2}
+switches:
+  leaf1: {os: sonic, role: leaf, address: "192.0.2.11:8080", model: ACS-MSN4700, release: RELEASE}
+  spine1: {os: sonic, role: spine, address: "192.0.2.21:8080", model: ACS-MSN4700, release: RELEASE}
+hosts:
+  gpu[1-4]: {address: "192.0.2.[101-104]", nics: {ens1f0np0: {rdma: mlx5_0}}}
+links:
+  - {a: "leaf1/Ethernet[0-24:8]", b: "gpu[1-4]/ens1f0np0", cable: 40m, speed: 400G}
+  - {a: "leaf1/Ethernet[32,40]", b: "spine1/Ethernet[0,8]", cable: 40m, speed: 400G}
+credentials:
+  switches: {username: env:FABRIC_USER, password: env:FABRIC_PASSWORD, ssh: {}}
+`
+
+var killPorts = []string{"Ethernet0", "Ethernet8", "Ethernet16", "Ethernet24", "Ethernet32", "Ethernet40"}
+
+// killLab is a lab whose leaf1 counts what it does, and can kill the client at one
+// of these events.
+type killLab struct {
+	*sim.SONiC
+	t    *testing.T
+	args []string // of every command
+
+	mu sync.Mutex
+	n  int // events so far
+	at int // the one to kill at; 0 for none
+	// working are the Sets that the switch works on.
+	working int
+	child   *exec.Cmd
+	dead    bool
+	held    []chan struct{} // closed when the requests that outlive their clients may go on
+	status  chan struct{}   // closed when a command over SSH that does is through
+	failing int             // the Set that is to fail; 0 for none
+	sets    int
+}
+
+func newKillLab(t *testing.T, text string, ssh bool) *killLab {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "fabric.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := t.TempDir()
+	l, err := lab.Start(f, at, lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if !ssh {
+		d := l.Devices["leaf1"]
+		d.SSH = ""
+		l.Devices["leaf1"] = d
+		b, err := json.Marshal(l.File)
+		if err == nil {
+			err = os.WriteFile(lab.Path(at), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := &killLab{SONiC: l.Switches["leaf1"].(*sim.SONiC), t: t, args: []string{"-f", file, "--lab", lab.Path(at), "--only", "leaf1", "--state", filepath.Join(dir, "state")}}
+	k.status = make(chan struct{})
+	close(k.status)
+	t.Cleanup(k.letGo) // before the lab is closed, which waits for its handlers
+	k.Faults().OnEvent(k.event)
+	return k
+}
+
+// event counts, kills at the event that is asked for, and holds that request
+// until another Set waits behind it or the next command has ended.
+func (k *killLab) event(e sim.Event) {
+	k.mu.Lock()
+	k.n++
+	switch e {
+	case sim.Writing:
+		k.working++
+		if k.sets++; k.sets == k.failing {
+			k.Faults().FailAt(1)
+		}
+	case sim.Answer:
+		k.working--
+	case sim.Queued:
+		k.goOn()
+	case sim.Status:
+		select {
+		case <-k.status:
+		default:
+			close(k.status)
+		}
+	}
+	if k.n != k.at {
+		k.mu.Unlock()
+		return
+	}
+	k.dead = true
+	_ = k.child.Process.Kill()
+	release := make(chan struct{})
+	switch e {
+	case sim.Command:
+		k.status = make(chan struct{})
+		close(release)
+	case sim.Status:
+		close(release)
+	default:
+		k.held = append(k.held, release)
+	}
+	k.mu.Unlock()
+	<-release
+}
+
+// goOn lets go of what is held. The caller holds mu.
+func (k *killLab) goOn() {
+	for _, c := range k.held {
+		close(c)
+	}
+	k.held = nil
+}
+
+func (k *killLab) letGo() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.goOn()
+}
+
+// killedAt runs a command, of which a Set may fail, and kills it at the given
+// event. It reports whether it came so far.
+func (k *killLab) killedAt(n, failing int, args ...string) bool {
+	k.t.Helper()
+	var out bytes.Buffer
+	cmd := exec.Command("roce-fabric", append(args, k.args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	k.mu.Lock()
+	k.n, k.at, k.dead, k.child, k.sets, k.failing = 0, n, false, cmd, 0, failing
+	err := cmd.Start()
+	k.mu.Unlock()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	err = cmd.Wait()
+	k.mu.Lock()
+	k.at, k.failing = 0, 0
+	dead, status := k.dead, k.status
+	k.mu.Unlock()
+	k.Faults().Clear()
+	k.Faults().OnEvent(k.event)
+	if !dead && err != nil && failing == 0 {
+		k.t.Fatalf("%v: %v\n%s", args, err, out.String())
+	}
+	// What runs over SSH goes on as well, and nothing queues behind it.
+	<-status
+	return dead
+}
+
+// run runs a command to its end and returns its exit status and output.
+func (k *killLab) run(args ...string) (int, string) {
+	k.t.Helper()
+	status, out, errOut := runHere(k.t, append(args, k.args...)...)
+	return status, out + errOut
+}
+
+func (k *killLab) must(args ...string) string {
+	k.t.Helper()
+	status, out := k.run(args...)
+	if status != exitOK {
+		k.t.Fatalf("%v: status %d\n%s", args, status, out)
+	}
+	return out
+}
+
+func (k *killLab) down() []string {
+	var out []string
+	for _, p := range killPorts {
+		if k.Config()["PORT"][p]["admin_status"] != "up" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// unsaved returns the tables of CONFIG_DB that are others in the startup file.
+func (k *killLab) unsaved() []string {
+	k.t.Helper()
+	var saved map[string]map[string]map[string]any
+	if err := json.Unmarshal(k.Saved(), &saved); err != nil {
+		k.t.Fatal(err)
+	}
+	startup := map[string]map[string]map[string]string{}
+	for table, rows := range saved {
+		startup[table] = map[string]map[string]string{}
+		for key, fields := range rows {
+			r := map[string]string{}
+			for f, v := range fields {
+				if list, ok := v.([]any); ok {
+					var words []string
+					for _, w := range list {
+						words = append(words, fmt.Sprint(w))
+					}
+					r[f+"@"] = strings.Join(words, ",")
+				} else {
+					r[f] = fmt.Sprint(v)
+				}
+			}
+			startup[table][key] = r
+		}
+	}
+	tables := map[string]bool{}
+	running := k.Config()
+	for _, c := range []map[string]map[string]map[string]string{running, startup} {
+		for t := range c {
+			tables[t] = true
+		}
+	}
+	maps.DeleteFunc(tables, func(t string, _ bool) bool {
+		for _, r := range running[t] {
+			delete(r, "NULL")
+		}
+		return maps.EqualFunc(running[t], startup[t], maps.Equal[map[string]string, map[string]string])
+	})
+	return natural.Keys(tables)
+}
+
+// killScenario is a kind of run that is killed.
+type killScenario struct {
+	name    string
+	ssh     bool
+	release string
+	// before runs to its end, failing is the Set that fails in what is killed.
+	before  []string
+	failing int
+	killed  []string
+	twice   bool
+}
+
+var applyNow = []string{"apply", "--yes", "--allow", "traffic-loss"}
+
+var killScenarios = []killScenario{
+	{name: "apply", release: "202511", killed: applyNow},
+	{name: "apply-ssh", release: "202405", ssh: true, killed: applyNow},
+	{name: "apply-twice", release: "202511", killed: applyNow, twice: true},
+	{name: "revert", release: "202511", failing: 6, killed: applyNow},
+	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes"}},
+}
+
+// A run that is killed wherever it stands, while the switch goes on with what it
+// was sent, is no harm: plan waits for the switch and says which ports are left
+// down, and the next apply or rollback ends with every port up, all saved, and
+// nothing to do.
+func TestKillSweep(t *testing.T) {
+	kills := 0
+	for _, s := range killScenarios {
+		t.Run(s.name, func(t *testing.T) {
+			n := s.kill(t, 0)
+			points := n
+			if *killPoints > 0 {
+				points = min(n, *killPoints)
+			}
+			for i := range points {
+				// Spread over the run, and never its very end alone.
+				at := 1 + (2*i+1)*n/(2*points)
+				if points == n {
+					at = i + 1
+				}
+				t.Run(fmt.Sprint(at), func(t *testing.T) { kills += s.kill(t, at) })
+			}
+		})
+	}
+	t.Logf("%d kills", kills)
+	if want := 60; *killPoints == 0 && kills < want {
+		t.Errorf("%d kills, want %d at least", kills, want)
+	}
+}
+
+// kill kills a run at an event, and has the next ones clear up. It returns how
+// many runs were killed. At 0 it runs to the end, and returns how many events it
+// had.
+func (s killScenario) kill(t *testing.T, at int) int {
+	watchdog := "pfc: {watchdog: off}\n"
+	if s.ssh {
+		watchdog = "pfc: {watchdog: {detect: 400ms, restore: 400ms, action: drop}}\n"
+	}
+	k := newKillLab(t, strings.NewReplacer("WATCHDOG", watchdog, "RELEASE", s.release).Replace(killFabric), s.ssh)
+	if down := k.down(); len(down) > 0 {
+		t.Fatalf("down at the start: %v", down)
+	}
+	if s.before != nil {
+		k.must(s.before...)
+	}
+	kills := 0
+	run := func(at int) {
+		if k.killedAt(at, s.failing, s.killed...) {
+			kills++
+		}
+	}
+	if run(at); at == 0 {
+		return k.n
+	}
+	if s.twice {
+		run(at / 2)
+	}
+	before := k.down()
+	status, out := k.run("plan", "--exit-code")
+	k.letGo()
+	if status != exitOK && status != exitDiffers {
+		t.Fatalf("plan: status %d\n%s", status, out)
+	}
+	k.mu.Lock()
+	working := k.working
+	k.mu.Unlock()
+	if kills > 0 && working > 0 {
+		t.Errorf("plan has ended, and the switch is still at work")
+	}
+	for _, p := range k.down() {
+		if status != exitDiffers || !strings.Contains(out, "left down by run") || !mentions(out, p) {
+			t.Errorf("%s is down, and plan does not say so (status %d)\n%s", p, status, out)
+		}
+	}
+	last := applyNow
+	if s.before != nil && at%2 == 0 {
+		last = s.killed
+	}
+	if status, out := k.run(last...); status != exitOK && !(last[0] == "rollback" && strings.Contains(out, "no run to take back")) {
+		t.Fatalf("%v: status %d\n%s", last, status, out)
+	}
+	if down := k.down(); len(down) > 0 {
+		t.Errorf("down in the end: %v (%v after the kill)", down, before)
+	}
+	if tables := k.unsaved(); len(tables) > 0 {
+		t.Errorf("not saved: %v", tables)
+	}
+	if last[0] == "apply" {
+		if status, out := k.run("plan", "--exit-code"); status != exitOK || strings.Contains(out, "cut off") {
+			t.Errorf("the plan after it: status %d\n%s", status, out)
+		}
+	}
+	return kills
+}
+
+// A run that is at work is not one that was cut off: plan says that it is at work,
+// and apply and rollback end before they look at a device.
+func TestARunAtWorkIsNotCutOff(t *testing.T) {
+	s := killScenarios[0]
+	k := newKillLab(t, strings.NewReplacer("WATCHDOG", "pfc: {watchdog: off}\n", "RELEASE", s.release).Replace(killFabric), false)
+	reached, release := make(chan struct{}), make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
+	changes := 0
+	k.Faults().OnEvent(func(e sim.Event) {
+		if e == sim.Changing {
+			if changes++; changes == 10 {
+				close(reached)
+				<-release
+			}
+		}
+	})
+	var out bytes.Buffer
+	cmd := exec.Command("roce-fabric", append(applyNow, k.args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case <-reached:
+	case err := <-done:
+		t.Fatalf("the run ended: %v\n%s", err, out.String())
+	}
+	sets := len(k.Sets())
+	for _, c := range []struct {
+		args   []string
+		status int
+		want   []string
+	}{
+		{[]string{"plan"}, exitOK, []string{"is at work on this device", "another run works on this fabric: run "}},
+		{[]string{"rollback", "--list"}, exitOK, []string{"at work on leaf1"}},
+		{applyNow, exitFailed, []string{"another run works on this fabric: run "}},
+		{[]string{"rollback", "--yes"}, exitFailed, []string{"another run works on this fabric: run "}},
+	} {
+		status, out := k.run(c.args...)
+		if status != c.status || strings.Contains(out, "cut off") || strings.Contains(out, "left down") {
+			t.Errorf("%v: status %d\n%s", c.args, status, out)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%v: no %q in\n%s", c.args, want, out)
+			}
+		}
+	}
+	if n := len(k.Sets()); n != sets {
+		t.Errorf("%d requests to write were sent meanwhile", n-sets)
+	}
+	letGo()
+	if err := <-done; err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if out := k.must("plan", "--exit-code"); strings.Contains(out, "at work") {
+		t.Errorf("after its end: %s", out)
+	}
+}
+
+// mentions reports whether the plan names a port among those that are left down.
+func mentions(out, port string) bool {
+	for line := range strings.Lines(out) {
+		if list, _, ok := strings.Cut(line, " left down by run"); ok && slices.Contains(strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' }), port) {
+			return true
+		}
+	}
+	return false
+}

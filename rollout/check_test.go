@@ -1,0 +1,72 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/plan"
+)
+
+func TestJudge(t *testing.T) {
+	change := func(field string, i qos.Impact, blocked string) plan.Group {
+		return plan.Group{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: field, Impact: i, Blocked: blocked}}
+	}
+	for name, c := range map[string]struct {
+		plan  plan.Device
+		state State
+		err   string
+	}{
+		"as allowed":     {plan.Device{Changes: []plan.Group{change("pfc", qos.ImpactCounters, "")}}, Skipped, ""},
+		"no changes":     {plan.Device{}, Skipped, ""},
+		"failed":         {plan.Device{Err: errors.New("leaf1: unreachable"), Error: "leaf1: unreachable"}, Failed, "leaf1: unreachable"},
+		"failed, a file": {plan.Device{Error: "leaf1: unreachable"}, Failed, "leaf1: no plan: unreachable"},
+		"blocked":        {plan.Device{Changes: []plan.Group{change("pfc", 0, ""), change("mtu", 0, "no way"), change("trust", 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: mtu of Ethernet0,Ethernet8: no way (1 more)"},
+		"too much":       {plan.Device{Changes: []plan.Group{change("pfc", qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
+	} {
+		c.plan.Name = "leaf1"
+		got := Judge(&c.plan, qos.ImpactCounters)
+		if got.State != c.state || got.Error != c.err || (got.Err == nil) != (c.err == "") || got.Device != "leaf1" {
+			t.Errorf("%s: %+v, want %s, %q", name, got, c.state, c.err)
+		}
+	}
+}
+
+// Check finds before the first write what the read right before a write would
+// find, and writes nothing.
+func TestCheck(t *testing.T) {
+	for name, c := range map[string]struct {
+		mask  qos.PrioritySet
+		open  error
+		state State
+		err   error
+		steps string
+		most  qos.Impact
+	}{
+		"as planned":    {mask: qos.Priorities(3, 4), state: Skipped},
+		"other steps":   {mask: qos.Priorities(3, 4), state: Refused, err: errSteps{"leaf1"}, steps: StepsDigest(nil)},
+		"more impact":   {mask: qos.Priorities(3, 4), state: Refused, most: qos.ImpactCounters},
+		"moved on":      {mask: qos.Priorities(5), state: Refused, err: drivers.ErrStale},
+		"not reachable": {open: drivers.ErrUnreachable, state: Failed, err: drivers.ErrUnreachable},
+	} {
+		b := box{mask: c.mask}
+		j := job("leaf1", &b)
+		j.Open = func(ctx context.Context) (drivers.Driver, error) {
+			if _, ok := ctx.Deadline(); !ok {
+				t.Errorf("%s: no deadline", name)
+			}
+			return &b, c.open
+		}
+		got := Check(t.Context(), j, cmp.Or(c.steps, StepsDigest(j.Plan.Steps)), Options{MaxImpact: cmp.Or(c.most, qos.ImpactPortFlap)})
+		if got.State != c.state || c.err != nil && !errors.Is(got.Err, c.err) || b.mask != c.mask {
+			t.Errorf("%s: %+v, mask %s; want %s, %v", name, got, b.mask, c.state, c.err)
+		}
+		if calls := strings.Join(b.calls, " "); c.open == nil && calls != "close" {
+			t.Errorf("%s: calls %s", name, calls)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
+)
+
+// A lossless cable that no headroom of the switch covers is an error on every
+// system, whatever is known of its buffers.
+func TestCableFloor(t *testing.T) {
+	ports := map[string]string{} // of models
+	kinds := map[string]string{
+		"eos": "os: eos", "nxos": "os: nxos", "eos with a model": "os: eos, model: DCS-7060DX5-64S",
+		"sonic without a model": "os: sonic", "sonic with an unknown model": "os: sonic, model: Frobnicator-9000",
+	}
+	for _, name := range catalog.Models() {
+		for _, buffers := range []string{"traditional", "dynamic"} {
+			if m, ok := catalog.Lookup(name); ok {
+				if _, deep := m.NextCable(units.Rate(400e9), 40000); !deep || buffers == "dynamic" {
+					if len(m.Ports) > 0 {
+						ports[name+" "+buffers] = m.Ports[0].Name
+					}
+					kinds[name+" "+buffers] = "os: sonic, bufferModel: " + buffers + ", model: " + name
+				}
+			}
+		}
+	}
+	for name, sw := range kinds {
+		port := "Ethernet1/1"
+		if strings.HasPrefix(sw, "os: sonic") {
+			port = cmp.Or(ports[name], "Ethernet0")
+		}
+		text := func(cable string) string {
+			return strings.NewReplacer("os: sonic, address: \"192.0.2.1:8080\", model: DellEMC-Z9332f-O32", sw,
+				"leaf1/Ethernet[0,8]", "leaf1/"+port, "leaf2/Ethernet[0,8]", "leaf2/Ethernet0", "cable: 40m", "cable: "+cable).Replace(base)
+		}
+		long := func(f Finding) bool {
+			return slices.Contains([]string{"BUF-01", "BUF-03", "BUF-04"}, f.ID) && f.Severity == Error && f.Device == "leaf1"
+		}
+		fs := static(t, text("40000m"))
+		if !slices.ContainsFunc(fs, long) {
+			t.Errorf("%s: 40 km of lossless cable at 400G is no error: %v", name, fs)
+		}
+		if !strings.Contains(name, " dynamic") && !strings.Contains(name, " traditional") {
+			if fs := static(t, text("300m")); slices.ContainsFunc(fs, long) {
+				t.Errorf("%s: 300 m: %v", name, fs)
+			}
+		}
+	}
+}
+
+// The limit for switches whose headroom is not known is that of the published
+// tables.
+func TestMostOnChip(t *testing.T) {
+	const external = "jr2"
+	var most int64
+	of := ""
+	for _, name := range catalog.Models() {
+		m, ok := catalog.Lookup(name)
+		if !ok || m.ASIC().ID == external {
+			continue
+		}
+		for _, row := range m.Headroom {
+			if row.XOFF > most {
+				most, of = row.XOFF, fmt.Sprint(name, " ", row.Speed, " ", row.Cable)
+			}
+		}
+	}
+	if most != headroom.MostOnChip {
+		t.Errorf("the largest headroom without external memory is %d B (%s), not %d B", most, of, int64(headroom.MostOnChip))
+	}
+}
+
+// An intent without links leaves open what is about two ends.
+func TestNoLinks(t *testing.T) {
+	text, _, _ := strings.Cut(base, "links:")
+	fs := static(t, text)
+	if len(fs) != 1 || fs[0].ID != "TOP-09" || !fs[0].Inconclusive() || !slices.Contains(fs[0].NotMade, "PFC-01") || Count(fs).Inconclusive != 1 {
+		t.Errorf("an intent without links: %+v", fs)
+	}
+	if fs := static(t, base); len(fs) > 0 {
+		t.Errorf("with links: %v", fs)
+	}
+}
+
+// What the checks of values in force and of the model lack is one finding, which
+// names the checks that were not made.
+func TestNotMade(t *testing.T) {
+	fs := static(t, strings.ReplaceAll(base, ", model: DellEMC-Z9332f-O32", ""))
+	if len(fs) != 2 || fs[0].ID != "CAT-01" || fs[0].Unchecked != "ports, buffers and headroom" || !slices.Equal(fs[0].NotMade, []string{"BUF-01", "BUF-03", "BUF-04", "BUF-05", "BUF-06", "BUF-10", "BUF-17"}) {
+		t.Errorf("without a model: %+v", fs)
+	}
+	c := compile(t, closBase)
+	d := c.Device(c.Fabric().Switch("leaf1"))
+	run := NewRun(c.Fabric())
+	run.Add(Switch(d, decoded(t, saved(d)), Running, &State{NotInForce: "ASIC_DB has no ports"}))
+	fs = slices.DeleteFunc(run.Findings(today), func(f Finding) bool { return f.ID != "OPS-02" })
+	if len(fs) != 1 || fs[0].Unchecked != "values in force" || !slices.Equal(fs[0].NotMade, []string{"BUF-15", "MTU-05", "OPS-02", "PFC-10"}) {
+		t.Errorf("without a state: %+v", fs)
+	}
+}
+
+// A port that trusts PCP as the intent says does not look at DSCPs.
+func TestTrustPCP(t *testing.T) {
+	text := strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet0: {trust: pcp}},", 1)
+	c := compile(t, text)
+	run := NewRun(c.Fabric())
+	for _, sw := range c.Fabric().Switches {
+		d := c.Device(sw)
+		run.Add(Switch(d, decoded(t, saved(d)), Running, nil))
+	}
+	for _, f := range run.Findings(today) {
+		if f.Severity == Error {
+			t.Errorf("%s %s: %s", f.ID, f.Place(), f.What)
+		}
+	}
+}
