@@ -13,7 +13,7 @@ BENCHTIME ?= 1s
 FUZZTIME ?= 30s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fmt vet lint tidy generate golden fuzz bench demo ci
+.PHONY: help build test nightly race fmt vet lint tidy generate golden fuzz bench demo ci
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | while IFS="$$(printf '\t')" read -r t d; do printf '  %-10s %s\n' "$$t" "$$d"; done
@@ -23,6 +23,9 @@ build: ## the program, as bin/roce-fabric
 
 test: ## the tests
 	$(GO) test ./...
+
+nightly: ## the tests at their full size, all fuzz targets, benchmarks: hours
+	@$(CI_RUN) nightly
 
 race: ## the tests under the race detector
 	@$(CI_RUN) race
