@@ -20,10 +20,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
-	"github.com/roce-fabric/roce-fabric/validate/watch/metrics"
-	"github.com/roce-fabric/roce-fabric/validate/watch/serve"
-	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/metrics"
+	"github.com/roce-fabric/roce-fabric/watch/serve"
+	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
 
 // The bounds of --interval. Below, devices do little beside being read; above,

@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
-	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
 
 // round tells everybody of a round that is over, or of an update of it.

@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/watch"
 )
 
 // watchReader reads the devices that are watched, as validate does.

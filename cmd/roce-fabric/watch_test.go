@@ -21,9 +21,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
-	"github.com/roce-fabric/roce-fabric/validate/watch/watchtest"
-	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/watchtest"
+	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
 
 // watched is a lab under watch, and everybody whom the watch tells.

@@ -21,6 +21,7 @@ var layers = [][]string{
 	{"plan"},
 	{"rollout"},
 	{"report"},
+	{"watch"},
 	{"testlab"},
 	{"cmd"},
 }
@@ -30,10 +31,10 @@ var layers = [][]string{
 var systems = []string{"sonic", "eos", "nxos"}
 
 // core are the folders whose code never names an operating system.
-var core = []string{"validate", "plan", "render/derive", "rollout", "report", "cmd"}
+var core = []string{"validate", "plan", "render/derive", "rollout", "report", "watch", "cmd"}
 
 // helpers are packages that only tests import.
-var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest", "validate/watch/watchtest"}
+var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest", "watch/watchtest"}
 
 // fakes stand for a machine's kernel, drivers and tools. Beside tests the
 // simulated hosts of testlab are built on them, and nothing else is.
@@ -50,7 +51,7 @@ var owners = map[string][]string{
 	"github.com/openconfig/gnmic": {"internal/gnmi"},
 	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
 	"github.com/spf13/cobra":      {"cmd"},
-	"github.com/prometheus":       {"validate/watch/metrics"},
+	"github.com/prometheus":       {"watch/metrics"},
 	// They read reports back in tests.
 	"github.com/owenrumney/go-sarif":      {"report"},
 	"github.com/jstemmer/go-junit-report": {"report"},

@@ -14,7 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-const examplesDir = "../../../examples/monitoring/"
+const examplesDir = "../../examples/monitoring/"
 
 var descText = regexp.MustCompile(`fqName: "([a-z_0-9]+)".*variableLabels: \{([^}]*)\}`)
 
@@ -197,7 +197,7 @@ func TestDashboard(t *testing.T) {
 
 // The page of the documentation lists every metric, with its labels, and no other.
 func TestDocumentation(t *testing.T) {
-	b, err := os.ReadFile("../../../docs/watch.md")
+	b, err := os.ReadFile("../../docs/watch.md")
 	if err != nil {
 		t.Fatal(err)
 	}

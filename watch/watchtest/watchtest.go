@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/watch"
 )
 
 // Clock stands still until it is moved to what the watch waits for. One watch uses

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/validate/watch"
-	"github.com/roce-fabric/roce-fabric/validate/watch/watchtest"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/watchtest"
 )
 
 // trial is a watch that a test steps through.

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/watch"
 )
 
 const (

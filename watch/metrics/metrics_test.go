@@ -16,7 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/watch"
 )
 
 // watched is a fabric after one round: leaf1 counts on two ports, leaf2 is down.

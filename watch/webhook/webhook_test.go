@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/roce-fabric/roce-fabric/validate"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
-	"github.com/roce-fabric/roce-fabric/validate/watch/webhook"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/watch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -25,7 +25,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
-	"github.com/roce-fabric/roce-fabric/validate/watch"
+	"github.com/roce-fabric/roce-fabric/watch"
 )
 
 const (
