@@ -9,8 +9,8 @@ import (
 
 var (
 	hostLabel = newSyntax(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$`)
-	nicName   = newSyntax(`^[A-Za-z0-9_.:@-]{1,15}$`) // IFNAMSIZ is 16 with the end of the string
-	rdmaName  = newSyntax(`^[A-Za-z0-9_.-]{1,63}$`)   // IB_DEVICE_NAME_MAX is 64
+	nicName   = newSyntax(`^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,14}$`) // IFNAMSIZ is 16 with the end of the string
+	rdmaName  = newSyntax(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$`)   // IB_DEVICE_NAME_MAX is 64
 )
 
 func isDeviceName(s string) bool { return textRules["name"].re.MatchString(s) }

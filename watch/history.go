@@ -35,7 +35,7 @@ func appendHistory(path string, r Record, most int64) (err error) {
 			return fmt.Errorf("history: %w", err)
 		}
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("history: %w", err)
 	}

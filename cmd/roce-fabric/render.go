@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -68,16 +70,39 @@ func (a *app) render(dir, models string) error {
 			_, err := a.stdout.Write(text)
 			return err
 		}
-		at := filepath.Join(dir, sw.Name)
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			return err
-		}
-		if err := atomicfile.WriteOutput(filepath.Join(at, name), text, 0o644); err != nil {
+		if err := writeBelow(dir, filepath.Join(sw.Name, name), text); err != nil {
 			return err
 		}
 	}
 	a.talk("wrote %s to %s", words.Count(len(switches), "device"), dir)
 	return nil
+}
+
+// writeBelow writes a file below a folder that the user named. A link that is
+// followed there may not lead out of it.
+func writeBelow(dir, name string, text []byte) error {
+	at := filepath.Join(dir, filepath.Dir(name))
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	base, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		// Nothing yet, or a link to nothing, which is replaced.
+		if real, err = filepath.EvalSymlinks(at); err == nil {
+			real = filepath.Join(real, filepath.Base(name))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if in, err := filepath.Rel(base, real); err != nil || !filepath.IsLocal(in) {
+		return fmt.Errorf("%s is a link that leads out of %s, to %s", filepath.Join(dir, name), dir, real)
+	}
+	return atomicfile.Write(real, text, 0o644)
 }
 
 func (a *app) checkYANG(c *render.Compiler, switches []*intent.Switch, models string) error {
