@@ -60,6 +60,9 @@ type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 
+	// ctx ends with a signal.
+	ctx context.Context
+
 	file     string
 	only     []string
 	output   string
@@ -82,6 +85,7 @@ type app struct {
 
 // run carries out one command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
+	a.ctx = ctx
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -180,9 +184,28 @@ func (a *app) deviceFlags(c *cobra.Command) {
 
 func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 
+// readIntent reads the intent. A signal ends the wait for a pipe or a terminal.
+func (a *app) readIntent() (*intent.Fabric, error) {
+	type loaded struct {
+		f   *intent.Fabric
+		err error
+	}
+	done := make(chan loaded, 1)
+	go func() {
+		f, err := intent.Load(a.file, intent.Options{Stdin: a.stdin, Name: a.name})
+		done <- loaded{f, err}
+	}()
+	select {
+	case l := <-done:
+		return l.f, l.err
+	case <-a.ctx.Done():
+		return nil, a.ctx.Err()
+	}
+}
+
 // loadFabric reads the intent.
 func (a *app) loadFabric() (*render.Compiler, error) {
-	f, err := intent.Load(a.file, intent.Options{Stdin: a.stdin, Name: a.name})
+	f, err := a.readIntent()
 	if err != nil {
 		if errors.As(err, new(intent.Errors)) {
 			return nil, err

@@ -137,7 +137,7 @@ type disturbance struct {
 
 func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	if neg || len(a) < 3 {
-		ts.Fatalf("usage: N out:REGEXP|err:REGEXP|set:DEVICE command...")
+		ts.Fatalf("usage: N out:REGEXP|err:REGEXP|set:DEVICE|fifo:PATH command...")
 	}
 	var out, errOut output
 	cmd := exec.Command(a[2], a[3:]...)
@@ -155,6 +155,9 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	// there.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
+	if kind == "fifo" {
+		ts.Check(syscall.Mkfifo(ts.MkAbs(arg), 0o600))
+	}
 	ts.Check(cmd.Start())
 	signal.Stop(caught)
 	out.started()
@@ -170,7 +173,24 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	if kind != "set" {
+	switch kind {
+	case "fifo":
+		// It can be opened so once the command has it open, or is about to.
+		var w *os.File
+		for err := error(nil); w == nil; {
+			if w, err = os.OpenFile(ts.MkAbs(arg), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+				break
+			}
+			select {
+			case <-tick.C:
+			case err := <-done:
+				fail(fmt.Sprintf("the command ended by itself: %v", err))
+			case <-limit.C:
+				fail("the command did not open the pipe")
+			}
+		}
+		ts.Defer(func() { _ = w.Close() })
+	case "out", "err":
 		said := &out
 		if kind == "err" {
 			said = &errOut
@@ -185,7 +205,7 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 				fail("the output did not come")
 			}
 		}
-	} else {
+	default:
 		select {
 		case <-reached:
 		case err := <-done:
