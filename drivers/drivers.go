@@ -23,9 +23,11 @@ var (
 	// ErrUnreachable: no answer from the device. Nothing was written, unless
 	// the error is ErrPartial as well.
 	ErrUnreachable = errors.New("unreachable")
-	// ErrAuth: the device refuses the user, or we refuse the device's
-	// certificate or host key. Nothing was written.
+	// ErrAuth: the device refuses the user. Nothing was written.
 	ErrAuth = errors.New("not authorised")
+	// ErrIdentity: the device's certificate or host key is not the one that the
+	// intent trusts. Nothing was written.
+	ErrIdentity = errors.New("the device's identity could not be verified")
 	// ErrUnsupported: the device lacks what the driver needs.
 	ErrUnsupported = errors.New("unsupported")
 	// ErrNoState: the device shows what is in force, and has nothing to show at the

@@ -22,8 +22,8 @@ func TransportError(device string, err error) error {
 		is  error
 		out error
 	}{
-		{gnmi.ErrAuth, ErrAuth}, {gnmi.ErrTLS, ErrAuth},
-		{ssh.ErrAuth, ErrAuth}, {ssh.ErrHostKeyChanged, ErrAuth}, {ssh.ErrHostKeyUnknown, ErrAuth},
+		{gnmi.ErrAuth, ErrAuth}, {gnmi.ErrTLS, ErrIdentity},
+		{ssh.ErrAuth, ErrAuth}, {ssh.ErrHostKeyChanged, ErrIdentity}, {ssh.ErrHostKeyUnknown, ErrIdentity},
 		{gnmi.ErrUnreachable, ErrUnreachable}, {gnmi.ErrTimeout, ErrUnreachable},
 		{ssh.ErrUnreachable, ErrUnreachable}, {ssh.ErrTimeout, ErrUnreachable}, {ssh.ErrLost, ErrUnreachable},
 	} {

@@ -10,7 +10,7 @@ import (
 )
 
 // maxErrors is how many faults one Load reports.
-const maxErrors = 1000
+const maxErrors = 50
 
 // Error is one fault of the intent.
 type Error struct {
@@ -24,7 +24,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }
 
 // Errors are all faults that one Load found, sorted by place, without
-// repetitions, at most 1000.
+// repetitions, at most 50.
 type Errors []*Error
 
 // Error prints one fault a line.

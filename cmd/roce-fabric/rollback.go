@@ -67,7 +67,11 @@ func stateDir(dir, fabric string) (string, error) {
 	if dir != "" {
 		return dir, nil
 	}
-	return rollout.StateDir(fabric)
+	dir, err := rollout.StateDir(fabric)
+	if err != nil {
+		return "", usageHint("name a folder with --state", "%w", err)
+	}
+	return dir, nil
 }
 
 func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func (a *app) root() *cobra.Command {
@@ -104,7 +105,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		return unknownCommand(cmd, args[0])
 	}
 	hint := fmt.Sprintf("see %s --help", cmd.CommandPath())
-	if err.Error() == "unknown flag: --output" {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "output" {
 		return usageHint(hint, "%s has no --output: its result has one form", cmd.CommandPath())
 	}
 	return usageHint(hint, "%w", err)

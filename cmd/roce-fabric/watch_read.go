@@ -80,7 +80,7 @@ func (r *watchReader) notify(ctx context.Context, d watch.Device, ready, changed
 		return fmt.Errorf("%s: %w: it does not say that it changed", d.Name, drivers.ErrUnsupported)
 	}
 	err = n.Notify(ctx, ready, changed)
-	if errors.Is(err, drivers.ErrAuth) {
+	if errors.Is(err, drivers.ErrAuth) || errors.Is(err, drivers.ErrIdentity) {
 		r.renew(open)
 	}
 	return err

@@ -413,7 +413,7 @@ var cases = []testCase{
 	{name: "a wrong certificate", needs: func(d *Device) bool { return d.Faults.WrongCertificate != nil }, run: func(b *bench) {
 		b.Faults.WrongCertificate(true)
 		_, err := b.open().Probe(b.ctx)
-		b.is(err, drivers.ErrAuth)
+		b.is(err, drivers.ErrIdentity)
 	}},
 	{name: "a wrong password", needs: func(d *Device) bool { return d.OpenWrongPassword != nil }, run: func(b *bench) {
 		d := b.OpenWrongPassword()

@@ -95,7 +95,7 @@ func TestTrust(t *testing.T) {
 	}{
 		{"CA", good, TLS{CAFile: good.ca}, nil, "", ""},
 		{"CA and name", good, TLS{CAFile: good.ca, ServerName: "leaf1.example"}, nil, "", ""},
-		{"CA and wrong name", good, TLS{CAFile: good.ca, ServerName: "leaf2.example"}, ErrTLS, PinOf(good.cert), "leaf2.example"},
+		{"CA and wrong name", good, TLS{CAFile: good.ca, ServerName: "leaf2.example"}, ErrTLS, "set tls.serverName to a name in the certificate; or: the server's key is " + PinOf(good.cert), "leaf2.example"},
 		{"untrusted: system roots", good, TLS{}, ErrTLS, PinOf(good.cert), "unknown authority"},
 		{"untrusted: other CA", good, TLS{CAFile: noSAN.ca}, ErrTLS, PinOf(good.cert), ""},
 		{"no SAN", noSAN, TLS{CAFile: noSAN.ca}, ErrTLS, PinOf(noSAN.cert), ""},
@@ -106,8 +106,8 @@ func TestTrust(t *testing.T) {
 		{"expired, no SAN, pinned", worst, TLS{Pin: PinOf(worst.cert)}, nil, "", ""},
 		{"expired, no SAN, CA", worst, TLS{CAFile: worst.ca}, ErrTLS, PinOf(worst.cert), ""},
 		{"insecure", worst, TLS{Insecure: true}, nil, "", ""},
-		{"client certificate missing", mtls, TLS{CAFile: mtls.ca}, ErrTLS, "client certificate", ""},
-		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: mtls12.ca}, ErrTLS, "", ""},
+		{"client certificate missing", mtls, TLS{CAFile: mtls.ca}, ErrAuth, "client certificate", ""},
+		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: mtls12.ca}, ErrAuth, "", ""},
 		{"curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.CurveP256}}, nil, "", ""},
 		{"no common curve", p256, TLS{CAFile: p256.ca, Curves: []tls.CurveID{tls.X25519}}, ErrTLS, "", ""},
 		{"TLS 1.1 device", old, TLS{Insecure: true}, ErrTLS, "", ""},
@@ -142,7 +142,7 @@ func TestTrust(t *testing.T) {
 		cfg := mtls.config()
 		good.clientFiles(&cfg)
 		_, err := Dial(t.Context(), cfg)
-		if e := want(t, err, ErrTLS, mtls.addr); !strings.Contains(e.Hint(), "client certificate") {
+		if e := want(t, err, ErrAuth, mtls.addr); !strings.Contains(e.Hint(), "client certificate") {
 			t.Errorf("error %q, hint %q", err, e.Hint())
 		}
 	})

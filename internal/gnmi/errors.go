@@ -2,6 +2,7 @@ package gnmi
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -130,13 +131,16 @@ func (c *Client) unavailable(e *RPCError, msg string) {
 	case handshake && seen.err != nil:
 		e.kind, e.cause, e.Msg = ErrTLS, seen.err, term.Clean(seen.err.Error())
 		e.hint = fmt.Sprintf("the server's key is %s: after checking it on the device, set it as the pin", seen.key)
-		if c.verifier.pin != "" {
-			e.hint = "if the device got a new key on purpose, check it there and change the pin; otherwise somebody stands between"
+		switch {
+		case c.verifier.pin != "":
+			e.hint = "if the device got a new key on purpose, check it there and change the pin; otherwise the connection is intercepted"
+		case errors.As(seen.err, new(x509.HostnameError)):
+			e.hint = "set tls.serverName to a name in the certificate; or: " + e.hint
 		}
 	case (handshake || broken) && seen.asked && !seen.used:
 		// With TLS 1.3 the refusal comes after the handshake, and may be lost
 		// in the end of the connection.
-		e.kind = ErrTLS
+		e.kind = ErrAuth
 		e.Msg = "the device asked for a client certificate and broke off: " + e.Msg
 		e.hint = "set a client certificate and key that the device trusts"
 	case has("first record does not look like a TLS handshake"):

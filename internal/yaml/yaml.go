@@ -30,7 +30,7 @@ const (
 	// MaxExpansion is how many nodes aliases may stand for, all together.
 	MaxExpansion = 200_000
 	// maxErrors is how many faults of one document are kept.
-	maxErrors = 1000
+	maxErrors = 50
 	// maxBisect is the size up to which the line of a syntax error is
 	// searched for by parsing prefixes of the file.
 	maxBisect = 1 << 20
