@@ -60,7 +60,7 @@ func BenchmarkAppendJSON(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c, err := render.New(f, nil)
+	c, err := render.New(f, render.Fits{"sonic": sonic.Fit})
 	if err != nil {
 		b.Fatal(err)
 	}

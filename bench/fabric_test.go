@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 const (
@@ -77,7 +78,7 @@ func load(tb testing.TB, path string) *render.Compiler {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c, err := render.New(f, nil)
+	c, err := render.New(f, render.Fits{"sonic": sonic.Fit})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -187,7 +187,7 @@ func readOnly(labFile, path string) error {
 	if err != nil {
 		return err
 	}
-	c, err := render.New(f, nil)
+	c, err := render.New(f, render.Fits{"sonic": sonic.Fit})
 	if err != nil {
 		return err
 	}

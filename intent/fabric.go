@@ -97,9 +97,27 @@ type Settings struct {
 	Classes       []*Class // sorted by priority
 	Watchdog      Watchdog
 	PFCAsymmetric Value[bool]
-	Trust         Value[qos.Trust]
-	MTU           MTU
-	Buffers       Buffers
+	// LinkPause is what becomes of IEEE 802.3x pause on ports with a lossless
+	// class.
+	LinkPause Value[LinkPause]
+	Trust     Value[qos.Trust]
+	MTU       MTU
+	Buffers   Buffers
+}
+
+// LinkPause says what becomes of IEEE 802.3x pause.
+type LinkPause string
+
+// What becomes of it.
+const (
+	LinkPauseOff  LinkPause = "off"
+	LinkPauseKeep LinkPause = "keep" // it stays as the device has it
+)
+
+// LinkPauseOff reports whether link pause is to be off: it would pause the lossy
+// classes as well.
+func (s *Settings) LinkPauseOff() bool {
+	return s.Lossless() != 0 && s.LinkPause.V == LinkPauseOff
 }
 
 // Class returns the class of that name, or nil.

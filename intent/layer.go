@@ -13,6 +13,7 @@ type layer struct {
 	tuning     []tuning // in the order of resolver.classes
 	trust      opt[string]
 	asymmetric opt[bool]
+	linkPause  opt[string]
 	watchdog   watchdogLayer
 	mtu        rawMTU
 	buffers    rawBuffers
@@ -53,6 +54,7 @@ func (l *layer) applyCommon(c *rawCommon) {
 	over(&l.trust, c.Trust)
 	if c.PFC != nil {
 		over(&l.asymmetric, c.PFC.Asymmetric)
+		over(&l.linkPause, c.PFC.LinkPause)
 		l.watchdog.apply(&c.PFC.Watchdog)
 	}
 	if c.MTU != nil {

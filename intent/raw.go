@@ -81,6 +81,7 @@ type rawPFC struct {
 	Pos        Pos
 	Watchdog   orWord[rawWatchdog] `key:"watchdog" words:"off" doc:"PFC watchdog. Default: on where a class is lossless."`
 	Asymmetric opt[bool]           `key:"asymmetric" doc:"Obey pause on every priority, send it for lossless ones only. Default false."`
+	LinkPause  opt[string]         `key:"linkPause" enum:"off,keep" doc:"IEEE 802.3x pause of the whole link, on ports with a lossless class: turn it off, or leave it as the device has it. Default off."`
 }
 
 type rawWatchdog struct {

@@ -57,11 +57,15 @@ func pointer[T any](o opt[T]) Value[*T] {
 func (r *resolver) finish(l *layer) *Settings {
 	s := &Settings{
 		PFCAsymmetric: from(l.asymmetric, false),
+		LinkPause:     Value[LinkPause]{V: LinkPauseOff, From: byDefault},
 		Trust:         Value[qos.Trust]{V: qos.TrustDSCP, From: byDefault},
 		Classes:       make([]*Class, 0, len(l.tuning)),
 	}
 	if l.trust.Set {
 		s.Trust = Value[qos.Trust]{V: qos.Trust(l.trust.V), From: Origin{Pos: l.trust.Pos}}
+	}
+	if l.linkPause.Set {
+		s.LinkPause = Value[LinkPause]{V: LinkPause(l.linkPause.V), From: Origin{Pos: l.linkPause.Pos}}
 	}
 	for i := range l.tuning {
 		c := r.classes[i] // the fabric-wide part, copied

@@ -150,7 +150,7 @@ func (b *builder) build() {
 			b.from(rdma[0].Lossless.From, FieldPFC, FieldLinkPause)
 		}
 	}
-	if lossless != 0 {
+	if s.LinkPauseOff() {
 		p.LinkPause = qos.Of(false)
 	}
 	b.trust()

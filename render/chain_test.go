@@ -50,7 +50,7 @@ func compiler(t testing.TB, file string) *render.Compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := render.New(f, nil)
+	c, err := render.New(f, render.Fits{"sonic": sonic.Fit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ switches:
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = render.New(f, nil)
+	_, err = render.New(f, render.Fits{"sonic": sonic.Fit})
 	if err == nil || !strings.Contains(err.Error(), ":6:84: DellEMC-Z9332f-O32 has no port Ethernet3") || strings.Contains(err.Error(), "Ethernet8 ") {
 		t.Errorf("got %v", err)
 	}

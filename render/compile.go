@@ -213,6 +213,9 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 		PFC:           qos.Of(s.Lossless()),
 		PFCAsymmetric: qos.Of(s.PFCAsymmetric.V),
 	}
+	if s.LinkPauseOff() {
+		out.LinkPause = qos.Of(false)
+	}
 	if p.Speed.V > 0 {
 		out.Speed = qos.Of(p.Speed.V)
 	}

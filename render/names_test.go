@@ -66,7 +66,7 @@ func devices(t *testing.T, text string) map[string]*render.Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := render.New(f, render.Fits{"eos": eos.Fit, "nxos": nxos.Fit})
+	c, err := render.New(f, render.Fits{"sonic": sonic.Fit, "eos": eos.Fit, "nxos": nxos.Fit})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func origin(sw *intent.Switch, p *intent.Port, s *intent.Settings, field string)
 		return classLines(s, func(*intent.Class) bool { return true })
 	case strings.HasSuffix(field, ".derived_from") && p != nil:
 		return p.Cable.From.String()
-	case field == "pfc" || strings.HasPrefix(field, "groups["):
+	case field == "pfc" || field == "link_pause" || strings.HasPrefix(field, "groups["):
 		return classLines(s, func(k *intent.Class) bool { return k.Lossless.V })
 	case strings.HasPrefix(field, "queues["):
 		q := queue(field)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 // platform is a switch that a design is built of.
@@ -131,7 +132,7 @@ func TestKnownGoodDesigns(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, d)
 		}
-		c, err := render.New(f, nil)
+		c, err := render.New(f, render.Fits{"sonic": sonic.Fit})
 		if err != nil {
 			rt.Fatalf("%v\n%s", err, d)
 		}

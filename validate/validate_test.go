@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 const base = `apiVersion: roce-fabric/v1
@@ -37,7 +38,7 @@ func compile(t *testing.T, text string) *render.Compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := render.New(f, nil)
+	c, err := render.New(f, render.Fits{"sonic": sonic.Fit})
 	if err != nil {
 		t.Fatal(err)
 	}

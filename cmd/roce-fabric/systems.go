@@ -32,7 +32,7 @@ type renderer struct {
 
 // renderers lists the switch systems that can be rendered.
 var renderers = map[string]renderer{
-	"sonic": {native: sonicNative, running: sonicRunning, marks: sonicMarks, identify: sonicIdentity, refused: sonicRefused, yang: sonicYANG},
+	"sonic": {fit: sonic.Fit, native: sonicNative, running: sonicRunning, marks: sonicMarks, identify: sonicIdentity, refused: sonicRefused, yang: sonicYANG},
 	"eos":   {fit: eos.Fit, native: eosNative, running: eosRunning, marks: eosMarks, identify: eosIdentity, refused: eosRefused},
 	"nxos":  {fit: nxos.Fit, native: nxosNative, running: nxosRunning, marks: nxosMarks, identify: nxosIdentity, refused: nxosRefused},
 }

@@ -114,7 +114,7 @@ func compile(t testing.TB, text string) *qos.Device {
 	if err != nil {
 		t.Fatalf("intent: %v\n%s", err, text)
 	}
-	c, err := render.New(f, nil)
+	c, err := render.New(f, render.Fits{"sonic": native.Fit})
 	if err != nil {
 		t.Fatal(err)
 	}

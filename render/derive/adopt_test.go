@@ -133,6 +133,9 @@ func (o *operator) eos() string {
 		if o.often(20) {
 			b.WriteString("   uc-tx-queue 3\n" + mark() + "\n")
 		}
+		if o.often(20) {
+			b.WriteString("   flowcontrol " + o.one("send", "receive") + " on\n")
+		}
 		b.WriteString("!\n")
 	}
 	for code, tc := range o.dscp() {
@@ -177,6 +180,9 @@ func (o *operator) nxos() string {
 	b.WriteString("system qos\n  service-policy type network-qos NQ\n  service-policy type queuing output OUT\n")
 	for i := range 1 + o.IntN(3) {
 		fmt.Fprintf(&b, "interface Ethernet1/%d\n  mtu 9216\n  priority-flow-control mode on\n  service-policy type qos input IN\n  no shutdown\n", i+1)
+		if o.often(20) {
+			b.WriteString("  flowcontrol " + o.one("send", "receive") + " on\n")
+		}
 	}
 	return b.String()
 }
@@ -299,7 +305,7 @@ func TestAdoptionMovesNothing(t *testing.T) {
 				for _, d := range r.Differs {
 					for _, c := range d.Changes {
 						moves := strings.HasSuffix(c.Field, "dscp_to_tc") && c.Old != "0-63:-" // a map where there was none
-						if moves || c.Field == "pfc" || strings.HasSuffix(c.Field, ".ecn") || c.Field == "trust" {
+						if moves || c.Field == "pfc" || c.Field == "link_pause" || strings.HasSuffix(c.Field, ".ecn") || c.Field == "trust" {
 							t.Fatalf("seed %d: a plan changes %s: %s -> %s, impact %s\n%s\n%s", seed, c.Path(), c.Old, c.New, c.Impact, text, r.Text)
 						}
 					}

@@ -15,9 +15,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/eos"
 	"github.com/roce-fabric/roce-fabric/render/nxos"
+	"github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-var fits = render.Fits{"eos": eos.Fit, "nxos": nxos.Fit}
+var fits = render.Fits{"sonic": sonic.Fit, "eos": eos.Fit, "nxos": nxos.Fit}
 
 func compiler(t testing.TB, text []byte) *render.Compiler {
 	t.Helper()

@@ -128,6 +128,10 @@ func (d *deriver) settings(n *node, outer, inner wish, base bool) {
 	if inner.asym != outer.asym {
 		pfc.put("asymmetric", bare(strconv.FormatBool(inner.asym)))
 	}
+	if inner.pause != outer.pause {
+		keep := map[bool]intent.LinkPause{false: intent.LinkPauseOff, true: intent.LinkPauseKeep}
+		pfc.put("linkPause", bare(string(keep[inner.pause])))
+	}
 	n.putIf("pfc", pfc)
 	if inner.trust != outer.trust {
 		n.put("trust", bare(string(inner.trust)))

@@ -20,6 +20,7 @@ type wish struct {
 	dog   dog
 	poll  time.Duration // of the switch; 0 where it is not stated
 	asym  bool
+	pause bool // link pause is kept
 	trust qos.Trust
 	mtu   int
 }
@@ -60,6 +61,7 @@ type accept struct {
 	dog   []dog
 	poll  []time.Duration
 	asym  []bool
+	pause []bool
 	trust []qos.Trust
 	mtu   []int
 }
@@ -102,6 +104,11 @@ func (d *deriver) accepts(s *box, name string) accept {
 	}
 	// A system that does not show it does not have it.
 	a.asym = []bool{p.PFCAsymmetric.Or(false)}
+	if p.LinkPause.V && p.PFC.Or(0) != 0 {
+		a.pause = []bool{true}
+	} else {
+		a.pause = []bool{false, true}
+	}
 	if p.Trust.Set && p.Trust.V != qos.TrustNone || m != nil && (tells(m.DSCPToTC[:]) || tells(m.PCPToTC[:])) {
 		a.trust = []qos.Trust{trustOf(s.Running, name)}
 	}
@@ -324,6 +331,7 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 	w.dog = vote(ports, outer.dog, func(a *accept) []dog { return a.dog })
 	w.poll = vote(ports, outer.poll, func(a *accept) []time.Duration { return a.poll })
 	w.asym = vote(ports, outer.asym, func(a *accept) []bool { return a.asym })
+	w.pause = vote(ports, outer.pause, func(a *accept) []bool { return a.pause })
 	w.trust = vote(ports, outer.trust, func(a *accept) []qos.Trust { return a.trust })
 	w.mtu = vote(ports, outer.mtu, func(a *accept) []int { return a.mtu })
 	return w
