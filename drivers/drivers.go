@@ -10,7 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -313,20 +312,4 @@ type Target struct {
 	// Release and Model override what the device says, where the intent
 	// states them; "" takes the device's word.
 	Release, Model string
-}
-
-// Opener makes a driver for a target. It may do no I/O: the device is dialled
-// by the first call that needs it.
-type Opener func(Target) (Driver, error)
-
-// Registry maps an operating system to its driver.
-type Registry map[string]Opener
-
-// Open makes the driver for a target.
-func (r Registry) Open(t Target) (Driver, error) {
-	open, ok := r[t.OS]
-	if !ok {
-		return nil, fmt.Errorf("%s: %w: no driver for os %q", t.Name, ErrUnsupported, t.OS)
-	}
-	return open(t)
 }

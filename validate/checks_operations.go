@@ -184,12 +184,8 @@ func unknown(r *deviceRun) {
 	}
 }
 
-// Refusal is a value that a device's system does not take, as its renderer
-// found it. Port is empty for the whole device.
-type Refusal struct{ Port, Field, Why string }
-
 // Refused reports refusals, one finding for each cause.
-func Refused(sw *intent.Switch, rs []Refusal) []Finding {
+func Refused(sw *intent.Switch, rs []drivers.Refusal) []Finding {
 	var c collector
 	for _, r := range rs {
 		f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: r.Why, Where: render.Reason(sw, qos.Change{Port: r.Port, Field: r.Field}), Fix: "change the value in the intent"}

@@ -182,7 +182,7 @@ func TestRunningState(t *testing.T) {
 func TestRefusedIsOneFindingACause(t *testing.T) {
 	c := compile(t, base)
 	sw := c.Fabric().Switch("leaf1")
-	fs := Refused(sw, []Refusal{{"Ethernet0", "watchdog", "too long"}, {"Ethernet8", "watchdog", "too long"}, {"", "watchdog_poll", "too slow"}, {"Ethernet0", "mtu", "too big"}})
+	fs := Refused(sw, []drivers.Refusal{{Port: "Ethernet0", Field: "watchdog", Why: "too long"}, {Port: "Ethernet8", Field: "watchdog", Why: "too long"}, {Port: "", Field: "watchdog_poll", Why: "too slow"}, {Port: "Ethernet0", Field: "mtu", Why: "too big"}})
 	var got []string
 	for _, f := range fs {
 		got = append(got, f.ID+" "+f.Place()+" "+f.What)

@@ -13,21 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/drivers/eos"
-	"github.com/roce-fabric/roce-fabric/drivers/nxos"
-	"github.com/roce-fabric/roce-fabric/drivers/sonic"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/render"
 )
-
-// registry lists the switch systems: one line each.
-var registry = drivers.Registry{
-	"sonic": sonic.Open,
-	"eos":   eos.Open,
-	"nxos":  nxos.Open,
-}
 
 // Exit statuses, the same for every command.
 const (
@@ -216,7 +205,7 @@ func (a *app) loadFabric() (*render.Compiler, error) {
 		}
 		return nil, &statusError{exitUsage, err, hint}
 	}
-	return render.New(f, fits())
+	return render.New(f, systems.Fits())
 }
 
 // load reads the intent and picks the switches.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/sonic"
-	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
@@ -82,13 +79,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 	for _, sw := range switches {
 		chosen[sw.Name] = true
 		d := c.Device(sw)
-		r := renderers[sw.OS]
-		if r.refused != nil {
-			found = append(found, r.refused(d)...)
-		}
-		if y != nil && r.yang != nil {
-			found = append(found, r.yang(y, d)...)
-		}
+		found = append(append(found, refused(d)...), y.check(d)...)
 	}
 	if found, err = validate.Intent(ctx, c, time.Now(), found...); err != nil {
 		return err
@@ -165,11 +156,12 @@ func (a *app) checkConfigs(c *render.Compiler, files []string) ([]validate.Findi
 		if err != nil {
 			return nil, usage("--config: %w", err)
 		}
-		cfg, unknown, err := renderers[sw.OS].running(plain(text))
+		d := c.Device(sw)
+		cfg, unknown, err := systemOf(d).Decode(plain(text))
 		if err != nil {
 			return nil, usage("--config %s: %w", file, err)
 		}
-		run.Add(validate.Switch(c.Device(sw), cfg, validate.Saved, &validate.State{Unknown: unknown}))
+		run.Add(validate.Switch(d, cfg, validate.Saved, &validate.State{Unknown: unknown}))
 		for _, p := range sw.Ports {
 			if peer, linked := p.Peer(); linked {
 				near[peer.Device] = true
@@ -204,19 +196,23 @@ func (a *app) listChecks() error {
 
 // loadModels reads a folder of YANG models, and says what of it cannot be
 // used; nil where no folder is named.
-func (a *app) loadModels(dir string) (*yang.Models, error) {
+func (a *app) loadModels(dir string) (models, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	m, err := yang.Load(dir)
-	if err != nil {
-		return nil, &statusError{status: exitUsage, err: fmt.Errorf("--yang: %w", err)}
+	out := models{}
+	for _, s := range systems {
+		if s.YANG == nil {
+			continue
+		}
+		check, notes, err := s.YANG(dir)
+		if err != nil {
+			return nil, usage("--yang: %w", err)
+		}
+		for _, n := range notes {
+			a.warn("--yang: %s", n)
+		}
+		out[s.Name] = check
 	}
-	for _, r := range m.Unevaluated(sonic.Tables()...) {
-		a.warn("--yang: a rule is not evaluated: %s", r)
-	}
-	for _, s := range m.Skipped() {
-		a.warn("--yang: %s", s)
-	}
-	return m, nil
+	return out, nil
 }

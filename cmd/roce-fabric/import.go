@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,7 +115,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 			past = a.history(dir)
 		}
 	}
-	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, AllPorts: o.allPorts, Fits: fits()}
+	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, AllPorts: o.allPorts, Fits: systems.Fits()}
 	var lost []lostLine
 	var failed []error
 	var unseen []string
@@ -413,14 +412,14 @@ func (s *importSource) readFile() imported {
 		return r
 	}
 	os := s.os
-	found, why := recognise(text)
+	found, why := systems.Recognise(text)
 	switch {
 	case os == "" && why != nil:
-		systems := "systems are " + strings.Join(systemNames(), ", ")
-		if errors.Is(why, errUnclear) {
-			systems = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.name, s.file, systems)
+		hint := "systems are " + strings.Join(systems.Names(), ", ")
+		if errors.Is(why, drivers.ErrUnclear) {
+			hint = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.name, s.file, hint)
 		}
-		r.err = &statusError{exitFailed, fmt.Errorf("%s: %w", s.file, why), systems}
+		r.err = &statusError{exitFailed, fmt.Errorf("%s: %w", s.file, why), hint}
 		return r
 	case os == "":
 		os = found
@@ -428,7 +427,8 @@ func (s *importSource) readFile() imported {
 		r.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.file, found, os)
 	}
 	r.sw.OS = os
-	run, unknown, err := renderers[os].running(text)
+	system, _ := systems.Find(os)
+	run, unknown, err := system.Decode(text)
 	if err != nil {
 		r.err = fmt.Errorf("%s: %w", s.file, err)
 		return r
@@ -437,28 +437,16 @@ func (s *importSource) readFile() imported {
 		r.err = &statusError{exitFailed, fmt.Errorf("%s holds no ports that %s has", s.file, os), "give the whole configuration: config_db.json, or the answer to 'show running-config'"}
 		return r
 	}
-	id := renderers[os].identify(text)
+	id := system.Identify(text)
 	r.sw.Running, r.sw.Saved, r.unknown = run, true, unknown
 	if run.Name == "" {
-		run.Name = id.hostname
+		run.Name = id.Hostname
 	}
 	if r.sw.Model == "" {
-		r.sw.Model = id.model
+		r.sw.Model = id.Model
 	}
 	if r.sw.Release == "" {
-		r.sw.Release = id.release
+		r.sw.Release = id.Release
 	}
 	return r
-}
-
-// systemNames are the systems whose configurations can be read.
-func systemNames() []string {
-	var out []string
-	for n, r := range renderers {
-		if r.running != nil {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

@@ -62,7 +62,8 @@ func TestImportTakesOverOrNames(t *testing.T) {
 		}
 		return file
 	}
-	_, native := renderers["sonic"].native(known.Device(known.Fabric().Switch("leaf1")))
+	leaf1 := known.Device(known.Fabric().Switch("leaf1"))
+	_, native := systemOf(leaf1).Encode(leaf1)
 	status, stdout, stderr := runHere(t, "import", "-f", write("known.yaml", []byte(knownFabric)), "--config", "leaf1="+write("leaf1.json", native), "--output", "json")
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)

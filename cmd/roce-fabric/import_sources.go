@@ -166,8 +166,8 @@ func configSource(arg string) (*importSource, error) {
 	if !ok || name == "" || file == "" || stated && system == "" {
 		return nil, usageHint("write --config leaf1=config_db.json or --config leaf1:OS=running.cfg", "--config %s is not NAME=FILE", arg)
 	}
-	if stated && (renderers[system].running == nil) {
-		return nil, usage("--config %s: no system %q; there are %s", arg, system, strings.Join(systemNames(), ", "))
+	if _, known := systems.Find(system); stated && !known {
+		return nil, usage("--config %s: no system %q; there are %s", arg, system, strings.Join(systems.Names(), ", "))
 	}
 	return &importSource{name: name, os: system, file: file}, nil
 }
@@ -210,8 +210,8 @@ func deviceIntent(o importOptions) (string, error) {
 		if strings.Contains(m[3], "@") {
 			return "", usageHint("use --username and --password", "--device %s holds a user", beforeSecret(d))
 		}
-		if registry[m[2]] == nil {
-			return "", usage("--device %s: no system %q; there are %s", d, m[2], strings.Join(systemNames(), ", "))
+		if _, known := systems.Find(m[2]); !known {
+			return "", usage("--device %s: no system %q; there are %s", d, m[2], strings.Join(systems.Names(), ", "))
 		}
 		fmt.Fprintf(&b, "  %s: {os: %s, address: %s}\n", strconv.Quote(m[1]), m[2], strconv.Quote(m[3]))
 	}

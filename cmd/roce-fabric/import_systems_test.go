@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/examples"
 )
 
@@ -51,20 +52,20 @@ func TestRecognise(t *testing.T) {
 		for form, text := range map[string]string{
 			"": c.text, ", CRLF": strings.ReplaceAll(c.text, "\n", "\r\n"), ", BOM": "\xef\xbb\xbf" + c.text, ", prompt": "leaf1# show running-config\n" + c.text,
 		} {
-			got, err := recognise(plain([]byte(text)))
-			switch _, known := renderers[c.system]; {
+			got, err := systems.Recognise(plain([]byte(text)))
+			switch _, known := systems.Find(c.system); {
 			case known:
 				if got != c.system || err != nil {
 					t.Errorf("%s%s is %q, %v", name, form, got, err)
 				}
 			case err == nil:
 				t.Errorf("%s%s is %q", name, form, got)
-			case c.system != "" && (errors.Is(err, errUnclear) || !strings.Contains(err.Error(), c.system)):
+			case c.system != "" && (errors.Is(err, drivers.ErrUnclear) || !strings.Contains(err.Error(), c.system)):
 				// Where lines of another system are among its own, it is unclear.
-				if name != "os10" || !errors.Is(err, errUnclear) {
+				if name != "os10" || !errors.Is(err, drivers.ErrUnclear) {
 					t.Errorf("%s%s: %v", name, form, err)
 				}
-			case c.system == "" && !errors.Is(err, errUnclear):
+			case c.system == "" && !errors.Is(err, drivers.ErrUnclear):
 				t.Errorf("%s%s: %v", name, form, err)
 			}
 		}
@@ -83,8 +84,9 @@ func TestRecogniseRendered(t *testing.T) {
 		for _, s := range c.Fabric().Switches {
 			if key := s.OS + s.Role; !seen[key] {
 				seen[key] = true
-				_, native := renderers[s.OS].native(c.Device(s))
-				if got, err := recognise(native); got != s.OS {
+				d := c.Device(s)
+				_, native := systemOf(d).Encode(d)
+				if got, err := systems.Recognise(native); got != s.OS {
 					t.Errorf("%s: what is rendered for %s is %q, %v", name, s.Name, got, err)
 				}
 			}

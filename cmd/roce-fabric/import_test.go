@@ -23,7 +23,7 @@ func compilerOf(t testing.TB, name string, text []byte) *render.Compiler {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	c, err := render.New(f, fits())
+	c, err := render.New(f, systems.Fits())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -114,7 +114,8 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 	for _, s := range want.Fabric().Switches {
 		// A saved configuration says which switch it is of, which is not the
 		// tool's to write.
-		_, native := renderers[s.OS].native(want.Device(s))
+		d := want.Device(s)
+		_, native := systemOf(d).Encode(d)
 		var doc map[string]any
 		if err := json.Unmarshal(native, &doc); err != nil {
 			t.Fatal(err)
@@ -192,7 +193,8 @@ func FuzzImportOfAFile(f *testing.F) {
 		}
 		c := compilerOf(f, name, text)
 		s := c.Fabric().Switches[0]
-		_, native := renderers[s.OS].native(c.Device(s))
+		d := c.Device(s)
+		_, native := systemOf(d).Encode(d)
 		f.Add(s.OS, native)
 		f.Add("", native)
 	}
@@ -207,7 +209,7 @@ func FuzzImportOfAFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		arg := "leaf1=" + file
-		if renderers[system].running != nil {
+		if _, known := systems.Find(system); known {
 			arg = fmt.Sprintf("leaf1:%s=%s", system, file)
 		}
 		status, stdout, stderr := runHere(t, "import", "--config", arg)

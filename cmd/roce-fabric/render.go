@@ -44,11 +44,6 @@ func (a *app) render(dir, models string) error {
 	if err != nil {
 		return err
 	}
-	for _, sw := range switches {
-		if renderers[sw.OS].native == nil {
-			return fmt.Errorf("%s: this version cannot render os %s", sw.Name, sw.OS)
-		}
-	}
 	if dir == "" && len(switches) != 1 {
 		return usageHint("name a folder with --out, or one switch with --only", "standard output holds the file of one switch, not of %d", len(switches))
 	}
@@ -65,7 +60,7 @@ func (a *app) render(dir, models string) error {
 				a.talk("%s: class %s has ecn: keep, so its curve is not in the rendered text", sw.Name, class.Name)
 			}
 		}
-		name, text := renderers[sw.OS].native(d)
+		name, text := systemOf(d).Encode(d)
 		if dir == "" {
 			_, err := a.stdout.Write(text)
 			return err
@@ -107,14 +102,12 @@ func writeBelow(dir, name string, text []byte) error {
 
 func (a *app) checkYANG(c *render.Compiler, switches []*intent.Switch, models string) error {
 	y, err := a.loadModels(models)
-	if y == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	var found []validate.Finding
 	for _, sw := range switches {
-		if check := renderers[sw.OS].yang; check != nil {
-			found = append(found, check(y, c.Device(sw))...)
-		}
+		found = append(found, y.check(c.Device(sw))...)
 	}
 	for _, f := range validate.Sort(found) {
 		a.talk("%s: %s", f.Device, f.What)

@@ -74,7 +74,7 @@ func (o *opener) open(ctx context.Context, sw *intent.Switch) (drivers.Driver, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", sw.Name, err)
 	}
-	return registry.Open(t)
+	return systems.Open(t)
 }
 
 func (o *opener) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {

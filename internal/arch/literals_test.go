@@ -10,22 +10,14 @@ import (
 	"strings"
 )
 
-// tables are the variables of cmd whose keys name systems, one line each: what
-// stands behind a system is looked up there and nowhere else.
-var tables = []string{"registry", "renderers"}
-
 // systemFaults returns the places where a core file names an operating system.
 func systemFaults(src source, fset *token.FileSet, file *ast.File) []string {
 	if src.test || src.lab() || !withinAny(src.pkg(), core) {
 		return nil
 	}
-	known := map[ast.Expr]bool{}
-	if within(src.pkg(), "cmd") {
-		known = tableKeys(file)
-	}
 	var faults []string
 	ast.Inspect(file, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && !known[lit] {
+		if lit, ok := n.(*ast.BasicLit); ok {
 			if s, ok := text(lit); ok && slices.Contains(systems, strings.ToLower(s)) {
 				faults = append(faults, fmt.Sprintf("%s:%d: %s: core code asks a capability, not the name of a system", src.path, fset.Position(lit.Pos()).Line, lit.Value))
 			}
@@ -33,31 +25,6 @@ func systemFaults(src source, fset *token.FileSet, file *ast.File) []string {
 		return true
 	})
 	return faults
-}
-
-// tableKeys returns the keys of the tables that the file declares.
-func tableKeys(file *ast.File) map[ast.Expr]bool {
-	keys := map[ast.Expr]bool{}
-	for _, d := range file.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.VAR {
-			continue
-		}
-		for _, spec := range g.Specs {
-			v := spec.(*ast.ValueSpec)
-			if len(v.Names) != 1 || len(v.Values) != 1 || !slices.Contains(tables, v.Names[0].Name) {
-				continue
-			}
-			if lit, ok := v.Values[0].(*ast.CompositeLit); ok {
-				for _, e := range lit.Elts {
-					if kv, ok := e.(*ast.KeyValueExpr); ok {
-						keys[kv.Key] = true
-					}
-				}
-			}
-		}
-	}
-	return keys
 }
 
 // text returns the value of a string literal.

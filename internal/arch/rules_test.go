@@ -3,6 +3,7 @@ package arch
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -26,9 +27,18 @@ var layers = [][]string{
 	{"cmd"},
 }
 
-// systems are the operating systems that have folders of their own in render
-// and drivers.
-var systems = []string{"sonic", "eos", "nxos"}
+// systems are the operating systems: the folders in drivers that hold a record of
+// one.
+var systems = func() (out []string) {
+	records, err := filepath.Glob("../../drivers/*/system.go")
+	if err != nil || len(records) == 0 {
+		panic(fmt.Sprintf("no record of a system: %v", err))
+	}
+	for _, r := range records {
+		out = append(out, filepath.Base(filepath.Dir(r)))
+	}
+	return out
+}()
 
 // core are the folders whose code never names an operating system.
 var core = []string{"validate", "plan", "render/derive", "rollout", "report", "watch", "cmd"}
@@ -138,7 +148,7 @@ func placeFault(pkg string) string {
 		return "the package has no place in the layers"
 	}
 	if within(pkg, "drivers") && pkg != "drivers" && system(pkg, "drivers") == "" && !withinAny(pkg, helpers) {
-		return "the driver's operating system is not in the list of systems"
+		return "the folder has no record of a system, system.go"
 	}
 	return ""
 }

@@ -61,10 +61,23 @@ func ASICByID(id string) (*ASIC, bool) {
 	return nil, false
 }
 
-// Covers reports whether the catalogue has models of an operating system. The
-// published numbers are those of SONiC's device folders; what other systems do
-// with their buffers is between them and the chip.
-func Covers(os string) bool { return os == "sonic" }
+// source is where the published numbers of the models are from. What other
+// systems do with their buffers is between them and the chip.
+var source = sync.OnceValue(func() (s struct {
+	OS string `json:"os"`
+}) {
+	b, err := data.ReadFile("data/source.json")
+	if err == nil {
+		err = json.Unmarshal(b, &s)
+	}
+	if err != nil {
+		panic("catalog: embedded source.json: " + err.Error())
+	}
+	return s
+})
+
+// Covers reports whether the catalogue has models of an operating system.
+func Covers(os string) bool { return os == source().OS }
 
 // Models returns the names of all models, sorted.
 func Models() []string {

@@ -1,0 +1,61 @@
+package nxos
+
+import (
+	"regexp"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+	native "github.com/roce-fabric/roce-fabric/render/nxos"
+)
+
+// System is Cisco NX-OS.
+var System = drivers.System{
+	Name: "nxos",
+	Fit:  native.Fit,
+	// For the 8-queue model, which all but the oldest boxes have; a plan asks the
+	// box.
+	Encode: func(d *render.Device) (string, []byte) {
+		return "nxos.cfg", native.Encode(d.Desired, native.EightQueue).Append(nil)
+	},
+	Decode: decode,
+	Refused: func(d *render.Device) (refused []drivers.Refusal, adapted []string) {
+		for _, r := range native.Refusals(d.Desired) {
+			refused = append(refused, drivers.Refusal(r))
+		}
+		return refused, native.Warnings(d.Desired, native.EightQueue)
+	},
+	Clues: []drivers.Clue{
+		drivers.Collected(`cisco-nx`), drivers.Line(3, `! Cisco Nexus Operating System`), // Oxidized puts "show version" in front
+		drivers.Line(3, `version \d+\.\d+\(`), drivers.Line(2, `!Command: show `), drivers.Line(3, `!(Running configuration last done|No configuration change since)`),
+		drivers.Line(3, `vdc \S+ id \d`), drivers.Line(3, `boot nxos `), drivers.Line(2, `(no )?feature \S`), drivers.Line(2, `vrf context `), drivers.Line(2, `interface mgmt0`), drivers.Line(2, `copp profile `),
+		drivers.Line(2, `hardware access-list tcam `), drivers.Line(2, `system (jumbomtu|default switchport)`),
+		drivers.Line(2, `system qos[ \t]*$`), drivers.Line(3, `(class|policy)-map type (queuing|network-qos) `), drivers.Line(2, `\s+class type (queuing|network-qos) `),
+		drivers.Line(1, `(class|policy)-map type qos `), drivers.Line(2, `\s+set qos-group \d`), drivers.Line(2, `\s+service-policy type (queuing|network-qos) `),
+		drivers.Line(2, `\s+priority-flow-control mode `), drivers.Line(2, `\s*priority-flow-control watch-dog`), drivers.Line(2, `\s+random-detect (minimum-threshold|threshold) `),
+		drivers.Line(1, `  \S`),
+	},
+	Identify: identify,
+	Open:     Open,
+}
+
+func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
+	cfg, err := native.Parse(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, _ := native.ModelOf(string(text))
+	d, unknown := native.Decode(cfg, m)
+	return d, drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Text }), nil
+}
+
+// version is the first line of a configuration behind the comments.
+var version = regexp.MustCompile(`(?m)^version ([0-9]+\.[0-9]+\([^)\s]{1,16}\)\S{0,16})`)
+
+func identify(text []byte) drivers.Identity {
+	id := drivers.Identity{Hostname: drivers.Hostname(text)}
+	if m := version.FindSubmatch(drivers.Head(text)); m != nil {
+		id.Release = string(m[1])
+	}
+	return id
+}

@@ -1,0 +1,83 @@
+package sonic
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
+)
+
+// System is SONiC.
+var System = drivers.System{
+	Name: "sonic",
+	Fit:  native.Fit,
+	Encode: func(d *render.Device) (string, []byte) {
+		return "config_db.json", native.Document(d.Desired, d.Model).AppendJSON(nil)
+	},
+	Decode:   decode,
+	Refused:  refused,
+	Clues:    []drivers.Clue{drivers.Object(3, native.TMetadata), drivers.Object(2, native.Tables()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
+	Identify: identify,
+	YANG:     models,
+	Open:     Open,
+}
+
+func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
+	cfg, err := native.Parse(text, native.WantTable)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg.PlainNames()
+	d, unknown := native.Decode(cfg)
+	return d, drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Value }), nil
+}
+
+func refused(d *render.Device) (out []drivers.Refusal, adapted []string) {
+	rel, ok := native.ReleaseOf(d.Switch.Release.V)
+	if !ok {
+		// What every release refuses is refused; the rest is for the plan,
+		// which knows the release.
+		rel = native.Newest()
+	}
+	for _, r := range native.Refusals(d.Desired, rel) {
+		out = append(out, drivers.Refusal(r))
+	}
+	return out, nil
+}
+
+func identify(text []byte) drivers.Identity {
+	var doc struct {
+		Metadata map[string]struct {
+			Hostname string `json:"hostname"`
+			HWSKU    string `json:"hwsku"`
+		} `json:"DEVICE_METADATA"`
+	}
+	// What cannot be read here, the decoder names.
+	_ = json.Unmarshal(text, &doc)
+	m := doc.Metadata["localhost"]
+	return drivers.Identity{Hostname: m.Hostname, Model: m.HWSKU}
+}
+
+// models reads the YANG models of an image.
+func models(dir string) (check func(*render.Device) []drivers.Violation, notes []string, err error) {
+	m, err := yang.Load(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, r := range m.Unevaluated(native.Tables()...) {
+		notes = append(notes, fmt.Sprintf("a rule is not evaluated: %s", r))
+	}
+	for _, s := range m.Skipped() {
+		notes = append(notes, fmt.Sprint(s))
+	}
+	return func(d *render.Device) (out []drivers.Violation) {
+		for _, v := range m.Check(native.Document(d.Desired, d.Model).Plain()) {
+			out = append(out, drivers.Violation{What: v.String(), Where: v.Where})
+		}
+		return out
+	}, notes, nil
+}
