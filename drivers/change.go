@@ -2,17 +2,16 @@ package drivers
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Block marks the changes of a field of a port, and of what stands below it,
-// as ones that cannot be made. Those that are marked already keep their word.
-func Block(changes []qos.Change, port, field, why string) {
+// Block marks the changes of what a refusal names as ones that cannot be made.
+// Those that are marked already keep their word.
+func Block(changes []qos.Change, at qos.Place, why string) {
 	for i := range changes {
 		c := &changes[i]
-		if c.Blocked == "" && c.Port == port && (c.Field == field || strings.HasPrefix(c.Field, field+".")) {
+		if c.Blocked == "" && c.Port == at.Port && at.Field.Covers(c.Field) {
 			c.Blocked = why
 		}
 	}
@@ -28,7 +27,7 @@ func Prove(have, desired *qos.Device, changes []qos.Change, why string, bring fu
 		after := bring(Allowed(have, desired, changes))
 		fresh := false
 		for _, left := range qos.Diff(after, desired) {
-			i := slices.IndexFunc(changes, func(c qos.Change) bool { return c.Path() == left.Path() })
+			i := slices.IndexFunc(changes, func(c qos.Change) bool { return c.Place() == left.Place() })
 			if i < 0 {
 				left.Old = qos.Absent
 				changes, i = append(changes, left), len(changes)
@@ -46,12 +45,12 @@ func Prove(have, desired *qos.Device, changes []qos.Change, why string, bring fu
 
 // WithOthers adds what changes beside what was asked for, with a reason.
 func WithOthers(changes []qos.Change, have, after *qos.Device, reason string) []qos.Change {
-	listed := map[string]bool{}
+	listed := map[qos.Place]bool{}
 	for _, c := range changes {
-		listed[c.Path()] = true
+		listed[c.Place()] = true
 	}
 	for _, c := range qos.Diff(have, after) {
-		if !listed[c.Path()] {
+		if !listed[c.Place()] {
 			c.Reason = reason
 			changes = append(changes, c)
 		}
@@ -64,7 +63,7 @@ func WithOthers(changes []qos.Change, have, after *qos.Device, reason string) []
 func (s *Step) Moves(changes []qos.Change) {
 	for _, c := range changes {
 		switch {
-		case c.Field != "admin_up" || c.Blocked != "":
+		case c.Field.Kind != qos.KindAdminUp || c.Blocked != "":
 		case c.New == "false":
 			s.Down = append(s.Down, c.Port)
 		default:

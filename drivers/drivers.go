@@ -7,6 +7,7 @@
 package drivers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,21 +211,27 @@ func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) (why, text
 
 // Mismatch is a value that is configured and not in force.
 type Mismatch struct {
-	Port  string `json:"port,omitempty"`
-	Field string `json:"field"`
-	Want  string `json:"want"`
-	Have  string `json:"have"`
+	Port  string
+	Field qos.Attr
+	// Part names what of the field is meant where that is not all of it:
+	// "maps.dscp_to_tc[26]".
+	Part string
+	Want string
+	Have string
 	// Fix is what is typed to mend it, modes and lines with " / " between
 	// them; "" where the driver knows of nothing.
-	Fix string `json:"fix,omitempty"`
+	Fix string
 	// Unsure says that the switch does not show it, or that no public source
 	// tells how to read what it shows: Want could not be confirmed, and need not
 	// be wrong.
-	Unsure bool `json:"unsure,omitempty"`
+	Unsure bool
 	// Slow says that devices are known to take minutes over it: shortly after a
 	// change it is no reason to take that back.
-	Slow bool `json:"slow,omitempty"`
+	Slow bool
 }
+
+// What names what is not in force.
+func (m Mismatch) What() string { return cmp.Or(m.Part, m.Field.String()) }
 
 // Policy bounds what a plan may disturb at once.
 type Policy struct {

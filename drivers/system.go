@@ -38,9 +38,11 @@ type System struct {
 	Open func(Target) (Driver, error)
 }
 
-// Refusal is a value that a system does not take. Port is empty for the whole
-// device.
-type Refusal struct{ Port, Field, Why string }
+// Refusal is a value that a system does not take.
+type Refusal struct {
+	qos.Place
+	Why string
+}
 
 // Violation is a row that breaks a rule of the system's own models; Where is the
 // line of the intent.

@@ -39,7 +39,7 @@ func UnsavedLines(running, saved []*cli.Line) []string {
 func Lasts(running, saved *qos.Device, managed func(port string) bool) bool {
 	differ := func(a, b *qos.Device, down string) bool {
 		return slices.ContainsFunc(qos.Diff(a, b), func(c qos.Change) bool {
-			shut := c.Field == "admin_up" && c.Old == down
+			shut := c.Field.Kind == qos.KindAdminUp && c.Old == down
 			return !shut && (c.Port == "" || managed == nil || managed(c.Port))
 		})
 	}

@@ -46,7 +46,7 @@ type Change struct {
 }
 
 // Path names the value: "ports[ens1f0np0].pfc".
-func (c Change) Path() string { return qos.Change{Port: c.Port, Field: c.Field}.Path() }
+func (c Change) Path() string { return qos.Path(c.Port, c.Field) }
 
 // Writable reports whether the change is work for the tool: not blocked, not
 // unknown, not waiting for a reset. A missing boot unit is work for the command

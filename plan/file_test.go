@@ -18,7 +18,7 @@ import (
 func sample(name string) *Device {
 	return &Device{
 		Name: name, OS: "sonic", Base: "abc", Facts: drivers.Facts{Model: "M", Release: "202511"},
-		Changes: []Group{{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: "pfc", Old: "{3,4}", New: "{3}", Impact: qos.ImpactPortFlap}}},
+		Changes: []Group{{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: qos.KindPFC.Attr(), Old: "{3,4}", New: "{3}", Impact: qos.ImpactPortFlap}}},
 		Steps:   []drivers.Step{{Via: "gnmi", What: "bind", Native: []byte(`{"ops":[]}`)}},
 	}
 }
@@ -88,6 +88,7 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 		"new format":  {strings.Replace(string(whole), `"format":1`, `"format":2`, 1), "format 2; this version reads format 1"},
 		"other file":  {"apiVersion: roce-fabric/v1\n", ":1: not a usable plan file: the first line is no header"},
 		"other field": {strings.Replace(string(whole), `"os":`, `"os2":`, 1), `:2: not a usable plan file: json: unknown field "os2"`},
+		"bad field":   {strings.Replace(string(whole), `"field":"pfc"`, `"field":"pfcs"`, 1), `:2: not a usable plan file: unknown field "pfcs" of a change`},
 		"bad impact":  {strings.Replace(string(whole), `"port-flap"`, `"big"`, 1), `unknown impact "big"`},
 	} {
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -118,13 +119,13 @@ func TestAPlanThatIsNotCommittedLeavesNothing(t *testing.T) {
 func TestGroupFoldsPortsAndNothingElse(t *testing.T) {
 	var cs []qos.Change
 	for i := range 64 {
-		c := qos.Change{Port: fmt.Sprintf("Ethernet%d", i*8), Field: "pfc", Old: "{}", New: "{3}", Reason: "f:1:1"}
+		c := qos.Change{Port: fmt.Sprintf("Ethernet%d", i*8), Field: qos.KindPFC.Attr(), Old: "{}", New: "{3}", Reason: "f:1:1"}
 		if i == 7 {
 			c.Impact = qos.ImpactPortFlap
 		}
 		cs = append(cs, c)
 	}
-	cs = append(cs, qos.Change{Field: "watchdog_poll", Old: "-", New: "200ms"})
+	cs = append(cs, qos.Change{Field: qos.KindWatchdogPoll.Attr(), Old: "-", New: "200ms"})
 	gs := group(cs)
 	if len(gs) != 3 || len(gs[0].Ports) != 63 || len(gs[1].Ports) != 1 || gs[1].Impact != qos.ImpactPortFlap || gs[2].Ports != nil {
 		t.Errorf("%d groups: %+v", len(gs), gs)

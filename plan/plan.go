@@ -139,7 +139,7 @@ func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(c
 	}
 	for i := range steps.Changes {
 		if c := &steps.Changes[i]; c.Reason == "" {
-			c.Reason = render.Reason(sw, *c)
+			c.Reason = render.Reason(sw, c.Place())
 		}
 	}
 	if len(desired.Ports) == 0 {

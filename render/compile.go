@@ -146,7 +146,7 @@ func (b *builder) global(s *intent.Settings) {
 	d := b.device
 	if s.Trust.V == qos.TrustDSCP {
 		g := qos.UnmappedMaps()
-		qos.Unmanage(&g.PCPToTC, &g.PFCToGroup)
+		g.Unmanage(qos.PCPToTC, qos.PFCToGroup)
 		g.DSCPToTC = b.mapsOf(s).DSCPToTC
 		d.GlobalMaps = qos.Of(g)
 	}
@@ -164,12 +164,12 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 	}
 	m := qos.UnmappedMaps()
 	if s.Trust.V != qos.TrustPCP {
-		qos.Unmanage(&m.PCPToTC)
+		m.Unmanage(qos.PCPToTC)
 	}
 	// On chips whose SAI has no such map, the sent pause follows the group.
 	groups := b.model != nil && b.model.ASIC().PFCToGroupMap
 	if !groups {
-		qos.Unmanage(&m.PFCToGroup)
+		m.Unmanage(qos.PFCToGroup)
 	}
 	for i := range qos.NumPriorities {
 		m.TCToQueue[i] = int8(i)

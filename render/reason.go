@@ -2,86 +2,84 @@ package render
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Reason says which line of the intent wants a change, as "fabric.yaml:5:3",
-// or the rule that does.
-func Reason(sw *intent.Switch, c qos.Change) string {
-	s := sw.Settings
-	p := sw.Port(c.Port)
-	if p != nil {
-		s = p.Settings
+// Reason says which line of the intent wants an attribute of a port, or of the
+// switch where port is empty, as "fabric.yaml:5:3", or the rule that does.
+func Reason(sw *intent.Switch, at qos.Place) string {
+	s := stated{Settings: sw.Settings, sw: sw, port: sw.Port(at.Port), queue: int(at.Field.Index)}
+	if s.port != nil {
+		s.Settings = s.port.Settings
 	}
-	return origin(sw, p, s, c.Field)
+	return origins[at.Field.Kind.Source()](s)
 }
 
-func origin(sw *intent.Switch, p *intent.Port, s *intent.Settings, field string) string {
-	switch {
-	case strings.HasPrefix(field, "maps.") || strings.HasPrefix(field, "global_maps."):
-		return classLines(s, func(*intent.Class) bool { return true })
-	case strings.HasSuffix(field, ".derived_from") && p != nil:
-		return p.Cable.From.String()
-	case field == "pfc" || field == "link_pause" || strings.HasPrefix(field, "groups["):
-		return classLines(s, func(k *intent.Class) bool { return k.Lossless.V })
-	case strings.HasPrefix(field, "queues["):
-		q := queue(field)
-		for _, k := range s.Classes {
-			if k.Queue.V != q {
-				continue
-			}
-			switch {
-			case strings.HasSuffix(field, ".ecn"):
-				return k.ECN.Mode.From.String()
-			case strings.HasSuffix(field, ".scheduler") && !k.Strict.V:
-				return k.Bandwidth.From.String()
-			}
-			return k.Pos.String()
+// stated is the part of the intent that states an attribute.
+type stated struct {
+	*intent.Settings
+	sw    *intent.Switch
+	port  *intent.Port // nil for the switch, and for a port that the intent does not name
+	queue int
+}
+
+// origins has the line of the intent for every [qos.Source].
+var origins = [qos.NumSources]func(stated) string{
+	qos.SourceClasses:    func(s stated) string { return s.classes(func(*intent.Class) bool { return true }) },
+	qos.SourceLossless:   func(s stated) string { return s.classes(func(k *intent.Class) bool { return k.Lossless.V }) },
+	qos.SourceQueueClass: func(s stated) string { return s.class(func(k *intent.Class) string { return k.Pos.String() }) },
+	qos.SourceQueueECN: func(s stated) string {
+		return s.class(func(k *intent.Class) string { return k.ECN.Mode.From.String() })
+	},
+	qos.SourceQueueBandwidth: func(s stated) string { return s.class(bandwidth) },
+	qos.SourcePort:           func(s stated) string { return s.ofPort(func(p *intent.Port) string { return p.Pos.String() }) },
+	qos.SourceSpeed:          func(s stated) string { return s.ofPort(func(p *intent.Port) string { return p.Speed.From.String() }) },
+	qos.SourceLAG:            func(s stated) string { return s.ofPort(func(p *intent.Port) string { return p.LAG.From.String() }) },
+	qos.SourceFEC:            func(s stated) string { return s.ofPort(func(p *intent.Port) string { return p.FEC.From.String() }) },
+	qos.SourceAdminUp:        func(s stated) string { return s.ofPort(func(p *intent.Port) string { return p.AdminUp.From.String() }) },
+	qos.SourceCable:          func(s stated) string { return s.ofPort(func(p *intent.Port) string { return p.Cable.From.String() }) },
+	qos.SourceMTU:            func(s stated) string { return s.MTU.Fabric.From.String() },
+	qos.SourceTrust:          func(s stated) string { return s.Trust.From.String() },
+	qos.SourcePFCAsymmetric:  func(s stated) string { return s.PFCAsymmetric.From.String() },
+	qos.SourceWatchdog:       func(s stated) string { return s.Watchdog.Detect.From.String() },
+	qos.SourceWatchdogPoll:   func(s stated) string { return s.Watchdog.Poll.From.String() },
+	qos.SourceAlpha:          func(s stated) string { return s.Buffers.Alpha.From.String() },
+	qos.SourceModel:          stated.model,
+}
+
+func (s stated) model() string { return s.sw.Model.From.String() }
+
+// ofPort is a line of the port, or that of the switch where the intent does not
+// name the port.
+func (s stated) ofPort(line func(*intent.Port) string) string {
+	if s.port == nil {
+		return s.sw.Pos.String()
+	}
+	return line(s.port)
+}
+
+// class is a line of the class of the queue. What a queue without a class has
+// comes with the model.
+func (s stated) class(line func(*intent.Class) string) string {
+	for _, k := range s.Classes {
+		if k.Queue.V == s.queue {
+			return line(k)
 		}
-	case field == "watchdog":
-		return s.Watchdog.Detect.From.String()
-	case field == "watchdog_poll":
-		return s.Watchdog.Poll.From.String()
-	case field == "mtu":
-		return s.MTU.Fabric.From.String()
-	case field == "trust":
-		return s.Trust.From.String()
-	case field == "headroom_model":
-		return s.Buffers.Alpha.From.String()
-	case field == "pfc_asymmetric":
-		return s.PFCAsymmetric.From.String()
-	case p == nil:
-	case field == qos.PortField:
-		return p.Pos.String()
-	case field == "speed":
-		return p.Speed.From.String()
-	case field == "cable":
-		return p.Cable.From.String()
-	case field == "lag":
-		return p.LAG.From.String()
-	case field == "fec":
-		return p.FEC.From.String()
-	case field == "admin_up":
-		return p.AdminUp.From.String()
 	}
-	return sw.Model.From.String()
+	return s.model()
 }
 
-func queue(field string) int {
-	_, rest, _ := strings.Cut(field, "[")
-	n, _, _ := strings.Cut(rest, "]")
-	q, err := strconv.Atoi(n)
-	if err != nil {
-		return -1
+func bandwidth(k *intent.Class) string {
+	if k.Strict.V {
+		return k.Pos.String()
 	}
-	return q
+	return k.Bandwidth.From.String()
 }
 
-// classLines names the first class that counts, and how many more there are.
-func classLines(s *intent.Settings, counts func(*intent.Class) bool) string {
+// classes names the first class that counts, and how many more there are.
+func (s stated) classes(counts func(*intent.Class) bool) string {
 	first, more := "", 0
 	for _, k := range s.Classes {
 		if !counts(k) {

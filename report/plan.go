@@ -121,7 +121,7 @@ func (t *Text) changes(ports []string, gs []plan.Group) string {
 	fmt.Fprintf(&b, "  %s\n", t.S.Bold(where))
 	field, values, impact := 0, 0, 0
 	for _, g := range gs {
-		field = max(field, len(g.Field))
+		field = max(field, len(g.Field.String()))
 		if n := width(oneLine(g.Change)); n <= maxValues {
 			values = max(values, n)
 		}
@@ -132,13 +132,13 @@ func (t *Text) changes(ports []string, gs []plan.Group) string {
 		if g.Blocked != "" {
 			mark = t.S.Red("!")
 		}
-		one := oneLine(g.Change)
+		name, one := g.Field.String(), oneLine(g.Change)
 		if width(one) > maxValues {
-			fmt.Fprintf(&b, "    %s %s  %s\n", mark, pad(g.Field, field), term.CleanLine(g.Old))
+			fmt.Fprintf(&b, "    %s %s  %s\n", mark, pad(name, field), term.CleanLine(g.Old))
 			one, mark = "-> "+term.CleanLine(g.New), " "
-			g.Field = ""
+			name = ""
 		}
-		fmt.Fprintf(&b, "    %s %s  %s  %s%s  %s\n", mark, pad(g.Field, field), pad(one, values), what, end, t.S.Dim(term.CleanLine(g.Reason)))
+		fmt.Fprintf(&b, "    %s %s  %s  %s%s  %s\n", mark, pad(name, field), pad(one, values), what, end, t.S.Dim(term.CleanLine(g.Reason)))
 		if g.Blocked != "" {
 			fmt.Fprintf(&b, "      %s %s\n", t.S.Red("blocked:"), term.CleanLine(g.Blocked))
 		}

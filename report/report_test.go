@@ -20,14 +20,14 @@ func device(name string, groups ...plan.Group) *plan.Device {
 	return &plan.Device{Name: name, OS: "sonic", Changes: groups, Facts: drivers.Facts{OS: "sonic", Release: "202511", Model: "M", Caps: drivers.Caps{Undo: "by hand"}}}
 }
 
-func change(field, old, now string, i qos.Impact, ports ...string) plan.Group {
+func change(field qos.Attr, old, now string, i qos.Impact, ports ...string) plan.Group {
 	return plan.Group{Ports: ports, Change: qos.Change{Field: field, Old: old, New: now, Impact: i, Reason: "fabric.yaml:1:2"}}
 }
 
 func TestPlanText(t *testing.T) {
-	pfc := change("pfc", "{3,4}", "{3}", qos.ImpactPortFlap, "Ethernet0", "Ethernet8", "Ethernet16")
-	long := change("maps.dscp_to_tc", strings.Repeat("1", 40), strings.Repeat("2", 40), qos.ImpactNone, "Ethernet0")
-	blocked := change("watchdog", "off", "drop", qos.ImpactNone, "Ethernet0")
+	pfc := change(qos.KindPFC.Attr(), "{3,4}", "{3}", qos.ImpactPortFlap, "Ethernet0", "Ethernet8", "Ethernet16")
+	long := change(qos.KindMap.Table(qos.DSCPToTC), strings.Repeat("1", 40), strings.Repeat("2", 40), qos.ImpactNone, "Ethernet0")
+	blocked := change(qos.KindWatchdog.Attr(), "off", "drop", qos.ImpactNone, "Ethernet0")
 	blocked.Blocked = "refused; configure ssh"
 	odd := device("odd", blocked, long)
 	odd.Notes = []string{"a note"}
@@ -38,7 +38,7 @@ func TestPlanText(t *testing.T) {
 	txt := Text{W: &b}
 	var sum PlanSummary
 	for _, d := range []*plan.Device{
-		device("leaf1", change("watchdog_poll", "-", "200ms", qos.ImpactNone), pfc), device("leaf2", change("watchdog_poll", "-", "200ms", qos.ImpactNone), pfc),
+		device("leaf1", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc), device("leaf2", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc),
 		odd, device("spine1"), {Name: "spine2", Error: "spine2: unreachable: x"},
 	} {
 		txt.Plan(d)
@@ -75,7 +75,7 @@ undo: by hand
 func TestForeignTextIsCleaned(t *testing.T) {
 	var b bytes.Buffer
 	txt := Text{W: &b, Steps: true}
-	g := change("pfc", hostile, hostile, qos.ImpactNone, "Ethernet0")
+	g := change(qos.KindPFC.Attr(), hostile, hostile, qos.ImpactNone, "Ethernet0")
 	g.Blocked = hostile
 	d := device("leaf1", g)
 	d.Facts.Model, d.Notes, d.Unknown = hostile, []string{hostile}, []drivers.Unknown{{Where: hostile, Why: hostile}}
@@ -96,7 +96,7 @@ func TestColourAddsNothingElse(t *testing.T) {
 	write := func(on bool) string {
 		var b bytes.Buffer
 		txt := Text{W: &b, S: term.NewStyler(on)}
-		d := device("leaf1", change("pfc", "{3,4}", "{3}", qos.ImpactPortFlap, "Ethernet0"), change("queues[3].ecn", "off", "on", qos.ImpactNone, "Ethernet0"))
+		d := device("leaf1", change(qos.KindPFC.Attr(), "{3,4}", "{3}", qos.ImpactPortFlap, "Ethernet0"), change(qos.KindECN.At(3), "off", "on", qos.ImpactNone, "Ethernet0"))
 		txt.Plan(d)
 		txt.Summary(PlanSummary{Devices: 1, Changed: 1, Changes: 2})
 		txt.Outcomes([]rollout.Outcome{{Device: "leaf1", State: rollout.Applied, Steps: 1}, {Device: "leaf2", State: rollout.Skipped}})

@@ -52,9 +52,9 @@ func whyBlocked(p *plan.Device) string {
 		switch {
 		case g.Blocked == "":
 		case first == "":
-			first = g.Field + ": " + g.Blocked
+			first = g.Field.String() + ": " + g.Blocked
 			if len(g.Ports) > 0 {
-				first = g.Field + " of " + natural.Fold(g.Ports) + ": " + g.Blocked
+				first = g.Field.String() + " of " + natural.Fold(g.Ports) + ": " + g.Blocked
 			}
 		default:
 			more++

@@ -13,7 +13,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	change := func(field string, i qos.Impact, blocked string) plan.Group {
+	change := func(field qos.Attr, i qos.Impact, blocked string) plan.Group {
 		return plan.Group{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: field, Impact: i, Blocked: blocked}}
 	}
 	for name, c := range map[string]struct {
@@ -21,12 +21,12 @@ func TestJudge(t *testing.T) {
 		state State
 		err   string
 	}{
-		"as allowed":     {plan.Device{Changes: []plan.Group{change("pfc", qos.ImpactCounters, "")}}, Skipped, ""},
+		"as allowed":     {plan.Device{Changes: []plan.Group{change(qos.KindPFC.Attr(), qos.ImpactCounters, "")}}, Skipped, ""},
 		"no changes":     {plan.Device{}, Skipped, ""},
 		"failed":         {plan.Device{Err: errors.New("leaf1: unreachable"), Error: "leaf1: unreachable"}, Failed, "leaf1: unreachable"},
 		"failed, a file": {plan.Device{Error: "leaf1: unreachable"}, Failed, "leaf1: no plan: unreachable"},
-		"blocked":        {plan.Device{Changes: []plan.Group{change("pfc", 0, ""), change("mtu", 0, "no way"), change("trust", 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: mtu of Ethernet0,Ethernet8: no way (1 more)"},
-		"too much":       {plan.Device{Changes: []plan.Group{change("pfc", qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
+		"blocked":        {plan.Device{Changes: []plan.Group{change(qos.KindPFC.Attr(), 0, ""), change(qos.KindMTU.Attr(), 0, "no way"), change(qos.KindTrust.Attr(), 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: mtu of Ethernet0,Ethernet8: no way (1 more)"},
+		"too much":       {plan.Device{Changes: []plan.Group{change(qos.KindPFC.Attr(), qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
 	} {
 		c.plan.Name = "leaf1"
 		got := Judge(&c.plan, qos.ImpactCounters)

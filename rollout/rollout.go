@@ -368,7 +368,7 @@ func inForce(ctx context.Context, drv drivers.Driver, j Job, blind bool) (unseen
 	}
 	if bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow }); len(bad) > 0 {
 		m := bad[0]
-		return nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.Field)+": "+m.Have+", not "+m.Want, len(bad)-1)
+		return nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
 	}
 	return nil, nil
 }

@@ -49,7 +49,7 @@ func (b *box) Digest(s *drivers.Snapshot, _ *qos.Device) string {
 	return s.Native.(qos.PrioritySet).String()
 }
 func (b *box) Plan(drivers.Facts, *drivers.Snapshot, *qos.Device, drivers.Policy) (*drivers.Steps, error) {
-	return &drivers.Steps{Items: []drivers.Step{{Via: "gnmi"}}, Changes: []qos.Change{{Field: "pfc", Impact: qos.ImpactPortFlap}}}, nil
+	return &drivers.Steps{Items: []drivers.Step{{Via: "gnmi"}}, Changes: []qos.Change{{Field: qos.KindPFC.Attr(), Impact: qos.ImpactPortFlap}}}, nil
 }
 func (b *box) Apply(ctx context.Context, s *drivers.Snapshot, _ *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	b.calls = append(b.calls, "apply")
@@ -95,7 +95,7 @@ func job(name string, b *box) Job {
 	return Job{
 		Plan: &plan.Device{
 			Name: name, Base: "{3,4}", Steps: []drivers.Step{{Via: "gnmi"}},
-			Changes: []plan.Group{{Change: qos.Change{Field: "pfc", Impact: qos.ImpactPortFlap}}},
+			Changes: []plan.Group{{Change: qos.Change{Field: qos.KindPFC.Attr(), Impact: qos.ImpactPortFlap}}},
 		},
 		Open:    func(context.Context) (drivers.Driver, error) { return b, nil },
 		Desired: holding(qos.Priorities(3)),
@@ -116,7 +116,7 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 		"apply fails":       {box: box{applyErr: boom}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: boom},
 		"yes, but nothing":  {box: box{half: true}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
 		"takes a moment":    {box: box{late: 1}, edit: func(_ *Job, o *Options) { o.AppliedTimeout = time.Minute }, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
-		"not in force":      {box: box{inForce: []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "{3}", Have: "{}"}}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
+		"not in force":      {box: box{inForce: []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3}", Have: "{}"}}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
 		"shows nothing":     {box: box{dark: [2]error{drivers.ErrUnsupported, drivers.ErrUnsupported}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"never had a state": {box: box{dark: [2]error{drivers.ErrNoState, drivers.ErrNoState}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"lost its state":    {box: box{dark: [2]error{nil, drivers.ErrNoState}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrNoState},

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -160,9 +162,9 @@ func shorterCable(r *deviceRun) {
 		if !q.Cable.Set || !want.Set || q.Cable.V >= want.V {
 			continue
 		}
-		fields := []string{"cable"}
+		fields := []qos.Attr{qos.KindCable.Attr()}
 		for g := range q.Groups {
-			fields = append(fields, fmt.Sprintf("groups[%d].derived_from", g))
+			fields = append(fields, qos.KindDerivedFrom.At(g))
 		}
 		r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch reckons with %s of cable, the intent says %s", q.Cable.V, want.V), Fix: r.check.Fix}, p.Name, fields...)
 	}
@@ -246,7 +248,7 @@ func boundProfiles(r *deviceRun) {
 			if !k.Lossless.V {
 				continue
 			}
-			for _, field := range []string{fmt.Sprintf("queues[%d].buffer", k.Queue.V), fmt.Sprintf("groups[%d].buffer", k.Priority.V)} {
+			for _, field := range []qos.Attr{qos.KindQueueBuffer.At(k.Queue.V), qos.KindGroupBuffer.At(k.Priority.V)} {
 				if ch, ok := r.differs(p.Name, field); ok {
 					r.found(Finding{Severity: Error, What: fmt.Sprintf("lossless class %s: %s is %s, the intent says %s", k.Name, field, ch.Old, ch.New), Fix: r.check.Fix}, p.Name, field)
 				}
@@ -371,9 +373,13 @@ func lossyAlpha(r *deviceRun) {
 	}
 }
 
+// bufferOfGroup reports whether a mismatch is of the buffer that a priority group
+// has.
+func bufferOfGroup(m drivers.Mismatch) bool { return m.Field.Kind.Of() == qos.OfGroup && !m.Unsure }
+
 func groupsInForce(r *deviceRun) {
 	for _, m := range r.seen.InForce {
-		if !strings.HasPrefix(m.Field, "groups[") {
+		if !bufferOfGroup(m) {
 			continue
 		}
 		if f, ok := r.notInForce(m); ok {

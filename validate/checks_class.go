@@ -46,14 +46,14 @@ var classChecks = []Check{
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the peer's pause stops the wrong queue",
 		Fix:    "map traffic class and PFC priority to one queue",
-		device: func(r *deviceRun) { mapsAgree(r, "queue", "maps.tc_to_queue", "maps.pfc_to_queue") },
+		device: func(r *deviceRun) { mapsAgree(r, "queue", qos.TCToQueue, qos.PFCToQueue) },
 	},
 	{
 		ID: "CLS-06", Title: "a lossless class and its pause belong to different priority groups",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "pause is sent for another priority than the one whose buffer fills",
 		Fix:    "map traffic class and PFC priority to one priority group",
-		device: func(r *deviceRun) { mapsAgree(r, "priority group", "maps.tc_to_group", "maps.pfc_to_group") },
+		device: func(r *deviceRun) { mapsAgree(r, "priority group", qos.TCToGroup, qos.PFCToGroup) },
 	},
 	{
 		ID: "CLS-07", Title: "a switch rewrites the DSCP of a class",
@@ -182,11 +182,11 @@ func movesOf(have, want *qos.Maps, s *intent.Settings) dscpMoves {
 
 // fields are those that findings about a DSCP map cover, where they cover all of
 // its differences.
-func (m dscpMoves) fields() []string {
+func (m dscpMoves) fields() []qos.Attr {
 	if m.others {
 		return nil
 	}
-	return []string{"maps.dscp_to_tc"}
+	return []qos.Attr{dscpField}
 }
 
 // classOfDSCP says for each DSCP that a class names which class it is in.
@@ -219,7 +219,7 @@ func otherClass(o *oddRun) {
 		have = "no class"
 	}
 	o.found(Finding{Severity: Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.group, have, o.share, o.of, o.usual), Fix: o.check.Fix},
-		"maps.dscp_to_tc", "global_maps.dscp_to_tc")
+		dscpField, globalDSCP)
 }
 
 func losslessInLossy(r *deviceRun) {
@@ -241,7 +241,7 @@ func losslessInLossy(r *deviceRun) {
 			r.found(f, p.Name, m.fields()...)
 		}
 		if len(m.lost) > 0 && !m.others {
-			r.explain("", "global_maps.dscp_to_tc")
+			r.explain("", globalDSCP)
 		}
 	}
 }
@@ -268,7 +268,7 @@ func foreignInLossless(r *deviceRun) {
 			r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s: in a lossless class, and not of it by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 				p.Name, m.fields()...)
 			if !m.others {
-				r.explain("", "global_maps.dscp_to_tc")
+				r.explain("", globalDSCP)
 			}
 		}
 	}
@@ -280,7 +280,7 @@ func trustOfPorts(r *deviceRun) {
 		switch {
 		case r.lossless(p.Settings) == 0 || !q.Trust.Set || q.Trust.V == qos.TrustDSCP:
 		case want.V == qos.TrustDSCP:
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, "trust")
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, qos.KindTrust.Attr())
 		case r.source == Intended:
 			r.found(Finding{Severity: Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is told by %s, which routed and untagged frames do not carry", want.V), Fix: r.check.Fix}, p.Name)
 		}
@@ -288,8 +288,8 @@ func trustOfPorts(r *deviceRun) {
 }
 
 // mapsAgree holds, for each lossless class, the map that its traffic takes
-// against the one that its pause takes. first and second are their fields.
-func mapsAgree(r *deviceRun, what, first, second string) {
+// against the one that its pause takes. first and second are the two.
+func mapsAgree(r *deviceRun, what string, first, second qos.Table) {
 	if r.source == Intended {
 		return
 	}
@@ -298,14 +298,11 @@ func mapsAgree(r *deviceRun, what, first, second string) {
 		if m == nil {
 			continue
 		}
-		a, b := &m.TCToQueue, &m.PFCToQueue
-		if first == "maps.tc_to_group" {
-			a, b = &m.TCToGroup, &m.PFCToGroup
-		}
+		a, b := m.Table(first), m.Table(second)
 		for _, prio := range q.PFC.Or(0).List() {
 			if x, y := a[prio], b[prio]; x >= 0 && y >= 0 && x != y {
 				r.found(Finding{Severity: Error, What: fmt.Sprintf("traffic class %d goes through %s %d, the pause of priority %d stands for %s %d", prio, what, x, prio, what, y), Fix: r.check.Fix + ": apply the intent"},
-					p.Name, first, second)
+					p.Name, qos.KindMap.Table(first), qos.KindMap.Table(second))
 			}
 		}
 	}
@@ -325,14 +322,14 @@ func rewrites(r *deviceRun) {
 			if k.Rest || to < 0 || slices.Contains(k.DSCP.V, to) {
 				continue
 			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which is not of the class", k.Name, to), Fix: r.check.Fix}, p.Name, "maps.tc_to_dscp")
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which is not of the class", k.Name, to), Fix: r.check.Fix}, p.Name, qos.KindMap.Table(qos.TCToDSCP))
 		}
 	}
 }
 
 func trustOfEnds(r *linkRun) {
 	if a, b := r.a.Trust, r.b.Trust; a != b && a != "" && b != "" {
-		r.found(Warning, r.mend("trust"), "the port trusts %v, on %v %v", a, b)
+		r.found(Warning, r.mend(qos.KindTrust.Attr()), "the port trusts %v, on %v %v", a, b)
 	}
 }
 
@@ -340,7 +337,7 @@ func globalMap(r *deviceRun) {
 	if r.source == Intended || !r.cfg.GlobalMaps.Set || r.cfg.GlobalMaps.V == nil {
 		return
 	}
-	ch, ok := r.differs("", "global_maps.dscp_to_tc")
+	ch, ok := r.differs("", globalDSCP)
 	if !ok {
 		return
 	}
@@ -348,7 +345,7 @@ func globalMap(r *deviceRun) {
 	for _, q := range r.ports() {
 		// Where ports have no map of their own, it is their map that differs.
 		if m := q.Maps.V; q.Maps.Set && m != nil && m != g && m.DSCPToTC != g.DSCPToTC {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the map of the switch is %s, that of its ports %s", ch.Old, ch.New), Fix: r.check.Fix}, "", "global_maps.dscp_to_tc")
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the map of the switch is %s, that of its ports %s", ch.Old, ch.New), Fix: r.check.Fix}, "", globalDSCP)
 			return
 		}
 	}

@@ -109,7 +109,7 @@ func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e, wa
 			if !k.Lossless.V || !e.Set && r.source == Intended && !kept {
 				continue
 			}
-			field := fmt.Sprintf("queues[%d].ecn", k.Queue.V)
+			field := qos.KindECN.At(k.Queue.V)
 			_, drifted := r.differs(p.Name, field)
 			if r.source != Intended && !drifted && !kept {
 				continue // what is as intended was found in the intent
@@ -289,9 +289,9 @@ func curves(r *deviceRun) {
 }
 
 func otherCurve(o *oddRun) {
-	var fields []string
+	var fields []qos.Attr
 	for n := range qos.NumPriorities {
-		fields = append(fields, fmt.Sprintf("queues[%d].ecn", n))
+		fields = append(fields, qos.KindECN.At(n))
 	}
 	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, fields...)
 }

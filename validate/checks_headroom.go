@@ -119,7 +119,7 @@ func headroomInUse(r *deviceRun) {
 			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); h.V.XOFF < floor {
 				r.found(Finding{Severity: Error, Fix: r.check.Fix,
 					What: fmt.Sprintf("%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, floor, p.Cable.V, frame)},
-					p.Name, fmt.Sprintf("groups[%d].headroom", g))
+					p.Name, qos.KindHeadroom.At(g))
 				continue
 			}
 			want := r.headroomOf(p)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 var mtuChecks = []Check{
@@ -74,41 +75,41 @@ func mtuOfEnds(r *linkRun) {
 	case r.mtuSaid():
 	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 says so
 	case min(a, b) < sent.packet:
-		r.found(Error, r.mend("mtu"), "it carries packets of up to %v B, %v of %v B", a, b, "mtu")
+		r.found(Error, r.mend(qos.KindMTU.Attr()), "it carries packets of up to %v B, %v of %v B", a, b, qos.KindMTU.Attr())
 	default:
-		r.found(Info, r.mend("mtu"), "it carries packets of up to %v B, %v of %v B", a, b)
+		r.found(Info, r.mend(qos.KindMTU.Attr()), "it carries packets of up to %v B, %v of %v B", a, b)
 	}
 }
 
 func mtuOfRDMA(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
 	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need && !r.mtuSaid() {
-		r.found(Error, r.mend("mtu"), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, "mtu")
+		r.found(Error, r.mend(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, qos.KindMTU.Attr())
 	}
 }
 
 func mtuTowardsHost(r *deviceRun) {
 	for p, q := range r.ports() {
 		peer, linked := p.Peer()
-		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cure(p.Name, "mtu") != "" {
+		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cure(p.Name, qos.KindMTU.Attr()) != "" {
 			continue
 		}
 		fix := "raise mtu.fabric in the intent, or lower mtu.host"
-		if _, differs := r.differs(p.Name, "mtu"); differs {
+		if _, differs := r.differs(p.Name, qos.KindMTU.Attr()); differs {
 			fix = "apply the intent to the switch"
 		}
-		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, hosts send up to %d B by the intent", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, "mtu")
+		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, hosts send up to %d B by the intent", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, qos.KindMTU.Attr())
 	}
 }
 
 // narrowClass reports whether a mismatch is of a class that takes smaller packets
 // than its port, which the driver knows how to mend.
-func narrowClass(m drivers.Mismatch) bool { return m.Field == "mtu" && m.Fix != "" }
+func narrowClass(m drivers.Mismatch) bool { return m.Field.Kind == qos.KindMTU && m.Fix != "" }
 
 func mtuOfClasses(r *deviceRun) {
 	for _, m := range r.seen.InForce {
 		if narrowClass(m) {
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("%s, and the port is to carry %s", m.Have, m.Want), Fix: m.Fix}, m.Port, "mtu")
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("%s, and the port is to carry %s", m.Have, m.Want), Fix: m.Fix}, m.Port, qos.KindMTU.Attr())
 		}
 	}
 }

@@ -29,7 +29,7 @@ func notificationsServed(r *deviceRun) {
 				Fix: fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", nic.DefaultCNPDSCP)}, p.Name)
 			continue
 		}
-		field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
+		field := qos.KindScheduler.At(k.Queue.V)
 		_, drifted := r.differs(p.Name, field)
 		if drifted && !known {
 			continue // that it drifted is no guess, and an error

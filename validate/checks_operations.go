@@ -134,10 +134,10 @@ func stateSaved(r *deviceRun) *lack {
 // inForce reports what the switch is configured with and does not do.
 func inForce(r *deviceRun) {
 	for _, m := range r.seen.InForce {
-		if livePFC(m) || narrowClass(m) || strings.HasPrefix(m.Field, "groups[") {
+		if livePFC(m) || narrowClass(m) || bufferOfGroup(m) {
 			continue // PFC-10, MTU-05, BUF-15
 		}
-		if m.Field == "admin_up" {
+		if m.Field.Kind == qos.KindAdminUp {
 			continue // PRT-05
 		}
 		if f, ok := r.notInForce(m); ok {
@@ -151,31 +151,21 @@ func inForce(r *deviceRun) {
 // the driver knows what mends it.
 func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	_, drifted := r.differs(m.Port, m.Field)
-	_, whole := r.differs(m.Port, wholeMap(m.Field))
-	if m.Fix == "" && (drifted || whole) {
+	if m.Fix == "" && drifted {
 		return f, false
 	}
-	f = Finding{Severity: Error, Where: render.Reason(r.d.Switch, qos.Change{Port: m.Port, Field: m.Field}),
-		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.Field, m.Want, m.Have),
+	f = Finding{Severity: Error, Where: render.Reason(r.d.Switch, qos.Place{Port: m.Port, Field: m.Field}),
+		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.What(), m.Want, m.Have),
 		Fix:  "the switch did not take up what it is configured with: look for the reason in its log, and write it again"}
 	if m.Unsure {
 		f.Unchecked = "values in force"
-		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.Field, m.Want, m.Have), cmp.Or(m.Fix, "look at it on the switch")
+		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.What(), m.Want, m.Have), cmp.Or(m.Fix, "look at it on the switch")
 	} else if m.Fix != "" && livePFC(m) {
 		f.What, f.Fix = fmt.Sprintf("pfc: %s is not in force: %s", m.Want, m.Have), m.Fix
 	} else if m.Fix != "" {
-		f.What, f.Fix = fmt.Sprintf("%s: %s is not in force: %s", m.Field, m.Want, m.Have), m.Fix
+		f.What, f.Fix = fmt.Sprintf("%s: %s is not in force: %s", m.What(), m.Want, m.Have), m.Fix
 	}
 	return f, true
-}
-
-// wholeMap names the map that an entry belongs to, which is what a difference
-// of configurations speaks of: maps.dscp_to_tc for maps.dscp_to_tc[26].
-func wholeMap(field string) string {
-	if i := strings.LastIndexByte(field, '['); i > 0 && strings.HasSuffix(field, "]") {
-		return field[:i]
-	}
-	return field
 }
 
 func unknown(r *deviceRun) {
@@ -188,8 +178,8 @@ func unknown(r *deviceRun) {
 func Refused(sw *intent.Switch, rs []drivers.Refusal) []Finding {
 	var c collector
 	for _, r := range rs {
-		f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: r.Why, Where: render.Reason(sw, qos.Change{Port: r.Port, Field: r.Field}), Fix: "change the value in the intent"}
-		if r.Field == "watchdog" || r.Field == "watchdog_poll" {
+		f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: r.Why, Where: render.Reason(sw, r.Place), Fix: "change the value in the intent"}
+		if r.Field.Kind == qos.KindWatchdog || r.Field.Kind == qos.KindWatchdogPoll {
 			f.ID = "WD-04"
 		}
 		c.add(f, r.Port)

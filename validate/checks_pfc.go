@@ -93,7 +93,7 @@ var pfcChecks = []Check{
 
 func pfcOfEnds(r *linkRun) {
 	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
-		r.found(Error, r.mend("pfc"), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, "pfc")
+		r.found(Error, r.mend(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, qos.KindPFC.Attr())
 	}
 }
 
@@ -103,14 +103,14 @@ func pfcTowardsHost(r *deviceRun) {
 		if !linked || p.Uplink() {
 			continue
 		}
-		_, differs := r.differs(p.Name, "pfc")
+		_, differs := r.differs(p.Name, qos.KindPFC.Attr())
 		switch {
 		case !differs:
 		case r.pfcExplained(p, q):
-			r.explain(p.Name, "pfc")
+			r.explain(p.Name, qos.KindPFC.Attr())
 		default:
 			r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s, the NICs of hosts pause %s by the intent", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
-				p.Name, "pfc")
+				p.Name, qos.KindPFC.Attr())
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (r *deviceRun) pfcExplained(p *intent.Port, q *qos.Port) bool {
 	if q.PFC.Or(0)&^p.Settings.Lossless() != 0 {
 		return false // what keeps a priority from being paused does not add one
 	}
-	if r.cure(p.Name, "pfc") != "" || r.cure(p.Name, dscpField) != "" {
+	if r.cure(p.Name, qos.KindPFC.Attr()) != "" || r.cure(p.Name, dscpField) != "" {
 		return true
 	}
 	off := p.Settings.Lossless() ^ q.PFC.Or(0)
@@ -173,18 +173,14 @@ func pausedWithoutGroup(r *deviceRun) {
 				continue
 			}
 			r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g), Fix: r.check.Fix},
-				p.Name, append(groupFields(g), "maps.tc_to_group", "maps.pfc_to_group")...)
+				p.Name, append(groupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
 		}
 	}
 }
 
 // groupFields are the fields of a priority group, lossless first.
-func groupFields(g int) []string {
-	var out []string
-	for _, f := range []string{"lossless", "derived_from", "buffer", "headroom"} {
-		out = append(out, fmt.Sprintf("groups[%d].%s", g, f))
-	}
-	return out
+func groupFields(g int) []qos.Attr {
+	return []qos.Attr{qos.KindLossless.At(g), qos.KindDerivedFrom.At(g), qos.KindGroupBuffer.At(g), qos.KindHeadroom.At(g)}
 }
 
 func groupWithoutPause(r *deviceRun) {
@@ -194,12 +190,12 @@ func groupWithoutPause(r *deviceRun) {
 	for p, q := range r.ports() {
 		m := r.cfg.MapsOf(p.Name)
 		for g := range q.Groups {
-			_, drifted := r.differs(p.Name, fmt.Sprintf("groups[%d].lossless", g))
+			_, drifted := r.differs(p.Name, qos.KindLossless.At(g))
 			if !q.Groups[g].Lossless.V || !drifted {
 				continue // as intended: that PFC is not is for the checks of PFC
 			}
-			if _, pfc := r.differs(p.Name, "pfc"); pfc && q.Groups[g].DerivedFrom.Set {
-				r.explain(p.Name, fmt.Sprintf("groups[%d].lossless", g)) // the switch made it of the priorities
+			if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && q.Groups[g].DerivedFrom.Set {
+				r.explain(p.Name, qos.KindLossless.At(g)) // the switch made it of the priorities
 				continue
 			}
 			if slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g }) {
@@ -214,7 +210,7 @@ func groupWithoutPause(r *deviceRun) {
 func linkPause(r *deviceRun) {
 	for p, q := range r.ports() {
 		if q.LinkPause.V && r.lossless(p.Settings) != 0 {
-			r.found(Finding{Severity: Error, What: "IEEE 802.3x link pause is on", Fix: r.check.Fix}, p.Name, "link_pause")
+			r.found(Finding{Severity: Error, What: "IEEE 802.3x link pause is on", Fix: r.check.Fix}, p.Name, qos.KindLinkPause.Attr())
 		}
 	}
 }
@@ -222,7 +218,7 @@ func linkPause(r *deviceRun) {
 func losslessClasses(r *deviceRun) {
 	for p, q := range r.ports() {
 		if set := q.PFC.Or(0); len(set.List()) > 2 {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.mend(r.check.Fix, p.Name, "pfc")}, p.Name)
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.mend(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
 		}
 	}
 }
@@ -244,7 +240,7 @@ func losslessControl(r *deviceRun) {
 func asymmetry(r *linkRun) {
 	if a, b := r.a.Asymmetric, r.b.Asymmetric; a.Set && b.Set && a.V != b.V {
 		on := map[bool]string{true: "on", false: "off"}
-		r.found(Warning, r.mend("pfc_asymmetric"), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], "pfc_asymmetric")
+		r.found(Warning, r.mend(qos.KindPFCAsymmetric.Attr()), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], qos.KindPFCAsymmetric.Attr())
 	}
 }
 
@@ -277,13 +273,16 @@ func rdma(f *intent.Fabric, e intent.Endpoint) bool {
 	return n == nil || n.RDMA.V != ""
 }
 
-// dscpField is the map of DSCPs of a port.
-const dscpField = "maps.dscp_to_tc"
+// dscpField is the map of DSCPs of a port, globalDSCP that of the switch.
+var (
+	dscpField  = qos.KindMap.Table(qos.DSCPToTC)
+	globalDSCP = qos.KindGlobalMap.Table(qos.DSCPToTC)
+)
 
 // livePFC reports whether a mismatch is one of live PFC: of its state, or of the
 // classification that it needs, where the driver knows what mends that.
 func livePFC(m drivers.Mismatch) bool {
-	return m.Field == "pfc" || m.Field == dscpField && m.Fix != ""
+	return m.Field.Kind == qos.KindPFC || m.Field == dscpField && m.Fix != ""
 }
 
 func pfcInOperation(r *deviceRun) {
@@ -309,7 +308,7 @@ func hysteresis(r *deviceRun) {
 		for g := range q.Groups {
 			h := q.Groups[g].Headroom
 			if q.Groups[g].Lossless.V && h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
-				r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g), Fix: r.check.Fix}, p.Name, fmt.Sprintf("groups[%d].headroom", g))
+				r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g), Fix: r.check.Fix}, p.Name, qos.KindHeadroom.At(g))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func barePort(r *deviceRun) {
 		if !r.bare[p.Name] {
 			continue
 		}
-		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN", Fix: r.check.Fix}, p.Name, "pfc")
+		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN", Fix: r.check.Fix}, p.Name, qos.KindPFC.Attr())
 		for _, ch := range r.out.drift {
 			if ch.Port == p.Name {
 				r.explain(p.Name, ch.Field)
@@ -118,7 +119,7 @@ func membersDiffer(r *deviceRun) {
 			}
 			var said []string
 			for _, f := range fields {
-				if base, _, _ := strings.Cut(f, "["); !slices.Contains(said, base) {
+				if base := cmp.Or(several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
 					said = append(said, base)
 				}
 			}
@@ -127,14 +128,17 @@ func membersDiffer(r *deviceRun) {
 	}
 }
 
-// differing names the fields in which two ports treat traffic differently.
-func differing(a, b *qos.Port) []string {
+// several are the attributes that are said as one.
+var several = map[qos.Owner]string{qos.OfQueue: "queues", qos.OfGroup: "groups"}
+
+// differing names the attributes in which two ports treat traffic differently.
+func differing(a, b *qos.Port) []qos.Attr {
 	one := func(p *qos.Port) *qos.Device {
 		q := *p
 		q.Speed, q.Cable, q.AdminUp, q.FEC, q.Breakout, q.LAG = qos.Opt[units.Rate]{}, qos.Opt[units.Length]{}, qos.Opt[bool]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[string]{}
 		return &qos.Device{Ports: map[string]*qos.Port{"": &q}}
 	}
-	var fields []string
+	var fields []qos.Attr
 	for _, ch := range qos.Diff(one(a), one(b)) {
 		fields = append(fields, ch.Field)
 	}
@@ -149,18 +153,18 @@ func unmanaged(r *deviceRun) {
 	for p, q := range r.ports() {
 		want := r.d.Desired.Ports[p.Name]
 		var has []string
-		add := func(name string, managed bool, set bool, value any) {
+		add := func(attr qos.Attr, managed bool, set bool, value any) {
 			if set && !managed {
-				has = append(has, fmt.Sprintf("%s %v", name, value))
+				has = append(has, fmt.Sprintf("%s %v", attr, value))
 			}
 		}
-		add("fec", want.FEC.Set, q.FEC.Set, q.FEC.V)
+		add(qos.KindFEC.Attr(), want.FEC.Set, q.FEC.Set, q.FEC.V)
 		if r.source == Saved { // else PRT-05 says so
-			add("admin_up", want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
+			add(qos.KindAdminUp.Attr(), want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
 		}
 		for g := range q.Groups {
 			h := q.Groups[g].Headroom
-			add(fmt.Sprintf("groups[%d].headroom", g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
+			add(qos.KindHeadroom.At(g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
 		}
 		if len(has) > 0 {
 			group := fmt.Sprintf("%s of %s, %s at %s over %s", r.d.Switch.OS, roleOf(r.d.Switch), strings.TrimSpace(towards(p)), p.Speed.V, p.Cable.V)
@@ -186,7 +190,7 @@ func otherPort(o *oddRun) {
 
 func speedOfPorts(r *deviceRun) {
 	for p := range r.ports() {
-		for _, field := range []string{"speed", "fec"} {
+		for _, field := range []qos.Attr{qos.KindSpeed.Attr(), qos.KindFEC.Attr()} {
 			if ch, ok := r.differs(p.Name, field); ok {
 				r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s is %s, the intent says %s", field, ch.Old, ch.New), Fix: r.check.Fix}, p.Name, field)
 			}
@@ -245,6 +249,6 @@ func portsDown(r *deviceRun) {
 			f.Severity, f.What, f.Unchecked = Info, "the switch does not show whether the port has a link", "state of ports"
 			f.Fix = "look at the port on the switch"
 		}
-		r.found(f, p.Name, "admin_up")
+		r.found(f, p.Name, qos.KindAdminUp.Attr())
 	}
 }

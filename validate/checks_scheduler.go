@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -83,7 +84,7 @@ func losslessShare(r *deviceRun) {
 				continue
 			}
 			have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, want, k)
-			field := fmt.Sprintf("queues[%d].scheduler", k.Queue.V)
+			field := qos.KindScheduler.At(k.Queue.V)
 			if _, drifted := r.differs(p.Name, field); drifted && have < should {
 				r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless class %s has %d %% of the link, the intent says %d %%", k.Name, have, should), Fix: r.check.Fix}, p.Name, field)
 			}
@@ -116,7 +117,7 @@ func starved(r *deviceRun) {
 			if !s.Set || s.V.Strict || s.V.Weight > 0 || s.V.Other != "" {
 				continue
 			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name), Fix: r.check.Fix}, p.Name, fmt.Sprintf("queues[%d].scheduler", k.Queue.V))
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name), Fix: r.check.Fix}, p.Name, qos.KindScheduler.At(k.Queue.V))
 		}
 	}
 }

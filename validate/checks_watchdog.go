@@ -55,15 +55,15 @@ func watchdogOff(r *deviceRun, uplink bool, severity Severity, towards string) {
 			continue
 		}
 		if r.source != Intended && q.PFC.Or(0) == 0 {
-			r.explain(p.Name, "watchdog") // there is no pause to watch
+			r.explain(p.Name, qos.KindWatchdog.Attr()) // there is no pause to watch
 			continue
 		}
 		f := Finding{Severity: severity, Where: p.Settings.Watchdog.Enabled.From.String(),
 			What: "the PFC watchdog is off on lossless ports towards " + towards, Fix: r.check.Fix}
-		if _, ok := r.differs(p.Name, "watchdog"); ok {
+		if _, ok := r.differs(p.Name, qos.KindWatchdog.Attr()); ok {
 			f.Fix = "apply the intent, which has it on"
 		}
-		r.found(f, p.Name, "watchdog")
+		r.found(f, p.Name, qos.KindWatchdog.Attr())
 	}
 }
 
@@ -74,7 +74,7 @@ func watchedPriorities(r *deviceRun) {
 	for p, q := range r.ports() {
 		w, want := q.Watchdog.V, r.d.Desired.Ports[p.Name].Watchdog.V
 		if missing := want.Priorities &^ w.Priorities; q.Watchdog.Set && w.Enabled && missing != 0 {
-			fields := []string{"watchdog"}
+			fields := []qos.Attr{qos.KindWatchdog.Attr()}
 			if w.Priorities = want.Priorities; w != want {
 				fields = nil // it differs in more than this
 			}
@@ -108,7 +108,7 @@ func watchdogTimes(r *deviceRun) {
 		}
 		where := p.Settings.Watchdog.Detect.From.String()
 		if w.Detect > longDetect {
-			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a storm lasts %s before the watchdog acts", w.Detect), Fix: r.mend(r.check.Fix, p.Name, "watchdog")}, p.Name)
+			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a storm lasts %s before the watchdog acts", w.Detect), Fix: r.mend(r.check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
 		}
 		w.Priorities = 0
 		r.setting(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,
@@ -119,7 +119,7 @@ func watchdogTimes(r *deviceRun) {
 }
 
 func otherWatchdog(o *oddRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, "watchdog")
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, qos.KindWatchdog.Attr())
 }
 
 // roleOf names the group of switches that should be alike.

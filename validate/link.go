@@ -74,8 +74,8 @@ func end(f *intent.Fabric, e intent.Endpoint) *intent.Port {
 // here, the other switch, its value; other links of the switch with the same
 // values are one finding with it. It is told of the end that is not as
 // intended, if one is, so that what is wrong on one switch is one finding.
-// fields are what it is about.
-func (r *linkRun) found(s Severity, fix, what string, a, b any, fields ...string) {
+// attrs are what it is about.
+func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) {
 	if !r.check.allows(s) {
 		panic(fmt.Sprintf("%s has no severity %q", r.check.ID, s))
 	}
@@ -85,8 +85,8 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, fields ...string
 	}
 	for _, e := range []intent.Endpoint{here, there} {
 		if res := r.run.results[e.Device]; res != nil {
-			for _, f := range fields {
-				res.explained[place{e.Port, f}] = true
+			for _, attr := range attrs {
+				res.explained[qos.Place{Port: e.Port, Field: attr}] = true
 			}
 		}
 	}
@@ -97,13 +97,13 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, fields ...string
 	r.out.at[k] = append(r.out.at[k], linkEnds{here, there})
 }
 
-// mend is the fix of two ends that differ in a field: to apply the intent where
+// mend is the fix of two ends that differ in an attribute: to apply the intent where
 // an end is not as intended, and what the check says where both are.
-func (r *linkRun) mend(field string) string {
+func (r *linkRun) mend(attr qos.Attr) string {
 	var devices []string
 	for _, e := range []intent.Endpoint{r.l.A, r.l.B} {
 		res := r.run.results[e.Device]
-		if res != nil && slices.ContainsFunc(res.drift, func(ch qos.Change) bool { return ch.Port == e.Port && ch.Field == field }) {
+		if res != nil && slices.ContainsFunc(res.drift, func(ch qos.Change) bool { return ch.Port == e.Port && ch.Field == attr }) {
 			devices = append(devices, e.Device)
 		}
 	}

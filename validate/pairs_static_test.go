@@ -42,10 +42,10 @@ var pfcPairs = []pair{
 	{id: "PFC-08", severity: Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240,Ethernet248", says: "asymmetric PFC is on, on spine1,spine2 off", fix: "both"},
 	{id: "PFC-09", severity: Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},
 	{id: "PFC-10", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
-		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "priority 3 paused", Have: "the mode is auto", Fix: "priority-flow-control mode on"}}
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "priority 3 paused", Have: "the mode is auto", Fix: "priority-flow-control mode on"}}
 	}, place: "leaf1 Ethernet0", says: "the mode is auto", fix: "mode on"},
 	{id: "PFC-10", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
-		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "{3}", Have: "the bitmap (28)", Unsure: true}}
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3}", Have: "the bitmap (28)", Unsure: true}}
 	}, place: "leaf1 Ethernet0", says: "could not confirm that pfc is in force as {3}: the bitmap (28)", fix: "on the switch"},
 	{id: "PFC-11", severity: Warning, config: "leaf1", old: `"xon_offset": "2540"`, new: `"xon_offset": "0"`, place: "leaf1 Ethernet240,Ethernet248", says: "neither xon nor an xon offset", fix: "two frames"},
 	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 7,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 7 lossless", fix: "1 to 5"},
@@ -73,7 +73,7 @@ var bufferPairs = []pair{
 		d.Profiles["ingress_lossy_profile"] = b
 	}, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "lossy priority group 0 (ingress_lossy_profile) has alpha 2^1", fix: "smaller alpha"},
 	{id: "BUF-15", severity: Warning, config: "leaf1", edit: func(_ *qos.Device, s *State) {
-		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "groups[3].lossless", Want: "true", Have: "false"}}
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindLossless.At(3), Want: "true", Have: "false"}}
 	}, place: "leaf1 Ethernet0", says: "groups[3].lossless is configured as true and in force as false", fix: "log"},
 	{id: "BUF-16", severity: Warning, base: "fan out", old: "pauseResponse: 900q", new: "pauseResponse: 910q", place: "leaf1 Ethernet240,Ethernet248", says: "the other switch sends up to 58240 B after a pause at 400G, the standard allows 57920 B", fix: "raise xoff"},
 	{id: "BUF-17", severity: Warning, base: "spc4", old: "minLosslessPacket: 1024B", new: "minLosslessPacket: 64B", place: "leaf1 Ethernet0", says: "packets of 64B need xoff 215651 B", fix: "LOSSLESS_TRAFFIC_PATTERN"},
@@ -112,7 +112,7 @@ var mtuPairs = []pair{
 	{id: "MTU-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 1500 }), place: "leaf1 Ethernet240", says: "it carries 1500 B, spine1 9100 B", fix: "apply the intent to leaf1"},
 	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; it carries 9100 B, spine1 4100 B", fix: "raise"},
 	{id: "MTU-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
-		s.InForce = []drivers.Mismatch{{Port: "Ethernet240", Field: "mtu", Want: "9100", Have: "class c-8q-nq3 has room for 1500 bytes", Fix: "mtu 9216"}}
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet240", Field: qos.KindMTU.Attr(), Want: "9100", Have: "class c-8q-nq3 has room for 1500 bytes", Fix: "mtu 9216"}}
 	}, place: "leaf1 Ethernet240", says: "class c-8q-nq3 has room for 1500 bytes, and the port is to carry 9100", fix: "mtu 9216"},
 	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "takes packets of up to 8000 B, hosts send up to 9000 B by the intent", fix: "switch"},
 }
@@ -191,7 +191,7 @@ var operationPairs = []pair{
 	{id: "OPS-01", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.NotSaved = "no ssh" }, place: "leaf1", says: "not known whether the configuration is saved: no ssh", fix: "ssh"},
 	{id: "OPS-02", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.NotInForce = "ASIC_DB has no ports" }, place: "leaf1", says: "does not show what is in force: ASIC_DB has no ports", fix: "read it again"},
 	{id: "OPS-02", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
-		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}}
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}}
 	}, place: "leaf1 Ethernet0", says: "configured as 150KB and in force as off", fix: "log"},
 	{id: "OPS-05", severity: Warning, old: "leaf3: {os: sonic, role: leaf, release: 202511", new: "leaf3: {os: sonic, role: leaf, release: 202505", place: "leaf3", says: "the release is 202505, that of 2 of 3 switches (sonic of role leaf) is 202511", fix: "one release"},
 	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "until: 2026-12-31", new: "until: 2026-11-20", place: "", says: "the suppression of ECN-06 ended on 2026-11-20", fix: "later day"},

@@ -57,27 +57,23 @@ type Result struct {
 	names     *portNames     // of a switch that was read
 	drift     []qos.Change
 	drifted   map[string]bool // the ports of drift; "" is the switch
-	explained map[place]bool
+	explained map[qos.Place]bool
 	traits    []trait
 }
-
-// place is a value of a switch: a port, "" for the whole, and a field of
-// [qos.Diff].
-type place struct{ port, field string }
 
 // Switch makes the checks of one switch. cfg is what is looked at, compiled
 // from the intent or read; state is nil where the switch itself was not asked.
 // It may be called from several goroutines.
 func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Result {
-	out := &Result{sw: d.Switch, source: source, ends: map[string]End{}, explained: map[place]bool{}}
+	out := &Result{sw: d.Switch, source: source, ends: map[string]End{}, explained: map[qos.Place]bool{}}
 	if state == nil {
 		state = &State{}
 	}
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch)}
 	for _, m := range state.InForce {
-		if at := (place{m.Port, m.Field}); m.Fix != "" && r.cures[at] == "" {
+		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
 			if r.cures == nil {
-				r.cures = map[place]string{}
+				r.cures = map[qos.Place]string{}
 			}
 			r.cures[at] = m.Fix
 		}
@@ -87,11 +83,11 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		if source == Saved {
 			out.drift = qos.DiffSaved(cfg, d.Desired)
 		}
-		r.drifted = make(map[place]qos.Change, len(out.drift))
+		r.drifted = make(map[qos.Place]qos.Change, len(out.drift))
 		out.drifted = map[string]bool{}
 		for _, ch := range out.drift {
 			out.drifted[ch.Port] = true
-			r.drifted[place{ch.Port, ch.Field}] = ch
+			r.drifted[ch.Place()] = ch
 		}
 		r.bare = barePorts(d, cfg)
 	}
@@ -123,10 +119,10 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 			if q := cfg.Ports[p.Name]; q != nil && source == Running {
 				e.neighbor = q.Neighbor.V
 			}
-			e.mtuSaid = r.cure(p.Name, "mtu") != ""
-			if _, differs := r.differs(p.Name, "pfc"); differs && r.pfcExplained(p, cfg.Ports[p.Name]) {
+			e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
+			if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, cfg.Ports[p.Name]) {
 				e.pfcSaid = true
-				r.explain(p.Name, "pfc")
+				r.explain(p.Name, qos.KindPFC.Attr())
 			}
 			out.ends[p.Name] = e
 		}
@@ -142,10 +138,10 @@ type deviceRun struct {
 	source  Source
 	seen    State
 	layers  []*intent.Settings // of the intent, outermost first
-	cures   map[place]string
-	drifted map[place]qos.Change // how cfg differs from what is intended
-	bare    map[string]bool      // ports with nothing of the intent
-	lacking map[lack][]string    // the checks that were not made, by what they lack
+	cures   map[qos.Place]string
+	drifted map[qos.Place]qos.Change // how cfg differs from what is intended
+	bare    map[string]bool          // ports with nothing of the intent
+	lacking map[lack][]string        // the checks that were not made, by what they lack
 	memo    memo
 	out     *Result
 }
@@ -187,67 +183,69 @@ func (r *deviceRun) lacks() {
 	}
 }
 
-// found notes a finding on a port, "" for the whole switch. fields are those of
-// [qos.Diff] that it is about: where they differ from the intent, the finding
+// found notes a finding on a port, "" for the whole switch. attrs are what it is
+// about: where they differ from the intent, the finding
 // says it, and no other one does. The first gives the line of the intent, where
 // the finding names none.
-func (r *deviceRun) found(f Finding, port string, fields ...string) {
-	r.note(f, port, nil, fields)
+func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
+	r.note(f, port, nil, attrs)
 }
 
 // foundTowards is found for what is about both ends of a link. The text does not
 // name the other one, so that one cause towards many is one finding.
-func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, fields ...string) {
-	r.note(f, port, []string{peer.String()}, fields)
+func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, attrs ...qos.Attr) {
+	r.note(f, port, []string{peer.String()}, attrs)
 }
 
-func (r *deviceRun) note(f Finding, port string, peer, fields []string) {
+func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr) {
 	f.ID, f.Device = r.check.ID, r.d.Switch.Name
 	if !r.check.allows(f.Severity) {
 		panic(fmt.Sprintf("%s has no severity %q", f.ID, f.Severity))
 	}
 	if f.Where == "" {
 		f.Where = r.d.Switch.Pos.String()
-		if len(fields) > 0 {
-			f.Where = render.Reason(r.d.Switch, qos.Change{Port: port, Field: fields[0]})
+		if len(attrs) > 0 {
+			f.Where = render.Reason(r.d.Switch, qos.Place{Port: port, Field: attrs[0]})
 		}
 	}
 	if f.Fix == r.check.Fix {
-		f.Fix = r.mend(f.Fix, port, fields...)
+		f.Fix = r.mend(f.Fix, port, attrs...)
 	}
-	r.explain(port, fields...)
+	r.explain(port, attrs...)
 	r.out.findings.add(f, port, peer...)
 }
 
 // applyIntent mends what differs from the intent.
 const applyIntent = "apply the intent"
 
-// mend is the fix of what is about these fields. Where they differ from the
+// mend is the fix of what is about these attributes. Where they differ from the
 // intent that is to apply it: a change of the intent, or one by hand on the
 // switch, would not mend it or go beside it.
-func (r *deviceRun) mend(fix, port string, fields ...string) string {
-	for _, field := range fields {
-		if _, ok := r.differs(port, field); ok && !strings.Contains(fix, applyIntent) {
+func (r *deviceRun) mend(fix, port string, attrs ...qos.Attr) string {
+	for _, attr := range attrs {
+		if _, ok := r.differs(port, attr); ok && !strings.Contains(fix, applyIntent) {
 			return applyIntent
 		}
 	}
 	return fix
 }
 
-// explain says that the findings of the check are about these fields: that they
+// explain says that the findings of the check are about these attributes: that they
 // differ from the intent needs no finding of its own.
-func (r *deviceRun) explain(port string, fields ...string) {
-	for _, field := range fields {
-		r.out.explained[place{port, field}] = true
+func (r *deviceRun) explain(port string, attrs ...qos.Attr) {
+	for _, attr := range attrs {
+		r.out.explained[qos.Place{Port: port, Field: attr}] = true
 	}
 }
 
-// cure is what mends a field that is not in force, where the driver knows it.
-func (r *deviceRun) cure(port, field string) string { return r.cures[place{port, field}] }
+// cure is what mends an attribute that is not in force, where the driver knows it.
+func (r *deviceRun) cure(port string, attr qos.Attr) string {
+	return r.cures[qos.Place{Port: port, Field: attr}]
+}
 
-// differs reports whether a field is not as intended, and how.
-func (r *deviceRun) differs(port, field string) (qos.Change, bool) {
-	ch, ok := r.drifted[place{port, field}]
+// differs reports whether an attribute is not as intended, and how.
+func (r *deviceRun) differs(port string, attr qos.Attr) (qos.Change, bool) {
+	ch, ok := r.drifted[qos.Place{Port: port, Field: attr}]
 	return ch, ok
 }
 
@@ -415,21 +413,21 @@ type oddRun struct {
 	run          *Run
 }
 
-// found notes it. fields are what it is about, of its ports and of the switch.
-func (o *oddRun) found(f Finding, fields ...string) {
+// found notes it. attrs are what it is about, of its ports and of the switch.
+func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	f.ID, f.Device = o.check.ID, o.device
 	f.Where = cmp.Or(f.Where, o.where)
 	res := o.run.results[o.device]
 	if f.Fix == o.check.Fix && res != nil && !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(res.drift, func(ch qos.Change) bool {
-		return slices.Contains(fields, ch.Field) && slices.Contains(o.ports, ch.Port)
+		return slices.Contains(attrs, ch.Field) && slices.Contains(o.ports, ch.Port)
 	}) {
 		f.Fix = applyIntent
 	}
 	for _, p := range o.ports {
 		o.run.found.add(f, p)
-		for _, field := range fields {
+		for _, attr := range attrs {
 			if res != nil {
-				res.explained[place{p, field}], res.explained[place{"", field}] = true, true
+				res.explained[qos.Place{Port: p, Field: attr}], res.explained[qos.Place{Field: attr}] = true, true
 			}
 		}
 	}
@@ -472,13 +470,13 @@ func (r *Run) drift() {
 	for _, name := range natural.Keys(r.results) {
 		s := r.results[name]
 		for _, ch := range s.drift {
-			if s.explained[place{ch.Port, ch.Field}] {
+			if s.explained[ch.Place()] {
 				continue
 			}
-			f := Finding{ID: "DRIFT", Severity: Error, Device: name, Where: render.Reason(s.sw, ch),
+			f := Finding{ID: "DRIFT", Severity: Error, Device: name, Where: render.Reason(s.sw, ch.Place()),
 				What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
 				Fix:  "apply the intent, or change it to what is wanted"}
-			if ch.Field == qos.PortField {
+			if ch.Field.Kind == qos.KindPort {
 				f.What, f.Fix = "the device has no such port", "correct the name in the intent, or break the port out on the device"
 			}
 			r.found.add(f, ch.Port)

@@ -147,18 +147,18 @@ func TestRunningState(t *testing.T) {
 		}, nil, []string{"PFC-01 leaf1 Ethernet0,Ethernet8: PFC is on for priorities {3,4}, on leaf2 for {3}"}},
 		{"what no check knows", func(d *qos.Device) { d.Ports["Ethernet0"].Queues[0].Scheduler = qos.Of(qos.Scheduler{Weight: 7}) }, nil,
 			[]string{"DRIFT leaf1 Ethernet0: queues[0].scheduler is weight 7, the intent says weight 40"}},
-		{"configured and not in force", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}},
+		{"configured and not in force", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}},
 			[]string{"OPS-02 leaf1 Ethernet0: queues[3].ecn is configured as 150KB and in force as off"}},
 		{"not even configured", func(d *qos.Device) {
 			d.Ports["Ethernet0"].Queues[3].ECN = qos.Of(qos.ECN{})
-		}, []drivers.Mismatch{{Port: "Ethernet0", Field: "queues[3].ecn", Want: "150KB", Have: "off"}},
+		}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}},
 			[]string{"ECN-01 leaf1 Ethernet0: the queue of lossless class rdma, 3, has no ECN"}},
 		{"both ends of a cable that goes elsewhere", func(d *qos.Device) {
 			d.Ports["Ethernet0"].PFC = qos.Of(qos.Priorities(3, 4))
 			d.Ports["Ethernet0"].Neighbor = qos.Of(qos.Neighbor{Device: "leaf2", Port: "Ethernet8"})
 		}, nil, []string{"PFC-01 leaf1 Ethernet0: PFC is on for priorities {3,4}, on leaf2 for {3}; by LLDP leaf1/Ethernet0 is cabled to leaf2/Ethernet8, so that these may not be the two ends",
 			"TOP-07 leaf1 Ethernet0: LLDP shows leaf2/Ethernet8, the intent says leaf2/Ethernet0"}},
-		{"the driver knows the cure", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: "pfc", Want: "priority 3 paused", Have: "the PFC mode is auto", Fix: "interface Ethernet0 / priority-flow-control mode on"}},
+		{"the driver knows the cure", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "priority 3 paused", Have: "the PFC mode is auto", Fix: "interface Ethernet0 / priority-flow-control mode on"}},
 			[]string{"PFC-10 leaf1 Ethernet0: pfc: priority 3 paused is not in force: the PFC mode is auto"}},
 	} {
 		var got []string
@@ -182,7 +182,10 @@ func TestRunningState(t *testing.T) {
 func TestRefusedIsOneFindingACause(t *testing.T) {
 	c := compile(t, base)
 	sw := c.Fabric().Switch("leaf1")
-	fs := Refused(sw, []drivers.Refusal{{Port: "Ethernet0", Field: "watchdog", Why: "too long"}, {Port: "Ethernet8", Field: "watchdog", Why: "too long"}, {Port: "", Field: "watchdog_poll", Why: "too slow"}, {Port: "Ethernet0", Field: "mtu", Why: "too big"}})
+	fs := Refused(sw, []drivers.Refusal{
+		{Place: qos.Place{Port: "Ethernet0", Field: qos.KindWatchdog.Attr()}, Why: "too long"}, {Place: qos.Place{Port: "Ethernet8", Field: qos.KindWatchdog.Attr()}, Why: "too long"},
+		{Place: qos.Place{Field: qos.KindWatchdogPoll.Attr()}, Why: "too slow"}, {Place: qos.Place{Port: "Ethernet0", Field: qos.KindMTU.Attr()}, Why: "too big"},
+	})
 	var got []string
 	for _, f := range fs {
 		got = append(got, f.ID+" "+f.Place()+" "+f.What)

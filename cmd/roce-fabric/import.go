@@ -304,7 +304,10 @@ func fewNames(names []string) string {
 
 // foldChanges writes equal changes once, with their ports and switches.
 func foldChanges(ds []derive.Difference) []string {
-	type change struct{ field, was, want string }
+	type change struct {
+		field     qos.Attr
+		was, want string
+	}
 	type place struct {
 		change
 		ports string

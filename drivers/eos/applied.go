@@ -82,8 +82,8 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 		return nil, d.wrap(err)
 	}
 	var out []drivers.Mismatch
-	note := func(port, field, want, have string) {
-		out = append(out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have})
+	note := func(port string, kind qos.Kind, want, have string) {
+		out = append(out, drivers.Mismatch{Port: port, Field: kind.Attr(), Want: want, Have: have})
 	}
 	routed := routedPorts(cfg)
 	for _, name := range natural.Keys(desired.Ports) {
@@ -92,12 +92,12 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 			continue
 		}
 		if want.AdminUp.Set && have.AdminUp.Set && want.AdminUp.V != have.AdminUp.V {
-			note(name, "admin_up", strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V))
+			note(name, qos.KindAdminUp, strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V))
 		}
 		// A switched port reports an MTU that is not the one it forwards with
 		// (aristanetworks/anta, VerifyL2MTU), and some releases 0 for none.
 		if want.MTU.Set && routed[name] && have.MTU.V > 0 && want.MTU.V != have.MTU.V {
-			note(name, "mtu", strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V))
+			note(name, qos.KindMTU, strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V))
 		}
 	}
 	text, err := d.way.show(ctx, "show priority-flow-control")
@@ -145,9 +145,9 @@ func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drive
 	switch m := globalPFC.FindStringSubmatch(text); {
 	case !pfc:
 	case m == nil:
-		out = append(out, drivers.Mismatch{Field: "pfc", Want: "enabled on the switch", Have: "the switch does not show whether PFC is on", Unsure: true})
+		out = append(out, drivers.Mismatch{Field: qos.KindPFC.Attr(), Want: "enabled on the switch", Have: "the switch does not show whether PFC is on", Unsure: true})
 	case m[1] == "Disabled":
-		out = append(out, drivers.Mismatch{Field: "pfc", Want: "enabled on the switch", Have: "Global PFC : Disabled"})
+		out = append(out, drivers.Mismatch{Field: qos.KindPFC.Attr(), Want: "enabled on the switch", Have: "Global PFC : Disabled"})
 	}
 	for _, c := range []struct {
 		re   *regexp.Regexp
@@ -162,8 +162,8 @@ func pfcMismatches(text string, cfg *native.Config, desired *qos.Device) []drive
 			continue
 		}
 		if have, err := strconv.ParseFloat(m[1], 64); err == nil && !shows(m[1], have, want) {
-			field := strings.TrimSuffix(strings.TrimPrefix(c.line, "priority-flow-control pause "), " ")
-			out = append(out, drivers.Mismatch{Field: field, Want: spellSeconds(want), Have: spellSeconds(have)})
+			part := strings.TrimSuffix(strings.TrimPrefix(c.line, "priority-flow-control pause "), " ")
+			out = append(out, drivers.Mismatch{Field: qos.KindWatchdog.Attr(), Part: part, Want: spellSeconds(want), Have: spellSeconds(have)})
 		}
 	}
 	return out

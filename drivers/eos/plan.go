@@ -99,19 +99,19 @@ func (p *planner) plan(out *drivers.Steps) error {
 func (p *planner) block() {
 	for i := range p.changes {
 		c := &p.changes[i]
-		switch c.Field {
-		case qos.PortField:
+		switch c.Field.Kind {
+		case qos.KindPort:
 			c.Blocked = "the switch has no such port; correct the name in the intent, or state the port's breakout on the switch first"
-		case "lag":
+		case qos.KindLAG:
 			c.Blocked = "this tool does not move ports between port channels; set channel-group on the switch, or correct the intent"
-		case "mtu":
+		case qos.KindMTU:
 			if port := p.have.Ports[c.Port]; port != nil && port.LAG.V != "" {
 				c.Blocked = fmt.Sprintf("a member has the MTU of its port channel; set that of %s on the switch", port.LAG.V)
 			}
 		}
 	}
 	for _, r := range native.Refusals(p.desired) {
-		drivers.Block(p.changes, r.Port, r.Field, r.Why)
+		drivers.Block(p.changes, r.Place, r.Why)
 	}
 }
 
@@ -124,7 +124,7 @@ func (p *planner) judge() {
 		if c.Blocked != "" {
 			continue
 		}
-		usual := impact(c.Field)
+		usual := impact(c.Field.Kind)
 		c.Impact = max(c.Impact, usual)
 		unsure = unsure || usual == qos.ImpactCounters
 	}
@@ -133,11 +133,11 @@ func (p *planner) judge() {
 	}
 }
 
-func impact(field string) qos.Impact {
-	switch {
-	case field == "admin_up":
+func impact(kind qos.Kind) qos.Impact {
+	switch kind {
+	case qos.KindAdminUp:
 		return qos.ImpactPortFlap
-	case field == "mtu", strings.HasPrefix(field, "watchdog"), strings.HasSuffix(field, ".ecn"):
+	case qos.KindMTU, qos.KindWatchdog, qos.KindWatchdogPoll, qos.KindECN:
 		return qos.ImpactNone
 	}
 	return qos.ImpactCounters
@@ -170,7 +170,7 @@ func (p *planner) wide(edit native.Edit) {
 		up := func(name string) bool { return p.have.Ports[name].AdminUp.Or(true) }
 		for i := range p.changes {
 			c := &p.changes[i]
-			if c.Blocked == "" && mapOf[k] != "" && c.Field == "global_maps."+mapOf[k] && slices.ContainsFunc(outside, up) {
+			if table, ok := mapOf[k]; ok && c.Blocked == "" && c.Field == qos.KindGlobalMap.Table(table) && slices.ContainsFunc(outside, up) {
 				c.Impact = max(c.Impact, qos.ImpactLoss)
 			}
 		}
@@ -182,7 +182,7 @@ func (p *planner) wide(edit native.Edit) {
 }
 
 // mapOf is the model's map that a kind of line is about.
-var mapOf = map[string]string{kindDSCP: "dscp_to_tc", kindCOS: "pcp_to_tc", kindTC: "tc_to_queue"}
+var mapOf = map[string]qos.Table{kindDSCP: qos.DSCPToTC, kindCOS: qos.PCPToTC, kindTC: qos.TCToQueue}
 
 // uses reports whether a port depends on a kind of line.
 func uses(port *qos.Port, kind string) bool {

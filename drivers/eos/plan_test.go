@@ -358,7 +358,7 @@ func TestApplied(t *testing.T) {
 		var got []string
 		ms, err := d.Applied(t.Context(), b.desired)
 		for _, m := range sure(ms) {
-			got = append(got, m.Port+" "+m.Field+" "+m.Want+" "+m.Have)
+			got = append(got, m.Port+" "+m.What()+" "+m.Want+" "+m.Have)
 		}
 		want := []string{"Ethernet1/1 mtu 9100 1500", "Ethernet2/1 mtu 9100 1500", "Ethernet3/1 admin_up false true", "Ethernet3/1 mtu 9100 1500"}
 		if err != nil || !slices.Equal(got, want) {
@@ -417,9 +417,9 @@ func TestPFCMismatches(t *testing.T) {
 		var got []string
 		for _, m := range pfcMismatches(text, cfg, desired) {
 			if m.Unsure {
-				m.Field += "?"
+				m.Part = m.What() + "?"
 			}
-			got = append(got, m.Field)
+			got = append(got, m.What())
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)

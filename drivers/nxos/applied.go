@@ -58,7 +58,7 @@ func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mi
 		a.broken[c.Port] = append(a.broken[c.Port], c)
 	}
 	for _, c := range native.Narrow(cfg, desired, m) {
-		a.out = append(a.out, drivers.Mismatch{Port: c.Port, Field: "mtu", Want: strconv.Itoa(desired.Ports[c.Port].MTU.V), Have: c.Broken, Fix: c.Fix})
+		a.out = append(a.out, drivers.Mismatch{Port: c.Port, Field: qos.KindMTU.Attr(), Want: strconv.Itoa(desired.Ports[c.Port].MTU.V), Have: c.Broken, Fix: c.Fix})
 	}
 	for _, name := range natural.Keys(desired.Ports) {
 		a.port(name, configured.Ports[name], desired.Ports[name])
@@ -112,17 +112,17 @@ func (a *applier) port(name string, configured, want *qos.Port) {
 	if have == nil {
 		have = &drivers.PortState{}
 	}
-	note := func(field, want, have, fix string) {
+	note := func(field qos.Attr, want, have, fix string) {
 		a.out = append(a.out, drivers.Mismatch{Port: name, Field: field, Want: want, Have: have, Fix: fix})
 	}
 	if want.AdminUp.Set && have.AdminUp.Set && want.AdminUp.V != have.AdminUp.V {
-		note("admin_up", strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V), "")
+		note(qos.KindAdminUp.Attr(), strconv.FormatBool(want.AdminUp.V), strconv.FormatBool(have.AdminUp.V), "")
 	}
 	// The MTU of a port that pauses is also that of its network-qos class, so
 	// that the interface may have more than is wanted.
 	more := configured != nil && configured.MTU == want.MTU && have.MTU.V > want.MTU.V
 	if want.MTU.Set && have.MTU.V > 0 && want.MTU.V != have.MTU.V && !more {
-		note("mtu", strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V), "")
+		note(qos.KindMTU.Attr(), strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V), "")
 	}
 	if !want.PFC.Set || want.PFC.V == 0 {
 		return
@@ -134,19 +134,19 @@ func (a *applier) port(name string, configured, want *qos.Port) {
 		return c.Auto && state.On && (same || !known) // the peer has turned it on
 	})
 	for _, c := range broken {
-		field := "pfc"
+		field := qos.KindPFC.Attr()
 		if c.Maps {
-			field = "maps.dscp_to_tc"
+			field = qos.KindMap.Table(qos.DSCPToTC)
 		}
 		note(field, fmt.Sprintf("priority %d paused", c.Priority), c.Broken, c.Fix)
 	}
 	switch {
 	case len(broken) > 0 || down || configured == nil:
 	case !shown:
-		a.out = append(a.out, drivers.Mismatch{Port: name, Field: "pfc", Want: want.PFC.V.String(), Have: "the switch does not show PFC of the port", Unsure: true})
+		a.out = append(a.out, drivers.Mismatch{Port: name, Field: qos.KindPFC.Attr(), Want: want.PFC.V.String(), Have: "the switch does not show PFC of the port", Unsure: true})
 	case !state.On:
-		note("pfc", want.PFC.V.String(), "PFC is not in operation, its mode is "+state.Mode, "")
+		note(qos.KindPFC.Attr(), want.PFC.V.String(), "PFC is not in operation, its mode is "+state.Mode, "")
 	case known && !same:
-		a.out = append(a.out, drivers.Mismatch{Port: name, Field: "pfc", Want: want.PFC.V.String(), Have: "PFC is in operation for the bitmap (" + state.Bitmap + ")", Unsure: true})
+		a.out = append(a.out, drivers.Mismatch{Port: name, Field: qos.KindPFC.Attr(), Want: want.PFC.V.String(), Have: "PFC is in operation for the bitmap (" + state.Bitmap + ")", Unsure: true})
 	}
 }

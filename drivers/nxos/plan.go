@@ -88,15 +88,15 @@ func (p *planner) plan(out *drivers.Steps) error {
 // block marks what NX-OS, or this tool on NX-OS, cannot do.
 func (p *planner) block() {
 	for i := range p.changes {
-		switch c := &p.changes[i]; c.Field {
-		case qos.PortField:
+		switch c := &p.changes[i]; c.Field.Kind {
+		case qos.KindPort:
 			c.Blocked = "the switch has no such port; correct the name in the intent, or state the port's breakout on the switch first"
-		case "lag":
+		case qos.KindLAG:
 			c.Blocked = "this tool does not move ports between port-channels; set channel-group on the switch, or correct the intent"
 		}
 	}
 	for _, r := range append(native.Refusals(p.desired), p.snap.m.Refusals(p.desired)...) {
-		drivers.Block(p.changes, r.Port, r.Field, r.Why)
+		drivers.Block(p.changes, r.Place, r.Why)
 	}
 }
 
@@ -106,20 +106,20 @@ func (p *planner) block() {
 func (p *planner) judge() {
 	for i := range p.changes {
 		if c := &p.changes[i]; c.Blocked == "" {
-			c.Impact = max(c.Impact, p.impact(c.Field))
+			c.Impact = max(c.Impact, p.impact(c.Field.Kind))
 		}
 	}
 }
 
-func (p *planner) impact(field string) qos.Impact {
+func (p *planner) impact(kind qos.Kind) qos.Impact {
 	switch {
-	case field == "admin_up":
+	case kind == qos.KindAdminUp:
 		return qos.ImpactPortFlap
-	case strings.HasPrefix(field, "watchdog"):
+	case kind == qos.KindWatchdog || kind == qos.KindWatchdogPoll:
 		return qos.ImpactNone
-	case strings.HasPrefix(field, "maps."), strings.HasPrefix(field, "queues["):
+	case kind == qos.KindMap || kind.Of() == qos.OfQueue:
 		return qos.ImpactLoss
-	case p.touched.network && (field == "pfc" || field == "mtu"):
+	case p.touched.network && (kind == qos.KindPFC || kind == qos.KindMTU):
 		return qos.ImpactLoss
 	}
 	return qos.ImpactCounters

@@ -165,7 +165,7 @@ func (b *box) mismatches(d *Driver) (out []string) {
 		b.t.Fatal(err)
 	}
 	for _, m := range ms {
-		said := strings.Join([]string{m.Port, m.Field, m.Want, m.Have, m.Fix}, "|")
+		said := strings.Join([]string{m.Port, m.What(), m.Want, m.Have, m.Fix}, "|")
 		if m.Unsure {
 			said += "|unsure"
 		}
@@ -298,7 +298,7 @@ func TestPFCNotShown(t *testing.T) {
 	a := applier{observed: &drivers.Observation{}}
 	a.port("Ethernet1/9", nil, want)
 	a.port("Ethernet1/1", want, want)
-	if len(a.out) != 1 || a.out[0].Port != "Ethernet1/1" || a.out[0].Field != "pfc" || !a.out[0].Unsure {
+	if len(a.out) != 1 || a.out[0].Port != "Ethernet1/1" || a.out[0].Field.Kind != qos.KindPFC || !a.out[0].Unsure {
 		t.Errorf("%+v", a.out)
 	}
 }

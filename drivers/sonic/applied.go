@@ -128,7 +128,7 @@ type comparer struct {
 // mapOf is a map, and what it leads from and to.
 type mapOf struct{ oid, from, to string }
 
-func (c *comparer) note(port, field, want, have string) {
+func (c *comparer) note(port string, field qos.Attr, want, have string) {
 	c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have})
 }
 
@@ -136,7 +136,7 @@ func (c *comparer) port(name string, p *qos.Port) {
 	oid := c.names["COUNTERS_PORT_NAME_MAP"][name]
 	row := c.objects[oPort][oid]
 	if row == nil {
-		c.note(name, "port", "in the ASIC", "not there")
+		c.note(name, qos.KindPort.Attr(), "in the ASIC", "not there")
 		return
 	}
 	if p.PFC.Set {
@@ -146,7 +146,7 @@ func (c *comparer) port(name string, p *qos.Port) {
 		}
 		have, _ := strconv.Atoi(row[attr])
 		if qos.PrioritySet(have) != p.PFC.V {
-			c.note(name, "pfc", p.PFC.V.String(), qos.PrioritySet(have).String())
+			c.note(name, qos.KindPFC.Attr(), p.PFC.V.String(), qos.PrioritySet(have).String())
 		}
 	}
 	if p.MTU.Set {
@@ -154,28 +154,29 @@ func (c *comparer) port(name string, p *qos.Port) {
 		// (sonic-swss:orchagent/portsorch.cpp).
 		const overhead = 22
 		if have, err := strconv.Atoi(row["SAI_PORT_ATTR_MTU"]); err == nil && have != p.MTU.V+overhead {
-			c.note(name, "mtu", strconv.Itoa(p.MTU.V), strconv.Itoa(have-overhead))
+			c.note(name, qos.KindMTU.Attr(), strconv.Itoa(p.MTU.V), strconv.Itoa(have-overhead))
 		}
 	}
 	if p.Maps.Set && p.Maps.V != nil {
 		m := p.Maps.V
-		c.mapping(name, "dscp_to_tc", row["SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP"], "dscp", "tc", m.DSCPToTC[:])
-		c.mapping(name, "tc_to_queue", row["SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP"], "tc", "qidx", m.TCToQueue[:])
-		c.mapping(name, "tc_to_group", row["SAI_PORT_ATTR_QOS_TC_TO_PRIORITY_GROUP_MAP"], "tc", "pg", m.TCToGroup[:])
-		c.mapping(name, "pfc_to_queue", row["SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_QUEUE_MAP"], "prio", "qidx", m.PFCToQueue[:])
+		c.mapping(name, qos.DSCPToTC, row["SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP"], "dscp", "tc", m)
+		c.mapping(name, qos.TCToQueue, row["SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP"], "tc", "qidx", m)
+		c.mapping(name, qos.TCToGroup, row["SAI_PORT_ATTR_QOS_TC_TO_PRIORITY_GROUP_MAP"], "tc", "pg", m)
+		c.mapping(name, qos.PFCToQueue, row["SAI_PORT_ATTR_QOS_PFC_PRIORITY_TO_QUEUE_MAP"], "prio", "qidx", m)
 	}
 	c.queues(name, p)
 	c.groups(name, p)
 }
 
 // mapping compares one map of a port entry by entry.
-func (c *comparer) mapping(port, field, oid, from, to string, want []int8) {
+func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, maps *qos.Maps) {
+	field, want := qos.KindMap.Table(table), maps.Table(table)
 	if len(mapEntries(want)) == 0 {
 		return
 	}
 	obj := c.objects[oMap][oid]
 	if oid == "" || oid == nullOID || obj == nil {
-		c.note(port, "maps."+field, "in the ASIC", "no map")
+		c.note(port, field, "in the ASIC", "no map")
 		return
 	}
 	id := mapOf{oid, from, to}
@@ -185,7 +186,7 @@ func (c *comparer) mapping(port, field, oid, from, to string, want []int8) {
 		c.members[id] = have
 	}
 	if have == nil {
-		c.note(port, "maps."+field, "in the ASIC", "a map that cannot be read")
+		c.note(port, field, "in the ASIC", "a map that cannot be read")
 		return
 	}
 	var bad []int
@@ -204,7 +205,7 @@ func (c *comparer) mapping(port, field, oid, from, to string, want []int8) {
 		if h, ok := have[k]; ok {
 			got = strconv.Itoa(h)
 		}
-		c.note(port, fmt.Sprintf("maps.%s[%d]", field, k), strconv.Itoa(int(want[k])), got)
+		c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Part: fmt.Sprintf("%s[%d]", field, k), Want: strconv.Itoa(int(want[k])), Have: got})
 	}
 }
 
@@ -242,7 +243,7 @@ func mapEntries(vals []int8) map[int]int {
 }
 
 func (c *comparer) ecn(port string, q int, queue native.Row, want qos.ECN) {
-	field := fmt.Sprintf("queues[%d].ecn", q)
+	field := qos.KindECN.At(q)
 	oid := queue["SAI_QUEUE_ATTR_WRED_PROFILE_ID"]
 	wred := c.objects[oWRED][oid]
 	if oid == "" || oid == nullOID || wred == nil {

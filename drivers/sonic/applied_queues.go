@@ -45,11 +45,11 @@ func (c *comparer) queues(port string, p *qos.Port) {
 			c.ecn(port, q, queue, want.ECN.V)
 		}
 		if want.Buffer.Set {
-			field := fmt.Sprintf("queues[%d].buffer", q)
-			c.profile(port, field, field, c.buffers.ofQueue(port, q), queue["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"])
+			field := qos.KindQueueBuffer.At(q)
+			c.profile(drivers.Mismatch{Port: port, Field: field}, drivers.Mismatch{Port: port, Field: field}, c.buffers.ofQueue(port, q), queue["SAI_QUEUE_ATTR_BUFFER_PROFILE_ID"])
 		}
 	}
-	c.unseen(port, "queue", queueNames, "QUEUE", unseen)
+	c.unseen(port, "queue", qos.KindQueueBinding, queueNames, "QUEUE", unseen)
 }
 
 // groups compares what a port's lossless groups have.
@@ -67,29 +67,30 @@ func (c *comparer) groups(port string, p *qos.Port) {
 			unseen = append(unseen, g)
 			continue
 		}
-		field := fmt.Sprintf("groups[%d].headroom", g)
-		short := fmt.Sprintf("groups[%d].xoff", g)
+		other := drivers.Mismatch{Port: port, Field: qos.KindHeadroom.At(g)}
+		short := drivers.Mismatch{Port: port, Field: qos.KindGroupBinding.At(g), Part: fmt.Sprintf("groups[%d].xoff", g)}
 		profile := c.objects[oGroup][oid]["SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE"]
 		// A lossless group has an xoff, whatever profile it has.
 		if n, _ := strconv.ParseInt(c.objects[oProfile][profile][attrXOFF], 10, 64); n <= 0 {
-			c.note(port, short, "more than 0 B", fmt.Sprintf("%d B", n))
+			short.Want, short.Have = "more than 0 B", fmt.Sprintf("%d B", n)
+			c.out = append(c.out, short)
 			continue
 		}
-		c.profile(port, field, short, c.buffers.ofGroup(port, g), profile)
+		c.profile(other, short, c.buffers.ofGroup(port, g), profile)
 	}
-	c.unseen(port, "priority group", groupNames, "PG_WATERMARK", unseen)
+	c.unseen(port, "priority group", qos.KindGroupBinding, groupNames, "PG_WATERMARK", unseen)
 }
 
 // unseen notes the queues or groups that there is no way to.
-func (c *comparer) unseen(port, kind, table, counters string, indexes []int) {
+func (c *comparer) unseen(port, what string, kind qos.Kind, table, counters string, indexes []int) {
 	if len(indexes) == 0 {
 		return
 	}
 	them := "it"
 	if len(indexes) > 1 {
-		kind, them = kind+"s", "them"
+		what, them = what+"s", "them"
 	}
-	c.out = append(c.out, drivers.Mismatch{Port: port, Field: "the setting of " + kind + " " + qos.FoldInts(indexes), Want: "configured", Unsure: true,
+	c.out = append(c.out, drivers.Mismatch{Port: port, Field: kind.Span(indexes[0], indexes[len(indexes)-1]), Part: "the setting of " + what + " " + qos.FoldInts(indexes), Want: "configured", Unsure: true,
 		Have: table + " does not name " + them, Fix: "enable FLEX_COUNTER_TABLE|" + counters + ", which makes the names"})
 }
 
@@ -148,7 +149,7 @@ func (c *comparer) scheduler(port string, q int, want qos.Scheduler) {
 		if s.max > 0 {
 			of += " max " + want.MaxRate.String()
 		}
-		c.note(port, fmt.Sprintf("queues[%d].scheduler", q), of, "another: no queue of the switch has such a scheduler")
+		c.note(port, qos.KindScheduler.At(q), of, "another: no queue of the switch has such a scheduler")
 	}
 }
 
@@ -159,17 +160,19 @@ const (
 )
 
 // profile compares a buffer profile with what it is configured as, value by
-// value, as far as both have it. short is the field for an xoff that is smaller.
-func (c *comparer) profile(port, field, short string, want native.Row, oid string) {
+// value, as far as both have it. short is what is noted of an xoff that is
+// smaller, other of what else differs.
+func (c *comparer) profile(other, short drivers.Mismatch, want native.Row, oid string) {
 	have := c.objects[oProfile][oid]
-	note := func(field, want, have string) {
-		c.out = append(c.out, drivers.Mismatch{Port: port, Field: field, Want: want, Have: have, Slow: true})
+	note := func(m drivers.Mismatch, want, have string) {
+		m.Want, m.Have, m.Slow = want, have, true
+		c.out = append(c.out, m)
 	}
 	if want == nil {
 		return
 	}
 	if have == nil {
-		note(field, "a buffer profile", "none")
+		note(other, "a buffer profile", "none")
 		return
 	}
 	for _, v := range []struct{ name, attr string }{{"xoff", attrXOFF}, {"dynamic_th", attrDynamic}, {"static_th", attrStatic}} {
@@ -178,19 +181,19 @@ func (c *comparer) profile(port, field, short string, want native.Row, oid strin
 		if err1 != nil || err2 != nil || v.name == "xoff" && a == 0 {
 			continue
 		}
-		field := field
+		m := other
 		if v.name == "xoff" && b < a {
-			field = short
+			m = short
 		}
 		if v.name == "dynamic_th" && a != b || v.name != "dynamic_th" && !near(a, b) {
-			note(field, fmt.Sprintf("%s %d", v.name, a), fmt.Sprintf("%s %d", v.name, b))
+			note(m, fmt.Sprintf("%s %d", v.name, a), fmt.Sprintf("%s %d", v.name, b))
 		}
 	}
 	// The mode of a threshold is what it was created with
 	// (sonic-swss orchagent/bufferorch.cpp).
 	for _, v := range []struct{ name, attr, other, has string }{{"dynamic_th", attrDynamic, attrStatic, "static_th"}, {"static_th", attrStatic, attrDynamic, "dynamic_th"}} {
 		if want[v.name] != "" && want[v.has] == "" && have[v.attr] == "" && have[v.other] != "" {
-			note(field, v.name+" "+want[v.name], v.has+" "+have[v.other])
+			note(other, v.name+" "+want[v.name], v.has+" "+have[v.other])
 		}
 	}
 }

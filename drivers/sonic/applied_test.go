@@ -3,6 +3,7 @@ package sonic
 import (
 	"errors"
 	"fmt"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"maps"
 	"slices"
 	"strings"
@@ -119,14 +120,14 @@ func TestSchedulersAndBuffersInForce(t *testing.T) {
 			fields := map[string]bool{}
 			for _, m := range bad {
 				// Buffers take some ASICs minutes; an xoff that is none is no buffer.
-				if slow := strings.Contains(m.Field, "].") && !strings.HasSuffix(m.Field, "scheduler") && m.Have != "0 B"; m.Slow != slow {
+				if slow := strings.Contains(m.What(), "].") && m.Field.Kind != qos.KindScheduler && m.Have != "0 B"; m.Slow != slow {
 					t.Errorf("%+v", m)
 				}
 				if m.Unsure {
-					m.Field = "?" + m.Field
+					m.Part = "?" + m.What()
 				}
 				if m.Port == b.ports[0] {
-					fields[m.Field] = true
+					fields[m.What()] = true
 				}
 			}
 			if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, tt.want) {

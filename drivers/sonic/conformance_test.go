@@ -154,7 +154,7 @@ func TestCreatingAWREDProfile(t *testing.T) {
 	edit := func(cfg map[string]map[string]map[string]string) { withoutWRED(cfg); withPoll(cfg) }
 	find := func(st *drivers.Steps, field string) (out []qos.Change) {
 		for _, c := range st.Changes {
-			if c.Field == field {
+			if c.Field.String() == field {
 				out = append(out, c)
 			}
 		}

@@ -172,7 +172,7 @@ func TestWatchdogWithoutGlobalRowIsNotLost(t *testing.T) {
 		t.Errorf("%d rows of PFC_WD are left", got)
 	}
 	for _, c := range st.Changes {
-		if c.Field == "watchdog" && !strings.Contains(c.Blocked, "first row of PFC_WD") {
+		if c.Field.Kind == qos.KindWatchdog && !strings.Contains(c.Blocked, "first row of PFC_WD") {
 			t.Errorf("%s: %q", c.Path(), c.Blocked)
 		}
 	}

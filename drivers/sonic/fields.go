@@ -18,55 +18,54 @@ func (o op) carries(c qos.Change, running, after native.Config) bool {
 		}
 		return p == c.Port && o.carriesField(c.Field, running)
 	}
+	kind := c.Field.Kind
 	switch o.Table {
 	case native.TCable:
-		return (o.Field == c.Port || o.Field == "") && (c.Field == "cable" || strings.HasSuffix(c.Field, ".derived_from"))
+		return (o.Field == c.Port || o.Field == "") && (kind == qos.KindCable || kind == qos.KindDerivedFrom)
 	case native.TWatchdog:
-		return o.Key == c.Port && c.Field == "watchdog" || o.Key == "GLOBAL" && c.Field == "watchdog_poll"
+		return o.Key == c.Port && kind == qos.KindWatchdog || o.Key == "GLOBAL" && kind == qos.KindWatchdogPoll
 	case native.TDefaultBuffer, native.TPattern:
-		return c.Field == "headroom_model"
+		return kind == qos.KindHeadroomModel
 	case native.TScheduler, native.TWRED:
-		field, suffix := "scheduler", ".scheduler"
+		field, of := "scheduler", qos.KindScheduler
 		if o.Table == native.TWRED {
-			field, suffix = "wred_profile", ".ecn"
+			field, of = "wred_profile", qos.KindECN
 		}
-		q, ok := queueOf(c.Field)
-		if !ok || !strings.HasSuffix(c.Field, suffix) {
-			return false
-		}
-		return bound(after, native.TQueue, c.Port, q, field) == o.Key || bound(running, native.TQueue, c.Port, q, field) == o.Key
+		q := int(c.Field.Index)
+		return kind == of && (bound(after, native.TQueue, c.Port, q, field) == o.Key || bound(running, native.TQueue, c.Port, q, field) == o.Key)
 	case native.TPortQoS: // the global row
-		return strings.HasPrefix(c.Field, "global_maps.")
+		return kind == qos.KindGlobalMap
 	}
-	if f, ok := mapFields[o.Table]; ok {
-		key := c.Port
-		if strings.HasPrefix(c.Field, "global_maps.") {
-			key = "global"
-		} else if !strings.HasPrefix(c.Field, "maps.") {
-			return false
-		}
-		_, name, _ := strings.Cut(c.Field, ".")
-		return name == f.model && after.Row(native.TPortQoS, key)[f.native] == o.Key
+	table, ok := c.Field.Table()
+	if !ok || mapTables[table].table != o.Table {
+		return false
 	}
-	return false
+	key := c.Port
+	if kind == qos.KindGlobalMap {
+		key = "global"
+	}
+	return after.Row(native.TPortQoS, key)[mapTables[table].field] == o.Key
 }
 
-// mapFields join a map table to the model's field and to the PORT_QOS_MAP
-// field that binds it.
-var mapFields = map[string]struct{ model, native string }{
-	native.TDSCPToTC:   {"dscp_to_tc", "dscp_to_tc_map"},
-	native.TDot1pToTC:  {"pcp_to_tc", "dot1p_to_tc_map"},
-	native.TTCToQueue:  {"tc_to_queue", "tc_to_queue_map"},
-	native.TTCToGroup:  {"tc_to_group", "tc_to_pg_map"},
-	native.TPFCToQueue: {"pfc_to_queue", "pfc_to_queue_map"},
-	native.TPFCToGroup: {"pfc_to_group", "pfc_to_pg_map"},
-	native.TTCToDSCP:   {"tc_to_dscp", "tc_to_dscp_map"},
+// mapTable is a map table of the switch, and the PORT_QOS_MAP field that binds
+// an object of it.
+type mapTable struct{ table, field string }
+
+// mapTables are those of the tables of the model.
+var mapTables = [qos.NumTables]mapTable{
+	qos.DSCPToTC:   {native.TDSCPToTC, "dscp_to_tc_map"},
+	qos.PCPToTC:    {native.TDot1pToTC, "dot1p_to_tc_map"},
+	qos.TCToQueue:  {native.TTCToQueue, "tc_to_queue_map"},
+	qos.TCToGroup:  {native.TTCToGroup, "tc_to_pg_map"},
+	qos.PFCToQueue: {native.TPFCToQueue, "pfc_to_queue_map"},
+	qos.PFCToGroup: {native.TPFCToGroup, "pfc_to_pg_map"},
+	qos.TCToDSCP:   {native.TTCToDSCP, "tc_to_dscp_map"},
 }
 
 // carriesField is carries for an op on one port's own rows. An op that leaves
 // the field as it is does not carry the change: an object that the field names
 // was changed in place.
-func (o op) carriesField(field string, running native.Config) bool {
+func (o op) carriesField(field qos.Attr, running native.Config) bool {
 	moves := func(names ...string) bool {
 		have := running.Row(o.Table, o.Key)
 		for _, n := range names {
@@ -76,68 +75,64 @@ func (o op) carriesField(field string, running native.Config) bool {
 		}
 		return false
 	}
-	if strings.HasSuffix(field, binding) {
-		return o.Table == native.TPortQoS && strings.HasPrefix(field, "maps") || o.Table == native.TGroup && o.covers(field, "groups") ||
-			(o.Table == native.TQueue || o.Table == native.TBufferQueue) && o.covers(field, "queues")
-	}
+	kind := field.Kind
 	switch o.Table {
 	case native.TPort:
-		native := map[string]string{"mtu": "mtu", "speed": "speed", "fec": "fec", "admin_up": "admin_status", "pfc_asymmetric": "pfc_asym"}[field]
-		return native != "" && (o.Field == native || o.Field == "")
+		name := portAttributes[kind]
+		return name != "" && (o.Field == name || o.Field == "")
 	case native.TPortQoS:
-		switch field {
-		case "pfc":
+		switch {
+		case kind == qos.KindMapBinding:
+			return true
+		case kind == qos.KindMap:
+			return moves(mapTables[field.Index].field)
+		case kind == qos.KindPFC:
 			return moves("pfc_enable")
-		case "watchdog":
+		case kind == qos.KindWatchdog:
 			return moves("pfcwd_sw_enable")
-		case "trust":
+		case kind == qos.KindTrust:
 			return moves("dscp_to_tc_map", "dot1p_to_tc_map")
 		}
-		if name, ok := strings.CutPrefix(field, "maps."); ok {
-			for _, f := range mapFields {
-				if f.model == name {
-					return moves(f.native)
-				}
-			}
-		}
 		// The lossless groups of the traditional model follow pfc_enable.
-		return strings.HasPrefix(field, "groups[") && moves("pfc_enable")
+		return buffered(kind) && moves("pfc_enable")
 	case native.TQueue:
-		i, _ := queueOf(field)
-		_, idx, _ := strings.Cut(o.Key, "|")
-		port := strings.TrimSuffix(o.Key, "|"+idx)
-		name := map[bool]string{true: "scheduler", false: "wred_profile"}[strings.HasSuffix(field, ".scheduler")]
-		return o.covers(field, "queues") && !strings.HasSuffix(field, ".buffer") && bound(running, native.TQueue, port, i, name) != o.Row[name]
+		if !o.covers(field) {
+			return false
+		}
+		port, _, _ := strings.Cut(o.Key, "|")
+		switch kind {
+		case qos.KindScheduler:
+			return bound(running, native.TQueue, port, int(field.Index), "scheduler") != o.Row["scheduler"]
+		case qos.KindECN:
+			return bound(running, native.TQueue, port, int(field.Index), "wred_profile") != o.Row["wred_profile"]
+		}
+		return kind == qos.KindQueueBinding
 	case native.TBufferQueue:
-		return o.covers(field, "queues") && strings.HasSuffix(field, ".buffer")
+		return (kind == qos.KindQueueBuffer || kind == qos.KindQueueBinding) && o.covers(field)
 	case native.TGroup:
-		return o.covers(field, "groups")
+		return kind.Of() == qos.OfGroup && o.covers(field)
 	case native.TCable:
-		return field == "cable" || strings.HasPrefix(field, "groups[")
+		return kind == qos.KindCable || buffered(kind)
 	case native.TIngressList:
-		return field == "ingress_profiles"
+		return kind == qos.KindIngressProfiles
 	case native.TEgressList:
-		return field == "egress_profiles"
+		return kind == qos.KindEgressProfiles
 	}
 	return false
 }
 
-func (o op) covers(field, kind string) bool {
-	i, ok := queueOf(field)
-	if !ok || !strings.HasPrefix(field, kind+"[") {
-		return false
-	}
+// portAttributes are the fields of PORT that hold an attribute.
+var portAttributes = map[qos.Kind]string{qos.KindMTU: "mtu", qos.KindSpeed: "speed", qos.KindFEC: "fec", qos.KindAdminUp: "admin_status", qos.KindPFCAsymmetric: "pfc_asym"}
+
+// buffered reports whether an attribute is a value of a priority group, which
+// buffermgrd derives from PFC and cable length in the traditional model.
+func buffered(kind qos.Kind) bool { return kind.Of() == qos.OfGroup && kind != qos.KindGroupBinding }
+
+// covers reports whether the row of the op is that of the queue or group.
+func (o op) covers(field qos.Attr) bool {
 	_, idx, _ := strings.Cut(o.Key, "|")
 	from, to, ok := native.Indexes(idx)
-	return ok && i >= from && i <= to
-}
-
-// queueOf returns n of "queues[n].x" or "groups[n].x".
-func queueOf(field string) (int, bool) {
-	_, rest, ok := strings.Cut(field, "[")
-	n, _, ok2 := strings.Cut(rest, "]")
-	i, err := strconv.Atoi(n)
-	return i, ok && ok2 && err == nil
+	return ok && int(field.Index) >= from && int(field.Index) <= to
 }
 
 // bound returns the object that an index of a port refers to.

@@ -27,7 +27,7 @@ func TestANewCableReachesTheHeadroom(t *testing.T) {
 			_, st := b.plan(d)
 			fields := map[string]qos.Impact{}
 			for _, c := range st.Changes {
-				fields[c.Port+" "+c.Field] = c.Impact
+				fields[c.Port+" "+c.Field.String()] = c.Impact
 			}
 			// A buffer that is built anew under a port that is down harms
 			// nothing more.
@@ -70,7 +70,7 @@ func TestAStaleHeadroomIsFoundAndMended(t *testing.T) {
 	b.SetRow("PORT", port, with(b.Config()["PORT"][port], "admin_status", "up"))
 	b.SetRow("CABLE_LENGTH", "AZURE", cables)
 	_, st := b.plan(d)
-	if len(st.Changes) != 1 || st.Changes[0].Field != "groups[3].derived_from" || !strings.HasSuffix(st.Changes[0].Old, " 40m") || st.Impact() != qos.ImpactPortFlap {
+	if len(st.Changes) != 1 || st.Changes[0].Field != qos.KindDerivedFrom.At(3) || !strings.HasSuffix(st.Changes[0].Old, " 40m") || st.Impact() != qos.ImpactPortFlap {
 		t.Fatalf("planned %v", st.Changes)
 	}
 	snap, err := d.Read(t.Context())

@@ -29,17 +29,17 @@ func TestPlanSaysWhomASharedObjectConcerns(t *testing.T) {
 		cfg[table][key] = r
 	}
 	own := map[string]string{}
-	for _, f := range mapFields {
-		own[f.native] = "THEIRS"
+	for _, m := range mapTables {
+		own[m.field] = "THEIRS"
 	}
 	delete(own, "dot1p_to_tc_map")
 	delete(own, "tc_to_dscp_map")
 	ownMaps := each(func(cfg tables, port string) {
-		for table, f := range mapFields {
-			if cfg[table]["AZURE"] != nil {
-				cfg[table]["THEIRS"] = cfg[table]["AZURE"]
+		for _, m := range mapTables {
+			if cfg[m.table]["AZURE"] != nil {
+				cfg[m.table]["THEIRS"] = cfg[m.table]["AZURE"]
 			} else {
-				delete(own, f.native)
+				delete(own, m.field)
 			}
 		}
 		theirs(cfg, native.TPortQoS, port, own)
@@ -85,7 +85,7 @@ func TestPlanSaysWhomASharedObjectConcerns(t *testing.T) {
 				}
 			}
 			loss := slices.ContainsFunc(st.Changes, func(c qos.Change) bool {
-				return strings.HasSuffix(c.Field, "maps.dscp_to_tc") && c.Impact == qos.ImpactLoss
+				return strings.HasSuffix(c.Field.String(), "maps.dscp_to_tc") && c.Impact == qos.ImpactLoss
 			})
 			if loss != c.loss {
 				t.Errorf("traffic-loss of a map: %v, want %v: %+v", loss, c.loss, st.Changes)

@@ -176,7 +176,7 @@ func (p *planner) bounce() {
 		}
 	}
 	for _, c := range p.changes {
-		if !strings.HasSuffix(c.Field, ".derived_from") || c.Old == qos.Absent || flaps[c.Port] || !up(p.running, c.Port) {
+		if c.Field.Kind != qos.KindDerivedFrom || c.Old == qos.Absent || flaps[c.Port] || !up(p.running, c.Port) {
 			continue
 		}
 		i, changes := cable[c.Port]
@@ -220,21 +220,20 @@ func (p *planner) choose(all []op, keep map[string]bool) {
 // rebinds lists a change for a row that is only bound anew, so that the plan
 // says what it disturbs.
 func (p *planner) rebinds(o op, port string) {
-	field := "maps" + binding
+	field := qos.KindMapBinding.Attr()
 	if _, idx, ok := strings.Cut(o.Key, "|"); ok {
-		field = "queues[" + idx + "]" + binding
+		kind := qos.KindQueueBinding
 		if o.Table == native.TGroup {
-			field = "groups[" + idx + "]" + binding
+			kind = qos.KindGroupBinding
 		}
+		first, last, _ := native.Indexes(idx)
+		field = kind.Span(first, last)
 	}
 	c := qos.Change{Port: port, Field: field, Old: "shared object", New: "object of its own, as the shared one changes on other ports"}
 	if !o.Del && !slices.Contains(p.changes, c) {
 		p.changes = append(p.changes, c)
 	}
 }
-
-// binding ends the field of a change that rebinds makes.
-const binding = ".binding"
 
 // remaining returns what still differs after the ops, but for what the switch
 // derives from them and what is known to be blocked.
@@ -257,31 +256,31 @@ func (p *planner) remaining() []qos.Change {
 			derives[o.portOf()] = true
 		}
 	}
-	blocked := map[string]bool{}
+	blocked := map[qos.Place]bool{}
 	for _, c := range p.changes {
 		if c.Blocked != "" {
-			blocked[c.Path()] = true
+			blocked[c.Place()] = true
 		}
 	}
 	dev, _ := native.Decode(after(p.running, p.ops))
 	return slices.DeleteFunc(qos.Diff(dev, p.desired), func(c qos.Change) bool {
-		return blocked[c.Path()] || derives[c.Port] && strings.HasPrefix(c.Field, "groups[") && !strings.HasSuffix(c.Field, ".buffer")
+		return blocked[c.Place()] || derives[c.Port] && c.Field.Kind.Of() == qos.OfGroup && c.Field.Kind != qos.KindGroupBuffer
 	})
 }
 
 // net catches what no op brings about: a change must be made or be blocked,
 // and never be dropped in silence.
 func (p *planner) net() {
-	at := make(map[string]int, len(p.changes))
+	at := make(map[qos.Place]int, len(p.changes))
 	for i, c := range p.changes {
-		at[c.Path()] = i
+		at[c.Place()] = i
 	}
 	for _, left := range p.remaining() {
 		why := "this tool has no operation on SONiC that brings it about; set it on the switch, or take it out of the intent"
-		if strings.HasPrefix(left.Field, "groups[") && strings.HasSuffix(left.Field, ".lossless") && !p.desired.Platform.DynamicBuffers {
+		if left.Field.Kind == qos.KindLossless && !p.desired.Platform.DynamicBuffers {
 			why = "the switch derives the headroom of a lossless group from speed and cable length, and has none for this port: see its pg_profile_lookup.ini and syslog, then take the port down and up"
 		}
-		if i, ok := at[left.Path()]; ok {
+		if i, ok := at[left.Place()]; ok {
 			p.changes[i].Blocked = why
 			continue
 		}
@@ -407,18 +406,25 @@ func (p *planner) block(o op, r refusal) {
 // blockField marks the change that one field of a binding would have carried
 // out.
 func (p *planner) blockField(o op, field string, r refusal) {
-	suffix := map[string]string{"wred_profile": ".ecn", "scheduler": ".scheduler", "profile": ".buffer", "profile_list": "_profiles"}[field]
 	for _, i := range p.carried(o) {
 		c := &p.changes[i]
-		match := suffix != "" && strings.HasSuffix(c.Field, suffix) || suffix == ".buffer" && strings.HasSuffix(c.Field, ".lossless")
-		if m, ok := mapFields[references[o.Table+" "+field]]; ok && strings.HasSuffix(field, "_map") {
-			_, name, _ := strings.Cut(c.Field, "maps.")
-			match = name == m.model
+		match := slices.Contains(boundBy[field], c.Field.Kind)
+		if t, ok := c.Field.Table(); ok {
+			match = mapTables[t].field == field
 		}
 		if match && c.Blocked == "" {
 			c.Blocked = r.why + "; " + r.instead
 		}
 	}
+}
+
+// boundBy are the attributes that follow from the object that a field of a
+// binding names; those of the maps are in mapTables.
+var boundBy = map[string][]qos.Kind{
+	"wred_profile": {qos.KindECN},
+	"scheduler":    {qos.KindScheduler},
+	"profile":      {qos.KindQueueBuffer, qos.KindGroupBuffer, qos.KindLossless},
+	"profile_list": {qos.KindIngressProfiles, qos.KindEgressProfiles},
 }
 
 // judge gives every change its impact.
@@ -443,10 +449,10 @@ func (p *planner) impact(o op, c qos.Change, flaps map[string]bool, i int) qos.I
 	switch {
 	case o.portOf() != "" && flaps[o.portOf()] && !p.overSSH[i]:
 		return qos.ImpactPortFlap
-	case c.Field == "cable" && p.running.Row(native.TPortQoS, c.Port)["pfc_enable"] != "":
+	case c.Field.Kind == qos.KindCable && p.running.Row(native.TPortQoS, c.Port)["pfc_enable"] != "":
 		// The buffer of a lossless group in use is built anew.
 		return qos.ImpactLoss
-	case c.Field == "admin_up" || c.Field == "fec":
+	case c.Field.Kind == qos.KindAdminUp || c.Field.Kind == qos.KindFEC:
 		return qos.ImpactPortFlap
 	}
 	return qos.ImpactNone
@@ -469,8 +475,7 @@ func (p *planner) wide() {
 		if !slices.Contains(objects[names], object) {
 			objects[names], count[names] = append(objects[names], object), len(ports)
 		}
-		_, classifies := mapFields[o.Table]
-		classifies = classifies || o.Table == native.TPortQoS
+		classifies := o.Table == native.TPortQoS || slices.ContainsFunc(mapTables[:], func(m mapTable) bool { return m.table == o.Table })
 		if !classifies || !slices.ContainsFunc(natural.Keys(ports), func(n string) bool { return up(p.running, n) }) {
 			continue
 		}

@@ -238,7 +238,7 @@ func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 			if c.Blocked != "" {
 				blocked[c.Path()] = true
 			}
-			if c.Field == "cable" {
+			if c.Field.Kind == qos.KindCable {
 				cable[c.Port] = true
 			}
 		}
@@ -265,7 +265,7 @@ func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 		after := carried(t, running, st)
 		dev, _ := native.Decode(after)
 		for _, c := range qos.Diff(dev, desired) {
-			derived := strings.HasPrefix(c.Field, "groups[") && (flapped[c.Port] || cable[c.Port] || !up(after, c.Port) || !up(running, c.Port))
+			derived := c.Field.Kind.Of() == qos.OfGroup && (flapped[c.Port] || cable[c.Port] || !up(after, c.Port) || !up(running, c.Port))
 			if !blocked[c.Path()] && !derived {
 				t.Fatalf("%s: %s -> %s is neither made nor blocked\nfrom %s\nchanges %v\nsteps %s", c.Path(), c.Old, c.New, running.AppendJSON(nil), st.Changes, texts(st))
 			}

@@ -97,7 +97,7 @@ func sayLeft(changes []qos.Change, ports []string, left map[string]string) []str
 	for _, p := range ports {
 		byRun[left[p]] = append(byRun[left[p]], p)
 		for i := range changes {
-			if c := &changes[i]; c.Port == p && c.Field == "admin_up" {
+			if c := &changes[i]; c.Port == p && c.Field.Kind == qos.KindAdminUp {
 				c.Reason = "left down by run " + left[p]
 			}
 		}
@@ -218,7 +218,7 @@ func (d *Driver) lasts(running, saved native.Config) bool {
 				have, becomes = c.New, c.Old
 			}
 			others := c.Port != "" && managed != nil && !managed(c.Port)
-			if others || c.Field == "admin_up" && have == "false" && becomes == "true" || strings.HasSuffix(c.Field, ".derived_from") {
+			if others || c.Field.Kind == qos.KindAdminUp && have == "false" && becomes == "true" || c.Field.Kind == qos.KindDerivedFrom {
 				continue
 			}
 			return false

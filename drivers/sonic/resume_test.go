@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
@@ -51,7 +52,7 @@ func TestPortsLeftDownComeUpFirst(t *testing.T) {
 		t.Errorf("notes %q, want %q", st.Notes, want)
 	}
 	for _, c := range st.Changes {
-		if c.Field == "admin_up" && (c.Port != left || c.Reason != "left down by run run1" || c.Blocked != "") {
+		if c.Field.Kind == qos.KindAdminUp && (c.Port != left || c.Reason != "left down by run run1" || c.Blocked != "") {
 			t.Errorf("change %+v", c)
 		}
 	}

@@ -65,7 +65,7 @@ func TestMaximumRateOfOthers(t *testing.T) {
 		have, _ := native.Decode(cfg)
 		same := true
 		for _, c := range qos.Diff(have, desired) {
-			same = same && c.Field != "queues[6].scheduler"
+			same = same && c.Field != qos.KindScheduler.At(6)
 		}
 		if same != want {
 			t.Errorf("with cir %q as wanted: %v", cir, same)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
@@ -49,8 +48,8 @@ func (i *Impact) UnmarshalText(b []byte) error {
 // Change is one semantic difference between running and desired.
 type Change struct {
 	Port   string `json:"port,omitempty"` // "" for the whole device
-	Field  string `json:"field"`          // "pfc", "queues[3].ecn"
-	Old    string `json:"old"`            // "-" where the device holds nothing
+	Field  Attr   `json:"field"`
+	Old    string `json:"old"` // "-" where the device holds nothing
 	New    string `json:"new"`
 	Reason string `json:"reason,omitempty"` // intent file and line, or a rule
 	Impact Impact `json:"impact"`
@@ -60,15 +59,18 @@ type Change struct {
 }
 
 // Path names the value: "ports[Ethernet8].pfc".
-func (c Change) Path() string {
-	if c.Port == "" {
-		return c.Field
+func (c Change) Path() string { return Path(c.Port, c.Field.String()) }
+
+// Path names a field of a port, or of the whole device where port is empty.
+func Path(port, field string) string {
+	if port == "" {
+		return field
 	}
-	return "ports[" + c.Port + "]." + c.Field
+	return "ports[" + port + "]." + field
 }
 
-// PortField is the field of a Change that stands for a whole port.
-const PortField = "port"
+// Place returns which value changes.
+func (c Change) Place() Place { return Place{c.Port, c.Field} }
 
 // Absent is how a Change prints a value that a device does not hold.
 const Absent = "-"
@@ -77,17 +79,15 @@ const Absent = "-"
 // natural order and fields in the order in which a person reads a port: what
 // enters, how it is classed, paused, queued, buffered, guarded. What desired
 // leaves unset is not compared; a port that running does not have is a single
-// change of [PortField]. Both devices must be normalised.
+// change of [KindPort]. Both devices must be normalised.
 //
 // The impact of a change is the least that it has on any system: ImpactLoss
 // where it moves code points, priorities or queues of a class that is lossless
 // before or after it, stops pausing one, takes the marking from its queue, or
 // lowers the MTU of a port.
 func Diff(running, desired *Device) []Change {
-	d := differ{running: running, desired: desired, maps: map[[2]*Maps][]fieldDiff{}}
-	d.diffMaps("global_maps.", running.GlobalMaps, desired.GlobalMaps, paused(running, desired))
-	opt(&d, "headroom_model", running.HeadroomModel, desired.HeadroomModel, HeadroomModel.String)
-	opt(&d, "watchdog_poll", running.WatchdogPoll, desired.WatchdogPoll, time.Duration.String)
+	d := differ{running: running, desired: desired, compared: map[[2]*Maps][]tableDiff{}}
+	d.walk(walk.device, holder{dev: running}, holder{dev: desired})
 	device := d.out
 	d.out = nil
 
@@ -100,9 +100,9 @@ func Diff(running, desired *Device) []Change {
 		from := len(d.out)
 		d.name = name
 		if have := running.Ports[name]; have != nil {
-			d.port(have, want)
+			d.walk(walk.port, holder{running, have}, holder{desired, want})
 		} else {
-			d.out = append(d.out, Change{Port: name, Field: PortField, Old: Absent, New: "present"})
+			d.out = append(d.out, Change{Port: name, Field: KindPort.Attr(), Old: Absent, New: "present"})
 		}
 		if len(d.out) > from {
 			spans = append(spans, span{name, from, len(d.out)})
@@ -129,101 +129,64 @@ func DiffSaved(saved, desired *Device) []Change {
 		if have == nil || want == nil {
 			return false
 		}
-		for i, w := range want.Groups {
-			if ch.Field == groupPrefix[i]+"lossless" || ch.Field == groupPrefix[i]+"derived_from" {
-				// A row that binds the group to a profile of its own takes its place.
-				return w.DerivedFrom.Set && !have.Groups[i].DerivedFrom.Set && !have.Groups[i].Headroom.Set && !have.Groups[i].Buffer.Set
-			}
+		if ch.Field.Kind != KindLossless && ch.Field.Kind != KindDerivedFrom {
+			return false
 		}
-		return false
+		// A row that binds the group to a profile of its own takes its place.
+		h, w := &have.Groups[ch.Field.Index], &want.Groups[ch.Field.Index]
+		return w.DerivedFrom.Set && !h.DerivedFrom.Set && !h.Headroom.Set && !h.Buffer.Set
 	})
 }
 
 type differ struct {
 	running, desired *Device
 
-	out []Change
-	// name is the port under comparison, "" for the device; prefix is what its
-	// fields begin with: "queues[3].".
-	name, prefix string
-	// maps remembers the comparison of two shared maps: 64 ports that share
+	out  []Change
+	name string // of the port under comparison, "" for the device
+	// compared remembers the comparison of two shared maps: 64 ports that share
 	// one are compared once.
-	maps map[[2]*Maps][]fieldDiff
+	compared map[[2]*Maps][]tableDiff
 }
 
-type fieldDiff struct {
-	field, old, new string
+type tableDiff struct {
+	table    Table
+	old, new string
 	// classes are those that the difference moves traffic into or out of.
 	classes PrioritySet
 }
 
-func (d *differ) add(field, was, want string, least Impact) {
-	d.out = append(d.out, Change{Port: d.name, Field: d.prefix + field, Old: was, New: want, Impact: least})
+func (d *differ) add(a Attr, was, want string, least Impact) {
+	d.out = append(d.out, Change{Port: d.name, Field: a, Old: was, New: want, Impact: least})
 }
 
-func opt[T comparable](d *differ, field string, have, want Opt[T], text func(T) string) {
-	optAtLeast(d, field, have, want, text, ImpactNone)
-}
-
-func optAtLeast[T comparable](d *differ, field string, have, want Opt[T], text func(T) string, least Impact) {
-	if !want.Set || (have.Set && have.V == want.V) {
-		return
-	}
-	was := Absent
-	if have.Set {
-		was = text(have.V)
-	}
-	d.add(field, was, text(want.V), least)
-}
-
-func (d *differ) port(have, want *Port) {
-	opt(d, "speed", have.Speed, want.Speed, stringer)
-	opt(d, "breakout", have.Breakout, want.Breakout, quote)
-	opt(d, "lag", have.LAG, want.LAG, quote)
-	opt(d, "fec", have.FEC, want.FEC, quote)
-	optAtLeast(d, "mtu", have.MTU, want.MTU, strconv.Itoa, lossIf(want.MTU.V < have.MTU.Or(0)))
-	opt(d, "admin_up", have.AdminUp, want.AdminUp, strconv.FormatBool)
-	opt(d, "cable", have.Cable, want.Cable, stringer)
-	lossless := have.PFC.Or(0) | want.PFC.Or(0) // before or after
-	optAtLeast(d, "trust", have.Trust, want.Trust, func(t Trust) string { return string(t) }, lossIf(lossless != 0))
-	d.diffMaps("maps.", have.Maps, want.Maps, lossless)
-	optAtLeast(d, "pfc", have.PFC, want.PFC, stringer, lossIf(have.PFC.Or(0)&^want.PFC.Or(0) != 0))
-	opt(d, "pfc_asymmetric", have.PFCAsymmetric, want.PFCAsymmetric, strconv.FormatBool)
-	opt(d, "link_pause", have.LinkPause, want.LinkPause, strconv.FormatBool)
-	for i := range want.Queues {
-		h, w := &have.Queues[i], &want.Queues[i]
-		if *h == *w || *w == (Queue{}) {
-			continue
+// walk compares the attributes of a device, or of a port.
+func (d *differ) walk(runs [][]Kind, have, want holder) {
+	for _, kinds := range runs {
+		switch attributes[kinds[0]].of {
+		case OfQueue:
+			for i := range want.port.Queues {
+				if h, w := &have.port.Queues[i], &want.port.Queues[i]; *h != *w && *w != (Queue{}) {
+					d.each(kinds, i, have, want)
+				}
+			}
+		case OfGroup:
+			for i := range want.port.Groups {
+				if h, w := &have.port.Groups[i], &want.port.Groups[i]; *h != *w && *w != (Group{}) {
+					d.each(kinds, i, have, want)
+				}
+			}
+		default:
+			d.each(kinds, 0, have, want)
 		}
-		d.prefix = queuePrefix[i]
-		opt(d, "buffer", h.Buffer, w.Buffer, quote)
-		if !w.ECN.Set || !h.ECN.Set || !h.ECN.V.Same(w.ECN.V) {
-			optAtLeast(d, "ecn", h.ECN, w.ECN, stringer, lossIf(unmarks(h.ECN.V, w.ECN.V) &&
-				feeds(i, lossless, d.running.MapsOf(d.name), d.desired.MapsOf(d.name))))
-		}
-		opt(d, "scheduler", h.Scheduler, w.Scheduler, stringer)
 	}
-	for i := range want.Groups {
-		h, w := &have.Groups[i], &want.Groups[i]
-		if *h == *w || *w == (Group{}) {
-			continue
-		}
-		d.prefix = groupPrefix[i]
-		opt(d, "buffer", h.Buffer, w.Buffer, quote)
-		opt(d, "derived_from", h.DerivedFrom, w.DerivedFrom, quote)
-		opt(d, "headroom", h.Headroom, w.Headroom, stringer)
-		opt(d, "lossless", h.Lossless, w.Lossless, strconv.FormatBool)
-	}
-	d.prefix = ""
-	opt(d, "ingress_profiles", have.IngressProfiles, want.IngressProfiles, quote)
-	opt(d, "egress_profiles", have.EgressProfiles, want.EgressProfiles, quote)
-	opt(d, "watchdog", have.Watchdog, want.Watchdog, stringer)
 }
 
-var (
-	queuePrefix = [NumPriorities]string{"queues[0].", "queues[1].", "queues[2].", "queues[3].", "queues[4].", "queues[5].", "queues[6].", "queues[7]."}
-	groupPrefix = [NumPriorities]string{"groups[0].", "groups[1].", "groups[2].", "groups[3].", "groups[4].", "groups[5].", "groups[6].", "groups[7]."}
-)
+func (d *differ) each(kinds []Kind, i int, have, want holder) {
+	for _, k := range kinds {
+		e := &attributes[k]
+		e.diff(d, e, k.At(i), have, want)
+	}
+}
 
 func stringer[T fmt.Stringer](v T) string { return v.String() }
 
@@ -234,68 +197,61 @@ func quote(s string) string {
 	return s
 }
 
-// diffMaps compares maps that classify for ports with those lossless priorities.
-func (d *differ) diffMaps(prefix string, have, want Opt[*Maps], lossless PrioritySet) {
-	if !want.Set || want.V == nil {
-		return
-	}
+// maps compares maps that classify for ports with those lossless priorities.
+func (d *differ) maps(kind Kind, have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	h := have.V
 	if !have.Set || h == nil {
 		h = noMaps
 	}
-	if h == want.V {
+	if h == want {
 		return
 	}
-	key := [2]*Maps{h, want.V}
-	fs, ok := d.maps[key]
+	key := [2]*Maps{h, want}
+	tables, ok := d.compared[key]
 	if !ok {
-		fs = compareMaps(h, want.V)
-		d.maps[key] = fs
+		tables = compareMaps(h, want)
+		d.compared[key] = tables
 	}
-	d.prefix = prefix
-	for _, f := range fs {
-		d.add(f.field, f.old, f.new, lossIf(f.classes&lossless != 0))
+	for _, t := range tables {
+		d.add(kind.Table(t.table), t.old, t.new, lossIf(t.classes&lossless != 0))
 	}
-	d.prefix = ""
 }
 
 var noMaps = UnmappedMaps()
 
-func compareMaps(h, w *Maps) []fieldDiff {
-	var out []fieldDiff
-	cmpMap := func(field string, a, b []int8, classes func(key int, was, want int8) PrioritySet) {
+func compareMaps(h, w *Maps) []tableDiff {
+	var out []tableDiff
+	for t := range NumTables {
+		a, b := h.Table(t), w.Table(t)
 		if slices.Equal(a, b) {
-			return
+			continue
 		}
 		var differ []int
 		var moved PrioritySet
 		for i := range b {
 			if a[i] != b[i] && b[i] != Unmanaged {
 				differ = append(differ, i)
-				moved |= classes(i, a[i], b[i])
+				moved |= classes(t, i, a[i], b[i])
 			}
 		}
 		if len(differ) > 0 {
-			out = append(out, fieldDiff{field, foldMap(a, differ), foldMap(b, differ), moved})
+			out = append(out, tableDiff{t, foldMap(a, differ), foldMap(b, differ), moved})
 		}
 	}
-	ends := func(_ int, was, want int8) (s PrioritySet) {
-		for _, tc := range []int8{was, want} {
-			if tc >= 0 && tc < NumPriorities {
-				s |= Priorities(int(tc))
-			}
-		}
-		return s
-	}
-	own := func(class int, _, _ int8) PrioritySet { return Priorities(class) }
-	cmpMap("dscp_to_tc", h.DSCPToTC[:], w.DSCPToTC[:], ends)
-	cmpMap("pcp_to_tc", h.PCPToTC[:], w.PCPToTC[:], ends)
-	cmpMap("pfc_to_group", h.PFCToGroup[:], w.PFCToGroup[:], own)
-	cmpMap("pfc_to_queue", h.PFCToQueue[:], w.PFCToQueue[:], own)
-	cmpMap("tc_to_dscp", h.TCToDSCP[:], w.TCToDSCP[:], own)
-	cmpMap("tc_to_group", h.TCToGroup[:], w.TCToGroup[:], own)
-	cmpMap("tc_to_queue", h.TCToQueue[:], w.TCToQueue[:], own)
 	return out
+}
+
+// classes are those that an entry of a table moves traffic into or out of.
+func classes(t Table, key int, was, want int8) (s PrioritySet) {
+	if t != DSCPToTC && t != PCPToTC {
+		return Priorities(key)
+	}
+	for _, tc := range []int8{was, want} {
+		if tc >= 0 && tc < NumPriorities {
+			s |= Priorities(int(tc))
+		}
+	}
+	return s
 }
 
 // foldMap prints the entries at the given keys: "0-2,5:1 26:3".

@@ -85,7 +85,7 @@ func TestDiffLeavesAloneWhatIsNotManaged(t *testing.T) {
 	// PCP and PFC-to-group maps count only where they are managed.
 	want := full()
 	m := *want.Ports["Ethernet0"].Maps.V
-	Unmanage(&m.PCPToTC, &m.PFCToGroup)
+	m.Unmanage(PCPToTC, PFCToGroup)
 	want.Ports["Ethernet0"].Maps.V = &m
 	if cs := Diff(running, want); len(cs) > 0 {
 		t.Errorf("unmanaged maps change %v", cs)
@@ -129,7 +129,7 @@ func TestDiffOrder(t *testing.T) {
 	if !slices.Equal(ports, want) {
 		t.Errorf("ports in the order %v", ports)
 	}
-	if cs[2].Field != "speed" || cs[len(cs)-1].Field != "watchdog" {
+	if cs[2].Field != KindSpeed.Attr() || cs[len(cs)-1].Field != KindWatchdog.Attr() {
 		t.Errorf("fields begin with %s and end with %s", cs[2].Field, cs[len(cs)-1].Field)
 	}
 }
@@ -239,7 +239,7 @@ func TestLeastImpact(t *testing.T) {
 	m.DSCPToTC[26] = 0
 	want.GlobalMaps.V = &m
 	want.Ports = map[string]*Port{"Ethernet0": {}}
-	if cs := Diff(have, want); len(cs) != 1 || cs[0].Field != "global_maps.dscp_to_tc" || cs[0].Impact != ImpactLoss {
+	if cs := Diff(have, want); len(cs) != 1 || cs[0].Field != KindGlobalMap.Table(DSCPToTC) || cs[0].Impact != ImpactLoss {
 		t.Errorf("the maps of the switch: %+v", cs)
 	}
 }

@@ -14,6 +14,26 @@ func paused(devices ...*Device) PrioritySet {
 	return s
 }
 
+// lossless are the priorities that a port pauses before or after a change.
+func lossless(have, want *Port) PrioritySet { return have.PFC.Or(0) | want.PFC.Or(0) }
+
+// The least impacts of attributes that have one.
+
+func lossOfMTU(_ *differ, have, want *Port, _ int) Impact {
+	return lossIf(want.MTU.V < have.MTU.Or(0))
+}
+
+func lossOfTrust(_ *differ, have, want *Port, _ int) Impact { return lossIf(lossless(have, want) != 0) }
+
+func lossOfPFC(_ *differ, have, want *Port, _ int) Impact {
+	return lossIf(have.PFC.Or(0)&^want.PFC.Or(0) != 0)
+}
+
+func lossOfECN(d *differ, have, want *Port, i int) Impact {
+	return lossIf(unmarks(have.Queues[i].ECN.V, want.Queues[i].ECN.V) &&
+		feeds(i, lossless(have, want), d.running.MapsOf(d.name), d.desired.MapsOf(d.name)))
+}
+
 // lossIf is the impact of a difference that costs lossless traffic packets, or
 // brings traffic among it that was not meant to be, where the condition holds.
 func lossIf(condition bool) Impact {

@@ -176,22 +176,20 @@ type Maps struct {
 // UnmappedMaps returns maps that list nothing.
 func UnmappedMaps() *Maps {
 	m := &Maps{}
-	for i := range m.DSCPToTC {
-		m.DSCPToTC[i] = Unmapped
-	}
-	for _, a := range []*[NumPriorities]int8{&m.PCPToTC, &m.TCToQueue, &m.TCToGroup, &m.PFCToQueue, &m.PFCToGroup, &m.TCToDSCP} {
-		for i := range a {
-			a[i] = Unmapped
+	for t := range NumTables {
+		for i := range m.Table(t) {
+			m.Table(t)[i] = Unmapped
 		}
 	}
 	return m
 }
 
-// Unmanage fills maps with Unmanaged.
-func Unmanage(maps ...*[NumPriorities]int8) {
-	for _, m := range maps {
-		for i := range m {
-			m[i] = Unmanaged
+// Unmanage makes tables unmanaged.
+func (m *Maps) Unmanage(tables ...Table) {
+	for _, t := range tables {
+		entries := m.Table(t)
+		for i := range entries {
+			entries[i] = Unmanaged
 		}
 	}
 }

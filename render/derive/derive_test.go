@@ -168,7 +168,7 @@ func TestSpeeds(t *testing.T) {
 	s := running("leaf1", "Ethernet0").sees("Ethernet0", "gpu1", "eth0")
 	s.Running.Ports["Ethernet0"].Speed.V = 2_500_000_000
 	r := derived(t, Input{Switches: []Switch{s}})
-	if len(r.Assumed) != 1 || !slices.ContainsFunc(r.Differs[0].Changes, func(c qos.Change) bool { return c.Field == "speed" && c.Old == "2500M" }) {
+	if len(r.Assumed) != 1 || !slices.ContainsFunc(r.Differs[0].Changes, func(c qos.Change) bool { return c.Field.Kind == qos.KindSpeed && c.Old == "2500M" }) {
 		t.Errorf("assumed %v, differs %v", r.Assumed, r.Differs)
 	}
 }

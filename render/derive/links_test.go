@@ -294,7 +294,7 @@ func TestWhatNoIntentSays(t *testing.T) {
 			found := false
 			for _, d := range r.Differs {
 				for _, change := range d.Changes {
-					found = found || change.Port == "Ethernet8" && change.Field == c.field
+					found = found || change.Port == "Ethernet8" && change.Field.String() == c.field
 				}
 			}
 			if !found || !strings.Contains(string(r.Text), c.text) {
@@ -332,7 +332,7 @@ func TestMarkingThatNoIntentSays(t *testing.T) {
 				r := derived(t, Input{Switches: []Switch{s}})
 				for _, d := range r.Differs {
 					for _, change := range d.Changes {
-						if change.Field == "queues[3].ecn" {
+						if change.Field == qos.KindECN.At(3) {
 							t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
 						}
 					}
@@ -409,7 +409,7 @@ func TestPortsThatClassifyOtherwise(t *testing.T) {
 	r = derived(t, Input{Switches: []Switch{s}})
 	found := false
 	for _, c := range r.Differs[0].Changes {
-		found = found || c.Port == "Ethernet24" && c.Field == "maps.dscp_to_tc" && c.Old == "30:3" && c.New == "30:0" && c.Impact == qos.ImpactLoss
+		found = found || c.Port == "Ethernet24" && c.Field == qos.KindMap.Table(qos.DSCPToTC) && c.Old == "30:3" && c.New == "30:0" && c.Impact == qos.ImpactLoss
 	}
 	if !found || len(r.Fabric.Switch("leaf1").Ports) != 12 {
 		t.Errorf("%+v\n%s", r.Differs, r.Text)

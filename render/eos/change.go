@@ -110,7 +110,7 @@ func (p *planner) touch(e Edit, all bool) bool {
 		return more
 	}
 	for _, c := range qos.Diff(read(e.Apply(p.have)).decode(), p.d) {
-		if c.Port != "" && c.Field != "lag" && c.Field != "mtu" {
+		if c.Port != "" && c.Field.Kind != qos.KindLAG && c.Field.Kind != qos.KindMTU {
 			add(c.Port)
 		}
 	}
@@ -155,7 +155,7 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 	g := p.r.globals()
 	w, watched := commonWatchdog(p.d)
 	differs := slices.ContainsFunc(diffs, func(c qos.Change) bool {
-		return (c.Field == "watchdog" || c.Field == qos.PortField) && p.d.Ports[c.Port].Watchdog.V.Enabled
+		return (c.Field.Kind == qos.KindWatchdog || c.Field.Kind == qos.KindPort) && p.d.Ports[c.Port].Watchdog.V.Enabled
 	})
 	lossless, alert := false, false
 	for _, port := range p.d.Ports {

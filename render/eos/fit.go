@@ -134,7 +134,7 @@ func join(whole *qos.Maps, m qos.Maps) bool {
 
 func fitOne(m *qos.Maps) qos.Maps {
 	f := *m
-	qos.Unmanage(&f.TCToGroup, &f.PFCToQueue, &f.PFCToGroup, &f.TCToDSCP)
+	f.Unmanage(qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP)
 	for _, vals := range [][]int8{f.DSCPToTC[:], f.PCPToTC[:], f.TCToQueue[:]} {
 		for i, v := range vals {
 			if v == qos.Unmapped {
@@ -167,9 +167,11 @@ func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
 }
 
 // Refusal is a desired value that EOS does not take, or that it has no line
-// for. Port is empty for the whole device; Field is the model's, as in
-// [qos.Change].
-type Refusal struct{ Port, Field, Why string }
+// for, and why.
+type Refusal struct {
+	qos.Place
+	Why string
+}
 
 // The ranges of the watchdog (aristanetworks/avd,
 // priority_flow_control.schema.yml).
@@ -193,51 +195,39 @@ const (
 // in natural order.
 func Refusals(d *qos.Device) []Refusal {
 	var out []Refusal
-	checkDevice(d, func(port, field, why string, _ func()) { out = append(out, Refusal{port, field, why}) })
+	no := func(port string, attr qos.Attr, why string) {
+		out = append(out, Refusal{qos.Place{Port: port, Field: attr}, why})
+	}
+	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
+		no("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool")
+	}
+	if poll := d.WatchdogPoll; poll.Set {
+		w, ok := commonWatchdog(d)
+		switch {
+		case poll.V < minPoll || poll.V > maxPoll || poll.V%pollStep != 0:
+			no("", qos.KindWatchdogPoll.Attr(), fmt.Sprintf("EOS takes a polling interval of %s to %s in steps of %s, not %s", minPoll, maxPoll, pollStep, poll.V))
+		case ok && poll.V > halfOf(w):
+			no("", qos.KindWatchdogPoll.Attr(), fmt.Sprintf("EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V))
+		}
+	}
+	for _, name := range natural.Keys(d.Ports) {
+		if !isEthernet(name) {
+			no(name, qos.KindPort.Attr(), "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1")
+			continue
+		}
+		checkPort(d.Ports[name], func(attr qos.Attr, why string) { no(name, attr, why) })
+	}
 	return out
 }
 
 // writable returns a copy of d without what EOS does not take. The maps are
 // shared.
 func writable(d *qos.Device) *qos.Device {
-	c := *d
-	c.Ports = make(map[string]*qos.Port, len(d.Ports))
-	for n, p := range d.Ports {
-		own := *p
-		c.Ports[n] = &own
+	var refused []qos.Place
+	for _, r := range Refusals(d) {
+		refused = append(refused, r.Place)
 	}
-	checkDevice(&c, func(_, _, _ string, unset func()) { unset() })
-	return &c
-}
-
-// refuse is told of a value that EOS does not take and how to unset it.
-type refuse func(port, field, why string, unset func())
-
-func checkDevice(d *qos.Device, no refuse) {
-	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
-		no("", "global_maps", "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool", func() { d.GlobalMaps = qos.Opt[*qos.Maps]{} })
-	}
-	if poll := d.WatchdogPoll; poll.Set {
-		why := ""
-		w, ok := commonWatchdog(d)
-		switch {
-		case poll.V < minPoll || poll.V > maxPoll || poll.V%pollStep != 0:
-			why = fmt.Sprintf("EOS takes a polling interval of %s to %s in steps of %s, not %s", minPoll, maxPoll, pollStep, poll.V)
-		case ok && poll.V > halfOf(w):
-			why = fmt.Sprintf("EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V)
-		}
-		if why != "" {
-			no("", "watchdog_poll", why, func() { d.WatchdogPoll = qos.Opt[time.Duration]{} })
-		}
-	}
-	for _, name := range natural.Keys(d.Ports) {
-		p := d.Ports[name]
-		if !isEthernet(name) {
-			no(name, qos.PortField, "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1", func() { delete(d.Ports, name) })
-			continue
-		}
-		checkPort(p, func(field, why string, unset func()) { no(name, field, why, unset) })
-	}
+	return d.Keeping(nil, refused)
 }
 
 func goodMaps(m *qos.Maps) bool {
@@ -261,34 +251,33 @@ func goodMaps(m *qos.Maps) bool {
 	return true
 }
 
-func checkPort(p *qos.Port, no func(field, why string, unset func())) {
+func checkPort(p *qos.Port, no func(attr qos.Attr, why string)) {
 	if p.Maps.Set {
-		no("maps", "EOS has one set of maps for the whole switch, and most ports want others", func() { p.Maps = qos.Opt[*qos.Maps]{} })
+		no(qos.KindMap.All(), "EOS has one set of maps for the whole switch, and most ports want others")
 	}
 	if p.PFCAsymmetric.Or(false) {
-		no("pfc_asymmetric", "EOS has no asymmetric PFC", func() { p.PFCAsymmetric = qos.Opt[bool]{} })
+		no(qos.KindPFCAsymmetric.Attr(), "EOS has no asymmetric PFC")
 	}
 	if m := p.MTU; m.Set && (m.V < minMTU || m.V > maxMTU) {
-		no("mtu", fmt.Sprintf("EOS takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V), func() { p.MTU = qos.Opt[int]{} })
+		no(qos.KindMTU.Attr(), fmt.Sprintf("EOS takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V))
 	}
 	if t := p.Trust; t.Set && trustLine(t.V) == "" {
-		no("trust", fmt.Sprintf("EOS does not trust %q", t.V), func() { p.Trust = qos.Opt[qos.Trust]{} })
+		no(qos.KindTrust.Attr(), fmt.Sprintf("EOS does not trust %q", t.V))
 	}
 	if w := p.Watchdog; w.Set && w.V.Enabled {
 		if why := refusedWatchdog(w.V, p.PFC); why != "" {
-			no("watchdog", why, func() { p.Watchdog = qos.Opt[qos.Watchdog]{} })
+			no(qos.KindWatchdog.Attr(), why)
 		}
 	}
-	for i := range p.Queues {
-		q := &p.Queues[i]
+	for i, q := range p.Queues {
 		if q.Scheduler.Set {
 			if why := refusedScheduler(q.Scheduler.V); why != "" {
-				no(fmt.Sprintf("queues[%d].scheduler", i), why, func() { q.Scheduler = qos.Opt[qos.Scheduler]{} })
+				no(qos.KindScheduler.At(i), why)
 			}
 		}
 		if q.ECN.Set {
 			if why := refusedECN(q.ECN.V); why != "" {
-				no(fmt.Sprintf("queues[%d].ecn", i), why, func() { q.ECN = qos.Opt[qos.ECN]{} })
+				no(qos.KindECN.At(i), why)
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func TestFit(t *testing.T) {
 		}
 		var got []string
 		for _, r := range Refusals(d) {
-			got = append(got, r.Port+" "+r.Field)
+			got = append(got, r.Port+" "+r.Field.String())
 		}
 		if want := []string{"Ethernet1 maps", "Ethernet10 pfc_asymmetric"}; !slices.Equal(got, want) {
 			t.Errorf("refused %v, want %v", got, want)
@@ -86,7 +86,7 @@ func TestPortsOfBothTrustsShareTheMaps(t *testing.T) {
 		if g.DSCPToTC[26] != 3 || g.DSCPToTC[27] != qos.Unmanaged || g.PCPToTC[4] != 3 || g.PCPToTC[5] != qos.Unmanaged || g.TCToQueue[3] != 3 || g.TCToQueue[4] != 4 {
 			t.Errorf("maps %+v", g)
 		}
-		if r := Refusals(d); len(r) != 1 || r[0].Port != "Ethernet4" || r[0].Field != "maps" {
+		if r := Refusals(d); len(r) != 1 || r[0].Port != "Ethernet4" || r[0].Field != qos.KindMap.All() {
 			t.Errorf("refused %v", r)
 		}
 	}
@@ -137,7 +137,7 @@ func TestRefusals(t *testing.T) {
 			continue
 		}
 		where, why, _ := strings.Cut(want, ": ")
-		if len(got) != 1 || got[0].Port+" "+got[0].Field != where || !strings.Contains(got[0].Why, why) {
+		if len(got) != 1 || got[0].Port+" "+got[0].Field.String() != where || !strings.Contains(got[0].Why, why) {
 			t.Errorf("refused %v, want %s", got, want)
 			continue
 		}

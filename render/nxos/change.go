@@ -85,7 +85,7 @@ func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 	set := func(p *bool) { more, *p = more || !*p, true }
 	for _, c := range changes {
 		if c.Port == "" {
-			if c.Field == "watchdog_poll" {
+			if c.Field.Kind == qos.KindWatchdogPoll {
 				set(&n.timers)
 			}
 			continue
@@ -94,29 +94,32 @@ func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 			continue
 		}
 		var p part
-		switch field, _, _ := strings.Cut(c.Field, "["); {
-		case field == "maps.pfc_to_queue":
-			set(&n.network)
-		case field == "maps.dscp_to_tc", field == "maps.pcp_to_tc":
-			p = partMaps
-		case field == "queues":
+		switch c.Field.Kind {
+		case qos.KindMap:
+			switch t, _ := c.Field.Table(); t {
+			case qos.PFCToQueue:
+				set(&n.network)
+			case qos.DSCPToTC, qos.PCPToTC:
+				p = partMaps
+			}
+		case qos.KindECN, qos.KindScheduler, qos.KindQueueBuffer:
 			p = partQueues
-		case field == "pfc":
+		case qos.KindPFC:
 			p = partPFC
 			// The second time it is the policy that is in the way.
 			if n.ports[c.Port]&partPFC != 0 {
 				set(&n.network)
 			}
-		case field == "mtu":
+		case qos.KindMTU:
 			p = partMTU
 			if n.ports[c.Port]&partMTU != 0 {
 				set(&n.network)
 			}
-		case field == "watchdog":
+		case qos.KindWatchdog:
 			p = partWatchdog
-		case field == "admin_up":
+		case qos.KindAdminUp:
 			p = partAdmin
-		case field == "link_pause":
+		case qos.KindLinkPause:
 			p = partPause
 		}
 		if n.ports[c.Port]|p != n.ports[c.Port] {

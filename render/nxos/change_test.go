@@ -278,7 +278,7 @@ func TestRemovingAClass(t *testing.T) {
 	p := want.Ports["Ethernet1/1"]
 	m := *p.Maps.V
 	m.DSCPToTC[48] = 0
-	qos.Unmanage(&m.PFCToQueue)
+	m.Unmanage(qos.PFCToQueue)
 	p.Maps, p.PFC = qos.Of(&m), qos.Of(qos.PrioritySet(0))
 	p.Queues[6], p.Queues[7] = qos.Queue{}, qos.Queue{}
 	edit := Change(old, want, EightQueue)

@@ -348,7 +348,7 @@ func TestFourQueues(t *testing.T) {
 	}
 	fields := ""
 	for _, r := range FourQueue.Refusals(roce()) {
-		fields += r.Field + " "
+		fields += r.Field.String() + " "
 	}
 	if fields != "maps.dscp_to_tc maps.pfc_to_queue pfc " {
 		t.Errorf("refused %s", fields)
@@ -361,7 +361,7 @@ func TestFourQueues(t *testing.T) {
 		wp.Maps.V = &m
 		got := ""
 		for _, r := range FourQueue.Refusals(want) {
-			got += r.Field + " "
+			got += r.Field.String() + " "
 		}
 		if got != fields {
 			t.Errorf("refused %s, want %s", got, fields)

@@ -69,7 +69,7 @@ func fitMaps(m *qos.Maps, trust qos.Trust, pfc qos.PrioritySet) *qos.Maps {
 			out.PFCToQueue[i] = qos.Unmanaged
 		}
 	}
-	qos.Unmanage(&out.TCToGroup, &out.PFCToGroup, &out.TCToDSCP)
+	out.Unmanage(qos.TCToGroup, qos.PFCToGroup, qos.TCToDSCP)
 	return &out
 }
 

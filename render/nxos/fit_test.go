@@ -26,7 +26,7 @@ func TestRefusals(t *testing.T) {
 		d := roce()
 		edit(d, d.Ports["Ethernet1/1"])
 		refused := Refusals(d)
-		if len(refused) == 0 || !slices.ContainsFunc(refused, func(r Refusal) bool { return r.Field == field }) {
+		if len(refused) == 0 || !slices.ContainsFunc(refused, func(r Refusal) bool { return r.Field.String() == field }) {
 			t.Errorf("%s: refused %v", field, refused)
 		}
 		// What is not refused is written all the same.
@@ -77,7 +77,7 @@ func TestPortNames(t *testing.T) {
 		d := roce()
 		d.Ports = map[string]*qos.Port{name: d.Ports["Ethernet1/1"], "Ethernet9/9": d.Ports["Ethernet1/1"]}
 		rs := Refusals(d)
-		if good != (len(rs) == 0) || !good && (rs[0].Port != name || rs[0].Field != qos.PortField || !strings.Contains(rs[0].Why, "Ethernet1/1 or")) {
+		if good != (len(rs) == 0) || !good && (rs[0].Port != name || rs[0].Field.Kind != qos.KindPort || !strings.Contains(rs[0].Why, "Ethernet1/1 or")) {
 			t.Errorf("%s: %+v", name, rs)
 		}
 		if e := Change(parse(t, "interface "+name+"\ninterface Ethernet9/9\n"), d, EightQueue); !good && slices.ContainsFunc(e, func(s Setting) bool { return s.Section == "interface "+name }) {

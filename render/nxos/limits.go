@@ -13,9 +13,11 @@ import (
 )
 
 // Refusal is a value of a fitted device that this tool does not write to a
-// switch. Port is empty for the whole device; Field is the model's, as in
-// [qos.Change].
-type Refusal struct{ Port, Field, Why string }
+// switch, and why.
+type Refusal struct {
+	qos.Place
+	Why string
+}
 
 // Ranges of Cisco-NX-OS-device.yang (YangModels/yang, 9.3-2): MTUs in bytes,
 // thresholds in the unit that they are written with.
@@ -39,12 +41,12 @@ func Refusals(d *qos.Device) []Refusal {
 	ports := natural.Keys(d.Ports)
 	r := refuser{all: commonOf(d, ports)}
 	if poll := d.WatchdogPoll; poll.Set && (poll.V < minInterval || poll.V > maxInterval || poll.V%time.Millisecond != 0) {
-		r.add("watchdog_poll", "this tool writes an interval of %s to %s, not %s", minInterval, maxInterval, poll.V)
+		r.add(qos.KindWatchdogPoll.Attr(), "this tool writes an interval of %s to %s, not %s", minInterval, maxInterval, poll.V)
 	}
 	for _, name := range ports {
 		r.port = name
 		if !portName.MatchString(name) {
-			r.add(qos.PortField, "NX-OS has no port of that name; ports are called Ethernet1/1 or Ethernet1/1/1")
+			r.add(qos.KindPort.Attr(), "NX-OS has no port of that name; ports are called Ethernet1/1 or Ethernet1/1/1")
 			continue
 		}
 		r.check(d.Ports[name])
@@ -61,23 +63,23 @@ type refuser struct {
 	out  []Refusal
 }
 
-func (r *refuser) add(field, format string, a ...any) {
-	r.out = append(r.out, Refusal{r.port, field, fmt.Sprintf(format, a...)})
+func (r *refuser) add(attr qos.Attr, format string, a ...any) {
+	r.out = append(r.out, Refusal{qos.Place{Port: r.port, Field: attr}, fmt.Sprintf(format, a...)})
 }
 
 func (r *refuser) check(p *qos.Port) {
 	if p.MTU.Set && (p.MTU.V < minMTU || p.MTU.V > maxMTU) {
-		r.add("mtu", "NX-OS takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
+		r.add(qos.KindMTU.Attr(), "NX-OS takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
 	}
 	pfc := r.pfc(p)
 	if pfc != "" {
-		r.add("pfc", "%s", pfc)
+		r.add(qos.KindPFC.Attr(), "%s", pfc)
 	}
 	if p.Maps.Set && p.Maps.V != nil {
 		r.maps(p.Maps.V, pfc)
 	}
 	if p.PFCAsymmetric.V {
-		r.add("pfc_asymmetric", "NX-OS has no asymmetric PFC")
+		r.add(qos.KindPFCAsymmetric.Attr(), "NX-OS has no asymmetric PFC")
 	}
 	r.queues(p)
 	if w := p.Watchdog.V; p.Watchdog.Set && w.Enabled {
@@ -85,13 +87,13 @@ func (r *refuser) check(p *qos.Port) {
 		one.Priorities = 0
 		switch {
 		case w.Action != qos.ActionDrop:
-			r.add("watchdog", "the watchdog of NX-OS drops; there is no action %s", w.Action)
+			r.add(qos.KindWatchdog.Attr(), "the watchdog of NX-OS drops; there is no action %s", w.Action)
 		case pfc != "" || !p.PFC.Set || w.Priorities != p.PFC.V:
-			r.add("watchdog", "the watchdog of NX-OS guards what the port pauses, not %s", w.Priorities)
+			r.add(qos.KindWatchdog.Attr(), "the watchdog of NX-OS guards what the port pauses, not %s", w.Priorities)
 		case one != r.all.watchdog:
-			r.add("watchdog", "a switch has one watchdog: most ports have %s", strings.Replace(r.all.watchdog.String(), " {}", "", 1))
+			r.add(qos.KindWatchdog.Attr(), "a switch has one watchdog: most ports have %s", strings.Replace(r.all.watchdog.String(), " {}", "", 1))
 		case !r.all.ok:
-			r.add("watchdog", "this tool writes a polling interval of %s to %s, detection after 1 to %d and restoration after 0 to %d of them; none gives %s and %s",
+			r.add(qos.KindWatchdog.Attr(), "this tool writes a polling interval of %s to %s, detection after 1 to %d and restoration after 0 to %d of them; none gives %s and %s",
 				minInterval, maxInterval, maxMultiplier, maxRestore, w.Detect, w.Restore)
 		}
 	}
@@ -100,16 +102,16 @@ func (r *refuser) check(p *qos.Port) {
 func (r *refuser) maps(m *qos.Maps, pfc string) {
 	for tc, q := range m.TCToQueue {
 		if q != qos.Unmanaged && int(q) != tc {
-			r.add("maps.tc_to_queue", "on NX-OS traffic class %d is queue %d; give the class the queue of its priority", tc, tc)
+			r.add(qos.KindMap.Table(qos.TCToQueue), "on NX-OS traffic class %d is queue %d; give the class the queue of its priority", tc, tc)
 			break
 		}
 	}
 	bad := func(n int8) bool { return n == qos.Unmapped || n >= qos.NumPriorities }
 	if slices.ContainsFunc(m.DSCPToTC[:], bad) {
-		r.add("maps.dscp_to_tc", "NX-OS has qos-groups 0 to 7 for all code points")
+		r.add(qos.KindMap.Table(qos.DSCPToTC), "NX-OS has qos-groups 0 to 7 for all code points")
 	}
 	if slices.ContainsFunc(m.PCPToTC[:], bad) {
-		r.add("maps.pcp_to_tc", "NX-OS has qos-groups 0 to 7 for all priorities")
+		r.add(qos.KindMap.Table(qos.PCPToTC), "NX-OS has qos-groups 0 to 7 for all priorities")
 	}
 	for n, g := range m.PFCToQueue {
 		have, ok := r.all.pauses[n]
@@ -117,17 +119,17 @@ func (r *refuser) maps(m *qos.Maps, pfc string) {
 		case g == qos.Unmanaged:
 			continue
 		case pfc != "":
-			r.add("maps.pfc_to_queue", "%s", pfc)
+			r.add(qos.KindMap.Table(qos.PFCToQueue), "%s", pfc)
 		case !ok || have != int(g):
-			r.add("maps.pfc_to_queue", "pauses of priority %d do not stop queue %d alone on the whole switch", n, g)
+			r.add(qos.KindMap.Table(qos.PFCToQueue), "pauses of priority %d do not stop queue %d alone on the whole switch", n, g)
 		default:
 			continue
 		}
 		break
 	}
-	for i, a := range []*[qos.NumPriorities]int8{&m.PFCToGroup, &m.TCToDSCP, &m.TCToGroup} {
-		if slices.ContainsFunc(a[:], func(n int8) bool { return n >= 0 }) {
-			r.add([]string{"maps.pfc_to_group", "maps.tc_to_dscp", "maps.tc_to_group"}[i], "NX-OS has no such map")
+	for _, t := range []qos.Table{qos.PFCToGroup, qos.TCToDSCP, qos.TCToGroup} {
+		if slices.ContainsFunc(m.Table(t), func(n int8) bool { return n >= 0 }) {
+			r.add(qos.KindMap.Table(t), "NX-OS has no such map")
 		}
 	}
 }
@@ -160,7 +162,7 @@ func (r *refuser) queues(p *qos.Port) {
 	sum, weighted := 0, false
 	for q := range slices.Backward(p.Queues[:]) {
 		s := p.Queues[q].Scheduler
-		field := fmt.Sprintf("queues[%d].scheduler", q)
+		field := qos.KindScheduler.At(q)
 		switch {
 		case !s.Set:
 		case s.V.Other != "" || s.V.MinRate != 0:
@@ -178,7 +180,7 @@ func (r *refuser) queues(p *qos.Port) {
 		}
 		if e := p.Queues[q].ECN; e.Set && e.V != (qos.ECN{}) {
 			if why := refuseECN(e.V); why != "" {
-				r.add(fmt.Sprintf("queues[%d].ecn", q), "%s", why)
+				r.add(qos.KindECN.At(q), "%s", why)
 			}
 		}
 	}
@@ -187,7 +189,7 @@ func (r *refuser) queues(p *qos.Port) {
 	}
 	for q := range p.Queues {
 		if s := p.Queues[q].Scheduler; s.Set && s.V.Weight > 0 {
-			r.add(fmt.Sprintf("queues[%d].scheduler", q), "the bandwidths of a port are %d percent; NX-OS takes at most 100", sum)
+			r.add(qos.KindScheduler.At(q), "the bandwidths of a port are %d percent; NX-OS takes at most 100", sum)
 		}
 	}
 }
@@ -218,24 +220,25 @@ func (m ClassModel) Refusals(d *qos.Device) []Refusal {
 	var out []Refusal
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
-		refuse := func(field, why string) { out = append(out, Refusal{name, field, why}) }
+		refuse := func(attr qos.Attr, why string) { out = append(out, Refusal{qos.Place{Port: name, Field: attr}, why}) }
 		no := func(n int) string { return fmt.Sprintf("the switch has queues 0 to %d, and no %d", m.top(), n) }
-		add := func(field string, n int) { refuse(field, no(n)) }
+		add := func(attr qos.Attr, n int) { refuse(attr, no(n)) }
 		mapped := p.Maps.Set && p.Maps.V != nil
 		paused := "" // why nothing is
 		if mapped {
 			classed := make(map[int]bool) // groups that the tables which are not refused map into
 			refused := ""
 			for _, table := range []struct {
-				field, is string
-				to        []int8
-			}{{"maps.dscp_to_tc", "map of DSCPs", p.Maps.V.DSCPToTC[:]}, {"maps.pcp_to_tc", "map of priorities", p.Maps.V.PCPToTC[:]}} {
-				if n := int(slices.Max(table.to)); n > m.top() {
-					add(table.field, n)
+				qos.Table
+				is string
+			}{{qos.DSCPToTC, "map of DSCPs"}, {qos.PCPToTC, "map of priorities"}} {
+				to := p.Maps.V.Table(table.Table)
+				if n := int(slices.Max(to)); n > m.top() {
+					add(qos.KindMap.Table(table.Table), n)
 					refused = fmt.Sprintf("a priority is paused where its traffic is classified, and the port's %s is refused: %s", table.is, no(n))
 					continue
 				}
-				for _, g := range table.to {
+				for _, g := range to {
 					classed[int(g)] = true
 				}
 			}
@@ -252,30 +255,32 @@ func (m ClassModel) Refusals(d *qos.Device) []Refusal {
 			}
 		}
 		if paused != "" && p.PFC.V != 0 {
-			refuse("pfc", paused)
+			refuse(qos.KindPFC.Attr(), paused)
 			if p.Watchdog.V.Enabled {
-				refuse("watchdog", paused)
+				refuse(qos.KindWatchdog.Attr(), paused)
 			}
 		}
 		if mapped {
 			switch n := int(slices.Max(p.Maps.V.PFCToQueue[:])); {
 			case n > m.top():
-				add("maps.pfc_to_queue", n)
+				add(qos.KindMap.Table(qos.PFCToQueue), n)
 			case paused != "" && n >= 0:
-				refuse("maps.pfc_to_queue", paused)
+				refuse(qos.KindMap.Table(qos.PFCToQueue), paused)
 			}
 		}
 		for q := m.top() + 1; q < qos.NumPriorities; q++ {
 			// A strict queue that is not there is what Fit fills in.
 			if s := p.Queues[q].Scheduler; s.Set && s.V != (qos.Scheduler{Strict: true}) {
-				add(fmt.Sprintf("queues[%d].scheduler", q), q)
+				add(qos.KindScheduler.At(q), q)
 			}
 			if e := p.Queues[q].ECN; e.Set && e.V != (qos.ECN{}) {
-				add(fmt.Sprintf("queues[%d].ecn", q), q)
+				add(qos.KindECN.At(q), q)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Refusal) int { return cmp.Or(natural.Compare(a.Port, b.Port), cmp.Compare(a.Field, b.Field)) })
+	slices.SortStableFunc(out, func(a, b Refusal) int {
+		return cmp.Or(natural.Compare(a.Port, b.Port), cmp.Compare(a.Field.String(), b.Field.String()))
+	})
 	return out
 }
 
@@ -323,67 +328,9 @@ func Warnings(d *qos.Device, m ClassModel) []string {
 
 // accepted returns desired without what is refused.
 func accepted(d *qos.Device, m ClassModel) *qos.Device {
-	refused := append(Refusals(d), m.Refusals(d)...)
-	if len(refused) == 0 {
-		return d
+	var refused []qos.Place
+	for _, r := range append(Refusals(d), m.Refusals(d)...) {
+		refused = append(refused, r.Place)
 	}
-	out := *d
-	out.Ports = make(map[string]*qos.Port, len(d.Ports))
-	for name, p := range d.Ports {
-		port := *p
-		out.Ports[name] = &port
-	}
-	for _, r := range refused {
-		p := out.Ports[r.Port]
-		switch {
-		case r.Port == "":
-			out.WatchdogPoll = qos.Opt[time.Duration]{}
-		case r.Field == qos.PortField:
-			delete(out.Ports, r.Port)
-		case p != nil:
-			leave(p, r.Field)
-		}
-	}
-	return &out
-}
-
-// leave unsets a field of a port.
-func leave(p *qos.Port, field string) {
-	if table, ok := strings.CutPrefix(field, "maps."); ok {
-		m := *p.Maps.V
-		switch table {
-		case "dscp_to_tc":
-			for i := range m.DSCPToTC {
-				m.DSCPToTC[i] = qos.Unmanaged
-			}
-		case "pcp_to_tc":
-			qos.Unmanage(&m.PCPToTC)
-		case "tc_to_queue":
-			qos.Unmanage(&m.TCToQueue)
-		case "pfc_to_queue":
-			qos.Unmanage(&m.PFCToQueue)
-		default:
-			qos.Unmanage(&m.TCToDSCP, &m.TCToGroup, &m.PFCToGroup)
-		}
-		p.Maps.V = &m
-		return
-	}
-	switch field {
-	case "mtu":
-		p.MTU = qos.Opt[int]{}
-	case "pfc":
-		p.PFC = qos.Opt[qos.PrioritySet]{}
-	case "pfc_asymmetric":
-		p.PFCAsymmetric = qos.Opt[bool]{}
-	case "watchdog":
-		p.Watchdog = qos.Opt[qos.Watchdog]{}
-	}
-	for q := range p.Queues {
-		switch field {
-		case fmt.Sprintf("queues[%d].scheduler", q):
-			p.Queues[q].Scheduler = qos.Opt[qos.Scheduler]{}
-		case fmt.Sprintf("queues[%d].ecn", q):
-			p.Queues[q].ECN = qos.Opt[qos.ECN]{}
-		}
-	}
+	return d.Keeping(nil, refused)
 }

@@ -118,7 +118,7 @@ func TestOwnNetworkPolicyKeepsRoom(t *testing.T) {
 	} {
 		old := parse(t, strings.Replace(good, c.from, c.to, 1))
 		is, _ := Decode(old, EightQueue)
-		if left := qos.Diff(is, want); len(left) != 1 || left[0].Field != "mtu" || is.Ports["Ethernet1/1"].MTU.V != c.mtu {
+		if left := qos.Diff(is, want); len(left) != 1 || left[0].Field.Kind != qos.KindMTU || is.Ports["Ethernet1/1"].MTU.V != c.mtu {
 			t.Errorf("%s: %v", name, left)
 		}
 		now := Change(old, want, EightQueue).Apply(old)

@@ -10,9 +10,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Refusal is a desired value that a release does not take. Port is empty for
-// the whole device; Field is the model's, as in [qos.Change].
-type Refusal struct{ Port, Field, Why string }
+// Refusal is a desired value that a release does not take, and why.
+type Refusal struct {
+	qos.Place
+	Why string
+}
 
 // The ranges of the YANG models (sonic-pfcwd.yang, sonic-port.yang,
 // sonic-scheduler.yang, sonic-wred-profile.yang) and of orchagent, which reads
@@ -30,41 +32,41 @@ const (
 // release refuses or misreads, ports in natural order.
 func Refusals(d *qos.Device, rel Release) []Refusal {
 	var out []Refusal
-	add := func(port, field, format string, a ...any) {
-		out = append(out, Refusal{port, field, fmt.Sprintf(format, a...)})
+	add := func(port string, attr qos.Attr, format string, a ...any) {
+		out = append(out, Refusal{qos.Place{Port: port, Field: attr}, fmt.Sprintf(format, a...)})
 	}
 	maxPoll := time.Duration(rel.MaxPollMS) * time.Millisecond
 	poll := d.WatchdogPoll
 	if poll.Set && (poll.V < minPoll || poll.V > maxPoll) {
-		add("", "watchdog_poll", "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
+		add("", qos.KindWatchdogPoll.Attr(), "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
 	}
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
 		if w := p.Watchdog; w.Set && w.V.Enabled {
 			switch {
 			case w.V.Detect < minDetect || w.V.Detect > maxDetect:
-				add(name, "watchdog", "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
+				add(name, qos.KindWatchdog.Attr(), "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
 			case w.V.Restore < minRestore || w.V.Restore > maxRestore:
-				add(name, "watchdog", "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
+				add(name, qos.KindWatchdog.Attr(), "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
 			case poll.Set && (w.V.Detect < poll.V || w.V.Restore < poll.V):
-				add(name, "watchdog", "detection and restoration time must not be below the polling interval of %s", poll.V)
+				add(name, qos.KindWatchdog.Attr(), "detection and restoration time must not be below the polling interval of %s", poll.V)
 			}
 		}
 		if p.MTU.Set && (p.MTU.V < minMTU || p.MTU.V > maxMTU) {
-			add(name, "mtu", "SONiC takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
+			add(name, qos.KindMTU.Attr(), "SONiC takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
 		}
 		if p.Speed.Set && p.Speed.V.Mbps() > rel.MaxSpeedMbps {
-			add(name, "speed", "%s takes a speed of at most %d Mb/s, not %d", rel, rel.MaxSpeedMbps, p.Speed.V.Mbps())
+			add(name, qos.KindSpeed.Attr(), "%s takes a speed of at most %d Mb/s, not %d", rel, rel.MaxSpeedMbps, p.Speed.V.Mbps())
 		}
 		for q := range p.Queues {
 			if s := p.Queues[q].Scheduler; s.Set && !s.V.Strict && (s.V.Weight < 1 || s.V.Weight > maxWeight) {
-				add(name, fmt.Sprintf("queues[%d].scheduler", q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
+				add(name, qos.KindScheduler.At(q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
 			}
 			if s := p.Queues[q].Scheduler; s.Set && s.V.MaxRate > 0 && (s.V.MaxRate < minRate || s.V.MinRate > s.V.MaxRate) {
-				add(name, fmt.Sprintf("queues[%d].scheduler", q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
+				add(name, qos.KindScheduler.At(q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
 			}
 			if e := p.Queues[q].ECN; e.Set && e.V.Enabled && (e.V.Max > math.MaxInt32 || e.V.Min > e.V.Max) {
-				add(name, fmt.Sprintf("queues[%d].ecn", q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
+				add(name, qos.KindECN.At(q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
 			}
 		}
 	}

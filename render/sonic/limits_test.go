@@ -71,7 +71,7 @@ func TestRefusalsAgreeWithTheModels(t *testing.T) {
 				}
 				got := ""
 				for _, r := range Refusals(d, rel) {
-					got += r.Field
+					got += r.Field.String()
 				}
 				if got != want {
 					t.Errorf("refused %q, want %q", got, want)

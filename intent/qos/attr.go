@@ -1,0 +1,440 @@
+package qos
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Attr names one managed value of a device or of a port: a kind and, where a
+// port has several of it, which one. The zero Attr names nothing.
+type Attr struct {
+	Kind Kind
+	// Index is the number of the queue or group, or the [Table] of the maps.
+	// An Attr that names several has the last of them in Last.
+	Index, Last int8
+}
+
+// Kind is what an [Attr] is of. The order is that of [Diff].
+type Kind uint8
+
+// The kinds.
+const (
+	_ Kind = iota
+
+	KindGlobalMap // of the device, as KindMap is of a port
+	KindHeadroomModel
+	KindWatchdogPoll
+
+	KindPort // the port as a whole
+	KindSpeed
+	KindBreakout
+	KindLAG
+	KindFEC
+	KindMTU
+	KindAdminUp
+	KindCable
+	KindTrust
+	KindMap
+	KindPFC
+	KindPFCAsymmetric
+	KindLinkPause
+	KindQueueBuffer
+	KindECN
+	KindScheduler
+	KindGroupBuffer
+	KindDerivedFrom
+	KindHeadroom
+	KindLossless
+	KindIngressProfiles
+	KindEgressProfiles
+	KindWatchdog
+
+	// The bindings are no values of a [Device]: they say that a port, a range
+	// of queues or a range of groups gets native objects of its own, with the
+	// values that it has.
+	KindMapBinding
+	KindQueueBinding
+	KindGroupBinding
+
+	NumKinds // how many there are, with the zero Kind
+)
+
+// Table is one of the tables of [Maps], the index of a KindMap.
+type Table int8
+
+// The tables, in the order of [Diff].
+const (
+	DSCPToTC Table = iota
+	PCPToTC
+	PFCToGroup
+	PFCToQueue
+	TCToDSCP
+	TCToGroup
+	TCToQueue
+
+	NumTables // how many there are
+)
+
+var tableNames = [NumTables]string{"dscp_to_tc", "pcp_to_tc", "pfc_to_group", "pfc_to_queue", "tc_to_dscp", "tc_to_group", "tc_to_queue"}
+
+// Table returns the entries of one table, which are those of m.
+func (m *Maps) Table(t Table) []int8 {
+	if t == DSCPToTC {
+		return m.DSCPToTC[:]
+	}
+	return [NumTables]*[NumPriorities]int8{
+		PCPToTC: &m.PCPToTC, PFCToGroup: &m.PFCToGroup, PFCToQueue: &m.PFCToQueue,
+		TCToDSCP: &m.TCToDSCP, TCToGroup: &m.TCToGroup, TCToQueue: &m.TCToQueue,
+	}[t][:]
+}
+
+// Owner is what an attribute belongs to.
+type Owner uint8
+
+// The owners.
+const (
+	OfDevice Owner = iota + 1
+	OfPort
+	OfQueue
+	OfGroup
+	OfMaps
+)
+
+// count is how many an owner has of each of its attributes.
+func (o Owner) count() int8 {
+	switch o {
+	case OfQueue, OfGroup:
+		return NumPriorities
+	case OfMaps:
+		return int8(NumTables)
+	}
+	return 1
+}
+
+// Source is where the intent states an attribute.
+type Source uint8
+
+// The sources.
+const (
+	_                    Source = iota
+	SourceClasses               // all traffic classes
+	SourceLossless              // the lossless traffic classes
+	SourceQueueClass            // the class of the queue
+	SourceQueueBandwidth        // its bandwidth
+	SourceQueueECN              // its ECN
+	SourcePort
+	SourceSpeed
+	SourceLAG
+	SourceFEC
+	SourceAdminUp
+	SourceCable
+	SourceMTU
+	SourceTrust
+	SourcePFCAsymmetric
+	SourceWatchdog
+	SourceWatchdogPoll
+	SourceAlpha
+	SourceModel // the model of the switch, whose template has it
+
+	NumSources // how many there are, with the zero Source
+)
+
+// entry is all that is known of an attribute.
+type entry struct {
+	name   string // in JSON; of a queue or group, what stands behind "queues[3]."
+	of     Owner
+	source Source
+	// least is the least impact of a difference on any system; nil for none.
+	least func(d *differ, have, want *Port, i int) Impact
+	// diff compares it; nil for what [Diff] does not compare. The attribute is
+	// the first of the kind where that is of maps.
+	diff func(d *differ, e *entry, a Attr, have, want holder)
+	// keep gives to what from has of it.
+	keep func(to, from holder, a Attr)
+}
+
+// holder is a device and one of its ports, nil for none.
+type holder struct {
+	dev  *Device
+	port *Port
+}
+
+// attributes is the table of all attributes: whatever depends on which there
+// are is in it.
+var attributes = [NumKinds]entry{
+	KindGlobalMap:       mapsOf("global_maps", func(h holder) *Opt[*Maps] { return &h.dev.GlobalMaps }, func(h, w holder) PrioritySet { return paused(h.dev, w.dev) }),
+	KindHeadroomModel:   ofDevice("headroom_model", SourceAlpha, func(d *Device) *Opt[HeadroomModel] { return &d.HeadroomModel }, stringer),
+	KindWatchdogPoll:    ofDevice("watchdog_poll", SourceWatchdogPoll, func(d *Device) *Opt[time.Duration] { return &d.WatchdogPoll }, stringer),
+	KindPort:            {name: "port", of: OfPort, source: SourcePort},
+	KindSpeed:           ofPort("speed", SourceSpeed, func(p *Port) *Opt[units.Rate] { return &p.Speed }, stringer),
+	KindBreakout:        ofPort("breakout", SourceModel, func(p *Port) *Opt[string] { return &p.Breakout }, quote),
+	KindLAG:             ofPort("lag", SourceLAG, func(p *Port) *Opt[string] { return &p.LAG }, quote),
+	KindFEC:             ofPort("fec", SourceFEC, func(p *Port) *Opt[string] { return &p.FEC }, quote),
+	KindMTU:             ofPort("mtu", SourceMTU, func(p *Port) *Opt[int] { return &p.MTU }, strconv.Itoa).atLeast(lossOfMTU),
+	KindAdminUp:         ofPort("admin_up", SourceAdminUp, func(p *Port) *Opt[bool] { return &p.AdminUp }, strconv.FormatBool),
+	KindCable:           ofPort("cable", SourceCable, func(p *Port) *Opt[units.Length] { return &p.Cable }, stringer),
+	KindTrust:           ofPort("trust", SourceTrust, func(p *Port) *Opt[Trust] { return &p.Trust }, func(t Trust) string { return string(t) }).atLeast(lossOfTrust),
+	KindMap:             mapsOf("maps", func(h holder) *Opt[*Maps] { return &h.port.Maps }, func(h, w holder) PrioritySet { return lossless(h.port, w.port) }),
+	KindPFC:             ofPort("pfc", SourceLossless, func(p *Port) *Opt[PrioritySet] { return &p.PFC }, stringer).atLeast(lossOfPFC),
+	KindPFCAsymmetric:   ofPort("pfc_asymmetric", SourcePFCAsymmetric, func(p *Port) *Opt[bool] { return &p.PFCAsymmetric }, strconv.FormatBool),
+	KindLinkPause:       ofPort("link_pause", SourceLossless, func(p *Port) *Opt[bool] { return &p.LinkPause }, strconv.FormatBool),
+	KindQueueBuffer:     ofQueue("buffer", SourceQueueClass, func(q *Queue) *Opt[string] { return &q.Buffer }, quote),
+	KindECN:             ofQueue("ecn", SourceQueueECN, func(q *Queue) *Opt[ECN] { return &q.ECN }, stringer, ECN.Same).atLeast(lossOfECN),
+	KindScheduler:       ofQueue("scheduler", SourceQueueBandwidth, func(q *Queue) *Opt[Scheduler] { return &q.Scheduler }, stringer),
+	KindGroupBuffer:     ofGroup("buffer", SourceLossless, func(g *Group) *Opt[string] { return &g.Buffer }, quote),
+	KindDerivedFrom:     ofGroup("derived_from", SourceCable, func(g *Group) *Opt[string] { return &g.DerivedFrom }, quote),
+	KindHeadroom:        ofGroup("headroom", SourceLossless, func(g *Group) *Opt[Headroom] { return &g.Headroom }, stringer),
+	KindLossless:        ofGroup("lossless", SourceLossless, func(g *Group) *Opt[bool] { return &g.Lossless }, strconv.FormatBool),
+	KindIngressProfiles: ofPort("ingress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.IngressProfiles }, quote),
+	KindEgressProfiles:  ofPort("egress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.EgressProfiles }, quote),
+	KindWatchdog:        ofPort("watchdog", SourceWatchdog, func(p *Port) *Opt[Watchdog] { return &p.Watchdog }, stringer),
+	KindMapBinding:      {name: "maps.binding", of: OfPort, source: SourceClasses},
+	KindQueueBinding:    {name: "binding", of: OfQueue, source: SourceQueueClass},
+	KindGroupBinding:    {name: "binding", of: OfGroup, source: SourceLossless},
+}
+
+func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) entry {
+	e.least = least
+	return e
+}
+
+// ofDevice, ofPort, ofQueue and ofGroup make the entry of an attribute of each
+// owner. at is where it stands, text prints it, and same says which values mean
+// the same where that is more than those that are equal.
+func ofDevice[T comparable](name string, source Source, at func(*Device) *Opt[T], text func(T) string) entry {
+	return attribute(name, OfDevice, source, func(h holder, _ int8) *Opt[T] { return at(h.dev) }, text)
+}
+
+func ofPort[T comparable](name string, source Source, at func(*Port) *Opt[T], text func(T) string) entry {
+	return attribute(name, OfPort, source, func(h holder, _ int8) *Opt[T] { return at(h.port) }, text)
+}
+
+func ofQueue[T comparable](name string, source Source, at func(*Queue) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
+	return attribute(name, OfQueue, source, func(h holder, i int8) *Opt[T] { return at(&h.port.Queues[i]) }, text, same...)
+}
+
+func ofGroup[T comparable](name string, source Source, at func(*Group) *Opt[T], text func(T) string) entry {
+	return attribute(name, OfGroup, source, func(h holder, i int8) *Opt[T] { return at(&h.port.Groups[i]) }, text)
+}
+
+func attribute[T comparable](name string, of Owner, source Source, at func(holder, int8) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
+	return entry{name: name, of: of, source: source,
+		diff: func(d *differ, e *entry, a Attr, h, w holder) {
+			want := at(w, a.Index)
+			if !want.Set {
+				return
+			}
+			have := at(h, a.Index)
+			if have.Set && (have.V == want.V || len(same) > 0 && same[0](have.V, want.V)) {
+				return
+			}
+			was, least := Absent, ImpactNone
+			if have.Set {
+				was = text(have.V)
+			}
+			if e.least != nil {
+				least = e.least(d, h.port, w.port, int(a.Index))
+			}
+			d.add(a, was, text(want.V), least)
+		},
+		keep: func(to, from holder, a Attr) { *at(to, a.Index) = *at(from, a.Index) },
+	}
+}
+
+// mapsOf is the entry of the tables of maps. lossless are the priorities of the
+// ports that they classify for.
+func mapsOf(name string, at func(holder) *Opt[*Maps], lossless func(have, want holder) PrioritySet) entry {
+	return entry{name: name, of: OfMaps, source: SourceClasses,
+		diff: func(d *differ, _ *entry, a Attr, h, w holder) {
+			if want := at(w); want.Set && want.V != nil {
+				d.maps(a.Kind, *at(h), want.V, lossless(h, w))
+			}
+		},
+		keep: func(to, from holder, a Attr) {
+			m := at(to)
+			switch {
+			case a.Last > a.Index: // all tables
+				*m = *at(from)
+			case m.V != nil:
+				own := *m.V
+				own.Unmanage(Table(a.Index))
+				*m = Of(&own)
+			}
+		},
+	}
+}
+
+// walk is the order in which [Diff] compares the attributes of a device and
+// those of a port: kinds in a row that have one owner are compared together,
+// queue by queue and group by group.
+var walk = func() (out struct{ device, port [][]Kind }) {
+	for k := range NumKinds {
+		if attributes[k].diff == nil {
+			continue
+		}
+		runs := &out.port
+		if k < KindPort {
+			runs = &out.device
+		}
+		if n := len(*runs); n > 0 && attributes[(*runs)[n-1][0]].of == attributes[k].of {
+			(*runs)[n-1] = append((*runs)[n-1], k)
+		} else {
+			*runs = append(*runs, []Kind{k})
+		}
+	}
+	return out
+}()
+
+// Of returns what the attributes of the kind belong to.
+func (k Kind) Of() Owner { return attributes[k].of }
+
+// Source returns where the intent states the attributes of the kind.
+func (k Kind) Source() Source { return attributes[k].source }
+
+// Attr returns the attribute of a kind that a device or port has one of.
+func (k Kind) Attr() Attr { return Attr{Kind: k} }
+
+// At returns the attribute of the queue or group of that number.
+func (k Kind) At(i int) Attr { return k.Span(i, i) }
+
+// Table returns the attribute of one table of the maps.
+func (k Kind) Table(t Table) Attr { return k.At(int(t)) }
+
+// Span returns the attributes of the queues or groups from first to last.
+func (k Kind) Span(first, last int) Attr { return Attr{k, int8(first), int8(last)} }
+
+// All returns all attributes of the kind.
+func (k Kind) All() Attr { return Attr{Kind: k, Last: k.Of().count() - 1} }
+
+// Table returns the table of the maps that the attribute is; ok is false where
+// it is something else.
+func (a Attr) Table() (t Table, ok bool) { return Table(a.Index), a.Kind.Of() == OfMaps }
+
+// Covers reports whether b is a, or one of those that a names.
+func (a Attr) Covers(b Attr) bool { return a.Kind == b.Kind && a.Index <= b.Index && b.Last <= a.Last }
+
+// String returns the name of the attribute in JSON: "queues[3].ecn".
+func (a Attr) String() string {
+	if a.Index == a.Last && int(a.Index) < len(names[a.Kind]) {
+		return names[a.Kind][a.Index]
+	}
+	return a.text()
+}
+
+// MarshalText writes the name.
+func (a Attr) MarshalText() ([]byte, error) {
+	if a == (Attr{}) {
+		return nil, errors.New("a change of no attribute")
+	}
+	return []byte(a.String()), nil
+}
+
+// UnmarshalText reads a name that a [Change] can have.
+func (a *Attr) UnmarshalText(b []byte) error {
+	found, ok := named()[string(b)]
+	if !ok {
+		return fmt.Errorf("unknown field %q of a change", b)
+	}
+	*a = found
+	return nil
+}
+
+func (a Attr) text() string {
+	e := &attributes[a.Kind]
+	switch e.of {
+	case OfQueue:
+		return "queues[" + a.span() + "]." + e.name
+	case OfGroup:
+		return "groups[" + a.span() + "]." + e.name
+	case OfMaps:
+		if a.Index == a.Last {
+			return e.name + "." + tableNames[a.Index]
+		}
+	}
+	return e.name
+}
+
+func (a Attr) span() string {
+	if a.Index == a.Last {
+		return strconv.Itoa(int(a.Index))
+	}
+	return strconv.Itoa(int(a.Index)) + "-" + strconv.Itoa(int(a.Last))
+}
+
+// names are the texts of the attributes that name one value.
+var names = func() (out [NumKinds][]string) {
+	for k := range NumKinds {
+		for i := range k.Of().count() {
+			out[k] = append(out[k], k.At(int(i)).text())
+		}
+	}
+	return out
+}()
+
+// named are the attributes that a change can be of, by their names.
+var named = sync.OnceValue(func() map[string]Attr {
+	out := map[string]Attr{}
+	for k := KindGlobalMap; k < NumKinds; k++ {
+		for i := range int(k.Of().count()) {
+			out[k.At(i).String()] = k.At(i)
+		}
+	}
+	// The rows that a binding is of have ranges, and more than eight queues.
+	const rows = 16
+	for _, k := range []Kind{KindQueueBinding, KindGroupBinding} {
+		for i := range rows {
+			for last := i; last < rows; last++ {
+				out[k.Span(i, last).String()] = k.Span(i, last)
+			}
+		}
+	}
+	return out
+})
+
+// Place is a value of a device: an attribute, of a port or of the device itself.
+type Place struct {
+	Port  string // "" for the device
+	Field Attr
+}
+
+// Keeping returns d with the values at the given places replaced by those of
+// have, or unmanaged where have is nil. A table of maps becomes unmanaged, and
+// a port as a whole is left out. d is not changed.
+func (d *Device) Keeping(have *Device, places []Place) *Device {
+	if have == nil {
+		have = &Device{}
+	}
+	out := *d
+	out.Ports = maps.Clone(d.Ports)
+	own := map[string]bool{} // ports that are copies
+	for _, at := range places {
+		to, from := holder{dev: &out}, holder{dev: have, port: have.Ports[at.Port]}
+		switch {
+		case at.Field.Kind == KindPort:
+			delete(out.Ports, at.Port)
+			continue
+		case attributes[at.Field.Kind].keep == nil:
+			continue
+		case at.Port != "":
+			if to.port = out.Ports[at.Port]; to.port == nil {
+				continue
+			}
+			if !own[at.Port] {
+				port := *to.port
+				to.port = &port
+				out.Ports[at.Port], own[at.Port] = &port, true
+			}
+			if from.port == nil {
+				from.port = &Port{}
+			}
+		}
+		attributes[at.Field.Kind].keep(to, from, at.Field)
+	}
+	return &out
+}
