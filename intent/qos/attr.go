@@ -152,9 +152,9 @@ type entry struct {
 	source Source
 	// least is the least impact of a difference on any system; nil for none.
 	least func(d *differ, have, want *Port, i int) Impact
-	// diff compares it; nil for what [Diff] does not compare. The attribute is
-	// the first of the kind where that is of maps.
-	diff func(d *differ, e *entry, a Attr, have, want holder)
+	// diff compares it in what the differ looks at; nil for what [Diff] does not
+	// compare. The index is 0 where that is of maps.
+	diff func(d *differ, i int)
 	// keep gives to what from has of it.
 	keep func(to, from holder, a Attr)
 }
@@ -208,52 +208,66 @@ func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) en
 // owner. at is where it stands, text prints it, and same says which values mean
 // the same where that is more than those that are equal.
 func ofDevice[T comparable](name string, source Source, at func(*Device) *Opt[T], text func(T) string) entry {
-	return attribute(name, OfDevice, source, func(h holder, _ int8) *Opt[T] { return at(h.dev) }, text)
+	return entry{name: name, of: OfDevice, source: source,
+		diff: func(d *differ, _ int) { compare(d, 0, at(d.running), at(d.desired), text) },
+		keep: func(to, from holder, _ Attr) { *at(to.dev) = *at(from.dev) },
+	}
 }
 
 func ofPort[T comparable](name string, source Source, at func(*Port) *Opt[T], text func(T) string) entry {
-	return attribute(name, OfPort, source, func(h holder, _ int8) *Opt[T] { return at(h.port) }, text)
+	return entry{name: name, of: OfPort, source: source,
+		diff: func(d *differ, _ int) {
+			if want := at(d.want); want.Set {
+				if have := at(d.have); *have != *want {
+					compare(d, 0, have, want, text)
+				}
+			}
+		},
+		keep: func(to, from holder, _ Attr) { *at(to.port) = *at(from.port) },
+	}
 }
 
 func ofQueue[T comparable](name string, source Source, at func(*Queue) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
-	return attribute(name, OfQueue, source, func(h holder, i int8) *Opt[T] { return at(&h.port.Queues[i]) }, text, same...)
+	return entry{name: name, of: OfQueue, source: source,
+		diff: func(d *differ, i int) { compare(d, i, at(&d.have.Queues[i]), at(&d.want.Queues[i]), text, same...) },
+		keep: func(to, from holder, a Attr) {
+			*at(&to.port.Queues[a.Index]) = *at(&from.port.Queues[a.Index])
+		},
+	}
 }
 
 func ofGroup[T comparable](name string, source Source, at func(*Group) *Opt[T], text func(T) string) entry {
-	return attribute(name, OfGroup, source, func(h holder, i int8) *Opt[T] { return at(&h.port.Groups[i]) }, text)
+	return entry{name: name, of: OfGroup, source: source,
+		diff: func(d *differ, i int) { compare(d, i, at(&d.have.Groups[i]), at(&d.want.Groups[i]), text) },
+		keep: func(to, from holder, a Attr) {
+			*at(&to.port.Groups[a.Index]) = *at(&from.port.Groups[a.Index])
+		},
+	}
 }
 
-func attribute[T comparable](name string, of Owner, source Source, at func(holder, int8) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
-	return entry{name: name, of: of, source: source,
-		diff: func(d *differ, e *entry, a Attr, h, w holder) {
-			want := at(w, a.Index)
-			if !want.Set {
-				return
-			}
-			have := at(h, a.Index)
-			if have.Set && (have.V == want.V || len(same) > 0 && same[0](have.V, want.V)) {
-				return
-			}
-			was, least := Absent, ImpactNone
-			if have.Set {
-				was = text(have.V)
-			}
-			if e.least != nil {
-				least = e.least(d, h.port, w.port, int(a.Index))
-			}
-			d.add(a, was, text(want.V), least)
-		},
-		keep: func(to, from holder, a Attr) { *at(to, a.Index) = *at(from, a.Index) },
+// compare adds a change where what is held is not what is wanted.
+func compare[T comparable](d *differ, i int, have, want *Opt[T], text func(T) string, same ...func(a, b T) bool) {
+	if !want.Set || have.Set && (have.V == want.V || len(same) > 0 && same[0](have.V, want.V)) {
+		return
 	}
+	was, least := Absent, ImpactNone
+	if have.Set {
+		was = text(have.V)
+	}
+	if d.entry.least != nil {
+		least = d.entry.least(d, d.have, d.want, i)
+	}
+	d.add(d.kind.At(i), was, text(want.V), least)
 }
 
 // mapsOf is the entry of the tables of maps. lossless are the priorities of the
 // ports that they classify for.
 func mapsOf(name string, at func(holder) *Opt[*Maps], lossless func(have, want holder) PrioritySet) entry {
 	return entry{name: name, of: OfMaps, source: SourceClasses,
-		diff: func(d *differ, _ *entry, a Attr, h, w holder) {
+		diff: func(d *differ, _ int) {
+			h, w := holder{d.running, d.have}, holder{d.desired, d.want}
 			if want := at(w); want.Set && want.V != nil {
-				d.maps(a.Kind, *at(h), want.V, lossless(h, w))
+				d.maps(*at(h), want.V, lossless(h, w))
 			}
 		},
 		keep: func(to, from holder, a Attr) {

@@ -87,7 +87,7 @@ const Absent = "-"
 // lowers the MTU of a port.
 func Diff(running, desired *Device) []Change {
 	d := differ{running: running, desired: desired, compared: map[[2]*Maps][]tableDiff{}}
-	d.walk(walk.device, holder{dev: running}, holder{dev: desired})
+	d.walk(walk.device)
 	device := d.out
 	d.out = nil
 
@@ -100,7 +100,8 @@ func Diff(running, desired *Device) []Change {
 		from := len(d.out)
 		d.name = name
 		if have := running.Ports[name]; have != nil {
-			d.walk(walk.port, holder{running, have}, holder{desired, want})
+			d.have, d.want = have, want
+			d.walk(walk.port)
 		} else {
 			d.out = append(d.out, Change{Port: name, Field: KindPort.Attr(), Old: Absent, New: "present"})
 		}
@@ -141,8 +142,13 @@ func DiffSaved(saved, desired *Device) []Change {
 type differ struct {
 	running, desired *Device
 
-	out  []Change
-	name string // of the port under comparison, "" for the device
+	out []Change
+	// name is that of the port under comparison, "" for the device, and kind and
+	// entry are the attribute.
+	name       string
+	have, want *Port
+	kind       Kind
+	entry      *entry
 	// compared remembers the comparison of two shared maps: 64 ports that share
 	// one are compared once.
 	compared map[[2]*Maps][]tableDiff
@@ -160,31 +166,31 @@ func (d *differ) add(a Attr, was, want string, least Impact) {
 }
 
 // walk compares the attributes of a device, or of a port.
-func (d *differ) walk(runs [][]Kind, have, want holder) {
+func (d *differ) walk(runs [][]Kind) {
 	for _, kinds := range runs {
 		switch attributes[kinds[0]].of {
 		case OfQueue:
-			for i := range want.port.Queues {
-				if h, w := &have.port.Queues[i], &want.port.Queues[i]; *h != *w && *w != (Queue{}) {
-					d.each(kinds, i, have, want)
+			for i := range d.want.Queues {
+				if h, w := &d.have.Queues[i], &d.want.Queues[i]; *h != *w && *w != (Queue{}) {
+					d.each(kinds, i)
 				}
 			}
 		case OfGroup:
-			for i := range want.port.Groups {
-				if h, w := &have.port.Groups[i], &want.port.Groups[i]; *h != *w && *w != (Group{}) {
-					d.each(kinds, i, have, want)
+			for i := range d.want.Groups {
+				if h, w := &d.have.Groups[i], &d.want.Groups[i]; *h != *w && *w != (Group{}) {
+					d.each(kinds, i)
 				}
 			}
 		default:
-			d.each(kinds, 0, have, want)
+			d.each(kinds, 0)
 		}
 	}
 }
 
-func (d *differ) each(kinds []Kind, i int, have, want holder) {
+func (d *differ) each(kinds []Kind, i int) {
 	for _, k := range kinds {
-		e := &attributes[k]
-		e.diff(d, e, k.At(i), have, want)
+		d.kind, d.entry = k, &attributes[k]
+		d.entry.diff(d, i)
 	}
 }
 
@@ -198,7 +204,7 @@ func quote(s string) string {
 }
 
 // maps compares maps that classify for ports with those lossless priorities.
-func (d *differ) maps(kind Kind, have Opt[*Maps], want *Maps, lossless PrioritySet) {
+func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	h := have.V
 	if !have.Set || h == nil {
 		h = noMaps
@@ -213,7 +219,7 @@ func (d *differ) maps(kind Kind, have Opt[*Maps], want *Maps, lossless PriorityS
 		d.compared[key] = tables
 	}
 	for _, t := range tables {
-		d.add(kind.Table(t.table), t.old, t.new, lossIf(t.classes&lossless != 0))
+		d.add(d.kind.Table(t.table), t.old, t.new, lossIf(t.classes&lossless != 0))
 	}
 }
 
