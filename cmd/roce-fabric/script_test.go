@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // labs of many devices in one process: a third less processor time
+	}
 	testscript.Main(m, map[string]func(){"roce-fabric": func() { os.Exit(realMain()) }})
 }
 
