@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -63,6 +65,12 @@ type app struct {
 
 	// name stands for standard input in places of the intent; "" is "<stdin>".
 	name string
+	// verbose, debug and debugFile are flags; log is what they ask for, nil for
+	// none.
+	verbose, debug bool
+	debugFile      string
+	log            *trace.Log
+
 	// quiet leaves out talk that the caller has said already.
 	quiet bool
 	// waited says that the command was to go on until Ctrl-C, which therefore
@@ -159,7 +167,19 @@ func (a *app) deviceFlags(c *cobra.Command) {
 	f.IntVar(&a.parallel, "parallel", defaultParallel(), "devices to work on at the same time, 1 to 1024")
 	f.StringVar(&a.lab, "lab", a.getenv("ROCE_FABRIC_LAB"), "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
 	_ = c.MarkFlagFilename("lab", "json")
-	pre := c.PreRunE
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "say each operation on a device, with its time, on standard error")
+	f.BoolVar(&a.debug, "debug", false, "say each request to a device and its answer, without secrets, on standard error")
+	f.StringVar(&a.debugFile, "debug-file", "", "file for what --debug says")
+	_ = c.MarkFlagFilename("debug-file")
+	pre, run := c.PreRunE, c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		end, err := a.openLog()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, end()) }()
+		return run(cmd, args)
+	}
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if a.parallel < 1 || a.parallel > 1024 {
 			return usage("--parallel %d: use 1 to 1024", a.parallel)
@@ -169,6 +189,32 @@ func (a *app) deviceFlags(c *cobra.Command) {
 		}
 		return nil
 	}
+}
+
+// openLog opens the log that --verbose, --debug and --debug-file ask for. The
+// returned function closes it.
+func (a *app) openLog() (end func() error, err error) {
+	end = func() error { return nil }
+	to, level := a.stderr, slog.LevelInfo
+	switch {
+	case a.debugFile != "":
+		f, err := os.OpenFile(a.debugFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, usage("--debug-file: %w", err)
+		}
+		to, level, end = f, slog.LevelDebug, f.Close
+	case a.debug:
+		level = slog.LevelDebug
+	case !a.verbose:
+		return end, nil
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if a.output == "json" {
+		a.log = trace.New(slog.NewJSONHandler(to, o))
+	} else {
+		a.log = trace.New(slog.NewTextHandler(to, o))
+	}
+	return end, nil
 }
 
 func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }

@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/nic/remote"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -20,6 +21,7 @@ import (
 // once, and known_hosts files read once, for all devices.
 type opener struct {
 	lab *lab.File
+	log *trace.Log // of --debug and --verbose; nil for neither
 
 	mu      sync.Mutex
 	secrets map[string]secret.Secret
@@ -31,7 +33,7 @@ type opener struct {
 const rpcTimeout = 20 * time.Second
 
 func (a *app) opener() (*opener, error) {
-	o := &opener{secrets: map[string]secret.Secret{}, hosts: map[string]*ssh.KnownHosts{}}
+	o := &opener{log: a.log, secrets: map[string]secret.Secret{}, hosts: map[string]*ssh.KnownHosts{}}
 	if a.lab != "" {
 		f, err := lab.Read(a.lab)
 		if err != nil {
@@ -77,7 +79,20 @@ func (o *opener) open(ctx context.Context, sw *intent.Switch) (drivers.Driver, e
 	return systems.Open(t)
 }
 
+// target resolves how a switch is reached.
 func (o *opener) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
+	t, err := o.access(ctx, sw)
+	if err != nil {
+		return t, err
+	}
+	t.GNMI.Log = o.log.For(sw.Name, t.GNMI.Password)
+	if t.SSH != nil {
+		t.SSH.Log = o.log.For(sw.Name, t.SSH.Password)
+	}
+	return t, nil
+}
+
+func (o *opener) access(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
 	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V}
 	if o.lab != nil {
 		return o.inLab(t, sw.Access.SSH.Configured())
@@ -160,6 +175,9 @@ func (o *opener) host(ctx context.Context, h *intent.Host, sudo string) (*ssh.Co
 	switch {
 	case err != nil:
 		return nil, opts, err
+	}
+	cfg.Log = o.log.For(h.Name, cfg.Password)
+	switch {
 	case sudo == "password":
 		opts.Sudo, opts.Password = remote.SudoPassword, cfg.Password
 	case sudo == "none" || sudo == "" && cfg.User == "root":

@@ -80,6 +80,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 		// server says it never looked at, as on a connection closed for being
 		// idle.
 		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
+		grpc.WithUnaryInterceptor(recorded(cfg.Log)), grpc.WithStreamInterceptor(recordedStream(cfg.Log)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: cfg.Timeout}))
 	if err != nil {
 		return nil, errors.Join(c.rpcError(ctx, "connect", err), c.Close())

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
 
 // Defaults and limits.
@@ -58,6 +59,8 @@ type Config struct {
 	// MaxMessage is the largest message in either direction, in bytes; 0 is
 	// DefaultMaxMessage.
 	MaxMessage int
+	// Log records requests and answers; nil records none.
+	Log *trace.Log
 }
 
 // TLS says how the connection is secured. The zero value verifies the server

@@ -12,12 +12,15 @@ import (
 	"time"
 
 	xssh "golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
 
 // Client is a connection to a device. Its methods may be called from several
 // goroutines; each command and each shell has a channel of its own.
 type Client struct {
 	addr           string
+	log            *trace.Log
 	commandTimeout time.Duration
 	maxOutput      int64
 
@@ -37,7 +40,9 @@ type Client struct {
 // Dial connects and logs in. The error is an [*Error] that wraps
 // ErrUnreachable, ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout or
 // ErrConfig. Close must be called on the Client.
-func Dial(ctx context.Context, cfg Config) (*Client, error) {
+func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
+	call := cfg.Log.Begin("ssh connect", func() string { return cfg.Address })
+	defer func() { call.End(nil, err) }()
 	hops, err := cfg.hops()
 	if err == nil {
 		err = cfg.check()
@@ -101,7 +106,7 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 // newClient is a Client without its connections.
 func newClient(cfg *Config, base net.Conn) *Client {
 	return &Client{
-		addr: cfg.Address, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput,
+		addr: cfg.Address, log: cfg.Log, commandTimeout: cfg.CommandTimeout, maxOutput: cfg.MaxOutput,
 		base: base, slots: make(chan struct{}, cfg.MaxChannels), ended: make(chan struct{}),
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
 )
 
 // Defaults of a Config.
@@ -63,6 +64,8 @@ type Config struct {
 	// MaxChannels bounds the commands and shells at once; more wait. 0 is
 	// DefaultMaxChannels.
 	MaxChannels int
+	// Log records commands and what they print; nil records none.
+	Log *trace.Log
 }
 
 // hop is one host on the way.

@@ -311,6 +311,7 @@ func (n *Network) send(ctx context.Context, line string, more ...*regexp.Regexp)
 	if err := n.s.oneLine(line); err != nil {
 		return "", err
 	}
+	call := n.s.c.log.Begin("ssh line", func() string { return line })
 	ctx, cancel := context.WithTimeout(ctx, n.s.c.commandTimeout)
 	defer cancel()
 	var out []byte
@@ -318,6 +319,7 @@ func (n *Network) send(ctx context.Context, line string, more ...*regexp.Regexp)
 		out, err = n.exchange(ctx, line, n.stops(more...))
 		return err
 	})
+	call.End(func() string { return string(out) }, err)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	xssh "golang.org/x/crypto/ssh"
@@ -27,6 +28,7 @@ type Result struct {
 // whether the command ends with it is the device's choice. With an error, the
 // Result holds what arrived until then.
 func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, error) {
+	call := c.log.Begin("ssh run", func() string { return filled(cmd, string(stdin)) })
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
 	out := &output{left: c.maxOutput}
@@ -68,7 +70,15 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 	if err == nil {
 		r.Status = status
 	}
+	call.End(func() string {
+		return filled(fmt.Sprintf("exit status %d", r.Status), string(r.Stdout), string(r.Stderr))
+	}, err)
 	return r, err
+}
+
+// filled is texts as the log shows them, those that are empty left out.
+func filled(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n")
 }
 
 // output collects both streams of a command up to a common limit. The command

@@ -29,7 +29,9 @@ type Stream struct {
 // What the command prints on standard error goes to stderr, which may be written
 // to until the Client is closed. What Read does not take waits in the window of
 // the channel, so that nothing but the reader bounds the output as a whole.
-func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (*Stream, error) {
+func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *Stream, err error) {
+	call := c.log.Begin("ssh start", func() string { return cmd })
+	defer func() { call.End(nil, err) }()
 	opening, cancel := c.deadline(ctx)
 	defer cancel()
 	s := &Stream{c: c, over: make(chan struct{})}
@@ -56,7 +58,6 @@ func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (*Str
 		s.end()
 		return nil, newError("run", c.addr, ErrLost, net.ErrClosed)
 	}
-	var err error
 	select {
 	case s.in = <-started:
 	case <-s.over:
@@ -107,11 +108,18 @@ func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.
 
 // Read reads standard output: io.EOF at its end, an [*Error] that wraps ErrLost
 // once the Stream is closed.
-func (s *Stream) Read(b []byte) (int, error) { return s.out.Read(b) }
+func (s *Stream) Read(b []byte) (int, error) {
+	n, err := s.out.Read(b)
+	if n > 0 {
+		s.c.log.Data("ssh read", b[:n])
+	}
+	return n, err
+}
 
 // Write writes to standard input. A device that does not read cannot hold it
 // past Close.
 func (s *Stream) Write(b []byte) (int, error) {
+	s.c.log.Data("ssh write", b)
 	b = slices.Clone(b) // it may be read after the return
 	if err := s.beside(func() error { _, err := s.in.Write(b); return err }); err != nil {
 		return 0, newError("run", s.c.addr, ErrLost, err)

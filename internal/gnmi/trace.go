@@ -1,0 +1,88 @@
+package gnmi
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/roce-fabric/roce-fabric/internal/trace"
+)
+
+// operation is what the log calls a method of the service: "gnmi get".
+func operation(method string) string { return "gnmi " + strings.ToLower(path.Base(method)) }
+
+// text is a message as the log shows it: JSON, with the configuration in it as
+// text.
+func text(message any) string {
+	m, ok := message.(proto.Message)
+	if !ok {
+		return ""
+	}
+	b, err := protojson.Marshal(m)
+	if err != nil {
+		return err.Error()
+	}
+	b = encoded.ReplaceAllFunc(b, func(field []byte) []byte {
+		m := encoded.FindSubmatch(field)
+		value, err := base64.StdEncoding.DecodeString(string(m[2]))
+		if err != nil {
+			return append(m[1], `"not shown"`...)
+		}
+		return append(m[1], value...)
+	})
+	return strings.ReplaceAll(string(b), `\n`, "\n") // lines of a configuration
+}
+
+// encoded is a field that protojson writes in base64: the configuration itself.
+var encoded = regexp.MustCompile(`("(?:jsonIetfVal|jsonVal|bytesVal|value|protoBytes)":\s*)"([A-Za-z0-9+/]+=*)"`)
+
+// recorded records each call.
+func recorded(log *trace.Log) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		call := log.Begin(operation(method), func() string { return text(req) })
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		call.End(func() string { return text(reply) }, err)
+		return err
+	}
+}
+
+// recordedStream records each message of a subscription.
+func recordedStream(log *trace.Log) grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		s, err := open(ctx, desc, cc, method, opts...)
+		if err != nil || log == nil {
+			return s, err
+		}
+		return stream{s, log, operation(method)}, nil
+	}
+}
+
+type stream struct {
+	grpc.ClientStream
+	log *trace.Log
+	op  string
+}
+
+func (s stream) SendMsg(m any) error {
+	call := s.log.Begin(s.op, func() string { return text(m) })
+	err := s.ClientStream.SendMsg(m)
+	call.End(nil, err)
+	return err
+}
+
+func (s stream) RecvMsg(m any) error {
+	call := s.log.Begin(s.op, func() string { return "" })
+	err := s.ClientStream.RecvMsg(m)
+	if !errors.Is(err, io.EOF) {
+		call.End(func() string { return text(m) }, err)
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+// Package trace records what is said to devices: each operation with the time
+// that it took and, at [slog.LevelDebug], the request and the answer.
+//
+// No secret gets into a record: neither those that the program was given nor
+// those that devices print of their own configuration (users, keys, communities).
+// Use it for conversations with devices alone; what users read is no log.
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// Log records the conversations with one device, or before [Log.For] with none.
+// A nil Log records nothing. It is safe for concurrent use.
+type Log struct {
+	to     *slog.Logger
+	hidden *hidden // shared by the logs of all devices
+}
+
+// New returns a Log that writes to a handler.
+func New(h slog.Handler) *Log { return &Log{to: slog.New(h), hidden: &hidden{}} }
+
+// For returns the Log of a device. The secrets are left out of all records, also
+// of those of other devices.
+func (l *Log) For(device string, secrets ...secret.Secret) *Log {
+	if l == nil {
+		return nil
+	}
+	for _, s := range secrets {
+		l.hidden.add(s.Reveal())
+	}
+	return &Log{to: l.to.With("device", device), hidden: l.hidden}
+}
+
+// Call is one operation that has begun.
+type Call struct {
+	log         *Log
+	op, request string
+	began       time.Time
+}
+
+// maxShown is how much of a request stands in one line, in characters.
+const maxShown = 100
+
+// Begin notes the beginning of an operation; request is asked where it is recorded.
+func (l *Log) Begin(op string, request func() string) Call {
+	c := Call{log: l, op: op, began: time.Now()}
+	if l != nil {
+		c.request = l.hidden.clean(request())
+	}
+	return c
+}
+
+// End records the operation; answer is asked where it is recorded.
+func (c Call) End(answer func() string, err error) {
+	if c.log == nil {
+		return
+	}
+	ctx := context.Background()
+	whole := c.log.to.Enabled(ctx, slog.LevelDebug)
+	level, request := slog.LevelInfo, term.CleanLine(c.request)
+	if whole {
+		level, request = slog.LevelDebug, c.request
+	} else if cut := []rune(request); len(cut) > maxShown {
+		request = string(cut[:maxShown]) + "..."
+	}
+	attrs := []slog.Attr{slog.Duration("took", time.Since(c.began).Round(time.Microsecond)), slog.String("request", request)}
+	if err != nil {
+		attrs = append(attrs, slog.String("error", c.log.hidden.clean(err.Error())))
+	}
+	if whole && answer != nil {
+		attrs = append(attrs, slog.String("answer", c.log.hidden.clean(answer())))
+	}
+	c.log.to.LogAttrs(ctx, level, c.op, attrs...)
+}
+
+// Data records a piece of a conversation that is no operation, where requests and
+// answers are recorded.
+func (l *Log) Data(op string, b []byte) {
+	ctx := context.Background()
+	if l == nil || !l.to.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	text := fmt.Sprintf("%d bytes", len(b))
+	if len(b) <= maxData && utf8.Valid(b) {
+		text = l.hidden.clean(string(b))
+	}
+	l.to.LogAttrs(ctx, slog.LevelDebug, op, slog.String("data", text))
+}
+
+// maxData is the longest piece that is shown: a longer one is a program on its way
+// to a host.
+const maxData = 64 << 10
+
+// hidden are the secrets that the program was given.
+type hidden struct {
+	mu     sync.RWMutex
+	values map[string]bool
+}
+
+func (h *hidden) add(value string) {
+	if value == "" {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.values == nil {
+		h.values = map[string]bool{}
+	}
+	h.values[value] = true
+	if b, err := json.Marshal(value); err == nil {
+		h.values[string(b[1:len(b)-1])] = true
+	}
+}
+
+// What devices print of secrets. Over all of them it is better to hide too much.
+var (
+	// A line of a configuration: what follows a word for a secret, and words for
+	// how it is encoded.
+	inLine = regexp.MustCompile(`(?i)\b((?:password|passwd|secret|passkey|passphrase|community|key|key-string|authentication-key|message-digest-key\s+\d+|auth|priv|md5|localizedkey)` +
+		`(?:\s+(?:\d{1,2}a?|sha-?\d*|md5|aes(?:-?\d+)?|des|clear|cleartext|encrypted|plaintext|localizedkey))*)[ \t]+("[^"]*"|[^\s"]+)`)
+	// A field of an object in JSON.
+	inJSON = regexp.MustCompile(`(?i)("[^"]*(?:passw(?:or)?d|passkey|secret|passphrase|community|psk|auth[-_]?key|priv[-_]?key|key[-_]string)[^"]*"\s*:\s*)("(?:\\.|[^"\\])*"|[-\d.]+)`)
+	// Tables of SONiC whose keys are secrets.
+	inTable = regexp.MustCompile(`("SNMP_(?:COMMUNITY|USER)"\s*:\s*)\{(?:[^{}]|\{[^{}]*\})*\}`)
+)
+
+// clean takes secrets out of a text, and what a terminal would act upon.
+func (h *hidden) clean(text string) string {
+	h.mu.RLock()
+	for v := range h.values {
+		text = strings.ReplaceAll(text, v, secret.Redacted)
+	}
+	h.mu.RUnlock()
+	text = inTable.ReplaceAllString(text, `$1"`+secret.Redacted+`"`)
+	text = inJSON.ReplaceAllString(text, `$1"`+secret.Redacted+`"`)
+	text = inLine.ReplaceAllString(text, `$1 `+secret.Redacted)
+	return term.Clean(text)
+}
