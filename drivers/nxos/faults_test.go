@@ -431,7 +431,7 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 
 func TestOpenWithoutSSH(t *testing.T) {
 	_, err := Open(drivers.Target{Name: "sw1"})
-	if !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "ssh block") {
+	if !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "no way to reach this switch over SSH") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -101,7 +101,7 @@ const commitTimer = 5 * time.Minute
 // only way to write QoS, so that a target without it is ErrUnsupported.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.SSH == nil {
-		return nil, fmt.Errorf("%s: %w: QoS of NX-OS is written over SSH, and the intent states no ssh.address for this switch", t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%s: %w: QoS of NX-OS is written over SSH, and the intent gives no way to reach this switch over SSH (ssh: {} or ssh.address)", t.Name, drivers.ErrUnsupported)
 	}
 	return &Driver{t: t, sh: drivers.NewShell(*t.SSH, platform), pace: realPace}, nil
 }
