@@ -39,7 +39,7 @@ func TestApplyWithoutCM(t *testing.T) {
 	open := func(context.Context) (*nicHost, error) {
 		return &nicHost{Machine: agent.Local(h.Machine()), close: func() error { return nil }, host: &intent.Host{Name: "gpu1"}, desired: want}, nil
 	}
-	a := &app{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, parallel: 1}
+	a := &app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, parallel: 1}
 	o := nicOptions{local: true, cutOff: true}
 	o.allow.Impact = qos.ImpactLoss
 	for _, fields := range [][]string{{nic.FieldPFC, nic.FieldMode, nic.FieldToS}, {nic.FieldMode, nic.FieldToS}} {
@@ -104,7 +104,7 @@ func TestBootWithoutCM(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		l := &last{then: func() { then(cancel) }}
-		a := &app{stdout: io.Discard, stderr: l, getenv: func(string) string { return "" }}
+		a := &app{ctx: t.Context(), stdout: io.Discard, stderr: l, getenv: func(string) string { return "" }}
 		err = a.nicBootOn(ctx, h.Machine(), cmPort)
 		if h.State(cmPort).PFC.Enabled != qos.Priorities(3) {
 			t.Error("PFC is not set")
