@@ -6,14 +6,14 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/render/cli"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // UnsavedLines names the sections of a command line's configuration that differ
 // between what runs and what is saved: a block by its first line, a line of the
 // top by its first two words, so that no value is told. The order of lines
 // means nothing.
-func UnsavedLines(running, saved []*cli.Line) []string {
+func UnsavedLines(running, saved []*lines.Line) []string {
 	have, kept := sections(running), sections(saved)
 	differ := map[string]bool{}
 	for name, text := range have {
@@ -47,9 +47,9 @@ func Lasts(running, saved *qos.Device, managed func(port string) bool) bool {
 }
 
 // sections returns what stands in each section, in an order of its own.
-func sections(lines []*cli.Line) map[string]string {
+func sections(ls []*lines.Line) map[string]string {
 	in := map[string]map[string]bool{}
-	for _, l := range lines {
+	for _, l := range ls {
 		if strings.HasPrefix(l.Text, "!") || l.Text == "end" {
 			continue
 		}
@@ -78,7 +78,7 @@ func firstWords(s string, n int) string {
 }
 
 // write writes a line and what stands below it, sorted.
-func write(b *strings.Builder, l *cli.Line) {
+func write(b *strings.Builder, l *lines.Line) {
 	b.WriteString(l.Text)
 	below := map[string]bool{}
 	for _, s := range l.Sub {

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/render/cli"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // lines reads an indented text.
-func lines(text string) []*cli.Line {
-	var out []*cli.Line
+func tree(text string) []*lines.Line {
+	var out []*lines.Line
 	for l := range strings.Lines(text) {
 		l = strings.TrimRight(l, "\n")
-		line := &cli.Line{Text: strings.TrimSpace(l)}
+		line := &lines.Line{Text: strings.TrimSpace(l)}
 		if strings.HasPrefix(l, " ") {
 			out[len(out)-1].Sub = append(out[len(out)-1].Sub, line)
 			continue
@@ -37,7 +37,7 @@ func TestUnsavedLines(t *testing.T) {
 		"one of two is gone": {strings.Replace(saved, "qos map dscp 27 to traffic-class 3\n", "", 1), []string{"qos map"}},
 		"a block is new":     {saved + "interface Ethernet10\n mtu 1500\ninterface Ethernet9\n mtu 1500\n", []string{"interface Ethernet9", "interface Ethernet10"}},
 	} {
-		if got := UnsavedLines(lines(tt.running), lines(saved)); !slices.Equal(got, tt.want) {
+		if got := UnsavedLines(tree(tt.running), tree(saved)); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

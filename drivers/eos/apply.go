@@ -108,7 +108,7 @@ func decodeStep(items []drivers.Step, managed func(port string) bool) (native.Ed
 	if err := json.Unmarshal(items[0].Native, &c); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
-	if err := c.Edit.Check(managed); err != nil {
+	if err := native.Lines.Check(c.Edit, managed); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
 	return c.Edit, nil
@@ -173,7 +173,7 @@ func (d *Driver) unsent(ctx context.Context, j job, cause error) error {
 		err = d.wrap(cause)
 	}
 	if errors.As(cause, &line) {
-		at := native.PlaceOf(j.lines, line.Number-1)
+		at := native.Lines.PlaceOf(j.lines, line.Number-1)
 		err = fmt.Errorf("%s: %w: nothing was committed: %w", d.t.Name, drivers.ErrRejected, placed(at, cause))
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.pace.read)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
 // sessionWord is a name that a session of this tool can have; "" stands for none.
@@ -17,10 +18,10 @@ func (b wayBack) check(managed func(port string) bool) error {
 	if !sessionWord.MatchString(b.Session) {
 		return fmt.Errorf("undo record: unusable name of a session %q", b.Session)
 	}
-	if err := b.Edit.Check(managed); err != nil {
+	if err := native.Lines.Check(b.Edit, managed); err != nil {
 		return fmt.Errorf("undo record: what was applied: %w", err)
 	}
-	if err := b.Undo.Check(managed); err != nil {
+	if err := native.Lines.Check(b.Undo, managed); err != nil {
 		return fmt.Errorf("undo record: what stood there before: %w", err)
 	}
 	if err := b.Edit.CheckUndo(b.Undo); err != nil {

@@ -200,12 +200,12 @@ func uses(port *qos.Port, kind string) bool {
 // lost notes what ports lose with the profile that they carried.
 func (p *planner) lost(edit native.Edit) {
 	const most = 4
-	for _, l := range edit.Losses(p.snap.cfg) {
+	for _, l := range native.Losses(edit, p.snap.cfg) {
 		named := strings.Join(l.Lines[:min(len(l.Lines), most)], "; ")
 		if n := len(l.Lines) - most; n > 0 {
 			named += fmt.Sprintf("; and %d more", n)
 		}
-		p.note("qos profile %s goes from %s, and with it what the intent does not speak of: %s", l.Profile, natural.Fold(l.Ports), named)
+		p.note("%s goes from %s, and with it what the intent does not speak of: %s", l.Block, natural.Fold(l.Ports), named)
 	}
 }
 

@@ -102,7 +102,7 @@ func decodeStep(items []drivers.Step, managed func(port string) bool) (native.Ed
 	if err := json.Unmarshal(items[0].Native, &b); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
-	if err := b.Edit.Check(managed); err != nil {
+	if err := native.Lines.Check(b.Edit, managed); err != nil {
 		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
 	return b.Edit, nil
@@ -120,7 +120,7 @@ func (b wayBack) undone(now *native.Config) bool { return len(b.Undo.Commands(no
 // it a configuration is what it was before, and at its places nothing stands but
 // what it wrote, or what stood there before.
 func (b wayBack) own(now *native.Config) bool {
-	return b.Edit.Made(b.Undo, now) && drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
+	return native.Made(b.Edit, b.Undo, now) && drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
 }
 
 // holds reports whether an edit changes nothing of what a configuration means.

@@ -21,10 +21,10 @@ func (b wayBack) check(managed func(port string) bool) error {
 	if b.Model != native.EightQueue && b.Model != native.FourQueue {
 		return fmt.Errorf("undo record: there is no class model %d", b.Model)
 	}
-	if err := b.Edit.Check(managed); err != nil {
+	if err := native.Lines.Check(b.Edit, managed); err != nil {
 		return fmt.Errorf("undo record: what was applied: %w", err)
 	}
-	if err := b.Undo.Check(managed); err != nil {
+	if err := native.Lines.Check(b.Undo, managed); err != nil {
 		return fmt.Errorf("undo record: what stood there before: %w", err)
 	}
 	if err := b.Edit.CheckUndo(b.Undo); err != nil {

@@ -191,7 +191,7 @@ func of(s *drivers.Snapshot) *snapshot {
 	if n, ok := s.Native.(*snapshot); ok {
 		return n
 	}
-	return &snapshot{cfg: &native.Config{}}
+	return &snapshot{cfg: native.Lines.New()}
 }
 
 // Read takes a snapshot of the running configuration.

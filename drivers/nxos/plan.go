@@ -80,7 +80,7 @@ func (p *planner) plan(out *drivers.Steps) error {
 	step.Moves(p.changes)
 	out.Items = []drivers.Step{step}
 	p.tell()
-	p.notes = append(p.notes, edit.Doubts(p.snap.cfg)...)
+	p.notes = append(p.notes, native.Doubts(edit, p.snap.cfg)...)
 	p.lost(edit)
 	return nil
 }
@@ -165,7 +165,7 @@ func (p *planner) tell() {
 // lost notes what ports lose with the policies that they had.
 func (p *planner) lost(edit native.Edit) {
 	const most = 4
-	for _, l := range edit.Losses(p.snap.cfg, p.snap.m) {
+	for _, l := range native.Losses(edit, p.snap.cfg, p.snap.m) {
 		from := "the switch"
 		if len(l.Ports) > 0 {
 			from = natural.Fold(l.Ports)
@@ -174,7 +174,7 @@ func (p *planner) lost(edit native.Edit) {
 		if n := len(l.Lines) - most; n > 0 {
 			named += fmt.Sprintf("; and %d more", n)
 		}
-		p.note("%s goes from %s, and with it what the intent does not speak of: %s", l.Policy, from, named)
+		p.note("%s goes from %s, and with it what the intent does not speak of: %s", l.Block, from, named)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // maxRounds bounds how often a change is looked at again because a shared line
@@ -88,11 +89,11 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 		case h.inert || !strings.HasPrefix(h.spot.key, keyMarking) || own.value(h.queue, h.spot.key) != "":
 		default:
 			queue := string(p.kw) + " " + number
-			e = append(e, Setting{Queue: queue, Key: h.spot.key, Line: h.text})
+			e = append(e, Setting{Block: queue, Key: h.spot.key, Line: h.text})
 			curve[queue] = curve[queue] || h.set != nil
 		}
 	}
-	return slices.DeleteFunc(e, func(s Setting) bool { return !curve[s.Queue] })
+	return slices.DeleteFunc(e, func(s Setting) bool { return !curve[s.Block] })
 }
 
 // touch adds the ports that an edit leaves different from desired in what a
@@ -196,7 +197,7 @@ func (p *planner) ports(running *qos.Device) Edit {
 		put := func(key, line string) { e = append(e, Setting{Section: header, Key: key, Line: line}) }
 		s := p.r.sections[header]
 		if s == nil {
-			e = append(e, Setting{Section: header, Line: header})
+			e = append(e, Setting{Section: header, Line: lines.Present})
 			have = g.port(portState{routed: g.ports.routed})
 		}
 		if m := want.MTU; m.Set {
@@ -358,12 +359,12 @@ func (p *planner) edit(name string, s shape) Edit {
 	sec := p.r.sections[header]
 	var e Edit
 	if sec == nil {
-		e = append(e, Setting{Section: header, Line: header})
+		e = append(e, Setting{Section: header, Line: lines.Present})
 	}
 	for _, want := range s.settings {
-		for _, queue := range queuesOf(sec, want.Queue) {
+		for _, queue := range queuesOf(sec, want.Block) {
 			have, line := sec.value(queue, want.Key), want.Line
-			if queue != want.Queue {
+			if queue != want.Block {
 				// What the other keyword says of the queue must not count.
 				line = ""
 			} else if sec != nil && same(have, line, queue, inProfile) {
@@ -372,7 +373,7 @@ func (p *planner) edit(name string, s shape) Edit {
 			if have == line {
 				continue
 			}
-			e = append(e, Setting{header, queue, want.Key, line})
+			e = append(e, Setting{Section: header, Block: queue, Key: want.Key, Line: line})
 		}
 	}
 	return e
@@ -403,9 +404,9 @@ func (p *planner) attach(port, name string, s shape) Edit {
 		e = append(e, Setting{Section: header, Key: keyProfile, Line: keyProfile + " " + name})
 	}
 	for _, want := range s.settings {
-		for _, queue := range queuesOf(sec, want.Queue) {
+		for _, queue := range queuesOf(sec, want.Block) {
 			if have := sec.value(queue, want.Key); have != "" && !same(have, want.Line, queue, inInterface) {
-				e = append(e, Setting{header, queue, want.Key, ""})
+				e = append(e, Setting{Section: header, Block: queue, Key: want.Key})
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // foreign is what other people have on a switch.
@@ -100,11 +101,11 @@ func drawHave(t *rapid.T, want *qos.Device, kw Keyword) *Config {
 	for range rapid.IntRange(0, 12).Draw(t, "lines") {
 		s := rapid.SampledFrom(handLines).Draw(t, "line")
 		s.Section = sectionInterface + rapid.SampledFrom(ports).Draw(t, "port")
-		if _, ok := match(s.Line, inProfile); (ok || s.Queue != "") && rapid.IntRange(0, 3).Draw(t, "in profile") == 0 {
+		if _, ok := match(s.Line, inProfile); (ok || s.Block != "") && rapid.IntRange(0, 3).Draw(t, "in profile") == 0 {
 			s.Section = sectionProfile + rapid.SampledFrom([]string{ProfileName, ProfileName + "-2", "OPS"}).Draw(t, "profile")
 		}
 		if rapid.Bool().Draw(t, "keyword of others") {
-			s.Queue = strings.Replace(s.Queue, "uc-tx", "tx", 1)
+			s.Block = strings.Replace(s.Block, "uc-tx", "tx", 1)
 		}
 		e = append(e, s)
 	}
@@ -123,11 +124,11 @@ var handLines = []Setting{
 	{Key: keyProfile, Line: "service-profile OPS"}, {Key: keyProfile, Line: "service-profile OPS-VOICE"}, {Key: keyProfile, Line: "service-profile GONE"},
 	{Key: keyProfile, Line: "service-profile ROCE-FABRIC"}, {Key: keyProfile, Line: "service-profile ROCE-FABRIC-2"},
 	{Key: keySwitchport, Line: "no switchport"}, {Key: keyMTU, Line: "mtu 9000"}, {Key: keyShutdown, Line: "shutdown"},
-	{Queue: "uc-tx-queue 3", Key: keyPriority, Line: "no priority"}, {Queue: "uc-tx-queue 3", Key: keyBandwidth, Line: "bandwidth percent 7"},
-	{Queue: "uc-tx-queue 6", Key: keyPriority, Line: "priority strict"}, {Queue: "uc-tx-queue 3", Key: keyShape, Line: "shape rate 40 percent"},
-	{Queue: "uc-tx-queue 3", Key: "random-detect ecn count", Line: "random-detect ecn count"},
-	{Queue: "uc-tx-queue 3", Key: keyECN, Line: "random-detect ecn minimum-threshold 10 kbytes maximum-threshold 2 mbytes"},
-	{Queue: "uc-tx-queue 4", Key: keyDrop, Line: "random-detect drop minimum-threshold 1 kbytes maximum-threshold 2 kbytes drop-probability 5"},
+	{Block: "uc-tx-queue 3", Key: keyPriority, Line: "no priority"}, {Block: "uc-tx-queue 3", Key: keyBandwidth, Line: "bandwidth percent 7"},
+	{Block: "uc-tx-queue 6", Key: keyPriority, Line: "priority strict"}, {Block: "uc-tx-queue 3", Key: keyShape, Line: "shape rate 40 percent"},
+	{Block: "uc-tx-queue 3", Key: "random-detect ecn count", Line: "random-detect ecn count"},
+	{Block: "uc-tx-queue 3", Key: keyECN, Line: "random-detect ecn minimum-threshold 10 kbytes maximum-threshold 2 mbytes"},
+	{Block: "uc-tx-queue 4", Key: keyDrop, Line: "random-detect drop minimum-threshold 1 kbytes maximum-threshold 2 kbytes drop-probability 5"},
 }
 
 var globalLines = []Setting{
@@ -225,7 +226,7 @@ func TestProfilesAreEditedInPlace(t *testing.T) {
 		return p
 	}
 	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": shape(60), "Ethernet2": shape(60), "Ethernet3": shape(40)}}
-	have := Edit{{"qos profile ROCE-FABRIC", "uc-tx-queue 3", "random-detect ecn count", "random-detect ecn count"}}.Apply(Encode(d, UCTxQueue))
+	have := Edit{{Section: "qos profile ROCE-FABRIC", Block: "uc-tx-queue 3", Key: "random-detect ecn count", Line: "random-detect ecn count"}}.Apply(Encode(d, UCTxQueue))
 	d.Ports["Ethernet1"], d.Ports["Ethernet2"] = shape(61), shape(61)
 	got := Change(have, d, UCTxQueue).Commands(have)
 	want := []string{"qos profile ROCE-FABRIC", "uc-tx-queue 3", "bandwidth percent 61", "exit", "exit"}
@@ -336,9 +337,9 @@ end
 `)
 	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP)}
 	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": p, "Ethernet3": p, "Ethernet10": p}}
-	want := []Loss{{"OPS", []string{"Ethernet1", "Ethernet10"}, []string{
+	want := []lines.Loss{{Block: "qos profile OPS", Ports: []string{"Ethernet1", "Ethernet10"}, Lines: []string{
 		"shape rate 5000000 kbps", "service-policy type qos input P", "tomorrow's line", "uc-tx-queue 3 random-detect ecn count", "mc-tx-queue 1 bandwidth percent 5"}}}
-	if diff := cmp.Diff(want, Change(have, d, UCTxQueue).Losses(have)); diff != "" {
+	if diff := cmp.Diff(want, Losses(Change(have, d, UCTxQueue), have)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -404,11 +405,11 @@ func TestCheckKnowsItsOwn(t *testing.T) {
 		have := drawHave(t, want, kw)
 		managed := func(port string) bool { return want.Ports[port] != nil }
 		edit := Change(have, want, kw)
-		if err := edit.Check(managed); err != nil {
+		if err := Lines.Check(edit, managed); err != nil {
 			t.Fatal(err)
 		}
 		undo := edit.Undo(have)
-		if err := errors.Join(undo.Check(managed), edit.CheckUndo(undo)); err != nil {
+		if err := errors.Join(Lines.Check(undo, managed), edit.CheckUndo(undo)); err != nil {
 			t.Fatalf("%v\nwhat undoes a change of\n%s", err, have)
 		}
 	})
@@ -422,7 +423,7 @@ func TestCheckKnowsItsOwn(t *testing.T) {
 		{Section: "qos profile OPS"},
 		{Section: "qos profile OPS", Key: keyTrust, Line: "qos trust dscp"},
 		{Section: "qos profile ROCE-FABRIC", Line: "aaa root"},
-		{Section: "qos profile ROCE-FABRIC", Queue: "class C", Key: keyPriority, Line: "no priority"},
+		{Section: "qos profile ROCE-FABRIC", Block: "class C", Key: keyPriority, Line: "no priority"},
 		{Section: "router bgp 1"},
 		{Key: "qos map dscp 26", Line: "qos map dscp 26 27 to traffic-class 3"},
 		{Key: "qos map dscp x|y"},
@@ -438,15 +439,15 @@ func TestCheckKnowsItsOwn(t *testing.T) {
 		{Section: "interface Port-Channel1", Key: keyMTU, Line: "mtu 9000"},
 		{},
 	} {
-		if (Edit{s}).Check(nil) == nil {
+		if Lines.Check(Edit{s}, nil) == nil {
 			t.Errorf("%+v is taken", s)
 		}
 	}
 	outside := Edit{{Section: "interface Ethernet1", Key: keyMTU, Line: "mtu 9000"}, {Section: "interface Ethernet2", Key: keyShutdown, Line: keyShutdown}}
-	if err := outside.Check(nil); err != nil {
+	if err := Lines.Check(outside, nil); err != nil {
 		t.Error(err)
 	}
-	err := outside.Check(func(port string) bool { return port == "Ethernet1" })
+	err := Lines.Check(outside, func(port string) bool { return port == "Ethernet1" })
 	if err == nil || !strings.Contains(err.Error(), "setting 2: interface Ethernet2 is not in the intent") {
 		t.Errorf("a port outside of the intent: %v", err)
 	}

@@ -12,25 +12,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/render/cli"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Config is configuration text as an ordered tree of lines. Nothing is
-// dropped: what this package does not understand is kept and printed as it
-// was. Bare "!" lines only separate; [Config.Append] puts them where EOS does.
-type Config struct{ Lines []*Line }
-
-// Line is one line and what stands indented below it: for a banner or a script,
-// what comes up to its "EOF".
-type Line = cli.Line
+// The parts of the machine for configuration by lines, which this package gives
+// the grammar of EOS.
+type (
+	Config  = lines.Config
+	Line    = lines.Line
+	Setting = lines.Setting
+	Edit    = lines.Edit
+	Unknown = lines.Unknown
+)
 
 // Parse reads configuration: the answer to "show running-config", also with
 // "all", generated text, or a pasted session with its prompts, whatever the
 // indentation. It fails on what cannot be configuration: NUL bytes, lines over
 // 64 KB, more than 16 levels. Time and memory are linear in the size of text.
 func Parse(text []byte) (*Config, error) {
-	p := parser{cfg: &Config{}}
-	if err := cli.Each(text, p.line); err != nil {
+	p := parser{cfg: Lines.New()}
+	if err := lines.Each(text, p.line); err != nil {
 		return nil, err
 	}
 	return p.cfg, nil
@@ -65,7 +66,7 @@ func (p *parser) line(s string, no int) error {
 		}
 		return nil
 	}
-	t, indent := strings.TrimSpace(s), cli.Width(s)
+	t, indent := strings.TrimSpace(s), lines.Width(s)
 	if t == "" {
 		return nil
 	}
@@ -78,7 +79,7 @@ func (p *parser) line(s string, no int) error {
 	}
 	if len(p.stack) == 0 {
 		typed := false
-		for mode, rest, ok := cli.CutPrompt(t); ok; mode, rest, ok = cli.CutPrompt(t) {
+		for mode, rest, ok := lines.CutPrompt(t); ok; mode, rest, ok = lines.CutPrompt(t) {
 			t, typed = rest, true
 			p.closed = p.closed || !below(mode)
 			if !configures(mode) {
@@ -161,8 +162,8 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 		f.line.Sub = append(f.line.Sub, l)
 		depth = f.depth + 1
 	}
-	if depth > cli.MaxDepth {
-		return fmt.Errorf("more than %d levels", cli.MaxDepth)
+	if depth > lines.MaxDepth {
+		return fmt.Errorf("more than %d levels", lines.MaxDepth)
 	}
 	if isRaw(l.Text) {
 		p.raw = l
@@ -200,49 +201,17 @@ func isRaw(text string) bool {
 	return strings.HasPrefix(text, "banner ") || text == "action bash" || text == "code" || strings.HasPrefix(text, "code unit ")
 }
 
-// Complete reports whether the text ended with "end", as a whole answer does.
-func (c *Config) Complete() bool {
-	return len(c.Lines) > 0 && c.Lines[len(c.Lines)-1].Text == "end"
-}
-
-// String returns what Append appends.
-func (c *Config) String() string { return string(c.Append(nil)) }
-
-// Append appends the configuration in EOS's own form: three spaces a level,
-// "!" between sections, and before each queue.
-func (c *Config) Append(b []byte) []byte {
-	var prev *Line
-	for _, l := range c.Lines {
-		if prev != nil && apart(prev, l) {
-			b = append(b, "!\n"...)
-		}
-		b = appendLine(b, l, 0)
-		prev = l
+// gap is what EOS prints between neighbours: "!" between sections, and around
+// queues.
+func gap(prev, next *Line, depth int) string {
+	queue := depth > 0 && headerOf(next.Text) == headQueue
+	switch {
+	case prev == nil && !queue, depth == 0 && !apart(prev, next):
+		return ""
+	case depth > 0 && !queue && len(next.Sub) == 0 && headerOf(prev.Text) != headQueue:
+		return ""
 	}
-	return b
-}
-
-const indentation = "                                                "
-
-func appendLine(b []byte, l *Line, depth int) []byte {
-	b = append(b, indentation[:3*min(depth, cli.MaxDepth)]...)
-	b = append(append(b, l.Text...), '\n')
-	raw := isRaw(l.Text)
-	var prev *Line
-	for _, s := range l.Sub {
-		if raw {
-			b = append(append(b, s.Text...), '\n')
-			continue
-		}
-		queue := headerOf(s.Text) == headQueue
-		if queue || prev != nil && (len(s.Sub) > 0 || headerOf(prev.Text) == headQueue) {
-			b = append(b, indentation[:3*min(depth+1, cli.MaxDepth)]...)
-			b = append(b, "!\n"...)
-		}
-		b = appendLine(b, s, depth+1)
-		prev = s
-	}
-	return b
+	return "!\n"
 }
 
 // apart reports whether EOS separates two neighbours at the top level.
@@ -301,6 +270,3 @@ func isQueue(text string) bool {
 	kind, n, ok := strings.Cut(text, " ")
 	return ok && slices.Contains(queueKinds, kind) && len(n) == 1 && n[0] >= '0' && n[0] <= '7'
 }
-
-// clone returns a deep copy.
-func (c *Config) clone() *Config { return &Config{Lines: cli.Clone(c.Lines)} }

@@ -22,9 +22,9 @@ const ProfileName = "ROCE-FABRIC"
 // Whether a port is routed is not known here: the MTU is written as that of a
 // routed port.
 func Encode(d *qos.Device, kw Keyword) *Config {
-	p := newPlanner(&Config{}, writable(d), kw)
+	p := newPlanner(Lines.New(), writable(d), kw)
 	p.all = true
-	return p.plan().Apply(&Config{})
+	return p.plan().Apply(Lines.New())
 }
 
 // shape is what the profile of a port says, by its settings; "" for lines that
@@ -47,7 +47,7 @@ type shapedBy struct {
 // lines that it keeps.
 func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit) shape {
 	var e Edit
-	put := func(queue, key, line string) { e = append(e, Setting{Queue: queue, Key: key, Line: line}) }
+	put := func(queue, key, line string) { e = append(e, Setting{Block: queue, Key: key, Line: line}) }
 	if p.Trust.Set {
 		put("", keyTrust, trustLine(p.Trust.V))
 	}
@@ -78,7 +78,7 @@ func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit)
 func shapeText(e Edit) string {
 	var b strings.Builder
 	for _, s := range e {
-		b.WriteString(s.Queue + "\x00" + s.Key + "\x00" + s.Line + "\n")
+		b.WriteString(s.Block + "\x00" + s.Key + "\x00" + s.Line + "\n")
 	}
 	return b.String()
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // place is where a statement may stand.
-type place uint8
+type place = lines.Place
 
 const (
 	inGlobal place = 1 << iota

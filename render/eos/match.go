@@ -186,9 +186,9 @@ func (h hit) entry(id string) string {
 	return strings.Replace(h.text, " "+h.args[0]+" ", " "+id+" ", 1)
 }
 
-// unsetOf returns what is typed to return a key to its default, and the key's
-// place in the order; held is the line that it has now.
-func unsetOf(keyText, held string, at place) (line string, rank int) {
+// unsetOf returns what is typed to return a key to its default; held is the line
+// that it has now.
+func unsetOf(at place, keyText, held string) string {
 	words := strings.Fields(keyText)
 	for _, k := range keysByWord[words[0]] {
 		if k.in&at == 0 || len(k.tokens) != len(words) {
@@ -204,10 +204,10 @@ func unsetOf(keyText, held string, at place) (line string, rank int) {
 			}
 		}
 		if same {
-			return line, k.rank
+			return line
 		}
 	}
-	return "", len(grammar)
+	return ""
 }
 
 // roce reports whether a line is of the families that RoCE depends on: such a

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/render/cli"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 func golden(t testing.TB, name string) string {
@@ -250,19 +250,19 @@ func TestBannersAreNotRead(t *testing.T) {
 
 func TestParseRefusesWhatIsNotConfiguration(t *testing.T) {
 	deep := ""
-	for i := range cli.MaxDepth + 1 {
+	for i := range lines.MaxDepth + 1 {
 		deep += strings.Repeat(" ", i) + "x\n"
 	}
 	for text, want := range map[string]string{
-		"hostname a\nb\x00c\n":                     "line 2: a NUL byte",
-		"a\n" + strings.Repeat("x", cli.MaxLine+1): "line 2: longer than 65536 bytes",
+		"hostname a\nb\x00c\n":                       "line 2: a NUL byte",
+		"a\n" + strings.Repeat("x", lines.MaxLine+1): "line 2: longer than 65536 bytes",
 		deep: "line 17: more than 16 levels",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Parse([]byte(strings.Repeat("x", cli.MaxLine))); err != nil {
+	if _, err := Parse([]byte(strings.Repeat("x", lines.MaxLine))); err != nil {
 		t.Error(err)
 	}
 }
@@ -311,7 +311,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was printed is not read: %v\n%q", err, printed)
 		}
-		if d := cmp.Diff(c, again, cmpopts.IgnoreFields(Line{}, "No"), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(c.Lines, again.Lines, cmpopts.IgnoreFields(Line{}, "No"), cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("%s\n%q", d, printed)
 		}
 		d, _ := Decode(c)

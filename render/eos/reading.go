@@ -47,24 +47,6 @@ type reading struct {
 	ports portDefaults
 }
 
-// Unknown is a line of the families that RoCE depends on that the model has no
-// place for, or that this package does not know. It stays as it is.
-type Unknown struct {
-	Line    int    // in the text that was parsed, from 1
-	Section string // "" for the top level
-	Text    string
-	Why     string
-}
-
-// Where names the place: "interface Ethernet1/1, line 812".
-func (u Unknown) Where() string {
-	w := "line " + itoa(u.Line)
-	if u.Section != "" {
-		w = u.Section + ", " + w
-	}
-	return w
-}
-
 const (
 	whyUnknown = "this tool does not know the line and leaves it"
 	whyDoubt   = "whether the line overrides that of the profile is not documented; the profile is taken to count"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // part is what of a port is to be written.
@@ -68,7 +69,8 @@ func Change(have *Config, desired *qos.Device, m ClassModel) Edit {
 // Encode returns what Change makes of a switch that has the ports of d and no
 // other configuration, with every value of d in the text.
 func Encode(d *qos.Device, m ClassModel) *Config {
-	have := &Config{whole: true}
+	have := Lines.New()
+	have.Whole = true
 	want := accepted(d, m)
 	n := need{ports: map[string]part{}, timers: d.WatchdogPoll.Set, network: true, full: true}
 	for _, name := range natural.Keys(want.Ports) {
@@ -137,7 +139,7 @@ type planner struct {
 	all   common
 	need  need
 	ports []string // that something is written to
-	tree  *tree
+	tree  *lines.Tree
 	edit  Edit
 	// policies are the blocks that the edit writes or takes a name for.
 	policies map[string]bool
@@ -145,7 +147,7 @@ type planner struct {
 
 func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
 	names := natural.Keys(want.Ports)
-	p := &planner{v: newView(have, m), want: want, all: commonOf(want, names), need: n, tree: newTree(have), policies: map[string]bool{}}
+	p := &planner{v: newView(have, m), want: want, all: commonOf(want, names), need: n, tree: lines.NewTree(have), policies: map[string]bool{}}
 	for _, name := range names {
 		if p.v.ports[name] != nil && n.ports[name] != 0 {
 			p.ports = append(p.ports, name)
@@ -164,8 +166,8 @@ func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
 	}
 	if len(p.edit) > 0 {
 		for _, h := range unused(p.edit.Apply(have)) {
-			if l := p.tree.blocks[h.id()]; l != nil {
-				p.edit = append(p.edit, Setting{Section: l.Text})
+			if p.tree.Has(h.text(), "") {
+				p.edit = append(p.edit, Setting{Section: h.text()})
 			}
 		}
 	}
@@ -174,31 +176,13 @@ func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
 
 // set adds a setting where the configuration says something else.
 func (p *planner) set(section, class, key, line string) {
-	s := Setting{Section: section, Class: class, Key: key, Line: line}
-	if section == "" {
-		ls := p.tree.global[key]
-		if len(ls) > 0 && ls[len(ls)-1].Text == line || len(ls) == 0 && line == "" {
-			return
-		}
-		p.edit = append(p.edit, s)
-		return
+	held := p.tree.Line(section, class, key)
+	if key == "" && p.tree.Has(section, class) {
+		held = lines.Present
 	}
-	block := p.tree.block(section)
-	if block != nil && class != "" {
-		block = p.tree.class(block, class)
+	if held != line {
+		p.edit = append(p.edit, Setting{Section: section, Block: class, Key: key, Line: line})
 	}
-	if block != nil {
-		if key == "" && line != "" {
-			return
-		}
-		_, l := p.tree.find(block, within(section, class), key)
-		if l == nil && line == "" || l != nil && l.Text == line {
-			return
-		}
-	} else if line == "" {
-		return
-	}
-	p.edit = append(p.edit, s)
 }
 
 // port adds the lines of an interface.

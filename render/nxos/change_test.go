@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // What a switch is told is what is read back, whatever the combination.
@@ -59,11 +60,11 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		before := old.String()
 		edit := Change(old, want, EightQueue)
 		managed := func(port string) bool { return want.Ports[port] != nil }
-		if err := edit.Check(managed); err != nil {
+		if err := Lines.Check(edit, managed); err != nil {
 			t.Fatal(err)
 		}
 		undo := edit.Undo(old)
-		if err := errors.Join(undo.Check(managed), edit.CheckUndo(undo)); err != nil {
+		if err := errors.Join(Lines.Check(undo, managed), edit.CheckUndo(undo)); err != nil {
 			t.Fatalf("%v\nwhat undoes a change of\n%s", err, before)
 		}
 		now := edit.Apply(old)
@@ -117,7 +118,9 @@ func foreign(old, now *Config) string {
 			case strings.HasPrefix(h.name, Prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
 			case h.at == inInterface && ok && h.name != "Ethernet1/99" && isPort(h.name):
 			default:
-				out[l.Text] = string(appendLine(nil, l, 0))
+				one := Lines.New()
+				one.Lines = []*Line{l}
+				out[l.Text] = one.String()
 			}
 		}
 		return out
@@ -393,7 +396,7 @@ func TestObjectsThatOthersUseAreNotEdited(t *testing.T) {
 	// Alone, they are edited in place, and nothing is attached anew.
 	old := parse(t, roceText)
 	for _, s := range Change(old, want, EightQueue) {
-		if s.Line == Present || s.Section == "interface Ethernet1/1" {
+		if s.Line == lines.Present || s.Section == "interface Ethernet1/1" {
 			t.Errorf("not in place: %+v", s)
 		}
 	}

@@ -5,21 +5,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/render/cli"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Config is configuration text as an ordered tree of lines. Nothing that is
-// configuration is dropped: what this package does not understand is kept and
-// printed as it was, comments included. Blocks of one name are one block.
-type Config struct {
-	Lines []*Line
-	// whole says that the text ended where a line ends, and outside a banner.
-	whole bool
-}
-
-// Line is one line and what stands indented below it: for a banner, the rest of
-// its text.
-type Line = cli.Line
+// The parts of the machine for configuration by lines, which this package gives
+// the grammar of NX-OS.
+type (
+	Config  = lines.Config
+	Line    = lines.Line
+	Setting = lines.Setting
+	Edit    = lines.Edit
+	Unknown = lines.Unknown
+)
 
 // Parse reads configuration: the answers to "show running-config" (also with
 // "all" or "ipqos"), checkpoint files, generated text, or a pasted session with
@@ -27,11 +24,12 @@ type Line = cli.Line
 // configuration: NUL bytes, lines over 64 KB, more than 16 levels. Time and
 // memory are linear in the size of text.
 func Parse(text []byte) (*Config, error) {
-	p := parser{cfg: &Config{whole: len(text) > 0 && text[len(text)-1] == '\n'}, blocks: map[blockKey]*Line{}}
-	if err := cli.Each(text, p.line); err != nil {
+	p := parser{cfg: Lines.New(), blocks: map[blockKey]*Line{}}
+	p.cfg.Whole = len(text) > 0 && text[len(text)-1] == '\n'
+	if err := lines.Each(text, p.line); err != nil {
 		return nil, err
 	}
-	p.cfg.whole = p.cfg.whole && p.raw == nil && !p.paged
+	p.cfg.Whole = p.cfg.Whole && p.raw == nil && !p.paged
 	return p.cfg, nil
 }
 
@@ -73,7 +71,7 @@ func (p *parser) line(s string, no int) error {
 		}
 		return nil
 	}
-	t, indent := strings.TrimSpace(s), cli.Width(s)
+	t, indent := strings.TrimSpace(s), lines.Width(s)
 	if t == "" {
 		p.section, p.class = nil, nil
 		return nil
@@ -108,11 +106,11 @@ func (p *parser) comment(l *Line, indent int) {
 // flat places a line that stands below nothing by indentation.
 func (p *parser) flat(l *Line, indent int) error {
 	mode, typed := "", false
-	for m, rest, ok := cli.CutPrompt(l.Text); ok; m, rest, ok = cli.CutPrompt(l.Text) {
+	for m, rest, ok := lines.CutPrompt(l.Text); ok; m, rest, ok = lines.CutPrompt(l.Text) {
 		mode, typed, l.Text = m, true, rest
 		if m == "" || rest == "" {
 			// A prompt alone, or a command that shows something.
-			p.cfg.whole = p.cfg.whole || rest == ""
+			p.cfg.Whole = p.cfg.Whole || rest == ""
 			return nil
 		}
 	}
@@ -156,15 +154,18 @@ func (p *parser) below(f *frame, text string) *frame {
 }
 
 func (p *parser) put(f *frame, l *Line, indent int) error {
-	depth, above := 1, (*Line)(nil)
+	depth, above, section := 1, (*Line)(nil), ""
 	into := &p.cfg.Lines
 	if f != nil {
-		depth, above, into = f.depth+1, f.line, &f.line.Sub
+		depth, above, section, into = f.depth+1, f.line, f.line.Text, &f.line.Sub
 	}
-	if depth > cli.MaxDepth {
-		return fmt.Errorf("more than %d levels", cli.MaxDepth)
+	if depth > lines.MaxDepth {
+		return fmt.Errorf("more than %d levels", lines.MaxDepth)
 	}
-	at, id := opens(f, l.Text)
+	id, at, ok := opens(section, l.Text)
+	if !ok {
+		id, at = "", inOther
+	}
 	same := p.blocks[blockKey{above, id}]
 	switch {
 	case id == "":
@@ -189,24 +190,6 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 	return nil
 }
 
-// opens returns what stands below a line and what its block is known by; ""
-// for a line that is no block of ours.
-func opens(f *frame, text string) (place, string) {
-	if f == nil {
-		if h, ok := headOf(text); ok {
-			return h.at, h.id()
-		}
-		return inOther, ""
-	}
-	if f.at == inPolicy {
-		if typ, name, ok := classOf(text); ok {
-			h, _ := headOf(f.line.Text)
-			return classPlace(h.typ), typ + " " + name
-		}
-	}
-	return inOther, ""
-}
-
 // bannerOf returns the delimiter of a banner that goes on in the next line:
 // "banner motd #".
 func bannerOf(text string) (byte, bool) {
@@ -221,12 +204,12 @@ func bannerOf(text string) (byte, bool) {
 	return rest[0], true
 }
 
-// Complete reports whether c is a whole running configuration, as far as the
+// complete reports whether c is a whole running configuration, as far as the
 // text tells: it has the version line, no "!Command:" head of a narrower show
 // command, at least one interface, ends where a line ends or with a prompt,
 // and no pager stands in it. NX-OS prints no "end": a text that was cut exactly
 // between two lines is not seen.
-func (c *Config) Complete() bool {
+func complete(c *Config) bool {
 	version, port := false, false
 	for _, l := range c.Lines {
 		if cmd, ok := strings.CutPrefix(l.Text, "!Command:"); ok {
@@ -239,40 +222,7 @@ func (c *Config) Complete() bool {
 		h, ok := headOf(l.Text)
 		port = port || ok && h.at == inInterface
 	}
-	return c.whole && version && port
-}
-
-// String returns what Append appends.
-func (c *Config) String() string { return string(c.Append(nil)) }
-
-// Append appends the configuration in NX-OS's own form: two spaces a level, a
-// blank line around interfaces.
-func (c *Config) Append(b []byte) []byte {
-	var prev *Line
-	for _, l := range c.Lines {
-		if prev != nil && apart(prev, l) {
-			b = append(b, '\n')
-		}
-		b = appendLine(b, l, 0)
-		prev = l
-	}
-	return b
-}
-
-const indentation = "                                "
-
-func appendLine(b []byte, l *Line, depth int) []byte {
-	b = append(b, indentation[:2*min(depth, cli.MaxDepth)]...)
-	b = append(append(b, l.Text...), '\n')
-	_, raw := bannerOf(l.Text)
-	for _, s := range l.Sub {
-		if raw {
-			b = append(append(b, s.Text...), '\n')
-			continue
-		}
-		b = appendLine(b, s, depth+1)
-	}
-	return b
+	return c.Whole && version && port
 }
 
 // apart reports whether a blank line stands between two neighbours: around an
@@ -282,6 +232,3 @@ func apart(a, b *Line) bool {
 	hb, blockB := headOf(b.Text)
 	return blockA && (!blockB || ha.at == inInterface) || blockB && hb.at == inInterface
 }
-
-// clone returns a deep copy.
-func (c *Config) clone() *Config { return &Config{Lines: cli.Clone(c.Lines), whole: c.whole} }

@@ -114,7 +114,7 @@ func (g *digester) first(l *Line) bool {
 
 func (g *digester) body(l *Line, at place) {
 	g.out = append(g.out, l.Text)
-	_, text := lines(at, l)
+	_, text := linesOf(at, l)
 	var ls []string
 	for _, t := range text {
 		if !isDefault(at, t) && !isComment(t) {

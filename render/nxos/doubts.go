@@ -12,7 +12,7 @@ import (
 // Doubts says which lines of an edit a switch may refuse, which no public
 // source rules out: an MTU of a switched port that is neither 1500 nor that of
 // "system jumbomtu", and lines of a port that is a member of a port-channel.
-func (e Edit) Doubts(have *Config) []string {
+func Doubts(e Edit, have *Config) []string {
 	v := newView(have, EightQueue)
 	jumbo, _, _ := last(v.global, "system jumbomtu")
 	var switched, members []string

@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // place is where a line stands.
-type place uint8
+type place = lines.Place
 
 const (
 	inGlobal place = iota

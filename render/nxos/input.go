@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // The names of this package's policies.
@@ -162,20 +163,20 @@ func (p *planner) writeInput(name string, in input, maps *classMaps) {
 		if ms := in.matches(g); len(ms) > 0 {
 			class := classHeader(typeQoS, maps.name(name, g, ms))
 			keep[class] = true
-			body = append(body, Setting{section, class, "", Present, 0}, Setting{section, class, keyGroup, fmt.Sprintf("%s %d", keyGroup, g), 0})
+			body = append(body, Setting{Section: section, Block: class, Line: lines.Present}, Setting{Section: section, Block: class, Key: keyGroup, Line: fmt.Sprintf("%s %d", keyGroup, g)})
 		}
 	}
-	body = append(body, Setting{section, classDefault, "", Present, 0}, Setting{section, classDefault, keyGroup, fmt.Sprintf("%s %d", keyGroup, in.rest), 0})
-	p.set(section, "", "", Present)
+	body = append(body, Setting{Section: section, Block: classDefault, Line: lines.Present}, Setting{Section: section, Block: classDefault, Key: keyGroup, Line: fmt.Sprintf("%s %d", keyGroup, in.rest)})
+	p.set(section, "", "", lines.Present)
 	if old != nil {
 		for _, l := range classes(old) {
 			if !keep[l.Text] {
-				p.edit = append(p.edit, Setting{Section: section, Class: l.Text})
+				p.edit = append(p.edit, Setting{Section: section, Block: l.Text})
 			}
 		}
 	}
 	for _, s := range body {
-		p.set(s.Section, s.Class, s.Key, s.Line)
+		p.set(s.Section, s.Block, s.Key, s.Line)
 	}
 }
 
@@ -255,14 +256,14 @@ func (k *classMaps) write(name string, matches []string) {
 	old := p.v.classMaps[name]
 	if old != nil {
 		section = old.Text
-		keys, text := lines(inClassMap, old)
+		keys, text := linesOf(inClassMap, old)
 		for _, key := range keys {
 			if !isComment(text[key]) && !slices.Contains(matches, key) {
 				p.edit = append(p.edit, Setting{Section: section, Key: key})
 			}
 		}
 	}
-	p.set(section, "", "", Present)
+	p.set(section, "", "", lines.Present)
 	for _, m := range matches {
 		p.set(section, "", m, m)
 	}

@@ -1,28 +1,17 @@
 package nxos
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Loss is what ports lose with a policy that is in force on them no longer: the
-// lines in it that the model does not hold, such as a policer or a match of an
-// access list. The policy itself keeps them.
-type Loss struct {
-	Policy string   // its header
-	Ports  []string // in natural order; none where the whole switch had it
-	Lines  []string // in the order of the text
-}
-
-// Losses returns what an edit takes from ports in this way, by policy, in
-// natural order. What the new policy of a port says as well is not lost.
-func (e Edit) Losses(have *Config, m ClassModel) []Loss {
+// Losses returns what an edit takes from ports with the policies that are in
+// force on them no longer, such as a policer or a match of an access list.
+func Losses(e Edit, have *Config, m ClassModel) []lines.Loss {
 	before, after := newView(have, m), newView(e.Apply(have), m)
-	type move struct{ typ, from, to string }
-	moves := map[move][]string{} // ports
+	moves := map[lines.Move][]string{} // ports
+	header := func(typ, name string) string { return head{at: inPolicy, typ: typ, name: name}.text() }
 	for _, s := range e {
 		h, ok := headOf(s.Section)
 		switch {
@@ -30,38 +19,26 @@ func (e Edit) Losses(have *Config, m ClassModel) []Loss {
 		case h.at == inSystem && s.Key == keyNetwork:
 			from, _, _ := last(before.system, keyNetwork)
 			to, _, _ := last(after.system, keyNetwork)
-			moves[move{typeNetwork, from, to}] = nil
+			moves[lines.Move{From: header(typeNetwork, from), To: header(typeNetwork, to)}] = nil
 		case h.at == inInterface && (s.Key == keyInput || s.Key == keyOutput):
 			typ := typeQoS
 			if s.Key == keyOutput {
 				typ = typeQueuing
 			}
-			mv := move{typ, before.attached(h.name, s.Key), after.attached(h.name, s.Key)}
-			moves[mv] = append(moves[mv], h.name)
+			m := lines.Move{From: header(typ, before.attached(h.name, s.Key)), To: header(typ, after.attached(h.name, s.Key))}
+			moves[m] = append(moves[m], h.name)
 		}
 	}
-	var out []Loss
-	for mv, ports := range moves {
-		if mv.from == mv.to {
-			continue
-		}
-		kept := after.unmodelled(mv.typ, mv.to)
-		lines := slices.DeleteFunc(before.unmodelled(mv.typ, mv.from), func(l string) bool { return slices.Contains(kept, l) })
-		if len(lines) > 0 {
-			out = append(out, Loss{head{at: inPolicy, typ: mv.typ, name: mv.from}.text(), natural.Sorted(ports), lines})
-		}
-	}
-	slices.SortFunc(out, func(a, b Loss) int {
-		return cmp.Or(natural.Compare(a.Policy, b.Policy), slices.CompareFunc(a.Ports, b.Ports, natural.Compare))
-	})
-	return out
+	return lines.Losses(moves, before.unmodelled, after.unmodelled)
 }
 
 // unmodelled returns the lines of a policy, and of the class-maps that it
 // names, that say what the model does not hold, each behind the header that it
 // stands below.
-func (v *view) unmodelled(typ, name string) []string {
-	policy := v.policies[typ][name]
+func (v *view) unmodelled(header string) []string {
+	h, _ := headOf(header)
+	typ := h.typ
+	policy := v.policies[typ][h.name]
 	if policy == nil {
 		return nil
 	}

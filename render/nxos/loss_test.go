@@ -41,8 +41,8 @@ interface Ethernet1/2
 	want := roce()
 	want.Ports["Ethernet1/2"] = want.Ports["Ethernet1/1"]
 	var got []string
-	for _, l := range Change(old, want, EightQueue).Losses(old, EightQueue) {
-		got = append(got, fmt.Sprintf("%s %s: %s", l.Policy, l.Ports, strings.Join(l.Lines, "; ")))
+	for _, l := range Losses(Change(old, want, EightQueue), old, EightQueue) {
+		got = append(got, fmt.Sprintf("%s %s: %s", l.Block, l.Ports, strings.Join(l.Lines, "; ")))
 	}
 	// The limit of queue 5 and the congestion control are in the new policies.
 	const lost = `policy-map type qos SITE [Ethernet1/1 Ethernet1/2]: class VOICE police cir 10 mbps conform transmit violate drop; class VOICE match access-group name PHONES
@@ -63,7 +63,7 @@ func TestDoubts(t *testing.T) {
 		"interface port-channel5\n  mtu 9000\ninterface Ethernet1/1\n  mtu 1\n": "without",
 	} {
 		old := parse(t, text)
-		got := strings.Join(Change(old, roce(), EightQueue).Doubts(old), "\n")
+		got := strings.Join(Doubts(Change(old, roce(), EightQueue), old), "\n")
 		if (says == "") != (got == "") || !strings.Contains(got, says) {
 			t.Errorf("%q: %s", text, got)
 		}

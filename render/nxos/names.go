@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/render/cli"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // Prefix begins the names of the class-maps and policy-maps that this package
@@ -76,7 +76,7 @@ func unused(c *Config) []head {
 	for _, h := range policies {
 		gone[h.id()] = true
 	}
-	kept := &Config{}
+	kept := Lines.New()
 	for _, l := range c.Lines {
 		if h, ok := headOf(l.Text); !ok || !gone[h.id()] {
 			kept.Lines = append(kept.Lines, l)
@@ -111,7 +111,7 @@ func freeName(base string, taken func(string) bool) string {
 func mapName(class string) string {
 	b := []byte(strings.ToUpper(class))
 	for i, c := range b {
-		if !cli.Alnum(c) && c != '_' && c != '-' {
+		if !lines.Alnum(c) && c != '_' && c != '-' {
 			b[i] = '-'
 		}
 	}

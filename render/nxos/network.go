@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // network is what a policy of type network-qos does.
@@ -129,7 +130,7 @@ func (p *planner) networkPolicy() {
 	if name == "" {
 		name = freeName(nameNetwork, p.taken)
 		section := head{at: inPolicy, typ: typeNetwork, name: name}.text()
-		p.set(section, "", "", Present)
+		p.set(section, "", "", lines.Present)
 		for _, s := range body {
 			s.Section = section
 			p.edit = append(p.edit, s)
@@ -139,7 +140,7 @@ func (p *planner) networkPolicy() {
 		return
 	}
 	if p.v.system == nil {
-		p.set(systemHeader, "", "", Present)
+		p.set(systemHeader, "", "", lines.Present)
 	}
 	p.set(systemHeader, "", keyNetwork, keyNetwork+" "+name)
 }
@@ -225,8 +226,8 @@ func (p *planner) networkLines(old *network, carried map[int]int) []Setting {
 			continue
 		}
 		class := classHeader(typeNetwork, p.v.m.class(typeNetwork, g))
-		line := func(key, line string) { out = append(out, Setting{Class: class, Key: key, Line: line}) }
-		line("", Present)
+		line := func(key, line string) { out = append(out, Setting{Block: class, Key: key, Line: line}) }
+		line("", lines.Present)
 		switch {
 		case lossless || old == nil || carries && (theirs == nil || theirs.mtu < wanted):
 			line(keyMTU, "mtu "+strconv.Itoa(maxMTU))
@@ -242,7 +243,7 @@ func (p *planner) networkLines(old *network, carried map[int]int) []Setting {
 		if theirs == nil {
 			continue
 		}
-		keys, text := lines(inClassNetwork, theirs.line)
+		keys, text := linesOf(inClassNetwork, theirs.line)
 		for _, key := range keys {
 			_, pause := cutWords(key, "pause")
 			_, cos := cutWords(key, keyPause)
@@ -258,10 +259,10 @@ func (p *planner) networkLines(old *network, carried map[int]int) []Setting {
 func networkBody(policy *Line) []Setting {
 	var out []Setting
 	for _, c := range classes(policy) {
-		out = append(out, Setting{Class: c.Text, Line: Present})
-		keys, text := lines(inClassNetwork, c)
+		out = append(out, Setting{Block: c.Text, Line: lines.Present})
+		keys, text := linesOf(inClassNetwork, c)
 		for _, key := range keys {
-			out = append(out, Setting{Class: c.Text, Key: key, Line: text[key]})
+			out = append(out, Setting{Block: c.Text, Key: key, Line: text[key]})
 		}
 	}
 	return out

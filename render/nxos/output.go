@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // outputs writes the output queuing policies and returns the name of each
@@ -109,11 +110,11 @@ func (p *planner) hasMore(policy string, q int) bool {
 	if l == nil || q > p.v.m.top() {
 		return false
 	}
-	class := p.tree.class(l, classHeader(typeQueuing, p.v.m.class(typeQueuing, q)))
+	class := classIn(l, classHeader(typeQueuing, p.v.m.class(typeQueuing, q)))
 	if class == nil {
 		return false
 	}
-	keys, _ := lines(inClassQueuing, class)
+	keys, _ := linesOf(inClassQueuing, class)
 	return slices.ContainsFunc(keys, func(k string) bool {
 		return !slices.Contains([]string{keyBandwidth, keyPriority, keyShape, keyWRED}, k)
 	})
@@ -127,19 +128,19 @@ func (p *planner) writeOutput(name string, o output) {
 	if old != nil {
 		section = old.Text
 	}
-	p.set(section, "", "", Present)
+	p.set(section, "", "", lines.Present)
 	source := p.v.policies[typeQueuing][o.from]
 	top := p.v.m.top()
 	for q := top; q >= 0; q-- {
 		header := classHeader(typeQueuing, p.v.m.class(typeQueuing, q))
-		p.set(section, header, "", Present)
+		p.set(section, header, "", lines.Present)
 		line := func(key, line string) { p.set(section, header, key, line) }
 		var theirs *Line
 		if source != nil {
-			theirs = p.tree.class(source, header)
+			theirs = classIn(source, header)
 		}
 		if o.left.Has(q) && theirs != nil {
-			keys, text := lines(inClassQueuing, theirs)
+			keys, text := linesOf(inClassQueuing, theirs)
 			for _, key := range keys {
 				if repeatable(inClassQueuing, text[key]) {
 					line(key, text[key])
@@ -186,8 +187,8 @@ func (p *planner) writeECN(section, header string, e qos.ECN, theirs *Line) {
 		if afd {
 			key = "afd"
 		}
-		if _, l := p.tree.find(theirs, inClassQueuing, key); l != nil && repeatable(inClassQueuing, l.Text) {
-			p.set(section, header, key, l.Text)
+		if _, text := linesOf(inClassQueuing, theirs); text[key] != "" && repeatable(inClassQueuing, text[key]) {
+			p.set(section, header, key, text[key])
 		}
 	}
 }

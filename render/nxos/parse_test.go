@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/render/cli"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // Whoever pastes a session, without indentation or with prompts, means the
@@ -41,7 +41,7 @@ func TestParseForms(t *testing.T) {
 			t.Errorf("%s: read\n%s\nas\n%s", name, text, got)
 		}
 	}
-	for _, bad := range []string{"hostname a\x00", strings.Repeat("x", cli.MaxLine+1), nested(cli.MaxDepth + 1)} {
+	for _, bad := range []string{"hostname a\x00", strings.Repeat("x", lines.MaxLine+1), nested(lines.MaxDepth + 1)} {
 		if _, err := Parse([]byte(bad)); err == nil || !strings.HasPrefix(err.Error(), "line ") {
 			t.Errorf("%.20q is taken: %v", bad, err)
 		}

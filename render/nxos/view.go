@@ -8,26 +8,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// Unknown is a line that the model has no place for, or that says something
-// the switch cannot do.
-type Unknown struct {
-	Line int // of the text, from 1; 0 for a line that was made
-	// Section is the header of the block, "" for a global line.
-	Section, Text, Why string
-}
-
-// Where prints "interface Ethernet1/1, line 812".
-func (u Unknown) Where() string {
-	at := u.Section
-	if at == "" {
-		at = u.Text
-	}
-	if u.Line == 0 {
-		return at
-	}
-	return fmt.Sprintf("%s, line %d", at, u.Line)
-}
-
 // view is a configuration by what its blocks are called.
 type view struct {
 	m   ClassModel
@@ -283,4 +263,15 @@ func (v *view) readTimers() timers {
 	rest, _, ok := last(v.global, keyWatchdog)
 	t.on = ok && rest == "on"
 	return t
+}
+
+// classIn returns the class of a policy that a header opens; nil for none.
+func classIn(policy *Line, header string) *Line {
+	typ, name, _ := classOf(header)
+	for _, l := range classes(policy) {
+		if t, n, _ := classOf(l.Text); t == typ && n == name {
+			return l
+		}
+	}
+	return nil
 }

@@ -1,10 +1,10 @@
-// Package cli is what the configuration texts of systems that are set by
-// command lines have in common: lines below lines, bounds, indentation, and the
-// prompts of a pasted session.
+// Package lines is the machine for systems that are set by command lines:
+// lines below lines, the settings that lines make, edits that can be undone,
+// and the commands to type for them.
 //
-// It knows no command. What a line means, and below which one it belongs when
-// its indentation does not say, is for the package of the system.
-package cli
+// It knows no command. A system hands in a [Grammar]: what a line sets, which
+// block it opens, how it is taken away, and in which order things are typed.
+package lines
 
 import (
 	"bytes"
@@ -30,14 +30,14 @@ type Line struct {
 	Sub []*Line
 }
 
-// Clone returns a deep copy.
-func Clone(ls []*Line) []*Line {
+// clone returns a deep copy.
+func clone(ls []*Line) []*Line {
 	if ls == nil {
 		return nil
 	}
 	out := make([]*Line, len(ls))
 	for i, l := range ls {
-		out[i] = &Line{Text: l.Text, No: l.No, Sub: Clone(l.Sub)}
+		out[i] = &Line{Text: l.Text, No: l.No, Sub: clone(l.Sub)}
 	}
 	return out
 }

@@ -1,0 +1,432 @@
+package lines
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+)
+
+// Setting is one thing that a line sets, at its place.
+type Setting struct {
+	// Section is the header of the block: "interface Ethernet1/1"; "" for the
+	// top level.
+	Section string `json:"section,omitempty"`
+	// Block is the header of a block in it: "uc-tx-queue 3", "class ROCE".
+	Block string `json:"block,omitempty"`
+	// Key says what is set: "mtu". "" stands for the section or block itself,
+	// which goes where Line is empty; one that is [Grammar.Lasting] goes only
+	// from the text, and only where nothing else is in it.
+	Key string `json:"key,omitempty"`
+	// Line sets it: "mtu 9100". Empty is the default: nothing is configured. Of
+	// a section or block it is [Present] or "".
+	Line string `json:"line,omitempty"`
+	// At is the position among its neighbours that the line goes back to, from
+	// 1; 0 for where it belongs.
+	At int `json:"at,omitempty"`
+}
+
+// Present is the line of a Setting that says that a block is to be there.
+const Present = "present"
+
+// UnmarshalJSON also reads the names that files of version 1 have for a block.
+func (s *Setting) UnmarshalJSON(b []byte) error {
+	type plain Setting
+	var v struct {
+		plain
+		Queue string `json:"queue"`
+		Class string `json:"class"`
+	}
+	err := json.Unmarshal(b, &v)
+	*s = Setting(v.plain)
+	s.Block = cmp.Or(s.Block, v.Queue, v.Class)
+	return err
+}
+
+// spot is where a setting is.
+func (s Setting) spot() Setting { return Setting{Section: s.Section, Block: s.Block, Key: s.Key} }
+
+// depth is how deep what a setting inserts stands.
+func (s Setting) depth() int {
+	switch {
+	case s.Section == "" || s.Block == "" && s.Key == "":
+		return 0
+	case s.Block == "" || s.Key == "":
+		return 1
+	}
+	return 2
+}
+
+// Edit is a list of settings. Each spot occurs once.
+type Edit []Setting
+
+// Flaps reports whether an edit changes the admin state of an interface.
+func (e Edit) Flaps() bool {
+	return slices.ContainsFunc(e, func(s Setting) bool { return s.Key == "shutdown" })
+}
+
+// Undo returns the settings of have at the edit's places. Applied to a
+// configuration that e was applied to, and that others changed elsewhere
+// since, it restores them.
+func (e Edit) Undo(have *Config) Edit {
+	u := undo{Tree: NewTree(have), seen: map[Setting]bool{}}
+	for _, s := range e {
+		u.setting(s)
+	}
+	return u.out
+}
+
+type undo struct {
+	*Tree
+	out  Edit
+	seen map[Setting]bool
+}
+
+func (u *undo) add(s Setting) {
+	if u.g.Ordered {
+		s.At = 0
+	}
+	if !u.seen[s.spot()] {
+		u.seen[s.spot()] = true
+		u.out = append(u.out, s)
+	}
+}
+
+func (u *undo) setting(s Setting) {
+	section := u.find(s.Section, "")
+	b := u.find(s.Section, s.Block)
+	_, at, _ := u.g.Opens("", s.Section)
+	switch {
+	case section == nil:
+		u.add(Setting{Section: s.Section})
+		if s.Key != "" && u.g.lasting(at) {
+			u.add(s.spot())
+		}
+	case b == nil:
+		_, at, _ = u.g.Opens(s.Section, s.Block)
+		if !u.g.fleeting(at) {
+			s.Key = ""
+		}
+		u.add(s.spot())
+	case s.Key != "":
+		back := s.spot()
+		if l, ok := u.read(b).last(s.Key); ok {
+			back.Line, back.At = l.text, l.n
+		}
+		u.add(back)
+	case s.Line == "":
+		u.all(s, b)
+	}
+}
+
+// all restores all that stands in a block.
+func (u *undo) all(s Setting, b *block) {
+	if !u.g.fleeting(b.at) {
+		u.add(Setting{s.Section, s.Block, "", Present, b.n})
+	}
+	for _, key := range u.read(b).keys {
+		l, _ := b.last(key)
+		u.add(Setting{s.Section, s.Block, key, l.text, l.n})
+	}
+	for _, o := range b.order {
+		u.all(Setting{Section: s.Section, Block: o.text}, o)
+	}
+}
+
+// Apply returns what the configuration will be; have is not changed. A section
+// that something else still names is not removed.
+func (e Edit) Apply(have *Config) *Config {
+	out := have.clone()
+	a := applier{Tree: NewTree(out), ranks: map[*Line]int{}, gone: map[*Line]bool{}, cut: map[*Line]map[string]bool{}, within: map[*Line]*block{}, leaving: map[*Line]bool{}}
+	var inserts, entries []Setting
+	for _, s := range e {
+		switch {
+		case s.Line == "":
+			a.remove(s)
+		case a.replace(s):
+		case s.Key != "" && a.g.Join != nil && a.g.Sets(a.placeOf(s), s.Line).Each != nil:
+			entries = append(entries, s)
+		default:
+			inserts = append(inserts, s)
+		}
+	}
+	a.sweep()
+	// Lines go back to their places in the order of the places; a block comes
+	// before what stands in it.
+	order := func(at int) int { return cmp.Or(at, math.MaxInt) }
+	slices.SortStableFunc(inserts, func(x, y Setting) int {
+		return cmp.Or(cmp.Compare(x.depth(), y.depth()), cmp.Compare(order(x.At), order(y.At)))
+	})
+	for _, s := range inserts {
+		a.insert(s)
+	}
+	a.join(entries)
+	a.finish()
+	out.Lines = a.root.node().Sub
+	return out
+}
+
+type applier struct {
+	*Tree
+	gone   map[*Line]bool            // lines to be taken out
+	cut    map[*Line]map[string]bool // keys that lines of lists lose
+	within map[*Line]*block          // nodes with such lines, and their blocks
+	// leaving are whole sections that are to be taken out at the end. Positions
+	// at the top count without them: they were not there.
+	leaving map[*Line]bool
+	hollow  []*Line // blocks that have lost their last line
+	ranks   map[*Line]int
+}
+
+func (a *applier) placeOf(s Setting) Place {
+	at := a.g.Top
+	if s.Section != "" {
+		_, at, _ = a.g.Opens("", s.Section)
+	}
+	if s.Block != "" {
+		_, at, _ = a.g.Opens(s.Section, s.Block)
+	}
+	return at
+}
+
+// drop takes a key off a line.
+func (a *applier) drop(b *block, l set, key string) {
+	a.within[l.in] = b
+	if !l.list {
+		a.gone[l.line] = true
+		return
+	}
+	if a.cut[l.line] == nil {
+		a.cut[l.line] = map[string]bool{}
+	}
+	a.cut[l.line][key] = true
+}
+
+func (a *applier) remove(s Setting) {
+	b := a.find(s.Section, s.Block)
+	switch {
+	case b == nil:
+	case s.Key != "":
+		for _, l := range a.read(b).lines[s.Key] {
+			if !l.unset {
+				a.drop(b, l, s.Key)
+			}
+		}
+	case s.Block == "":
+		for _, n := range b.nodes {
+			a.leaving[n] = true
+		}
+	default:
+		section := a.find(s.Section, "")
+		for _, n := range b.nodes {
+			a.gone[n] = true
+		}
+		for _, n := range section.nodes {
+			a.within[n] = section
+		}
+	}
+}
+
+// replace writes a setting over the line that it replaces; false where there
+// is none.
+func (a *applier) replace(s Setting) bool {
+	b := a.find(s.Section, s.Block)
+	if b == nil || s.Key == "" {
+		return b != nil
+	}
+	done := false
+	for i := len(a.read(b).lines[s.Key]) - 1; i >= 0; i-- {
+		switch l := b.lines[s.Key][i]; {
+		case done, l.list && l.text != s.Line:
+			a.drop(b, l, s.Key)
+		default:
+			done = true
+			if !l.list {
+				l.line.Text = s.Line
+			}
+		}
+	}
+	return done
+}
+
+// sweep takes out what goes.
+func (a *applier) sweep() {
+	for node, b := range a.within {
+		had := len(node.Sub)
+		node.Sub = slices.DeleteFunc(node.Sub, func(l *Line) bool {
+			if keys := a.cut[l]; keys != nil {
+				return !a.shorten(l, b.at, keys)
+			}
+			return a.gone[l]
+		})
+		if had > 0 && len(node.Sub) == 0 && a.g.fleeting(b.at) {
+			a.hollow = append(a.hollow, node)
+		}
+		b.lines = nil
+	}
+}
+
+// shorten takes entries off the list of a line; false where nothing is left.
+func (a *applier) shorten(l *Line, at Place, keys map[string]bool) bool {
+	s := a.g.Sets(at, l.Text)
+	var left []string
+	for i, key := range s.Keys {
+		if !keys[key] {
+			left = append(left, s.Each[i])
+		}
+	}
+	if len(left) == 0 {
+		return false
+	}
+	l.Text = a.g.Join(left)[0]
+	return true
+}
+
+// insert writes a setting that replaces nothing.
+func (a *applier) insert(s Setting) {
+	b := a.root
+	if s.Section != "" {
+		b = a.open(a.root, s.Section, s.Block == "" && s.Key == "", s.At)
+	}
+	if s.Block != "" {
+		b = a.open(b, s.Block, s.Key == "", s.At)
+	}
+	if l, ok := a.read(b).last(s.Key); ok {
+		l.line.Text = s.Line
+	} else if s.Key != "" {
+		l := &Line{Text: s.Line}
+		a.put(b, l, s.At)
+		a.add(a.read(b), set{in: b.node(), line: l})
+	}
+}
+
+// open returns a block of another, which it makes where there is none.
+func (a *applier) open(in *block, header string, whole bool, pos int) *block {
+	blocks, depth := a.sections, 1
+	if in != a.root {
+		blocks, depth = a.read(in).inner, 2
+	}
+	id, at, _ := a.g.Opens(in.text, header)
+	if b := blocks[id]; b != nil {
+		return b
+	}
+	if !whole {
+		pos = 0
+	}
+	b := &block{at: at, depth: depth}
+	blocks[id] = b
+	l := &Line{Text: header}
+	b.open(l, 0)
+	in.order = append(in.order, b)
+	a.put(in, l, pos)
+	return b
+}
+
+// put puts a line at a position of a block, or where the system prints it:
+// behind the last one that comes before it in the order.
+func (a *applier) put(b *block, l *Line, pos int) {
+	node := b.node()
+	if pos > 0 {
+		if b == a.root {
+			for i := 0; i < min(pos, len(node.Sub)); i++ {
+				if a.leaving[node.Sub[i]] {
+					pos++
+				}
+			}
+		}
+		node.Sub = slices.Insert(node.Sub, min(pos-1, len(node.Sub)), l)
+		return
+	}
+	rank, known := a.rank(b, l)
+	if !known {
+		rank = math.MaxInt
+	}
+	after := len(node.Sub) // of the first that comes behind it, where none comes before
+	for i, o := range slices.Backward(node.Sub) {
+		r, known := a.rank(b, o)
+		switch {
+		case !known:
+		case r < rank || r == rank && (a.g.After == nil || !a.g.After(o.Text, l.Text)):
+			node.Sub = slices.Insert(node.Sub, i+1, l)
+			return
+		default:
+			after = i
+		}
+	}
+	node.Sub = slices.Insert(node.Sub, after, l)
+}
+
+// rank is that of a line in a block. Those of the top are kept, so that a line
+// is matched once and not for every section that is made.
+func (a *applier) rank(b *block, l *Line) (int, bool) {
+	if b != a.root {
+		return a.g.Rank(b.at, l.Text)
+	}
+	r, ok := a.ranks[l]
+	if !ok {
+		if r, ok = a.g.Rank(b.at, l.Text); !ok {
+			r = -1
+		}
+		a.ranks[l] = r
+	}
+	return r, r >= 0
+}
+
+// join writes entries of lists: with those that say the same, or lines of their
+// own.
+func (a *applier) join(entries []Setting) {
+	byBlock := map[*block][]string{}
+	var order []*block
+	for _, s := range entries {
+		b := a.find(s.Section, s.Block)
+		if byBlock[b] == nil {
+			order = append(order, b)
+		}
+		byBlock[b] = append(byBlock[b], s.Line)
+	}
+	for _, b := range order {
+		for _, line := range a.g.Join(byBlock[b]) {
+			if !a.joined(b, line) {
+				a.put(b, &Line{Text: line}, 0)
+			}
+		}
+	}
+}
+
+func (a *applier) joined(b *block, line string) bool {
+	for _, key := range a.read(b).keys {
+		if l, _ := b.last(key); l.list {
+			if both := a.g.Join([]string{l.line.Text, line}); len(both) == 1 {
+				l.line.Text = both[0]
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finish takes out the sections that nothing names any more, or that nothing
+// stands in, and the blocks that nothing is left of.
+func (a *applier) finish() {
+	hollow := func(l *Line) bool { return len(l.Sub) == 0 && slices.Contains(a.hollow, l) }
+	for _, b := range a.sections {
+		for _, n := range b.nodes {
+			n.Sub = slices.DeleteFunc(n.Sub, hollow)
+		}
+	}
+	root := a.root.node()
+	for more := len(a.leaving) > 0; more; {
+		before := len(root.Sub)
+		named := a.g.Named(&Config{Lines: root.Sub, g: a.g})
+		root.Sub = slices.DeleteFunc(root.Sub, func(l *Line) bool {
+			return a.leaving[l] && !named(l.Text) && !a.stays(l.Text)
+		})
+		more = len(root.Sub) < before
+	}
+}
+
+// stays reports whether a section has to stay, as something stands in it.
+func (a *applier) stays(header string) bool {
+	b := a.find(header, "")
+	return a.g.lasting(b.at) && slices.ContainsFunc(b.nodes, func(l *Line) bool { return len(l.Sub) > 0 })
+}

@@ -1,0 +1,139 @@
+package lines
+
+// Tree finds the lines of a configuration by what they set.
+type Tree struct {
+	g        *Grammar
+	root     *block
+	sections map[string]*block
+}
+
+// NewTree reads a configuration; its lines are read when they are asked for.
+func NewTree(c *Config) *Tree {
+	t := &Tree{g: c.g, sections: make(map[string]*block, len(c.Lines))}
+	t.root = &block{at: c.g.Top, nodes: []*Line{{Sub: c.Lines}}}
+	for i, l := range c.Lines {
+		id, at, ok := c.g.Opens("", l.Text)
+		if !ok {
+			continue
+		}
+		b := t.sections[id]
+		if b == nil {
+			b = &block{at: at, depth: 1}
+			t.sections[id] = b
+		}
+		b.open(l, i+1)
+	}
+	return t
+}
+
+// Has reports whether there is a section and, where that is named, a block in
+// it.
+func (t *Tree) Has(section, inner string) bool { return t.find(section, inner) != nil }
+
+// Line returns the line that sets a key; "" for none.
+func (t *Tree) Line(section, inner, key string) string {
+	b := t.find(section, inner)
+	if b == nil {
+		return ""
+	}
+	l, _ := t.read(b).last(key)
+	return l.text
+}
+
+// block is the top level, a section, or a block in one.
+type block struct {
+	at    Place
+	depth int    // 0 of the top level
+	text  string // its header
+	// nodes are its lines: more than one where the text opens it again. The
+	// last one says what holds.
+	nodes []*Line
+	n     int              // position of the last node among its neighbours, from 1
+	keys  []string         // in their order
+	lines map[string][]set // by key; nil before they are read
+	inner map[string]*block
+	order []*block
+}
+
+// set is a line that sets a key.
+type set struct {
+	in, line *Line
+	n        int    // position in its node, from 1
+	text     string // the line, of a list that of the one entry
+	list     bool
+	unset    bool
+}
+
+func (b *block) open(l *Line, n int) {
+	b.text, b.nodes, b.n = l.Text, append(b.nodes, l), n
+}
+
+// node is the one that says what holds.
+func (b *block) node() *Line { return b.nodes[len(b.nodes)-1] }
+
+// last returns what holds of a key.
+func (b *block) last(key string) (set, bool) {
+	ls := b.lines[key]
+	if len(ls) == 0 {
+		return set{}, false
+	}
+	return ls[len(ls)-1], true
+}
+
+// find returns a section, or a block in it; nil where there is none.
+func (t *Tree) find(section, inner string) *block {
+	if section == "" {
+		return t.root
+	}
+	id, _, _ := t.g.Opens("", section)
+	b := t.sections[id]
+	if b == nil || inner == "" {
+		return b
+	}
+	id, _, _ = t.g.Opens(section, inner)
+	return t.read(b).inner[id]
+}
+
+// read reads what stands in a block, once.
+func (t *Tree) read(b *block) *block {
+	if b.lines != nil {
+		return b
+	}
+	b.lines, b.inner = map[string][]set{}, map[string]*block{}
+	for _, node := range b.nodes {
+		for i, l := range node.Sub {
+			id, at, ok := "", Place(0), false
+			if b.depth < 2 {
+				id, at, ok = t.g.Opens(b.text, l.Text)
+			}
+			switch {
+			case ok && b.depth == 0:
+			case ok:
+				o := b.inner[id]
+				if o == nil {
+					o = &block{at: at, depth: 2}
+					b.inner[id], b.order = o, append(b.order, o)
+				}
+				o.open(l, i+1)
+			default:
+				t.add(b, set{in: node, line: l, n: i + 1})
+			}
+		}
+	}
+	return b
+}
+
+// add adds a line of a block, under each of its keys.
+func (t *Tree) add(b *block, l set) {
+	s := t.g.Sets(b.at, l.line.Text)
+	l.text, l.list, l.unset = l.line.Text, s.Each != nil, s.Unset
+	for i, key := range s.Keys {
+		if l.list {
+			l.text = s.Each[i]
+		}
+		if b.lines[key] == nil {
+			b.keys = append(b.keys, key)
+		}
+		b.lines[key] = append(b.lines[key], l)
+	}
+}
