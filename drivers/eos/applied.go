@@ -13,6 +13,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
@@ -73,7 +74,7 @@ func shown(ctx context.Context, w way, commands []show) (*drivers.Observation, e
 // desired. What it does not show, or not in a form that is known, is passed
 // over.
 func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
-	cfg, err := d.config(ctx, running)
+	cfg, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return nil, err
 	}

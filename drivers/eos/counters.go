@@ -2,14 +2,13 @@ package eos
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
 var (
@@ -69,20 +68,12 @@ func countShows() []show {
 // difference, or a way that does not show it, both are read and compared, as
 // comments and the order of lines mean nothing.
 func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
-	text, err := d.way.show(ctx, running+" diffs")
+	text, err := d.way.show(ctx, lines.Running+" diffs")
 	if err == nil && strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
 	if err != nil && !refused(err) {
 		return nil, d.wrap(err)
 	}
-	var cfg [2]*native.Config
-	for i, cmd := range []string{running, startup} {
-		if cfg[i], err = d.config(ctx, cmd); refused(err) {
-			return nil, fmt.Errorf("%s: %w: %s: %w", d.t.Name, drivers.ErrUnsupported, cmd, err)
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return drivers.UnsavedLines(cfg[0].Lines, cfg[1].Lines), nil
+	return d.Machine.Unsaved(ctx, d.config, refused)
 }

@@ -23,12 +23,14 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
 // Driver is one EOS switch. Use Open.
 type Driver struct {
+	lines.Machine
 	t     drivers.Target
 	way   way
 	pace  pace
@@ -82,7 +84,7 @@ const commitTimer = 5 * time.Minute
 // configured everything goes over SSH, because only there the switch itself
 // takes back what is not confirmed.
 func Open(t drivers.Target) (drivers.Driver, error) {
-	d := &Driver{t: t, pace: realPace}
+	d := newDriver(t)
 	switch {
 	case t.SSH != nil:
 		d.way = &shellWay{drivers.NewShell(*t.SSH, platform)}
@@ -92,6 +94,13 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 		return nil, fmt.Errorf("%s: %w: neither ssh nor a gNMI address is configured", t.Name, drivers.ErrUnsupported)
 	}
 	return d, nil
+}
+
+func newDriver(t drivers.Target) *Driver {
+	return &Driver{t: t, pace: realPace, Machine: lines.Machine{
+		Name: t.Name, Grammar: native.Lines, Vias: []string{"ssh", "gnmi"},
+		Decode: func(c *native.Config, _ int) *qos.Device { d, _ := native.Decode(c); return d },
+	}}
 }
 
 // Close ends all sessions.
@@ -166,7 +175,7 @@ func of(s *drivers.Snapshot) *snapshot {
 
 // Read takes a snapshot of the running configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
-	cfg, err := d.config(ctx, running)
+	cfg, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return nil, err
 	}
@@ -180,15 +189,9 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
 }
 
-// The commands that print a configuration.
-const (
-	running = "show running-config"
-	startup = "show startup-config"
-)
-
 // config reads a whole configuration.
 func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error) {
-	var lines int
+	var length int
 	// A text of which a line looked like the prompt, at the end of a packet,
 	// comes whole the second time.
 	for range 2 {
@@ -203,10 +206,10 @@ func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error)
 		if cfg.Complete() {
 			return cfg, nil
 		}
-		lines = strings.Count(text, "\n") + 1
+		length = strings.Count(text, "\n") + 1
 		d.way.hangUp()
 	}
-	return nil, fmt.Errorf("%s: %s: the answer is cut off at line %d: it has no end", d.t.Name, cmd, lines)
+	return nil, fmt.Errorf("%s: %s: the answer is cut off at line %d: it has no end", d.t.Name, cmd, length)
 }
 
 // keyword finds out how the box calls its unicast queues: by its own text, by
@@ -235,7 +238,7 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 		}
 	}
 	// Which order of the words a release takes is not documented.
-	for _, cmd := range []string{running + " all interfaces " + port, running + " interfaces " + port + " all"} {
+	for _, cmd := range []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"} {
 		if port == "" {
 			break
 		}
@@ -268,12 +271,7 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 // Decode turns a snapshot into a running model.
 func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(of(s).cfg)
-	return dev, leftAlone(unknown)
-}
-
-// leftAlone puts what the decoder could not place into the driver's form.
-func leftAlone(unknown []native.Unknown) []drivers.Unknown {
-	return drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Text })
+	return dev, lines.LeftAlone(unknown)
 }
 
 // Digest identifies the state that desired speaks of.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
@@ -110,7 +111,7 @@ func TestTimerRunsOut(t *testing.T) {
 	if !b.ExpireTimer() {
 		t.Fatal("no timer runs")
 	}
-	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "took it back")
+	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "reverted it")
 	if string(b.state()) != was || string(withoutComments(b.Startup())) != was {
 		t.Error("something is left")
 	}
@@ -247,7 +248,7 @@ func TestPagerLeftOn(t *testing.T) {
 	b.configure(manyVLANs(400))
 	b.Faults().StuckPager(true)
 	_, err := b.open().Read(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), running) {
+	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), lines.Running) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -260,7 +261,7 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 		snap, st := b.plan(d)
 		b.Faults().TruncateAnswers(true)
 		_, err := d.Read(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), running) {
+		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), lines.Running) {
 			t.Errorf("%s: %v", d.way.name(), err)
 		}
 		was := string(b.state())

@@ -14,7 +14,7 @@ func TestKeepSaves(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 	d := b.open()
 	tok := b.apply(d)
-	back, err := d.back(tok)
+	back, err := d.Record(tok)
 	if err != nil {
 		t.Fatal(err)
 	}

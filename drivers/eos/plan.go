@@ -1,12 +1,12 @@
 package eos
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -18,8 +18,8 @@ import (
 func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
 	snap := of(s)
 	have, unknown := native.Decode(snap.cfg)
-	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired), Unknown: leftAlone(unknown)}
-	p := planner{snap: snap, have: have, desired: desired, way: d.way, changes: qos.Diff(have, desired)}
+	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired), Unknown: lines.LeftAlone(unknown)}
+	p := planner{snap: snap, have: have, desired: desired, machine: &d.Machine, way: d.way, changes: qos.Diff(have, desired)}
 	p.notes = p.open(f)
 	if len(p.changes) > 0 {
 		if err := p.plan(out); err != nil {
@@ -33,6 +33,7 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device,
 type planner struct {
 	snap          *snapshot
 	have, desired *qos.Device
+	machine       *lines.Machine
 	way           way
 	changes       []qos.Change
 	notes         []string
@@ -68,26 +69,23 @@ func (p *planner) plan(out *drivers.Steps) error {
 			d, _ := native.Decode(edit.Apply(p.snap.cfg))
 			return d
 		})
-	lines := edit.Commands(p.snap.cfg)
+	typed := edit.Commands(p.snap.cfg)
 	// A queue that the intent does not speak of may have come from the profile
 	// that is replaced.
 	p.changes = drivers.WithOthers(p.changes, p.have, after, "comes with the qos profile")
 	p.judge()
-	if len(lines) == 0 {
+	if len(typed) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(commit{Edit: edit})
-	if err != nil {
-		return fmt.Errorf("encode the plan: %w", err)
+	var err error
+	if out.Items, err = p.machine.Step(p.way.name(), what(edit, typed), edit, typed, p.changes); err != nil {
+		return err
 	}
-	step := drivers.Step{Via: p.way.name(), What: what(edit, lines), Lines: lines, Native: raw}
-	step.Moves(p.changes)
-	out.Items = []drivers.Step{step}
-	if p.snap.kw == "" && slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, string(kw)) }) {
+	if p.snap.kw == "" && slices.ContainsFunc(typed, func(l string) bool { return strings.Contains(l, string(kw)) }) {
 		p.note("neither the configuration nor the model of the switch tells how it calls its unicast queues; the plan says %s, and a switch that does not know that word refuses the whole plan", kw)
 	}
 	p.wide(edit)
-	p.lost(edit)
+	p.notes = append(p.notes, lines.LossNotes(native.Losses(edit, p.snap.cfg))...)
 	p.moved()
 	if !p.way.timed() && !persists(p.snap.cfg) {
 		p.note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless somebody runs \"write memory\"", persistence)
@@ -197,18 +195,6 @@ func uses(port *qos.Port, kind string) bool {
 	return true
 }
 
-// lost notes what ports lose with the profile that they carried.
-func (p *planner) lost(edit native.Edit) {
-	const most = 4
-	for _, l := range native.Losses(edit, p.snap.cfg) {
-		named := strings.Join(l.Lines[:min(len(l.Lines), most)], "; ")
-		if n := len(l.Lines) - most; n > 0 {
-			named += fmt.Sprintf("; and %d more", n)
-		}
-		p.note("%s goes from %s, and with it what the intent does not speak of: %s", l.Block, natural.Fold(l.Ports), named)
-	}
-}
-
 // moved notes the lossless classes whose queue has another number.
 func (p *planner) moved() {
 	for _, c := range p.desired.Classes {
@@ -242,7 +228,7 @@ func kind(key string) string {
 }
 
 // what says a commit to a person.
-func what(edit native.Edit, lines []string) string {
+func what(edit native.Edit, typed []string) string {
 	var profiles, globals []string
 	ports := map[string]bool{}
 	for _, s := range edit {
@@ -260,7 +246,7 @@ func what(edit native.Edit, lines []string) string {
 		parts = append(parts, words.Count(len(ports), "interface"))
 	}
 	parts = append(parts, compact(globals)...)
-	return fmt.Sprintf("commit %s: %s", words.Count(len(lines), "line"), strings.Join(parts, ", "))
+	return fmt.Sprintf("commit %s: %s", words.Count(len(typed), "line"), strings.Join(parts, ", "))
 }
 
 func compact(s []string) []string { return slices.Compact(natural.Sorted(s)) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
@@ -291,7 +292,7 @@ type refusesAll struct {
 }
 
 func (w *refusesAll) show(ctx context.Context, cmd string) (string, error) {
-	if strings.HasPrefix(cmd, running+" ") {
+	if strings.HasPrefix(cmd, lines.Running+" ") {
 		w.n++
 		return "", &ssh.LineError{Number: 1, Line: cmd, Words: "% Invalid input"}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
@@ -22,7 +23,7 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
 	}
-	b, err := d.back(t)
+	b, err := d.Record(t)
 	if err != nil {
 		return err
 	}
@@ -31,15 +32,12 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 			return err
 		}
 	}
-	now, err := d.config(ctx, running)
+	now, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return err
 	}
-	if left := b.Edit.Commands(now); !holds(b.Edit, now) {
-		if len(b.Undo.Commands(now)) == 0 {
-			return fmt.Errorf("%s: %w: it was not confirmed in time, and the switch took it back", d.t.Name, drivers.ErrRejected)
-		}
-		return fmt.Errorf("%s: %w: the configuration was changed since the apply: %q is gone", d.t.Name, drivers.ErrPartial, left[len(left)-1])
+	if err := d.Stands(b, now); err != nil {
+		return err
 	}
 	return d.save(ctx, b.Edit, now)
 }
@@ -84,7 +82,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		if err = d.way.do(ctx, "write memory"); err != nil {
 			err = d.wrap(err)
 		} else if lasts, rerr := d.lasts(ctx); !lasts {
-			err = cmp.Or(rerr, errNotSaved)
+			err = cmp.Or(rerr, lines.ErrNotSaved)
 		}
 	}
 	if err != nil {
@@ -99,20 +97,18 @@ var errManual = errors.New("run \"write memory\" on the switch, which gNMI canno
 // lasts reports whether the startup configuration holds what runs, in what this
 // tool manages; true where it may not be read.
 func (d *Driver) lasts(ctx context.Context) (bool, error) {
-	saved, err := d.config(ctx, startup)
+	saved, err := d.config(ctx, lines.Startup)
 	if refused(err) {
 		return true, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	now, err := d.config(ctx, running)
+	now, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return false, err
 	}
-	is, _ := native.Decode(now)
-	was, _ := native.Decode(saved)
-	return drivers.Lasts(is, was, drivers.Managed(d.desired)), nil
+	return drivers.Lasts(d.Machine.Decode(now, 0), d.Machine.Decode(saved, 0), drivers.Managed(d.desired)), nil
 }
 
 // stopTimer ends the commit timer of a session, where it runs: with "commit"
@@ -131,7 +127,7 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%s: %w", d.t.Name, both(err, last))
+			return fmt.Errorf("%s: %w", d.t.Name, lines.Both(err, last))
 		}
 		err = d.way.do(ctx, "configure session "+name+" "+how)
 		if refused(err) {
@@ -162,7 +158,7 @@ var errRuns = errors.New("it still runs")
 
 // bySwitch adds to an error after which the switch cannot be reached what it
 // does of itself.
-func (d *Driver) bySwitch(b wayBack, err error) error {
+func (d *Driver) bySwitch(b lines.Record, err error) error {
 	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
 		return err
 	}
@@ -175,8 +171,8 @@ func (d *Driver) save(ctx context.Context, e native.Edit, now *native.Config) er
 	if !d.way.timed() && !persists(now) {
 		return nil
 	}
-	cfg, err := d.config(ctx, startup)
-	if err == nil && holds(e, cfg) {
+	cfg, err := d.config(ctx, lines.Startup)
+	if err == nil && d.Holds(e, cfg, 0) {
 		return nil
 	}
 	if d.way.timed() {
@@ -187,10 +183,8 @@ func (d *Driver) save(ctx context.Context, e native.Edit, now *native.Config) er
 		}
 		err = d.wrap(err)
 	}
-	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, cmp.Or(err, errNotSaved))
+	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, cmp.Or(err, lines.ErrNotSaved))
 }
-
-var errNotSaved = errors.New("the startup configuration is another")
 
 // persists reports whether the switch saves after each Set.
 func persists(c *native.Config) bool {
@@ -219,7 +213,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
 	}
-	b, err := d.back(t)
+	b, err := d.Record(t)
 	if err != nil {
 		return err
 	}
@@ -241,27 +235,27 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 			return d.bySwitch(b, err)
 		}
 	}
-	if now, err = d.config(ctx, running); err != nil {
+	if now, err = d.config(ctx, lines.Running); err != nil {
 		return err
 	}
-	if lines := b.Undo.Commands(now); len(lines) > 0 {
+	if typed := b.Undo.Commands(now); len(typed) > 0 {
 		name, err := undoName(b.Session)
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.t.Name, err)
 		}
 		d.undo = name
-		j := job{name: name, lines: lines, base: drivers.Fingerprint(now.String()), want: b.Undo, was: b.Undo.Undo(now)}
+		j := job{name: name, lines: typed, base: drivers.Fingerprint(now.String()), want: b.Undo, was: b.Undo.Undo(now)}
 		if _, err := d.put(ctx, j); err != nil {
 			return fmt.Errorf("take back: %w", err)
 		}
-		if now, err = d.config(ctx, running); err != nil {
+		if now, err = d.config(ctx, lines.Running); err != nil {
 			return err
 		}
 	}
 	if err := d.save(ctx, b.Undo, now); err != nil || d.way.timed() {
 		return err
 	}
-	if cfg, err := d.config(ctx, startup); err == nil && len(b.Undo.Commands(cfg)) > 0 && holds(b.Edit, cfg) {
+	if cfg, err := d.config(ctx, lines.Startup); err == nil && len(b.Undo.Commands(cfg)) > 0 && d.Holds(b.Edit, cfg, 0) {
 		return fmt.Errorf("%s: %w: all is taken back, and the startup configuration still holds it: run \"write memory\" on the switch, which gNMI cannot", d.t.Name, drivers.ErrPartial)
 	}
 	return nil
@@ -269,7 +263,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 
 // drop aborts the session of an apply of which nothing came in force, where it is
 // still open.
-func (d *Driver) drop(ctx context.Context, b wayBack) error {
+func (d *Driver) drop(ctx context.Context, b lines.Record) error {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) || err == nil && !open.holds(b.Session) {
 		return nil
@@ -287,7 +281,7 @@ func (d *Driver) drop(ctx context.Context, b wayBack) error {
 
 // quiet waits until the switch has done what it was told, and returns what it
 // holds. A session of the apply that stays open is aborted.
-func (d *Driver) quiet(ctx context.Context, b wayBack) (*native.Config, error) {
+func (d *Driver) quiet(ctx context.Context, b lines.Record) (*native.Config, error) {
 	var now *native.Config
 	var busy bool
 	// A session that stays open to the end of the wait is no error yet.
@@ -319,5 +313,5 @@ func (d *Driver) quiet(ctx context.Context, b wayBack) (*native.Config, error) {
 	if t := open.timer; t != nil && (!open.timed(b.Session) || !d.way.timed()) {
 		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.t.Name, drivers.ErrRejected, t, drivers.Spell(open.left))
 	}
-	return d.config(ctx, running)
+	return d.config(ctx, lines.Running)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
@@ -238,9 +239,9 @@ type cutOff struct {
 	b *box
 }
 
-func (w *cutOff) write(_ context.Context, name string, _ []string, _ time.Duration, _ func(context.Context) error) (fate, error) {
+func (w *cutOff) write(_ context.Context, name string, _ []string, _ time.Duration, _ func(context.Context) error) (lines.Fate, error) {
 	w.b.openSession(w.b.colleague(), name)
-	return unsent, errors.New("cut off")
+	return lines.Unsent, errors.New("cut off")
 }
 
 func (w *cutOff) discard(context.Context, string) error { return errors.New("cut off") }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
@@ -18,10 +19,10 @@ type meanwhile struct {
 	before, after func()
 }
 
-func (w *meanwhile) write(ctx context.Context, name string, lines []string, timer time.Duration, ready func(context.Context) error) (fate, error) {
+func (w *meanwhile) write(ctx context.Context, name string, typed []string, timer time.Duration, ready func(context.Context) error) (lines.Fate, error) {
 	before, after := w.before, w.after
 	w.before, w.after = nil, nil
-	return w.way.write(ctx, name, lines, timer, func(ctx context.Context) error {
+	return w.way.write(ctx, name, typed, timer, func(ctx context.Context) error {
 		if before != nil {
 			before()
 		}

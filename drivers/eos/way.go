@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
@@ -34,7 +35,7 @@ type way interface {
 	// write puts configuration lines in force as a whole: in a session of the
 	// given name, to be taken back after timer; 0 is for good. ready is asked last
 	// before the commit, and its error forbids it.
-	write(ctx context.Context, name string, lines []string, timer time.Duration, ready func(context.Context) error) (fate, error)
+	write(ctx context.Context, name string, typed []string, timer time.Duration, ready func(context.Context) error) (lines.Fate, error)
 	// discard aborts a session, or takes its commit back where its timer runs.
 	discard(ctx context.Context, name string) error
 	// do runs a command of exec mode that changes something.
@@ -44,16 +45,6 @@ type way interface {
 	hangUp()
 	close() error
 }
-
-// fate is how far a write came, as its answer has it.
-type fate int
-
-const (
-	unsent     fate = iota // the switch was not told to commit
-	rejected               // it says no
-	unanswered             // it said nothing
-	answered               // it says yes
-)
 
 // refused reports whether the switch answered, and does not do it.
 func refused(err error) bool {

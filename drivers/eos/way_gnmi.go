@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos/openconfig"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
@@ -70,25 +71,25 @@ func (w *gnmiWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
 	return out, err
 }
 
-func (w *gnmiWay) write(ctx context.Context, _ string, lines []string, _ time.Duration, ready func(context.Context) error) (fate, error) {
+func (w *gnmiWay) write(ctx context.Context, _ string, typed []string, _ time.Duration, ready func(context.Context) error) (lines.Fate, error) {
 	if err := ready(ctx); err != nil {
-		return unsent, err
+		return lines.Unsent, err
 	}
 	c, err := w.open(ctx)
 	if err != nil {
-		return unsent, err
+		return lines.Unsent, err
 	}
-	err = c.SetCLI(ctx, strings.Join(lines, "\n")+"\n")
+	err = c.SetCLI(ctx, strings.Join(typed, "\n")+"\n")
 	switch {
 	case err == nil:
-		return answered, nil
+		return lines.Answered, nil
 	case errors.Is(err, gnmi.ErrConfig):
-		return unsent, err
+		return lines.Unsent, err
 	case errors.Is(err, gnmi.ErrTimeout), errors.Is(err, gnmi.ErrUnreachable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		w.hangUp()
-		return unanswered, err
+		return lines.Unanswered, err
 	}
-	return rejected, err
+	return lines.Rejected, err
 }
 
 // discard has nothing to do: the switch itself ends the session of a Set.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
@@ -31,24 +32,24 @@ func (w *shellWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
 
 func (w *shellWay) do(ctx context.Context, cmd string) error { return w.Do(ctx, cmd) }
 
-func (w *shellWay) write(ctx context.Context, name string, lines []string, timer time.Duration, ready func(context.Context) error) (fate, error) {
+func (w *shellWay) write(ctx context.Context, name string, typed []string, timer time.Duration, ready func(context.Context) error) (lines.Fate, error) {
 	err := w.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
-		_, err := n.Configure(ctx, levelSession, "configure session "+name, lines)
+		_, err := n.Configure(ctx, levelSession, "configure session "+name, typed)
 		return err
 	})
 	if err != nil {
-		return unsent, err
+		return lines.Unsent, err
 	}
 	diffs, err := w.show(ctx, "show session-config named "+name+" diffs")
 	switch {
 	case err != nil && !refused(err):
-		return unsent, err
+		return lines.Unsent, err
 	case err == nil && strings.TrimSpace(diffs) == "":
 		// Nothing to commit; whether that is right shows in a read.
-		return answered, w.discard(ctx, name)
+		return lines.Answered, w.discard(ctx, name)
 	}
 	if err := errors.Join(ctx.Err(), ready(ctx)); err != nil {
-		return unsent, err
+		return lines.Unsent, err
 	}
 	cmd := "configure session " + name + " commit"
 	if timer > 0 {
@@ -57,11 +58,11 @@ func (w *shellWay) write(ctx context.Context, name string, lines []string, timer
 	}
 	switch err := w.do(ctx, cmd); {
 	case err == nil:
-		return answered, nil
+		return lines.Answered, nil
 	case refused(err):
-		return rejected, err
+		return lines.Rejected, err
 	default:
-		return unanswered, err
+		return lines.Unanswered, err
 	}
 }
 

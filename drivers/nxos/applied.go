@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -36,7 +37,7 @@ const pfcCommand = "show interface priority-flow-control"
 // So is each class of the network-qos policy that is too small for the MTU of
 // the port.
 func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
-	cfg, err := d.config(ctx, running)
+	cfg, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func TestTimerRunsOut(t *testing.T) {
 	if !b.ExpireTimer() {
 		t.Fatal("no timer runs")
 	}
-	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "took it back")
+	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "reverted it")
 	if b.state() != was || b.startup() != was {
 		t.Error("something is left")
 	}
@@ -301,7 +301,7 @@ func TestCheckpointName(t *testing.T) {
 	taken := map[string]bool{}
 	for _, id := range []string{"", "test", "test", "2026-11-21T15:04:05Z/pod1 é\n", strings.Repeat("x", 100), strings.Repeat("x", 100)} {
 		name := checkpointName(id, taken)
-		if !checkpointWord.MatchString(name) || len(name) > 80 || taken[name] {
+		if !regexp.MustCompile(`^rf-[\w-]{0,80}$`).MatchString(name) || len(name) > 80 || taken[name] {
 			t.Errorf("%q: %q", id, name)
 		}
 		taken[name] = true

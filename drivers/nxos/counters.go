@@ -2,11 +2,9 @@ package nxos
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
 var (
@@ -33,14 +31,5 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 
 // Unsaved holds what runs against the startup configuration.
 func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
-	var cfg [2]*native.Config
-	for i, cmd := range []string{running, startup} {
-		var err error
-		if cfg[i], err = d.config(ctx, cmd); drivers.RefusedLine(err) {
-			return nil, fmt.Errorf("%s: %w: %s: %w", d.t.Name, drivers.ErrUnsupported, cmd, err)
-		} else if err != nil {
-			return nil, err
-		}
-	}
-	return drivers.UnsavedLines(cfg[0].Lines, cfg[1].Lines), nil
+	return d.Machine.Unsaved(ctx, d.config, drivers.RefusedLine)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
@@ -335,7 +336,7 @@ func TestPagerLeftOn(t *testing.T) {
 	b := newBox(t, boxOptions{setup: manyRoutes(400)})
 	b.Faults().StuckPager(true)
 	_, err := b.open().Read(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), running) {
+	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), lines.Running) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -370,7 +371,7 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 		snap, st := b.plan(d)
 		b.Faults().TruncateAnswers(true)
 		_, err := d.Read(t.Context())
-		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), running) {
+		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), lines.Running) {
 			t.Errorf("read: %v", err)
 		}
 		tok, err := d.Apply(t.Context(), snap, st, applyOptions)

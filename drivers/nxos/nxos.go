@@ -16,7 +16,6 @@
 package nxos
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
@@ -35,6 +35,7 @@ import (
 
 // Driver is one NX-OS switch. Use Open.
 type Driver struct {
+	lines.Machine
 	t     drivers.Target
 	sh    *drivers.Shell
 	pace  pace
@@ -103,7 +104,16 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.SSH == nil {
 		return nil, fmt.Errorf("%s: %w: QoS of NX-OS is written over SSH, and the intent gives no way to reach this switch over SSH (ssh: {} or ssh.address)", t.Name, drivers.ErrUnsupported)
 	}
-	return &Driver{t: t, sh: drivers.NewShell(*t.SSH, platform), pace: realPace}, nil
+	d := newDriver(t)
+	d.sh = drivers.NewShell(*t.SSH, platform)
+	return d, nil
+}
+
+func newDriver(t drivers.Target) *Driver {
+	return &Driver{t: t, pace: realPace, Machine: lines.Machine{
+		Name: t.Name, Grammar: native.Lines, Vias: []string{"ssh"}, Checkpoints: true, Variants: 2,
+		Decode: func(c *native.Config, m int) *qos.Device { d, _ := native.Decode(c, native.ClassModel(m)); return d },
+	}}
 }
 
 // Close ends all sessions.
@@ -196,7 +206,7 @@ func of(s *drivers.Snapshot) *snapshot {
 
 // Read takes a snapshot of the running configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
-	cfg, err := d.config(ctx, running)
+	cfg, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return nil, err
 	}
@@ -241,12 +251,6 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 	return m, !ok, nil
 }
 
-// The commands that print a configuration.
-const (
-	running = "show running-config"
-	startup = "show startup-config"
-)
-
 // config reads a whole configuration. NX-OS prints no end behind it. What tells
 // that it is whole is that it has its parts, that nothing comes after the
 // prompt, and that the ports at its end are not missing.
@@ -268,14 +272,14 @@ func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", d.t.Name, cmd, err)
 		}
-		lines := strings.Count(text, "\n") + 1
+		length := strings.Count(text, "\n") + 1
 		switch missing, err := d.missing(ctx, cfg); {
 		case err != nil:
 			return nil, err
 		case strings.TrimSpace(rest) != "" || !cfg.Complete():
-			why = fmt.Errorf("%s: %s: the answer is cut off at line %d", d.t.Name, cmd, lines)
+			why = fmt.Errorf("%s: %s: the answer is cut off at line %d", d.t.Name, cmd, length)
 		case missing != "":
-			why = fmt.Errorf("%s: %s: the answer is cut off at line %d: the switch has %s, and its text ends before it", d.t.Name, cmd, lines, missing)
+			why = fmt.Errorf("%s: %s: the answer is cut off at line %d: the switch has %s, and its text ends before it", d.t.Name, cmd, length, missing)
 		default:
 			return cfg, nil
 		}
@@ -315,12 +319,7 @@ func isPort(name string) bool { return strings.HasPrefix(name, "Ethernet") }
 // Decode turns a snapshot into a running model.
 func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(of(s).cfg, of(s).m)
-	return dev, leftAlone(unknown)
-}
-
-// leftAlone puts what the decoder could not place into the driver's form.
-func leftAlone(unknown []native.Unknown) []drivers.Unknown {
-	return drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Text })
+	return dev, lines.LeftAlone(unknown)
 }
 
 // Digest identifies the state that desired speaks of.
@@ -348,14 +347,3 @@ func (d *Driver) checkpoints(ctx context.Context) (names map[string]bool, shown 
 	}
 	return names, true, nil
 }
-
-// both says two errors in one line; either may be nil.
-func both(a, b error) error {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-	return fmt.Errorf("%w; %w", a, b)
-}
-
-// errOthers is why what was answered well may not be in force.
-var errOthers = errors.New("somebody else may have written at the same time")

@@ -1,12 +1,12 @@
 package nxos
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -17,8 +17,8 @@ import (
 func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
 	snap := of(s)
 	have, unknown := native.Decode(snap.cfg, snap.m)
-	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired, snap.m), Unknown: leftAlone(unknown)}
-	p := planner{snap: snap, have: have, desired: desired, changes: qos.Diff(have, desired)}
+	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired, snap.m), Unknown: lines.LeftAlone(unknown)}
+	p := planner{machine: &d.Machine, snap: snap, have: have, desired: desired, changes: qos.Diff(have, desired)}
 	p.open(f)
 	if len(p.changes) > 0 {
 		if err := p.plan(out); err != nil {
@@ -30,6 +30,7 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device,
 }
 
 type planner struct {
+	machine       *lines.Machine
 	snap          *snapshot
 	have, desired *qos.Device
 	changes       []qos.Change
@@ -65,23 +66,21 @@ func (p *planner) plan(out *drivers.Steps) error {
 			d, _ := native.Decode(edit.Apply(p.snap.cfg), p.snap.m)
 			return d
 		})
-	lines := edit.Commands(p.snap.cfg)
+	typed := edit.Commands(p.snap.cfg)
 	p.changes = drivers.WithOthers(p.changes, p.have, after, "comes with the policies of the switch")
 	p.touched = touches(edit)
 	p.judge()
-	if len(lines) == 0 {
+	if len(typed) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(batch{Edit: edit})
-	if err != nil {
-		return fmt.Errorf("encode the plan: %w", err)
+	var err error
+	what := fmt.Sprintf("configure %s: %s", words.Count(len(typed), "line"), p.touched)
+	if out.Items, err = p.machine.Step("ssh", what, edit, typed, p.changes); err != nil {
+		return err
 	}
-	step := drivers.Step{Via: "ssh", What: fmt.Sprintf("configure %s: %s", words.Count(len(lines), "line"), p.touched), Lines: lines, Native: raw}
-	step.Moves(p.changes)
-	out.Items = []drivers.Step{step}
 	p.tell()
 	p.notes = append(p.notes, native.Doubts(edit, p.snap.cfg)...)
-	p.lost(edit)
+	p.notes = append(p.notes, lines.LossNotes(native.Losses(edit, p.snap.cfg, p.snap.m))...)
 	return nil
 }
 
@@ -159,22 +158,6 @@ func (p *planner) tell() {
 	}
 	if p.snap.guessed {
 		p.note("the switch does not tell which names its network-qos and queuing classes have; the plan has those of %s, and a switch that has others refuses it", p.snap.m)
-	}
-}
-
-// lost notes what ports lose with the policies that they had.
-func (p *planner) lost(edit native.Edit) {
-	const most = 4
-	for _, l := range native.Losses(edit, p.snap.cfg, p.snap.m) {
-		from := "the switch"
-		if len(l.Ports) > 0 {
-			from = natural.Fold(l.Ports)
-		}
-		named := strings.Join(l.Lines[:min(len(l.Lines), most)], "; ")
-		if n := len(l.Lines) - most; n > 0 {
-			named += fmt.Sprintf("; and %d more", n)
-		}
-		p.note("%s goes from %s, and with it what the intent does not speak of: %s", l.Block, from, named)
 	}
 }
 

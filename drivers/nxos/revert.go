@@ -3,13 +3,13 @@ package nxos
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
@@ -22,7 +22,7 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
 	}
-	b, err := d.back(t)
+	b, err := d.Record(t)
 	if err != nil {
 		return err
 	}
@@ -30,17 +30,14 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 		return fmt.Errorf("confirm the commit: %w", err)
 	}
 	d.started = ""
-	now, err := d.config(ctx, running)
+	now, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return err
 	}
-	if left := b.Edit.Commands(now); !b.holds(b.Edit, now) {
-		if b.undone(now) {
-			return fmt.Errorf("%s: %w: it was not confirmed in time, and the switch took it back", d.t.Name, drivers.ErrRejected)
-		}
-		return fmt.Errorf("%s: %w: the configuration was changed since the apply: %q is gone", d.t.Name, drivers.ErrPartial, telling(left))
+	if err := d.Stands(b, now); err != nil {
+		return err
 	}
-	if err := d.save(ctx, func(c *native.Config) bool { return b.holds(b.Edit, c) }); err != nil {
+	if err := d.save(ctx, func(c *native.Config) bool { return d.Holds(b.Edit, c, b.Variant) }); err != nil {
 		return err
 	}
 	d.forget(ctx, b.Checkpoint)
@@ -75,7 +72,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("confirm the commit: %w", err)
 		}
 	}
-	now, err := d.config(ctx, running)
+	now, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +86,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		return drivers.Lasts(is, saved, drivers.Managed(d.desired))
 	}
 	if len(left) == 0 {
-		saved, err := d.config(ctx, startup)
+		saved, err := d.config(ctx, lines.Startup)
 		switch {
 		case drivers.RefusedLine(err):
 			// A user who may not read it may not write it either.
@@ -130,13 +127,10 @@ func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 // the commit timer on a device.
 const longPast = 12 * time.Hour
 
-// errNotSaved is what a read of the startup configuration shows after a save.
-var errNotSaved = errors.New("the startup configuration is another")
-
 // save makes the startup configuration one that is as it is to be. Where it is
 // so already, nothing is written: what others have not saved stays as it is.
 func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error {
-	if cfg, err := d.config(ctx, startup); err == nil && good(cfg) {
+	if cfg, err := d.config(ctx, lines.Startup); err == nil && good(cfg) {
 		return nil
 	}
 	err := d.sh.Do(ctx, "copy running-config startup-config")
@@ -148,7 +142,7 @@ func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error
 		limit = 0
 	}
 	saved, rerr := drivers.Poll(ctx, d.pace.poll, limit, func() (bool, error) {
-		cfg, err := d.config(ctx, startup)
+		cfg, err := d.config(ctx, lines.Startup)
 		if err != nil {
 			d.sh.HangUp()
 			return false, err
@@ -158,7 +152,7 @@ func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error
 	if saved {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, d.wrap(cmp.Or(err, rerr, errNotSaved)))
+	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, d.wrap(cmp.Or(err, rerr, lines.ErrNotSaved)))
 }
 
 // Revert takes an apply back: by the checkpoint where every change since is the
@@ -168,7 +162,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil
 	}
-	b, err := d.back(t)
+	b, err := d.Record(t)
 	if err != nil {
 		return err
 	}
@@ -179,11 +173,11 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	// What was sent last may still be on its way: nothing shows what a switch
 	// works on.
-	now, err := d.watch(ctx, d.pace.settled, func(now *native.Config) bool { return !b.undone(now) })
+	now, err := d.watch(ctx, d.pace.settled, func(now *native.Config) bool { return !b.Undone(now) })
 	if now == nil {
 		return err
 	}
-	if !b.undone(now) {
+	if !b.Undone(now) {
 		timed, err := d.timed(ctx, b)
 		if err != nil {
 			return err
@@ -200,14 +194,14 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 				d.started = ""
 			}
 		}
-		if now, err = d.config(ctx, running); err != nil {
+		if now, err = d.config(ctx, lines.Running); err != nil {
 			return err
 		}
 		if err := d.restore(ctx, b, now); err != nil {
 			return err
 		}
 	}
-	if err := d.save(ctx, func(c *native.Config) bool { return b.holds(b.Undo, c) }); err != nil {
+	if err := d.save(ctx, func(c *native.Config) bool { return d.Holds(b.Undo, c, b.Variant) }); err != nil {
 		return err
 	}
 	d.forget(ctx, b.Checkpoint)
@@ -218,11 +212,11 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 // in force, and not somebody else's. The confirmation of an apply saves it and
 // removes its checkpoint; where the switch does not list them, or could not
 // remove it, the age of the apply tells.
-func (d *Driver) timed(ctx context.Context, b wayBack) (bool, error) {
+func (d *Driver) timed(ctx context.Context, b lines.Record) (bool, error) {
 	if d.started == b.Checkpoint {
 		return true, nil
 	}
-	if b.longAgo() {
+	if past(b) {
 		return false, nil
 	}
 	names, shown, err := d.checkpoints(ctx)
@@ -230,13 +224,13 @@ func (d *Driver) timed(ctx context.Context, b wayBack) (bool, error) {
 		return err == nil, err
 	}
 	// There may have been no room for one.
-	saved, err := d.config(ctx, startup)
-	return err == nil && !b.holds(b.Edit, saved), err
+	saved, err := d.config(ctx, lines.Startup)
+	return err == nil && !d.Holds(b.Edit, saved, b.Variant), err
 }
 
-// longAgo reports whether an apply is long past. Its run may have begun long
+// past reports whether an apply is long past. Its run may have begun long
 // before it.
-func (b wayBack) longAgo() bool {
+func past(b lines.Record) bool {
 	if b.Begun.IsZero() {
 		return longAgo(b.Checkpoint)
 	}
@@ -250,14 +244,14 @@ func longAgo(run string) bool {
 }
 
 // restore brings back what stood there before an apply.
-func (d *Driver) restore(ctx context.Context, b wayBack, now *native.Config) error {
-	if b.undone(now) {
+func (d *Driver) restore(ctx context.Context, b lines.Record, now *native.Config) error {
+	if b.Undone(now) {
 		return nil
 	}
 	var failed error
-	if b.own(now) {
+	if own(b, now) {
 		if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[b.Checkpoint]) {
-			if now, failed = d.rollBack(ctx, b); now != nil && b.undone(now) {
+			if now, failed = d.rollBack(ctx, b); now != nil && b.Undone(now) {
 				return nil
 			}
 		}
@@ -270,24 +264,24 @@ func (d *Driver) restore(ctx context.Context, b wayBack, now *native.Config) err
 
 // reset brings back the settings that stood there before an apply, whatever
 // else changed since. failed is what became of a rollback.
-func (d *Driver) reset(ctx context.Context, b wayBack, now *native.Config, failed error) error {
+func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, failed error) error {
 	var cause error
 	for range 2 {
 		undo := b.Undo.Commands(now)
 		staged, f, sent := d.send(ctx, undo, 0, nil)
 		limit := d.pace.settled
-		if f == unanswered && staged {
+		if f == lines.Unanswered && staged {
 			limit = d.pace.work
 		}
 		var err error
-		now, err = d.watch(ctx, limit, func(now *native.Config) bool { return b.undone(now) || f == rejected || f == unsent })
-		cause = both(failed, sent)
+		now, err = d.watch(ctx, limit, func(now *native.Config) bool { return b.Undone(now) || f == lines.Rejected || f == lines.Unsent })
+		cause = lines.Both(failed, sent)
 		switch {
 		case now == nil:
-			return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", d.t.Name, drivers.ErrPartial, both(cause, err))
-		case b.undone(now):
+			return d.Unreadable(cause, err)
+		case b.Undone(now):
 			return nil
-		case staged && f == rejected && awaited(sent):
+		case staged && f == lines.Rejected && awaited(sent):
 			cause = fmt.Errorf("%w: %w", errAwaited, cause)
 		}
 		// What others did in between may be why lines were refused; then there
@@ -297,17 +291,17 @@ func (d *Driver) reset(ctx context.Context, b wayBack, now *native.Config, faile
 		}
 	}
 	return fmt.Errorf("%s: %w: %s of the way back left to set; checkpoint %s, where it is still there, holds what stood there before: %w",
-		d.t.Name, drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, errOthers))
+		d.t.Name, drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, lines.ErrOthers))
 }
 
 // rollBack rolls the switch back to the checkpoint of an apply, and returns
 // what it then holds, nil where that cannot be read.
-func (d *Driver) rollBack(ctx context.Context, b wayBack) (*native.Config, error) {
+func (d *Driver) rollBack(ctx context.Context, b lines.Record) (*native.Config, error) {
 	failed := d.sh.Do(ctx, "rollback running-config checkpoint "+b.Checkpoint+" atomic")
 	limit := d.pace.settled
 	if failed != nil && !drivers.RefusedLine(failed) {
 		limit = d.pace.work // it may still be at it
 	}
-	now, err := d.watch(ctx, limit, func(now *native.Config) bool { return b.undone(now) || drivers.RefusedLine(failed) })
+	now, err := d.watch(ctx, limit, func(now *native.Config) bool { return b.Undone(now) || drivers.RefusedLine(failed) })
 	return now, cmp.Or(failed, err)
 }

@@ -10,17 +10,8 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
-)
-
-// fate is how far a write came, as its answer has it.
-type fate int
-
-const (
-	unsent     fate = iota // nothing can be in force of it
-	rejected               // the switch says no
-	unanswered             // it said nothing
-	answered               // it says yes
 )
 
 // dualStageCommand enters the dual-stage mode, since 10.2.
@@ -30,17 +21,17 @@ const dualStageCommand = "configure dual-stage"
 // (0 is for good), and where the switch does not know that mode, or not one of
 // the lines in it, one by one: which lines that mode takes is not documented.
 // plain is the error that forbids the latter.
-func (d *Driver) send(ctx context.Context, lines []string, timer time.Duration, plain error) (staged bool, f fate, err error) {
+func (d *Driver) send(ctx context.Context, typed []string, timer time.Duration, plain error) (staged bool, f lines.Fate, err error) {
 	if !d.plain {
-		f, err := d.stage(ctx, lines, timer)
-		if f != unsent || !unknown(err) {
+		f, err := d.stage(ctx, typed, timer)
+		if f != lines.Unsent || !unknown(err) {
 			return true, f, err
 		}
 	}
 	if plain != nil {
-		return false, unsent, plain
+		return false, lines.Unsent, plain
 	}
-	f, err = d.types(ctx, lines)
+	f, err = d.types(ctx, typed)
 	return false, f, err
 }
 
@@ -54,13 +45,13 @@ var unknownWords = regexp.MustCompile(`(?i)^% ?(invalid (command|input)|unknown 
 
 // stage commits lines in dual-stage mode, or ends a timer without any. The
 // switch verifies the whole before anything is in force.
-func (d *Driver) stage(ctx context.Context, lines []string, timer time.Duration) (f fate, err error) {
+func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration) (f lines.Fate, err error) {
 	commit := "commit"
 	if timer > 0 {
 		commit += " confirmed " + strconv.Itoa(int(timer.Round(time.Second).Seconds()))
 	}
 	err = d.sh.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
-		_, err := n.Configure(ctx, levelStage, dualStageCommand, lines)
+		_, err := n.Configure(ctx, levelStage, dualStageCommand, typed)
 		var line *ssh.LineError
 		switch {
 		case errors.As(err, &line) && line.Number == 0:
@@ -71,12 +62,12 @@ func (d *Driver) stage(ctx context.Context, lines []string, timer time.Duration)
 		case ctx.Err() != nil:
 			return abort(ctx, n, ctx.Err())
 		}
-		f = unanswered
+		f = lines.Unanswered
 		if _, err = n.Type(ctx, commit); err == nil {
-			f = answered
+			f = lines.Answered
 		} else if drivers.RefusedLine(err) {
 			// Not aborted: that would take back a commit that was carried out.
-			f = rejected
+			f = lines.Rejected
 		}
 		return err
 	})
@@ -87,17 +78,17 @@ func (d *Driver) stage(ctx context.Context, lines []string, timer time.Duration)
 // drops it.
 func abort(ctx context.Context, n *ssh.Network, why error) error {
 	if _, err := n.Type(ctx, "abort"); err != nil && !drivers.RefusedLine(err) {
-		return both(why, both(err, n.Close()))
+		return lines.Both(why, lines.Both(err, n.Close()))
 	}
 	return why
 }
 
 // types types lines in configuration mode, where each takes effect at once, up
 // to the first one that is refused.
-func (d *Driver) types(ctx context.Context, lines []string) (f fate, err error) {
+func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err error) {
 	err = d.sh.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
-		f = unanswered
-		_, err := n.Configure(ctx, levelConfig, "configure terminal", lines)
+		f = lines.Unanswered
+		_, err := n.Configure(ctx, levelConfig, "configure terminal", typed)
 		if err == nil {
 			_, err = n.Type(ctx, "end")
 		}
@@ -106,11 +97,11 @@ func (d *Driver) types(ctx context.Context, lines []string) (f fate, err error) 
 	var line *ssh.LineError
 	switch {
 	case errors.As(err, &line) && line.Number == 0:
-		f = unsent
+		f = lines.Unsent
 	case line != nil:
-		f = rejected
+		f = lines.Rejected
 	case err == nil:
-		f = answered
+		f = lines.Answered
 	}
 	return f, err
 }
@@ -141,7 +132,7 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return d.wrap(both(last, err))
+			return d.wrap(lines.Both(last, err))
 		}
 		_, err := d.stage(ctx, nil, 0)
 		var line *ssh.LineError

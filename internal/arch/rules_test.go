@@ -40,6 +40,9 @@ var systems = func() (out []string) {
 	return out
 }()
 
+// shared are the packages of drivers that several systems have in common.
+var shared = []string{"drivers/lines"}
+
 // core are the folders whose code never names an operating system.
 var core = []string{"validate", "plan", "render/derive", "rollout", "report", "watch", "cmd"}
 
@@ -147,7 +150,7 @@ func placeFault(pkg string) string {
 	if layer, _ := place(pkg); layer < 0 {
 		return "the package has no place in the layers"
 	}
-	if within(pkg, "drivers") && pkg != "drivers" && system(pkg, "drivers") == "" && !withinAny(pkg, helpers) {
+	if within(pkg, "drivers") && pkg != "drivers" && system(pkg, "drivers") == "" && !withinAny(pkg, append(shared, helpers...)) {
 		return "the folder has no record of a system, system.go"
 	}
 	return ""

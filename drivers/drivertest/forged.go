@@ -1,0 +1,73 @@
+package drivertest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+)
+
+// Forged is an apply in force on a switch that is set by command lines, and what
+// its undo record cannot hold. A journal is a file: what Apply does not make
+// types nothing.
+type Forged struct {
+	Driver interface {
+		drivers.Driver
+		drivers.Checker
+	}
+	Token   *drivers.Token
+	Managed func(port string) bool
+	State   func() string // the configuration of the switch
+	// Settings are JSON, of the edit and of what undoes it.
+	Settings []string
+	// Key is where the record has the name of what the run keeps on the switch;
+	// Names are no such names.
+	Key   string
+	Names []string
+}
+
+// Run checks that each forged record is refused, with its place, and that the
+// true one is carried out.
+func (f Forged) Run(t *testing.T) {
+	d, tok := f.Driver, f.Token
+	if err := d.CheckUndo(tok, f.Managed); err != nil {
+		t.Fatal(err)
+	}
+	was := f.State()
+	refused := func(raw string) {
+		t.Helper()
+		bad := &drivers.Token{Device: tok.Device, Native: []byte(raw)}
+		for _, err := range []error{d.CheckUndo(bad, f.Managed), d.Revert(t.Context(), bad), d.Confirm(t.Context(), bad)} {
+			if err == nil || !strings.HasPrefix(err.Error(), tok.Device+": undo record: ") {
+				t.Errorf("%s: %v", raw, err)
+			}
+		}
+		if f.State() != was {
+			t.Fatalf("%s was carried out", raw)
+		}
+	}
+	for _, setting := range f.Settings {
+		refused(strings.Replace(string(tok.Native), `"undo":[`, `"undo":[`+setting+`,`, 1))
+	}
+	refused(strings.Replace(string(tok.Native), `"edit":[`, `"edit":[{"key":"hostname","line":"hostname x"},`, 1))
+	for _, name := range f.Names {
+		var record map[string]any
+		if err := json.Unmarshal(tok.Native, &record); err != nil {
+			t.Fatal(err)
+		}
+		record[f.Key] = name
+		raw, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(string(raw))
+	}
+	none := func(string) bool { return false }
+	if err := d.CheckUndo(tok, none); err == nil || !strings.Contains(err.Error(), "is not in the intent") {
+		t.Errorf("ports outside of the intent: %v", err)
+	}
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Error(err)
+	}
+}

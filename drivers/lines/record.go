@@ -1,0 +1,79 @@
+package lines
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	native "github.com/roce-fabric/roce-fabric/render/lines"
+)
+
+// Record is the native part of an undo record.
+type Record struct {
+	// Session is the one whose commit timer reverts the apply; "" for none.
+	Session string `json:"session,omitempty"`
+	// Checkpoint is the name of the one that holds what stood there before; ""
+	// for none. It need not be there: a switch has room for a few.
+	Checkpoint string `json:"checkpoint,omitempty"`
+	// Edit is what was applied, Undo what stood there before.
+	Edit native.Edit `json:"edit"`
+	Undo native.Edit `json:"undo"`
+	// Before identifies the whole configuration before the apply.
+	Before string `json:"before"`
+	// Variant is the kind of the box, see [Machine.Decode].
+	Variant int `json:"model,omitempty"`
+	// Begun is when the apply began; zero in records that do not say.
+	Begun time.Time `json:"begun,omitzero"`
+}
+
+// Undone reports whether nothing of what was applied is in a configuration.
+func (b Record) Undone(now *native.Config) bool { return len(b.Undo.Commands(now)) == 0 }
+
+// mark is a name that this tool can give to what it keeps on a switch.
+var mark = regexp.MustCompile(`^` + drivers.Mark + `[\w-]{0,80}$`)
+
+// check returns an error, with the place, unless an undo record is one that
+// Apply makes: a journal is a file, and its lines are typed.
+func (m *Machine) check(b Record, managed func(port string) bool) error {
+	if b.Session != "" && !mark.MatchString(b.Session) {
+		return fmt.Errorf("undo record: unusable name of a session %q", b.Session)
+	}
+	if (b.Checkpoint != "" || m.Checkpoints) && !mark.MatchString(b.Checkpoint) {
+		return fmt.Errorf("undo record: unusable name of a checkpoint %q", b.Checkpoint)
+	}
+	if b.Variant < 0 || b.Variant > max(0, m.Variants-1) {
+		return fmt.Errorf("undo record: there is no model %d", b.Variant)
+	}
+	if err := m.Grammar.Check(b.Edit, managed); err != nil {
+		return fmt.Errorf("undo record: what was applied: %w", err)
+	}
+	err := m.Grammar.Check(b.Undo, managed)
+	if err == nil {
+		err = b.Edit.CheckUndo(b.Undo)
+	}
+	if err != nil {
+		return fmt.Errorf("undo record: what stood there before: %w", err)
+	}
+	return nil
+}
+
+// CheckUndo returns an error, with the place, for an undo record that Apply does
+// not make.
+func (m *Machine) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
+	_, err := m.record(t, managed)
+	return err
+}
+
+// Record reads an undo record, and takes none that Apply does not make.
+func (m *Machine) Record(t *drivers.Token) (Record, error) { return m.record(t, nil) }
+
+func (m *Machine) record(t *drivers.Token, managed func(port string) bool) (b Record, err error) {
+	if err = t.Read(m.Name, &b); err != nil {
+		return b, err
+	}
+	if err = m.check(b, managed); err != nil {
+		err = fmt.Errorf("%s: %w", m.Name, err)
+	}
+	return b, err
+}
