@@ -39,10 +39,6 @@ type Driver struct {
 	// came of it: "" where nothing tells.
 	asked bool
 	kw    native.Keyword
-	// desired is what the digest was last asked for: nil until then.
-	desired *qos.Device
-	// ended are the IDs of runs that are known to be at work no more.
-	ended []string
 	// idle is the undo record of the apply of which this driver knows that nothing
 	// came in force.
 	idle string
@@ -276,6 +272,6 @@ func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 
 // Digest identifies the state that desired speaks of.
 func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
-	d.desired = desired
+	d.Desired = desired
 	return native.Digest(of(s).cfg, desired)
 }

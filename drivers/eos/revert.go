@@ -108,7 +108,7 @@ func (d *Driver) lasts(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return drivers.Lasts(d.Machine.Decode(now, 0), d.Machine.Decode(saved, 0), drivers.Managed(d.desired)), nil
+	return d.Lasts(now, saved, 0), nil
 }
 
 // stopTimer ends the commit timer of a session, where it runs: with "commit"
@@ -228,7 +228,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if d.way.timed() {
 		how := "abort"
 		// The timer would take back what others did since then as well.
-		if drivers.Fingerprint(b.Undo.Apply(now).String()) != b.Before {
+		if !b.Alone(now) {
 			how = "commit"
 		}
 		if err := d.stopTimer(ctx, b.Session, how); err != nil {

@@ -92,9 +92,6 @@ func (d *Driver) session(name, user string, timed bool) session {
 	return s
 }
 
-// Inherit tells which runs have ended.
-func (d *Driver) Inherit(runs []string) { d.ended = runs }
-
 // knows reports whether a session is that of a run that has ended, of its taking
 // back, or one that this driver made for that.
 func (d *Driver) knows(name string) bool {
@@ -102,7 +99,7 @@ func (d *Driver) knows(name string) bool {
 		return true
 	}
 	after := name[min(len(name), len(drivers.Mark+undoTime)):]
-	return slices.ContainsFunc(d.ended, func(id string) bool {
+	return slices.ContainsFunc(d.Ended, func(id string) bool {
 		run := drivers.RunName(id, maxName-randomEnd)
 		return runOf(name) == run || strings.HasPrefix(after, undoOf(run))
 	})

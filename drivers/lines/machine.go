@@ -39,8 +39,21 @@ type Machine struct {
 	// Variants is how many kinds of boxes [Machine.Decode] tells apart; 0 for
 	// none.
 	Variants int
+	// Desired is what the digest was last asked for; nil until then.
+	Desired *qos.Device
+	// Ended are the IDs of runs that are known to be at work no more.
+	Ended []string
 	// Checkpoints says that an undo record always names a checkpoint.
 	Checkpoints bool
+}
+
+// Inherit tells which runs have ended.
+func (m *Machine) Inherit(runs []string) { m.Ended = runs }
+
+// Lasts reports whether a device would be the same after a restart, in what this
+// tool manages.
+func (m *Machine) Lasts(running, saved *native.Config, variant int) bool {
+	return drivers.Lasts(m.Decode(running, variant), m.Decode(saved, variant), drivers.Managed(m.Desired))
 }
 
 // step is the native part of a step.

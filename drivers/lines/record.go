@@ -30,6 +30,12 @@ type Record struct {
 // Undone reports whether nothing of what was applied is in a configuration.
 func (b Record) Undone(now *native.Config) bool { return len(b.Undo.Commands(now)) == 0 }
 
+// Alone reports whether nobody else changed anything since the apply: without it
+// a configuration is what it was before.
+func (b Record) Alone(now *native.Config) bool {
+	return drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
+}
+
 // mark is a name that this tool can give to what it keeps on a switch.
 var mark = regexp.MustCompile(`^` + drivers.Mark + `[\w-]{0,80}$`)
 

@@ -57,13 +57,6 @@ func checkpointName(id string, taken map[string]bool) string {
 	return name
 }
 
-// own reports whether every change since the apply is the apply's own: without
-// it a configuration is what it was before, and at its places nothing stands but
-// what it wrote, or what stood there before.
-func own(b lines.Record, now *native.Config) bool {
-	return native.Made(b.Edit, b.Undo, now) && drivers.Fingerprint(b.Undo.Apply(now).String()) == b.Before
-}
-
 // put carries a batch out and finds out what became of it. Its error wraps
 // ErrPartial where the switch holds neither the old nor the new, or where that
 // cannot be known.

@@ -51,10 +51,6 @@ type Driver struct {
 	// idle is the checkpoint of the run of which this driver knows that nothing
 	// came in force.
 	idle string
-	// desired is what the digest was last asked for: nil until then.
-	desired *qos.Device
-	// ended are the runs that are known to be over.
-	ended []string
 	// plain says that the switch has no dual-stage mode.
 	plain bool
 	// state is the gNMI connection that Observe reads from; nil until then.
@@ -324,7 +320,7 @@ func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 
 // Digest identifies the state that desired speaks of.
 func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
-	d.desired = desired
+	d.Desired = desired
 	return native.Digest(of(s).cfg, desired, of(s).m)
 }
 

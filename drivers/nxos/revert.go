@@ -80,11 +80,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	is, _ := native.Decode(now, m)
-	lasts := func(c *native.Config) bool {
-		saved, _ := native.Decode(c, m)
-		return drivers.Lasts(is, saved, drivers.Managed(d.desired))
-	}
+	lasts := func(saved *native.Config) bool { return d.Lasts(now, saved, int(m)) }
 	if len(left) == 0 {
 		saved, err := d.config(ctx, lines.Startup)
 		switch {
@@ -106,9 +102,6 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Inherit tells which runs have ended.
-func (d *Driver) Inherit(runs []string) { d.ended = runs }
-
 // stranger reports whether a checkpoint is that of a run of this tool of which
 // nothing is known here, and how long ago that began: it may be at work on another
 // machine.
@@ -117,7 +110,7 @@ func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 	if !known || !drivers.Ours(name) || longAgo(name) || name == d.started || name == d.typed {
 		return 0, false
 	}
-	return max(0, time.Since(began)), !slices.ContainsFunc(d.ended, func(id string) bool {
+	return max(0, time.Since(began)), !slices.ContainsFunc(d.Ended, func(id string) bool {
 		run := drivers.RunName(id, maxName)
 		return name == run || strings.HasPrefix(name, run+"-")
 	})
@@ -249,7 +242,7 @@ func (d *Driver) restore(ctx context.Context, b lines.Record, now *native.Config
 		return nil
 	}
 	var failed error
-	if own(b, now) {
+	if b.Alone(now) && b.Edit.Made(b.Undo, now) {
 		if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[b.Checkpoint]) {
 			if now, failed = d.rollBack(ctx, b); now != nil && b.Undone(now) {
 				return nil

@@ -29,6 +29,8 @@ type Grammar struct {
 	// Rank is the rank of a line in the order in which a block is printed; false
 	// where that is not known.
 	Rank func(at Place, line string) (rank int, ok bool)
+	// Default reports whether a line says what holds without it; nil for never.
+	Default func(at Place, line string) bool
 	// After reports whether a comes behind b, which has the same rank; nil
 	// keeps the order in which they come.
 	After func(a, b string) bool

@@ -133,6 +133,44 @@ func (u *undo) all(s Setting, b *block) {
 	}
 }
 
+// Made reports whether a configuration holds nothing at the places of an edit
+// but what it sets and what undo restores: nobody has set a third value there.
+func (e Edit) Made(undo Edit, now *Config) bool {
+	text := func(s Setting) string {
+		if now.g.Default != nil && now.g.Default(now.g.placeOf(s), s.Line) {
+			return ""
+		}
+		return s.Line
+	}
+	known := map[Setting][]string{}
+	made := map[Setting]bool{} // blocks that were not there
+	for _, s := range undo {
+		made[s.spot()] = s.Key == "" && s.Line == ""
+	}
+	for _, s := range slices.Concat(e, undo) {
+		known[s.spot()] = append(known[s.spot()], text(s))
+	}
+	for _, s := range e.Undo(now) {
+		missing := s.Line == "" && (made[Setting{Section: s.Section}] || made[Setting{Section: s.Section, Block: s.Block}])
+		if s.Key != "" && !missing && !slices.Contains(known[s.spot()], text(s)) {
+			return false
+		}
+	}
+	return true
+}
+
+// placeOf is where the line of a setting stands.
+func (g *Grammar) placeOf(s Setting) Place {
+	at := g.Top
+	if s.Section != "" {
+		_, at, _ = g.Opens("", s.Section)
+	}
+	if s.Block != "" {
+		_, at, _ = g.Opens(s.Section, s.Block)
+	}
+	return at
+}
+
 // Apply returns what the configuration will be; have is not changed. A section
 // that something else still names is not removed.
 func (e Edit) Apply(have *Config) *Config {
@@ -144,7 +182,7 @@ func (e Edit) Apply(have *Config) *Config {
 		case s.Line == "":
 			a.remove(s)
 		case a.replace(s):
-		case s.Key != "" && a.g.Join != nil && a.g.Sets(a.placeOf(s), s.Line).Each != nil:
+		case s.Key != "" && a.g.Join != nil && a.g.Sets(a.g.placeOf(s), s.Line).Each != nil:
 			entries = append(entries, s)
 		default:
 			inserts = append(inserts, s)
@@ -176,17 +214,6 @@ type applier struct {
 	leaving map[*Line]bool
 	hollow  []*Line // blocks that have lost their last line
 	ranks   map[*Line]int
-}
-
-func (a *applier) placeOf(s Setting) Place {
-	at := a.g.Top
-	if s.Section != "" {
-		_, at, _ = a.g.Opens("", s.Section)
-	}
-	if s.Block != "" {
-		_, at, _ = a.g.Opens(s.Section, s.Block)
-	}
-	return at
 }
 
 // drop takes a key off a line.

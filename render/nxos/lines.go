@@ -16,6 +16,7 @@ var Lines = &lines.Grammar{
 	Sets:     sets,
 	Unset:    func(at place, _, held string) string { return unsetOf(at, held) },
 	Rank:     rankOf,
+	Default:  isDefault,
 	Lasting:  []place{inSystem, inInterface},
 	Named:    namedIn,
 	Phases:   phases,
@@ -119,12 +120,11 @@ var timerKeys = []string{keyInterval, keyMultiplier, keyRestore}
 // rankOf orders what this package writes, as a Nexus prints it.
 func rankOf(at place, text string) (rank int, ok bool) {
 	if at == inPolicy {
-		_, _, class := classOf(text)
-		rank = 0
 		if text == classDefault {
 			rank = 1 // it stays last
 		}
-		return rank, class
+		_, _, ok = classOf(text)
+		return rank, ok
 	}
 	if at != inGlobal {
 		return 0, false
@@ -196,43 +196,4 @@ func linesOf(at place, block *Line) (keys []string, text map[string]string) {
 		text[key] = l.Text
 	}
 	return keys, text
-}
-
-// within is where the lines of a block stand.
-func within(section, class string) place {
-	h, ok := headOf(section)
-	switch {
-	case section == "" || !ok:
-		return inGlobal
-	case class != "":
-		return classPlace(h.typ)
-	}
-	return h.at
-}
-
-// Made reports whether at the places of an edit a configuration holds nothing but what
-// it sets and what undo restores: nobody has set a third value there.
-func Made(e, undo Edit, now *Config) bool {
-	texts := map[Setting][]string{}
-	place := func(s Setting) Setting { return Setting{Section: s.Section, Block: s.Block, Key: s.Key} }
-	text := func(s Setting) string {
-		if isDefault(within(s.Section, s.Block), s.Line) {
-			return ""
-		}
-		return s.Line
-	}
-	made := map[Setting]bool{} // blocks and classes that were not there
-	for _, s := range undo {
-		made[place(s)] = s.Key == "" && s.Line == ""
-	}
-	for _, s := range slices.Concat(e, undo) {
-		texts[place(s)] = append(texts[place(s)], text(s))
-	}
-	for _, s := range e.Undo(now) {
-		missing := s.Line == "" && (made[Setting{Section: s.Section}] || made[Setting{Section: s.Section, Block: s.Block}])
-		if s.Key != "" && !missing && !slices.Contains(texts[place(s)], text(s)) {
-			return false
-		}
-	}
-	return true
 }
