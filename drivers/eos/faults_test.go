@@ -10,28 +10,11 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
-
-// says fails the test unless err is of a kind, not of the other, and has all
-// the texts.
-func says(t *testing.T, err, is, not error, texts ...string) {
-	t.Helper()
-	if !errors.Is(err, is) || not != nil && errors.Is(err, not) {
-		t.Errorf("error %v", err)
-		return
-	}
-	for _, s := range texts {
-		if !strings.Contains(err.Error(), s) {
-			t.Errorf("error %q does not say %q", err, s)
-		}
-	}
-	if strings.Contains(err.Error(), testPassword) || strings.ContainsAny(err.Error(), "\n\x1b") {
-		t.Errorf("error %q", err)
-	}
-}
 
 // colleague is somebody else's shell on the switch.
 func (b *box) colleague() *ssh.Network {
@@ -112,7 +95,7 @@ func TestTimerRunsOut(t *testing.T) {
 		t.Fatal("no timer runs")
 	}
 	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "reverted it")
-	if string(b.state()) != was || string(withoutComments(b.Startup())) != was {
+	if string(b.state()) != was || string(drivertest.WithoutComments(b.Startup())) != was {
 		t.Error("something is left")
 	}
 	n := b.Commits()
@@ -140,7 +123,7 @@ func TestConfirm(t *testing.T) {
 		if err := d.Confirm(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		if b.ExpireTimer() || b.Startup() == "" || string(withoutComments(b.Startup())) != string(b.state()) {
+		if b.ExpireTimer() || b.Startup() == "" || string(drivertest.WithoutComments(b.Startup())) != string(b.state()) {
 			t.Error("not confirmed and saved")
 		}
 	})
@@ -155,7 +138,7 @@ func TestConfirm(t *testing.T) {
 				t.Error(err)
 			}
 			d.way = real
-			if b.ExpireTimer() || string(withoutComments(b.Startup())) != string(b.state()) {
+			if b.ExpireTimer() || string(drivertest.WithoutComments(b.Startup())) != string(b.state()) {
 				t.Error("not confirmed and saved")
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
@@ -107,19 +105,7 @@ links:
 
 func compile(t testing.TB, text string) *qos.Device {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "fabric.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := intent.Load(file, intent.Options{})
-	if err != nil {
-		t.Fatalf("intent: %v\n%s", err, text)
-	}
-	c, err := render.New(f, render.Fits{"eos": native.Fit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.Device(f.Switch("sw1")).Desired
+	return drivertest.Compile(t, text, render.Fits{"eos": native.Fit})
 }
 
 func newBox(t testing.TB, o boxOptions) *box {
@@ -182,18 +168,9 @@ func (b *box) open() *Driver { return b.openAs(b.target) }
 
 func (b *box) openAs(target drivers.Target) *Driver {
 	b.t.Helper()
-	d, err := Open(target)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	drv := d.(*Driver)
-	drv.pace = quick
-	b.t.Cleanup(func() {
-		if err := drv.Close(); err != nil {
-			b.t.Errorf("close: %v", err)
-		}
-	})
-	return drv
+	d := drivertest.Open[*Driver](b.t, Open, target)
+	d.pace = quick
+	return d
 }
 
 func (b *box) configure(lines string) {
@@ -203,39 +180,11 @@ func (b *box) configure(lines string) {
 	}
 }
 
-// withoutComments leaves the heading out, which names the command.
-func withoutComments(text string) []byte {
-	var out []byte
-	for l := range strings.Lines(text) {
-		if !strings.HasPrefix(l, "!") {
-			out = append(out, l...)
-		}
-	}
-	return out
-}
-
-func (b *box) state() []byte { return withoutComments(b.Running()) }
+func (b *box) state() []byte { return drivertest.WithoutComments(b.Running()) }
 
 func (b *box) plan(d *Driver) (*drivers.Snapshot, *drivers.Steps) {
 	b.t.Helper()
-	ctx := context.Background()
-	facts, err := d.Probe(ctx)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	snap, err := d.Read(ctx)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	st, err := d.Plan(facts, snap, b.desired, b.policy)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	// A saved plan is compared with one that is made at its apply.
-	if twice, err := d.Plan(facts, snap, b.desired, b.policy); err != nil || !reflect.DeepEqual(twice.Items, st.Items) {
-		b.t.Fatalf("the same state is planned in two ways: %v\n%v\nand\n%v", err, st.Items, twice.Items)
-	}
-	return snap, st
+	return drivertest.Plan(b.t, d, b.desired, b.policy)
 }
 
 // try plans and applies.
@@ -258,14 +207,7 @@ func (b *box) apply(d *Driver) *drivers.Token {
 func (b *box) settled(d *Driver) {
 	b.t.Helper()
 	_, st := b.plan(d)
-	for _, c := range st.Changes {
-		if c.Blocked == "" {
-			b.t.Errorf("still to change: %s: %s -> %s", c.Path(), c.Old, c.New)
-		}
-	}
-	for _, s := range st.Items {
-		b.t.Errorf("still a step: %s %s", s.What, s.Native)
-	}
+	drivertest.Settled(b.t, st)
 }
 
 // foreign are lines of other owners, of kinds that this tool writes as well.
@@ -314,7 +256,7 @@ func (b *box) device() *drivertest.Device {
 			return b.openAs(t)
 		},
 		State:       b.state,
-		Startup:     func() []byte { return withoutComments(b.Startup()) },
+		Startup:     func() []byte { return drivertest.WithoutComments(b.Startup()) },
 		Requests:    b.Commits,
 		Flaps:       b.Flaps,
 		BeforeWrite: f.BeforeWrite,
@@ -350,3 +292,10 @@ func describe(o boxOptions) string {
 }
 
 var applyOptions = drivers.ApplyOptions{ID: "test"}
+
+// says fails the test unless err is of a kind, not of the other, and has all
+// the texts.
+func says(t testing.TB, err, is, not error, texts ...string) {
+	t.Helper()
+	drivertest.Says(t, testPassword, err, is, not, texts...)
+}

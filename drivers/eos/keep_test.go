@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
@@ -21,7 +22,7 @@ func TestKeepSaves(t *testing.T) {
 	if err := d.stopTimer(t.Context(), back.Session, "commit"); err != nil {
 		t.Fatal(err)
 	}
-	startup := func() string { return string(withoutComments(b.Startup())) }
+	startup := func() string { return string(drivertest.WithoutComments(b.Startup())) }
 	if startup() == string(b.state()) {
 		t.Fatal("it is saved already")
 	}

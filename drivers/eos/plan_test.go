@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -308,7 +309,7 @@ func TestWithoutPersistence(t *testing.T) {
 	}
 	was := string(b.state())
 	tok := b.apply(d)
-	if err := d.Confirm(t.Context(), tok); err != nil || string(withoutComments(b.Startup())) != was {
+	if err := d.Confirm(t.Context(), tok); err != nil || string(drivertest.WithoutComments(b.Startup())) != was {
 		t.Errorf("confirm: %v", err)
 	}
 	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {

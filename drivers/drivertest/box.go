@@ -1,0 +1,115 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Compile returns what an intent wants of its switch sw1.
+func Compile(t testing.TB, text string, fits render.Fits) *qos.Device {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "fabric.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatalf("intent: %v\n%s", err, text)
+	}
+	c, err := render.New(f, fits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Device(f.Switch("sw1")).Desired
+}
+
+// Open makes a driver, and closes it when t ends.
+func Open[D drivers.Driver](t testing.TB, open drivers.Opener, target drivers.Target) D {
+	t.Helper()
+	d, err := open(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return d.(D)
+}
+
+// Plan reads a device and makes a plan, twice: a saved plan is compared with one
+// that is made at its apply.
+func Plan(t testing.TB, d drivers.Driver, desired *qos.Device, policy drivers.Policy) (*drivers.Snapshot, *drivers.Steps) {
+	t.Helper()
+	ctx := context.Background()
+	facts, err := d.Probe(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := d.Read(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.Plan(facts, snap, desired, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if twice, err := d.Plan(facts, snap, desired, policy); err != nil || !reflect.DeepEqual(twice.Items, st.Items) {
+		t.Fatalf("the same state is planned in two ways: %v\n%v\nand\n%v", err, st.Items, twice.Items)
+	}
+	return snap, st
+}
+
+// Settled fails the test where a plan has something to do.
+func Settled(t testing.TB, st *drivers.Steps) {
+	t.Helper()
+	for _, c := range st.Changes {
+		if c.Blocked == "" {
+			t.Errorf("still to change: %s: %s -> %s", c.Path(), c.Old, c.New)
+		}
+	}
+	for _, s := range st.Items {
+		t.Errorf("still a step: %s %s", s.What, s.Native)
+	}
+}
+
+// WithoutComments leaves out the lines that only speak to people, such as the
+// heading, which names the command and the time.
+func WithoutComments(text string) []byte {
+	var out []byte
+	for l := range strings.Lines(text) {
+		if !strings.HasPrefix(l, "!") {
+			out = append(out, l...)
+		}
+	}
+	return out
+}
+
+// Says fails the test unless err is of a kind, not of the other, has all the
+// texts, and does not have the secret.
+func Says(t testing.TB, secret string, err, is, not error, texts ...string) {
+	t.Helper()
+	if !errors.Is(err, is) || not != nil && errors.Is(err, not) {
+		t.Errorf("error %v", err)
+		return
+	}
+	for _, s := range texts {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("error %q does not say %q", err, s)
+		}
+	}
+	if strings.Contains(err.Error(), secret) || strings.ContainsAny(err.Error(), "\n\x1b") {
+		t.Errorf("error %q", err)
+	}
+}
