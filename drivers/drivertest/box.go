@@ -34,7 +34,7 @@ func Compile(t testing.TB, text string, fits render.Fits) *qos.Device {
 }
 
 // Open makes a driver, and closes it when t ends.
-func Open[D drivers.Driver](t testing.TB, open drivers.Opener, target drivers.Target) D {
+func Open[D drivers.Driver](t testing.TB, open func(drivers.Target) (drivers.Driver, error), target drivers.Target) D {
 	t.Helper()
 	d, err := open(target)
 	if err != nil {

@@ -94,7 +94,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 
 func newDriver(t drivers.Target) *Driver {
 	return &Driver{t: t, pace: realPace, Machine: lines.Machine{
-		Name: t.Name, Grammar: native.Lines, Vias: []string{"ssh", "gnmi"},
+		Name: t.Name, System: "EOS", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"},
 		Decode: func(c *native.Config, _ int) *qos.Device { d, _ := native.Decode(c); return d },
 	}}
 }

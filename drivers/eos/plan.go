@@ -45,10 +45,7 @@ func (p *planner) open(f drivers.Facts) []string {
 	if p.snap.open != nil {
 		out = p.snap.open.notes(p.way.timed())
 	}
-	if m := p.desired.Platform.Model; m != "" && f.Model != "" && !strings.EqualFold(m, f.Model) {
-		out = append(out, fmt.Sprintf("the intent says model %s, the switch says %s", m, f.Model))
-	}
-	return out
+	return append(out, lines.ModelNotes(f, p.desired)...)
 }
 
 func (p *planner) note(format string, args ...any) {
@@ -61,18 +58,13 @@ func (p *planner) plan(out *drivers.Steps) error {
 		kw = native.UCTxQueue
 	}
 	p.block()
-	var edit native.Edit
-	var after *qos.Device
-	p.changes, after = drivers.Prove(p.have, p.desired, p.changes, "this tool has no line of EOS that brings it about; set it on the switch, or take it out of the intent",
-		func(allowed *qos.Device) *qos.Device {
-			edit = native.Change(p.snap.cfg, allowed, kw)
-			d, _ := native.Decode(edit.Apply(p.snap.cfg))
-			return d
-		})
+	changes, edit, after := p.machine.Prove(p.have, p.desired, p.changes, p.snap.cfg, 0, func(allowed *qos.Device) native.Edit {
+		return native.Change(p.snap.cfg, allowed, kw)
+	})
 	typed := edit.Commands(p.snap.cfg)
 	// A queue that the intent does not speak of may have come from the profile
 	// that is replaced.
-	p.changes = drivers.WithOthers(p.changes, p.have, after, "comes with the qos profile")
+	p.changes = drivers.WithOthers(changes, p.have, after, "comes with the qos profile")
 	p.judge()
 	if len(typed) == 0 {
 		return nil
@@ -95,17 +87,11 @@ func (p *planner) plan(out *drivers.Steps) error {
 
 // block marks what EOS, or this tool on EOS, cannot do.
 func (p *planner) block() {
+	lines.BlockPorts(p.changes, "port channels")
 	for i := range p.changes {
 		c := &p.changes[i]
-		switch c.Field.Kind {
-		case qos.KindPort:
-			c.Blocked = "the switch has no such port; correct the name in the intent, or state the port's breakout on the switch first"
-		case qos.KindLAG:
-			c.Blocked = "this tool does not move ports between port channels; set channel-group on the switch, or correct the intent"
-		case qos.KindMTU:
-			if port := p.have.Ports[c.Port]; port != nil && port.LAG.V != "" {
-				c.Blocked = fmt.Sprintf("a member has the MTU of its port channel; set that of %s on the switch", port.LAG.V)
-			}
+		if port := p.have.Ports[c.Port]; c.Field.Kind == qos.KindMTU && port != nil && port.LAG.V != "" {
+			c.Blocked = fmt.Sprintf("a member has the MTU of its port channel; set that of %s on the switch", port.LAG.V)
 		}
 	}
 	for _, r := range native.Refusals(p.desired) {
@@ -152,7 +138,7 @@ func (p *planner) wide(edit native.Edit) {
 		}
 	}
 	concerned := map[string][]string{} // kinds by the ports, folded
-	count := map[string]int{}
+	named := map[string][]string{}     // these ports
 	for _, k := range compact(kinds) {
 		var outside []string
 		for name, port := range p.have.Ports {
@@ -164,7 +150,7 @@ func (p *planner) wide(edit native.Edit) {
 			continue
 		}
 		ports := natural.Fold(outside)
-		concerned[ports], count[ports] = append(concerned[ports], k), len(outside)
+		concerned[ports], named[ports] = append(concerned[ports], k), outside
 		up := func(name string) bool { return p.have.Ports[name].AdminUp.Or(true) }
 		for i := range p.changes {
 			c := &p.changes[i]
@@ -174,8 +160,7 @@ func (p *planner) wide(edit native.Edit) {
 		}
 	}
 	for _, ports := range natural.Keys(concerned) {
-		p.note("EOS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
-			strings.Join(concerned[ports], " and one "), words.Count(count[ports], "port"), ports)
+		p.notes = append(p.notes, p.machine.WideNote(concerned[ports], named[ports]))
 	}
 }
 

@@ -31,6 +31,7 @@ const (
 // Machine is the half of a driver that does not depend on the way in.
 type Machine struct {
 	Name    string // of the device
+	System  string // for people: "EOS"
 	Grammar *native.Grammar
 	// Vias are the ways in that a step can name.
 	Vias []string

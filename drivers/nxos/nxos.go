@@ -107,7 +107,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 
 func newDriver(t drivers.Target) *Driver {
 	return &Driver{t: t, pace: realPace, Machine: lines.Machine{
-		Name: t.Name, Grammar: native.Lines, Vias: []string{"ssh"}, Checkpoints: true, Variants: 2,
+		Name: t.Name, System: "NX-OS", Grammar: native.Lines, Vias: []string{"ssh"}, Checkpoints: true, Variants: 2,
 		Decode: func(c *native.Config, m int) *qos.Device { d, _ := native.Decode(c, native.ClassModel(m)); return d },
 	}}
 }

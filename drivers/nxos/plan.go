@@ -50,24 +50,16 @@ func (p *planner) open(f drivers.Facts) {
 	for _, n := range p.snap.left {
 		p.note("an earlier run left checkpoint %s: it was cut off before it was confirmed or taken back, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)
 	}
-	if m := p.desired.Platform.Model; m != "" && f.Model != "" && !strings.EqualFold(m, f.Model) {
-		p.note("the intent says model %s, the switch says %s", m, f.Model)
-	}
-	p.notes = append(p.notes, native.Warnings(p.desired, p.snap.m)...)
+	p.notes = slices.Concat(p.notes, lines.ModelNotes(f, p.desired), native.Warnings(p.desired, p.snap.m))
 }
 
 func (p *planner) plan(out *drivers.Steps) error {
 	p.block()
-	var edit native.Edit
-	var after *qos.Device
-	p.changes, after = drivers.Prove(p.have, p.desired, p.changes, "this tool has no line of NX-OS that brings it about; set it on the switch, or take it out of the intent",
-		func(allowed *qos.Device) *qos.Device {
-			edit = native.Change(p.snap.cfg, allowed, p.snap.m)
-			d, _ := native.Decode(edit.Apply(p.snap.cfg), p.snap.m)
-			return d
-		})
+	changes, edit, after := p.machine.Prove(p.have, p.desired, p.changes, p.snap.cfg, int(p.snap.m), func(allowed *qos.Device) native.Edit {
+		return native.Change(p.snap.cfg, allowed, p.snap.m)
+	})
 	typed := edit.Commands(p.snap.cfg)
-	p.changes = drivers.WithOthers(p.changes, p.have, after, "comes with the policies of the switch")
+	p.changes = drivers.WithOthers(changes, p.have, after, "comes with the policies of the switch")
 	p.touched = touches(edit)
 	p.judge()
 	if len(typed) == 0 {
@@ -86,14 +78,7 @@ func (p *planner) plan(out *drivers.Steps) error {
 
 // block marks what NX-OS, or this tool on NX-OS, cannot do.
 func (p *planner) block() {
-	for i := range p.changes {
-		switch c := &p.changes[i]; c.Field.Kind {
-		case qos.KindPort:
-			c.Blocked = "the switch has no such port; correct the name in the intent, or state the port's breakout on the switch first"
-		case qos.KindLAG:
-			c.Blocked = "this tool does not move ports between port-channels; set channel-group on the switch, or correct the intent"
-		}
-	}
+	lines.BlockPorts(p.changes, "port-channels")
 	for _, r := range append(native.Refusals(p.desired), p.snap.m.Refusals(p.desired)...) {
 		drivers.Block(p.changes, r.Place, r.Why)
 	}
@@ -150,8 +135,7 @@ func (p *planner) tell() {
 		wide = append(wide, "override of PFC")
 	}
 	if len(wide) > 0 && len(outside) > 0 {
-		p.note("NX-OS has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
-			strings.Join(wide, " and one "), words.Count(len(outside), "port"), natural.Fold(outside))
+		p.notes = append(p.notes, p.machine.WideNote(wide, outside))
 	}
 	if len(t.timers) > 0 {
 		p.note("no public source shows that every release knows %s; a switch that does not refuses the plan as a whole", strings.Join(t.timers, ", "))

@@ -99,7 +99,7 @@ func (t *Tree) read(b *block) *block {
 	if b.lines != nil {
 		return b
 	}
-	b.lines, b.inner = map[string][]set{}, map[string]*block{}
+	b.keys, b.lines, b.order, b.inner = nil, map[string][]set{}, nil, map[string]*block{}
 	for _, node := range b.nodes {
 		for i, l := range node.Sub {
 			id, at, ok := "", Place(0), false
