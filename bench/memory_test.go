@@ -14,7 +14,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	driver "github.com/roce-fabric/roce-fabric/drivers/sonic"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -150,9 +149,9 @@ func (c *canned) Read(context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: cfg}, err
 }
 
-func (c *canned) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+func (c *canned) Plan(f drivers.Facts, s *drivers.Snapshot, desired drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
 	steps, err := c.Driver.Plan(f, s, desired, policy)
-	running, _ := c.Decode(s)
+	running, _ := c.Driver.(drivers.Decoder).Decode(s)
 	c.peak.pass(c.index)
 	runtime.KeepAlive(running)
 	runtime.KeepAlive(s)
@@ -191,7 +190,7 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 	list := results.NewJSONList(io.Discard, true, "bench")
 	var sum results.PlanSummary
 	emitted, every := 0, n/10
-	err = plan.Make(b.Context(), c, c.Fabric().Switches, open, plan.Options{Workers: workers}, func(d *plan.Device) error {
+	err = plan.Make(b.Context(), plan.Switches(c, c.Fabric().Switches, open), plan.Options{Workers: workers}, func(d *plan.Device) error {
 		if d.Err != nil {
 			return d.Err
 		}

@@ -156,7 +156,7 @@ func (l *eosFarm) plan(b *testing.B, c *render.Compiler, look func()) (changed i
 		})
 	}
 	n := 0
-	err := plan.Make(b.Context(), c, c.Fabric().Switches, open, plan.Options{Workers: eosWorkers}, func(d *plan.Device) error {
+	err := plan.Make(b.Context(), plan.Switches(c, c.Fabric().Switches, open), plan.Options{Workers: eosWorkers}, func(d *plan.Device) error {
 		if n++; n%eosWorkers == 0 {
 			look()
 		}

@@ -150,7 +150,7 @@ func (l *farm) plan(b *testing.B, c *render.Compiler) (changed int) {
 			GNMI: client.Config{Address: l.addr[sw.Name], Username: user, Password: secret.Secret(pass), TLS: client.TLS{CAFile: l.caFile}},
 		})
 	}
-	err := plan.Make(b.Context(), c, c.Fabric().Switches, open, plan.Options{Workers: readWorkers}, func(d *plan.Device) error {
+	err := plan.Make(b.Context(), plan.Switches(c, c.Fabric().Switches, open), plan.Options{Workers: readWorkers}, func(d *plan.Device) error {
 		if len(d.Changes) > 0 {
 			changed++
 		}

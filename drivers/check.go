@@ -1,8 +1,6 @@
 package drivers
 
-import (
-	"github.com/roce-fabric/roce-fabric/intent/qos"
-)
+import "github.com/roce-fabric/roce-fabric/intent/qos"
 
 // Checker is a Driver that knows what its own steps and undo records can hold.
 // Both come back from files, which anybody may have edited. Its methods do no
@@ -15,13 +13,4 @@ type Checker interface {
 	CheckSteps(steps []Step, managed func(port string) bool) (qos.Impact, error)
 	// CheckUndo does the same for what Apply hands out as an undo record.
 	CheckUndo(t *Token, managed func(port string) bool) error
-}
-
-// Managed returns the managed function of a [Checker] for what is desired of a
-// device; nil for nil.
-func Managed(desired *qos.Device) func(port string) bool {
-	if desired == nil {
-		return nil
-	}
-	return func(port string) bool { return desired.Ports[port] != nil }
 }

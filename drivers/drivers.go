@@ -1,7 +1,7 @@
 // Package drivers defines what the rest of the tool may ask of a device, and
 // holds the registry of the systems that can answer.
 //
-// A driver turns a desired [qos.Device] into native steps and carries them
+// A driver turns what a device should hold into native steps and carries them
 // out; it never decides what is desired. Code outside the drivers asks
 // [Facts] and [Steps], never for the name of an operating system.
 package drivers
@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -64,15 +65,13 @@ type Driver interface {
 	Probe(ctx context.Context) (Facts, error)
 	// Read takes a snapshot of the configuration.
 	Read(ctx context.Context) (*Snapshot, error)
-	// Decode turns a snapshot into a running model. It does no I/O.
-	Decode(*Snapshot) (*qos.Device, []Unknown)
 	// Plan works out the steps from the snapshot to desired. It does no I/O.
 	// Changes that this device cannot take are marked blocked and have no
 	// step.
-	Plan(Facts, *Snapshot, *qos.Device, Policy) (*Steps, error)
+	Plan(Facts, *Snapshot, Desired, Policy) (*Steps, error)
 	// Digest identifies the part of a snapshot that desired speaks of. A plan
 	// is good for a device as long as it equals Steps.Base. It does no I/O.
-	Digest(*Snapshot, *qos.Device) string
+	Digest(*Snapshot, Desired) string
 	// Apply carries the steps out, in order, on a device that the snapshot
 	// was just taken of. It returns a token to take them back with, which is
 	// valid also where an error is returned; it is nil where the device was
@@ -89,9 +88,47 @@ type Driver interface {
 	// Applied compares what the device's daemons made of the configuration
 	// with desired, and returns what differs. ErrUnsupported means that the
 	// device shows no such state, ErrNoState that it has none at the moment.
-	Applied(ctx context.Context, desired *qos.Device) ([]Mismatch, error)
+	Applied(ctx context.Context, desired Desired) ([]Mismatch, error)
 	// Close ends all sessions.
 	Close() error
+}
+
+// Desired is what a device should hold: a [qos.Device] for a switch, a nic.Host
+// for a host. A driver takes the type of its own devices, see [Want].
+type Desired interface {
+	// Manages reports whether a port is one of the intent.
+	Manages(port string) bool
+	// Raises reports whether a port that a run took down for a step and left down
+	// is brought up again: the intent has the port, and says nothing of whether it
+	// is up.
+	Raises(port string) bool
+	// Empty reports whether the intent manages nothing of the device.
+	Empty() bool
+}
+
+// Want returns desired as the type that the driver of a device works with.
+func Want[T Desired](device string, desired Desired) (T, error) {
+	want, ok := desired.(T)
+	if !ok {
+		return want, fmt.Errorf("%s: %w: this driver takes a %T, not a %T", device, ErrUnsupported, want, desired)
+	}
+	return want, nil
+}
+
+// Decoder is a Driver of a device whose configuration has the common model.
+type Decoder interface {
+	// Decode turns a snapshot into a running model. It does no I/O.
+	Decode(*Snapshot) (*qos.Device, []Unknown)
+}
+
+// Decode turns a snapshot of a driver's device into a running model.
+func Decode(device string, d Driver, s *Snapshot) (*qos.Device, []Unknown, error) {
+	model, ok := d.(Decoder)
+	if !ok {
+		return nil, nil, fmt.Errorf("%s: %w: the device does not have the model of a switch", device, ErrUnsupported)
+	}
+	running, unknown := model.Decode(s)
+	return running, unknown, nil
 }
 
 // Keeper is a Driver of a device on which an earlier run may have put something
@@ -253,13 +290,20 @@ type Steps struct {
 	Policy  Policy       `json:"policy"`
 	// Unknown is what the device holds beside what the model has a place for.
 	Unknown []Unknown `json:"unknown,omitempty"`
+	// Left says, a line each, what is not as desired and stays so: changes that are
+	// Open, as far as they count.
+	Left []string `json:"left,omitempty"`
+	// Unfit says why the device is not as intended once the steps are carried out;
+	// "" for it is.
+	Unfit string `json:"unfit,omitempty"`
 }
 
-// Blocked returns the changes that cannot be made.
+// Blocked returns the changes that cannot be made, and without which the rest is
+// not.
 func (s *Steps) Blocked() []qos.Change {
 	var out []qos.Change
 	for _, c := range s.Changes {
-		if c.Blocked != "" {
+		if c.Blocked != "" && !c.Open {
 			out = append(out, c)
 		}
 	}
@@ -270,7 +314,7 @@ func (s *Steps) Blocked() []qos.Change {
 func (s *Steps) Impact() qos.Impact {
 	i := qos.ImpactNone
 	for _, c := range s.Changes {
-		if c.Blocked == "" {
+		if c.Blocked == "" && !c.Open {
 			i = max(i, c.Impact)
 		}
 	}

@@ -1,8 +1,8 @@
-// Package plan makes, saves and reads plans: for each switch what differs from
+// Package plan makes, saves and reads plans: for each device what differs from
 // the intent, what carrying it out disturbs, and the native steps.
 //
 // A plan is made device by device and handed on as each is ready, so that a
-// plan of a thousand switches needs no more memory than its workers. A saved
+// plan of a thousand devices needs no more memory than its workers. A saved
 // plan is bound to the intent (by hash) and to each device's state (by
 // digest); apply refuses what has moved on. A plan holds no secret.
 package plan
@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Device is the plan for one switch.
+// Device is the plan for one device.
 type Device struct {
 	Name  string        `json:"device"`
 	OS    string        `json:"os"`
@@ -34,6 +34,9 @@ type Device struct {
 	Notes   []string          `json:"notes,omitempty"`
 	Unknown []drivers.Unknown `json:"unknown,omitempty"`
 	Policy  drivers.Policy    `json:"policy"`
+	// Left and Unfit are those of [drivers.Steps].
+	Left  []string `json:"left,omitempty"`
+	Unfit string   `json:"unfit,omitempty"`
 	// Error is set where the device could not be planned; the rest is then
 	// empty.
 	Error string `json:"error,omitempty"`
@@ -49,16 +52,16 @@ type Group struct {
 	qos.Change
 }
 
-// Blocked reports whether some change cannot be made.
+// Blocked reports whether some change cannot be made, and the plan not without it.
 func (d *Device) Blocked() bool {
-	return slices.ContainsFunc(d.Changes, func(g Group) bool { return g.Blocked != "" })
+	return slices.ContainsFunc(d.Changes, func(g Group) bool { return g.Blocked != "" && !g.Open })
 }
 
 // Impact is the largest impact of the changes that will be made.
 func (d *Device) Impact() qos.Impact {
 	i := qos.ImpactNone
 	for _, g := range d.Changes {
-		if g.Blocked == "" {
+		if g.Blocked == "" && !g.Open {
 			i = max(i, g.Impact)
 		}
 	}
@@ -93,32 +96,78 @@ type Options struct {
 	Timeout time.Duration
 	// Ready is called before a device is read; it may wait longer than Timeout,
 	// and bounds that itself. nil is none.
-	Ready func(context.Context, *intent.Switch, drivers.Driver) error
+	Ready func(ctx context.Context, device string, drv drivers.Driver) error
 }
 
-// Make plans the switches and emits each plan in their order. Open makes a
-// driver for a switch. The first error of emit ends it.
-func Make(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error), o Options, emit func(*Device) error) error {
+// Target is a device to plan for.
+type Target struct {
+	Name, OS string
+	Policy   drivers.Policy
+	Open     func(context.Context) (drivers.Driver, error)
+	// Desired works out what the device should hold.
+	Desired func() drivers.Desired
+	// Explain adds to the steps what the device does not know: lines of the
+	// intent, notes. nil adds nothing.
+	Explain func(drivers.Driver, *drivers.Snapshot, *drivers.Steps)
+}
+
+// Switches returns the switches as targets. open makes a driver for a switch.
+func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) []Target {
+	var out []Target
+	for _, sw := range switches {
+		out = append(out, Target{
+			Name: sw.Name, OS: sw.OS, Policy: Policy(c.Fabric(), sw),
+			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
+			Desired: func() drivers.Desired { return c.Device(sw).Desired },
+			Explain: func(drv drivers.Driver, snap *drivers.Snapshot, steps *drivers.Steps) {
+				explain(c, sw, drv, snap, steps)
+			},
+		})
+	}
+	return out
+}
+
+// explain gives the changes of a switch their lines of the intent, and notes what
+// the intent leaves as it is.
+func explain(c *render.Compiler, sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, steps *drivers.Steps) {
+	desired := c.Device(sw).Desired
+	for i := range steps.Changes {
+		if c := &steps.Changes[i]; c.Reason == "" {
+			c.Reason = render.Reason(sw, c.Place())
+		}
+	}
+	if desired.Empty() {
+		steps.Notes = append([]string{noPort}, steps.Notes...)
+	}
+	if d, ok := drv.(drivers.Decoder); ok && slices.ContainsFunc(desired.Classes, keepsLossless) {
+		running, _ := d.Decode(snap)
+		steps.Notes = append(steps.Notes, unmarked(running, desired)...)
+	}
+}
+
+// Make plans the devices and emits each plan in their order. The first error of
+// emit ends it.
+func Make(ctx context.Context, targets []Target, o Options, emit func(*Device) error) error {
 	if o.Timeout == 0 {
 		o.Timeout = 2 * time.Minute
 	}
-	return pool.Ordered(ctx, o.Workers, switches, func(ctx context.Context, sw *intent.Switch) *Device {
-		d, err := one(ctx, c, sw, open, o)
+	return pool.Ordered(ctx, o.Workers, targets, func(ctx context.Context, t Target) *Device {
+		d, err := one(ctx, t, o)
 		if err != nil {
-			return &Device{Name: sw.Name, OS: sw.OS, Err: err, Error: err.Error()}
+			return &Device{Name: t.Name, OS: t.OS, Err: err, Error: err.Error()}
 		}
 		return d
 	}, emit)
 }
 
-func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error), o Options) (_ *Device, err error) {
-	drv, err := open(ctx, sw)
+func one(ctx context.Context, t Target, o Options) (_ *Device, err error) {
+	drv, err := t.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, drv.Close()) }()
 	if o.Ready != nil {
-		if err := o.Ready(ctx, sw, drv); err != nil {
+		if err := o.Ready(ctx, t.Name, drv); err != nil {
 			return nil, err
 		}
 	}
@@ -132,26 +181,17 @@ func one(ctx context.Context, c *render.Compiler, sw *intent.Switch, open func(c
 	if err != nil {
 		return nil, err
 	}
-	desired := c.Device(sw).Desired
-	steps, err := drv.Plan(facts, snap, desired, Policy(c.Fabric(), sw))
+	steps, err := drv.Plan(facts, snap, t.Desired(), t.Policy)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	for i := range steps.Changes {
-		if c := &steps.Changes[i]; c.Reason == "" {
-			c.Reason = render.Reason(sw, c.Place())
-		}
-	}
-	if len(desired.Ports) == 0 {
-		steps.Notes = append([]string{noPort}, steps.Notes...)
-	}
-	if slices.ContainsFunc(desired.Classes, keepsLossless) {
-		running, _ := drv.Decode(snap)
-		steps.Notes = append(steps.Notes, unmarked(running, desired)...)
+	if t.Explain != nil {
+		t.Explain(drv, snap, steps)
 	}
 	return &Device{
-		Name: sw.Name, OS: sw.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
+		Name: t.Name, OS: t.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
+		Left: steps.Left, Unfit: steps.Unfit,
 	}, nil
 }
 

@@ -50,7 +50,7 @@ func whyBlocked(p *plan.Device) string {
 	first, more := "", 0
 	for _, g := range p.Changes {
 		switch {
-		case g.Blocked == "":
+		case g.Blocked == "" || g.Open:
 		case first == "":
 			first = g.Field.String() + ": " + g.Blocked
 			if len(g.Ports) > 0 {

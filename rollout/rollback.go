@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
 )
 
 // ErrNothing says that there is no run to take back.
@@ -65,27 +66,29 @@ func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 }
 
 // Rollback takes devices of a run back to where they were before it, the last
-// one first, and goes on where one fails. It returns one outcome a device.
+// one first, and goes on where one fails. It returns one outcome a device, in that
+// order.
 func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx context.Context, device string) (drivers.Driver, error), o Options) ([]Outcome, error) {
 	o = o.withDefaults()
 	var outs []Outcome
-	for _, d := range slices.Backward(devices) {
-		if ctx.Err() != nil {
-			outs = append(outs, Outcome{Device: d.Name, State: Skipped})
-			continue
+	var end stopper
+	last := slices.Clone(devices)
+	slices.Reverse(last)
+	end.stop(pool.Ordered(ctx, o.Workers, last, func(ctx context.Context, d PastDevice) Outcome {
+		if ctx.Err() != nil || end.stopped() != nil {
+			return Outcome{Device: d.Name, State: Skipped}
 		}
 		start := time.Now()
 		state, err := takeBack(ctx, p, d, open, o)
-		out := Outcome{Device: d.Name, State: state, Took: time.Since(start), Err: err}
-		if err != nil {
-			out.Error = oneLine(err)
-		}
+		out := outcome(d.Name, state, err)
+		out.Took = time.Since(start)
+		end.stop(o.Journal.Write(Record{Device: d.Name, Event: string(state), Error: out.Error}))
+		return out
+	}, func(out Outcome) error {
 		outs = append(outs, out)
-		if err := o.Journal.Write(Record{Device: d.Name, Event: string(state), Error: out.Error}); err != nil {
-			return outs, err
-		}
-	}
-	return outs, nil
+		return nil
+	}))
+	return outs, end.stopped()
 }
 
 func takeBack(ctx context.Context, p *Past, d PastDevice, open func(context.Context, string) (drivers.Driver, error), o Options) (State, error) {

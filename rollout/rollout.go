@@ -21,10 +21,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/plan"
 )
 
@@ -63,7 +65,7 @@ type Outcome struct {
 type Job struct {
 	Plan    *plan.Device
 	Open    func(context.Context) (drivers.Driver, error)
-	Desired *qos.Device
+	Desired drivers.Desired
 }
 
 // Options tune a rollout.
@@ -72,13 +74,16 @@ type Options struct {
 	// MaxImpact is the largest impact that the operator allows.
 	MaxImpact qos.Impact
 	Journal   *Journal
+	// Workers is how many devices of a wave are worked on at a time; 0 is one.
+	Workers int
 	// Gate is asked after each wave whether the next may start; nil says yes.
 	Gate func(context.Context, []Outcome) error
-	// Progress is told each step; nil is silence.
+	// Progress is called with each step, for several devices at a time where there
+	// are several workers; nil is silence.
 	Progress func(device string, i, n int, s drivers.Step)
 	// Desired is what the intent asks of a device that a [Rollback] is about: its
 	// undo record is checked against that. nil checks none.
-	Desired func(device string) *qos.Device
+	Desired func(device string) drivers.Desired
 	// Policy bounds what a [Rollback] may disturb at once on a device; nil takes
 	// the bounds that its undo record states.
 	Policy func(device string) drivers.Policy
@@ -99,47 +104,74 @@ func (o Options) withDefaults() Options {
 // ErrStopped says that a rollout did not go to its end.
 var ErrStopped = errors.New("rollout stopped")
 
-// Run works through waves of jobs, in order; a wave is worked device by
-// device. It always returns one outcome a job. The error is ErrStopped, a
-// gate's or a journal's.
+// errUnfit says that a device is not as intended for reasons that are no work for
+// a run: it keeps nobody from the next device.
+type errUnfit struct{ device, why string }
+
+func (e errUnfit) Error() string { return e.device + ": " + e.why }
+
+// stopper remembers the first reason to begin no further device. It is safe for
+// concurrent use.
+type stopper struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (s *stopper) stop(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+func (s *stopper) stopped() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Run works through waves of jobs, in order, and through the devices of a wave with
+// as many workers as there are. It always returns one outcome a job, in their
+// order. A device that could not be planned keeps nobody from the next; who wants
+// that asks Judge first. The error is ErrStopped, a gate's or a journal's.
 func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
 	o = o.withDefaults()
 	var all []Outcome
-	var stop error
+	var end stopper
 	for _, wave := range waves {
 		var outs []Outcome
-		for _, j := range wave {
-			if stop == nil && ctx.Err() != nil {
-				stop = fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
-			}
-			if stop != nil {
-				outs = append(outs, Outcome{Device: j.Plan.Name, State: Skipped})
-				continue
-			}
-			out := runOne(ctx, j, o)
+		end.stop(pool.Ordered(ctx, o.Workers, wave, func(ctx context.Context, j Job) Outcome {
+			return runOne(ctx, j, o, &end)
+		}, func(out Outcome) error {
 			outs = append(outs, out)
-			if err := o.Journal.Write(Record{Device: out.Device, Event: string(out.State), Error: out.Error}); err != nil {
-				stop = err
-			} else if out.Err != nil && out.State != Unsaved {
-				stop = fmt.Errorf("%w at %s", ErrStopped, out.Device)
-			}
-		}
-		if stop == nil && o.Gate != nil {
-			if err := o.Gate(ctx, outs); err != nil {
-				stop = err
-			}
+			return nil
+		}))
+		if end.stopped() == nil && o.Gate != nil {
+			end.stop(o.Gate(ctx, outs))
 		}
 		all = append(all, outs...)
 	}
-	return all, stop
+	return all, end.stopped()
 }
 
-func runOne(ctx context.Context, j Job, o Options) Outcome {
+func runOne(ctx context.Context, j Job, o Options, end *stopper) Outcome {
+	if ctx.Err() != nil {
+		end.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx)))
+	}
+	if end.stopped() != nil {
+		return Outcome{Device: j.Plan.Name, State: Skipped}
+	}
 	start := time.Now()
 	var left []string
 	state, steps, err := device(ctx, j, o, &left)
 	out := outcome(j.Plan.Name, state, err)
 	out.Steps, out.Left, out.Took = steps, left, time.Since(start)
+	if err := o.Journal.Write(Record{Device: out.Device, Event: string(out.State), Error: out.Error}); err != nil {
+		end.stop(err)
+	} else if planned := j.Plan.Err == nil && j.Plan.Error == ""; planned && out.Err != nil && out.State != Unsaved && !errors.As(out.Err, new(errUnfit)) {
+		end.stop(fmt.Errorf("%w at %s", ErrStopped, out.Device))
+	}
 	return out
 }
 
@@ -186,18 +218,21 @@ func device(ctx context.Context, j Job, o Options, left *[]string) (_ State, ste
 	}
 	// A session that does not close cleanly changes nothing about the state.
 	defer func() { _ = drv.Close() }()
+	k, keeps := drv.(drivers.Keeper)
+	// To confirm or save would be a change to a switch of which nothing is managed.
+	if len(p.Steps) == 0 && (!keeps || j.Desired.Empty()) {
+		*left = p.Left
+		if p.Unfit != "" {
+			return Blocked, 0, errUnfit{p.Name, p.Unfit}
+		}
+		return Unchanged, 0, nil
+	}
 	facts, snap, cutOff, err := readAsPlanned(ctx, drv, j, o)
 	if err != nil {
 		return unwritten(err), 0, err
 	}
-	switch {
-	case len(p.Steps) > 0:
-	case len(j.Desired.Ports) == 0:
-		// To confirm or save would be a change to a switch of which nothing is
-		// managed.
-		return Unchanged, 0, nil
-	default:
-		return keep(ctx, drv)
+	if len(p.Steps) == 0 {
+		return keep(ctx, k)
 	}
 	todo, state, err := planned(drv, facts, snap, j, StepsDigest(p.Steps), o)
 	if err != nil {
@@ -229,11 +264,16 @@ func device(ctx context.Context, j Job, o Options, left *[]string) (_ State, ste
 		},
 	})
 	if err == nil {
+		var now *drivers.Steps
 		var unseen error
-		if unseen, err = verify(ctx, drv, j, o, errors.Is(before, drivers.ErrNoState)); err == nil {
+		if now, unseen, err = verify(ctx, drv, facts, j, o, errors.Is(before, drivers.ErrNoState)); err == nil {
 			if err = drv.Confirm(ctx, token); err == nil {
+				*left = now.Left
 				if unseen != nil {
 					*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", strings.TrimPrefix(oneLine(unseen), p.Name+": ")))
+				}
+				if now.Unfit != "" {
+					return Partial, steps, errUnfit{p.Name, now.Unfit}
 				}
 				return Applied, steps, nil
 			}
@@ -275,7 +315,7 @@ func unwritten(err error) State {
 // Tell tells a driver what earlier runs left on its device: the ports that the
 // intent has and leaves the admin state of alone, all ports where desired is nil.
 // record is called with the ports that go down and come up.
-func (l Left) Tell(drv drivers.Driver, desired *qos.Device, record func(down, up []string) error) {
+func (l Left) Tell(drv drivers.Driver, desired drivers.Desired, record func(down, up []string) error) {
 	r, ok := drv.(drivers.Resumer)
 	if !ok {
 		return
@@ -285,9 +325,7 @@ func (l Left) Tell(drv drivers.Driver, desired *qos.Device, record func(down, up
 		out.Run = l.CutOff.ID
 	}
 	for name, run := range l.Down {
-		if desired == nil {
-			out.Down[name] = run
-		} else if p := desired.Ports[name]; p != nil && !p.AdminUp.Set {
+		if desired == nil || desired.Raises(name) {
 			out.Down[name] = run
 		}
 	}
@@ -305,11 +343,7 @@ func Settle(ctx context.Context, drv drivers.Driver) error {
 
 // keep makes what an earlier run left unconfirmed or unsaved last, on a device
 // that holds what is desired.
-func keep(ctx context.Context, drv drivers.Driver) (State, int, error) {
-	k, ok := drv.(drivers.Keeper)
-	if !ok {
-		return Unchanged, 0, nil
-	}
+func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 	kept, err := k.Keep(ctx)
 	switch {
 	case errors.Is(err, drivers.ErrUnsaved):
@@ -325,20 +359,20 @@ func keep(ctx context.Context, drv drivers.Driver) (State, int, error) {
 	return Unchanged, 0, nil
 }
 
-// verify reads the device back until nothing is left to change and its daemons
-// have taken up what is configured, for at most AppliedTimeout: they work on
-// their own time, and some of what is read back is theirs. unseen is why the device
-// does not show what they have taken up; nil where it does. blind says that the
-// device had nothing to show before the change either.
-func verify(ctx context.Context, drv drivers.Driver, j Job, o Options, blind bool) (unseen, err error) {
+// verify reads the device back until a plan for it has nothing left to do and its
+// daemons have taken up what is configured, for at most AppliedTimeout: they work on
+// their own time, and some of what is read back is theirs. It returns that plan.
+// unseen is why the device does not show what they have taken up; nil where it does.
+// blind says that the device had nothing to show before the change either.
+func verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, o Options, blind bool) (now *drivers.Steps, unseen, err error) {
 	deadline := time.NewTimer(o.AppliedTimeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		unseen, err := inForce(ctx, drv, j, blind)
+		now, unseen, err = inForce(ctx, drv, f, j, blind)
 		if err == nil {
-			return unseen, nil
+			return now, unseen, nil
 		}
 		select {
 		case <-tick.C:
@@ -346,29 +380,34 @@ func verify(ctx context.Context, drv drivers.Driver, j Job, o Options, blind boo
 		case <-ctx.Done():
 		case <-deadline.C:
 		}
-		return nil, err
+		return nil, nil, err
 	}
 }
 
-func inForce(ctx context.Context, drv drivers.Driver, j Job, blind bool) (unseen, err error) {
+func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, blind bool) (now *drivers.Steps, unseen, err error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
+		return nil, nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
 	}
-	running, _ := drv.Decode(snap)
-	if left := qos.Diff(running, j.Desired); len(left) > 0 {
-		return nil, fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+	if now, err = drv.Plan(f, snap, j.Desired, j.Plan.Policy); err != nil {
+		return nil, nil, fmt.Errorf("%w: plan again: %w", drivers.ErrPartial, err)
+	}
+	if left := slices.DeleteFunc(slices.Clone(now.Changes), func(c qos.Change) bool { return c.Open }); len(left) > 0 {
+		return nil, nil, fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+	}
+	if n := len(now.Items); n > 0 {
+		return nil, nil, fmt.Errorf("%s: %w: read back, %d steps are left, first: %s", j.Plan.Name, drivers.ErrPartial, n, now.Items[0].What)
 	}
 	bad, err := drv.Applied(ctx, j.Desired)
 	switch {
 	case errors.Is(err, drivers.ErrUnsupported), blind && errors.Is(err, drivers.ErrNoState):
-		return err, nil
+		return now, err, nil
 	case err != nil:
-		return nil, fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
+		return nil, nil, fmt.Errorf("%w: read what is in force: %w", drivers.ErrPartial, err)
 	}
 	if bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow }); len(bad) > 0 {
 		m := bad[0]
-		return nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
+		return nil, nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
 	}
-	return nil, nil
+	return now, nil, nil
 }

@@ -48,7 +48,7 @@ func CheckPlan(ctx context.Context, p *plan.Device, j Job, policy drivers.Policy
 	if !ok {
 		return nil
 	}
-	least, err := c.CheckSteps(p.Steps, drivers.Managed(j.Desired))
+	least, err := c.CheckSteps(p.Steps, j.Desired.Manages)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func StepsDigest(steps []drivers.Step) string {
 // CheckUndo returns an error, with the place in the journal, unless the undo
 // record of each device is one that its driver makes, for ports of what is
 // desired of it. It asks no device.
-func CheckUndo(ctx context.Context, p *Past, devices []PastDevice, open func(ctx context.Context, device string) (drivers.Driver, error), desired func(device string) *qos.Device) error {
+func CheckUndo(ctx context.Context, p *Past, devices []PastDevice, open func(ctx context.Context, device string) (drivers.Driver, error), desired func(device string) drivers.Desired) error {
 	for _, d := range devices {
 		token, err := p.Token(d)
 		if err != nil {
@@ -117,12 +117,12 @@ func CheckUndo(ctx context.Context, p *Past, devices []PastDevice, open func(ctx
 	return nil
 }
 
-func checkUndo(drv drivers.Driver, p *Past, d PastDevice, token *drivers.Token, desired func(device string) *qos.Device) error {
+func checkUndo(drv drivers.Driver, p *Past, d PastDevice, token *drivers.Token, desired func(device string) drivers.Desired) error {
 	c, ok := drv.(drivers.Checker)
 	if !ok || desired == nil {
 		return nil
 	}
-	if err := c.CheckUndo(token, drivers.Managed(desired(d.Name))); err != nil {
+	if err := c.CheckUndo(token, desired(d.Name).Manages); err != nil {
 		return undoError{fmt.Errorf("%s: %w", p.Place(d), err)}
 	}
 	return nil

@@ -375,7 +375,9 @@ func (s *importSource) read(ctx context.Context, open *opener, past *rollout.His
 		r.err = err
 		return r
 	}
-	r.sw.Running, r.unknown = drv.Decode(snap)
+	if r.sw.Running, r.unknown, r.err = drivers.Decode(s.sw.Name, drv, snap); r.err != nil {
+		return r
+	}
 	if r.sw.Model == "" {
 		r.sw.Model = facts.Model
 	}

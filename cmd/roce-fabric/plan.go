@@ -10,7 +10,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -109,9 +108,9 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 		p.Start()
 		return open.open(ctx, sw)
 	}
-	err := plan.Make(ctx, c, switches, begin, plan.Options{Workers: a.parallel, Ready: func(ctx context.Context, sw *intent.Switch, drv drivers.Driver) error {
-		left := past.Left(sw.Name)
-		var desired *qos.Device
+	err := plan.Make(ctx, plan.Switches(c, switches, begin), plan.Options{Workers: a.parallel, Ready: func(ctx context.Context, name string, drv drivers.Driver) error {
+		sw, left := c.Fabric().Switch(name), past.Left(name)
+		var desired drivers.Desired
 		if len(left.Down) > 0 {
 			desired = c.Device(sw).Desired
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -112,7 +111,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 		names = append(names, d.Name)
 	}
 	begin := func(ctx context.Context, name string) (drivers.Driver, error) { return open.open(ctx, f.Switch(name)) }
-	desired := func(name string) *qos.Device { return c.Device(f.Switch(name)).Desired }
+	desired := func(name string) drivers.Desired { return c.Device(f.Switch(name)).Desired }
 	if err := rollout.CheckUndo(ctx, past, devices, begin, desired); err != nil {
 		return fmt.Errorf("%w; nothing was written", err)
 	}

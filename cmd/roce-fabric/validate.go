@@ -181,7 +181,11 @@ func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open
 		r.err = err
 		return r
 	}
-	running, unknown := drv.Decode(snap)
+	running, unknown, err := drivers.Decode(sw.Name, drv, snap)
+	if err != nil {
+		r.err = err
+		return r
+	}
 	state := &validate.State{Unknown: unknown}
 	if o, ok := drv.(drivers.Observer); ok {
 		seen, err := o.Observe(ctx)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -29,12 +30,13 @@ func Attributes(t *testing.T, f Fixture, absent ...qos.Attr) {
 	if err := d.Confirm(ctx, b.mustApply(p)); err != nil {
 		t.Fatalf("confirm: %v", err)
 	}
-	base := b.Desired
+	base := b.Desired.(*qos.Device)
 	port := natural.Keys(base.Ports)[0]
 	for _, attr := range everyAttribute() {
 		running := b.plan(d)
-		have, _ := d.Decode(running.snap)
-		b.Desired = another(t, have, base, port, attr)
+		have, _ := d.(drivers.Decoder).Decode(running.snap)
+		desired := another(t, have, base, port, attr)
+		b.Desired = desired
 		at := qos.Place{Port: port, Field: attr}
 		switch attr.Kind {
 		case qos.KindGlobalMap, qos.KindHeadroomModel, qos.KindWatchdogPoll:
@@ -46,7 +48,7 @@ func Attributes(t *testing.T, f Fixture, absent ...qos.Attr) {
 		for _, c := range running.steps.Changes {
 			was[c.Place()] = true // blocked, or the apply had made it
 		}
-		for _, c := range qos.Diff(have, b.Desired) {
+		for _, c := range qos.Diff(have, desired) {
 			if c.Place() != at && !was[c.Place()] && c.Field.Kind != with[attr.Kind] {
 				t.Fatalf("%s: the wish differs in %s as well: %s -> %s", attr, c.Path(), c.Old, c.New)
 			}

@@ -260,7 +260,7 @@ var cases = []testCase{
 		if !ok {
 			b.Fatal("no drivers.Checker: plans and journals of this driver type anything")
 		}
-		managed, none := drivers.Managed(b.Desired), func(string) bool { return false }
+		managed, none := b.Desired.Manages, func(string) bool { return false }
 		if _, err := c.CheckSteps(p.steps.Items, managed); err != nil {
 			b.Error(err)
 		}
@@ -378,10 +378,10 @@ var cases = []testCase{
 	}},
 	{name: "what the model does not know is reported and kept", needs: func(d *Device) bool { return d.AddUnknown != nil }, run: func(b *bench) {
 		p := b.fresh()
-		_, before := p.Decode(p.snap)
+		_, before := p.decode(b, p.snap)
 		b.AddUnknown()
 		p = b.fresh()
-		_, unknown := p.Decode(p.snap)
+		_, unknown := p.decode(b, p.snap)
 		if len(unknown) <= len(before) {
 			b.Errorf("nothing more reported: %v", unknown)
 		}
@@ -391,7 +391,7 @@ var cases = []testCase{
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, after := p.Decode(snap); len(after) < len(unknown) {
+		if _, after := p.decode(b, snap); len(after) < len(unknown) {
 			b.Errorf("gone with apply: had %v, has %v", unknown, after)
 		}
 		b.revert(p, tok)

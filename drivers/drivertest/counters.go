@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
@@ -30,8 +31,8 @@ func (b *bench) meter() (m drivers.Meter, port, other string, priority int) {
 	if !ok {
 		b.Fatal("the device counts, and its driver reads no counters")
 	}
-	names := natural.Keys(b.Desired.Ports)
-	return m, names[0], names[1], b.Desired.Ports[names[0]].PFC.V.List()[0]
+	names := natural.Keys(b.Desired.(*qos.Device).Ports)
+	return m, names[0], names[1], b.Desired.(*qos.Device).Ports[names[0]].PFC.V.List()[0]
 }
 
 func (b *bench) counters(m drivers.Meter, ports ...string) *drivers.Counters {

@@ -44,7 +44,7 @@ type Options struct {
 // that it cannot do.
 type Device struct {
 	// Desired needs several steps and takes ports down.
-	Desired *qos.Device
+	Desired drivers.Desired
 	Policy  drivers.Policy
 	// Open makes a driver. It is closed when the test ends.
 	Open func() drivers.Driver
@@ -161,6 +161,15 @@ type planned struct {
 	drivers.Driver
 	snap  *drivers.Snapshot
 	steps *drivers.Steps
+}
+
+func (p planned) decode(b *bench, s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
+	b.Helper()
+	dev, unknown, err := drivers.Decode("", p.Driver, s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return dev, unknown
 }
 
 func (b *bench) plan(d drivers.Driver) planned {

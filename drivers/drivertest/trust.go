@@ -5,23 +5,21 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // Trusted returns an error unless a driver takes the steps and the undo record
 // that it made for what is desired when they come back from a
 // file.
-func Trusted(d drivers.Driver, desired *qos.Device, st *drivers.Steps, tok *drivers.Token) error {
+func Trusted(d drivers.Driver, desired drivers.Desired, st *drivers.Steps, tok *drivers.Token) error {
 	c, ok := d.(drivers.Checker)
 	if !ok {
 		return fmt.Errorf("%T is no Checker", d)
 	}
-	managed := drivers.Managed(desired)
 	var items []drivers.Step
 	if err := again(st.Items, &items); err != nil {
 		return err
 	}
-	if _, err := c.CheckSteps(items, managed); err != nil {
+	if _, err := c.CheckSteps(items, desired.Manages); err != nil {
 		return fmt.Errorf("its own steps: %w", err)
 	}
 	if tok == nil {
@@ -31,7 +29,7 @@ func Trusted(d drivers.Driver, desired *qos.Device, st *drivers.Steps, tok *driv
 	if err := again(tok, &back); err != nil {
 		return err
 	}
-	if err := c.CheckUndo(&back, managed); err != nil {
+	if err := c.CheckUndo(&back, desired.Manages); err != nil {
 		return fmt.Errorf("its own undo record: %w", err)
 	}
 	return nil

@@ -73,7 +73,11 @@ func shown(ctx context.Context, w way, commands []show) (*drivers.Observation, e
 // Applied compares what the switch shows of its ports, and of PFC, with
 // desired. What it does not show, or not in a form that is known, is passed
 // over.
-func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
+func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package eos
 import (
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
@@ -12,7 +11,7 @@ func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 	d := b.open()
 	drivertest.Forged{
-		Driver: d, Token: b.apply(d), Managed: drivers.Managed(b.desired),
+		Driver: d, Token: b.apply(d), Managed: b.desired.Manages,
 		State: func() string { return string(b.state()) },
 		Settings: []string{
 			`{"key":"username eve","line":"username eve privilege 15 nopassword"}`,

@@ -270,8 +270,13 @@ func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	return dev, lines.LeftAlone(unknown)
 }
 
-// Digest identifies the state that desired speaks of.
-func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+// Digest identifies the state that desired speaks of; "", which no plan starts
+// from, where that is not a switch's.
+func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return ""
+	}
 	d.Desired = desired
 	return native.Digest(of(s).cfg, desired)
 }

@@ -15,7 +15,11 @@ import (
 
 // Plan works out one commit that makes the change: on EOS all of it comes in
 // force at once.
-func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return nil, err
+	}
 	snap := of(s)
 	have, unknown := native.Decode(snap.cfg)
 	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired), Unknown: lines.LeftAlone(unknown)}

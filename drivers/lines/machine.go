@@ -54,7 +54,7 @@ func (m *Machine) Inherit(runs []string) { m.Ended = runs }
 // Lasts reports whether a device would be the same after a restart, in what this
 // tool manages.
 func (m *Machine) Lasts(running, saved *native.Config, variant int) bool {
-	return drivers.Lasts(m.Decode(running, variant), m.Decode(saved, variant), drivers.Managed(m.Desired))
+	return drivers.Lasts(m.Decode(running, variant), m.Decode(saved, variant), m.Desired.Manages)
 }
 
 // step is the native part of a step.

@@ -36,7 +36,11 @@ const pfcCommand = "show interface priority-flow-control"
 // that follows from one of the conditions or from all is in no public document.
 // So is each class of the network-qos policy that is too small for the MTU of
 // the port.
-func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
+func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := d.config(ctx, lines.Running)
 	if err != nil {
 		return nil, err

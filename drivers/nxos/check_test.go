@@ -3,7 +3,6 @@ package nxos
 import (
 	"testing"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 )
 
@@ -11,7 +10,7 @@ func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	d := b.open()
 	drivertest.Forged{
-		Driver: d, Token: b.apply(d), Managed: drivers.Managed(b.desired), State: b.state,
+		Driver: d, Token: b.apply(d), Managed: b.desired.Manages, State: b.state,
 		Settings: []string{
 			`{"key":"username eve","line":"username eve password x role network-admin"}`,
 			`{"key":"feature ssh"}`,

@@ -14,7 +14,11 @@ import (
 )
 
 // Plan works out one batch of lines that makes the change.
-func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return nil, err
+	}
 	snap := of(s)
 	have, unknown := native.Decode(snap.cfg, snap.m)
 	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired, snap.m), Unknown: lines.LeftAlone(unknown)}

@@ -37,7 +37,11 @@ const (
 // Applied compares ASIC_DB, what was sent to the ASIC, with desired.
 // CONFIG_DB alone proves little: a malformed or unresolved row stays there
 // without effect.
-func (d *Driver) Applied(ctx context.Context, desired *qos.Device) ([]drivers.Mismatch, error) {
+func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return nil, err
+	}
 	objects, err := d.readASIC(ctx)
 	if errors.Is(err, gnmi.ErrNotFound) {
 		return nil, fmt.Errorf("%s: %w: no ASIC_DB to read", d.t.Name, drivers.ErrUnsupported)

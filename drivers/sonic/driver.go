@@ -273,14 +273,23 @@ func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 	return drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Value })
 }
 
-// Digest identifies the state that desired speaks of.
-func (d *Driver) Digest(s *drivers.Snapshot, desired *qos.Device) string {
+// Digest identifies the state that desired speaks of; "", which no plan starts
+// from, where that is not a switch's.
+func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return ""
+	}
 	d.desired = desired
 	return digest(config(s), native.Target(desired))
 }
 
 // Plan works out the steps.
-func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, desired *qos.Device, policy drivers.Policy) (*drivers.Steps, error) {
+func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
+	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	if err != nil {
+		return nil, err
+	}
 	rel, ok := native.LookupRelease(f.Release)
 	if !ok {
 		rel = native.Strictest()

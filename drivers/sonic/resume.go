@@ -202,7 +202,6 @@ func (d *Driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 // this tool manages. A port that is down and saved as up was shut by hand, which
 // is not for this tool to save.
 func (d *Driver) lasts(running, saved native.Config) bool {
-	managed := drivers.Managed(d.desired)
 	var devs [2]*qos.Device
 	for i, c := range []native.Config{running, saved} {
 		c = maps.Clone(c)
@@ -217,7 +216,7 @@ func (d *Driver) lasts(running, saved native.Config) bool {
 			if i == 1 {
 				have, becomes = c.New, c.Old
 			}
-			others := c.Port != "" && managed != nil && !managed(c.Port)
+			others := c.Port != "" && !d.desired.Manages(c.Port)
 			if others || c.Field.Kind == qos.KindAdminUp && have == "false" && becomes == "true" || c.Field.Kind == qos.KindDerivedFrom {
 				continue
 			}

@@ -56,6 +56,8 @@ type Change struct {
 	// Blocked says why the change cannot be made by this tool on this device,
 	// and what to do instead.
 	Blocked string `json:"blocked,omitempty"`
+	// Open says that the change is no work for a run, which goes on without it.
+	Open bool `json:"open,omitempty"`
 }
 
 // Path names the value: "ports[Ethernet8].pfc".

@@ -119,6 +119,16 @@ type Device struct {
 	Profiles map[string]BufferProfile
 }
 
+// Manages reports whether the Device lists a port; nil, which states nothing,
+// takes every one.
+func (d *Device) Manages(port string) bool { return d == nil || d.Ports[port] != nil }
+
+// Raises reports whether the Device lists a port and leaves open whether it is up.
+func (d *Device) Raises(port string) bool { p := d.Ports[port]; return p != nil && !p.AdminUp.Set }
+
+// Empty reports whether the Device lists no port.
+func (d *Device) Empty() bool { return len(d.Ports) == 0 }
+
 // Platform identifies a device.
 type Platform struct {
 	OS      string // "sonic", "eos", "nxos"
