@@ -69,6 +69,16 @@ type Host struct {
 	Missing map[string]string `json:"missing,omitempty"`
 }
 
+// Manages reports whether the Host lists a port.
+func (h *Host) Manages(port string) bool { return h.Ports[port] != nil }
+
+// Raises reports whether a port that was taken down is brought up again: no step
+// leaves the port of a host down.
+func (h *Host) Raises(string) bool { return false }
+
+// Empty reports whether the Host lists no port.
+func (h *Host) Empty() bool { return len(h.Ports) == 0 }
+
 // UnitState is what is known of the boot unit.
 type UnitState struct {
 	Present bool `json:"present"`

@@ -160,6 +160,7 @@ func runOne(ctx context.Context, j Job, o Options, end *stopper) Outcome {
 		end.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx)))
 	}
 	if end.stopped() != nil {
+		end.stop(o.Journal.Write(Record{Device: j.Plan.Name, Event: string(Skipped)}))
 		return Outcome{Device: j.Plan.Name, State: Skipped}
 	}
 	start := time.Now()

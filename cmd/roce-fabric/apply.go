@@ -272,20 +272,29 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	if err != nil && len(outs) == 0 {
 		return err
 	}
+	return a.ended(f.Name, j, outs, err)
+}
+
+// ended ends a run and says in which state each device is. err is what kept it from
+// a regular end. A nil journal is of a run that had nothing to write.
+func (a *app) ended(fabric string, j *rollout.Journal, outs []rollout.Outcome, err error) error {
 	if err := errors.Join(err, j.Write(rollout.Record{Event: "end"})); err != nil {
-		return &statusError{exitPartial, errors.Join(err, a.outcomes(f.Name, j, outs)), ""}
+		return &statusError{exitPartial, errors.Join(err, a.outcomes(fabric, j, outs)), ""}
 	}
-	if err := a.outcomes(f.Name, j, outs); err != nil {
+	if err := a.outcomes(fabric, j, outs); err != nil {
 		return err
 	}
 	for _, o := range outs {
 		a.printHint(adviceOf(o.Err))
 	}
-	a.talk("journal: %s", j.Path())
+	if j != nil {
+		a.talk("journal: %s", j.Path())
+	}
 	return applyStatus(outs)
 }
 
-// stepProgress tells each step on standard error.
+// stepProgress writes each step to standard error, in one write: devices may be
+// worked on side by side.
 func (a *app) stepProgress() func(string, int, int, drivers.Step) {
 	if a.output == "json" {
 		return nil

@@ -23,6 +23,8 @@ type verdict struct {
 	plans   []planned
 	seen    map[string]bool
 	impact  qos.Impact // the largest that is refused
+	// withoutFailed carries the rest out where a device could not be planned.
+	withoutFailed bool
 }
 
 // planned is a device, the digest of the state that its plan starts from, and the
@@ -62,7 +64,7 @@ func (v *verdict) trust(ctx context.Context, f *intent.Fabric, d *plan.Device, j
 func (v *verdict) whyNot() string {
 	n := count(v.outs)
 	var why []string
-	if n[rollout.Failed] > 0 {
+	if n[rollout.Failed] > 0 && !v.withoutFailed {
 		why = append(why, words.Count(n[rollout.Failed], "device")+" could not be planned")
 	}
 	if n[rollout.Blocked] > 0 {
@@ -76,7 +78,7 @@ func (v *verdict) whyNot() string {
 
 // hint helps where the impact is all that stands against the plan.
 func (v *verdict) hint() string {
-	if n := count(v.outs); n[rollout.Failed]+n[rollout.Blocked] > 0 {
+	if n := count(v.outs); n[rollout.Failed] > 0 && !v.withoutFailed || n[rollout.Blocked] > 0 {
 		return ""
 	}
 	return fmt.Sprintf("allow it with --allow %s", v.impact)

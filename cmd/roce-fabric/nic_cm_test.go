@@ -10,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
@@ -36,27 +38,35 @@ func withoutCM(t *testing.T) (*localtest.Host, *nic.Host) {
 // not said to be as intended.
 func TestApplyWithoutCM(t *testing.T) {
 	h, want := withoutCM(t)
-	open := func(context.Context) (*nicHost, error) {
-		return &nicHost{Machine: agent.Local(h.Machine()), close: func() error { return nil }, host: &intent.Host{Name: "gpu1"}, desired: want}, nil
-	}
 	a := &app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, parallel: 1}
-	o := nicOptions{local: true, cutOff: true}
-	o.allow.Impact = qos.ImpactLoss
+	target := nicTarget{Host: &intent.Host{Name: "gpu1"}, desired: want, open: func() *host.Driver {
+		return host.New(host.Config{
+			Name: "gpu1", Desired: want, Options: local.Options{Bounce: true, CutOff: true},
+			Connect: func(context.Context) (host.Conn, error) { return machine{agent.Local(h.Machine())}, nil },
+		})
+	}}
 	for _, fields := range [][]string{{nic.FieldPFC, nic.FieldMode, nic.FieldToS}, {nic.FieldMode, nic.FieldToS}} {
 		j, err := rollout.Begin(t.TempDir(), "run", rollout.Record{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := &nicApplying{app: a, nicOptions: o, journal: j}
-		work, err := run.planAll(t.Context(), []nicTarget{{name: "gpu1", desired: want, open: open}})
+		jobs, err := a.nicJobs(t.Context(), []nicTarget{target}, &verdict{allowed: qos.ImpactLoss})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := host.Steps(jobs[0].Plan.Steps)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var planned []string
-		for _, s := range work[0].steps {
+		for _, s := range steps {
 			planned = append(planned, s.Field)
 		}
-		out := run.host(t.Context(), work[0])
+		outs, err := rollout.Run(t.Context(), [][]rollout.Job{jobs}, rollout.Options{MaxImpact: qos.ImpactLoss, Journal: j})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := outs[0]
 		said := slices.ContainsFunc(out.Left, func(l string) bool {
 			return strings.HasPrefix(l, "tos of "+cmPort) && strings.Contains(l, "Module rdma_cm not found")
 		})
@@ -71,6 +81,11 @@ func TestApplyWithoutCM(t *testing.T) {
 		t.Error("PFC is not set")
 	}
 }
+
+// machine is a connection to a machine of the test.
+type machine struct{ agent.Machine }
+
+func (machine) Close() error { return nil }
 
 // last calls then when the last step begins.
 type last struct {

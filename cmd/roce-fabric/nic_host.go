@@ -8,58 +8,31 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
-	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
-	"github.com/roce-fabric/roce-fabric/nic/remote"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
-// nicHost is a host at work: this machine, or one over SSH.
-type nicHost struct {
-	agent.Machine
-	close            func() error
-	fabric           *intent.Fabric
-	host             *intent.Host
-	running, desired *nic.Host
-}
-
 // nicTarget is a host that a command is about.
 type nicTarget struct {
-	name    string
+	*intent.Host
 	desired *nic.Host
-	// suppressions are what the intent accepts.
-	suppressions []*intent.Suppression
-	// open reaches the host, which has to be closed. It may be called more than
-	// once, and beside that of other targets.
-	open func(ctx context.Context) (*nicHost, error)
+	// open makes the driver of the host, which has to be closed. It may be called
+	// more than once, and beside that of other targets.
+	open func() *host.Driver
 }
-
-// manages reports whether the intent has a NIC of that name on the host.
-func (t nicTarget) manages(port string) bool { return t.desired.Ports[port] != nil }
 
 // with opens the host and closes it when do is through.
-func (t nicTarget) with(ctx context.Context, do func(*nicHost) error) (err error) {
-	h, err := t.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, h.close()) }()
-	return do(h)
-}
-
-// read is with for a host that is read first.
-func (t nicTarget) read(ctx context.Context, do func(*nicHost) error) error {
-	return t.with(ctx, func(h *nicHost) error {
-		if err := h.read(ctx); err != nil {
-			return fmt.Errorf("%s: %w", h.host.Name, err)
-		}
-		return do(h)
-	})
+func (t nicTarget) with(do func(*host.Driver) error) (err error) {
+	d := t.open()
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return do(d)
 }
 
 // nicTargets returns the hosts of a command: this machine with --local, else the
@@ -76,15 +49,7 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h), suppressions: f.Suppressions}
-		t.open = func(context.Context) (*nicHost, error) {
-			m, err := local.Open()
-			if err != nil {
-				return nil, err
-			}
-			return &nicHost{Machine: agent.Local(m), close: m.Close, fabric: f, host: h, desired: t.desired}, nil
-		}
-		return f, []nicTarget{t}, nil
+		return f, []nicTarget{a.nicTarget(f, h, o, nil)}, nil
 	}
 	open, err := a.opener()
 	if err != nil {
@@ -96,17 +61,31 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 	}
 	var out []nicTarget
 	for _, h := range hosts {
-		t := nicTarget{name: h.Name, desired: a.desiredNICs(f, h), suppressions: f.Suppressions}
-		t.open = func(ctx context.Context) (*nicHost, error) {
-			n := &nicHost{fabric: f, host: h, desired: t.desired}
-			if err := n.overSSH(ctx, o, open); err != nil {
-				return nil, fmt.Errorf("%s: %w", h.Name, err)
-			}
-			return n, nil
-		}
-		out = append(out, t)
+		out = append(out, a.nicTarget(f, h, o, open))
 	}
 	return f, out, nil
+}
+
+// nicTarget is a host of the intent, this machine where open is nil. What the intent
+// leaves open on it is said.
+func (a *app) nicTarget(f *intent.Fabric, h *intent.Host, o nicOptions, open *opener) nicTarget {
+	desired, problems := nic.Desired(f, h)
+	for _, p := range problems {
+		a.warn("%s: %s (%s)", strings.TrimSpace(h.Name+" "+p.Port), term.CleanLine(p.What), p.Where)
+	}
+	c := host.Config{
+		Name: h.Name, Desired: desired, Options: local.Options{Bounce: true, CutOff: o.cutOff, Peer: a.peer(o)},
+		Accepted: func(check, port string) bool {
+			now := time.Now()
+			return slices.ContainsFunc(f.Suppressions, func(s *intent.Suppression) bool {
+				return s.Check == check && !s.Over(now) && s.Covers(h.Name, port)
+			})
+		},
+	}
+	if open != nil {
+		c.Connect = func(ctx context.Context) (host.Conn, error) { return open.connect(ctx, h, o.sudo) }
+	}
+	return nicTarget{Host: h, desired: desired, open: func() *host.Driver { return host.New(c) }}
 }
 
 // nicHosts returns the hosts that a command reaches over SSH, and there is one.
@@ -184,39 +163,6 @@ func (t *nicText) flush() {
 		t.NIC(natural.Fold(t.names), t.changes, t.steps)
 	}
 	t.names = nil
-}
-
-// desiredNICs is what the NICs of a host should hold. It says what the intent
-// leaves open.
-func (a *app) desiredNICs(f *intent.Fabric, h *intent.Host) *nic.Host {
-	desired, open := nic.Desired(f, h)
-	for _, p := range open {
-		a.warn("%s: %s (%s)", strings.TrimSpace(h.Name+" "+p.Port), term.CleanLine(p.What), p.Where)
-	}
-	return desired
-}
-
-// overSSH connects to the host.
-func (h *nicHost) overSSH(ctx context.Context, o nicOptions, open *opener) error {
-	cfg, opts, err := open.host(ctx, h.host, o.sudo)
-	if err != nil {
-		return err
-	}
-	r, err := remote.Open(ctx, *cfg, opts)
-	if err != nil {
-		return err
-	}
-	h.Machine, h.close = r, r.Close
-	return nil
-}
-
-// read takes a fresh look at the host.
-func (h *nicHost) read(ctx context.Context) (err error) {
-	if h.running, err = h.Read(ctx, natural.Keys(h.desired.Ports)); err != nil {
-		return err
-	}
-	h.running.Name = h.host.Name
-	return nil
 }
 
 // hostNamed returns the host of that name, or the one that this machine calls

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/rollout"
@@ -67,12 +66,6 @@ func (a *app) nicRuns(o nicOptions) error {
 	return a.listRuns(c.Fabric().Name, dir)
 }
 
-// nicBack is a host that is taken back.
-type nicBack struct {
-	nicTarget
-	record nicRecord
-}
-
 func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err error) {
 	if !o.yes && !a.canAsk() {
 		return usageHint("look at 'roce-fabric nic rollback --list' first, then use --yes", "nobody to ask on standard input")
@@ -88,102 +81,71 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 	}
 	byName := map[string]nicTarget{}
 	for _, t := range targets {
-		byName[t.name] = t
+		byName[t.Name] = t
 	}
 	all := !o.local && o.host == "" && len(a.only) == 0
 	past, devices, err := rollout.Find(dir, id, func(name string) bool { return all || byName[name].open != nil })
 	if err != nil {
 		return err
 	}
-	var back []nicBack
-	var names []string
-	disturb := false
 	for _, d := range devices {
-		t, ok := byName[d.Name]
-		if !ok {
+		if _, ok := byName[d.Name]; !ok {
 			return fmt.Errorf("host %s of run %s is not in the intent, or has no address there; nothing was written", d.Name, past.ID)
 		}
-		b, err := readNICRecord(t, past, d)
-		if err != nil {
-			return err
-		}
-		disturb = disturb || disturbs(b.record.Steps) || b.record.Undo.Disturbs()
-		back, names = append(back, b), append(names, d.Name)
 	}
-	a.talk("run %s of %s by %s: rolling back %s: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(past.By), words.Count(len(names), "host"), natural.Fold(names))
-	for _, b := range back {
-		for _, s := range b.record.Steps {
-			for _, c := range s.Changes {
-				a.talk("  %s", term.CleanLine(fmt.Sprintf("%s %s: %s, was %s", b.name, c.Path(), c.New, c.Old)))
-			}
-		}
+	begin := func(_ context.Context, name string) (drivers.Driver, error) { return byName[name].open(), nil }
+	desired := func(name string) drivers.Desired { return byName[name].desired }
+	if err := rollout.CheckUndo(ctx, past, devices, begin, desired); err != nil {
+		return fmt.Errorf("%w; nothing was written", err)
 	}
-	if disturb {
-		a.talk("links may go down or lose traffic for a moment")
-	}
-	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Take back %s?", words.Count(len(names), "host"))); err != nil {
+	disturb, err := a.sayUndo(past, devices)
+	if err != nil {
 		return err
 	}
-	j, err := nicJournal(o.state, f.Name, rollout.Record{Fabric: f.Name, Intent: f.Hash, Of: past.ID})
+	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Take back %s?", words.Count(len(devices), "host"))); err != nil {
+		return err
+	}
+	newID, err := runID()
+	if err != nil {
+		return err
+	}
+	j, err := nicJournal(o.state, f.Name, newID, rollout.Record{Fabric: f.Name, Intent: f.Hash, Of: past.ID})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	var outs []rollout.Outcome
-	err = pool.Ordered(ctx, a.nicWorkers(o, disturb), back, func(ctx context.Context, b nicBack) rollout.Outcome {
-		return a.nicTakeBack(ctx, j, past, b)
-	}, func(out rollout.Outcome) error {
-		outs = append(outs, out)
-		return nil
+	outs, err := rollout.Rollback(ctx, past, devices, begin, rollout.Options{
+		ID: newID, Journal: j, Progress: a.stepProgress(), Desired: desired, Workers: a.nicWorkers(o, disturb), RevertTimeout: nicRevertTimeout,
 	})
-	return a.nicEnd(f.Name, j, outs, err)
+	return a.ended(f.Name, j, outs, err)
 }
 
-func readNICRecord(t nicTarget, past *rollout.Past, d rollout.PastDevice) (nicBack, error) {
-	b := nicBack{nicTarget: t}
-	token, err := past.Token(d)
-	if err != nil {
-		return b, err
-	}
-	if err := json.Unmarshal(token.Native, &b.record); err != nil {
-		return b, fmt.Errorf("%s: the undo record of %s cannot be read: %w; nothing was written", past.Place(d), d.Name, err)
-	}
-	if err := b.record.Undo.Check(t.manages); err != nil {
-		return b, fmt.Errorf("%s: %s: %w; nothing was written", past.Place(d), d.Name, err)
-	}
-	return b, nil
-}
-
-// nicTakeBack takes one host back and records what became of it. A host that
-// fails does not hold up the others.
-func (a *app) nicTakeBack(ctx context.Context, j *rollout.Journal, past *rollout.Past, b nicBack) rollout.Outcome {
-	out := rollout.Outcome{Device: b.name, State: rollout.Skipped}
-	if ctx.Err() == nil {
-		start := time.Now()
-		out.State = rollout.Failed
-		out.Err = b.with(ctx, func(h *nicHost) error {
-			a.nicProgress(b.name, 0, 1, "back to where it was before run "+past.ID)
-			// Once begun it goes to its end, so that Ctrl-C leaves a known state.
-			rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nicRevertTimeout)
-			defer cancel()
-			if err := h.Revert(rctx, b.record.Undo); err != nil {
-				out.State = rollout.Partial
-				return err
-			}
-			out.State = rollout.Restored
-			return nil
-		})
-		if out.State == rollout.Restored {
-			out.Err = nil // a session that does not close cleanly changes nothing
+// sayUndo says what a rollback of hosts writes, and whether that disturbs traffic.
+func (a *app) sayUndo(past *rollout.Past, devices []rollout.PastDevice) (disturb bool, err error) {
+	var names, lines []string
+	for _, d := range devices {
+		token, err := past.Token(d)
+		if err != nil {
+			return false, err
 		}
-		out.Took = time.Since(start)
+		var rec host.Record
+		if err := token.Read(d.Name, &rec); err != nil {
+			return false, err
+		}
+		names = append(names, d.Name)
+		disturb = disturb || rec.Undo.Disturbs()
+		for _, s := range rec.Steps {
+			for _, c := range s.Changes {
+				lines = append(lines, term.CleanLine(fmt.Sprintf("%s %s: %s, was %s", d.Name, c.Path(), c.New, c.Old)))
+			}
+		}
 	}
-	if out.Err != nil {
-		out.Error = out.Err.Error()
+	a.talk("run %s of %s by %s: rolling back %s: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(past.By), words.Count(len(names), "host"), natural.Fold(names))
+	for _, l := range lines {
+		a.talk("  %s", l)
 	}
-	if err := j.Write(rollout.Record{Device: b.name, Event: string(out.State), Error: out.Error}); err != nil {
-		out.Err = errors.Join(out.Err, err)
-		out.Error = out.Err.Error()
+	if disturb {
+		a.talk("links may go down or lose traffic for a moment")
 	}
-	return out
+	return disturb, nil
 }

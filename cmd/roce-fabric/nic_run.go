@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -17,18 +19,51 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
+	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// nicPlanned is one host in the JSON of nic plan.
+// nicPlanned is the plan of a host, with what it was made from.
 type nicPlanned struct {
+	*plan.Device
+	nicTarget
+	host.State
+}
+
+// nicJSON is one host in the JSON of nic plan.
+type nicJSON struct {
 	Host    string       `json:"host"`
 	Changes []nic.Change `json:"changes"`
 	Steps   []local.Step `json:"steps"`
 	Error   string       `json:"error,omitempty"`
+}
 
-	err error
+// nicPlanTimeout bounds the reading and planning of one host: a card takes its tool
+// 20 seconds to read, and a host may have eight.
+const nicPlanTimeout = agent.ReadTimeout + agent.PlanTimeout
+
+// nicPlans plans hosts and emits each plan in their order.
+func (a *app) nicPlans(ctx context.Context, targets []nicTarget, emit func(nicPlanned) error) error {
+	out := make([]nicPlanned, len(targets))
+	var todo []plan.Target
+	for i, t := range targets {
+		out[i].nicTarget = t
+		todo = append(todo, plan.Target{
+			Name: t.Name, OS: host.OS,
+			Open:    func(context.Context) (drivers.Driver, error) { return t.open(), nil },
+			Desired: func() drivers.Desired { return t.desired },
+			Explain: func(_ drivers.Driver, s *drivers.Snapshot, _ *drivers.Steps) { out[i].State = host.StateOf(s) },
+		})
+	}
+	i := -1
+	return plan.Make(ctx, todo, plan.Options{Workers: a.parallel, Timeout: nicPlanTimeout}, func(d *plan.Device) error {
+		i++
+		p := out[i]
+		out[i] = nicPlanned{} // memory that does not grow with the hosts
+		p.Device = d
+		return emit(p)
+	})
 }
 
 // nicFailures ends a command that has said of each host why it failed.
@@ -47,37 +82,24 @@ func (a *app) nicFailures(failed []error) error {
 }
 
 func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
+	o.cutOff = true // it is shown, and not done
 	_, targets, err := a.nicTargets(o)
 	if err != nil {
 		return err
 	}
 	differs := false
-	out := []nicPlanned{}
+	out := []nicJSON{}
 	var failed []error
 	t := nicText{Text: report.Text{W: a.stdout, S: a.styler(a.stdout)}}
-	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, target nicTarget) nicPlanned {
-		p := nicPlanned{Host: target.name, Changes: []nic.Change{}, Steps: []local.Step{}}
-		p.err = target.read(ctx, func(h *nicHost) error {
-			steps, err := h.Plan(ctx, h.running, h.desired, local.Options{Bounce: true, CutOff: true, Peer: a.peer(o)})
-			if err != nil {
-				return fmt.Errorf("%s: %w", h.host.Name, err)
-			}
-			p.Changes, p.Steps = append(p.Changes, nic.Diff(h.running, h.desired)...), append(p.Steps, steps...)
-			return nil
-		})
-		if p.err != nil {
-			p.Error = p.err.Error()
-		}
-		return p
-	}, func(p nicPlanned) error {
-		differs = differs || len(p.Changes) > 0
-		if p.err != nil {
-			failed = append(failed, p.err)
+	err = a.nicPlans(ctx, targets, func(p nicPlanned) error {
+		differs = differs || len(p.State.Changes) > 0
+		if p.Err != nil {
+			failed = append(failed, p.Err)
 		}
 		if a.output == "json" {
-			out = append(out, p)
-		} else if p.err == nil {
-			t.add(p.Host, p.Changes, p.Steps)
+			out = append(out, nicJSON{p.Device.Name, append([]nic.Change{}, p.State.Changes...), append([]local.Step{}, p.State.Steps...), p.Error})
+		} else if p.Err == nil {
+			t.add(p.Device.Name, p.State.Changes, p.State.Steps)
 		}
 		return t.Err()
 	})
@@ -105,7 +127,7 @@ func (a *app) nicValidate(ctx context.Context, o nicOptions) error {
 		return err
 	}
 	type checked struct {
-		name     string
+		host     *intent.Host
 		ports    int
 		findings []validate.Finding
 		err      error
@@ -114,11 +136,15 @@ func (a *app) nicValidate(ctx context.Context, o nicOptions) error {
 	run := validate.NewRun(f)
 	var hosts []*intent.Host
 	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, target nicTarget) (c checked) {
-		c.name = target.name
-		c.err = target.read(ctx, func(h *nicHost) error {
-			c.ports = len(h.running.Ports)
-			// The switches are not read here: their ends are held to be as intended.
-			c.findings = validate.Host(h.fabric, h.host, h.running, h.desired, func(intent.Endpoint) validate.End { return validate.End{} })
+		c.host = target.Host
+		c.err = target.with(func(d *host.Driver) error {
+			running, err := d.Running(ctx)
+			if err != nil {
+				return err
+			}
+			c.ports = len(running.Ports)
+			// The switches are not read here: their ends are taken to be as intended.
+			c.findings = validate.Host(f, target.Host, running, target.desired, func(intent.Endpoint) validate.End { return validate.End{} })
 			return nil
 		})
 		return c
@@ -126,7 +152,7 @@ func (a *app) nicValidate(ctx context.Context, o nicOptions) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		h := f.Host(c.name)
+		h := c.host
 		hosts = append(hosts, h)
 		if c.err != nil {
 			run.Note(validate.Finding{ID: "READ", Severity: validate.Error, Device: h.Name, What: c.err.Error(), Where: h.Pos.String(), Fix: adviceOf(c.err)})
@@ -190,18 +216,18 @@ func (a *app) nicBootOn(ctx context.Context, m *local.Machine, device string) er
 	}
 	// Loaded before the read: what cannot be loaded does not hold up the rest.
 	noCM := m.LoadCM(ctx)
-	t := nicTarget{name: device, desired: &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}}}
+	desired := &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}}
 	for _, name := range names {
-		t.desired.Ports[name] = s.Host.Ports[name]
+		desired.Ports[name] = s.Host.Ports[name]
 	}
-	h := &nicHost{Machine: agent.Local(m), host: &intent.Host{Name: s.Host.Name}, desired: t.desired}
-	if err := h.read(ctx); err != nil {
+	running, err := m.Read(ctx, names)
+	if err != nil {
 		return err
 	}
-	steps := m.Plan(h.running, t.desired, local.Options{Bounce: true, CutOff: true})
+	steps := m.Plan(running, desired, local.Options{Bounce: true, CutOff: true})
 	var failed error
-	for name, want := range t.desired.Ports {
-		have := h.running.Ports[name]
+	for name, want := range desired.Ports {
+		have := running.Ports[name]
 		if noCM != nil && have != nil && have.RDMA != "" && (want.Mode.Set || want.ToS.Set) {
 			failed = fmt.Errorf("%s: %w", device, noCM)
 		}
@@ -209,14 +235,14 @@ func (a *app) nicBootOn(ctx context.Context, m *local.Machine, device string) er
 	if _, err := m.Apply(ctx, steps, func(i, n int, s local.Step) { a.talk("%d/%d %s", i+1, n, s.What) }); err != nil && !errors.Is(err, local.ErrNoCM) {
 		return err
 	}
-	if err := h.read(ctx); err != nil {
+	if running, err = m.Read(ctx, names); err != nil {
 		a.talk("left: not read: %s", term.CleanLine(err.Error()))
 		return failed
 	}
-	left := slices.DeleteFunc(nic.Diff(h.running, t.desired), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
+	left := slices.DeleteFunc(nic.Diff(running, desired), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
 	// That is no failure: where the RDMA device is still to come, this is started
 	// again when it does.
-	lines, _ := t.left(left)
+	lines, _ := host.Left(left, nil)
 	for _, l := range lines {
 		a.talk("left: %s", term.CleanLine(l))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
@@ -76,13 +77,17 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 	}
 	var outs []rollout.Outcome
 	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, t nicTarget) (r result) {
-		r.Device = t.name
+		r.Device = t.Name
 		if ctx.Err() != nil {
 			r.State = rollout.Skipped
 			return r
 		}
-		r.Err = t.with(ctx, func(h *nicHost) (err error) {
-			r.files, err = do(ctx, h.Machine, t)
+		r.Err = t.with(func(d *host.Driver) error {
+			m, err := d.Machine(ctx)
+			if err != nil {
+				return err
+			}
+			r.files, err = do(ctx, m, t)
 			return err
 		})
 		switch {
@@ -112,7 +117,7 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 	if err != nil {
 		return err
 	}
-	return a.nicEnd(f.Name, nil, outs, nil)
+	return a.ended(f.Name, nil, outs, nil)
 }
 
 // removeHere takes the unit away from a machine whose intent may be gone.

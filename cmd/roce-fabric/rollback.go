@@ -132,17 +132,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 		ID: newID, Journal: j, Progress: a.stepProgress(), Desired: desired,
 		Policy: func(name string) drivers.Policy { return plan.Policy(f, f.Switch(name)) },
 	})
-	if err := errors.Join(err, j.Write(rollout.Record{Event: "end"})); err != nil {
-		return &statusError{exitPartial, errors.Join(err, a.outcomes(f.Name, j, outs)), ""}
-	}
-	if err := a.outcomes(f.Name, j, outs); err != nil {
-		return err
-	}
-	for _, o := range outs {
-		a.printHint(adviceOf(o.Err))
-	}
-	a.talk("journal: %s", j.Path())
-	return applyStatus(outs)
+	return a.ended(f.Name, j, outs, err)
 }
 
 // listedRun is a run in the JSON of rollback --list.

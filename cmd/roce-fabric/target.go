@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/remote"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -184,6 +186,26 @@ func (o *opener) host(ctx context.Context, h *intent.Host, sudo string) (*ssh.Co
 		opts.Sudo = remote.SudoNone
 	}
 	return cfg, opts, nil
+}
+
+// hostDriver makes the driver of a host that is only read.
+func (o *opener) hostDriver(h *intent.Host, desired *nic.Host, sudo string) *host.Driver {
+	return host.New(host.Config{Name: h.Name, Desired: desired, Connect: func(ctx context.Context) (host.Conn, error) {
+		return o.connect(ctx, h, sudo)
+	}})
+}
+
+// connect connects to a host.
+func (o *opener) connect(ctx context.Context, h *intent.Host, sudo string) (host.Conn, error) {
+	cfg, opts, err := o.host(ctx, h, sudo)
+	if err != nil {
+		return nil, err
+	}
+	r, err := remote.Open(ctx, *cfg, opts)
+	if err != nil {
+		return nil, err // and no Conn that is a nil *remote.Host
+	}
+	return r, nil
 }
 
 func (o *opener) hostInLab(h *intent.Host) (*ssh.Config, error) {

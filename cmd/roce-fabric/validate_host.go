@@ -97,31 +97,31 @@ func readHost(ctx context.Context, f *intent.Fabric, h *intent.Host, sudo string
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
 	r.host = h
-	n := &nicHost{fabric: f, host: h}
-	n.desired, r.open = nic.Desired(f, h)
-	if r.err = n.overSSH(ctx, nicOptions{sudo: sudo}, open); r.err != nil {
-		return r
-	}
+	var desired *nic.Host
+	desired, r.open = nic.Desired(f, h)
+	drv := open.hostDriver(h, desired, sudo)
 	// A session that does not close cleanly changes nothing about what was read.
-	defer func() { _ = n.close() }()
-	if r.err = n.read(ctx); r.err != nil {
+	defer func() { _ = drv.Close() }()
+	running, err := drv.Running(ctx)
+	if err != nil {
+		r.err = err
 		return r
 	}
-	r.findings = validate.Host(f, h, n.running, n.desired, ends)
-	r.kept = sharedTraits(n)
+	r.findings = validate.Host(f, h, running, desired, ends)
+	r.kept = sharedTraits(running, desired)
 	if count {
-		r.start = &start{device: validate.GateHost(f, h), nics: countable(n.running)}
-		r.start.sample, r.err = countNICs(ctx, n, r.start.nics)
+		r.start = &start{device: validate.GateHost(f, h), nics: countable(running)}
+		r.start.sample, r.err = countNICs(ctx, drv, r.start.nics)
 	}
 	return r
 }
 
 // sharedTraits keeps of a host what [validate.Hosts] looks at, of the ports that
 // the intent lists.
-func sharedTraits(n *nicHost) *nic.Host {
-	out := &nic.Host{Name: n.host.Name, Ports: map[string]*nic.Port{}}
-	for name := range n.desired.Ports {
-		if p := n.running.Ports[name]; p != nil {
+func sharedTraits(running, desired *nic.Host) *nic.Host {
+	out := &nic.Host{Name: running.Name, Ports: map[string]*nic.Port{}}
+	for name := range desired.Ports {
+		if p := running.Ports[name]; p != nil {
 			out.Ports[name] = &nic.Port{
 				Name: p.Name, RDMA: p.RDMA, Driver: p.Driver, Vendor: p.Vendor, Device: p.Device, VF: p.VF,
 				Firmware: p.Firmware, DriverVersion: p.DriverVersion, DCQCN: p.DCQCN, ActiveMTU: p.ActiveMTU,

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
-	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
@@ -70,7 +70,11 @@ func countPorts(ctx context.Context, drv drivers.Driver, d *gate.Device) (*gate.
 }
 
 // countNICs reads the counters of a host's NICs.
-func countNICs(ctx context.Context, m agent.Machine, h *nic.Host) (*gate.Sample, error) {
+func countNICs(ctx context.Context, d *host.Driver, h *nic.Host) (*gate.Sample, error) {
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := m.Counters(ctx, h); err != nil {
 		return nil, fmt.Errorf("read the counters: %w", err)
 	}
@@ -142,7 +146,7 @@ func (a *app) judge(ctx context.Context, f *intent.Fabric, w *window, sudo strin
 	err = pool.Ordered(ctx, a.parallel, w.hosts, func(ctx context.Context, h *intent.Host) counted {
 		p.Start()
 		c := counted{name: h.Name, where: h.Pos.String()}
-		c.sample, c.err = recountHost(ctx, f, h, w.nics[h.Name], sudo, open)
+		c.sample, c.err = recountHost(ctx, h, w.nics[h.Name], sudo, open)
 		return c
 	}, take)
 	if err != nil {
@@ -168,16 +172,13 @@ func recount(ctx context.Context, sw *intent.Switch, d *gate.Device, open *opene
 }
 
 // recountHost reads the counters of a host once more.
-func recountHost(ctx context.Context, f *intent.Fabric, h *intent.Host, nics *nic.Host, sudo string, open *opener) (*gate.Sample, error) {
+func recountHost(ctx context.Context, h *intent.Host, nics *nic.Host, sudo string, open *opener) (*gate.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
-	n := &nicHost{fabric: f, host: h}
-	if err := n.overSSH(ctx, nicOptions{sudo: sudo}, open); err != nil {
-		return nil, err
-	}
+	drv := open.hostDriver(h, nics, sudo)
 	// A session that does not close cleanly changes nothing about what was read.
-	defer func() { _ = n.close() }()
-	return countNICs(ctx, n, nics)
+	defer func() { _ = drv.Close() }()
+	return countNICs(ctx, drv, nics)
 }
 
 // notPassed is the error of a window that proves nothing.

@@ -442,18 +442,24 @@ var cases = []testCase{
 	}},
 	{name: "a silent device", needs: func(d *Device) bool { return d.Faults.Delay != nil }, run: func(b *bench) {
 		p, was := b.fresh(), b.State()
+		facts, err := p.Probe(b.ctx)
+		if err != nil {
+			b.Fatal(err)
+		}
 		b.Faults.Delay(time.Hour)
 		ctx, cancel := context.WithTimeout(b.ctx, 100*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		_, err := b.open().Probe(ctx)
+		_, err = b.open().Probe(ctx)
 		b.is(err, drivers.ErrUnreachable)
 		_, err = b.open().Read(ctx)
 		b.is(err, drivers.ErrUnreachable)
 		_, err = p.Read(ctx)
 		b.is(err, drivers.ErrUnreachable)
-		_, err = p.Applied(ctx, b.Desired)
-		b.is(err, drivers.ErrUnreachable)
+		if facts.Caps.AppliedState {
+			_, err = p.Applied(ctx, b.Desired)
+			b.is(err, drivers.ErrUnreachable)
+		}
 		tok, err := p.Apply(ctx, p.snap, p.steps, drivers.ApplyOptions{ID: "test"})
 		b.is(err, drivers.ErrUnreachable, context.DeadlineExceeded)
 		if err := p.Revert(ctx, tok); tok != nil && err == nil {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -31,6 +32,9 @@ type Fixture struct {
 	// Only names the cases to run; nil is all. A driver passes all of them on
 	// some device, and may repeat a few on many.
 	Only []string
+	// Not are the cases that do not apply to the device at all, each with the
+	// reason.
+	Not map[string]string
 }
 
 // Options select a device.
@@ -116,6 +120,9 @@ func Run(t *testing.T, f Fixture) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
+			if why, ok := f.Not[c.name]; ok {
+				t.Skip(why)
+			}
 			d := f.New(t, Options{Slow: c.slow})
 			if c.needs != nil && !c.needs(d) {
 				t.Skipf("%s: this device cannot be made to do that", c.name)
@@ -125,7 +132,7 @@ func Run(t *testing.T, f Fixture) {
 			c.run(&bench{T: t, Device: d, ctx: ctx})
 		})
 	}
-	for _, name := range f.Only {
+	for _, name := range append(slices.Collect(maps.Keys(f.Not)), f.Only...) {
 		if !known[name] {
 			t.Errorf("no case is called %q", name)
 		}

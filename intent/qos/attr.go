@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -18,7 +19,13 @@ type Attr struct {
 	// Index is the number of the queue or group, or the [Table] of the maps.
 	// An Attr that names several has the last of them in Last.
 	Index, Last int8
+	// name is that of a KindNIC.
+	name unique.Handle[string]
 }
+
+// NIC returns the attribute of that name of a host or of its NICs. Package nic has
+// the names.
+func NIC(name string) Attr { return Attr{Kind: KindNIC, name: unique.Make(name)} }
 
 // Kind is what an [Attr] is of. The order is that of [Diff].
 type Kind uint8
@@ -61,6 +68,9 @@ const (
 	KindMapBinding
 	KindQueueBinding
 	KindGroupBinding
+
+	// KindNIC is what only hosts have. It is no value of a [Device] either.
+	KindNIC
 
 	NumKinds // how many there are, with the zero Kind
 )
@@ -197,6 +207,7 @@ var attributes = [NumKinds]entry{
 	KindMapBinding:      {name: "maps.binding", of: OfPort, source: SourceClasses},
 	KindQueueBinding:    {name: "binding", of: OfQueue, source: SourceQueueClass},
 	KindGroupBinding:    {name: "binding", of: OfGroup, source: SourceLossless},
+	KindNIC:             {name: "nic", of: OfPort, source: SourcePort},
 }
 
 func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) entry {
@@ -321,7 +332,9 @@ func (k Kind) At(i int) Attr { return k.Span(i, i) }
 func (k Kind) Table(t Table) Attr { return k.At(int(t)) }
 
 // Span returns the attributes of the queues or groups from first to last.
-func (k Kind) Span(first, last int) Attr { return Attr{k, int8(first), int8(last)} }
+func (k Kind) Span(first, last int) Attr {
+	return Attr{Kind: k, Index: int8(first), Last: int8(last)}
+}
 
 // All returns all attributes of the kind.
 func (k Kind) All() Attr { return Attr{Kind: k, Last: k.Of().count() - 1} }
@@ -335,6 +348,9 @@ func (a Attr) Covers(b Attr) bool { return a.Kind == b.Kind && a.Index <= b.Inde
 
 // String returns the name of the attribute in JSON: "queues[3].ecn".
 func (a Attr) String() string {
+	if a.name != (unique.Handle[string]{}) {
+		return a.name.Value()
+	}
 	if a.Index == a.Last && int(a.Index) < len(names[a.Kind]) {
 		return names[a.Kind][a.Index]
 	}
@@ -394,7 +410,7 @@ var names = func() (out [NumKinds][]string) {
 // named are the attributes that a change can be of, by their names.
 var named = sync.OnceValue(func() map[string]Attr {
 	out := map[string]Attr{}
-	for k := KindGlobalMap; k < NumKinds; k++ {
+	for k := KindGlobalMap; k < KindNIC; k++ {
 		for i := range int(k.Of().count()) {
 			out[k.At(i).String()] = k.At(i)
 		}

@@ -17,7 +17,8 @@ var layers = [][]string{
 	{"intent/qos"},
 	{"intent"},
 	{"render"},
-	{"drivers", "nic"},
+	{"nic"},
+	{"drivers"},
 	{"validate"},
 	{"plan"},
 	{"rollout"},
@@ -42,6 +43,9 @@ var systems = func() (out []string) {
 
 // shared are the packages of drivers that several systems have in common.
 var shared = []string{"drivers/lines"}
+
+// hosts is the one driver that is of no switch, and knows package nic.
+const hosts = "drivers/host"
 
 // core are the folders whose code never names an operating system.
 var core = []string{"validate", "plan", "render/derive", "rollout", "report", "watch", "cmd"}
@@ -150,7 +154,7 @@ func placeFault(pkg string) string {
 	if layer, _ := place(pkg); layer < 0 {
 		return "the package has no place in the layers"
 	}
-	if within(pkg, "drivers") && pkg != "drivers" && system(pkg, "drivers") == "" && !withinAny(pkg, append(shared, helpers...)) {
+	if within(pkg, "drivers") && pkg != "drivers" && system(pkg, "drivers") == "" && !within(pkg, hosts) && !withinAny(pkg, append(shared, helpers...)) {
 		return "the folder has no record of a system, system.go"
 	}
 	return ""
@@ -183,6 +187,12 @@ func ourFault(f source, imp string) string {
 		return fmt.Sprintf("%s stands below %s", folder, impFolder)
 	case impLayer == layer && impFolder != folder:
 		return fmt.Sprintf("%s and %s stand side by side", folder, impFolder)
+	}
+	if within(imp, "nic") && within(pkg, "drivers") && !within(pkg, hosts) {
+		return "left to " + hosts
+	}
+	if within(imp, hosts) && within(pkg, "drivers") && !within(pkg, hosts) {
+		return "drivers know nothing of one another, and what they share nothing of them"
 	}
 	if theirs := system(imp, "render"); theirs != "" {
 		if within(pkg, "drivers") && system(pkg, "drivers") != theirs ||

@@ -24,11 +24,34 @@ func (u Undo) Check(managed func(port string) bool) error {
 	return nil
 }
 
+// Check returns an error, with the place, unless a step is one that Plan makes, for
+// a port that is managed: it may come from a file that anybody has edited. A nil
+// managed takes every port.
+func (s Step) Check(managed func(port string) bool) error {
+	if err := (UndoStep{s.Port, s.Field, s.Driver, s.Want}).check(managed); err != nil {
+		return fmt.Errorf("%q of %q: %w", clip(s.Field), clip(s.Port), err)
+	}
+	return nil
+}
+
+// Least is the least that a step disturbs, whatever it says of that itself.
+func (s Step) Least() qos.Impact { return least(s.Driver, s.Field) }
+
+func least(driver, field string) qos.Impact {
+	switch {
+	case field == nic.FieldMTU:
+		return qos.ImpactLoss
+	case bounces(driver, field):
+		return qos.ImpactPortFlap
+	}
+	return qos.ImpactNone
+}
+
 // Disturbs reports whether restoring may take a link down or lose traffic. It goes
 // by the settings, for the steps that stand with an undo record in a file may say
 // anything.
 func (u Undo) Disturbs() bool {
-	return slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return s.Field == nic.FieldMTU || bounces(s.Driver, s.Field) })
+	return slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return least(s.Driver, s.Field) >= qos.ImpactPortFlap })
 }
 
 func (s UndoStep) check(managed func(port string) bool) error {

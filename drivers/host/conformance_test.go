@@ -1,0 +1,261 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
+	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/remote"
+	sim "github.com/roce-fabric/roce-fabric/testlab/sim/host"
+)
+
+const (
+	ens, other = "ens1f0np0", "ens2f0np0"
+	password   = "not-a-secret"
+)
+
+// not are the cases that no host has.
+var not = map[string]string{
+	"plan is empty after apply and a restart":               "what is set is lost at a reboot, and the boot unit sets it again",
+	"a rejected step leaves nothing half applied":           "a kernel that refuses a value does so for all steps; nic/local's tests have each refusal",
+	"a connection lost after the write":                     "an answer that never came is reverted: nothing tells whether a link was lost with the connection",
+	"an answer that fails after applying":                   "each setting is read after it is written, by the host itself",
+	"a failure half way is partial and is taken back":       "the unit of a host is one setting, which has no half",
+	"a failure half way of any step is taken back":          "the same",
+	"work that outlasts the deadline":                       "a step has its own deadline on the host, and the driver waits for that",
+	"a server that gives up while the work goes on":         "an agent whose client is gone stops between two steps",
+	"revert waits for work that goes on":                    "the same",
+	"a restart in the middle":                               "a host that restarts holds nothing of what was set",
+	"what the model does not know is reported and kept":     "settings that package nic does not have are not read",
+	"a device without the model that is needed":             "a host without RoCE settings is one whose settings are missing, which a plan shows",
+	"a truncated answer":                                    "nic/agent's tests cut each answer",
+	"a read-only device":                                    "nic/local's tests have a user who may not write",
+	"counters are what the device counts":                   "validate reads the counters of NICs through the agent",
+	"counters start again after a reset":                    "the same",
+	"counters stand still while the device polls none":      "the same",
+	"counters of a device that does not answer, or by half": "the same",
+	"what is not saved is named":                            "a host keeps no configuration apart from what runs but the boot unit, which a plan shows",
+}
+
+// fixture is a simulated host that is reached over SSH, or, with inside, from a
+// program that runs on it.
+func fixture(inside bool) drivertest.Fixture {
+	skip := map[string]string{}
+	for name, why := range not {
+		skip[name] = why
+	}
+	if !inside {
+		skip["cancel between steps"] = "over a connection the step that is at work goes to its end; inside it is tried"
+	}
+	return drivertest.Fixture{Not: skip, New: func(t *testing.T, _ drivertest.Options) *drivertest.Device {
+		return newHost(t, inside)
+	}}
+}
+
+func desired() *nic.Host {
+	p := &nic.Port{Name: ens, DCBX: qos.Of(nic.OwnerHost), PFC: qos.Of(qos.Priorities(3)), ToS: qos.Of(106), MTU: qos.Of(9000)}
+	return &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens: p}}
+}
+
+// conn is a connection to a machine in this process.
+type conn struct{ agent.Machine }
+
+func (conn) Close() error { return nil }
+
+func newHost(t *testing.T, inside bool) *drivertest.Device {
+	t.Helper()
+	h, err := sim.New(sim.Options{
+		Name: "gpu1", NICs: []sim.NIC{{Name: ens, RDMA: "mlx5_0"}, {Name: other, RDMA: "mlx5_1"}}, Dir: filepath.Join(t.TempDir(), "gpu1"),
+		Username: "admin", Password: password, Tools: mlxconfigtest.V431,
+		Processor: map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH],
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	known := filepath.Join(t.TempDir(), "known")
+	if err := os.WriteFile(known, []byte(h.HostKeyLine()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	prog, want := program(t), desired()
+	open := func(pass string) drivers.Driver {
+		return host.New(host.Config{Name: "gpu1", Desired: want, Options: local.Options{Bounce: true}, Connect: func(ctx context.Context) (host.Conn, error) {
+			if inside {
+				return conn{agent.Local(h.Kernel().Machine())}, nil
+			}
+			cfg := ssh.Config{Address: h.SSHAddr(), User: "admin", Password: secret.Secret(pass), KnownHosts: known, Timeout: 20 * time.Second}
+			r, err := remote.Open(ctx, cfg, remote.Options{Binary: prog, Sudo: remote.SudoNoPassword})
+			if err != nil {
+				return nil, err
+			}
+			return r, nil
+		}})
+	}
+	mask := func(port string) qos.PrioritySet { return h.Kernel().State(port).PFC.Enabled }
+	writes, flaps := 0, h.Kernel().Flaps(ens)
+	d := &drivertest.Device{
+		Desired: want, Policy: drivers.Policy{PortGroup: 1},
+		Open: func() drivers.Driver { return open(password) },
+		Requests: func() int {
+			writes += len(h.Kernel().Writes()) // those since it was last asked
+			return writes
+		},
+		Flaps: func() map[string]int {
+			// Each counts twice: down, and up again.
+			return map[string]int{ens: (h.Kernel().Flaps(ens) - flaps) / 2, other: (h.Kernel().Flaps(other) - flaps) / 2}
+		},
+		State: func() []byte {
+			running, err := h.Kernel().Machine().Read(context.Background(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range running.Ports {
+				p.CarrierChanges = qos.Opt[uint64]{}
+			}
+			b, err := json.MarshalIndent(running, "", " ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		},
+		ChangeManaged: func() { h.SetPFC(ens, qos.Priorities(4)) },
+		ChangeForeign: func() { h.SetPFC(other, qos.Priorities(5)) },
+		AddForeign:    func() { h.SetPFC(other, qos.Priorities(6)) },
+		HasForeign:    func() bool { return mask(other) == qos.Priorities(6) },
+		Faults:        drivertest.Faults{Clear: h.Faults().Clear},
+	}
+	if inside {
+		return d
+	}
+	d.OpenWrongPassword = func() drivers.Driver { return open("wrong") }
+	d.Faults.DropBefore = func() { h.Faults().DropBefore(agent.VerbApply) }
+	d.Faults.Delay = h.Faults().Delay
+	d.Faults.WrongCertificate = h.Faults().WrongHostKey
+	d.Faults.Unreachable = h.Faults().RefuseConnections
+	return d
+}
+
+// program is a file that passes for a program of the host's.
+func program(t *testing.T) string {
+	t.Helper()
+	var b [64]byte
+	copy(b[:], "\x7fELF\x02\x01\x01")
+	b[16], b[18], b[20], b[52], b[54], b[58] = 2, map[string]byte{"amd64": 62, "arm64": 183}[runtime.GOARCH], 1, 64, 56, 64
+	name := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(name, b[:], 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestConformance(t *testing.T) {
+	for name, inside := range map[string]bool{"over ssh": false, "on the machine": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			drivertest.Run(t, fixture(inside))
+		})
+	}
+}
+
+// machine is a host with one port, and what its driver is made of.
+func machine(t *testing.T) (*localtest.Host, host.Config) {
+	k := localtest.New(t.TempDir())
+	k.Add(localtest.Port{Name: ens, RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5})
+	return k, host.Config{Name: "gpu1", Desired: desired(), Options: local.Options{Bounce: true}, Connect: func(context.Context) (host.Conn, error) {
+		return conn{agent.Local(k.Machine())}, nil
+	}}
+}
+
+// oldRecord is what version 1 of nic apply kept in its journal.
+const oldRecord = `{"steps":[{"port":"ens1f0np0","field":"pfc","layer":"driver","driver":"mlx5_core","what":"set pfc of ens1f0np0 to 0x08 {3}",
+"changes":[{"port":"ens1f0np0","field":"pfc","layer":"driver","kind":"drift","old":"0x10 {4}","new":"0x08 {3}","reason":"fabric.yaml:5:45","impact":"port-flap"}],
+"impact":"port-flap","want":{"pfc":8}}],"undo":{"steps":[{"port":"ens1f0np0","field":"pfc","driver":"mlx5_core","old":{"pfc":16}}]}}`
+
+// A journal of before this driver is rolled back like any other.
+func TestOldRecord(t *testing.T) {
+	k, c := machine(t)
+	d, tok := host.New(c), &drivers.Token{Device: "gpu1", Native: json.RawMessage(oldRecord)}
+	if err := d.CheckUndo(tok, c.Desired.Manages); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.State(ens).PFC.Enabled; got != qos.Priorities(4) {
+		t.Errorf("PFC is %s", got)
+	}
+	other := &drivers.Token{Device: "gpu2", Native: tok.Native}
+	if err := d.Revert(t.Context(), other); err == nil {
+		t.Error("the record of another host is taken")
+	}
+}
+
+// The driver of a host takes no switch, and no host but its own.
+func TestOtherDesired(t *testing.T) {
+	_, c := machine(t)
+	d := host.New(c)
+	snap, err := d.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []drivers.Desired{&qos.Device{}, desired()} {
+		if _, err := d.Plan(drivers.Facts{}, snap, want, drivers.Policy{}); !errors.Is(err, drivers.ErrUnsupported) {
+			t.Errorf("%T: %v", want, err)
+		}
+		if got := d.Digest(snap, want); got != "" {
+			t.Errorf("%T: digest %s", want, got)
+		}
+	}
+}
+
+// A step that would cut the operator off is no part of a plan without the word for
+// it, and the plan is not carried out without it.
+func TestCutOffBlocks(t *testing.T) {
+	k, c := machine(t)
+	k.Routes(ens + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
+	for _, cutOff := range []bool{false, true} {
+		c.Options.CutOff = cutOff
+		d := host.New(c)
+		snap, err := d.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocked := steps.Blocked()
+		if cutOff != (len(blocked) == 0) || !cutOff && !strings.Contains(blocked[0].Blocked, "only path") {
+			t.Errorf("cut off %v: blocked %+v", cutOff, blocked)
+		}
+		for _, s := range steps.Items {
+			if !cutOff && len(s.Down) > 0 {
+				t.Errorf("%s is planned", s.What)
+			}
+		}
+	}
+}

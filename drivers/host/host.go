@@ -1,0 +1,403 @@
+// Package host is the driver of hosts: of the NICs of the machine that the
+// program runs on, or of one that is reached by nic/remote.
+//
+// A host takes its settings one by one and is asked what they disturb, so that a
+// read asks it for the steps as well. What package nic finds and no run can mend
+// (a reset that is pending, what cannot be read, the boot unit) is a change that is
+// Open. Do not put here how a setting is read or written, which is nic/local's.
+package host
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// OS is what the facts of a host say.
+const OS = "linux"
+
+// Conn is a connection to a host.
+type Conn interface {
+	agent.Machine
+	Close() error
+}
+
+// Config says which host, and what is wanted of it.
+type Config struct {
+	Name string
+	// Desired is what the host should hold. No other port is read, and Plan takes
+	// no other host.
+	Desired *nic.Host
+	// Connect connects to the host; nil is the machine that the program runs on.
+	Connect func(context.Context) (Conn, error)
+	// Options bound the steps.
+	Options local.Options
+	// Accepted reports whether the intent accepts a finding about a port; nil
+	// accepts none.
+	Accepted func(check, port string) bool
+}
+
+// Driver is one host. It connects with the first call that needs it.
+type Driver struct {
+	Config
+	conn Conn
+	// noCM says why the defaults of RDMA-CM could not be set; "" for they could.
+	noCM string
+}
+
+var (
+	_ drivers.Driver  = (*Driver)(nil)
+	_ drivers.Checker = (*Driver)(nil)
+)
+
+// New makes the driver of a host.
+func New(c Config) *Driver { return &Driver{Config: c} }
+
+// State is what a snapshot of a host holds.
+type State struct {
+	Running *nic.Host
+	// Changes are those of [nic.Diff]; Steps make what of them can be made.
+	Changes []nic.Change
+	Steps   []local.Step
+}
+
+// StateOf returns what a snapshot of a host holds.
+func StateOf(s *drivers.Snapshot) State {
+	st, _ := s.Native.(State)
+	return st
+}
+
+// Record is the undo record of a host: what was to be set, each with its old and
+// new value, and what is written to undo it.
+type Record struct {
+	Steps []local.Step `json:"steps"`
+	Undo  local.Undo   `json:"undo"`
+}
+
+type here struct {
+	agent.Machine
+	close func() error
+}
+
+func (h here) Close() error { return h.close() }
+
+// Machine connects to the host, where no call has done so yet.
+func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
+	if d.conn != nil {
+		return d.conn, nil
+	}
+	if d.Connect == nil {
+		m, err := local.Open()
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		d.conn = here{agent.Local(m), m.Close}
+		return d.conn, nil
+	}
+	conn, err := d.Connect(ctx)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	d.conn = conn
+	return conn, nil
+}
+
+// Close ends the connection.
+func (d *Driver) Close() error {
+	conn := d.conn
+	if d.conn = nil; conn == nil {
+		return nil
+	}
+	return conn.Close()
+}
+
+// kindError is an error that stands for one of package drivers as well.
+type kindError struct {
+	error
+	kind error
+}
+
+func (e kindError) Unwrap() []error { return []error{e.error, e.kind} }
+
+// wrap names the host, and what an error stands for.
+func (d *Driver) wrap(err error) error {
+	for _, k := range []struct{ is, kind error }{
+		{local.ErrPartial, drivers.ErrPartial}, {agent.ErrEnded, drivers.ErrUnreachable},
+	} {
+		if errors.Is(err, k.is) {
+			err = kindError{err, k.kind}
+		}
+	}
+	return drivers.TransportError(d.Name, err)
+}
+
+// ownWord reports whether an error is what the host itself says, and not one of
+// the connection to it.
+func (d *Driver) ownWord(err error) bool {
+	return d.Connect == nil || errors.As(err, new(*agent.Error))
+}
+
+// Probe connects. Everything else about a host comes with a read.
+func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
+	if _, err := d.Machine(ctx); err != nil {
+		return drivers.Facts{}, err
+	}
+	way := "ssh"
+	if d.Connect == nil {
+		way = "local"
+	}
+	return drivers.Facts{OS: OS, Caps: drivers.Caps{
+		Undo: "each setting is written back", Writes: []string{way},
+	}}, nil
+}
+
+// Running reads the settings and the boot unit.
+func (d *Driver) Running(ctx context.Context) (*nic.Host, error) {
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, err := m.Read(ctx, natural.Keys(d.Desired.Ports))
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	h.Name = d.Name
+	return h, nil
+}
+
+// Read takes a snapshot, and asks the host for the steps from there.
+func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
+	running, err := d.Running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := State{Running: running, Changes: nic.Diff(running, d.Desired)}
+	for i := range s.Changes {
+		if c := &s.Changes[i]; d.noCM != "" && ofCM(c.Field) {
+			c.Blocked = cmp.Or(c.Blocked, d.noCM)
+		}
+	}
+	if slices.ContainsFunc(s.Changes, nic.Change.Writable) {
+		if s.Steps, err = d.conn.Plan(ctx, running, d.Desired, d.Options); err != nil {
+			return nil, d.wrap(err)
+		}
+		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool { return d.noCM != "" && ofCM(s.Field) })
+	}
+	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+}
+
+// ofCM reports whether a field is a default of RDMA-CM.
+func ofCM(field string) bool { return field == nic.FieldMode || field == nic.FieldToS }
+
+// Digest identifies what of a snapshot a run would mend.
+func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
+	if d.check(want) != nil {
+		return ""
+	}
+	h := sha256.New()
+	enc := json.NewEncoder(h)
+	for _, c := range StateOf(s).Changes {
+		if c.Writable() {
+			_ = enc.Encode(c) // texts and numbers, into a hash: neither fails
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// check returns an error unless want is what the driver was made for.
+func (d *Driver) check(want drivers.Desired) error {
+	desired, err := drivers.Want[*nic.Host](d.Name, want)
+	if err == nil && desired != d.Desired {
+		err = fmt.Errorf("%s: %w: the driver was made for another desired state", d.Name, drivers.ErrUnsupported)
+	}
+	return err
+}
+
+// Plan puts the steps that were worked out with the snapshot into the common form.
+func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
+	if err := d.check(want); err != nil {
+		return nil, err
+	}
+	s := StateOf(snap)
+	out := &drivers.Steps{Device: d.Name, Base: d.Digest(snap, want), Policy: policy}
+	open := s.Changes
+	if len(s.Steps) > 0 {
+		open = slices.DeleteFunc(slices.Clone(open), nic.Change.Writable)
+	}
+	out.Left, out.Unfit = Left(open, d.Accepted)
+	for _, c := range s.Changes {
+		out.Changes = append(out.Changes, common(c, s.Steps))
+	}
+	for _, s := range s.Steps {
+		if s.Blocked != "" {
+			continue
+		}
+		native, err := json.Marshal(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
+		}
+		item := drivers.Step{Via: "agent", What: s.What, Native: native}
+		if s.Least() == qos.ImpactPortFlap {
+			item.Down, item.Up = []string{s.Port}, []string{s.Port}
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out, nil
+}
+
+// common is a change in the common form. It disturbs what its step disturbs, and
+// cannot be made where that may not be.
+func common(c nic.Change, steps []local.Step) qos.Change {
+	out := qos.Change{Port: c.Port, Field: qos.NIC(c.Field), Old: c.Old, New: c.New, Reason: c.Reason, Impact: c.Impact, Blocked: c.Blocked, Open: !c.Writable()}
+	for _, s := range steps {
+		if slices.ContainsFunc(s.Changes, func(of nic.Change) bool { return of.Port == c.Port && of.Field == c.Field }) {
+			out.Impact, out.Blocked = max(out.Impact, s.Impact), cmp.Or(out.Blocked, s.Blocked)
+		}
+	}
+	return out
+}
+
+// Steps reads the steps of a plan, also of one that was saved.
+func Steps(items []drivers.Step) ([]local.Step, error) {
+	out := []local.Step{}
+	for i, item := range items {
+		var s local.Step
+		if err := json.Unmarshal(item.Native, &s); err != nil {
+			return nil, fmt.Errorf("step %d: %w", i+1, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Apply carries the steps out, each with its old value read before and its new one
+// after it. Where the module rdma_cm cannot be had all else is carried out, and the
+// next plan says so.
+func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
+	if len(st.Items) == 0 {
+		return nil, nil
+	}
+	steps, err := Steps(st.Items)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.Name, err)
+	}
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	undo, err := m.Before(ctx, steps)
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	if err := undo.Check(d.Desired.Manages); err != nil {
+		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", d.Name, err)
+	}
+	token, err := drivers.NewToken(d.Name, Record{steps, undo})
+	if err != nil {
+		return nil, err
+	}
+	if o.Token != nil {
+		if err := o.Token(token); err != nil {
+			return nil, err
+		}
+	}
+	done, err := m.Apply(ctx, steps, func(i, n int, _ local.Step) {
+		if o.Progress != nil {
+			o.Progress(i, n, st.Items[i])
+		}
+	})
+	switch {
+	case errors.Is(err, local.ErrNoCM):
+		d.noCM = err.Error()
+		if e := (*agent.Error)(nil); errors.As(err, &e) {
+			d.noCM = e.Text
+		}
+		return token, nil
+	case err == nil:
+		return token, nil
+	case len(done.Steps) == 0 && (d.ownWord(err) || errors.Is(err, agent.ErrStart)):
+		return nil, d.wrap(err)
+	}
+	return token, d.wrap(err)
+}
+
+// Confirm has nothing to do: a host keeps no change pending. What survives a
+// reboot is the boot unit's.
+func (d *Driver) Confirm(context.Context, *drivers.Token) error { return nil }
+
+// Revert writes back what the undo record holds.
+func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	var rec Record
+	if err := t.Read(d.Name, &rec); err != nil {
+		return err
+	}
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return err
+	}
+	err = m.Revert(ctx, rec.Undo)
+	if err == nil {
+		return nil
+	}
+	if !d.ownWord(err) {
+		// The connection may have gone with the link that it ran over, and no
+		// further agent starts on it.
+		_ = d.Close()
+		if m, err = d.Machine(ctx); err != nil {
+			return err
+		}
+		if err = m.Revert(ctx, rec.Undo); err == nil {
+			return nil
+		}
+	}
+	return kindError{d.wrap(err), drivers.ErrPartial}
+}
+
+// Applied has nothing to compare: what is read of a host is what is in force.
+func (d *Driver) Applied(_ context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
+	return nil, d.check(want)
+}
+
+// CheckSteps implements [drivers.Checker].
+func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
+	steps, err := Steps(items)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", d.Name, err)
+	}
+	least := qos.ImpactNone
+	for i, s := range steps {
+		if err := s.Check(managed); err != nil {
+			return 0, fmt.Errorf("%s: step %d: %w", d.Name, i+1, err)
+		}
+		least = max(least, s.Least())
+	}
+	return least, nil
+}
+
+// CheckUndo implements [drivers.Checker].
+func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
+	var rec Record
+	if err := t.Read(d.Name, &rec); err != nil {
+		return err
+	}
+	if err := rec.Undo.Check(managed); err != nil {
+		return fmt.Errorf("%s: %w", d.Name, err)
+	}
+	return nil
+}
