@@ -41,7 +41,7 @@ func TestApplyWithoutCM(t *testing.T) {
 	a := &app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, parallel: 1}
 	target := nicTarget{Host: &intent.Host{Name: "gpu1"}, desired: want, open: func() *host.Driver {
 		return host.New(host.Config{
-			Name: "gpu1", Desired: want, Options: local.Options{Bounce: true, CutOff: true},
+			Name: "gpu1", Desired: want, Options: local.Options{CutOff: true},
 			Connect: func(context.Context) (host.Conn, error) { return machine{agent.Local(h.Machine())}, nil },
 		})
 	}}

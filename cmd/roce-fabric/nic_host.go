@@ -74,7 +74,7 @@ func (a *app) nicTarget(f *intent.Fabric, h *intent.Host, o nicOptions, open *op
 		a.warn("%s: %s (%s)", strings.TrimSpace(h.Name+" "+p.Port), term.CleanLine(p.What), p.Where)
 	}
 	c := host.Config{
-		Name: h.Name, Desired: desired, Options: local.Options{Bounce: true, CutOff: o.cutOff, Peer: a.peer(o)},
+		Name: h.Name, Desired: desired, Options: local.Options{CutOff: o.cutOff, Peer: a.peer(o)},
 		Accepted: func(check, port string) bool {
 			now := time.Now()
 			return slices.ContainsFunc(f.Suppressions, func(s *intent.Suppression) bool {

@@ -224,7 +224,7 @@ func (a *app) nicBootOn(ctx context.Context, m *local.Machine, device string) er
 	if err != nil {
 		return err
 	}
-	steps := m.Plan(running, desired, local.Options{Bounce: true, CutOff: true})
+	steps := m.Plan(running, desired, local.Options{CutOff: true})
 	var failed error
 	for name, want := range desired.Ports {
 		have := running.Ports[name]

@@ -103,7 +103,7 @@ func newHost(t *testing.T, inside bool) *drivertest.Device {
 	}
 	prog, want := program(t), desired()
 	open := func(pass string) drivers.Driver {
-		return host.New(host.Config{Name: "gpu1", Desired: want, Options: local.Options{Bounce: true}, Connect: func(ctx context.Context) (host.Conn, error) {
+		return host.New(host.Config{Name: "gpu1", Desired: want, Options: local.Options{}, Connect: func(ctx context.Context) (host.Conn, error) {
 			if inside {
 				return conn{agent.Local(h.Kernel().Machine())}, nil
 			}
@@ -185,7 +185,7 @@ func TestConformance(t *testing.T) {
 func machine(t *testing.T) (*localtest.Host, host.Config) {
 	k := localtest.New(t.TempDir())
 	k.Add(localtest.Port{Name: ens, RDMA: "mlx5_0", PCI: "0000:3b:00.0", Driver: nic.DriverMLX5})
-	return k, host.Config{Name: "gpu1", Desired: desired(), Options: local.Options{Bounce: true}, Connect: func(context.Context) (host.Conn, error) {
+	return k, host.Config{Name: "gpu1", Desired: desired(), Options: local.Options{}, Connect: func(context.Context) (host.Conn, error) {
 		return conn{agent.Local(k.Machine())}, nil
 	}}
 }

@@ -106,7 +106,7 @@ func TestBothWays(t *testing.T) {
 		var err error
 		o.Before, err = m.Read(ctx, nil)
 		must(err)
-		o.Steps, err = m.Plan(ctx, o.Before, desired(), local.Options{Bounce: true})
+		o.Steps, err = m.Plan(ctx, o.Before, desired(), local.Options{})
 		must(err)
 		u, err := m.Apply(ctx, o.Steps, func(i, n int, s local.Step) { o.Told = append(o.Told, fmt.Sprint(i, n, s.What)) })
 		must(err)
@@ -144,7 +144,7 @@ func TestErrorsKeepWhatTheyAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := c.Plan(ctx, running, desired(), local.Options{Bounce: true})
+	steps, err := c.Plan(ctx, running, desired(), local.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestCancelledApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := c.Plan(t.Context(), before, desired(), local.Options{Bounce: true})
+	steps, err := c.Plan(t.Context(), before, desired(), local.Options{})
 	if err != nil || len(steps) < 3 {
 		t.Fatalf("%d steps, %v", len(steps), err)
 	}
@@ -327,7 +327,7 @@ func TestArgumentsArrive(t *testing.T) {
 	own := netip.MustParseAddr("2001:db8::1")
 	for _, k := range []struct{ give, want local.Options }{
 		{local.Options{CutOff: true}, local.Options{CutOff: true, Peer: c.Peer}},
-		{local.Options{Bounce: true, Peer: own}, local.Options{Bounce: true, Peer: own}},
+		{local.Options{Peer: own}, local.Options{Peer: own}},
 	} {
 		if _, err := c.Plan(t.Context(), h, h, k.give); err != nil || o != k.want {
 			t.Errorf("%+v became %+v, %v", k.give, o, err)

@@ -134,7 +134,7 @@ func FuzzServe(f *testing.F) {
 	for _, s := range []string{
 		`{"version":1,"verb":"read","names":null}`,
 		`{"version":1,"verb":"counters","running":{"name":"a","ports":{"ens1f0np0":{"name":"ens1f0np0","rdma":"mlx5_0","rdma_port":1}}}}`,
-		`{"version":1,"verb":"plan","running":{"name":"a","ports":{"x":{"name":"x"}}},"desired":{"name":"a","ports":{"x":{"name":"x","pfc":{"V":8,"Set":true}}}},"options":{"Bounce":true,"Peer":"::1"}}`,
+		`{"version":1,"verb":"plan","running":{"name":"a","ports":{"x":{"name":"x"}}},"desired":{"name":"a","ports":{"x":{"name":"x","pfc":{"V":8,"Set":true}}}},"options":{"Peer":"::1"}}`,
 		`{"version":1,"verb":"apply","steps":[{"port":"ens1f0np0","field":"pfc","impact":"none","want":{"pfc":8}}]}`,
 		`{"version":1,"verb":"revert","undo":{"steps":[{"port":"ens1f0np0","field":"mtu","old":{"number":1500}}]}}`,
 		`{"version":1,"verb":"before","steps":[{"port":"ens1f0np0","field":"tos","impact":"none","want":{"number":106}}]}`,

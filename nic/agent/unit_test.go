@@ -137,7 +137,7 @@ func TestBefore(t *testing.T) {
 				return out
 			}
 			before := read()
-			steps, err := m.Plan(ctx, before, want, local.Options{Bounce: true})
+			steps, err := m.Plan(ctx, before, want, local.Options{})
 			if err != nil || len(steps) < 4 {
 				t.Fatalf("%v %v", steps, err)
 			}

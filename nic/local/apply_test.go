@@ -41,7 +41,7 @@ func TestApplyAndRevert(t *testing.T) {
 			tos, mode := rdmaDefaults(t, m)
 			flaps := h.Flaps(ens0)
 
-			steps := overJSON(t, m.Plan(read(t, m), want, bounce))
+			steps := overJSON(t, m.Plan(read(t, m), want, local.Options{}))
 			if diff := cmp.Diff(tt.want, fields(steps)); diff != "" {
 				t.Fatalf("steps (-want +got):\n%s", diff)
 			}
@@ -60,7 +60,7 @@ func TestApplyAndRevert(t *testing.T) {
 				t.Errorf("%d link changes, want %d", got, tt.flaps)
 			}
 			running := read(t, m)
-			if left := m.Plan(running, want, bounce); left != nil {
+			if left := m.Plan(running, want, local.Options{}); left != nil {
 				t.Errorf("left after it: %q", fields(left))
 			}
 			for _, c := range nic.Diff(running, want) {
@@ -142,14 +142,14 @@ func TestEachValueIsFoundAlone(t *testing.T) {
 			h := newHost(t, mlx5(true))
 			m := h.Machine()
 			want := desired(ens0)
-			apply(t, m, m.Plan(read(t, m), want, bounce))
+			apply(t, m, m.Plan(read(t, m), want, local.Options{}))
 			tt.corrupt(t, h)
-			steps := m.Plan(read(t, m), want, bounce)
+			steps := m.Plan(read(t, m), want, local.Options{})
 			if len(steps) != 1 || steps[0].Field != tt.field || steps[0].Layer != tt.layer {
 				t.Fatalf("%q, layer %v", fields(steps), steps)
 			}
 			apply(t, m, steps)
-			if left := m.Plan(read(t, m), want, bounce); left != nil {
+			if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
 				t.Errorf("not mended: %q", fields(left))
 			}
 		})
@@ -161,7 +161,7 @@ func TestMapAloneKeepsETSOnICE(t *testing.T) {
 	h := newHost(t, localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE})
 	m := h.Machine()
 	want := desired(ens0)
-	whole := apply(t, m, m.Plan(read(t, m), want, bounce))
+	whole := apply(t, m, m.Plan(read(t, m), want, local.Options{}))
 	if err := m.Revert(t.Context(), local.Undo{Steps: slices.DeleteFunc(whole.Steps, func(s local.UndoStep) bool { return s.Field != "dscp" })}); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestMapAloneKeepsETSOnICE(t *testing.T) {
 		}
 	})
 	before := h.State(ens0)
-	steps := m.Plan(read(t, m), want, bounce)
+	steps := m.Plan(read(t, m), want, local.Options{})
 	if diff := cmp.Diff([]string{"dscp", "ets"}, fields(steps)); diff != "" {
 		t.Fatalf("steps (-want +got):\n%s", diff)
 	}
@@ -187,7 +187,7 @@ func TestMapAloneKeepsETSOnICE(t *testing.T) {
 		t.Errorf("after the way back (-before +now):\n%s", diff)
 	}
 	apply(t, m, steps)
-	if left := m.Plan(read(t, m), want, bounce); left != nil {
+	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
 		t.Errorf("left: %q", fields(left))
 	}
 }

@@ -31,7 +31,7 @@ func TestBNXTThereAndBack(t *testing.T) {
 			})
 			before, files := h.State(ens0), tree(t, h)
 			running := read(t, m)
-			steps := overJSON(t, m.Plan(running, want, bounce))
+			steps := overJSON(t, m.Plan(running, want, local.Options{}))
 			if diff := cmp.Diff([]string{"link_pause", "ets", "pfc", "dscp", "roce_app", "ecn", "cnp_dscp", "cnp_priority", "mode", "tos", "mtu"}, fields(steps)); diff != "" {
 				t.Fatalf("steps (-want +got):\n%s", diff)
 			}
@@ -47,7 +47,7 @@ func TestBNXTThereAndBack(t *testing.T) {
 					t.Errorf("%s is not listed", a)
 				}
 			}
-			if left := m.Plan(got, want, bounce); left != nil {
+			if left := m.Plan(got, want, local.Options{}); left != nil {
 				t.Errorf("left: %q", fields(left))
 			}
 			h.Writes()
@@ -79,7 +79,7 @@ func TestBNXTThereAndBack(t *testing.T) {
 func TestBNXTFirmwareThatRefusesInDebugFS(t *testing.T) {
 	h := newHost(t, bnxt(localtest.CCDebugFS))
 	m, want := h.Machine(), desired(ens0)
-	s := findStep(t, m.Plan(read(t, m), want, bounce), "cnp_dscp")
+	s := findStep(t, m.Plan(read(t, m), want, local.Options{}), "cnp_dscp")
 	h.SetFaults(localtest.Faults{Ignore: true})
 	if _, err := m.Apply(t.Context(), []local.Step{s}, nil); !errors.Is(err, local.ErrIgnored) {
 		t.Errorf("%v", err)
@@ -113,12 +113,12 @@ func TestBNXTLosslessClasses(t *testing.T) {
 	if c := findChange(t, running, want, "pfc"); c.Writable() || !strings.Contains(c.Blocked, "3 traffic classes") || !strings.Contains(c.Blocked, "has 2") {
 		t.Errorf("%+v", c)
 	}
-	if f := fields(m.Plan(running, want, bounce)); slices.Contains(f, "pfc") {
+	if f := fields(m.Plan(running, want, local.Options{})); slices.Contains(f, "pfc") {
 		t.Errorf("steps %q", f)
 	}
 	// As on a kernel that does not tell the limit.
 	running.Ports[ens0].PFCClasses = qos.Opt[int]{}
-	_, err := m.Apply(t.Context(), m.Plan(running, want, bounce), nil)
+	_, err := m.Apply(t.Context(), m.Plan(running, want, local.Options{}), nil)
 	var hinted interface{ Hint() string }
 	if !errors.Is(err, dcb.ErrRefused) || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "2 lossless ones") {
 		t.Errorf("%v", err)
@@ -130,7 +130,7 @@ func TestBNXTLosslessClasses(t *testing.T) {
 func TestAgentsOfTheFirmwareAreNamed(t *testing.T) {
 	h := newHost(t, localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE})
 	m := h.Machine()
-	s := findStep(t, m.Plan(read(t, m), desired(ens0), bounce), "dcbx")
+	s := findStep(t, m.Plan(read(t, m), desired(ens0), local.Options{}), "dcbx")
 	if !strings.Contains(s.What, "ethtool --set-priv-flags "+ens0+" fw-lldp-agent off") {
 		t.Errorf("%s", s.What)
 	}

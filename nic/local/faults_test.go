@@ -27,7 +27,7 @@ func TestFaults(t *testing.T) {
 		if p.Missing["tos"] != "needs root" || p.Missing["cnp_dscp"] != "needs root" || !p.PFC.Set || !p.MTU.Set {
 			t.Errorf("missing %v", p.Missing)
 		}
-		steps := m.Plan(running, desired(ens0), bounce)
+		steps := m.Plan(running, desired(ens0), local.Options{})
 		u, err := m.Apply(t.Context(), steps, nil)
 		var hinted interface{ Hint() string }
 		if !errors.Is(err, local.ErrPermission) || errors.Is(err, local.ErrPartial) || len(u.Steps) > 0 || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "root") {
@@ -66,13 +66,13 @@ func TestFaults(t *testing.T) {
 		h := newHost(t, mlx5(false))
 		h.SetPause(ens0, local.Pause{Autoneg: true, RX: true, TX: true})
 		m := h.Machine()
-		apply(t, m, m.Plan(read(t, m), desired(ens0), bounce))
+		apply(t, m, m.Plan(read(t, m), desired(ens0), local.Options{}))
 	})
 	t.Run("a driver that says yes and does nothing", func(t *testing.T) {
 		for _, field := range []string{"link_pause", "ets", "cable", "pfc", "dscp", "ecn", "cnp_dscp", "mode", "tos", "traffic_class", "mtu"} {
 			h := newHost(t, mlx5(true))
 			m := h.Machine()
-			steps := m.Plan(read(t, m), desired(ens0), bounce)
+			steps := m.Plan(read(t, m), desired(ens0), local.Options{})
 			h.SetFaults(localtest.Faults{Ignore: true})
 			i := slices.Index(fields(steps), field)
 			u, err := m.Apply(t.Context(), steps[i:i+1], nil)
@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 		if running.Ports[ens0].DCBX != qos.Of(nic.OwnerFirmware) {
 			t.Errorf("owner %+v", running.Ports[ens0].DCBX)
 		}
-		steps := m.Plan(running, desired(ens0), bounce)
+		steps := m.Plan(running, desired(ens0), local.Options{})
 		if steps[0].Field != "dcbx" || steps[0].Changes[0].Kind != nic.KindConflict {
 			t.Fatalf("first %+v", steps[0])
 		}
@@ -124,10 +124,10 @@ func TestFaults(t *testing.T) {
 		h := newHost(t, mlx5(true))
 		m := h.Machine()
 		want := desired(ens0)
-		apply(t, m, m.Plan(read(t, m), want, bounce))
+		apply(t, m, m.Plan(read(t, m), want, local.Options{}))
 		h.DropRDMA(ens0)
 		h.RenewRDMA(ens0)
-		steps := m.Plan(read(t, m), want, bounce)
+		steps := m.Plan(read(t, m), want, local.Options{})
 		if diff := cmp.Diff([]string{"mode", "tos", "traffic_class"}, fields(steps)); diff != "" {
 			t.Fatalf("lost with the device (-want +got):\n%s", diff)
 		}
@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 		h := newHost(t, mlx5(true))
 		m := h.Machine()
 		want := desired(ens0)
-		steps := m.Plan(read(t, m), want, bounce)
+		steps := m.Plan(read(t, m), want, local.Options{})
 		apply(t, m, steps)
 		h.DropRDMA(ens0)
 		h.RenewRDMA(ens0)
@@ -155,13 +155,13 @@ func TestFaults(t *testing.T) {
 		m := h.Machine()
 		want := desired(ens0)
 		running := read(t, m)
-		steps := m.Plan(running, want, bounce)
+		steps := m.Plan(running, want, local.Options{})
 		if w := h.Writes(); running.Ports[ens0].Missing["tos"] != nic.NoCM || !strings.Contains(read(t, m).Ports[ens0].Missing["mode"], "rdma_cm") || w != nil {
 			t.Errorf("reading and planning load it: %v, %q", running.Ports[ens0].Missing, w)
 		}
 		u := apply(t, m, steps)
 		now := read(t, m)
-		if p := now.Ports[ens0]; p.ToS != qos.Of(106) || p.Mode != qos.Of(nic.ModeRoCEv2) || m.Plan(now, want, bounce) != nil {
+		if p := now.Ports[ens0]; p.ToS != qos.Of(106) || p.Mode != qos.Of(nic.ModeRoCEv2) || m.Plan(now, want, local.Options{}) != nil {
 			t.Errorf("ToS %+v, mode %+v after the steps %q", p.ToS, p.Mode, fields(steps))
 		}
 		if err := m.Revert(t.Context(), u); err != nil {
@@ -176,13 +176,13 @@ func TestFaults(t *testing.T) {
 		h.UnloadCM()
 		h.Programs["modprobe"] = runnertest.Prints("", "modprobe: FATAL: Module rdma_cm not found\n", 1)
 		m := h.Machine()
-		steps := m.Plan(read(t, m), desired(ens0), bounce)
+		steps := m.Plan(read(t, m), desired(ens0), local.Options{})
 		flaps := h.Flaps(ens0)
 		u, err := m.Apply(t.Context(), steps, nil)
 		if !errors.Is(err, local.ErrNoCM) || !strings.Contains(err.Error(), "Module rdma_cm not found") || errors.Is(err, local.ErrPartial) {
 			t.Errorf("%v", err)
 		}
-		left := m.Plan(read(t, m), desired(ens0), bounce)
+		left := m.Plan(read(t, m), desired(ens0), local.Options{})
 		if diff := cmp.Diff([]string{"mode", "tos"}, fields(left)); diff != "" || len(u.Steps) != len(steps)-2 || h.Flaps(ens0) == flaps {
 			t.Errorf("all but the defaults of RDMA-CM: undo %+v, left (-want +got):\n%s", u, diff)
 		}
@@ -199,7 +199,7 @@ func TestFaults(t *testing.T) {
 		if why := running.Ports[ens0].Missing["tos"]; !strings.Contains(why, "configfs") {
 			t.Errorf("tos: %q", why)
 		}
-		if f := fields(m.Plan(running, desired(ens0), bounce)); slices.Contains(f, "tos") {
+		if f := fields(m.Plan(running, desired(ens0), local.Options{})); slices.Contains(f, "tos") {
 			t.Errorf("steps %q", f)
 		}
 	})
@@ -208,7 +208,7 @@ func TestFaults(t *testing.T) {
 func TestBounceIsWaitedFor(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	m := h.Machine()
-	steps := m.Plan(read(t, m), desired(ens0), bounce)
+	steps := m.Plan(read(t, m), desired(ens0), local.Options{})
 	i := slices.Index(fields(steps), "pfc")
 	if steps[i].Impact != qos.ImpactPortFlap {
 		t.Errorf("impact of pfc: %s", steps[i].Impact)
@@ -238,7 +238,7 @@ func TestBondUsesTheMemberAgain(t *testing.T) {
 	p.Bond = "bond0"
 	h := newHost(t, p)
 	m := h.Machine()
-	steps := m.Plan(read(t, m), desired(ens0), bounce)
+	steps := m.Plan(read(t, m), desired(ens0), local.Options{})
 	status := "class/net/" + ens0 + "/bonding_slave/mii_status"
 	h.Put(status, "down\n")
 	m.CarrierWait = m.Settle
@@ -254,7 +254,7 @@ func TestECNOfOthersStays(t *testing.T) {
 	for _, f := range []string{"roce_np/enable/3", "roce_np/enable/5", "roce_rp/enable/5"} {
 		h.Put("class/net/"+ens0+"/ecn/"+f, "1\n")
 	}
-	u := apply(t, m, m.Plan(read(t, m), desired(ens0), bounce))
+	u := apply(t, m, m.Plan(read(t, m), desired(ens0), local.Options{}))
 	if got := read(t, m).Ports[ens0].ECN; got != qos.Of(qos.Priorities(3, 5)) {
 		t.Errorf("after apply %+v", got)
 	}
@@ -269,7 +269,7 @@ func TestECNOfOthersStays(t *testing.T) {
 func TestCancelBetweenSteps(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	m := h.Machine()
-	steps := m.Plan(read(t, m), desired(ens0), bounce)
+	steps := m.Plan(read(t, m), desired(ens0), local.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	u, err := m.Apply(ctx, steps, func(i, _ int, _ local.Step) {
 		if i == 1 {

@@ -75,7 +75,7 @@ func TestIonicThereAndBack(t *testing.T) {
 			t.Errorf("%s is %q", f, running.Ports[ens0].Missing[f])
 		}
 	}
-	steps := overJSON(t, m.Plan(running, want, bounce))
+	steps := overJSON(t, m.Plan(running, want, local.Options{}))
 	if diff := cmp.Diff([]string{"dscp", "ets", "pfc", "ecn", "mode", "tos", "mtu"}, fields(steps)); diff != "" {
 		t.Fatalf("steps (-want +got):\n%s", diff)
 	}
@@ -101,7 +101,7 @@ func TestIonicThereAndBack(t *testing.T) {
 			t.Errorf("the other card: %+v", p)
 		}
 	})
-	if left := m.Plan(read(t, m), want, bounce); left != nil {
+	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
 		t.Errorf("left: %q", fields(left))
 	}
 	if again, err := m.Apply(t.Context(), steps, nil); err != nil || len(again.Steps) > 0 || cards.Writes() != nil {
@@ -147,7 +147,7 @@ func TestIonicPauseIsTheToolsAlone(t *testing.T) {
 	if p := running.Ports[ens0]; p.PFC != qos.Of(qos.PrioritySet(0)) || p.LinkPause != qos.Of(true) {
 		t.Errorf("a port that pauses its link: PFC %v, link pause %v", p.PFC, p.LinkPause)
 	}
-	s := findStep(t, m.Plan(running, want, bounce), "pfc")
+	s := findStep(t, m.Plan(running, want, local.Options{}), "pfc")
 	if len(s.Changes) != 2 {
 		t.Errorf("changes %+v", s.Changes)
 	}
@@ -174,14 +174,14 @@ func TestIonicPauseIsTheToolsAlone(t *testing.T) {
 func TestIonicClassificationIsOfAllCards(t *testing.T) {
 	h, cards := amd(t)
 	m, want := h.Machine(), desired(ens0)
-	apply(t, m, m.Plan(read(t, m), want, bounce))
+	apply(t, m, m.Plan(read(t, m), want, local.Options{}))
 	cards.Edit(func(_ []*nicctltest.Card, trust *qos.Trust) { *trust = qos.TrustPCP })
-	steps := m.Plan(read(t, m), want, bounce)
+	steps := m.Plan(read(t, m), want, local.Options{})
 	if len(steps) != 1 || steps[0].Field != "dscp" || !strings.Contains(steps[0].What, "all AMD cards of the host") {
 		t.Fatalf("%+v", steps)
 	}
 	u := apply(t, m, steps)
-	if left := m.Plan(read(t, m), want, bounce); left != nil {
+	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
 		t.Errorf("left: %q", fields(left))
 	}
 	if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
@@ -221,7 +221,7 @@ func TestIonicNotReadable(t *testing.T) {
 					t.Errorf("%s: %+v", field, c)
 				}
 			}
-			steps := m.Plan(running, want, bounce)
+			steps := m.Plan(running, want, local.Options{})
 			for _, s := range steps {
 				if slices.Contains(tt.unknown, s.Field) {
 					t.Errorf("a step of %s: %s", s.Field, s.What)
@@ -245,7 +245,7 @@ func TestIonicSaysWhatTheCardDoesNotTake(t *testing.T) {
 		h, cards := amd(t)
 		m := h.Machine()
 		before := held(cards)
-		steps := m.Plan(read(t, m), desired(ens0), bounce)
+		steps := m.Plan(read(t, m), desired(ens0), local.Options{})
 		cards.SetFaults(tt.faults)
 		u, err := m.Apply(t.Context(), steps, nil)
 		if !errors.Is(err, tt.err) {
@@ -271,7 +271,7 @@ func TestIonicWithoutNotificationClass(t *testing.T) {
 	if c := findChange(t, running, want, "ecn"); c.Blocked == "" || c.Writable() {
 		t.Errorf("%+v", c)
 	}
-	if f := fields(m.Plan(running, want, bounce)); slices.Contains(f, "ecn") {
+	if f := fields(m.Plan(running, want, local.Options{})); slices.Contains(f, "ecn") {
 		t.Errorf("steps %q", f)
 	}
 }

@@ -137,8 +137,6 @@ func rdmaDefaults(t *testing.T, m *local.Machine) (tos int, mode string) {
 	return p.ToS.V, p.Mode.V
 }
 
-var bounce = local.Options{Bounce: true}
-
 func TestReadTells(t *testing.T) {
 	h := newHost(t, mlx5(true), localtest.Port{Name: ens1, RDMA: "mlx5_1", PCI: pci1, Driver: nic.DriverMLX5, VF: true})
 	h.Process(77, "lldpad")
@@ -182,7 +180,7 @@ func TestReadTells(t *testing.T) {
 	if !vf.VF || vf.PFC.Set || !strings.Contains(vf.Missing["dcb"], "VF") || !strings.Contains(vf.Missing["nv"], "physical function") || vf.ToS != qos.Of(0) {
 		t.Errorf("VF: %+v", vf)
 	}
-	for _, s := range m.Plan(got, desired(ens1), bounce) {
+	for _, s := range m.Plan(got, desired(ens1), local.Options{}) {
 		if s.Layer == nic.LayerDriver && s.Field != "mtu" {
 			t.Errorf("a VF gets %s", s.What)
 		}

@@ -62,7 +62,7 @@ func TestRouteOfIPv6(t *testing.T) {
 	m := h.Machine()
 	running := read(t, m, ens0)
 	for peer, cut := range map[string]bool{"2001:db8::9": true, "2001:db9::9": false, "192.0.2.7": true, "": false, "127.0.0.1": false} {
-		o := bounce
+		o := local.Options{}
 		if peer != "" {
 			o.Peer = netip.MustParseAddr(peer)
 		}
@@ -149,7 +149,7 @@ func FuzzForeignText(f *testing.F) {
 				t.Errorf("not safe to print: %q", s)
 			}
 		}
-		for _, s := range m.Plan(host, desired(ens0), bounce) {
+		for _, s := range m.Plan(host, desired(ens0), local.Options{}) {
 			if strings.ContainsAny(s.What+s.Blocked+s.Bond, "\n\x1b") {
 				t.Errorf("not safe to print: %q %q", s.What, s.Blocked)
 			}
@@ -175,10 +175,10 @@ func TestFilesAreBounded(t *testing.T) {
 func TestFirmwareOwnedDCBXIsGivenBack(t *testing.T) {
 	h := newHost(t, mlx5(false))
 	m := h.Machine()
-	apply(t, m, m.Plan(read(t, m), desired(ens0), bounce))
+	apply(t, m, m.Plan(read(t, m), desired(ens0), local.Options{}))
 	want := desired(ens0)
 	want.Ports[ens0].DCBX = qos.Of(nic.OwnerFirmware)
-	apply(t, m, m.Plan(read(t, m), want, bounce))
+	apply(t, m, m.Plan(read(t, m), want, local.Options{}))
 	if got := read(t, m).Ports[ens0].DCBX; got != qos.Of(nic.OwnerFirmware) {
 		t.Errorf("owner %+v", got)
 	}

@@ -41,14 +41,13 @@ func TestManagementPath(t *testing.T) {
 		down    string // a port without a link
 		blocked string // part of the reason; "" for none
 	}{
-		{"bounce is not allowed", []localtest.Port{mlx5(false), eth}, "eth0", local.Options{}, "", "not allowed"},
-		{"managed over another port", []localtest.Port{mlx5(false), eth}, "eth0", bounce, "", ""},
-		{"the default route", []localtest.Port{mlx5(false)}, ens0, bounce, "", "only path of the default route"},
-		{"the peer", []localtest.Port{mlx5(false)}, ens0, local.Options{Bounce: true, Peer: peer}, "", "only path to 10.0.0.9"},
-		{"unless told", []localtest.Port{mlx5(false)}, ens0, local.Options{Bounce: true, CutOff: true, Peer: peer}, "", ""},
-		{"a bond with two links", two, "bond0", bounce, "", ""},
-		{"a bond with one link left", two, "bond0", bounce, ens1, "only path of the default route (by bond0)"},
-		{"the member without a link may bounce", two, "bond0", bounce, ens0, ""},
+		{"managed over another port", []localtest.Port{mlx5(false), eth}, "eth0", local.Options{}, "", ""},
+		{"the default route", []localtest.Port{mlx5(false)}, ens0, local.Options{}, "", "only path of the default route"},
+		{"the peer", []localtest.Port{mlx5(false)}, ens0, local.Options{Peer: peer}, "", "only path to 10.0.0.9"},
+		{"unless told", []localtest.Port{mlx5(false)}, ens0, local.Options{CutOff: true, Peer: peer}, "", ""},
+		{"a bond with two links", two, "bond0", local.Options{}, "", ""},
+		{"a bond with one link left", two, "bond0", local.Options{}, ens1, "only path of the default route (by bond0)"},
+		{"the member without a link may bounce", two, "bond0", local.Options{}, ens0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.ports...)
@@ -79,7 +78,7 @@ func TestManagementPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := h.Machine()
-	steps := m.Plan(read(t, m), desired(ens0), bounce)
+	steps := m.Plan(read(t, m), desired(ens0), local.Options{})
 	if s := steps[slices.Index(fields(steps), "pfc")]; !strings.Contains(s.Blocked, "not known") {
 		t.Errorf("without routes: %q", s.Blocked)
 	}
@@ -96,7 +95,7 @@ func TestBond(t *testing.T) {
 		t.Fatalf("%+v", running.Ports)
 	}
 	want := desired(ens0, ens1)
-	steps := m.Plan(running, want, bounce)
+	steps := m.Plan(running, want, local.Options{})
 	var pfc []local.Step
 	tos := 0
 	for _, s := range steps {
@@ -126,7 +125,7 @@ func TestBond(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := m.Plan(read(t, m), want, bounce); left != nil {
+	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
 		t.Errorf("left: %q", fields(left))
 	}
 }
@@ -143,7 +142,7 @@ func TestFirmware(t *testing.T) {
 		card.Change("CNP_DSCP_P1", func(p *mlxconfigtest.Param) { p.Current, p.Next = 4, 4 })
 		h.SetCard(card)
 		m := h.Machine()
-		steps := overJSON(t, firmware(m.Plan(read(t, m), want, bounce)))
+		steps := overJSON(t, firmware(m.Plan(read(t, m), want, local.Options{})))
 		if len(steps) != 1 || steps[0].Layer != nic.LayerFirmware || len(steps[0].Want.NV) != 4 {
 			t.Fatalf("%+v", steps)
 		}
@@ -152,7 +151,7 @@ func TestFirmware(t *testing.T) {
 			t.Errorf("CNP_DSCP_P1 %+v", p)
 		}
 		running := read(t, m)
-		if left := firmware(m.Plan(running, want, bounce)); len(left) > 0 {
+		if left := firmware(m.Plan(running, want, local.Options{})); len(left) > 0 {
 			t.Errorf("staged settings are planned again: %+v", left)
 		}
 		pending := 0
@@ -195,7 +194,7 @@ func TestFirmware(t *testing.T) {
 		if why := running.Ports[ens0].Missing["nv"]; !strings.Contains(why, "mlxconfig") {
 			t.Errorf("nv: %q", why)
 		}
-		if s := firmware(m.Plan(running, want, bounce)); len(s) > 0 {
+		if s := firmware(m.Plan(running, want, local.Options{})); len(s) > 0 {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -14,10 +14,8 @@ import (
 
 // Options bound what a plan may do.
 type Options struct {
-	// Bounce allows steps that take a link down for a moment.
-	Bounce bool
-	// CutOff allows them also on the port that carries the machine's only
-	// management path.
+	// CutOff allows steps that take a link down for a moment also on the port that
+	// carries the machine's only management path.
 	CutOff bool
 	// Peer is where the machine is managed from, as SSH says it; the zero
 	// value is not known, and the default route stands in.
@@ -164,11 +162,7 @@ func (m *Machine) weigh(s *Step, path management, o Options) {
 		}
 		s.What += ")"
 	}
-	cut := path.cutBy(s.Port)
-	switch {
-	case !o.Bounce:
-		s.Blocked = "it takes the link down for a moment, which is not allowed"
-	case cut != "" && !o.CutOff:
+	if cut := path.cutBy(s.Port); cut != "" && !o.CutOff {
 		s.Blocked = "it takes the link down for a moment, and " + cut
 	}
 }

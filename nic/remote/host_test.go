@@ -61,7 +61,7 @@ func TestHost(t *testing.T) {
 	if d := cmp.Diff(here, there, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("on the host (-), from afar (+):\n%s", d)
 	}
-	steps, err := h.Plan(ctx, there, desired(), local.Options{Bounce: true})
+	steps, err := h.Plan(ctx, there, desired(), local.Options{})
 	if err != nil || len(steps) < 3 {
 		t.Fatalf("%v %v", steps, err)
 	}
@@ -74,7 +74,7 @@ func TestHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if steps, err := h.Plan(ctx, after, desired(), local.Options{Bounce: true}); err != nil || len(steps) > 0 || len(l.Writes()) == 0 {
+	if steps, err := h.Plan(ctx, after, desired(), local.Options{}); err != nil || len(steps) > 0 || len(l.Writes()) == 0 {
 		t.Errorf("left to do after apply: %v, %v", steps, err)
 	}
 	if err := h.Counters(ctx, after); err != nil || after.Ports[ens].Counters == nil || after.Ports[ens].Counters.Priority[3].RxBytes != 4096 {

@@ -70,7 +70,7 @@ func (h *Host) startUnit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}
-	if _, err := m.Apply(ctx, m.Plan(running, s.Host, local.Options{Bounce: true, CutOff: true}), nil); err != nil {
+	if _, err := m.Apply(ctx, m.Plan(running, s.Host, local.Options{CutOff: true}), nil); err != nil {
 		return fmt.Errorf("%s: the boot unit: %w", h.o.Name, err)
 	}
 	return nil

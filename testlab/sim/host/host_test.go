@@ -33,8 +33,6 @@ const (
 	password = "correct-horse"
 )
 
-var bounce = local.Options{Bounce: true}
-
 // box is a simulated host with what reaches it.
 type box struct {
 	*host.Host
@@ -132,7 +130,7 @@ func desired() *nic.Host {
 // apply brings the host to what is desired.
 func apply(t *testing.T, h *remote.Host) error {
 	t.Helper()
-	steps, err := h.Plan(t.Context(), read(t, h), desired(), bounce)
+	steps, err := h.Plan(t.Context(), read(t, h), desired(), local.Options{})
 	if err != nil || len(steps) == 0 {
 		t.Fatalf("%v, %v", steps, err)
 	}
@@ -142,7 +140,7 @@ func apply(t *testing.T, h *remote.Host) error {
 
 func left(t *testing.T, h *remote.Host) []string {
 	t.Helper()
-	steps, err := h.Plan(t.Context(), read(t, h), desired(), bounce)
+	steps, err := h.Plan(t.Context(), read(t, h), desired(), local.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +353,7 @@ func TestSudo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			steps, err := h.Plan(t.Context(), running, desired(), bounce)
+			steps, err := h.Plan(t.Context(), running, desired(), local.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
