@@ -133,7 +133,7 @@ func TestWorkers(t *testing.T) {
 }
 
 // A device that is not as intended for reasons that are no work for a run says so,
-// and keeps nobody from the next.
+// and the run goes on.
 func TestUnfit(t *testing.T) {
 	j := job("leaf1", &box{mask: qos.Priorities(3, 4)})
 	j.Plan.Steps, j.Plan.Changes = nil, nil

@@ -1,14 +1,14 @@
 // Package rollout carries plans out: it takes the fabric's lock, writes a
-// journal, and goes wave by wave, and in a wave device by device.
+// journal, and goes wave by wave, with a bounded number of devices of a wave at work
+// at a time. Switches and hosts are devices alike.
 //
 // A plan is judged as a whole first ([Judge], [Check]): where one device of it
 // cannot be changed as planned, none is.
 //
 // On every device the same way: read again and refuse if the state is not the
-// one that was planned for; write; read back, and the difference from the
-// intent must be empty; compare what the device's daemons made of it; confirm.
-// A device on which any of this fails is taken back to where it was, and the
-// rollout stops there.
+// one that was planned for; write; read back, and a plan for it must have nothing
+// left to do; compare what the device's daemons made of it; confirm. A device on
+// which any of this fails is reverted, and the rollout stops there.
 //
 // What a wave is, and what must hold before the next one starts, is given from
 // outside ([Options]); nothing here knows one system from another.
@@ -105,7 +105,7 @@ func (o Options) withDefaults() Options {
 var ErrStopped = errors.New("rollout stopped")
 
 // errUnfit says that a device is not as intended for reasons that are no work for
-// a run: it keeps nobody from the next device.
+// a run. It does not stop the run.
 type errUnfit struct{ device, why string }
 
 func (e errUnfit) Error() string { return e.device + ": " + e.why }
@@ -133,8 +133,9 @@ func (s *stopper) stopped() error {
 
 // Run works through waves of jobs, in order, and through the devices of a wave with
 // as many workers as there are. It always returns one outcome a job, in their
-// order. A device that could not be planned keeps nobody from the next; who wants
-// that asks Judge first. The error is ErrStopped, a gate's or a journal's.
+// order. After a failure no further device is begun; those at work are ended. A
+// device that could not be planned is no such failure: callers that want all or none
+// call Judge first. The error is ErrStopped, a gate's or a journal's.
 func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
 	o = o.withDefaults()
 	var all []Outcome
@@ -168,9 +169,10 @@ func runOne(ctx context.Context, j Job, o Options, end *stopper) Outcome {
 	state, steps, err := device(ctx, j, o, &left)
 	out := outcome(j.Plan.Name, state, err)
 	out.Steps, out.Left, out.Took = steps, left, time.Since(start)
+	noPlan := j.Plan.Err != nil || j.Plan.Error != ""
 	if err := o.Journal.Write(Record{Device: out.Device, Event: string(out.State), Error: out.Error}); err != nil {
 		end.stop(err)
-	} else if planned := j.Plan.Err == nil && j.Plan.Error == ""; planned && out.Err != nil && out.State != Unsaved && !errors.As(out.Err, new(errUnfit)) {
+	} else if out.Err != nil && !noPlan && out.State != Unsaved && !errors.As(out.Err, new(errUnfit)) {
 		end.stop(fmt.Errorf("%w at %s", ErrStopped, out.Device))
 	}
 	return out

@@ -62,7 +62,10 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 		if err := a.confirm(ctx, o.yes, fmt.Sprintf("Set %s on %s?", words.Count(values, "value"), where)); err != nil {
 			return err
 		}
-		if journal, err = nicJournal(o.state, f.Name, id, rollout.Record{Fabric: f.Name, Intent: f.Hash}); err != nil {
+		if o.state, err = nicStateDir(o.state, f.Name); err != nil {
+			return err
+		}
+		if journal, err = rollout.Begin(o.state, id, rollout.Record{Fabric: f.Name, Intent: f.Hash}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, journal.Close()) }()
@@ -86,10 +89,13 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 		a.talk("interrupted: the host being changed is reverted (a third Ctrl-C leaves it as it is)")
 	})
 	defer told()
-	outs, _ := rollout.Run(ctx, [][]rollout.Job{jobs}, rollout.Options{
+	outs, err := rollout.Run(ctx, [][]rollout.Job{jobs}, rollout.Options{
 		ID: id, MaxImpact: o.allow.Impact, Journal: journal, Workers: a.nicWorkers(o, disturb), Progress: a.stepProgress(), RevertTimeout: nicRevertTimeout,
 	})
-	return a.ended(f.Name, journal, outs, nil)
+	if errors.Is(err, rollout.ErrStopped) {
+		err = nil // the outcomes say where, and why
+	}
+	return a.ended(f.Name, journal, outs, err)
 }
 
 // nicJobs reads and plans the hosts, shows what would be done, and judges each.
@@ -121,16 +127,8 @@ func (a *app) nicWorkers(o nicOptions, disturb bool) int {
 	return a.parallel
 }
 
-// nicJournal begins the journal of a run over hosts. It has a folder of its own:
-// a host may have the name of a switch.
-func nicJournal(state, fabric, id string, first rollout.Record) (*rollout.Journal, error) {
-	dir, err := nicStateDir(state, fabric)
-	if err != nil {
-		return nil, err
-	}
-	return rollout.Begin(dir, id, first)
-}
-
+// nicStateDir is where the journals of runs over hosts are. They have a folder of
+// their own: a host may have the name of a switch.
 func nicStateDir(state, fabric string) (string, error) {
 	dir, err := stateDir(state, fabric)
 	return filepath.Join(dir, "hosts"), err

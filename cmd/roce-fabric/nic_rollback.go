@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
@@ -95,34 +92,19 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 	}
 	begin := func(_ context.Context, name string) (drivers.Driver, error) { return byName[name].open(), nil }
 	desired := func(name string) drivers.Desired { return byName[name].desired }
-	if err := rollout.CheckUndo(ctx, past, devices, begin, desired); err != nil {
-		return fmt.Errorf("%w; nothing was written", err)
-	}
-	disturb, err := a.sayUndo(past, devices)
-	if err != nil {
-		return err
-	}
-	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Take back %s?", words.Count(len(devices), "host"))); err != nil {
-		return err
-	}
-	newID, err := runID()
-	if err != nil {
-		return err
-	}
-	j, err := nicJournal(o.state, f.Name, newID, rollout.Record{Fabric: f.Name, Intent: f.Hash, Of: past.ID})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	outs, err := rollout.Rollback(ctx, past, devices, begin, rollout.Options{
-		ID: newID, Journal: j, Progress: a.stepProgress(), Desired: desired, Workers: a.nicWorkers(o, disturb), RevertTimeout: nicRevertTimeout,
+	return a.takeBack(ctx, f, o.yes, undoing{
+		past: past, devices: devices, state: dir, noun: "host", open: begin,
+		options: rollout.Options{Desired: desired, RevertTimeout: nicRevertTimeout},
+		explain: func(ro *rollout.Options) error {
+			disturb, err := a.sayUndo(past, devices)
+			ro.Workers = a.nicWorkers(o, disturb)
+			return err
+		},
 	})
-	return a.ended(f.Name, j, outs, err)
 }
 
 // sayUndo says what a rollback of hosts writes, and whether that disturbs traffic.
 func (a *app) sayUndo(past *rollout.Past, devices []rollout.PastDevice) (disturb bool, err error) {
-	var names, lines []string
 	for _, d := range devices {
 		token, err := past.Token(d)
 		if err != nil {
@@ -132,17 +114,12 @@ func (a *app) sayUndo(past *rollout.Past, devices []rollout.PastDevice) (disturb
 		if err := token.Read(d.Name, &rec); err != nil {
 			return false, err
 		}
-		names = append(names, d.Name)
 		disturb = disturb || rec.Undo.Disturbs()
 		for _, s := range rec.Steps {
 			for _, c := range s.Changes {
-				lines = append(lines, term.CleanLine(fmt.Sprintf("%s %s: %s, was %s", d.Name, c.Path(), c.New, c.Old)))
+				a.talk("  %s", term.CleanLine(fmt.Sprintf("%s %s: %s, was %s", d.Name, c.Path(), c.New, c.Old)))
 			}
 		}
-	}
-	a.talk("run %s of %s by %s: rolling back %s: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(past.By), words.Count(len(names), "host"), natural.Fold(names))
-	for _, l := range lines {
-		a.talk("  %s", l)
 	}
 	if disturb {
 		a.talk("links may go down or lose traffic for a moment")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -103,35 +104,61 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	if err != nil {
 		return err
 	}
-	var names []string
 	for _, d := range devices {
 		if f.Switch(d.Name) == nil {
 			return fmt.Errorf("device %s of run %s is not in the intent; nothing was written", d.Name, past.ID)
 		}
-		names = append(names, d.Name)
 	}
 	begin := func(ctx context.Context, name string) (drivers.Driver, error) { return open.open(ctx, f.Switch(name)) }
 	desired := func(name string) drivers.Desired { return c.Device(f.Switch(name)).Desired }
-	if err := rollout.CheckUndo(ctx, past, devices, begin, desired); err != nil {
+	return a.takeBack(ctx, f, o.yes, undoing{past: past, devices: devices, state: o.state, noun: "device", open: begin, options: rollout.Options{
+		Desired: desired, Policy: func(name string) drivers.Policy { return plan.Policy(f, f.Switch(name)) },
+	}})
+}
+
+// undoing is a run that is rolled back, on some of its devices.
+type undoing struct {
+	past    *rollout.Past
+	devices []rollout.PastDevice
+	state   string // folder of the journals
+	noun    string // what the devices are called
+	open    func(ctx context.Context, name string) (drivers.Driver, error)
+	options rollout.Options
+	// explain says more about it before the question, once the undo records are
+	// known to be good; nil says nothing.
+	explain func(*rollout.Options) error
+}
+
+// takeBack rolls a run back, after a question.
+func (a *app) takeBack(ctx context.Context, f *intent.Fabric, yes bool, u undoing) (err error) {
+	if err := rollout.CheckUndo(ctx, u.past, u.devices, u.open, u.options.Desired); err != nil {
 		return fmt.Errorf("%w; nothing was written", err)
 	}
-	a.talk("run %s of %s: rolling back %s: %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), words.Count(len(names), "device"), natural.Fold(names))
-	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Take back %s?", words.Count(len(names), "device"))); err != nil {
+	var names []string
+	for _, d := range u.devices {
+		names = append(names, d.Name)
+	}
+	what := words.Count(len(names), u.noun)
+	a.talk("run %s of %s by %s: rolling back %s: %s", u.past.ID, u.past.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(u.past.By), what, natural.Fold(names))
+	if u.explain != nil {
+		if err := u.explain(&u.options); err != nil {
+			return err
+		}
+	}
+	if err := a.confirm(ctx, yes, fmt.Sprintf("Take back %s?", what)); err != nil {
 		return err
 	}
-	newID, err := runID()
+	id, err := runID()
 	if err != nil {
 		return err
 	}
-	j, err := rollout.Begin(o.state, newID, rollout.Record{Fabric: f.Name, Intent: f.Hash, Of: past.ID})
+	j, err := rollout.Begin(u.state, id, rollout.Record{Fabric: f.Name, Intent: f.Hash, Of: u.past.ID})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
-	outs, err := rollout.Rollback(ctx, past, devices, begin, rollout.Options{
-		ID: newID, Journal: j, Progress: a.stepProgress(), Desired: desired,
-		Policy: func(name string) drivers.Policy { return plan.Policy(f, f.Switch(name)) },
-	})
+	u.options.ID, u.options.Journal, u.options.Progress = id, j, a.stepProgress()
+	outs, err := rollout.Rollback(ctx, u.past, u.devices, u.open, u.options)
 	return a.ended(f.Name, j, outs, err)
 }
 

@@ -232,8 +232,8 @@ func TestOtherDesired(t *testing.T) {
 	}
 }
 
-// A step that would cut the operator off is no part of a plan without the word for
-// it, and the plan is not carried out without it.
+// A step that would cut the only path to the machine is blocked, and with it the
+// plan, unless the operator allows it.
 func TestCutOffBlocks(t *testing.T) {
 	k, c := machine(t)
 	k.Routes(ens + "\t00000000\t0100000A\t0003\t0\t0\t100\t00000000\t0\t0\t0")
