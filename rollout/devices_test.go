@@ -12,6 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/plan"
 )
@@ -47,6 +48,17 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	// Before the first write the host is compared with its plan, like a switch.
+	for _, c := range []struct {
+		mask  qos.PrioritySet
+		state State
+	}{{qos.Priorities(5), Refused}, {0, Skipped}} {
+		k.Corrupt(nicPort, func(s *dcb.State) { s.PFC.Enabled = c.mask })
+		out := Check(t.Context(), jobs[1], StepsDigest(jobs[1].Plan.Steps), Options{MaxImpact: qos.ImpactLoss})
+		if out.State != c.state || (c.state == Refused) != errors.Is(out.Err, drivers.ErrStale) {
+			t.Errorf("with PFC %s: %+v, want %s", c.mask, out, c.state)
+		}
 	}
 	dir := t.TempDir()
 	begin := func(id string, first Record) *Journal {
