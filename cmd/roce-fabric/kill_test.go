@@ -141,7 +141,9 @@ func (k *killLab) event(e sim.Event) {
 	case sim.Command:
 		k.status = make(chan struct{})
 		close(release)
-	case sim.Status:
+	case sim.Asked, sim.Status:
+		// A request that is not in the queue yet is there at once: held, it could be
+		// overtaken by any number of others.
 		close(release)
 	default:
 		k.held = append(k.held, release)
