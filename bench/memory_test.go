@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	results "github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // BenchmarkMemory plans 100, 200 and 1,000 switches of 64 ports that all have
@@ -31,7 +31,7 @@ func BenchmarkMemory(b *testing.B) {
 	if !ok {
 		b.Fatal("no model " + model64)
 	}
-	answer, err := json.Marshal(sim.FactoryConfig(m))
+	answer, err := json.Marshal(simsonic.FactoryConfig(m))
 	if err != nil {
 		b.Fatal(err)
 	}

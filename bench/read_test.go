@@ -27,6 +27,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 const (
@@ -74,7 +75,7 @@ type farm struct {
 	addr   map[string]string
 	caFile string
 	caPEM  []byte
-	boxes  map[string]*sim.SONiC
+	boxes  map[string]*simsonic.Switch
 }
 
 // startLab starts the fabric's switches as the factory leaves them, or as the
@@ -85,19 +86,19 @@ func startLab(b *testing.B, c *render.Compiler, asIntended bool) *farm {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := &farm{addr: map[string]string{}, boxes: map[string]*sim.SONiC{}, caPEM: ca, caFile: filepath.Join(b.TempDir(), "ca.pem")}
+	l := &farm{addr: map[string]string{}, boxes: map[string]*simsonic.Switch{}, caPEM: ca, caFile: filepath.Join(b.TempDir(), "ca.pem")}
 	if err := os.WriteFile(l.caFile, ca, 0o600); err != nil {
 		b.Fatal(err)
 	}
 	for _, sw := range c.Fabric().Switches {
 		d := c.Device(sw)
-		o := sim.ForModel(sw.Name, d.Model)
+		o := simsonic.ForModel(sw.Name, d.Model)
 		o.Release, o.Username, o.Password, o.TLS, o.NoSSH = sw.Release.V, user, pass, conf, true
-		o.Config = sim.FactoryConfig(d.Model, sim.WithHostname(sw.Name))
+		o.Config = simsonic.FactoryConfig(d.Model, simsonic.WithHostname(sw.Name))
 		if asIntended {
 			intended(o.Config, d)
 		}
-		s, err := sim.NewSONiC(o)
+		s, err := simsonic.New(o)
 		if err == nil {
 			err = s.Start()
 		}

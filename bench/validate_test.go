@@ -25,7 +25,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -238,7 +238,7 @@ func BenchmarkValidateKept(b *testing.B) {
 	if !ok {
 		b.Fatal("no model " + model32)
 	}
-	factory, err := json.Marshal(sim.FactoryConfig(m))
+	factory, err := json.Marshal(simsonic.FactoryConfig(m))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 var killPoints = flag.Int("kill.points", sharedtest.Sized(3, 0), "at how many points TestKillSweep kills each kind of run; 0, as in make nightly, is at every one (700 kills, 8 minutes: with -timeout 20m)")
@@ -50,7 +50,7 @@ var killPorts = []string{"Ethernet0", "Ethernet8", "Ethernet16", "Ethernet24", "
 // killLab is a lab whose leaf1 counts what it does, and can kill the client at one
 // of these events.
 type killLab struct {
-	*sim.SONiC
+	*sonic.Switch
 	t    *testing.T
 	args []string // of every command
 
@@ -100,7 +100,7 @@ func newKillLab(t *testing.T, text string, ssh bool) *killLab {
 			t.Fatal(err)
 		}
 	}
-	k := &killLab{SONiC: l.Switches["leaf1"].(*sim.SONiC), t: t, args: []string{"-f", file, "--lab", lab.Path(at), "--only", "leaf1", "--state", filepath.Join(dir, "state")}}
+	k := &killLab{Switch: l.Switches["leaf1"].(*sonic.Switch), t: t, args: []string{"-f", file, "--lab", lab.Path(at), "--only", "leaf1", "--state", filepath.Join(dir, "state")}}
 	k.status = make(chan struct{})
 	close(k.status)
 	t.Cleanup(k.letGo) // before the lab is closed, which waits for its handlers
@@ -110,20 +110,20 @@ func newKillLab(t *testing.T, text string, ssh bool) *killLab {
 
 // event counts, kills at the event that is asked for, and holds that request
 // until another Set waits behind it or the next command has ended.
-func (k *killLab) event(e sim.Event) {
+func (k *killLab) event(e sonic.Event) {
 	k.mu.Lock()
 	k.n++
 	switch e {
-	case sim.Writing:
+	case sonic.Writing:
 		k.working++
 		if k.sets++; k.sets == k.failing {
 			k.Faults().FailAt(1)
 		}
-	case sim.Answer:
+	case sonic.Answer:
 		k.working--
-	case sim.Queued:
+	case sonic.Queued:
 		k.goOn()
-	case sim.Status:
+	case sonic.Status:
 		select {
 		case <-k.status:
 		default:
@@ -138,10 +138,10 @@ func (k *killLab) event(e sim.Event) {
 	_ = k.child.Process.Kill()
 	release := make(chan struct{})
 	switch e {
-	case sim.Command:
+	case sonic.Command:
 		k.status = make(chan struct{})
 		close(release)
-	case sim.Asked, sim.Status:
+	case sonic.Asked, sonic.Status:
 		// A request that is not in the queue yet is there at once: held, it could be
 		// overtaken by any number of others.
 		close(release)
@@ -388,8 +388,8 @@ func TestARunAtWorkIsNotCutOff(t *testing.T) {
 	letGo := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(letGo)
 	changes := 0
-	k.Faults().OnEvent(func(e sim.Event) {
-		if e == sim.Changing {
+	k.Faults().OnEvent(func(e sonic.Event) {
+		if e == sonic.Changing {
 			if changes++; changes == 10 {
 				close(reached)
 				<-release

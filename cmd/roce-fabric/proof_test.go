@@ -15,9 +15,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -88,9 +88,9 @@ func (p *proof) found() []validate.Finding {
 	return slices.DeleteFunc(r.Findings, func(f validate.Finding) bool { return f.Severity == validate.Info || f.ID == "NIC-05" })
 }
 
-func (p *proof) sonic(name string) *sim.SONiC { return p.Switches[name].(*sim.SONiC) }
-func (p *proof) eos(name string) *eos.EOS     { return p.Switches[name].(*eos.EOS) }
-func (p *proof) host(name string) *host.Host  { return p.Servers[name] }
+func (p *proof) sonic(name string) *sonic.Switch { return p.Switches[name].(*sonic.Switch) }
+func (p *proof) eos(name string) *eos.EOS        { return p.Switches[name].(*eos.EOS) }
+func (p *proof) host(name string) *host.Host     { return p.Servers[name] }
 
 // runningFault breaks one thing and mends it again.
 type runningFault struct {

@@ -12,14 +12,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-func boxOf(ts *testscript.TestScript, name string) *sim.SONiC {
-	b, ok := switchOf(ts, name).(*sim.SONiC)
+func boxOf(ts *testscript.TestScript, name string) *sonic.Switch {
+	b, ok := switchOf(ts, name).(*sonic.Switch)
 	if !ok {
 		ts.Fatalf("%s is no SONiC switch", name)
 	}
@@ -37,7 +37,7 @@ func switchOf(ts *testscript.TestScript, name string) lab.Switch {
 // held is what a switch holds, and how many requests to write have reached it.
 func held(b lab.Switch) (state any, writes int) {
 	switch b := b.(type) {
-	case *sim.SONiC:
+	case *sonic.Switch:
 		return b.Config(), len(b.Sets())
 	case *eos.EOS:
 		return b.Running(), b.Commits()

@@ -24,8 +24,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 func TestMain(m *testing.M) {
@@ -258,8 +258,8 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 // hold has f called at the first write that arrives at a device.
 func hold(ts *testscript.TestScript, device string, f func()) {
 	if labOf(ts).Servers[device] == nil {
-		boxOf(ts, device).Faults().OnEvent(func(e sim.Event) {
-			if e == sim.Writing {
+		boxOf(ts, device).Faults().OnEvent(func(e sonic.Event) {
+			if e == sonic.Writing {
 				f()
 			}
 		})

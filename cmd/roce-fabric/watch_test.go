@@ -21,6 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 	"github.com/roce-fabric/roce-fabric/watch"
 	"github.com/roce-fabric/roce-fabric/watch/watchtest"
 	"github.com/roce-fabric/roce-fabric/watch/webhook"
@@ -187,7 +188,7 @@ func (w *watched) posted(want string) {
 	}
 }
 
-func (w *watched) box(name string) *sim.SONiC { return w.lab.Switches[name].(*sim.SONiC) }
+func (w *watched) box(name string) *sonic.Switch { return w.lab.Switches[name].(*sonic.Switch) }
 
 // A fault appears and clears, a device goes and comes back, a queue loses
 // packets: each is told once, everywhere.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -38,7 +39,7 @@ func (w *teller) Write(p []byte) (int, error) {
 func TestWindow(t *testing.T) {
 	p := newProof(t, "mixed")
 	for _, name := range []string{"leaf1", "leaf2"} {
-		box := p.Switches[name].(*sim.SONiC)
+		box := p.Switches[name].(*sonic.Switch)
 		for group := range box.Config()["FLEX_COUNTER_TABLE"] {
 			box.SetDBRow("CONFIG_DB", "FLEX_COUNTER_TABLE", group, map[string]string{"POLL_INTERVAL": "100"})
 		}
@@ -61,8 +62,8 @@ func TestWindow(t *testing.T) {
 			tally("spine1").Set("Ethernet1/1", 3, sim.DropPkts, 2)
 			tally("pod2-leaf1").Set("Ethernet1/1", 3, sim.WDStuck, 3)
 		}, nil, exitDiffers, []string{"gate:lossless-drop leaf1 Ethernet0", "gate:lossless-drop spine1 Ethernet1/1", "gate:watchdog pod2-leaf1 Ethernet1/1"}},
-		"a switch is gone": {func() { p.Switches["leaf2"].(*sim.SONiC).Faults().RefuseConnections(true) },
-			func() { p.Switches["leaf2"].(*sim.SONiC).Faults().Clear() }, exitFailed, []string{"READ leaf2"}},
+		"a switch is gone": {func() { p.Switches["leaf2"].(*sonic.Switch).Faults().RefuseConnections(true) },
+			func() { p.Switches["leaf2"].(*sonic.Switch).Faults().Clear() }, exitFailed, []string{"READ leaf2"}},
 		"a host is gone": {func() { p.Servers["gpu1"].Faults().RefuseConnections(true) },
 			func() { p.Servers["gpu1"].Faults().Clear() }, exitFailed, []string{"READ gpu1"}},
 		"counters are cleared": {func() { tally("leaf1").Reset() }, nil, exitFailed, []string{"gate:counter-reset leaf1 Ethernet0,Ethernet8"}},

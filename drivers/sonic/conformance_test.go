@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // The models of the tests: a traditional one that the config updater knows, one
@@ -55,7 +55,7 @@ func TestEveryRelease(t *testing.T) {
 	if *matrix {
 		only = nil
 	}
-	for _, release := range sim.Releases {
+	for _, release := range simsonic.Releases {
 		for _, model := range []string{known, unknown, dynamic} {
 			for _, ssh := range []bool{false, true} {
 				name := release + "/" + model + "/gnmi"
@@ -101,7 +101,7 @@ func (b *box) apply(d *Driver) (*drivers.Token, *drivers.Steps) {
 // TestWhatIsBlocked: with gNMI alone exactly these changes of a factory-fresh
 // switch have no way in; with SSH none has.
 func TestWhatIsBlocked(t *testing.T) {
-	for _, release := range sim.Releases {
+	for _, release := range simsonic.Releases {
 		rel, _ := native.LookupRelease(release)
 		for _, model := range []string{known, unknown, dynamic} {
 			t.Run(release+"/"+model, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 func TestSetRequestWritesAbsentTablesWholeAndRemovesEmptiedOnes(t *testing.T) {
@@ -324,7 +324,7 @@ func TestProbeWithoutSSH(t *testing.T) {
 
 // TestReleaseIsTakenFromTheSwitch: where the intent states none.
 func TestReleaseIsTakenFromTheSwitch(t *testing.T) {
-	for _, release := range sim.Releases {
+	for _, release := range simsonic.Releases {
 		b := newBox(t, boxOptions{model: td2, release: release, ssh: true})
 		b.target.Release = ""
 		f, err := b.open().Probe(t.Context())

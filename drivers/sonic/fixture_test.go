@@ -27,6 +27,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,7 +59,7 @@ var quick = pace{poll: 3 * time.Millisecond, minSet: 500 * time.Millisecond, set
 
 // box is one simulated switch with the intent it is to carry out.
 type box struct {
-	*sim.SONiC
+	*simsonic.Switch
 	t       testing.TB
 	model   *catalog.Model
 	target  drivers.Target
@@ -132,17 +133,17 @@ func newBox(t testing.TB, o boxOptions) *box {
 	small := *m
 	small.Ports = m.Ports[:8]
 	m = &small
-	so := sim.ForModel("sw1", m)
+	so := simsonic.ForModel("sw1", m)
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
 	so.TLS, so.HostKey, so.NoSSH = id.tls, id.key, !o.ssh
 	if o.slow {
 		so.TimeScale = 0.02
 	}
-	so.Config = sim.FactoryConfig(m, sim.WithHostname("sw1"), sim.WithDynamicBuffers(so.Dynamic))
+	so.Config = simsonic.FactoryConfig(m, simsonic.WithHostname("sw1"), simsonic.WithDynamicBuffers(so.Dynamic))
 	if o.edit != nil {
 		o.edit(so.Config)
 	}
-	s, err := sim.NewSONiC(so)
+	s, err := simsonic.New(so)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	b := &box{SONiC: s, t: t, model: m, desired: compile(t, fabric(m, o.release, o.intent...))}
+	b := &box{Switch: s, t: t, model: m, desired: compile(t, fabric(m, o.release, o.intent...))}
 	for _, p := range m.Ports[:4] {
 		b.ports = append(b.ports, p.Name)
 	}

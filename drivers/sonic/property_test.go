@@ -19,7 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 var portNames = []string{"Ethernet0", "Ethernet4", "Ethernet8"}
@@ -303,10 +303,10 @@ func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 		for _, chip := range []string{"td2", ""} {
 			t.Run(release+"/"+chip, func(t *testing.T) {
 				t.Parallel()
-				so := sim.ForModel("sw1", &small)
+				so := simsonic.ForModel("sw1", &small)
 				so.Release, so.ASIC, so.NoSSH, so.TLS = release, chip, true, identity().tls
-				so.Config = sim.FactoryConfig(&small)
-				s, err := sim.NewSONiC(so)
+				so.Config = simsonic.FactoryConfig(&small)
+				s, err := simsonic.New(so)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -314,7 +314,7 @@ func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer s.Close()
-				b := &box{SONiC: s, t: t}
+				b := &box{Switch: s, t: t}
 				b.target = drivers.Target{Name: "sw1", Release: release}
 				b.target.GNMI.Address, b.target.GNMI.TLS.Insecure = s.GNMIAddr(), true
 				d := b.open()
@@ -404,7 +404,7 @@ func BenchmarkPlan(b *testing.B) {
 			p.Name = fmt.Sprintf("Ethernet%d", i*8)
 			wide.Ports = append(wide.Ports, p)
 		}
-		running := fromSim(sim.FactoryConfig(&wide))
+		running := fromSim(simsonic.FactoryConfig(&wide))
 		one := compile(b, fabric(m, "202511"))
 		desired := *one
 		desired.Ports = map[string]*qos.Port{}

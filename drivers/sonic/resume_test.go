@@ -11,7 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // shut takes a port down, as a run or a person does.
@@ -236,13 +236,13 @@ func TestSettleWaitsForWhatIsInWork(t *testing.T) {
 	b := newBox(t, boxOptions{model: known, release: "202511"})
 	first, second := make(chan struct{}), make(chan struct{})
 	queued := 0
-	b.Faults().OnEvent(func(e sim.Event) {
+	b.Faults().OnEvent(func(e simsonic.Event) {
 		switch e {
-		case sim.Queued: // one after the other: the second comes when the first is in work
+		case simsonic.Queued: // one after the other: the second comes when the first is in work
 			if queued++; queued == 2 {
 				close(second)
 			}
-		case sim.Writing:
+		case simsonic.Writing:
 			close(first)
 			<-second
 		}

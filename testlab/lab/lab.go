@@ -27,6 +27,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // File says where the devices of a running lab are. It is a file of mode 0600.
@@ -230,7 +231,7 @@ func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	if !ok {
 		return nil, fmt.Errorf("the lab needs a model of the catalogue, not %q", sw.Model.V)
 	}
-	opts := sim.ForModel(sw.Name, m)
+	opts := sonic.ForModel(sw.Name, m)
 	if sw.Dynamic.V != nil {
 		opts.Dynamic = *sw.Dynamic.V
 	}
@@ -241,7 +242,7 @@ func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts.Username, opts.Password = "admin", s.password
 	opts.TLS, opts.HostKey, opts.TimeScale = s.tls, s.hostKey, o.TimeScale
 	opts.Shuffle = seedOf(o.Shuffle, sw.Name)
-	opts.Config = sim.FactoryConfig(m, sim.WithHostname(sw.Name), sim.WithDynamicBuffers(opts.Dynamic))
+	opts.Config = sonic.FactoryConfig(m, sonic.WithHostname(sw.Name), sonic.WithDynamicBuffers(opts.Dynamic))
 	// Speed and breakout are set when a switch is installed, before its QoS.
 	for _, p := range sw.Ports {
 		row := opts.Config["PORT"][p.Name]
@@ -252,7 +253,7 @@ func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 			row["speed"] = strconv.FormatInt(p.Speed.V.Mbps(), 10)
 		}
 	}
-	box, err := sim.NewSONiC(opts)
+	box, err := sonic.New(opts)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // A lab with a seed has devices that differ from those without one, and from
@@ -29,7 +29,7 @@ func TestShuffle(t *testing.T) {
 		out := map[string]string{}
 		for name, s := range l.Switches {
 			switch s := s.(type) {
-			case *sim.SONiC:
+			case *sonic.Switch:
 				b, err := json.Marshal(s.DB("ASIC_DB"))
 				if err != nil {
 					t.Fatal(err)

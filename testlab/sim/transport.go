@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/knownhosts"
 )
 
 // NewTLS makes a CA and a server certificate for loopback and returns a server
@@ -60,28 +59,6 @@ var WrongTLS = sync.OnceValues(func() (*tls.Config, error) {
 	return c, err
 })
 
-func (s *SONiC) prepareTLS() error {
-	if s.o.Plaintext {
-		return nil
-	}
-	conf := s.o.TLS
-	var err error
-	if conf == nil {
-		if conf, s.caPEM, err = NewTLS(); err != nil {
-			return fmt.Errorf("switch %s: %w", s.o.Name, err)
-		}
-	} else if len(conf.Certificates) > 0 {
-		chain := conf.Certificates[0].Certificate
-		s.caPEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain[len(chain)-1]})
-	}
-	if s.badTLS, err = WrongTLS(); err != nil {
-		return fmt.Errorf("switch %s: %w", s.o.Name, err)
-	}
-	s.tlsConf = conf.Clone()
-	s.tlsConf.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.faults.tlsConfig(), nil }
-	return nil
-}
-
 // NewHostKey makes an Ed25519 key for an SSH server.
 func NewHostKey() (ssh.Signer, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -91,16 +68,34 @@ func NewHostKey() (ssh.Signer, error) {
 	return ssh.NewSignerFromKey(key)
 }
 
-// HostKeyLine is the known_hosts line of the SSH server, "" where there is none.
-func (s *SONiC) HostKeyLine() string {
-	if s.hostKey == nil || s.sshLn == nil {
-		return ""
+// ServeSSH serves one connection until it ends: the login, for which a client
+// has 30 seconds, and then each session channel by a call of session, on a
+// goroutine that wg counts. Other kinds of channel are refused.
+func ServeSSH(c net.Conn, conf *ssh.ServerConfig, wg *sync.WaitGroup, session func(ssh.Channel, <-chan *ssh.Request)) {
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second)) // for the handshake
+	conn, chans, reqs, err := ssh.NewServerConn(c, conf)
+	if err != nil {
+		return
 	}
-	return knownhosts.Line([]string{knownhosts.Normalize(s.SSHAddr())}, s.hostKey.PublicKey())
+	_ = c.SetDeadline(time.Time{})
+	wg.Go(func() { ssh.DiscardRequests(reqs) })
+	for nc := range chans {
+		if nc.ChannelType() != "session" {
+			_ = nc.Reject(ssh.UnknownChannelType, "only sessions")
+			continue
+		}
+		ch, requests, err := nc.Accept()
+		if err != nil {
+			break
+		}
+		wg.Go(func() { session(ch, requests) })
+	}
+	_ = conn.Close()
 }
 
 // Listener knows its connections, so that they can be cut. A nil one is a
-// server that is not there. It is for the simulators of other systems as well.
+// server that is not there.
 type Listener struct {
 	net.Listener
 	refuse func() bool

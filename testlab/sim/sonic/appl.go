@@ -1,0 +1,173 @@
+package sonic
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// want says whether a table is asked for; "" asks for all.
+func want(only, table string) bool { return only == "" || only == table }
+
+// bufferTables are copied by buffermgrd from CONFIG_DB to APPL_DB.
+var bufferTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST"}
+
+func (s *Switch) applDB(only string) tables {
+	t := tables{}
+	if want(only, "PORT_TABLE") {
+		for p, r := range s.cfg["PORT"] {
+			c := copyRow(r)
+			if c["admin_status"] == "" {
+				c["admin_status"] = "down"
+			}
+			if c["mtu"] == "" {
+				c["mtu"] = "9100"
+			}
+			c["oper_status"] = c["admin_status"]
+			s.portExtras(p, c)
+			t.set("PORT_TABLE", p, c)
+		}
+		// portsyncd tells by rows of this table how far it is (sonic-swss
+		// portsyncd/portsyncd.cpp).
+		t.set("PORT_TABLE", "PortConfigDone", row{"count": strconv.Itoa(len(s.cfg["PORT"]))})
+		t.set("PORT_TABLE", "PortInitDone", row{"lanes": "0"})
+	}
+	dynamic := s.dynamic()
+	for _, table := range bufferTables {
+		name := table + "_TABLE"
+		if !want(only, name) {
+			continue
+		}
+		for k, r := range s.cfg[table] {
+			if dynamic && table == "BUFFER_PG" && r["profile"] == "NULL" {
+				port, _, _ := strings.Cut(k, "|")
+				if prof, _ := s.computedProfile(port); prof != "" {
+					t.set(name, strings.ReplaceAll(k, "|", ":"), row{"profile": prof})
+				}
+				continue
+			}
+			if dynamic && table == "BUFFER_POOL" && r["size"] == "" {
+				r = copyRow(r)
+				r["size"] = itoa(s.poolSize(k))
+			}
+			t.set(name, strings.ReplaceAll(k, "|", ":"), r)
+		}
+	}
+	if dynamic && want(only, "BUFFER_PROFILE_TABLE") {
+		for n, r := range s.computedProfiles() {
+			t.set("BUFFER_PROFILE_TABLE", n, r)
+		}
+	}
+	return t
+}
+
+func (s *Switch) stateDB(only string) tables {
+	t := tables{}
+	if want(only, "PORT_TABLE") {
+		for p, r := range s.cfg["PORT"] {
+			state := r["admin_status"]
+			if state == "" {
+				state = "down"
+			}
+			t.set("PORT_TABLE", p, row{"state": "ok", "netdev_oper_status": state, "admin_status": state})
+		}
+	}
+	if s.dynamic() {
+		if want(only, "BUFFER_PROFILE_TABLE") {
+			for n, r := range s.cfg["BUFFER_PROFILE"] {
+				t.set("BUFFER_PROFILE_TABLE", n, r)
+			}
+			for n, r := range s.computedProfiles() {
+				t.set("BUFFER_PROFILE_TABLE", n, r)
+			}
+		}
+		if want(only, "BUFFER_POOL_TABLE") {
+			for n, r := range s.applDB("BUFFER_POOL_TABLE")["BUFFER_POOL_TABLE"] {
+				t.set("BUFFER_POOL_TABLE", n, r)
+			}
+		}
+	}
+	if want(only, "BUFFER_MAX_PARAM_TABLE") {
+		for p := range s.cfg["PORT"] {
+			t.set("BUFFER_MAX_PARAM_TABLE", p, row{"max_priority_groups": "8", "max_queues": "16"})
+		}
+	}
+	if s.rel >= r202505 && want(only, "QUEUE_COUNTER_CAPABILITIES") {
+		for _, n := range []string{"ECN_MARKED_PKT", "ECN_MARKED_BYTE", "WRED_DROPPED_PKT", "WRED_DROPPED_BYTE"} {
+			t.set("QUEUE_COUNTER_CAPABILITIES", "WRED_ECN_QUEUE_"+n+"_COUNTER", row{"isSupported": "true"})
+		}
+	}
+	return t
+}
+
+// computedProfiles are the profiles of the dynamic model, which exist in
+// APPL_DB and STATE_DB only.
+func (s *Switch) computedProfiles() map[string]row {
+	out := map[string]row{}
+	for k, r := range s.cfg["BUFFER_PG"] {
+		if r["profile"] != "NULL" {
+			continue
+		}
+		port, _, _ := strings.Cut(k, "|")
+		if n, prof := s.computedProfile(port); n != "" {
+			out[n] = prof
+		}
+	}
+	return out
+}
+
+// computedProfile is the headroom of one port: the published row where there
+// is one, else an estimate of the bytes in flight, which is this simulator's
+// own and not the number that the box's script computes. "" for a port without
+// cable, with 0m, or down.
+func (s *Switch) computedProfile(port string) (string, row) {
+	p := s.cfg["PORT"][port]
+	cable, ok := s.cable(port)
+	if !ok || cable == "0m" || p["speed"] == "" || p["admin_status"] != "up" {
+		return "", nil
+	}
+	th := "0"
+	for _, r := range s.cfg["DEFAULT_LOSSLESS_BUFFER_PARAMETER"] {
+		th = r["default_dynamic_th"]
+	}
+	name := "pg_lossless_" + p["speed"] + "_" + cable
+	if m := p["mtu"]; m != "" && m != "9100" {
+		name += "_mtu" + m
+	}
+	name += "_profile"
+	r := row{"pool": "ingress_lossless_pool", "dynamic_th": th}
+	if h := s.headroom(p["speed"], cable); h != nil {
+		r["xon"], r["xoff"], r["size"] = itoa(h.XON), itoa(h.XOFF), itoa(h.Size)
+		return name, r
+	}
+	mbps, err1 := strconv.ParseFloat(p["speed"], 64)
+	metres, err2 := strconv.ParseFloat(strings.TrimSuffix(cable, "m"), 64)
+	mtu, err3 := strconv.ParseFloat(p["mtu"], 64)
+	if err1 != nil || err2 != nil {
+		return "", nil
+	}
+	if err3 != nil {
+		mtu = 9100
+	}
+	const cell = 144
+	xoff := 2*metres*mbps*1e6/(8*198e6) + 2*mtu + 905*64*mbps/400000 + 1024
+	round := func(v float64) int64 { return int64(math.Ceil(v/cell)) * cell }
+	r["xon"], r["xoff"], r["size"] = itoa(round(19456)), itoa(round(xoff)), itoa(round(19456)+round(xoff))
+	return name, r
+}
+
+// poolSize stands for the size that the dynamic model leaves over; clients
+// must not rely on its value.
+func (s *Switch) poolSize(pool string) int64 {
+	if s.o.Model != nil {
+		for _, p := range s.o.Model.Pools {
+			if p.Name == pool && p.Size > 0 {
+				return p.Size
+			}
+		}
+		if a := s.o.Model.ASIC(); a != nil && a.BufferBytes > 0 {
+			return a.BufferBytes / 2
+		}
+	}
+	return 20 << 20
+}

@@ -1,0 +1,189 @@
+package sonic
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// buffersReact is buffermgrd seeing a change of one CONFIG_DB row. In the
+// traditional model it writes lossless profiles and priority groups back into
+// CONFIG_DB (sonic-swss cfgmgr/buffermgr.cpp); in the dynamic model its
+// results live in APPL_DB and STATE_DB and are computed when read.
+func (s *Switch) buffersReact(table, key string, old, new row) {
+	if s.dynamic() {
+		return
+	}
+	switch table {
+	case "PORT":
+		if new == nil || (old != nil && old["speed"] == new["speed"] && old["admin_status"] == new["admin_status"]) {
+			return
+		}
+		s.updatePortBuffers(key)
+	case "PORT_QOS_MAP":
+		if key != "global" && new != nil && new["pfc_enable"] != old["pfc_enable"] {
+			s.updatePortBuffers(key)
+		}
+	case "CABLE_LENGTH":
+		for _, port := range naturalKeys(new) {
+			if new[port] == old[port] {
+				continue
+			}
+			// Only from 202505 does a new length alone re-evaluate a port that
+			// has its groups (sonic-swss pull 4004).
+			if s.rel >= r202505 || s.pendingPG[port] {
+				s.updatePortBuffers(port)
+			}
+		}
+	case "BUFFER_POOL":
+		if key == "ingress_lossless_pool" && old == nil {
+			for _, port := range naturalKeys(s.pendingPG) {
+				s.updatePortBuffers(port)
+			}
+		}
+	}
+}
+
+func (s *Switch) dynamic() bool {
+	if m := s.cfg["DEVICE_METADATA"]["localhost"]["buffer_model"]; m != "" {
+		return m == "dynamic"
+	}
+	return s.o.Dynamic
+}
+
+// groupMapASIC says that the chip takes a PFC priority to priority group map
+// (NVIDIA), and that buffermgrd removes groups of ports that are down.
+func (s *Switch) groupMapASIC() bool {
+	if s.o.Model != nil && s.o.Model.ASIC() != nil {
+		return s.o.Model.ASIC().PFCToGroupMap
+	}
+	return strings.HasPrefix(s.o.ASIC, "spc")
+}
+
+func (s *Switch) cable(port string) (string, bool) {
+	for _, name := range sortedKeys(s.cfg["CABLE_LENGTH"]) {
+		if c, ok := s.cfg["CABLE_LENGTH"][name][port]; ok {
+			return c, true
+		}
+	}
+	return "", false
+}
+
+// updatePortBuffers evaluates one port of the traditional model.
+func (s *Switch) updatePortBuffers(port string) {
+	if s.dynamic() {
+		return
+	}
+	p := s.cfg["PORT"][port]
+	ranges := pfcRanges(s.cfg["PORT_QOS_MAP"][port]["pfc_enable"])
+	if p["speed"] == "" || p["admin_status"] == "" || len(ranges) == 0 {
+		return
+	}
+	cable, ok := s.cable(port)
+	if !ok {
+		s.pendingPG[port] = true
+		return
+	}
+	if cable == "0m" {
+		delete(s.pendingPG, port)
+		return
+	}
+	name := "pg_lossless_" + p["speed"] + "_" + cable + "_profile"
+	if s.groupMapASIC() && p["admin_status"] != "up" {
+		for _, r := range ranges {
+			s.writeRow("BUFFER_PG", port+"|"+r, nil)
+		}
+		return
+	}
+	if s.cfg["BUFFER_PROFILE"][name] == nil {
+		h := s.headroom(p["speed"], cable)
+		if h == nil {
+			s.logf("ERR buffermgrd: :- doSpeedUpdateTask: Unable to create/update PG profile for port %s. No PG profile configured for speed %s and cable length %s", port, p["speed"], cable)
+			return
+		}
+		pool := s.cfg["BUFFER_POOL"]["ingress_lossless_pool"]
+		if pool == nil {
+			s.pendingPG[port] = true
+			s.logf("INFO buffermgrd: :- doSpeedUpdateTask: Pool ingress_lossless_pool not available yet")
+			return
+		}
+		s.writeRow("BUFFER_PROFILE", name, losslessProfile(h, pool["mode"]))
+	}
+	delete(s.pendingPG, port)
+	for _, r := range ranges {
+		s.writeRow("BUFFER_PG", port+"|"+r, row{"profile": name})
+	}
+}
+
+func losslessProfile(h *catalog.HeadroomRow, mode string) row {
+	th := "dynamic_th"
+	if mode == "static" {
+		th = "static_th"
+	}
+	r := row{"pool": "ingress_lossless_pool", "xon": itoa(h.XON), "xoff": itoa(h.XOFF), "size": itoa(h.Size), th: itoa(h.Threshold)}
+	if h.XONOffset != nil {
+		r["xon_offset"] = itoa(*h.XONOffset)
+	}
+	return r
+}
+
+// headroom finds a row of pg_profile_lookup.ini: both columns match as text,
+// nothing is rounded.
+func (s *Switch) headroom(speed, cable string) *catalog.HeadroomRow {
+	for i := range s.o.Headroom {
+		h := &s.o.Headroom[i]
+		if itoa(h.Speed.Mbps()) == speed && h.Cable.String() == cable {
+			return h
+		}
+	}
+	return nil
+}
+
+// pfcRanges merges neighbours: "2,3,4,6" gives 2-4 and 6.
+func pfcRanges(enable string) []string {
+	var prios []int
+	for _, p := range strings.Split(enable, ",") {
+		if n, err := strconv.Atoi(p); err == nil && n >= 0 && n < 8 {
+			prios = append(prios, n)
+		}
+	}
+	slices.Sort(prios)
+	prios = slices.Compact(prios)
+	var out []string
+	for i := 0; i < len(prios); {
+		j := i
+		for j+1 < len(prios) && prios[j+1] == prios[j]+1 {
+			j++
+		}
+		if j == i {
+			out = append(out, strconv.Itoa(prios[i]))
+		} else {
+			out = append(out, fmt.Sprintf("%d-%d", prios[i], prios[j]))
+		}
+		i = j + 1
+	}
+	return out
+}
+
+// expand lists the indexes of "3" or "3-4"; nil where it is neither.
+func expand(r string) []int {
+	a, b, ranged := strings.Cut(r, "-")
+	lo, err := strconv.Atoi(a)
+	hi := lo
+	if ranged && err == nil {
+		hi, err = strconv.Atoi(b)
+	}
+	if err != nil || lo < 0 || hi < lo || hi > 63 {
+		return nil
+	}
+	var l []int
+	for i := lo; i <= hi; i++ {
+		l = append(l, i)
+	}
+	return l
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

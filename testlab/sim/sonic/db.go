@@ -1,0 +1,329 @@
+package sonic
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// row is one Redis hash. Rows are never changed once stored: databases,
+// checkpoints and snapshots share them.
+type row map[string]string
+
+// tables is one database, table -> key -> row.
+type tables map[string]map[string]row
+
+func copyRow(m map[string]string) row {
+	r := make(row, len(m))
+	maps.Copy(r, m)
+	return r
+}
+
+// clone copies the two outer levels and shares the rows.
+func (t tables) clone() tables {
+	c := make(tables, len(t))
+	for k, v := range t {
+		c[k] = maps.Clone(v)
+	}
+	return c
+}
+
+func (t tables) deep() map[string]map[string]map[string]string {
+	c := make(map[string]map[string]map[string]string, len(t))
+	for name, keys := range t {
+		m := make(map[string]map[string]string, len(keys))
+		for k, r := range keys {
+			m[k] = maps.Clone(map[string]string(r))
+		}
+		c[name] = m
+	}
+	return c
+}
+
+func (t tables) set(table, key string, r row) {
+	if t[table] == nil {
+		t[table] = map[string]row{}
+	}
+	t[table][key] = r
+}
+
+func (t tables) del(table, key string) {
+	delete(t[table], key)
+	if len(t[table]) == 0 {
+		delete(t, table)
+	}
+}
+
+// json is the form of config_db.json.
+func (t tables) json() []byte {
+	b, err := json.MarshalIndent(t.doc(), "", "    ")
+	if err != nil {
+		return nil // maps of strings always marshal
+	}
+	return append(b, '\n')
+}
+
+// doc is the JSON tree that the config reader makes of CONFIG_DB: `field@`
+// becomes a list, the NULL placeholder goes.
+func (t tables) doc() map[string]any {
+	d := make(map[string]any, len(t))
+	for table, keys := range t {
+		m := make(map[string]any, len(keys))
+		for k, r := range keys {
+			m[k] = r.doc()
+		}
+		d[table] = m
+	}
+	return d
+}
+
+func (r row) doc() map[string]any {
+	m := make(map[string]any, len(r))
+	for f, v := range r {
+		if name, ok := strings.CutSuffix(f, "@"); ok {
+			l := []any{}
+			if v != "" {
+				for _, e := range strings.Split(v, ",") {
+					l = append(l, e)
+				}
+			}
+			m[name] = l
+		} else if f != "NULL" {
+			m[f] = v
+		}
+	}
+	return m
+}
+
+// rowOf is the hash that the config writer makes of an entry: an entry
+// without fields gets the placeholder, a list becomes `field@`, a number text.
+func rowOf(entry any) row {
+	m, _ := entry.(map[string]any)
+	r := make(row, len(m))
+	for f, v := range m {
+		if l, ok := v.([]any); ok {
+			parts := make([]string, len(l))
+			for i, e := range l {
+				parts[i] = text(e)
+			}
+			r[f+"@"] = strings.Join(parts, ",")
+		} else {
+			r[f] = text(v)
+		}
+	}
+	if len(r) == 0 {
+		r["NULL"] = "NULL"
+	}
+	return r
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case nil:
+		return "None"
+	}
+	return fmt.Sprint(v)
+}
+
+// tablesOf turns a JSON tree into a database; what is not a table of entries
+// is left out, as sonic-cfggen does.
+func (s *Switch) tablesOf(d map[string]any) tables {
+	t := make(tables, len(d))
+	for table, v := range d {
+		keys, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		for k, e := range keys {
+			if _, ok := e.(map[string]any); ok {
+				t.set(table, k, s.share(rowOf(e)))
+			}
+		}
+	}
+	return t
+}
+
+// internAll copies a configuration, storing equal rows once: the queues of a
+// switch are a handful of rows under hundreds of keys.
+func (s *Switch) internAll(src map[string]map[string]map[string]string) tables {
+	t := make(tables, len(src))
+	for table, keys := range src {
+		if len(keys) == 0 {
+			continue
+		}
+		m := make(map[string]row, len(keys))
+		for k, r := range keys {
+			if len(r) == 0 {
+				r = map[string]string{"NULL": "NULL"}
+			}
+			m[k] = s.share(row(r))
+		}
+		t[table] = m
+	}
+	return t
+}
+
+// share returns the stored row equal to r, which it copies when it is new.
+func (s *Switch) share(r row) row {
+	var b strings.Builder
+	for _, f := range sortedKeys(r) {
+		fmt.Fprintf(&b, "%s\x00%s\x00", f, r[f])
+	}
+	sig := b.String()
+	if have, ok := s.intern[sig]; ok {
+		return have
+	}
+	if len(s.intern) > 8192 { // nothing is lost: rows only stop being shared
+		s.intern = map[string]row{}
+	}
+	c := copyRow(r)
+	s.intern[sig] = c
+	return c
+}
+
+// writeRow stores (or with nil removes) one CONFIG_DB row and lets the
+// daemons react. The caller holds mu.
+func (s *Switch) writeRow(table, key string, r row) {
+	old := s.cfg[table][key]
+	if r == nil && old == nil {
+		return
+	}
+	if r != nil && len(r) == 0 {
+		r = row{"NULL": "NULL"}
+	}
+	if r != nil && maps.Equal(old, r) {
+		return
+	}
+	if r == nil {
+		s.cfg.del(table, key)
+	} else {
+		s.cfg.set(table, key, s.share(r))
+	}
+	if table == "PORT" {
+		s.noteAdmin(key, old["admin_status"] == "up", r["admin_status"] == "up")
+	}
+	s.orchApply(table, key, r)
+	s.buffersReact(table, key, old, r)
+	s.tell(table, key, r)
+}
+
+// noteAdmin counts up -> down -> up.
+func (s *Switch) noteAdmin(port string, was, is bool) {
+	switch {
+	case was && !is:
+		s.bouncing[port] = true
+	case !was && is && s.bouncing[port]:
+		delete(s.bouncing, port)
+		s.flaps[port]++
+	}
+}
+
+func (s *Switch) mergeRow(db, table, key string, fields map[string]string) {
+	if db == "CONFIG_DB" {
+		r := copyRow(s.cfg[table][key])
+		delete(r, "NULL")
+		maps.Copy(r, fields)
+		s.writeRow(table, key, r)
+		return
+	}
+	if s.overlay == nil {
+		s.overlay = map[string]tables{}
+	}
+	if s.overlay[db] == nil {
+		s.overlay[db] = tables{}
+	}
+	r := copyRow(s.overlay[db][table][key])
+	maps.Copy(r, fields)
+	s.overlay[db].set(table, key, r)
+}
+
+// databases maps a name to its number and separator
+// (sonic-swss-common common/database_config.json).
+var databases = map[string]struct {
+	id  int
+	sep string
+}{
+	"APPL_DB": {0, ":"}, "ASIC_DB": {1, ":"}, "COUNTERS_DB": {2, ":"}, "CONFIG_DB": {4, "|"}, "STATE_DB": {6, "|"},
+}
+
+// database computes one database, or one of its tables where only is set; nil
+// for a name it does not know. The caller holds mu and does not change rows.
+func (s *Switch) database(name, only string) tables {
+	var t tables
+	switch name {
+	case "CONFIG_DB":
+		return s.cfg
+	case "APPL_DB":
+		t = s.applDB(only)
+	case "STATE_DB":
+		t = s.stateDB(only)
+	case "ASIC_DB":
+		if s.faults.on(&s.faults.noASIC) {
+			return tables{}
+		}
+		t = s.asicDB(only)
+	case "COUNTERS_DB":
+		t = s.countersDB(only)
+	default:
+		return nil
+	}
+	for table, keys := range s.overlay[name] {
+		for k, r := range keys {
+			merged := copyRow(t[table][k])
+			maps.Copy(merged, r)
+			t.set(table, k, merged)
+		}
+	}
+	if name == "APPL_DB" && want(only, "LLDP_ENTRY_TABLE") {
+		s.managementNeighbor(t)
+	}
+	return t
+}
+
+func sortedKeys[V any, M ~map[string]V](m M) []string { return slices.Sorted(maps.Keys(m)) }
+
+// naturalKeys sorts Ethernet8 before Ethernet16.
+func naturalKeys[V any, M ~map[string]V](m M) []string {
+	return slices.SortedFunc(maps.Keys(m), naturalCompare)
+}
+
+func naturalCompare(a, b string) int {
+	for a != "" && b != "" {
+		na, nb := digits(a), digits(b)
+		if na > 0 && nb > 0 {
+			x, y := strings.TrimLeft(a[:na], "0"), strings.TrimLeft(b[:nb], "0")
+			if len(x) != len(y) {
+				return len(x) - len(y)
+			}
+			if c := strings.Compare(x, y); c != 0 {
+				return c
+			}
+			a, b = a[na:], b[nb:]
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,116 @@
+package sonic
+
+import (
+	"maps"
+	"slices"
+)
+
+// rememberedTables are those whose applied state can differ from CONFIG_DB.
+var rememberedTables = []string{"BUFFER_POOL", "BUFFER_PROFILE", "SCHEDULER", "WRED_PROFILE", "PFC_WD"}
+
+var (
+	schedulerFields = []string{"type", "weight", "meter_type", "cir", "cbs", "pir", "pbs", "NULL"}
+	wredFields      = append(wredFieldNames(), "NULL")
+	pfcwdFields     = []string{"action", "detection_time", "restoration_time", "pfc_stat_history", "POLL_INTERVAL", "NULL"}
+)
+
+func wredFieldNames() []string {
+	l := []string{"ecn"}
+	for _, c := range colours {
+		l = append(l, "wred_"+c+"_enable", c+"_min_threshold", c+"_max_threshold", c+"_drop_probability")
+	}
+	return l
+}
+
+// orchApply is orchagent seeing a change of one CONFIG_DB row: it keeps what
+// it accepted (sonic-swss orchagent/qosorch.cpp, bufferorch.cpp,
+// pfcwdorch.cpp). Rows of other tables are applied as they stand.
+func (s *Switch) orchApply(table, key string, r row) {
+	if !slices.Contains(rememberedTables, table) {
+		return
+	}
+	have := s.orch[table][key]
+	if r == nil {
+		// An object that is still used stays until its last user lets go.
+		if have != nil && !(table == "WRED_PROFILE" && s.queueUses("wred_profile", key)) && !(table == "SCHEDULER" && s.queueUses("scheduler", key)) {
+			delete(s.orch[table], key)
+		}
+		return
+	}
+	keep := r
+	switch table {
+	case "SCHEDULER":
+		if f := unknownField(r, schedulerFields); f != "" {
+			s.logf("ERR orchagent: :- convertFieldValuesToAttributes: Unknown field:%s", f)
+			return
+		}
+		keep = copyRow(have) // only what the row has is set
+		maps.Copy(keep, r)
+	case "WRED_PROFILE":
+		if f := unknownField(r, wredFields); f != "" {
+			s.logf("ERR orchagent: :- convertFieldValuesToAttributes: Unknown wred profile field:%s", f)
+			return
+		}
+		keep = copyRow(have) // a removed field is not reverted
+		maps.Copy(keep, r)
+	case "PFC_WD":
+		if f := unknownField(r, pfcwdFields); f != "" {
+			s.logf("ERR orchagent: :- createEntry: Failed to parse PFC Watchdog %s configuration. Unknown attribute %s", key, f)
+			return
+		}
+		if key != "GLOBAL" && have["action"] != "" && have["action"] != r["action"] {
+			keep = copyRow(r) // a registered port keeps its first action
+			keep["action"] = have["action"]
+		}
+	case "BUFFER_POOL":
+		if have != nil {
+			keep = copyRow(r)
+			keep["type"], keep["mode"] = have["type"], have["mode"]
+		}
+	case "BUFFER_PROFILE":
+		if have != nil {
+			keep = copyRow(r)
+			keep["pool"] = have["pool"]
+			for _, th := range [][2]string{{"dynamic_th", "static_th"}, {"static_th", "dynamic_th"}} {
+				if have[th[0]] != "" && keep[th[0]] == "" {
+					keep[th[0]] = have[th[0]]
+					delete(keep, th[1])
+				}
+			}
+		}
+	}
+	if s.orch[table] == nil {
+		s.orch[table] = map[string]row{}
+	}
+	s.orch[table][key] = keep
+}
+
+func (s *Switch) queueUses(field, name string) bool {
+	for _, r := range s.cfg["QUEUE"] {
+		if r[field] == name {
+			return true
+		}
+	}
+	return false
+}
+
+func unknownField(r row, known []string) string {
+	for _, f := range sortedKeys(r) {
+		if !slices.Contains(known, f) {
+			return f
+		}
+	}
+	return ""
+}
+
+// accepted is what orchagent holds of one table: a deleted object without
+// users is gone.
+func (s *Switch) accepted(table string) map[string]row {
+	out := map[string]row{}
+	for k, r := range s.orch[table] {
+		if s.cfg[table][k] != nil || table == "WRED_PROFILE" && s.queueUses("wred_profile", k) || table == "SCHEDULER" && s.queueUses("scheduler", k) {
+			out[k] = r
+		}
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package sonic
+
+import (
+	"context"
+	"crypto/subtle"
+	"time"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// idle is the default --idle_conn_duration of the telemetry server.
+const idle = 5 * time.Second
+
+type gnmiServer struct {
+	gnmi.UnimplementedGNMIServer
+	s *Switch
+}
+
+func (s *Switch) newGRPCServer() *grpc.Server {
+	opts := []grpc.ServerOption{
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idle}),
+		grpc.WaitForHandlers(true),
+	}
+	if s.tlsConf != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(s.tlsConf)))
+	}
+	srv := grpc.NewServer(opts...)
+	gnmi.RegisterGNMIServer(srv, &gnmiServer{s: s})
+	return srv
+}
+
+// auth checks the account of the metadata.
+func (g *gnmiServer) auth(ctx context.Context) error {
+	if g.s.o.Username == "" {
+		return nil
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	u, p := md.Get("username"), md.Get("password")
+	if len(u) != 1 || len(p) != 1 || !same(u[0], g.s.user) || !same(p[0], g.s.pass) {
+		return status.Error(codes.Unauthenticated, "Unauthenticated")
+	}
+	return nil
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (g *gnmiServer) enter(ctx context.Context) error {
+	g.s.faults.event(Asked)
+	if err := g.s.faults.hold(ctx); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	if err := g.s.dice.Answer().Pause(ctx); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	return g.auth(ctx)
+}
+
+// Capabilities lists the models of a community image.
+func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest) (*gnmi.CapabilityResponse, error) {
+	if err := g.enter(ctx); err != nil {
+		return nil, err
+	}
+	models := []*gnmi.ModelData{
+		{Name: "openconfig-acl", Organization: "OpenConfig working group", Version: "1.0.2"},
+		{Name: "openconfig-lldp", Organization: "OpenConfig working group", Version: "1.0.2"},
+		{Name: "openconfig-platform", Organization: "OpenConfig working group", Version: "1.0.2"},
+		{Name: "openconfig-system", Organization: "OpenConfig working group", Version: "1.0.2"},
+		{Name: "ietf-yang-library", Organization: "IETF NETCONF (Network Configuration) Working Group", Version: "2016-06-21"},
+	}
+	if !g.s.faults.on(&g.s.faults.noSonicDB) {
+		models = append(models, &gnmi.ModelData{Name: origin, Organization: "SONiC", Version: "0.1.0"})
+	}
+	r := &gnmi.CapabilityResponse{
+		SupportedModels:    models,
+		SupportedEncodings: []gnmi.Encoding{gnmi.Encoding_JSON, gnmi.Encoding_JSON_IETF, gnmi.Encoding_PROTO},
+		GNMIVersion:        "0.7.0",
+		Extension: []*gnmi_ext.Extension{{Ext: &gnmi_ext.Extension_RegisteredExt{
+			RegisteredExt: &gnmi_ext.RegisteredExtension{Id: 701}}}},
+	}
+	g.s.dice.Answer().Capabilities(r)
+	return r, nil
+}

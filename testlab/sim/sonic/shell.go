@@ -1,0 +1,404 @@
+package sonic
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// shell is the little of bash that a management tool uses: simple commands,
+// quotes, ; && ||, output redirection, $? and sudo.
+type shell struct {
+	s              *Switch
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	status         int
+	login          bool
+	exited         bool
+}
+
+// token is a word or an operator.
+type token struct {
+	text string
+	op   bool
+}
+
+// run executes one line and returns the last status.
+func (sh *shell) run(line string) int {
+	_ = sh.s.dice.Answer().Pause(sh.s.ctx) // a switch that closes cuts the connection as well
+	toks, err := sh.split(line)
+	if err != nil {
+		fmt.Fprintf(sh.stderr, "-bash: %v\n", err)
+		sh.status = 2
+		return 2
+	}
+	for len(toks) > 0 && !sh.exited {
+		end := slices.IndexFunc(toks, func(t token) bool { return t.op && (t.text == ";" || t.text == "&&" || t.text == "||") })
+		op := ""
+		cmd := toks
+		if end >= 0 {
+			cmd, op, toks = toks[:end], toks[end].text, toks[end+1:]
+		} else {
+			toks = nil
+		}
+		if len(cmd) > 0 {
+			sh.status = sh.simple(cmd)
+		}
+		for op == "&&" && sh.status != 0 || op == "||" && sh.status == 0 {
+			next := slices.IndexFunc(toks, func(t token) bool { return t.op && t.text == ";" })
+			if next < 0 {
+				toks = nil
+			} else {
+				toks = toks[next+1:]
+			}
+			op = ""
+		}
+	}
+	return sh.status
+}
+
+// split makes tokens. $? is put in when its command runs.
+func (sh *shell) split(line string) ([]token, error) {
+	var toks []token
+	var word strings.Builder
+	started := false
+	flush := func() {
+		if started {
+			toks = append(toks, token{text: word.String()})
+			word.Reset()
+			started = false
+		}
+	}
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; c {
+		case ' ', '\t':
+			flush()
+		case '\n':
+			flush()
+			toks = append(toks, token{";", true})
+		case '\'':
+			end := strings.IndexByte(line[i+1:], '\'')
+			if end < 0 {
+				return nil, fmt.Errorf("unexpected EOF while looking for matching `''")
+			}
+			// a marker keeps $? in single quotes as it is
+			word.WriteString(strings.ReplaceAll(line[i+1:i+1+end], "$?", "$\x00?"))
+			started = true
+			i += end + 1
+		case '"':
+			started = true
+			for i++; ; i++ {
+				if i >= len(line) {
+					return nil, fmt.Errorf("unexpected EOF while looking for matching `\"'")
+				}
+				if line[i] == '"' {
+					break
+				}
+				if line[i] == '\\' && i+1 < len(line) && strings.IndexByte("\"\\$`", line[i+1]) >= 0 {
+					i++
+				}
+				word.WriteByte(line[i])
+			}
+		case '\\':
+			if i+1 < len(line) {
+				i++
+				word.WriteByte(line[i])
+				started = true
+			}
+		case ';', '>', '|', '&', '<':
+			if c == '>' && (word.String() == "1" || word.String() == "2") {
+				word.WriteByte('>')
+				if i+2 < len(line) && line[i+1] == '&' {
+					word.WriteString(line[i+1 : i+3])
+					i += 2
+				}
+				toks = append(toks, token{word.String(), true})
+				word.Reset()
+				started = false
+				continue
+			}
+			flush()
+			op := string(c)
+			if i+1 < len(line) && line[i+1] == c && c != ';' {
+				op += string(c)
+				i++
+			}
+			if op == "|" || op == "&" || op == "<<" {
+				return nil, fmt.Errorf("syntax error near unexpected token `%s'", op)
+			}
+			toks = append(toks, token{op, true})
+		default:
+			word.WriteByte(c)
+			started = true
+		}
+	}
+	flush()
+	return toks, nil
+}
+
+// simple runs one command with its redirections.
+func (sh *shell) simple(toks []token) int {
+	var args []string
+	var file string
+	appendTo, toFile := false, false
+	merge, quiet := false, false
+	in := ""
+	for i := 0; i < len(toks); i++ {
+		t := toks[i]
+		if !t.op {
+			a := strings.ReplaceAll(t.text, "$?", fmt.Sprint(sh.status))
+			args = append(args, strings.ReplaceAll(a, "$\x00?", "$?"))
+			continue
+		}
+		if t.text == "2>&1" {
+			merge = true
+			continue
+		}
+		if i+1 >= len(toks) || toks[i+1].op {
+			fmt.Fprintln(sh.stderr, "-bash: syntax error near unexpected token `newline'")
+			return 2
+		}
+		i++
+		switch t.text {
+		case ">", "1>", ">>":
+			file, toFile, appendTo = toks[i].text, true, t.text == ">>"
+		case "2>":
+			quiet = true
+		case "<":
+			in = toks[i].text
+		}
+	}
+	// Output is collected, so that no client that does not read holds a
+	// command that holds the switch.
+	var buf, errs limitedBuffer
+	c := &command{shell: sh, args: args, in: sh.stdin, out: &buf, err: &errs}
+	if quiet {
+		c.err = io.Discard
+	}
+	if merge {
+		c.err = c.out
+	}
+	if in != "" {
+		data, ok := sh.s.readFile(in)
+		if !ok {
+			fmt.Fprintf(sh.stderr, "-bash: %s: No such file or directory\n", in)
+			return 1
+		}
+		c.in = strings.NewReader(string(data))
+	}
+	if len(args) == 0 {
+		return 0
+	}
+	code := c.exec()
+	if !toFile {
+		_, _ = sh.stdout.Write(buf.b)
+	}
+	_, _ = sh.stderr.Write(errs.b)
+	if toFile && file != "/dev/null" {
+		if denied(file) && !c.root {
+			fmt.Fprintf(sh.stderr, "-bash: %s: Permission denied\n", file)
+			return 1
+		}
+		data := buf.b
+		if appendTo {
+			old, _ := sh.s.readFile(file)
+			data = append(append([]byte(nil), old...), data...)
+		}
+		if !sh.s.writeFile(file, data) {
+			fmt.Fprintf(sh.stderr, "-bash: %s: No space left on device\n", file)
+			return 1
+		}
+	}
+	return code
+}
+
+// limitedBuffer stops growing at maxInput.
+type limitedBuffer struct{ b []byte }
+
+func (l *limitedBuffer) Write(p []byte) (int, error) {
+	if len(l.b)+len(p) > maxInput {
+		return 0, io.ErrShortWrite
+	}
+	l.b = append(l.b, p...)
+	return len(p), nil
+}
+
+// denied: a redirection is opened by the login shell, not by sudo.
+func denied(file string) bool {
+	f := path.Clean(file)
+	return !strings.HasPrefix(f, "/tmp/") && !strings.HasPrefix(f, "/home/") && strings.HasPrefix(f, "/")
+}
+
+// command is one running command.
+type command struct {
+	*shell
+	args     []string
+	in       io.Reader
+	out, err io.Writer
+	root     bool
+}
+
+func (c *command) say(format string, a ...any)  { fmt.Fprintf(c.out, format, a...) }
+func (c *command) warn(format string, a ...any) { fmt.Fprintf(c.err, format, a...) }
+
+func (c *command) exec() int {
+	for len(c.args) > 0 && c.args[0] == "sudo" {
+		c.root = true
+		c.args = c.args[1:]
+		for len(c.args) > 0 && strings.HasPrefix(c.args[0], "-") {
+			c.args = c.args[1:]
+		}
+	}
+	if len(c.args) == 0 {
+		return 0
+	}
+	name, args := c.args[0], c.args[1:]
+	switch name {
+	case "echo":
+		c.say("%s\n", strings.Join(args, " "))
+		return 0
+	case "true", ":", "stty", "export", "unset", "set":
+		return 0
+	case "false":
+		return 1
+	case "exit", "logout":
+		c.exited = true
+		return c.status
+	case "hostname":
+		c.say("%s\n", c.s.o.Name)
+		return 0
+	case "whoami":
+		c.say("%s\n", map[bool]string{true: "root", false: c.s.user}[c.root])
+		return 0
+	case "cat":
+		return c.cat(args)
+	case "rm":
+		return c.rm(args)
+	case "show":
+		return c.show(args)
+	case "sonic-cfggen":
+		return c.cfggen(args)
+	case "sonic-db-cli":
+		return c.dbcli(args)
+	case "redis-dump":
+		return c.redisDump(args)
+	case "config":
+		return c.config(args)
+	}
+	if c.root {
+		c.warn("sudo: %s: command not found\n", name)
+		return 1
+	}
+	c.warn("-bash: %s: command not found\n", name)
+	return 127
+}
+
+func (c *command) cat(args []string) int {
+	if len(args) == 0 {
+		b, err := io.ReadAll(io.LimitReader(c.in, maxInput))
+		if err != nil {
+			c.warn("cat: -: %v\n", err)
+			return 1
+		}
+		_, _ = c.out.Write(b)
+		return 0
+	}
+	code := 0
+	for _, f := range args {
+		b, ok := c.s.readFile(f)
+		if !ok {
+			c.warn("cat: %s: No such file or directory\n", f)
+			code = 1
+			continue
+		}
+		_, _ = c.out.Write(b)
+	}
+	return code
+}
+
+func (c *command) rm(args []string) int {
+	force, code := false, 0
+	for _, f := range args {
+		if strings.HasPrefix(f, "-") {
+			force = force || strings.Contains(f, "f")
+			continue
+		}
+		if denied(f) && !c.root {
+			c.warn("rm: cannot remove '%s': Permission denied\n", f)
+			code = 1
+			continue
+		}
+		if !c.s.removeFile(f) && !force {
+			c.warn("rm: cannot remove '%s': No such file or directory\n", f)
+			code = 1
+		}
+	}
+	return code
+}
+
+const (
+	startupFile   = "/etc/sonic/config_db.json"
+	checkpointDir = "/etc/sonic/checkpoints/"
+	checkpointExt = ".cp.json"
+	maxFiles      = 256
+)
+
+func clean(f string) string {
+	if !strings.HasPrefix(f, "/") {
+		f = "/home/admin/" + f
+	}
+	return path.Clean(f)
+}
+
+func (s *Switch) readFile(f string) ([]byte, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f = clean(f)
+	if f == startupFile {
+		return s.savedJSON(), true
+	}
+	if name, ok := strings.CutPrefix(f, checkpointDir); ok {
+		if name, ok := strings.CutSuffix(name, checkpointExt); ok && s.checks[name] != nil {
+			return s.checks[name].json(), true
+		}
+	}
+	b, ok := s.files[f]
+	return b, ok
+}
+
+func (s *Switch) writeFile(f string, data []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f = clean(f)
+	if f == startupFile {
+		s.rawSaved = append([]byte{}, data...)
+		return true
+	}
+	if s.files == nil {
+		s.files = map[string][]byte{}
+	}
+	if _, have := s.files[f]; !have && len(s.files) >= maxFiles {
+		return false
+	}
+	s.files[f] = append([]byte{}, data...)
+	return true
+}
+
+func (s *Switch) removeFile(f string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f = clean(f)
+	_, ok := s.files[f]
+	delete(s.files, f)
+	return ok
+}
+
+// Files lists what users wrote to the switch's file system, by path.
+func (s *Switch) Files() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.files))
+}

@@ -1,0 +1,255 @@
+package sonic
+
+import (
+	"encoding/json"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// show answers the few show commands that print data and no tables for people.
+func (c *command) show(args []string) int {
+	switch strings.Join(args, " ") {
+	case "version":
+		s := c.s
+		vendor := "broadcom"
+		switch {
+		case s.groupMapASIC():
+			vendor = "mellanox"
+		case s.o.ASIC == "" && s.o.HWSKU == "":
+			vendor = "vs"
+		}
+		c.say("\nSONiC Software Version: SONiC.%s.1-00000000\nSONiC OS Version: 12\nDistribution: Debian 12.9\nKernel: 6.1.0-29-2-amd64\n"+
+			"Build commit: 00000000\nBuild date: Thu Jan  1 00:00:00 UTC 1970\nBuilt by: sim@sim\n\nPlatform: %s\nHwSKU: %s\nASIC: %s\nASIC Count: 1\nSerial Number: N/A\nModel Number: N/A\nHardware Revision: N/A\n",
+			s.o.Release, s.o.Platform, s.o.HWSKU, vendor)
+		return 0
+	case "runningconfiguration all":
+		d := c.s.docNow()
+		d["bgpraw"] = ""
+		return c.json(d)
+	}
+	c.warn("Usage: show [OPTIONS] COMMAND [ARGS]...\nTry \"show -h\" for help.\n\nError: No such command \"%s\".\n", strings.Join(args, " "))
+	return 2
+}
+
+func (c *command) json(v any) int {
+	b, err := json.MarshalIndent(v, "", "    ")
+	if err != nil {
+		c.warn("%v\n", err)
+		return 1
+	}
+	c.say("%s\n", b)
+	return 0
+}
+
+func (c *command) cfggen(args []string) int {
+	if strings.Join(args, " ") == "-d --print-data" {
+		return c.json(c.s.docNow())
+	}
+	if len(args) == 3 && args[0] == "-d" && args[1] == "-v" {
+		v, ok := walk(c.s.docNow(), strings.Split(args[2], "."))
+		if !ok {
+			c.say("\n")
+			return 0
+		}
+		c.say("%s\n", text(v))
+		return 0
+	}
+	c.warn("usage: sonic-cfggen [-h] ...\nsonic-cfggen: error: unrecognized arguments: %s\n", strings.Join(args, " "))
+	return 2
+}
+
+// splitKey takes a Redis key of a database apart.
+func splitKey(t tables, sep, key string) (table, rest string) {
+	table, rest, found := strings.Cut(key, sep)
+	if _, ok := t[key][""]; !found && ok {
+		return key, ""
+	}
+	return table, rest
+}
+
+// redisKeys are the keys of a database as Redis has them.
+func redisKeys(t tables, sep string) []string {
+	var keys []string
+	for _, table := range sortedKeys(t) {
+		for _, k := range naturalKeys(t[table]) {
+			if k == "" {
+				keys = append(keys, table)
+			} else {
+				keys = append(keys, table+sep+k)
+			}
+		}
+	}
+	return keys
+}
+
+func glob(pattern, key string) bool {
+	// Redis patterns let * match any character; path.Match stops at a slash.
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x01"), strings.ReplaceAll(key, "/", "\x01"))
+	return err == nil && ok
+}
+
+// dbcli is sonic-db-cli: Redis commands by database name.
+func (c *command) dbcli(args []string) int {
+	if len(args) == 1 && strings.EqualFold(args[0], "PING") {
+		c.say("PONG\n")
+		return 0
+	}
+	if len(args) < 2 {
+		c.warn("usage: sonic-db-cli [-h] [-s] [-n NAMESPACE] db_or_op [cmd [cmd ...]]\n")
+		return 2
+	}
+	db, ok := databases[args[0]]
+	if !ok {
+		c.warn("Invalid database name input : '%s'\n", args[0])
+		return 1
+	}
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.database(args[0], "")
+	cmd, rest := strings.ToLower(args[1]), args[2:]
+	argc := map[string]int{"ping": 0, "keys": 1, "hgetall": 1, "hget": 2, "hset": 3, "del": 1, "hdel": 2, "exists": 1}
+	n, known := argc[cmd]
+	switch {
+	case !known:
+		c.warn("(error) ERR unknown command '%s'\n", args[1])
+		return 1
+	case len(rest) < n:
+		c.warn("(error) ERR wrong number of arguments for '%s' command\n", cmd)
+		return 1
+	}
+	if cmd == "ping" {
+		c.say("PONG\n")
+		return 0
+	}
+	if cmd == "keys" {
+		for _, k := range sim.Reorder(s.dice.Answer(), redisKeys(t, db.sep)) {
+			if glob(rest[0], k) {
+				c.say("%s\n", k)
+			}
+		}
+		return 0
+	}
+	table, key := splitKey(t, db.sep, rest[0])
+	r := t[table][key]
+	switch cmd {
+	case "hgetall":
+		m := map[string]any{}
+		for f, v := range r {
+			m[f] = v
+		}
+		c.say("%s\n", py(m))
+	case "hget":
+		c.say("%s\n", r[rest[1]])
+	case "exists":
+		c.say("%d\n", count(r != nil))
+	case "hset":
+		if len(rest)%2 == 0 {
+			c.warn("(error) ERR wrong number of arguments for 'hset' command\n")
+			return 1
+		}
+		fields, added := map[string]string{}, 0
+		for i := 1; i < len(rest); i += 2 {
+			fields[rest[i]] = rest[i+1]
+			if _, have := r[rest[i]]; !have {
+				added++
+			}
+		}
+		s.mergeRow(args[0], table, key, fields)
+		c.say("%d\n", added)
+	case "hdel":
+		gone := 0
+		left := copyRow(r)
+		for _, f := range rest[1:] {
+			if _, have := left[f]; have {
+				delete(left, f)
+				gone++
+			}
+		}
+		if gone > 0 && args[0] == "CONFIG_DB" {
+			if len(left) == 0 {
+				left = nil
+			}
+			s.writeRow(table, key, left)
+		}
+		c.say("%d\n", gone)
+	case "del":
+		gone := 0
+		for _, k := range rest {
+			table, key := splitKey(t, db.sep, k)
+			gone += count(t[table][key] != nil)
+			if args[0] == "CONFIG_DB" {
+				s.writeRow(table, key, nil)
+			} else if s.overlay[args[0]] != nil {
+				s.overlay[args[0]].del(table, key)
+			}
+		}
+		c.say("%d\n", gone)
+	}
+	return 0
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// redisDump prints the hashes of a database that match a pattern.
+func (c *command) redisDump(args []string) int {
+	if !c.root {
+		c.warn("Traceback (most recent call last):\nredis.exceptions.ConnectionError: Error 13 connecting to unix socket: /var/run/redis/redis.sock. Permission denied.\n")
+		return 1
+	}
+	id, pattern, pretty := -1, "*", false
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "-y" || args[i] == "--pretty":
+			pretty = true
+		case (args[i] == "-d" || args[i] == "--db") && i+1 < len(args):
+			i++
+			n, err := strconv.Atoi(args[i])
+			if err != nil {
+				n = -1
+			}
+			id = n
+		case (args[i] == "-k" || args[i] == "--keys") && i+1 < len(args):
+			i++
+			pattern = args[i]
+		default:
+			c.warn("Usage: redis-dump [options]\n\nredis-dump: error: no such option: %s\n", args[i])
+			return 2
+		}
+	}
+	for name, db := range databases {
+		if db.id != id {
+			continue
+		}
+		c.s.mu.Lock()
+		t := c.s.database(name, "")
+		out := map[string]any{}
+		for _, k := range redisKeys(t, db.sep) {
+			if glob(pattern, k) {
+				table, key := splitKey(t, db.sep, k)
+				out[k] = map[string]any{"expireat": 0, "ttl": -0.001, "type": "hash", "value": t[table][key]}
+			}
+		}
+		b, err := json.MarshalIndent(out, "", "  ")
+		c.s.mu.Unlock()
+		if err == nil && !pretty {
+			b, err = json.Marshal(out)
+		}
+		if err != nil {
+			c.warn("%v\n", err)
+			return 1
+		}
+		c.say("%s\n", b)
+		return 0
+	}
+	c.say("{}\n")
+	return 0
+}

@@ -1,0 +1,420 @@
+// Package sonic simulates a SONiC switch that a real client can talk to: a gNMI
+// server and an SSH server on loopback that accept, refuse and answer as the
+// box does, over its databases and the daemons between them.
+package sonic
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"golang.org/x/crypto/ssh"
+	"google.golang.org/grpc"
+
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// DefaultUser and DefaultPassword are the account of a fresh community image;
+// the SSH server accepts them where Options names none.
+const (
+	DefaultUser     = "admin"
+	DefaultPassword = "YourPaSsWoRd"
+)
+
+// maxSets bounds the recorded Set requests; the oldest go first.
+const maxSets = 256
+
+// Options describe one simulated SONiC switch. The zero value is a nameless
+// switch without ports on the newest release.
+type Options struct {
+	Name string
+	// Release is a branch name: 202311, 202405, 202411, 202505, 202511, 202605
+	// or master; "" is master.
+	Release  string
+	HWSKU    string
+	Platform string
+	// ASIC is the id in the generic config updater's own lists ("th3",
+	// "spc3", "td2"); "" is a switch that those lists do not know.
+	ASIC string
+	// Dynamic selects the dynamic buffer model.
+	Dynamic bool
+	// Model gives the factory configuration its ports and buffers; nil looks
+	// HWSKU up in the catalogue. `config qos reload` renders from it.
+	Model *catalog.Model
+	// Config is the CONFIG_DB at boot, table -> key -> field -> value, with
+	// leaf-lists as `field@`; it is copied. Nil means FactoryConfig(Model).
+	Config map[string]map[string]map[string]string
+	// Headroom are the rows of pg_profile_lookup.ini; nil means Model's.
+	Headroom []catalog.HeadroomRow
+
+	// Username and Password are asked for by both servers. With no Username
+	// the gNMI server asks for nothing and SSH takes the image's defaults.
+	Username, Password string
+	// AuthorizedKeys log in over SSH without a password.
+	AuthorizedKeys []ssh.PublicKey
+	// TLS is the gNMI server's configuration; nil makes a CA and a
+	// certificate of its own. Share one between many switches. It may ask for
+	// client certificates.
+	TLS *tls.Config
+	// Plaintext serves gNMI without TLS.
+	Plaintext bool
+	// GNMIAddr and SSHAddr are listening addresses; "" is 127.0.0.1:0.
+	GNMIAddr, SSHAddr string
+	NoSSH             bool
+	// HostKey identifies the SSH server; nil makes an Ed25519 key.
+	HostKey ssh.Signer
+	// TimeScale stretches the measured times of the box: 0 does not wait, 1
+	// is real time.
+	TimeScale float64
+	// Shuffle is the seed of what the box is free to do in one way or another,
+	// see [sim.Shuffler]; 0 is nothing.
+	Shuffle uint64
+	// Logf receives the box's syslog; nil discards it.
+	Logf func(format string, args ...any)
+}
+
+// Switch is one simulated switch. Its methods are safe for concurrent use.
+type Switch struct {
+	o      Options
+	rel    int
+	faults *Faults
+	tally  sim.Tally
+	dice   sim.Shuffler
+	user   string
+	pass   string
+
+	caPEM   []byte
+	tlsConf *tls.Config
+	badTLS  *tls.Config
+	hostKey ssh.Signer
+
+	mu        sync.Mutex
+	cfg       tables
+	saved     tables
+	rawSaved  []byte // what a user wrote over the startup file; nil otherwise
+	intern    map[string]row
+	orch      map[string]map[string]row // what orchagent accepted
+	overlay   map[string]tables         // direct writes to databases other than CONFIG_DB
+	pendingPG map[string]bool           // ports that buffermgrd retries
+	bouncing  map[string]bool           // ports that were up and are down
+	flaps     map[string]int            // completed down/up cycles
+	files     map[string][]byte         // what users wrote
+	checks    map[string]tables         // config checkpoints
+	snapshot  map[string]any            // checkpoint of a Set in progress; nil otherwise
+	sets      []*gnmi.SetRequest
+	subs      map[*subscription]bool
+	syslog    []string
+	started   bool
+	closed    bool
+
+	gcuLock chan struct{} // the host service applies one request at a time
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+
+	grpcSrv *grpc.Server
+	gnmiLn  *sim.Listener
+	sshLn   *sim.Listener
+}
+
+// New makes a switch that has booted with the configuration of o and
+// does not listen yet. It fails on an unknown release and on a certificate or
+// key that cannot be made.
+func New(o Options) (*Switch, error) {
+	rel, err := releaseIndex(o.Release)
+	if err != nil {
+		return nil, err
+	}
+	if o.Name == "" {
+		o.Name = "sonic"
+	}
+	if o.Release == "" {
+		o.Release = "master"
+	}
+	if o.Model == nil && o.HWSKU != "" {
+		o.Model, _ = catalog.Lookup(o.HWSKU)
+	}
+	if o.Headroom == nil && o.Model != nil {
+		o.Headroom = o.Model.Headroom
+	}
+	if o.GNMIAddr == "" {
+		o.GNMIAddr = "127.0.0.1:0"
+	}
+	if o.SSHAddr == "" {
+		o.SSHAddr = "127.0.0.1:0"
+	}
+	s := &Switch{o: o, rel: rel, user: o.Username, pass: o.Password, hostKey: o.HostKey,
+		gcuLock: make(chan struct{}, 1), intern: map[string]row{}}
+	s.faults = &Faults{s: s}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if s.user == "" {
+		s.user, s.pass = DefaultUser, DefaultPassword
+	}
+	if err := s.prepareTLS(); err != nil {
+		return nil, err
+	}
+	if s.hostKey == nil && !o.NoSSH {
+		if s.hostKey, err = sim.NewHostKey(); err != nil {
+			return nil, err
+		}
+	}
+	src := o.Config
+	if src == nil {
+		src = FactoryConfig(o.Model, factoryOf(o)...)
+	}
+	s.dice.Shuffle(o.Shuffle)
+	t := s.internAll(src)
+	s.spellOut(t)
+	s.boot(t)
+	s.saved = s.cfg.clone()
+	s.o.Config = nil // a second copy of every switch would be kept alive
+	return s, nil
+}
+
+// boot makes t the running configuration and lets the daemons start on it.
+// The caller holds mu or is the only user.
+func (s *Switch) boot(t tables) {
+	s.cfg, s.orch, s.overlay = t, map[string]map[string]row{}, nil
+	s.pendingPG, s.bouncing, s.flaps = map[string]bool{}, map[string]bool{}, map[string]int{}
+	for _, table := range rememberedTables {
+		for _, key := range sortedKeys(t[table]) {
+			s.orchApply(table, key, t[table][key])
+		}
+	}
+	for _, port := range naturalKeys(t["PORT"]) {
+		s.updatePortBuffers(port)
+	}
+}
+
+// Start opens the servers. It fails when an address is taken or when the
+// switch runs or was closed.
+func (s *Switch) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started || s.closed {
+		return fmt.Errorf("switch %s: already started", s.o.Name)
+	}
+	refuse := func() bool { return s.faults.on(&s.faults.refuse) }
+	ln, err := sim.Listen(s.o.GNMIAddr, refuse)
+	if err != nil {
+		return fmt.Errorf("switch %s: gnmi: %w", s.o.Name, err)
+	}
+	s.gnmiLn = ln
+	if !s.o.NoSSH {
+		ln, err := sim.Listen(s.o.SSHAddr, refuse)
+		if err != nil {
+			return errors.Join(fmt.Errorf("switch %s: ssh: %w", s.o.Name, err), s.gnmiLn.Close())
+		}
+		s.sshLn = ln
+		s.wg.Go(s.serveSSH)
+	}
+	s.grpcSrv = s.newGRPCServer()
+	s.wg.Go(func() { _ = s.grpcSrv.Serve(s.gnmiLn) }) // returns when the listener closes
+	s.started = true
+	return nil
+}
+
+// Close stops both servers and waits for everything they started, including
+// an application that outlived its request. A second Close does nothing.
+func (s *Switch) Close() error {
+	s.mu.Lock()
+	started, closed := s.started, s.closed
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	if !started || closed {
+		return nil
+	}
+	_ = s.sshLn.Close()
+	s.sshLn.DropAll()
+	s.grpcSrv.Stop()
+	s.gnmiLn.DropAll()
+	s.wg.Wait()
+	return nil
+}
+
+// GNMIAddr is the host:port of the gNMI server, "" before Start.
+func (s *Switch) GNMIAddr() string { return s.gnmiLn.Address() }
+
+// SSHAddr is the host:port of the SSH server, "" where there is none.
+func (s *Switch) SSHAddr() string { return s.sshLn.Address() }
+
+// MostSessions are the largest numbers of connections to each of the two
+// servers that there were at once.
+func (s *Switch) MostSessions() (gnmi, ssh int) { return s.gnmiLn.Most(), s.sshLn.Most() }
+
+// CAPEM is the certificate that a client trusts to reach the gNMI server; nil
+// in plaintext.
+func (s *Switch) CAPEM() []byte { return append([]byte(nil), s.caPEM...) }
+
+// Shuffle has the switch answer as another one of its kind from now on.
+func (s *Switch) Shuffle(seed uint64) { s.dice.Shuffle(seed) }
+
+// Faults is the switch's fault injection.
+func (s *Switch) Faults() *Faults { return s.faults }
+
+// Config is a copy of the running CONFIG_DB.
+func (s *Switch) Config() map[string]map[string]map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cfg.deep()
+}
+
+// DB is a copy of one database, table -> key -> field -> value: CONFIG_DB,
+// APPL_DB, ASIC_DB, STATE_DB or COUNTERS_DB. A hash that is a table of its own
+// (COUNTERS_PORT_NAME_MAP) has the key "". Another name gives nil.
+func (s *Switch) DB(name string) map[string]map[string]map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.database(name, ""); t != nil {
+		return t.deep()
+	}
+	return nil
+}
+
+// Saved is the startup file, /etc/sonic/config_db.json.
+func (s *Switch) Saved() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.savedJSON()
+}
+
+func (s *Switch) savedJSON() []byte {
+	if s.rawSaved != nil {
+		return append([]byte(nil), s.rawSaved...)
+	}
+	return s.saved.json()
+}
+
+func (s *Switch) save() { s.saved, s.rawSaved = s.cfg.clone(), nil }
+
+// SetRow writes one whole CONFIG_DB row as another writer does through Redis:
+// no validation, and the daemons react.
+func (s *Switch) SetRow(table, key string, fields map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writeRow(table, key, copyRow(fields))
+}
+
+// DelRow removes one CONFIG_DB row likewise.
+func (s *Switch) DelRow(table, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writeRow(table, key, nil)
+}
+
+// SetDBRow lays fields over a row of APPL_DB, ASIC_DB, STATE_DB or
+// COUNTERS_DB, which are otherwise derived: to count packets, to make the
+// hardware differ from the configuration. CONFIG_DB rows are merged likewise.
+func (s *Switch) SetDBRow(db, table, key string, fields map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mergeRow(db, table, key, fields)
+}
+
+// Unplug takes the cable out of a port, or puts it in again.
+func (s *Switch) Unplug(port string, out bool) {
+	state := "up"
+	if out {
+		state = "down"
+	}
+	s.SetDBRow("APPL_DB", "PORT_TABLE", port, map[string]string{"oper_status": state})
+}
+
+// Restart is a reboot: connections drop, the startup file is loaded, what was
+// not saved is gone.
+func (s *Switch) Restart() error {
+	err := s.reload()
+	s.dropConnections()
+	return err
+}
+
+// reload loads the startup file.
+func (s *Switch) reload() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.saved.clone()
+	if s.rawSaved != nil {
+		var m map[string]any
+		if err := json.Unmarshal(s.rawSaved, &m); err != nil {
+			return fmt.Errorf("switch %s: startup file: %w", s.o.Name, err)
+		}
+		t = s.tablesOf(m)
+	}
+	s.tally.Reset()
+	flaps := s.flaps
+	s.boot(t)
+	s.flaps = flaps
+	return nil
+}
+
+func (s *Switch) dropConnections() {
+	s.gnmiLn.DropAll()
+	s.sshLn.DropAll()
+}
+
+// Sets are the latest Set requests that passed authentication, oldest first.
+func (s *Switch) Sets() []*gnmi.SetRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*gnmi.SetRequest(nil), s.sets...)
+}
+
+// Flaps counts, by port, how often it went from up to down and up again.
+func (s *Switch) Flaps() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := make(map[string]int, len(s.flaps))
+	for k, v := range s.flaps {
+		m[k] = v
+	}
+	return m
+}
+
+// Syslog returns the latest daemon messages, oldest first.
+func (s *Switch) Syslog() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.syslog...)
+}
+
+func (s *Switch) logf(format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if len(s.syslog) >= 512 {
+		s.syslog = append(s.syslog[:0], s.syslog[256:]...)
+	}
+	s.syslog = append(s.syslog, msg)
+	if s.o.Logf != nil {
+		s.o.Logf("%s: %s", s.o.Name, msg)
+	}
+}
+
+// Releases are the branches that a switch can run, oldest first.
+var Releases = []string{"202311", "202405", "202411", "202505", "202511", "202605", "master"}
+
+const (
+	r202311 = iota
+	r202405
+	r202411
+	r202505
+	r202511
+	r202605
+	rMaster
+)
+
+func releaseIndex(name string) (int, error) {
+	if name == "" {
+		return rMaster, nil
+	}
+	for i, r := range Releases {
+		if r == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("sonic release %q: not one of %v", name, Releases)
+}

@@ -1,0 +1,205 @@
+package sonic
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+)
+
+// maxInput bounds what a client may send to one command.
+const maxInput = 32 << 20
+
+var errDenied = errors.New("permission denied")
+
+func (s *Switch) sshConfig() *ssh.ServerConfig {
+	c := &ssh.ServerConfig{
+		PasswordCallback: func(m ssh.ConnMetadata, pw []byte) (*ssh.Permissions, error) {
+			if same(m.User(), s.user) && same(string(pw), s.pass) {
+				return nil, nil
+			}
+			return nil, errDenied
+		},
+		PublicKeyCallback: func(m ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
+			for _, k := range s.o.AuthorizedKeys {
+				if m.User() == s.user && bytes.Equal(k.Marshal(), key.Marshal()) {
+					return nil, nil
+				}
+			}
+			return nil, errDenied
+		},
+	}
+	c.AddHostKey(s.hostKey)
+	return c
+}
+
+func (s *Switch) serveSSH() {
+	conf := s.sshConfig()
+	for {
+		c, err := s.sshLn.Accept()
+		if err != nil {
+			return
+		}
+		s.wg.Go(func() { s.serveConn(c, conf) })
+	}
+}
+
+func (s *Switch) serveConn(c net.Conn, conf *ssh.ServerConfig) {
+	sim.ServeSSH(c, conf, &s.wg, s.session)
+}
+
+// session serves one channel: an exec command or an interactive shell.
+func (s *Switch) session(ch ssh.Channel, requests <-chan *ssh.Request) {
+	defer ch.Close()
+	ch = s.dice.Channel(ch)
+	pty := false
+	for r := range requests {
+		switch r.Type {
+		case "pty-req":
+			pty = true
+			reply(r, true)
+		case "env", "window-change":
+			reply(r, true)
+		case "exec":
+			var p struct{ Command string }
+			if ssh.Unmarshal(r.Payload, &p) != nil {
+				reply(r, false)
+				continue
+			}
+			reply(r, true)
+			s.wg.Go(func() { drain(requests) })
+			out, errOut := io.Writer(ch), io.Writer(ch.Stderr())
+			if pty {
+				errOut = ch
+			}
+			sh := &shell{s: s, stdin: io.LimitReader(ch, maxInput), stdout: out, stderr: errOut}
+			s.faults.event(Command)
+			code := sh.run(p.Command)
+			s.faults.event(Status)
+			exit(ch, code)
+			return
+		case "shell":
+			reply(r, true)
+			s.wg.Go(func() { drain(requests) })
+			exit(ch, s.interactive(ch, pty))
+			return
+		default:
+			reply(r, false)
+		}
+	}
+}
+
+func reply(r *ssh.Request, ok bool) {
+	if r.WantReply {
+		_ = r.Reply(ok, nil)
+	}
+}
+
+func drain(requests <-chan *ssh.Request) {
+	for r := range requests {
+		reply(r, r.Type == "window-change")
+	}
+}
+
+func exit(ch ssh.Channel, code int) {
+	_, _ = ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Code uint32 }{uint32(code)}))
+}
+
+// interactive is bash on a terminal: it echoes every byte and prompts.
+func (s *Switch) interactive(ch ssh.Channel, pty bool) int {
+	t := &terminal{ch: ch, echo: pty}
+	sh := &shell{s: s, stdin: t, stdout: t, stderr: t, login: true}
+	prompt := func() {
+		if pty {
+			_, _ = io.WriteString(ch, s.user+"@"+s.o.Name+":~$ ")
+		}
+	}
+	prompt()
+	for {
+		line, err := t.line()
+		if err != nil {
+			return sh.status
+		}
+		sh.run(line)
+		if sh.exited {
+			return sh.status
+		}
+		prompt()
+	}
+}
+
+// terminal is the line discipline: newlines become CR LF, input is echoed.
+type terminal struct {
+	ch   ssh.Channel
+	echo bool
+	buf  [1]byte
+	rest []byte // of a line being read by a command
+}
+
+func (t *terminal) Write(p []byte) (int, error) {
+	out := p
+	if t.echo {
+		out = bytes.ReplaceAll(p, []byte("\n"), []byte("\r\n"))
+	}
+	if _, err := t.ch.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// line reads up to a newline. End of file on an empty line ends the input.
+func (t *terminal) line() (string, error) {
+	var b strings.Builder
+	for {
+		if _, err := io.ReadFull(t.ch, t.buf[:]); err != nil {
+			return "", err
+		}
+		switch c := t.buf[0]; {
+		case c == '\n' || c == '\r':
+			if t.echo {
+				_, _ = io.WriteString(t.ch, "\r\n")
+			}
+			return b.String(), nil
+		case c == 0x04 && t.echo:
+			if b.Len() == 0 {
+				return "", io.EOF
+			}
+		case c == 0x03 && t.echo:
+			_, _ = io.WriteString(t.ch, "^C\r\n")
+			return "", nil
+		case c == 0x7f || c == 0x08:
+			if v := b.String(); v != "" {
+				b.Reset()
+				b.WriteString(v[:len(v)-1])
+				_, _ = io.WriteString(t.ch, "\b \b")
+			}
+		default:
+			if t.echo {
+				_, _ = t.ch.Write(t.buf[:])
+			}
+			if b.Len() >= maxInput {
+				return "", io.ErrShortBuffer
+			}
+			b.WriteByte(c)
+		}
+	}
+}
+
+// Read gives a command its input, line by line up to end of file.
+func (t *terminal) Read(p []byte) (int, error) {
+	if len(t.rest) == 0 {
+		l, err := t.line()
+		if err != nil {
+			return 0, err
+		}
+		t.rest = []byte(l + "\n")
+	}
+	n := copy(p, t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
+}

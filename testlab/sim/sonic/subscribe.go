@@ -1,0 +1,167 @@
+package sonic
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// subscription is one that is held. The switch's mu guards it.
+type subscription struct {
+	paths   map[string]*gnmi.Path // by table
+	changes []rowChange
+	wake    chan struct{} // of one; is told of changes
+}
+
+type rowChange struct {
+	table, key string
+	doc        map[string]any
+}
+
+// Subscriptions is how many subscriptions are held: sessions of clients that
+// stay.
+func (s *Switch) Subscriptions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.subs)
+}
+
+// tell puts a row that was changed before those who subscribed to its table; one
+// that was removed is empty. The caller holds mu.
+func (s *Switch) tell(table, key string, r row) {
+	for sub := range s.subs {
+		if sub.paths[table] == nil {
+			continue
+		}
+		sub.changes = append(sub.changes, rowChange{table, key, r.doc()})
+		select {
+		case sub.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Subscribe serves tables of CONFIG_DB by the older addressing, as they change:
+// first each table as it is, then that this is all, then each row that changes.
+// What of it is refused, and how, is of sonic-gnmi gnmi_server/client_subscribe.go
+// and sonic_data_client/db_client.go; other databases, rows, fields and samples
+// are left out.
+func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
+	if err := g.enter(stream.Context()); err != nil {
+		return err
+	}
+	if g.s.faults.on(&g.s.faults.noSubscribe) {
+		return status.Error(codes.Unimplemented, "method Subscribe not implemented")
+	}
+	first, err := stream.Recv()
+	switch {
+	case errors.Is(err, io.EOF):
+		return status.Error(codes.Aborted, "stream EOF received before init")
+	case err != nil:
+		return err
+	}
+	list := first.GetSubscribe()
+	if list == nil {
+		return status.Error(codes.InvalidArgument, "first message must be SubscriptionList")
+	}
+	sub, err := g.s.subscribe(list)
+	if err != nil {
+		return err
+	}
+	defer g.s.unsubscribe(sub)
+	gone := make(chan struct{})
+	g.s.wg.Go(func() { // ends with the stream
+		defer close(gone)
+		_, _ = stream.Recv() // the client has nothing more to say: it ended
+	})
+	for {
+		for _, r := range g.s.news(sub, list.GetPrefix()) {
+			if err := stream.Send(r); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-sub.wake:
+		case <-gone:
+			return status.Error(codes.InvalidArgument, "queue: disposed")
+		case <-stream.Context().Done():
+			return status.FromContextError(stream.Context().Err()).Err()
+		}
+	}
+}
+
+// subscribe takes a subscription in.
+func (s *Switch) subscribe(list *gnmi.SubscriptionList) (*subscription, error) {
+	target := list.GetPrefix().GetTarget()
+	switch {
+	case list.GetPrefix() == nil:
+		return nil, status.Error(codes.Unimplemented, "No target specified in prefix")
+	case target == "":
+		return nil, status.Error(codes.Unimplemented, "Empty target data not supported")
+	case len(list.GetSubscription()) == 0:
+		return nil, status.Error(codes.NotFound, "Invalid subscription path: No Subscription")
+	case target != "CONFIG_DB":
+		return nil, status.Errorf(codes.Unimplemented, "the simulator has no subscriptions to %s", target)
+	case list.GetMode() != gnmi.SubscriptionList_STREAM:
+		return nil, status.Errorf(codes.Unimplemented, "SubscriptionList_%s is not implemented for SONiC gRPC/gNMI yet", list.GetMode())
+	}
+	sub := &subscription{paths: map[string]*gnmi.Path{}, wake: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range list.GetSubscription() {
+		if m := one.GetMode(); m != gnmi.SubscriptionMode_ON_CHANGE {
+			return nil, status.Errorf(codes.InvalidArgument, "unsupported subscription mode, %s", m)
+		}
+		e := readNames(elems(list.GetPrefix(), one.GetPath()))
+		if len(e) != 1 {
+			return nil, status.Errorf(codes.Unimplemented, "the simulator has subscriptions to tables only, not to %v", e)
+		}
+		if len(s.cfg[e[0]]) == 0 {
+			return nil, status.Errorf(codes.NotFound, "Failed to find %s %s <nil> []", target, e[0])
+		}
+		sub.paths[e[0]] = one.GetPath()
+	}
+	for _, table := range sortedKeys(sub.paths) {
+		sub.changes = append(sub.changes, rowChange{table: table, doc: tableDoc(s.cfg[table])})
+	}
+	sub.changes = append(sub.changes, rowChange{})
+	if s.subs == nil {
+		s.subs = map[*subscription]bool{}
+	}
+	s.subs[sub] = true
+	return sub, nil
+}
+
+func (s *Switch) unsubscribe(sub *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.subs, sub)
+}
+
+// news is what a subscription was not told yet. A change without a table is the
+// end of what there was at the beginning, one without a key a whole table.
+func (s *Switch) news(sub *subscription, prefix *gnmi.Path) (out []*gnmi.SubscribeResponse) {
+	s.mu.Lock()
+	changes := sub.changes
+	sub.changes = nil
+	s.mu.Unlock()
+	for _, c := range changes {
+		if c.table == "" {
+			out = append(out, &gnmi.SubscribeResponse{Response: &gnmi.SubscribeResponse_SyncResponse{SyncResponse: true}})
+			continue
+		}
+		doc := c.doc
+		if c.key != "" {
+			doc = map[string]any{c.key: c.doc}
+		}
+		out = append(out, &gnmi.SubscribeResponse{Response: &gnmi.SubscribeResponse_Update{Update: &gnmi.Notification{
+			Timestamp: time.Now().UnixNano(), Prefix: prefix,
+			Update: []*gnmi.Update{{Path: sub.paths[c.table], Val: &gnmi.TypedValue{Value: &gnmi.TypedValue_JsonIetfVal{JsonIetfVal: encode(doc)}}}},
+		}}})
+	}
+	return out
+}

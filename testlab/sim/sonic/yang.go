@@ -1,0 +1,398 @@
+package sonic
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// yangError is a rule of the models that a configuration breaks. The first
+// line is all that most clients see.
+type yangError struct {
+	first string // "Data Loading Failed", ...
+	cause string // libyang's text
+}
+
+func (e *yangError) Error() string {
+	if e.cause == "" {
+		return e.first
+	}
+	return e.first + "\n" + e.cause
+}
+
+// check returns "" for a good value and else what libyang says of it.
+type check func(v string) string
+
+// leaf is a field of an entry.
+type leaf struct {
+	check check
+	// refs are tables of which one must hold the value as an entry; literal is
+	// accepted besides.
+	refs    []string
+	literal string
+	// list wants a JSON array; text also takes a comma string (or only that
+	// string reaches the daemons).
+	list, text bool
+	mandatory  bool
+	def        string // a default that takes part in reference checks
+}
+
+// model is one table of one release.
+type model struct {
+	module string
+	// keys are the checks of the parts of an entry's name.
+	keys []leaf
+	// fields of an entry; nil with fieldKey set for a table whose field names
+	// are data.
+	fields     map[string]leaf
+	fieldKey   *leaf
+	fieldValue leaf
+	// entries names the only entries a table may have, with fields of their own.
+	entries map[string]map[string]leaf
+	must    func(c *yangCheck, key string, e map[string]any) string
+	// loose tables have a model that is not checked in depth here.
+	loose bool
+}
+
+// yangCheck validates one configuration.
+type yangCheck struct {
+	doc    map[string]any
+	models map[string]*model
+}
+
+var modelCache [rMaster + 1]struct {
+	once sync.Once
+	m    map[string]*model
+}
+
+func modelsOf(rel int) map[string]*model {
+	c := &modelCache[rel]
+	c.once.Do(func() { c.m = buildModels(rel) })
+	return c.m
+}
+
+// validate checks a whole configuration as the box's loader does; it stops at
+// the first fault.
+func validate(doc map[string]any, rel int) *yangError {
+	c := &yangCheck{doc: doc, models: modelsOf(rel)}
+	for _, table := range sortedKeys(doc) {
+		m := c.models[table]
+		if m == nil {
+			continue // cropped before loading
+		}
+		body, ok := doc[table].(map[string]any)
+		if !ok {
+			return &yangError{"Data Loading Failed", "table " + table + " is not an object"}
+		}
+		for _, key := range naturalKeys(body) {
+			if err := c.entry(table, m, key, body[key]); err != nil {
+				return err
+			}
+		}
+	}
+	return c.lanes()
+}
+
+func loading(where, format string, args ...any) *yangError {
+	return &yangError{"Data Loading Failed", fmt.Sprintf("failed to parse data tree: %s: Data path: %s (line 1)", fmt.Sprintf(format, args...), where)}
+}
+
+func (c *yangCheck) entry(table string, m *model, key string, v any) *yangError {
+	where := fmt.Sprintf("/%s:%s/%s/%s_LIST[name='%s']", m.module, m.module, table, table, key)
+	e, ok := v.(map[string]any)
+	if !ok {
+		return &yangError{"Data Loading Failed", fmt.Sprintf("entry %s|%s is not an object", table, key)}
+	}
+	if m.loose {
+		for _, f := range sortedKeys(e) {
+			if msg := looseValue(e[f]); msg != "" {
+				return loading(where, "%s: %s", f, msg)
+			}
+		}
+		return nil
+	}
+	fields := m.fields
+	if m.entries != nil {
+		if fields, ok = m.entries[key]; !ok {
+			return loading(where, "Unknown element \"%s\".", key)
+		}
+	} else {
+		parts := strings.Split(key, "|")
+		keys := c.keysOf(table, m)
+		if len(parts) != len(keys) {
+			return loading(where, "%s|%s: key does not match %d parts of the list", table, key, len(keys))
+		}
+		for i, p := range parts {
+			if err := c.scalar(where, keys[i], strings.TrimSpace(p)); err != nil {
+				return err
+			}
+		}
+	}
+	if m.fieldKey != nil {
+		for _, f := range naturalKeys(e) {
+			if err := c.scalar(where+"/"+table, *m.fieldKey, f); err != nil {
+				return err
+			}
+			if err := c.value(where+"/"+table+"/"+f, m.fieldValue, e[f]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, f := range sortedKeys(e) {
+		l, ok := fields[f]
+		if !ok {
+			return loading(where, "Unknown element \"%s\".", f)
+		}
+		if err := c.value(where+"/"+f, l, e[f]); err != nil {
+			return err
+		}
+	}
+	for _, f := range sortedKeys(fields) {
+		l := fields[f]
+		if _, have := e[f]; have {
+			continue
+		}
+		if l.mandatory {
+			return loading(where, "Missing required element \"%s\" in \"%s_LIST\".", f, table)
+		}
+		if l.def != "" && c.refFault(l, l.def) {
+			return &yangError{first: "'SonicYangCfgDbGenerator' object has no attribute 'yang_data_file'"}
+		}
+	}
+	if m.must != nil {
+		if msg := m.must(c, key, e); msg != "" {
+			return loading(where, "%s", msg)
+		}
+	}
+	return nil
+}
+
+// keysOf: on a VOQ chassis queues are named by host and ASIC as well.
+func (c *yangCheck) keysOf(table string, m *model) []leaf {
+	if (table == "QUEUE" || table == "BUFFER_QUEUE") && c.metadata("switch_type") == "voq" {
+		return append([]leaf{{check: length(1, 63)}, {check: pattern(`[Aa][Ss][Ii][Cc][0-9]{1,2}`)}, {check: length(1, 128)}}, m.keys[1:]...)
+	}
+	return m.keys
+}
+
+func (c *yangCheck) metadata(field string) string {
+	t, _ := c.doc["DEVICE_METADATA"].(map[string]any)
+	e, _ := t["localhost"].(map[string]any)
+	v, _ := e[field].(string)
+	return v
+}
+
+func looseValue(v any) string {
+	switch v := v.(type) {
+	case string, json.Number:
+		return ""
+	case []any:
+		for _, e := range v {
+			switch e.(type) {
+			case string, json.Number:
+			default:
+				return "Invalid value"
+			}
+		}
+		return ""
+	case map[string]any: // nested containers exist in these tables
+		return ""
+	}
+	return "Invalid value"
+}
+
+func (c *yangCheck) value(where string, l leaf, v any) *yangError {
+	switch v := v.(type) {
+	case string:
+		if !l.list {
+			return c.scalar(where, l, v)
+		}
+		if !l.text {
+			return loading(where, "Expected an array")
+		}
+		return c.list(where, l, strings.Split(v, ","))
+	case json.Number:
+		if l.list {
+			return loading(where, "Expected an array")
+		}
+		return c.scalar(where, l, v.String())
+	case []any:
+		if !l.list {
+			return loading(where, "Unexpected array")
+		}
+		vals := make([]string, len(v))
+		for i, e := range v {
+			if msg := looseValue(e); msg != "" {
+				return loading(where, "%s", msg)
+			}
+			vals[i] = text(e)
+		}
+		return c.list(where, l, vals)
+	}
+	return loading(where, "Invalid value %s", py(v))
+}
+
+func (c *yangCheck) list(where string, l leaf, vals []string) *yangError {
+	seen := map[string]bool{}
+	for _, v := range vals {
+		v = strings.TrimSpace(v)
+		if seen[v] {
+			return loading(where, "Duplicated instance of leaf-list (\"%s\").", v)
+		}
+		seen[v] = true
+		if err := c.scalar(where, l, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *yangCheck) scalar(where string, l leaf, v string) *yangError {
+	if l.literal != "" && v == l.literal {
+		return nil
+	}
+	if l.check != nil {
+		if msg := l.check(v); msg != "" {
+			return loading(where, "%s", msg)
+		}
+	}
+	if c.refFault(l, v) {
+		return loading(where, "Leafref \"%s\" of value \"%s\" points to a non-existing leaf.", l.refs[0], v)
+	}
+	return nil
+}
+
+func (c *yangCheck) refFault(l leaf, v string) bool {
+	if len(l.refs) == 0 {
+		return false
+	}
+	for _, t := range l.refs {
+		keys, _ := c.doc[t].(map[string]any)
+		if _, ok := keys[v]; ok {
+			return false
+		}
+	}
+	return true
+}
+
+// lanes is the extra rule of the config updater: every lane once.
+func (c *yangCheck) lanes() *yangError {
+	ports, _ := c.doc["PORT"].(map[string]any)
+	seen := map[string]string{}
+	for _, p := range naturalKeys(ports) {
+		e, _ := ports[p].(map[string]any)
+		lanes, _ := e["lanes"].(string)
+		for _, lane := range strings.Split(lanes, ",") {
+			lane = strings.TrimSpace(lane)
+			if other, dup := seen[lane]; dup && lane != "" && other != p {
+				return &yangError{first: fmt.Sprintf("'%s' lane is used multiple times in PORT: {'%s', '%s'}", lane, p, other)}
+			}
+			seen[lane] = p
+		}
+	}
+	return nil
+}
+
+// number reads a field for a must rule; false where it is absent or no number.
+func number(e map[string]any, field string) (uint64, bool) {
+	v, ok := e[field]
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(text(v)), "+"), 10, 64)
+	return n, err == nil
+}
+
+// The checks of types.
+
+func pattern(re string, msg ...string) check {
+	r := regexp.MustCompile(`^(?:` + re + `)$`)
+	return func(v string) string {
+		switch {
+		case r.MatchString(v):
+			return ""
+		case len(msg) > 0:
+			return msg[0]
+		}
+		return fmt.Sprintf("Unsatisfied pattern - \"%s\" does not conform to \"%s\".", v, re)
+	}
+}
+
+func length(lo, hi int, msg ...string) check {
+	return func(v string) string {
+		switch n := len([]rune(v)); {
+		case n >= lo && n <= hi:
+			return ""
+		case len(msg) > 0:
+			return msg[0]
+		default:
+			return fmt.Sprintf("Unsatisfied length - string \"%s\" length is not allowed.", v)
+		}
+	}
+}
+
+func oneOf(vals ...string) check {
+	return func(v string) string {
+		if slices.Contains(vals, v) {
+			return ""
+		}
+		return fmt.Sprintf("Invalid enumeration value \"%s\".", v)
+	}
+}
+
+func integer(lo int64, hi uint64, msg ...string) check {
+	return func(v string) string {
+		t := strings.TrimSpace(v)
+		if neg, ok := strings.CutPrefix(t, "-"); ok {
+			n, err := strconv.ParseUint(neg, 10, 63)
+			if err != nil {
+				return fmt.Sprintf("Invalid value \"%s\".", v)
+			}
+			if -int64(n) >= lo {
+				return ""
+			}
+		} else {
+			n, err := strconv.ParseUint(strings.TrimPrefix(t, "+"), 10, 64)
+			if err != nil {
+				return fmt.Sprintf("Invalid value \"%s\".", v)
+			}
+			if n <= hi && (lo <= 0 || n >= uint64(lo)) {
+				return ""
+			}
+		}
+		if len(msg) > 0 {
+			return msg[0]
+		}
+		return fmt.Sprintf("Unsatisfied range - value \"%s\" is out of the allowed range.", v)
+	}
+}
+
+func anyText(string) string { return "" }
+
+func both(checks ...check) check {
+	return func(v string) string {
+		for _, c := range checks {
+			if msg := c(v); msg != "" {
+				return msg
+			}
+		}
+		return ""
+	}
+}
+
+func either(checks ...check) check {
+	return func(v string) string {
+		msg := ""
+		for _, c := range checks {
+			if msg = c(v); msg == "" {
+				return ""
+			}
+		}
+		return msg
+	}
+}
