@@ -30,6 +30,12 @@ var cases = []testCase{
 		}
 		b.settled(b.open(), p.steps)
 	}},
+	{name: "two plans of one state are the same bytes", run: func(b *bench) {
+		first := b.plan(b.open()).steps
+		if err := Repeatable(first, func() (*drivers.Steps, error) { return b.plan(b.open()).steps, nil }); err != nil {
+			b.Error(err)
+		}
+	}},
 	{name: "a second apply sends nothing", run: func(b *bench) {
 		p := b.fresh()
 		b.mustApply(p)

@@ -1,8 +1,11 @@
 package drivertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
@@ -31,6 +34,30 @@ func Trusted(d drivers.Driver, desired drivers.Desired, st *drivers.Steps, tok *
 	}
 	if err := c.CheckUndo(&back, desired.Manages); err != nil {
 		return fmt.Errorf("its own undo record: %w", err)
+	}
+	return nil
+}
+
+// Repeatable returns an error unless planning the same state again gives the
+// plan first, byte for byte: a saved plan is compared with one that is made at
+// its apply. It plans several times, because the order of a map is random.
+func Repeatable(first *drivers.Steps, plan func() (*drivers.Steps, error)) error {
+	want, err := json.MarshalIndent(first, "", " ")
+	if err != nil {
+		return err
+	}
+	for range 4 {
+		st, err := plan()
+		if err != nil {
+			return fmt.Errorf("plan again: %w", err)
+		}
+		got, err := json.MarshalIndent(st, "", " ")
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(got, want) {
+			return fmt.Errorf("two plans of the same state differ:\n%s", cmp.Diff(string(want), string(got)))
+		}
 	}
 	return nil
 }

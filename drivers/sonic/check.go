@@ -65,7 +65,7 @@ func (o op) check(managed func(port string) bool) error {
 		if o.Field != "" {
 			err = errors.Join(err, onPort(o.Field))
 		}
-		for port := range o.Row {
+		for _, port := range natural.Keys(o.Row) {
 			err = errors.Join(err, onPort(port))
 		}
 	case native.TWatchdog:
@@ -104,11 +104,11 @@ func (o op) check(managed func(port string) bool) error {
 		}
 	}
 	texts := []string{o.Value}
-	for f, v := range o.Row {
+	for _, f := range natural.Keys(o.Row) {
 		if !nameWord.MatchString(f) {
 			err = errors.Join(err, fmt.Errorf("unusable field %q", f))
 		}
-		texts = append(texts, v)
+		texts = append(texts, o.Row[f])
 	}
 	if slices.ContainsFunc(texts, unprintable) {
 		err = errors.Join(err, errors.New("a value that is no text of one line"))

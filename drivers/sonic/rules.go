@@ -64,12 +64,12 @@ func refuseWRED(o op, have native.Row, rel native.Release, chip string) (refusal
 	case chip == "":
 		return refusal{guard + ", and only on an ASIC that it knows; it does not know this model", instead}, false
 	}
-	for f, v := range o.Row {
-		if have[f] != v && (!slices.Contains(greenFields, f) || have[f] == "") {
+	for _, f := range slices.Sorted(maps.Keys(o.Row)) {
+		if have[f] != o.Row[f] && (!slices.Contains(greenFields, f) || have[f] == "") {
 			return refusal{guard + ", not " + f, instead}, false
 		}
 	}
-	for f := range have {
+	for _, f := range slices.Sorted(maps.Keys(have)) {
 		if _, ok := o.Row[f]; !ok {
 			return refusal{guard + ", not remove " + f, instead}, false
 		}
@@ -106,14 +106,14 @@ func refuseWatchdog(o op, running native.Config, rel native.Release, chip string
 	if o.Field != "" {
 		return check(o.Field)
 	}
-	for f, v := range o.Row {
-		if w, ok := have[f]; !ok || v != w {
+	for _, f := range slices.Sorted(maps.Keys(o.Row)) {
+		if w, ok := have[f]; !ok || o.Row[f] != w {
 			if r, ok := check(f); !ok {
 				return r, false
 			}
 		}
 	}
-	for f := range have {
+	for _, f := range slices.Sorted(maps.Keys(have)) {
 		if _, ok := o.Row[f]; !ok {
 			if r, ok := check(f); !ok {
 				return r, false

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,13 +69,7 @@ func Decode(cfg Config) (*qos.Device, []Unknown) {
 	d.headroomModel()
 	qos.Normalize(d.dev)
 	slices.SortFunc(d.unknown, func(a, b Unknown) int {
-		if c := strings.Compare(a.Table, b.Table); c != 0 {
-			return c
-		}
-		if c := natural.Compare(a.Key, b.Key); c != 0 {
-			return c
-		}
-		return natural.Compare(a.Field, b.Field)
+		return cmp.Or(strings.Compare(a.Table, b.Table), natural.Compare(a.Key, b.Key), natural.Compare(a.Field, b.Field), strings.Compare(a.Why, b.Why))
 	})
 	return d.dev, d.unknown
 }
@@ -278,7 +273,9 @@ func (d *decoder) readInto(table, name string, into []int8, limit int) {
 	if row == nil && name != "" && d.first(table, name) {
 		d.note(table, name, "", "", "there is no such map")
 	}
-	for from, to := range row {
+	// Sorted, so that of "3" and "03" the same one wins every time.
+	for _, from := range slices.Sorted(maps.Keys(row)) {
+		to := row[from]
 		k, err1 := strconv.Atoi(from)
 		v, err2 := strconv.Atoi(to)
 		switch {
@@ -506,7 +503,9 @@ func (d *decoder) members() {
 	for _, p := range d.dev.Ports {
 		p.LAG = qos.Of("")
 	}
-	for key := range d.cfg[TMember] {
+	// Sorted, so that of two port channels that claim a port the same one wins
+	// every time.
+	for _, key := range slices.Sorted(maps.Keys(d.cfg[TMember])) {
 		lag, port, _ := strings.Cut(key, "|")
 		if p := d.dev.Ports[port]; p != nil {
 			p.LAG = qos.Of(lag)

@@ -442,3 +442,22 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestDecodeIsRepeatable: of two entries that contradict each other the same one
+// wins every time, so that two plans of one state are alike.
+func TestDecodeIsRepeatable(t *testing.T) {
+	cfg := Config{}
+	cfg.Put(TPort, "Ethernet0", Row{})
+	cfg.Put(TDSCPToTC, "AZURE", Row{"3": "3", "03": "1", "003": "2"})
+	cfg.Put(TPortQoS, "Ethernet0", Row{"dscp_to_tc_map": "AZURE"})
+	for _, lag := range []string{"PortChannel1", "PortChannel2", "PortChannel3"} {
+		cfg.Put(TMember, lag+"|Ethernet0", Row{})
+	}
+	for range 20 {
+		dev, _ := Decode(cfg)
+		p := dev.Ports["Ethernet0"]
+		if tc := p.Maps.V.DSCPToTC[3]; tc != 3 || p.LAG.V != "PortChannel3" {
+			t.Fatalf("traffic class %d, port channel %s; want 3, PortChannel3", tc, p.LAG.V)
+		}
+	}
+}
