@@ -161,3 +161,11 @@ func FuzzUndo(f *testing.F) {
 		}
 	})
 }
+
+func TestLongestName(t *testing.T) {
+	for n, want := range map[int]bool{0: false, 1: true, 512: true, 513: false} {
+		if got := isName(strings.Repeat("a", n)); got != want {
+			t.Errorf("a name of %d characters: %v, want %v", n, got, want)
+		}
+	}
+}
