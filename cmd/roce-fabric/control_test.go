@@ -30,6 +30,7 @@ func underRace() bool {
 // night, with the 512 hosts of rail-512, and what they were set to was applied by
 // way of such devices.
 func TestControl(t *testing.T) {
+	t.Parallel()
 	runs := map[string]int{"quickstart": *controlRuns, "eos-clos": *controlRuns, "nxos-clos": *controlRuns, "mixed": *controlRuns, "rail-512": sharedtest.Sized(0, 2)}
 	if testing.Short() || underRace() {
 		runs = map[string]int{"quickstart": 2, "eos-clos": 2, "nxos-clos": 2, "mixed": 4}

@@ -290,6 +290,7 @@ var killScenarios = []killScenario{
 // down, and the next apply or rollback ends with every port up, all saved, and
 // nothing to do.
 func TestKillSweep(t *testing.T) {
+	t.Parallel()
 	kills := 0
 	for _, s := range killScenarios {
 		t.Run(s.name, func(t *testing.T) {

@@ -309,6 +309,7 @@ var runningFaults = []runningFault{
 // Over the mixed fabric, each fault on running state is found with its id, at its
 // place, and nothing else is an error.
 func TestRunningFaults(t *testing.T) {
+	t.Parallel()
 	p := newProof(t, "mixed")
 	if fs := p.found(); len(fs) > 0 {
 		t.Fatalf("the untouched fabric: %s", spell(fs))

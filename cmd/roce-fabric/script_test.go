@@ -39,6 +39,7 @@ func TestMain(m *testing.M) {
 var labs sync.Map
 
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {

@@ -37,6 +37,7 @@ func (w *teller) Write(p []byte) (int, error) {
 // TestWindow looks at the counters of all systems, and has things happen while
 // the window is open: after the first reading, before the second.
 func TestWindow(t *testing.T) {
+	t.Parallel()
 	p := newProof(t, "mixed")
 	for _, name := range []string{"leaf1", "leaf2"} {
 		box := p.Switches[name].(*sonic.Switch)
