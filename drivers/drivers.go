@@ -73,13 +73,13 @@ type Driver interface {
 	// is good for a device as long as it equals Steps.Base. It does no I/O.
 	Digest(*Snapshot, Desired) string
 	// Apply carries the steps out, in order, on a device that the snapshot
-	// was just taken of. It returns a token to take them back with, which is
+	// was just taken of. It returns a token to revert them with, which is
 	// valid also where an error is returned; it is nil where the device was
 	// not touched. An answer that failed, or never came, is no error where the
 	// device did what it was told; Apply waits and reads to find out, for as
 	// long as the device may take, also when ctx has ended.
 	Apply(context.Context, *Snapshot, *Steps, ApplyOptions) (*Token, error)
-	// Confirm makes an apply last: it ends a pending way back and saves.
+	// Confirm makes an apply last: it ends a pending timer and saves.
 	Confirm(context.Context, *Token) error
 	// Revert restores what the token remembers and saves it, once the device
 	// has ended what it works on. It may be called again, and by another
@@ -209,7 +209,7 @@ type Facts struct {
 
 // Caps are capabilities as data.
 type Caps struct {
-	// Undo says how an apply is taken back, for people.
+	// Undo says how an apply is reverted, for people.
 	Undo string `json:"undo"`
 	// Writes names the ways in: "gnmi", "ssh".
 	Writes []string `json:"writes"`
@@ -263,7 +263,7 @@ type Mismatch struct {
 	// be wrong.
 	Unsure bool
 	// Slow says that devices are known to take minutes over it: shortly after a
-	// change it is no reason to take that back.
+	// change it is no reason to revert that.
 	Slow bool
 }
 
@@ -339,7 +339,7 @@ type Step struct {
 type ApplyOptions struct {
 	// Progress is told before each step; nil is silence.
 	Progress func(i, n int, s Step)
-	// Token is told the way back before the first write, so that it can be
+	// Token is called with the undo record before the first write, so that it can be
 	// kept where it survives this process; an error stops the apply. nil
 	// keeps it nowhere.
 	Token func(*Token) error
@@ -347,7 +347,7 @@ type ApplyOptions struct {
 	ID string
 }
 
-// Token remembers how to take an apply back. It is written to the journal, so
+// Token remembers how to revert an apply. It is written to the journal, so
 // that another process can revert.
 type Token struct {
 	Device string          `json:"device"`

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// NewToken makes a token of the way back.
+// NewToken makes a token of the undo record.
 func NewToken(device string, back any) (*Token, error) {
 	raw, err := json.Marshal(back)
 	if err != nil {
@@ -20,7 +20,7 @@ func NewToken(device string, back any) (*Token, error) {
 	return &Token{Device: device, Native: raw}, nil
 }
 
-// Read reads the way back of a device, which may come from a file.
+// Read reads the undo record of a device, which may come from a file.
 func (t *Token) Read(device string, back any) error {
 	if t.Device != device {
 		return fmt.Errorf("%s: the way back is that of %s", device, t.Device)
@@ -31,7 +31,7 @@ func (t *Token) Read(device string, back any) error {
 	return nil
 }
 
-// Announce tells the way back, and then the first of n steps, before anything
+// Announce tells the undo record, and then the first of n steps, before anything
 // is written.
 func (o ApplyOptions) Announce(t *Token, n int, first Step) error {
 	if o.Token != nil {

@@ -18,7 +18,7 @@ const (
 	// KindNotPersistent: no unit applies the settings at boot, or one applies
 	// other settings, or one is there that is not whole.
 	KindNotPersistent Kind = "not-persistent"
-	// KindConflict: somebody else writes the settings: a daemon, or the
+	// KindConflict: another writes the settings: a daemon, or the
 	// firmware's DCBX.
 	KindConflict Kind = "conflict"
 	// KindUnknown: the value could not be read, so whether it differs is open.

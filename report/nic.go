@@ -11,7 +11,7 @@ import (
 )
 
 // NIC writes what differs on a host, port by port, and which of it has no
-// step: it waits for a reset, is somebody else's, or cannot be read. Steps that
+// step: it waits for a reset, is another's, or cannot be read. Steps that
 // make none of the changes, and those that are blocked, follow.
 func (t *Text) NIC(host string, changes []nic.Change, steps []local.Step) {
 	if len(changes) == 0 {

@@ -40,7 +40,7 @@ func (t *Text) Plan(d *plan.Device) {
 	t.undo[i].names = append(t.undo[i].names, d.Name)
 }
 
-// undo is a way to take devices back, and the devices.
+// undo is a way to revert, and the devices that have it.
 type undo struct {
 	how   string
 	names []string

@@ -26,7 +26,7 @@ type Past struct {
 	Ended  bool   // it came to its end, whatever that was
 	Intent string // hash of the intent that it applied
 	By     string // who began it: user@machine
-	// Of is the run that this one took back; "" for an apply.
+	// Of is the run that this one rolled back; "" for an apply.
 	Of string
 	// Devices in the order in which they were worked on.
 	Devices []PastDevice
@@ -41,7 +41,7 @@ type PastDevice struct {
 	State State
 	// Base is the digest of the state that the run started from.
 	Base string
-	// Touched says that something may have been written: there is a way back.
+	// Touched says that something may have been written: there is an undo record.
 	Touched bool
 	// Down are the ports that the run took down for a step and did not bring up
 	// again; Raised those that it brought up.
@@ -50,7 +50,7 @@ type PastDevice struct {
 	at, size int64 // of the record with the way back
 }
 
-// maxRecord bounds a record of a journal: the way back of a switch with a
+// maxRecord bounds a record of a journal: the undo record of a switch with a
 // thousand ports takes a few MB.
 const maxRecord = 64 << 20
 
@@ -176,7 +176,7 @@ func without(list, gone []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(gone, s) })
 }
 
-// Token reads the way back of a device that the run has Touched.
+// Token reads the undo record of a device that the run has Touched.
 func (p *Past) Token(d PastDevice) (_ *drivers.Token, err error) {
 	f, err := os.Open(p.path)
 	if err != nil {

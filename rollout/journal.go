@@ -34,7 +34,7 @@ type Record struct {
 }
 
 // Journal is the record of one run, on disk before each act. It holds what a
-// later run needs to take a device back, and no secret.
+// later run needs to roll a device back, and no secret.
 type Journal struct {
 	mu   sync.Mutex
 	f    *os.File

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 )
 
-// ErrNothing says that there is no run to take back.
+// ErrNothing says that there is no run to roll back.
 var ErrNothing = errors.New("no run to take back")
 
 // Find returns the run with that id, or the newest one whose writes stand, and
@@ -65,7 +65,7 @@ func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 	return nil, nil, fmt.Errorf("%w in %s", ErrNothing, dir)
 }
 
-// Rollback takes devices of a run back to where they were before it, the last
+// Rollback rolls devices of a run back to where they were before it, the last
 // one first, and goes on where one fails. It returns one outcome a device, in that
 // order.
 func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx context.Context, device string) (drivers.Driver, error), o Options) ([]Outcome, error) {

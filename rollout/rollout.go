@@ -87,7 +87,7 @@ type Options struct {
 	// Policy bounds what a [Rollback] may disturb at once on a device; nil takes
 	// the bounds that its undo record states.
 	Policy func(device string) drivers.Policy
-	// RevertTimeout bounds taking one device back, also after Ctrl-C; 0 is 15
+	// RevertTimeout bounds the revert of one device, also after Ctrl-C; 0 is 15
 	// minutes.
 	RevertTimeout time.Duration
 	// AppliedTimeout bounds the wait for the daemons of a device to take up

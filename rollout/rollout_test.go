@@ -160,9 +160,9 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 	}
 }
 
-// Ctrl-C takes the device in work back, with time of its own, and leaves the
+// Ctrl-C reverts the device being changed, with time of its own, and leaves the
 // rest alone.
-// unconfirmed is a device that takes back what nobody confirms.
+// unconfirmed is a device that reverts what nobody confirms.
 type unconfirmed struct {
 	*box
 	kept bool

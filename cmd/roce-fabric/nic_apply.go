@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
-// nicRevertTimeout bounds taking one host back, also after Ctrl-C: each port may
+// nicRevertTimeout bounds the revert of one host, also after Ctrl-C: each port may
 // wait a minute for its link, and firmware takes minutes to write.
 const nicRevertTimeout = 30 * time.Minute
 

@@ -105,7 +105,7 @@ func said(t *testing.T, res *hostvm.Result, what ...string) {
 
 // TestNICInAKernel sets the NICs of a machine with a real kernel: applied, read
 // back by the kernel's own tool, applied again without a bounce, corrupted,
-// found, mended, and taken back.
+// found, mended, and rolled back.
 func TestNICInAKernel(t *testing.T) {
 	t.Parallel()
 	res := bootVM(t, hostvm.Missing())(vmLinks+`

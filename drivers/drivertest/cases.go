@@ -475,7 +475,7 @@ var cases = []testCase{
 			b.Errorf("took %s", took)
 		}
 		// The last call may begin just before its deadline and be carried out
-		// after it; what it did has to be possible to take back.
+		// after it; it must be possible to revert what it did.
 		b.Faults.Clear()
 		if tok != nil {
 			b.revert(p, tok)

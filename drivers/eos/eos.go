@@ -7,7 +7,7 @@
 //
 // A session commit replaces the running configuration with the session's copy,
 // so that what others did meanwhile is lost (EOS User Manual, Configure
-// Session). Therefore nothing is written while a session of somebody else is
+// Session). Therefore nothing is written while a session of another user is
 // open.
 //
 // Encoding and decoding are in render/eos; no line of configuration is made up
@@ -42,7 +42,7 @@ type Driver struct {
 	// idle is the undo record of the apply of which this driver knows that nothing
 	// came in force.
 	idle string
-	// undo is the session in which this driver last took an apply back.
+	// undo is the session in which this driver last reverted an apply.
 	undo string
 }
 
@@ -78,7 +78,7 @@ const commitTimer = 5 * time.Minute
 
 // Open makes the driver; the switch is dialled by the first call. Where SSH is
 // configured everything goes over SSH, because only there the switch itself
-// takes back what is not confirmed.
+// reverts what is not confirmed.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	d := newDriver(t)
 	switch {

@@ -16,7 +16,7 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// colleague is somebody else's shell on the switch.
+// colleague is another user's shell on the switch.
 func (b *box) colleague() *ssh.Network {
 	b.t.Helper()
 	c, err := ssh.Dial(b.t.Context(), *b.target.SSH)

@@ -237,7 +237,7 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 		if err := d.Confirm(t.Context(), tok); err != nil {
 			t.Fatal(err)
 		}
-		// After the timer each line is taken back by one of its own.
+		// After the timer each line is reverted by one of its own.
 		if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
 			t.Errorf("revert: %v\n%s", err, b.state())
 		}

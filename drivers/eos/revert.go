@@ -43,7 +43,7 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 }
 
 // Keep confirms what an earlier run put in force and left unconfirmed: the switch
-// would take it back. One that may be at work is left alone: the error wraps
+// would revert it. One that may be at work is left alone: the error wraps
 // ErrRejected. It saves what of managed ports runs and is not saved, whoever left
 // it so; a save is of the whole configuration.
 func (d *Driver) Keep(ctx context.Context) (bool, error) {
@@ -112,7 +112,7 @@ func (d *Driver) lasts(ctx context.Context) (bool, error) {
 }
 
 // stopTimer ends the commit timer of a session, where it runs: with "commit"
-// the change stays, with "abort" it is taken back. Whether that worked shows
+// the change stays, with "abort" it is reverted. Whether that worked shows
 // in the sessions, not in the answer.
 func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 	var last error
@@ -205,7 +205,7 @@ func persists(c *native.Config) bool {
 	return false
 }
 
-// Revert takes an apply back. While the commit timer runs, the switch does it,
+// Revert undoes an apply. While the commit timer runs, the switch does it,
 // byte for byte; where others changed something since the apply, and after the
 // timer, the settings that were changed are restored one by one. An apply of which
 // nothing came in force is not reverted. It may be called again.
@@ -227,7 +227,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	if d.way.timed() {
 		how := "abort"
-		// The timer would take back what others did since then as well.
+		// The timer would undo what others did since then as well.
 		if !b.Alone(now) {
 			how = "commit"
 		}

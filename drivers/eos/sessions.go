@@ -34,7 +34,7 @@ func sessionName(id string) (string, error) {
 	return drivers.RunName(id, maxName-randomEnd) + end, nil
 }
 
-// undoName makes a name for the session that takes an apply back, of the time
+// undoName makes a name for the session that reverts an apply, of the time
 // now and of the session of the apply: that tells later runs which run has left
 // it open.
 func undoName(session string) (string, error) {
@@ -48,7 +48,7 @@ func undoName(session string) (string, error) {
 // undoTime is the form in which [drivers.RunTime] reads the time.
 const undoTime = "20060102-150405"
 
-// undoOf is what the names of the sessions that take a run back have behind the
+// undoOf is what the names of the sessions that revert a run have behind the
 // time.
 func undoOf(run string) string {
 	h := sha256.Sum256([]byte(run))
@@ -69,7 +69,7 @@ type sessions struct {
 type session struct {
 	name, user string
 	// ours says that a run of this tool made it, fresh that the run (or its
-	// taking back) began age ago and may be at work.
+	// a revert) began age ago and may be at work.
 	ours, fresh bool
 	age         time.Duration
 }

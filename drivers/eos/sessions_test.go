@@ -77,7 +77,7 @@ func TestLeftovers(t *testing.T) {
 		if got := notes(); !strings.Contains(got, "in force and was not confirmed") || !regexp.MustCompile(`takes it back in (5m|4m5\ds)`).MatchString(got) {
 			t.Errorf("notes %q", got)
 		}
-		// A second run must not write what the switch is about to take back.
+		// A second run must not write what the switch is about to revert.
 		other := b.open()
 		b.configure("interface Ethernet1/1\nmtu 4000\n")
 		snap, st := b.plan(other)
@@ -92,7 +92,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A run of somebody else may be at work: its session is not aborted and its
+// A run of another user may be at work: its session is not aborted and its
 // timer not ended, until its journal tells that it has ended, or time does.
 func TestRunsOfOthers(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})

@@ -17,9 +17,9 @@ import (
 type way interface {
 	name() string // "ssh", "gnmi"
 	addr() string
-	// undo says how an apply is taken back, for people.
+	// undo says how an apply is reverted, for people.
 	undo(timer time.Duration) string
-	// timed reports whether the switch takes back what is not confirmed, and
+	// timed reports whether the switch reverts what is not confirmed, and
 	// whether commands of exec mode can be run.
 	timed() bool
 
@@ -33,10 +33,10 @@ type way interface {
 	counters(ctx context.Context) (*drivers.Observation, error)
 
 	// write puts configuration lines in force as a whole: in a session of the
-	// given name, to be taken back after timer; 0 is for good. ready is asked last
+	// given name, to be reverted after timer; 0 is for good. ready is asked last
 	// before the commit, and its error forbids it.
 	write(ctx context.Context, name string, typed []string, timer time.Duration, ready func(context.Context) error) (lines.Fate, error)
-	// discard aborts a session, or takes its commit back where its timer runs.
+	// discard aborts a session, or undoes its commit where its timer runs.
 	discard(ctx context.Context, name string) error
 	// do runs a command of exec mode that changes something.
 	do(ctx context.Context, cmd string) error

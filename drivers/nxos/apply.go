@@ -13,9 +13,9 @@ import (
 )
 
 // Apply puts the change in force with one dual-stage commit, which the switch
-// takes back by itself unless it is confirmed in time. Where the switch does
+// reverts by itself unless it is confirmed in time. Where the switch does
 // not know that mode, or not one of the lines in it, they are typed one by one,
-// and what came before a refused one is taken back; that takes a checkpoint.
+// and what came before a refused one is reverted; that takes a checkpoint.
 func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil

@@ -40,7 +40,7 @@ func TestTimerRunsOut(t *testing.T) {
 }
 
 // A switch that words its refusal of an empty commit in no way that is known
-// is taken back all the same.
+// is reverted all the same.
 func TestRevertPastARefusedCommit(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	d, was := b.open(), b.state()
@@ -116,7 +116,7 @@ func TestKeep(t *testing.T) {
 }
 
 // What is left of a run of long ago says nothing of a timer that runs now: that
-// one is somebody else's.
+// one is another user's.
 func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	d := b.open()
@@ -158,7 +158,7 @@ func TestKeepLeavesRunsOfOthers(t *testing.T) {
 }
 
 // A switch has one timer. While a run waits for its confirmation it is the
-// run's; after that it is somebody else's, whom an undo does not confirm.
+// run's; after that it is another user's, whom an undo does not confirm.
 func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 	for name, full := range map[string]bool{"with a checkpoint": false, "without": true} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (b *box) clean(t *testing.T, was string) {
 	}
 }
 
-// colleague is somebody else's shell on the switch.
+// colleague is another user's shell on the switch.
 func (b *box) colleague() *ssh.Network {
 	b.t.Helper()
 	c, err := ssh.Dial(b.t.Context(), *b.target.SSH)
@@ -170,7 +170,7 @@ func TestInUse(t *testing.T) {
 	})
 }
 
-// The same while an apply is taken back: what is in use stays, the rest goes.
+// The same while an apply is reverted: what is in use stays, the rest goes.
 func TestRevertInUse(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d := b.open()
@@ -287,7 +287,7 @@ func TestClassRemoved(t *testing.T) {
 }
 
 // A connection that ends half way leaves half of it, which is said and can be
-// taken back, whatever others did since.
+// reverted, whatever others did since.
 func TestLostInTheMiddle(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
 	d, was := b.open(), b.state()

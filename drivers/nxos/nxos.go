@@ -1,5 +1,5 @@
 // Package nxos drives Cisco Nexus 9000 switches over SSH: with a dual-stage
-// commit that the switch takes back unless it is confirmed, or, where a release
+// commit that the switch reverts unless it is confirmed, or, where a release
 // has no such mode or takes no QoS lines in it, line by line with a checkpoint
 // to go back to.
 //
@@ -157,7 +157,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	return f, nil
 }
 
-// undo says how an apply is taken back, for people.
+// undo says how an apply is reverted, for people.
 func (d *Driver) undo() string {
 	const tool = "by this tool, from a checkpoint on the switch while nobody else changed anything, and line by line"
 	if d.plain {

@@ -45,7 +45,7 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 }
 
 // Keep confirms what an earlier run put in force and left unconfirmed: the switch
-// would take it back. The checkpoint of the run is what tells of it. It saves
+// would revert it. The checkpoint of the run is what tells of it. It saves
 // what of managed ports runs and is not saved, whoever left it so; a save is of
 // the whole configuration.
 func (d *Driver) Keep(ctx context.Context) (bool, error) {
@@ -64,7 +64,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 		}
 		left = append(left, n)
 		// The timer of a run that is long past has run out; one that runs is
-		// somebody else's, and stays.
+		// another user's, and stays.
 		timed = timed || !longAgo(n)
 	}
 	if timed {
@@ -148,7 +148,7 @@ func (d *Driver) save(ctx context.Context, good func(*native.Config) bool) error
 	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, d.wrap(cmp.Or(err, rerr, lines.ErrNotSaved)))
 }
 
-// Revert takes an apply back: by the checkpoint where every change since is the
+// Revert undoes an apply: by the checkpoint where every change since is the
 // apply's own, else setting by setting; an apply of which nothing came in force
 // is not reverted. It may be called again.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
@@ -176,7 +176,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 			return err
 		}
 		if timed {
-			// The timer would take back what others did since then as well. How a
+			// The timer would undo what others did since then as well. How a
 			// switch words that there is nothing to confirm is not documented: a
 			// refusal is no reason to leave all in force.
 			err := d.stopTimer(ctx, b.Checkpoint)
@@ -202,7 +202,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 }
 
 // timed reports whether a commit timer that runs may be that of an apply which is
-// in force, and not somebody else's. The confirmation of an apply saves it and
+// in force, and not another user's. The confirmation of an apply saves it and
 // removes its checkpoint; where the switch does not list them, or could not
 // remove it, the age of the apply tells.
 func (d *Driver) timed(ctx context.Context, b lines.Record) (bool, error) {

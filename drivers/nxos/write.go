@@ -17,7 +17,7 @@ import (
 // dualStageCommand enters the dual-stage mode, since 10.2.
 const dualStageCommand = "configure dual-stage"
 
-// send has lines put in force: in dual-stage mode, to be taken back after timer
+// send has lines put in force: in dual-stage mode, to be reverted after timer
 // (0 is for good), and where the switch does not know that mode, or not one of
 // the lines in it, one by one: which lines that mode takes is not documented.
 // plain is the error that forbids the latter.
@@ -66,7 +66,7 @@ func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration)
 		if _, err = n.Type(ctx, commit); err == nil {
 			f = lines.Answered
 		} else if drivers.RefusedLine(err) {
-			// Not aborted: that would take back a commit that was carried out.
+			// Not aborted: that would undo a commit that was carried out.
 			f = lines.Rejected
 		}
 		return err

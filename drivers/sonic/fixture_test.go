@@ -205,7 +205,7 @@ func fromSim(cfg map[string]map[string]map[string]string) native.Config {
 	return out
 }
 
-// state leaves out what no way in can take back: the profiles that buffermgrd
+// state leaves out what no way in can undo: the profiles that buffermgrd
 // derives stay where the config updater refuses to remove a BUFFER_PROFILE and
 // there is no SSH. Nothing refers to them then.
 func (b *box) state() []byte { return b.canonical(b.config()) }

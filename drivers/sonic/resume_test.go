@@ -174,7 +174,7 @@ func TestRevertBringsUpWhatWasLeftDown(t *testing.T) {
 	}
 }
 
-// A switch that is as intended and has not saved it saves it. What somebody else
+// A switch that is as intended and has not saved it saves it. What another user
 // did by hand is theirs to save.
 func TestKeepSavesWhatRuns(t *testing.T) {
 	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})

@@ -14,7 +14,7 @@ import (
 )
 
 // Apply carries the steps out. Where SSH is configured it leaves a checkpoint
-// as a second way back, for people; one that cannot be taken because SSH does
+// as a second way to revert, for people; one that cannot be taken because SSH does
 // not answer stops only steps that need SSH.
 func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
@@ -138,7 +138,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if _, err := d.Probe(ctx); err != nil {
 		return err
 	}
-	// What is to be taken back may still be going on, and a Get would show
+	// What is to be reverted may still be going on, and a Get would show
 	// what was before it.
 	if err := d.Settle(ctx); err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrPartial, err)

@@ -1,4 +1,4 @@
-// Package boundedfile reads whole files that somebody else made: what is larger
+// Package boundedfile reads whole files that others made: what is larger
 // than the caller expects, or no file at all, is an error and not memory.
 //
 // Do not use it for secrets, whose mode counts as well.

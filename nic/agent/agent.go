@@ -73,7 +73,7 @@ type Machine interface {
 	Counters(ctx context.Context, h *nic.Host) error
 	// Plan asks the machine, which knows its routes and bonds.
 	Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error)
-	// Before writes no setting: it reads the way back from steps, for a record that
+	// Before writes no setting: it reads what undoes steps, for a record that
 	// is there before the first is carried out.
 	Before(ctx context.Context, steps []local.Step) (local.Undo, error)
 	Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error)
@@ -82,7 +82,7 @@ type Machine interface {
 	// at a path of it, or "" for a copy of the one that serves it. It returns
 	// the files that it wrote, also with an error.
 	InstallUnit(ctx context.Context, desired *nic.Host, program string) (written []string, err error)
-	// RemoveUnit takes that back. It returns the files that it removed, also
+	// RemoveUnit undoes that. It returns the files that it removed, also
 	// with an error.
 	RemoveUnit(ctx context.Context) (removed []string, err error)
 }

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// same passes over what JSON does not tell apart, and what no revert takes back.
+// same passes over what JSON does not tell apart, and what no revert undoes.
 var same = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(nic.Port{}, "CarrierChanges")}
 
 const ens = "ens1f0np0"

@@ -114,7 +114,7 @@ func TestUnitFails(t *testing.T) {
 	}
 }
 
-// What Before tells takes everything back, also where the apply was cut off and
+// What Before tells reverts everything, also where the apply was cut off and
 // its own Undo is lost.
 func TestBefore(t *testing.T) {
 	for _, driver := range []string{nic.DriverMLX5, nic.DriverICE} {

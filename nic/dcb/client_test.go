@@ -95,7 +95,7 @@ func TestStrangeAnswers(t *testing.T) {
 			t.Errorf("after %s: %v", what, err)
 		}
 	}
-	// The answer to somebody else's request is nobody's state.
+	// The answer to another's request is nobody's state.
 	k, _, c := one(t, "mlx5")
 	k.answer = func(_, a netlink.Message) []netlink.Message { a.Header.Sequence++; return []netlink.Message{a} }
 	if s, err := c.Get(t.Context(), "roce0"); err == nil {

@@ -10,7 +10,7 @@
 // with plain success (net/dcb/dcbnl.c). So a [Client] reads first, writes
 // nothing that is already so (a changed PFC mask takes the link down on mlx5
 // and ice), sends one thing at a time, since the kernel stops at the first
-// fault and takes nothing back, and reads again.
+// fault and reverts nothing, and reads again.
 //
 // The package decides nothing: which values are right, in which order they are
 // written and whether a port may bounce is the caller's business. What it

@@ -40,7 +40,7 @@ func (s UndoStep) Timeout() time.Duration {
 	return timeoutOf(cmp.Or(s.Driver, nic.DriverIonic), s.Field)
 }
 
-// Undo is the way back from an Apply. It is JSON, and good for another process
+// Undo is the undo record of an Apply. It is JSON, and good for another process
 // on the same machine.
 type Undo struct {
 	// Steps are what was there, in the order in which it was changed.

@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// Before reads what the settings of steps hold: the way back from all of them,
+// Before reads what the settings of steps hold: the undo record of all of them,
 // for a record that is written before the first. Revert takes it as it takes
 // that of Apply, also where only some of the steps were carried out. A setting
 // that cannot be read is left out: its step fails before it writes. No setting is

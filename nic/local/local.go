@@ -1,6 +1,6 @@
 // Package local is the machine that the program runs on: it reads the RoCE
 // settings of its NICs into a [nic.Host], works out the steps to another one,
-// carries them out and takes them back.
+// carries them out and reverts them.
 //
 // Every setting is read and written where the kernel keeps it: by dcbnl, by
 // ethtool's ioctl, in sysfs, configfs and debugfs. Programs are run only for
@@ -47,7 +47,7 @@ var (
 	// ErrCarrier: a link that a step took down did not come up in time.
 	ErrCarrier = errors.New("the link did not come back")
 	// ErrPartial: the steps up to the failed one are carried out; the Undo
-	// takes them back.
+	// reverts them.
 	ErrPartial = errors.New("applied in part")
 	// ErrNoCM: the module rdma_cm cannot be had; all but its defaults is as it
 	// was asked for.

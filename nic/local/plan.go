@@ -54,7 +54,7 @@ var order = []string{
 
 // orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so
 // does the end of the last one (ice_dcb_nl.c): there the map comes before ETS,
-// on the way back too. ionic takes a schedule for priorities that have a DSCP
+// in the revert too. ionic takes a schedule for priorities that have a DSCP
 // alone.
 func orderOf(driver string, back bool) []string {
 	o := slices.Clone(order)

@@ -11,7 +11,7 @@ import (
 )
 
 // Value is one setting as the machine keeps it, which holds more than the model
-// does where the way back needs that. Only the members of its field are set.
+// does where the revert needs that. Only the members of its field are set.
 type Value struct {
 	PFC     *qos.PrioritySet   `json:"pfc,omitempty"`
 	DSCP    *[qos.NumDSCP]int8 `json:"dscp,omitempty"`

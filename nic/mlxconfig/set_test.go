@@ -153,7 +153,7 @@ func TestSetFaults(t *testing.T) {
 }
 
 // TestSetOfAReadOnlySetting is a tool that does not mark one (4.21): its own
-// refusal takes the whole batch back.
+// refusal undoes the whole batch.
 func TestSetOfAReadOnlySetting(t *testing.T) {
 	card := mlxconfigtest.New("mlxconfig", pci)
 	card.Version = mlxconfigtest.V421

@@ -33,7 +33,7 @@ func loginOf(a intent.Access) login {
 	return l
 }
 
-// node writes what a login has and another has not; an intent cannot take back
+// node writes what a login has and another has not; an intent cannot unstate
 // what the other states.
 func (l login) node(outer login) *node {
 	flag := func(on bool) *node {

@@ -324,7 +324,7 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 		i := c.priority
 		w.curve[i] = vote(ports, outer.curve[i], func(a *accept) []curve { return a.curve[i] })
 		if len(ports) > 0 && !slices.ContainsFunc(ports, func(p *port) bool { return p.want.rate[i] == 0 }) {
-			// What is stated cannot be taken back further in.
+			// What is stated cannot be unstated further in.
 			w.rate[i] = vote(ports, outer.rate[i], func(a *accept) []units.Rate { return []units.Rate{a.rate[i]} })
 		}
 	}

@@ -140,7 +140,7 @@ var globalLines = []Setting{
 }
 
 // From wherever a switch starts, a change reaches what is wanted, and then
-// there is nothing left to do; what is foreign stays; and it can be taken back.
+// there is nothing left to do; what is foreign stays; and it can be reverted.
 func TestChangeReachesDesiredAndBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
@@ -195,7 +195,7 @@ func TestChangeLeavesOthersAlone(t *testing.T) {
 	})
 }
 
-// What others change after an edit, elsewhere, survives that it is taken back.
+// What others change after an edit, elsewhere, survives the revert.
 func TestUndoKeepsWhatOthersChangedSince(t *testing.T) {
 	have := mustParse(t, foreign)
 	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9100)}

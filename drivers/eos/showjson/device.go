@@ -45,7 +45,7 @@ type Sessions struct {
 	// States are the states by the session's name, in the device's words:
 	// "pending", "completed", "pendingCommitTimer".
 	States map[string]string
-	// Timer is the session whose commit is taken back unless it is confirmed
+	// Timer is the session whose commit is reverted unless it is confirmed
 	// in time; "" where none is. Expires is when, on the clock of
 	// [Version.Uptime].
 	Timer   string
