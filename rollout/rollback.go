@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNothing says that there is no run to roll back.
-var ErrNothing = errors.New("no run to take back")
+var ErrNothing = errors.New("no run to roll back")
 
 // Find returns the run with that id, or the newest one whose writes stand, and
 // its devices on which they do, in the order in which they were worked on. Only
@@ -48,9 +48,9 @@ func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 		case id == "" && len(left) == 0:
 			continue
 		case p.Of != "":
-			return nil, nil, fmt.Errorf("run %s took run %s back; apply the intent to go forward again", p.ID, p.Of)
+			return nil, nil, fmt.Errorf("run %s already rolled back run %s; run apply to reapply", p.ID, p.Of)
 		case len(left) == 0:
-			return nil, nil, fmt.Errorf("%w: run %s wrote nothing, or was taken back", ErrNothing, p.ID)
+			return nil, nil, fmt.Errorf("%w: run %s wrote nothing, or was rolled back", ErrNothing, p.ID)
 		}
 		for _, d := range left {
 			if by := later[d.Name]; by != "" {

@@ -44,7 +44,7 @@ const (
 	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
 	Unsaved   State = "unsaved"   // it is as intended, was so before, and cannot be saved
 	Skipped   State = "skipped"   // the rollout stopped before it
-	Restored  State = "restored"  // taken back to where it was before an earlier run
+	Restored  State = "restored"  // as it was before an earlier run
 )
 
 // Outcome is the result on one device.
@@ -290,7 +290,7 @@ func device(ctx context.Context, j Job, o Options, left *[]string) (_ State, ste
 	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.RevertTimeout)
 	defer cancel()
 	if rerr := drv.Revert(rctx, token); rerr != nil {
-		return Partial, steps, fmt.Errorf("%w; and this tool could not take it back: %w", err, rerr)
+		return Partial, steps, fmt.Errorf("%w; and the revert also failed: %w", err, rerr)
 	}
 	return Reverted, steps, err
 }

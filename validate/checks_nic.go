@@ -30,7 +30,7 @@ var nicChecks = []Check{
 	{
 		ID: "DCB-03", Title: "PFC of a NIC is negotiated where the intent states it",
 		Rules: always(Warning), Scope: ScopeNIC, Reads: ReadsNIC,
-		Why: "without an answer that it likes, PFC stays off",
+		Why: "PFC stays off unless the DCBX peer agrees",
 		Fix: "let the host own DCBX",
 	},
 	{

@@ -89,8 +89,8 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
 	}
-	if o.saved == "" && !o.yes && !a.canAsk() {
-		return usageHint("look at 'roce-fabric plan' first, then use --yes", "nobody to ask on standard input")
+	if err := a.mustAsk(o.yes || o.saved != "", "plan"); err != nil {
+		return err
 	}
 	outliveOutput()
 	c, switches, open, err := a.loadDevices()
@@ -160,10 +160,14 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 	return false, a.confirm(ctx, o.yes, fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, "device")))
 }
 
-// canAsk says whether a person can answer on standard input.
-func (a *app) canAsk() bool {
+// mustAsk is an error unless yes answers what the command will ask, or a person
+// can. first is the command to look at before that.
+func (a *app) mustAsk(yes bool, first string) error {
 	in, ok := a.stdin.(*os.File)
-	return ok && term.IsTerminal(in) && a.file != "-"
+	if yes || ok && term.IsTerminal(in) && a.file != "-" {
+		return nil
+	}
+	return usageHint(fmt.Sprintf("look at 'roce-fabric %s' first, then use --yes", first), "stdin is not a terminal; cannot ask for confirmation")
 }
 
 // confirm asks a question, unless yes answers it already.
@@ -171,7 +175,7 @@ func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 	if yes {
 		return nil
 	}
-	fmt.Fprintf(a.stderr, "\n%s Only 'yes' goes on: ", a.styler(a.stderr).Bold(question))
+	fmt.Fprintf(a.stderr, "\n%s Type 'yes' to continue: ", a.styler(a.stderr).Bold(question))
 	answer := make(chan string, 1)
 	// A read of a terminal cannot be ended; Ctrl-C ends the process under it.
 	go func() {
@@ -207,7 +211,7 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	case saved.Fabric != f.Name:
 		return fmt.Errorf("%s is a plan for fabric %s, the intent is for %s; nothing was written", path, saved.Fabric, f.Name)
 	case saved.Intent != f.Hash:
-		return &statusError{exitFailed, fmt.Errorf("%s was made from another intent than %s holds now; nothing was written", path, a.file), "plan again, and look at what changed"}
+		return &statusError{exitFailed, fmt.Errorf("%s was made from a different version of %s; nothing was written", path, a.file), "plan again, and look at what changed"}
 	}
 	job := func(d *plan.Device) rollout.Job {
 		sw := f.Switch(d.Name)
@@ -251,7 +255,7 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 		}
 	}
 	told := context.AfterFunc(ctx, func() {
-		a.talk("interrupted: the device in work is taken back to where it was (a third Ctrl-C leaves it as it is)")
+		a.talk("interrupted: the device being changed is reverted (a third Ctrl-C leaves it as it is)")
 	})
 	defer told()
 	var outs []rollout.Outcome

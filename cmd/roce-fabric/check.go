@@ -33,13 +33,13 @@ func (a *app) checkCommand() *cobra.Command {
 switch, each link, the whole fabric. 'roce-fabric explain CHECK' says what a
 check looks at, why it matters and what mends it; --list shows them all.
 
-With --config it holds saved configurations against the intent as well:
+With --config it also compares saved configurations with the intent:
 config_db.json of SONiC, 'show running-config' of EOS and NX-OS. Switches
 without one are taken to be as intended at the other ends of links.
 
-With --topology it holds the links of the intent against those of a containerlab
+With --topology it compares the links of the intent with those of a containerlab
 file or of LLDP; the answer to 'lldpctl -f json' is of the switch that its file
-is named for. With --yang it holds what would be rendered against the YANG models
+is named for. With --yang it checks what would be rendered against the YANG models
 of a switch image (/usr/local/yang-models of a SONiC switch).`,
 		Example: "  roce-fabric check -f fabric.yaml\n  roce-fabric check -f fabric/ --config leaf1=config_db.json\n  roce-fabric check -f fabric/ --yang ./yang-models --output json\n  roce-fabric check --list",
 		Args:    cobra.NoArgs,
@@ -133,7 +133,7 @@ func (a *app) checkCables(f *intent.Fabric, file string) ([]validate.Finding, er
 	return validate.Cabling(f, file, cables), nil
 }
 
-// checkConfigs holds saved configurations against the intent.
+// checkConfigs compares saved configurations with the intent.
 func (a *app) checkConfigs(c *render.Compiler, files []string) ([]validate.Finding, error) {
 	if len(files) == 0 {
 		return nil, nil

@@ -26,11 +26,11 @@ priority group), its ECN thresholds in bytes and in drain time, its headroom wit
 every term of the sum, and the line of the intent behind each value. Of a NIC it
 shows what is set, where that is stored, and for how long.
 
-blast-radius follows the pauses of a NIC that takes no packets any more: which
-ports, classes and hosts they can bring to a stop, and how far away.
+blast-radius traces PFC backpressure from a stuck NIC: which ports, classes and
+hosts it can stop, and how far away.
 
-Of a check, such as CLS-08, it shows what is looked at, why it matters, how severe
-it is, and what mends it; no intent is read.`,
+Given a check ID such as CLS-08, it shows what is checked, why it matters, how
+severe it is, and what mends it; no intent is read.`,
 		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain gpu1 ens1f0np0 --output json\n  roce-fabric explain blast-radius gpu1/ens1f0np0\n  roce-fabric explain CLS-08",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -363,7 +363,7 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	if s.before != nil && at%2 == 0 {
 		last = s.killed
 	}
-	if status, out := k.run(last...); status != exitOK && !(last[0] == "rollback" && strings.Contains(out, "no run to take back")) {
+	if status, out := k.run(last...); status != exitOK && !(last[0] == "rollback" && strings.Contains(out, "no run to roll back")) {
 		t.Fatalf("%v: status %d\n%s", last, status, out)
 	}
 	if down := k.down(); len(down) > 0 {

@@ -112,7 +112,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
 			return a.plan(ctx, planOptions{exitCode: true, state: state})
 		}},
-		{"The apply is taken back: every switch holds what it held before.",
+		{"The apply is rolled back: every switch holds what it held before.",
 			"rollback --yes", func(a *app) error { return a.rollback(ctx, "", rollbackOptions{yes: true, state: state}) }},
 		{"So are the NICs.", "nic rollback --yes", func(a *app) error { return a.nicRollback(ctx, "", nicOptions{yes: true, state: state}) }},
 	}

@@ -23,7 +23,7 @@ type nicOptions struct {
 func (a *app) nicCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nic",
-		Short: "The NICs of hosts: plan, apply, take back, validate, and a unit for the boot",
+		Short: "The NICs of hosts: plan, apply, roll back, validate, and a unit for the boot",
 		Long: `nic sets the NICs of hosts as the intent says: trust, DSCP -> priority, PFC, ETS,
 cable length, DCBX owner, link pause, ToS of RDMA connections, CNP, MTU, and the
 firmware settings of NVIDIA cards. It works on the machine that it runs on with

@@ -23,8 +23,8 @@ const nicRevertTimeout = 30 * time.Minute
 func disturbs(d *plan.Device) bool { return d.Impact() >= qos.ImpactPortFlap }
 
 func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
-	if !o.yes && !a.canAsk() {
-		return usageHint("look at 'roce-fabric nic plan' first, then use --yes", "nobody to ask on standard input")
+	if err := a.mustAsk(o.yes, "nic plan"); err != nil {
+		return err
 	}
 	outliveOutput()
 	f, targets, err := a.nicTargets(o)

@@ -64,8 +64,8 @@ func (a *app) nicRuns(o nicOptions) error {
 }
 
 func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err error) {
-	if !o.yes && !a.canAsk() {
-		return usageHint("look at 'roce-fabric nic rollback --list' first, then use --yes", "nobody to ask on standard input")
+	if err := a.mustAsk(o.yes, "nic rollback --list"); err != nil {
+		return err
 	}
 	outliveOutput()
 	f, targets, err := a.nicTargets(o)

@@ -34,9 +34,9 @@ func (a *app) rollbackCommand() *cobra.Command {
 last one first: the newest run that can be taken back, or the one named. With
 --only it looks at those devices alone. What each held is in the journal of the
 run; what others have changed since, beside what the run wrote, stays. A run that
-was cut off is taken back in the same way.
+was cut off is rolled back in the same way.
 
-It shows which devices it would take back and asks; without a terminal it needs
+It shows which devices it would roll back and asks; without a terminal it needs
 --yes. --list shows the runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
 		Args:    cobra.MaximumNArgs(1),
@@ -78,8 +78,8 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	if o.list && id != "" {
 		return usage("--list shows all runs, and takes no run")
 	}
-	if !o.list && !o.yes && !a.canAsk() {
-		return usageHint("look at 'roce-fabric rollback --list' first, then use --yes", "nobody to ask on standard input")
+	if err := a.mustAsk(o.list || o.yes, "rollback --list"); err != nil {
+		return err
 	}
 	c, switches, open, err := a.loadDevices()
 	if err != nil {

@@ -79,8 +79,8 @@ Counters are read as well, and what devices count from round to round is judged 
 validate --window does; --counters=false leaves them out.
 
 --listen serves Prometheus metrics, /healthz, /readyz and the last report, to
-everybody who reaches the address. --webhook is told of each change of the
-verdict: ok, inconclusive, warnings, unreadable or errors. docs/watch.md has the
+everyone who can reach the address. --webhook is called whenever the verdict
+changes: ok, inconclusive, warnings, unreadable or errors. docs/watch.md has the
 details, and examples/monitoring rules, a dashboard and a systemd unit.
 
 The intent is read once, at the start.`,

@@ -14,7 +14,7 @@ import (
 )
 
 // noWay is in the reason of a change that a driver has no operation for.
-const noWay = "brings it about"
+const noWay = "cannot be changed on "
 
 // Attributes has a device that is as desired get another value of every
 // attribute of the model, one at a time. Each is planned, and then read back as

@@ -246,7 +246,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		d.undo = name
 		j := job{name: name, lines: typed, base: drivers.Fingerprint(now.String()), want: b.Undo, was: b.Undo.Undo(now)}
 		if _, err := d.put(ctx, j); err != nil {
-			return fmt.Errorf("take back: %w", err)
+			return fmt.Errorf("revert: %w", err)
 		}
 		if now, err = d.config(ctx, lines.Running); err != nil {
 			return err
@@ -256,7 +256,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if cfg, err := d.config(ctx, lines.Startup); err == nil && len(b.Undo.Commands(cfg)) > 0 && d.Holds(b.Edit, cfg, 0) {
-		return fmt.Errorf("%s: %w: all is taken back, and the startup configuration still holds it: run \"write memory\" on the switch, which gNMI cannot", d.t.Name, drivers.ErrPartial)
+		return fmt.Errorf("%s: %w: all is reverted, and the startup configuration still holds it: run \"write memory\" on the switch, which gNMI cannot", d.t.Name, drivers.ErrPartial)
 	}
 	return nil
 }

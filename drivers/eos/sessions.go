@@ -198,7 +198,7 @@ func (s *sessions) timed(name string) bool {
 // what others are about to commit, or what a timer is about to restore.
 func (s *sessions) obstacle(device string) error {
 	if t := s.timer; t != nil {
-		todo := "wait until it is confirmed or taken back"
+		todo := "wait until it is confirmed or reverted"
 		switch {
 		case t.fresh:
 			todo = drivers.AtWork(t.age) + ": wait until it confirms, or until the switch takes it back by itself"

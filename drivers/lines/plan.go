@@ -16,7 +16,7 @@ import (
 // what the device will be.
 func (m *Machine) Prove(have, desired *qos.Device, changes []qos.Change, cfg *native.Config, variant int, change func(allowed *qos.Device) native.Edit) ([]qos.Change, native.Edit, *qos.Device) {
 	var edit native.Edit
-	why := "this tool has no line of " + m.System + " that brings it about; set it on the switch, or take it out of the intent"
+	why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or take it out of the intent"
 	changes, after := drivers.Prove(have, desired, changes, why, func(allowed *qos.Device) *qos.Device {
 		edit = change(allowed)
 		return m.Decode(edit.Apply(cfg), variant)

@@ -159,7 +159,7 @@ func (d *Driver) takeBack(ctx context.Context, b lines.Record, now *native.Confi
 		return fmt.Errorf("%w; it was refused: %w", err, cause)
 	}
 	d.forget(ctx, b.Checkpoint)
-	return fmt.Errorf("%s: %w: what came before it was taken back: %w", d.t.Name, drivers.ErrRejected, cause)
+	return fmt.Errorf("%s: %w: what came before it was reverted: %w", d.t.Name, drivers.ErrRejected, cause)
 }
 
 // watch reads the running configuration until enough says so, for at most

@@ -68,7 +68,7 @@ func TestRefusedLine(t *testing.T) {
 		d, was := b.open(), b.state()
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect minimum-threshold"))
 		tok, err := b.try(d)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "taken back")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "reverted")
 		b.clean(t, was)
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Errorf("revert: %v", err)

@@ -52,7 +52,7 @@ func (p *planner) open(f drivers.Facts) {
 		p.note("%s (checkpoint %s): where it was cut off here, an apply that finds nothing to change confirms it; where it was cut off elsewhere, \"no checkpoint %s\" on the switch removes what is left", drivers.AtWork(p.snap.theirs[n]), n, n)
 	}
 	for _, n := range p.snap.left {
-		p.note("an earlier run left checkpoint %s: it was cut off before it was confirmed or taken back, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)
+		p.note("an earlier run left checkpoint %s: it was cut off before it was confirmed or reverted, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)
 	}
 	p.notes = slices.Concat(p.notes, lines.ModelNotes(f, p.desired), native.Warnings(p.desired, p.snap.m))
 }

@@ -101,7 +101,7 @@ func (t *Tool) settled(dev string, found []*Config, res runner.Result) (*Config,
 			return nil, failure(t.Name, "query", res)
 		}
 		if len(found) > 0 && c == nil {
-			return nil, fmt.Errorf("%s query: %w: it speaks of other devices", t.Name, ErrOutput)
+			return nil, fmt.Errorf("%s query: %w: output is for a different device", t.Name, ErrOutput)
 		}
 		return nil, fmt.Errorf("%s query: %w: no settings in it", t.Name, ErrOutput)
 	}
