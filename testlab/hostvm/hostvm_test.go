@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 // image is the image of this machine's packages; without them the test is
@@ -104,6 +106,9 @@ func TestInside(t *testing.T) {
 // A second machine with the files of the first is that machine after a reboot:
 // files are there, what the kernel held is not. Then it panics.
 func TestReboot(t *testing.T) {
+	if !sharedtest.Nightly() {
+		t.Skip("skipped: starts a virtual machine; .ci/run boot and make nightly run it")
+	}
 	t.Parallel()
 	img := image(t)
 	first, err := Boot(t.Context(), img, Options{

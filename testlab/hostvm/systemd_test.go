@@ -2,11 +2,16 @@ package hostvm
 
 import (
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
 // A machine with systemd runs units of its /etc for devices that udev announces:
 // those that are there at boot, and those that come later.
 func TestSystemd(t *testing.T) {
+	if !sharedtest.Nightly() {
+		t.Skip("skipped: starts a virtual machine; .ci/run boot and make nightly run it")
+	}
 	t.Parallel()
 	img := image(t)
 	if lack := MissingSystemd(); lack != "" {
