@@ -108,7 +108,7 @@ type Target struct {
 	Desired func() drivers.Desired
 	// Explain adds to the steps what the device does not know: lines of the
 	// intent, notes. nil adds nothing.
-	Explain func(drivers.Driver, *drivers.Snapshot, *drivers.Steps)
+	Explain func(drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps)
 }
 
 // Switches returns the switches as targets. open makes a driver for a switch.
@@ -119,8 +119,8 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 			Name: sw.Name, OS: sw.OS, Policy: Policy(c.Fabric(), sw),
 			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
-			Explain: func(drv drivers.Driver, snap *drivers.Snapshot, steps *drivers.Steps) {
-				explain(c, sw, drv, snap, steps)
+			Explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
+				explain(sw, drv, snap, desired.(*qos.Device), steps)
 			},
 		})
 	}
@@ -129,8 +129,7 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 
 // explain gives the changes of a switch their lines of the intent, and notes what
 // the intent leaves as it is.
-func explain(c *render.Compiler, sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, steps *drivers.Steps) {
-	desired := c.Device(sw).Desired
+func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desired *qos.Device, steps *drivers.Steps) {
 	for i := range steps.Changes {
 		if c := &steps.Changes[i]; c.Reason == "" {
 			c.Reason = render.Reason(sw, c.Place())
@@ -181,12 +180,13 @@ func one(ctx context.Context, t Target, o Options) (_ *Device, err error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := drv.Plan(facts, snap, t.Desired(), t.Policy)
+	desired := t.Desired()
+	steps, err := drv.Plan(facts, snap, desired, t.Policy)
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if t.Explain != nil {
-		t.Explain(drv, snap, steps)
+		t.Explain(drv, snap, desired, steps)
 	}
 	return &Device{
 		Name: t.Name, OS: t.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),

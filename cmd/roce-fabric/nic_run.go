@@ -53,7 +53,9 @@ func (a *app) nicPlans(ctx context.Context, targets []nicTarget, emit func(nicPl
 			Name: t.Name, OS: host.OS,
 			Open:    func(context.Context) (drivers.Driver, error) { return t.open(), nil },
 			Desired: func() drivers.Desired { return t.desired },
-			Explain: func(_ drivers.Driver, s *drivers.Snapshot, _ *drivers.Steps) { out[i].State = host.StateOf(s) },
+			Explain: func(_ drivers.Driver, s *drivers.Snapshot, _ drivers.Desired, _ *drivers.Steps) {
+				out[i].State = host.StateOf(s)
+			},
 		})
 	}
 	i := -1
