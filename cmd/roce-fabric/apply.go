@@ -285,6 +285,15 @@ func (a *app) ended(fabric string, j *rollout.Journal, outs []rollout.Outcome, e
 	if err := errors.Join(err, j.Write(rollout.Record{Event: "end"})); err != nil {
 		return &statusError{exitPartial, errors.Join(err, a.outcomes(fabric, j, outs)), ""}
 	}
+	if err := a.stateAll(fabric, j, outs); err != nil {
+		return err
+	}
+	return applyStatus(outs)
+}
+
+// stateAll says in which state each device is, what to do about it, and where the
+// journal is.
+func (a *app) stateAll(fabric string, j *rollout.Journal, outs []rollout.Outcome) error {
 	if err := a.outcomes(fabric, j, outs); err != nil {
 		return err
 	}
@@ -294,7 +303,7 @@ func (a *app) ended(fabric string, j *rollout.Journal, outs []rollout.Outcome, e
 	if j != nil {
 		a.talk("journal: %s", j.Path())
 	}
-	return applyStatus(outs)
+	return nil
 }
 
 // stepProgress writes each step to standard error, in one write: devices may be

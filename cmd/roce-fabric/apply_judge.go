@@ -142,14 +142,8 @@ func (a *app) checkAll(ctx context.Context, fabric string, j *rollout.Journal, v
 // nothingWritten ends an apply that was refused as a whole. The result says of
 // each device why.
 func (a *app) nothingWritten(fabric string, j *rollout.Journal, outs []rollout.Outcome, why, hint string) error {
-	if err := a.outcomes(fabric, j, outs); err != nil {
+	if err := a.stateAll(fabric, j, outs); err != nil {
 		return err
-	}
-	for _, o := range outs {
-		a.printHint(adviceOf(o.Err))
-	}
-	if j != nil {
-		a.talk("journal: %s", j.Path())
 	}
 	return &statusError{exitFailed, fmt.Errorf("%s; nothing was written", why), hint}
 }
