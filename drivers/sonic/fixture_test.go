@@ -18,7 +18,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
@@ -107,19 +106,7 @@ links:
 
 func compile(t testing.TB, text string) *qos.Device {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "fabric.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := intent.Load(file, intent.Options{})
-	if err != nil {
-		t.Fatalf("intent: %v\n%s", err, text)
-	}
-	c, err := render.New(f, render.Fits{"sonic": native.Fit})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.Device(f.Switch("sw1")).Desired
+	return drivertest.Compile(t, text, render.Fits{"sonic": native.Fit})
 }
 
 func newBox(t testing.TB, o boxOptions) *box {
