@@ -33,7 +33,7 @@ func newProof(t *testing.T, example string) *proof {
 	p := startProof(t, example, lab.Options{})
 	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", p.state())
 	if len(p.HostNames()) > 0 {
-		p.must("nic", "apply", "--yes", "--allow", "traffic-loss")
+		p.must("nic", "apply", "--yes", "--allow", "traffic-loss", "--state", p.state())
 	}
 	return p
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
@@ -32,6 +33,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // labs of many devices in one process: a third less processor time
 	}
+	sharedtest.Default(sharedtest.Parallel, "8")
 	testscript.Main(m, map[string]func(){"roce-fabric": func() { os.Exit(realMain()) }})
 }
 

@@ -42,6 +42,17 @@ type Options struct {
 	// Slow is a device that takes longer to write than its driver waits for
 	// an answer.
 	Slow bool
+	// Silent is a device that will not answer, so that its driver is to give up
+	// soon. A driver of another has patience with a busy machine.
+	Silent bool
+}
+
+// Patience is how long a driver waits for an answer.
+func (o Options) Patience() time.Duration {
+	if o.Silent {
+		return 2 * time.Second
+	}
+	return 30 * time.Second
 }
 
 // Device is one simulated device under test. Funcs that are nil are things
@@ -120,10 +131,11 @@ func Run(t *testing.T, f Fixture) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			if why, ok := f.Not[c.name]; ok {
 				t.Skip(why)
 			}
-			d := f.New(t, Options{Slow: c.slow})
+			d := f.New(t, Options{Slow: c.slow, Silent: c.silent})
 			if c.needs != nil && !c.needs(d) {
 				t.Skipf("%s: this device cannot be made to do that", c.name)
 			}
@@ -140,10 +152,10 @@ func Run(t *testing.T, f Fixture) {
 }
 
 type testCase struct {
-	name  string
-	slow  bool
-	needs func(*Device) bool
-	run   func(*bench)
+	name         string
+	slow, silent bool
+	needs        func(*Device) bool
+	run          func(*bench)
 }
 
 // bench is one case at work.

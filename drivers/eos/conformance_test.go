@@ -11,7 +11,8 @@ func conform(t *testing.T, o boxOptions, only ...string) {
 	t.Run(describe(o), func(t *testing.T) {
 		t.Parallel() // most of it is waiting
 		drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
-			o.slow = d.Slow
+			o := o
+			o.test = d
 			return newBox(t, o).device()
 		}})
 	})
@@ -20,6 +21,7 @@ func conform(t *testing.T, o boxOptions, only ...string) {
 // TestConformance is the whole suite over both ways, with what EOS prints
 // either way. A commit is all or nothing, so that no case fails half way.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, gnmi := range []bool{false, true} {
 		for _, defaults := range []bool{false, true} {
 			conform(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, PrintDefaults: defaults, OldSessionJSON: defaults, Persist: true}})
@@ -30,6 +32,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceOfOthers repeats what an operator sees first on other
 // families and releases.
 func TestConformanceOfOthers(t *testing.T) {
+	t.Parallel()
 	only := []string{"plan is empty after apply and a restart", "foreign objects survive apply and revert", "foreign changes after apply survive revert", "revert restores every byte", "another process reverts"}
 	for _, o := range []boxOptions{
 		{Options: simeos.Options{Model: sand}},

@@ -202,6 +202,7 @@ func TestEnable(t *testing.T) {
 
 // TestTerminals has what confuses whoever looks for prompts.
 func TestTerminals(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		o     simeos.Options
 		fault func(*simeos.Faults)
@@ -227,6 +228,7 @@ func TestTerminals(t *testing.T) {
 }
 
 func TestPagerLeftOn(t *testing.T) {
+	t.Parallel()
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 	b.configure(manyVLANs(400))
 	b.Faults().StuckPager(true)
@@ -238,6 +240,7 @@ func TestPagerLeftOn(t *testing.T) {
 
 // What cannot be read back is not known to be in force.
 func TestReadBackThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}})
 		d := b.open()

@@ -65,8 +65,9 @@ type box struct {
 }
 
 type boxOptions struct {
+	test drivertest.Options
 	simeos.Options
-	gnmi, slow bool
+	gnmi bool
 	// setup is configured before the driver comes.
 	setup string
 	// intent replaces lines of the text of fabric.
@@ -120,7 +121,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}
-	if o.slow {
+	if o.test.Slow {
 		so.TimeScale = 0.6
 	}
 	s, err := simeos.New(so)
@@ -146,8 +147,8 @@ func newBox(t testing.TB, o boxOptions) *box {
 		if err := os.WriteFile(ca, id.ca, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.target.GNMI = gnmi.Config{Address: s.GNMIAddr(), Username: "admin", Password: password, Timeout: 4 * time.Second, TLS: gnmi.TLS{CAFile: ca}}
-		if o.slow {
+		b.target.GNMI = gnmi.Config{Address: s.GNMIAddr(), Username: "admin", Password: password, Timeout: o.test.Patience(), TLS: gnmi.TLS{CAFile: ca}}
+		if o.test.Slow {
 			b.target.GNMI.SetTimeout = 200 * time.Millisecond
 		}
 		return b
@@ -156,8 +157,8 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if err := os.WriteFile(hosts, []byte(s.HostKeyLine()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: password, KnownHosts: hosts, Timeout: 4 * time.Second, CommandTimeout: 4 * time.Second}
-	if o.slow {
+	b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: password, KnownHosts: hosts, Timeout: o.test.Patience(), CommandTimeout: o.test.Patience()}
+	if o.test.Slow {
 		b.target.SSH.CommandTimeout = 400 * time.Millisecond
 	}
 	return b

@@ -205,6 +205,7 @@ func (b *box) config() *native.Config {
 
 // A switch need not print a line that says what it says of all its ports.
 func TestDefaultsOfAllPorts(t *testing.T) {
+	t.Parallel()
 	for _, printed := range []bool{false, true} {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, PrintDefaults: printed},
 			setup: "interface defaults\nmtu 9100\nethernet\nshutdown\ninterface Ethernet1/1\nno shutdown\ninterface Ethernet3/1\nmtu 1500\n"})
@@ -247,6 +248,7 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 // TestQueueKeyword has switches that do not say by their model how they call
 // their queues.
 func TestQueueKeyword(t *testing.T) {
+	t.Parallel()
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: unknown, QueueKeyword: "tx-queue", Persist: true}})
 		d := b.open()
@@ -332,6 +334,7 @@ func TestTheBoxKnowsItsModel(t *testing.T) {
 }
 
 func TestLargeConfiguration(t *testing.T) {
+	t.Parallel()
 	var big strings.Builder
 	lines := 50_000
 	if testing.Short() {

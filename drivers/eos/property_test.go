@@ -1,36 +1,23 @@
 package eos
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if !set("rapid.checks") {
-		// Each check is a switch with a few logins.
-		if err := flag.Set("rapid.checks", "40"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
+	sharedtest.Default(sharedtest.Parallel, "8")
+	sharedtest.Default("rapid.checks", "40") // each is a switch with a few logins
 	goleak.VerifyTestMain(m)
-}
-
-func set(name string) (found bool) {
-	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
-	return found
 }
 
 // anyPolicy draws lines of a qos profile or of an interface.
@@ -110,10 +97,9 @@ func anySwitch(t *rapid.T, kw string) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-const patience = 30 * time.Second
-
 // TestAnySwitch goes from what others left on a switch to an intent and back.
 func TestAnySwitch(t *testing.T) {
+	t.Parallel()
 	intents := [][]string{
 		nil,
 		{"action: drop", "action: alert"},
@@ -139,11 +125,6 @@ func TestAnySwitch(t *testing.T) {
 		fail := func(format string, args ...any) {
 			rt.Helper()
 			rt.Fatalf(format+"\nfrom\n%s\nis\n%s", append(args, was, b.state())...)
-		}
-		// A busy machine is no silent switch.
-		b.target.GNMI.Timeout = patience
-		if b.target.SSH != nil {
-			b.target.SSH.Timeout, b.target.SSH.CommandTimeout = patience, patience
 		}
 		d := b.open()
 		defer d.Close()

@@ -60,6 +60,7 @@ func TestSessionsOfOthers(t *testing.T) {
 // TestLeftovers has the three ways in which an earlier run can have been cut
 // off.
 func TestLeftovers(t *testing.T) {
+	t.Parallel()
 	for _, old := range []bool{false, true} {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, OldSessionJSON: old}})
 		b.openSession(b.colleague(), "rf-old-1")

@@ -8,6 +8,7 @@ import (
 )
 
 func TestEveryAttribute(t *testing.T) {
+	t.Parallel()
 	drivertest.Attributes(t, drivertest.Fixture{New: func(t *testing.T, _ drivertest.Options) *drivertest.Device {
 		return newBox(t, boxOptions{}).device()
 	}},

@@ -56,6 +56,7 @@ func TestRevertPastARefusedCommit(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
+	t.Parallel()
 	t.Run("its answer is lost", func(t *testing.T) {
 		b := newBox(t, boxOptions{})
 		d := b.open()
@@ -160,6 +161,7 @@ func TestKeepLeavesRunsOfOthers(t *testing.T) {
 // A switch has one timer. While a run waits for its confirmation it is the
 // run's; after that it is another user's, whom an undo does not confirm.
 func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
+	t.Parallel()
 	for name, full := range map[string]bool{"with a checkpoint": false, "without": true} {
 		t.Run(name, func(t *testing.T) {
 			o := simnxos.Options{}

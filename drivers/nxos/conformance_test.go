@@ -12,7 +12,8 @@ func conform(t *testing.T, name string, o boxOptions, only ...string) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel() // most of it is waiting
 		drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
-			o.slow = d.Slow
+			o := o
+			o.test = d
 			return newBox(t, o).device()
 		}})
 	})
@@ -20,6 +21,7 @@ func conform(t *testing.T, name string, o boxOptions, only ...string) {
 
 // TestConformance is the whole suite with a dual-stage commit and line by line.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	conform(t, "dual-stage", boxOptions{})
 	conform(t, "line by line", boxOptions{Options: simnxos.Options{NoDualStage: true, OldOrder: true}})
 }
@@ -27,6 +29,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceOfOthers repeats what an operator sees first on boxes that
 // differ where nothing is documented.
 func TestConformanceOfOthers(t *testing.T) {
+	t.Parallel()
 	only := []string{"plan is empty after apply and a restart", "foreign objects survive apply and revert", "foreign changes after apply survive revert", "revert restores every byte", "another process reverts"}
 	for i, o := range []simnxos.Options{
 		{EmptyClassDefault: true, OldOrder: true},

@@ -210,6 +210,7 @@ func TestClassNamesOfAnotherModel(t *testing.T) {
 }
 
 func TestFailedRollback(t *testing.T) {
+	t.Parallel()
 	refuse := regexp.MustCompile("^service-policy type queuing")
 	t.Run("settings do it", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
@@ -333,6 +334,7 @@ func TestTerminals(t *testing.T) {
 }
 
 func TestPagerLeftOn(t *testing.T) {
+	t.Parallel()
 	b := newBox(t, boxOptions{setup: manyRoutes(400)})
 	b.Faults().StuckPager(true)
 	_, err := b.open().Read(t.Context())
@@ -350,12 +352,12 @@ func manyRoutes(n int) string {
 }
 
 func TestLargeConfiguration(t *testing.T) {
+	t.Parallel()
 	lines := 50_000
 	if testing.Short() {
 		lines = 5_000
 	}
 	b := newBox(t, boxOptions{setup: manyRoutes(lines)})
-	b.target.SSH.CommandTimeout = patience
 	d, was := b.open(), b.state()
 	tok := b.apply(d)
 	if err := d.Revert(t.Context(), tok); err != nil {

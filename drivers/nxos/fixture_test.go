@@ -49,8 +49,9 @@ type box struct {
 }
 
 type boxOptions struct {
+	test drivertest.Options
 	simnxos.Options
-	slow bool
+
 	gnmi bool // has a gNMI server, and the target names it
 	// setup is configured before the driver comes.
 	setup string
@@ -105,7 +106,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}
-	if o.slow {
+	if o.test.Slow {
 		so.TimeScale = 1.5
 	}
 	s, err := simnxos.New(so)
@@ -128,11 +129,11 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if err := os.WriteFile(hosts, []byte(s.HostKeyLine()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.target = drivers.Target{Name: "sw1", OS: "nxos", SSH: &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: secret.Secret(testPassword), KnownHosts: hosts, Timeout: 4 * time.Second, CommandTimeout: 4 * time.Second}}
+	b.target = drivers.Target{Name: "sw1", OS: "nxos", SSH: &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: secret.Secret(testPassword), KnownHosts: hosts, Timeout: o.test.Patience(), CommandTimeout: o.test.Patience()}}
 	if o.gnmi {
 		b.target.GNMI = b.server(s.GNMIAddr())
 	}
-	if o.slow {
+	if o.test.Slow {
 		b.target.SSH.CommandTimeout = time.Second
 	}
 	return b

@@ -67,6 +67,7 @@ func count(n uint64) qos.Opt[uint64] { return qos.Of(n) }
 // TestObserve reads the same both ways, and ECN marks over gNMI alone: the
 // simulated release has no command for them.
 func TestObserve(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]struct {
 		boxOptions
 		queue int // of the priority that is lossless
@@ -207,6 +208,7 @@ func TestObserveDials(t *testing.T) {
 // TestObserveWithoutGNMI: a server that cannot be used costs one try, and SSH
 // shows the rest.
 func TestObserveWithoutGNMI(t *testing.T) {
+	t.Parallel()
 	b := newBox(t, boxOptions{gnmi: true})
 	b.apply(b.overSSH())
 	b.counting(3)

@@ -1,40 +1,23 @@
 package nxos
 
 import (
-	"flag"
-	"fmt"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if !set("rapid.checks") {
-		// Each check is a switch with a few logins.
-		if err := flag.Set("rapid.checks", "25"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
+	sharedtest.Default(sharedtest.Parallel, "8")
+	sharedtest.Default("rapid.checks", "25") // each is a switch with a few logins
 	goleak.VerifyTestMain(m)
 }
-
-func set(name string) (found bool) {
-	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
-	return found
-}
-
-// patience is for what a busy machine may take.
-const patience = 30 * time.Second
 
 // anySwitch draws the configuration that others left on a switch.
 func anySwitch(t *rapid.T) string {
@@ -99,6 +82,7 @@ func blocks(text string) map[string][]string {
 
 // TestAnySwitch goes from what others left on a switch to an intent and back.
 func TestAnySwitch(t *testing.T) {
+	t.Parallel()
 	intents := [][]string{
 		nil,
 		{"  watchdog: {detect: 400ms, restore: 400ms, action: drop}", "  watchdog: off"},
@@ -115,7 +99,6 @@ func TestAnySwitch(t *testing.T) {
 			rt.Helper()
 			rt.Fatalf(format+"\nfrom\n%s\nis\n%s", append(args, was, b.state())...)
 		}
-		b.target.SSH.Timeout, b.target.SSH.CommandTimeout = patience, patience
 		d := b.open()
 		defer d.Close()
 		defer b.Close()

@@ -15,6 +15,7 @@ import (
 // from another one. The commit of the one is refused while that of the other
 // waits for its confirmation: the one leaves the switch to the other.
 func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
+	t.Parallel()
 	for name, other := range map[string][]string{"the same intent": nil, "another intent": {"150KB", "200KB", "bandwidth: 60%", "bandwidth: 50%", "bandwidth: 40%", "bandwidth: 50%"}} {
 		for _, full := range []bool{false, true} {
 			o := simnxos.Options{}

@@ -26,13 +26,15 @@ const (
 
 func conform(t *testing.T, o boxOptions, only ...string) {
 	drivertest.Run(t, drivertest.Fixture{Only: only, New: func(t *testing.T, d drivertest.Options) *drivertest.Device {
-		o.slow = d.Slow
+		o := o
+		o.test = d
 		return newBox(t, o).device()
 	}})
 }
 
 // TestConformance is the whole suite where the rules differ most.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]boxOptions{
 		"oldest rules, updater does not know the ASIC, with ssh": {model: unknown, release: "202311", ssh: true},
 		"green fields only, dynamic buffers, gnmi alone":         {model: dynamic, release: "202505"},

@@ -21,6 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
@@ -29,7 +30,10 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sharedtest.Default(sharedtest.Parallel, "8")
+	goleak.VerifyTestMain(m)
+}
 
 const testPassword = "s3cr3t-of-the-lab"
 
@@ -68,8 +72,9 @@ type box struct {
 }
 
 type boxOptions struct {
+	test           drivertest.Options
 	model, release string
-	ssh, slow      bool
+	ssh            bool
 	// edit changes the configuration that the switch starts with.
 	edit func(map[string]map[string]map[string]string)
 	// intent replaces lines of the text that fabric makes.
@@ -123,7 +128,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	so := simsonic.ForModel("sw1", m)
 	so.Release, so.Username, so.Password = o.release, "admin", testPassword
 	so.TLS, so.HostKey, so.NoSSH = id.tls, id.key, !o.ssh
-	if o.slow {
+	if o.test.Slow {
 		so.TimeScale = 0.02
 	}
 	so.Config = simsonic.FactoryConfig(m, simsonic.WithHostname("sw1"), simsonic.WithDynamicBuffers(so.Dynamic))
@@ -148,9 +153,9 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	b.target = drivers.Target{Name: "sw1", OS: "sonic", Release: o.release, Model: m.Name, GNMI: gnmi.Config{
-		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, Timeout: 2 * time.Second, TLS: gnmi.TLS{CAFile: ca},
+		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, Timeout: o.test.Patience(), TLS: gnmi.TLS{CAFile: ca},
 	}}
-	if o.slow {
+	if o.test.Slow {
 		b.target.GNMI.SetTimeout = 60 * time.Millisecond
 	}
 	if o.ssh {
@@ -158,7 +163,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		if err := os.WriteFile(hosts, []byte(s.HostKeyLine()+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: testPassword, KnownHosts: hosts, Timeout: 2 * time.Second, CommandTimeout: 2 * time.Second}
+		b.target.SSH = &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: testPassword, KnownHosts: hosts, Timeout: o.test.Patience(), CommandTimeout: o.test.Patience()}
 	}
 	return b
 }

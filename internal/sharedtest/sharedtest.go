@@ -6,6 +6,7 @@
 package sharedtest
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -82,5 +83,21 @@ func moduleRoot(t testing.TB) (dir string, ok bool) {
 		if dir == filepath.Dir(dir) {
 			return "", false
 		}
+	}
+}
+
+// Parallel is the flag for tests that wait for devices more than they compute.
+const Parallel = "test.parallel"
+
+// Default sets a flag of the tests, in TestMain, unless the command line does.
+func Default(name, value string) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return
+	}
+	if err := flag.Set(name, value); err != nil {
+		panic(err)
 	}
 }
