@@ -13,9 +13,9 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	driver "github.com/roce-fabric/roce-fabric/drivers/sonic"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	results "github.com/roce-fabric/roce-fabric/report"
@@ -181,7 +181,7 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 		d, err := driver.Open(drivers.Target{Name: sw.Name, OS: sw.OS, GNMI: client.Config{Address: "192.0.2.1:8080"}})
 		return &canned{d, answer, p, index[sw.Name]}, err
 	}
-	file, err := plan.Create(filepath.Join(b.TempDir(), "plan"), plan.Header{})
+	file, err := fleet.CreatePlan(filepath.Join(b.TempDir(), "plan"), fleet.PlanHeader{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 	list := results.NewJSONList(io.Discard, true, "bench")
 	var sum results.PlanSummary
 	emitted, every := 0, n/10
-	err = plan.Make(b.Context(), plan.Switches(c, c.Fabric().Switches, open), plan.Options{Workers: workers}, func(d *plan.Device) error {
+	err = fleet.Make(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: workers}, func(d *fleet.DevicePlan) error {
 		if d.Err != nil {
 			return d.Err
 		}

@@ -17,11 +17,11 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	driver "github.com/roce-fabric/roce-fabric/drivers/eos"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	client "github.com/roce-fabric/roce-fabric/internal/ssh"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 	sim "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
@@ -156,7 +156,7 @@ func (l *eosFarm) plan(b *testing.B, c *render.Compiler, look func()) (changed i
 		})
 	}
 	n := 0
-	err := plan.Make(b.Context(), plan.Switches(c, c.Fabric().Switches, open), plan.Options{Workers: eosWorkers}, func(d *plan.Device) error {
+	err := fleet.Make(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: eosWorkers}, func(d *fleet.DevicePlan) error {
 		if n++; n%eosWorkers == 0 {
 			look()
 		}

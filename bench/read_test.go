@@ -19,11 +19,11 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	driver "github.com/roce-fabric/roce-fabric/drivers/sonic"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	client "github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
@@ -151,7 +151,7 @@ func (l *farm) plan(b *testing.B, c *render.Compiler) (changed int) {
 			GNMI: client.Config{Address: l.addr[sw.Name], Username: user, Password: secret.Secret(pass), TLS: client.TLS{CAFile: l.caFile}},
 		})
 	}
-	err := plan.Make(b.Context(), plan.Switches(c, c.Fabric().Switches, open), plan.Options{Workers: readWorkers}, func(d *plan.Device) error {
+	err := fleet.Make(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: readWorkers}, func(d *fleet.DevicePlan) error {
 		if len(d.Changes) > 0 {
 			changed++
 		}

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/plan"
 )
 
 // held is the text of devices that have the same plan: it is written once,
@@ -23,7 +23,7 @@ type held struct {
 // Plan writes the plan of one device. Devices that follow one another with
 // equal plans share one text, so a device is written when the next one differs,
 // or by [Text.Summary].
-func (t *Text) Plan(d *plan.Device) {
+func (t *Text) Plan(d *fleet.DevicePlan) {
 	text := t.plan(d)
 	if len(t.held.names) > 0 && t.held.text != text {
 		t.release()
@@ -58,7 +58,7 @@ func (t *Text) release() {
 func spaced(folded string) string { return strings.ReplaceAll(folded, ",", ", ") }
 
 // plan is the text of a device after its name.
-func (t *Text) plan(d *plan.Device) string {
+func (t *Text) plan(d *fleet.DevicePlan) string {
 	var b strings.Builder
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format, a...) }
 	if d.Error != "" {
@@ -77,9 +77,9 @@ func (t *Text) plan(d *plan.Device) string {
 	}
 	for len(d.Changes) > 0 {
 		where := d.Changes[0].Ports
-		same := func(g plan.Group) bool { return slices.Equal(g.Ports, where) }
+		same := func(g fleet.Group) bool { return slices.Equal(g.Ports, where) }
 		n := len(d.Changes)
-		if i := slices.IndexFunc(d.Changes, func(g plan.Group) bool { return !same(g) }); i > 0 {
+		if i := slices.IndexFunc(d.Changes, func(g fleet.Group) bool { return !same(g) }); i > 0 {
 			n = i
 		}
 		b.WriteString(t.changes(where, d.Changes[:n]))
@@ -112,7 +112,7 @@ func (t *Text) plan(d *plan.Device) string {
 const maxValues = 38
 
 // changes are the changes of one set of ports, in columns.
-func (t *Text) changes(ports []string, gs []plan.Group) string {
+func (t *Text) changes(ports []string, gs []fleet.Group) string {
 	var b strings.Builder
 	where := "the device"
 	if len(ports) > 0 {
@@ -159,7 +159,7 @@ type PlanSummary struct {
 }
 
 // Add counts a device.
-func (s *PlanSummary) Add(d *plan.Device) {
+func (s *PlanSummary) Add(d *fleet.DevicePlan) {
 	s.Devices++
 	if d.Error != "" {
 		s.Failed++

@@ -17,10 +17,10 @@ import (
 	"io"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 // Format is the version of the JSON form.
@@ -66,9 +66,9 @@ func (t *Text) impact(i qos.Impact) string {
 }
 
 // Outcomes writes what became of each device.
-func (t *Text) Outcomes(outs []rollout.Outcome) {
-	n := map[rollout.State]int{}
-	var order []rollout.State
+func (t *Text) Outcomes(outs []fleet.Outcome) {
+	n := map[fleet.State]int{}
+	var order []fleet.State
 	for _, o := range outs {
 		if n[o.State] == 0 {
 			order = append(order, o.State)
@@ -76,9 +76,9 @@ func (t *Text) Outcomes(outs []rollout.Outcome) {
 		n[o.State]++
 		state := string(o.State)
 		switch o.State {
-		case rollout.Applied, rollout.Unchanged, rollout.Restored:
+		case fleet.Applied, fleet.Unchanged, fleet.Restored:
 			state = t.S.Green(state)
-		case rollout.Skipped:
+		case fleet.Skipped:
 			state = t.S.Dim(state)
 		default:
 			state = t.S.Red(state)

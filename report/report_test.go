@@ -7,21 +7,20 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/plan"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 // hostile is what a device may send: it must not reach a terminal.
 const hostile = "evil\x1b[2J\x1b]0;title\x07\rname\u202e\nsecond"
 
-func device(name string, groups ...plan.Group) *plan.Device {
-	return &plan.Device{Name: name, OS: "sonic", Changes: groups, Facts: drivers.Facts{OS: "sonic", Release: "202511", Model: "M", Caps: drivers.Caps{Undo: "by hand"}}}
+func device(name string, groups ...fleet.Group) *fleet.DevicePlan {
+	return &fleet.DevicePlan{Name: name, OS: "sonic", Changes: groups, Facts: drivers.Facts{OS: "sonic", Release: "202511", Model: "M", Caps: drivers.Caps{Undo: "by hand"}}}
 }
 
-func change(field qos.Attr, old, now string, i qos.Impact, ports ...string) plan.Group {
-	return plan.Group{Ports: ports, Change: qos.Change{Field: field, Old: old, New: now, Impact: i, Reason: "fabric.yaml:1:2"}}
+func change(field qos.Attr, old, now string, i qos.Impact, ports ...string) fleet.Group {
+	return fleet.Group{Ports: ports, Change: qos.Change{Field: field, Old: old, New: now, Impact: i, Reason: "fabric.yaml:1:2"}}
 }
 
 func TestPlanText(t *testing.T) {
@@ -37,7 +36,7 @@ func TestPlanText(t *testing.T) {
 	var b bytes.Buffer
 	txt := Text{W: &b}
 	var sum PlanSummary
-	for _, d := range []*plan.Device{
+	for _, d := range []*fleet.DevicePlan{
 		device("leaf1", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc), device("leaf2", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc),
 		odd, device("spine1"), {Name: "spine2", Error: "spine2: unreachable: x"},
 	} {
@@ -81,12 +80,12 @@ func TestForeignTextIsCleaned(t *testing.T) {
 	d.Facts.Model, d.Notes, d.Unknown = hostile, []string{hostile}, []drivers.Unknown{{Where: hostile, Why: hostile}}
 	d.Facts.Caps.Undo, d.Steps = hostile, []drivers.Step{{Via: hostile, What: hostile}}
 	var sum PlanSummary
-	for _, x := range []*plan.Device{d, {Name: "leaf2", Error: hostile}} {
+	for _, x := range []*fleet.DevicePlan{d, {Name: "leaf2", Error: hostile}} {
 		txt.Plan(x)
 		sum.Add(x)
 	}
 	txt.Summary(sum)
-	txt.Outcomes([]rollout.Outcome{{Device: "leaf1", State: rollout.Failed, Error: hostile}})
+	txt.Outcomes([]fleet.Outcome{{Device: "leaf1", State: fleet.Failed, Error: hostile}})
 	if s := b.String(); term.Clean(s) != s || strings.Contains(s, "\nsecond") {
 		t.Errorf("not clean: %q", s)
 	}
@@ -99,7 +98,7 @@ func TestColourAddsNothingElse(t *testing.T) {
 		d := device("leaf1", change(qos.KindPFC.Attr(), "{3,4}", "{3}", qos.ImpactPortFlap, "Ethernet0"), change(qos.KindECN.At(3), "off", "on", qos.ImpactNone, "Ethernet0"))
 		txt.Plan(d)
 		txt.Summary(PlanSummary{Devices: 1, Changed: 1, Changes: 2})
-		txt.Outcomes([]rollout.Outcome{{Device: "leaf1", State: rollout.Applied, Steps: 1}, {Device: "leaf2", State: rollout.Skipped}})
+		txt.Outcomes([]fleet.Outcome{{Device: "leaf1", State: fleet.Applied, Steps: 1}, {Device: "leaf2", State: fleet.Skipped}})
 		return b.String()
 	}
 	plain, coloured := write(false), write(true)
@@ -121,7 +120,7 @@ func TestJSONListIsOneDocument(t *testing.T) {
 		var doc struct {
 			Format  int
 			Fabric  string
-			Devices []plan.Device
+			Devices []fleet.DevicePlan
 		}
 		if err := json.Unmarshal(b.Bytes(), &doc); err != nil || doc.Format != Format || doc.Fabric != `a "b"` || len(doc.Devices) != n {
 			t.Errorf("%d devices: %v: %s", n, err, b.String())

@@ -16,14 +16,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 type applyOptions struct {
@@ -123,7 +122,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 // to carry out.
 func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open *opener, path string, o applyOptions) (done bool, err error) {
 	f := c.Fabric()
-	w, err := plan.Create(path, plan.Header{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
+	w, err := fleet.CreatePlan(path, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
 	if err != nil {
 		return true, err
 	}
@@ -136,7 +135,7 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 		show.stdout, show.stderr = io.Discard, io.Discard
 	}
 	v := verdict{allowed: o.allow.Impact}
-	sum, err := show.makePlan(ctx, c, switches, open, planOptions{state: o.state}, func(d *plan.Device) error {
+	sum, err := show.makePlan(ctx, c, switches, open, planOptions{state: o.state}, func(d *fleet.DevicePlan) error {
 		v.judge(d)
 		return w.Add(d)
 	})
@@ -202,7 +201,7 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 		return err
 	}
 	// Nothing is locked or written before the whole file is known to be good.
-	saved, err := plan.Open(path)
+	saved, err := fleet.OpenPlan(path)
 	if err != nil {
 		return err
 	}
@@ -213,16 +212,16 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 	case saved.Intent != f.Hash:
 		return &statusError{exitFailed, fmt.Errorf("%s was made from a different version of %s; nothing was written", path, a.file), "plan again, and look at what changed"}
 	}
-	job := func(d *plan.Device) rollout.Job {
+	job := func(d *fleet.DevicePlan) fleet.Job {
 		sw := f.Switch(d.Name)
-		return rollout.Job{
+		return fleet.Job{
 			Plan: d, Desired: c.Device(sw).Desired,
 			Open: func(ctx context.Context) (drivers.Driver, error) { return open.open(ctx, sw) },
 		}
 	}
 	v := verdict{allowed: o.allow.Impact}
 	line := 1
-	err = saved.Each(func(d *plan.Device) error {
+	err = saved.Each(func(d *fleet.DevicePlan) error {
 		line++
 		v.judge(d)
 		if o.saved == "" {
@@ -243,7 +242,7 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 		}
 		return a.nothingWritten(f.Name, nil, v.outs, why, hint)
 	}
-	j, err := rollout.Begin(o.state, id, rollout.Record{Fabric: f.Name, Intent: f.Hash})
+	j, err := fleet.Begin(o.state, id, fleet.Record{Fabric: f.Name, Intent: f.Hash})
 	if err != nil {
 		return err
 	}
@@ -258,15 +257,15 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 		a.talk("interrupted: the device being changed is reverted (a third Ctrl-C leaves it as it is)")
 	})
 	defer told()
-	var outs []rollout.Outcome
+	var outs []fleet.Outcome
 	var stop error
-	err = saved.Each(func(d *plan.Device) error {
+	err = saved.Each(func(d *fleet.DevicePlan) error {
 		if stop != nil {
-			outs = append(outs, rollout.Outcome{Device: d.Name, State: rollout.Skipped})
+			outs = append(outs, fleet.Outcome{Device: d.Name, State: fleet.Skipped})
 			return nil
 		}
-		var got []rollout.Outcome
-		got, stop = rollout.Run(ctx, [][]rollout.Job{{job(d)}}, rollout.Options{
+		var got []fleet.Outcome
+		got, stop = fleet.Run(ctx, [][]fleet.Job{{job(d)}}, fleet.RunOptions{
 			ID: id, MaxImpact: o.allow.Impact, Journal: j, Progress: a.stepProgress(),
 		})
 		outs = append(outs, got...)
@@ -281,8 +280,8 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 
 // ended ends a run and says in which state each device is. err is what kept it from
 // a regular end. A nil journal is of a run that had nothing to write.
-func (a *app) ended(fabric string, j *rollout.Journal, outs []rollout.Outcome, err error) error {
-	if err := errors.Join(err, j.Write(rollout.Record{Event: "end"})); err != nil {
+func (a *app) ended(fabric string, j *fleet.Journal, outs []fleet.Outcome, err error) error {
+	if err := errors.Join(err, j.Write(fleet.Record{Event: "end"})); err != nil {
 		return &statusError{exitPartial, errors.Join(err, a.outcomes(fabric, j, outs)), ""}
 	}
 	if err := a.stateAll(fabric, j, outs); err != nil {
@@ -293,7 +292,7 @@ func (a *app) ended(fabric string, j *rollout.Journal, outs []rollout.Outcome, e
 
 // stateAll says in which state each device is, what to do about it, and where the
 // journal is.
-func (a *app) stateAll(fabric string, j *rollout.Journal, outs []rollout.Outcome) error {
+func (a *app) stateAll(fabric string, j *fleet.Journal, outs []fleet.Outcome) error {
 	if err := a.outcomes(fabric, j, outs); err != nil {
 		return err
 	}
@@ -318,10 +317,10 @@ func (a *app) stepProgress() func(string, int, int, drivers.Step) {
 	}
 }
 
-func (a *app) outcomes(fabric string, j *rollout.Journal, outs []rollout.Outcome) error {
+func (a *app) outcomes(fabric string, j *fleet.Journal, outs []fleet.Outcome) error {
 	if a.output == "json" {
 		if outs == nil {
-			outs = []rollout.Outcome{}
+			outs = []fleet.Outcome{}
 		}
 		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "journal": j.Path(), "devices": outs})
 	}
@@ -332,15 +331,15 @@ func (a *app) outcomes(fabric string, j *rollout.Journal, outs []rollout.Outcome
 
 // applyStatus turns what became of the devices into the exit status: 4 where
 // some are as intended and others are not, or one is in between.
-func applyStatus(outs []rollout.Outcome) error {
+func applyStatus(outs []fleet.Outcome) error {
 	var good, changed, bad, partial int
 	for _, o := range outs {
 		switch o.State {
-		case rollout.Applied, rollout.Restored:
+		case fleet.Applied, fleet.Restored:
 			changed++
-		case rollout.Unchanged:
+		case fleet.Unchanged:
 			good++
-		case rollout.Partial, rollout.Unsaved:
+		case fleet.Partial, fleet.Unsaved:
 			partial++
 		default:
 			bad++

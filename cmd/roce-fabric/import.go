@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -18,7 +19,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 type importOptions struct {
@@ -108,7 +108,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	if err != nil {
 		return err
 	}
-	var past *rollout.History
+	var past *fleet.History
 	if s.known != nil {
 		// Where no folder is known there is nothing to wait for.
 		if dir, err := stateDir("", s.known.Name); err == nil {
@@ -348,7 +348,7 @@ func foldChanges(ds []derive.Difference) []string {
 }
 
 // read reads the switch, from its file or from itself.
-func (s *importSource) read(ctx context.Context, open *opener, past *rollout.History) imported {
+func (s *importSource) read(ctx context.Context, open *opener, past *fleet.History) imported {
 	if s.file != "" {
 		return s.readFile()
 	}

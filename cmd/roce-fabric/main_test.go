@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 // runHere runs a command line in this process.
@@ -108,20 +108,20 @@ func TestCheckYANG(t *testing.T) {
 
 func TestApplyStatus(t *testing.T) {
 	for _, c := range []struct {
-		states []rollout.State
+		states []fleet.State
 		want   int
 	}{
 		{nil, exitOK},
-		{[]rollout.State{rollout.Unchanged, rollout.Applied}, exitOK},
-		{[]rollout.State{rollout.Applied, rollout.Reverted, rollout.Skipped}, exitPartial},
-		{[]rollout.State{rollout.Applied, rollout.Refused}, exitPartial},
-		{[]rollout.State{rollout.Unchanged, rollout.Failed, rollout.Skipped}, exitFailed},
-		{[]rollout.State{rollout.Reverted, rollout.Skipped}, exitFailed},
-		{[]rollout.State{rollout.Partial, rollout.Skipped}, exitPartial},
+		{[]fleet.State{fleet.Unchanged, fleet.Applied}, exitOK},
+		{[]fleet.State{fleet.Applied, fleet.Reverted, fleet.Skipped}, exitPartial},
+		{[]fleet.State{fleet.Applied, fleet.Refused}, exitPartial},
+		{[]fleet.State{fleet.Unchanged, fleet.Failed, fleet.Skipped}, exitFailed},
+		{[]fleet.State{fleet.Reverted, fleet.Skipped}, exitFailed},
+		{[]fleet.State{fleet.Partial, fleet.Skipped}, exitPartial},
 	} {
-		var outs []rollout.Outcome
+		var outs []fleet.Outcome
 		for _, s := range c.states {
-			outs = append(outs, rollout.Outcome{State: s})
+			outs = append(outs, fleet.Outcome{State: s})
 		}
 		got := exitOK
 		var se *statusError

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 // nicRevertTimeout bounds the revert of one host, also after Ctrl-C: each port may
@@ -20,7 +19,7 @@ import (
 const nicRevertTimeout = 30 * time.Minute
 
 // disturbs says whether a plan takes links down for a moment, or loses traffic.
-func disturbs(d *plan.Device) bool { return d.Impact() >= qos.ImpactPortFlap }
+func disturbs(d *fleet.DevicePlan) bool { return d.Impact() >= qos.ImpactPortFlap }
 
 func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 	if err := a.mustAsk(o.yes, "nic plan"); err != nil {
@@ -53,7 +52,7 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	var journal *rollout.Journal
+	var journal *fleet.Journal
 	if len(names) > 0 {
 		where := names[0]
 		if len(names) > 1 {
@@ -65,17 +64,17 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 		if o.state, err = nicStateDir(o.state, f.Name); err != nil {
 			return err
 		}
-		if journal, err = rollout.Begin(o.state, id, rollout.Record{Fabric: f.Name, Intent: f.Hash}); err != nil {
+		if journal, err = fleet.Begin(o.state, id, fleet.Record{Fabric: f.Name, Intent: f.Hash}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, journal.Close()) }()
 		if !o.yes {
 			// The question may have stood for hours.
-			byName := map[string]rollout.Job{}
+			byName := map[string]fleet.Job{}
 			for _, j := range jobs {
 				byName[j.Plan.Name] = j
 			}
-			err := a.checkAll(ctx, f.Name, journal, &v, func(d *plan.Device) rollout.Job {
+			err := a.checkAll(ctx, f.Name, journal, &v, func(d *fleet.DevicePlan) fleet.Job {
 				j := byName[d.Name]
 				j.Plan = d
 				return j
@@ -89,28 +88,28 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 		a.talk("interrupted: the host being changed is reverted (a third Ctrl-C leaves it as it is)")
 	})
 	defer told()
-	outs, err := rollout.Run(ctx, [][]rollout.Job{jobs}, rollout.Options{
+	outs, err := fleet.Run(ctx, [][]fleet.Job{jobs}, fleet.RunOptions{
 		ID: id, MaxImpact: o.allow.Impact, Journal: journal, Workers: a.nicWorkers(o, disturb), Progress: a.stepProgress(), RevertTimeout: nicRevertTimeout,
 	})
-	if errors.Is(err, rollout.ErrStopped) {
+	if errors.Is(err, fleet.ErrStopped) {
 		err = nil // the outcomes say where, and why
 	}
 	return a.ended(f.Name, journal, outs, err)
 }
 
 // nicJobs reads and plans the hosts, shows what would be done, and judges each.
-func (a *app) nicJobs(ctx context.Context, targets []nicTarget, v *verdict) ([]rollout.Job, error) {
-	var out []rollout.Job
+func (a *app) nicJobs(ctx context.Context, targets []nicTarget, v *verdict) ([]fleet.Job, error) {
+	var out []fleet.Job
 	t := nicText{Text: report.Text{W: a.stderr, S: a.styler(a.stderr)}}
 	err := a.nicPlans(ctx, targets, func(p nicPlanned) error {
-		v.judge(p.Device)
-		if len(p.Device.Steps) == 0 {
+		v.judge(p.DevicePlan)
+		if len(p.DevicePlan.Steps) == 0 {
 			v.plans = v.plans[:len(v.plans)-1] // nothing to look at again
 		}
 		open := p.open
-		out = append(out, rollout.Job{Plan: p.Device, Desired: p.desired, Open: func(context.Context) (drivers.Driver, error) { return open(), nil }})
+		out = append(out, fleet.Job{Plan: p.DevicePlan, Desired: p.desired, Open: func(context.Context) (drivers.Driver, error) { return open(), nil }})
 		if a.output != "json" && !a.quiet && p.Err == nil {
-			t.add(p.Device.Name, p.State.Changes, p.State.Steps)
+			t.add(p.DevicePlan.Name, p.State.Changes, p.State.Steps)
 		}
 		return t.Err()
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -19,7 +20,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 const cmPort = "ens1f0np0"
@@ -46,7 +46,7 @@ func TestApplyWithoutCM(t *testing.T) {
 		})
 	}}
 	for _, fields := range [][]string{{nic.FieldPFC, nic.FieldMode, nic.FieldToS}, {nic.FieldMode, nic.FieldToS}} {
-		j, err := rollout.Begin(t.TempDir(), "run", rollout.Record{})
+		j, err := fleet.Begin(t.TempDir(), "run", fleet.Record{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestApplyWithoutCM(t *testing.T) {
 		for _, s := range steps {
 			planned = append(planned, s.Field)
 		}
-		outs, err := rollout.Run(t.Context(), [][]rollout.Job{jobs}, rollout.Options{MaxImpact: qos.ImpactLoss, Journal: j})
+		outs, err := fleet.Run(t.Context(), [][]fleet.Job{jobs}, fleet.RunOptions{MaxImpact: qos.ImpactLoss, Journal: j})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestApplyWithoutCM(t *testing.T) {
 		said := slices.ContainsFunc(out.Left, func(l string) bool {
 			return strings.HasPrefix(l, "tos of "+cmPort) && strings.Contains(l, "Module rdma_cm not found")
 		})
-		if !slices.Equal(planned, fields) || out.State != rollout.Partial || out.Error != "gpu1: not as intended: tos of "+cmPort || !said {
+		if !slices.Equal(planned, fields) || out.State != fleet.Partial || out.Error != "gpu1: not as intended: tos of "+cmPort || !said {
 			t.Errorf("planned %q: %s, %s, left %q", planned, out.State, out.Error, out.Left)
 		}
 		if err := j.Close(); err != nil {

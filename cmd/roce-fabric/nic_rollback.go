@@ -8,8 +8,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 func (a *app) nicRollbackCommand() *cobra.Command {
@@ -81,7 +81,7 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 		byName[t.Name] = t
 	}
 	all := !o.local && o.host == "" && len(a.only) == 0
-	past, devices, err := rollout.Find(dir, id, func(name string) bool { return all || byName[name].open != nil })
+	past, devices, err := fleet.Find(dir, id, func(name string) bool { return all || byName[name].open != nil })
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 	desired := func(name string) drivers.Desired { return byName[name].desired }
 	return a.takeBack(ctx, f, o.yes, undoing{
 		past: past, devices: devices, state: dir, noun: "host", open: begin,
-		options: rollout.Options{Desired: desired, RevertTimeout: nicRevertTimeout},
-		explain: func(ro *rollout.Options) error {
+		options: fleet.RunOptions{Desired: desired, RevertTimeout: nicRevertTimeout},
+		explain: func(ro *fleet.RunOptions) error {
 			disturb, err := a.sayUndo(past, devices)
 			ro.Workers = a.nicWorkers(o, disturb)
 			return err
@@ -104,7 +104,7 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 }
 
 // sayUndo says what a rollback of hosts writes, and whether that disturbs traffic.
-func (a *app) sayUndo(past *rollout.Past, devices []rollout.PastDevice) (disturb bool, err error) {
+func (a *app) sayUndo(past *fleet.Past, devices []fleet.PastDevice) (disturb bool, err error) {
 	for _, d := range devices {
 		token, err := past.Token(d)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -19,14 +20,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 // nicPlanned is the plan of a host, with what it was made from.
 type nicPlanned struct {
-	*plan.Device
+	*fleet.DevicePlan
 	nicTarget
 	host.State
 }
@@ -46,10 +46,10 @@ const nicPlanTimeout = agent.ReadTimeout + agent.PlanTimeout
 // nicPlans plans hosts and emits each plan in their order.
 func (a *app) nicPlans(ctx context.Context, targets []nicTarget, emit func(nicPlanned) error) error {
 	out := make([]nicPlanned, len(targets))
-	var todo []plan.Target
+	var todo []fleet.Target
 	for i, t := range targets {
 		out[i].nicTarget = t
-		todo = append(todo, plan.Target{
+		todo = append(todo, fleet.Target{
 			Name: t.Name, OS: host.OS,
 			Open:    func(context.Context) (drivers.Driver, error) { return t.open(), nil },
 			Desired: func() drivers.Desired { return t.desired },
@@ -59,11 +59,11 @@ func (a *app) nicPlans(ctx context.Context, targets []nicTarget, emit func(nicPl
 		})
 	}
 	i := -1
-	return plan.Make(ctx, todo, plan.Options{Workers: a.parallel, Timeout: nicPlanTimeout}, func(d *plan.Device) error {
+	return fleet.Make(ctx, todo, fleet.PlanOptions{Workers: a.parallel, Timeout: nicPlanTimeout}, func(d *fleet.DevicePlan) error {
 		i++
 		p := out[i]
 		out[i] = nicPlanned{} // memory that does not grow with the hosts
-		p.Device = d
+		p.DevicePlan = d
 		return emit(p)
 	})
 }
@@ -99,9 +99,9 @@ func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
 			failed = append(failed, p.Err)
 		}
 		if a.output == "json" {
-			out = append(out, nicJSON{p.Device.Name, append([]nic.Change{}, p.State.Changes...), append([]local.Step{}, p.State.Steps...), p.Error})
+			out = append(out, nicJSON{p.DevicePlan.Name, append([]nic.Change{}, p.State.Changes...), append([]local.Step{}, p.State.Steps...), p.Error})
 		} else if p.Err == nil {
-			t.add(p.Device.Name, p.State.Changes, p.State.Steps)
+			t.add(p.DevicePlan.Name, p.State.Changes, p.State.Steps)
 		}
 		return t.Err()
 	})

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 func (a *app) nicUnitCommand() *cobra.Command {
@@ -72,14 +72,14 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 		return err
 	}
 	type result struct {
-		rollout.Outcome
+		fleet.Outcome
 		files []string
 	}
-	var outs []rollout.Outcome
+	var outs []fleet.Outcome
 	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, t nicTarget) (r result) {
 		r.Device = t.Name
 		if ctx.Err() != nil {
-			r.State = rollout.Skipped
+			r.State = fleet.Skipped
 			return r
 		}
 		r.Err = t.with(func(d *host.Driver) error {
@@ -92,13 +92,13 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 		})
 		switch {
 		case r.Err != nil && len(r.files) > 0:
-			r.State = rollout.Partial
+			r.State = fleet.Partial
 		case r.Err != nil:
-			r.State = rollout.Failed
+			r.State = fleet.Failed
 		case len(r.files) > 0:
-			r.State = rollout.Applied
+			r.State = fleet.Applied
 		default:
-			r.State = rollout.Unchanged
+			r.State = fleet.Unchanged
 		}
 		if r.Err != nil {
 			r.Error = r.Err.Error()
@@ -108,7 +108,7 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 		for _, name := range r.files {
 			a.talk("%s: %s %s", r.Device, did, term.CleanLine(name))
 		}
-		if r.State == rollout.Unchanged {
+		if r.State == fleet.Unchanged {
 			a.talk("%s: %s", r.Device, nothing)
 		}
 		outs = append(outs, r.Outcome)

@@ -9,12 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 type planOptions struct {
@@ -61,16 +60,16 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 	if o.state, err = stateDir(o.state, c.Fabric().Name); err != nil {
 		return err
 	}
-	var file *plan.Writer
+	var file *fleet.PlanWriter
 	if o.save != "" {
 		f := c.Fabric()
-		file, err = plan.Create(o.save, plan.Header{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
+		file, err = fleet.CreatePlan(o.save, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
-	sum, err := a.makePlan(ctx, c, switches, open, o, func(d *plan.Device) error {
+	sum, err := a.makePlan(ctx, c, switches, open, o, func(d *fleet.DevicePlan) error {
 		if file != nil {
 			return file.Add(d)
 		}
@@ -96,7 +95,7 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 
 // makePlan plans the switches, writes each plan as it is ready and hands it
 // on.
-func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open *opener, o planOptions, also func(*plan.Device) error) (report.PlanSummary, error) {
+func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open *opener, o planOptions, also func(*fleet.DevicePlan) error) (report.PlanSummary, error) {
 	var sum report.PlanSummary
 	var hints []string
 	t := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: o.steps}
@@ -108,7 +107,7 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 		p.Start()
 		return open.open(ctx, sw)
 	}
-	err := plan.Make(ctx, plan.Switches(c, switches, begin), plan.Options{Workers: a.parallel, Ready: func(ctx context.Context, name string, drv drivers.Driver) error {
+	err := fleet.Make(ctx, fleet.Switches(c, switches, begin), fleet.PlanOptions{Workers: a.parallel, Ready: func(ctx context.Context, name string, drv drivers.Driver) error {
 		sw, left := c.Fabric().Switch(name), past.Left(name)
 		var desired drivers.Desired
 		if len(left.Down) > 0 {
@@ -116,7 +115,7 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 		}
 		left.Tell(drv, desired, nil)
 		return settled(ctx, past, sw, drv)
-	}}, func(d *plan.Device) error {
+	}}, func(d *fleet.DevicePlan) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -154,11 +153,11 @@ func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*inte
 
 // history opens the history of a state folder, and says so where a run is at work
 // in it. Who may only read devices need not be able to read it.
-func (a *app) history(state string) *rollout.History {
-	past, busy, err := rollout.Open(state)
+func (a *app) history(state string) *fleet.History {
+	past, busy, err := fleet.OpenHistory(state)
 	if err != nil {
 		a.warn("the runs in %s cannot be read, so what they left on devices is not known: %v", state, err)
-		return &rollout.History{}
+		return &fleet.History{}
 	}
 	if busy != nil {
 		a.talk("%v: what is read from its devices may be on the way from one state to another", busy)
@@ -167,11 +166,11 @@ func (a *app) history(state string) *rollout.History {
 }
 
 // settled waits until a switch has done what a run that was cut off sent it.
-func settled(ctx context.Context, past *rollout.History, sw *intent.Switch, drv drivers.Driver) error {
+func settled(ctx context.Context, past *fleet.History, sw *intent.Switch, drv drivers.Driver) error {
 	if past.Left(sw.Name).CutOff == nil {
 		return nil
 	}
-	return rollout.Settle(ctx, drv)
+	return fleet.Settle(ctx, drv)
 }
 
 // progress shows how far the work is, on a terminal only.

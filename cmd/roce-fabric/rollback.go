@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/plan"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/rollout"
 )
 
 type rollbackOptions struct {
@@ -67,7 +66,7 @@ func stateDir(dir, fabric string) (string, error) {
 	if dir != "" {
 		return dir, nil
 	}
-	dir, err := rollout.StateDir(fabric)
+	dir, err := fleet.StateDir(fabric)
 	if err != nil {
 		return "", usageHint("name a folder with --state", "%w", err)
 	}
@@ -100,7 +99,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	for _, sw := range switches {
 		chosen[sw.Name] = true
 	}
-	past, devices, err := rollout.Find(o.state, id, func(name string) bool { return chosen[name] || len(a.only) == 0 })
+	past, devices, err := fleet.Find(o.state, id, func(name string) bool { return chosen[name] || len(a.only) == 0 })
 	if err != nil {
 		return err
 	}
@@ -111,27 +110,27 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	}
 	begin := func(ctx context.Context, name string) (drivers.Driver, error) { return open.open(ctx, f.Switch(name)) }
 	desired := func(name string) drivers.Desired { return c.Device(f.Switch(name)).Desired }
-	return a.takeBack(ctx, f, o.yes, undoing{past: past, devices: devices, state: o.state, noun: "device", open: begin, options: rollout.Options{
-		Desired: desired, Policy: func(name string) drivers.Policy { return plan.Policy(f, f.Switch(name)) },
+	return a.takeBack(ctx, f, o.yes, undoing{past: past, devices: devices, state: o.state, noun: "device", open: begin, options: fleet.RunOptions{
+		Desired: desired, Policy: func(name string) drivers.Policy { return fleet.Policy(f, f.Switch(name)) },
 	}})
 }
 
 // undoing is a run that is rolled back, on some of its devices.
 type undoing struct {
-	past    *rollout.Past
-	devices []rollout.PastDevice
+	past    *fleet.Past
+	devices []fleet.PastDevice
 	state   string // folder of the journals
 	noun    string // what the devices are called
 	open    func(ctx context.Context, name string) (drivers.Driver, error)
-	options rollout.Options
+	options fleet.RunOptions
 	// explain says more about it before the question, once the undo records are
 	// known to be good; nil says nothing.
-	explain func(*rollout.Options) error
+	explain func(*fleet.RunOptions) error
 }
 
 // takeBack rolls a run back, after a question.
 func (a *app) takeBack(ctx context.Context, f *intent.Fabric, yes bool, u undoing) (err error) {
-	if err := rollout.CheckUndo(ctx, u.past, u.devices, u.open, u.options.Desired); err != nil {
+	if err := fleet.CheckUndo(ctx, u.past, u.devices, u.open, u.options.Desired); err != nil {
 		return fmt.Errorf("%w; nothing was written", err)
 	}
 	var names []string
@@ -152,13 +151,13 @@ func (a *app) takeBack(ctx context.Context, f *intent.Fabric, yes bool, u undoin
 	if err != nil {
 		return err
 	}
-	j, err := rollout.Begin(u.state, id, rollout.Record{Fabric: f.Name, Intent: f.Hash, Of: u.past.ID})
+	j, err := fleet.Begin(u.state, id, fleet.Record{Fabric: f.Name, Intent: f.Hash, Of: u.past.ID})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	u.options.ID, u.options.Journal, u.options.Progress = id, j, a.stepProgress()
-	outs, err := rollout.Rollback(ctx, u.past, u.devices, u.open, u.options)
+	outs, err := fleet.Rollback(ctx, u.past, u.devices, u.open, u.options)
 	return a.ended(f.Name, j, outs, err)
 }
 
@@ -174,30 +173,30 @@ type listedRun struct {
 }
 
 type listedDevice struct {
-	Device string        `json:"device"`
-	State  rollout.State `json:"state"` // "" where the run was cut off in its work, or is at it
+	Device string      `json:"device"`
+	State  fleet.State `json:"state"` // "" where the run was cut off in its work, or is at it
 }
 
 // notAtWork fails where a run is at work in a state folder.
 func notAtWork(state string) error {
-	_, busy, err := rollout.AtWork(state)
+	_, busy, err := fleet.AtWork(state)
 	return errors.Join(busy, err)
 }
 
 func (a *app) listRuns(fabric, dir string) error {
-	atWork, _, err := rollout.AtWork(dir)
+	atWork, _, err := fleet.AtWork(dir)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	runs := []listedRun{}
-	for p, err := range rollout.Runs(dir) {
+	for p, err := range fleet.Runs(dir) {
 		if err != nil {
 			return err
 		}
 		r := listedRun{Run: p.ID, Begun: p.Begun, By: p.By, Ended: p.Ended, AtWork: p.ID == atWork, Of: p.Of, Devices: []listedDevice{}}
-		by := map[rollout.State][]string{}
-		var order []rollout.State
+		by := map[fleet.State][]string{}
+		var order []fleet.State
 		for _, d := range p.Devices {
 			r.Devices = append(r.Devices, listedDevice{d.Name, d.State})
 			if by[d.State] == nil {
@@ -241,7 +240,7 @@ func (a *app) listRuns(fabric, dir string) error {
 
 // noteCutOff says of a device whether an earlier run was cut off in its work
 // on it, and what of that is in force, or that one is at work on it.
-func noteCutOff(d *plan.Device, left rollout.Left, c *render.Compiler, busy string) {
+func noteCutOff(d *fleet.DevicePlan, left fleet.Left, c *render.Compiler, busy string) {
 	if d.Error != "" {
 		return
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
-	"github.com/roce-fabric/roce-fabric/rollout"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -99,7 +99,7 @@ func (a *app) validateOver(ctx context.Context, sudo, state string, length time.
 	if err != nil {
 		return err
 	}
-	var past *rollout.History
+	var past *fleet.History
 	// Where no folder is known there is nothing to wait for.
 	if dir, err := stateDir(state, c.Fabric().Name); err == nil {
 		past = a.history(dir)
@@ -159,7 +159,7 @@ func (a *app) validateOver(ctx context.Context, sudo, state string, length time.
 
 // readDevice reads a switch, once it has done what a run that was cut off sent
 // it, and, where it is to count, its counters.
-func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener, past *rollout.History, count bool) (r reading) {
+func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener, past *fleet.History, count bool) (r reading) {
 	r.sw = sw
 	drv, err := open.open(ctx, sw)
 	if err != nil {

@@ -20,8 +20,7 @@ var layers = [][]string{
 	{"nic"},
 	{"drivers"},
 	{"validate"},
-	{"plan"},
-	{"rollout"},
+	{"fleet"},
 	{"report"},
 	{"watch"},
 	{"testlab"},
@@ -48,7 +47,7 @@ var shared = []string{"drivers/lines"}
 const hosts = "drivers/host"
 
 // core are the folders whose code never names an operating system.
-var core = []string{"validate", "plan", "render/derive", "rollout", "report", "watch", "cmd"}
+var core = []string{"validate", "fleet", "render/derive", "report", "watch", "cmd"}
 
 // helpers are packages that only tests import.
 var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest", "watch/watchtest"}

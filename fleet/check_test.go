@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"cmp"
@@ -9,24 +9,23 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/plan"
 )
 
 func TestJudge(t *testing.T) {
-	change := func(field qos.Attr, i qos.Impact, blocked string) plan.Group {
-		return plan.Group{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: field, Impact: i, Blocked: blocked}}
+	change := func(field qos.Attr, i qos.Impact, blocked string) Group {
+		return Group{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: field, Impact: i, Blocked: blocked}}
 	}
 	for name, c := range map[string]struct {
-		plan  plan.Device
+		plan  DevicePlan
 		state State
 		err   string
 	}{
-		"as allowed":     {plan.Device{Changes: []plan.Group{change(qos.KindPFC.Attr(), qos.ImpactCounters, "")}}, Skipped, ""},
-		"no changes":     {plan.Device{}, Skipped, ""},
-		"failed":         {plan.Device{Err: errors.New("leaf1: unreachable"), Error: "leaf1: unreachable"}, Failed, "leaf1: unreachable"},
-		"failed, a file": {plan.Device{Error: "leaf1: unreachable"}, Failed, "leaf1: no plan: unreachable"},
-		"blocked":        {plan.Device{Changes: []plan.Group{change(qos.KindPFC.Attr(), 0, ""), change(qos.KindMTU.Attr(), 0, "no way"), change(qos.KindTrust.Attr(), 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: mtu of Ethernet0,Ethernet8: no way (1 more)"},
-		"too much":       {plan.Device{Changes: []plan.Group{change(qos.KindPFC.Attr(), qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
+		"as allowed":     {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), qos.ImpactCounters, "")}}, Skipped, ""},
+		"no changes":     {DevicePlan{}, Skipped, ""},
+		"failed":         {DevicePlan{Err: errors.New("leaf1: unreachable"), Error: "leaf1: unreachable"}, Failed, "leaf1: unreachable"},
+		"failed, a file": {DevicePlan{Error: "leaf1: unreachable"}, Failed, "leaf1: no plan: unreachable"},
+		"blocked":        {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), 0, ""), change(qos.KindMTU.Attr(), 0, "no way"), change(qos.KindTrust.Attr(), 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: mtu of Ethernet0,Ethernet8: no way (1 more)"},
+		"too much":       {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
 	} {
 		c.plan.Name = "leaf1"
 		got := Judge(&c.plan, qos.ImpactCounters)
@@ -61,7 +60,7 @@ func TestCheck(t *testing.T) {
 			}
 			return &b, c.open
 		}
-		got := Check(t.Context(), j, cmp.Or(c.steps, StepsDigest(j.Plan.Steps)), Options{MaxImpact: cmp.Or(c.most, qos.ImpactPortFlap)})
+		got := Check(t.Context(), j, cmp.Or(c.steps, StepsDigest(j.Plan.Steps)), RunOptions{MaxImpact: cmp.Or(c.most, qos.ImpactPortFlap)})
 		if got.State != c.state || c.err != nil && !errors.Is(got.Err, c.err) || b.mask != c.mask {
 			t.Errorf("%s: %+v, mask %s; want %s, %v", name, got, b.mask, c.state, c.err)
 		}

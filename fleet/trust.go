@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/plan"
 )
 
 // errSteps says that a plan holds other steps than this tool makes.
@@ -32,7 +31,7 @@ func (e errSteps) Hint() string {
 // CheckPlan returns an error for a plan that was made for nothing in the intent:
 // steps that this tool never makes, ports that are not managed, other bounds than
 // the intent has, or more impact than is allowed. It asks no device.
-func CheckPlan(ctx context.Context, p *plan.Device, j Job, policy drivers.Policy, most qos.Impact) (err error) {
+func CheckPlan(ctx context.Context, p *DevicePlan, j Job, policy drivers.Policy, most qos.Impact) (err error) {
 	if len(p.Steps) == 0 {
 		return nil
 	}
@@ -66,7 +65,7 @@ func tooMuch(device string, is, most qos.Impact) error {
 // planned plans a device again and returns the steps, which must be those of the
 // digest: a plan is a file, and its blocked changes and its impact are worked out
 // anew. The device is in the state that the plan was made for.
-func planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, j Job, steps string, o Options) (*drivers.Steps, State, error) {
+func planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapshot, j Job, steps string, o RunOptions) (*drivers.Steps, State, error) {
 	fresh, err := drv.Plan(f, snap, j.Desired, j.Plan.Policy)
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/plan"
 )
 
 // box is a device in memory with one value, the PFC mask of a port.
@@ -93,9 +92,9 @@ func holding(m qos.PrioritySet) *qos.Device {
 // job plans {3,4} -> {3}.
 func job(name string, b *box) Job {
 	return Job{
-		Plan: &plan.Device{
+		Plan: &DevicePlan{
 			Name: name, Base: "{3,4}", Steps: []drivers.Step{{Via: "gnmi"}},
-			Changes: []plan.Group{{Change: qos.Change{Field: qos.KindPFC.Attr(), Impact: qos.ImpactPortFlap}}},
+			Changes: []Group{{Change: qos.Change{Field: qos.KindPFC.Attr(), Impact: qos.ImpactPortFlap}}},
 		},
 		Open:    func(context.Context) (drivers.Driver, error) { return b, nil },
 		Desired: holding(qos.Priorities(3)),
@@ -106,7 +105,7 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		box   box
-		edit  func(*Job, *Options)
+		edit  func(*Job, *RunOptions)
 		state State
 		mask  qos.PrioritySet
 		calls []string
@@ -115,25 +114,27 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 		"as planned":        {state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"apply fails":       {box: box{applyErr: boom}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: boom},
 		"yes, but nothing":  {box: box{half: true}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
-		"takes a moment":    {box: box{late: 1}, edit: func(_ *Job, o *Options) { o.AppliedTimeout = time.Minute }, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
+		"takes a moment":    {box: box{late: 1}, edit: func(_ *Job, o *RunOptions) { o.AppliedTimeout = time.Minute }, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"not in force":      {box: box{inForce: []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3}", Have: "{}"}}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
 		"shows nothing":     {box: box{dark: [2]error{drivers.ErrUnsupported, drivers.ErrUnsupported}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"never had a state": {box: box{dark: [2]error{drivers.ErrNoState, drivers.ErrNoState}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"lost its state":    {box: box{dark: [2]error{nil, drivers.ErrNoState}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrNoState},
 		"revert fails too":  {box: box{applyErr: boom, revertErr: errors.New("stuck")}, state: Partial, mask: qos.Priorities(3), calls: []string{"apply", "revert", "close"}, err: boom},
 		"moved on":          {box: box{mask: qos.Priorities(5)}, state: Refused, mask: qos.Priorities(5), calls: []string{"close"}, err: drivers.ErrStale},
-		"too much":          {edit: func(_ *Job, o *Options) { o.MaxImpact = qos.ImpactCounters }, state: Refused, mask: qos.Priorities(3, 4)},
-		"blocked":           {edit: func(j *Job, _ *Options) { j.Plan.Changes[0].Blocked = "no way" }, state: Blocked, mask: qos.Priorities(3, 4)},
-		"no plan":           {edit: func(j *Job, _ *Options) { j.Plan.Error = "unreachable" }, state: Failed, mask: qos.Priorities(3, 4)},
-		"cannot be opened":  {edit: func(j *Job, _ *Options) { j.Open = func(context.Context) (drivers.Driver, error) { return nil, boom } }, state: Failed, mask: qos.Priorities(3, 4), err: boom},
-		"nothing to change": {edit: func(j *Job, _ *Options) { j.Plan.Steps, j.Plan.Changes = nil, nil }, state: Unchanged, mask: qos.Priorities(3, 4), calls: []string{"close"}},
+		"too much":          {edit: func(_ *Job, o *RunOptions) { o.MaxImpact = qos.ImpactCounters }, state: Refused, mask: qos.Priorities(3, 4)},
+		"blocked":           {edit: func(j *Job, _ *RunOptions) { j.Plan.Changes[0].Blocked = "no way" }, state: Blocked, mask: qos.Priorities(3, 4)},
+		"no plan":           {edit: func(j *Job, _ *RunOptions) { j.Plan.Error = "unreachable" }, state: Failed, mask: qos.Priorities(3, 4)},
+		"cannot be opened": {edit: func(j *Job, _ *RunOptions) {
+			j.Open = func(context.Context) (drivers.Driver, error) { return nil, boom }
+		}, state: Failed, mask: qos.Priorities(3, 4), err: boom},
+		"nothing to change": {edit: func(j *Job, _ *RunOptions) { j.Plan.Steps, j.Plan.Changes = nil, nil }, state: Unchanged, mask: qos.Priorities(3, 4), calls: []string{"close"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := c.box
 			if b.mask == 0 {
 				b.mask = qos.Priorities(3, 4)
 			}
-			j, o := job("leaf1", &b), Options{MaxImpact: qos.ImpactPortFlap, AppliedTimeout: 1}
+			j, o := job("leaf1", &b), RunOptions{MaxImpact: qos.ImpactPortFlap, AppliedTimeout: 1}
 			if c.edit != nil {
 				c.edit(&j, &o)
 			}
@@ -191,7 +192,7 @@ func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
 		j.Open = func(context.Context) (drivers.Driver, error) { return &c.u, nil }
 		next := job("leaf2", &box{})
 		next.Plan.Steps, next.Plan.Changes, next.Plan.Base = nil, nil, "{}"
-		outs, err := Run(t.Context(), [][]Job{{j, next}}, Options{})
+		outs, err := Run(t.Context(), [][]Job{{j, next}}, RunOptions{})
 		if outs[0].State != c.state || !slices.Equal(c.u.calls, []string{"keep", "close"}) {
 			t.Errorf("%s, want %s; calls %v", outs[0].State, c.state, c.u.calls)
 		}
@@ -202,7 +203,7 @@ func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
 		}
 		// A device that is about to change is not asked.
 		c.u.calls = nil
-		_, _ = Run(t.Context(), [][]Job{{job("leaf1", c.u.box)}}, Options{MaxImpact: qos.ImpactLoss})
+		_, _ = Run(t.Context(), [][]Job{{job("leaf1", c.u.box)}}, RunOptions{MaxImpact: qos.ImpactLoss})
 		if slices.Contains(c.u.calls, "keep") {
 			t.Errorf("calls %v", c.u.calls)
 		}
@@ -216,7 +217,7 @@ func TestNothingIsKeptWithoutAPort(t *testing.T) {
 	j := job("leaf1", u.box)
 	j.Open = func(context.Context) (drivers.Driver, error) { return u, nil }
 	j.Plan.Steps, j.Plan.Changes, j.Desired = nil, nil, &qos.Device{}
-	outs, err := Run(t.Context(), [][]Job{{j}}, Options{})
+	outs, err := Run(t.Context(), [][]Job{{j}}, RunOptions{})
 	if err != nil || outs[0].State != Unchanged || slices.Contains(u.calls, "keep") {
 		t.Errorf("%v %+v, called %v", err, outs, u.calls)
 	}
@@ -249,7 +250,7 @@ func TestADeviceIsToldWhatEarlierRunsLeft(t *testing.T) {
 		jb := job("leaf1", g.box)
 		jb.Open = func(context.Context) (drivers.Driver, error) { return g, nil }
 		edit(&jb)
-		outs, _ := Run(t.Context(), [][]Job{{jb}}, Options{ID: id, MaxImpact: qos.ImpactReload, Journal: j})
+		outs, _ := Run(t.Context(), [][]Job{{jb}}, RunOptions{ID: id, MaxImpact: qos.ImpactReload, Journal: j})
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +265,7 @@ func TestADeviceIsToldWhatEarlierRunsLeft(t *testing.T) {
 		if err := g.left.Record([]string{"Ethernet0"}, nil); err != nil {
 			t.Error(err)
 		}
-		if h, _, err := Open(dir); err != nil || !h.Left("leaf1").Busy {
+		if h, _, err := OpenHistory(dir); err != nil || !h.Left("leaf1").Busy {
 			t.Errorf("the run is not at work: %v", err)
 		}
 	}
@@ -286,7 +287,7 @@ func TestInterruptLeavesAKnownState(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &box{mask: qos.Priorities(3, 4), during: cancel, applyErr: errors.New("boom")}
 	rest := &box{mask: qos.Priorities(3, 4)}
-	outs, err := Run(ctx, [][]Job{{job("leaf1", b), job("leaf2", rest)}}, Options{MaxImpact: qos.ImpactReload})
+	outs, err := Run(ctx, [][]Job{{job("leaf1", b), job("leaf2", rest)}}, RunOptions{MaxImpact: qos.ImpactReload})
 	if outs[0].State != Reverted || b.mask != qos.Priorities(3, 4) {
 		t.Errorf("leaf1 is %s and holds %s: %v", outs[0].State, b.mask, outs[0].Err)
 	}
@@ -302,7 +303,7 @@ func TestAGateEndsTheRolloutBetweenWaves(t *testing.T) {
 	var asked []string
 	no := errors.New("pause frames rise")
 	a, b := &box{mask: qos.Priorities(3, 4)}, &box{mask: qos.Priorities(3, 4)}
-	outs, err := Run(t.Context(), [][]Job{{job("leaf1", a)}, {job("leaf2", b)}}, Options{MaxImpact: qos.ImpactReload, Gate: func(_ context.Context, outs []Outcome) error {
+	outs, err := Run(t.Context(), [][]Job{{job("leaf1", a)}, {job("leaf2", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Gate: func(_ context.Context, outs []Outcome) error {
 		asked = append(asked, outs[0].Device)
 		return no
 	}})
@@ -324,7 +325,7 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 			t.Errorf("at the time of the write the journal holds %s (%v)", text, err)
 		}
 	}
-	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, Options{MaxImpact: qos.ImpactReload, Journal: j}); err != nil {
+	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Journal: j}); err != nil {
 		t.Fatal(err)
 	}
 	// One writer: nobody else gets in until this run ends.
@@ -351,7 +352,7 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A device is told which runs are over, and that is not this one.
-	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, Options{MaxImpact: qos.ImpactReload, Journal: j}); !slices.Equal(b.ended, []string{"run1"}) {
+	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Journal: j}); !slices.Equal(b.ended, []string{"run1"}) {
 		t.Errorf("runs that have ended: %q (%v)", b.ended, err)
 	}
 	if err := j.Close(); err != nil {
@@ -369,7 +370,7 @@ func TestNoWriteWithoutAJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &box{mask: qos.Priorities(3, 4)}
-	outs, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, Options{MaxImpact: qos.ImpactReload, Journal: j})
+	outs, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Journal: j})
 	if err == nil || outs[0].State != Failed || slices.Contains(b.calls, "apply") {
 		t.Errorf("%v after %v, error %v", outs, b.calls, err)
 	}

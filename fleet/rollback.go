@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 // Rollback rolls devices of a run back to where they were before it, the last
 // one first, and goes on where one fails. It returns one outcome a device, in that
 // order.
-func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx context.Context, device string) (drivers.Driver, error), o Options) ([]Outcome, error) {
+func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx context.Context, device string) (drivers.Driver, error), o RunOptions) ([]Outcome, error) {
 	o = o.withDefaults()
 	var outs []Outcome
 	var end stopper
@@ -91,7 +91,7 @@ func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx 
 	return outs, end.stopped()
 }
 
-func takeBack(ctx context.Context, p *Past, d PastDevice, open func(context.Context, string) (drivers.Driver, error), o Options) (State, error) {
+func takeBack(ctx context.Context, p *Past, d PastDevice, open func(context.Context, string) (drivers.Driver, error), o RunOptions) (State, error) {
 	token, err := p.Token(d)
 	if err != nil {
 		return Failed, err

@@ -1,18 +1,4 @@
-// Package rollout carries plans out: it takes the fabric's lock, writes a
-// journal, and goes wave by wave, with a bounded number of devices of a wave at work
-// at a time. Switches and hosts are devices alike.
-//
-// A plan is judged as a whole first ([Judge], [Check]): where one device of it
-// cannot be changed as planned, none is.
-//
-// On every device the same way: read again and refuse if the state is not the
-// one that was planned for; write; read back, and a plan for it must have nothing
-// left to do; compare what the device's daemons made of it; confirm. A device on
-// which any of this fails is reverted, and the rollout stops there.
-//
-// What a wave is, and what must hold before the next one starts, is given from
-// outside ([Options]); nothing here knows one system from another.
-package rollout
+package fleet
 
 import (
 	"cmp"
@@ -27,7 +13,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
-	"github.com/roce-fabric/roce-fabric/plan"
 )
 
 // State is what became of a device.
@@ -63,13 +48,13 @@ type Outcome struct {
 
 // Job is one device to work on.
 type Job struct {
-	Plan    *plan.Device
+	Plan    *DevicePlan
 	Open    func(context.Context) (drivers.Driver, error)
 	Desired drivers.Desired
 }
 
-// Options tune a rollout.
-type Options struct {
+// RunOptions tune a rollout.
+type RunOptions struct {
 	ID string // names the run
 	// MaxImpact is the largest impact that the operator allows.
 	MaxImpact qos.Impact
@@ -95,7 +80,7 @@ type Options struct {
 	AppliedTimeout time.Duration
 }
 
-func (o Options) withDefaults() Options {
+func (o RunOptions) withDefaults() RunOptions {
 	o.RevertTimeout = cmp.Or(o.RevertTimeout, 15*time.Minute)
 	o.AppliedTimeout = cmp.Or(o.AppliedTimeout, 30*time.Second)
 	return o
@@ -136,7 +121,7 @@ func (s *stopper) stopped() error {
 // order. After a failure no further device is begun; those at work are ended. A
 // device that could not be planned is no such failure: callers that want all or none
 // call Judge first. The error is ErrStopped, a gate's or a journal's.
-func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
+func Run(ctx context.Context, waves [][]Job, o RunOptions) ([]Outcome, error) {
 	o = o.withDefaults()
 	var all []Outcome
 	var end stopper
@@ -156,7 +141,7 @@ func Run(ctx context.Context, waves [][]Job, o Options) ([]Outcome, error) {
 	return all, end.stopped()
 }
 
-func runOne(ctx context.Context, j Job, o Options, end *stopper) Outcome {
+func runOne(ctx context.Context, j Job, o RunOptions, end *stopper) Outcome {
 	if ctx.Err() != nil {
 		end.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx)))
 	}
@@ -184,7 +169,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 // readAsPlanned reads a device, which must be in the state that was planned for,
 // once it has done what a run that was cut off sent it. cutOff reports whether
 // there was one.
-func readAsPlanned(ctx context.Context, drv drivers.Driver, j Job, o Options) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
+func readAsPlanned(ctx context.Context, drv drivers.Driver, j Job, o RunOptions) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
 	if h, ok := drv.(drivers.Heir); ok {
 		past, err := o.Journal.others()
 		if err != nil {
@@ -210,7 +195,7 @@ func readAsPlanned(ctx context.Context, drv drivers.Driver, j Job, o Options) (f
 }
 
 // device works on one device. left is what stays open on one that was applied.
-func device(ctx context.Context, j Job, o Options, left *[]string) (_ State, steps int, err error) {
+func device(ctx context.Context, j Job, o RunOptions, left *[]string) (_ State, steps int, err error) {
 	p := j.Plan
 	if state, err := judge(p, o.MaxImpact); err != nil {
 		return state, 0, err
@@ -367,7 +352,7 @@ func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 // their own time, and some of what is read back is theirs. It returns that plan.
 // unseen is why the device does not show what they have taken up; nil where it does.
 // blind says that the device had nothing to show before the change either.
-func verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, o Options, blind bool) (now *drivers.Steps, unseen, err error) {
+func verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, o RunOptions, blind bool) (now *drivers.Steps, unseen, err error) {
 	deadline := time.NewTimer(o.AppliedTimeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(500 * time.Millisecond)

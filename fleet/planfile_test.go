@@ -1,4 +1,4 @@
-package plan
+package fleet
 
 import (
 	"bytes"
@@ -16,18 +16,18 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-func sample(name string) *Device {
-	return &Device{
+func sample(name string) *DevicePlan {
+	return &DevicePlan{
 		Name: name, OS: "sonic", Base: "abc", Facts: drivers.Facts{Model: "M", Release: "202511"},
 		Changes: []Group{{Ports: []string{"Ethernet0", "Ethernet8"}, Change: qos.Change{Field: qos.KindPFC.Attr(), Old: "{3,4}", New: "{3}", Impact: qos.ImpactPortFlap}}},
 		Steps:   []drivers.Step{{Via: "gnmi", What: "bind", Native: []byte(`{"ops":[]}`)}},
 	}
 }
 
-func save(t testing.TB, devices ...*Device) string {
+func save(t testing.TB, devices ...*DevicePlan) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := Create(path, Header{Tool: "t", Fabric: "f", Intent: "hash"})
+	w, err := CreatePlan(path, PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,28 +42,28 @@ func save(t testing.TB, devices ...*Device) string {
 	return path
 }
 
-func read(path string, head func(Header), do func(*Device)) error {
-	f, err := Open(path)
+func read(path string, head func(PlanHeader), do func(*DevicePlan)) error {
+	f, err := OpenPlan(path)
 	if err != nil {
 		return err
 	}
-	head(f.Header)
-	return errors.Join(f.Each(func(d *Device) error { do(d); return nil }), f.Close())
+	head(f.PlanHeader)
+	return errors.Join(f.Each(func(d *DevicePlan) error { do(d); return nil }), f.Close())
 }
 
 func TestPlanSurvivesTheFile(t *testing.T) {
 	a, b := sample("leaf1"), sample("leaf2")
 	path := save(t, a, b)
-	var got []*Device
-	err := read(path, func(h Header) {
-		if h.Fabric != "f" || h.Intent != "hash" || h.Format != Format {
+	var got []*DevicePlan
+	err := read(path, func(h PlanHeader) {
+		if h.Fabric != "f" || h.Intent != "hash" || h.Format != planFormat {
 			t.Errorf("header %+v", h)
 		}
-	}, func(d *Device) { got = append(got, d) })
+	}, func(d *DevicePlan) { got = append(got, d) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]*Device{a, b}, got, cmpopts.EquateComparable(qos.Attr{})); d != "" {
+	if d := cmp.Diff([]*DevicePlan{a, b}, got, cmpopts.EquateComparable(qos.Attr{})); d != "" {
 		t.Error(d)
 	}
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
@@ -96,8 +96,8 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 		did := 0
-		err := read(path, func(Header) {}, func(*Device) { did++ })
-		if !errors.Is(err, ErrFile) || !strings.Contains(err.Error(), c.want) || did > 0 {
+		err := read(path, func(PlanHeader) {}, func(*DevicePlan) { did++ })
+		if !errors.Is(err, ErrPlanFile) || !strings.Contains(err.Error(), c.want) || did > 0 {
 			t.Errorf("%s: %d devices acted on, error %v, want %q", name, did, err, c.want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 
 func TestAPlanThatIsNotCommittedLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := Create(path, Header{})
+	w, err := CreatePlan(path, PlanHeader{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestGroupFoldsPortsAndNothingElse(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzPlanFile(f *testing.F) {
 	path := save(f, sample("leaf1"))
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -154,7 +154,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		n := 0
-		err := read(path, func(Header) {}, func(*Device) { n++ })
+		err := read(path, func(PlanHeader) {}, func(*DevicePlan) { n++ })
 		if err != nil && n > 0 {
 			t.Errorf("acted on %d devices of a file that is refused: %v", n, err)
 		}

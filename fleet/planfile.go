@@ -1,4 +1,4 @@
-package plan
+package fleet
 
 import (
 	"bufio"
@@ -16,17 +16,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 )
 
-// Format is the version of the file's form.
-const Format = 1
+// planFormat is the version of the file's form.
+const planFormat = 1
 
-// Kind marks the file.
-const Kind = "roce-fabric-plan"
+// planKind marks the file.
+const planKind = "roce-fabric-plan"
 
-// ErrFile is wrapped by errors about a file that is not a whole plan.
-var ErrFile = errors.New("not a usable plan file")
+// ErrPlanFile is wrapped by errors about a file that is not a whole plan.
+var ErrPlanFile = errors.New("not a usable plan file")
 
-// Header is the first line of a plan file.
-type Header struct {
+// PlanHeader is the first line of a plan file.
+type PlanHeader struct {
 	Kind    string    `json:"kind"`
 	Format  int       `json:"format"`
 	Tool    string    `json:"tool"`
@@ -45,29 +45,29 @@ type trailer struct {
 // maxLine bounds one line, that is, one device.
 const maxLine = 64 << 20
 
-// Writer writes a plan file, a line a device. Nothing is at the path before
+// PlanWriter writes a plan file, a line a device. Nothing is at the path before
 // Commit.
-type Writer struct {
+type PlanWriter struct {
 	f   *atomicfile.File
 	sum hash.Hash
 	n   int
 }
 
-// Create starts a plan file.
-func Create(path string, h Header) (*Writer, error) {
+// CreatePlan starts a plan file.
+func CreatePlan(path string, h PlanHeader) (*PlanWriter, error) {
 	f, err := atomicfile.Output(path, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{f: f, sum: sha256.New()}
-	h.Kind, h.Format = Kind, Format
+	w := &PlanWriter{f: f, sum: sha256.New()}
+	h.Kind, h.Format = planKind, planFormat
 	if err := w.line(h); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return w, nil
 }
 
-func (w *Writer) line(v any) error {
+func (w *PlanWriter) line(v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -79,13 +79,13 @@ func (w *Writer) line(v any) error {
 }
 
 // Add writes one device.
-func (w *Writer) Add(d *Device) error {
+func (w *PlanWriter) Add(d *DevicePlan) error {
 	w.n++
 	return w.line(d)
 }
 
 // Commit puts the file in its place.
-func (w *Writer) Commit() error {
+func (w *PlanWriter) Commit() error {
 	t := trailer{End: true, Devices: w.n, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
 	if err := w.line(t); err != nil {
 		return errors.Join(err, w.f.Close())
@@ -94,24 +94,24 @@ func (w *Writer) Commit() error {
 }
 
 // Close drops the file where it was not committed.
-func (w *Writer) Close() error { return w.f.Close() }
+func (w *PlanWriter) Close() error { return w.f.Close() }
 
-// File is a saved plan that was read to its end and found whole.
-type File struct {
-	Header
+// PlanFile is a saved plan that was read to its end and found whole.
+type PlanFile struct {
+	PlanHeader
 	f    *os.File
 	path string
 }
 
-// Open checks a plan file as a whole, so that nothing is acted on before its
-// end is known to be there. Close must be called on the File.
-func Open(path string) (*File, error) {
+// OpenPlan checks a plan file as a whole, so that nothing is acted on before its
+// end is known to be there. Close must be called on the file.
+func OpenPlan(path string) (*PlanFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &File{f: f, path: path}
-	if err := scan(f, path, func(h Header) { p.Header = h }, func(*Device) error { return nil }); err != nil {
+	p := &PlanFile{f: f, path: path}
+	if err := scan(f, path, func(h PlanHeader) { p.PlanHeader = h }, func(*DevicePlan) error { return nil }); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return p, nil
@@ -119,19 +119,19 @@ func Open(path string) (*File, error) {
 
 // Each calls do for each device, in order, with one device in memory. It reads
 // the file that was opened, whatever stands at its path now.
-func (p *File) Each(do func(*Device) error) error {
+func (p *PlanFile) Each(do func(*DevicePlan) error) error {
 	if _, err := p.f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return scan(p.f, p.path, func(Header) {}, do)
+	return scan(p.f, p.path, func(PlanHeader) {}, do)
 }
 
 // Close closes the file.
-func (p *File) Close() error { return p.f.Close() }
+func (p *PlanFile) Close() error { return p.f.Close() }
 
-func scan(r io.Reader, path string, head func(Header), do func(*Device) error) error {
+func scan(r io.Reader, path string, head func(PlanHeader), do func(*DevicePlan) error) error {
 	bad := func(line int, format string, a ...any) error {
-		return fmt.Errorf("%s:%d: %w: %w", path, line, ErrFile, fmt.Errorf(format, a...))
+		return fmt.Errorf("%s:%d: %w: %w", path, line, ErrPlanFile, fmt.Errorf(format, a...))
 	}
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
@@ -141,12 +141,12 @@ func scan(r io.Reader, path string, head func(Header), do func(*Device) error) e
 		line++
 		b := sc.Bytes()
 		if line == 1 {
-			var h Header
-			if err := strict(b, &h); err != nil || h.Kind != Kind {
+			var h PlanHeader
+			if err := strict(b, &h); err != nil || h.Kind != planKind {
 				return bad(line, "the first line is no header of a plan")
 			}
-			if h.Format != Format {
-				return bad(line, "format %d; this version reads format %d", h.Format, Format)
+			if h.Format != planFormat {
+				return bad(line, "format %d; this version reads format %d", h.Format, planFormat)
 			}
 			head(h)
 		} else if bytes.HasPrefix(b, []byte(`{"end":`)) {
@@ -162,7 +162,7 @@ func scan(r io.Reader, path string, head func(Header), do func(*Device) error) e
 			}
 			return nil
 		} else {
-			var d Device
+			var d DevicePlan
 			if err := strict(b, &d); err != nil {
 				return bad(line, "%w", err)
 			}

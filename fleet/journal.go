@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"encoding/json"

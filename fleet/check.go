@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/plan"
 )
 
 // checkTimeout bounds the read of one device before the first write. A device that
@@ -18,7 +17,7 @@ const checkTimeout = 15 * time.Minute
 // Judge says from the plan alone why a device cannot be changed as planned: its
 // plan failed, has changes that cannot be made, or more impact than allowed. The
 // state of one that can be is Skipped: nothing was done yet.
-func Judge(p *plan.Device, allowed qos.Impact) Outcome {
+func Judge(p *DevicePlan, allowed qos.Impact) Outcome {
 	state, err := judge(p, allowed)
 	return outcome(p.Name, state, err)
 }
@@ -31,7 +30,7 @@ func outcome(device string, state State, err error) Outcome {
 	return out
 }
 
-func judge(p *plan.Device, allowed qos.Impact) (State, error) {
+func judge(p *DevicePlan, allowed qos.Impact) (State, error) {
 	switch {
 	case p.Err != nil:
 		return Failed, p.Err
@@ -46,7 +45,7 @@ func judge(p *plan.Device, allowed qos.Impact) (State, error) {
 }
 
 // whyBlocked is the first change that cannot be made, and how many more there are.
-func whyBlocked(p *plan.Device) string {
+func whyBlocked(p *DevicePlan) string {
 	first, more := "", 0
 	for _, g := range p.Changes {
 		switch {
@@ -70,14 +69,14 @@ func whyBlocked(p *plan.Device) string {
 // without a write: Failed if it cannot be read, Refused if it has changed or if
 // its plan has other steps than those of the digest, otherwise Skipped. The plan
 // of the job needs no steps.
-func Check(ctx context.Context, j Job, steps string, o Options) Outcome {
+func Check(ctx context.Context, j Job, steps string, o RunOptions) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	state, err := check(ctx, j, steps, o)
 	return outcome(j.Plan.Name, state, err)
 }
 
-func check(ctx context.Context, j Job, steps string, o Options) (State, error) {
+func check(ctx context.Context, j Job, steps string, o RunOptions) (State, error) {
 	drv, err := j.Open(ctx)
 	if err != nil {
 		return Failed, err

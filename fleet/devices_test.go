@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
-	"github.com/roce-fabric/roce-fabric/plan"
 )
 
 const nicPort = "ens1f0np0"
@@ -39,10 +38,10 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 		}}), nil
 	}
 	jobs := []Job{job("leaf1", leaf)}
-	err := plan.Make(t.Context(), []plan.Target{{
+	err := Make(t.Context(), []Target{{
 		Name: "gpu1", OS: host.OS, Desired: func() drivers.Desired { return want },
 		Open: func(ctx context.Context) (drivers.Driver, error) { return open(ctx, "gpu1") },
-	}}, plan.Options{Workers: 1}, func(d *plan.Device) error {
+	}}, PlanOptions{Workers: 1}, func(d *DevicePlan) error {
 		jobs = append(jobs, Job{Plan: d, Desired: want, Open: func(ctx context.Context) (drivers.Driver, error) { return open(ctx, d.Name) }})
 		return d.Err
 	})
@@ -55,7 +54,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 		state State
 	}{{qos.Priorities(5), Refused}, {0, Skipped}} {
 		k.Corrupt(nicPort, func(s *dcb.State) { s.PFC.Enabled = c.mask })
-		out := Check(t.Context(), jobs[1], StepsDigest(jobs[1].Plan.Steps), Options{MaxImpact: qos.ImpactLoss})
+		out := Check(t.Context(), jobs[1], StepsDigest(jobs[1].Plan.Steps), RunOptions{MaxImpact: qos.ImpactLoss})
 		if out.State != c.state || (c.state == Refused) != errors.Is(out.Err, drivers.ErrStale) {
 			t.Errorf("with PFC %s: %+v, want %s", c.mask, out, c.state)
 		}
@@ -69,7 +68,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 		return j
 	}
 	j := begin("run1", Record{})
-	outs, err := Run(t.Context(), [][]Job{jobs}, Options{ID: "run1", MaxImpact: qos.ImpactLoss, Journal: j, Workers: 2})
+	outs, err := Run(t.Context(), [][]Job{jobs}, RunOptions{ID: "run1", MaxImpact: qos.ImpactLoss, Journal: j, Workers: 2})
 	if err := errors.Join(err, j.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +85,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	j = begin("run2", Record{Of: past.ID})
-	outs, err = Rollback(t.Context(), past, devices, open, Options{ID: "run2", Journal: j, Workers: 2})
+	outs, err = Rollback(t.Context(), past, devices, open, RunOptions{ID: "run2", Journal: j, Workers: 2})
 	if err := errors.Join(err, j.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +119,7 @@ func TestWorkers(t *testing.T) {
 			}
 			boxes, jobs = append(boxes, b), append(jobs, job(name, b))
 		}
-		outs, err := Run(t.Context(), [][]Job{jobs}, Options{MaxImpact: qos.ImpactReload, Workers: workers})
+		outs, err := Run(t.Context(), [][]Job{jobs}, RunOptions{MaxImpact: qos.ImpactReload, Workers: workers})
 		if fails != errors.Is(err, ErrStopped) {
 			t.Errorf("fails %v: %v", fails, err)
 		}
@@ -150,7 +149,7 @@ func TestUnfit(t *testing.T) {
 	j := job("leaf1", &box{mask: qos.Priorities(3, 4)})
 	j.Plan.Steps, j.Plan.Changes = nil, nil
 	j.Plan.Left, j.Plan.Unfit = []string{"port of ens1"}, "not as intended: port of ens1"
-	outs, err := Run(t.Context(), [][]Job{{j, job("leaf2", &box{mask: qos.Priorities(3, 4)})}}, Options{MaxImpact: qos.ImpactReload})
+	outs, err := Run(t.Context(), [][]Job{{j, job("leaf2", &box{mask: qos.Priorities(3, 4)})}}, RunOptions{MaxImpact: qos.ImpactReload})
 	if err != nil || outs[0].State != Blocked || outs[0].Error != "leaf1: not as intended: port of ens1" || len(outs[0].Left) != 1 || outs[1].State != Applied {
 		t.Errorf("%v %+v", err, outs)
 	}

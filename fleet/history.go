@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"bufio"
@@ -225,9 +225,9 @@ type History struct {
 	runs  []*Past  // newest first
 }
 
-// Open makes the history of a folder; one that does not exist has none. busy
+// OpenHistory makes the history of a folder; one that does not exist has none. busy
 // wraps ErrLocked and says which run is at work in it.
-func Open(dir string) (h *History, busy, err error) {
+func OpenHistory(dir string) (h *History, busy, err error) {
 	id, busy, err := AtWork(dir)
 	if err != nil {
 		return nil, nil, err

@@ -1,11 +1,4 @@
-// Package plan makes, saves and reads plans: for each device what differs from
-// the intent, what carrying it out disturbs, and the native steps.
-//
-// A plan is made device by device and handed on as each is ready, so that a
-// plan of a thousand devices needs no more memory than its workers. A saved
-// plan is bound to the intent (by hash) and to each device's state (by
-// digest); apply refuses what has moved on. A plan holds no secret.
-package plan
+package fleet
 
 import (
 	"context"
@@ -22,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-// Device is the plan for one device.
-type Device struct {
+// DevicePlan is the plan for one device.
+type DevicePlan struct {
 	Name  string        `json:"device"`
 	OS    string        `json:"os"`
 	Facts drivers.Facts `json:"facts"`
@@ -53,12 +46,12 @@ type Group struct {
 }
 
 // Blocked reports whether some change cannot be made, and the plan not without it.
-func (d *Device) Blocked() bool {
+func (d *DevicePlan) Blocked() bool {
 	return slices.ContainsFunc(d.Changes, func(g Group) bool { return g.Blocked != "" && !g.Open })
 }
 
 // Impact is the largest impact of the changes that will be made.
-func (d *Device) Impact() qos.Impact {
+func (d *DevicePlan) Impact() qos.Impact {
 	i := qos.ImpactNone
 	for _, g := range d.Changes {
 		if g.Blocked == "" && !g.Open {
@@ -89,8 +82,8 @@ func group(cs []qos.Change) []Group {
 	return out
 }
 
-// Options bound a plan.
-type Options struct {
+// PlanOptions bound a plan.
+type PlanOptions struct {
 	Workers int
 	// Timeout bounds the work on one device; 0 is two minutes.
 	Timeout time.Duration
@@ -146,20 +139,20 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 
 // Make plans the devices and emits each plan in their order. The first error of
 // emit ends it.
-func Make(ctx context.Context, targets []Target, o Options, emit func(*Device) error) error {
+func Make(ctx context.Context, targets []Target, o PlanOptions, emit func(*DevicePlan) error) error {
 	if o.Timeout == 0 {
 		o.Timeout = 2 * time.Minute
 	}
-	return pool.Ordered(ctx, o.Workers, targets, func(ctx context.Context, t Target) *Device {
+	return pool.Ordered(ctx, o.Workers, targets, func(ctx context.Context, t Target) *DevicePlan {
 		d, err := one(ctx, t, o)
 		if err != nil {
-			return &Device{Name: t.Name, OS: t.OS, Err: err, Error: err.Error()}
+			return &DevicePlan{Name: t.Name, OS: t.OS, Err: err, Error: err.Error()}
 		}
 		return d
 	}, emit)
 }
 
-func one(ctx context.Context, t Target, o Options) (_ *Device, err error) {
+func one(ctx context.Context, t Target, o PlanOptions) (_ *DevicePlan, err error) {
 	drv, err := t.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -188,7 +181,7 @@ func one(ctx context.Context, t Target, o Options) (_ *Device, err error) {
 	if t.Explain != nil {
 		t.Explain(drv, snap, desired, steps)
 	}
-	return &Device{
+	return &DevicePlan{
 		Name: t.Name, OS: t.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
 		Left: steps.Left, Unfit: steps.Unfit,

@@ -1,4 +1,4 @@
-package rollout
+package fleet
 
 import (
 	"context"
@@ -116,7 +116,7 @@ func TestCutOffRuns(t *testing.T) {
 
 func cutOff(t *testing.T, dir string) map[string]*Past {
 	t.Helper()
-	h, busy, err := Open(dir)
+	h, busy, err := OpenHistory(dir)
 	if err != nil || busy != nil {
 		t.Fatal(busy, err)
 	}
@@ -139,7 +139,7 @@ func TestPortsThatRunsLeftDown(t *testing.T) {
 	dir := t.TempDir()
 	expect := func(when string, want map[string]string) {
 		t.Helper()
-		h, _, err := Open(dir)
+		h, _, err := OpenHistory(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,14 +177,14 @@ func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, busy, err := Open(dir)
+	h, busy, err := OpenHistory(dir)
 	if left := h.Left("leaf1"); err != nil || !errors.Is(busy, ErrLocked) || h.Busy != "run1" || !left.Busy || left.CutOff != nil || len(left.Down) > 0 {
 		t.Errorf("at work: %q, %+v, %v, %v", h.Busy, left, busy, err)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h, busy, err = Open(dir)
+	h, busy, err = OpenHistory(dir)
 	if left := h.Left("leaf1"); err != nil || busy != nil || left.Busy || left.CutOff == nil || left.Down["E0"] != "run1" {
 		t.Errorf("cut off: %+v, %v, %v", left, busy, err)
 	}
@@ -203,7 +203,7 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 		order = append(order, name)
 		return boxes[name], nil
 	}
-	outs, err := Rollback(t.Context(), p, ds, open, Options{})
+	outs, err := Rollback(t.Context(), p, ds, open, RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	order = nil
-	if outs, _ := Rollback(ctx, p, ds, open, Options{}); outs[0].State != Skipped || len(order) > 0 {
+	if outs, _ := Rollback(ctx, p, ds, open, RunOptions{}); outs[0].State != Skipped || len(order) > 0 {
 		t.Errorf("after Ctrl-C: %v, opened %v", outs, order)
 	}
 }

@@ -1,0 +1,18 @@
+// Package fleet plans a fabric and carries plans out. Switches and hosts are
+// devices alike; nothing here knows one system from another.
+//
+// [Make] says for each device what differs from the intent, what changing it
+// disturbs, and the native steps. Devices are planned side by side and handed on
+// as each is ready, so that a plan of a thousand devices needs no more memory than
+// its workers. A saved plan is bound to the intent (by hash) and to the state of each
+// device (by digest). It holds no secret.
+//
+// A plan is judged as a whole first ([Judge], [Check]): where one device cannot be
+// changed as planned, none is. [Run] then takes the fabric's lock, writes a journal,
+// and goes wave by wave. On each device it reads again and refuses a state other than
+// the one that was planned for; writes; reads back, and a plan for that must have
+// nothing left to do; compares what the device's daemons made of it; confirms. A
+// device on which any of this fails is reverted, and the run stops there.
+//
+// Do not print here, and do not ask the user: results and progress are values.
+package fleet
