@@ -42,9 +42,9 @@ func (r *resolver) fabric() *Fabric {
 	if !r.raw.Name.Stated {
 		r.problems.addf(r.start, "", "the fabric has no name")
 	}
-	r.out.Rollout.PortGroup = Value[int]{V: DefaultPortGroup, From: byDefault}
+	r.out.Rollout.PortGroup = Value[int]{V: defaultPortGroup, From: byDefault}
 	if ro := r.raw.Rollout; ro != nil {
-		r.out.Rollout.PortGroup = from(ro.PortGroup, DefaultPortGroup)
+		r.out.Rollout.PortGroup = from(ro.PortGroup, defaultPortGroup)
 	}
 	for _, l := range []*rawLogin{r.credentials().Switches, r.credentials().Hosts} {
 		if l != nil && l.TLS != nil {

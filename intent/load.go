@@ -17,10 +17,10 @@ import (
 
 // The bounds of an intent.
 const (
-	// MaxFileBytes is the size of the largest file that Load reads.
-	MaxFileBytes = 16 << 20
-	// MaxTotalBytes bounds all files of a folder together.
-	MaxTotalBytes = 64 << 20
+	// maxFileBytes is the size of the largest file that Load reads.
+	maxFileBytes = 16 << 20
+	// maxTotalBytes bounds all files of a folder together.
+	maxTotalBytes = 64 << 20
 )
 
 // Stdin is the name of standard input in Fabric.Files and in places.
@@ -140,8 +140,8 @@ func readFiles(path string, opts Options) ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
-		if total += len(data); total > MaxTotalBytes {
-			return nil, Errors{{Pos: Pos{File: path}, Msg: fmt.Sprintf("the files are larger than %d MiB together", MaxTotalBytes>>20)}}
+		if total += len(data); total > maxTotalBytes {
+			return nil, Errors{{Pos: Pos{File: path}, Msg: fmt.Sprintf("the files are larger than %d MiB together", maxTotalBytes>>20)}}
 		}
 		files = append(files, file{name, data})
 	}
@@ -157,25 +157,25 @@ func readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read the intent: %w", err)
 	}
 	defer f.Close() // opened for reading: nothing is lost if closing fails
-	if info, err := f.Stat(); err == nil && info.Size() > MaxFileBytes {
+	if info, err := f.Stat(); err == nil && info.Size() > maxFileBytes {
 		return nil, tooLarge(name)
 	}
 	return readBounded(name, f)
 }
 
 func readBounded(name string, r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxFileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the intent %s: %w", name, err)
 	}
-	if len(data) > MaxFileBytes {
+	if len(data) > maxFileBytes {
 		return nil, tooLarge(name)
 	}
 	return data, nil
 }
 
 func tooLarge(name string) error {
-	return Errors{{Pos: Pos{File: name}, Msg: fmt.Sprintf("the file is larger than %d MiB", MaxFileBytes>>20),
+	return Errors{{Pos: Pos{File: name}, Msg: fmt.Sprintf("the file is larger than %d MiB", maxFileBytes>>20),
 		Hint: "ranges and patterns shorten it; a folder of files may hold more"}}
 }
 

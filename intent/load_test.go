@@ -132,7 +132,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 	if _, err := Load("-", Options{Stdin: r}); err == nil || err.Error() != "<stdin>: the file is larger than 16 MiB" {
 		t.Errorf("endless input: %v", err)
 	}
-	if r.n > 2*MaxFileBytes {
+	if r.n > 2*maxFileBytes {
 		t.Errorf("read %d bytes of an endless input", r.n)
 	}
 }

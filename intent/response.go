@@ -20,8 +20,8 @@ type Response struct {
 // maxResponse is far above any device: the largest of IEEE 802.3 is 3.5 us.
 const maxResponse = time.Millisecond
 
-// ParseResponse reads "2us" or "905q".
-func ParseResponse(s string) (Response, error) {
+// parseResponse reads "2us" or "905q".
+func parseResponse(s string) (Response, error) {
 	if n, ok := strings.CutSuffix(s, "q"); ok {
 		q, err := strconv.Atoi(n)
 		if err != nil || q < 1 || q > math.MaxUint16 {

@@ -20,7 +20,7 @@ func TestParseResponse(t *testing.T) {
 		"1ns":    {Response{Time: 1}, 50},
 		"1ms":    {Response{Time: time.Millisecond}, 50_000_000},
 	} {
-		r, err := ParseResponse(in)
+		r, err := parseResponse(in)
 		if err != nil || r != want.r || r.Bytes(400e9) != want.bytes {
 			t.Errorf("%q: %+v, %d bytes, %v", in, r, r.Bytes(400e9), err)
 		}
@@ -33,7 +33,7 @@ func TestParseResponse(t *testing.T) {
 		t.Errorf("1ns at 10G: %d bytes, want 1.25 rounded up", n)
 	}
 	for _, in := range []string{"", "q", "0q", "65536q", "-1q", "1.5q", "905", "0s", "-2us", "1001us", "2 us", "1h", "99999999999999999999q"} {
-		if r, err := ParseResponse(in); err == nil {
+		if r, err := parseResponse(in); err == nil {
 			t.Errorf("%q: %+v", in, r)
 		}
 	}

@@ -112,7 +112,7 @@ func parseScalar(n *yaml.Node, target any, f *field) *scalarError {
 	case *time.Duration:
 		return parseUnit(n, t, f, durationRule, time.ParseDuration)
 	case *Response:
-		return parseUnit(n, t, f, responseRule, ParseResponse)
+		return parseUnit(n, t, f, responseRule, parseResponse)
 	}
 	panic(fmt.Sprintf("no scalar form for %T", target)) // a new raw type without a case here
 }

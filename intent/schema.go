@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SchemaID is the identifier of the JSON Schema.
-const SchemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/fabric.json"
+// schemaID is the identifier of the JSON Schema.
+const schemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/fabric.json"
 
 // Schema returns the JSON Schema (draft 2020-12) of a fabric file, indented.
 // It holds for each file of a folder by itself. What spans several values
@@ -17,7 +17,7 @@ func Schema() []byte {
 	g := &generator{defs: map[string]any{}}
 	s := g.object(reflect.TypeFor[rawFabric]())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	s["$id"] = SchemaID
+	s["$id"] = schemaID
 	s["title"] = "roce-fabric intent"
 	s["description"] = "What a RoCE fabric should do."
 	s["$defs"] = g.defs

@@ -13,7 +13,7 @@ import (
 const (
 	DefaultMTUFabric = 9100 // bytes of an IP packet; SONiC's own port default
 	DefaultMTUHost   = 9000
-	DefaultMTURDMA   = 4096
+	defaultMTURDMA   = 4096
 	DefaultDetect    = 400 * time.Millisecond
 	DefaultRestore   = 400 * time.Millisecond
 	DefaultPoll      = 200 * time.Millisecond
@@ -24,7 +24,7 @@ const (
 	// traffic pattern (LOSSLESS_TRAFFIC_PATTERN mtu, sonic-buildimage
 	// buffers_config.j2).
 	DefaultMinLosslessPacket = units.Bytes(1024)
-	DefaultPortGroup         = 4
+	defaultPortGroup         = 4
 )
 
 // RDMAOverhead is what the headers around an RDMA payload take of an IP
@@ -220,7 +220,7 @@ func (r *resolver) watchdog(l *watchdogLayer, s *Settings) Watchdog {
 }
 
 func (r *resolver) mtu(l *rawMTU) MTU {
-	m := MTU{Fabric: from(l.Fabric, DefaultMTUFabric), Host: from(l.Host, DefaultMTUHost), RDMA: from(l.RDMA, DefaultMTURDMA)}
+	m := MTU{Fabric: from(l.Fabric, DefaultMTUFabric), Host: from(l.Host, DefaultMTUHost), RDMA: from(l.RDMA, defaultMTURDMA)}
 	if m.Host.V > m.Fabric.V {
 		r.problems.addf(r.later(l.Fabric.Pos, l.Host.Pos), "", "host MTU %d is above fabric MTU %d", m.Host.V, m.Fabric.V)
 	}

@@ -37,12 +37,12 @@ const DefaultCNPDSCP = 48
 // common form of an RDMA ToS, of which the cards read the DSCP.
 const ectBit = 2
 
-// ToSOf returns the ToS of a DSCP, 0..63: 106 for 26.
-func ToSOf(dscp int) int { return dscp<<2 | ectBit }
+// toSOf returns the ToS of a DSCP, 0..63: 106 for 26.
+func toSOf(dscp int) int { return dscp<<2 | ectBit }
 
-// SettingsOf returns the settings that hold for a NIC: those of the switch port
+// settingsOf returns the settings that hold for a NIC: those of the switch port
 // at the other end of its link, so that both ends agree, or the fabric's.
-func SettingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
+func settingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
 	if p := SwitchPort(f, n); p != nil {
 		return p.Settings
 	}
@@ -83,7 +83,7 @@ func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 		if n.RDMA.V == "" && n.Link == nil {
 			continue
 		}
-		b := builder{nic: n, settings: SettingsOf(f, n), port: &Port{Name: n.Name, RDMA: n.RDMA.V, From: map[string]string{}}}
+		b := builder{nic: n, settings: settingsOf(f, n), port: &Port{Name: n.Name, RDMA: n.RDMA.V, From: map[string]string{}}}
 		b.build()
 		out.Ports[n.Name] = b.port
 		problems = append(problems, b.problems...)
@@ -130,7 +130,7 @@ func (b *builder) from(o intent.Origin, fields ...string) {
 func (b *builder) build() {
 	s, p := b.settings, b.port
 	here := intent.Origin{Pos: b.nic.Pos}
-	b.from(here, FieldPort, FieldRDMA, FieldDCBX, FieldMode)
+	b.from(here, FieldPort, fieldRDMA, FieldDCBX, FieldMode)
 	p.DCBX = qos.Of(OwnerHost)
 	p.MTU = qos.Of(s.MTU.Host.V)
 	p.ActiveMTU = qos.Of(s.MTU.RDMA.V)
@@ -325,7 +325,7 @@ func (b *builder) tos(rdma []*intent.Class) {
 		return
 	}
 	k := rdma[i]
-	tos := ToSOf(k.DSCP.V[0])
+	tos := toSOf(k.DSCP.V[0])
 	b.port.ToS, b.port.TrafficClass = qos.Of(tos), qos.Of(tos)
 	b.from(k.DSCP.From, FieldToS, FieldTrafficClass)
 	if len(rdma) > 1 {

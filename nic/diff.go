@@ -127,7 +127,7 @@ func (d *differ) port(name string, have, want *Port) {
 		if have.RDMA != "" {
 			old = clean(have.RDMA)
 		}
-		d.add(Change{Field: FieldRDMA, Kind: KindDrift, Old: old, New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
+		d.add(Change{Field: fieldRDMA, Kind: KindDrift, Old: old, New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
 	}
 	if have.VF {
 		why := "a VF or a restricted function has no DCB settings"

@@ -70,7 +70,7 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"ice dscp":       {func(p *Port) { p.Driver = DriverICE; p.NV = nil; p.DSCP.V[26] = 0 }, FieldDSCP, LayerDriver, KindDrift, qos.ImpactPortFlap, "26:0", "26:3"},
 		"rdma_cm":        {missing(FieldToS, NoCM, func(p *Port) { p.ToS.Set = false }), FieldToS, LayerRDMA, KindDrift, 0, "unset: the module rdma_cm is not loaded", "106 (DSCP 26)"},
 		"buffers":        {func(p *Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }, FieldBuffers, LayerDriver, KindDrift, 0, "priorities in buffers 0-7:0, sizes 1024 2048 0 0 0 0 0 0 B", "priorities in buffers 0-2,4-7:0 3:1, sizes 1024 2048 0 0 0 0 0 0 B"},
-		"no rdma device": {func(p *Port) { p.RDMA = "" }, FieldRDMA, "", KindDrift, 0, "-", "mlx5_0"},
+		"no rdma device": {func(p *Port) { p.RDMA = "" }, fieldRDMA, "", KindDrift, 0, "-", "mlx5_0"},
 		"no such port":   {func(p *Port) { p.CardPort = 99 }, FieldNV, LayerFirmware, KindUnknown, 0, "-", "as the intent says"},
 		"cable":          {func(p *Port) { p.Cable.V = 7 }, FieldCable, LayerDriver, KindDrift, 0, "7m", "10m"},
 		"pfc":            {func(p *Port) { p.PFC.V = 0 }, FieldPFC, LayerDriver, KindDrift, qos.ImpactPortFlap, "0x00 {}", "0x08 {3}"},
@@ -85,7 +85,7 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		"cnp dscp":       {func(p *Port) { p.CNPDSCP.V = 4 }, FieldCNPDSCP, LayerDriver, KindDrift, 0, "4", "48"},
 		"cnp priority":   {func(p *Port) { p.CNPPriority.V = 7 }, FieldCNPPriority, LayerDriver, KindDrift, 0, "7", "6"},
 		"mtu":            {func(p *Port) { p.MTU.V = 1500 }, FieldMTU, LayerDriver, KindDrift, qos.ImpactLoss, "1500", "9000"},
-		"rdma device":    {func(p *Port) { p.RDMA = "mlx5_7" }, FieldRDMA, "", KindDrift, 0, "mlx5_7", "mlx5_0"},
+		"rdma device":    {func(p *Port) { p.RDMA = "mlx5_7" }, fieldRDMA, "", KindDrift, 0, "mlx5_7", "mlx5_0"},
 
 		"not programmed":          {nv("CNP_DSCP_P1", NV{"48", "4", "4", false}), "nv[CNP_DSCP_P1]", LayerFirmware, KindNotProgrammed, 0, "4", "48"},
 		"reset pending":           {nv("CNP_DSCP_P1", NV{"48", "4", "48", false}), "nv[CNP_DSCP_P1]", LayerFirmware, KindResetPending, 0, "4", "48"},
@@ -115,13 +115,13 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 		if got.Port != "ens1f0np0" || got.Field != c.field || got.Layer != c.layer || got.Kind != c.kind || got.Impact != c.impact || got.Old != c.old || got.New != c.new {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if (c.kind == KindUnknown) == (got.Blocked == "") && c.field != FieldRDMA {
+		if (c.kind == KindUnknown) == (got.Blocked == "") && c.field != fieldRDMA {
 			t.Errorf("%s: blocked %q", name, got.Blocked)
 		}
 		if firmware := c.kind == KindNotProgrammed || c.kind == KindResetPending; firmware != (got.After != "") {
 			t.Errorf("%s: afterwards %q", name, got.After)
 		}
-		if writable := c.kind == KindDrift && c.field != FieldRDMA || c.kind == KindConflict || c.kind == KindNotProgrammed; got.Writable() != writable {
+		if writable := c.kind == KindDrift && c.field != fieldRDMA || c.kind == KindConflict || c.kind == KindNotProgrammed; got.Writable() != writable {
 			t.Errorf("%s: writable %v", name, got.Writable())
 		}
 		if !strings.Contains(got.Reason, "fabric.yaml:") && got.Reason != "default" {
@@ -275,7 +275,7 @@ func TestHostAsJSON(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
-	for field, want := range map[string]Layer{FieldPFC: LayerDriver, FieldToS: LayerRDMA, NVField("CNP_DSCP_P1"): LayerFirmware, FieldUnit: "", "nv[": "", "": ""} {
+	for field, want := range map[string]Layer{FieldPFC: LayerDriver, FieldToS: LayerRDMA, nvField("CNP_DSCP_P1"): LayerFirmware, FieldUnit: "", "nv[": "", "": ""} {
 		if got := LayerOf(field); got != want {
 			t.Errorf("%q is in layer %q", field, got)
 		}

@@ -76,7 +76,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 	e.driver(p)
 	e.rdma(p)
 	e.firmware(p)
-	e.classes(SettingsOf(f, n), p)
+	e.classes(settingsOf(f, n), p)
 	return e, nil
 }
 
@@ -164,16 +164,16 @@ func tosHow(dscp int) string {
 	return fmt.Sprintf("DSCP %d is ToS %s: the two low bits are ECN's", dscp, tosPair(dscp))
 }
 
-func tosPair(dscp int) string { return fmt.Sprintf("%d or %d", dscp<<2, ToSOf(dscp)) }
+func tosPair(dscp int) string { return fmt.Sprintf("%d or %d", dscp<<2, toSOf(dscp)) }
 
 func (e *Explanation) firmware(p *Port) {
 	if p.CNPDSCP.Set {
 		e.add(p, FieldCNPDSCP, "CNP DSCP", fmt.Sprint(p.CNPDSCP.V), "ToS "+fmt.Sprint(p.CNPDSCP.V<<2), "driver, ecn/roce_np/cnp_dscp or mlx5's debugfs")
-		e.add(p, NVField("CNP_DSCP_Pn"), "CNP DSCP", fmt.Sprint(p.CNPDSCP.V), "", "firmware, CNP_DSCP_Pn")
+		e.add(p, nvField("CNP_DSCP_Pn"), "CNP DSCP", fmt.Sprint(p.CNPDSCP.V), "", "firmware, CNP_DSCP_Pn")
 	}
 	if p.CNPPriority.Set {
 		e.add(p, FieldCNPPriority, "CNP priority", fmt.Sprint(p.CNPPriority.V), "", "driver, ecn/roce_np/cnp_802p_prio or mlx5's debugfs")
-		e.add(p, NVField("CNP_802P_PRIO_Pn"), "CNP priority", fmt.Sprint(p.CNPPriority.V), "", "firmware, CNP_802P_PRIO_Pn")
+		e.add(p, nvField("CNP_802P_PRIO_Pn"), "CNP priority", fmt.Sprint(p.CNPPriority.V), "", "firmware, CNP_802P_PRIO_Pn")
 	}
 	if p.Wanted.Set {
 		e.add(p, FieldNV, "congestion control", maskText(p.Wanted.V.CCPriorities), "at least; 255 is all priorities and the cards' default", "firmware, ROCE_CC_PRIO_MASK_Pn")

@@ -8,7 +8,7 @@ const (
 	FieldUnit   = "unit"   // of the host
 
 	FieldPort         = "port" // the interface as a whole
-	FieldRDMA         = "rdma" // the name of the RDMA device
+	fieldRDMA         = "rdma" // the name of the RDMA device
 	FieldDCB          = "dcb"  // all DCB settings at once: a function that has none
 	FieldDCBX         = "dcbx"
 	FieldLinkPause    = "link_pause"
@@ -59,8 +59,8 @@ func LayerOf(field string) Layer {
 	return layers[field]
 }
 
-// NVField returns the field of a firmware setting: "nv[CNP_DSCP_P1]".
-func NVField(name string) string { return FieldNV + "[" + name + "]" }
+// nvField returns the field of a firmware setting: "nv[CNP_DSCP_P1]".
+func nvField(name string) string { return FieldNV + "[" + name + "]" }
 
 // NVName returns the firmware setting that a field is of.
 func NVName(field string) (name string, ok bool) {

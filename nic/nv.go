@@ -57,7 +57,7 @@ func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 		delete(want, "CNP_802P_PRIO"+suffix)
 		delete(want, "CNP_RES_PRIO_MODE"+suffix)
 	}
-	mask := CCMask(s.Port)
+	mask := ccMask(s.Port)
 	have := cfg.Params[mask]
 	next := covers(have.Next, s.CCPriorities)
 	switch {
@@ -69,9 +69,9 @@ func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 	return want, nil
 }
 
-// CCMask is the firmware setting of a physical port that holds the priorities
+// ccMask is the firmware setting of a physical port that holds the priorities
 // with congestion control.
-func CCMask(port int) string { return "ROCE_CC_PRIO_MASK_P" + strconv.Itoa(port) }
+func ccMask(port int) string { return "ROCE_CC_PRIO_MASK_P" + strconv.Itoa(port) }
 
 func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
 	return v.Numbered && v.Number&uint64(s) == uint64(s)
@@ -92,7 +92,7 @@ func (d *differ) nv() {
 		return
 	}
 	for _, ch := range mlxconfig.Plan(have.Config(), wanted) {
-		c := Change{Field: NVField(ch.Name), Kind: KindUnknown, Old: clean(ch.Next.String()), New: ch.Want.String(), Blocked: clean(ch.Why)}
+		c := Change{Field: nvField(ch.Name), Kind: KindUnknown, Old: clean(ch.Next.String()), New: ch.Want.String(), Blocked: clean(ch.Why)}
 		if ch.Reset != nil {
 			c.After = clean(ch.Reset.Words)
 		}

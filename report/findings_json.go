@@ -45,13 +45,13 @@ type causeItem struct {
 	Findings   []int                `json:"findings" doc:"indices in findings"`
 }
 
-// ToolName is the name of this program in reports.
-const ToolName = "roce-fabric"
+// toolName is the name of this program in reports.
+const toolName = "roce-fabric"
 
 func writeJSON(w io.Writer, r Report) error {
 	d := document{
 		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices), Findings: []validate.Finding{},
-		Command: r.Command, Tool: tool{ToolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
+		Command: r.Command, Tool: tool{toolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
 		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Links: r.Links, Looked: append([]Device{}, r.Devices...),
 		Checks: []string{}, Causes: []causeItem{},
 	}

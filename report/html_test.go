@@ -131,12 +131,12 @@ func dataOf(t *testing.T, html string) page {
 }
 
 func TestTopologyOf(t *testing.T) {
-	top := TopologyOf(loadText(t, smallFabric))
+	top := topologyOf(loadText(t, smallFabric))
 	tiers := map[string]int{}
 	for _, n := range top.Nodes {
 		tiers[n.Name] = n.Tier
 	}
-	if tiers["spine1"] != 1 || tiers["leaf2"] != 0 || tiers["gpu3"] != HostTier || len(tiers) != 8 {
+	if tiers["spine1"] != 1 || tiers["leaf2"] != 0 || tiers["gpu3"] != hostTier || len(tiers) != 8 {
 		t.Errorf("tiers: %v", tiers)
 	}
 	if len(top.Links) != 9 {
@@ -152,7 +152,7 @@ func TestTopologyOf(t *testing.T) {
 	if got := groupsOf(top); !slices.Equal(got, []string{"gpu[1-4]", "leaf1,leaf2", "spine1,spine2"}) {
 		t.Errorf("groups: %q", got)
 	}
-	if empty := TopologyOf(nil); len(empty.Nodes)+len(empty.Groups)+len(empty.Links) > 0 {
+	if empty := topologyOf(nil); len(empty.Nodes)+len(empty.Groups)+len(empty.Links) > 0 {
 		t.Errorf("no fabric: %+v", empty)
 	}
 }
@@ -167,7 +167,7 @@ func groupsOf(top Topology) []string {
 
 // A pod is what hangs together without the highest tier.
 func TestPods(t *testing.T) {
-	top := TopologyOf(loadText(t, largeFabric()))
+	top := topologyOf(loadText(t, largeFabric()))
 	if len(top.Groups) != 61 || len(top.Nodes) != 11240 || len(top.Links) != 19840 {
 		t.Fatalf("%d groups, %d nodes, %d links", len(top.Groups), len(top.Nodes), len(top.Links))
 	}
@@ -212,7 +212,7 @@ func TestPageOfStrangers(t *testing.T) {
 			drawn[p.Devices[d].Name] = g.Tier
 		}
 	}
-	if len(drawn) != 3 || drawn["gpu1"] != HostTier || drawn["leaf9"] != 0 {
+	if len(drawn) != 3 || drawn["gpu1"] != hostTier || drawn["leaf9"] != 0 {
 		t.Errorf("drawn: %v", drawn)
 	}
 	if d := p.Devices[0]; d.Error != "no route" || d.Hint != "ask" || d.Source != FromNowhere {

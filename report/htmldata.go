@@ -314,7 +314,7 @@ func (b *pageBuilder) strangers(t Topology) {
 		names[kind] = append(names[kind], b.out.Devices[i].Name)
 		groups[kind].Devices = append(groups[kind].Devices, i)
 	}
-	for kind, tier := range []int{0, HostTier} {
+	for kind, tier := range []int{0, hostTier} {
 		if g := groups[kind]; len(g.Devices) > 0 {
 			g.Name, g.Tier, g.Pod = groupName(names[kind]), tier, -1
 			b.out.Groups = append(b.out.Groups, g)

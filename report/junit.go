@@ -86,7 +86,7 @@ func writeJUnit(w io.Writer, r Report) error {
 		k := junitKey{j.suiteOf(f, checks), f.ID}
 		j.findings[k] = append(j.findings[k], f)
 	}
-	out := junitSuites{Name: ToolName + " " + r.Command, Time: noTime}
+	out := junitSuites{Name: toolName + " " + r.Command, Time: noTime}
 	add := func(s junitSuite) {
 		s.ID = len(out.Suites)
 		out.Tests, out.Failures, out.Errors, out.Skipped = out.Tests+s.Tests, out.Failures+s.Failures, out.Errors+s.Errors, out.Skipped+s.Skipped

@@ -71,7 +71,7 @@ func (m *markdown) heading() {
 	if r.Passed() && counts.Warning > 0 {
 		status = "passed with warnings"
 	}
-	m.put(fmt.Sprintf("## %s %s: %s\n\n%s.\n", ToolName, r.Command, status, markdownText(brief(r.Verdict(), 2000))))
+	m.put(fmt.Sprintf("## %s %s: %s\n\n%s.\n", toolName, r.Command, status, markdownText(brief(r.Verdict(), 2000))))
 	if len(r.Findings) > 0 {
 		causes := map[string]int{}
 		for _, c := range validate.Causes(r.Findings) {

@@ -38,8 +38,8 @@ const (
 func writeSARIF(w io.Writer, r Report, o Options) error {
 	s := sarifWriter{r: r, o: o, seen: map[string]int{}, rule: map[string]int{}}
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: ToolName, Version: r.Version, URI: informationURI, Language: language, Rules: s.rules()}},
-		Automation: sarifAutomation{strings.Join([]string{ToolName, strings.ReplaceAll(r.Command, " ", "-"), term.CleanLine(r.Fabric), ""}, "/")},
+		Tool:       sarifTool{sarifDriver{Name: toolName, Version: r.Version, URI: informationURI, Language: language, Rules: s.rules()}},
+		Automation: sarifAutomation{strings.Join([]string{toolName, strings.ReplaceAll(r.Command, " ", "-"), term.CleanLine(r.Fabric), ""}, "/")},
 		BaseIDs:    map[string]sarifBase{sourceRoot: {sarifText{Text: "the top of the repository with the intent"}}},
 		ColumnKind: "unicodeCodePoints",
 		Language:   language,

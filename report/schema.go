@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// SchemaID is the identifier of the JSON Schema of a report.
-const SchemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/report.json"
+// schemaID is the identifier of the JSON Schema of a report.
+const schemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/report.json"
 
 // Schema returns the JSON Schema (draft 2020-12) of the JSON form of a report,
 // indented. It allows fields that it does not name: a later release of the same
@@ -17,7 +17,7 @@ func Schema() []byte {
 	g := schemaGenerator{defs: map[string]any{}}
 	s := g.object(reflect.TypeFor[document]())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	s["$id"] = SchemaID
+	s["$id"] = schemaID
 	s["title"] = "roce-fabric report"
 	s["description"] = "What check, validate or nic validate found."
 	s["$defs"] = g.defs

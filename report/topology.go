@@ -19,8 +19,8 @@ type Topology struct {
 	Groups []Group
 }
 
-// HostTier is the tier of hosts; that of the switches next to them is 0.
-const HostTier = -1
+// hostTier is the tier of hosts; that of the switches next to them is 0.
+const hostTier = -1
 
 // Node is a device of a drawing.
 type Node struct {
@@ -67,8 +67,8 @@ const maxPods = 64
 // maxGroupName is the longest list of names that a group is called by.
 const maxGroupName = 28
 
-// TopologyOf returns the drawing of a fabric; that of nil is empty.
-func TopologyOf(f *intent.Fabric) Topology {
+// topologyOf returns the drawing of a fabric; that of nil is empty.
+func topologyOf(f *intent.Fabric) Topology {
 	var t Topology
 	if f == nil {
 		return t
@@ -88,7 +88,7 @@ func TopologyOf(f *intent.Fabric) Topology {
 		add(n)
 	}
 	for _, h := range f.Hosts {
-		n := Node{Name: h.Name, Kind: HostDevice, Tier: HostTier}
+		n := Node{Name: h.Name, Kind: HostDevice, Tier: hostTier}
 		for _, nic := range h.NICs {
 			n.Ports = append(n.Ports, NodePort{Name: nic.Name, Link: -1})
 		}

@@ -153,8 +153,8 @@ type End struct {
 // a saved configuration are made beside them.
 func (e End) judged() bool { return e.assumed || e.source == Saved && e.intended }
 
-// EndOf returns what a port is set to.
-func EndOf(d *qos.Device, port string) End {
+// endOf returns what a port is set to.
+func endOf(d *qos.Device, port string) End {
 	p := d.Ports[port]
 	if p == nil {
 		return End{}

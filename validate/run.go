@@ -113,8 +113,8 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	for _, p := range d.Switch.Ports {
 		if p.Link != nil {
-			e := EndOf(cfg, p.Name)
-			e.intended = e == EndOf(d.Desired, p.Name)
+			e := endOf(cfg, p.Name)
+			e.intended = e == endOf(d.Desired, p.Name)
 			e.bare = r.bare[p.Name]
 			if q := cfg.Ports[p.Name]; q != nil && source == Running {
 				e.neighbor = q.Neighbor.V
@@ -374,7 +374,7 @@ func (r *Run) Assume(d *render.Device) {
 	for _, p := range d.Switch.Ports {
 		at := intent.Endpoint{Device: d.Switch.Name, Port: p.Name}
 		if _, read := r.ends[at]; p.Link != nil && !read {
-			e := EndOf(d.Desired, p.Name)
+			e := endOf(d.Desired, p.Name)
 			e.assumed = true
 			r.ends[at] = e
 		}

@@ -102,7 +102,7 @@ func atomOf(f validate.Finding) atom {
 	if len(f.Ports) > 0 {
 		a.port = f.Ports[0]
 	}
-	if f.ID == Unread && f.Severity == validate.Error {
+	if f.ID == unread && f.Severity == validate.Error {
 		a.what = ""
 	} else if c := validate.Lookup(f.ID); c != nil && c.Scope == validate.ScopeTime {
 		a.what = numberless(f.What)

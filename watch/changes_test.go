@@ -44,12 +44,12 @@ func TestAccepted(t *testing.T) {
 	f := onLink("differs")
 	f.Suppressed = &validate.Suppressed{Reason: "known", Until: "2026-12-31"}
 	found, appeared, _ := s.turn([]validate.Finding{f}, all)
-	if len(found) != 1 || appeared != nil || VerdictOf(found) != OK {
-		t.Errorf("accepted: %v appeared, verdict %s", appeared, VerdictOf(found))
+	if len(found) != 1 || appeared != nil || verdictOf(found) != OK {
+		t.Errorf("accepted: %v appeared, verdict %s", appeared, verdictOf(found))
 	}
 	f.Suppressed = nil
-	if found, appeared, _ = s.turn([]validate.Finding{f}, all); len(appeared) != 1 || VerdictOf(found) != Errors {
-		t.Errorf("no longer accepted: %v appeared, verdict %s", appeared, VerdictOf(found))
+	if found, appeared, _ = s.turn([]validate.Finding{f}, all); len(appeared) != 1 || verdictOf(found) != Errors {
+		t.Errorf("no longer accepted: %v appeared, verdict %s", appeared, verdictOf(found))
 	}
 }
 
@@ -86,7 +86,7 @@ func TestVerdict(t *testing.T) {
 		{[]validate.Finding{at("READ", validate.Error), at("WD-02", validate.Warning)}, Unreadable},
 		{[]validate.Finding{at("READ", validate.Error), at("PFC-01", validate.Error)}, Errors},
 	} {
-		if got := VerdictOf(c.fs); got != c.want {
+		if got := verdictOf(c.fs); got != c.want {
 			t.Errorf("%v is %s, want %s", c.fs, got, c.want)
 		}
 	}

@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// MaxHistoryFile is the largest that a history file gets, in bytes: some weeks of
+// maxHistoryFile is the largest that a history file gets, in bytes: some weeks of
 // rounds of five minutes.
-const MaxHistoryFile = 2 << 20
+const maxHistoryFile = 2 << 20
 
 // AppendHistory adds a round to a file, one JSON document a line. A file that
-// would pass MaxHistoryFile is renamed to path with ".1" behind it, in place of
+// would pass maxHistoryFile is renamed to path with ".1" behind it, in place of
 // the one that was there, and begun again. A line that was cut off in a crash is
 // ended first.
-func AppendHistory(path string, r Record) error { return appendHistory(path, r, MaxHistoryFile) }
+func AppendHistory(path string, r Record) error { return appendHistory(path, r, maxHistoryFile) }
 
 func appendHistory(path string, r Record, most int64) (err error) {
 	line, err := json.Marshal(r)

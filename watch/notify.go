@@ -209,7 +209,7 @@ func (w *Watcher) update(names map[string]bool) *Round {
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(found, func(f validate.Finding) bool {
 		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[deviceOf(f.Peers[0])])
 	})
-	out.Verdict = VerdictOf(out.Findings)
+	out.Verdict = verdictOf(out.Findings)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = out

@@ -25,8 +25,8 @@ const (
 	maxBackoff = 30 * time.Minute
 )
 
-// Unread is the id of the finding that a device could not be read.
-const Unread = "READ"
+// unread is the id of the finding that a device could not be read.
+const unread = "READ"
 
 // round is a round that is under way.
 type round struct {
@@ -159,7 +159,7 @@ func (w *Watcher) settle(r *round, res result) {
 			w.close(r, res.i)
 			d.failures++
 			d.skip = backoff(d.failures, w.cfg.Interval)
-			d.err = validate.Finding{ID: Unread, Severity: validate.Error, Device: d.Name, What: got.Err.Error(), Where: d.Where, Fix: got.Fix}
+			d.err = validate.Finding{ID: unread, Severity: validate.Error, Device: d.Name, What: got.Err.Error(), Where: d.Where, Fix: got.Fix}
 			r.run.Note(d.err)
 		}
 		return
@@ -229,7 +229,7 @@ func (w *Watcher) finish(r *round) *Round {
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(r.run.Findings(now), bothEnds(func(device string) bool {
 		return r.read[device] || device == "" && all
 	}))
-	out.Verdict = VerdictOf(out.Findings)
+	out.Verdict = verdictOf(out.Findings)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last != nil {
@@ -255,7 +255,7 @@ func (w *Watcher) overdue(r *round, now time.Time) {
 		if !r.open[i] || now.Sub(d.settled) <= 2*max(w.cfg.Interval, patience) {
 			continue
 		}
-		d.err = validate.Finding{ID: Unread, Severity: validate.Error, Device: d.Name, Where: d.Where,
+		d.err = validate.Finding{ID: unread, Severity: validate.Error, Device: d.Name, Where: d.Where,
 			What: fmt.Sprintf("it was not read in the %s of round %d", gate.Spell(now.Sub(r.start)), r.n),
 			Fix:  "see whether it answers, or take a longer interval or more reads at the same time"}
 		r.run.Note(d.err)

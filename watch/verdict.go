@@ -23,14 +23,14 @@ const (
 // Verdicts lists the verdicts, best first.
 var Verdicts = []Verdict{OK, Inconclusive, Warnings, Unreadable, Errors}
 
-// VerdictOf says how findings leave a fabric. Suppressed ones do not count.
-func VerdictOf(fs []validate.Finding) Verdict {
+// verdictOf says how findings leave a fabric. Suppressed ones do not count.
+func verdictOf(fs []validate.Finding) Verdict {
 	worst := 0
 	for _, f := range fs {
 		v := OK
 		switch {
 		case f.Suppressed != nil:
-		case f.Counts() && f.ID == Unread:
+		case f.Counts() && f.ID == unread:
 			v = Unreadable
 		case f.Counts():
 			v = Errors
@@ -74,12 +74,12 @@ func (r *Round) Changed() bool { return r.Verdict != r.Previous }
 // Counts counts the findings.
 func (r *Round) Counts() validate.Counts { return validate.Count(r.Findings) }
 
-// Unread lists the devices that could not be read, each once, in the order of
+// unread lists the devices that could not be read, each once, in the order of
 // the findings.
 func (r *Round) Unread() []string {
 	out := []string{}
 	for _, f := range r.Findings {
-		if f.ID == Unread && f.Severity == validate.Error && !slices.Contains(out, f.Device) {
+		if f.ID == unread && f.Severity == validate.Error && !slices.Contains(out, f.Device) {
 			out = append(out, f.Device)
 		}
 	}

@@ -34,10 +34,10 @@ import (
 const (
 	// DefaultTimeout bounds a call where [Config.Timeout] is 0.
 	DefaultTimeout = 30 * time.Second
-	// DefaultMaxMessage is the largest message, in bytes, where
+	// defaultMaxMessage is the largest message, in bytes, where
 	// [Config.MaxMessage] is 0. The whole CONFIG_DB of a large switch passes
 	// the 4 MiB that gRPC would accept by itself.
-	DefaultMaxMessage = 64 << 20
+	defaultMaxMessage = 64 << 20
 	// MaxServerMessage is the largest request, in bytes, that a server with
 	// gRPC's default limit accepts. See [SetRequest.Size].
 	MaxServerMessage = 4 << 20
@@ -57,7 +57,7 @@ type Config struct {
 	// sonic_service_client), and goes on if the client leaves earlier.
 	SetTimeout time.Duration
 	// MaxMessage is the largest message in either direction, in bytes; 0 is
-	// DefaultMaxMessage.
+	// defaultMaxMessage.
 	MaxMessage int
 	// Log records requests and answers; nil records none.
 	Log *trace.Log
@@ -109,7 +109,7 @@ func (c *Config) check() error {
 		c.SetTimeout = c.Timeout
 	}
 	if c.MaxMessage == 0 {
-		c.MaxMessage = DefaultMaxMessage
+		c.MaxMessage = defaultMaxMessage
 	}
 	if c.TLS.ServerName == "" {
 		c.TLS.ServerName = host
@@ -127,7 +127,7 @@ func (c *Config) check() error {
 func (t *TLS) check(password bool) error {
 	switch {
 	case t.Plaintext && password:
-		return fmt.Errorf("%w: refusing to send a password without TLS", ErrPlaintextPassword)
+		return fmt.Errorf("%w: refusing to send a password without TLS", errPlaintextPassword)
 	case t.Plaintext && (t.Pin != "" || t.Insecure || t.CAFile != "" || t.CertFile != "" || t.KeyFile != ""):
 		return fmt.Errorf("plaintext and TLS settings exclude each other")
 	case t.Insecure && t.Pin != "":

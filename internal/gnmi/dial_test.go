@@ -33,7 +33,7 @@ func dial(t testing.TB, cfg Config) *Client {
 	return c
 }
 
-var kinds = []error{ErrUnreachable, ErrTLS, ErrAuth, ErrTimeout, ErrNotFound, ErrTooLarge, ErrConfig, ErrAnswer}
+var kinds = []error{ErrUnreachable, ErrTLS, ErrAuth, ErrTimeout, ErrNotFound, errTooLarge, ErrConfig, ErrAnswer}
 
 // want fails unless err is of this kind and no other, names the address, and
 // shows no password.
@@ -66,7 +66,7 @@ func TestCapabilities(t *testing.T) {
 	if caps.Version != "0.7.0" || !caps.HasModel("sonic-db") || caps.HasModel("openconfig-qos") || strings.Join(caps.Encodings, " ") != "JSON JSON_IETF" {
 		t.Errorf("capabilities %+v", caps)
 	}
-	if c.ServerKey() != PinOf(d.cert) {
+	if c.ServerKey() != pinOf(d.cert) {
 		t.Errorf("server key %s", c.ServerKey())
 	}
 	for _, s := range []string{fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%+v", d.config())} {
@@ -95,16 +95,16 @@ func TestTrust(t *testing.T) {
 	}{
 		{"CA", good, TLS{CAFile: good.ca}, nil, "", ""},
 		{"CA and name", good, TLS{CAFile: good.ca, ServerName: "leaf1.example"}, nil, "", ""},
-		{"CA and wrong name", good, TLS{CAFile: good.ca, ServerName: "leaf2.example"}, ErrTLS, "set tls.serverName to a name in the certificate; or: the server's key is " + PinOf(good.cert), "leaf2.example"},
-		{"untrusted: system roots", good, TLS{}, ErrTLS, PinOf(good.cert), "unknown authority"},
-		{"untrusted: other CA", good, TLS{CAFile: noSAN.ca}, ErrTLS, PinOf(good.cert), ""},
-		{"no SAN", noSAN, TLS{CAFile: noSAN.ca}, ErrTLS, PinOf(noSAN.cert), ""},
-		{"right pin", good, TLS{Pin: PinOf(good.cert)}, nil, "", ""},
-		{"right pin in capitals", good, TLS{Pin: "sha256:" + strings.ToUpper(strings.TrimPrefix(PinOf(good.cert), "sha256:"))}, nil, "", ""},
-		{"wrong pin", good, TLS{Pin: wrongPin}, ErrTLS, "change the pin", PinOf(good.cert)},
+		{"CA and wrong name", good, TLS{CAFile: good.ca, ServerName: "leaf2.example"}, ErrTLS, "set tls.serverName to a name in the certificate; or: the server's key is " + pinOf(good.cert), "leaf2.example"},
+		{"untrusted: system roots", good, TLS{}, ErrTLS, pinOf(good.cert), "unknown authority"},
+		{"untrusted: other CA", good, TLS{CAFile: noSAN.ca}, ErrTLS, pinOf(good.cert), ""},
+		{"no SAN", noSAN, TLS{CAFile: noSAN.ca}, ErrTLS, pinOf(noSAN.cert), ""},
+		{"right pin", good, TLS{Pin: pinOf(good.cert)}, nil, "", ""},
+		{"right pin in capitals", good, TLS{Pin: "sha256:" + strings.ToUpper(strings.TrimPrefix(pinOf(good.cert), "sha256:"))}, nil, "", ""},
+		{"wrong pin", good, TLS{Pin: wrongPin}, ErrTLS, "change the pin", pinOf(good.cert)},
 		{"wrong pin beats right CA", good, TLS{Pin: wrongPin, CAFile: good.ca}, ErrTLS, "change the pin", wrongPin},
-		{"expired, no SAN, pinned", worst, TLS{Pin: PinOf(worst.cert)}, nil, "", ""},
-		{"expired, no SAN, CA", worst, TLS{CAFile: worst.ca}, ErrTLS, PinOf(worst.cert), ""},
+		{"expired, no SAN, pinned", worst, TLS{Pin: pinOf(worst.cert)}, nil, "", ""},
+		{"expired, no SAN, CA", worst, TLS{CAFile: worst.ca}, ErrTLS, pinOf(worst.cert), ""},
 		{"insecure", worst, TLS{Insecure: true}, nil, "", ""},
 		{"client certificate missing", mtls, TLS{CAFile: mtls.ca}, ErrAuth, "client certificate", ""},
 		{"client certificate missing, TLS 1.2", mtls12, TLS{CAFile: mtls12.ca}, ErrAuth, "", ""},
@@ -172,7 +172,7 @@ func TestPlaintext(t *testing.T) {
 	cfg := Config{Address: d.addr, Username: testUser, Password: testPass, TLS: TLS{Plaintext: true}}
 	_, err := Dial(t.Context(), cfg)
 	want(t, err, ErrConfig, d.addr)
-	if !errors.Is(err, ErrPlaintextPassword) {
+	if !errors.Is(err, errPlaintextPassword) {
 		t.Errorf("error %v", err)
 	}
 	if n, _ := d.connections(); n != 0 {

@@ -21,10 +21,10 @@ var (
 	ErrTimeout     = errors.New("no answer in time")
 	// ErrNotFound says that the device has nothing under a path.
 	ErrNotFound = errors.New("not found")
-	// ErrTooLarge says that a message passes the limit of either side.
-	ErrTooLarge = errors.New("message too large")
-	// ErrPlaintextPassword says that a password was about to be sent in clear.
-	ErrPlaintextPassword = errors.New("password without TLS")
+	// errTooLarge says that a message passes the limit of either side.
+	errTooLarge = errors.New("message too large")
+	// errPlaintextPassword says that a password was about to be sent in clear.
+	errPlaintextPassword = errors.New("password without TLS")
 	// ErrConfig says that the Config cannot work; nothing was sent.
 	ErrConfig = errors.New("gNMI settings are wrong")
 	// ErrAnswer says that the device's answer makes no sense.
@@ -93,7 +93,7 @@ func (c *Client) rpcError(ctx context.Context, op string, err error) *RPCError {
 		}
 	case codes.ResourceExhausted:
 		if strings.Contains(msg, "larger than max") {
-			e.kind = ErrTooLarge
+			e.kind = errTooLarge
 			e.hint = "split the request"
 		}
 	case codes.DeadlineExceeded:

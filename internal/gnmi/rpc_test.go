@@ -316,7 +316,7 @@ func TestSizes(t *testing.T) {
 		t.Errorf("an answer of 5 MiB: %d bytes, %v", len(v), err)
 	}
 	err := c.Set(t.Context(), SetRequest{Origin: origin, Updates: []Update{{Path: Path{"a"}, JSON: []byte(big)}}})
-	if e := want(t, err, ErrTooLarge, d.addr); e.Code != codes.ResourceExhausted {
+	if e := want(t, err, errTooLarge, d.addr); e.Code != codes.ResourceExhausted {
 		t.Errorf("code %v", e.Code)
 	}
 	// A request that Size says fits does fit.
@@ -331,7 +331,7 @@ func TestSizes(t *testing.T) {
 	cfg := d.config()
 	cfg.MaxMessage = 1 << 20
 	_, err = dial(t, cfg).GetOne(t.Context(), origin, Path{"a"})
-	want(t, err, ErrTooLarge, d.addr)
+	want(t, err, errTooLarge, d.addr)
 }
 
 func TestIdleClosedConnection(t *testing.T) {
@@ -363,13 +363,13 @@ func TestReconnectVerifies(t *testing.T) {
 	relay.Store(&good.addr)
 	addr := forward(t, &relay)
 	cfg := good.config()
-	cfg.Address, cfg.TLS = addr, TLS{Pin: PinOf(good.cert)}
+	cfg.Address, cfg.TLS = addr, TLS{Pin: pinOf(good.cert)}
 	c := dial(t, cfg)
 	good.waitOpen(t, 0)
 	relay.Store(&other.addr)
 	_, err := c.GetOne(t.Context(), origin, Path{"a"})
 	want(t, err, ErrTLS, addr)
-	if !strings.Contains(err.Error(), PinOf(other.cert)) {
+	if !strings.Contains(err.Error(), pinOf(other.cert)) {
 		t.Errorf("error %q does not name the new key", err)
 	}
 	other.mu.Lock()

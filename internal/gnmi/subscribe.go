@@ -20,7 +20,7 @@ import (
 // changed for each message of a change after it. Both are called on the
 // goroutine of OnChange and must not block. What changed is not handed on: read
 // it. A message beyond [Config.MaxMessage] ends the subscription with
-// [ErrTooLarge].
+// [errTooLarge].
 //
 // A device that is gone without a word is noticed by the keepalive of TCP. gRPC's
 // own is not used: a server that allows none hangs up on it

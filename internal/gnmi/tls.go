@@ -92,8 +92,8 @@ func newTLS(t TLS) (*tls.Config, *verifier, error) {
 	return c, v, nil
 }
 
-// PinOf returns the pin of a certificate's public key, "sha256:<hex>".
-func PinOf(c *x509.Certificate) string {
+// pinOf returns the pin of a certificate's public key, "sha256:<hex>".
+func pinOf(c *x509.Certificate) string {
 	h := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return "sha256:" + hex.EncodeToString(h[:])
 }
@@ -101,7 +101,7 @@ func PinOf(c *x509.Certificate) string {
 func (v *verifier) verify(cs tls.ConnectionState) error {
 	key, err := "", errors.New("server presents no certificate")
 	if len(cs.PeerCertificates) > 0 {
-		key = PinOf(cs.PeerCertificates[0])
+		key = pinOf(cs.PeerCertificates[0])
 		err = v.judge(cs.PeerCertificates, key)
 	}
 	v.mu.Lock()

@@ -15,21 +15,21 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// MaxFileBytes is the largest secret file that is read.
-const MaxFileBytes = 64 << 10
+// maxFileBytes is the largest secret file that is read.
+const maxFileBytes = 64 << 10
 
 // Errors of references. All of them are found with [errors.Is].
 var (
-	// ErrReference says that the text is not a reference at all. Its message
+	// errReference says that the text is not a reference at all. Its message
 	// never holds the text: somebody wrote a password there.
-	ErrReference = errors.New("not a secret reference")
-	// ErrMissing says that nothing is kept under the reference.
-	ErrMissing = errors.New("secret is missing or empty")
-	// ErrPermissions says that others may read the file.
-	ErrPermissions = errors.New("secret file is open to others")
-	// ErrKeyring says that the OS keyring does not answer, as on a machine
+	errReference = errors.New("not a secret reference")
+	// errMissing says that nothing is kept under the reference.
+	errMissing = errors.New("secret is missing or empty")
+	// errPermissions says that others may read the file.
+	errPermissions = errors.New("secret file is open to others")
+	// errKeyring says that the OS keyring does not answer, as on a machine
 	// without a desktop session.
-	ErrKeyring = errors.New("keyring is not available")
+	errKeyring = errors.New("keyring is not available")
 )
 
 // Error is what this package returns: a fact, and apart from it advice.
@@ -65,7 +65,7 @@ func (r reference) user() (service, user string) {
 func parse(ref string) (reference, error) {
 	const forms = "write env:NAME, file:PATH or keyring:SERVICE/USER, and keep the value there"
 	bad := func(fact string) (reference, error) {
-		return reference{}, &Error{Fact: fact, Advice: forms, Err: ErrReference}
+		return reference{}, &Error{Fact: fact, Advice: forms, Err: errReference}
 	}
 	scheme, rest, ok := strings.Cut(ref, ":")
 	if !ok {
@@ -92,7 +92,7 @@ func parse(ref string) (reference, error) {
 
 // Resolve returns the secret that ref points to. A missing or empty secret is
 // an error, and so is plain text. A file must be regular, closed to group and
-// others (0600 or 0400) and at most [MaxFileBytes]; one trailing newline is
+// others (0600 or 0400) and at most [maxFileBytes]; one trailing newline is
 // not part of the secret, and a leading "~/" is the home directory.
 //
 // ctx bounds the keyring, which may wait for a person to unlock it.
@@ -125,7 +125,7 @@ func Username(ctx context.Context, ref string) (string, error) {
 		return s.Reveal(), err
 	}
 	if ref == "" {
-		return "", &Error{Fact: "user name is empty", Err: ErrMissing}
+		return "", &Error{Fact: "user name is empty", Err: errMissing}
 	}
 	return ref, nil
 }
@@ -133,10 +133,10 @@ func Username(ctx context.Context, ref string) (string, error) {
 func fromEnv(name string) (Secret, error) {
 	v, ok := os.LookupEnv(name)
 	if !ok {
-		return "", &Error{Fact: "environment variable " + name + " is not set", Err: ErrMissing}
+		return "", &Error{Fact: "environment variable " + name + " is not set", Err: errMissing}
 	}
 	if v == "" {
-		return "", &Error{Fact: "environment variable " + name + " is empty", Err: ErrMissing}
+		return "", &Error{Fact: "environment variable " + name + " is empty", Err: errMissing}
 	}
 	return Secret(v), nil
 }
@@ -144,13 +144,13 @@ func fromEnv(name string) (Secret, error) {
 func trimFile(path string, b []byte) (Secret, error) {
 	v := strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r")
 	if v == "" {
-		return "", &Error{Fact: "secret file " + path + " is empty", Err: ErrMissing}
+		return "", &Error{Fact: "secret file " + path + " is empty", Err: errMissing}
 	}
 	return Secret(v), nil
 }
 
 // ReadFile reads a private file, such as a secret or a private key: regular,
-// closed to group and others, at most [MaxFileBytes]. A leading "~/" is the
+// closed to group and others, at most [maxFileBytes]. A leading "~/" is the
 // home directory. What is checked is the file that is read, not its name.
 func ReadFile(path string) ([]byte, error) {
 	full, err := ExpandHome(path)
@@ -162,7 +162,7 @@ func ReadFile(path string) ([]byte, error) {
 	if err != nil {
 		cause := err
 		if errors.Is(err, os.ErrNotExist) {
-			cause = errors.Join(ErrMissing, err)
+			cause = errors.Join(errMissing, err)
 		}
 		return nil, &Error{Fact: "cannot open secret file: " + err.Error(), Err: cause}
 	}
@@ -172,21 +172,21 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, &Error{Fact: "cannot stat secret file: " + err.Error(), Err: err}
 	}
 	if !st.Mode().IsRegular() {
-		return nil, &Error{Fact: "secret file " + path + " is not a regular file", Err: ErrReference}
+		return nil, &Error{Fact: "secret file " + path + " is not a regular file", Err: errReference}
 	}
 	if m := st.Mode().Perm(); m&0o077 != 0 && runtime.GOOS != "windows" {
 		return nil, &Error{
 			Fact:   fmt.Sprintf("secret file %s has mode %04o, others may read it", path, m),
 			Advice: "chmod 600 " + path,
-			Err:    ErrPermissions,
+			Err:    errPermissions,
 		}
 	}
-	b, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	if err != nil {
 		return nil, &Error{Fact: "cannot read secret file: " + err.Error(), Err: err}
 	}
-	if len(b) > MaxFileBytes {
-		return nil, &Error{Fact: fmt.Sprintf("secret file %s is larger than %d bytes", path, MaxFileBytes), Err: ErrReference}
+	if len(b) > maxFileBytes {
+		return nil, &Error{Fact: fmt.Sprintf("secret file %s is larger than %d bytes", path, maxFileBytes), Err: errReference}
 	}
 	return b, nil
 }
@@ -224,19 +224,19 @@ func fromKeyring(ctx context.Context, r reference) (Secret, error) {
 	select {
 	case a = <-ch:
 	case <-ctx.Done():
-		return "", &Error{Fact: "keyring did not answer: " + ctx.Err().Error(), Err: errors.Join(ErrKeyring, ctx.Err())}
+		return "", &Error{Fact: "keyring did not answer: " + ctx.Err().Error(), Err: errors.Join(errKeyring, ctx.Err())}
 	}
 	switch {
 	case errors.Is(a.err, keyring.ErrNotFound):
-		return "", &Error{Fact: fmt.Sprintf("keyring has no secret of service %q for user %q", service, user), Err: ErrMissing}
+		return "", &Error{Fact: fmt.Sprintf("keyring has no secret of service %q for user %q", service, user), Err: errMissing}
 	case a.err != nil:
 		return "", &Error{
 			Fact:   "keyring is not available: " + a.err.Error(),
 			Advice: "a keyring needs a desktop session; on a server use env:NAME or file:PATH",
-			Err:    errors.Join(ErrKeyring, a.err),
+			Err:    errors.Join(errKeyring, a.err),
 		}
 	case a.value == "":
-		return "", &Error{Fact: fmt.Sprintf("keyring secret of service %q for user %q is empty", service, user), Err: ErrMissing}
+		return "", &Error{Fact: fmt.Sprintf("keyring secret of service %q for user %q is empty", service, user), Err: errMissing}
 	}
 	return Secret(a.value), nil
 }

@@ -103,29 +103,29 @@ func TestResolve(t *testing.T) {
 		err       error
 	}{
 		{"env", "env:SECRET_SET", plain, nil},
-		{"env unset", "env:SECRET_NOT_SET_AT_ALL", "", ErrMissing},
-		{"env empty", "env:SECRET_EMPTY", "", ErrMissing},
-		{"env bad name", "env:" + plain, "", ErrReference},
+		{"env unset", "env:SECRET_NOT_SET_AT_ALL", "", errMissing},
+		{"env empty", "env:SECRET_EMPTY", "", errMissing},
+		{"env bad name", "env:" + plain, "", errReference},
 		{"file 0600", "file:" + write(t, "a", " spaced \n", 0o600), " spaced ", nil},
 		{"file 0400, no newline", "file:" + write(t, "a", "x", 0o400), "x", nil},
 		{"file crlf", "file:" + write(t, "a", "x\r\n", 0o600), "x", nil},
 		{"file one newline only", "file:" + write(t, "a", "x\n\n", 0o600), "x\n", nil},
-		{"file group", "file:" + write(t, "a", "x", 0o640), "", ErrPermissions},
-		{"file world", "file:" + write(t, "a", "x", 0o604), "", ErrPermissions},
-		{"file link to open", "file:" + link, "", ErrPermissions},
-		{"file empty", "file:" + write(t, "a", "\n", 0o600), "", ErrMissing},
-		{"file absent", "file:" + filepath.Join(home, "absent"), "", ErrMissing},
-		{"file at the limit", "file:" + write(t, "a", strings.Repeat("x", MaxFileBytes), 0o600), strings.Repeat("x", MaxFileBytes), nil},
-		{"file too large", "file:" + write(t, "a", strings.Repeat("x", MaxFileBytes+1), 0o600), "", ErrReference},
-		{"directory", "file:" + home, "", ErrReference},
-		{"fifo does not hang", "file:" + fifo, "", ErrReference},
+		{"file group", "file:" + write(t, "a", "x", 0o640), "", errPermissions},
+		{"file world", "file:" + write(t, "a", "x", 0o604), "", errPermissions},
+		{"file link to open", "file:" + link, "", errPermissions},
+		{"file empty", "file:" + write(t, "a", "\n", 0o600), "", errMissing},
+		{"file absent", "file:" + filepath.Join(home, "absent"), "", errMissing},
+		{"file at the limit", "file:" + write(t, "a", strings.Repeat("x", maxFileBytes), 0o600), strings.Repeat("x", maxFileBytes), nil},
+		{"file too large", "file:" + write(t, "a", strings.Repeat("x", maxFileBytes+1), 0o600), "", errReference},
+		{"directory", "file:" + home, "", errReference},
+		{"fifo does not hang", "file:" + fifo, "", errReference},
 		{"home", "file:~/pw", "at-home", nil},
 		{"keyring", "keyring:https://vault/x/admin", "from-ring", nil},
-		{"keyring absent", "keyring:svc/nobody", "", ErrMissing},
-		{"keyring no user", "keyring:svc/", "", ErrReference},
-		{"plain", plain, "", ErrReference},
-		{"plain with colon", plain + ":" + plain, "", ErrReference},
-		{"empty", "", "", ErrReference},
+		{"keyring absent", "keyring:svc/nobody", "", errMissing},
+		{"keyring no user", "keyring:svc/", "", errReference},
+		{"plain", plain, "", errReference},
+		{"plain with colon", plain + ":" + plain, "", errReference},
+		{"empty", "", "", errReference},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Resolve(t.Context(), c.ref)
@@ -138,7 +138,7 @@ func TestResolve(t *testing.T) {
 			if err != nil && strings.Contains(fmt.Sprintf("%v %+v", err, err), plain) {
 				t.Errorf("error shows the text: %v", err)
 			}
-			if _, bad := parse(c.ref); (bad != nil) != (errors.Is(c.err, ErrReference) && !strings.HasPrefix(c.ref, "file:")) {
+			if _, bad := parse(c.ref); (bad != nil) != (errors.Is(c.err, errReference) && !strings.HasPrefix(c.ref, "file:")) {
 				t.Errorf("parse: %v", bad)
 			}
 		})
@@ -149,7 +149,7 @@ func TestHeadlessKeyring(t *testing.T) {
 	cause := errors.New("exec: dbus-launch: not found")
 	keyring.MockInitWithError(cause)
 	_, err := Resolve(t.Context(), "keyring:svc/user")
-	if !errors.Is(err, ErrKeyring) || !errors.Is(err, cause) || errors.Is(err, ErrMissing) {
+	if !errors.Is(err, errKeyring) || !errors.Is(err, cause) || errors.Is(err, errMissing) {
 		t.Fatalf("error %v", err)
 	}
 	var h interface{ Hint() string }
@@ -166,7 +166,7 @@ func TestKeyringEndsWithContext(t *testing.T) {
 	keyringGet = func(string, string) (string, error) { close(asked); <-locked; return "x", nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
-	if _, err := Resolve(ctx, "keyring:svc/user"); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrKeyring) {
+	if _, err := Resolve(ctx, "keyring:svc/user"); !errors.Is(err, context.Canceled) || !errors.Is(err, errKeyring) {
 		t.Fatalf("error %v", err)
 	}
 }

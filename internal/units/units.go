@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// ErrUnit is wrapped by every parse error of this package.
-var ErrUnit = errors.New("not a quantity")
+// errUnit is wrapped by every parse error of this package.
+var errUnit = errors.New("not a quantity")
 
 // Bytes is an amount of data in bytes.
 type Bytes int64
@@ -47,7 +47,7 @@ var (
 func ParseBytes(s string) (Bytes, error) {
 	v, err := parse(s, byteScales, "bytes such as 150KB, 1.5MiB or 4096B")
 	if err == nil && v != math.Trunc(v) {
-		err = fmt.Errorf("%w: %q is not a whole number of bytes", ErrUnit, s)
+		err = fmt.Errorf("%w: %q is not a whole number of bytes", errUnit, s)
 	}
 	return Bytes(v), err
 }
@@ -56,7 +56,7 @@ func ParseBytes(s string) (Bytes, error) {
 func ParseRate(s string) (Rate, error) {
 	v, err := parse(s, rateScales, "a rate such as 400G or 25G")
 	if err == nil && v != math.Trunc(v) {
-		err = fmt.Errorf("%w: %q is not a whole number of bits per second", ErrUnit, s)
+		err = fmt.Errorf("%w: %q is not a whole number of bits per second", errUnit, s)
 	}
 	return Rate(v), err
 }
@@ -71,7 +71,7 @@ func ParseLength(s string) (Length, error) {
 func ParsePercent(s string) (Percent, error) {
 	v, err := parse(s, pctScales, "a percentage such as 60%")
 	if err == nil && v > 100 {
-		err = fmt.Errorf("%w: %q is above 100%%", ErrUnit, s)
+		err = fmt.Errorf("%w: %q is above 100%%", errUnit, s)
 	}
 	return Percent(v), err
 }
@@ -93,14 +93,14 @@ func parse(s string, scales []scale, want string) (float64, error) {
 		}
 		v *= sc.factor
 		if v > math.MaxInt64/2 {
-			return 0, fmt.Errorf("%w: %q is too large", ErrUnit, s)
+			return 0, fmt.Errorf("%w: %q is too large", errUnit, s)
 		}
 		return v, nil
 	}
 	if t != "" && strings.Trim(t, "0123456789.") == "" {
-		return 0, fmt.Errorf("%w: %q has no unit; write %s", ErrUnit, s, want)
+		return 0, fmt.Errorf("%w: %q has no unit; write %s", errUnit, s, want)
 	}
-	return 0, fmt.Errorf("%w: %q; write %s", ErrUnit, s, want)
+	return 0, fmt.Errorf("%w: %q; write %s", errUnit, s, want)
 }
 
 // String prints the largest unit that gives a whole number; decimal units win

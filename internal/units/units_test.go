@@ -14,7 +14,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"", "150", "KB", "-1KB", "1e3KB", "0.5B", "1..2KB", "0x10B", "99999999999GB", "NaNB", "400G"} {
-		if got, err := ParseBytes(in); !errors.Is(err, ErrUnit) {
+		if got, err := ParseBytes(in); !errors.Is(err, errUnit) {
 			t.Errorf("ParseBytes(%q) = %d, %v; want ErrUnit", in, got, err)
 		}
 	}
@@ -24,7 +24,7 @@ func TestParse(t *testing.T) {
 	if l, err := ParseLength("0.5m"); err != nil || l != 0.5 || l.String() != "0.5m" {
 		t.Errorf("0.5m: %v %v", l, err)
 	}
-	if _, err := ParsePercent("101%"); !errors.Is(err, ErrUnit) {
+	if _, err := ParsePercent("101%"); !errors.Is(err, errUnit) {
 		t.Errorf("101%%: %v", err)
 	}
 }

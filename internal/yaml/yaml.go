@@ -25,10 +25,10 @@ import (
 
 // The bounds of a document.
 const (
-	// MaxDepth is how deep maps and lists may nest.
-	MaxDepth = 64
-	// MaxExpansion is how many nodes aliases may stand for, all together.
-	MaxExpansion = 200_000
+	// maxDepth is how deep maps and lists may nest.
+	maxDepth = 64
+	// maxExpansion is how many nodes aliases may stand for, all together.
+	maxExpansion = 200_000
 	// maxErrors is how many faults of one document are kept.
 	maxErrors = 50
 	// maxBisect is the size up to which the line of a syntax error is
@@ -204,8 +204,8 @@ func (c *converter) convert(n *yamlv3.Node, depth int) *Node {
 		return &Node{File: c.file, Line: n.Line, Column: n.Column}
 	}
 	c.total++
-	if depth > MaxDepth {
-		return c.fatal(n, "", "nested more than %d levels deep", MaxDepth)
+	if depth > maxDepth {
+		return c.fatal(n, "", "nested more than %d levels deep", maxDepth)
 	}
 	if n.Kind == yamlv3.AliasNode {
 		return c.alias(n)
@@ -227,8 +227,8 @@ func (c *converter) alias(n *yamlv3.Node) *Node {
 	}
 	c.total += c.size[n.Alias]
 	c.expanded += c.size[n.Alias]
-	if c.expanded > MaxExpansion {
-		return c.fatal(n, "", "aliases expand to more than %d values", MaxExpansion)
+	if c.expanded > maxExpansion {
+		return c.fatal(n, "", "aliases expand to more than %d values", maxExpansion)
 	}
 	return c.done[n.Alias]
 }

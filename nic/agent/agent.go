@@ -25,9 +25,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// Version is the version of the protocol. Either side refuses another: the
+// version is the version of the protocol. Either side refuses another: the
 // program is copied to the host, so that both sides are the same one.
-const Version = 1
+const version = 1
 
 // The bounds of what either side takes, in bytes.
 const (

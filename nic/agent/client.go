@@ -214,7 +214,7 @@ func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error,
 	ctx, cancel := bounded(ctx, timeouts[q.Verb])
 	defer cancel()
 	deadline, _ := ctx.Deadline()
-	q.Version, q.TimeoutMS = Version, min(max(1, time.Until(deadline).Milliseconds()), maxTimeout.Milliseconds())
+	q.Version, q.TimeoutMS = version, min(max(1, time.Until(deadline).Milliseconds()), maxTimeout.Milliseconds())
 	line, err := json.Marshal(q)
 	if err == nil && len(line) >= MaxRequest {
 		err = fmt.Errorf("it has %d bytes, more than %d", len(line), MaxRequest)
@@ -377,8 +377,8 @@ func greet(l lines) error {
 		if err := json.Unmarshal(line, &h); err != nil {
 			return fmt.Errorf("%w: %w", ErrAnswer, err)
 		}
-		if h.Version != Version {
-			return fmt.Errorf("%w: the agent speaks %d, this program %d", ErrVersion, h.Version, Version)
+		if h.Version != version {
+			return fmt.Errorf("%w: the agent speaks %d, this program %d", ErrVersion, h.Version, version)
 		}
 		return nil
 	}

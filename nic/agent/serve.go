@@ -25,7 +25,7 @@ var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.
 // Serve is for a process that ends with it: one goroutine goes on reading in
 // until that ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
-	if err := send(out, hello{Version}); err != nil {
+	if err := send(out, hello{version}); err != nil {
 		return fmt.Errorf("say hello: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

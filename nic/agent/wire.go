@@ -138,8 +138,8 @@ func decodeRequest(line []byte) (*Request, error) {
 	if err := json.Unmarshal(line, &v); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
-	if v.Version != Version {
-		return nil, fmt.Errorf("%w: asked in version %d, this agent speaks %d", ErrVersion, v.Version, Version)
+	if v.Version != version {
+		return nil, fmt.Errorf("%w: asked in version %d, this agent speaks %d", ErrVersion, v.Version, version)
 	}
 	var q Request
 	if err := strictly(line, &q); err != nil {

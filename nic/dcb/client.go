@@ -99,7 +99,7 @@ func (c *Client) begin(ctx context.Context, op, ifname string) (*port, error) {
 	}
 	if c.closed {
 		p.end()
-		return nil, p.fail(ErrClosed, "")
+		return nil, p.fail(errClosed, "")
 	}
 	return p, nil
 }

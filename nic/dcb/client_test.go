@@ -160,7 +160,7 @@ func TestConcurrent(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Get(t.Context(), "roce0"); !errors.Is(err, ErrClosed) {
+	if _, err := c.Get(t.Context(), "roce0"); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }

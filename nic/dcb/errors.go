@@ -32,8 +32,8 @@ var (
 	ErrInvalid = errors.New("value out of range")
 	// ErrAnswer: the kernel's answer makes no sense.
 	ErrAnswer = errors.New("unusable answer")
-	// ErrClosed: the Client is closed.
-	ErrClosed = errors.New("closed")
+	// errClosed: the Client is closed.
+	errClosed = errors.New("closed")
 )
 
 // Errno is an error number of Linux, positive; 0 is none. Of what a driver

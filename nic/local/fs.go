@@ -23,7 +23,7 @@ type FS interface {
 	// Mkdir makes one folder, Remove takes an empty one away.
 	Mkdir(name string) error
 	Remove(name string) error
-	// ReadDir returns the names in a folder, sorted, at most [MaxDir] of them:
+	// ReadDir returns the names in a folder, sorted, at most [maxDir] of them:
 	// more is an error.
 	ReadDir(name string) ([]string, error)
 	// Readlink returns where a symbolic link points to.
@@ -33,7 +33,7 @@ type FS interface {
 // The bounds of what is read: a file in bytes, a folder in entries.
 const (
 	MaxFile = 1 << 20
-	MaxDir  = 1 << 16
+	maxDir  = 1 << 16
 )
 
 // OS is the file system of the machine that the program runs on.
@@ -79,12 +79,12 @@ func (OS) ReadDir(name string) ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	names, err := f.Readdirnames(MaxDir + 1)
+	names, err := f.Readdirnames(maxDir + 1)
 	if errors.Is(err, io.EOF) {
 		err = nil // an empty folder
 	}
-	if err == nil && len(names) > MaxDir {
-		err = fmt.Errorf("read %s: more than %d entries", name, MaxDir)
+	if err == nil && len(names) > maxDir {
+		err = fmt.Errorf("read %s: more than %d entries", name, maxDir)
 	}
 	slices.Sort(names)
 	return names, err

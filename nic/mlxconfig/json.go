@@ -91,6 +91,6 @@ func jsonValue(to *Value, from json.RawMessage) bool {
 		return string(from) != "null"
 	}
 	n, ok := number(string(from))
-	*to = NumberOf(n)
+	*to = numberOf(n)
 	return ok
 }

@@ -177,7 +177,7 @@ func TestJSONAndTextAgree(t *testing.T) {
 	if err != nil || !strings.Contains(card.Calls()[0], " -j ") || len(card.Calls()) != 1 {
 		t.Fatalf("%v, ran %q", err, card.Calls())
 	}
-	if p := byJSON.Params["CNP_DSCP_P1"]; p.Default.Known() || p.Next != NumberOf(4) || !byJSON.Partial {
+	if p := byJSON.Params["CNP_DSCP_P1"]; p.Default.Known() || p.Next != numberOf(4) || !byJSON.Partial {
 		t.Errorf("by JSON %+v", p)
 	}
 	for _, bad := range []string{"{}{", `{"Device #1": []}`, " "} {
@@ -222,7 +222,7 @@ func TestQueryFaults(t *testing.T) {
 
 		card.SetFaults(mlxconfigtest.Faults{NoColumns: true})
 		c, err = tool.Query(ctx, pci)
-		if err != nil || c.HasCurrent || c.HasDefault || c.Params["CNP_DSCP_P1"].Next != NumberOf(48) || len(c.Notes) != 1 {
+		if err != nil || c.HasCurrent || c.HasDefault || c.Params["CNP_DSCP_P1"].Next != numberOf(48) || len(c.Notes) != 1 {
 			t.Errorf("a firmware without the columns: %v, %+v", err, c)
 		}
 		got := Plan(c, map[string]string{"CNP_DSCP_P1": "48", "CNP_DSCP_P2": "47"})
@@ -233,7 +233,7 @@ func TestQueryFaults(t *testing.T) {
 		card.SetFaults(mlxconfigtest.Faults{})
 		card.Change("CNP_DSCP_P1", func(p *mlxconfigtest.Param) { p.Unreadable = []string{"next"} })
 		c, err = tool.Query(ctx, pci)
-		if err != nil || !c.Partial || len(c.Notes) == 0 || c.Params["CNP_802P_PRIO_P1"].Next != NumberOf(6) {
+		if err != nil || !c.Partial || len(c.Notes) == 0 || c.Params["CNP_802P_PRIO_P1"].Next != numberOf(6) {
 			t.Errorf("a group that cannot be read: %v, %+v", err, c)
 		}
 		got = Plan(c, map[string]string{"CNP_DSCP_P1": "48", "NOT_THERE": "1"})
@@ -251,7 +251,7 @@ func TestQueryFaults(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	for s, want := range map[string]Value{
-		"48": NumberOf(48), "0x30": NumberOf(48), "010": NumberOf(10), "ETH(2)": {"ETH", 2, true}, "True(1)": {"True", 1, true},
+		"48": numberOf(48), "0x30": numberOf(48), "010": numberOf(10), "ETH(2)": {"ETH", 2, true}, "True(1)": {"True", 1, true},
 		"true": {"True", 1, true}, "False": {"False", 0, true}, "N/A": {}, "": {}, "Array[0..7]": {Name: "Array[0..7]"},
 		"0x12(18)": {"0x12", 18, true}, "a(b)(3)": {"a(b)", 3, true}, "ETH(x)": {Name: "ETH(x)"}, "-1": {Name: "-1"}, ")": {Name: ")"}, "1_0": {Name: "1_0"},
 	} {

@@ -43,7 +43,7 @@ func TestRealToolWithoutACard(t *testing.T) {
 	if err != nil || res.Code != 3 || len(said(res, markError)) != 1 || len(res.Stderr) != 0 {
 		t.Errorf("set: %+v, %v", res, err)
 	}
-	out, err := tool.Set(t.Context(), nowhere, []Change{{Name: "CNP_DSCP_P1", Kind: Program, Want: NumberOf(48)}})
+	out, err := tool.Set(t.Context(), nowhere, []Change{{Name: "CNP_DSCP_P1", Kind: Program, Want: numberOf(48)}})
 	if !errors.Is(err, ErrAccess) || errors.Is(err, ErrPartial) || len(out.Written) > 0 {
 		t.Errorf("Set: %+v, %v", out, err)
 	}

@@ -178,15 +178,15 @@ func TestSetRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := Change{Name: "CNP_DSCP_P1", Kind: Program, Want: NumberOf(46), Next: NumberOf(48)}
+	good := Change{Name: "CNP_DSCP_P1", Kind: Program, Want: numberOf(46), Next: numberOf(48)}
 	for name, list := range map[string][]Change{
-		"an option for a name":   {good, {Name: "--force", Kind: Program, Want: NumberOf(1)}},
+		"an option for a name":   {good, {Name: "--force", Kind: Program, Want: numberOf(1)}},
 		"a value with a blank":   {{Name: "CNP_DSCP_P1", Kind: Program, Want: Value{Name: "4 -y"}}},
 		"a value that assigns":   {{Name: "CNP_DSCP_P1", Kind: Program, Want: Value{Name: "4=5"}}},
 		"no value":               {{Name: "CNP_DSCP_P1", Kind: Program}},
 		"twice":                  {good, good},
-		"the power limit":        {{Name: "DISABLE_SLOT_POWER_LIMITER", Kind: Program, Want: NumberOf(1)}},
-		"an element of an array": {{Name: "ESWITCH_HAIRPIN_DESCRIPTORS[1]", Kind: Program, Want: NumberOf(1)}},
+		"the power limit":        {{Name: "DISABLE_SLOT_POWER_LIMITER", Kind: Program, Want: numberOf(1)}},
+		"an element of an array": {{Name: "ESWITCH_HAIRPIN_DESCRIPTORS[1]", Kind: Program, Want: numberOf(1)}},
 	} {
 		if _, err := tool.Set(t.Context(), pci, list); !errors.Is(err, ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)

@@ -19,8 +19,8 @@ type Value struct {
 	Numbered bool
 }
 
-// NumberOf returns the value of a number.
-func NumberOf(n uint64) Value { return Value{Number: n, Numbered: true} }
+// numberOf returns the value of a number.
+func numberOf(n uint64) Value { return Value{Number: n, Numbered: true} }
 
 // ParseValue reads a value as the tool prints it or a person writes it. Numbers
 // are decimal, or hexadecimal with 0x. True and False are 1 and 0; "" and "N/A"
@@ -31,7 +31,7 @@ func ParseValue(s string) Value {
 		return Value{}
 	}
 	if n, ok := number(s); ok {
-		return NumberOf(n)
+		return numberOf(n)
 	}
 	if open := strings.LastIndexByte(s, '('); open >= 0 && s[len(s)-1] == ')' {
 		if n, ok := number(s[open+1 : len(s)-1]); ok {

@@ -61,15 +61,15 @@ type Tool struct{ run runner.Runner }
 // New returns the tool that r runs.
 func New(r runner.Runner) *Tool { return &Tool{r} }
 
-// Failure is a run of the tool that ended with an error.
-type Failure struct {
+// failure is a run of the tool that ended with an error.
+type failure struct {
 	Command string // without values
 	Code    int
 	Words   []string // the tool's own, cleaned
 }
 
 // Error implements error.
-func (f *Failure) Error() string {
+func (f *failure) Error() string {
 	s := fmt.Sprintf("%s: exit status %d", f.Command, f.Code)
 	if len(f.Words) > 0 {
 		s += ": " + strings.Join(f.Words, "; ")
@@ -78,7 +78,7 @@ func (f *Failure) Error() string {
 }
 
 // Unwrap says what is known of the reason.
-func (f *Failure) Unwrap() error {
+func (f *failure) Unwrap() error {
 	for _, w := range f.Words {
 		for _, closed := range noCard {
 			if strings.Contains(strings.ToLower(w), closed) {
@@ -90,7 +90,7 @@ func (f *Failure) Unwrap() error {
 }
 
 // Hint says what to look at; "" for no idea.
-func (f *Failure) Hint() string {
+func (f *failure) Hint() string {
 	if errors.Is(f.Unwrap(), ErrAccess) {
 		return "nicctl needs root and the driver ionic: look with nicctl show card"
 	}
@@ -150,7 +150,7 @@ func (t *Tool) call(ctx context.Context, verbs int, args []string) ([]string, er
 		said = lastWords(res)
 	}
 	if res.Code != 0 || len(said) > 0 {
-		return nil, &Failure{Command: command, Code: res.Code, Words: said}
+		return nil, &failure{Command: command, Code: res.Code, Words: said}
 	}
 	return strings.Split(string(res.Stdout), "\n"), nil
 }

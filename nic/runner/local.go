@@ -16,8 +16,8 @@ import (
 
 // The defaults of Local.
 const (
-	DefaultPath    = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	DefaultLimit   = 8 << 20
+	defaultPath    = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	defaultLimit   = 8 << 20
 	DefaultTimeout = 2 * time.Minute
 )
 
@@ -29,11 +29,11 @@ const grace = 5 * time.Second
 
 // Local runs programs on this machine. The zero value is ready for use.
 type Local struct {
-	// Path is the list of folders to look in, "" for DefaultPath. The
+	// Path is the list of folders to look in, "" for defaultPath. The
 	// caller's PATH is not used: the tool often runs as root.
 	Path string
 	// Limit bounds standard output and standard error, in bytes each; 0 is
-	// DefaultLimit.
+	// defaultLimit.
 	Limit int
 	// Timeout bounds a run whose context has no deadline; 0 is
 	// DefaultTimeout.
@@ -61,10 +61,10 @@ func (l Local) Run(ctx context.Context, name string, args ...string) (Result, er
 		return Result{}, fmt.Errorf("%s: %w", name, err)
 	}
 
-	limit := cmp.Or(l.Limit, DefaultLimit)
+	limit := cmp.Or(l.Limit, defaultLimit)
 	stdout, stderr := &capped{limit: limit, full: cancel}, &capped{limit: limit, full: cancel}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = []string{"PATH=" + cmp.Or(l.Path, DefaultPath), "LC_ALL=C"}
+	cmd.Env = []string{"PATH=" + cmp.Or(l.Path, defaultPath), "LC_ALL=C"}
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = cmp.Or(l.grace, grace)
@@ -103,7 +103,7 @@ func (l Local) find(name string) (string, error) {
 	if name == "" || filepath.Base(name) != name {
 		return "", fmt.Errorf("%q: %w: neither a name nor an absolute path", name, ErrNotFound)
 	}
-	for _, dir := range filepath.SplitList(cmp.Or(l.Path, DefaultPath)) {
+	for _, dir := range filepath.SplitList(cmp.Or(l.Path, defaultPath)) {
 		if p := filepath.Join(dir, name); filepath.IsAbs(p) && runnable(p) {
 			return p, nil
 		}

@@ -23,7 +23,7 @@ func programs(t *testing.T, scripts map[string]string) Local {
 			t.Fatal(err)
 		}
 	}
-	return Local{Path: dir + ":" + DefaultPath}
+	return Local{Path: dir + ":" + defaultPath}
 }
 
 func TestLocal(t *testing.T) {

@@ -26,19 +26,19 @@ const InMachine = "ROCE_FABRIC_HOSTVM"
 
 // The bounds of what a machine may send, in bytes.
 const (
-	MaxOutput  = 16 << 20
-	MaxConsole = 4 << 20
-	MaxKept    = 64 << 20
+	maxOutput  = 16 << 20
+	maxConsole = 4 << 20
+	maxKept    = 64 << 20
 )
 
 // The errors of Boot; test with errors.Is. The end of a context is the third:
 // context.Canceled or context.DeadlineExceeded.
 var (
-	// ErrStopped: the machine stopped before its script ended, because the
+	// errStopped: the machine stopped before its script ended, because the
 	// kernel panicked, a module did not load, or the script stopped it.
-	ErrStopped = errors.New("the machine stopped before the script ended")
-	// ErrTooMuch: the machine sent more than it may, and was killed.
-	ErrTooMuch = errors.New("too much output")
+	errStopped = errors.New("the machine stopped before the script ended")
+	// errTooMuch: the machine sent more than it may, and was killed.
+	errTooMuch = errors.New("too much output")
 )
 
 // Options say what a machine does.
@@ -194,7 +194,7 @@ func parseStatus(b []byte) (int, error) {
 	s, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "exit ")
 	n, err := strconv.ParseUint(s, 10, 8)
 	if !ok || err != nil {
-		return 0, ErrStopped
+		return 0, errStopped
 	}
 	return int(n), nil
 }
@@ -230,7 +230,7 @@ func (s *stream) read(full func(error)) error {
 		s.buf = append(s.buf, chunk[:min(n, room)]...)
 		s.mu.Unlock()
 		if n > room {
-			full(fmt.Errorf("%w: %s has more than %d bytes", ErrTooMuch, s.name, s.limit))
+			full(fmt.Errorf("%w: %s has more than %d bytes", errTooMuch, s.name, s.limit))
 		}
 		switch {
 		case errors.Is(err, io.EOF):

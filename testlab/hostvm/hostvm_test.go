@@ -156,7 +156,7 @@ func TestReboot(t *testing.T) {
 			dcb -j app show dev roce0
 			echo c >/proc/sysrq-trigger`,
 	})
-	if !errors.Is(err, ErrStopped) {
+	if !errors.Is(err, errStopped) {
 		t.Errorf("error of a machine that panics: %v", err)
 	}
 	if got := string(second.Output); got != "ran\nkept\n/etc/keep/empty\n{}\n" {
@@ -317,7 +317,7 @@ func TestStreamIsBounded(t *testing.T) {
 	if err := s.read(func(err error) { full = err }); err != nil {
 		t.Error(err)
 	}
-	if !errors.Is(full, ErrTooMuch) || string(s.bytes()) != "0123456789" {
+	if !errors.Is(full, errTooMuch) || string(s.bytes()) != "0123456789" {
 		t.Errorf("kept %q, error %v", s.bytes(), full)
 	}
 }
@@ -328,11 +328,11 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("%.10q gives %v", b, kept)
 		}
 	}
-	if kept, err := parseKept(sparse(t, 0o77777777777)); !errors.Is(err, ErrTooMuch) {
+	if kept, err := parseKept(sparse(t, 0o77777777777)); !errors.Is(err, errTooMuch) {
 		t.Errorf("8 GiB in one block give %d files, %v", len(kept), err)
 	}
 	for _, s := range []string{"", "exit", "exit 256", "exit -1", "3"} {
-		if n, err := parseStatus([]byte(s)); !errors.Is(err, ErrStopped) {
+		if n, err := parseStatus([]byte(s)); !errors.Is(err, errStopped) {
 			t.Errorf("status %q gives %d, %v", s, n, err)
 		}
 	}

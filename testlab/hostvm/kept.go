@@ -35,7 +35,7 @@ func parseKept(b []byte) (map[string]File, error) {
 		return kept, nil
 	}
 	r := tar.NewReader(bytes.NewReader(b))
-	room := int64(MaxKept)
+	room := int64(maxKept)
 	for {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -52,7 +52,7 @@ func parseKept(b []byte) (map[string]File, error) {
 				return nil, fmt.Errorf("kept files: %s: %w", h.Name, err)
 			}
 			if room -= int64(len(f.Data)); room < 0 {
-				return nil, fmt.Errorf("kept files: %w: more than %d bytes at %s", ErrTooMuch, MaxKept, h.Name)
+				return nil, fmt.Errorf("kept files: %w: more than %d bytes at %s", errTooMuch, maxKept, h.Name)
 			}
 		case tar.TypeDir:
 		case tar.TypeSymlink:

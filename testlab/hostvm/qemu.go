@@ -38,9 +38,9 @@ func start(ctx context.Context, img *Image, initrd string, initrdSize int64) (*m
 		return nil, err
 	}
 	m := &machine{
-		console: stream{name: "console", limit: MaxConsole},
-		output:  stream{name: "output", limit: MaxOutput},
-		kept:    stream{name: "kept files", limit: MaxKept},
+		console: stream{name: "console", limit: maxConsole},
+		output:  stream{name: "output", limit: maxOutput},
+		kept:    stream{name: "kept files", limit: maxKept},
 		status:  stream{name: "status", limit: 64},
 		ended:   make(chan error, 1),
 	}

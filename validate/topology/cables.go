@@ -16,8 +16,8 @@ import (
 const (
 	// MaxBytes is the size of the largest file that ReadCables takes.
 	MaxBytes = 16 << 20
-	// MaxCables is how many cables one file may hold.
-	MaxCables = 500_000
+	// maxCables is how many cables one file may hold.
+	maxCables = 500_000
 	maxName   = 255 // bytes of a device or port name
 )
 
@@ -64,7 +64,7 @@ func ReadCables(name string, data []byte) ([]Cable, error) {
 	return readClab(name, data)
 }
 
-var errMany = fmt.Errorf("more than %d cables", MaxCables)
+var errMany = fmt.Errorf("more than %d cables", maxCables)
 
 func readClab(name string, data []byte) ([]Cable, error) {
 	root, errs := yaml.Parse(name, data)
@@ -84,7 +84,7 @@ func readClab(name string, data []byte) ([]Cable, error) {
 	if links.Kind != yaml.List {
 		return nil, fault(links, "links must be a list, not "+links.Kind.String())
 	}
-	if len(links.Items) > MaxCables {
+	if len(links.Items) > maxCables {
 		return nil, fault(links, errMany.Error())
 	}
 	var out []Cable

@@ -87,7 +87,7 @@ func readLLDP(name string, data []byte) ([]Cable, error) {
 			out = append(out, l.cables(d)...)
 		}
 	}
-	if len(out) > MaxCables {
+	if len(out) > maxCables {
 		return nil, fmt.Errorf("read %s: %w", name, errMany)
 	}
 	return out, nil

@@ -5,7 +5,7 @@
 // intent, and of the names that a device gives to its buffer pools a few are
 // shown; a port shows the priorities, queues
 // and priority groups of its lossless classes, and others only where PFC or its
-// watchdog was at work on them. Beyond [MaxPortSeries] the counters of further
+// watchdog was at work on them. Beyond [maxPortSeries] the counters of further
 // ports are left out, and a metric says so.
 //
 // Counters of ports are those of the device, which may start again at zero, as
@@ -24,8 +24,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
-// MaxPortSeries bounds the series of port counters in one answer.
-const MaxPortSeries = 200_000
+// maxPortSeries bounds the series of port counters in one answer.
+const maxPortSeries = 200_000
 
 // prefix begins every name.
 const prefix = "roce_fabric_"
@@ -62,7 +62,7 @@ type Exporter struct {
 	w       *watch.Watcher
 	fabric  string
 	version string
-	limit   int // MaxPortSeries
+	limit   int // maxPortSeries
 
 	mu    sync.Mutex
 	seen  map[check]bool // findings that there were: their series stay
@@ -73,7 +73,7 @@ type check struct{ severity, id string }
 
 // New makes an exporter. version is that of the program.
 func New(w *watch.Watcher, fabric, version string) *Exporter {
-	return &Exporter{w: w, fabric: fabric, version: version, limit: MaxPortSeries, seen: map[check]bool{}, hooks: map[string]float64{"delivered": 0, "failed": 0}}
+	return &Exporter{w: w, fabric: fabric, version: version, limit: maxPortSeries, seen: map[check]bool{}, hooks: map[string]float64{"delivered": 0, "failed": 0}}
 }
 
 // Webhook notes that a message was delivered, or given up.

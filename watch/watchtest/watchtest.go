@@ -24,12 +24,12 @@ type timer struct {
 	c  chan time.Time
 }
 
-// Epoch is the time that a clock begins with.
-var Epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+// epoch is the time that a clock begins with.
+var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // NewClock makes a clock.
 func NewClock() *Clock {
-	c := &Clock{now: Epoch, timers: map[*timer]bool{}}
+	c := &Clock{now: epoch, timers: map[*timer]bool{}}
 	c.cond = sync.NewCond(&c.mu)
 	return c
 }
@@ -42,7 +42,7 @@ func (c *Clock) Now() time.Time {
 }
 
 // Since is the time that has passed.
-func (c *Clock) Since() time.Duration { return c.Now().Sub(Epoch) }
+func (c *Clock) Since() time.Duration { return c.Now().Sub(epoch) }
 
 // Timer is of [watch.Clock].
 func (c *Clock) Timer(d time.Duration) (<-chan time.Time, func()) {
