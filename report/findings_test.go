@@ -71,7 +71,7 @@ func rich(t testing.TB) Report {
 		validate.Finding{ID: "SUPPRESS", Severity: validate.Warning, What: "a suppression names check X-99, which there is not", Where: "net/fabric.yaml:3:1"},
 		validate.Finding{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", What: "no model is stated: ports, buffers and headroom are not checked"},
 		validate.Finding{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", What: "no model is stated: ports, buffers and headroom are not checked"},
-		validate.Finding{ID: "UNKNOWN", Severity: validate.Info, Device: "leaf1", What: hostile + " <img src=x> | `x` @root #1 https://evil.example/ [a](b) ]]> {0}", Fix: "look at it yourself"},
+		validate.Finding{ID: "UNKNOWN", Severity: validate.Info, Device: "leaf1", What: hostile + " <img src=x> | `x` @root #1 https://evil.example/ [a](b) ]]> {0}", Fix: "check it by hand"},
 	)
 	fs = validate.Sort(fs)
 	return Report{

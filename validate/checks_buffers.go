@@ -29,22 +29,22 @@ var bufferChecks = []Check{
 		device:  headroomOfPorts,
 	},
 	{
-		ID: "BUF-02", Title: "the switch is configured for a shorter cable than there is",
+		ID: "BUF-02", Title: "the switch is configured for a shorter cable than the intent states",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:    "its headroom is that of the shorter cable",
+		Why:    "its headroom is sized for the shorter cable",
 		Fix:    "apply the intent",
 		device: shorterCable,
 	},
 	{
 		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:     "SONiC logs an error and makes no lossless priority group",
+		Why:     "SONiC logs an error and creates no lossless priority group",
 		Fix:     "use a cable that the platform has a row for, or add the row",
 		Sources: []string{"sonic-swss cfgmgr/buffermgr.cpp"},
 		needs:   modelKnown, device: headroomRowMissing,
 	},
 	{
-		ID: "BUF-04", Title: "a port's headroom is more than the switch admits",
+		ID: "BUF-04", Title: "a port needs more headroom than the switch allows",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:     "the switch refuses the profile, or shrinks the pool",
 		Fix:     "use fewer lossless classes, a shorter cable or a lower speed",
@@ -54,7 +54,7 @@ var bufferChecks = []Check{
 	{
 		ID: "BUF-05", Title: "lossless groups share more headroom than declared",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:   "many pauses at the same time overflow the pool",
+		Why:   "many ports that pause at the same time overflow the pool",
 		Fix:   "declare the ratio that you accept, use fewer lossless ports or shorter cables",
 		needs: modelKnown, device: headroomPool,
 	},
@@ -69,12 +69,12 @@ var bufferChecks = []Check{
 	{
 		ID: "BUF-07", Title: "a lossless class is bound to a profile that is not the platform's lossless one",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:    "its packets are dropped by the rules of lossy ones",
+		Why:    "its packets are dropped like lossy ones",
 		Fix:    "apply the intent",
 		device: boundProfiles,
 	},
 	{
-		ID: "BUF-08", Title: "a lossless queue may hold less than its ingress pool admits",
+		ID: "BUF-08", Title: "a lossless queue may hold less than its ingress pool accepts",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "lossless packets are dropped at egress",
 		Fix:    "give the queue's profile a static threshold as large as the pool",
@@ -89,16 +89,16 @@ var bufferChecks = []Check{
 		device:  alphas, odd: otherAlpha,
 	},
 	{
-		ID: "BUF-10", Title: "a lossless group pauses after a few packets",
+		ID: "BUF-10", Title: "a lossless priority group pauses after a few packets",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:   "with as many senders as the fan-in says, the port pauses all the time",
+		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
 		needs: modelKnown, device: thresholdAtFanIn,
 	},
 	{
-		ID: "BUF-11", Title: "lossy traffic may take the pool from lossless groups",
+		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:    "the threshold of lossless groups falls with what is left",
+		Why:    "the threshold of lossless priority groups shrinks with the free space",
 		Fix:    "give lossy profiles a smaller alpha than lossless ones",
 		device: lossyAlpha,
 	},
@@ -109,22 +109,22 @@ var bufferChecks = []Check{
 		Absent: "PRT-02 compares members in everything",
 	},
 	{
-		ID: "BUF-14", Title: "the ports of one slice of the chip use more than its own memory",
+		ID: "BUF-14", Title: "the ports of one chip slice need more than the slice's memory",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why: "slices do not lend each other memory", Fix: "spread the ports over the slices",
+		Why: "slices do not share memory", Fix: "spread the ports over the slices",
 		Absent: "needs which ports belong to which slice, which no public source states",
 	},
 	{
-		ID: "BUF-15", Title: "a lossless group is configured and not in force",
+		ID: "BUF-15", Title: "a lossless priority group is configured but not in force",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRunning,
-		Why:   "the switch has no headroom for it, or not yet",
-		Fix:   "look for the reason in the switch's log, and write the value again",
+		Why:   "the switch has no headroom for it, or has not assigned it yet",
+		Fix:   "look for the reason in the switch's log, then write the value again",
 		needs: stateInForce, state: groupsInForce,
 	},
 	{
-		ID: "BUF-16", Title: "the peer of a port stops later than the standard allows",
+		ID: "BUF-16", Title: "the peer of a port stops sending later than the standard allows",
 		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsIntent,
-		Why:     "headroom of tables and models is sized for the standard",
+		Why:     "headroom tables and formulas assume the standard",
 		Fix:     "raise xoff for this peer; BUF-01 says by how much",
 		Sources: []string{srcPauseQuanta, "sonic-buildimage pull 11901"},
 		device:  slowPeers,
@@ -133,7 +133,7 @@ var bufferChecks = []Check{
 		ID: "BUF-17", Title: "the traffic of the intent needs more headroom than the switch's template assumes",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:     "smaller packets fill more cells",
-		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to what is sent",
+		Fix:     "set LOSSLESS_TRAFFIC_PATTERN to the real packet sizes",
 		Sources: []string{"sonic-buildimage files/build_templates/buffers_config.j2"},
 		needs:   modelKnown, device: trafficPattern,
 	},
@@ -300,7 +300,7 @@ func alphas(r *deviceRun) {
 			if a := stated.V; a != nil && int64(*a) != h.V.Threshold && !r.d.Desired.Platform.DynamicBuffers {
 				r.found(Finding{Severity: Warning, Where: stated.From.String(),
 					What: fmt.Sprintf("alpha of lossless groups is 2^%d, the intent says 2^%d", h.V.Threshold, *a),
-					Fix:  "state in buffers.alpha what the switch has, or change it on the switch: a plan does not"}, p.Name)
+					Fix:  "set buffers.alpha to the switch's value, or change it on the switch: a plan does not change it"}, p.Name)
 			} else {
 				r.trait(fmt.Sprintf("%s, %s over %s", group, p.Speed.V, p.Cable.V), fmt.Sprintf("2^%d", h.V.Threshold), p.Name, p.Pos.String())
 			}

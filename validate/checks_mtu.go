@@ -10,14 +10,14 @@ import (
 
 var mtuChecks = []Check{
 	{
-		ID: "MTU-01", Title: "the two ends of a link carry packets of different size",
+		ID: "MTU-01", Title: "the two ends of a link have different MTUs",
 		Rules: []Rule{{Error, "where hosts send larger packets than one end carries"}, {Info, "else"}}, Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
-		Why:  "large packets vanish in one direction",
+		Why:  "large packets are lost in one direction",
 		Fix:  "set one mtu.fabric for both ends",
 		link: mtuOfEnds,
 	},
 	{
-		ID: "MTU-02", Title: "a link carries no full RDMA packet",
+		ID: "MTU-02", Title: "a link cannot carry a full RDMA packet",
 		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "connections come up and stall with the first large transfer",
 		Fix:     "raise mtu.fabric on the path, or lower mtu.rdma",
@@ -25,14 +25,14 @@ var mtuChecks = []Check{
 		link:    mtuOfRDMA,
 	},
 	{
-		ID: "MTU-03", Title: "a host sends larger packets than its switch takes",
+		ID: "MTU-03", Title: "a host sends larger packets than its switch accepts",
 		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
-		Why:    "large packets vanish",
+		Why:    "large packets are lost",
 		Fix:    "lower the host's MTU, or raise the switch's",
 		device: mtuTowardsHost,
 	},
 	{
-		ID: "MTU-05", Title: "a class carries smaller packets than its port",
+		ID: "MTU-05", Title: "a class has a smaller MTU than its port",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:   "packets are dropped in that class alone",
 		Fix:   "give the class the MTU of the port",

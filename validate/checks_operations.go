@@ -15,7 +15,7 @@ import (
 
 var operationChecks = []Check{
 	{
-		ID: "CAT-01", Title: "the catalogue does not know the model",
+		ID: "CAT-01", Title: "the model is not in the catalogue",
 		Rules: []Rule{{Warning, "for a name near one that it knows"}, {Info, "else"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:   "its ports, buffers and headroom cannot be checked",
 		Fix:   "state the model as the switch shows it",
@@ -24,28 +24,28 @@ var operationChecks = []Check{
 	{
 		ID: "DRIFT", Title: "the running configuration differs from the intent",
 		Rules: []Rule{{Error, "where traffic depends on it"}, {Warning, "else"}}, Scope: ScopeSwitch, Reads: ReadsRunning | ReadsNIC,
-		Why: "what was checked is not what runs",
-		Fix: "apply the intent, or change it to what is wanted",
+		Why: "the checks of the intent do not describe what runs",
+		Fix: "apply the intent, or change the intent",
 	},
 	{
-		ID: "OPS-02", Title: "a value is configured and not in force",
+		ID: "OPS-02", Title: "a value is configured but not in force",
 		Rules: []Rule{{Error, "where it is seen"}, {Info, "where what is in force cannot be seen"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:   "the configuration shows one thing and the ASIC does another",
-		Fix:   "look for the reason in the switch's log, and write the value again",
+		Fix:   "look for the reason in the switch's log, then write the value again",
 		needs: stateInForce, state: inForce,
 	},
 	{
-		ID: "OPS-04", Title: "the system does not take a value",
+		ID: "OPS-04", Title: "the operating system does not accept a value",
 		Rules: []Rule{{Error, "where the switch refuses it"}, {Warning, "where it is carried out in another way"}},
 		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRendered,
-		Why: "the switch refuses it, and with it the request it is in",
+		Why: "the switch refuses the whole request that contains it",
 		Fix: "change the value in the intent",
 	},
 	{
 		ID: "OPS-01", Title: "the running configuration is not saved",
 		Rules: []Rule{{Warning, "where it is seen"}, {Info, "where the switch does not show what is saved"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:   "a reload brings back what is saved",
-		Fix:   "save it where it is as the intent says; else apply the intent, which saves",
+		Why:   "a reload returns to the saved configuration",
+		Fix:   "apply the intent, which also saves; or save it on the switch if it is as intended",
 		needs: stateSaved, state: unsaved,
 	},
 	{
@@ -57,27 +57,27 @@ var operationChecks = []Check{
 	{
 		ID: "OPS-05", Title: "switches of one role run different releases",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
-		Why:    "the same configuration may mean another thing",
-		Fix:    "bring the role to one release",
+		Why:    "the same configuration may behave differently",
+		Fix:    "run one release on all switches of the role",
 		device: releases, odd: otherRelease,
 	},
 	{
 		ID: "READ", Title: "a device, or a value of it, could not be read",
 		Rules: []Rule{{Error, "for a device"}, {Info, "for a value, or a host without an address"}}, Scope: ScopeFabric, Reads: ReadsRunning | ReadsNIC,
-		Why: "nothing is known about it",
-		Fix: "see that the device can be reached and read",
+		Why: "nothing about it was checked",
+		Fix: "make sure that the device can be reached and read",
 	},
 	{
 		ID: "SUPPRESS", Title: "a suppression has ended, or names no check",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
-		Why: "what it accepted counts again, or it never accepted anything",
-		Fix: "mend the cause, or the suppression",
+		Why: "the findings that it accepted count again, or it never accepted any",
+		Fix: "remove the cause, or correct the suppression",
 	},
 	{
 		ID: "UNKNOWN", Title: "configuration that this tool does not understand",
 		Rules: always(Info), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "it is left alone and not checked",
-		Fix:    "look at it yourself",
+		Fix:    "check it by hand",
 		device: unknown,
 	},
 	{
@@ -156,7 +156,7 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	}
 	f = Finding{Severity: Error, Where: render.Reason(r.d.Switch, qos.Place{Port: m.Port, Field: m.Field}),
 		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.What(), m.Want, m.Have),
-		Fix:  "the switch did not take up what it is configured with: look for the reason in its log, and write it again"}
+		Fix:  "the switch did not put its configuration into force: look for the reason in its log, then write it again"}
 	if m.Unsure {
 		f.Unchecked = "values in force"
 		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.What(), m.Want, m.Have), cmp.Or(m.Fix, "look at it on the switch")

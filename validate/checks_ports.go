@@ -15,25 +15,25 @@ import (
 
 var portChecks = []Check{
 	{
-		ID: "PRT-01", Title: "a port has none of the configuration of its role",
+		ID: "PRT-01", Title: "a port has no QoS configuration, unlike others of its role",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:     "after a breakout only the first child may get maps and buffers",
-		Fix:     "apply the intent; where that does not help, take the port down and up",
+		Fix:     "apply the intent; if that does not help, shut the port and bring it up again",
 		Sources: []string{"sonic-buildimage issue 23354", "sonic-swss issue 2865"},
 		device:  barePort,
 	},
 	{
 		ID: "PRT-02", Title: "members of an aggregate differ",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:    "flows that are hashed to one member are lost, and to another are not",
+		Why:    "flows hashed to one member lose packets, others do not",
 		Fix:    "give all members the same settings",
 		device: membersDiffer,
 	},
 	{
-		ID: "PRT-03", Title: "a port differs from most of its role in what the intent does not set",
+		ID: "PRT-03", Title: "a port differs from most ports of its role in a value that the intent does not set",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
-		Why:    "what nobody manages is where drift begins",
-		Fix:    "look at the port, and make it like the others or state the value in the intent",
+		Why:    "unmanaged values drift unnoticed",
+		Fix:    "make the port like the others, or set the value in the intent",
 		device: unmanaged, odd: otherPort,
 	},
 	{
@@ -47,7 +47,7 @@ var portChecks = []Check{
 		ID: "PRT-05", Title: "a port of the intent is down",
 		Rules: []Rule{{Error, "for a port that is shut, or that a link of the intent uses"}, {Warning, "for a port without a link in the intent"}, {Info, "where its state is not shown"}},
 		Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:   "nothing passes, and a rail or a path of the fabric is missing",
+		Why:   "it carries no traffic: a rail or a path of the fabric is missing",
 		Fix:   "bring the port up, or state admin: down in the intent where it is meant to be down",
 		needs: portStates, state: portsDown,
 	},

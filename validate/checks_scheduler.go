@@ -12,11 +12,11 @@ var schedulerChecks = []Check{
 	{
 		ID: "SCH-01", Title: "shares do not add up",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why: "the switch refuses them, or shares the link in another way", Fix: "let the bandwidths add up to at most 100 %",
+		Why: "the switch refuses them, or divides the link differently", Fix: "let the bandwidths add up to at most 100 %",
 		Absent: "an intent whose bandwidths exceed 100 % is refused when it is read",
 	},
 	{
-		ID: "SCH-02", Title: "a strict class without a limit is served before a lossless one",
+		ID: "SCH-02", Title: "a strict class without a rate limit is served before a lossless one",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "it can starve the lossless queue, which then pauses the fabric",
 		Fix:    "give the class a bandwidth instead, or a maxRate",
@@ -25,14 +25,14 @@ var schedulerChecks = []Check{
 	{
 		ID: "SCH-03", Title: "a lossless class has less of the link than intended",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why:    "it is paused where it should flow",
+		Why:    "it is paused instead of forwarded",
 		Fix:    "apply the intent",
 		device: losslessShare,
 	},
 	{
 		ID: "SCH-05", Title: "the strict class of congestion notifications takes many DSCPs and has no limit",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
-		Why:    "the more DSCPs it takes, the more easily a flow that is marked so by mistake takes the link",
+		Why:    "a flow that is mismarked with one of these DSCPs can take the whole link",
 		Fix:    "give the class a maxRate, or the DSCP of congestion notifications alone",
 		device: unlimitedNotifications,
 	},
@@ -44,7 +44,7 @@ var schedulerChecks = []Check{
 		device: sharedByKinds,
 	},
 	{
-		ID: "SCH-07", Title: "the queue of a class has no share of the link",
+		ID: "SCH-07", Title: "the queue of a class has no bandwidth share",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the class starves while others are busy",
 		Fix:    "give the queue a weight: apply the intent",

@@ -18,7 +18,7 @@ var classPairs = []pair{
 	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Warning, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "congestion notifications, DSCP 48 by default, are in class notif, which has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Warning, old: "  cnp: {priority: 6, dscp: [48], strict: true}\n", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 by default, are in class default with the rest", fix: "add a class cnp"},
-	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif has the congestion notifications", fix: "class of their own", also: []string{"CLS-18", "SCH-02"}},
+	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif has the congestion notifications", fix: "their own class", also: []string{"CLS-18", "SCH-02"}},
 	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
 	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240,Ethernet248", says: "the port trusts pcp, on spine1,spine2 dscp", fix: "both ends", also: []string{"CLS-04"}},
 	{id: "CLS-15", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
@@ -86,7 +86,7 @@ var ecnPairs = []pair{
 	{id: "ECN-02", severity: Error, old: "min: 150KB", new: "min: 1500KB", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has min = max = 1500KB with a probability of 10 %", fix: "100%"},
 	{id: "ECN-03", severity: Error, base: "fan out", old: "fanOut: 2", new: "fanOut: 512", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks from 150KB; one port that sends into 512 queues pauses", fix: "auto"},
 	{id: "ECN-03", severity: Warning, base: "fan out", old: "fanOut: 2", new: "fanOut: 8", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks every packet from 1500KB; one port that sends into 8 queues pauses", fix: "auto"},
-	{id: "ECN-04", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 10MB", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma marks every packet from 10MB, and 1 group that feeds one queue may hold", fix: "lower max"},
+	{id: "ECN-04", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 10MB", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma marks every packet from 10MB, and 1 group that feeds one queue may hold", fix: "set max below"},
 	{id: "ECN-05", severity: Warning, base: "curve", old: "probability: 10%}}}", new: "probability: 20%}}}", place: "leaf3 Ethernet240,Ethernet248", says: "the curve is 150KB..1500KB 20%, on 4 of 6 ports (class rdma at 400G of role leaf towards switches) 150KB..1500KB 10%", fix: "one curve"},
 	{id: "ECN-05", severity: Warning, base: "spine", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: {min: 140KB, max: 1500KB, probability: 10%}}}", place: "spine2 Ethernet[0-16:8]", says: "the curve is 140KB..1500KB 10%, on 3 of 6 ports (class rdma at 400G of role spine towards switches) 150KB..1500KB 10%", fix: "one curve"},
 	{id: "ECN-05", severity: Warning, base: "spine", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: {auto: true, probability: 10%}}}", place: "spine2 Ethernet[0-16:8]", says: "10% by ecn: auto, on 3 of 6 ports (class rdma at 400G of role spine towards switches) 150KB..1500KB 10%", fix: "one curve"},
@@ -147,7 +147,7 @@ var portPairs = []pair{
 		p.Maps, p.PFC, p.Queues, p.Groups = qos.Opt[*qos.Maps]{}, qos.Of(qos.PrioritySet(0)), [8]qos.Queue{}, [8]qos.Group{}
 	}), place: "leaf1 Ethernet0", says: "neither PFC nor ECN", fix: "apply"},
 	{id: "PRT-02", severity: Error, base: "lag", old: "fabric: 9100}}}}", new: "fabric: 9000}}}}", place: "leaf1 Ethernet248", says: "members of PortChannel1 differ in mtu", fix: "same"},
-	{id: "PRT-03", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.FEC = qos.Of("fc") }), place: "leaf1 Ethernet240", says: "it has fec fc", fix: "look"},
+	{id: "PRT-03", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.FEC = qos.Of("fc") }), place: "leaf1 Ethernet240", says: "it has fec fc", fix: "like the others"},
 	{id: "PRT-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet0"].OperUp = qos.Of(false) }, place: "leaf1 Ethernet0", says: "enabled and has no link", fix: "cable"},
 	{id: "PRT-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.AdminUp.V = false }), place: "leaf1 Ethernet0", says: "administratively down", fix: "admin: down"},
 	{id: "PRT-05", severity: Warning, base: "spare", config: "leaf1", edit: func(_ *qos.Device, s *State) { s.Ports["Ethernet16"].OperUp = qos.Of(false) }, place: "leaf1 Ethernet16", says: "the intent states none", fix: "cable"},
@@ -194,9 +194,9 @@ var operationPairs = []pair{
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}}
 	}, place: "leaf1 Ethernet0", says: "configured as 150KB and in force as off", fix: "log"},
 	{id: "OPS-05", severity: Warning, old: "leaf3: {os: sonic, role: leaf, release: 202511", new: "leaf3: {os: sonic, role: leaf, release: 202505", place: "leaf3", says: "the release is 202505, that of 2 of 3 switches (sonic of role leaf) is 202511", fix: "one release"},
-	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "until: 2026-12-31", new: "until: 2026-11-20", place: "", says: "the suppression of ECN-06 ended on 2026-11-20", fix: "later day"},
+	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "until: 2026-12-31", new: "until: 2026-11-20", place: "", says: "the suppression of ECN-06 ended on 2026-11-20", fix: "later date"},
 	{id: "SUPPRESS", severity: Warning, base: "accepted", old: "check: ECN-06", new: "check: ECN-66", place: "", says: "names check ECN-66", fix: "--list"},
 	{id: "UNKNOWN", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.Unknown = []drivers.Unknown{{Where: "WRED_PROFILE|X", Why: "what is it"}}
-	}, place: "leaf1", says: "WRED_PROFILE|X: what is it", fix: "look"},
+	}, place: "leaf1", says: "WRED_PROFILE|X: what is it", fix: "by hand"},
 }

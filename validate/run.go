@@ -475,7 +475,7 @@ func (r *Run) drift() {
 			}
 			f := Finding{ID: "DRIFT", Severity: Error, Device: name, Where: render.Reason(s.sw, ch.Place()),
 				What: fmt.Sprintf("%s is %s, the intent says %s", ch.Field, ch.Old, ch.New),
-				Fix:  "apply the intent, or change it to what is wanted"}
+				Fix:  "apply the intent, or change the intent"}
 			if ch.Field.Kind == qos.KindPort {
 				f.What, f.Fix = "the device has no such port", "correct the name in the intent, or break the port out on the device"
 			}

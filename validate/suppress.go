@@ -15,7 +15,7 @@ import (
 func suppress(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
 	for _, s := range f.Suppressions {
 		if s.Over(now) {
-			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "mend the cause, or give it a later day",
+			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "remove the cause, or give the suppression a later date",
 				What: fmt.Sprintf("the suppression of %s ended on %s", s.Check, s.Until.Format(time.DateOnly))})
 			continue
 		}

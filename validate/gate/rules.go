@@ -32,7 +32,7 @@ func (j *judge) device(w *window) {
 			if p.Steps > 1 {
 				what = fmt.Sprintf("counters went back in %d of %s: what was counted in those is not known", p.Back, words.Plural(p.Steps, "step", "steps"))
 			}
-			j.found(CounterReset, Inconclusive, p.Device, p.Port, what, "look for why they did, a restart or somebody who cleared them, and take another window")
+			j.found(CounterReset, Inconclusive, p.Device, p.Port, what, "look for a restart or a manual clear, and repeat the window")
 		}
 		j.counted(w, p)
 		j.lost(p)
@@ -145,9 +145,9 @@ func (j *judge) storms(p *PortWindow) {
 		j.found(Watchdog, Fail, p.Device, p.Port, what, "look at what is attached there: it paused for longer than the watchdog waits")
 	}
 	if n := p.count(drivers.StallErrors, 0); n > 0 {
-		j.found(NICStall, Fail, p.Device, p.Port, fmt.Sprintf("the NIC gave up pausing %s, because it had done so for too long", times(n)), "look at what keeps the host from taking packets")
+		j.found(NICStall, Fail, p.Device, p.Port, fmt.Sprintf("the NIC gave up pausing %s, because it had done so for too long", times(n)), "find out why the host does not accept packets")
 	} else if n := p.count(drivers.StallWarnings, 0); n > 0 {
-		j.found(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly gave up pausing %s", times(n)), "look at what keeps the host from taking packets")
+		j.found(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly gave up pausing %s", times(n)), "find out why the host does not accept packets")
 	}
 }
 
