@@ -100,7 +100,7 @@ func TestJUnitCountsChecksAndNotFindings(t *testing.T) {
 	if full.Failures+full.Errors+full.Skipped == 0 || clean.Failures+clean.Errors+clean.Skipped != 0 {
 		t.Errorf("%d failures, %d errors, %d skipped; clean %d, %d, %d", full.Failures, full.Errors, full.Skipped, clean.Failures, clean.Errors, clean.Skipped)
 	}
-	r.Findings = []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1", What: "could not be looked at: pfc"}}
+	r.Findings = []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1", What: "could not be read: pfc"}}
 	if open := readJUnit(t, write(t, FormJUnit, r)); open.Errors != 1 || open.Failures != 0 {
 		t.Errorf("what is not proven is %d errors and %d failures", open.Errors, open.Failures)
 	}

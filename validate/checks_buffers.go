@@ -166,7 +166,7 @@ func shorterCable(r *deviceRun) {
 		for g := range q.Groups {
 			fields = append(fields, qos.KindDerivedFrom.At(g))
 		}
-		r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch reckons with %s of cable, the intent says %s", q.Cable.V, want.V), Fix: r.check.Fix}, p.Name, fields...)
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s", q.Cable.V, want.V), Fix: r.check.Fix}, p.Name, fields...)
 	}
 }
 
@@ -176,9 +176,9 @@ func admission(r *deviceRun) {
 		if err != nil || a.Admitted {
 			continue
 		}
-		what := fmt.Sprintf("its lossless groups take %s of the shared headroom pool, and one port may take %s", units.Bytes(a.Shared), units.Bytes(a.MaxShared))
+		what := fmt.Sprintf("its lossless priority groups use %s of the shared headroom pool; one port may use %s", units.Bytes(a.Shared), units.Bytes(a.MaxShared))
 		if a.Max > 0 && a.Total >= a.Max {
-			what = fmt.Sprintf("its groups need %s, and the switch has %s for a port", units.Bytes(a.Total), units.Bytes(a.Max))
+			what = fmt.Sprintf("its priority groups need %s, and the switch allows %s a port", units.Bytes(a.Total), units.Bytes(a.Max))
 		}
 		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what, Fix: r.check.Fix}, p.Name)
 	}
@@ -233,7 +233,7 @@ func plausibleRows(r *deviceRun) {
 		for _, above := range v.Above {
 			for _, p := range uses[v.Row] {
 				r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: r.check.Fix,
-					What: fmt.Sprintf("for %s and %s xoff is %d B, less than the %d B for %s and %s", v.Speed, v.Cable, v.XOFF, above.XOFF, above.Speed, above.Cable)}, p.Name)
+					What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", v.Speed, v.Cable, v.XOFF, above.XOFF, above.Speed, above.Cable)}, p.Name)
 			}
 		}
 	}
@@ -272,7 +272,7 @@ func egressLimit(r *deviceRun) {
 			b := q.Queues[k.Queue.V].Buffer
 			profile, ok := r.cfg.Profiles[b.V]
 			if k.Lossless.V && b.Set && ok && profile.Static && profile.Threshold < pool.Size {
-				r.found(Finding{Severity: Error, What: fmt.Sprintf("profile %s of the queue of lossless class %s ends at %d B, the ingress pool has %d B", printable(b.V), k.Name, profile.Threshold, pool.Size), Fix: r.check.Fix}, p.Name)
+				r.found(Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s is limited to %d B, the ingress pool has %d B", printable(b.V), k.Name, profile.Threshold, pool.Size), Fix: r.check.Fix}, p.Name)
 			}
 		}
 	}

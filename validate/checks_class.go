@@ -265,7 +265,7 @@ func foreignInLossless(r *deviceRun) {
 			continue
 		}
 		if m := r.moves(p); len(m.foreign) > 0 {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s: in a lossless class, and not of it by the intent", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, and the intent does not put it there", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 				p.Name, m.fields()...)
 			if !m.others {
 				r.explain("", globalDSCP)
@@ -282,7 +282,7 @@ func trustOfPorts(r *deviceRun) {
 		case want.V == qos.TrustDSCP:
 			r.found(Finding{Severity: Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, qos.KindTrust.Attr())
 		case r.source == Intended:
-			r.found(Finding{Severity: Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is told by %s, which routed and untagged frames do not carry", want.V), Fix: r.check.Fix}, p.Name)
+			r.found(Finding{Severity: Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is classified by %s, which routed and untagged frames do not carry", want.V), Fix: r.check.Fix}, p.Name)
 		}
 	}
 }
@@ -301,7 +301,7 @@ func mapsAgree(r *deviceRun, what string, first, second qos.Table) {
 		a, b := m.Table(first), m.Table(second)
 		for _, prio := range q.PFC.Or(0).List() {
 			if x, y := a[prio], b[prio]; x >= 0 && y >= 0 && x != y {
-				r.found(Finding{Severity: Error, What: fmt.Sprintf("traffic class %d goes through %s %d, the pause of priority %d stands for %s %d", prio, what, x, prio, what, y), Fix: r.check.Fix + ": apply the intent"},
+				r.found(Finding{Severity: Error, What: fmt.Sprintf("traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", prio, what, x, prio, what, y), Fix: r.check.Fix + ": apply the intent"},
 					p.Name, qos.KindMap.Table(first), qos.KindMap.Table(second))
 			}
 		}
@@ -322,7 +322,7 @@ func rewrites(r *deviceRun) {
 			if k.Rest || to < 0 || slices.Contains(k.DSCP.V, to) {
 				continue
 			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which is not of the class", k.Name, to), Fix: r.check.Fix}, p.Name, qos.KindMap.Table(qos.TCToDSCP))
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which does not belong to the class", k.Name, to), Fix: r.check.Fix}, p.Name, qos.KindMap.Table(qos.TCToDSCP))
 		}
 	}
 }

@@ -135,15 +135,15 @@ func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e, wa
 func unmarked(r *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	switch {
 	case k.ECN.Mode.V == intent.ECNKeep && r.source == Intended:
-		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the ECN that the switch has, which is not compared", k.Name)}
+		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the switch's ECN setting, which is not compared", k.Name)}
 	case k.ECN.Mode.V == intent.ECNKeep && e.Enabled:
-		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the ECN of the switch, %s, which is not compared", k.Name, e)}
+		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the switch's ECN setting, %s, which is not compared", k.Name, e)}
 	case e.Enabled || e.Drops || e.Min > 0 || e.Max > 0:
 		return nil
 	case r.source == Intended:
 		return &Finding{Severity: Error, What: fmt.Sprintf("lossless class %s has no ECN", k.Name)}
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("the queue of lossless class %s, %d, has no ECN", k.Name, k.Queue.V), Fix: "apply the intent"}
+	return &Finding{Severity: Error, What: fmt.Sprintf("queue %[2]d of lossless class %[1]s has no ECN", k.Name, k.Queue.V), Fix: "apply the intent"}
 }
 
 func oddCurve(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
@@ -160,21 +160,21 @@ func randomDrops(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	if !e.Drops {
 		return nil
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("WRED of the queue of lossless class %s, %d, drops packets and marks none", k.Name, k.Queue.V)}
+	return &Finding{Severity: Error, What: fmt.Sprintf("WRED on queue %[2]d of lossless class %[1]s drops packets and marks none", k.Name, k.Queue.V)}
 }
 
 func inert(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	if e.Enabled || e.Drops || e.Min == 0 && e.Max == 0 {
 		return nil
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("the queue of lossless class %s, %d, has the curve %s", k.Name, k.Queue.V, e)}
+	return &Finding{Severity: Error, What: fmt.Sprintf("queue %[2]d of lossless class %[1]s has the curve %[3]s", k.Name, k.Queue.V, e)}
 }
 
 func averaged(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	if !e.Enabled || e.Weight == 0 {
 		return nil
 	}
-	return &Finding{Severity: Warning, What: fmt.Sprintf("the queue of class %s, %d, marks by an average of weight %d", k.Name, k.Queue.V, e.Weight)}
+	return &Finding{Severity: Warning, What: fmt.Sprintf("queue %[2]d of class %[1]s marks by an average of weight %[3]d", k.Name, k.Queue.V, e.Weight)}
 }
 
 func unitless(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
@@ -185,7 +185,7 @@ func unitless(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	for _, u := range []qos.ThresholdUnit{lower, upper} {
 		switch u {
 		case qos.UnitCells, qos.UnitSegments, qos.UnitPercent, qos.UnitMilliseconds, qos.UnitMicroseconds:
-			return &Finding{Severity: Warning, What: fmt.Sprintf("the thresholds of class %s are %s: they are in %s, and the intent's in bytes", k.Name, e, u)}
+			return &Finding{Severity: Warning, What: fmt.Sprintf("the thresholds of class %s are %s: in %s, while the intent uses bytes", k.Name, e, u)}
 		}
 	}
 	return nil

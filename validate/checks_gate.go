@@ -12,7 +12,7 @@ import (
 var gateChecks = []Check{
 	{
 		ID: gate.LosslessDrop, Title: "a lossless class lost packets",
-		Rules: []Rule{{Error, "where the class is known"}, {Warning, "where a NIC does not tell the priority"}}, Scope: ScopeTime, Reads: ReadsCounters,
+		Rules: []Rule{{Error, "where the class is known"}, {Warning, "where a NIC does not report the priority"}}, Scope: ScopeTime, Reads: ReadsCounters,
 		Why: "RDMA resends everything after a lost packet, or breaks the connection",
 		Fix: "give the class more headroom, and make sure that every port on the path pauses",
 	},

@@ -32,22 +32,22 @@ type gateCase struct {
 var gateCases = []gateCase{
 	{id: gate.LosslessDrop, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.GroupDrops, index: 3, n: 5, place: "leaf1 Ethernet0", says: "priority group 3 of lossless class rdma dropped 5 packets"},
 	{id: gate.LosslessDrop, severity: Error, device: "leaf1", port: "Ethernet240", metric: drivers.QueueDrops, index: 3, n: 5, place: "leaf1 Ethernet240", says: "queue 3 of lossless class rdma dropped 5 packets"},
-	{id: gate.LosslessDrop, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.Discards, n: 5, place: "gpu1 eth0", says: "no room for 5 packets"},
+	{id: gate.LosslessDrop, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.Discards, n: 5, place: "gpu1 eth0", says: "no buffer for 5 packets"},
 	{id: gate.Watchdog, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.StormsDetected, index: 3, n: 1, place: "leaf1 Ethernet0", says: "queue 3 stuck once"},
-	{id: gate.NICStall, severity: Error, device: "gpu1", port: "eth0", metric: drivers.StallErrors, n: 1, place: "gpu1 eth0", says: "gave up pausing"},
+	{id: gate.NICStall, severity: Error, device: "gpu1", port: "eth0", metric: drivers.StallErrors, n: 1, place: "gpu1 eth0", says: "aborted its pause"},
 	{id: gate.LinkPause, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.LinkPauseRx, n: 1, place: "leaf1 Ethernet0", says: "802.3x"},
 	{id: gate.WrongPriority, severity: Error, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, place: "spine1 Ethernet0", says: "sent 2 frames that pause priority 5"},
 	{id: gate.PauseBefore, severity: Warning, device: "spine1", port: "Ethernet0", metric: drivers.PFCTx, index: 5, n: 2, always: true, place: "spine1 Ethernet0", says: "has sent pause on priority 5"},
 	{id: gate.PauseRatio, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PauseRxTime, index: 3, n: 6e6, place: "leaf1 Ethernet240", says: "priority 3 was paused 2.0 % of the time"},
-	{id: gate.ECNBeforePFC, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PFCTx, index: 3, n: 4, place: "leaf1", says: "sent 4 frames for class rdma and marked no packet"},
+	{id: gate.ECNBeforePFC, severity: Warning, device: "leaf1", port: "Ethernet240", metric: drivers.PFCTx, index: 3, n: 4, place: "leaf1", says: "sent 4 frames for class rdma but marked none of its packets"},
 	{id: gate.CNPLoop, severity: Error, device: "leaf1", port: "Ethernet0", metric: drivers.QueueMarked, index: 3, n: 5000, place: "", says: "no NIC sent a congestion notification"},
-	{id: gate.RDMAError, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.AckTimeouts, n: 3, place: "gpu1 eth0", says: "did not come in time"},
+	{id: gate.RDMAError, severity: Warning, device: "gpu1", port: "eth0", metric: drivers.AckTimeouts, n: 3, place: "gpu1 eth0", says: "timed out"},
 	{id: gate.HeadroomWatermark, severity: Warning, device: "leaf1", port: "Ethernet0", metric: drivers.HeadroomPeak, index: 3, n: 290000, place: "leaf1 Ethernet0", says: "filled to 290000 of 300000 B, nearly all"},
 	{id: gate.HeadroomWatermark, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Pools = map[string]uint64{"ingress_lossless_pool": 66000000} }, place: "leaf1", says: "ingress_lossless_pool was filled to"},
 	{id: gate.CounterReset, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { c.Ports["Ethernet0"][drivers.QueuePackets.Of(0)] = 1 }, place: "leaf1 Ethernet0", says: "counters went back"},
 	{id: gate.WindowTooShort, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) {
 		c.Poll = map[drivers.Metric]time.Duration{drivers.GroupDrops: 3 * time.Minute}
-	}, place: "leaf1", says: "renewed every 3m only"},
+	}, place: "leaf1", says: "updates its counters only every 3m"},
 	{id: gate.NotCounted, severity: Warning, device: "leaf1", edit: func(c *drivers.Counters) { delete(c.Ports, "Ethernet0") }, place: "leaf1 Ethernet0", says: "the port did not show its counters"},
 	{id: gate.NoTraffic, severity: Warning, idle: true, says: "lossless class rdma carried no packets"},
 }

@@ -76,7 +76,7 @@ func (r *deviceRun) tooLong(p *intent.Port, floor int64) bool {
 		return false
 	}
 	r.found(Finding{Severity: Error, Where: p.Cable.From.String(),
-		What: fmt.Sprintf("the round trip in %s of cable at %s and two frames of %d B are %d B, and no switch that holds packets on its chip alone is known to reserve more than %d B for a lossless group",
+		What: fmt.Sprintf("the round trip in %s of cable at %s and two frames of %d B are %d B, and no switch without external packet memory is known to reserve more than %d B for a lossless priority group",
 			p.Cable.V, p.Speed.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead, floor, headroom.MostOnChip),
 		Fix: "make the classes of the link lossy, or use a shorter cable; where the switch has external packet memory, set its headroom for the cable and accept BUF-01 on the port"}, p.Name)
 	return true
@@ -92,7 +92,7 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 	if r.d.HeadroomInput(p).PeerBytes > 0 && model.Model == headroom.ModelIEEE {
 		than = "its pauseResponse in the intent"
 	}
-	return fmt.Sprintf("%s: it relies on a peer that stops faster than %s", by, than)
+	return fmt.Sprintf("%s: it is enough only if the peer stops sending faster than %s", by, than)
 }
 
 // headroomInUse holds what a switch made for itself against the cable: its
@@ -147,7 +147,7 @@ func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
 			What: fmt.Sprintf("xoff %d B, which %s has by the catalogue, is below the floor of %d B: the round trip in %s of cable and two frames of %d B", xoff, r.d.Model.Name, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
 	case r.tooLong(p, h.Floor):
 	default:
-		r.found(Finding{Severity: Info, What: "the headroom of lossless groups is not shown", Unchecked: "headroom", NotMade: notMade,
+		r.found(Finding{Severity: Info, What: "the switch does not show the headroom of lossless priority groups", Unchecked: "headroom", NotMade: notMade,
 			Fix: "compare it on the switch with what 'roce-fabric explain SWITCH PORT' says that the cable needs"}, p.Name)
 	}
 }

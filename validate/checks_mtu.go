@@ -75,9 +75,9 @@ func mtuOfEnds(r *linkRun) {
 	case r.mtuSaid():
 	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 says so
 	case min(a, b) < sent.packet:
-		r.found(Error, r.mend(qos.KindMTU.Attr()), "it carries packets of up to %v B, %v of %v B", a, b, qos.KindMTU.Attr())
+		r.found(Error, r.mend(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
 	default:
-		r.found(Info, r.mend(qos.KindMTU.Attr()), "it carries packets of up to %v B, %v of %v B", a, b)
+		r.found(Info, r.mend(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b)
 	}
 }
 
@@ -98,7 +98,7 @@ func mtuTowardsHost(r *deviceRun) {
 		if _, differs := r.differs(p.Name, qos.KindMTU.Attr()); differs {
 			fix = "apply the intent to the switch"
 		}
-		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port takes packets of up to %d B, hosts send up to %d B by the intent", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, qos.KindMTU.Attr())
+		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port accepts packets of up to %d B; by the intent, hosts send up to %d B", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, qos.KindMTU.Attr())
 	}
 }
 

@@ -7,7 +7,7 @@ var nicChecks = []Check{
 		ID: "BUF-13", Title: "a NIC's receive buffer does not fit its lossless class",
 		Rules: always(Warning), Scope: ScopeHost, Reads: ReadsNIC,
 		Why: "the NIC pauses too late and drops",
-		Fix: "give lossless priorities a buffer of their own, and state the cable length",
+		Fix: "give lossless priorities their own buffer, and state the cable length",
 	},
 	{
 		ID: "CLS-08", Title: "a NIC marks congestion notifications with a DSCP of another class",
@@ -107,7 +107,7 @@ var nicChecks = []Check{
 	},
 	{
 		ID: "NIC-09", Title: "a NIC sends congestion notifications with a different priority than the fabric",
-		Rules: []Rule{{Error, "where PCP is trusted"}, {Warning, "else"}}, Scope: ScopeNIC, Reads: ReadsNIC,
+		Rules: []Rule{{Error, "where the port trusts PCP"}, {Warning, "else"}}, Scope: ScopeNIC, Reads: ReadsNIC,
 		Why: "on tagged links they land in the wrong class",
 		Fix: "set the CNP priority of the NIC",
 	},

@@ -29,21 +29,21 @@ var operationChecks = []Check{
 	},
 	{
 		ID: "OPS-02", Title: "a value is configured but not in force",
-		Rules: []Rule{{Error, "where it is seen"}, {Info, "where what is in force cannot be seen"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch does not show what is in force"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:   "the configuration shows one thing and the ASIC does another",
 		Fix:   "look for the reason in the switch's log, then write the value again",
 		needs: stateInForce, state: inForce,
 	},
 	{
 		ID: "OPS-04", Title: "the operating system does not accept a value",
-		Rules: []Rule{{Error, "where the switch refuses it"}, {Warning, "where it is carried out in another way"}},
+		Rules: []Rule{{Error, "where the switch refuses it"}, {Warning, "where the switch does something else"}},
 		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRendered,
 		Why: "the switch refuses the whole request that contains it",
 		Fix: "change the value in the intent",
 	},
 	{
 		ID: "OPS-01", Title: "the running configuration is not saved",
-		Rules: []Rule{{Warning, "where it is seen"}, {Info, "where the switch does not show what is saved"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Warning, "where the difference is visible"}, {Info, "where the switch does not show what is saved"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:   "a reload returns to the saved configuration",
 		Fix:   "apply the intent, which also saves; or save it on the switch if it is as intended",
 		needs: stateSaved, state: unsaved,
@@ -52,7 +52,7 @@ var operationChecks = []Check{
 		ID: "OPS-03", Title: "a change disturbs traffic outside a maintenance window",
 		Rules: always(Warning), Scope: ScopeTime, Reads: ReadsRendered,
 		Why: "a port goes down, or packets of the class are lost", Fix: "drain first",
-		Absent: "plan shows the impact of every change, and apply asks for the operator's word",
+		Absent: "plan shows the impact of every change, and apply asks for confirmation",
 	},
 	{
 		ID: "OPS-05", Title: "switches of one role run different releases",
@@ -128,7 +128,7 @@ func stateSaved(r *deviceRun) *lack {
 		return nil
 	}
 	return &lack{id: "OPS-01", what: "saved configuration", why: "it is not known whether the configuration is saved: " + r.seen.NotSaved,
-		fix: "give the switch an ssh block in the intent, or compare what it has saved yourself"}
+		fix: "give the switch an ssh block in the intent, or compare its saved configuration by hand"}
 }
 
 // inForce reports what the switch is configured with and does not do.
@@ -159,7 +159,7 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 		Fix:  "the switch did not put its configuration into force: look for the reason in its log, then write it again"}
 	if m.Unsure {
 		f.Unchecked = "values in force"
-		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.What(), m.Want, m.Have), cmp.Or(m.Fix, "look at it on the switch")
+		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.What(), m.Want, m.Have), cmp.Or(m.Fix, "check it on the switch")
 	} else if m.Fix != "" && livePFC(m) {
 		f.What, f.Fix = fmt.Sprintf("pfc: %s is not in force: %s", m.Want, m.Have), m.Fix
 	} else if m.Fix != "" {
@@ -207,7 +207,7 @@ func unsaved(r *deviceRun) {
 	case len(r.out.drift) > 0:
 		f.Fix = "apply the intent, which saves; do not save what differs from it"
 	case slices.ContainsFunc(r.d.Switch.Ports, r.shut):
-		f.Fix = "bring the ports up that PRT-05 names, and then save: a port that is saved as down stays down after a reload"
+		f.Fix = "bring up the ports that PRT-05 names, then save: a port that is saved as down stays down after a reload"
 	}
 	r.found(f, "")
 }

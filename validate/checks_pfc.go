@@ -69,7 +69,7 @@ var pfcChecks = []Check{
 	},
 	{
 		ID: "PFC-10", Title: "PFC is configured but not operational",
-		Rules: []Rule{{Error, "where it is seen"}, {Info, "where what the switch shows can be read in more than one way"}}, Scope: ScopeNIC, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch's output is ambiguous"}}, Scope: ScopeNIC, Reads: ReadsRunning,
 		Why:   "the port is lossless on paper only",
 		Fix:   "turn PFC on without negotiation, and check the other end",
 		needs: stateInForce, state: pfcInOperation,
@@ -109,7 +109,7 @@ func pfcTowardsHost(r *deviceRun) {
 		case r.pfcExplained(p, q):
 			r.explain(p.Name, qos.KindPFC.Attr())
 		default:
-			r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s, the NICs of hosts pause %s by the intent", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
+			r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
 				p.Name, qos.KindPFC.Attr())
 		}
 	}
@@ -201,7 +201,7 @@ func groupWithoutPause(r *deviceRun) {
 			if slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g }) {
 				continue
 			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, and PFC is on for none of its priorities", g), Fix: r.check.Fix},
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, but PFC is off for all its priorities", g), Fix: r.check.Fix},
 				p.Name, groupFields(g)...)
 		}
 	}

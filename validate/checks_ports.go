@@ -214,7 +214,7 @@ func portStates(r *deviceRun) *lack {
 	if r.source != Running || len(r.seen.Ports) > 0 {
 		return nil
 	}
-	return &lack{id: "PRT-05", what: "state of ports", why: "the switch does not show which of its ports are up", fix: "look at the ports on the switch"}
+	return &lack{id: "PRT-05", what: "state of ports", why: "the switch does not show which of its ports are up", fix: "check the ports on the switch"}
 }
 
 // portsDown names the ports of the intent that are shut or have no link, also
@@ -241,13 +241,13 @@ func portsDown(r *deviceRun) {
 			continue
 		case oper.Set && p.Link == nil:
 			f.Severity, f.What = Warning, "the port has no link, and the intent states none for it"
-			f.Fix = "look at the cable, or take the port out of the intent where nothing is attached"
+			f.Fix = "check the cable, or remove the port from the intent if nothing is attached"
 		case oper.Set:
 			f.What, f.Where = "the port is enabled and has no link", p.Link.Pos.String()
-			f.Fix = "look at the cable, the transceivers, speed and FEC, and at the port at the other end"
+			f.Fix = "check the cable, the transceivers, speed, FEC, and the port at the other end"
 		default:
 			f.Severity, f.What, f.Unchecked = Info, "the switch does not show whether the port has a link", "state of ports"
-			f.Fix = "look at the port on the switch"
+			f.Fix = "check the port on the switch"
 		}
 		r.found(f, p.Name, qos.KindAdminUp.Attr())
 	}

@@ -64,7 +64,7 @@ func strictAboveLossless(r *deviceRun) {
 			}
 			for _, l := range p.Settings.Classes {
 				if l.Lossless.V && (!l.Strict.V || l.Queue.V < k.Queue.V) {
-					r.found(Finding{Severity: Error, Where: k.Strict.From.String(), What: fmt.Sprintf("strict class %s has no limit and is served before lossless class %s", k.Name, l.Name), Fix: r.check.Fix}, p.Name)
+					r.found(Finding{Severity: Error, Where: k.Strict.From.String(), What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name), Fix: r.check.Fix}, p.Name)
 					break
 				}
 			}

@@ -146,7 +146,7 @@ func holes(r *fabricRun, s Severity, list []deadlock.Hole, what string) {
 }
 
 func unmarkedHops(r *fabricRun) {
-	holes(r, Warning, r.paths.treated.Unmarked, "class %s is not marked here, and is on %s of its paths")
+	holes(r, Warning, r.paths.treated.Unmarked, "class %s has no ECN marking here, and has it on %s of its paths")
 }
 
 func lossyHops(r *fabricRun) {
@@ -162,12 +162,12 @@ func lossyHops(r *fabricRun) {
 			list = append(list, h)
 		}
 	}
-	holes(r, Error, list, "class %s is lossy here, and lossless on %s of its paths")
+	holes(r, Error, list, "class %s is lossy here, but lossless on %s of its paths")
 }
 
 func idleHops(r *fabricRun) {
 	for _, h := range r.paths.treated.Idle {
-		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.From.String(), What: fmt.Sprintf("class %s, which only tunnels carry, is lossless here, and no tunnel passes", h.Class)}, h.Ports...)
+		r.found(Finding{Severity: Error, Device: h.Switch, Where: h.From.String(), What: fmt.Sprintf("class %s is used only inside tunnels, but is lossless here, where no tunnel passes", h.Class)}, h.Ports...)
 	}
 }
 
@@ -199,7 +199,7 @@ func circle(c deadlock.Cycle) string {
 	if k := c.Class(); k != "" {
 		of = " of class " + k
 	}
-	return fmt.Sprintf("%s%s wait in a circle of %d: %s", words.Count(c.Buffers, "buffer"), of, len(c.Hops), c)
+	return fmt.Sprintf("%s%s wait in a cycle of %d: %s", words.Count(c.Buffers, "buffer"), of, len(c.Hops), c)
 }
 
 // lossyOnHosts is what mends a cycle of a class that others are remapped to and
@@ -225,7 +225,7 @@ func lossyOnHosts(f *intent.Fabric, c deadlock.Cycle) string {
 		for _, s := range f.Switches {
 			for _, p := range s.Ports {
 				if p.Link != nil && !p.Uplink() && p.Settings.Lossless().Has(k.Priority.V) {
-					return fmt.Sprintf("hosts send class %s too, which traffic is remapped to: make it lossy on host ports, such as %s %s", k.Name, s.Name, p.Name)
+					return fmt.Sprintf("traffic is remapped to class %s, which hosts send too: make it lossy on host ports, such as %s %s", k.Name, s.Name, p.Name)
 				}
 			}
 		}
@@ -260,9 +260,9 @@ func upTurns(r *fabricRun) {
 		if k.fails {
 			f.Severity, without = Warning, "without "+t.Failure+": "
 		}
-		f.What = fmt.Sprintf("%straffic to %s comes from above by %s and goes up again by %s", without, t.Destination, t.In, t.Out)
+		f.What = fmt.Sprintf("%straffic to %s comes down through %s and goes up again through %s", without, t.Destination, t.In, t.Out)
 		if len(all) > 1 {
-			f.What = fmt.Sprintf("traffic from above goes up again on %d switches; on %s, %straffic to %s comes by %s and leaves by %s", len(all), t.Switch, without, t.Destination, t.In, t.Out)
+			f.What = fmt.Sprintf("traffic that came down goes up again on %d switches; on %s, %straffic to %s arrives through %s and leaves through %s", len(all), t.Switch, without, t.Destination, t.In, t.Out)
 		}
 		if k.declared.Line > 0 {
 			f.Where = k.declared.String()
@@ -283,7 +283,7 @@ func remapped(f *intent.Fabric, t deadlock.UpTurn) bool {
 
 func islandCrossings(r *fabricRun) {
 	for _, c := range r.paths.islands.Crossings {
-		r.found(Finding{Severity: Error, Device: c.Switch, Where: c.Pos.String(), What: fmt.Sprintf("traffic of island %s (%s) enters the switch, which the island does not name", c.Island, c.Classes)}, c.Ports...)
+		r.found(Finding{Severity: Error, Device: c.Switch, Where: c.Pos.String(), What: fmt.Sprintf("traffic of island %s (%s) enters this switch, which is not part of the island", c.Island, c.Classes)}, c.Ports...)
 	}
 }
 
@@ -300,6 +300,6 @@ func islandSharings(r *fabricRun) {
 func disputedRoles(r *fabricRun) {
 	for _, d := range r.paths.graph.Disputes {
 		sw := r.paths.graph.Switches[d.Switch].Switch
-		r.found(Finding{Severity: Warning, Device: sw.Name, Where: sw.Pos.String(), What: fmt.Sprintf("role %s stands for tier %d, and the switch is %s from hosts", d.Role, d.Declared, words.Count(d.Found, "hop"))})
+		r.found(Finding{Severity: Warning, Device: sw.Name, Where: sw.Pos.String(), What: fmt.Sprintf("role %s means tier %d, but the switch is %s from hosts", d.Role, d.Declared, words.Count(d.Found, "hop"))})
 	}
 }

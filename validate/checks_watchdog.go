@@ -33,7 +33,7 @@ var watchdogChecks = []Check{
 	},
 	{
 		ID: "WD-04", Title: "a watchdog time is outside the system's range",
-		Rules: []Rule{{Error, "where the switch refuses it"}, {Warning, "where it is carried out in another way"}},
+		Rules: []Rule{{Error, "where the switch refuses it"}, {Warning, "where the switch does something else"}},
 		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRendered,
 		Why:    "the switch refuses it, or a queue stays blocked",
 		Fix:    "use a time within the system's range",
@@ -108,7 +108,7 @@ func watchdogTimes(r *deviceRun) {
 		}
 		where := p.Settings.Watchdog.Detect.From.String()
 		if w.Detect > longDetect {
-			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a storm lasts %s before the watchdog acts", w.Detect), Fix: r.mend(r.check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
+			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.mend(r.check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
 		}
 		w.Priorities = 0
 		r.setting(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,

@@ -53,12 +53,12 @@ func (v *hostCheck) agents() {
 		return
 	}
 	agents := printable(strings.Join(natural.Sorted(v.running.Agents), ", "))
-	fix := "stop and disable " + agents + "; lldpd may run instead, it leaves DCB alone"
+	fix := "stop and disable " + agents + "; lldpd may run instead: it does not change DCB settings"
 	two := false
 	for _, name := range natural.Keys(v.desired.Ports) {
 		if why := firmwareAgent(v.running.Ports[name]); why != "" {
 			two = true
-			v.add("DCB-02", Error, name, v.host.Pos.String(), fix+"; turn the agents of the firmware off", "%s is active on the host, and the firmware has an agent of its own: %s (layer %s)", agents, why, nic.LayerFirmware)
+			v.add("DCB-02", Error, name, v.host.Pos.String(), fix+"; turn the firmware's agents off", "%s is active on the host, and the firmware runs its own agent: %s (layer %s)", agents, why, nic.LayerFirmware)
 		}
 	}
 	if !two {
@@ -96,9 +96,9 @@ func (v *hostCheck) unit(changes []nic.Change) {
 		case ch.Field == nic.FieldUnit && ch.Old == qos.Absent:
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit", "no boot unit is installed: the settings of the layers %s and %s are lost at a reboot", nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit && v.running.Unit.Stale != "":
-			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit is not whole: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
+			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit is incomplete: %s: the settings of the layers %s and %s may be lost at a reboot", ch.Old, nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit:
-			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit applies other settings than the intent's: at a reboot they come back in the layers %s and %s", nic.LayerDriver, nic.LayerRDMA)
+			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit again", "the boot unit applies settings that differ from the intent: they return at a reboot, in the layers %s and %s", nic.LayerDriver, nic.LayerRDMA)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func (v *hostCheck) unit(changes []nic.Change) {
 // unproven is the check of what has to be seen for lossless RDMA to be proven.
 const unproven = "NIC-10"
 
-// Unproven reports whether a finding says that something could not be looked at
+// Unproven reports whether a finding says that something could not be read
 // without which a NIC is not proven to run as the intent says. One that is
 // accepted does not.
 func Unproven(f Finding) bool { return f.ID == unproven && f.Suppressed == nil }
@@ -118,14 +118,14 @@ func (v *hostCheck) strangers() {
 		if v.desired.Ports[name] != nil || p == nil || p.RDMA == "" || p.VF || !p.Carrier.Or(false) {
 			continue
 		}
-		v.add("NIC-04", Info, printable(name), v.host.Pos.String(), "add it to the host's nics, if it belongs to the fabric", "RDMA device %s has a link and is not in the intent: it was not looked at", printable(p.RDMA))
+		v.add("NIC-04", Info, printable(name), v.host.Pos.String(), "add it to the host's nics, if it belongs to the fabric", "RDMA device %s has a link but is not in the intent: it was not checked", printable(p.RDMA))
 	}
 }
 
-// unread notes what could not be looked at; fields of one reason are folded by
+// unread notes what could not be read; fields of one reason are folded by
 // the caller.
 func (v *hostCheck) unread(port, fields string, ch nic.Change) {
-	v.c.add(Finding{ID: "READ", Severity: Info, Device: v.host.Name, Where: ch.Reason, Unchecked: fields, What: fmt.Sprintf("could not be looked at: %s: %s", fields, ch.Blocked)}, port)
+	v.c.add(Finding{ID: "READ", Severity: Info, Device: v.host.Name, Where: ch.Reason, Unchecked: fields, What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, port)
 }
 
 func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {

@@ -35,9 +35,9 @@ func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding 
 	for _, kind := range natural.Keys(kinds) {
 		ms := kinds[kind]
 		outliers(&c, ms, "NIC-08", "firmware", func(p *nic.Port) (string, bool) { return p.Firmware, p.Firmware != "" },
-			"bring the NICs to one firmware", nic.LayerFirmware)
+			"run the same firmware on these NICs", nic.LayerFirmware)
 		outliers(&c, ms, "NIC-08", "the driver version", func(p *nic.Port) (string, bool) { return p.DriverVersion, p.DriverVersion != "" },
-			"bring the hosts to one kernel or driver package", nic.LayerDriver)
+			"run the same kernel or driver package on these hosts", nic.LayerDriver)
 		for _, param := range dcqcn(ms) {
 			outliers(&c, ms, "ECN-12", "DCQCN parameter "+printable(param), func(p *nic.Port) (string, bool) {
 				v, ok := p.DCQCN[param]

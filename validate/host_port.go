@@ -50,7 +50,7 @@ func (p *portCheck) carrier() {
 	f := Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: Lookup("NIC-11").Fix}
 	switch {
 	case !p.have.Carrier.Set:
-		f.Severity, f.What, f.Unchecked, f.Fix = Info, "the host does not show whether the NIC has a carrier", "carrier of NICs", "look at the interface on the host"
+		f.Severity, f.What, f.Unchecked, f.Fix = Info, "the host does not show whether the NIC has a carrier", "carrier of NICs", "check the interface on the host"
 	case p.have.Carrier.V:
 		return
 	}
@@ -76,7 +76,7 @@ func (p *portCheck) rail(changes []nic.Change) (rest []nic.Change) {
 		}
 		rest = append(rest, ch)
 	}
-	p.add("NIC-04", Error, p.name, p.want.From[nic.FieldPort], applyHost, "the port is not configured and others of the host are: %s (layers %s and %s)", strings.Join(said, "; "), nic.LayerDriver, nic.LayerRDMA)
+	p.add("NIC-04", Error, p.name, p.want.From[nic.FieldPort], applyHost, "the port is not configured, unlike others of the host: %s (layers %s and %s)", strings.Join(said, "; "), nic.LayerDriver, nic.LayerRDMA)
 	return rest
 }
 
@@ -114,7 +114,7 @@ func (p *portCheck) change(ch nic.Change) {
 		p.tos(ch)
 	case nic.FieldTrafficClass:
 		if p.have.TrafficClass.V < 0 {
-			p.found("NIC-06", Warning, nic.FieldTrafficClass, applyHost, "traffic_class is unset: queue pairs opened without RDMA-CM ride in priority 0 unless the application marks them")
+			p.found("NIC-06", Warning, nic.FieldTrafficClass, applyHost, "traffic_class is unset: queue pairs opened without RDMA-CM use priority 0 unless the application marks them")
 			return
 		}
 		p.differs("NIC-03", Error, ch, applyHost)
@@ -168,7 +168,7 @@ func (p *portCheck) tos(ch nic.Change) {
 	if have.V&3 == 3 {
 		bits = "CE"
 	}
-	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and whether %s sets them by itself is not known", have.V, bits, orDriver(p.have.Driver))
+	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, orDriver(p.have.Driver))
 }
 
 // dscp is an error where it moves RDMA or congestion notifications, and else a
@@ -202,7 +202,7 @@ func (p *portCheck) isCNP(dscp uint64) bool {
 	return dscp < qos.NumDSCP && p.want.DSCP.Set && p.want.CNPPriority.Set && int(p.want.DSCP.V[dscp]) == p.want.CNPPriority.V
 }
 
-// cnpPriority decides the class of a notification only where PCP is trusted.
+// cnpPriority decides the class of a notification only where the port trusts PCP.
 func (p *portCheck) cnpPriority(ch nic.Change) {
 	severity := Warning
 	if p.want.Trust.Set && p.want.Trust.V == qos.TrustPCP {
@@ -285,7 +285,7 @@ func (p *portCheck) lowRDMA() bool {
 	return p.have.ActiveMTU.Set && p.want.ActiveMTU.Set && p.have.ActiveMTU.V < p.want.ActiveMTU.V
 }
 
-// unknown reports what could not be looked at, the fields of one reason
+// unknown reports what could not be read, the fields of one reason
 // together: NIC-10 where the port is not proven to be lossless without them.
 func (p *portCheck) unknown(changes []nic.Change) {
 	for len(changes) > 0 {
@@ -309,13 +309,13 @@ func (p *portCheck) unknown(changes []nic.Change) {
 			p.unread(p.name, what, first)
 		case first.Field == nic.FieldDCB:
 			// No VF or SF shows them, however well its port is set.
-			p.unseen(Warning, "pfc, trust, dscp, ets", first, "validate the machine that has the physical function, or, on a DPU, its own system; accept this in the intent where nobody can")
+			p.unseen(Warning, "pfc, trust, dscp, ets", first, "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent")
 		case noDCB && p.have.Driver == nic.DriverIonic:
 			p.unseen(Error, what, first, "install AMD's nicctl on the host, and read it as root (--sudo)")
 		case noDCB && slices.Contains(fields, nic.FieldPFC):
-			p.unseen(Error, what, first, "use a driver and a kernel with DCB operations (CONFIG_DCB); where the vendor's own tool sets the NIC, prove it with that and accept this in the intent")
+			p.unseen(Error, what, first, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent")
 		default:
-			p.unseen(Error, what, first, "see that the host shows it: read it as root (--sudo), with the driver and its tools in place")
+			p.unseen(Error, what, first, "read the host as root (--sudo), with the driver and its tools installed")
 		}
 	}
 }
@@ -323,7 +323,7 @@ func (p *portCheck) unknown(changes []nic.Change) {
 // unseen notes what the port is not proven to be lossless without.
 func (p *portCheck) unseen(s Severity, fields string, ch nic.Change, fix string) {
 	p.c.add(Finding{ID: unproven, Severity: s, Device: p.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields,
-		What: fmt.Sprintf("could not be looked at: %s: %s", fields, ch.Blocked)}, p.name)
+		What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, p.name)
 }
 
 // stallDefault is how long a port pauses its link before mlx5 gives up, unless
@@ -337,7 +337,7 @@ func (p *portCheck) relations() {
 	if p.lowRDMA() {
 		fix := "raise the MTU of the interface"
 		if h.MTU.Set {
-			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B beside its payload", h.MTU.V, intent.RDMAOverhead)
+			fix = fmt.Sprintf("the interface has an MTU of %d B: RDMA needs %d B in addition to its payload", h.MTU.V, intent.RDMAOverhead)
 		}
 		if h.MTU.Set && w.MTU.Set && h.MTU.V < w.MTU.V {
 			fix = fmt.Sprintf("%s, which raises the MTU of the interface from %d to %d B", applyHost, h.MTU.V, w.MTU.V)
@@ -345,20 +345,20 @@ func (p *portCheck) relations() {
 		p.add("MTU-04", Warning, p.name, w.From[nic.FieldActiveMTU], fix, "the RDMA MTU is %d B, the intent says %d B (it follows from mtu, layer %s)", h.ActiveMTU.V, w.ActiveMTU.V, nic.LayerDriver)
 	}
 	if h.Willing.Or(false) {
-		severity, who := Info, "nobody is seen to run DCBX"
+		severity, who := Info, "no DCBX agent was found"
 		if len(p.running.Agents) > 0 || h.DCBX.Set && h.DCBX.V == nic.OwnerFirmware {
 			severity, who = Warning, "an agent runs DCBX"
 		}
-		p.add("DCB-01", severity, p.name, w.From[nic.FieldDCBX], "set willing to off, so that the intent holds whatever the switch advertises", "ETS is willing to take what the peer says, and %s (layer %s)", who, nic.LayerDriver)
+		p.add("DCB-01", severity, p.name, w.From[nic.FieldDCBX], "set willing to off, so that the NIC ignores what the switch advertises", "ETS is willing, so the NIC accepts the peer's settings, and %s (layer %s)", who, nic.LayerDriver)
 	}
 	if h.StallPrevention.Set && h.StallPrevention.V == "default" && p.sw != nil && w.PFC.Or(0) != 0 {
 		if d := p.sw.Settings.Watchdog; d.Enabled.V && d.Detect.V < stallDefault {
-			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), "write auto into pfc_stall_prevention of the interface", "PFC stall prevention is default, %s, and the watchdog of %s waits %s (layer %s)", stallDefault, p.end, d.Detect.V, nic.LayerDriver)
+			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), "write auto into pfc_stall_prevention of the interface", "PFC stall prevention is default, %s, but the watchdog of %s acts after %s (layer %s)", stallDefault, p.end, d.Detect.V, nic.LayerDriver)
 		}
 	}
 	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {
 		p.add("NIC-06", Info, p.name, w.From[nic.FieldTrafficClass], fmt.Sprintf("set NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d or the like in the applications", w.ToS.V, w.ToS.V),
-			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d holds for RDMA-CM alone (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
+			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d applies only to RDMA-CM (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
 	}
 	p.buffers()
 }
@@ -404,7 +404,7 @@ func (p *portCheck) buffers() {
 			}
 		}
 		if len(others) > 0 {
-			p.found("BUF-13", Warning, nic.FieldBuffers, "give lossless priorities a buffer of their own", "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
+			p.found("BUF-13", Warning, nic.FieldBuffers, "give lossless priorities their own buffer", "lossless priority %d is received into buffer %d, with %s: %s", prio, at, words.Plural(len(others), "lossy priority", "lossy priorities"), qos.FoldInts(others))
 			continue
 		}
 		if h.Driver != nic.DriverMLX5 || p.speed == 0 || !h.MTU.Set || h.MTU.V < 0 || h.MTU.V > 1<<16 || !p.want.Cable.Set {

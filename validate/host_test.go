@@ -116,37 +116,37 @@ func hostCases() []brokenHost {
 		{"NIC-04", Error, func(h *hostCase) { delete(h.running.Ports, "eth1") }, "no such interface", "look for the card"},
 		{"NIC-04", Error, port(func(p *nic.Port) {
 			p.PFC.V, p.Trust.V, p.ToS.V, p.ETS.V.TSA[3], p.TrafficClass.V = 0, qos.TrustPCP, 0, nic.TSAVendor, -1
-		}), "not configured and others of the host are: ets is", "apply"},
+		}), "not configured, unlike others of the host: ets is", "apply"},
 		{"NIC-04", Info, func(h *hostCase) {
 			h.running.Ports["eth2"] = &nic.Port{Name: "eth2", RDMA: "mlx5_2", Carrier: qos.Of(true)}
-		}, "mlx5_2 has a link and is not in the intent", "nics"},
+		}, "mlx5_2 has a link but is not in the intent", "nics"},
 		{"NIC-11", Error, port(func(p *nic.Port) { p.Carrier.V = false }), "the NIC has no carrier", "cable"},
 		{"NIC-11", Info, port(func(p *nic.Port) { p.Carrier.Set = false }), "does not show whether", "on the host"},
 		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit = nic.UnitState{} }, "no boot unit is installed: the settings of the layers driver and rdma are lost", "install"},
-		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies other settings", "again"},
-		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is not whole: the service was edited: the settings", "again"},
+		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest = "old" }, "applies settings that differ", "again"},
+		{"NIC-05", Warning, func(h *hostCase) { h.running.Unit.Digest, h.running.Unit.Stale = "", "the service was edited" }, "the boot unit is incomplete: the service was edited: the settings", "again"},
 		{"NIC-06", Warning, port(func(p *nic.Port) { p.TrafficClass.V = -1 }), "traffic_class is unset", "apply"},
 		{"NIC-06", Info, port(func(p *nic.Port) {
 			p.TrafficClass.Set = false
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
-		}), "ToS 106 holds for RDMA-CM alone (layer rdma)", "NCCL_IB_TC=106"},
-		{"NIC-07", Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, and the watchdog of leaf1/Ethernet0 waits 400ms", "auto"},
+		}), "ToS 106 applies only to RDMA-CM (layer rdma)", "NCCL_IB_TC=106"},
+		{"NIC-07", Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, but the watchdog of leaf1/Ethernet0 acts after 400ms", "auto"},
 		{"NIC-09", Warning, port(func(p *nic.Port) { p.CNPPriority.V = 7 }), "cnp_priority is 7, the intent says 6", "apply"},
 		{"NIC-09", Warning, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["CNP_802P_PRIO_P1"] = nic.NV{Current: "7", Next: "6"}
 		}), "CNP_802P_PRIO_P1 is 7 in force and 6 at the next boot", "reset"},
 		{"DRIFT", Warning, nv("CNP_802P_PRIO_P1", "7", "6"), "CNP_802P_PRIO_P1 is 7 in force", "reset the card"}, // the driver shows 6 in use
-		{"DCB-01", Info, port(func(p *nic.Port) { p.Willing.V = true }), "willing to take what the peer says, and nobody is seen to run DCBX", "willing"},
+		{"DCB-01", Info, port(func(p *nic.Port) { p.Willing.V = true }), "willing, so the NIC accepts the peer's settings, and no DCBX agent was found", "willing"},
 		{"DCB-02", Warning, func(h *hostCase) { h.running.Agents = []string{"lldpad"} }, "lldpad is active and writes the same DCB settings", "stop and disable lldpad"},
 		{"DCB-02", Error, func(h *hostCase) {
 			h.running.Agents = []string{"lldpad"}
 			h.running.Ports["eth0"].DCBX.V = nic.OwnerFirmware
-		}, "lldpad is active on the host, and the firmware has an agent of its own: it owns DCBX", "firmware off"},
+		}, "lldpad is active on the host, and the firmware runs its own agent: it owns DCBX", "firmware's agents off"},
 		{"DCB-02", Error, func(h *hostCase) {
 			h.running.Agents = []string{"lldpad"}
 			h.running.Ports["eth0"].NV["LLDP_NB_RX_MODE_P1"] = nic.NV{Current: "ALL(2)", Next: "ALL(2)"}
-		}, "LLDP_NB_RX_MODE_P1 is ALL(2)", "firmware off"},
+		}, "LLDP_NB_RX_MODE_P1 is ALL(2)", "firmware's agents off"},
 		{"DCB-03", Warning, port(func(p *nic.Port) { p.DCBX.V = nic.OwnerFirmware }), "DCBX belongs to the firmware", "host own DCBX"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Cable.V = 7 }), "cable is 7m, the intent says 10m", "apply"},
 		{"BUF-13", Warning, port(func(p *nic.Port) { p.Buffers.V.PriorityToBuffer[3] = 0 }), "lossless priority 3 is received into buffer 0, with 7 lossy priorities: 0-2,4-7 (layer driver)", "own"},
@@ -158,7 +158,7 @@ func hostCases() []brokenHost {
 			p.NV["ROCE_CC_PRIO_MASK_P1"] = nic.NV{Current: "1", Next: "1"}
 		}), "ROCE_CC_PRIO_MASK_P1 is 1 at the next boot and 1 in force, the intent says 8 (layer firmware, not programmed)", "program it"},
 		{"ECN-11", Warning, nv("ROCE_CC_PRIO_MASK_P1", "1", "255"), "is 1 in force and 255 at the next boot, the intent says 255 (layer firmware, reset pending)", "reset the card"},
-		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "ToS 104 has the ECN bits of Not-ECT, and whether bnxt_en sets them", "set ToS 106"},
+		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 104, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "ToS 104 has the ECN bits of Not-ECT, and it is not known whether bnxt_en sets them", "set ToS 106"},
 		{"ECN-13", Warning, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 107, nic.DriverICE, nil }), "ToS 107 has the ECN bits of CE", "set ToS 106"},
 		{"NIC-03", Error, port(func(p *nic.Port) { p.ToS.V, p.Driver, p.NV = 96, nic.DriverBNXT, nil; p.ETS = p.ETSFor(p) }), "tos is 96 (DSCP 24)", "apply"},
 		{"CLS-08", Error, port(func(p *nic.Port) { p.CNPDSCP.V = 4 }), "cnp_dscp is 4, the intent says 48 (layer driver)", "apply"},
@@ -187,37 +187,37 @@ func hostCases() []brokenHost {
 		{"NIC-10", Error, port(func(p *nic.Port) {
 			p.PFC.Set, p.ETS.Set, p.Cable.Set = false, false, false
 			p.Missing[nic.FieldPFC], p.Missing[nic.FieldETS], p.Missing[nic.FieldCable] = "needs root", "needs root", "needs root"
-		}), "could not be looked at: ets, cable, pfc: needs root", "as root"},
+		}), "could not be read: ets, cable, pfc: needs root", "as root"},
 		{"NIC-10", Error, port(func(p *nic.Port) {
 			p.ToS.Set = false
 			p.Missing[nic.FieldToS] = "needs root"
-		}), "could not be looked at: tos: needs root", "as root"},
-		{"NIC-10", Error, port(func(p *nic.Port) { p.MTU.Set = false }), "could not be looked at: mtu: not read", ""},
+		}), "could not be read: tos: needs root", "as root"},
+		{"NIC-10", Error, port(func(p *nic.Port) { p.MTU.Set = false }), "could not be read: mtu: not read", ""},
 		{"NIC-10", Error, port(func(p *nic.Port) {
 			for _, f := range []string{nic.FieldDCB, nic.FieldDCBX, nic.FieldTrust, nic.FieldDSCP, nic.FieldPFC, nic.FieldCable, nic.FieldETS} {
 				p.Missing[f] = "the device has no DCB operations"
 			}
 			p.DCBX.Set, p.Trust.Set, p.DSCP.Set, p.PFC.Set, p.Cable.Set, p.ETS.Set = false, false, false, false, false, false
-		}), "could not be looked at: dcbx, ets, cable, pfc, dscp, trust: the device has no DCB operations", "CONFIG_DCB"},
+		}), "could not be read: dcbx, ets, cable, pfc, dscp, trust: the device has no DCB operations", "CONFIG_DCB"},
 		{"NIC-10", Error, port(func(p *nic.Port) {
 			p.Driver = nic.DriverIonic
 			for _, f := range []string{nic.FieldDCB, nic.FieldPFC} {
 				p.Missing[f] = "needs root"
 			}
 			p.PFC.Set = false
-		}), "could not be looked at: pfc: needs root", "nicctl"},
+		}), "could not be read: pfc: needs root", "nicctl"},
 		{"NIC-10", Warning, port(func(p *nic.Port) {
 			p.VF, p.TrafficClass.Set = true, false
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
-		}), "could not be looked at: pfc, trust, dscp, ets: a VF or a restricted function", "physical function"},
+		}), "could not be read: pfc, trust, dscp, ets: a VF or a restricted function", "physical function"},
 		{"READ", Info, port(func(p *nic.Port) {
 			p.CNPDSCP.Set, p.LinkPause.Set = false, false
 			p.Missing[nic.FieldCNPDSCP], p.Missing[nic.FieldLinkPause] = "needs root", "needs root"
-		}), "could not be looked at: link_pause, cnp_dscp: needs root", ""},
+		}), "could not be read: link_pause, cnp_dscp: needs root", ""},
 		{"READ", Info, func(h *hostCase) {
 			h.running.Unit = nic.UnitState{}
 			h.running.Missing = map[string]string{nic.FieldUnit: "permission denied"}
-		}, "could not be looked at: unit: permission denied", ""},
+		}, "could not be read: unit: permission denied", ""},
 	}
 }
 

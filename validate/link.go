@@ -120,7 +120,7 @@ func (r *linkRun) miscabled() string {
 		seen string
 	}{{r.l.A, r.a.elsewhere}, {r.l.B, r.b.elsewhere}} {
 		if e.seen != "" {
-			return fmt.Sprintf("; by LLDP %s is cabled to %s, so that these may not be the two ends", e.at, e.seen)
+			return fmt.Sprintf("; LLDP shows %s cabled to %s, so these may not be the two ends", e.at, e.seen)
 		}
 	}
 	return ""

@@ -8,11 +8,11 @@ import (
 var classPairs = []pair{
 	{id: "CLS-01", severity: Error, config: "leaf1", old: `"48": "6"`, new: `"48": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 is in traffic class 0, on 12 of 15 ports in traffic class 6", fix: "apply"},
 	{id: "CLS-02", severity: Error, config: "leaf1", old: `"26": "3"`, new: `"26": "0"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 26 of lossless class rdma is in traffic class 0", fix: "apply"},
-	{id: "CLS-03", severity: Warning, config: "leaf1", old: `"27": "0"`, new: `"27": "3"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 27: in a lossless class", fix: "apply"},
+	{id: "CLS-03", severity: Warning, config: "leaf1", old: `"27": "0"`, new: `"27": "3"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 27 is mapped to a lossless class", fix: "apply"},
 	{id: "CLS-04", severity: Error, config: "leaf1", edit: func(d *qos.Device, _ *State) { d.Ports["Ethernet0"].Trust.V = qos.TrustPCP }, place: "leaf1 Ethernet0", says: "trusts pcp, the intent says dscp", fix: "apply"},
-	{id: "CLS-04", severity: Warning, old: "trust: dscp\n", new: "trust: pcp\n", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "told by pcp", fix: "trust dscp", also: []string{"CLS-14"}},
-	{id: "CLS-05", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.PFCToQueue[3] = 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "traffic class 3 goes through queue 3, the pause of priority 3 stands for queue 4", fix: "apply"},
-	{id: "CLS-06", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToGroup[3], m.PFCToGroup[3] = 3, 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "the pause of priority 3 stands for priority group 4", fix: "apply", also: []string{"PFC-03"}},
+	{id: "CLS-04", severity: Warning, old: "trust: dscp\n", new: "trust: pcp\n", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "classified by pcp", fix: "trust dscp", also: []string{"CLS-14"}},
+	{id: "CLS-05", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.PFCToQueue[3] = 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "traffic class 3 uses queue 3, but pause of priority 3 belongs to queue 4", fix: "apply"},
+	{id: "CLS-06", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToGroup[3], m.PFCToGroup[3] = 3, 4 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "pause of priority 3 belongs to priority group 4", fix: "apply", also: []string{"PFC-03"}},
 	{id: "CLS-07", severity: Error, config: "leaf1", edit: onMaps(func(m *qos.Maps) { m.TCToDSCP[3] = 8 }), place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "packets of class rdma leave with DSCP 8", fix: "apply the intent"},
 	{id: "CLS-09", severity: Warning, base: "shares 30", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class cnp of congestion notifications has 10 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Error, base: "shares 35", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has 5 % of the link", fix: "strict"},
@@ -31,9 +31,9 @@ var classPairs = []pair{
 
 var pfcPairs = []pair{
 	{id: "PFC-01", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet240,Ethernet248", says: "PFC is on for priorities {}, on spine1,spine2 for {3}", fix: "both ends", also: []string{"PFC-07"}},
-	{id: "PFC-07", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet0", says: "class rdma is lossy here, and lossless on 12 ports of its paths", fix: "lossy everywhere", also: []string{"PFC-01"}},
-	{id: "PFC-13", severity: Error, base: "dual tor", old: "classes: {bounce: {lossless: false}}, ports", new: "classes: {bounce: {lossless: true}}, ports", place: "leaf3 Ethernet240,Ethernet248", says: "class bounce, which only tunnels carry, is lossless here", fix: "lossy", also: []string{"PFC-01"}},
-	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}, the NICs of hosts pause {3} by the intent", fix: "switch"},
+	{id: "PFC-07", severity: Error, old: "{lossless: true}", new: "{lossless: false}", place: "leaf3 Ethernet0", says: "class rdma is lossy here, but lossless on 12 ports of its paths", fix: "lossy everywhere", also: []string{"PFC-01"}},
+	{id: "PFC-13", severity: Error, base: "dual tor", old: "classes: {bounce: {lossless: false}}, ports", new: "classes: {bounce: {lossless: true}}, ports", place: "leaf3 Ethernet240,Ethernet248", says: "class bounce is used only inside tunnels, but is lossless here", fix: "lossy", also: []string{"PFC-01"}},
+	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}; by the intent, host NICs pause {3}", fix: "switch"},
 	{id: "PFC-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "apply the intent"},
 	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "apply the intent"},
 	{id: "PFC-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.LinkPause = qos.Of(true) }), place: "leaf1 Ethernet0", says: "802.3x", fix: "off"},
@@ -57,12 +57,12 @@ var bufferPairs = []pair{
 	{id: "BUF-01", severity: Warning, base: "spc4 slow", old: "pauseResponse: 905q", new: "pauseResponse: 9050q", place: "spine1 Ethernet16", says: "which sonic computes, is 587613 B below the ieee-quanta model", fix: "more xoff", also: []string{"BUF-16"}},
 	{id: "BUF-01", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 60000 }), place: "leaf1 Ethernet240", says: "priority group 3 has xoff 60000 B, 53535 B below the ieee-quanta model", fix: "raise xoff", also: []string{"BUF-06", "PRT-03"}},
 	{id: "BUF-01", severity: Warning, base: "fan out", old: "{fanOut: 2, pauseResponse: 900q}", new: "{fanOut: 2, pauseResponse: 900q, minLosslessPacket: 65B}", place: "leaf1 Ethernet0", says: "B): packets of 65B take more cells than it has", fix: "raise the row"},
-	{id: "BUF-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Cable.V = 5 }), place: "leaf1 Ethernet240", says: "reckons with 5m of cable, the intent says 40m", fix: "apply"},
-	{id: "BUF-04", severity: Error, base: "spc4", old: "cable: 40m", new: "cable: 1000m", place: "leaf1 Ethernet240,Ethernet248", says: "its lossless groups take", fix: "fewer lossless classes"},
+	{id: "BUF-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Cable.V = 5 }), place: "leaf1 Ethernet240", says: "assumes a cable of 5m, the intent says 40m", fix: "apply"},
+	{id: "BUF-04", severity: Error, base: "spc4", old: "cable: 40m", new: "cable: 1000m", place: "leaf1 Ethernet240,Ethernet248", says: "its lossless priority groups use", fix: "fewer lossless classes"},
 	{id: "BUF-05", severity: Warning, base: "shared", old: "overSubscription: 4", new: "overSubscription: 3", place: "leaf1", says: "the headroom of 32 lossless groups is 5120000 B, 3.16 times the pool of 1622016 B; declared is 3.00", fix: "declare"},
-	{id: "BUF-06", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 200000 }), place: "leaf1 Ethernet240", says: "for 400G and 40m xoff is 200000 B, less than the 300000 B for 400G and", fix: "vendor", also: []string{"PRT-03"}},
+	{id: "BUF-06", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Groups[3].Headroom.V.XOFF = 200000 }), place: "leaf1 Ethernet240", says: "xoff for 400G and 40m is 200000 B, less than the 300000 B for 400G and", fix: "vendor", also: []string{"PRT-03"}},
 	{id: "BUF-07", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].Buffer.V = "egress_lossy_profile" }), place: "leaf1 Ethernet0", says: "queues[3].buffer is egress_lossy_profile", fix: "apply"},
-	{id: "BUF-08", severity: Error, config: "leaf1", old: `"static_th": "67117468"`, new: `"static_th": "12345678"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "ends at 12345678 B, the ingress pool has 66394076 B", fix: "as large as the pool"},
+	{id: "BUF-08", severity: Error, config: "leaf1", old: `"static_th": "67117468"`, new: `"static_th": "12345678"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "is limited to 12345678 B, the ingress pool has 66394076 B", fix: "as large as the pool"},
 	{id: "BUF-09", severity: Warning, base: "spc4", old: "buffers: {alpha: 0}", new: "buffers: {alpha: 1}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "alpha of lossless groups is 2^1, on 6 of 9 ports", fix: "one buffers.alpha"},
 	{id: "BUF-09", severity: Warning, old: `"192.0.2.22:8080", model: DellEMC-Z9332f-O32`, new: `"192.0.2.22:8080", model: DellEMC-Z9332f-O32, buffers: {alpha: -5}`, place: "spine2 Ethernet[0-16:8]", says: "alpha of lossless groups is 2^-5, on 3 of 6 ports (th3 of role spine) 2^-2 by default", fix: "one buffers.alpha"},
 	{id: "BUF-09", severity: Warning, base: "alpha", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3].Headroom.V.Threshold = -4 }), place: "leaf1 Ethernet0", says: "alpha of lossless groups is 2^-4, the intent says 2^0", fix: "a plan does not", also: []string{"PRT-03"}},
@@ -94,12 +94,12 @@ var ecnPairs = []pair{
 	{id: "ECN-08", severity: Error, config: "leaf1", old: `"ecn": "ecn_all"`, new: `"ecn": "ecn_none"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "drops packets and marks none", fix: "switch ECN on"},
 	{id: "ECN-09", severity: Error, config: "leaf1", old: `"wred_green_enable": "true"`, new: `"wred_green_enable": "false"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "has the curve 150KB..1500KB 10% inert", fix: "wred_green_enable"},
 	{id: "ECN-10", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Weight = 9 }), place: "leaf1 Ethernet0", says: "an average of weight 9", fix: "weight 0"},
-	{id: "ECN-15", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Unit = qos.UnitSegments }), place: "leaf1 Ethernet0", says: "are in segments, and the intent's in bytes", fix: "bytes"},
+	{id: "ECN-15", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V.Unit = qos.UnitSegments }), place: "leaf1 Ethernet0", says: "in segments, while the intent uses bytes", fix: "bytes"},
 	{id: "ECN-06", severity: Warning, base: "pair", old: "max: 1500KB", new: "max: 20MB", place: "leaf1 Ethernet0,Ethernet8", says: "a queue of 3µs to 400µs at 400G", fix: "scale", also: []string{"ECN-04"}},
 }
 
 var schedulerPairs = []pair{
-	{id: "SCH-02", severity: Error, base: "limited", old: ", maxRate: 10G", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "strict class voice has no limit and is served before lossless class rdma", fix: "bandwidth"},
+	{id: "SCH-02", severity: Error, base: "limited", old: ", maxRate: 10G", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "strict class voice has no rate limit and is served before lossless class rdma", fix: "bandwidth"},
 	{id: "SCH-03", severity: Warning, config: "leaf1", old: `"weight": "60"`, new: `"weight": "40"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has 50 % of the link, the intent says 60 %", fix: "apply"},
 	{id: "SCH-05", severity: Warning, old: "dscp: [48]", new: "dscp: [48-51]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "takes 4 DSCPs and has no maxRate", fix: "maxRate"},
 	{id: "SCH-06", severity: Warning, base: "traffic", old: "nvme: {dscp: [26], kind: gpu}", new: "nvme: {dscp: [26], kind: storage}", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "gpu traffic nccl and storage traffic nvme share lossless class rdma", fix: "a class"},
@@ -107,36 +107,36 @@ var schedulerPairs = []pair{
 }
 
 var mtuPairs = []pair{
-	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240,Ethernet248", says: "it carries packets of up to 9000 B, spine1,spine2 of 9100 B", fix: "one mtu.fabric"},
-	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "it carries packets of up to 8000 B, spine1 of 9100 B", fix: "apply the intent to leaf1"},
+	{id: "MTU-01", severity: Info, old: "fabric: 9100}, classes", new: "fabric: 9000}, classes", place: "leaf3 Ethernet240,Ethernet248", says: "its MTU is 9000 B, that of spine1,spine2 is 9100 B", fix: "one mtu.fabric"},
+	{id: "MTU-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet240", says: "its MTU is 8000 B, that of spine1 is 9100 B", fix: "apply the intent to leaf1"},
 	{id: "MTU-02", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.MTU.V = 1500 }), place: "leaf1 Ethernet240", says: "it carries 1500 B, spine1 9100 B", fix: "apply the intent to leaf1"},
 	{id: "MTU-02", severity: Error, base: "small", old: "fabric: 4200", new: "fabric: 4100", place: "leaf1 Ethernet240", says: "an RDMA packet of 4096 B has 4192 B with its headers; it carries 9100 B, spine1 4100 B", fix: "raise"},
 	{id: "MTU-05", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet240", Field: qos.KindMTU.Attr(), Want: "9100", Have: "class c-8q-nq3 has room for 1500 bytes", Fix: "mtu 9216"}}
 	}, place: "leaf1 Ethernet240", says: "class c-8q-nq3 has room for 1500 bytes, and the port is to carry 9100", fix: "mtu 9216"},
-	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "takes packets of up to 8000 B, hosts send up to 9000 B by the intent", fix: "switch"},
+	{id: "MTU-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.MTU.V = 8000 }), place: "leaf1 Ethernet0", says: "accepts packets of up to 8000 B; by the intent, hosts send up to 9000 B", fix: "switch"},
 }
 
 var watchdogPairs = []pair{
 	{id: "WD-01", severity: Error, old: "watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}", new: "watchdog: off", place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "on", also: []string{"WD-02"}},
 	{id: "WD-03", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V.Priorities = 1 << 4 }), place: "leaf1 Ethernet0", says: "lossless priorities {3} are not watched", fix: "apply"},
 	{id: "WD-05", severity: Warning, old: "{detect: 400ms}", new: "{detect: 600ms}", place: "leaf3 Ethernet240,Ethernet248", says: "detect 600ms restore 400ms, on 4 of 6 ports of role leaf towards switches", fix: "role"},
-	{id: "WD-05", severity: Warning, base: "slow", old: "detect: 900ms", new: "detect: 1100ms", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "a storm lasts 1.1s", fix: "1s"},
+	{id: "WD-05", severity: Warning, base: "slow", old: "detect: 900ms", new: "detect: 1100ms", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "a PFC storm lasts 1.1s", fix: "1s"},
 	{id: "WD-05", severity: Warning, base: "spine", old: "{restore: 400ms}", new: "{restore: 500ms}", place: "spine2 Ethernet[0-16:8]", says: "detect 400ms restore 500ms, on 3 of 6 ports of role spine towards switches drop detect 400ms restore 400ms", fix: "role"},
 	{id: "WD-02", severity: Warning, old: "watchdog: {detect: 400ms, restore: 400ms, poll: 200ms, action: drop}", new: "watchdog: off", place: "leaf1 Ethernet240,Ethernet248", says: "off on lossless ports towards switches", fix: "breaker", also: []string{"WD-01"}},
 }
 
 var topologyPairs = []pair{
-	{id: "ECN-14", severity: Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma is not marked here", fix: "ECN", also: []string{"ECN-01"}},
+	{id: "ECN-14", severity: Warning, base: "curve", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}}}", new: "ecn: off}}", place: "leaf3 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has no ECN marking here", fix: "ECN", also: []string{"ECN-01"}},
 	{id: "ISL-01", severity: Error, base: "islands", old: "spine2]", new: "spine1]", place: "spine2 Ethernet0,Ethernet8", says: "traffic of island a (rdma) enters", fix: "island"},
 	{id: "ISL-02", severity: Warning, base: "islands", old: "a: leaf3/Ethernet8", new: "a: leaf1/Ethernet8", place: "spine1 Ethernet0", says: "island a and island b share the ports in class rdma", fix: "own"},
-	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers of class rdma wait in a circle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},
-	{id: "TOP-01", severity: Error, base: "dual tor", old: "ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}\n  leaf3", new: "ports: {Ethernet0: {classes: {bounce: {lossless: true}}}}}\n  leaf3", place: "leaf2 Ethernet240", says: "8 buffers of class bounce wait in a circle of 4: ", fix: "make it lossy on host ports, such as leaf1 Ethernet0", also: []string{"PFC-07"}},
+	{id: "TOP-01", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf2 Ethernet240", says: "8 buffers of class rdma wait in a cycle of 4: leaf2 Ethernet240 waits for spine1, which traffic to leaf2 leaves by Ethernet240", fix: "remap", also: []string{"TOP-05", "PFC-07"}},
+	{id: "TOP-01", severity: Error, base: "dual tor", old: "ports: {Ethernet0: {classes: {bounce: {lossless: false}}}}}\n  leaf3", new: "ports: {Ethernet0: {classes: {bounce: {lossless: true}}}}}\n  leaf3", place: "leaf2 Ethernet240", says: "8 buffers of class bounce wait in a cycle of 4: ", fix: "make it lossy on host ports, such as leaf1 Ethernet0", also: []string{"PFC-07"}},
 	{id: "TOP-02", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "without any of 8 links between leaf[1-4] and spine[1-4]: ", fix: "valley-free", also: []string{"TOP-03"}},
-	{id: "TOP-03", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "traffic from above goes up again on 2 switches; on spine1, without the link leaf1/Ethernet240 - spine1/Ethernet0: traffic to leaf1 comes by Ethernet240 and leaves by Ethernet240", fix: "policy", also: []string{"TOP-02"}},
-	{id: "TOP-03", severity: Error, base: "chain", old: "leaf3/Ethernet240, b: spine1", new: "leaf3/Ethernet240, b: spine2", place: "leaf2 Ethernet240", says: "traffic to leaf3 comes from above by Ethernet240 and goes up again by Ethernet248", fix: "policy"},
+	{id: "TOP-03", severity: Warning, base: "tiers", old: "role:leaf", new: "role:spine", place: "spine1 Ethernet240", says: "traffic that came down goes up again on 2 switches; on spine1, without the link leaf1/Ethernet240 - spine1/Ethernet0: traffic to leaf1 arrives through Ethernet240 and leaves through Ethernet240", fix: "policy", also: []string{"TOP-02"}},
+	{id: "TOP-03", severity: Error, base: "chain", old: "leaf3/Ethernet240, b: spine1", new: "leaf3/Ethernet240, b: spine2", place: "leaf2 Ethernet240", says: "traffic to leaf3 comes down through Ethernet240 and goes up again through Ethernet248", fix: "policy"},
 	{id: "TOP-05", severity: Error, base: "dual tor", old: "as: bounce", new: "as: rdma", place: "leaf1", says: "class rdma keeps its priority in the tunnel to leaf2", fix: "remap", also: []string{"TOP-01", "PFC-07"}},
-	{id: "TOP-08", severity: Warning, old: "leaf3: {os: sonic, role: leaf", new: "leaf3: {os: sonic, role: spine", place: "leaf3", says: "role spine stands for tier 1, and the switch is 2 hops from hosts", fix: "role", also: []string{"WD-05"}},
+	{id: "TOP-08", severity: Warning, old: "leaf3: {os: sonic, role: leaf", new: "leaf3: {os: sonic, role: spine", place: "leaf3", says: "role spine means tier 1, but the switch is 2 hops from hosts", fix: "role", also: []string{"WD-05"}},
 	{id: "TOP-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "spine2", Port: "Ethernet0"}) }), place: "leaf1 Ethernet240", says: "LLDP shows spine2/Ethernet0, the intent says spine1/Ethernet0", fix: "cable"},
 	{id: "TOP-07", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "spine1.example.net", Port: "Ethernet8"}) }), place: "leaf1 Ethernet240", says: "LLDP shows spine1.example.net/Ethernet8", fix: "cable"},
 	{id: "TOP-07", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Neighbor = qos.Of(qos.Neighbor{Device: "oob-switch", Port: "1"}) }), place: "leaf1 Ethernet240", says: "LLDP shows oob-switch/1", fix: "cable"},

@@ -21,7 +21,7 @@ func suppress(f *intent.Fabric, fs []Finding, now time.Time) []Finding {
 		}
 		if c := Lookup(s.Check); c == nil {
 			fs = append(fs, Finding{ID: "SUPPRESS", Severity: Warning, Where: s.Pos.String(), Fix: "see 'roce-fabric check --list'",
-				What: fmt.Sprintf("a suppression names check %s, which there is not", s.Check)})
+				What: fmt.Sprintf("a suppression names check %s, which does not exist", s.Check)})
 			continue
 		}
 		fs = suppressOne(s, fs)

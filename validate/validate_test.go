@@ -152,11 +152,11 @@ func TestRunningState(t *testing.T) {
 		{"not even configured", func(d *qos.Device) {
 			d.Ports["Ethernet0"].Queues[3].ECN = qos.Of(qos.ECN{})
 		}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindECN.At(3), Want: "150KB", Have: "off"}},
-			[]string{"ECN-01 leaf1 Ethernet0: the queue of lossless class rdma, 3, has no ECN"}},
+			[]string{"ECN-01 leaf1 Ethernet0: queue 3 of lossless class rdma has no ECN"}},
 		{"both ends of a cable that goes elsewhere", func(d *qos.Device) {
 			d.Ports["Ethernet0"].PFC = qos.Of(qos.Priorities(3, 4))
 			d.Ports["Ethernet0"].Neighbor = qos.Of(qos.Neighbor{Device: "leaf2", Port: "Ethernet8"})
-		}, nil, []string{"PFC-01 leaf1 Ethernet0: PFC is on for priorities {3,4}, on leaf2 for {3}; by LLDP leaf1/Ethernet0 is cabled to leaf2/Ethernet8, so that these may not be the two ends",
+		}, nil, []string{"PFC-01 leaf1 Ethernet0: PFC is on for priorities {3,4}, on leaf2 for {3}; LLDP shows leaf1/Ethernet0 cabled to leaf2/Ethernet8, so these may not be the two ends",
 			"TOP-07 leaf1 Ethernet0: LLDP shows leaf2/Ethernet8, the intent says leaf2/Ethernet0"}},
 		{"the driver knows the cure", func(*qos.Device) {}, []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "priority 3 paused", Have: "the PFC mode is auto", Fix: "interface Ethernet0 / priority-flow-control mode on"}},
 			[]string{"PFC-10 leaf1 Ethernet0: pfc: priority 3 paused is not in force: the PFC mode is auto"}},

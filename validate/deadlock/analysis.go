@@ -79,7 +79,7 @@ func New(ctx context.Context, f *intent.Fabric, o Options) (*Analysis, error) {
 	a.dependencies()
 	if a.Model == intent.UpDown && len(f.Routing.Exceptions) == 0 && len(f.Routing.Tunnels) == 0 {
 		a.Proof = "traffic goes up, then down: with T tiers, number what a switch of tier t receives from below t, and what it receives from above 2T-t; " +
-			"every packet goes from lower to higher numbers, so no buffers can wait for one another in a circle, whatever fails"
+			"every packet goes from lower to higher numbers, so no buffers can wait for each other in a cycle, whatever fails"
 	}
 	return a, nil
 }

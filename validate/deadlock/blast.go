@@ -258,7 +258,7 @@ func (b *blast) finish() {
 // at each distance, folded.
 func (r *Radius) Lines() []string {
 	if len(r.Classes) == 0 {
-		return []string{fmt.Sprintf("%s/%s: its switch port is lossless for no class, so its pauses stop nothing", r.Host, r.NIC)}
+		return []string{fmt.Sprintf("%s/%s: its switch port has no lossless class, so its pauses stop nothing", r.Host, r.NIC)}
 	}
 	ports := 0
 	for _, t := range r.Tiers {

@@ -96,7 +96,7 @@ func compile(g *topology.Graph, model string) (*network, error) {
 	n := &network{g: g, shortest: model == intent.Shortest}
 	s := len(g.Switches)
 	if s > maxSwitches || len(g.Arcs) > maxArcs {
-		return nil, fmt.Errorf("a fabric of %d switches and %d bundles of links is larger than the analysis takes (%d and %d)", s, len(g.Bundles), maxSwitches, maxArcs/2)
+		return nil, fmt.Errorf("a fabric of %d switches and %d link bundles is larger than the analysis supports (%d and %d)", s, len(g.Bundles), maxSwitches, maxArcs/2)
 	}
 	n.upAgain, n.defaultUp, n.level = make([]bool, s), make([]bool, s), make([]bool, len(g.Bundles))
 	n.remap = make([]*[qos.NumPriorities]uint8, s)

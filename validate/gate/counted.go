@@ -31,7 +31,7 @@ var nicNeeds = []need{
 	{[]drivers.Metric{drivers.PriorityDiscards, drivers.Discards}, "discards"},
 	{[]drivers.Metric{drivers.PFCRx, drivers.PFCTx}, "PFC frames"},
 	{[]drivers.Metric{drivers.LinkPauseRx, drivers.LinkPauseTx}, "frames that pause the whole link"},
-	{[]drivers.Metric{drivers.StallErrors}, "pauses that it gave up"},
+	{[]drivers.Metric{drivers.StallErrors}, "pauses that it aborted"},
 }
 
 // decides reports whether a counter decides a failure of the port: drops and
@@ -90,7 +90,7 @@ func (j *judge) off(w *window) {
 		}
 	}
 	for _, where := range natural.Keys(why) {
-		j.found(NotCounted, Inconclusive, w.dev.Name, "", fmt.Sprintf("%s are not counted: %s", strings.Join(why[where], " and "), where), "switch the counters on, and take another window")
+		j.found(NotCounted, Inconclusive, w.dev.Name, "", fmt.Sprintf("%s are not counted: %s", strings.Join(why[where], " and "), where), "turn the counters on, and repeat the window")
 	}
 }
 
@@ -109,13 +109,13 @@ func (j *judge) counted(w *window, p *PortWindow) {
 		return
 	}
 	note := func(what, fix string) { j.found(NotCounted, Inconclusive, p.Device, p.Port, what, fix) }
-	const again = "see why the device shows them at times only, and take another window"
+	const again = "find out why the device shows them only sometimes, and repeat the window"
 	if len(p.Growth) == 0 {
 		switch {
 		case w.dev.Host:
-			note("the NIC did not show its counters at both ends of the window", "see that the host can read the statistics of its driver")
+			note("the NIC did not show its counters at both ends of the window", "make sure that the host can read its driver's statistics")
 		case !slices.ContainsFunc(w.needed(), w.isOff): // else [judge.off] says why
-			note("the port did not show its counters at both ends of the window", "see that the device has the port, and counts for it")
+			note("the port did not show its counters at both ends of the window", "make sure that the device has the port and counts for it")
 		}
 		return
 	}
@@ -141,7 +141,7 @@ func (j *judge) counted(w *window, p *PortWindow) {
 		case !queue && !gap(needs[1]) && !w.isOff(needs[1]):
 			note(fmt.Sprintf("no drops of lossless class %s are counted, neither of queue %d nor of priority group %d", c.Name, c.Queue, c.Group), "switch the counters on")
 		case w.groups:
-			note(fmt.Sprintf("drops of priority group %d of lossless class %s are not counted, and those of other ports are", c.Group, c.Name), "see why the switch has no counters of the group")
+			note(fmt.Sprintf("drops of priority group %d of lossless class %s are not counted, and those of other ports are", c.Group, c.Name), "find out why the switch has no counters for the group")
 		}
 	}
 	if pfc := needs[2]; !p.pfc() && !j.at[p.port.Peer].pfc() && !gap(pfc) && !w.isOff(pfc) {
@@ -215,9 +215,9 @@ func (j *judge) idle() {
 	for _, name := range natural.Keys(classes) {
 		switch s := classes[name]; {
 		case !s.counted:
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so that it may have carried none", name), "switch the counters of queues on, and take another window")
+			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("no switch counts the packets of lossless class %s, so it may have carried none", name), "turn the queue counters on, and repeat the window")
 		case !s.sent:
-			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried no packets in the window", name), "take the window while RDMA traffic of the class runs")
+			j.found(NoTraffic, Inconclusive, "", "", fmt.Sprintf("lossless class %s carried no packets during the window", name), "repeat the window while RDMA traffic of the class runs")
 		}
 	}
 }

@@ -145,32 +145,32 @@ func TestRules(t *testing.T) {
 		"lossy drops":   {all(add("leaf1", "Ethernet8", drivers.QueueDrops, 0, 99), add("leaf1", "Ethernet8", drivers.GroupDrops, 0, 99), add("gpu1", "eth0", drivers.PriorityDiscards, 0, 9), add("gpu1", "eth0", drivers.Discards, 0, 9)), nil},
 		"nic discards":  {add("gpu1", "eth0", drivers.PriorityDiscards, 3, 7), []string{"fail gate:lossless-drop gpu1 eth0: priority 3 of lossless class rdma dropped 7 packets"}},
 		"nic discards of some priority": {add("gpu1", "eth0", drivers.Discards, 0, 7),
-			[]string{"warn gate:lossless-drop gpu1 eth0: the NIC had no room for 7 packets of a priority that it does not tell"}},
+			[]string{"warn gate:lossless-drop gpu1 eth0: the NIC had no buffer for 7 packets of a priority that it does not report"}},
 		"watchdog": {add("leaf1", "Ethernet0", drivers.StormsDetected, 3, 1), []string{"fail gate:watchdog leaf1 Ethernet0: the PFC watchdog found queue 3 stuck once"}},
 		"what the watchdog drops is its": {all(add("leaf1", "Ethernet0", drivers.StormsDetected, 3, 2), add("leaf1", "Ethernet0", drivers.QueueDrops, 3, 40)),
 			[]string{"fail gate:watchdog leaf1 Ethernet0: the PFC watchdog found queue 3 stuck 2 times, and 40 packets of it were dropped"}},
-		"stall":                                  {all(add("gpu1", "eth0", drivers.StallErrors, 0, 1), add("gpu1", "eth0", drivers.StallWarnings, 0, 1)), []string{"fail gate:nic-stall gpu1 eth0: the NIC gave up pausing once, because it had done so for too long"}},
-		"stall warning":                          {add("gpu1", "eth0", drivers.StallWarnings, 0, 1), []string{"warn gate:nic-stall gpu1 eth0: the NIC nearly gave up pausing once"}},
-		"link pause":                             {add("leaf1", "Ethernet0", drivers.LinkPauseRx, 0, 2), []string{"fail gate:link-pause leaf1 Ethernet0: the port got 2 frames that pause the whole link (IEEE 802.3x)"}},
+		"stall":                                  {all(add("gpu1", "eth0", drivers.StallErrors, 0, 1), add("gpu1", "eth0", drivers.StallWarnings, 0, 1)), []string{"fail gate:nic-stall gpu1 eth0: the NIC aborted its pause once, because it had lasted too long"}},
+		"stall warning":                          {add("gpu1", "eth0", drivers.StallWarnings, 0, 1), []string{"warn gate:nic-stall gpu1 eth0: the NIC nearly aborted its pause once"}},
+		"link pause":                             {add("leaf1", "Ethernet0", drivers.LinkPauseRx, 0, 2), []string{"fail gate:link-pause leaf1 Ethernet0: the port received 2 frames that pause the whole link (IEEE 802.3x)"}},
 		"hardware that counts PFC as link pause": {all(add("leaf1", "Ethernet0", drivers.LinkPauseTx, 0, 50), add("leaf1", "Ethernet0", drivers.PFCTx, 3, 50), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 1)), nil},
-		"wrong priority received":                {add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port got 1 frame that pause priority 4, which is lossy by the intent"}},
-		"wrong priority sent":                    {add("leaf1", "Ethernet8", drivers.PFCTx, 0, 3), []string{"fail gate:wrong-priority leaf1 Ethernet8: the port sent 3 frames that pause priority 0, which is lossy by the intent"}},
-		"both ends see the wrong priority":       {all(add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), add("gpu1", "eth0", drivers.PFCTx, 4, 1)), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port got 1 frame that pause priority 4, which is lossy by the intent"}},
+		"wrong priority received":                {add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port received 1 frame that pause priority 4, which the intent calls lossy"}},
+		"wrong priority sent":                    {add("leaf1", "Ethernet8", drivers.PFCTx, 0, 3), []string{"fail gate:wrong-priority leaf1 Ethernet8: the port sent 3 frames that pause priority 0, which the intent calls lossy"}},
+		"both ends see the wrong priority":       {all(add("leaf1", "Ethernet0", drivers.PFCRx, 4, 1), add("gpu1", "eth0", drivers.PFCTx, 4, 1)), []string{"fail gate:wrong-priority leaf1 Ethernet0: the port received 1 frame that pause priority 4, which the intent calls lossy"}},
 		"wrong priority long ago": {func(b, a reading) {
 			b.add("leaf1", "Ethernet8", drivers.PFCTx, 4, 9)
 			a.add("leaf1", "Ethernet8", drivers.PFCTx, 4, 9)
-		}, []string{"warn PFC-14 leaf1 Ethernet8: the port has sent pause on priority 4, which is lossy by the intent; none in this window"}},
+		}, []string{"warn PFC-14 leaf1 Ethernet8: the port has sent pause on priority 4, which the intent calls lossy; none during this window"}},
 		"paused a little":      {all(add("leaf1", "Ethernet8", drivers.PFCRx, 3, frames(0.099)), add("gpu1", "eth0", drivers.PauseRxTime, 3, micros(0.0099)), add("gpu1", "eth0", drivers.PauseTxTime, 3, micros(0.0499))), nil},
 		"paused by frames":     {add("leaf1", "Ethernet8", drivers.PFCRx, 3, frames(0.11)), []string{"warn gate:pause-ratio leaf1 Ethernet8: priority 3 was paused up to 11.0 % of the time"}},
 		"paused by time":       {add("gpu1", "eth0", drivers.PauseRxTime, 3, micros(0.02)), []string{"warn gate:pause-ratio gpu1 eth0: priority 3 was paused by the switch 2.0 % of the time"}},
 		"a slow receiver":      {all(add("gpu1", "eth0", drivers.PauseTxTime, 3, micros(0.2)), add("leaf1", "Ethernet0", drivers.PFCRx, 3, frames(0.9))), []string{"warn gate:pause-ratio gpu1 eth0: priority 3 of the switch was paused by this NIC 20.0 % of the time"}},
-		"pause and no marks":   {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 2), add("leaf1", "Ethernet0", drivers.PFCTx, 3, 3)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5 frames for class rdma and marked no packet of it"}},
+		"pause and no marks":   {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 2), add("leaf1", "Ethernet0", drivers.PFCTx, 3, 3)), []string{"warn gate:ecn-before-pfc leaf1: it sent 5 frames for class rdma but marked none of its packets"}},
 		"pause and marks":      {all(add("leaf1", "Ethernet8", drivers.PFCTx, 3, 2), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 1)), nil},
-		"marks nobody answers": {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)), []string{"fail gate:cnp-loop: the switches marked 5000 packets of lossless classes, and no NIC sent a congestion notification"}},
+		"marks nobody answers": {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)), []string{"fail gate:cnp-loop: the switches marked 5000 packets of lossless classes, but no NIC sent a congestion notification"}},
 		"few marks":            {add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 500), nil},
 		"a NIC that does not answer": {all(add("gpu1", "eth0", drivers.MarkedReceived, 0, 5000), add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000)),
-			[]string{"fail gate:cnp-loop gpu1 eth0: the NIC got 5000 marked packets and sent no congestion notification"}},
-		"notifications nobody handles": {add("gpu1", "eth0", drivers.CNPSent, 0, 5000), []string{"fail gate:cnp-loop: the NICs sent 5000 congestion notifications, and none was handled"}},
+			[]string{"fail gate:cnp-loop gpu1 eth0: the NIC received 5000 marked packets and sent no congestion notification"}},
+		"notifications nobody handles": {add("gpu1", "eth0", drivers.CNPSent, 0, 5000), []string{"fail gate:cnp-loop: the NICs sent 5000 congestion notifications, but none was handled"}},
 		"a closed loop":                {all(add("leaf1", "Ethernet0", drivers.QueueMarked, 3, 5000), add("gpu1", "eth0", drivers.CNPSent, 0, 5000), add("gpu1", "eth0", drivers.CNPHandled, 0, 1)), nil},
 		"ignored":                      {add("gpu1", "eth0", drivers.CNPIgnored, 0, 2), []string{"warn gate:cnp-loop gpu1 eth0: 2 congestion notifications were ignored"}},
 		"rdma errors":                  {add("gpu1", "eth0", drivers.OutOfSequence, 0, 3), []string{"warn gate:rdma-error gpu1 eth0: 3 packets came out of sequence"}},
@@ -181,7 +181,7 @@ func TestRules(t *testing.T) {
 		"a reset is never a drop": {func(b, a reading) {
 			b.add("leaf1", "Ethernet0", drivers.QueuePackets, 3, 1)
 			a.add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5)
-		}, []string{"inconclusive gate:counter-reset leaf1 Ethernet0: counters went back: what was counted in the window is not known"}},
+		}, []string{"inconclusive gate:counter-reset leaf1 Ethernet0: counters went backwards: the counts of the window are unknown"}},
 		"drops not counted": {func(b, a reading) {
 			for _, m := range []drivers.Metric{drivers.GroupDrops, drivers.QueueDrops} {
 				delete(a["leaf1"].Ports["Ethernet0"], m.Of(3))
@@ -232,16 +232,16 @@ func TestRules(t *testing.T) {
 		"only the NIC sees the wrong priority": {func(b, a reading) {
 			b.uncountPort(a, "leaf1", "Ethernet0", drivers.PFCRx, drivers.PFCTx)
 			a.add("gpu1", "eth0", drivers.PFCTx, 4, 500)
-		}, []string{"fail gate:wrong-priority gpu1 eth0: the port sent 500 frames that pause priority 4, which is lossy by the intent"}},
+		}, []string{"fail gate:wrong-priority gpu1 eth0: the port sent 500 frames that pause priority 4, which the intent calls lossy"}},
 		"a NIC without counters at the end": {func(_, a reading) { delete(a["gpu1"].Ports, "eth0") }, []string{"inconclusive gate:not-counted gpu1 eth0: the NIC did not show its counters at both ends of the window"}},
 		"a NIC without counters": {func(b, a reading) { delete(a["gpu1"].Ports, "eth0"); delete(b["gpu1"].Ports, "eth0") },
 			[]string{"inconclusive gate:not-counted gpu1 eth0: the NIC did not show its counters at both ends of the window"}},
 		"a NIC without discards at the end": {func(_, a reading) { delete(a["gpu1"].Ports["eth0"], drivers.Discards.Of(0)) },
 			[]string{"inconclusive gate:not-counted gpu1 eth0: discards were not counted at all readings of the window"}},
 		"a NIC whose driver counts no discards": {func(b, a reading) { b.uncount(a, "gpu1", drivers.Discards, drivers.PriorityDiscards) }, nil},
-		"too short":                             {func(_, a reading) { a["leaf1"].Taken = began.Add(span - 1) }, []string{"inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
+		"too short":                             {func(_, a reading) { a["leaf1"].Taken = began.Add(span - 1) }, []string{"inconclusive gate:window-too-short leaf1: it updates its counters only every 1m (headroom-peak), and a window must be at least twice as long"}},
 		"too short, and drops": {all(add("leaf1", "Ethernet0", drivers.GroupDrops, 3, 5), func(_, a reading) { a["leaf1"].Taken = began.Add(time.Minute) }),
-			[]string{"fail gate:lossless-drop leaf1 Ethernet0: priority group 3 of lossless class rdma dropped 5 packets", "inconclusive gate:window-too-short leaf1: its counters are renewed every 1m only (headroom-peak), and a window has to hold that twice"}},
+			[]string{"fail gate:lossless-drop leaf1 Ethernet0: priority group 3 of lossless class rdma dropped 5 packets", "inconclusive gate:window-too-short leaf1: it updates its counters only every 1m (headroom-peak), and a window must be at least twice as long"}},
 		"slow counters that are not there": {func(b, a reading) {
 			for _, r := range []reading{b, a} {
 				r["leaf1"].Poll = map[drivers.Metric]time.Duration{drivers.PFCRx: time.Hour, drivers.PauseRxTime: time.Hour}

@@ -85,14 +85,14 @@ func (j *judge) nic(p *PortWindow) {
 		m    drivers.Metric
 		says string
 	}{
-		{drivers.OutOfSequence, "packets came out of sequence"}, {drivers.SequenceErrors, "packets were asked for again"},
-		{drivers.AckTimeouts, "acknowledgements did not come in time"}, {drivers.RNRRetries, "retries found no receive buffer"},
+		{drivers.OutOfSequence, "packets came out of sequence"}, {drivers.SequenceErrors, "packets were requested again"},
+		{drivers.AckTimeouts, "acknowledgements timed out"}, {drivers.RNRRetries, "retries found no receive buffer"},
 	} {
 		n := p.count(e.m, 0)
 		if n == 0 || usual != nil && p.rate(e.m, 0) <= 2*usual.rate(e.m, 0) {
 			continue
 		}
-		j.found(RDMAError, Warn, p.Device, p.Port, fmt.Sprintf("%d %s", n, e.says), "look for loss on the way: drops, errors of cables, packets that were classified as lossy")
+		j.found(RDMAError, Warn, p.Device, p.Port, fmt.Sprintf("%d %s", n, e.says), "look for loss on the path: drops, cable errors, packets classified as lossy")
 	}
 }
 
@@ -122,7 +122,7 @@ func (j *judge) loop() {
 			sent, handled = sent+s, handled+h
 			allSend, allHandle = allSend && sOK, allHandle && hOK
 			if n := p.count(drivers.MarkedReceived, 0); sOK && s == 0 && n >= fewestHere {
-				j.found(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC got %d marked packets and sent no congestion notification", n), "enable the notification point of the class's priority")
+				j.found(CNPLoop, Fail, p.Device, p.Port, fmt.Sprintf("the NIC received %d marked packets and sent no congestion notification", n), "enable the notification point of the class's priority")
 				told = true
 			}
 		}
@@ -131,9 +131,9 @@ func (j *judge) loop() {
 		return
 	}
 	if allSend && !told && sent == 0 && marks >= fewestAcross {
-		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the switches marked %d packets of lossless classes, and no NIC sent a congestion notification", marks), "enable the notification point on the NICs, and see that nothing on the way clears the marks")
+		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the switches marked %d packets of lossless classes, but no NIC sent a congestion notification", marks), "enable the notification point on the NICs, and make sure that nothing on the path clears the marks")
 	}
 	if allHandle && handled == 0 && sent >= fewestAcross {
-		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, and none was handled", sent), "enable the reaction point on the NICs, and see that the notifications are not dropped")
+		j.found(CNPLoop, Fail, "", "", fmt.Sprintf("the NICs sent %d congestion notifications, but none was handled", sent), "enable the reaction point on the NICs, and make sure that the notifications are not dropped")
 	}
 }

@@ -85,7 +85,7 @@ func TestStepsWithoutResetCount(t *testing.T) {
 	r := Judge(fabric(), samples(a, b, c), Options{})
 	want := []string{
 		"fail gate:lossless-drop leaf1 Ethernet0: priority group 3 of lossless class rdma dropped 5 packets",
-		"inconclusive gate:counter-reset leaf1 Ethernet0: counters went back in 1 of 2 steps: what was counted in those is not known",
+		"inconclusive gate:counter-reset leaf1 Ethernet0: counters went backwards in 1 of 2 steps: their counts are unknown",
 	}
 	if d := cmp.Diff(want, show(r.Findings)); d != "" {
 		t.Error(d)

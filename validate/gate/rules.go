@@ -21,16 +21,16 @@ var used = []drivers.Metric{
 // device makes the rules of one device.
 func (j *judge) device(w *window) {
 	if w.n < 2 {
-		j.found(NotCounted, Inconclusive, w.dev.Name, "", "its counters were not read at both ends of the window", "see that the device can be read")
+		j.found(NotCounted, Inconclusive, w.dev.Name, "", "its counters were not read at both ends of the window", "make sure that the device can be read")
 		return
 	}
 	j.tooShort(w)
 	j.off(w)
 	for _, p := range w.ports {
 		if p.Back > 0 {
-			what := "counters went back: what was counted in the window is not known"
+			what := "counters went backwards: the counts of the window are unknown"
 			if p.Steps > 1 {
-				what = fmt.Sprintf("counters went back in %d of %s: what was counted in those is not known", p.Back, words.Plural(p.Steps, "step", "steps"))
+				what = fmt.Sprintf("counters went backwards in %d of %s: their counts are unknown", p.Back, words.Plural(p.Steps, "step", "steps"))
 			}
 			j.found(CounterReset, Inconclusive, p.Device, p.Port, what, "look for a restart or a manual clear, and repeat the window")
 		}
@@ -72,8 +72,8 @@ func (j *judge) tooShort(w *window) {
 		}
 	}
 	if need := 2 * every; w.span < need {
-		j.found(WindowTooShort, Inconclusive, w.dev.Name, "", fmt.Sprintf("its counters are renewed every %s only (%s), and a window has to hold that twice", Spell(every), slowest),
-			"take a window of at least "+Spell(need))
+		j.found(WindowTooShort, Inconclusive, w.dev.Name, "", fmt.Sprintf("it updates its counters only every %s (%s), and a window must be at least twice as long", Spell(every), slowest),
+			"use a window of at least "+Spell(need))
 	}
 }
 
@@ -97,12 +97,12 @@ func (j *judge) lost(p *PortWindow) {
 		c := &p.port.Classes[i]
 		note("priority group %d", c, drivers.GroupDrops, c.Group, "give the group more headroom: see explain for what the cable needs")
 		if p.count(drivers.StormsDetected, c.Queue) == 0 {
-			note("queue %d", c, drivers.QueueDrops, c.Queue, "look at the egress buffer profile of the queue, and that every port on the way in pauses")
+			note("queue %d", c, drivers.QueueDrops, c.Queue, "check the queue's egress buffer profile, and that every ingress port pauses")
 		}
-		note("priority %d", c, drivers.PriorityDiscards, c.Priority, "look at the NIC's receive buffers, and that it pauses this priority")
+		note("priority %d", c, drivers.PriorityDiscards, c.Priority, "check the NIC's receive buffers, and that it pauses this priority")
 	}
 	if n := p.count(drivers.Discards, 0); n > 0 && !j.discarded(p) {
-		j.found(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no room for %s of a priority that it does not tell", packets(n)), "look at the NIC's receive buffers")
+		j.found(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no buffer for %s of a priority that it does not report", packets(n)), "check the NIC's receive buffers")
 	}
 }
 
@@ -142,12 +142,12 @@ func (j *judge) storms(p *PortWindow) {
 		if d := p.count(drivers.QueueDrops, q); d > 0 {
 			what += ", and " + packets(d) + " of it were dropped"
 		}
-		j.found(Watchdog, Fail, p.Device, p.Port, what, "look at what is attached there: it paused for longer than the watchdog waits")
+		j.found(Watchdog, Fail, p.Device, p.Port, what, "check the device attached there: it paused for longer than the watchdog allows")
 	}
 	if n := p.count(drivers.StallErrors, 0); n > 0 {
-		j.found(NICStall, Fail, p.Device, p.Port, fmt.Sprintf("the NIC gave up pausing %s, because it had done so for too long", times(n)), "find out why the host does not accept packets")
+		j.found(NICStall, Fail, p.Device, p.Port, fmt.Sprintf("the NIC aborted its pause %s, because it had lasted too long", times(n)), "find out why the host does not accept packets")
 	} else if n := p.count(drivers.StallWarnings, 0); n > 0 {
-		j.found(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly gave up pausing %s", times(n)), "find out why the host does not accept packets")
+		j.found(NICStall, Warn, p.Device, p.Port, fmt.Sprintf("the NIC nearly aborted its pause %s", times(n)), "find out why the host does not accept packets")
 	}
 }
 
@@ -160,7 +160,7 @@ func (j *judge) linkPause(p *PortWindow) {
 	for _, way := range []struct {
 		link, pfc drivers.Metric
 		says      string
-	}{{drivers.LinkPauseRx, drivers.PFCRx, "got"}, {drivers.LinkPauseTx, drivers.PFCTx, "sent"}} {
+	}{{drivers.LinkPauseRx, drivers.PFCRx, "received"}, {drivers.LinkPauseTx, drivers.PFCTx, "sent"}} {
 		var pfc uint64
 		for i := range qos.NumPriorities {
 			pfc += p.count(way.pfc, i)
@@ -190,13 +190,13 @@ func (j *judge) wrongPriority(p *PortWindow, host bool) {
 			continue
 		}
 		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric && !peer.saw(drivers.PFCTx, i) {
-			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port got %s that pause priority %d, which is lossy by the intent", frames(n), i), "look at the other end: it has PFC on for it, or puts packets into it")
+			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port received %s that pause priority %d, which the intent calls lossy", frames(n), i), "check the other end: it has PFC on for this priority, or maps packets to it")
 		}
 		obeyed := peer != nil && peer.port.Asymmetric
 		if n := p.count(drivers.PFCTx, i); n > 0 && !obeyed && !peer.saw(drivers.PFCRx, i) {
-			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which is lossy by the intent", frames(n), i), "look at the maps from priority to priority group of the port")
+			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", frames(n), i), "check the port's map from priority to priority group")
 		} else if before := p.first[drivers.PFCTx.Of(i)]; n == 0 && before > 0 && !host {
-			j.found(PauseBefore, Warn, p.Device, p.Port, fmt.Sprintf("the port has sent pause on priority %d, which is lossy by the intent; none in this window", i), "look at when that was: clear the counters if it was before a change")
+			j.found(PauseBefore, Warn, p.Device, p.Port, fmt.Sprintf("the port has sent pause on priority %d, which the intent calls lossy; none during this window", i), "clear the counters if this was before a change")
 		}
 	}
 }
@@ -247,7 +247,7 @@ func (j *judge) pausedMore(p *PortWindow, duration, pauses drivers.Metric, limit
 			}
 		}
 		if part > most {
-			j.found(PauseRatio, Warn, p.Device, p.Port, fmt.Sprintf("priority %d %s %s%.1f %% of the time", c.Priority, says, word, 100*part), "look at where the traffic of class "+c.Name+" goes: the way of the pause leads to what is congested, or to a slow receiver")
+			j.found(PauseRatio, Warn, p.Device, p.Port, fmt.Sprintf("priority %d %s %s%.1f %% of the time", c.Priority, says, word, 100*part), "follow the traffic of class "+c.Name+": the pause leads to the congested port or the slow receiver")
 		}
 	}
 }
@@ -271,7 +271,7 @@ func (j *judge) marking(w *window) {
 			counted = counted || ok
 		}
 		if counted && pauses > 0 && marks == 0 {
-			j.found(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("it sent %s for class %s and marked no packet of it", frames(pauses), name), "lower the ECN thresholds of the class, and see that its packets are ECN-capable")
+			j.found(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("it sent %s for class %s but marked none of its packets", frames(pauses), name), "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable")
 		}
 	}
 }
@@ -288,7 +288,7 @@ func (j *judge) headroom(p *PortWindow) {
 		if float64(peak) > most*float64(c.Headroom) {
 			what += ", nearly all of it"
 		}
-		j.found(HeadroomWatermark, Warn, p.Device, p.Port, what, "check the cable length and the pause response of the other end, and give the group more xoff")
+		j.found(HeadroomWatermark, Warn, p.Device, p.Port, what, "check the cable length and the pause response time of the other end, and raise the group's xoff")
 	}
 }
 
@@ -296,7 +296,7 @@ func (j *judge) pools(w *window) {
 	const much = 0.8
 	for _, name := range natural.Keys(w.pools) {
 		if size := w.dev.Pools[name]; size > 0 && float64(w.pools[name]) > much*float64(size) {
-			j.found(HeadroomWatermark, Warn, w.dev.Name, "", fmt.Sprintf("buffer pool %s was filled to %s of %s", name, units.Bytes(w.pools[name]), units.Bytes(size)), "look at which queues hold it: a smaller alpha leaves room for others")
+			j.found(HeadroomWatermark, Warn, w.dev.Name, "", fmt.Sprintf("buffer pool %s was filled to %s of %s", name, units.Bytes(w.pools[name]), units.Bytes(size)), "find the queues that fill it: a smaller alpha leaves room for others")
 		}
 	}
 }

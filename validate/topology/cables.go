@@ -75,7 +75,7 @@ func readClab(name string, data []byte) ([]Cable, error) {
 		return &yaml.Error{File: n.File, Line: n.Line, Column: n.Column, Msg: msg}
 	}
 	if root.Kind != yaml.Map || root.Get("topology") == nil || root.Get("topology").Kind != yaml.Map {
-		return nil, fault(root, "the file is no containerlab topology: it has no map topology")
+		return nil, fault(root, "not a containerlab topology: the file has no map named topology")
 	}
 	links := root.Get("topology").Get("links")
 	if links == nil || links.Kind == yaml.Null {
@@ -167,7 +167,7 @@ type Difference struct {
 func (d Difference) String() string {
 	switch {
 	case d.Kind == Moved:
-		return fmt.Sprintf("%s is linked with %s, and in the intent with %s", d.A, d.B, d.Want)
+		return fmt.Sprintf("%s is linked to %s, in the intent to %s", d.A, d.B, d.Want)
 	case d.Count > 0 && d.Kind == Absent:
 		return fmt.Sprintf("%d of the links between %s and %s %s not in the topology", d.Count, d.A.Device, d.B.Device, are(d.Count))
 	case d.Count > 0:
@@ -387,4 +387,4 @@ func deviceOf(name string) string {
 	return strings.TrimSuffix(base, path.Ext(base))
 }
 
-var errForm = errors.New(`the file holds none of "lldp", "devices" and "neighbors"`)
+var errForm = errors.New(`the file has none of "lldp", "devices" and "neighbors"`)

@@ -72,7 +72,7 @@ func readLLDP(name string, data []byte) ([]Cable, error) {
 		out = append(out, Cable{A: End{Device: n.Device, Port: n.Port}, B: End{Device: n.Peer, Port: n.PeerPort}, Told: true})
 		for _, s := range []string{n.Device, n.Port, n.Peer, n.PeerPort} {
 			if !plausible(s) {
-				return nil, fmt.Errorf("read %s: neighbour %d lacks a name, or has one that is too long or not printable", name, i+1)
+				return nil, fmt.Errorf("read %s: neighbour %d has no name, or one that is too long or not printable", name, i+1)
 			}
 		}
 	}

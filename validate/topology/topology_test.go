@@ -171,18 +171,18 @@ topology:
 1 link between leaf1 and spine1 is not in the intent`},
 		{"one interface, one device", "dir/leaf1.json", fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1.example.net", "local", "Eth1/1", "Ethernet0")), ""},
 		{"recabled", "leaf2.json", fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "ifname", "Ethernet16", "")+","+neighbour("Ethernet16", "spine1", "ifname", "Ethernet8", "")+"]"),
-			`leaf2/Ethernet8 is linked with spine1/Ethernet16, and in the intent with spine1/Ethernet8
-spine1/Ethernet16 is linked with leaf2/Ethernet8, and in the intent with leaf2/Ethernet16
-leaf2/Ethernet16 is linked with spine1/Ethernet8, and in the intent with spine1/Ethernet16
-spine1/Ethernet8 is linked with leaf2/Ethernet16, and in the intent with leaf2/Ethernet8`},
+			`leaf2/Ethernet8 is linked to spine1/Ethernet16, in the intent to spine1/Ethernet8
+spine1/Ethernet16 is linked to leaf2/Ethernet8, in the intent to leaf2/Ethernet16
+leaf2/Ethernet16 is linked to spine1/Ethernet8, in the intent to spine1/Ethernet16
+spine1/Ethernet8 is linked to leaf2/Ethernet16, in the intent to leaf2/Ethernet8`},
 		{"a stranger", "leaf2.json", fmt.Sprintf(lldpOf, neighbour("Ethernet8", "elsewhere", "ifname", "e1", "")),
-			`leaf2/Ethernet8 is linked with elsewhere/e1, and in the intent with spine1/Ethernet8`},
+			`leaf2/Ethernet8 is linked to elsewhere/e1, in the intent to spine1/Ethernet8`},
 		{"both ends of each", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "ifname", "Ethernet0", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "ifname", "Ethernet8", "")) + `}}`, ""},
 		// The peer's port is told by an alias, and its description is free text.
 		{"the peer's alias", "leaf2.json", fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp2", "to leaf2")+","+neighbour("Ethernet16", "spine1", "local", "etp3", "Ethernet 16 of pod 1")+"]"), ""},
 		{"aliases, both ends", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "local", "etp1", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "local", "etp2", "")) + `}}`, ""},
 		{"aliases, swapped", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "leaf2", "local", "etp1", "")) + `}}`,
-			`leaf1/Ethernet8 is linked with leaf2/etp1, and in the intent with spine1/Ethernet0`},
+			`leaf1/Ethernet8 is linked to leaf2/etp1, in the intent to spine1/Ethernet0`},
 		{"aliases, one too many", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp1", "")+","+neighbour("Ethernet24", "spine1", "local", "etp4", "")+"]") + `, "spine1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet0", "leaf1", "local", "etp2", "")+","+neighbour("Ethernet24", "leaf1", "local", "etp4", "")+"]") + `}}`,
 			`1 link between leaf1 and spine1 is not in the intent`},
 		// What leaf1 sees says nothing of the links of others.
@@ -210,14 +210,14 @@ the link leaf2/Ethernet16 - spine1/Ethernet16 is not in the topology`},
 
 func TestReadCablesRefuses(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{"a: b\n", "x:1:1: the file is no containerlab topology: it has no map topology"},
+		{"a: b\n", "x:1:1: not a containerlab topology: the file has no map named topology"},
 		{"topology:\n  links: 3\n", "x:2:10: links must be a list, not a whole number"},
 		{"topology:\n  links:\n    - endpoints: [a:b]\n", "x:3:18: a link needs a list of two endpoints"},
 		{"topology:\n  links:\n    - endpoints: [ab, \"c:d\"]\n", "x:3:19: an endpoint must be node:interface"},
 		{"topology:\n  links:\n    - endpoints: [{node: a}, \"c:d\"]\n", "x:3:19: an endpoint needs node and interface"},
 		{"topology:\n  links:\n    - endpoints: [\"a:\\e[2J\", \"c:d\"]\n", "x:3:19: an endpoint holds a name that is empty, too long or not printable"},
-		{`{"x": 1}`, `read x: the file holds none of "lldp", "devices" and "neighbors"`},
-		{`{"neighbors": [{"device": "a"}]}`, "read x: neighbour 1 lacks a name, or has one that is too long or not printable"},
+		{`{"x": 1}`, `read x: the file has none of "lldp", "devices" and "neighbors"`},
+		{`{"neighbors": [{"device": "a"}]}`, "read x: neighbour 1 has no name, or one that is too long or not printable"},
 		{strings.Repeat(" ", MaxBytes+1), "x is larger than 16 MiB"},
 	} {
 		_, err := ReadCables("x", []byte(c.in))

@@ -80,15 +80,15 @@ var series = []metric{
 	show(drivers.HeadroomPeak, byGroup, "headroom_peak_bytes", "The highest fill of the priority group's headroom."),
 	show(drivers.PriorityDiscards, byPriority, "priority_discarded_packets_total", "Packets of the priority that the NIC had no room for."),
 	show(drivers.Discards, byPort, "discarded_packets_total", "Packets of any priority that the NIC had no room for."),
-	show(drivers.StallErrors, byPort, "pause_stall_errors_total", "How often the NIC gave up pausing because it had done so for too long."),
-	show(drivers.StallWarnings, byPort, "pause_stall_warnings_total", "How often the NIC nearly gave up pausing."),
+	show(drivers.StallErrors, byPort, "pause_stall_errors_total", "How often the NIC aborted its pause because it had done so for too long."),
+	show(drivers.StallWarnings, byPort, "pause_stall_warnings_total", "How often the NIC nearly aborted its pause."),
 	show(drivers.CNPSent, byPort, "cnp_sent_total", "Congestion notifications that the NIC sent as receiver."),
 	show(drivers.MarkedReceived, byPort, "ecn_marked_received_packets_total", "Packets that came with congestion experienced."),
 	show(drivers.CNPHandled, byPort, "cnp_handled_total", "Congestion notifications that the NIC obeyed as sender."),
 	show(drivers.CNPIgnored, byPort, "cnp_ignored_total", "Congestion notifications that the NIC ignored as sender."),
 	show(drivers.OutOfSequence, byPort, "rdma_out_of_sequence_packets_total", "RDMA packets that came out of sequence."),
 	show(drivers.SequenceErrors, byPort, "rdma_sequence_errors_total", "RDMA packets that were asked for again."),
-	show(drivers.AckTimeouts, byPort, "rdma_ack_timeouts_total", "RDMA acknowledgements that did not come in time."),
+	show(drivers.AckTimeouts, byPort, "rdma_ack_timeouts_total", "RDMA acknowledgements that timed out."),
 	show(drivers.RNRRetries, byPort, "rdma_rnr_retries_total", "RDMA retries that found no receive buffer."),
 }
 
