@@ -57,14 +57,21 @@ var identity = sync.OnceValue(func() (id struct {
 	return id
 })
 
-// quick are the times of a switch that does not wait.
-var quick = pace{poll: 3 * time.Millisecond, minSet: 500 * time.Millisecond, settled: 100 * time.Millisecond, linkUp: 2 * time.Second}
+// quick are the times of a driver of a switch that does not let it wait.
+func quick(o drivertest.Options) pace {
+	p := pace{poll: 3 * time.Millisecond, minSet: o.Patience(), settled: 100 * time.Millisecond, linkUp: 2 * time.Second}
+	if o.Silent {
+		p.minSet = 500 * time.Millisecond
+	}
+	return p
+}
 
 // box is one simulated switch with the intent it is to carry out.
 type box struct {
 	*simsonic.Switch
 	t       testing.TB
 	model   *catalog.Model
+	pace    pace
 	target  drivers.Target
 	desired *qos.Device
 	ports   []string
@@ -143,7 +150,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	b := &box{Switch: s, t: t, model: m, desired: compile(t, fabric(m, o.release, o.intent...))}
+	b := &box{Switch: s, t: t, pace: quick(o.test), model: m, desired: compile(t, fabric(m, o.release, o.intent...))}
 	for _, p := range m.Ports[:4] {
 		b.ports = append(b.ports, p.Name)
 	}
@@ -156,7 +163,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		Address: s.GNMIAddr(), Username: "admin", Password: testPassword, Timeout: o.test.Patience(), TLS: gnmi.TLS{CAFile: ca},
 	}}
 	if o.test.Slow {
-		b.target.GNMI.SetTimeout = 60 * time.Millisecond
+		s.Faults().AnswerWithin(60 * time.Millisecond)
 	}
 	if o.ssh {
 		hosts := filepath.Join(t.TempDir(), "known_hosts")
@@ -177,7 +184,7 @@ func (b *box) openAs(target drivers.Target) *Driver {
 		b.t.Fatal(err)
 	}
 	drv := d.(*Driver)
-	drv.pace = quick
+	drv.pace = b.pace
 	b.t.Cleanup(func() { _ = drv.Close() })
 	return drv
 }

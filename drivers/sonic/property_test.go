@@ -313,7 +313,7 @@ func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer s.Close()
-				b := &box{Switch: s, t: t}
+				b := &box{Switch: s, t: t, pace: quick(drivertest.Options{})}
 				b.target = drivers.Target{Name: "sw1", Release: release}
 				b.target.GNMI.Address, b.target.GNMI.TLS.Insecure = s.GNMIAddr(), true
 				d := b.open()

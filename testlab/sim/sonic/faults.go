@@ -15,7 +15,7 @@ type Faults struct {
 
 	dropBefore, dropAfter, failApplied bool
 	failAt, restartAt                  int // n+1 for "after n changes", 0 for off
-	delay                              time.Duration
+	delay, answerWithin                time.Duration
 	refuse, truncate, readOnly         bool
 	noSonicDB, noSubscribe, badCert    bool
 	noASIC, bareASIC                   bool
@@ -49,6 +49,11 @@ func (f *Faults) RestartAt(n int) { f.change(func() { f.restartAt = n + 1 }) }
 
 // Delay holds every gNMI answer back for d, or until the client gives up.
 func (f *Faults) Delay(d time.Duration) { f.change(func() { f.delay = d }) }
+
+// AnswerWithin answers each Set that takes longer than d with DEADLINE_EXCEEDED,
+// and the work goes on. Unlike a client's deadline it counts from the arrival of
+// the request, so that a test with it does not depend on how fast the machine is.
+func (f *Faults) AnswerWithin(d time.Duration) { f.change(func() { f.answerWithin = d }) }
 
 // RefuseConnections closes new connections at once and drops those there are.
 func (f *Faults) RefuseConnections(on bool) {
@@ -94,7 +99,7 @@ const (
 	Writing  Event = "writing"  // a Set that changes something is worked on
 	Changing Event = "changing" // the next change of a patch is about to be made
 	Saving   Event = "saving"   // a patch is applied and about to be saved
-	Answer   Event = "answer"   // a Set is done and about to be answered
+	Answer   Event = "answer"   // a Set is done, and about to be answered and to let the next one in
 	Command  Event = "command"  // a command has arrived over SSH
 	Status   Event = "status"   // a command is done and about to be answered
 )
@@ -124,7 +129,7 @@ func (f *Faults) Clear() {
 	f.dropBefore, f.dropAfter, f.failApplied, f.refuse, f.truncate, f.readOnly, f.noSonicDB, f.noSubscribe, f.badCert =
 		false, false, false, false, false, false, false, false, false
 	f.noASIC, f.bareASIC = false, false
-	f.failAt, f.restartAt, f.delay, f.beforeSet, f.timeout, f.onEvent = 0, 0, 0, nil, nil, nil
+	f.failAt, f.restartAt, f.delay, f.answerWithin, f.beforeSet, f.timeout, f.onEvent = 0, 0, 0, 0, nil, nil, nil
 }
 
 // take reads a one-shot fault and uses it up.
@@ -166,6 +171,18 @@ func (f *Faults) hook() {
 	if fn != nil {
 		fn()
 	}
+}
+
+// overdue ends when a Set that starts now is to be answered by AnswerWithin.
+func (f *Faults) overdue() (<-chan time.Time, func() bool) {
+	f.mu.Lock()
+	d := f.answerWithin
+	f.mu.Unlock()
+	if d == 0 {
+		return nil, func() bool { return false }
+	}
+	t := time.NewTimer(d)
+	return t.C, t.Stop
 }
 
 // hold waits the answer's delay out.

@@ -45,12 +45,16 @@ func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResp
 	s.faults.event(Queued)
 	done := make(chan error, 1)
 	s.wg.Go(func() { done <- s.set(r) })
+	late, stop := s.faults.overdue()
+	defer stop()
 	select {
 	case err := <-done:
 		if err != nil {
 			return nil, err
 		}
 		return setResponse(r), nil
+	case <-late:
+		return nil, status.FromContextError(context.DeadlineExceeded).Err()
 	case <-ctx.Done():
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
@@ -152,8 +156,8 @@ func (s *Switch) underLimit(apply func() *gcuError, release <-chan struct{}) err
 			s.save()
 			s.mu.Unlock()
 		}
-		s.endSet()
 		s.faults.event(Answer)
+		s.endSet()
 		if err != nil {
 			done <- unknown("%s", err.line())
 			return
