@@ -180,7 +180,7 @@ func (r Report) nowhere(c *validate.Check, open map[string]bool) bool {
 	})
 }
 
-// Verdict says in a sentence how the run ended, and what it leaves open.
+// Verdict says in a sentence what was found where, and what it leaves open.
 func (r Report) Verdict() string {
 	if open := r.unchecked(); open != "" {
 		return r.verdict() + "; not checked: " + open
@@ -192,36 +192,53 @@ func (r Report) verdict() string {
 	c := r.Counts()
 	clean := c == (validate.Counts{Info: c.Info}) // nothing is open either
 	looked := r.looked()
-	failed := r.Status() == Failing
-	if r.Command == "check" {
-		switch {
-		case failed:
-			return fmt.Sprintf("errors in %s: %s", r.Fabric, looked)
-		case !clean:
-			return fmt.Sprintf("no errors in %s: %s", r.Fabric, looked)
-		}
-		return fmt.Sprintf("nothing wrong with %s: %s", r.Fabric, looked)
-	}
-	runs := r.Fabric + " runs"
+	subject, runs := r.Fabric, " runs"
 	if r.Command == "nic validate" {
-		runs = "the NICs of " + r.Fabric + " run"
+		subject, runs = "the NICs of "+r.Fabric, " run"
 	}
-	others := slices.DeleteFunc(slices.Clone(r.Findings), validate.Unproven)
+	if clean && r.Command != "check" {
+		if r.Command == "validate" && r.compared() > 0 {
+			looked += ", and both ends of every link between them agree"
+		}
+		if c.Info > 0 {
+			looked += fmt.Sprintf("; %d info", c.Info)
+		}
+		return fmt.Sprintf("%s%s as the intent says: %s", subject, runs, looked)
+	}
+	return fmt.Sprintf("%s: %s; %s", subject, r.tally(), looked)
+}
+
+// tally says how many findings of each kind there are, and what they come to where
+// the numbers do not say it.
+func (r Report) tally() string {
+	c := r.Counts()
+	var parts []string
+	add := func(n int, text string) {
+		if n > 0 {
+			parts = append(parts, text)
+		}
+	}
+	add(c.Error, words.Count(c.Error, "error"))
+	add(c.Warning, words.Count(c.Warning, "warning"))
 	switch {
-	case validate.Worst(others):
-		return fmt.Sprintf("not all of %s as the intent says: %s", runs, looked)
-	case len(r.Failed()) > 0:
-		return fmt.Sprintf("not all of %s is known: %s", r.Fabric, looked)
-	case validate.Worst(r.Findings):
-		return fmt.Sprintf("not all of how %s is proven: %s", runs, looked)
-	case failed:
-		return fmt.Sprintf("the window is inconclusive, which is not passed, in %s: %s", r.Fabric, looked)
-	case !clean:
-		return fmt.Sprintf("no errors in how %s: %s", runs, looked)
-	case r.Command == "validate" && r.compared() > 0:
-		looked += ", and both ends of every link between them agree"
+	case c.Error > 0:
+		others := slices.DeleteFunc(slices.Clone(r.Findings), validate.Unproven)
+		if r.Command != "check" && !validate.Worst(others) && len(r.Failed()) == 0 {
+			parts = append(parts, "not everything could be verified")
+		}
+	case c.Warning > 0:
+		parts = append(parts, "no errors")
+	case c.Inconclusive > 0 || c.Suppressed > 0:
+		parts = append(parts, "no errors or warnings")
+	default:
+		parts = append(parts, "nothing wrong")
 	}
-	return fmt.Sprintf("%s as the intent says: %s", runs, looked)
+	if c.Error == 0 && validate.Inconclusive(r.Findings) != nil {
+		parts = append(parts, "not enough counters to call it a pass")
+	}
+	add(c.Info, fmt.Sprintf("%d info", c.Info))
+	add(c.Suppressed, fmt.Sprintf("%d accepted", c.Suppressed))
+	return strings.Join(parts, ", ")
 }
 
 // compared counts the links whose ends are both on devices that were read.
@@ -281,8 +298,8 @@ func (r Report) unchecked() string {
 	return strings.Join(out, "; ")
 }
 
-// looked says what was looked at: "3 switches, 4 links", or "2 of 3 switches
-// and 4 hosts read".
+// looked says what was looked at: "3 switches, 4 links checked", or "2 of 3
+// switches and 4 hosts read".
 func (r Report) looked() string {
 	var all, read [2]int
 	for _, d := range r.Devices {
@@ -306,7 +323,7 @@ func (r Report) looked() string {
 		}
 	}
 	if r.Command == "check" {
-		return strings.Join(append(parts, words.Count(r.Links, "link")), ", ")
+		return strings.Join(append(parts, words.Count(r.Links, "link")), ", ") + " checked"
 	}
 	if len(parts) == 0 {
 		parts = []string{"no device"}

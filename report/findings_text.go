@@ -51,9 +51,6 @@ func (t *Text) verdict(r Report) {
 		status, style = "warning:", t.S.Yellow
 	}
 	t.indented("", style(status), status+" "+term.CleanLine(r.Verdict()), 2)
-	if len(r.Findings) > 0 {
-		t.printf("%s\n", c)
-	}
 	var failed []string
 	for _, d := range r.Failed() {
 		failed = append(failed, d.Name)

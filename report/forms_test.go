@@ -61,24 +61,25 @@ func TestVerdict(t *testing.T) {
 		passed  bool
 		want    string
 	}{
-		{"check", nil, true, "nothing wrong with pod1: 2 switches, 3 links"},
-		{"check", told, true, "nothing wrong with pod1: 2 switches, 3 links"},
-		{"check", warned, true, "no errors in pod1: 2 switches, 3 links"},
-		{"check", accepted, true, "no errors in pod1: 2 switches, 3 links"},
-		{"check", drifted, false, "errors in pod1: 2 switches, 3 links"},
+		{"check", nil, true, "pod1: nothing wrong; 2 switches, 3 links checked"},
+		{"check", told, true, "pod1: nothing wrong, 1 info; 2 switches, 3 links checked"},
+		{"check", warned, true, "pod1: 1 warning, no errors; 2 switches, 3 links checked"},
+		{"check", accepted, true, "pod1: no errors or warnings, 1 accepted; 2 switches, 3 links checked"},
+		{"check", drifted, false, "pod1: 1 error; 2 switches, 3 links checked"},
 		{"validate", nil, true, "pod1 runs as the intent says: 2 switches and 1 host read, and both ends of every link between them agree"},
-		{"validate", warned, true, "no errors in how pod1 runs: 2 switches and 1 host read"},
-		{"validate", drifted, false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
-		{"validate", hidden, false, "not all of how pod1 runs is proven: 2 switches and 1 host read"},
-		{"validate", append(hidden, drifted...), false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
-		{"nic validate", virtual, false, "no errors in how the NICs of pod1 run: 2 switches read; not checked: pfc (gpu1)"},
-		{"check", partly, false, "no errors in pod1: 2 switches, 3 links; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
-		{"check", append(partly, drifted...), false, "errors in pod1: 2 switches, 3 links; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
-		{"check", left, true, "no errors in pod1: 2 switches, 3 links"},
-		{"validate", failing, false, "not all of pod1 runs as the intent says: 1 of 2 switches and 1 host read"},
-		{"validate", open, false, "the window is inconclusive, which is not passed, in pod1: 2 switches and 1 host read"},
-		{"validate", append(open, drifted...), false, "not all of pod1 runs as the intent says: 2 switches and 1 host read"},
-		{"validate", known, true, "no errors in how pod1 runs: 2 switches and 1 host read"},
+		{"validate", told, true, "pod1 runs as the intent says: 2 switches and 1 host read, and both ends of every link between them agree; 1 info"},
+		{"validate", warned, true, "pod1: 1 warning, no errors; 2 switches and 1 host read"},
+		{"validate", drifted, false, "pod1: 1 error; 2 switches and 1 host read"},
+		{"validate", hidden, false, "pod1: 1 error, not everything could be verified; 2 switches and 1 host read"},
+		{"validate", append(hidden, drifted...), false, "pod1: 2 errors; 2 switches and 1 host read"},
+		{"nic validate", virtual, false, "the NICs of pod1: 1 warning, no errors; 2 switches read; not checked: pfc (gpu1)"},
+		{"check", partly, false, "pod1: no errors or warnings, 3 info; 2 switches, 3 links checked; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
+		{"check", append(partly, drifted...), false, "pod1: 1 error, 3 info; 2 switches, 3 links checked; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
+		{"check", left, true, "pod1: no errors or warnings, 1 accepted; 2 switches, 3 links checked"},
+		{"validate", failing, false, "pod1: 1 error; 1 of 2 switches and 1 host read"},
+		{"validate", open, false, "pod1: 1 warning, no errors, not enough counters to call it a pass; 2 switches and 1 host read"},
+		{"validate", append(open, drifted...), false, "pod1: 1 error, 1 warning; 2 switches and 1 host read"},
+		{"validate", known, true, "pod1: no errors or warnings, 1 accepted; 2 switches and 1 host read"},
 	} {
 		r := Report{Command: c.command, Fabric: "pod1", Links: 3, Findings: c.fs, Devices: Looked(f.Switches[:2], nil, FromIntent, c.fs)}
 		if c.command == "validate" {
@@ -158,11 +159,11 @@ func TestInconclusiveIsNotPassed(t *testing.T) {
 			t.Errorf("%s does not say %q:\n%.2000s", form, want, got)
 		}
 	}
-	says(FormText, "failed: the window is inconclusive")
-	says(FormMarkdown, "## roce-fabric validate: failed\n\nthe window is inconclusive")
+	says(FormText, "failed: pod1: 2 warnings, no errors, not enough counters to call it a pass")
+	says(FormMarkdown, "## roce-fabric validate: failed\n\npod1: 2 warnings, no errors, not enough counters to call it a pass")
 	says(FormJSON, `"passed": false`)
 	says(FormHTML, `<header class="failed">`)
-	says(FormHTML, "the window is inconclusive")
+	says(FormHTML, "not enough counters to call it a pass")
 
 	suites := readJUnit(t, write(t, FormJUnit, r))
 	if suites.Errors != 1 || suites.Failures != 0 {
@@ -179,7 +180,7 @@ func TestInconclusiveIsNotPassed(t *testing.T) {
 
 	inv := readSARIF(t, write(t, FormSARIF, r)).Runs[0].Invocations[0]
 	if notes := inv.ToolExecutionNotifications; *inv.ExecutionSuccessful || len(notes) != 1 || notes[0].Level != "error" ||
-		str(notes[0].Message.Text) != "the window is inconclusive, which is not passed: leaf1: the window is 3s" {
+		str(notes[0].Message.Text) != "inconclusive: not enough counters to call it a pass: leaf1: the window is 3s" {
 		t.Errorf("SARIF says %+v", inv)
 	}
 }
@@ -367,7 +368,7 @@ func TestInconclusive(t *testing.T) {
 		}
 	}
 	for form, want := range map[Form]string{
-		FormText: "inconclusive: no errors in pod1", FormMarkdown: "## roce-fabric check: inconclusive", FormJSON: `"status": "inconclusive"`, FormHTML: `<header class="inconclusive">`,
+		FormText: "inconclusive: pod1: no errors or warnings, 1 info;", FormMarkdown: "## roce-fabric check: inconclusive", FormJSON: `"status": "inconclusive"`, FormHTML: `<header class="inconclusive">`,
 		FormSARIF: `"level": "warning"`, FormJUnit: `<skipped message="not checked: ports, buffers and headroom: leaf1: no model is stated"`,
 	} {
 		if text := write(t, form, r); !strings.Contains(text, want) {

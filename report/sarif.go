@@ -283,7 +283,7 @@ func (s *sarifWriter) inconclusive() []sarifNotification {
 	}
 	at := sarifLocation{Physical: s.physical(s.r.placeOf(*f)), Logical: logical(*f)}
 	return []sarifNotification{{
-		Level: "error", Message: sarifText{Text: sarifMessage("the window is inconclusive, which is not passed: " + f.Told())},
+		Level: "error", Message: sarifText{Text: sarifMessage("inconclusive: not enough counters to call it a pass: " + f.Told())},
 		Locations: []sarifLocation{at},
 	}}
 }

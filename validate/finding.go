@@ -2,11 +2,9 @@ package validate
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Severity says what a finding means for the fabric.
@@ -137,18 +135,6 @@ func Count(fs []Finding) (c Counts) {
 		}
 	}
 	return c
-}
-
-// String prints "2 errors, 1 warning, 3 info, 1 accepted; 2 inconclusive".
-func (c Counts) String() string {
-	s := fmt.Sprintf("%s, %s, %d info", words.Count(c.Error, "error"), words.Count(c.Warning, "warning"), c.Info)
-	if c.Suppressed > 0 {
-		s += fmt.Sprintf(", %d accepted", c.Suppressed)
-	}
-	if c.Inconclusive > 0 {
-		s += fmt.Sprintf("; %d inconclusive", c.Inconclusive)
-	}
-	return s
 }
 
 // collector folds findings of one cause into one.

@@ -187,5 +187,5 @@ func notPassed(fs []validate.Finding) error {
 	if f == nil {
 		return nil
 	}
-	return &statusError{status: exitFailed, err: fmt.Errorf("the window is inconclusive, which is not passed: %s", f.Told()), hint: f.Fix}
+	return &statusError{status: exitFailed, err: fmt.Errorf("inconclusive: not enough counters to call it a pass: %s", f.Told()), hint: f.Fix}
 }

@@ -6,7 +6,7 @@
 // that acted, pause on a priority that nobody meant to pause, a loop of
 // congestion control that is open. Rates have no limit that is right
 // everywhere; they only warn, best against a baseline of the same fabric. What
-// could not be seen is inconclusive, which is not passed.
+// could not be measured is inconclusive, and an inconclusive window does not pass.
 //
 // Everything here is a function of values: nothing is read, nothing waits. Do
 // not teach it the names of systems, and do not compare counters of two
