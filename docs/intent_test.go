@@ -145,7 +145,7 @@ var quantities = []struct{ in, is string }{
 	{"^(env:", "`env:NAME`, `file:PATH` or `keyring:SERVICE/USER`"},
 }
 
-// describe says what a value is, and which objects it speaks of.
+// describe says what a value is, and which objects it names.
 func describe(s *schema) (string, []string, error) {
 	switch {
 	case s.Ref != "":

@@ -211,7 +211,7 @@ type Buffers struct {
 	// neighbours' headroom depends on it. The zero Response where the
 	// standard's time is taken.
 	PauseResponse Value[Response]
-	// Headroom is the model that headroom is held against: [HeadroomIEEE] or
+	// Headroom is the model that headroom is checked with: [HeadroomIEEE] or
 	// [HeadroomSONiC].
 	Headroom Value[string]
 }

@@ -31,7 +31,7 @@ type rawFabric struct {
 	Logins     *rawCredentials    `key:"credentials" doc:"How devices are reached, by default."`
 	Rollout    *rawRollout        `key:"rollout" doc:"Policy of an apply."`
 	Routing    *rawRouting        `key:"routing" doc:"Paths that traffic takes, for the search for PFC deadlocks."`
-	Traffic    rawMap[rawTraffic] `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are held against it."`
+	Traffic    rawMap[rawTraffic] `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are compared with it."`
 	Islands    rawMap[rawIsland]  `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
 	Suppress   list[rawSuppress]  `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
 	rawCommon
@@ -107,7 +107,7 @@ type rawBuffers struct {
 	FanIn             opt[int]         `key:"fanIn" min:"1" max:"4096" doc:"How many ports send into one congested queue at the same time. Default: all other lossless ports that can."`
 	FanOut            opt[int]         `key:"fanOut" min:"1" max:"4096" doc:"How many congested queues one port sends into at the same time. ECN must mark before a pause there. Default: all other lossless ports, as the DCQCN paper counts."`
 	PauseResponse     opt[Response]    `key:"pauseResponse" doc:"How long this switch takes to obey a pause, in time or in quanta of 512 bit times; the headroom of its neighbours holds that much. Default: what IEEE 802.3 allows at the speed."`
-	Headroom          opt[string]      `key:"headroom" enum:"ieee-quanta,sonic-dyn" doc:"Model that headroom is held against. Default: ieee-quanta."`
+	Headroom          opt[string]      `key:"headroom" enum:"ieee-quanta,sonic-dyn" doc:"Model that headroom is checked with. Default: ieee-quanta."`
 }
 
 type rawRole struct {

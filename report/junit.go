@@ -136,7 +136,7 @@ func looksAt(c *validate.Check, d *Device) bool {
 // unreadCheck is the check that a device could not be read.
 const unreadCheck = "READ"
 
-// suiteOf names the device in whose suite a finding is told, "" for the
+// suiteOf names the device in whose suite a finding stands, "" for the
 // fabric's.
 func (j *junitWriter) suiteOf(f validate.Finding, checks map[string]*validate.Check) string {
 	if c := checks[f.ID]; c != nil && looksAt(c, nil) {

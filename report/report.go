@@ -43,7 +43,7 @@ type Text struct {
 
 	err  error
 	held held
-	undo []undo // how the devices that change are taken back
+	undo []undo // how the devices that change are reverted
 }
 
 // Err returns the first error of writing.

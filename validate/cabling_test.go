@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// What LLDP shows is held against the ports that the neighbour runs: an alias is
+// What LLDP shows is compared with the ports that the neighbour runs: an alias is
 // one of them, and so is a port that the intent does not name.
 func TestOtherEndByLLDP(t *testing.T) {
 	c := compile(t, bases["rails"])

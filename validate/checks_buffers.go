@@ -184,7 +184,7 @@ func admission(r *deviceRun) {
 	}
 }
 
-// headroomPool holds the headroom of all lossless groups against the pool that
+// headroomPool compares the headroom of all lossless groups with the pool that
 // they share. Shipped templates share it up to sixfold, so only a ratio that
 // the operator declares can be exceeded.
 func headroomPool(r *deviceRun) {

@@ -372,7 +372,7 @@ func controlInLossless(r *deviceRun) {
 	}
 }
 
-// companions holds what hosts are said to send against the classes of the ports
+// companions compares what hosts are said to send with the classes of the ports
 // that they are at.
 func companions(r *deviceRun) {
 	if r.source != Intended {

@@ -204,7 +204,7 @@ func otherProbability(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
 		k.Name, 100*have.At(queue), units.Bytes(queue), 100*should.At(queue), 100*by)}
 }
 
-// strange reports whether another check speaks of a curve by itself.
+// strange reports whether another check reports a curve by itself.
 func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 	for _, look := range []func(*deviceRun, *intent.Class, qos.ECN, qos.ECN) *Finding{oddCurve, averaged, unitless, otherProbability} {
 		if look(r, k, e, want) != nil {
@@ -214,7 +214,7 @@ func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 	return false
 }
 
-// pauseBeforeMark holds stated thresholds against the case of one port that
+// pauseBeforeMark compares stated thresholds with the case of one port that
 // sends into as many queues as the intent declares. Without a declared fan-out
 // nobody says how many those are, and explain shows the cases.
 func pauseBeforeMark(r *deviceRun) {
@@ -267,7 +267,7 @@ func neverReached(r *deviceRun) {
 }
 
 // curves tells the curve of each lossless class. Computed ones follow the port,
-// and are held against stated ones alone.
+// and are compared with stated ones alone.
 func curves(r *deviceRun) {
 	for p, q := range r.ports() {
 		for _, k := range p.Settings.Classes {

@@ -95,7 +95,7 @@ func (r *deviceRun) belowModel(p *intent.Port, xoff int64, model *headroom.Resul
 	return fmt.Sprintf("%s: it is enough only if the peer stops sending faster than %s", by, than)
 }
 
-// headroomInUse holds what a switch made for itself against the cable: its
+// headroomInUse compares what a switch made for itself with the cable: its
 // table may be another one than the catalogue's.
 func headroomInUse(r *deviceRun) {
 	var notMade []string

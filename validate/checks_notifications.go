@@ -10,7 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// highShare is the share from which a weighted queue is held to be served soon
+// highShare is the share from which a weighted queue counts as served soon
 // enough for congestion notifications, in percent.
 const highShare = 10
 
@@ -53,7 +53,7 @@ func notificationsServed(r *deviceRun) {
 // the one that is for them, known, else that of NVIDIA's default DSCP. That is a
 // guess: other NICs and operators use others, and 48 is CS6, of routing protocols
 // (RFC 4594), as well. The class is nil where nothing is marked, and where that
-// class is lossless, which CLS-10 speaks of.
+// class is lossless, which CLS-10 reports.
 func notificationsOf(s *intent.Settings) (class *intent.Class, known bool) {
 	if k, _, ok := nic.CNPClass(s); ok {
 		return k, true

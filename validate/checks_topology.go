@@ -234,7 +234,7 @@ func lossyOnHosts(f *intent.Fabric, c deadlock.Cycle) string {
 }
 
 // upTurns tells of each switch, in the words of one cause: what an exception or
-// the model admits on many switches is told by an example.
+// the model admits on many switches is shown by an example.
 func upTurns(r *fabricRun) {
 	type reason struct {
 		declared intent.Pos

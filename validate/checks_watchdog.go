@@ -96,7 +96,7 @@ func watchdogPoll(r *deviceRun) {
 		Fix:  "state that poll, or longer times"}, "")
 }
 
-// longDetect is how long a storm may last before a watchdog is held to be slow.
+// longDetect is how long a storm may last before a watchdog counts as slow.
 // SONiC's own default reaches it at 128 ports (sonic-utilities pfcwd/main.py).
 const longDetect = time.Second
 

@@ -12,7 +12,7 @@ import (
 
 // Host compares what the NICs of a host run with what they should, and with the
 // switch ports at the other end of their links. ends returns what an end runs;
-// one that was not read is held to be as the intent says. A check whose state
+// one that was not read is taken to be as the intent says. A check whose state
 // the host does not show finds nothing, and what could not be read is a finding
 // of its own: NIC-10 where lossless RDMA is not proven without it, see
 // [Unproven], and else of severity info.

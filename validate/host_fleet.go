@@ -12,7 +12,7 @@ import (
 )
 
 // Hosts compares the NICs of hosts that work together. Only those of one kind,
-// of the same card and driver, are held against each other, and only by what
+// of the same card and driver, are compared with each other, and only by what
 // was read of both; managed says which ports count, nil for all.
 func Hosts(running []*nic.Host, managed func(host, port string) bool) []Finding {
 	kinds := map[string][]member{}

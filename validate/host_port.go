@@ -80,7 +80,7 @@ func (p *portCheck) rail(changes []nic.Change) (rest []nic.Change) {
 	return rest
 }
 
-// pfc holds the priorities against the switch's, where that was read, and else
+// pfc compares the priorities with the switch's, where that was read, and else
 // against the intent.
 func (p *portCheck) pfc() {
 	if !p.have.PFC.Set || !p.want.PFC.Set {

@@ -72,7 +72,7 @@ func end(f *intent.Fabric, e intent.Endpoint) *intent.Port {
 
 // found notes that the two ends differ. what says it with three %v: the value
 // here, the other switch, its value; other links of the switch with the same
-// values are one finding with it. It is told of the end that is not as
+// values are one finding with it. It is reported of the end that is not as
 // intended, if one is, so that what is wrong on one switch is one finding.
 // attrs are what it is about.
 func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) {

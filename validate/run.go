@@ -250,7 +250,7 @@ func (r *deviceRun) differs(port string, attr qos.Attr) (qos.Change, bool) {
 }
 
 // trait says that a member of a group, a port or "" for the switch, has a
-// value, which the group is held to share.
+// value, which the group is taken to share.
 func (r *deviceRun) trait(group, value, port, where string) {
 	r.add(trait{group: group, value: value, port: port, where: where})
 }
@@ -435,8 +435,8 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 
 // odd finds those whose value is not that of most of their group, of those that
 // are as the intent says before all others. Of two values that are as frequent,
-// that of the outer layer of the intent is held to be usual, then the one that
-// sorts last. Values that are assumed are not held against one another.
+// that of the outer layer of the intent is taken to be usual, then the one that
+// sorts last. Assumed values are not compared with one another.
 func (r *Run) odd() {
 	groups := slices.SortedFunc(maps.Keys(r.traits), func(a, b traitGroup) int {
 		return cmp.Or(cmp.Compare(a.check.ID, b.check.ID), natural.Compare(a.group, b.group))
@@ -465,7 +465,7 @@ func (r *Run) odd() {
 	}
 }
 
-// drift reports what differs from the intent and no other finding speaks of.
+// drift reports what differs from the intent and no other finding names.
 func (r *Run) drift() {
 	for _, name := range natural.Keys(r.results) {
 		s := r.results[name]

@@ -79,7 +79,7 @@ func (l *line) held(n int) {
 }
 
 // A switch that says that it changed is read two seconds later, once however often
-// it says so, and what that shows is told at once. The rounds go on as ever.
+// it says so, and what that shows is sent at once. The rounds go on as ever.
 func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 	f, l := newFleet(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(3, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
@@ -290,6 +290,6 @@ func TestChangesTogether(t *testing.T) {
 	}
 	wantLines(t, w.Last(), "1 cleared error DRIFT leaf2 Ethernet0: pfc is {3,4}, the intent says {3}\n")
 	if took := w.clock.Since() - begin; took != 12*time.Second {
-		t.Errorf("leaf2 is told of after %s", took)
+		t.Errorf("leaf2 is reported after %s", took)
 	}
 }

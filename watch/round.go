@@ -88,7 +88,7 @@ func (w *Watcher) over(r *round) bool {
 }
 
 // mayStart reports whether the first of the queue could be read, if it were time.
-// In the first round hosts wait for the switches, which they are held against.
+// In the first round hosts wait for the switches, which they are compared with.
 func (w *Watcher) mayStart(r *round) bool {
 	return len(r.queue) > 0 && w.inFlight < w.cfg.Parallel &&
 		(r.n > 1 || r.switches == 0 || !w.devices[r.queue[0].i].Host)

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fleet is what a test watches: devices that answer as they are told.
+// fleet is what a test watches: devices that answer as the test says.
 type fleet struct {
 	clock *watchtest.Clock
 
@@ -40,7 +40,7 @@ type fleet struct {
 	at       map[string][]time.Duration // when each was read
 	now      map[string]bool            // is being read
 	most, in int
-	entered  chan struct{} // is told of each read, where it is not nil
+	entered  chan struct{} // receives each read, where it is not nil
 }
 
 func newFleet() *fleet {
@@ -332,7 +332,7 @@ func TestTooManyDevices(t *testing.T) {
 	}
 }
 
-// In the first round hosts, which are held against what switches run, wait for
+// In the first round hosts, which are compared with what switches run, wait for
 // them.
 func TestHostsWaitForSwitches(t *testing.T) {
 	f := newFleet()
@@ -411,11 +411,11 @@ func TestLoopThatHangs(t *testing.T) {
 	w := f.watching(t, watch.Config{Devices: devices(1, 0), Rounds: 1, Round: func(*watch.Round) { close(in); <-out }})
 	<-in
 	if !w.Alive() {
-		t.Error("the loop is held to be dead at once")
+		t.Error("the loop counts as dead at once")
 	}
 	w.clock.Pass(10 * time.Minute)
 	if w.Alive() {
-		t.Error("the loop is held to be alive after 10 minutes")
+		t.Error("the loop counts as alive after 10 minutes")
 	}
 	close(out)
 }

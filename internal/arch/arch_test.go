@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestTree holds the source tree against all rules.
+// TestTree checks the source tree by all rules.
 func TestTree(t *testing.T) {
 	tr, err := parseTree(moduleRoot(t))
 	if err != nil {

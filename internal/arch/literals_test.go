@@ -41,7 +41,7 @@ func text(n ast.Node) (string, bool) {
 // there, users do not have it.
 var beside = regexp.MustCompile(`(^|[/" ])\.\./shared\b`)
 
-// pathFaults returns the places where a file speaks of folders that users do
+// pathFaults returns the places where a file names folders that users do
 // not have.
 func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 	if withinAny(src.pkg(), helpers) {

@@ -46,7 +46,7 @@ func sends(seen **gpb.SubscribeRequest, end error, msgs ...*gpb.SubscribeRespons
 	}
 }
 
-// What there was is passed over, each change after it is told, and the end of the
+// What there was is passed over, each change after it is passed on, and the end of the
 // context ends all of it.
 func TestOnChange(t *testing.T) {
 	d := newDevice(t, deviceOptions{})

@@ -64,7 +64,7 @@ func (v Value) Decode() (any, error) {
 // value for a path, one for each list entry, or one for each leaf. What is
 // absent has no value; nil means that the device has nothing of all that.
 //
-// The values come in the device's order and are not held against the paths:
+// The values come in the device's order and are not compared with the paths:
 // the caller takes what it knows. The JSON is not checked. An answer of
 // absurd size or form is an error that wraps [ErrAnswer].
 func (c *Client) GetTree(ctx context.Context, origin string, typ DataType, paths ...[]Elem) ([]Value, error) {

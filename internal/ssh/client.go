@@ -114,7 +114,7 @@ func newClient(cfg *Config, base net.Conn) *Client {
 // watch begins to tell of the end of the connection to the device.
 func (c *Client) watch() {
 	c.work.Go(func() {
-		// Why it ended is what the commands on it are told.
+		// The commands on it return why it ended.
 		_ = c.device().Wait()
 		close(c.ended)
 	})

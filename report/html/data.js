@@ -1,4 +1,4 @@
-// The data that the page was written with, in the terms that the rest speaks of.
+// The data that the page was written with, in the terms that the rest uses.
 const raw = JSON.parse(document.getElementById("data").textContent);
 
 // Ranks of severities: 0 is for no finding.

@@ -116,7 +116,7 @@ func host(t *testing.T, address string) string {
 	return h
 }
 
-// TestIntentFitsTheImage holds the intent against the model that the VM image
+// TestIntentFitsTheImage compares the intent with the model that the VM image
 // presents: its ports, their speed, and headroom rows for every cable.
 func TestIntentFitsTheImage(t *testing.T) {
 	f := load(t)

@@ -204,7 +204,7 @@ func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, 
 // maxTurns is how many turns of one failure are kept.
 const maxTurns = 8
 
-// rounds is how many cycles of one failure are held against its routes before
+// rounds is how many cycles of one failure are compared with its routes before
 // all its dependencies are computed.
 const rounds = 16
 

@@ -174,7 +174,7 @@ func TestAgainstBruteForce(t *testing.T) {
 	t.Logf("%d fabrics, %d with a cycle, %d with one under a failure", count, cycles, failing)
 }
 
-// checkNamed holds a cycle against itself: each hop names a destination and
+// checkNamed checks that a cycle is consistent: each hop names a destination and
 // leads to the next.
 func checkNamed(t *testing.T, c Cycle) {
 	t.Helper()

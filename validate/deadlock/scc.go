@@ -150,7 +150,7 @@ func (t *tarjan) component(v node) int32 {
 }
 
 // from searches from a root. Nodes that within refuses are left out; nil
-// refuses none. found is told each component with its nodes, which are only
+// refuses none. found is called with each component and its nodes, which are only
 // valid during the call.
 func (t *tarjan) from(g *graph, root node, within func(node) bool, found func(nodes []node)) {
 	if t.stamp[root] == t.now {

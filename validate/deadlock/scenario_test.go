@@ -145,7 +145,7 @@ func TestDualToR(t *testing.T) {
 	}
 }
 
-// A cycle is told with the class of each buffer where they are not all of one.
+// A cycle is shown with the class of each buffer where they are not all of one.
 func TestCycleClasses(t *testing.T) {
 	c := Cycle{Hops: []Hop{{Switch: "a", In: "p0", Class: "rdma", Next: "b", Destination: "c", Out: "p1"}, {Switch: "b", In: "p2", Class: "rdma", Next: "a", Destination: "c", Out: "p3"}}}
 	const one = "a p0 waits for b, which traffic to c leaves by p1; b p2 waits for a, which traffic to c leaves by p3"

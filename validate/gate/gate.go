@@ -122,7 +122,7 @@ type Sample struct {
 // Options tune a judgement.
 type Options struct {
 	// Baseline is a window of the same fabric from before; nil where there is
-	// none. Rates are held against it.
+	// none. Rates are compared with it.
 	Baseline *Result
 	// Traffic says that a window without packets of a lossless class is
 	// inconclusive: nobody looks at an idle fabric to see whether it loses any.

@@ -47,7 +47,7 @@ const (
 	GoOn     Action = "go on"
 	Hold     Action = "hold"      // what is done stays, and no further step begins
 	Refuse   Action = "refuse"    // the change does not begin
-	RollBack Action = "roll back" // the change is taken back
+	RollBack Action = "roll back" // the change is rolled back
 )
 
 // Next says what follows from the verdict of a phase. What is inconclusive is

@@ -99,7 +99,7 @@ func TestStepsWithoutResetCount(t *testing.T) {
 // monotone are the failures that no more counting can undo.
 var monotone = []string{LosslessDrop, Watchdog, NICStall, WrongPriority}
 
-// A longer window takes back no such failure.
+// A longer window withdraws no such failure.
 func TestLongerWindowsKeepFailures(t *testing.T) {
 	type place struct{ id, device, port string }
 	hard := func(ss []Sample) map[place]bool {

@@ -179,7 +179,7 @@ func frames(n uint64) string {
 }
 
 // wrongPriority finds pause on priorities that the intent calls lossy. Both ends
-// of a link see it; it is told of the switch, where that counts it.
+// of a link see it; it is reported of the switch, where that counts it.
 func (j *judge) wrongPriority(p *PortWindow, host bool) {
 	var peer *PortWindow
 	if host {

@@ -185,10 +185,10 @@ func are(n int) string {
 	return "are"
 }
 
-// Compare holds a topology against the links of an intent. Devices that the
+// Compare compares a topology with the links of an intent. Devices that the
 // intent does not know are left out unless they stand where the intent has
 // another; links of the intent count as absent where the topology knows both
-// of their devices, and what it holds is told by one of them.
+// of their devices, and what it holds is reported by one of them.
 //
 // Names of ports need not be the intent's: LLDP gives the peer's port by an
 // alias or a free text. A cable with one end that the intent knows is held
@@ -326,7 +326,7 @@ func (c *comparison) link(e intent.Endpoint) (*intent.Link, intent.Endpoint) {
 	return l, l.A
 }
 
-// cable holds one cable against the links of the ends that the intent knows.
+// cable compares one cable with the links of the ends that the intent knows.
 func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) {
 	moved, linked := false, false
 	for _, e := range []struct {

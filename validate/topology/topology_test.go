@@ -178,7 +178,7 @@ spine1/Ethernet8 is linked to leaf2/Ethernet16, in the intent to leaf2/Ethernet8
 		{"a stranger", "leaf2.json", fmt.Sprintf(lldpOf, neighbour("Ethernet8", "elsewhere", "ifname", "e1", "")),
 			`leaf2/Ethernet8 is linked to elsewhere/e1, in the intent to spine1/Ethernet8`},
 		{"both ends of each", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "ifname", "Ethernet0", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "ifname", "Ethernet8", "")) + `}}`, ""},
-		// The peer's port is told by an alias, and its description is free text.
+		// The peer's port is given by an alias, and its description is free text.
 		{"the peer's alias", "leaf2.json", fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp2", "to leaf2")+","+neighbour("Ethernet16", "spine1", "local", "etp3", "Ethernet 16 of pod 1")+"]"), ""},
 		{"aliases, both ends", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "spine1", "local", "etp1", "")) + `, "spine1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet0", "leaf1", "local", "etp2", "")) + `}}`, ""},
 		{"aliases, swapped", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, neighbour("Ethernet8", "leaf2", "local", "etp1", "")) + `}}`,

@@ -116,7 +116,7 @@ func TestRules(t *testing.T) {
 			for _, text := range r.Annotations {
 				for _, m := range label.FindAllStringSubmatch(text, -1) {
 					if !slices.Contains(append(labels, "instance", "job"), m[1]) {
-						t.Errorf("%s speaks of label %s, which no metric of it has", r.Alert, m[1])
+						t.Errorf("%s names label %s, which no metric of it has", r.Alert, m[1])
 					}
 				}
 			}

@@ -105,7 +105,7 @@ type Config struct {
 	URL   string
 	Token secret.Secret // sent as a bearer token; "" is none
 	Agent string        // the User-Agent
-	// Done is told of each message that was delivered, with nil, or given up.
+	// Done is called for each message: with nil when it was delivered, with an error when it was given up.
 	// It is called on the goroutine of [Sender.Run]; nil does nothing.
 	Done  func(error)
 	Clock watch.Clock // nil is [watch.System]
@@ -219,7 +219,7 @@ func (s *Sender) deliver(ctx context.Context, m *Message) error {
 		if err == nil {
 			return nil
 		}
-		err = fmt.Errorf("the webhook at %s was not told of verdict %s: %w", s.host, m.Verdict, err)
+		err = fmt.Errorf("verdict %s was not delivered to the webhook at %s: %w", m.Verdict, s.host, err)
 		if !again || n == attempts {
 			return err
 		}

@@ -43,7 +43,7 @@ func round(v, previous watch.Verdict, fs ...validate.Finding) *watch.Round {
 	return &watch.Round{N: 7, Fabric: "pod1", End: time.Unix(1_800_000_000, 5).UTC(), Verdict: v, Previous: previous, Findings: fs, Devices: 3, Read: 3}
 }
 
-// serve starts a receiver that answers as it is told, and returns its address.
+// serve starts a receiver that answers as the test says, and returns its address.
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -185,14 +185,14 @@ func TestLatestIsTold(t *testing.T) {
 	}
 }
 
-// A verdict that came and went meanwhile is not told.
+// A verdict that came and went meanwhile is not sent.
 func TestNothingNewIsNotTold(t *testing.T) {
 	if got := told(t, watch.Warnings, watch.OK); got != ">ok" {
 		t.Errorf("told was %q", got)
 	}
 }
 
-// told returns what a server is told of a first verdict, ok, and of others that
+// told returns what a server receives of a first verdict, ok, and of others that
 // come while it has not answered.
 func told(t *testing.T, later ...watch.Verdict) string {
 	t.Helper()
