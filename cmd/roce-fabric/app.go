@@ -37,7 +37,7 @@ const exitHelp = `Exit status:
   2    the command line or the intent is wrong
   3    there are differences (plan --exit-code) or findings of severity error,
        with --strict also where something could not be checked
-  4    applied in part: the report says which device is in which state
+  4    applied in part: the report gives the state of each device
   130  interrupted
 `
 
@@ -167,9 +167,9 @@ func (a *app) deviceFlags(c *cobra.Command) {
 	f.IntVar(&a.parallel, "parallel", defaultParallel(), "devices to work on at the same time, 1 to 1024")
 	f.StringVar(&a.lab, "lab", a.getenv("ROCE_FABRIC_LAB"), "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
 	_ = c.MarkFlagFilename("lab", "json")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "say each operation on a device, with its time, on standard error")
-	f.BoolVar(&a.debug, "debug", false, "say each request to a device and its answer, without secrets, on standard error")
-	f.StringVar(&a.debugFile, "debug-file", "", "file for what --debug says")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "print each operation on a device, with its time, to standard error")
+	f.BoolVar(&a.debug, "debug", false, "print each request to a device and its answer, without secrets, to standard error")
+	f.StringVar(&a.debugFile, "debug-file", "", "write what --debug prints to this file")
 	_ = c.MarkFlagFilename("debug-file")
 	pre, run := c.PreRunE, c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {

@@ -42,31 +42,34 @@ func (a *app) applyCommand() *cobra.Command {
 	o := applyOptions{allow: impactFlag{qos.ImpactCounters}}
 	c := &cobra.Command{
 		Use:   "apply",
-		Short: "Bring the devices to what the intent says",
-		Long: `apply carries out a plan: the one saved with 'plan --save' if --plan names it,
-and exactly that one, without asking; otherwise a fresh one, which it shows on
-standard error and asks about. Without a terminal it needs --yes.
+		Short: "Change the devices to match the intent",
+		Long: `apply carries out a plan. With --plan it carries out exactly that saved plan,
+without asking. Otherwise it makes a fresh plan, shows it on standard error and
+asks; without a terminal it needs --yes.
 
-The whole plan is judged before the first write: where one device was not planned,
-has a change that cannot be made, disturbs more than --allow says, cannot be read
-any more or is not in the state that was planned for, nothing is written to any.
+The whole plan is judged before the first write. Nothing is written to any device
+if one of them was not planned, has a change that cannot be made, is disturbed
+more than --allow permits, cannot be read any more, or is not in the state that
+was planned for.
 
-It then works device by device. On each it reads again and refuses if the device
-is not in the state that was planned for, writes, reads back, compares with the
-intent and with what the daemons of the device made of it, and saves. A device
-that is as intended and would lose part of that in a restart is saved as well; a
-save is of its whole configuration, with what others have left unsaved. One that
-cannot be saved is reported as unsaved (status 4), and the run goes on. A device
-on which any of this fails is taken back to where it was, and the rest is left
-alone. Ctrl-C reverts the device being changed, and may take as long as that
-device needs to finish and undo what it was sent; a third Ctrl-C ends at once.
-SIGTERM and a closed terminal (SIGHUP) do the same; under nohup the run goes on.
-The result says in which state each device is, and so does the journal.
+Then it changes one device after another. It reads the device again and refuses
+if its state is not the planned one, writes, reads back, compares the result with
+the intent and with what the daemons of the device made of it, and saves. A save
+is of the whole configuration, including what other users have left unsaved. A
+device that already matches, but would lose that in a restart, is saved as well.
+One that cannot be saved is reported as unsaved (status 4), and the run goes on.
+If anything else fails, the device is reverted, and the remaining ones are not
+changed.
+
+Ctrl-C reverts the device being changed, which takes as long as the device needs
+to finish and undo what it was sent; a third Ctrl-C ends at once. SIGTERM and a
+closed terminal (SIGHUP) act like Ctrl-C; under nohup the run goes on. The result
+and the journal give the state of each device.
 
 Changes that do more than reset counters must be allowed explicitly: --allow
-port-flap, or --allow traffic-loss where packets may be lost, as where code points
-move into or out of a lossless class. The first apply to a switch does that as a
-rule.`,
+port-flap, or --allow traffic-loss where packets may be lost, e.g. where code
+points move into or out of a lossless class. The first apply to a switch usually
+needs the latter.`,
 		Example: "  roce-fabric apply -f fabric.yaml --allow traffic-loss\n  roce-fabric apply -f fabric.yaml --plan leaves.plan --allow port-flap --yes",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },

@@ -28,19 +28,19 @@ func (a *app) checkCommand() *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Say what is wrong with an intent, without devices",
-		Long: `check reads the intent and says what is wrong or will be: the file itself, each
-switch, each link, the whole fabric. 'roce-fabric explain CHECK' says what a
-check looks at, why it matters and what mends it; --list shows them all.
+		Short: "Check an intent, without devices",
+		Long: `check reads the intent and reports errors and risks in the file itself, on each
+switch, on each link and across the fabric. 'roce-fabric explain CHECK' says what
+a check looks at, why it matters and how to fix it; --list shows all checks.
 
 With --config it also compares saved configurations with the intent:
 config_db.json of SONiC, 'show running-config' of EOS and NX-OS. Switches
-without one are taken to be as intended at the other ends of links.
+without one are taken to match the intent at the other ends of links.
 
-With --topology it compares the links of the intent with those of a containerlab
-file or of LLDP; the answer to 'lldpctl -f json' is of the switch that its file
-is named for. With --yang it checks what would be rendered against the YANG models
-of a switch image (/usr/local/yang-models of a SONiC switch).`,
+With --topology it compares the links of the intent with a containerlab file or
+with LLDP: the output of 'lldpctl -f json' in a file named after its switch. With
+--yang it checks the rendered configuration with the YANG models of a switch image
+(/usr/local/yang-models of a SONiC switch).`,
 		Example: "  roce-fabric check -f fabric.yaml\n  roce-fabric check -f fabric/ --config leaf1=config_db.json\n  roce-fabric check -f fabric/ --yang ./yang-models --output json\n  roce-fabric check --list",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -54,8 +54,8 @@ of a switch image (/usr/local/yang-models of a SONiC switch).`,
 	a.reportFlags(c)
 	f := c.Flags()
 	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered SONiC configuration against")
-	f.StringArrayVar(&o.config, "config", nil, "SWITCH=FILE: a saved configuration to hold against the intent; may be repeated")
-	f.StringVar(&o.topology, "topology", "", "links to hold the intent's against: a containerlab file, or the answer to 'lldpctl -f json' in a file named for its switch, leaf1.json")
+	f.StringArrayVar(&o.config, "config", nil, "SWITCH=FILE: a saved configuration to compare with the intent; may be repeated")
+	f.StringVar(&o.topology, "topology", "", "links to compare the intent's with: a containerlab file, or the output of 'lldpctl -f json' in a file named after its switch, leaf1.json")
 	f.BoolVar(&o.list, "list", false, "list all checks")
 	_ = c.MarkFlagDirname("yang")
 	_ = c.MarkFlagFilename("topology", "yml", "yaml", "json")

@@ -34,20 +34,19 @@ func (a *app) importCommand() *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
 		Use:   "import",
-		Short: "Turn what switches run into an intent",
-		Long: `import reads switches, or their saved configurations, and writes the intent that
-says what they do: classes, thresholds, watchdog, MTU and links, in the short
-form, with what a role, a switch or a port does otherwise. Nothing is written to
-a device.
+		Short: "Make an intent from what switches run",
+		Long: `import reads switches, or their saved configurations, and writes an intent that
+describes them: classes, thresholds, watchdog, MTU and links, in the short form,
+with the exceptions of a role, a switch or a port. Nothing is written to a device.
 
-Switches are those of --device, those of an intent that names them and how they
-are reached (-f; its classes may be left out), those of a running lab, or files:
-config_db.json of SONiC, 'show running-config' of EOS and NX-OS. Links are what
-the switches see over LLDP, and what --topology and -f have.
+Switches come from --device, from an intent that names them and says how to reach
+them (-f; its classes may be left out), from a running lab, or from files:
+config_db.json of SONiC, 'show running-config' of EOS and NX-OS. Links come from
+LLDP on the switches, from --topology and from -f.
 
-Standard error lists what is assumed because no device tells it, what is left
+Standard error lists what is assumed because no device reports it, what is left
 out, what this tool does not understand, and what a plan of the new intent would
-change: values that no intent can say.`,
+change: values that an intent cannot express.`,
 		Example: `  roce-fabric import --device leaf1=sonic://192.0.2.11 \
       --device spine1=eos://192.0.2.21 --ssh \
       --username env:FABRIC_USER --password env:FABRIC_PASSWORD -o fabric.yaml
@@ -61,8 +60,8 @@ change: values that no intent can say.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.devices, "device", nil, "a switch to read: NAME=OS://HOST[:PORT]; may be repeated")
-	f.StringArrayVar(&o.configs, "config", nil, "a saved configuration: NAME=FILE, or NAME:OS=FILE where its text does not tell the system; may be repeated")
-	f.StringArrayVar(&o.topologies, "topology", nil, "links: a containerlab file, or LLDP neighbours as 'lldpctl -f json' of the device that the file is named for; may be repeated")
+	f.StringArrayVar(&o.configs, "config", nil, "a saved configuration: NAME=FILE, or NAME:OS=FILE where the text does not show the system; may be repeated")
+	f.StringArrayVar(&o.topologies, "topology", nil, "links: a containerlab file, or LLDP neighbours as 'lldpctl -f json' in a file named after the device; may be repeated")
 	f.StringVarP(&o.file, "file", "f", "", "an intent that names switches, credentials, hosts or links: a file, a folder, or -")
 	f.StringSliceVar(&a.only, "only", nil, "only these switches of -f: name, glob, role:NAME or os:NAME")
 	f.StringVar(&o.username, "username", "", "user of the switches of --device: a name, env:NAME, file:PATH or keyring:SERVICE/USER")
@@ -71,7 +70,7 @@ change: values that no intent can say.`,
 	f.StringVar(&o.name, "name", "", "name of the fabric (default: that of -f or of the lab, else imported)")
 	f.StringVarP(&o.out, "out", "o", "", "file to write the intent to (default: standard output)")
 	f.BoolVar(&o.force, "force", false, "replace the file of --out")
-	f.BoolVar(&o.allPorts, "all-ports", false, "take in ports that carry QoS and have no known neighbour, also beside others that have one")
+	f.BoolVar(&o.allPorts, "all-ports", false, "also import ports that carry QoS and have no known neighbour, on switches where others have one")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 	_ = c.MarkFlagFilename("out", "yaml", "yml")
 	for _, n := range []string{"device", "username", "password", "name", "only"} {

@@ -23,9 +23,9 @@ import (
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
-		Short: "Simulated devices on loopback",
-		Long: `lab starts the switches and hosts of an intent as simulations on loopback: real
-gNMI and SSH servers that accept, refuse and answer as the box does.`,
+		Short: "Simulate switches and hosts on loopback",
+		Long: `lab simulates the switches and hosts of an intent on loopback: real gNMI and SSH
+servers that accept, refuse and answer as the real devices do.`,
 		Example: "  roce-fabric lab demo\n  roce-fabric lab up fabric.yaml",
 	}
 	groupOnly(c)
@@ -38,9 +38,9 @@ func (a *app) labDemoCommand() *cobra.Command {
 		Use:   "demo [EXAMPLE]",
 		Short: "Plan, apply, validate and roll back an example on simulated devices",
 		Long: `demo runs check, plan, apply, the same for the hosts' NICs, validate, a second
-plan and a rollback of an example fabric on simulated switches and hosts that are
-as they were delivered: mixed, which has switches of several systems, unless
-another one is named. It needs no device and leaves nothing behind.
+plan and a rollback of an example fabric on simulated switches and hosts in their
+factory state. The default example is mixed, with switches of several systems. It
+needs no device and leaves nothing behind.
 
 Examples: ` + strings.Join(examples.Names(), ", "),
 		Example:   "  roce-fabric lab demo\n  roce-fabric lab demo quickstart",
@@ -161,9 +161,9 @@ func (a *app) labUpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up INTENT",
 		Short: "Start the switches and hosts of an intent on loopback and wait",
-		Long: `up starts every switch that the intent names, as the factory left it, and every
-host on free ports of loopback, prints where they are, and waits for Ctrl-C,
-which is its normal end: exit status 0.
+		Long: `up starts every switch of the intent in its factory state, and every host, on free
+ports of loopback, prints their addresses, and waits for Ctrl-C, which is its
+normal end: exit status 0.
 
 Other commands use them from another terminal with --lab or ROCE_FABRIC_LAB, and
 so does any gNMI client, with the user, password and CA that up prints.`,

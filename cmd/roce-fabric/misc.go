@@ -16,7 +16,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	var ofReport bool
 	c := &cobra.Command{
 		Use:   "schema",
-		Short: "Write the JSON Schema of the intent, for editors, or of reports",
+		Short: "Print the JSON Schema of the intent, for editors, or of reports",
 		Long: `schema writes the JSON Schema (draft 2020-12) of the intent. An editor with a
 YAML language server takes it from the first line of a file:
 
@@ -42,7 +42,7 @@ validate.`,
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Show the version and what it knows",
+		Short:   "Print the version and what it knows",
 		Long:    "version shows the version, and the SONiC releases whose rules it knows.",
 		Example: "  roce-fabric version",
 		Args:    cobra.NoArgs,

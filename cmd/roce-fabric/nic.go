@@ -23,17 +23,17 @@ type nicOptions struct {
 func (a *app) nicCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nic",
-		Short: "The NICs of hosts: plan, apply, roll back, validate, and a unit for the boot",
-		Long: `nic sets the NICs of hosts as the intent says: trust, DSCP -> priority, PFC, ETS,
+		Short: "Plan, apply, roll back and validate the NICs of hosts",
+		Long: `nic sets the NICs of hosts to match the intent: trust, DSCP -> priority, PFC, ETS,
 cable length, DCBX owner, link pause, ToS of RDMA connections, CNP, MTU, and the
-firmware settings of NVIDIA cards. It works on the machine that it runs on with
---local, else over SSH on every host that has an address: this program is copied
-there once (~/.cache/roce-fabric) and does the same there.
+firmware settings of NVIDIA cards. With --local it works on this machine,
+otherwise over SSH on every host that has an address: this program is copied there
+once (~/.cache/roce-fabric) and does the work there.
 
-A setting has one of three lifetimes, and each difference says which: firmware
-(survives a reboot, needs a reset of the card), driver (lost at a reboot), rdma
-(lost with the RDMA device). 'nic unit install' has the latter two applied again
-at boot.`,
+A setting has one of three lifetimes, and each difference names it: firmware
+(survives a reboot, takes effect with a reset of the card), driver (lost at a
+reboot), rdma (lost with the RDMA device). 'nic unit install' installs a systemd
+unit that applies the latter two again at boot.`,
 		Example: "  roce-fabric nic plan --local -f fabric.yaml\n  roce-fabric nic apply --host gpu1 -f fabric.yaml --allow traffic-loss",
 	}
 	groupOnly(c)
@@ -84,20 +84,21 @@ func (a *app) nicApplyCommand() *cobra.Command {
 	o := nicOptions{allow: impactFlag{qos.ImpactCounters}}
 	c := &cobra.Command{
 		Use:   "apply",
-		Short: "Set the NICs as the intent says",
-		Long: `apply writes what differs and nothing else, on a host one port after the other,
-and reads each value back. A host on which something fails is taken back to where
-it was, and no further one is begun.
+		Short: "Set the NICs to match the intent",
+		Long: `apply writes only what differs, one port of a host after another, and reads each
+value back. If anything fails, the host is reverted, and no further host is
+changed.
 
-What disturbs more than counters needs --allow: a changed PFC mask takes the link
-down for a moment, port-flap, and a changed MTU may lose packets, traffic-loss. On
-the port that carries the machine's only management path it needs --cut-off as
-well. Firmware settings are staged and never reset.
+Changes that do more than reset counters must be allowed explicitly: a changed PFC
+mask takes the link down for a moment (--allow port-flap), a changed MTU may lose
+packets (--allow traffic-loss). The port that carries the only management path of
+the machine needs --cut-off as well. Firmware settings are staged; the card is
+never reset.
 
-Several hosts are worked on side by side; where links go down or lose traffic, one
-by one unless --parallel says how many. The result says in which state each host
-is, and so does the journal, with every old value: 'nic rollback' takes the run
-back, also one that was cut off.`,
+Hosts are changed side by side; where links go down or packets may be lost, one
+after another, unless --parallel is given. The result gives the state of each
+host. So does the journal, with every old value: 'nic rollback' undoes the run,
+also one that was cut off.`,
 		Example: "  roce-fabric nic apply --local -f fabric.yaml --allow traffic-loss\n  roce-fabric nic apply -f fabric.yaml --allow port-flap --parallel 8 --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -111,7 +112,7 @@ back, also one that was cut off.`,
 	f := c.Flags()
 	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
-	f.BoolVar(&o.cutOff, "cut-off", false, "also take the port down that the machine is managed over")
+	f.BoolVar(&o.cutOff, "cut-off", false, "also take down the port that carries the only management path of the machine")
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -120,10 +121,10 @@ func (a *app) nicValidateCommand() *cobra.Command {
 	var o nicOptions
 	c := &cobra.Command{
 		Use:   "validate",
-		Short: "Prove that the NICs run as the intent says",
+		Short: "Prove from running state that the NICs match the intent",
 		Long: `validate reads the NICs and checks them: drift with its layer, trust and maps,
 PFC, congestion control, buffers, MTU, DCBX, link pause, and whether a boot unit
-keeps it all. Nothing is written.`,
+restores the settings. Nothing is written.`,
 		Example: "  roce-fabric nic validate --local -f fabric.yaml",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.nicValidate(cmd.Context(), o) },

@@ -17,12 +17,12 @@ func (a *app) nicRollbackCommand() *cobra.Command {
 	var list bool
 	c := &cobra.Command{
 		Use:   "rollback [RUN]",
-		Short: "Take an apply to NICs back",
-		Long: `rollback writes back what the NICs held before a run of nic apply: the newest run
-that can be taken back, or the one named. With --host, --only or --local it looks
-at those hosts alone. The journal of the run has what each setting held, also of
-a run that was cut off. A setting that holds its old value is not written; the
-boot unit stays as it is. --list shows the runs.`,
+		Short: "Undo a run of nic apply",
+		Long: `rollback restores what the NICs held before a run of nic apply: the newest run
+that can be rolled back, or the named one. --host, --only and --local limit it to
+those hosts. The journal of the run has the old value of each setting, also of a
+run that was cut off. A setting that holds its old value is not written; the boot
+unit stays as it is. --list shows the runs.`,
 		Example: "  roce-fabric nic rollback --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic rollback --local --yes -f fabric.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

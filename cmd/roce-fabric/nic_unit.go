@@ -18,10 +18,10 @@ func (a *app) nicUnitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unit",
 		Short: "A systemd unit that applies the settings at boot",
-		Long: `unit installs or removes a systemd unit with a udev trigger: the settings are
-applied again at boot, when the driver is loaded and when an RDMA device is
-added, from a small host file that is made from the intent. It works on this
-machine with --local, else over SSH, and needs root there.
+		Long: `unit installs or removes a systemd unit with a udev trigger. It applies the
+settings again at boot, when the driver is loaded and when an RDMA device is
+added, from a small host file that is made from the intent. With --local it works
+on this machine, otherwise over SSH; it needs root there.
 
 The unit runs as root, and so it runs a program that only root can replace: a
 copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
@@ -46,7 +46,7 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 	remove := &cobra.Command{
 		Use:     "remove",
 		Short:   "Remove the unit and its files",
-		Long:    "remove ends what the unit runs and takes away its files and its copy of the\nprogram. What is set stays set, until the next boot. With --local it needs no\nintent.",
+		Long:    "remove stops the unit and removes its files and its copy of the program. The\nsettings stay until the next boot. With --local it needs no intent.",
 		Example: "  roce-fabric nic unit remove --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic unit remove --local",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

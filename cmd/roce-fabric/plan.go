@@ -28,16 +28,16 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what would change on the devices, and what that disturbs",
-		Long: `plan reads the switches and shows, for each, how it differs from the intent,
-which line of the intent wants it, and what the change disturbs: none, counters,
+		Long: `plan reads the switches and shows how each differs from the intent, which line of
+the intent causes the change, and what the change disturbs: none, counters,
 port-flap, traffic-loss or reload. Nothing is written to a device.
 
-Where the journal in --state says that a run was cut off in its work on a switch,
-plan waits until the switch has done what it was sent. Ports that the run took
-down and did not bring up again are brought up as a part of the plan.
+If the journal in --state says that a run was cut off on a switch, plan waits
+until the switch has finished what it was sent. Ports that the run took down and
+left down are brought up as part of the plan.
 
-With --save the plan is kept in a file that 'apply' carries out exactly, as long
-as neither the intent nor the devices have changed.`,
+--save writes the plan to a file. 'apply --plan' carries out exactly that plan, as
+long as neither the intent nor the devices have changed.`,
 		Example: "  roce-fabric plan -f fabric.yaml\n  roce-fabric plan -f fabric.yaml --only role:leaf --save leaves.plan --exit-code",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), o) },
@@ -45,9 +45,9 @@ as neither the intent nor the devices have changed.`,
 	a.intentFlags(c)
 	a.deviceFlags(c)
 	a.outputFlag(c, "text", "json")
-	c.Flags().StringVarP(&o.save, "save", "o", "", "keep the plan in this file")
+	c.Flags().StringVarP(&o.save, "save", "o", "", "write the plan to this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
-	c.Flags().BoolVar(&o.steps, "steps", false, "show the native requests as well")
+	c.Flags().BoolVar(&o.steps, "steps", false, "also show the native requests")
 	a.stateFlag(c, &o.state)
 	return c
 }

@@ -28,15 +28,15 @@ func (a *app) rollbackCommand() *cobra.Command {
 	var o rollbackOptions
 	c := &cobra.Command{
 		Use:   "rollback [RUN]",
-		Short: "Take an apply back",
-		Long: `rollback returns the devices of a run of apply to where they were before it, the
-last one first: the newest run that can be taken back, or the one named. With
---only it looks at those devices alone. What each held is in the journal of the
-run; what others have changed since, beside what the run wrote, stays. A run that
-was cut off is rolled back in the same way.
+		Short: "Undo a finished or cut-off apply",
+		Long: `rollback returns the devices of a run of apply to their state before it, in
+reverse order: the newest run that can be rolled back, or the named one. With
+--only it rolls back those devices alone. The undo records are in the journal of
+the run. What other users have changed since, outside of what the run wrote,
+stays. A cut-off run is rolled back in the same way.
 
-It shows which devices it would roll back and asks; without a terminal it needs
---yes. --list shows the runs.`,
+It shows the devices and asks; without a terminal it needs --yes. --list shows the
+runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -144,7 +144,7 @@ func (a *app) takeBack(ctx context.Context, f *intent.Fabric, yes bool, u undoin
 			return err
 		}
 	}
-	if err := a.confirm(ctx, yes, fmt.Sprintf("Take back %s?", what)); err != nil {
+	if err := a.confirm(ctx, yes, fmt.Sprintf("Roll back %s?", what)); err != nil {
 		return err
 	}
 	id, err := runID()

@@ -23,25 +23,26 @@ func (a *app) validateCommand() *cobra.Command {
 	var length time.Duration
 	c := &cobra.Command{
 		Use:   "validate",
-		Short: "Prove from running state that the fabric is as the intent says",
+		Short: "Prove from running state that the fabric matches the intent",
 		Long: `validate reads every switch, and over SSH every host that has an address. It
-compares what they are configured to do with the intent, what is in force with
-what is configured, the two ends of every link with each other, and the NICs of
-one kind among themselves. Nothing is written but, once, this program on a host
-(~/.cache/roce-fabric). A device has at most one gNMI and one SSH connection of it
-at a time.
+compares their configuration with the intent, what is in force with what is
+configured, both ends of every link, and NICs of the same kind with each other.
+Nothing is written, except that this program is copied to each host once
+(~/.cache/roce-fabric). At most one gNMI and one SSH connection is open to a
+device at a time.
 
-With --window the counters are read at the start and at the end of a time, and
-what was counted in it is judged: packets that lossless classes lost, watchdogs
-that acted, pause on a priority that nobody meant to pause. Switches renew their
-counters every few seconds to a minute, so that it takes two minutes or more.
-A window is inconclusive where counters were not seen, or where a lossless class
-carried no packets: take it while RDMA traffic runs. It ends in exit status 1.
+With --window the counters are read at the start and at the end of that time, and
+the difference is judged: packets lost in lossless classes, actions of the PFC
+watchdog, pause on a priority that should not be paused. Switches update their
+counters every few seconds to a minute, so take two minutes or more. A window is
+inconclusive if counters could not be read, or if a lossless class carried no
+packets: run it while RDMA traffic flows. An inconclusive window ends with exit
+status 1.
 
 A port of the intent that is shut or has no link is an error, on the switch and on
-the host; one that is meant to be down has admin: down in the intent.
+the host. For a port that is meant to be down, the intent says admin: down.
 
---only names switches and hosts.`,
+--only selects switches and hosts.`,
 		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --only 'leaf[1-2],gpu*'\n  roce-fabric validate -f fabric.yaml --window 2m\n  roce-fabric validate -f fabric.yaml --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +54,7 @@ the host; one that is meant to be down has admin: down in the intent.
 	}
 	a.intentFlags(c)
 	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
-	c.Flags().DurationVar(&length, "window", 0, "look at the counters for as long, and judge what was counted: 120s")
+	c.Flags().DurationVar(&length, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
 	sudoFlag(c, &sudo)
 	a.stateFlag(c, &state)
 	a.deviceFlags(c)

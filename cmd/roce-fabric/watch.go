@@ -58,30 +58,30 @@ func (a *app) watchCommand() *cobra.Command {
 	var o watchOptions
 	c := &cobra.Command{
 		Use:   "watch",
-		Short: "Repeat validate, say what changes, and serve metrics",
-		Long: `watch does what validate does again and again, until Ctrl-C, which is its normal
-end: exit status 0, whatever it found. It prints one line for each cause that
-appears or clears: time, +/-, severity, check, place, what. The first round prints
-what is wrong at the start.
+		Short: "Repeat validate, report changes, and serve metrics",
+		Long: `watch repeats validate until Ctrl-C, which is its normal end: exit status 0,
+whatever it found. It prints one line for each cause that appears or clears: time,
++/-, severity, check, place, text. The first round prints what is wrong at the
+start.
 
-In the first round devices are read at once, --parallel at a time; later ones
-spread the reads over the interval, at random moments. No device is read twice at
-one time. One that cannot be read is a finding, what was known of it stands, and
-it is tried less and less often, every half hour at least. A change is seen
+In the first round devices are read at once, --parallel at a time; later rounds
+spread the reads over the interval at random. No device is read twice at the same
+time. A device that cannot be read is a finding; what was known of it stands, and
+it is retried less and less often, but at least every half hour. A change is seen
 within two intervals.
 
-A switch that serves gNMI Subscribe for its configuration is asked to say that it
-changed, and is then read at once: what that shows is printed seconds later.
-docs/watch.md names the systems. That is one more session to each such switch,
-which stays; --subscribe=false does without.
+A switch that serves gNMI Subscribe for its configuration reports a change itself
+and is then read at once, so that a finding is printed seconds later.
+docs/watch.md names the systems. This keeps one more session open to each such
+switch; --subscribe=false does without.
 
-Counters are read as well, and what devices count from round to round is judged as
+Counters are read as well, and the difference from round to round is judged as
 validate --window does; --counters=false leaves them out.
 
---listen serves Prometheus metrics, /healthz, /readyz and the last report, to
+--listen serves Prometheus metrics, /healthz, /readyz and the last report to
 everyone who can reach the address. --webhook is called whenever the verdict
 changes: ok, inconclusive, warnings, unreadable or errors. docs/watch.md has the
-details, and examples/monitoring rules, a dashboard and a systemd unit.
+details; examples/monitoring has rules, a dashboard and a systemd unit.
 
 The intent is read once, at the start.`,
 		Example: "  roce-fabric watch -f fabric.yaml\n  roce-fabric watch -f fabric.yaml --interval 1m --listen 127.0.0.1:9600\n  roce-fabric watch --webhook https://hooks.example.org/x --webhook-token env:KEY",
@@ -92,11 +92,11 @@ The intent is read once, at the start.`,
 	f := c.Flags()
 	f.Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
 	f.DurationVar(&o.interval, "interval", 5*time.Minute, "from the start of a round to that of the next: 10s to 24h")
-	f.IntVar(&o.rounds, "rounds", 0, "end after so many rounds (default: go on)")
+	f.IntVar(&o.rounds, "rounds", 0, "stop after so many rounds (default: never)")
 	f.BoolVar(&o.counters, "counters", true, "read the counters of ports, and judge what they count")
-	f.BoolVar(&o.subscribe, "subscribe", true, "have switches that can say that they changed; one more session to each")
+	f.BoolVar(&o.subscribe, "subscribe", true, "subscribe to changes of the configuration where a switch serves that; one more session to each")
 	f.StringVar(&o.listen, "listen", "", "serve metrics and reports at this address: 127.0.0.1:9600 (default: off)")
-	f.StringVar(&o.webhook, "webhook", "", "URL that is told of another verdict, or a reference to it: env:NAME, file:PATH")
+	f.StringVar(&o.webhook, "webhook", "", "URL to call when the verdict changes, or a reference to it: env:NAME, file:PATH")
 	f.StringVar(&o.token, "webhook-token", "", "reference to a bearer token for the webhook: env:NAME, file:PATH")
 	f.StringVar(&o.history, "history", "", "file that gets a line of JSON for each round")
 	_ = c.MarkFlagFilename("history", "jsonl")
