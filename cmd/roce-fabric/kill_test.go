@@ -185,8 +185,6 @@ func (k *killLab) killedAt(n, failing int, args ...string) bool {
 	k.at, k.failing = 0, 0
 	dead, status := k.dead, k.status
 	k.mu.Unlock()
-	k.Faults().Clear()
-	k.Faults().OnEvent(k.event)
 	if !dead && err != nil && failing == 0 {
 		k.t.Fatalf("%v: %v\n%s", args, err, out.String())
 	}
