@@ -1,4 +1,4 @@
-package main
+package hostvm_test
 
 import (
 	"os"

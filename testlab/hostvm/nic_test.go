@@ -1,4 +1,4 @@
-package main
+package hostvm_test
 
 import (
 	"crypto/sha256"
@@ -63,7 +63,7 @@ func bootVM(t *testing.T, lack string) func(script string, o hostvm.Options, cop
 		t.Fatal(err)
 	}
 	bin := filepath.Join(t.TempDir(), "roce-fabric")
-	if err := hostvm.GoBuild(t.Context(), ".", bin); err != nil {
+	if err := hostvm.GoBuild(t.Context(), "github.com/roce-fabric/roce-fabric/cmd/roce-fabric", bin); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(bin)
