@@ -82,7 +82,7 @@ func TestInside(t *testing.T) {
 	}
 	res, err := Boot(t.Context(), img, Options{
 		Files:  map[string]string{"/usr/local/bin/inside": bin},
-		Script: "inside -test.v -test.timeout 4m",
+		Script: "inside -test.v -test.timeout 0",
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, res.Console, res.Output)

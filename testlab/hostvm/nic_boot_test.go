@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/hostvm"
@@ -15,9 +14,6 @@ import (
 // vmRename has udev rename the second device, as it does with the NICs of a
 // server: the intent has the last name.
 const vmRename = "[Match]\nOriginalName=roce1\n\n[Link]\nName=ens1f0np0\n"
-
-// vmTimeout bounds a machine that starts systemd and sshd, beside other tests.
-const vmTimeout = 15 * time.Minute
 
 // TestBootUnit installs the boot unit over SSH on a machine with systemd, starts
 // that machine again, and has its driver loaded and its RDMA device added again:
@@ -68,7 +64,7 @@ cmp /usr/local/bin/roce-fabric /usr/local/sbin/roce-fabric-nic
 stat -c '%n %a %u %g' /usr/local/sbin/roce-fabric-nic
 systemctl cat roce-fabric-nic@roce0.service | grep ExecStart
 `, hostvm.Options{
-		Systemd: true, Tree: tree, Programs: []string{sshd}, Timeout: vmTimeout,
+		Systemd: true, Tree: tree, Programs: []string{sshd},
 		Keep: []string{"/etc/roce-fabric", "/etc/systemd", "/etc/udev"},
 	}, "/root/.cache/roce-fabric/DIGEST") // as an earlier copy: to cipher it takes a minute
 	said(t, first, "unit  - -> installed  not-persistent", "vm  applied, 11 requests",
@@ -129,7 +125,7 @@ set_ ens1f0np0 && exit 1
 test -z "$(systemctl list-units --all --no-legend 'roce-fabric*')"
 test -z "$(pidof roce-fabric-nic)"
 echo nothing left
-`, hostvm.Options{Systemd: true, Tree: tree, Timeout: vmTimeout}, "/usr/local/sbin/roce-fabric-nic")
+`, hostvm.Options{Systemd: true, Tree: tree}, "/usr/local/sbin/roce-fabric-nic")
 	said(t, second, "restored at boot", "left: rdma of roce0: - -> rxe0, drift: ", "restored with the RDMA device", "restored with the driver",
 		"removed /usr/local/sbin/roce-fabric-nic", "removed /etc/roce-fabric/host.json", "there is no unit", "nothing left")
 	_, after, _ := strings.Cut(string(second.Output), "there is no unit\n")
