@@ -309,7 +309,7 @@ func TestWatchWebhookRefuses(t *testing.T) {
 	w.posted("ok>unreadable")
 	w.said(3)
 	w.stop()
-	if s := w.errOut.String(); strings.Count(s, "warning: the webhook at 127.0.0.1:") != 1 || !strings.Contains(s, "it answers 403 Forbidden") {
+	if s := w.errOut.String(); strings.Count(s, " was not delivered to the webhook at 127.0.0.1:") != 1 || !strings.Contains(s, "it answers 403 Forbidden") {
 		t.Errorf("standard error has\n%s", s)
 	}
 }
