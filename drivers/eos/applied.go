@@ -23,7 +23,7 @@ import (
 func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	o, err := d.way.observe(ctx)
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, d.Wrap(err)
 	}
 	return o, nil
 }
@@ -74,17 +74,17 @@ func shown(ctx context.Context, w way, commands []show) (*drivers.Observation, e
 // desired. What it does not show, or not in a form that is known, is passed
 // over.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	desired, err := drivers.Want[*qos.Device](d.Name, want)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := d.config(ctx, lines.Running)
+	cfg, err := d.Config(ctx, lines.Running)
 	if err != nil {
 		return nil, err
 	}
 	o, err := d.way.links(ctx)
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, d.Wrap(err)
 	}
 	var out []drivers.Mismatch
 	note := func(port string, kind qos.Kind, want, have string) {
@@ -107,7 +107,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	}
 	text, err := d.way.show(ctx, "show priority-flow-control")
 	if err != nil && !refused(err) {
-		return nil, d.wrap(err)
+		return nil, d.Wrap(err)
 	}
 	return append(out, pfcMismatches(text, cfg, desired)...), nil
 }

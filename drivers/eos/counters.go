@@ -28,7 +28,7 @@ const poll = 10 * time.Second
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.way.counters(ctx)
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, d.Wrap(err)
 	}
 	c := drivers.CountersOf(o, ports)
 	c.Poll = drivers.PollAll(poll)
@@ -73,7 +73,7 @@ func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil && !refused(err) {
-		return nil, d.wrap(err)
+		return nil, d.Wrap(err)
 	}
-	return d.Machine.Unsaved(ctx, d.config, refused)
+	return d.Machine.Unsaved(ctx)
 }

@@ -1,10 +1,6 @@
 // Package eos drives Arista EOS switches: over SSH with configuration sessions
 // and a commit timer, or over gNMI with updates of CLI origin.
 //
-// The switch is not taken at its word. A commit that fails may have been
-// carried out, and one that is not answered may still be going on; the result
-// is what a fresh read of the running configuration shows.
-//
 // A session commit replaces the running configuration with the session's copy,
 // so that what others did meanwhile is lost (EOS User Manual, Configure
 // Session). Therefore nothing is written while a session of another user is
@@ -33,15 +29,11 @@ type Driver struct {
 	lines.Machine
 	t     drivers.Target
 	way   way
-	pace  pace
 	facts *drivers.Facts // nil until Probe
 	// asked says that the box was asked for the keyword of its queues, kw what
 	// came of it: "" where nothing tells.
 	asked bool
 	kw    native.Keyword
-	// idle is the undo record of the apply of which this driver knows that nothing
-	// came in force.
-	idle string
 	// undo is the session in which this driver last reverted an apply.
 	undo string
 }
@@ -54,27 +46,7 @@ var (
 	_ drivers.Checker  = (*Driver)(nil)
 )
 
-// pace holds the times of the switch, so that tests need not wait them out.
-type pace struct {
-	// poll is the pause between two reads while the switch works.
-	poll time.Duration
-	// settled bounds the reads after an answer.
-	settled time.Duration
-	// work bounds the wait for a commit that was not answered.
-	work time.Duration
-	// read bounds the reads after that.
-	read time.Duration
-	// timer is the time that the switch grants an apply before it takes it
-	// back.
-	timer time.Duration
-}
-
-var realPace = pace{poll: 500 * time.Millisecond, settled: 5 * time.Second, work: time.Minute, read: time.Minute, timer: commitTimer}
-
-// commitTimer leaves time to validate the whole fabric before the confirmation,
-// and ends soon enough for people who lost their way to the switch by the
-// change.
-const commitTimer = 5 * time.Minute
+var realPace = lines.Pace{Poll: 500 * time.Millisecond, Settled: 5 * time.Second, Work: time.Minute, Read: time.Minute, Timer: lines.CommitTimer}
 
 // Open makes the driver; the switch is dialled by the first call. Where SSH is
 // configured everything goes over SSH, because only there the switch itself
@@ -93,22 +65,18 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 }
 
 func newDriver(t drivers.Target) *Driver {
-	return &Driver{t: t, pace: realPace, Machine: lines.Machine{
-		Name: t.Name, System: "EOS", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"},
-		Decode: func(c *native.Config, _ int) *qos.Device { d, _ := native.Decode(c); return d },
+	d := &Driver{t: t, Machine: lines.Machine{
+		Name: t.Name, System: "EOS", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"}, Pace: realPace, Parse: native.Parse,
+		Means:    func(c *native.Config, _ int) (*qos.Device, []native.Unknown) { return native.Decode(c) },
+		Identify: func(c *native.Config, desired *qos.Device, _ int) string { return native.Digest(c, desired) },
+		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return of(s).cfg, 0 },
 	}}
+	d.Switch = d
+	return d
 }
 
 // Close ends all sessions.
 func (d *Driver) Close() error { return d.way.close() }
-
-// wrap gives a transport's error the device's name and the driver's sentinel.
-func (d *Driver) wrap(err error) error {
-	if errors.Is(err, drivers.ErrUnsupported) {
-		return fmt.Errorf("%s: %w", d.t.Name, err)
-	}
-	return drivers.TransportError(d.t.Name, err)
-}
 
 // Probe asks what the switch is: "show version"; a release that the intent
 // states counts more. ASIC is the platform family, "" for a model that is not known.
@@ -122,7 +90,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	}
 	f := drivers.Facts{
 		OS: "eos", Version: v.Release, Release: v.Release, Model: v.Model,
-		Caps: drivers.Caps{Undo: d.way.undo(d.pace.timer), Writes: []string{d.way.name()}, AppliedState: true},
+		Caps: drivers.Caps{Undo: d.way.undo(d.Pace.Timer), Writes: []string{d.way.name()}, AppliedState: true},
 	}
 	if d.t.Release != "" {
 		f.Release = d.t.Release
@@ -140,14 +108,14 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 func (d *Driver) version(ctx context.Context) (showjson.Version, error) {
 	raw, err := d.way.showJSON(ctx, "show version")
 	if err != nil {
-		return showjson.Version{}, d.wrap(err)
+		return showjson.Version{}, d.Wrap(err)
 	}
 	v, err := showjson.ParseVersion(raw)
 	if err != nil {
-		return v, fmt.Errorf("%s: show version: %w", d.t.Name, err)
+		return v, fmt.Errorf("%s: show version: %w", d.Name, err)
 	}
 	if maker, _, _ := strings.Cut(v.Manufacturer, " "); !strings.EqualFold(maker, "Arista") {
-		return v, fmt.Errorf("%s: %w: the switch at %s says that its maker is %q, not Arista", d.t.Name, drivers.ErrUnsupported, d.way.addr(), v.Manufacturer)
+		return v, fmt.Errorf("%s: %w: the switch at %s says that its maker is %q, not Arista", d.Name, drivers.ErrUnsupported, d.way.addr(), v.Manufacturer)
 	}
 	return v, nil
 }
@@ -171,7 +139,7 @@ func of(s *drivers.Snapshot) *snapshot {
 
 // Read takes a snapshot of the running configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
-	cfg, err := d.config(ctx, lines.Running)
+	cfg, err := d.Config(ctx, lines.Running)
 	if err != nil {
 		return nil, err
 	}
@@ -183,29 +151,6 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		return nil, err
 	}
 	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
-}
-
-// config reads a whole configuration.
-func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error) {
-	var length int
-	// A text of which a line looked like the prompt, at the end of a packet,
-	// comes whole the second time.
-	for range 2 {
-		text, err := d.way.show(ctx, cmd)
-		if err != nil {
-			return nil, d.wrap(err)
-		}
-		cfg, err := native.Parse([]byte(text))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", d.t.Name, cmd, err)
-		}
-		if cfg.Complete() {
-			return cfg, nil
-		}
-		length = strings.Count(text, "\n") + 1
-		d.way.hangUp()
-	}
-	return nil, fmt.Errorf("%s: %s: the answer is cut off at line %d: it has no end", d.t.Name, cmd, length)
 }
 
 // keyword finds out how the box calls its unicast queues: by its own text, by
@@ -243,11 +188,11 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 			continue
 		}
 		if err != nil {
-			return "", d.wrap(err)
+			return "", d.Wrap(err)
 		}
 		all, err := native.Parse([]byte(text))
 		if err != nil {
-			return "", fmt.Errorf("%s: %s: %w", d.t.Name, cmd, err)
+			return "", fmt.Errorf("%s: %s: %w", d.Name, cmd, err)
 		}
 		if kw, ok := native.KeywordOf(all); ok {
 			return kw, nil
@@ -262,21 +207,4 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 		return "", nil
 	}
 	return kw, nil
-}
-
-// Decode turns a snapshot into a running model.
-func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
-	dev, unknown := native.Decode(of(s).cfg)
-	return dev, lines.LeftAlone(unknown)
-}
-
-// Digest identifies the state that desired speaks of; "", which no plan starts
-// from, where that is not a switch's.
-func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
-	if err != nil {
-		return ""
-	}
-	d.Desired = desired
-	return native.Digest(of(s).cfg, desired)
 }

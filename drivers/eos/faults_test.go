@@ -64,7 +64,7 @@ func TestRefusedLine(t *testing.T) {
 func TestContactLostAfterTheCommit(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 	d, was := b.open(), string(b.state())
-	d.pace.work = 50 * time.Millisecond
+	d.Pace.Work = 50 * time.Millisecond
 	b.Faults().DropAfterCommit()
 	b.Faults().BeforeWrite(func() { b.Faults().RefuseConnections(true) })
 	tok, err := b.try(d)

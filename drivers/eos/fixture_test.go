@@ -16,6 +16,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
@@ -45,7 +46,7 @@ var identity = sync.OnceValue(func() (id struct {
 })
 
 // quick are the times of a switch that does not wait.
-var quick = pace{poll: 3 * time.Millisecond, settled: 500 * time.Millisecond, work: time.Second, read: 20 * time.Second, timer: 5 * time.Minute}
+var quick = lines.Pace{Poll: 3 * time.Millisecond, Settled: 500 * time.Millisecond, Work: time.Second, Read: 20 * time.Second, Timer: 5 * time.Minute}
 
 // The models of the tests: one of each family, and one that is not known.
 const (
@@ -170,7 +171,7 @@ func (b *box) open() *Driver { return b.openAs(b.target) }
 func (b *box) openAs(target drivers.Target) *Driver {
 	b.t.Helper()
 	d := drivertest.Open[*Driver](b.t, Open, target)
-	d.pace = quick
+	d.Pace = quick
 	return d
 }
 

@@ -16,18 +16,18 @@ import (
 // Plan works out one commit that makes the change: on EOS all of it comes in
 // force at once.
 func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	desired, err := drivers.Want[*qos.Device](d.Name, want)
 	if err != nil {
 		return nil, err
 	}
 	snap := of(s)
 	have, unknown := native.Decode(snap.cfg)
-	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired), Unknown: lines.LeftAlone(unknown)}
+	out := &drivers.Steps{Device: d.Name, Policy: policy, Base: native.Digest(snap.cfg, desired), Unknown: lines.LeftAlone(unknown)}
 	p := planner{snap: snap, have: have, desired: desired, machine: &d.Machine, way: d.way, changes: qos.Diff(have, desired)}
 	p.notes = p.open(f)
 	if len(p.changes) > 0 {
 		if err := p.plan(out); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
 		}
 	}
 	out.Changes, out.Notes = p.changes, p.notes

@@ -15,176 +15,80 @@ import (
 // since 4.28.0F (aristanetworks/openmgmt configuration/openconfig.md).
 const persistence = "operation set persistence"
 
-// Confirm ends the commit timer and saves. Where the timer has run out before,
-// the error wraps ErrRejected: the switch holds what it held before the apply.
-// Over gNMI only a switch with "operation set persistence" saves; on others
-// the change is lost in a restart, as the plan says.
+// errManual is why nothing is saved over gNMI.
+var errManual = errors.New("run \"write memory\" on the switch, which gNMI cannot")
+
+// Save saves the running configuration. Over gNMI only a switch with "operation
+// set persistence" does that, of itself.
+func (d *Driver) Save(ctx context.Context) error {
+	if !d.way.timed() {
+		now, err := d.Config(ctx, lines.Running)
+		if err == nil && !persists(now) {
+			err = errManual
+		}
+		return err
+	}
+	err := d.way.do(ctx, "write memory")
+	if err != nil && !refused(err) {
+		err = d.way.do(ctx, "write memory") // saving twice harms nothing
+	}
+	return err
+}
+
+// Confirm is that of [lines.Machine], but for a switch that saves nothing over
+// gNMI: the change is lost in a restart, as the plan says.
 func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
-	if t == nil {
+	err := d.Machine.Confirm(ctx, t)
+	if errors.Is(err, errManual) {
 		return nil
+	}
+	return err
+}
+
+// Revert is that of [lines.Machine]. While the commit timer runs, the switch
+// reverts, byte for byte; where others changed something since the apply, and
+// after the timer, the settings that were changed are restored one by one.
+func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
+	err := d.Machine.Revert(ctx, t)
+	if !errors.Is(err, errManual) {
+		return err
 	}
 	b, err := d.Record(t)
 	if err != nil {
 		return err
 	}
-	if d.way.timed() {
-		if err := d.stopTimer(ctx, b.Session, "commit"); err != nil {
-			return err
-		}
+	if cfg, err := d.Config(ctx, lines.Startup); err == nil && !b.Undone(cfg) && d.Holds(b.Edit, cfg, 0) {
+		return fmt.Errorf("%s: %w: all is reverted, and the startup configuration still holds it: %w", d.Name, drivers.ErrPartial, errManual)
 	}
-	now, err := d.config(ctx, lines.Running)
-	if err != nil {
-		return err
-	}
-	if err := d.Stands(b, now); err != nil {
-		return err
-	}
-	return d.save(ctx, b.Edit, now)
+	return nil
 }
 
-// Keep confirms what an earlier run put in force and left unconfirmed: the switch
-// would revert it. One that may be at work is left alone: the error wraps
-// ErrRejected. It saves what of managed ports runs and is not saved, whoever left
-// it so; a save is of the whole configuration.
-func (d *Driver) Keep(ctx context.Context) (bool, error) {
-	open := &sessions{}
-	confirmed := false
-	if d.way.timed() {
-		var err error
-		if open, err = d.sessions(ctx); errors.Is(err, errNotShown) {
-			// Nothing is applied on a switch that does not show them.
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if t := open.timer; t != nil && t.fresh {
-			return false, open.obstacle(d.t.Name)
-		} else if t != nil && t.ours {
-			if err := d.stopTimer(ctx, t.name, "commit"); err != nil {
-				return false, err
-			}
-			confirmed = true
-		}
+// Leftovers confirms a commit that an earlier run left to its timer.
+func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
+	if !d.way.timed() {
+		return &lines.Leftovers{}, nil
 	}
-	if !confirmed {
-		lasts, err := d.lasts(ctx)
-		if lasts || err != nil {
-			return false, err
-		}
-		if open.timer != nil {
-			// What it runs for would be saved with the rest.
-			return false, fmt.Errorf("the startup configuration lacks what is in force: %w", open.obstacle(d.t.Name))
-		}
-	}
-	err := errManual
-	if d.way.timed() {
-		if err = d.way.do(ctx, "write memory"); err != nil {
-			err = d.wrap(err)
-		} else if lasts, rerr := d.lasts(ctx); !lasts {
-			err = cmp.Or(rerr, lines.ErrNotSaved)
-		}
+	open, err := d.sessions(ctx)
+	if errors.Is(err, errNotShown) {
+		// Nothing is applied on a switch that does not show them.
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, err)
+		return nil, err
 	}
-	return true, nil
+	switch t := open.timer; {
+	case t == nil:
+		return &lines.Leftovers{}, nil
+	case t.fresh:
+		return nil, open.obstacle(d.Name)
+	case t.ours:
+		return &lines.Leftovers{Confirmed: true}, d.stopTimer(ctx, t.name, "commit")
+	}
+	return &lines.Leftovers{Bars: open.obstacle(d.Name)}, nil
 }
 
-// errManual is why nothing is saved over gNMI.
-var errManual = errors.New("run \"write memory\" on the switch, which gNMI cannot")
-
-// lasts reports whether the startup configuration holds what runs, in what this
-// tool manages; true where it may not be read.
-func (d *Driver) lasts(ctx context.Context) (bool, error) {
-	saved, err := d.config(ctx, lines.Startup)
-	if refused(err) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	now, err := d.config(ctx, lines.Running)
-	if err != nil {
-		return false, err
-	}
-	return d.Lasts(now, saved, 0), nil
-}
-
-// stopTimer ends the commit timer of a session, where it runs: with "commit"
-// the change stays, with "abort" it is reverted. Whether that worked shows
-// in the sessions, not in the answer.
-func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
-	var last error
-	for range 3 {
-		open, err := d.sessions(ctx)
-		if err != nil {
-			d.way.hangUp()
-			last = err
-			continue
-		}
-		if !open.timed(name) {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%s: %w", d.t.Name, lines.Both(err, last))
-		}
-		err = d.way.do(ctx, "configure session "+name+" "+how)
-		if refused(err) {
-			last = fmt.Errorf("%w: %w", drivers.ErrRejected, err)
-			continue
-		}
-		last = err
-		limit := d.pace.settled // a switch may show the timer for a moment longer
-		if err != nil {
-			limit = 0 // the next round does it again
-		}
-		gone, err := drivers.Poll(ctx, d.pace.poll, limit, func() (bool, error) {
-			open, err := d.sessions(ctx)
-			return err == nil && !open.timed(name), err
-		})
-		if gone {
-			return nil
-		}
-		if err != nil {
-			d.way.hangUp()
-		}
-	}
-	return fmt.Errorf("the commit timer of session %s: %w", name, d.wrap(cmp.Or(last, errRuns)))
-}
-
-// errRuns is what is left where a switch says that it ended a timer.
-var errRuns = errors.New("it still runs")
-
-// bySwitch adds to an error after which the switch cannot be reached what it
-// does of itself.
-func (d *Driver) bySwitch(b lines.Record, err error) error {
-	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
-		return err
-	}
-	return fmt.Errorf("%w; unless it was confirmed, the switch takes it back by itself within %s of the apply; run plan then", err, drivers.Spell(d.pace.timer))
-}
-
-// save makes the startup configuration hold an edit. Where it does so already,
-// nothing is written: what others have not saved stays as it is.
-func (d *Driver) save(ctx context.Context, e native.Edit, now *native.Config) error {
-	if !d.way.timed() && !persists(now) {
-		return nil
-	}
-	cfg, err := d.config(ctx, lines.Startup)
-	if err == nil && d.Holds(e, cfg, 0) {
-		return nil
-	}
-	if d.way.timed() {
-		for range 2 { // saving twice harms nothing
-			if err = d.way.do(ctx, "write memory"); err == nil {
-				return nil
-			}
-		}
-		err = d.wrap(err)
-	}
-	return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, cmp.Or(err, lines.ErrNotSaved))
-}
+// Forget has nothing to do: EOS forgets a session by itself.
+func (d *Driver) Forget(context.Context, lines.Record) {}
 
 // persists reports whether the switch saves after each Set.
 func persists(c *native.Config) bool {
@@ -205,76 +109,94 @@ func persists(c *native.Config) bool {
 	return false
 }
 
-// Revert undoes an apply. While the commit timer runs, the switch does it,
-// byte for byte; where others changed something since the apply, and after the
-// timer, the settings that were changed are restored one by one. An apply of which
-// nothing came in force is not reverted. It may be called again.
-func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
-	if t == nil {
+// EndTimer ends the commit timer of an apply.
+func (d *Driver) EndTimer(ctx context.Context, b lines.Record) error {
+	if !d.way.timed() {
 		return nil
 	}
-	b, err := d.Record(t)
-	if err != nil {
-		return err
+	return d.stopTimer(ctx, b.Session, "commit")
+}
+
+// stopTimer ends the commit timer of a session, where it runs: with "commit"
+// the change stays, with "abort" it is reverted. Whether that worked shows
+// in the sessions, not in the answer.
+func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
+	var last error
+	for range 3 {
+		open, err := d.sessions(ctx)
+		if err != nil {
+			d.way.hangUp()
+			last = err
+			continue
+		}
+		if !open.timed(name) {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, lines.Both(err, last))
+		}
+		err = d.way.do(ctx, "configure session "+name+" "+how)
+		if refused(err) {
+			last = fmt.Errorf("%w: %w", drivers.ErrRejected, err)
+			continue
+		}
+		last = err
+		limit := d.Pace.Settled // a switch may show the timer for a moment longer
+		if err != nil {
+			limit = 0 // the next round does it again
+		}
+		gone, err := drivers.Poll(ctx, d.Pace.Poll, limit, func() (bool, error) {
+			open, err := d.sessions(ctx)
+			return err == nil && !open.timed(name), err
+		})
+		if gone {
+			return nil
+		}
+		if err != nil {
+			d.way.hangUp()
+		}
 	}
-	if d.idle == string(t.Native) {
-		// What differs was made by others, and stays.
-		return d.drop(ctx, b)
-	}
+	return fmt.Errorf("the commit timer of session %s: %w", name, d.Wrap(cmp.Or(last, errRuns)))
+}
+
+// errRuns is what is left where a switch says that it ended a timer.
+var errRuns = errors.New("it still runs")
+
+// Halt waits until the switch is through with an apply, and has it undo that
+// where the commit timer runs and nobody else changed anything since.
+func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	now, err := d.quiet(ctx, b)
-	if err != nil {
-		return d.bySwitch(b, err)
-	}
-	if d.way.timed() {
+	if err == nil && d.way.timed() {
 		how := "abort"
 		// The timer would undo what others did since then as well.
 		if !b.Alone(now) {
 			how = "commit"
 		}
-		if err := d.stopTimer(ctx, b.Session, how); err != nil {
-			return d.bySwitch(b, err)
-		}
+		err = d.stopTimer(ctx, b.Session, how)
 	}
-	if now, err = d.config(ctx, lines.Running); err != nil {
-		return err
-	}
-	if typed := b.Undo.Commands(now); len(typed) > 0 {
-		name, err := undoName(b.Session)
-		if err != nil {
-			return fmt.Errorf("%s: %w", d.t.Name, err)
-		}
-		d.undo = name
-		j := job{name: name, lines: typed, base: drivers.Fingerprint(now.String()), want: b.Undo, was: b.Undo.Undo(now)}
-		if _, err := d.put(ctx, j); err != nil {
-			return fmt.Errorf("revert: %w", err)
-		}
-		if now, err = d.config(ctx, lines.Running); err != nil {
-			return err
-		}
-	}
-	if err := d.save(ctx, b.Undo, now); err != nil || d.way.timed() {
-		return err
-	}
-	if cfg, err := d.config(ctx, lines.Startup); err == nil && len(b.Undo.Commands(cfg)) > 0 && d.Holds(b.Edit, cfg, 0) {
-		return fmt.Errorf("%s: %w: all is reverted, and the startup configuration still holds it: run \"write memory\" on the switch, which gNMI cannot", d.t.Name, drivers.ErrPartial)
-	}
-	return nil
+	return d.bySwitch(b, err)
 }
 
-// drop aborts the session of an apply of which nothing came in force, where it is
-// still open.
-func (d *Driver) drop(ctx context.Context, b lines.Record) error {
-	open, err := d.sessions(ctx)
-	if errors.Is(err, errNotShown) || err == nil && !open.holds(b.Session) {
-		return nil
+// bySwitch adds to an error after which the switch cannot be reached what it
+// does of itself.
+func (d *Driver) bySwitch(b lines.Record, err error) error {
+	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
+		return err
 	}
-	if err == nil {
-		if err = d.way.discard(ctx, b.Session); refused(err) {
-			return nil
-		}
-	}
+	return fmt.Errorf("%w; unless it was confirmed, the switch takes it back by itself within %s of the apply; run plan then", err, drivers.Spell(d.Pace.Timer))
+}
+
+// Undo restores, with a commit of its own, the settings that stood there before
+// an apply.
+func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) error {
+	name, err := undoName(b.Session)
 	if err != nil {
-		return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, d.wrap(err))
+		return fmt.Errorf("%s: %w", d.Name, err)
+	}
+	d.undo = name
+	back := lines.Record{Session: name, Edit: b.Undo, Undo: b.Undo.Undo(now), Before: drivers.Fingerprint(now.String())}
+	if _, err := d.Put(ctx, &lines.Work{Record: back, Lines: b.Undo.Commands(now)}); err != nil {
+		return fmt.Errorf("revert: %w", err)
 	}
 	return nil
 }
@@ -285,7 +207,7 @@ func (d *Driver) quiet(ctx context.Context, b lines.Record) (*native.Config, err
 	var now *native.Config
 	var busy bool
 	// A session that stays open to the end of the wait is no error yet.
-	_, err := drivers.Poll(ctx, d.pace.poll, d.pace.work, func() (done bool, err error) {
+	_, err := drivers.Poll(ctx, d.Pace.Poll, d.Pace.Work, func() (done bool, err error) {
 		if now, busy, err = d.look(ctx, b.Session); err != nil {
 			d.way.hangUp()
 		}
@@ -308,10 +230,10 @@ func (d *Driver) quiet(ctx context.Context, b lines.Record) (*native.Config, err
 		return nil, err
 	}
 	if aborted != nil && !refused(aborted) && open.holds(b.Session) {
-		return nil, fmt.Errorf("abort session %s: %w", b.Session, d.wrap(aborted))
+		return nil, fmt.Errorf("abort session %s: %w", b.Session, d.Wrap(aborted))
 	}
 	if t := open.timer; t != nil && (!open.timed(b.Session) || !d.way.timed()) {
-		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.t.Name, drivers.ErrRejected, t, drivers.Spell(open.left))
+		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.Name, drivers.ErrRejected, t, drivers.Spell(open.left))
 	}
-	return d.config(ctx, lines.Running)
+	return d.Config(ctx, lines.Running)
 }

@@ -121,17 +121,17 @@ var errNotShown = errors.New("configuration sessions are not shown")
 func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	raw, err := d.way.showJSON(ctx, "show configuration sessions")
 	if refused(err) {
-		return nil, fmt.Errorf("%w: %w", errNotShown, d.wrap(err))
+		return nil, fmt.Errorf("%w: %w", errNotShown, d.Wrap(err))
 	}
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, d.Wrap(err)
 	}
 	shown, err := showjson.ParseSessions(raw)
 	if errors.Is(err, showjson.ErrRefused) {
-		return nil, fmt.Errorf("%s: %w: %w", d.t.Name, errNotShown, err)
+		return nil, fmt.Errorf("%s: %w: %w", d.Name, errNotShown, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: show configuration sessions: %w", d.t.Name, err)
+		return nil, fmt.Errorf("%s: show configuration sessions: %w", d.Name, err)
 	}
 	users := usersOf(raw)
 	out := &sessions{}
@@ -252,7 +252,7 @@ func (d *Driver) clearLeftovers(ctx context.Context, s *sessions) error {
 	for _, p := range s.pending {
 		if p.ours && !p.fresh {
 			if err := d.way.discard(ctx, p.name); err != nil && !refused(err) {
-				return fmt.Errorf("abort %s: %w", p, d.wrap(err))
+				return fmt.Errorf("abort %s: %w", p, d.Wrap(err))
 			}
 		}
 	}

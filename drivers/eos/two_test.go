@@ -66,7 +66,7 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 		faults func(*box)
 		says   string
 	}{
-		"a line":     {func(b *box) { b.Faults().RefuseLine(regexp.MustCompile("max-mark-probability")) }, "nothing was committed"},
+		"a line":     {func(b *box) { b.Faults().RefuseLine(regexp.MustCompile("max-mark-probability")) }, "nothing was written"},
 		"the commit": {func(b *box) { b.Faults().RejectNext() }, "nothing of it is in force, and someone else has changed the same settings meanwhile"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,9 +1,12 @@
 // Package lines is what the drivers of switches that are set by command lines
-// have in common: the steps and undo records that come back from files, and the
-// judgement of what became of lines that were sent.
+// have in common: the loop of writing, judging and reverting, and the steps and
+// undo records that come back from files.
 //
-// A driver embeds a [Machine] with the grammar of its system. How lines come to
-// the switch, as a session, a batch or one by one, is for the driver.
+// A driver embeds a [Machine] with the grammar of its system, and implements
+// [Switch]: how lines come to the switch, as a session, a batch or one by one,
+// and what is kept on it meanwhile. The switch is not taken at its word: an
+// answer that fails may have been carried out, and one that does not come may
+// still be going on; the result is what a fresh read shows.
 package lines
 
 import (
@@ -34,27 +37,55 @@ type Machine struct {
 	System  string // for people: "EOS"
 	Grammar *native.Grammar
 	// Vias are the ways in that a step can name.
-	Vias []string
-	// Decode says what a configuration means on a box of a variant.
-	Decode func(c *native.Config, variant int) *qos.Device
-	// Variants is how many kinds of boxes [Machine.Decode] tells apart; 0 for
+	Vias  []string
+	Parse func(text []byte) (*native.Config, error)
+	// Means says what a configuration means on a box of a variant.
+	Means func(c *native.Config, variant int) (*qos.Device, []native.Unknown)
+	// Identify is the digest of what desired speaks of in a configuration.
+	Identify func(c *native.Config, desired *qos.Device, variant int) string
+	// Held is the configuration in a snapshot, and the variant of its box.
+	Held func(s *drivers.Snapshot) (*native.Config, int)
+	// Variants is how many kinds of boxes [Machine.Means] tells apart; 0 for
 	// none.
 	Variants int
-	// Desired is what the digest was last asked for; nil until then.
-	Desired *qos.Device
 	// Ended are the IDs of runs that are known to be at work no more.
 	Ended []string
 	// Checkpoints says that an undo record always names a checkpoint.
 	Checkpoints bool
+	Switch      Switch
+	Pace        Pace
+	// idle is the undo record of the apply of which this driver knows that nothing
+	// came in force.
+	idle string
+	// desired is what the digest was last asked for; nil until then.
+	desired *qos.Device
 }
 
 // Inherit tells which runs have ended.
 func (m *Machine) Inherit(runs []string) { m.Ended = runs }
 
-// Lasts reports whether a device would be the same after a restart, in what this
-// tool manages.
-func (m *Machine) Lasts(running, saved *native.Config, variant int) bool {
-	return drivers.Lasts(m.Decode(running, variant), m.Decode(saved, variant), m.Desired.Manages)
+// decode is Means without what the model has no place for.
+func (m *Machine) decode(c *native.Config, variant int) *qos.Device {
+	d, _ := m.Means(c, variant)
+	return d
+}
+
+// Decode turns a snapshot into a running model.
+func (m *Machine) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
+	d, unknown := m.Means(m.Held(s))
+	return d, LeftAlone(unknown)
+}
+
+// Digest identifies the state that desired speaks of; "", which no plan starts
+// from, where that is not a switch's.
+func (m *Machine) Digest(s *drivers.Snapshot, want drivers.Desired) string {
+	desired, err := drivers.Want[*qos.Device](m.Name, want)
+	if err != nil {
+		return ""
+	}
+	m.desired = desired
+	cfg, variant := m.Held(s)
+	return m.Identify(cfg, desired, variant)
 }
 
 // step is the native part of a step.
@@ -73,8 +104,8 @@ func (m *Machine) Step(via, what string, e native.Edit, lines []string, changes 
 	return []drivers.Step{s}, nil
 }
 
-// Edit reads the one step of a plan, which may come from a file.
-func (m *Machine) Edit(items []drivers.Step, managed func(port string) bool) (native.Edit, error) {
+// edit reads the one step of a plan, which may come from a file.
+func (m *Machine) edit(items []drivers.Step, managed func(port string) bool) (native.Edit, error) {
 	if len(items) != 1 {
 		return nil, fmt.Errorf("%s: the plan has %s; a plan for this switch has one", m.Name, words.Count(len(items), "step"))
 	}
@@ -98,16 +129,16 @@ func (m *Machine) CheckSteps(items []drivers.Step, managed func(port string) boo
 	if len(items) == 0 {
 		return qos.ImpactNone, nil
 	}
-	edit, err := m.Edit(items, managed)
+	edit, err := m.edit(items, managed)
 	if err == nil && edit.Flaps() {
 		return qos.ImpactPortFlap, nil
 	}
 	return qos.ImpactNone, err
 }
 
-// Begin announces the undo record of an apply and its step before the first
+// begin announces the undo record of an apply and its step before the first
 // write. The token is nil where nothing may be written.
-func (m *Machine) Begin(ctx context.Context, b Record, items []drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
+func (m *Machine) begin(ctx context.Context, b Record, items []drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if err := m.check(b, nil); err != nil {
 		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", m.Name, err)
 	}
@@ -130,19 +161,19 @@ func (m *Machine) Holds(e native.Edit, now *native.Config, variant int) bool {
 	if len(e.Commands(now)) == 0 {
 		return true
 	}
-	is, would := m.Decode(now, variant), m.Decode(e.Apply(now), variant)
+	is, would := m.decode(now, variant), m.decode(e.Apply(now), variant)
 	return len(qos.Diff(is, would))+len(qos.Diff(would, is)) == 0
 }
 
-// Done reports whether a configuration holds what an edit wants, and what the
-// edit undoes is gone.
-func (m *Machine) Done(want, was native.Edit, now *native.Config, variant int) bool {
-	return m.Holds(want, now, variant) && (len(was.Commands(now)) > 0 || len(want.Commands(now)) == 0)
+// done reports whether a configuration holds what a record wants, and what it
+// undoes is gone.
+func (m *Machine) done(b Record, now *native.Config) bool {
+	return m.Holds(b.Edit, now, b.Variant) && (!b.Undone(now) || len(b.Edit.Commands(now)) == 0)
 }
 
-// Stands returns an error unless an apply is still in force, as it has to be
+// stands returns an error unless an apply is still in force, as it has to be
 // before it is saved.
-func (m *Machine) Stands(b Record, now *native.Config) error {
+func (m *Machine) stands(b Record, now *native.Config) error {
 	switch {
 	case m.Holds(b.Edit, now, b.Variant):
 		return nil
@@ -178,23 +209,22 @@ func (m *Machine) Unreadable(cause, err error) error {
 	return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", m.Name, drivers.ErrPartial, Both(cause, err))
 }
 
-// Verdict says what became of sent lines that come in force as a whole or not
-// at all, on a switch that does not hold what they want: want is what they
-// bring about, was what stood there before. nothing says that nothing of them
-// is in force: what differs was made by others. The error wraps ErrPartial where
-// the switch holds neither the old nor the new.
-func (m *Machine) Verdict(sent []string, want, was native.Edit, now *native.Config, f Fate, cause error) (nothing bool, err error) {
-	left := want.Commands(now)
-	changed := len(was.Commands(now)) > 0
+// verdict says what became of sent lines that come in force as a whole or not
+// at all, on a switch that does not hold what they want. nothing says that
+// nothing of them is in force: what differs was made by others. The error wraps
+// ErrPartial where the switch holds neither the old nor the new.
+func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (nothing bool, err error) {
+	left := w.Edit.Commands(now)
+	changed := !w.Undone(now)
 	switch {
 	case f == Rejected && changed:
 		return true, fmt.Errorf("%s: %w: nothing of it is in force, and someone else has changed the same settings meanwhile: %w", m.Name, drivers.ErrRejected, cause)
 	case changed:
-		return false, fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", m.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(sent), cmp.Or(cause, ErrOthers))
+		return false, fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", m.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(w.Lines), cmp.Or(cause, ErrOthers))
 	case f == Unanswered:
 		return false, fmt.Errorf("%s: %w: nothing was written: %w", m.Name, drivers.ErrUnreachable, cause)
 	case f == Answered:
-		return true, fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", m.Name, drivers.ErrRejected, words.Count(len(sent), "line"), telling(left))
+		return true, fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", m.Name, drivers.ErrRejected, words.Count(len(w.Lines), "line"), telling(left))
 	}
 	return true, fmt.Errorf("%s: %w: nothing is in force: %w", m.Name, drivers.ErrRejected, cause)
 }
@@ -202,8 +232,8 @@ func (m *Machine) Verdict(sent []string, want, was native.Edit, now *native.Conf
 // ErrOthers is why what was answered well may not be in force.
 var ErrOthers = errors.New("someone else may have written at the same time")
 
-// ErrNotSaved is what a read of the startup configuration shows after a save.
-var ErrNotSaved = errors.New("the startup configuration is another")
+// errNotSaved is what a read of the startup configuration shows after a save.
+var errNotSaved = errors.New("the startup configuration is another")
 
 // Both says two errors in one line; either may be nil.
 func Both(a, b error) error {
@@ -213,13 +243,12 @@ func Both(a, b error) error {
 	return fmt.Errorf("%w; %w", a, b)
 }
 
-// Unsaved compares the running with the startup configuration; refused reports
-// whether the switch answered that it shows none.
-func (m *Machine) Unsaved(ctx context.Context, read func(ctx context.Context, cmd string) (*native.Config, error), refused func(error) bool) ([]string, error) {
+// Unsaved compares the running with the startup configuration.
+func (m *Machine) Unsaved(ctx context.Context) ([]string, error) {
 	var cfg [2]*native.Config
 	for i, cmd := range []string{Running, Startup} {
 		var err error
-		if cfg[i], err = read(ctx, cmd); refused(err) {
+		if cfg[i], err = m.Config(ctx, cmd); m.Switch.Refused(err) {
 			return nil, fmt.Errorf("%s: %w: %s: %w", m.Name, drivers.ErrUnsupported, cmd, err)
 		} else if err != nil {
 			return nil, err

@@ -19,7 +19,7 @@ func (m *Machine) Prove(have, desired *qos.Device, changes []qos.Change, cfg *na
 	why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or take it out of the intent"
 	changes, after := drivers.Prove(have, desired, changes, why, func(allowed *qos.Device) *qos.Device {
 		edit = change(allowed)
-		return m.Decode(edit.Apply(cfg), variant)
+		return m.decode(edit.Apply(cfg), variant)
 	})
 	return changes, edit, after
 }

@@ -21,7 +21,7 @@ type Record struct {
 	Undo native.Edit `json:"undo"`
 	// Before identifies the whole configuration before the apply.
 	Before string `json:"before"`
-	// Variant is the kind of the box, see [Machine.Decode].
+	// Variant is the kind of the box, see [Machine.Means].
 	Variant int `json:"model,omitempty"`
 	// Begun is when the apply began; zero in records that do not say.
 	Begun time.Time `json:"begun,omitzero"`

@@ -3,7 +3,9 @@ package nxos
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -12,36 +14,30 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Apply puts the change in force with one dual-stage commit, which the switch
-// reverts by itself unless it is confirmed in time. Where the switch does
-// not know that mode, or not one of the lines in it, they are typed one by one,
-// and what came before a refused one is reverted; that takes a checkpoint.
-func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
-	if len(st.Items) == 0 {
-		return nil, nil
-	}
-	edit, err := d.Edit(st.Items, nil)
-	if err != nil {
-		return nil, err
-	}
-	snap := of(before)
-	typed := edit.Commands(snap.cfg)
-	if len(typed) == 0 {
-		return nil, nil
-	}
+// Show returns the answer to a command that changes nothing.
+func (d *Driver) Show(ctx context.Context, cmd string) (string, error) { return d.sh.Show(ctx, cmd) }
+
+// Refused reports whether the switch answered, and does not do it.
+func (d *Driver) Refused(err error) bool { return drivers.RefusedLine(err) }
+
+// HangUp gives the connection up.
+func (d *Driver) HangUp() { d.sh.HangUp() }
+
+// Variant is the class model of the box.
+func (d *Driver) Variant(ctx context.Context, cfg *native.Config) (int, error) {
+	m, _, err := d.classModel(ctx, cfg)
+	return int(m), err
+}
+
+// Prepare names the checkpoint of an apply. That of a run that may be at work on
+// another machine forbids the apply.
+func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error {
 	taken, _, err := d.checkpoints(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := d.otherRun(taken, ""); err != nil {
-		return nil, err
-	}
-	back := lines.Record{Checkpoint: checkpointName(o.ID, taken), Edit: edit, Undo: edit.Undo(snap.cfg), Before: drivers.Fingerprint(snap.cfg.String()), Variant: int(snap.m), Begun: time.Now().UTC()}
-	token, err := d.Begin(ctx, back, st.Items, o)
-	if err != nil {
-		return token, err
-	}
-	return token, d.put(ctx, back, typed)
+	b.Checkpoint, b.Begun = checkpointName(id, taken), time.Now().UTC()
+	return d.otherRun(taken, "")
 }
 
 // maxName is how long the name of a checkpoint is at most here; NX-OS takes 80.
@@ -57,77 +53,50 @@ func checkpointName(id string, taken map[string]bool) string {
 	return name
 }
 
-// put carries a batch out and finds out what became of it. Its error wraps
-// ErrPartial where the switch holds neither the old nor the new, or where that
-// cannot be known.
-func (d *Driver) put(ctx context.Context, b lines.Record, typed []string) error {
-	kept := d.sh.Do(ctx, "checkpoint "+b.Checkpoint)
+// Write has lines put in force, with a checkpoint to go back to. Where the switch
+// does not know the dual-stage mode, or not one of the lines in it, they are
+// typed one by one, and what came before a refused one is reverted: that takes a
+// checkpoint.
+func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
+	kept := d.sh.Do(ctx, "checkpoint "+w.Checkpoint)
 	if kept != nil && !drivers.RefusedLine(kept) {
-		return fmt.Errorf("nothing was written: %w", d.wrap(kept))
+		return lines.Unsent, kept
 	}
 	if kept != nil {
 		// The timer of a dual-stage commit does without.
 		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes its own alone): %w", kept)
 	}
-	if err := d.alone(ctx, b, kept); err != nil {
-		return err
+	if err := d.alone(ctx, w.Record, kept); err != nil {
+		d.Forget(ctx, w.Record)
+		return lines.Unsent, err
 	}
-	staged, f, cause := d.send(ctx, typed, d.pace.timer, kept)
+	staged, f, err := d.send(ctx, w.Lines, w.Timer, kept)
 	switch {
 	case !staged:
-		d.typed = b.Checkpoint
+		d.typed = w.Checkpoint
 	case f != lines.Unsent:
-		d.started = b.Checkpoint
+		d.started = w.Checkpoint
 	}
-	// The caller may be gone; the switch is not, and has to be left in a state
-	// that is known.
-	ctx = context.WithoutCancel(ctx)
-	if f == lines.Unsent {
-		d.idle = b.Checkpoint
-		if drivers.RefusedLine(cause) {
-			d.forget(ctx, b.Checkpoint)
-			return fmt.Errorf("%s: %w: nothing was written: %w", d.t.Name, drivers.ErrRejected, cause)
-		}
-		return fmt.Errorf("nothing was written: %w", d.wrap(cause))
-	}
-	return d.judge(ctx, b, typed, staged, f, cause)
+	w.Piecemeal = !staged
+	w.Barred = staged && f == lines.Rejected && awaited(err)
+	return f, err
 }
 
-// judge reads what became of a batch.
-func (d *Driver) judge(ctx context.Context, b lines.Record, typed []string, staged bool, f lines.Fate, cause error) error {
-	limit := d.pace.settled
-	if f == lines.Unanswered && staged {
-		limit = d.pace.work
-	}
-	rctx, cancel := context.WithTimeout(ctx, limit+d.pace.read)
-	defer cancel()
-	in := false
-	now, err := d.watch(rctx, limit, func(now *native.Config) bool {
-		in = d.Done(b.Edit, b.Undo, now, b.Variant)
-		return in || f == lines.Rejected
-	})
-	switch {
-	case now == nil:
-		return d.Unreadable(cause, err)
-	case in && !(staged && f == lines.Rejected && awaited(cause)):
-		return nil
-	case !staged && f == lines.Rejected && !b.Undone(now):
-		return d.takeBack(ctx, b, now, cause)
-	}
-	nothing, err := d.Verdict(typed, b.Edit, b.Undo, now, f, cause)
-	if nothing {
-		d.idle, d.started = b.Checkpoint, ""
-		d.forget(ctx, b.Checkpoint)
-	}
-	return err
+// Look reads the running configuration: nothing shows what a switch works on.
+func (d *Driver) Look(ctx context.Context, _ lines.Record) (*native.Config, bool, error) {
+	now, err := d.Config(ctx, lines.Running)
+	return now, false, err
 }
+
+// Abort has nothing to do: a dual-stage buffer goes with its shell.
+func (d *Driver) Abort(context.Context, lines.Record) error { return nil }
 
 // otherRun returns an error where one of the checkpoints is that of a run that may
 // be at work on another machine; own is none.
 func (d *Driver) otherRun(names map[string]bool, own string) error {
 	for _, n := range natural.Keys(names) {
 		if age, ok := d.stranger(n); ok && n != own {
-			return fmt.Errorf("%s: %w: nothing was written: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", d.t.Name, drivers.ErrRejected, n, drivers.AtWork(age), n)
+			return fmt.Errorf("%s: %w: nothing was written: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", d.Name, drivers.ErrRejected, n, drivers.AtWork(age), n)
 		}
 	}
 	return nil
@@ -146,32 +115,23 @@ func (d *Driver) alone(ctx context.Context, b lines.Record, kept error) error {
 			return nil
 		}
 	}
-	d.idle = b.Checkpoint
-	d.forget(context.WithoutCancel(ctx), b.Checkpoint)
 	return err
 }
 
-// takeBack undoes what came before a refused line.
-func (d *Driver) takeBack(ctx context.Context, b lines.Record, now *native.Config, cause error) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*(d.pace.work+d.pace.read))
-	defer cancel()
-	if err := d.restore(ctx, b, now); err != nil {
-		return fmt.Errorf("%w; it was refused: %w", err, cause)
+// stranger reports whether a checkpoint is that of a run of this tool of which
+// nothing is known here, and how long ago that began: it may be at work on another
+// machine.
+func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
+	began, known := drivers.RunTime(name)
+	if !known || !drivers.Ours(name) || longAgo(name) || name == d.started || name == d.typed {
+		return 0, false
 	}
-	d.forget(ctx, b.Checkpoint)
-	return fmt.Errorf("%s: %w: what came before it was reverted: %w", d.t.Name, drivers.ErrRejected, cause)
+	return max(0, time.Since(began)), !slices.ContainsFunc(d.Ended, func(id string) bool {
+		run := drivers.RunName(id, maxName)
+		return name == run || strings.HasPrefix(name, run+"-")
+	})
 }
 
-// watch reads the running configuration until enough says so, for at most
-// limit. It returns the last one, nil where the last read failed.
-func (d *Driver) watch(ctx context.Context, limit time.Duration, enough func(*native.Config) bool) (now *native.Config, err error) {
-	_, err = drivers.Poll(ctx, d.pace.poll, limit, func() (bool, error) {
-		var err error
-		if now, err = d.config(ctx, lines.Running); err != nil {
-			d.sh.HangUp()
-			return false, err
-		}
-		return enough(now), nil
-	})
-	return now, err
-}
+// longPast is well over the time that a run takes from its begin to the end of
+// the commit timer on a device.
+const longPast = 12 * time.Hour

@@ -28,8 +28,3 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	c.Poll = drivers.PollAll(poll)
 	return c, nil
 }
-
-// Unsaved holds what runs against the startup configuration.
-func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
-	return d.Machine.Unsaved(ctx, d.config, drivers.RefusedLine)
-}

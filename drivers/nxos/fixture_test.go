@@ -15,6 +15,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
@@ -36,7 +37,7 @@ var hostKey = sync.OnceValue(func() xssh.Signer {
 })
 
 // quick are the times of a switch that does not wait.
-var quick = pace{poll: 3 * time.Millisecond, settled: 300 * time.Millisecond, work: 4 * time.Second, read: 20 * time.Second, dial: 5 * time.Second, timer: 5 * time.Minute}
+var quick = lines.Pace{Poll: 3 * time.Millisecond, Settled: 300 * time.Millisecond, Work: 4 * time.Second, Read: 20 * time.Second, Timer: 5 * time.Minute}
 
 // box is one simulated switch with the intent that it is to carry out.
 type box struct {
@@ -145,7 +146,7 @@ func (b *box) open() *Driver { return b.openAs(b.target) }
 func (b *box) openAs(target drivers.Target) *Driver {
 	b.t.Helper()
 	d := drivertest.Open[*Driver](b.t, Open, target)
-	d.pace = quick
+	d.Pace, d.dial = quick, 5*time.Second
 	return d
 }
 

@@ -3,10 +3,6 @@
 // has no such mode or takes no QoS lines in it, line by line with a checkpoint
 // to go back to.
 //
-// The switch is not taken at its word. An answer that fails may have been
-// carried out, and one that does not come may still be going on; the result is
-// what a fresh read of the running configuration shows.
-//
 // Checkpoints and the timer are on the switch for everyone: this package
 // removes no checkpoint but its own, and rolls back to one only while nobody
 // else changed anything since.
@@ -38,7 +34,6 @@ type Driver struct {
 	lines.Machine
 	t     drivers.Target
 	sh    *drivers.Shell
-	pace  pace
 	facts *drivers.Facts     // nil until Probe
 	model *native.ClassModel // nil where the box was not asked or does not tell
 	asked bool               // for the model
@@ -48,13 +43,12 @@ type Driver struct {
 	// started is the checkpoint of the run whose timer this driver started and
 	// has not confirmed.
 	started string
-	// idle is the checkpoint of the run of which this driver knows that nothing
-	// came in force.
-	idle string
 	// plain says that the switch has no dual-stage mode.
 	plain bool
 	// state is the gNMI connection that Observe reads from; nil until then.
 	state *gnmi.Client
+	// dial bounds the wait for the gNMI server, which many switches do not run.
+	dial time.Duration
 	// noState is why gNMI is not used, or no more.
 	noState error
 }
@@ -67,32 +61,8 @@ var (
 	_ drivers.Checker  = (*Driver)(nil)
 )
 
-// pace holds the times of the switch, so that tests need not wait them out.
-type pace struct {
-	// poll is the pause between two reads while the switch works.
-	poll time.Duration
-	// settled bounds the reads after an answer, and the wait for what an
-	// earlier run may have left at work.
-	settled time.Duration
-	// work bounds the wait for a commit, a rollback or a save that was not
-	// answered.
-	work time.Duration
-	// read bounds the reads after that.
-	read time.Duration
-	// dial bounds the wait for the gNMI server, which many switches do not run.
-	dial time.Duration
-	// timer is the time that the switch grants an apply before it takes it
-	// back, 30 to 65535 seconds.
-	timer time.Duration
-}
-
 // A save can take more than a minute (ktbyers/netmiko cisco_nxos.py).
-var realPace = pace{poll: time.Second, settled: 5 * time.Second, work: 3 * time.Minute, read: 2 * time.Minute, dial: 10 * time.Second, timer: commitTimer}
-
-// commitTimer leaves time to validate the whole fabric before the confirmation,
-// and ends soon enough for people who lost their way to the switch by the
-// change.
-const commitTimer = 5 * time.Minute
+var realPace = lines.Pace{Poll: time.Second, Settled: 5 * time.Second, Work: 3 * time.Minute, Read: 2 * time.Minute, Timer: lines.CommitTimer}
 
 // Open makes the driver; the switch is dialled by the first call. SSH is the
 // only way to write QoS, so that a target without it is ErrUnsupported.
@@ -106,17 +76,22 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 }
 
 func newDriver(t drivers.Target) *Driver {
-	return &Driver{t: t, pace: realPace, Machine: lines.Machine{
-		Name: t.Name, System: "NX-OS", Grammar: native.Lines, Vias: []string{"ssh"}, Checkpoints: true, Variants: 2,
-		Decode: func(c *native.Config, m int) *qos.Device { d, _ := native.Decode(c, native.ClassModel(m)); return d },
+	d := &Driver{t: t, dial: 10 * time.Second, Machine: lines.Machine{
+		Name: t.Name, System: "NX-OS", Grammar: native.Lines, Vias: []string{"ssh"}, Pace: realPace, Checkpoints: true, Variants: 2, Parse: native.Parse,
+		Means: func(c *native.Config, m int) (*qos.Device, []native.Unknown) {
+			return native.Decode(c, native.ClassModel(m))
+		},
+		Identify: func(c *native.Config, desired *qos.Device, m int) string {
+			return native.Digest(c, desired, native.ClassModel(m))
+		},
+		Held: func(s *drivers.Snapshot) (*native.Config, int) { return of(s).cfg, int(of(s).m) },
 	}}
+	d.Switch = d
+	return d
 }
 
 // Close ends all sessions.
 func (d *Driver) Close() error { return errors.Join(d.sh.Close(), d.hangUpState()) }
-
-// wrap gives a transport's error the device's name and the driver's sentinel.
-func (d *Driver) wrap(err error) error { return drivers.TransportError(d.t.Name, err) }
 
 // Probe asks what the switch is: "show version", with what the intent states in
 // its place.
@@ -126,19 +101,19 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	}
 	raw, err := d.sh.Show(ctx, "show version | json")
 	if err != nil {
-		return drivers.Facts{}, d.wrap(err)
+		return drivers.Facts{}, d.Wrap(err)
 	}
 	v, err := show.ParseVersion([]byte(raw))
 	if err != nil {
-		return drivers.Facts{}, fmt.Errorf("%s: show version: %w", d.t.Name, err)
+		return drivers.Facts{}, fmt.Errorf("%s: show version: %w", d.Name, err)
 	}
 	if !v.NXOS {
-		return drivers.Facts{}, fmt.Errorf("%s: %w: the switch at %s says that it runs %q, not NX-OS", d.t.Name, drivers.ErrUnsupported, d.sh.Addr(), v.System)
+		return drivers.Facts{}, fmt.Errorf("%s: %w: the switch at %s says that it runs %q, not NX-OS", d.Name, drivers.ErrUnsupported, d.sh.Addr(), v.System)
 	}
 	if v.Model == "" || strings.Contains(v.Model, " ") {
 		// "Nexus9000 C9332D-GX2B Chassis" names no product.
 		if raw, err = d.sh.Show(ctx, "show inventory | json"); err != nil && !drivers.RefusedLine(err) {
-			return drivers.Facts{}, d.wrap(err)
+			return drivers.Facts{}, d.Wrap(err)
 		}
 		if id := show.ParseInventory([]byte(raw)); err == nil && id != "" {
 			v.Model = id
@@ -163,7 +138,7 @@ func (d *Driver) undo() string {
 	if d.plain {
 		return tool
 	}
-	return fmt.Sprintf("by the switch itself: it takes a dual-stage commit back after %s unless it is confirmed; after that, and where dual-stage takes no QoS lines, %s", drivers.Spell(d.pace.timer), tool)
+	return fmt.Sprintf("by the switch itself: it takes a dual-stage commit back after %s unless it is confirmed; after that, and where dual-stage takes no QoS lines, %s", drivers.Spell(d.Pace.Timer), tool)
 }
 
 var releaseNumber = regexp.MustCompile(`^(\d{1,3})\.(\d{1,3})`)
@@ -202,7 +177,7 @@ func of(s *drivers.Snapshot) *snapshot {
 
 // Read takes a snapshot of the running configuration.
 func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
-	cfg, err := d.config(ctx, lines.Running)
+	cfg, err := d.Config(ctx, lines.Running)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +208,7 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 		}
 		text, err := d.sh.Show(ctx, cmd)
 		if err != nil && !drivers.RefusedLine(err) {
-			return m, false, d.wrap(err)
+			return m, false, d.Wrap(err)
 		}
 		if m, ok := native.ModelOf(text); ok && err == nil {
 			d.model, d.asked = &m, true
@@ -247,41 +222,25 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 	return m, !ok, nil
 }
 
-// config reads a whole configuration. NX-OS prints no end behind it. What tells
+// Cut says what a configuration lacks at its end: NX-OS prints none. What tells
 // that it is whole is that it has its parts, that nothing comes after the
 // prompt, and that the ports at its end are not missing.
-func (d *Driver) config(ctx context.Context, cmd string) (*native.Config, error) {
-	var why error
-	// A text of which a line looked like the prompt, at the end of a packet,
-	// comes whole the second time.
-	for range 2 {
-		text, err := d.sh.Show(ctx, cmd)
-		if err != nil {
-			return nil, d.wrap(err)
-		}
-		// An empty line is answered by the prompt alone, or by what was left.
-		rest, err := d.sh.Show(ctx, "")
-		if err != nil {
-			return nil, d.wrap(err)
-		}
-		cfg, err := native.Parse([]byte(text + "\n"))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", d.t.Name, cmd, err)
-		}
-		length := strings.Count(text, "\n") + 1
-		switch missing, err := d.missing(ctx, cfg); {
-		case err != nil:
-			return nil, err
-		case strings.TrimSpace(rest) != "" || !cfg.Complete():
-			why = fmt.Errorf("%s: %s: the answer is cut off at line %d", d.t.Name, cmd, length)
-		case missing != "":
-			why = fmt.Errorf("%s: %s: the answer is cut off at line %d: the switch has %s, and its text ends before it", d.t.Name, cmd, length, missing)
-		default:
-			return cfg, nil
-		}
-		d.sh.HangUp()
+func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
+	// An empty line is answered by the prompt alone, or by what was left.
+	rest, err := d.sh.Show(ctx, "")
+	if err != nil {
+		return "", err
 	}
-	return nil, why
+	missing, err := d.missing(ctx, cfg)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.TrimSpace(rest) != "" || !cfg.Complete():
+		return "its end is missing", nil
+	case missing != "":
+		return fmt.Sprintf("the switch has %s, and its text ends before it", missing), nil
+	}
+	return "", nil
 }
 
 // missing returns the first port that the switch has and that comes behind all
@@ -293,7 +252,7 @@ func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error
 		return "", nil
 	}
 	if err != nil {
-		return "", d.wrap(err)
+		return "", d.Wrap(err)
 	}
 	last := ""
 	for _, l := range cfg.Lines {
@@ -312,23 +271,6 @@ func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error
 
 func isPort(name string) bool { return strings.HasPrefix(name, "Ethernet") }
 
-// Decode turns a snapshot into a running model.
-func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
-	dev, unknown := native.Decode(of(s).cfg, of(s).m)
-	return dev, lines.LeftAlone(unknown)
-}
-
-// Digest identifies the state that desired speaks of; "", which no plan starts
-// from, where that is not a switch's.
-func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
-	if err != nil {
-		return ""
-	}
-	d.Desired = desired
-	return native.Digest(of(s).cfg, desired, of(s).m)
-}
-
 var checkpointLine = regexp.MustCompile(`(?m)^\d{1,4}\) (\S{1,80}):\s*$`)
 
 // checkpoints reads the names of the user's checkpoints; shown is false where
@@ -340,7 +282,7 @@ func (d *Driver) checkpoints(ctx context.Context) (names map[string]bool, shown 
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, d.wrap(err)
+		return nil, false, d.Wrap(err)
 	}
 	names = map[string]bool{}
 	for _, m := range checkpointLine.FindAllStringSubmatch(strings.ReplaceAll(text, "\r", ""), -1) {

@@ -89,7 +89,7 @@ func (d *Driver) overGNMI(ctx context.Context) sources {
 
 func (d *Driver) readState(ctx context.Context) (*drivers.Observation, error) {
 	if d.state == nil {
-		dialCtx, cancel := context.WithTimeout(ctx, d.pace.dial)
+		dialCtx, cancel := context.WithTimeout(ctx, d.dial)
 		defer cancel()
 		c, err := gnmi.Dial(dialCtx, d.t.GNMI)
 		if err != nil {

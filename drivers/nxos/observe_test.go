@@ -236,7 +236,7 @@ func TestObserveWithoutGNMI(t *testing.T) {
 			c.change(&target.GNMI)
 			d := b.openAs(target)
 			if c.to == "" {
-				d.pace.dial = 200 * time.Millisecond
+				d.dial = 200 * time.Millisecond
 			}
 			if diff := cmp.Diff(want, observe(t, d), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)

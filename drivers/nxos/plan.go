@@ -15,18 +15,18 @@ import (
 
 // Plan works out one batch of lines that makes the change.
 func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	desired, err := drivers.Want[*qos.Device](d.Name, want)
 	if err != nil {
 		return nil, err
 	}
 	snap := of(s)
 	have, unknown := native.Decode(snap.cfg, snap.m)
-	out := &drivers.Steps{Device: d.t.Name, Policy: policy, Base: native.Digest(snap.cfg, desired, snap.m), Unknown: lines.LeftAlone(unknown)}
+	out := &drivers.Steps{Device: d.Name, Policy: policy, Base: native.Digest(snap.cfg, desired, snap.m), Unknown: lines.LeftAlone(unknown)}
 	p := planner{machine: &d.Machine, snap: snap, have: have, desired: desired, changes: qos.Diff(have, desired)}
 	p.open(f)
 	if len(p.changes) > 0 {
 		if err := p.plan(out); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+			return nil, fmt.Errorf("%s: %w", d.Name, err)
 		}
 	}
 	out.Changes, out.Notes = p.changes, p.notes

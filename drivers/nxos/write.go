@@ -132,7 +132,7 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return d.wrap(lines.Both(last, err))
+			return d.Wrap(lines.Both(last, err))
 		}
 		_, err := d.stage(ctx, nil, 0)
 		var line *ssh.LineError
@@ -144,14 +144,18 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 		}
 		last = err
 	}
-	return d.wrap(last)
+	return d.Wrap(last)
 }
 
-// forget removes a checkpoint of this tool. One that cannot be removed is told
-// of by the next plan: it is no reason to call what was done a failure.
-func (d *Driver) forget(ctx context.Context, name string) {
-	ctx, cancel := context.WithTimeout(ctx, d.pace.read)
+// Forget removes the checkpoint of a run. One that cannot be removed is told of
+// by the next plan: it is no reason to call what was done a failure.
+func (d *Driver) Forget(ctx context.Context, b lines.Record) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Pace.Read)
 	defer cancel()
+	name := b.Checkpoint
+	if d.started == name {
+		d.started = ""
+	}
 	if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[name]) && drivers.Ours(name) {
 		_ = d.sh.Do(ctx, "no checkpoint "+name)
 	}

@@ -1,0 +1,403 @@
+package lines
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	native "github.com/roce-fabric/roce-fabric/render/lines"
+)
+
+// Switch is what a driver does in the way of its system. Its errors are those
+// of the transport, or begin with the name of the device.
+type Switch interface {
+	// Show returns the answer to a command that changes nothing.
+	Show(ctx context.Context, cmd string) (string, error)
+	// Cut says how a configuration that was just read shows that its end is
+	// missing; "" where it does not.
+	Cut(ctx context.Context, cfg *native.Config) (string, error)
+	// Refused reports whether the switch answered, and does not do it.
+	Refused(err error) bool
+	// HangUp gives the connection up; the next call makes a new one.
+	HangUp()
+	// Variant is the kind of the box, see [Machine.Means].
+	Variant(ctx context.Context, cfg *native.Config) (int, error)
+
+	// Prepare names in the record what the switch keeps of a run. It returns an
+	// error where someone else may be at work.
+	Prepare(ctx context.Context, id string, b *Record) error
+	// Write sends the lines.
+	Write(ctx context.Context, w *Work) (Fate, error)
+	// Look reads the running configuration; done says that the switch shows that it
+	// is through with what was sent for a record.
+	Look(ctx context.Context, b Record) (now *native.Config, done bool, err error)
+	// Abort makes sure that nothing more comes of what was sent for a record.
+	Abort(ctx context.Context, b Record) error
+	// EndTimer ends the timer of an apply, so that the change stays.
+	EndTimer(ctx context.Context, b Record) error
+	// Halt waits until the switch is through with an apply, and ends its timer.
+	Halt(ctx context.Context, b Record) error
+	// Undo brings back what stood there before an apply.
+	Undo(ctx context.Context, b Record, now *native.Config) error
+	// Save saves the running configuration.
+	Save(ctx context.Context) error
+	// Leftovers confirms what earlier runs left to the timer of the switch; nil
+	// where there can be none.
+	Leftovers(ctx context.Context) (*Leftovers, error)
+	// Forget removes what the switch keeps of a run that has come to its end.
+	Forget(ctx context.Context, b Record)
+}
+
+// Leftovers are what earlier runs left on a switch.
+type Leftovers struct {
+	Runs []Record
+	// Confirmed says that there was something to confirm.
+	Confirmed bool
+	// Bars is why nothing may be saved: it is in force for a trial alone.
+	Bars error
+}
+
+// Work is a batch of lines.
+type Work struct {
+	// Record has what the lines bring about as Edit, and what stood there before
+	// as Undo.
+	Record
+	Lines []string
+	Timer time.Duration // after which the switch reverts them; 0 for never
+
+	// Piecemeal is set by a write of which each line takes effect by itself.
+	Piecemeal bool
+	// Barred is set by a write that was refused for the sake of another run: what
+	// is in force was written by that one.
+	Barred bool
+}
+
+// Pace holds the times of a switch, so that tests need not wait them out.
+type Pace struct {
+	// Poll is the pause between two reads while the switch works.
+	Poll time.Duration
+	// Settled bounds the reads after an answer, and the wait for what an earlier
+	// run may have left at work.
+	Settled time.Duration
+	// Work bounds the wait for what was not answered: a commit, a save.
+	Work time.Duration
+	// Read bounds the reads after that.
+	Read time.Duration
+	// Timer is the time after which the switch reverts an apply.
+	Timer time.Duration
+}
+
+// CommitTimer leaves time to validate the whole fabric before the confirmation,
+// and ends soon enough for people who lost their way to the switch by the
+// change.
+const CommitTimer = 5 * time.Minute
+
+// Wrap gives a transport's error the device's name and the sentinel of drivers.
+func (m *Machine) Wrap(err error) error {
+	switch {
+	case m.names(err):
+		return err
+	case errors.Is(err, drivers.ErrUnsupported):
+		return fmt.Errorf("%s: %w", m.Name, err)
+	}
+	return drivers.TransportError(m.Name, err)
+}
+
+// names reports whether an error begins with the device's name.
+func (m *Machine) names(err error) bool { return strings.HasPrefix(err.Error(), m.Name+": ") }
+
+// Config reads a whole configuration.
+func (m *Machine) Config(ctx context.Context, cmd string) (*native.Config, error) {
+	var cut error
+	// A text of which a line looked like the prompt, at the end of a packet,
+	// comes whole the second time.
+	for range 2 {
+		text, err := m.Switch.Show(ctx, cmd)
+		if err != nil {
+			return nil, m.Wrap(err)
+		}
+		cfg, err := m.Parse([]byte(text + "\n"))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", m.Name, cmd, err)
+		}
+		why, err := m.Switch.Cut(ctx, cfg)
+		if err != nil {
+			return nil, m.Wrap(err)
+		}
+		if why == "" {
+			return cfg, nil
+		}
+		cut = fmt.Errorf("%s: %s: the answer is cut off at line %d: %s", m.Name, cmd, strings.Count(text, "\n")+1, why)
+		m.Switch.HangUp()
+	}
+	return nil, cut
+}
+
+// Apply puts a change in force, for the switch to revert unless it is confirmed
+// in time, where the switch has a timer.
+func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
+	if len(st.Items) == 0 {
+		return nil, nil
+	}
+	edit, err := m.edit(st.Items, nil)
+	if err != nil {
+		return nil, err
+	}
+	cfg, variant := m.Held(before)
+	w := &Work{Lines: edit.Commands(cfg), Timer: m.Pace.Timer}
+	if len(w.Lines) == 0 {
+		return nil, nil
+	}
+	w.Record = Record{Edit: edit, Undo: edit.Undo(cfg), Before: drivers.Fingerprint(cfg.String()), Variant: variant}
+	if err := m.Switch.Prepare(ctx, o.ID, &w.Record); err != nil {
+		return nil, err
+	}
+	token, err := m.begin(ctx, w.Record, st.Items, o)
+	if err != nil {
+		return token, err
+	}
+	m.idle = ""
+	nothing, err := m.Put(ctx, w)
+	if nothing {
+		m.idle = string(token.Native)
+		m.Switch.Forget(context.WithoutCancel(ctx), w.Record)
+	}
+	return token, err
+}
+
+// Put carries work out and finds out what became of it. Its error wraps
+// ErrPartial where the switch holds neither the old nor the new, or where that
+// cannot be known. nothing says that nothing of the work is in force: what
+// differs was made by others.
+func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
+	f, cause := m.Switch.Write(ctx, w)
+	// The caller may be gone; the switch is not, and has to be left in a state
+	// that is known.
+	ctx = context.WithoutCancel(ctx)
+	if f == Unsent {
+		return true, m.unsent(ctx, w, cause)
+	}
+	return m.judge(ctx, w, f, cause)
+}
+
+// unsent is the end of work of which nothing can be in force.
+func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
+	err := cause
+	if !m.names(cause) {
+		err = fmt.Errorf("nothing was written: %w", m.Wrap(cause))
+	}
+	var line *ssh.LineError
+	if errors.As(cause, &line) {
+		if at := m.Grammar.PlaceOf(w.Lines, line.Number-1); at != "" {
+			cause = fmt.Errorf("in %s: %w", at, cause)
+		}
+		err = fmt.Errorf("%s: %w: nothing was written: %w", m.Name, drivers.ErrRejected, cause)
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.Pace.Read)
+	defer cancel()
+	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Switch.Refused(aerr) {
+		err = fmt.Errorf("%w (nothing is in force; the session %s may still be open: %v)", err, w.Session, aerr)
+	}
+	return err
+}
+
+// judge reads what became of work.
+func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (nothing bool, err error) {
+	limit := m.Pace.Settled
+	if f == Unanswered && !w.Piecemeal {
+		limit = m.Pace.Work
+	}
+	rctx, cancel := context.WithTimeout(ctx, limit+m.Pace.Read)
+	defer cancel()
+	in := false
+	now, err := m.Watch(rctx, w.Record, limit, func(now *native.Config, done bool) bool {
+		in = m.done(w.Record, now)
+		return in || f == Rejected || f == Unanswered && done
+	})
+	if now != nil && !in && f != Answered {
+		// Once its session is gone nothing can come of it any more.
+		if aerr := m.Switch.Abort(rctx, w.Record); aerr != nil && !m.Switch.Refused(aerr) {
+			m.Switch.HangUp()
+		}
+		if now, _, err = m.Switch.Look(rctx, w.Record); err != nil {
+			now = nil
+		} else {
+			in = m.done(w.Record, now)
+		}
+	}
+	switch {
+	case now == nil:
+		return false, m.Unreadable(cause, err)
+	case in && !w.Barred:
+		return false, nil
+	case w.Piecemeal && f == Rejected && !w.Undone(now):
+		return false, m.takeBack(ctx, w.Record, now, cause)
+	}
+	return m.verdict(w, now, f, cause)
+}
+
+// takeBack undoes what came before a refused line.
+func (m *Machine) takeBack(ctx context.Context, b Record, now *native.Config, cause error) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*(m.Pace.Work+m.Pace.Read))
+	defer cancel()
+	if err := m.Switch.Undo(ctx, b, now); err != nil {
+		return fmt.Errorf("%w; it was refused: %w", err, cause)
+	}
+	m.Switch.Forget(ctx, b)
+	return fmt.Errorf("%s: %w: what came before it was reverted: %w", m.Name, drivers.ErrRejected, cause)
+}
+
+// Watch looks at the switch until enough says so, for at most limit. It returns
+// the last configuration, nil where the last look failed.
+func (m *Machine) Watch(ctx context.Context, b Record, limit time.Duration, enough func(now *native.Config, done bool) bool) (now *native.Config, err error) {
+	_, err = drivers.Poll(ctx, m.Pace.Poll, limit, func() (bool, error) {
+		var done bool
+		var err error
+		if now, done, err = m.Switch.Look(ctx, b); err != nil {
+			now = nil
+			m.Switch.HangUp()
+			return false, err
+		}
+		return enough(now, done), nil
+	})
+	return now, err
+}
+
+// Confirm ends the timer and saves. Where the timer has run out before, the
+// error wraps ErrRejected: the switch holds what it held before the apply.
+func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := m.Record(t)
+	if err != nil {
+		return err
+	}
+	if err := m.Switch.EndTimer(ctx, b); err != nil {
+		return fmt.Errorf("confirm the commit: %w", err)
+	}
+	now, err := m.Config(ctx, Running)
+	if err != nil {
+		return err
+	}
+	if err := m.stands(b, now); err != nil {
+		return err
+	}
+	if err := m.save(ctx, func(c *native.Config) bool { return m.Holds(b.Edit, c, b.Variant) }); err != nil {
+		return err
+	}
+	m.Switch.Forget(ctx, b)
+	return nil
+}
+
+// Revert undoes an apply; one of which nothing came in force is not reverted.
+// It may be called again.
+func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
+	if t == nil {
+		return nil
+	}
+	b, err := m.Record(t)
+	if err != nil {
+		return err
+	}
+	if m.idle == string(t.Native) {
+		// What differs was made by others, and stays.
+		if err := m.Switch.Abort(ctx, b); err != nil && !m.Switch.Refused(err) {
+			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, m.Wrap(err))
+		}
+		m.Switch.Forget(ctx, b)
+		return nil
+	}
+	if err := m.Switch.Halt(ctx, b); err != nil {
+		return err
+	}
+	now, err := m.Config(ctx, Running)
+	if err != nil {
+		return err
+	}
+	if !b.Undone(now) {
+		if err := m.Switch.Undo(ctx, b, now); err != nil {
+			return err
+		}
+	}
+	if err := m.save(ctx, func(c *native.Config) bool { return m.Holds(b.Undo, c, b.Variant) }); err != nil {
+		return err
+	}
+	m.Switch.Forget(ctx, b)
+	return nil
+}
+
+// Keep confirms what an earlier run put in force and left unconfirmed: the
+// switch would revert it. One that may be at work is left alone: the error wraps
+// ErrRejected. It saves what of managed ports runs and is not saved, whoever left
+// it so; a save is of the whole configuration.
+func (m *Machine) Keep(ctx context.Context) (bool, error) {
+	left, err := m.Switch.Leftovers(ctx)
+	if left == nil || err != nil {
+		return false, err
+	}
+	now, err := m.Config(ctx, Running)
+	if err != nil {
+		return false, err
+	}
+	variant, err := m.Switch.Variant(ctx, now)
+	if err != nil {
+		return false, err
+	}
+	lasts := func(saved *native.Config) bool {
+		return drivers.Lasts(m.decode(now, variant), m.decode(saved, variant), m.desired.Manages)
+	}
+	if !left.Confirmed {
+		saved, err := m.Config(ctx, Startup)
+		switch {
+		case m.Switch.Refused(err):
+			// A user who may not read it may not write it either.
+			return false, nil
+		case err != nil:
+			return false, err
+		case lasts(saved):
+			return false, nil
+		case left.Bars != nil:
+			return false, fmt.Errorf("the startup configuration lacks what is in force: %w", left.Bars)
+		}
+	}
+	if err := m.save(ctx, lasts); err != nil {
+		return false, err
+	}
+	for _, b := range left.Runs {
+		m.Switch.Forget(ctx, b)
+	}
+	return true, nil
+}
+
+// save makes the startup configuration one that is as it is to be. Where it is
+// so already, nothing is written: what others have not saved stays as it is.
+func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) error {
+	if cfg, err := m.Config(ctx, Startup); err == nil && good(cfg) {
+		return nil
+	}
+	err := m.Switch.Save(ctx)
+	var limit time.Duration
+	if err == nil {
+		limit = m.Pace.Settled
+	} else if lost := m.Wrap(err); errors.Is(lost, drivers.ErrUnreachable) {
+		limit, err = m.Pace.Work, lost // it may still be at it
+	}
+	saved, rerr := drivers.Poll(ctx, m.Pace.Poll, limit, func() (bool, error) {
+		cfg, err := m.Config(ctx, Startup)
+		if err != nil {
+			m.Switch.HangUp()
+			return false, err
+		}
+		return good(cfg), nil
+	})
+	if saved {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: %w", m.Name, drivers.ErrUnsaved, cmp.Or(err, rerr, errNotSaved))
+}
