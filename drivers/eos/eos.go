@@ -66,7 +66,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 
 func newDriver(t drivers.Target) *Driver {
 	d := &Driver{t: t, Machine: lines.Machine{
-		Name: t.Name, System: "EOS", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"}, Pace: realPace, Parse: native.Parse,
+		Name: t.Name, System: "EOS", Shares: "comes with the qos profile", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"}, Pace: realPace, Parse: native.Parse,
 		Means:    func(c *native.Config, _ int) (*qos.Device, []native.Unknown) { return native.Decode(c) },
 		Identify: func(c *native.Config, desired *qos.Device, _ int) string { return native.Digest(c, desired) },
 		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return of(s).cfg, 0 },

@@ -13,130 +13,83 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Plan works out one commit that makes the change: on EOS all of it comes in
-// force at once.
-func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
-	desired, err := drivers.Want[*qos.Device](d.Name, want)
-	if err != nil {
-		return nil, err
+// Planner is what EOS has to say of a plan: on EOS all of it comes in force at
+// once.
+func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
+	p := &planner{Draft: draft, snap: of(s), way: d.way}
+	if p.kw = p.snap.kw; p.kw == "" {
+		p.kw = native.UCTxQueue
 	}
-	snap := of(s)
-	have, unknown := native.Decode(snap.cfg)
-	out := &drivers.Steps{Device: d.Name, Policy: policy, Base: native.Digest(snap.cfg, desired), Unknown: lines.LeftAlone(unknown)}
-	p := planner{snap: snap, have: have, desired: desired, machine: &d.Machine, way: d.way, changes: qos.Diff(have, desired)}
-	p.notes = p.open(f)
-	if len(p.changes) > 0 {
-		if err := p.plan(out); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.Name, err)
-		}
-	}
-	out.Changes, out.Notes = p.changes, p.notes
-	return out, nil
+	return p
 }
 
 type planner struct {
-	snap          *snapshot
-	have, desired *qos.Device
-	machine       *lines.Machine
-	way           way
-	changes       []qos.Change
-	notes         []string
+	*lines.Draft
+	snap *snapshot
+	way  way
+	kw   native.Keyword
+	// unsure says that a change may cost packets.
+	unsure bool
 }
 
-// open notes what is to be known before anything else.
-func (p *planner) open(f drivers.Facts) []string {
-	var out []string
+func (p *planner) Open() {
 	if p.snap.open != nil {
-		out = p.snap.open.notes(p.way.timed())
+		p.Notes = p.snap.open.notes(p.way.timed())
 	}
-	return append(out, lines.ModelNotes(f, p.desired)...)
+	p.NoteModel()
 }
 
-func (p *planner) note(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+func (p *planner) Change(allowed *qos.Device) native.Edit {
+	return native.Change(p.snap.cfg, allowed, p.kw)
 }
 
-func (p *planner) plan(out *drivers.Steps) error {
-	kw := p.snap.kw
-	if kw == "" {
-		kw = native.UCTxQueue
+func (p *planner) Tell() (via, what string) {
+	if p.unsure {
+		p.Note("Arista does not document whether the hardware drops a few packets while it takes up new maps, trust, PFC or queues")
 	}
-	p.block()
-	changes, edit, after := p.machine.Prove(p.have, p.desired, p.changes, p.snap.cfg, 0, func(allowed *qos.Device) native.Edit {
-		return native.Change(p.snap.cfg, allowed, kw)
-	})
-	typed := edit.Commands(p.snap.cfg)
-	// A queue that the intent does not speak of may have come from the profile
-	// that is replaced.
-	p.changes = drivers.WithOthers(changes, p.have, after, "comes with the qos profile")
-	p.judge()
-	if len(typed) == 0 {
-		return nil
+	if p.snap.kw == "" && slices.ContainsFunc(p.Lines, func(l string) bool { return strings.Contains(l, string(p.kw)) }) {
+		p.Note("neither the configuration nor the model of the switch tells how it calls its unicast queues; the plan says %s, and a switch that does not know that word refuses the whole plan", p.kw)
 	}
-	var err error
-	if out.Items, err = p.machine.Step(p.way.name(), what(edit, typed), edit, typed, p.changes); err != nil {
-		return err
-	}
-	if p.snap.kw == "" && slices.ContainsFunc(typed, func(l string) bool { return strings.Contains(l, string(kw)) }) {
-		p.note("neither the configuration nor the model of the switch tells how it calls its unicast queues; the plan says %s, and a switch that does not know that word refuses the whole plan", kw)
-	}
-	p.wide(edit)
-	p.notes = append(p.notes, lines.LossNotes(native.Losses(edit, p.snap.cfg))...)
+	p.wide()
+	p.NoteLosses(native.Losses(p.Edit, p.snap.cfg))
 	p.moved()
 	if !p.way.timed() && !persists(p.snap.cfg) {
-		p.note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless somebody runs \"write memory\"", persistence)
+		p.Note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless somebody runs \"write memory\"", persistence)
 	}
-	return nil
+	return p.way.name(), commitText(p.Edit, p.Lines)
 }
 
-// block marks what EOS, or this tool on EOS, cannot do.
-func (p *planner) block() {
-	lines.BlockPorts(p.changes, "port channels")
-	for i := range p.changes {
-		c := &p.changes[i]
-		if port := p.have.Ports[c.Port]; c.Field.Kind == qos.KindMTU && port != nil && port.LAG.V != "" {
+func (p *planner) Block() {
+	p.BlockPorts("port channels")
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if port := p.Have.Ports[c.Port]; c.Field.Kind == qos.KindMTU && port != nil && port.LAG.V != "" {
 			c.Blocked = fmt.Sprintf("a member has the MTU of its port channel; set that of %s on the switch", port.LAG.V)
 		}
 	}
-	for _, r := range native.Refusals(p.desired) {
-		drivers.Block(p.changes, r.Place, r.Why)
+	for _, r := range native.Refusals(p.Desired) {
+		drivers.Block(p.Changes, r.Place, r.Why)
 	}
 }
 
-// judge gives every change its impact. Arista documents none; what has one
-// here is what is known of any switch.
-func (p *planner) judge() {
-	unsure := false
-	for i := range p.changes {
-		c := &p.changes[i]
-		if c.Blocked != "" {
-			continue
-		}
-		usual := impact(c.Field.Kind)
-		c.Impact = max(c.Impact, usual)
-		unsure = unsure || usual == qos.ImpactCounters
-	}
-	if unsure {
-		p.note("Arista does not document whether the hardware drops a few packets while it takes up new maps, trust, PFC or queues")
-	}
-}
-
-func impact(kind qos.Kind) qos.Impact {
+// Impact is what is known of any switch: Arista documents none.
+func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	switch kind {
 	case qos.KindAdminUp:
 		return qos.ImpactPortFlap
 	case qos.KindMTU, qos.KindWatchdog, qos.KindWatchdogPoll, qos.KindECN:
 		return qos.ImpactNone
 	}
+	p.unsure = true
 	return qos.ImpactCounters
 }
 
 // wide notes the ports outside of the intent that a line for the whole switch
 // concerns. Where the line moves the traffic of such a port to another queue,
 // packets of it may be lost: nothing here knows what that port carries.
-func (p *planner) wide(edit native.Edit) {
+func (p *planner) wide() {
 	var kinds []string
-	for _, s := range edit {
+	for _, s := range p.Edit {
 		if s.Section == "" {
 			kinds = append(kinds, kind(s.Key))
 		}
@@ -145,8 +98,8 @@ func (p *planner) wide(edit native.Edit) {
 	named := map[string][]string{}     // these ports
 	for _, k := range compact(kinds) {
 		var outside []string
-		for name, port := range p.have.Ports {
-			if p.desired.Ports[name] == nil && uses(port, k) {
+		for name, port := range p.Have.Ports {
+			if p.Desired.Ports[name] == nil && uses(port, k) {
 				outside = append(outside, name)
 			}
 		}
@@ -155,16 +108,16 @@ func (p *planner) wide(edit native.Edit) {
 		}
 		ports := natural.Fold(outside)
 		concerned[ports], named[ports] = append(concerned[ports], k), outside
-		up := func(name string) bool { return p.have.Ports[name].AdminUp.Or(true) }
-		for i := range p.changes {
-			c := &p.changes[i]
+		up := func(name string) bool { return p.Have.Ports[name].AdminUp.Or(true) }
+		for i := range p.Changes {
+			c := &p.Changes[i]
 			if table, ok := mapOf[k]; ok && c.Blocked == "" && c.Field == qos.KindGlobalMap.Table(table) && slices.ContainsFunc(outside, up) {
 				c.Impact = max(c.Impact, qos.ImpactLoss)
 			}
 		}
 	}
 	for _, ports := range natural.Keys(concerned) {
-		p.notes = append(p.notes, p.machine.WideNote(concerned[ports], named[ports]))
+		p.NoteWide("EOS", concerned[ports], named[ports])
 	}
 }
 
@@ -186,9 +139,9 @@ func uses(port *qos.Port, kind string) bool {
 
 // moved notes the lossless classes whose queue has another number.
 func (p *planner) moved() {
-	for _, c := range p.desired.Classes {
+	for _, c := range p.Desired.Classes {
 		if c.Lossless && c.Queue != c.Priority {
-			p.note("Arista does not document which queue a received pause of priority %d stops; the intent puts class %s into queue %d", c.Priority, c.Name, c.Queue)
+			p.Note("Arista does not document which queue a received pause of priority %d stops; the intent puts class %s into queue %d", c.Priority, c.Name, c.Queue)
 		}
 	}
 }
@@ -216,8 +169,8 @@ func kind(key string) string {
 	return key
 }
 
-// what says a commit to a person.
-func what(edit native.Edit, typed []string) string {
+// commitText says a commit to a person.
+func commitText(edit native.Edit, typed []string) string {
 	var profiles, globals []string
 	ports := map[string]bool{}
 	for _, s := range edit {

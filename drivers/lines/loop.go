@@ -28,6 +28,8 @@ type Switch interface {
 	// Variant is the kind of the box, see [Machine.Means].
 	Variant(ctx context.Context, cfg *native.Config) (int, error)
 
+	// Planner has what the system has to say of a draft of a plan.
+	Planner(s *drivers.Snapshot, d *Draft) Planner
 	// Prepare names in the record what the switch keeps of a run. It returns an
 	// error where someone else may be at work.
 	Prepare(ctx context.Context, id string, b *Record) error

@@ -16,11 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
@@ -52,8 +50,10 @@ type Machine struct {
 	Ended []string
 	// Checkpoints says that an undo record always names a checkpoint.
 	Checkpoints bool
-	Switch      Switch
-	Pace        Pace
+	// Shares is what ports get in common, for people: "comes with the qos profile".
+	Shares string
+	Switch Switch
+	Pace   Pace
 	// idle is the undo record of the apply of which this driver knows that nothing
 	// came in force.
 	idle string
@@ -93,14 +93,14 @@ type step struct {
 	Edit native.Edit `json:"edit"`
 }
 
-// Step makes the one step of a plan.
-func (m *Machine) Step(via, what string, e native.Edit, lines []string, changes []qos.Change) ([]drivers.Step, error) {
-	raw, err := json.Marshal(step{Edit: e})
+// step makes the one step of a plan.
+func (m *Machine) step(via, what string, d *Draft) ([]drivers.Step, error) {
+	raw, err := json.Marshal(step{Edit: d.Edit})
 	if err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
 	}
-	s := drivers.Step{Via: via, What: what, Lines: lines, Native: raw}
-	s.Moves(changes)
+	s := drivers.Step{Via: via, What: what, Lines: d.Lines, Native: raw}
+	s.Moves(d.Changes)
 	return []drivers.Step{s}, nil
 }
 
@@ -260,22 +260,4 @@ func (m *Machine) Unsaved(ctx context.Context) ([]string, error) {
 // LeftAlone puts what the decoder could not place into the driver's form.
 func LeftAlone(unknown []native.Unknown) []drivers.Unknown {
 	return drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Text })
-}
-
-// LossNotes says what ports lose with the blocks that they had.
-func LossNotes(losses []native.Loss) []string {
-	const most = 4
-	var out []string
-	for _, l := range losses {
-		from := "the switch"
-		if len(l.Ports) > 0 {
-			from = natural.Fold(l.Ports)
-		}
-		named := strings.Join(l.Lines[:min(len(l.Lines), most)], "; ")
-		if n := len(l.Lines) - most; n > 0 {
-			named += fmt.Sprintf("; and %d more", n)
-		}
-		out = append(out, fmt.Sprintf("%s goes from %s, and with it what the intent does not speak of: %s", l.Block, from, named))
-	}
-	return out
 }

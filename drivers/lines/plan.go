@@ -11,24 +11,87 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Prove works out the edit for what is allowed of desired, see [drivers.Prove].
-// It returns the changes with those that cannot be made blocked, the edit, and
-// what the device will be.
-func (m *Machine) Prove(have, desired *qos.Device, changes []qos.Change, cfg *native.Config, variant int, change func(allowed *qos.Device) native.Edit) ([]qos.Change, native.Edit, *qos.Device) {
-	var edit native.Edit
+// Draft is a plan as it is made.
+type Draft struct {
+	Facts         drivers.Facts
+	Have, Desired *qos.Device
+	Changes       []qos.Change
+	Notes         []string
+	Edit          native.Edit // once it is known
+	Lines         []string    // that it types
+}
+
+// Note adds a note.
+func (d *Draft) Note(format string, args ...any) {
+	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
+}
+
+// Planner is what a system has to say of a draft, in the order of the methods.
+type Planner interface {
+	// Open notes what is to be known before anything else.
+	Open()
+	// Block marks what the system, or this tool on it, cannot do.
+	Block()
+	// Change works out the edit for what is allowed of desired.
+	Change(allowed *qos.Device) native.Edit
+	// Impact is that of a change, by what the edit does.
+	Impact(kind qos.Kind) qos.Impact
+	// Tell says the step to a person, and how it goes to the switch, and notes what
+	// else it does.
+	Tell() (via, what string)
+}
+
+// Plan works out one batch of lines that makes the change.
+func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
+	desired, err := drivers.Want[*qos.Device](m.Name, want)
+	if err != nil {
+		return nil, err
+	}
+	cfg, variant := m.Held(s)
+	have, unknown := m.Means(cfg, variant)
+	d := &Draft{Facts: f, Have: have, Desired: desired, Changes: qos.Diff(have, desired)}
+	out := &drivers.Steps{Device: m.Name, Policy: policy, Base: m.Identify(cfg, desired, variant), Unknown: LeftAlone(unknown)}
+	p := m.Switch.Planner(s, d)
+	p.Open()
+	if len(d.Changes) > 0 {
+		p.Block()
+		after := m.prove(d, cfg, variant, p.Change)
+		// What the intent does not speak of may have come from what is replaced.
+		d.Changes = drivers.WithOthers(d.Changes, have, after, m.Shares)
+		for i := range d.Changes {
+			if c := &d.Changes[i]; c.Blocked == "" {
+				c.Impact = max(c.Impact, p.Impact(c.Field.Kind))
+			}
+		}
+		if d.Lines = d.Edit.Commands(cfg); len(d.Lines) > 0 {
+			via, what := p.Tell()
+			if out.Items, err = m.step(via, what, d); err != nil {
+				return nil, fmt.Errorf("%s: %w", m.Name, err)
+			}
+		}
+	}
+	out.Changes, out.Notes = d.Changes, d.Notes
+	return out, nil
+}
+
+// prove works out the edit for what is allowed of desired, see [drivers.Prove].
+// The changes that cannot be made are blocked. It returns what the device will
+// be.
+func (m *Machine) prove(d *Draft, cfg *native.Config, variant int, change func(allowed *qos.Device) native.Edit) *qos.Device {
 	why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or take it out of the intent"
-	changes, after := drivers.Prove(have, desired, changes, why, func(allowed *qos.Device) *qos.Device {
-		edit = change(allowed)
-		return m.decode(edit.Apply(cfg), variant)
+	changes, after := drivers.Prove(d.Have, d.Desired, d.Changes, why, func(allowed *qos.Device) *qos.Device {
+		d.Edit = change(allowed)
+		return m.decode(d.Edit.Apply(cfg), variant)
 	})
-	return changes, edit, after
+	d.Changes = changes
+	return after
 }
 
 // BlockPorts marks the changes of ports that the switch does not have, and of
 // the aggregates that ports belong to, as the system calls them.
-func BlockPorts(changes []qos.Change, aggregates string) {
-	for i := range changes {
-		switch c := &changes[i]; c.Field.Kind {
+func (d *Draft) BlockPorts(aggregates string) {
+	for i := range d.Changes {
+		switch c := &d.Changes[i]; c.Field.Kind {
 		case qos.KindPort:
 			c.Blocked = "the switch has no such port; correct the name in the intent, or state the port's breakout on the switch first"
 		case qos.KindLAG:
@@ -37,17 +100,32 @@ func BlockPorts(changes []qos.Change, aggregates string) {
 	}
 }
 
-// ModelNotes says where the intent states another model than the switch.
-func ModelNotes(f drivers.Facts, desired *qos.Device) []string {
-	if m := desired.Platform.Model; m != "" && f.Model != "" && !strings.EqualFold(m, f.Model) {
-		return []string{fmt.Sprintf("the intent says model %s, the switch says %s", m, f.Model)}
+// NoteModel notes that the intent states another model than the switch.
+func (d *Draft) NoteModel() {
+	if m := d.Desired.Platform.Model; m != "" && d.Facts.Model != "" && !strings.EqualFold(m, d.Facts.Model) {
+		d.Note("the intent says model %s, the switch says %s", m, d.Facts.Model)
 	}
-	return nil
 }
 
-// WideNote says which ports outside of the intent are concerned by things that
+// NoteWide notes which ports outside of the intent are concerned by things that
 // the whole switch has one of.
-func (m *Machine) WideNote(things, ports []string) string {
-	return fmt.Sprintf("%s has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
-		m.System, strings.Join(things, " and one "), words.Count(len(ports), "port"), natural.Fold(ports))
+func (d *Draft) NoteWide(system string, things, ports []string) {
+	d.Note("%s has one %s for the whole switch: the change also concerns %s that the intent does not name: %s",
+		system, strings.Join(things, " and one "), words.Count(len(ports), "port"), natural.Fold(ports))
+}
+
+// NoteLosses notes what ports lose with the blocks that they had.
+func (d *Draft) NoteLosses(losses []native.Loss) {
+	const most = 4
+	for _, l := range losses {
+		from := "the switch"
+		if len(l.Ports) > 0 {
+			from = natural.Fold(l.Ports)
+		}
+		named := strings.Join(l.Lines[:min(len(l.Lines), most)], "; ")
+		if n := len(l.Lines) - most; n > 0 {
+			named += fmt.Sprintf("; and %d more", n)
+		}
+		d.Note("%s goes from %s, and with it what the intent does not speak of: %s", l.Block, from, named)
+	}
 }

@@ -13,93 +13,45 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Plan works out one batch of lines that makes the change.
-func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
-	desired, err := drivers.Want[*qos.Device](d.Name, want)
-	if err != nil {
-		return nil, err
-	}
-	snap := of(s)
-	have, unknown := native.Decode(snap.cfg, snap.m)
-	out := &drivers.Steps{Device: d.Name, Policy: policy, Base: native.Digest(snap.cfg, desired, snap.m), Unknown: lines.LeftAlone(unknown)}
-	p := planner{machine: &d.Machine, snap: snap, have: have, desired: desired, changes: qos.Diff(have, desired)}
-	p.open(f)
-	if len(p.changes) > 0 {
-		if err := p.plan(out); err != nil {
-			return nil, fmt.Errorf("%s: %w", d.Name, err)
-		}
-	}
-	out.Changes, out.Notes = p.changes, p.notes
-	return out, nil
+// Planner is what NX-OS has to say of a plan.
+func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
+	return &planner{Draft: draft, snap: of(s)}
 }
 
 type planner struct {
-	machine       *lines.Machine
-	snap          *snapshot
-	have, desired *qos.Device
-	changes       []qos.Change
-	notes         []string
-	touched       touched
+	*lines.Draft
+	snap    *snapshot
+	touched touched
 }
 
-func (p *planner) note(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
-}
-
-// open notes what is to be known before anything else.
-func (p *planner) open(f drivers.Facts) {
+func (p *planner) Open() {
 	for _, n := range natural.Keys(p.snap.theirs) {
-		p.note("%s (checkpoint %s): where it was cut off here, an apply that finds nothing to change confirms it; where it was cut off elsewhere, \"no checkpoint %s\" on the switch removes what is left", drivers.AtWork(p.snap.theirs[n]), n, n)
+		p.Note("%s (checkpoint %s): where it was cut off here, an apply that finds nothing to change confirms it; where it was cut off elsewhere, \"no checkpoint %s\" on the switch removes what is left", drivers.AtWork(p.snap.theirs[n]), n, n)
 	}
 	for _, n := range p.snap.left {
-		p.note("an earlier run left checkpoint %s: it was cut off before it was confirmed or reverted, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)
+		p.Note("an earlier run left checkpoint %s: it was cut off before it was confirmed or reverted, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)
 	}
-	p.notes = slices.Concat(p.notes, lines.ModelNotes(f, p.desired), native.Warnings(p.desired, p.snap.m))
+	p.NoteModel()
+	p.Notes = append(p.Notes, native.Warnings(p.Desired, p.snap.m)...)
 }
 
-func (p *planner) plan(out *drivers.Steps) error {
-	p.block()
-	changes, edit, after := p.machine.Prove(p.have, p.desired, p.changes, p.snap.cfg, int(p.snap.m), func(allowed *qos.Device) native.Edit {
-		return native.Change(p.snap.cfg, allowed, p.snap.m)
-	})
-	typed := edit.Commands(p.snap.cfg)
-	p.changes = drivers.WithOthers(changes, p.have, after, "comes with the policies of the switch")
-	p.touched = touches(edit)
-	p.judge()
-	if len(typed) == 0 {
-		return nil
-	}
-	var err error
-	what := fmt.Sprintf("configure %s: %s", words.Count(len(typed), "line"), p.touched)
-	if out.Items, err = p.machine.Step("ssh", what, edit, typed, p.changes); err != nil {
-		return err
-	}
-	p.tell()
-	p.notes = append(p.notes, native.Doubts(edit, p.snap.cfg)...)
-	p.notes = append(p.notes, lines.LossNotes(native.Losses(edit, p.snap.cfg, p.snap.m))...)
-	return nil
+func (p *planner) Change(allowed *qos.Device) native.Edit {
+	e := native.Change(p.snap.cfg, allowed, p.snap.m)
+	p.touched = touches(e)
+	return e
 }
 
-// block marks what NX-OS, or this tool on NX-OS, cannot do.
-func (p *planner) block() {
-	lines.BlockPorts(p.changes, "port-channels")
-	for _, r := range append(native.Refusals(p.desired), p.snap.m.Refusals(p.desired)...) {
-		drivers.Block(p.changes, r.Place, r.Why)
+func (p *planner) Block() {
+	p.BlockPorts("port-channels")
+	for _, r := range append(native.Refusals(p.Desired), p.snap.m.Refusals(p.Desired)...) {
+		drivers.Block(p.Changes, r.Place, r.Why)
 	}
 }
 
-// judge gives every change its impact. A policy in force that changes costs
-// packets (Nexus 9000 NX-OS QoS Configuration Guide, Configuring Queuing and
-// Scheduling); PFC on a port flaps nothing (Configuring Priority Flow Control).
-func (p *planner) judge() {
-	for i := range p.changes {
-		if c := &p.changes[i]; c.Blocked == "" {
-			c.Impact = max(c.Impact, p.impact(c.Field.Kind))
-		}
-	}
-}
-
-func (p *planner) impact(kind qos.Kind) qos.Impact {
+// Impact is that of a change. A policy in force that changes costs packets (Nexus
+// 9000 NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling); PFC on
+// a port flaps nothing (Configuring Priority Flow Control).
+func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	switch {
 	case kind == qos.KindAdminUp:
 		return qos.ImpactPortFlap
@@ -113,20 +65,19 @@ func (p *planner) impact(kind qos.Kind) qos.Impact {
 	return qos.ImpactCounters
 }
 
-// tell notes what else the batch does.
-func (p *planner) tell() {
+func (p *planner) Tell() (via, what string) {
 	t := p.touched
 	var outside []string
-	for name := range p.have.Ports {
-		if p.desired.Ports[name] == nil {
+	for name := range p.Have.Ports {
+		if p.Desired.Ports[name] == nil {
 			outside = append(outside, name)
 		}
 	}
 	if t.network {
-		p.note("a new network-qos policy has the switch rebuild its buffers: all ports may lose packets for a moment")
+		p.Note("a new network-qos policy has the switch rebuild its buffers: all ports may lose packets for a moment")
 	}
 	if len(t.queuing) > 0 {
-		p.note("a queuing policy that changes costs packets for a moment, on all ports of its kind")
+		p.Note("a queuing policy that changes costs packets for a moment, on all ports of its kind")
 	}
 	var wide []string
 	if t.network {
@@ -139,14 +90,17 @@ func (p *planner) tell() {
 		wide = append(wide, "override of PFC")
 	}
 	if len(wide) > 0 && len(outside) > 0 {
-		p.notes = append(p.notes, p.machine.WideNote(wide, outside))
+		p.NoteWide("NX-OS", wide, outside)
 	}
 	if len(t.timers) > 0 {
-		p.note("no public source shows that every release knows %s; a switch that does not refuses the plan as a whole", strings.Join(t.timers, ", "))
+		p.Note("no public source shows that every release knows %s; a switch that does not refuses the plan as a whole", strings.Join(t.timers, ", "))
 	}
 	if p.snap.guessed {
-		p.note("the switch does not tell which names its network-qos and queuing classes have; the plan has those of %s, and a switch that has others refuses it", p.snap.m)
+		p.Note("the switch does not tell which names its network-qos and queuing classes have; the plan has those of %s, and a switch that has others refuses it", p.snap.m)
 	}
+	p.Notes = append(p.Notes, native.Doubts(p.Edit, p.snap.cfg)...)
+	p.NoteLosses(native.Losses(p.Edit, p.snap.cfg, p.snap.m))
+	return "ssh", fmt.Sprintf("configure %s: %s", words.Count(len(p.Lines), "line"), t)
 }
 
 // touched is what a batch is about.
