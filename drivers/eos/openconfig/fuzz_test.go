@@ -21,8 +21,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(uint8(3), "a\x1b", []byte(`{"a:neighbor":[{"id":1,"state":{"system-name":"\u202e"}}],"b:neighbor":{}}`))
 	f.Fuzz(func(t *testing.T, which uint8, key string, json []byte) {
 		v := gnmi.Value{JSON: json}
-		if int(which) < len(paths) {
-			for _, e := range paths[which] {
+		if int(which) < len(source.Paths) {
+			for _, e := range source.Paths[which] {
 				keys := map[string]string{}
 				for k := range e.Keys {
 					keys[k] = key
@@ -30,8 +30,8 @@ func FuzzDecode(f *testing.F) {
 				v.Path = append(v.Path, gnmi.Elem{Name: e.Name, Keys: keys})
 			}
 		}
-		once, err := Decode([]gnmi.Value{v})
-		twice, err2 := Decode([]gnmi.Value{v, v})
+		once, err := decode([]gnmi.Value{v})
+		twice, err2 := decode([]gnmi.Value{v, v})
 		if (err == nil) != (err2 == nil) {
 			t.Fatalf("once %v, twice %v", err, err2)
 		}
@@ -66,7 +66,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if o, err := Decode(vs); err != nil || len(o.Ports) != 576 {
+		if o, err := decode(vs); err != nil || len(o.Ports) != 576 {
 			b.Fatal(err)
 		}
 	}

@@ -1,180 +1,159 @@
 // Package openconfig reads the state of an Arista switch's ports over gNMI in
 // OpenConfig's tree: links, LLDP neighbours, PFC frames, queues, ECN marks and
-// the PFC watchdog.
+// the PFC watchdog. The public models lack what EOS has of PFC below
+// "ethernet/pfc"; those paths, and the releases that have them, are those of
+// aristanetworks/yang EOS-4.36.1F, pathreport.csv: counters of priorities and of
+// the watchdog since 4.23.2.
 //
-// The structs in models.go are made by ygot's generator from the public
-// OpenConfig models and pruned to what is read here; see internal/gen. They
-// hold no schema, so nothing is validated against one: what a device sends is
-// taken where it fits and passed over where it does not.
-//
-// Do not use it for configuration: the public models know no PFC, and EOS
-// replaces configuration that OpenConfig has no words for.
+// Do not use it for configuration: EOS replaces configuration that OpenConfig
+// has no words for.
 package openconfig
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// paths are what Observe asks for, each in a call of its own: what one release
-// refuses must not cost the rest (aristanetworks/yang pathreport.csv).
-var paths = [][]gnmi.Elem{
-	{{Name: "interfaces"}, every("interface", "name"), {Name: "state"}},
-	{{Name: "interfaces"}, every("interface", "name"), {Name: "ethernet"}, {Name: "state"}},
-	{{Name: "interfaces"}, every("interface", "name"), {Name: "ethernet"}, {Name: "pfc"}},
-	{{Name: "lldp"}, {Name: "interfaces"}, every("interface", "name"), {Name: "neighbors"}},
-	{{Name: "qos"}, {Name: "interfaces"}, every("interface", "interface-id"), {Name: "output"}, {Name: "queues"}},
-	{{Name: "qos"}, {Name: "queues"}, every("queue", "name"), {Name: "state"}},
+// source has the paths of aristanetworks/yang pathreport.csv. Which of the codes
+// EOS answers with to a path that it does not have is not documented.
+var source = tree.Source{
+	Name: "OpenConfig", Origin: "openconfig", Type: gnmi.DataState,
+	Paths: [][]gnmi.Elem{
+		{{Name: "interfaces"}, every("interface", "name"), {Name: "state"}},
+		{{Name: "interfaces"}, every("interface", "name"), {Name: "ethernet"}, {Name: "state"}},
+		{{Name: "interfaces"}, every("interface", "name"), {Name: "ethernet"}, {Name: "pfc"}},
+		{{Name: "lldp"}, {Name: "interfaces"}, every("interface", "name"), {Name: "neighbors"}},
+		{{Name: "qos"}, {Name: "interfaces"}, every("interface", "interface-id"), {Name: "output"}, {Name: "queues"}},
+		{{Name: "qos"}, {Name: "queues"}, every("queue", "name"), {Name: "state"}},
+	},
+	Refusals: []codes.Code{codes.InvalidArgument, codes.Unimplemented},
+	Decode:   decode,
 }
 
 func every(list, key string) gnmi.Elem {
 	return gnmi.Elem{Name: list, Keys: map[string]string{key: "*"}}
 }
 
-// Observe reads the state of all interfaces of the device. What the release
-// has no path for is not set. An error means that a call failed for another
-// reason, that the device refused every path, or that an answer is no JSON.
+// Observe reads the state of all interfaces of the device, see
+// [tree.Source.Observe].
 func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
-	taken := time.Now()
-	var all []gnmi.Value
-	var refused []error
-	for _, p := range paths {
-		vs, err := c.GetTree(ctx, "openconfig", gnmi.DataState, p)
-		switch {
-		case err == nil:
-			all = append(all, vs...)
-		case absent(err):
-			refused = append(refused, err)
-		default:
-			return nil, fmt.Errorf("read %s: %w", pathText(p), err)
-		}
-	}
-	if len(refused) == len(paths) {
-		return nil, fmt.Errorf("the device has no OpenConfig state: %w", refused[0])
-	}
-	o, err := Decode(all)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Addr(), err)
-	}
-	o.Taken = taken
-	return o, nil
+	return source.Observe(ctx, c)
 }
 
-// absent reports whether a device refused a path that it does not have. Which
-// of the codes EOS answers with is not documented.
-func absent(err error) bool {
-	var e *gnmi.RPCError
-	return errors.Is(err, gnmi.ErrNotFound) ||
-		errors.As(err, &e) && slices.Contains([]codes.Code{codes.InvalidArgument, codes.Unimplemented}, e.Code)
+// decode makes an observation of the values of any subset of OpenConfig's tree,
+// in any cut; the time is left to the caller. Paths and leaves that it does not
+// know are passed over.
+func decode(vs []gnmi.Value) (*drivers.Observation, error) {
+	d := decoder{
+		o:          &drivers.Observation{Ports: map[string]*drivers.PortState{}},
+		negotiated: map[string]bool{}, neighbors: tree.Neighbors{},
+		queues: map[string]map[string]*drivers.QueueState{}, numbers: map[string]uint64{},
+	}
+	if err := tree.Each(vs, d.add); err != nil {
+		return nil, err
+	}
+	d.neighbors.Put(d.o)
+	for port := range d.queues {
+		d.count(port)
+	}
+	return d.o, nil
 }
 
-func pathText(p []gnmi.Elem) string {
-	var b strings.Builder
-	for _, e := range p {
-		b.WriteString("/" + e.Name)
-		for _, k := range slices.Sorted(maps.Keys(e.Keys)) {
-			b.WriteString("[" + k + "=" + e.Keys[k] + "]")
-		}
-	}
-	return b.String()
+// decoder collects what is complete only once all values are seen.
+type decoder struct {
+	o          *drivers.Observation
+	negotiated map[string]bool // ports whose speed is a negotiated one
+	neighbors  tree.Neighbors
+	queues     map[string]map[string]*drivers.QueueState // by port and name
+	numbers    map[string]uint64                         // of queues, by name
 }
 
-// Decode makes an observation of the values of any subset of OpenConfig's
-// tree, in any cut; the time is left to the caller. Paths and leaves that it
-// does not know are passed over. An error means that a value is no JSON or
-// that a list has absurdly many entries.
-func Decode(vs []gnmi.Value) (*drivers.Observation, error) {
-	var d Device
-	var p pfcDevice
-	for _, v := range vs {
-		t, err := tree(v)
-		if err == nil {
-			err = cmp.Or(merge(&d, t), merge(&p, t))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", term.CleanLine(pathText(v.Path)), err)
+func (d *decoder) add(t tree.Object) {
+	for _, e := range t.At("interfaces").List("interface") {
+		if name := nameOf(e, "name"); name != "" {
+			d.link(name, e)
+			pfc(d.o.Port(name), e.At("ethernet", "pfc"))
 		}
 	}
-	o := &drivers.Observation{Ports: map[string]*drivers.PortState{}}
-	each(o, d.Interface, link)
-	each(o, p.Interface, pfc)
-	if d.Lldp != nil {
-		each(o, d.Lldp.Interface, neighbors)
-	}
-	if d.Qos != nil {
-		each(o, d.Qos.Interface, func(p *drivers.PortState, i *Qos_Interface) {
-			if i.Output != nil {
-				queues(p, i.Output.Queue, d.Qos.Queue)
+	for _, e := range t.At("lldp", "interfaces").List("interface") {
+		if port := nameOf(e, "name"); port != "" {
+			d.o.Port(port)
+			for _, n := range e.At("neighbors").List("neighbor") {
+				if id, s := key(n, "id").Text("id"), n.At("state"); id != "" {
+					d.neighbors.See(port, id, [4]string{s.String("system-name"), s.String("chassis-id"), s.String("port-id"), s.String("port-description")})
+				}
 			}
-		})
+		}
 	}
-	return o, nil
-}
-
-// each calls f for every entry whose key can be the name of a port.
-func each[T any](o *drivers.Observation, entries map[string]T, f func(*drivers.PortState, T)) {
-	for name, e := range entries {
-		if name != "" && name == term.CleanLine(name) {
-			f(o.Port(name), e)
+	for _, e := range t.At("qos", "interfaces").List("interface") {
+		if port := nameOf(e, "interface-id"); port != "" {
+			d.o.Port(port)
+			for _, q := range e.At("output", "queues").List("queue") {
+				if name := nameOf(q, "name"); name != "" {
+					d.queue(port, name, q.At("state"))
+				}
+			}
+		}
+	}
+	for _, q := range t.At("qos", "queues").List("queue") {
+		if id := q.At("state").Count("queue-id"); id.Set {
+			d.numbers[nameOf(q, "name")] = id.V
 		}
 	}
 }
 
-// opt is a leaf that may be missing.
-func opt[T any](p *T) qos.Opt[T] {
-	if p == nil {
-		return qos.Opt[T]{}
+// key returns the part of an entry that has its key: the state or the entry.
+func key(e tree.Object, name string) tree.Object {
+	if s := e.At("state"); s.Get(name) != nil {
+		return s
 	}
-	return qos.Of(*p)
+	return e
 }
 
-func link(p *drivers.PortState, i *Interface) {
-	switch i.AdminStatus {
-	case Interface_AdminStatus_UP:
+func nameOf(e tree.Object, name string) string { return key(e, name).Name(name) }
+
+func (d *decoder) link(name string, e tree.Object) {
+	p, s := d.o.Port(name), e.At("state")
+	switch tree.Local(s.String("admin-status")) {
+	case "UP":
 		p.AdminUp = qos.Of(true)
-	case Interface_AdminStatus_DOWN:
+	case "DOWN":
 		p.AdminUp = qos.Of(false)
 	}
-	switch i.OperStatus {
-	case Interface_OperStatus_UP:
+	switch tree.Local(s.String("oper-status")) {
+	case "UP":
 		p.OperUp = qos.Of(true)
-	case Interface_OperStatus_DOWN, Interface_OperStatus_DORMANT, Interface_OperStatus_NOT_PRESENT, Interface_OperStatus_LOWER_LAYER_DOWN:
+	case "DOWN", "DORMANT", "NOT_PRESENT", "LOWER_LAYER_DOWN":
 		p.OperUp = qos.Of(false)
 	}
 	// Virtual EOS shows 0 for an MTU that is not set.
-	if i.Mtu != nil && *i.Mtu > 0 {
-		p.MTU = qos.Of(int(*i.Mtu))
+	if n := s.Count("mtu"); n.V > 0 && n.V < 1<<16 {
+		p.MTU = qos.Of(int(n.V))
 	}
-	if e := i.Ethernet; e != nil {
-		p.Speed = speed(e.NegotiatedPortSpeed)
-		if !p.Speed.Set {
-			p.Speed = speed(e.PortSpeed)
-		}
+	s = e.At("ethernet", "state")
+	if r := speed(s.String("negotiated-port-speed")); r.Set {
+		p.Speed, d.negotiated[name] = r, true
+	} else if !d.negotiated[name] {
+		tree.Keep(&p.Speed, speed(s.String("port-speed")))
 	}
 }
 
 var speedName = regexp.MustCompile(`^SPEED_([0-9]{1,6})(GB|MB)$`)
 
 // speed reads the rate out of the name of a speed: SPEED_400GB.
-func speed(s E_IfEthernet_ETHERNET_SPEED) qos.Opt[units.Rate] {
-	m := speedName.FindStringSubmatch(ΛEnum["E_IfEthernet_ETHERNET_SPEED"][int64(s)].Name)
+func speed(name string) qos.Opt[units.Rate] {
+	m := speedName.FindStringSubmatch(tree.Local(name))
 	if m == nil {
 		return qos.Opt[units.Rate]{}
 	}
@@ -186,47 +165,52 @@ func speed(s E_IfEthernet_ETHERNET_SPEED) qos.Opt[units.Rate] {
 	return qos.Of(r)
 }
 
-func neighbors(p *drivers.PortState, i *Lldp_Interface) {
-	for _, id := range slices.SortedFunc(maps.Keys(i.Neighbor), order) {
-		n := i.Neighbor[id]
-		p.Neighbors = append(p.Neighbors, qos.Neighbor{
-			Device: term.CleanLine(cmp.Or(opt(n.SystemName).V, opt(n.ChassisId).V)),
-			Port:   term.CleanLine(cmp.Or(opt(n.PortId).V, opt(n.PortDescription).V)),
-		})
-	}
-}
-
-// order is that of a person, and total.
-func order(a, b string) int { return cmp.Or(natural.Compare(a, b), cmp.Compare(a, b)) }
-
-func pfc(p *drivers.PortState, i *pfcInterface) {
-	for n, prio := range i.Priority {
-		if n < qos.NumPriorities {
-			p.PFCRx[n], p.PFCTx[n] = opt(prio.InFrames), opt(prio.OutFrames)
+func pfc(p *drivers.PortState, e tree.Object) {
+	for _, prio := range e.At("priorities").List("priority") {
+		if n := key(prio, "index").Count("index"); n.Set && n.V < qos.NumPriorities {
+			tree.Keep(&p.PFCRx[n.V], prio.At("state").Count("in-frames"))
+			tree.Keep(&p.PFCTx[n.V], prio.At("state").Count("out-frames"))
 		}
 	}
-	for key, w := range i.TxQueue {
-		if key.QueueType == unicast && key.Index < qos.NumPriorities {
-			q := &p.Queues[key.Index]
-			q.WatchdogStuck, q.WatchdogRecovered = opt(w.StuckCount), opt(w.RecoveryCount)
+	for _, w := range e.At("watchdog", "tx-queues").List("tx-queue") {
+		n := key(w, "index").Count("index")
+		if n.Set && n.V < qos.NumPriorities && tree.Local(key(w, "queue-type").String("queue-type")) == "UNICAST" {
+			tree.Keep(&p.Queues[n.V].WatchdogStuck, w.At("state").Count("stuck-count"))
+			tree.Keep(&p.Queues[n.V].WatchdogRecovered, w.At("state").Count("recovery-count"))
 		}
 	}
 }
 
-// queues takes the counters of unicast queues. Where two names stand for one
-// queue the first in order counts.
-func queues(p *drivers.PortState, qs map[string]*Qos_Interface_Output_Queue, named map[string]*Qos_Queue) {
+func (d *decoder) queue(port, name string, s tree.Object) {
+	if d.queues[port] == nil {
+		d.queues[port] = map[string]*drivers.QueueState{}
+	}
+	q := d.queues[port][name]
+	if q == nil {
+		q = &drivers.QueueState{}
+		d.queues[port][name] = q
+	}
+	tree.Keep(&q.TxPackets, s.Count("transmit-pkts"))
+	tree.Keep(&q.TxBytes, s.Count("transmit-octets"))
+	tree.Keep(&q.DropPackets, s.Count("dropped-pkts"))
+	tree.Keep(&q.DropBytes, s.Count("dropped-octets"))
+	tree.Keep(&q.ECNMarked, s.Count("ecn-marked-pkts"))
+}
+
+// count takes the counters of the unicast queues of a port. Where two names stand
+// for one queue the first in order counts.
+func (d *decoder) count(port string) {
+	p := d.o.Port(port)
 	var seen qos.PrioritySet
-	for _, name := range slices.SortedFunc(maps.Keys(qs), order) {
-		n, ok := queueNumber(name, named)
+	for _, name := range slices.SortedFunc(maps.Keys(d.queues[port]), tree.Order) {
+		n, ok := queueNumber(name, d.numbers)
 		if !ok || seen.Has(n) {
 			continue
 		}
 		seen |= qos.Priorities(n)
-		q := &p.Queues[n]
-		q.TxPackets, q.TxBytes = opt(qs[name].TransmitPkts), opt(qs[name].TransmitOctets)
-		q.DropPackets, q.DropBytes = opt(qs[name].DroppedPkts), opt(qs[name].DroppedOctets)
-		q.ECNMarked = opt(qs[name].EcnMarkedPkts)
+		q := *d.queues[port][name]
+		q.WatchdogStuck, q.WatchdogRecovered = p.Queues[n].WatchdogStuck, p.Queues[n].WatchdogRecovered
+		p.Queues[n] = q
 	}
 }
 
@@ -237,9 +221,9 @@ var queueName = regexp.MustCompile(`(?i)^(?:(?:uc-)?tx-queue[ -]?|uc)?([0-7])$`)
 // queueNumber returns the unicast queue, 0..7, of a name. In OpenConfig a
 // queue has a name of the operator's choice ("AF4"), and the device may say
 // which queue that is; a digit at the end of any name says nothing.
-func queueNumber(name string, named map[string]*Qos_Queue) (int, bool) {
-	if q := named[name]; q != nil && q.QueueId != nil {
-		return int(*q.QueueId), *q.QueueId < qos.NumPriorities
+func queueNumber(name string, numbers map[string]uint64) (int, bool) {
+	if n, ok := numbers[name]; ok {
+		return int(n), n < qos.NumPriorities
 	}
 	m := queueName.FindStringSubmatch(name)
 	if m == nil {

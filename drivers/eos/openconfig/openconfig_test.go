@@ -1,15 +1,9 @@
 package openconfig
 
-//go:generate go run ./internal/gen -models ../../../../shared/data/yang/openconfig -o models.go
-
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,52 +16,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
-	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
-
-// The checked-in structs are those that the models and the pruning give.
-func TestModelsAreUpToDate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped under -short: builds ygot's generator")
-	}
-	dir := sharedtest.Dir(t, "data", "yang", "openconfig")
-	out := filepath.Join(t.TempDir(), "models.go")
-	if b, err := exec.CommandContext(t.Context(), "go", "run", "./internal/gen", "-models", dir, "-o", out).CombinedOutput(); err != nil {
-		t.Fatalf("gen: %v\n%s", err, b)
-	}
-	want, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	have, err := os.ReadFile("models.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(have)); diff != "" {
-		t.Errorf("models.go is not what go generate makes:\n%s", diff)
-	}
-}
-
-// Without the models go generate says so in one line and leaves the file.
-func TestGenerateWithoutModels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped under -short: runs go")
-	}
-	out := filepath.Join(t.TempDir(), "models.go")
-	if err := os.WriteFile(out, []byte("as it was"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	said, err := exec.CommandContext(t.Context(), "go", "run", "./internal/gen", "-models", t.TempDir(), "-o", out).CombinedOutput()
-	if err != nil || bytes.Count(said, []byte("\n")) != 1 {
-		t.Errorf("gen: %v, said %q", err, said)
-	}
-	if b, err := os.ReadFile(out); err != nil || string(b) != "as it was" {
-		t.Errorf("file %q, %v", b, err)
-	}
-}
 
 // path reads "interfaces/interface[name=Ethernet1/1]/state".
 func path(t testing.TB, s string) []gnmi.Elem {
@@ -145,7 +98,7 @@ func observed() *drivers.Observation {
 }
 
 func TestDecodeSubtrees(t *testing.T) {
-	got, err := Decode(values(t, whole...))
+	got, err := decode(values(t, whole...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +145,7 @@ func TestDecodeCuts(t *testing.T) {
 			"openconfig-lldp:lldp":{"interfaces":{"interface":[{"name":"Ethernet1/1","neighbors":`+whole[7]+`}]}},
 			"openconfig-qos:qos":{"interfaces":{"interface":[{"interface-id":"Ethernet1/1","output":{"queues":`+whole[9]+`}}]},"queues":{"queue":[{"name":"AF4","state":`+whole[11]+`}]}}}`),
 	} {
-		got, err := Decode(vs)
+		got, err := decode(vs)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -224,7 +177,7 @@ func TestDecodeMisfits(t *testing.T) {
 		{"counter too large", "interfaces/interface[name=e]/ethernet/pfc/priorities/priority[index=3]/state", `{"in-frames":"18446744073709551616"}`, drivers.PortState{}},
 		{"priority 8", "interfaces/interface[name=e]/ethernet/pfc/priorities/priority[index=8]/state", `{"in-frames":"1"}`, drivers.PortState{}},
 	} {
-		got, err := Decode(values(t, tt.path, tt.json))
+		got, err := decode(values(t, tt.path, tt.json))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		} else if diff := cmp.Diff(&tt.want, got.Ports["e"]); diff != "" {
@@ -233,12 +186,12 @@ func TestDecodeMisfits(t *testing.T) {
 	}
 	for _, name := range []string{"", "a\nb", "\x1b[2J", strings.Repeat("x", 256)} {
 		v := gnmi.Value{Path: []gnmi.Elem{{Name: "interfaces"}, {Name: "interface", Keys: map[string]string{"name": name}}, {Name: "state"}}, JSON: []byte(`{"mtu":1500}`)}
-		if got, err := Decode([]gnmi.Value{v}); err != nil || len(got.Ports) != 0 {
+		if got, err := decode([]gnmi.Value{v}); err != nil || len(got.Ports) != 0 {
 			t.Errorf("name %.20q: %d ports, %v", name, len(got.Ports), err)
 		}
 	}
 	for _, bad := range []string{``, `{`, `{} {}`, `{}x`} {
-		if _, err := Decode(values(t, st, bad)); err == nil || !strings.Contains(err.Error(), "/interfaces/interface[name=e]/state: ") {
+		if _, err := decode(values(t, st, bad)); err == nil || !strings.Contains(err.Error(), "/interfaces/interface[name=e]/state: ") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -253,18 +206,18 @@ func TestDecodeBounds(t *testing.T) {
 		}
 		return b.String() + `]}`
 	}
-	if o, err := Decode(values(t, "interfaces", list(maxEntries))); err != nil || len(o.Ports) != maxEntries {
-		t.Errorf("%d entries: %v", maxEntries, err)
+	if o, err := decode(values(t, "interfaces", list(tree.MaxEntries))); err != nil || len(o.Ports) != tree.MaxEntries {
+		t.Errorf("%d entries: %v", tree.MaxEntries, err)
 	}
-	if _, err := Decode(values(t, "interfaces", list(maxEntries+1))); err == nil {
-		t.Errorf("%d entries are taken", maxEntries+1)
+	if _, err := decode(values(t, "interfaces", list(tree.MaxEntries+1))); err == nil {
+		t.Errorf("%d entries are taken", tree.MaxEntries+1)
 	}
 }
 
 // Of two names for one queue it is always the same that counts.
 func TestQueueWithTwoNames(t *testing.T) {
 	for range 20 {
-		got, err := Decode(values(t, "qos/interfaces/interface[interface-id=e]/output/queues",
+		got, err := decode(values(t, "qos/interfaces/interface[interface-id=e]/output/queues",
 			`{"queue":[{"name":"uc3","state":{"transmit-pkts":"2"}},{"name":"3","state":{"transmit-pkts":"1"}}]}`))
 		if err != nil || got.Ports["e"].Queues[3].TxPackets != qos.Of(uint64(1)) {
 			t.Fatalf("%+v, %v", got.Ports["e"].Queues[3], err)
@@ -273,8 +226,7 @@ func TestQueueWithTwoNames(t *testing.T) {
 }
 
 func TestQueueNumber(t *testing.T) {
-	id := func(n uint8) *Qos_Queue { return &Qos_Queue{QueueId: &n} }
-	named := map[string]*Qos_Queue{"rdma": id(3), "5": id(2), "AF4": {}, "big": id(8)}
+	named := map[string]uint64{"rdma": 3, "5": 2, "big": 8}
 	for name, want := range map[string]int{
 		"0": 0, "7": 7, "UC3": 3, "uc-tx-queue 3": 3, "uc-tx-queue-3": 3, "tx-queue3": 3, "rdma": 3, "5": 2,
 		"8": -1, "33": -1, "AF4": -1, "BE1": -1, "MC3": -1, "mc-tx-queue 3": -1, "big": -1, "": -1, "3 ": -1,
@@ -287,6 +239,18 @@ func TestQueueNumber(t *testing.T) {
 			t.Errorf("%q is queue %d, want %d", name, n, want)
 		}
 	}
+}
+
+// pathText is the text of a path, as [path] reads it.
+func pathText(p []gnmi.Elem) string {
+	out := ""
+	for _, e := range p {
+		out += "/" + e.Name
+		for k, v := range e.Keys {
+			out += "[" + k + "=" + v + "]"
+		}
+	}
+	return out
 }
 
 // server answers each path, by its text, with values or a status.
@@ -354,7 +318,7 @@ func TestObserve(t *testing.T) {
 	all := values(t, whole...)
 	// byPath has each value under the path that asks for it.
 	byPath := map[string][]gnmi.Value{}
-	for i, p := range paths {
+	for i, p := range source.Paths {
 		byPath[pathText(p)] = all[i : i+1]
 	}
 	s, c := newServer(t, func(p string) ([]gnmi.Value, error) { return byPath[p], nil })

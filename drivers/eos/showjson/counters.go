@@ -1,87 +1,45 @@
 package showjson
 
-import "github.com/roce-fabric/roce-fabric/drivers"
-
-type frames struct {
-	Rx count `json:"rxFrames"`
-	Tx count `json:"txFrames"`
-}
+import (
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
 
 // PFCPriorities adds the PFC frames by priority of "show interfaces
 // priority-flow-control counters detail" (facebook/DNE-TaaC, health checks).
 func PFCPriorities(b []byte, o *drivers.Observation) error {
-	type port struct {
-		Priorities map[string]frames `json:"priorities"`
-	}
-	var out struct {
-		Interfaces map[string]port `json:"interfaces"`
-	}
-	if err := decode(b, &out); err != nil {
-		return err
-	}
-	return each(o, out.Interfaces, func(p *drivers.PortState, i port) {
-		for key, f := range inOrder(i.Priorities) {
-			if n, ok := index(key); ok {
-				put(&p.PFCRx[n], f.Rx)
-				put(&p.PFCTx[n], f.Tx)
-			}
+	return each(b, o, func(p *drivers.PortState, i tree.Object) {
+		for n, key := range numbered(i.At("priorities")) {
+			f := i.At("priorities", key)
+			tree.Keep(&p.PFCRx[n], f.Count("rxFrames"))
+			tree.Keep(&p.PFCTx[n], f.Count("txFrames"))
 		}
-	})
+	}, "interfaces")
 }
 
 // Watchdog adds the counters by queue of "show priority-flow-control counters
 // watchdog". EOS may leave out queues that never got stuck; they stay unset
 // (facebook/DNE-TaaC, health checks).
 func Watchdog(b []byte, o *drivers.Observation) error {
-	type port struct {
-		Queues map[string]struct {
-			Stuck     count `json:"stuckCount"`
-			Recovered count `json:"recoveryCount"`
-		} `json:"txQueues"`
-	}
-	var out struct {
-		Interfaces map[string]port `json:"interfaces"`
-	}
-	if err := decode(b, &out); err != nil {
-		return err
-	}
-	return each(o, out.Interfaces, func(p *drivers.PortState, i port) {
-		for key, q := range inOrder(i.Queues) {
-			if n, ok := index(key); ok {
-				put(&p.Queues[n].WatchdogStuck, q.Stuck)
-				put(&p.Queues[n].WatchdogRecovered, q.Recovered)
-			}
+	return each(b, o, func(p *drivers.PortState, i tree.Object) {
+		for n, key := range numbered(i.At("txQueues")) {
+			q := i.At("txQueues", key)
+			tree.Keep(&p.Queues[n].WatchdogStuck, q.Count("stuckCount"))
+			tree.Keep(&p.Queues[n].WatchdogRecovered, q.Count("recoveryCount"))
 		}
-	})
+	}, "interfaces")
 }
 
 // ECN adds the marked packets by queue of "show qos interfaces ecn counters
 // queue". A queue that does not mark or count has "-" there
 // (aristanetworks/anta, VerifyInterfacesECNCounters).
 func ECN(b []byte, o *drivers.Observation) error {
-	type port struct {
-		Queues map[string]count `json:"queueCounters"`
-	}
-	var out struct {
-		Interfaces map[string]port `json:"intfQueueCounters"`
-	}
-	if err := decode(b, &out); err != nil {
-		return err
-	}
-	return each(o, out.Interfaces, func(p *drivers.PortState, i port) {
-		for key, c := range inOrder(i.Queues) {
-			if n, ok := index(key); ok {
-				put(&p.Queues[n].ECNMarked, c)
-			}
+	return each(b, o, func(p *drivers.PortState, i tree.Object) {
+		for n, key := range numbered(i.At("queueCounters")) {
+			tree.Keep(&p.Queues[n].ECNMarked, i.At("queueCounters").Count(key))
 		}
-	})
-}
-
-type queueCounters struct {
-	Packets     count `json:"enqueuedPackets"`
-	Bytes       count `json:"enqueuedBytes"`
-	DropPackets count `json:"droppedPackets"`
-	DropBytes   count `json:"droppedBytes"`
+	}, "intfQueueCounters")
 }
 
 // Queues adds the counters of unicast queues of "show interfaces counters
@@ -90,46 +48,22 @@ type queueCounters struct {
 // together ("TC0-2") belong to no queue and are passed over
 // (aristanetworks/anta, VerifyInterfacesEgressQueueDrops).
 func Queues(b []byte, o *drivers.Observation) error {
-	type class struct {
-		Precedences map[string]queueCounters `json:"dropPrecedences"`
-	}
-	type port struct {
-		Unicast struct {
-			Classes map[string]class `json:"trafficClasses"`
-		} `json:"ucastQueues"`
-	}
-	var out struct {
-		Egress struct {
-			Interfaces map[string]port `json:"interfaces"`
-		} `json:"egressQueueCounters"`
-	}
-	if err := decode(b, &out); err != nil {
-		return err
-	}
-	return each(o, out.Egress.Interfaces, func(p *drivers.PortState, i port) {
-		for key, c := range inOrder(i.Unicast.Classes) {
-			n, ok := index(key)
-			if !ok {
-				continue
+	return each(b, o, func(p *drivers.PortState, i tree.Object) {
+		classes := i.At("ucastQueues", "trafficClasses")
+		for n, key := range numbered(classes) {
+			precedences := classes.At(key, "dropPrecedences")
+			for name, dst := range map[string]*qos.Opt[uint64]{
+				"enqueuedPackets": &p.Queues[n].TxPackets, "enqueuedBytes": &p.Queues[n].TxBytes,
+				"droppedPackets": &p.Queues[n].DropPackets, "droppedBytes": &p.Queues[n].DropBytes,
+			} {
+				var sum qos.Opt[uint64]
+				for dp := range precedences {
+					if c := precedences.At(dp).Count(name); c.Set {
+						sum = qos.Of(sum.V + c.V) // it wraps as the counters do
+					}
+				}
+				tree.Keep(dst, sum)
 			}
-			var sum queueCounters
-			for _, q := range c.Precedences {
-				add(&sum.Packets, q.Packets)
-				add(&sum.Bytes, q.Bytes)
-				add(&sum.DropPackets, q.DropPackets)
-				add(&sum.DropBytes, q.DropBytes)
-			}
-			put(&p.Queues[n].TxPackets, sum.Packets)
-			put(&p.Queues[n].TxBytes, sum.Bytes)
-			put(&p.Queues[n].DropPackets, sum.DropPackets)
-			put(&p.Queues[n].DropBytes, sum.DropBytes)
 		}
-	})
-}
-
-// add sums the counters that are set; the sum wraps as the counters do.
-func add(sum *count, c count) {
-	if c.Set {
-		*sum = count{V: sum.V + c.V, Set: true}
-	}
+	}, "egressQueueCounters", "interfaces")
 }

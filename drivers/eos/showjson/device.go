@@ -1,10 +1,15 @@
 package showjson
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
@@ -14,8 +19,6 @@ type Version struct {
 	Model        string // "DCS-7060DX5-64S-R"
 	Release      string // "4.32.1F"
 	Manufacturer string // "Arista"
-	Serial       string
-	Architecture string
 	// Uptime is also the clock of [Sessions.Expires].
 	Uptime qos.Opt[time.Duration]
 }
@@ -23,21 +26,19 @@ type Version struct {
 // ParseVersion reads "show version" (aristanetworks/openmgmt;
 // amd/node-scraper, scale_out_arista).
 func ParseVersion(b []byte) (Version, error) {
-	var out struct {
-		Model        text    `json:"modelName"`
-		Version      text    `json:"version"`
-		Manufacturer text    `json:"mfgName"`
-		Serial       text    `json:"serialNumber"`
-		Architecture text    `json:"architecture"`
-		Uptime       seconds `json:"uptime"`
+	o, err := decode(b)
+	return Version{Model: o.String("modelName"), Release: o.String("version"), Manufacturer: o.String("mfgName"), Uptime: seconds(o, "uptime")}, err
+}
+
+// seconds returns a time in seconds, with a fraction, that is more than zero and
+// less than a century.
+func seconds(o tree.Object, name string) qos.Opt[time.Duration] {
+	const century = 100 * 366 * 24 * time.Hour
+	n, _ := o.Get(name).(json.Number)
+	if f, err := n.Float64(); err == nil && f > 0 && f < century.Seconds() {
+		return qos.Of(time.Duration(math.Round(f * float64(time.Second))))
 	}
-	if err := decode(b, &out); err != nil {
-		return Version{}, err
-	}
-	return Version{
-		Model: string(out.Model), Release: string(out.Version), Manufacturer: string(out.Manufacturer),
-		Serial: string(out.Serial), Architecture: string(out.Architecture), Uptime: qos.Opt[time.Duration](out.Uptime),
-	}, nil
+	return qos.Opt[time.Duration]{}
 }
 
 // Sessions are the configuration sessions of a device.
@@ -59,26 +60,20 @@ const maxSessions = 1 << 12
 // form of releases up to 4.32, where the timer stands with its session, and in
 // that of later ones, where it stands apart (napalm-automation/napalm eos.py).
 func ParseSessions(b []byte) (Sessions, error) {
-	var out struct {
-		Sessions map[string]struct {
-			State    text    `json:"state"`
-			CommitBy seconds `json:"commitBy"`
-		} `json:"sessions"`
-		Timer   text    `json:"commitTimerSessionName"`
-		Expires seconds `json:"commitTimerExpireTime"`
-	}
-	if err := decode(b, &out); err != nil {
+	o, err := decode(b)
+	if err != nil {
 		return Sessions{}, err
 	}
-	if len(out.Sessions) > maxSessions {
-		return Sessions{}, fmt.Errorf("output has %d sessions, more than %d", len(out.Sessions), maxSessions)
+	all := o.At("sessions")
+	if len(all) > maxSessions {
+		return Sessions{}, fmt.Errorf("output has %d sessions, more than %d", len(all), maxSessions)
 	}
-	s := Sessions{States: map[string]string{}, Timer: string(out.Timer), Expires: qos.Opt[time.Duration](out.Expires)}
-	for name, v := range inOrder(out.Sessions) {
-		name = term.CleanLine(name)
-		s.States[name] = string(v.State)
-		if out.Timer == "" && s.Timer == "" && strings.Contains(string(v.State), "pendingCommitTimer") {
-			s.Timer, s.Expires = name, qos.Opt[time.Duration](v.CommitBy)
+	s := Sessions{States: map[string]string{}, Timer: o.String("commitTimerSessionName"), Expires: seconds(o, "commitTimerExpireTime")}
+	for key := range inOrder(all) {
+		name, state := term.CleanLine(key), all.At(key).String("state")
+		s.States[name] = state
+		if s.Timer == "" && strings.Contains(state, "pendingCommitTimer") {
+			s.Timer, s.Expires = name, seconds(all.At(key), "commitBy")
 		}
 	}
 	if s.Timer == "" {
@@ -90,8 +85,8 @@ func ParseSessions(b []byte) (Sessions, error) {
 // Pending returns the sessions that are open and not committed, in order.
 func (s Sessions) Pending() []string {
 	var out []string
-	for name, state := range inOrder(s.States) {
-		if state == "pending" {
+	for _, name := range slices.Sorted(maps.Keys(s.States)) {
+		if s.States[name] == "pending" {
 			out = append(out, name)
 		}
 	}

@@ -14,104 +14,39 @@
 package showjson
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// Bounds of what is taken from a device.
-const (
-	// MaxInput is the largest output that is decoded, in bytes.
-	MaxInput = 64 << 20
-	// maxPorts is far above the ports, VLANs and loopbacks of a chassis.
-	maxPorts = 1 << 14
-	maxText  = 255 // bytes; what an LLDP name has at most (IEEE 802.1AB)
-)
+// maxPorts is far above the ports, VLANs and loopbacks of a chassis.
+const maxPorts = tree.MaxEntries
 
 // ErrRefused says that the device answered with an error of its own instead of
 // the command's output.
 var ErrRefused = errors.New("the device refuses the command")
 
-// decode reads a JSON object into dst, a pointer to a struct. Members of
-// another type than dst's are passed over.
-func decode(b []byte, dst any) error {
-	if len(b) > MaxInput {
-		return fmt.Errorf("output of %d bytes, more than %d", len(b), MaxInput)
+// decode reads the JSON object that a command prints.
+func decode(b []byte) (tree.Object, error) {
+	o, more, err := tree.Parse(b)
+	if err == nil && more {
+		err = errors.New("output is not JSON: there is more behind it")
 	}
-	if b = bytes.TrimSpace(b); !bytes.HasPrefix(b, []byte("{")) {
-		return fmt.Errorf("output is no JSON object: %q", term.CleanLine(string(b[:min(len(b), 60)])))
+	if err != nil {
+		return nil, err
 	}
-	var refusal struct {
-		Errors []text `json:"errors"`
+	if l, _ := o["errors"].([]any); len(l) > 0 {
+		text, _ := l[0].(string)
+		return nil, fmt.Errorf("%w: %s", ErrRefused, term.CleanLine(text[:min(len(text), tree.MaxText)]))
 	}
-	for _, v := range []any{&refusal, dst} {
-		var shape *json.UnmarshalTypeError
-		if err := json.Unmarshal(b, v); err != nil && !errors.As(err, &shape) {
-			return fmt.Errorf("output is not JSON: %w", err)
-		}
-	}
-	if len(refusal.Errors) > 0 {
-		return fmt.Errorf("%w: %s", ErrRefused, refusal.Errors[0])
-	}
-	return nil
-}
-
-// count is a counter: a number or a string of digits.
-type count qos.Opt[uint64]
-
-// UnmarshalJSON leaves the counter unset where there is none.
-func (c *count) UnmarshalJSON(b []byte) error {
-	*c = count{}
-	if n, err := strconv.ParseUint(strings.Trim(string(b), `"`), 10, 64); err == nil {
-		*c = count{V: n, Set: true}
-	}
-	return nil
-}
-
-// put keeps what is known where the output has no value.
-func put(dst *qos.Opt[uint64], c count) {
-	if c.Set {
-		*dst = qos.Opt[uint64](c)
-	}
-}
-
-// text is a string, cleaned; "" where it is too long or no string.
-type text string
-
-// UnmarshalJSON takes a string.
-func (t *text) UnmarshalJSON(b []byte) error {
-	*t = ""
-	var s string
-	if json.Unmarshal(b, &s) == nil && len(s) <= maxText {
-		*t = text(term.CleanLine(s))
-	}
-	return nil
-}
-
-// seconds is a time in seconds, with a fraction.
-type seconds qos.Opt[time.Duration]
-
-// UnmarshalJSON takes a number that is more than zero and less than a century.
-func (s *seconds) UnmarshalJSON(b []byte) error {
-	*s = seconds{}
-	const century = 100 * 366 * 24 * time.Hour
-	if f, err := strconv.ParseFloat(string(b), 64); err == nil && f > 0 && f < century.Seconds() {
-		*s = seconds{V: time.Duration(math.Round(f * float64(time.Second))), Set: true}
-	}
-	return nil
+	return o, nil
 }
 
 // queueKey matches a key that stands for one unicast queue or one priority.
@@ -144,31 +79,37 @@ func LongName(name string) string {
 	return name
 }
 
-// portName returns the name of a port for an observation.
-func portName(key string) (string, bool) {
-	return LongName(key), key != "" && len(key) <= maxText && term.CleanLine(key) == key
+// inOrder goes through the members of an object in the order of their names, so
+// that of two names that stand for one thing always the same counts.
+func inOrder(o tree.Object) iter.Seq[string] {
+	return slices.Values(slices.Sorted(maps.Keys(o)))
 }
 
-// inOrder goes through a map in the order of its keys, so that of two keys
-// that stand for one thing always the same counts.
-func inOrder[T any](m map[string]T) iter.Seq2[string, T] {
-	return func(yield func(string, T) bool) {
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			if !yield(k, m[k]) {
+// numbered goes through the members that stand for one unicast queue or one
+// priority.
+func numbered(o tree.Object) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for key := range inOrder(o) {
+			if n, ok := index(key); ok && !yield(n, key) {
 				return
 			}
 		}
 	}
 }
 
-// each calls f for every port that the device names.
-func each[T any](o *drivers.Observation, ports map[string]T, f func(*drivers.PortState, T)) error {
+// each calls f for every port that the device names in the object at a path.
+func each(b []byte, o *drivers.Observation, f func(*drivers.PortState, tree.Object), path ...string) error {
+	out, err := decode(b)
+	if err != nil {
+		return err
+	}
+	ports := out.At(path...)
 	if len(ports) > maxPorts {
 		return fmt.Errorf("output has %d interfaces, more than %d", len(ports), maxPorts)
 	}
-	for key, p := range inOrder(ports) {
-		if name, ok := portName(key); ok {
-			f(o.Port(name), p)
+	for key := range inOrder(ports) {
+		if tree.IsName(key) {
+			f(o.Port(LongName(key)), ports.At(key))
 		}
 	}
 	return nil

@@ -3,38 +3,28 @@ package dme
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Decode makes an observation of the values of any subset of the native tree,
+// decode makes an observation of the values of any subset of the native tree,
 // in any cut; the time is left to the caller. Paths and leaves that it does not
-// know are passed over. An error means that a value is no JSON or that a list
-// has absurdly many entries.
-func Decode(vs []gnmi.Value) (*drivers.Observation, error) {
+// know are passed over.
+func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	d := decoder{
-		o:    &drivers.Observation{Ports: map[string]*drivers.PortState{}},
-		seen: map[string]map[string]*adjacency{}, counters: map[queue]*counters{}, paused: map[string]*pauses{},
+		o:         &drivers.Observation{Ports: map[string]*drivers.PortState{}},
+		neighbors: tree.Neighbors{}, counters: map[queue]*counters{}, paused: map[string]*pauses{},
 	}
-	for _, v := range vs {
-		t, err := tree(v)
-		if err == nil {
-			err = d.system(t.at("System"))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", term.CleanLine(pathText(v.Path)), err)
-		}
+	if err := tree.Each(vs, func(t tree.Object) { d.system(t.At("System")) }); err != nil {
+		return nil, err
 	}
 	d.finish()
 	return d.o, nil
@@ -42,16 +32,12 @@ func Decode(vs []gnmi.Value) (*drivers.Observation, error) {
 
 // decoder collects what is complete only once all values are seen.
 type decoder struct {
-	o        *drivers.Observation
-	seen     map[string]map[string]*adjacency // by port and key; a port is here where LLDP is shown for it
-	counters map[queue]*counters
-	inForce  string             // the network-qos policy
-	paused   map[string]*pauses // by network-qos policy
+	o         *drivers.Observation
+	neighbors tree.Neighbors
+	counters  map[queue]*counters
+	inForce   string             // the network-qos policy
+	paused    map[string]*pauses // by network-qos policy
 }
-
-// adjacency is what LLDP sees: the system's name and chassis, the port's
-// identity and description.
-type adjacency [4]string
 
 // queue is an egress queue.
 type queue struct {
@@ -71,35 +57,25 @@ type counters struct {
 // which is the number of the egress queue.
 type pauses [qos.NumPriorities]qos.PrioritySet
 
-func (d *decoder) system(sys object) error {
-	intf := sys.at("intf-items")
-	ipqos := sys.at("ipqos-items")
-	nw := ipqos.at("nw-items")
-	if name := nw.at("policy-items", "in-items", "sys-items", "pmap-items").text("name"); name != "" {
-		d.inForce = name
+func (d *decoder) system(sys tree.Object) {
+	intf, ipqos := sys.At("intf-items"), sys.At("ipqos-items")
+	for _, e := range intf.At("phys-items").List("PhysIf-list") {
+		d.link(e, "phys-items")
 	}
-	for _, l := range []struct {
-		in   object
-		name string
-		each func(object) error
-	}{
-		{intf.at("phys-items"), "PhysIf-list", func(e object) error { return d.link(e, "phys-items") }},
-		{intf.at("aggr-items"), "AggrIf-list", func(e object) error { return d.link(e, "aggrif-items") }},
-		{sys.at("lldp-items", "inst-items", "if-items"), "If-list", d.neighbors},
-		{ipqos.at("queuing-items", "policy-items", "out-items", "intf-items"), "If-list", d.queues},
-		{nw.at("p-items", "name-items"), "PMapInst-list", d.policy},
-	} {
-		entries, err := l.in.list(l.name)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if err := l.each(e); err != nil {
-				return err
-			}
-		}
+	for _, e := range intf.At("aggr-items").List("AggrIf-list") {
+		d.link(e, "aggrif-items")
 	}
-	return nil
+	for _, e := range sys.At("lldp-items", "inst-items", "if-items").List("If-list") {
+		d.sees(e)
+	}
+	for _, e := range ipqos.At("queuing-items", "policy-items", "out-items", "intf-items").List("If-list") {
+		d.queues(e)
+	}
+	nw := ipqos.At("nw-items")
+	for _, e := range nw.At("p-items", "name-items").List("PMapInst-list") {
+		d.policy(e)
+	}
+	d.inForce = cmp.Or(nw.At("policy-items", "in-items", "sys-items", "pmap-items").Text("name"), d.inForce)
 }
 
 // longName is the name of a port as the command line has it: "eth1/1" is
@@ -113,64 +89,42 @@ func longName(id string) (string, bool) {
 	return show.LongName(id)
 }
 
-// known keeps what is known where the tree has no value.
-func known[T any](dst *qos.Opt[T], v qos.Opt[T]) {
-	if v.Set {
-		*dst = v
-	}
-}
-
 // link takes a port or a port-channel with its operational state
 // (ironcore-dev/network-operator internal/provider/cisco/nxos intf.go).
-func (d *decoder) link(e object, state string) error {
-	name, ok := longName(e.text("id"))
+func (d *decoder) link(e tree.Object, state string) {
+	name, ok := longName(e.Text("id"))
 	if !ok {
-		return nil
+		return
 	}
-	p, oper := d.o.Port(name), e.at(state)
-	known(&p.AdminUp, up(e.text("adminSt")))
-	known(&p.OperUp, up(oper.text("operSt")))
-	if n := e.count("mtu"); n.V > 0 && n.V < 1<<16 {
+	p, oper := d.o.Port(name), e.At(state)
+	tree.Keep(&p.AdminUp, up(e.Text("adminSt")))
+	tree.Keep(&p.OperUp, up(oper.Text("operSt")))
+	if n := e.Count("mtu"); n.V > 0 && n.V < 1<<16 {
 		p.MTU = qos.Of(int(n.V))
 	}
 	// Else it is "auto", or a word of a release.
-	if r, err := units.ParseRate(oper.text("operSpeed")); err == nil && r > 0 {
+	if r, err := units.ParseRate(oper.Text("operSpeed")); err == nil && r > 0 {
 		p.Speed = qos.Of(r)
 	}
-	return nil
 }
 
 func up(state string) qos.Opt[bool] {
 	return qos.Opt[bool]{V: state == "up", Set: state == "up" || state == "down"}
 }
 
-// neighbors takes what LLDP sees on a port (Cisco Nexus 3000 and 9000 Series
-// NX-API REST SDK User Guide 10.4(x), Querying LLDP;
-// ironcore-dev/network-operator internal/provider/cisco/nxos lldp.go).
-func (d *decoder) neighbors(e object) error {
-	name, ok := longName(e.text("id"))
+// sees takes what LLDP sees on a port (Cisco Nexus 3000 and 9000 Series NX-API
+// REST SDK User Guide 10.4(x), Querying LLDP; ironcore-dev/network-operator
+// internal/provider/cisco/nxos lldp.go).
+func (d *decoder) sees(e tree.Object) {
+	name, ok := longName(e.Text("id"))
 	if !ok {
-		return nil
+		return
 	}
-	list, err := e.at("adj-items").list("AdjEp-list")
-	if err != nil {
-		return err
+	d.neighbors.See(name, "", [4]string{})
+	for i, a := range e.At("adj-items").List("AdjEp-list") {
+		d.neighbors.See(name, cmp.Or(a.Text("id"), fmt.Sprint("without a key ", i)),
+			[4]string{a.Text("sysName"), a.Text("chassisIdV"), a.Text("portIdV"), a.Text("portDesc")})
 	}
-	if d.seen[name] == nil {
-		d.seen[name] = map[string]*adjacency{}
-	}
-	for i, a := range list {
-		id := cmp.Or(a.text("id"), fmt.Sprint("without a key ", i))
-		n := d.seen[name][id]
-		if n == nil {
-			n = &adjacency{}
-			d.seen[name][id] = n
-		}
-		for j, leaf := range [...]string{"sysName", "chassisIdV", "portIdV", "portDesc"} {
-			n[j] = cmp.Or(a.text(leaf), n[j])
-		}
-	}
-	return nil
 }
 
 // className matches the system-defined classes of egress queues and of
@@ -191,22 +145,18 @@ func groupOf(class string) (int, bool) {
 // vendor/cisco/nx Cisco-NX-OS-device.yang, QueuingStats). A queue has a row for
 // each type of statistics; the one for queuing, by name or by number, counts
 // before any other.
-func (d *decoder) queues(e object) error {
-	name, ok := longName(e.text("name"))
+func (d *decoder) queues(e tree.Object) {
+	name, ok := longName(e.Text("name"))
 	if !ok {
-		return nil
+		return
 	}
-	rows, err := e.at("queCmap-items").list("QueuingStats-list")
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		group, ok := groupOf(r.text("cmapName"))
-		if !ok || !strings.HasPrefix(r.text("cmapName"), "c-out-") {
+	for _, r := range e.At("queCmap-items").List("QueuingStats-list") {
+		group, ok := groupOf(r.Text("cmapName"))
+		if !ok || !strings.HasPrefix(r.Text("cmapName"), "c-out-") {
 			continue
 		}
 		key := queue{name, group}
-		typed := r.text("statType") == "queuing" || r.text("statType") == "10"
+		typed := r.Text("statType") == "queuing" || r.Text("statType") == "10"
 		c := d.counters[key]
 		switch {
 		case c == nil || typed && !c.typed:
@@ -219,53 +169,35 @@ func (d *decoder) queues(e object) error {
 			"txPackets": &c.state.TxPackets, "txBytes": &c.state.TxBytes, "dropPackets": &c.state.DropPackets, "dropBytes": &c.state.DropBytes,
 			"randEcnMarkedPackets": &c.state.ECNMarked, "pfcRxPpp": &c.rx, "pfcTxPpp": &c.tx,
 		} {
-			known(dst, r.count(leaf))
+			tree.Keep(dst, r.Count(leaf))
 		}
 	}
-	return nil
 }
 
 // policy takes the priorities that a network-qos policy pauses.
-func (d *decoder) policy(e object) error {
-	classes, err := e.at("cmap-items").list("MatchCMap-list")
-	if err != nil {
-		return err
-	}
-	name := e.text("name")
+func (d *decoder) policy(e tree.Object) {
+	name := e.Text("name")
 	if d.paused[name] == nil {
 		d.paused[name] = &pauses{}
 	}
-	for _, c := range classes {
-		group, ok := groupOf(c.text("name"))
+	for _, c := range e.At("cmap-items").List("MatchCMap-list") {
+		group, ok := groupOf(c.Text("name"))
 		if !ok {
 			continue
 		}
 		for prio := range qos.NumPriorities {
-			if c.at("pause-items").flag("pfcCos" + strconv.Itoa(prio)) {
+			if c.At("pause-items").Flag("pfcCos" + strconv.Itoa(prio)) {
 				d.paused[name][group] |= qos.Priorities(prio)
 			}
 		}
 	}
-	return nil
 }
 
-// order is that of a person, and total.
-func order(a, b string) int { return cmp.Or(natural.Compare(a, b), cmp.Compare(a, b)) }
-
-// finish puts neighbours and counters in their places. The PFC frames of a queue are those
-// of a priority where the policy in force pauses that priority alone for it;
-// else nobody can tell whose they are.
+// finish puts neighbours and counters in their places. The PFC frames of a queue
+// are those of a priority where the policy in force pauses that priority alone
+// for it; else nobody can tell whose they are.
 func (d *decoder) finish() {
-	for name, seen := range d.seen {
-		p := d.o.Port(name)
-		p.Neighbors = []qos.Neighbor{}
-		for _, id := range slices.SortedFunc(maps.Keys(seen), order) {
-			a := seen[id]
-			if n := (qos.Neighbor{Device: cmp.Or(a[0], a[1]), Port: cmp.Or(a[2], a[3])}); n != (qos.Neighbor{}) {
-				p.Neighbors = append(p.Neighbors, n)
-			}
-		}
-	}
+	d.neighbors.Put(d.o)
 	inForce := d.paused[d.inForce]
 	for key, c := range d.counters {
 		p := d.o.Port(key.port)
@@ -275,8 +207,8 @@ func (d *decoder) finish() {
 		}
 		for prio := range qos.NumPriorities {
 			if inForce[key.number] == qos.Priorities(prio) {
-				known(&p.PFCRx[prio], c.rx)
-				known(&p.PFCTx[prio], c.tx)
+				tree.Keep(&p.PFCRx[prio], c.rx)
+				tree.Keep(&p.PFCTx[prio], c.tx)
 			}
 		}
 	}

@@ -2,12 +2,14 @@ package dme
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -139,7 +141,7 @@ func TestForms(t *testing.T) {
 			"System/intf-items", "7", "System/new-items", `[{"PhysIf-list":[]}]`, "other", `{"System":{}}`, "", `"x"`, lldpItems, "null"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Decode(values(pairs...))
+			got, err := decode(values(pairs...))
 			if diff := cmp.Diff(observed(), got); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
 			}
@@ -166,7 +168,7 @@ func TestPauses(t *testing.T) {
 		"nothing":           {`{}`, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Decode(values(replaced(nwItems, c.nw)...))
+			got, err := decode(values(replaced(nwItems, c.nw)...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,18 +215,18 @@ func TestBadValues(t *testing.T) {
 		"no JSON":           `{"PhysIf-list":`,
 		"more behind it":    `{} {}`,
 		"nothing":           ``,
-		"too many":          `{"PhysIf-list":[` + strings.Repeat("{},", maxEntries) + `{}]}`,
+		"too many":          `{"PhysIf-list":[` + strings.Repeat("{},", tree.MaxEntries) + `{}]}`,
 		"nested beyond use": strings.Repeat("[", 1<<20),
 	} {
-		if o, err := Decode(values(physItems, json)); err == nil || !strings.HasPrefix(err.Error(), "/"+physItems+": ") || len(err.Error()) > 300 {
+		if o, err := decode(values(physItems, json)); err == nil || !strings.HasPrefix(err.Error(), "/"+physItems+": ") || len(err.Error()) > 300 {
 			t.Errorf("%s: %v %v", name, o, err)
 		}
 	}
-	if _, err := Decode(values(physItems, `{"PhysIf-list":[`+strings.Repeat("{},", maxEntries-1)+`{}]}`)); err != nil {
+	if _, err := decode(values(physItems, `{"PhysIf-list":[`+strings.Repeat("{},", tree.MaxEntries-1)+`{}]}`)); err != nil {
 		t.Error(err)
 	}
-	long := strings.Repeat("x", maxText)
-	o, err := Decode(values(lldpItems, `{"If-list":[{"id":"eth1/1","adj-items":{"AdjEp-list":[{"id":"1","sysName":"`+long+`x","portIdV":"`+long+`"},{"id":"2","sysName":"a\u001b[2Jb"}]}}]}`))
+	long := strings.Repeat("x", tree.MaxText)
+	o, err := decode(values(lldpItems, `{"If-list":[{"id":"eth1/1","adj-items":{"AdjEp-list":[{"id":"1","sysName":"`+long+`x","portIdV":"`+long+`"},{"id":"2","sysName":"a\u001b[2Jb"}]}}]}`))
 	if want := []qos.Neighbor{{Port: long}, {Device: term.CleanLine("a\x1b[2Jb")}}; err != nil || cmp.Diff(want, o.Ports["Ethernet1/1"].Neighbors) != "" {
 		t.Errorf("%+v %v", o.Ports["Ethernet1/1"], err)
 	}
@@ -240,14 +242,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add(uint8(1), "a\x1b", []byte(`[{"id":1}]`))
 	f.Fuzz(func(t *testing.T, which uint8, key string, json []byte) {
 		v := gnmi.Value{JSON: json}
-		if int(which) < len(paths) {
-			v.Path = paths[which].Elems()
+		if int(which) < len(source.Paths) {
+			v.Path = slices.Clone(source.Paths[which])
 			if len(key) > 3 {
 				v.Path = append(v.Path, gnmi.Elem{Name: "If-list", Keys: map[string]string{"id": key, "name": key}})
 			}
 		}
-		once, err := Decode([]gnmi.Value{v})
-		twice, err2 := Decode([]gnmi.Value{v, v})
+		once, err := decode([]gnmi.Value{v})
+		twice, err2 := decode([]gnmi.Value{v, v})
 		if (err == nil) != (err2 == nil) {
 			t.Fatalf("once %v, twice %v", err, err2)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -11,35 +12,26 @@ import (
 // bytes of the egress queues, and PFC frames by priority (Nexus 9000 NX-OS
 // Command Reference, Show Commands, 9.3(x)).
 func Queuing(b []byte, o *drivers.Observation) error {
-	r, err := parse(b)
-	if err != nil {
-		return err
-	}
-	for _, i := range r.modules("queuing_interface") {
-		name, ok := i.port("if_name_str")
-		if !ok {
-			continue
-		}
+	return each(b, "queuing_interface", "if_name_str", func(name string, i row) {
 		p := o.Port(name)
 		for _, g := range i.table("qosgrp_egress_stats") {
-			q, ok := group(g.text("eq-qosgrp"))
+			q, ok := group(g.Text("eq-qosgrp"))
 			if !ok {
 				continue
 			}
 			for _, e := range g.table("qosgrp_egress_stats_entry") {
-				if dst := counter(&p.Queues[q], e.text("eq-stat-type"), e.text("eq-stat-units")); dst != nil {
-					put(dst, e.count("eq-uc-stat-value"))
+				if dst := counter(&p.Queues[q], e.Text("eq-stat-type"), e.Text("eq-stat-units")); dst != nil {
+					tree.Keep(dst, e.Count("eq-uc-stat-value"))
 				}
 			}
 		}
 		for _, f := range i.table("pfc_stats") {
-			if n, ok := group(f.text("cos")); ok {
-				put(&p.PFCRx[n], f.count("rx-pause-count"))
-				put(&p.PFCTx[n], f.count("tx-pause-count"))
+			if n, ok := group(f.Text("cos")); ok {
+				tree.Keep(&p.PFCRx[n], f.Count("rx-pause-count"))
+				tree.Keep(&p.PFCTx[n], f.Count("tx-pause-count"))
 			}
 		}
-	}
-	return nil
+	})
 }
 
 func counter(q *drivers.QueueState, kind, unit string) *qos.Opt[uint64] {
@@ -60,27 +52,16 @@ func counter(q *drivers.QueueState, kind, unit string) *qos.Opt[uint64] {
 // again, from "show queuing pfc-queue detail" (Nexus 9000 NX-OS Command
 // Reference, Show Commands, 9.3(x)).
 func Watchdog(b []byte, o *drivers.Observation) error {
-	r, err := parse(b)
-	if err != nil {
-		return err
-	}
-	for _, i := range r.modules("queuing_interface") {
-		name, ok := i.port("if_name_str")
-		if !ok {
-			continue
-		}
+	return each(b, "queuing_interface", "if_name_str", func(name string, i row) {
 		for _, g := range i.table("qosgrp_stats") {
-			q, ok := group(g.text("eq-qosgrp"))
-			if !ok {
-				continue
-			}
-			for _, e := range g.table("qosgrp_stats_entry") {
-				put(&o.Port(name).Queues[q].WatchdogStuck, e.count("q-shutdown"))
-				put(&o.Port(name).Queues[q].WatchdogRecovered, e.count("q-restored"))
+			if q, ok := group(g.Text("eq-qosgrp")); ok {
+				for _, e := range g.table("qosgrp_stats_entry") {
+					tree.Keep(&o.Port(name).Queues[q].WatchdogStuck, e.Count("q-shutdown"))
+					tree.Keep(&o.Port(name).Queues[q].WatchdogRecovered, e.Count("q-restored"))
+				}
 			}
 		}
-	}
-	return nil
+	})
 }
 
 // maxNested is how deep Tabular looks for its rows.
@@ -109,14 +90,14 @@ func tabular(r row, o *drivers.Observation, depth int) {
 			continue
 		}
 		for q := range qos.NumPriorities {
-			if c := r.count(fmt.Sprintf("tx_uc_ecn_pkt_qos_%d", q)); c.Set {
+			if c := r.Count(fmt.Sprintf("tx_uc_ecn_pkt_qos_%d", q)); c.Set {
 				o.Port(name).Queues[q].ECNMarked = c
 			}
 		}
 		return
 	}
-	for _, v := range r {
-		for _, below := range rows(v) {
+	for key := range r.Object {
+		for _, below := range rows(r.Object, key) {
 			tabular(below, o, depth+1)
 		}
 	}

@@ -18,14 +18,14 @@ func ParseVersion(b []byte) (Version, error) {
 	if err != nil {
 		return Version{}, err
 	}
-	v := Version{Model: r.text("chassis_id")}
-	v.System, _, _ = strings.Cut(r.text("header_str"), "\n")
+	v := Version{Model: r.Text("chassis_id")}
+	v.System, _, _ = strings.Cut(r.Text("header_str"), "\n")
 	for _, key := range []string{"nxos_ver_str", "sys_ver_str", "kickstart_ver_str"} {
-		if v.Release = r.text(key); v.Release != "" {
+		if v.Release = r.Text(key); v.Release != "" {
 			break
 		}
 	}
-	v.NXOS = r.text("nxos_ver_str") != "" || v.Release != "" && strings.Contains(v.System, "NX-OS")
+	v.NXOS = r.Text("nxos_ver_str") != "" || v.Release != "" && strings.Contains(v.System, "NX-OS")
 	return v, nil
 }
 
@@ -37,8 +37,8 @@ func ParseInventory(b []byte) string {
 		return ""
 	}
 	for _, i := range r.table("inv") {
-		if strings.Trim(i.text("name"), `"`) == "Chassis" {
-			return i.text("productid")
+		if strings.Trim(i.Text("name"), `"`) == "Chassis" {
+			return i.Text("productid")
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -15,31 +16,22 @@ import (
 // operational state, MTU in bytes, speed (napalm-automation/napalm nxos.py;
 // ansible-collections/cisco.nxos facts/legacy/base.py).
 func Interfaces(b []byte, o *drivers.Observation) error {
-	r, err := parse(b)
-	if err != nil {
-		return err
-	}
 	const mostMTU, mostKbit = 1 << 16, 1 << 40
-	for _, i := range r.table("interface") {
-		name, ok := i.port("interface")
-		if !ok {
-			continue
-		}
+	return each(b, "interface", "interface", func(name string, i row) {
 		p := o.Port(name)
-		if s := i.text("admin_state"); s != "" {
+		if s := i.Text("admin_state"); s != "" {
 			p.AdminUp = qos.Of(s == "up")
 		}
-		if s := i.text("state"); s != "" {
+		if s := i.Text("state"); s != "" {
 			p.OperUp = qos.Of(s == "up" || s == "connected")
 		}
-		if n := i.count("eth_mtu"); n.V > 0 && n.V < mostMTU {
+		if n := i.Count("eth_mtu"); n.V > 0 && n.V < mostMTU {
 			p.MTU = qos.Of(int(n.V))
 		}
-		if n := i.count("eth_bw"); n.V > 0 && n.V < mostKbit {
+		if n := i.Count("eth_bw"); n.V > 0 && n.V < mostKbit {
 			p.Speed = qos.Of(units.Rate(n.V * 1000))
 		}
-	}
-	return nil
+	})
 }
 
 // Neighbors sets the LLDP neighbours that "show lldp neighbors detail", or the
@@ -57,7 +49,7 @@ func Neighbors(b []byte, o *drivers.Observation) error {
 	by := map[string][]qos.Neighbor{}
 	for _, n := range list {
 		if name, ok := n.port("l_port_id"); ok {
-			by[name] = append(by[name], qos.Neighbor{Device: cmp.Or(n.text("sys_name"), n.text("chassis_id")), Port: n.text("port_id")})
+			by[name] = append(by[name], qos.Neighbor{Device: cmp.Or(n.Text("sys_name"), n.Text("chassis_id")), Port: n.Text("port_id")})
 		}
 	}
 	for name, ns := range by {
@@ -91,17 +83,11 @@ func (p PFC) Shows(want qos.PrioritySet) (same, known bool) {
 // ParsePFC reads the JSON of "show interface priority-flow-control" by port,
 // from a public collector of counters; its key of the bitmap is not documented.
 func ParsePFC(b []byte) (map[string]PFC, error) {
-	r, err := parse(b)
-	if err != nil {
-		return nil, err
-	}
 	out := map[string]PFC{}
-	for _, i := range r.modules("pfc_interface") {
-		if name, ok := i.port("if_name_str"); ok {
-			out[name] = PFC{Mode: i.text("admin"), On: strings.EqualFold(i.text("oper"), "on"), Bitmap: cmp.Or(i.text("vl-bmp"), i.text("vl_bmp"))}
-		}
-	}
-	return out, nil
+	err := each(b, "pfc_interface", "if_name_str", func(name string, i row) {
+		out[name] = PFC{Mode: i.Text("admin"), On: strings.EqualFold(i.Text("oper"), "on"), Bitmap: cmp.Or(i.Text("vl-bmp"), i.Text("vl_bmp"))}
+	})
+	return out, err
 }
 
 // pfcLine is a line of the table (open-telemetry/opentelemetry-collector-contrib,
@@ -111,7 +97,7 @@ var pfcLine = regexp.MustCompile(`(?m)^(\S{1,40})[ \t]+(Auto|On|Off)[ \t]+(On|Of
 // ParsePFCText reads the text of "show interface priority-flow-control" by port.
 func ParsePFCText(text string) map[string]PFC {
 	out := map[string]PFC{}
-	for _, m := range pfcLine.FindAllStringSubmatch(text[:min(len(text), MaxInput)], maxRows) {
+	for _, m := range pfcLine.FindAllStringSubmatch(text[:min(len(text), tree.MaxInput)], tree.MaxEntries) {
 		if name, ok := LongName(m[1]); ok {
 			out[name] = PFC{Mode: m[2], On: m[3] == "On", Bitmap: strings.TrimSpace(m[4])}
 		}

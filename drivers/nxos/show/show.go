@@ -11,104 +11,46 @@
 package show
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/term"
-)
-
-// Bounds of what is taken from a device.
-const (
-	// MaxInput is the largest output that is read, in bytes.
-	MaxInput = 64 << 20
-	// maxRows is far above the ports, subinterfaces and VLANs of a chassis.
-	maxRows = 1 << 14
-	maxText = 255 // bytes
+	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 )
 
 // row is one object of the output.
-type row map[string]any
+type row struct{ tree.Object }
 
 // parse reads the object that an output is.
 func parse(b []byte) (row, error) {
-	if len(b) > MaxInput {
-		return nil, fmt.Errorf("output of %d bytes, more than %d", len(b), MaxInput)
-	}
-	if b = bytes.TrimSpace(b); !bytes.HasPrefix(b, []byte("{")) {
-		return nil, fmt.Errorf("output is no JSON object: %q", term.CleanLine(string(b[:min(len(b), 60)])))
-	}
-	var out row
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	if err := dec.Decode(&out); err != nil {
-		return nil, fmt.Errorf("output is not JSON: %w", err)
-	}
-	return out, nil
+	o, _, err := tree.Parse(b)
+	return row{o}, err
 }
 
 // table returns the rows of a table; nil where there is none.
-func (r row) table(name string) []row {
-	t, _ := r["TABLE_"+name].(map[string]any)
-	return rows(t["ROW_"+name])
-}
+func (r row) table(name string) []row { return rows(r.At("TABLE_"+name), "ROW_"+name) }
 
-func rows(v any) []row {
-	switch v := v.(type) {
-	case map[string]any:
-		return []row{v}
-	case []any:
-		var out []row
-		for _, e := range v[:min(len(v), maxRows)] {
-			if m, ok := e.(map[string]any); ok {
-				out = append(out, m)
-			}
-		}
-		return out
+func rows(o tree.Object, name string) []row {
+	var out []row
+	for _, e := range o.List(name) {
+		out = append(out, row{e})
 	}
-	return nil
+	return out
 }
 
-// modules returns the rows of a table in each module of the box, or those at
-// the top where there are no modules.
-func (r row) modules(name string) []row {
-	out := r.table(name)
+// each calls f with the rows of a table that are about a port: those in each
+// module of the box, or at the top where there are no modules.
+func each(b []byte, table, key string, f func(port string, r row)) error {
+	r, err := parse(b)
+	out := r.table(table)
 	for _, m := range r.table("module") {
-		out = append(out, m.table(name)...)
+		out = append(out, m.table(table)...)
 	}
-	return out[:min(len(out), maxRows)]
-}
-
-// text returns a string or a number, cleaned; "" where it is missing or long.
-func (r row) text(key string) string {
-	var s string
-	switch v := r[key].(type) {
-	case string:
-		s = v
-	case json.Number:
-		s = v.String()
+	for _, i := range out[:min(len(out), tree.MaxEntries)] {
+		if name, ok := i.port(key); ok {
+			f(name, i)
+		}
 	}
-	if len(s) > maxText {
-		return ""
-	}
-	return strings.TrimSpace(term.CleanLine(s))
-}
-
-// count returns a counter.
-func (r row) count(key string) qos.Opt[uint64] {
-	n, err := strconv.ParseUint(r.text(key), 10, 64)
-	return qos.Opt[uint64]{V: n, Set: err == nil}
-}
-
-// put keeps what is known where the output has no value.
-func put(dst *qos.Opt[uint64], c qos.Opt[uint64]) {
-	if c.Set {
-		*dst = c
-	}
+	return err
 }
 
 var portName = regexp.MustCompile(`^(?:Ethernet|Eth|port-channel|Po)\d{1,4}(?:/\d{1,4}){0,2}$`)
@@ -131,7 +73,7 @@ func LongName(name string) (long string, ok bool) {
 // "Ethernet1/1 Interface PFC watchdog: [Enabled]" (paregupt,
 // nexus_traffic_monitor).
 func (r row) port(key string) (string, bool) {
-	name, _, _ := strings.Cut(r.text(key), " ")
+	name, _, _ := strings.Cut(r.Text(key), " ")
 	return LongName(name)
 }
 

@@ -1,0 +1,170 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// Source is a tree that a switch shows its state in.
+type Source struct {
+	Name   string // for people
+	Origin string
+	Type   gnmi.DataType
+	// Paths are asked for each in a call of its own: what one release refuses must
+	// not cost the rest.
+	Paths [][]gnmi.Elem
+	// Refusals are the codes of a device that answers and does not have a path.
+	Refusals []codes.Code
+	Decode   func([]gnmi.Value) (*drivers.Observation, error)
+}
+
+// Observe reads the state of all ports. What the device has no path for is not
+// set. An error means that a call failed for another reason, that the device
+// refused every path, or that an answer is no JSON or absurdly large.
+func (s Source) Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
+	taken := time.Now()
+	var all []gnmi.Value
+	var refused []error
+	for _, p := range s.Paths {
+		vs, err := c.GetTree(ctx, s.Origin, s.Type, p)
+		var rpc *gnmi.RPCError
+		switch {
+		case err == nil:
+			all = append(all, vs...)
+		case errors.Is(err, gnmi.ErrNotFound), errors.As(err, &rpc) && slices.Contains(s.Refusals, rpc.Code):
+			refused = append(refused, err)
+		default:
+			return nil, fmt.Errorf("read %s: %w", pathText(p), err)
+		}
+	}
+	if len(refused) == len(s.Paths) {
+		return nil, fmt.Errorf("the device has no %s state: %w", s.Name, refused[0])
+	}
+	o, err := s.Decode(all)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Addr(), err)
+	}
+	o.Taken = taken
+	return o, nil
+}
+
+func pathText(p []gnmi.Elem) string {
+	var b strings.Builder
+	for _, e := range p {
+		b.WriteString("/" + e.Name)
+		for _, k := range slices.Sorted(maps.Keys(e.Keys)) {
+			b.WriteString("[" + k + "=" + e.Keys[k] + "]")
+		}
+	}
+	return b.String()
+}
+
+// Each calls f with the tree, rooted at the top, that each value stands for
+// wherever it lies: a leaf, an entry of a list, or a subtree. An error means
+// that a value is no JSON, or has a list with absurdly many entries.
+func Each(vs []gnmi.Value, f func(Object)) error {
+	for _, v := range vs {
+		node, err := v.Decode()
+		if err == nil {
+			err = bounded(node)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", term.CleanLine(pathText(v.Path)), err)
+		}
+		for _, e := range slices.Backward(v.Path) {
+			name := Local(e.Name)
+			node = map[string]any{name: entry(name, e.Keys, node)}
+		}
+		top, _ := node.(map[string]any)
+		f(top)
+	}
+	return nil
+}
+
+func bounded(node any) error {
+	var below []any
+	switch v := node.(type) {
+	case []any:
+		if below = v; len(v) > MaxEntries {
+			return fmt.Errorf("a list has %d entries, more than %d", len(v), MaxEntries)
+		}
+	case map[string]any:
+		below = slices.Collect(maps.Values(v))
+	}
+	for _, b := range below {
+		if err := bounded(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry gives an entry of a list the keys that its path has. A server may also
+// answer a wildcard with the list, bare or under its name.
+func entry(name string, keys map[string]string, node any) any {
+	m, ok := single(node)
+	if !ok || len(keys) == 0 {
+		return node
+	}
+	if l, ok := m.Get(name).([]any); ok && len(m) == 1 {
+		return l
+	}
+	for k, v := range keys {
+		if v != "*" {
+			m[Local(k)] = v
+		}
+	}
+	return map[string]any(m)
+}
+
+// Neighbors are what LLDP sees, by port and by the device's key.
+type Neighbors map[string]map[string]*[4]string
+
+// See adds what LLDP sees: the system's name and chassis, the port's identity and
+// description.
+func (n Neighbors) See(port, key string, what [4]string) {
+	if n[port] == nil {
+		n[port] = map[string]*[4]string{}
+	}
+	if key == "" {
+		return
+	}
+	if n[port][key] == nil {
+		n[port][key] = &[4]string{}
+	}
+	for i, w := range what {
+		n[port][key][i] = cmp.Or(w, n[port][key][i])
+	}
+}
+
+// Put gives the ports of an observation their neighbours; none to a port that
+// LLDP is shown for and sees nobody on.
+func (n Neighbors) Put(o *drivers.Observation) {
+	for port, seen := range n {
+		p := o.Port(port)
+		p.Neighbors = []qos.Neighbor{}
+		for _, key := range slices.SortedFunc(maps.Keys(seen), Order) {
+			a := seen[key]
+			if n := (qos.Neighbor{Device: cmp.Or(a[0], a[1]), Port: cmp.Or(a[2], a[3])}); n != (qos.Neighbor{}) {
+				p.Neighbors = append(p.Neighbors, n)
+			}
+		}
+	}
+}
+
+// Order is that of a person, and total.
+func Order(a, b string) int { return cmp.Or(natural.Compare(a, b), cmp.Compare(a, b)) }
