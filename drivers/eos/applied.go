@@ -2,14 +2,11 @@ package eos
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
@@ -21,20 +18,15 @@ import (
 
 // Observe reads the state of all ports.
 func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
-	o, err := d.way.observe(ctx)
+	return d.shown(ctx, append([]show{interfacesShow, {"show lldp neighbors", showjson.LLDPNeighbors}}, counterShows...)...)
+}
+
+func (d *Driver) shown(ctx context.Context, commands ...show) (*drivers.Observation, error) {
+	o, err := d.state(ctx, commands)
 	if err != nil {
 		return nil, d.Wrap(err)
 	}
 	return o, nil
-}
-
-// observeShows reads the state with show commands. Those that a release does
-// not have leave their values unset.
-func observeShows(ctx context.Context, w way) (*drivers.Observation, error) {
-	return shown(ctx, w, append([]show{
-		interfacesShow,
-		{"show lldp neighbors", showjson.LLDPNeighbors},
-	}, counterShows...))
 }
 
 // show is a command and what reads its JSON.
@@ -55,21 +47,6 @@ var counterShows = []show{
 	{"show interfaces counters queue detail", showjson.Queues},
 }
 
-// shown runs show commands.
-func shown(ctx context.Context, w way, commands []show) (*drivers.Observation, error) {
-	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
-	for _, c := range commands {
-		raw, err := w.showJSON(ctx, c.cmd)
-		if err == nil {
-			err = c.into(raw, o)
-		}
-		if err != nil && !refused(err) && !errors.Is(err, showjson.ErrRefused) {
-			return nil, fmt.Errorf("%s: %w", c.cmd, err)
-		}
-	}
-	return o, nil
-}
-
 // Applied compares what the switch shows of its ports, and of PFC, with
 // desired. What it does not show, or not in a form that is known, is passed
 // over.
@@ -82,9 +59,9 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	if err != nil {
 		return nil, err
 	}
-	o, err := d.way.links(ctx)
+	o, err := d.shown(ctx, interfacesShow)
 	if err != nil {
-		return nil, d.Wrap(err)
+		return nil, err
 	}
 	var out []drivers.Mismatch
 	note := func(port string, kind qos.Kind, want, have string) {
@@ -105,7 +82,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 			note(name, qos.KindMTU, strconv.Itoa(want.MTU.V), strconv.Itoa(have.MTU.V))
 		}
 	}
-	text, err := d.way.show(ctx, "show priority-flow-control")
+	text, err := d.Show(ctx, "show priority-flow-control")
 	if err != nil && !refused(err) {
 		return nil, d.Wrap(err)
 	}

@@ -10,9 +10,6 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Show returns the answer to a command that changes nothing.
-func (d *Driver) Show(ctx context.Context, cmd string) (string, error) { return d.way.show(ctx, cmd) }
-
 // Cut reports a configuration without the line that EOS ends it with.
 func (d *Driver) Cut(_ context.Context, cfg *native.Config) (string, error) {
 	if cfg.Complete() {
@@ -23,9 +20,6 @@ func (d *Driver) Cut(_ context.Context, cfg *native.Config) (string, error) {
 
 // Refused reports whether the switch answered, and does not do it.
 func (d *Driver) Refused(err error) bool { return refused(err) }
-
-// HangUp gives the connection up.
-func (d *Driver) HangUp() { d.way.hangUp() }
 
 // Variant is 0: all boxes speak alike.
 func (d *Driver) Variant(context.Context, *native.Config) (int, error) { return 0, nil }
@@ -67,13 +61,7 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 
 // Look reads the configuration, and whether the session of a record is closed.
 // Over gNMI nothing tells whether a Set is still waiting.
-func (d *Driver) Look(ctx context.Context, b lines.Record) (*native.Config, bool, error) {
-	now, open, err := d.look(ctx, b.Session)
-	return now, d.way.timed() && !open, err
-}
-
-// look reads the configuration, and whether the session of that name is open.
-func (d *Driver) look(ctx context.Context, name string) (*native.Config, bool, error) {
+func (d *Driver) Look(ctx context.Context, b lines.Record) (now *native.Config, done bool, err error) {
 	open, err := d.sessions(ctx)
 	if errors.Is(err, errNotShown) {
 		open, err = &sessions{}, nil
@@ -82,8 +70,8 @@ func (d *Driver) look(ctx context.Context, name string) (*native.Config, bool, e
 		return nil, false, err
 	}
 	// After the sessions: what was committed in between shows.
-	cfg, err := d.Config(ctx, lines.Running)
-	return cfg, open.holds(name), err
+	now, err = d.Config(ctx, lines.Running)
+	return now, d.way.timed() && !open.holds(b.Session), err
 }
 
 // Abort aborts the session of an apply, or undoes its commit where its timer

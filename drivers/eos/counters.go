@@ -26,9 +26,9 @@ const poll = 10 * time.Second
 // experienced over SSH, and those marked here over gNMI (aristanetworks/yang
 // pathreport.csv).
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
-	o, err := d.way.counters(ctx)
+	o, err := d.shown(ctx, countShows()...)
 	if err != nil {
-		return nil, d.Wrap(err)
+		return nil, err
 	}
 	c := drivers.CountersOf(o, ports)
 	c.Poll = drivers.PollAll(poll)
@@ -68,7 +68,7 @@ func countShows() []show {
 // difference, or a way that does not show it, both are read and compared, as
 // comments and the order of lines mean nothing.
 func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
-	text, err := d.way.show(ctx, lines.Running+" diffs")
+	text, err := d.Show(ctx, lines.Running+" diffs")
 	if err == nil && strings.TrimSpace(text) == "" {
 		return nil, nil
 	}

@@ -27,8 +27,8 @@ import (
 // Driver is one EOS switch. Use Open.
 type Driver struct {
 	lines.Machine
+	way
 	t     drivers.Target
-	way   way
 	facts *drivers.Facts // nil until Probe
 	// asked says that the box was asked for the keyword of its queues, kw what
 	// came of it: "" where nothing tells.
@@ -75,9 +75,6 @@ func newDriver(t drivers.Target) *Driver {
 	return d
 }
 
-// Close ends all sessions.
-func (d *Driver) Close() error { return d.way.close() }
-
 // Probe asks what the switch is: "show version"; a release that the intent
 // states counts more. ASIC is the platform family, "" for a model that is not known.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
@@ -115,7 +112,7 @@ func (d *Driver) version(ctx context.Context) (showjson.Version, error) {
 		return v, fmt.Errorf("%s: show version: %w", d.Name, err)
 	}
 	if maker, _, _ := strings.Cut(v.Manufacturer, " "); !strings.EqualFold(maker, "Arista") {
-		return v, fmt.Errorf("%s: %w: the switch at %s says that its maker is %q, not Arista", d.Name, drivers.ErrUnsupported, d.way.addr(), v.Manufacturer)
+		return v, fmt.Errorf("%s: %w: the switch at %s says that its maker is %q, not Arista", d.Name, drivers.ErrUnsupported, d.Addr(), v.Manufacturer)
 	}
 	return v, nil
 }
@@ -183,7 +180,7 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 		if port == "" {
 			break
 		}
-		text, err := d.way.show(ctx, cmd)
+		text, err := d.Show(ctx, cmd)
 		if refused(err) {
 			continue
 		}

@@ -162,16 +162,16 @@ type losesCommands struct {
 	before, after int
 }
 
-func (w *losesCommands) do(ctx context.Context, cmd string) error {
+func (w *losesCommands) Do(ctx context.Context, cmd string) error {
 	lost := fmt.Errorf("%w: for the test", ssh.ErrLost)
 	if !strings.HasSuffix(cmd, " commit") {
-		return w.way.do(ctx, cmd)
+		return w.way.Do(ctx, cmd)
 	}
 	if w.before > 0 {
 		w.before--
 		return lost
 	}
-	err := w.way.do(ctx, cmd)
+	err := w.way.Do(ctx, cmd)
 	if w.after > 0 {
 		w.after--
 		return lost

@@ -294,12 +294,12 @@ type refusesAll struct {
 	n int
 }
 
-func (w *refusesAll) show(ctx context.Context, cmd string) (string, error) {
+func (w *refusesAll) Show(ctx context.Context, cmd string) (string, error) {
 	if strings.HasPrefix(cmd, lines.Running+" ") {
 		w.n++
 		return "", &ssh.LineError{Number: 1, Line: cmd, Words: "% Invalid input"}
 	}
-	return w.way.show(ctx, cmd)
+	return w.way.Show(ctx, cmd)
 }
 
 func TestWithoutPersistence(t *testing.T) {

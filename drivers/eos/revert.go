@@ -28,9 +28,9 @@ func (d *Driver) Save(ctx context.Context) error {
 		}
 		return err
 	}
-	err := d.way.do(ctx, "write memory")
+	err := d.Do(ctx, "write memory")
 	if err != nil && !refused(err) {
-		err = d.way.do(ctx, "write memory") // saving twice harms nothing
+		err = d.Do(ctx, "write memory") // saving twice harms nothing
 	}
 	return err
 }
@@ -125,7 +125,7 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 	for range 3 {
 		open, err := d.sessions(ctx)
 		if err != nil {
-			d.way.hangUp()
+			d.HangUp()
 			last = err
 			continue
 		}
@@ -135,7 +135,7 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s: %w", d.Name, lines.Both(err, last))
 		}
-		err = d.way.do(ctx, "configure session "+name+" "+how)
+		err = d.Do(ctx, "configure session "+name+" "+how)
 		if refused(err) {
 			last = fmt.Errorf("%w: %w", drivers.ErrRejected, err)
 			continue
@@ -153,7 +153,7 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 			return nil
 		}
 		if err != nil {
-			d.way.hangUp()
+			d.HangUp()
 		}
 	}
 	return fmt.Errorf("the commit timer of session %s: %w", name, d.Wrap(cmp.Or(last, errRuns)))
@@ -204,14 +204,11 @@ func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) e
 // quiet waits until the switch has done what it was told, and returns what it
 // holds. A session of the apply that stays open is aborted.
 func (d *Driver) quiet(ctx context.Context, b lines.Record) (*native.Config, error) {
-	var now *native.Config
-	var busy bool
+	busy := false
 	// A session that stays open to the end of the wait is no error yet.
-	_, err := drivers.Poll(ctx, d.Pace.Poll, d.Pace.Work, func() (done bool, err error) {
-		if now, busy, err = d.look(ctx, b.Session); err != nil {
-			d.way.hangUp()
-		}
-		return err == nil && !busy, err
+	now, err := d.Watch(ctx, b, d.Pace.Work, func(_ *native.Config, done bool) bool {
+		busy = d.way.timed() && !done
+		return !busy
 	})
 	if err != nil {
 		return nil, err
@@ -219,7 +216,7 @@ func (d *Driver) quiet(ctx context.Context, b lines.Record) (*native.Config, err
 	var aborted error
 	if busy {
 		if aborted = d.way.discard(ctx, b.Session); aborted != nil && !refused(aborted) {
-			d.way.hangUp()
+			d.HangUp()
 		}
 	}
 	open, err := d.sessions(ctx)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,10 +132,9 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: show configuration sessions: %w", d.Name, err)
 	}
-	users := usersOf(raw)
 	out := &sessions{}
 	for _, name := range shown.Pending() {
-		out.pending = append(out.pending, d.session(name, users[name], false))
+		out.pending = append(out.pending, d.session(name, shown.Users[name], false))
 	}
 	if shown.Timer == "" {
 		return out, nil
@@ -147,36 +145,10 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	timer := d.session(shown.Timer, users[shown.Timer], true)
+	timer := d.session(shown.Timer, shown.Users[shown.Timer], true)
 	out.timer = &timer
 	out.left = max(shown.Expires.V-v.Uptime.V, 0).Round(time.Second)
 	return out, nil
-}
-
-// usersOf returns who opened or committed each session, as far as the switch
-// shows it. In which form it does is not documented for every release.
-func usersOf(raw []byte) map[string]string {
-	var shown struct {
-		Sessions map[string]struct {
-			CommitUser any `json:"commitUser"`
-			Instances  map[string]struct {
-				User any `json:"user"`
-			} `json:"instances"`
-		} `json:"sessions"`
-	}
-	out := map[string]string{}
-	// Only names for people; what is not as expected stays unknown.
-	_ = json.Unmarshal(raw, &shown)
-	for name, s := range shown.Sessions {
-		user, _ := s.CommitUser.(string)
-		for _, i := range s.Instances {
-			if u, ok := i.User.(string); ok && user == "" {
-				user = u
-			}
-		}
-		out[name] = drivers.Words(user)
-	}
-	return out
 }
 
 // holds reports whether a session of that name is open.

@@ -16,21 +16,17 @@ import (
 // gives them the device's name.
 type way interface {
 	name() string // "ssh", "gnmi"
-	addr() string
+	Addr() string
 	// undo says how an apply is reverted, for people.
 	undo(timer time.Duration) string
 	// timed reports whether the switch reverts what is not confirmed, and
 	// whether commands of exec mode can be run.
 	timed() bool
 
-	show(ctx context.Context, cmd string) (string, error)
+	Show(ctx context.Context, cmd string) (string, error)
 	showJSON(ctx context.Context, cmd string) ([]byte, error)
-	observe(ctx context.Context) (*drivers.Observation, error)
-	// links reads, of what observe does, at least whether ports are up, and
-	// their MTU.
-	links(ctx context.Context) (*drivers.Observation, error)
-	// counters reads, of what observe does, at least the counters.
-	counters(ctx context.Context) (*drivers.Observation, error)
+	// state reads the state of the ports, at least what the commands show.
+	state(ctx context.Context, commands []show) (*drivers.Observation, error)
 
 	// write puts configuration lines in force as a whole: in a session of the
 	// given name, to be reverted after timer; 0 is for good. ready is asked last
@@ -38,12 +34,12 @@ type way interface {
 	write(ctx context.Context, name string, typed []string, timer time.Duration, ready func(context.Context) error) (lines.Fate, error)
 	// discard aborts a session, or undoes its commit where its timer runs.
 	discard(ctx context.Context, name string) error
-	// do runs a command of exec mode that changes something.
-	do(ctx context.Context, cmd string) error
+	// Do runs a command of exec mode that changes something.
+	Do(ctx context.Context, cmd string) error
 
-	// hangUp gives the connection up; the next call makes a new one.
-	hangUp()
-	close() error
+	// HangUp gives the connection up; the next call makes a new one.
+	HangUp()
+	Close() error
 }
 
 // refused reports whether the switch answered, and does not do it.

@@ -25,7 +25,7 @@ type gnmiWay struct {
 }
 
 func (w *gnmiWay) name() string { return "gnmi" }
-func (w *gnmiWay) addr() string { return w.cfg.Address }
+func (w *gnmiWay) Addr() string { return w.cfg.Address }
 func (w *gnmiWay) timed() bool  { return false }
 
 func (w *gnmiWay) undo(time.Duration) string {
@@ -52,12 +52,12 @@ func (w *gnmiWay) get(ctx context.Context, cmd string, json bool) ([]byte, error
 	out, err := c.GetCLI(ctx, cmd, json)
 	if err != nil && !refused(err) {
 		// The next call need not wait for the backoff of a broken connection.
-		w.hangUp()
+		w.HangUp()
 	}
 	return out, err
 }
 
-func (w *gnmiWay) show(ctx context.Context, cmd string) (string, error) {
+func (w *gnmiWay) Show(ctx context.Context, cmd string) (string, error) {
 	out, err := w.get(ctx, cmd, false)
 	return string(out), err
 }
@@ -86,7 +86,7 @@ func (w *gnmiWay) write(ctx context.Context, _ string, typed []string, _ time.Du
 	case errors.Is(err, gnmi.ErrConfig):
 		return lines.Unsent, err
 	case errors.Is(err, gnmi.ErrTimeout), errors.Is(err, gnmi.ErrUnreachable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		w.hangUp()
+		w.HangUp()
 		return lines.Unanswered, err
 	}
 	return lines.Rejected, err
@@ -95,11 +95,11 @@ func (w *gnmiWay) write(ctx context.Context, _ string, typed []string, _ time.Du
 // discard has nothing to do: the switch itself ends the session of a Set.
 func (w *gnmiWay) discard(context.Context, string) error { return nil }
 
-func (w *gnmiWay) do(_ context.Context, cmd string) error {
+func (w *gnmiWay) Do(_ context.Context, cmd string) error {
 	return fmt.Errorf("%w: %q cannot be run over gNMI; configure ssh", drivers.ErrUnsupported, cmd)
 }
 
-func (w *gnmiWay) observe(ctx context.Context) (*drivers.Observation, error) {
+func (w *gnmiWay) state(ctx context.Context, _ []show) (*drivers.Observation, error) {
 	c, err := w.open(ctx)
 	if err != nil {
 		return nil, err
@@ -107,13 +107,9 @@ func (w *gnmiWay) observe(ctx context.Context) (*drivers.Observation, error) {
 	return openconfig.Observe(ctx, c)
 }
 
-func (w *gnmiWay) links(ctx context.Context) (*drivers.Observation, error) { return w.observe(ctx) }
+func (w *gnmiWay) HangUp() { _ = w.Close() } // what a broken connection says on its end adds nothing
 
-func (w *gnmiWay) counters(ctx context.Context) (*drivers.Observation, error) { return w.observe(ctx) }
-
-func (w *gnmiWay) hangUp() { _ = w.close() } // what a broken connection says on its end adds nothing
-
-func (w *gnmiWay) close() error {
+func (w *gnmiWay) Close() error {
 	if w.client == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
@@ -16,21 +17,16 @@ import (
 type shellWay struct{ *drivers.Shell }
 
 func (w *shellWay) name() string { return "ssh" }
-func (w *shellWay) addr() string { return w.Addr() }
 func (w *shellWay) timed() bool  { return true }
 
 func (w *shellWay) undo(timer time.Duration) string {
 	return fmt.Sprintf("by the switch itself: it takes an apply back after %s unless it is confirmed; after that by this tool, line by line", drivers.Spell(timer))
 }
 
-func (w *shellWay) show(ctx context.Context, cmd string) (string, error) { return w.Show(ctx, cmd) }
-
 func (w *shellWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
-	out, err := w.show(ctx, cmd+" | json")
+	out, err := w.Show(ctx, cmd+" | json")
 	return []byte(out), err
 }
-
-func (w *shellWay) do(ctx context.Context, cmd string) error { return w.Do(ctx, cmd) }
 
 func (w *shellWay) write(ctx context.Context, name string, typed []string, timer time.Duration, ready func(context.Context) error) (lines.Fate, error) {
 	err := w.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
@@ -40,7 +36,7 @@ func (w *shellWay) write(ctx context.Context, name string, typed []string, timer
 	if err != nil {
 		return lines.Unsent, err
 	}
-	diffs, err := w.show(ctx, "show session-config named "+name+" diffs")
+	diffs, err := w.Show(ctx, "show session-config named "+name+" diffs")
 	switch {
 	case err != nil && !refused(err):
 		return lines.Unsent, err
@@ -56,7 +52,7 @@ func (w *shellWay) write(ctx context.Context, name string, typed []string, timer
 		s := int(timer.Round(time.Second).Seconds())
 		cmd += fmt.Sprintf(" timer %02d:%02d:%02d", s/3600, s/60%60, s%60)
 	}
-	switch err := w.do(ctx, cmd); {
+	switch err := w.Do(ctx, cmd); {
 	case err == nil:
 		return lines.Answered, nil
 	case refused(err):
@@ -67,21 +63,21 @@ func (w *shellWay) write(ctx context.Context, name string, typed []string, timer
 }
 
 func (w *shellWay) discard(ctx context.Context, name string) error {
-	return w.do(ctx, "configure session "+name+" abort")
+	return w.Do(ctx, "configure session "+name+" abort")
 }
 
-func (w *shellWay) observe(ctx context.Context) (*drivers.Observation, error) {
-	return observeShows(ctx, w)
+// state reads the state with show commands. Those that a release does not have
+// leave their values unset.
+func (w *shellWay) state(ctx context.Context, commands []show) (*drivers.Observation, error) {
+	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
+	for _, c := range commands {
+		raw, err := w.showJSON(ctx, c.cmd)
+		if err == nil {
+			err = c.into(raw, o)
+		}
+		if err != nil && !refused(err) && !errors.Is(err, showjson.ErrRefused) {
+			return nil, fmt.Errorf("%s: %w", c.cmd, err)
+		}
+	}
+	return o, nil
 }
-
-func (w *shellWay) links(ctx context.Context) (*drivers.Observation, error) {
-	return shown(ctx, w, []show{interfacesShow})
-}
-
-func (w *shellWay) counters(ctx context.Context) (*drivers.Observation, error) {
-	return shown(ctx, w, countShows())
-}
-
-func (w *shellWay) hangUp() { w.HangUp() }
-
-func (w *shellWay) close() error { return w.Close() }

@@ -16,7 +16,7 @@ import (
 
 // into reads the JSON of a command; what is refused or is no JSON adds nothing.
 func (d *Driver) into(ctx context.Context, cmd string, o *drivers.Observation, read func([]byte, *drivers.Observation) error) error {
-	raw, err := d.sh.Show(ctx, cmd+" | json")
+	raw, err := d.Show(ctx, cmd+" | json")
 	if err == nil && read([]byte(raw), o) != nil {
 		return nil // "Structured output unsupported", in whatever words
 	}
@@ -75,7 +75,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 // that has more.
 func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
 	var out map[string]show.PFC
-	raw, err := d.sh.Show(ctx, pfcCommand+" | json")
+	raw, err := d.Show(ctx, pfcCommand+" | json")
 	if err != nil && !drivers.RefusedLine(err) {
 		return nil, d.Wrap(err)
 	}
@@ -91,7 +91,7 @@ func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
 	if whole {
 		return out, nil
 	}
-	text, err := d.sh.Show(ctx, pfcCommand)
+	text, err := d.Show(ctx, pfcCommand)
 	if drivers.RefusedLine(err) {
 		return out, nil
 	}

@@ -14,14 +14,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Show returns the answer to a command that changes nothing.
-func (d *Driver) Show(ctx context.Context, cmd string) (string, error) { return d.sh.Show(ctx, cmd) }
-
 // Refused reports whether the switch answered, and does not do it.
 func (d *Driver) Refused(err error) bool { return drivers.RefusedLine(err) }
-
-// HangUp gives the connection up.
-func (d *Driver) HangUp() { d.sh.HangUp() }
 
 // Variant is the class model of the box.
 func (d *Driver) Variant(ctx context.Context, cfg *native.Config) (int, error) {
@@ -58,7 +52,7 @@ func checkpointName(id string, taken map[string]bool) string {
 // typed one by one, and what came before a refused one is reverted: that takes a
 // checkpoint.
 func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
-	kept := d.sh.Do(ctx, "checkpoint "+w.Checkpoint)
+	kept := d.Do(ctx, "checkpoint "+w.Checkpoint)
 	if kept != nil && !drivers.RefusedLine(kept) {
 		return lines.Unsent, kept
 	}

@@ -32,8 +32,8 @@ import (
 // Driver is one NX-OS switch. Use Open.
 type Driver struct {
 	lines.Machine
+	*drivers.Shell
 	t     drivers.Target
-	sh    *drivers.Shell
 	facts *drivers.Facts     // nil until Probe
 	model *native.ClassModel // nil where the box was not asked or does not tell
 	asked bool               // for the model
@@ -71,7 +71,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 		return nil, fmt.Errorf("%s: %w: QoS of NX-OS is written over SSH, and the intent gives no way to reach this switch over SSH (ssh: {} or ssh.address)", t.Name, drivers.ErrUnsupported)
 	}
 	d := newDriver(t)
-	d.sh = drivers.NewShell(*t.SSH, platform)
+	d.Shell = drivers.NewShell(*t.SSH, platform)
 	return d, nil
 }
 
@@ -91,7 +91,7 @@ func newDriver(t drivers.Target) *Driver {
 }
 
 // Close ends all sessions.
-func (d *Driver) Close() error { return errors.Join(d.sh.Close(), d.hangUpState()) }
+func (d *Driver) Close() error { return errors.Join(d.Shell.Close(), d.hangUpState()) }
 
 // Probe asks what the switch is: "show version", with what the intent states in
 // its place.
@@ -99,7 +99,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
 	}
-	raw, err := d.sh.Show(ctx, "show version | json")
+	raw, err := d.Show(ctx, "show version | json")
 	if err != nil {
 		return drivers.Facts{}, d.Wrap(err)
 	}
@@ -108,11 +108,11 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return drivers.Facts{}, fmt.Errorf("%s: show version: %w", d.Name, err)
 	}
 	if !v.NXOS {
-		return drivers.Facts{}, fmt.Errorf("%s: %w: the switch at %s says that it runs %q, not NX-OS", d.Name, drivers.ErrUnsupported, d.sh.Addr(), v.System)
+		return drivers.Facts{}, fmt.Errorf("%s: %w: the switch at %s says that it runs %q, not NX-OS", d.Name, drivers.ErrUnsupported, d.Addr(), v.System)
 	}
 	if v.Model == "" || strings.Contains(v.Model, " ") {
 		// "Nexus9000 C9332D-GX2B Chassis" names no product.
-		if raw, err = d.sh.Show(ctx, "show inventory | json"); err != nil && !drivers.RefusedLine(err) {
+		if raw, err = d.Show(ctx, "show inventory | json"); err != nil && !drivers.RefusedLine(err) {
 			return drivers.Facts{}, d.Wrap(err)
 		}
 		if id := show.ParseInventory([]byte(raw)); err == nil && id != "" {
@@ -206,7 +206,7 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 		if d.asked {
 			break
 		}
-		text, err := d.sh.Show(ctx, cmd)
+		text, err := d.Show(ctx, cmd)
 		if err != nil && !drivers.RefusedLine(err) {
 			return m, false, d.Wrap(err)
 		}
@@ -227,7 +227,7 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 // prompt, and that the ports at its end are not missing.
 func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
 	// An empty line is answered by the prompt alone, or by what was left.
-	rest, err := d.sh.Show(ctx, "")
+	rest, err := d.Show(ctx, "")
 	if err != nil {
 		return "", err
 	}
@@ -247,7 +247,7 @@ func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
 // that the text has; "" for none. A port that is missing in between is no sign
 // of a cut.
 func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error) {
-	text, err := d.sh.Show(ctx, pfcCommand)
+	text, err := d.Show(ctx, pfcCommand)
 	if drivers.RefusedLine(err) {
 		return "", nil
 	}
@@ -277,7 +277,7 @@ var checkpointLine = regexp.MustCompile(`(?m)^\d{1,4}\) (\S{1,80}):\s*$`)
 // the switch refuses the command (CiscoTestAutomation/genieparser nxos
 // show_checkpoint.py).
 func (d *Driver) checkpoints(ctx context.Context) (names map[string]bool, shown bool, err error) {
-	text, err := d.sh.Show(ctx, "show checkpoint summary")
+	text, err := d.Show(ctx, "show checkpoint summary")
 	if drivers.RefusedLine(err) {
 		return nil, false, nil
 	}

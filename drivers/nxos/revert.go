@@ -16,7 +16,7 @@ import (
 
 // Save saves the running configuration.
 func (d *Driver) Save(ctx context.Context) error {
-	return d.sh.Do(ctx, "copy running-config startup-config")
+	return d.Do(ctx, "copy running-config startup-config")
 }
 
 // Leftovers confirms a commit that an earlier run left to its timer. The
@@ -164,7 +164,7 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 // rollBack rolls the switch back to the checkpoint of an apply, and returns
 // what it then holds, nil where that cannot be read.
 func (d *Driver) rollBack(ctx context.Context, b lines.Record) (*native.Config, error) {
-	failed := d.sh.Do(ctx, "rollback running-config checkpoint "+b.Checkpoint+" atomic")
+	failed := d.Do(ctx, "rollback running-config checkpoint "+b.Checkpoint+" atomic")
 	limit := d.Pace.Settled
 	if failed != nil && !drivers.RefusedLine(failed) {
 		limit = d.Pace.Work // it may still be at it

@@ -50,7 +50,7 @@ func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration)
 	if timer > 0 {
 		commit += " confirmed " + strconv.Itoa(int(timer.Round(time.Second).Seconds()))
 	}
-	err = d.sh.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
+	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		_, err := n.Configure(ctx, levelStage, dualStageCommand, typed)
 		var line *ssh.LineError
 		switch {
@@ -86,7 +86,7 @@ func abort(ctx context.Context, n *ssh.Network, why error) error {
 // types types lines in configuration mode, where each takes effect at once, up
 // to the first one that is refused.
 func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err error) {
-	err = d.sh.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
+	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		f = lines.Unanswered
 		_, err := n.Configure(ctx, levelConfig, "configure terminal", typed)
 		if err == nil {
@@ -157,6 +157,6 @@ func (d *Driver) Forget(ctx context.Context, b lines.Record) {
 		d.started = ""
 	}
 	if names, shown, err := d.checkpoints(ctx); err == nil && (!shown || names[name]) && drivers.Ours(name) {
-		_ = d.sh.Do(ctx, "no checkpoint "+name)
+		_ = d.Do(ctx, "no checkpoint "+name)
 	}
 }

@@ -1,6 +1,7 @@
 package showjson
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -46,6 +48,10 @@ type Sessions struct {
 	// States are the states by the session's name, in the device's words:
 	// "pending", "completed", "pendingCommitTimer".
 	States map[string]string
+	// Users are who opened or committed a session, in words for people, as far as
+	// the device shows it. In which form it does is not documented for every
+	// release.
+	Users map[string]string
 	// Timer is the session whose commit is reverted unless it is confirmed
 	// in time; "" where none is. Expires is when, on the clock of
 	// [Version.Uptime].
@@ -68,10 +74,17 @@ func ParseSessions(b []byte) (Sessions, error) {
 	if len(all) > maxSessions {
 		return Sessions{}, fmt.Errorf("output has %d sessions, more than %d", len(all), maxSessions)
 	}
-	s := Sessions{States: map[string]string{}, Timer: o.String("commitTimerSessionName"), Expires: seconds(o, "commitTimerExpireTime")}
+	s := Sessions{States: map[string]string{}, Users: map[string]string{}, Timer: o.String("commitTimerSessionName"), Expires: seconds(o, "commitTimerExpireTime")}
 	for key := range inOrder(all) {
 		name, state := term.CleanLine(key), all.At(key).String("state")
 		s.States[name] = state
+		user := all.At(key).String("commitUser")
+		for id := range inOrder(all.At(key, "instances")) {
+			user = cmp.Or(user, all.At(key, "instances", id).String("user"))
+		}
+		if user != "" {
+			s.Users[name] = drivers.Words(user)
+		}
 		if s.Timer == "" && strings.Contains(state, "pendingCommitTimer") {
 			s.Timer, s.Expires = name, seconds(all.At(key), "commitBy")
 		}

@@ -129,13 +129,13 @@ func TestSessions(t *testing.T) {
 		want     Sessions
 		pending  []string
 	}{
-		{"up to 4.32", sessionsOld, Sessions{map[string]string{"rf-1": "pendingCommitTimer", "a": "pending", "b": "pending", "c": "completed"}, "rf-1", expires}, []string{"a", "b"}},
-		{"later", sessionsNew, Sessions{map[string]string{"rf-1": "pending"}, "rf-1", expires}, []string{"rf-1"}},
-		{"none", `{"sessions":{}}`, Sessions{States: map[string]string{}}, nil},
-		{"time of no timer", `{"commitTimerSessionName":"","commitTimerExpireTime":5}`, Sessions{States: map[string]string{}}, nil},
+		{"up to 4.32", sessionsOld, Sessions{map[string]string{"rf-1": "pendingCommitTimer", "a": "pending", "b": "pending", "c": "completed"}, map[string]string{}, "rf-1", expires}, []string{"a", "b"}},
+		{"later", sessionsNew, Sessions{map[string]string{"rf-1": "pending"}, map[string]string{}, "rf-1", expires}, []string{"rf-1"}},
+		{"none", `{"sessions":{}}`, Sessions{States: map[string]string{}, Users: map[string]string{}}, nil},
+		{"time of no timer", `{"commitTimerSessionName":"","commitTimerExpireTime":5}`, Sessions{States: map[string]string{}, Users: map[string]string{}}, nil},
 		{"both forms", `{"sessions":{"a":{"state":"pendingCommitTimer","commitBy":1}},"commitTimerSessionName":"b","commitTimerExpireTime":2}`,
-			Sessions{map[string]string{"a": "pendingCommitTimer"}, "b", qos.Of(2 * time.Second)}, nil},
-		{"name with a line end", `{"sessions":{"a\nreload":{"state":"pending"}}}`, Sessions{States: map[string]string{"a reload": "pending"}}, []string{"a reload"}},
+			Sessions{map[string]string{"a": "pendingCommitTimer"}, map[string]string{}, "b", qos.Of(2 * time.Second)}, nil},
+		{"name with a line end", `{"sessions":{"a\nreload":{"state":"pending"}}}`, Sessions{States: map[string]string{"a reload": "pending"}, Users: map[string]string{}}, []string{"a reload"}},
 	} {
 		got, err := ParseSessions([]byte(tt.in))
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
