@@ -40,7 +40,7 @@ func held(b lab.Switch) (state any, writes int) {
 	case *sonic.Switch:
 		return b.Config(), len(b.Sets())
 	case *eos.EOS:
-		return b.Running(), b.Commits()
+		return b.Running(), b.Writes()
 	case *nxos.NXOS:
 		return unstamped(b.Running()), b.Writes()
 	}

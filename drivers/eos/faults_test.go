@@ -45,8 +45,8 @@ func TestRefusedLine(t *testing.T) {
 		if now := string(b.state()); now != was || len(b.pending()) > 0 {
 			t.Errorf("%s: left behind: sessions %v\n%s", d.way.name(), b.Sessions(), now)
 		}
-		if !gnmi && b.Commits() != 0 {
-			t.Errorf("%d commits", b.Commits())
+		if !gnmi && b.Writes() != 0 {
+			t.Errorf("%d commits", b.Writes())
 		}
 		if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
 			t.Errorf("revert: %v", err)
@@ -98,9 +98,9 @@ func TestTimerRunsOut(t *testing.T) {
 	if string(b.state()) != was || string(drivertest.WithoutComments(b.Startup())) != was {
 		t.Error("something is left")
 	}
-	n := b.Commits()
-	if err := d.Revert(t.Context(), tok); err != nil || b.Commits() != n {
-		t.Errorf("revert of nothing: %v, %d commits", err, b.Commits()-n)
+	n := b.Writes()
+	if err := d.Revert(t.Context(), tok); err != nil || b.Writes() != n {
+		t.Errorf("revert of nothing: %v, %d commits", err, b.Writes()-n)
 	}
 	// The next run begins from there.
 	other := b.open()
@@ -252,8 +252,8 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 		}
 		was := string(b.state())
 		_, err = d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"})
-		if err == nil || errors.Is(err, drivers.ErrPartial) || b.Commits() != 0 || string(b.state()) != was {
-			t.Errorf("%s: %v after %d commits", d.way.name(), err, b.Commits())
+		if err == nil || errors.Is(err, drivers.ErrPartial) || b.Writes() != 0 || string(b.state()) != was {
+			t.Errorf("%s: %v after %d commits", d.way.name(), err, b.Writes())
 		}
 		b.Faults().Clear()
 		d.way = &meanwhile{way: d.way, after: func() { b.Faults().TruncateAnswers(true) }}
@@ -285,7 +285,7 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	} {
 		was := string(b.state())
 		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, drivers.ApplyOptions{})
-		if err == nil || tok != nil || string(b.state()) != was || b.Commits() != 0 {
+		if err == nil || tok != nil || string(b.state()) != was || b.Writes() != 0 {
 			t.Errorf("%s: %v, token %v", name, err, tok)
 		}
 	}

@@ -259,7 +259,7 @@ func (b *box) device() *drivertest.Device {
 		},
 		State:       b.state,
 		Startup:     func() []byte { return drivertest.WithoutComments(b.Startup()) },
-		Requests:    b.Commits,
+		Requests:    b.Writes,
 		Flaps:       b.Flaps,
 		BeforeWrite: f.BeforeWrite,
 		Down:        b.down,

@@ -46,8 +46,8 @@ func TestACommitLeavesWhatWasCommittedMeanwhile(t *testing.T) {
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		if b.Commits() != 0 || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "description theirs") {
-			t.Errorf("%d commits, sessions %v", b.Commits(), b.pending())
+		if b.Writes() != 0 || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "description theirs") {
+			t.Errorf("%d commits, sessions %v", b.Writes(), b.pending())
 		}
 		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
 			t.Error(err)
@@ -84,14 +84,14 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 			tok, err := d.Apply(t.Context(), snap, st, applyOptions)
 			says(t, err, drivers.ErrRejected, drivers.ErrPartial, refuse.says)
 			b.Faults().Clear()
-			commits := b.Commits()
+			commits := b.Writes()
 			for range 2 {
 				if err := d.Revert(t.Context(), tok); err != nil {
 					t.Error(err)
 				}
 			}
-			if b.Commits() != commits || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "mtu 9100") {
-				t.Errorf("%d commits, sessions %v, the switch holds\n%s", b.Commits()-commits, b.pending(), b.state())
+			if b.Writes() != commits || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "mtu 9100") {
+				t.Errorf("%d commits, sessions %v, the switch holds\n%s", b.Writes()-commits, b.pending(), b.state())
 			}
 		})
 	}

@@ -173,7 +173,7 @@ func enterInterface(x *exec) string {
 	}
 	out := ""
 	for _, n := range names {
-		if f.mode == modeEthernet && x.s.boot == nil && !x.e.ports[strings.SplitN(n, ".", 2)[0]] {
+		if f.mode == modeEthernet && x.s.boot == nil && !x.e.Ports[strings.SplitN(n, ".", 2)[0]] {
 			out = "! Interface does not exist. The configuration will not take effect until the module is inserted."
 		}
 		f.heads = append(f.heads, "interface "+n)
@@ -186,7 +186,7 @@ func enterInterface(x *exec) string {
 // those of the hardware; only "default" does the latter.
 func dropInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
-	hardware := func(n string) bool { return x.e.ports[n] || strings.HasPrefix(n, "Management") }
+	hardware := func(n string) bool { return x.e.Ports[n] || strings.HasPrefix(n, "Management") }
 	for _, n := range names {
 		if x.verb == "no" && hardware(n) {
 			return "% Invalid input (at token 2: '" + n + "')"

@@ -145,7 +145,7 @@ func (e *EOS) clean() *config {
 	c := newConfig()
 	x := &exec{e: e, s: &session{e: e, boot: c}, cfg: c}
 	for head, b := range e.running.root.Subs {
-		if e.ports[b.Name()] || strings.HasPrefix(head, "interface Management") {
+		if e.Ports[b.Name()] || strings.HasPrefix(head, "interface Management") {
 			x.stack = []frame{{mode: b.Mode, rank: b.Rank, heads: []string{head}}}
 			x.blocks()
 		}

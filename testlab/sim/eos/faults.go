@@ -61,7 +61,7 @@ func notAuthorised(command string) string {
 // command is how the client asked for it; do changes the box and returns the
 // box's words.
 func (f *front) write(command string, do func() string) (string, cli.Fate) {
-	return f.Write(cli.Write{Denied: notAuthorised(command), Failure: commitError, Attempt: f.e.attempt, Do: do,
+	return f.Write(cli.Write{Denied: notAuthorised(command), Failure: commitError, Attempt: f.e.Attempt, Do: do,
 		Before: f.survives, DropAfter: &f.faults.dropAfter})
 }
 
@@ -69,11 +69,11 @@ func (f *front) write(command string, do func() string) (string, cli.Fate) {
 func (f *front) survives() bool {
 	switch {
 	case f.faults.Take(&f.faults.dropBefore):
-		f.e.attempt()
+		f.e.Attempt()
 		f.DropConnections()
 		return false
 	case f.faults.Take(&f.faults.restart):
-		f.e.attempt()
+		f.e.Attempt()
 		_ = f.e.Restart() // fails where the switch is closed, which cuts as well
 		return false
 	}

@@ -60,16 +60,16 @@ func TestWriteFaults(t *testing.T) {
 				}
 				k.Talk([3]string{"commit", tc.output + "\n", prompt})
 			}
-			if written(e) != tc.written || (e.Sessions()["s"] == statePending) != tc.pending || e.Commits() != 1 {
-				t.Errorf("written %v, sessions %v, commits %d", written(e), e.Sessions(), e.Commits())
+			if written(e) != tc.written || (e.Sessions()["s"] == statePending) != tc.pending || e.Writes() != 1 {
+				t.Errorf("written %v, sessions %v, commits %d", written(e), e.Sessions(), e.Writes())
 			}
 
 			e = start(t, Options{})
 			c := dialGNMI(t, e, "admin")
 			tc.set(e.Faults())
 			wantCode(t, "Set", c.set("interface Ethernet1/1\nmtu 9214"), tc.code, "")
-			if written(e) != tc.written || e.Commits() != 1 {
-				t.Errorf("Set: written %v, commits %d", written(e), e.Commits())
+			if written(e) != tc.written || e.Writes() != 1 {
+				t.Errorf("Set: written %v, commits %d", written(e), e.Writes())
 			}
 			// It was for one write.
 			if err := dialGNMI(t, e, "admin").set("interface Ethernet1/1\nmtu 9214"); err != nil || !written(e) {
@@ -122,7 +122,7 @@ func TestCloseInCommit(t *testing.T) {
 	e := start(t, Options{})
 	k := pendingShell(t, e)
 	committing := make(chan struct{})
-	e.Faults().BeforeWrite(func() { close(committing); <-e.done })
+	e.Faults().BeforeWrite(func() { close(committing); <-e.front.Context().Done() })
 	k.Send("commit timer 01:00:00\n")
 	<-committing
 	if err := e.Close(); err != nil {

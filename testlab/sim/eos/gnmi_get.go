@@ -37,7 +37,7 @@ func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResp
 		return nil, status.Errorf(codes.Unimplemented, "origin %q is not supported", org)
 	}
 	tree := sync.OnceValue(g.f.tree)
-	dice := g.f.e.dice.Answer()
+	dice := g.f.e.Dice.Answer()
 	resp := &gnmi.GetResponse{}
 	for _, p := range r.GetPath() {
 		var ns []*gnmi.Notification

@@ -34,7 +34,7 @@ func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest
 		r.SupportedModels = append(r.SupportedModels, &gnmi.ModelData{Name: m[0], Organization: "OpenConfig working group", Version: m[1]})
 	}
 	r.SupportedModels = append(r.SupportedModels, &gnmi.ModelData{Name: "arista-cli", Organization: "Arista Networks, Inc.", Version: "1.0.0"})
-	g.f.e.dice.Answer().Capabilities(r)
+	g.f.e.Dice.Answer().Capabilities(r)
 	return r, nil
 }
 

@@ -23,7 +23,7 @@ func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResp
 	}
 	lines, err := g.commands(r)
 	if err != nil {
-		g.f.e.attempt()
+		g.f.e.Attempt()
 		return nil, err
 	}
 	done := make(chan error, 1)
@@ -97,7 +97,7 @@ func (f *front) set(lines []string) error {
 	words, end := f.write("configure", func() string {
 		result = f.apply(lines, &committed)
 		if result != nil && !committed {
-			f.e.attempt()
+			f.e.Attempt()
 		}
 		return ""
 	})

@@ -127,8 +127,8 @@ func TestSet(t *testing.T) {
 	if e.Running() != running || len(e.Sessions()) != 1 {
 		t.Errorf("a refused Set left something: %s%v", cmp.Diff(running, e.Running()), e.Sessions())
 	}
-	if e.Commits() != 4 {
-		t.Errorf("%d writes, want 4", e.Commits())
+	if e.Writes() != 4 {
+		t.Errorf("%d writes, want 4", e.Writes())
 	}
 
 	p := start(t, Options{Persist: true})

@@ -28,9 +28,9 @@ func (e *EOS) printer(c *config, all bool) *printer { return &printer{e: e, c: c
 // prints it. The caller holds mu.
 func (e *EOS) document(command string, c *config, all bool) string {
 	p := e.printer(c, all)
-	p.dice = e.dice.Answer()
+	p.dice = e.Dice.Answer()
 	p.WriteString("! Command: " + command + "\n! device: " + c.hostname() + " (" + e.o.Model + ", EOS-" + e.o.Version + ")\n!\n")
-	if !e.dice.Habit("no boot line").Bool() {
+	if !e.Dice.Habit("no boot line").Bool() {
 		p.WriteString("! boot system flash:/EOS64-" + e.o.Version + ".swi\n!\n")
 	}
 	p.root()
@@ -58,7 +58,7 @@ func (p *printer) root() {
 	things := p.things(c.root)
 	for i, name := range qosMaps {
 		m := p.e.qosMap(name)
-		for j, l := range m.lines(c.maps[name], p.all, p.e.printsDefaults(), p.e.dice.Habit("ranges").N(3)) {
+		for j, l := range m.lines(c.maps[name], p.all, p.e.printsDefaults(), p.e.Dice.Habit("ranges").N(3)) {
 			things = append(things, thing{rank: rankQoS + 1 + i, seq: j, line: l})
 		}
 	}
@@ -158,7 +158,7 @@ func isQueue(mode string) bool { return mode == modeTxQueue || mode == modeMcQue
 
 // printsDefaults reports whether lines that equal the default are kept.
 func (e *EOS) printsDefaults() bool {
-	return e.o.PrintDefaults || e.dice.Habit("PrintDefaults").Bool()
+	return e.o.PrintDefaults || e.Dice.Habit("PrintDefaults").Bool()
 }
 
 // rank places the PFC lines of a profile behind its queues. Whether a queue
@@ -166,9 +166,9 @@ func (e *EOS) printsDefaults() bool {
 // the end (batfish/batfish, arista_interface_show_run_all).
 func (p *printer) rank(b *block, rank int) int {
 	switch {
-	case b.Mode == modeProfile && pfcFrom <= rank && rank <= pfcTo && !p.e.o.PFCFirst && !p.e.dice.Habit("PFCFirst").Bool():
+	case b.Mode == modeProfile && pfcFrom <= rank && rank <= pfcTo && !p.e.o.PFCFirst && !p.e.Dice.Habit("PFCFirst").Bool():
 		return rank + 400
-	case isQueue(b.Mode) && rank == rankECNCount && p.e.dice.Habit("count last").Bool():
+	case isQueue(b.Mode) && rank == rankECNCount && p.e.Dice.Habit("count last").Bool():
 		return rankWRED + 6
 	}
 	return rank

@@ -41,7 +41,6 @@ type commitTimer struct {
 	c      *candidate
 	before *config // what it rolls back to
 	expire time.Time
-	t      *time.Timer
 }
 
 // session is one client's way into the configuration: a configuration session
@@ -61,8 +60,8 @@ var sessionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}$`)
 // openSession enters the pending configuration session of that name, or opens
 // it with a copy of the running configuration. The error is the box's words.
 func (e *EOS) openSession(name, user string) (*session, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	if !sessionName.MatchString(name) {
 		return nil, errors.New("% Invalid input (at token 2: '" + cli.Clip(name) + "')")
 	}
@@ -93,8 +92,8 @@ func (e *EOS) openTerminal(user string) *session { return &session{e: e, user: u
 // none. A refused line changes nothing, the mode neither, and does not end the
 // session.
 func (s *session) line(text string) string {
-	s.e.mu.Lock()
-	defer s.e.mu.Unlock()
+	s.e.Mu.Lock()
+	defer s.e.Mu.Unlock()
 	if s.c != nil && s.c.state != statePending {
 		return "% Error: session " + s.c.name + " is no longer pending"
 	}
@@ -103,7 +102,7 @@ func (s *session) line(text string) string {
 	}
 	before := s.e.running.down()
 	out := s.run(text)
-	s.e.countFlaps(before)
+	s.e.CountFlaps(before)
 	return out
 }
 
@@ -121,8 +120,8 @@ func (s *session) config() *config {
 // exit leaves the current mode. It reports whether the client was at the top
 // and leaves the configuration; a session stays pending.
 func (s *session) exit() (left bool) {
-	s.e.mu.Lock()
-	defer s.e.mu.Unlock()
+	s.e.Mu.Lock()
+	defer s.e.Mu.Unlock()
 	s.heredoc = nil
 	if len(s.stack) == 0 {
 		return true
@@ -134,8 +133,8 @@ func (s *session) exit() (left bool) {
 // prompt is the part of the prompt behind the host name: "(config)", or
 // "(config-s-rf-abc-if-Et1/1)" with the first six characters of the session.
 func (s *session) prompt() string {
-	s.e.mu.Lock()
-	defer s.e.mu.Unlock()
+	s.e.Mu.Lock()
+	defer s.e.Mu.Unlock()
 	p := "(config"
 	if s.c != nil {
 		n := s.c.name
@@ -150,8 +149,8 @@ func (s *session) prompt() string {
 // diffs is `show session-config diffs`: a unified diff from the running
 // configuration, "" without a difference. Empty for a terminal.
 func (s *session) diffs() string {
-	s.e.mu.Lock()
-	defer s.e.mu.Unlock()
+	s.e.Mu.Lock()
+	defer s.e.Mu.Unlock()
 	return s.e.sessionDiffs(s.c)
 }
 
@@ -168,8 +167,8 @@ func (e *EOS) sessionDiffs(c *candidate) string {
 
 // unsaved is `show running-config diffs`: what a restart would change.
 func (e *EOS) unsaved() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	d := diff.Diff("flash:/startup-config", []byte(e.body(e.startup)), "system:/running-config", []byte(e.body(e.running)))
 	// The first line repeats the command.
 	_, d2, _ := strings.Cut(string(d), "\n")
@@ -178,8 +177,8 @@ func (e *EOS) unsaved() string {
 
 // text is `show session-config`.
 func (s *session) text() string {
-	s.e.mu.Lock()
-	defer s.e.mu.Unlock()
+	s.e.Mu.Lock()
+	defer s.e.Mu.Unlock()
 	if s.c != nil && s.c.cfg == nil {
 		return ""
 	}
@@ -189,8 +188,8 @@ func (s *session) text() string {
 // namedSession is `show session-config named NAME` or, with diffs, its diffs;
 // false where there is no pending session of that name.
 func (e *EOS) namedSession(name string, diffs bool) (string, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	c := e.sessions[name]
 	switch {
 	case c == nil || c.cfg == nil:
@@ -206,29 +205,29 @@ func (e *EOS) namedSession(name string, diffs bool) (string, bool) {
 // without a timer; one with a timer starts it anew. The result is "" or the
 // box's words.
 func (e *EOS) commit(name string, timer time.Duration) string {
-	if !e.work() {
+	if !e.Work() {
 		return "% Error: the switch is going down"
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	c := e.sessions[name]
-	if e.timer != nil && e.timer.c == c {
+	if e.Timer != nil && e.Timer.c == c {
 		if timer > 0 {
-			e.startTimer(c, e.timer.before, timer)
+			e.startTimer(c, e.Timer.before, timer)
 			return ""
 		}
-		e.stopTimer()
+		e.StopTimer()
 		e.complete(c)
 		return ""
 	}
-	e.commits++
+	e.Wrote()
 	switch {
 	case c == nil:
 		return "% Error: session " + cli.Clip(name) + " does not exist"
 	case c.state != statePending:
 		return "% Cannot commit session " + name + ": it is already " + c.state
-	case e.timer != nil:
-		return "% Cannot commit session " + name + ": the commit timer of session " + e.timer.c.name + " is running"
+	case e.Timer != nil:
+		return "% Cannot commit session " + name + ": the commit timer of session " + e.Timer.c.name + " is running"
 	}
 	before := e.running
 	e.replace(c.cfg)
@@ -242,26 +241,11 @@ func (e *EOS) commit(name string, timer time.Duration) string {
 	return ""
 }
 
-// work takes the time of a commit. False when the switch closes meanwhile.
-func (e *EOS) work() bool {
-	if e.o.TimeScale <= 0 {
-		return true
-	}
-	t := time.NewTimer(time.Duration(e.o.TimeScale * float64(time.Second)))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-e.done:
-		return false
-	}
-}
-
 // complete ends a session for good and forgets the oldest of those that are
 // done. The caller holds mu.
 func (e *EOS) complete(c *candidate) {
 	e.serial++
-	c.state, c.serial, c.completedAt = stateCompleted, e.serial, time.Since(e.booted).Seconds()
+	c.state, c.serial, c.completedAt = stateCompleted, e.serial, time.Since(e.Booted).Seconds()
 	for name, o := range e.sessions {
 		if o.state == stateCompleted && o.serial <= e.serial-keepCompleted {
 			delete(e.sessions, name)
@@ -271,60 +255,24 @@ func (e *EOS) complete(c *candidate) {
 
 // startTimer starts the commit timer of c, or starts it anew.
 func (e *EOS) startTimer(c *candidate, before *config, d time.Duration) {
-	e.stopTimer()
-	if e.closed {
-		return // Close would wait for it
-	}
-	ct := &commitTimer{c: c, before: before, expire: time.Now().Add(d)}
-	e.timers.Add(1)
-	ct.t = time.AfterFunc(d, func() {
-		defer e.timers.Done()
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.timer == ct {
-			e.rollBack()
-		}
-	})
-	e.timer = ct
-}
-
-func (e *EOS) stopTimer() {
-	if e.timer == nil {
-		return
-	}
-	if e.timer.t.Stop() {
-		e.timers.Done()
-	}
-	e.timer = nil
+	e.StartTimer(&commitTimer{c: c, before: before, expire: time.Now().Add(d)}, d, e.rollBack)
 }
 
 // rollBack undoes the commit that waits for its confirmation. The caller
-// holds mu.
+// holds Mu.
 func (e *EOS) rollBack() {
-	t := e.timer
-	e.stopTimer()
+	t := e.Timer
+	e.StopTimer()
 	t.c.state = stateAborted
 	delete(e.sessions, t.c.name)
 	e.replace(t.before)
 }
 
-// ExpireTimer lets the commit timer run out now: the running configuration is
-// what it was before the commit. False when none runs.
-func (e *EOS) ExpireTimer() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.timer == nil {
-		return false
-	}
-	e.rollBack()
-	return true
-}
-
 // abort discards a pending session, or rolls a commit back whose timer runs.
 // The result is "" or the box's words.
 func (e *EOS) abort(name string) string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	c := e.sessions[name]
 	switch {
 	case c == nil:
@@ -343,8 +291,8 @@ func (e *EOS) abort(name string) string {
 // sessionsJSON is `show configuration sessions | json`. Times are seconds of
 // the uptime clock (napalm-automation/napalm eos.py).
 func (e *EOS) sessionsJSON() any {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	sessions := map[string]any{}
 	for name, c := range e.sessions {
 		m := map[string]any{"state": c.state, "completedTime": c.completedAt, "commitUser": "", "commitBy": 0.0, "description": "", "instances": map[string]any{}}
@@ -352,7 +300,7 @@ func (e *EOS) sessionsJSON() any {
 		case c.state == stateCompleted:
 			m["commitUser"] = c.user
 		case c.state == stateTimer && e.o.OldSessionJSON:
-			m["commitBy"], m["commitUser"] = e.timer.expire.Sub(e.booted).Seconds(), c.user
+			m["commitBy"], m["commitUser"] = e.Timer.expire.Sub(e.Booted).Seconds(), c.user
 		case c.state == stateTimer:
 			// Newer releases show the timer beside the sessions alone.
 			m["state"], m["commitUser"] = stateCompleted, c.user
@@ -361,9 +309,9 @@ func (e *EOS) sessionsJSON() any {
 	}
 	out := map[string]any{"sessions": sessions, "maxSavedSessions": keepCompleted, "maxOpenSessions": e.o.MaxSessions,
 		"mergeOnCommit": false, "saveToStartupConfigOnCommit": false}
-	if e.timer != nil && !e.o.OldSessionJSON {
-		out["commitTimerSessionName"] = e.timer.c.name
-		out["commitTimerExpireTime"] = e.timer.expire.Sub(e.booted).Seconds()
+	if e.Timer != nil && !e.o.OldSessionJSON {
+		out["commitTimerSessionName"] = e.Timer.c.name
+		out["commitTimerExpireTime"] = e.Timer.expire.Sub(e.Booted).Seconds()
 	}
 	return out
 }

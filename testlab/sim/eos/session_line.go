@@ -88,10 +88,8 @@ func (s *session) command(w cli.Words) string {
 			}
 			continue
 		}
-		for _, re := range s.e.refuse {
-			if re.MatchString(w.Line) {
-				return unavailable
-			}
+		if s.e.Refuses(w.Line) {
+			return unavailable
 		}
 		x.Match, x.stack = m, s.stack[:depth:depth]
 		before := s.stack

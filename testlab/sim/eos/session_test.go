@@ -77,7 +77,7 @@ func TestSessionCommit(t *testing.T) {
 	if _, err := e.openSession("one", "admin"); err == nil {
 		t.Error("a completed session opens again")
 	}
-	if n := e.Commits(); n != 2 {
+	if n := e.Writes(); n != 2 {
 		t.Errorf("%d commits, want 2", n)
 	}
 	if open(t, e, "two").diffs() != "" {
@@ -230,7 +230,7 @@ func TestSessionsJSON(t *testing.T) {
 			}
 			name, by = "one", got.Sessions["one"].CommitBy
 		}
-		if left := by - e.uptime(); name != "one" || left > 3600 || left < 3500 {
+		if left := by - e.Uptime().Seconds(); name != "one" || left > 3600 || left < 3500 {
 			t.Errorf("old %v: %s runs out in %v s", old, name, left)
 		}
 	}

@@ -86,7 +86,7 @@ func (sh *shell) interact() bool {
 // run carries one line out and prints what the box says. It returns false when
 // no answer comes any more.
 func (sh *shell) run(line string) bool {
-	if sh.f.faults.Hold(sh.ctx) != nil || sh.f.e.dice.Answer().Pause(sh.ctx) != nil {
+	if sh.f.faults.Hold(sh.ctx) != nil || sh.f.e.Dice.Answer().Pause(sh.ctx) != nil {
 		return false
 	}
 	out, paged := sh.execute(strings.TrimSpace(line))

@@ -133,7 +133,7 @@ func (sh *shell) show(line string) (string, bool) {
 			if out, err = encode(a); err != nil {
 				return "% Error: " + err.Error(), false
 			}
-			out = string(sh.f.e.dice.Answer().JSON([]byte(out)))
+			out = string(sh.f.e.Dice.Answer().JSON([]byte(out)))
 		case name == "no-more" && arg == "":
 			paged = false
 		case (name == "include" || name == "section" || name == "") && arg == "":

@@ -125,8 +125,8 @@ func (f *front) queueCounters(args []string) (answer, bool) {
 // and `random-detect ecn count`, on the port's queue or in its profile; on
 // Sand also the hardware counter feature.
 func (e *EOS) ecnCounted() map[string][cli.NumQueues]bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
 	root := e.running.root
 	out := map[string][cli.NumQueues]bool{}
 	if e.sand && !root.Says("hardware counter feature ecn") {

@@ -29,7 +29,7 @@ func (f *front) mac(n int) string {
 // version is `show version`. The keys are those that amd/node-scraper and
 // aristanetworks/openmgmt read.
 func (f *front) version([]string) (answer, bool) {
-	model, maker, up := f.o.Model, "Arista", f.e.uptime()
+	model, maker, up := f.o.Model, "Arista", f.e.Uptime().Seconds()
 	if f.faults.IsNoModel() {
 		model, maker = "GN-64", "Generic Networks"
 	}
@@ -232,7 +232,7 @@ func (f *front) lldpNeighbors([]string) (answer, bool) {
 		}
 	}
 	head := fmt.Sprintf("Number of table inserts : %d\n\n%-13s %-24s %-20s %s\n", len(list), "Port", "Neighbor Device ID", "Neighbor Port ID", "TTL")
-	return answer{text: head + b.String(), value: map[string]any{"lldpNeighbors": sim.Reorder(f.e.dice.Answer(), list), "tablesInserts": len(list), "tablesAgeOuts": 0,
+	return answer{text: head + b.String(), value: map[string]any{"lldpNeighbors": sim.Reorder(f.e.Dice.Answer(), list), "tablesInserts": len(list), "tablesAgeOuts": 0,
 		"tablesDeletes": 0, "tablesDrops": 0, "tablesLastChangeTime": 0.0}}, true
 }
 

@@ -38,8 +38,8 @@ var checkpointName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}$`)
 // addCheckpoint keeps the running configuration under a name, or under one of the
 // box's own choice where it is empty. The result is what the box prints.
 func (n *NXOS) addCheckpoint(name string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	if name == "" {
 		for i := 1; ; i++ {
 			if name = "user-checkpoint-" + strconv.Itoa(i); n.checkpointNamed(name) == nil {
@@ -61,8 +61,8 @@ func (n *NXOS) addCheckpoint(name string) string {
 
 // removeCheckpoint is "no checkpoint NAME".
 func (n *NXOS) removeCheckpoint(name string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	c := n.checkpointNamed(name)
 	if c == nil {
 		return n.noCheckpoint(name)
@@ -86,8 +86,8 @@ func (n *NXOS) noCheckpoint(name string) string {
 
 // checkpointSummary lists the user's checkpoints, the oldest first.
 func (n *NXOS) checkpointSummary() []checkpointInfo {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	var out []checkpointInfo
 	for _, c := range n.checkpoints {
 		out = append(out, checkpointInfo{c.name, c.user, len(n.body(c.cfg)), c.at})
@@ -98,8 +98,8 @@ func (n *NXOS) checkpointSummary() []checkpointInfo {
 // diffCheckpoint is "show diff rollback-patch checkpoint NAME running-config":
 // the lines that make the running configuration of the checkpoint.
 func (n *NXOS) diffCheckpoint(name string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	c := n.checkpointNamed(name)
 	if c == nil {
 		return n.noCheckpoint(name)
@@ -114,8 +114,8 @@ func (n *NXOS) diffCheckpoint(name string) string {
 
 // rollbackStatus is "show rollback status".
 func (n *NXOS) rollbackStatus() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	if n.lastRoll == "" {
 		return "No rollback operation has been performed"
 	}
@@ -128,12 +128,12 @@ func (n *NXOS) rollbackStatus() string {
 // everything as it is when a line is refused, "stop-at-first-failure" and
 // "best-effort". The result is what the box prints.
 func (n *NXOS) rollback(name, mode string) string {
-	if !n.work() {
+	if !n.Work() {
 		return "ERROR: the switch is going down\n" + rollbackFailed
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.writes++
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
+	n.Wrote()
 	c := n.checkpointNamed(name)
 	if c == nil {
 		return n.noCheckpoint(name)

@@ -3,7 +3,6 @@ package nxos
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
@@ -67,14 +66,14 @@ func (n *NXOS) openTerminal(user string) *configurer { return &configurer{n: n, 
 // line carries out one configuration line and returns the box's output, "" for
 // none. A refused line changes nothing, the mode neither.
 func (c *configurer) line(text string) string {
-	c.n.mu.Lock()
-	defer c.n.mu.Unlock()
+	c.n.Mu.Lock()
+	defer c.n.Mu.Unlock()
 	if c.stage != nil {
 		return c.staged(text)
 	}
 	if !c.counted && strings.TrimSpace(text) != "" {
 		c.counted = true
-		c.n.writes++
+		c.n.Wrote()
 	}
 	before := downIn(c.n.running)
 	out := c.run(text)
@@ -98,8 +97,8 @@ func (c *configurer) config() *cli.Block {
 // exit leaves the current mode. It reports whether the client was at the top
 // and leaves the configuration.
 func (c *configurer) exit() (left bool) {
-	c.n.mu.Lock()
-	defer c.n.mu.Unlock()
+	c.n.Mu.Lock()
+	defer c.n.Mu.Unlock()
 	c.heredoc = nil
 	if len(c.stack) == 0 {
 		return true
@@ -110,16 +109,16 @@ func (c *configurer) exit() (left bool) {
 
 // inBanner reports whether the next line is one of a banner, whatever it holds.
 func (c *configurer) inBanner() bool {
-	c.n.mu.Lock()
-	defer c.n.mu.Unlock()
+	c.n.Mu.Lock()
+	defer c.n.Mu.Unlock()
 	return c.heredoc != nil
 }
 
 // prompt is the part of the prompt behind the host name: "(config)",
 // "(config-if)", "(config-dual-stage-if)".
 func (c *configurer) prompt() string {
-	c.n.mu.Lock()
-	defer c.n.mu.Unlock()
+	c.n.Mu.Lock()
+	defer c.n.Mu.Unlock()
 	return c.promptNow()
 }
 
@@ -173,7 +172,7 @@ func (c *configurer) command(w cli.Words) (string, *cli.Misfit) {
 	case "no", "default":
 		x.verb, first = v, 1
 	}
-	if c.n.refuses(w.Line) {
+	if c.n.Refuses(w.Line) {
 		return "", &cli.Misfit{At: 0}
 	}
 	worst := cli.Misfit{At: -1}
@@ -213,24 +212,6 @@ func (c *configurer) command(w cli.Words) (string, *cli.Misfit) {
 		return out, nil
 	}
 	return "", &worst
-}
-
-func (n *NXOS) refuses(line string) bool { return matches(n.refuse, line) }
-
-// compile makes the regular expressions of refused lines.
-func compile(exprs []string) ([]*regexp.Regexp, error) {
-	out := make([]*regexp.Regexp, len(exprs))
-	for i, expr := range exprs {
-		var err error
-		if out[i], err = regexp.Compile(expr); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func matches(res []*regexp.Regexp, line string) bool {
-	return slices.ContainsFunc(res, func(re *regexp.Regexp) bool { return re.MatchString(line) })
 }
 
 func (c *configurer) modeAt(depth int) string {

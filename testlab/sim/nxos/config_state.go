@@ -26,8 +26,8 @@ type portState struct {
 // portStates lists the interfaces of the running configuration in the order in
 // which they are printed.
 func (n *NXOS) portStates() []portState {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	var out []portState
 	for _, t := range n.printer(n.running, false).things(n.running) {
 		if t.sub != nil && interfaceModes[t.sub.Mode] {
@@ -84,8 +84,8 @@ type qosState struct {
 }
 
 func (n *NXOS) qosState() qosState {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	root := n.running
 	t := make([]int, len(timers))
 	for i, w := range timers {
@@ -132,8 +132,8 @@ type classMap struct {
 
 // policyMaps lists the policy-maps of a type, the system's first.
 func (n *NXOS) policyMaps(typ string) []policyMap {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	return n.policyMapsNow(typ)
 }
 
@@ -177,8 +177,8 @@ func policiesIn(root *cli.Block, mode string) []*cli.Block {
 
 // policy finds a policy-map by its type and name.
 func (n *NXOS) policy(typ, name string) (policyMap, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	return n.policyNow(typ, name)
 }
 
@@ -193,8 +193,8 @@ func (n *NXOS) policyNow(typ, name string) (policyMap, bool) {
 
 // classMaps lists the class-maps of a type, the system's first.
 func (n *NXOS) classMaps(typ string) []classMap {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	out := n.systemClasses(typ)
 	for _, b := range policiesIn(n.running, mqcOf(typ).class) {
 		f := strings.Fields(b.Head)
@@ -206,8 +206,8 @@ func (n *NXOS) classMaps(typ string) []classMap {
 // lossless is, by qos-group, what the network-qos policy in force pauses: the
 // priorities of its class, ascending.
 func (n *NXOS) lossless() map[int][]int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	out := map[int][]int{}
 	p, _ := n.policyNow(typeNetwork, n.inForce(attachments[3]))
 	for _, c := range p.Classes {

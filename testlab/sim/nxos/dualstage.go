@@ -27,7 +27,6 @@ const maxStaged = 20_000
 type confirmTimer struct {
 	s      *stage
 	before *cli.Block // what it rolls back to
-	t      *time.Timer
 }
 
 // firstCommit is the number before that of the first commit.
@@ -38,8 +37,8 @@ func (n *NXOS) openDualStage(user string) (c *configurer, refused bool) {
 	if n.o.NoDualStage {
 		return nil, true
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	return &configurer{n: n, user: user, stage: &stage{scratch: n.running.Clone()}}, false
 }
 
@@ -50,7 +49,7 @@ func (c *configurer) staged(text string) string {
 		return "ERROR: the dual-stage configuration is over"
 	}
 	line := strings.TrimSpace(strings.Map(cli.Printable, text))
-	if c.n.o.DualStageNoQoS && qosLine(line) || matches(c.n.stageRefuse, line) {
+	if c.n.o.DualStageNoQoS && qosLine(line) || cli.Matches(c.n.stageRefuse, line) {
 		w := cli.Tokenize(line)
 		return c.say(cli.Misfit{}, w, len(text)-len(strings.TrimLeft(text, " ")))
 	}
@@ -79,15 +78,15 @@ func qosLine(line string) bool {
 
 // buffer is "show configuration": what the buffer holds.
 func (c *configurer) buffer() string {
-	c.n.mu.Lock()
-	defer c.n.mu.Unlock()
+	c.n.Mu.Lock()
+	defer c.n.Mu.Unlock()
 	return "! Cached configuration\n" + patchText(c.stage.lines, " ")
 }
 
 // notice is what the box has to say on this terminal since it was asked last.
 func (c *configurer) notice() string {
-	c.n.mu.Lock()
-	defer c.n.mu.Unlock()
+	c.n.Mu.Lock()
+	defer c.n.Mu.Unlock()
 	if c.stage == nil {
 		return ""
 	}
@@ -99,13 +98,13 @@ func (c *configurer) notice() string {
 // abort drops the buffer. A commit of this terminal that waits for its
 // confirmation is rolled back.
 func (c *configurer) abort() string {
-	c.n.mu.Lock()
-	defer c.n.mu.Unlock()
+	c.n.Mu.Lock()
+	defer c.n.Mu.Unlock()
 	if c.stage == nil {
 		return "% Invalid command"
 	}
 	c.stage.over, c.stage.lines, c.stack = true, nil, nil
-	if t := c.n.timer; t != nil && t.s == c.stage {
+	if t := c.n.Timer; t != nil && t.s == c.stage {
 		c.n.expire()
 	}
 	return ""
@@ -117,28 +116,28 @@ func (c *configurer) abort() string {
 // unless a commit of an empty buffer confirms it. The result is what the box
 // prints.
 func (c *configurer) commit(seconds int) string {
-	if !c.n.work() {
+	if !c.n.Work() {
 		return "Failed. err=the switch is going down\ncommit verification failed"
 	}
 	n := c.n
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	s := c.stage
 	switch {
 	case s == nil:
 		return "% Invalid command"
 	case s.over:
 		return "ERROR: the dual-stage configuration is over"
-	case n.timer != nil && len(s.lines) == 0:
+	case n.Timer != nil && len(s.lines) == 0:
 		if seconds > 0 {
 			return "ERROR: a commit waits for its confirmation"
 		}
-		n.stopTimer()
+		n.StopTimer()
 		return "Confirming commit"
 	}
-	n.writes++
+	n.Wrote()
 	switch {
-	case n.timer != nil:
+	case n.Timer != nil:
 		return refusedCommit("a commit waits for its confirmation")
 	case len(s.lines) == 0:
 		return "No configuration changes to commit."
@@ -152,7 +151,7 @@ func (c *configurer) commit(seconds int) string {
 	before := n.running
 	n.replace(cfg)
 	if seconds > 0 {
-		n.startTimer(s, before, time.Duration(seconds)*time.Second)
+		n.StartTimer(&confirmTimer{s: s, before: before}, time.Duration(seconds)*time.Second, n.expire)
 	}
 	s.lines, s.scratch, c.stack = nil, cfg.Clone(), nil
 	return "Verification Succeeded.\n\nProceeding to apply configuration. This might take a while depending on amount of configuration in buffer.\n" +
@@ -169,52 +168,12 @@ func (n *NXOS) commitID() string {
 	return strconv.Itoa(firstCommit + n.lastCommit)
 }
 
-// startTimer starts the confirmation timer.
-func (n *NXOS) startTimer(s *stage, before *cli.Block, d time.Duration) {
-	if n.closed {
-		return // Close would wait for it
-	}
-	ct := &confirmTimer{s: s, before: before}
-	n.timers.Add(1)
-	ct.t = time.AfterFunc(d, func() {
-		defer n.timers.Done()
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if n.timer == ct {
-			n.expire()
-		}
-	})
-	n.timer = ct
-}
-
-func (n *NXOS) stopTimer() {
-	if n.timer == nil {
-		return
-	}
-	if n.timer.t.Stop() {
-		n.timers.Done()
-	}
-	n.timer = nil
-}
-
 // expire undoes the commit that waits for its confirmation and says so on its
 // terminal. The caller holds mu.
 func (n *NXOS) expire() {
-	t := n.timer
-	n.stopTimer()
+	t := n.Timer
+	n.StopTimer()
 	n.replace(t.before)
 	t.s.notices = append(t.s.notices, "Confirm commit Timer expired, triggering rollback commit", "Rollback in progress",
 		"Configuration committed by rollback using Commit ID : "+n.commitID())
-}
-
-// ExpireTimer lets the confirmation timer run out now: the running
-// configuration is what it was before the commit. False when none runs.
-func (n *NXOS) ExpireTimer() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.timer == nil {
-		return false
-	}
-	n.expire()
-	return true
 }

@@ -40,7 +40,7 @@ func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest
 	for _, m := range [][2]string{{"openconfig-interfaces", "2.5.0"}, {"openconfig-lldp", "0.2.1"}, {"openconfig-qos", "0.2.3"}, {"openconfig-system", "0.10.1"}} {
 		r.SupportedModels = append(r.SupportedModels, &gnmi.ModelData{Name: m[0], Organization: "OpenConfig working group", Version: m[1]})
 	}
-	g.f.n.dice.Answer().Capabilities(r)
+	g.f.n.Dice.Answer().Capabilities(r)
 	return r, nil
 }
 
@@ -71,7 +71,7 @@ func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResp
 		resp.Notification = append(resp.Notification, &gnmi.Notification{Timestamp: time.Now().UnixNano(), Prefix: r.GetPrefix(),
 			Update: []*gnmi.Update{{Path: p, Val: v}}})
 	}
-	g.f.n.dice.Answer().Notifications(resp.Notification)
+	g.f.n.Dice.Answer().Notifications(resp.Notification)
 	return resp, nil
 }
 

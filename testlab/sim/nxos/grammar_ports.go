@@ -190,10 +190,10 @@ func enterInterface(x *exec) string {
 	f := frame{prompt: "if"}
 	for _, name := range names {
 		mode, p := interfacePlace(name)
-		if mode == modeEthernet && !x.n.ports[name] && x.c.root == nil {
+		if mode == modeEthernet && !x.n.Ports[name] && x.c.root == nil {
 			return x.invalid(-1)
 		}
-		if parent, _, sub := strings.Cut(name, "."); sub && strings.HasPrefix(name, "Ethernet") && !x.n.ports[parent] && x.c.root == nil {
+		if parent, _, sub := strings.Cut(name, "."); sub && strings.HasPrefix(name, "Ethernet") && !x.n.Ports[parent] && x.c.root == nil {
 			return x.invalid(-1)
 		}
 		if f.mode != "" && f.mode != mode {
@@ -216,7 +216,7 @@ func enterInterface(x *exec) string {
 // those of the hardware; only "default" does the latter.
 func dropInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
-	hardware := func(name string) bool { return x.n.ports[name] || name == "mgmt0" }
+	hardware := func(name string) bool { return x.n.Ports[name] || name == "mgmt0" }
 	for _, name := range names {
 		if x.verb == "no" && hardware(name) {
 			return x.invalid(-1)

@@ -13,60 +13,48 @@ package nxos
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // defaultHostname is the name of a box that was given none.
 const defaultHostname = "switch"
 
-// NXOS is one simulated switch. All methods are safe for concurrent use.
+// NXOS is one simulated switch. All methods are safe for concurrent use. A write
+// is each entry into configuration mode that brought a line, and each rollback
+// and dual-stage commit.
 type NXOS struct {
-	o                   Options
-	refuse, stageRefuse []*regexp.Regexp
-	ports               map[string]bool // Ethernet ports that the box has
-	front               *front
-	done                chan struct{}  // closed by Close
-	timers              sync.WaitGroup // confirmation timers that may still run out
-	dice                sim.Shuffler
+	cli.Box[confirmTimer]
+	o           Options
+	stageRefuse []*regexp.Regexp
+	front       *front
 
-	mu          sync.Mutex
 	running     *cli.Block
 	startup     *cli.Block
 	changed     time.Time // when the running configuration last was
-	booted      time.Time
-	carved      bool // the TCAM has its QoS region
+	carved      bool      // the TCAM has its QoS region
 	checkpoints []*checkpoint
 	lastRoll    string // what show rollback status says of the last rollback
 	lastCommit  int
-	timer       *confirmTimer // nil: none runs
-	flaps       map[string]int
-	writes      int
-	started     bool
-	closed      bool
 }
 
 // New makes a switch that runs its startup configuration; Start opens its
 // servers. A line of Options.Config that the box refuses is an error with its
 // number, as is a regular expression that does not compile.
 func New(o Options) (*NXOS, error) {
-	n := &NXOS{o: withDefaults(o), ports: map[string]bool{}, flaps: map[string]int{}, changed: time.Now(), booted: time.Now(), done: make(chan struct{})}
-	n.dice.Shuffle(o.Shuffle)
-	var err error
-	if n.refuse, err = compile(n.o.Refuse); err == nil {
-		n.stageRefuse, err = compile(n.o.DualStageRefuse)
+	n := &NXOS{o: withDefaults(o), changed: time.Now()}
+	err := n.Init(cli.Setup{Name: n.o.Hostname, TimeScale: o.TimeScale, Refuse: o.Refuse, Shuffle: o.Shuffle,
+		ShutDown: func() map[string]bool { return downIn(n.running) }, Reboot: n.reboot})
+	if err == nil {
+		n.stageRefuse, err = cli.Compile(n.o.Hostname, n.o.DualStageRefuse)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("switch %s: refused lines: %w", n.o.Hostname, err)
+		return nil, err
 	}
 	if err := n.boot(); err != nil {
 		return nil, fmt.Errorf("switch %s: %w", n.o.Hostname, err)
@@ -74,6 +62,7 @@ func New(o Options) (*NXOS, error) {
 	if n.front, err = newFront(n, n.o); err != nil {
 		return nil, err
 	}
+	n.Serve(n.front.Front)
 	return n, nil
 }
 
@@ -111,10 +100,8 @@ func (n *NXOS) boot() error {
 	n.carved = true // what was saved once was accepted
 	root := &cli.Block{}
 	c := &configurer{n: n, user: "startup", root: root}
-	for i, l := range cli.SplitLines(text) {
-		if out := c.run(l); failed(out) {
-			return fmt.Errorf("config line %d: %q: %s", i+1, cli.Clip(strings.TrimSpace(l)), lastLine(out))
-		}
+	if err := cli.RunLines(text, refusal(c.run)); err != nil {
+		return fmt.Errorf("config %w", err)
 	}
 	if c.heredoc != nil {
 		return errors.New("config: banner without its end")
@@ -128,7 +115,7 @@ func (n *NXOS) boot() error {
 	n.o.Hostname = hostnameOf(root)
 	for _, b := range root.Subs {
 		if b.Mode == modeEthernet {
-			n.ports[b.Name()] = true
+			n.Ports[b.Name()] = true
 		}
 	}
 	n.running, n.startup = root, root.Clone()
@@ -162,65 +149,6 @@ func (n *NXOS) factory() string {
 	return b.String()
 }
 
-// Start opens the servers. It fails when loopback has no port left, and when
-// the switch runs or was closed.
-func (n *NXOS) Start() error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.started || n.closed {
-		return fmt.Errorf("switch %s: already started", n.o.Hostname)
-	}
-	if err := n.front.Start(); err != nil {
-		return err
-	}
-	n.started = true
-	return nil
-}
-
-// Close stops both servers and the confirmation timer and waits for everything
-// they started. A second Close does nothing.
-func (n *NXOS) Close() error {
-	n.mu.Lock()
-	if n.closed {
-		n.mu.Unlock()
-		return nil
-	}
-	n.closed = true
-	n.stopTimer()
-	close(n.done)
-	n.mu.Unlock()
-	n.front.Close()
-	n.timers.Wait()
-	return nil
-}
-
-// SSHAddr is the host:port of the SSH server, "" before Start and where there
-// is none.
-func (n *NXOS) SSHAddr() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.front.SSHAddr()
-}
-
-// GNMIAddr is the host:port of the gNMI server, "" before Start and where
-// there is none.
-func (n *NXOS) GNMIAddr() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.front.GNMIAddr()
-}
-
-// HostKeyLine is the known_hosts line of the SSH server, "" before Start and
-// where there is none.
-func (n *NXOS) HostKeyLine() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.front.HostKeyLine()
-}
-
-// Shuffle has the switch answer as another one of its kind from now on.
-func (n *NXOS) Shuffle(seed uint64) { n.dice.Shuffle(seed) }
-
 // Faults is the switch's fault injection.
 func (n *NXOS) Faults() *Faults { return n.front.faults }
 
@@ -229,8 +157,8 @@ func (n *NXOS) Running() string { return n.runningText(false, nil) }
 
 // Startup is the output of "show startup-config".
 func (n *NXOS) Startup() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	p := n.printer(n.startup, false)
 	p.header("show startup-config")
 	p.root()
@@ -241,50 +169,23 @@ func (n *NXOS) Startup() string {
 // up to the first one that is refused, which is the error. It counts as a write
 // as every entry into configuration mode does.
 func (n *NXOS) Configure(lines string) error {
-	c := n.openTerminal("other")
-	for i, l := range cli.SplitLines(lines) {
-		if out := c.line(l); failed(out) {
-			return fmt.Errorf("line %d: %q: %s", i+1, cli.Clip(strings.TrimSpace(l)), lastLine(out))
+	return cli.RunLines(lines, refusal(n.openTerminal("other").line))
+}
+
+// refusal makes of what runs a line what returns its refusal alone.
+func refusal(run func(string) string) func(string) string {
+	return func(line string) string {
+		if out := run(line); failed(out) {
+			return lastLine(out)
 		}
+		return ""
 	}
-	return nil
-}
-
-// Writes counts the requests that may change the running configuration and
-// reached the box: each entry into configuration mode that brought a line, and
-// each rollback and dual-stage commit, also those that were refused. A
-// confirmation is none.
-func (n *NXOS) Writes() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.writes
-}
-
-// attempt counts a write that ends before it is carried out.
-func (n *NXOS) attempt() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.writes++
-}
-
-// Flaps counts, by port, how often a port that was shut down came up again.
-func (n *NXOS) Flaps() map[string]int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return maps.Clone(n.flaps)
-}
-
-// Down lists the interfaces that are shut down, in natural order.
-func (n *NXOS) Down() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return natural.Keys(downIn(n.running))
 }
 
 // Checkpoints lists the user's checkpoints, the oldest first.
 func (n *NXOS) Checkpoints() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	out := make([]string, len(n.checkpoints))
 	for i, c := range n.checkpoints {
 		out[i] = c.name
@@ -292,21 +193,10 @@ func (n *NXOS) Checkpoints() []string {
 	return out
 }
 
-// Restart reboots the switch: the confirmation timer and what was not saved
-// are lost, checkpoints are not, and all connections are cut.
-func (n *NXOS) Restart() error {
-	n.mu.Lock()
-	if n.closed {
-		n.mu.Unlock()
-		return fmt.Errorf("switch %s: closed", n.o.Hostname)
-	}
-	n.stopTimer()
+// reboot loses what was not saved; checkpoints stay.
+func (n *NXOS) reboot() {
 	n.replace(n.startup.Clone())
 	n.carve()
-	n.booted = time.Now()
-	n.mu.Unlock()
-	n.front.DropConnections()
-	return nil
 }
 
 // replace makes root the running configuration. The caller holds mu.
@@ -320,56 +210,28 @@ func (n *NXOS) replace(root *cli.Block) {
 // interfaces down. The caller holds mu.
 func (n *NXOS) touched(before map[string]bool) {
 	n.changed = time.Now()
-	now := downIn(n.running)
-	for p := range before {
-		if !now[p] {
-			n.flaps[p]++
-		}
-	}
-}
-
-// uptime is the time since the last start.
-func (n *NXOS) uptime() time.Duration {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return time.Since(n.booted)
+	n.CountFlaps(before)
 }
 
 // feature reports whether a feature is on.
 func (n *NXOS) feature(name string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	return n.running.Get("feature "+name) != ""
 }
 
 // hostname is the name in prompts.
 func (n *NXOS) hostname() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	return hostnameOf(n.running)
 }
 
 // save is "copy running-config startup-config".
 func (n *NXOS) save() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	n.startup = n.running.Clone()
-}
-
-// work takes the time of a rollback or a commit. False when the switch closes
-// meanwhile.
-func (n *NXOS) work() bool {
-	if n.o.TimeScale <= 0 {
-		return true
-	}
-	t := time.NewTimer(time.Duration(n.o.TimeScale * float64(time.Second)))
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-n.done:
-		return false
-	}
 }
 
 // moduleStatus begins a refusal that comes from the hardware.

@@ -31,13 +31,13 @@ const stamp = "Mon Jan _2 15:04:05 2006"
 
 // header is what stands before every configuration.
 func (p *printer) header(command string) {
-	p.dice = p.n.dice.Answer()
+	p.dice = p.n.Dice.Answer()
 	p.WriteString("!Command: " + command + "\n")
-	if !p.n.dice.Habit("no last change").Bool() {
+	if !p.n.Dice.Habit("no last change").Bool() {
 		p.WriteString("!Running configuration last done at: " + p.n.changed.UTC().Format(stamp) + "\n")
 	}
 	p.WriteString("!Time: " + time.Now().UTC().Format(stamp) + "\n\nversion " + p.n.o.Version)
-	if !p.n.dice.Habit("no BIOS").Bool() {
+	if !p.n.Dice.Habit("no BIOS").Bool() {
 		p.WriteString(" Bios:version 01.11")
 	}
 	p.WriteString("\n")
@@ -76,7 +76,7 @@ func (p *printer) block(b *cli.Block, indent string) {
 	for _, t := range p.things(b) {
 		p.thing(t, indent+"  ")
 	}
-	if b.Mode == modePolicyQoS && (p.n.o.EmptyClassDefault || p.n.dice.Habit("EmptyClassDefault").Bool()) && b.Subs["class class-default"] == nil {
+	if b.Mode == modePolicyQoS && (p.n.o.EmptyClassDefault || p.n.Dice.Habit("EmptyClassDefault").Bool()) && b.Subs["class class-default"] == nil {
 		p.WriteString(indent + "  class class-default\n")
 	}
 }
@@ -87,7 +87,7 @@ func (p *printer) things(b *cli.Block) []thing {
 	if p.all {
 		defaults = p.defaults(b)
 	}
-	old := p.n.o.OldOrder || p.n.dice.Habit("OldOrder").Bool()
+	old := p.n.o.OldOrder || p.n.Dice.Habit("OldOrder").Bool()
 	var out []thing
 	for key, v := range b.Vals {
 		if p.keep == nil || p.keep(b, key, v) {
@@ -108,7 +108,7 @@ func (p *printer) things(b *cli.Block) []thing {
 	}
 	sortThings(out)
 	if noOrder(b.Mode) {
-		sim.Reorder(p.n.dice.Habit(b.Head), out)
+		sim.Reorder(p.n.Dice.Habit(b.Head), out)
 	}
 	return out
 }
@@ -146,8 +146,8 @@ func (p *printer) subs(b *cli.Block) map[string]*cli.Block {
 // A section {"ipqos"} is QoS alone, {"interface", NAME} those interfaces; ""
 // where there is none of that name.
 func (n *NXOS) runningText(all bool, section []string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
 	command := strings.Join(append([]string{"show running-config"}, section...), " ")
 	if all {
 		command += " all"

@@ -97,7 +97,7 @@ func (sh *shell) interact() bool {
 // run carries out what was typed, one command or several with " ; " between
 // them. It returns false when no answer comes any more.
 func (sh *shell) run(line string) bool {
-	if sh.f.faults.Hold(sh.ctx) != nil || sh.f.n.dice.Answer().Pause(sh.ctx) != nil {
+	if sh.f.faults.Hold(sh.ctx) != nil || sh.f.n.Dice.Answer().Pause(sh.ctx) != nil {
 		return false
 	}
 	commands := []string{line}
@@ -257,7 +257,7 @@ func (sh *shell) configLine(raw string) string {
 	switch {
 	case e.rejected:
 		if first {
-			sh.f.n.attempt()
+			sh.f.n.Attempt()
 		}
 		return internalError
 	case e.lines == e.dropAt:

@@ -156,7 +156,7 @@ func (sh *shell) rollback(args []string) string {
 	fl := sh.f.faults
 	return sh.write(cli.Write{Denied: denied, Failure: failure, Do: func() string {
 		if fl.On(&fl.rollbackFails) {
-			sh.f.n.attempt()
+			sh.f.n.Attempt()
 			return failure
 		}
 		if fl.Take(&fl.dropInRollback) {
@@ -190,7 +190,7 @@ func (sh *shell) commit(line string, words []string) string {
 
 // write carries out a write that takes effect as a whole.
 func (sh *shell) write(w cli.Write) string {
-	w.Attempt, w.DropAfter = sh.f.n.attempt, &sh.f.faults.dropAfter
+	w.Attempt, w.DropAfter = sh.f.n.Attempt, &sh.f.faults.dropAfter
 	out, end := sh.f.Write(w)
 	if end == cli.Gone || end == cli.Silent {
 		sh.lost = true

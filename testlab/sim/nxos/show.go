@@ -51,7 +51,7 @@ func (sh *shell) show(line string) (string, bool) {
 		var err error
 		switch {
 		case (name == "json" || name == "json-pretty") && arg == "" && n == 0:
-			out = string(sh.f.n.dice.Answer().JSON([]byte(a.encode(name == "json-pretty"))))
+			out = string(sh.f.n.Dice.Answer().JSON([]byte(a.encode(name == "json-pretty"))))
 		case name == "no-more" && arg == "":
 			paged = false
 		case (name == "include" || name == "section" || name == "exclude" || name == "") && arg == "":

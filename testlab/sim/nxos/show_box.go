@@ -31,7 +31,7 @@ func (f *front) version([]string) (answer, bool) {
 		system, chassis, key = "Generic Network Operating System", "Generic GN-64 Chassis", "system"
 	}
 	serial := fmt.Sprintf("SIM%08X", f.serial())
-	up := f.n.uptime()
+	up := f.n.Uptime()
 	days, hours, mins, secs := int(up.Hours())/24, int(up.Hours())%24, int(up.Minutes())%60, int(up.Seconds())%60
 	image := "bootflash:///nxos64-cs." + strings.NewReplacer("(", ".", ")", "").Replace(f.o.Version) + ".bin"
 	name := f.n.hostname()

@@ -53,7 +53,7 @@ func (f *front) views() ([]portView, qosState) {
 		}
 		v.live(lossless, reached(qos[in]), box.OverrideOff)
 		v.shown = v.paused
-		if f.o.PolicyBitmap || f.n.dice.Habit("PolicyBitmap").Bool() {
+		if f.o.PolicyBitmap || f.n.Dice.Habit("PolicyBitmap").Bool() {
 			v.shown = slices.Concat(slices.Collect(maps.Values(lossless))...)
 		}
 		out = append(out, v)
@@ -150,7 +150,7 @@ func (f *front) bitmap(v portView) string {
 	for _, p := range v.shown {
 		n |= 1 << p
 	}
-	if f.o.DecimalBitmap || f.n.dice.Habit("DecimalBitmap").Bool() {
+	if f.o.DecimalBitmap || f.n.Dice.Habit("DecimalBitmap").Bool() {
 		return strconv.Itoa(n)
 	}
 	return strconv.FormatInt(int64(n), 16)
