@@ -2,6 +2,7 @@ package eos
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -335,7 +336,7 @@ func (p *planner) name(of map[string]shape) map[string]string {
 	}
 	for _, s := range sortedShapes(of) {
 		if needed[s.text] && names[s.text] == "" {
-			names[s.text] = freeName(taken)
+			names[s.text] = lines.FreeName(ProfileName, math.MaxInt, func(n string) bool { return taken[n] })
 			taken[names[s.text]] = true
 		}
 	}

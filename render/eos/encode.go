@@ -195,15 +195,6 @@ func isOwn(name string) bool {
 	return ok && err == nil && i >= 2 && itoa(i) == n
 }
 
-// freeName returns the first name of ours that is not taken.
-func freeName(taken map[string]bool) string {
-	name := ProfileName
-	for i := 2; taken[name]; i++ {
-		name = ProfileName + "-" + itoa(i)
-	}
-	return name
-}
-
 // sortedShapes are the shapes of ports, in natural order of their first port.
 func sortedShapes(of map[string]shape) []shape {
 	var out []shape

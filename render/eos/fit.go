@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // Fit brings a compiled device into the shape that EOS has, in place.
@@ -17,27 +18,14 @@ import (
 // EOS has one set of maps for the whole switch: GlobalMaps becomes the maps of
 // most ports, with the entries that only others have (of the CoS map, where
 // most trust DSCP). A port that contradicts them keeps its own, for [Refusals]
-// to name. Code points that no class names stay as they are. What EOS has no place for
-// is unset: speed, FEC, breakout, cable, priority groups, buffers; asymmetric
-// PFC only where it is off.
+// to name. Code points that no class names stay as they are. The rest is that of
+// [lines.Fit].
 //
 // A polling interval above half of the watchdog's times is lowered to half, in
 // whole milliseconds, because EOS would put one of its own in its place.
 func Fit(d *qos.Device) {
-	d.HeadroomModel = qos.Opt[qos.HeadroomModel]{}
-	d.Pools, d.Profiles = nil, nil
+	lines.Fit(d)
 	fitMaps(d)
-	for _, p := range d.Ports {
-		p.Speed, p.FEC, p.Breakout, p.Cable = qos.Opt[units.Rate]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[units.Length]{}
-		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
-		p.Groups = [qos.NumPriorities]qos.Group{}
-		for i := range p.Queues {
-			p.Queues[i].Buffer = qos.Opt[string]{}
-		}
-		if !p.PFCAsymmetric.V {
-			p.PFCAsymmetric = qos.Opt[bool]{}
-		}
-	}
 	if w, ok := commonWatchdog(d); ok && d.WatchdogPoll.Set {
 		d.WatchdogPoll.V = min(d.WatchdogPoll.V, halfOf(w))
 	}

@@ -174,7 +174,7 @@ func (h hit) keyText(id int) string {
 func (h hit) entries() []int {
 	for _, t := range h.tokens {
 		if t.kind == tokList {
-			ids, _ := parseList(h.args[0], t.hi)
+			ids, _ := t.list(h.args[0])
 			return ids
 		}
 	}

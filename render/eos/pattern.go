@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // token is one word of a pattern.
@@ -135,7 +137,7 @@ func consume(ts []token, words, w []string) (rest, captured []string, ok bool) {
 				return nil, nil, false
 			}
 			list := strings.Join(words[:n], " ")
-			if _, ok := parseList(list, t.hi); !ok {
+			if _, ok := t.list(list); !ok {
 				return nil, nil, false
 			}
 			w, words = append(w, list), words[n:]
@@ -169,8 +171,8 @@ func (t token) takes(word string) bool {
 	case tokLiteral, tokOneOf:
 		return slices.Contains(t.words, word)
 	case tokNumber:
-		n, ok := number(word)
-		return ok && n >= t.lo && n <= t.hi
+		n, ok := lines.Number(word, t.hi)
+		return ok && n >= t.lo
 	case tokInterval:
 		return word == "auto" || isSeconds(word)
 	case tokSeconds:
@@ -181,14 +183,6 @@ func (t token) takes(word string) bool {
 		return printable(word)
 	}
 	return false
-}
-
-func number(word string) (int, bool) {
-	if len(word) > 10 || strings.Trim(word, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(word)
-	return n, err == nil
 }
 
 func isSeconds(word string) bool {
@@ -206,28 +200,7 @@ func printable(s string) bool {
 	return s != ""
 }
 
-// parseList reads "1 2 3", "1,2,3" and "1-3" in any mixture; no number is
-// above hi.
-func parseList(s string, hi int) ([]int, bool) {
-	var out []int
-	var seen [64]bool
-	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' }) {
-		a, b, ranged := strings.Cut(f, "-")
-		lo, ok := number(a)
-		top := lo
-		if ranged && ok {
-			top, ok = number(b)
-		}
-		if !ok || lo > top || top > hi {
-			return nil, false
-		}
-		for n := lo; n <= top; n++ {
-			if !seen[n] {
-				seen[n] = true
-				out = append(out, n)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out, len(out) > 0
+// list reads the entries of a list.
+func (t token) list(s string) ([]int, bool) {
+	return lines.Numbers(s, func(n string) (int, bool) { return lines.Number(n, t.hi) })
 }

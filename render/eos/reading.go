@@ -2,10 +2,12 @@ package eos
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // spot is a thing that can be set in a section.
@@ -268,7 +270,7 @@ func isEthernet(name string) bool {
 	}
 	parts := strings.Split(n, "/")
 	for _, p := range parts {
-		if _, ok := number(p); !ok || p == "" {
+		if _, ok := lines.Number(p, math.MaxInt); !ok {
 			return false
 		}
 	}

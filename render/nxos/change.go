@@ -302,6 +302,35 @@ func (p *planner) users(key string) map[string][]string {
 	return out
 }
 
+// grouped returns the shapes that the ports with a part to write have, and the
+// ports of each.
+func grouped[T comparable](p *planner, of part, shape func(port string) (T, bool)) (shapes []T, groups [][]string) {
+	for _, name := range p.ports {
+		if p.need.ports[name]&of == 0 {
+			continue
+		}
+		if s, ok := shape(name); ok {
+			i := slices.Index(shapes, s)
+			if i < 0 {
+				i, shapes, groups = len(shapes), append(shapes, s), append(groups, nil)
+			}
+			groups[i] = append(groups[i], name)
+		}
+	}
+	return shapes, groups
+}
+
+// byPort returns the name of the group of each port.
+func byPort(groups [][]string, names []string) map[string]string {
+	out := map[string]string{}
+	for i, ports := range groups {
+		for _, port := range ports {
+			out[port] = names[i]
+		}
+	}
+	return out
+}
+
 // choose gives each group of ports with one shape a policy: one that means the
 // shape already, one of ours that only these ports carry, or a new one. fresh
 // says that the policy is to be written.
@@ -331,7 +360,7 @@ func (p *planner) choose(typ, key, base string, groups [][]string, means func(na
 			}
 		}
 		if names[i] == "" {
-			names[i] = freeName(base, p.taken)
+			names[i] = lines.FreeName(base, maxName, p.taken)
 		}
 		p.policies[names[i]] = true
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // Decode says what a configuration means on a switch of a class model, and
@@ -82,7 +83,7 @@ var inherited = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput}
 func aggregate(own *Line) string {
 	rest, _, ok := last(own, keyChannel)
 	n, _, _ := strings.Cut(rest, " ")
-	if _, isNumber := number(n, 4096); !ok || !isNumber {
+	if _, isNumber := lines.Number(n, 4096); !ok || !isNumber {
 		return ""
 	}
 	return "port-channel" + n
@@ -244,7 +245,7 @@ func (v *view) bounds(port string, paused qos.PrioritySet) (set qos.PrioritySet)
 
 func (v *view) interfaceMTU(port string) int {
 	if rest, ok := v.line(port, keyMTU); ok {
-		if n, ok := number(rest, 1<<16); ok {
+		if n, ok := lines.Number(rest, 1<<16); ok {
 			return n
 		}
 	}
@@ -267,7 +268,7 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 			out.Action = qos.ActionAlert
 		case "interface-multiplier":
 			if i+1 < len(w) {
-				if n, ok := number(w[i+1], 1000); ok && n > 0 {
+				if n, ok := lines.Number(w[i+1], 1000); ok && n > 0 {
 					out.Detect = t.interval * time.Duration(n)
 				}
 			}
@@ -317,7 +318,7 @@ func oddity(text string) string {
 	first, more, _ := strings.Cut(rest, " ")
 	switch key {
 	case keyMTU:
-		if _, ok := number(rest, 1<<16); ok {
+		if _, ok := lines.Number(rest, 1<<16); ok {
 			return ""
 		}
 	case keyPFC:

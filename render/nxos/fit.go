@@ -4,19 +4,19 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // Fit brings a compiled device into the shape that NX-OS has. What NX-OS has
-// no place for is unset: speeds, FEC, breakouts, cables, trust, buffers. Code
-// points that a map does not list are left as they are, and so is the table
+// no place for is unset: that of [lines.Fit], and trust. Code points that a map does not list are left as they are, and so is the table
 // that the port does not trust. A polling interval that does not divide the
 // watchdog's times is lowered to the largest that does and is at least 100 ms,
 // where there is one. Queues above a strict one that no class uses become
 // strict: NX-OS wants strict queues adjacent, from the highest down (Nexus
 // 9000 NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling).
 func Fit(d *qos.Device) {
-	d.GlobalMaps, d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[*qos.Maps]{}, qos.Opt[qos.HeadroomModel]{}, nil, nil
+	lines.Fit(d)
+	d.GlobalMaps = qos.Opt[*qos.Maps]{}
 	type key struct {
 		maps  *qos.Maps
 		trust qos.Trust
@@ -31,17 +31,10 @@ func Fit(d *qos.Device) {
 			}
 			p.Maps.V = fitted[k]
 		}
-		p.Speed, p.FEC, p.Breakout, p.Cable = qos.Opt[units.Rate]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[units.Length]{}
 		p.Trust = qos.Opt[qos.Trust]{}
-		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
-		p.Groups = [qos.NumPriorities]qos.Group{}
-		if !p.PFCAsymmetric.V {
-			p.PFCAsymmetric = qos.Opt[bool]{}
-		}
 		strict := false
 		for q := range p.Queues {
 			s := &p.Queues[q]
-			s.Buffer = qos.Opt[string]{}
 			if strict && !s.Scheduler.Set {
 				s.Scheduler = qos.Of(qos.Scheduler{Strict: true})
 			}

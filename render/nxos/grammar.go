@@ -272,47 +272,15 @@ func last(l *Line, key string) (rest string, at *Line, ok bool) {
 	return "", nil, false
 }
 
-// number reads a whole number of at most max.
-func number(s string, max int) (int, bool) {
-	if s == "" || len(s) > 9 {
-		return 0, false
-	}
-	n := 0
-	for _, c := range []byte(s) {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, n <= max
-}
-
-// numbers reads a list with ranges, "18,20-22", and the names of code points;
-// each at most max. Blanks may stand after the commas.
+// numbers reads a list of numbers of at most max, and of the names of code points.
 func numbers(s string, max int) ([]int, bool) {
-	var out []int
-	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
-		from, to, isRange := strings.Cut(part, "-")
-		a, ok := codePoint(from, max)
-		b := a
-		if isRange && ok {
-			b, ok = codePoint(to, max)
-		}
-		if !ok || b < a || len(out) > 64*64 {
-			return nil, false
-		}
-		for n := a; n <= b; n++ {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out), len(out) > 0
+	return lines.Numbers(s, func(n string) (int, bool) { return codePoint(n, max) })
 }
 
 // codePoint reads a number or, where numbers go to 63, the name of a DSCP
 // (RFC 2474, 2597, 3246, 5865).
 func codePoint(s string, max int) (int, bool) {
-	if n, ok := number(s, max); ok || max != 63 {
+	if n, ok := lines.Number(s, max); ok || max != 63 {
 		return n, ok
 	}
 	s = strings.ToLower(s)
@@ -325,7 +293,7 @@ func codePoint(s string, max int) (int, bool) {
 		return 44, true
 	}
 	if n, ok := strings.CutPrefix(s, "cs"); ok {
-		c, ok := number(n, 7)
+		c, ok := lines.Number(n, 7)
 		return c * 8, ok && len(n) == 1
 	}
 	if n, ok := strings.CutPrefix(s, "af"); ok && len(n) == 2 && n[0] >= '1' && n[0] <= '4' && n[1] >= '1' && n[1] <= '3' {

@@ -116,35 +116,18 @@ func (in input) matches(group int8) []string {
 // inputs writes the input policies and returns the name of each port's; ports
 // that keep theirs have none.
 func (p *planner) inputs() map[string]string {
-	var shapes []input
-	var groups [][]string
-	for _, name := range p.ports {
-		if p.need.ports[name]&partMaps == 0 {
-			continue
-		}
-		if in, ok := p.resolve(name); ok {
-			i := slices.Index(shapes, in)
-			if i < 0 {
-				i, shapes, groups = len(shapes), append(shapes, in), append(groups, nil)
-			}
-			groups[i] = append(groups[i], name)
-		}
-	}
+	shapes, groups := grouped(p, partMaps, p.resolve)
 	names, fresh := p.choose(typeQoS, keyInput, nameInput, groups, func(name string, i int) bool {
 		k := p.v.readInput(name)
 		return k.dscp == shapes[i].dscp && k.pcp == shapes[i].pcp
 	})
 	maps := p.newClassMaps(names, fresh)
-	out := map[string]string{}
 	for i, in := range shapes {
-		for _, port := range groups[i] {
-			out[port] = names[i]
-		}
 		if fresh[i] {
 			p.writeInput(names[i], in, maps)
 		}
 	}
-	return out
+	return byPort(groups, names)
 }
 
 // writeInput writes an input policy and its class-maps.
@@ -234,7 +217,7 @@ func (k *classMaps) name(policy string, group int8, matches []string) string {
 		}
 	}
 	if name == "" {
-		name = freeName(base, func(n string) bool { return k.taken[n] != nil || k.p.v.classMaps[n] != nil })
+		name = lines.FreeName(base, maxName, func(n string) bool { return k.taken[n] != nil || k.p.v.classMaps[n] != nil })
 	}
 	k.taken[name] = matches
 	k.write(name, matches)

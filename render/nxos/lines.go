@@ -164,7 +164,7 @@ func gives(was, is *Line) bool {
 // bandwidthOf is the percentage that a class has; 0 for none.
 func bandwidthOf(class *Line) int {
 	rest, _, _ := last(class, keyBandwidth)
-	n, _ := number(rest[strings.LastIndexByte(rest, ' ')+1:], 100)
+	n, _ := lines.Number(rest[strings.LastIndexByte(rest, ' ')+1:], 100)
 	return n
 }
 

@@ -1,7 +1,6 @@
 package nxos
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -90,21 +89,6 @@ func unused(c *Config) []head {
 		}
 	}
 	return out
-}
-
-// freeName returns a name that begins with base and that nothing has: base,
-// base-2, base-3. It is cut to what a name may be long.
-func freeName(base string, taken func(string) bool) string {
-	for n := 1; ; n++ {
-		tail := ""
-		if n > 1 {
-			tail = "-" + strconv.Itoa(n)
-		}
-		name := base[:min(len(base), maxName-len(tail))] + tail
-		if !taken(name) {
-			return name
-		}
-	}
 }
 
 // mapName is the name for the class-map of an intent's class.

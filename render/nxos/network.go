@@ -90,7 +90,7 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 		n.class[g] = c
 		for _, s := range l.Sub {
 			if rest, ok := cutWords(s.Text, keyMTU); ok {
-				if mtu, ok := number(rest, maxMTU); ok {
+				if mtu, ok := lines.Number(rest, maxMTU); ok {
 					c.mtu = mtu
 					continue
 				}
@@ -128,7 +128,7 @@ func (p *planner) networkPolicy() {
 		}
 	}
 	if name == "" {
-		name = freeName(nameNetwork, p.taken)
+		name = lines.FreeName(nameNetwork, maxName, p.taken)
 		section := head{at: inPolicy, typ: typeNetwork, name: name}.text()
 		p.set(section, "", "", lines.Present)
 		for _, s := range body {

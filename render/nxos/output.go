@@ -11,19 +11,7 @@ import (
 // outputs writes the output queuing policies and returns the name of each
 // port's; ports that keep theirs have none.
 func (p *planner) outputs() map[string]string {
-	var shapes []output
-	var groups [][]string
-	for _, name := range p.ports {
-		if p.need.ports[name]&partQueues == 0 {
-			continue
-		}
-		o := p.resolveQueues(name)
-		i := slices.Index(shapes, o)
-		if i < 0 {
-			i, shapes, groups = len(shapes), append(shapes, o), append(groups, nil)
-		}
-		groups[i] = append(groups[i], name)
-	}
+	shapes, groups := grouped(p, partQueues, p.resolveQueues)
 	names, fresh := p.choose(typeQueuing, keyOutput, nameOutput, groups, func(name string, i int) bool {
 		have := p.v.readOutput(name)
 		for q := range have.queues {
@@ -34,16 +22,12 @@ func (p *planner) outputs() map[string]string {
 		}
 		return true
 	})
-	out := map[string]string{}
 	for i, o := range shapes {
-		for _, port := range groups[i] {
-			out[port] = names[i]
-		}
 		if fresh[i] {
 			p.writeOutput(names[i], o)
 		}
 	}
-	return out
+	return byPort(groups, names)
 }
 
 // output is what an output policy is to do with each queue.
@@ -58,7 +42,7 @@ type output struct {
 // resolveQueues completes what a port wants of its queues with what it has:
 // queues that desired leaves alone keep their lines as long as strict queues
 // stay adjacent and the shares stay within 100 percent.
-func (p *planner) resolveQueues(port string) output {
+func (p *planner) resolveQueues(port string) (output, bool) {
 	want := p.want.Ports[port].Queues
 	name := p.v.attached(port, keyOutput)
 	have := p.v.readOutput(name)
@@ -100,7 +84,7 @@ func (p *planner) resolveQueues(port string) output {
 	if o.left == 0 && !slices.ContainsFunc(o.queues[:], func(q qos.Queue) bool { return q.ECN.V.Other != "" }) {
 		o.from = ""
 	}
-	return o
+	return o, true
 }
 
 // hasMore reports whether a policy says of a queue what the model has no place

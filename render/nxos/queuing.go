@@ -6,6 +6,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // shape is what an output queuing policy does with the queues.
@@ -63,7 +64,7 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 		if rest, ok := cutWords(t, keyBandwidth); ok {
 			rest = strings.TrimPrefix(rest, "remaining ")
 			if p, ok := cutWords(rest, "percent"); ok {
-				if n, ok := number(p, 100); ok {
+				if n, ok := lines.Number(p, 100); ok {
 					sched.Weight = n
 					continue
 				}
@@ -71,7 +72,7 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 		}
 		if rest, ok := cutWords(t, keyPriority); ok {
 			level, _ := cutWords(rest, "level")
-			if n, ok := number(level, 8); rest == "" || ok && n > 0 {
+			if n, ok := lines.Number(level, 8); rest == "" || ok && n > 0 {
 				sched.Strict = true
 				continue
 			}
@@ -117,7 +118,7 @@ var rateUnits = []struct {
 func shapeOf(s string) (lo, hi units.Rate, ok bool) {
 	w := strings.Fields(s)
 	for len(w) >= 3 && (w[0] == "min" || w[0] == "max") {
-		n, isNumber := number(w[1], 1<<30)
+		n, isNumber := lines.Number(w[1], 1<<30)
 		ok = false
 		for _, u := range rateUnits {
 			if isNumber && u.name == w[2] {
@@ -155,7 +156,7 @@ func wredOf(s string) qos.ECN {
 	for len(w) > 0 {
 		n, isNumber := 0, false
 		if len(w) > 1 {
-			n, isNumber = number(w[1], maxThreshold)
+			n, isNumber = lines.Number(w[1], maxThreshold)
 		}
 		var unit qos.ThresholdUnit
 		known := false

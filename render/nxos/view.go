@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 // view is a configuration by what its blocks are called.
@@ -158,7 +159,7 @@ func (v *view) readInput(name string) *classifier {
 func (v *view) readGroup(policy, class *Line) (group int8) {
 	for _, l := range class.Sub {
 		rest, ok := cutWords(l.Text, keyGroup)
-		n, isGroup := number(rest, v.m.top())
+		n, isGroup := lines.Number(rest, v.m.top())
 		switch {
 		case ok && isGroup:
 			group = int8(n)
@@ -251,7 +252,7 @@ func (v *view) readTimers() timers {
 		if !ok {
 			return
 		}
-		if n, ok := number(rest, max); ok {
+		if n, ok := lines.Number(rest, max); ok {
 			set(n)
 		} else {
 			v.add("", l, "not a number that this tool knows; the default is assumed")

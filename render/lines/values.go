@@ -1,0 +1,79 @@
+package lines
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Number reads a whole number of at most max, in digits alone.
+func Number(s string, max int) (int, bool) {
+	if s == "" || len(s) > 10 {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, n <= max
+}
+
+// Numbers reads "1 2 3", "1,2,3" and "1-3" in any mixture, in ascending order.
+// one reads a number of at most 63.
+func Numbers(s string, one func(string) (int, bool)) ([]int, bool) {
+	var out []int
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+		from, to, isRange := strings.Cut(part, "-")
+		a, ok := one(from)
+		b := a
+		if isRange && ok {
+			b, ok = one(to)
+		}
+		if !ok || b < a || len(out) > 64*64 {
+			return nil, false
+		}
+		for n := a; n <= b; n++ {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), len(out) > 0
+}
+
+// FreeName returns the first of base, base-2, base-3 ... that is not taken, cut
+// to most bytes.
+func FreeName(base string, most int, taken func(string) bool) string {
+	for n := 1; ; n++ {
+		tail := ""
+		if n > 1 {
+			tail = "-" + strconv.Itoa(n)
+		}
+		if name := base[:min(len(base), most-len(tail))] + tail; !taken(name) {
+			return name
+		}
+	}
+}
+
+// Fit unsets what these systems have no place for: models of headroom, pools and
+// profiles, speeds, FEC, breakouts, cables, priority groups, buffers, and
+// asymmetric PFC where it is off.
+func Fit(d *qos.Device) {
+	d.HeadroomModel, d.Pools, d.Profiles = qos.Opt[qos.HeadroomModel]{}, nil, nil
+	for _, p := range d.Ports {
+		p.Speed, p.FEC, p.Breakout, p.Cable = qos.Opt[units.Rate]{}, qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[units.Length]{}
+		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
+		p.Groups = [qos.NumPriorities]qos.Group{}
+		for i := range p.Queues {
+			p.Queues[i].Buffer = qos.Opt[string]{}
+		}
+		if !p.PFCAsymmetric.V {
+			p.PFCAsymmetric = qos.Opt[bool]{}
+		}
+	}
+}
