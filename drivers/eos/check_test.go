@@ -9,10 +9,10 @@ import (
 
 func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d := b.open()
+	d := b.Open()
 	drivertest.Forged{
-		Driver: d, Token: b.apply(d), Managed: b.desired.Manages,
-		State: func() string { return string(b.state()) },
+		Driver: d, Token: b.Apply(d), Managed: b.Desired.Manages,
+		State: func() string { return b.State() },
 		Settings: []string{
 			`{"key":"username eve","line":"username eve privilege 15 nopassword"}`,
 			`{"section":"interface Management1","key":"shutdown","line":"shutdown"}`,

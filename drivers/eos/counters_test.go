@@ -1,34 +1,19 @@
 package eos
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
-
-// tallied are the counters of the box, by what they are to the driver.
-var tallied = map[drivers.Metric]string{
-	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets, drivers.QueueDrops: sim.DropPkts,
-	drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
-}
-
-// count sets what a port counts.
-func (b *box) count(port string, index int, m drivers.Metric, n uint64) bool {
-	name, ok := tallied[m]
-	if ok {
-		b.Counters().Set(port, index, name, n)
-	}
-	return ok
-}
 
 // Over both ways the same is counted; marks are where the switch is told to
 // count them, and a queue that never was stuck was so 0 times.
 func TestCounters(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, setup: "interface Ethernet1/1\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 150 kbytes maximum-threshold 1500 kbytes max-mark-probability 10\n      random-detect ecn count\n"})
-		d := b.open()
+		d := b.Open()
 		b.Counters().Set("Ethernet1/1", 3, sim.ECNMarked, 7)
 		b.Counters().Set("Ethernet1/1", 3, sim.WDStuck, 2)
 		c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet2/1", "Ethernet99/1"})
@@ -71,18 +56,10 @@ func TestCountersNotShown(t *testing.T) {
 	}
 }
 
-// What is not saved is named by section, without what it holds.
+// What is not saved is named by section.
 func TestUnsaved(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi})
-		d := b.open()
-		if list, err := d.Unsaved(t.Context()); err != nil || list != nil {
-			t.Errorf("%q, %v", list, err)
-		}
-		b.configure("interface Ethernet2/1\n   mtu 4000\nqos map dscp 26 to traffic-class 4\n")
-		list, err := d.Unsaved(t.Context())
-		if want := []string{"interface Ethernet2/1", "qos map"}; err != nil || !slices.Equal(list, want) {
-			t.Errorf("gnmi %v: %q, %v; want %q", gnmi, list, err, want)
-		}
+		drivertest.NamesUnsaved(b.LineBox, b.Open(), "interface Ethernet2/1\n   mtu 4000\nqos map dscp 26 to traffic-class 4\n", "interface Ethernet2/1", "qos map")
 	}
 }

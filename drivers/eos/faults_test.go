@@ -16,46 +16,30 @@ import (
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// colleague is another user's shell on the switch.
-func (b *box) colleague() *ssh.Network {
-	b.t.Helper()
-	c, err := ssh.Dial(b.t.Context(), *b.target.SSH)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() { _ = c.Close() })
-	n, err := c.Network(b.t.Context(), platform, b.target.SSH.Password)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() { _ = n.Close() })
-	return n
-}
-
 func TestRefusedLine(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}})
-		d, was := b.open(), string(b.state())
+		d, was := b.Open(), b.State()
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect ecn minimum-threshold"))
-		tok, err := b.try(d)
+		tok, err := b.Try(d)
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", "random-detect ecn minimum-threshold", "% Invalid input (at token 0: 'random-detect')")
 		if !gnmi {
 			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "in qos profile ROCE-FABRIC, uc-tx-queue 3: ")
 		}
-		if now := string(b.state()); now != was || len(b.pending()) > 0 {
+		if now := b.State(); now != was || len(b.pending()) > 0 {
 			t.Errorf("%s: left behind: sessions %v\n%s", d.way.name(), b.Sessions(), now)
 		}
 		if !gnmi && b.Writes() != 0 {
 			t.Errorf("%d commits", b.Writes())
 		}
-		if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+		if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
 			t.Errorf("revert: %v", err)
 		}
 		// The shell is at the prompt again, and the session's name is not in the
 		// way.
 		b.Faults().Clear()
-		b.apply(d)
-		b.settled(d)
+		b.Apply(d)
+		b.Settled(d)
 	}
 }
 
@@ -63,29 +47,29 @@ func TestRefusedLine(t *testing.T) {
 // switch does of itself.
 func TestContactLostAfterTheCommit(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d, was := b.open(), string(b.state())
+	d, was := b.Open(), b.State()
 	d.Pace.Work = 50 * time.Millisecond
 	b.Faults().DropAfterCommit()
 	b.Faults().BeforeWrite(func() { b.Faults().RefuseConnections(true) })
-	tok, err := b.try(d)
+	tok, err := b.Try(d)
 	says(t, err, drivers.ErrPartial, nil, "what the switch holds cannot be read: ", "connection lost")
 	if strings.Contains(err.Error(), "errConnectionError") {
 		t.Error(err)
 	}
-	if string(b.state()) == was {
+	if b.State() == was {
 		t.Error("nothing was committed")
 	}
 	says(t, d.Revert(t.Context(), tok), drivers.ErrUnreachable, nil, "unless it was confirmed, the switch takes it back by itself within 5m of the apply; run plan then")
 	b.Faults().Clear()
-	if !b.ExpireTimer() || string(b.state()) != was {
+	if !b.ExpireTimer() || b.State() != was {
 		t.Error("the switch did not take it back")
 	}
 }
 
 func TestTimerRunsOut(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d, was := b.open(), string(b.state())
-	tok := b.apply(d)
+	d, was := b.Open(), b.State()
+	tok := b.Apply(d)
 	b.Faults().RefuseConnections(true)
 	if err := d.Confirm(t.Context(), tok); !errors.Is(err, drivers.ErrUnreachable) {
 		t.Errorf("confirm: %v", err)
@@ -95,7 +79,7 @@ func TestTimerRunsOut(t *testing.T) {
 		t.Fatal("no timer runs")
 	}
 	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "reverted it")
-	if string(b.state()) != was || string(drivertest.WithoutComments(b.Startup())) != was {
+	if b.State() != was || b.Saved() != was {
 		t.Error("something is left")
 	}
 	n := b.Writes()
@@ -103,50 +87,50 @@ func TestTimerRunsOut(t *testing.T) {
 		t.Errorf("revert of nothing: %v, %d commits", err, b.Writes()-n)
 	}
 	// The next run begins from there.
-	other := b.open()
-	tok = b.apply(other)
+	other := b.Open()
+	tok = b.Apply(other)
 	if err := other.Confirm(t.Context(), tok); err != nil {
 		t.Fatal(err)
 	}
 	if b.ExpireTimer() {
 		t.Error("the timer runs after the confirmation")
 	}
-	b.settled(other)
+	b.Settled(other)
 }
 
 func TestConfirm(t *testing.T) {
 	t.Run("its answer is lost", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-		d := b.open()
-		tok := b.apply(d)
+		d := b.Open()
+		tok := b.Apply(d)
 		b.Faults().DropAfterCommit()
 		if err := d.Confirm(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		if b.ExpireTimer() || b.Startup() == "" || string(drivertest.WithoutComments(b.Startup())) != string(b.state()) {
+		if b.ExpireTimer() || b.Startup() == "" || b.Saved() != b.State() {
 			t.Error("not confirmed and saved")
 		}
 	})
 	for name, tc := range map[string]struct{ before, after int }{"two do not arrive": {before: 2}, "no answer arrives": {after: 3}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-			d := b.open()
-			tok := b.apply(d)
+			d := b.Open()
+			tok := b.Apply(d)
 			real := d.way
 			d.way = &losesCommands{way: real, before: tc.before, after: tc.after}
 			if err := d.Confirm(t.Context(), tok); err != nil {
 				t.Error(err)
 			}
 			d.way = real
-			if b.ExpireTimer() || string(drivertest.WithoutComments(b.Startup())) != string(b.state()) {
+			if b.ExpireTimer() || b.Saved() != b.State() {
 				t.Error("not confirmed and saved")
 			}
 		})
 	}
 	t.Run("it may not save", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-		d := b.open()
-		tok := b.apply(d)
+		d := b.Open()
+		tok := b.Apply(d)
 		if _, err := b.colleague().Do(t.Context(), "configure session "+timerOf(t, b)+" commit"); err != nil {
 			t.Fatal(err)
 		}
@@ -191,12 +175,12 @@ func timerOf(t *testing.T, b *box) string {
 }
 
 func TestEnable(t *testing.T) {
-	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, Unprivileged: true, EnablePassword: testPassword}})
-	d := b.open()
-	b.apply(d)
-	b.settled(d)
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, Unprivileged: true, EnablePassword: drivertest.Password}})
+	d := b.Open()
+	b.Apply(d)
+	b.Settled(d)
 	b = newBox(t, boxOptions{Options: simeos.Options{Model: strata, Unprivileged: true, EnablePassword: "another"}})
-	_, err := b.open().Probe(t.Context())
+	_, err := b.Open().Probe(t.Context())
 	says(t, err, drivers.ErrAuth, drivers.ErrUnreachable, "enable refuses the password of the login", "% Bad secret")
 }
 
@@ -217,11 +201,11 @@ func TestTerminals(t *testing.T) {
 			if tc.fault != nil {
 				tc.fault(b.Faults())
 			}
-			d, was := b.open(), string(b.state())
-			tok := b.apply(d)
-			b.settled(d)
-			if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
-				t.Errorf("revert: %v\n%s", err, b.state())
+			d, was := b.Open(), b.State()
+			tok := b.Apply(d)
+			b.Settled(d)
+			if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
+				t.Errorf("revert: %v\n%s", err, b.State())
 			}
 		})
 	}
@@ -230,9 +214,9 @@ func TestTerminals(t *testing.T) {
 func TestPagerLeftOn(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	b.configure(manyVLANs(400))
+	b.Set(manyVLANs(400))
 	b.Faults().StuckPager(true)
-	_, err := b.open().Read(t.Context())
+	_, err := b.Open().Read(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), lines.Running) {
 		t.Errorf("error %v", err)
 	}
@@ -243,16 +227,16 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}})
-		d := b.open()
-		snap, st := b.plan(d)
+		d := b.Open()
+		snap, st := b.Plan(d)
 		b.Faults().TruncateAnswers(true)
 		_, err := d.Read(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), lines.Running) {
 			t.Errorf("%s: %v", d.way.name(), err)
 		}
-		was := string(b.state())
+		was := b.State()
 		_, err = d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "test"})
-		if err == nil || errors.Is(err, drivers.ErrPartial) || b.Writes() != 0 || string(b.state()) != was {
+		if err == nil || errors.Is(err, drivers.ErrPartial) || b.Writes() != 0 || b.State() != was {
 			t.Errorf("%s: %v after %d commits", d.way.name(), err, b.Writes())
 		}
 		b.Faults().Clear()
@@ -263,7 +247,7 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		if _, again := b.plan(d); len(again.Changes) != len(st.Changes) {
+		if _, again := b.Plan(d); len(again.Changes) != len(st.Changes) {
 			t.Errorf("%s: not taken back: %v", d.way.name(), again.Changes)
 		}
 	}
@@ -271,8 +255,8 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 
 func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d := b.open()
-	snap, st := b.plan(d)
+	d := b.Open()
+	snap, st := b.Plan(d)
 	step := st.Items[0]
 	for name, items := range map[string][]drivers.Step{
 		"a line in a line":         {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload now"}]}`)}},
@@ -283,13 +267,13 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 		"a line of another family": {{Via: "ssh", Native: []byte(`{"edit":[{"key":"priority-flow-control all off","line":"username eve privilege 15 nopassword"}]}`)}},
 		"another section":          {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Management1","key":"shutdown","line":"shutdown"}]}`)}},
 	} {
-		was := string(b.state())
+		was := b.State()
 		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, drivers.ApplyOptions{})
-		if err == nil || tok != nil || string(b.state()) != was || b.Writes() != 0 {
+		if err == nil || tok != nil || b.State() != was || b.Writes() != 0 {
 			t.Errorf("%s: %v, token %v", name, err, tok)
 		}
 	}
-	tok := b.apply(d)
+	tok := b.Apply(d)
 	tok.Device = "another"
 	for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
 		if err := f(t.Context(), tok); err == nil || !strings.Contains(err.Error(), "that of another") {

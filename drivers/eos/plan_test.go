@@ -37,19 +37,19 @@ func find(st *drivers.Steps, path string) *qos.Change {
 
 func TestPlan(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: "interface Ethernet2/1\nshutdown\n"})
-	up := *b.desired.Ports[b.ports[1]]
+	up := *b.Desired.Ports[ports[1]]
 	up.AdminUp = qos.Of(true)
-	down := *b.desired.Ports[b.ports[0]]
+	down := *b.Desired.Ports[ports[0]]
 	down.AdminUp = qos.Of(false)
-	b.desired.Ports[b.ports[0]], b.desired.Ports[b.ports[1]] = &down, &up
-	b.desired.Platform.Model = "DCS-7050CX3-32S"
-	d := b.open()
+	b.Desired.Ports[ports[0]], b.Desired.Ports[ports[1]] = &down, &up
+	b.Desired.Platform.Model = "DCS-7050CX3-32S"
+	d := b.Open()
 	facts, err := d.Probe(t.Context())
 	if err != nil || facts.OS != "eos" || facts.Model != strata || facts.Release != "4.34.2F" || facts.ASIC != "strata" ||
 		!slices.Equal(facts.Caps.Writes, []string{"ssh"}) || !facts.Caps.AppliedState || !strings.Contains(facts.Caps.Undo, "after 5m unless it is confirmed") {
 		t.Errorf("%+v %v", facts, err)
 	}
-	snap, st := b.plan(d)
+	snap, st := b.Plan(d)
 	if len(st.Items) != 1 || len(st.Blocked()) > 0 {
 		t.Fatalf("steps %v, blocked %v", st.Items, st.Blocked())
 	}
@@ -58,7 +58,7 @@ func TestPlan(t *testing.T) {
 		!strings.Contains(s.What, "4 interfaces") || !strings.Contains(s.What, "dscp map") || !strings.Contains(s.What, "pfc watchdog") {
 		t.Errorf("step %q of %d lines", s.What, len(s.Lines))
 	}
-	if !slices.Equal(s.Down, b.ports[:1]) || !slices.Equal(s.Up, b.ports[1:2]) {
+	if !slices.Equal(s.Down, ports[:1]) || !slices.Equal(s.Up, ports[1:2]) {
 		t.Errorf("down %v up %v", s.Down, s.Up)
 	}
 	for path, want := range map[string]qos.Impact{
@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 		"ports[Ethernet1/1].queues[3].ecn": qos.ImpactNone, "ports[Ethernet1/1].queues[3].scheduler": qos.ImpactCounters,
 		"ports[Ethernet1/1].watchdog": qos.ImpactNone, "global_maps.dscp_to_tc": qos.ImpactLoss,
 	} {
-		if c := find(st, path); c == nil || c.Impact != want {
+		if c := drivertest.Find(st, path); c == nil || c.Impact != want {
 			t.Errorf("%s: %+v, want impact %s", path, c, want)
 		}
 	}
@@ -78,10 +78,10 @@ func TestPlan(t *testing.T) {
 	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.down(); !slices.Equal(got, b.ports[:1]) {
+	if got := b.PortsDown(); !slices.Equal(got, ports[:1]) {
 		t.Errorf("down: %v", got)
 	}
-	b.settled(d)
+	b.Settled(d)
 }
 
 // A line for the whole switch concerns the ports of others that depend on it:
@@ -104,7 +104,7 @@ func TestPlanSaysWhomAGlobalLineConcerns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: lossless + c.setup})
-			_, st := b.plan(b.open())
+			_, st := b.Plan(b.Open())
 			for _, say := range c.say {
 				if !strings.Contains(notes(st), say) {
 					t.Errorf("notes do not say %q: %s", say, notes(st))
@@ -115,7 +115,7 @@ func TestPlanSaysWhomAGlobalLineConcerns(t *testing.T) {
 					t.Errorf("notes say %q: %s", say, notes(st))
 				}
 			}
-			if ch := find(st, "global_maps.dscp_to_tc"); ch == nil || ch.Impact != c.impact {
+			if ch := drivertest.Find(st, "global_maps.dscp_to_tc"); ch == nil || ch.Impact != c.impact {
 				t.Errorf("%+v, want impact %s", ch, c.impact)
 			}
 		})
@@ -129,18 +129,18 @@ func TestPlanSaysWhatItCannotKeep(t *testing.T) {
 		Options: simeos.Options{Model: strata}, intent: []string{"rdma: {priority: 3,", "rdma: {priority: 3, queue: 5,"},
 		setup: "qos profile OPS\nshape rate 5000000 kbps\nqos cos 3\ninterface Ethernet1/1\nservice-profile OPS\ninterface Ethernet2/1\nservice-profile OPS\n",
 	})
-	d := b.open()
-	_, st := b.plan(d)
+	d := b.Open()
+	_, st := b.Plan(d)
 	for _, say := range []string{"qos profile OPS goes from Ethernet1/1,Ethernet2/1, and with it what the intent does not speak of: ", "qos cos 3", "shape rate 5000000 kbps",
 		"which queue a received pause of priority 3 stops; the intent puts class rdma into queue 5"} {
 		if !strings.Contains(notes(st), say) {
 			t.Errorf("notes do not say %q: %s", say, notes(st))
 		}
 	}
-	if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+	if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
 		t.Fatal(err)
 	}
-	if _, st := b.plan(d); len(st.Notes) > 0 {
+	if _, st := b.Plan(d); len(st.Notes) > 0 {
 		t.Errorf("with nothing to do: %q", st.Notes)
 	}
 }
@@ -148,10 +148,10 @@ func TestPlanSaysWhatItCannotKeep(t *testing.T) {
 // A switch that does not show its sessions is read, and has nothing to keep.
 func TestSessionsNotShown(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d := b.open()
-	b.apply(d)
+	d := b.Open()
+	b.Apply(d)
 	d.way = hidesSessions{d.way}
-	b.settled(d)
+	b.Settled(d)
 	if kept, err := d.Keep(t.Context()); kept || err != nil {
 		t.Errorf("kept %v, %v", kept, err)
 	}
@@ -168,20 +168,20 @@ func (w hidesSessions) showJSON(ctx context.Context, cmd string) ([]byte, error)
 
 func TestBlocked(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	lag := *b.desired.Ports[b.ports[0]]
+	lag := *b.Desired.Ports[ports[0]]
 	lag.LAG = qos.Of("Port-Channel7")
-	asym := *b.desired.Ports[b.ports[1]]
+	asym := *b.Desired.Ports[ports[1]]
 	asym.PFCAsymmetric = qos.Of(true)
-	b.desired.Ports[b.ports[0]], b.desired.Ports[b.ports[1]] = &lag, &asym
-	b.desired.Ports["Ethernet99/1"] = b.desired.Ports[b.ports[2]]
-	d := b.open()
-	_, st := b.plan(d)
+	b.Desired.Ports[ports[0]], b.Desired.Ports[ports[1]] = &lag, &asym
+	b.Desired.Ports["Ethernet99/1"] = b.Desired.Ports[ports[2]]
+	d := b.Open()
+	_, st := b.Plan(d)
 	for path, say := range map[string]string{
 		"ports[Ethernet99/1].port":          "no such port",
 		"ports[Ethernet1/1].lag":            "channel-group",
 		"ports[Ethernet2/1].pfc_asymmetric": "",
 	} {
-		if c := find(st, path); c == nil || c.Blocked == "" || !strings.Contains(c.Blocked, say) {
+		if c := drivertest.Find(st, path); c == nil || c.Blocked == "" || !strings.Contains(c.Blocked, say) {
 			t.Errorf("%s: %+v", path, c)
 		}
 	}
@@ -192,13 +192,13 @@ func TestBlocked(t *testing.T) {
 	if _, err := d.Apply(t.Context(), &drivers.Snapshot{Native: &snapshot{cfg: b.config()}}, st, drivers.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	b.settled(d)
+	b.Settled(d)
 }
 
 func (b *box) config() *native.Config {
 	cfg, err := native.Parse([]byte(b.Running()))
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return cfg
 }
@@ -211,36 +211,36 @@ func TestDefaultsOfAllPorts(t *testing.T) {
 			setup: "interface defaults\nmtu 9100\nethernet\nshutdown\ninterface Ethernet1/1\nno shutdown\ninterface Ethernet3/1\nmtu 1500\n"})
 		b.Save()
 		for i, up := range []bool{false, true} {
-			p := *b.desired.Ports[b.ports[i]]
+			p := *b.Desired.Ports[ports[i]]
 			p.AdminUp = qos.Of(up)
-			b.desired.Ports[b.ports[i]] = &p
+			b.Desired.Ports[ports[i]] = &p
 		}
-		d, was := b.open(), string(b.state())
-		_, st := b.plan(d)
+		d, was := b.Open(), b.State()
+		_, st := b.Plan(d)
 		// The intent wants 9100 of all ports.
 		for path, want := range map[string]string{
 			"ports[Ethernet3/1].mtu": "1500 -> 9100", "ports[Ethernet4/1].mtu": "",
 			"ports[Ethernet1/1].admin_up": "true -> false", "ports[Ethernet2/1].admin_up": "false -> true", "ports[Ethernet3/1].admin_up": "",
 		} {
 			got := ""
-			if c := find(st, path); c != nil {
+			if c := drivertest.Find(st, path); c != nil {
 				got = c.Old + " -> " + c.New
 			}
 			if got != want {
 				t.Errorf("%s: %q, want %q", path, got, want)
 			}
 		}
-		tok := b.apply(d)
-		b.settled(d)
-		if got, want := b.down(), append([]string{b.ports[0]}, ports[2:]...); !slices.Equal(got, want) {
+		tok := b.Apply(d)
+		b.Settled(d)
+		if got, want := b.PortsDown(), append([]string{ports[0]}, ports[2:]...); !slices.Equal(got, want) {
 			t.Errorf("down: %v, want %v", got, want)
 		}
 		if err := d.Confirm(t.Context(), tok); err != nil {
 			t.Fatal(err)
 		}
 		// After the timer each line is reverted by one of its own.
-		if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
-			t.Errorf("revert: %v\n%s", err, b.state())
+		if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
+			t.Errorf("revert: %v\n%s", err, b.State())
 		}
 	}
 }
@@ -251,8 +251,8 @@ func TestQueueKeyword(t *testing.T) {
 	t.Parallel()
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: unknown, QueueKeyword: "tx-queue", Persist: true}})
-		d := b.open()
-		snap, st := b.plan(d)
+		d := b.Open()
+		snap, st := b.Plan(d)
 		if got := of(snap).kw; got != native.TxQueue {
 			t.Errorf("keyword %q", got)
 		}
@@ -260,29 +260,29 @@ func TestQueueKeyword(t *testing.T) {
 			t.Errorf("%+v %v", f, err)
 		}
 		// Where the box is not asked either, a guess is called one.
-		d = b.open()
+		d = b.Open()
 		asked := &refusesAll{way: d.way}
 		d.way = asked
-		b.plan(d)
-		if snap, st = b.plan(d); of(snap).kw != "" || asked.n != 2 || !strings.Contains(notes(st), "the plan says uc-tx-queue") {
+		b.Plan(d)
+		if snap, st = b.Plan(d); of(snap).kw != "" || asked.n != 2 || !strings.Contains(notes(st), "the plan says uc-tx-queue") {
 			t.Errorf("keyword %q, asked %d times, notes %s", of(snap).kw, asked.n, notes(st))
 		}
-		d = b.open()
-		was := string(b.state())
-		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err == nil || string(b.state()) != was {
+		d = b.Open()
+		was := b.State()
+		if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{}); err == nil || b.State() != was {
 			t.Errorf("the wrong keyword: %v", err)
 		}
-		b.apply(d)
-		b.settled(d)
+		b.Apply(d)
+		b.Settled(d)
 		// A plan that names no queue rests on no guess.
-		b.configure("interface Ethernet1/1\nmtu 4000\n")
-		snap, _ = b.plan(d)
+		b.Set("interface Ethernet1/1\nmtu 4000\n")
+		snap, _ = b.Plan(d)
 		of(snap).kw = ""
 		facts, err := d.Probe(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err := d.Plan(facts, snap, b.desired, b.policy); err != nil || len(st.Items) != 1 || strings.Contains(notes(st), "uc-tx-queue") {
+		if st, err := d.Plan(facts, snap, b.Desired, b.Policy); err != nil || len(st.Items) != 1 || strings.Contains(notes(st), "uc-tx-queue") {
 			t.Errorf("%v, notes %s", err, notes(st))
 		}
 	}
@@ -304,17 +304,17 @@ func (w *refusesAll) Show(ctx context.Context, cmd string) (string, error) {
 
 func TestWithoutPersistence(t *testing.T) {
 	b := newBox(t, boxOptions{gnmi: true, Options: simeos.Options{Model: strata}})
-	d := b.open()
-	_, st := b.plan(d)
+	d := b.Open()
+	_, st := b.Plan(d)
 	if !strings.Contains(notes(st), "operation set persistence") || !strings.Contains(notes(st), "lost in a restart") {
 		t.Errorf("notes %q", notes(st))
 	}
-	was := string(b.state())
-	tok := b.apply(d)
-	if err := d.Confirm(t.Context(), tok); err != nil || string(drivertest.WithoutComments(b.Startup())) != was {
+	was := b.State()
+	tok := b.Apply(d)
+	if err := d.Confirm(t.Context(), tok); err != nil || b.Saved() != was {
 		t.Errorf("confirm: %v", err)
 	}
-	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+	if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
 		t.Errorf("revert: %v", err)
 	}
 	f, err := d.Probe(t.Context())
@@ -325,8 +325,8 @@ func TestWithoutPersistence(t *testing.T) {
 
 func TestTheBoxKnowsItsModel(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	b.target.Model, b.target.Release = sand, "4.30.1F"
-	f, err := b.open().Probe(t.Context())
+	b.Target.Model, b.Target.Release = sand, "4.30.1F"
+	f, err := b.Open().Probe(t.Context())
 	// The box knows its own model best; a release may be stated on purpose.
 	if err != nil || f.Model != strata || f.ASIC != "strata" || f.Release != "4.30.1F" || f.Version != "4.34.2F" {
 		t.Errorf("%+v %v", f, err)
@@ -344,9 +344,9 @@ func TestLargeConfiguration(t *testing.T) {
 		fmt.Fprintf(&big, "ip route 10.%d.%d.%d/32 Null0\n", i>>16, i>>8&255, i&255)
 	}
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: big.String()})
-	d, was := b.open(), string(b.state())
-	tok := b.apply(d)
-	if err := d.Revert(t.Context(), tok); err != nil || string(b.state()) != was {
+	d, was := b.Open(), b.State()
+	tok := b.Apply(d)
+	if err := d.Revert(t.Context(), tok); err != nil || b.State() != was {
 		t.Errorf("revert: %v", err)
 	}
 }
@@ -354,14 +354,14 @@ func TestLargeConfiguration(t *testing.T) {
 func TestApplied(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: strata, Persist: true}, setup: "interface Ethernet4/1\nswitchport\n"})
-		d := b.open()
-		for name := range b.desired.Ports {
-			p := *b.desired.Ports[name]
+		d := b.Open()
+		for name := range b.Desired.Ports {
+			p := *b.Desired.Ports[name]
 			p.AdminUp = qos.Of(name != "Ethernet3/1")
-			b.desired.Ports[name] = &p
+			b.Desired.Ports[name] = &p
 		}
 		var got []string
-		ms, err := d.Applied(t.Context(), b.desired)
+		ms, err := d.Applied(t.Context(), b.Desired)
 		for _, m := range sure(ms) {
 			got = append(got, m.Port+" "+m.What()+" "+m.Want+" "+m.Have)
 		}
@@ -369,8 +369,8 @@ func TestApplied(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %q %v", d.way.name(), got, err)
 		}
-		b.apply(d)
-		if ms, err := d.Applied(t.Context(), b.desired); err != nil || len(sure(ms)) > 0 {
+		b.Apply(d)
+		if ms, err := d.Applied(t.Context(), b.Desired); err != nil || len(sure(ms)) > 0 {
 			t.Errorf("%s: after the apply: %v %v", d.way.name(), ms, err)
 		}
 		o, err := d.Observe(t.Context())
@@ -392,15 +392,15 @@ func TestAppliedOfMembers(t *testing.T) {
 		Options: simeos.Options{Model: strata},
 		setup:   "interface Port-Channel1\nno switchport\nmtu 9100\ninterface Ethernet1/1\nchannel-group 1 mode active\ninterface Ethernet2/1\nchannel-group 1 mode active\n",
 	})
-	for _, name := range b.ports[:2] {
-		p := *b.desired.Ports[name]
+	for _, name := range ports[:2] {
+		p := *b.Desired.Ports[name]
 		p.LAG = qos.Of("Port-Channel1")
-		b.desired.Ports[name] = &p
+		b.Desired.Ports[name] = &p
 	}
-	d := b.open()
-	b.apply(d)
-	b.settled(d)
-	if ms, err := d.Applied(t.Context(), b.desired); err != nil || len(sure(ms)) > 0 {
+	d := b.Open()
+	b.Apply(d)
+	b.Settled(d)
+	if ms, err := d.Applied(t.Context(), b.Desired); err != nil || len(sure(ms)) > 0 {
 		t.Errorf("%v %v", ms, err)
 	}
 }

@@ -117,45 +117,15 @@ func TestAnySwitch(t *testing.T) {
 		o.setup = anySwitch(rt, kw)
 		b := newBox(t, o)
 		if rapid.Bool().Draw(rt, "admin") {
-			p := *b.desired.Ports[ports[0]]
+			p := *b.Desired.Ports[ports[0]]
 			p.AdminUp = qos.Of(rapid.Bool().Draw(rt, "up"))
-			b.desired.Ports[ports[0]] = &p
+			b.Desired.Ports[ports[0]] = &p
 		}
-		was := string(b.state())
-		fail := func(format string, args ...any) {
-			rt.Helper()
-			rt.Fatalf(format+"\nfrom\n%s\nis\n%s", append(args, was, b.state())...)
-		}
-		d := b.open()
-		defer d.Close()
-		defer b.Close()
-		snap, st := b.plan(d)
-		tok, err := d.Apply(t.Context(), snap, st, applyOptions)
-		if err != nil {
-			fail("apply: %v", err)
-		}
-		if err := drivertest.Trusted(d, b.desired, st, tok); err != nil {
-			fail("%v", err)
-		}
-		_, again := b.plan(d)
-		for _, c := range again.Changes {
-			if was := find(st, c.Path()); c.Blocked == "" || was == nil || was.Blocked == "" {
-				fail("still to change: %v", c)
+		drivertest.Reverts(rt, b.LineBox, func(was, is string) string {
+			if was != is {
+				return "not byte for byte"
 			}
-		}
-		if len(again.Items) > 0 {
-			fail("still a step: %s", again.Items[0].Native)
-		}
-		if rapid.Bool().Draw(rt, "confirmed") {
-			if err := d.Confirm(t.Context(), tok); err != nil {
-				fail("confirm: %v", err)
-			}
-		}
-		if err := d.Revert(t.Context(), tok); err != nil {
-			fail("revert: %v", err)
-		}
-		if string(b.state()) != was {
-			fail("not byte for byte")
-		}
+			return ""
+		})
 	})
 }

@@ -15,9 +15,9 @@ import (
 )
 
 func (b *box) openSession(n *ssh.Network, name string) {
-	b.t.Helper()
-	if _, err := n.Configure(b.t.Context(), levelSession, "configure session "+name, []string{"vlan 99"}); err != nil {
-		b.t.Fatal(err)
+	b.T.Helper()
+	if _, err := n.Configure(b.T.Context(), levelSession, "configure session "+name, []string{"vlan 99"}); err != nil {
+		b.T.Fatal(err)
 	}
 }
 
@@ -32,19 +32,19 @@ func (b *box) pending() (out []string) {
 
 func TestSessionsOfOthers(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d, n := b.open(), b.colleague()
+	d, n := b.Open(), b.colleague()
 	refuse := func(texts ...string) {
 		t.Helper()
-		was := string(b.state())
-		tok, err := b.try(d)
+		was := b.State()
+		tok, err := b.Try(d)
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, texts...)
-		if tok != nil || string(b.state()) != was {
+		if tok != nil || b.State() != was {
 			t.Errorf("token %v", tok)
 		}
 	}
 	b.openSession(n, "theirs")
 	refuse("theirs is open", "configure session theirs abort")
-	if _, st := b.plan(d); !strings.Contains(strings.Join(st.Notes, "\n"), "configuration session theirs is open") {
+	if _, st := b.Plan(d); !strings.Contains(strings.Join(st.Notes, "\n"), "configuration session theirs is open") {
 		t.Errorf("notes %q", st.Notes)
 	}
 	if _, err := n.Do(t.Context(), "configure session theirs commit timer 00:10:00"); err != nil {
@@ -54,7 +54,7 @@ func TestSessionsOfOthers(t *testing.T) {
 	if _, err := n.Do(t.Context(), "configure session theirs commit"); err != nil {
 		t.Fatal(err)
 	}
-	b.apply(d)
+	b.Apply(d)
 }
 
 // TestLeftovers has the three ways in which an earlier run can have been cut
@@ -65,13 +65,13 @@ func TestLeftovers(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata, OldSessionJSON: old}})
 		b.openSession(b.colleague(), "rf-old-1")
 		notes := func() string {
-			_, st := b.plan(b.open())
+			_, st := b.Plan(b.Open())
 			return strings.Join(st.Notes, "\n")
 		}
 		if got := notes(); !strings.Contains(got, "cut off before its commit (configuration session rf-old-1") || !strings.Contains(got, "nothing of it is in force") {
 			t.Errorf("notes %q", got)
 		}
-		tok := b.apply(b.open())
+		tok := b.Apply(b.Open())
 		if len(b.pending()) > 0 || strings.Contains(b.Running(), "vlan 99") {
 			t.Errorf("sessions %v", b.Sessions())
 		}
@@ -79,12 +79,12 @@ func TestLeftovers(t *testing.T) {
 			t.Errorf("notes %q", got)
 		}
 		// A second run must not write what the switch is about to revert.
-		other := b.open()
-		b.configure("interface Ethernet1/1\nmtu 4000\n")
-		snap, st := b.plan(other)
+		other := b.Open()
+		b.Set("interface Ethernet1/1\nmtu 4000\n")
+		snap, st := b.Plan(other)
 		_, err := other.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "two"})
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "commit timer", "rf-test-", "takes")
-		if err := b.open().Confirm(t.Context(), tok); err == nil {
+		if err := b.Open().Confirm(t.Context(), tok); err == nil {
 			t.Error("confirm of what somebody changed since then")
 		}
 		if got := notes(); strings.Contains(got, "earlier run") {
@@ -111,19 +111,19 @@ func TestRunsOfOthers(t *testing.T) {
 	young := run(2 * time.Minute)
 	theirs := name(young)
 	b.openSession(n, theirs)
-	d := b.open()
-	tok, err := b.try(d)
+	d := b.Open()
+	tok, err := b.Try(d)
 	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs+" is open", "a run of this tool that began 2m", "ago is at work, or was cut off", "configure session "+theirs+" abort")
 	if tok != nil || b.Sessions()[theirs] != "pending" {
 		t.Errorf("token %v, sessions %v", tok, b.Sessions())
 	}
-	if _, st := b.plan(d); !strings.Contains(notes(st), "is at work, or was cut off before its commit (configuration session "+theirs) {
+	if _, st := b.Plan(d); !strings.Contains(notes(st), "is at work, or was cut off before its commit (configuration session "+theirs) {
 		t.Errorf("notes %q", st.Notes)
 	}
 	if _, err := n.Do(t.Context(), "configure session "+theirs+" commit timer 00:05:00"); err != nil {
 		t.Fatal(err)
 	}
-	if _, st := b.plan(d); !strings.Contains(notes(st), "is at work, or was cut off, and its work is in force and not confirmed") {
+	if _, st := b.Plan(d); !strings.Contains(notes(st), "is at work, or was cut off, and its work is in force and not confirmed") {
 		t.Errorf("notes %q", st.Notes)
 	}
 	kept, err := d.Keep(t.Context())
@@ -143,7 +143,7 @@ func TestRunsOfOthers(t *testing.T) {
 	for _, id := range []string{run(13 * time.Hour), young} {
 		b.openSession(n, name(id))
 	}
-	b.apply(d)
+	b.Apply(d)
 	if len(b.pending()) > 0 {
 		t.Errorf("sessions %v", b.Sessions())
 	}
@@ -169,13 +169,13 @@ func TestLongRunsOfOthers(t *testing.T) {
 			if _, err := n.Do(t.Context(), "configure session "+theirs+" commit timer 00:05:00"); err != nil {
 				t.Fatal(err)
 			}
-			kept, err := b.open().Keep(t.Context())
+			kept, err := b.Open().Keep(t.Context())
 			says(t, err, drivers.ErrRejected, drivers.ErrPartial, what, "is at work, or was cut off: wait until it confirms")
 			if kept || strings.Contains(string(b.Startup()), "vlan 99") {
 				t.Errorf("%s: kept %v", c.ago, kept)
 			}
 		}
-		_, err = b.try(b.open())
+		_, err = b.Try(b.Open())
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, what)
 		if _, err := n.Do(t.Context(), "configure session "+theirs+" abort"); err != nil {
 			t.Fatal(err)
@@ -188,8 +188,8 @@ func TestLongRunsOfOthers(t *testing.T) {
 func TestRollbackCutOff(t *testing.T) {
 	const run = "20200101-150405123-abcdef"
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-	d := b.open()
-	snap, st := b.plan(d)
+	d := b.Open()
+	snap, st := b.Plan(d)
 	tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: run})
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestRollbackCutOff(t *testing.T) {
 	if err := d.Confirm(t.Context(), tok); err != nil {
 		t.Fatal(err)
 	}
-	dies := b.open()
+	dies := b.Open()
 	dies.way = &cutOff{dies.way, b}
 	if err := dies.Revert(t.Context(), tok); err == nil {
 		t.Error("a rollback that was cut off went well")
@@ -206,16 +206,16 @@ func TestRollbackCutOff(t *testing.T) {
 	if len(left) != 1 || len(left[0]) > maxName {
 		t.Fatalf("sessions %v", b.Sessions())
 	}
-	b.configure("interface Ethernet1/1\nmtu 4000\n")
+	b.Set("interface Ethernet1/1\nmtu 4000\n")
 	for _, ended := range [][]string{nil, {"20200101-150405999-abcdef"}} {
-		other := b.open()
+		other := b.Open()
 		other.Inherit(ended)
-		_, err := b.try(other)
+		_, err := b.Try(other)
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, left[0]+" is open", "is at work, or was cut off")
 	}
 	clears := func(d *Driver) {
 		t.Helper()
-		tok := b.apply(d)
+		tok := b.Apply(d)
 		if len(b.pending()) > 0 {
 			t.Errorf("sessions %v", b.Sessions())
 		}
@@ -223,13 +223,13 @@ func TestRollbackCutOff(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	dies.way = b.open().way
+	dies.way = b.Open().way
 	clears(dies)
 	dies.way = &cutOff{dies.way, b}
 	if err := dies.Revert(t.Context(), tok); err == nil || len(b.pending()) != 1 {
 		t.Errorf("%v, sessions %v", err, b.Sessions())
 	}
-	later := b.open()
+	later := b.Open()
 	later.Inherit([]string{run})
 	clears(later)
 }

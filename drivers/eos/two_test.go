@@ -39,21 +39,21 @@ func (w *meanwhile) write(ctx context.Context, name string, typed []string, time
 func TestACommitLeavesWhatWasCommittedMeanwhile(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, gnmi: gnmi})
-		d := b.open()
-		d.way = &meanwhile{way: d.way, before: func() { b.configure("interface Ethernet8/1\ndescription theirs\n") }}
-		tok, err := b.try(d)
+		d := b.Open()
+		d.way = &meanwhile{way: d.way, before: func() { b.Set("interface Ethernet8/1\ndescription theirs\n") }}
+		tok, err := b.Try(d)
 		says(t, err, drivers.ErrStale, drivers.ErrPartial, "the switch was configured by someone else while the session was open; nothing was committed")
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		if b.Writes() != 0 || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "description theirs") {
+		if b.Writes() != 0 || len(b.pending()) > 0 || !strings.Contains(b.State(), "description theirs") {
 			t.Errorf("%d commits, sessions %v", b.Writes(), b.pending())
 		}
-		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+		if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
 			t.Error(err)
 		}
-		b.settled(d)
-		if !strings.Contains(string(b.state()), "description theirs") {
+		b.Settled(d)
+		if !strings.Contains(b.State(), "description theirs") {
 			t.Error("what another has configured is gone")
 		}
 	}
@@ -71,9 +71,9 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
-			d := b.open()
-			snap, st := b.plan(d)
-			theirs := func() { b.configure("interface Ethernet1/1\nmtu 9100\n") }
+			d := b.Open()
+			snap, st := b.Plan(d)
+			theirs := func() { b.Set("interface Ethernet1/1\nmtu 9100\n") }
 			w := &meanwhile{way: d.way}
 			if d.way = w; name == "the commit" {
 				w.after = theirs
@@ -90,8 +90,8 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if b.Writes() != commits || len(b.pending()) > 0 || !strings.Contains(string(b.state()), "mtu 9100") {
-				t.Errorf("%d commits, sessions %v, the switch holds\n%s", b.Writes()-commits, b.pending(), b.state())
+			if b.Writes() != commits || len(b.pending()) > 0 || !strings.Contains(b.State(), "mtu 9100") {
+				t.Errorf("%d commits, sessions %v, the switch holds\n%s", b.Writes()-commits, b.pending(), b.State())
 			}
 		})
 	}

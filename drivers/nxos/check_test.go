@@ -8,9 +8,9 @@ import (
 
 func TestOnlyWhatIsMeantIsReverted(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d := b.open()
+	d := b.Open()
 	drivertest.Forged{
-		Driver: d, Token: b.apply(d), Managed: b.desired.Manages, State: b.state,
+		Driver: d, Token: b.Apply(d), Managed: b.Desired.Manages, State: b.State,
 		Settings: []string{
 			`{"key":"username eve","line":"username eve password x role network-admin"}`,
 			`{"key":"feature ssh"}`,

@@ -13,13 +13,13 @@ import (
 
 func TestTimerRunsOut(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d, was := b.open(), b.state()
-	tok := b.apply(d)
+	d, was := b.Open(), b.State()
+	tok := b.Apply(d)
 	if !b.ExpireTimer() {
 		t.Fatal("no timer runs")
 	}
 	says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, drivers.ErrPartial, "not confirmed in time", "reverted it")
-	if b.state() != was || b.startup() != was {
+	if b.State() != was || b.Saved() != was {
 		t.Error("something is left")
 	}
 	n := b.Writes()
@@ -28,30 +28,30 @@ func TestTimerRunsOut(t *testing.T) {
 	}
 	b.clean(t, was)
 	// The next run begins from there.
-	other := b.open()
-	tok = b.apply(other)
+	other := b.Open()
+	tok = b.Apply(other)
 	if err := other.Confirm(t.Context(), tok); err != nil {
 		t.Fatal(err)
 	}
-	if b.ExpireTimer() || b.startup() != b.state() {
+	if b.ExpireTimer() || b.Saved() != b.State() {
 		t.Error("the timer runs after the confirmation, or nothing was saved")
 	}
-	b.settled(other)
+	b.Settled(other)
 }
 
 // A switch that words its refusal of an empty commit in no way that is known
 // is reverted all the same.
 func TestRevertPastARefusedCommit(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d, was := b.open(), b.state()
-	tok := b.apply(d)
+	d, was := b.Open(), b.State()
+	tok := b.Apply(d)
 	b.Faults().RefuseLine(regexp.MustCompile("^commit$"))
 	if err := d.Revert(t.Context(), tok); err != nil {
 		t.Error(err)
 	}
 	b.ExpireTimer()
-	if b.state() != was {
-		t.Errorf("the switch holds\n%s\nand held\n%s", b.state(), was)
+	if b.State() != was {
+		t.Errorf("the switch holds\n%s\nand held\n%s", b.State(), was)
 	}
 }
 
@@ -59,20 +59,20 @@ func TestConfirm(t *testing.T) {
 	t.Parallel()
 	t.Run("its answer is lost", func(t *testing.T) {
 		b := newBox(t, boxOptions{})
-		d := b.open()
-		tok := b.apply(d)
+		d := b.Open()
+		tok := b.Apply(d)
 		b.Faults().DropAfterWrite()
 		if err := d.Confirm(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		if b.ExpireTimer() || b.startup() != b.state() {
+		if b.ExpireTimer() || b.Saved() != b.State() {
 			t.Error("not confirmed and saved")
 		}
 	})
 	t.Run("it is refused", func(t *testing.T) {
 		b := newBox(t, boxOptions{})
-		d := b.open()
-		tok := b.apply(d)
+		d := b.Open()
+		tok := b.Apply(d)
 		b.Faults().ReadOnly(true)
 		says(t, d.Confirm(t.Context(), tok), drivers.ErrRejected, nil, "confirm the commit", "% Permission denied")
 		if !b.ExpireTimer() {
@@ -81,16 +81,16 @@ func TestConfirm(t *testing.T) {
 	})
 	t.Run("it may not save", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		d := b.open()
-		tok := b.apply(d)
+		d := b.Open()
+		tok := b.Apply(d)
 		b.Faults().ReadOnly(true)
 		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, nil, "lose it in a restart", "% Permission denied")
 	})
 	t.Run("others changed it", func(t *testing.T) {
 		b := newBox(t, boxOptions{})
-		d := b.open()
-		tok := b.apply(d)
-		b.configure("interface Ethernet1/1\n  mtu 4000\n")
+		d := b.Open()
+		tok := b.Apply(d)
+		b.Set("interface Ethernet1/1\n  mtu 4000\n")
 		says(t, d.Confirm(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, `"mtu 9100" is gone`)
 	})
 }
@@ -98,21 +98,21 @@ func TestConfirm(t *testing.T) {
 // TestKeep has runs that were cut off before they were confirmed.
 func TestKeep(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		if kept, err := b.open().Keep(t.Context()); kept || err != nil {
+		if kept, err := b.Open().Keep(t.Context()); kept || err != nil {
 			t.Errorf("a fresh switch: %v %v", kept, err)
 		}
-		b.apply(b.open())
-		other := b.open()
-		if _, st := b.plan(other); !strings.Contains(notes(st), "an earlier run left checkpoint rf-test") {
+		b.Apply(b.Open())
+		other := b.Open()
+		if _, st := b.Plan(other); !strings.Contains(notes(st), "an earlier run left checkpoint rf-test") {
 			t.Errorf("notes %q", notes(st))
 		}
 		if kept, err := other.Keep(t.Context()); !kept || err != nil {
 			t.Errorf("%v %v", kept, err)
 		}
-		if b.ExpireTimer() || b.startup() != b.state() || len(b.Checkpoints()) > 0 {
+		if b.ExpireTimer() || b.Saved() != b.State() || len(b.Checkpoints()) > 0 {
 			t.Errorf("not confirmed and saved, checkpoints %v", b.Checkpoints())
 		}
-		b.settled(other)
+		b.Settled(other)
 	})
 }
 
@@ -120,12 +120,12 @@ func TestKeep(t *testing.T) {
 // one is another user's.
 func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d := b.open()
-	snap, st := b.plan(d)
+	d := b.Open()
+	snap, st := b.Plan(d)
 	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "20200101-000000000-abcd"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.open().Keep(t.Context()); err != nil {
+	if _, err := b.Open().Keep(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if !b.ExpireTimer() {
@@ -136,14 +136,14 @@ func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 // A run that no journal here knows may be at work on another machine.
 func TestKeepLeavesRunsOfOthers(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d := b.open()
-	snap, st := b.plan(d)
+	d := b.Open()
+	snap, st := b.Plan(d)
 	id := time.Now().Add(-2*time.Minute).UTC().Format("20060102-150405") + "123-abcd"
 	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id}); err != nil {
 		t.Fatal(err)
 	}
-	other := b.open()
-	if _, st := b.plan(other); !strings.Contains(notes(st), "a run of this tool that began 2m") || !strings.Contains(notes(st), "is at work, or was cut off (checkpoint rf-"+id) {
+	other := b.Open()
+	if _, st := b.Plan(other); !strings.Contains(notes(st), "a run of this tool that began 2m") || !strings.Contains(notes(st), "is at work, or was cut off (checkpoint rf-"+id) {
 		t.Errorf("notes %q", notes(st))
 	}
 	other.Inherit([]string{id[:15] + "123-ffff"})
@@ -153,7 +153,7 @@ func TestKeepLeavesRunsOfOthers(t *testing.T) {
 		t.Errorf("kept %v, checkpoints %v", kept, b.Checkpoints())
 	}
 	other.Inherit([]string{id})
-	if kept, err := other.Keep(t.Context()); !kept || err != nil || b.ExpireTimer() || b.startup() != b.state() {
+	if kept, err := other.Keep(t.Context()); !kept || err != nil || b.ExpireTimer() || b.Saved() != b.State() {
 		t.Errorf("kept %v, %v", kept, err)
 	}
 }
@@ -172,16 +172,16 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 			if full {
 				b.do("checkpoint theirs")
 			}
-			d, was := b.open(), b.state()
-			tok := b.apply(d)
-			if err := d.Revert(t.Context(), tok); err != nil || b.state() != was || b.ExpireTimer() {
+			d, was := b.Open(), b.State()
+			tok := b.Apply(d)
+			if err := d.Revert(t.Context(), tok); err != nil || b.State() != was || b.ExpireTimer() {
 				t.Fatalf("before the confirmation: %v", err)
 			}
-			tok = b.apply(d)
+			tok = b.Apply(d)
 			if err := d.Confirm(t.Context(), tok); err != nil {
 				t.Fatal(err)
 			}
-			saved := b.startup()
+			saved := b.Saved()
 
 			n := b.colleague()
 			if _, err := n.Configure(t.Context(), levelStage, dualStageCommand, []string{"interface Ethernet1/7", "description trial"}); err != nil {
@@ -190,16 +190,16 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 			if _, err := n.Type(t.Context(), "commit confirmed 40"); err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range []*Driver{d, b.open()} {
+			for _, d := range []*Driver{d, b.Open()} {
 				says(t, d.Revert(t.Context(), tok), drivers.ErrPartial, drivers.ErrRejected, "a commit waits for its confirmation")
 			}
-			if b.startup() != saved {
+			if b.Saved() != saved {
 				t.Error("what waits for its confirmation was saved")
 			}
 			if !b.ExpireTimer() {
 				t.Error("the timer of somebody else was ended")
 			}
-			if err := b.open().Revert(t.Context(), tok); err != nil {
+			if err := b.Open().Revert(t.Context(), tok); err != nil {
 				t.Error(err)
 			}
 			b.clean(t, was)
@@ -229,8 +229,8 @@ func TestRevertEndsItsOwnTimer(t *testing.T) {
 			if c.full {
 				b.do("checkpoint theirs")
 			}
-			d, was := b.open(), b.state()
-			snap, st := b.plan(d)
+			d, was := b.Open(), b.State()
+			snap, st := b.Plan(d)
 			ao := applyOptions
 			ao.ID = time.Now().Add(-13*time.Hour).UTC().Format("20060102-150405") + "123-abcd"
 			tok, err := d.Apply(t.Context(), snap, st, ao)
@@ -238,13 +238,13 @@ func TestRevertEndsItsOwnTimer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.others {
-				b.configure("interface Ethernet1/7\n  description theirs\n")
+				b.Set("interface Ethernet1/7\n  description theirs\n")
 			}
 			if c.saved {
 				b.do("copy running-config startup-config")
 			}
 			if c.other {
-				d = b.open()
+				d = b.Open()
 			}
 			if err := d.Revert(t.Context(), tok); err != nil {
 				t.Error(err)
@@ -253,9 +253,9 @@ func TestRevertEndsItsOwnTimer(t *testing.T) {
 				t.Error("the timer runs on")
 			}
 			if c.others {
-				b.configure("interface Ethernet1/7\n  no description\n")
-				if b.state() != was {
-					t.Errorf("the switch holds\n%s", b.state())
+				b.Set("interface Ethernet1/7\n  no description\n")
+				if b.State() != was {
+					t.Errorf("the switch holds\n%s", b.State())
 				}
 				return
 			}
@@ -268,8 +268,8 @@ func TestCheckpoints(t *testing.T) {
 	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 3}}, func(t *testing.T, b *box) {
 		b.do("checkpoint rf-test")
 		b.do("checkpoint theirs")
-		d := b.open()
-		tok := b.apply(d)
+		d := b.Open()
+		tok := b.Apply(d)
 		if got := b.Checkpoints(); !slices.Equal(got, []string{"rf-test", "theirs", "rf-test-2"}) {
 			t.Errorf("checkpoints %v", got)
 		}
@@ -285,8 +285,8 @@ func TestCheckpoints(t *testing.T) {
 	})
 	eachWay(t, boxOptions{Options: simnxos.Options{MaxCheckpoints: 1}}, func(t *testing.T, b *box) {
 		b.do("checkpoint theirs")
-		was := b.state()
-		_, err := b.try(b.open())
+		was := b.State()
+		_, err := b.Try(b.Open())
 		if b.plain {
 			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written", "maximum number of checkpoints (1) reached", "show checkpoint summary")
 			b.clean(t, was)

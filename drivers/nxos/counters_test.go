@@ -1,38 +1,23 @@
 package nxos
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
-
-// tallied are the counters of the box, by what they are to the driver.
-var tallied = map[drivers.Metric]string{
-	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets, drivers.QueueDrops: sim.DropPkts,
-	drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
-}
-
-// count sets what a port counts.
-func (b *box) count(port string, index int, m drivers.Metric, n uint64) bool {
-	name, ok := tallied[m]
-	if ok {
-		b.Counters().Set(port, index, name, n)
-	}
-	return ok
-}
 
 // Counters of both ways are the same; marks are over gNMI alone, as the simulated
 // release has no command for them.
 func TestCounters(t *testing.T) {
 	b := newBox(t, boxOptions{gnmi: true})
-	b.apply(b.overSSH())
+	b.Apply(b.overSSH())
 	for i, name := range []string{sim.DropPkts, sim.PFCTx, sim.WDStuck, sim.ECNMarked} {
 		b.Counters().Set("Ethernet1/1", 3, name, uint64(10+i))
 	}
 	b.Counters().Set("Ethernet1/1", 5, sim.PFCTx, 9) // a priority that nobody is to pause
-	for name, d := range map[string]*Driver{"ssh": b.overSSH(), "gnmi and ssh": b.open()} {
+	for name, d := range map[string]*Driver{"ssh": b.overSSH(), "gnmi and ssh": b.Open()} {
 		c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet9/9"})
 		if err != nil {
 			t.Fatal(err)
@@ -47,16 +32,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// What is not saved is named by section, without what it holds.
+// What is not saved is named by section.
 func TestUnsaved(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d := b.overSSH()
-	if list, err := d.Unsaved(t.Context()); err != nil || list != nil {
-		t.Errorf("%q, %v", list, err)
-	}
-	b.configure("interface Ethernet1/2\n  mtu 4000\n")
-	list, err := d.Unsaved(t.Context())
-	if want := []string{"interface Ethernet1/2"}; err != nil || !slices.Equal(list, want) {
-		t.Errorf("%q, %v; want %q", list, err, want)
-	}
+	drivertest.NamesUnsaved(b.LineBox, b.overSSH(), "interface Ethernet1/2\n  mtu 4000\n", "interface Ethernet1/2")
 }

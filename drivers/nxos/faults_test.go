@@ -11,7 +11,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
-	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
@@ -32,7 +31,7 @@ func eachWay(t *testing.T, o boxOptions, run func(t *testing.T, b *box)) {
 // ours.
 func (b *box) clean(t *testing.T, was string) {
 	t.Helper()
-	if now := b.state(); now != was {
+	if now := b.State(); now != was {
 		t.Errorf("left behind:\n%s\nwas\n%s", now, was)
 	}
 	if slices.ContainsFunc(b.Checkpoints(), drivers.Ours) {
@@ -40,34 +39,18 @@ func (b *box) clean(t *testing.T, was string) {
 	}
 }
 
-// colleague is another user's shell on the switch.
-func (b *box) colleague() *ssh.Network {
-	b.t.Helper()
-	c, err := ssh.Dial(b.t.Context(), *b.target.SSH)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() { _ = c.Close() })
-	n, err := c.Network(b.t.Context(), platform, b.target.SSH.Password)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.t.Cleanup(func() { _ = n.Close() })
-	return n
-}
-
 func (b *box) do(cmd string) {
-	b.t.Helper()
-	if _, err := b.colleague().Do(b.t.Context(), cmd); err != nil {
-		b.t.Fatal(err)
+	b.T.Helper()
+	if _, err := b.colleague().Do(b.T.Context(), cmd); err != nil {
+		b.T.Fatal(err)
 	}
 }
 
 func TestRefusedLine(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		d, was := b.open(), b.state()
+		d, was := b.Open(), b.State()
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect minimum-threshold"))
-		tok, err := b.try(d)
+		tok, err := b.Try(d)
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "reverted")
 		b.clean(t, was)
 		if err := d.Revert(t.Context(), tok); err != nil {
@@ -76,8 +59,8 @@ func TestRefusedLine(t *testing.T) {
 		b.clean(t, was)
 		// The shell is at the prompt again.
 		b.Faults().Clear()
-		b.apply(b.open())
-		b.settled(d)
+		b.Apply(b.Open())
+		b.Settled(d)
 	})
 }
 
@@ -87,12 +70,12 @@ func TestRefusedInDualStage(t *testing.T) {
 		t.Run(refused, func(t *testing.T) {
 			t.Parallel()
 			b := newBox(t, boxOptions{Options: simnxos.Options{DualStageRefuse: []string{refused}}})
-			d, was := b.open(), b.state()
-			tok := b.apply(d)
+			d, was := b.Open(), b.State()
+			tok := b.Apply(d)
 			if b.ExpireTimer() {
 				t.Error("a timer runs")
 			}
-			b.settled(d)
+			b.Settled(d)
 			if err := d.Revert(t.Context(), tok); err != nil {
 				t.Errorf("revert: %v", err)
 			}
@@ -106,14 +89,14 @@ func TestRefusedInDualStage(t *testing.T) {
 func TestUnknownTimer(t *testing.T) {
 	const dog = "  watchdog: {detect: 400ms, restore: 400ms, action: drop}"
 	eachWay(t, boxOptions{intent: []string{dog, "  watchdog: off"}}, func(t *testing.T, b *box) {
-		d := b.open()
-		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+		d := b.Open()
+		if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
 			t.Fatal(err)
 		}
-		was := b.state()
-		b.desired = compile(t, fabric("60%", "50%", "40%", "50%"))
+		was := b.State()
+		b.Desired = compile(t, fabric("60%", "50%", "40%", "50%"))
 		b.Faults().RefuseLine(regexp.MustCompile("watch-dog interval"))
-		_, err := b.try(d)
+		_, err := b.Try(d)
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", `line 1: "priority-flow-control watch-dog interval 200"`)
 		b.clean(t, was)
 	})
@@ -123,16 +106,16 @@ func TestUnknownTimer(t *testing.T) {
 // takes effect.
 func TestRefusedCommit(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simnxos.Options{TCAM: true}})
-	d, was := b.open(), b.state()
-	_, err := b.try(d)
+	d, was := b.Open(), b.State()
+	_, err := b.Try(d)
 	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing is in force", "TCAM region is not configured")
 	b.clean(t, was)
 	if b.Writes() != 1 {
 		t.Errorf("%d writes", b.Writes())
 	}
 	b = newBox(t, boxOptions{Options: simnxos.Options{TCAM: true, NoDualStage: true}})
-	was = b.state()
-	_, err = b.try(b.open())
+	was = b.State()
+	_, err = b.Try(b.Open())
 	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type qos input ROCE-FABRIC-IN", `Module 1 returned status "TCAM region is not configured`)
 	b.clean(t, was)
 }
@@ -142,18 +125,18 @@ func TestRefusedCommit(t *testing.T) {
 // stays.
 func TestInUse(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		d := b.open()
-		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+		d := b.Open()
+		if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
 			t.Fatal(err)
 		}
-		b.desired = compile(t, fabric("  cnp: {priority: 7, dscp: [48], strict: true}\n", ""))
+		b.Desired = compile(t, fabric("  cnp: {priority: 7, dscp: [48], strict: true}\n", ""))
 		var was string
 		b.Faults().BeforeWrite(func() {
 			b.Faults().BeforeWrite(nil)
-			b.configure("policy-map type qos THEIRS\n  class ROCE-FABRIC-CNP\n    set qos-group 2\n")
-			was = b.state()
+			b.Set("policy-map type qos THEIRS\n  class ROCE-FABRIC-CNP\n    set qos-group 2\n")
+			was = b.State()
 		})
-		_, err := b.try(d)
+		_, err := b.Try(d)
 		if b.plain {
 			if err != nil {
 				t.Error(err)
@@ -161,9 +144,9 @@ func TestInUse(t *testing.T) {
 		} else {
 			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "in use by policy-map THEIRS", "no class-map type qos match-any ROCE-FABRIC-CNP")
 			b.clean(t, was)
-			b.apply(d)
+			b.Apply(d)
 		}
-		b.settled(d)
+		b.Settled(d)
 		if !strings.Contains(b.Running(), "class-map type qos match-any ROCE-FABRIC-CNP") {
 			t.Error("the class-map is gone")
 		}
@@ -173,20 +156,20 @@ func TestInUse(t *testing.T) {
 // The same while an apply is reverted: what is in use stays, the rest goes.
 func TestRevertInUse(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		d := b.open()
-		tok := b.apply(d)
+		d := b.Open()
+		tok := b.Apply(d)
 		if err := d.Confirm(t.Context(), tok); err != nil {
 			t.Fatal(err)
 		}
 		b.Faults().BeforeWrite(func() {
 			b.Faults().BeforeWrite(nil)
-			b.configure("interface Ethernet1/8\n  service-policy type queuing output ROCE-FABRIC-OUT\n")
+			b.Set("interface Ethernet1/8\n  service-policy type queuing output ROCE-FABRIC-OUT\n")
 		})
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
 		if text := b.Running(); strings.Contains(text, "ROCE-FABRIC-IN") || strings.Contains(text, "ROCE-FABRIC-NQ") || strings.Contains(text, "priority-flow-control") ||
-			strings.Count(text, "output ROCE-FABRIC-OUT") != 1 || b.startup() != b.state() {
+			strings.Count(text, "output ROCE-FABRIC-OUT") != 1 || b.Saved() != b.State() {
 			t.Errorf("reverted:\n%s", text)
 		}
 	})
@@ -195,11 +178,11 @@ func TestRevertInUse(t *testing.T) {
 // Line by line, boxes with other class names refuse the plan as any other line.
 func TestClassNamesOfAnotherModel(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		d, was := b.open(), b.state()
-		snap, _ := b.plan(d)
+		d, was := b.Open(), b.State()
+		snap, _ := b.Plan(d)
 		of(snap).m, of(snap).guessed = native.FourQueue, true
-		b.desired = compile(t, fabric(fourQueues...))
-		st, err := d.Plan(drivers.Facts{}, snap, b.desired, b.policy)
+		b.Desired = compile(t, fabric(fourQueues...))
+		st, err := d.Plan(drivers.Facts{}, snap, b.Desired, b.Policy)
 		if err != nil || !strings.Contains(notes(st), "the plan has those of 4q") {
 			t.Fatalf("%v: %s", err, notes(st))
 		}
@@ -214,37 +197,37 @@ func TestFailedRollback(t *testing.T) {
 	refuse := regexp.MustCompile("^service-policy type queuing")
 	t.Run("settings do it", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		was := b.state()
+		was := b.State()
 		b.Faults().RollbackFails(true)
 		b.Faults().RefuseLine(refuse)
-		_, err := b.try(b.open())
+		_, err := b.Try(b.Open())
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
 		b.clean(t, was)
 	})
 	t.Run("nothing does it", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		d, was := b.open(), b.state()
+		d, was := b.Open(), b.State()
 		b.Faults().RollbackFails(true)
 		b.Faults().RefuseLine(refuse)
 		b.Faults().RefuseLine(regexp.MustCompile("^no (policy|class)-map"))
-		tok, err := b.try(d)
+		tok, err := b.Try(d)
 		says(t, err, drivers.ErrPartial, nil, "checkpoint rf-test, where it is still there, holds what stood there before", "Rollback failed.", "service-policy type queuing")
-		if !slices.Contains(b.Checkpoints(), "rf-test") || b.state() == was {
+		if !slices.Contains(b.Checkpoints(), "rf-test") || b.State() == was {
 			t.Errorf("checkpoints %v", b.Checkpoints())
 		}
 		b.Faults().Clear()
-		if err := b.open().Revert(t.Context(), tok); err != nil {
+		if err := b.Open().Revert(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
 		b.clean(t, was)
 	})
 	t.Run("the session is lost in it", func(t *testing.T) {
 		b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-		was := b.state()
+		was := b.State()
 		b.Faults().DropInRollback()
 		b.Faults().RefuseLine(refuse)
 		n := b.Writes()
-		_, err := b.try(b.open())
+		_, err := b.Try(b.Open())
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "service-policy type queuing")
 		b.clean(t, was)
 		if b.Writes() != n+2 {
@@ -257,9 +240,9 @@ func TestFailedRollback(t *testing.T) {
 // may have been accepted.
 func TestErrorsAmongOutput(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		d, was := b.open(), b.state()
+		d, was := b.Open(), b.State()
 		b.Faults().ErrorAmongNormal(true)
-		_, err := b.try(d)
+		_, err := b.Try(d)
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "ERROR: no statistics were kept")
 		b.clean(t, was)
 	})
@@ -269,14 +252,14 @@ func TestErrorsAmongOutput(t *testing.T) {
 // box refuses it otherwise.
 func TestClassRemoved(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		d := b.open()
-		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+		d := b.Open()
+		if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
 			t.Fatal(err)
 		}
-		was := b.state()
-		b.desired = compile(t, fabric("  cnp: {priority: 7, dscp: [48], strict: true}\n", ""))
-		tok := b.apply(d)
-		b.settled(d)
+		was := b.State()
+		b.Desired = compile(t, fabric("  cnp: {priority: 7, dscp: [48], strict: true}\n", ""))
+		tok := b.Apply(d)
+		b.Settled(d)
 		if strings.Contains(b.Running(), "ROCE-FABRIC-CNP") {
 			t.Error("the class-map is left")
 		}
@@ -291,12 +274,12 @@ func TestClassRemoved(t *testing.T) {
 // reverted, whatever others did since.
 func TestLostInTheMiddle(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simnxos.Options{NoDualStage: true}})
-	d, was := b.open(), b.state()
+	d, was := b.Open(), b.State()
 	b.Faults().DropAt(40)
-	tok, err := b.try(d)
+	tok, err := b.Try(d)
 	says(t, err, drivers.ErrPartial, drivers.ErrRejected, "neither the old nor the new", "of 91 left to set")
-	b.configure("interface Ethernet1/7\n  description meanwhile\n")
-	if err := b.open().Revert(t.Context(), tok); err != nil {
+	b.Set("interface Ethernet1/7\n  description meanwhile\n")
+	if err := b.Open().Revert(t.Context(), tok); err != nil {
 		t.Error(err)
 	}
 	b.clean(t, strings.Replace(was, "interface Ethernet1/7\n", "interface Ethernet1/7\n  description meanwhile\n", 1))
@@ -321,9 +304,9 @@ func TestTerminals(t *testing.T) {
 				if tc.fault != nil {
 					tc.fault(b.Faults())
 				}
-				d, was := b.open(), b.state()
-				tok := b.apply(d)
-				b.settled(d)
+				d, was := b.Open(), b.State()
+				tok := b.Apply(d)
+				b.Settled(d)
 				if err := d.Revert(t.Context(), tok); err != nil {
 					t.Errorf("revert: %v", err)
 				}
@@ -337,7 +320,7 @@ func TestPagerLeftOn(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{setup: manyRoutes(400)})
 	b.Faults().StuckPager(true)
-	_, err := b.open().Read(t.Context())
+	_, err := b.Open().Read(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), lines.Running) {
 		t.Errorf("error %v", err)
 	}
@@ -358,8 +341,8 @@ func TestLargeConfiguration(t *testing.T) {
 		lines = 5_000
 	}
 	b := newBox(t, boxOptions{setup: manyRoutes(lines)})
-	d, was := b.open(), b.state()
-	tok := b.apply(d)
+	d, was := b.Open(), b.State()
+	tok := b.Apply(d)
 	if err := d.Revert(t.Context(), tok); err != nil {
 		t.Errorf("revert: %v", err)
 	}
@@ -369,8 +352,8 @@ func TestLargeConfiguration(t *testing.T) {
 // What cannot be read back is not known to be in force.
 func TestReadBackThatIsCutOff(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
-		d := b.open()
-		snap, st := b.plan(d)
+		d := b.Open()
+		snap, st := b.Plan(d)
 		b.Faults().TruncateAnswers(true)
 		_, err := d.Read(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "cut off at line") || !strings.Contains(err.Error(), lines.Running) {
@@ -382,7 +365,7 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Error(err)
 		}
-		if _, again := b.plan(d); len(again.Changes) != len(st.Changes) {
+		if _, again := b.Plan(d); len(again.Changes) != len(st.Changes) {
 			t.Errorf("not taken back: %v", again.Changes)
 		}
 	})
@@ -390,8 +373,8 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 
 func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d := b.open()
-	snap, st := b.plan(d)
+	d := b.Open()
+	snap, st := b.Plan(d)
 	step := st.Items[0]
 	for name, items := range map[string][]drivers.Step{
 		"a line in a line":         {{Via: "ssh", Native: []byte(`{"edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9000\nreload"}]}`)}},
@@ -410,13 +393,13 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 		"not JSON":                 {{Via: "ssh", Native: []byte(`{`)}},
 		"an edit of its own":       {{Via: "ssh", Native: []byte(`{"edit":{}}`)}},
 	} {
-		was := b.state()
+		was := b.State()
 		tok, err := d.Apply(t.Context(), snap, &drivers.Steps{Items: items}, applyOptions)
-		if err == nil || tok != nil || b.state() != was || b.Writes() != 0 || len(b.Checkpoints()) > 0 {
+		if err == nil || tok != nil || b.State() != was || b.Writes() != 0 || len(b.Checkpoints()) > 0 {
 			t.Errorf("%s: %v, token %v", name, err, tok)
 		}
 	}
-	tok := b.apply(d)
+	tok := b.Apply(d)
 	for _, f := range []func(context.Context, *drivers.Token) error{d.Confirm, d.Revert} {
 		if err := f(t.Context(), &drivers.Token{Device: "another", Native: tok.Native}); err == nil || !strings.Contains(err.Error(), "that of another") {
 			t.Errorf("error %v", err)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,25 +17,17 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
-	"github.com/roce-fabric/roce-fabric/internal/secret"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
 // server is how the box's gNMI server is reached at an address.
-func (b *box) server(addr string) gnmi.Config {
-	b.t.Helper()
-	ca := filepath.Join(b.t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, b.CAPEM(), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(testPassword), TLS: gnmi.TLS{CAFile: ca}, Timeout: 4 * time.Second}
-}
+func (b *box) server(addr string) gnmi.Config { return b.GNMI(addr, 4*time.Second) }
 
 // overSSH opens a driver that knows of no gNMI server.
 func (b *box) overSSH() *Driver {
-	t := b.target
+	t := b.Target
 	t.GNMI = gnmi.Config{}
-	return b.openAs(t)
+	return b.OpenAs(t)
 }
 
 func observe(t *testing.T, d *Driver) *drivers.Observation {
@@ -78,12 +68,12 @@ func TestObserve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o.setup = "interface Ethernet1/2\n  shutdown\ninterface port-channel10\n  no switchport\n  mtu 9000\n"
 			b := newBox(t, o.boxOptions)
-			b.apply(b.overSSH())
+			b.Apply(b.overSSH())
 			b.SetNeighbor("Ethernet1/3", "sw2", "Ethernet1/3")
 			b.counting(o.queue)
 			b.SetCounter("Ethernet1/1", 5, "pfc-rx", 55) // a priority that nobody is to pause
 
-			shown, both := observe(t, b.overSSH()), observe(t, b.open())
+			shown, both := observe(t, b.overSSH()), observe(t, b.Open())
 			p := both.Ports["Ethernet1/1"]
 			want := drivers.QueueState{TxPackets: count(100), TxBytes: count(101), DropPackets: count(102), DropBytes: count(103),
 				WatchdogStuck: count(106), WatchdogRecovered: count(107), ECNMarked: count(108)}
@@ -178,10 +168,10 @@ func newDoor(t *testing.T, to string) *door {
 func TestObserveDials(t *testing.T) {
 	b := newBox(t, boxOptions{gnmi: true})
 	way := newDoor(t, b.GNMIAddr())
-	b.target.GNMI = b.server(way.addr)
-	d := b.open()
-	b.apply(d)
-	if _, err := d.Applied(t.Context(), b.desired); err != nil {
+	b.Target.GNMI = b.server(way.addr)
+	d := b.Open()
+	b.Apply(d)
+	if _, err := d.Applied(t.Context(), b.Desired); err != nil {
 		t.Fatal(err)
 	}
 	if n := way.count(); n != 0 {
@@ -210,7 +200,7 @@ func TestObserveDials(t *testing.T) {
 func TestObserveWithoutGNMI(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{gnmi: true})
-	b.apply(b.overSSH())
+	b.Apply(b.overSSH())
 	b.counting(3)
 	want := observe(t, b.overSSH())
 	other := newBox(t, boxOptions{gnmi: true, Options: simnxos.Options{Hostname: "other"}})
@@ -231,10 +221,10 @@ func TestObserveWithoutGNMI(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			way := newDoor(t, c.to)
-			target := b.target
+			target := b.Target
 			target.GNMI = b.server(way.addr)
 			c.change(&target.GNMI)
-			d := b.openAs(target)
+			d := b.OpenAs(target)
 			if c.to == "" {
 				d.dial = 200 * time.Millisecond
 			}
@@ -259,7 +249,7 @@ func TestObserveWithoutGNMI(t *testing.T) {
 // ways must not alternate.
 func TestObserveStaysWithOneWay(t *testing.T) {
 	b := newBox(t, boxOptions{gnmi: true})
-	d := b.open()
+	d := b.Open()
 	if o := observe(t, d); !o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
 		t.Fatal("nothing was read over gNMI")
 	}
@@ -276,19 +266,19 @@ func TestObserveStaysWithOneWay(t *testing.T) {
 // SSH has to answer: what gNMI shows is not all.
 func TestObserveNeedsSSH(t *testing.T) {
 	b := newBox(t, boxOptions{gnmi: true})
-	target := b.target
+	target := b.Target
 	ssh := *target.SSH
 	ssh.Password, target.SSH = "wrong", &ssh
-	_, err := b.openAs(target).Observe(t.Context())
+	_, err := b.OpenAs(target).Observe(t.Context())
 	says(t, err, drivers.ErrAuth, nil, "sw1")
 
 	// With neither, both say why.
 	target.GNMI.Password = "wrong"
-	_, err = b.openAs(target).Observe(t.Context())
+	_, err = b.OpenAs(target).Observe(t.Context())
 	says(t, err, drivers.ErrAuth, nil, "sw1", "over gNMI: ", "login refused")
 
 	// Who gives up has not found out anything about the server.
-	d := b.open()
+	d := b.Open()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Observe(ctx); !errors.Is(err, context.Canceled) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/drivers/nxos/show"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
@@ -25,23 +26,23 @@ func find(st *drivers.Steps, path string) *qos.Change {
 
 // with changes a port of the intent.
 func (b *box) with(port string, change func(*qos.Port)) {
-	p := *b.desired.Ports[port]
+	p := *b.Desired.Ports[port]
 	change(&p)
-	b.desired.Ports[port] = &p
+	b.Desired.Ports[port] = &p
 }
 
 func TestPlan(t *testing.T) {
 	b := newBox(t, boxOptions{setup: "interface Ethernet1/2\n  shutdown\n", intent: []string{"priority: 7", "priority: 6"}})
 	b.with(ports[1], func(p *qos.Port) { p.AdminUp = qos.Of(true) })
 	b.with(ports[0], func(p *qos.Port) { p.AdminUp = qos.Of(false) })
-	b.desired.Platform.Model = "N9K-C9364D-GX2A"
-	d := b.open()
+	b.Desired.Platform.Model = "N9K-C9364D-GX2A"
+	d := b.Open()
 	facts, err := d.Probe(t.Context())
 	if err != nil || facts.OS != "nxos" || facts.Model != "N9K-C9332D-GX2B" || facts.Release != "10.4(3)" ||
 		!slices.Equal(facts.Caps.Writes, []string{"ssh"}) || !facts.Caps.AppliedState || !strings.Contains(facts.Caps.Undo, "after 5m unless it is confirmed") {
 		t.Errorf("%+v %v", facts, err)
 	}
-	snap, st := b.plan(d)
+	snap, st := b.Plan(d)
 	if len(st.Items) != 1 || len(st.Blocked()) > 0 {
 		t.Fatalf("steps %v, blocked %v", st.Items, st.Blocked())
 	}
@@ -59,7 +60,7 @@ func TestPlan(t *testing.T) {
 		"ports[Ethernet1/1].queues[3].ecn": qos.ImpactLoss, "ports[Ethernet1/1].queues[3].scheduler": qos.ImpactLoss,
 		"ports[Ethernet1/1].watchdog": qos.ImpactNone, "watchdog_poll": qos.ImpactNone,
 	} {
-		if c := find(st, path); c == nil || c.Impact != want {
+		if c := drivertest.Find(st, path); c == nil || c.Impact != want {
 			t.Errorf("%s: %+v, want impact %s", path, c, want)
 		}
 	}
@@ -73,17 +74,17 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := b.down(); !slices.Equal(got, ports[:1]) {
+	if got := b.PortsDown(); !slices.Equal(got, ports[:1]) {
 		t.Errorf("down: %v", got)
 	}
-	b.settled(d)
+	b.Settled(d)
 	if err := d.Confirm(t.Context(), tok); err != nil {
 		t.Fatal(err)
 	}
 	// PFC of one port more, on a network-qos policy that is there.
-	b.configure("interface Ethernet1/2\n  no priority-flow-control mode on\n")
-	_, st = b.plan(d)
-	if c := find(st, "ports[Ethernet1/2].pfc"); c == nil || c.Impact != qos.ImpactCounters || strings.Contains(notes(st), "buffers") {
+	b.Set("interface Ethernet1/2\n  no priority-flow-control mode on\n")
+	_, st = b.Plan(d)
+	if c := drivertest.Find(st, "ports[Ethernet1/2].pfc"); c == nil || c.Impact != qos.ImpactCounters || strings.Contains(notes(st), "buffers") {
 		t.Errorf("%+v, notes %s", c, notes(st))
 	}
 }
@@ -92,15 +93,15 @@ func TestBlocked(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	b.with(ports[0], func(p *qos.Port) { p.LAG = qos.Of("port-channel7") })
 	b.with(ports[1], func(p *qos.Port) { p.PFCAsymmetric = qos.Of(true) })
-	b.desired.Ports["Ethernet1/99"] = b.desired.Ports[ports[2]]
-	d := b.open()
-	snap, st := b.plan(d)
+	b.Desired.Ports["Ethernet1/99"] = b.Desired.Ports[ports[2]]
+	d := b.Open()
+	snap, st := b.Plan(d)
 	for path, say := range map[string]string{
 		"ports[Ethernet1/99].port":          "no such port",
 		"ports[Ethernet1/1].lag":            "channel-group",
 		"ports[Ethernet1/2].pfc_asymmetric": "no asymmetric PFC",
 	} {
-		if c := find(st, path); c == nil || !strings.Contains(c.Blocked, say) {
+		if c := drivertest.Find(st, path); c == nil || !strings.Contains(c.Blocked, say) {
 			t.Errorf("%s: %+v", path, c)
 		}
 	}
@@ -111,43 +112,43 @@ func TestBlocked(t *testing.T) {
 	if _, err := d.Apply(t.Context(), snap, st, applyOptions); err != nil {
 		t.Fatal(err)
 	}
-	b.settled(d)
+	b.Settled(d)
 }
 
 // What a box with four queues does not have is blocked before it is tried.
 func TestBlockedByTheClassModel(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simnxos.Options{FourQueue: true}})
-	b.desired = compile(t, fabric())
-	d := b.open()
-	_, st := b.plan(d)
+	b.Desired = compile(t, fabric())
+	d := b.Open()
+	_, st := b.Plan(d)
 	for _, path := range []string{"ports[Ethernet1/1].maps.dscp_to_tc", "ports[Ethernet1/4].maps.dscp_to_tc"} {
-		if c := find(st, path); c == nil || !strings.HasPrefix(c.Blocked, "the switch has queues 0 to 3, and no 7") {
+		if c := drivertest.Find(st, path); c == nil || !strings.HasPrefix(c.Blocked, "the switch has queues 0 to 3, and no 7") {
 			t.Errorf("%s: %+v", path, c)
 		}
 	}
 	// What follows from the map is blocked for its sake.
 	for _, path := range []string{"ports[Ethernet1/1].pfc", "ports[Ethernet1/1].maps.pfc_to_queue", "ports[Ethernet1/1].watchdog"} {
-		if c := find(st, path); c == nil || !strings.Contains(c.Blocked, "the port's map of DSCPs is refused: the switch has queues 0 to 3, and no 7") {
+		if c := drivertest.Find(st, path); c == nil || !strings.Contains(c.Blocked, "the port's map of DSCPs is refused: the switch has queues 0 to 3, and no 7") {
 			t.Errorf("%s: %+v", path, c)
 		}
 	}
-	b.apply(d)
-	b.settled(d)
+	b.Apply(d)
+	b.Settled(d)
 	// The top queue is the fourth.
 	b = newBox(t, boxOptions{Options: simnxos.Options{FourQueue: true}})
-	if _, st := b.plan(b.open()); strings.Contains(notes(st), "strict") || len(st.Blocked()) > 0 {
+	if _, st := b.Plan(b.Open()); strings.Contains(notes(st), "strict") || len(st.Blocked()) > 0 {
 		t.Errorf("notes %s, blocked %v", notes(st), st.Blocked())
 	}
 }
 
 func TestProbe(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simnxos.Options{Version: "9.3(10)"}})
-	f, err := b.open().Probe(t.Context())
+	f, err := b.Open().Probe(t.Context())
 	if err != nil || strings.Contains(f.Caps.Undo, "by the switch itself") || f.Version != "9.3(10)" {
 		t.Errorf("%+v %v", f, err)
 	}
-	b.target.Release = "10.4(3)"
-	f, err = b.open().Probe(t.Context())
+	b.Target.Release = "10.4(3)"
+	f, err = b.Open().Probe(t.Context())
 	if err != nil || f.Release != "10.4(3)" || f.Version != "9.3(10)" {
 		t.Errorf("%+v %v", f, err)
 	}
@@ -159,10 +160,10 @@ func TestProbe(t *testing.T) {
 }
 
 func (b *box) mismatches(d *Driver) (out []string) {
-	b.t.Helper()
-	ms, err := d.Applied(b.t.Context(), b.desired)
+	b.T.Helper()
+	ms, err := d.Applied(b.T.Context(), b.Desired)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	for _, m := range ms {
 		said := strings.Join([]string{m.Port, m.What(), m.Want, m.Have, m.Fix}, "|")
@@ -179,8 +180,8 @@ func (b *box) mismatches(d *Driver) (out []string) {
 func TestConditions(t *testing.T) {
 	for _, o := range []simnxos.Options{{}, {DecimalBitmap: true}, {PolicyBitmap: true}} {
 		b := newBox(t, boxOptions{Options: o})
-		d := b.open()
-		if err := d.Confirm(t.Context(), b.apply(d)); err != nil {
+		d := b.Open()
+		if err := d.Confirm(t.Context(), b.Apply(d)); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.mismatches(d); len(got) > 0 {
@@ -201,35 +202,35 @@ func TestConditions(t *testing.T) {
 			{"the classification", "interface Ethernet1/3\n  no service-policy type qos input ROCE-FABRIC-IN\n", "interface Ethernet1/3\n  service-policy type qos input ROCE-FABRIC-IN\n", 1,
 				"DSCP 26 goes to qos-group 0, not 3|interface Ethernet1/3 / service-policy type qos input ROCE-FABRIC-IN"},
 		} {
-			b.configure(tc.breaks)
+			b.Set(tc.breaks)
 			got := b.mismatches(d)
 			if len(got) != tc.n || !strings.Contains(got[0], tc.says) {
 				t.Errorf("%s: %q", tc.name, got)
 			}
-			b.configure(tc.mends)
+			b.Set(tc.mends)
 			if got := b.mismatches(d); len(got) > 0 {
 				t.Errorf("%s mended: %q", tc.name, got)
 			}
 		}
 		// A pause that nobody puts traffic under need not be one of the port.
-		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq5\n    pause pfc-cos 5\n")
+		b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq5\n    pause pfc-cos 5\n")
 		if got := b.mismatches(d); o.PolicyBitmap && (len(got) != allPorts || got[0] != "Ethernet1/1|pfc|{3}|PFC is in operation for the bitmap (28)||unsure") || !o.PolicyBitmap && len(got) > 0 {
 			t.Errorf("another pause: %q", got)
 		}
-		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  no class type network-qos c-8q-nq5\n")
+		b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  no class type network-qos c-8q-nq5\n")
 		// A class without room is named.
-		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 1500\n")
+		b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 1500\n")
 		if got := b.mismatches(d); len(got) != allPorts || got[0] != "Ethernet1/1|mtu|9100|class c-8q-nq7 of network-qos policy ROCE-FABRIC-NQ has room for 1500 bytes|policy-map type network-qos ROCE-FABRIC-NQ / class type network-qos c-8q-nq7 / mtu 9216" {
 			t.Errorf("a small class: %q", got)
 		}
-		b.configure("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 9216\n")
+		b.Set("policy-map type network-qos ROCE-FABRIC-NQ\n  class type network-qos c-8q-nq7\n    mtu 9216\n")
 		// A port that is down has no PFC in operation, and nothing is wrong.
-		b.configure("interface Ethernet1/1\n  shutdown\n")
+		b.Set("interface Ethernet1/1\n  shutdown\n")
 		if got := b.mismatches(d); len(got) > 0 {
 			t.Errorf("down: %q", got)
 		}
 		b.with(ports[0], func(p *qos.Port) { p.AdminUp = qos.Of(true) })
-		b.configure("interface Ethernet1/2\n  mtu 4000\n")
+		b.Set("interface Ethernet1/2\n  mtu 4000\n")
 		want := []string{"Ethernet1/1|admin_up|true|false|", "Ethernet1/2|mtu|9100|4000|"}
 		if got := b.mismatches(d); !slices.Equal(got, want) {
 			t.Errorf("%q", got)
@@ -247,7 +248,7 @@ policy-map type queuing SITE
 interface Ethernet1/1
   service-policy type queuing output SITE
 `})
-	_, st := b.plan(b.open())
+	_, st := b.Plan(b.Open())
 	if text := notes(st); !strings.Contains(text, "policy-map type queuing SITE goes from Ethernet1/1, and with it what the intent does not speak of: class type queuing c-out-8q-q3 queue-limit 200 kbytes") {
 		t.Error(text)
 	}
@@ -257,10 +258,10 @@ interface Ethernet1/1
 // plan does not call that the watchdog.
 func TestPlanTellsOfTheOverride(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d := b.open()
-	b.apply(d)
-	b.configure("priority-flow-control override-interface mode off\n")
-	_, st := b.plan(b.open())
+	d := b.Open()
+	b.Apply(d)
+	b.Set("priority-flow-control override-interface mode off\n")
+	_, st := b.Plan(b.Open())
 	if len(st.Items) != 1 || !strings.HasSuffix(st.Items[0].What, ": override of PFC") || !strings.Contains(notes(st), "one override of PFC for the whole switch") {
 		t.Errorf("%v, notes %s", st.Items, notes(st))
 	}

@@ -94,41 +94,6 @@ func TestAnySwitch(t *testing.T) {
 		some := func(name string) bool { return rapid.Bool().Draw(rt, name) }
 		o.Options = simnxos.Options{NoDualStage: some("plain"), OldOrder: some("old order"), EmptyClassDefault: some("class-default"), NQLocked: some("locked"), ReplacePolicy: some("replace")}
 		b := newBox(t, o)
-		was := b.state()
-		fail := func(format string, args ...any) {
-			rt.Helper()
-			rt.Fatalf(format+"\nfrom\n%s\nis\n%s", append(args, was, b.state())...)
-		}
-		d := b.open()
-		defer d.Close()
-		defer b.Close()
-		snap, st := b.plan(d)
-		tok, err := d.Apply(t.Context(), snap, st, applyOptions)
-		if err != nil {
-			fail("apply: %v", err)
-		}
-		if err := drivertest.Trusted(d, b.desired, st, tok); err != nil {
-			fail("%v", err)
-		}
-		_, again := b.plan(d)
-		for _, c := range again.Changes {
-			if was := find(st, c.Path()); c.Blocked == "" || was == nil || was.Blocked == "" {
-				fail("still to change: %v", c)
-			}
-		}
-		if len(again.Items) > 0 {
-			fail("still a step: %s", again.Items[0].Native)
-		}
-		if some("confirmed") {
-			if err := d.Confirm(t.Context(), tok); err != nil {
-				fail("confirm: %v", err)
-			}
-		}
-		if err := d.Revert(t.Context(), tok); err != nil {
-			fail("revert: %v", err)
-		}
-		if d := cmp.Diff(blocks(was), blocks(b.state())); d != "" {
-			fail("not as before (-was +is): %s", d)
-		}
+		drivertest.Reverts(rt, b.LineBox, func(was, is string) string { return cmp.Diff(blocks(was), blocks(is)) })
 	})
 }

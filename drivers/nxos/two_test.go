@@ -28,28 +28,28 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 				if full {
 					b.do("checkpoint theirs")
 				}
-				d := b.open()
-				snap, st := b.plan(d)
-				b.desired = compile(t, fabric(other...))
-				second := b.open()
+				d := b.Open()
+				snap, st := b.Plan(d)
+				b.Desired = compile(t, fabric(other...))
+				second := b.Open()
 				var tok *drivers.Token
 				var theirs string
 				b.Faults().BeforeWrite(func() {
 					b.Faults().BeforeWrite(nil)
-					snap, st := b.plan(second)
+					snap, st := b.Plan(second)
 					var err error
 					if tok, err = second.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "other"}); err != nil {
 						t.Error(err)
 					}
-					theirs = b.state()
+					theirs = b.State()
 				})
 				mine, err := d.Apply(t.Context(), snap, st, applyOptions)
 				says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing of it is in force", "a commit waits for its confirmation")
 				if err := d.Revert(t.Context(), mine); err != nil {
 					t.Error(err)
 				}
-				if b.state() != theirs {
-					t.Errorf("the switch holds\n%s\nand the other run wrote\n%s", b.state(), theirs)
+				if b.State() != theirs {
+					t.Errorf("the switch holds\n%s\nand the other run wrote\n%s", b.State(), theirs)
 				}
 				if err := second.Confirm(t.Context(), tok); err != nil {
 					t.Error(err)
@@ -58,7 +58,7 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 				if err := d.Revert(t.Context(), mine); err != nil {
 					t.Error(err)
 				}
-				if b.ExpireTimer() || b.state() != theirs || b.startup() != theirs {
+				if b.ExpireTimer() || b.State() != theirs || b.Saved() != theirs {
 					t.Error("what the other run has confirmed is gone")
 				}
 				if slices.Contains(b.Checkpoints(), "rf-test") {
@@ -73,16 +73,16 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 // own: the checkpoint, which would undo more than the run did, is not used.
 func TestTheCheckpointIsForOwnChangesAlone(t *testing.T) {
 	b := newBox(t, boxOptions{})
-	d, was := b.open(), b.state()
-	tok := b.apply(d)
+	d, was := b.Open(), b.State()
+	tok := b.Apply(d)
 	b.Faults().RollbackFails(true)
-	b.configure("interface Ethernet1/1\n  mtu 4000\n")
+	b.Set("interface Ethernet1/1\n  mtu 4000\n")
 	n := b.Writes()
 	if err := d.Revert(t.Context(), tok); err != nil {
 		t.Error(err)
 	}
-	if b.state() != was || b.Writes() != n+1 {
-		t.Errorf("%d writes, and the switch holds\n%s", b.Writes()-n, b.state())
+	if b.State() != was || b.Writes() != n+1 {
+		t.Errorf("%d writes, and the switch holds\n%s", b.Writes()-n, b.State())
 	}
 }
 
@@ -93,13 +93,13 @@ func TestOfTwoRunsOneWrites(t *testing.T) {
 		id := func(age time.Duration) string {
 			return time.Now().Add(-age).UTC().Format("20060102-150405") + "123-abcd"
 		}
-		d, second := b.open(), b.open()
-		was := b.state()
-		snap, st := b.plan(d)
+		d, second := b.Open(), b.Open()
+		was := b.State()
+		snap, st := b.Plan(d)
 		b.do("checkpoint rf-" + id(2*time.Minute))
 		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id(0)})
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written: checkpoint rf-"+id(2 * time.Minute)[:8], "a run of this tool that began 2m", "is at work, or was cut off: wait until it confirms")
-		if tok != nil || b.state() != was || b.Writes() != 0 || len(b.Checkpoints()) != 1 {
+		if tok != nil || b.State() != was || b.Writes() != 0 || len(b.Checkpoints()) != 1 {
 			t.Errorf("token %v, checkpoints %v", tok, b.Checkpoints())
 		}
 		b.do("no checkpoint " + b.Checkpoints()[0])
@@ -112,7 +112,7 @@ func TestOfTwoRunsOneWrites(t *testing.T) {
 			return nil
 		}})
 		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "checkpoint rf-"+mine)
-		if got := b.Checkpoints(); b.state() != was || b.Writes() != 0 || !slices.Equal(got, []string{"rf-" + mine}) {
+		if got := b.Checkpoints(); b.State() != was || b.Writes() != 0 || !slices.Equal(got, []string{"rf-" + mine}) {
 			t.Errorf("checkpoints %s", strings.Join(got, ", "))
 		}
 	})

@@ -1,0 +1,403 @@
+package drivertest
+
+import (
+	"context"
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	xssh "golang.org/x/crypto/ssh"
+	"pgregory.net/rapid"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+)
+
+// Password is that of the accounts of the tests.
+const Password = "s3cr3t-of-the-lab"
+
+// Identity is shared by all switches of the tests: keys take time to make.
+var Identity = sync.OnceValue(func() (id struct {
+	TLS *tls.Config
+	CA  []byte
+	Key xssh.Signer
+}) {
+	var err error
+	if id.TLS, id.CA, err = sim.NewTLS(); err != nil {
+		panic(err)
+	}
+	if id.Key, err = sim.NewHostKey(); err != nil {
+		panic(err)
+	}
+	return id
+})
+
+// Fabric is an intent of one switch with two hosts and two uplinks; the other
+// switch is there for the links. cnp is the priority of that class; parts of the
+// text are replaced: old, new, old, new.
+func Fabric(system, cnp string, ports []string, replace ...string) string {
+	text := `apiVersion: roce-fabric/v1
+kind: Fabric
+name: test
+classes:
+  rdma: {priority: 3, dscp: [26], lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}}
+  cnp: {priority: ` + cnp + `, dscp: [48], strict: true}
+  default: {priority: 0, dscp: rest, bandwidth: 40%}
+pfc:
+  watchdog: {detect: 400ms, restore: 400ms, action: drop}
+mtu: {fabric: 9100, host: 9000, rdma: 4096}
+switches:
+  sw[1-2]: {os: ` + system + `, role: leaf, address: "192.0.2.[1-2]:6030"}
+hosts:
+  gpu[1-2]: {address: "192.0.2.[101-102]", nics: {eth0: {rdma: mlx5_0}}}
+links:
+  - {a: sw1/PORT0, b: gpu1/eth0, cable: 5m, speed: 400G}
+  - {a: sw1/PORT1, b: gpu2/eth0, cable: 5m, speed: 400G}
+  - {a: sw1/PORT2, b: sw2/PORT2, cable: 40m, speed: 400G}
+  - {a: sw1/PORT3, b: sw2/PORT3, cable: 40m, speed: 400G}
+`
+	text = strings.NewReplacer("PORT0", ports[0], "PORT1", ports[1], "PORT2", ports[2], "PORT3", ports[3]).Replace(text)
+	return strings.NewReplacer(replace...).Replace(text)
+}
+
+// LineSwitch is a simulated switch that is set by command lines.
+type LineSwitch interface {
+	Start() error
+	Close() error
+	Restart() error
+	SSHAddr() string
+	GNMIAddr() string
+	HostKeyLine() string
+	CAPEM() []byte
+	Running() string
+	Startup() string
+	Configure(lines string) error
+	Down() []string
+	Flaps() map[string]int
+	Writes() int
+	Counters() *sim.Tally
+}
+
+// LineBox is one such switch with the intent that it is to carry out.
+type LineBox[D drivers.Driver] struct {
+	T       testing.TB
+	Target  drivers.Target
+	Desired *qos.Device
+	Policy  drivers.Policy
+
+	sim  LineSwitch
+	open func(drivers.Target) D
+}
+
+// LineOptions make a [LineBox].
+type LineOptions[D drivers.Driver] struct {
+	Options
+	System string
+	Fit    func(*qos.Device)
+	Intent string
+	Ports  []string
+	Setup  string // configured before the driver comes
+	// Password is that of the login; "" is the right one.
+	Password string
+	// Late is how long a driver waits for a slow switch.
+	Late time.Duration
+	Open func(testing.TB, drivers.Target) D
+}
+
+// NewLineBox starts a switch, and makes it reachable over SSH.
+func NewLineBox[D drivers.Driver](t testing.TB, s LineSwitch, o LineOptions[D]) *LineBox[D] {
+	t.Helper()
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	b := &LineBox[D]{T: t, sim: s, open: func(target drivers.Target) D { return o.Open(t, target) },
+		Desired: Compile(t, o.Intent, render.Fits{o.System: o.Fit}), Policy: drivers.Policy{PortGroup: 2, Uplinks: o.Ports[2:4]}}
+	if o.Setup != "" {
+		b.Set(o.Setup)
+	}
+	password := secret.Secret(Password)
+	if o.Password != "" {
+		password = secret.Secret(o.Password)
+	}
+	b.Target = drivers.Target{Name: "sw1", OS: o.System, SSH: &ssh.Config{Address: s.SSHAddr(), User: "admin", Password: password,
+		KnownHosts: b.File("known_hosts", []byte(s.HostKeyLine()+"\n")), Timeout: o.Patience(), CommandTimeout: o.Patience()}}
+	if o.Slow {
+		b.Target.SSH.CommandTimeout = o.Late
+	}
+	return b
+}
+
+// File writes a file for the length of the test.
+func (b *LineBox[D]) File(name string, content []byte) string {
+	b.T.Helper()
+	file := filepath.Join(b.T.TempDir(), name)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		b.T.Fatal(err)
+	}
+	return file
+}
+
+// GNMI is how the gNMI server is reached at an address.
+func (b *LineBox[D]) GNMI(addr string, patience time.Duration) gnmi.Config {
+	b.T.Helper()
+	return gnmi.Config{Address: addr, Username: "admin", Password: secret.Secret(Password), TLS: gnmi.TLS{CAFile: b.File("ca.pem", b.sim.CAPEM())}, Timeout: patience}
+}
+
+// Open makes a driver of the switch.
+func (b *LineBox[D]) Open() D { return b.OpenAs(b.Target) }
+
+// OpenAs makes a driver of a target.
+func (b *LineBox[D]) OpenAs(target drivers.Target) D {
+	b.T.Helper()
+	return b.open(target)
+}
+
+// Set configures the switch as somebody else does.
+func (b *LineBox[D]) Set(lines string) {
+	b.T.Helper()
+	if err := b.sim.Configure(lines); err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// State is what the switch holds.
+func (b *LineBox[D]) State() string { return string(WithoutComments(b.sim.Running())) }
+
+// Saved is what the switch holds after a restart.
+func (b *LineBox[D]) Saved() string { return string(WithoutComments(b.sim.Startup())) }
+
+// PortsDown lists the Ethernet ports that are shut down.
+func (b *LineBox[D]) PortsDown() []string {
+	return slices.DeleteFunc(b.sim.Down(), func(p string) bool { return !strings.HasPrefix(p, "Ethernet") })
+}
+
+// Plan makes a plan, see [Plan].
+func (b *LineBox[D]) Plan(d D) (*drivers.Snapshot, *drivers.Steps) {
+	b.T.Helper()
+	return Plan(b.T, d, b.Desired, b.Policy)
+}
+
+// Try plans and applies.
+func (b *LineBox[D]) Try(d D) (*drivers.Token, error) {
+	b.T.Helper()
+	snap, st := b.Plan(d)
+	return d.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "test"})
+}
+
+// Apply plans and applies, and fails the test where that fails.
+func (b *LineBox[D]) Apply(d D) *drivers.Token {
+	b.T.Helper()
+	tok, err := b.Try(d)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return tok
+}
+
+// Settled fails the test where a new plan has something to do.
+func (b *LineBox[D]) Settled(d D) {
+	b.T.Helper()
+	_, st := b.Plan(d)
+	Settled(b.T, st)
+}
+
+// Colleague is another user's shell on the switch.
+func (b *LineBox[D]) Colleague(p *ssh.Platform) *ssh.Network {
+	b.T.Helper()
+	c, err := ssh.Dial(b.T.Context(), *b.Target.SSH)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.T.Cleanup(func() { _ = c.Close() })
+	n, err := c.Network(b.T.Context(), p, b.Target.SSH.Password)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.T.Cleanup(func() { _ = n.Close() })
+	return n
+}
+
+// Find returns the change of a plan at a path; nil for none.
+func Find(st *drivers.Steps, path string) *qos.Change {
+	for i, c := range st.Changes {
+		if c.Path() == path {
+			return &st.Changes[i]
+		}
+	}
+	return nil
+}
+
+// HasLines reports whether the switch has all the lines of a text.
+func (b *LineBox[D]) HasLines(text string) bool {
+	have := b.sim.Running()
+	for l := range strings.Lines(text) {
+		if !strings.Contains(have, strings.TrimRight(l, "\n")) {
+			b.T.Logf("%q is gone", l)
+			return false
+		}
+	}
+	return true
+}
+
+// tallied are the counters of a switch, by what they are to the driver.
+var tallied = map[drivers.Metric]string{
+	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets, drivers.QueueDrops: sim.DropPkts,
+	drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
+}
+
+// GiveUp leaves the next write unanswered; it is done a moment later.
+func GiveUp(f *cli.Faults) {
+	release := make(chan struct{})
+	f.GiveUp(release)
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+}
+
+// Device describes the switch to the suite, with the faults that all have; lines
+// of other owners are there with foreign.
+func (b *LineBox[D]) Device(f *cli.Faults, foreign string) *Device {
+	return &Device{
+		Desired: b.Desired, Policy: b.Policy,
+		Count: func(port string, index int, m drivers.Metric, n uint64) bool {
+			name, ok := tallied[m]
+			if ok {
+				b.sim.Counters().Set(port, index, name, n)
+			}
+			return ok
+		},
+		ResetCounters: b.sim.Counters().Reset, HoldCounters: b.sim.Counters().Hold,
+		Open: func() drivers.Driver { return b.Open() },
+		OpenWrongPassword: func() drivers.Driver {
+			t := b.Target
+			if t.SSH != nil {
+				c := *t.SSH
+				c.Password, t.SSH = "wrong", &c
+			}
+			t.GNMI.Password = "wrong"
+			return b.OpenAs(t)
+		},
+		State:       func() []byte { return []byte(b.State()) },
+		Startup:     func() []byte { return []byte(b.Saved()) },
+		Requests:    b.sim.Writes,
+		Flaps:       b.sim.Flaps,
+		BeforeWrite: f.BeforeWrite,
+		Down:        b.PortsDown,
+		Restart:     b.sim.Restart,
+		AddForeign:  func() { b.Set(foreign) },
+		HasForeign:  func() bool { return b.HasLines(foreign) },
+
+		ChangeForeign: func() { b.Set(foreign) },
+		Faults: Faults{
+			Reject: f.RejectNext, FailAfterApply: f.FailAfterCommit, Delay: f.Delay, ReadOnly: f.ReadOnly, TruncateAnswers: f.TruncateAnswers,
+			WrongCertificate: f.WrongCertificate, Unreachable: f.RefuseConnections, NoModel: f.NoModel,
+		},
+	}
+}
+
+// Saver is a driver that keeps what runs, and says what is not saved.
+type Saver interface {
+	drivers.Driver
+	drivers.Keeper
+	drivers.Saver
+}
+
+// KeepSaves checks that a run saves what an earlier one has confirmed and not
+// saved, and nothing that others have not saved, but for the ports of the intent;
+// a port that was shut by hand is not saved as one. confirm ends the timer of an
+// apply. It returns what a new driver keeps.
+func KeepSaves[D Saver](b *LineBox[D], confirm func(d D, tok *drivers.Token) error, theirs, managed string) (keep func() (bool, error)) {
+	b.T.Helper()
+	d := b.Open()
+	if err := confirm(d, b.Apply(d)); err != nil {
+		b.T.Fatal(err)
+	}
+	if b.Saved() == b.State() {
+		b.T.Fatal("it is saved already")
+	}
+	keep = func() (bool, error) {
+		b.T.Helper()
+		other := b.Open()
+		snap, _ := b.Plan(other)
+		other.Digest(snap, b.Desired)
+		return other.Keep(context.Background())
+	}
+	if kept, err := keep(); !kept || err != nil || b.Saved() != b.State() {
+		b.T.Errorf("kept %v, %v", kept, err)
+	}
+	if kept, err := keep(); kept || err != nil {
+		b.T.Errorf("the second time: kept %v, %v", kept, err)
+	}
+	was := b.Saved()
+	b.Set(theirs)
+	if kept, err := keep(); kept || err != nil || b.Saved() != was {
+		b.T.Errorf("what others have not saved: kept %v, %v", kept, err)
+	}
+	b.Set(managed)
+	return keep
+}
+
+// NamesUnsaved checks that what is not saved is named by section, without what it
+// holds.
+func NamesUnsaved[D Saver](b *LineBox[D], d D, lines string, want ...string) {
+	b.T.Helper()
+	if list, err := d.Unsaved(context.Background()); err != nil || list != nil {
+		b.T.Errorf("%q, %v", list, err)
+	}
+	b.Set(lines)
+	if list, err := d.Unsaved(context.Background()); err != nil || !slices.Equal(list, want) {
+		b.T.Errorf("%q, %v; want %q", list, err, want)
+	}
+}
+
+// Reverts applies to any switch, perhaps confirms, and reverts: in between
+// nothing is left to do but what was blocked, and afterwards same finds the state
+// that was.
+func Reverts[D drivers.Driver](rt *rapid.T, b *LineBox[D], same func(was, is string) string) {
+	was, ctx := b.State(), context.Background()
+	fail := func(format string, args ...any) {
+		rt.Helper()
+		rt.Fatalf(format+"\nfrom\n%s\nis\n%s", append(args, was, b.State())...)
+	}
+	d := b.Open()
+	defer d.Close()
+	defer b.sim.Close()
+	snap, st := b.Plan(d)
+	tok, err := d.Apply(ctx, snap, st, drivers.ApplyOptions{ID: "test"})
+	if err != nil {
+		fail("apply: %v", err)
+	}
+	if err := Trusted(d, b.Desired, st, tok); err != nil {
+		fail("%v", err)
+	}
+	_, again := b.Plan(d)
+	for _, c := range again.Changes {
+		if was := Find(st, c.Path()); c.Blocked == "" || was == nil || was.Blocked == "" {
+			fail("still to change: %v", c)
+		}
+	}
+	if len(again.Items) > 0 {
+		fail("still a step: %s", again.Items[0].Native)
+	}
+	if rapid.Bool().Draw(rt, "confirmed") {
+		if err := d.Confirm(ctx, tok); err != nil {
+			fail("confirm: %v", err)
+		}
+	}
+	if err := d.Revert(ctx, tok); err != nil {
+		fail("revert: %v", err)
+	}
+	if diff := same(was, b.State()); diff != "" {
+		fail("not as before: %s", diff)
+	}
+}
