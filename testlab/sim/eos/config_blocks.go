@@ -2,6 +2,8 @@ package eos
 
 import (
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // buffers adds MMU profiles, which Strata has (aristanetworks/avd,
@@ -10,14 +12,14 @@ func (g grammar) buffers() {
 	at := []string{modeGlobal}
 	mmu := "platform trident mmu queue profile <name=name>"
 	g.Set(at, mmu, strataOnly(func(x *exec) string {
-		x.enter(frame{mode: modeMMU, heads: []string{x.Line}, rank: rankMMUProfile, prompt: "mmu-queue-profile-" + x.Vals["name"]})
+		x.Enter(cli.Frame{Mode: modeMMU, Places: []cli.Place{cli.At(x.Line, rankMMUProfile)}, Prompt: "mmu-queue-profile-" + x.Vals["name"]})
 		return ""
 	}))
-	g.Neg(at, mmu, strataOnly(dropBlock))
+	g.Neg(at, mmu, strataOnly(cli.DropBlock[*exec]))
 	g.Set(at, mmu+" apply", strataOnly(keep("mmu apply", rankMMUApply)))
-	g.Neg(at, mmu+" apply", strataOnly(clearKey("mmu apply")))
+	g.Neg(at, mmu+" apply", strataOnly(cli.ClearKey[*exec]("mmu apply")))
 	g.Set(at, "platform trident mmu headroom-pool limit [cells] <n=1-100000000>", strataOnly(keep("headroom pool", rankPlatform)))
-	g.Neg(at, "platform trident mmu headroom-pool limit [<rest=text>]", strataOnly(clearKey("headroom pool")))
+	g.Neg(at, "platform trident mmu headroom-pool limit [<rest=text>]", strataOnly(cli.ClearKey[*exec]("headroom pool")))
 
 	const size = " [<unit=bytes|cells>] <n=0-100000000>"
 	in := []string{modeMMU}
@@ -48,13 +50,13 @@ func keyed(rank int, last string) action {
 		if q := x.Vals["q"]; q != "" {
 			r += int(q[0] - '0')
 		}
-		x.put(upTo(x.Line, last), value{Line: x.Line, Plain: x.Line, Rank: r})
+		x.Put(upTo(x.Line, last), value{Line: x.Line, Plain: x.Line, Rank: r})
 		return ""
 	}
 }
 
 func unkeyed(last string) action {
-	return func(x *exec) string { x.drop(upTo(x.Line, last)); return "" }
+	return func(x *exec) string { x.Drop(upTo(x.Line, last)); return "" }
 }
 
 func upTo(line, word string) string {
@@ -87,11 +89,11 @@ func (g grammar) policies() {
 	g.Set(in, "<seq=1-4294967295> "+entry, aclEntry)
 	g.Set(in, entry, aclEntry)
 	g.Neg(in, "<seq=1-4294967295>", func(x *exec) string {
-		x.drop("seq " + x.Vals["seq"])
+		x.Drop("seq " + x.Vals["seq"])
 		return ""
 	})
 	g.Neg(in, entry, func(x *exec) string {
-		for _, b := range x.blocks() {
+		for _, b := range x.Blocks() {
 			b.DropEntry(x.Line)
 		}
 		return ""
@@ -103,7 +105,7 @@ func (g grammar) policies() {
 // aclEntry files an entry under its sequence number, or behind the others.
 func aclEntry(x *exec) string {
 	seq := x.Vals["seq"]
-	for _, b := range x.blocks() {
+	for _, b := range x.Blocks() {
 		if !b.PutEntry(seq, strings.TrimPrefix(x.Line, seq+" ")) {
 			return "% Duplicate sequence number"
 		}
@@ -126,17 +128,17 @@ func (g grammar) ports() {
 	g.line(all, 30, 1, "load-interval <n=0-600>")
 	// 9214 is the highest MTU of common hardware.
 	g.Set(all, "mtu <n=68-9214>", keep("mtu", 40))
-	g.Neg(all, "mtu [<n=68-9214>]", clearKey("mtu"))
+	g.Neg(all, "mtu [<n=68-9214>]", cli.ClearKey[*exec]("mtu"))
 	g.line(all, 50, 0, "logging event <rest=text>")
 	g.Set(eth, "dcbx mode ieee", keep("dcbx mode", 60))
-	g.Neg(eth, "dcbx mode [ieee]", clearKey("dcbx mode"))
+	g.Neg(eth, "dcbx mode [ieee]", cli.ClearKey[*exec]("dcbx mode"))
 	for i, dir := range []string{"send", "receive"} {
 		g.Set(eth, "flowcontrol "+dir+" <v=desired|on|off>", keep("flowcontrol "+dir, 70+i))
-		g.Neg(eth, "flowcontrol "+dir+" [<v=desired|on|off>]", clearKey("flowcontrol "+dir))
+		g.Neg(eth, "flowcontrol "+dir+" [<v=desired|on|off>]", cli.ClearKey[*exec]("flowcontrol "+dir))
 	}
 	for i, what := range []string{"mtu", "mru"} {
 		g.Set(wired, "l2 "+what+" <n=68-65535>", keep("l2 "+what, 80+i))
-		g.Neg(wired, "l2 "+what+" [<n=68-65535>]", clearKey("l2 "+what))
+		g.Neg(wired, "l2 "+what+" [<n=68-65535>]", cli.ClearKey[*exec]("l2 "+what))
 	}
 	g.line(eth, 90, 1, "speed <rest=text>")
 	g.line(eth, 91, 2, "error-correction encoding <rest=text>")
@@ -162,23 +164,24 @@ func (g grammar) ports() {
 
 func enterInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
-	f := frame{mode: interfaceMode(names[0]), prompt: "if-" + shortName(names[0])}
+	f := cli.Frame{Mode: interfaceMode(names[0]), Prompt: "if-" + shortName(names[0])}
 	if len(names) > 1 {
-		f.prompt += "-" + strings.TrimPrefix(shortName(names[len(names)-1]), shortName(names[0])[:2])
+		f.Prompt += "-" + strings.TrimPrefix(shortName(names[len(names)-1]), shortName(names[0])[:2])
 	}
+	rank := 0
 	for i, t := range interfaceTypes {
 		if strings.HasPrefix(names[0], t.name) {
-			f.rank = rankInterface + 100*i
+			rank = rankInterface + 100*i
 		}
 	}
 	out := ""
 	for _, n := range names {
-		if f.mode == modeEthernet && x.s.boot == nil && !x.e.Ports[strings.SplitN(n, ".", 2)[0]] {
+		if f.Mode == modeEthernet && x.s.boot == nil && !x.e.Ports[strings.SplitN(n, ".", 2)[0]] {
 			out = "! Interface does not exist. The configuration will not take effect until the module is inserted."
 		}
-		f.heads = append(f.heads, "interface "+n)
+		f.Places = append(f.Places, cli.At("interface "+n, rank))
 	}
-	x.enter(f)
+	x.Enter(f)
 	return out
 }
 
@@ -188,7 +191,7 @@ func dropInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
 	hardware := func(n string) bool { return x.e.Ports[n] || strings.HasPrefix(n, "Management") }
 	for _, n := range names {
-		if x.verb == "no" && hardware(n) {
+		if x.Verb == "no" && hardware(n) {
 			return "% Invalid input (at token 2: '" + n + "')"
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // Ranks in a queue (aristanetworks/avd, ethernet-interface-tx-queues.j2).
@@ -35,24 +37,24 @@ func (g grammar) queues() {
 	g.Set(both, "priority strict", keep("priority", rankPriority, "priority strict"))
 	g.Neg(both, "priority [strict]", refuseIt("priority", rankPriority))
 	g.Set(both, "bandwidth percent <p=1-100>", keep("bandwidth percent", rankBandwidth))
-	g.Neg(both, "bandwidth percent [<p=1-100>]", clearKey("bandwidth percent"))
+	g.Neg(both, "bandwidth percent [<p=1-100>]", cli.ClearKey[*exec]("bandwidth percent"))
 	g.Set(both, "bandwidth guaranteed percent <p=1-100>", keep("bandwidth guaranteed", rankBandwidth+1))
 	g.Set(both, "bandwidth guaranteed <n="+maxRate+"> [<unit=kbps|pps>]", keep("bandwidth guaranteed", rankBandwidth+1))
-	g.Neg(both, "bandwidth guaranteed [<rest=text>]", clearKey("bandwidth guaranteed"))
+	g.Neg(both, "bandwidth guaranteed [<rest=text>]", cli.ClearKey[*exec]("bandwidth guaranteed"))
 	g.shape(both, rankQueueShape)
 
 	g.Set(uc, "random-detect ecn count", keep("ecn count", rankECNCount))
-	g.Neg(uc, "random-detect ecn count", clearKey("ecn count"))
+	g.Neg(uc, "random-detect ecn count", cli.ClearKey[*exec]("ecn count"))
 	g.Set(uc, "random-detect ecn "+thresholds+" [max-mark-probability <p=1-100>] [weight <w=0-15>]", func(x *exec) string {
 		if out := x.thresholds(); out != "" {
 			return out
 		}
 		plain := strings.Replace(x.Line+" ", " max-mark-probability 100 ", " ", 1)
 		plain = strings.TrimSpace(strings.Replace(plain, " weight 0 ", " ", 1))
-		x.put("ecn", value{Line: x.Line, Plain: plain, Rank: rankECN})
+		x.Put("ecn", value{Line: x.Line, Plain: plain, Rank: rankECN})
 		return ""
 	})
-	g.Neg(uc, "random-detect ecn [minimum-threshold [<rest=text>]]", clearKey("ecn"))
+	g.Neg(uc, "random-detect ecn [minimum-threshold [<rest=text>]]", cli.ClearKey[*exec]("ecn"))
 	g.Set(uc, "random-detect drop [drop-precedence <dp=0-2>] "+thresholds+" drop-probability <p=1-100> [weight <w=0-15>]", func(x *exec) string {
 		if out := x.thresholds(); out != "" {
 			return out
@@ -61,11 +63,11 @@ func (g grammar) queues() {
 		if dp := x.Vals["dp"]; dp != "" {
 			rank += 1 + int(dp[0]-'0')
 		}
-		x.put("drop"+x.Vals["dp"], value{Line: x.Line, Plain: x.Line, Rank: rank})
+		x.Put("drop"+x.Vals["dp"], value{Line: x.Line, Plain: x.Line, Rank: rank})
 		return ""
 	})
 	g.Neg(uc, "random-detect drop [drop-precedence <dp=0-2>] [minimum-threshold <rest=text>]", func(x *exec) string {
-		x.drop("drop" + x.Vals["dp"])
+		x.Drop("drop" + x.Vals["dp"])
 		return ""
 	})
 	g.Neg(uc, "random-detect non-ect", func(*exec) string { return "" })
@@ -73,7 +75,7 @@ func (g grammar) queues() {
 	// Jericho 3 AI marks by the delay, which is a property of the port.
 	port := []string{modeEthernet}
 	g.Set(port, "random-detect ecn delay threshold <n=1-4294967294> milliseconds", sandOnly(keep("ecn delay", rankShape+5)))
-	g.Neg(port, "random-detect ecn delay threshold [<rest=text>]", sandOnly(clearKey("ecn delay")))
+	g.Neg(port, "random-detect ecn delay threshold [<rest=text>]", sandOnly(cli.ClearKey[*exec]("ecn delay")))
 }
 
 func sandOnly(run action) action {
@@ -97,25 +99,17 @@ func strataOnly(run action) action {
 // enterQueue opens a queue of the port or profile that the command is in.
 func enterQueue(mode string, rank int) action {
 	return func(x *exec) string {
-		prompt := strings.Join([]string{x.stack[len(x.stack)-1].prompt, strings.Replace(strings.Fields(x.Line)[0], "tx-queue", "txq", 1), x.Vals["q"]}, "-")
-		x.enter(frame{mode: mode, heads: []string{x.Line}, rank: rank + int(x.Vals["q"][0]-'0'), prompt: prompt})
+		prompt := strings.Join([]string{x.Stack[len(x.Stack)-1].Prompt, strings.Replace(strings.Fields(x.Line)[0], "tx-queue", "txq", 1), x.Vals["q"]}, "-")
+		x.Enter(cli.Frame{Mode: mode, Places: []cli.Place{cli.At(x.Line, rank+int(x.Vals["q"][0]-'0'))}, Prompt: prompt})
 		return ""
 	}
 }
 
 func dropQueue(x *exec) string {
 	if !x.e.o.QueueRemoval {
-		return "% Invalid input (at token 0: '" + x.verb + "')"
+		return "% Invalid input (at token 0: '" + x.Verb + "')"
 	}
-	return dropBlock(x)
-}
-
-// dropBlock removes the block that the line would open.
-func dropBlock(x *exec) string {
-	for _, b := range x.blocks() {
-		delete(b.Subs, x.Line)
-	}
-	return ""
+	return cli.DropBlock(x)
 }
 
 // unitSizes order thresholds of different units. Segments and times compare
@@ -157,30 +151,30 @@ const wd = "priority-flow-control pause watchdog"
 func (g grammar) watchdog() {
 	at := []string{modeGlobal}
 	g.Set(at, "priority-flow-control all off", keep("pfc all", rankPFC))
-	g.Neg(at, "priority-flow-control all [off]", clearKey("pfc all"))
+	g.Neg(at, "priority-flow-control all [off]", cli.ClearKey[*exec]("pfc all"))
 	for i, t := range []struct{ word, typ string }{{"timeout", "timeout"}, {"recovery-time", "timeout"}, {"polling-interval", "polling"}} {
 		key, rank := "wd "+t.word, rankPFC+1+i
 		g.Set(at, wd+" default "+t.word+" <s="+t.typ+">", func(x *exec) string {
-			x.put(key, value{Line: x.Line, Plain: x.Line, Rank: rank})
+			x.Put(key, value{Line: x.Line, Plain: x.Line, Rank: rank})
 			return x.polling()
 		})
-		g.Neg(at, wd+" default "+t.word+" [<s="+t.typ+">]", clearKey(key))
+		g.Neg(at, wd+" default "+t.word+" [<s="+t.typ+">]", cli.ClearKey[*exec](key))
 	}
 	g.Set(at, wd+" action drop", keep("wd action", rankPFC+4))
-	g.Neg(at, wd+" action [drop]", clearKey("wd action"))
+	g.Neg(at, wd+" action [drop]", cli.ClearKey[*exec]("wd action"))
 	g.Set(at, wd+" override action drop", keep("wd override", rankPFC+5))
-	g.Neg(at, wd+" override action [drop]", clearKey("wd override"))
+	g.Neg(at, wd+" override action [drop]", cli.ClearKey[*exec]("wd override"))
 
 	port := []string{modeEthernet, modeProfile}
 	g.Set(port, wd, keep(wd, pfcFrom+20, wd))
 	g.Neg(port, wd, refuseIt(wd, pfcFrom+20))
 	g.Set(port, wd+" port action <a=drop|notify-only>", keep("wd action", pfcFrom+21))
-	g.Neg(port, wd+" port action [<a=drop|notify-only>]", clearKey("wd action"))
+	g.Neg(port, wd+" port action [<a=drop|notify-only>]", cli.ClearKey[*exec]("wd action"))
 	timer := wd + " port timer timeout <t=timeout> polling-interval <p=%> recovery-time <r=timeout> [forced]"
 	for _, typ := range []string{"auto", "polling"} {
 		g.Set(port, strings.Replace(timer, "%", typ, 1), portTimer)
 	}
-	g.Neg(port, wd+" port timer [<rest=text>]", clearKey("wd timer"))
+	g.Neg(port, wd+" port timer [<rest=text>]", cli.ClearKey[*exec]("wd timer"))
 }
 
 // A polling interval is at most half of the shorter of timeout and recovery
@@ -200,7 +194,7 @@ func (x *exec) polling() string {
 		return strings.TrimPrefix(x.cfg.root.Get("wd "+word), wd+" default "+word+" ")
 	}
 	if tooSlow(get("polling-interval"), get("timeout"), get("recovery-time")) {
-		x.drop("wd polling-interval")
+		x.Drop("wd polling-interval")
 		return pollingWarning
 	}
 	return ""
@@ -212,6 +206,6 @@ func portTimer(x *exec) string {
 		v.Line = strings.Replace(x.Line, "polling-interval "+x.Vals["p"], "polling-interval auto", 1)
 		v.Plain, out = v.Line, pollingWarning
 	}
-	x.put("wd timer", v)
+	x.Put("wd timer", v)
 	return out
 }

@@ -90,25 +90,20 @@ func keep(key string, rank int, defaults ...string) action {
 		if slices.Contains(defaults, x.Line) {
 			v.Plain = ""
 		}
-		x.put(key, v)
+		x.Put(key, v)
 		return ""
 	}
-}
-
-// clearKey resets a key.
-func clearKey(key string) action {
-	return func(x *exec) string { x.drop(key); return "" }
 }
 
 // refuseIt keeps "no ..." as a state of its own; "default ..." resets the key.
 func refuseIt(key string, rank int) action {
 	return func(x *exec) string {
-		if x.verb == "default" {
-			x.drop(key)
+		if x.Verb == "default" {
+			x.Drop(key)
 			return ""
 		}
 		line := "no " + key
-		x.put(key, value{Line: line, Plain: line, Rank: rank})
+		x.Put(key, value{Line: line, Plain: line, Rank: rank})
 		return ""
 	}
 }
@@ -136,10 +131,10 @@ func (g grammar) qosGlobal() {
 		}
 	}
 	g.Set(at, "qos rewrite dscp", keep("qos rewrite dscp", rankQoS))
-	g.Neg(at, "qos rewrite dscp", clearKey("qos rewrite dscp"))
+	g.Neg(at, "qos rewrite dscp", cli.ClearKey[*exec]("qos rewrite dscp"))
 	ecn := "qos random-detect ecn allow non-ect"
 	g.Set(at, ecn+" [chip-based]", keep(ecn, rankECNGlobal))
-	g.Neg(at, ecn+" [chip-based]", clearKey(ecn))
+	g.Neg(at, ecn+" [chip-based]", cli.ClearKey[*exec](ecn))
 	g.Neg(at, "qos random-detect ecn global-buffer", func(*exec) string { return "" })
 	for _, kw := range []string{"tx-queue", "uc-tx-queue"} {
 		g.Set(at, "qos "+kw+" <q=0-7> name <name=name>", ofKeyword(kw, keepNamed))
@@ -149,7 +144,7 @@ func (g grammar) qosGlobal() {
 	g.Neg(at, "qos traffic-class <q=0-7> name [<name=name>]", dropNamed)
 
 	g.Set(at, "qos profile <name=name>", func(x *exec) string {
-		x.enter(frame{mode: modeProfile, heads: []string{x.Line}, rank: rankProfile, prompt: "qos-profile-" + x.Vals["name"]})
+		x.Enter(cli.Frame{Mode: modeProfile, Places: []cli.Place{cli.At(x.Line, rankProfile)}, Prompt: "qos-profile-" + x.Vals["name"]})
 		return ""
 	})
 	g.Neg(at, "qos profile <name=name>", func(x *exec) string {
@@ -161,12 +156,12 @@ func (g grammar) qosGlobal() {
 
 func keepNamed(x *exec) string {
 	words := strings.Fields(x.Line)
-	x.put(strings.Join(words[:4], " "), value{Line: x.Line, Plain: x.Line, Rank: rankQoS + 9})
+	x.Put(strings.Join(words[:4], " "), value{Line: x.Line, Plain: x.Line, Rank: rankQoS + 9})
 	return ""
 }
 
 func dropNamed(x *exec) string {
-	x.drop(strings.Join(strings.Fields(x.Line)[:4], " "))
+	x.Drop(strings.Join(strings.Fields(x.Line)[:4], " "))
 	return ""
 }
 
@@ -239,41 +234,41 @@ func (g grammar) qosPort() {
 	g.Set(marked, "qos trust <mode=cos|dscp>", keep("qos trust", rankTrust))
 	g.Neg(marked, "qos trust [<mode=cos|dscp>]", refuseIt("qos trust", rankTrust))
 	g.Set(marked, "qos cos <n=0-7>", keep("qos cos", rankTrust+1, "qos cos 0"))
-	g.Neg(marked, "qos cos [<n=0-7>]", clearKey("qos cos"))
+	g.Neg(marked, "qos cos [<n=0-7>]", cli.ClearKey[*exec]("qos cos"))
 	g.Set(marked, "qos dscp <n=0-63>", keep("qos dscp", rankTrust+2, "qos dscp 0"))
-	g.Neg(marked, "qos dscp [<n=0-63>]", clearKey("qos dscp"))
+	g.Neg(marked, "qos dscp [<n=0-63>]", cli.ClearKey[*exec]("qos dscp"))
 	g.shape(marked, rankShape)
 	g.Set(marked, "service-policy type <type=qos|pbr|pdp> input <name=name>", func(x *exec) string {
-		x.put("service-policy "+x.Vals["type"], value{Line: x.Line, Plain: x.Line, Rank: rankServicePolicy})
+		x.Put("service-policy "+x.Vals["type"], value{Line: x.Line, Plain: x.Line, Rank: rankServicePolicy})
 		return ""
 	})
 	g.Neg(marked, "service-policy type <type=qos|pbr|pdp> input [<name=name>]", func(x *exec) string {
-		x.drop("service-policy " + x.Vals["type"])
+		x.Drop("service-policy " + x.Vals["type"])
 		return ""
 	})
 	carrying := []string{modeEthernet, modePortChannel}
 	g.Set(carrying, "service-profile <name=name>", func(x *exec) string {
-		x.put("service-profile", value{Line: x.Line, Plain: x.Line, Rank: rankServiceProfile})
+		x.Put("service-profile", value{Line: x.Line, Plain: x.Line, Rank: rankServiceProfile})
 		if x.cfg.root.Subs["qos profile "+x.Vals["name"]] == nil {
 			return "! QoS profile " + x.Vals["name"] + " is not configured"
 		}
 		return ""
 	})
-	g.Neg(carrying, "service-profile [<name=name>]", clearKey("service-profile"))
+	g.Neg(carrying, "service-profile [<name=name>]", cli.ClearKey[*exec]("service-profile"))
 
 	at := []string{modeEthernet, modeProfile}
 	g.Set(at, "priority-flow-control on", keep("pfc", pfcFrom))
-	g.Neg(at, "priority-flow-control [on]", clearKey("pfc"))
+	g.Neg(at, "priority-flow-control [on]", cli.ClearKey[*exec]("pfc"))
 	g.Set(at, "priority-flow-control priority <n=0-7> <drop=no-drop|drop>", func(x *exec) string {
 		v := value{Line: x.Line, Plain: x.Line, Rank: pfcFrom + 1 + int(x.Vals["n"][0]-'0')}
 		if x.Vals["drop"] == "drop" {
 			v.Plain = ""
 		}
-		x.put("pfc "+x.Vals["n"], v)
+		x.Put("pfc "+x.Vals["n"], v)
 		return ""
 	})
 	g.Neg(at, "priority-flow-control priority <n=0-7> [<drop=no-drop|drop>]", func(x *exec) string {
-		x.drop("pfc " + x.Vals["n"])
+		x.Drop("pfc " + x.Vals["n"])
 		return ""
 	})
 }
@@ -283,5 +278,5 @@ const maxRate = "1-1000000000"
 func (g grammar) shape(modes []string, rank int) {
 	g.Set(modes, "shape rate <n=1-100> percent", keep("shape rate", rank))
 	g.Set(modes, "shape rate <n="+maxRate+"> <unit=kbps|pps>", keep("shape rate", rank))
-	g.Neg(modes, "shape rate [<rest=text>]", clearKey("shape rate"))
+	g.Neg(modes, "shape rate [<rest=text>]", cli.ClearKey[*exec]("shape rate"))
 }

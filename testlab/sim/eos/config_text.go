@@ -2,81 +2,32 @@ package eos
 
 import (
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
 // What follows is configuration that has nothing to do with QoS. It is known
 // by its first words and kept as it was written.
 
-// line adds commands that are kept as text. Of lines that agree in the first
-// keyWords words the last one stands; with 0 all different lines stand.
 func (g grammar) line(modes []string, rank, keyWords int, patterns ...string) {
-	for _, p := range patterns {
-		g.Set(modes, p, func(x *exec) string {
-			x.put(firstWords(x.Line, keyWords), value{Line: x.Line, Plain: x.Line, Rank: rank})
-			return ""
-		})
-		fixed := keywordsOf(p)
-		tail := " [<rest=text>]"
-		switch {
-		case fixed == p:
-			tail = ""
-		case keyWords == 0: // "no ip route" alone would remove all routes
-			tail = " <rest=text>"
-		}
-		g.Neg(modes, strings.TrimSpace(fixed+tail), removeText)
-	}
+	cli.AddLines(g.Grammar, modes, rank, keyWords, patterns...)
 }
 
-// flag adds commands whose "no" form is a state that is printed.
 func (g grammar) flag(modes []string, rank int, patterns ...string) {
-	for _, p := range patterns {
-		g.Set(modes, p, func(x *exec) string {
-			x.put(x.Line, value{Line: x.Line, Plain: x.Line, Rank: rank})
-			return ""
-		})
-		g.Neg(modes, p, func(x *exec) string {
-			if x.verb == "default" {
-				x.drop(x.Line)
-			} else {
-				x.put(x.Line, value{Line: "no " + x.Line, Plain: "no " + x.Line, Rank: rank})
-			}
-			return ""
-		})
-	}
+	cli.AddFlags(g.Grammar, modes, rank, patterns...)
 }
 
 // block adds a command that opens a block of a mode.
 func (g grammar) block(modes []string, pattern, mode string, rank int, prompt string) {
 	g.Set(modes, pattern, func(x *exec) string {
-		f := frame{mode: mode, heads: []string{x.Line}, rank: rank, prompt: prompt}
+		f := cli.Frame{Mode: mode, Places: []cli.Place{cli.At(x.Line, rank)}, Prompt: prompt}
 		if strings.HasSuffix(prompt, "-") {
-			f.prompt += x.Line[strings.LastIndexByte(x.Line, ' ')+1:]
+			f.Prompt += x.Line[strings.LastIndexByte(x.Line, ' ')+1:]
 		}
-		x.enter(f)
+		x.Enter(f)
 		return ""
 	})
-	g.Neg(modes, pattern, dropBlock)
-}
-
-func removeText(x *exec) string {
-	for _, b := range x.blocks() {
-		b.RemoveLines(x.Line)
-	}
-	return ""
-}
-
-func keywordsOf(pattern string) string {
-	fixed, _, _ := strings.Cut(pattern, "<")
-	fixed, _, _ = strings.Cut(fixed, "[")
-	return strings.TrimSpace(fixed)
-}
-
-func firstWords(line string, n int) string {
-	if n == 0 {
-		return line
-	}
-	f := strings.Fields(line)
-	return strings.Join(f[:min(n, len(f))], " ")
+	g.Neg(modes, pattern, cli.DropBlock)
 }
 
 func (g grammar) texts() {
@@ -125,7 +76,7 @@ func (g grammar) texts() {
 			x.s.heredoc = &heredoc{head: x.Line}
 			return ""
 		})
-		g.Neg(at, "banner "+which, clearKey("banner "+which))
+		g.Neg(at, "banner "+which, cli.ClearKey[*exec]("banner "+which))
 	}
 	g.line(at, 20900, 0, "monitor <rest=text>")
 	g.block(at, "route-map <name=name> <act=permit|deny> <seq=1-65535>", "route-map", 21500, "route-map-")
@@ -143,11 +94,11 @@ func (g grammar) texts() {
 // clean is the configuration of a box without any: its ports alone.
 func (e *EOS) clean() *config {
 	c := newConfig()
-	x := &exec{e: e, s: &session{e: e, boot: c}, cfg: c}
+	x := cli.Exec{Root: c.root}
 	for head, b := range e.running.root.Subs {
 		if e.Ports[b.Name()] || strings.HasPrefix(head, "interface Management") {
-			x.stack = []frame{{mode: b.Mode, rank: b.Rank, heads: []string{head}}}
-			x.blocks()
+			x.Stack = []cli.Frame{{Mode: b.Mode, Places: []cli.Place{cli.At(head, b.Rank)}}}
+			x.Blocks()
 		}
 	}
 	return c

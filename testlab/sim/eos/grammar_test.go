@@ -145,7 +145,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 				}
 			}
 			enter()
-			mode := s.modeAt(len(s.stack))
+			mode := cli.ModeAt(s.stack, len(s.stack), modeGlobal)
 			for _, line := range samples(commands().Modes[mode].Set, nil) {
 				if line == "rollback clean-config" {
 					continue
@@ -160,7 +160,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 					s.line("EOF")
 				}
 				if len(s.stack) > len(path) {
-					if m := s.modeAt(len(s.stack)); !seen[m] {
+					if m := cli.ModeAt(s.stack, len(s.stack), modeGlobal); !seen[m] {
 						seen[m] = true
 						paths = append(paths, append(slices.Clone(path), line))
 					}

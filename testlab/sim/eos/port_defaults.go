@@ -1,5 +1,7 @@
 package eos
 
+import "github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+
 import "strconv"
 
 // defaultsHead is the block that says what holds for ports without a line of
@@ -12,11 +14,11 @@ const portMode = "switchport default mode"
 func (g grammar) portDefaults() {
 	at := []string{modeGlobal}
 	g.Set(at, portMode+" <mode=access|routed>", keep(portMode, rankPortMode, portMode+" access"))
-	g.Neg(at, portMode+" [<mode=access|routed>]", clearKey(portMode))
+	g.Neg(at, portMode+" [<mode=access|routed>]", cli.ClearKey[*exec](portMode))
 	g.block(at, defaultsHead, modeDefaults, rankDefaults, "defaults")
 	in := []string{modeDefaults}
 	g.Set(in, "mtu <n=68-9214>", keep("mtu", 10))
-	g.Neg(in, "mtu [<n=68-9214>]", clearKey("mtu"))
+	g.Neg(in, "mtu [<n=68-9214>]", cli.ClearKey[*exec]("mtu"))
 	g.block(in, "ethernet", modeEthernetDefaults, 20, "defaults-ethernet")
 	in = []string{modeEthernetDefaults}
 	g.Set(in, "shutdown", keep("shutdown", 10))

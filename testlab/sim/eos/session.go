@@ -51,7 +51,7 @@ type session struct {
 	boot *config    // of the startup configuration, which nobody else sees
 	user string
 
-	stack   []frame
+	stack   []cli.Frame
 	heredoc *heredoc // a banner that is being entered
 }
 
@@ -141,7 +141,7 @@ func (s *session) prompt() string {
 		p += "-s-" + n[:min(6, len(n))]
 	}
 	if n := len(s.stack); n > 0 {
-		p += "-" + s.stack[n-1].prompt
+		p += "-" + s.stack[n-1].Prompt
 	}
 	return p + ")"
 }

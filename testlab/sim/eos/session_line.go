@@ -9,14 +9,6 @@ import (
 // maxBanner bounds a banner, in bytes.
 const maxBanner = 64 << 10
 
-// frame is one step from the global mode into a sub-mode.
-type frame struct {
-	mode   string
-	heads  []string // the lines that open it; several for a range of interfaces
-	rank   int
-	prompt string
-}
-
 // heredoc is a command whose value follows on lines of its own, up to EOF.
 type heredoc struct {
 	head string
@@ -27,11 +19,18 @@ type heredoc struct {
 // exec is one command that is being carried out.
 type exec struct {
 	*cli.Match[*exec]
-	e     *EOS
-	s     *session
-	cfg   *config
-	stack []frame // of the mode that knows the command
-	verb  string  // "", "no" or "default"
+	cli.Exec
+	e   *EOS
+	s   *session
+	cfg *config
+}
+
+// Command is what is carried out, and its line.
+func (x *exec) Command() (*cli.Exec, string) { return &x.Exec, x.Line }
+
+func (s *session) exec() *exec {
+	cfg := s.config()
+	return &exec{e: s.e, s: s, cfg: cfg, Exec: cli.Exec{Root: cfg.root, Client: &s.stack, Stack: s.stack}}
 }
 
 // run carries out one configuration line. The caller holds mu.
@@ -65,49 +64,30 @@ func (s *session) run(text string) string {
 
 // command looks a line up in the current mode, then in its parents.
 func (s *session) command(w cli.Words) string {
-	x := &exec{e: s.e, s: s, cfg: s.config()}
+	x := s.exec()
 	first := 0
 	switch v := strings.ToLower(w.Word[0]); v {
 	case "no", "default":
-		x.verb, first = v, 1
+		x.Verb, first = v, 1
 	}
 	if first == len(w.Word) {
 		return "% Incomplete command"
 	}
-	worst := cli.Misfit{At: -1}
-	for depth := len(s.stack); depth >= 0; depth-- {
-		t := commands().Modes[s.modeAt(depth)]
-		n := t.Set
-		if x.verb != "" {
-			n = t.Neg
-		}
-		m, f := n.Parse(w, first)
-		if m == nil {
-			if f.At > worst.At {
-				worst = f
-			}
-			continue
-		}
-		if s.e.Refuses(w.Line) {
-			return unavailable
-		}
-		x.Match, x.stack = m, s.stack[:depth:depth]
-		before := s.stack
-		s.stack = x.stack
-		out := m.Run(x)
-		if strings.HasPrefix(out, "%") {
-			s.stack = before
-		}
-		return out
+	m, depth, worst := commands().Find(s.stack, modeGlobal, w, first, x.Verb != "")
+	switch {
+	case m == nil:
+		return say(worst, w)
+	case s.e.Refuses(w.Line):
+		return unavailable
 	}
-	return say(worst, w)
-}
-
-func (s *session) modeAt(depth int) string {
-	if depth == 0 {
-		return modeGlobal
+	before := s.stack
+	x.Match, x.Stack = m, s.stack[:depth:depth]
+	s.stack = x.Stack
+	out := m.Run(x)
+	if failed(out) {
+		s.stack = before
 	}
-	return s.stack[depth-1].mode
+	return out
 }
 
 // comment keeps a "!! text" of the block that it stands in.
@@ -115,8 +95,7 @@ func (s *session) comment(line string) {
 	if !strings.HasPrefix(line, "!! ") || len(s.stack) == 0 {
 		return
 	}
-	x := &exec{e: s.e, s: s, cfg: s.config(), stack: s.stack}
-	for _, b := range x.blocks() {
+	for _, b := range s.exec().Blocks() {
 		b.Put(line, value{Line: line, Plain: line, Rank: -1})
 	}
 }
@@ -136,41 +115,4 @@ func (s *session) banner(text string) string {
 	}
 	h.text = append(h.text, strings.TrimRight(text, "\r"))
 	return ""
-}
-
-// blocks returns what the command is about: the block of its mode, or one per
-// interface of a range.
-func (x *exec) blocks() []*block {
-	at := []*block{x.cfg.root}
-	for _, f := range x.stack {
-		var next []*block
-		for _, b := range at {
-			for _, h := range f.heads {
-				next = append(next, b.Open(h, h, f.mode, f.rank))
-			}
-		}
-		at = next
-	}
-	return at
-}
-
-// enter opens a sub-mode of the command's mode.
-func (x *exec) enter(f frame) {
-	x.s.stack = append(x.s.stack[:len(x.stack):len(x.stack)], f)
-	x.stack = x.s.stack
-	x.blocks()
-}
-
-// put sets a line in every block that the command is about.
-func (x *exec) put(key string, v value) {
-	for _, b := range x.blocks() {
-		b.Put(key, v)
-	}
-}
-
-// drop removes what is set under a key.
-func (x *exec) drop(key string) {
-	for _, b := range x.blocks() {
-		delete(b.Vals, key)
-	}
 }

@@ -8,22 +8,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// place is where a block stands in its parent.
-type place struct {
-	key, head string
-	rank      int
-}
-
-func at(head string, rank int) place { return place{key: head, head: head, rank: rank} }
-
-// frame is one step from the global mode into a sub-mode.
-type frame struct {
-	mode   string
-	places []place // several for a range of interfaces
-	line   string  // that opened it
-	prompt string
-}
-
 // configurer is one client's way into the configuration, with the mode that
 // it is in: a terminal whose lines take effect at once, or a dual-stage one.
 type configurer struct {
@@ -31,7 +15,7 @@ type configurer struct {
 	user    string
 	root    *cli.Block // a configuration that nobody else sees; nil: the running one
 	stage   *stage     // nil: a terminal
-	stack   []frame
+	stack   []cli.Frame
 	heredoc *heredoc // a banner that is being entered
 	counted bool     // as a write
 	ran     *step    // the last line that was understood, of a dual-stage one
@@ -51,13 +35,20 @@ const maxBanner = 64 << 10
 // exec is one command that is being carried out.
 type exec struct {
 	*cli.Match[*exec]
+	cli.Exec
 	n     *NXOS
 	c     *configurer
-	cfg   *cli.Block
-	stack []frame // of the mode that knows the command
-	verb  string  // "", "no" or "default"
 	w     cli.Words
 	loose bool // grammar alone is checked: a dual-stage line that is not committed yet
+}
+
+// Command is what is carried out, and its line.
+func (x *exec) Command() (*cli.Exec, string) { return &x.Exec, x.Line }
+
+// enter opens a sub-mode of the command's mode.
+func (x *exec) enter(f cli.Frame) {
+	f.Line = x.w.Line
+	x.Enter(f)
 }
 
 // openTerminal is a plain "configure terminal".
@@ -128,7 +119,7 @@ func (c *configurer) promptNow() string {
 		p += "-dual-stage"
 	}
 	if n := len(c.stack); n > 0 {
-		p += "-" + c.stack[n-1].prompt
+		p += "-" + c.stack[n-1].Prompt
 	}
 	return p + ")"
 }
@@ -166,59 +157,37 @@ func (c *configurer) run(text string) string {
 
 // command looks a line up in the current mode, then in its parents.
 func (c *configurer) command(w cli.Words) (string, *cli.Misfit) {
-	x := &exec{n: c.n, c: c, cfg: c.config(), w: w, loose: c.stage != nil}
+	x := &exec{n: c.n, c: c, w: w, loose: c.stage != nil, Exec: cli.Exec{Root: c.config(), Client: &c.stack}}
 	first := 0
 	switch v := strings.ToLower(w.Word[0]); v {
 	case "no", "default":
-		x.verb, first = v, 1
+		x.Verb, first = v, 1
 	}
 	if c.n.Refuses(w.Line) {
 		return "", &cli.Misfit{At: 0}
 	}
-	worst := cli.Misfit{At: -1}
-	for depth := len(c.stack); depth >= 0; depth-- {
-		t := commands().Modes[c.modeAt(depth)]
-		node := t.Set
-		if x.verb != "" {
-			node = t.Neg
-		}
-		m, f := node.Parse(w, first)
-		if m == nil {
-			if f.At > worst.At {
-				worst = f
-			}
-			continue
-		}
-		x.Match, x.stack = m, c.stack[:depth:depth]
-		if c.stage != nil {
-			c.ran = &step{line: w.Line}
-			for _, f := range x.stack {
-				c.ran.path = append(c.ran.path, f.line)
-			}
-		}
-		before := c.stack
-		c.stack = x.stack
-		out := m.Run(x)
-		if out == "" {
-			return "", nil
-		}
-		if failed(out) {
-			c.stack = before
-		}
-		var i int
-		if n, _ := fmt.Sscanf(out, misplaced, &i); n == 1 {
-			return "", &cli.Misfit{At: i}
-		}
-		return out, nil
+	m, depth, worst := commands().Find(c.stack, modeGlobal, w, first, x.Verb != "")
+	if m == nil {
+		return "", &worst
 	}
-	return "", &worst
-}
-
-func (c *configurer) modeAt(depth int) string {
-	if depth == 0 {
-		return modeGlobal
+	x.Match, x.Stack = m, c.stack[:depth:depth]
+	if c.stage != nil {
+		c.ran = &step{line: w.Line}
+		for _, f := range x.Stack {
+			c.ran.path = append(c.ran.path, f.Line)
+		}
 	}
-	return c.stack[depth-1].mode
+	before := c.stack
+	c.stack = x.Stack
+	out := m.Run(x)
+	if failed(out) {
+		c.stack = before
+	}
+	var i int
+	if n, _ := fmt.Sscanf(out, misplaced, &i); n == 1 {
+		return "", &cli.Misfit{At: i}
+	}
+	return out, nil
 }
 
 // misplaced is how an action says that a word does not belong there.
@@ -278,44 +247,6 @@ func (c *configurer) banner(text string) string {
 	}
 	h.text = append(h.text, text)
 	return ""
-}
-
-// blocks returns what the command is about: the block of its mode, or one per
-// interface of a range.
-func (x *exec) blocks() []*cli.Block {
-	in := []*cli.Block{x.cfg}
-	for _, f := range x.stack {
-		var next []*cli.Block
-		for _, b := range in {
-			for _, p := range f.places {
-				next = append(next, b.Open(p.key, p.head, f.mode, p.rank))
-			}
-		}
-		in = next
-	}
-	return in
-}
-
-// enter opens a sub-mode of the command's mode.
-func (x *exec) enter(f frame) {
-	f.line = x.w.Line
-	x.c.stack = append(x.c.stack[:len(x.stack):len(x.stack)], f)
-	x.stack = x.c.stack
-	x.blocks()
-}
-
-// put sets a line in every block that the command is about.
-func (x *exec) put(key string, v cli.Value) {
-	for _, b := range x.blocks() {
-		b.Put(key, v)
-	}
-}
-
-// drop removes what is set under a key.
-func (x *exec) drop(key string) {
-	for _, b := range x.blocks() {
-		delete(b.Vals, key)
-	}
 }
 
 func hostnameOf(root *cli.Block) string {

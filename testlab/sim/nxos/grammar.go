@@ -87,94 +87,29 @@ func keep(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {
 		v := cli.Value{Line: x.Line, Plain: x.Line, Rank: rank}
 		if slices.Contains(defaults, x.Line) {
-			x.drop(key)
+			x.Drop(key)
 			return ""
 		}
-		x.put(key, v)
+		x.Put(key, v)
 		return ""
 	}
 }
 
-// clearKey resets a key.
-func clearKey(key string) action {
-	return func(x *exec) string { x.drop(key); return "" }
-}
-
-// opposite keeps "no LINE" as a state of its own; "default LINE" resets it.
-func opposite(key string, rank int) action {
-	return func(x *exec) string {
-		if x.verb == "default" {
-			x.drop(key)
-			return ""
-		}
-		line := "no " + x.Line
-		x.put(key, cli.Value{Line: line, Plain: line, Rank: rank})
-		return ""
-	}
-}
-
-// line adds commands that are kept as text. Of lines that agree in the first
-// keyWords words the last one stands; with 0 all different lines stand.
 func (g grammar) line(modes []string, rank, keyWords int, patterns ...string) {
-	for _, p := range patterns {
-		g.Set(modes, p, func(x *exec) string {
-			x.put(firstWords(x.Line, keyWords), cli.Value{Line: x.Line, Plain: x.Line, Rank: rank})
-			return ""
-		})
-		fixed := keywordsOf(p)
-		tail := " [<rest=text>]"
-		switch {
-		case fixed == p:
-			tail = ""
-		case keyWords == 0: // "no ip route" alone would remove all routes
-			tail = " <rest=text>"
-		}
-		g.Neg(modes, strings.TrimSpace(fixed+tail), func(x *exec) string {
-			for _, b := range x.blocks() {
-				b.RemoveLines(x.Line)
-			}
-			return ""
-		})
-	}
+	cli.AddLines(g.Grammar, modes, rank, keyWords, patterns...)
 }
 
-// flag adds commands whose "no" form is a state that is printed.
 func (g grammar) flag(modes []string, rank int, patterns ...string) {
-	for _, p := range patterns {
-		g.Set(modes, p, func(x *exec) string {
-			x.put(x.Line, cli.Value{Line: x.Line, Plain: x.Line, Rank: rank})
-			return ""
-		})
-		g.Neg(modes, p, func(x *exec) string { return opposite(x.Line, rank)(x) })
-	}
+	cli.AddFlags(g.Grammar, modes, rank, patterns...)
 }
 
 // block adds a command that opens a block of a mode.
 func (g grammar) block(modes []string, pattern, mode string, rank int, prompt string) {
 	g.Set(modes, pattern, func(x *exec) string {
-		x.enter(frame{mode: mode, places: []place{at(x.Line, rank)}, prompt: prompt})
+		x.enter(cli.Frame{Mode: mode, Places: []cli.Place{cli.At(x.Line, rank)}, Prompt: prompt})
 		return ""
 	})
-	g.Neg(modes, pattern, func(x *exec) string {
-		for _, b := range x.blocks() {
-			delete(b.Subs, x.Line)
-		}
-		return ""
-	})
-}
-
-func keywordsOf(pattern string) string {
-	fixed, _, _ := strings.Cut(pattern, "<")
-	fixed, _, _ = strings.Cut(fixed, "[")
-	return strings.TrimSpace(fixed)
-}
-
-func firstWords(line string, n int) string {
-	if n == 0 {
-		return line
-	}
-	f := strings.Fields(line)
-	return strings.Join(f[:min(n, len(f))], " ")
+	g.Neg(modes, pattern, cli.DropBlock)
 }
 
 // params are the types of the box's own parameters.
@@ -320,15 +255,15 @@ func interfaceType(s string) (string, bool) {
 }
 
 // interfacePlace is the mode of an interface and its place.
-func interfacePlace(name string) (string, place) {
+func interfacePlace(name string) (string, cli.Place) {
 	for i, t := range interfaceTypes {
 		if strings.HasPrefix(name, t.name) {
 			mode := t.mode
 			if strings.Contains(name, ".") {
 				mode = modeSub
 			}
-			return mode, at("interface "+name, rankInterface+100*i)
+			return mode, cli.At("interface "+name, rankInterface+100*i)
 		}
 	}
-	return modeLogical, at("interface "+name, rankInterface+900)
+	return modeLogical, cli.At("interface "+name, rankInterface+900)
 }

@@ -8,7 +8,7 @@ func (g grammar) accessLists() {
 	entry := "<act=permit|deny|remark> <rest=text>"
 	put := func(x *exec) string {
 		seq := x.Vals["seq"]
-		for _, b := range x.blocks() {
+		for _, b := range x.Blocks() {
 			if !b.PutEntry(seq, strings.TrimPrefix(x.Line, seq+" ")) {
 				if out := x.deny("sequence number %s is in use", seq); out != "" {
 					return out
@@ -20,11 +20,11 @@ func (g grammar) accessLists() {
 	g.Set(in, "<seq=1-4294967295> "+entry, put)
 	g.Set(in, entry, put)
 	g.Neg(in, "<seq=1-4294967295> [<rest=text>]", func(x *exec) string {
-		x.drop("seq " + x.Vals["seq"])
+		x.Drop("seq " + x.Vals["seq"])
 		return ""
 	})
 	g.Neg(in, entry, func(x *exec) string {
-		for _, b := range x.blocks() {
+		for _, b := range x.Blocks() {
 			b.DropEntry(x.Line)
 		}
 		return ""

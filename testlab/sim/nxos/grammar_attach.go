@@ -25,7 +25,7 @@ var attachments = []attachment{
 // systemQoS adds system qos and the service-policy lines there and on ports.
 func (g grammar) systemQoS() {
 	g.Set([]string{modeGlobal}, "system qos", func(x *exec) string {
-		x.enter(frame{mode: modeSystemQoS, places: []place{at("system qos", rankSystemQoS)}, prompt: "sys-qos"})
+		x.enter(cli.Frame{Mode: modeSystemQoS, Places: []cli.Place{cli.At("system qos", rankSystemQoS)}, Prompt: "sys-qos"})
 		return ""
 	})
 	for _, a := range attachments {
@@ -48,7 +48,7 @@ func (g grammar) systemQoS() {
 func (x *exec) attach(a attachment) string {
 	name := x.Vals["name"]
 	_, system := x.n.systemPolicy(a.typ, name)
-	p := x.cfg.Subs["policy-map type "+a.typ+" "+name]
+	p := x.Root.Subs["policy-map type "+a.typ+" "+name]
 	if p == nil && !system {
 		if out := x.deny("policy-map %s of type %s does not exist", name, a.typ); out != "" {
 			return out
@@ -67,7 +67,7 @@ func (x *exec) attach(a attachment) string {
 		}
 	}
 	line := a.key + " " + name
-	for _, b := range x.blocks() {
+	for _, b := range x.Blocks() {
 		if have := attachedName(b, a); have != "" && have != name && a.typ != typeNetwork && !x.n.o.ReplacePolicy {
 			if out := x.deny("policy-map %s is attached already", have); out != "" {
 				return out
@@ -75,25 +75,25 @@ func (x *exec) attach(a attachment) string {
 		}
 	}
 	if system {
-		x.drop(a.key)
+		x.Drop(a.key)
 		return ""
 	}
 	if strings.HasSuffix(x.Line, " no-stats") {
 		line += " no-stats"
 	}
-	x.put(a.key, cli.Value{Line: line, Plain: line, Rank: a.rank})
+	x.Put(a.key, cli.Value{Line: line, Plain: line, Rank: a.rank})
 	return ""
 }
 
 func (x *exec) detach(a attachment) string {
-	for _, b := range x.blocks() {
+	for _, b := range x.Blocks() {
 		if attachedName(b, a) != x.Vals["name"] {
 			if out := x.deny("policy-map %s is not attached", x.Vals["name"]); out != "" {
 				return out
 			}
 		}
 	}
-	x.drop(a.key)
+	x.Drop(a.key)
 	return ""
 }
 
@@ -145,14 +145,14 @@ const pfc = "priority-flow-control "
 func (g grammar) flowControl() {
 	global := []string{modeGlobal}
 	g.Set(global, pfc+"watch-dog-interval <v=on|off>", keep(pfc+"watch-dog-interval", rankPFC, pfc+"watch-dog-interval off"))
-	g.Neg(global, pfc+"watch-dog-interval [<v=on|off>]", clearKey(pfc+"watch-dog-interval"))
+	g.Neg(global, pfc+"watch-dog-interval [<v=on|off>]", cli.ClearKey[*exec](pfc+"watch-dog-interval"))
 	for i, t := range timers {
 		key := pfc + t.words
 		run := func(then action) action {
 			return func(x *exec) string {
 				if x.n.o.NoWatchdogTimers {
 					first := 1
-					if x.verb != "" {
+					if x.Verb != "" {
 						first = 2
 					}
 					return x.invalid(first)
@@ -161,23 +161,23 @@ func (g grammar) flowControl() {
 			}
 		}
 		g.Set(global, key+" <v="+t.span+">", run(keep(key, rankPFC+1+i, key+" "+t.def)))
-		g.Neg(global, key+" [<v="+t.span+">]", run(clearKey(key)))
+		g.Neg(global, key+" [<v="+t.span+">]", run(cli.ClearKey[*exec](key)))
 	}
 	g.Set(global, pfc+"override-interface mode off", keep(pfc+"override-interface", rankPFC+9))
-	g.Neg(global, pfc+"override-interface mode [off]", clearKey(pfc+"override-interface"))
+	g.Neg(global, pfc+"override-interface mode [off]", cli.ClearKey[*exec](pfc+"override-interface"))
 
 	ports := []string{modeEthernet, modePortChannel}
 	mode := keep(pfc+"mode", rankPFCMode, pfc+"mode auto")
 	g.Set(ports, pfc+"mode <v=auto|on|off>", mode)
 	g.Set(ports, pfc+"mode on send-tlv", mode)
-	g.Neg(ports, pfc+"mode [<v=auto|on|off> [send-tlv]]", clearKey(pfc+"mode"))
+	g.Neg(ports, pfc+"mode [<v=auto|on|off> [send-tlv]]", cli.ClearKey[*exec](pfc+"mode"))
 	wd := pfc + "watch-dog-interval"
 	g.Set(ports, wd+" off", keep(wd, rankPFCWatchdog, wd+" off"))
 	g.Set(ports, wd+" on [interface-multiplier <n=0-40>] [disable-action]", keep(wd, rankPFCWatchdog))
-	g.Neg(ports, wd+" [<v=on|off> [<rest=text>]]", clearKey(wd))
+	g.Neg(ports, wd+" [<v=on|off> [<rest=text>]]", cli.ClearKey[*exec](wd))
 	for i, dir := range []string{"receive", "send"} {
 		key := "flowcontrol " + dir
 		g.Set(ports, key+" <v=on|off>", keep(key, rankFlowControl+i, key+" off"))
-		g.Neg(ports, key+" [<v=on|off>]", clearKey(key))
+		g.Neg(ports, key+" [<v=on|off>]", cli.ClearKey[*exec](key))
 	}
 }

@@ -34,7 +34,7 @@ func (g grammar) ports() {
 	g.flag(wired, 25, "logging event port link-status", "logging event port trunk-status", "snmp trap link-status")
 
 	g.Set(wired, "switchport", func(x *exec) string { return x.bridged(true) })
-	g.Neg(wired, "switchport", func(x *exec) string { return x.bridged(x.verb == "default") })
+	g.Neg(wired, "switchport", func(x *exec) string { return x.bridged(x.Verb == "default") })
 	g.line(wired, rankSwitchport+1, 2, "switchport mode <m=access|trunk|fex-fabric|dot1q-tunnel>", "switchport access vlan <v=1-4094>", "switchport monitor")
 	g.line(wired, rankSwitchport+2, 3, "switchport trunk native vlan <v=1-4094>", "switchport trunk allowed vlan <rest=text>")
 	g.line(wired, rankSpanning, 3, "spanning-tree port type <rest=text>")
@@ -43,7 +43,7 @@ func (g grammar) ports() {
 	g.line([]string{modeEthernet}, 241, 0, "no negotiate auto")
 	g.line(wired, 245, 1, "load-interval <rest=text>", "storm-control <rest=text>", "lacp <rest=text>", "vpc <rest=text>")
 	g.Set([]string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}, "mtu <n=576-9216>", setMTU)
-	g.Neg([]string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}, "mtu [<n=576-9216>]", clearKey("mtu"))
+	g.Neg([]string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}, "mtu [<n=576-9216>]", cli.ClearKey[*exec]("mtu"))
 	g.line([]string{modeEthernet}, 350, 1, "channel-group <n=1-4096>", "channel-group <n=1-4096> mode <m=on|active|passive>", "channel-group <n=1-4096> force mode <m=on|active|passive>")
 	g.line(layer3, rankVRF, 2, "vrf member <name=name>")
 	g.line(layer3, rankAddress, 2, "ip address <a=ipv4>", "ip address <a=ipv4> tag <t=0-4294967295>")
@@ -54,16 +54,16 @@ func (g grammar) ports() {
 		"isis <rest=text>", "bfd <rest=text>", "fabric forwarding mode anycast-gateway", "encapsulation dot1q <v=1-4094>", "delay <n=1-16777215>", "medium p2p")
 	g.line([]string{modeLogical}, 500, 0, "source-interface <rest=text>", "host-reachability protocol bgp", "member vni <rest=text>", "global ingress-replication protocol bgp", "tunnel <rest=text>")
 	g.Set(all, "shutdown", func(x *exec) string {
-		x.put("shutdown", cli.Value{Line: "shutdown", Plain: "shutdown", Rank: rankShutdown})
+		x.Put("shutdown", cli.Value{Line: "shutdown", Plain: "shutdown", Rank: rankShutdown})
 		return ""
 	})
 	g.Neg(all, "shutdown", func(x *exec) string {
-		if x.verb == "default" {
-			x.drop("shutdown")
+		if x.Verb == "default" {
+			x.Drop("shutdown")
 			return ""
 		}
-		for _, b := range x.blocks() {
-			if switched(x.cfg, b) {
+		for _, b := range x.Blocks() {
+			if switched(x.Root, b) {
 				delete(b.Vals, "shutdown") // as it is by default
 				continue
 			}
@@ -80,14 +80,14 @@ func (x *exec) bridged(on bool) string {
 	if !on {
 		line = "no switchport"
 	}
-	for _, b := range x.blocks() {
-		if on == bridgesByDefault(x.cfg) {
+	for _, b := range x.Blocks() {
+		if on == bridgesByDefault(x.Root) {
 			delete(b.Vals, "switchport")
 		} else {
 			b.Put("switchport", cli.Value{Line: line, Plain: line, Rank: rankSwitchport})
 		}
 	}
-	settle(x.cfg)
+	settle(x.Root)
 	return ""
 }
 
@@ -124,20 +124,20 @@ func jumbo(root *cli.Block) string {
 // setJumbo refuses to change the jumbo MTU under a port that has it.
 func setJumbo(x *exec) string {
 	to := x.Vals["n"]
-	if to == "" || x.verb != "" {
+	if to == "" || x.Verb != "" {
 		to = defaultJumb
 	}
-	for _, b := range x.cfg.Subs {
-		if (b.Mode == modeEthernet || b.Mode == modePortChannel) && !routed(x.cfg, b) && b.Get("mtu") != "" && b.Get("mtu") != "mtu "+to {
+	for _, b := range x.Root.Subs {
+		if (b.Mode == modeEthernet || b.Mode == modePortChannel) && !routed(x.Root, b) && b.Get("mtu") != "" && b.Get("mtu") != "mtu "+to {
 			if out := x.deny("system jumbomtu is in use by %s", b.Name()); out != "" {
 				return out
 			}
 		}
 	}
-	x.drop("system jumbomtu")
+	x.Drop("system jumbomtu")
 	if to != defaultJumb {
 		line := "system jumbomtu " + to
-		x.put("system jumbomtu", cli.Value{Line: line, Plain: line, Rank: 2000})
+		x.Put("system jumbomtu", cli.Value{Line: line, Plain: line, Rank: 2000})
 	}
 	return ""
 }
@@ -173,8 +173,8 @@ const (
 // jumbo MTU of the box.
 func setMTU(x *exec) string {
 	n := x.Vals["n"]
-	for _, b := range x.blocks() {
-		if (b.Mode == modeEthernet || b.Mode == modePortChannel) && !routed(x.cfg, b) && n != defaultMTU && n != jumbo(x.cfg) {
+	for _, b := range x.Blocks() {
+		if (b.Mode == modeEthernet || b.Mode == modePortChannel) && !routed(x.Root, b) && n != defaultMTU && n != jumbo(x.Root) {
 			if out := x.deny("%s: MTU on L2 interfaces can only be set to default or system-jumboMTU", b.Name()); out != "" {
 				return out
 			}
@@ -187,7 +187,7 @@ func setMTU(x *exec) string {
 // made by configuration.
 func enterInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
-	f := frame{prompt: "if"}
+	f := cli.Frame{Prompt: "if"}
 	for _, name := range names {
 		mode, p := interfacePlace(name)
 		if mode == modeEthernet && !x.n.Ports[name] && x.c.root == nil {
@@ -196,17 +196,17 @@ func enterInterface(x *exec) string {
 		if parent, _, sub := strings.Cut(name, "."); sub && strings.HasPrefix(name, "Ethernet") && !x.n.Ports[parent] && x.c.root == nil {
 			return x.invalid(-1)
 		}
-		if f.mode != "" && f.mode != mode {
+		if f.Mode != "" && f.Mode != mode {
 			return x.invalid(-1) // a range has one kind of ports
 		}
-		f.mode = mode
-		f.places = append(f.places, p)
+		f.Mode = mode
+		f.Places = append(f.Places, p)
 	}
 	switch {
 	case len(names) > 1:
-		f.prompt = "if-range"
-	case f.mode == modeSub:
-		f.prompt = "subif"
+		f.Prompt = "if-range"
+	case f.Mode == modeSub:
+		f.Prompt = "subif"
 	}
 	x.enter(f)
 	return ""
@@ -218,19 +218,19 @@ func dropInterface(x *exec) string {
 	names := strings.Split(x.Vals["name"], ",")
 	hardware := func(name string) bool { return x.n.Ports[name] || name == "mgmt0" }
 	for _, name := range names {
-		if x.verb == "no" && hardware(name) {
+		if x.Verb == "no" && hardware(name) {
 			return x.invalid(-1)
 		}
 	}
 	for _, name := range names {
-		b := x.cfg.Subs["interface "+name]
+		b := x.Root.Subs["interface "+name]
 		switch {
 		case b == nil:
-		case hardware(name) || x.verb == "default":
+		case hardware(name) || x.Verb == "default":
 			maps.DeleteFunc(b.Vals, func(string, *cli.Value) bool { return true })
 			maps.DeleteFunc(b.Subs, func(string, *cli.Block) bool { return true })
 		default:
-			delete(x.cfg.Subs, "interface "+name)
+			delete(x.Root.Subs, "interface "+name)
 		}
 	}
 	return ""

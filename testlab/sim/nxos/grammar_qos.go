@@ -71,24 +71,24 @@ func (x *exec) openClassMap(m mqc) string {
 	key := "class-map type " + m.typ + " " + name
 	if match == "" {
 		match = "match-all"
-		if old := x.cfg.Subs[key]; old != nil {
+		if old := x.Root.Subs[key]; old != nil {
 			match = strings.Fields(old.Head)[3]
 		}
 	}
 	head := "class-map type " + m.typ + " " + match + " " + name
-	if old := x.cfg.Subs[key]; old != nil && old.Head != head {
+	if old := x.Root.Subs[key]; old != nil && old.Head != head {
 		if out := x.deny("class-map %s exists with another match type", name); out != "" {
 			return out
 		}
 	}
-	x.enter(frame{mode: m.class, places: []place{{key, head, m.classRank}}, prompt: m.classPrompt})
+	x.enter(cli.Frame{Mode: m.class, Places: []cli.Place{{Key: key, Head: head, Rank: m.classRank}}, Prompt: m.classPrompt})
 	return ""
 }
 
 func (x *exec) dropClassMap(m mqc) string {
 	name := x.Vals["name"]
 	key := "class-map type " + m.typ + " " + name
-	b := x.cfg.Subs[key]
+	b := x.Root.Subs[key]
 	switch {
 	case x.n.fixedClass(name):
 		return x.invalid(-1)
@@ -97,14 +97,14 @@ func (x *exec) dropClassMap(m mqc) string {
 			return out
 		}
 	}
-	for _, p := range policiesIn(x.cfg, m.policy) {
+	for _, p := range policiesIn(x.Root, m.policy) {
 		if p.Subs[classHead(m.typ, name)] != nil {
 			if out := x.deny("class-map %s is in use by policy-map %s", name, p.Name()); out != "" {
 				return out
 			}
 		}
 	}
-	delete(x.cfg.Subs, key)
+	delete(x.Root.Subs, key)
 	return ""
 }
 
@@ -112,7 +112,7 @@ func (x *exec) dropClassMap(m mqc) string {
 // an object of its own in the native model.
 func matchSome(key string, rank int) action {
 	return func(x *exec) string {
-		for _, b := range x.blocks() {
+		for _, b := range x.Blocks() {
 			x.matches(b, key, rank, joinLists(strings.TrimPrefix(b.Get(key), key+" "), x.Vals["v"], true))
 		}
 		return ""
@@ -121,7 +121,7 @@ func matchSome(key string, rank int) action {
 
 func matchLess(key string, rank int) action {
 	return func(x *exec) string {
-		for _, b := range x.blocks() {
+		for _, b := range x.Blocks() {
 			x.matches(b, key, rank, joinLists(strings.TrimPrefix(b.Get(key), key+" "), x.Vals["v"], false))
 		}
 		return ""
@@ -175,7 +175,7 @@ func (g grammar) policyMaps() {
 				if out := x.locked(m.typ, x.Vals["name"]); out != "" {
 					return out
 				}
-				x.enter(frame{mode: m.policy, places: []place{at(head+" "+x.Vals["name"], m.policyRank)}, prompt: m.policyPrompt})
+				x.enter(cli.Frame{Mode: m.policy, Places: []cli.Place{cli.At(head+" "+x.Vals["name"], m.policyRank)}, Prompt: m.policyPrompt})
 				return ""
 			})
 			g.Neg(global, h+" <name=qname>", func(x *exec) string { return x.dropPolicy(m) })
@@ -197,16 +197,16 @@ func (g grammar) policyMaps() {
 		}
 		return keep("set qos-group", 20)(x)
 	})
-	g.Neg(in, "set qos-group [<n=0-7>]", clearKey("set qos-group"))
+	g.Neg(in, "set qos-group [<n=0-7>]", cli.ClearKey[*exec]("set qos-group"))
 	g.line(in, 10, 2, "set dscp <n=0-63>", "set precedence <n=0-7>", "set cos <n=0-7>")
 	g.line(in, 30, 1, "police <rest=text>")
 
 	in = []string{modeActionNQ}
 	g.Set(in, "mtu <n=576-9216>", keep("mtu", 10))
-	g.Neg(in, "mtu [<n=576-9216>]", clearKey("mtu"))
+	g.Neg(in, "mtu [<n=576-9216>]", cli.ClearKey[*exec]("mtu"))
 	g.Set(in, "pause pfc-cos <v=eights>", keep("pause", 20))
 	g.Neg(in, "pause pfc-cos <v=eights>", func(x *exec) string {
-		for _, b := range x.blocks() {
+		for _, b := range x.Blocks() {
 			have, ok := strings.CutPrefix(b.Get("pause"), "pause pfc-cos ")
 			if ok {
 				x.matches(b, "pause", 20, "")
@@ -218,7 +218,7 @@ func (g grammar) policyMaps() {
 		}
 		return ""
 	})
-	g.Neg(in, "pause", clearKey("pause"))
+	g.Neg(in, "pause", cli.ClearKey[*exec]("pause"))
 	// The form of the older model (microsoft/SDN, Nexus 3132); refused by Nexus
 	// 9000 boxes with eight queues.
 	g.Set(in, "pause no-drop", func(x *exec) string {
@@ -227,7 +227,7 @@ func (g grammar) policyMaps() {
 		}
 		return keep("pause", 20)(x)
 	})
-	g.Neg(in, "pause no-drop", clearKey("pause"))
+	g.Neg(in, "pause no-drop", cli.ClearKey[*exec]("pause"))
 }
 
 func (x *exec) openClass(m mqc) string {
@@ -240,20 +240,20 @@ func (x *exec) openClass(m mqc) string {
 			return x.invalid(-1)
 		}
 	case m.typ == typeQoS:
-		if x.cfg.Subs["class-map type qos "+name] == nil {
+		if x.Root.Subs["class-map type qos "+name] == nil {
 			if out := x.deny("class-map %s does not exist", name); out != "" {
 				return out
 			}
 		}
 	case before != "":
 		return x.invalid(-2)
-	case !x.n.classFits(m.typ, name, x.cfg):
+	case !x.n.classFits(m.typ, name, x.Root):
 		return x.invalid(-1)
 	}
 	head := classHead(m.typ, name)
 	if before != "" {
 		ref := classHead(m.typ, before)
-		for _, b := range x.blocks() {
+		for _, b := range x.Blocks() {
 			if b.Subs[ref] == nil || before == name {
 				if out := x.deny("class %s is not in the policy-map", before); out != "" {
 					return out
@@ -269,13 +269,13 @@ func (x *exec) openClass(m mqc) string {
 			return out
 		}
 	}
-	x.enter(frame{mode: m.action, places: []place{at(head, rank)}, prompt: m.actionPrompts})
+	x.enter(cli.Frame{Mode: m.action, Places: []cli.Place{cli.At(head, rank)}, Prompt: m.actionPrompts})
 	return ""
 }
 
 func (x *exec) dropClass(m mqc) string {
 	head := classHead(m.typ, x.Vals["name"])
-	for _, b := range x.blocks() {
+	for _, b := range x.Blocks() {
 		if b.Subs[head] == nil {
 			if out := x.deny("class %s is not in the policy-map", x.Vals["name"]); out != "" {
 				return out
@@ -289,23 +289,23 @@ func (x *exec) dropClass(m mqc) string {
 func (x *exec) dropPolicy(m mqc) string {
 	name := x.Vals["name"]
 	key := "policy-map type " + m.typ + " " + name
-	if x.cfg.Subs[key] == nil {
+	if x.Root.Subs[key] == nil {
 		if out := x.deny("policy-map %s of this type does not exist", name); out != "" {
 			return out
 		}
 	}
-	if where := attachedTo(x.cfg, m.typ, "", name); where != "" {
+	if where := attachedTo(x.Root, m.typ, "", name); where != "" {
 		if out := x.deny("policy-map %s is in use by %s", name, where); out != "" {
 			return out
 		}
 	}
-	delete(x.cfg.Subs, key)
+	delete(x.Root.Subs, key)
 	return ""
 }
 
 // locked refuses to edit an attached network-qos policy on boxes that do.
 func (x *exec) locked(typ, name string) string {
-	if typ == typeNetwork && x.n.o.NQLocked && attachedTo(x.cfg, typ, "", name) != "" {
+	if typ == typeNetwork && x.n.o.NQLocked && attachedTo(x.Root, typ, "", name) != "" {
 		return x.deny("policy-map %s is attached and cannot be modified", name)
 	}
 	return ""

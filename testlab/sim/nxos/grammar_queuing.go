@@ -37,7 +37,7 @@ func (g grammar) queuing() {
 			}
 			return keep(key, rankBandwidth)(x)
 		})
-		g.Neg(in, key+" [<p=0-100>]", clearKey(key))
+		g.Neg(in, key+" [<p=0-100>]", cli.ClearKey[*exec](key))
 	}
 	g.Set(in, "priority level <l=1-8>", func(x *exec) string {
 		if out := x.excluded("bandwidth percent", "bandwidth remaining percent", "pause"); out != "" {
@@ -45,12 +45,12 @@ func (g grammar) queuing() {
 		}
 		return keep("priority", rankPriority)(x)
 	})
-	g.Neg(in, "priority [level [<l=1-8>]]", clearKey("priority"))
+	g.Neg(in, "priority [level [<l=1-8>]]", cli.ClearKey[*exec]("priority"))
 	g.Set(in, "shape min "+strings.ReplaceAll(rate, "%", "min")+" max "+strings.ReplaceAll(rate, "%", "max"), keep("shape", rankShape))
-	g.Neg(in, "shape [<rest=text>]", clearKey("shape"))
+	g.Neg(in, "shape [<rest=text>]", cli.ClearKey[*exec]("shape"))
 	g.Set(in, "queue-limit <n=0-12582912> [<unit=packets|bytes|kbytes|mbytes|gbytes|ms|us|percent>]", keep("queue-limit", rankLimit))
 	g.Set(in, "queue-limit dynamic <n=0-10>", keep("queue-limit", rankLimit, "queue-limit dynamic 9"))
-	g.Neg(in, "queue-limit [<rest=text>]", clearKey("queue-limit"))
+	g.Neg(in, "queue-limit [<rest=text>]", cli.ClearKey[*exec]("queue-limit"))
 
 	// All parameters stand on one line. "random-detect ecn" alone is none.
 	wred := func(x *exec) string {
@@ -71,26 +71,26 @@ func (g grammar) queuing() {
 		}
 		return keep("random-detect non-ecn", rankNonECN)(x)
 	})
-	g.Neg(in, "random-detect", clearKey("random-detect"))
-	g.Neg(in, "random-detect <what=minimum-threshold|threshold> [<rest=text>]", clearKey("random-detect"))
-	g.Neg(in, "random-detect non-ecn [<rest=text>]", clearKey("random-detect non-ecn"))
+	g.Neg(in, "random-detect", cli.ClearKey[*exec]("random-detect"))
+	g.Neg(in, "random-detect <what=minimum-threshold|threshold> [<rest=text>]", cli.ClearKey[*exec]("random-detect"))
+	g.Neg(in, "random-detect non-ecn [<rest=text>]", cli.ClearKey[*exec]("random-detect non-ecn"))
 	g.Set(in, "afd queue-desired <n=0-52428800> <unit=bytes|kbytes|mbytes> [ecn]", func(x *exec) string {
 		if out := x.excluded("random-detect"); out != "" {
 			return out
 		}
 		return keep("afd", rankAFD)(x)
 	})
-	g.Neg(in, "afd [<rest=text>]", clearKey("afd"))
+	g.Neg(in, "afd [<rest=text>]", cli.ClearKey[*exec]("afd"))
 
 	g.Set(in, "pause buffer-size <b=0-268435456> pause-threshold <x=0-268435456> resume-threshold <r=0-268435456>", (*exec).pauseBuffer)
-	g.Neg(in, "pause [<rest=text>]", clearKey("pause"))
+	g.Neg(in, "pause [<rest=text>]", cli.ClearKey[*exec]("pause"))
 }
 
 // pauseBuffer is the ingress buffer of a lossless class; a policy that has one
 // has no shares (Nexus 9000 QoS Configuration Guide 10.5(x), Configuring
 // Priority Flow Control).
 func (x *exec) pauseBuffer() string {
-	class := strings.TrimPrefix(x.stack[len(x.stack)-1].places[0].head, "class type queuing ")
+	class := strings.TrimPrefix(x.Stack[len(x.Stack)-1].Places[0].Head, "class type queuing ")
 	if x.n.groupOf(typeQueuing, "input", class) < 0 {
 		return x.invalid(0)
 	}
@@ -119,14 +119,13 @@ func below(s string, lowest int) bool {
 
 // policies are the policy-maps that the classes of the command are in.
 func (x *exec) policies() []*cli.Block {
-	up := *x
-	up.stack = x.stack[:len(x.stack)-1]
-	return up.blocks()
+	up := cli.Exec{Root: x.Root, Stack: x.Stack[:len(x.Stack)-1]}
+	return up.Blocks()
 }
 
 // excluded refuses a line beside others of the same class that shut it out.
 func (x *exec) excluded(keys ...string) string {
-	for _, b := range x.blocks() {
+	for _, b := range x.Blocks() {
 		for _, key := range keys {
 			if l := b.Get(key); l != "" {
 				if out := x.deny("'%s' cannot be configured together with '%s'", x.Line, l); out != "" {
@@ -148,7 +147,7 @@ func (x *exec) share(key string) string {
 	if out := x.excluded(other, "priority", "pause"); out != "" {
 		return out
 	}
-	here := x.stack[len(x.stack)-1].places[0].key
+	here := x.Stack[len(x.Stack)-1].Places[0].Key
 	for _, p := range x.policies() {
 		sum, _ := cli.Natural(x.Vals["p"])
 		for k, s := range p.Subs {
@@ -193,8 +192,8 @@ func (x *exec) mixed(name string) string {
 	if in {
 		other = "output"
 	}
-	for _, b := range x.blocks() {
-		if where := attachedTo(x.cfg, typeQueuing, other, b.Name()); where != "" {
+	for _, b := range x.Blocks() {
+		if where := attachedTo(x.Root, typeQueuing, other, b.Name()); where != "" {
 			return x.deny("policy-map %s is in use for %s by %s", b.Name(), other, where)
 		}
 		for _, s := range b.Subs {

@@ -154,7 +154,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 				}
 			}
 			enter()
-			mode := c.modeAt(len(c.stack))
+			mode := cli.ModeAt(c.stack, len(c.stack), modeGlobal)
 			for _, line := range samples(commands().Modes[mode].Set, nil) {
 				if strings.Contains(line, "queuing input") {
 					continue // in use for output, as it is
@@ -168,7 +168,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 					c.line("text" + string(c.heredoc.delim))
 				}
 				if len(c.stack) > len(path) {
-					if m := c.modeAt(len(c.stack)); !seen[m] {
+					if m := cli.ModeAt(c.stack, len(c.stack), modeGlobal); !seen[m] {
 						seen[m] = true
 						paths = append(paths, append(slices.Clone(path), line))
 					}

@@ -24,7 +24,7 @@ func (g grammar) texts() {
 	g.line(global, 1611, 2, "ip domain-name <rest=text>", "ip host <rest=text>")
 	g.line(global, 1612, 0, "ip name-server <rest=text>", "ip domain-list <rest=text>")
 	g.Set(global, "banner motd <rest=text>", bannerLine)
-	g.Neg(global, "banner motd", clearKey("banner motd"))
+	g.Neg(global, "banner motd", cli.ClearKey[*exec]("banner motd"))
 	g.line(global, 1800, 0, "radius-server <rest=text>", "tacacs-server <rest=text>", "aaa <rest=text>", "snmp-server <rest=text>", "rmon <rest=text>", "ntp <rest=text>",
 		"callhome", "logging <rest=text>", "errdisable <rest=text>", "track <rest=text>", "key <rest=text>", "mac <rest=text>", "sflow <rest=text>", "poap <rest=text>", "crypto <rest=text>")
 	g.line(global, 1810, 2, "clock <rest=text>")
@@ -33,13 +33,13 @@ func (g grammar) texts() {
 	g.Set(global, "system jumbomtu <n=1500-9216>", setJumbo)
 	g.Neg(global, "system jumbomtu [<n=1500-9216>]", setJumbo)
 	g.Set(global, "system default switchport", func(x *exec) string {
-		x.drop("system default switchport")
-		settle(x.cfg)
+		x.Drop("system default switchport")
+		settle(x.Root)
 		return ""
 	})
 	g.Neg(global, "system default switchport", func(x *exec) string {
-		opposite("system default switchport", 2001)(x)
-		settle(x.cfg)
+		cli.Opposite[*exec]("system default switchport", 2001)(x)
+		settle(x.Root)
 		return ""
 	})
 	g.line(global, 2002, 0, "system default switchport shutdown", "system nve <rest=text>", "system routing <rest=text>", "system mode <rest=text>", "system login <rest=text>")
@@ -77,7 +77,7 @@ func bannerLine(x *exec) string {
 	end := strings.IndexByte(text[1:], text[0])
 	if end >= 0 {
 		line := "banner motd " + text[:end+2]
-		x.put("banner motd", cli.Value{Line: line, Plain: line, Rank: rankBanner})
+		x.Put("banner motd", cli.Value{Line: line, Plain: line, Rank: rankBanner})
 		return ""
 	}
 	x.c.heredoc = &heredoc{head: "banner motd " + text, delim: text[0]}
@@ -93,22 +93,22 @@ const featureNames = "bash-shell|bfd|bgp|container-tracker|dhcp|eigrp|evmed|fabr
 func (g grammar) features() {
 	global := []string{modeGlobal}
 	g.Set(global, "feature <name="+featureNames+">", func(x *exec) string {
-		x.put(x.Line, cli.Value{Line: x.Line, Plain: x.Line, Rank: rankFeature})
+		x.Put(x.Line, cli.Value{Line: x.Line, Plain: x.Line, Rank: rankFeature})
 		return ""
 	})
-	g.Neg(global, "feature <name="+featureNames+">", func(x *exec) string { x.drop(x.Line); return "" })
+	g.Neg(global, "feature <name="+featureNames+">", func(x *exec) string { x.Drop(x.Line); return "" })
 	g.line(global, rankFeature, 0, "feature nv overlay", "feature sla <what=sender|responder>")
 
 	g.Set(global, "hardware access-list tcam region <name=name> <n=0-8192>", func(x *exec) string {
-		x.put("tcam "+x.Vals["name"], cli.Value{Line: x.Line, Plain: x.Line, Rank: 2200})
+		x.Put("tcam "+x.Vals["name"], cli.Value{Line: x.Line, Plain: x.Line, Rank: 2200})
 		return ""
 	})
 	g.Set(global, "hardware access-list tcam region <name=name> <n=0-8192> double-wide", func(x *exec) string {
-		x.put("tcam "+x.Vals["name"], cli.Value{Line: x.Line, Plain: x.Line, Rank: 2200})
+		x.Put("tcam "+x.Vals["name"], cli.Value{Line: x.Line, Plain: x.Line, Rank: 2200})
 		return ""
 	})
 	g.Neg(global, "hardware access-list tcam region <name=name> [<rest=text>]", func(x *exec) string {
-		x.drop("tcam " + x.Vals["name"])
+		x.Drop("tcam " + x.Vals["name"])
 		return ""
 	})
 	g.line(global, 2201, 5, "hardware access-list tcam label <what=name> <n=0-64>")
