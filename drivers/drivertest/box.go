@@ -47,9 +47,9 @@ func Open[D drivers.Driver](t testing.TB, open func(drivers.Target) (drivers.Dri
 	return d.(D)
 }
 
-// Plan reads a device and makes a plan, more than once: a saved plan is compared
+// planOf reads a device and makes a plan, more than once: a saved plan is compared
 // with one that is made at its apply.
-func Plan(t testing.TB, d drivers.Driver, desired *qos.Device, policy drivers.Policy) (*drivers.Snapshot, *drivers.Steps) {
+func planOf(t testing.TB, d drivers.Driver, desired *qos.Device, policy drivers.Policy) (*drivers.Snapshot, *drivers.Steps) {
 	t.Helper()
 	ctx := context.Background()
 	facts, err := d.Probe(ctx)
@@ -70,8 +70,8 @@ func Plan(t testing.TB, d drivers.Driver, desired *qos.Device, policy drivers.Po
 	return snap, st
 }
 
-// Settled fails the test where a plan has something to do.
-func Settled(t testing.TB, st *drivers.Steps) {
+// settled fails the test where a plan has something to do.
+func settled(t testing.TB, st *drivers.Steps) {
 	t.Helper()
 	for _, c := range st.Changes {
 		if c.Blocked == "" {
@@ -83,9 +83,9 @@ func Settled(t testing.TB, st *drivers.Steps) {
 	}
 }
 
-// WithoutComments leaves out the lines that only speak to people, such as the
+// withoutComments leaves out the lines that only speak to people, such as the
 // heading, which names the command and the time.
-func WithoutComments(text string) []byte {
+func withoutComments(text string) []byte {
 	var out []byte
 	for l := range strings.Lines(text) {
 		if !strings.HasPrefix(l, "!") {

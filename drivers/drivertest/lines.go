@@ -71,8 +71,8 @@ links:
 	return strings.NewReplacer(replace...).Replace(text)
 }
 
-// LineSwitch is a simulated switch that is set by command lines.
-type LineSwitch interface {
+// lineSwitch is a simulated switch that is set by command lines.
+type lineSwitch interface {
 	Start() error
 	Close() error
 	Restart() error
@@ -96,7 +96,7 @@ type LineBox[D drivers.Driver] struct {
 	Desired *qos.Device
 	Policy  drivers.Policy
 
-	sim  LineSwitch
+	sim  lineSwitch
 	open func(drivers.Target) D
 }
 
@@ -116,7 +116,7 @@ type LineOptions[D drivers.Driver] struct {
 }
 
 // NewLineBox starts a switch, and makes it reachable over SSH.
-func NewLineBox[D drivers.Driver](t testing.TB, s LineSwitch, o LineOptions[D]) *LineBox[D] {
+func NewLineBox[D drivers.Driver](t testing.TB, s lineSwitch, o LineOptions[D]) *LineBox[D] {
 	t.Helper()
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
@@ -173,20 +173,20 @@ func (b *LineBox[D]) Set(lines string) {
 }
 
 // State is what the switch holds.
-func (b *LineBox[D]) State() string { return string(WithoutComments(b.sim.Running())) }
+func (b *LineBox[D]) State() string { return string(withoutComments(b.sim.Running())) }
 
 // Saved is what the switch holds after a restart.
-func (b *LineBox[D]) Saved() string { return string(WithoutComments(b.sim.Startup())) }
+func (b *LineBox[D]) Saved() string { return string(withoutComments(b.sim.Startup())) }
 
 // PortsDown lists the Ethernet ports that are shut down.
 func (b *LineBox[D]) PortsDown() []string {
 	return slices.DeleteFunc(b.sim.Down(), func(p string) bool { return !strings.HasPrefix(p, "Ethernet") })
 }
 
-// Plan makes a plan, see [Plan].
+// Plan makes a plan.
 func (b *LineBox[D]) Plan(d D) (*drivers.Snapshot, *drivers.Steps) {
 	b.T.Helper()
-	return Plan(b.T, d, b.Desired, b.Policy)
+	return planOf(b.T, d, b.Desired, b.Policy)
 }
 
 // Try plans and applies.
@@ -210,7 +210,7 @@ func (b *LineBox[D]) Apply(d D) *drivers.Token {
 func (b *LineBox[D]) Settled(d D) {
 	b.T.Helper()
 	_, st := b.Plan(d)
-	Settled(b.T, st)
+	settled(b.T, st)
 }
 
 // Colleague is another user's shell on the switch.
@@ -305,8 +305,8 @@ func (b *LineBox[D]) Device(f *cli.Faults, foreign string) *Device {
 	}
 }
 
-// Saver is a driver that keeps what runs, and says what is not saved.
-type Saver interface {
+// saver is a driver that keeps what runs, and says what is not saved.
+type saver interface {
 	drivers.Driver
 	drivers.Keeper
 	drivers.Saver
@@ -316,7 +316,7 @@ type Saver interface {
 // saved, and nothing that others have not saved, but for the ports of the intent;
 // a port that was shut by hand is not saved as one. confirm ends the timer of an
 // apply. It returns what a new driver keeps.
-func KeepSaves[D Saver](b *LineBox[D], confirm func(d D, tok *drivers.Token) error, theirs, managed string) (keep func() (bool, error)) {
+func KeepSaves[D saver](b *LineBox[D], confirm func(d D, tok *drivers.Token) error, theirs, managed string) (keep func() (bool, error)) {
 	b.T.Helper()
 	d := b.Open()
 	if err := confirm(d, b.Apply(d)); err != nil {
@@ -349,7 +349,7 @@ func KeepSaves[D Saver](b *LineBox[D], confirm func(d D, tok *drivers.Token) err
 
 // NamesUnsaved checks that what is not saved is named by section, without what it
 // holds.
-func NamesUnsaved[D Saver](b *LineBox[D], d D, lines string, want ...string) {
+func NamesUnsaved[D saver](b *LineBox[D], d D, lines string, want ...string) {
 	b.T.Helper()
 	if list, err := d.Unsaved(context.Background()); err != nil || list != nil {
 		b.T.Errorf("%q, %v", list, err)

@@ -96,7 +96,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		f.Model = d.t.Model
 	}
 	if family, ok := native.FamilyOf(f.Model); ok {
-		f.ASIC = string(family)
+		f.ASIC = family
 	}
 	d.facts = &f
 	return f, nil

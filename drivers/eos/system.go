@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
@@ -49,7 +50,7 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 		return nil, nil, err
 	}
 	d, unknown := native.Decode(cfg)
-	return d, drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Text }), nil
+	return d, lines.LeftAlone(unknown), nil
 }
 
 // secondLine is the second line of "show running-config".

@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
@@ -46,7 +47,7 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 	}
 	m, _ := native.ModelOf(string(text))
 	d, unknown := native.Decode(cfg, m)
-	return d, drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Text }), nil
+	return d, lines.LeftAlone(unknown), nil
 }
 
 // version is the first line of a configuration behind the comments.

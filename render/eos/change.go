@@ -90,11 +90,11 @@ func (p *planner) keeps(name string, port *qos.Port) Edit {
 		case h.inert || !strings.HasPrefix(h.spot.key, keyMarking) || own.value(h.queue, h.spot.key) != "":
 		default:
 			queue := string(p.kw) + " " + number
-			e = append(e, Setting{Block: queue, Key: h.spot.key, Line: h.text})
+			e = append(e, lines.Setting{Block: queue, Key: h.spot.key, Line: h.text})
 			curve[queue] = curve[queue] || h.set != nil
 		}
 	}
-	return slices.DeleteFunc(e, func(s Setting) bool { return !curve[s.Block] })
+	return slices.DeleteFunc(e, func(s lines.Setting) bool { return !curve[s.Block] })
 }
 
 // touch adds the ports that an edit leaves different from desired in what a
@@ -133,7 +133,7 @@ func (p *planner) maps(running *qos.Device) Edit {
 				continue
 			}
 			id := prefix + itoa(i)
-			e = append(e, Setting{Key: id + key, Line: id + line + " " + itoa(int(w))})
+			e = append(e, lines.Setting{Key: id + key, Line: id + line + " " + itoa(int(w))})
 		}
 	}
 	entries(have.PCPToTC[:], want.PCPToTC[:], keyMapCOS, "", " to traffic-class")
@@ -143,7 +143,7 @@ func (p *planner) maps(running *qos.Device) Edit {
 	for i, w := range want.TCToQueue {
 		// Where both keywords map a class, which one counts is not known.
 		if id := keyMapTC + itoa(i); w >= 0 && have.TCToQueue[i] != w && p.r.global.get("", id+other) != nil {
-			e = append(e, Setting{Key: id + other})
+			e = append(e, lines.Setting{Key: id + other})
 		}
 	}
 	entries(have.TCToQueue[:], want.TCToQueue[:], keyMapTC, to, to)
@@ -165,25 +165,25 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 		alert = alert || port.Watchdog.V.Action == qos.ActionAlert
 	}
 	if g.allOff && lossless {
-		e = append(e, Setting{Key: keyAllOff})
+		e = append(e, lines.Setting{Key: keyAllOff})
 	}
 	if watched && differs {
 		put := func(key string, have, want time.Duration) {
 			if have != want {
-				e = append(e, Setting{Key: key, Line: key + " " + secondsText(want)})
+				e = append(e, lines.Setting{Key: key, Line: key + " " + secondsText(want)})
 			}
 		}
 		put(keyTimeout, g.timeout, w.Detect)
 		put(keyRecovery, g.recovery, w.Restore)
 		if w.Action == qos.ActionDrop && g.action != qos.ActionDrop {
-			e = append(e, Setting{Key: keyAction, Line: keyAction + " drop"})
+			e = append(e, lines.Setting{Key: keyAction, Line: keyAction + " drop"})
 		}
 		if g.override && alert {
-			e = append(e, Setting{Key: keyOverride})
+			e = append(e, lines.Setting{Key: keyOverride})
 		}
 	}
 	if poll := p.d.WatchdogPoll; poll.Set && poll != running.WatchdogPoll {
-		e = append(e, Setting{Key: keyPoll, Line: keyPoll + " " + secondsText(poll.V)})
+		e = append(e, lines.Setting{Key: keyPoll, Line: keyPoll + " " + secondsText(poll.V)})
 	}
 	return e
 }
@@ -195,10 +195,10 @@ func (p *planner) ports(running *qos.Device) Edit {
 	for _, name := range natural.Keys(p.d.Ports) {
 		want, have := p.d.Ports[name], running.Ports[name]
 		header := sectionInterface + name
-		put := func(key, line string) { e = append(e, Setting{Section: header, Key: key, Line: line}) }
+		put := func(key, line string) { e = append(e, lines.Setting{Section: header, Key: key, Line: line}) }
 		s := p.r.sections[header]
 		if s == nil {
-			e = append(e, Setting{Section: header, Line: lines.Present})
+			e = append(e, lines.Setting{Section: header, Line: lines.Present})
 			have = g.port(portState{routed: g.ports.routed})
 		}
 		if m := want.MTU; m.Set {
@@ -336,7 +336,7 @@ func (p *planner) name(of map[string]shape) map[string]string {
 	}
 	for _, s := range sortedShapes(of) {
 		if needed[s.text] && names[s.text] == "" {
-			names[s.text] = lines.FreeName(ProfileName, math.MaxInt, func(n string) bool { return taken[n] })
+			names[s.text] = lines.FreeName(profileName, math.MaxInt, func(n string) bool { return taken[n] })
 			taken[names[s.text]] = true
 		}
 	}
@@ -360,7 +360,7 @@ func (p *planner) edit(name string, s shape) Edit {
 	sec := p.r.sections[header]
 	var e Edit
 	if sec == nil {
-		e = append(e, Setting{Section: header, Line: lines.Present})
+		e = append(e, lines.Setting{Section: header, Line: lines.Present})
 	}
 	for _, want := range s.settings {
 		for _, queue := range queuesOf(sec, want.Block) {
@@ -374,7 +374,7 @@ func (p *planner) edit(name string, s shape) Edit {
 			if have == line {
 				continue
 			}
-			e = append(e, Setting{Section: header, Block: queue, Key: want.Key, Line: line})
+			e = append(e, lines.Setting{Section: header, Block: queue, Key: want.Key, Line: line})
 		}
 	}
 	return e
@@ -402,12 +402,12 @@ func (p *planner) attach(port, name string, s shape) Edit {
 	sec := p.r.sections[header]
 	var e Edit
 	if sec.value("", keyProfile) != keyProfile+" "+name {
-		e = append(e, Setting{Section: header, Key: keyProfile, Line: keyProfile + " " + name})
+		e = append(e, lines.Setting{Section: header, Key: keyProfile, Line: keyProfile + " " + name})
 	}
 	for _, want := range s.settings {
 		for _, queue := range queuesOf(sec, want.Block) {
 			if have := sec.value(queue, want.Key); have != "" && !same(have, want.Line, queue, inInterface) {
-				e = append(e, Setting{Section: header, Block: queue, Key: want.Key})
+				e = append(e, lines.Setting{Section: header, Block: queue, Key: want.Key})
 			}
 		}
 	}
@@ -432,9 +432,9 @@ func (p *planner) tidy(e Edit) Edit {
 		name := strings.TrimPrefix(s.name, sectionProfile)
 		if s.at == inProfile && isOwn(name) && !carried[name] && !s.foreign {
 			gone[s.name] = true
-			removed = append(removed, Setting{Section: s.name})
+			removed = append(removed, lines.Setting{Section: s.name})
 		}
 	}
-	e = slices.DeleteFunc(e, func(x Setting) bool { return gone[x.Section] })
+	e = slices.DeleteFunc(e, func(x lines.Setting) bool { return gone[x.Section] })
 	return append(e, removed...)
 }

@@ -69,7 +69,7 @@ func foreignOf(text string) string {
 	for _, block := range strings.Split(text, "\n!\n") {
 		first, _, _ := strings.Cut(block, "\n")
 		switch {
-		case strings.HasPrefix(first, "interface Ethernet") && first != "interface Ethernet99/1", strings.HasPrefix(first, "qos profile "+ProfileName),
+		case strings.HasPrefix(first, "interface Ethernet") && first != "interface Ethernet99/1", strings.HasPrefix(first, "qos profile "+profileName),
 			strings.HasPrefix(first, "qos map"), strings.HasPrefix(first, "qos rewrite"), strings.HasPrefix(first, "priority-flow-control"):
 			own = true
 			continue
@@ -102,7 +102,7 @@ func drawHave(t *rapid.T, want *qos.Device, kw Keyword) *Config {
 		s := rapid.SampledFrom(handLines).Draw(t, "line")
 		s.Section = sectionInterface + rapid.SampledFrom(ports).Draw(t, "port")
 		if _, ok := match(s.Line, inProfile); (ok || s.Block != "") && rapid.IntRange(0, 3).Draw(t, "in profile") == 0 {
-			s.Section = sectionProfile + rapid.SampledFrom([]string{ProfileName, ProfileName + "-2", "OPS"}).Draw(t, "profile")
+			s.Section = sectionProfile + rapid.SampledFrom([]string{profileName, profileName + "-2", "OPS"}).Draw(t, "profile")
 		}
 		if rapid.Bool().Draw(t, "keyword of others") {
 			s.Block = strings.Replace(s.Block, "uc-tx", "tx", 1)
@@ -115,7 +115,7 @@ func drawHave(t *rapid.T, want *qos.Device, kw Keyword) *Config {
 	return mustParse(t, e.Apply(have).String())
 }
 
-var handLines = []Setting{
+var handLines = []lines.Setting{
 	{Key: keyTrust, Line: "qos trust cos"}, {Key: keyTrust, Line: "no qos trust"}, {Key: keyTrust, Line: "qos trust dscp"},
 	{Key: keyPFC, Line: "priority-flow-control on"}, {Key: keyNoDrop + "3", Line: "priority-flow-control priority 3 no-drop"},
 	{Key: keyNoDrop + "5", Line: "priority-flow-control priority 5 no-drop"}, {Key: keyNoDrop + "3", Line: "priority-flow-control priority 3 drop"},
@@ -131,7 +131,7 @@ var handLines = []Setting{
 	{Block: "uc-tx-queue 4", Key: keyDrop, Line: "random-detect drop minimum-threshold 1 kbytes maximum-threshold 2 kbytes drop-probability 5"},
 }
 
-var globalLines = []Setting{
+var globalLines = []lines.Setting{
 	{Key: keyAllOff, Line: keyAllOff}, {Key: keyOverride, Line: keyOverride + " drop"}, {Key: keyAction, Line: keyAction + " errdisable"},
 	{Key: keyTimeout, Line: keyTimeout + " 0.5"}, {Key: keyPoll, Line: keyPoll + " 0.005"}, {Key: "qos rewrite dscp", Line: "qos rewrite dscp"},
 	{Key: "qos map dscp 26", Line: "qos map dscp 26 to traffic-class 3"}, {Key: "qos map dscp 5", Line: "qos map dscp 5 to traffic-class 6"},
@@ -413,7 +413,7 @@ func TestCheckKnowsItsOwn(t *testing.T) {
 			t.Fatalf("%v\nwhat undoes a change of\n%s", err, have)
 		}
 	})
-	for _, s := range []Setting{
+	for _, s := range []lines.Setting{
 		{Key: keyAllOff, Line: "username eve privilege 15 nopassword"},
 		{Key: keyMTU, Line: "mtu 9000"},
 		{Section: "interface Ethernet1", Key: keyMTU, Line: "mtu 9000\nreload now"},

@@ -28,7 +28,7 @@ func writes(at place, key string) bool {
 // known reports whether a setting is one that [Change] or its undoing makes: of
 // an Ethernet interface, a profile of this tool, or the top level, with a line of
 // the grammar that sets what the key says, and a key that this tool writes there.
-func known(s Setting) (port string, ok bool) {
+func known(s lines.Setting) (port string, ok bool) {
 	at := inGlobal
 	if name, ok := strings.CutPrefix(s.Section, sectionInterface); ok && isEthernet(name) {
 		at, port = inInterface, name

@@ -20,7 +20,6 @@ import (
 type (
 	Config  = lines.Config
 	Line    = lines.Line
-	Setting = lines.Setting
 	Edit    = lines.Edit
 	Unknown = lines.Unknown
 )

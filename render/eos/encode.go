@@ -9,11 +9,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// ProfileName is the name of the first profile that this tool makes; others
+// profileName is the name of the first profile that this tool makes; others
 // are numbered from 2. Profiles of other names belong to others.
-const ProfileName = "ROCE-FABRIC"
+const profileName = "ROCE-FABRIC"
 
 // Encode returns the desired text as a whole, in the order in which EOS prints
 // it: profiles, interfaces that carry them, and the top level. Code points at
@@ -47,7 +48,7 @@ type shapedBy struct {
 // lines that it keeps.
 func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit) shape {
 	var e Edit
-	put := func(queue, key, line string) { e = append(e, Setting{Block: queue, Key: key, Line: line}) }
+	put := func(queue, key, line string) { e = append(e, lines.Setting{Block: queue, Key: key, Line: line}) }
 	if p.Trust.Set {
 		put("", keyTrust, trustLine(p.Trust.V))
 	}
@@ -187,10 +188,10 @@ func secondsText(d time.Duration) string {
 
 // isOwn reports whether a profile name is one that this tool gives.
 func isOwn(name string) bool {
-	if name == ProfileName {
+	if name == profileName {
 		return true
 	}
-	n, ok := strings.CutPrefix(name, ProfileName+"-")
+	n, ok := strings.CutPrefix(name, profileName+"-")
 	i, err := strconv.Atoi(n)
 	return ok && err == nil && i >= 2 && itoa(i) == n
 }

@@ -165,12 +165,12 @@ func defaultMaps() *qos.Maps {
 
 func TestModels(t *testing.T) {
 	for model, want := range map[string]struct {
-		f  Family
+		f  string
 		kw Keyword
 		ok bool
 	}{
-		"DCS-7060DX5-64S-R": {FamilyStrata, UCTxQueue, true}, "7388X5": {FamilyStrata, UCTxQueue, true}, "DCS-7280CR3-32P4": {FamilySand, TxQueue, true},
-		"dcs-7800R4": {FamilySand, TxQueue, true}, "DCS-7260CX3-64": {FamilyStrata, UCTxQueue, false}, "cEOSLab": {}, "": {}, "DCS-": {},
+		"DCS-7060DX5-64S-R": {familyStrata, UCTxQueue, true}, "7388X5": {familyStrata, UCTxQueue, true}, "DCS-7280CR3-32P4": {familySand, TxQueue, true},
+		"dcs-7800R4": {familySand, TxQueue, true}, "DCS-7260CX3-64": {familyStrata, UCTxQueue, false}, "cEOSLab": {}, "": {}, "DCS-": {},
 	} {
 		f, known := FamilyOf(model)
 		kw, ok := KeywordForModel(model)

@@ -45,30 +45,26 @@ func keywordIn(l *Line) (Keyword, bool) {
 	return "", false
 }
 
-// Family is the kind of forwarding chip that EOS knows a model by.
-type Family string
-
-// The families.
+// The families are the kinds of forwarding chip that EOS knows a model by.
 const (
-	FamilyStrata Family = "strata" // Trident, Tomahawk
-	FamilySand   Family = "sand"   // Arad, Jericho
+	familyStrata = "strata" // Trident, Tomahawk
+	familySand   = "sand"   // Arad, Jericho
 )
 
 // families says which models belong to which family, by the first digits of
 // the model (openconfig/featureprofiles, internal/helpers/arista.go, names the
 // families).
-var families = map[string]Family{
-	"7050": FamilyStrata, "7060": FamilyStrata, "7260": FamilyStrata, "7300": FamilyStrata,
-	"7320": FamilyStrata, "7358": FamilyStrata, "7368": FamilyStrata, "7388": FamilyStrata,
-	"7280": FamilySand, "7500": FamilySand, "7800": FamilySand,
+var families = map[string]string{
+	"7050": familyStrata, "7060": familyStrata, "7260": familyStrata, "7300": familyStrata,
+	"7320": familyStrata, "7358": familyStrata, "7368": familyStrata, "7388": familyStrata,
+	"7280": familySand, "7500": familySand, "7800": familySand,
 }
 
 // FamilyOf returns the family of a model as "show version" names it
 // ("DCS-7060DX5-64S-R", with or without the "DCS-"); false for one that is not
 // known, such as a virtual switch.
-func FamilyOf(model string) (Family, bool) {
-	n := series(model)
-	f, ok := families[n]
+func FamilyOf(model string) (string, bool) {
+	f, ok := families[series(model)]
 	return f, ok
 }
 
@@ -82,7 +78,7 @@ func series(model string) string {
 // [KeywordOf] its configuration. The keyword is then a guess.
 func KeywordForModel(model string) (Keyword, bool) {
 	f, ok := FamilyOf(model)
-	if f == FamilySand {
+	if f == familySand {
 		return TxQueue, true
 	}
 	return UCTxQueue, ok && series(model) != "7260"

@@ -41,7 +41,7 @@ type need struct {
 // [ClassModel.Refusals] name, ports that have does not hold, and membership in
 // port-channels.
 //
-// Ports get policies of this package's own ([Prefix]), which are edited in
+// Ports get policies of this package's own ([prefix]), which are edited in
 // place where only ports of the change carry them; policies of other names are
 // left and, on these ports, replaced. The attached network-qos policy is never
 // edited: one of another name takes its place, which repeats the classes of
@@ -167,7 +167,7 @@ func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
 	if len(p.edit) > 0 {
 		for _, h := range unused(p.edit.Apply(have)) {
 			if p.tree.Has(h.text(), "") {
-				p.edit = append(p.edit, Setting{Section: h.text()})
+				p.edit = append(p.edit, lines.Setting{Section: h.text()})
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (p *planner) set(section, class, key, line string) {
 		held = lines.Present
 	}
 	if held != line {
-		p.edit = append(p.edit, Setting{Section: section, Block: class, Key: key, Line: line})
+		p.edit = append(p.edit, lines.Setting{Section: section, Block: class, Key: key, Line: line})
 	}
 }
 
@@ -336,7 +336,7 @@ func byPort(groups [][]string, names []string) map[string]string {
 // says that the policy is to be written.
 func (p *planner) choose(typ, key, base string, groups [][]string, means func(name string, group int) bool) (names []string, fresh []bool) {
 	users := p.users(key)
-	ours := slices.DeleteFunc(natural.Keys(p.v.policies[typ]), func(n string) bool { return !strings.HasPrefix(n, Prefix) })
+	ours := slices.DeleteFunc(natural.Keys(p.v.policies[typ]), func(n string) bool { return !strings.HasPrefix(n, prefix) })
 	names, fresh = make([]string, len(groups)), make([]bool, len(groups))
 	for i := range groups {
 		for _, n := range ours {

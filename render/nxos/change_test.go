@@ -115,7 +115,7 @@ func foreign(old, now *Config) string {
 		for _, l := range c.Lines {
 			h, ok := headOf(l.Text)
 			switch {
-			case strings.HasPrefix(h.name, Prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
+			case strings.HasPrefix(h.name, prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
 			case h.at == inInterface && ok && h.name != "Ethernet1/99" && isPort(h.name):
 			default:
 				one := Lines.New()
@@ -323,7 +323,7 @@ no class-map type qos match-any ROCE-FABRIC-CNP`
 func TestPortsThatAreRightAreLeftAlone(t *testing.T) {
 	want := roce()
 	want.Ports["Ethernet1/2"] = want.Ports["Ethernet1/1"]
-	text := strings.ReplaceAll(roceText, Prefix, "SITE-")
+	text := strings.ReplaceAll(roceText, prefix, "SITE-")
 	old := parse(t, text+"\ninterface Ethernet1/2\n")
 	edit := Change(old, want, EightQueue)
 	for _, s := range edit {

@@ -11,7 +11,7 @@ import (
 // an Ethernet interface, system qos, a block of this package's own, or the top
 // level, with a line of the grammar that sets what the key says. NX-OS takes
 // commands of exec mode in configuration mode too.
-func known(s Setting) (port string, ok bool) {
+func known(s lines.Setting) (port string, ok bool) {
 	h, isBlock := headOf(s.Section)
 	switch {
 	case !plain(s.Section) || !plain(s.Block):
@@ -28,7 +28,7 @@ func known(s Setting) (port string, ok bool) {
 	case inSystem:
 		return "", s.Block == "" && (s.Key == "" || s.Key == keyNetwork) && of(s, h.at)
 	}
-	if !strings.HasPrefix(h.name, Prefix) || h.at == inPolicy && classPlace(h.typ) == inOther {
+	if !strings.HasPrefix(h.name, prefix) || h.at == inPolicy && classPlace(h.typ) == inOther {
 		return "", false
 	}
 	if s.Block == "" {
@@ -45,7 +45,7 @@ var written = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyShut
 // of reports whether the line of a setting at a place is one of its key. What
 // takes a line away is made of the line that the switch has, so that the key
 // alone says which that is.
-func of(s Setting, at place) bool {
+func of(s lines.Setting, at place) bool {
 	switch {
 	case s.Key == "":
 		return s.Line == "" || s.Line == lines.Present

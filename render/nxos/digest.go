@@ -36,13 +36,13 @@ func Digest(c *Config, desired *qos.Device, m ClassModel) string {
 	}
 	for _, typ := range []string{typeNetwork, typeQoS, typeQueuing} {
 		for _, name := range natural.Keys(v.policies[typ]) {
-			if strings.HasPrefix(name, Prefix) {
+			if strings.HasPrefix(name, prefix) {
 				g.policy(typ, name)
 			}
 		}
 	}
 	for _, name := range natural.Keys(v.classMaps) {
-		if strings.HasPrefix(name, Prefix) {
+		if strings.HasPrefix(name, prefix) {
 			g.classMap(name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
 func TestRefusals(t *testing.T) {
@@ -80,7 +81,7 @@ func TestPortNames(t *testing.T) {
 		if good != (len(rs) == 0) || !good && (rs[0].Port != name || rs[0].Field.Kind != qos.KindPort || !strings.Contains(rs[0].Why, "Ethernet1/1 or")) {
 			t.Errorf("%s: %+v", name, rs)
 		}
-		if e := Change(parse(t, "interface "+name+"\ninterface Ethernet9/9\n"), d, EightQueue); !good && slices.ContainsFunc(e, func(s Setting) bool { return s.Section == "interface "+name }) {
+		if e := Change(parse(t, "interface "+name+"\ninterface Ethernet9/9\n"), d, EightQueue); !good && slices.ContainsFunc(e, func(s lines.Setting) bool { return s.Section == "interface "+name }) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}

@@ -187,7 +187,7 @@ func have(t *rapid.T, ports int) *Config {
 			text = "system qos\n  service-policy type network-qos SITE-NETWORK\n  service-policy type queuing output SITE-QUEUES\n" + text
 		}
 	case 1:
-		text = strings.ReplaceAll(text, Prefix, "OTHER-")
+		text = strings.ReplaceAll(text, prefix, "OTHER-")
 	}
 	if rapid.Bool().Draw(t, "theirs on ours") {
 		text = strings.Replace(text, "interface Ethernet1/1\n", "interface Ethernet1/1\n  service-policy type queuing input SITE-IN\n  ip address 10.0.0.0/31\n", 1)

@@ -13,9 +13,9 @@ import (
 
 // The names of this package's policies.
 const (
-	nameInput   = Prefix + "IN"
-	nameOutput  = Prefix + "OUT"
-	nameNetwork = Prefix + "NQ"
+	nameInput   = prefix + "IN"
+	nameOutput  = prefix + "OUT"
+	nameNetwork = prefix + "NQ"
 )
 
 // input is what an input policy is to do: the tables that it classifies by,
@@ -146,15 +146,15 @@ func (p *planner) writeInput(name string, in input, maps *classMaps) {
 		if ms := in.matches(g); len(ms) > 0 {
 			class := classHeader(typeQoS, maps.name(name, g, ms))
 			keep[class] = true
-			body = append(body, Setting{Section: section, Block: class, Line: lines.Present}, Setting{Section: section, Block: class, Key: keyGroup, Line: fmt.Sprintf("%s %d", keyGroup, g)})
+			body = append(body, lines.Setting{Section: section, Block: class, Line: lines.Present}, lines.Setting{Section: section, Block: class, Key: keyGroup, Line: fmt.Sprintf("%s %d", keyGroup, g)})
 		}
 	}
-	body = append(body, Setting{Section: section, Block: classDefault, Line: lines.Present}, Setting{Section: section, Block: classDefault, Key: keyGroup, Line: fmt.Sprintf("%s %d", keyGroup, in.rest)})
+	body = append(body, lines.Setting{Section: section, Block: classDefault, Line: lines.Present}, lines.Setting{Section: section, Block: classDefault, Key: keyGroup, Line: fmt.Sprintf("%s %d", keyGroup, in.rest)})
 	p.set(section, "", "", lines.Present)
 	if old != nil {
 		for _, l := range classes(old) {
 			if !keep[l.Text] {
-				p.edit = append(p.edit, Setting{Section: section, Block: l.Text})
+				p.edit = append(p.edit, lines.Setting{Section: section, Block: l.Text})
 			}
 		}
 	}
@@ -175,7 +175,7 @@ type classMaps struct {
 func (p *planner) newClassMaps(policies []string, fresh []bool) *classMaps {
 	k := &classMaps{p: p, taken: map[string][]string{}, free: map[string]bool{}}
 	for name := range p.v.classMaps {
-		k.free[name] = strings.HasPrefix(name, Prefix)
+		k.free[name] = strings.HasPrefix(name, prefix)
 	}
 	for name, l := range p.v.policies[typeQoS] {
 		i := slices.Index(policies, name)
@@ -242,7 +242,7 @@ func (k *classMaps) write(name string, matches []string) {
 		keys, text := linesOf(inClassMap, old)
 		for _, key := range keys {
 			if !isComment(text[key]) && !slices.Contains(matches, key) {
-				p.edit = append(p.edit, Setting{Section: section, Key: key})
+				p.edit = append(p.edit, lines.Setting{Section: section, Key: key})
 			}
 		}
 	}

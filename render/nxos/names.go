@@ -6,9 +6,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Prefix begins the names of the class-maps and policy-maps that this package
+// prefix begins the names of the class-maps and policy-maps that this package
 // writes. It edits and removes no others.
-const Prefix = "ROCE-FABRIC-"
+const prefix = "ROCE-FABRIC-"
 
 // maxName is the longest name of a class-map or policy-map (batfish
 // CiscoNxos_policy_map.g4; Cisco-NX-OS-device.yang).
@@ -59,7 +59,7 @@ func unused(c *Config) []head {
 	used := namesIn(c)
 	for _, l := range c.Lines {
 		h, ok := headOf(l.Text)
-		if !ok || !strings.HasPrefix(h.name, Prefix) {
+		if !ok || !strings.HasPrefix(h.name, prefix) {
 			continue
 		}
 		switch h.at {
@@ -99,5 +99,5 @@ func mapName(class string) string {
 			b[i] = '-'
 		}
 	}
-	return Prefix + string(b)
+	return prefix + string(b)
 }

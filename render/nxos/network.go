@@ -52,7 +52,7 @@ func (n *network) mtu(group int) int {
 }
 
 // ours reports whether a network is a policy of this package's own.
-func (n *network) ours() bool { return n != nil && strings.HasPrefix(n.name, Prefix) }
+func (n *network) ours() bool { return n != nil && strings.HasPrefix(n.name, prefix) }
 
 const defaultMTU = 1500 // bytes: of an interface and of a network-qos class
 
@@ -123,7 +123,7 @@ func (p *planner) networkPolicy() {
 	body := p.networkLines(old, carried)
 	name := ""
 	for n, l := range p.v.policies[typeNetwork] {
-		if strings.HasPrefix(n, Prefix) && sameLines(networkBody(l), body) && (name == "" || n < name) {
+		if strings.HasPrefix(n, prefix) && sameLines(networkBody(l), body) && (name == "" || n < name) {
 			name = n
 		}
 	}
@@ -207,12 +207,12 @@ func (p *planner) ownPauses() bool {
 // A class that a policy does not list has 1500 bytes, so that the groups of
 // lossy traffic that ports carry are listed as well; one that is too small for
 // them has room for every packet too.
-func (p *planner) networkLines(old *network, carried map[int]int) []Setting {
+func (p *planner) networkLines(old *network, carried map[int]int) []lines.Setting {
 	priority := map[int]int{}
 	for n, g := range p.all.pauses {
 		priority[g] = n
 	}
-	var out []Setting
+	var out []lines.Setting
 	top := p.v.m.top()
 	for i := range top + 1 {
 		g := (i + 1) % (top + 1) // the default class comes last
@@ -226,7 +226,7 @@ func (p *planner) networkLines(old *network, carried map[int]int) []Setting {
 			continue
 		}
 		class := classHeader(typeNetwork, p.v.m.class(typeNetwork, g))
-		line := func(key, line string) { out = append(out, Setting{Block: class, Key: key, Line: line}) }
+		line := func(key, line string) { out = append(out, lines.Setting{Block: class, Key: key, Line: line}) }
 		line("", lines.Present)
 		switch {
 		case lossless || old == nil || carries && (theirs == nil || theirs.mtu < wanted):
@@ -256,23 +256,23 @@ func (p *planner) networkLines(old *network, carried map[int]int) []Setting {
 }
 
 // networkBody is the body of a policy as networkLines makes it.
-func networkBody(policy *Line) []Setting {
-	var out []Setting
+func networkBody(policy *Line) []lines.Setting {
+	var out []lines.Setting
 	for _, c := range classes(policy) {
-		out = append(out, Setting{Block: c.Text, Line: lines.Present})
+		out = append(out, lines.Setting{Block: c.Text, Line: lines.Present})
 		keys, text := linesOf(inClassNetwork, c)
 		for _, key := range keys {
-			out = append(out, Setting{Block: c.Text, Key: key, Line: text[key]})
+			out = append(out, lines.Setting{Block: c.Text, Key: key, Line: text[key]})
 		}
 	}
 	return out
 }
 
 // sameLines compares two bodies as sets, without what says a default.
-func sameLines(a, b []Setting) bool {
-	has := func(in []Setting, s Setting) bool {
+func sameLines(a, b []lines.Setting) bool {
+	has := func(in []lines.Setting, s lines.Setting) bool {
 		return isDefault(inClassNetwork, s.Line) || slices.Contains(in, s)
 	}
-	return !slices.ContainsFunc(a, func(s Setting) bool { return !has(b, s) }) &&
-		!slices.ContainsFunc(b, func(s Setting) bool { return !has(a, s) })
+	return !slices.ContainsFunc(a, func(s lines.Setting) bool { return !has(b, s) }) &&
+		!slices.ContainsFunc(b, func(s lines.Setting) bool { return !has(a, s) })
 }

@@ -49,7 +49,7 @@ func LLDPNeighbors(b []byte, o *drivers.Observation) error {
 	}
 	byPort, n := map[string][]qos.Neighbor{}, 0
 	add := func(port, device, its string) {
-		byPort[LongName(port)] = append(byPort[LongName(port)], qos.Neighbor{Device: device, Port: its})
+		byPort[longName(port)] = append(byPort[longName(port)], qos.Neighbor{Device: device, Port: its})
 		n++
 	}
 	// The plain form is one list of all neighbours, that in detail one for each

@@ -67,10 +67,10 @@ var short = map[string]string{
 	"Et": "Ethernet", "Ma": "Management", "Po": "Port-Channel", "Lo": "Loopback", "Vl": "Vlan", "Vx": "Vxlan", "Tu": "Tunnel",
 }
 
-// LongName returns the full name of an interface that EOS may have
+// longName returns the full name of an interface that EOS may have
 // abbreviated: "Et1/1" is "Ethernet1/1" (amd/node-scraper, scale_out_arista).
 // Any other name is returned as it is.
-func LongName(name string) string {
+func longName(name string) string {
 	if len(name) > 2 && name[2] >= '0' && name[2] <= '9' {
 		if long, ok := short[name[:2]]; ok {
 			return long + name[2:]
@@ -109,7 +109,7 @@ func each(b []byte, o *drivers.Observation, f func(*drivers.PortState, tree.Obje
 	}
 	for key := range inOrder(ports) {
 		if tree.IsName(key) {
-			f(o.Port(LongName(key)), ports.At(key))
+			f(o.Port(longName(key)), ports.At(key))
 		}
 	}
 	return nil

@@ -209,7 +209,7 @@ func TestLongName(t *testing.T) {
 		"Et1": "Ethernet1", "Et5/1": "Ethernet5/1", "Ethernet5/1": "Ethernet5/1", "Po100": "Port-Channel100", "Ma1": "Management1",
 		"Vl10": "Vlan10", "Lo0": "Loopback0", "Et": "Et", "Eth1": "Eth1", "swp1": "swp1", "": "",
 	} {
-		if got := LongName(in); got != want {
+		if got := longName(in); got != want {
 			t.Errorf("%q is %q, want %q", in, got, want)
 		}
 	}

@@ -56,7 +56,7 @@ type Setup struct {
 
 // Init makes the box. It fails for a regular expression that does not compile.
 func (b *Box[T]) Init(s Setup) error {
-	b.s, b.World, b.Ports, b.flaps, b.Booted = s, NewWorld(), map[string]bool{}, map[string]int{}, time.Now()
+	b.s, b.World, b.Ports, b.flaps, b.Booted = s, newWorld(), map[string]bool{}, map[string]int{}, time.Now()
 	b.Dice.Shuffle(s.Shuffle)
 	var err error
 	b.refuse, err = Compile(s.Name, s.Refuse)

@@ -27,8 +27,8 @@ type Exec struct {
 	Verb   string   // "", "no" or "default"
 }
 
-// Executor is the command of a system.
-type Executor interface {
+// executor is the command of a system.
+type executor interface {
 	// Command is what is carried out, and its line in canonical form.
 	Command() (x *Exec, line string)
 }
@@ -102,7 +102,7 @@ func (g Grammar[X]) Find(stack []Frame, global string, w Words, first int, negat
 
 // AddLines adds commands that are kept as text. Of lines that agree in the first
 // keyWords words the last one stands; with 0 all different lines stand.
-func AddLines[X Executor](g Grammar[X], modes []string, rank, keyWords int, patterns ...string) {
+func AddLines[X executor](g Grammar[X], modes []string, rank, keyWords int, patterns ...string) {
 	for _, p := range patterns {
 		g.Set(modes, p, func(c X) string {
 			x, line := c.Command()
@@ -119,13 +119,13 @@ func AddLines[X Executor](g Grammar[X], modes []string, rank, keyWords int, patt
 		case keyWords == 0: // "no ip route" alone would remove all routes
 			tail = " <rest=text>"
 		}
-		g.Neg(modes, strings.TrimSpace(fixed+tail), RemoveLines)
+		g.Neg(modes, strings.TrimSpace(fixed+tail), removeLines)
 	}
 }
 
-// RemoveLines removes the lines and blocks that begin with the words of a
+// removeLines removes the lines and blocks that begin with the words of a
 // command.
-func RemoveLines[X Executor](c X) string {
+func removeLines[X executor](c X) string {
 	x, line := c.Command()
 	for _, b := range x.Blocks() {
 		b.RemoveLines(line)
@@ -142,7 +142,7 @@ func firstWords(line string, n int) string {
 }
 
 // AddFlags adds commands whose "no" form is a state that is printed.
-func AddFlags[X Executor](g Grammar[X], modes []string, rank int, patterns ...string) {
+func AddFlags[X executor](g Grammar[X], modes []string, rank int, patterns ...string) {
 	for _, p := range patterns {
 		g.Set(modes, p, func(c X) string {
 			x, line := c.Command()
@@ -157,7 +157,7 @@ func AddFlags[X Executor](g Grammar[X], modes []string, rank int, patterns ...st
 }
 
 // Opposite keeps "no LINE" as a state of its own; "default LINE" resets it.
-func Opposite[X Executor](key string, rank int) Action[X] {
+func Opposite[X executor](key string, rank int) Action[X] {
 	return func(c X) string {
 		x, line := c.Command()
 		if x.Verb == "default" {
@@ -170,7 +170,7 @@ func Opposite[X Executor](key string, rank int) Action[X] {
 }
 
 // ClearKey resets a key.
-func ClearKey[X Executor](key string) Action[X] {
+func ClearKey[X executor](key string) Action[X] {
 	return func(c X) string {
 		x, _ := c.Command()
 		x.Drop(key)
@@ -179,7 +179,7 @@ func ClearKey[X Executor](key string) Action[X] {
 }
 
 // DropBlock removes the block that a command opens.
-func DropBlock[X Executor](c X) string {
+func DropBlock[X executor](c X) string {
 	x, line := c.Command()
 	for _, b := range x.Blocks() {
 		delete(b.Subs, line)

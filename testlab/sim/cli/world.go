@@ -40,8 +40,8 @@ type World struct {
 // Neighbor is the other end of a link.
 type Neighbor struct{ Device, Port string }
 
-// NewWorld is an empty one.
-func NewWorld() *World {
+// newWorld is an empty one.
+func newWorld() *World {
 	return &World{neighbors: map[string]Neighbor{}, unplugged: map[string]bool{}, files: map[string]string{}}
 }
 
