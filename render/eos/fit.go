@@ -99,18 +99,23 @@ func fitMaps(d *qos.Device) {
 	d.GlobalMaps = qos.Of(&whole)
 }
 
+// mapped are the maps that EOS has.
+var mapped = []qos.Table{qos.DSCPToTC, qos.PCPToTC, qos.TCToQueue}
+
+// unmapped are those that it does not have, or that this tool does not write.
+var unmapped = []qos.Table{qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP}
+
 // join puts the entries of m into the maps of the whole switch, unless one is
 // another there.
 func join(whole *qos.Maps, m qos.Maps) bool {
 	out := *whole
-	for _, p := range []struct{ into, from []int8 }{
-		{out.DSCPToTC[:], m.DSCPToTC[:]}, {out.PCPToTC[:], m.PCPToTC[:]}, {out.TCToQueue[:], m.TCToQueue[:]},
-	} {
-		for i, v := range p.from {
+	for _, t := range mapped {
+		into := out.Table(t)
+		for i, v := range m.Table(t) {
 			switch {
-			case v == qos.Unmanaged || v == p.into[i]:
-			case p.into[i] == qos.Unmanaged:
-				p.into[i] = v
+			case v == qos.Unmanaged || v == into[i]:
+			case into[i] == qos.Unmanaged:
+				into[i] = v
 			default:
 				return false
 			}
@@ -122,11 +127,11 @@ func join(whole *qos.Maps, m qos.Maps) bool {
 
 func fitOne(m *qos.Maps) qos.Maps {
 	f := *m
-	f.Unmanage(qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP)
-	for _, vals := range [][]int8{f.DSCPToTC[:], f.PCPToTC[:], f.TCToQueue[:]} {
-		for i, v := range vals {
+	f.Unmanage(unmapped...)
+	for _, t := range mapped {
+		for i, v := range f.Table(t) {
 			if v == qos.Unmapped {
-				vals[i] = qos.Unmanaged
+				f.Table(t)[i] = qos.Unmanaged
 			}
 		}
 	}
@@ -222,21 +227,12 @@ func goodMaps(m *qos.Maps) bool {
 	if m == nil {
 		return false
 	}
-	for _, vals := range [][]int8{m.DSCPToTC[:], m.PCPToTC[:], m.TCToQueue[:]} {
-		for _, v := range vals {
-			if v != qos.Unmanaged && (v < 0 || v >= qos.NumPriorities) {
-				return false
-			}
+	for _, t := range mapped {
+		if slices.ContainsFunc(m.Table(t), func(v int8) bool { return v != qos.Unmanaged && (v < 0 || v >= qos.NumPriorities) }) {
+			return false
 		}
 	}
-	for _, vals := range [][qos.NumPriorities]int8{m.TCToGroup, m.PFCToQueue, m.PFCToGroup, m.TCToDSCP} {
-		for _, v := range vals {
-			if v >= 0 {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(unmapped, func(t qos.Table) bool { return slices.Max(m.Table(t)) >= 0 })
 }
 
 func checkPort(p *qos.Port, no func(attr qos.Attr, why string)) {

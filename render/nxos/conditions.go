@@ -194,8 +194,8 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 		return asked
 	}
 	if m := p.Maps.V; m != nil {
-		dscp := check("DSCP", keyDSCP, m.DSCPToTC[:], have.dscp[:])
-		pcp := check("priority", keyCoS, m.PCPToTC[:], have.pcp[:])
+		dscp := check("DSCP", keyDSCP, m.DSCPToTC[:], have.dscp())
+		pcp := check("priority", keyCoS, m.PCPToTC[:], have.pcp())
 		if dscp || pcp {
 			return
 		}

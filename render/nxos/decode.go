@@ -167,25 +167,6 @@ func (v *view) paused(port string) qos.PrioritySet {
 
 func (v *view) input(port string) *classifier { return v.readInput(v.attached(port, keyInput)) }
 
-// into reports whether anything is classified into a group.
-func (k *classifier) into(group int) bool { return k.groups().Has(group) }
-
-// groups are those that anything is classified into.
-func (k *classifier) groups() qos.PrioritySet { return groupsOf(k.dscp[:], k.pcp[:]) }
-
-// groupsOf are the groups in some tables.
-func groupsOf(tables ...[]int8) qos.PrioritySet {
-	var set qos.PrioritySet
-	for _, table := range tables {
-		for _, g := range table {
-			if g >= 0 && g < qos.NumPriorities {
-				set |= qos.Priorities(int(g))
-			}
-		}
-	}
-	return set
-}
-
 func (v *view) readPort(name string, t timers) *qos.Port {
 	own := v.ports[name]
 	p := &qos.Port{AdminUp: qos.Of(v.up(own)), LAG: qos.Of(aggregate(own)), LinkPause: qos.Of(false)}

@@ -21,9 +21,8 @@ const (
 // input is what an input policy is to do: the tables that it classifies by,
 // and the group of all else.
 type input struct {
+	table
 	byDSCP, byPCP bool
-	dscp          [qos.NumDSCP]int8
-	pcp           [qos.NumPriorities]int8
 	rest          int8
 }
 
@@ -35,30 +34,25 @@ func (p *planner) resolve(port string) (input, bool) {
 		return input{}, false
 	}
 	have := p.v.input(port)
-	in := input{dscp: m.DSCPToTC, pcp: m.PCPToTC}
+	in := input{}
+	copy(in.dscp(), m.DSCPToTC[:])
+	copy(in.pcp(), m.PCPToTC[:])
 	managed := func(n int8) bool { return n >= 0 }
-	in.byDSCP, in.byPCP = slices.ContainsFunc(in.dscp[:], managed), slices.ContainsFunc(in.pcp[:], managed)
-	complete := func(by bool, want, have []int8) {
-		for i := range want {
-			if want[i] < 0 {
-				want[i] = 0
-				if by {
-					want[i] = have[i]
-				}
+	in.byDSCP, in.byPCP = slices.ContainsFunc(in.dscp(), managed), slices.ContainsFunc(in.pcp(), managed)
+	for _, t := range []struct {
+		by         bool
+		want, have []int8
+	}{{in.byDSCP, in.dscp(), have.dscp()}, {in.byPCP, in.pcp(), have.pcp()}} {
+		for i, g := range t.want {
+			if t.by && g < 0 {
+				t.want[i] = t.have[i]
 			}
 		}
 	}
-	complete(in.byDSCP, in.dscp[:], have.dscp[:])
-	complete(in.byPCP, in.pcp[:], have.pcp[:])
 	in.rest = p.rest(in)
-	for i := range in.dscp {
-		if !in.byDSCP {
-			in.dscp[i] = in.rest
-		}
-	}
-	for i := range in.pcp {
-		if !in.byPCP {
-			in.pcp[i] = in.rest
+	for i := range in.table {
+		if i < qos.NumDSCP && !in.byDSCP || i >= qos.NumDSCP && !in.byPCP {
+			in.table[i] = in.rest
 		}
 	}
 	return in, in.byDSCP || in.byPCP
@@ -75,8 +69,8 @@ func (p *planner) rest(in input) int8 {
 			}
 		}
 	}
-	tally(in.byDSCP, in.dscp[:])
-	tally(in.byPCP, in.pcp[:])
+	tally(in.byDSCP, in.dscp())
+	tally(in.byPCP, in.pcp())
 	for _, g := range p.all.pauses {
 		if g > 0 {
 			count[g] = 0
@@ -108,8 +102,8 @@ func (in input) matches(group int8) []string {
 			out = append(out, key+" "+qos.FoldInts(ns))
 		}
 	}
-	list(in.byDSCP, keyDSCP, in.dscp[:])
-	list(in.byPCP, keyCoS, in.pcp[:])
+	list(in.byDSCP, keyDSCP, in.dscp())
+	list(in.byPCP, keyCoS, in.pcp())
 	return out
 }
 
@@ -119,7 +113,7 @@ func (p *planner) inputs() map[string]string {
 	shapes, groups := grouped(p, partMaps, p.resolve)
 	names, fresh := p.choose(typeQoS, keyInput, nameInput, groups, func(name string, i int) bool {
 		k := p.v.readInput(name)
-		return k.dscp == shapes[i].dscp && k.pcp == shapes[i].pcp
+		return k.table == shapes[i].table
 	})
 	maps := p.newClassMaps(names, fresh)
 	for i, in := range shapes {

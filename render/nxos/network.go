@@ -156,7 +156,7 @@ func (p *planner) carried() map[int]int {
 		groups := p.v.input(name).groups()
 		if p.need.ports[name]&partMaps != 0 {
 			if in, ok := p.resolve(name); ok {
-				groups = groupsOf(in.dscp[:], in.pcp[:])
+				groups = in.groups()
 			}
 		}
 		for _, g := range groups.List() {

@@ -86,12 +86,40 @@ func isComment(text string) bool {
 	return text[0] == '!' || text == keyDescription || strings.HasPrefix(text, keyDescription+" ")
 }
 
+// table has the group of each code point and, behind them, of each priority.
+type table [qos.NumDSCP + qos.NumPriorities]int8
+
+func (t *table) dscp() []int8 { return t[:qos.NumDSCP] }
+func (t *table) pcp() []int8  { return t[qos.NumDSCP:] }
+
+// fill gives entries that have the one group the other.
+func (t *table) fill(from, to int8) {
+	for i := range t {
+		if t[i] == from {
+			t[i] = to
+		}
+	}
+}
+
+// groups are those that anything is classified into.
+func (t *table) groups() qos.PrioritySet {
+	var set qos.PrioritySet
+	for _, g := range t {
+		if g >= 0 && g < qos.NumPriorities {
+			set |= qos.Priorities(int(g))
+		}
+	}
+	return set
+}
+
 // classifier is what an input policy does.
 type classifier struct {
-	dscp [qos.NumDSCP]int8
-	pcp  [qos.NumPriorities]int8
+	table
 	maps *qos.Maps // the same with the maps that are the switch's
 }
+
+// into reports whether anything is classified into a group.
+func (k *classifier) into(group int) bool { return k.groups().Has(group) }
 
 // readInput reads a policy of type qos; "" is none: all is in group 0. The
 // first class that matches wins.
@@ -103,7 +131,8 @@ func (v *view) readInput(name string) *classifier {
 	v.inputs[name] = k
 	defer func() {
 		m := qos.UnmappedMaps()
-		m.DSCPToTC, m.PCPToTC = k.dscp, k.pcp
+		copy(m.DSCPToTC[:], k.dscp())
+		copy(m.PCPToTC[:], k.pcp())
 		for i := range m.TCToQueue {
 			m.TCToQueue[i] = int8(i)
 		}
@@ -116,12 +145,7 @@ func (v *view) readInput(name string) *classifier {
 	if policy == nil {
 		return k
 	}
-	for i := range k.dscp {
-		k.dscp[i] = qos.Unmapped
-	}
-	for i := range k.pcp {
-		k.pcp[i] = qos.Unmapped
-	}
+	k.fill(0, qos.Unmapped)
 	rest := int8(0)
 	for _, l := range classes(policy) {
 		_, class, _ := classOf(l.Text)
@@ -131,27 +155,13 @@ func (v *view) readInput(name string) *classifier {
 			continue
 		}
 		m := v.match(policy, l, class)
-		for i := range k.dscp {
-			if k.dscp[i] == qos.Unmapped && m.dscp>>i&1 == 1 {
-				k.dscp[i] = group
-			}
-		}
-		for i := range k.pcp {
-			if k.pcp[i] == qos.Unmapped && m.pcp>>i&1 == 1 {
-				k.pcp[i] = group
+		for i := range k.table {
+			if k.table[i] == qos.Unmapped && m[i] {
+				k.table[i] = group
 			}
 		}
 	}
-	for i := range k.dscp {
-		if k.dscp[i] == qos.Unmapped {
-			k.dscp[i] = rest
-		}
-	}
-	for i := range k.pcp {
-		if k.pcp[i] == qos.Unmapped {
-			k.pcp[i] = rest
-		}
-	}
+	k.fill(qos.Unmapped, rest)
 	return k
 }
 
@@ -172,10 +182,25 @@ func (v *view) readGroup(policy, class *Line) (group int8) {
 	return group
 }
 
-// matched is what a class-map catches, bit n for code point or priority n.
-type matched struct {
-	dscp uint64
-	pcp  uint8
+// matched is what a class-map catches, by the places of a table.
+type matched [len(table{})]bool
+
+// add adds what a line matches; false for a line that is not known.
+func (m *matched) add(line string) bool {
+	from, size := 0, qos.NumDSCP
+	rest, ok := cutWords(line, keyDSCP)
+	if !ok {
+		from, size = qos.NumDSCP, qos.NumPriorities
+		rest, ok = cutWords(line, keyCoS)
+	}
+	ns, known := numbers(rest, size-1)
+	if !ok || !known {
+		return false
+	}
+	for _, n := range ns {
+		m[from+n] = true
+	}
+	return true
 }
 
 // match returns what a class matches.
@@ -206,23 +231,7 @@ func (v *view) readClassMap(cm *Line) (m matched) {
 		return m
 	}
 	for _, l := range cm.Sub {
-		if rest, ok := cutWords(l.Text, keyDSCP); ok {
-			if ds, ok := numbers(rest, qos.NumDSCP-1); ok {
-				for _, d := range ds {
-					m.dscp |= 1 << d
-				}
-				continue
-			}
-		}
-		if rest, ok := cutWords(l.Text, keyCoS); ok {
-			if ps, ok := numbers(rest, qos.NumPriorities-1); ok {
-				for _, p := range ps {
-					m.pcp |= 1 << p
-				}
-				continue
-			}
-		}
-		if !isComment(l.Text) {
+		if !isComment(l.Text) && !m.add(l.Text) {
 			v.add(cm.Text, l, "the model has no place for this match; its packets are not known")
 		}
 	}
