@@ -164,7 +164,7 @@ func (b *LineBox[D]) OpenAs(target drivers.Target) D {
 	return b.open(target)
 }
 
-// Set configures the switch as somebody else does.
+// Set configures the switch as another user does.
 func (b *LineBox[D]) Set(lines string) {
 	b.T.Helper()
 	if err := b.sim.Configure(lines); err != nil {

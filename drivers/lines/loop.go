@@ -238,13 +238,13 @@ func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (noth
 	case in && !w.Barred:
 		return false, nil
 	case w.Piecemeal && f == Rejected && !w.Undone(now):
-		return false, m.takeBack(ctx, w.Record, now, cause)
+		return false, m.revertWritten(ctx, w.Record, now, cause)
 	}
 	return m.verdict(w, now, f, cause)
 }
 
-// takeBack undoes what came before a refused line.
-func (m *Machine) takeBack(ctx context.Context, b Record, now *native.Config, cause error) error {
+// revertWritten undoes what came before a refused line.
+func (m *Machine) revertWritten(ctx context.Context, b Record, now *native.Config, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*(m.Pace.Work+m.Pace.Read))
 	defer cancel()
 	if err := m.Switch.Undo(ctx, b, now); err != nil {
