@@ -2,7 +2,6 @@ package sonic
 
 import (
 	"encoding/json"
-	"maps"
 	"strings"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	d := &Driver{t: drivers.Target{Name: "leaf1"}}
 	managed := func(port string) bool { return port == "Ethernet0" }
-	for _, o := range []op{
+	for _, o := range []native.Op{
 		{Table: native.TPort, Key: "Ethernet0", Field: "admin_status", Value: "up"},
 		{Table: native.TPort, Key: "Ethernet0", Field: "mtu", Del: true},
 		{Table: native.TQueue, Key: "Ethernet0|3-4", Row: native.Row{"scheduler": "scheduler.1", "wred_profile": "[WRED_PROFILE|AZURE]"}},
@@ -25,11 +24,11 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 		{Table: native.TScheduler, Key: "roce.rdma", Del: true},
 		{Table: native.TGroup, Key: "Ethernet0|3", Row: native.Row{"profile": "pg_lossless_400000_40m_profile"}},
 	} {
-		if err := o.check(managed); err != nil {
+		if err := o.Check(managed); err != nil {
 			t.Errorf("%s: %v", o, err)
 		}
 	}
-	for name, o := range map[string]op{
+	for name, o := range map[string]native.Op{
 		"a port outside of the intent":     {Table: native.TPort, Key: "Ethernet16", Field: "admin_status", Value: "down"},
 		"a field of others":                {Table: native.TPort, Key: "Ethernet0", Field: "description", Value: "x"},
 		"a whole port":                     {Table: native.TPort, Key: "Ethernet0", Row: native.Row{"admin_status": "down"}},
@@ -53,39 +52,39 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 		"a name with a line":               {Table: native.TScheduler, Key: "a\nb", Del: true},
 		"a value of two lines":             {Table: native.TScheduler, Key: "a", Row: native.Row{"type": "STRICT\nx"}},
 	} {
-		if err := o.check(managed); err == nil {
+		if err := o.Check(managed); err == nil {
 			t.Errorf("%s: %s is taken", name, o)
 		}
-		raw, err := json.Marshal(batch{[]op{o}})
+		raw, err := json.Marshal(batch{[]native.Op{o}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.CheckSteps([]drivers.Step{{Via: "gnmi", Native: raw}}, managed); err == nil || !strings.HasPrefix(err.Error(), "leaf1: step 1 of the plan: ") {
 			t.Errorf("%s in a plan: %v", name, err)
 		}
-		u := undo{Fields: []op{o}}
+		u := native.Undo{Fields: []native.Op{o}}
 		if o.Field == "" {
-			u = undo{Rows: map[string]map[string]native.Row{o.Table: {o.Key: o.Row}}}
+			u = native.Undo{Rows: map[string]map[string]native.Row{o.Table: {o.Key: o.Row}}}
 			if o.Del && o.Table == native.TProfile {
 				continue // the switch derives them, and no record has any
 			}
 		}
 		refusesUndo(t, d, u, managed, name)
 	}
-	for name, u := range map[string]undo{
+	for name, u := range map[string]native.Undo{
 		"a checkpoint elsewhere":       {Checkpoint: "roce-fabric-../../x"},
 		"a checkpoint with a command":  {Checkpoint: "roce-fabric-x; reboot"},
 		"a checkpoint of others":       {Checkpoint: "nightly"},
 		"a group of another port":      {Groups: map[string]native.Row{"Ethernet16|3": {"profile": "pg_lossless_1_5m_profile"}}},
 		"another port":                 {Ports: []string{"Ethernet16"}},
 		"a profile of the platform":    {Profiles: []string{"ingress_lossy_profile"}},
-		"a field of a row that is not": {Fields: []op{{Table: native.TPortQoS, Key: "Ethernet0", Field: "pfc_enable", Value: "3"}}},
+		"a field of a row that is not": {Fields: []native.Op{{Table: native.TPortQoS, Key: "Ethernet0", Field: "pfc_enable", Value: "3"}}},
 	} {
 		refusesUndo(t, d, u, managed, name)
 	}
 }
 
-func refusesUndo(t *testing.T, d *Driver, u undo, managed func(string) bool, name string) {
+func refusesUndo(t *testing.T, d *Driver, u native.Undo, managed func(string) bool, name string) {
 	t.Helper()
 	raw, err := json.Marshal(u)
 	if err != nil {
@@ -96,32 +95,16 @@ func refusesUndo(t *testing.T, d *Driver, u undo, managed func(string) bool, nam
 	}
 }
 
-// A run that made the row of cable lengths removes its own ports from it: others
-// may have added theirs since.
-func TestRevertLeavesTheCablesOfOthers(t *testing.T) {
-	made := op{Table: native.TCable, Key: "AZURE", Row: native.Row{"Ethernet0": "40m", "Ethernet8": "5m"}}
-	was := native.Config{native.TPort: {"Ethernet0": {}, "Ethernet8": {}, "Ethernet16": {}}}
-	u := remember(was, [][]op{{made}}, &drivers.Steps{Items: make([]drivers.Step, 1)})
-	now := after(was, []op{made})
-	if got := after(now, u.written(now)); got[native.TCable] != nil {
-		t.Errorf("left: %v", got[native.TCable])
-	}
-	now = after(now, []op{{Table: native.TCable, Key: "AZURE", Field: "Ethernet16", Value: "300m"}})
-	if got := after(now, u.written(now)).Row(native.TCable, "AZURE"); !maps.Equal(got, native.Row{"Ethernet16": "300m"}) {
-		t.Errorf("left: %v", got)
-	}
-}
-
 // A rollback disturbs no more at once than the intent allows, whatever the
 // journal says.
 func TestRevertKeepsToTheBoundsOfTheIntent(t *testing.T) {
 	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
 	tok, _ := b.apply(b.open())
-	var u undo
+	var u native.Undo
 	if err := json.Unmarshal(tok.Native, &u); err != nil {
 		t.Fatal(err)
 	}
-	u.Policy = drivers.Policy{PortGroup: 64}
+	u.Policy = native.Policy{PortGroup: 64}
 	tok, err := drivers.NewToken("sw1", u)
 	if err != nil {
 		t.Fatal(err)
@@ -148,11 +131,11 @@ func FuzzUndo(f *testing.F) {
 	f.Add([]byte(`{"fields":[{"table":"PORT","key":"Ethernet0|x","field":"admin_status","del":true},{"table":"CABLE_LENGTH","key":"AZURE","field":"Ethernet0;x"}]}`))
 	d := &Driver{t: drivers.Target{Name: "leaf1"}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		u, err := d.undo(&drivers.Token{Device: "leaf1", Native: raw})
+		u, err := d.undo(&drivers.Token{Device: "leaf1", Native: raw}, nil)
 		if err != nil {
 			return
 		}
-		for _, round := range []func(native.Config) []op{u.written, u.derived, u.leftover} {
+		for _, round := range []func(native.Config) []native.Op{u.Written, u.Derived, u.Leftover} {
 			for _, o := range round(native.Config{native.TPort: {"Ethernet0": {"admin_status": "up"}}}) {
 				if strings.ContainsAny(o.Table+o.Key+o.Field, " ;'\"\n\r\x00") {
 					t.Errorf("%q is written", o)
@@ -160,12 +143,4 @@ func FuzzUndo(f *testing.F) {
 			}
 		}
 	})
-}
-
-func TestLongestName(t *testing.T) {
-	for n, want := range map[int]bool{0: false, 1: true, 512: true, 513: false} {
-		if got := isName(strings.Repeat("a", n)); got != want {
-			t.Errorf("a name of %d characters: %v, want %v", n, got, want)
-		}
-	}
 }

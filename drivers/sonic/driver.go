@@ -6,13 +6,12 @@
 // out, and one that times out may still be going on; the result is what a
 // fresh read shows (sonic-net/sonic-gnmi#238).
 //
-// Planning is pure and lives beside the I/O: ops.go (what differs), rules.go
-// (what the switch refuses), schedule.go and steps.go (in which order and
-// groups). Encoding and decoding are in render/sonic.
+// Planning, encoding and decoding are pure and stand in render/sonic.
 package sonic
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -281,7 +280,7 @@ func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 		return ""
 	}
 	d.desired = desired
-	return digest(config(s), native.Target(desired))
+	return native.Digest(config(s), desired)
 }
 
 // Plan works out the steps.
@@ -294,33 +293,17 @@ func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	if !ok {
 		rel = native.Strictest()
 	}
-	st, err := plan(site{rel: rel, chip: f.ASIC, ssh: slices.Contains(f.Caps.Writes, "ssh"), policy: policy, left: d.leftDown()}, config(s), desired)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
-	}
-	st.Device = d.t.Name
-	if d.sshDown != nil {
-		st.Notes = append(st.Notes, fmt.Sprintf("ssh is configured and does not answer, so the plan does without it (%v)", d.sshDown))
-	}
-	if !ok {
-		st.Notes = append(st.Notes, "the release of this switch is not known; the plan allows only what every release allows (state it in the intent: release: 202511)")
-	}
-	if d.left != nil {
-		st.Notes = append(st.Notes, sayShut(config(s), desired, d.left.Down)...)
-	}
-	have := config(s).Row(native.TMetadata, "localhost")
-	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {
-		st.Notes = append(st.Notes, fmt.Sprintf("the intent says model %s, the switch says %s", m, have["hwsku"]))
-	}
-	if dyn := have["buffer_model"] == "dynamic"; have["buffer_model"] != "" && dyn != desired.Platform.DynamicBuffers {
-		st.Notes = append(st.Notes, fmt.Sprintf("the intent expects the %s buffer model, the switch runs %s; state bufferModel in the intent", modelName(desired.Platform.DynamicBuffers), have["buffer_model"]))
+	p := native.Site{
+		Release: rel, Chip: f.ASIC, SSH: slices.Contains(f.Caps.Writes, "ssh"), SSHDown: d.sshDown,
+		Policy: native.Policy(policy), Left: d.leftDown(),
+	}.Plan(config(s), desired)
+	st := &drivers.Steps{Device: d.t.Name, Base: p.Base, Changes: p.Changes, Notes: p.Notes, Policy: policy, Unknown: leftAlone(p.Unknown)}
+	for _, s := range p.Steps {
+		raw, err := json.Marshal(batch{s.Ops})
+		if err != nil {
+			return nil, fmt.Errorf("%s: encode the plan: %w", d.t.Name, err)
+		}
+		st.Items = append(st.Items, drivers.Step{Via: s.Via, What: s.What, Down: s.Down, Up: s.Up, Native: raw})
 	}
 	return st, nil
-}
-
-func modelName(dynamic bool) string {
-	if dynamic {
-		return "dynamic"
-	}
-	return "traditional"
 }

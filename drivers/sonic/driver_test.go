@@ -27,7 +27,7 @@ func TestSetRequestWritesAbsentTablesWholeAndRemovesEmptiedOnes(t *testing.T) {
 		native.TScheduler: {"a": {"type": "DWRR"}, "b": {"type": "STRICT"}},
 		native.TPort:      {"Ethernet0": {"mtu": "9100", "pfc_asym": "on"}},
 	}
-	req := setRequest([]op{
+	req := setRequest([]native.Op{
 		{Table: native.TWRED, Key: "X", Row: native.Row{"ecn": "ecn_all"}},
 		{Table: native.TWatchdog, Key: "Ethernet0", Del: true},
 		{Table: native.TScheduler, Key: "a", Del: true},
@@ -51,85 +51,28 @@ func TestSetRequestWritesAbsentTablesWholeAndRemovesEmptiedOnes(t *testing.T) {
 	}
 }
 
-// stepOps returns the ops of each step, as text.
-func stepOps(t *testing.T, items []drivers.Step) [][]string {
-	t.Helper()
-	steps, err := decodeSteps(items)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out [][]string
-	for _, ops := range steps {
-		var s []string
-		for _, o := range ops {
-			s = append(s, o.String())
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
-func TestStepsOrder(t *testing.T) {
-	running := native.Config{native.TPort: {"Ethernet0": {"admin_status": "up"}, "Ethernet4": {"admin_status": "down"}, "Ethernet8": {"admin_status": "up"}}}
-	queue := func(p string, q int) op {
-		return op{Table: native.TQueue, Key: fmt.Sprintf("%s|%d", p, q), Row: native.Row{"scheduler": "s"}}
-	}
-	guard := native.Row{"action": "drop"}
-	ops := []op{
-		queue("Ethernet0", 0), queue("Ethernet0", 1), queue("Ethernet4", 0), queue("Ethernet8", 0),
-		{Table: native.TPort, Key: "Ethernet8", Field: "admin_status", Value: "down"},
-		{Table: native.TScheduler, Key: "s", Row: native.Row{"type": "STRICT"}},
-		{Table: native.TScheduler, Key: "roce.old", Del: true},
-		{Table: native.TWatchdog, Key: "Ethernet0", Del: true},
-		{Table: native.TWatchdog, Key: "Ethernet0", Row: guard},
-		{Table: native.TWatchdog, Key: "Ethernet4", Row: guard},
-	}
-	items := buildSteps(site{policy: drivers.Policy{PortGroup: 1}}, running, ops, nil)
-	want := [][]string{
-		{
-			"PORT|Ethernet8 admin_status = down", `SCHEDULER|s = {"type":"STRICT"}`,
-			`QUEUE|Ethernet4|0 = {"scheduler":"s"}`, `QUEUE|Ethernet8|0 = {"scheduler":"s"}`,
-			"PORT|Ethernet0 admin_status = down", "delete PFC_WD|Ethernet0",
-		},
-		{`QUEUE|Ethernet0|0 = {"scheduler":"s"}`, `QUEUE|Ethernet0|1 = {"scheduler":"s"}`},
-		{"PORT|Ethernet0 admin_status = up", `PFC_WD|Ethernet0 = {"action":"drop"}`, `PFC_WD|Ethernet4 = {"action":"drop"}`, "delete SCHEDULER|roce.old"},
-	}
-	if d := cmp.Diff(want, stepOps(t, items)); d != "" {
-		t.Error(d)
-	}
-	if d := cmp.Diff([]string{"Ethernet8", "Ethernet0"}, items[0].Down); d != "" {
-		t.Error(d)
-	}
-}
-
 // TestARequestFitsTheServer: whatever the plan, no request passes what a gRPC
 // server accepts, and nothing is lost in splitting.
 func TestARequestFitsTheServer(t *testing.T) {
-	var ops []op
+	var ops []native.Op
 	for i := range 30000 {
-		ops = append(ops, op{Table: native.TQueue, Key: fmt.Sprintf("Ethernet%d|3", i), Row: native.Row{"scheduler": strings.Repeat("x", 300)}})
+		ops = append(ops, native.Op{Table: native.TQueue, Key: fmt.Sprintf("Ethernet%d|3", i), Row: native.Row{"scheduler": strings.Repeat("x", 300)}})
 	}
-	ops = append(ops, op{Table: native.TScheduler, Key: strings.Repeat("x", 300), Row: native.Row{"type": "STRICT"}})
-	items := buildSteps(site{}, native.Config{}, ops, nil)
-	steps, err := decodeSteps(items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ops = append(ops, native.Op{Table: native.TScheduler, Key: strings.Repeat("x", 300), Row: native.Row{"type": "STRICT"}})
+	steps, _, _ := native.Site{}.Carry(native.Config{}, ops)
 	n, cfg := 0, native.Config{}
 	for i, part := range steps {
-		if size := setRequest(part, cfg).Size(); size > gnmi.MaxServerMessage {
+		if size := setRequest(part.Ops, cfg).Size(); size > gnmi.MaxServerMessage {
 			t.Errorf("part %d has %d bytes", i+1, size)
 		}
-		n += len(part)
-		for _, o := range part {
-			o.apply(cfg)
-		}
+		n += len(part.Ops)
+		cfg = cfg.After(part.Ops)
 	}
 	if len(steps) < 2 || n != len(ops) {
 		t.Errorf("%d of %d ops in %d parts", n, len(ops), len(steps))
 	}
-	if steps[0][0].Table != native.TScheduler {
-		t.Errorf("%s comes before what it refers to", steps[0][0])
+	if steps[0].Ops[0].Table != native.TScheduler {
+		t.Errorf("%s comes before what it refers to", steps[0].Ops[0])
 	}
 }
 
@@ -137,23 +80,12 @@ func TestAPlanFileCannotNameAnything(t *testing.T) {
 	for _, raw := range []string{
 		`{"ops":[{"table":"USER","key":"root","row":{}}]}`, `{"ops":[{"table":"QUEUE","key":"a\nb","del":true}]}`, `{"ops":[{"table":"QUEUE","key":"","del":true}]}`, `{`,
 	} {
-		if _, err := decodeSteps([]drivers.Step{{Via: "gnmi", Native: json.RawMessage(raw)}}); err == nil {
+		if _, err := (&Driver{}).steps([]drivers.Step{{Via: "gnmi", Native: json.RawMessage(raw)}}, nil); err == nil {
 			t.Errorf("accepted %s", raw)
 		}
 	}
-	if _, err := decodeSteps([]drivers.Step{{Via: "telnet", Native: json.RawMessage(`{}`)}}); err == nil {
+	if _, err := (&Driver{}).steps([]drivers.Step{{Via: "telnet", Native: json.RawMessage(`{}`)}}, nil); err == nil {
 		t.Error("accepted telnet")
-	}
-}
-
-func TestMovesOfTheWatchdogAreKeptApart(t *testing.T) {
-	row := native.Row{"action": "drop", "detection_time": "400", "restoration_time": "400"}
-	running := native.Config{native.TWatchdog: {"Ethernet0": row, "GLOBAL": {"POLL_INTERVAL": "200"}}}
-	items := buildSteps(site{}, running, []op{
-		{Table: native.TWatchdog, Key: "Ethernet0", Del: true}, {Table: native.TWatchdog, Key: "Ethernet4", Row: row},
-	}, nil)
-	if len(items) != 2 {
-		t.Errorf("one request would be a move, which the updater refuses: %v", stepOps(t, items))
 	}
 }
 
@@ -434,14 +366,14 @@ func TestStillWorking(t *testing.T) {
 }
 
 func TestSetTimeout(t *testing.T) {
-	if got := realPace.setTimeout(nil, nil); got != realPace.minSet {
+	if got := realPace.setTimeout(native.Step{}); got != realPace.minSet {
 		t.Errorf("nothing takes %s", got)
 	}
-	var ops []op
+	var ops []native.Op
 	for i := range 100 {
-		ops = append(ops, op{Table: native.TQueue, Key: fmt.Sprintf("Ethernet0|%d", i)})
+		ops = append(ops, native.Op{Table: native.TQueue, Key: fmt.Sprintf("Ethernet0|%d", i)})
 	}
-	bulk, each := realPace.setTimeout(ops, nil), realPace.setTimeout(ops, []string{"Ethernet0"})
+	bulk, each := realPace.setTimeout(native.Step{Ops: ops}), realPace.setTimeout(native.Step{Ops: ops, Down: []string{"Ethernet0"}})
 	if bulk >= each || each != maxSet {
 		t.Errorf("bulk %s, row by row %s", bulk, each)
 	}

@@ -12,7 +12,7 @@ import (
 // explain asks the switch over SSH why it would refuse the ops: the gNMI
 // server passes on only the first line of the updater's answer. It returns ""
 // where that cannot be had.
-func (d *Driver) explain(ctx context.Context, ops []op, cfg native.Config) string {
+func (d *Driver) explain(ctx context.Context, ops []native.Op, cfg native.Config) string {
 	if d.t.SSH == nil || len(ops) == 0 {
 		return ""
 	}
@@ -40,7 +40,7 @@ func (d *Driver) explain(ctx context.Context, ops []op, cfg native.Config) strin
 }
 
 // jsonPatch is the patch that the gNMI server makes of a Set.
-func jsonPatch(ops []op, cfg native.Config) ([]byte, error) {
+func jsonPatch(ops []native.Op, cfg native.Config) ([]byte, error) {
 	type patch struct {
 		Op    string          `json:"op"`
 		Path  string          `json:"path"`

@@ -28,18 +28,14 @@ func TestPlanSaysWhomASharedObjectConcerns(t *testing.T) {
 		maps.Copy(r, row)
 		cfg[table][key] = r
 	}
-	own := map[string]string{}
-	for _, m := range mapTables {
-		own[m.field] = "THEIRS"
-	}
-	delete(own, "dot1p_to_tc_map")
-	delete(own, "tc_to_dscp_map")
 	ownMaps := each(func(cfg tables, port string) {
-		for _, m := range mapTables {
-			if cfg[m.table]["AZURE"] != nil {
-				cfg[m.table]["THEIRS"] = cfg[m.table]["AZURE"]
-			} else {
-				delete(own, m.field)
+		own := map[string]string{}
+		for field, table := range map[string]string{
+			"dscp_to_tc_map": native.TDSCPToTC, "tc_to_queue_map": native.TTCToQueue, "tc_to_pg_map": native.TTCToGroup,
+			"pfc_to_queue_map": native.TPFCToQueue, "pfc_to_pg_map": native.TPFCToGroup,
+		} {
+			if cfg[table]["AZURE"] != nil {
+				cfg[table]["THEIRS"], own[field] = cfg[table]["AZURE"], "THEIRS"
 			}
 		}
 		theirs(cfg, native.TPortQoS, port, own)

@@ -12,8 +12,8 @@ import (
 // setRequest turns ops into a Set for a switch that holds cfg. A table that is
 // not there is written whole, since before release 202511 a row cannot bring
 // its table along, and one that would be left empty is removed whole.
-func setRequest(ops []op, cfg native.Config) gnmi.SetRequest {
-	want := after(cfg, ops)
+func setRequest(ops []native.Op, cfg native.Config) gnmi.SetRequest {
+	want := cfg.After(ops)
 	touched := map[string]bool{}
 	for _, o := range ops {
 		touched[o.Table] = true

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -48,96 +47,6 @@ func (d *Driver) note(down, up []string) error {
 	return d.left.Record(down, up)
 }
 
-// stillDown returns those of the ports that are down, in order.
-func stillDown(cfg native.Config, ports map[string]string) []string {
-	var out []string
-	for _, p := range natural.Keys(ports) {
-		if cfg.Row(native.TPort, p) != nil && !up(cfg, p) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// raised is cfg with the ports up that are left down: what it was before the
-// run that took them down.
-func raised(cfg native.Config, left map[string]string) native.Config {
-	var ops []op
-	for _, p := range stillDown(cfg, left) {
-		ops = append(ops, admin(p, "up"))
-	}
-	return after(cfg, ops)
-}
-
-// withLeft returns desired with the ports up that are left down, where it does
-// not say itself what they should be, and those ports.
-func withLeft(desired *qos.Device, running native.Config, left map[string]string) (*qos.Device, []string) {
-	var ports []string
-	out := *desired
-	for _, name := range stillDown(running, left) {
-		p := desired.Ports[name]
-		if p == nil || p.AdminUp.Set {
-			continue
-		}
-		if ports == nil {
-			out.Ports = maps.Clone(desired.Ports)
-		}
-		own := *p
-		own.AdminUp = qos.Of(true)
-		out.Ports[name] = &own
-		ports = append(ports, name)
-	}
-	return &out, ports
-}
-
-// sayLeft gives the changes that bring up ports their reason, and returns notes
-// that say which run left them down.
-func sayLeft(changes []qos.Change, ports []string, left map[string]string) []string {
-	byRun := map[string][]string{}
-	for _, p := range ports {
-		byRun[left[p]] = append(byRun[left[p]], p)
-		for i := range changes {
-			if c := &changes[i]; c.Port == p && c.Field.Kind == qos.KindAdminUp {
-				c.Reason = "left down by run " + left[p]
-			}
-		}
-	}
-	const few = 8 // a group of ports, with its names in full
-	var notes []string
-	for _, run := range natural.Keys(byRun) {
-		list := byRun[run]
-		names := strings.Join(list, ", ")
-		if len(list) > few {
-			names = natural.Fold(list)
-		}
-		if len(list) == 1 {
-			notes = append(notes, fmt.Sprintf("%s was left down by run %s; it is brought up", names, run))
-		} else {
-			notes = append(notes, fmt.Sprintf("%s were left down by run %s; they are brought up", names, run))
-		}
-	}
-	return notes
-}
-
-// sayShut notes the ports that are down and stay down, since no record says that a
-// run took them down.
-func sayShut(running native.Config, desired *qos.Device, left map[string]string) []string {
-	shut := map[string]string{}
-	for name, p := range desired.Ports {
-		if _, ours := left[name]; !ours && !p.AdminUp.Set {
-			shut[name] = ""
-		}
-	}
-	switch ports := stillDown(running, shut); len(ports) {
-	case 0:
-		return nil
-	case 1:
-		return []string{ports[0] + " is administratively down and stays down: no run on record took it down; with admin: up in the intent it is brought up"}
-	default:
-		return []string{natural.Fold(ports) + " are administratively down and stay down: no run on record took them down; with admin: up in the intent they are brought up"}
-	}
-}
-
 // Settle waits until the switch has done all that it was sent. Between the
 // server's checkpoint and its call of the updater another request may slip in,
 // so one answer is not yet the end.
@@ -163,7 +72,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if ports := stillDown(cfg, d.leftDown()); len(ports) > 0 {
+	if ports := cfg.Down(d.leftDown()); len(ports) > 0 {
 		return false, fmt.Errorf("%s: %w: %s was left down by an earlier run", d.t.Name, drivers.ErrStale, natural.Fold(ports))
 	}
 	cutOff := d.left != nil && d.left.Run != ""

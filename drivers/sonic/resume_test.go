@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
@@ -253,7 +254,7 @@ func TestSettleWaitsForWhatIsInWork(t *testing.T) {
 		d := b.open()
 		c, err := d.client(ctx)
 		if err == nil {
-			err = c.Set(ctx, setRequest([]op{admin(b.ports[0], "down")}, b.config()))
+			err = c.Set(ctx, setRequest([]native.Op{{Table: native.TPort, Key: b.ports[0], Field: "admin_status", Value: "down"}}, b.config()))
 		}
 		gone <- err
 	}()

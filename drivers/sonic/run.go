@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,14 +36,14 @@ const maxSet = 620 * time.Second
 // 4 s for a row on a port that is up, a fraction of a second for any other
 // change and ten seconds for itself; three times that leaves room for a slow
 // switch.
-func (p pace) setTimeout(ops []op, down []string) time.Duration {
-	flaps := make(map[string]bool, len(down))
-	for _, name := range down {
+func (p pace) setTimeout(s native.Step) time.Duration {
+	flaps := make(map[string]bool, len(s.Down))
+	for _, name := range s.Down {
 		flaps[name] = true
 	}
-	t := 10*time.Second + 250*time.Millisecond*time.Duration(len(ops))
-	for _, o := range ops {
-		if flaps[o.portOf()] {
+	t := 10*time.Second + 250*time.Millisecond*time.Duration(len(s.Ops))
+	for _, o := range s.Ops {
+		if flaps[o.PortOf()] {
 			t += 4 * time.Second
 		}
 	}
@@ -54,7 +55,7 @@ func (p pace) setTimeout(ops []op, down []string) time.Duration {
 type runner struct {
 	d        *Driver
 	cfg      native.Config
-	progress func(i, n int, s drivers.Step)
+	progress func(i int)
 	wasUp    map[string]bool
 	// unsaved: the last write is in force, and the switch did not save it.
 	unsaved bool
@@ -64,14 +65,14 @@ type runner struct {
 
 // run carries the steps out in order. Its error wraps ErrPartial from the
 // moment that something stands which was not there before.
-func (r *runner) run(ctx context.Context, items []drivers.Step, steps [][]op) error {
+func (r *runner) run(ctx context.Context, steps []native.Step) error {
 	r.wasUp = map[string]bool{}
-	for i, s := range items {
-		err := r.step(ctx, i, len(items), s, steps[i])
+	for i, s := range steps {
+		err := r.step(ctx, i, s, i == len(steps)-1)
 		if err == nil {
 			continue
 		}
-		err = fmt.Errorf("%s: step %d of %d (%s): %w", r.d.t.Name, i+1, len(items), s.What, err)
+		err = fmt.Errorf("%s: step %d of %d (%s): %w", r.d.t.Name, i+1, len(steps), s.What, err)
 		if i > 0 && !errors.Is(err, drivers.ErrPartial) {
 			err = fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 		}
@@ -85,12 +86,12 @@ func (r *runner) run(ctx context.Context, items []drivers.Step, steps [][]op) er
 	return nil
 }
 
-func (r *runner) step(ctx context.Context, i, n int, s drivers.Step, ops []op) error {
+func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("stopped before it: %w", err)
 	}
 	if r.progress != nil {
-		r.progress(i, n, s)
+		r.progress(i)
 	}
 	if err := r.noteLinks(ctx, s.Down); err != nil {
 		return err
@@ -100,16 +101,16 @@ func (r *runner) step(ctx context.Context, i, n int, s drivers.Step, ops []op) e
 	}
 	var err error
 	if s.Via == "ssh" {
-		err = r.overSSH(ctx, ops, s)
+		err = r.overSSH(ctx, s)
 	} else {
-		err = r.overGNMI(ctx, ops, s)
+		err = r.overGNMI(ctx, s)
 	}
 	if err != nil {
 		return err
 	}
 	// A record that fails leaves the port in it that is up: no harm in that.
 	_ = r.d.note(nil, s.Up)
-	if i < n-1 {
+	if !last {
 		r.awaitRaised(ctx, s.Up)
 	}
 	return r.waitLinks(ctx, s.Up)
@@ -137,7 +138,7 @@ func (r *runner) awaitRaised(ctx context.Context, ports []string) {
 }
 
 // overGNMI sends one request and finds out what became of it.
-func (r *runner) overGNMI(ctx context.Context, ops []op, s drivers.Step) error {
+func (r *runner) overGNMI(ctx context.Context, s native.Step) error {
 	c, err := r.d.client(ctx)
 	if err != nil {
 		return err
@@ -147,11 +148,11 @@ func (r *runner) overGNMI(ctx context.Context, ops []op, s drivers.Step) error {
 		r.d.hangUp()
 		return err
 	}
-	patience := r.d.pace.setTimeout(ops, s.Down)
+	patience := r.d.pace.setTimeout(s)
 	sctx, cancel := context.WithTimeout(ctx, patience)
-	err = c.Set(sctx, setRequest(ops, r.cfg))
+	err = c.Set(sctx, setRequest(s.Ops, r.cfg))
 	cancel()
-	mark := footprintOf(r.cfg, ops, s)
+	mark := footprintOf(r.cfg, s)
 	if err == nil {
 		if err := r.confirm(ctx, mark, r.d.pace.settled); err != nil {
 			return err
@@ -164,7 +165,7 @@ func (r *runner) overGNMI(ctx context.Context, ops []op, s drivers.Step) error {
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience+r.d.readTimeout())
 	defer cancel()
 	if !open(err) {
-		return r.judge(ctx, mark, err, ops)
+		return r.judge(ctx, mark, err, s.Ops)
 	}
 	// Between the server's checkpoint and its call of the updater another
 	// request may slip in, so one answer is not yet the end.
@@ -176,7 +177,7 @@ func (r *runner) overGNMI(ctx context.Context, ops []op, s drivers.Step) error {
 			break
 		}
 	}
-	return r.judge(ctx, mark, err, ops)
+	return r.judge(ctx, mark, err, s.Ops)
 }
 
 // open reports whether a failed Set may still be going on: no answer came, or
@@ -260,7 +261,7 @@ func (r *runner) confirm(ctx context.Context, mark footprint, limit time.Duratio
 }
 
 // judge reads what became of a request that failed, and says so.
-func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []op) error {
+func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []native.Op) error {
 	var now native.Config
 	ok, err := r.d.poll(ctx, r.d.pace.settled, func() (bool, error) {
 		c, err := r.d.read(ctx)
@@ -306,17 +307,15 @@ func (p place) in(c native.Config) string {
 	return string(row.JSON())
 }
 
-func footprintOf(cfg native.Config, ops []op, s drivers.Step) footprint {
-	want := after(cfg, ops)
+func footprintOf(cfg native.Config, s native.Step) footprint {
+	want := cfg.After(s.Ops)
 	f := footprint{}
 	// A port that the updater takes down by itself has to be up in the end.
-	for _, ports := range [][]string{s.Down, s.Up} {
-		for _, port := range ports {
-			p := place{native.TPort, port, "admin_status"}
-			f[p] = change{p.in(cfg), p.in(cfg)}
-		}
+	for _, port := range slices.Concat(s.Down, s.Up) {
+		p := place{native.TPort, port, "admin_status"}
+		f[p] = change{p.in(cfg), p.in(cfg)}
 	}
-	for _, o := range ops {
+	for _, o := range s.Ops {
 		p := place{o.Table, o.Key, o.Field}
 		f[p] = change{p.in(cfg), p.in(want)}
 	}

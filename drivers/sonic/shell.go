@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -76,9 +75,9 @@ func firstLines(s string) string {
 
 // overSSH carries ops out that the config updater refuses, and finds out what
 // became of them.
-func (r *runner) overSSH(ctx context.Context, ops []op, s drivers.Step) error {
-	mark := footprintOf(r.cfg, ops, s)
-	if err := r.sendSSH(ctx, ops); err != nil {
+func (r *runner) overSSH(ctx context.Context, s native.Step) error {
+	mark := footprintOf(r.cfg, s)
+	if err := r.sendSSH(ctx, s.Ops); err != nil {
 		// The caller may be gone, and part of it may be in.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.d.pace.settled+r.d.readTimeout())
 		defer cancel()
@@ -89,11 +88,11 @@ func (r *runner) overSSH(ctx context.Context, ops []op, s drivers.Step) error {
 
 // sendSSH writes rows by 'config load', which merges without a check, and
 // removes rows and fields by 'sonic-db-cli'.
-func (r *runner) sendSSH(ctx context.Context, ops []op) error {
+func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 	if err := r.d.wakeSSH(ctx); err != nil {
 		return err
 	}
-	load := native.Config{}
+	var load []native.Op
 	for _, o := range ops {
 		var err error
 		switch {
@@ -102,7 +101,7 @@ func (r *runner) sendSSH(ctx context.Context, ops []op) error {
 		case o.Del:
 			err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB del "+quote(o.Table+"|"+o.Key))
 		default:
-			o.apply(load)
+			load = append(load, o)
 			for _, f := range natural.Keys(r.cfg.Row(o.Table, o.Key)) {
 				if _, stays := o.Row[f]; !stays && o.Field == "" && err == nil {
 					err = r.d.command(ctx, "sudo sonic-db-cli CONFIG_DB hdel "+quote(o.Table+"|"+o.Key)+" "+quote(f))
@@ -116,7 +115,7 @@ func (r *runner) sendSSH(ctx context.Context, ops []op) error {
 	if len(load) == 0 {
 		return nil
 	}
-	file, err := r.d.upload(ctx, load.AppendJSON(nil))
+	file, err := r.d.upload(ctx, native.Config{}.After(load).AppendJSON(nil))
 	if err != nil {
 		return err
 	}

@@ -20,18 +20,18 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if len(st.Items) == 0 {
 		return nil, nil
 	}
-	steps, err := decodeSteps(st.Items)
+	steps, err := d.steps(st.Items, nil)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+		return nil, err
 	}
 	cfg := config(before)
-	left := stillDown(cfg, d.leftDown())
+	left := cfg.Down(d.leftDown())
 	for _, p := range left {
-		if !slices.ContainsFunc(slices.Concat(steps...), func(o op) bool { return o.Table == native.TPort && o.Key == p && o.Field == "admin_status" }) {
+		if !slices.ContainsFunc(steps, func(s native.Step) bool { return s.Sets(native.TPort, p, "admin_status") }) {
 			return nil, fmt.Errorf("%s: %w: %s was left down by run %s, and the plan does not bring it up", d.t.Name, drivers.ErrStale, p, d.left.Down[p])
 		}
 	}
-	u := remember(raised(cfg, d.leftDown()), steps, st)
+	u := native.Remember(cfg.Raised(d.leftDown()), steps, native.Policy(st.Policy))
 	if d.t.SSH != nil {
 		if err := d.wakeSSH(ctx); err == nil {
 			u.Checkpoint = "roce-fabric-" + o.ID
@@ -39,7 +39,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 			return nil, err
 		}
 	}
-	if err := u.check(nil); err != nil {
+	if err := u.Check(nil); err != nil {
 		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", d.t.Name, err)
 	}
 	raw, err := json.Marshal(u)
@@ -57,8 +57,11 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 			return nil, fmt.Errorf("take a checkpoint: %w", err)
 		}
 	}
-	r := runner{d: d, cfg: cfg.Clone(), progress: o.Progress}
-	err = r.run(ctx, st.Items, steps)
+	r := runner{d: d, cfg: cfg.Clone()}
+	if o.Progress != nil {
+		r.progress = func(i int) { o.Progress(i, len(steps), st.Items[i]) }
+	}
+	err = r.run(ctx, steps)
 	if errors.Is(err, drivers.ErrRejected) && !errors.Is(err, drivers.ErrPartial) && st.Items[0].Via == "gnmi" && len(left) == 0 {
 		d.idle = string(raw)
 	}
@@ -68,14 +71,14 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 // Confirm saves what went in over SSH (a Set saves by itself) and removes the
 // checkpoint. It may be called again.
 func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
-	u, err := d.undo(t)
+	u, err := d.undo(t, nil)
 	if err != nil {
 		return err
 	}
 	return d.finish(ctx, u, u.SSH)
 }
 
-func (d *Driver) finish(ctx context.Context, u undo, save bool) error {
+func (d *Driver) finish(ctx context.Context, u native.Undo, save bool) error {
 	if save {
 		if err := d.wakeSSH(ctx); err != nil {
 			return fmt.Errorf("save: %w", err)
@@ -128,7 +131,7 @@ func (d *Driver) Bound(p drivers.Policy) { d.bound = &p }
 // groups of an apply. An apply whose first request was refused is not reverted:
 // what differs was made by others. It may be called again, also after it failed.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
-	u, err := d.undo(t)
+	u, err := d.undo(t, nil)
 	if err != nil || t == nil {
 		return err
 	}
@@ -144,17 +147,17 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 	}
 	if d.left != nil {
-		u = u.restored(d.left.Down)
+		u = u.Restored(d.left.Down)
 	}
 	if d.bound != nil {
-		u.Policy = *d.bound
+		u.Policy = native.Policy(*d.bound)
 	}
 	var lost []string
 	overSSH, wrote := u.SSH, false
 	// First what was written; what the switch derives follows by itself, and
 	// what of it does not is written in the second round, and swept up in the
 	// third.
-	for _, round := range []func(native.Config) []op{u.written, u.derived, u.leftover} {
+	for _, round := range []func(native.Config) []native.Op{u.Written, u.Derived, u.Leftover} {
 		ops, err := d.outstanding(ctx, round)
 		if err != nil {
 			return err
@@ -187,7 +190,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 
 // outstanding returns the ops of one round of a revert. Daemons may be about
 // to do the same, so it looks for a while.
-func (d *Driver) outstanding(ctx context.Context, round func(native.Config) []op) (ops []op, err error) {
+func (d *Driver) outstanding(ctx context.Context, round func(native.Config) []native.Op) (ops []native.Op, err error) {
 	_, err = d.poll(ctx, d.pace.settled, func() (bool, error) {
 		now, err := d.read(ctx)
 		if err != nil {
@@ -195,41 +198,24 @@ func (d *Driver) outstanding(ctx context.Context, round func(native.Config) []op
 		}
 		ops = round(now)
 		// What was written does not come back by itself.
-		return len(ops) == 0 || slices.ContainsFunc(ops, func(o op) bool { return !o.daemons() }), nil
+		return len(ops) == 0 || slices.ContainsFunc(ops, func(o native.Op) bool { return !o.Derives() }), nil
 	})
 	return ops, err
 }
 
 // carryOut sends ops that are not part of a plan. It returns those that no way
 // in takes, and whether SSH was needed.
-func (d *Driver) carryOut(ctx context.Context, ops []op, policy drivers.Policy) (refused []string, ssh bool, err error) {
+func (d *Driver) carryOut(ctx context.Context, ops []native.Op, policy native.Policy) (refused []string, ssh bool, err error) {
 	now, err := d.read(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	s := site{rel: d.rel, chip: d.chip, ssh: d.t.SSH != nil, policy: policy}
-	ops = restartWatchdogs(ops, now)
-	good, overSSH := ops[:0:0], map[int]bool{}
-	for i, v := range s.verdicts(ops, now) {
-		switch {
-		case v == nil:
-		case s.ssh:
-			overSSH[len(good)], ssh = true, true
-		case ops[i].daemons():
-			// A profile that nothing uses, and that the switch would derive
-			// again, is no difference.
-			continue
-		default:
-			refused = append(refused, ops[i].String())
-			continue
+	steps, refused, ssh := native.Site{Release: d.rel, Chip: d.chip, SSH: d.t.SSH != nil, Policy: policy}.Carry(now, ops)
+	for i, s := range steps {
+		if err := s.Check(nil); err != nil {
+			return nil, false, fmt.Errorf("%s: step %d: %w", d.t.Name, i+1, err)
 		}
-		good = append(good, ops[i])
-	}
-	items := buildSteps(s, now, good, overSSH)
-	steps, err := decodeSteps(items)
-	if err != nil {
-		return nil, false, fmt.Errorf("%s: %w", d.t.Name, err)
 	}
 	r := runner{d: d, cfg: now, reverts: true}
-	return refused, ssh, r.run(ctx, items, steps)
+	return refused, ssh, r.run(ctx, steps)
 }

@@ -5,13 +5,19 @@
 // [Document] adds what those rows refer to (ports, buffer pools and profiles
 // of the platform), so that the result is valid by itself against SONiC's YANG
 // models. [Decode] reads CONFIG_DB into a running model and reports what it
-// does not understand.
+// does not understand. [Site.Plan] works out the requests that bring a switch
+// from one state to another: what differs (ops.go), what the switch refuses
+// (rules.go), in which order and groups (schedule.go, steps.go), and what is kept
+// to revert it (undo.go).
 //
 // Rows that a daemon of the switch derives (the lossless priority groups of
 // the traditional buffer model) are never written here and never drift.
 package sonic
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,11 +85,7 @@ func (c Config) Clone() Config {
 	for tn, t := range c {
 		nt := make(Table, len(t))
 		for k, r := range t {
-			nr := make(Row, len(r))
-			for f, v := range r {
-				nr[f] = v
-			}
-			nt[k] = nr
+			nt[k] = maps.Clone(r)
 		}
 		out[tn] = nt
 	}
@@ -205,56 +207,24 @@ func appendValue(b []byte, field, v string) []byte {
 func JSONString(s string) []byte { return appendString(nil, s) }
 
 func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= 0x20 && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			b = append(b, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\b':
-				b = append(b, `\b`...)
-			case '\f':
-				b = append(b, `\f`...)
-			case '\n':
-				b = append(b, `\n`...)
-			case '\r':
-				b = append(b, `\r`...)
-			case '\t':
-				b = append(b, `\t`...)
-			default:
-				b = append(b, `\u00`...)
-				b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-			}
-			i++
-			start = i
-			continue
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return appendEscaped(b, s)
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		// encoding/json escapes these two for JavaScript's sake, and broken
-		// UTF-8 must not reach the wire.
-		if r == utf8.RuneError && n == 1 || r == '\u2028' || r == '\u2029' {
-			b = append(b, s[start:i]...)
-			if n == 1 {
-				b = append(b, `\ufffd`...)
-			} else {
-				b = append(b, `\u202`...)
-				b = append(b, "0123456789abcdef"[r&15])
-			}
-			i += n
-			start = i
-			continue
-		}
-		i += n
 	}
-	b = append(b, s[start:]...)
+	b = append(b, '"')
+	b = append(b, s...)
 	return append(b, '"')
+}
+
+func appendEscaped(b []byte, s string) []byte {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("a text does not encode: " + err.Error()) // cannot happen
+	}
+	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
 }
 
 // entry is one entry of a map.

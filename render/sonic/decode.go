@@ -38,11 +38,9 @@ func (u Unknown) String() string { return u.Where() + ": " + u.Why }
 
 // Tables lists the tables that Decode reads.
 func Tables() []string {
-	return []string{
-		TDSCPToTC, TDot1pToTC, TTCToQueue, TTCToGroup, TPFCToQueue, TPFCToGroup, TTCToDSCP,
+	return append(slices.Clone(whole),
 		TScheduler, TWRED, TPool, TProfile, TCable, TDefaultBuffer, TPattern, TPort,
-		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata, TMember,
-	}
+		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata, TMember)
 }
 
 // WantTable reports whether Decode reads the table.
@@ -74,7 +72,7 @@ func Decode(cfg Config) (*qos.Device, []Unknown) {
 	return d.dev, d.unknown
 }
 
-type mapNames struct{ dscp, pcp, queue, group, pfcQueue, pfcGroup, rewrite string }
+type mapNames [qos.NumTables]string
 
 type decoder struct {
 	cfg     Config
@@ -179,21 +177,26 @@ func (d *decoder) priorities(table, key, field string, row Row) qos.PrioritySet 
 	return s
 }
 
-// portQoSFields are the fields of PORT_QOS_MAP that the model has a place for.
-var portQoSFields = []string{"dscp_to_tc_map", "dot1p_to_tc_map", "tc_to_queue_map", "tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map", "tc_to_dscp_map", "pfc_enable", "pfcwd_sw_enable"}
+// inPortQoS reports whether the model has a place for a field of PORT_QOS_MAP.
+func inPortQoS(field string) bool {
+	return field == "pfc_enable" || field == "pfcwd_sw_enable" || slices.ContainsFunc(mapTables[:], func(m mapTable) bool { return m.field == field })
+}
 
 func (d *decoder) portQoS() {
 	for key, row := range d.cfg[TPortQoS] {
 		for f, v := range row {
-			if !slices.Contains(portQoSFields, f) {
+			if !inPortQoS(f) {
 				d.note(TPortQoS, key, f, v, "this tool does not know the field and leaves it")
 			}
 		}
-		names := mapNames{row["dscp_to_tc_map"], row["dot1p_to_tc_map"], row["tc_to_queue_map"], row["tc_to_pg_map"], row["pfc_to_queue_map"], row["pfc_to_pg_map"], row["tc_to_dscp_map"]}
+		var names mapNames
+		for t, m := range mapTables {
+			names[t] = row[m.field]
+		}
 		if key == globalKey {
 			// The switch honours no other map there
 			// (sonic-swss:orchagent/qosorch.cpp).
-			d.dev.GlobalMaps = qos.Of(d.lookupMaps(mapNames{dscp: names.dscp}))
+			d.dev.GlobalMaps = qos.Of(d.lookupMaps(mapNames{qos.DSCPToTC: names[qos.DSCPToTC]}))
 			continue
 		}
 		p := d.dev.Ports[key]
@@ -203,9 +206,9 @@ func (d *decoder) portQoS() {
 		}
 		p.Maps = qos.Of(d.lookupMaps(names))
 		switch {
-		case names.dscp != "":
+		case names[qos.DSCPToTC] != "":
 			p.Trust.V = qos.TrustDSCP
-		case names.pcp != "":
+		case names[qos.PCPToTC] != "":
 			p.Trust.V = qos.TrustPCP
 		}
 		p.PFC.V = d.priorities(TPortQoS, key, "pfc_enable", row)
@@ -218,14 +221,14 @@ func (d *decoder) lookupMaps(n mapNames) *qos.Maps {
 		return m
 	}
 	m := qos.UnmappedMaps()
-	d.readMap(TDSCPToTC, n.dscp, m.DSCPToTC[:])
-	d.unlisted(n.dscp, m.DSCPToTC[:])
-	d.readMap(TDot1pToTC, n.pcp, m.PCPToTC[:])
-	d.readMap(TTCToQueue, n.queue, m.TCToQueue[:])
-	d.readMap(TTCToGroup, n.group, m.TCToGroup[:])
-	d.readMap(TPFCToQueue, n.pfcQueue, m.PFCToQueue[:])
-	d.readMap(TPFCToGroup, n.pfcGroup, m.PFCToGroup[:])
-	d.readRewrite(n.rewrite, m.TCToDSCP[:])
+	for t, name := range n {
+		limit := 15
+		if t == int(qos.TCToDSCP) {
+			limit = qos.NumDSCP - 1
+		}
+		d.readMap(mapTables[t].table, name, m.Table(qos.Table(t)), limit)
+	}
+	d.unlisted(n[qos.DSCPToTC], m.DSCPToTC[:])
 	d.maps[n] = m
 	return m
 }
@@ -262,13 +265,7 @@ func (d *decoder) first(table, name string) bool {
 	return !was
 }
 
-func (d *decoder) readMap(table, name string, into []int8) { d.readInto(table, name, into, 15) }
-
-func (d *decoder) readRewrite(name string, into []int8) {
-	d.readInto(TTCToDSCP, name, into, qos.NumDSCP-1)
-}
-
-func (d *decoder) readInto(table, name string, into []int8, limit int) {
+func (d *decoder) readMap(table, name string, into []int8, limit int) {
 	row := d.cfg.Row(table, name)
 	if row == nil && name != "" && d.first(table, name) {
 		d.note(table, name, "", "", "there is no such map")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -60,6 +61,25 @@ const (
 	TMetadata      = "DEVICE_METADATA"
 	TMember        = "PORTCHANNEL_MEMBER"
 )
+
+// mapTable is a map table of the switch, and the PORT_QOS_MAP field that binds
+// an object of it.
+type mapTable struct{ table, field string }
+
+// mapTables are those of the tables of the model.
+var mapTables = [qos.NumTables]mapTable{
+	qos.DSCPToTC:   {TDSCPToTC, "dscp_to_tc_map"},
+	qos.PCPToTC:    {TDot1pToTC, "dot1p_to_tc_map"},
+	qos.TCToQueue:  {TTCToQueue, "tc_to_queue_map"},
+	qos.TCToGroup:  {TTCToGroup, "tc_to_pg_map"},
+	qos.PFCToQueue: {TPFCToQueue, "pfc_to_queue_map"},
+	qos.PFCToGroup: {TPFCToGroup, "pfc_to_pg_map"},
+	qos.TCToDSCP:   {TTCToDSCP, "tc_to_dscp_map"},
+}
+
+// whole are the tables whose fields are data: a map is all of its entries, so
+// one that the target does not list has to go.
+var whole = []string{TDSCPToTC, TDot1pToTC, TTCToQueue, TTCToGroup, TPFCToQueue, TPFCToGroup, TTCToDSCP}
 
 // globalKey is the key of PORT_QOS_MAP for what enters outside a port.
 const globalKey = "global"
@@ -450,26 +470,20 @@ func mask(s qos.PrioritySet) string {
 }
 
 func (e *encoder) bindMaps(row Row, name string, m *qos.Maps) {
-	bind := func(field, table string, vals []int8) {
+	for t, native := range mapTables {
+		vals := m.Table(qos.Table(t))
 		switch {
 		case !slices.ContainsFunc(vals, func(v int8) bool { return v != qos.Unmanaged }):
-			return
+			continue
 		case !slices.ContainsFunc(vals, func(v int8) bool { return v >= 0 }):
-			row[field] = Absent
-			return
+			row[native.field] = Absent
+			continue
 		}
-		row[field] = name
-		if e.cfg.Row(table, name) == nil {
-			e.cfg.Put(table, name, mapRow(vals))
+		row[native.field] = name
+		if e.cfg.Row(native.table, name) == nil {
+			e.cfg.Put(native.table, name, mapRow(vals))
 		}
 	}
-	bind("dscp_to_tc_map", TDSCPToTC, m.DSCPToTC[:])
-	bind("dot1p_to_tc_map", TDot1pToTC, m.PCPToTC[:])
-	bind("tc_to_queue_map", TTCToQueue, m.TCToQueue[:])
-	bind("tc_to_pg_map", TTCToGroup, m.TCToGroup[:])
-	bind("pfc_to_queue_map", TPFCToQueue, m.PFCToQueue[:])
-	bind("pfc_to_pg_map", TPFCToGroup, m.PFCToGroup[:])
-	bind("tc_to_dscp_map", TTCToDSCP, m.TCToDSCP[:])
 }
 
 func mapRow(vals []int8) Row {
@@ -550,7 +564,7 @@ func (e *encoder) globalName(m *qos.Maps) (string, bool) {
 		return "", false
 	}
 	for _, n := range natural.Keys(e.cfg[TDSCPToTC]) {
-		if sameRow(e.cfg[TDSCPToTC][n], row) {
+		if maps.Equal(e.cfg[TDSCPToTC][n], row) {
 			return n, true
 		}
 	}
@@ -564,16 +578,4 @@ func (e *encoder) globalName(m *qos.Maps) (string, bool) {
 	}
 	e.cfg.Put(TDSCPToTC, name, row)
 	return name, true
-}
-
-func sameRow(a, b Row) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for f, v := range a {
-		if b[f] != v {
-			return false
-		}
-	}
-	return true
 }

@@ -7,25 +7,26 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// op is one write: a whole row, one field of a row, or the removal of either.
+// Op is one write: a whole row, one field of a row, or the removal of either.
 // The switch replaces the node at a path, so a row is always sent complete.
-type op struct {
-	Table string     `json:"table"`
-	Key   string     `json:"key"`
-	Field string     `json:"field,omitempty"`
-	Del   bool       `json:"del,omitempty"`
-	Row   native.Row `json:"row,omitempty"`
-	Value string     `json:"value,omitempty"`
+type Op struct {
+	Table string `json:"table"`
+	Key   string `json:"key"`
+	Field string `json:"field,omitempty"`
+	Del   bool   `json:"del,omitempty"`
+	Row   Row    `json:"row,omitempty"`
+	Value string `json:"value,omitempty"`
 	// Bounce says that the op has no effect before its port goes down and up,
 	// which the updater does not do for it.
 	Bounce bool `json:"bounce,omitempty"`
+	// overSSH says that the config updater refuses it.
+	overSSH bool
 }
 
 // String prints "TABLE|key field = value" for plans and errors.
-func (o op) String() string {
+func (o Op) String() string {
 	s := o.Table + "|" + o.Key
 	if o.Field != "" {
 		s += " " + o.Field
@@ -40,7 +41,7 @@ func (o op) String() string {
 }
 
 // apply carries the op out on a configuration, as the switch does.
-func (o op) apply(c native.Config) {
+func (o Op) apply(c Config) {
 	switch {
 	case o.Del && o.Field == "":
 		delete(c[o.Table], o.Key)
@@ -51,7 +52,7 @@ func (o op) apply(c native.Config) {
 		delete(c[o.Table][o.Key], o.Field)
 	case o.Field != "":
 		if c.Row(o.Table, o.Key) == nil {
-			c.Put(o.Table, o.Key, native.Row{})
+			c.Put(o.Table, o.Key, Row{})
 		}
 		c[o.Table][o.Key][o.Field] = o.Value
 	default:
@@ -59,9 +60,9 @@ func (o op) apply(c native.Config) {
 	}
 }
 
-// after returns the configuration that ops make of c. It shares with c what
+// After returns the configuration that ops make of c. It shares with c what
 // they do not touch, so neither may be changed in place.
-func after(c native.Config, ops []op) native.Config {
+func (c Config) After(ops []Op) Config {
 	out := maps.Clone(c)
 	own := map[string]bool{} // tables that are copies
 	for _, o := range ops {
@@ -79,21 +80,21 @@ func after(c native.Config, ops []op) native.Config {
 	return out
 }
 
-// portOf returns the port whose binding the op changes: the updater takes such
+// PortOf returns the port whose binding the op changes: the updater takes such
 // a port down for the change (sonic-utilities:generic_config_updater/
 // patch_sorter.py, RequiredValueIdentifier). "" for every other op.
-func (o op) portOf() string {
+func (o Op) PortOf() string {
 	switch o.Table {
-	case native.TGroup, native.TBufferQueue, native.TQueue:
+	case TGroup, TBufferQueue, TQueue:
 		port, _, _ := strings.Cut(o.Key, "|")
 		return port
-	case native.TIngressList, native.TEgressList:
+	case TIngressList, TEgressList:
 		return o.Key
-	case native.TCable:
+	case TCable:
 		if o.Bounce {
 			return o.Field
 		}
-	case native.TPortQoS:
+	case TPortQoS:
 		if o.Key != "global" {
 			return o.Key
 		}
@@ -104,7 +105,7 @@ func (o op) portOf() string {
 // fieldTables hold rows that this tool shares with others field by field: a
 // change is sent as that one field, so that a neighbour's field written a
 // moment ago survives.
-var fieldTables = []string{native.TPort, native.TCable, native.TWatchdog + "|GLOBAL"}
+var fieldTables = []string{TPort, TCable, TWatchdog + "|GLOBAL"}
 
 func byField(table, key string) bool {
 	return slices.Contains(fieldTables, table) || slices.Contains(fieldTables, table+"|"+key)
@@ -113,16 +114,16 @@ func byField(table, key string) bool {
 // defaults are the values that an absent field stands for
 // (sonic-yang-models).
 var defaults = map[string]string{
-	native.TPort + " pfc_asym":        "off",
-	native.TPort + " admin_status":    "down",
-	native.TScheduler + " type":       "WRR",
-	native.TScheduler + " weight":     "1",
-	native.TScheduler + " meter_type": "bytes",
-	native.TWRED + " ecn":             "ecn_none",
+	TPort + " pfc_asym":        "off",
+	TPort + " admin_status":    "down",
+	TScheduler + " type":       "WRR",
+	TScheduler + " weight":     "1",
+	TScheduler + " meter_type": "bytes",
+	TWRED + " ecn":             "ecn_none",
 }
 
 func effective(table, field, v string, ok bool) string {
-	if !ok || v == native.Absent {
+	if !ok || v == Absent {
 		v = defaults[table+" "+field]
 	}
 	switch field {
@@ -134,12 +135,8 @@ func effective(table, field, v string, ok bool) string {
 	return v
 }
 
-// whole are the tables whose fields are data: a map is all of its entries, so
-// one that the target does not list has to go.
-var whole = []string{native.TDSCPToTC, native.TDot1pToTC, native.TTCToQueue, native.TTCToGroup, native.TPFCToQueue, native.TPFCToGroup, native.TTCToDSCP}
-
 // differ reports whether a row of the device lacks what the target wants.
-func differ(table string, have, want native.Row) bool {
+func differ(table string, have, want Row) bool {
 	if slices.Contains(whole, table) {
 		return !maps.Equal(have, want)
 	}
@@ -154,13 +151,13 @@ func differ(table string, have, want native.Row) bool {
 
 // merge returns the device's row with the target's fields laid over it: fields
 // of others stay.
-func merge(have, want native.Row) native.Row {
+func merge(have, want Row) Row {
 	out := maps.Clone(have)
 	if out == nil {
-		out = native.Row{}
+		out = Row{}
 	}
 	for f, v := range want {
-		if v == native.Absent {
+		if v == Absent {
 			delete(out, f)
 		} else {
 			out[f] = v
@@ -170,12 +167,12 @@ func merge(have, want native.Row) native.Row {
 }
 
 // ranged are the tables whose keys may name several indexes at once.
-var ranged = []string{native.TGroup, native.TBufferQueue, native.TQueue}
+var ranged = []string{TGroup, TBufferQueue, TQueue}
 
 // delta returns the ops that turn running into target, each key at most once,
-// in a fixed order. Target follows the conventions of [native.Target].
-func delta(running, target native.Config) []op {
-	var out []op
+// in a fixed order. Target follows the conventions of [Target].
+func delta(running, target Config) []Op {
+	var out []Op
 	for _, table := range slices.Sorted(maps.Keys(target)) {
 		if slices.Contains(ranged, table) {
 			out = append(out, rangedDelta(table, running[table], target[table])...)
@@ -188,27 +185,27 @@ func delta(running, target native.Config) []op {
 	return out
 }
 
-func rowDelta(table, key string, have, want native.Row) []op {
+func rowDelta(table, key string, have, want Row) []Op {
 	if want == nil {
 		if have == nil {
 			return nil
 		}
-		return []op{{Table: table, Key: key, Del: true}}
+		return []Op{{Table: table, Key: key, Del: true}}
 	}
 	if !differ(table, have, want) {
 		return nil
 	}
 	if have != nil && byField(table, key) {
-		var out []op
+		var out []Op
 		for _, f := range natural.Keys(want) {
 			h, ok := have[f]
 			w := want[f]
 			switch {
 			case effective(table, f, h, ok) == effective(table, f, w, true):
-			case w == native.Absent:
-				out = append(out, op{Table: table, Key: key, Field: f, Del: true})
+			case w == Absent:
+				out = append(out, Op{Table: table, Key: key, Field: f, Del: true})
 			default:
-				out = append(out, op{Table: table, Key: key, Field: f, Value: w})
+				out = append(out, Op{Table: table, Key: key, Field: f, Value: w})
 			}
 		}
 		return out
@@ -221,9 +218,9 @@ func rowDelta(table, key string, have, want native.Row) []op {
 		if have == nil {
 			return nil
 		}
-		return []op{{Table: table, Key: key, Del: true}}
+		return []Op{{Table: table, Key: key, Del: true}}
 	}
-	return []op{{Table: table, Key: key, Row: row}}
+	return []Op{{Table: table, Key: key, Row: row}}
 }
 
 // cover is a key of one port: the indexes that it stands for.
@@ -235,11 +232,11 @@ type cover struct {
 // rangedDelta compares index by index: "3-4" and "3" with "4" mean the same.
 // Where an index is wrong, or covered twice, all keys that have to do with it
 // are taken apart, and what they said is written with one key an index.
-func rangedDelta(table string, have, want native.Table) []op {
+func rangedDelta(table string, have, want Table) []Op {
 	covers := map[string][]cover{} // port -> its keys, in the order in which Decode lets the later win
 	for _, key := range slices.Sorted(maps.Keys(have)) {
 		port, idx, _ := strings.Cut(key, "|")
-		if from, to, ok := native.Indexes(idx); ok {
+		if from, to, ok := Indexes(idx); ok {
 			covers[port] = append(covers[port], cover{key, from, to})
 		}
 	}
@@ -249,7 +246,7 @@ func rangedDelta(table string, have, want native.Table) []op {
 		i, _ := strconv.Atoi(idx) // the encoder writes single indexes
 		wanted[port] = append(wanted[port], i)
 	}
-	var dels, puts []op
+	var dels, puts []Op
 	for _, port := range natural.Keys(wanted) {
 		d, p := portDelta(table, port, have, want, covers[port], wanted[port])
 		dels, puts = append(dels, d...), append(puts, p...)
@@ -257,10 +254,10 @@ func rangedDelta(table string, have, want native.Table) []op {
 	return append(dels, puts...)
 }
 
-func portDelta(table, port string, have, want native.Table, covers []cover, wanted []int) (dels, puts []op) {
+func portDelta(table, port string, have, want Table, covers []cover, wanted []int) (dels, puts []Op) {
 	const indexes = 16
-	var row [indexes]native.Row // what the port has at an index
-	var at [indexes][]int       // which covers say so
+	var row [indexes]Row  // what the port has at an index
+	var at [indexes][]int // which covers say so
 	for n, c := range covers {
 		for i := c.from; i <= c.to; i++ {
 			row[i], at[i] = have[c.key], append(at[i], n)
@@ -307,14 +304,14 @@ func portDelta(table, port string, have, want native.Table, covers []cover, want
 		}
 		// buffermgrd writes its own rows anew when the port comes up, perhaps
 		// with another profile.
-		if len(r) > 0 && !native.Derived(r["profile"]) {
+		if len(r) > 0 && !Derived(r["profile"]) {
 			written[key(i)] = true
-			puts = append(puts, op{Table: table, Key: key(i), Row: r})
+			puts = append(puts, Op{Table: table, Key: key(i), Row: r})
 		}
 	}
 	for n, c := range covers {
 		if gone[n] && !written[c.key] {
-			dels = append(dels, op{Table: table, Key: c.key, Del: true})
+			dels = append(dels, Op{Table: table, Key: c.key, Del: true})
 		}
 	}
 	return dels, puts
@@ -322,12 +319,12 @@ func portDelta(table, port string, have, want native.Table, covers []cover, want
 
 // unwanted reports whether a binding that the target wants gone is there: for
 // a priority group that means headroom, a lossy profile may stay.
-func unwanted(table string, row native.Row) bool {
+func unwanted(table string, row Row) bool {
 	if row == nil {
 		return false
 	}
-	if table == native.TGroup {
-		return row["profile"] == "NULL" || native.Derived(row["profile"])
+	if table == TGroup {
+		return row["profile"] == "NULL" || Derived(row["profile"])
 	}
 	return true
 }

@@ -8,59 +8,98 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// site is what a plan needs to know of the switch beyond its configuration.
-type site struct {
-	rel    native.Release
-	chip   string
-	ssh    bool
-	policy drivers.Policy
-	// left are the ports that earlier runs left down, with the run.
-	left map[string]string
+// Site is what a plan needs to know of the switch beyond its configuration.
+type Site struct {
+	Release Release
+	Chip    string // the updater's name of the ASIC, "" where it does not know it
+	SSH     bool
+	// SSHDown is why SSH is left out, though it is configured.
+	SSHDown error
+	Policy  Policy
+	// Left are the ports that earlier runs left down, with the run; nil where
+	// that is not known.
+	Left map[string]string
+}
+
+// Policy bounds what steps may disturb at once.
+type Policy struct {
+	// PortGroup is how many ports may be down at the same time.
+	PortGroup int `json:"port_group"`
+	// Uplinks are never all down at once where there is more than one.
+	Uplinks []string `json:"uplinks,omitempty"`
+}
+
+// Plan is what brings a switch to what is desired.
+type Plan struct {
+	Base    string // the digest of the state that it starts from
+	Changes []qos.Change
+	Steps   []Step
+	Notes   []string
+	Unknown []Unknown
 }
 
 // planner works out the ops of one device and where each can go.
 type planner struct {
-	site
-	running, target native.Config
+	Site
+	running, target Config
 	desired         *qos.Device
-	after           native.Config // running with all of the target
+	after           Config // running with all of the target
 	changes         []qos.Change
 	byPort          map[string][]int // port -> indexes of changes
-	ops             []op
-	overSSH         map[int]bool // indexes of ops that the config updater refuses
+	ops             []Op
 	notes           []string
 }
 
-// plan returns the steps from running to desired.
-func plan(s site, running native.Config, desired *qos.Device) (*drivers.Steps, error) {
-	have, unknown := native.Decode(running)
-	base := digest(running, native.Target(desired))
-	desired, ports := withLeft(desired, running, s.left)
-	p := &planner{site: s, running: running, desired: desired, target: native.Target(desired), overSSH: map[int]bool{}}
-	p.changes = qos.Diff(have, desired)
-	p.notes = sayLeft(p.changes, ports, s.left)
-	out := &drivers.Steps{Policy: s.policy, Base: base, Changes: p.changes, Unknown: leftAlone(unknown)}
-	if len(p.changes) == 0 {
-		return out, nil
+// Plan returns the steps from running to desired.
+func (s Site) Plan(running Config, desired *qos.Device) *Plan {
+	have, unknown := Decode(running)
+	out := &Plan{Base: Digest(running, desired), Unknown: unknown}
+	desired, ports := withLeft(desired, running, s.Left)
+	p := &planner{Site: s, running: running, desired: desired, target: Target(desired), changes: qos.Diff(have, desired)}
+	if len(p.changes) > 0 {
+		p.notes = sayLeft(p.changes, ports, s.Left)
+		p.index()
+		p.blockReadOnly()
+		p.collect()
+		p.route()
+		p.blockLeftover()
+		p.judge()
+		p.wide()
+		p.obsolete()
+		out.Steps = s.steps(running, p.ops)
+		p.notes = append(p.notes, s.sayLastWay(running, out.Steps)...)
 	}
-	p.index()
-	p.blockReadOnly()
-	p.collect()
-	p.route()
-	p.net()
-	p.judge()
-	p.wide()
-	p.obsolete()
-	out.Items, out.Notes, out.Changes = buildSteps(s, running, p.ops, p.overSSH), p.notes, p.changes
-	out.Notes = append(out.Notes, s.sayLastWay(running, out.Items)...)
-	return out, nil
+	out.Changes, out.Notes = p.changes, append(p.notes, s.remarks(running, desired)...)
+	return out
+}
+
+// remarks notes what the plan takes for granted, and where the intent and the
+// switch say different things of the switch itself.
+func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
+	if s.SSHDown != nil {
+		notes = append(notes, fmt.Sprintf("ssh is configured and does not answer, so the plan does without it (%v)", s.SSHDown))
+	}
+	if _, known := LookupRelease(s.Release.Name); !known {
+		notes = append(notes, "the release of this switch is not known; the plan allows only what every release allows (state it in the intent: release: 202511)")
+	}
+	notes = append(notes, s.sayShut(running, desired)...)
+	have := running.Row(TMetadata, "localhost")
+	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {
+		notes = append(notes, fmt.Sprintf("the intent says model %s, the switch says %s", m, have["hwsku"]))
+	}
+	expected := "traditional"
+	if desired.Platform.DynamicBuffers {
+		expected = "dynamic"
+	}
+	if model := have["buffer_model"]; model != "" && (model == "dynamic") != desired.Platform.DynamicBuffers {
+		notes = append(notes, fmt.Sprintf("the intent expects the %s buffer model, the switch runs %s; state bufferModel in the intent", expected, model))
+	}
+	return notes
 }
 
 func (p *planner) index() {
@@ -70,17 +109,16 @@ func (p *planner) index() {
 	}
 }
 
-// digest identifies the state that a plan starts from: every row that the
-// target names, and every binding of its ports, with the rows of other owners
-// left out.
-func digest(running, target native.Config) string {
-	sum := sha256.Sum256(managed(running, target).AppendJSON(make([]byte, 0, 64<<10)))
+// Digest identifies the state that a plan starts from: every row that desired
+// takes, and every binding of its ports, with the rows of other owners left out.
+func Digest(running Config, desired *qos.Device) string {
+	sum := sha256.Sum256(managed(running, Target(desired)).AppendJSON(make([]byte, 0, 64<<10)))
 	return hex.EncodeToString(sum[:])
 }
 
 // managed returns the part of a configuration that the target speaks of.
-func managed(running, target native.Config) native.Config {
-	out := native.Config{}
+func managed(running, target Config) Config {
+	out := Config{}
 	for tn, t := range target {
 		for key, want := range t {
 			row := running.Row(tn, key)
@@ -88,7 +126,7 @@ func managed(running, target native.Config) native.Config {
 				continue
 			}
 			if byField(tn, key) {
-				part := native.Row{}
+				part := Row{}
 				for f := range want {
 					if v, ok := row[f]; ok {
 						part[f] = v
@@ -103,19 +141,19 @@ func managed(running, target native.Config) native.Config {
 		for key, row := range running[tn] {
 			port, _, _ := strings.Cut(key, "|")
 			// What buffermgrd derives moves with its inputs, which are here.
-			if target.Row(native.TPortQoS, port) != nil && !native.Derived(row["profile"]) {
+			if target.Row(TPortQoS, port) != nil && !Derived(row["profile"]) {
 				out.Put(tn, key, row)
 			}
 		}
 	}
 	// Whether a port is up decides how its rows are written, and a port that
 	// somebody shut meanwhile must not be brought up.
-	for port := range target[native.TPortQoS] {
-		if row := running.Row(native.TPort, port); row != nil {
-			part := out.Row(native.TPort, port)
+	for port := range target[TPortQoS] {
+		if row := running.Row(TPort, port); row != nil {
+			part := out.Row(TPort, port)
 			if part == nil {
-				part = native.Row{}
-				out.Put(native.TPort, port, part)
+				part = Row{}
+				out.Put(TPort, port, part)
 			}
 			part["admin_status"] = row["admin_status"]
 		}
@@ -127,7 +165,7 @@ func managed(running, target native.Config) native.Config {
 // is not worth a flapped port.
 func (p *planner) collect() {
 	all := delta(p.running, p.target)
-	p.after = after(p.running, all)
+	p.after = p.running.After(all)
 	keep := map[string]bool{}
 	for _, o := range all {
 		if len(p.carried(o)) > 0 {
@@ -147,7 +185,7 @@ func (p *planner) collect() {
 		}
 		before := len(keep)
 		for _, o := range all {
-			if port := o.portOf(); port != "" && ports[port] && !keep[o.together()] {
+			if port := o.PortOf(); port != "" && ports[port] && !keep[o.together()] {
 				keep[o.together()] = true
 				p.rebinds(o, port)
 			}
@@ -168,25 +206,25 @@ func (p *planner) bounce() {
 	flaps := map[string]bool{}
 	cable := map[string]int{}
 	for i, o := range p.ops {
-		if port := o.portOf(); port != "" {
+		if port := o.PortOf(); port != "" {
 			flaps[port] = true
 		}
-		if o.Table == native.TCable && o.Field != "" {
+		if o.Table == TCable && o.Field != "" {
 			cable[o.Field] = i
 		}
 	}
 	for _, c := range p.changes {
-		if c.Field.Kind != qos.KindDerivedFrom || c.Old == qos.Absent || flaps[c.Port] || !up(p.running, c.Port) {
+		if c.Field.Kind != qos.KindDerivedFrom || c.Old == qos.Absent || flaps[c.Port] || !p.running.Up(c.Port) {
 			continue
 		}
 		i, changes := cable[c.Port]
-		switch length, stated := p.after.Row(native.TCable, native.CableName)[c.Port]; {
-		case changes && p.rel.CableRederives:
+		switch length, stated := p.after.Row(TCable, CableName)[c.Port]; {
+		case changes && p.Release.CableRederives:
 			continue
 		case changes:
 			p.ops[i].Bounce = true
 		case stated:
-			p.ops = append(p.ops, op{Table: native.TCable, Key: native.CableName, Field: c.Port, Value: length, Bounce: true})
+			p.ops = append(p.ops, Op{Table: TCable, Key: CableName, Field: c.Port, Value: length, Bounce: true})
 		}
 		flaps[c.Port] = true
 	}
@@ -194,15 +232,15 @@ func (p *planner) bounce() {
 
 // together names the ops that go all or none: a key that covers several
 // indexes is taken apart and put together again by several.
-func (o op) together() string {
+func (o Op) together() string {
 	if slices.Contains(ranged, o.Table) {
-		return o.Table + "|" + o.portOf()
+		return o.Table + "|" + o.PortOf()
 	}
 	return o.Table + "|" + o.Key + "|" + o.Field
 }
 
 // choose takes the ops to keep, and those of the objects that they refer to.
-func (p *planner) choose(all []op, keep map[string]bool) {
+func (p *planner) choose(all []Op, keep map[string]bool) {
 	needed := map[string]bool{} // "TABLE|key"
 	for _, o := range all {
 		if keep[o.together()] {
@@ -219,14 +257,14 @@ func (p *planner) choose(all []op, keep map[string]bool) {
 
 // rebinds lists a change for a row that is only bound anew, so that the plan
 // says what it disturbs.
-func (p *planner) rebinds(o op, port string) {
+func (p *planner) rebinds(o Op, port string) {
 	field := qos.KindMapBinding.Attr()
 	if _, idx, ok := strings.Cut(o.Key, "|"); ok {
 		kind := qos.KindQueueBinding
-		if o.Table == native.TGroup {
+		if o.Table == TGroup {
 			kind = qos.KindGroupBinding
 		}
-		first, last, _ := native.Indexes(idx)
+		first, last, _ := Indexes(idx)
 		field = kind.Span(first, last)
 	}
 	c := qos.Change{Port: port, Field: field, Old: "shared object", New: "object of its own, as the shared one changes on other ports"}
@@ -244,16 +282,16 @@ func (p *planner) remaining() []qos.Change {
 			continue
 		}
 		switch {
-		case o.Table == native.TCable && o.Field != "":
+		case o.Table == TCable && o.Field != "":
 			derives[o.Field] = true
-		case o.Table == native.TCable:
+		case o.Table == TCable:
 			for port := range o.Row {
 				derives[port] = true
 			}
-		case o.Table == native.TPort && o.Field == "admin_status":
+		case o.Table == TPort && o.Field == "admin_status":
 			derives[o.Key] = o.Value == "up" || derives[o.Key]
-		case o.portOf() != "":
-			derives[o.portOf()] = true
+		case o.PortOf() != "":
+			derives[o.PortOf()] = true
 		}
 	}
 	blocked := map[qos.Place]bool{}
@@ -262,15 +300,15 @@ func (p *planner) remaining() []qos.Change {
 			blocked[c.Place()] = true
 		}
 	}
-	dev, _ := native.Decode(after(p.running, p.ops))
+	dev, _ := Decode(p.running.After(p.ops))
 	return slices.DeleteFunc(qos.Diff(dev, p.desired), func(c qos.Change) bool {
 		return blocked[c.Place()] || derives[c.Port] && c.Field.Kind.Of() == qos.OfGroup && c.Field.Kind != qos.KindGroupBuffer
 	})
 }
 
-// net catches what no op brings about: a change must be made or be blocked,
-// and never be dropped in silence.
-func (p *planner) net() {
+// blockLeftover catches what no op brings about: a change must be made or be
+// blocked, and never be dropped in silence.
+func (p *planner) blockLeftover() {
 	at := make(map[qos.Place]int, len(p.changes))
 	for i, c := range p.changes {
 		at[c.Place()] = i
@@ -291,7 +329,7 @@ func (p *planner) net() {
 }
 
 // carried returns the indexes of the changes that an op carries out.
-func (p *planner) carried(o op) []int {
+func (p *planner) carried(o Op) []int {
 	var out []int
 	try := func(is []int) {
 		for _, i := range is {
@@ -300,12 +338,12 @@ func (p *planner) carried(o op) []int {
 			}
 		}
 	}
-	switch port := o.portOf(); {
+	switch port := o.PortOf(); {
 	case port != "":
 		try(p.byPort[port])
-	case o.Table == native.TPort || o.Table == native.TWatchdog && o.Key != "GLOBAL":
+	case o.Table == TPort || o.Table == TWatchdog && o.Key != "GLOBAL":
 		try(p.byPort[o.Key])
-	case o.Table == native.TCable && o.Field != "":
+	case o.Table == TCable && o.Field != "":
 		try(p.byPort[o.Field])
 	default: // an object that any port may use
 		for _, is := range p.byPort {
@@ -320,21 +358,22 @@ func (p *planner) carried(o op) []int {
 func (p *planner) route() {
 	missing := map[string]refusal{} // "TABLE|key" that will not be there
 	for i, r := range p.verdicts(p.ops, p.running) {
-		o := p.ops[i]
+		o := &p.ops[i]
 		switch {
 		case r == nil:
 			continue
-		case p.ssh:
-			p.overSSH[i] = true
+		case p.SSH:
+			o.overSSH = true
 			continue
 		}
 		if p.running.Row(o.Table, o.Key) == nil {
 			missing[o.Table+"|"+o.Key] = *r
 		}
-		p.block(o, *r)
-		p.ops[i].Table = "" // dropped below
+		p.block(*o, *r)
+		o.Table = "" // dropped here
 	}
-	p.dropDead()
+	dropped := func(o Op) bool { return o.Table == "" }
+	p.ops = slices.DeleteFunc(p.ops, dropped)
 	// A binding to an object that is not there, and will not be, would be
 	// refused with everything that goes with it.
 	made := map[string]bool{}
@@ -375,27 +414,11 @@ func (p *planner) route() {
 			p.ops[i].Table = ""
 		}
 	}
-	p.dropDead()
-}
-
-// dropDead removes the ops whose table was cleared, and keeps overSSH in step.
-func (p *planner) dropDead() {
-	var ops []op
-	ssh := map[int]bool{}
-	for i, o := range p.ops {
-		if o.Table == "" {
-			continue
-		}
-		if p.overSSH[i] {
-			ssh[len(ops)] = true
-		}
-		ops = append(ops, o)
-	}
-	p.ops, p.overSSH = ops, ssh
+	p.ops = slices.DeleteFunc(p.ops, dropped)
 }
 
 // block marks the changes that an op would have carried out.
-func (p *planner) block(o op, r refusal) {
+func (p *planner) block(o Op, r refusal) {
 	for _, i := range p.carried(o) {
 		if p.changes[i].Blocked == "" {
 			p.changes[i].Blocked = "gNMI will be refused: " + r.why + "; " + r.instead
@@ -405,7 +428,7 @@ func (p *planner) block(o op, r refusal) {
 
 // blockField marks the change that one field of a binding would have carried
 // out.
-func (p *planner) blockField(o op, field string, r refusal) {
+func (p *planner) blockField(o Op, field string, r refusal) {
 	for _, i := range p.carried(o) {
 		c := &p.changes[i]
 		match := slices.Contains(boundBy[field], c.Field.Kind)
@@ -430,26 +453,25 @@ var boundBy = map[string][]qos.Kind{
 // judge gives every change its impact.
 func (p *planner) judge() {
 	flaps := map[string]bool{}
-	for i, o := range p.ops {
-		if port := o.portOf(); port != "" && !p.overSSH[i] && up(p.running, port) {
+	for _, o := range p.ops {
+		if port := o.PortOf(); port != "" && !o.overSSH && p.running.Up(port) {
 			flaps[port] = true
 		}
 	}
-	for i, o := range p.ops {
-		for _, ci := range p.carried(o) {
-			c := &p.changes[ci]
-			if c.Blocked == "" {
-				c.Impact = max(c.Impact, p.impact(o, *c, flaps, i))
+	for _, o := range p.ops {
+		for _, i := range p.carried(o) {
+			if c := &p.changes[i]; c.Blocked == "" {
+				c.Impact = max(c.Impact, p.impact(o, *c, flaps))
 			}
 		}
 	}
 }
 
-func (p *planner) impact(o op, c qos.Change, flaps map[string]bool, i int) qos.Impact {
+func (p *planner) impact(o Op, c qos.Change, flaps map[string]bool) qos.Impact {
 	switch {
-	case o.portOf() != "" && flaps[o.portOf()] && !p.overSSH[i]:
+	case flaps[o.PortOf()] && !o.overSSH:
 		return qos.ImpactPortFlap
-	case c.Field.Kind == qos.KindCable && p.running.Row(native.TPortQoS, c.Port)["pfc_enable"] != "":
+	case c.Field.Kind == qos.KindCable && p.running.Row(TPortQoS, c.Port)["pfc_enable"] != "":
 		// The buffer of a lossless group in use is built anew.
 		return qos.ImpactLoss
 	case c.Field.Kind == qos.KindAdminUp || c.Field.Kind == qos.KindFEC:
@@ -475,8 +497,8 @@ func (p *planner) wide() {
 		if !slices.Contains(objects[names], object) {
 			objects[names], count[names] = append(objects[names], object), len(ports)
 		}
-		classifies := o.Table == native.TPortQoS || slices.ContainsFunc(mapTables[:], func(m mapTable) bool { return m.table == o.Table })
-		if !classifies || !slices.ContainsFunc(natural.Keys(ports), func(n string) bool { return up(p.running, n) }) {
+		classifies := o.Table == TPortQoS || slices.Contains(whole, o.Table)
+		if !classifies || !slices.ContainsFunc(natural.Keys(ports), func(n string) bool { return p.running.Up(n) }) {
 			continue
 		}
 		for _, i := range p.carried(o) {
@@ -496,7 +518,7 @@ func (p *planner) wide() {
 func (p *planner) outside() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	use := func(object, port string) {
-		if p.running.Row(native.TPort, port) == nil || p.desired.Ports[port] != nil {
+		if p.running.Row(TPort, port) == nil || p.desired.Ports[port] != nil {
 			return
 		}
 		if out[object] == nil {
@@ -504,30 +526,30 @@ func (p *planner) outside() map[string]map[string]bool {
 		}
 		out[object][port] = true
 	}
-	for _, tn := range []string{native.TPortQoS, native.TQueue} {
+	for _, tn := range []string{TPortQoS, TQueue} {
 		for key, row := range p.running[tn] {
 			port, _, _ := strings.Cut(key, "|")
 			refs(tn, row, func(t, n string) { use(t+"|"+n, port) })
 		}
 	}
-	global := p.running.Row(native.TPortQoS, "global")["dscp_to_tc_map"]
-	for port := range p.running[native.TPort] {
-		if p.running.Row(native.TPortQoS, port)["dscp_to_tc_map"] != "" {
+	global := p.running.Row(TPortQoS, globalKey)["dscp_to_tc_map"]
+	for port := range p.running[TPort] {
+		if p.running.Row(TPortQoS, port)["dscp_to_tc_map"] != "" {
 			continue
 		}
-		use(native.TPortQoS+"|global", port)
+		use(TPortQoS+"|global", port)
 		if global != "" {
-			use(native.TDSCPToTC+"|"+global, port)
+			use(TDSCPToTC+"|"+global, port)
 		}
 	}
-	for port := range p.running[native.TWatchdog] {
-		use(native.TWatchdog+"|GLOBAL", port)
+	for port := range p.running[TWatchdog] {
+		use(TWatchdog+"|GLOBAL", port)
 	}
-	for key, row := range p.running[native.TGroup] {
+	for key, row := range p.running[TGroup] {
 		if row["profile"] == "NULL" { // the switch computes the headroom
 			port, _, _ := strings.Cut(key, "|")
-			use(native.TDefaultBuffer+"|"+native.MapName, port)
-			use(native.TPattern+"|"+native.MapName, port)
+			use(TDefaultBuffer+"|"+MapName, port)
+			use(TPattern+"|"+MapName, port)
 		}
 	}
 	return out
@@ -537,41 +559,39 @@ func (p *planner) outside() map[string]map[string]bool {
 // more. What a class leaves bound that the intent does not have any more stays:
 // nothing is mapped to its queue, and unbinding it would cost a flap a port.
 func (p *planner) obsolete() {
-	left := after(p.running, p.ops)
+	left := p.running.After(p.ops)
 	used := map[string]bool{}
-	for _, tn := range []string{native.TPortQoS, native.TQueue} {
+	for _, tn := range []string{TPortQoS, TQueue} {
 		for _, row := range left[tn] {
 			refs(tn, row, func(t, n string) { used[t+"|"+n] = true })
 		}
 	}
-	var dels []op
-	for _, tn := range []string{native.TScheduler, native.TWRED, native.TDSCPToTC, native.TDot1pToTC, native.TTCToQueue, native.TTCToGroup, native.TPFCToQueue, native.TPFCToGroup, native.TTCToDSCP} {
+	var dels []Op
+	for _, tn := range append([]string{TScheduler, TWRED}, whole...) {
 		for _, name := range natural.Keys(p.running[tn]) {
-			if !used[tn+"|"+name] && native.Owned(tn, name) {
-				dels = append(dels, op{Table: tn, Key: name, Del: true})
+			if !used[tn+"|"+name] && Owned(tn, name) {
+				dels = append(dels, Op{Table: tn, Key: name, Del: true})
 			}
 		}
 	}
 	for i, r := range p.verdicts(dels, p.running) {
-		if r != nil && !p.ssh {
-			p.notes = append(p.notes, fmt.Sprintf("%s|%s is not used any more and stays: the config updater of %s would refuse to remove it", dels[i].Table, dels[i].Key, p.rel))
+		if r != nil && !p.SSH {
+			p.notes = append(p.notes, fmt.Sprintf("%s|%s is not used any more and stays: the config updater of %s would refuse to remove it", dels[i].Table, dels[i].Key, p.Release))
 			continue
 		}
-		if r != nil {
-			p.overSSH[len(p.ops)] = true
-		}
+		dels[i].overSSH = r != nil
 		p.ops = append(p.ops, dels[i])
 	}
 	p.leftBound(left)
 }
 
 // leftBound notes the schedulers of classes that the intent has no more.
-func (p *planner) leftBound(after native.Config) {
+func (p *planner) leftBound(after Config) {
 	ports := map[string]map[string]bool{}
-	for key, row := range after[native.TQueue] {
+	for key, row := range after[TQueue] {
 		name := row["scheduler"]
 		port, _, _ := strings.Cut(key, "|")
-		if native.Owned(native.TScheduler, name) && p.target.Row(native.TScheduler, name) == nil && p.desired.Ports[port] != nil {
+		if Owned(TScheduler, name) && p.target.Row(TScheduler, name) == nil && p.desired.Ports[port] != nil {
 			if ports[name] == nil {
 				ports[name] = map[string]bool{}
 			}

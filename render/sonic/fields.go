@@ -5,14 +5,13 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 // carries reports whether the op may be what carries out the change: the join
 // between what people read and what the device is sent. running and after are
 // the configuration before and after all ops.
-func (o op) carries(c qos.Change, running, after native.Config) bool {
-	if p := o.portOf(); p != "" || o.Table == native.TPort {
+func (o Op) carries(c qos.Change, running, after Config) bool {
+	if p := o.PortOf(); p != "" || o.Table == TPort {
 		if p == "" {
 			p = o.Key
 		}
@@ -20,20 +19,20 @@ func (o op) carries(c qos.Change, running, after native.Config) bool {
 	}
 	kind := c.Field.Kind
 	switch o.Table {
-	case native.TCable:
+	case TCable:
 		return (o.Field == c.Port || o.Field == "") && (kind == qos.KindCable || kind == qos.KindDerivedFrom)
-	case native.TWatchdog:
+	case TWatchdog:
 		return o.Key == c.Port && kind == qos.KindWatchdog || o.Key == "GLOBAL" && kind == qos.KindWatchdogPoll
-	case native.TDefaultBuffer, native.TPattern:
+	case TDefaultBuffer, TPattern:
 		return kind == qos.KindHeadroomModel
-	case native.TScheduler, native.TWRED:
+	case TScheduler, TWRED:
 		field, of := "scheduler", qos.KindScheduler
-		if o.Table == native.TWRED {
+		if o.Table == TWRED {
 			field, of = "wred_profile", qos.KindECN
 		}
 		q := int(c.Field.Index)
-		return kind == of && (bound(after, native.TQueue, c.Port, q, field) == o.Key || bound(running, native.TQueue, c.Port, q, field) == o.Key)
-	case native.TPortQoS: // the global row
+		return kind == of && (bound(after, TQueue, c.Port, q, field) == o.Key || bound(running, TQueue, c.Port, q, field) == o.Key)
+	case TPortQoS: // the global row
 		return kind == qos.KindGlobalMap
 	}
 	table, ok := c.Field.Table()
@@ -44,28 +43,13 @@ func (o op) carries(c qos.Change, running, after native.Config) bool {
 	if kind == qos.KindGlobalMap {
 		key = "global"
 	}
-	return after.Row(native.TPortQoS, key)[mapTables[table].field] == o.Key
-}
-
-// mapTable is a map table of the switch, and the PORT_QOS_MAP field that binds
-// an object of it.
-type mapTable struct{ table, field string }
-
-// mapTables are those of the tables of the model.
-var mapTables = [qos.NumTables]mapTable{
-	qos.DSCPToTC:   {native.TDSCPToTC, "dscp_to_tc_map"},
-	qos.PCPToTC:    {native.TDot1pToTC, "dot1p_to_tc_map"},
-	qos.TCToQueue:  {native.TTCToQueue, "tc_to_queue_map"},
-	qos.TCToGroup:  {native.TTCToGroup, "tc_to_pg_map"},
-	qos.PFCToQueue: {native.TPFCToQueue, "pfc_to_queue_map"},
-	qos.PFCToGroup: {native.TPFCToGroup, "pfc_to_pg_map"},
-	qos.TCToDSCP:   {native.TTCToDSCP, "tc_to_dscp_map"},
+	return after.Row(TPortQoS, key)[mapTables[table].field] == o.Key
 }
 
 // carriesField is carries for an op on one port's own rows. An op that leaves
 // the field as it is does not carry the change: an object that the field names
 // was changed in place.
-func (o op) carriesField(field qos.Attr, running native.Config) bool {
+func (o Op) carriesField(field qos.Attr, running Config) bool {
 	moves := func(names ...string) bool {
 		have := running.Row(o.Table, o.Key)
 		for _, n := range names {
@@ -77,10 +61,10 @@ func (o op) carriesField(field qos.Attr, running native.Config) bool {
 	}
 	kind := field.Kind
 	switch o.Table {
-	case native.TPort:
+	case TPort:
 		name := portAttributes[kind]
 		return name != "" && (o.Field == name || o.Field == "")
-	case native.TPortQoS:
+	case TPortQoS:
 		switch {
 		case kind == qos.KindMapBinding:
 			return true
@@ -95,27 +79,27 @@ func (o op) carriesField(field qos.Attr, running native.Config) bool {
 		}
 		// The lossless groups of the traditional model follow pfc_enable.
 		return buffered(kind) && moves("pfc_enable")
-	case native.TQueue:
+	case TQueue:
 		if !o.covers(field) {
 			return false
 		}
 		port, _, _ := strings.Cut(o.Key, "|")
 		switch kind {
 		case qos.KindScheduler:
-			return bound(running, native.TQueue, port, int(field.Index), "scheduler") != o.Row["scheduler"]
+			return bound(running, TQueue, port, int(field.Index), "scheduler") != o.Row["scheduler"]
 		case qos.KindECN:
-			return bound(running, native.TQueue, port, int(field.Index), "wred_profile") != o.Row["wred_profile"]
+			return bound(running, TQueue, port, int(field.Index), "wred_profile") != o.Row["wred_profile"]
 		}
 		return kind == qos.KindQueueBinding
-	case native.TBufferQueue:
+	case TBufferQueue:
 		return (kind == qos.KindQueueBuffer || kind == qos.KindQueueBinding) && o.covers(field)
-	case native.TGroup:
+	case TGroup:
 		return kind.Of() == qos.OfGroup && o.covers(field)
-	case native.TCable:
+	case TCable:
 		return kind == qos.KindCable || buffered(kind)
-	case native.TIngressList:
+	case TIngressList:
 		return kind == qos.KindIngressProfiles
-	case native.TEgressList:
+	case TEgressList:
 		return kind == qos.KindEgressProfiles
 	}
 	return false
@@ -129,14 +113,14 @@ var portAttributes = map[qos.Kind]string{qos.KindMTU: "mtu", qos.KindSpeed: "spe
 func buffered(kind qos.Kind) bool { return kind.Of() == qos.OfGroup && kind != qos.KindGroupBinding }
 
 // covers reports whether the row of the op is that of the queue or group.
-func (o op) covers(field qos.Attr) bool {
+func (o Op) covers(field qos.Attr) bool {
 	_, idx, _ := strings.Cut(o.Key, "|")
-	from, to, ok := native.Indexes(idx)
+	from, to, ok := Indexes(idx)
 	return ok && int(field.Index) >= from && int(field.Index) <= to
 }
 
 // bound returns the object that an index of a port refers to.
-func bound(c native.Config, table, port string, i int, field string) string {
+func bound(c Config, table, port string, i int, field string) string {
 	if r := c.Row(table, port+"|"+strconv.Itoa(i)); r != nil {
 		return r[field]
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 // readOnly are the fields that this tool never writes on SONiC, and what to do
@@ -21,7 +20,7 @@ var readOnly = map[qos.Kind]string{
 // value would have the whole request refused.
 func (p *planner) blockReadOnly() {
 	blocked := map[qos.Place]string{}
-	for _, r := range native.Refusals(p.desired, p.rel) {
+	for _, r := range Refusals(p.desired, p.Release) {
 		blocked[r.Place] = r.Why + "; change the value in the intent"
 	}
 	for _, c := range p.changes {
@@ -32,7 +31,7 @@ func (p *planner) blockReadOnly() {
 	if len(blocked) == 0 {
 		return
 	}
-	p.target = native.Target(p.desired.Keeping(nil, slices.Collect(maps.Keys(blocked))))
+	p.target = Target(p.desired.Keeping(nil, slices.Collect(maps.Keys(blocked))))
 	for i := range p.changes {
 		c := &p.changes[i]
 		c.Blocked = blocked[c.Place()]

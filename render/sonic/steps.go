@@ -1,18 +1,19 @@
 package sonic
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// batch is the native part of a step: ops that go out as one request.
-type batch struct {
-	Ops []op `json:"ops"`
+// Step is one request: ops that go out together.
+type Step struct {
+	Via  string // "gnmi", "ssh"
+	What string // for people
+	// Down are the ports that the step takes down, Up those that it brings back.
+	Down, Up []string
+	Ops      []Op
 }
 
 // maxRequest bounds the JSON of one request. The server's limit is gRPC's
@@ -22,64 +23,63 @@ const maxRequest = 3 << 20
 // builder puts ops in the order in which the switch can take them: objects,
 // then bindings in groups of ports, then the watchdog and what is to go.
 type builder struct {
-	site
-	running native.Config
+	Site
+	running Config
 	// final are the ports whose admin state the ops change, with the new one.
 	final map[string]string
 
-	sshFirst, sshLast []op
-	first, last       []op            // gNMI, no port concerned
-	raise             []op            // ports that are down and come up
+	sshFirst, sshLast []Op
+	first, last       []Op            // gNMI, no port concerned
+	raise             []Op            // ports that are down and come up
 	shut              []string        // ports that go down for good
-	bound             map[string][]op // port -> rows that take it down
-	guard             map[string][]op // port -> watchdog rows
+	bound             map[string][]Op // port -> rows that take it down
+	guard             map[string][]Op // port -> watchdog rows
 	flap              []string        // ports of bound, in order
 }
 
-// buildSteps puts ops into steps; overSSH holds the indexes of those that gNMI
-// does not take.
-func buildSteps(s site, running native.Config, ops []op, overSSH map[int]bool) []drivers.Step {
-	b := builder{site: s, running: running, final: map[string]string{}, bound: map[string][]op{}, guard: map[string][]op{}}
+// steps puts ops into steps.
+func (s Site) steps(running Config, ops []Op) []Step {
+	b := builder{Site: s, running: running, final: map[string]string{}, bound: map[string][]Op{}, guard: map[string][]Op{}}
 	for _, o := range ops {
-		if o.Table == native.TPort && o.Field == "admin_status" {
+		if o.Table == TPort && o.Field == "admin_status" {
 			b.final[o.Key] = o.Value
 		}
 	}
-	for i, o := range ops {
-		b.add(o, overSSH[i])
+	for _, o := range ops {
+		b.add(o)
 	}
-	return b.steps()
+	return b.build()
 }
 
 // flaps reports whether the port is up before and after the ops. One that is
 // shut for good needs no flap: the updater takes it down first.
 func (b *builder) flaps(port string) bool {
 	end, changes := b.final[port]
-	return up(b.running, port) && (!changes || end == "up")
+	return b.running.Up(port) && (!changes || end == "up")
 }
 
 // ways returns the uplinks that are up while ports flap: one that is shut is no
 // way out.
 func (b *builder) ways() []string {
-	return slices.DeleteFunc(slices.Clone(b.policy.Uplinks), func(port string) bool {
+	return slices.DeleteFunc(slices.Clone(b.Policy.Uplinks), func(port string) bool {
 		end, changes := b.final[port]
-		return changes && end != "up" || !changes && !up(b.running, port)
+		return changes && end != "up" || !changes && !b.running.Up(port)
 	})
 }
 
 // sayLastWay notes the only uplink that is up, of several, where it goes down.
-func (s site) sayLastWay(running native.Config, items []drivers.Step) []string {
-	if len(s.policy.Uplinks) < 2 {
+func (s Site) sayLastWay(running Config, items []Step) []string {
+	if len(s.Policy.Uplinks) < 2 {
 		return nil
 	}
-	ways := slices.DeleteFunc(slices.Clone(s.policy.Uplinks), func(p string) bool { return !up(running, p) })
+	ways := slices.DeleteFunc(slices.Clone(s.Policy.Uplinks), func(p string) bool { return !running.Up(p) })
 	for _, it := range items {
 		left := slices.DeleteFunc(slices.Clone(ways), func(p string) bool { return slices.Contains(it.Down, p) })
 		if len(ways) == 1 && len(left) == 0 {
 			return []string{ways[0] + " is the only uplink that is up, and goes down for its change"}
 		}
 		for _, p := range it.Up {
-			if slices.Contains(s.policy.Uplinks, p) && !slices.Contains(left, p) {
+			if slices.Contains(s.Policy.Uplinks, p) && !slices.Contains(left, p) {
 				left = append(left, p)
 			}
 		}
@@ -88,17 +88,14 @@ func (s site) sayLastWay(running native.Config, items []drivers.Step) []string {
 	return nil
 }
 
-// up reports whether the port is administratively up.
-func up(c native.Config, port string) bool { return c.Row(native.TPort, port)["admin_status"] == "up" }
-
-func (b *builder) add(o op, overSSH bool) {
-	watchdog := o.Table == native.TWatchdog
-	switch port := o.portOf(); {
-	case overSSH && watchdog != o.Del:
+func (b *builder) add(o Op) {
+	watchdog := o.Table == TWatchdog
+	switch port := o.PortOf(); {
+	case o.overSSH && watchdog != o.Del:
 		// The watchdog guards what is bound; an object goes when nothing is
 		// bound to it, or the switch's configuration would not be valid.
 		b.sshLast = append(b.sshLast, o)
-	case overSSH:
+	case o.overSSH:
 		b.sshFirst = append(b.sshFirst, o)
 	case watchdog && o.Key != "GLOBAL":
 		b.guard[o.Key] = append(b.guard[o.Key], o)
@@ -109,10 +106,10 @@ func (b *builder) add(o op, overSSH bool) {
 			b.flap = append(b.flap, port)
 		}
 		b.bound[port] = append(b.bound[port], o)
-	case o.Table == native.TPort && o.Field == "admin_status" && o.Value == "up":
+	case o.Table == TPort && o.Field == "admin_status" && o.Value == "up":
 		b.raise = append(b.raise, o)
-	case o.Table == native.TPort && o.Field == "admin_status":
-		if up(b.running, o.Key) {
+	case o.Table == TPort && o.Field == "admin_status":
+		if b.running.Up(o.Key) {
 			b.shut = append(b.shut, o.Key)
 		}
 		b.first = append(b.first, o)
@@ -126,24 +123,24 @@ func (b *builder) add(o op, overSSH bool) {
 
 // request is one step in the making.
 type request struct {
-	ops      []op
+	ops      []Op
 	down, up []string
 	what     []string
 }
 
-func (r *request) add(what string, ops ...op) {
+func (r *request) add(what string, ops ...Op) {
 	if len(ops) > 0 {
 		r.ops = append(r.ops, ops...)
 		r.what = append(r.what, fmt.Sprintf(what, len(ops)))
 	}
 }
 
-func (b *builder) steps() []drivers.Step {
+func (b *builder) build() []Step {
 	var ports []flapper
 	slices.SortFunc(b.flap, natural.Compare)
 	for _, name := range b.flap {
 		n := len(b.bound[name])
-		if slices.ContainsFunc(b.bound[name], func(o op) bool { return o.Bounce }) {
+		if slices.ContainsFunc(b.bound[name], func(o Op) bool { return o.Bounce }) {
 			n++ // the updater would not flap the port for that one
 		}
 		ports = append(ports, flapper{name, n})
@@ -151,7 +148,7 @@ func (b *builder) steps() []drivers.Step {
 	var reqs []*request
 	head, tail := &request{down: b.shut}, &request{}
 	grouped := map[string]bool{}
-	for _, g := range schedule(ports, b.policy.PortGroup, b.ways()) {
+	for _, g := range schedule(ports, b.Policy.PortGroup, b.ways()) {
 		list := natural.Fold(g.ports)
 		if g.direct {
 			r := &request{down: g.ports, up: g.ports, what: []string{"rebind " + list + ", each port down for its row"}}
@@ -182,7 +179,7 @@ func (b *builder) steps() []drivers.Step {
 	}
 	// What refers to other rows comes after them, for the case that the
 	// request has to be split.
-	slices.SortStableFunc(b.first, func(x, y op) int { return refers(x) - refers(y) })
+	slices.SortStableFunc(b.first, func(x, y Op) int { return refers(x) - refers(y) })
 	head.add("write %d objects", b.first...)
 	for _, p := range natural.Keys(b.guard) {
 		if grouped[p] {
@@ -206,7 +203,7 @@ func (b *builder) steps() []drivers.Step {
 	tail.add("finish %d rows", b.last...)
 	reqs = join(head, reqs, tail)
 
-	var out []drivers.Step
+	var out []Step
 	out = append(out, step("ssh", &request{ops: b.sshFirst, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshFirst))}})...)
 	for _, r := range reqs {
 		out = append(out, step("gnmi", r)...)
@@ -214,13 +211,13 @@ func (b *builder) steps() []drivers.Step {
 	return append(out, step("ssh", &request{ops: b.sshLast, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshLast))}})...)
 }
 
-func refers(o op) (n int) {
+func refers(o Op) (n int) {
 	refs(o.Table, o.Row, func(string, string) { n = 1 })
 	return n
 }
 
-func admin(port, status string) op {
-	return op{Table: native.TPort, Key: port, Field: "admin_status", Value: status}
+func admin(port, status string) Op {
+	return Op{Table: TPort, Key: port, Field: "admin_status", Value: status}
 }
 
 // join lets what comes first and last ride in the first and the last request:
@@ -252,10 +249,10 @@ func join(head *request, reqs []*request, tail *request) []*request {
 			// The updater makes a "move" of the removal of one row and the
 			// addition of an equal one, and its rules for the watchdog list no
 			// moves (python-jsonpatch, DiffBuilder).
-			gone[o.Table] = o.Table == native.TWatchdog || gone[o.Table]
+			gone[o.Table] = o.Table == TWatchdog || gone[o.Table]
 		}
 	}
-	if slices.ContainsFunc(tail.ops, func(o op) bool { return gone[o.Table+"|"+o.Key] || gone[o.Table] && !o.Del }) {
+	if slices.ContainsFunc(tail.ops, func(o Op) bool { return gone[o.Table+"|"+o.Key] || gone[o.Table] && !o.Del }) {
 		return append(reqs, tail)
 	}
 	r.ops = append(r.ops, tail.ops...)
@@ -264,11 +261,11 @@ func join(head *request, reqs []*request, tail *request) []*request {
 }
 
 // step makes a Step of a request, or several where it would be too large.
-func step(via string, r *request) []drivers.Step {
+func step(via string, r *request) []Step {
 	if len(r.ops) == 0 {
 		return nil
 	}
-	var parts [][]op
+	var parts [][]Op
 	size := maxRequest
 	for _, o := range r.ops {
 		n := len(o.String()) + 64
@@ -279,13 +276,9 @@ func step(via string, r *request) []drivers.Step {
 		size += n
 		parts[len(parts)-1] = append(parts[len(parts)-1], o)
 	}
-	var out []drivers.Step
+	var out []Step
 	for i, ops := range parts {
-		raw, err := json.Marshal(batch{ops})
-		if err != nil {
-			panic("a batch of strings does not encode: " + err.Error()) // cannot happen: the types hold only text
-		}
-		s := drivers.Step{Via: via, Native: raw, What: whats(r.what)}
+		s := Step{Via: via, Ops: ops, What: whats(r.what)}
 		if len(parts) > 1 {
 			s.What += fmt.Sprintf(" (part %d of %d)", i+1, len(parts))
 		}
@@ -321,4 +314,9 @@ func whats(ws []string) string {
 		}
 	}
 	return out
+}
+
+// Sets reports whether the step writes a field by itself.
+func (s Step) Sets(table, key, field string) bool {
+	return slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == table && o.Key == key && o.Field == field })
 }

@@ -1,0 +1,195 @@
+package sonic
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Plans and undo records are files, and what they hold becomes paths, rows and
+// words of a shell.
+var (
+	nameWord = regexp.MustCompile(`^[\w.:@+/#~%=-]+$`)
+	// checkpointWord is a name that a checkpoint of this tool can have.
+	checkpointWord = regexp.MustCompile(`^(roce-fabric-[\w-]{0,100})?$`)
+)
+
+// isName reports whether a text can name a row, a field or a port. The length
+// is no part of the pattern, which would take a millisecond to compile.
+func isName(s string) bool { return len(s) <= 512 && nameWord.MatchString(s) }
+
+// portWrites are the fields of PORT that this tool writes.
+var portWrites = []string{"admin_status", "mtu", "fec", "pfc_asym"}
+
+// Check returns an error unless the op is on a row, and a field, that this tool
+// writes, and on a port that is managed; a nil managed takes every port.
+func (o Op) Check(managed func(port string) bool) error {
+	onPort := func(port string) error {
+		switch {
+		case !isName(port):
+			return fmt.Errorf("unusable name of a port %q", port)
+		case managed != nil && !managed(port):
+			return fmt.Errorf("%s is not in the intent", port)
+		}
+		return nil
+	}
+	whole := func() error {
+		if o.Field != "" {
+			return errors.New("this tool writes whole rows there")
+		}
+		return nil
+	}
+	field := func(ok bool) error {
+		if !ok {
+			return errors.New("this tool never writes that")
+		}
+		return nil
+	}
+	var err error
+	switch o.Table {
+	case TPort:
+		err = errors.Join(onPort(o.Key), field(slices.Contains(portWrites, o.Field)))
+		if o.Field == "admin_status" && !o.Del && o.Value != "up" && o.Value != "down" {
+			err = fmt.Errorf("%q is no admin state", o.Value)
+		}
+	case TCable:
+		err = field(o.Key == CableName)
+		if o.Field != "" {
+			err = errors.Join(err, onPort(o.Field))
+		}
+		for _, port := range natural.Keys(o.Row) {
+			err = errors.Join(err, onPort(port))
+		}
+	case TWatchdog:
+		if o.Key == "GLOBAL" {
+			// What else may stand there, as BIG_RED_SWITCH, concerns every port.
+			for f := range o.Row {
+				err = errors.Join(err, field(f == "POLL_INTERVAL"))
+			}
+			err = errors.Join(err, field(o.Field == "" || o.Field == "POLL_INTERVAL"))
+		} else {
+			err = errors.Join(onPort(o.Key), whole())
+		}
+	case TPortQoS:
+		if err = whole(); o.Key != "global" {
+			err = errors.Join(err, onPort(o.Key))
+		}
+	case TIngressList, TEgressList:
+		err = errors.Join(onPort(o.Key), whole())
+	case TGroup, TBufferQueue, TQueue:
+		port, index, _ := strings.Cut(o.Key, "|")
+		if err = errors.Join(onPort(port), whole()); err == nil {
+			if _, _, ok := Indexes(index); !ok {
+				err = fmt.Errorf("%q is no index", index)
+			}
+		}
+	case TProfile:
+		// What a switch has derived is all that is ever removed.
+		err = field(o.Del && o.Field == "" && Derived(o.Key) && isName(o.Key))
+	case TMetadata, TMember, TPool:
+		err = errors.New("this tool only reads that table")
+	default:
+		if err = whole(); !slices.Contains(Tables(), o.Table) {
+			err = errors.New("this tool does not know that table")
+		} else if !isName(o.Key) {
+			err = errors.New("unusable name")
+		}
+	}
+	texts := []string{o.Value}
+	for _, f := range natural.Keys(o.Row) {
+		if !isName(f) {
+			err = errors.Join(err, fmt.Errorf("unusable field %q", f))
+		}
+		texts = append(texts, o.Row[f])
+	}
+	if slices.ContainsFunc(texts, unprintable) {
+		err = errors.Join(err, errors.New("a value that is no text of one line"))
+	}
+	if err != nil {
+		what := o.Table + "|" + o.Key
+		if o.Field != "" {
+			what += " " + o.Field
+		}
+		return fmt.Errorf("%q: %w", what, errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	}
+	return nil
+}
+
+func unprintable(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// Check returns an error, with the place, unless an undo record is one that
+// Apply makes.
+func (u Undo) Check(managed func(port string) bool) error {
+	for _, tn := range slices.Sorted(maps.Keys(u.Rows)) {
+		for _, key := range natural.Keys(u.Rows[tn]) {
+			// Without the row it is the removal that has to be checked.
+			if err := (Op{Table: tn, Key: key, Row: u.Rows[tn][key]}).Check(managed); err != nil {
+				return fmt.Errorf("undo record: row %w", err)
+			}
+			if tn == TPort || tn == TCable && u.Rows[tn][key] != nil {
+				return fmt.Errorf("undo record: row %q: this tool writes single fields there", tn+"|"+key)
+			}
+		}
+	}
+	for i, o := range u.Fields {
+		if err := o.Check(managed); err != nil {
+			return fmt.Errorf("undo record: field %d: %w", i+1, err)
+		}
+		if o.Field == "" || !byField(o.Table, o.Key) {
+			return fmt.Errorf("undo record: field %d: %q: this tool writes whole rows there", i+1, o.Table+"|"+o.Key)
+		}
+	}
+	for _, key := range natural.Keys(u.Groups) {
+		if err := (Op{Table: TGroup, Key: key, Row: u.Groups[key]}).Check(managed); err != nil {
+			return fmt.Errorf("undo record: group %w", err)
+		}
+	}
+	for _, port := range u.Ports {
+		if !isName(port) {
+			return fmt.Errorf("undo record: unusable name of a port %q", port)
+		}
+		if managed != nil && !managed(port) {
+			return fmt.Errorf("undo record: %s is not in the intent", port)
+		}
+	}
+	for _, name := range u.Profiles {
+		if !Derived(name) || !isName(name) {
+			return fmt.Errorf("undo record: %q is no profile that a switch derives", name)
+		}
+	}
+	if !checkpointWord.MatchString(u.Checkpoint) {
+		return fmt.Errorf("undo record: unusable name of a checkpoint %q", u.Checkpoint)
+	}
+	return nil
+}
+
+// Check returns an error unless the step is one of a plan.
+func (s Step) Check(managed func(port string) bool) error {
+	if s.Via != "gnmi" && s.Via != "ssh" {
+		return fmt.Errorf("unknown transport %q", s.Via)
+	}
+	for _, o := range s.Ops {
+		if err := o.Check(managed); err != nil {
+			return err
+		}
+	}
+	for _, port := range slices.Concat(s.Down, s.Up) {
+		if !isName(port) || managed != nil && !managed(port) {
+			return fmt.Errorf("port %q is not in the intent", port)
+		}
+	}
+	return nil
+}
+
+// Flaps reports whether a port goes down or comes up in the step, whatever a plan
+// says of it.
+func (s Step) Flaps() bool {
+	return len(s.Down)+len(s.Up) > 0 || slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == TPort && o.Field == "admin_status" })
+}

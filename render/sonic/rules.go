@@ -1,0 +1,201 @@
+package sonic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// refusal is why the generic config updater would refuse an op, and what to do
+// about it.
+type refusal struct{ why, instead string }
+
+// refuse predicts the verdict of the updater's field operation validators on
+// one op (sonic-utilities:generic_config_updater/field_operation_validators.py
+// and gcu_field_operation_validators.conf.json). They judge the smallest
+// difference between the old and the new configuration, so the state that the
+// op meets matters. nil means that the op passes.
+//
+// chip is the name that the updater gives the ASIC of this hwsku, "" where it
+// does not know it: its rules then refuse every field they guard.
+func refuse(o Op, running Config, rel Release, chip string) *refusal {
+	have := running.Row(o.Table, o.Key)
+	switch o.Table {
+	case TWRED:
+		return refuseWRED(o, have, rel, chip)
+	case TWatchdog:
+		return refuseWatchdog(o, running, rel, chip)
+	case TTCToDSCP:
+		if !rel.TCToDSCPModel {
+			return &refusal{fmt.Sprintf("%s has no YANG model for %s, and the config updater refuses tables without one", rel, o.Table), "use release 202411 or newer, or load it over SSH"}
+		}
+	case TProfile:
+		if rel.BufferProfileRows && o.Field == "" {
+			return nil
+		}
+		fallthrough
+	case TPool:
+		return &refusal{o.Table + " cannot be changed by the config updater", "change the buffer template of the platform and run 'config qos reload', or reload a config_db.json that holds it"}
+	}
+	return nil
+}
+
+var greenFields = []string{"green_min_threshold", "green_max_threshold", "green_drop_probability"}
+
+func refuseWRED(o Op, have Row, rel Release, chip string) *refusal {
+	if rel.WRED == WREDFree {
+		return nil
+	}
+	const instead = "configure ssh for this switch, so that it goes in by 'config load', or upgrade to release 202511"
+	guard := fmt.Sprintf("the config updater of %s lets gNMI replace only the green thresholds and probability", rel)
+	if rel.WRED == WREDAzureGreen {
+		guard += " of " + WREDName
+	}
+	switch {
+	case have == nil:
+		return &refusal{guard + ", not create " + o.Table + "|" + o.Key, instead}
+	case o.Del:
+		return &refusal{guard + ", not delete " + o.Table + "|" + o.Key, instead}
+	case rel.WRED == WREDAzureGreen && o.Key != WREDName:
+		return &refusal{guard, instead}
+	case chip == "":
+		return &refusal{guard + ", and only on an ASIC that it knows; it does not know this model", instead}
+	}
+	for _, f := range slices.Sorted(maps.Keys(o.Row)) {
+		if have[f] != o.Row[f] && (!slices.Contains(greenFields, f) || have[f] == "") {
+			return &refusal{guard + ", not " + f, instead}
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(have)) {
+		if _, ok := o.Row[f]; !ok {
+			return &refusal{guard + ", not remove " + f, instead}
+		}
+	}
+	return nil
+}
+
+// watchdogFields are the fields that the validator lets through.
+var watchdogFields = []string{"action", "detection_time", "restoration_time"}
+
+func refuseWatchdog(o Op, running Config, rel Release, chip string) *refusal {
+	const instead = "configure ssh for this switch, so that it goes in by 'config load', or run 'config pfcwd interval 200' on it once"
+	switch {
+	case chip == "":
+		return &refusal{"the config updater guards PFC_WD by ASIC and does not know the ASIC of this model", "configure ssh for this switch, so that it goes in by 'config load'"}
+	case o.Key == "GLOBAL" && o.Del && (o.Field != "" || len(running[TWatchdog]) > 1):
+		// As the last row it goes with its table, which passes.
+		return &refusal{"the config updater refuses to remove PFC_WD|GLOBAL", "leave it: without port rows it does nothing"}
+	case o.Del && o.Field == "":
+		return nil
+	case len(running[TWatchdog]) == 0:
+		return &refusal{"the config updater refuses the first row of PFC_WD", instead}
+	case o.Key == "GLOBAL" && running.Row(o.Table, o.Key) == nil:
+		// The field's name is compared with its case, and then never matches.
+		return &refusal{"the config updater refuses the row PFC_WD|GLOBAL", instead}
+	}
+	have := running.Row(o.Table, o.Key)
+	check := func(f string) *refusal {
+		if o.Key == "GLOBAL" && f == "POLL_INTERVAL" || o.Key != "GLOBAL" && slices.Contains(watchdogFields, f) || f == "pfc_stat_history" && rel.Index >= historySince {
+			return nil
+		}
+		return &refusal{"the config updater refuses the field " + f + " of PFC_WD", instead}
+	}
+	if o.Field != "" {
+		return check(o.Field)
+	}
+	for _, f := range slices.Concat(natural.Keys(o.Row), natural.Keys(have)) {
+		v, was := have[f]
+		if w, stays := o.Row[f]; was == stays && v == w {
+			continue
+		}
+		if r := check(f); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// historySince is the first release whose rules list pfc_stat_history.
+var historySince = func() int { r, _ := LookupRelease("202511"); return r.Index }()
+
+// verdicts returns for each op nil, or why gNMI does not take it. A watchdog
+// row that is removed to be added again is judged as a pair: without the
+// second half the port would lose its watchdog.
+func (s Site) verdicts(ops []Op, running Config) []*refusal {
+	out := make([]*refusal, len(ops))
+	base := running
+	removed := map[string]int{} // watchdog key -> index of its removal
+	for i, o := range ops {
+		if o.Table == TWatchdog && o.Del && o.Field == "" {
+			removed[o.Key] = i
+		}
+	}
+	if len(removed) > 0 {
+		base = maps.Clone(running)
+		base[TWatchdog] = maps.Clone(running[TWatchdog])
+		for key := range removed {
+			delete(base[TWatchdog], key)
+		}
+	}
+	for i, o := range ops {
+		cfg := running
+		if o.Table == TWatchdog && !o.Del {
+			cfg = base
+		}
+		r := refuse(o, cfg, s.Release, s.Chip)
+		if r == nil {
+			continue
+		}
+		out[i] = r
+		if j, pair := removed[o.Key]; pair && o.Table == TWatchdog {
+			out[j] = r
+		}
+	}
+	return out
+}
+
+// references maps a table and field to the table that its value names.
+var references = func() map[string]string {
+	out := map[string]string{
+		TQueue + " scheduler":           TScheduler,
+		TQueue + " wred_profile":        TWRED,
+		TBufferQueue + " profile":       TProfile,
+		TGroup + " profile":             TProfile,
+		TIngressList + " profile_list":  TProfile,
+		TEgressList + " profile_list":   TProfile,
+		TIngressList + " profile_list@": TProfile,
+		TEgressList + " profile_list@":  TProfile,
+	}
+	for _, m := range mapTables {
+		out[TPortQoS+" "+m.field] = m.table
+	}
+	return out
+}()
+
+// referenced reports whether rows of other tables name the rows of this one.
+func referenced(table string) bool {
+	for _, t := range references {
+		if t == table {
+			return true
+		}
+	}
+	return false
+}
+
+// refs calls do for every name that a row refers to.
+func refs(table string, row Row, do func(table, name string)) {
+	for f, v := range row {
+		t, ok := references[table+" "+f]
+		if !ok || v == Absent {
+			continue
+		}
+		for _, n := range strings.Split(v, ",") {
+			if n != "" && n != "NULL" {
+				do(t, n)
+			}
+		}
+	}
+}

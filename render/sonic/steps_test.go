@@ -1,0 +1,65 @@
+package sonic
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// stepOps returns the ops of each step, as text.
+func stepOps(steps []Step) [][]string {
+	var out [][]string
+	for _, step := range steps {
+		var s []string
+		for _, o := range step.Ops {
+			s = append(s, o.String())
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestStepsOrder(t *testing.T) {
+	running := Config{TPort: {"Ethernet0": {"admin_status": "up"}, "Ethernet4": {"admin_status": "down"}, "Ethernet8": {"admin_status": "up"}}}
+	queue := func(p string, q int) Op {
+		return Op{Table: TQueue, Key: fmt.Sprintf("%s|%d", p, q), Row: Row{"scheduler": "s"}}
+	}
+	guard := Row{"action": "drop"}
+	ops := []Op{
+		queue("Ethernet0", 0), queue("Ethernet0", 1), queue("Ethernet4", 0), queue("Ethernet8", 0),
+		{Table: TPort, Key: "Ethernet8", Field: "admin_status", Value: "down"},
+		{Table: TScheduler, Key: "s", Row: Row{"type": "STRICT"}},
+		{Table: TScheduler, Key: "roce.old", Del: true},
+		{Table: TWatchdog, Key: "Ethernet0", Del: true},
+		{Table: TWatchdog, Key: "Ethernet0", Row: guard},
+		{Table: TWatchdog, Key: "Ethernet4", Row: guard},
+	}
+	steps := Site{Policy: Policy{PortGroup: 1}}.steps(running, ops)
+	want := [][]string{
+		{
+			"PORT|Ethernet8 admin_status = down", `SCHEDULER|s = {"type":"STRICT"}`,
+			`QUEUE|Ethernet4|0 = {"scheduler":"s"}`, `QUEUE|Ethernet8|0 = {"scheduler":"s"}`,
+			"PORT|Ethernet0 admin_status = down", "delete PFC_WD|Ethernet0",
+		},
+		{`QUEUE|Ethernet0|0 = {"scheduler":"s"}`, `QUEUE|Ethernet0|1 = {"scheduler":"s"}`},
+		{"PORT|Ethernet0 admin_status = up", `PFC_WD|Ethernet0 = {"action":"drop"}`, `PFC_WD|Ethernet4 = {"action":"drop"}`, "delete SCHEDULER|roce.old"},
+	}
+	if d := cmp.Diff(want, stepOps(steps)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"Ethernet8", "Ethernet0"}, steps[0].Down); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMovesOfTheWatchdogAreKeptApart(t *testing.T) {
+	row := Row{"action": "drop", "detection_time": "400", "restoration_time": "400"}
+	running := Config{TWatchdog: {"Ethernet0": row, "GLOBAL": {"POLL_INTERVAL": "200"}}}
+	steps := Site{}.steps(running, []Op{
+		{Table: TWatchdog, Key: "Ethernet0", Del: true}, {Table: TWatchdog, Key: "Ethernet4", Row: row},
+	})
+	if len(steps) != 2 {
+		t.Errorf("one request would be a move, which the updater refuses: %v", stepOps(steps))
+	}
+}

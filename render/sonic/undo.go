@@ -1,0 +1,234 @@
+package sonic
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+)
+
+// Undo is an undo record: what stood where something was written.
+type Undo struct {
+	// Rows are the rows that are written whole, as they were; nil for a row
+	// that was not there.
+	Rows map[string]map[string]Row `json:"rows,omitempty"`
+	// Fields restore the single fields of rows that others write as well.
+	Fields []Op `json:"fields,omitempty"`
+	// Groups are the BUFFER_PG rows, as they were, of the ports (Ports) whose
+	// groups the switch derives anew; Profiles the derived profiles that there
+	// were.
+	Groups   map[string]Row `json:"groups,omitempty"`
+	Ports    []string       `json:"ports,omitempty"`
+	Profiles []string       `json:"profiles,omitempty"`
+	// Flapped are the ports that were up before the run and are up after it.
+	Flapped []string `json:"flapped,omitempty"`
+
+	Policy     Policy `json:"policy"`
+	Checkpoint string `json:"checkpoint,omitempty"`
+	SSH        bool   `json:"ssh,omitempty"`
+}
+
+// Remember returns the undo record of steps on a switch that holds cfg.
+func Remember(cfg Config, steps []Step, policy Policy) Undo {
+	u := Undo{Rows: map[string]map[string]Row{}, Groups: map[string]Row{}, Policy: policy}
+	fields := map[[3]string]bool{}
+	field := func(table, key, name string) {
+		at := [3]string{table, key, name}
+		if fields[at] {
+			return
+		}
+		fields[at] = true
+		v, ok := cfg.Row(table, key)[name]
+		u.Fields = append(u.Fields, Op{Table: table, Key: key, Field: name, Value: v, Del: !ok})
+	}
+	ports := map[string]bool{}
+	end := cfg
+	for _, s := range steps {
+		end = end.After(s.Ops)
+	}
+	for _, s := range steps {
+		u.SSH = u.SSH || s.Via == "ssh"
+		// The updater itself may leave a port down when it fails half way.
+		for _, p := range slices.Concat(s.Down, s.Up) {
+			if cfg.Up(p) && end.Up(p) && !slices.Contains(u.Flapped, p) {
+				u.Flapped = append(u.Flapped, p)
+			}
+			ports[p] = true
+			field(TPort, p, "admin_status")
+		}
+		for _, o := range s.Ops {
+			if p := o.PortOf(); p != "" {
+				ports[p] = true
+			}
+			if o.Table == TCable {
+				for _, p := range natural.Keys(o.Row) {
+					ports[p] = true
+				}
+				if o.Field != "" {
+					ports[o.Field] = true
+				}
+			}
+			if o.Field != "" {
+				field(o.Table, o.Key, o.Field)
+				continue
+			}
+			if u.Rows[o.Table] == nil {
+				u.Rows[o.Table] = map[string]Row{}
+			}
+			u.Rows[o.Table][o.Key] = maps.Clone(cfg.Row(o.Table, o.Key))
+		}
+	}
+	for key, row := range cfg[TGroup] {
+		if port, _, _ := strings.Cut(key, "|"); ports[port] && Derived(row["profile"]) {
+			u.Groups[key] = maps.Clone(row)
+			delete(u.Rows[TGroup], key)
+		}
+	}
+	u.Ports = natural.Keys(ports)
+	for name := range cfg[TProfile] {
+		if Derived(name) {
+			u.Profiles = append(u.Profiles, name)
+		}
+	}
+	slices.Sort(u.Profiles)
+	return u
+}
+
+// restore returns the op that makes a row what it was, or none.
+func restore(cfg Config, table, key string, was Row) []Op {
+	have := cfg.Row(table, key)
+	switch {
+	case (was == nil) == (have == nil) && maps.Equal(have, was):
+		return nil
+	case was == nil:
+		return []Op{{Table: table, Key: key, Del: true}}
+	}
+	return []Op{{Table: table, Key: key, Row: was}}
+}
+
+// Restored returns u for a switch on which the given ports are left down: they
+// come up. Any other port that the run took down and brought up again stays as
+// it is, for one that is down was shut by someone else since.
+func (u Undo) Restored(left map[string]string) Undo {
+	var fields []Op
+	for _, o := range u.Fields {
+		_, ours := left[o.Key]
+		switch {
+		case o.Table != TPort || o.Field != "admin_status":
+			fields = append(fields, o)
+		case ours:
+			fields = append(fields, admin(o.Key, "up"))
+		case !slices.Contains(u.Flapped, o.Key):
+			fields = append(fields, o)
+		}
+	}
+	u.Fields = fields
+	return u
+}
+
+// Written returns what restores the rows and fields that were written.
+func (u Undo) Written(cfg Config) []Op {
+	var out []Op
+	for _, tn := range slices.Sorted(maps.Keys(u.Rows)) {
+		for _, key := range natural.Keys(u.Rows[tn]) {
+			was := u.Rows[tn][key]
+			if tn == TCable && was == nil {
+				out = append(out, u.uncabled(cfg, key)...)
+				continue
+			}
+			out = append(out, restore(cfg, tn, key, was)...)
+		}
+	}
+	for _, o := range u.Fields {
+		row := cfg.Row(o.Table, o.Key)
+		// A port that is gone since then stays gone, and a row that is removed
+		// needs no fields.
+		if v, ok := row[o.Field]; row == nil || ok != o.Del && v == o.Value {
+			continue
+		}
+		if rows, ok := u.Rows[o.Table]; ok {
+			if _, ok := rows[o.Key]; ok {
+				continue
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// uncabled returns the removal of a row of cable lengths that was not there: of
+// all of it, unless it holds ports that the run did not write.
+func (u Undo) uncabled(cfg Config, key string) []Op {
+	row := cfg.Row(TCable, key)
+	var own []Op
+	for _, port := range natural.Keys(row) {
+		if slices.Contains(u.Ports, port) {
+			own = append(own, Op{Table: TCable, Key: key, Field: port, Del: true})
+		}
+	}
+	if len(own) == len(row) {
+		return restore(cfg, TCable, key, nil)
+	}
+	return own
+}
+
+// Derived returns what the switch did not derive again as it was.
+func (u Undo) Derived(cfg Config) []Op {
+	var out []Op
+	for _, key := range natural.Keys(u.Groups) {
+		out = append(out, restore(cfg, TGroup, key, u.Groups[key])...)
+	}
+	for _, key := range natural.Keys(cfg[TGroup]) {
+		port, _, _ := strings.Cut(key, "|")
+		if _, was := u.Groups[key]; !was && slices.Contains(u.Ports, port) && Derived(cfg.Row(TGroup, key)["profile"]) {
+			out = append(out, Op{Table: TGroup, Key: key, Del: true})
+		}
+	}
+	return append(out, u.Written(cfg)...)
+}
+
+// Leftover returns the removal of derived profiles that were not there and
+// that nothing uses any more.
+func (u Undo) Leftover(cfg Config) []Op {
+	used := map[string]bool{}
+	for _, row := range cfg[TGroup] {
+		used[row["profile"]] = true
+	}
+	var out []Op
+	for _, name := range natural.Keys(cfg[TProfile]) {
+		if Derived(name) && !used[name] && !slices.Contains(u.Profiles, name) {
+			out = append(out, Op{Table: TProfile, Key: name, Del: true})
+		}
+	}
+	return out
+}
+
+// Derives reports whether the op is about what buffermgrd derives.
+func (o Op) Derives() bool {
+	return o.Table == TProfile || o.Table == TGroup && (o.Del || Derived(o.Row["profile"]))
+}
+
+// Carry puts ops that are not part of a plan into steps. It returns those that no
+// way in takes, and whether SSH is needed.
+func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, ssh bool) {
+	ops = restartWatchdogs(ops, running)
+	var good []Op
+	for i, v := range s.verdicts(ops, running) {
+		o := ops[i]
+		switch {
+		case v == nil:
+		case s.SSH:
+			o.overSSH, ssh = true, true
+		case o.Derives():
+			// A profile that nothing uses, and that the switch would derive
+			// again, is no difference.
+			continue
+		default:
+			refused = append(refused, o.String())
+			continue
+		}
+		good = append(good, o)
+	}
+	return s.steps(running, good), refused, ssh
+}
