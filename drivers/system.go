@@ -24,7 +24,7 @@ type System struct {
 	Decode func(text []byte) (*qos.Device, []Unknown, error)
 	// Refused returns what of a switch the system does not take, and what it
 	// can only do in another way than the intent says.
-	Refused func(*render.Device) (refused []Refusal, adapted []string)
+	Refused func(*render.Device) (refused []render.Refusal, adapted []string)
 	// Clues tell its configurations from those of others, Identify reads what one
 	// says of its switch.
 	Clues    []Clue
@@ -36,12 +36,6 @@ type System struct {
 	// Open makes a driver for a target. It may do no I/O: the device is dialled
 	// by the first call that needs it.
 	Open func(Target) (Driver, error)
-}
-
-// Refusal is a value that a system does not take.
-type Refusal struct {
-	qos.Place
-	Why string
 }
 
 // Violation is a row that breaks a rule of the system's own models; Where is the

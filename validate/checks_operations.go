@@ -175,7 +175,7 @@ func unknown(r *deviceRun) {
 }
 
 // Refused reports refusals, one finding for each cause.
-func Refused(sw *intent.Switch, rs []drivers.Refusal) []Finding {
+func Refused(sw *intent.Switch, rs []render.Refusal) []Finding {
 	var c collector
 	for _, r := range rs {
 		f := Finding{ID: "OPS-04", Severity: Error, Device: sw.Name, What: r.Why, Where: render.Reason(sw, r.Place), Fix: "change the value in the intent"}

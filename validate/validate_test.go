@@ -182,7 +182,7 @@ func TestRunningState(t *testing.T) {
 func TestRefusedIsOneFindingACause(t *testing.T) {
 	c := compile(t, base)
 	sw := c.Fabric().Switch("leaf1")
-	fs := Refused(sw, []drivers.Refusal{
+	fs := Refused(sw, []render.Refusal{
 		{Place: qos.Place{Port: "Ethernet0", Field: qos.KindWatchdog.Attr()}, Why: "too long"}, {Place: qos.Place{Port: "Ethernet8", Field: qos.KindWatchdog.Attr()}, Why: "too long"},
 		{Place: qos.Place{Field: qos.KindWatchdogPoll.Attr()}, Why: "too slow"}, {Place: qos.Place{Port: "Ethernet0", Field: qos.KindMTU.Attr()}, Why: "too big"},
 	})

@@ -16,11 +16,8 @@ var System = drivers.System{
 	Fit:    native.Fit,
 	Encode: encode,
 	Decode: decode,
-	Refused: func(d *render.Device) (refused []drivers.Refusal, adapted []string) {
-		for _, r := range native.Refusals(d.Desired) {
-			refused = append(refused, drivers.Refusal(r))
-		}
-		return refused, nil
+	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
+		return native.Refusals(d.Desired), nil
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`arista`),

@@ -20,11 +20,8 @@ var System = drivers.System{
 		return "nxos.cfg", native.Encode(d.Desired, native.EightQueue).Append(nil)
 	},
 	Decode: decode,
-	Refused: func(d *render.Device) (refused []drivers.Refusal, adapted []string) {
-		for _, r := range native.Refusals(d.Desired) {
-			refused = append(refused, drivers.Refusal(r))
-		}
-		return refused, native.Warnings(d.Desired, native.EightQueue)
+	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
+		return native.Refusals(d.Desired), native.Warnings(d.Desired, native.EightQueue)
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`cisco-nx`), drivers.Line(3, `! Cisco Nexus Operating System`), // Oxidized puts "show version" in front

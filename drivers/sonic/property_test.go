@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"

@@ -33,20 +33,17 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 	}
 	cfg.PlainNames()
 	d, unknown := native.Decode(cfg)
-	return d, drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Value }), nil
+	return d, leftAlone(unknown), nil
 }
 
-func refused(d *render.Device) (out []drivers.Refusal, adapted []string) {
+func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 	rel, ok := native.ReleaseOf(d.Switch.Release.V)
 	if !ok {
 		// What every release refuses is refused; the rest is for the plan,
 		// which knows the release.
 		rel = native.Newest()
 	}
-	for _, r := range native.Refusals(d.Desired, rel) {
-		out = append(out, drivers.Refusal(r))
-	}
-	return out, nil
+	return native.Refusals(d.Desired, rel), nil
 }
 
 func identify(text []byte) drivers.Identity {

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -159,13 +160,6 @@ func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
 	return slices.MinFunc(order, func(a, b qos.Watchdog) int { return uses[b] - uses[a] }), true
 }
 
-// Refusal is a desired value that EOS does not take, or that it has no line
-// for, and why.
-type Refusal struct {
-	qos.Place
-	Why string
-}
-
 // The ranges of the watchdog (aristanetworks/avd,
 // priority_flow_control.schema.yml).
 const (
@@ -184,12 +178,12 @@ const (
 	maxKbps        = math.MaxUint32
 )
 
-// Refusals returns the values of a fitted device that EOS does not take, ports
-// in natural order.
-func Refusals(d *qos.Device) []Refusal {
-	var out []Refusal
+// Refusals returns the values of a fitted device that EOS does not take, or has
+// no line for, ports in natural order.
+func Refusals(d *qos.Device) []render.Refusal {
+	var out []render.Refusal
 	no := func(port string, attr qos.Attr, why string) {
-		out = append(out, Refusal{qos.Place{Port: port, Field: attr}, why})
+		out = append(out, render.Refusal{Place: qos.Place{Port: port, Field: attr}, Why: why})
 	}
 	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
 		no("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool")
@@ -213,15 +207,8 @@ func Refusals(d *qos.Device) []Refusal {
 	return out
 }
 
-// writable returns a copy of d without what EOS does not take. The maps are
-// shared.
-func writable(d *qos.Device) *qos.Device {
-	var refused []qos.Place
-	for _, r := range Refusals(d) {
-		refused = append(refused, r.Place)
-	}
-	return d.Keeping(nil, refused)
-}
+// writable returns a copy of d without what EOS does not take.
+func writable(d *qos.Device) *qos.Device { return render.Accepted(d, Refusals(d)) }
 
 func goodMaps(m *qos.Maps) bool {
 	if m == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -27,14 +28,14 @@ func TestRefusals(t *testing.T) {
 		d := roce()
 		edit(d, d.Ports["Ethernet1/1"])
 		refused := Refusals(d)
-		if len(refused) == 0 || !slices.ContainsFunc(refused, func(r Refusal) bool { return r.Field.String() == field }) {
+		if len(refused) == 0 || !slices.ContainsFunc(refused, func(r render.Refusal) bool { return r.Field.String() == field }) {
 			t.Errorf("%s: refused %v", field, refused)
 		}
 		// What is not refused is written all the same.
 		old := parse(t, "interface Ethernet1/1\n")
 		running, _ := Decode(Change(old, d, EightQueue).Apply(old), EightQueue)
 		for _, c := range qos.Diff(running, d) {
-			if !slices.ContainsFunc(refused, func(r Refusal) bool { return r.Port == c.Port && r.Field == c.Field }) {
+			if !slices.ContainsFunc(refused, func(r render.Refusal) bool { return r.Port == c.Port && r.Field == c.Field }) {
 				t.Errorf("%s: %s differs and is not refused: %s, not %s", field, c.Path(), c.Old, c.New)
 			}
 		}

@@ -10,14 +10,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
 )
-
-// Refusal is a value of a fitted device that this tool does not write to a
-// switch, and why.
-type Refusal struct {
-	qos.Place
-	Why string
-}
 
 // Ranges of Cisco-NX-OS-device.yang (YangModels/yang, 9.3-2): MTUs in bytes,
 // thresholds in the unit that they are written with.
@@ -37,7 +31,7 @@ const (
 // Refusals returns the values of a fitted device that no switch is given,
 // ports in natural order. What depends on the class model is in
 // [ClassModel.Refusals].
-func Refusals(d *qos.Device) []Refusal {
+func Refusals(d *qos.Device) []render.Refusal {
 	ports := natural.Keys(d.Ports)
 	r := refuser{all: commonOf(d, ports)}
 	if poll := d.WatchdogPoll; poll.Set && (poll.V < minInterval || poll.V > maxInterval || poll.V%time.Millisecond != 0) {
@@ -60,11 +54,11 @@ var portName = regexp.MustCompile(`^Ethernet[1-9]\d{0,3}(/[1-9]\d{0,3}){1,2}$`)
 type refuser struct {
 	all  common
 	port string
-	out  []Refusal
+	out  []render.Refusal
 }
 
 func (r *refuser) add(attr qos.Attr, format string, a ...any) {
-	r.out = append(r.out, Refusal{qos.Place{Port: r.port, Field: attr}, fmt.Sprintf(format, a...)})
+	r.out = append(r.out, render.Refusal{Place: qos.Place{Port: r.port, Field: attr}, Why: fmt.Sprintf(format, a...)})
 }
 
 func (r *refuser) check(p *qos.Port) {
@@ -213,14 +207,16 @@ func refuseECN(e qos.ECN) string {
 
 // Refusals returns the values of a fitted device that a switch of this class
 // model does not take, beside those that [Refusals] names.
-func (m ClassModel) Refusals(d *qos.Device) []Refusal {
+func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 	if m == EightQueue {
 		return nil
 	}
-	var out []Refusal
+	var out []render.Refusal
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
-		refuse := func(attr qos.Attr, why string) { out = append(out, Refusal{qos.Place{Port: name, Field: attr}, why}) }
+		refuse := func(attr qos.Attr, why string) {
+			out = append(out, render.Refusal{Place: qos.Place{Port: name, Field: attr}, Why: why})
+		}
 		no := func(n int) string { return fmt.Sprintf("the switch has queues 0 to %d, and no %d", m.top(), n) }
 		add := func(attr qos.Attr, n int) { refuse(attr, no(n)) }
 		mapped := p.Maps.Set && p.Maps.V != nil
@@ -278,7 +274,7 @@ func (m ClassModel) Refusals(d *qos.Device) []Refusal {
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Refusal) int {
+	slices.SortStableFunc(out, func(a, b render.Refusal) int {
 		return cmp.Or(natural.Compare(a.Port, b.Port), cmp.Compare(a.Field.String(), b.Field.String()))
 	})
 	return out
@@ -328,9 +324,5 @@ func Warnings(d *qos.Device, m ClassModel) []string {
 
 // accepted returns desired without what is refused.
 func accepted(d *qos.Device, m ClassModel) *qos.Device {
-	var refused []qos.Place
-	for _, r := range append(Refusals(d), m.Refusals(d)...) {
-		refused = append(refused, r.Place)
-	}
-	return d.Keeping(nil, refused)
+	return render.Accepted(d, append(Refusals(d), m.Refusals(d)...))
 }

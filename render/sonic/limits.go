@@ -8,13 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render"
 )
-
-// Refusal is a desired value that a release does not take, and why.
-type Refusal struct {
-	qos.Place
-	Why string
-}
 
 // The ranges of the YANG models (sonic-pfcwd.yang, sonic-port.yang,
 // sonic-scheduler.yang, sonic-wred-profile.yang) and of orchagent, which reads
@@ -30,10 +25,10 @@ const (
 
 // Refusals returns the values of a desired device that a switch of that
 // release refuses or misreads, ports in natural order.
-func Refusals(d *qos.Device, rel Release) []Refusal {
-	var out []Refusal
+func Refusals(d *qos.Device, rel Release) []render.Refusal {
+	var out []render.Refusal
 	add := func(port string, attr qos.Attr, format string, a ...any) {
-		out = append(out, Refusal{qos.Place{Port: port, Field: attr}, fmt.Sprintf(format, a...)})
+		out = append(out, render.Refusal{Place: qos.Place{Port: port, Field: attr}, Why: fmt.Sprintf(format, a...)})
 	}
 	maxPoll := time.Duration(rel.MaxPollMS) * time.Millisecond
 	poll := d.WatchdogPoll
