@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 )
@@ -13,8 +14,7 @@ import (
 // System is one operating system of switches: all that the tool asks of it. A
 // system that it reads is one such record.
 type System struct {
-	// Name is what the intent calls it: "sonic".
-	Name string
+	intent.System
 	// Fit brings a compiled switch into the shape that the system has.
 	Fit func(*qos.Device)
 	// Encode returns the name and the text of the file with what a switch should

@@ -106,10 +106,10 @@ func (s *structure) collect(t reflect.Type, index []int) {
 			}
 			continue
 		}
-		f := &field{index: at, key: sf.Tag.Get("key"), doc: sf.Tag.Get("doc"), req: sf.Tag.Get("req") != "",
+		f := &field{index: at, key: sf.Tag.Get("key"), doc: ofSystems.Replace(sf.Tag.Get("doc")), req: sf.Tag.Get("req") != "",
 			rule: sf.Tag.Get("rule"), keys: sf.Tag.Get("keys"), secret: sf.Tag.Get("secret") != "", loose: sf.Tag.Get("loose") != ""}
 		if v := sf.Tag.Get("enum"); v != "" {
-			f.enum = strings.Split(v, ",")
+			f.enum = strings.Split(ofSystems.Replace(v), ",")
 		}
 		if v := sf.Tag.Get("words"); v != "" {
 			f.words = strings.Split(v, ",")

@@ -103,8 +103,6 @@ func (r *resolver) declare(name string, pos Pos) bool {
 	return true
 }
 
-var defaultPorts = map[string]string{"sonic": "8080", "eos": "6030", "nxos": "50051"}
-
 func (r *resolver) allSwitches() {
 	r.incomplete = r.incomplete || r.raw.Switches.Bad
 	for _, e := range r.raw.Switches.Entries {
@@ -138,7 +136,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 			dynamic := v.BufferModel.V == "dynamic"
 			s.Dynamic = Value[*bool]{V: &dynamic, From: Origin{Pos: v.BufferModel.Pos}}
 		}
-		s.Address = r.address(name, at(addresses, i, v.Address), defaultPorts[v.OS.V], v.OS.Set)
+		s.Address = r.address(name, at(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s
 		r.out.Switches = append(r.out.Switches, s)

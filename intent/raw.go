@@ -118,9 +118,9 @@ type rawRole struct {
 
 type rawSwitch struct {
 	Pos         Pos
-	OS          opt[string]         `key:"os" req:"true" enum:"sonic,eos,nxos" doc:"Operating system."`
+	OS          opt[string]         `key:"os" req:"true" enum:"{systems}" doc:"Operating system."`
 	Role        opt[string]         `key:"role" rule:"name" doc:"Role, such as leaf or spine."`
-	Address     opt[string]         `key:"address" rule:"address" doc:"host:port of the management API; a range runs in step with the name's. Default port 8080 for sonic, 6030 for eos, 50051 for nxos."`
+	Address     opt[string]         `key:"address" rule:"address" doc:"host:port of the management API; a range runs in step with the name's. Default port {ports}."`
 	Model       opt[string]         `key:"model" rule:"model" loose:"true" doc:"Hardware SKU or model."`
 	Release     opt[string]         `key:"release" rule:"model" loose:"true" doc:"Release of the operating system."`
 	BufferModel opt[string]         `key:"bufferModel" enum:"dynamic,traditional" doc:"Buffer model of SONiC. Default: the platform's usual one."`

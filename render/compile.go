@@ -64,13 +64,7 @@ func New(f *intent.Fabric, fits Fits) (*Compiler, error) {
 func (c *Compiler) Fabric() *intent.Fabric { return c.fabric }
 
 func model(sw *intent.Switch) *catalog.Model {
-	if !catalog.Covers(sw.OS) {
-		return nil
-	}
-	m, ok := catalog.Lookup(sw.Model.V)
-	if !ok {
-		return nil
-	}
+	m, _ := catalog.ModelOf(sw.OS, sw.Model.V)
 	return m
 }
 

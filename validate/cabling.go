@@ -65,7 +65,7 @@ func (n *portNames) called(alias string) []string {
 				n.aliases[a] = append(n.aliases[a], p)
 			}
 		}
-		if m, ok := catalog.Lookup(n.sw.Model.V); ok && catalog.Covers(n.sw.OS) {
+		if m, ok := catalog.ModelOf(n.sw.OS, n.sw.Model.V); ok {
 			for _, p := range m.Ports {
 				if has[p.Name] && n.alias(p.Name) == "" && p.Alias != "" {
 					n.aliases[p.Alias] = append(n.aliases[p.Alias], p.Name)

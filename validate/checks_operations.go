@@ -99,7 +99,7 @@ func modelKnown(r *deviceRun) *lack {
 	}
 	l := &lack{id: "CAT-01", what: "ports, buffers and headroom"}
 	switch {
-	case !catalog.Covers(d.Switch.OS):
+	case !intent.SystemOf(d.Switch.OS).Catalogued:
 		l.why = fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS)
 		l.fix = "check the buffers of lossless ports on the switch itself"
 	case name == "":

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
@@ -12,7 +13,7 @@ import (
 
 // System is Arista EOS.
 var System = drivers.System{
-	Name:   "eos",
+	System: intent.EOS,
 	Fit:    native.Fit,
 	Encode: encode,
 	Decode: decode,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
@@ -12,8 +13,8 @@ import (
 
 // System is Cisco NX-OS.
 var System = drivers.System{
-	Name: "nxos",
-	Fit:  native.Fit,
+	System: intent.NXOS,
+	Fit:    native.Fit,
 	// For the 8-queue model, which all but the oldest boxes have; a plan asks the
 	// box.
 	Encode: func(d *render.Device) (string, []byte) {

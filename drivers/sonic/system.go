@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -13,8 +14,8 @@ import (
 
 // System is SONiC.
 var System = drivers.System{
-	Name: "sonic",
-	Fit:  native.Fit,
+	System: intent.SONiC,
+	Fit:    native.Fit,
 	Encode: func(d *render.Device) (string, []byte) {
 		return "config_db.json", native.Document(d.Desired, d.Model).AppendJSON(nil)
 	},

@@ -125,6 +125,7 @@ func TestSystemNames(t *testing.T) {
 		{"fleet/plan.go", `var a = os == "sonic"`, 1},
 		{"fleet/plan.go", `func f() { switch os { case "EOS", ` + "`nxos`" + `: } }`, 2},
 		{"fleet/plan.go", `var a = "sonic-db"`, 0},
+		{"fleet/plan.go", `var a = os == intent.SONiC.Name`, 1},
 		{"fleet/plan_test.go", `var a = "sonic"`, 0},
 		{"render/compile.go", `var a = "sonic"`, 0},
 		{"cmd/roce-fabric/check.go", `var a = map[string]int{"sonic": 1}`, 1},

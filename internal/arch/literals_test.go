@@ -22,6 +22,11 @@ func systemFaults(src source, fset *token.FileSet, file *ast.File) []string {
 				faults = append(faults, fmt.Sprintf("%s:%d: %s: core code asks a capability, not the name of a system", src.path, fset.Position(lit.Pos()).Line, lit.Value))
 			}
 		}
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "intent" && slices.Contains(systems, strings.ToLower(sel.Sel.Name)) {
+				faults = append(faults, fmt.Sprintf("%s:%d: intent.%s: core code asks a capability, not for one system", src.path, fset.Position(sel.Pos()).Line, sel.Sel.Name))
+			}
+		}
 		return true
 	})
 	return faults

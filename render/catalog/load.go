@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -61,24 +62,6 @@ func ASICByID(id string) (*ASIC, bool) {
 	return nil, false
 }
 
-// source is where the published numbers of the models are from. What other
-// systems do with their buffers is between them and the chip.
-var source = sync.OnceValue(func() (s struct {
-	OS string `json:"os"`
-}) {
-	b, err := data.ReadFile("data/source.json")
-	if err == nil {
-		err = json.Unmarshal(b, &s)
-	}
-	if err != nil {
-		panic("catalog: embedded source.json: " + err.Error())
-	}
-	return s
-})
-
-// Covers reports whether the catalogue has models of an operating system.
-func Covers(os string) bool { return os == source().OS }
-
 // Models returns the names of all models, sorted.
 func Models() []string {
 	l := names()
@@ -112,6 +95,14 @@ func Lookup(name string) (*Model, bool) {
 		panic(err.Error())
 	}
 	return m, true
+}
+
+// ModelOf returns the model of a switch by its system and name.
+func ModelOf(os, name string) (*Model, bool) {
+	if !intent.SystemOf(os).Catalogued {
+		return nil, false
+	}
+	return Lookup(name)
 }
 
 // modelFile is Model as it is stored: ports and rows are one line of text

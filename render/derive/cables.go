@@ -124,10 +124,7 @@ func (d *deriver) cableOf(l *link) {
 
 // cableRow is the length that an intent's cable has on the switch.
 func (s *box) cableRow(speed units.Rate, cable units.Length) units.Length {
-	var m *catalog.Model
-	if catalog.Covers(s.OS) {
-		m, _ = catalog.Lookup(s.Model)
-	}
+	m, _ := catalog.ModelOf(s.OS, s.Model)
 	return render.CableRow(m, s.Running.Platform.DynamicBuffers, speed, cable)
 }
 

@@ -271,10 +271,10 @@ func (d *deriver) switchNode(s *box, steps []string, common login) *node {
 	}
 	n.put("model", release(s.Model)).put("release", release(s.Release))
 	usual := false
-	if m, ok := catalog.Lookup(s.Model); ok && catalog.Covers(s.OS) {
+	if m, ok := catalog.ModelOf(s.OS, s.Model); ok {
 		usual = m.ASIC().DynamicBuffers
 	}
-	if dynamic := s.Running.Platform.DynamicBuffers; dynamic != usual && catalog.Covers(s.OS) {
+	if dynamic := s.Running.Platform.DynamicBuffers; dynamic != usual && intent.SystemOf(s.OS).Catalogued {
 		n.put("bufferModel", bare(map[bool]string{true: "dynamic", false: "traditional"}[dynamic]))
 	}
 	access := loginOf(s.Access).node(common)
@@ -333,8 +333,8 @@ func (d *deriver) portNodes(s *box) *node {
 // breakout is the mode of a port that the model's usual layout does not have:
 // how many ports there are in place of the one before.
 func (s *box) breakout(name string) string {
-	m, ok := catalog.Lookup(s.Model)
-	if !ok || !catalog.Covers(s.OS) || len(m.Ports) == 0 {
+	m, ok := catalog.ModelOf(s.OS, s.Model)
+	if !ok || len(m.Ports) == 0 {
 		return ""
 	}
 	usual := func(name string) bool {

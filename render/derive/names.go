@@ -104,7 +104,7 @@ func (s *box) index() *portIndex {
 		ix.numbers[rest] = append(ix.numbers[rest], n)
 	}
 	// What the switch says of its aliases comes before what its model has.
-	if m, ok := catalog.Lookup(s.Model); ok && catalog.Covers(s.OS) {
+	if m, ok := catalog.ModelOf(s.OS, s.Model); ok {
 		for _, p := range m.Ports {
 			if s.Running.Ports[p.Name] != nil && s.Aliases[p.Name] == "" {
 				ix.alias[p.Alias] = p.Name

@@ -24,8 +24,8 @@ func (l *Lab) cable(f *intent.Fabric) {
 // announced is the name that a port has in its device's LLDP: that of SONiC
 // announces the alias (sonic-buildimage dockers/docker-lldp/lldpmgrd).
 func announced(f *intent.Fabric, e intent.Endpoint) string {
-	if sw := f.Switch(e.Device); sw != nil && catalog.Covers(sw.OS) {
-		if m, ok := catalog.Lookup(sw.Model.V); ok {
+	if sw := f.Switch(e.Device); sw != nil {
+		if m, ok := catalog.ModelOf(sw.OS, sw.Model.V); ok {
 			if p, ok := m.Port(e.Port); ok && p.Alias != "" {
 				return p.Alias
 			}

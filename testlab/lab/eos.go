@@ -13,6 +13,8 @@ const (
 	defaultEOSRelease = "4.34.2F"
 )
 
+func init() { simulators[intent.EOS.Name] = startEOS }
+
 // startEOS starts a switch whose ports are routed, as those of a leaf-spine
 // fabric are, and have nothing else configured.
 func startEOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
@@ -24,12 +26,5 @@ func startEOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	for _, p := range sw.Ports {
 		opts.Interfaces = append(opts.Interfaces, p.Name)
 	}
-	box, err := eos.New(opts)
-	if err != nil {
-		return nil, err
-	}
-	if err := box.Start(); err != nil {
-		return nil, err
-	}
-	return box, nil
+	return started(eos.New(opts))
 }

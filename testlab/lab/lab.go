@@ -17,17 +17,14 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
-	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
-	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // File says where the devices of a running lab are. It is a file of mode 0600.
@@ -102,8 +99,9 @@ func seedOf(seed uint64, name string) uint64 {
 	return h.Sum64() | 1
 }
 
-// simulated starts one switch of an operating system.
-var simulated = map[string]func(*intent.Switch, shared, Options) (Switch, error){"sonic": startSONiC, "eos": startEOS, "nxos": startNXOS}
+// simulators start one switch of an operating system, by its name. The file of
+// each system adds its own.
+var simulators = map[string]func(*intent.Switch, shared, Options) (Switch, error){}
 
 type shared struct {
 	tls      *tls.Config
@@ -139,7 +137,7 @@ func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
 	}}
 	var known strings.Builder
 	for _, sw := range f.Switches {
-		start, ok := simulated[sw.OS]
+		start, ok := simulators[sw.OS]
 		if !ok {
 			return nil, errors.Join(fmt.Errorf("%s: the lab has no simulator for os %q", sw.Name, sw.OS), l.Close())
 		}
@@ -223,37 +221,11 @@ func Read(path string) (*File, error) {
 	return &f, nil
 }
 
-// defaultRelease is what a switch runs where the intent states no release.
-const defaultRelease = "202511"
-
-func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
-	m, ok := catalog.Lookup(sw.Model.V)
-	if !ok {
-		return nil, fmt.Errorf("the lab needs a model of the catalogue, not %q", sw.Model.V)
-	}
-	opts := sonic.ForModel(sw.Name, m)
-	if sw.Dynamic.V != nil {
-		opts.Dynamic = *sw.Dynamic.V
-	}
-	opts.Release = sw.Release.V
-	if opts.Release == "" {
-		opts.Release = defaultRelease
-	}
-	opts.Username, opts.Password = "admin", s.password
-	opts.TLS, opts.HostKey, opts.TimeScale = s.tls, s.hostKey, o.TimeScale
-	opts.Shuffle = seedOf(o.Shuffle, sw.Name)
-	opts.Config = sonic.FactoryConfig(m, sonic.WithHostname(sw.Name), sonic.WithDynamicBuffers(opts.Dynamic))
-	// Speed and breakout are set when a switch is installed, before its QoS.
-	for _, p := range sw.Ports {
-		row := opts.Config["PORT"][p.Name]
-		if row == nil {
-			return nil, fmt.Errorf("%s has no port %s; the lab does not simulate breakouts", m.Name, p.Name)
-		}
-		if p.Speed.V > 0 {
-			row["speed"] = strconv.FormatInt(p.Speed.V.Mbps(), 10)
-		}
-	}
-	box, err := sonic.New(opts)
+// started starts a switch that was made.
+func started[S interface {
+	Switch
+	Start() error
+}](box S, err error) (Switch, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,8 @@ const (
 // nxosPorts is how many front ports a switch has at least.
 const nxosPorts = 32
 
+func init() { simulators[intent.NXOS.Name] = startNXOS }
+
 // startNXOS starts a switch whose ports are routed, as those of a leaf-spine
 // fabric are, and have nothing else configured.
 func startNXOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
@@ -34,12 +36,5 @@ func startNXOS(sw *intent.Switch, s shared, o Options) (Switch, error) {
 		ports[p.Name] = true
 	}
 	opts.Interfaces = natural.Keys(ports)
-	box, err := nxos.New(opts)
-	if err != nil {
-		return nil, err
-	}
-	if err := box.Start(); err != nil {
-		return nil, err
-	}
-	return box, nil
+	return started(nxos.New(opts))
 }
