@@ -228,13 +228,10 @@ func plausibleRows(r *deviceRun) {
 			}
 		}
 	}
-	none := func(units.Rate, units.Length) (int64, error) { return 0, headroom.ErrNoModel }
-	for _, v := range headroom.AuditTable(rows, 0, none).Rows {
-		for _, above := range v.Above {
-			for _, p := range uses[v.Row] {
-				r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: r.check.Fix,
-					What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", v.Speed, v.Cable, v.XOFF, above.XOFF, above.Speed, above.Cable)}, p.Name)
-			}
+	for _, f := range headroom.Falls(rows) {
+		for _, p := range uses[f.Row] {
+			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: r.check.Fix,
+				What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", f.Row.Speed, f.Row.Cable, f.Row.XOFF, f.Above.XOFF, f.Above.Speed, f.Above.Cable)}, p.Name)
 		}
 	}
 }

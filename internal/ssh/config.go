@@ -55,10 +55,10 @@ type Config struct {
 	// Timeout bounds the whole of Dial, jump host included; 0 is
 	// DefaultTimeout.
 	Timeout time.Duration
-	// CommandTimeout bounds a Run or Send whose context has no deadline; 0 is
+	// CommandTimeout bounds a Run or a line of a shell whose context has no deadline; 0 is
 	// DefaultCommandTimeout.
 	CommandTimeout time.Duration
-	// MaxOutput bounds what one Run or Send may print, in bytes; 0 is
+	// MaxOutput bounds what one Run or line of a shell may print, in bytes; 0 is
 	// DefaultMaxOutput.
 	MaxOutput int64
 	// MaxChannels bounds the commands and shells at once; more wait. 0 is

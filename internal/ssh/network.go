@@ -72,14 +72,14 @@ type patterns struct {
 // privilege levels, configuration modes, refusals in words. Its methods must
 // not be called at the same time. Each line is answered within
 // [Config.CommandTimeout], or sooner where the context says so; where it is not,
-// or the output passes its limit, the shell is closed, as with [Shell.Send].
+// or the output passes its limit, the shell is closed.
 //
 // scrapligo's own driver for such systems (driver/network) is not used: on a
 // refused change of level it tries again and drops the device's words, and it
 // waits without end where a password is asked for a second time.
 type Network struct {
 	*patterns
-	s *Shell
+	s *shell
 	p *Platform
 
 	at   string // the level that the last prompt was of, "" at a question
@@ -103,7 +103,7 @@ func (c *Client) Network(ctx context.Context, p *Platform, password secret.Secre
 	n := &Network{p: p, patterns: p.patterns}
 	ctx, cancel := context.WithTimeout(ctx, c.commandTimeout)
 	defer cancel()
-	s, err := c.Shell(ctx, ShellConfig{Prompt: n.prompt})
+	s, err := c.shell(ctx, n.prompt)
 	if err != nil {
 		return nil, err
 	}

@@ -215,15 +215,15 @@ func TestOpenSSHShell(t *testing.T) {
 	cfg, _, _ := sshd(t)
 	c := dial(t, cfg)
 	// Whatever the login shell prompts with, it ends so.
-	s, err := c.Shell(t.Context(), ShellConfig{Prompt: regexp.MustCompile(`(?m)^.*[#$] ?$`)})
+	s, err := c.shell(t.Context(), regexp.MustCompile(`(?m)^.*[#$] ?$`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Send(t.Context(), "exec bash --norc --noprofile"); err != nil {
+	if _, err := s.send(t.Context(), "exec bash --norc --noprofile"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Send(t.Context(), "V=kept"); err != nil {
+	if _, err := s.send(t.Context(), "V=kept"); err != nil {
 		t.Fatal(err)
 	}
 	long := "echo " + strings.Repeat("0123456789", 20) + "-$V"
@@ -232,13 +232,13 @@ func TestOpenSSHShell(t *testing.T) {
 		"seq 3":             "1\n2\n3",
 		long:                strings.Repeat("0123456789", 20) + "-kept",
 	} {
-		if out, err := s.Send(t.Context(), line); err != nil || out != wanted {
+		if out, err := s.send(t.Context(), line); err != nil || out != wanted {
 			t.Errorf("%.40s: %q %v", line, out, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err = s.Send(ctx, "sleep 5")
+	_, err = s.send(ctx, "sleep 5")
 	want(t, err, ErrTimeout, cfg.Address)
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -252,7 +252,7 @@ func TestOpenSSHShell(t *testing.T) {
 func TestTransport(t *testing.T) {
 	cfg, _, _ := sshd(t)
 	c := dial(t, cfg)
-	tr := c.Transport(t.Context())
+	tr := c.pty(t.Context())
 	if tr.IsAlive() {
 		t.Error("alive before Open")
 	}

@@ -138,7 +138,7 @@ func TestCommandTimeout(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 			}
-			_, err := c.Shell(t.Context(), ShellConfig{Prompt: promptPattern})
+			_, err := c.shell(t.Context(), promptPattern)
 			want(t, err, ErrTimeout, d.addr)
 		})
 	}
@@ -474,11 +474,12 @@ func TestShell(t *testing.T) {
 		}
 		return true
 	})
-	c := dial(t, d.config())
-	shell := ShellConfig{Prompt: promptPattern, MaxOutput: 100 << 10}
-	open := func(t *testing.T) *Shell {
+	cfg := d.config()
+	cfg.MaxOutput = 100 << 10
+	c := dial(t, cfg)
+	open := func(t *testing.T) *shell {
 		t.Helper()
-		s, err := c.Shell(t.Context(), shell)
+		s, err := c.shell(t.Context(), promptPattern)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -491,19 +492,19 @@ func TestShell(t *testing.T) {
 	}
 	t.Run("keeps its state", func(t *testing.T) {
 		s := open(t)
-		if out, err := s.Send(t.Context(), "configure"); err != nil || out != "" {
+		if out, err := s.send(t.Context(), "configure"); err != nil || out != "" {
 			t.Errorf("%q %v", out, err)
 		}
-		// The limit holds for each Send, not for all.
+		// The limit holds for each line, not for all.
 		for range 5 {
-			if out, err := s.Send(t.Context(), "big"); err != nil || strings.Count(out, "line of text") != 2000 {
+			if out, err := s.send(t.Context(), "big"); err != nil || strings.Count(out, "line of text") != 2000 {
 				t.Errorf("%d bytes %v", len(out), err)
 			}
 		}
-		if out, err := s.Send(t.Context(), "show version"); err != nil || out != "config: show version" {
+		if out, err := s.send(t.Context(), "show version"); err != nil || out != "config: show version" {
 			t.Errorf("%q %v", out, err)
 		}
-		if _, err := s.Send(t.Context(), "two\nlines"); !errors.Is(err, ErrConfig) {
+		if _, err := s.send(t.Context(), "two\nlines"); !errors.Is(err, ErrConfig) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -511,10 +512,10 @@ func TestShell(t *testing.T) {
 		s := open(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-arrived; cancel() }()
-		if _, err := s.Send(ctx, "hang"); !errors.Is(err, context.Canceled) {
+		if _, err := s.send(ctx, "hang"); !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
-		if _, err := s.Send(t.Context(), "show"); !errors.Is(err, ErrLost) {
+		if _, err := s.send(t.Context(), "show"); !errors.Is(err, ErrLost) {
 			t.Errorf("a shell goes on after a command that nobody waits for: %v", err)
 		}
 	})
@@ -522,7 +523,7 @@ func TestShell(t *testing.T) {
 		s := open(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		_, err := s.Send(ctx, "hang")
+		_, err := s.send(ctx, "hang")
 		want(t, err, ErrTimeout, d.addr)
 		// On a slow machine the time is over before the device has the line.
 		select {
@@ -531,23 +532,23 @@ func TestShell(t *testing.T) {
 		}
 	})
 	t.Run("flood", func(t *testing.T) {
-		_, err := open(t).Send(t.Context(), "flood")
+		_, err := open(t).send(t.Context(), "flood")
 		want(t, err, ErrTooLarge, d.addr)
 	})
 	t.Run("device ends", func(t *testing.T) {
-		_, err := open(t).Send(t.Context(), "exit")
+		_, err := open(t).send(t.Context(), "exit")
 		want(t, err, ErrLost, d.addr)
 	})
 	t.Run("no prompt", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		_, err := c.Shell(ctx, ShellConfig{Prompt: neverPattern})
+		_, err := c.shell(ctx, neverPattern)
 		want(t, err, ErrTimeout, d.addr)
 	})
 	t.Run("no shell", func(t *testing.T) {
 		none := newDevice(t, deviceOptions{})
 		none.refuse = true
-		_, err := dial(t, none.config()).Shell(t.Context(), shell)
+		_, err := dial(t, none.config()).shell(t.Context(), promptPattern)
 		want(t, err, ErrRefused, none.addr)
 	})
 	t.Run("beside commands", func(t *testing.T) {
@@ -556,7 +557,7 @@ func TestShell(t *testing.T) {
 		if r, err := c.Run(t.Context(), "run", nil); err != nil || string(r.Stdout) != "run" {
 			t.Errorf("%q %v", r.Stdout, err)
 		}
-		if _, err := s.Send(t.Context(), "show"); err != nil {
+		if _, err := s.send(t.Context(), "show"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -565,15 +566,29 @@ func TestShell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := c2.Shell(t.Context(), shell)
+		s, err := c2.shell(t.Context(), promptPattern)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(c2.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.Send(t.Context(), "show"); !errors.Is(err, ErrLost) {
+		if _, err := s.send(t.Context(), "show"); !errors.Is(err, ErrLost) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// send sends one line and returns what the device prints until the next prompt,
+// without the echo and the prompt.
+func (s *shell) send(ctx context.Context, line string) (string, error) {
+	if err := s.oneLine(line); err != nil {
+		return "", err
+	}
+	var out []byte
+	err := s.do(ctx, func(context.Context) (err error) {
+		out, err = s.driver.Channel.SendInput(line)
+		return err
+	})
+	return string(out), err
 }

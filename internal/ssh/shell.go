@@ -17,43 +17,24 @@ import (
 // for its own default.
 const noTimeout = 24 * time.Hour
 
-// ShellConfig says how to talk to a shell.
-type ShellConfig struct {
-	// Prompt matches the prompt at the end of the output, in multi-line mode:
-	// `(?m)^leaf1[>#]\s?$`.
-	Prompt *regexp.Regexp
-	// MaxOutput bounds the output of one Send, in bytes; 0 is that of the
-	// Client.
-	MaxOutput int64
-}
-
-// Shell is an interactive shell on a device, for what has no other way than
-// prompts: configuration sessions, commands that ask back. Its methods must
-// not be called at the same time.
-type Shell struct {
+// shell is an interactive shell on a device. Its methods must not be called at the
+// same time.
+type shell struct {
 	c      *Client
 	driver *generic.Driver
-	pty    *Transport
-	limit  int64
+	pty    *pty
 	dead   error
 }
 
-// Shell opens a shell and waits for its first prompt. Close must be called on
-// it, or on the Client.
-func (c *Client) Shell(ctx context.Context, cfg ShellConfig) (*Shell, error) {
-	if cfg.Prompt == nil {
-		return nil, newError("shell", c.addr, ErrConfig, errors.New("no prompt"))
-	}
-	if cfg.MaxOutput == 0 {
-		cfg.MaxOutput = c.maxOutput
-	}
+// shell opens a shell and waits for its first prompt, which is what matches at the
+// end of the output. Close must be called on it, or on the Client.
+func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, error) {
 	ctx, cancel := c.deadline(ctx)
 	defer cancel()
-	s := &Shell{c: c, pty: c.Transport(ctx), limit: cfg.MaxOutput}
-	s.pty.allow(s.limit)
+	s := &shell{c: c, pty: c.pty(ctx)}
 	d, err := generic.NewDriver(c.addr,
 		options.WithCustomTransport(s.pty),
-		options.WithPromptPattern(cfg.Prompt),
+		options.WithPromptPattern(prompt),
 		options.WithTimeoutOps(noTimeout),
 		options.WithTermWidth(termWidth), options.WithTermHeight(termHeight))
 	if err != nil {
@@ -70,35 +51,17 @@ func (c *Client) Shell(ctx context.Context, cfg ShellConfig) (*Shell, error) {
 	return s, nil
 }
 
-// Driver returns scrapligo's driver of the shell, for what Send does not do.
-// Its operations know no context; they end when the Shell is closed.
-func (s *Shell) Driver() *generic.Driver { return s.driver }
-
-// Send sends one line and returns what the device prints until the next
-// prompt, without the echo and the prompt. When ctx ends, or the output passes
-// its limit, the shell is closed: what it would say next belongs to a command
-// that nobody waits for.
-func (s *Shell) Send(ctx context.Context, line string) (string, error) {
-	if err := s.oneLine(line); err != nil {
-		return "", err
-	}
-	var out []byte
-	err := s.do(ctx, func(context.Context) (err error) {
-		out, err = s.driver.Channel.SendInput(line)
-		return err
-	})
-	return string(out), err
-}
-
-func (s *Shell) oneLine(line string) error {
+func (s *shell) oneLine(line string) error {
 	if strings.ContainsAny(line, "\r\n\x00") {
 		return newError("shell", s.c.addr, ErrConfig, errors.New("more than one line"))
 	}
 	return nil
 }
 
-// do runs an operation of scrapligo's until ctx ends.
-func (s *Shell) do(ctx context.Context, op func(context.Context) error) error {
+// do runs an operation of scrapligo's. When ctx ends, or the output passes the
+// limit, the shell is closed: what it would say next belongs to a command that
+// nobody waits for.
+func (s *shell) do(ctx context.Context, op func(context.Context) error) error {
 	if s.dead != nil {
 		return newError("shell", s.c.addr, ErrLost, fmt.Errorf("shell is closed after: %w", s.dead))
 	}
@@ -107,7 +70,7 @@ func (s *Shell) do(ctx context.Context, op func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return contextError("shell", s.c.addr, ctx)
 	}
-	s.pty.allow(s.limit)
+	s.pty.allow(s.c.maxOutput)
 	stop := context.AfterFunc(ctx, s.pty.end)
 	err := op(ctx)
 	stopped := stop()
@@ -123,7 +86,7 @@ func (s *Shell) do(ctx context.Context, op func(context.Context) error) error {
 }
 
 // Close closes the shell.
-func (s *Shell) Close() error {
+func (s *shell) Close() error {
 	if s.dead == nil {
 		s.dead = errors.New("close")
 	}
@@ -136,13 +99,13 @@ func (s *Shell) Close() error {
 }
 
 // failed says why the shell does not go on.
-func (s *Shell) failed(ctx context.Context, err error) error {
+func (s *shell) failed(ctx context.Context, err error) error {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
 		return e
 	case s.pty.over.Load():
-		return newError("shell", s.c.addr, ErrTooLarge, fmt.Errorf("more than %d bytes", s.limit))
+		return newError("shell", s.c.addr, ErrTooLarge, fmt.Errorf("more than %d bytes", s.c.maxOutput))
 	case ctx.Err() != nil:
 		return contextError("shell", s.c.addr, ctx)
 	}

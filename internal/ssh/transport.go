@@ -20,9 +20,8 @@ const (
 	termType = "vt100"
 )
 
-// Transport is a shell as scrapligo wants it
-// (options.WithCustomTransport), for drivers other than that of [Shell].
-type Transport struct {
+// pty is a shell as scrapligo wants it (options.WithCustomTransport).
+type pty struct {
 	c    *Client
 	open context.Context // bounds Open
 
@@ -36,24 +35,23 @@ type Transport struct {
 	opened atomic.Bool
 }
 
-var _ transport.Implementation = (*Transport)(nil)
+var _ transport.Implementation = (*pty)(nil)
 
-// Transport returns a transport that opens a shell on the connection. ctx
-// bounds the opening only. The shell may print [Config.MaxOutput] bytes in
-// all.
-func (c *Client) Transport(ctx context.Context) *Transport {
-	t := &Transport{c: c, open: ctx, chunks: make(chan []byte)}
+// pty returns a transport that opens a shell on the connection. ctx bounds the
+// opening only. The shell may print [Config.MaxOutput] bytes until more is allowed.
+func (c *Client) pty(ctx context.Context) *pty {
+	t := &pty{c: c, open: ctx, chunks: make(chan []byte)}
 	t.life, t.end = context.WithCancel(context.Background())
 	t.allow(c.maxOutput)
 	return t
 }
 
 // allow lets n more bytes be read.
-func (t *Transport) allow(n int64) { t.left.Store(n) }
+func (t *pty) allow(n int64) { t.left.Store(n) }
 
 // Open opens the shell. The connection exists already; of the arguments only
 // the size of the terminal matters.
-func (t *Transport) Open(a *transport.Args) error {
+func (t *pty) Open(a *transport.Args) error {
 	ctx, cancel := t.c.deadline(t.open)
 	defer cancel()
 	stop := context.AfterFunc(ctx, t.end)
@@ -86,7 +84,7 @@ func (t *Transport) Open(a *transport.Args) error {
 	return err
 }
 
-func (t *Transport) begin(s *xssh.Session, a *transport.Args) (io.Reader, error) {
+func (t *pty) begin(s *xssh.Session, a *transport.Args) (io.Reader, error) {
 	out, err := s.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -101,7 +99,7 @@ func (t *Transport) begin(s *xssh.Session, a *transport.Args) (io.Reader, error)
 }
 
 // pump hands over what the device prints until either side ends.
-func (t *Transport) pump(out io.Reader) {
+func (t *pty) pump(out io.Reader) {
 	defer t.end()
 	for {
 		b := make([]byte, 8<<10)
@@ -124,13 +122,13 @@ func (t *Transport) pump(out io.Reader) {
 }
 
 // Close closes the shell. It does not wait for the device.
-func (t *Transport) Close() error { t.end(); return nil }
+func (t *pty) Close() error { t.end(); return nil }
 
 // IsAlive reports whether the shell is open.
-func (t *Transport) IsAlive() bool { return t.opened.Load() && t.life.Err() == nil }
+func (t *pty) IsAlive() bool { return t.opened.Load() && t.life.Err() == nil }
 
 // Read returns up to n bytes, or io.EOF once the shell is over.
-func (t *Transport) Read(n int) ([]byte, error) {
+func (t *pty) Read(n int) ([]byte, error) {
 	if len(t.rest) == 0 {
 		select {
 		case t.rest = <-t.chunks:
@@ -146,7 +144,7 @@ func (t *Transport) Read(n int) ([]byte, error) {
 
 // Write sends bytes to the shell. A device that does not read cannot hold it
 // past the end of the shell.
-func (t *Transport) Write(b []byte) error {
+func (t *pty) Write(b []byte) error {
 	b = slices.Clone(b)
 	done := make(chan error, 1)
 	if !t.c.start(func() { _, err := t.in.Write(b); done <- err }) {

@@ -20,18 +20,3 @@ func WorstOccupancy(cell int64, minPacket int) float64 {
 	next := (int64(minPacket)+cell-2)/cell*cell + 1
 	return max(Occupancy(cell, minPacket), Occupancy(cell, int(next)))
 }
-
-// InferOccupancy returns how many bytes of memory a table of headroom reckons
-// for each byte on the wire, from two of its rows at one speed: what more of
-// headroom the longer cable has, by what more it holds. A table that gives
-// less than 1 has not even the cable. ok is false for cables of one length.
-func InferOccupancy(a, b Row) (w float64, ok bool) {
-	if a.Cable > b.Cable {
-		a, b = b, a
-	}
-	wire := CableBytes(b.Speed, b.Cable) - CableBytes(a.Speed, a.Cable)
-	if a.Speed != b.Speed || !(wire > 0) {
-		return 0, false
-	}
-	return float64(b.XOFF-a.XOFF) / wire, true
-}

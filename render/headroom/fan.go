@@ -89,13 +89,6 @@ func (c Case) String() string {
 	return fmt.Sprintf("%s, m=%d, k=%d, A=%d", c.Name, c.Feeders, c.FanOut, c.Active)
 }
 
-// Queue returns the longest queue, bytes, with which the groups of the case
-// stay at or below a threshold, rounded down. It is for thresholds that do not
-// move; [Pool.Limit] is for those that do.
-func (c Case) Queue(threshold int64) int64 {
-	return quotient(max(threshold, 0), int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)))
-}
-
 // Names of the cases.
 const (
 	CaseIncast    = "incast"

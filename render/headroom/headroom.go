@@ -8,7 +8,7 @@
 // They answer different questions ("is it enough", "what will the switch
 // set"); do not mix their terms, and name the model wherever a number is
 // printed. Neither replaces the published row of a model (render/catalog);
-// [AuditTable] holds such rows against them.
+// [Falls] finds what is odd in such rows.
 //
 // [Pool] and [Case] decide whether a queue marks before an ingress group
 // pauses, and [ECNAuto] proposes thresholds that do. Nothing here reads an

@@ -37,7 +37,7 @@ func TestQuanta(t *testing.T) {
 	} {
 		q, ok := Quanta(speed)
 		b, _ := ResponseBytes(speed)
-		d, _ := ResponseTime(speed)
+		d := Drain(b, speed)
 		if !ok || q != want.quanta || b != want.bytes || d != want.ns {
 			t.Errorf("%s: %d quanta, %d bytes, %v; want %+v", speed, q, b, d, want)
 		}
@@ -46,8 +46,8 @@ func TestQuanta(t *testing.T) {
 		if q, ok := Quanta(speed); ok {
 			t.Errorf("%s: %d quanta", speed, q)
 		}
-		if d, ok := ResponseTime(speed); ok {
-			t.Errorf("%s: %v", speed, d)
+		if n, ok := ResponseBytes(speed); ok {
+			t.Errorf("%s: %d bytes", speed, n)
 		}
 	}
 }

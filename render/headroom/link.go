@@ -32,15 +32,6 @@ func ResponseBytes(speed units.Rate) (n int64, ok bool) {
 	return q * 64, ok
 }
 
-// ResponseTime returns the same as a time.
-func ResponseTime(speed units.Rate) (d time.Duration, ok bool) {
-	n, ok := ResponseBytes(speed)
-	if !ok {
-		return 0, false
-	}
-	return Drain(n, speed), true
-}
-
 // CableBytes returns the bytes in flight in a cable, there and back.
 func CableBytes(speed units.Rate, cable units.Length) float64 {
 	return 2 * float64(cable) * float64(speed) / (8 * SignalSpeed)

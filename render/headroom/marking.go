@@ -60,18 +60,6 @@ func (c Curve) At(queue int64) float64 {
 	return c.Probability * float64(queue-c.Min) / float64(c.Max-c.Min)
 }
 
-// Queue returns the shortest queue with which at least a part p of the packets
-// is marked, 0 < p <= 1.
-func (c Curve) Queue(p float64) int64 {
-	if c.Min >= c.Max {
-		return c.Max
-	}
-	if p > c.Probability {
-		return c.Max + 1
-	}
-	return c.Min + max(1, int64(math.Ceil(p/c.Probability*float64(c.Max-c.Min))))
-}
-
 // Difference returns by how much the marking of two curves differs at most,
 // 0..1, and the shortest queue where it does. Both are straight between their
 // thresholds, so that these and what is beside them are all that counts.

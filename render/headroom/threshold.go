@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
@@ -13,9 +12,6 @@ import (
 // Alpha is the factor of a dynamic threshold as an exact fraction. The zero
 // value lets nobody into the shared pool. A smaller alpha pauses earlier.
 type Alpha struct{ Num, Den int64 }
-
-// maxAlpha bounds both parts of an alpha, so that products stay exact.
-const maxAlpha = 1 << 16
 
 // AlphaOf returns the alpha of SONiC's dynamic_th, an exponent of -8..7 (YANG
 // sonic-buffer-profile): 2^n. On NVIDIA chips -8 means an alpha of zero
@@ -32,21 +28,6 @@ func AlphaOf(exponent int64, a *catalog.ASIC) (Alpha, error) {
 	return Alpha{1 << exponent, 1}, nil
 }
 
-// ParseAlpha reads an alpha as EOS writes it behind "ingress threshold": a
-// whole number or a fraction, "1/16".
-func ParseAlpha(s string) (Alpha, error) {
-	num, den, fraction := strings.Cut(s, "/")
-	if !fraction {
-		den = "1"
-	}
-	n, err1 := strconv.ParseInt(num, 10, 64)
-	d, err2 := strconv.ParseInt(den, 10, 64)
-	if err1 != nil || err2 != nil || n < 0 || d < 1 || n > maxAlpha || d > maxAlpha {
-		return Alpha{}, fmt.Errorf("alpha %.20q: %w", s, ErrInput)
-	}
-	return Alpha{n, d}, nil
-}
-
 // String prints "1/16" or "8".
 func (a Alpha) String() string {
 	if a.Den == 1 || a.Num == 0 {
@@ -57,12 +38,6 @@ func (a Alpha) String() string {
 
 // MarshalText prints it the same way.
 func (a Alpha) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText is the inverse of MarshalText.
-func (a *Alpha) UnmarshalText(b []byte) (err error) {
-	*a, err = ParseAlpha(string(b))
-	return err
-}
 
 // Threshold returns the level at which a priority group pauses when active
 // groups fill the shared pool alike: alpha*B / (1 + alpha*A), whole bytes,

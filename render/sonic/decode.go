@@ -33,9 +33,6 @@ func (u Unknown) Where() string {
 	return s
 }
 
-// String prints "TABLE|key field: why".
-func (u Unknown) String() string { return u.Where() + ": " + u.Why }
-
 // Tables lists the tables that Decode reads.
 func Tables() []string {
 	return append(slices.Clone(whole),

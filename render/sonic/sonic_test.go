@@ -213,7 +213,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 	_, unknown := Decode(cfg)
 	var got []string
 	for _, u := range unknown {
-		got = append(got, u.String())
+		got = append(got, u.Where()+": "+u.Why)
 	}
 	want := []string{
 		"BUFFER_PG|Ethernet0|3 profile: no such profile",
@@ -303,7 +303,7 @@ func TestDSCPMapsThatListSomeCodePoints(t *testing.T) {
 	}
 	var said []string
 	for _, u := range unknown {
-		said = append(said, u.String())
+		said = append(said, u.Where()+": "+u.Why)
 	}
 	const others = "; the others are taken to be in traffic class 0"
 	if !slices.Equal(said, []string{"DSCP_TO_TC_MAP|AZURE: it lists 2 of 64 code points" + others, "DSCP_TO_TC_MAP|AZURE_UPLINK: it lists 1 of 64 code points" + others, "DSCP_TO_TC_MAP|GONE: there is no such map", "TC_TO_QUEUE_MAP|AZURE: there is no such map"}) {

@@ -349,28 +349,3 @@ func TestOfHost(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 }
-
-func TestPhases(t *testing.T) {
-	var order []string
-	for _, p := range Phases {
-		order = append(order, fmt.Sprintf("%s %s counts %v", p, p.For(false), p.Counts()))
-		for _, v := range verdicts {
-			if a := p.Next(v); v == Pass && a != GoOn || v != Pass && p == Soak && a == GoOn {
-				t.Errorf("%s after %s: %s", p, v, a)
-			}
-		}
-	}
-	want := []string{"pre 5m0s counts true", "apply 30s counts false", "settle 1m0s counts false", "soak 5m0s counts true"}
-	if d := cmp.Diff(want, order); d != "" || Soak.For(true) < 15*time.Minute {
-		t.Error(d)
-	}
-	for _, tt := range []struct {
-		p    Phase
-		v    Verdict
-		want Action
-	}{{Pre, Fail, Refuse}, {Pre, Inconclusive, Hold}, {Pre, Warn, GoOn}, {Apply, Inconclusive, RollBack}, {Settle, Fail, GoOn}, {Soak, Fail, RollBack}, {Soak, Inconclusive, Hold}, {Soak, Warn, Hold}} {
-		if got := tt.p.Next(tt.v); got != tt.want {
-			t.Errorf("%s after %s: %s, want %s", tt.p, tt.v, got, tt.want)
-		}
-	}
-}
