@@ -24,7 +24,7 @@ func Block(changes []qos.Change, at qos.Place, why string) {
 // returned last.
 func Prove(have, desired *qos.Device, changes []qos.Change, why string, bring func(allowed *qos.Device) *qos.Device) ([]qos.Change, *qos.Device) {
 	for {
-		after := bring(Allowed(have, desired, changes))
+		after := bring(keeping(have, desired, changes))
 		fresh := false
 		for _, left := range qos.Diff(after, desired) {
 			i := slices.IndexFunc(changes, func(c qos.Change) bool { return c.Place() == left.Place() })
@@ -41,6 +41,18 @@ func Prove(have, desired *qos.Device, changes []qos.Change, why string, bring fu
 			return changes, after
 		}
 	}
+}
+
+// keeping returns desired with every value that a change is blocked for
+// replaced by the one that the device holds. desired is not changed.
+func keeping(have, desired *qos.Device, changes []qos.Change) *qos.Device {
+	var blocked []qos.Place
+	for _, c := range changes {
+		if c.Blocked != "" {
+			blocked = append(blocked, c.Place())
+		}
+	}
+	return desired.Keeping(have, blocked)
 }
 
 // WithOthers adds what changes beside what was asked for, with a reason.

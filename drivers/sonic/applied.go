@@ -37,7 +37,7 @@ const (
 // Applied compares ASIC_DB, what was sent to the ASIC, with desired.
 // CONFIG_DB alone proves little: a malformed or unresolved row stays there
 // without effect.
-func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
+func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return c.out, nil
 }
 
-func (d *Driver) readASIC(ctx context.Context) (asic, error) {
+func (d *driver) readASIC(ctx context.Context) (asic, error) {
 	c, err := d.client(ctx)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (d *Driver) readASIC(ctx context.Context) (asic, error) {
 }
 
 // hash reads a table that is one hash without keys.
-func (d *Driver) hash(ctx context.Context, db, table string) (native.Row, error) {
+func (d *driver) hash(ctx context.Context, db, table string) (native.Row, error) {
 	c, err := d.client(ctx)
 	if err != nil {
 		return nil, err

@@ -210,7 +210,7 @@ type buffers struct {
 }
 
 // readBuffers reads CONFIG_DB, and what is computed beside it.
-func (d *Driver) readBuffers(ctx context.Context) (*buffers, error) {
+func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
 	c, err := d.client(ctx)
 	if err != nil {
 		return nil, err

@@ -10,11 +10,11 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-var _ drivers.Checker = (*Driver)(nil)
+var _ drivers.Checker = (*driver)(nil)
 
 // CheckSteps returns an error, with the place, for what a plan of this driver
 // never has.
-func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
+func (d *driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
 	steps, err := d.steps(items, managed)
 	if slices.ContainsFunc(steps, native.Step.Flaps) {
 		return qos.ImpactPortFlap, nil
@@ -23,13 +23,13 @@ func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool
 }
 
 // CheckUndo does the same for an undo record.
-func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
+func (d *driver) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
 	_, err := d.undo(t, managed)
 	return err
 }
 
 // undo reads a token, and takes none that Apply does not make; nil is empty.
-func (d *Driver) undo(t *drivers.Token, managed func(port string) bool) (native.Undo, error) {
+func (d *driver) undo(t *drivers.Token, managed func(port string) bool) (native.Undo, error) {
 	var u native.Undo
 	if t == nil {
 		return u, nil
@@ -49,7 +49,7 @@ type batch struct {
 }
 
 // steps reads the steps of a plan, which may come from a file.
-func (d *Driver) steps(items []drivers.Step, managed func(port string) bool) ([]native.Step, error) {
+func (d *driver) steps(items []drivers.Step, managed func(port string) bool) ([]native.Step, error) {
 	out := make([]native.Step, len(items))
 	for i, s := range items {
 		var b batch

@@ -12,7 +12,7 @@ import (
 // Plans and journals are files: what this tool never writes is refused, by the
 // same rules for both.
 func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
-	d := &Driver{t: drivers.Target{Name: "leaf1"}}
+	d := &driver{t: drivers.Target{Name: "leaf1"}}
 	managed := func(port string) bool { return port == "Ethernet0" }
 	for _, o := range []native.Op{
 		{Table: native.TPort, Key: "Ethernet0", Field: "admin_status", Value: "up"},
@@ -84,7 +84,7 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 	}
 }
 
-func refusesUndo(t *testing.T, d *Driver, u native.Undo, managed func(string) bool, name string) {
+func refusesUndo(t *testing.T, d *driver, u native.Undo, managed func(string) bool, name string) {
 	t.Helper()
 	raw, err := json.Marshal(u)
 	if err != nil {
@@ -129,7 +129,7 @@ func FuzzUndo(f *testing.F) {
 	f.Add([]byte(`{"rows":{"QUEUE":{"Ethernet0|3":{"scheduler":"scheduler.1"},"Ethernet0|4":null}},"fields":[{"table":"PORT","key":"Ethernet0","field":"admin_status","value":"up"}],"ports":["Ethernet0"],"checkpoint":"roce-fabric-x"}`))
 	f.Add([]byte(`{"rows":{"DEVICE_METADATA":{"localhost":{"hwsku":"x"}}},"groups":{"Ethernet0":null},"profiles":["pg_lossless_\n"],"checkpoint":"../x"}`))
 	f.Add([]byte(`{"fields":[{"table":"PORT","key":"Ethernet0|x","field":"admin_status","del":true},{"table":"CABLE_LENGTH","key":"AZURE","field":"Ethernet0;x"}]}`))
-	d := &Driver{t: drivers.Target{Name: "leaf1"}}
+	d := &driver{t: drivers.Target{Name: "leaf1"}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		u, err := d.undo(&drivers.Token{Device: "leaf1", Native: raw}, nil)
 		if err != nil {

@@ -75,7 +75,7 @@ func TestEveryRelease(t *testing.T) {
 	}
 }
 
-func (b *box) plan(d *Driver) (*drivers.Snapshot, *drivers.Steps) {
+func (b *box) plan(d *driver) (*drivers.Snapshot, *drivers.Steps) {
 	b.t.Helper()
 	ctx := context.Background()
 	facts, err := d.Probe(ctx)
@@ -96,7 +96,7 @@ func (b *box) plan(d *Driver) (*drivers.Snapshot, *drivers.Steps) {
 	return snap, st
 }
 
-func (b *box) apply(d *Driver) (*drivers.Token, *drivers.Steps) {
+func (b *box) apply(d *driver) (*drivers.Token, *drivers.Steps) {
 	b.t.Helper()
 	snap, st := b.plan(d)
 	tok, err := d.Apply(context.Background(), snap, st, drivers.ApplyOptions{ID: "test"})

@@ -16,7 +16,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-var _ drivers.Meter = (*Driver)(nil)
+var _ drivers.Meter = (*driver)(nil)
 
 // flexGroup is a group of counters that the switch polls together, a row of
 // FLEX_COUNTER_TABLE.
@@ -81,7 +81,7 @@ const poolPeak = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
 
 // Counters reads COUNTERS_DB, which the switch itself fills at intervals. What
 // it does not poll stands still there: it is left out, and named as off.
-func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
+func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	var maps [4]native.Row
 	for i, t := range []string{"COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_BUFFER_POOL_NAME_MAP"} {
 		var err error
@@ -223,7 +223,7 @@ func (r *counterReader) port(name string, ports, queues, groups native.Row) {
 	}
 }
 
-var _ drivers.Saver = (*Driver)(nil)
+var _ drivers.Saver = (*driver)(nil)
 
 // startupFile is what the switch loads when it starts.
 const startupFile = "/etc/sonic/config_db.json"
@@ -231,7 +231,7 @@ const startupFile = "/etc/sonic/config_db.json"
 // Unsaved holds CONFIG_DB against the startup file, which only SSH reads, in
 // the tables that this tool knows. What the buffer manager makes by itself is
 // passed over.
-func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
+func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	saved, err := d.saved(ctx)
 	if err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
 
 // saved reads the startup file; the error wraps ErrUnsupported where there is
 // no way to.
-func (d *Driver) saved(ctx context.Context) (native.Config, error) {
+func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	if d.t.SSH == nil || d.sshDown != nil {
 		return nil, fmt.Errorf("%s: %w: the startup file is read over ssh", d.t.Name, drivers.ErrUnsupported)
 	}

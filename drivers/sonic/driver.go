@@ -31,8 +31,8 @@ const origin = "sonic-db"
 
 var configDB = gnmi.Path{"CONFIG_DB", "localhost"}
 
-// Driver is one SONiC switch. Use Open.
-type Driver struct {
+// driver is one SONiC switch. Use Open.
+type driver struct {
 	t   drivers.Target
 	cli *gnmi.Client
 	sh  *ssh.Client
@@ -56,11 +56,11 @@ type Driver struct {
 }
 
 var (
-	_ drivers.Driver  = (*Driver)(nil)
-	_ drivers.Keeper  = (*Driver)(nil)
-	_ drivers.Settler = (*Driver)(nil)
-	_ drivers.Resumer = (*Driver)(nil)
-	_ drivers.Bounded = (*Driver)(nil)
+	_ drivers.Driver  = (*driver)(nil)
+	_ drivers.Keeper  = (*driver)(nil)
+	_ drivers.Settler = (*driver)(nil)
+	_ drivers.Resumer = (*driver)(nil)
+	_ drivers.Bounded = (*driver)(nil)
 )
 
 // Open makes the driver; the switch is dialled by the first call.
@@ -71,11 +71,11 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.GNMI.SetTimeout == 0 {
 		t.GNMI.SetTimeout = maxSet
 	}
-	return &Driver{t: t, pace: realPace}, nil
+	return &driver{t: t, pace: realPace}, nil
 }
 
 // Close ends all sessions.
-func (d *Driver) Close() error {
+func (d *driver) Close() error {
 	var err error
 	if d.cli != nil {
 		err = d.cli.Close()
@@ -88,7 +88,7 @@ func (d *Driver) Close() error {
 	return err
 }
 
-func (d *Driver) client(ctx context.Context) (*gnmi.Client, error) {
+func (d *driver) client(ctx context.Context) (*gnmi.Client, error) {
 	if d.cli != nil {
 		return d.cli, nil
 	}
@@ -108,7 +108,7 @@ func (d *Driver) client(ctx context.Context) (*gnmi.Client, error) {
 	return c, nil
 }
 
-func (d *Driver) shell(ctx context.Context) (*ssh.Client, error) {
+func (d *driver) shell(ctx context.Context) (*ssh.Client, error) {
 	if d.t.SSH == nil {
 		return nil, fmt.Errorf("%s: %w: ssh is not configured", d.t.Name, drivers.ErrUnsupported)
 	}
@@ -124,7 +124,7 @@ func (d *Driver) shell(ctx context.Context) (*ssh.Client, error) {
 }
 
 // wrap gives a transport's error the device's name and the driver's sentinel.
-func (d *Driver) wrap(err error) error {
+func (d *driver) wrap(err error) error {
 	return drivers.TransportError(d.t.Name, err)
 }
 
@@ -135,7 +135,7 @@ func (d *Driver) wrap(err error) error {
 // Where SSH is configured and does not answer, the switch counts as one without
 // SSH, and a plan says so. A login or a host key that is refused is an error
 // always: it is never right.
-func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
+func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
 	}
@@ -192,7 +192,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 
 // showVersion returns the version that the switch prints, "" where it prints
 // none.
-func (d *Driver) showVersion(ctx context.Context) (string, error) {
+func (d *driver) showVersion(ctx context.Context) (string, error) {
 	sh, err := d.shell(ctx)
 	if err != nil {
 		return "", err
@@ -215,7 +215,7 @@ func softwareVersion(out string) string {
 	return ""
 }
 
-func (d *Driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
+func (d *driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
 	c, err := d.client(ctx)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (d *Driver) row(ctx context.Context, db, table, key string) (native.Row, er
 }
 
 // Read takes a snapshot of the tables that this tool knows.
-func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
+func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.read(ctx)
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	return &drivers.Snapshot{Native: cfg, Taken: time.Now()}, nil
 }
 
-func (d *Driver) read(ctx context.Context) (native.Config, error) {
+func (d *driver) read(ctx context.Context) (native.Config, error) {
 	c, err := d.client(ctx)
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func config(s *drivers.Snapshot) native.Config {
 }
 
 // Decode turns a snapshot into a running model.
-func (d *Driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
+func (d *driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(config(s))
 	return dev, leftAlone(unknown)
 }
@@ -274,7 +274,7 @@ func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 
 // Digest identifies the state that desired speaks of; "", which no plan starts
 // from, where that is not a switch's.
-func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
+func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
 	if err != nil {
 		return ""
@@ -284,7 +284,7 @@ func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 }
 
 // Plan works out the steps.
-func (d *Driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
+func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
 	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
 	if err != nil {
 		return nil, err

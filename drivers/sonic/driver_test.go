@@ -80,11 +80,11 @@ func TestAPlanFileCannotNameAnything(t *testing.T) {
 	for _, raw := range []string{
 		`{"ops":[{"table":"USER","key":"root","row":{}}]}`, `{"ops":[{"table":"QUEUE","key":"a\nb","del":true}]}`, `{"ops":[{"table":"QUEUE","key":"","del":true}]}`, `{`,
 	} {
-		if _, err := (&Driver{}).steps([]drivers.Step{{Via: "gnmi", Native: json.RawMessage(raw)}}, nil); err == nil {
+		if _, err := (&driver{}).steps([]drivers.Step{{Via: "gnmi", Native: json.RawMessage(raw)}}, nil); err == nil {
 			t.Errorf("accepted %s", raw)
 		}
 	}
-	if _, err := (&Driver{}).steps([]drivers.Step{{Via: "telnet", Native: json.RawMessage(`{}`)}}, nil); err == nil {
+	if _, err := (&driver{}).steps([]drivers.Step{{Via: "telnet", Native: json.RawMessage(`{}`)}}, nil); err == nil {
 		t.Error("accepted telnet")
 	}
 }

@@ -12,7 +12,7 @@ import (
 // explain asks the switch over SSH why it would refuse the ops: the gNMI
 // server passes on only the first line of the updater's answer. It returns ""
 // where that cannot be had.
-func (d *Driver) explain(ctx context.Context, ops []native.Op, cfg native.Config) string {
+func (d *driver) explain(ctx context.Context, ops []native.Op, cfg native.Config) string {
 	if d.t.SSH == nil || len(ops) == 0 {
 		return ""
 	}

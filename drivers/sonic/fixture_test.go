@@ -176,14 +176,14 @@ func newBox(t testing.TB, o boxOptions) *box {
 }
 
 // open makes a driver of the box, with quick times.
-func (b *box) open() *Driver { return b.openAs(b.target) }
+func (b *box) open() *driver { return b.openAs(b.target) }
 
-func (b *box) openAs(target drivers.Target) *Driver {
+func (b *box) openAs(target drivers.Target) *driver {
 	d, err := Open(target)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	drv := d.(*Driver)
+	drv := d.(*driver)
 	drv.pace = b.pace
 	b.t.Cleanup(func() { _ = drv.Close() })
 	return drv

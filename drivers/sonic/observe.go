@@ -15,7 +15,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-var _ drivers.Observer = (*Driver)(nil)
+var _ drivers.Observer = (*driver)(nil)
 
 // mostMbps is far above any link rate.
 const mostMbps = 1 << 30
@@ -26,7 +26,7 @@ const mostMbps = 1 << 30
 // The tables of APPL_DB are those of sonic-swss doc/swss-schema.md
 // (PORT_TABLE) and sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent where the
 // lldp container does not run or sees nobody).
-func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
+func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	ports, err := d.table(ctx, "APPL_DB", "PORT_TABLE")
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func upOf(s string) qos.Opt[bool] {
 
 // table reads one table of a database; the error wraps [gnmi.ErrNotFound]
 // where there is none.
-func (d *Driver) table(ctx context.Context, db, name string) (native.Table, error) {
+func (d *driver) table(ctx context.Context, db, name string) (native.Table, error) {
 	c, err := d.client(ctx)
 	if err != nil {
 		return nil, err

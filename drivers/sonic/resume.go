@@ -13,7 +13,7 @@ import (
 )
 
 // Resume tells what earlier runs left behind.
-func (d *Driver) Resume(l drivers.Leftover) {
+func (d *driver) Resume(l drivers.Leftover) {
 	if l.Down = maps.Clone(l.Down); l.Down == nil {
 		l.Down = map[string]string{}
 	}
@@ -22,7 +22,7 @@ func (d *Driver) Resume(l drivers.Leftover) {
 
 // leftDown returns the ports that earlier runs, or this one, took down for a
 // step and did not bring up again, each with the run.
-func (d *Driver) leftDown() map[string]string {
+func (d *driver) leftDown() map[string]string {
 	if d.left == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (d *Driver) leftDown() map[string]string {
 
 // note keeps a record of ports that are about to go down, and of ports that are
 // up again.
-func (d *Driver) note(down, up []string) error {
+func (d *driver) note(down, up []string) error {
 	if d.left == nil || len(down)+len(up) == 0 {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (d *Driver) note(down, up []string) error {
 // Settle waits until the switch has done all that it was sent. Between the
 // server's checkpoint and its call of the updater another request may slip in,
 // so one answer is not yet the end.
-func (d *Driver) Settle(ctx context.Context) error {
+func (d *driver) Settle(ctx context.Context) error {
 	if _, err := d.Probe(ctx); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (d *Driver) Settle(ctx context.Context) error {
 // Keep saves what of managed ports runs and would be lost in a restart; a save is
 // of the whole configuration. Only SSH reads the startup file; without it, what a
 // run left that was cut off is saved in any case.
-func (d *Driver) Keep(ctx context.Context) (bool, error) {
+func (d *driver) Keep(ctx context.Context) (bool, error) {
 	cfg, err := d.read(ctx)
 	if err != nil {
 		return false, err
@@ -81,7 +81,7 @@ func (d *Driver) Keep(ctx context.Context) (bool, error) {
 
 // keep saves cfg, which runs, where the startup file differs from it, or where
 // that cannot be read and blind says to save in that case.
-func (d *Driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool, error) {
+func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool, error) {
 	saved, err := d.saved(ctx)
 	switch {
 	case errors.Is(err, drivers.ErrUnsupported):
@@ -110,7 +110,7 @@ func (d *Driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 // lasts reports whether the switch would be the same after a restart, in what
 // this tool manages. A port that is down and saved as up was shut by hand, which
 // is not for this tool to save.
-func (d *Driver) lasts(running, saved native.Config) bool {
+func (d *driver) lasts(running, saved native.Config) bool {
 	var devs [2]*qos.Device
 	for i, c := range []native.Config{running, saved} {
 		c = maps.Clone(c)

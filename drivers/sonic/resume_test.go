@@ -24,7 +24,7 @@ func (b *box) shut(port string) {
 
 // resumed is a driver that knows which ports a run left down, and a record of
 // what it takes down and brings up.
-func (b *box) resumed(run string, ports ...string) (*Driver, *[]string) {
+func (b *box) resumed(run string, ports ...string) (*driver, *[]string) {
 	d, log := b.open(), &[]string{}
 	l := drivers.Leftover{Run: run, Down: map[string]string{}, Record: func(down, up []string) error {
 		*log = append(*log, fmt.Sprintf("down %v up %v", down, up))
@@ -180,7 +180,7 @@ func TestRevertBringsUpWhatWasLeftDown(t *testing.T) {
 func TestKeepSavesWhatRuns(t *testing.T) {
 	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
 	b.apply(b.open())
-	keep := func(d *Driver, want bool) {
+	keep := func(d *driver, want bool) {
 		t.Helper()
 		saved := string(b.startup())
 		snap, _ := b.plan(d)

@@ -53,7 +53,7 @@ func (p pace) setTimeout(s native.Step) time.Duration {
 
 // runner carries out steps. cfg follows what the switch holds.
 type runner struct {
-	d        *Driver
+	d        *driver
 	cfg      native.Config
 	progress func(i int)
 	wasUp    map[string]bool
@@ -194,7 +194,7 @@ func open(err error) bool {
 // of a table that is not there, is answered when those before it are through.
 // It changes nothing. Reading is no help here: while a Set runs, a Get shows
 // what was before it.
-func (d *Driver) settle(ctx context.Context) error {
+func (d *driver) settle(ctx context.Context) error {
 	tick := time.NewTicker(d.pace.poll)
 	defer tick.Stop()
 	for {
@@ -217,7 +217,7 @@ func (d *Driver) settle(ctx context.Context) error {
 
 // hangUp ends the gNMI session, so that the next call does not wait for the
 // backoff of a broken one.
-func (d *Driver) hangUp() {
+func (d *driver) hangUp() {
 	if d.cli != nil {
 		// What a broken connection says on its end adds nothing.
 		_ = d.cli.Close()
@@ -225,7 +225,7 @@ func (d *Driver) hangUp() {
 	}
 }
 
-func (d *Driver) readTimeout() time.Duration {
+func (d *driver) readTimeout() time.Duration {
 	if d.t.GNMI.Timeout > 0 {
 		return d.t.GNMI.Timeout
 	}
@@ -234,7 +234,7 @@ func (d *Driver) readTimeout() time.Duration {
 
 // poll calls done every now and then until it says so, for at most limit. It
 // returns the last error of done.
-func (d *Driver) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
+func (d *driver) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
 	return drivers.Poll(ctx, d.pace.poll, limit, done)
 }
 
@@ -387,7 +387,7 @@ func (r *runner) waitLinks(ctx context.Context, ports []string) error {
 
 // operUp reads the link state. A switch that shows none counts as down, so
 // that nothing waits for it.
-func (d *Driver) operUp(ctx context.Context, port string) (bool, error) {
+func (d *driver) operUp(ctx context.Context, port string) (bool, error) {
 	row, err := d.row(ctx, "APPL_DB", "PORT_TABLE", port)
 	if errors.Is(err, gnmi.ErrNotFound) {
 		return false, nil

@@ -39,7 +39,7 @@ func TestMaximumRate(t *testing.T) {
 }
 
 // carryOut applies the intent and leaves nothing to do.
-func (b *box) carryOut(d *Driver) {
+func (b *box) carryOut(d *driver) {
 	b.t.Helper()
 	token, _ := b.apply(d)
 	if err := d.Confirm(b.t.Context(), token); err != nil {

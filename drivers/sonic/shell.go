@@ -16,7 +16,7 @@ import (
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // hangUpSSH ends the SSH session, so that the next command opens another.
-func (d *Driver) hangUpSSH() {
+func (d *driver) hangUpSSH() {
 	if d.sh != nil {
 		// What a broken connection says on its end adds nothing.
 		_ = d.sh.Close()
@@ -27,7 +27,7 @@ func (d *Driver) hangUpSSH() {
 // wakeSSH makes sure that a session works before something depends on it: a
 // connection that has been idle may be gone, and a command that is lost on it
 // leaves open whether it ran.
-func (d *Driver) wakeSSH(ctx context.Context) error {
+func (d *driver) wakeSSH(ctx context.Context) error {
 	if d.sh != nil {
 		if _, err := d.sh.Run(ctx, "true", nil); err != nil {
 			d.hangUpSSH()
@@ -38,11 +38,11 @@ func (d *Driver) wakeSSH(ctx context.Context) error {
 }
 
 // command runs one command on the switch and fails where it does.
-func (d *Driver) command(ctx context.Context, cmd string) error {
+func (d *driver) command(ctx context.Context, cmd string) error {
 	return d.commandInput(ctx, cmd, nil)
 }
 
-func (d *Driver) commandInput(ctx context.Context, cmd string, stdin []byte) error {
+func (d *driver) commandInput(ctx context.Context, cmd string, stdin []byte) error {
 	sh, err := d.shell(ctx)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 	return err
 }
 
-func (d *Driver) upload(ctx context.Context, data []byte) (string, error) {
+func (d *driver) upload(ctx context.Context, data []byte) (string, error) {
 	var id [8]byte
 	if _, err := rand.Read(id[:]); err != nil {
 		return "", fmt.Errorf("random name: %w", err)

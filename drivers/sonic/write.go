@@ -16,7 +16,7 @@ import (
 // Apply carries the steps out. Where SSH is configured it leaves a checkpoint
 // as a second way to revert, for people; one that cannot be taken because SSH does
 // not answer stops only steps that need SSH.
-func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
+func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if len(st.Items) == 0 {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func (d *Driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 
 // Confirm saves what went in over SSH (a Set saves by itself) and removes the
 // checkpoint. It may be called again.
-func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
+func (d *driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	u, err := d.undo(t, nil)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (d *Driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	return d.finish(ctx, u, u.SSH)
 }
 
-func (d *Driver) finish(ctx context.Context, u native.Undo, save bool) error {
+func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
 	if save {
 		if err := d.wakeSSH(ctx); err != nil {
 			return fmt.Errorf("save: %w", err)
@@ -99,7 +99,7 @@ const saveCommand = "sudo config save -y"
 // save makes the switch write its startup file: over SSH where there is one,
 // else by a Set of what is there already, which changes nothing and is saved
 // like any other.
-func (d *Driver) save(ctx context.Context, cfg native.Config) error {
+func (d *driver) save(ctx context.Context, cfg native.Config) error {
 	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
 		return d.command(ctx, saveCommand)
 	}
@@ -125,12 +125,12 @@ func (d *Driver) save(ctx context.Context, cfg native.Config) error {
 }
 
 // Bound says what Revert may disturb at once.
-func (d *Driver) Bound(p drivers.Policy) { d.bound = &p }
+func (d *driver) Bound(p drivers.Policy) { d.bound = &p }
 
 // Revert writes what the token remembers back, byte for byte, in the order and
 // groups of an apply. An apply whose first request was refused is not reverted:
 // what differs was made by others. It may be called again, also after it failed.
-func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
+func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	u, err := d.undo(t, nil)
 	if err != nil || t == nil {
 		return err
@@ -190,7 +190,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 
 // outstanding returns the ops of one round of a revert. Daemons may be about
 // to do the same, so it looks for a while.
-func (d *Driver) outstanding(ctx context.Context, round func(native.Config) []native.Op) (ops []native.Op, err error) {
+func (d *driver) outstanding(ctx context.Context, round func(native.Config) []native.Op) (ops []native.Op, err error) {
 	_, err = d.poll(ctx, d.pace.settled, func() (bool, error) {
 		now, err := d.read(ctx)
 		if err != nil {
@@ -205,7 +205,7 @@ func (d *Driver) outstanding(ctx context.Context, round func(native.Config) []na
 
 // carryOut sends ops that are not part of a plan. It returns those that no way
 // in takes, and whether SSH was needed.
-func (d *Driver) carryOut(ctx context.Context, ops []native.Op, policy native.Policy) (refused []string, ssh bool, err error) {
+func (d *driver) carryOut(ctx context.Context, ops []native.Op, policy native.Policy) (refused []string, ssh bool, err error) {
 	now, err := d.read(ctx)
 	if err != nil {
 		return nil, false, err

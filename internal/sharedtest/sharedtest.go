@@ -12,17 +12,17 @@ import (
 	"testing"
 )
 
-// YANGEnv names the environment variable with the folder of the SONiC YANG
+// yangEnv names the environment variable with the folder of the SONiC YANG
 // models: one folder a release (202311, 202505, ..., master) with the
 // *.yang files of that release.
-const YANGEnv = "ROCE_FABRIC_YANG"
+const yangEnv = "ROCE_FABRIC_YANG"
 
-// NightlyEnv names the environment variable that has tests run at their full size:
+// nightlyEnv names the environment variable that has tests run at their full size:
 // "1" in `make nightly`.
-const NightlyEnv = "ROCE_FABRIC_NIGHTLY"
+const nightlyEnv = "ROCE_FABRIC_NIGHTLY"
 
 // Nightly reports whether tests run at their full size.
-func Nightly() bool { return os.Getenv(NightlyEnv) == "1" }
+func Nightly() bool { return os.Getenv(nightlyEnv) == "1" }
 
 // Sized is a size of a test: the full one at night.
 func Sized(usual, full int) int {
@@ -49,21 +49,21 @@ func Dir(t testing.TB, elem ...string) string {
 }
 
 // YANG returns the folder of the SONiC YANG models of a release: of the folder
-// that YANGEnv names, where it is set, or of the one beside the checkout. A
-// release missing from the folder named by YANGEnv skips the test, a missing
+// that yangEnv names, where it is set, or of the one beside the checkout. A
+// release missing from the folder named by yangEnv skips the test, a missing
 // folder fails it.
 func YANG(t testing.TB, release string) string {
 	t.Helper()
-	dir := os.Getenv(YANGEnv)
+	dir := os.Getenv(yangEnv)
 	if dir == "" {
 		return Dir(t, "data", "yang", "sonic", release)
 	}
 	if _, err := os.Stat(dir); err != nil {
-		t.Fatalf("%s: %v", YANGEnv, err)
+		t.Fatalf("%s: %v", yangEnv, err)
 	}
 	p := filepath.Join(dir, release)
 	if _, err := os.Stat(p); err != nil {
-		t.Skipf("skipped: %s has no models of release %s: %v", YANGEnv, release, err)
+		t.Skipf("skipped: %s has no models of release %s: %v", yangEnv, release, err)
 	}
 	return p
 }

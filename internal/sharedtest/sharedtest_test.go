@@ -52,7 +52,7 @@ func checkout(t *testing.T, files ...string) (parent string) {
 		}
 	}
 	t.Chdir(filepath.Join(parent, "main", "a", "b"))
-	t.Setenv(YANGEnv, "")
+	t.Setenv(yangEnv, "")
 	parent, err := filepath.EvalSymlinks(parent)
 	if err != nil {
 		t.Fatal(err)
@@ -90,14 +90,14 @@ func TestYANG(t *testing.T) {
 		t.Errorf("beside the checkout: %s, want %s", got, want)
 	}
 	mine := filepath.Join(parent, "mine")
-	t.Setenv(YANGEnv, mine)
+	t.Setenv(yangEnv, mine)
 	if got, want := YANG(t, "202605"), filepath.Join(mine, "202605"); got != want {
-		t.Errorf("with %s: %s, want %s", YANGEnv, got, want)
+		t.Errorf("with %s: %s, want %s", yangEnv, got, want)
 	}
 	if _, r := run(t, yang("202511")); !strings.Contains(r.skipped, "202511") {
 		t.Errorf("a missing release skips with %q, want its name", r.skipped)
 	}
-	t.Setenv(YANGEnv, filepath.Join(parent, "nowhere"))
+	t.Setenv(yangEnv, filepath.Join(parent, "nowhere"))
 	if _, r := run(t, yang("202511")); r.failed == "" {
 		t.Errorf("a folder that is not there: %+v, want a failure", r)
 	}

@@ -43,7 +43,7 @@ func newLogin(ctx context.Context, cfg *Config) (*login, error) {
 	if cfg.Agent {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", cfg.AgentSocket)
 		if err != nil {
-			return nil, newError("connect", cfg.Address, ErrConfig, fmt.Errorf("cannot reach the ssh-agent: %w", err))
+			return nil, newError("connect", cfg.Address, errConfig, fmt.Errorf("cannot reach the ssh-agent: %w", err))
 		}
 		l.agent = conn
 	}
@@ -82,7 +82,7 @@ func answers(pw string) xssh.KeyboardInteractiveChallenge {
 
 func loadKey(path string) (xssh.Signer, error) {
 	fail := func(err error, hint string) (xssh.Signer, error) {
-		return nil, &Error{Op: "read key", Addr: path, Msg: err.Error(), kind: ErrConfig, cause: err, hint: hint}
+		return nil, &Error{Op: "read key", Addr: path, Msg: err.Error(), kind: errConfig, cause: err, hint: hint}
 	}
 	b, err := secret.ReadFile(path)
 	if err != nil {

@@ -39,7 +39,7 @@ type Client struct {
 
 // Dial connects and logs in. The error is an [*Error] that wraps
 // ErrUnreachable, ErrHostKeyUnknown, ErrHostKeyChanged, ErrAuth, ErrTimeout or
-// ErrConfig. Close must be called on the Client.
+// errConfig. Close must be called on the Client.
 func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 	call := cfg.Log.Begin("ssh connect", func() string { return cfg.Address })
 	defer func() { call.End(nil, err) }()
@@ -48,7 +48,7 @@ func Dial(ctx context.Context, cfg Config) (_ *Client, err error) {
 		err = cfg.check()
 	}
 	if err != nil {
-		return nil, newError("connect", cfg.Address, ErrConfig, err)
+		return nil, newError("connect", cfg.Address, errConfig, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
@@ -319,7 +319,7 @@ func open(device sessions, over *atomic.Bool, ended <-chan struct{}) (*xssh.Sess
 func (c *Client) channelError(op string, err error) error {
 	var refused *xssh.OpenChannelError
 	if errors.As(err, &refused) {
-		return newError(op, c.addr, ErrRefused, err)
+		return newError(op, c.addr, errRefused, err)
 	}
 	return newError(op, c.addr, ErrLost, err)
 }

@@ -28,10 +28,10 @@ import (
 const (
 	DefaultTimeout        = 15 * time.Second
 	DefaultCommandTimeout = 2 * time.Minute
-	DefaultMaxOutput      = 64 << 20 // bytes
-	// DefaultMaxChannels stays below the ten sessions that OpenSSH grants a
+	defaultMaxOutput      = 64 << 20 // bytes
+	// defaultMaxChannels stays below the ten sessions that OpenSSH grants a
 	// connection (sshd_config MaxSessions).
-	DefaultMaxChannels = 8
+	defaultMaxChannels = 8
 )
 
 // Config says how a device is reached. At least one of Password, KeyFile and
@@ -59,10 +59,10 @@ type Config struct {
 	// DefaultCommandTimeout.
 	CommandTimeout time.Duration
 	// MaxOutput bounds what one Run or line of a shell may print, in bytes; 0 is
-	// DefaultMaxOutput.
+	// defaultMaxOutput.
 	MaxOutput int64
 	// MaxChannels bounds the commands and shells at once; more wait. 0 is
-	// DefaultMaxChannels.
+	// defaultMaxChannels.
 	MaxChannels int
 	// Log records commands and what they print; nil records none.
 	Log *trace.Log
@@ -109,10 +109,10 @@ func (c *Config) check() error {
 		c.CommandTimeout = DefaultCommandTimeout
 	}
 	if c.MaxOutput == 0 {
-		c.MaxOutput = DefaultMaxOutput
+		c.MaxOutput = defaultMaxOutput
 	}
 	if c.MaxChannels == 0 {
-		c.MaxChannels = DefaultMaxChannels
+		c.MaxChannels = defaultMaxChannels
 	}
 	if c.Password == "" && c.KeyFile == "" && !c.Agent {
 		return fmt.Errorf("no way to log in: neither password nor key nor agent")

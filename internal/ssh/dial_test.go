@@ -89,8 +89,8 @@ func TestLogin(t *testing.T) {
 		{"question, wrong password", byQuestion, func(c *Config) { c.Password = "wrong" }, ErrAuth, ""},
 		{"echoed question gets no password", byEcho, func(*Config) {}, ErrAuth, ""},
 		{"key", byKey, func(c *Config) { c.Password, c.KeyFile = "", keyFile(t, key, "", 0o600) }, nil, ""},
-		{"key open to others", byKey, func(c *Config) { c.KeyFile = keyFile(t, key, "", 0o644) }, ErrConfig, "chmod 600"},
-		{"encrypted key", byKey, func(c *Config) { c.KeyFile = keyFile(t, key, "secret", 0o600) }, ErrConfig, "ssh-agent"},
+		{"key open to others", byKey, func(c *Config) { c.KeyFile = keyFile(t, key, "", 0o644) }, errConfig, "chmod 600"},
+		{"encrypted key", byKey, func(c *Config) { c.KeyFile = keyFile(t, key, "secret", 0o600) }, errConfig, "ssh-agent"},
 		{"wrong key", byKey, func(c *Config) { c.KeyFile = keyFile(t, other, "", 0o600) }, ErrAuth, ""},
 		{"password where a key is wanted", byKey, func(*Config) {}, ErrAuth, ""},
 		{"agent", byKey, func(c *Config) { c.Password, c.Agent, c.AgentSocket = "", true, agentWith(t, other, key) }, nil, ""},
@@ -102,10 +102,10 @@ func TestLogin(t *testing.T) {
 			c.KeyFile, c.Agent, c.AgentSocket = keyFile(t, other, "", 0o600), true, agentWith(t, key)
 		}, nil, ""},
 		{"empty agent", byKey, func(c *Config) { c.Agent, c.AgentSocket = true, agentWith(t) }, ErrAuth, ""},
-		{"no agent", byKey, func(c *Config) { c.Agent, c.AgentSocket = true, filepath.Join(t.TempDir(), "none") }, ErrConfig, ""},
-		{"agent unset", byKey, func(c *Config) { t.Setenv("SSH_AUTH_SOCK", ""); c.Agent = true }, ErrConfig, ""},
-		{"nothing", byPassword, func(c *Config) { c.Password = "" }, ErrConfig, ""},
-		{"no user", byPassword, func(c *Config) { c.User = "" }, ErrConfig, ""},
+		{"no agent", byKey, func(c *Config) { c.Agent, c.AgentSocket = true, filepath.Join(t.TempDir(), "none") }, errConfig, ""},
+		{"agent unset", byKey, func(c *Config) { t.Setenv("SSH_AUTH_SOCK", ""); c.Agent = true }, errConfig, ""},
+		{"nothing", byPassword, func(c *Config) { c.Password = "" }, errConfig, ""},
+		{"no user", byPassword, func(c *Config) { c.User = "" }, errConfig, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := c.d.config()
@@ -113,7 +113,7 @@ func TestLogin(t *testing.T) {
 			cl, err := Dial(t.Context(), cfg)
 			if c.kind != nil {
 				place := c.d.addr
-				if strings.Contains(c.name, "key") && c.kind == ErrConfig {
+				if strings.Contains(c.name, "key") && c.kind == errConfig {
 					place = cfg.KeyFile
 				}
 				if e := want(t, err, c.kind, place); !strings.Contains(e.Hint(), c.hint) {
@@ -225,7 +225,7 @@ func TestHostKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Dial(t.Context(), cfg)
-		want(t, err, ErrConfig, cfg.KnownHosts)
+		want(t, err, errConfig, cfg.KnownHosts)
 	})
 }
 
@@ -323,7 +323,7 @@ func TestJump(t *testing.T) {
 		{"login behind it", func(c *Config) { c.User = "nobody" }, ErrAuth, d.addr},
 		{"forwarding refused", func(c *Config) { c.Jump, c.KnownHosts = testUser+"@"+closed.addr, closed.hosts }, ErrUnreachable, d.addr},
 		{"dead device behind it", func(c *Config) { c.Address = "127.0.0.1:1" }, ErrUnreachable, "127.0.0.1:1"},
-		{"no user", func(c *Config) { c.Jump = jump.addr }, ErrConfig, d.addr},
+		{"no user", func(c *Config) { c.Jump = jump.addr }, errConfig, d.addr},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := good

@@ -18,15 +18,15 @@ var (
 	ErrHostKeyChanged = errors.New("host key is not the known one")
 	ErrAuth           = errors.New("login refused")
 	ErrTimeout        = errors.New("no answer in time")
-	// ErrConfig says that the Config cannot work; nothing was sent.
-	ErrConfig = errors.New("SSH settings are wrong")
+	// errConfig says that the Config cannot work; nothing was sent.
+	errConfig = errors.New("SSH settings are wrong")
 	// ErrLost says that the connection or the channel ended before the work
 	// on it did. Whether a command was carried out is not known.
 	ErrLost = errors.New("connection lost")
-	// ErrTooLarge says that a command printed more than it may.
-	ErrTooLarge = errors.New("output too large")
-	// ErrRefused says that the device does not grant a channel or a command.
-	ErrRefused = errors.New("device refuses")
+	// errTooLarge says that a command printed more than it may.
+	errTooLarge = errors.New("output too large")
+	// errRefused says that the device does not grant a channel or a command.
+	errRefused = errors.New("device refuses")
 )
 
 // Error is what failed on a connection. It wraps one of the sentinels, and the

@@ -13,9 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
-// ErrPager says that the device shows its output a page at a time, and waits
+// errPager says that the device shows its output a page at a time, and waits
 // for a key, although it was told not to.
-var ErrPager = errors.New("output stops at a pager")
+var errPager = errors.New("output stops at a pager")
 
 // Level is a privilege level or a configuration mode of a network operating
 // system, with all modes below it that look the same.
@@ -98,7 +98,7 @@ type level struct {
 func (c *Client) Network(ctx context.Context, p *Platform, password secret.Secret) (*Network, error) {
 	p.once.Do(func() { p.patterns, p.err = p.compile() })
 	if p.err != nil {
-		return nil, newError("shell", c.addr, ErrConfig, p.err)
+		return nil, newError("shell", c.addr, errConfig, p.err)
 	}
 	n := &Network{p: p, patterns: p.patterns}
 	ctx, cancel := context.WithTimeout(ctx, c.commandTimeout)
@@ -253,7 +253,7 @@ func (n *Network) say(ctx context.Context, cmd string, first bool) (string, erro
 		return "", err
 	}
 	if words := n.refusal(out, first); words != "" {
-		return "", n.fail(ErrRefused, &LineError{Number: 1, Line: cmd, Words: words})
+		return "", n.fail(errRefused, &LineError{Number: 1, Line: cmd, Words: words})
 	}
 	return out, nil
 }
@@ -273,11 +273,11 @@ func (n *Network) Configure(ctx context.Context, name, enter string, lines []str
 			return notes, err
 		}
 		if words := n.refusal(out, false); words != "" {
-			return notes, n.fail(ErrRefused, &LineError{Number: i, Line: line, Words: words})
+			return notes, n.fail(errRefused, &LineError{Number: i, Line: line, Words: words})
 		}
 		if n.at != name {
 			// Whatever comes next would be typed in the wrong place.
-			return notes, n.end(n.fail(ErrRefused, &LineError{Number: i, Line: line, Words: "the prompt is not that of " + name}))
+			return notes, n.end(n.fail(errRefused, &LineError{Number: i, Line: line, Words: "the prompt is not that of " + name}))
 		}
 		for l := range strings.Lines(out) {
 			if l = clip(l); l != "" && len(notes) < maxNotes {
@@ -404,7 +404,7 @@ func (n *Network) ends(out, line string) (string, error) {
 	}
 	if n.at == "" {
 		if n.pager != nil && n.pager.MatchString(last) {
-			return "", n.end(n.fail(ErrPager, fmt.Errorf("%q stops at %s", line, n.p.Pager)))
+			return "", n.end(n.fail(errPager, fmt.Errorf("%q stops at %s", line, n.p.Pager)))
 		}
 		return out, nil
 	}

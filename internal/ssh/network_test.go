@@ -215,7 +215,7 @@ func TestNetworkConfigure(t *testing.T) {
 	// The shell goes on after a refusal, and leaves the modes by itself.
 	_, err = n.Configure(t.Context(), "session", "configure session x", []string{"interface Ethernet1/1", "speed 9", "never sent"})
 	var le *LineError
-	if !errors.Is(err, ErrRefused) || !errors.As(err, &le) || le.Number != 2 || le.Line != "speed 9" || le.Words != "% Invalid input (at token 1: '9')" {
+	if !errors.Is(err, errRefused) || !errors.As(err, &le) || le.Number != 2 || le.Line != "speed 9" || le.Words != "% Invalid input (at token 1: '9')" {
 		t.Errorf("error %v", err)
 	}
 	if out, err := n.Show(t.Context(), "show lines"); err != nil || !strings.HasSuffix(out, "% in a banner") {
@@ -293,7 +293,7 @@ func TestNetworkPager(t *testing.T) {
 	r := &router{pager: "show all"}
 	n := r.mustOpen(t)
 	_, err := n.Show(t.Context(), "show all")
-	if !errors.Is(err, ErrPager) || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), "show all") {
+	if !errors.Is(err, errPager) || !strings.Contains(err.Error(), "--More--") || !strings.Contains(err.Error(), "show all") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := n.Show(t.Context(), "show clock"); !errors.Is(err, ErrLost) {
@@ -324,7 +324,7 @@ func TestNetworkEnds(t *testing.T) {
 	})
 	t.Run("with two lines in one", func(t *testing.T) {
 		n := r.mustOpen(t)
-		if _, err := n.Configure(t.Context(), "session", "configure session x", []string{"a\nb"}); !errors.Is(err, ErrConfig) {
+		if _, err := n.Configure(t.Context(), "session", "configure session x", []string{"a\nb"}); !errors.Is(err, errConfig) {
 			t.Errorf("error %v", err)
 		}
 	})

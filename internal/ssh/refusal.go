@@ -9,7 +9,7 @@ import (
 )
 
 // LineError is a line that the device refuses. It comes in an [*Error] that
-// wraps ErrRefused.
+// wraps errRefused.
 type LineError struct {
 	Number int // of the line among those that were sent, from 1
 	Line   string

@@ -169,7 +169,7 @@ func TestOutputIsBounded(t *testing.T) {
 	c := dial(t, cfg)
 	for _, cmd := range []string{"stdout", "stderr"} {
 		r, err := c.Run(t.Context(), cmd, nil)
-		want(t, err, ErrTooLarge, d.addr)
+		want(t, err, errTooLarge, d.addr)
 		if n := len(r.Stdout) + len(r.Stderr); n != 100<<10 {
 			t.Errorf("%s: kept %d bytes", cmd, n)
 		}
@@ -256,10 +256,10 @@ func TestRefused(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	c := dial(t, d.config())
 	_, err := c.Run(t.Context(), "no exec here", nil)
-	want(t, err, ErrRefused, d.addr)
+	want(t, err, errRefused, d.addr)
 	d.refuse = true
 	_, err = c.Run(t.Context(), "no session here", nil)
-	want(t, err, ErrRefused, d.addr)
+	want(t, err, errRefused, d.addr)
 }
 
 // TestCloseEndsEverything closes under running commands.
@@ -504,7 +504,7 @@ func TestShell(t *testing.T) {
 		if out, err := s.send(t.Context(), "show version"); err != nil || out != "config: show version" {
 			t.Errorf("%q %v", out, err)
 		}
-		if _, err := s.send(t.Context(), "two\nlines"); !errors.Is(err, ErrConfig) {
+		if _, err := s.send(t.Context(), "two\nlines"); !errors.Is(err, errConfig) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -533,7 +533,7 @@ func TestShell(t *testing.T) {
 	})
 	t.Run("flood", func(t *testing.T) {
 		_, err := open(t).send(t.Context(), "flood")
-		want(t, err, ErrTooLarge, d.addr)
+		want(t, err, errTooLarge, d.addr)
 	})
 	t.Run("device ends", func(t *testing.T) {
 		_, err := open(t).send(t.Context(), "exit")
@@ -549,7 +549,7 @@ func TestShell(t *testing.T) {
 		none := newDevice(t, deviceOptions{})
 		none.refuse = true
 		_, err := dial(t, none.config()).shell(t.Context(), promptPattern)
-		want(t, err, ErrRefused, none.addr)
+		want(t, err, errRefused, none.addr)
 	})
 	t.Run("beside commands", func(t *testing.T) {
 		s := open(t)

@@ -38,7 +38,7 @@ func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, erro
 		options.WithTimeoutOps(noTimeout),
 		options.WithTermWidth(termWidth), options.WithTermHeight(termHeight))
 	if err != nil {
-		return nil, newError("shell", c.addr, ErrConfig, err)
+		return nil, newError("shell", c.addr, errConfig, err)
 	}
 	s.driver = d
 	if err := d.Open(); err != nil {
@@ -53,7 +53,7 @@ func (c *Client) shell(ctx context.Context, prompt *regexp.Regexp) (*shell, erro
 
 func (s *shell) oneLine(line string) error {
 	if strings.ContainsAny(line, "\r\n\x00") {
-		return newError("shell", s.c.addr, ErrConfig, errors.New("more than one line"))
+		return newError("shell", s.c.addr, errConfig, errors.New("more than one line"))
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (s *shell) failed(ctx context.Context, err error) error {
 	case errors.As(err, &e):
 		return e
 	case s.pty.over.Load():
-		return newError("shell", s.c.addr, ErrTooLarge, fmt.Errorf("more than %d bytes", s.c.maxOutput))
+		return newError("shell", s.c.addr, errTooLarge, fmt.Errorf("more than %d bytes", s.c.maxOutput))
 	case ctx.Err() != nil:
 		return contextError("shell", s.c.addr, ctx)
 	}

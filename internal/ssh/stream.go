@@ -86,7 +86,7 @@ func (c *Client) converse(x *xssh.Session, cmd string, stderr io.Writer, pw *io.
 	}
 	x.Stderr = stderr
 	if err := x.Start(cmd); err != nil {
-		kind := ErrRefused
+		kind := errRefused
 		if gone(err) {
 			kind = ErrLost
 		}

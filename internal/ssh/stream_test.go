@@ -167,7 +167,7 @@ func TestStreamDoesNotStart(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	c := dial(t, d.config())
 	_, err := c.Stream(t.Context(), "x", io.Discard)
-	want(t, err, ErrRefused, d.addr)
+	want(t, err, errRefused, d.addr)
 
 	frozen := newDevice(t, deviceOptions{})
 	frozen.frozen = true

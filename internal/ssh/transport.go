@@ -61,7 +61,7 @@ func (t *pty) Open(a *transport.Args) error {
 		over <- t.c.session(t.life, "shell", func(s *xssh.Session) error {
 			out, err := t.begin(s, a)
 			if err != nil {
-				return newError("shell", t.c.addr, ErrRefused, err)
+				return newError("shell", t.c.addr, errRefused, err)
 			}
 			close(opened)
 			t.pump(out)

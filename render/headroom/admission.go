@@ -94,7 +94,7 @@ func Admit(in AdmissionInput) (Admission, error) {
 	r.Terms, r.Total, r.Max = t, int64(t.sum()), in.MaxHeadroom
 	r.Admitted = in.MaxHeadroom == 0 || r.Total < in.MaxHeadroom
 	if in.SharedHeadroom {
-		if most, ok := MaxSharedHeadroom(a, in.Lanes); ok {
+		if most, ok := maxSharedHeadroom(a, in.Lanes); ok {
 			r.MaxShared = most
 			r.Admitted = r.Admitted && r.Shared <= most
 		}
@@ -102,10 +102,10 @@ func Admit(in AdmissionInput) (Admission, error) {
 	return r, nil
 }
 
-// MaxSharedHeadroom returns what one port may take of the shared headroom
+// maxSharedHeadroom returns what one port may take of the shared headroom
 // pool, bytes; ok is false where the ASIC states no limit. Source: sonic-swss
 // cfgmgr/buffer_check_headroom_mellanox.lua.
-func MaxSharedHeadroom(a *catalog.ASIC, lanes int) (n int64, ok bool) {
+func maxSharedHeadroom(a *catalog.ASIC, lanes int) (n int64, ok bool) {
 	if a == nil || a.PortMaxSHPCells == 0 {
 		return 0, false
 	}
@@ -172,7 +172,7 @@ func SizePools(in PoolInput) (Pools, error) {
 		mmu = a.BufferBytes
 	}
 	if mmu <= 0 || in.Ratio < 0 || in.SharedHeadroom < 0 {
-		return Pools{}, fmt.Errorf("memory of %d bytes, ratio %g, shared headroom %d: %w", mmu, in.Ratio, in.SharedHeadroom, ErrInput)
+		return Pools{}, fmt.Errorf("memory of %d bytes, ratio %g, shared headroom %d: %w", mmu, in.Ratio, in.SharedHeadroom, errInput)
 	}
 	var lossless, lossy, queues, management, mirror, xoff, ports int64
 	for _, p := range in.Ports {
@@ -217,7 +217,7 @@ func SizePools(in PoolInput) (Pools, error) {
 		private := ports * privatePerPort
 		t.add("private headroom", float64(private), srcPool, "%d lossless ports * 10 KiB", ports)
 		if r.SharedHeadroom == 0 {
-			r.SharedHeadroom = SharedHeadroomPool(xoff, int(ports), in.Ratio)
+			r.SharedHeadroom = sharedHeadroomPool(xoff, int(ports), in.Ratio)
 		}
 		t.add("shared headroom pool", float64(r.SharedHeadroom), srcPool, "(%d - %d) / %g, %d where that is 0", xoff, private, in.Ratio, leastSharedPool)
 	}
@@ -239,11 +239,11 @@ func SizePools(in PoolInput) (Pools, error) {
 	return r, nil
 }
 
-// SharedHeadroomPool returns the size that SONiC gives the shared headroom
+// sharedHeadroomPool returns the size that SONiC gives the shared headroom
 // pool: the headroom of all groups beyond their own sizes, less 10 KiB for each
 // lossless port, by the over-subscription ratio. Source: sonic-swss
 // cfgmgr/buffer_pool_mellanox.lua.
-func SharedHeadroomPool(headroom int64, losslessPorts int, ratio float64) int64 {
+func sharedHeadroomPool(headroom int64, losslessPorts int, ratio float64) int64 {
 	n := max(0, headroom-int64(clampCount(losslessPorts, 0))*privatePerPort)
 	if n == 0 || !(ratio > 0) {
 		return leastSharedPool

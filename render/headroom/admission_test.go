@@ -11,14 +11,14 @@ import (
 
 func TestMaxSharedHeadroom(t *testing.T) {
 	for id, want := range map[string]int64{"spc1": 788352, "spc2": 1182528, "spc3": 1182528, "spc4": 1576704, "spc5": 1183488, "spc6": 1577984} {
-		if n, ok := MaxSharedHeadroom(asic(t, id), 4); !ok || n != want {
+		if n, ok := maxSharedHeadroom(asic(t, id), 4); !ok || n != want {
 			t.Errorf("%s: %d, want %d", id, n, want)
 		}
 	}
-	if n, _ := MaxSharedHeadroom(asic(t, "spc4"), 8); n != (8192+40)*192 {
+	if n, _ := maxSharedHeadroom(asic(t, "spc4"), 8); n != (8192+40)*192 {
 		t.Errorf("8 lanes: %d", n)
 	}
-	if _, ok := MaxSharedHeadroom(asic(t, "th5"), 8); ok {
+	if _, ok := maxSharedHeadroom(asic(t, "th5"), 8); ok {
 		t.Error("th5 has no published limit")
 	}
 }
@@ -128,7 +128,7 @@ func TestSizePools(t *testing.T) {
 	if _, err := SizePools(PoolInput{ASIC: asic(t, "th5")}); !errors.Is(err, ErrNoModel) {
 		t.Errorf("th5: %v", err)
 	}
-	if _, err := SizePools(PoolInput{ASIC: asic(t, "vs")}); !errors.Is(err, ErrInput) {
+	if _, err := SizePools(PoolInput{ASIC: asic(t, "vs")}); !errors.Is(err, errInput) {
 		t.Errorf("no memory: %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestSharedHeadroomPool(t *testing.T) {
 		ratio    float64
 		want     int64
 	}{{1 << 20, 10, 1, 1<<20 - 100<<10}, {1<<20 + 1, 10, 3, 315_393}, {100 << 10, 10, 1, 655_360}, {1 << 20, 0, 0, 655_360}} {
-		if got := SharedHeadroomPool(c.headroom, c.ports, c.ratio); got != c.want {
+		if got := sharedHeadroomPool(c.headroom, c.ports, c.ratio); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}

@@ -18,7 +18,7 @@ func barefoot(in Input) (Result, error) {
 	)
 	worst := worstCellFactor(float64(a.CellBytes))
 	occupancy := (100 - spp + float64(spp*worst)) / 100
-	cable := 2 * float64(in.Cable) * speed * 1e9 / SignalSpeed / (8 * 1024)
+	cable := 2 * float64(in.Cable) * speed * 1e9 / signalSpeed / (8 * 1024)
 	gearbox := speed * in.GearboxNS / (8 * 1024)
 	macPHY := a.MACPHYKiB * 1024
 

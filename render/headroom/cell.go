@@ -10,10 +10,10 @@ func Occupancy(cell int64, packet int) float64 {
 	return float64(cells*cell) / float64(packet)
 }
 
-// WorstOccupancy returns the largest Occupancy of any packet of at least
+// worstOccupancy returns the largest Occupancy of any packet of at least
 // minPacket bytes: that of the smallest one, or of the next that begins a
 // new cell.
-func WorstOccupancy(cell int64, minPacket int) float64 {
+func worstOccupancy(cell int64, minPacket int) float64 {
 	if cell <= 0 || minPacket <= 0 {
 		return 1
 	}

@@ -82,7 +82,7 @@ const (
 // is too much, Order says so.
 func ECNAuto(in ECNInput) (ECN, error) {
 	if in.Speed <= 0 {
-		return ECN{}, fmt.Errorf("speed %v: %w", in.Speed, ErrInput)
+		return ECN{}, fmt.Errorf("speed %v: %w", in.Speed, errInput)
 	}
 	frame := int64(in.LosslessMTU)
 	if frame <= 0 {

@@ -59,7 +59,7 @@ func TestECNAuto(t *testing.T) {
 	if e, _ = ECNAuto(ECNInput{Speed: 10 * g, LosslessMTU: 9000}); e.Min != 36*1024 || e.Max < 2*e.Min {
 		t.Errorf("10G: %+v", e)
 	}
-	if _, err = ECNAuto(ECNInput{}); !errors.Is(err, ErrInput) {
+	if _, err = ECNAuto(ECNInput{}); !errors.Is(err, errInput) {
 		t.Errorf("no speed: %v", err)
 	}
 }
@@ -86,10 +86,10 @@ func TestECNAutoGivesWay(t *testing.T) {
 }
 
 func TestPoolOf(t *testing.T) {
-	if _, err := PoolOf(model(t, "NH-4010"), 400*g, nil); !errors.Is(err, ErrNoPool) || !strings.Contains(err.Error(), "no size of") {
+	if _, err := PoolOf(model(t, "NH-4010"), 400*g, nil); !errors.Is(err, errNoPool) || !strings.Contains(err.Error(), "no size of") {
 		t.Errorf("NH-4010: %v", err)
 	}
-	if _, err := PoolOf(nil, 400*g, nil); !errors.Is(err, ErrNoPool) {
+	if _, err := PoolOf(nil, 400*g, nil); !errors.Is(err, errNoPool) {
 		t.Errorf("no model: %v", err)
 	}
 	m := model(t, "DellEMC-Z9332f-O32")
@@ -101,7 +101,7 @@ func TestPoolOf(t *testing.T) {
 	if p, err = PoolOf(m, 400*g, &stated); err != nil || p.Alpha != (Alpha{1, 16}) || !strings.Contains(p.AlphaHow, "as stated") {
 		t.Errorf("stated alpha: %+v, %v", p, err)
 	}
-	if _, err = PoolOf(m, 800*g, nil); !errors.Is(err, ErrNoPool) {
+	if _, err = PoolOf(m, 800*g, nil); !errors.Is(err, errNoPool) {
 		t.Errorf("a speed without rows: %v", err)
 	}
 	if p, err = PoolOf(model(t, "ACS-SN5600"), 400*g, nil); err != nil || p.Alpha != (Alpha{1, 1}) {

@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// ErrNoPool is wrapped where the shared pool of a switch, or the alpha of its
+// errNoPool is wrapped where the shared pool of a switch, or the alpha of its
 // lossless groups, is not known.
-var ErrNoPool = errors.New("the shared pool is not known")
+var errNoPool = errors.New("the shared pool is not known")
 
 // Pool is the memory that lossless groups share, and how much of what is free
 // one of them may take.
@@ -26,24 +26,24 @@ type Pool struct {
 // PoolOf returns the pool of a model for ports of that speed. exponent is the
 // dynamic_th that the operator states; nil takes the smallest that the model
 // publishes at the speed, or SONiC's default under its dynamic model. It fails
-// with ErrNoPool where the catalogue does not tell.
+// with errNoPool where the catalogue does not tell.
 func PoolOf(m *catalog.Model, speed units.Rate, exponent *int64) (Pool, error) {
 	if m == nil {
-		return Pool{}, fmt.Errorf("%w: the model is not in the catalogue", ErrNoPool)
+		return Pool{}, fmt.Errorf("%w: the model is not in the catalogue", errNoPool)
 	}
 	var p Pool
 	if p.Bytes, p.How = m.SharedBytes(); p.Bytes == 0 {
-		return Pool{}, fmt.Errorf("%w: %s", ErrNoPool, p.How)
+		return Pool{}, fmt.Errorf("%w: %s", errNoPool, p.How)
 	}
 	n, how, ok := PublishedAlpha(m, speed)
 	if exponent != nil {
 		n, how, ok = *exponent, "as stated", true
 	}
 	if !ok {
-		return Pool{}, fmt.Errorf("%w: %s", ErrNoPool, how)
+		return Pool{}, fmt.Errorf("%w: %s", errNoPool, how)
 	}
 	var err error
-	p.Alpha, err = AlphaOf(n, m.ASIC())
+	p.Alpha, err = alphaOf(n, m.ASIC())
 	p.AlphaHow = fmt.Sprintf("dynamic_th %d, %s", n, how)
 	return p, err
 }
@@ -70,8 +70,8 @@ func PublishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok
 	return slices.Min(l), fmt.Sprintf("the smallest of the rows at %s", speed), true
 }
 
-// Threshold is the function Threshold for this pool.
-func (p Pool) Threshold(active int) int64 { return Threshold(p.Alpha, p.Bytes, active) }
+// threshold is the function threshold for this pool.
+func (p Pool) Threshold(active int) int64 { return threshold(p.Alpha, p.Bytes, active) }
 
 // Case is one way of traffic through a switch: Feeders ingress groups fill the
 // congested queue, each of them feeds FanOut congested queues, and Active
@@ -120,7 +120,7 @@ func WorstCase(ports, lossless int) Case {
 // Limit is what a case allows of a queue, bytes.
 type Limit struct {
 	Case
-	// Threshold is where a group pauses in that case.
+	// threshold is where a group pauses in that case.
 	Threshold int64 `json:"threshold"`
 	// Queue is the longest queue with which no group has paused yet. Marking
 	// precedes the pause up to here.

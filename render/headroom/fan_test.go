@@ -73,7 +73,7 @@ func TestCases(t *testing.T) {
 // The limit is the longest queue that the inequality allows, to the byte.
 func TestLimitIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, _ := AlphaOf(rapid.Int64Range(-8, 7).Draw(t, "exponent"), nil)
+		a, _ := alphaOf(rapid.Int64Range(-8, 7).Draw(t, "exponent"), nil)
 		p := Pool{Bytes: rapid.Int64Range(0, 1<<44).Draw(t, "bytes"), Alpha: a}
 		n := func(name string) int { return rapid.IntRange(1, 512).Draw(t, name) }
 		c := Case{Feeders: n("feeders"), FanOut: n("fan-out"), Active: n("active")}

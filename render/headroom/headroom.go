@@ -31,11 +31,11 @@ const (
 	ModelSONiCDyn = "sonic-dyn"
 )
 
-// ErrNoQuanta is wrapped where no pause-response time is known for a speed.
-var ErrNoQuanta = errors.New("no pause-response time is known")
+// errNoQuanta is wrapped where no pause-response time is known for a speed.
+var errNoQuanta = errors.New("no pause-response time is known")
 
-// ErrInput is wrapped where an input is out of range.
-var ErrInput = errors.New("out of range")
+// errInput is wrapped where an input is out of range.
+var errInput = errors.New("out of range")
 
 // maxPeerBytes is far above any response: a whole millisecond at 800G.
 const maxPeerBytes = 100 << 20
@@ -119,7 +119,7 @@ type Result struct {
 }
 
 func (in Input) check() error {
-	bad := func(what string, v any) error { return fmt.Errorf("%s %v: %w", what, v, ErrInput) }
+	bad := func(what string, v any) error { return fmt.Errorf("%s %v: %w", what, v, errInput) }
 	switch {
 	case in.Speed <= 0:
 		return bad("speed", in.Speed)

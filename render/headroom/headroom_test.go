@@ -37,7 +37,7 @@ func TestQuanta(t *testing.T) {
 	} {
 		q, ok := Quanta(speed)
 		b, _ := ResponseBytes(speed)
-		d := Drain(b, speed)
+		d := drain(b, speed)
 		if !ok || q != want.quanta || b != want.bytes || d != want.ns {
 			t.Errorf("%s: %d quanta, %d bytes, %v; want %+v", speed, q, b, d, want)
 		}
@@ -65,7 +65,7 @@ func TestCableBytes(t *testing.T) {
 		2000: {63131, 126263, 252525, 505051, 1010101, 2020202},
 	} {
 		for i, speed := range speeds {
-			if got := math.Round(CableBytes(speed, cable)); got != want[i] {
+			if got := math.Round(cableBytes(speed, cable)); got != want[i] {
 				t.Errorf("%s %s: %.0f, want %.0f", speed, cable, got, want[i])
 			}
 		}
@@ -142,7 +142,7 @@ func TestOccupancy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := rapid.Int64Range(1, 512).Draw(t, "cell")
 		least := rapid.IntRange(1, 2000).Draw(t, "least")
-		w := WorstOccupancy(cell, least)
+		w := worstOccupancy(cell, least)
 		worst := 0.0
 		for p := least; p <= least+2*int(cell); p++ {
 			worst = max(worst, Occupancy(cell, p))
@@ -169,16 +169,16 @@ func TestErrors(t *testing.T) {
 	} {
 		in := ok
 		change(&in)
-		if _, err := IEEE(in); !errors.Is(err, ErrInput) {
+		if _, err := IEEE(in); !errors.Is(err, errInput) {
 			t.Errorf("%s: IEEE: %v", name, err)
 		}
-		if _, err := SONiCDyn(in); !errors.Is(err, ErrInput) {
+		if _, err := SONiCDyn(in); !errors.Is(err, errInput) {
 			t.Errorf("%s: SONiCDyn: %v", name, err)
 		}
 	}
 	in := ok
 	in.Speed = 1600 * g
-	if _, err := IEEE(in); !errors.Is(err, ErrNoQuanta) {
+	if _, err := IEEE(in); !errors.Is(err, errNoQuanta) {
 		t.Errorf("IEEE at 1600G: %v", err)
 	}
 	for _, a := range []*catalog.ASIC{nil, asic(t, "th5")} {
@@ -196,7 +196,7 @@ func TestDrain(t *testing.T) {
 		rate units.Rate
 		want time.Duration
 	}{{131072, 400 * g, 2621}, {262144, 400 * g, 5243}, {150_000, 400 * g, 3000}, {1 << 20, 100 * g, 83886}, {2_000_000, 400 * g, 40000}, {1, 0, 0}} {
-		if got := Drain(c.n, c.rate); got != c.want {
+		if got := drain(c.n, c.rate); got != c.want {
 			t.Errorf("%d at %s: %v, want %v", c.n, c.rate, got, c.want)
 		}
 	}
@@ -225,7 +225,7 @@ func TestIEEEPeer(t *testing.T) {
 		t.Error(err)
 	}
 	in.PeerBytes = -1
-	if _, err := IEEE(in); !errors.Is(err, ErrInput) {
+	if _, err := IEEE(in); !errors.Is(err, errInput) {
 		t.Errorf("a negative response: %v", err)
 	}
 }
@@ -275,7 +275,7 @@ func TestProperties(t *testing.T) {
 						t.Fatalf("bare term %+v", x)
 					}
 				}
-				if r.XOFF < int64(CableBytes(in.Speed, in.Cable)*1000/1024) {
+				if r.XOFF < int64(cableBytes(in.Speed, in.Cable)*1000/1024) {
 					t.Fatalf("%d is below the cable", r.XOFF)
 				}
 				// Up to 202311 the script has a cable that is 2.3 % short.

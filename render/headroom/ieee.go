@@ -17,12 +17,12 @@ func IEEE(in Input) (Result, error) {
 	}
 	q, ok := Quanta(in.Speed)
 	if !ok && in.PeerBytes == 0 {
-		return Result{}, fmt.Errorf("%w at %s", ErrNoQuanta, in.Speed)
+		return Result{}, fmt.Errorf("%w at %s", errNoQuanta, in.Speed)
 	}
 	var t terms
 	t.add("largest frame", float64(in.PortMTU+frameOverhead), srcWire, "port MTU %d + %d", in.PortMTU, frameOverhead)
 	t.add("pause frame", pauseFrame, srcWire, "64 + 20")
-	t.add("cable", CableBytes(in.Speed, in.Cable), "speed of light in the cable as in "+srcLua, "2 * %s * %s / (8 * 1.98e8 m/s)", in.Cable, in.Speed)
+	t.add("cable", cableBytes(in.Speed, in.Cable), "speed of light in the cable as in "+srcLua, "2 * %s * %s / (8 * 1.98e8 m/s)", in.Cable, in.Speed)
 	if in.PeerBytes > 0 {
 		t.add("peer response", float64(in.PeerBytes), in.PeerHow, "%d bytes, as stated", in.PeerBytes)
 	} else {
@@ -37,7 +37,7 @@ func IEEE(in Input) (Result, error) {
 	if in.ASIC != nil {
 		cell = in.ASIC.CellBytes
 	}
-	if w := WorstOccupancy(cell, in.MinPacket); w > 1 {
+	if w := worstOccupancy(cell, in.MinPacket); w > 1 {
 		t.add("cell rounding", wire*(w-1), in.ASIC.Source, "(%.3f - 1) * %.0f, packets of %d bytes and more in cells of %d", w, wire, in.MinPacket, cell)
 	}
 	var notes []string

@@ -7,10 +7,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// SignalSpeed is the speed of light in a cable, metres per second, as SONiC
+// signalSpeed is the speed of light in a cable, metres per second, as SONiC
 // takes it (sonic-swss cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns a
 // metre.
-const SignalSpeed = 198_000_000
+const signalSpeed = 198_000_000
 
 var quanta = map[int64]int64{
 	100: 1, 1_000: 2, 10_000: 67, 25_000: 80, 40_000: 118, 50_000: 147,
@@ -32,19 +32,19 @@ func ResponseBytes(speed units.Rate) (n int64, ok bool) {
 	return q * 64, ok
 }
 
-// CableBytes returns the bytes in flight in a cable, there and back.
-func CableBytes(speed units.Rate, cable units.Length) float64 {
-	return 2 * float64(cable) * float64(speed) / (8 * SignalSpeed)
+// cableBytes returns the bytes in flight in a cable, there and back.
+func cableBytes(speed units.Rate, cable units.Length) float64 {
+	return 2 * float64(cable) * float64(speed) / (8 * signalSpeed)
 }
 
 // Floor returns the headroom below which a full link loses frames whatever
 // the peer does: the round trip in the cable and two lossless frames.
 func Floor(speed units.Rate, cable units.Length, losslessMTU int) int64 {
-	return int64(math.Ceil(CableBytes(speed, cable))) + 2*int64(losslessMTU)
+	return int64(math.Ceil(cableBytes(speed, cable))) + 2*int64(losslessMTU)
 }
 
-// Drain returns the time that n bytes take at a rate; 0 for a rate of 0.
-func Drain(n int64, rate units.Rate) time.Duration {
+// drain returns the time that n bytes take at a rate; 0 for a rate of 0.
+func drain(n int64, rate units.Rate) time.Duration {
 	if rate <= 0 {
 		return 0
 	}

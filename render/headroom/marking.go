@@ -95,7 +95,7 @@ type DrainTimes struct {
 
 // Drains returns the drain times of the curve at a speed.
 func (c Curve) Drains(speed units.Rate) DrainTimes {
-	d := DrainTimes{Min: Drain(c.Min, speed), Max: Drain(c.Max, speed)}
+	d := DrainTimes{Min: drain(c.Min, speed), Max: drain(c.Max, speed)}
 	d.Usual = d.Min >= MinDrainLow && d.Min <= MinDrainHigh && d.Max <= MaxDrainHigh
 	return d
 }

@@ -13,7 +13,7 @@ const maxPauseBits = 65535 * 512
 // LongestPause returns how long one PFC frame can stop a priority at that
 // speed; 0 for a speed of 0.
 func LongestPause(speed units.Rate) time.Duration {
-	return Drain(maxPauseBits/8, speed)
+	return drain(maxPauseBits/8, speed)
 }
 
 // FramesToHold returns how many PFC frames a second hold a priority paused

@@ -64,7 +64,7 @@ func TestPublishedRows(t *testing.T) {
 			if m, err := IEEE(Input{PortMTU: 9100, LosslessMTU: frame, Speed: r.Speed, Cable: r.Cable}); err == nil && r.XOFF < m.XOFF {
 				below++
 			}
-			if q, ok := Quanta(r.Speed); ok && r.XOFF < int64(math.Ceil(CableBytes(r.Speed, r.Cable)))+9114+frame+84+q*64 {
+			if q, ok := Quanta(r.Speed); ok && r.XOFF < int64(math.Ceil(cableBytes(r.Speed, r.Cable)))+9114+frame+84+q*64 {
 				plain++
 			}
 		}

@@ -97,7 +97,7 @@ func mellanox(in Input) (Result, error) {
 	}
 	occupancy := (100 - small + float64(small*worst)) / 100
 
-	cable := 2 * float64(in.Cable) * speed * 1e9 / SignalSpeed / (8 * cableUnit)
+	cable := 2 * float64(in.Cable) * speed * 1e9 / signalSpeed / (8 * cableUnit)
 	gearbox := speed * in.GearboxNS / (8 * 1024)
 	macPHY := a.MACPHYKiB * 1024
 	var tile float64
@@ -170,7 +170,7 @@ func (t *terms) scriptPeer(speed units.Rate, a *catalog.ASIC) (bytes float64, no
 		return bytes, nil, nil
 	}
 	if a.PeerKiB == 0 {
-		return 0, nil, fmt.Errorf("%w at %s", ErrNoQuanta, speed)
+		return 0, nil, fmt.Errorf("%w at %s", errNoQuanta, speed)
 	}
 	bytes = a.PeerKiB * 1024
 	t.add("peer response", bytes, a.Source, "%g KiB, the ASIC's constant", a.PeerKiB)

@@ -13,13 +13,13 @@ import (
 // value lets nobody into the shared pool. A smaller alpha pauses earlier.
 type Alpha struct{ Num, Den int64 }
 
-// AlphaOf returns the alpha of SONiC's dynamic_th, an exponent of -8..7 (YANG
+// alphaOf returns the alpha of SONiC's dynamic_th, an exponent of -8..7 (YANG
 // sonic-buffer-profile): 2^n. On NVIDIA chips -8 means an alpha of zero
 // (sonic-swss pull request 485). a may be nil.
-func AlphaOf(exponent int64, a *catalog.ASIC) (Alpha, error) {
+func alphaOf(exponent int64, a *catalog.ASIC) (Alpha, error) {
 	switch {
 	case exponent < -8 || exponent > 7:
-		return Alpha{}, fmt.Errorf("dynamic_th %d: %w", exponent, ErrInput)
+		return Alpha{}, fmt.Errorf("dynamic_th %d: %w", exponent, errInput)
 	case exponent == -8 && a != nil && a.Vendor == "nvidia":
 		return Alpha{0, 1}, nil
 	case exponent < 0:
@@ -39,11 +39,11 @@ func (a Alpha) String() string {
 // MarshalText prints it the same way.
 func (a Alpha) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// Threshold returns the level at which a priority group pauses when active
+// threshold returns the level at which a priority group pauses when active
 // groups fill the shared pool alike: alpha*B / (1 + alpha*A), whole bytes,
 // rounded down. Active below 0 counts as 0. Source: Choudhury and Hahne,
 // dynamic queue length thresholds, as SONiC's dynamic_th has them.
-func Threshold(a Alpha, shared int64, active int) int64 {
+func threshold(a Alpha, shared int64, active int) int64 {
 	return quotient(max(shared, 0), a.Num, max(a.Den, 1)+a.Num*int64(clampCount(active, 0)))
 }
 

@@ -38,32 +38,32 @@ func TestThreshold(t *testing.T) {
 		{"Spectrum-1", poolSPC1, one, [5]int64{2290, 509, 139, 70, 36}},
 	} {
 		for i, active := range []int{1, 8, 32, 64, 128} {
-			if got := kb(Threshold(c.alpha, c.pool, active)); got != c.want[i] {
+			if got := kb(threshold(c.alpha, c.pool, active)); got != c.want[i] {
 				t.Errorf("%s alpha %s A=%d: %d KB, want %d", c.name, c.alpha, active, got, c.want[i])
 			}
 		}
 	}
 	// For many groups alpha does not matter any more.
-	if a, b := Threshold(one, poolTH5, 100_000), Threshold(sixteenth, poolTH5, 100_000); a-b > 1 {
+	if a, b := threshold(one, poolTH5, 100_000), threshold(sixteenth, poolTH5, 100_000); a-b > 1 {
 		t.Errorf("100000 groups: %d and %d", a, b)
 	}
 }
 
 func TestAlpha(t *testing.T) {
 	for n, want := range map[int64]string{-8: "1/256", -6: "1/64", -4: "1/16", 0: "1", 1: "2", 7: "128"} {
-		a, err := AlphaOf(n, nil)
+		a, err := alphaOf(n, nil)
 		if err != nil || a.String() != want {
 			t.Errorf("dynamic_th %d: %s, %v; want %s", n, a, err, want)
 		}
 	}
-	if a, err := AlphaOf(-8, asic(t, "spc3")); err != nil || a.String() != "0" || Threshold(a, poolSPC4, 1) != 0 {
+	if a, err := alphaOf(-8, asic(t, "spc3")); err != nil || a.String() != "0" || threshold(a, poolSPC4, 1) != 0 {
 		t.Errorf("-8 on Spectrum: %s, %v", a, err)
 	}
-	if a, err := AlphaOf(-8, asic(t, "th5")); err != nil || a.String() != "1/256" {
+	if a, err := alphaOf(-8, asic(t, "th5")); err != nil || a.String() != "1/256" {
 		t.Errorf("-8 on Tomahawk: %s, %v", a, err)
 	}
 	for _, n := range []int64{-9, 8} {
-		if _, err := AlphaOf(n, nil); !errors.Is(err, ErrInput) {
+		if _, err := alphaOf(n, nil); !errors.Is(err, errInput) {
 			t.Errorf("dynamic_th %d: %v", n, err)
 		}
 	}
@@ -75,17 +75,17 @@ func TestAlpha(t *testing.T) {
 // The threshold is the exact fraction, cut to whole bytes.
 func TestThresholdIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, _ := AlphaOf(rapid.Int64Range(-8, 7).Draw(t, "exponent"), nil)
+		a, _ := alphaOf(rapid.Int64Range(-8, 7).Draw(t, "exponent"), nil)
 		shared := rapid.Int64Range(0, 1<<50).Draw(t, "shared")
 		active := rapid.IntRange(1, 4096).Draw(t, "active")
-		got := Threshold(a, shared, active)
+		got := threshold(a, shared, active)
 		exact := new(big.Rat).SetFrac64(a.Num, a.Den)
 		below := new(big.Rat).Add(big.NewRat(1, 1), new(big.Rat).Mul(exact, new(big.Rat).SetInt64(int64(active))))
 		exact.Mul(exact, new(big.Rat).SetInt64(shared)).Quo(exact, below)
 		if want := new(big.Int).Quo(exact.Num(), exact.Denom()); want.Int64() != got {
 			t.Fatalf("%d, want %s", got, want)
 		}
-		if more := Threshold(a, shared, active+1); more > got {
+		if more := threshold(a, shared, active+1); more > got {
 			t.Fatalf("%d with one more group, %d before", more, got)
 		}
 	})

@@ -58,7 +58,7 @@ func (o Op) Check(managed func(port string) bool) error {
 			err = fmt.Errorf("%q is no admin state", o.Value)
 		}
 	case TCable:
-		err = field(o.Key == CableName)
+		err = field(o.Key == cableName)
 		if o.Field != "" {
 			err = errors.Join(err, onPort(o.Field))
 		}

@@ -481,11 +481,11 @@ func (d *decoder) lists() {
 }
 
 func (d *decoder) cables() {
-	for port, v := range d.cfg.Row(TCable, CableName) {
+	for port, v := range d.cfg.Row(TCable, cableName) {
 		p := d.dev.Ports[port]
 		n, err := strconv.Atoi(strings.TrimSuffix(v, "m"))
 		if p == nil || err != nil || n < 0 || !strings.HasSuffix(v, "m") {
-			d.note(TCable, CableName, port, v, "not a port and its cable length")
+			d.note(TCable, cableName, port, v, "not a port and its cable length")
 			continue
 		}
 		p.Cable = qos.Of(units.Length(n))
@@ -530,18 +530,18 @@ func (d *decoder) watchdogs() {
 func ms(n int64) time.Duration { return time.Duration(min(max(n, 0), 1<<40)) * time.Millisecond }
 
 func (d *decoder) headroomModel() {
-	def, pat := d.cfg.Row(TDefaultBuffer, MapName), d.cfg.Row(TPattern, MapName)
+	def, pat := d.cfg.Row(TDefaultBuffer, mapName), d.cfg.Row(TPattern, mapName)
 	if def == nil && pat == nil {
 		return
 	}
 	var h qos.HeadroomModel
-	n, _ := d.number(TDefaultBuffer, MapName, "default_dynamic_th", def)
+	n, _ := d.number(TDefaultBuffer, mapName, "default_dynamic_th", def)
 	h.Alpha = int(n)
-	n, _ = d.number(TDefaultBuffer, MapName, "over_subscribe_ratio", def)
+	n, _ = d.number(TDefaultBuffer, mapName, "over_subscribe_ratio", def)
 	h.OverSubscribe = int(n)
-	n, _ = d.number(TPattern, MapName, "mtu", pat)
+	n, _ = d.number(TPattern, mapName, "mtu", pat)
 	h.LosslessMTU = int(n)
-	n, _ = d.number(TPattern, MapName, "small_packet_percentage", pat)
+	n, _ = d.number(TPattern, mapName, "small_packet_percentage", pat)
 	h.SmallPacketPercent = int(n)
 	d.dev.HeadroomModel = qos.Of(h)
 }

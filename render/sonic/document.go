@@ -59,14 +59,14 @@ func Document(d *qos.Device, m *catalog.Model) Config {
 	return cfg
 }
 
-// Owned reports whether this tool made the object of that name. The plain
+// owned reports whether this tool made the object of that name. The plain
 // names are shared with the platform's template, and stay.
-func Owned(table, name string) bool {
+func owned(table, name string) bool {
 	switch table {
 	case TScheduler:
 		return strings.HasPrefix(name, schedulerPrefix)
 	case TWRED:
-		return strings.HasPrefix(name, "ROCE_") || strings.HasPrefix(name, WREDName+"_")
+		return strings.HasPrefix(name, "ROCE_") || strings.HasPrefix(name, wredName+"_")
 	}
-	return strings.HasPrefix(name, MapName+"_")
+	return strings.HasPrefix(name, mapName+"_")
 }

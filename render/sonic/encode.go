@@ -21,9 +21,9 @@ import (
 // others (sonic-utilities:scripts/ecnconfig,
 // sonic-gnmi:sonic_data_client/virtual_db.go).
 const (
-	MapName   = "AZURE"
-	WREDName  = "AZURE_LOSSLESS"
-	CableName = "AZURE"
+	mapName   = "AZURE"
+	wredName  = "AZURE_LOSSLESS"
+	cableName = "AZURE"
 )
 
 // schedulerPrefix starts the names of this tool's own schedulers. The
@@ -167,9 +167,9 @@ func (e *encoder) name() {
 	}
 	mapNames, taken := map[qos.Maps]string{}, map[string]bool{}
 	for i, m := range byUse(maps, func(m qos.Maps) string { return mapText(&m) }) {
-		mapNames[m] = MapName
+		mapNames[m] = mapName
 		if i > 0 {
-			mapNames[m] = variant(MapName, mapText(&m), taken)
+			mapNames[m] = variant(mapName, mapText(&m), taken)
 		}
 	}
 	for m := range byPtr {
@@ -187,7 +187,7 @@ func (e *encoder) name() {
 	bases := e.bases("ROCE_", maxBase)
 	for c := range bases {
 		if e.rank(c) == firstECN {
-			bases[c] = WREDName
+			bases[c] = wredName
 		}
 	}
 	nameAll(wred, func(k classed[qos.ECN]) string { return bases[k.class] }, e.wred, e.putWRED)
@@ -389,10 +389,10 @@ func (e *encoder) port(name string, p *qos.Port) {
 		e.cfg.Put(TEgressList, name, Row{"profile_list": p.EgressProfiles.V})
 	}
 	if p.Cable.Set {
-		if e.cfg.Row(TCable, CableName) == nil {
-			e.cfg.Put(TCable, CableName, Row{})
+		if e.cfg.Row(TCable, cableName) == nil {
+			e.cfg.Put(TCable, cableName, Row{})
 		}
-		e.cfg[TCable][CableName][name] = cable(p.Cable.V)
+		e.cfg[TCable][cableName][name] = cable(p.Cable.V)
 	}
 	if w := p.Watchdog; w.Set {
 		var row Row
@@ -551,8 +551,8 @@ func (e *encoder) device() {
 		if h.V.OverSubscribe > 0 {
 			row["over_subscribe_ratio"] = strconv.Itoa(h.V.OverSubscribe)
 		}
-		e.cfg.Put(TDefaultBuffer, MapName, row)
-		e.cfg.Put(TPattern, MapName, Row{"mtu": strconv.Itoa(h.V.LosslessMTU), "small_packet_percentage": strconv.Itoa(h.V.SmallPacketPercent)})
+		e.cfg.Put(TDefaultBuffer, mapName, row)
+		e.cfg.Put(TPattern, mapName, Row{"mtu": strconv.Itoa(h.V.LosslessMTU), "small_packet_percentage": strconv.Itoa(h.V.SmallPacketPercent)})
 	}
 }
 
@@ -568,13 +568,13 @@ func (e *encoder) globalName(m *qos.Maps) (string, bool) {
 			return n, true
 		}
 	}
-	name := MapName
+	name := mapName
 	if e.cfg.Row(TDSCPToTC, name) != nil {
 		taken := map[string]bool{}
 		for n := range e.cfg[TDSCPToTC] {
 			taken[n] = true
 		}
-		name = variant(MapName, mapText(m), taken)
+		name = variant(mapName, mapText(m), taken)
 	}
 	e.cfg.Put(TDSCPToTC, name, row)
 	return name, true

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// ErrFormat is wrapped by errors about text that is not CONFIG_DB.
-var ErrFormat = errors.New("not CONFIG_DB")
+// errFormat is wrapped by errors about text that is not CONFIG_DB.
+var errFormat = errors.New("not CONFIG_DB")
 
 // Parse reads a whole CONFIG_DB as JSON and keeps the wanted tables (all of
 // them where want is nil). Anything but table, entry, field and text or list
@@ -105,7 +105,7 @@ func (r *reader) value(where, field string, row Row) error {
 	case r.at == len(r.data):
 		return r.unexpected(where)
 	}
-	return fmt.Errorf("%w: %s %s: value is neither text nor a list", ErrFormat, where, field)
+	return fmt.Errorf("%w: %s %s: value is neither text nor a list", errFormat, where, field)
 }
 
 // list reads a list of text and joins the members by commas.
@@ -121,7 +121,7 @@ func (r *reader) list(where, field string) (string, error) {
 		if r.peek() != '"' {
 			v, err := r.skip(where)
 			if err == nil {
-				err = fmt.Errorf("%w: %s %s: list member %s is not text", ErrFormat, where, field, brief(string(v)))
+				err = fmt.Errorf("%w: %s %s: list member %s is not text", errFormat, where, field, brief(string(v)))
 			}
 			return "", err
 		}
@@ -189,7 +189,7 @@ func (r *reader) expect(where string, c byte) error {
 
 func (r *reader) end() error {
 	if r.peek(); r.at < len(r.data) {
-		return fmt.Errorf("%w: text after the end", ErrFormat)
+		return fmt.Errorf("%w: text after the end", errFormat)
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (r *reader) fault(where string, err error) error {
 	if where != "" {
 		where += ": "
 	}
-	return fmt.Errorf("%w: %s%w at byte %d", ErrFormat, where, err, r.at)
+	return fmt.Errorf("%w: %s%w at byte %d", errFormat, where, err, r.at)
 }
 
 func (r *reader) unexpected(where string) error {

@@ -218,13 +218,13 @@ func (p *planner) bounce() {
 			continue
 		}
 		i, changes := cable[c.Port]
-		switch length, stated := p.after.Row(TCable, CableName)[c.Port]; {
+		switch length, stated := p.after.Row(TCable, cableName)[c.Port]; {
 		case changes && p.Release.CableRederives:
 			continue
 		case changes:
 			p.ops[i].Bounce = true
 		case stated:
-			p.ops = append(p.ops, Op{Table: TCable, Key: CableName, Field: c.Port, Value: length, Bounce: true})
+			p.ops = append(p.ops, Op{Table: TCable, Key: cableName, Field: c.Port, Value: length, Bounce: true})
 		}
 		flaps[c.Port] = true
 	}
@@ -548,8 +548,8 @@ func (p *planner) outside() map[string]map[string]bool {
 	for key, row := range p.running[TGroup] {
 		if row["profile"] == "NULL" { // the switch computes the headroom
 			port, _, _ := strings.Cut(key, "|")
-			use(TDefaultBuffer+"|"+MapName, port)
-			use(TPattern+"|"+MapName, port)
+			use(TDefaultBuffer+"|"+mapName, port)
+			use(TPattern+"|"+mapName, port)
 		}
 	}
 	return out
@@ -569,7 +569,7 @@ func (p *planner) obsolete() {
 	var dels []Op
 	for _, tn := range append([]string{TScheduler, TWRED}, whole...) {
 		for _, name := range natural.Keys(p.running[tn]) {
-			if !used[tn+"|"+name] && Owned(tn, name) {
+			if !used[tn+"|"+name] && owned(tn, name) {
 				dels = append(dels, Op{Table: tn, Key: name, Del: true})
 			}
 		}
@@ -591,7 +591,7 @@ func (p *planner) leftBound(after Config) {
 	for key, row := range after[TQueue] {
 		name := row["scheduler"]
 		port, _, _ := strings.Cut(key, "|")
-		if Owned(TScheduler, name) && p.target.Row(TScheduler, name) == nil && p.desired.Ports[port] != nil {
+		if owned(TScheduler, name) && p.target.Row(TScheduler, name) == nil && p.desired.Ports[port] != nil {
 			if ports[name] == nil {
 				ports[name] = map[string]bool{}
 			}

@@ -52,14 +52,14 @@ func refuseWRED(o Op, have Row, rel Release, chip string) *refusal {
 	const instead = "configure ssh for this switch, so that it goes in by 'config load', or upgrade to release 202511"
 	guard := fmt.Sprintf("the config updater of %s lets gNMI replace only the green thresholds and probability", rel)
 	if rel.WRED == WREDAzureGreen {
-		guard += " of " + WREDName
+		guard += " of " + wredName
 	}
 	switch {
 	case have == nil:
 		return &refusal{guard + ", not create " + o.Table + "|" + o.Key, instead}
 	case o.Del:
 		return &refusal{guard + ", not delete " + o.Table + "|" + o.Key, instead}
-	case rel.WRED == WREDAzureGreen && o.Key != WREDName:
+	case rel.WRED == WREDAzureGreen && o.Key != wredName:
 		return &refusal{guard, instead}
 	case chip == "":
 		return &refusal{guard + ", and only on an ASIC that it knows; it does not know this model", instead}

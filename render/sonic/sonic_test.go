@@ -205,7 +205,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 		TPortQoS:     {"Ethernet0": {"mpls_tc_to_tc_map": "X", "pfc_enable": "3,9"}, "Ethernet99": {}},
 		TQueue:       {"Ethernet0|x": {}, "Ethernet0|3": {"colour": "red"}},
 		TDSCPToTC:    {},
-		TCable:       {CableName: {"Ethernet0": "40"}},
+		TCable:       {cableName: {"Ethernet0": "40"}},
 		TGroup:       {"Ethernet0|3": {"profile": "gone"}},
 		TWatchdog:    {"Ethernet7": {"action": "drop"}},
 		TIngressList: {"Ethernet9": {"profile_list": "a"}},
@@ -377,7 +377,7 @@ func TestACurveThatIsKeptIsNotEdited(t *testing.T) {
 	}
 	d.Ports["Ethernet0"].Queues[1].ECN = qos.Of(qos.ECN{Enabled: true, Min: 5, Max: 6})
 	cfg := Target(d)
-	if cfg.Row(TWRED, WREDName) != nil || cfg.Row(TQueue, "Ethernet0|1")["wred_profile"] != "ROCE_bulk" || cfg.Row(TQueue, "Ethernet0|3") != nil {
+	if cfg.Row(TWRED, wredName) != nil || cfg.Row(TQueue, "Ethernet0|1")["wred_profile"] != "ROCE_bulk" || cfg.Row(TQueue, "Ethernet0|3") != nil {
 		t.Errorf("%v %v", cfg[TWRED], cfg[TQueue])
 	}
 }
@@ -421,7 +421,7 @@ func TestNamesDoNotMove(t *testing.T) {
 	// One port that differs gets an object of its own; the others stay.
 	d.Ports["Ethernet1"].Queues[3].ECN.V.Max = 99
 	odd := Encode(d)
-	if odd[TQueue]["Ethernet0|3"]["wred_profile"] != WREDName || odd[TQueue]["Ethernet1|3"]["wred_profile"] == WREDName || len(odd[TWRED]) != 3 {
+	if odd[TQueue]["Ethernet0|3"]["wred_profile"] != wredName || odd[TQueue]["Ethernet1|3"]["wred_profile"] == wredName || len(odd[TWRED]) != 3 {
 		t.Errorf("queues %v, profiles %v", odd[TQueue], slices.Sorted(maps.Keys(odd[TWRED])))
 	}
 }

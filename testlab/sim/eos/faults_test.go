@@ -288,14 +288,19 @@ func TestProductClient(t *testing.T) {
 	if err != nil || r.Status != 0 || string(r.Stdout) != e.Running() {
 		t.Errorf("run: %v %d %q", err, r.Status, r.Stdout)
 	}
-	sh, err := c.Shell(ctx, client.ShellConfig{Prompt: regexp.MustCompile(`(?m)^leaf1(\(config[^)]*\))?[>#]\s?$`)})
+	sh, err := c.Network(ctx, &client.Platform{Home: "exec", Failed: []string{"% "}, Levels: []client.Level{
+		{Name: "exec", Prompt: `leaf1[>#]`}, {Name: "config", Prompt: `leaf1\(config[^)]*\)#`},
+	}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sh.Close()
 	for _, l := range [][2]string{{"terminal width 32767", "Width set to 32767 columns."}, {"terminal length 0", "Pagination disabled."},
 		{"configure session rf-1", ""}, {"interface Ethernet1/1", ""}, {"mtu 9214", ""}, {"mtu nonsense", "% Invalid input (at token 1: 'nonsense')"}, {"commit", ""}} {
-		out, err := sh.Send(ctx, l[0])
+		out, err := sh.Type(ctx, l[0])
+		if refused := (*client.LineError)(nil); errors.As(err, &refused) {
+			out, err = refused.Words, nil
+		}
 		if err != nil || out != l[1] {
 			t.Fatalf("%s: %v %q", l[0], err, out)
 		}

@@ -376,14 +376,19 @@ func TestProductClient(t *testing.T) {
 		t.Errorf("run: %v %d %q", err, r.Status, r.Stdout)
 	}
 	n.Faults().DoubleReturn(true)
-	sh, err := c.Shell(ctx, client.ShellConfig{Prompt: regexp.MustCompile(`(?m)^leaf1(\(config[^)]*\))?#\s?$`)})
+	sh, err := c.Network(ctx, &client.Platform{Home: "exec", Failed: []string{"% "}, Levels: []client.Level{
+		{Name: "exec", Prompt: `leaf1#`}, {Name: "config", Prompt: `leaf1\(config[^)]*\)#`},
+	}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sh.Close()
 	for _, l := range [][2]string{{"terminal width 511", ""}, {"terminal length 0", ""}, {"conf t", "Enter configuration commands"},
 		{"interface Ethernet1/1", ""}, {"description one", ""}, {"mtu nonsense", "% Invalid command at '^' marker."}, {"system qos", ""}, {"end", ""}} {
-		out, err := sh.Send(ctx, l[0])
+		out, err := sh.Type(ctx, l[0])
+		if refused := (*client.LineError)(nil); errors.As(err, &refused) {
+			out, err = refused.Words, nil
+		}
 		if err != nil || !strings.Contains(out, l[1]) || l[1] == "" && out != "" {
 			t.Fatalf("%s: %v %q", l[0], err, out)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // One blocked value of a group keeps no other value of it back.
-func TestAllowedKeepsBackWhatIsBlocked(t *testing.T) {
+func TestKeepingIsOfWhatIsBlocked(t *testing.T) {
 	device := func(buffer string, xoff int64, lossless bool) *qos.Device {
 		p := &qos.Port{}
 		p.Groups[3] = qos.Group{Buffer: qos.Of(buffer), Headroom: qos.Of(qos.Headroom{XOFF: xoff}), Lossless: qos.Of(lossless)}
@@ -21,7 +21,7 @@ func TestAllowedKeepsBackWhatIsBlocked(t *testing.T) {
 		}
 	}
 	want := device("lossless", 0, true)
-	if got := Allowed(have, desired, changes); len(changes) != 3 || len(qos.Diff(got, want)) > 0 {
+	if got := keeping(have, desired, changes); len(changes) != 3 || len(qos.Diff(got, want)) > 0 {
 		t.Errorf("%d changes, allowed is %+v", len(changes), got.Ports["Ethernet0"].Groups[3])
 	}
 }
