@@ -173,9 +173,7 @@ func idleHops(r *fabricRun) {
 
 func keptClasses(r *fabricRun) {
 	for _, k := range r.paths.treated.Kept {
-		if k.To != "" { // of exceptions TOP-03 tells
-			r.found(Finding{Severity: Error, Device: k.Switch, Where: k.Pos.String(), What: fmt.Sprintf("class %s keeps its priority in the tunnel to %s", k.Class, k.To)})
-		}
+		r.found(Finding{Severity: Error, Device: k.Switch, Where: k.Pos.String(), What: fmt.Sprintf("class %s keeps its priority in the tunnel to %s", k.Class, k.To)})
 	}
 }
 

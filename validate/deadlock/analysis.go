@@ -1,6 +1,7 @@
 package deadlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -16,13 +17,11 @@ import (
 // goroutines.
 type Analysis struct {
 	Graph *topology.Graph
-	// Model is [intent.UpDown] or [intent.Shortest], and From where it comes
-	// from.
+	// Model is [intent.UpDown] or [intent.Shortest].
 	Model string
-	From  intent.Origin
-	// Proof says why no set of failures can make a cycle; "" where that has to
-	// be searched.
-	Proof string
+	// proven says that no set of failures can make a cycle; otherwise that has to be
+	// searched.
+	proven bool
 
 	n       *network
 	routes  []uint16 // by destination, by switch
@@ -31,7 +30,6 @@ type Analysis struct {
 	component []int32
 	cyclic    [][]node // components with a cycle
 	unrouted  int      // pairs of destinations without a path
-	example   [2]int32 // one of them
 }
 
 // Options are the bounds of a run.
@@ -56,31 +54,26 @@ func (o Options) workers() int {
 // fabric beyond the bounds of the analysis (a million switches).
 func New(ctx context.Context, f *intent.Fabric, o Options) (*Analysis, error) {
 	g := topology.New(f)
-	stated := f.Routing.Model
-	model, from := stated.V, stated.From
-	if model == "" {
-		model, from = intent.UpDown, intent.Origin{Rule: "default: it joins every two leaves"}
-	}
-	a, err := build(ctx, g, model, o)
+	stated := f.Routing.Model.V
+	a, err := build(ctx, g, cmp.Or(stated, intent.UpDown), o)
 	if err != nil {
 		return nil, err
 	}
-	a.From = from
-	if stated.V == "" && a.unrouted > 0 {
+	if stated == "" && a.unrouted > 0 {
 		b, err := build(ctx, g, intent.Shortest, o)
 		if err != nil {
 			return nil, err
 		}
 		if b.unrouted < a.unrouted {
-			b.From = intent.Origin{Rule: fmt.Sprintf("default: up-down does not join %s and %s", g.Name(a.example[0]), g.Name(a.example[1]))}
 			a = b
 		}
 	}
 	a.dependencies()
-	if a.Model == intent.UpDown && len(f.Routing.Exceptions) == 0 && len(f.Routing.Tunnels) == 0 {
-		a.Proof = "traffic goes up, then down: with T tiers, number what a switch of tier t receives from below t, and what it receives from above 2T-t; " +
-			"every packet goes from lower to higher numbers, so no buffers can wait for each other in a cycle, whatever fails"
-	}
+	// Traffic goes up, then down: with T tiers, number what a switch of tier t
+	// receives from below t, and what it receives from above 2T-t. Every packet goes
+	// from lower to higher numbers, so no buffers can wait for each other in a cycle,
+	// whatever fails.
+	a.proven = a.Model == intent.UpDown && len(f.Routing.Exceptions) == 0 && len(f.Routing.Tunnels) == 0
 	return a, nil
 }
 
@@ -124,9 +117,6 @@ func build(ctx context.Context, g *topology.Graph, model string, o Options) (*An
 		st := w.before(d)
 		for _, x := range n.dests {
 			if st[x]&distance == none {
-				if a.unrouted == 0 {
-					a.example = [2]int32{x, d}
-				}
 				a.unrouted++
 			}
 		}

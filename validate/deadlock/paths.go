@@ -21,14 +21,11 @@ type Hole struct {
 	Others int
 }
 
-// Kept is a tunnel or an exception that sends traffic upward again in the
-// lossless class it came in.
+// Kept is a tunnel that sends traffic upward again in the lossless class it came
+// in.
 type Kept struct {
-	Class string
-	// Switch is where the traffic turns; To is the end of a tunnel, "" for an
-	// exception.
-	Switch, To string
-	Kind       intent.ExceptionKind // "" for a tunnel
+	Class      string
+	Switch, To string // the ends of the tunnel
 	Pos        intent.Pos
 }
 
@@ -223,22 +220,11 @@ func (a *Analysis) tunnelOnly() qos.PrioritySet {
 func (a *Analysis) kept() []Kept {
 	var out []Kept
 	r := &a.Graph.Fabric.Routing
-	stays := func(remap []intent.Remap, k *intent.Class) bool {
-		m := remapOf(remap)
-		return a.n.lossless.Has(k.Priority.V) && int(m[k.Priority.V]) == k.Priority.V && !a.isTarget(k.Priority.V)
-	}
 	for _, k := range a.Graph.Fabric.Settings.Classes {
+		p := k.Priority.V
 		for _, t := range r.Tunnels {
-			if stays(t.Remap, k) {
+			if m := remapOf(t.Remap); a.n.lossless.Has(p) && int(m[p]) == p && !a.isTarget(p) {
 				out = append(out, Kept{Class: k.Name, Switch: t.From.Name, To: t.To.Name, Pos: t.Pos})
-			}
-		}
-		for _, x := range r.Exceptions {
-			if x.Kind == intent.PeerLinks || !stays(x.Remap, k) {
-				continue
-			}
-			for _, s := range x.Switches {
-				out = append(out, Kept{Class: k.Name, Switch: s.Name, Kind: x.Kind, Pos: x.Pos})
 			}
 		}
 	}

@@ -9,15 +9,10 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Result is what a search for deadlocks found.
 type Result struct {
-	Model string        // [intent.UpDown] or [intent.Shortest]
-	From  intent.Origin // of the model
-	// Proof says why no failure can make a cycle; "" where that was searched.
-	Proof string
 	// Cycles are the shortest ones without a failure, one for each set of
 	// buffers that can wait for one another.
 	Cycles []Cycle
@@ -25,28 +20,15 @@ type Result struct {
 	Failures []FailureGroup
 	// Turns are switches where traffic from above goes up again.
 	Turns []UpTurn
-	// Unrouted counts the pairs of leaves that the model does not join; From
-	// and To are one of them.
-	Unrouted Unrouted
-
-	// What was looked at.
-	Destinations, Switches, Links int
 	// Searched is how many failures were computed; all others are like one of
 	// them, or take no route away.
 	Searched int
-}
-
-// Unrouted are pairs of leaves without a path.
-type Unrouted struct {
-	Pairs    int
-	From, To string
 }
 
 // Hop is one buffer of a cycle, and what it waits for.
 type Hop struct {
 	Switch string
 	In     string // ingress port: the buffer is its priority group
-	Peer   string // device at the other end of In
 	Class  string // classes of the packets in the buffer
 	Out    string // egress port, which the next hop's buffer pauses
 	// Next is the device at the other end of Out.
@@ -120,13 +102,7 @@ type UpTurn struct {
 // link and of one switch. It ends early where ctx does.
 func (a *Analysis) Run(ctx context.Context, o Options) (*Result, error) {
 	n := a.n
-	r := &Result{Model: a.Model, From: a.From, Proof: a.Proof, Destinations: len(n.dests), Switches: len(a.Graph.Switches)}
-	for i := range a.Graph.Bundles {
-		r.Links += len(a.Graph.Bundles[i].Links)
-	}
-	if a.unrouted > 0 {
-		r.Unrouted = Unrouted{a.unrouted, a.Graph.Name(a.example[0]), a.Graph.Name(a.example[1])}
-	}
+	r := &Result{}
 	w := a.worker()
 	w.prepare(a)
 	for _, nodes := range a.cyclic {
@@ -138,7 +114,7 @@ func (a *Analysis) Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	slices.SortStableFunc(r.Cycles, func(x, y Cycle) int { return cmp.Compare(len(x.Hops), len(y.Hops)) })
 	turns := a.nominalTurns()
-	if !o.NominalOnly && (a.Proof == "" || o.search) {
+	if !o.NominalOnly && (!a.proven || o.search) {
 		orbits := n.orbits(o.all)
 		fs := make([]failure, len(orbits))
 		for i := range orbits {
@@ -245,10 +221,10 @@ func (a *Analysis) explain(w *worker, f failure, cycle []node, buffers int) Cycl
 	for i, u := range cycle {
 		lu, in := n.split(u)
 		_, next := n.split(cycle[(i+1)%len(cycle)])
-		px, ps := n.g.Ports(in, 0)
+		_, ps := n.g.Ports(in, 0)
 		po, pn := n.g.Ports(next, 0)
 		h := &out.Hops[i]
-		h.Switch, h.In, h.Peer = ps.Switch.Name, ps.Name, px.Switch.Name
+		h.Switch, h.In = ps.Switch.Name, ps.Name
 		h.Out, h.Next = po.Name, pn.Switch.Name
 		h.Link = ps.Link.Pos
 		h.Class = a.classes(n.layers[lu].priorities)
@@ -329,14 +305,4 @@ func (w *worker) mayMake(d int32, f failure, edges []edge, out []int32) bool {
 		}
 	}
 	return f != nothing && w.repair(d, f, w.st) == other
-}
-
-// Summary prints one line: what was looked at, and how.
-func (r *Result) Summary() string {
-	how := fmt.Sprintf("%s searched", words.Count(r.Searched, "failure"))
-	if r.Proof != "" {
-		how = "no failure can make a cycle"
-	}
-	return fmt.Sprintf("%s, %s, %s: %s, %s", words.Plural(r.Switches, "switch", "switches"), words.Count(r.Links, "link"),
-		words.Count(r.Destinations, "destination"), words.Count(len(r.Cycles), "cycle"), how)
 }
