@@ -41,21 +41,21 @@ func (r *resolver) access(fallback Value[string], wantSSH bool, l login, i int, 
 	if common != nil {
 		user = common.rawUser
 		if common.TLS != nil {
-			tls.over(common.TLS)
+			overlay(&tls, common.TLS)
 		}
 		if common.SSH != nil {
-			ssh.over(common.SSH)
+			overlay(&ssh, common.SSH)
 			wantSSH = true
 		}
 	}
 	if l.raw != nil {
-		user.over(&l.raw.rawUser)
+		overlay(&user, &l.raw.rawUser)
 		if t := l.raw.TLS; t != nil {
-			tls.over(t)
+			overlay(&tls, t)
 			over(&tls.ServerName, at(l.serverName, i, t.ServerName))
 		}
 		if s := l.raw.SSH; s != nil {
-			ssh.over(&s.rawSSH)
+			overlay(&ssh, &s.rawSSH)
 			sshAddress = at(l.ssh, i, s.Address)
 			wantSSH = true
 		}
@@ -69,7 +69,7 @@ func (r *resolver) access(fallback Value[string], wantSSH bool, l login, i int, 
 		a.TLS.Pin.V = strings.ToLower(a.TLS.Pin.V)
 	}
 	sshUser := user
-	sshUser.over(&ssh.rawUser)
+	overlay(&sshUser, &ssh.rawUser)
 	a.SSH = SSH{Address: r.sshAddress(fallback, sshAddress, wantSSH), Username: from(sshUser.Username, ""), Password: from(sshUser.Password, ""),
 		Key: from(ssh.Key, ""), Agent: from(ssh.Agent, false), KnownHosts: from(ssh.KnownHosts, ""), Jump: r.jump(ssh.Jump)}
 	return a
@@ -129,27 +129,4 @@ func firstSet(os ...opt[string]) opt[string] {
 		}
 	}
 	return opt[string]{}
-}
-
-func (u *rawUser) over(o *rawUser) {
-	over(&u.Username, o.Username)
-	over(&u.Password, o.Password)
-}
-
-func (t *rawTLS) over(o *rawTLS) {
-	over(&t.CA, o.CA)
-	over(&t.Cert, o.Cert)
-	over(&t.Key, o.Key)
-	over(&t.Pin, o.Pin)
-	over(&t.ServerName, o.ServerName)
-	over(&t.Insecure, o.Insecure)
-	over(&t.Plaintext, o.Plaintext)
-}
-
-func (s *rawSSH) over(o *rawSSH) {
-	s.rawUser.over(&o.rawUser)
-	over(&s.Key, o.Key)
-	over(&s.Agent, o.Agent)
-	over(&s.KnownHosts, o.KnownHosts)
-	over(&s.Jump, o.Jump)
 }

@@ -103,7 +103,7 @@ func (r *resolver) checkPriorities(l *layer) {
 			continue
 		}
 		kind := ""
-		if l.tuning[i].lossless.V && l.tuning[j].lossless.V {
+		if l.tuning[i].Lossless.V && l.tuning[j].Lossless.V {
 			kind = "lossless "
 		}
 		r.problems.addf(c.Priority.From.Pos, "", "%sclass %q has priority %d, which is that of class %q at %s",

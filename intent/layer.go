@@ -1,7 +1,8 @@
 package intent
 
 import (
-	"time"
+	"reflect"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -10,22 +11,19 @@ import (
 // outer layers included. Defaults are not filled in yet, so that an inner
 // layer can still change what they follow from.
 type layer struct {
-	tuning     []tuning // in the order of resolver.classes
-	trust      opt[string]
-	asymmetric opt[bool]
-	linkPause  opt[string]
-	watchdog   watchdogLayer
-	mtu        rawMTU
-	buffers    rawBuffers
-	settings   *Settings // the layer with defaults
+	tuning   []tuning // in the order of resolver.classes
+	trust    opt[string]
+	pfc      rawPFC // without its watchdog
+	enabled  opt[bool]
+	watchdog rawWatchdog
+	mtu      rawMTU
+	buffers  rawBuffers
+	settings *Settings // the layer with defaults
 }
 
 type tuning struct {
-	queue            opt[int]
-	lossless, strict opt[bool]
-	bandwidth        opt[units.Percent]
-	maxRate          opt[units.Rate]
-	curve            curve
+	rawTuning // without its ECN
+	curve     curve
 }
 
 type curve struct {
@@ -35,16 +33,28 @@ type curve struct {
 	pos         Pos // of the last ecn block
 }
 
-type watchdogLayer struct {
-	enabled               opt[bool]
-	detect, restore, poll opt[time.Duration]
-	action                opt[string]
-}
-
 // over lets a stated value replace an outer one.
 func over[T any](dst *opt[T], src opt[T]) {
 	if src.Set {
 		*dst = src
+	}
+}
+
+func (o *opt[T]) over(src any) { over(o, *src.(*opt[T])) }
+
+// overlay lets every scalar that src states replace that of dst.
+func overlay[T any](dst, src *T) {
+	overlayFields(reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem())
+}
+
+func overlayFields(dst, src reflect.Value) {
+	for i := range src.NumField() {
+		d, s := dst.Field(i), src.Field(i)
+		if src.Type().Field(i).Anonymous {
+			overlayFields(d, s)
+		} else if o, ok := d.Addr().Interface().(interface{ over(any) }); ok {
+			o.over(s.Addr().Interface())
+		}
 	}
 }
 
@@ -53,52 +63,30 @@ func stated[T any](v T, pos Pos) opt[T] { return opt[T]{V: v, Pos: pos, Stated: 
 func (l *layer) applyCommon(c *rawCommon) {
 	over(&l.trust, c.Trust)
 	if c.PFC != nil {
-		over(&l.asymmetric, c.PFC.Asymmetric)
-		over(&l.linkPause, c.PFC.LinkPause)
-		l.watchdog.apply(&c.PFC.Watchdog)
+		overlay(&l.pfc, c.PFC)
+		if w := &c.PFC.Watchdog; w.Stated {
+			l.enabled = stated(w.Word == "", w.Pos)
+			overlay(&l.watchdog, &w.Body)
+		}
 	}
 	if c.MTU != nil {
-		over(&l.mtu.Fabric, c.MTU.Fabric)
-		over(&l.mtu.Host, c.MTU.Host)
-		over(&l.mtu.RDMA, c.MTU.RDMA)
+		overlay(&l.mtu, c.MTU)
 	}
 	if c.Buffers != nil {
-		over(&l.buffers.Alpha, c.Buffers.Alpha)
-		over(&l.buffers.MinLosslessPacket, c.Buffers.MinLosslessPacket)
-		over(&l.buffers.OverSubscription, c.Buffers.OverSubscription)
-		over(&l.buffers.FanIn, c.Buffers.FanIn)
-		over(&l.buffers.FanOut, c.Buffers.FanOut)
-		over(&l.buffers.PauseResponse, c.Buffers.PauseResponse)
-		over(&l.buffers.Headroom, c.Buffers.Headroom)
+		overlay(&l.buffers, c.Buffers)
 	}
-}
-
-func (w *watchdogLayer) apply(raw *orWord[rawWatchdog]) {
-	if !raw.Stated {
-		return
-	}
-	if raw.Word != "" {
-		w.enabled = stated(false, raw.Pos)
-		return
-	}
-	w.enabled = stated(true, raw.Pos)
-	over(&w.detect, raw.Body.Detect)
-	over(&w.restore, raw.Body.Restore)
-	over(&w.poll, raw.Body.Poll)
-	over(&w.action, raw.Body.Action)
 }
 
 func (t *tuning) apply(raw *rawTuning, p *problems) {
-	over(&t.queue, raw.Queue)
-	over(&t.lossless, raw.Lossless)
-	over(&t.strict, raw.Strict)
-	over(&t.bandwidth, raw.Bandwidth)
-	over(&t.maxRate, raw.MaxRate)
+	overlay(&t.rawTuning, raw)
 	t.curve.apply(&raw.ECN, p)
 	if raw.Strict.Set && raw.Strict.V && raw.Bandwidth.Set {
 		p.addf(raw.Bandwidth.Pos, "take bandwidth or strict away; maxRate limits a strict class", "a strict class has no share of the bandwidth")
 	}
 }
+
+// ecnWords are the modes as they are written; [ECNFixed] has thresholds instead.
+var ecnWords = [...]string{ECNOff: "off", ECNAuto: "auto", ECNKeep: "keep"}
 
 // apply takes an ecn block over an outer one: a word or auto replaces the
 // mode, min and max make it fixed, a probability alone keeps it.
@@ -107,15 +95,8 @@ func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 		return
 	}
 	c.pos = raw.Pos
-	switch raw.Word {
-	case "off":
-		*c = curve{mode: stated(ECNOff, raw.Pos), pos: raw.Pos}
-		return
-	case "auto":
-		*c = curve{mode: stated(ECNAuto, raw.Pos), pos: raw.Pos}
-		return
-	case "keep":
-		*c = curve{mode: stated(ECNKeep, raw.Pos), pos: raw.Pos}
+	if raw.Word != "" {
+		*c = curve{mode: stated(ECNMode(slices.Index(ecnWords[:], raw.Word)), raw.Pos), pos: raw.Pos}
 		return
 	}
 	b := &raw.Body
@@ -135,10 +116,8 @@ func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 		over(&c.max, b.Max)
 	case !b.Probability.Set:
 		p.addf(raw.Pos, "write auto, off, keep, or {min: 150KB, max: 1500KB, probability: 5%}", "ecn states nothing")
-	case c.mode.Set && c.mode.V == ECNOff:
-		p.addf(raw.Pos, "add min and max, or auto: true", "ecn states a probability for a class whose ecn is off")
-	case c.mode.Set && c.mode.V == ECNKeep:
-		p.addf(raw.Pos, "add min and max, or auto: true", "ecn states a probability for a class whose ecn is keep")
+	case c.mode.Set && (c.mode.V == ECNOff || c.mode.V == ECNKeep):
+		p.addf(raw.Pos, "add min and max, or auto: true", "ecn states a probability for a class whose ecn is %s", ecnWords[c.mode.V])
 	}
 	over(&c.probability, b.Probability)
 }

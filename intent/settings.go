@@ -48,15 +48,14 @@ func pointer[T any](o opt[T]) Value[*T] {
 	if !o.Set {
 		return Value[*T]{From: byDefault}
 	}
-	v := o.V
-	return Value[*T]{V: &v, From: Origin{Pos: o.Pos}}
+	return Value[*T]{V: &o.V, From: Origin{Pos: o.Pos}}
 }
 
 // finish fills the defaults of a layer in and checks what its values must
 // hold together.
 func (r *resolver) finish(l *layer) *Settings {
 	s := &Settings{
-		PFCAsymmetric: from(l.asymmetric, false),
+		PFCAsymmetric: from(l.pfc.Asymmetric, false),
 		LinkPause:     Value[LinkPause]{V: LinkPauseOff, From: byDefault},
 		Trust:         Value[qos.Trust]{V: qos.TrustDSCP, From: byDefault},
 		Classes:       make([]*Class, 0, len(l.tuning)),
@@ -64,8 +63,8 @@ func (r *resolver) finish(l *layer) *Settings {
 	if l.trust.Set {
 		s.Trust = Value[qos.Trust]{V: qos.Trust(l.trust.V), From: Origin{Pos: l.trust.Pos}}
 	}
-	if l.linkPause.Set {
-		s.LinkPause = Value[LinkPause]{V: LinkPause(l.linkPause.V), From: Origin{Pos: l.linkPause.Pos}}
+	if l.pfc.LinkPause.Set {
+		s.LinkPause = Value[LinkPause]{V: LinkPause(l.pfc.LinkPause.V), From: Origin{Pos: l.pfc.LinkPause.Pos}}
 	}
 	for i := range l.tuning {
 		c := r.classes[i] // the fabric-wide part, copied
@@ -75,25 +74,25 @@ func (r *resolver) finish(l *layer) *Settings {
 	r.shareBandwidth(s)
 	r.checkQueues(s)
 	slices.SortStableFunc(s.Classes, func(a, b *Class) int { return a.Priority.V - b.Priority.V })
-	s.Watchdog = r.watchdog(&l.watchdog, s)
+	s.Watchdog = r.watchdog(l, s)
 	s.MTU = r.mtu(&l.mtu)
 	s.Buffers = r.buffers(&l.buffers)
 	return s
 }
 
 func (r *resolver) tune(c *Class, t *tuning) {
-	c.Queue = from(t.queue, c.Priority.V)
-	c.Lossless = from(t.lossless, false)
-	c.Strict = from(t.strict, false)
-	c.Bandwidth = from(t.bandwidth, 0)
+	c.Queue = from(t.Queue, c.Priority.V)
+	c.Lossless = from(t.Lossless, false)
+	c.Strict = from(t.Strict, false)
+	c.Bandwidth = from(t.Bandwidth, 0)
 	if c.Strict.V {
 		c.Bandwidth = Value[units.Percent]{From: byDefault}
-	} else if t.bandwidth.Set && t.bandwidth.V == 0 {
-		r.problems.addf(t.bandwidth.Pos, "", "bandwidth: 0%% would starve the class")
+	} else if t.Bandwidth.Set && t.Bandwidth.V == 0 {
+		r.problems.addf(t.Bandwidth.Pos, "", "bandwidth: 0%% would starve the class")
 	}
-	c.MaxRate = from(t.maxRate, 0)
-	if t.maxRate.Set && t.maxRate.V == 0 {
-		r.problems.addf(t.maxRate.Pos, "", "maxRate: 0 would stop the class")
+	c.MaxRate = from(t.MaxRate, 0)
+	if t.MaxRate.Set && t.MaxRate.V == 0 {
+		r.problems.addf(t.MaxRate.Pos, "", "maxRate: 0 would stop the class")
 	}
 	c.ECN = r.ecn(c, &t.curve)
 }
@@ -188,17 +187,17 @@ func (r *resolver) checkQueues(s *Settings) {
 	}
 }
 
-func (r *resolver) watchdog(l *watchdogLayer, s *Settings) Watchdog {
+func (r *resolver) watchdog(l *layer, s *Settings) Watchdog {
 	w := Watchdog{
 		Enabled: from(l.enabled, s.Lossless() != 0),
-		Detect:  from(l.detect, DefaultDetect),
-		Restore: from(l.restore, DefaultRestore),
+		Detect:  from(l.watchdog.Detect, DefaultDetect),
+		Restore: from(l.watchdog.Restore, DefaultRestore),
 		Action:  Value[qos.WatchdogAction]{V: qos.ActionDrop, From: byDefault},
 	}
-	if l.action.Set {
-		w.Action = Value[qos.WatchdogAction]{V: qos.WatchdogAction(l.action.V), From: Origin{Pos: l.action.Pos}}
+	if l.watchdog.Action.Set {
+		w.Action = Value[qos.WatchdogAction]{V: qos.WatchdogAction(l.watchdog.Action.V), From: Origin{Pos: l.watchdog.Action.Pos}}
 	}
-	w.Poll = from(l.poll, min(DefaultPoll, w.Detect.V, w.Restore.V))
+	w.Poll = from(l.watchdog.Poll, min(DefaultPoll, w.Detect.V, w.Restore.V))
 	for _, v := range []struct {
 		key string
 		v   Value[time.Duration]

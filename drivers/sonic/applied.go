@@ -75,17 +75,9 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 }
 
 func (d *driver) readASIC(ctx context.Context) (asic, error) {
-	c, err := d.client(ctx)
+	t, err := d.table(ctx, "ASIC_DB", "ASIC_STATE")
 	if err != nil {
 		return nil, err
-	}
-	raw, err := c.GetOne(ctx, origin, gnmi.Path{"ASIC_DB", "localhost", "ASIC_STATE"})
-	if err != nil {
-		return nil, d.wrap(err)
-	}
-	t, err := native.ParseTable("ASIC_STATE", raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read ASIC_DB: %w", d.t.Name, err)
 	}
 	out := asic{}
 	for key, row := range t {
@@ -99,23 +91,6 @@ func (d *driver) readASIC(ctx context.Context) (asic, error) {
 		out[kind][oid] = row
 	}
 	return out, nil
-}
-
-// hash reads a table that is one hash without keys.
-func (d *driver) hash(ctx context.Context, db, table string) (native.Row, error) {
-	c, err := d.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := c.GetOne(ctx, origin, gnmi.Path{db, "localhost", table})
-	if err != nil {
-		return nil, d.wrap(err)
-	}
-	row, err := native.ParseRow(table, raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
-	}
-	return row, nil
 }
 
 type comparer struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,11 +83,11 @@ const poolPeak = "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES"
 // Counters reads COUNTERS_DB, which the switch itself fills at intervals. What
 // it does not poll stands still there: it is left out, and named as off.
 func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
-	var maps [4]native.Row
+	var names [4]native.Row
 	for i, t := range []string{"COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP", "COUNTERS_BUFFER_POOL_NAME_MAP"} {
 		var err error
 		// A map is there only where something of its kind is counted.
-		if maps[i], err = d.hash(ctx, "COUNTERS_DB", t); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		if names[i], err = d.hash(ctx, "COUNTERS_DB", t); err != nil && !errors.Is(err, gnmi.ErrNotFound) {
 			return nil, err
 		}
 	}
@@ -107,17 +108,17 @@ func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 		return nil, err
 	}
 	if ports == nil {
-		ports = natural.Keys(maps[0])
+		ports = natural.Keys(names[0])
 	}
 	r := counterReader{rows: rows, still: map[drivers.Metric]bool{}, out: &drivers.Counters{
 		Taken: taken, Ports: make(map[string]drivers.PortCounters, len(ports)), Pools: map[string]uint64{}, Poll: map[drivers.Metric]time.Duration{}, Off: map[drivers.Metric]string{}}}
 	polled := r.intervals(flex, guard)
 	for _, name := range ports {
-		r.port(name, maps[0], maps[1], maps[2])
+		r.port(name, names[0], names[1], names[2])
 	}
 	r.off(flex)
 	if polled[poolGroup] {
-		for name, oid := range maps[3] {
+		for name, oid := range names[3] {
 			if v := number(r.row(oid)[poolPeak]); v.Set {
 				r.out.Pools[name] = v.V
 			}
@@ -282,7 +283,9 @@ func unsaved(running, saved native.Config) []string {
 		differ := map[string]bool{}
 		for _, c := range []native.Config{running, saved} {
 			for key := range c[t] {
-				if !sameRow(running.Row(t, key), saved.Row(t, key)) && !derived(running, saved, t, key) {
+				have, kept := running.Row(t, key), saved.Row(t, key)
+				// A row without fields is another than none.
+				if ((have == nil) != (kept == nil) || !maps.Equal(have, kept)) && !derived(running, saved, t, key) {
 					differ[key] = true
 				}
 			}
@@ -301,29 +304,14 @@ func unsaved(running, saved native.Config) []string {
 	return slices.Clip(out)
 }
 
-// sameRow compares two rows; one without fields is another than none.
-func sameRow(a, b native.Row) bool {
-	if (a == nil) != (b == nil) || len(a) != len(b) {
-		return false
-	}
-	for f, v := range a {
-		if w, ok := b[f]; !ok || v != w {
-			return false
-		}
-	}
-	return true
-}
-
-// derived reports whether the buffer manager makes a row from speed and cable
-// (sonic-swss cfgmgr/buffermgr.cpp).
+// derived reports whether the buffer manager makes a row from speed and cable.
 func derived(running, saved native.Config, table, key string) bool {
-	const made = "pg_lossless_"
 	switch table {
-	case "BUFFER_PROFILE":
-		return strings.HasPrefix(key, made)
-	case "BUFFER_PG":
+	case native.TProfile:
+		return native.Derived(key)
+	case native.TGroup:
 		for _, c := range []native.Config{running, saved} {
-			if row := c.Row(table, key); row != nil && !strings.HasPrefix(row["profile"], made) {
+			if row := c.Row(table, key); row != nil && !native.Derived(row["profile"]) {
 				return false
 			}
 		}

@@ -215,20 +215,35 @@ func softwareVersion(out string) string {
 	return ""
 }
 
-func (d *driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
+// get reads one node of a database; the error wraps [gnmi.ErrNotFound] where there
+// is none.
+func get[T any](ctx context.Context, d *driver, parse func(where string, data []byte) (T, error), db string, at ...string) (none T, err error) {
 	c, err := d.client(ctx)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	raw, err := c.GetOne(ctx, origin, gnmi.Path{db, "localhost", table, key})
+	raw, err := c.GetOne(ctx, origin, append(gnmi.Path{db, "localhost"}, at...))
 	if err != nil {
-		return nil, d.wrap(err)
+		return none, d.wrap(err)
 	}
-	row, err := native.ParseRow(table+"|"+key, raw)
+	v, err := parse(strings.Join(at, "|"), raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.t.Name, err)
+		return none, fmt.Errorf("%s: read %s: %w", d.t.Name, db, err)
 	}
-	return row, nil
+	return v, nil
+}
+
+func (d *driver) row(ctx context.Context, db, table, key string) (native.Row, error) {
+	return get(ctx, d, native.ParseRow, db, table, key)
+}
+
+// hash reads a table that is one hash without keys.
+func (d *driver) hash(ctx context.Context, db, table string) (native.Row, error) {
+	return get(ctx, d, native.ParseRow, db, table)
+}
+
+func (d *driver) table(ctx context.Context, db, name string) (native.Table, error) {
+	return get(ctx, d, native.ParseTable, db, name)
 }
 
 // Read takes a snapshot of the tables that this tool knows.
@@ -241,19 +256,7 @@ func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 }
 
 func (d *driver) read(ctx context.Context) (native.Config, error) {
-	c, err := d.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := c.GetOne(ctx, origin, configDB)
-	if err != nil {
-		return nil, d.wrap(err)
-	}
-	cfg, err := native.Parse(raw, native.WantTable)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read CONFIG_DB: %w", d.t.Name, err)
-	}
-	return cfg, nil
+	return get(ctx, d, func(_ string, data []byte) (native.Config, error) { return native.Parse(data, native.WantTable) }, configDB[0])
 }
 
 func config(s *drivers.Snapshot) native.Config {

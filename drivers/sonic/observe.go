@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/units"
-	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
 var _ drivers.Observer = (*driver)(nil)
@@ -74,22 +72,4 @@ func upOf(s string) qos.Opt[bool] {
 		return qos.Opt[bool]{}
 	}
 	return qos.Of(s == "up")
-}
-
-// table reads one table of a database; the error wraps [gnmi.ErrNotFound]
-// where there is none.
-func (d *driver) table(ctx context.Context, db, name string) (native.Table, error) {
-	c, err := d.client(ctx)
-	if err != nil {
-		return nil, err
-	}
-	raw, err := c.GetOne(ctx, origin, gnmi.Path{db, "localhost", name})
-	if err != nil {
-		return nil, d.wrap(err)
-	}
-	t, err := native.ParseTable(name, raw)
-	if err != nil {
-		return nil, fmt.Errorf("%s: read %s: %w", d.t.Name, db, err)
-	}
-	return t, nil
 }

@@ -120,21 +120,25 @@ func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) erro
 // others go down: they may be the other way out. Whether they have had a link is
 // not known, so that one without is no error.
 func (r *runner) awaitRaised(ctx context.Context, ports []string) {
-	var left []string
-	for _, p := range ports {
-		if _, noted := r.wasUp[p]; !noted {
-			left = append(left, p)
-		}
-	}
-	_, _ = r.d.poll(ctx, r.d.pace.linkUp, func() (bool, error) {
+	_, _ = r.awaitLinks(ctx, slices.DeleteFunc(slices.Clone(ports), func(p string) bool { _, noted := r.wasUp[p]; return noted }))
+}
+
+// awaitLinks waits until ports have a link, and returns those that have none.
+func (r *runner) awaitLinks(ctx context.Context, left []string) ([]string, error) {
+	_, err := r.d.poll(ctx, r.d.pace.linkUp, func() (bool, error) {
 		for len(left) > 0 {
-			if up, err := r.d.operUp(ctx, left[0]); err != nil || !up {
+			up, err := r.d.operUp(ctx, left[0])
+			if err != nil {
+				r.d.hangUp()
+			}
+			if err != nil || !up {
 				return false, err
 			}
 			left = left[1:]
 		}
 		return true, nil
 	})
+	return left, err
 }
 
 // overGNMI sends one request and finds out what became of it.
@@ -357,27 +361,9 @@ func (r *runner) noteLinks(ctx context.Context, ports []string) error {
 // waitLinks waits until the ports that were up are up again, so that the next
 // group does not start while this one is still dark.
 func (r *runner) waitLinks(ctx context.Context, ports []string) error {
-	var left []string
-	for _, p := range ports {
-		if r.wasUp[p] {
-			left = append(left, p)
-		}
-	}
-	ok, err := r.d.poll(ctx, r.d.pace.linkUp, func() (bool, error) {
-		for len(left) > 0 {
-			up, err := r.d.operUp(ctx, left[0])
-			if err != nil {
-				r.d.hangUp()
-			}
-			if err != nil || !up {
-				return false, err
-			}
-			left = left[1:]
-		}
-		return true, nil
-	})
+	left, err := r.awaitLinks(ctx, slices.DeleteFunc(slices.Clone(ports), func(p string) bool { return !r.wasUp[p] }))
 	switch {
-	case ok:
+	case len(left) == 0:
 		return nil
 	case err != nil:
 		return fmt.Errorf("%w: waiting for %s to come up: %w", drivers.ErrPartial, natural.Fold(left), err)

@@ -320,9 +320,9 @@ func (u ThresholdUnit) Split() (lower, upper ThresholdUnit) {
 	return of(a), of(b)
 }
 
-// bytes returns what n units are in bytes, with a kbyte of 1000 and of 1024
+// Bytes returns what n units are in bytes, with a kbyte of 1000 and of 1024
 // bytes; ok is false for a unit that has no fixed size.
-func (u ThresholdUnit) bytes(n int64) (decimal, binary int64, ok bool) {
+func (u ThresholdUnit) Bytes(n int64) (decimal, binary int64, ok bool) {
 	const most = 1 << 40 // far above any threshold, far below an overflow
 	if n < 0 || n > most {
 		return 0, 0, false
@@ -373,8 +373,8 @@ func sameThreshold(a int64, au ThresholdUnit, b int64, bu ThresholdUnit) bool {
 	if au == bu {
 		return a == b
 	}
-	ad, ab, ok := au.bytes(a)
-	bd, bb, also := bu.bytes(b)
+	ad, ab, ok := au.Bytes(a)
+	bd, bb, also := bu.Bytes(b)
 	return ok && also && (ad == bd || ab == bb)
 }
 
@@ -416,12 +416,8 @@ type HeadroomModel struct {
 	OverSubscribe      int // 0: none declared
 }
 
-// Pool is a buffer pool, sizes in bytes; 0 where the device computes it.
-type Pool struct {
-	Ingress, Egress bool
-	Dynamic         bool
-	Size, XOFF      int64
-}
+// Pool is a buffer pool, in bytes; 0 where the device computes it.
+type Pool struct{ Size int64 }
 
 // BufferProfile is a named buffer profile.
 type BufferProfile struct {

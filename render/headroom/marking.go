@@ -24,28 +24,12 @@ type Curve struct {
 // thresholds are not bytes. A kbyte counts as 1000 bytes.
 func CurveOf(e qos.ECN) (c Curve, ok bool) {
 	lower, upper := e.Unit.Split()
-	lo, okLo := inBytes(e.Min, lower)
-	hi, okHi := inBytes(e.Max, upper)
+	lo, _, okLo := lower.Bytes(e.Min)
+	hi, _, okHi := upper.Bytes(e.Max)
 	if !e.Enabled || !okLo || !okHi {
 		return Curve{}, false
 	}
 	return Curve{lo, hi, float64(min(max(e.Probability, 0), 100)) / 100}, true
-}
-
-func inBytes(n int64, unit qos.ThresholdUnit) (int64, bool) {
-	const most = 1 << 40 // far above any threshold, far below an overflow
-	if n < 0 || n > most {
-		return 0, false
-	}
-	switch unit {
-	case qos.UnitBytes:
-		return n, true
-	case qos.UnitKBytes:
-		return n * 1000, true
-	case qos.UnitMBytes:
-		return n * 1000_000, true
-	}
-	return 0, false
 }
 
 // At returns the probability, 0..1, that a packet is marked which finds that

@@ -109,12 +109,7 @@ func (d *decoder) buffers() {
 	d.dev.Pools = make(map[string]qos.Pool, len(d.cfg[TPool]))
 	for name, row := range d.cfg[TPool] {
 		size, _ := d.number(TPool, name, "size", row)
-		xoff, _ := d.number(TPool, name, "xoff", row)
-		d.dev.Pools[name] = qos.Pool{
-			Ingress: row["type"] == "ingress" || row["type"] == "both",
-			Egress:  row["type"] == "egress" || row["type"] == "both",
-			Dynamic: row["mode"] == "dynamic", Size: size, XOFF: xoff,
-		}
+		d.dev.Pools[name] = qos.Pool{Size: size}
 	}
 	d.dev.Profiles = make(map[string]qos.BufferProfile, len(d.cfg[TProfile]))
 	for name, row := range d.cfg[TProfile] {

@@ -14,29 +14,21 @@ type Release struct {
 	Name string
 	// Index orders releases in time.
 	Index int
-	// EmptyPFCEnable: PORT_QOS_MAP.pfc_enable "" passes the model.
-	EmptyPFCEnable bool
 	// MaxPollMS is the largest PFC_WD|GLOBAL POLL_INTERVAL, milliseconds.
 	MaxPollMS int
 	// MaxSpeedMbps is the largest PORT.speed.
 	MaxSpeedMbps int64
 	// TCToDSCPModel: table TC_TO_DSCP_MAP has a model.
 	TCToDSCPModel bool
-	// AddsMissingTable: the updater adds the parent table of a first row.
-	AddsMissingTable bool
 	// WRED says what the updater lets through for WRED_PROFILE.
 	WRED WREDRule
 	// BufferProfileRows: whole BUFFER_PROFILE rows may be added and removed
 	// (once the table exists).
 	BufferProfileRows bool
-	// BufferPoolSizes: the sizes of some BUFFER_POOL rows may be replaced.
-	BufferPoolSizes bool
 	// CableRederives: buffermgrd looks headroom up again when only the cable
 	// length changes (sonic-net/sonic-swss pull 4004; some builds of 202505
 	// have it). Before, it does so when the port goes down and up.
 	CableRederives bool
-	// BulkMoves: the sorter groups independent moves.
-	BulkMoves bool
 }
 
 // WREDRule is what the generic config updater lets through for WRED_PROFILE
@@ -55,13 +47,13 @@ const (
 )
 
 var releases = []Release{
-	{Name: "202311", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true},
-	{Name: "202405", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true},
-	{Name: "202411", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true, TCToDSCPModel: true},
-	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, BufferPoolSizes: true, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDGreen},
-	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, CableRederives: true},
-	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, CableRederives: true, BulkMoves: true},
-	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, EmptyPFCEnable: true, WRED: WREDFree, AddsMissingTable: true, BufferProfileRows: true, CableRederives: true, BulkMoves: true},
+	{Name: "202311", MaxPollMS: 3000, MaxSpeedMbps: 800000},
+	{Name: "202405", MaxPollMS: 3000, MaxSpeedMbps: 800000},
+	{Name: "202411", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true},
+	{Name: "202505", MaxPollMS: 3000, MaxSpeedMbps: 800000, TCToDSCPModel: true, WRED: WREDGreen},
+	{Name: "202511", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
+	{Name: "202605", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
+	{Name: "master", MaxPollMS: 1000, MaxSpeedMbps: 1600000, TCToDSCPModel: true, WRED: WREDFree, BufferProfileRows: true, CableRederives: true},
 }
 
 func init() {

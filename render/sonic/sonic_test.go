@@ -391,7 +391,7 @@ func TestReleaseOf(t *testing.T) {
 			t.Errorf("ReleaseOf(%q) = %q, %v; want %q", in, r.Name, ok, want)
 		}
 	}
-	if s := Strictest(); s.AddsMissingTable || s.WRED != WREDAzureGreen || s.MaxPollMS != 1000 {
+	if s := Strictest(); s.BufferProfileRows || s.WRED != WREDAzureGreen || s.MaxPollMS != 1000 {
 		t.Errorf("the strictest release allows something: %+v", s)
 	}
 }
