@@ -13,27 +13,17 @@ import (
 // ETS. mlx5 takes DSCP entries only, and a new one for a DSCP replaces the
 // old. Other drivers list both: use [Client.MapDSCP] to change a mapping.
 func (c *Client) SetApps(ctx context.Context, ifname string, apps ...App) (changed bool, err error) {
-	return c.editApps(ctx, "set app", ifname, apps, func(t *table, a App) error {
-		if t.has(a) {
-			return nil
-		}
-		return t.add(a)
-	}, true)
+	return c.editApps(ctx, "set app", ifname, apps, true)
 }
 
 // DelApps deletes entries from the APP table; those that are not there are
 // passed over. With the last DSCP entry mlx5 and ice go back to trusting PCP,
 // and mlx5 gives the DSCP of any deleted entry priority 0.
 func (c *Client) DelApps(ctx context.Context, ifname string, apps ...App) (changed bool, err error) {
-	return c.editApps(ctx, "delete app", ifname, apps, func(t *table, a App) error {
-		if !t.has(a) {
-			return nil
-		}
-		return t.remove(a)
-	}, false)
+	return c.editApps(ctx, "delete app", ifname, apps, false)
 }
 
-func (c *Client) editApps(ctx context.Context, op, ifname string, apps []App, edit func(*table, App) error, want bool) (bool, error) {
+func (c *Client) editApps(ctx context.Context, op, ifname string, apps []App, want bool) (bool, error) {
 	p, err := c.begin(ctx, op, ifname)
 	if err != nil {
 		return false, err
@@ -49,7 +39,14 @@ func (c *Client) editApps(ctx context.Context, op, ifname string, apps []App, ed
 		return false, err
 	}
 	for _, a := range apps {
-		if err := edit(t, a); err != nil {
+		edit := t.add
+		if !want {
+			edit = t.remove
+		}
+		if t.has(a) == want {
+			continue
+		}
+		if err := edit(a); err != nil {
 			return t.wrote, err
 		}
 	}

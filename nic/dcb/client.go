@@ -90,12 +90,12 @@ func (c *Client) begin(ctx context.Context, op, ifname string) (*port, error) {
 		return nil, p.fail(ErrNoDevice, fmt.Sprintf("a name has 1 to %d bytes", maxName))
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, p.contextError(err)
+		return nil, p.wrap(err)
 	}
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, p.contextError(ctx.Err())
+		return nil, p.wrap(ctx.Err())
 	}
 	if c.closed {
 		p.end()
@@ -108,7 +108,7 @@ func (p *port) end() { <-p.c.turn }
 
 func (p *port) fail(kind error, msg string) *Error { return newError(p.op, p.ifname, kind, msg) }
 
-func (p *port) contextError(err error) *Error {
+func (p *port) wrap(err error) *Error {
 	return &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
 }
 
@@ -141,7 +141,7 @@ func (p *port) get() (*State, error) {
 	}
 	s, err := decodeState(data)
 	if err != nil {
-		return nil, &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+		return nil, p.wrap(err)
 	}
 	return s, nil
 }
@@ -150,7 +150,7 @@ func (p *port) get() (*State, error) {
 // untouched says that the device is as it was.
 func (p *port) exchange(req netlink.Message) (data []byte, untouched bool, err error) {
 	if err := p.ctx.Err(); err != nil {
-		return nil, true, p.contextError(err)
+		return nil, true, p.wrap(err)
 	}
 	if p.c.conn == nil {
 		if err := p.c.connect(); err != nil {
@@ -161,7 +161,7 @@ func (p *port) exchange(req netlink.Message) (data []byte, untouched bool, err e
 	defer cancel()
 	release, err := bound(ctx, p.c.conn)
 	if err != nil {
-		return nil, true, &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+		return nil, true, p.wrap(err)
 	}
 	replies, err := p.c.conn.Execute(req)
 	release()

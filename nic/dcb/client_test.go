@@ -134,7 +134,7 @@ func TestRace(t *testing.T) {
 		}
 		return []netlink.Message{a}
 	}
-	if _, err := c.OwnDCBX(t.Context(), "roce0"); err != nil || len(k.sets) != 1 {
+	if _, err := c.OwnDCBX(t.Context(), "roce0", true); err != nil || len(k.sets) != 1 {
 		t.Errorf("%v after %d writes", err, len(k.sets))
 	}
 }

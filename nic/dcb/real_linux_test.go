@@ -74,7 +74,7 @@ func TestRealKernelUnprivileged(t *testing.T) {
 	// has nothing to read.
 	pfc := PFC{Enabled: 8}
 	for cmd, req := range map[uint8]func() (netlink.Message, error){
-		cmdIEEESet: func() (netlink.Message, error) { return encodeIEEE(cmdIEEESet, "lo", ieeePFC, pfc.encode()) },
+		cmdIEEESet: func() (netlink.Message, error) { return encodeIEEE(cmdIEEESet, "lo", ieeePFC, bytesOf(pfc)) },
 		cmdIEEEDel: func() (netlink.Message, error) { return encodeApp(cmdIEEEDel, "lo", DSCP(26, 3)) },
 		cmdSetDCBX: func() (netlink.Message, error) { return encodeDCBX("lo", DCBXHost) },
 	} {

@@ -70,7 +70,7 @@ func (p *port) write(req netlink.Message, cmd uint8) (no Errno, untouched bool, 
 	}
 	no, err = decodeStatus(data, cmd)
 	if err != nil {
-		return 0, false, &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+		return 0, false, p.wrap(err)
 	}
 	return no, false, nil
 }
@@ -114,7 +114,7 @@ func (c *Client) SetPFC(ctx context.Context, ifname string, enabled qos.Priority
 			if delay != 0 {
 				w.Delay = delay
 			}
-			return encodeIEEE(cmdIEEESet, ifname, ieeePFC, w.encode())
+			return encodeIEEE(cmdIEEESet, ifname, ieeePFC, bytesOf(w))
 		},
 	})
 }
@@ -149,7 +149,7 @@ func (c *Client) SetETS(ctx context.Context, ifname string, want Scheduling) (ch
 		encode: func(s *State) (netlink.Message, error) {
 			w := *s.ETS
 			w.Scheduling = want
-			return encodeIEEE(cmdIEEESet, ifname, ieeeETS, w.encode())
+			return encodeIEEE(cmdIEEESet, ifname, ieeeETS, bytesOf(w.wire()))
 		},
 	})
 }
@@ -177,32 +177,27 @@ func (c *Client) SetBuffer(ctx context.Context, ifname string, want Headroom) (c
 		},
 		encode: func(s *State) (netlink.Message, error) {
 			w := Buffer{Headroom: want, Total: s.Buffer.Total}
-			return encodeIEEE(cmdIEEESet, ifname, ieeeBuffer, w.encode())
+			return encodeIEEE(cmdIEEESet, ifname, ieeeBuffer, bytesOf(w))
 		},
 	})
 }
 
-// SetDCBX sets who owns DCBX. On mlx5 the bits that are written replace those
-// that it reports, and mode 0 hands DCBX to the firmware, which leaves the
-// other bits standing: mode 0 is there when [DCBXHost] is not. [Client.OwnDCBX]
-// is what a host wants.
-func (c *Client) SetDCBX(ctx context.Context, ifname string, mode DCBX) (changed bool, err error) {
-	return c.setDCBX(ctx, ifname, func(DCBX) DCBX { return mode })
-}
-
-// OwnDCBX makes the host the owner of DCBX and leaves the other bits. It comes
-// before all other writes: on mlx5 none of them takes the port from the
-// firmware (en_dcbnl.c).
-func (c *Client) OwnDCBX(ctx context.Context, ifname string) (changed bool, err error) {
-	return c.setDCBX(ctx, ifname, func(have DCBX) DCBX { return have | DCBXHost })
-}
-
-func (c *Client) setDCBX(ctx context.Context, ifname string, want func(have DCBX) DCBX) (changed bool, err error) {
+// OwnDCBX makes the host the owner of DCBX and leaves the other bits, or hands
+// DCBX to the firmware, for which mlx5 takes mode 0 alone (en_dcbnl.c) and leaves
+// the other bits standing. It comes before all other writes: on mlx5 none of them
+// takes the port from the firmware.
+func (c *Client) OwnDCBX(ctx context.Context, ifname string, host bool) (changed bool, err error) {
 	p, err := c.begin(ctx, "set dcbx", ifname)
 	if err != nil {
 		return false, err
 	}
 	defer p.end()
+	want := func(have DCBX) DCBX {
+		if host {
+			return have | DCBXHost
+		}
+		return 0
+	}
 	return p.apply(wish{
 		cmd:   cmdSetDCBX,
 		vague: true, // ice answers 1 where nothing is to do, too
@@ -210,11 +205,10 @@ func (c *Client) setDCBX(ctx context.Context, ifname string, want func(have DCBX
 			if s.DCBX == nil {
 				return "", p.lacks("dcbx")
 			}
-			have, mode := *s.DCBX, want(*s.DCBX)
-			if have == mode || mode == 0 && have&DCBXHost == 0 {
+			if (*s.DCBX&DCBXHost != 0) == host {
 				return "", nil
 			}
-			return fmt.Sprintf("dcbx is %s, not %s", have, mode), nil
+			return fmt.Sprintf("dcbx is %s, not %s", *s.DCBX, want(*s.DCBX)), nil
 		},
 		encode: func(s *State) (netlink.Message, error) { return encodeDCBX(ifname, want(*s.DCBX)) },
 	})

@@ -215,19 +215,19 @@ func TestBuffer(t *testing.T) {
 func TestDCBX(t *testing.T) {
 	k, d, c := one(t, "mlx5")
 	ctx := t.Context()
-	changed, err := c.OwnDCBX(ctx, "roce0")
+	changed, err := c.OwnDCBX(ctx, "roce0", true)
 	outcome(t, k, "owned already", changed, err, false, nil, 0)
-	changed, err = c.SetDCBX(ctx, "roce0", 0)
+	changed, err = c.OwnDCBX(ctx, "roce0", false)
 	outcome(t, k, "to the firmware", changed, err, true, nil, 1)
-	changed, err = c.SetDCBX(ctx, "roce0", 0)
+	changed, err = c.OwnDCBX(ctx, "roce0", false)
 	outcome(t, k, "again", changed, err, false, nil, 0)
-	changed, err = c.OwnDCBX(ctx, "roce0")
+	changed, err = c.OwnDCBX(ctx, "roce0", true)
 	outcome(t, k, "taken back", changed, err, true, nil, 1)
 	if d.dcbx != 0x0d {
 		t.Errorf("dcbx %#x: the other bits were not kept", d.dcbx)
 	}
 	d.dcbx = byte(DCBXManaged | DCBXIEEE)
-	changed, err = c.OwnDCBX(ctx, "roce0")
+	changed, err = c.OwnDCBX(ctx, "roce0", true)
 	outcome(t, k, "lld-managed", changed, err, false, ErrRefused, 1)
 	if e := asError(t, err); e.Errno != 0 || e.Hint() == "" {
 		t.Errorf("%v: the number of this answer is no errno", err)
@@ -408,7 +408,7 @@ func TestErrors(t *testing.T) {
 	for what, write := range map[string]func(context.Context) (bool, error){
 		"pfc":  func(ctx context.Context) (bool, error) { return c.SetPFC(ctx, "roce0", 8, 0) },
 		"app":  func(ctx context.Context) (bool, error) { return c.SetApps(ctx, "roce0", DSCP(26, 3)) },
-		"dcbx": func(ctx context.Context) (bool, error) { return c.SetDCBX(ctx, "roce0", 0) },
+		"dcbx": func(ctx context.Context) (bool, error) { return c.OwnDCBX(ctx, "roce0", false) },
 	} {
 		changed, err := write(t.Context())
 		outcome(t, k, what, changed, err, false, ErrPermission, 0)

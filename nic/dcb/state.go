@@ -87,7 +87,7 @@ func (s *State) sameSettings(o *State) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// PFC is priority-based flow control (struct ieee_pfc).
+// PFC is priority-based flow control: struct ieee_pfc, member by member.
 type PFC struct {
 	// Cap is how many priorities may be lossless at once, 0..8.
 	Cap uint8
@@ -96,9 +96,11 @@ type PFC struct {
 	Enabled qos.PrioritySet
 	// MACsecBypass is the MBC bit of IEEE 802.1Q.
 	MACsecBypass bool
+	_            uint8
 	// Delay is the allowance for the round trip. mlx5 takes it for the cable
 	// length in metres, 1..999, and reports 0 where it cannot set buffers.
 	Delay uint16
+	_     uint16
 	// Requests counts the pause frames sent, Indications those received, for
 	// each priority.
 	Requests, Indications [qos.NumPriorities]uint64
@@ -209,7 +211,7 @@ func (h Headroom) diff(have Headroom) string {
 	return ""
 }
 
-// Buffer is a port's receive buffer (struct dcbnl_buffer).
+// Buffer is a port's receive buffer: struct dcbnl_buffer, member by member.
 type Buffer struct {
 	Headroom
 	// Total is the size of the whole in bytes.
@@ -277,8 +279,8 @@ func (s Selector) String() string {
 	return fmt.Sprintf("selector %d", uint8(s))
 }
 
-// App is an entry of the APP table (struct dcb_app): frames of a protocol have
-// a priority, 0..7.
+// App is an entry of the APP table (struct dcb_app, member by member): frames of
+// a protocol have a priority, 0..7.
 type App struct {
 	Selector Selector
 	Priority uint8

@@ -49,16 +49,8 @@ const (
 	appDCB  = 2
 )
 
-// Sizes on the wire in bytes. The kernel refuses a shorter one and accepts a
-// longer one, and so does this package.
-const (
-	sizeHeader  = 4 // struct dcbmsg
-	sizeETS     = 59
-	sizePFC     = 136
-	sizeMaxRate = 64
-	sizeBuffer  = 44
-	sizeApp     = 4
-)
+// sizeHeader is that of struct dcbmsg, in bytes.
+const sizeHeader = 4
 
 // maxName is the length of the longest interface name (IFNAMSIZ less its NUL).
 const maxName = 15
@@ -106,7 +98,7 @@ func encodeApp(cmd uint8, ifname string, a App) (netlink.Message, error) {
 	return request(rtmSetDCB, cmd, ifname, func(ae *netlink.AttributeEncoder) {
 		ae.Nested(attrIEEE, func(n *netlink.AttributeEncoder) error {
 			n.Nested(ieeeApps, func(t *netlink.AttributeEncoder) error {
-				t.Bytes(kind, a.encode())
+				t.Bytes(kind, bytesOf(a))
 				return nil
 			})
 			return nil
@@ -118,54 +110,36 @@ func encodeDCBX(ifname string, mode DCBX) (netlink.Message, error) {
 	return request(rtmSetDCB, cmdSetDCBX, ifname, func(ae *netlink.AttributeEncoder) { ae.Uint8(attrDCBX, uint8(mode)) })
 }
 
-func (a App) encode() []byte {
-	b := []byte{byte(a.Selector), a.Priority}
-	return order.AppendUint16(b, a.Protocol)
+// wireETS is struct ieee_ets.
+type wireETS struct {
+	Willing                bool
+	Cap                    uint8
+	CBS                    bool
+	Bandwidth, RxBandwidth [qos.NumPriorities]uint8
+	TSA                    [qos.NumPriorities]TSA
+	PriorityTC             [qos.NumPriorities]uint8
+	RecoBandwidth          [qos.NumPriorities]uint8
+	RecoTSA                [qos.NumPriorities]TSA
+	RecoPriorityTC         [qos.NumPriorities]uint8
 }
 
-func (p *PFC) encode() []byte {
-	b := []byte{p.Cap, byte(p.Enabled), flag(p.MACsecBypass), 0}
-	b = order.AppendUint16(b, p.Delay)
-	b = append(b, 0, 0)
-	for _, counters := range [][qos.NumPriorities]uint64{p.Requests, p.Indications} {
-		for _, n := range counters {
-			b = order.AppendUint64(b, n)
-		}
+func (e *ETS) wire() wireETS {
+	r := e.Recommended
+	return wireETS{e.Willing, e.Cap, e.CBS, e.Bandwidth, e.RxBandwidth, e.TSA, e.PriorityTC, r.Bandwidth, r.TSA, r.PriorityTC}
+}
+
+func (w *wireETS) ets() *ETS {
+	return &ETS{Willing: w.Willing, Cap: w.Cap, CBS: w.CBS, Scheduling: Scheduling{w.TSA, w.Bandwidth, w.PriorityTC},
+		RxBandwidth: w.RxBandwidth, Recommended: Scheduling{w.RecoTSA, w.RecoBandwidth, w.RecoPriorityTC}}
+}
+
+// bytesOf is a struct as the kernel has it.
+func bytesOf(v any) []byte {
+	b, err := binary.Append(nil, order, v)
+	if err != nil {
+		panic("dcb: no struct of the kernel: " + err.Error())
 	}
 	return b
-}
-
-func (e *ETS) encode() []byte {
-	b := []byte{flag(e.Willing), e.Cap, flag(e.CBS)}
-	b = append(b, e.Bandwidth[:]...)
-	b = append(b, e.RxBandwidth[:]...)
-	b = appendTSA(b, e.TSA)
-	b = append(b, e.PriorityTC[:]...)
-	b = append(b, e.Recommended.Bandwidth[:]...)
-	b = appendTSA(b, e.Recommended.TSA)
-	return append(b, e.Recommended.PriorityTC[:]...)
-}
-
-func appendTSA(b []byte, ts [qos.NumPriorities]TSA) []byte {
-	for _, t := range ts {
-		b = append(b, byte(t))
-	}
-	return b
-}
-
-func (f *Buffer) encode() []byte {
-	b := append([]byte(nil), f.PriorityBuffer[:]...)
-	for _, n := range f.Size {
-		b = order.AppendUint32(b, n)
-	}
-	return order.AppendUint32(b, f.Total)
-}
-
-func flag(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // payload checks the header of a message and returns its attributes.
@@ -209,12 +183,14 @@ func eachIn(b []byte, f func(kind uint16, data []byte) error) error {
 	return each(ad, f)
 }
 
-// atLeast is the lower bound of an attribute's size.
-func atLeast(b []byte, size int, what string) error {
-	if len(b) < size {
-		return fmt.Errorf("%w: %s of %d bytes, not %d", ErrAnswer, what, len(b), size)
+// decode reads a struct of the kernel. The kernel refuses a shorter one and
+// accepts a longer one, and so does this package.
+func decode[T any](b []byte, what string) (*T, error) {
+	v := new(T)
+	if _, err := binary.Decode(b, order, v); err != nil {
+		return nil, fmt.Errorf("%w: %s of %d bytes, not %d", ErrAnswer, what, len(b), binary.Size(v))
 	}
-	return nil
+	return v, nil
 }
 
 // decodeState reads the answer to cmdIEEEGet. Attributes that the package does
@@ -232,10 +208,7 @@ func decodeState(data []byte) (*State, error) {
 		case attrIEEE:
 			err = eachIn(b, s.decodeIEEE)
 		case attrDCBX:
-			if err = atLeast(b, 1, "dcbx"); err == nil {
-				mode := DCBX(b[0])
-				s.DCBX = &mode
-			}
+			s.DCBX, err = decode[DCBX](b, "dcbx")
 		}
 		return err
 	})
@@ -248,19 +221,22 @@ func decodeState(data []byte) (*State, error) {
 func (s *State) decodeIEEE(kind uint16, b []byte) (err error) {
 	switch kind {
 	case ieeeETS:
-		s.ETS, err = decodeETS(b)
+		var w *wireETS
+		if w, err = decode[wireETS](b, "ets"); err == nil {
+			s.ETS = w.ets()
+		}
 	case ieeePFC:
-		s.PFC, err = decodePFC(b)
+		s.PFC, err = decode[PFC](b, "pfc")
 	case ieeeMaxRate:
-		s.MaxRate, err = decodeMaxRate(b)
+		s.MaxRate, err = decode[[qos.NumPriorities]uint64](b, "maxrate")
 	case ieeeBuffer:
-		s.Buffer, err = decodeBuffer(b)
+		s.Buffer, err = decode[Buffer](b, "buffer")
 	case ieeeApps:
-		s.Apps, err = decodeApps(b)
+		s.Apps, err = decodeTable[App](b, "app entry")
 	case ieeeRewrite:
-		s.Rewrite, err = decodeApps(b)
+		s.Rewrite, err = decodeTable[App](b, "app entry")
 	case ieeeAppTrust:
-		s.AppTrust, err = decodeSelectors(b)
+		s.AppTrust, err = decodeTable[Selector](b, "selector")
 	}
 	return err
 }
@@ -292,86 +268,20 @@ func nameFault(s string) string {
 	return ""
 }
 
-func decodeETS(b []byte) (*ETS, error) {
-	if err := atLeast(b, sizeETS, "ets"); err != nil {
-		return nil, err
-	}
-	e := &ETS{Willing: b[0] != 0, Cap: b[1], CBS: b[2] != 0}
-	copy(e.Bandwidth[:], b[3:])
-	copy(e.RxBandwidth[:], b[11:])
-	copy(e.PriorityTC[:], b[27:])
-	copy(e.Recommended.Bandwidth[:], b[35:])
-	copy(e.Recommended.PriorityTC[:], b[51:])
-	for tc := range e.TSA {
-		e.TSA[tc], e.Recommended.TSA[tc] = TSA(b[19+tc]), TSA(b[43+tc])
-	}
-	return e, nil
-}
-
-func decodePFC(b []byte) (*PFC, error) {
-	if err := atLeast(b, sizePFC, "pfc"); err != nil {
-		return nil, err
-	}
-	p := &PFC{Cap: b[0], Enabled: qos.PrioritySet(b[1]), MACsecBypass: b[2] != 0, Delay: order.Uint16(b[4:])}
-	for i := range p.Requests {
-		p.Requests[i], p.Indications[i] = order.Uint64(b[8+8*i:]), order.Uint64(b[72+8*i:])
-	}
-	return p, nil
-}
-
-func decodeMaxRate(b []byte) (*[qos.NumPriorities]uint64, error) {
-	if err := atLeast(b, sizeMaxRate, "maxrate"); err != nil {
-		return nil, err
-	}
-	r := &[qos.NumPriorities]uint64{}
-	for i := range r {
-		r[i] = order.Uint64(b[8*i:])
-	}
-	return r, nil
-}
-
-func decodeBuffer(b []byte) (*Buffer, error) {
-	if err := atLeast(b, sizeBuffer, "buffer"); err != nil {
-		return nil, err
-	}
-	f := &Buffer{Total: order.Uint32(b[40:])}
-	copy(f.PriorityBuffer[:], b)
-	for i := range f.Size {
-		f.Size[i] = order.Uint32(b[8+4*i:])
-	}
-	return f, nil
-}
-
-// decodeApps reads a table of entries; an empty one is not nil.
-func decodeApps(b []byte) ([]App, error) {
-	apps := []App{}
+// decodeTable reads a table of entries; an empty one is not nil.
+func decodeTable[T any](b []byte, what string) ([]T, error) {
+	out := []T{}
 	err := eachIn(b, func(kind uint16, b []byte) error {
 		if kind != appIEEE && kind != appDCB {
 			return nil
 		}
-		if err := atLeast(b, sizeApp, "app entry"); err != nil {
-			return err
+		v, err := decode[T](b, what)
+		if err == nil {
+			out = append(out, *v)
 		}
-		apps = append(apps, App{Selector: Selector(b[0]), Priority: b[1], Protocol: order.Uint16(b[2:])})
-		return nil
+		return err
 	})
-	return apps, err
-}
-
-// decodeSelectors reads a table of selectors; an empty one is not nil.
-func decodeSelectors(b []byte) ([]Selector, error) {
-	sel := []Selector{}
-	err := eachIn(b, func(kind uint16, b []byte) error {
-		if kind != appIEEE && kind != appDCB {
-			return nil
-		}
-		if err := atLeast(b, 1, "selector"); err != nil {
-			return err
-		}
-		sel = append(sel, Selector(b[0]))
-		return nil
-	})
-	return sel, err
+	return out, err
 }
 
 // decodeStatus reads the answer to a write: 0 for success, else, for IEEE

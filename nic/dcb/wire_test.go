@@ -56,7 +56,7 @@ func TestRequestBytes(t *testing.T) {
 		{"get", func() (netlink.Message, error) { return encodeGet("roce0") }, 78, "00 15 0000 " + name},
 		{"pfc", func() (netlink.Message, error) {
 			p := PFC{Cap: 8, Enabled: 0x08, MACsecBypass: true, Delay: 300}
-			return encodeIEEE(cmdIEEESet, "roce0", ieeePFC, p.encode())
+			return encodeIEEE(cmdIEEESet, "roce0", ieeePFC, bytesOf(p))
 		}, 79, "00 14 0000 " + name + "9000 0d80 8c00 0200 08 08 01 00 2c01 0000 00*128"},
 		{"ets", func() (netlink.Message, error) {
 			e := ETS{Willing: true, Cap: 8, Scheduling: Scheduling{
@@ -64,12 +64,12 @@ func TestRequestBytes(t *testing.T) {
 				Bandwidth:  [8]uint8{50, 0, 0, 50},
 				PriorityTC: [8]uint8{1, 0, 2, 3, 4, 5, 6, 7},
 			}, RxBandwidth: [8]uint8{9, 8}, Recommended: Scheduling{TSA: [8]TSA{0, 1}, Bandwidth: [8]uint8{7}, PriorityTC: [8]uint8{0, 0, 0, 0, 0, 0, 0, 6}}}
-			return encodeIEEE(cmdIEEESet, "roce0", ieeeETS, e.encode())
+			return encodeIEEE(cmdIEEESet, "roce0", ieeeETS, bytesOf(e.wire()))
 		}, 79, "00 14 0000 " + name + "4400 0d80 3f00 0100 01 08 00 " +
 			"3200003200000000 0908 00*6 02*6 00ff 0100020304050607 07 00*7 0001 00*6 00*7 06 00"},
 		{"buffer", func() (netlink.Message, error) {
 			f := Buffer{Headroom: Headroom{PriorityBuffer: [8]uint8{3: 1}, Size: [8]uint32{130944, 131072}}, Total: 262016}
-			return encodeIEEE(cmdIEEESet, "roce0", ieeeBuffer, f.encode())
+			return encodeIEEE(cmdIEEESet, "roce0", ieeeBuffer, bytesOf(f))
 		}, 79, "00 14 0000 " + name + "3400 0d80 3000 0a00 000000 01 00*4 80ff0100 00000200 00*24 80ff0300"},
 		{"app", func() (netlink.Message, error) { return encodeApp(cmdIEEESet, "roce0", DSCP(26, 3)) }, 79,
 			"00 14 0000 " + name + "1000 0d80 0c00 0380 0800 0100 05 03 1a00"},
@@ -233,7 +233,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, pair := range map[string][2][]byte{
-			"ets": {s.ETS.encode(), d.ets[:]}, "pfc": {s.PFC.encode(), d.pfc[:]}, "buffer": {s.Buffer.encode(), d.buffer[:]},
+			"ets": {bytesOf(s.ETS.wire()), d.ets[:]}, "pfc": {bytesOf(s.PFC), d.pfc[:]}, "buffer": {bytesOf(s.Buffer), d.buffer[:]},
 		} {
 			if !bytes.Equal(pair[0], pair[1]) {
 				t.Fatalf("%s: %x, was %x", what, pair[0], pair[1])

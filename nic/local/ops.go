@@ -239,15 +239,10 @@ func writeDCBX(m *Machine, ctx context.Context, d *device, want, have Value) err
 			return fmt.Errorf("private flag %s: %w", nic.AgentICE, err)
 		}
 	}
-	var err error
-	switch {
-	case want.agentOn():
-	case *want.DCBX&dcb.DCBXHost != 0:
-		_, err = m.DCB.OwnDCBX(ctx, d.name)
-	default:
-		// mlx5 takes 0 alone for giving it to the firmware (en_dcbnl.c).
-		_, err = m.DCB.SetDCBX(ctx, d.name, 0)
+	if want.agentOn() {
+		return nil
 	}
+	_, err := m.DCB.OwnDCBX(ctx, d.name, *want.DCBX&dcb.DCBXHost != 0)
 	return err
 }
 

@@ -262,27 +262,16 @@ func (k dcbnl) SetBuffer(ctx context.Context, name string, want dcb.Headroom) (b
 }
 
 // OwnDCBX implements local.DCB.
-func (k dcbnl) OwnDCBX(ctx context.Context, name string) (bool, error) {
-	return k.set(ctx, name, "set dcbx", func(p *port) bool { return *p.state.DCBX&dcb.DCBXHost != 0 }, func(p *port) error {
-		if k.faults.FirmwareDCBX || p.agent {
-			return fmt.Errorf("set dcbx: %w", dcb.ErrRefused)
-		}
-		*p.state.DCBX |= dcb.DCBXHost
-		return nil
-	})
-}
-
-// SetDCBX implements local.DCB.
-func (k dcbnl) SetDCBX(ctx context.Context, name string, mode dcb.DCBX) (bool, error) {
-	return k.set(ctx, name, "set dcbx", func(p *port) bool { return *p.state.DCBX == mode }, func(p *port) error {
+func (k dcbnl) OwnDCBX(ctx context.Context, name string, host bool) (bool, error) {
+	return k.set(ctx, name, "set dcbx", func(p *port) bool { return (*p.state.DCBX&dcb.DCBXHost != 0) == host }, func(p *port) error {
 		switch {
-		case mode == 0 && p.Driver == nic.DriverMLX5:
-			*p.state.DCBX &^= dcb.DCBXHost
-			return nil
-		case mode&dcb.DCBXHost == 0 || mode&dcb.DCBXManaged != 0:
+		case host && (k.faults.FirmwareDCBX || p.agent), !host && p.Driver != nic.DriverMLX5:
 			return fmt.Errorf("set dcbx: %w", dcb.ErrRefused)
+		case host:
+			*p.state.DCBX |= dcb.DCBXHost
+		default:
+			*p.state.DCBX &^= dcb.DCBXHost
 		}
-		*p.state.DCBX = mode
 		return nil
 	})
 }

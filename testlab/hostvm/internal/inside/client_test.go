@@ -113,7 +113,7 @@ func TestClientSetsWhatDCBShows(t *testing.T) {
 		t.Errorf("the table by dcb: %s", apps)
 	}
 	bounced(t, 0, func() { all(false) })
-	wrote(t, "dcbx", false)(c.OwnDCBX(ctx, "roce0"))
+	wrote(t, "dcbx", false)(c.OwnDCBX(ctx, "roce0", true))
 
 	must(t, "dcb", "app", "add", "dev", "roce0", "dscp-prio", "26:5")
 	agrees(t, c)
@@ -133,7 +133,7 @@ func TestClientIsRefused(t *testing.T) {
 		}
 	}
 	turn(t, "dcbx", "14")
-	if changed, err := c.OwnDCBX(ctx, "roce0"); changed || !errors.Is(err, dcb.ErrRefused) {
+	if changed, err := c.OwnDCBX(ctx, "roce0", true); changed || !errors.Is(err, dcb.ErrRefused) {
 		t.Errorf("dcbx of a firmware that keeps it: changed %v, error %v", changed, err)
 	}
 	turn(t, "ignore", "1")
