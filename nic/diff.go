@@ -59,14 +59,7 @@ func set(l []string) map[string]bool {
 }
 
 // clean makes words of a host safe to print.
-func clean(s string) string {
-	const most = 200
-	s = term.CleanLine(s)
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
-}
+func clean(s string) string { return term.Clip(s, 200) }
 
 type differ struct {
 	out        []Change

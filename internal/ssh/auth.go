@@ -9,6 +9,7 @@ import (
 	xssh "golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 )
 
@@ -86,11 +87,7 @@ func loadKey(path string) (xssh.Signer, error) {
 	}
 	b, err := secret.ReadFile(path)
 	if err != nil {
-		var h interface{ Hint() string }
-		if errors.As(err, &h) {
-			return fail(err, h.Hint())
-		}
-		return fail(err, "")
+		return fail(err, hint.Of(err))
 	}
 	s, err := xssh.ParsePrivateKey(b)
 	var locked *xssh.PassphraseMissingError

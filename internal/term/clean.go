@@ -45,6 +45,15 @@ func CleanLine(s string) string {
 	return strings.Join(strings.Fields(Clean(s)), " ")
 }
 
+// Clip is [CleanLine] of at most so many bytes, and "..." where that is not all.
+func Clip(s string, most int) string {
+	// What is cleaned away may be much, and a host may send more.
+	if s = CleanLine(s[:min(len(s), 8*most)]); len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
 func harmless(r rune) bool {
 	return r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -68,7 +69,7 @@ type Failure struct {
 const maxFailure = 16 << 10
 
 func failureOf(err error) *Failure {
-	f := &Failure{Text: strings.ReplaceAll(err.Error(), "\n", "; ")}
+	f := &Failure{Text: strings.ReplaceAll(err.Error(), "\n", "; "), Hint: hint.Of(err)}
 	if len(f.Text) > maxFailure {
 		f.Text = strings.ToValidUTF8(f.Text[:maxFailure], "") + "..."
 	}
@@ -76,10 +77,6 @@ func failureOf(err error) *Failure {
 		if errors.Is(err, k.err) {
 			f.Kinds = append(f.Kinds, k.name)
 		}
-	}
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		f.Hint = hinted.Hint()
 	}
 	return f
 }

@@ -270,10 +270,4 @@ func cleanText(s string) string {
 }
 
 // clip makes foreign text short and safe to print.
-func clip(s string) string {
-	const most = 200
-	if s = term.CleanLine(s[:min(len(s), 4*most)]); len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
-}
+func clip(s string) string { return term.Clip(s, 200) }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 )
@@ -100,7 +101,7 @@ func (c ccDir) put(n ccName, v int) error {
 	if err := c.m.fs().WriteFile(c.file(n), []byte(strconv.Itoa(v))); err != nil {
 		if errors.Is(err, syscall.EINVAL) && (n == ccCNPDSCP || n == ccCNPPrio) {
 			// bnxt_re of Broadcom refuses them then (configfs.c, cnp_prio_store).
-			return &Error{Msg: n.config, err: err, hint: "firmware with a service profile for congestion notifications keeps their marks itself"}
+			return hint.With(fmt.Errorf("%s: %w", n.config, err), "firmware with a service profile for congestion notifications keeps their marks itself")
 		}
 		return err
 	}
@@ -235,9 +236,9 @@ func writePFC(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 	for _, prio := range want.PFC.List() {
 		classes[s.ETS.PriorityTC[prio]] = true
 	}
-	hint := "bnxt_en refuses PFC before ETS is set, and while an agent of the firmware owns the port"
+	advice := "bnxt_en refuses PFC before ETS is set, and while an agent of the firmware owns the port"
 	if len(classes) > int(s.PFC.Cap) {
-		hint = fmt.Sprintf("priorities %s are in %d traffic classes, and the card takes %d lossless ones", want.PFC, len(classes), s.PFC.Cap)
+		advice = fmt.Sprintf("priorities %s are in %d traffic classes, and the card takes %d lossless ones", want.PFC, len(classes), s.PFC.Cap)
 	}
-	return &Error{Msg: "priorities " + want.PFC.String(), err: err, hint: hint}
+	return hint.With(fmt.Errorf("priorities %s: %w", want.PFC, err), advice)
 }

@@ -60,11 +60,7 @@ func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 }
 
 func (m *Machine) missNV(ports []*nic.Port, err error) {
-	why := m.why(err)
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) && hinted.Hint() != "" {
-		why += " (" + clip(hinted.Hint()) + ")"
-	}
+	why := m.hinted(err)
 	for _, p := range ports {
 		p.Missing[nic.FieldNV] = why
 	}

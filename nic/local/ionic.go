@@ -2,12 +2,12 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/nicctl"
 )
@@ -105,9 +105,8 @@ func (r reader) ionic(known *cards) {
 // hinted is why with the hint of an error.
 func (m *Machine) hinted(err error) string {
 	why := m.why(err)
-	var h interface{ Hint() string }
-	if errors.As(err, &h) && h.Hint() != "" {
-		why += " (" + clip(h.Hint()) + ")"
+	if advice := hint.Of(err); advice != "" {
+		why += " (" + clip(advice) + ")"
 	}
 	return why
 }

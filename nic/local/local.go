@@ -16,6 +16,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
@@ -53,22 +55,6 @@ var (
 	// was asked for.
 	ErrNoCM = errors.New("the defaults of RDMA-CM cannot be set")
 )
-
-// Error is a failure with advice.
-type Error struct {
-	Msg  string // where and what, without the cause
-	err  error
-	hint string
-}
-
-// Error returns one line.
-func (e *Error) Error() string { return e.Msg + ": " + e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.err }
-
-// Hint returns advice on the failure; it may be empty.
-func (e *Error) Hint() string { return e.hint }
 
 // Roots are the folders that the machine's state is in; "" is the real one.
 type Roots struct {
@@ -251,14 +237,7 @@ func decimal(s string) (int64, bool) {
 }
 
 // clip makes foreign text short and safe to print on one line.
-func clip(s string) string {
-	const most = 240
-	s = term.CleanLine(s)
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
-}
+func clip(s string) string { return term.Clip(s, 240) }
 
 // why says for people why something cannot be read or written.
 func (m *Machine) why(err error) string {
@@ -281,19 +260,13 @@ func (m *Machine) lockedDown() bool {
 // explained wraps an error with what it was about, and with advice where it is
 // one of permission.
 func (m *Machine) explained(err error, format string, args ...any) error {
-	e := &Error{Msg: fmt.Sprintf(format, args...), err: err}
-	var hinted interface{ Hint() string }
-	if errors.As(err, &hinted) {
-		e.hint = hinted.Hint()
-	}
+	what, advice := fmt.Sprintf(format, args...), hint.Of(err)
 	if denied(err) || errors.Is(err, dcb.ErrPermission) {
-		e.err = fmt.Errorf("%w: %w", ErrPermission, err)
-		if e.hint == "" {
-			e.hint = "run it as root"
-		}
+		err = fmt.Errorf("%w: %w", ErrPermission, err)
+		advice = cmp.Or(advice, "run it as root")
 		if m.lockedDown() {
-			e.hint = "the kernel is locked down (Secure Boot): debugfs and the card's configuration space are closed even to root"
+			advice = "the kernel is locked down (Secure Boot): debugfs and the card's configuration space are closed even to root"
 		}
 	}
-	return e
+	return hint.With(fmt.Errorf("%s: %w", what, err), advice)
 }

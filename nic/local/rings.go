@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -44,7 +45,7 @@ var ringsOp = op{
 		}
 		err := m.Ethtool.SetRing(d.name, uint32(rx), uint32(tx))
 		if errors.Is(err, syscall.EINVAL) {
-			return &Error{Msg: fmt.Sprintf("rings rx %d tx %d", rx, tx), err: err, hint: "the driver takes other lengths: look at ethtool -g " + d.name}
+			return hint.With(fmt.Errorf("rings rx %d tx %d: %w", rx, tx, err), "the driver takes other lengths: look at ethtool -g "+d.name)
 		}
 		return err
 	},

@@ -289,13 +289,7 @@ func lines(b []byte) []string {
 }
 
 // word makes foreign text short and safe to print on one line.
-func word(s string) string {
-	s = term.CleanLine(s)
-	if len(s) > maxWord {
-		s = strings.ToValidUTF8(s[:maxWord], "") + "..."
-	}
-	return s
-}
+func word(s string) string { return term.Clip(s, maxWord) }
 
 func firstLine(b []byte) string {
 	if l := lines(b); len(l) > 0 {

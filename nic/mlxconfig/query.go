@@ -3,11 +3,11 @@ package mlxconfig
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
@@ -69,7 +69,7 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 			return nil, nil
 		}
 	}
-	b, err := readFile(file)
+	b, err := boundedfile.Read(file, maxFile)
 	if err != nil {
 		return nil, nil // the table decides, and says what is wrong
 	}
@@ -78,19 +78,6 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 		return nil, nil
 	}
 	return t.settled(dev, found, res)
-}
-
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(b) > maxFile {
-		err = fmt.Errorf("%s: %w: more than %d bytes", name, runner.ErrOutput, maxFile)
-	}
-	return b, err
 }
 
 // settled picks the card that was asked for and adds what the tool said.

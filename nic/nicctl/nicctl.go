@@ -184,10 +184,4 @@ func lastWords(res runner.Result) []string {
 }
 
 // word makes foreign text short and safe to print on one line.
-func word(s string) string {
-	s = term.CleanLine(strings.TrimSpace(s))
-	if len(s) > maxWord {
-		s = strings.ToValidUTF8(s[:maxWord], "") + "..."
-	}
-	return s
-}
+func word(s string) string { return term.Clip(s, maxWord) }

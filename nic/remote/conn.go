@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
@@ -87,7 +88,7 @@ func (c *conn) Wait(ctx context.Context, started bool) error {
 	text, asks := c.stderr.text()
 	switch {
 	case !started && asks > 1:
-		return &hinted{fmt.Errorf("%w: the password is not accepted", ErrSudo), "check the password of sudo; it is the login's own unless sudoers says rootpw or targetpw"}
+		return hint.With(fmt.Errorf("%w: the password is not accepted", ErrSudo), "check the password of sudo; it is the login's own unless sudoers says rootpw or targetpw")
 	case err != nil:
 		if text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
@@ -105,12 +106,12 @@ func (c *conn) Wait(ctx context.Context, started bool) error {
 	}
 	switch c.sudo {
 	case SudoNoPassword:
-		return &hinted{fmt.Errorf("%w: %w", ErrSudo, err), "allow the login to use sudo without a password, or give sudo's password"}
+		return hint.With(fmt.Errorf("%w: %w", ErrSudo, err), "allow the login to use sudo without a password, or give sudo's password")
 	case SudoPassword:
-		return &hinted{fmt.Errorf("%w: %w", ErrSudo, err), "the login has to be in sudoers"}
+		return hint.With(fmt.Errorf("%w: %w", ErrSudo, err), "the login has to be in sudoers")
 	}
 	if status == 126 || status == 127 {
-		return &hinted{err, "the program has to be linked statically (CGO_ENABLED=0), and the home folder must not be mounted noexec"}
+		return hint.With(err, "the program has to be linked statically (CGO_ENABLED=0), and the home folder must not be mounted noexec")
 	}
 	return err
 }
@@ -122,15 +123,6 @@ func (c *conn) Close() error {
 	c.work.Wait()
 	return err
 }
-
-// hinted is a fact with advice.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h *hinted) Unwrap() error { return h.error }
-func (h *hinted) Hint() string  { return h.hint }
 
 // maxStderr is how much of an agent's standard error is kept, in bytes: its end.
 const maxStderr = 16 << 10

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -42,22 +43,6 @@ var (
 	// ErrOptions: the Options contradict themselves. Nothing was sent.
 	ErrOptions = errors.New("unusable options")
 )
-
-// Error is a failure with advice.
-type Error struct {
-	Host string // host:port
-	err  error
-	hint string
-}
-
-// Error returns one line.
-func (e *Error) Error() string { return e.Host + ": " + e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.err }
-
-// Hint returns advice on the failure; it may be empty.
-func (e *Error) Hint() string { return e.hint }
 
 // Sudo says how the agent becomes root.
 type Sudo string
@@ -106,11 +91,11 @@ type Host struct {
 // the Host.
 func Open(ctx context.Context, cfg ssh.Config, o Options) (*Host, error) {
 	if err := o.check(); err != nil {
-		return nil, &Error{Host: cfg.Address, err: err}
+		return nil, fmt.Errorf("%s: %w", cfg.Address, err)
 	}
 	b, err := load(o.Binary)
 	if err != nil {
-		return nil, &Error{Host: cfg.Address, err: err, hint: "name a statically linked program for Linux"}
+		return nil, hint.With(fmt.Errorf("%s: %w", cfg.Address, err), "name a statically linked program for Linux")
 	}
 	if cfg.MaxOutput == 0 {
 		cfg.MaxOutput = maxOutput
@@ -148,8 +133,8 @@ func (o *Options) check() error {
 // Close ends the connection and what runs on it. The program stays on the host.
 func (h *Host) Close() error { return h.conn.Close() }
 
-func (h *Host) fail(err error, hint string) error {
-	return &Error{Host: h.conn.Addr(), err: err, hint: hint}
+func (h *Host) fail(err error, advice string) error {
+	return hint.With(fmt.Errorf("%s: %w", h.conn.Addr(), err), advice)
 }
 
 // folder is where programs are on a host, each under its digest. The scripts

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
@@ -114,8 +115,8 @@ func onlyRoot(r local.Roots, path string) error {
 			uid, known := owner(st)
 			mine := uid == 0 || r.Etc != "" && uid == os.Geteuid()
 			if known && !mine || st.Mode()&0o002 != 0 {
-				return &hinted{fmt.Errorf("%w: %s may be changed by others than root", ErrProgram, term.CleanLine(p)),
-					"the unit runs the program as root: leave --binary out, or name one that only root can replace"}
+				return hint.With(fmt.Errorf("%w: %s may be changed by others than root", ErrProgram, term.CleanLine(p)),
+					"the unit runs the program as root: leave --binary out, or name one that only root can replace")
 			}
 			if p == top || p == filepath.Dir(p) || !strings.HasPrefix(p, top) {
 				break
@@ -126,22 +127,10 @@ func onlyRoot(r local.Roots, path string) error {
 	return nil
 }
 
-// hinted is a fact with advice.
-type hinted struct {
-	error
-	hint string
-}
-
-// Unwrap returns the fact.
-func (h *hinted) Unwrap() error { return h.error }
-
-// Hint returns the advice.
-func (h *hinted) Hint() string { return h.hint }
-
 // permitted adds what an error of permission needs.
 func permitted(err error) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) || errors.Is(err, local.ErrPermission) {
 		return err
 	}
-	return &hinted{fmt.Errorf("%w: %w", local.ErrPermission, err), "it takes root: with --local run it as root, over SSH use --sudo"}
+	return hint.With(fmt.Errorf("%w: %w", local.ErrPermission, err), "it takes root: with --local run it as root, over SSH use --sudo")
 }
