@@ -19,10 +19,8 @@ func (p *Port) Config() *mlxconfig.Config {
 	if p.NV == nil {
 		return nil
 	}
-	cfg := &mlxconfig.Config{Device: p.PCI, Type: p.Card, Params: make(map[string]mlxconfig.Param, len(p.NV))}
+	cfg := &mlxconfig.Config{Type: p.Card, Params: make(map[string]mlxconfig.Param, len(p.NV))}
 	for name, v := range p.NV {
-		cfg.HasCurrent = cfg.HasCurrent || v.Current != ""
-		cfg.HasDefault = cfg.HasDefault || v.Default != ""
 		cfg.Params[name] = mlxconfig.Param{Name: name, ReadOnly: v.ReadOnly,
 			Default: mlxconfig.ParseValue(v.Default), Current: mlxconfig.ParseValue(v.Current), Next: mlxconfig.ParseValue(v.Next)}
 	}
@@ -92,10 +90,7 @@ func (d *differ) nv() {
 		return
 	}
 	for _, ch := range mlxconfig.Plan(have.Config(), wanted) {
-		c := Change{Field: nvField(ch.Name), Kind: KindUnknown, Old: clean(ch.Next.String()), New: ch.Want.String(), Blocked: clean(ch.Why)}
-		if ch.Reset != nil {
-			c.After = clean(ch.Reset.Words)
-		}
+		c := Change{Field: nvField(ch.Name), Kind: KindUnknown, Old: clean(ch.Next.String()), New: ch.Want.String(), After: clean(ch.Reset), Blocked: clean(ch.Why)}
 		switch ch.Kind {
 		case mlxconfig.Program, mlxconfig.ReadOnly:
 			c.Kind = KindNotProgrammed

@@ -160,8 +160,8 @@ func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Valu
 	if len(todo) == 0 {
 		return old, false, nil
 	}
-	out, err := tool.Set(ctx, cfg.Device, todo)
-	return old, len(out.Written) > 0 || errors.Is(err, mlxconfig.ErrPartial), err
+	written, err := tool.Set(ctx, cfg.Device, todo)
+	return old, len(written) > 0 || errors.Is(err, mlxconfig.ErrPartial), err
 }
 
 func (m *Machine) tool(ctx context.Context, d *device) (*mlxconfig.Tool, error) {

@@ -10,11 +10,9 @@ import (
 
 // jsonDevice is a device in the file that -j writes (since 4.31).
 type jsonDevice struct {
-	Type        string               `json:"device_type"`
-	Name        string               `json:"name"`
-	Description string               `json:"description"`
-	Device      string               `json:"device"`
-	Params      map[string]jsonParam `json:"tlv_configuration"`
+	Type   string               `json:"device_type"`
+	Device string               `json:"device"`
+	Params map[string]jsonParam `json:"tlv_configuration"`
 }
 
 type jsonParam struct {
@@ -41,34 +39,15 @@ func parseJSON(b []byte) ([]*Config, error) {
 }
 
 func (d jsonDevice) config() *Config {
-	head := func(s string) string {
-		if s == "N/A" {
-			return ""
-		}
-		return word(s)
-	}
-	c := &Config{
-		Device: head(d.Device), Type: head(d.Type), Name: head(d.Name), Description: head(d.Description),
-		Params: map[string]Param{},
-	}
+	c := &Config{Params: map[string]Param{}}
+	c.head(true, d.Type)
+	c.head(false, d.Device)
 	for _, name := range natural.Keys(d.Params) {
 		p := d.Params[name]
 		param := Param{Name: name, ReadOnly: p.ReadOnly}
 		ok := paramName.MatchString(name) && p.Next != nil
-		for _, v := range []struct {
-			to   *Value
-			from json.RawMessage
-			has  *bool
-		}{{&param.Default, p.Default, &c.HasDefault}, {&param.Current, p.Current, &c.HasCurrent}, {&param.Next, p.Next, nil}} {
-			if v.from == nil {
-				continue
-			}
-			if v.has != nil {
-				*v.has = true
-			}
-			if !jsonValue(v.to, v.from) {
-				ok = false
-			}
+		for to, from := range map[*Value]json.RawMessage{&param.Default: p.Default, &param.Current: p.Current, &param.Next: p.Next} {
+			ok = ok && (from == nil || jsonValue(to, from))
 		}
 		if !ok {
 			c.unread(name + ": " + string(p.Next))

@@ -27,7 +27,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
@@ -67,8 +66,6 @@ const (
 type Tool struct {
 	// Name is "mlxconfig" or "mstconfig".
 	Name string
-	// Version is what the tool says of itself: "mstconfig, mstflint 4.31.0".
-	Version string
 
 	run    runner.Runner
 	noJSON atomic.Bool // the tool has no -j
@@ -91,7 +88,6 @@ func Find(ctx context.Context, r runner.Runner) (*Tool, error) {
 		case res.Code != 0:
 			why = append(why, failure(name, "-v", res))
 		default:
-			t.Version = firstLine(res.Stdout)
 			return t, nil
 		}
 	}
@@ -114,54 +110,29 @@ func (t *Tool) call(ctx context.Context, limit time.Duration, name string, args 
 
 // Param is one setting.
 type Param struct {
-	Name string `json:"name"`
+	Name string
 	// Default, Current and Next are what the card left the factory with,
 	// what is in force, and what will be after a reset. The zero Value is not
 	// known.
-	Default Value `json:"default"`
-	Current Value `json:"current"`
-	Next    Value `json:"next_boot"`
+	Default, Current, Next Value
 	// ReadOnly settings cannot be set (from this host).
-	ReadOnly bool `json:"read_only,omitempty"`
+	ReadOnly bool
 }
 
 // Config holds the settings of one card.
 type Config struct {
-	// Device is how the card was asked for, Tool with what.
-	Device string `json:"device"`
-	Tool   string `json:"tool"`
+	// Device is how the card was asked for.
+	Device string
 	// Type is the device type as the tool says it: "ConnectX7", "BlueField3".
-	Type string `json:"type"`
-	// Name and Description are of the board: a part number, and words.
-	Name        string `json:"name,omitempty"`
-	Description string `json:"description,omitempty"`
-	// HasDefault and HasCurrent say which values the firmware shows beside
-	// the next boot's.
-	HasDefault bool `json:"has_default"`
-	HasCurrent bool `json:"has_current"`
+	Type string
 	// Params by name. A setting that is not there is one that the card does
 	// not have, that it hides, or, see Partial and Unread, that could not be
 	// read.
-	Params map[string]Param `json:"params"`
+	Params map[string]Param
 	// Partial says that the tool could not read some settings.
-	Partial bool `json:"partial,omitempty"`
+	Partial bool
 	// Unread are lines and values of the tool that could not be understood.
-	Unread []string `json:"unread,omitempty"`
-	// Notes are what the tool said besides.
-	Notes []string `json:"notes,omitempty"`
-}
-
-// Staged returns the names of all settings whose next boot differs from what is
-// in force, in natural order: a reset of the card makes all of them current,
-// also those that nobody planned.
-func (c *Config) Staged() []string {
-	staged := map[string]bool{}
-	for name, p := range c.Params {
-		if p.Current.Known() && p.Next.Known() && !p.Current.Same(p.Next) {
-			staged[name] = true
-		}
-	}
-	return natural.Keys(staged)
+	Unread []string
 }
 
 // Ports returns how many physical ports the card has settings for; 0 where it
@@ -190,61 +161,8 @@ func portOf(name string) int {
 	return int(n)
 }
 
-// Failure is a tool that ended with an error.
-type Failure struct {
-	// Command is the tool and its verb, without values.
-	Command string
-	Code    int
-	// Words are the tool's own, cleaned and without its mark.
-	Words []string
-}
-
-// Error implements error.
-func (f *Failure) Error() string {
-	s := fmt.Sprintf("%s: exit status %d", f.Command, f.Code)
-	if len(f.Words) > 0 {
-		s += ": " + strings.Join(f.Words, "; ")
-	}
-	return s
-}
-
-// Unwrap says what is known of the reason.
-func (f *Failure) Unwrap() error {
-	switch {
-	case f.says("Failed to open the device"), f.says("Failed to get devices"), f.says("Failed to Identify Device"), f.says("Cannot access NV register"):
-		return ErrAccess
-	case f.says("Unsupported device"), f.says("Unsupported Device"), f.says("is not supported"):
-		return ErrUnsupported
-	}
-	return nil
-}
-
-// Hint says what to look at; "" for no idea.
-func (f *Failure) Hint() string {
-	switch {
-	case errors.Is(f.Unwrap(), ErrAccess):
-		return "the tool needs root and the card's PCI configuration space, which Secure Boot lockdown closes; there try /dev/fwctl/fwctlN, and look at the address with lspci -D -d 15b3:"
-	case f.says("Livefish mode"):
-		return "the card runs its recovery firmware: burn its firmware first"
-	}
-	return ""
-}
-
-func (f *Failure) says(part string) bool {
-	for _, w := range f.Words {
-		if strings.Contains(w, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// The tools mark what they say; errors too come on standard output.
-const (
-	markError   = "-E-"
-	markWarning = "-W-"
-	markInfo    = "-I-"
-)
+// markError is how the tools mark an error; those too come on standard output.
+const markError = "-E-"
 
 // Bounds of what is kept of a tool's words.
 const (
@@ -254,35 +172,31 @@ const (
 
 // failure makes the error of a tool that ended with one. Where it marked no
 // words as an error, the last ones it printed stand in.
-func failure(name, verb string, res runner.Result) *Failure {
-	f := &Failure{Command: name + " " + verb, Code: res.Code, Words: said(res, markError)}
+func failure(name, verb string, res runner.Result) error {
+	f := &runner.Failure{Command: name + " " + verb, Code: res.Code, Words: said(res)}
 	if len(f.Words) == 0 {
-		lines := append(lines(res.Stdout), lines(res.Stderr)...)
-		f.Words = lines[max(0, len(lines)-3):]
+		f.Words = res.LastWords()
+	}
+	switch {
+	case f.Says("failed to open the device", "failed to get devices", "failed to identify device", "cannot access nv register"):
+		f.Kind = ErrAccess
+		f.Advice = "the tool needs root and the card's PCI configuration space, which Secure Boot lockdown closes; there try /dev/fwctl/fwctlN, and look at the address with lspci -D -d 15b3:"
+	case f.Says("livefish mode"):
+		f.Advice = "the card runs its recovery firmware: burn its firmware first"
+	}
+	if f.Kind == nil && f.Says("unsupported device", "is not supported") {
+		f.Kind = ErrUnsupported
 	}
 	return f
 }
 
-// said returns what a tool printed behind one of the marks.
-func said(res runner.Result, marks ...string) []string {
+// said returns what a tool marked as errors.
+func said(res runner.Result) []string {
 	var out []string
-	for _, line := range append(lines(res.Stdout), lines(res.Stderr)...) {
-		for _, m := range marks {
-			// "Applying... Failed!" and an error may share a line.
-			if _, words, ok := strings.Cut(line, m); ok && len(out) < maxWords {
-				out = append(out, strings.TrimSpace(words))
-			}
-		}
-	}
-	return out
-}
-
-// lines returns the lines that say something, safe to print.
-func lines(b []byte) []string {
-	var out []string
-	for line := range strings.Lines(string(b)) {
-		if line = word(line); line != "" {
-			out = append(out, line)
+	for _, line := range res.Lines() {
+		// "Applying... Failed!" and an error may share a line.
+		if _, words, ok := strings.Cut(line, markError); ok && len(out) < maxWords {
+			out = append(out, strings.TrimSpace(words))
 		}
 	}
 	return out
@@ -290,10 +204,3 @@ func lines(b []byte) []string {
 
 // word makes foreign text short and safe to print on one line.
 func word(s string) string { return term.Clip(s, maxWord) }
-
-func firstLine(b []byte) string {
-	if l := lines(b); len(l) > 0 {
-		return l[0]
-	}
-	return ""
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
+	"github.com/roce-fabric/roce-fabric/nic/runner"
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 )
 
@@ -40,19 +40,19 @@ func TestFind(t *testing.T) {
 	tests := []struct {
 		name     string
 		programs map[string]runnertest.Program
-		want     string // name and version, or a part of the error
+		want     string // name, or a part of the error
 	}{
 		{"both", map[string]runnertest.Program{
 			"mlxconfig": runnertest.Prints("mlxconfig, mft 4.26.1-3, built on Nov 27 2023\n", "", 0),
 			"mstconfig": runnertest.Prints("mstconfig, mstflint 4.21.0\n", "", 0),
-		}, "mlxconfig mlxconfig, mft 4.26.1-3, built on Nov 27 2023"},
+		}, "mlxconfig"},
 		{"the open one", map[string]runnertest.Program{
 			"mstconfig": runnertest.Prints("\nmstconfig, mstflint 4.21.0, Git SHA Hash: N/A\n", "", 0),
-		}, "mstconfig mstconfig, mstflint 4.21.0, Git SHA Hash: N/A"},
+		}, "mstconfig"},
 		{"one that does not start", map[string]runnertest.Program{
 			"mlxconfig": runnertest.Prints("", "mlxconfig: error while loading shared libraries: libx\n", 127),
 			"mstconfig": runnertest.Prints("mstconfig, mstflint 4.21.0\n", "", 0),
-		}, "mstconfig mstconfig, mstflint 4.21.0"},
+		}, "mstconfig"},
 		{"none that starts", map[string]runnertest.Program{
 			"mlxconfig": runnertest.Prints("", "mlxconfig: error while loading shared libraries: libx\n", 127),
 		}, "shared libraries: libx"},
@@ -68,7 +68,7 @@ func TestFind(t *testing.T) {
 				}
 				return
 			}
-			if got := tool.Name + " " + tool.Version; got != tt.want {
+			if got := tool.Name; got != tt.want {
 				t.Errorf("found %q, want %q", got, tt.want)
 			}
 			if calls := fake.Calls(); calls[len(calls)-1] != tool.Name+" -v" {
@@ -131,7 +131,7 @@ func TestQueryOfACard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Device != pci || c.Tool != "mstconfig" || c.Type != "ConnectX7" || c.Name != card.Board || c.Description != "" || !c.HasDefault || !c.HasCurrent || c.Partial || len(c.Unread)+len(c.Notes) > 0 {
+		if c.Device != pci || c.Type != "ConnectX7" || c.Partial || len(c.Unread) > 0 {
 			t.Errorf("head %+v", c)
 		}
 		for _, p := range card.Params {
@@ -148,9 +148,6 @@ func TestQueryOfACard(t *testing.T) {
 		}
 		if ro := c.Params["FW_VERSION_STAMP"].ReadOnly; ro != (card.Version != mlxconfigtest.V421) {
 			t.Errorf("read-only: %v", ro)
-		}
-		if got := c.Staged(); !slices.Equal(got, []string{"CNP_DSCP_P2", "LINK_TYPE_P1"}) {
-			t.Errorf("staged %q", got)
 		}
 		if c.Ports() != 2 {
 			t.Errorf("%d ports", c.Ports())
@@ -209,7 +206,7 @@ func TestQueryFaults(t *testing.T) {
 			t.Errorf("an interface: %v, ran %q", err, card.Calls())
 		}
 		_, err := tool.Query(ctx, "5e:00.0")
-		var f *Failure
+		var f *runner.Failure
 		if !errors.Is(err, ErrAccess) || !errors.As(err, &f) || f.Code != 3 || !strings.Contains(err.Error(), "0000:5e:00.0: mstconfig query: exit status 3: Failed to open the device") || f.Hint() == "" {
 			t.Errorf("another card: %v", err)
 		}
@@ -222,7 +219,7 @@ func TestQueryFaults(t *testing.T) {
 
 		card.SetFaults(mlxconfigtest.Faults{NoColumns: true})
 		c, err = tool.Query(ctx, pci)
-		if err != nil || c.HasCurrent || c.HasDefault || c.Params["CNP_DSCP_P1"].Next != numberOf(48) || len(c.Notes) != 1 {
+		if err != nil || c.Params["CNP_DSCP_P1"] != (Param{Name: "CNP_DSCP_P1", Next: numberOf(48)}) {
 			t.Errorf("a firmware without the columns: %v, %+v", err, c)
 		}
 		got := Plan(c, map[string]string{"CNP_DSCP_P1": "48", "CNP_DSCP_P2": "47"})
@@ -233,7 +230,7 @@ func TestQueryFaults(t *testing.T) {
 		card.SetFaults(mlxconfigtest.Faults{})
 		card.Change("CNP_DSCP_P1", func(p *mlxconfigtest.Param) { p.Unreadable = []string{"next"} })
 		c, err = tool.Query(ctx, pci)
-		if err != nil || !c.Partial || len(c.Notes) == 0 || c.Params["CNP_802P_PRIO_P1"].Next != numberOf(6) {
+		if err != nil || !c.Partial || c.Params["CNP_802P_PRIO_P1"].Next != numberOf(6) {
 			t.Errorf("a group that cannot be read: %v, %+v", err, c)
 		}
 		got = Plan(c, map[string]string{"CNP_DSCP_P1": "48", "NOT_THERE": "1"})
@@ -357,8 +354,8 @@ not a name unsupported 1 N/A->N/A
 			t.Error(d)
 		}
 		for _, ch := range got {
-			if (ch.Reset != nil) != (ch.Kind == Program || ch.Kind == ResetPending) || (ch.Why == "") != (ch.Reset != nil) {
-				t.Errorf("%s: reset %v, why %q", ch.Name, ch.Reset, ch.Why)
+			if (ch.Reset != "") != (ch.Kind == Program || ch.Kind == ResetPending) || (ch.Why == "") != (ch.Reset != "") {
+				t.Errorf("%s: reset %q, why %q", ch.Name, ch.Reset, ch.Why)
 			}
 		}
 		if why := got[10].Why; !strings.Contains(why, "ADVANCED_PCI_SETTINGS") {

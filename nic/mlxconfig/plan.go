@@ -30,17 +30,15 @@ const (
 
 // Change is one difference.
 type Change struct {
-	Name string `json:"name"`
-	Kind Kind   `json:"kind"`
-	Want Value  `json:"want"`
-	// Default, Current and Next are what the card held when it was read.
-	Default Value `json:"default"`
-	Current Value `json:"current"`
-	Next    Value `json:"next_boot"`
+	Name string
+	Kind Kind
+	Want Value
+	// Current and Next are what the card held when it was read.
+	Current, Next Value
 	// Why explains every kind but Program and ResetPending.
-	Why string `json:"why,omitempty"`
-	// Reset is what puts the change in force; nil for kinds that need none.
-	Reset *Reset `json:"reset,omitempty"`
+	Why string
+	// Reset says what puts the change in force; "" for kinds that need none.
+	Reset string
 }
 
 // Plan compares a card with the settings that are wanted, by name, values as
@@ -59,8 +57,7 @@ func Plan(cfg *Config, want map[string]string) []Change {
 
 func compare(cfg *Config, name string, want Value) *Change {
 	p, listed := cfg.Params[name]
-	ch := &Change{Name: name, Want: want, Default: p.Default, Current: p.Current, Next: p.Next}
-	reset := cfg.Reset()
+	ch := &Change{Name: name, Want: want, Current: p.Current, Next: p.Next}
 	switch {
 	case !want.Known():
 		ch.Kind, ch.Why = Unsupported, "no value is wanted"
@@ -75,11 +72,11 @@ func compare(cfg *Config, name string, want Value) *Change {
 	case !p.Next.Same(want) && p.ReadOnly:
 		ch.Kind, ch.Why = ReadOnly, "the card lets this host read the setting and not change it"
 	case !p.Next.Same(want):
-		ch.Kind, ch.Reset = Program, &reset
-	case !cfg.HasCurrent || !p.Current.Known():
+		ch.Kind, ch.Reset = Program, cfg.reset()
+	case !p.Current.Known():
 		ch.Kind, ch.Why = Unconfirmed, "the next boot is as wanted; the firmware does not show what is in force"
 	case !p.Current.Same(want):
-		ch.Kind, ch.Reset = ResetPending, &reset
+		ch.Kind, ch.Reset = ResetPending, cfg.reset()
 	default:
 		return nil
 	}
@@ -114,10 +111,11 @@ func missing(cfg *Config, name string) (Kind, string) {
 			return Unreadable, "the tool's line of it cannot be understood: " + line
 		}
 	}
+	inDPU, _ := cfg.dpu()
 	switch {
 	case cfg.Partial:
 		return Unreadable, "the card does not list it, and the tool could not read all settings"
-	case cfg.Mode() == ModeDPU:
+	case inDPU:
 		return Unsupported, "the card does not list it for this host; in DPU mode it belongs to the card's own CPU"
 	case hidden[name]:
 		return Unsupported, "the card hides it until ADVANCED_PCI_SETTINGS is on and the card was reset"

@@ -21,7 +21,7 @@ const maxFile = 16 << 20
 // takes JSON where the tool has it, and the table of the tool otherwise.
 //
 // A tool that read most settings and failed at some is no error: the Config
-// says so with Partial and Notes.
+// says so with Partial.
 func (t *Tool) Query(ctx context.Context, dev string) (*Config, error) {
 	dev, err := Device(dev)
 	if err != nil {
@@ -31,7 +31,7 @@ func (t *Tool) Query(ctx context.Context, dev string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dev, err)
 	}
-	c.Device, c.Tool = dev, t.Name
+	c.Device = dev
 	return c, nil
 }
 
@@ -62,7 +62,7 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range said(res, markError) {
+	for _, w := range said(res) {
 		// 4.30 and before: "-E- invalid argument: -j" (mlxcfg_parser.cpp).
 		if strings.Contains(w, "invalid argument") {
 			t.noJSON.Store(true)
@@ -80,7 +80,7 @@ func (t *Tool) queryJSON(ctx context.Context, dev string) (*Config, error) {
 	return t.settled(dev, found, res)
 }
 
-// settled picks the card that was asked for and adds what the tool said.
+// settled picks the card that was asked for.
 func (t *Tool) settled(dev string, found []*Config, res runner.Result) (*Config, error) {
 	c := pick(dev, found)
 	if c == nil || len(c.Params) == 0 {
@@ -93,12 +93,6 @@ func (t *Tool) settled(dev string, found []*Config, res runner.Result) (*Config,
 		return nil, fmt.Errorf("%s query: %w: no settings in it", t.Name, ErrOutput)
 	}
 	c.Partial = c.Partial || res.Code != 0
-	c.Notes = said(res, markError, markWarning)
-	for _, l := range lines(res.Stdout) {
-		if strings.HasPrefix(l, "Device Firmware does not support reading") && len(c.Notes) < maxWords {
-			c.Notes = append(c.Notes, l)
-		}
-	}
 	return c, nil
 }
 

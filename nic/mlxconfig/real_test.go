@@ -35,16 +35,16 @@ const nowhere = "ffff:ff:1f.7"
 func TestRealToolWithoutACard(t *testing.T) {
 	tool := realTool(t)
 	_, err := tool.Query(t.Context(), nowhere)
-	var f *Failure
+	var f *runner.Failure
 	if !errors.Is(err, ErrAccess) || !errors.As(err, &f) || f.Code != 3 || len(f.Words) != 1 || f.Words[0] != "Failed to open the device" {
 		t.Errorf("query: %v", err)
 	}
 	res, err := tool.call(t.Context(), setTimeout, tool.Name, "-d", nowhere, "-y", "set", "CNP_DSCP_P1=48")
-	if err != nil || res.Code != 3 || len(said(res, markError)) != 1 || len(res.Stderr) != 0 {
+	if err != nil || res.Code != 3 || len(said(res)) != 1 || len(res.Stderr) != 0 {
 		t.Errorf("set: %+v, %v", res, err)
 	}
 	out, err := tool.Set(t.Context(), nowhere, []Change{{Name: "CNP_DSCP_P1", Kind: Program, Want: numberOf(48)}})
-	if !errors.Is(err, ErrAccess) || errors.Is(err, ErrPartial) || len(out.Written) > 0 {
+	if !errors.Is(err, ErrAccess) || errors.Is(err, ErrPartial) || len(out) > 0 {
 		t.Errorf("Set: %+v, %v", out, err)
 	}
 }

@@ -10,17 +10,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// Outcome is what Set did.
-type Outcome struct {
-	// Written are the changes that were sent and are now at the next boot.
-	Written []Change `json:"written"`
-	// Config is the card as it was read last; nil where that failed.
-	Config *Config `json:"-"`
-	// Notes are what the tool said: what to reboot, warnings, and errors that
-	// the card shows to have been none.
-	Notes []string `json:"notes,omitempty"`
-}
-
 // settable is what may stand behind the "=" of an argument.
 var settable = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`)
 
@@ -33,7 +22,7 @@ var refused = map[string]string{
 
 // Set stores the changes of kind [Program] for the next boot, in one call of the
 // tool, and leaves out all others. It resets nothing: what it wrote is in force
-// after [Config.Reset].
+// after a reset of the card.
 //
 // It reads the card first. A change whose next boot is neither what the plan saw
 // nor what is wanted is ErrStale, and nothing is written; what is so already is
@@ -41,41 +30,39 @@ var refused = map[string]string{
 // what that says, whatever the tool said. ErrRejected means that the next boot
 // holds what it held, ErrPartial that some changes are stored (the card stores
 // settings in groups, one after the other), or that it could not be read which;
-// the Outcome has those that are.
+// written are those that are.
 //
 // A context that ends stops Set before it writes. The write and the reading
 // after it run to their end, with deadlines of minutes: a firmware write that is
 // cut off leaves the card locked.
-func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (Outcome, error) {
+func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (written []Change, err error) {
 	var todo []Change
 	for _, ch := range changes {
 		if ch.Kind == Program {
 			todo = append(todo, ch)
 		}
 	}
-	dev, err := Device(dev)
-	if err != nil {
-		return Outcome{}, err
+	if dev, err = Device(dev); err != nil {
+		return nil, err
 	}
 	if err := vet(todo); err != nil {
-		return Outcome{}, fmt.Errorf("%s: %w", dev, err)
+		return nil, fmt.Errorf("%s: %w", dev, err)
 	}
 	if len(todo) == 0 {
-		return Outcome{}, nil
+		return nil, nil
 	}
 	before, err := t.Query(ctx, dev)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("nothing was written: %w", err)
+		return nil, fmt.Errorf("nothing was written: %w", err)
 	}
-	out := Outcome{Config: before}
 	if todo, err = fresh(before, todo); err != nil {
-		return out, fmt.Errorf("%s: nothing was written: %w", dev, err)
+		return nil, fmt.Errorf("%s: nothing was written: %w", dev, err)
 	}
 	if len(todo) == 0 {
-		return out, nil
+		return nil, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return out, fmt.Errorf("%s: nothing was written: %w", dev, err)
+		return nil, fmt.Errorf("%s: nothing was written: %w", dev, err)
 	}
 	ctx = context.WithoutCancel(ctx)
 	args := []string{"-d", dev, "-y", "set"}
@@ -84,16 +71,15 @@ func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (Outcome, 
 	}
 	res, failed := t.call(ctx, setTimeout, t.Name, args...)
 	if errors.Is(failed, runner.ErrNotFound) {
-		return out, fmt.Errorf("%s: nothing was written: %w", dev, failed)
+		return nil, fmt.Errorf("%s: nothing was written: %w", dev, failed)
 	}
 	if failed == nil && res.Code != 0 {
 		failed = failure(t.Name, "set", res)
 	}
-	out.Notes = said(res, markError, markWarning, markInfo)
-	if err := t.readBack(ctx, dev, &out, todo, failed); err != nil {
-		return out, fmt.Errorf("%s: %w", dev, err)
+	if written, err = t.readBack(ctx, dev, todo, failed); err != nil {
+		err = fmt.Errorf("%s: %w", dev, err)
 	}
-	return out, nil
+	return written, err
 }
 
 // vet refuses changes that must not reach the tool.
@@ -134,14 +120,11 @@ func fresh(cfg *Config, todo []Change) ([]Change, error) {
 
 // readBack finds out what became of the changes. failed is what the tool ended
 // with.
-func (t *Tool) readBack(ctx context.Context, dev string, out *Outcome, todo []Change, failed error) error {
+func (t *Tool) readBack(ctx context.Context, dev string, todo []Change, failed error) (written []Change, err error) {
 	after, err := t.query(ctx, dev)
 	if err != nil {
-		out.Config = nil
-		return fmt.Errorf("%w: the card could not be read after the write: %w", ErrPartial, errors.Join(err, failed))
+		return nil, fmt.Errorf("%w: the card could not be read after the write: %w", ErrPartial, errors.Join(err, failed))
 	}
-	after.Device, after.Tool = dev, t.Name
-	out.Config = after
 	var not, unknown []string
 	moved := false
 	for _, ch := range todo {
@@ -149,7 +132,7 @@ func (t *Tool) readBack(ctx context.Context, dev string, out *Outcome, todo []Ch
 		switch {
 		case p.Next.Same(ch.Want):
 			ch.Current, ch.Next = p.Current, p.Next
-			out.Written = append(out.Written, ch)
+			written = append(written, ch)
 		case !p.Next.Known():
 			unknown = append(unknown, ch.Name)
 		default:
@@ -158,13 +141,10 @@ func (t *Tool) readBack(ctx context.Context, dev string, out *Outcome, todo []Ch
 		}
 	}
 	if len(not)+len(unknown) == 0 {
-		if failed != nil {
-			out.Notes = append(out.Notes, "stored, though the tool failed: "+failed.Error())
-		}
-		return nil
+		return written, nil // whatever the tool said
 	}
 	verdict := ErrRejected
-	if len(out.Written) > 0 || len(unknown) > 0 || moved {
+	if len(written) > 0 || len(unknown) > 0 || moved {
 		verdict = ErrPartial
 	}
 	why := "at the next boot " + strings.Join(not, ", ")
@@ -174,7 +154,7 @@ func (t *Tool) readBack(ctx context.Context, dev string, out *Outcome, todo []Ch
 		why += "; of " + strings.Join(unknown, ", ") + " it could not be read"
 	}
 	if failed == nil {
-		return fmt.Errorf("%w: %s, though %s reported success", verdict, why, t.Name)
+		return written, fmt.Errorf("%w: %s, though %s reported success", verdict, why, t.Name)
 	}
-	return fmt.Errorf("%w: %s: %w", verdict, why, failed)
+	return written, fmt.Errorf("%w: %s: %w", verdict, why, failed)
 }

@@ -17,7 +17,7 @@ const (
 
 var (
 	deviceLine = regexp.MustCompile(`^Device #[0-9]+:\s*$`)
-	headLine   = regexp.MustCompile(`^(Device type|Name|Description|Device|PCI device):\s*(.*)$`)
+	headLine   = regexp.MustCompile(`^(Device type|Device|PCI device):\s*(.*)$`)
 	// A row begins with two marks that may be blank, "*" and "RO", and at
 	// least five blanks; prose begins further left.
 	rowLine   = regexp.MustCompile(`^\*? *(RO)? {5,}([A-Z].*)$`)
@@ -75,34 +75,25 @@ func (p *textParser) line(line string) {
 		if p.columns == nil {
 			p.cur.unread(line)
 		}
-		for _, c := range p.columns {
-			p.cur.HasDefault = p.cur.HasDefault || c == colDefault
-			p.cur.HasCurrent = p.cur.HasCurrent || c == colCurrent
-		}
 	case p.columns != nil:
 		if m := rowLine.FindStringSubmatch(line); m != nil {
 			p.row(m[1] != "", m[2], line)
 		}
 	default:
 		if m := headLine.FindStringSubmatch(line); m != nil {
-			p.head(m[1], word(m[2]))
+			p.cur.head(m[1] == "Device type", m[2])
 		}
 	}
 }
 
-func (p *textParser) head(key, value string) {
-	if value == "N/A" {
-		value = ""
+// head keeps what the head of a device says of it.
+func (c *Config) head(isType bool, value string) {
+	to := &c.Device
+	if isType {
+		to = &c.Type
 	}
-	switch key {
-	case "Device type":
-		p.cur.Type = value
-	case "Name":
-		p.cur.Name = value
-	case "Description":
-		p.cur.Description = value
-	default:
-		p.cur.Device = value
+	if *to = word(value); *to == "N/A" {
+		*to = ""
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // settings prints a config in full.
 func settings(c *Config) string {
 	var b strings.Builder
-	b.WriteString(c.Device + " " + c.Type + " " + c.Name + "\n")
+	b.WriteString(c.Device + " " + c.Type + "\n")
 	for _, name := range natural.Keys(c.Params) {
 		p := c.Params[name]
 		mark := ""
@@ -32,7 +32,7 @@ func settings(c *Config) string {
 
 func TestParseText(t *testing.T) {
 	tests := []struct{ file, device, want string }{
-		{"query-4.21.txt", "0000:41:00.0", `0000:41:00.0 ConnectX6DX MCX623106AN-CDA_Ax
+		{"query-4.21.txt", "0000:41:00.0", `0000:41:00.0 ConnectX6DX
 CNP_DSCP_MODE_P1 DEVICE_DEFAULT(0) DEVICE_DEFAULT(0) FIXED_VALUE(1)
 CNP_DSCP_P1 48 48 48
 EXP_ROM_PXE_ENABLE True(1) True(1) True(1)
@@ -40,7 +40,7 @@ PCI_SWITCH_EMULATION_NUM_PORT N/A N/A 0
 PHY_COUNT_LINK_UP_DELAY DELAY_DISABLE(0) DELAY_DISABLE(0) DELAY_ENABLE0(1)
 ROCE_CC_PRIO_MASK_P1 255 0 255
 `},
-		{"query-4.31.txt", "0000:3b:00.1", `0000:3b:00.1 ConnectX7 MCX755106AS-HEA_Ax
+		{"query-4.31.txt", "0000:3b:00.1", `0000:3b:00.1 ConnectX7
 CNP_802P_PRIO_P1 6 6 6
 ESWITCH_HAIRPIN_DESCRIPTORS Array[0..7] Array[0..7] Array[0..7]
 FW_KEY_BYTES 0102030405060708090a0b0c0d0e0f10 0102030405060708090a0b0c0d0e0f10 0102030405060708090a0b0c0d0e0f10
@@ -49,7 +49,7 @@ LLDP_NB_TX_MODE_P1 ALL(2) ALL(2) OFF(0)
 unread: THIS_NAME_IS_AS_LONG_AS_ITS_COLUMN_AND_MORE_True(1) True(1) True(1)
 unread: TWO_VALUES_P1 1 2
 `},
-		{"query-next-only.txt", "/dev/mst/mt4115_pciconf0", `/dev/mst/mt4115_pciconf0 ConnectX4 
+		{"query-next-only.txt", "/dev/mst/mt4115_pciconf0", `/dev/mst/mt4115_pciconf0 ConnectX4
 LINK_TYPE_P1 N/A N/A ETH(2)
 SRIOV_EN N/A N/A False(0)
 `},
@@ -142,5 +142,4 @@ func sound(t *testing.T, c *Config) {
 		t.Fatalf("unread and not partial: %q", c.Unread)
 	}
 	Plan(c, want)
-	c.Reset()
 }

@@ -90,12 +90,3 @@ func (v Value) argument() string {
 	}
 	return strconv.FormatUint(v.Number, 10)
 }
-
-// MarshalText writes String.
-func (v Value) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads what ParseValue reads.
-func (v *Value) UnmarshalText(b []byte) error {
-	*v = ParseValue(string(b))
-	return nil
-}

@@ -61,48 +61,6 @@ type Tool struct{ run runner.Runner }
 // New returns the tool that r runs.
 func New(r runner.Runner) *Tool { return &Tool{r} }
 
-// failure is a run of the tool that ended with an error.
-type failure struct {
-	Command string // without values
-	Code    int
-	Words   []string // the tool's own, cleaned
-}
-
-// Error implements error.
-func (f *failure) Error() string {
-	s := fmt.Sprintf("%s: exit status %d", f.Command, f.Code)
-	if len(f.Words) > 0 {
-		s += ": " + strings.Join(f.Words, "; ")
-	}
-	return s
-}
-
-// Unwrap says what is known of the reason.
-func (f *failure) Unwrap() error {
-	for _, w := range f.Words {
-		for _, closed := range noCard {
-			if strings.Contains(strings.ToLower(w), closed) {
-				return ErrAccess
-			}
-		}
-	}
-	return ErrRefused
-}
-
-// Hint says what to look at; "" for no idea.
-func (f *failure) Hint() string {
-	if errors.Is(f.Unwrap(), ErrAccess) {
-		return "nicctl needs root and the driver ionic: look with nicctl show card"
-	}
-	for _, w := range f.Words {
-		// ROCm/mori tools/env_setup.sh
-		if strings.Contains(strings.ToLower(w), "invalid input") {
-			return "the firmware takes a schedule for priorities that have a DSCP alone, and wants a rate limit for a strict one"
-		}
-	}
-	return ""
-}
-
 // noCard are the words, in lower case, that the tool prints, with exit status
 // 0, where it cannot reach a card.
 var noCard = []string{"no amd nics", "invalid card handle", "failed to get nic", "permission denied", "must be root", "run as root"}
@@ -145,42 +103,32 @@ func (t *Tool) call(ctx context.Context, verbs int, args []string) ([]string, er
 	case err != nil:
 		return nil, fmt.Errorf("run %s: %w", command, err)
 	}
-	said := failed(res)
-	if res.Code != 0 && len(said) == 0 {
-		said = lastWords(res)
+	f := &runner.Failure{Command: command, Code: res.Code, Words: failed(res), Kind: ErrRefused}
+	if res.Code == 0 && len(f.Words) == 0 {
+		return strings.Split(string(res.Stdout), "\n"), nil
 	}
-	if res.Code != 0 || len(said) > 0 {
-		return nil, &failure{Command: command, Code: res.Code, Words: said}
+	if len(f.Words) == 0 {
+		f.Words = res.LastWords()
 	}
-	return strings.Split(string(res.Stdout), "\n"), nil
+	switch {
+	case f.Says(noCard...):
+		f.Kind, f.Advice = ErrAccess, "nicctl needs root and the driver ionic: look with nicctl show card"
+	case f.Says("invalid input"): // ROCm/mori tools/env_setup.sh
+		f.Advice = "the firmware takes a schedule for priorities that have a DSCP alone, and wants a rate limit for a strict one"
+	}
+	return nil, f
 }
 
 // failed returns the lines that say that something went wrong.
 func failed(res runner.Result) []string {
 	var out []string
-	for _, b := range [][]byte{res.Stdout, res.Stderr} {
-		for line := range strings.Lines(string(b)) {
-			low := strings.ToLower(strings.TrimSpace(line))
-			bad := errorLine.MatchString(line)
-			for _, w := range noCard {
-				bad = bad || strings.Contains(low, w)
-			}
-			if bad && len(out) < maxWords {
-				out = append(out, word(line))
-			}
+	for _, line := range res.Lines() {
+		f := runner.Failure{Words: []string{line}}
+		if len(out) < maxWords && (errorLine.MatchString(line) || f.Says(noCard...)) {
+			out = append(out, line)
 		}
 	}
 	return out
-}
-
-func lastWords(res runner.Result) []string {
-	var out []string
-	for line := range strings.Lines(string(res.Stdout) + "\n" + string(res.Stderr)) {
-		if w := word(line); w != "" {
-			out = append(out, w)
-		}
-	}
-	return out[max(0, len(out)-3):]
 }
 
 // word makes foreign text short and safe to print on one line.

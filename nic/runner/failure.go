@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// Failure is a program that ended with an error.
+type Failure struct {
+	Command string // the program and its verb, without values
+	Code    int
+	Words   []string // the program's own, cleaned
+	Kind    error    // what is known of the reason, or nil
+	Advice  string
+}
+
+// Error implements error.
+func (f *Failure) Error() string {
+	s := fmt.Sprintf("%s: exit status %d", f.Command, f.Code)
+	if len(f.Words) > 0 {
+		s += ": " + strings.Join(f.Words, "; ")
+	}
+	return s
+}
+
+// Unwrap returns Kind.
+func (f *Failure) Unwrap() error { return f.Kind }
+
+// Hint returns Advice.
+func (f *Failure) Hint() string { return f.Advice }
+
+// Says reports whether the program used one of the phrases, in lower case here.
+func (f *Failure) Says(phrases ...string) bool {
+	words := strings.ToLower(strings.Join(f.Words, "\n"))
+	for _, p := range phrases {
+		if strings.Contains(words, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Lines returns the lines that say something, standard output first, each short
+// and safe to print.
+func (r Result) Lines() []string {
+	var out []string
+	for line := range strings.Lines(string(r.Stdout) + "\n" + string(r.Stderr)) {
+		if line = term.Clip(line, 400); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// LastWords are the last of Lines.
+func (r Result) LastWords() []string {
+	l := r.Lines()
+	return l[max(0, len(l)-3):]
+}
