@@ -3,7 +3,6 @@ package nic
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -36,7 +35,7 @@ func Diff(running, desired *Host) []Change {
 	if len(desired.Ports) == 0 {
 		return nil
 	}
-	for _, a := range slices.Sorted(maps.Keys(set(running.Agents))) {
+	for _, a := range slices.Compact(slices.Sorted(slices.Values(running.Agents))) {
 		d.add(Change{Field: FieldAgents, Kind: KindConflict, Old: clean(a), New: qos.Absent,
 			Blocked: "stop and disable " + clean(a) + ": it writes the same settings"})
 	}
@@ -48,14 +47,6 @@ func Diff(running, desired *Host) []Change {
 	}
 	d.unit(running, desired.Unit)
 	return d.out
-}
-
-func set(l []string) map[string]bool {
-	m := map[string]bool{}
-	for _, s := range l {
-		m[s] = true
-	}
-	return m
 }
 
 // clean makes words of a host safe to print.
@@ -116,17 +107,10 @@ func (d *differ) port(name string, have, want *Port) {
 		return
 	}
 	if want.RDMA != "" && have.RDMA != want.RDMA {
-		old := qos.Absent
-		if have.RDMA != "" {
-			old = clean(have.RDMA)
-		}
-		d.add(Change{Field: fieldRDMA, Kind: KindDrift, Old: old, New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
+		d.add(Change{Field: fieldRDMA, Kind: KindDrift, Old: cmp.Or(clean(have.RDMA), qos.Absent), New: want.RDMA, Blocked: "correct the name of the RDMA device in the intent"})
 	}
 	if have.VF {
-		why := "a VF or a restricted function has no DCB settings"
-		if m := have.Missing[FieldDCB]; m != "" {
-			why = clean(m)
-		}
+		why := cmp.Or(clean(have.Missing[FieldDCB]), "a VF or a restricted function has no DCB settings")
 		d.add(Change{Field: FieldDCB, Kind: KindUnknown, Old: qos.Absent, New: "settings of the physical function", Blocked: why + ": set the physical function, on a DPU from its own system"})
 	} else {
 		d.dcb()
@@ -158,7 +142,7 @@ func (d *differ) dcb() {
 	ets := Change{Kind: KindDrift, Impact: d.dcbImpact()}
 	wantETS := want.ETSFor(have)
 	ets.Blocked = etsLimit(have, want)
-	field(d, FieldETS, have.ETS, wantETS, sameETS, ETS.String, ets)
+	field(d, FieldETS, have.ETS, wantETS, ETS.Holds, ETS.String, ets)
 	field(d, FieldCable, have.Cable, want.Cable, sameLength, units.Length.String, drift)
 	field(d, FieldBuffers, have.Buffers, want.Buffers, equal, Buffers.String, drift)
 	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
@@ -228,13 +212,18 @@ func field[T any](d *differ, name string, have, want qos.Opt[T], same func(have,
 	}
 }
 
+// managedDSCP prints the entries of a map that are managed.
+func managedDSCP(m [qos.NumDSCP]int8) string {
+	return dscpText(m, func(i int) bool { return m[i] != qos.Unmanaged })
+}
+
 func (d *differ) dscp() {
 	have, want := d.have.DSCP, d.want.DSCP
 	if !want.Set {
 		return
 	}
 	if !have.Set {
-		d.unknown(FieldDSCP, dscpText(want.V, func(i int) bool { return want.V[i] != qos.Unmanaged }))
+		d.unknown(FieldDSCP, managedDSCP(want.V))
 		return
 	}
 	differs := func(i int) bool { return want.V[i] != qos.Unmanaged && have.V[i] != want.V[i] }
@@ -297,19 +286,19 @@ func sameLength(have, want units.Length) bool {
 	return math.Ceil(float64(have)) == math.Ceil(float64(want))
 }
 
-// sameETS compares the traffic classes that the port has, and shares only where
-// they mean something.
-func sameETS(have, want ETS) bool {
-	n := have.Classes
+// Holds reports whether a running ETS is as a wanted one: in the traffic classes
+// that the port has, and in shares only where they mean something.
+func (e ETS) Holds(want ETS) bool {
+	n := e.Classes
 	if n <= 0 || n > qos.NumPriorities {
 		n = qos.NumPriorities
 	}
 	for tc := range n {
-		if have.TSA[tc] != want.TSA[tc] || want.TSA[tc] == TSAETS && have.Bandwidth[tc] != want.Bandwidth[tc] {
+		if e.TSA[tc] != want.TSA[tc] || want.TSA[tc] == TSAETS && e.Bandwidth[tc] != want.Bandwidth[tc] {
 			return false
 		}
 	}
-	return have.PriorityToTC == want.PriorityToTC
+	return e.PriorityToTC == want.PriorityToTC
 }
 
 func onOff(b bool) string {

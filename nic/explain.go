@@ -1,12 +1,15 @@
 package nic
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
 // Explanation is what the intent makes of one NIC.
@@ -99,33 +102,24 @@ func (e *Explanation) add(p *Port, field, name, value, how, stored string) {
 	e.Values = append(e.Values, v)
 }
 
+// show adds a value that the intent sets.
+func show[T any](e *Explanation, p *Port, field, name string, v qos.Opt[T], text func(T) string, how, stored string) {
+	if v.Set {
+		e.add(p, field, name, text(v.V), how, stored)
+	}
+}
+
 const dcbnl = "driver, by dcbnl netlink"
 
 func (e *Explanation) driver(p *Port) {
-	if p.DCBX.Set {
-		e.add(p, FieldDCBX, "DCBX owner", string(p.DCBX.V), "the firmware changes nothing by itself", dcbnl)
-	}
-	if p.LinkPause.Set {
-		e.add(p, FieldLinkPause, "link pause", onOff(p.LinkPause.V), "it would pause all priorities", "driver, by ethtool")
-	}
-	if p.Rings.Set {
-		e.add(p, FieldRings, "rings", p.Rings.V.String(), "at most what the device takes (ethtool -g); a change takes the link down for a moment", "driver, by ethtool")
-	}
-	if ets := p.ETSFor(&Port{Driver: e.kind}); ets.Set {
-		e.add(p, FieldETS, "ETS", ets.V.String(), "priority n is in traffic class n", dcbnl+"; mlx5 forgets it whenever it is loaded")
-	}
-	if p.Cable.Set {
-		e.add(p, FieldCable, "cable length", p.Cable.V.String(), "in whole metres, rounded up", dcbnl+" (PFC delay), mlx5 alone")
-	}
-	if p.PFC.Set {
-		e.add(p, FieldPFC, "PFC mask", maskText(p.PFC.V), "a change takes the link down for a moment", dcbnl+"; no firmware setting keeps it")
-	}
-	if p.Trust.Set {
-		e.add(p, FieldTrust, "trust", string(p.Trust.V), "mlx5 trusts DSCP as long as its APP table lists one", dcbnl+" (APP table)")
-	}
-	if p.DSCP.Set {
-		e.add(p, FieldDSCP, "DSCP to priority", dscpText(p.DSCP.V, func(i int) bool { return p.DSCP.V[i] != qos.Unmanaged }), "", dcbnl+" (APP table); no firmware setting keeps it")
-	}
+	show(e, p, FieldDCBX, "DCBX owner", p.DCBX, func(o Owner) string { return string(o) }, "the firmware changes nothing by itself", dcbnl)
+	show(e, p, FieldLinkPause, "link pause", p.LinkPause, onOff, "it would pause all priorities", "driver, by ethtool")
+	show(e, p, FieldRings, "rings", p.Rings, Rings.String, "at most what the device takes (ethtool -g); a change takes the link down for a moment", "driver, by ethtool")
+	show(e, p, FieldETS, "ETS", p.ETSFor(&Port{Driver: e.kind}), ETS.String, "priority n is in traffic class n", dcbnl+"; mlx5 forgets it whenever it is loaded")
+	show(e, p, FieldCable, "cable length", p.Cable, units.Length.String, "in whole metres, rounded up", dcbnl+" (PFC delay), mlx5 alone")
+	show(e, p, FieldPFC, "PFC mask", p.PFC, maskText, "a change takes the link down for a moment", dcbnl+"; no firmware setting keeps it")
+	show(e, p, FieldTrust, "trust", p.Trust, func(t qos.Trust) string { return string(t) }, "mlx5 trusts DSCP as long as its APP table lists one", dcbnl+" (APP table)")
+	show(e, p, FieldDSCP, "DSCP to priority", p.DSCP, managedDSCP, "", dcbnl+" (APP table); no firmware setting keeps it")
 	if p.RoCEApp.Set && e.kind == DriverBNXT {
 		e.add(p, FieldRoCEApp, "RoCE v2", appText(p.RoCEApp.V), fmt.Sprintf("of UDP port %d", RoCEPort), dcbnl+" (APP table)")
 	}
@@ -136,27 +130,18 @@ func (e *Explanation) driver(p *Port) {
 		}
 		e.add(p, FieldMTU, "MTU", fmt.Sprintf("%d B", p.MTU.V), how, "network interface")
 	}
-	if p.ECN.Set {
-		e.add(p, FieldECN, "congestion control", maskText(p.ECN.V), "reaction and notification point; further priorities are left on", "driver, ecn/roce_rp and ecn/roce_np of NVIDIA's own driver; with the kernel's only the firmware setting")
-	}
+	show(e, p, FieldECN, "congestion control", p.ECN, maskText, "reaction and notification point; further priorities are left on", "driver, ecn/roce_rp and ecn/roce_np of NVIDIA's own driver; with the kernel's only the firmware setting")
 }
 
 func (e *Explanation) rdma(p *Port) {
-	dev := p.RDMA
-	if dev == "" {
-		dev = "DEVICE"
-	}
-	if p.Mode.Set {
-		e.add(p, FieldMode, "RDMA-CM mode", p.Mode.V, "", "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_mode in configfs")
-	}
+	dev := cmp.Or(p.RDMA, "DEVICE")
+	show(e, p, FieldMode, "RDMA-CM mode", p.Mode, func(m string) string { return m }, "", "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_mode in configfs")
 	if p.ToS.Set {
 		dscp := p.ToS.V >> 2
 		e.add(p, FieldToS, "RDMA-CM ToS", tosText(p.ToS.V), tosHow(dscp)+"; of connections that set none", "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_tos in configfs")
 		e.Advice = append(e.Advice, fmt.Sprintf("applications that open queue pairs without RDMA-CM state the class themselves: NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d", p.ToS.V, p.ToS.V))
 	}
-	if p.TrafficClass.Set {
-		e.add(p, FieldTrafficClass, "traffic class", tosText(p.TrafficClass.V), "of all queue pairs", "RDMA stack, tc/1/traffic_class of "+dev+", NVIDIA's own driver alone")
-	}
+	show(e, p, FieldTrafficClass, "traffic class", p.TrafficClass, tosText, "of all queue pairs", "RDMA stack, tc/1/traffic_class of "+dev+", NVIDIA's own driver alone")
 }
 
 // tosHow says which ToS stand for a DSCP.
@@ -171,10 +156,8 @@ func (e *Explanation) firmware(p *Port) {
 		e.add(p, FieldCNPDSCP, "CNP DSCP", fmt.Sprint(p.CNPDSCP.V), "ToS "+fmt.Sprint(p.CNPDSCP.V<<2), "driver, ecn/roce_np/cnp_dscp or mlx5's debugfs")
 		e.add(p, nvField("CNP_DSCP_Pn"), "CNP DSCP", fmt.Sprint(p.CNPDSCP.V), "", "firmware, CNP_DSCP_Pn")
 	}
-	if p.CNPPriority.Set {
-		e.add(p, FieldCNPPriority, "CNP priority", fmt.Sprint(p.CNPPriority.V), "", "driver, ecn/roce_np/cnp_802p_prio or mlx5's debugfs")
-		e.add(p, nvField("CNP_802P_PRIO_Pn"), "CNP priority", fmt.Sprint(p.CNPPriority.V), "", "firmware, CNP_802P_PRIO_Pn")
-	}
+	show(e, p, FieldCNPPriority, "CNP priority", p.CNPPriority, strconv.Itoa, "", "driver, ecn/roce_np/cnp_802p_prio or mlx5's debugfs")
+	show(e, p, nvField("CNP_802P_PRIO_Pn"), "CNP priority", p.CNPPriority, strconv.Itoa, "", "firmware, CNP_802P_PRIO_Pn")
 	if p.Wanted.Set {
 		e.add(p, FieldNV, "congestion control", maskText(p.Wanted.V.CCPriorities), "at least; 255 is all priorities and the cards' default", "firmware, ROCE_CC_PRIO_MASK_Pn")
 		if p.Wanted.V.FirmwareLLDPOff {

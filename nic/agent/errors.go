@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/hint"
@@ -106,16 +108,10 @@ func (e *Error) Unwrap() []error { return e.kinds }
 func (e *Error) Hint() string { return e.hint }
 
 func (f *Failure) err(host string) *Error {
-	e := &Error{Host: host, Text: f.Text, hint: f.Hint}
-	if e.Text == "" {
-		e.Text = "the agent failed and does not say why"
-	}
+	e := &Error{Host: host, Text: cmp.Or(f.Text, "the agent failed and does not say why"), hint: f.Hint}
 	for _, k := range kinds {
-		for _, name := range f.Kinds {
-			if name == k.name {
-				e.kinds = append(e.kinds, k.err)
-				break
-			}
+		if slices.Contains(f.Kinds, k.name) {
+			e.kinds = append(e.kinds, k.err)
 		}
 	}
 	return e

@@ -34,11 +34,7 @@ const (
 
 // writes reports whether a verb may leave the machine changed.
 func (v Verb) writes() bool {
-	switch v {
-	case VerbApply, VerbRevert, VerbInstallUnit, VerbRemoveUnit:
-		return true
-	}
-	return false
+	return slices.Contains([]Verb{VerbApply, VerbRevert, VerbInstallUnit, VerbRemoveUnit}, v)
 }
 
 // Request is the one line that an agent takes.
@@ -150,35 +146,23 @@ func decodeRequest(line []byte) (*Request, error) {
 
 // check refuses a request whose parts are not those of its verb.
 func (q *Request) check() error {
-	var missing string
-	switch q.Verb {
-	case VerbRead, VerbBefore, VerbApply, VerbRemoveUnit:
-	case VerbInstallUnit:
-		if q.Desired == nil {
-			missing = "desired"
-		}
-	case VerbCounters:
-		if q.Running == nil {
-			missing = "running"
-		}
-	case VerbPlan:
-		switch {
-		case q.Running == nil:
-			missing = "running"
-		case q.Desired == nil:
-			missing = "desired"
-		}
-	case VerbRevert:
-		if q.Undo == nil {
-			missing = "undo"
-		}
-	default:
+	if _, known := timeouts[q.Verb]; !known {
 		return fmt.Errorf("%w: no verb %q", ErrRequest, clip(string(q.Verb)))
 	}
-	switch {
-	case missing != "":
-		return fmt.Errorf("%w: %s without %s", ErrRequest, q.Verb, missing)
-	case q.TimeoutMS < 0 || q.TimeoutMS > maxTimeout.Milliseconds():
+	for _, part := range []struct {
+		name    string
+		missing bool
+		verbs   []Verb
+	}{
+		{"running", q.Running == nil, []Verb{VerbCounters, VerbPlan}},
+		{"desired", q.Desired == nil, []Verb{VerbPlan, VerbInstallUnit}},
+		{"undo", q.Undo == nil, []Verb{VerbRevert}},
+	} {
+		if part.missing && slices.Contains(part.verbs, q.Verb) {
+			return fmt.Errorf("%w: %s without %s", ErrRequest, q.Verb, part.name)
+		}
+	}
+	if q.TimeoutMS < 0 || q.TimeoutMS > maxTimeout.Milliseconds() {
 		return fmt.Errorf("%w: timeout_ms is not in 0..%d", ErrRequest, maxTimeout.Milliseconds())
 	}
 	for _, h := range []*nic.Host{q.Running, q.Desired} {

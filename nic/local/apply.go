@@ -86,7 +86,7 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		if err := ctx.Err(); err != nil {
 			return u, partly(fmt.Errorf("stopped before step %d of %d: %w", i+1, len(todo), err))
 		}
-		if noCM != nil && ops[s.Field].ready != nil {
+		if noCM != nil && ofCM(s.Field) {
 			continue
 		}
 		if progress != nil {
@@ -110,16 +110,13 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 }
 
 // prepare makes readable what the steps are about, before the first of them takes
-// a link down. The error says why that cannot be, and is ErrNoCM: all fields that
-// have to be made so need the one module.
+// a link down. The error says why that cannot be, and is ErrNoCM.
 func (m *Machine) prepare(ctx context.Context, steps []Step) error {
-	for _, s := range steps {
-		if o := ops[s.Field]; o.ready != nil {
-			if err := o.ready(m, ctx); err != nil {
-				return fmt.Errorf("%w: %w", ErrNoCM, err)
-			}
-			return nil
-		}
+	if !slices.ContainsFunc(steps, func(s Step) bool { return ofCM(s.Field) }) {
+		return nil
+	}
+	if err := m.LoadCM(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoCM, err)
 	}
 	return nil
 }
@@ -206,13 +203,7 @@ const pollEvery = 50 * time.Millisecond
 // has returned: a link that has not gone down after a while is taken for one
 // that does not.
 func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
-	settle, wait := m.Settle, m.CarrierWait
-	if settle == 0 {
-		settle = DefaultSettle
-	}
-	if wait == 0 {
-		wait = DefaultCarrierWait
-	}
+	settle, wait := cmp.Or(m.Settle, defaultSettle), cmp.Or(m.CarrierWait, defaultCarrierWait)
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	start := time.Now()

@@ -48,8 +48,8 @@ func (m *Machine) held(ctx context.Context, d *device, s Step) (Value, error) {
 	if !ok {
 		return Value{}, ErrUnsupported
 	}
-	if o.ready != nil {
-		if err := o.ready(m, ctx); err != nil {
+	if ofCM(s.Field) {
+		if err := m.LoadCM(ctx); err != nil {
 			return Value{}, err
 		}
 	}

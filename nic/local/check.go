@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -104,16 +105,9 @@ var membersOf = map[string][]string{
 // members names the members that are set.
 func (v Value) members() []string {
 	var out []string
-	for _, m := range []struct {
-		name string
-		set  bool
-	}{
-		{"pfc", v.PFC != nil}, {"dscp", v.DSCP != nil}, {"ets", v.ETS != nil}, {"buffers", v.Buffers != nil}, {"dcbx", v.DCBX != nil},
-		{"agent", v.Agent != nil}, {"pause", v.Pause != nil}, {"trust", v.Trust != qos.Trust("")}, {"rates", v.Rates != nil}, {"rings", v.Rings != nil},
-		{"ecn", v.ECN != nil}, {"number", v.Number != nil}, {"mode", v.Mode != ""}, {"nv", v.NV != nil},
-	} {
-		if m.set {
-			out = append(out, m.name)
+	for f, val := range reflect.ValueOf(v).Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !val.IsZero() {
+			out = append(out, name)
 		}
 	}
 	return out

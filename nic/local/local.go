@@ -24,12 +24,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
@@ -90,18 +90,15 @@ type Pause struct {
 	TX      bool   `json:"tx"`
 }
 
-// Ring is the length of the descriptor rings, in descriptors
-// (ETHTOOL_GRINGPARAM).
-type Ring struct{ RX, TX, MaxRX, MaxTX uint32 }
-
-// Ethtool is ethtool's ioctl as the package uses it. Errors wrap
-// [syscall.Errno].
+// Ethtool is ethtool's ioctl as the package uses it, for names that the machine
+// has: the kernel cuts a longer one, and would answer for another device. Errors
+// wrap [syscall.Errno].
 type Ethtool interface {
 	Pause(ifname string) (Pause, error)
 	SetPause(ifname string, p Pause) error
-	Ring(ifname string) (Ring, error)
+	Ring(ifname string) (nic.Rings, error)
 	// SetRing sets the lengths of both rings, and leaves all else of them.
-	SetRing(ifname string, rx, tx uint32) error
+	SetRing(ifname string, rx, tx int) error
 	// Stats are the driver's statistics by its own names.
 	Stats(ifname string) (map[string]uint64, error)
 	// Flags are the driver's private flags by its own names.
@@ -125,7 +122,7 @@ type Machine struct {
 	NoFirmware bool
 	// Settle is how long a link is watched for going down after a step that
 	// may take it down, CarrierWait how long it may stay down. 0 is
-	// DefaultSettle and DefaultCarrierWait.
+	// defaultSettle and defaultCarrierWait.
 	Settle, CarrierWait time.Duration
 
 	// cmTurn is held while a folder in configfs is made, used and taken away.
@@ -135,8 +132,8 @@ type Machine struct {
 
 // The defaults of a Machine.
 const (
-	DefaultSettle      = 2 * time.Second
-	DefaultCarrierWait = time.Minute
+	defaultSettle      = 2 * time.Second
+	defaultCarrierWait = time.Minute
 )
 
 // Open returns the machine that the program runs on, in the network namespace
@@ -172,22 +169,6 @@ func (m *Machine) fs() FS {
 		return m.FS
 	}
 	return OS{}
-}
-
-// Ring returns the length of a port's descriptor rings. ErrUnsupported is a
-// driver without any.
-func (m *Machine) Ring(ifname string) (Ring, error) {
-	if m.Ethtool == nil {
-		return Ring{}, fmt.Errorf("ethtool: %w", ErrUnsupported)
-	}
-	r, err := m.Ethtool.Ring(ifname)
-	if errors.Is(err, syscall.EOPNOTSUPP) {
-		err = fmt.Errorf("%w: %w", ErrUnsupported, err)
-	}
-	if err != nil {
-		return r, fmt.Errorf("rings of %s: %w", clip(ifname), err)
-	}
-	return r, nil
 }
 
 func under(root, def string, elem ...string) string {

@@ -14,9 +14,7 @@ import (
 
 // op is how a field is read and written.
 type op struct {
-	// ready makes the field readable; nil where nothing is to do.
-	ready func(*Machine, context.Context) error
-	read  func(*Machine, context.Context, *device) (Value, error)
+	read func(*Machine, context.Context, *device) (Value, error)
 	// write is told what the machine holds.
 	write func(m *Machine, ctx context.Context, d *device, want, have Value) error
 }
@@ -24,62 +22,33 @@ type op struct {
 var ops = map[string]op{
 	nic.FieldDCBX:      {read: readDCBX, write: writeDCBX},
 	nic.FieldLinkPause: {read: readPause, write: writePause},
-	nic.FieldETS: {
-		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
-			if s.ETS != nil {
-				e := etsOf(s.ETS)
-				v.ETS = &e
-			}
-			return v, s.ETS != nil
-		}),
-		write: writeETS,
-	},
-	nic.FieldCable: {
-		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
-			if s.PFC != nil {
-				n := int(s.PFC.Delay)
-				v.Number = &n
-			}
-			return v, s.PFC != nil
-		}),
-		write: writeCable,
-	},
-	nic.FieldBuffers: {
-		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
-			if s.Buffer != nil {
-				b := buffersOf(s.Buffer.Headroom)
-				v.Buffers = &b
-			}
-			return v, s.Buffer != nil
-		}),
-		write: writeBuffers,
-	},
-	nic.FieldPFC: {
-		read: ofDCB(func(s *dcb.State) (v Value, ok bool) {
-			if s.PFC != nil {
-				v.PFC = &s.PFC.Enabled
-			}
-			return v, s.PFC != nil
-		}),
-		write: writePFC,
-	},
+	nic.FieldETS: {ofDCB(func(s *dcb.State) *dcb.ETS { return s.ETS }, func(e *dcb.ETS) Value {
+		v := etsOf(e)
+		return Value{ETS: &v}
+	}), writeETS},
+	nic.FieldCable: {pfcOf(func(p *dcb.PFC) Value {
+		n := int(p.Delay)
+		return Value{Number: &n}
+	}), writeCable},
+	nic.FieldBuffers: {ofDCB(func(s *dcb.State) *dcb.Buffer { return s.Buffer }, func(b *dcb.Buffer) Value {
+		v := buffersOf(b.Headroom)
+		return Value{Buffers: &v}
+	}), writeBuffers},
+	nic.FieldPFC:   {pfcOf(func(p *dcb.PFC) Value { return Value{PFC: &p.Enabled} }), writePFC},
 	nic.FieldRings: ringsOp,
-	nic.FieldRoCEApp: {
-		read: ofDCB(func(s *dcb.State) (Value, bool) {
-			n := roceAppOf(s)
-			return Value{Number: &n}, true
-		}),
-		write: writeRoCEApp,
-	},
+	nic.FieldRoCEApp: {ofDCB(whole, func(s *dcb.State) Value {
+		n := roceAppOf(s)
+		return Value{Number: &n}
+	}), writeRoCEApp},
 	nic.FieldDSCP: {
-		read: ofDCB(func(s *dcb.State) (Value, bool) {
+		ofDCB(whole, func(s *dcb.State) Value {
 			m, twice := s.DSCPMap()
 			for _, d := range twice {
 				m[d] = qos.Unmanaged // never what is wanted, and not put back
 			}
-			return Value{DSCP: &m}, true
+			return Value{DSCP: &m}
 		}),
-		write: func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
+		func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 			_, err := m.DCB.MapDSCP(ctx, d.name, *want.DSCP)
 			return err
 		},
@@ -88,7 +57,6 @@ var ops = map[string]op{
 	nic.FieldCNPDSCP:     cnpOp(nic.FieldCNPDSCP),
 	nic.FieldCNPPriority: cnpOp(nic.FieldCNPPriority),
 	nic.FieldMode: {
-		ready: (*Machine).LoadCM,
 		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
 			s, err := m.cm(d, cmMode)
 			return Value{Mode: s}, err
@@ -98,8 +66,7 @@ var ops = map[string]op{
 		},
 	},
 	nic.FieldToS: {
-		ready: (*Machine).LoadCM,
-		read:  func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.tos(d)) },
+		read: func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.tos(d)) },
 		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
 			return m.setCM(d, cmToS, strconv.Itoa(*want.Number))
 		},
@@ -121,23 +88,33 @@ var ops = map[string]op{
 	},
 }
 
+// ofCM reports whether a field is a default of RDMA-CM, which has none before its
+// module is loaded.
+func ofCM(field string) bool { return field == nic.FieldMode || field == nic.FieldToS }
+
 func numberOf(n int, err error) (Value, error) { return Value{Number: &n}, err }
 
-// ofDCB reads a field of what dcbnl tells; part says with false that the driver
-// does not tell it.
-func ofDCB(part func(*dcb.State) (Value, bool)) func(*Machine, context.Context, *device) (Value, error) {
+// ofDCB reads a field of a part of what dcbnl tells; nil is a driver that does
+// not tell it.
+func ofDCB[T any](part func(*dcb.State) *T, value func(*T) Value) func(*Machine, context.Context, *device) (Value, error) {
 	return func(m *Machine, ctx context.Context, d *device) (Value, error) {
 		s, err := m.dcbState(ctx, d.name)
 		if err != nil {
 			return Value{}, err
 		}
-		v, ok := part(s)
-		if !ok {
-			return v, fmt.Errorf("the driver does not tell it: %w", ErrUnsupported)
+		p := part(s)
+		if p == nil {
+			return Value{}, fmt.Errorf("the driver does not tell it: %w", ErrUnsupported)
 		}
-		return v, nil
+		return value(p), nil
 	}
 }
+
+func pfcOf(value func(*dcb.PFC) Value) func(*Machine, context.Context, *device) (Value, error) {
+	return ofDCB(func(s *dcb.State) *dcb.PFC { return s.PFC }, value)
+}
+
+func whole(s *dcb.State) *dcb.State { return s }
 
 // change makes a field of a port what is wanted. It returns what was there,
 // and whether that changed, or may have. Nothing is written where the machine
@@ -150,8 +127,8 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 	if !ok || !want.fits(field) || isAMD(d.driver, field) && !typed(want.Pause) {
 		return old, false, fmt.Errorf("%q: %w", clip(field), ErrUnsupported)
 	}
-	if o.ready != nil {
-		if err := o.ready(m, ctx); err != nil {
+	if ofCM(field) {
+		if err := m.LoadCM(ctx); err != nil {
 			return old, false, err
 		}
 	}
@@ -220,14 +197,8 @@ func (v Value) fits(field string) bool {
 }
 
 func readDCBX(m *Machine, ctx context.Context, d *device) (Value, error) {
-	s, err := m.dcbState(ctx, d.name)
-	switch {
-	case err != nil:
-		return Value{}, err
-	case s.DCBX == nil:
-		return Value{}, fmt.Errorf("the driver does not tell it: %w", ErrUnsupported)
-	}
-	return Value{DCBX: s.DCBX, Agent: m.firmwareAgent(d)}, nil
+	read := ofDCB(func(s *dcb.State) *dcb.DCBX { return s.DCBX }, func(b *dcb.DCBX) Value { return Value{DCBX: b, Agent: m.firmwareAgent(d)} })
+	return read(m, ctx, d)
 }
 
 // writeDCBX turns the firmware's agent of ice off before the host takes DCBX

@@ -255,7 +255,7 @@ func TestCounters(t *testing.T) {
 			t.Errorf("by dcbnl %v, by the driver %v: %+v", m.DCB != nil, m.Ethtool != nil, c)
 		}
 	}
-	if r, err := m.Ring(ens0); err != nil || r.MaxRX != 8192 {
+	if r, err := m.Ethtool.Ring(ens0); err != nil || r.MaxRX != 8192 {
 		t.Errorf("ring %+v, %v", r, err)
 	}
 }

@@ -209,8 +209,8 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 	}
 	switch field {
 	case nic.FieldRings:
-		r := wantedRings(have, want)
-		return Value{Rings: &r.V}, r.Set
+		r := want.Rings.V.For(have)
+		return Value{Rings: &r}, want.Rings.Set
 	case nic.FieldRoCEApp:
 		return number(want.RoCEApp)
 	case nic.FieldDCBX:

@@ -16,17 +16,17 @@ func TestRings(t *testing.T) {
 		name       string
 		port       localtest.Port
 		want       nic.Rings
-		rings      local.Ring
+		rings      nic.Rings
 		blocked    string
 		impossible bool
 	}{
-		{"both", mlx5(false), nic.Rings{RX: 8192, TX: 4096}, local.Ring{RX: 8192, TX: 4096, MaxRX: 8192, MaxTX: 8192}, "", false},
-		{"one", mlx5(false), nic.Rings{RX: 8192}, local.Ring{RX: 8192, TX: 1024, MaxRX: 8192, MaxTX: 8192}, "", false},
-		{"mlx5 rounds up", mlx5(false), nic.Rings{RX: 3000}, local.Ring{RX: 4096, TX: 1024, MaxRX: 8192, MaxTX: 8192}, "", false},
-		{"ice rounds up", localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE}, nic.Rings{TX: 2000}, local.Ring{RX: 1024, TX: 2016, MaxRX: 8192, MaxTX: 8192}, "", false},
-		{"bnxt takes any", bnxt(""), nic.Rings{TX: 2047}, local.Ring{RX: 1024, TX: 2047, MaxRX: 8192, MaxTX: 8192}, "", false},
-		{"too long", mlx5(false), nic.Rings{RX: 16384, TX: 1024}, local.Ring{}, "receive rings of at most 8192", true},
-		{"no power of two", ionic(), nic.Rings{TX: 3000}, local.Ring{}, "powers of two", true},
+		{"both", mlx5(false), nic.Rings{RX: 8192, TX: 4096}, nic.Rings{RX: 8192, TX: 4096, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"one", mlx5(false), nic.Rings{RX: 8192}, nic.Rings{RX: 8192, TX: 1024, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"mlx5 rounds up", mlx5(false), nic.Rings{RX: 3000}, nic.Rings{RX: 4096, TX: 1024, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"ice rounds up", localtest.Port{Name: ens0, RDMA: "irdma0", PCI: pci0, Driver: nic.DriverICE}, nic.Rings{TX: 2000}, nic.Rings{RX: 1024, TX: 2016, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"bnxt takes any", bnxt(""), nic.Rings{TX: 2047}, nic.Rings{RX: 1024, TX: 2047, MaxRX: 8192, MaxTX: 8192}, "", false},
+		{"too long", mlx5(false), nic.Rings{RX: 16384, TX: 1024}, nic.Rings{}, "receive rings of at most 8192", true},
+		{"no power of two", ionic(), nic.Rings{TX: 3000}, nic.Rings{}, "powers of two", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, tt.port)
@@ -45,7 +45,7 @@ func TestRings(t *testing.T) {
 				t.Fatalf("%+v", steps)
 			}
 			u := apply(t, m, steps)
-			if r, err := m.Ring(ens0); err != nil || r != tt.rings {
+			if r, err := m.Ethtool.Ring(ens0); err != nil || r != tt.rings {
 				t.Errorf("%+v, %v", r, err)
 			}
 			if left := m.Plan(read(t, m), want, local.Options{}); left != nil {
@@ -54,7 +54,7 @@ func TestRings(t *testing.T) {
 			if err := m.Revert(t.Context(), overJSON(t, u)); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := m.Ring(ens0); err != nil || r != (local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}) {
+			if r, err := m.Ethtool.Ring(ens0); err != nil || r != (nic.Rings{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}) {
 				t.Errorf("after the way back %+v, %v", r, err)
 			}
 		})
@@ -67,7 +67,7 @@ func TestRingsThatTheDriverRefuses(t *testing.T) {
 	m := h.Machine()
 	want := &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{ens0: {Name: ens0, Rings: qos.Of(nic.Rings{RX: 8192})}}}
 	steps := m.Plan(read(t, m), want, local.Options{})
-	h.SetRings(ens0, local.Ring{RX: 1024, TX: 1024, MaxRX: 2047, MaxTX: 2047})
+	h.SetRings(ens0, nic.Rings{RX: 1024, TX: 1024, MaxRX: 2047, MaxTX: 2047})
 	_, err := m.Apply(t.Context(), steps, nil)
 	var hinted interface{ Hint() string }
 	if err == nil || !errors.As(err, &hinted) || !strings.Contains(hinted.Hint(), "ethtool -g "+ens0) {

@@ -72,7 +72,7 @@ func (v Value) same(have Value) bool {
 		}
 		return true
 	case v.ETS != nil:
-		return have.ETS != nil && sameETS(*v.ETS, *have.ETS)
+		return have.ETS != nil && have.ETS.Holds(*v.ETS)
 	case v.Buffers != nil:
 		return have.Buffers != nil && have.Buffers.PriorityToBuffer == v.Buffers.PriorityToBuffer &&
 			slices.EqualFunc(v.Buffers.Size[:], have.Buffers.Size[:], sized)
@@ -103,18 +103,3 @@ func (v Value) same(have Value) bool {
 }
 
 func (v Value) agentOn() bool { return v.Agent != nil && *v.Agent }
-
-// sameETS compares the traffic classes that the port has, and shares where they
-// mean something.
-func sameETS(want, have nic.ETS) bool {
-	classes := have.Classes
-	if classes <= 0 || classes > qos.NumPriorities {
-		classes = qos.NumPriorities
-	}
-	for tc := range classes {
-		if want.TSA[tc] != have.TSA[tc] || want.TSA[tc] == nic.TSAETS && want.Bandwidth[tc] != have.Bandwidth[tc] {
-			return false
-		}
-	}
-	return want.PriorityToTC == have.PriorityToTC
-}

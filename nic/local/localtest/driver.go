@@ -17,7 +17,7 @@ type port struct {
 	Port
 	state dcb.State
 	pause local.Pause
-	ring  local.Ring
+	ring  nic.Rings
 	// divided: mlx5's receive buffer was divided by hand, and its firmware
 	// leaves it alone.
 	divided bool
@@ -32,7 +32,7 @@ type port struct {
 // newPort returns a port as its driver has it after it is loaded.
 func newPort(p Port) *port {
 	negotiates := (p.Driver == nic.DriverICE || p.Driver == nic.DriverBNXT) && !p.FixedSpeed
-	n := &port{Port: p, pause: local.Pause{Autoneg: negotiates, RX: true, TX: true}, agent: p.Driver == nic.DriverICE, ring: local.Ring{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}}
+	n := &port{Port: p, pause: local.Pause{Autoneg: negotiates, RX: true, TX: true}, agent: p.Driver == nic.DriverICE, ring: nic.Rings{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}}
 	ets := dcb.ETS{Cap: 8}
 	for i := range ets.TSA {
 		if p.Driver != nic.DriverBNXT { // which tells zeros until it is set

@@ -12,7 +12,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/dcb"
-	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/nicctl/nicctltest"
 )
 
@@ -85,12 +84,12 @@ func (k dcbnl) DelApps(ctx context.Context, name string, apps ...dcb.App) (bool,
 }
 
 // Ring implements local.Ethtool.
-func (e ethtool) Ring(name string) (local.Ring, error) {
+func (e ethtool) Ring(name string) (nic.Rings, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := e.port(name)
 	if err != nil {
-		return local.Ring{}, err
+		return nic.Rings{}, err
 	}
 	return p.ring, nil
 }
@@ -98,7 +97,7 @@ func (e ethtool) Ring(name string) (local.Ring, error) {
 // SetRing implements local.Ethtool, with what the drivers make of a length:
 // mlx5 a power of two, ice a multiple of 32; ionic takes powers of two alone.
 // All of them make their rings anew with the carrier off.
-func (e ethtool) SetRing(name string, rx, tx uint32) error {
+func (e ethtool) SetRing(name string, rx, tx int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p, err := e.port(name)
@@ -109,8 +108,8 @@ func (e ethtool) SetRing(name string, rx, tx uint32) error {
 		return syscall.EPERM
 	}
 	e.Host.wrote("set rings %s %d %d", name, rx, tx)
-	for _, n := range []*uint32{&rx, &tx} {
-		power := uint32(1)
+	for _, n := range []*int{&rx, &tx} {
+		power := 1
 		for power < *n {
 			power *= 2
 		}
@@ -136,7 +135,7 @@ func (e ethtool) SetRing(name string, rx, tx uint32) error {
 }
 
 // SetRings changes the rings of a port behind everyone's back.
-func (h *Host) SetRings(name string, r local.Ring) {
+func (h *Host) SetRings(name string, r nic.Rings) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ports[name].ring = r
