@@ -1,6 +1,7 @@
 package yang
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -61,13 +62,8 @@ func (m *Models) Check(cfg map[string]map[string]map[string]string) []Violation 
 		ck.validate(n)
 	}
 	slices.SortFunc(ck.out, func(a, b Violation) int {
-		for _, c := range []int{strings.Compare(a.Table, b.Table), strings.Compare(a.Key, b.Key),
-			strings.Compare(a.Field, b.Field), strings.Compare(a.Msg, b.Msg)} {
-			if c != 0 {
-				return c
-			}
-		}
-		return strings.Compare(a.Where, b.Where)
+		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Key, b.Key), strings.Compare(a.Field, b.Field),
+			strings.Compare(a.Msg, b.Msg), strings.Compare(a.Where, b.Where))
 	})
 	return slices.Compact(ck.out)
 }

@@ -74,7 +74,7 @@ func TestAgainstYanglint(t *testing.T) {
 				cfgs, did = append(cfgs, c), append(did, fmt.Sprintf("seed %d of base %d: %s", seed, i%len(bases), what))
 			}
 			good, bad, excepted := 0, 0, 0
-			for i, ref := range reference(t, tool, rel, dir, cfgs) {
+			for i, ref := range reference(t, tool, sharedtest.YANG(t, rel), dir, cfgs) {
 				vs := m.Check(cfgs[i])
 				switch ours := len(vs) == 0; {
 				case ours == ref.Valid && ours:
@@ -130,10 +130,10 @@ func unplaced(vs []Violation, ref verdict) *verdictError {
 	return nil
 }
 
-// reference asks the reference tool about every configuration.
-func reference(t *testing.T, tool, rel, dir string, cfgs []config) []verdict {
+// reference asks the reference tool about every configuration, by a folder of models.
+func reference(t *testing.T, tool, models, dir string, cfgs []config) []verdict {
 	t.Helper()
-	args := []string{tool, "--json", "--strict-tables", "-y", filepath.Join(filepath.Dir(tool), "../data/yang/sonic", rel)}
+	args := []string{tool, "--json", "--strict-tables", "-y", models}
 	for i, c := range cfgs {
 		b, err := json.Marshal(asJSON(c))
 		if err != nil {

@@ -33,20 +33,21 @@ var ietfTypes = map[string]func(string) (string, error){
 	"ietf-yang-types:mac-address": macAddress,
 }
 
-// ietfNumbers are types that are a whole number.
+// ietfNumbers are types that are a whole number, with its base type and, where
+// that is lower, the largest value.
 var ietfNumbers = map[string]struct {
 	base string
 	max  uint64
 }{
-	"ietf-inet-types:port-number":     {"uint16", 1<<16 - 1},
-	"ietf-inet-types:as-number":       {"uint32", 1<<32 - 1},
+	"ietf-inet-types:port-number":     {"uint16", 0},
+	"ietf-inet-types:as-number":       {"uint32", 0},
 	"ietf-inet-types:dscp":            {"uint8", 63},
 	"ietf-inet-types:ipv6-flow-label": {"uint32", 1<<20 - 1},
-	"ietf-yang-types:counter32":       {"uint32", 1<<32 - 1},
-	"ietf-yang-types:counter64":       {"uint64", 1<<64 - 1},
-	"ietf-yang-types:gauge32":         {"uint32", 1<<32 - 1},
-	"ietf-yang-types:gauge64":         {"uint64", 1<<64 - 1},
-	"ietf-yang-types:timeticks":       {"uint32", 1<<32 - 1},
+	"ietf-yang-types:counter32":       {"uint32", 0},
+	"ietf-yang-types:counter64":       {"uint64", 0},
+	"ietf-yang-types:gauge32":         {"uint32", 0},
+	"ietf-yang-types:gauge64":         {"uint64", 0},
+	"ietf-yang-types:timeticks":       {"uint32", 0},
 }
 
 // ietfType returns the type that ref names in one of the two modules, nil
@@ -62,9 +63,9 @@ func ietfType(u *unit, ref string) *ytype {
 	}
 	if n, ok := ietfNumbers[name]; ok {
 		t := &ytype{base: n.base, require: true}
-		r, err := parseRanges("0.."+num{mag: n.max}.String(), intRange[n.base], 0)
-		if err == nil {
-			t.ranges = append(t.ranges, r)
+		if n.max > 0 {
+			hi := num{mag: n.max}
+			t.ranges = []ranges{{spans: []span{{num{}, hi}}, text: "0.." + hi.String()}}
 		}
 		return t
 	}

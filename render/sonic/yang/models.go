@@ -19,12 +19,14 @@
 package yang
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 
@@ -130,11 +132,7 @@ func Load(dir string) (*Models, error) {
 }
 
 func readBounded(path string) ([]byte, error) {
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil, errors.Unwrap(err)
-	}
-	if !st.Mode().IsRegular() {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return nil, errors.New("not a regular file")
 	}
 	f, err := os.Open(path)
@@ -143,13 +141,10 @@ func readBounded(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
-	if err != nil {
-		return nil, err
+	if err == nil && len(b) > maxFileSize {
+		err = fmt.Errorf("larger than %d KiB", maxFileSize>>10)
 	}
-	if len(b) > maxFileSize {
-		return nil, fmt.Errorf("larger than %d KiB", maxFileSize>>10)
-	}
-	return b, nil
+	return b, err
 }
 
 func newModels() *Models {
@@ -243,7 +238,7 @@ func (m *Models) index() {
 	for _, name := range sortedKeys(m.units) {
 		m.indexForeign(m.units[name])
 	}
-	sort.SliceStable(m.skipped, func(i, j int) bool { return m.skipped[i].File < m.skipped[j].File })
+	slices.SortStableFunc(m.skipped, func(a, b Skipped) int { return strings.Compare(a.File, b.File) })
 }
 
 func (m *Models) indexTables(u *unit, st *goyang.Statement, sc *scope, depth int) {
@@ -307,15 +302,8 @@ func (m *Models) Unevaluated(tables ...string) []Rule {
 			rs = append(rs, t.rules...)
 		}
 	}
-	sort.SliceStable(rs, func(i, j int) bool {
-		a, b := rs[i], rs[j]
-		if a.Table != b.Table {
-			return a.Table < b.Table
-		}
-		if a.Field != b.Field {
-			return a.Field < b.Field
-		}
-		return a.Text < b.Text
+	slices.SortStableFunc(rs, func(a, b Rule) int {
+		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Field, b.Field), strings.Compare(a.Text, b.Text))
 	})
 	return rs
 }
@@ -342,17 +330,17 @@ func (m *Models) lookup(sc *scope, kind, ref string) (*goyang.Statement, *scope,
 			sc = nil
 		}
 	}
+	var where []*scope
 	for s := sc; s != nil; s = s.up {
-		for _, d := range s.st.SubStatements() {
-			if d.Keyword == kind && d.Argument == name {
-				return d, s, nil
-			}
-		}
+		where = append(where, s)
 	}
 	for _, f := range m.family(u) {
-		for _, d := range f.st.SubStatements() {
-			if d.Keyword == kind && d.Argument == name {
-				return d, &scope{u: f, st: f.st}, nil
+		where = append(where, &scope{u: f, st: f.st})
+	}
+	for _, s := range where {
+		for _, d := range all(s.st, kind) {
+			if d.Argument == name {
+				return d, s, nil
 			}
 		}
 	}
@@ -373,21 +361,11 @@ func (m *Models) family(u *unit) []*unit {
 	return f
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	ks := make([]string, 0, len(m))
-	for k := range m {
-		ks = append(ks, k)
-	}
-	sort.Strings(ks)
-	return ks
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // local strips the prefix of a name.
 func local(s string) string {
-	if i := strings.LastIndexByte(s, ':'); i >= 0 {
-		return s[i+1:]
-	}
-	return s
+	return s[strings.LastIndexByte(s, ':')+1:]
 }
 
 func one(st *goyang.Statement, kw string) *goyang.Statement {

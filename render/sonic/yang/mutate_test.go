@@ -231,7 +231,7 @@ func (g *mutator) value(t *ytype) string {
 		return g.value(pick(g, t.members))
 	case t.base == "leafref":
 		var ks []string
-		for _, s := range t.path.steps() {
+		for _, s := range t.path.path {
 			if rows := g.c[s.name]; len(rows) > 0 {
 				ks = sortedKeys(rows)
 			}

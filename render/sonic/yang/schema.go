@@ -36,7 +36,8 @@ type snode struct {
 	keys     []string
 	typ      *ytype
 	defaults []string
-	// mandatory of a leaf; min and max elements of a list or leaf-list.
+	// mandatory of a leaf; min and max elements of a list or leaf-list, max 0 for
+	// any number.
 	mandatory bool
 	min, max  int
 	presence  bool
@@ -144,7 +145,7 @@ func (c *compiler) node(parent *snode, sc *scope, st *goyang.Statement, depth in
 	if arg(st, "config") == "false" {
 		return nil, nil
 	}
-	s := &snode{name: st.Argument, parent: parent, where: st.Location(), max: -1}
+	s := &snode{name: st.Argument, parent: parent, where: st.Location()}
 	switch st.Keyword {
 	case "container":
 		s.kind, s.presence = kContainer, one(st, "presence") != nil
@@ -174,7 +175,7 @@ func (c *compiler) node(parent *snode, sc *scope, st *goyang.Statement, depth in
 		if s.typ, err = c.typ(s, inner, ts, 0); err != nil {
 			return nil, err
 		}
-		if len(s.defaults) == 0 && s.typ.def != nil && !s.mandatory && s.min == 0 {
+		if len(s.defaults) == 0 && s.typ.def != nil && !s.mandatory {
 			s.defaults = []string{*s.typ.def}
 		}
 		return s, nil

@@ -421,7 +421,7 @@ func (t *ytype) resolve(m *Models) *ytype {
 			return
 		}
 		n := t.leaf
-		for i, st := range t.path.steps() {
+		for i, st := range t.path.path {
 			switch {
 			case st.axis == axisParent:
 				n = n.parent

@@ -155,7 +155,7 @@ func (ck *checker) presence(n *node, s *snode, count int) {
 	case s.kind == kLeaf || s.kind == kContainer:
 	case count < s.min && ck.caseMandatory(n, s) && ck.wanted(n, s):
 		ck.at(&node{s: s, parent: n}, s.where, "%d values; at least %d are needed", count, s.min)
-	case s.max >= 0 && count > s.max:
+	case s.max > 0 && count > s.max:
 		ck.at(&node{s: s, parent: n}, s.where, "%d values; at most %d are allowed", count, s.max)
 	}
 	if s.kind == kList && len(s.unique) > 0 && count > 1 {
@@ -277,10 +277,8 @@ func (ck *checker) exists(n *node, t *ytype, val string) bool {
 
 // refTable names the table that a leafref points into.
 func refTable(t *ytype) string {
-	for i, s := range t.path.steps() {
-		if i == 2 && t.path.steps()[0].axis == axisRoot {
-			return s.name
-		}
+	if p := t.path.path; len(p) > 2 && p[0].axis == axisRoot {
+		return p[2].name
 	}
 	return clip(t.pathTxt, 120)
 }

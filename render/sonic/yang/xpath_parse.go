@@ -3,6 +3,7 @@ package yang
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -169,11 +170,7 @@ func (p *xparser) binary(level int) (*xpath, error) {
 	x, err := p.binary(level + 1)
 	for err == nil {
 		op := p.peek()
-		found := false
-		for _, o := range levels[level] {
-			found = found || op == o
-		}
-		if !found {
+		if !slices.Contains(levels[level], op) {
 			return x, nil
 		}
 		p.pos++
@@ -364,19 +361,9 @@ func (x *xpath) isPath() bool {
 	return len(x.args) == 0 || x.args[0].op == "call" && x.args[0].str == "current"
 }
 
-// steps returns the steps of a path.
-func (x *xpath) steps() []step { return x.path }
-
 // plain reports whether x is an absolute path without predicates, whose result
 // is the same for every context node.
 func (x *xpath) plain() bool {
-	if x.op != "path" || len(x.args) > 0 || len(x.path) == 0 || x.path[0].axis != axisRoot {
-		return false
-	}
-	for _, s := range x.path {
-		if len(s.preds) > 0 {
-			return false
-		}
-	}
-	return true
+	return x.op == "path" && len(x.args) == 0 && x.path[0].axis == axisRoot &&
+		!slices.ContainsFunc(x.path, func(s step) bool { return len(s.preds) > 0 })
 }

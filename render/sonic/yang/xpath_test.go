@@ -93,7 +93,9 @@ func TestXPathRefused(t *testing.T) {
 		"last()": "the function last is not known", "position() = 1": "the function position is not known", "not()": "0 arguments for not", "not(1, 2)": "2 arguments for not",
 		"concat('a')": "1 arguments for concat", "true(1)": "1 arguments for true", "string(1, 2)": "2 arguments for string", "translate('a', 'b')": "2 arguments for translate",
 		"count(1)": "count of what is no path", "sum('a')": "sum of what is no path", "ancestor::n": "the axis ancestor is not known", "n/": `"" where a step is expected`,
-		"n//k": `"//"`, "not(1 2)": `"2" where "," is expected`, "text(": `"" where ")" is expected`,
+		"n//k": `"//"`, "n[1]": "a position in a predicate", "n[k = 1][2]": "a position in a predicate", "n[": "the expression ends early", "n[1 +]": `"]" where a step`,
+		"not(1 +)": `")" where a step`, "concat('a', n//k)": `"//"`, "(1 +)": `")" where a step`, "1 | ": "the expression ends early", "- ": "the expression ends early", "(n)/": `"" where a step`, "(n)[1]": "a position in a predicate",
+		"/..n": `"n" is not understood`, "child::": `"" where a step`, "n/child::1": `"1" where a step`, "n!k": `"!" is not understood`, "{": `"{" is not understood`, "`": "is not understood", "@": `"@" where a step`, "[": `"[" where a step`, "n^2": `"^" is not understood`, "not(1 2)": `"2" where "," is expected`, "text(": `"" where ")" is expected`,
 		nested(maxXPathDepth): "the expression is too deep", strings.Repeat(" ", maxXPath) + "1": "the expression is too long",
 	} {
 		if _, err := parseXPath(expr); err == nil || !strings.Contains(err.Error(), want) {
@@ -104,5 +106,35 @@ func TestXPathRefused(t *testing.T) {
 		if _, err := parseXPath(expr); err != nil {
 			t.Errorf("%.40q: %v", expr, err)
 		}
+	}
+}
+
+// TestXPathFunctions: each function takes as many arguments as XPath gives it.
+func TestXPathFunctions(t *testing.T) {
+	for name, n := range map[string][2]int{
+		"current": {0, 0}, "true": {0, 0}, "false": {0, 0}, "not": {1, 1}, "boolean": {1, 1}, "count": {1, 1}, "sum": {1, 1},
+		"string": {0, 1}, "string-length": {0, 1}, "number": {0, 1}, "normalize-space": {0, 1}, "contains": {2, 2}, "starts-with": {2, 2},
+		"substring-before": {2, 2}, "substring-after": {2, 2}, "translate": {3, 3}, "concat": {2, 16},
+	} {
+		for args := range 18 {
+			expr := name + "(" + strings.TrimSuffix(strings.Repeat("n, ", args), ", ") + ")"
+			if _, err := parseXPath(expr); (err == nil) != (args >= n[0] && args <= n[1]) {
+				t.Errorf("%s: %v", expr, err)
+			}
+		}
+	}
+}
+
+func TestXPathNames(t *testing.T) {
+	for _, name := range []string{"a", "z", "A", "Z", "_", "a0", "a9", "a-b", "a.b", "_z", "é", "\u0080", "div", "x"} {
+		for _, expr := range []string{name, "p:" + name, "Z0:" + name, "child::" + name, " " + name + "\n", "self::node()/" + name} {
+			x, err := parseXPath(expr)
+			if err != nil || x.op != "path" || x.path[len(x.path)-1].name != name || x.path[len(x.path)-1].axis != axisChild {
+				t.Errorf("%q: %+v, %v", expr, x, err)
+			}
+		}
+	}
+	if x, err := parseXPath("p:*"); err != nil || x.path[0].name != "*" {
+		t.Errorf("%+v, %v", x, err)
 	}
 }

@@ -189,6 +189,46 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+// TestOddModels: what is wrong with a model, and what is left out of it.
+func TestOddModels(t *testing.T) {
+	m := newModels()
+	m.add("x.yang", []byte(`module x { namespace n; prefix x;
+		identity a { base b; } identity b { base a; } identity c;
+		container x {
+			container UNTYPED { list UNTYPED_LIST { key k; leaf k { type string; } leaf v; } }
+			container KEYLESS { list KEYLESS_LIST { key "k l"; leaf k { type string; } } }
+			container LISTKEY { list LISTKEY_LIST { key k; leaf-list k { type string; } } }
+			container STATE { config false; leaf v { type string; } }
+			container DIGITS { list DIGITS_LIST { key k; leaf k { type decimal64 { fraction-digits 19; } } } }
+			container NODIGITS { list NODIGITS_LIST { key k; leaf k { type decimal64 { fraction-digits 0; } } } }
+			container RANGE { list RANGE_LIST { key k; leaf k { type string { range "1..2"; } } } }
+			container SPAN { list SPAN_LIST { key k; leaf k { type uint8 { range "1..x"; } } } }
+			container NUMBER { list NUMBER_LIST { key k; leaf k { type string; } leaf-list v { type string; min-elements many; } } }
+			container LOOP { list LOOP_LIST { key k; leaf k { type identityref { base c; } } } }
+			container EMPTY { }
+		} }`))
+	m.add("y.yang", []byte(`module y { namespace m; prefix y; import x { prefix x; }
+		augment "/x:x/x:STATE" { leaf w { type string; } }
+		deviation "/x:x" { deviate not-supported; }
+		deviation "/x:x/x:EMPTY/x:v" { deviate not-supported; } }`))
+	m.index()
+	for table, want := range map[string]string{
+		"UNTYPED": "no type", "KEYLESS": "key l is not a leaf", "LISTKEY": "key k is not a leaf", "STATE": "the table holds no configuration", "DIGITS": `fraction-digits "19"`, "NODIGITS": `fraction-digits "0"`,
+		"RANGE": "range of a string", "SPAN": `range "1..x": not a whole number`, "NUMBER": `min-elements "many"`, "LOOP": `"a": not an identity derived from c`, "EMPTY": "the table takes no rows",
+	} {
+		if vs := m.Check(config{table: {"a": {}}}); len(vs) == 0 || !strings.Contains(vs[0].Msg, want) {
+			t.Errorf("%s: %v, want %s", table, vs, want)
+		}
+	}
+	var got []string
+	for _, r := range m.Unevaluated() {
+		got = append(got, r.Table+" "+r.Field+" "+r.Kind)
+	}
+	if d := cmp.Diff([]string{"EMPTY v deviation", "STATE STATE augment"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func unwrapAll(err error) error {
 	for {
 		u, ok := err.(interface{ Unwrap() error })
