@@ -43,8 +43,8 @@ const (
 const (
 	ReadTimeout  = 10 * time.Minute
 	PlanTimeout  = time.Minute
-	ApplyTimeout = time.Hour
-	UnitTimeout  = 10 * time.Minute
+	applyTimeout = time.Hour
+	unitTimeout  = 10 * time.Minute
 	maxTimeout   = 24 * time.Hour
 )
 

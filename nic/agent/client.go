@@ -16,13 +16,13 @@ import (
 
 // The waits of a Client where none is set.
 const (
-	// DefaultStart is how long an agent may take to say hello.
-	DefaultStart = time.Minute
-	// DefaultGrace is how long a request that is given up may take to reach the
+	// defaultStart is how long an agent may take to say hello.
+	defaultStart = time.Minute
+	// defaultGrace is how long a request that is given up may take to reach the
 	// end of its step and answer: a step has 30 seconds, and a link a minute to
 	// come back. Slower steps, of firmware for example, have longer, see
 	// [local.Step.Timeout].
-	DefaultGrace = 100 * time.Second
+	defaultGrace = 100 * time.Second
 )
 
 // endWait bounds the wait for an agent that has answered to end.
@@ -53,7 +53,7 @@ type Client struct {
 	Peer netip.Addr
 	// NoFirmware has Read leave the firmware's settings out.
 	NoFirmware bool
-	// Start and Grace replace DefaultStart and what DefaultGrace says.
+	// Start and Grace replace defaultStart and what defaultGrace says.
 	Start, Grace time.Duration
 }
 
@@ -264,7 +264,7 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 func (c *Client) await(ctx context.Context, conn Conn, q Request, at *running, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
 	limit := c.Start
 	if limit == 0 {
-		limit = DefaultStart
+		limit = defaultStart
 	}
 	start := time.NewTimer(limit)
 	defer start.Stop()

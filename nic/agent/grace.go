@@ -13,7 +13,7 @@ type running struct {
 
 // grace is how long work may take to end once it is given up: its step, and what
 // that reads back after its end.
-func grace(step time.Duration) time.Duration { return max(DefaultGrace, 2*step+answerWait) }
+func grace(step time.Duration) time.Duration { return max(defaultGrace, 2*step+answerWait) }
 
 // longest is the timeout of the longest step of a request.
 func (q *Request) longest() time.Duration {

@@ -80,8 +80,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 // timeouts are the deadlines of the verbs.
 var timeouts = map[Verb]time.Duration{
 	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout,
-	VerbBefore: ReadTimeout, VerbApply: ApplyTimeout, VerbRevert: ApplyTimeout,
-	VerbInstallUnit: UnitTimeout, VerbRemoveUnit: UnitTimeout,
+	VerbBefore: ReadTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout,
+	VerbInstallUnit: unitTimeout, VerbRemoveUnit: unitTimeout,
 }
 
 func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s local.Step)) (r Response) {

@@ -168,13 +168,8 @@ func sendError(ctx context.Context, op, ifname string, err error) (e *Error, ker
 
 // kernelError is a request that the kernel refused before the driver saw it.
 func kernelError(op, ifname string, no Errno) *Error {
-	switch no {
-	case eOPNOTSUPP:
-		return newError(op, ifname, ErrUnsupported, "")
-	case eNODEV:
-		return newError(op, ifname, ErrNoDevice, "")
-	case ePERM, eACCES:
-		return newError(op, ifname, ErrPermission, "")
+	if kind := map[Errno]error{eOPNOTSUPP: ErrUnsupported, eNODEV: ErrNoDevice, ePERM: ErrPermission, eACCES: ErrPermission}[no]; kind != nil {
+		return newError(op, ifname, kind, "")
 	}
 	e := newError(op, ifname, ErrRefused, "")
 	e.Errno = no

@@ -41,6 +41,13 @@ func TestBNXTThereAndBack(t *testing.T) {
 			if p.RoCEApp != qos.Of(3) || p.CNPDSCP != qos.Of(48) || p.CNPPriority != qos.Of(6) || p.ECN != qos.Of(qos.PrioritySet(0xff)) {
 				t.Errorf("app %v, cnp %v %v, ecn %v", p.RoCEApp, p.CNPDSCP, p.CNPPriority, p.ECN)
 			}
+			if cc == localtest.CCDebugFS {
+				for _, name := range []string{"enable_cc", "tos_ecn"} {
+					if b, err := m.FS.ReadFile(filepath.Join(h.Roots.DebugFS, "bnxt_re", pci0, "cc_config", name)); err != nil || strings.TrimSpace(string(b)) != "1" {
+						t.Errorf("%s is %q, %v", name, b, err)
+					}
+				}
+			}
 			apps := h.State(ens0).Apps
 			for _, a := range []dcb.App{{Selector: dcb.SelectorDatagram, Priority: 3, Protocol: 4791}, {Selector: dcb.SelectorStream, Priority: 1, Protocol: 3260}} {
 				if !slices.Contains(apps, a) {

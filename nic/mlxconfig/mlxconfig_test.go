@@ -223,7 +223,7 @@ func TestQueryFaults(t *testing.T) {
 			t.Errorf("a firmware without the columns: %v, %+v", err, c)
 		}
 		got := Plan(c, map[string]string{"CNP_DSCP_P1": "48", "CNP_DSCP_P2": "47"})
-		if len(got) != 2 || got[0].Kind != Unconfirmed || got[1].Kind != Program {
+		if len(got) != 2 || got[0].Kind != unconfirmed || got[1].Kind != Program {
 			t.Errorf("its plan: %+v", got)
 		}
 

@@ -16,9 +16,9 @@ const (
 	// ResetPending: the next boot is as wanted and what is in force is not. It
 	// takes a reset and no further write.
 	ResetPending Kind = "reset-pending"
-	// Unconfirmed: the next boot is as wanted, and the firmware does not show
+	// unconfirmed: the next boot is as wanted, and the firmware does not show
 	// what is in force.
-	Unconfirmed Kind = "unconfirmed"
+	unconfirmed Kind = "unconfirmed"
 	// Unsupported: the card does not list the setting, or what is wanted is no
 	// value.
 	Unsupported Kind = "unsupported"
@@ -74,7 +74,7 @@ func compare(cfg *Config, name string, want Value) *Change {
 	case !p.Next.Same(want):
 		ch.Kind, ch.Reset = Program, cfg.reset()
 	case !p.Current.Known():
-		ch.Kind, ch.Why = Unconfirmed, "the next boot is as wanted; the firmware does not show what is in force"
+		ch.Kind, ch.Why = unconfirmed, "the next boot is as wanted; the firmware does not show what is in force"
 	case !p.Current.Same(want):
 		ch.Kind, ch.Reset = ResetPending, cfg.reset()
 	default:

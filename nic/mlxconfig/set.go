@@ -106,7 +106,7 @@ func fresh(cfg *Config, todo []Change) ([]Change, error) {
 	for _, ch := range todo {
 		now := compare(cfg, ch.Name, ch.Want)
 		switch {
-		case now == nil || now.Kind == ResetPending || now.Kind == Unconfirmed:
+		case now == nil || now.Kind == ResetPending || now.Kind == unconfirmed:
 		case now.Kind != Program:
 			return nil, fmt.Errorf("%s: %w: %s", ch.Name, ErrUnsupported, now.Why)
 		case !now.Next.Same(ch.Next):

@@ -18,7 +18,7 @@ import (
 const (
 	defaultPath    = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	defaultLimit   = 8 << 20
-	DefaultTimeout = 2 * time.Minute
+	defaultTimeout = 2 * time.Minute
 )
 
 // grace is how long a program may take to end once it was told to. The firmware
@@ -36,7 +36,7 @@ type Local struct {
 	// defaultLimit.
 	Limit int
 	// Timeout bounds a run whose context has no deadline; 0 is
-	// DefaultTimeout.
+	// defaultTimeout.
 	Timeout time.Duration
 
 	grace time.Duration // 0 is the constant
@@ -54,7 +54,7 @@ func (l Local) Run(ctx context.Context, name string, args ...string) (Result, er
 	if _, has := ctx.Deadline(); has {
 		ctx, cancel = context.WithCancel(ctx)
 	} else {
-		ctx, cancel = context.WithTimeout(ctx, cmp.Or(l.Timeout, DefaultTimeout))
+		ctx, cancel = context.WithTimeout(ctx, cmp.Or(l.Timeout, defaultTimeout))
 	}
 	defer cancel()
 	if err := ctx.Err(); err != nil {
