@@ -138,6 +138,7 @@ var borders = []border{
 	{what: "a row is looked up by its key", body: `leaf o { type string; } leaf v { type string; } must "not(o) or ../LIST[k = current()/o]/v = v";`, takes: []string{"a v=1; b o=a v=1"}, not: []string{"a v=1; b o=a v=2", "b o=a v=2"}},
 	{what: "a field looks up a row by its key", body: `leaf o { type string; must "../../LIST[k = current()]/v = 'x'"; } leaf v { type string; }`, takes: []string{"a v=x; b o=a"}, not: []string{"a v=y; b o=a", "a v=x; b o=c"}},
 	{what: "a row is looked up by a word", body: `leaf v { type string; } must "../LIST[k = 'a']/v = 'x'";`, takes: []string{"a v=x; b"}, not: []string{"a v=y", "b v=x"}},
+	{what: "rows are looked up by a way past the key", body: `leaf v { type string; } must "not(../LIST[k/../v = 'a'])";`, takes: []string{"a v=x"}, not: []string{"b v=a"}},
 	{what: "rows by one of two keys", notInSchema: true, body: `list LIST { key "k l"; leaf k { type string; } leaf l { type string; } must "count(../LIST[k = 'a']) < 3"; }`, takes: []string{"a|1; a|2; b|1"}, not: []string{"a|1; a|2; a|3"}},
 	{what: "a message of its own", body: `leaf v { type uint8; must ". mod 2 = 0" { error-message "odd"; } }`, takes: []string{"a v=2"}, not: []string{"a v=3"}},
 	// How CONFIG_DB is held (the switch's loader).

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -95,15 +96,10 @@ func escape(rs []rune) (int, string, error) {
 		return 0, "", errors.New("a backslash at the end")
 	}
 	switch c := rs[0]; {
-	case strings.ContainsRune("dDsSwWnrt", c):
+	case (c == 'p' || c == 'P') && (len(rs) < 4 || rs[1] != '{' || !slices.Contains(rs, '}') || strings.HasPrefix(string(rs[2:]), "Is")):
+		return 0, "", errors.New("a named Unicode block")
+	case strings.ContainsRune("dDsSwWnrtpP", c): // a category follows the last two, as in Go
 		return 1, `\` + string(c), nil
-	case c == 'p' || c == 'P':
-		end := strings.IndexRune(string(rs), '}')
-		if len(rs) < 4 || rs[1] != '{' || end < 0 || strings.HasPrefix(string(rs[2:]), "Is") {
-			return 0, "", errors.New("a named Unicode block")
-		}
-		s := string(rs)[:end+1]
-		return len([]rune(s)), `\` + s, nil
 	case c < 0x80 && (c < '0' || c > '9' && c < 'A' || c > 'Z' && c < 'a' || c > 'z'):
 		return 1, `\` + string(c), nil
 	default:
