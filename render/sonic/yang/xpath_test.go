@@ -102,7 +102,7 @@ func TestXPathRefused(t *testing.T) {
 			t.Errorf("%.40q: %v, want %s", expr, err, want)
 		}
 	}
-	for _, expr := range []string{nested(maxXPathDepth - 1), strings.Repeat(" ", maxXPath-1) + "1", fmt.Sprintf("concat(%s'a')", strings.Repeat("'a', ", 15))} {
+	for _, expr := range []string{nested(maxXPathDepth - 1), strings.Repeat("(1) + ", maxXPathDepth+1) + "1", strings.Repeat(" ", maxXPath-1) + "1", fmt.Sprintf("concat(%s'a')", strings.Repeat("'a', ", 15))} {
 		if _, err := parseXPath(expr); err != nil {
 			t.Errorf("%.40q: %v", expr, err)
 		}

@@ -193,7 +193,7 @@ func TestLoadRefuses(t *testing.T) {
 func TestOddModels(t *testing.T) {
 	m := newModels()
 	m.add("x.yang", []byte(`module x { namespace n; prefix x;
-		identity a { base b; } identity b { base a; } identity c;
+		identity a { base b; } identity b { base a; } identity c; typedef bare;
 		container x {
 			container UNTYPED { list UNTYPED_LIST { key k; leaf k { type string; } leaf v; } }
 			container KEYLESS { list KEYLESS_LIST { key "k l"; leaf k { type string; } } }
@@ -205,6 +205,8 @@ func TestOddModels(t *testing.T) {
 			container SPAN { list SPAN_LIST { key k; leaf k { type uint8 { range "1..x"; } } } }
 			container NUMBER { list NUMBER_LIST { key k; leaf k { type string; } leaf-list v { type string; min-elements many; } } }
 			container LOOP { list LOOP_LIST { key k; leaf k { type identityref { base c; } } } }
+			container NOTYPE { list NOTYPE_LIST { key k; leaf k { type bare; } } }
+			container NOPATH { list NOPATH_LIST { key k; leaf k { type string; } leaf v { type leafref { path "1 + 1"; } } leaf w { type leafref { path "string(../k)/.."; } } } }
 			container EMPTY { }
 		} }`))
 	m.add("y.yang", []byte(`module y { namespace m; prefix y; import x { prefix x; }
@@ -214,7 +216,7 @@ func TestOddModels(t *testing.T) {
 	m.index()
 	for table, want := range map[string]string{
 		"UNTYPED": "no type", "KEYLESS": "key l is not a leaf", "LISTKEY": "key k is not a leaf", "STATE": "the table holds no configuration", "DIGITS": `fraction-digits "19"`, "NODIGITS": `fraction-digits "0"`,
-		"RANGE": "range of a string", "SPAN": `range "1..x": not a whole number`, "NUMBER": `min-elements "many"`, "LOOP": `"a": not an identity derived from c`, "EMPTY": "the table takes no rows",
+		"RANGE": "range of a string", "SPAN": `range "1..x": not a whole number`, "NUMBER": `min-elements "many"`, "LOOP": `"a": not an identity derived from c`, "EMPTY": "the table takes no rows", "NOTYPE": "no type",
 	} {
 		if vs := m.Check(config{table: {"a": {}}}); len(vs) == 0 || !strings.Contains(vs[0].Msg, want) {
 			t.Errorf("%s: %v, want %s", table, vs, want)
@@ -224,7 +226,7 @@ func TestOddModels(t *testing.T) {
 	for _, r := range m.Unevaluated() {
 		got = append(got, r.Table+" "+r.Field+" "+r.Kind)
 	}
-	if d := cmp.Diff([]string{"EMPTY v deviation", "STATE STATE augment"}, got); d != "" {
+	if d := cmp.Diff([]string{"EMPTY v deviation", "NOPATH v leafref", "NOPATH w leafref", "STATE STATE augment"}, got); d != "" {
 		t.Error(d)
 	}
 }
