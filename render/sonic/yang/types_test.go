@@ -53,3 +53,11 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+func TestClip(t *testing.T) {
+	for s, want := range map[string]string{"abcd": "abcd", "abcde": "abcd...", "äöüßx": "äöüß...", " a\n b ": "a b", "a\xff": "a?"} {
+		if got := clip(s, 4); got != want {
+			t.Errorf("%q is %q, not %q", s, got, want)
+		}
+	}
+}
