@@ -65,11 +65,11 @@ func whyBlocked(p *DevicePlan) string {
 	return first
 }
 
-// Check reads a device and compares it with the state that was planned for,
+// CheckState reads a device and compares it with the state that was planned for,
 // without a write: Failed if it cannot be read, Refused if it has changed or if
 // its plan has other steps than those of the digest, otherwise Skipped. The plan
 // of the job needs no steps.
-func Check(ctx context.Context, j Job, steps string, o RunOptions) Outcome {
+func CheckState(ctx context.Context, j Job, steps string, o RunOptions) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	state, err := check(ctx, j, steps, o)

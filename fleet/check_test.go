@@ -60,7 +60,7 @@ func TestCheck(t *testing.T) {
 			}
 			return &b, c.open
 		}
-		got := Check(t.Context(), j, cmp.Or(c.steps, StepsDigest(j.Plan.Steps)), RunOptions{MaxImpact: cmp.Or(c.most, qos.ImpactPortFlap)})
+		got := CheckState(t.Context(), j, cmp.Or(c.steps, StepsDigest(j.Plan.Steps)), RunOptions{MaxImpact: cmp.Or(c.most, qos.ImpactPortFlap)})
 		if got.State != c.state || c.err != nil && !errors.Is(got.Err, c.err) || b.mask != c.mask {
 			t.Errorf("%s: %+v, mask %s; want %s, %v", name, got, b.mask, c.state, c.err)
 		}

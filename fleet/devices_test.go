@@ -54,7 +54,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 		state State
 	}{{qos.Priorities(5), Refused}, {0, Skipped}} {
 		k.Corrupt(nicPort, func(s *dcb.State) { s.PFC.Enabled = c.mask })
-		out := Check(t.Context(), jobs[1], StepsDigest(jobs[1].Plan.Steps), RunOptions{MaxImpact: qos.ImpactLoss})
+		out := CheckState(t.Context(), jobs[1], StepsDigest(jobs[1].Plan.Steps), RunOptions{MaxImpact: qos.ImpactLoss})
 		if out.State != c.state || (c.state == Refused) != errors.Is(out.Err, drivers.ErrStale) {
 			t.Errorf("with PFC %s: %+v, want %s", c.mask, out, c.state)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
@@ -102,7 +103,7 @@ func atomOf(f validate.Finding) atom {
 	if len(f.Ports) > 0 {
 		a.port = f.Ports[0]
 	}
-	if f.ID == unread && f.Severity == validate.Error {
+	if f.ID == fleet.Unread && f.Severity == validate.Error {
 		a.what = ""
 	} else if c := validate.Lookup(f.ID); c != nil && c.Scope == validate.ScopeTime {
 		a.what = numberless(f.What)
@@ -176,7 +177,7 @@ type Event struct {
 	Verdict  Verdict          `json:"verdict,omitempty"`
 	Previous Verdict          `json:"previous,omitempty"` // "" for the first
 	Counts   *validate.Counts `json:"counts,omitempty"`
-	Unread   int              `json:"unread,omitempty"` // devices
+	Unread   int              `json:"fleet.Unread,omitempty"` // devices
 }
 
 // Events lists the changes of a round: what is gone, what is new, the verdict.

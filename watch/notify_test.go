@@ -36,7 +36,7 @@ func newLine(t *testing.T) *line {
 	return &line{t: t, up: make(chan string, 100), changed: map[string]func(){}, tries: map[string][]time.Duration{}, now: map[string]bool{}}
 }
 
-func (l *line) notify(f *fleet) func(context.Context, watch.Device, func(), func()) error {
+func (l *line) notify(f *site) func(context.Context, watch.Device, func(), func()) error {
 	return func(ctx context.Context, d watch.Device, ready, changed func()) error {
 		l.mu.Lock()
 		if l.now[d.Name] || d.Host {
@@ -81,7 +81,7 @@ func (l *line) held(n int) {
 // A switch that says that it changed is read two seconds later, once however often
 // it says so, and what that shows is sent at once. The rounds go on as ever.
 func TestChangeIsReadBeforeItsTurn(t *testing.T) {
-	f, l := newFleet(), newLine(t)
+	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(3, 1), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
 	wantLines(t, w.to(1, 0), "1 verdict ok, was \"\"\n")
 	l.held(3)
@@ -115,7 +115,7 @@ func TestChangeIsReadBeforeItsTurn(t *testing.T) {
 
 // A round that read a switch before it changed ends with what was read after.
 func TestRoundTakesTheNewerRead(t *testing.T) {
-	f, l := newFleet(), newLine(t)
+	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(2, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
 	w.to(1, 0)
 	l.held(2)
@@ -138,7 +138,7 @@ func TestRoundTakesTheNewerRead(t *testing.T) {
 // What is said while a switch is read waits for the read to end. One that cannot
 // be read is left to the rounds.
 func TestChangeDuringARead(t *testing.T) {
-	f, l := newFleet(), newLine(t)
+	f, l := newSite(), newLine(t)
 	f.entered = make(chan struct{}, 100)
 	w := f.watching(t, watch.Config{Devices: devices(1, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
 	w.to(1, 0)
@@ -172,7 +172,7 @@ func TestChangeDuringARead(t *testing.T) {
 
 // A read before its turn that fails is no finding: the next round's is.
 func TestEarlyReadFails(t *testing.T) {
-	f, l := newFleet(), newLine(t)
+	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(1, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
 	w.to(1, 0)
 	l.held(1)
@@ -190,7 +190,7 @@ func TestEarlyReadFails(t *testing.T) {
 // that a switch does not have is not tried again. Not more are begun at one time
 // than devices are read.
 func TestSubscriptionBreaks(t *testing.T) {
-	f, l := newFleet(), newLine(t)
+	f, l := newSite(), newLine(t)
 	l.fail = func(device string) error {
 		if device == "leaf2" {
 			return fmt.Errorf("leaf2: %w", drivers.ErrUnsupported)
@@ -225,7 +225,7 @@ func TestSubscriptionBreaks(t *testing.T) {
 
 // What is accepted, and what was counted, outlives an update.
 func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
-	f, l := newFleet(), newLine(t)
+	f, l := newSite(), newLine(t)
 	f.counts["leaf1"], f.counts["leaf2"], f.paused = 1, 0, 9
 	host := validate.Finding{ID: "NIC-01", Severity: validate.Warning, Device: "gpu1", What: "x"}
 	f.wrong["gpu1"] = []validate.Finding{host}
@@ -257,7 +257,7 @@ func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 // Switches that change together are one update, though one is read for longer; one
 // that hangs holds up the others for ten seconds.
 func TestChangesTogether(t *testing.T) {
-	f, l := newFleet(), newLine(t)
+	f, l := newSite(), newLine(t)
 	w := f.watching(t, watch.Config{Devices: devices(3, 0), Interval: 10 * time.Minute, Notify: l.notify(f), Rand: half})
 	w.to(1, 0)
 	l.held(3)

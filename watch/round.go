@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -25,9 +26,6 @@ const (
 	maxBackoff = 30 * time.Minute
 )
 
-// unread is the id of the finding that a device could not be read.
-const unread = "READ"
-
 // round is a round that is under way.
 type round struct {
 	n        int
@@ -38,9 +36,9 @@ type round struct {
 	open     map[int]bool // devices that are not settled
 	switches int          // of those
 	read     map[string]bool
-	got      map[int]*Reading // the newest of each device that was read in its turn
-	seen     *validate.Run    // what ends of links run, as reads end
-	counted  []int            // devices with samples to compare
+	got      map[int]*fleet.Reading // the newest of each device that was read in its turn
+	seen     *validate.Run          // what ends of links run, as reads end
+	counted  []int                  // devices with samples to compare
 }
 
 // slot is when a device is read.
@@ -52,7 +50,7 @@ type slot struct {
 // begin plans a round. Devices that are left alone are settled at once; of those
 // that are still being read the result counts for this round.
 func (w *Watcher) begin(n int, start time.Time) *round {
-	r := &round{n: n, start: start, deadline: start.Add(max(w.cfg.Interval, patience)), run: validate.NewRun(w.cfg.Fabric), open: map[int]bool{}, read: map[string]bool{}, got: map[int]*Reading{}, seen: validate.NewRun(w.cfg.Fabric)}
+	r := &round{n: n, start: start, deadline: start.Add(max(w.cfg.Interval, patience)), run: validate.NewRun(w.cfg.Fabric), open: map[int]bool{}, read: map[string]bool{}, got: map[int]*fleet.Reading{}, seen: validate.NewRun(w.cfg.Fabric)}
 	if n == 1 {
 		r.deadline = start.Add(max(w.cfg.Interval, firstRound))
 	}
@@ -159,7 +157,7 @@ func (w *Watcher) settle(r *round, res result) {
 			w.close(r, res.i)
 			d.failures++
 			d.skip = backoff(d.failures, w.cfg.Interval)
-			d.err = validate.Finding{ID: unread, Severity: validate.Error, Device: d.Name, What: got.Err.Error(), Where: d.Where, Fix: got.Fix}
+			d.err = got.Unread()
 			r.run.Note(d.err)
 		}
 		return
@@ -255,7 +253,7 @@ func (w *Watcher) overdue(r *round, now time.Time) {
 		if !r.open[i] || now.Sub(d.settled) <= 2*max(w.cfg.Interval, patience) {
 			continue
 		}
-		d.err = validate.Finding{ID: unread, Severity: validate.Error, Device: d.Name, Where: d.Where,
+		d.err = validate.Finding{ID: fleet.Unread, Severity: validate.Error, Device: d.Name, Where: d.Where,
 			What: fmt.Sprintf("it was not read in the %s of round %d", gate.Spell(now.Sub(r.start)), r.n),
 			Fix:  "see whether it answers, or take a longer interval or more reads at the same time"}
 		r.run.Note(d.err)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
@@ -30,7 +31,7 @@ func verdictOf(fs []validate.Finding) Verdict {
 		v := OK
 		switch {
 		case f.Suppressed != nil:
-		case f.Counts() && f.ID == unread:
+		case f.Counts() && f.ID == fleet.Unread:
 			v = Unreadable
 		case f.Counts():
 			v = Errors
@@ -74,12 +75,12 @@ func (r *Round) Changed() bool { return r.Verdict != r.Previous }
 // Counts counts the findings.
 func (r *Round) Counts() validate.Counts { return validate.Count(r.Findings) }
 
-// unread lists the devices that could not be read, each once, in the order of
+// fleet.Unread lists the devices that could not be read, each once, in the order of
 // the findings.
 func (r *Round) Unread() []string {
 	out := []string{}
 	for _, f := range r.Findings {
-		if f.ID == unread && f.Severity == validate.Error && !slices.Contains(out, f.Device) {
+		if f.ID == fleet.Unread && f.Severity == validate.Error && !slices.Contains(out, f.Device) {
 			out = append(out, f.Device)
 		}
 	}

@@ -23,8 +23,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
@@ -64,27 +64,6 @@ func (d Device) Kind() string {
 	return "switch"
 }
 
-// Reading is what one read of a device gave.
-type Reading struct {
-	// Err says why the device could not be read, and Fix what to do about it;
-	// nothing else counts then.
-	Err error
-	Fix string
-
-	Switch   *validate.Result   // of a switch
-	Findings []validate.Finding // of a host
-	Host     *nic.Host          // what hosts are compared by; nil for a switch
-
-	// Gate is what the gate has to know of the device, Sample what it counts;
-	// nil where it shows no counters, or is not asked for them.
-	Gate   gate.Device
-	Sample *gate.Sample
-}
-
-// Ends returns what an end of a link was last seen to run; it is not Known where
-// its switch was never read.
-type Ends func(intent.Endpoint) validate.End
-
 // Config says what is watched and how.
 type Config struct {
 	Fabric *intent.Fabric
@@ -93,7 +72,7 @@ type Config struct {
 	// Read reads a device. It is called from up to Parallel goroutines, and
 	// never twice at one time for one device; it gives up when its context ends
 	// and has a deadline of its own.
-	Read func(ctx context.Context, d Device, ends Ends) Reading
+	Read func(ctx context.Context, d Device, ends fleet.Ends) fleet.Reading
 	// Notify keeps a subscription to a switch until ctx ends or it breaks, and
 	// returns why; see [drivers.Notifier]. There is one at most for a switch; one
 	// that breaks is tried again, but for an error that wraps
@@ -133,11 +112,11 @@ type Watcher struct {
 type device struct {
 	Device
 	reading  bool
-	urgent   bool     // what the read that is under way shows is handed out at once
-	kept     *Reading // the last that succeeded, of a switch
-	failures int      // in a row
-	skip     int      // rounds that it is left alone for
-	left     int      // rounds in a row that did not come to it
+	urgent   bool           // what the read that is under way shows is handed out at once
+	kept     *fleet.Reading // the last that succeeded, of a switch
+	failures int            // in a row
+	skip     int            // rounds that it is left alone for
+	left     int            // rounds in a row that did not come to it
 	err      validate.Finding
 	settled  time.Time // when a read last ended
 	read     time.Time // when one last succeeded
@@ -171,7 +150,7 @@ func New(cfg Config) *Watcher {
 // result is a read that ended.
 type result struct {
 	i       int
-	reading Reading
+	reading fleet.Reading
 	took    time.Duration
 }
 
@@ -240,7 +219,7 @@ func (w *Watcher) readOne(ctx context.Context, i int) result {
 	return result{i, r, w.cfg.Clock.Now().Sub(began)}
 }
 
-// end is an [Ends].
+// end is a [fleet.Ends].
 func (w *Watcher) end(e intent.Endpoint) validate.End {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -25,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fleet is what a test watches: devices that answer as the test says.
-type fleet struct {
+// site is what a test watches: devices that answer as the test says.
+type site struct {
 	clock *watchtest.Clock
 
 	mu       sync.Mutex
@@ -43,25 +44,25 @@ type fleet struct {
 	entered  chan struct{} // receives each read, where it is not nil
 }
 
-func newFleet() *fleet {
-	return &fleet{wrong: map[string][]validate.Finding{}, down: map[string]error{}, hold: map[string]chan struct{}{}, counts: map[string]uint64{},
+func newSite() *site {
+	return &site{wrong: map[string][]validate.Finding{}, down: map[string]error{}, hold: map[string]chan struct{}{}, counts: map[string]uint64{},
 		at: map[string][]time.Duration{}, now: map[string]bool{}}
 }
 
-func (f *fleet) set(fn func()) {
+func (f *site) set(fn func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fn()
 }
 
-func (f *fleet) times(device string) []time.Duration {
+func (f *site) times(device string) []time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.at[device])
 }
 
-func (f *fleet) read(t *testing.T) func(context.Context, watch.Device, watch.Ends) watch.Reading {
-	return func(ctx context.Context, d watch.Device, _ watch.Ends) (r watch.Reading) {
+func (f *site) read(t *testing.T) func(context.Context, watch.Device, fleet.Ends) fleet.Reading {
+	return func(ctx context.Context, d watch.Device, _ fleet.Ends) (r fleet.Reading) {
 		f.mu.Lock()
 		if f.now[d.Name] {
 			t.Errorf("%s is read twice at one time", d.Name)
@@ -87,10 +88,10 @@ func (f *fleet) read(t *testing.T) func(context.Context, watch.Device, watch.End
 		f.now[d.Name] = false
 		f.in--
 		if ctx.Err() != nil {
-			return watch.Reading{Err: ctx.Err()}
+			return fleet.Reading{Device: d.Name, Where: d.Where, Err: fleet.NewError(d.Name, fleet.OpRead, ctx.Err())}
 		}
 		if err := f.down[d.Name]; err != nil {
-			return watch.Reading{Err: err, Fix: "plug it in"}
+			return fleet.Reading{Device: d.Name, Where: d.Where, Err: &fleet.Error{Device: d.Name, Text: err.Error(), Hint: "plug it in"}}
 		}
 		r.Findings = f.wrong[d.Name]
 		if n, ok := f.counts[d.Name]; ok {
@@ -130,7 +131,7 @@ func pod(t *testing.T, more string) *intent.Fabric {
 }
 
 // watching starts a watch of a fleet every minute.
-func (f *fleet) watching(t *testing.T, cfg watch.Config) *trial {
+func (f *site) watching(t *testing.T, cfg watch.Config) *trial {
 	t.Helper()
 	if cfg.Fabric == nil {
 		cfg.Fabric = pod(t, "")
@@ -170,7 +171,7 @@ func drift(device string, ports ...string) validate.Finding {
 // A cause is one line when it appears and one when it clears, with the ports that
 // it came to or left.
 func TestChangesAreSaidOnce(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(2, 0)})
 	wantLines(t, w.to(1, 0), "1 verdict ok, was \"\"\n")
 	f.set(func() {
@@ -193,7 +194,7 @@ func TestChangesAreSaidOnce(t *testing.T) {
 // four fifths of the interval.
 func TestReadsAreSpread(t *testing.T) {
 	const n = 10
-	f := newFleet()
+	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(n, 0), Interval: 5 * time.Minute, Parallel: n})
 	w.to(4, 0)
 	for k := range n {
@@ -214,7 +215,7 @@ func TestReadsAreSpread(t *testing.T) {
 // A device that is down is one finding, however its error reads, and is tried
 // less and less often; what was known of it stands, and the others are read.
 func TestDeviceDown(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet0")}
 	w := f.watching(t, watch.Config{Devices: devices(2, 0)})
 	w.to(1, 0)
@@ -254,7 +255,7 @@ func TestDeviceDown(t *testing.T) {
 
 // However long the interval, a device is not left alone for more than half an hour.
 func TestBackoffIsBounded(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	f.down["leaf1"] = errors.New("unreachable")
 	w := f.watching(t, watch.Config{Devices: devices(2, 0), Interval: 10 * time.Minute})
 	w.to(30, 0)
@@ -272,7 +273,7 @@ func TestBackoffIsBounded(t *testing.T) {
 // A device that hangs is not waited for, is never read again meanwhile, and is a
 // finding once it is overdue.
 func TestDeviceHangs(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(3, 0)})
 	w.to(1, 0)
 	hold := make(chan struct{})
@@ -298,7 +299,7 @@ func TestDeviceHangs(t *testing.T) {
 
 // Not more devices than allowed are read at the same time.
 func TestParallel(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	hold := make(chan struct{})
 	f.entered = make(chan struct{}, 6)
 	for i := range 6 {
@@ -321,7 +322,7 @@ func TestParallel(t *testing.T) {
 // Where an interval is too short for all devices, none is passed over for good.
 func TestTooManyDevices(t *testing.T) {
 	const n = 6
-	f := newFleet()
+	f := newSite()
 	f.takes = 20 * time.Second
 	w := f.watching(t, watch.Config{Devices: devices(n, 0), Parallel: 1})
 	w.to(20, 0)
@@ -335,7 +336,7 @@ func TestTooManyDevices(t *testing.T) {
 // In the first round hosts, which are compared with what switches run, wait for
 // them.
 func TestHostsWaitForSwitches(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	hold := make(chan struct{})
 	f.hold["leaf2"] = hold
 	w := f.watching(t, watch.Config{Devices: devices(2, 2), Rounds: 1})
@@ -352,7 +353,7 @@ func TestHostsWaitForSwitches(t *testing.T) {
 // What is counted from round to round is judged: the same with other numbers is
 // the same.
 func TestCounters(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	f.counts["leaf1"] = 1000
 	w := f.watching(t, watch.Config{Devices: devices(2, 0)})
 	wantLines(t, w.to(1, 0), "1 verdict ok, was \"\"\n")
@@ -367,7 +368,7 @@ func TestCounters(t *testing.T) {
 // Where counters are renewed slower than the rounds go, a finding stands for as
 // long as a window has to be, and no window is said to be too short.
 func TestSlowCounters(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	f.counts["leaf1"], f.poll = 0, time.Minute
 	w := f.watching(t, watch.Config{Devices: devices(1, 0), Interval: 10 * time.Second})
 	for n := 1; n <= 30; n++ {
@@ -390,7 +391,7 @@ func TestSlowCounters(t *testing.T) {
 
 // Ctrl-C cancels the reads, says nothing of them, and is no error.
 func TestStop(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(3, 0)})
 	w.to(1, 0)
 	if !w.Alive() {
@@ -406,7 +407,7 @@ func TestStop(t *testing.T) {
 
 // A loop that does not come back is not alive.
 func TestLoopThatHangs(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	in, out := make(chan struct{}), make(chan struct{})
 	w := f.watching(t, watch.Config{Devices: devices(1, 0), Rounds: 1, Round: func(*watch.Round) { close(in); <-out }})
 	<-in
@@ -422,7 +423,7 @@ func TestLoopThatHangs(t *testing.T) {
 
 // The history holds a day of rounds, and no more.
 func TestHistory(t *testing.T) {
-	f := newFleet()
+	f := newSite()
 	w := f.watching(t, watch.Config{Devices: devices(1, 0)})
 	w.to(300, 0)
 	h := w.History()

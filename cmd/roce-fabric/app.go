@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
-	"github.com/roce-fabric/roce-fabric/render"
 )
 
 // Exit statuses, the same for every command.
@@ -51,12 +51,10 @@ type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 
-	// ctx ends with a signal.
-	ctx context.Context
-
 	file     string
 	only     []string
 	output   string
+	sudo     string   // --sudo
 	reports  []string // of --report
 	strict   bool     // --strict
 	parallel int
@@ -82,7 +80,6 @@ type app struct {
 
 // run carries out one command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) int {
-	a.ctx = ctx
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -94,11 +91,17 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	status := exitFailed
 	var se *statusError
+	var wrong *fleet.OptionError
 	switch {
 	case errors.As(err, &se):
 		status = se.status
 		if se.err == nil {
 			return status
+		}
+	case errors.As(err, &wrong):
+		status = exitUsage
+		if wrong.Option != "" {
+			err = &statusError{err: fmt.Errorf("--%w", err)}
 		}
 	case errors.As(err, new(intent.Errors)), errors.As(err, new(*intent.Error)):
 		status = exitUsage
@@ -219,59 +222,11 @@ func (a *app) openLog() (end func() error, err error) {
 
 func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 
-// readIntent reads the intent. A signal ends the wait for a pipe or a terminal.
-func (a *app) readIntent() (*intent.Fabric, error) {
-	type loaded struct {
-		f   *intent.Fabric
-		err error
+// load reads the intent of -f and picks the devices of --only.
+func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) {
+	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.stdin, Name: a.name, Only: a.only, Take: take})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usageHint("name the intent with -f; there is one to start from in examples/quickstart", "%w", err)
 	}
-	done := make(chan loaded, 1)
-	go func() {
-		f, err := intent.Load(a.file, intent.Options{Stdin: a.stdin, Name: a.name})
-		done <- loaded{f, err}
-	}()
-	select {
-	case l := <-done:
-		return l.f, l.err
-	case <-a.ctx.Done():
-		return nil, a.ctx.Err()
-	}
-}
-
-// loadFabric reads the intent.
-func (a *app) loadFabric() (*render.Compiler, error) {
-	f, err := a.readIntent()
-	if err != nil {
-		if errors.As(err, new(intent.Errors)) {
-			return nil, err
-		}
-		hint := ""
-		if errors.Is(err, fs.ErrNotExist) {
-			hint = "name the intent with -f; there is one to start from in examples/quickstart"
-		}
-		return nil, &statusError{exitUsage, err, hint}
-	}
-	return render.New(f, systems.Fits())
-}
-
-// load reads the intent and picks the switches.
-func (a *app) load() (*render.Compiler, []*intent.Switch, error) {
-	c, err := a.loadFabric()
-	if err != nil {
-		return nil, nil, err
-	}
-	sw, err := c.Fabric().Select(a.only)
-	if err != nil {
-		return nil, nil, notSelected(err)
-	}
-	return c, sw, nil
-}
-
-// notSelected is the error of --only.
-func notSelected(err error) error {
-	var fault *intent.Error
-	if errors.As(err, &fault) {
-		return usageHint(fault.Hint, "--only: %s", fault.Msg)
-	}
-	return usage("--only: %w", err)
+	return f, err
 }

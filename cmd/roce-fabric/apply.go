@@ -17,11 +17,9 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -95,7 +93,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	outliveOutput()
-	c, switches, open, err := a.loadDevices()
+	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
@@ -113,7 +111,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		path = filepath.Join(dir, "plan")
-		done, err := a.freshPlan(ctx, c, switches, open, path, o)
+		done, err := a.freshPlan(ctx, c, open, path, o)
 		if done || err != nil {
 			return err
 		}
@@ -123,7 +121,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 
 // freshPlan makes a plan, shows it, and asks. done says that there is nothing
 // to carry out.
-func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open *opener, path string, o applyOptions) (done bool, err error) {
+func (a *app) freshPlan(ctx context.Context, c *fleet.Fabric, open *fleet.Access, path string, o applyOptions) (done bool, err error) {
 	f := c.Fabric()
 	w, err := fleet.CreatePlan(path, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
 	if err != nil {
@@ -138,7 +136,7 @@ func (a *app) freshPlan(ctx context.Context, c *render.Compiler, switches []*int
 		show.stdout, show.stderr = io.Discard, io.Discard
 	}
 	v := verdict{allowed: o.allow.Impact}
-	sum, err := show.makePlan(ctx, c, switches, open, planOptions{state: o.state}, func(d *fleet.DevicePlan) error {
+	sum, err := show.makePlan(ctx, c, open, planOptions{state: o.state}, func(d *fleet.DevicePlan) error {
 		v.judge(d)
 		return w.Add(d)
 	})
@@ -197,7 +195,7 @@ func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 }
 
 // carryOut runs the plan in a file, device by device.
-func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, path string, o applyOptions) (err error) {
+func (a *app) carryOut(ctx context.Context, c *fleet.Fabric, open *fleet.Access, path string, o applyOptions) (err error) {
 	f := c.Fabric()
 	id, err := runID()
 	if err != nil {
@@ -219,7 +217,7 @@ func (a *app) carryOut(ctx context.Context, c *render.Compiler, open *opener, pa
 		sw := f.Switch(d.Name)
 		return fleet.Job{
 			Plan: d, Desired: c.Device(sw).Desired,
-			Open: func(ctx context.Context) (drivers.Driver, error) { return open.open(ctx, sw) },
+			Open: func(ctx context.Context) (drivers.Driver, error) { return open.Switch(ctx, sw) },
 		}
 	}
 	v := verdict{allowed: o.allow.Impact}

@@ -99,7 +99,7 @@ func (a *app) checkAll(ctx context.Context, fabric string, j *fleet.Journal, v *
 	defer p.Close()
 	err := pool.Ordered(ctx, a.parallel, v.plans, func(ctx context.Context, b planned) fleet.Outcome {
 		p.Start()
-		return fleet.Check(ctx, job(&fleet.DevicePlan{Name: b.name, Base: b.base, Policy: b.policy}), b.steps, fleet.RunOptions{Journal: j, MaxImpact: v.allowed})
+		return fleet.CheckState(ctx, job(&fleet.DevicePlan{Name: b.name, Base: b.base, Policy: b.policy}), b.steps, fleet.RunOptions{Journal: j, MaxImpact: v.allowed})
 	}, func(out fleet.Outcome) error {
 		p.Finish(out.Device, out.Err)
 		outs = append(outs, out)

@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
-	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
-	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // checkOptions are the flags of check.
@@ -63,122 +59,35 @@ with LLDP: the output of 'lldpctl -f json' in a file named after its switch. Wit
 }
 
 func (a *app) check(ctx context.Context, o checkOptions) error {
-	c, switches, err := a.load()
+	f, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
-	y, err := a.loadModels(o.models)
+	co := fleet.CheckOptions{Topology: o.topology}
+	devices := report.Looked(f.Switches, nil, report.FromIntent, nil)
+	for _, arg := range o.config {
+		name, file, ok := strings.Cut(arg, "=")
+		if !ok {
+			return usageHint("write --config leaf1=config_db.json", "--config %q names no switch", arg)
+		}
+		co.Configs = append(co.Configs, fleet.Saved{Switch: name, File: file})
+		for i := range devices {
+			if devices[i].Name == name {
+				devices[i].Source, devices[i].File = report.FromSaved, file
+			}
+		}
+	}
+	if co.Models, err = a.loadModels(o.models); err != nil {
+		return err
+	}
+	found, err := fleet.Check(ctx, f, co)
 	if err != nil {
 		return err
 	}
-	found, err := a.checkCables(c.Fabric(), o.topology)
-	if err != nil {
-		return err
-	}
-	chosen := map[string]bool{}
-	for _, sw := range switches {
-		chosen[sw.Name] = true
-		d := c.Device(sw)
-		found = append(append(found, refused(d)...), y.check(d)...)
-	}
-	if found, err = validate.Intent(ctx, c, time.Now(), found...); err != nil {
-		return err
-	}
-	saved, err := a.checkConfigs(c, o.config)
-	if err != nil {
-		return err
-	}
-	found = append(found, saved...)
-	if len(a.only) > 0 {
-		found = validate.Concerns(found, func(name string) bool { return chosen[name] })
-	}
-	found = validate.Sort(found)
 	return a.report(report.Report{
-		Command: "check", Fabric: c.Fabric().Name, Intent: c.Fabric(), Links: len(c.Fabric().Links),
-		Devices: checked(switches, o.config), Findings: found,
+		Command: "check", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links), Devices: devices, Findings: found,
 	})
 }
-
-// checked lists the switches, those with a saved configuration as such.
-func checked(switches []*intent.Switch, config []string) []report.Device {
-	out := report.Looked(switches, nil, report.FromIntent, nil)
-	for _, arg := range config {
-		name, file, _ := strings.Cut(arg, "=")
-		for i := range out {
-			if out[i].Name == name {
-				out[i].Source, out[i].File = report.FromSaved, file
-			}
-		}
-	}
-	return out
-}
-
-// checkCables holds a topology file against the links of the intent.
-func (a *app) checkCables(f *intent.Fabric, file string) ([]validate.Finding, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := boundedfile.Read(file, maxConfig)
-	if err != nil {
-		return nil, usage("--topology: %w", err)
-	}
-	cables, err := topology.ReadCables(file, text)
-	if err != nil {
-		return nil, usage("--topology: %w", err)
-	}
-	if device, ok := topology.Stranger(f, cables); ok {
-		return nil, usageHint(`name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`,
-			"--topology: %s does not say which device it is of, and the intent has no device %q", file, device)
-	}
-	return validate.Cabling(f, file, cables), nil
-}
-
-// checkConfigs compares saved configurations with the intent.
-func (a *app) checkConfigs(c *render.Compiler, files []string) ([]validate.Finding, error) {
-	if len(files) == 0 {
-		return nil, nil
-	}
-	run := validate.NewRun(c.Fabric())
-	seen, near := map[string]bool{}, map[string]bool{}
-	for _, arg := range files {
-		name, file, ok := strings.Cut(arg, "=")
-		sw := c.Fabric().Switch(name)
-		switch {
-		case !ok:
-			return nil, usageHint("write --config leaf1=config_db.json", "--config %q names no switch", arg)
-		case sw == nil:
-			return nil, usage("--config %s: the intent has no switch %q", arg, name)
-		case seen[name]:
-			return nil, usage("--config: %s is named twice", name)
-		}
-		seen[name] = true
-		text, err := boundedfile.Read(file, maxConfig)
-		if err != nil {
-			return nil, usage("--config: %w", err)
-		}
-		d := c.Device(sw)
-		cfg, unknown, err := systemOf(d).Decode(plain(text))
-		if err != nil {
-			return nil, usage("--config %s: %w", file, err)
-		}
-		run.Add(validate.Switch(d, cfg, validate.Saved, &validate.State{Unknown: unknown}))
-		for _, p := range sw.Ports {
-			if peer, linked := p.Peer(); linked {
-				near[peer.Device] = true
-			}
-		}
-	}
-	for name := range near {
-		if sw := c.Fabric().Switch(name); sw != nil && !seen[name] {
-			run.Assume(c.Device(sw))
-		}
-	}
-	return run.Findings(time.Now()), nil
-}
-
-// maxConfig bounds a saved configuration, in bytes: a config_db.json of 512
-// ports has about 2 MB.
-const maxConfig = 64 << 20
 
 // listChecks writes what the program can check.
 func (a *app) listChecks() error {
@@ -196,23 +105,13 @@ func (a *app) listChecks() error {
 
 // loadModels reads a folder of YANG models, and says what of it cannot be
 // used; nil where no folder is named.
-func (a *app) loadModels(dir string) (models, error) {
+func (a *app) loadModels(dir string) (fleet.Models, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	out := models{}
-	for _, s := range systems {
-		if s.YANG == nil {
-			continue
-		}
-		check, notes, err := s.YANG(dir)
-		if err != nil {
-			return nil, usage("--yang: %w", err)
-		}
-		for _, n := range notes {
-			a.warn("--yang: %s", n)
-		}
-		out[s.Name] = check
+	m, notes, err := fleet.LoadModels(dir)
+	for _, n := range notes {
+		a.warn("--yang: %s", n)
 	}
-	return out, nil
+	return m, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -40,7 +41,7 @@ severe it is, and how to fix it; no intent is read.`,
 			case args[0] == "blast-radius":
 				return a.explainBlast(cmd.Context(), args[1])
 			}
-			return a.explain(args[0], args[1])
+			return a.explain(cmd.Context(), args[0], args[1])
 		},
 	}
 	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
@@ -49,8 +50,8 @@ severe it is, and how to fix it; no intent is read.`,
 	return c
 }
 
-func (a *app) explain(device, port string) error {
-	c, _, err := a.load()
+func (a *app) explain(ctx context.Context, device, port string) error {
+	c, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (a *app) explainBlast(ctx context.Context, nic string) error {
 	if !ok {
 		return usageHint("write gpu1/ens1f0np0", "%q names no NIC of a host", nic)
 	}
-	c, _, err := a.load()
+	c, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +17,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render/derive"
@@ -81,18 +83,6 @@ change: values that an intent cannot express.`,
 	return c
 }
 
-// imported is a switch that was read, and what of it was not understood.
-type imported struct {
-	source  *importSource
-	sw      derive.Switch
-	unknown []drivers.Unknown
-	// unseen is why the state of the links was not read.
-	unseen error
-	// doubt is why the file may be of another system than the one stated.
-	doubt string
-	err   error
-}
-
 func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	if o.out != "" {
 		replaced, err := atomicfile.CheckOutput(o.out)
@@ -103,100 +93,111 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 			return usageHint("--force replaces it", "%s is there already", o.out)
 		}
 	}
-	s, err := a.importSources(o)
+	s, err := a.importSources(ctx, o)
 	if err != nil {
 		return err
 	}
-	var past *fleet.History
-	if s.known != nil {
-		// Where no folder is known there is nothing to wait for.
-		if dir, err := stateDir("", s.known.Name); err == nil {
-			past = a.history(dir)
-		}
-	}
-	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, AllPorts: o.allPorts, Fits: systems.Fits()}
-	var lost []lostLine
-	var failed []error
-	var unseen []string
-	p := a.progress("import", len(s.list))
-	defer p.Close()
-	err = pool.Ordered(ctx, a.parallel, s.list, func(ctx context.Context, src *importSource) imported {
-		p.Start()
-		return src.read(ctx, s.open, past)
-	}, func(r imported) error {
-		if err := ctx.Err(); err != nil {
+	at := &fleet.Access{}
+	if live := s.Live(); len(live) > 0 {
+		if at, err = a.access(); err != nil {
 			return err
 		}
-		p.Finish(r.source.name, r.err)
-		if r.err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w", r.source.name, unnamed(r.source.name, r.err)))
-			return nil
-		}
-		if r.doubt != "" {
-			unseen = append(unseen, r.source.name+": "+r.doubt)
-		}
-		if r.unseen != nil {
-			unseen = append(unseen, fmt.Sprintf("%s: the state of its links could not be read, nor its neighbours: %v", r.source.name, r.unseen))
-		}
-		in.Switches = append(in.Switches, r.sw)
-		for _, u := range r.unknown {
-			lost = append(lost, lostLine{r.source.name, u})
-		}
-		return nil
-	})
-	// Not before: they would be glued to the moving line.
-	p.Close()
-	for _, f := range failed {
-		a.printError(f)
+		a.warnUnverified(live)
 	}
-	for _, u := range unseen {
-		a.warn("%s", u)
+	opts := fleet.ImportOptions{AllPorts: o.allPorts, Workers: a.parallel, Progress: a.showProgress(nil)}
+	if s.Known != nil {
+		opts.History = a.historyOf(s.Known, "")
+	}
+	r, err := fleet.Import(ctx, s, at, opts)
+	if r != nil {
+		for _, f := range r.Failed {
+			a.printError(&statusError{err: fmt.Errorf("%s: %s", f.Device, f.Fact()), hint: f.Hint})
+		}
+		for _, d := range r.Doubts {
+			a.warn("%s", d)
+		}
 	}
 	if err != nil {
 		return err
-	}
-	if len(failed) > 0 {
-		return fmt.Errorf("%s of %d could not be read; no intent is written", words.Plural(len(failed), "switch", "switches"), len(s.list))
-	}
-	res, err := derive.Derive(in)
-	if errors.Is(err, derive.ErrInput) {
-		return usage("%w", err)
-	}
-	if err != nil {
-		return err
-	}
-	if s.known != nil {
-		res.LeftOut = append(res.LeftOut, notTaken(s.known, res.Fabric)...)
 	}
 	if o.out != "" {
-		if err := atomicfile.WriteOutput(o.out, res.Text, 0o644); err != nil {
+		if err := atomicfile.WriteOutput(o.out, r.Text, 0o644); err != nil {
 			return err
 		}
 	}
-	return a.imported(res, lost, o.out)
+	return a.imported(r, o.out)
 }
 
-// unnamed takes the name of a device off an error that begins with it.
-func unnamed(name string, err error) error {
-	if text, ok := strings.CutPrefix(err.Error(), name+": "); ok {
-		return &renamed{text, err}
+// importSources works out what the flags name.
+func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Sources, error) {
+	so := fleet.SourceOptions{
+		Name: o.name, Username: o.username, Password: o.password, SSH: o.ssh, Topologies: o.topologies,
+		Intent: a.file, Stdin: a.stdin, Place: a.name, Only: a.only,
 	}
-	return err
+	if len(a.only) > 0 && a.file == "" {
+		return nil, usage("--only picks switches of -f, and there is no -f")
+	}
+	for _, arg := range o.configs {
+		name, file, ok := strings.Cut(arg, "=")
+		name, system, stated := strings.Cut(name, ":")
+		if !ok || name == "" || file == "" || stated && system == "" {
+			return nil, usageHint("write --config leaf1=config_db.json or --config leaf1:OS=running.cfg", "--config %s is not NAME=FILE", arg)
+		}
+		if err := knownSystem("--config "+arg, system); stated && err != nil {
+			return nil, err
+		}
+		so.Configs = append(so.Configs, fleet.SavedSwitch{Name: name, OS: system, File: file})
+	}
+	for _, d := range o.devices {
+		m := deviceForm.FindStringSubmatch(d)
+		if m == nil {
+			// The argument is not repeated: it may hold a password.
+			return nil, usageHint("write --device leaf1=OS://192.0.2.11:8080; credentials have flags of their own", "--device %s is not NAME=OS://HOST[:PORT]", beforeSecret(d))
+		}
+		if strings.Contains(m[3], "@") {
+			return nil, usageHint("use --username and --password", "--device %s holds a user", beforeSecret(d))
+		}
+		if err := knownSystem("--device "+d, m[2]); err != nil {
+			return nil, err
+		}
+		so.Devices = append(so.Devices, fleet.Remote{Name: m[1], OS: m[2], Address: m[3]})
+	}
+	if a.lab != "" && a.file == "" && len(o.devices) == 0 && len(o.configs) == 0 {
+		f, err := a.labFile()
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range natural.Keys(f.Devices) {
+			at := f.Devices[n]
+			so.Devices = append(so.Devices, fleet.Remote{Name: n, OS: at.OS, Address: at.GNMI, SSH: at.SSH})
+		}
+		so.Name = cmp.Or(so.Name, f.Fabric)
+	}
+	s, err := fleet.FindSources(ctx, so)
+	if wrong := (*fleet.OptionError)(nil); errors.As(err, &wrong) && wrong.Option == "" && errors.Is(err, fs.ErrNotExist) {
+		err = usageHint("-f names an intent with the switches to read", "%w", err)
+	}
+	return s, err
 }
 
-// renamed is an error in other words.
-type renamed struct {
-	text string
-	err  error
+// knownSystem refuses a system that there is not.
+func knownSystem(arg, name string) error {
+	if _, known := fleet.Systems.Find(name); !known {
+		return usage("%s: no system %q; there are %s", arg, name, strings.Join(fleet.Systems.Names(), ", "))
+	}
+	return nil
 }
 
-func (e *renamed) Error() string { return e.text }
-func (e *renamed) Unwrap() error { return e.err }
+// deviceForm is OS://HOST[:PORT].
+var deviceForm = regexp.MustCompile(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
 
-// lostLine is a line of a switch that this tool does not understand.
-type lostLine struct {
-	Device string `json:"device"`
-	drivers.Unknown
+// beforeSecret is an argument up to where a URL may hold a password.
+func beforeSecret(s string) string {
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		head, _, _ := strings.Cut(s[:i], "//")
+		return head + "//..."
+	}
+	return s
 }
 
 // importDocument is the JSON form of an import. Format counts up when a reader
@@ -208,18 +209,18 @@ type importDocument struct {
 	Intent        string              `json:"intent"`
 	Assumed       []derive.Note       `json:"assumed"`
 	LeftOut       []derive.Note       `json:"left_out"`
-	NotUnderstood []lostLine          `json:"not_understood"`
+	NotUnderstood []fleet.Lost        `json:"not_understood"`
 	WouldChange   []derive.Difference `json:"would_change"`
 }
 
 // imported writes the result.
-func (a *app) imported(r *derive.Result, lost []lostLine, file string) error {
+func (a *app) imported(r *fleet.Imported, file string) error {
 	if a.output == "json" {
 		enc := json.NewEncoder(a.stdout)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
 		return enc.Encode(importDocument{
-			report.Format, r.Fabric.Name, file, string(r.Text), list(r.Assumed), list(r.LeftOut), list(lost), list(r.Differs),
+			report.Format, r.Fabric.Name, file, string(r.Text), list(r.Assumed), list(r.LeftOut), list(r.Lost), list(r.Differs),
 		})
 	}
 	if file == "" {
@@ -238,7 +239,7 @@ func (a *app) imported(r *derive.Result, lost []lostLine, file string) error {
 	for _, n := range r.LeftOut {
 		say("left out", n.Where+": "+n.What)
 	}
-	say("not understood", foldLost(lost)...)
+	say("not understood", foldLost(r.Lost)...)
 	say("a plan would change", foldChanges(r.Differs)...)
 	ports := 0
 	for _, s := range r.Fabric.Switches {
@@ -271,7 +272,7 @@ func list[T any](l []T) []T {
 
 // foldLost writes each thing that is not understood once, with all switches
 // that have it.
-func foldLost(lost []lostLine) []string {
+func foldLost(lost []fleet.Lost) []string {
 	by := map[drivers.Unknown][]string{}
 	var order []drivers.Unknown
 	for _, l := range lost {
@@ -344,113 +345,4 @@ func foldChanges(ds []derive.Difference) []string {
 		out = append(out, fmt.Sprintf("%s %s %s -> %s", where, p.field, p.was, p.want))
 	}
 	return out
-}
-
-// read reads the switch, from its file or from itself.
-func (s *importSource) read(ctx context.Context, open *opener, past *fleet.History) imported {
-	if s.file != "" {
-		return s.readFile()
-	}
-	r := imported{source: s, sw: s.switchOf()}
-	drv, err := open.open(ctx, s.sw)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	// A session that does not close cleanly changes nothing about what was read.
-	defer func() { _ = drv.Close() }()
-	if r.err = settled(ctx, past, s.sw, drv); r.err != nil {
-		return r
-	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	facts, err := drv.Probe(ctx)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	snap, err := drv.Read(ctx)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	if r.sw.Running, r.unknown, r.err = drivers.Decode(s.sw.Name, drv, snap); r.err != nil {
-		return r
-	}
-	if r.sw.Model == "" {
-		r.sw.Model = facts.Model
-	}
-	// A release that the switch does not print is what the driver makes of that.
-	if r.sw.Release == "" && strings.Contains(facts.Version, facts.Release) {
-		r.sw.Release = facts.Release
-	}
-	if obs, ok := drv.(drivers.Observer); ok {
-		var o *drivers.Observation
-		if o, r.unseen = obs.Observe(ctx); r.unseen == nil {
-			seen(&r.sw, o)
-		}
-	}
-	return r
-}
-
-// seen adds what the switch shows of its links.
-func seen(sw *derive.Switch, o *drivers.Observation) {
-	o.Complete(sw.Running)
-	sw.Neighbors, sw.Aliases = map[string][]qos.Neighbor{}, map[string]string{}
-	for name, p := range o.Ports {
-		if len(p.Neighbors) > 0 {
-			sw.Neighbors[name] = p.Neighbors
-		}
-		if p.Alias != "" {
-			sw.Aliases[name] = p.Alias
-		}
-	}
-}
-
-// readFile reads the switch from its saved configuration.
-func (s *importSource) readFile() imported {
-	r := imported{source: s, sw: s.switchOf()}
-	text, err := readSaved(s.file)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	os := s.os
-	found, why := systems.Recognise(text)
-	switch {
-	case os == "" && why != nil:
-		hint := "systems are " + strings.Join(systems.Names(), ", ")
-		if errors.Is(why, drivers.ErrUnclear) {
-			hint = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.name, s.file, hint)
-		}
-		r.err = &statusError{exitFailed, fmt.Errorf("%s: %w", s.file, why), hint}
-		return r
-	case os == "":
-		os = found
-	case why == nil && found != os:
-		r.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.file, found, os)
-	}
-	r.sw.OS = os
-	system, _ := systems.Find(os)
-	run, unknown, err := system.Decode(text)
-	if err != nil {
-		r.err = fmt.Errorf("%s: %w", s.file, err)
-		return r
-	}
-	if len(run.Ports) == 0 {
-		r.err = &statusError{exitFailed, fmt.Errorf("%s holds no ports that %s has", s.file, os), "give the whole configuration: config_db.json, or the answer to 'show running-config'"}
-		return r
-	}
-	id := system.Identify(text)
-	r.sw.Running, r.sw.Saved, r.unknown = run, true, unknown
-	if run.Name == "" {
-		run.Name = id.Hostname
-	}
-	if r.sw.Model == "" {
-		r.sw.Model = id.Model
-	}
-	if r.sw.Release == "" {
-		r.sw.Release = id.Release
-	}
-	return r
 }

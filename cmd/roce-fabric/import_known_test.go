@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
@@ -63,7 +64,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 		return file
 	}
 	leaf1 := known.Device(known.Fabric().Switch("leaf1"))
-	_, native := systemOf(leaf1).Encode(leaf1)
+	_, native := fleet.SystemOf(leaf1).Encode(leaf1)
 	status, stdout, stderr := runHere(t, "import", "-f", write("known.yaml", []byte(knownFabric)), "--config", "leaf1="+write("leaf1.json", native), "--output", "json")
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
@@ -23,7 +24,7 @@ func compilerOf(t testing.TB, name string, text []byte) *render.Compiler {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	c, err := render.New(f, systems.Fits())
+	c, err := render.New(f, fleet.Systems.Fits())
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -115,7 +116,7 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 		// A saved configuration says which switch it is of, which is not the
 		// tool's to write.
 		d := want.Device(s)
-		_, native := systemOf(d).Encode(d)
+		_, native := fleet.SystemOf(d).Encode(d)
 		var doc map[string]any
 		if err := json.Unmarshal(native, &doc); err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ func FuzzImportOfAFile(f *testing.F) {
 		c := compilerOf(f, name, text)
 		s := c.Fabric().Switches[0]
 		d := c.Device(s)
-		_, native := systemOf(d).Encode(d)
+		_, native := fleet.SystemOf(d).Encode(d)
 		f.Add(s.OS, native)
 		f.Add("", native)
 	}
@@ -209,7 +210,7 @@ func FuzzImportOfAFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		arg := "leaf1=" + file
-		if _, known := systems.Find(system); known {
+		if _, known := fleet.Systems.Find(system); known {
 			arg = fmt.Sprintf("leaf1:%s=%s", system, file)
 		}
 		status, stdout, stderr := runHere(t, "import", "--config", arg)

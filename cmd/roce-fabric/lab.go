@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -75,7 +76,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 	base := *a
 	base.file, base.name, base.output, base.parallel, base.quiet = "-", "fabric.yaml", "text", defaultParallel(), true
 	base.stdin = bytes.NewReader(text)
-	c, _, err := base.load()
+	c, err := base.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 				return a.nicApply(ctx, nicOptions{yes: true, allow: impactFlag{qos.ImpactLoss}, state: state})
 			}},
 		{"Running state is held against the intent: configuration, what is in force, both ends of every link, hosts too.",
-			"validate", func(a *app) error { return a.validate(ctx, "") }},
+			"validate", func(a *app) error { return a.validate(ctx, validateOptions{}) }},
 		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
 			return a.plan(ctx, planOptions{exitCode: true, state: state})
 		}},
@@ -196,7 +197,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if !slices.Contains(nicKinds(), o.nic) {
 		return usage("--nic %s: use %s", o.nic, strings.Join(nicKinds(), ", "))
 	}
-	c, _, err := a.load()
+	c, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 func runHere(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut lockedBuffer
-	a := &app{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
 	status = a.run(context.Background(), args)
 	return status, out.String(), errOut.String()
 }
@@ -78,7 +78,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	visit((&app{ctx: t.Context(), stdin: nil, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }}).root())
+	visit((&app{stdin: nil, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }}).root())
 	if n < 15 {
 		t.Errorf("%d commands, there are more", n)
 	}
@@ -145,7 +145,7 @@ func TestInterruptedBeforeItBegan(t *testing.T) {
 		{"apply", "-f", "testdata/fabric.yaml", "--yes", "--state", t.TempDir()},
 	} {
 		var out, errOut bytes.Buffer
-		a := &app{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
 		status := a.run(ctx, append(args, "--output", "json"))
 		var doc struct {
 			Errors []struct{ Error string } `json:"errors"`

@@ -10,7 +10,6 @@ import (
 type nicOptions struct {
 	local  bool
 	host   string
-	sudo   string
 	yes    bool
 	cutOff bool
 	code   bool
@@ -54,12 +53,12 @@ func (a *app) nicFlags(c *cobra.Command, o *nicOptions) {
 	}
 	c.Flags().BoolVar(&o.local, "local", false, "this machine, and not hosts over SSH")
 	c.Flags().StringVar(&o.host, "host", "", "one host; with --local the name of this machine in the intent (default: its host name)")
-	sudoFlag(c, &o.sudo)
+	a.sudoFlag(c)
 }
 
 // sudoFlag adds --sudo, which says how the agent becomes root on a host.
-func sudoFlag(c *cobra.Command, sudo *string) {
-	c.Flags().StringVar(sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
+func (a *app) sudoFlag(c *cobra.Command) {
+	c.Flags().StringVar(&a.sudo, "sudo", "", "over SSH: none|nopassword|password (default: none as root, else nopassword)")
 	_ = c.RegisterFlagCompletionFunc("sudo", cobra.FixedCompletions([]string{"none", "nopassword", "password"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

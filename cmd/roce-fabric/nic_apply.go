@@ -26,7 +26,7 @@ func (a *app) nicApply(ctx context.Context, o nicOptions) (err error) {
 		return err
 	}
 	outliveOutput()
-	f, targets, err := a.nicTargets(o)
+	f, targets, err := a.nicTargets(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func withoutCM(t *testing.T) (*localtest.Host, *nic.Host) {
 // not said to be as intended.
 func TestApplyWithoutCM(t *testing.T) {
 	h, want := withoutCM(t)
-	a := &app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, parallel: 1}
+	a := &app{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, parallel: 1}
 	target := nicTarget{Host: &intent.Host{Name: "gpu1"}, desired: want, open: func() *host.Driver {
 		return host.New(host.Config{
 			Name: "gpu1", Desired: want, Options: local.Options{CutOff: true},
@@ -119,7 +119,7 @@ func TestBootWithoutCM(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		l := &last{then: func() { then(cancel) }}
-		a := &app{ctx: t.Context(), stdout: io.Discard, stderr: l, getenv: func(string) string { return "" }}
+		a := &app{stdout: io.Discard, stderr: l, getenv: func(string) string { return "" }}
 		err = a.nicBootOn(ctx, h.Machine(), cmPort)
 		if h.State(cmPort).PFC.Enabled != qos.Priorities(3) {
 			t.Error("PFC is not set")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -38,8 +39,8 @@ func (t nicTarget) with(do func(*host.Driver) error) (err error) {
 // nicTargets returns the hosts of a command: this machine with --local, else the
 // hosts of --only, by default all, as far as they can be reached, or the one of
 // --host. What the intent leaves open on them is said.
-func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
-	c, err := a.loadFabric()
+func (a *app) nicTargets(ctx context.Context, o nicOptions) (*intent.Fabric, []nicTarget, error) {
+	c, err := a.load(ctx, fleet.TakeHosts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,11 +52,11 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 		}
 		return f, []nicTarget{a.nicTarget(f, h, o, nil)}, nil
 	}
-	open, err := a.opener()
+	open, err := a.access()
 	if err != nil {
 		return nil, nil, err
 	}
-	hosts, err := a.nicHosts(f, o, open)
+	hosts, err := a.nicHosts(c, o, open)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +69,7 @@ func (a *app) nicTargets(o nicOptions) (*intent.Fabric, []nicTarget, error) {
 
 // nicTarget is a host of the intent, this machine where open is nil. What the intent
 // leaves open on it is said.
-func (a *app) nicTarget(f *intent.Fabric, h *intent.Host, o nicOptions, open *opener) nicTarget {
+func (a *app) nicTarget(f *intent.Fabric, h *intent.Host, o nicOptions, open *fleet.Access) nicTarget {
 	desired, problems := nic.Desired(f, h)
 	for _, p := range problems {
 		a.warn("%s: %s (%s)", strings.TrimSpace(h.Name+" "+p.Port), term.CleanLine(p.What), p.Where)
@@ -83,36 +84,32 @@ func (a *app) nicTarget(f *intent.Fabric, h *intent.Host, o nicOptions, open *op
 		},
 	}
 	if open != nil {
-		c.Connect = func(ctx context.Context) (host.Conn, error) { return open.connect(ctx, h, o.sudo) }
+		c.Connect = func(ctx context.Context) (host.Conn, error) { return open.Connect(ctx, h) }
 	}
 	return nicTarget{Host: h, desired: desired, open: func() *host.Driver { return host.New(c) }}
 }
 
 // nicHosts returns the hosts that a command reaches over SSH, and there is one.
 // The one of --host is tried whether it has an address or not.
-func (a *app) nicHosts(f *intent.Fabric, o nicOptions, open *opener) ([]*intent.Host, error) {
-	hosts, err := f.SelectHosts(a.only)
-	if err != nil {
-		return nil, notSelected(err)
-	}
+func (a *app) nicHosts(f *fleet.Fabric, o nicOptions, open *fleet.Access) ([]*intent.Host, error) {
 	if o.host != "" {
-		h := f.Host(o.host)
+		h := f.Fabric().Host(o.host)
 		switch {
 		case h == nil:
 			return nil, usage("the intent has no host %q", o.host)
-		case !slices.Contains(hosts, h):
+		case !slices.Contains(f.Hosts, h):
 			return nil, usage("--host %s is none of the hosts of --only", o.host)
 		}
 		return []*intent.Host{h}, nil
 	}
-	if !slices.ContainsFunc(hosts, open.reaches) {
-		what := "no host of " + f.Name
+	if !slices.ContainsFunc(f.Hosts, open.Reaches) {
+		what := "no host of " + f.Fabric().Name
 		if len(a.only) > 0 {
 			what = "none of the hosts of --only"
 		}
 		return nil, usageHint("give hosts an address, or run it on the host with --local", "%s has an address", what)
 	}
-	return a.reachable(hosts, open), nil
+	return a.reachable(f.Hosts, open), nil
 }
 
 // nicText writes what differs on hosts, and those that have the same to do

@@ -33,7 +33,7 @@ unit stays as it is. --list shows the runs.`,
 				case len(a.only) > 0:
 					return usage("--list shows all runs, and takes no --only")
 				}
-				return a.nicRuns(o)
+				return a.nicRuns(cmd.Context(), o)
 			}
 			id := ""
 			if len(args) > 0 {
@@ -51,8 +51,8 @@ unit stays as it is. --list shows the runs.`,
 	return c
 }
 
-func (a *app) nicRuns(o nicOptions) error {
-	c, err := a.loadFabric()
+func (a *app) nicRuns(ctx context.Context, o nicOptions) error {
+	c, err := a.load(ctx, fleet.TakeHosts)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 		return err
 	}
 	outliveOutput()
-	f, targets, err := a.nicTargets(o)
+	f, targets, err := a.nicTargets(ctx, o)
 	if err != nil {
 		return err
 	}

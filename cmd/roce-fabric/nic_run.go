@@ -85,7 +85,7 @@ func (a *app) nicFailures(failed []error) error {
 
 func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
 	o.cutOff = true // it is shown, and not done
-	_, targets, err := a.nicTargets(o)
+	_, targets, err := a.nicTargets(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
 }
 
 func (a *app) nicValidate(ctx context.Context, o nicOptions) error {
-	f, targets, err := a.nicTargets(o)
+	f, targets, err := a.nicTargets(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 // fails does not hold up the others.
 func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do func(context.Context, agent.Machine, nicTarget) ([]string, error)) error {
 	outliveOutput()
-	f, targets, err := a.nicTargets(o)
+	f, targets, err := a.nicTargets(ctx, o)
 	if err != nil {
 		return err
 	}

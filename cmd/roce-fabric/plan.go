@@ -12,7 +12,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -53,7 +52,7 @@ long as neither the intent nor the devices have changed.`,
 }
 
 func (a *app) plan(ctx context.Context, o planOptions) (err error) {
-	c, switches, open, err := a.loadDevices()
+	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
-	sum, err := a.makePlan(ctx, c, switches, open, o, func(d *fleet.DevicePlan) error {
+	sum, err := a.makePlan(ctx, c, open, o, func(d *fleet.DevicePlan) error {
 		if file != nil {
 			return file.Add(d)
 		}
@@ -95,19 +94,19 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 
 // makePlan plans the switches, writes each plan as it is ready and hands it
 // on.
-func (a *app) makePlan(ctx context.Context, c *render.Compiler, switches []*intent.Switch, open *opener, o planOptions, also func(*fleet.DevicePlan) error) (report.PlanSummary, error) {
+func (a *app) makePlan(ctx context.Context, c *fleet.Fabric, open *fleet.Access, o planOptions, also func(*fleet.DevicePlan) error) (report.PlanSummary, error) {
 	var sum report.PlanSummary
 	var hints []string
 	t := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: o.steps}
 	js := report.NewJSONList(a.stdout, a.output == "json", c.Fabric().Name)
 	past := a.history(o.state)
-	p := a.progress("plan", len(switches))
+	p := a.progress("plan", len(c.Switches))
 	defer p.Close()
 	begin := func(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
 		p.Start()
-		return open.open(ctx, sw)
+		return open.Switch(ctx, sw)
 	}
-	err := fleet.Make(ctx, fleet.Switches(c, switches, begin), fleet.PlanOptions{Workers: a.parallel, Ready: func(ctx context.Context, name string, drv drivers.Driver) error {
+	err := fleet.Make(ctx, fleet.Switches(c.Compiler, c.Switches, begin), fleet.PlanOptions{Workers: a.parallel, Ready: func(ctx context.Context, name string, drv drivers.Driver) error {
 		sw, left := c.Fabric().Switch(name), past.Left(name)
 		var desired drivers.Desired
 		if len(left.Down) > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,10 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
@@ -28,7 +28,7 @@ that they refer to. Without --out the file of one switch goes to standard output
 With --yang nothing is written unless all of it is valid against the models.`,
 		Example: "  roce-fabric render -f fabric.yaml --out rendered\n  roce-fabric render -f fabric.yaml --only leaf1 | jq .PORT_QOS_MAP",
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.render(dir, models) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.render(cmd.Context(), dir, models) },
 	}
 	a.intentFlags(c)
 	c.Flags().StringVarP(&dir, "out", "o", "", "folder to write to; each device gets a folder in it")
@@ -38,18 +38,18 @@ With --yang nothing is written unless all of it is valid against the models.`,
 	return c
 }
 
-func (a *app) render(dir, models string) error {
-	c, switches, err := a.load()
+func (a *app) render(ctx context.Context, dir, models string) error {
+	c, err := a.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
-	if dir == "" && len(switches) != 1 {
-		return usageHint("name a folder with --out, or one switch with --only", "standard output holds the file of one switch, not of %d", len(switches))
+	if dir == "" && len(c.Switches) != 1 {
+		return usageHint("name a folder with --out, or one switch with --only", "standard output holds the file of one switch, not of %d", len(c.Switches))
 	}
-	if err := a.checkYANG(c, switches, models); err != nil {
+	if err := a.checkYANG(c, models); err != nil {
 		return err
 	}
-	for _, sw := range switches {
+	for _, sw := range c.Switches {
 		d := c.Device(sw)
 		if len(d.Desired.Ports) == 0 {
 			a.talk("%s: the intent names no port of this switch, so there is nothing to configure on it", sw.Name)
@@ -59,7 +59,7 @@ func (a *app) render(dir, models string) error {
 				a.talk("%s: class %s has ecn: keep, so its curve is not in the rendered text", sw.Name, class.Name)
 			}
 		}
-		name, text := systemOf(d).Encode(d)
+		name, text := fleet.SystemOf(d).Encode(d)
 		if dir == "" {
 			_, err := a.stdout.Write(text)
 			return err
@@ -68,7 +68,7 @@ func (a *app) render(dir, models string) error {
 			return err
 		}
 	}
-	a.talk("wrote %s to %s", words.Count(len(switches), "device"), dir)
+	a.talk("wrote %s to %s", words.Count(len(c.Switches), "device"), dir)
 	return nil
 }
 
@@ -99,14 +99,14 @@ func writeBelow(dir, name string, text []byte) error {
 	return atomicfile.Write(real, text, 0o644)
 }
 
-func (a *app) checkYANG(c *render.Compiler, switches []*intent.Switch, models string) error {
+func (a *app) checkYANG(c *fleet.Fabric, models string) error {
 	y, err := a.loadModels(models)
 	if err != nil {
 		return err
 	}
 	var found []validate.Finding
-	for _, sw := range switches {
-		found = append(found, y.check(c.Device(sw))...)
+	for _, sw := range c.Switches {
+		found = append(found, y.Check(c.Device(sw))...)
 	}
 	for _, f := range validate.Sort(found) {
 		a.talk("%s: %s", f.Device, f.What)

@@ -15,7 +15,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -80,7 +79,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	if err := a.mustAsk(o.list || o.yes, "rollback --list"); err != nil {
 		return err
 	}
-	c, switches, open, err := a.loadDevices()
+	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
@@ -96,7 +95,7 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 		return err
 	}
 	chosen := map[string]bool{}
-	for _, sw := range switches {
+	for _, sw := range c.Switches {
 		chosen[sw.Name] = true
 	}
 	past, devices, err := fleet.Find(o.state, id, func(name string) bool { return chosen[name] || len(a.only) == 0 })
@@ -108,7 +107,9 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 			return fmt.Errorf("device %s of run %s is not in the intent; nothing was written", d.Name, past.ID)
 		}
 	}
-	begin := func(ctx context.Context, name string) (drivers.Driver, error) { return open.open(ctx, f.Switch(name)) }
+	begin := func(ctx context.Context, name string) (drivers.Driver, error) {
+		return open.Switch(ctx, f.Switch(name))
+	}
 	desired := func(name string) drivers.Desired { return c.Device(f.Switch(name)).Desired }
 	return a.takeBack(ctx, f, o.yes, undoing{past: past, devices: devices, state: o.state, noun: "device", open: begin, options: fleet.RunOptions{
 		Desired: desired, Policy: func(name string) drivers.Policy { return fleet.Policy(f, f.Switch(name)) },
@@ -240,7 +241,7 @@ func (a *app) listRuns(fabric, dir string) error {
 
 // noteCutOff says of a device whether an earlier run was cut off in its work
 // on it, and what of that is in force, or that one is at work on it.
-func noteCutOff(d *fleet.DevicePlan, left fleet.Left, c *render.Compiler, busy string) {
+func noteCutOff(d *fleet.DevicePlan, left fleet.Left, c *fleet.Fabric, busy string) {
 	if d.Error != "" {
 		return
 	}

@@ -2,8 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
-	"strings"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,16 +10,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/pool"
-	"github.com/roce-fabric/roce-fabric/nic"
-	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
 func (a *app) validateCommand() *cobra.Command {
-	var sudo, state string
-	var length time.Duration
+	var o validateOptions
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Prove from running state that the fabric matches the intent",
@@ -46,189 +44,115 @@ the host. For a port that is meant to be down, the intent says admin: down.
 		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --only 'leaf[1-2],gpu*'\n  roce-fabric validate -f fabric.yaml --window 2m\n  roce-fabric validate -f fabric.yaml --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("window") && (length <= 0 || length > maxWindow) {
-				return usageHint("take --window 2m", "--window %s: use more than 0 and at most %s", length, drivers.Spell(maxWindow))
+			if cmd.Flags().Changed("window") && (o.window <= 0 || o.window > maxWindow) {
+				return usageHint("take --window 2m", "--window %s: use more than 0 and at most %s", o.window, drivers.Spell(maxWindow))
 			}
-			return a.validateOver(cmd.Context(), sudo, state, length)
+			return a.validate(cmd.Context(), o)
 		},
 	}
 	a.intentFlags(c)
 	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
-	c.Flags().DurationVar(&length, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
-	sudoFlag(c, &sudo)
-	a.stateFlag(c, &state)
+	c.Flags().DurationVar(&o.window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
+	a.sudoFlag(c)
+	a.stateFlag(c, &o.state)
 	a.deviceFlags(c)
 	a.reportFlags(c)
 	return c
 }
 
-// readTimeout bounds the reading of one device.
-const readTimeout = 2 * time.Minute
+// maxWindow bounds a look at counters: what is to be watched for longer is not
+// for a command that somebody waits for.
+const maxWindow = 24 * time.Hour
 
-// reading is what was found on one device.
-type reading struct {
-	sw     *intent.Switch
-	result *validate.Result
-	start  *start
-	err    error
+// validateOptions are the flags of validate.
+type validateOptions struct {
+	state  string
+	window time.Duration // 0 is for none
 }
 
-// validate looks at the fabric as it is.
-func (a *app) validate(ctx context.Context, sudo string) error {
-	return a.validateOver(ctx, sudo, "", 0)
-}
-
-// toRead loads the intent, and picks the switches and hosts to read and what
-// opens them.
-func (a *app) toRead() (c *render.Compiler, switches []*intent.Switch, hosts []*intent.Host, open *opener, err error) {
-	if c, err = a.loadFabric(); err != nil {
-		return nil, nil, nil, nil, err
-	}
-	if switches, hosts, err = c.Fabric().SelectDevices(a.only); err != nil {
-		return nil, nil, nil, nil, notSelected(err)
-	}
-	if open, err = a.opener(); err != nil {
-		return nil, nil, nil, nil, err
-	}
-	return c, switches, hosts, open, nil
-}
-
-// validateOver looks at the fabric, and at its counters for as long as length; 0
-// is not at all.
-func (a *app) validateOver(ctx context.Context, sudo, state string, length time.Duration) error {
-	c, switches, hosts, open, err := a.toRead()
+// validate looks at the fabric, and at its counters over the window.
+func (a *app) validate(ctx context.Context, o validateOptions) error {
+	f, at, err := a.loadDevices(ctx, fleet.TakeAll)
 	if err != nil {
 		return err
 	}
-	var past *fleet.History
-	// Where no folder is known there is nothing to wait for.
-	if dir, err := stateDir(state, c.Fabric().Name); err == nil {
-		past = a.history(dir)
-	}
-	a.loud(switches)
-	run := validate.NewRun(c.Fabric())
-	for _, h := range hosts {
-		if !open.reaches(h) {
-			run.Note(validate.Finding{ID: "READ", Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "hosts",
-				What: "the host has no address and was not read", Fix: "state its address in the intent"})
-		}
-	}
-	hosts = a.reachable(hosts, open)
-	w := &window{length: length, nics: map[string]*nic.Host{}}
-	p := a.progress("validate", len(switches)+len(hosts))
-	defer p.Close()
-	err = pool.Ordered(ctx, a.parallel, switches, func(ctx context.Context, sw *intent.Switch) reading {
-		p.Start()
-		return readDevice(ctx, c, sw, open, past, length > 0)
-	}, func(r reading) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p.Finish(r.sw.Name, r.err)
-		if r.err != nil {
-			run.Note(validate.Finding{ID: "READ", Severity: validate.Error, Device: r.sw.Name, What: r.err.Error(), Where: r.sw.Pos.String(), Fix: adviceOf(r.err)})
-			return nil
-		}
-		run.Add(r.result)
-		if w.add(r.start) {
-			w.switches = append(w.switches, r.sw)
-		}
-		return nil
+	a.reachable(f.Hosts, at)
+	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{
+		Workers: a.parallel, History: a.historyOf(f.Fabric(), o.state), Window: o.window,
+		Progress: a.showProgress(func(e fleet.Event) {
+			if e.Kind == fleet.PhaseBegins && e.Phase == fleet.Waiting {
+				a.talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
+			}
+		}),
 	})
 	if err != nil {
 		return err
 	}
-	// Their links end at switches, which are known now.
-	err = a.validateHosts(ctx, c.Fabric(), hosts, sudo, open, run, p, w)
-	p.Close()
-	if err == nil && length > 0 {
-		err = a.judge(ctx, c.Fabric(), w, sudo, open, run)
+	for _, what := range natural.Keys(v.Open) {
+		a.warn("%s: %s", natural.Fold(v.Open[what]), what)
 	}
-	if err != nil {
-		return err
-	}
-	found := run.Findings(time.Now())
 	err = a.report(report.Report{
-		Command: "validate", Fabric: c.Fabric().Name, Intent: c.Fabric(), Links: len(c.Fabric().Links),
-		Devices: report.Looked(switches, hosts, report.FromRunning, found), Findings: found, Counted: run.Counted(),
+		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
+		Devices: report.Looked(v.Switches, v.Hosts, report.FromRunning, v.Findings), Findings: v.Findings, Counted: v.Counted,
 	})
-	if err == nil && length > 0 {
-		err = notPassed(found)
+	if err != nil || o.window == 0 {
+		return err
 	}
-	return err
+	if f := validate.Inconclusive(v.Findings); f != nil {
+		return &statusError{status: exitFailed, err: fmt.Errorf("inconclusive: not enough counters to call it a pass: %s", f.Told()), hint: f.Fix}
+	}
+	return nil
 }
 
-// readDevice reads a switch, once it has done what a run that was cut off sent
-// it, and, where it is to count, its counters.
-func readDevice(ctx context.Context, c *render.Compiler, sw *intent.Switch, open *opener, past *fleet.History, count bool) (r reading) {
-	r.sw = sw
-	drv, err := open.open(ctx, sw)
+// historyOf is the history of the runs over a fabric; none where no folder is known:
+// there is nothing to wait for then.
+func (a *app) historyOf(f *intent.Fabric, state string) *fleet.History {
+	dir, err := stateDir(state, f.Name)
 	if err != nil {
-		r.err = err
-		return r
+		return nil
 	}
-	// A session that does not close cleanly changes nothing about what was read.
-	defer func() { _ = drv.Close() }()
-	if r.err = settled(ctx, past, sw, drv); r.err != nil {
-		return r
+	return a.history(dir)
+}
+
+// reachable returns the hosts that can be read, and says which cannot.
+func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) (out []*intent.Host) {
+	var without []string
+	for _, h := range hosts {
+		if at.Reaches(h) {
+			out = append(out, h)
+		} else {
+			without = append(without, h.Name)
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	if _, r.err = drv.Probe(ctx); r.err != nil {
-		return r
+	switch n := len(without); {
+	case n == 1:
+		a.talk("1 host has no address and was not read: %s", without[0])
+	case n > 1:
+		a.talk("%d hosts have no address and were not read: %s", n, natural.Fold(without))
 	}
-	snap, err := drv.Read(ctx)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	running, unknown, err := drivers.Decode(sw.Name, drv, snap)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	state := &validate.State{Unknown: unknown}
-	if o, ok := drv.(drivers.Observer); ok {
-		seen, err := o.Observe(ctx)
+	return out
+}
+
+// showProgress shows how far the reading of devices is, on a terminal, and hands
+// each event on; nil hands on to nobody.
+func (a *app) showProgress(also func(fleet.Event)) fleet.Progress {
+	var p *term.Progress
+	return func(e fleet.Event) {
 		switch {
-		case err == nil:
-			seen.Complete(running)
-			state.Ports = seen.Ports
-		case !errors.Is(err, drivers.ErrUnsupported):
-			r.err = err
-			return r
+		case e.Phase == fleet.Waiting:
+		case e.Kind == fleet.PhaseBegins:
+			p = a.progress(string(e.Phase), e.Devices)
+		case e.Kind == fleet.DeviceBegins:
+			p.Start()
+		case e.Kind == fleet.DeviceEnds && e.Error != nil:
+			p.Finish(e.Device, e.Error)
+		case e.Kind == fleet.DeviceEnds:
+			p.Finish(e.Device, nil)
+		case e.Kind == fleet.PhaseEnds:
+			p.Close()
+		}
+		if also != nil {
+			also(e)
 		}
 	}
-	d := c.Device(sw)
-	switch state.InForce, err = drv.Applied(ctx, d.Desired); {
-	case errors.Is(err, drivers.ErrUnsupported), errors.Is(err, drivers.ErrNoState):
-		state.NotInForce = unsupported(sw, err)
-	case err != nil:
-		r.err = err
-		return r
-	}
-	if s, ok := drv.(drivers.Saver); ok {
-		switch state.Unsaved, err = s.Unsaved(ctx); {
-		case errors.Is(err, drivers.ErrUnsupported):
-			state.NotSaved = unsupported(sw, err)
-		case err != nil:
-			r.err = err
-			return r
-		}
-	}
-	if count {
-		r.start = &start{device: validate.GateSwitch(d, running)}
-		if r.start.sample, r.err = countPorts(ctx, drv, &r.start.device); r.err != nil {
-			return r
-		}
-	}
-	r.result = validate.Switch(d, running, validate.Running, state)
-	return r
-}
-
-// unsupported says why a switch does not show something, without its name and what
-// marks the error.
-func unsupported(sw *intent.Switch, err error) string {
-	why := strings.TrimPrefix(err.Error(), sw.Name+": ")
-	return strings.TrimPrefix(strings.TrimPrefix(why, drivers.ErrUnsupported.Error()+": "), drivers.ErrNoState.Error()+": ")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -40,7 +41,6 @@ type watchOptions struct {
 	counters bool
 	// subscribe has switches say that they changed, where they do.
 	subscribe bool
-	sudo      string
 	listen    string
 	webhook   string
 	token     string
@@ -100,7 +100,7 @@ The intent is read once, at the start.`,
 	f.StringVar(&o.token, "webhook-token", "", "reference to a bearer token for the webhook: env:NAME, file:PATH")
 	f.StringVar(&o.history, "history", "", "file that gets a line of JSON for each round")
 	_ = c.MarkFlagFilename("history", "jsonl")
-	sudoFlag(c, &o.sudo)
+	a.sudoFlag(c)
 	a.deviceFlags(c)
 	a.outputFlag(c, "text", "json")
 	return c
@@ -148,28 +148,50 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	c, switches, hosts, open, err := a.toRead()
+	f, at, err := a.loadDevices(ctx, fleet.TakeAll)
 	if err != nil {
 		return err
 	}
 	w := &watching{a: a, o: o, down: map[string]bool{}}
-	hosts = a.reachable(hosts, open)
-	reader := newWatchReader(c, open, switches, hosts, o)
-	if len(reader.devices) == 0 {
+	f.Hosts = a.reachable(f.Hosts, at)
+	var devices []watch.Device
+	for _, sw := range f.Switches {
+		devices = append(devices, watch.Device{Name: sw.Name, Where: sw.Pos.String()})
+	}
+	for _, h := range f.Hosts {
+		devices = append(devices, watch.Device{Name: h.Name, Host: true, Where: h.Pos.String()})
+	}
+	if len(devices) == 0 {
 		return usage("there is no device to watch")
 	}
+	reader := fleet.Reader{Fabric: f, Access: at, Counters: o.counters}
 	told := ctx // to end
 	ctx, w.cancel = context.WithCancel(ctx)
 	defer w.cancel()
 	cfg := watch.Config{
-		Fabric: c.Fabric(), Devices: reader.devices, Read: reader.read, Interval: o.interval, Parallel: a.parallel,
+		Fabric: f.Fabric(), Devices: devices, Interval: o.interval, Parallel: a.parallel,
 		Rounds: o.rounds, Clock: o.clock, Rand: o.rand, Round: w.round,
+		// Passwords and host keys may have been changed since they were read: a watch
+		// goes on for months.
+		Read: func(ctx context.Context, d watch.Device, ends fleet.Ends) fleet.Reading {
+			r := reader.Read(ctx, d.Name, ends)
+			if r.Err != nil {
+				at.Forget()
+			}
+			return r
+		},
 	}
 	if o.subscribe {
-		cfg.Notify = reader.notify
+		cfg.Notify = func(ctx context.Context, d watch.Device, ready, changed func()) error {
+			err := reader.Notify(ctx, d.Name, ready, changed)
+			if errors.Is(err, drivers.ErrAuth) || errors.Is(err, drivers.ErrIdentity) {
+				at.Forget()
+			}
+			return err
+		}
 	}
 	watcher := watch.New(cfg)
-	shown := metrics.New(watcher, c.Fabric().Name, version)
+	shown := metrics.New(watcher, f.Fabric().Name, version)
 	if w.sender, err = o.hook(ctx, func(err error) {
 		shown.Webhook(err)
 		w.warnOnce("webhook", err)
@@ -182,20 +204,19 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 			return err
 		}
 	}
-	a.loud(switches)
 	a.waited = true
 	// Nothing is written to a device that a sudden end could leave in between:
 	// after the first signal the next one ends the program as it is. But for
 	// SIGHUP, which a closed terminal sends more than once.
 	defer context.AfterFunc(told, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })()
-	a.talk("watching %s every %s; Ctrl-C ends it", deviceCount(len(switches), len(hosts)), drivers.Spell(o.interval))
+	a.talk("watching %s every %s; Ctrl-C ends it", deviceCount(len(f.Switches), len(f.Hosts)), drivers.Spell(o.interval))
 
 	var sending, serving sync.WaitGroup
 	var served error
 	if listener != nil {
 		w.announce(listener)
 		h := serve.Handler(serve.Source{Watcher: watcher, Metrics: shown.Handler(), Report: func(out io.Writer, r *watch.Round, form string) error {
-			return report.Write(out, report.Form(form), reader.report(r), report.Options{})
+			return report.Write(out, report.Form(form), watchReport(f, r), report.Options{})
 		}})
 		serving.Go(func() {
 			if err := serve.Run(ctx, listener, h); err != nil {
@@ -222,6 +243,15 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 	w.cancel()
 	serving.Wait()
 	return errors.Join(err, served, w.failed)
+}
+
+// watchReport is the report of a round.
+func watchReport(f *fleet.Fabric, r *watch.Round) report.Report {
+	return report.Report{
+		Command: "validate", Version: version, Fabric: f.Fabric().Name, Time: r.End, Intent: f.Fabric(), Links: len(f.Fabric().Links),
+		Devices: report.Looked(f.Switches, f.Hosts, report.FromRunning, r.Findings), Findings: r.Findings,
+		Counted: r.Counted,
+	}
 }
 
 // deviceCount prints "3 switches and 2 hosts".

@@ -84,7 +84,7 @@ func watchLab(t *testing.T, output string, prepare ...func(*watched, *watchOptio
 		}
 	})
 	t.Cleanup(func() { w.close() })
-	w.app = &app{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &w.out, stderr: &w.errOut, getenv: func(string) string { return "" },
+	w.app = &app{stdin: strings.NewReader(""), stdout: &w.out, stderr: &w.errOut, getenv: func(string) string { return "" },
 		file: file, lab: lab.Path(dir), only: []string{"leaf*", "spine*"}, output: output, parallel: 4}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel

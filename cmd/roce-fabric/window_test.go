@@ -75,7 +75,7 @@ func TestWindow(t *testing.T) {
 			tally("leaf1").Set("Ethernet8", 3, sim.TxPkts, 1e9)
 			var out bytes.Buffer
 			said := &teller{text: "read again in", then: tt.then}
-			a := &app{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &out, stderr: said, getenv: func(string) string { return "" }}
+			a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: said, getenv: func(string) string { return "" }}
 			file := filepath.Join(t.TempDir(), "report.json")
 			status := a.run(context.Background(), []string{"validate", "--window", "500ms", "--report", "json=" + file, "-f", p.file, "--lab", lab.Path(filepath.Dir(p.CA))})
 			if tt.undo != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -34,9 +35,9 @@ func watched(t *testing.T) *watch.Watcher {
 	w := watch.New(watch.Config{
 		Fabric: f, Interval: time.Minute, Parallel: 2, Rounds: 1,
 		Devices: []watch.Device{{Name: "leaf1"}, {Name: "leaf2"}},
-		Read: func(_ context.Context, d watch.Device, _ watch.Ends) (r watch.Reading) {
+		Read: func(_ context.Context, d watch.Device, _ fleet.Ends) (r fleet.Reading) {
 			if d.Name == "leaf2" {
-				return watch.Reading{Err: errors.New("unreachable")}
+				return fleet.Reading{Device: d.Name, Err: &fleet.Error{Device: d.Name, Text: "unreachable"}}
 			}
 			r.Findings = []validate.Finding{
 				{ID: "WD-02", Severity: validate.Warning, Device: "leaf1", Ports: []string{"Ethernet0"}, What: "off"},

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/watch"
 )
@@ -36,13 +37,13 @@ func watcher(t *testing.T, in, read, over chan struct{}) *watch.Watcher {
 		t.Fatal(err)
 	}
 	return watch.New(watch.Config{Fabric: f, Interval: time.Hour, Parallel: 1, Devices: []watch.Device{{Name: "leaf1"}},
-		Read: func(ctx context.Context, _ watch.Device, _ watch.Ends) watch.Reading {
+		Read: func(ctx context.Context, d watch.Device, _ fleet.Ends) fleet.Reading {
 			close(in)
 			select {
 			case <-read:
 			case <-ctx.Done():
 			}
-			return watch.Reading{Err: ctx.Err()}
+			return fleet.Reading{Device: d.Name, Err: fleet.NewError(d.Name, fleet.OpRead, ctx.Err())}
 		},
 		Round: func(*watch.Round) { close(over) },
 	})

@@ -1,6 +1,7 @@
-package main
+package fleet
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -52,8 +53,8 @@ func TestRecognise(t *testing.T) {
 		for form, text := range map[string]string{
 			"": c.text, ", CRLF": strings.ReplaceAll(c.text, "\n", "\r\n"), ", BOM": "\xef\xbb\xbf" + c.text, ", prompt": "leaf1# show running-config\n" + c.text,
 		} {
-			got, err := systems.Recognise(plain([]byte(text)))
-			switch _, known := systems.Find(c.system); {
+			got, err := Systems.Recognise(plain([]byte(text)))
+			switch _, known := Systems.Find(c.system); {
 			case known:
 				if got != c.system || err != nil {
 					t.Errorf("%s%s is %q, %v", name, form, got, err)
@@ -79,14 +80,17 @@ func TestRecogniseRendered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := compilerOf(t, name, text)
+		c, err := Load(t.Context(), "-", LoadOptions{Stdin: bytes.NewReader(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
 		seen := map[string]bool{}
 		for _, s := range c.Fabric().Switches {
 			if key := s.OS + s.Role; !seen[key] {
 				seen[key] = true
 				d := c.Device(s)
-				_, native := systemOf(d).Encode(d)
-				if got, err := systems.Recognise(native); got != s.OS {
+				_, native := SystemOf(d).Encode(d)
+				if got, err := Systems.Recognise(native); got != s.OS {
 					t.Errorf("%s: what is rendered for %s is %q, %v", name, s.Name, got, err)
 				}
 			}

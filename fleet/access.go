@@ -1,0 +1,199 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/internal/trace"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/remote"
+)
+
+// Access reaches the devices of a fabric. Secrets are resolved once, and known_hosts
+// files read once, for all of them. The zero value goes where the intent says; do
+// not copy it once it was used.
+type Access struct {
+	// At returns where a device is instead of where the intent says; nil is for none.
+	At func(device string) (Address, error)
+	// Sudo is how root is had on a host: "none", "nopassword", "password" or "",
+	// which is none for root and nopassword for others.
+	Sudo string
+	// Log records what is said to devices; nil is for nothing.
+	Log *trace.Log
+
+	mu      sync.Mutex
+	secrets map[string]secret.Secret
+	hosts   map[string]*ssh.KnownHosts
+}
+
+// Address is where a device of a lab answers, and how its clients log in.
+type Address struct {
+	GNMI, SSH      string // a host has no gNMI
+	Username       string
+	Password       secret.Secret
+	CA, KnownHosts string // files
+	// Program is copied to a host in place of this program.
+	Program string
+}
+
+// rpcTimeout bounds a read of one device. The whole CONFIG_DB of a large
+// switch takes a second or two.
+const rpcTimeout = 20 * time.Second
+
+// Switch makes the driver of a switch.
+func (a *Access) Switch(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
+	t, err := a.target(ctx, sw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", sw.Name, err)
+	}
+	t.GNMI.Log = a.Log.For(sw.Name, t.GNMI.Password)
+	if t.SSH != nil {
+		t.SSH.Log = a.Log.For(sw.Name, t.SSH.Password)
+	}
+	return Systems.Open(t)
+}
+
+// target resolves how a switch is reached.
+func (a *Access) target(ctx context.Context, sw *intent.Switch) (drivers.Target, error) {
+	t := drivers.Target{Name: sw.Name, OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V}
+	if a.At != nil {
+		at, err := a.At(sw.Name)
+		if err != nil {
+			return t, err
+		}
+		t.GNMI = gnmi.Config{Address: at.GNMI, Username: at.Username, Password: at.Password, Timeout: rpcTimeout, TLS: gnmi.TLS{CAFile: at.CA}}
+		if sw.Access.SSH.Configured() && at.SSH != "" {
+			t.SSH, err = a.sshAt(at)
+		}
+		return t, err
+	}
+	to := sw.Access
+	user, pass, err := a.login(ctx, to.Username.V, to.Password.V)
+	if err != nil {
+		return t, err
+	}
+	t.GNMI = gnmi.Config{
+		Address: sw.Address.V, Username: user, Password: pass, Timeout: rpcTimeout,
+		TLS: gnmi.TLS{
+			CAFile: to.TLS.CA.V, CertFile: to.TLS.Cert.V, KeyFile: to.TLS.Key.V, Pin: to.TLS.Pin.V,
+			ServerName: to.TLS.ServerName.V, Insecure: to.TLS.Insecure.V, Plaintext: to.TLS.Plaintext.V,
+		},
+	}
+	if to.SSH.Configured() {
+		t.SSH, err = a.ssh(ctx, to.SSH)
+	}
+	return t, err
+}
+
+// ssh resolves how a device is reached over SSH.
+func (a *Access) ssh(ctx context.Context, s intent.SSH) (*ssh.Config, error) {
+	user, pass, err := a.login(ctx, s.Username.V, s.Password.V)
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := a.knownHosts(s.KnownHosts.V)
+	if err != nil {
+		return nil, err
+	}
+	return &ssh.Config{Address: s.Address.V, User: user, Password: pass, KeyFile: s.Key.V, Agent: s.Agent.V, Hosts: hosts, Jump: s.Jump.V}, nil
+}
+
+func (a *Access) sshAt(at Address) (*ssh.Config, error) {
+	hosts, err := a.knownHosts(at.KnownHosts)
+	if err != nil {
+		return nil, err
+	}
+	return &ssh.Config{Address: at.SSH, User: at.Username, Password: at.Password, Hosts: hosts}, nil
+}
+
+// Reaches reports whether there is an address for a host: with At for each.
+func (a *Access) Reaches(h *intent.Host) bool { return a.At != nil || h.Address.V != "" }
+
+// Host makes the driver of a host that is only read.
+func (a *Access) Host(h *intent.Host, desired *nic.Host) *host.Driver {
+	return host.New(host.Config{Name: h.Name, Desired: desired, Connect: func(ctx context.Context) (host.Conn, error) { return a.Connect(ctx, h) }})
+}
+
+// Connect connects to a host.
+func (a *Access) Connect(ctx context.Context, h *intent.Host) (host.Conn, error) {
+	opts := remote.Options{Sudo: remote.SudoNoPassword}
+	cfg, err := a.hostSSH(ctx, h, &opts)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Log = a.Log.For(h.Name, cfg.Password)
+	switch {
+	case a.Sudo == "password":
+		opts.Sudo, opts.Password = remote.SudoPassword, cfg.Password
+	case a.Sudo == "none" || a.Sudo == "" && cfg.User == "root":
+		opts.Sudo = remote.SudoNone
+	}
+	r, err := remote.Open(ctx, *cfg, opts)
+	if err != nil {
+		return nil, err // and no Conn that is a nil *remote.Host
+	}
+	return r, nil
+}
+
+// hostSSH resolves how a host is reached.
+func (a *Access) hostSSH(ctx context.Context, h *intent.Host, o *remote.Options) (*ssh.Config, error) {
+	if a.At == nil {
+		return a.ssh(ctx, h.Access.SSH)
+	}
+	at, err := a.At(h.Name)
+	if err != nil {
+		return nil, err
+	}
+	o.Binary = at.Program
+	return a.sshAt(at)
+}
+
+// Forget has secrets and known_hosts files read again: they may have been changed
+// since, where a read failed months after the first.
+func (a *Access) Forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.secrets, a.hosts = nil, nil
+}
+
+// login resolves the references to a user and a password; "" is "".
+func (a *Access) login(ctx context.Context, username, password string) (user string, pass secret.Secret, err error) {
+	if username != "" {
+		if user, err = secret.Username(ctx, username); err != nil {
+			return "", "", err
+		}
+	}
+	if password != "" {
+		pass, err = once(a, &a.secrets, password, func(ref string) (secret.Secret, error) { return secret.Resolve(ctx, ref) })
+	}
+	return user, pass, err
+}
+
+func (a *Access) knownHosts(path string) (*ssh.KnownHosts, error) {
+	return once(a, &a.hosts, path, ssh.LoadKnownHosts)
+}
+
+// once returns what read makes of a key, which is kept where that is no error.
+func once[T any](a *Access, had *map[string]T, key string, read func(string) (T, error)) (T, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if v, ok := (*had)[key]; ok {
+		return v, nil
+	}
+	v, err := read(key)
+	if err == nil {
+		if *had == nil {
+			*had = map[string]T{}
+		}
+		(*had)[key] = v
+	}
+	return v, err
+}

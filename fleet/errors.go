@@ -1,0 +1,128 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+)
+
+// Op is the operation that an error came from.
+type Op string
+
+// The operations.
+const (
+	OpConnect  Op = "connect"
+	OpRead     Op = "read"   // also to ask what the device is
+	OpSettle   Op = "settle" // wait until the device has done what it was sent
+	OpPlan     Op = "plan"
+	OpJudge    Op = "judge" // of a plan or an undo record, before the first write
+	OpApply    Op = "apply"
+	OpVerify   Op = "verify" // read back, and compare with what is in force
+	OpConfirm  Op = "confirm"
+	OpSave     Op = "save"
+	OpRollback Op = "rollback"
+	OpJournal  Op = "journal"
+)
+
+// Kind says what went wrong; "" is anything else.
+type Kind string
+
+// The kinds.
+const (
+	KindUnreachable Kind = "unreachable"
+	KindAuth        Kind = "not-authorised"
+	KindIdentity    Kind = "identity"
+	KindUnsupported Kind = "unsupported"
+	KindNoState     Kind = "no-state"
+	KindStale       Kind = "stale" // the device or the intent changed since the plan was made
+	KindRejected    Kind = "rejected"
+	KindUnsaved     Kind = "unsaved"
+	KindPartial     Kind = "partial"
+	KindInterrupted Kind = "interrupted"
+	KindLocked      Kind = "locked"    // another run works on the fabric
+	KindNothing     Kind = "no-run"    // there is no run to roll back
+	KindNotPlanned  Kind = "no-plan"   // the device could not be planned
+	KindBlocked     Kind = "blocked"   // the plan has changes that cannot be made
+	KindImpact      Kind = "impact"    // the plan disturbs more than allowed
+	KindPlan        Kind = "plan"      // a plan that this tool does not make of the intent
+	KindUndo        Kind = "undo"      // an undo record that is not carried out
+	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
+	KindNoDevice    Kind = "no-device" // the device is not among those of the call
+)
+
+// kinds are the errors that stand for a kind, the more telling ones first.
+var kinds = []struct {
+	is   error
+	kind Kind
+}{
+	{drivers.ErrStale, KindStale}, {drivers.ErrAuth, KindAuth}, {drivers.ErrIdentity, KindIdentity},
+	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
+	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted},
+	{drivers.ErrPartial, KindPartial}, {ErrLocked, KindLocked}, {ErrNothing, KindNothing},
+}
+
+// hints say what to do about a kind, where the error itself does not.
+var hints = map[Kind]string{
+	KindStale: "plan again, and look at what changed",
+	KindPlan:  "plan again: the plan was edited, or made under other conditions",
+	KindUndo:  "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
+}
+
+// Error is an error about one device, or about a run as a whole.
+type Error struct {
+	Device string `json:"device,omitempty"` // "" for the run as a whole
+	Text   string `json:"error,omitempty"`  // in one line
+	Op     Op     `json:"op,omitempty"`
+	Kind   Kind   `json:"kind,omitempty"`
+	Hint   string `json:"hint,omitempty"` // what to do about it
+
+	cause error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap returns what caused it; nil for an error that was read from a file.
+func (e *Error) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.cause
+}
+
+// Fact is the text without the name of the device, for a place that has said it.
+func (e *Error) Fact() string { return strings.TrimPrefix(e.Text, e.Device+": ") }
+
+// NewError makes an Error of one that came from an operation on a device. What is an
+// Error already stays what it is; nil stays nil.
+func NewError(device string, op Op, err error) *Error {
+	if err == nil {
+		return nil
+	}
+	e := &Error{Device: device, Op: op, Text: oneLine(err), cause: err}
+	if is := (*Error)(nil); errors.As(err, &is) {
+		e.Op, e.Kind, e.Hint = is.Op, is.Kind, is.Hint
+		return e
+	}
+	for _, k := range kinds {
+		if errors.Is(err, k.is) {
+			e.Kind = k.kind
+			break
+		}
+	}
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		e.Hint = h.Hint()
+	}
+	return e
+}
+
+// errorAs is NewError with a kind that the error itself does not tell.
+func errorAs(device string, op Op, kind Kind, err error) *Error {
+	e := NewError(device, op, err)
+	e.Kind, e.Hint = kind, cmp.Or(e.Hint, hints[kind])
+	return e
+}

@@ -1,0 +1,193 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render/derive"
+)
+
+// Imports is the phase of an import in which switches are read.
+const Imports Phase = "import"
+
+// ImportOptions tune an import.
+type ImportOptions struct {
+	// AllPorts takes in ports that carry QoS and have no known neighbour, also beside
+	// others that have one.
+	AllPorts bool
+	// Workers is how many switches are read at a time; 0 is one.
+	Workers int
+	// History is that of [Reader].
+	History *History
+	// Progress is called as the work goes on; nil is silence.
+	Progress Progress
+}
+
+// Imported is what an import gave.
+type Imported struct {
+	*derive.Result // nil where a switch could not be read
+	// Failed says of each switch that could not be read why.
+	Failed []*Error
+	// Doubts are what was not read, or may be of another system.
+	Doubts []string
+	// Lost is what this tool does not understand.
+	Lost []Lost
+}
+
+// Lost is a line of a switch that this tool does not understand.
+type Lost struct {
+	Device string `json:"device"`
+	drivers.Unknown
+}
+
+// imported is a switch that was read, and what of it was not understood.
+type imported struct {
+	sw      derive.Switch
+	unknown []drivers.Unknown
+	doubt   string
+	err     *Error
+}
+
+// Import reads switches, or their saved configurations, and makes the intent that
+// says what they do. Where a switch cannot be read there is none, and the error says
+// of how many.
+func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Imported, error) {
+	for _, sw := range s.Live() {
+		if sw.Address.V == "" && a.At == nil {
+			return nil, wrong("", "state its address, or give its configuration with --config", "%s has no address", sw.Name)
+		}
+	}
+	out := &Imported{}
+	in := derive.Input{Name: s.name, Hosts: s.hosts, Cables: s.cables, ClassNames: s.classes, AllPorts: o.AllPorts, Fits: Systems.Fits()}
+	if err := s.read(ctx, &Reader{Access: a, History: o.History}, o, func(r imported) {
+		if r.err != nil {
+			out.Failed = append(out.Failed, r.err)
+			return
+		}
+		if r.doubt != "" {
+			out.Doubts = append(out.Doubts, r.sw.Name+": "+r.doubt)
+		}
+		in.Switches = append(in.Switches, r.sw)
+		for _, u := range r.unknown {
+			out.Lost = append(out.Lost, Lost{r.sw.Name, u})
+		}
+	}); err != nil {
+		return out, err
+	}
+	if n := len(out.Failed); n > 0 {
+		return out, fmt.Errorf("%s of %d could not be read; no intent is written", words.Plural(n, "switch", "switches"), len(s.list))
+	}
+	res, err := derive.Derive(in)
+	if errors.Is(err, derive.ErrInput) {
+		err = &OptionError{Err: err}
+	}
+	if err != nil {
+		return out, err
+	}
+	if s.Known != nil {
+		res.LeftOut = append(res.LeftOut, notTaken(s.Known, res.Fabric)...)
+	}
+	out.Result = res
+	return out, nil
+}
+
+// read reads the switches side by side and hands each on in order.
+func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take func(imported)) error {
+	defer o.Progress.phase(Imports, len(s.list))()
+	return pool.Ordered(ctx, o.Workers, s.list, func(ctx context.Context, src *importSource) imported {
+		o.Progress.report(Event{Kind: DeviceBegins, Phase: Imports, Device: src.name})
+		got, err := src.read(ctx, r)
+		got.sw.Name, got.err = src.name, NewError(src.name, OpRead, err)
+		return got
+	}, func(got imported) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o.Progress.report(Event{Kind: DeviceEnds, Phase: Imports, Device: got.sw.Name, Error: got.err})
+		take(got)
+		return nil
+	})
+}
+
+// read reads the switch, from its file or from itself.
+func (s *importSource) read(ctx context.Context, r *Reader) (imported, error) {
+	out := imported{sw: s.switchOf()}
+	if s.file != "" {
+		return out, s.readFile(&out)
+	}
+	return out, r.on(ctx, s.sw, func(ctx context.Context, drv drivers.Driver) error {
+		c, err := configured(ctx, s.name, drv)
+		if err != nil {
+			return err
+		}
+		out.sw.Running, out.unknown = c.running, c.unknown
+		out.sw.Model = cmp.Or(out.sw.Model, c.facts.Model)
+		// A release that the switch does not print is what the driver makes of that.
+		if strings.Contains(c.facts.Version, c.facts.Release) {
+			out.sw.Release = cmp.Or(out.sw.Release, c.facts.Release)
+		}
+		switch {
+		case c.seen != nil:
+			linked(&out.sw, c.seen)
+		case c.unseen != nil:
+			out.doubt = fmt.Sprintf("the state of its links could not be read, nor its neighbours: %v", c.unseen)
+		}
+		return nil
+	})
+}
+
+// linked adds what the switch shows of its links.
+func linked(sw *derive.Switch, o *drivers.Observation) {
+	sw.Neighbors, sw.Aliases = map[string][]qos.Neighbor{}, map[string]string{}
+	for name, p := range o.Ports {
+		if len(p.Neighbors) > 0 {
+			sw.Neighbors[name] = p.Neighbors
+		}
+		if p.Alias != "" {
+			sw.Aliases[name] = p.Alias
+		}
+	}
+}
+
+// readFile reads the switch from its saved configuration.
+func (s *importSource) readFile(out *imported) error {
+	text, err := readSaved(s.file)
+	if err != nil {
+		return err
+	}
+	os := s.os
+	found, why := Systems.Recognise(text)
+	switch {
+	case os == "" && why != nil:
+		hint := "systems are " + strings.Join(Systems.Names(), ", ")
+		if errors.Is(why, drivers.ErrUnclear) {
+			hint = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.name, s.file, hint)
+		}
+		return wrong("", hint, "%s: %w", s.file, why)
+	case os == "":
+		os = found
+	case why == nil && found != os:
+		out.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.file, found, os)
+	}
+	system, _ := Systems.Find(os)
+	run, unknown, err := system.Decode(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.file, err)
+	}
+	if len(run.Ports) == 0 {
+		return wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'", "%s holds no ports that %s has", s.file, os)
+	}
+	id := system.Identify(text)
+	run.Name = cmp.Or(run.Name, id.Hostname)
+	out.sw.OS, out.sw.Running, out.sw.Saved, out.unknown = os, run, true, unknown
+	out.sw.Model = cmp.Or(out.sw.Model, id.Model)
+	out.sw.Release = cmp.Or(out.sw.Release, id.Release)
+	return nil
+}

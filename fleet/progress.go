@@ -1,0 +1,52 @@
+package fleet
+
+import "github.com/roce-fabric/roce-fabric/drivers"
+
+// Phase is a part of the work of a plan or a run.
+type Phase string
+
+// The phases.
+const (
+	Planning Phase = "plan"
+	Checking Phase = "check" // all devices are compared with their plans, before the first write
+	Writing  Phase = "write"
+)
+
+// EventKind says what an [Event] is about.
+type EventKind int
+
+// The kinds of events.
+const (
+	PhaseBegins EventKind = iota
+	PhaseEnds
+	DeviceBegins
+	DeviceEnds
+	StepBegins
+)
+
+// Event is progress of a plan or a run.
+type Event struct {
+	Kind    EventKind
+	Phase   Phase
+	Devices int    // of the phase, when it begins
+	Device  string // that begins, ends, or has a step
+	Error   *Error // why it failed, when it ends
+	Step    drivers.Step
+	I, N    int // the step's number, from 0, and how many the device has
+}
+
+// Progress is called with each event. Devices are worked on side by side, and so
+// is it.
+type Progress func(Event)
+
+func (p Progress) report(e Event) {
+	if p != nil {
+		p(e)
+	}
+}
+
+// phase reports the begin of a phase. The returned function reports its end.
+func (p Progress) phase(ph Phase, devices int) (end func()) {
+	p.report(Event{Kind: PhaseBegins, Phase: ph, Devices: devices})
+	return func() { p.report(Event{Kind: PhaseEnds, Phase: ph}) }
+}

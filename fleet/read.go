@@ -1,0 +1,296 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+)
+
+// The bounds of the reading of one switch, and of one host: the program may have to
+// be copied there first, and a card takes its tool 20 seconds to read.
+const (
+	readTimeout = 2 * time.Minute
+	hostTimeout = 10 * time.Minute
+)
+
+// Reading is what one read of a device gave.
+type Reading struct {
+	Device string
+	Where  string // the line of the intent
+	// Err says why the device could not be read; nothing else counts then.
+	Err *Error
+
+	Switch   *validate.Result   // of a switch
+	Findings []validate.Finding // of a host
+	Host     *nic.Host          // what hosts are compared by; nil for a switch
+	Open     []nic.Problem      // what the intent leaves open on a host
+
+	// Gate is what the gate has to know of the device, Sample what it counts;
+	// nil where it shows no counters, or is not asked for them.
+	Gate   gate.Device
+	Sample *gate.Sample
+
+	// recount reads the counters once more.
+	recount func(context.Context) (*gate.Sample, error)
+}
+
+// Unread is the ID of the finding that a device could not be read.
+const Unread = "READ"
+
+// Unread is the finding that the device could not be read.
+func (r *Reading) Unread() validate.Finding {
+	return validate.Finding{ID: Unread, Severity: validate.Error, Device: r.Device, What: r.Err.Error(), Where: r.Where, Fix: r.Err.Hint}
+}
+
+// Ends returns what an end of a link was last seen to run; it is not Known where
+// its switch was not read.
+type Ends func(intent.Endpoint) validate.End
+
+// Reader reads devices of a fabric one at a time and compares each with the intent,
+// as [Validate] does with all of them. Its methods may be called side by side.
+type Reader struct {
+	Fabric *Fabric
+	Access *Access
+	// History is of the runs over these devices: a switch that one was cut off at is
+	// read once it has done what it was sent. nil is no history.
+	History *History
+	// Counters has the counters read as well.
+	Counters bool
+}
+
+// Read reads a device of the intent, a host with what the switch ends of its links
+// run.
+func (r *Reader) Read(ctx context.Context, device string, ends Ends) Reading {
+	f := r.Fabric.Fabric()
+	if sw := f.Switch(device); sw != nil {
+		return r.readSwitch(ctx, sw)
+	}
+	return r.readHost(ctx, f.Host(device), ends)
+}
+
+func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
+	out := Reading{Device: sw.Name, Where: sw.Pos.String()}
+	d := r.Fabric.Device(sw)
+	out.Err = NewError(sw.Name, OpRead, r.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
+		h, err := configured(ctx, sw.Name, drv)
+		if err != nil {
+			return err
+		}
+		state := &validate.State{Unknown: h.unknown}
+		switch {
+		case h.seen != nil:
+			state.Ports = h.seen.Ports
+		case h.unseen != nil && !errors.Is(h.unseen, drivers.ErrUnsupported):
+			return h.unseen
+		}
+		switch state.InForce, err = drv.Applied(ctx, d.Desired); {
+		case errors.Is(err, drivers.ErrUnsupported), errors.Is(err, drivers.ErrNoState):
+			state.NotInForce = unsupported(sw, err)
+		case err != nil:
+			return err
+		}
+		if s, ok := drv.(drivers.Saver); ok {
+			switch state.Unsaved, err = s.Unsaved(ctx); {
+			case errors.Is(err, drivers.ErrUnsupported):
+				state.NotSaved = unsupported(sw, err)
+			case err != nil:
+				return err
+			}
+		}
+		if r.Counters {
+			out.Gate = validate.GateSwitch(d, h.running)
+			if out.Sample, err = countPorts(ctx, drv, &out.Gate); err != nil {
+				return err
+			}
+		}
+		out.Switch = validate.Switch(d, h.running, validate.Running, state)
+		return nil
+	}))
+	device := out.Gate
+	out.recount = func(ctx context.Context) (s *gate.Sample, err error) {
+		err = r.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
+			s, err = countPorts(ctx, drv, &device)
+			return err
+		})
+		return s, err
+	}
+	return out
+}
+
+// on opens a switch, waits until it has done what a run that was cut off sent it,
+// and has it read in time.
+func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Context, drivers.Driver) error) error {
+	drv, err := r.Access.Switch(ctx, sw)
+	if err != nil {
+		return err
+	}
+	// A session that does not close cleanly changes nothing about what was read.
+	defer func() { _ = drv.Close() }()
+	if r.History.Left(sw.Name).CutOff != nil {
+		if err := Settle(ctx, drv); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return read(ctx, drv)
+}
+
+// configuration is what a switch says of itself.
+type configuration struct {
+	facts   drivers.Facts
+	running *qos.Device
+	unknown []drivers.Unknown
+	seen    *drivers.Observation // of its links; nil where it shows nothing of them,
+	unseen  error                // and why that is
+}
+
+// configured reads what a switch is configured to do, and completes it with what the
+// switch shows of its links.
+func configured(ctx context.Context, name string, drv drivers.Driver) (c configuration, err error) {
+	if c.facts, err = drv.Probe(ctx); err != nil {
+		return c, err
+	}
+	snap, err := drv.Read(ctx)
+	if err != nil {
+		return c, err
+	}
+	if c.running, c.unknown, err = drivers.Decode(name, drv, snap); err != nil {
+		return c, err
+	}
+	if o, ok := drv.(drivers.Observer); ok {
+		if c.seen, c.unseen = o.Observe(ctx); c.unseen != nil {
+			c.seen = nil
+		} else {
+			c.seen.Complete(c.running)
+		}
+	}
+	return c, nil
+}
+
+// unsupported says why a switch does not show something, without its name and what
+// marks the error.
+func unsupported(sw *intent.Switch, err error) string {
+	why := strings.TrimPrefix(err.Error(), sw.Name+": ")
+	return strings.TrimPrefix(strings.TrimPrefix(why, drivers.ErrUnsupported.Error()+": "), drivers.ErrNoState.Error()+": ")
+}
+
+// readHost compares a host with the intent and with what the switch ends of its
+// links run.
+func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Reading {
+	f := r.Fabric.Fabric()
+	out := Reading{Device: h.Name, Where: h.Pos.String()}
+	var desired *nic.Host
+	desired, out.Open = nic.Desired(f, h)
+	var countable *nic.Host
+	out.Err = NewError(h.Name, OpRead, r.onHost(ctx, h, desired, func(ctx context.Context, drv *host.Driver) error {
+		running, err := drv.Running(ctx)
+		if err != nil {
+			return err
+		}
+		out.Findings = validate.Host(f, h, running, desired, ends)
+		out.Host = sharedTraits(running, desired)
+		if r.Counters {
+			out.Gate, countable = validate.GateHost(f, h), countedBy(running)
+			out.Sample, err = countNICs(ctx, drv, countable)
+		}
+		return err
+	}))
+	out.recount = func(ctx context.Context) (s *gate.Sample, err error) {
+		err = r.onHost(ctx, h, countable, func(ctx context.Context, drv *host.Driver) error {
+			s, err = countNICs(ctx, drv, countable)
+			return err
+		})
+		return s, err
+	}
+	return out
+}
+
+// onHost opens a host and has it read in time.
+func (r *Reader) onHost(ctx context.Context, h *intent.Host, desired *nic.Host, read func(context.Context, *host.Driver) error) error {
+	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
+	defer cancel()
+	drv := r.Access.Host(h, desired)
+	// A session that does not close cleanly changes nothing about what was read.
+	defer func() { _ = drv.Close() }()
+	return read(ctx, drv)
+}
+
+// sharedTraits keeps of a host what [validate.Hosts] looks at, of the ports that
+// the intent lists.
+func sharedTraits(running, desired *nic.Host) *nic.Host {
+	out := &nic.Host{Name: running.Name, Ports: map[string]*nic.Port{}}
+	for name := range desired.Ports {
+		if p := running.Ports[name]; p != nil {
+			out.Ports[name] = &nic.Port{
+				Name: p.Name, RDMA: p.RDMA, Driver: p.Driver, Vendor: p.Vendor, Device: p.Device, VF: p.VF,
+				Firmware: p.Firmware, DriverVersion: p.DriverVersion, DCQCN: p.DCQCN, ActiveMTU: p.ActiveMTU,
+			}
+		}
+	}
+	return out
+}
+
+// countedBy keeps of a host what its counters are read by.
+func countedBy(h *nic.Host) *nic.Host {
+	out := &nic.Host{Name: h.Name, Ports: map[string]*nic.Port{}}
+	for name, p := range h.Ports {
+		out.Ports[name] = &nic.Port{Name: p.Name, RDMA: p.RDMA, RDMAPort: p.RDMAPort, Driver: p.Driver}
+	}
+	return out
+}
+
+// countPorts reads the counters of a switch's ports; nil where it shows none.
+func countPorts(ctx context.Context, drv drivers.Driver, d *gate.Device) (*gate.Sample, error) {
+	m, ok := drv.(drivers.Meter)
+	if !ok {
+		return nil, nil
+	}
+	c, err := m.Counters(ctx, natural.Keys(d.Ports))
+	if errors.Is(err, drivers.ErrUnsupported) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the counters: %w", err)
+	}
+	return &gate.Sample{Device: d.Name, Counters: c}, nil
+}
+
+// countNICs reads the counters of a host's NICs.
+func countNICs(ctx context.Context, d *host.Driver, h *nic.Host) (*gate.Sample, error) {
+	m, err := d.Machine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Counters(ctx, h); err != nil {
+		return nil, fmt.Errorf("read the counters: %w", err)
+	}
+	return &gate.Sample{Device: h.Name, Counters: gate.OfHost(h, time.Now())}, nil
+}
+
+// Notify keeps a subscription to a switch that can say that it changed, until ctx
+// ends or it breaks; see [drivers.Notifier].
+func (r *Reader) Notify(ctx context.Context, device string, ready, changed func()) error {
+	drv, err := r.Access.Switch(ctx, r.Fabric.Fabric().Switch(device))
+	if err != nil {
+		return err
+	}
+	// A session that does not close cleanly changes nothing about what was said.
+	defer func() { _ = drv.Close() }()
+	n, ok := drv.(drivers.Notifier)
+	if !ok {
+		return fmt.Errorf("%s: %w: it does not say that it changed", device, drivers.ErrUnsupported)
+	}
+	return n.Notify(ctx, ready, changed)
+}

@@ -1,0 +1,171 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
+)
+
+// CheckOptions add to the checks of an intent.
+type CheckOptions struct {
+	// Configs are saved configurations to compare with the intent. Switches at the
+	// other ends of their links are taken to match it.
+	Configs []Saved
+	// Topology is a file of links to compare those of the intent with; "" is none.
+	Topology string
+	// Models are the YANG models that what is rendered is checked with.
+	Models Models
+}
+
+// Saved is a file with the configuration of a switch.
+type Saved struct{ Switch, File string }
+
+// maxConfig bounds a saved configuration, in bytes: a config_db.json of 512
+// ports has about 2 MB.
+const maxConfig = 64 << 20
+
+// Check checks an intent, without devices. Where some of its switches were picked,
+// findings are left out that do not concern them.
+func Check(ctx context.Context, f *Fabric, o CheckOptions) ([]validate.Finding, error) {
+	found, err := checkCables(f.Fabric(), o.Topology)
+	if err != nil {
+		return nil, err
+	}
+	for _, sw := range f.Switches {
+		d := f.Device(sw)
+		values, adapted := SystemOf(d).Refused(d)
+		found = slices.Concat(found, validate.Refused(sw, values), validate.Adapted(sw, adapted), o.Models.Check(d))
+	}
+	if found, err = validate.Intent(ctx, f.Compiler, time.Now(), found...); err != nil {
+		return nil, err
+	}
+	saved, err := checkConfigs(f, o.Configs)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, saved...)
+	if f.part {
+		found = validate.Concerns(found, func(name string) bool {
+			return slices.ContainsFunc(f.Switches, func(sw *intent.Switch) bool { return sw.Name == name })
+		})
+	}
+	return validate.Sort(found), nil
+}
+
+// checkCables compares the links of a topology file with those of the intent.
+func checkCables(f *intent.Fabric, file string) ([]validate.Finding, error) {
+	if file == "" {
+		return nil, nil
+	}
+	cables, err := readCables(file, maxConfig)
+	if err != nil {
+		return nil, err
+	}
+	if device, ok := topology.Stranger(f, cables); ok {
+		return nil, &OptionError{"topology", fmt.Errorf("%s does not say which device it is of, and the intent has no device %q", file, device),
+			`name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`}
+	}
+	return validate.Cabling(f, file, cables), nil
+}
+
+func readCables(file string, most int64) ([]topology.Cable, error) {
+	text, err := boundedfile.Read(file, most)
+	if err != nil {
+		return nil, &OptionError{Option: "topology", Err: err}
+	}
+	cables, err := topology.ReadCables(file, text)
+	if err != nil {
+		return nil, &OptionError{Option: "topology", Err: err}
+	}
+	return cables, nil
+}
+
+// checkConfigs compares saved configurations with the intent.
+func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	run := validate.NewRun(f.Fabric())
+	seen, near := map[string]bool{}, map[string]bool{}
+	for _, s := range files {
+		sw := f.Fabric().Switch(s.Switch)
+		switch {
+		case sw == nil:
+			return nil, &OptionError{Option: "config " + s.Switch + "=" + s.File, Err: fmt.Errorf("the intent has no switch %q", s.Switch)}
+		case seen[s.Switch]:
+			return nil, &OptionError{Option: "config", Err: fmt.Errorf("%s is named twice", s.Switch)}
+		}
+		seen[s.Switch] = true
+		text, err := boundedfile.Read(s.File, maxConfig)
+		if err != nil {
+			return nil, &OptionError{Option: "config", Err: err}
+		}
+		d := f.Device(sw)
+		cfg, unknown, err := SystemOf(d).Decode(plain(text))
+		if err != nil {
+			return nil, &OptionError{Option: "config " + s.File, Err: err}
+		}
+		run.Add(validate.Switch(d, cfg, validate.Saved, &validate.State{Unknown: unknown}))
+		for _, p := range sw.Ports {
+			if peer, linked := p.Peer(); linked {
+				near[peer.Device] = true
+			}
+		}
+	}
+	for name := range near {
+		if sw := f.Fabric().Switch(name); sw != nil && !seen[name] {
+			run.Assume(f.Device(sw))
+		}
+	}
+	return run.Findings(time.Now()), nil
+}
+
+// plain takes off what editors and terminals add to a text: a byte order mark
+// and carriage returns at the end of lines.
+func plain(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+}
+
+// Models are the YANG models of the systems that have some, by name.
+type Models map[string]func(*render.Device) []drivers.Violation
+
+// LoadModels reads a folder of YANG models. The notes say what of it cannot be used.
+func LoadModels(dir string) (m Models, notes []string, err error) {
+	m = Models{}
+	for _, s := range Systems {
+		if s.YANG == nil {
+			continue
+		}
+		check, said, err := s.YANG(dir)
+		if err != nil {
+			return nil, nil, &OptionError{Option: "yang", Err: err}
+		}
+		notes, m[s.Name] = append(notes, said...), check
+	}
+	return m, notes, nil
+}
+
+// Check compares what a switch should hold with the models of its system.
+func (m Models) Check(d *render.Device) (out []validate.Finding) {
+	check := m[d.Switch.OS]
+	if check == nil {
+		return nil
+	}
+	for _, v := range check(d) {
+		out = append(out, validate.Finding{
+			ID: "YANG", Severity: validate.Error, Device: d.Switch.Name, What: v.What, Where: v.Where,
+			Fix: "the image these models are from refuses the row; check release and model of the switch",
+		})
+	}
+	return out
+}

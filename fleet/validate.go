@@ -1,0 +1,199 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
+)
+
+// The phases of a validation. Between the first and the last it waits.
+const (
+	Reads    Phase = "validate"
+	Waiting  Phase = "wait"
+	Recounts Phase = "window"
+)
+
+// ValidateOptions tune a validation.
+type ValidateOptions struct {
+	// Workers is how many devices are read at a time; 0 is one.
+	Workers int
+	// History is that of [Reader].
+	History *History
+	// Window has counters read at its start and at its end, and what was counted in
+	// between judged; 0 is no window.
+	Window time.Duration
+	// Progress is called as the work goes on; nil is silence.
+	Progress Progress
+}
+
+// Validation is what a validation found.
+type Validation struct {
+	// Switches and Hosts are the devices that were read, or could not be;
+	// Unreachable are the hosts without an address, which were not tried.
+	Switches           []*intent.Switch
+	Hosts, Unreachable []*intent.Host
+	Findings           []validate.Finding
+	// Counted is what each port counted in the window.
+	Counted []gate.PortWindow
+	// Open is what the intent leaves open on hosts, and on which.
+	Open map[string][]string
+}
+
+// validation is one that runs.
+type validation struct {
+	Reader
+	o   ValidateOptions
+	run *validate.Run
+	out *Validation
+	// counted are the devices whose counters were read at the start of the window.
+	counted []Reading
+	devices []gate.Device // of the window, also those that show no counters
+	samples []gate.Sample
+}
+
+// Validate reads the devices of a fabric, compares what runs with the intent, and
+// both ends of each link with each other. That a device could not be read is a finding.
+func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Validation, error) {
+	out := &Validation{Switches: f.Switches, Open: map[string][]string{}}
+	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0}, o: o, run: validate.NewRun(f.Fabric()), out: out}
+	for _, h := range f.Hosts {
+		if a.Reaches(h) {
+			out.Hosts = append(out.Hosts, h)
+			continue
+		}
+		out.Unreachable = append(out.Unreachable, h)
+		v.run.Note(validate.Finding{ID: Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "hosts",
+			What: "the host has no address and was not read", Fix: "state its address in the intent"})
+	}
+	err := v.readAll(ctx)
+	if err == nil && o.Window > 0 {
+		err = v.judge(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Findings, out.Counted = v.run.Findings(time.Now()), v.run.Counted()
+	return out, nil
+}
+
+// readAll reads the switches and then the hosts: their links end at switches, which
+// are known by then.
+func (v *validation) readAll(ctx context.Context) error {
+	defer v.o.Progress.phase(Reads, len(v.out.Switches)+len(v.out.Hosts))()
+	var switches, hosts []string
+	for _, sw := range v.out.Switches {
+		switches = append(switches, sw.Name)
+	}
+	for _, h := range v.out.Hosts {
+		hosts = append(hosts, h.Name)
+	}
+	read := func(ctx context.Context, name string) Reading { return v.Read(ctx, name, v.run.End) }
+	err := v.each(ctx, Reads, switches, read, func(r Reading) {
+		v.run.Add(r.Switch)
+		v.begin(r)
+	})
+	if err != nil {
+		return err
+	}
+	var kept []*nic.Host
+	err = v.each(ctx, Reads, hosts, read, func(r Reading) {
+		v.run.Note(r.Findings...)
+		kept = append(kept, r.Host)
+		v.begin(r)
+	})
+	v.run.Note(validate.Hosts(kept, nil)...)
+	return err
+}
+
+// each reads devices side by side and takes in their readings in order.
+func (v *validation) each(ctx context.Context, p Phase, names []string, read func(context.Context, string) Reading, take func(Reading)) error {
+	return pool.Ordered(ctx, v.o.Workers, names, func(ctx context.Context, name string) Reading {
+		v.o.Progress.report(Event{Kind: DeviceBegins, Phase: p, Device: name})
+		return read(ctx, name)
+	}, func(r Reading) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		v.o.Progress.report(Event{Kind: DeviceEnds, Phase: p, Device: r.Device, Error: r.Err})
+		for _, o := range r.Open {
+			what := fmt.Sprintf("%s (%s)", o.What, o.Where)
+			v.out.Open[what] = append(v.out.Open[what], strings.TrimSpace(r.Device+" "+o.Port))
+		}
+		if r.Err != nil {
+			v.run.Note(r.Unread())
+			return nil
+		}
+		take(r)
+		return nil
+	})
+}
+
+// begin takes in the counters of a device at the start of the window.
+func (v *validation) begin(r Reading) {
+	if !v.Counters {
+		return
+	}
+	v.devices = append(v.devices, r.Gate)
+	if r.Sample != nil {
+		v.samples = append(v.samples, *r.Sample)
+		r.Switch, r.Findings = nil, nil // memory that does not grow with the fabric
+		v.counted = append(v.counted, r)
+	}
+}
+
+// judge waits until the window is over, reads the counters again, and takes in what
+// the gate makes of them.
+func (v *validation) judge(ctx context.Context) error {
+	if err := v.wait(ctx); err != nil {
+		return err
+	}
+	defer v.o.Progress.phase(Recounts, len(v.counted))()
+	hosts, lost := 0, map[string]bool{}
+	first := map[string]Reading{}
+	var names []string
+	for _, r := range v.counted {
+		first[r.Device], lost[r.Device] = r, true
+		names = append(names, r.Device)
+	}
+	err := v.each(ctx, Recounts, names, func(ctx context.Context, name string) Reading {
+		r := Reading{Device: name, Where: first[name].Where, Host: first[name].Host}
+		s, err := first[name].recount(ctx)
+		r.Sample, r.Err = s, NewError(name, OpRead, err)
+		return r
+	}, func(r Reading) {
+		if r.Sample != nil {
+			v.samples = append(v.samples, *r.Sample)
+		}
+		if r.Host != nil {
+			hosts++
+		}
+		delete(lost, r.Device)
+	})
+	if err != nil {
+		return err
+	}
+	seen := slices.DeleteFunc(v.devices, func(d gate.Device) bool { return lost[d.Name] })
+	v.run.Gate(gate.Judge(seen, v.samples, gate.Options{AllHosts: hosts == len(v.Fabric.Fabric().Hosts), Traffic: true}))
+	return nil
+}
+
+// wait waits until the window is over for every device.
+func (v *validation) wait(ctx context.Context) error {
+	defer v.o.Progress.phase(Waiting, len(v.counted))()
+	t := time.NewTimer(v.o.Window)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
