@@ -38,7 +38,7 @@ type Access struct {
 type Address struct {
 	GNMI, SSH      string // a host has no gNMI
 	Username       string
-	Password       secret.Secret
+	Password       string
 	CA, KnownHosts string // files
 	// Program is copied to a host in place of this program.
 	Program string
@@ -69,7 +69,7 @@ func (a *Access) target(ctx context.Context, sw *intent.Switch) (drivers.Target,
 		if err != nil {
 			return t, err
 		}
-		t.GNMI = gnmi.Config{Address: at.GNMI, Username: at.Username, Password: at.Password, Timeout: rpcTimeout, TLS: gnmi.TLS{CAFile: at.CA}}
+		t.GNMI = gnmi.Config{Address: at.GNMI, Username: at.Username, Password: secret.Secret(at.Password), Timeout: rpcTimeout, TLS: gnmi.TLS{CAFile: at.CA}}
 		if sw.Access.SSH.Configured() && at.SSH != "" {
 			t.SSH, err = a.sshAt(at)
 		}
@@ -111,7 +111,7 @@ func (a *Access) sshAt(at Address) (*ssh.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ssh.Config{Address: at.SSH, User: at.Username, Password: at.Password, Hosts: hosts}, nil
+	return &ssh.Config{Address: at.SSH, User: at.Username, Password: secret.Secret(at.Password), Hosts: hosts}, nil
 }
 
 // Reaches reports whether there is an address for a host: with At for each.

@@ -1,5 +1,10 @@
-// Package fleet plans a fabric and carries plans out. Switches and hosts are
+// Package fleet is the Go API over a fabric of devices. Switches and hosts are
 // devices alike; nothing here knows one system from another.
+//
+// [Load] reads an intent and compiles it, [Check] checks it without devices. [Access]
+// reaches the devices. [Validate] compares what runs on them with the intent, and
+// [Import] makes the intent that says what they do. A [Reader] reads one device at a
+// time, for those that repeat it.
 //
 // [Make] says for each device what differs from the intent, what changing it
 // disturbs, and the native steps. Devices are planned side by side and handed on

@@ -6,7 +6,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
@@ -30,7 +29,7 @@ func (a *app) access() (*fleet.Access, error) {
 			return fleet.Address{}, fmt.Errorf("the lab of %s has no such device", f.Fabric)
 		}
 		return fleet.Address{
-			GNMI: at.GNMI, SSH: at.SSH, Username: f.Username, Password: secret.Secret(f.Password), CA: f.CA, KnownHosts: f.KnownHosts, Program: f.Program,
+			GNMI: at.GNMI, SSH: at.SSH, Username: f.Username, Password: f.Password, CA: f.CA, KnownHosts: f.KnownHosts, Program: f.Program,
 		}, nil
 	}
 	return out, nil

@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"report"},
 	{"watch"},
 	{"testlab"},
-	{"cmd"},
+	{"cmd", "examples/program"},
 }
 
 // systems are the operating systems: the folders in drivers that hold a record of
