@@ -25,15 +25,7 @@ func example(name string, o fleet.LoadOptions) (*fleet.Fabric, *fleet.Access, fu
 	must(err)
 	l, err := lab.Start(f.Fabric(), dir, lab.Options{})
 	must(err)
-	at := &fleet.Access{At: func(device string) (fleet.Address, error) {
-		d, ok := l.Devices[device]
-		if !ok {
-			d = l.Hosts[device]
-		}
-		return fleet.Address{
-			GNMI: d.GNMI, SSH: d.SSH, Username: l.Username, Password: l.Password, CA: l.CA, KnownHosts: l.KnownHosts, Program: l.Program,
-		}, nil
-	}}
+	at := &fleet.Access{At: l.At}
 	return f, at, func() {
 		must(l.Close())
 		must(os.RemoveAll(dir))
@@ -82,14 +74,14 @@ func ExampleCheck() {
 func ExampleValidate() {
 	f, at, end := example("mixed", fleet.LoadOptions{Take: fleet.TakeAll, Only: []string{"leaf1", "spine1"}})
 	defer end()
-	v, err := fleet.Validate(context.Background(), f, at, fleet.ValidateOptions{
+	v, err := fleet.Validate(context.Background(), f, at, fleet.ValidateOptions{ReadOptions: fleet.ReadOptions{
 		Workers: 2,
 		Progress: func(e fleet.Event) {
 			if e.Kind == fleet.DeviceEnds && e.Error != nil {
 				fmt.Println(e.Device, e.Error.Kind, e.Error.Hint)
 			}
 		},
-	})
+	}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -111,14 +103,14 @@ func ExampleImport() {
 	ctx := context.Background()
 	_, at, end := example("mixed", fleet.LoadOptions{})
 	defer end()
-	s, err := fleet.FindSources(ctx, fleet.SourceOptions{Name: "pod1", Devices: []fleet.Remote{
+	s, err := fleet.FindSources(ctx, fleet.SourceOptions{Name: "pod1", Switches: []fleet.Source{
 		{Name: "leaf1", OS: "sonic", Address: "192.0.2.11"}, {Name: "spine1", OS: "eos", Address: "192.0.2.21"},
 	}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	r, err := fleet.Import(ctx, s, at, fleet.ImportOptions{Workers: 2})
+	r, err := fleet.Import(ctx, s, at, fleet.ImportOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return

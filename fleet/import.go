@@ -19,15 +19,10 @@ const Imports Phase = "import"
 
 // ImportOptions tune an import.
 type ImportOptions struct {
-	// AllPorts takes in ports that carry QoS and have no known neighbour, also beside
-	// others that have one.
+	ReadOptions
+	// AllPorts takes in ports that carry QoS and have no known neighbour, also where
+	// others have one.
 	AllPorts bool
-	// Workers is how many switches are read at a time; 0 is one.
-	Workers int
-	// History is that of [Reader].
-	History *History
-	// Progress is called as the work goes on; nil is silence.
-	Progress Progress
 }
 
 // Imported is what an import gave.
@@ -101,10 +96,10 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 // read reads the switches side by side and hands each on in order.
 func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take func(imported)) error {
 	defer o.Progress.phase(Imports, len(s.list))()
-	return pool.Ordered(ctx, o.Workers, s.list, func(ctx context.Context, src *importSource) imported {
-		o.Progress.report(Event{Kind: DeviceBegins, Phase: Imports, Device: src.name})
+	return pool.Ordered(ctx, o.Workers, s.list, func(ctx context.Context, src *Source) imported {
+		o.Progress.report(Event{Kind: DeviceBegins, Phase: Imports, Device: src.Name})
 		got, err := src.read(ctx, r)
-		got.sw.Name, got.err = src.name, NewError(src.name, OpRead, err)
+		got.sw.Name, got.err = src.Name, NewError(src.Name, OpRead, err)
 		return got
 	}, func(got imported) error {
 		if err := ctx.Err(); err != nil {
@@ -117,13 +112,14 @@ func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take fun
 }
 
 // read reads the switch, from its file or from itself.
-func (s *importSource) read(ctx context.Context, r *Reader) (imported, error) {
+func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 	out := imported{sw: s.switchOf()}
-	if s.file != "" {
-		return out, s.readFile(&out)
+	if s.File != "" {
+		err := s.readFile(&out)
+		return out, err
 	}
-	return out, r.on(ctx, s.sw, func(ctx context.Context, drv drivers.Driver) error {
-		c, err := configured(ctx, s.name, drv)
+	err := r.on(ctx, s.sw, func(ctx context.Context, drv drivers.Driver) error {
+		c, err := configured(ctx, s.Name, drv)
 		if err != nil {
 			return err
 		}
@@ -141,6 +137,7 @@ func (s *importSource) read(ctx context.Context, r *Reader) (imported, error) {
 		}
 		return nil
 	})
+	return out, err
 }
 
 // linked adds what the switch shows of its links.
@@ -157,32 +154,32 @@ func linked(sw *derive.Switch, o *drivers.Observation) {
 }
 
 // readFile reads the switch from its saved configuration.
-func (s *importSource) readFile(out *imported) error {
-	text, err := readSaved(s.file)
+func (s *Source) readFile(out *imported) error {
+	text, err := readSaved(s.File)
 	if err != nil {
 		return err
 	}
-	os := s.os
+	os := s.OS
 	found, why := Systems.Recognise(text)
 	switch {
 	case os == "" && why != nil:
 		hint := "systems are " + strings.Join(Systems.Names(), ", ")
 		if errors.Is(why, drivers.ErrUnclear) {
-			hint = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.name, s.file, hint)
+			hint = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.Name, s.File, hint)
 		}
-		return wrong("", hint, "%s: %w", s.file, why)
+		return wrong("", hint, "%s: %w", s.File, why)
 	case os == "":
 		os = found
 	case why == nil && found != os:
-		out.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.file, found, os)
+		out.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.File, found, os)
 	}
 	system, _ := Systems.Find(os)
 	run, unknown, err := system.Decode(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.file, err)
+		return fmt.Errorf("%s: %w", s.File, err)
 	}
 	if len(run.Ports) == 0 {
-		return wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'", "%s holds no ports that %s has", s.file, os)
+		return wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'", "%s holds no ports that %s has", s.File, os)
 	}
 	id := system.Identify(text)
 	run.Name = cmp.Or(run.Name, id.Hostname)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,18 +16,20 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// importSource is one switch to import: a file, or the switch itself, or both
-// where an intent says more of it than its file does.
-type importSource struct {
-	name string
-	os   string // "" where the file is to tell
-	file string // "" for the switch itself
-	sw   *intent.Switch
+// Source is one switch to import.
+type Source struct {
+	Name string
+	OS   string // "" where the file is to tell
+	File string // with its configuration; "" for the switch itself,
+	// at its address; SSH is one of its own, "" for none.
+	Address, SSH string
+
+	sw *intent.Switch // what an intent says of it
 }
 
 // switchOf is what is known of a switch before it is read.
-func (s *importSource) switchOf() derive.Switch {
-	out := derive.Switch{Name: s.name, OS: s.os}
+func (s *Source) switchOf() derive.Switch {
+	out := derive.Switch{Name: s.Name, OS: s.OS}
 	if s.sw != nil {
 		out.OS, out.Role, out.Model, out.Release = s.sw.OS, s.sw.Role, s.sw.Model.V, s.sw.Release.V
 		out.Address, out.Access = s.sw.Address.V, s.sw.Access
@@ -40,32 +41,18 @@ func (s *importSource) switchOf() derive.Switch {
 type SourceOptions struct {
 	// Name is that of the fabric; "" is the name in Intent, or "imported".
 	Name string
-	// Devices are switches to read, Username and Password references to how they are
-	// logged in to. SSH has them reached over SSH as well.
-	Devices            []Remote
+	// Switches are switches to import, Username and Password references to how those
+	// without a file are logged in to. SSH has them reached over SSH as well.
+	Switches           []Source
 	Username, Password string
 	SSH                bool
-	// Configs are switches to read from files.
-	Configs []SavedSwitch
 	// Topologies are files of links.
 	Topologies []string
 	// Intent is the path of an intent, in which classes may be missing, with switches,
-	// credentials, hosts or links; "" is none. Stdin and Place are Stdin and Name of
-	// [LoadOptions]. Only picks switches of it.
+	// credentials, hosts or links; "" is none. It is read as Load says.
 	Intent string
-	Stdin  io.Reader
-	Place  string
-	Only   []string
+	Load   LoadOptions
 }
-
-// Remote is a switch to read.
-type Remote struct {
-	Name, OS, Address string
-	SSH               string // an address of its own, "" for none
-}
-
-// SavedSwitch is a switch to read from a file; OS is "" where its text tells.
-type SavedSwitch struct{ Name, OS, File string }
 
 // Sources is all that is imported, and what is known of it before it is read.
 type Sources struct {
@@ -73,7 +60,7 @@ type Sources struct {
 	Known *intent.Fabric
 
 	name    string
-	list    []*importSource
+	list    []*Source
 	hosts   []derive.Host
 	cables  []derive.Cable
 	classes map[int]string
@@ -82,31 +69,30 @@ type Sources struct {
 // Live returns the switches that are read themselves.
 func (s *Sources) Live() (out []*intent.Switch) {
 	for _, src := range s.list {
-		if src.file == "" {
+		if src.File == "" {
 			out = append(out, src.sw)
 		}
 	}
 	return out
 }
 
-func wrong(option, hint, format string, a ...any) error {
-	return &OptionError{Option: option, Err: fmt.Errorf(format, a...), Advice: hint}
-}
-
 // FindSources works out what is imported. What cannot be is an [*OptionError].
 func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	s := &Sources{name: o.Name, classes: map[int]string{}}
-	taken := map[string]*importSource{}
-	add := func(src *importSource) error {
-		if taken[src.name] != nil {
-			return wrong("", "", "switch %q is named twice", src.name)
+	taken := map[string]*Source{}
+	add := func(src *Source) error {
+		if taken[src.Name] != nil {
+			return wrong("", "", "switch %q is named twice", src.Name)
 		}
-		taken[src.name] = src
+		taken[src.Name] = src
 		s.list = append(s.list, src)
 		return nil
 	}
-	for _, c := range o.Configs {
-		if err := add(&importSource{name: c.Name, os: c.OS, file: c.File}); err != nil {
+	for _, c := range o.Switches {
+		if c.File == "" {
+			continue
+		}
+		if err := add(&c); err != nil {
 			return nil, err
 		}
 	}
@@ -122,14 +108,14 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 		switches = append(switches, known...)
 	}
 	for _, sw := range switches {
-		if src := taken[sw.Name]; src != nil && src.file != "" && src.sw == nil {
-			if src.os != "" && src.os != sw.OS {
-				return nil, wrong("", "", "%s has os %s in %s, not %s", sw.Name, sw.OS, sw.Pos, src.os)
+		if src := taken[sw.Name]; src != nil && src.File != "" && src.sw == nil {
+			if src.OS != "" && src.OS != sw.OS {
+				return nil, wrong("", "", "%s has os %s in %s, not %s", sw.Name, sw.OS, sw.Pos, src.OS)
 			}
-			src.sw, src.os = sw, sw.OS
+			src.sw, src.OS = sw, sw.OS
 			continue
 		}
-		if err := add(&importSource{name: sw.Name, os: sw.OS, sw: sw}); err != nil {
+		if err := add(&Source{Name: sw.Name, OS: sw.OS, sw: sw}); err != nil {
 			return nil, err
 		}
 	}
@@ -149,19 +135,23 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	return s, nil
 }
 
-// remotes are the switches of Devices, as an intent names them.
+// remotes are the switches without a file, as an intent names them.
 func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
-	if len(o.Devices) == 0 {
-		return nil, nil
-	}
 	var b strings.Builder
-	b.WriteString("apiVersion: roce-fabric/v1\nkind: Fabric\nname: imported\nswitches:\n")
-	for _, d := range o.Devices {
+	const head = "apiVersion: roce-fabric/v1\nkind: Fabric\nname: imported\nswitches:\n"
+	b.WriteString(head)
+	for _, d := range o.Switches {
+		if d.File != "" {
+			continue
+		}
 		access := ""
 		if d.SSH != "" {
 			access = fmt.Sprintf(", access: {ssh: {address: %s}}", strconv.Quote(d.SSH))
 		}
 		fmt.Fprintf(&b, "  %s: {os: %s, address: %s%s}\n", strconv.Quote(d.Name), strconv.Quote(d.OS), strconv.Quote(d.Address), access)
+	}
+	if b.Len() == len(head) {
+		return nil, nil
 	}
 	b.WriteString("credentials:\n  switches:\n    tls: {}\n")
 	if o.Username != "" {
@@ -199,11 +189,11 @@ func readSaved(path string) ([]byte, error) {
 // known reads the intent that names switches: those that are picked of it, and what
 // it says of hosts, links and the names of classes.
 func (s *Sources) known(ctx context.Context, o SourceOptions) ([]*intent.Switch, error) {
-	f, err := readIntent(ctx, o.Intent, intent.Options{Stdin: o.Stdin, Name: o.Place, NoClasses: true})
+	f, err := readIntent(ctx, o.Intent, intent.Options{Stdin: o.Load.Stdin, Name: o.Load.Name, NoClasses: true})
 	if err != nil {
 		return nil, err
 	}
-	switches, err := f.Select(o.Only)
+	switches, err := f.Select(o.Load.Only)
 	if err != nil {
 		return nil, notSelected(err)
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -96,7 +97,7 @@ type OptionError struct {
 	// Option is what it is about: "only", "config leaf1=x.json"; "" for the intent.
 	Option string
 	Err    error
-	Advice string // what to do about it; "" where Err says that
+	Advice string // what to do about it
 }
 
 func (e *OptionError) Error() string {
@@ -109,26 +110,17 @@ func (e *OptionError) Error() string {
 func (e *OptionError) Unwrap() error { return e.Err }
 
 // Hint returns what to do about it.
-func (e *OptionError) Hint() string {
-	if e.Advice != "" {
-		return e.Advice
-	}
-	return hintOf(e.Err)
-}
+func (e *OptionError) Hint() string { return e.Advice }
 
 // notSelected is the error of an Only that names nothing.
 func notSelected(err error) error {
 	if fault := (*intent.Error)(nil); errors.As(err, &fault) {
-		return &OptionError{Option: "only", Err: errors.New(fault.Msg), Advice: fault.Hint}
+		return wrong("only", fault.Hint, "%s", fault.Msg)
 	}
 	return &OptionError{Option: "only", Err: err}
 }
 
-// hintOf returns the advice of an error, or "".
-func hintOf(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
+// wrong is an [OptionError].
+func wrong(option, advice, format string, a ...any) error {
+	return &OptionError{Option: option, Err: fmt.Errorf(format, a...), Advice: advice}
 }

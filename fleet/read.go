@@ -24,6 +24,16 @@ const (
 	hostTimeout = 10 * time.Minute
 )
 
+// ReadOptions tune the reading of many devices.
+type ReadOptions struct {
+	// Workers is how many devices are read at a time; 0 is one.
+	Workers int
+	// History is that of [Reader].
+	History *History
+	// Progress is called as the work goes on; nil is silence.
+	Progress Progress
+}
+
 // Reading is what one read of a device gave.
 type Reading struct {
 	Device string
@@ -41,8 +51,8 @@ type Reading struct {
 	Gate   gate.Device
 	Sample *gate.Sample
 
-	// recount reads the counters once more.
-	recount func(context.Context) (*gate.Sample, error)
+	// nics are what the counters of a host are read by.
+	nics *nic.Host
 }
 
 // Unread is the ID of the finding that a device could not be read.
@@ -117,14 +127,6 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		out.Switch = validate.Switch(d, h.running, validate.Running, state)
 		return nil
 	}))
-	device := out.Gate
-	out.recount = func(ctx context.Context) (s *gate.Sample, err error) {
-		err = r.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
-			s, err = countPorts(ctx, drv, &device)
-			return err
-		})
-		return s, err
-	}
 	return out
 }
 
@@ -193,7 +195,6 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 	out := Reading{Device: h.Name, Where: h.Pos.String()}
 	var desired *nic.Host
 	desired, out.Open = nic.Desired(f, h)
-	var countable *nic.Host
 	out.Err = NewError(h.Name, OpRead, r.onHost(ctx, h, desired, func(ctx context.Context, drv *host.Driver) error {
 		running, err := drv.Running(ctx)
 		if err != nil {
@@ -202,18 +203,11 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 		out.Findings = validate.Host(f, h, running, desired, ends)
 		out.Host = sharedTraits(running, desired)
 		if r.Counters {
-			out.Gate, countable = validate.GateHost(f, h), countedBy(running)
-			out.Sample, err = countNICs(ctx, drv, countable)
+			out.Gate, out.nics = validate.GateHost(f, h), countedBy(running)
+			out.Sample, err = countNICs(ctx, drv, out.nics)
 		}
 		return err
 	}))
-	out.recount = func(ctx context.Context) (s *gate.Sample, err error) {
-		err = r.onHost(ctx, h, countable, func(ctx context.Context, drv *host.Driver) error {
-			s, err = countNICs(ctx, drv, countable)
-			return err
-		})
-		return s, err
-	}
 	return out
 }
 
@@ -225,6 +219,26 @@ func (r *Reader) onHost(ctx context.Context, h *intent.Host, desired *nic.Host, 
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
 	return read(ctx, drv)
+}
+
+// recount reads the counters of a device once more.
+func (r *Reader) recount(ctx context.Context, first Reading) Reading {
+	out := Reading{Device: first.Device, Where: first.Where, Host: first.Host}
+	f := r.Fabric.Fabric()
+	var err error
+	if sw := f.Switch(first.Device); sw != nil {
+		err = r.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) (err error) {
+			out.Sample, err = countPorts(ctx, drv, &first.Gate)
+			return err
+		})
+	} else {
+		err = r.onHost(ctx, f.Host(first.Device), first.nics, func(ctx context.Context, drv *host.Driver) (err error) {
+			out.Sample, err = countNICs(ctx, drv, first.nics)
+			return err
+		})
+	}
+	out.Err = NewError(first.Device, OpRead, err)
+	return out
 }
 
 // sharedTraits keeps of a host what [validate.Hosts] looks at, of the ports that

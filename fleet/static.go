@@ -3,7 +3,6 @@ package fleet
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -71,8 +70,8 @@ func checkCables(f *intent.Fabric, file string) ([]validate.Finding, error) {
 		return nil, err
 	}
 	if device, ok := topology.Stranger(f, cables); ok {
-		return nil, &OptionError{"topology", fmt.Errorf("%s does not say which device it is of, and the intent has no device %q", file, device),
-			`name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`}
+		return nil, wrong("topology", `name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`,
+			"%s does not say which device it is of, and the intent has no device %q", file, device)
 	}
 	return validate.Cabling(f, file, cables), nil
 }
@@ -100,9 +99,9 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 		sw := f.Fabric().Switch(s.Switch)
 		switch {
 		case sw == nil:
-			return nil, &OptionError{Option: "config " + s.Switch + "=" + s.File, Err: fmt.Errorf("the intent has no switch %q", s.Switch)}
+			return nil, wrong("config "+s.Switch+"="+s.File, "", "the intent has no switch %q", s.Switch)
 		case seen[s.Switch]:
-			return nil, &OptionError{Option: "config", Err: fmt.Errorf("%s is named twice", s.Switch)}
+			return nil, wrong("config", "", "%s is named twice", s.Switch)
 		}
 		seen[s.Switch] = true
 		text, err := boundedfile.Read(s.File, maxConfig)

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -23,24 +22,15 @@ const (
 
 // ValidateOptions tune a validation.
 type ValidateOptions struct {
-	// Workers is how many devices are read at a time; 0 is one.
-	Workers int
-	// History is that of [Reader].
-	History *History
+	ReadOptions
 	// Window has counters read at its start and at its end, and what was counted in
 	// between judged; 0 is no window.
 	Window time.Duration
-	// Progress is called as the work goes on; nil is silence.
-	Progress Progress
 }
 
 // Validation is what a validation found.
 type Validation struct {
-	// Switches and Hosts are the devices that were read, or could not be;
-	// Unreachable are the hosts without an address, which were not tried.
-	Switches           []*intent.Switch
-	Hosts, Unreachable []*intent.Host
-	Findings           []validate.Finding
+	Findings []validate.Finding
 	// Counted is what each port counted in the window.
 	Counted []gate.PortWindow
 	// Open is what the intent leaves open on hosts, and on which.
@@ -62,18 +52,21 @@ type validation struct {
 // Validate reads the devices of a fabric, compares what runs with the intent, and
 // both ends of each link with each other. That a device could not be read is a finding.
 func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Validation, error) {
-	out := &Validation{Switches: f.Switches, Open: map[string][]string{}}
+	out := &Validation{Open: map[string][]string{}}
 	v := &validation{Reader: Reader{Fabric: f, Access: a, History: o.History, Counters: o.Window > 0}, o: o, run: validate.NewRun(f.Fabric()), out: out}
+	var switches, hosts []string
+	for _, sw := range f.Switches {
+		switches = append(switches, sw.Name)
+	}
 	for _, h := range f.Hosts {
 		if a.Reaches(h) {
-			out.Hosts = append(out.Hosts, h)
+			hosts = append(hosts, h.Name)
 			continue
 		}
-		out.Unreachable = append(out.Unreachable, h)
 		v.run.Note(validate.Finding{ID: Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "hosts",
 			What: "the host has no address and was not read", Fix: "state its address in the intent"})
 	}
-	err := v.readAll(ctx)
+	err := v.readAll(ctx, switches, hosts)
 	if err == nil && o.Window > 0 {
 		err = v.judge(ctx)
 	}
@@ -86,15 +79,8 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 
 // readAll reads the switches and then the hosts: their links end at switches, which
 // are known by then.
-func (v *validation) readAll(ctx context.Context) error {
-	defer v.o.Progress.phase(Reads, len(v.out.Switches)+len(v.out.Hosts))()
-	var switches, hosts []string
-	for _, sw := range v.out.Switches {
-		switches = append(switches, sw.Name)
-	}
-	for _, h := range v.out.Hosts {
-		hosts = append(hosts, h.Name)
-	}
+func (v *validation) readAll(ctx context.Context, switches, hosts []string) error {
+	defer v.o.Progress.phase(Reads, len(switches)+len(hosts))()
 	read := func(ctx context.Context, name string) Reading { return v.Read(ctx, name, v.run.End) }
 	err := v.each(ctx, Reads, switches, read, func(r Reading) {
 		v.run.Add(r.Switch)
@@ -164,10 +150,7 @@ func (v *validation) judge(ctx context.Context) error {
 		names = append(names, r.Device)
 	}
 	err := v.each(ctx, Recounts, names, func(ctx context.Context, name string) Reading {
-		r := Reading{Device: name, Where: first[name].Where, Host: first[name].Host}
-		s, err := first[name].recount(ctx)
-		r.Sample, r.Err = s, NewError(name, OpRead, err)
-		return r
+		return v.recount(ctx, first[name])
 	}, func(r Reading) {
 		if r.Sample != nil {
 			v.samples = append(v.samples, *r.Sample)

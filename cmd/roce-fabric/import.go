@@ -104,7 +104,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 		}
 		a.warnUnverified(live)
 	}
-	opts := fleet.ImportOptions{AllPorts: o.allPorts, Workers: a.parallel, Progress: a.showProgress(nil)}
+	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.showProgress(nil)}}
 	if s.Known != nil {
 		opts.History = a.historyOf(s.Known, "")
 	}
@@ -132,7 +132,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Sources, error) {
 	so := fleet.SourceOptions{
 		Name: o.name, Username: o.username, Password: o.password, SSH: o.ssh, Topologies: o.topologies,
-		Intent: a.file, Stdin: a.stdin, Place: a.name, Only: a.only,
+		Intent: a.file, Load: fleet.LoadOptions{Stdin: a.stdin, Name: a.name, Only: a.only},
 	}
 	if len(a.only) > 0 && a.file == "" {
 		return nil, usage("--only picks switches of -f, and there is no -f")
@@ -146,7 +146,7 @@ func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Source
 		if err := knownSystem("--config "+arg, system); stated && err != nil {
 			return nil, err
 		}
-		so.Configs = append(so.Configs, fleet.SavedSwitch{Name: name, OS: system, File: file})
+		so.Switches = append(so.Switches, fleet.Source{Name: name, OS: system, File: file})
 	}
 	for _, d := range o.devices {
 		m := deviceForm.FindStringSubmatch(d)
@@ -160,7 +160,7 @@ func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Source
 		if err := knownSystem("--device "+d, m[2]); err != nil {
 			return nil, err
 		}
-		so.Devices = append(so.Devices, fleet.Remote{Name: m[1], OS: m[2], Address: m[3]})
+		so.Switches = append(so.Switches, fleet.Source{Name: m[1], OS: m[2], Address: m[3]})
 	}
 	if a.lab != "" && a.file == "" && len(o.devices) == 0 && len(o.configs) == 0 {
 		f, err := a.labFile()
@@ -169,7 +169,7 @@ func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Source
 		}
 		for _, n := range natural.Keys(f.Devices) {
 			at := f.Devices[n]
-			so.Devices = append(so.Devices, fleet.Remote{Name: n, OS: at.OS, Address: at.GNMI, SSH: at.SSH})
+			so.Switches = append(so.Switches, fleet.Source{Name: n, OS: at.OS, Address: at.GNMI, SSH: at.SSH})
 		}
 		so.Name = cmp.Or(so.Name, f.Fabric)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -20,18 +19,7 @@ func (a *app) access() (*fleet.Access, error) {
 		return nil, err
 	}
 	a.talk("lab: the devices of %s answer on loopback (%s)", f.Fabric, a.lab)
-	out.At = func(device string) (fleet.Address, error) {
-		at, ok := f.Devices[device]
-		if !ok {
-			at, ok = f.Hosts[device]
-		}
-		if !ok {
-			return fleet.Address{}, fmt.Errorf("the lab of %s has no such device", f.Fabric)
-		}
-		return fleet.Address{
-			GNMI: at.GNMI, SSH: at.SSH, Username: f.Username, Password: f.Password, CA: f.CA, KnownHosts: f.KnownHosts, Program: f.Program,
-		}, nil
-	}
+	out.At = f.At
 	return out, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
 
 func (a *app) validateCommand() *cobra.Command {
@@ -76,25 +77,22 @@ func (a *app) validate(ctx context.Context, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	a.reachable(f.Hosts, at)
-	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{
-		Workers: a.parallel, History: a.historyOf(f.Fabric(), o.state), Window: o.window,
-		Progress: a.showProgress(func(e fleet.Event) {
-			if e.Kind == fleet.PhaseBegins && e.Phase == fleet.Waiting {
-				a.talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
-			}
-		}),
+	reached := a.reachable(f.Hosts, at)
+	progress := a.showProgress(func(e fleet.Event) {
+		if e.Kind == fleet.PhaseBegins && e.Phase == fleet.Waiting {
+			a.talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
+		}
 	})
+	read := fleet.ReadOptions{Workers: a.parallel, History: a.historyOf(f.Fabric(), o.state), Progress: progress}
+	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{ReadOptions: read, Window: o.window})
 	if err != nil {
 		return err
 	}
 	for _, what := range natural.Keys(v.Open) {
 		a.warn("%s: %s", natural.Fold(v.Open[what]), what)
 	}
-	err = a.report(report.Report{
-		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
-		Devices: report.Looked(v.Switches, v.Hosts, report.FromRunning, v.Findings), Findings: v.Findings, Counted: v.Counted,
-	})
+	f.Hosts = reached
+	err = a.report(validated(f, v.Findings, v.Counted))
 	if err != nil || o.window == 0 {
 		return err
 	}
@@ -102,6 +100,14 @@ func (a *app) validate(ctx context.Context, o validateOptions) error {
 		return &statusError{status: exitFailed, err: fmt.Errorf("inconclusive: not enough counters to call it a pass: %s", f.Told()), hint: f.Fix}
 	}
 	return nil
+}
+
+// validated is the report of a validation of the devices of f.
+func validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow) report.Report {
+	return report.Report{
+		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
+		Devices: report.Looked(f.Switches, f.Hosts, report.FromRunning, found), Findings: found, Counted: counted,
+	}
 }
 
 // historyOf is the history of the runs over a fabric; none where no folder is known:

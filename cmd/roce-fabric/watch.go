@@ -247,11 +247,9 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 
 // watchReport is the report of a round.
 func watchReport(f *fleet.Fabric, r *watch.Round) report.Report {
-	return report.Report{
-		Command: "validate", Version: version, Fabric: f.Fabric().Name, Time: r.End, Intent: f.Fabric(), Links: len(f.Fabric().Links),
-		Devices: report.Looked(f.Switches, f.Hosts, report.FromRunning, r.Findings), Findings: r.Findings,
-		Counted: r.Counted,
-	}
+	out := validated(f, r.Findings, r.Counted)
+	out.Version, out.Time = version, r.End
+	return out
 }
 
 // deviceCount prints "3 switches and 2 hosts".

@@ -18,7 +18,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	v, err := fleet.Validate(ctx, f, &fleet.Access{}, fleet.ValidateOptions{Workers: 16})
+	v, err := fleet.Validate(ctx, f, &fleet.Access{}, fleet.ValidateOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

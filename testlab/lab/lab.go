@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
@@ -50,6 +51,20 @@ type Address struct {
 	OS   string `json:"os,omitempty"` // of a switch
 	GNMI string `json:"gnmi,omitempty"`
 	SSH  string `json:"ssh"`
+}
+
+// At returns where a device of the lab is, for [fleet.Access].
+func (f *File) At(device string) (fleet.Address, error) {
+	at, ok := f.Devices[device]
+	if !ok {
+		at, ok = f.Hosts[device]
+	}
+	if !ok {
+		return fleet.Address{}, fmt.Errorf("the lab of %s has no such device", f.Fabric)
+	}
+	return fleet.Address{
+		GNMI: at.GNMI, SSH: at.SSH, Username: f.Username, Password: f.Password, CA: f.CA, KnownHosts: f.KnownHosts, Program: f.Program,
+	}, nil
 }
 
 // Switch is a running simulated switch. Tests that make one misbehave know
