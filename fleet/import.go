@@ -14,8 +14,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
-// Imports is the phase of an import in which switches are read.
-const Imports Phase = "import"
+// Importing is the phase of an import in which switches are read.
+const Importing Phase = "import"
 
 // ImportOptions tune an import.
 type ImportOptions struct {
@@ -95,9 +95,9 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 
 // read reads the switches side by side and hands each on in order.
 func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take func(imported)) error {
-	defer o.Progress.phase(Imports, len(s.list))()
+	defer o.Progress.phase(Importing, len(s.list))()
 	return pool.Ordered(ctx, o.Workers, s.list, func(ctx context.Context, src *Source) imported {
-		o.Progress.report(Event{Kind: DeviceBegins, Phase: Imports, Device: src.Name})
+		o.Progress.report(Event{Kind: DeviceBegins, Phase: Importing, Device: src.Name})
 		got, err := src.read(ctx, r)
 		got.sw.Name, got.err = src.Name, NewError(src.Name, OpRead, err)
 		return got
@@ -105,7 +105,7 @@ func (s *Sources) read(ctx context.Context, r *Reader, o ImportOptions, take fun
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o.Progress.report(Event{Kind: DeviceEnds, Phase: Imports, Device: got.sw.Name, Error: got.err})
+		o.Progress.report(Event{Kind: DeviceEnds, Phase: Importing, Device: got.sw.Name, Error: got.err})
 		take(got)
 		return nil
 	})

@@ -19,10 +19,10 @@ import (
 // Source is one switch to import.
 type Source struct {
 	Name string
-	OS   string // "" where the file is to tell
-	File string // with its configuration; "" for the switch itself,
-	// at its address; SSH is one of its own, "" for none.
-	Address, SSH string
+	OS   string // "" where the file tells
+	// File holds its configuration. Without one the switch itself is read, at Address;
+	// SSH is an address of its own for SSH, "" for the same host.
+	File, Address, SSH string
 
 	sw *intent.Switch // what an intent says of it
 }

@@ -15,9 +15,9 @@ import (
 
 // The phases of a validation. Between the first and the last it waits.
 const (
-	Reads    Phase = "validate"
-	Waiting  Phase = "wait"
-	Recounts Phase = "window"
+	Validating Phase = "validate"
+	Waiting    Phase = "wait"
+	Recounting Phase = "window"
 )
 
 // ValidateOptions tune a validation.
@@ -80,9 +80,9 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 // readAll reads the switches and then the hosts: their links end at switches, which
 // are known by then.
 func (v *validation) readAll(ctx context.Context, switches, hosts []string) error {
-	defer v.o.Progress.phase(Reads, len(switches)+len(hosts))()
+	defer v.o.Progress.phase(Validating, len(switches)+len(hosts))()
 	read := func(ctx context.Context, name string) Reading { return v.Read(ctx, name, v.run.End) }
-	err := v.each(ctx, Reads, switches, read, func(r Reading) {
+	err := v.each(ctx, Validating, switches, read, func(r Reading) {
 		v.run.Add(r.Switch)
 		v.begin(r)
 	})
@@ -90,7 +90,7 @@ func (v *validation) readAll(ctx context.Context, switches, hosts []string) erro
 		return err
 	}
 	var kept []*nic.Host
-	err = v.each(ctx, Reads, hosts, read, func(r Reading) {
+	err = v.each(ctx, Validating, hosts, read, func(r Reading) {
 		v.run.Note(r.Findings...)
 		kept = append(kept, r.Host)
 		v.begin(r)
@@ -141,7 +141,7 @@ func (v *validation) judge(ctx context.Context) error {
 	if err := v.wait(ctx); err != nil {
 		return err
 	}
-	defer v.o.Progress.phase(Recounts, len(v.counted))()
+	defer v.o.Progress.phase(Recounting, len(v.counted))()
 	hosts, lost := 0, map[string]bool{}
 	first := map[string]Reading{}
 	var names []string
@@ -149,7 +149,7 @@ func (v *validation) judge(ctx context.Context) error {
 		first[r.Device], lost[r.Device] = r, true
 		names = append(names, r.Device)
 	}
-	err := v.each(ctx, Recounts, names, func(ctx context.Context, name string) Reading {
+	err := v.each(ctx, Recounting, names, func(ctx context.Context, name string) Reading {
 		return v.recount(ctx, first[name])
 	}, func(r Reading) {
 		if r.Sample != nil {
