@@ -113,10 +113,7 @@ func NewError(device string, op Op, err error) *Error {
 			break
 		}
 	}
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		e.Hint = h.Hint()
-	}
+	e.Hint = hintOf(err)
 	return e
 }
 
