@@ -190,9 +190,9 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 	list := results.NewJSONList(io.Discard, true, "bench")
 	var sum results.PlanSummary
 	emitted, every := 0, n/10
-	err = fleet.Make(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: workers}, func(d *fleet.DevicePlan) error {
-		if d.Err != nil {
-			return d.Err
+	err = fleet.Plan(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: workers}, func(d *fleet.DevicePlan) error {
+		if d.Error != nil {
+			return d.Error
 		}
 		sum.Add(d)
 		text.Plan(d)

@@ -156,14 +156,17 @@ func (l *eosFarm) plan(b *testing.B, c *render.Compiler, look func()) (changed i
 		})
 	}
 	n := 0
-	err := fleet.Make(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: eosWorkers}, func(d *fleet.DevicePlan) error {
+	err := fleet.Plan(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: eosWorkers}, func(d *fleet.DevicePlan) error {
 		if n++; n%eosWorkers == 0 {
 			look()
 		}
 		if len(d.Changes) > 0 {
 			changed++
 		}
-		return d.Err
+		if d.Error != nil {
+			return d.Error
+		}
+		return nil
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -151,11 +151,14 @@ func (l *farm) plan(b *testing.B, c *render.Compiler) (changed int) {
 			GNMI: client.Config{Address: l.addr[sw.Name], Username: user, Password: secret.Secret(pass), TLS: client.TLS{CAFile: l.caFile}},
 		})
 	}
-	err := fleet.Make(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: readWorkers}, func(d *fleet.DevicePlan) error {
+	err := fleet.Plan(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: readWorkers}, func(d *fleet.DevicePlan) error {
 		if len(d.Changes) > 0 {
 			changed++
 		}
-		return d.Err
+		if d.Error != nil {
+			return d.Error
+		}
+		return nil
 	})
 	if err != nil {
 		b.Fatal(err)

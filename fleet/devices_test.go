@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
@@ -37,64 +38,64 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 			return machine{agent.Local(k.Machine())}, nil
 		}}), nil
 	}
-	jobs := []Job{job("leaf1", leaf)}
-	err := Make(t.Context(), []Target{{
-		Name: "gpu1", OS: host.OS, Desired: func() drivers.Desired { return want },
-		Open: func(ctx context.Context) (drivers.Driver, error) { return open(ctx, "gpu1") },
-	}}, PlanOptions{Workers: 1}, func(d *DevicePlan) error {
-		jobs = append(jobs, Job{Plan: d, Desired: want, Open: func(ctx context.Context) (drivers.Driver, error) { return open(ctx, d.Name) }})
-		return d.Err
-	})
-	if err != nil {
-		t.Fatal(err)
+	device := func(name, os string, want drivers.Desired) Device {
+		return Device{Name: name, OS: os, Desired: func() drivers.Desired { return want }, Open: func(ctx context.Context) (drivers.Driver, error) { return open(ctx, name) }}
 	}
-	// Before the first write the host is compared with its plan, like a switch.
-	for _, c := range []struct {
-		mask  qos.PrioritySet
-		state State
-	}{{qos.Priorities(5), Refused}, {0, Skipped}} {
-		k.Corrupt(nicPort, func(s *dcb.State) { s.PFC.Enabled = c.mask })
-		out := CheckState(t.Context(), jobs[1], StepsDigest(jobs[1].Plan.Steps), RunOptions{MaxImpact: qos.ImpactLoss})
-		if out.State != c.state || (c.state == Refused) != errors.Is(out.Err, drivers.ErrStale) {
-			t.Errorf("with PFC %s: %+v, want %s", c.mask, out, c.state)
-		}
-	}
+	devices := []Device{device("leaf1", "", holding(qos.Priorities(3))), device("gpu1", host.OS, want)}
 	dir := t.TempDir()
-	begin := func(id string, first Record) *Journal {
-		j, err := Begin(dir, id, first)
+	o := ApplyOptions{RunOptions: RunOptions{Fabric: &intent.Fabric{Name: "pod1"}, State: dir, Workers: 2, Writers: 2}, Allow: qos.ImpactLoss}
+	apply := func(confirm func() error) (*Result, error) {
+		leaf.calls = nil
+		plan, err := Prepare(t.Context(), devices, PlanOptions{Fabric: o.Fabric, Workers: 2}, func(d *DevicePlan) error {
+			if d.Error != nil {
+				return d.Error
+			}
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return j
+		o.Confirm = confirm
+		res, err := Apply(t.Context(), devices, plan, o)
+		return res, errors.Join(err, plan.Close())
 	}
-	j := begin("run1", Record{})
-	outs, err := Run(t.Context(), [][]Job{jobs}, RunOptions{ID: "run1", MaxImpact: qos.ImpactLoss, Journal: j, Workers: 2})
-	if err := errors.Join(err, j.Close()); err != nil {
-		t.Fatal(err)
+	// After the question the host is compared with its plan, like a switch, and where
+	// it has changed neither is written.
+	res, err := apply(func() error {
+		k.Corrupt(nicPort, func(s *dcb.State) { s.PFC.Enabled = qos.Priorities(5) })
+		return nil
+	})
+	var refused *Error
+	if !errors.As(err, &refused) || refused.Kind != KindStale || refused.Hint == "" || refused.Text != "1 device changed since the plan was made; nothing was written" {
+		t.Fatalf("%v, %+v", err, refused)
+	}
+	if res.Outcomes[0].State != Skipped || res.Outcomes[1].State != Refused || !errors.Is(res.Outcomes[1].Error, drivers.ErrStale) || slices.Contains(leaf.calls, "apply") {
+		t.Errorf("%+v, calls %v", res.Outcomes, leaf.calls)
+	}
+	if res, err = apply(nil); err != nil || res.Failed() {
+		t.Fatal(err, res)
 	}
 	for i, name := range []string{"leaf1", "gpu1"} {
-		if outs[i].Device != name || outs[i].State != Applied {
-			t.Errorf("%+v", outs[i])
+		if out := res.Outcomes[i]; out.Device != name || out.State != Applied {
+			t.Errorf("%+v", out)
 		}
 	}
 	if got := k.State(nicPort).PFC.Enabled; leaf.mask != qos.Priorities(3) || got != qos.Priorities(3) {
 		t.Errorf("the switch has %s, the host %s", leaf.mask, got)
 	}
-	past, devices, err := Find(dir, "", nil)
+	u, err := Find(t.Context(), devices, FindOptions{State: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j = begin("run2", Record{Of: past.ID})
-	outs, err = Rollback(t.Context(), past, devices, open, RunOptions{ID: "run2", Journal: j, Workers: 2})
-	if err := errors.Join(err, j.Close()); err != nil {
+	if res, err = Rollback(t.Context(), devices, u, o.RunOptions); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range outs {
+	for _, o := range res.Outcomes {
 		if o.State != Restored {
 			t.Errorf("%+v", o)
 		}
 	}
-	if got := k.State(nicPort).PFC.Enabled; len(outs) != 2 || leaf.mask != qos.Priorities(3, 4) || got != 0 {
+	if got := k.State(nicPort).PFC.Enabled; len(res.Outcomes) != 2 || leaf.mask != qos.Priorities(3, 4) || got != qos.Priorities(5) {
 		t.Errorf("the switch has %s, the host %s", leaf.mask, got)
 	}
 }
@@ -107,7 +108,7 @@ func TestWorkers(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		var together sync.WaitGroup // the first workers devices are in Apply at once
 		together.Add(workers)
-		var jobs []Job
+		var jobs []task
 		var boxes []*box
 		for i, name := range names {
 			b := &box{mask: qos.Priorities(3, 4)}
@@ -119,8 +120,8 @@ func TestWorkers(t *testing.T) {
 			}
 			boxes, jobs = append(boxes, b), append(jobs, job(name, b))
 		}
-		outs, err := Run(t.Context(), [][]Job{jobs}, RunOptions{MaxImpact: qos.ImpactReload, Workers: workers})
-		if fails != errors.Is(err, ErrStopped) {
+		outs, err := run{allow: qos.ImpactReload, RunOptions: RunOptions{Writers: workers}}.work(t.Context(), jobs...)
+		if fails != errors.Is(err, errStopped) {
 			t.Errorf("fails %v: %v", fails, err)
 		}
 		var got []string
@@ -147,10 +148,10 @@ func TestWorkers(t *testing.T) {
 // and the run goes on.
 func TestUnfit(t *testing.T) {
 	j := job("leaf1", &box{mask: qos.Priorities(3, 4)})
-	j.Plan.Steps, j.Plan.Changes = nil, nil
-	j.Plan.Left, j.Plan.Unfit = []string{"port of ens1"}, "not as intended: port of ens1"
-	outs, err := Run(t.Context(), [][]Job{{j, job("leaf2", &box{mask: qos.Priorities(3, 4)})}}, RunOptions{MaxImpact: qos.ImpactReload})
-	if err != nil || outs[0].State != Blocked || outs[0].Error != "leaf1: not as intended: port of ens1" || len(outs[0].Left) != 1 || outs[1].State != Applied {
+	j.nothing()
+	j.plan.Left, j.plan.Unfit = []string{"port of ens1"}, "not as intended: port of ens1"
+	outs, err := run{allow: qos.ImpactReload}.work(t.Context(), j, job("leaf2", &box{mask: qos.Priorities(3, 4)}))
+	if err != nil || outs[0].State != Blocked || outs[0].Error.Text != "leaf1: not as intended: port of ens1" || outs[0].Error.Kind != KindUnfit || len(outs[0].Left) != 1 || outs[1].State != Applied {
 		t.Errorf("%v %+v", err, outs)
 	}
 }

@@ -61,7 +61,7 @@ var kinds = []struct {
 	{drivers.ErrStale, KindStale}, {drivers.ErrAuth, KindAuth}, {drivers.ErrIdentity, KindIdentity},
 	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
 	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted},
-	{drivers.ErrPartial, KindPartial}, {ErrLocked, KindLocked}, {ErrNothing, KindNothing},
+	{drivers.ErrPartial, KindPartial}, {errLocked, KindLocked}, {errNothing, KindNothing},
 }
 
 // hints say what to do about a kind, where the error itself does not.
@@ -123,3 +123,6 @@ func errorAs(device string, op Op, kind Kind, err error) *Error {
 	e.Kind, e.Hint = kind, cmp.Or(e.Hint, hints[kind])
 	return e
 }
+
+// oneLine says an error in one line, also one that was joined of several.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

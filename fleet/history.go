@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -21,33 +20,33 @@ import (
 
 // Past is a run as its journal tells it.
 type Past struct {
-	ID     string
-	Begun  time.Time
-	Ended  bool   // it came to its end, whatever that was
-	Intent string // hash of the intent that it applied
-	By     string // who began it: user@machine
-	// Of is the run that this one rolled back; "" for an apply.
-	Of string
+	ID     string    `json:"run"`
+	Begun  time.Time `json:"begun"`
+	By     string    `json:"by,omitempty"` // who began it: user@machine
+	Ended  bool      `json:"ended"`        // it came to its end, whatever that was
+	AtWork bool      `json:"at_work,omitempty"`
+	Of     string    `json:"of,omitempty"` // the run that this one rolled back; "" for an apply
 	// Devices in the order in which they were worked on.
-	Devices []PastDevice
+	Devices []PastDevice `json:"devices"`
+	Intent  string       `json:"-"` // hash of the intent that it applied
 
 	path string
 }
 
 // PastDevice is what a journal says of one device.
 type PastDevice struct {
-	Name string
-	// State is what became of it; "" where the run was cut off in its work.
-	State State
-	// Base is the digest of the state that the run started from.
-	Base string
-	// Touched says that something may have been written: there is an undo record.
-	Touched bool
-	// Down are the ports that the run took down for a step and did not bring up
-	// again; Raised those that it brought up.
-	Down, Raised []string
+	Name string `json:"device"`
+	// State is what became of it; "" where the run was cut off in its work, or is at
+	// it.
+	State State `json:"state"`
 
-	at, size int64 // of the record with the way back
+	base    string // digest of the state that the run started from
+	touched bool   // something may have been written: there is an undo record
+	// down are the ports that the run took down for a step and did not bring up
+	// again; raised those that it brought up.
+	down, raised []string
+	at, size     int64 // of the undo record
+	line         int
 }
 
 // maxRecord bounds a record of a journal: the undo record of a switch with a
@@ -59,12 +58,17 @@ const maxRecord = 64 << 20
 func Runs(dir string) iter.Seq2[*Past, error] {
 	return func(yield func(*Past, error) bool) {
 		names, err := journals(dir)
-		if err != nil {
+		atWork, _, lockErr := AtWork(dir)
+		if err := errors.Join(err, lockErr); err != nil {
 			yield(nil, err)
 			return
 		}
 		for _, name := range names {
-			if !yield(readPast(filepath.Join(dir, name))) {
+			p, err := readPast(filepath.Join(dir, name))
+			if err == nil {
+				p.AtWork = p.ID == atWork
+			}
+			if !yield(p, err) {
 				return
 			}
 		}
@@ -97,53 +101,38 @@ func readPast(path string) (_ *Past, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	p := &Past{ID: strings.TrimSuffix(filepath.Base(path), ".journal"), path: path}
+	p := &Past{ID: strings.TrimSuffix(filepath.Base(path), ".journal"), Devices: []PastDevice{}, path: path}
 	if err := p.read(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return p, nil
 }
 
-// read takes the records up. The last line may be cut off: the process ended
-// while it wrote.
+// read reads the records. The last line may be cut off: the process ended while it
+// wrote.
 func (p *Past) read(r io.Reader) error {
-	b := bufio.NewReaderSize(r, 64<<10)
 	var at int64
-	for n := 1; ; n++ {
-		line, err := readLine(b)
-		if err == io.EOF {
+	sc := lines(r, maxRecord)
+	n := 1
+	for ; sc.Scan(); n++ {
+		line := sc.Bytes()
+		if line[len(line)-1] != '\n' {
 			return nil
 		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		var rec Record
+		var rec entry
 		if err := json.Unmarshal(line, &rec); err != nil {
 			return fmt.Errorf("line %d is no record of a journal: %w", n, err)
 		}
-		p.take(rec, at, int64(len(line)))
+		p.take(rec, n, at, int64(len(line)))
 		at += int64(len(line))
 	}
-}
-
-// readLine returns a whole line with its end, and io.EOF for one without.
-func readLine(b *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := b.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > maxRecord:
-			return nil, fmt.Errorf("longer than %d MB", maxRecord>>20)
-		case err == nil:
-			return line, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
-		}
+	if err := sc.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", n, err)
 	}
+	return nil
 }
 
-func (p *Past) take(rec Record, at, size int64) {
+func (p *Past) take(rec entry, line int, at, size int64) {
 	switch rec.Event {
 	case "begin":
 		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
@@ -160,13 +149,13 @@ func (p *Past) take(rec Record, at, size int64) {
 	d := &p.Devices[i]
 	switch rec.Event {
 	case "start":
-		d.Base = rec.Base
+		d.base = rec.Base
 	case "undo":
-		d.Touched, d.at, d.size = rec.Undo != nil, at, size
+		d.touched, d.line, d.at, d.size = rec.Undo != nil, line, at, size
 	case "down":
-		d.Down = slices.Concat(without(d.Down, rec.Ports), rec.Ports)
+		d.down = slices.Concat(without(d.down, rec.Ports), rec.Ports)
 	case "up":
-		d.Down, d.Raised = without(d.Down, rec.Ports), append(d.Raised, rec.Ports...)
+		d.down, d.raised = without(d.down, rec.Ports), append(d.raised, rec.Ports...)
 	default:
 		d.State = State(rec.Event)
 	}
@@ -176,7 +165,7 @@ func without(list, gone []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(gone, s) })
 }
 
-// Token reads the undo record of a device that the run has Touched.
+// Token reads the undo record of a device that has one.
 func (p *Past) Token(d PastDevice) (_ *drivers.Token, err error) {
 	f, err := os.Open(p.path)
 	if err != nil {
@@ -187,16 +176,16 @@ func (p *Past) Token(d PastDevice) (_ *drivers.Token, err error) {
 	if _, err := f.ReadAt(line, d.at); err != nil {
 		return nil, fmt.Errorf("%s: %w", p.path, err)
 	}
-	var rec Record
+	var rec entry
 	if err := json.Unmarshal(bytes.TrimSpace(line), &rec); err != nil || rec.Undo == nil || rec.Device != d.Name {
-		return nil, fmt.Errorf("%s: the way back of %s has changed", p.path, d.Name)
+		return nil, fmt.Errorf("%s: the undo record of %s has changed", p.path, d.Name)
 	}
 	return rec.Undo, nil
 }
 
 // standing reports whether what the run wrote on a device may still be there.
 func (d PastDevice) standing() bool {
-	return d.Touched && d.State != Reverted && d.State != Restored
+	return d.touched && d.State != Reverted && d.State != Restored
 }
 
 // settled reports whether the device was left as intended or as it was before
@@ -216,8 +205,8 @@ const maxRuns = 100
 // far back as the questions need, and passes over those that cannot be read. It
 // is safe for concurrent use.
 type History struct {
-	// Busy is the run that is at work in the folder; "" for none.
-	Busy string
+	// busy is the run that is at work in the folder; "" for none.
+	busy string
 
 	dir   string
 	mu    sync.Mutex
@@ -226,7 +215,7 @@ type History struct {
 }
 
 // OpenHistory makes the history of a folder; one that does not exist has none. busy
-// wraps ErrLocked and says which run is at work in it.
+// wraps errLocked and says which run is at work in it.
 func OpenHistory(dir string) (h *History, busy, err error) {
 	id, busy, err := AtWork(dir)
 	if err != nil {
@@ -235,7 +224,7 @@ func OpenHistory(dir string) (h *History, busy, err error) {
 	if h, err = history(dir, ""); err != nil {
 		return nil, nil, err
 	}
-	h.Busy = id
+	h.busy = id
 	return h, busy, nil
 }
 
@@ -263,8 +252,8 @@ func (h *History) run(n int) *Past {
 	return h.runs[n]
 }
 
-// Left is what earlier runs left on a device.
-type Left struct {
+// leftover is what earlier runs left on a device.
+type leftover struct {
 	// CutOff is the newest run that was cut off in its work on the device and
 	// that no later run has come by; nil for none.
 	CutOff *Past
@@ -275,10 +264,10 @@ type Left struct {
 	Busy bool
 }
 
-// Left returns what earlier runs left on a device. A nil History knows of
+// left returns what earlier runs left on a device. A nil History knows of
 // nothing.
-func (h *History) Left(device string) Left {
-	left := Left{Down: map[string]string{}}
+func (h *History) left(device string) leftover {
+	left := leftover{Down: map[string]string{}}
 	if h == nil {
 		return left
 	}
@@ -290,7 +279,7 @@ func (h *History) Left(device string) Left {
 		if p == nil {
 			break
 		}
-		d, ok := p.Device(device)
+		d, ok := p.device(device)
 		if ok && d.settled() {
 			break
 		}
@@ -299,14 +288,14 @@ func (h *History) Left(device string) Left {
 		}
 	}
 	for _, p := range slices.Backward(since) {
-		d, _ := p.Device(device)
-		if d.State == "" && p.ID == h.Busy {
-			return Left{Busy: true}
+		d, _ := p.device(device)
+		if d.State == "" && p.ID == h.busy {
+			return leftover{Busy: true}
 		}
-		for _, port := range d.Raised {
+		for _, port := range d.raised {
 			delete(left.Down, port)
 		}
-		for _, port := range d.Down {
+		for _, port := range d.down {
 			if left.Down[port] == "" {
 				left.Down[port] = p.ID
 			}
@@ -318,8 +307,8 @@ func (h *History) Left(device string) Left {
 	return left
 }
 
-// Device returns what the run did on a device.
-func (p *Past) Device(name string) (PastDevice, bool) {
+// device returns what the run did on a device.
+func (p *Past) device(name string) (PastDevice, bool) {
 	for _, d := range p.Devices {
 		if d.Name == name {
 			return d, true

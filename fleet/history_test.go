@@ -12,18 +12,19 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // record writes a journal and ends it, unless cut.
-func record(t *testing.T, dir, id string, cut bool, first Record, rs ...Record) {
+func record(t *testing.T, dir, id string, cut bool, first entry, rs ...entry) {
 	t.Helper()
-	j, err := Begin(dir, id, first)
+	j, err := begin(dir, id, first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !cut {
-		rs = append(rs, Record{Event: "end"})
+		rs = append(rs, entry{Event: "end"})
 	}
 	for _, r := range rs {
 		if err := j.Write(r); err != nil {
@@ -35,21 +36,21 @@ func record(t *testing.T, dir, id string, cut bool, first Record, rs ...Record) 
 	}
 }
 
-func wrote(device string, state State) []Record {
-	rs := []Record{
+func wrote(device string, state State) []entry {
+	rs := []entry{
 		{Device: device, Event: "start", Base: "base of " + device},
 		{Device: device, Event: "undo", Undo: &drivers.Token{Device: device, Native: json.RawMessage(`"` + device + `"`)}},
 	}
 	if state != "" {
-		rs = append(rs, Record{Device: device, Event: string(state)})
+		rs = append(rs, entry{Device: device, Event: string(state)})
 	}
 	return rs
 }
 
 func TestFindTheRunToTakeBack(t *testing.T) {
 	dir := t.TempDir()
-	find := func(id string) (string, []string, error) {
-		p, ds, err := Find(dir, id, nil)
+	newest := func(id string) (string, []string, error) {
+		p, ds, err := find(dir, id, nil)
 		if err != nil {
 			return "", nil, err
 		}
@@ -61,54 +62,54 @@ func TestFindTheRunToTakeBack(t *testing.T) {
 	}
 	expect := func(id, run string, devices ...string) {
 		t.Helper()
-		got, names, err := find(id)
+		got, names, err := newest(id)
 		if err != nil || got != run || !slices.Equal(names, devices) {
 			t.Errorf("find %q: run %q %v, %v; want %q %v", id, got, names, err, run, devices)
 		}
 	}
-	if _, _, err := find(""); !errors.Is(err, ErrNothing) {
+	if _, _, err := newest(""); !errors.Is(err, errNothing) {
 		t.Errorf("an empty folder: %v", err)
 	}
-	record(t, dir, "run1", false, Record{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", Reverted), wrote("leaf3", Partial))...)
+	record(t, dir, "run1", false, entry{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", Reverted), wrote("leaf3", Partial))...)
 	expect("", "run1", "leaf1", "leaf3")
-	record(t, dir, "run2", false, Record{}, Record{Device: "leaf9", Event: string(Unchanged)})
+	record(t, dir, "run2", false, entry{}, entry{Device: "leaf9", Event: string(Unchanged)})
 	expect("", "run1", "leaf1", "leaf3")
-	record(t, dir, "run3", true, Record{}, wrote("leaf3", "")...)
+	record(t, dir, "run3", true, entry{}, wrote("leaf3", "")...)
 	expect("", "run3", "leaf3")
-	if _, _, err := find("run1"); err == nil || !strings.Contains(err.Error(), "run run3 came after it on leaf3") {
+	if _, _, err := newest("run1"); err == nil || !strings.Contains(err.Error(), "run run3 came after it on leaf3") {
 		t.Errorf("an older run: %v", err)
 	}
 	// Only what is asked for counts, and is in the way.
-	if p, ds, err := Find(dir, "", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" || len(ds) != 1 || ds[0].Name != "leaf1" {
+	if p, ds, err := find(dir, "", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" || len(ds) != 1 || ds[0].Name != "leaf1" {
 		t.Errorf("of leaf1: %v %v", ds, err)
 	}
-	if p, _, err := Find(dir, "run1", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" {
+	if p, _, err := find(dir, "run1", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" {
 		t.Errorf("run1 of leaf1: %v", err)
 	}
-	record(t, dir, "run4", false, Record{Of: "run3"}, Record{Device: "leaf3", Event: string(Restored)})
+	record(t, dir, "run4", false, entry{Of: "run3"}, entry{Device: "leaf3", Event: string(Restored)})
 	expect("run1", "run1", "leaf1", "leaf3")
-	record(t, dir, "run5", false, Record{Of: "run1"}, Record{Device: "leaf3", Event: string(Restored)}, Record{Device: "leaf1", Event: string(Failed)})
+	record(t, dir, "run5", false, entry{Of: "run1"}, entry{Device: "leaf3", Event: string(Restored)}, entry{Device: "leaf1", Event: string(Failed)})
 	expect("", "run1", "leaf1")
-	if _, _, err := find("run5"); err == nil {
+	if _, _, err := newest("run5"); err == nil {
 		t.Error("a rollback can be taken back")
 	}
 }
 
 func TestCutOffRuns(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir, "run1", true, Record{}, wrote("old", "")...)
-	record(t, dir, "run2", false, Record{}, wrote("leaf0", Applied)...)
-	record(t, dir, "run3", true, Record{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", ""))...)
-	record(t, dir, "run4", true, Record{}, wrote("leaf3", "")...)
+	record(t, dir, "run1", true, entry{}, wrote("old", "")...)
+	record(t, dir, "run2", false, entry{}, wrote("leaf0", Applied)...)
+	record(t, dir, "run3", true, entry{}, slices.Concat(wrote("leaf1", Applied), wrote("leaf2", ""))...)
+	record(t, dir, "run4", true, entry{}, wrote("leaf3", "")...)
 	cut := cutOff(t, dir)
 	if got := slices.Sorted(maps.Keys(cut)); !slices.Equal(got, []string{"leaf2", "leaf3", "old"}) {
 		t.Errorf("cut off: %v", got)
 	}
-	if d, _ := cut["leaf2"].Device("leaf2"); d.Base != "base of leaf2" || !d.Touched || d.State != "" {
+	if d, _ := cut["leaf2"].device("leaf2"); d.base != "base of leaf2" || !d.touched || d.State != "" {
 		t.Errorf("leaf2: %+v", d)
 	}
 	// A run that wrote nothing to a device has not come by what is left on it.
-	record(t, dir, "run5", false, Record{}, slices.Concat(wrote("leaf2", Applied), []Record{{Device: "leaf3", Event: string(Refused)}})...)
+	record(t, dir, "run5", false, entry{}, slices.Concat(wrote("leaf2", Applied), []entry{{Device: "leaf3", Event: string(Refused)}})...)
 	if cut := cutOff(t, dir); cut["leaf2"] != nil || cut["leaf3"] == nil {
 		t.Errorf("after a later run: %v", cut)
 	}
@@ -122,15 +123,15 @@ func cutOff(t *testing.T, dir string) map[string]*Past {
 	}
 	out := map[string]*Past{}
 	for _, name := range []string{"leaf0", "leaf1", "leaf2", "leaf3", "old"} {
-		if p := h.Left(name).CutOff; p != nil {
+		if p := h.left(name).CutOff; p != nil {
 			out[name] = p
 		}
 	}
 	return out
 }
 
-func ports(device, event string, names ...string) Record {
-	return Record{Device: device, Event: event, Ports: names}
+func ports(device, event string, names ...string) entry {
+	return entry{Device: device, Event: event, Ports: names}
 }
 
 // What is left down is what went down and did not come up again, over all runs
@@ -143,22 +144,22 @@ func TestPortsThatRunsLeftDown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := h.Left("leaf1").Down; !maps.Equal(got, want) {
+		if got := h.left("leaf1").Down; !maps.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", when, got, want)
 		}
 	}
 	expect("no runs", map[string]string{})
-	record(t, dir, "run1", true, Record{}, append(wrote("leaf1", ""), ports("leaf1", "down", "E0", "E8"), ports("leaf1", "up", "E0", "E8"), ports("leaf1", "down", "E16", "E24"))...)
+	record(t, dir, "run1", true, entry{}, append(wrote("leaf1", ""), ports("leaf1", "down", "E0", "E8"), ports("leaf1", "up", "E0", "E8"), ports("leaf1", "down", "E16", "E24"))...)
 	expect("cut off in the second group", map[string]string{"E16": "run1", "E24": "run1"})
-	record(t, dir, "run2", false, Record{}, slices.Concat(wrote("leaf9", Applied), []Record{{Device: "leaf1", Event: string(Failed)}})...)
+	record(t, dir, "run2", false, entry{}, slices.Concat(wrote("leaf9", Applied), []entry{{Device: "leaf1", Event: string(Failed)}})...)
 	expect("a run of other devices", map[string]string{"E16": "run1", "E24": "run1"})
-	record(t, dir, "run3", true, Record{}, append(wrote("leaf1", ""), ports("leaf1", "up", "E16"), ports("leaf1", "down", "E0"))...)
+	record(t, dir, "run3", true, entry{}, append(wrote("leaf1", ""), ports("leaf1", "up", "E16"), ports("leaf1", "down", "E0"))...)
 	expect("cut off again", map[string]string{"E0": "run3", "E24": "run1"})
-	record(t, dir, "run4", true, Record{Of: "run3"}, Record{Device: "leaf1", Event: "start"}, ports("leaf1", "up", "E0"))
+	record(t, dir, "run4", true, entry{Of: "run3"}, entry{Device: "leaf1", Event: "start"}, ports("leaf1", "up", "E0"))
 	expect("cut off in a rollback", map[string]string{"E24": "run1"})
-	record(t, dir, "run5", false, Record{}, wrote("leaf1", Partial)...)
+	record(t, dir, "run5", false, entry{}, wrote("leaf1", Partial)...)
 	expect("not reverted", map[string]string{"E24": "run1"})
-	record(t, dir, "run6", false, Record{}, wrote("leaf1", Unchanged)...)
+	record(t, dir, "run6", false, entry{}, wrote("leaf1", Unchanged)...)
 	expect("as intended", map[string]string{})
 }
 
@@ -168,7 +169,7 @@ func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 	if id, busy, err := AtWork(filepath.Join(dir, "none")); id != "" || busy != nil || err != nil {
 		t.Errorf("no folder: %q %v %v", id, busy, err)
 	}
-	j, err := Begin(dir, "run1", Record{})
+	j, err := begin(dir, "run1", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,40 +179,45 @@ func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 		}
 	}
 	h, busy, err := OpenHistory(dir)
-	if left := h.Left("leaf1"); err != nil || !errors.Is(busy, ErrLocked) || h.Busy != "run1" || !left.Busy || left.CutOff != nil || len(left.Down) > 0 {
-		t.Errorf("at work: %q, %+v, %v, %v", h.Busy, left, busy, err)
+	if left := h.left("leaf1"); err != nil || !errors.Is(busy, errLocked) || h.busy != "run1" || !left.Busy || left.CutOff != nil || len(left.Down) > 0 {
+		t.Errorf("at work: %q, %+v, %v, %v", h.busy, left, busy, err)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	h, busy, err = OpenHistory(dir)
-	if left := h.Left("leaf1"); err != nil || busy != nil || left.Busy || left.CutOff == nil || left.Down["E0"] != "run1" {
+	if left := h.left("leaf1"); err != nil || busy != nil || left.Busy || left.CutOff == nil || left.Down["E0"] != "run1" {
 		t.Errorf("cut off: %+v, %v, %v", left, busy, err)
 	}
 }
 
 func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir, "run1", false, Record{}, slices.Concat(wrote("a", Applied), wrote("b", Applied), wrote("c", Applied))...)
-	p, ds, err := Find(dir, "", nil)
+	record(t, dir, "run1", false, entry{}, slices.Concat(wrote("a", Applied), wrote("b", Applied), wrote("c", Applied))...)
+	boxes := map[string]*box{"a": {mask: qos.Priorities(3)}, "b": {mask: qos.Priorities(3), revertErr: errors.New("stuck")}, "c": {mask: qos.Priorities(3)}}
+	var order []string
+	var devices []Device
+	for name, b := range boxes {
+		devices = append(devices, Device{Name: name, Desired: func() drivers.Desired { return holding(0) }, Open: func(context.Context) (drivers.Driver, error) {
+			order = append(order, name)
+			return b, nil
+		}})
+	}
+	u, err := Find(t.Context(), devices, FindOptions{State: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	boxes := map[string]*box{"a": {mask: qos.Priorities(3)}, "b": {mask: qos.Priorities(3), revertErr: errors.New("stuck")}, "c": {mask: qos.Priorities(3)}}
-	var order []string
-	open := func(_ context.Context, name string) (drivers.Driver, error) {
-		order = append(order, name)
-		return boxes[name], nil
-	}
-	outs, err := Rollback(t.Context(), p, ds, open, RunOptions{})
+	order, boxes["a"].calls = nil, nil
+	o := RunOptions{Fabric: &intent.Fabric{}, State: t.TempDir()}
+	res, err := Rollback(t.Context(), devices, u, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var states []State
-	for _, o := range outs {
+	for _, o := range res.Outcomes {
 		states = append(states, o.State)
 	}
-	if !slices.Equal(order, []string{"c", "b", "a"}) || !slices.Equal(states, []State{Restored, Partial, Restored}) {
+	if !slices.Equal(order, []string{"c", "b", "a"}) || !slices.Equal(states, []State{Restored, Partial, Restored}) || !res.InPart() {
 		t.Errorf("order %v, states %v", order, states)
 	}
 	if boxes["a"].mask != qos.Priorities(3, 4) || !slices.Equal(boxes["a"].calls, []string{"revert", "close"}) {
@@ -220,15 +226,47 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	order = nil
-	if outs, _ := Rollback(ctx, p, ds, open, RunOptions{}); outs[0].State != Skipped || len(order) > 0 {
-		t.Errorf("after Ctrl-C: %v, opened %v", outs, order)
+	if res, err := Rollback(ctx, devices, u, o); err != nil || res.Outcomes[0].State != Skipped || len(order) > 0 {
+		t.Errorf("after Ctrl-C: %v, %v, opened %v", res, err, order)
+	}
+	// A run of a device that the intent no longer has is not rolled back without it.
+	_, err = Find(t.Context(), devices[:2], FindOptions{State: dir})
+	if e := (*Error)(nil); !errors.As(err, &e) || e.Kind != KindNoDevice || e.Device != devices[2].Name {
+		t.Errorf("without %s: %v", devices[2].Name, err)
+	}
+	if u, err := Find(t.Context(), devices[:2], FindOptions{State: dir, Only: true}); err != nil || len(u.Devices) != 2 {
+		t.Errorf("of two devices: %v, %v", u, err)
+	}
+}
+
+// The states of its devices make a run failed, or done in part.
+func TestResult(t *testing.T) {
+	for _, c := range []struct {
+		states         []State
+		failed, inPart bool
+	}{
+		{nil, false, false},
+		{[]State{Unchanged, Applied}, false, false},
+		{[]State{Applied, Reverted, Skipped}, true, true},
+		{[]State{Applied, Refused}, true, true},
+		{[]State{Unchanged, Failed, Skipped}, true, false},
+		{[]State{Reverted, Skipped}, true, false},
+		{[]State{Partial, Skipped}, true, true},
+	} {
+		var r Result
+		for _, s := range c.states {
+			r.Outcomes = append(r.Outcomes, Outcome{State: s})
+		}
+		if r.Failed() != c.failed || r.InPart() != c.inPart {
+			t.Errorf("%v: failed %v, in part %v", c.states, r.Failed(), r.InPart())
+		}
 	}
 }
 
 // A journal is what a crash left, and may be what somebody edited.
 func TestBadJournals(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir, "run1", true, Record{}, wrote("leaf1", "")...)
+	record(t, dir, "run1", true, entry{}, wrote("leaf1", "")...)
 	path := filepath.Join(dir, "run1.journal")
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -237,13 +275,13 @@ func TestBadJournals(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, `{"event":"applied","device":"lea`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p, _, err := Find(dir, "", nil); err != nil || p.ID != "run1" {
+	if p, _, err := find(dir, "", nil); err != nil || p.ID != "run1" {
 		t.Errorf("a record that was cut off in the writing: %v", err)
 	}
 	if err := os.WriteFile(path, append(whole, "rubbish\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "line 4 is no record") {
+	if _, _, err := find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "line 4 is no record") {
 		t.Errorf("rubbish: %v", err)
 	}
 	if cut := cutOff(t, dir); len(cut) > 0 {
@@ -271,10 +309,10 @@ func FuzzJournal(f *testing.F) {
 			return
 		}
 		for _, d := range p.Devices {
-			if tok, err := p.Token(d); d.Touched && (err != nil || tok == nil) {
+			if tok, err := p.Token(d); d.touched && (err != nil || tok == nil) {
 				t.Errorf("%s: no way back: %v", d.Name, err)
 			}
-			if place := p.Place(d); !strings.HasPrefix(place, path+":") {
+			if place := p.place(d); !strings.HasPrefix(place, path+":") {
 				t.Errorf("%s is at %s", d.Name, place)
 			}
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-// Record is one line of the journal.
-type Record struct {
+// entry is one line of the journal.
+type entry struct {
 	Time   time.Time      `json:"time"`
 	Device string         `json:"device,omitempty"`
 	Event  string         `json:"event"` // "begin", "start", "undo", "down", "up", a State, "end"
@@ -33,9 +33,9 @@ type Record struct {
 	By     string         `json:"by,omitempty"`   // who began it: user@machine
 }
 
-// Journal is the record of one run, on disk before each act. It holds what a
+// journal is the record of one run, on disk before each act. It holds what a
 // later run needs to roll a device back, and no secret.
-type Journal struct {
+type journal struct {
 	mu   sync.Mutex
 	f    *os.File
 	lock *os.File
@@ -47,8 +47,8 @@ type Journal struct {
 	history func() (*History, error)
 }
 
-// ErrLocked says that another run works on the fabric.
-var ErrLocked = errors.New("another run works on this fabric")
+// errLocked says that another run works on the fabric.
+var errLocked = errors.New("another run works on this fabric")
 
 // StateDir is where journals and locks of a fabric are kept:
 // $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/....
@@ -64,10 +64,10 @@ func StateDir(fabric string) (string, error) {
 	return filepath.Join(base, "roce-fabric", fabric), nil
 }
 
-// Begin takes the lock of the fabric in dir and opens a journal there. Close
+// begin takes the lock of the fabric in dir and opens a journal there. Close
 // ends both. The lock is the kernel's: it goes with the process, so that a
 // crash leaves none behind.
-func Begin(dir, id string, first Record) (*Journal, error) {
+func begin(dir, id string, first entry) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func Begin(dir, id string, first Record) (*Journal, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	j := &Journal{f: f, lock: lock, path: path}
+	j := &journal{f: f, lock: lock, path: path}
 	j.past = sync.OnceValues(j.readOthers)
 	j.history = sync.OnceValues(func() (*History, error) { return history(dir, id) })
 	first.Event, first.By = "begin", who(host)
@@ -120,7 +120,9 @@ func take(lock *os.File) error {
 }
 
 // locked is the error that says who holds the lock.
-func locked(lock *os.File) error { return fmt.Errorf("%w: %s", ErrLocked, holder(lock)) }
+func locked(lock *os.File) error {
+	return NewError("", OpJudge, fmt.Errorf("%w: %s", errLocked, holder(lock)))
+}
 
 // holder is what the run that holds the lock says of itself.
 func holder(lock *os.File) string {
@@ -129,7 +131,7 @@ func holder(lock *os.File) string {
 }
 
 // AtWork returns the ID of the run that holds the lock of a folder, and an error
-// that wraps ErrLocked and says who it is; "" and nil where nobody does.
+// that wraps errLocked and says who it is; "" and nil where nobody does.
 func AtWork(dir string) (id string, busy, err error) {
 	lock, err := os.Open(filepath.Join(dir, "lock"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,23 +150,23 @@ func AtWork(dir string) (id string, busy, err error) {
 	return id, locked(lock), nil
 }
 
-// left is what earlier runs left on a device. A nil Journal knows of nothing.
-func (j *Journal) left(device string) (Left, error) {
+// left is what earlier runs left on a device. A nil journal knows of nothing.
+func (j *journal) left(device string) (leftover, error) {
 	if j == nil {
-		return Left{Down: map[string]string{}}, nil
+		return leftover{Down: map[string]string{}}, nil
 	}
 	h, err := j.history()
 	if err != nil {
-		return Left{}, err
+		return leftover{}, err
 	}
-	return h.Left(device), nil
+	return h.left(device), nil
 }
 
 // ports records the ports of a device that are about to go down, and those that
 // are up again.
-func (j *Journal) ports(device string) func(down, up []string) error {
+func (j *journal) ports(device string) func(down, up []string) error {
 	return func(down, up []string) error {
-		for _, r := range []Record{{Device: device, Event: "down", Ports: down}, {Device: device, Event: "up", Ports: up}} {
+		for _, r := range []entry{{Device: device, Event: "down", Ports: down}, {Device: device, Event: "up", Ports: up}} {
 			if len(r.Ports) == 0 {
 				continue
 			}
@@ -188,8 +190,8 @@ func who(host string) string {
 	return name + "@" + host
 }
 
-// Path is the journal's file; "" for a nil Journal.
-func (j *Journal) Path() string {
+// Path is the journal's file; "" for a nil journal.
+func (j *journal) Path() string {
 	if j == nil {
 		return ""
 	}
@@ -198,14 +200,14 @@ func (j *Journal) Path() string {
 
 // others returns the IDs of the other runs that have a journal beside this one.
 // None of them is at work, because this one has the lock.
-func (j *Journal) others() ([]string, error) {
+func (j *journal) others() ([]string, error) {
 	if j == nil {
 		return nil, nil
 	}
 	return j.past()
 }
 
-func (j *Journal) readOthers() ([]string, error) {
+func (j *journal) readOthers() ([]string, error) {
 	names, err := journals(filepath.Dir(j.path))
 	for i, n := range names {
 		names[i] = strings.TrimSuffix(n, ".journal")
@@ -214,9 +216,9 @@ func (j *Journal) readOthers() ([]string, error) {
 	return slices.DeleteFunc(names, func(id string) bool { return id == own }), err
 }
 
-// Write appends a record and waits until it is on disk. A nil Journal keeps
+// Write appends a record and waits until it is on disk. A nil journal keeps
 // nothing.
-func (j *Journal) Write(r Record) error {
+func (j *journal) Write(r entry) error {
 	if j == nil {
 		return nil
 	}
@@ -236,5 +238,14 @@ func (j *Journal) Write(r Record) error {
 	return nil
 }
 
+// record writes what became of a device.
+func (j *journal) record(out Outcome) error {
+	r := entry{Device: out.Device, Event: string(out.State)}
+	if out.Error != nil {
+		r.Error = out.Error.Text
+	}
+	return j.Write(r)
+}
+
 // Close ends the journal and gives the lock back.
-func (j *Journal) Close() error { return errors.Join(j.f.Close(), j.lock.Close()) }
+func (j *journal) Close() error { return errors.Join(j.f.Close(), j.lock.Close()) }

@@ -1,8 +1,8 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,13 +30,8 @@ type DevicePlan struct {
 	// Left and Unfit are those of [drivers.Steps].
 	Left  []string `json:"left,omitempty"`
 	Unfit string   `json:"unfit,omitempty"`
-	// Error is set where the device could not be planned; the rest is then
-	// empty.
-	Error string `json:"error,omitempty"`
-
-	// Err is the error itself; a plan that was read from a file has only its
-	// text.
-	Err error `json:"-"`
+	// Error is why the device could not be planned; the rest is then empty.
+	*Error
 }
 
 // Group is one change that several ports share.
@@ -82,34 +77,43 @@ func group(cs []qos.Change) []Group {
 	return out
 }
 
-// PlanOptions bound a plan.
+// PlanOptions say what a plan is made from.
 type PlanOptions struct {
+	// Fabric is the intent that the devices are of.
+	Fabric *intent.Fabric
+	// History is of the runs over these devices. A device that one was cut off at is
+	// read once it has done what it was sent; ports that one left down are brought
+	// up. nil is no history.
+	History *History
+	// Workers is how many devices are read at a time; 0 is one.
 	Workers int
 	// Timeout bounds the work on one device; 0 is two minutes.
 	Timeout time.Duration
-	// Ready is called before a device is read; it may wait longer than Timeout,
-	// and bounds that itself. nil is none.
-	Ready func(ctx context.Context, device string, drv drivers.Driver) error
+	// Progress is called as the work goes on; nil is silence.
+	Progress Progress
 }
 
-// Target is a device to plan for.
-type Target struct {
+// Device is a device of a fabric, a switch or a host.
+type Device struct {
 	Name, OS string
-	Policy   drivers.Policy
-	Open     func(context.Context) (drivers.Driver, error)
+	// Open makes its driver. It is called more than once, also side by side with
+	// those of other devices.
+	Open func(context.Context) (drivers.Driver, error)
 	// Desired works out what the device should hold.
 	Desired func() drivers.Desired
+	// Policy bounds what may be disturbed at once.
+	Policy drivers.Policy
 	// Explain adds to the steps what the device does not know: lines of the
 	// intent, notes. nil adds nothing.
 	Explain func(drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps)
 }
 
-// Switches returns the switches as targets. open makes a driver for a switch.
-func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) []Target {
-	var out []Target
+// Switches returns the switches as devices. open makes a driver for a switch.
+func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) []Device {
+	var out []Device
 	for _, sw := range switches {
-		out = append(out, Target{
-			Name: sw.Name, OS: sw.OS, Policy: Policy(c.Fabric(), sw),
+		out = append(out, Device{
+			Name: sw.Name, OS: sw.OS, Policy: policy(c.Fabric(), sw),
 			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
 			Explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
@@ -137,55 +141,116 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 	}
 }
 
-// Make plans the devices and emits each plan in their order. The first error of
-// emit ends it.
-func Make(ctx context.Context, targets []Target, o PlanOptions, emit func(*DevicePlan) error) error {
-	if o.Timeout == 0 {
-		o.Timeout = 2 * time.Minute
-	}
-	return pool.Ordered(ctx, o.Workers, targets, func(ctx context.Context, t Target) *DevicePlan {
-		d, err := one(ctx, t, o)
+// Plan plans the devices and emits each plan in their order. The first error of
+// emit ends it, as does the end of ctx.
+func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) error {
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
+	defer o.Progress.phase(Planning, len(devices))()
+	return pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) *DevicePlan {
+		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
+		d, err := one(ctx, dev, o)
 		if err != nil {
-			return &DevicePlan{Name: t.Name, OS: t.OS, Err: err, Error: err.Error()}
+			return &DevicePlan{Name: dev.Name, OS: dev.OS, Error: err}
 		}
 		return d
-	}, emit)
+	}, func(d *DevicePlan) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o.Progress.report(Event{Kind: DeviceEnds, Phase: Planning, Device: d.Name, Error: d.Error})
+		return emit(d)
+	})
 }
 
-func one(ctx context.Context, t Target, o PlanOptions) (_ *DevicePlan, err error) {
-	drv, err := t.Open(ctx)
+func one(ctx context.Context, dev Device, o PlanOptions) (*DevicePlan, *Error) {
+	drv, err := dev.Open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, NewError(dev.Name, OpConnect, err)
 	}
-	defer func() { err = errors.Join(err, drv.Close()) }()
-	if o.Ready != nil {
-		if err := o.Ready(ctx, t.Name, drv); err != nil {
-			return nil, err
+	d, fault := planOn(ctx, drv, dev, o)
+	if err := drv.Close(); err != nil && fault == nil {
+		return nil, NewError(dev.Name, OpConnect, err)
+	}
+	return d, fault
+}
+
+func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) (*DevicePlan, *Error) {
+	past := o.History.left(dev.Name)
+	var admin drivers.Desired
+	if len(past.Down) > 0 {
+		admin = dev.Desired()
+	}
+	past.tell(drv, admin, nil)
+	if past.CutOff != nil {
+		// The device bounds that itself.
+		if err := settle(ctx, drv); err != nil {
+			return nil, NewError(dev.Name, OpSettle, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	facts, err := drv.Probe(ctx)
 	if err != nil {
-		return nil, err
+		return nil, NewError(dev.Name, OpRead, err)
 	}
 	snap, err := drv.Read(ctx)
 	if err != nil {
-		return nil, err
+		return nil, NewError(dev.Name, OpRead, err)
 	}
-	desired := t.Desired()
-	steps, err := drv.Plan(facts, snap, desired, t.Policy)
+	desired := dev.Desired()
+	steps, err := drv.Plan(facts, snap, desired, dev.Policy)
 	if err != nil {
-		return nil, fmt.Errorf("plan: %w", err)
+		return nil, NewError(dev.Name, OpPlan, fmt.Errorf("plan: %w", err))
 	}
-	if t.Explain != nil {
-		t.Explain(drv, snap, desired, steps)
+	if dev.Explain != nil {
+		dev.Explain(drv, snap, desired, steps)
 	}
-	return &DevicePlan{
-		Name: t.Name, OS: t.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
+	d := &DevicePlan{
+		Name: dev.Name, OS: dev.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
 		Left: steps.Left, Unfit: steps.Unfit,
-	}, nil
+	}
+	if o.History != nil {
+		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)
+	}
+	return d, nil
+}
+
+// notes say whether an earlier run was cut off in its work on a device, and what of
+// that is in force, or that one is at work on it.
+func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string) (out []string) {
+	if l.Busy {
+		return []string{fmt.Sprintf("run %s is at work on this device; plan again when it has ended", busy)}
+	}
+	for _, port := range natural.Keys(l.Down) {
+		if !admin.Manages(port) {
+			out = append(out, fmt.Sprintf("run %s took down %s, which the intent does not have: 'roce-fabric rollback' brings it up", l.Down[port], port))
+		}
+	}
+	past := l.CutOff
+	if past == nil {
+		return out
+	}
+	was, _ := past.device(d.Name)
+	if past.Of != "" {
+		return append(out, fmt.Sprintf("run %s was cut off in its work on this device: part of its rollback of run %s may be in force; 'roce-fabric rollback %s' resumes it", past.ID, past.Of, past.Of))
+	}
+	fate := "part of it may be in force"
+	switch {
+	case !was.touched:
+		fate = "before it wrote anything"
+	case past.Intent != hash:
+		fate = "it applied another intent; what is in force is compared with this one"
+	case d.Base == was.base:
+		fate = "nothing of it is in force"
+	case len(d.Changes) == 0:
+		fate = "all of it is in force"
+	}
+	note := fmt.Sprintf("run %s was cut off in its work on this device: %s", past.ID, fate)
+	if was.touched && d.Base != was.base {
+		note += "; 'roce-fabric rollback' takes it back"
+	}
+	return append(out, note)
 }
 
 // noPort is the note of a switch that the intent names no port of, be it that
@@ -213,9 +278,9 @@ func unmarked(running, desired *qos.Device) []string {
 	return out
 }
 
-// Policy returns the bounds for one switch: the intent's, with the ports
+// policy returns the bounds for one switch: the intent's, with the ports
 // towards other switches as uplinks.
-func Policy(f *intent.Fabric, sw *intent.Switch) drivers.Policy {
+func policy(f *intent.Fabric, sw *intent.Switch) drivers.Policy {
 	p := drivers.Policy{PortGroup: f.Rollout.PortGroup.V}
 	for _, port := range sw.Ports {
 		if port.Uplink() {

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,8 +23,8 @@ const planFormat = 1
 // planKind marks the file.
 const planKind = "roce-fabric-plan"
 
-// ErrPlanFile is wrapped by errors about a file that is not a whole plan.
-var ErrPlanFile = errors.New("not a usable plan file")
+// errPlanFile is wrapped by errors about a file that is not a whole plan.
+var errPlanFile = errors.New("not a usable plan file")
 
 // PlanHeader is the first line of a plan file.
 type PlanHeader struct {
@@ -96,11 +97,15 @@ func (w *PlanWriter) Commit() error {
 // Close drops the file where it was not committed.
 func (w *PlanWriter) Close() error { return w.f.Close() }
 
-// PlanFile is a saved plan that was read to its end and found whole.
+// PlanFile is a plan of many devices that is kept in a file: one that was saved, and
+// read to its end and found whole, or one that [Prepare] made. Of each device it has
+// what the plan is judged by in memory; the steps stay in the file.
 type PlanFile struct {
 	PlanHeader
-	f    *os.File
-	path string
+	f       *os.File
+	path    string
+	fresh   bool // it was just made, by this process
+	devices []planned
 }
 
 // OpenPlan checks a plan file as a whole, so that nothing is acted on before its
@@ -111,50 +116,83 @@ func OpenPlan(path string) (*PlanFile, error) {
 		return nil, err
 	}
 	p := &PlanFile{f: f, path: path}
-	if err := scan(f, path, func(h PlanHeader) { p.PlanHeader = h }, func(*DevicePlan) error { return nil }); err != nil {
+	if err := p.scan(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return p, nil
 }
 
-// Each calls do for each device, in order, with one device in memory. It reads
-// the file that was opened, whatever stands at its path now.
-func (p *PlanFile) Each(do func(*DevicePlan) error) error {
-	if _, err := p.f.Seek(0, io.SeekStart); err != nil {
-		return err
+// Prepare is [Plan] for plans that are handed to [Apply] at once. They are kept in
+// a file that goes with the process. Close must be called on it.
+func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) (_ *PlanFile, err error) {
+	p := &PlanFile{PlanHeader: PlanHeader{Fabric: o.Fabric.Name, Intent: o.Fabric.Hash}, path: "the plan", fresh: true}
+	if p.f, err = os.CreateTemp("", "roce-fabric-"); err != nil {
+		return nil, err
 	}
-	return scan(p.f, p.path, func(PlanHeader) {}, do)
+	var at int64
+	err = os.Remove(p.f.Name())
+	if err == nil {
+		err = Plan(ctx, devices, o, func(d *DevicePlan) error {
+			kept := *d
+			kept.Changes = nil // people and policy read them, and have by then
+			b, err := json.Marshal(kept)
+			if err != nil {
+				return err
+			}
+			if _, err := p.f.Write(b); err != nil {
+				return err
+			}
+			p.devices = append(p.devices, d.planned(at, len(b)))
+			at += int64(len(b))
+			return emit(d)
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.f.Close())
+	}
+	return p, nil
+}
+
+// device reads the plan of a device from the file that was opened, whatever stands
+// at its path now. It is safe for concurrent use.
+func (p *PlanFile) device(of planned) (*DevicePlan, error) {
+	b := make([]byte, of.size)
+	if _, err := p.f.ReadAt(b, of.at); err != nil {
+		return nil, fmt.Errorf("%s: read its plan again: %w", of.name, err)
+	}
+	var d DevicePlan
+	if err := strict(b, &d); err != nil || d.Name != of.name {
+		return nil, fmt.Errorf("%s: its plan has changed in the file", of.name)
+	}
+	return &d, nil
 }
 
 // Close closes the file.
 func (p *PlanFile) Close() error { return p.f.Close() }
 
-func scan(r io.Reader, path string, head func(PlanHeader), do func(*DevicePlan) error) error {
+func (p *PlanFile) scan(r io.Reader) error {
 	bad := func(line int, format string, a ...any) error {
-		return fmt.Errorf("%s:%d: %w: %w", path, line, ErrPlanFile, fmt.Errorf(format, a...))
+		return fmt.Errorf("%s:%d: %w: %w", p.path, line, errPlanFile, fmt.Errorf(format, a...))
 	}
-	sc := bufio.NewScanner(r)
-	sc.Buffer(make([]byte, 0, 64<<10), maxLine)
+	sc := lines(r, maxLine)
 	sum := sha256.New()
-	line, devices := 0, 0
+	line, at := 0, int64(0)
 	for sc.Scan() {
 		line++
 		b := sc.Bytes()
 		if line == 1 {
-			var h PlanHeader
-			if err := strict(b, &h); err != nil || h.Kind != planKind {
+			if err := strict(b, &p.PlanHeader); err != nil || p.Kind != planKind {
 				return bad(line, "the first line is no header of a plan")
 			}
-			if h.Format != planFormat {
-				return bad(line, "format %d; this version reads format %d", h.Format, planFormat)
+			if p.Format != planFormat {
+				return bad(line, "format %d; this version reads format %d", p.Format, planFormat)
 			}
-			head(h)
 		} else if bytes.HasPrefix(b, []byte(`{"end":`)) {
 			var t trailer
 			if err := strict(b, &t); err != nil {
 				return bad(line, "%w", err)
 			}
-			if t.Devices != devices || t.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
+			if t.Devices != len(p.devices) || t.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
 				return bad(line, "the file was changed after it was saved")
 			}
 			if sc.Scan() {
@@ -166,18 +204,35 @@ func scan(r io.Reader, path string, head func(PlanHeader), do func(*DevicePlan) 
 			if err := strict(b, &d); err != nil {
 				return bad(line, "%w", err)
 			}
-			devices++
-			if err := do(&d); err != nil {
-				return err
+			if d.Error != nil {
+				d.Error.Device = d.Name
 			}
+			p.devices = append(p.devices, d.planned(at, len(b)))
 		}
 		sum.Write(b)
-		sum.Write([]byte{'\n'})
+		at += int64(len(b))
 	}
 	if err := sc.Err(); err != nil {
 		return bad(line+1, "%w", err)
 	}
 	return bad(line+1, "the file ends early")
+}
+
+// lines reads lines with their ends, of at most so many bytes.
+func lines(r io.Reader, most int) *bufio.Scanner {
+	sc := bufio.NewScanner(r)
+	sc.Buffer(make([]byte, 0, 64<<10), most)
+	sc.Split(func(b []byte, end bool) (int, []byte, error) {
+		n := bytes.IndexByte(b, '\n') + 1
+		if n == 0 && end {
+			n = len(b)
+		}
+		if n == 0 {
+			return 0, nil, nil
+		}
+		return n, b[:n], nil
+	})
+	return sc
 }
 
 func strict(b []byte, v any) error {

@@ -139,8 +139,8 @@ func (r *Reader) on(ctx context.Context, sw *intent.Switch, read func(context.Co
 	}
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
-	if r.History.Left(sw.Name).CutOff != nil {
-		if err := Settle(ctx, drv); err != nil {
+	if r.History.left(sw.Name).CutOff != nil {
+		if err := settle(ctx, drv); err != nil {
 			return err
 		}
 	}

@@ -5,21 +5,66 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/internal/pool"
 )
 
-// ErrNothing says that there is no run to roll back.
-var ErrNothing = errors.New("no run to roll back")
+// errNothing says that there is no run to roll back.
+var errNothing = errors.New("no run to roll back")
 
-// Find returns the run with that id, or the newest one whose writes stand, and
+// Undo is a run that can be rolled back, and its devices on which its writes stand,
+// in the order in which they were worked on.
+type Undo struct {
+	*Past
+	Devices []PastDevice
+}
+
+// FindOptions say which run to roll back.
+type FindOptions struct {
+	State string // the folder of the journals
+	Run   string // its ID; "" is the newest one whose writes stand
+	// Only looks at the devices of the call alone; without it a run may have no
+	// others.
+	Only bool
+}
+
+// Find finds the run to roll back. It reads the undo records and refuses one that
+// is not what the driver of its device makes, and asks no device.
+func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
+	r := newRun(devices, RunOptions{})
+	if _, busy, err := AtWork(o.State); busy != nil || err != nil {
+		return nil, errors.Join(busy, err)
+	}
+	past, list, err := find(o.State, o.Run, func(name string) bool {
+		_, ok := r.devices[name]
+		return ok || !o.Only
+	})
+	if err != nil {
+		return nil, NewError("", OpJudge, err)
+	}
+	for _, d := range list {
+		if _, ok := r.devices[d.Name]; !ok {
+			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("device %s of run %s is not in the intent; nothing was written", d.Name, past.ID))
+		}
+	}
+	for _, d := range list {
+		drv, _, err := r.undo(ctx, past, d)
+		if err == nil {
+			err = drv.Close()
+		}
+		if err != nil {
+			return nil, NewError(d.Name, OpJudge, fmt.Errorf("%w; nothing was written", err))
+		}
+	}
+	return &Undo{past, list}, nil
+}
+
+// find returns the run with that id, or the newest one whose writes stand, and
 // its devices on which they do, in the order in which they were worked on. Only
 // devices that want says yes to are looked at; nil is all. A run that another
 // came after on the same device is refused, because what it remembers is older
 // than what is there.
-func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, error) {
+func find(dir, id string, want func(device string) bool) (*Past, []PastDevice, error) {
 	restored := map[string]map[string]bool{} // by run and device
 	later := map[string]string{}             // device -> a later run that stands
 	for p, err := range Runs(dir) {
@@ -50,7 +95,7 @@ func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 		case p.Of != "":
 			return nil, nil, fmt.Errorf("run %s already rolled back run %s; run apply to reapply", p.ID, p.Of)
 		case len(left) == 0:
-			return nil, nil, fmt.Errorf("%w: run %s wrote nothing, or was rolled back", ErrNothing, p.ID)
+			return nil, nil, fmt.Errorf("%w: run %s wrote nothing, or was rolled back", errNothing, p.ID)
 		}
 		for _, d := range left {
 			if by := later[d.Name]; by != "" {
@@ -60,72 +105,77 @@ func Find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 		return p, left, nil
 	}
 	if id != "" {
-		return nil, nil, fmt.Errorf("%w: %s has no run %s", ErrNothing, dir, id)
+		return nil, nil, fmt.Errorf("%w: %s has no run %s", errNothing, dir, id)
 	}
-	return nil, nil, fmt.Errorf("%w in %s", ErrNothing, dir)
+	return nil, nil, fmt.Errorf("%w in %s", errNothing, dir)
 }
 
-// Rollback rolls devices of a run back to where they were before it, the last
-// one first, and goes on where one fails. It returns one outcome a device, in that
-// order.
-func Rollback(ctx context.Context, p *Past, devices []PastDevice, open func(ctx context.Context, device string) (drivers.Driver, error), o RunOptions) ([]Outcome, error) {
-	o = o.withDefaults()
-	var outs []Outcome
-	var end stopper
-	last := slices.Clone(devices)
+// Rollback rolls the devices of a run back to where they were before it, the last
+// one first, and goes on where one fails. The result has one outcome a device, in
+// that order. The error is the journal's, or that of another run at work.
+func Rollback(ctx context.Context, devices []Device, u *Undo, o RunOptions) (_ *Result, err error) {
+	r := newRun(devices, o)
+	if err := r.begin(u.ID); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.journal.Close()) }()
+	last := slices.Clone(u.Devices)
 	slices.Reverse(last)
-	end.stop(pool.Ordered(ctx, o.Workers, last, func(ctx context.Context, d PastDevice) Outcome {
-		if ctx.Err() != nil || end.stopped() != nil {
-			return Outcome{Device: d.Name, State: Skipped}
-		}
-		start := time.Now()
-		state, err := takeBack(ctx, p, d, open, o)
-		out := outcome(d.Name, state, err)
-		out.Took = time.Since(start)
-		end.stop(o.Journal.Write(Record{Device: d.Name, Event: string(state), Error: out.Error}))
-		return out
-	}, func(out Outcome) error {
-		outs = append(outs, out)
+	var names []string
+	for _, d := range last {
+		names = append(names, d.Name)
+	}
+	outs, err := r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
+		state, err := r.rollback(ctx, u.Past, last[i])
+		out.State, out.Error = state, NewError(out.Device, OpRollback, err)
 		return nil
-	}))
-	return outs, end.stopped()
+	})
+	return r.ended(outs, err)
 }
 
-func takeBack(ctx context.Context, p *Past, d PastDevice, open func(context.Context, string) (drivers.Driver, error), o RunOptions) (State, error) {
-	token, err := p.Token(d)
-	if err != nil {
-		return Failed, err
-	}
-	drv, err := open(ctx, d.Name)
+func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error) {
+	drv, token, err := r.undo(ctx, p, d)
 	if err != nil {
 		return Failed, err
 	}
 	defer func() { _ = drv.Close() }()
-	if err := checkUndo(drv, p, d, token, o.Desired); err != nil {
-		return Failed, err
-	}
 	if _, err := drv.Probe(ctx); err != nil {
-		return Failed, err
+		return Failed, NewError(d.Name, OpRead, err)
 	}
-	left, err := o.Journal.left(d.Name)
+	left, err := r.journal.left(d.Name)
 	if err != nil {
 		return Failed, err
 	}
-	left.Tell(drv, nil, o.Journal.ports(d.Name))
-	if b, ok := drv.(drivers.Bounded); ok && o.Policy != nil {
-		b.Bound(o.Policy(d.Name))
+	left.tell(drv, nil, r.journal.ports(d.Name))
+	if b, ok := drv.(drivers.Bounded); ok {
+		b.Bound(r.devices[d.Name].Policy)
 	}
-	if err := o.Journal.Write(Record{Device: d.Name, Event: "start"}); err != nil {
+	if err := r.journal.Write(entry{Device: d.Name, Event: "start"}); err != nil {
 		return Failed, err
 	}
-	if o.Progress != nil {
-		o.Progress(d.Name, 0, 1, drivers.Step{What: "back to where it was before run " + p.ID})
-	}
+	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: d.Name, N: 1, Step: drivers.Step{What: "back to where it was before run " + p.ID}})
 	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.RevertTimeout)
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.RevertTimeout)
 	defer cancel()
 	if err := drv.Revert(rctx, token); err != nil {
 		return Partial, err
 	}
 	return Restored, nil
+}
+
+// undo makes the driver of a device, and reads and checks its undo record.
+func (r *run) undo(ctx context.Context, p *Past, d PastDevice) (drivers.Driver, *drivers.Token, error) {
+	token, err := p.Token(d)
+	if err != nil {
+		return nil, nil, NewError(d.Name, OpJournal, err)
+	}
+	dev := r.devices[d.Name]
+	drv, err := dev.Open(ctx)
+	if err != nil {
+		return nil, nil, NewError(d.Name, OpConnect, err)
+	}
+	if err := checkUndo(drv, p, d, token, dev.Desired()); err != nil {
+		return nil, nil, errors.Join(err, drv.Close())
+	}
+	return drv, token, nil
 }

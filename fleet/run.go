@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -38,46 +37,29 @@ type Outcome struct {
 	State  State         `json:"state"`
 	Steps  int           `json:"steps"` // native steps carried out
 	Took   time.Duration `json:"took_ns"`
-	Error  string        `json:"error,omitempty"`
-	Err    error         `json:"-"`
+	// Error is why the device is not as it was to be.
+	*Error
 	// Left says, a line each, what of the device is not as intended and was no
 	// work for the run: another user's, not to be read, refused by the device,
 	// or what of it could not be confirmed.
 	Left []string `json:"left,omitempty"`
 }
 
-// Job is one device to work on.
-type Job struct {
-	Plan    *DevicePlan
-	Open    func(context.Context) (drivers.Driver, error)
-	Desired drivers.Desired
+// task is a device and what is to be done on it.
+type task struct {
+	Device
+	plan    *DevicePlan
+	desired drivers.Desired
+	steps   string // digest of the plan's
 }
 
-// RunOptions tune a rollout.
-type RunOptions struct {
-	ID string // names the run
-	// MaxImpact is the largest impact that the operator allows.
-	MaxImpact qos.Impact
-	Journal   *Journal
-	// Workers is how many devices of a wave are worked on at a time; 0 is one.
-	Workers int
-	// Gate is asked after each wave whether the next may start; nil says yes.
-	Gate func(context.Context, []Outcome) error
-	// Progress is called with each step, for several devices at a time where there
-	// are several workers; nil is silence.
-	Progress func(device string, i, n int, s drivers.Step)
-	// Desired is what the intent asks of a device that a [Rollback] is about: its
-	// undo record is checked against that. nil checks none.
-	Desired func(device string) drivers.Desired
-	// Policy bounds what a [Rollback] may disturb at once on a device; nil takes
-	// the bounds that its undo record states.
-	Policy func(device string) drivers.Policy
-	// RevertTimeout bounds the revert of one device, also after Ctrl-C; 0 is 15
-	// minutes.
-	RevertTimeout time.Duration
-	// AppliedTimeout bounds the wait for the daemons of a device to take up
-	// what was written; 0 is 30 s.
-	AppliedTimeout time.Duration
+// run is an apply or a rollback.
+type run struct {
+	RunOptions
+	id      string
+	allow   qos.Impact
+	devices map[string]Device
+	journal *journal // nil for a run without a write
 }
 
 func (o RunOptions) withDefaults() RunOptions {
@@ -86,193 +68,167 @@ func (o RunOptions) withDefaults() RunOptions {
 	return o
 }
 
-// ErrStopped says that a rollout did not go to its end.
-var ErrStopped = errors.New("rollout stopped")
+// errStopped says that a run did not go to its end.
+var errStopped = errors.New("run stopped")
 
-// errUnfit says that a device is not as intended for reasons that are no work for
-// a run. It does not stop the run.
-type errUnfit struct{ device, why string }
-
-func (e errUnfit) Error() string { return e.device + ": " + e.why }
-
-// stopper remembers the first reason to begin no further device. It is safe for
-// concurrent use.
-type stopper struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (s *stopper) stop(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = err
+// each works through devices, in order, with as many workers as there are writers,
+// and returns one outcome a device. After an error that do returns beside an outcome
+// no further device is begun; those at work are ended. The error is errStopped or the
+// journal's.
+func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Context, i int, out *Outcome) error) (outs []Outcome, _ error) {
+	defer r.Progress.phase(Writing, len(devices))()
+	over, end := context.WithCancelCause(context.Background())
+	defer end(nil)
+	todo := make([]int, len(devices))
+	for i := range todo {
+		todo[i] = i
 	}
-}
-
-func (s *stopper) stopped() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
-}
-
-// Run works through waves of jobs, in order, and through the devices of a wave with
-// as many workers as there are. It always returns one outcome a job, in their
-// order. After a failure no further device is begun; those at work are ended. A
-// device that could not be planned is no such failure: callers that want all or none
-// call Judge first. The error is ErrStopped, a gate's or a journal's.
-func Run(ctx context.Context, waves [][]Job, o RunOptions) ([]Outcome, error) {
-	o = o.withDefaults()
-	var all []Outcome
-	var end stopper
-	for _, wave := range waves {
-		var outs []Outcome
-		end.stop(pool.Ordered(ctx, o.Workers, wave, func(ctx context.Context, j Job) Outcome {
-			return runOne(ctx, j, o, &end)
-		}, func(out Outcome) error {
-			outs = append(outs, out)
-			return nil
-		}))
-		if end.stopped() == nil && o.Gate != nil {
-			end.stop(o.Gate(ctx, outs))
+	err := pool.Ordered(ctx, r.Writers, todo, func(ctx context.Context, i int) Outcome {
+		out, start := Outcome{Device: devices[i], State: Skipped}, time.Now()
+		if ctx.Err() != nil {
+			end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
 		}
-		all = append(all, outs...)
-	}
-	return all, end.stopped()
+		if over.Err() == nil {
+			if err := do(ctx, i, &out); err != nil {
+				end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
+			}
+			out.Took = time.Since(start)
+		}
+		if err := r.journal.record(out); err != nil {
+			end(err)
+		}
+		return out
+	}, func(out Outcome) error {
+		outs = append(outs, out)
+		return nil
+	})
+	return outs, cmp.Or(err, context.Cause(over))
 }
 
-func runOne(ctx context.Context, j Job, o RunOptions, end *stopper) Outcome {
-	if ctx.Err() != nil {
-		end.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx)))
+// apply works on a device that was judged. A device that could not be planned stops
+// nothing.
+func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func() (task, error)) error {
+	if judged.Error != nil {
+		*out = judged
+		return nil
 	}
-	if end.stopped() != nil {
-		end.stop(o.Journal.Write(Record{Device: j.Plan.Name, Event: string(Skipped)}))
-		return Outcome{Device: j.Plan.Name, State: Skipped}
+	t, err := find()
+	if out.State = Failed; err == nil {
+		out.State, out.Steps, err = r.device(ctx, t, &out.Left)
 	}
-	start := time.Now()
-	var left []string
-	state, steps, err := device(ctx, j, o, &left)
-	out := outcome(j.Plan.Name, state, err)
-	out.Steps, out.Left, out.Took = steps, left, time.Since(start)
-	noPlan := j.Plan.Err != nil || j.Plan.Error != ""
-	if err := o.Journal.Write(Record{Device: out.Device, Event: string(out.State), Error: out.Error}); err != nil {
-		end.stop(err)
-	} else if out.Err != nil && !noPlan && out.State != Unsaved && !errors.As(out.Err, new(errUnfit)) {
-		end.stop(fmt.Errorf("%w at %s", ErrStopped, out.Device))
+	if out.Error = NewError(out.Device, OpApply, err); err == nil || out.State == Unsaved || out.Error.Kind == KindUnfit {
+		return nil
 	}
-	return out
+	return err
 }
-
-// oneLine says an error in one line, also one that was joined of several.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // readAsPlanned reads a device, which must be in the state that was planned for,
 // once it has done what a run that was cut off sent it. cutOff reports whether
 // there was one.
-func readAsPlanned(ctx context.Context, drv drivers.Driver, j Job, o RunOptions) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
+func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
 	if h, ok := drv.(drivers.Heir); ok {
-		past, err := o.Journal.others()
+		past, err := r.journal.others()
 		if err != nil {
 			return f, nil, false, err
 		}
 		h.Inherit(past)
 	}
 	if f, err = drv.Probe(ctx); err != nil {
-		return f, nil, false, err
+		return f, nil, false, NewError(t.Name, OpRead, err)
 	}
-	left, err := o.Journal.left(j.Plan.Name)
+	left, err := r.journal.left(t.Name)
 	if err != nil {
 		return f, nil, false, err
 	}
-	left.Tell(drv, j.Desired, o.Journal.ports(j.Plan.Name))
+	left.tell(drv, t.desired, r.journal.ports(t.Name))
 	if left.CutOff != nil {
-		if err := Settle(ctx, drv); err != nil {
-			return f, nil, true, err
+		if err := settle(ctx, drv); err != nil {
+			return f, nil, true, NewError(t.Name, OpSettle, err)
 		}
 	}
-	snap, err := readPlanned(ctx, drv, j)
+	snap, err := readPlanned(ctx, drv, t)
 	return f, snap, left.CutOff != nil, err
 }
 
 // device works on one device. left is what stays open on one that was applied.
-func device(ctx context.Context, j Job, o RunOptions, left *[]string) (_ State, steps int, err error) {
-	p := j.Plan
-	if state, err := judge(p, o.MaxImpact); err != nil {
-		return state, 0, err
-	}
-	drv, err := j.Open(ctx)
+func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, steps int, err error) {
+	p := t.plan
+	drv, err := t.Open(ctx)
 	if err != nil {
-		return Failed, 0, err
+		return Failed, 0, NewError(t.Name, OpConnect, err)
 	}
 	// A session that does not close cleanly changes nothing about the state.
 	defer func() { _ = drv.Close() }()
 	k, keeps := drv.(drivers.Keeper)
 	// To confirm or save would be a change to a switch of which nothing is managed.
-	if len(p.Steps) == 0 && (!keeps || j.Desired.Empty()) {
+	if len(p.Steps) == 0 && (!keeps || t.desired.Empty()) {
 		*left = p.Left
 		if p.Unfit != "" {
-			return Blocked, 0, errUnfit{p.Name, p.Unfit}
+			return Blocked, 0, unfit(p.Name, p.Unfit)
 		}
 		return Unchanged, 0, nil
 	}
-	facts, snap, cutOff, err := readAsPlanned(ctx, drv, j, o)
+	facts, snap, cutOff, err := r.readAsPlanned(ctx, drv, t)
 	if err != nil {
 		return unwritten(err), 0, err
 	}
 	if len(p.Steps) == 0 {
-		return keep(ctx, k)
+		return keep(ctx, p.Name, k)
 	}
-	todo, state, err := planned(drv, facts, snap, j, StepsDigest(p.Steps), o)
+	todo, state, err := r.planned(drv, facts, snap, t)
 	if err != nil {
 		return state, 0, err
 	}
 	// The journal of a run that was cut off may be on another machine.
 	if _, ok := drv.(drivers.Settler); ok && !cutOff {
-		if err := Settle(ctx, drv); err != nil {
-			return Failed, 0, err
+		if err := settle(ctx, drv); err != nil {
+			return Failed, 0, NewError(t.Name, OpSettle, err)
 		}
-		if snap, err = readPlanned(ctx, drv, j); err != nil {
+		if snap, err = readPlanned(ctx, drv, t); err != nil {
 			return unwritten(err), 0, err
 		}
 	}
 	// A device that shows nothing of what is in force before the change proves
 	// nothing by showing nothing after it; one that did has lost its daemons.
-	_, before := drv.Applied(ctx, j.Desired)
-	if err := o.Journal.Write(Record{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base}); err != nil {
+	_, before := drv.Applied(ctx, t.desired)
+	if err := r.journal.Write(entry{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base}); err != nil {
 		return Failed, 0, err
 	}
 	token, err := drv.Apply(ctx, snap, todo, drivers.ApplyOptions{
-		ID:    o.ID,
-		Token: func(t *drivers.Token) error { return o.Journal.Write(Record{Device: p.Name, Event: "undo", Undo: t}) },
+		ID: r.id,
+		Token: func(undo *drivers.Token) error {
+			return r.journal.Write(entry{Device: p.Name, Event: "undo", Undo: undo})
+		},
 		Progress: func(i, n int, s drivers.Step) {
 			steps = i + 1
-			if o.Progress != nil {
-				o.Progress(p.Name, i, n, s)
-			}
+			r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: p.Name, Step: s, I: i, N: n})
 		},
 	})
 	if err == nil {
 		var now *drivers.Steps
 		var unseen error
-		if now, unseen, err = verify(ctx, drv, facts, j, o, errors.Is(before, drivers.ErrNoState)); err == nil {
+		if now, unseen, err = r.verify(ctx, drv, facts, t, errors.Is(before, drivers.ErrNoState)); err != nil {
+			err = NewError(p.Name, OpVerify, err)
+		} else {
 			if err = drv.Confirm(ctx, token); err == nil {
 				*left = now.Left
 				if unseen != nil {
-					*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", strings.TrimPrefix(oneLine(unseen), p.Name+": ")))
+					*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", NewError(p.Name, OpVerify, unseen).Fact()))
 				}
 				if now.Unfit != "" {
-					return Partial, steps, errUnfit{p.Name, now.Unfit}
+					return Partial, steps, unfit(p.Name, now.Unfit)
 				}
 				return Applied, steps, nil
 			}
+			err = NewError(p.Name, OpConfirm, err)
 		}
 	}
 	if token == nil {
 		return unwritten(err), steps, err
 	}
-	// Taking back must not end with the run: Ctrl-C has to leave the device in
-	// one of two known states.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.RevertTimeout)
+	// The revert must not end with the run: Ctrl-C has to leave the device in one of
+	// two known states.
+	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.RevertTimeout)
 	defer cancel()
 	if rerr := drv.Revert(rctx, token); rerr != nil {
 		return Partial, steps, fmt.Errorf("%w; and the revert also failed: %w", err, rerr)
@@ -281,13 +237,13 @@ func device(ctx context.Context, j Job, o RunOptions, left *[]string) (_ State, 
 }
 
 // readPlanned reads a device that must be in the state that was planned for.
-func readPlanned(ctx context.Context, drv drivers.Driver, j Job) (*drivers.Snapshot, error) {
+func readPlanned(ctx context.Context, drv drivers.Driver, t task) (*drivers.Snapshot, error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
-		return nil, err
+		return nil, NewError(t.Name, OpRead, err)
 	}
-	if drv.Digest(snap, j.Desired) != j.Plan.Base {
-		return nil, fmt.Errorf("%s: %w", j.Plan.Name, drivers.ErrStale)
+	if drv.Digest(snap, t.desired) != t.plan.Base {
+		return nil, fmt.Errorf("%s: %w", t.Name, drivers.ErrStale)
 	}
 	return snap, nil
 }
@@ -300,10 +256,10 @@ func unwritten(err error) State {
 	return Failed
 }
 
-// Tell tells a driver what earlier runs left on its device: the ports that the
+// tell tells a driver what earlier runs left on its device: the ports that the
 // intent has and leaves the admin state of alone, all ports where desired is nil.
 // record is called with the ports that go down and come up.
-func (l Left) Tell(drv drivers.Driver, desired drivers.Desired, record func(down, up []string) error) {
+func (l leftover) tell(drv drivers.Driver, desired drivers.Desired, record func(down, up []string) error) {
 	r, ok := drv.(drivers.Resumer)
 	if !ok {
 		return
@@ -320,19 +276,28 @@ func (l Left) Tell(drv drivers.Driver, desired drivers.Desired, record func(down
 	r.Resume(out)
 }
 
-// Settle waits until the device has done what it was sent, where it goes on
+// settle waits until the device has done what it was sent, where it goes on
 // without the sender.
-func Settle(ctx context.Context, drv drivers.Driver) error {
+func settle(ctx context.Context, drv drivers.Driver) error {
 	if s, ok := drv.(drivers.Settler); ok {
 		return s.Settle(ctx)
 	}
 	return nil
 }
 
+// unfit says that a device is not as intended for reasons that are no work for a
+// run. It does not stop the run.
+func unfit(device, why string) *Error {
+	return errorAs(device, OpApply, KindUnfit, fmt.Errorf("%s: %s", device, why))
+}
+
 // keep makes what an earlier run left unconfirmed or unsaved last, on a device
 // that holds what is desired.
-func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
+func keep(ctx context.Context, device string, k drivers.Keeper) (State, int, error) {
 	kept, err := k.Keep(ctx)
+	if err != nil {
+		err = NewError(device, OpSave, err)
+	}
 	switch {
 	case errors.Is(err, drivers.ErrUnsaved):
 		// Nothing was written, so that nothing is wrong with the plan.
@@ -352,13 +317,13 @@ func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 // their own time, and some of what is read back is theirs. It returns that plan.
 // unseen is why the device does not show what they have taken up; nil where it does.
 // blind says that the device had nothing to show before the change either.
-func verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, o RunOptions, blind bool) (now *drivers.Steps, unseen, err error) {
-	deadline := time.NewTimer(o.AppliedTimeout)
+func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
+	deadline := time.NewTimer(r.AppliedTimeout)
 	defer deadline.Stop()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		now, unseen, err = inForce(ctx, drv, f, j, blind)
+		now, unseen, err = inForce(ctx, drv, f, t, blind)
 		if err == nil {
 			return now, unseen, nil
 		}
@@ -372,21 +337,21 @@ func verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, o R
 	}
 }
 
-func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, blind bool) (now *drivers.Steps, unseen, err error) {
+func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: read back: %w", drivers.ErrPartial, err)
 	}
-	if now, err = drv.Plan(f, snap, j.Desired, j.Plan.Policy); err != nil {
+	if now, err = drv.Plan(f, snap, t.desired, t.plan.Policy); err != nil {
 		return nil, nil, fmt.Errorf("%w: plan again: %w", drivers.ErrPartial, err)
 	}
 	if left := slices.DeleteFunc(slices.Clone(now.Changes), func(c qos.Change) bool { return c.Open }); len(left) > 0 {
-		return nil, nil, fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", j.Plan.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+		return nil, nil, fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", t.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
 	}
 	if n := len(now.Items); n > 0 {
-		return nil, nil, fmt.Errorf("%s: %w: read back, %d steps are left, first: %s", j.Plan.Name, drivers.ErrPartial, n, now.Items[0].What)
+		return nil, nil, fmt.Errorf("%s: %w: read back, %d steps are left, first: %s", t.Name, drivers.ErrPartial, n, now.Items[0].What)
 	}
-	bad, err := drv.Applied(ctx, j.Desired)
+	bad, err := drv.Applied(ctx, t.desired)
 	switch {
 	case errors.Is(err, drivers.ErrUnsupported), blind && errors.Is(err, drivers.ErrNoState):
 		return now, err, nil
@@ -395,7 +360,7 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, j Job, bl
 	}
 	if bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow }); len(bad) > 0 {
 		m := bad[0]
-		return nil, nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", j.Plan.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
+		return nil, nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", t.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
 	}
 	return now, nil, nil
 }

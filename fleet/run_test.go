@@ -48,7 +48,7 @@ func (b *box) Plan(_ drivers.Facts, s *drivers.Snapshot, _ drivers.Desired, _ dr
 	if s.Native == qos.Priorities(3) {
 		return &drivers.Steps{}, nil
 	}
-	return &drivers.Steps{Items: []drivers.Step{{Via: "gnmi"}}, Changes: []qos.Change{{Field: qos.KindPFC.Attr(), Impact: qos.ImpactPortFlap}}}, nil
+	return &drivers.Steps{Base: b.Digest(s, nil), Items: []drivers.Step{{Via: "gnmi"}}, Changes: []qos.Change{{Field: qos.KindPFC.Attr(), Impact: qos.ImpactPortFlap}}}, nil
 }
 func (b *box) Apply(ctx context.Context, s *drivers.Snapshot, _ *drivers.Steps, o drivers.ApplyOptions) (*drivers.Token, error) {
 	b.calls = append(b.calls, "apply")
@@ -90,22 +90,39 @@ func holding(m qos.PrioritySet) *qos.Device {
 }
 
 // job plans {3,4} -> {3}.
-func job(name string, b *box) Job {
-	return Job{
-		Plan: &DevicePlan{
+func job(name string, b *box) task {
+	t := task{
+		Device: Device{Name: name, Open: func(context.Context) (drivers.Driver, error) { return b, nil }},
+		plan: &DevicePlan{
 			Name: name, Base: "{3,4}", Steps: []drivers.Step{{Via: "gnmi"}},
 			Changes: []Group{{Change: qos.Change{Field: qos.KindPFC.Attr(), Impact: qos.ImpactPortFlap}}},
 		},
-		Open:    func(context.Context) (drivers.Driver, error) { return b, nil },
-		Desired: holding(qos.Priorities(3)),
+		desired: holding(qos.Priorities(3)),
 	}
+	t.steps = stepsDigest(t.plan.Steps)
+	return t
+}
+
+// nothing leaves a task nothing to do.
+func (t *task) nothing() { t.plan.Steps, t.plan.Changes = nil, nil }
+
+// work runs tasks whose plans were judged.
+func (r run) work(ctx context.Context, tasks ...task) ([]Outcome, error) {
+	r.RunOptions = r.withDefaults()
+	var names []string
+	for _, t := range tasks {
+		names = append(names, t.Name)
+	}
+	return r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
+		return r.apply(ctx, out, tasks[i].plan.planned(0, 0).judge(qos.ImpactReload), func() (task, error) { return tasks[i], nil })
+	})
 }
 
 func TestWhatBecomesOfADevice(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		box   box
-		edit  func(*Job, *RunOptions)
+		edit  func(*task, *run)
 		state State
 		mask  qos.PrioritySet
 		calls []string
@@ -114,55 +131,53 @@ func TestWhatBecomesOfADevice(t *testing.T) {
 		"as planned":        {state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"apply fails":       {box: box{applyErr: boom}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: boom},
 		"yes, but nothing":  {box: box{half: true}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
-		"takes a moment":    {box: box{late: 1}, edit: func(_ *Job, o *RunOptions) { o.AppliedTimeout = time.Minute }, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
+		"takes a moment":    {box: box{late: 1}, edit: func(_ *task, o *run) { o.AppliedTimeout = time.Minute }, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"not in force":      {box: box{inForce: []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3}", Have: "{}"}}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrPartial},
 		"shows nothing":     {box: box{dark: [2]error{drivers.ErrUnsupported, drivers.ErrUnsupported}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"never had a state": {box: box{dark: [2]error{drivers.ErrNoState, drivers.ErrNoState}}, state: Applied, mask: qos.Priorities(3), calls: []string{"apply", "confirm", "close"}},
 		"lost its state":    {box: box{dark: [2]error{nil, drivers.ErrNoState}}, state: Reverted, mask: qos.Priorities(3, 4), calls: []string{"apply", "revert", "close"}, err: drivers.ErrNoState},
 		"revert fails too":  {box: box{applyErr: boom, revertErr: errors.New("stuck")}, state: Partial, mask: qos.Priorities(3), calls: []string{"apply", "revert", "close"}, err: boom},
 		"moved on":          {box: box{mask: qos.Priorities(5)}, state: Refused, mask: qos.Priorities(5), calls: []string{"close"}, err: drivers.ErrStale},
-		"too much":          {edit: func(_ *Job, o *RunOptions) { o.MaxImpact = qos.ImpactCounters }, state: Refused, mask: qos.Priorities(3, 4)},
-		"blocked":           {edit: func(j *Job, _ *RunOptions) { j.Plan.Changes[0].Blocked = "no way" }, state: Blocked, mask: qos.Priorities(3, 4)},
-		"no plan":           {edit: func(j *Job, _ *RunOptions) { j.Plan.Error = "unreachable" }, state: Failed, mask: qos.Priorities(3, 4)},
-		"cannot be opened": {edit: func(j *Job, _ *RunOptions) {
+		"too much":          {edit: func(_ *task, o *run) { o.allow = qos.ImpactCounters }, state: Refused, mask: qos.Priorities(3, 4), calls: []string{"close"}},
+		"no plan":           {edit: func(j *task, _ *run) { j.plan.Error = &Error{Text: "unreachable"} }, state: Failed, mask: qos.Priorities(3, 4)},
+		"cannot be opened": {edit: func(j *task, _ *run) {
 			j.Open = func(context.Context) (drivers.Driver, error) { return nil, boom }
 		}, state: Failed, mask: qos.Priorities(3, 4), err: boom},
-		"nothing to change": {edit: func(j *Job, _ *RunOptions) { j.Plan.Steps, j.Plan.Changes = nil, nil }, state: Unchanged, mask: qos.Priorities(3, 4), calls: []string{"close"}},
+		"nothing to change": {edit: func(j *task, _ *run) { j.nothing() }, state: Unchanged, mask: qos.Priorities(3, 4), calls: []string{"close"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := c.box
 			if b.mask == 0 {
 				b.mask = qos.Priorities(3, 4)
 			}
-			j, o := job("leaf1", &b), RunOptions{MaxImpact: qos.ImpactPortFlap, AppliedTimeout: 1}
+			j, o := job("leaf1", &b), run{allow: qos.ImpactPortFlap, RunOptions: RunOptions{AppliedTimeout: 1}}
 			if c.edit != nil {
 				c.edit(&j, &o)
 			}
-			outs, err := Run(t.Context(), [][]Job{{j}, {job("leaf2", &box{mask: qos.Priorities(3, 4)})}}, o)
+			next := &box{mask: qos.Priorities(3, 4)}
+			outs, err := o.work(t.Context(), j, job("leaf2", next))
 			if outs[0].State != c.state || b.mask != c.mask || !slices.Equal(b.calls, c.calls) {
-				t.Errorf("state %s, mask %s, calls %v; want %s, %s, %v (%v)", outs[0].State, b.mask, b.calls, c.state, c.mask, c.calls, outs[0].Err)
+				t.Errorf("state %s, mask %s, calls %v; want %s, %s, %v (%v)", outs[0].State, b.mask, b.calls, c.state, c.mask, c.calls, outs[0].Error)
 			}
 			if dark := c.state == Applied && c.box.dark[1] != nil; dark != (len(outs[0].Left) > 0) {
 				t.Errorf("left is %q", outs[0].Left)
 			}
 			bad := c.state != Applied && c.state != Unchanged
-			if bad != (outs[0].Err != nil) || c.err != nil && !errors.Is(outs[0].Err, c.err) {
-				t.Errorf("error %v, want %v", outs[0].Err, c.err)
+			if bad != (outs[0].Error != nil) || c.err != nil && !errors.Is(outs[0].Error, c.err) {
+				t.Errorf("error %v, want %v", outs[0].Error, c.err)
 			}
 			want := Applied
 			stops := bad && name != "no plan"
 			if stops {
 				want = Skipped
 			}
-			if outs[1].State != want || stops != errors.Is(err, ErrStopped) {
+			if outs[1].State != want || stops != errors.Is(err, errStopped) {
 				t.Errorf("the next device is %s, want %s; error %v", outs[1].State, want, err)
 			}
 		})
 	}
 }
 
-// Ctrl-C reverts the device being changed, with time of its own, and leaves the
-// rest alone.
 // unconfirmed is a device that reverts what nobody confirms.
 type unconfirmed struct {
 	*box
@@ -188,22 +203,23 @@ func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
 	} {
 		c.u.box = &box{mask: qos.Priorities(3, 4)}
 		j := job("leaf1", c.u.box)
-		j.Plan.Steps, j.Plan.Changes = nil, nil
+		j.nothing()
 		j.Open = func(context.Context) (drivers.Driver, error) { return &c.u, nil }
 		next := job("leaf2", &box{})
-		next.Plan.Steps, next.Plan.Changes, next.Plan.Base = nil, nil, "{}"
-		outs, err := Run(t.Context(), [][]Job{{j, next}}, RunOptions{})
+		next.nothing()
+		next.plan.Base = "{}"
+		outs, err := run{}.work(t.Context(), j, next)
 		if outs[0].State != c.state || !slices.Equal(c.u.calls, []string{"keep", "close"}) {
 			t.Errorf("%s, want %s; calls %v", outs[0].State, c.state, c.u.calls)
 		}
 		// A device that only could not be saved keeps nobody from the next.
 		stops := c.state == Failed || c.state == Partial
-		if stops != errors.Is(err, ErrStopped) || stops != (outs[1].State == Skipped) {
+		if stops != errors.Is(err, errStopped) || stops != (outs[1].State == Skipped) {
 			t.Errorf("after %s: %s, %v", c.state, outs[1].State, err)
 		}
 		// A device that is about to change is not asked.
 		c.u.calls = nil
-		_, _ = Run(t.Context(), [][]Job{{job("leaf1", c.u.box)}}, RunOptions{MaxImpact: qos.ImpactLoss})
+		_, _ = run{allow: qos.ImpactLoss}.work(t.Context(), job("leaf1", c.u.box))
 		if slices.Contains(c.u.calls, "keep") {
 			t.Errorf("calls %v", c.u.calls)
 		}
@@ -216,8 +232,9 @@ func TestNothingIsKeptWithoutAPort(t *testing.T) {
 	u := &unconfirmed{box: &box{mask: qos.Priorities(3, 4)}, kept: true}
 	j := job("leaf1", u.box)
 	j.Open = func(context.Context) (drivers.Driver, error) { return u, nil }
-	j.Plan.Steps, j.Plan.Changes, j.Desired = nil, nil, &qos.Device{}
-	outs, err := Run(t.Context(), [][]Job{{j}}, RunOptions{})
+	j.nothing()
+	j.desired = &qos.Device{}
+	outs, err := run{}.work(t.Context(), j)
 	if err != nil || outs[0].State != Unchanged || slices.Contains(u.calls, "keep") {
 		t.Errorf("%v %+v, called %v", err, outs, u.calls)
 	}
@@ -240,24 +257,24 @@ func (g *goesOn) Resume(l drivers.Leftover) { g.left = l }
 // before anything is written, and what goes down in this run is on record.
 func TestADeviceIsToldWhatEarlierRunsLeft(t *testing.T) {
 	dir := t.TempDir()
-	record(t, dir, "run1", true, Record{}, append(wrote("leaf1", ""), ports("leaf1", "down", "Ethernet0", "Ethernet99"))...)
-	run := func(id string, g *goesOn, edit func(*Job)) State {
+	record(t, dir, "run1", true, entry{}, append(wrote("leaf1", ""), ports("leaf1", "down", "Ethernet0", "Ethernet99"))...)
+	run := func(id string, g *goesOn, edit func(*task)) State {
 		t.Helper()
-		j, err := Begin(dir, id, Record{})
+		j, err := begin(dir, id, entry{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		jb := job("leaf1", g.box)
 		jb.Open = func(context.Context) (drivers.Driver, error) { return g, nil }
 		edit(&jb)
-		outs, _ := Run(t.Context(), [][]Job{{jb}}, RunOptions{ID: id, MaxImpact: qos.ImpactReload, Journal: j})
+		outs, _ := run{id: id, allow: qos.ImpactReload, journal: j}.work(t.Context(), jb)
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return outs[0].State
 	}
 	g := &goesOn{box: &box{mask: qos.Priorities(5)}}
-	if s := run("run2", g, func(*Job) {}); s != Refused || g.left.Run != "run1" || !maps.Equal(g.left.Down, map[string]string{"Ethernet0": "run1"}) {
+	if s := run("run2", g, func(*task) {}); s != Refused || g.left.Run != "run1" || !maps.Equal(g.left.Down, map[string]string{"Ethernet0": "run1"}) {
 		t.Errorf("%s, told %+v", s, g.left)
 	}
 	g = &goesOn{box: &box{mask: qos.Priorities(3, 4)}}
@@ -265,56 +282,45 @@ func TestADeviceIsToldWhatEarlierRunsLeft(t *testing.T) {
 		if err := g.left.Record([]string{"Ethernet0"}, nil); err != nil {
 			t.Error(err)
 		}
-		if h, _, err := OpenHistory(dir); err != nil || !h.Left("leaf1").Busy {
+		if h, _, err := OpenHistory(dir); err != nil || !h.left("leaf1").Busy {
 			t.Errorf("the run is not at work: %v", err)
 		}
 	}
-	if s := run("run3", g, func(*Job) {}); s != Applied || !slices.Equal(g.calls, []string{"settle", "apply", "confirm", "close"}) {
+	if s := run("run3", g, func(*task) {}); s != Applied || !slices.Equal(g.calls, []string{"settle", "apply", "confirm", "close"}) {
 		t.Errorf("%s, calls %v", s, g.calls)
 	}
 	// Nothing was left, and nothing is sent to a device that is as planned.
 	g = &goesOn{box: &box{mask: qos.Priorities(3, 4)}}
-	if s := run("run4", g, func(j *Job) { j.Plan.Steps, j.Plan.Changes = nil, nil }); s != Unchanged || g.left.Run != "" || len(g.left.Down) > 0 || !slices.Equal(g.calls, []string{"close"}) {
+	if s := run("run4", g, func(j *task) { j.nothing() }); s != Unchanged || g.left.Run != "" || len(g.left.Down) > 0 || !slices.Equal(g.calls, []string{"close"}) {
 		t.Errorf("%s, told %+v, calls %v", s, g.left, g.calls)
 	}
 	p, _ := readPast(filepath.Join(dir, "run3.journal"))
-	if d, _ := p.Device("leaf1"); !slices.Equal(d.Down, []string{"Ethernet0"}) {
+	if d, _ := p.device("leaf1"); !slices.Equal(d.down, []string{"Ethernet0"}) {
 		t.Errorf("on record: %+v", d)
 	}
 }
 
+// Ctrl-C reverts the device being changed, with time of its own, and leaves the
+// rest alone.
 func TestInterruptLeavesAKnownState(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &box{mask: qos.Priorities(3, 4), during: cancel, applyErr: errors.New("boom")}
 	rest := &box{mask: qos.Priorities(3, 4)}
-	outs, err := Run(ctx, [][]Job{{job("leaf1", b), job("leaf2", rest)}}, RunOptions{MaxImpact: qos.ImpactReload})
+	outs, err := run{allow: qos.ImpactReload}.work(ctx, job("leaf1", b), job("leaf2", rest))
 	if outs[0].State != Reverted || b.mask != qos.Priorities(3, 4) {
-		t.Errorf("leaf1 is %s and holds %s: %v", outs[0].State, b.mask, outs[0].Err)
+		t.Errorf("leaf1 is %s and holds %s: %v", outs[0].State, b.mask, outs[0].Error)
 	}
-	if want := "boom; context canceled"; outs[0].Error != want {
+	if want := "boom; context canceled"; outs[0].Error.Text != want {
 		t.Errorf("error %q, want %q", outs[0].Error, want)
 	}
-	if outs[1].State != Skipped || rest.calls != nil || !errors.Is(err, ErrStopped) {
+	if outs[1].State != Skipped || rest.calls != nil || !errors.Is(err, errStopped) {
 		t.Errorf("leaf2 is %s after %v; error %v", outs[1].State, rest.calls, err)
-	}
-}
-
-func TestAGateEndsTheRolloutBetweenWaves(t *testing.T) {
-	var asked []string
-	no := errors.New("pause frames rise")
-	a, b := &box{mask: qos.Priorities(3, 4)}, &box{mask: qos.Priorities(3, 4)}
-	outs, err := Run(t.Context(), [][]Job{{job("leaf1", a)}, {job("leaf2", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Gate: func(_ context.Context, outs []Outcome) error {
-		asked = append(asked, outs[0].Device)
-		return no
-	}})
-	if !errors.Is(err, no) || outs[0].State != Applied || outs[1].State != Skipped || !slices.Equal(asked, []string{"leaf1"}) {
-		t.Errorf("%v, %v, asked after %v", outs, err, asked)
 	}
 }
 
 func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 	dir := t.TempDir()
-	j, err := Begin(dir, "run1", Record{Fabric: "f", Intent: "hash"})
+	j, err := begin(dir, "run1", entry{Fabric: "f", Intent: "hash"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,11 +331,11 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 			t.Errorf("at the time of the write the journal holds %s (%v)", text, err)
 		}
 	}
-	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Journal: j}); err != nil {
+	if _, err := (run{allow: qos.ImpactReload, journal: j}).work(t.Context(), job("leaf1", b)); err != nil {
 		t.Fatal(err)
 	}
 	// One writer: nobody else gets in until this run ends.
-	if _, err := Begin(dir, "run2", Record{}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "run run1, process ") {
+	if _, err := begin(dir, "run2", entry{}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "run run1, process ") {
 		t.Errorf("a second run begins: %v", err)
 	}
 	if err := j.Close(); err != nil {
@@ -338,7 +344,7 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 	text, _ := os.ReadFile(j.Path())
 	var events []string
 	for line := range strings.Lines(string(text)) {
-		var r Record
+		var r entry
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -347,12 +353,12 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 	if !slices.Equal(events, []string{"begin", "start", "undo", "applied"}) {
 		t.Errorf("events %v", events)
 	}
-	j, err = Begin(dir, "run2", Record{})
+	j, err = begin(dir, "run2", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A device is told which runs are over, and that is not this one.
-	if _, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Journal: j}); !slices.Equal(b.ended, []string{"run1"}) {
+	if _, err := (run{allow: qos.ImpactReload, journal: j}).work(t.Context(), job("leaf1", b)); !slices.Equal(b.ended, []string{"run1"}) {
 		t.Errorf("runs that have ended: %q (%v)", b.ended, err)
 	}
 	if err := j.Close(); err != nil {
@@ -362,7 +368,7 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 
 // What cannot be recorded is not done.
 func TestNoWriteWithoutAJournal(t *testing.T) {
-	j, err := Begin(t.TempDir(), "run1", Record{})
+	j, err := begin(t.TempDir(), "run1", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +376,7 @@ func TestNoWriteWithoutAJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &box{mask: qos.Priorities(3, 4)}
-	outs, err := Run(t.Context(), [][]Job{{job("leaf1", b)}}, RunOptions{MaxImpact: qos.ImpactReload, Journal: j})
+	outs, err := run{allow: qos.ImpactReload, journal: j}.work(t.Context(), job("leaf1", b))
 	if err == nil || outs[0].State != Failed || slices.Contains(b.calls, "apply") {
 		t.Errorf("%v after %v, error %v", outs, b.calls, err)
 	}

@@ -29,7 +29,7 @@ func (t *Text) Plan(d *fleet.DevicePlan) {
 		t.release()
 	}
 	t.held.names, t.held.text = append(t.held.names, d.Name), text
-	if d.Error != "" || len(d.Changes) == 0 {
+	if d.Error != nil || len(d.Changes) == 0 {
 		return
 	}
 	i := slices.IndexFunc(t.undo, func(u undo) bool { return u.how == d.Facts.Caps.Undo })
@@ -61,8 +61,8 @@ func spaced(folded string) string { return strings.ReplaceAll(folded, ",", ", ")
 func (t *Text) plan(d *fleet.DevicePlan) string {
 	var b strings.Builder
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format, a...) }
-	if d.Error != "" {
-		p("%s %s\n", t.S.Red("failed:"), term.CleanLine(strings.TrimPrefix(d.Error, d.Name+": ")))
+	if d.Error != nil {
+		p("%s %s\n", t.S.Red("failed:"), term.CleanLine(d.Error.Fact()))
 		return b.String()
 	}
 	facts := t.S.Dim(term.CleanLine("(" + strings.TrimPrefix(d.Facts.Model+", ", ", ") + d.OS + " " + d.Facts.Release + ")"))
@@ -161,7 +161,7 @@ type PlanSummary struct {
 // Add counts a device.
 func (s *PlanSummary) Add(d *fleet.DevicePlan) {
 	s.Devices++
-	if d.Error != "" {
+	if d.Error != nil {
 		s.Failed++
 		return
 	}

@@ -87,8 +87,8 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 		if o.Steps > 0 {
 			t.printf(", %s", words.Count(o.Steps, "request"))
 		}
-		if o.Error != "" {
-			t.printf(": %s", term.CleanLine(strings.TrimPrefix(o.Error, o.Device+": ")))
+		if o.Error != nil {
+			t.printf(": %s", term.CleanLine(o.Error.Fact()))
 		}
 		t.printf("\n")
 		for _, l := range o.Left {

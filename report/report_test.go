@@ -38,7 +38,7 @@ func TestPlanText(t *testing.T) {
 	var sum PlanSummary
 	for _, d := range []*fleet.DevicePlan{
 		device("leaf1", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc), device("leaf2", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc),
-		odd, device("spine1"), {Name: "spine2", Error: "spine2: unreachable: x"},
+		odd, device("spine1"), {Name: "spine2", Error: &fleet.Error{Device: "spine2", Text: "spine2: unreachable: x"}},
 	} {
 		txt.Plan(d)
 		sum.Add(d)
@@ -80,12 +80,12 @@ func TestForeignTextIsCleaned(t *testing.T) {
 	d.Facts.Model, d.Notes, d.Unknown = hostile, []string{hostile}, []drivers.Unknown{{Where: hostile, Why: hostile}}
 	d.Facts.Caps.Undo, d.Steps = hostile, []drivers.Step{{Via: hostile, What: hostile}}
 	var sum PlanSummary
-	for _, x := range []*fleet.DevicePlan{d, {Name: "leaf2", Error: hostile}} {
+	for _, x := range []*fleet.DevicePlan{d, {Name: "leaf2", Error: &fleet.Error{Text: hostile}}} {
 		txt.Plan(x)
 		sum.Add(x)
 	}
 	txt.Summary(sum)
-	txt.Outcomes([]fleet.Outcome{{Device: "leaf1", State: fleet.Failed, Error: hostile}})
+	txt.Outcomes([]fleet.Outcome{{Device: "leaf1", State: fleet.Failed, Error: &fleet.Error{Text: hostile}}})
 	if s := b.String(); term.Clean(s) != s || strings.Contains(s, "\nsecond") {
 		t.Errorf("not clean: %q", s)
 	}

@@ -3,20 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -97,67 +93,75 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.state, err = stateDir(o.state, c.Fabric().Name); err != nil {
+	f := c.Fabric()
+	if o.state, err = stateDir(o.state, f.Name); err != nil {
 		return err
 	}
-	if err := notAtWork(o.state); err != nil {
+	if _, busy, err := fleet.AtWork(o.state); busy != nil || err != nil {
+		return errors.Join(busy, err)
+	}
+	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, o.state, "device"), Allow: o.allow.Impact}
+	var plan *fleet.PlanFile
+	advice := "plan again once that is mended, or with --only for the other devices"
+	if o.saved != "" {
+		c.Switches = f.Switches
+		plan, err = fleet.OpenPlan(o.saved)
+	} else {
+		advice = "do what the plan says about them, or leave the devices out with --only"
+		// The plan is talk here: the result of apply is what became of the devices.
+		show := *a
+		show.stdout, show.output = a.stderr, "text"
+		if a.output == "json" {
+			show.stdout, show.stderr = io.Discard, io.Discard
+		}
+		v := show.viewPlan(f.Name, false)
+		plan, err = fleet.Prepare(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), show.planOptions(f, o.state), v.add)
+		if err == nil {
+			err = v.end()
+		}
+		if !o.yes {
+			run.Confirm = func() error {
+				if v.sum.Changed == 0 {
+					return nil
+				}
+				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(v.sum.Changed, "device")))
+			}
+		}
+	}
+	if err != nil {
 		return err
 	}
-	path := o.saved
-	if path == "" {
-		var dir string
-		if dir, err = os.MkdirTemp("", "roce-fabric-"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		path = filepath.Join(dir, "plan")
-		done, err := a.freshPlan(ctx, c, open, path, o)
-		if done || err != nil {
-			return err
-		}
-	}
-	return a.carryOut(ctx, c, open, path, o)
+	defer func() { err = errors.Join(err, plan.Close()) }()
+	res, err := fleet.Apply(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), plan, run)
+	return a.ended(f.Name, res, err, advice)
 }
 
-// freshPlan makes a plan, shows it, and asks. done says that there is nothing
-// to carry out.
-func (a *app) freshPlan(ctx context.Context, c *fleet.Fabric, open *fleet.Access, path string, o applyOptions) (done bool, err error) {
-	f := c.Fabric()
-	w, err := fleet.CreatePlan(path, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
-	if err != nil {
-		return true, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	// The plan is talk here: the result of apply is what became of the devices.
-	show := *a
-	show.hinted = nil
-	show.stdout, show.output = a.stderr, "text"
-	if a.output == "json" {
-		show.stdout, show.stderr = io.Discard, io.Discard
-	}
-	v := verdict{allowed: o.allow.Impact}
-	sum, err := show.makePlan(ctx, c, open, planOptions{state: o.state}, func(d *fleet.DevicePlan) error {
-		v.judge(d)
-		return w.Add(d)
-	})
-	if err != nil {
-		return true, err
-	}
-	if err := w.Commit(); err != nil {
-		return true, err
-	}
-	switch why := v.whyNot(); {
-	case why != "":
-		a.hinted = show.hinted // by the plan, in the same place
-		hint := v.hint()
-		if hint == "" {
-			hint = "do what the plan says about them, or leave the devices out with --only"
+// runOptions are those of every run. noun is what its devices are called.
+func (a *app) runOptions(ctx context.Context, f *intent.Fabric, state, noun string) fleet.RunOptions {
+	var end func() bool
+	steps := a.showSteps()
+	return fleet.RunOptions{Fabric: f, State: state, Workers: a.parallel, Progress: a.showProgress(func(e fleet.Event) {
+		switch {
+		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
+			end = context.AfterFunc(ctx, func() {
+				a.talk("interrupted: the %s being changed is reverted (a third Ctrl-C leaves it as it is)", noun)
+			})
+		case e.Kind == fleet.PhaseEnds && e.Phase == fleet.Writing:
+			end()
 		}
-		return true, a.nothingWritten(f.Name, nil, v.outs, why, hint)
-	case sum.Changed == 0:
-		return false, nil
+		steps(e)
+	})}
+}
+
+// showSteps writes each step to standard error, in one write: devices may be worked
+// on side by side.
+func (a *app) showSteps() fleet.Progress {
+	st := a.styler(a.stderr)
+	return func(e fleet.Event) {
+		if e.Kind == fleet.StepBegins && a.output != "json" {
+			fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
+		}
 	}
-	return false, a.confirm(ctx, o.yes, fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, "device")))
 }
 
 // mustAsk is an error unless yes answers what the command will ask, or a person
@@ -194,174 +198,48 @@ func (a *app) confirm(ctx context.Context, yes bool, question string) error {
 	}
 }
 
-// carryOut runs the plan in a file, device by device.
-func (a *app) carryOut(ctx context.Context, c *fleet.Fabric, open *fleet.Access, path string, o applyOptions) (err error) {
-	f := c.Fabric()
-	id, err := runID()
-	if err != nil {
+// ended ends a run: it says in which state each device is, what to do about it, and
+// where the journal is, and turns that into the exit status. advice is for a plan
+// that stands in its own way.
+func (a *app) ended(fabric string, r *fleet.Result, err error, advice string) error {
+	if r == nil {
 		return err
 	}
-	// Nothing is locked or written before the whole file is known to be good.
-	saved, err := fleet.OpenPlan(path)
-	if err != nil {
+	var refused *fleet.Error
+	if err != nil && !errors.As(err, &refused) {
+		return &statusError{exitPartial, errors.Join(err, a.outcomes(fabric, r)), ""}
+	}
+	if err := a.outcomes(fabric, r); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, saved.Close()) }()
-	switch {
-	case saved.Fabric != f.Name:
-		return fmt.Errorf("%s is a plan for fabric %s, the intent is for %s; nothing was written", path, saved.Fabric, f.Name)
-	case saved.Intent != f.Hash:
-		return &statusError{exitFailed, fmt.Errorf("%s was made from a different version of %s; nothing was written", path, a.file), "plan again, and look at what changed"}
-	}
-	job := func(d *fleet.DevicePlan) fleet.Job {
-		sw := f.Switch(d.Name)
-		return fleet.Job{
-			Plan: d, Desired: c.Device(sw).Desired,
-			Open: func(ctx context.Context) (drivers.Driver, error) { return open.Switch(ctx, sw) },
+	for _, o := range r.Outcomes {
+		if o.Error != nil {
+			a.printHint(o.Error.Hint)
 		}
 	}
-	v := verdict{allowed: o.allow.Impact}
-	line := 1
-	err = saved.Each(func(d *fleet.DevicePlan) error {
-		line++
-		v.judge(d)
-		if o.saved == "" {
-			return nil
-		}
-		if err := v.trust(ctx, f, d, job); err != nil {
-			return fmt.Errorf("%s:%d: %w; nothing was written", path, line, err)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if why := v.whyNot(); why != "" {
-		hint := v.hint()
-		if hint == "" {
-			hint = "plan again once that is mended, or with --only for the other devices"
-		}
-		return a.nothingWritten(f.Name, nil, v.outs, why, hint)
-	}
-	j, err := fleet.Begin(o.state, id, fleet.Record{Fabric: f.Name, Intent: f.Hash})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	// A plan that was made just now, without a question, needs no second look.
-	if o.saved != "" || !o.yes {
-		if err := a.checkAll(ctx, f.Name, j, &v, job); err != nil {
-			return err
-		}
-	}
-	told := context.AfterFunc(ctx, func() {
-		a.talk("interrupted: the device being changed is reverted (a third Ctrl-C leaves it as it is)")
-	})
-	defer told()
-	var outs []fleet.Outcome
-	var stop error
-	err = saved.Each(func(d *fleet.DevicePlan) error {
-		if stop != nil {
-			outs = append(outs, fleet.Outcome{Device: d.Name, State: fleet.Skipped})
-			return nil
-		}
-		var got []fleet.Outcome
-		got, stop = fleet.Run(ctx, [][]fleet.Job{{job(d)}}, fleet.RunOptions{
-			ID: id, MaxImpact: o.allow.Impact, Journal: j, Progress: a.stepProgress(),
-		})
-		outs = append(outs, got...)
-		return nil
-	})
-	// What was done by then is said, whatever ended it.
-	if err != nil && len(outs) == 0 {
-		return err
-	}
-	return a.ended(f.Name, j, outs, err)
-}
-
-// ended ends a run and says in which state each device is. err is what kept it from
-// a regular end. A nil journal is of a run that had nothing to write.
-func (a *app) ended(fabric string, j *fleet.Journal, outs []fleet.Outcome, err error) error {
-	if err := errors.Join(err, j.Write(fleet.Record{Event: "end"})); err != nil {
-		return &statusError{exitPartial, errors.Join(err, a.outcomes(fabric, j, outs)), ""}
-	}
-	if err := a.stateAll(fabric, j, outs); err != nil {
-		return err
-	}
-	return applyStatus(outs)
-}
-
-// stateAll says in which state each device is, what to do about it, and where the
-// journal is.
-func (a *app) stateAll(fabric string, j *fleet.Journal, outs []fleet.Outcome) error {
-	if err := a.outcomes(fabric, j, outs); err != nil {
-		return err
-	}
-	for _, o := range outs {
-		a.printHint(adviceOf(o.Err))
-	}
-	if j != nil {
-		a.talk("journal: %s", j.Path())
-	}
-	return nil
-}
-
-// stepProgress writes each step to standard error, in one write: devices may be
-// worked on side by side.
-func (a *app) stepProgress() func(string, int, int, drivers.Step) {
-	if a.output == "json" {
-		return nil
-	}
-	st := a.styler(a.stderr)
-	return func(device string, i, n int, s drivers.Step) {
-		fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", device, i+1, n)), term.CleanLine(s.What))
-	}
-}
-
-func (a *app) outcomes(fabric string, j *fleet.Journal, outs []fleet.Outcome) error {
-	if a.output == "json" {
-		if outs == nil {
-			outs = []fleet.Outcome{}
-		}
-		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "journal": j.Path(), "devices": outs})
-	}
-	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
-	t.Outcomes(outs)
-	return t.Err()
-}
-
-// applyStatus turns what became of the devices into the exit status: 4 where
-// some are as intended and others are not, or one is in between.
-func applyStatus(outs []fleet.Outcome) error {
-	var good, changed, bad, partial int
-	for _, o := range outs {
-		switch o.State {
-		case fleet.Applied, fleet.Restored:
-			changed++
-		case fleet.Unchanged:
-			good++
-		case fleet.Partial, fleet.Unsaved:
-			partial++
-		default:
-			bad++
-		}
+	if r.Journal != "" {
+		a.talk("journal: %s", r.Journal)
 	}
 	switch {
-	case partial > 0 || bad > 0 && changed > 0:
+	case refused != nil && refused.Hint == "" && refused.Kind == fleet.KindImpact:
+		return &statusError{exitFailed, err, fmt.Sprintf("allow it with --allow %s", r.Needs)}
+	case refused != nil && refused.Hint == "":
+		return &statusError{exitFailed, err, advice}
+	case refused != nil:
+		return err
+	case r.InPart():
 		return &statusError{status: exitPartial}
-	case bad > 0:
+	case r.Failed():
 		return &statusError{status: exitFailed}
 	}
 	return nil
 }
 
-// runID names a run: the time to the millisecond, so that names sort as the runs
-// came, and enough chance that two never share one.
-func runID() (string, error) {
-	var b [2]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return "", fmt.Errorf("name the run: %w", err)
+func (a *app) outcomes(fabric string, r *fleet.Result) error {
+	if a.output == "json" {
+		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "journal": r.Journal, "devices": append([]fleet.Outcome{}, r.Outcomes...)})
 	}
-	now := time.Now().UTC()
-	return fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:])), nil
+	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
+	t.Outcomes(r.Outcomes)
+	return t.Err()
 }

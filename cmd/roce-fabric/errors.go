@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -79,8 +80,12 @@ type hinter interface{ Hint() string }
 // adviceOf returns the advice of an error, or "".
 func adviceOf(err error) string {
 	var h hinter
-	if errors.As(err, &h) {
+	var e *fleet.Error
+	switch {
+	case errors.As(err, &h):
 		return h.Hint()
+	case errors.As(err, &e):
+		return e.Hint
 	}
 	return ""
 }
@@ -88,22 +93,26 @@ func adviceOf(err error) string {
 // printError states the fact, and hints apart from it.
 func (a *app) printError(err error) {
 	type item struct {
-		Error string `json:"error"`
+		fleet.Error
 		Place string `json:"place,omitempty"`
-		Hint  string `json:"hint,omitempty"`
 	}
 	var items []item
 	var faults intent.Errors
 	var fault *intent.Error
 	switch {
 	case errors.As(err, &faults):
-		for _, f := range faults {
-			items = append(items, item{f.Msg, f.Pos.String(), f.Hint})
-		}
 	case errors.As(err, &fault):
-		items = []item{{fault.Msg, fault.Pos.String(), fault.Hint}}
+		faults = intent.Errors{fault}
 	default:
-		items = []item{{Error: err.Error(), Hint: adviceOf(err)}}
+		var it item
+		if e := (*fleet.Error)(nil); errors.As(err, &e) {
+			it.Error = *e
+		}
+		it.Text, it.Hint = err.Error(), adviceOf(err)
+		items = []item{it}
+	}
+	for _, f := range faults {
+		items = append(items, item{fleet.Error{Text: f.Msg, Hint: f.Hint}, f.Pos.String()})
 	}
 	if a.output == "json" {
 		a.jsonLine("errors", items)
@@ -111,7 +120,7 @@ func (a *app) printError(err error) {
 	}
 	st := a.styler(a.stderr)
 	for _, it := range items {
-		text := term.Clean(it.Error)
+		text := term.Clean(it.Text)
 		if it.Place != "" {
 			text = term.Clean(it.Place) + ": " + text
 		}

@@ -97,7 +97,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 	steps := []demoStep{
 		{"The intent is checked, without devices.", "check", func(a *app) error { return a.check(ctx, checkOptions{}) }},
 		{"The switches are read: what would change, which line wants it, and what it disturbs. Nothing is written.",
-			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planOptions{save: saved, state: state}) }},
+			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planFlags{save: saved, state: state}) }},
 		{"Exactly that plan is carried out; each switch is read back, and saved.",
 			"apply --plan demo.plan --allow traffic-loss", func(a *app) error {
 				return a.apply(ctx, applyOptions{saved: saved, allow: impactFlag{qos.ImpactLoss}, state: state})
@@ -111,7 +111,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 		{"Running state is held against the intent: configuration, what is in force, both ends of every link, hosts too.",
 			"validate", func(a *app) error { return a.validate(ctx, validateOptions{}) }},
 		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
-			return a.plan(ctx, planOptions{exitCode: true, state: state})
+			return a.plan(ctx, planFlags{exitCode: true, state: state})
 		}},
 		{"The apply is rolled back: every switch holds what it held before.",
 			"rollback --yes", func(a *app) error { return a.rollback(ctx, "", rollbackOptions{yes: true, state: state}) }},

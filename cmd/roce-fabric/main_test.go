@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
@@ -102,34 +100,6 @@ func TestCheckYANG(t *testing.T) {
 		to := filepath.Join(t.TempDir(), "out")
 		if status, _, errOut := runHere(t, "render", "-f", "testdata/fabric.yaml", "--yang", dir, "--out", to); status != exitOK {
 			t.Errorf("%s: render: status %d\n%s", release, status, errOut)
-		}
-	}
-}
-
-func TestApplyStatus(t *testing.T) {
-	for _, c := range []struct {
-		states []fleet.State
-		want   int
-	}{
-		{nil, exitOK},
-		{[]fleet.State{fleet.Unchanged, fleet.Applied}, exitOK},
-		{[]fleet.State{fleet.Applied, fleet.Reverted, fleet.Skipped}, exitPartial},
-		{[]fleet.State{fleet.Applied, fleet.Refused}, exitPartial},
-		{[]fleet.State{fleet.Unchanged, fleet.Failed, fleet.Skipped}, exitFailed},
-		{[]fleet.State{fleet.Reverted, fleet.Skipped}, exitFailed},
-		{[]fleet.State{fleet.Partial, fleet.Skipped}, exitPartial},
-	} {
-		var outs []fleet.Outcome
-		for _, s := range c.states {
-			outs = append(outs, fleet.Outcome{State: s})
-		}
-		got := exitOK
-		var se *statusError
-		if errors.As(applyStatus(outs), &se) {
-			got = se.status
-		}
-		if got != c.want {
-			t.Errorf("%v: exit status %d, want %d", c.states, got, c.want)
 		}
 	}
 }

@@ -38,7 +38,6 @@ func withoutCM(t *testing.T) (*localtest.Host, *nic.Host) {
 // not said to be as intended.
 func TestApplyWithoutCM(t *testing.T) {
 	h, want := withoutCM(t)
-	a := &app{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }, parallel: 1}
 	target := nicTarget{Host: &intent.Host{Name: "gpu1"}, desired: want, open: func() *host.Driver {
 		return host.New(host.Config{
 			Name: "gpu1", Desired: want, Options: local.Options{CutOff: true},
@@ -46,15 +45,13 @@ func TestApplyWithoutCM(t *testing.T) {
 		})
 	}}
 	for _, fields := range [][]string{{nic.FieldPFC, nic.FieldMode, nic.FieldToS}, {nic.FieldMode, nic.FieldToS}} {
-		j, err := fleet.Begin(t.TempDir(), "run", fleet.Record{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		jobs, err := a.nicJobs(t.Context(), []nicTarget{target}, &verdict{allowed: qos.ImpactLoss})
-		if err != nil {
-			t.Fatal(err)
-		}
-		steps, err := host.Steps(jobs[0].Plan.Steps)
+		var steps []local.Step
+		devices, _ := nicDevices([]nicTarget{target})
+		f := &intent.Fabric{Name: "pod1"}
+		plan, err := fleet.Prepare(t.Context(), devices, fleet.PlanOptions{Fabric: f}, func(d *fleet.DevicePlan) (err error) {
+			steps, err = host.Steps(d.Steps)
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,19 +59,16 @@ func TestApplyWithoutCM(t *testing.T) {
 		for _, s := range steps {
 			planned = append(planned, s.Field)
 		}
-		outs, err := fleet.Run(t.Context(), [][]fleet.Job{jobs}, fleet.RunOptions{MaxImpact: qos.ImpactLoss, Journal: j})
-		if err != nil {
+		res, err := fleet.Apply(t.Context(), devices, plan, fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f, State: t.TempDir()}, Allow: qos.ImpactLoss})
+		if err := errors.Join(err, plan.Close()); err != nil {
 			t.Fatal(err)
 		}
-		out := outs[0]
+		out := res.Outcomes[0]
 		said := slices.ContainsFunc(out.Left, func(l string) bool {
 			return strings.HasPrefix(l, "tos of "+cmPort) && strings.Contains(l, "Module rdma_cm not found")
 		})
-		if !slices.Equal(planned, fields) || out.State != fleet.Partial || out.Error != "gpu1: not as intended: tos of "+cmPort || !said {
+		if !slices.Equal(planned, fields) || out.State != fleet.Partial || out.Error == nil || out.Error.Text != "gpu1: not as intended: tos of "+cmPort || !said {
 			t.Errorf("planned %q: %s, %s, left %q", planned, out.State, out.Error, out.Left)
-		}
-		if err := j.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 	if h.State(cmPort).PFC.Enabled != qos.Priorities(3) {

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -76,37 +76,27 @@ func (a *app) nicRollback(ctx context.Context, id string, o nicOptions) (err err
 	if err != nil {
 		return err
 	}
-	byName := map[string]nicTarget{}
-	for _, t := range targets {
-		byName[t.Name] = t
+	devices, _ := nicDevices(targets)
+	only := o.local || o.host != "" || len(a.only) > 0
+	u, err := fleet.Find(ctx, devices, fleet.FindOptions{State: dir, Run: id, Only: only})
+	if e := (*fleet.Error)(nil); errors.As(err, &e) && e.Kind == fleet.KindNoDevice {
+		return &statusError{exitFailed, err, "a host needs an address in the intent, or --local"}
 	}
-	all := !o.local && o.host == "" && len(a.only) == 0
-	past, devices, err := fleet.Find(dir, id, func(name string) bool { return all || byName[name].open != nil })
 	if err != nil {
 		return err
 	}
-	for _, d := range devices {
-		if _, ok := byName[d.Name]; !ok {
-			return fmt.Errorf("host %s of run %s is not in the intent, or has no address there; nothing was written", d.Name, past.ID)
-		}
+	what := a.sayRun(u, "host")
+	disturb, err := a.sayUndo(u)
+	if err != nil {
+		return err
 	}
-	begin := func(_ context.Context, name string) (drivers.Driver, error) { return byName[name].open(), nil }
-	desired := func(name string) drivers.Desired { return byName[name].desired }
-	return a.takeBack(ctx, f, o.yes, undoing{
-		past: past, devices: devices, state: dir, noun: "host", open: begin,
-		options: fleet.RunOptions{Desired: desired, RevertTimeout: nicRevertTimeout},
-		explain: func(ro *fleet.RunOptions) error {
-			disturb, err := a.sayUndo(past, devices)
-			ro.Workers = a.nicWorkers(o, disturb)
-			return err
-		},
-	})
+	return a.rollBack(ctx, devices, u, o.yes, what, fleet.RunOptions{Fabric: f, State: dir, Writers: a.nicWorkers(o, disturb), RevertTimeout: nicRevertTimeout})
 }
 
 // sayUndo says what a rollback of hosts writes, and whether that disturbs traffic.
-func (a *app) sayUndo(past *fleet.Past, devices []fleet.PastDevice) (disturb bool, err error) {
-	for _, d := range devices {
-		token, err := past.Token(d)
+func (a *app) sayUndo(u *fleet.Undo) (disturb bool, err error) {
+	for _, d := range u.Devices {
+		token, err := u.Token(d)
 		if err != nil {
 			return false, err
 		}

@@ -24,13 +24,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// nicPlanned is the plan of a host, with what it was made from.
-type nicPlanned struct {
-	*fleet.DevicePlan
-	nicTarget
-	host.State
-}
-
 // nicJSON is one host in the JSON of nic plan.
 type nicJSON struct {
 	Host    string       `json:"host"`
@@ -43,29 +36,31 @@ type nicJSON struct {
 // 20 seconds to read, and a host may have eight.
 const nicPlanTimeout = agent.ReadTimeout + agent.PlanTimeout
 
-// nicPlans plans hosts and emits each plan in their order.
-func (a *app) nicPlans(ctx context.Context, targets []nicTarget, emit func(nicPlanned) error) error {
-	out := make([]nicPlanned, len(targets))
-	var todo []fleet.Target
+func (a *app) nicPlanOptions(f *intent.Fabric) fleet.PlanOptions {
+	return fleet.PlanOptions{Fabric: f, Workers: a.parallel, Timeout: nicPlanTimeout}
+}
+
+// nicDevices returns the hosts as devices. readOf returns what was read of each, for
+// one plan after the other.
+func nicDevices(targets []nicTarget) (devices []fleet.Device, readOf func() host.State) {
+	read := make([]host.State, len(targets))
 	for i, t := range targets {
-		out[i].nicTarget = t
-		todo = append(todo, fleet.Target{
+		devices = append(devices, fleet.Device{
 			Name: t.Name, OS: host.OS,
 			Open:    func(context.Context) (drivers.Driver, error) { return t.open(), nil },
 			Desired: func() drivers.Desired { return t.desired },
 			Explain: func(_ drivers.Driver, s *drivers.Snapshot, _ drivers.Desired, _ *drivers.Steps) {
-				out[i].State = host.StateOf(s)
+				read[i] = host.StateOf(s)
 			},
 		})
 	}
 	i := -1
-	return fleet.Make(ctx, todo, fleet.PlanOptions{Workers: a.parallel, Timeout: nicPlanTimeout}, func(d *fleet.DevicePlan) error {
+	return devices, func() host.State {
 		i++
-		p := out[i]
-		out[i] = nicPlanned{} // memory that does not grow with the hosts
-		p.DevicePlan = d
-		return emit(p)
-	})
+		s := read[i]
+		read[i] = host.State{} // memory that does not grow with the hosts
+		return s
+	}
 }
 
 // nicFailures ends a command that has said of each host why it failed.
@@ -85,7 +80,7 @@ func (a *app) nicFailures(failed []error) error {
 
 func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
 	o.cutOff = true // it is shown, and not done
-	_, targets, err := a.nicTargets(ctx, o)
+	f, targets, err := a.nicTargets(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -93,15 +88,17 @@ func (a *app) nicPlan(ctx context.Context, o nicOptions) error {
 	out := []nicJSON{}
 	var failed []error
 	t := nicText{Text: report.Text{W: a.stdout, S: a.styler(a.stdout)}}
-	err = a.nicPlans(ctx, targets, func(p nicPlanned) error {
-		differs = differs || len(p.State.Changes) > 0
-		if p.Err != nil {
-			failed = append(failed, p.Err)
+	devices, readOf := nicDevices(targets)
+	err = fleet.Plan(ctx, devices, a.nicPlanOptions(f), func(d *fleet.DevicePlan) error {
+		s, text := readOf(), ""
+		differs = differs || len(s.Changes) > 0
+		if d.Error != nil {
+			failed, text = append(failed, d.Error), d.Error.Text
 		}
 		if a.output == "json" {
-			out = append(out, nicJSON{p.DevicePlan.Name, append([]nic.Change{}, p.State.Changes...), append([]local.Step{}, p.State.Steps...), p.Error})
-		} else if p.Err == nil {
-			t.add(p.DevicePlan.Name, p.State.Changes, p.State.Steps)
+			out = append(out, nicJSON{d.Name, append([]nic.Change{}, s.Changes...), append([]local.Step{}, s.Steps...), text})
+		} else if d.Error == nil {
+			t.add(d.Name, s.Changes, s.Steps)
 		}
 		return t.Err()
 	})

@@ -82,7 +82,7 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 			r.State = fleet.Skipped
 			return r
 		}
-		r.Err = t.with(func(d *host.Driver) error {
+		err := t.with(func(d *host.Driver) error {
 			m, err := d.Machine(ctx)
 			if err != nil {
 				return err
@@ -91,18 +91,16 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 			return err
 		})
 		switch {
-		case r.Err != nil && len(r.files) > 0:
+		case err != nil && len(r.files) > 0:
 			r.State = fleet.Partial
-		case r.Err != nil:
+		case err != nil:
 			r.State = fleet.Failed
 		case len(r.files) > 0:
 			r.State = fleet.Applied
 		default:
 			r.State = fleet.Unchanged
 		}
-		if r.Err != nil {
-			r.Error = r.Err.Error()
-		}
+		r.Error = fleet.NewError(t.Name, fleet.OpApply, err)
 		return r
 	}, func(r result) error {
 		for _, name := range r.files {
@@ -117,7 +115,7 @@ func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do
 	if err != nil {
 		return err
 	}
-	return a.ended(f.Name, nil, outs, nil)
+	return a.ended(f.Name, &fleet.Result{Outcomes: outs}, nil, "")
 }
 
 // removeHere takes the unit away from a machine whose intent may be gone.

@@ -8,14 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
-type planOptions struct {
+type planFlags struct {
 	save     string
 	exitCode bool
 	steps    bool
@@ -23,7 +22,7 @@ type planOptions struct {
 }
 
 func (a *app) planCommand() *cobra.Command {
-	var o planOptions
+	var o planFlags
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what would change on the devices, and what that disturbs",
@@ -51,7 +50,7 @@ long as neither the intent nor the devices have changed.`,
 	return c
 }
 
-func (a *app) plan(ctx context.Context, o planOptions) (err error) {
+func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
@@ -68,12 +67,16 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
-	sum, err := a.makePlan(ctx, c, open, o, func(d *fleet.DevicePlan) error {
-		if file != nil {
-			return file.Add(d)
+	v := a.viewPlan(c.Fabric().Name, o.steps)
+	err = fleet.Plan(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), a.planOptions(c.Fabric(), o.state), func(d *fleet.DevicePlan) error {
+		if err := v.add(d); err != nil || file == nil {
+			return err
 		}
-		return nil
+		return file.Add(d)
 	})
+	if err == nil {
+		err = v.end()
+	}
 	if err != nil {
 		return err
 	}
@@ -84,70 +87,59 @@ func (a *app) plan(ctx context.Context, o planOptions) (err error) {
 		a.talk("saved the plan to %s", o.save)
 	}
 	switch {
-	case sum.Failed > 0:
+	case v.sum.Failed > 0:
 		return &statusError{status: exitFailed}
-	case o.exitCode && sum.Changed > 0:
+	case o.exitCode && v.sum.Changed > 0:
 		return &statusError{status: exitDiffers}
 	}
 	return nil
 }
 
-// makePlan plans the switches, writes each plan as it is ready and hands it
-// on.
-func (a *app) makePlan(ctx context.Context, c *fleet.Fabric, open *fleet.Access, o planOptions, also func(*fleet.DevicePlan) error) (report.PlanSummary, error) {
-	var sum report.PlanSummary
-	var hints []string
-	t := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: o.steps}
-	js := report.NewJSONList(a.stdout, a.output == "json", c.Fabric().Name)
-	past := a.history(o.state)
-	p := a.progress("plan", len(c.Switches))
-	defer p.Close()
-	begin := func(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
-		p.Start()
-		return open.Switch(ctx, sw)
+// planOptions are those of a plan of switches.
+func (a *app) planOptions(f *intent.Fabric, state string) fleet.PlanOptions {
+	return fleet.PlanOptions{Fabric: f, History: a.history(state), Workers: a.parallel, Progress: a.showProgress(nil)}
+}
+
+// planView writes plans as they are ready.
+type planView struct {
+	a     *app
+	sum   report.PlanSummary
+	text  report.Text
+	json  *report.JSONList
+	hints []string
+}
+
+func (a *app) viewPlan(fabric string, steps bool) *planView {
+	return &planView{
+		a: a, text: report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: steps},
+		json: report.NewJSONList(a.stdout, a.output == "json", fabric),
 	}
-	err := fleet.Make(ctx, fleet.Switches(c.Compiler, c.Switches, begin), fleet.PlanOptions{Workers: a.parallel, Ready: func(ctx context.Context, name string, drv drivers.Driver) error {
-		sw, left := c.Fabric().Switch(name), past.Left(name)
-		var desired drivers.Desired
-		if len(left.Down) > 0 {
-			desired = c.Device(sw).Desired
-		}
-		left.Tell(drv, desired, nil)
-		return settled(ctx, past, sw, drv)
-	}}, func(d *fleet.DevicePlan) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		p.Finish(d.Name, d.Err)
-		if a.terminal(a.stdout) {
-			// Results on the same terminal would fight with a moving line.
-			p.Close()
-		}
-		noteCutOff(d, past.Left(d.Name), c, past.Busy)
-		sum.Add(d)
-		if a.output == "json" {
-			js.Add(d)
-		} else {
-			t.Plan(d)
-		}
-		if hint := adviceOf(d.Err); hint != "" {
-			hints = append(hints, hint)
-		}
-		return also(d)
-	})
-	p.Close()
-	if err != nil {
-		// A document without its end cannot be taken for the whole.
-		return sum, err
+}
+
+func (v *planView) add(d *fleet.DevicePlan) error {
+	v.sum.Add(d)
+	if v.a.output == "json" {
+		v.json.Add(d)
+	} else {
+		v.text.Plan(d)
 	}
-	if a.output == "json" {
-		return sum, js.Close()
+	if d.Error != nil {
+		v.hints = append(v.hints, d.Error.Hint)
 	}
-	t.Summary(sum)
-	for _, h := range hints {
-		a.printHint(h)
+	return nil
+}
+
+// end ends a plan that is whole: a document without its end cannot be taken for
+// that.
+func (v *planView) end() error {
+	if v.a.output == "json" {
+		return v.json.Close()
 	}
-	return sum, t.Err()
+	v.text.Summary(v.sum)
+	for _, h := range v.hints {
+		v.a.printHint(h)
+	}
+	return v.text.Err()
 }
 
 // history opens the history of a state folder, and says so where a run is at work
@@ -162,14 +154,6 @@ func (a *app) history(state string) *fleet.History {
 		a.talk("%v: what is read from its devices may be on the way from one state to another", busy)
 	}
 	return past
-}
-
-// settled waits until a switch has done what a run that was cut off sent it.
-func settled(ctx context.Context, past *fleet.History, sw *intent.Switch, drv drivers.Driver) error {
-	if past.Left(sw.Name).CutOff == nil {
-		return nil
-	}
-	return fleet.Settle(ctx, drv)
 }
 
 // progress shows how far the work is, on a terminal only.

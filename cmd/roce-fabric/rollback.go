@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -91,195 +88,80 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 		return a.listRuns(f.Name, o.state)
 	}
 	outliveOutput()
-	if err := notAtWork(o.state); err != nil {
-		return err
+	if len(a.only) == 0 {
+		c.Switches = f.Switches
 	}
-	chosen := map[string]bool{}
-	for _, sw := range c.Switches {
-		chosen[sw.Name] = true
-	}
-	past, devices, err := fleet.Find(o.state, id, func(name string) bool { return chosen[name] || len(a.only) == 0 })
+	devices := fleet.Switches(c.Compiler, c.Switches, open.Switch)
+	u, err := fleet.Find(ctx, devices, fleet.FindOptions{State: o.state, Run: id, Only: len(a.only) > 0})
 	if err != nil {
 		return err
 	}
-	for _, d := range devices {
-		if f.Switch(d.Name) == nil {
-			return fmt.Errorf("device %s of run %s is not in the intent; nothing was written", d.Name, past.ID)
-		}
-	}
-	begin := func(ctx context.Context, name string) (drivers.Driver, error) {
-		return open.Switch(ctx, f.Switch(name))
-	}
-	desired := func(name string) drivers.Desired { return c.Device(f.Switch(name)).Desired }
-	return a.takeBack(ctx, f, o.yes, undoing{past: past, devices: devices, state: o.state, noun: "device", open: begin, options: fleet.RunOptions{
-		Desired: desired, Policy: func(name string) drivers.Policy { return fleet.Policy(f, f.Switch(name)) },
-	}})
+	what := a.sayRun(u, "device")
+	return a.rollBack(ctx, devices, u, o.yes, what, fleet.RunOptions{Fabric: f, State: o.state})
 }
 
-// undoing is a run that is rolled back, on some of its devices.
-type undoing struct {
-	past    *fleet.Past
-	devices []fleet.PastDevice
-	state   string // folder of the journals
-	noun    string // what the devices are called
-	open    func(ctx context.Context, name string) (drivers.Driver, error)
-	options fleet.RunOptions
-	// explain says more about it before the question, once the undo records are
-	// known to be good; nil says nothing.
-	explain func(*fleet.RunOptions) error
-}
-
-// takeBack rolls a run back, after a question.
-func (a *app) takeBack(ctx context.Context, f *intent.Fabric, yes bool, u undoing) (err error) {
-	if err := fleet.CheckUndo(ctx, u.past, u.devices, u.open, u.options.Desired); err != nil {
-		return fmt.Errorf("%w; nothing was written", err)
-	}
+// sayRun says which run is rolled back, and returns how many devices it is about.
+func (a *app) sayRun(u *fleet.Undo, noun string) (what string) {
 	var names []string
-	for _, d := range u.devices {
+	for _, d := range u.Devices {
 		names = append(names, d.Name)
 	}
-	what := words.Count(len(names), u.noun)
-	a.talk("run %s of %s by %s: rolling back %s: %s", u.past.ID, u.past.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(u.past.By), what, natural.Fold(names))
-	if u.explain != nil {
-		if err := u.explain(&u.options); err != nil {
-			return err
-		}
-	}
+	what = words.Count(len(names), noun)
+	a.talk("run %s of %s by %s: rolling back %s: %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(u.By), what, natural.Fold(names))
+	return what
+}
+
+// rollBack rolls a run back, after a question.
+func (a *app) rollBack(ctx context.Context, devices []fleet.Device, u *fleet.Undo, yes bool, what string, o fleet.RunOptions) error {
 	if err := a.confirm(ctx, yes, fmt.Sprintf("Roll back %s?", what)); err != nil {
 		return err
 	}
-	id, err := runID()
-	if err != nil {
-		return err
-	}
-	j, err := fleet.Begin(u.state, id, fleet.Record{Fabric: f.Name, Intent: f.Hash, Of: u.past.ID})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, j.Close()) }()
-	u.options.ID, u.options.Journal, u.options.Progress = id, j, a.stepProgress()
-	outs, err := fleet.Rollback(ctx, u.past, u.devices, u.open, u.options)
-	return a.ended(f.Name, j, outs, err)
-}
-
-// listedRun is a run in the JSON of rollback --list.
-type listedRun struct {
-	Run     string         `json:"run"`
-	Begun   time.Time      `json:"begun"`
-	By      string         `json:"by,omitempty"` // user@machine
-	Ended   bool           `json:"ended"`
-	AtWork  bool           `json:"at_work,omitempty"`
-	Of      string         `json:"of,omitempty"` // the run that it took back
-	Devices []listedDevice `json:"devices"`
-}
-
-type listedDevice struct {
-	Device string      `json:"device"`
-	State  fleet.State `json:"state"` // "" where the run was cut off in its work, or is at it
-}
-
-// notAtWork fails where a run is at work in a state folder.
-func notAtWork(state string) error {
-	_, busy, err := fleet.AtWork(state)
-	return errors.Join(busy, err)
+	o.Progress = a.showSteps()
+	res, err := fleet.Rollback(ctx, devices, u, o)
+	return a.ended(o.Fabric.Name, res, err, "")
 }
 
 func (a *app) listRuns(fabric, dir string) error {
-	atWork, _, err := fleet.AtWork(dir)
-	if err != nil {
-		return err
-	}
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	runs := []listedRun{}
+	runs := []*fleet.Past{}
 	for p, err := range fleet.Runs(dir) {
 		if err != nil {
 			return err
 		}
-		r := listedRun{Run: p.ID, Begun: p.Begun, By: p.By, Ended: p.Ended, AtWork: p.ID == atWork, Of: p.Of, Devices: []listedDevice{}}
-		by := map[fleet.State][]string{}
-		var order []fleet.State
-		for _, d := range p.Devices {
-			r.Devices = append(r.Devices, listedDevice{d.Name, d.State})
-			if by[d.State] == nil {
-				order = append(order, d.State)
-			}
-			by[d.State] = append(by[d.State], d.Name)
-		}
-		if runs = append(runs, r); a.output == "json" {
-			continue
-		}
-		if len(runs) == 1 {
-			fmt.Fprintln(w, "RUN\tBEGUN\tBY\tDEVICES")
-		}
-		what := ""
-		for i, s := range order {
-			if i > 0 {
-				what += "; "
-			}
-			state := string(s)
-			switch {
-			case s == "" && r.AtWork:
-				state = "at work on"
-			case s == "":
-				state = "cut off in its work"
-			}
-			what += state + " " + natural.Fold(by[s])
-		}
-		if p.Of != "" {
-			what += " (took back " + p.Of + ")"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), term.CleanLine(what))
+		runs = append(runs, p)
 	}
 	if a.output == "json" {
 		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "runs": runs})
 	}
 	if len(runs) == 0 {
 		a.talk("no runs in %s", dir)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tBEGUN\tBY\tDEVICES")
+	for _, p := range runs {
+		by := map[string][]string{}
+		var order []string
+		for _, d := range p.Devices {
+			state := string(d.State)
+			switch {
+			case state == "" && p.AtWork:
+				state = "at work on"
+			case state == "":
+				state = "cut off in its work"
+			}
+			if by[state] == nil {
+				order = append(order, state)
+			}
+			by[state] = append(by[state], d.Name)
+		}
+		for i, s := range order {
+			order[i] = s + " " + natural.Fold(by[s])
+		}
+		what := strings.Join(order, "; ")
+		if p.Of != "" {
+			what += " (took back " + p.Of + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), term.CleanLine(what))
 	}
 	return w.Flush()
-}
-
-// noteCutOff says of a device whether an earlier run was cut off in its work
-// on it, and what of that is in force, or that one is at work on it.
-func noteCutOff(d *fleet.DevicePlan, left fleet.Left, c *fleet.Fabric, busy string) {
-	if d.Error != "" {
-		return
-	}
-	if left.Busy {
-		d.Notes = append(d.Notes, fmt.Sprintf("run %s is at work on this device; plan again when it has ended", busy))
-		return
-	}
-	f := c.Fabric()
-	if sw := f.Switch(d.Name); sw != nil {
-		for _, port := range natural.Keys(left.Down) {
-			if c.Device(sw).Desired.Ports[port] == nil {
-				d.Notes = append(d.Notes, fmt.Sprintf("run %s took down %s, which the intent does not have: 'roce-fabric rollback' brings it up", left.Down[port], port))
-			}
-		}
-	}
-	past := left.CutOff
-	if past == nil {
-		return
-	}
-	was, _ := past.Device(d.Name)
-	if past.Of != "" {
-		d.Notes = append(d.Notes, fmt.Sprintf("run %s was cut off in its work on this device: part of its rollback of run %s may be in force; 'roce-fabric rollback %s' resumes it", past.ID, past.Of, past.Of))
-		return
-	}
-	fate := "part of it may be in force"
-	switch {
-	case !was.Touched:
-		fate = "before it wrote anything"
-	case past.Intent != f.Hash:
-		fate = "it applied another intent; what is in force is compared with this one"
-	case d.Base == was.Base:
-		fate = "nothing of it is in force"
-	case len(d.Changes) == 0:
-		fate = "all of it is in force"
-	}
-	note := fmt.Sprintf("run %s was cut off in its work on this device: %s", past.ID, fate)
-	if was.Touched && d.Base != was.Base {
-		note += "; 'roce-fabric rollback' takes it back"
-	}
-	d.Notes = append(d.Notes, note)
 }

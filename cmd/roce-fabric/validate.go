@@ -145,15 +145,21 @@ func (a *app) showProgress(also func(fleet.Event)) fleet.Progress {
 	var p *term.Progress
 	return func(e fleet.Event) {
 		switch {
-		case e.Phase == fleet.Waiting:
+		case e.Phase == fleet.Waiting || e.Phase == fleet.Writing:
 		case e.Kind == fleet.PhaseBegins:
 			p = a.progress(string(e.Phase), e.Devices)
 		case e.Kind == fleet.DeviceBegins:
 			p.Start()
-		case e.Kind == fleet.DeviceEnds && e.Error != nil:
-			p.Finish(e.Device, e.Error)
 		case e.Kind == fleet.DeviceEnds:
-			p.Finish(e.Device, nil)
+			if e.Error != nil {
+				p.Finish(e.Device, e.Error)
+			} else {
+				p.Finish(e.Device, nil)
+			}
+			if e.Phase == fleet.Planning && a.terminal(a.stdout) {
+				// Plans on the same terminal would fight with a moving line.
+				p.Close()
+			}
 		case e.Kind == fleet.PhaseEnds:
 			p.Close()
 		}

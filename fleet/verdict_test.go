@@ -22,14 +22,14 @@ func TestJudge(t *testing.T) {
 	}{
 		"as allowed":     {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), qos.ImpactCounters, "")}}, Skipped, ""},
 		"no changes":     {DevicePlan{}, Skipped, ""},
-		"failed":         {DevicePlan{Err: errors.New("leaf1: unreachable"), Error: "leaf1: unreachable"}, Failed, "leaf1: unreachable"},
-		"failed, a file": {DevicePlan{Error: "leaf1: unreachable"}, Failed, "leaf1: no plan: unreachable"},
+		"failed":         {DevicePlan{Error: NewError("leaf1", OpRead, errors.New("leaf1: unreachable"))}, Failed, "leaf1: unreachable"},
+		"failed, a file": {DevicePlan{Error: &Error{Device: "leaf1", Text: "leaf1: unreachable"}}, Failed, "leaf1: no plan: unreachable"},
 		"blocked":        {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), 0, ""), change(qos.KindMTU.Attr(), 0, "no way"), change(qos.KindTrust.Attr(), 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: mtu of Ethernet0,Ethernet8: no way (1 more)"},
 		"too much":       {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
 	} {
 		c.plan.Name = "leaf1"
-		got := Judge(&c.plan, qos.ImpactCounters)
-		if got.State != c.state || got.Error != c.err || (got.Err == nil) != (c.err == "") || got.Device != "leaf1" {
+		got := c.plan.planned(0, 0).judge(qos.ImpactCounters)
+		if got.State != c.state || (got.Error == nil) != (c.err == "") || got.Error != nil && got.Error.Text != c.err || got.Device != "leaf1" {
 			t.Errorf("%s: %+v, want %s, %q", name, got, c.state, c.err)
 		}
 	}
@@ -43,14 +43,15 @@ func TestCheck(t *testing.T) {
 		open  error
 		state State
 		err   error
+		kind  Kind
 		steps string
 		most  qos.Impact
 	}{
 		"as planned":    {mask: qos.Priorities(3, 4), state: Skipped},
-		"other steps":   {mask: qos.Priorities(3, 4), state: Refused, err: errSteps{"leaf1"}, steps: StepsDigest(nil)},
-		"more impact":   {mask: qos.Priorities(3, 4), state: Refused, most: qos.ImpactCounters},
-		"moved on":      {mask: qos.Priorities(5), state: Refused, err: drivers.ErrStale},
-		"not reachable": {open: drivers.ErrUnreachable, state: Failed, err: drivers.ErrUnreachable},
+		"other steps":   {mask: qos.Priorities(3, 4), state: Refused, kind: KindPlan, steps: stepsDigest(nil)},
+		"more impact":   {mask: qos.Priorities(3, 4), state: Refused, kind: KindImpact, most: qos.ImpactCounters},
+		"moved on":      {mask: qos.Priorities(5), state: Refused, err: drivers.ErrStale, kind: KindStale},
+		"not reachable": {open: drivers.ErrUnreachable, state: Failed, err: drivers.ErrUnreachable, kind: KindUnreachable},
 	} {
 		b := box{mask: c.mask}
 		j := job("leaf1", &b)
@@ -60,8 +61,13 @@ func TestCheck(t *testing.T) {
 			}
 			return &b, c.open
 		}
-		got := CheckState(t.Context(), j, cmp.Or(c.steps, StepsDigest(j.Plan.Steps)), RunOptions{MaxImpact: cmp.Or(c.most, qos.ImpactPortFlap)})
-		if got.State != c.state || c.err != nil && !errors.Is(got.Err, c.err) || b.mask != c.mask {
+		j.steps = cmp.Or(c.steps, j.steps)
+		r := run{allow: cmp.Or(c.most, qos.ImpactPortFlap)}
+		got := r.check(t.Context(), j)
+		if got.Error != nil && got.Error.Kind != c.kind || (got.Error == nil) != (c.kind == "") {
+			t.Errorf("%s: %+v", name, got.Error)
+		}
+		if got.State != c.state || c.err != nil && !errors.Is(got.Error, c.err) || b.mask != c.mask {
 			t.Errorf("%s: %+v, mask %s; want %s, %v", name, got, b.mask, c.state, c.err)
 		}
 		if calls := strings.Join(b.calls, " "); c.open == nil && calls != "close" {

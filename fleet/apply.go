@@ -1,0 +1,189 @@
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// RunOptions tune a run, an apply or a rollback.
+type RunOptions struct {
+	// Fabric is the intent that the devices are of.
+	Fabric *intent.Fabric
+	// State is the folder of the lock and of the journals; see [StateDir].
+	State string
+	// Workers is how many devices are read at a time before the first write, Writers
+	// how many are changed; 0 is one.
+	Workers, Writers int
+	// RevertTimeout bounds the revert of one device, also after Ctrl-C; 0 is 15
+	// minutes.
+	RevertTimeout time.Duration
+	// AppliedTimeout bounds the wait for the daemons of a device to take up
+	// what was written; 0 is 30 s.
+	AppliedTimeout time.Duration
+	// Progress is called as the work goes on; nil is silence.
+	Progress Progress
+}
+
+// ApplyOptions tune an apply.
+type ApplyOptions struct {
+	RunOptions
+	// Allow is the largest impact that the operator allows.
+	Allow qos.Impact
+	// SkipFailed carries out the rest of a plan in which devices could not be planned.
+	SkipFailed bool
+	// SkipUnchanged leaves devices without a step alone: they are not read again, and
+	// where there are no others there is no run.
+	SkipUnchanged bool
+	// Confirm is asked once nothing stands against the plan; an error ends it. nil is
+	// a yes. As the answer may take hours, all devices are read again after it.
+	Confirm func() error
+}
+
+// Result is what became of the devices of a run.
+type Result struct {
+	Journal  string // the path of the journal; "" where nothing was begun
+	Outcomes []Outcome
+	// Needs is the impact that would have to be allowed, where the run was refused
+	// for that.
+	Needs qos.Impact
+}
+
+func (r *Result) count() map[State]int {
+	n := map[State]int{}
+	for _, o := range r.Outcomes {
+		n[o.State]++
+	}
+	return n
+}
+
+// Failed reports whether a device is not as the run was to leave it.
+func (r *Result) Failed() bool {
+	return slices.ContainsFunc(r.Outcomes, func(o Outcome) bool { return !o.done() && o.State != Unchanged })
+}
+
+// InPart reports whether some devices are as the run was to leave them and others
+// are not, or one is in between.
+func (r *Result) InPart() bool {
+	n := r.count()
+	return n[Partial]+n[Unsaved] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
+}
+
+// done reports whether the run changed the device as it was to.
+func (o Outcome) done() bool { return o.State == Applied || o.State == Restored }
+
+// Apply carries out a plan: one that [Prepare] made of these devices, or one that
+// was saved, which must be one that this tool makes of their intent. The plan is
+// judged as a whole first: where one device cannot be changed as planned, none is.
+//
+// An error that is an [*Error] with the operation OpJudge says why nothing was
+// written, and the result, where there is one, says of which devices. With a nil
+// error the result says what became of each device; a run that stopped at one is no
+// error of Apply. Any other error comes from what surrounds the devices, such as the
+// journal.
+func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
+	r := newRun(devices, o.RunOptions)
+	r.allow = o.Allow
+	if err := plan.isOf(o.Fabric); err != nil {
+		return nil, err
+	}
+	if err := r.trust(ctx, plan); err != nil {
+		return nil, err
+	}
+	judged, err := plan.judge(o)
+	if err != nil {
+		return judged, err
+	}
+	todo := plan.devices
+	if o.SkipUnchanged {
+		todo = slices.DeleteFunc(slices.Clone(todo), func(p planned) bool { return p.empty })
+	}
+	if len(todo) > 0 || !o.SkipUnchanged {
+		if o.Confirm != nil {
+			if err := o.Confirm(); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.begin(""); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, r.journal.Close()) }()
+		// A plan that was made just now, without a question, needs no second look.
+		if !plan.fresh || o.Confirm != nil {
+			if refused, err := r.checkAll(ctx, todo); err != nil {
+				return refused, err
+			}
+		}
+	}
+	var names []string
+	for _, p := range plan.devices {
+		names = append(names, p.name)
+	}
+	outs, err := r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
+		return r.apply(ctx, out, judged.Outcomes[i], func() (task, error) {
+			d, err := plan.device(plan.devices[i])
+			dev := r.devices[names[i]]
+			return task{dev, d, dev.Desired(), plan.devices[i].steps}, err
+		})
+	})
+	return r.ended(outs, err)
+}
+
+// isOf returns an error unless the plan is of this fabric, and of this version of
+// its intent.
+func (p *PlanFile) isOf(f *intent.Fabric) error {
+	switch {
+	case p.Fabric != f.Name:
+		return NewError("", OpJudge, fmt.Errorf("%s is a plan for fabric %s, the intent is for %s; nothing was written", p.path, p.Fabric, f.Name))
+	case p.Intent != f.Hash:
+		from := "the intent"
+		switch len(f.Files) {
+		case 0:
+		case 1:
+			from = f.Files[0]
+		default:
+			from = filepath.Dir(f.Files[0])
+		}
+		return errorAs("", OpJudge, KindStale, fmt.Errorf("%s was made from a different version of %s; nothing was written", p.path, from))
+	}
+	return nil
+}
+
+// newRun makes a run that has not begun.
+func newRun(devices []Device, o RunOptions) *run {
+	r := &run{RunOptions: o.withDefaults(), devices: map[string]Device{}}
+	for _, d := range devices {
+		r.devices[d.Name] = d
+	}
+	return r
+}
+
+// begin takes the lock and opens the journal of a run, or of the rollback of one.
+func (r *run) begin(of string) (err error) {
+	// The time to the millisecond, so that names sort as the runs came, and enough
+	// chance that two never share one.
+	var b [2]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return fmt.Errorf("name the run: %w", err)
+	}
+	now := time.Now().UTC()
+	r.id = fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:]))
+	r.journal, err = begin(r.State, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Of: of})
+	return err
+}
+
+// ended ends a run. err is what kept it from a regular end.
+func (r *run) ended(outs []Outcome, err error) (*Result, error) {
+	if errors.Is(err, errStopped) {
+		err = nil // the outcomes say where, and why
+	}
+	return &Result{Journal: r.journal.Path(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}))
+}

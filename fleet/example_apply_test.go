@@ -1,0 +1,98 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// stateDir is a folder for the lock and the journals of an example.
+func stateDir() (dir string, remove func()) {
+	dir, err := os.MkdirTemp("", "fleet-state-")
+	must(err)
+	return dir, func() { must(os.RemoveAll(dir)) }
+}
+
+// Plan reads the devices and writes nothing. Each plan comes as it is ready.
+func ExamplePlan() {
+	f, at, end := example("quickstart", fleet.LoadOptions{})
+	defer end()
+	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	err := fleet.Plan(context.Background(), devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(d *fleet.DevicePlan) error {
+		if d.Error != nil {
+			return d.Error
+		}
+		fmt.Printf("%s: changes %v, impact %s\n", d.Name, len(d.Changes) > 0, d.Impact())
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// leaf1: changes true, impact traffic-loss
+	// leaf2: changes true, impact traffic-loss
+	// spine1: changes true, impact traffic-loss
+	// spine2: changes true, impact traffic-loss
+	// <nil>
+}
+
+// Apply carries out a plan that Prepare made, or one that OpenPlan read. What stands
+// against the whole plan is an error with a kind, and nothing was written.
+func ExampleApply() {
+	f, at, end := example("quickstart", fleet.LoadOptions{})
+	defer end()
+	state, remove := stateDir()
+	defer remove()
+	ctx := context.Background()
+	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(*fleet.DevicePlan) error { return nil })
+	must(err)
+	defer func() { must(plan.Close()) }()
+
+	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), State: state}, Allow: qos.ImpactCounters}
+	result, err := fleet.Apply(ctx, devices, plan, o)
+	if refused := (*fleet.Error)(nil); errors.As(err, &refused) && refused.Kind == fleet.KindImpact {
+		fmt.Println(refused)
+		o.Allow = result.Needs
+		result, err = fleet.Apply(ctx, devices, plan, o)
+	}
+	must(err)
+	for _, out := range result.Outcomes {
+		fmt.Println(out.Device, out.State)
+	}
+	// Output:
+	// the plan disturbs more than is allowed: traffic-loss, allowed is counters; nothing was written
+	// leaf1 applied
+	// leaf2 applied
+	// spine1 applied
+	// spine2 applied
+}
+
+// Rollback returns the devices of a run, here of the newest one, to where they were
+// before it.
+func ExampleRollback() {
+	f, at, end := example("quickstart", fleet.LoadOptions{Only: []string{"leaf1"}})
+	defer end()
+	state, remove := stateDir()
+	defer remove()
+	ctx := context.Background()
+	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()}, func(*fleet.DevicePlan) error { return nil })
+	must(err)
+	defer func() { must(plan.Close()) }()
+	o := fleet.RunOptions{Fabric: f.Fabric(), State: state}
+	_, err = fleet.Apply(ctx, devices, plan, fleet.ApplyOptions{RunOptions: o, Allow: qos.ImpactLoss})
+	must(err)
+
+	run, err := fleet.Find(ctx, devices, fleet.FindOptions{State: state})
+	must(err)
+	result, err := fleet.Rollback(ctx, devices, run, o)
+	must(err)
+	for _, out := range result.Outcomes {
+		fmt.Println(out.Device, out.State)
+	}
+	// Output:
+	// leaf1 restored
+}

@@ -1,0 +1,198 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/pool"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// checkTimeout bounds the read of one device before the first write. A device that
+// still works on what a run was cut off with has ten minutes of it.
+const checkTimeout = 15 * time.Minute
+
+// planned is what the plan of a device is judged by, and where the file has it.
+type planned struct {
+	name        string
+	base, steps string // digests
+	empty       bool   // there are no steps
+	policy      drivers.Policy
+	impact      qos.Impact
+	blocked     string // what cannot be made; "" for nothing
+	err         *Error // why there is no plan
+
+	at   int64
+	size int
+}
+
+func (d *DevicePlan) planned(at int64, size int) planned {
+	return planned{
+		name: d.Name, base: d.Base, steps: stepsDigest(d.Steps), empty: len(d.Steps) == 0, policy: d.Policy,
+		impact: d.Impact(), blocked: whyBlocked(d), err: d.Error, at: at, size: size,
+	}
+}
+
+// judge says from the plan alone why a device cannot be changed as planned: its
+// plan failed, has changes that cannot be made, or more impact than allowed. The
+// state of one that can be is Skipped: nothing was done yet.
+func (p planned) judge(allowed qos.Impact) Outcome {
+	out := Outcome{Device: p.name, State: Skipped}
+	switch {
+	case p.err != nil && p.err.cause == nil: // from a file
+		out.State, out.Error = Failed, errorAs(p.name, OpPlan, p.err.Kind, fmt.Errorf("%s: no plan: %s", p.name, p.err.Fact()))
+	case p.err != nil:
+		out.State, out.Error = Failed, p.err
+	case p.blocked != "":
+		out.State, out.Error = Blocked, errorAs(p.name, OpJudge, KindBlocked, fmt.Errorf("%s: %s: %s", p.name, cannotBeMade, p.blocked))
+	case p.impact > allowed:
+		out.State, out.Error = Refused, tooMuch(p.name, p.impact, allowed)
+	}
+	return out
+}
+
+const cannotBeMade = "the plan has changes that cannot be made"
+
+// whyBlocked is the first change that cannot be made, and how many more there are.
+func whyBlocked(p *DevicePlan) string {
+	first, more := "", 0
+	for _, g := range p.Changes {
+		switch {
+		case g.Blocked == "" || g.Open:
+		case first == "":
+			first = g.Field.String() + ": " + g.Blocked
+			if len(g.Ports) > 0 {
+				first = g.Field.String() + " of " + natural.Fold(g.Ports) + ": " + g.Blocked
+			}
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		first += fmt.Sprintf(" (%d more)", more)
+	}
+	return first
+}
+
+// judge judges the plan as a whole: an error says why it is not carried out.
+func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
+	r := &Result{}
+	for _, d := range p.devices {
+		out := d.judge(o.Allow)
+		if out.State == Refused {
+			r.Needs = max(r.Needs, d.impact)
+		}
+		r.Outcomes = append(r.Outcomes, out)
+	}
+	n := r.count()
+	if o.SkipFailed {
+		n[Failed] = 0
+	}
+	var why []string
+	kind := KindImpact
+	if n[Failed] > 0 {
+		why = append(why, words.Count(n[Failed], "device")+" could not be planned")
+		kind = KindNotPlanned
+	}
+	if n[Blocked] > 0 {
+		why = append(why, words.Count(n[Blocked], "device")+" with changes that cannot be made")
+		kind = KindBlocked
+	}
+	if n[Refused] > 0 {
+		why = append(why, fmt.Sprintf("the plan disturbs more than is allowed: %s, allowed is %s", r.Needs, o.Allow))
+	}
+	if len(why) > 0 {
+		return r, refusal(kind, why)
+	}
+	return r, nil
+}
+
+// refusal is the error of a run that is refused as a whole.
+func refusal(kind Kind, why []string) *Error {
+	return errorAs("", OpJudge, kind, fmt.Errorf("%s; nothing was written", strings.Join(why, ", ")))
+}
+
+// checkAll reads the devices and refuses the plan as a whole where one cannot be
+// read or is not in the state that was planned for.
+func (r *run) checkAll(ctx context.Context, devices []planned) (*Result, error) {
+	res := &Result{Journal: r.journal.Path()}
+	end := r.Progress.phase(Checking, len(devices))
+	err := pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) Outcome {
+		r.Progress.report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})
+		dev := r.devices[p.name]
+		return r.check(ctx, task{dev, &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, dev.Desired(), p.steps})
+	}, func(out Outcome) error {
+		r.Progress.report(Event{Kind: DeviceEnds, Phase: Checking, Device: out.Device, Error: out.Error})
+		res.Outcomes = append(res.Outcomes, out)
+		if out.Error == nil || ctx.Err() != nil {
+			return nil
+		}
+		return r.journal.record(out)
+	})
+	end()
+	n := res.count()
+	if err == nil && ctx.Err() == nil && n[Failed]+n[Refused]+n[Blocked] == 0 {
+		return nil, nil
+	}
+	if err := errors.Join(err, r.journal.Write(entry{Event: "end"})); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, errors.New("nothing was written")
+	}
+	var why []string
+	if n[Failed] > 0 {
+		why = append(why, words.Count(n[Failed], "device")+" could not be read")
+	}
+	stale := 0
+	for _, out := range res.Outcomes {
+		if out.Error != nil && out.Error.Kind == KindStale {
+			stale++
+		}
+	}
+	if stale > 0 {
+		why = append(why, words.Count(stale, "device")+" changed since the plan was made")
+	}
+	if other := n[Refused] + n[Blocked] - stale; other > 0 {
+		why = append(why, words.Count(other, "device")+" whose plan is refused")
+	}
+	first := slices.IndexFunc(res.Outcomes, func(o Outcome) bool { return o.Error != nil })
+	refused := refusal(res.Outcomes[first].Error.Kind, why)
+	refused.Hint = hints[KindStale]
+	return res, refused
+}
+
+// check reads a device and compares it with the state that was planned for, without
+// a write: Failed if it cannot be read, Refused if it has changed or if its plan has
+// other steps than those of the digest, otherwise Skipped. The plan of the task
+// needs no steps.
+func (r *run) check(ctx context.Context, t task) Outcome {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	state, err := r.checkOn(ctx, t)
+	return Outcome{Device: t.Name, State: state, Error: NewError(t.Name, OpJudge, err)}
+}
+
+func (r *run) checkOn(ctx context.Context, t task) (State, error) {
+	drv, err := t.Open(ctx)
+	if err != nil {
+		return Failed, NewError(t.Name, OpConnect, err)
+	}
+	// A session that does not close cleanly changes nothing about the state.
+	defer func() { _ = drv.Close() }()
+	facts, snap, _, err := r.readAsPlanned(ctx, drv, t)
+	if err != nil {
+		return unwritten(err), err
+	}
+	if _, state, err := r.planned(drv, facts, snap, t); err != nil {
+		return state, err
+	}
+	return Skipped, nil
+}
