@@ -155,3 +155,22 @@ func TestUnfit(t *testing.T) {
 		t.Errorf("%v %+v", err, outs)
 	}
 }
+
+// A plan of a device that the call does not have is refused.
+func TestApplyOfAnotherDevice(t *testing.T) {
+	b := &box{mask: qos.Priorities(3, 4)}
+	dev := job("leaf1", b).Device
+	dev.Desired = func() drivers.Desired { return holding(qos.Priorities(3)) }
+	f := &intent.Fabric{Name: "pod1"}
+	plan, err := Prepare(t.Context(), []Device{dev}, PlanOptions{Fabric: f}, func(*DevicePlan) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Apply(t.Context(), nil, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, State: t.TempDir()}, Allow: qos.ImpactReload})
+	if e := (*Error)(nil); !errors.As(err, &e) || e.Device != "leaf1" || e.Op != OpJudge || slices.Contains(b.calls, "apply") {
+		t.Errorf("%v, calls %v", err, b.calls)
+	}
+	if err := plan.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -108,7 +108,9 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
 		advice = "do what the plan says about them, or leave the devices out with --only"
-		// The plan is talk here: the result of apply is what became of the devices.
+		// The plan is talk here: the result of apply is what became of the devices. A
+		// hint that the plan gives is not given again.
+		a.hinted = map[string]bool{}
 		show := *a
 		show.stdout, show.output = a.stderr, "text"
 		if a.output == "json" {
