@@ -8,9 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
-	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 	simeos "github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
@@ -46,11 +44,6 @@ type boxOptions struct {
 var ports = []string{"Ethernet1/1", "Ethernet2/1", "Ethernet3/1", "Ethernet4/1", "Ethernet5/1", "Ethernet6/1", "Ethernet7/1", "Ethernet8/1"}
 
 func fabric(replace ...string) string { return drivertest.Fabric("eos", "6", ports, replace...) }
-
-func compile(t testing.TB, text string) *qos.Device {
-	t.Helper()
-	return drivertest.Compile(t, text, render.Fits{"eos": native.Fit})
-}
 
 func newBox(t testing.TB, o boxOptions) *box {
 	t.Helper()

@@ -26,15 +26,6 @@ func manyVLANs(n int) string {
 
 func notes(st *drivers.Steps) string { return strings.Join(st.Notes, "\n") }
 
-func find(st *drivers.Steps, path string) *qos.Change {
-	for i, c := range st.Changes {
-		if c.Path() == path {
-			return &st.Changes[i]
-		}
-	}
-	return nil
-}
-
 func TestPlan(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}, setup: "interface Ethernet2/1\nshutdown\n"})
 	up := *b.Desired.Ports[ports[1]]

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -17,7 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	sharedtest.Default(sharedtest.Parallel, "8")
 	sharedtest.Default("rapid.checks", "40") // each is a switch with a few logins
-	goleak.VerifyTestMain(m)
+	sharedtest.VerifyMain(m)
 }
 
 // anyPolicy draws lines of a qos profile or of an interface.

@@ -15,15 +15,6 @@ import (
 
 func notes(st *drivers.Steps) string { return strings.Join(st.Notes, "\n") }
 
-func find(st *drivers.Steps, path string) *qos.Change {
-	for i, c := range st.Changes {
-		if c.Path() == path {
-			return &st.Changes[i]
-		}
-	}
-	return nil
-}
-
 // with changes a port of the intent.
 func (b *box) with(port string, change func(*qos.Port)) {
 	p := *b.Desired.Ports[port]

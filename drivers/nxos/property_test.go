@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
@@ -16,7 +15,7 @@ import (
 func TestMain(m *testing.M) {
 	sharedtest.Default(sharedtest.Parallel, "8")
 	sharedtest.Default("rapid.checks", "25") // each is a switch with a few logins
-	goleak.VerifyTestMain(m)
+	sharedtest.VerifyMain(m)
 }
 
 // anySwitch draws the configuration that others left on a switch.

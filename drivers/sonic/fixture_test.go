@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	xssh "golang.org/x/crypto/ssh"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -32,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) {
 	sharedtest.Default(sharedtest.Parallel, "8")
-	goleak.VerifyTestMain(m)
+	sharedtest.VerifyMain(m)
 }
 
 const testPassword = "s3cr3t-of-the-lab"

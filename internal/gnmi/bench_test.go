@@ -53,7 +53,7 @@ func BenchmarkGet500(b *testing.B) {
 		if _, err := cl.Capabilities(ctx, &gpb.CapabilityRequest{}); err != nil {
 			return err
 		}
-		_, err = cl.Get(ctx, &gpb.GetRequest{Prefix: &gpb.Path{Origin: origin}, Encoding: gpb.Encoding_JSON_IETF, Path: []*gpb.Path{wirePath(Path{"T"}.Elems())}})
+		_, err = cl.Get(ctx, &gpb.GetRequest{Prefix: &gpb.Path{Origin: origin}, Encoding: gpb.Encoding_JSON_IETF, Path: []*gpb.Path{Path{"T"}.wire()}})
 		return err
 	}
 	ours := func(ctx context.Context) error {

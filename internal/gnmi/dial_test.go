@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc/codes"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
 func dial(t testing.TB, cfg Config) *Client {
 	t.Helper()

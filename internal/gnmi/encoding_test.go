@@ -62,7 +62,7 @@ func TestEncoding(t *testing.T) {
 			if v, err := c.GetOne(t.Context(), "", Path{"a"}); err != nil || string(v) != `{"a":1}` {
 				t.Errorf("Get: %s %v", v, err)
 			}
-			if vs, err := c.GetTree(t.Context(), "", DataAll, Path{"a"}.Elems()); err != nil || len(vs) != 1 {
+			if vs, err := c.GetTree(t.Context(), "", DataAll, "/a"); err != nil || len(vs) != 1 {
 				t.Errorf("GetTree: %v %v", vs, err)
 			}
 			u := []Update{{Path: Path{"a"}, JSON: []byte(`"v"`)}}
@@ -95,8 +95,8 @@ func TestAbsentAsEmptyValue(t *testing.T) {
 	if vs, err := c.GetPresent(t.Context(), "", Path{"gone"}, Path{"here"}); err != nil || vs[0] != nil || string(vs[1]) != "1" {
 		t.Errorf("GetPresent: %q %v", vs, err)
 	}
-	vs, err := c.GetTree(t.Context(), "", DataAll, Path{"gone"}.Elems(), Path{"here"}.Elems())
-	if err != nil || len(vs) != 1 || vs[0].Path[0].Name != "here" {
+	vs, err := c.GetTree(t.Context(), "", DataAll, "/gone", "/here")
+	if err != nil || len(vs) != 1 || vs[0].Path.Elem[0].Name != "here" {
 		t.Errorf("GetTree: %v %v", vs, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // The text is what the device sent. It is not checked: SONiC does not escape
 // quotes inside a field.
 func (c *Client) Get(ctx context.Context, origin string, paths ...Path) ([][]byte, error) {
-	return c.get(ctx, &gpb.Path{Origin: origin}, elems(paths))
+	return c.get(ctx, &gpb.Path{Origin: origin}, paths)
 }
 
 // GetOne reads one path. Its error wraps [ErrNotFound] where there is nothing.
@@ -54,30 +54,20 @@ func (c *Client) GetPresent(ctx context.Context, origin string, paths ...Path) (
 	return vs, nil
 }
 
-// GetElems is Get for paths with keys.
-func (c *Client) GetElems(ctx context.Context, origin string, paths ...[]Elem) ([][]byte, error) {
-	return c.get(ctx, &gpb.Path{Origin: origin}, paths)
-}
-
 // GetTarget reads SONiC's older telemetry paths, which have no origin and
 // name the database as the target: "COUNTERS_DB", {"COUNTERS", "Ethernet*"}.
 func (c *Client) GetTarget(ctx context.Context, target string, paths ...Path) ([][]byte, error) {
-	return c.get(ctx, &gpb.Path{Target: target}, elems(paths))
+	return c.get(ctx, &gpb.Path{Target: target}, paths)
 }
 
-func elems(paths []Path) [][]Elem {
-	out := make([][]Elem, len(paths))
-	for i, p := range paths {
-		out[i] = p.Elems()
-	}
-	return out
-}
-
-func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths [][]Elem) ([][]byte, error) {
+func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths []Path) ([][]byte, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	req := c.getRequest(prefix, paths)
+	req := &gpb.GetRequest{Prefix: prefix, Type: gpb.GetRequest_ALL, Encoding: c.encoding}
+	for _, p := range paths {
+		req.Path = append(req.Path, p.wire())
+	}
 	resp, err := c.exchange(ctx, req)
 	if err != nil {
 		return nil, err
@@ -87,14 +77,6 @@ func (c *Client) get(ctx context.Context, prefix *gpb.Path, paths [][]Elem) ([][
 		return nil, c.badAnswer(err)
 	}
 	return vs, nil
-}
-
-func (c *Client) getRequest(prefix *gpb.Path, paths [][]Elem) *gpb.GetRequest {
-	req := &gpb.GetRequest{Prefix: prefix, Type: gpb.GetRequest_ALL, Encoding: c.encoding}
-	for _, p := range paths {
-		req.Path = append(req.Path, wirePath(p))
-	}
-	return req
 }
 
 // exchange is the one place that sends a Get.

@@ -17,28 +17,12 @@ type Path []string
 // String joins the names with slashes, for people.
 func (p Path) String() string { return "/" + strings.Join(p, "/") }
 
-// Elems returns the same path as elements without keys.
-func (p Path) Elems() []Elem {
-	es := make([]Elem, len(p))
+func (p Path) wire() *gpb.Path {
+	w := &gpb.Path{Elem: make([]*gpb.PathElem, len(p))}
 	for i, n := range p {
-		es[i].Name = n
+		w.Elem[i] = &gpb.PathElem{Name: n}
 	}
-	return es
-}
-
-// Elem is a path element with keys, as OpenConfig has them:
-// {"interface", {"name": "Ethernet1"}}.
-type Elem struct {
-	Name string
-	Keys map[string]string
-}
-
-func wirePath(es []Elem) *gpb.Path {
-	p := &gpb.Path{Elem: make([]*gpb.PathElem, len(es))}
-	for i, e := range es {
-		p.Elem[i] = &gpb.PathElem{Name: e.Name, Key: e.Keys}
-	}
-	return p
+	return w
 }
 
 // pathKey is a text that two paths share only if they are equal: the prefix's

@@ -53,12 +53,6 @@ func TestGet(t *testing.T) {
 	if r := seen.Load(); r.Prefix.Target != "COUNTERS_DB" || r.Prefix.Origin != "" {
 		t.Errorf("legacy prefix %v", r.Prefix)
 	}
-	if _, err := c.GetElems(t.Context(), "openconfig", []Elem{{Name: "interface", Keys: map[string]string{"name": "Ethernet1"}}, {Name: "a"}}); err != nil {
-		t.Error(err)
-	}
-	if e := seen.Load().Path[0].Elem[0]; e.Key["name"] != "Ethernet1" {
-		t.Errorf("keyed element %v", e)
-	}
 	if got, err := c.Get(t.Context(), origin); got != nil || err != nil {
 		t.Errorf("no paths: %v %v", got, err)
 	}
@@ -99,7 +93,7 @@ func TestGetPresent(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	up := func(v *gpb.TypedValue, names ...string) *gpb.Update {
-		return &gpb.Update{Path: wirePath(Path(names).Elems()), Val: v}
+		return &gpb.Update{Path: Path(names).wire(), Val: v}
 	}
 	notes := func(us ...*gpb.Update) *gpb.GetResponse {
 		return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: us}}}
@@ -115,7 +109,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"order turned round", notes(up(jsonVal("2"), "b", "c"), up(jsonVal("1"), "a")), []string{"1", "2"}},
 		{"part of the path in the prefix", &gpb.GetResponse{Notification: []*gpb.Notification{
-			{Prefix: wirePath(Path{"b"}.Elems()), Update: []*gpb.Update{up(jsonVal("2"), "c")}}, {Update: []*gpb.Update{up(jsonVal("1"), "a")}}}}, []string{"1", "2"}},
+			{Prefix: Path{"b"}.wire(), Update: []*gpb.Update{up(jsonVal("2"), "c")}}, {Update: []*gpb.Update{up(jsonVal("1"), "a")}}}}, []string{"1", "2"}},
 		{"paths spelled differently", notes(up(jsonVal("1"), "A"), up(jsonVal("2"), "B")), []string{"1", "2"}},
 		{"strings", notes(up(str(`q"x`), "a"), up(&gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 7}}, "b", "c")), []string{`"q\"x"`, "7"}},
 		{"leaf list", notes(up(&gpb.TypedValue{Value: &gpb.TypedValue_LeaflistVal{LeaflistVal: &gpb.ScalarArray{Element: []*gpb.TypedValue{str("x"), str("y")}}}}, "a")), []string{`["x","y"]`, ""}},
@@ -154,14 +148,14 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestPathKey(t *testing.T) {
-	paths := [][]Elem{
+	paths := [][]*gpb.PathElem{
 		{{Name: "a"}, {Name: "b"}}, {{Name: "ab"}}, {{Name: "a/b"}}, {{Name: "a\x00\x01b"}}, {{Name: "a\x00"}, {Name: "\x01b"}},
-		{{Name: "a", Keys: map[string]string{"k": "v"}}}, {{Name: "a"}, {Name: "[k"}, {Name: "=v"}, {Name: ""}}, {{Name: "a[k=v]"}},
-		{{Name: "a", Keys: map[string]string{"k": "v", "l": "w"}}}, {{Name: "a"}},
+		{{Name: "a", Key: map[string]string{"k": "v"}}}, {{Name: "a"}, {Name: "[k"}, {Name: "=v"}, {Name: ""}}, {{Name: "a[k=v]"}},
+		{{Name: "a", Key: map[string]string{"k": "v", "l": "w"}}}, {{Name: "a"}},
 	}
-	seen := map[string][]Elem{}
+	seen := map[string][]*gpb.PathElem{}
 	for _, p := range paths {
-		k := pathKey(nil, wirePath(p))
+		k := pathKey(nil, &gpb.Path{Elem: p})
 		if o, ok := seen[k]; ok {
 			t.Errorf("%q and %q have one key", o, p)
 		}
@@ -181,7 +175,7 @@ func TestSet(t *testing.T) {
 		Origin:   origin,
 		Deletes:  []Path{{"CONFIG_DB", "localhost", "QUEUE", "Ethernet0|3"}},
 		Replaces: []Update{{Path: Path{"CONFIG_DB", "localhost", "SCHEDULER", "s"}, JSON: []byte(`{"type":"DWRR"}`)}},
-		Updates:  []Update{{Elems: []Elem{{Name: "interface", Keys: map[string]string{"name": "e"}}}, JSON: []byte(`"1"`)}},
+		Updates:  []Update{{Path: Path{"CONFIG_DB", "localhost", "PORT", "e", "mtu"}, JSON: []byte(`"1"`)}},
 	}
 	if err := c.Set(t.Context(), req); err != nil {
 		t.Fatal(err)
@@ -191,7 +185,7 @@ func TestSet(t *testing.T) {
 		Delete: []*gpb.Path{{Elem: []*gpb.PathElem{{Name: "CONFIG_DB"}, {Name: "localhost"}, {Name: "QUEUE"}, {Name: "Ethernet0|3"}}}},
 		Replace: []*gpb.Update{{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "CONFIG_DB"}, {Name: "localhost"}, {Name: "SCHEDULER"}, {Name: "s"}}},
 			Val: jsonVal(`{"type":"DWRR"}`)}},
-		Update: []*gpb.Update{{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "interface", Key: map[string]string{"name": "e"}}}}, Val: jsonVal(`"1"`)}},
+		Update: []*gpb.Update{{Path: Path{"CONFIG_DB", "localhost", "PORT", "e", "mtu"}.wire(), Val: jsonVal(`"1"`)}},
 	}
 	if diff := cmp.Diff(wanted, seen, protocmp.Transform()); diff != "" {
 		t.Error(diff)
@@ -202,10 +196,9 @@ func TestSet(t *testing.T) {
 
 	seen = nil
 	for name, bad := range map[string]SetRequest{
-		"empty":     {Origin: origin},
-		"no JSON":   {Origin: origin, Updates: []Update{{Path: Path{"a"}, JSON: []byte(`{"a":`)}}},
-		"no value":  {Origin: origin, Replaces: []Update{{Path: Path{"a"}}}},
-		"two paths": {Origin: origin, Updates: []Update{{Path: Path{"a"}, Elems: []Elem{{Name: "b"}}, JSON: []byte(`1`)}}},
+		"empty":    {Origin: origin},
+		"no JSON":  {Origin: origin, Updates: []Update{{Path: Path{"a"}, JSON: []byte(`{"a":`)}}},
+		"no value": {Origin: origin, Replaces: []Update{{Path: Path{"a"}}}},
 	} {
 		if err := c.Set(t.Context(), bad); !errors.Is(err, ErrConfig) || seen != nil {
 			t.Errorf("%s: %v, sent %v", name, err, seen)

@@ -17,9 +17,7 @@ import (
 // be a JSON string: a number is written and then reported as an error.
 type Update struct {
 	Path Path
-	// Elems is the path where it has keys; Path is then empty.
-	Elems []Elem
-	JSON  []byte
+	JSON []byte
 }
 
 // SetRequest is one Set. gNMI carries out deletes, then replaces, then
@@ -53,7 +51,7 @@ func (r SetRequest) wire(e gpb.Encoding) *gpb.SetRequest {
 	}
 	w := &gpb.SetRequest{Prefix: &gpb.Path{Origin: r.Origin}}
 	for _, p := range r.Deletes {
-		w.Delete = append(w.Delete, wirePath(p.Elems()))
+		w.Delete = append(w.Delete, p.wire())
 	}
 	for _, u := range r.Replaces {
 		w.Replace = append(w.Replace, u.wire(e))
@@ -64,16 +62,9 @@ func (r SetRequest) wire(e gpb.Encoding) *gpb.SetRequest {
 	return w
 }
 
-func (u Update) elems() []Elem {
-	if len(u.Path) > 0 {
-		return u.Path.Elems()
-	}
-	return u.Elems
-}
-
 func (u Update) wire(e gpb.Encoding) *gpb.Update {
 	return &gpb.Update{
-		Path: wirePath(u.elems()),
+		Path: u.Path.wire(),
 		Val:  typedJSON(e, u.JSON),
 	}
 }
@@ -93,9 +84,6 @@ func (r SetRequest) check() error {
 		for _, u := range us {
 			if !json.Valid(u.JSON) {
 				return fmt.Errorf("value of %s is not JSON", u.Path)
-			}
-			if len(u.Path) > 0 && len(u.Elems) > 0 {
-				return fmt.Errorf("update of %s has two paths", u.Path)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (c *Client) OnChange(ctx context.Context, target string, paths []Path, read
 func onChange(target string, paths []Path, enc gpb.Encoding) *gpb.SubscribeRequest {
 	list := &gpb.SubscriptionList{Prefix: &gpb.Path{Target: target}, Mode: gpb.SubscriptionList_STREAM, Encoding: enc}
 	for _, p := range paths {
-		list.Subscription = append(list.Subscription, &gpb.Subscription{Path: wirePath(p.Elems()), Mode: gpb.SubscriptionMode_ON_CHANGE})
+		list.Subscription = append(list.Subscription, &gpb.Subscription{Path: p.wire(), Mode: gpb.SubscriptionMode_ON_CHANGE})
 	}
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}
 }

@@ -17,7 +17,7 @@ import (
 
 func update(text string) *gpb.SubscribeResponse {
 	return &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: &gpb.Notification{
-		Update: []*gpb.Update{{Path: wirePath(Path{"PORT"}.Elems()), Val: jsonVal(text)}}}}}
+		Update: []*gpb.Update{{Path: Path{"PORT"}.wire(), Val: jsonVal(text)}}}}}
 }
 
 var synced = &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}}

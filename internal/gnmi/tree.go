@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/ygot/ygot"
 )
 
 // Bounds of an answer to GetTree. A chassis of 576 ports that sends each leaf
@@ -39,7 +41,7 @@ var wireType = map[DataType]gpb.GetRequest_DataType{
 // Value is a piece of the device's data tree. Path is the whole path from the
 // root, with the keys of the device; JSON is the leaf or the subtree below it.
 type Value struct {
-	Path []Elem
+	Path *gpb.Path
 	JSON []byte
 }
 
@@ -59,15 +61,16 @@ func (v Value) Decode() (any, error) {
 	return out, nil
 }
 
-// GetTree reads subtrees, for paths whose keys may be "*". Unlike
-// [Client.GetElems] it leaves it to the device how to cut the answer: one
+// GetTree reads subtrees, for paths with keys, which may be "*", as
+// github.com/openconfig/ygot writes them: "/interfaces/interface[name=*]/state".
+// Unlike [Client.Get] it leaves it to the device how to cut the answer: one
 // value for a path, one for each list entry, or one for each leaf. What is
 // absent has no value; nil means that the device has nothing of all that.
 //
 // The values come in the device's order and are not compared with the paths:
 // the caller takes what it knows. The JSON is not checked. An answer of
 // absurd size or form is an error that wraps [ErrAnswer].
-func (c *Client) GetTree(ctx context.Context, origin string, typ DataType, paths ...[]Elem) ([]Value, error) {
+func (c *Client) GetTree(ctx context.Context, origin string, typ DataType, paths ...string) ([]Value, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -75,8 +78,14 @@ func (c *Client) GetTree(ctx context.Context, origin string, typ DataType, paths
 	if !ok {
 		return nil, &RPCError{Op: "get", Addr: c.addr, Msg: fmt.Sprintf("data type %d", typ), kind: ErrConfig}
 	}
-	req := c.getRequest(&gpb.Path{Origin: origin}, paths)
-	req.Type = t
+	req := &gpb.GetRequest{Prefix: &gpb.Path{Origin: origin}, Type: t, Encoding: c.encoding}
+	for _, text := range paths {
+		p, err := ygot.StringToStructuredPath(text)
+		if err != nil {
+			return nil, &RPCError{Op: "get", Addr: c.addr, Msg: err.Error(), kind: ErrConfig, cause: err}
+		}
+		req.Path = append(req.Path, p)
+	}
 	resp, err := c.exchange(ctx, req)
 	if err != nil {
 		return nil, err
@@ -116,19 +125,15 @@ func values(resp *gpb.GetResponse) ([]Value, error) {
 }
 
 // fullPath joins the prefix of a notification and the path of an update.
-func fullPath(prefix, p *gpb.Path) ([]Elem, error) {
-	n := len(prefix.GetElem()) + len(p.GetElem())
-	if n > maxElems {
-		return nil, fmt.Errorf("path of %d elements", n)
+func fullPath(prefix, p *gpb.Path) (*gpb.Path, error) {
+	es := slices.Concat(prefix.GetElem(), p.GetElem())
+	if len(es) > maxElems {
+		return nil, fmt.Errorf("path of %d elements", len(es))
 	}
-	out := make([]Elem, 0, n)
-	for _, es := range [][]*gpb.PathElem{prefix.GetElem(), p.GetElem()} {
-		for _, e := range es {
-			if len(e.GetKey()) > maxKeys {
-				return nil, fmt.Errorf("path element with %d keys", len(e.GetKey()))
-			}
-			out = append(out, Elem{Name: e.GetName(), Keys: e.GetKey()})
+	for _, e := range es {
+		if len(e.GetKey()) > maxKeys {
+			return nil, fmt.Errorf("path element with %d keys", len(e.GetKey()))
 		}
 	}
-	return out, nil
+	return &gpb.Path{Elem: es}, nil
 }

@@ -7,11 +7,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/ygot/ygot"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
 )
 
-func port(name string) Elem { return Elem{Name: "interface", Keys: map[string]string{"name": name}} }
+func parsed(t testing.TB, text string) *gpb.Path {
+	t.Helper()
+	p, err := ygot.StringToStructuredPath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 func TestGetTree(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
@@ -25,18 +34,18 @@ func TestGetTree(t *testing.T) {
 		return answer, nil
 	}
 	c := dial(t, d.config())
-	ask := []Elem{{Name: "interfaces"}, port("*"), {Name: "state"}}
+	const ask = "/interfaces/interface[name=*]/state"
 
 	// One notification with leaves under a prefix, one with a subtree.
 	answer = &gpb.GetResponse{Notification: []*gpb.Notification{
 		{
-			Prefix: &gpb.Path{Origin: "openconfig", Elem: wirePath([]Elem{{Name: "interfaces"}, port("Ethernet1")}).Elem},
+			Prefix: &gpb.Path{Origin: "openconfig", Elem: parsed(t, "/interfaces/interface[name=Ethernet1/1]").Elem},
 			Update: []*gpb.Update{
-				{Path: wirePath(Path{"state", "mtu"}.Elems()), Val: &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 9214}}},
-				{Path: wirePath(Path{"state", "name"}.Elems()), Val: &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: "Ethernet1"}}},
+				{Path: Path{"state", "mtu"}.wire(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: 9214}}},
+				{Path: Path{"state", "name"}.wire(), Val: &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: "Ethernet1"}}},
 			},
 		},
-		{Update: []*gpb.Update{{Path: wirePath([]Elem{{Name: "interfaces"}, port("Ethernet2"), {Name: "state"}}), Val: jsonVal(`{"mtu":1500}`)}}},
+		{Update: []*gpb.Update{{Path: parsed(t, "/interfaces/interface[name=Ethernet2/1]/state"), Val: jsonVal(`{"mtu":1500}`)}}},
 		{},
 	}}
 	got, err := c.GetTree(t.Context(), "openconfig", DataState, ask)
@@ -44,11 +53,11 @@ func TestGetTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := []Value{
-		{[]Elem{{Name: "interfaces"}, port("Ethernet1"), {Name: "state"}, {Name: "mtu"}}, []byte("9214")},
-		{[]Elem{{Name: "interfaces"}, port("Ethernet1"), {Name: "state"}, {Name: "name"}}, []byte(`"Ethernet1"`)},
-		{[]Elem{{Name: "interfaces"}, port("Ethernet2"), {Name: "state"}}, []byte(`{"mtu":1500}`)},
+		{parsed(t, "/interfaces/interface[name=Ethernet1/1]/state/mtu"), []byte("9214")},
+		{parsed(t, "/interfaces/interface[name=Ethernet1/1]/state/name"), []byte(`"Ethernet1"`)},
+		{parsed(t, "/interfaces/interface[name=Ethernet2/1]/state"), []byte(`{"mtu":1500}`)},
 	}
-	if diff := cmp.Diff(wanted, got); diff != "" {
+	if diff := cmp.Diff(wanted, got, protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}
 	if seen.Type != gpb.GetRequest_STATE || seen.Prefix.Origin != "openconfig" || seen.Encoding != gpb.Encoding_JSON_IETF || seen.Path[0].Elem[1].Key["name"] != "*" {
@@ -69,6 +78,10 @@ func TestGetTree(t *testing.T) {
 	_, err = c.GetTree(t.Context(), "", DataType(9), ask)
 	if want(t, err, ErrConfig, d.addr); seen != nil {
 		t.Error("a request of no type was sent")
+	}
+	_, err = c.GetTree(t.Context(), "", DataAll, "/interfaces/interface[name")
+	if want(t, err, ErrConfig, d.addr); seen != nil {
+		t.Error("a request for no path was sent")
 	}
 }
 
@@ -118,7 +131,7 @@ func TestGetTreeBounds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			answer = tt.answer
-			got, err := c.GetTree(t.Context(), "", DataAll, []Elem{{Name: "a"}})
+			got, err := c.GetTree(t.Context(), "", DataAll, "/a")
 			if tt.values < 0 {
 				want(t, err, ErrAnswer, d.addr)
 			} else if err != nil || len(got) != tt.values {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // yangEnv names the environment variable with the folder of the SONiC YANG
@@ -100,4 +102,10 @@ func Default(name, value string) {
 	if err := flag.Set(name, value); err != nil {
 		panic(err)
 	}
+}
+
+// VerifyMain runs the tests of a package, and fails where a goroutine is left
+// behind. glog, which package ygot imports, has one for the life of the program.
+func VerifyMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/golang/glog.(*fileSink).flushDaemon"))
 }

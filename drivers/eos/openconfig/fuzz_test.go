@@ -22,12 +22,11 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, key string, json []byte) {
 		v := gnmi.Value{JSON: json}
 		if int(which) < len(source.Paths) {
-			for _, e := range source.Paths[which] {
-				keys := map[string]string{}
-				for k := range e.Keys {
-					keys[k] = key
+			v.Path = path(t, source.Paths[which])
+			for _, e := range v.Path.Elem {
+				for k := range e.Key {
+					e.Key[k] = key
 				}
-				v.Path = append(v.Path, gnmi.Elem{Name: e.Name, Keys: keys})
 			}
 		}
 		once, err := decode([]gnmi.Value{v})

@@ -29,20 +29,16 @@ import (
 // EOS answers with to a path that it does not have is not documented.
 var source = tree.Source{
 	Name: "OpenConfig", Origin: "openconfig", Type: gnmi.DataState,
-	Paths: [][]gnmi.Elem{
-		{{Name: "interfaces"}, every("interface", "name"), {Name: "state"}},
-		{{Name: "interfaces"}, every("interface", "name"), {Name: "ethernet"}, {Name: "state"}},
-		{{Name: "interfaces"}, every("interface", "name"), {Name: "ethernet"}, {Name: "pfc"}},
-		{{Name: "lldp"}, {Name: "interfaces"}, every("interface", "name"), {Name: "neighbors"}},
-		{{Name: "qos"}, {Name: "interfaces"}, every("interface", "interface-id"), {Name: "output"}, {Name: "queues"}},
-		{{Name: "qos"}, {Name: "queues"}, every("queue", "name"), {Name: "state"}},
+	Paths: []string{
+		"/interfaces/interface[name=*]/state",
+		"/interfaces/interface[name=*]/ethernet/state",
+		"/interfaces/interface[name=*]/ethernet/pfc",
+		"/lldp/interfaces/interface[name=*]/neighbors",
+		"/qos/interfaces/interface[interface-id=*]/output/queues",
+		"/qos/queues/queue[name=*]/state",
 	},
 	Refusals: []codes.Code{codes.InvalidArgument, codes.Unimplemented},
 	Decode:   decode,
-}
-
-func every(list, key string) gnmi.Elem {
-	return gnmi.Elem{Name: list, Keys: map[string]string{key: "*"}}
 }
 
 // Observe reads the state of all interfaces of the device, see

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/ygot/ygot"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -22,32 +23,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// path reads "interfaces/interface[name=Ethernet1/1]/state".
-func path(t testing.TB, s string) []gnmi.Elem {
+func path(t testing.TB, text string) *gpb.Path {
 	t.Helper()
-	var out []gnmi.Elem
-	for s != "" {
-		n := strings.IndexAny(s, "/[")
-		if n < 0 {
-			n = len(s)
-		}
-		e := gnmi.Elem{Name: s[:n]}
-		s = s[n:]
-		for strings.HasPrefix(s, "[") {
-			key, rest, ok := strings.Cut(s[1:], "]")
-			k, v, ok2 := strings.Cut(key, "=")
-			if !ok || !ok2 {
-				t.Fatalf("path %q", s)
-			}
-			if e.Keys == nil {
-				e.Keys = map[string]string{}
-			}
-			e.Keys[k], s = v, rest
-		}
-		s = strings.TrimPrefix(s, "/")
-		out = append(out, e)
+	p, err := ygot.StringToStructuredPath(text)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return p
 }
 
 // values are pairs of path and JSON.
@@ -185,7 +167,8 @@ func TestDecodeMisfits(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "a\nb", "\x1b[2J", strings.Repeat("x", 256)} {
-		v := gnmi.Value{Path: []gnmi.Elem{{Name: "interfaces"}, {Name: "interface", Keys: map[string]string{"name": name}}, {Name: "state"}}, JSON: []byte(`{"mtu":1500}`)}
+		v := gnmi.Value{Path: path(t, "/interfaces/interface[name=e]/state"), JSON: []byte(`{"mtu":1500}`)}
+		v.Path.Elem[1].Key["name"] = name
 		if got, err := decode([]gnmi.Value{v}); err != nil || len(got.Ports) != 0 {
 			t.Errorf("name %.20q: %d ports, %v", name, len(got.Ports), err)
 		}
@@ -241,18 +224,6 @@ func TestQueueNumber(t *testing.T) {
 	}
 }
 
-// pathText is the text of a path, as [path] reads it.
-func pathText(p []gnmi.Elem) string {
-	out := ""
-	for _, e := range p {
-		out += "/" + e.Name
-		for k, v := range e.Keys {
-			out += "[" + k + "=" + v + "]"
-		}
-	}
-	return out
-}
-
 // server answers each path, by its text, with values or a status.
 type server struct {
 	gpb.UnimplementedGNMIServer
@@ -271,24 +242,20 @@ func (s *server) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, er
 	}
 	resp := &gpb.GetResponse{}
 	for _, p := range r.Path {
-		var es []gnmi.Elem
-		for _, e := range p.Elem {
-			es = append(es, gnmi.Elem{Name: e.Name, Keys: e.Key})
+		text, err := ygot.PathToString(p)
+		if err != nil {
+			return nil, err
 		}
 		s.mu.Lock()
-		s.asked = append(s.asked, pathText(es))
+		s.asked = append(s.asked, text)
 		s.mu.Unlock()
-		vs, err := s.answer(pathText(es))
+		vs, err := s.answer(text)
 		if err != nil {
 			return nil, err
 		}
 		for _, v := range vs {
-			w := &gpb.Path{}
-			for _, e := range v.Path {
-				w.Elem = append(w.Elem, &gpb.PathElem{Name: e.Name, Key: e.Keys})
-			}
 			resp.Notification = append(resp.Notification, &gpb.Notification{Update: []*gpb.Update{{
-				Path: w, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: v.JSON}},
+				Path: v.Path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: v.JSON}},
 			}}})
 		}
 	}
@@ -319,7 +286,7 @@ func TestObserve(t *testing.T) {
 	// byPath has each value under the path that asks for it.
 	byPath := map[string][]gnmi.Value{}
 	for i, p := range source.Paths {
-		byPath[pathText(p)] = all[i : i+1]
+		byPath[p] = all[i : i+1]
 	}
 	s, c := newServer(t, func(p string) ([]gnmi.Value, error) { return byPath[p], nil })
 	got, err := Observe(t.Context(), c)

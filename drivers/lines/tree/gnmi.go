@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/openconfig/ygot/ygot"
 	"google.golang.org/grpc/codes"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -26,7 +26,7 @@ type Source struct {
 	Type   gnmi.DataType
 	// Paths are asked for each in a call of its own: what one release refuses must
 	// not cost the rest.
-	Paths [][]gnmi.Elem
+	Paths []string
 	// Refusals are the codes of a device that answers and does not have a path.
 	Refusals []codes.Code
 	Decode   func([]gnmi.Value) (*drivers.Observation, error)
@@ -48,7 +48,7 @@ func (s Source) Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observati
 		case errors.Is(err, gnmi.ErrNotFound), errors.As(err, &rpc) && slices.Contains(s.Refusals, rpc.Code):
 			refused = append(refused, err)
 		default:
-			return nil, fmt.Errorf("read %s: %w", pathText(p), err)
+			return nil, fmt.Errorf("read %s: %w", p, err)
 		}
 	}
 	if len(refused) == len(s.Paths) {
@@ -62,17 +62,6 @@ func (s Source) Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observati
 	return o, nil
 }
 
-func pathText(p []gnmi.Elem) string {
-	var b strings.Builder
-	for _, e := range p {
-		b.WriteString("/" + e.Name)
-		for _, k := range slices.Sorted(maps.Keys(e.Keys)) {
-			b.WriteString("[" + k + "=" + e.Keys[k] + "]")
-		}
-	}
-	return b.String()
-}
-
 // Each calls f with the tree, rooted at the top, that each value stands for
 // wherever it lies: a leaf, an entry of a list, or a subtree. An error means
 // that a value is no JSON, or has a list with absurdly many entries.
@@ -83,11 +72,12 @@ func Each(vs []gnmi.Value, f func(Object)) error {
 			err = bounded(node)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", term.CleanLine(pathText(v.Path)), err)
+			where, _ := ygot.PathToString(v.Path) // "" for one with an empty name
+			return fmt.Errorf("%s: %w", term.CleanLine(where), err)
 		}
-		for _, e := range slices.Backward(v.Path) {
-			name := Local(e.Name)
-			node = map[string]any{name: entry(name, e.Keys, node)}
+		for _, e := range slices.Backward(v.Path.GetElem()) {
+			name := Local(e.GetName())
+			node = map[string]any{name: entry(name, e.GetKey(), node)}
 		}
 		top, _ := node.(map[string]any)
 		f(top)

@@ -2,11 +2,12 @@ package dme
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/ygot/ygot"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
@@ -15,35 +16,21 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// at reads a path as people write it; keys may have slashes:
-// "System/intf-items/phys-items/PhysIf-list[id=eth1/1]/mtu".
-func at(s string) []gnmi.Elem {
-	var out []gnmi.Elem
-	for s != "" {
-		e := gnmi.Elem{Name: s}
-		if n := strings.IndexAny(s, "/["); n >= 0 {
-			e.Name = s[:n]
-		}
-		s = s[len(e.Name):]
-		for strings.HasPrefix(s, "[") {
-			key, rest, _ := strings.Cut(s[1:], "]")
-			k, v, _ := strings.Cut(key, "=")
-			if e.Keys == nil {
-				e.Keys = map[string]string{}
-			}
-			e.Keys[k], s = v, rest
-		}
-		s = strings.TrimPrefix(s, "/")
-		out = append(out, e)
+// at reads "System/intf-items/phys-items/PhysIf-list[id=eth1/1]/mtu".
+func at(t testing.TB, text string) *gpb.Path {
+	t.Helper()
+	p, err := ygot.StringToStructuredPath(text)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	return p
 }
 
 // values are paths, each with its JSON.
-func values(pairs ...string) []gnmi.Value {
+func values(t testing.TB, pairs ...string) []gnmi.Value {
 	var out []gnmi.Value
 	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, gnmi.Value{Path: at(pairs[i]), JSON: []byte(pairs[i+1])})
+		out = append(out, gnmi.Value{Path: at(t, pairs[i]), JSON: []byte(pairs[i+1])})
 	}
 	return out
 }
@@ -141,7 +128,7 @@ func TestForms(t *testing.T) {
 			"System/intf-items", "7", "System/new-items", `[{"PhysIf-list":[]}]`, "other", `{"System":{}}`, "", `"x"`, lldpItems, "null"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := decode(values(pairs...))
+			got, err := decode(values(t, pairs...))
 			if diff := cmp.Diff(observed(), got); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
 			}
@@ -168,7 +155,7 @@ func TestPauses(t *testing.T) {
 		"nothing":           {`{}`, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := decode(values(replaced(nwItems, c.nw)...))
+			got, err := decode(values(t, replaced(nwItems, c.nw)...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -218,15 +205,15 @@ func TestBadValues(t *testing.T) {
 		"too many":          `{"PhysIf-list":[` + strings.Repeat("{},", tree.MaxEntries) + `{}]}`,
 		"nested beyond use": strings.Repeat("[", 1<<20),
 	} {
-		if o, err := decode(values(physItems, json)); err == nil || !strings.HasPrefix(err.Error(), "/"+physItems+": ") || len(err.Error()) > 300 {
+		if o, err := decode(values(t, physItems, json)); err == nil || !strings.HasPrefix(err.Error(), "/"+physItems+": ") || len(err.Error()) > 300 {
 			t.Errorf("%s: %v %v", name, o, err)
 		}
 	}
-	if _, err := decode(values(physItems, `{"PhysIf-list":[`+strings.Repeat("{},", tree.MaxEntries-1)+`{}]}`)); err != nil {
+	if _, err := decode(values(t, physItems, `{"PhysIf-list":[`+strings.Repeat("{},", tree.MaxEntries-1)+`{}]}`)); err != nil {
 		t.Error(err)
 	}
 	long := strings.Repeat("x", tree.MaxText)
-	o, err := decode(values(lldpItems, `{"If-list":[{"id":"eth1/1","adj-items":{"AdjEp-list":[{"id":"1","sysName":"`+long+`x","portIdV":"`+long+`"},{"id":"2","sysName":"a\u001b[2Jb"}]}}]}`))
+	o, err := decode(values(t, lldpItems, `{"If-list":[{"id":"eth1/1","adj-items":{"AdjEp-list":[{"id":"1","sysName":"`+long+`x","portIdV":"`+long+`"},{"id":"2","sysName":"a\u001b[2Jb"}]}}]}`))
 	if want := []qos.Neighbor{{Port: long}, {Device: term.CleanLine("a\x1b[2Jb")}}; err != nil || cmp.Diff(want, o.Ports["Ethernet1/1"].Neighbors) != "" {
 		t.Errorf("%+v %v", o.Ports["Ethernet1/1"], err)
 	}
@@ -243,9 +230,9 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, key string, json []byte) {
 		v := gnmi.Value{JSON: json}
 		if int(which) < len(source.Paths) {
-			v.Path = slices.Clone(source.Paths[which])
+			v.Path = at(t, source.Paths[which])
 			if len(key) > 3 {
-				v.Path = append(v.Path, gnmi.Elem{Name: "If-list", Keys: map[string]string{"id": key, "name": key}})
+				v.Path.Elem = append(v.Path.Elem, &gpb.PathElem{Name: "If-list", Key: map[string]string{"id": key, "name": key}})
 			}
 		}
 		once, err := decode([]gnmi.Value{v})

@@ -27,12 +27,12 @@ const Model = "Cisco-NX-OS-device"
 // off does not know are not documented.
 var source = tree.Source{
 	Name: Model,
-	Paths: [][]gnmi.Elem{
-		gnmi.Path{"System", "intf-items", "phys-items"}.Elems(),
-		gnmi.Path{"System", "intf-items", "aggr-items"}.Elems(),
-		gnmi.Path{"System", "lldp-items", "inst-items", "if-items"}.Elems(),
-		gnmi.Path{"System", "ipqos-items", "queuing-items", "policy-items", "out-items", "intf-items"}.Elems(),
-		gnmi.Path{"System", "ipqos-items", "nw-items"}.Elems(),
+	Paths: []string{
+		"/System/intf-items/phys-items",
+		"/System/intf-items/aggr-items",
+		"/System/lldp-items/inst-items/if-items",
+		"/System/ipqos-items/queuing-items/policy-items/out-items/intf-items",
+		"/System/ipqos-items/nw-items",
 	},
 	Refusals: []codes.Code{codes.InvalidArgument, codes.Unimplemented, codes.FailedPrecondition, codes.Internal, codes.Unknown},
 	Decode:   decode,

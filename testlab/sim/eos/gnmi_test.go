@@ -317,10 +317,9 @@ func TestProductGNMI(t *testing.T) {
 	if out, err := c.GetCLI(t.Context(), "show running-config", false); err != nil || string(out) != e.Running() || !strings.Contains(string(out), "mtu 9214") {
 		t.Errorf("running-config: %v %q", err, out)
 	}
-	path := []client.Elem{{Name: "lldp"}, {Name: "interfaces"}, {Name: "interface", Keys: map[string]string{"name": "Ethernet2/1"}},
-		{Name: "neighbors"}, {Name: "neighbor", Keys: map[string]string{"id": "1"}}, {Name: "state"}, {Name: "system-name"}}
-	vs, err := c.GetElems(t.Context(), "openconfig", path)
-	if err != nil || len(vs) != 1 || string(vs[0]) != `"spine1"` {
+	vs, err := c.GetTree(t.Context(), "openconfig", client.DataState,
+		"/lldp/interfaces/interface[name=Ethernet2/1]/neighbors/neighbor[id=1]/state/system-name")
+	if err != nil || len(vs) != 1 || string(vs[0].JSON) != `"spine1"` {
 		t.Errorf("%v %s", err, vs)
 	}
 }

@@ -4,13 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli/clitest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
 
 // start makes a switch "leaf1" with four routed ports and opens its servers.
 func start(t testing.TB, o Options) *EOS {
