@@ -57,8 +57,10 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}
+	open := open
 	if o.test.Slow {
-		so.TimeScale = 0.6
+		so.TimeScale = 4
+		open = openPatient
 	}
 	s, err := simeos.New(so)
 	if err != nil {
@@ -66,14 +68,14 @@ func newBox(t testing.TB, o boxOptions) *box {
 	}
 	b := &box{s, drivertest.NewLineBox(t, s, drivertest.LineOptions[*Driver]{
 		Options: o.test, System: "eos", Fit: native.Fit, Intent: fabric(o.intent...), Ports: ports, Setup: o.setup, Password: o.password,
-		Late: 400 * time.Millisecond, Open: open,
+		Late: 3 * time.Second, Open: open,
 	})}
 	if o.gnmi {
 		password := b.Target.SSH.Password
 		b.Target.SSH, b.Target.GNMI = nil, b.GNMI(s.GNMIAddr(), o.test.Patience())
 		b.Target.GNMI.Password = password
 		if o.test.Slow {
-			b.Target.GNMI.SetTimeout = 200 * time.Millisecond
+			b.Target.GNMI.SetTimeout = 3 * time.Second
 		}
 	}
 	return b
@@ -84,6 +86,14 @@ func open(t testing.TB, target drivers.Target) *Driver {
 	t.Helper()
 	d := drivertest.Open[*Driver](t, Open, target)
 	d.Pace = quick
+	return d
+}
+
+// openPatient makes one that waits until the work is done.
+func openPatient(t testing.TB, target drivers.Target) *Driver {
+	t.Helper()
+	d := open(t, target)
+	d.Pace.Work = time.Minute
 	return d
 }
 

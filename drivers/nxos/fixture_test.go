@@ -61,8 +61,10 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if so.Config == "" && so.Interfaces == nil {
 		so.Interfaces, so.Routed = ports, true
 	}
+	open := open
 	if o.test.Slow {
-		so.TimeScale = 1.5
+		so.TimeScale = 4
+		open = openPatient
 	}
 	s, err := simnxos.New(so)
 	if err != nil {
@@ -72,7 +74,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		o.intent = slices.Concat(o.intent, fourQueues)
 	}
 	b := &box{s, drivertest.NewLineBox(t, s, drivertest.LineOptions[*Driver]{
-		Options: o.test, System: "nxos", Fit: native.Fit, Intent: fabric(o.intent...), Ports: ports, Setup: o.setup, Late: time.Second, Open: open,
+		Options: o.test, System: "nxos", Fit: native.Fit, Intent: fabric(o.intent...), Ports: ports, Setup: o.setup, Late: 3 * time.Second, Open: open,
 	}), so.NoDualStage || so.DualStageNoQoS}
 	if o.gnmi {
 		b.Target.GNMI = b.server(s.GNMIAddr())
@@ -85,6 +87,14 @@ func open(t testing.TB, target drivers.Target) *Driver {
 	t.Helper()
 	d := drivertest.Open[*Driver](t, Open, target)
 	d.Pace, d.dial = quick, 5*time.Second
+	return d
+}
+
+// openPatient makes one that waits until the work is done.
+func openPatient(t testing.TB, target drivers.Target) *Driver {
+	t.Helper()
+	d := open(t, target)
+	d.Pace.Work = time.Minute
 	return d
 }
 
