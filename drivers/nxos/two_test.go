@@ -34,7 +34,9 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 				second := b.Open()
 				var tok *drivers.Token
 				var theirs string
+				written := make(chan struct{})
 				b.Faults().BeforeWrite(func() {
+					defer close(written)
 					b.Faults().BeforeWrite(nil)
 					snap, st := b.Plan(second)
 					var err error
@@ -44,6 +46,7 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 					theirs = b.State()
 				})
 				mine, err := d.Apply(t.Context(), snap, st, applyOptions)
+				<-written
 				says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing of it is in force", "a commit waits for its confirmation")
 				if err := d.Revert(t.Context(), mine); err != nil {
 					t.Error(err)
