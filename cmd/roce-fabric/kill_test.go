@@ -141,7 +141,7 @@ func (k *killLab) event(e sonic.Event) {
 	case sonic.Command:
 		k.status = make(chan struct{})
 		close(release)
-	case sonic.Asked, sonic.Status:
+	case sonic.Asked, sonic.Queued, sonic.Status:
 		// A request that is not in the queue yet is there at once: held, it could be
 		// overtaken by any number of others.
 		close(release)
