@@ -276,8 +276,14 @@ func TestDeviceHangs(t *testing.T) {
 	w := f.watching(t, watch.Config{Devices: devices(3, 0)})
 	w.to(1, 0)
 	hold := make(chan struct{})
-	f.set(func() { f.hold["leaf2"] = hold })
+	f.set(func() {
+		f.hold["leaf2"] = hold
+		f.entered = make(chan struct{}, 100)
+	})
 	wantLines(t, w.to(2, 1), "")
+	for range 3 {
+		<-f.entered // leaf2 as well, before the clock goes on
+	}
 	r := w.to(3, 1)
 	if got := lines(r); !strings.HasPrefix(got, "3 appeared error READ leaf2: it was not read in the ") || !strings.Contains(got, `verdict unreadable, was "ok"`) {
 		t.Errorf("round 3 says\n%s", got)
