@@ -106,11 +106,11 @@ type Desired interface {
 	Empty() bool
 }
 
-// Want returns desired as the type that the driver of a device works with.
-func Want[T Desired](device string, desired Desired) (T, error) {
+// Want returns desired as the type that a driver works with.
+func Want[T Desired](desired Desired) (T, error) {
 	want, ok := desired.(T)
 	if !ok {
-		return want, fmt.Errorf("%s: %w: this driver takes a %T, not a %T", device, ErrUnsupported, want, desired)
+		return want, fmt.Errorf("%w: this driver takes a %T, not a %T", ErrUnsupported, want, desired)
 	}
 	return want, nil
 }
@@ -122,10 +122,10 @@ type Decoder interface {
 }
 
 // Decode turns a snapshot of a driver's device into a running model.
-func Decode(device string, d Driver, s *Snapshot) (*qos.Device, []Unknown, error) {
+func Decode(d Driver, s *Snapshot) (*qos.Device, []Unknown, error) {
 	model, ok := d.(Decoder)
 	if !ok {
-		return nil, nil, fmt.Errorf("%s: %w: the device does not have the model of a switch", device, ErrUnsupported)
+		return nil, nil, fmt.Errorf("%w: the device does not have the model of a switch", ErrUnsupported)
 	}
 	running, unknown := model.Decode(s)
 	return running, unknown, nil

@@ -8,8 +8,8 @@ import (
 )
 
 // Shell is a device's command line over SSH: one connection with one shell,
-// made when it is needed. Its errors are those of package ssh; TransportError
-// gives them the device's name.
+// made when it is needed. Its errors are those of package ssh; see
+// [TransportError].
 type Shell struct {
 	cfg      ssh.Config
 	platform *ssh.Platform

@@ -81,7 +81,7 @@ func (all Systems) Fits() render.Fits {
 func (all Systems) Open(t Target) (Driver, error) {
 	s, ok := all.Find(t.OS)
 	if !ok {
-		return nil, fmt.Errorf("%s: %w: no driver for os %q", t.Name, ErrUnsupported, t.OS)
+		return nil, fmt.Errorf("%w: no driver for os %q", ErrUnsupported, t.OS)
 	}
 	return s.Open(t)
 }

@@ -11,12 +11,15 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// TransportError gives an error of package gnmi or ssh the device's name and,
-// where it stands for one, the sentinel of this package.
-func TransportError(device string, err error) error {
+// TransportError gives an error of package gnmi or ssh the sentinel of this package
+// that it stands for, if any.
+func TransportError(err error) error {
+	if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrAuth) || errors.Is(err, ErrIdentity) {
+		return err
+	}
 	// A server that hangs up in the handshake says nothing about trust.
 	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
-		return fmt.Errorf("%s: %w: %w", device, ErrUnreachable, err)
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	for _, m := range []struct {
 		is  error
@@ -28,10 +31,10 @@ func TransportError(device string, err error) error {
 		{ssh.ErrUnreachable, ErrUnreachable}, {ssh.ErrTimeout, ErrUnreachable}, {ssh.ErrLost, ErrUnreachable},
 	} {
 		if errors.Is(err, m.is) {
-			return fmt.Errorf("%s: %w: %w", device, m.out, err)
+			return fmt.Errorf("%w: %w", m.out, err)
 		}
 	}
-	return fmt.Errorf("%s: %w", device, err)
+	return err
 }
 
 // Poll calls done at once and then at every interval until it says so, for at

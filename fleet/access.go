@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ const rpcTimeout = 20 * time.Second
 func (a *Access) Switch(ctx context.Context, sw *intent.Switch) (drivers.Driver, error) {
 	t, err := a.target(ctx, sw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", sw.Name, err)
+		return nil, err
 	}
 	t.GNMI.Log = a.Log.For(sw.Name, t.GNMI.Password)
 	if t.SSH != nil {

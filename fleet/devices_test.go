@@ -151,7 +151,7 @@ func TestUnfit(t *testing.T) {
 	j.nothing()
 	j.plan.Left, j.plan.Unfit = []string{"port of ens1"}, "not as intended: port of ens1"
 	outs, err := run{allow: qos.ImpactReload}.work(t.Context(), j, job("leaf2", &box{mask: qos.Priorities(3, 4)}))
-	if err != nil || outs[0].State != Blocked || outs[0].Error.Text != "leaf1: not as intended: port of ens1" || outs[0].Error.Kind != KindUnfit || len(outs[0].Left) != 1 || outs[1].State != Applied {
+	if err != nil || outs[0].State != Blocked || outs[0].Error.Text != "not as intended: port of ens1" || outs[0].Error.Kind != KindUnfit || len(outs[0].Left) != 1 || outs[1].State != Applied {
 		t.Errorf("%v %+v", err, outs)
 	}
 }

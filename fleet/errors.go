@@ -74,7 +74,7 @@ var hints = map[Kind]string{
 // Error is an error about one device, or about a run as a whole.
 type Error struct {
 	Device string `json:"device,omitempty"` // "" for the run as a whole
-	Text   string `json:"error,omitempty"`  // in one line
+	Text   string `json:"error,omitempty"`  // in one line, without the device
 	Op     Op     `json:"op,omitempty"`
 	Kind   Kind   `json:"kind,omitempty"`
 	Hint   string `json:"hint,omitempty"` // what to do about it
@@ -82,8 +82,13 @@ type Error struct {
 	cause error
 }
 
-// Error implements error.
-func (e *Error) Error() string { return e.Text }
+// Error returns the text behind the name of the device.
+func (e *Error) Error() string {
+	if e.Device == "" {
+		return e.Text
+	}
+	return e.Device + ": " + e.Text
+}
 
 // Unwrap returns what caused it; nil for an error that was read from a file.
 func (e *Error) Unwrap() error {
@@ -93,11 +98,9 @@ func (e *Error) Unwrap() error {
 	return e.cause
 }
 
-// Fact is the text without the name of the device, for a place that has said it.
-func (e *Error) Fact() string { return strings.TrimPrefix(e.Text, e.Device+": ") }
-
-// NewError makes an Error of one that came from an operation on a device. What is an
-// Error already stays what it is; nil stays nil.
+// NewError makes an Error of one that came from an operation on a device, or "" where
+// the caller adds the device. An Error keeps its operation, kind and hint; nil stays
+// nil.
 func NewError(device string, op Op, err error) *Error {
 	if err == nil {
 		return nil
@@ -105,6 +108,9 @@ func NewError(device string, op Op, err error) *Error {
 	e := &Error{Device: device, Op: op, Text: oneLine(err), cause: err}
 	if is := (*Error)(nil); errors.As(err, &is) {
 		e.Op, e.Kind, e.Hint = is.Op, is.Kind, is.Hint
+		if is == err {
+			e.Text = is.Text
+		}
 		return e
 	}
 	for _, k := range kinds {

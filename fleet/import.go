@@ -119,7 +119,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		return out, err
 	}
 	err := r.on(ctx, s.sw, func(ctx context.Context, drv drivers.Driver) error {
-		c, err := configured(ctx, s.Name, drv)
+		c, err := configured(ctx, drv)
 		if err != nil {
 			return err
 		}

@@ -158,11 +158,11 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*De
 func (p *PlanFile) device(of planned) (*DevicePlan, error) {
 	b := make([]byte, of.size)
 	if _, err := p.f.ReadAt(b, of.at); err != nil {
-		return nil, fmt.Errorf("%s: read its plan again: %w", of.name, err)
+		return nil, fmt.Errorf("read its plan again: %w", err)
 	}
 	var d DevicePlan
 	if err := strict(b, &d); err != nil || d.Name != of.name {
-		return nil, fmt.Errorf("%s: its plan has changed in the file", of.name)
+		return nil, errors.New("its plan has changed in the file")
 	}
 	return &d, nil
 }

@@ -60,7 +60,7 @@ const Unread = "READ"
 
 // Unread is the finding that the device could not be read.
 func (r *Reading) Unread() validate.Finding {
-	return validate.Finding{ID: Unread, Severity: validate.Error, Device: r.Device, What: r.Err.Error(), Where: r.Where, Fix: r.Err.Hint}
+	return validate.Finding{ID: Unread, Severity: validate.Error, Device: r.Device, What: r.Err.Text, Where: r.Where, Fix: r.Err.Hint}
 }
 
 // Ends returns what an end of a link was last seen to run; it is not Known where
@@ -93,7 +93,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 	out := Reading{Device: sw.Name, Where: sw.Pos.String()}
 	d := r.Fabric.Device(sw)
 	out.Err = NewError(sw.Name, OpRead, r.on(ctx, sw, func(ctx context.Context, drv drivers.Driver) error {
-		h, err := configured(ctx, sw.Name, drv)
+		h, err := configured(ctx, drv)
 		if err != nil {
 			return err
 		}
@@ -106,14 +106,14 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		}
 		switch state.InForce, err = drv.Applied(ctx, d.Desired); {
 		case errors.Is(err, drivers.ErrUnsupported), errors.Is(err, drivers.ErrNoState):
-			state.NotInForce = unsupported(sw, err)
+			state.NotInForce = unsupported(err)
 		case err != nil:
 			return err
 		}
 		if s, ok := drv.(drivers.Saver); ok {
 			switch state.Unsaved, err = s.Unsaved(ctx); {
 			case errors.Is(err, drivers.ErrUnsupported):
-				state.NotSaved = unsupported(sw, err)
+				state.NotSaved = unsupported(err)
 			case err != nil:
 				return err
 			}
@@ -160,7 +160,7 @@ type configuration struct {
 
 // configured reads what a switch is configured to do, and completes it with what the
 // switch shows of its links.
-func configured(ctx context.Context, name string, drv drivers.Driver) (c configuration, err error) {
+func configured(ctx context.Context, drv drivers.Driver) (c configuration, err error) {
 	if c.facts, err = drv.Probe(ctx); err != nil {
 		return c, err
 	}
@@ -168,7 +168,7 @@ func configured(ctx context.Context, name string, drv drivers.Driver) (c configu
 	if err != nil {
 		return c, err
 	}
-	if c.running, c.unknown, err = drivers.Decode(name, drv, snap); err != nil {
+	if c.running, c.unknown, err = drivers.Decode(drv, snap); err != nil {
 		return c, err
 	}
 	if o, ok := drv.(drivers.Observer); ok {
@@ -181,11 +181,10 @@ func configured(ctx context.Context, name string, drv drivers.Driver) (c configu
 	return c, nil
 }
 
-// unsupported says why a switch does not show something, without its name and what
-// marks the error.
-func unsupported(sw *intent.Switch, err error) string {
-	why := strings.TrimPrefix(err.Error(), sw.Name+": ")
-	return strings.TrimPrefix(strings.TrimPrefix(why, drivers.ErrUnsupported.Error()+": "), drivers.ErrNoState.Error()+": ")
+// unsupported says why a switch does not show something, without what marks the
+// error.
+func unsupported(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), drivers.ErrUnsupported.Error()+": "), drivers.ErrNoState.Error()+": ")
 }
 
 // readHost compares a host with the intent and with what the switch ends of its

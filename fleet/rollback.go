@@ -44,7 +44,7 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	}
 	for _, d := range list {
 		if _, ok := r.devices[d.Name]; !ok {
-			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("device %s of run %s is not in the intent; nothing was written", d.Name, past.ID))
+			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("the device of run %s is not in the intent; nothing was written", past.ID))
 		}
 	}
 	for _, d := range list {
@@ -140,7 +140,7 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 	}
 	defer func() { _ = drv.Close() }()
 	if _, err := drv.Probe(ctx); err != nil {
-		return Failed, NewError(d.Name, OpRead, err)
+		return Failed, NewError("", OpRead, err)
 	}
 	left, err := r.journal.left(d.Name)
 	if err != nil {
@@ -167,12 +167,12 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 func (r *run) undo(ctx context.Context, p *Past, d PastDevice) (drivers.Driver, *drivers.Token, error) {
 	token, err := p.Token(d)
 	if err != nil {
-		return nil, nil, NewError(d.Name, OpJournal, err)
+		return nil, nil, NewError("", OpJournal, err)
 	}
 	dev := r.devices[d.Name]
 	drv, err := dev.Open(ctx)
 	if err != nil {
-		return nil, nil, NewError(d.Name, OpConnect, err)
+		return nil, nil, NewError("", OpConnect, err)
 	}
 	if err := checkUndo(drv, p, d, token, dev.Desired()); err != nil {
 		return nil, nil, errors.Join(err, drv.Close())

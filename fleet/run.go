@@ -134,7 +134,7 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 		h.Inherit(past)
 	}
 	if f, err = drv.Probe(ctx); err != nil {
-		return f, nil, false, NewError(t.Name, OpRead, err)
+		return f, nil, false, NewError("", OpRead, err)
 	}
 	left, err := r.journal.left(t.Name)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	left.tell(drv, t.desired, r.journal.ports(t.Name))
 	if left.CutOff != nil {
 		if err := settle(ctx, drv); err != nil {
-			return f, nil, true, NewError(t.Name, OpSettle, err)
+			return f, nil, true, NewError("", OpSettle, err)
 		}
 	}
 	snap, err := readPlanned(ctx, drv, t)
@@ -155,7 +155,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 	p := t.plan
 	drv, err := t.Open(ctx)
 	if err != nil {
-		return Failed, 0, NewError(t.Name, OpConnect, err)
+		return Failed, 0, NewError("", OpConnect, err)
 	}
 	// A session that does not close cleanly changes nothing about the state.
 	defer func() { _ = drv.Close() }()
@@ -164,7 +164,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 	if len(p.Steps) == 0 && (!keeps || t.desired.Empty()) {
 		*left = p.Left
 		if p.Unfit != "" {
-			return Blocked, 0, unfit(p.Name, p.Unfit)
+			return Blocked, 0, unfit(p.Unfit)
 		}
 		return Unchanged, 0, nil
 	}
@@ -173,7 +173,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 		return unwritten(err), 0, err
 	}
 	if len(p.Steps) == 0 {
-		return keep(ctx, p.Name, k)
+		return keep(ctx, k)
 	}
 	todo, state, err := r.planned(drv, facts, snap, t)
 	if err != nil {
@@ -182,7 +182,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 	// The journal of a run that was cut off may be on another machine.
 	if _, ok := drv.(drivers.Settler); ok && !cutOff {
 		if err := settle(ctx, drv); err != nil {
-			return Failed, 0, NewError(t.Name, OpSettle, err)
+			return Failed, 0, NewError("", OpSettle, err)
 		}
 		if snap, err = readPlanned(ctx, drv, t); err != nil {
 			return unwritten(err), 0, err
@@ -208,19 +208,19 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 		var now *drivers.Steps
 		var unseen error
 		if now, unseen, err = r.verify(ctx, drv, facts, t, errors.Is(before, drivers.ErrNoState)); err != nil {
-			err = NewError(p.Name, OpVerify, err)
+			err = NewError("", OpVerify, err)
 		} else {
 			if err = drv.Confirm(ctx, token); err == nil {
 				*left = now.Left
 				if unseen != nil {
-					*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", NewError(p.Name, OpVerify, unseen).Fact()))
+					*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
 				}
 				if now.Unfit != "" {
-					return Partial, steps, unfit(p.Name, now.Unfit)
+					return Partial, steps, unfit(now.Unfit)
 				}
 				return Applied, steps, nil
 			}
-			err = NewError(p.Name, OpConfirm, err)
+			err = NewError("", OpConfirm, err)
 		}
 	}
 	if token == nil {
@@ -240,10 +240,10 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 func readPlanned(ctx context.Context, drv drivers.Driver, t task) (*drivers.Snapshot, error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
-		return nil, NewError(t.Name, OpRead, err)
+		return nil, NewError("", OpRead, err)
 	}
 	if drv.Digest(snap, t.desired) != t.plan.Base {
-		return nil, fmt.Errorf("%s: %w", t.Name, drivers.ErrStale)
+		return nil, drivers.ErrStale
 	}
 	return snap, nil
 }
@@ -287,16 +287,14 @@ func settle(ctx context.Context, drv drivers.Driver) error {
 
 // unfit says that a device is not as intended for reasons that are no work for a
 // run. It does not stop the run.
-func unfit(device, why string) *Error {
-	return errorAs(device, OpApply, KindUnfit, fmt.Errorf("%s: %s", device, why))
-}
+func unfit(why string) *Error { return errorAs("", OpApply, KindUnfit, errors.New(why)) }
 
 // keep makes what an earlier run left unconfirmed or unsaved last, on a device
 // that holds what is desired.
-func keep(ctx context.Context, device string, k drivers.Keeper) (State, int, error) {
+func keep(ctx context.Context, k drivers.Keeper) (State, int, error) {
 	kept, err := k.Keep(ctx)
 	if err != nil {
-		err = NewError(device, OpSave, err)
+		err = NewError("", OpSave, err)
 	}
 	switch {
 	case errors.Is(err, drivers.ErrUnsaved):
@@ -346,10 +344,10 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, b
 		return nil, nil, fmt.Errorf("%w: plan again: %w", drivers.ErrPartial, err)
 	}
 	if left := slices.DeleteFunc(slices.Clone(now.Changes), func(c qos.Change) bool { return c.Open }); len(left) > 0 {
-		return nil, nil, fmt.Errorf("%s: %w: read back, %d values differ from the intent, first %s: %s, not %s", t.Name, drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
+		return nil, nil, fmt.Errorf("%w: read back, %d values differ from the intent, first %s: %s, not %s", drivers.ErrPartial, len(left), left[0].Path(), left[0].Old, left[0].New)
 	}
 	if n := len(now.Items); n > 0 {
-		return nil, nil, fmt.Errorf("%s: %w: read back, %d steps are left, first: %s", t.Name, drivers.ErrPartial, n, now.Items[0].What)
+		return nil, nil, fmt.Errorf("%w: read back, %d steps are left, first: %s", drivers.ErrPartial, n, now.Items[0].What)
 	}
 	bad, err := drv.Applied(ctx, t.desired)
 	switch {
@@ -360,7 +358,7 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, b
 	}
 	if bad = slices.DeleteFunc(bad, func(m drivers.Mismatch) bool { return m.Unsure || m.Slow }); len(bad) > 0 {
 		m := bad[0]
-		return nil, nil, fmt.Errorf("%s: %w: configured and not in force: %s (%d more)", t.Name, drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
+		return nil, nil, fmt.Errorf("%w: configured and not in force: %s (%d more)", drivers.ErrPartial, strings.TrimSpace(m.Port+" "+m.What())+": "+m.Have+", not "+m.Want, len(bad)-1)
 	}
 	return now, nil, nil
 }

@@ -42,7 +42,7 @@ func (r *run) trust(ctx context.Context, plan *PlanFile) error {
 // the intent has, or more impact than is allowed. It asks no device.
 func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Device) (err error) {
 	if p.policy.PortGroup != dev.Policy.PortGroup || !slices.Equal(p.policy.Uplinks, dev.Policy.Uplinks) {
-		return fmt.Errorf("%s: the plan takes other ports down at a time than the intent allows", p.name)
+		return errors.New("the plan takes other ports down at a time than the intent allows")
 	}
 	d, err := plan.device(p)
 	if err != nil {
@@ -63,13 +63,13 @@ func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Devi
 	}
 	// What a plan states is for its outcome; this is about what it hides.
 	if least > r.allow && least > p.impact && p.blocked == "" {
-		return tooMuch(p.name, least, r.allow)
+		return tooMuch("", least, r.allow)
 	}
 	return nil
 }
 
 func tooMuch(device string, is, most qos.Impact) *Error {
-	return errorAs(device, OpJudge, KindImpact, fmt.Errorf("%s: the plan disturbs more than allowed: %s, allowed is %s", device, is, most))
+	return errorAs(device, OpJudge, KindImpact, fmt.Errorf("the plan disturbs more than allowed: %s, allowed is %s", is, most))
 }
 
 // planned plans a device again and returns the steps, which must be those of the
@@ -79,13 +79,13 @@ func (r *run) planned(drv drivers.Driver, f drivers.Facts, snap *drivers.Snapsho
 	fresh, err := drv.Plan(f, snap, t.desired, t.plan.Policy)
 	switch {
 	case err != nil:
-		return nil, Failed, NewError(t.Name, OpPlan, fmt.Errorf("plan again: %w", err))
+		return nil, Failed, NewError("", OpPlan, fmt.Errorf("plan again: %w", err))
 	case len(fresh.Blocked()) > 0:
-		return nil, Blocked, errorAs(t.Name, OpJudge, KindBlocked, fmt.Errorf("%s: %s", t.Name, cannotBeMade))
+		return nil, Blocked, errorAs("", OpJudge, KindBlocked, errors.New(cannotBeMade))
 	case fresh.Impact() > r.allow:
-		return nil, Refused, tooMuch(t.Name, fresh.Impact(), r.allow)
+		return nil, Refused, tooMuch("", fresh.Impact(), r.allow)
 	case stepsDigest(fresh.Items) != t.steps:
-		return nil, Refused, errorAs(t.Name, OpJudge, KindPlan, fmt.Errorf("%s: the steps of the plan are not those that bring the device to the intent", t.Name))
+		return nil, Refused, errorAs("", OpJudge, KindPlan, errors.New("the steps of the plan are not those that bring the device to the intent"))
 	}
 	return fresh, "", nil
 }
@@ -115,7 +115,7 @@ func checkUndo(drv drivers.Driver, p *Past, d PastDevice, token *drivers.Token, 
 		return nil
 	}
 	if err := c.CheckUndo(token, desired.Manages); err != nil {
-		return errorAs(d.Name, OpJudge, KindUndo, fmt.Errorf("%s: %w", p.place(d), err))
+		return errorAs("", OpJudge, KindUndo, fmt.Errorf("%s: %w", p.place(d), err))
 	}
 	return nil
 }

@@ -47,11 +47,11 @@ func (p planned) judge(allowed qos.Impact) Outcome {
 	out := Outcome{Device: p.name, State: Skipped}
 	switch {
 	case p.err != nil && p.err.cause == nil: // from a file
-		out.State, out.Error = Failed, errorAs(p.name, OpPlan, p.err.Kind, fmt.Errorf("%s: no plan: %s", p.name, p.err.Fact()))
+		out.State, out.Error = Failed, errorAs(p.name, OpPlan, p.err.Kind, fmt.Errorf("no plan: %s", p.err.Text))
 	case p.err != nil:
 		out.State, out.Error = Failed, p.err
 	case p.blocked != "":
-		out.State, out.Error = Blocked, errorAs(p.name, OpJudge, KindBlocked, fmt.Errorf("%s: %s: %s", p.name, cannotBeMade, p.blocked))
+		out.State, out.Error = Blocked, errorAs(p.name, OpJudge, KindBlocked, fmt.Errorf("%s: %s", cannotBeMade, p.blocked))
 	case p.impact > allowed:
 		out.State, out.Error = Refused, tooMuch(p.name, p.impact, allowed)
 	}
@@ -183,7 +183,7 @@ func (r *run) check(ctx context.Context, t task) Outcome {
 func (r *run) checkOn(ctx context.Context, t task) (State, error) {
 	drv, err := t.Open(ctx)
 	if err != nil {
-		return Failed, NewError(t.Name, OpConnect, err)
+		return Failed, NewError("", OpConnect, err)
 	}
 	// A session that does not close cleanly changes nothing about the state.
 	defer func() { _ = drv.Close() }()

@@ -63,7 +63,7 @@ func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, foun
 	}
 	for i := range out {
 		if f, ok := failed[out[i].Name]; ok {
-			out[i].Source, out[i].Error, out[i].Hint = FromNowhere, f.Fact(), f.Fix
+			out[i].Source, out[i].Error, out[i].Hint = FromNowhere, f.What, f.Fix
 		}
 	}
 	return out

@@ -63,7 +63,7 @@ func rich(t testing.TB) Report {
 	}
 	accepted := &validate.Suppressed{Reason: "old cards until the move", Until: "2026-12-31", Where: "net/fabric.yaml:2:1"}
 	fs = append(fs,
-		validate.Finding{ID: "READ", Severity: validate.Error, Device: "leaf3", What: "leaf3: 192.0.2.13:8080: connection refused", Where: "net/fabric.yaml:8:3", Fix: "start the gNMI server"},
+		validate.Finding{ID: "READ", Severity: validate.Error, Device: "leaf3", What: "192.0.2.13:8080: connection refused", Where: "net/fabric.yaml:8:3", Fix: "start the gNMI server"},
 		validate.Finding{ID: "DRIFT", Severity: validate.Error, Device: "spine1", Ports: ports[:2], What: "pfc is {3,4}, the intent says {3}", Fix: "apply the intent", Where: "no class is lossless"},
 		validate.Finding{ID: "PFC-01", Severity: validate.Error, Device: "leaf1", Ports: ports[:1], Peers: []string{"spine1/Ethernet0"}, What: "it pauses {3,4}, spine1 {3}", Where: "net/fabric.yaml:13:5 and 2 more classes"},
 		validate.Finding{ID: "ECN-01", Severity: validate.Error, Device: "spine1", Ports: ports[:1], What: "lossless class rdma has no ECN", Fix: "give the class 'ecn: auto' or thresholds", Where: "net/fabric.yaml:5:3", Suppressed: accepted},
@@ -218,7 +218,7 @@ func TestAllFormsAgreeOnTheFindings(t *testing.T) {
 			if at != "" {
 				at = " " + at
 			}
-			want = append(want, fmt.Sprintf("%s %s%s: %s", f.Severity, f.ID, at, term.CleanLine(f.Fact())))
+			want = append(want, fmt.Sprintf("%s %s%s: %s", f.Severity, f.ID, at, term.CleanLine(f.What)))
 		}
 		for _, s := range readJUnit(t, write(t, FormJUnit, r)).Suites {
 			for _, c := range s.Testcases {

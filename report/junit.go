@@ -258,7 +258,7 @@ func junitOpen(f validate.Finding) string {
 }
 
 func junitMessage(fs []validate.Finding) string {
-	m := strings.TrimSpace(term.CleanLine(fs[0].Place()+" ")) + ": " + term.CleanLine(fs[0].Fact())
+	m := strings.TrimSpace(term.CleanLine(fs[0].Place()+" ")) + ": " + term.CleanLine(fs[0].What)
 	m = strings.TrimPrefix(m, ": ")
 	if len(fs) > 1 {
 		m += fmt.Sprintf(" (and %s)", words.Count(len(fs)-1, "more finding"))
@@ -274,7 +274,7 @@ func (j *junitWriter) lines(fs []validate.Finding) string {
 		if at != "" {
 			at = " " + at
 		}
-		fmt.Fprintf(&b, "%s %s%s: %s\n", f.Severity, term.CleanLine(f.ID), at, term.CleanLine(f.Fact()))
+		fmt.Fprintf(&b, "%s %s%s: %s\n", f.Severity, term.CleanLine(f.ID), at, term.CleanLine(f.What))
 		if f.Where != "" {
 			fmt.Fprintf(&b, "  %s: %s\n", j.r.whereLabel(f.Where), term.CleanLine(f.Where))
 		}

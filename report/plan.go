@@ -62,7 +62,7 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 	var b strings.Builder
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format, a...) }
 	if d.Error != nil {
-		p("%s %s\n", t.S.Red("failed:"), term.CleanLine(d.Error.Fact()))
+		p("%s %s\n", t.S.Red("failed:"), term.CleanLine(d.Error.Text))
 		return b.String()
 	}
 	facts := t.S.Dim(term.CleanLine("(" + strings.TrimPrefix(d.Facts.Model+", ", ", ") + d.OS + " " + d.Facts.Release + ")"))

@@ -88,7 +88,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 			t.printf(", %s", words.Count(o.Steps, "request"))
 		}
 		if o.Error != nil {
-			t.printf(": %s", term.CleanLine(o.Error.Fact()))
+			t.printf(": %s", term.CleanLine(o.Error.Text))
 		}
 		t.printf("\n")
 		for _, l := range o.Left {

@@ -38,7 +38,7 @@ func TestPlanText(t *testing.T) {
 	var sum PlanSummary
 	for _, d := range []*fleet.DevicePlan{
 		device("leaf1", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc), device("leaf2", change(qos.KindWatchdogPoll.Attr(), "-", "200ms", qos.ImpactNone), pfc),
-		odd, device("spine1"), {Name: "spine2", Error: &fleet.Error{Device: "spine2", Text: "spine2: unreachable: x"}},
+		odd, device("spine1"), {Name: "spine2", Error: &fleet.Error{Device: "spine2", Text: "unreachable: x"}},
 	} {
 		txt.Plan(d)
 		sum.Add(d)

@@ -33,7 +33,7 @@ func Causes(fs []Finding) []Cause {
 	at := map[key]int{}
 	var out []Cause
 	for n, f := range fs {
-		what := f.Fact()
+		what := f.What
 		k := key{f.ID, what, f.Fix, f.Severity, f.Suppressed != nil, Suppressed{}}
 		if f.Suppressed != nil {
 			k.suppressed = *f.Suppressed
@@ -53,15 +53,6 @@ func Causes(fs []Finding) []Cause {
 			natural.Compare(a.ID, b.ID))
 	})
 	return out
-}
-
-// Fact is what is wrong, without the name of the device that errors often begin
-// with.
-func (f Finding) Fact() string {
-	if f.Device == "" {
-		return f.What
-	}
-	return strings.TrimPrefix(f.What, f.Device+": ")
 }
 
 // Devices lists the devices of the cause, each once, in natural order.

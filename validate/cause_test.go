@@ -14,16 +14,11 @@ func TestFindingsThatDifferOnlyInPlaceAreOneCause(t *testing.T) {
 	}
 	warned, other := ecn, ecn
 	warned.Severity, other.Suppressed = Warning, accepted
-	read := Finding{ID: "READ", Severity: Error}
-	down := func(device string) Finding {
-		f := at(read, device, "")
-		f.What = device + ": refused"
-		return f
-	}
+	down := Finding{ID: "READ", Severity: Error, What: "refused"}
 	fs := []Finding{
 		at(other, "leaf1", "f.yaml:5:1", "Ethernet24"),
 		at(warned, "leaf9", "f.yaml:5:1"),
-		down("leaf3"), down("leaf4"),
+		at(down, "leaf3", ""), at(down, "leaf4", ""),
 		at(ecn, "leaf10", "f.yaml:5:1", "Ethernet8", "Ethernet0"),
 		at(ecn, "leaf2", "f.yaml:15:1", "Ethernet0", "Ethernet8"),
 		at(ecn, "spine1", "f.yaml:5:1", "Ethernet0"),

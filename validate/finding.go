@@ -65,9 +65,9 @@ func (f Finding) Place() string {
 // Told returns the fact with its place: "leaf1 Ethernet0: ...".
 func (f Finding) Told() string {
 	if at := f.Place(); at != "" {
-		return at + ": " + f.Fact()
+		return at + ": " + f.What
 	}
-	return f.Fact()
+	return f.What
 }
 
 // Counts reports whether the finding is of severity error and not suppressed.

@@ -218,7 +218,7 @@ func TestDeviceDown(t *testing.T) {
 	f.wrong["leaf1"] = []validate.Finding{drift("leaf1", "Ethernet0")}
 	w := f.watching(t, watch.Config{Devices: devices(2, 0)})
 	w.to(1, 0)
-	f.set(func() { f.down["leaf1"] = errors.New("leaf1: unreachable") })
+	f.set(func() { f.down["leaf1"] = errors.New("unreachable") })
 	r := w.to(2, 0)
 	wantLines(t, r, "2 appeared error READ leaf1: unreachable\n")
 	if len(r.Findings) != 2 || r.Read != 1 || !slices.Equal(r.Unread(), []string{"leaf1"}) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -95,6 +96,7 @@ func (a *app) printError(err error) {
 	type item struct {
 		fleet.Error
 		Place string `json:"place,omitempty"`
+		line  string // for people
 	}
 	var items []item
 	var faults intent.Errors
@@ -104,15 +106,17 @@ func (a *app) printError(err error) {
 	case errors.As(err, &fault):
 		faults = intent.Errors{fault}
 	default:
-		var it item
+		it := item{line: err.Error()}
 		if e := (*fleet.Error)(nil); errors.As(err, &e) {
 			it.Error = *e
 		}
-		it.Text, it.Hint = err.Error(), adviceOf(err)
+		if it.Hint = adviceOf(err); it.Error.Error() != it.line {
+			it.Text = it.line
+		}
 		items = []item{it}
 	}
 	for _, f := range faults {
-		items = append(items, item{fleet.Error{Text: f.Msg, Hint: f.Hint}, f.Pos.String()})
+		items = append(items, item{fleet.Error{Text: f.Msg, Hint: f.Hint}, f.Pos.String(), strings.TrimPrefix(f.Error(), ": ")})
 	}
 	if a.output == "json" {
 		a.jsonLine("errors", items)
@@ -120,11 +124,7 @@ func (a *app) printError(err error) {
 	}
 	st := a.styler(a.stderr)
 	for _, it := range items {
-		text := term.Clean(it.Text)
-		if it.Place != "" {
-			text = term.Clean(it.Place) + ": " + text
-		}
-		fmt.Fprintln(a.stderr, st.Red("error:"), text)
+		fmt.Fprintln(a.stderr, st.Red("error:"), term.Clean(it.line))
 		a.printHint(it.Hint)
 	}
 }

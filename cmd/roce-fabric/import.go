@@ -111,7 +111,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	r, err := fleet.Import(ctx, s, at, opts)
 	if r != nil {
 		for _, f := range r.Failed {
-			a.printError(&statusError{err: fmt.Errorf("%s: %s", f.Device, f.Fact()), hint: f.Hint})
+			a.printError(f)
 		}
 		for _, d := range r.Doubts {
 			a.warn("%s", d)

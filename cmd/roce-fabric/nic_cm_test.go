@@ -67,7 +67,7 @@ func TestApplyWithoutCM(t *testing.T) {
 		said := slices.ContainsFunc(out.Left, func(l string) bool {
 			return strings.HasPrefix(l, "tos of "+cmPort) && strings.Contains(l, "Module rdma_cm not found")
 		})
-		if !slices.Equal(planned, fields) || out.State != fleet.Partial || out.Error == nil || out.Error.Text != "gpu1: not as intended: tos of "+cmPort || !said {
+		if !slices.Equal(planned, fields) || out.State != fleet.Partial || out.Error == nil || out.Error.Text != "not as intended: tos of "+cmPort || !said {
 			t.Errorf("planned %q: %s, %s, left %q", planned, out.State, out.Error, out.Left)
 		}
 	}

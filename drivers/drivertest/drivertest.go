@@ -184,7 +184,7 @@ type planned struct {
 
 func (p planned) decode(b *bench, s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	b.Helper()
-	dev, unknown, err := drivers.Decode("", p.Driver, s)
+	dev, unknown, err := drivers.Decode(p.Driver, s)
 	if err != nil {
 		b.Fatal(err)
 	}

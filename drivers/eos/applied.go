@@ -24,7 +24,7 @@ func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 func (d *Driver) shown(ctx context.Context, commands ...show) (*drivers.Observation, error) {
 	o, err := d.state(ctx, commands)
 	if err != nil {
-		return nil, d.Wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	return o, nil
 }
@@ -51,7 +51,7 @@ var counterShows = []show{
 // desired. What it does not show, or not in a form that is known, is passed
 // over.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
-	desired, err := drivers.Want[*qos.Device](d.Name, want)
+	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	}
 	text, err := d.Show(ctx, "show priority-flow-control")
 	if err != nil && !refused(err) {
-		return nil, d.Wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	return append(out, pfcMismatches(text, cfg, desired)...), nil
 }

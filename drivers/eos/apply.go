@@ -32,14 +32,14 @@ func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error 
 		return nil
 	}
 	if err == nil {
-		err = open.obstacle(d.Name)
+		err = open.obstacle()
 	}
 	if err != nil {
 		return err
 	}
 	if d.way.timed() {
 		if b.Session, err = sessionName(id); err != nil {
-			return fmt.Errorf("%s: %w", d.Name, err)
+			return err
 		}
 	}
 	return d.clearLeftovers(ctx, open)
@@ -53,7 +53,7 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 		// Configure Session).
 		now, err := d.Config(ctx, lines.Running)
 		if err == nil && drivers.Fingerprint(now.String()) != w.Before {
-			err = fmt.Errorf("%s: %w: the switch was configured by someone else while the session was open; nothing was committed", d.Name, drivers.ErrStale)
+			err = fmt.Errorf("%w: the switch was configured by someone else while the session was open; nothing was committed", drivers.ErrStale)
 		}
 		return err
 	})

@@ -73,7 +73,7 @@ func (d *Driver) Unsaved(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil && !refused(err) {
-		return nil, d.Wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	return d.Machine.Unsaved(ctx)
 }

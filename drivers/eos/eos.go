@@ -59,7 +59,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 	case t.GNMI.Address != "":
 		d.way = &gnmiWay{cfg: t.GNMI}
 	default:
-		return nil, fmt.Errorf("%s: %w: neither ssh nor a gNMI address is configured", t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: neither ssh nor a gNMI address is configured", drivers.ErrUnsupported)
 	}
 	return d, nil
 }
@@ -105,14 +105,14 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 func (d *Driver) version(ctx context.Context) (showjson.Version, error) {
 	raw, err := d.way.showJSON(ctx, "show version")
 	if err != nil {
-		return showjson.Version{}, d.Wrap(err)
+		return showjson.Version{}, drivers.TransportError(err)
 	}
 	v, err := showjson.ParseVersion(raw)
 	if err != nil {
-		return v, fmt.Errorf("%s: show version: %w", d.Name, err)
+		return v, fmt.Errorf("show version: %w", err)
 	}
 	if maker, _, _ := strings.Cut(v.Manufacturer, " "); !strings.EqualFold(maker, "Arista") {
-		return v, fmt.Errorf("%s: %w: the switch at %s says that its maker is %q, not Arista", d.Name, drivers.ErrUnsupported, d.Addr(), v.Manufacturer)
+		return v, fmt.Errorf("%w: the switch at %s says that its maker is %q, not Arista", drivers.ErrUnsupported, d.Addr(), v.Manufacturer)
 	}
 	return v, nil
 }
@@ -185,11 +185,11 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 			continue
 		}
 		if err != nil {
-			return "", d.Wrap(err)
+			return "", drivers.TransportError(err)
 		}
 		all, err := native.Parse([]byte(text))
 		if err != nil {
-			return "", fmt.Errorf("%s: %s: %w", d.Name, cmd, err)
+			return "", fmt.Errorf("%s: %w", cmd, err)
 		}
 		if kw, ok := native.KeywordOf(all); ok {
 			return kw, nil

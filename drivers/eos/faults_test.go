@@ -22,7 +22,7 @@ func TestRefusedLine(t *testing.T) {
 		d, was := b.Open(), b.State()
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect ecn minimum-threshold"))
 		tok, err := b.Try(d)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", "random-detect ecn minimum-threshold", "% Invalid input (at token 0: 'random-detect')")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "random-detect ecn minimum-threshold", "% Invalid input (at token 0: 'random-detect')")
 		if !gnmi {
 			says(t, err, drivers.ErrRejected, drivers.ErrPartial, "in qos profile ROCE-FABRIC, uc-tx-queue 3: ")
 		}

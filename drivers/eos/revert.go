@@ -58,7 +58,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if cfg, err := d.Config(ctx, lines.Startup); err == nil && !b.Undone(cfg) && d.Holds(b.Edit, cfg, 0) {
-		return fmt.Errorf("%s: %w: all is reverted, and the startup configuration still holds it: %w", d.Name, drivers.ErrPartial, errManual)
+		return fmt.Errorf("%w: all is reverted, and the startup configuration still holds it: %w", drivers.ErrPartial, errManual)
 	}
 	return nil
 }
@@ -80,11 +80,11 @@ func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	case t == nil:
 		return &lines.Leftovers{}, nil
 	case t.fresh:
-		return nil, open.obstacle(d.Name)
+		return nil, open.obstacle()
 	case t.ours:
 		return &lines.Leftovers{Confirmed: true}, d.stopTimer(ctx, t.name, "commit")
 	}
-	return &lines.Leftovers{Bars: open.obstacle(d.Name)}, nil
+	return &lines.Leftovers{Bars: open.obstacle()}, nil
 }
 
 // Forget has nothing to do: EOS forgets a session by itself.
@@ -133,7 +133,7 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%s: %w", d.Name, lines.Both(err, last))
+			return lines.Both(err, last)
 		}
 		err = d.Do(ctx, "configure session "+name+" "+how)
 		if refused(err) {
@@ -156,7 +156,7 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 			d.HangUp()
 		}
 	}
-	return fmt.Errorf("the commit timer of session %s: %w", name, d.Wrap(cmp.Or(last, errRuns)))
+	return fmt.Errorf("the commit timer of session %s: %w", name, drivers.TransportError(cmp.Or(last, errRuns)))
 }
 
 // errRuns is what is left where a switch says that it ended a timer.
@@ -191,7 +191,7 @@ func (d *Driver) bySwitch(b lines.Record, err error) error {
 func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) error {
 	name, err := undoName(b.Session)
 	if err != nil {
-		return fmt.Errorf("%s: %w", d.Name, err)
+		return err
 	}
 	d.undo = name
 	back := lines.Record{Session: name, Edit: b.Undo, Undo: b.Undo.Undo(now), Before: drivers.Fingerprint(now.String())}
@@ -227,10 +227,10 @@ func (d *Driver) quiet(ctx context.Context, b lines.Record) (*native.Config, err
 		return nil, err
 	}
 	if aborted != nil && !refused(aborted) && open.holds(b.Session) {
-		return nil, fmt.Errorf("abort session %s: %w", b.Session, d.Wrap(aborted))
+		return nil, fmt.Errorf("abort session %s: %w", b.Session, drivers.TransportError(aborted))
 	}
 	if t := open.timer; t != nil && (!open.timed(b.Session) || !d.way.timed()) {
-		return nil, fmt.Errorf("%s: %w: the commit timer of %s runs for another %s, and would undo what is restored now", d.Name, drivers.ErrRejected, t, drivers.Spell(open.left))
+		return nil, fmt.Errorf("%w: the commit timer of %s runs for another %s, and would undo what is restored now", drivers.ErrRejected, t, drivers.Spell(open.left))
 	}
 	return d.Config(ctx, lines.Running)
 }

@@ -120,17 +120,17 @@ var errNotShown = errors.New("configuration sessions are not shown")
 func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	raw, err := d.way.showJSON(ctx, "show configuration sessions")
 	if refused(err) {
-		return nil, fmt.Errorf("%w: %w", errNotShown, d.Wrap(err))
+		return nil, fmt.Errorf("%w: %w", errNotShown, drivers.TransportError(err))
 	}
 	if err != nil {
-		return nil, d.Wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	shown, err := showjson.ParseSessions(raw)
 	if errors.Is(err, showjson.ErrRefused) {
-		return nil, fmt.Errorf("%s: %w: %w", d.Name, errNotShown, err)
+		return nil, fmt.Errorf("%w: %w", errNotShown, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: show configuration sessions: %w", d.Name, err)
+		return nil, fmt.Errorf("show configuration sessions: %w", err)
 	}
 	out := &sessions{}
 	for _, name := range shown.Pending() {
@@ -168,7 +168,7 @@ func (s *sessions) timed(name string) bool {
 
 // obstacle returns why nothing may be written now: a commit would overwrite
 // what others are about to commit, or what a timer is about to restore.
-func (s *sessions) obstacle(device string) error {
+func (s *sessions) obstacle() error {
 	if t := s.timer; t != nil {
 		todo := "wait until it is confirmed or reverted"
 		switch {
@@ -177,14 +177,14 @@ func (s *sessions) obstacle(device string) error {
 		case t.ours:
 			todo = "confirm that run or take it back, or wait until the switch takes it back by itself"
 		}
-		return fmt.Errorf("%s: %w: the commit timer of %s runs for another %s; %s", device, drivers.ErrRejected, t, drivers.Spell(s.left), todo)
+		return fmt.Errorf("%w: the commit timer of %s runs for another %s; %s", drivers.ErrRejected, t, drivers.Spell(s.left), todo)
 	}
 	for _, p := range s.pending {
 		switch {
 		case p.fresh:
-			return fmt.Errorf("%s: %w: %s is open; %s: wait until it is done, or, where nobody is at work, abort it (configure session %s abort)", device, drivers.ErrRejected, p, drivers.AtWork(p.age), p.name)
+			return fmt.Errorf("%w: %s is open; %s: wait until it is done, or, where nobody is at work, abort it (configure session %s abort)", drivers.ErrRejected, p, drivers.AtWork(p.age), p.name)
 		case !p.ours:
-			return fmt.Errorf("%s: %w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", device, drivers.ErrRejected, p, p.name)
+			return fmt.Errorf("%w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", drivers.ErrRejected, p, p.name)
 		}
 	}
 	return nil
@@ -224,7 +224,7 @@ func (d *Driver) clearLeftovers(ctx context.Context, s *sessions) error {
 	for _, p := range s.pending {
 		if p.ours && !p.fresh {
 			if err := d.way.discard(ctx, p.name); err != nil && !refused(err) {
-				return fmt.Errorf("abort %s: %w", p, d.Wrap(err))
+				return fmt.Errorf("abort %s: %w", p, drivers.TransportError(err))
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// way is a way into the switch. Its errors are those of the transport; wrap
-// gives them the device's name.
+// way is a way into the switch. Its errors are those of the transport; see
+// [drivers.TransportError].
 type way interface {
 	name() string // "ssh", "gnmi"
 	Addr() string

@@ -132,7 +132,7 @@ type kindError struct {
 
 func (e kindError) Unwrap() []error { return []error{e.error, e.kind} }
 
-// wrap names the host, and what an error stands for.
+// wrap gives an error the sentinel of package drivers that it stands for.
 func (d *Driver) wrap(err error) error {
 	for _, k := range []struct{ is, kind error }{
 		{local.ErrPartial, drivers.ErrPartial}, {agent.ErrEnded, drivers.ErrUnreachable},
@@ -141,7 +141,7 @@ func (d *Driver) wrap(err error) error {
 			err = kindError{err, k.kind}
 		}
 	}
-	return drivers.TransportError(d.Name, err)
+	return drivers.TransportError(err)
 }
 
 // ownWord reports whether an error is what the host itself says, and not one of
@@ -219,9 +219,9 @@ func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 
 // check returns an error unless want is what the driver was made for.
 func (d *Driver) check(want drivers.Desired) error {
-	desired, err := drivers.Want[*nic.Host](d.Name, want)
+	desired, err := drivers.Want[*nic.Host](want)
 	if err == nil && desired != d.Desired {
-		err = fmt.Errorf("%s: %w: the driver was made for another desired state", d.Name, drivers.ErrUnsupported)
+		err = fmt.Errorf("%w: the driver was made for another desired state", drivers.ErrUnsupported)
 	}
 	return err
 }
@@ -247,7 +247,7 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 		}
 		native, err := json.Marshal(s)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", d.Name, err)
+			return nil, err
 		}
 		item := drivers.Step{Via: "agent", What: s.What, Native: native}
 		if s.Least() == qos.ImpactPortFlap {
@@ -292,7 +292,7 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 	}
 	steps, err := Steps(st.Items)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.Name, err)
+		return nil, err
 	}
 	m, err := d.Machine(ctx)
 	if err != nil {
@@ -303,7 +303,7 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 		return nil, d.wrap(err)
 	}
 	if err := undo.Check(d.Desired.Manages); err != nil {
-		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", d.Name, err)
+		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
 	token, err := drivers.NewToken(d.Name, Record{steps, undo})
 	if err != nil {
@@ -378,12 +378,12 @@ func (d *Driver) Applied(_ context.Context, want drivers.Desired) ([]drivers.Mis
 func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
 	steps, err := Steps(items)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", d.Name, err)
+		return 0, err
 	}
 	least := qos.ImpactNone
 	for i, s := range steps {
 		if err := s.Check(managed); err != nil {
-			return 0, fmt.Errorf("%s: step %d: %w", d.Name, i+1, err)
+			return 0, fmt.Errorf("step %d: %w", i+1, err)
 		}
 		least = max(least, s.Least())
 	}
@@ -397,7 +397,7 @@ func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) err
 		return err
 	}
 	if err := rec.Undo.Check(managed); err != nil {
-		return fmt.Errorf("%s: %w", d.Name, err)
+		return err
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Switch is what a driver does in the way of its system. Its errors are those
-// of the transport, or begin with the name of the device.
+// of the transport, or have a sentinel of package drivers.
 type Switch interface {
 	// Show returns the answer to a command that changes nothing.
 	Show(ctx context.Context, cmd string) (string, error)
@@ -99,20 +99,6 @@ type Pace struct {
 // change.
 const CommitTimer = 5 * time.Minute
 
-// Wrap gives a transport's error the device's name and the sentinel of drivers.
-func (m *Machine) Wrap(err error) error {
-	switch {
-	case m.names(err):
-		return err
-	case errors.Is(err, drivers.ErrUnsupported):
-		return fmt.Errorf("%s: %w", m.Name, err)
-	}
-	return drivers.TransportError(m.Name, err)
-}
-
-// names reports whether an error begins with the device's name.
-func (m *Machine) names(err error) bool { return strings.HasPrefix(err.Error(), m.Name+": ") }
-
 // Config reads a whole configuration.
 func (m *Machine) Config(ctx context.Context, cmd string) (*native.Config, error) {
 	var cut error
@@ -121,20 +107,20 @@ func (m *Machine) Config(ctx context.Context, cmd string) (*native.Config, error
 	for range 2 {
 		text, err := m.Switch.Show(ctx, cmd)
 		if err != nil {
-			return nil, m.Wrap(err)
+			return nil, drivers.TransportError(err)
 		}
 		cfg, err := m.Parse([]byte(text + "\n"))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", m.Name, cmd, err)
+			return nil, fmt.Errorf("%s: %w", cmd, err)
 		}
 		why, err := m.Switch.Cut(ctx, cfg)
 		if err != nil {
-			return nil, m.Wrap(err)
+			return nil, drivers.TransportError(err)
 		}
 		if why == "" {
 			return cfg, nil
 		}
-		cut = fmt.Errorf("%s: %s: the answer is cut off at line %d: %s", m.Name, cmd, strings.Count(text, "\n")+1, why)
+		cut = fmt.Errorf("%s: the answer is cut off at line %d: %s", cmd, strings.Count(text, "\n")+1, why)
 		m.Switch.HangUp()
 	}
 	return nil, cut
@@ -190,15 +176,15 @@ func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 // unsent is the end of work of which nothing can be in force.
 func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	err := cause
-	if !m.names(cause) {
-		err = fmt.Errorf("nothing was written: %w", m.Wrap(cause))
+	if !errors.Is(cause, drivers.ErrRejected) && !errors.Is(cause, drivers.ErrStale) {
+		err = fmt.Errorf("nothing was written: %w", drivers.TransportError(cause))
 	}
 	var line *ssh.LineError
 	if errors.As(cause, &line) {
 		if at := m.Grammar.PlaceOf(w.Lines, line.Number-1); at != "" {
 			cause = fmt.Errorf("in %s: %w", at, cause)
 		}
-		err = fmt.Errorf("%s: %w: nothing was written: %w", m.Name, drivers.ErrRejected, cause)
+		err = fmt.Errorf("%w: nothing was written: %w", drivers.ErrRejected, cause)
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.Pace.Read)
 	defer cancel()
@@ -251,7 +237,7 @@ func (m *Machine) revertWritten(ctx context.Context, b Record, now *native.Confi
 		return fmt.Errorf("%w; it was refused: %w", err, cause)
 	}
 	m.Switch.Forget(ctx, b)
-	return fmt.Errorf("%s: %w: what came before it was reverted: %w", m.Name, drivers.ErrRejected, cause)
+	return fmt.Errorf("%w: what came before it was reverted: %w", drivers.ErrRejected, cause)
 }
 
 // Watch looks at the switch until enough says so, for at most limit. It returns
@@ -310,7 +296,7 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	if m.idle == string(t.Native) {
 		// What differs was made by others, and stays.
 		if err := m.Switch.Abort(ctx, b); err != nil && !m.Switch.Refused(err) {
-			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, m.Wrap(err))
+			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, drivers.TransportError(err))
 		}
 		m.Switch.Forget(ctx, b)
 		return nil
@@ -387,7 +373,7 @@ func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) erro
 	var limit time.Duration
 	if err == nil {
 		limit = m.Pace.Settled
-	} else if lost := m.Wrap(err); errors.Is(lost, drivers.ErrUnreachable) {
+	} else if lost := drivers.TransportError(err); errors.Is(lost, drivers.ErrUnreachable) {
 		limit, err = m.Pace.Work, lost // it may still be at it
 	}
 	saved, rerr := drivers.Poll(ctx, m.Pace.Poll, limit, func() (bool, error) {
@@ -401,5 +387,5 @@ func (m *Machine) save(ctx context.Context, good func(*native.Config) bool) erro
 	if saved {
 		return nil
 	}
-	return fmt.Errorf("%s: %w: %w", m.Name, drivers.ErrUnsaved, cmp.Or(err, rerr, errNotSaved))
+	return fmt.Errorf("%w: %w", drivers.ErrUnsaved, cmp.Or(err, rerr, errNotSaved))
 }

@@ -79,7 +79,7 @@ func (m *Machine) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 // Digest identifies the state that desired speaks of; "", which no plan starts
 // from, where that is not a switch's.
 func (m *Machine) Digest(s *drivers.Snapshot, want drivers.Desired) string {
-	desired, err := drivers.Want[*qos.Device](m.Name, want)
+	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
 		return ""
 	}
@@ -107,10 +107,10 @@ func (m *Machine) step(via, what string, d *Draft) ([]drivers.Step, error) {
 // edit reads the one step of a plan, which may come from a file.
 func (m *Machine) edit(items []drivers.Step, managed func(port string) bool) (native.Edit, error) {
 	if len(items) != 1 {
-		return nil, fmt.Errorf("%s: the plan has %s; a plan for this switch has one", m.Name, words.Count(len(items), "step"))
+		return nil, fmt.Errorf("the plan has %s; a plan for this switch has one", words.Count(len(items), "step"))
 	}
 	if via := items[0].Via; !slices.Contains(m.Vias, via) {
-		return nil, fmt.Errorf("%s: step 1 of the plan: unknown transport %q", m.Name, via)
+		return nil, fmt.Errorf("step 1 of the plan: unknown transport %q", via)
 	}
 	var s step
 	err := json.Unmarshal(items[0].Native, &s)
@@ -118,7 +118,7 @@ func (m *Machine) edit(items []drivers.Step, managed func(port string) bool) (na
 		err = m.Grammar.Check(s.Edit, managed)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: step 1 of the plan: %w", m.Name, err)
+		return nil, fmt.Errorf("step 1 of the plan: %w", err)
 	}
 	return s.Edit, nil
 }
@@ -140,7 +140,7 @@ func (m *Machine) CheckSteps(items []drivers.Step, managed func(port string) boo
 // write. The token is nil where nothing may be written.
 func (m *Machine) begin(ctx context.Context, b Record, items []drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
 	if err := m.check(b, nil); err != nil {
-		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", m.Name, err)
+		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
 	token, err := drivers.NewToken(m.Name, b)
 	if err != nil {
@@ -150,7 +150,7 @@ func (m *Machine) begin(ctx context.Context, b Record, items []drivers.Step, o d
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return token, fmt.Errorf("%s: stopped before the first write: %w", m.Name, err)
+		return token, fmt.Errorf("stopped before the first write: %w", err)
 	}
 	return token, nil
 }
@@ -178,9 +178,9 @@ func (m *Machine) stands(b Record, now *native.Config) error {
 	case m.Holds(b.Edit, now, b.Variant):
 		return nil
 	case b.Undone(now):
-		return fmt.Errorf("%s: %w: it was not confirmed in time, and the switch reverted it", m.Name, drivers.ErrRejected)
+		return fmt.Errorf("%w: it was not confirmed in time, and the switch reverted it", drivers.ErrRejected)
 	}
-	return fmt.Errorf("%s: %w: the configuration was changed since the apply: %q is gone", m.Name, drivers.ErrPartial, telling(b.Edit.Commands(now)))
+	return fmt.Errorf("%w: the configuration was changed since the apply: %q is gone", drivers.ErrPartial, telling(b.Edit.Commands(now)))
 }
 
 // telling returns the last of some lines that is more than the end of a mode.
@@ -206,7 +206,7 @@ const (
 
 // Unreadable is the error where nobody knows what a write has done.
 func (m *Machine) Unreadable(cause, err error) error {
-	return fmt.Errorf("%s: %w: what the switch holds cannot be read: %w", m.Name, drivers.ErrPartial, Both(cause, err))
+	return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, Both(cause, err))
 }
 
 // verdict says what became of sent lines that come in force as a whole or not
@@ -218,15 +218,15 @@ func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (not
 	changed := !w.Undone(now)
 	switch {
 	case f == Rejected && changed:
-		return true, fmt.Errorf("%s: %w: nothing of it is in force, and someone else has changed the same settings meanwhile: %w", m.Name, drivers.ErrRejected, cause)
+		return true, fmt.Errorf("%w: nothing of it is in force, and someone else has changed the same settings meanwhile: %w", drivers.ErrRejected, cause)
 	case changed:
-		return false, fmt.Errorf("%s: %w: the switch holds neither the old nor the new: %s of %d left to set: %w", m.Name, drivers.ErrPartial, words.Count(len(left), "line"), len(w.Lines), cmp.Or(cause, ErrOthers))
+		return false, fmt.Errorf("%w: the switch holds neither the old nor the new: %s of %d left to set: %w", drivers.ErrPartial, words.Count(len(left), "line"), len(w.Lines), cmp.Or(cause, ErrOthers))
 	case f == Unanswered:
-		return false, fmt.Errorf("%s: %w: nothing was written: %w", m.Name, drivers.ErrUnreachable, cause)
+		return false, fmt.Errorf("%w: nothing was written: %w", drivers.ErrUnreachable, cause)
 	case f == Answered:
-		return true, fmt.Errorf("%s: %w: the switch took %s and changed nothing: %q has no effect", m.Name, drivers.ErrRejected, words.Count(len(w.Lines), "line"), telling(left))
+		return true, fmt.Errorf("%w: the switch took %s and changed nothing: %q has no effect", drivers.ErrRejected, words.Count(len(w.Lines), "line"), telling(left))
 	}
-	return true, fmt.Errorf("%s: %w: nothing is in force: %w", m.Name, drivers.ErrRejected, cause)
+	return true, fmt.Errorf("%w: nothing is in force: %w", drivers.ErrRejected, cause)
 }
 
 // ErrOthers is why what was answered well may not be in force.
@@ -249,7 +249,7 @@ func (m *Machine) Unsaved(ctx context.Context) ([]string, error) {
 	for i, cmd := range []string{Running, Startup} {
 		var err error
 		if cfg[i], err = m.Config(ctx, cmd); m.Switch.Refused(err) {
-			return nil, fmt.Errorf("%s: %w: %s: %w", m.Name, drivers.ErrUnsupported, cmd, err)
+			return nil, fmt.Errorf("%w: %s: %w", drivers.ErrUnsupported, cmd, err)
 		} else if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ type Planner interface {
 
 // Plan works out one batch of lines that makes the change.
 func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
-	desired, err := drivers.Want[*qos.Device](m.Name, want)
+	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 		if d.Lines = d.Edit.Commands(cfg); len(d.Lines) > 0 {
 			via, what := p.Tell()
 			if out.Items, err = m.step(via, what, d); err != nil {
-				return nil, fmt.Errorf("%s: %w", m.Name, err)
+				return nil, err
 			}
 		}
 	}

@@ -78,8 +78,5 @@ func (m *Machine) record(t *drivers.Token, managed func(port string) bool) (b Re
 	if err = t.Read(m.Name, &b); err != nil {
 		return b, err
 	}
-	if err = m.check(b, managed); err != nil {
-		err = fmt.Errorf("%s: %w", m.Name, err)
-	}
-	return b, err
+	return b, m.check(b, managed)
 }

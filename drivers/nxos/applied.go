@@ -21,7 +21,7 @@ func (d *Driver) into(ctx context.Context, cmd string, o *drivers.Observation, r
 		return nil // "Structured output unsupported", in whatever words
 	}
 	if err != nil && !drivers.RefusedLine(err) {
-		return d.Wrap(fmt.Errorf("%s: %w", cmd, err))
+		return drivers.TransportError(fmt.Errorf("%s: %w", cmd, err))
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ const pfcCommand = "show interface priority-flow-control"
 // So is each class of the network-qos policy that is too small for the MTU of
 // the port.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
-	desired, err := drivers.Want[*qos.Device](d.Name, want)
+	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
 	var out map[string]show.PFC
 	raw, err := d.Show(ctx, pfcCommand+" | json")
 	if err != nil && !drivers.RefusedLine(err) {
-		return nil, d.Wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	whole := false
 	if err == nil {
@@ -96,7 +96,7 @@ func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
 		return out, nil
 	}
 	if err != nil {
-		return nil, d.Wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	if shown := show.ParsePFCText(text); len(shown) > 0 {
 		return shown, nil

@@ -90,7 +90,7 @@ func (d *Driver) Abort(context.Context, lines.Record) error { return nil }
 func (d *Driver) otherRun(names map[string]bool, own string) error {
 	for _, n := range natural.Keys(names) {
 		if age, ok := d.stranger(n); ok && n != own {
-			return fmt.Errorf("%s: %w: nothing was written: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", d.Name, drivers.ErrRejected, n, drivers.AtWork(age), n)
+			return fmt.Errorf("%w: nothing was written: checkpoint %s: %s: wait until it confirms, or remove what is left of it on the switch (no checkpoint %s)", drivers.ErrRejected, n, drivers.AtWork(age), n)
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func TestRefusedLine(t *testing.T) {
 		d, was := b.Open(), b.State()
 		b.Faults().RefuseLine(regexp.MustCompile("^random-detect minimum-threshold"))
 		tok, err := b.Try(d)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "sw1", `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "reverted")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, `"random-detect minimum-threshold 150000 bytes`, "% Invalid command at '^' marker.", "reverted")
 		b.clean(t, was)
 		if err := d.Revert(t.Context(), tok); err != nil {
 			t.Errorf("revert: %v", err)

@@ -68,7 +68,7 @@ var realPace = lines.Pace{Poll: time.Second, Settled: 5 * time.Second, Work: 3 *
 // only way to write QoS, so that a target without it is ErrUnsupported.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.SSH == nil {
-		return nil, fmt.Errorf("%s: %w: QoS of NX-OS is written over SSH, and the intent gives no way to reach this switch over SSH (ssh: {} or ssh.address)", t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: QoS of NX-OS is written over SSH, and the intent gives no way to reach this switch over SSH (ssh: {} or ssh.address)", drivers.ErrUnsupported)
 	}
 	d := newDriver(t)
 	d.Shell = drivers.NewShell(*t.SSH, platform)
@@ -101,19 +101,19 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	}
 	raw, err := d.Show(ctx, "show version | json")
 	if err != nil {
-		return drivers.Facts{}, d.Wrap(err)
+		return drivers.Facts{}, drivers.TransportError(err)
 	}
 	v, err := show.ParseVersion([]byte(raw))
 	if err != nil {
-		return drivers.Facts{}, fmt.Errorf("%s: show version: %w", d.Name, err)
+		return drivers.Facts{}, fmt.Errorf("show version: %w", err)
 	}
 	if !v.NXOS {
-		return drivers.Facts{}, fmt.Errorf("%s: %w: the switch at %s says that it runs %q, not NX-OS", d.Name, drivers.ErrUnsupported, d.Addr(), v.System)
+		return drivers.Facts{}, fmt.Errorf("%w: the switch at %s says that it runs %q, not NX-OS", drivers.ErrUnsupported, d.Addr(), v.System)
 	}
 	if v.Model == "" || strings.Contains(v.Model, " ") {
 		// "Nexus9000 C9332D-GX2B Chassis" names no product.
 		if raw, err = d.Show(ctx, "show inventory | json"); err != nil && !drivers.RefusedLine(err) {
-			return drivers.Facts{}, d.Wrap(err)
+			return drivers.Facts{}, drivers.TransportError(err)
 		}
 		if id := show.ParseInventory([]byte(raw)); err == nil && id != "" {
 			v.Model = id
@@ -208,7 +208,7 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 		}
 		text, err := d.Show(ctx, cmd)
 		if err != nil && !drivers.RefusedLine(err) {
-			return m, false, d.Wrap(err)
+			return m, false, drivers.TransportError(err)
 		}
 		if m, ok := native.ModelOf(text); ok && err == nil {
 			d.model, d.asked = &m, true
@@ -252,7 +252,7 @@ func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error
 		return "", nil
 	}
 	if err != nil {
-		return "", d.Wrap(err)
+		return "", drivers.TransportError(err)
 	}
 	last := ""
 	for _, l := range cfg.Lines {
@@ -282,7 +282,7 @@ func (d *Driver) checkpoints(ctx context.Context) (names map[string]bool, shown 
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, d.Wrap(err)
+		return nil, false, drivers.TransportError(err)
 	}
 	names = map[string]bool{}
 	for _, m := range checkpointLine.FindAllStringSubmatch(strings.ReplaceAll(text, "\r", ""), -1) {

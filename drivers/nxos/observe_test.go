@@ -270,12 +270,12 @@ func TestObserveNeedsSSH(t *testing.T) {
 	ssh := *target.SSH
 	ssh.Password, target.SSH = "wrong", &ssh
 	_, err := b.OpenAs(target).Observe(t.Context())
-	says(t, err, drivers.ErrAuth, nil, "sw1")
+	says(t, err, drivers.ErrAuth, nil, "login refused")
 
 	// With neither, both say why.
 	target.GNMI.Password = "wrong"
 	_, err = b.OpenAs(target).Observe(t.Context())
-	says(t, err, drivers.ErrAuth, nil, "sw1", "over gNMI: ", "login refused")
+	says(t, err, drivers.ErrAuth, nil, "over gNMI: ", "login refused")
 
 	// Who gives up has not found out anything about the server.
 	d := b.Open()

@@ -132,7 +132,7 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return d.Wrap(lines.Both(last, err))
+			return drivers.TransportError(lines.Both(last, err))
 		}
 		_, err := d.stage(ctx, nil, 0)
 		var line *ssh.LineError
@@ -144,7 +144,7 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 		}
 		last = err
 	}
-	return d.Wrap(last)
+	return drivers.TransportError(last)
 }
 
 // Forget removes the checkpoint of a run. One that cannot be removed is told of

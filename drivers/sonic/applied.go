@@ -38,20 +38,20 @@ const (
 // CONFIG_DB alone proves little: a malformed or unresolved row stays there
 // without effect.
 func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
 		return nil, err
 	}
 	objects, err := d.readASIC(ctx)
 	if errors.Is(err, gnmi.ErrNotFound) {
-		return nil, fmt.Errorf("%s: %w: no ASIC_DB to read", d.t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: no ASIC_DB to read", drivers.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, err
 	}
 	// A switch has ports in its ASIC from the first second of orchagent on.
 	if len(objects[oPort]) == 0 {
-		return nil, fmt.Errorf("%s: %w: ASIC_DB has no ports", d.t.Name, drivers.ErrNoState)
+		return nil, fmt.Errorf("%w: ASIC_DB has no ports", drivers.ErrNoState)
 	}
 	names := map[string]native.Row{}
 	for _, t := range []string{"COUNTERS_PORT_NAME_MAP", queueNames, groupNames} {
@@ -61,7 +61,7 @@ func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 		}
 	}
 	if len(names["COUNTERS_PORT_NAME_MAP"]) == 0 {
-		return nil, fmt.Errorf("%s: %w: COUNTERS_PORT_NAME_MAP, which leads from a port to ASIC_DB, is empty", d.t.Name, drivers.ErrNoState)
+		return nil, fmt.Errorf("%w: COUNTERS_PORT_NAME_MAP, which leads from a port to ASIC_DB, is empty", drivers.ErrNoState)
 	}
 	buffers, err := d.readBuffers(ctx)
 	if err != nil {

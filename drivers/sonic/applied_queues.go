@@ -222,7 +222,7 @@ func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
 	}
 	raw, err := c.GetPresent(ctx, origin, paths...)
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	var t [4]native.Table
 	for i := range raw {
@@ -230,7 +230,7 @@ func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
 			continue
 		}
 		if t[i], err = native.ParseTable(names[i], raw[i]); err != nil {
-			return nil, fmt.Errorf("%s: read CONFIG_DB: %w", d.t.Name, err)
+			return nil, fmt.Errorf("read CONFIG_DB: %w", err)
 		}
 	}
 	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2]}

@@ -38,7 +38,7 @@ func (d *driver) undo(t *drivers.Token, managed func(port string) bool) (native.
 		return u, err
 	}
 	if err := u.Check(managed); err != nil {
-		return u, fmt.Errorf("%s: %w", d.t.Name, err)
+		return u, err
 	}
 	return u, nil
 }
@@ -59,7 +59,7 @@ func (d *driver) steps(items []drivers.Step, managed func(port string) bool) ([]
 			err = out[i].Check(managed)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: step %d of the plan: %w", d.t.Name, i+1, err)
+			return nil, fmt.Errorf("step %d of the plan: %w", i+1, err)
 		}
 	}
 	return out, nil

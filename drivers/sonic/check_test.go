@@ -59,7 +59,7 @@ func TestOnlyWhatIsMeantIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.CheckSteps([]drivers.Step{{Via: "gnmi", Native: raw}}, managed); err == nil || !strings.HasPrefix(err.Error(), "leaf1: step 1 of the plan: ") {
+		if _, err := d.CheckSteps([]drivers.Step{{Via: "gnmi", Native: raw}}, managed); err == nil || !strings.HasPrefix(err.Error(), "step 1 of the plan: ") {
 			t.Errorf("%s in a plan: %v", name, err)
 		}
 		u := native.Undo{Fields: []native.Op{o}}
@@ -90,7 +90,7 @@ func refusesUndo(t *testing.T, d *driver, u native.Undo, managed func(string) bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.CheckUndo(&drivers.Token{Device: "leaf1", Native: raw}, managed); err == nil || !strings.HasPrefix(err.Error(), "leaf1: undo record: ") {
+	if err := d.CheckUndo(&drivers.Token{Device: "leaf1", Native: raw}, managed); err == nil || !strings.HasPrefix(err.Error(), "undo record: ") {
 		t.Errorf("%s in an undo record: %v", name, err)
 	}
 }

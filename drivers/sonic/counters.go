@@ -102,7 +102,7 @@ func (d *driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	taken := time.Now()
 	rows, err := d.table(ctx, "COUNTERS_DB", "COUNTERS")
 	if errors.Is(err, gnmi.ErrNotFound) {
-		return nil, fmt.Errorf("%s: %w: COUNTERS_DB has no counters: the switch polls none", d.t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: COUNTERS_DB has no counters: the switch polls none", drivers.ErrUnsupported)
 	}
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 // no way to.
 func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	if d.t.SSH == nil || d.sshDown != nil {
-		return nil, fmt.Errorf("%s: %w: the startup file is read over ssh", d.t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: the startup file is read over ssh", drivers.ErrUnsupported)
 	}
 	sh, err := d.shell(ctx)
 	if err != nil {
@@ -257,14 +257,14 @@ func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	out, err := sh.Run(ctx, "sudo cat "+startupFile, nil)
 	if err != nil {
 		d.hangUpSSH()
-		return nil, d.wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	if out.Status != 0 {
-		return nil, fmt.Errorf("%s: %w: %s cannot be read: %s", d.t.Name, drivers.ErrUnsupported, startupFile, firstLines(strings.TrimSpace(string(out.Stderr))))
+		return nil, fmt.Errorf("%w: %s cannot be read: %s", drivers.ErrUnsupported, startupFile, firstLines(strings.TrimSpace(string(out.Stderr))))
 	}
 	saved, err := native.Parse(out.Stdout, native.WantTable)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", d.t.Name, startupFile, err)
+		return nil, fmt.Errorf("%s: %w", startupFile, err)
 	}
 	return saved, nil
 }

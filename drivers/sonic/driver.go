@@ -66,7 +66,7 @@ var (
 // Open makes the driver; the switch is dialled by the first call.
 func Open(t drivers.Target) (drivers.Driver, error) {
 	if t.GNMI.Address == "" {
-		return nil, fmt.Errorf("%s: %w: no gNMI address", t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: no gNMI address", drivers.ErrUnsupported)
 	}
 	if t.GNMI.SetTimeout == 0 {
 		t.GNMI.SetTimeout = maxSet
@@ -94,14 +94,14 @@ func (d *driver) client(ctx context.Context) (*gnmi.Client, error) {
 	}
 	c, err := gnmi.Dial(ctx, d.t.GNMI)
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	if !c.Capabilities().HasModel(origin) {
 		var has []string
 		for _, m := range c.Capabilities().Models {
 			has = append(has, m.Name)
 		}
-		err := fmt.Errorf("%s: %w: the gNMI server at %s has no model %s, it has %s", d.t.Name, drivers.ErrUnsupported, d.t.GNMI.Address, origin, strings.Join(has, ", "))
+		err := fmt.Errorf("%w: the gNMI server at %s has no model %s, it has %s", drivers.ErrUnsupported, d.t.GNMI.Address, origin, strings.Join(has, ", "))
 		return nil, errors.Join(err, c.Close())
 	}
 	d.cli = c
@@ -110,22 +110,17 @@ func (d *driver) client(ctx context.Context) (*gnmi.Client, error) {
 
 func (d *driver) shell(ctx context.Context) (*ssh.Client, error) {
 	if d.t.SSH == nil {
-		return nil, fmt.Errorf("%s: %w: ssh is not configured", d.t.Name, drivers.ErrUnsupported)
+		return nil, fmt.Errorf("%w: ssh is not configured", drivers.ErrUnsupported)
 	}
 	if d.sh != nil {
 		return d.sh, nil
 	}
 	c, err := ssh.Dial(ctx, *d.t.SSH)
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, drivers.TransportError(err)
 	}
 	d.sh = c
 	return c, nil
-}
-
-// wrap gives a transport's error the device's name and the driver's sentinel.
-func (d *driver) wrap(err error) error {
-	return drivers.TransportError(d.t.Name, err)
 }
 
 // Probe asks what the switch is. The release comes from the intent where it
@@ -200,7 +195,7 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 	out, err := sh.Run(ctx, "show version", nil)
 	if err != nil {
 		d.hangUpSSH()
-		return "", d.wrap(err)
+		return "", drivers.TransportError(err)
 	}
 	return softwareVersion(string(out.Stdout)), nil
 }
@@ -224,11 +219,11 @@ func get[T any](ctx context.Context, d *driver, parse func(where string, data []
 	}
 	raw, err := c.GetOne(ctx, origin, append(gnmi.Path{db, "localhost"}, at...))
 	if err != nil {
-		return none, d.wrap(err)
+		return none, drivers.TransportError(err)
 	}
 	v, err := parse(strings.Join(at, "|"), raw)
 	if err != nil {
-		return none, fmt.Errorf("%s: read %s: %w", d.t.Name, db, err)
+		return none, fmt.Errorf("read %s: %w", db, err)
 	}
 	return v, nil
 }
@@ -278,7 +273,7 @@ func leftAlone(unknown []native.Unknown) []drivers.Unknown {
 // Digest identifies the state that desired speaks of; "", which no plan starts
 // from, where that is not a switch's.
 func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
 		return ""
 	}
@@ -288,7 +283,7 @@ func (d *driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 
 // Plan works out the steps.
 func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
-	desired, err := drivers.Want[*qos.Device](d.t.Name, want)
+	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +299,7 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 	for _, s := range p.Steps {
 		raw, err := json.Marshal(batch{s.Ops})
 		if err != nil {
-			return nil, fmt.Errorf("%s: encode the plan: %w", d.t.Name, err)
+			return nil, fmt.Errorf("encode the plan: %w", err)
 		}
 		st.Items = append(st.Items, drivers.Step{Via: s.Via, What: s.What, Down: s.Down, Up: s.Up, Native: raw})
 	}

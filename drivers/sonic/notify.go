@@ -30,7 +30,7 @@ func (d *driver) Notify(ctx context.Context, ready, changed func()) error {
 		}
 	}
 	if len(paths) == 0 {
-		return fmt.Errorf("%s: %w: CONFIG_DB has none of the tables to subscribe to", d.t.Name, drivers.ErrUnsupported)
+		return fmt.Errorf("%w: CONFIG_DB has none of the tables to subscribe to", drivers.ErrUnsupported)
 	}
 	c, err := d.client(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (d *driver) Notify(ctx context.Context, ready, changed func()) error {
 	}
 	err = c.OnChange(ctx, configDB[0], paths, ready, changed)
 	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && rpc.Code == codes.Unimplemented {
-		return fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsupported, err)
+		return fmt.Errorf("%w: %w", drivers.ErrUnsupported, err)
 	}
-	return d.wrap(err)
+	return drivers.TransportError(err)
 }

@@ -58,7 +58,7 @@ func (d *driver) Settle(ctx context.Context) error {
 	defer cancel()
 	for range 2 {
 		if err := d.settle(ctx); err != nil {
-			return fmt.Errorf("%s: the switch did not settle, and may still be working on what it was sent: %w", d.t.Name, err)
+			return fmt.Errorf("the switch did not settle, and may still be working on what it was sent: %w", err)
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func (d *driver) Keep(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if ports := cfg.Down(d.leftDown()); len(ports) > 0 {
-		return false, fmt.Errorf("%s: %w: %s was left down by an earlier run", d.t.Name, drivers.ErrStale, natural.Fold(ports))
+		return false, fmt.Errorf("%w: %s was left down by an earlier run", drivers.ErrStale, natural.Fold(ports))
 	}
 	cutOff := d.left != nil && d.left.Run != ""
 	return d.keep(ctx, cfg, cutOff)
@@ -94,15 +94,15 @@ func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 		return false, nil
 	}
 	if err := d.save(ctx, cfg); err != nil {
-		return false, fmt.Errorf("%s: %w: %w", d.t.Name, drivers.ErrUnsaved, err)
+		return false, fmt.Errorf("%w: %w", drivers.ErrUnsaved, err)
 	}
 	saved, err = d.saved(ctx)
 	switch {
 	case errors.Is(err, drivers.ErrUnsupported):
 	case err != nil:
-		return true, fmt.Errorf("%s: %w: read back what was saved: %w", d.t.Name, drivers.ErrUnsaved, err)
+		return true, fmt.Errorf("%w: read back what was saved: %w", drivers.ErrUnsaved, err)
 	case !d.lasts(cfg, saved):
-		return true, fmt.Errorf("%s: %w: %s still differs from what runs after 'config save'", d.t.Name, drivers.ErrUnsaved, startupFile)
+		return true, fmt.Errorf("%w: %s still differs from what runs after 'config save'", drivers.ErrUnsaved, startupFile)
 	}
 	return true, nil
 }

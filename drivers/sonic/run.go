@@ -72,7 +72,7 @@ func (r *runner) run(ctx context.Context, steps []native.Step) error {
 		if err == nil {
 			continue
 		}
-		err = fmt.Errorf("%s: step %d of %d (%s): %w", r.d.t.Name, i+1, len(steps), s.What, err)
+		err = fmt.Errorf("step %d of %d (%s): %w", i+1, len(steps), s.What, err)
 		if i > 0 && !errors.Is(err, drivers.ErrPartial) {
 			err = fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 		}
@@ -80,7 +80,7 @@ func (r *runner) run(ctx context.Context, steps []native.Step) error {
 	}
 	if r.unsaved {
 		if err := r.d.save(ctx, r.cfg); err != nil {
-			return fmt.Errorf("%s: %w: %w", r.d.t.Name, drivers.ErrUnsaved, err)
+			return fmt.Errorf("%w: %w", drivers.ErrUnsaved, err)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
@@ -50,14 +51,14 @@ func (d *driver) commandInput(ctx context.Context, cmd string, stdin []byte) err
 	out, err := sh.Run(ctx, cmd, stdin)
 	if err != nil {
 		d.hangUpSSH()
-		return d.wrap(err)
+		return drivers.TransportError(err)
 	}
 	said := strings.TrimSpace(string(out.Stderr))
 	if said == "" {
 		said = strings.TrimSpace(string(out.Stdout))
 	}
 	if out.Status != 0 {
-		return fmt.Errorf("%s: %q ended with status %d: %s", d.t.Name, cmd, out.Status, firstLines(said))
+		return fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, firstLines(said))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	left := cfg.Down(d.leftDown())
 	for _, p := range left {
 		if !slices.ContainsFunc(steps, func(s native.Step) bool { return s.Sets(native.TPort, p, "admin_status") }) {
-			return nil, fmt.Errorf("%s: %w: %s was left down by run %s, and the plan does not bring it up", d.t.Name, drivers.ErrStale, p, d.left.Down[p])
+			return nil, fmt.Errorf("%w: %s was left down by run %s, and the plan does not bring it up", drivers.ErrStale, p, d.left.Down[p])
 		}
 	}
 	u := native.Remember(cfg.Raised(d.leftDown()), steps, native.Policy(st.Policy))
@@ -40,11 +40,11 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 		}
 	}
 	if err := u.Check(nil); err != nil {
-		return nil, fmt.Errorf("%s: nothing was written, as this tool could not undo it: %w", d.t.Name, err)
+		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
 	raw, err := json.Marshal(u)
 	if err != nil {
-		return nil, fmt.Errorf("%s: encode the way back: %w", d.t.Name, err)
+		return nil, fmt.Errorf("encode the way back: %w", err)
 	}
 	token := &drivers.Token{Device: d.t.Name, Native: raw}
 	if o.Token != nil {
@@ -119,7 +119,7 @@ func (d *driver) save(ctx context.Context, cfg native.Config) error {
 		return d.settle(ctx)
 	}
 	if err != nil {
-		return d.wrap(err)
+		return drivers.TransportError(err)
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 		}
 	}
 	if len(lost) > 0 {
-		return fmt.Errorf("%s: %w: the config updater refuses to restore %s; configure ssh and revert again", d.t.Name, drivers.ErrPartial, strings.Join(lost, ", "))
+		return fmt.Errorf("%w: the config updater refuses to restore %s; configure ssh and revert again", drivers.ErrPartial, strings.Join(lost, ", "))
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func (d *driver) carryOut(ctx context.Context, ops []native.Op, policy native.Po
 	steps, refused, ssh := native.Site{Release: d.rel, Chip: d.chip, SSH: d.t.SSH != nil, Policy: policy}.Carry(now, ops)
 	for i, s := range steps {
 		if err := s.Check(nil); err != nil {
-			return nil, false, fmt.Errorf("%s: step %d: %w", d.t.Name, i+1, err)
+			return nil, false, fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
 	r := runner{d: d, cfg: now, reverts: true}
