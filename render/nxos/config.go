@@ -72,7 +72,9 @@ func (p *parser) line(s string, no int) error {
 	}
 	t, indent := strings.TrimSpace(s), lines.Width(s)
 	if t == "" {
-		p.section, p.class = nil, nil
+		if p.section == nil || !p.section.indented {
+			p.section, p.class = nil, nil
+		}
 		return nil
 	}
 	p.paged = p.paged || strings.HasPrefix(t, "--More--")
