@@ -53,7 +53,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendJSON holds the writer of config_db.json against encoding/json
+// BenchmarkAppendJSON compares the writer of config_db.json with encoding/json
 // with the same rows.
 func BenchmarkAppendJSON(b *testing.B) {
 	f, err := intent.Load(save(b, ranges(model64, 2, ports)), intent.Options{})

@@ -60,7 +60,7 @@ func checks() string {
 		if len(list) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| check | severity | reads | what is wrong | why it matters | what mends it |\n|---|---|---|---|---|---|\n", f.title)
+		fmt.Fprintf(&b, "\n## %s\n\n| check | severity | reads | finding | why it matters | fix |\n|---|---|---|---|---|---|\n", f.title)
 		for _, c := range list {
 			title := c.Title
 			if !c.Made() {

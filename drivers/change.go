@@ -55,7 +55,7 @@ func keeping(have, desired *qos.Device, changes []qos.Change) *qos.Device {
 	return desired.Keeping(have, blocked)
 }
 
-// WithOthers adds what changes beside what was asked for, with a reason.
+// WithOthers adds changes in addition to those that were asked for, with a reason.
 func WithOthers(changes []qos.Change, have, after *qos.Device, reason string) []qos.Change {
 	listed := map[qos.Place]bool{}
 	for _, c := range changes {

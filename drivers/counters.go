@@ -38,8 +38,8 @@ type Counters struct {
 	// Poll is how old a value may be: how often the device renews it. 0 means
 	// that it is read when it is asked for.
 	Poll map[Metric]time.Duration
-	// Off are metrics that the device can count and is told not to, and where it
-	// is told so, in its own words. One that it never has is not among them.
+	// Off are metrics that the device can count and is configured not to, and where it
+	// is configured so, in its own words. One that it never has is not among them.
 	Off map[Metric]string
 }
 

@@ -76,7 +76,7 @@ type Driver interface {
 	// was just taken of. It returns a token to revert them with, which is
 	// valid also where an error is returned; it is nil where the device was
 	// not touched. An answer that failed, or never came, is no error where the
-	// device did what it was told; Apply waits and reads to find out, for as
+	// device did what it was asked to do; Apply waits and reads to find out, for as
 	// long as the device may take, also when ctx has ended.
 	Apply(context.Context, *Snapshot, *Steps, ApplyOptions) (*Token, error)
 	// Confirm makes an apply last: it ends a pending timer and saves.
@@ -255,7 +255,7 @@ type Mismatch struct {
 	Part string
 	Want string
 	Have string
-	// Fix is what is typed to mend it, modes and lines with " / " between
+	// Fix is what is typed to fix it, modes and lines with " / " between
 	// them; "" where the driver knows of nothing.
 	Fix string
 	// Unsure says that the switch does not show it, or that no public source
@@ -288,7 +288,7 @@ type Steps struct {
 	Items   []Step       `json:"steps"`
 	Notes   []string     `json:"notes,omitempty"`
 	Policy  Policy       `json:"policy"`
-	// Unknown is what the device holds beside what the model has a place for.
+	// Unknown is what the device holds in addition to what the model has a place for.
 	Unknown []Unknown `json:"unknown,omitempty"`
 	// Left says, a line each, what is not as desired and stays so: changes that are
 	// Open, as far as they count.
@@ -337,7 +337,7 @@ type Step struct {
 
 // ApplyOptions tune an apply.
 type ApplyOptions struct {
-	// Progress is told before each step; nil is silence.
+	// Progress is called before each step; nil is silence.
 	Progress func(i, n int, s Step)
 	// Token is called with the undo record before the first write, so that it can be
 	// kept where it survives this process; an error stops the apply. nil

@@ -113,7 +113,7 @@ func (all Systems) Recognise(text []byte) (string, error) {
 }
 
 // ErrUnclear says that a text could be of several systems, or of none.
-var ErrUnclear = errors.New("its text does not tell the system")
+var ErrUnclear = errors.New("its text does not show the system")
 
 // distinct leaves out the lines that a text has already had: those of one port
 // are mostly those of all.

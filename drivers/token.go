@@ -15,7 +15,7 @@ import (
 func NewToken(device string, back any) (*Token, error) {
 	raw, err := json.Marshal(back)
 	if err != nil {
-		return nil, fmt.Errorf("encode the way back: %w", err)
+		return nil, fmt.Errorf("encode the undo record: %w", err)
 	}
 	return &Token{Device: device, Native: raw}, nil
 }
@@ -23,10 +23,10 @@ func NewToken(device string, back any) (*Token, error) {
 // Read reads the undo record of a device, which may come from a file.
 func (t *Token) Read(device string, back any) error {
 	if t.Device != device {
-		return fmt.Errorf("the way back is that of %s", t.Device)
+		return fmt.Errorf("the undo record is that of %s", t.Device)
 	}
 	if err := json.Unmarshal(t.Native, back); err != nil {
-		return fmt.Errorf("read the way back: %w", err)
+		return fmt.Errorf("read the undo record: %w", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // UnsavedLines names the sections of a command line's configuration that differ
 // between what runs and what is saved: a block by its first line, a line of the
-// top by its first two words, so that no value is told. The order of lines
+// top by its first two words, so that no value is printed. The order of lines
 // means nothing.
 func UnsavedLines(running, saved []*lines.Line) []string {
 	have, kept := sections(running), sections(saved)

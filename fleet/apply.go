@@ -43,7 +43,7 @@ type ApplyOptions struct {
 	// SkipUnchanged leaves devices without a step alone: they are not read again, and
 	// where there are no others there is no run.
 	SkipUnchanged bool
-	// Confirm is asked once nothing stands against the plan; an error ends it. nil is
+	// Confirm is asked once nothing forbids the plan; an error ends it. nil is
 	// a yes. As the answer may take hours, all devices are read again after it.
 	Confirm func() error
 }

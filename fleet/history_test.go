@@ -91,7 +91,7 @@ func TestFindTheRunToTakeBack(t *testing.T) {
 	record(t, dir, "run5", false, entry{Of: "run1"}, entry{Device: "leaf3", Event: string(Restored)}, entry{Device: "leaf1", Event: string(Failed)})
 	expect("", "run1", "leaf1")
 	if _, _, err := newest("run5"); err == nil {
-		t.Error("a rollback can be taken back")
+		t.Error("a rollback can be rolled back")
 	}
 }
 
@@ -263,7 +263,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A journal is what a crash left, and may be what somebody edited.
+// A journal is what a crash left, and may be what someone edited.
 func TestBadJournals(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", true, entry{}, wrote("leaf1", "")...)
@@ -310,7 +310,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		for _, d := range p.Devices {
 			if tok, err := p.Token(d); d.touched && (err != nil || tok == nil) {
-				t.Errorf("%s: no way back: %v", d.Name, err)
+				t.Errorf("%s: no undo record: %v", d.Name, err)
 			}
 			if place := p.place(d); !strings.HasPrefix(place, path+":") {
 				t.Errorf("%s is at %s", d.Name, place)

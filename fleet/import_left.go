@@ -61,7 +61,7 @@ func (l left) notes(where string) []derive.Note {
 	var out []derive.Note
 	say := func(keys []string, instead string) {
 		if len(keys) > 0 {
-			out = append(out, derive.Note{Where: where, What: "the intent of -f states " + strings.Join(keys, ", ") + ", and this one " + instead + ": no switch tells"})
+			out = append(out, derive.Note{Where: where, What: "the intent of -f states " + strings.Join(keys, ", ") + ", and this one " + instead + ": no switch reports it"})
 		}
 	}
 	say(keysWhere(l.gone), "does not")

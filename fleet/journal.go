@@ -29,7 +29,7 @@ type entry struct {
 	Fabric string         `json:"fabric,omitempty"`
 	Intent string         `json:"intent,omitempty"`
 	Base   string         `json:"base,omitempty"` // digest of the state that a "start" found
-	Of     string         `json:"of,omitempty"`   // the run that this one takes back
+	Of     string         `json:"of,omitempty"`   // the run that this one rolls back
 	By     string         `json:"by,omitempty"`   // who began it: user@machine
 }
 
@@ -40,7 +40,7 @@ type journal struct {
 	f    *os.File
 	lock *os.File
 	path string
-	// past are the other runs with a journal beside this one, read when they
+	// past are the other runs with a journal in the same folder, read when they
 	// are first asked for: the lock keeps new ones from beginning.
 	past func() ([]string, error)
 	// history is what they left on devices.
@@ -198,7 +198,7 @@ func (j *journal) Path() string {
 	return j.path
 }
 
-// others returns the IDs of the other runs that have a journal beside this one.
+// others returns the IDs of the other runs that have a journal in the same folder.
 // None of them is at work, because this one has the lock.
 func (j *journal) others() ([]string, error) {
 	if j == nil {

@@ -248,7 +248,7 @@ func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string)
 	}
 	note := fmt.Sprintf("run %s was cut off in its work on this device: %s", past.ID, fate)
 	if was.touched && d.Base != was.base {
-		note += "; 'roce-fabric rollback' takes it back"
+		note += "; 'roce-fabric rollback' undoes it"
 	}
 	return append(out, note)
 }

@@ -99,7 +99,7 @@ func find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 		}
 		for _, d := range left {
 			if by := later[d.Name]; by != "" {
-				return nil, nil, fmt.Errorf("run %s came after it on %s; take that one back first", by, d.Name)
+				return nil, nil, fmt.Errorf("run %s came after it on %s; roll that one back first", by, d.Name)
 			}
 		}
 		return p, left, nil

@@ -72,7 +72,7 @@ func (o RunOptions) withDefaults() RunOptions {
 var errStopped = errors.New("run stopped")
 
 // each works through devices, in order, with as many workers as there are writers,
-// and returns one outcome a device. After an error that do returns beside an outcome
+// and returns one outcome a device. After an error that do returns in addition to an outcome
 // no further device is begun; those at work are ended. The error is errStopped or the
 // journal's.
 func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Context, i int, out *Outcome) error) (outs []Outcome, _ error) {

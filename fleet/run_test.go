@@ -253,7 +253,7 @@ func (g *goesOn) Settle(context.Context) error {
 }
 func (g *goesOn) Resume(l drivers.Leftover) { g.left = l }
 
-// A device is told what earlier runs left on it, has done all that it was sent
+// A driver learns what earlier runs left on it, has done all that it was sent
 // before anything is written, and what goes down in this run is on record.
 func TestADeviceIsToldWhatEarlierRunsLeft(t *testing.T) {
 	dir := t.TempDir()
@@ -357,7 +357,7 @@ func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A device is told which runs are over, and that is not this one.
+	// A driver learns which runs are over, and that is not this one.
 	if _, err := (run{allow: qos.ImpactReload, journal: j}).work(t.Context(), job("leaf1", b)); !slices.Equal(b.ended, []string{"run1"}) {
 		t.Errorf("runs that have ended: %q (%v)", b.ended, err)
 	}

@@ -105,7 +105,7 @@ func (r *resolver) jump(o opt[string]) Value[string] {
 func (r *resolver) checkTLS(t *rawTLS, u *rawUser) {
 	if t.Plaintext.V {
 		if u.Password.Set {
-			r.problems.addf(t.Plaintext.Pos, "use TLS, with a pin where the device has a certificate of its own", "plaintext would send the password stated at %s unprotected", u.Password.Pos)
+			r.problems.addf(t.Plaintext.Pos, "use TLS, with a pin if the device has a self-signed certificate", "plaintext would send the password stated at %s unprotected", u.Password.Pos)
 		}
 		if other := firstSet(t.Pin, t.CA, t.Cert); other.Set {
 			r.problems.addf(t.Plaintext.Pos, "", "plaintext contradicts the TLS settings at %s", other.Pos)

@@ -91,7 +91,7 @@ var badCases = []struct {
 		`6:32: pcp must be 0 to 7, not 8`, true},
 	{"PCP of another priority", class3 + "  a: {priority: 3, dscp: rest, pcp: [3, 4]}\n  b: {priority: 4}\n", `5:41: PCP 4 of class "a" is that of class "b" by its priority at 6:17`, false},
 	{"bandwidths above 100", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 60%}\n  b: {priority: 4, bandwidth: 50%}\n", `6:31: the bandwidths of a and b add up to 110%, more than 100%`, false},
-	{"no bandwidth left", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 100%}\n  b: {priority: 4}\n", `6:3: no bandwidth is left for class "b" beside a`, false},
+	{"no bandwidth left", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 100%}\n  b: {priority: 4}\n", `6:3: no bandwidth is left for class "b" after a`, false},
 	{"bandwidth of a strict class", class3 + "  a: {priority: 3, dscp: rest, strict: true, bandwidth: 10%}\n", `5:57: a strict class has no share of the bandwidth`, false},
 	{"nothing of the link", class3 + "  a: {priority: 3, dscp: rest, bandwidth: 0%, maxRate: 0G}\n", `5:43: bandwidth: 0% would starve the class` + "\n" +
 		`5:56: maxRate: 0 would stop the class`, false},

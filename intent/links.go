@@ -193,7 +193,7 @@ func (j *joiner) rail() {
 		}
 	}
 	if leaves != nics {
-		j.problems.addf(j.raw.Pos, "a rail joins each NIC of a host with a leaf of its own", "a rail has %d leaves at a and %d NICs a host at b", leaves, nics)
+		j.problems.addf(j.raw.Pos, "a rail joins each NIC of a host with a different leaf", "a rail has %d leaves at a and %d NICs a host at b", leaves, nics)
 		return
 	}
 	if ports != hosts {

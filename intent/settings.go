@@ -157,7 +157,7 @@ func (r *resolver) shareBandwidth(s *Settings) {
 	}
 	left := (100 - sum) / units.Percent(len(open))
 	if left < rounding {
-		r.problems.addf(open[0].Pos, "state smaller shares, or make the class strict", "no bandwidth is left for class %q beside %s", open[0].Name, andList(names))
+		r.problems.addf(open[0].Pos, "state smaller shares, or make the class strict", "no bandwidth is left for class %q after %s", open[0].Name, andList(names))
 		return
 	}
 	for _, c := range open {

@@ -66,7 +66,7 @@ func (r *resolver) suppressions() {
 }
 
 // scope reads what a suppression holds for. One that names no device is a fault:
-// it would accept nothing, without a word.
+// it would silently accept nothing.
 func (r *resolver) scope(s *Suppression, pos Pos) {
 	device, port, ported := strings.Cut(s.On, "/")
 	if all := append(r.out.candidates(), r.out.hostCandidates()...); device != "*" && !r.incomplete && r.spend(len(all), pos) {

@@ -10,7 +10,7 @@ type rawTraffic struct {
 }
 
 // Traffic is what hosts send, as the operator knows it: packets that carry these
-// DSCPs. It configures nothing; checks hold the classes against it.
+// DSCPs. It configures nothing; checks compare the classes with it.
 type Traffic struct {
 	Name     string
 	Pos      Pos

@@ -7,7 +7,7 @@ type Kind string
 
 // The kinds.
 const (
-	// KindDrift: what runs differs, and writing it mends that.
+	// KindDrift: what runs differs, and writing it fixes that.
 	KindDrift Kind = "drift"
 	// KindNotProgrammed: the firmware's next boot differs. Writing it changes
 	// nothing before a reset of the card.

@@ -2,7 +2,7 @@
 // hold ([Desired]), what they hold, and how the two differ ([Diff]).
 //
 // A setting lives in one of three layers with three lifetimes, see [Layer], and
-// every difference names its layer, because that decides what mends it: writing
+// every difference names its layer, because that decides the fix: writing
 // it again, a reset of the card, or a unit that writes it at every boot.
 //
 // As in intent/qos, an Opt that is not set means "not managed" in a desired

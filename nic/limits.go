@@ -217,7 +217,7 @@ func (r Rings) For(running *Port) Rings {
 }
 
 // ringLimit says why the device would refuse rings, "" where it is not known
-// to: the kernel holds them against the maximum (net/ethtool/ioctl.c), ionic
+// to: the kernel compares them with the maximum (net/ethtool/ioctl.c), ionic
 // takes powers of two alone (ionic_ethtool.c, ionic_set_ringparam).
 func ringLimit(have *Port, want Rings) string {
 	for _, r := range []struct {

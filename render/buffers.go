@@ -156,7 +156,7 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 func losslessFrame(p *intent.Port) int { return p.Settings.MTU.RDMA.V + intent.RDMAOverhead }
 
 // PortHeadroom is the headroom of each lossless group of a port: what the
-// switch will set, and what that is held against.
+// switch will set, and what that is compared with.
 type PortHeadroom struct {
 	// Row is what the switch looks up, Computed what it computes; nil both
 	// where neither is known, and then Missing says why.

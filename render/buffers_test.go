@@ -172,7 +172,7 @@ func TestHeadroom(t *testing.T) {
 	if _, err := d.Admission(p); err == nil {
 		t.Error("a switch that looks headroom up has no admission test")
 	}
-	// The model to hold it against can be the one of the switch.
+	// The model to compare it with can be the one of the switch.
 	d, p, _ = port(t, compiled(t, fill("", ", buffers: {headroom: sonic-dyn}", "")), "spine1", "Ethernet0")
 	if h = d.Headroom(p); h.Computed == nil || h.Reference.Model != headroom.ModelSONiCDyn || h.Reference.XOFF != h.Computed.XOFF {
 		t.Errorf("%+v", h)

@@ -127,7 +127,7 @@ type HeadroomPath struct {
 	Row    *catalog.HeadroomRow `json:"row,omitempty"`
 	Result *headroom.Result     `json:"result,omitempty"`
 	// Margin is what the switch's own headroom has beyond Result, of the path
-	// that it is held against; nil where either is not known.
+	// that it is compared with; nil where either is not known.
 	Margin *int64 `json:"margin,omitempty"`
 	// Admission is the switch's own test of the port; nil where it has none.
 	Admission *headroom.Admission `json:"admission,omitempty"`
@@ -240,7 +240,7 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	default:
 		out = append(out, HeadroomPath{Title: "looked up by the switch", Row: h.Row, Note: h.Missing})
 	}
-	ref := HeadroomPath{Title: "to hold it against", Result: h.Reference, Note: h.NoReference}
+	ref := HeadroomPath{Title: "for comparison", Result: h.Reference, Note: h.NoReference}
 	if xoff, ok := h.XOFF(); ok && h.Reference != nil {
 		margin := xoff - h.Reference.XOFF
 		ref.Margin = &margin

@@ -111,7 +111,7 @@ type portTable struct {
 	index  map[string]int
 }
 
-func (p *portTable) of(name string) int {
+func (p *portTable) indexOf(name string) int {
 	i, known := p.index[name]
 	if !known {
 		i = len(p.names)
@@ -163,7 +163,7 @@ func (b *pageBuilder) topology(t Topology) {
 		d := b.device(n.Name, n.Kind)
 		b.out.Devices[d].Role, b.out.Devices[d].OS, b.out.Devices[d].Model = clean(n.Role), clean(n.OS), clean(n.Model)
 		for _, p := range n.Ports {
-			at := b.ports[d].of(p.Name)
+			at := b.ports[d].indexOf(p.Name)
 			if p.Speed > 0 {
 				b.ports[d].speeds[at] = b.label(p.Speed.String())
 			}
@@ -227,7 +227,7 @@ func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
 	d := b.device(f.Device, SwitchDevice)
 	ports := make([]int, len(f.Ports))
 	for i, p := range f.Ports {
-		ports[i] = b.ports[d].of(p)
+		ports[i] = b.ports[d].indexOf(p)
 	}
 	place := [][]int{{d, where}, ports}
 	var peers []int
@@ -237,7 +237,7 @@ func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
 			break // the next ones would stand beside the wrong ports
 		}
 		p := b.device(device, SwitchDevice)
-		peers = append(peers, p, b.ports[p].of(port))
+		peers = append(peers, p, b.ports[p].indexOf(port))
 	}
 	if len(peers) > 0 {
 		place = append(place, peers)
@@ -250,7 +250,7 @@ func (b *pageBuilder) counters(list []PortCounters) {
 	byName := map[string]map[int]row{}
 	for _, c := range list {
 		d := b.device(c.Device, SwitchDevice)
-		p := b.ports[d].of(c.Port)
+		p := b.ports[d].indexOf(c.Port)
 		for name, v := range c.Values {
 			rows := byName[name]
 			if rows == nil {

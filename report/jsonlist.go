@@ -10,15 +10,15 @@ import (
 // JSONList writes a JSON document with a list of devices, each as soon as it
 // is there, so that no result has to wait for the last.
 type JSONList struct {
-	w     io.Writer
-	n     int
-	err   error
-	quiet bool
+	w   io.Writer
+	n   int
+	err error
+	off bool
 }
 
 // NewJSONList begins the document; where on is false nothing is ever written.
 func NewJSONList(w io.Writer, on bool, fabric string) *JSONList {
-	l := &JSONList{w: w, quiet: !on}
+	l := &JSONList{w: w, off: !on}
 	name, err := json.Marshal(fabric)
 	l.err = err
 	l.printf("{\n  \"format\": %d,\n  \"fabric\": %s,\n  \"devices\": [", Format, name)
@@ -26,7 +26,7 @@ func NewJSONList(w io.Writer, on bool, fabric string) *JSONList {
 }
 
 func (l *JSONList) printf(format string, a ...any) {
-	if l.err == nil && !l.quiet {
+	if l.err == nil && !l.off {
 		_, l.err = fmt.Fprintf(l.w, format, a...)
 	}
 }

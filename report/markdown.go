@@ -36,7 +36,7 @@ func writeMarkdown(w io.Writer, r Report) error {
 	told += m.section("Accepted", causes, false, func(c validate.Cause) bool { return c.Suppressed != nil })
 	if n := len(causes) - told; n > 0 {
 		m.left += 1024 // held back for this
-		m.put(fmt.Sprintf("\n**%s left out of %d:** a comment takes no more. The text and json forms have all.\n", words.Are(n, "cause"), len(causes)))
+		m.put(fmt.Sprintf("\n**%s left out of %d:** the comment is full. The text and json forms have all causes.\n", words.Are(n, "cause"), len(causes)))
 	}
 	_, err := io.WriteString(w, m.b.String())
 	return err

@@ -258,7 +258,7 @@ func (s *sarifWriter) physical(p intent.Pos) *sarifPhysical {
 	return &sarifPhysical{Artifact: art, Region: sarifRegion{p.Line, p.Column}}
 }
 
-// unread tells of the devices that could not be read.
+// unread reports the devices that could not be read.
 func (s *sarifWriter) unread() []sarifNotification {
 	var out []sarifNotification
 	for _, d := range s.r.Failed() {

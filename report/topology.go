@@ -51,7 +51,7 @@ type Edge struct {
 // EdgeEnd is one end of a link: indices in Topology.Nodes and in Node.Ports.
 type EdgeEnd struct{ Node, Port int }
 
-// Group is devices of one tier that are drawn as one until somebody looks
+// Group is devices of one tier that are drawn as one until someone looks
 // closer: those of one role in one pod.
 type Group struct {
 	Name  string

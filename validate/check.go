@@ -17,7 +17,7 @@ type Check struct {
 	Scope Scope  `json:"scope"`
 	Reads Reads  `json:"reads"`
 	Why   string `json:"why"` // what happens to traffic
-	Fix   string `json:"fix"` // what mends it, in general
+	Fix   string `json:"fix"` // the fix, in general
 	// Sources are public: standards, papers, source files, issues.
 	Sources []string `json:"sources,omitempty"`
 	// Absent is set for a check of the catalogue that this version does not

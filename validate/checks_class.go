@@ -64,7 +64,7 @@ var classChecks = []Check{
 	},
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
-		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share, with the rest, and where only the usual DSCP tells their class"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "for a share below 10 %"}, {Warning, "for a larger share, with the rest, and where only the usual DSCP shows their class"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "they queue behind data, and senders slow down late",
 		Fix:     "make their class strict",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 3"},
@@ -329,7 +329,7 @@ func rewrites(r *deviceRun) {
 
 func trustOfEnds(r *linkRun) {
 	if a, b := r.a.Trust, r.b.Trust; a != b && a != "" && b != "" {
-		r.found(Warning, r.mend(qos.KindTrust.Attr()), "the port trusts %v, on %v %v", a, b)
+		r.found(Warning, r.fixOf(qos.KindTrust.Attr()), "the port trusts %v, on %v %v", a, b)
 	}
 }
 

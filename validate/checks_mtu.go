@@ -75,16 +75,16 @@ func mtuOfEnds(r *linkRun) {
 	case r.mtuSaid():
 	case a == b || a == 0 || b == 0 || min(a, b) < sent.need(): // MTU-02 says so
 	case min(a, b) < sent.packet:
-		r.found(Error, r.mend(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
+		r.found(Error, r.fixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b, qos.KindMTU.Attr())
 	default:
-		r.found(Info, r.mend(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b)
+		r.found(Info, r.fixOf(qos.KindMTU.Attr()), "its MTU is %v B, that of %v is %v B", a, b)
 	}
 }
 
 func mtuOfRDMA(r *linkRun) {
 	a, b := r.a.MTU, r.b.MTU
 	if need := r.run.senders.need(); a > 0 && b > 0 && min(a, b) < need && !r.mtuSaid() {
-		r.found(Error, r.mend(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, qos.KindMTU.Attr())
+		r.found(Error, r.fixOf(qos.KindMTU.Attr()), fmt.Sprintf("an RDMA packet of %d B has %d B with its headers; it carries %%v B, %%v %%v B", r.run.senders.payload, need), a, b, qos.KindMTU.Attr())
 	}
 }
 
@@ -103,7 +103,7 @@ func mtuTowardsHost(r *deviceRun) {
 }
 
 // narrowClass reports whether a mismatch is of a class that takes smaller packets
-// than its port, which the driver knows how to mend.
+// than its port, which the driver knows how to fix.
 func narrowClass(m drivers.Mismatch) bool { return m.Field.Kind == qos.KindMTU && m.Fix != "" }
 
 func mtuOfClasses(r *deviceRun) {

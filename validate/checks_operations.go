@@ -148,7 +148,7 @@ func inForce(r *deviceRun) {
 
 // notInForce is the finding for a value that is configured and not in force.
 // What is not even configured cannot be in force: one cause, one finding, unless
-// the driver knows what mends it.
+// the driver knows the fix.
 func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	_, drifted := r.differs(m.Port, m.Field)
 	if m.Fix == "" && drifted {

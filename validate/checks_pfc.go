@@ -93,7 +93,7 @@ var pfcChecks = []Check{
 
 func pfcOfEnds(r *linkRun) {
 	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
-		r.found(Error, r.mend(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, qos.KindPFC.Attr())
+		r.found(Error, r.fixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, qos.KindPFC.Attr())
 	}
 }
 
@@ -218,7 +218,7 @@ func linkPause(r *deviceRun) {
 func losslessClasses(r *deviceRun) {
 	for p, q := range r.ports() {
 		if set := q.PFC.Or(0); len(set.List()) > 2 {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.mend(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
 		}
 	}
 }
@@ -240,7 +240,7 @@ func losslessControl(r *deviceRun) {
 func asymmetry(r *linkRun) {
 	if a, b := r.a.Asymmetric, r.b.Asymmetric; a.Set && b.Set && a.V != b.V {
 		on := map[bool]string{true: "on", false: "off"}
-		r.found(Warning, r.mend(qos.KindPFCAsymmetric.Attr()), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], qos.KindPFCAsymmetric.Attr())
+		r.found(Warning, r.fixOf(qos.KindPFCAsymmetric.Attr()), "asymmetric PFC is %v, on %v %v", on[a.V], on[b.V], qos.KindPFCAsymmetric.Attr())
 	}
 }
 
@@ -280,13 +280,13 @@ var (
 )
 
 // livePFC reports whether a mismatch is one of live PFC: of its state, or of the
-// classification that it needs, where the driver knows what mends that.
+// classification that it needs, where the driver knows the fix.
 func livePFC(m drivers.Mismatch) bool {
 	return m.Field.Kind == qos.KindPFC || m.Field == dscpField && m.Fix != ""
 }
 
 func pfcInOperation(r *deviceRun) {
-	lost := map[string]bool{} // CLS-02, with the line that mends it
+	lost := map[string]bool{} // CLS-02, with the line that fixes it
 	for p := range r.ports() {
 		lost[p.Name] = len(r.moves(p).lost) > 0
 	}

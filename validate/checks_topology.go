@@ -200,7 +200,7 @@ func circle(c deadlock.Cycle) string {
 	return fmt.Sprintf("%s%s wait in a cycle of %d: %s", words.Count(c.Buffers, "buffer"), of, len(c.Hops), c)
 }
 
-// lossyOnHosts is what mends a cycle of a class that others are remapped to and
+// lossyOnHosts is the fix for a cycle of a class that others are remapped to and
 // that hosts send as well: remapping moves nothing out of their way then. It is
 // "" for other cycles.
 func lossyOnHosts(f *intent.Fabric, c deadlock.Cycle) string {
@@ -231,7 +231,7 @@ func lossyOnHosts(f *intent.Fabric, c deadlock.Cycle) string {
 	return ""
 }
 
-// upTurns tells of each switch, in the words of one cause: what an exception or
+// upTurns describes each switch, in the words of one cause: what an exception or
 // the model admits on many switches is shown by an example.
 func upTurns(r *fabricRun) {
 	type reason struct {

@@ -108,7 +108,7 @@ func watchdogTimes(r *deviceRun) {
 		}
 		where := p.Settings.Watchdog.Detect.From.String()
 		if w.Detect > longDetect {
-			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.mend(r.check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
+			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
 		}
 		w.Priorities = 0
 		r.setting(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,

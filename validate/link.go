@@ -97,9 +97,9 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 	r.out.at[k] = append(r.out.at[k], linkEnds{here, there})
 }
 
-// mend is the fix of two ends that differ in an attribute: to apply the intent where
+// fixOf is the fix of two ends that differ in an attribute: to apply the intent where
 // an end is not as intended, and what the check says where both are.
-func (r *linkRun) mend(attr qos.Attr) string {
+func (r *linkRun) fixOf(attr qos.Attr) string {
 	var devices []string
 	for _, e := range []intent.Endpoint{r.l.A, r.l.B} {
 		res := r.run.results[e.Device]

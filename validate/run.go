@@ -27,7 +27,7 @@ const (
 	Running                // read from the switch
 )
 
-// State is what a switch shows beside its configuration.
+// State is what a switch shows in addition to its configuration.
 type State struct {
 	// InForce is what is configured and not in force; nil where the switch
 	// does not show that.
@@ -209,19 +209,19 @@ func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr
 		}
 	}
 	if f.Fix == r.check.Fix {
-		f.Fix = r.mend(f.Fix, port, attrs...)
+		f.Fix = r.fixOf(f.Fix, port, attrs...)
 	}
 	r.explain(port, attrs...)
 	r.out.findings.add(f, port, peer...)
 }
 
-// applyIntent mends what differs from the intent.
+// applyIntent fixes what differs from the intent.
 const applyIntent = "apply the intent"
 
-// mend is the fix of what is about these attributes. Where they differ from the
+// fixOf is the fix of what is about these attributes. Where they differ from the
 // intent that is to apply it: a change of the intent, or one by hand on the
-// switch, would not mend it or go beside it.
-func (r *deviceRun) mend(fix, port string, attrs ...qos.Attr) string {
+// switch, would not fix it or go beside it.
+func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 	for _, attr := range attrs {
 		if _, ok := r.differs(port, attr); ok && !strings.Contains(fix, applyIntent) {
 			return applyIntent
@@ -238,7 +238,7 @@ func (r *deviceRun) explain(port string, attrs ...qos.Attr) {
 	}
 }
 
-// cure is what mends an attribute that is not in force, where the driver knows it.
+// cure is the fix for an attribute that is not in force, where the driver knows it.
 func (r *deviceRun) cure(port string, attr qos.Attr) string {
 	return r.cures[qos.Place{Port: port, Field: attr}]
 }

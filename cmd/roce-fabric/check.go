@@ -15,7 +15,7 @@ import (
 type checkOptions struct {
 	models string
 	config []string
-	// topology is a file of links to hold those of the intent against.
+	// topology is a file of links to compare those of the intent with.
 	topology string
 	list     bool
 }

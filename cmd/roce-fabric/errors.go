@@ -47,7 +47,7 @@ func usageHint(hint, format string, a ...any) error {
 	return &statusError{exitUsage, fmt.Errorf(format, a...), hint}
 }
 
-// interrupted is the error of a run that was told to stop. What the result
+// interrupted is the error of a run that was asked to stop. What the result
 // has said, and that the context ended, need no words.
 func interrupted(err error) error {
 	var se *statusError

@@ -152,7 +152,7 @@ func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Source
 		m := deviceForm.FindStringSubmatch(d)
 		if m == nil {
 			// The argument is not repeated: it may hold a password.
-			return nil, usageHint("write --device leaf1=OS://192.0.2.11:8080; credentials have flags of their own", "--device %s is not NAME=OS://HOST[:PORT]", beforeSecret(d))
+			return nil, usageHint("write --device leaf1=OS://192.0.2.11:8080; credentials have their own flags", "--device %s is not NAME=OS://HOST[:PORT]", beforeSecret(d))
 		}
 		if strings.Contains(m[3], "@") {
 			return nil, usageHint("use --username and --password", "--device %s holds a user", beforeSecret(d))
@@ -257,7 +257,7 @@ func (a *app) imported(r *fleet.Imported, file string) error {
 	if len(r.Differs) == 0 {
 		a.talk("a plan of this intent is empty")
 	} else {
-		a.printHint("what a plan would change is what no intent can say, or what differs from most ports without a place of its own; 'roce-fabric plan' shows the lines")
+		a.printHint("a plan would change settings that an intent cannot express, and exceptions that the new intent has no place for; 'roce-fabric plan' shows the lines")
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 			"nic apply --allow traffic-loss --yes", func(a *app) error {
 				return a.nicApply(ctx, nicOptions{yes: true, allow: impactFlag{qos.ImpactLoss}, state: state})
 			}},
-		{"Running state is held against the intent: configuration, what is in force, both ends of every link, hosts too.",
+		{"Running state is compared with the intent: configuration, what is in force, both ends of every link, hosts too.",
 			"validate", func(a *app) error { return a.validate(ctx, validateOptions{}) }},
 		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
 			return a.plan(ctx, planFlags{exitCode: true, state: state})

@@ -92,12 +92,12 @@ func (p *proof) sonic(name string) *sonic.Switch { return p.Switches[name].(*son
 func (p *proof) eos(name string) *eos.EOS        { return p.Switches[name].(*eos.EOS) }
 func (p *proof) host(name string) *host.Host     { return p.Servers[name] }
 
-// runningFault breaks one thing and mends it again.
+// runningFault breaks one thing and fixes it again.
 type runningFault struct {
 	id, place string
 	layer     string // config, applied, saved
-	// inject returns what mends it.
-	inject func(p *proof) (mend func())
+	// inject returns the fix.
+	inject func(p *proof) (fix func())
 }
 
 // row changes fields of a row of leaf1's CONFIG_DB; "-" removes one. What
@@ -145,8 +145,8 @@ func row(table, key string, fields ...string) func(p *proof) func() {
 // gone removes a row of CONFIG_DB.
 func gone(table, key string) func(p *proof) func() { return row(table, key) }
 
-// typed has somebody type lines on a switch, and other lines to mend it.
-func typed(name, lines, mend string) func(p *proof) func() {
+// typed has someone type lines on a switch, and other lines to fix it.
+func typed(name, lines, fix string) func(p *proof) func() {
 	return func(p *proof) func() {
 		box := p.Switches[name].(interface{ Configure(string) error })
 		do := func(lines string) {
@@ -155,7 +155,7 @@ func typed(name, lines, mend string) func(p *proof) func() {
 			}
 		}
 		do(lines)
-		return func() { do(mend) }
+		return func() { do(fix) }
 	}
 }
 
@@ -210,11 +210,11 @@ func corrupted(f func(*dcb.State)) func(p *proof) func() {
 }
 
 // file writes a file of gpu1's kernel.
-func written(path, value, mend string) func(p *proof) func() {
+func written(path, value, fix string) func(p *proof) func() {
 	return func(p *proof) func() {
 		k := p.host("gpu1").Kernel()
 		k.Put(path, value)
-		return func() { k.Put(path, mend) }
+		return func() { k.Put(path, fix) }
 	}
 }
 
@@ -320,9 +320,9 @@ func TestRunningFaults(t *testing.T) {
 		if testing.Short() && i%8 != 0 {
 			continue
 		}
-		mend := f.inject(p)
+		fix := f.inject(p)
 		fs := p.found()
-		mend()
+		fix()
 		hit := slices.ContainsFunc(fs, func(x validate.Finding) bool { return x.ID == f.id && x.Place() == f.place })
 		others := slices.DeleteFunc(slices.Clone(fs), func(x validate.Finding) bool { return x.ID == f.id || x.Severity != validate.Error })
 		if !hit || len(others) > 0 {

@@ -159,7 +159,7 @@ func (a *app) listRuns(fabric, dir string) error {
 		}
 		what := strings.Join(order, "; ")
 		if p.Of != "" {
-			what += " (took back " + p.Of + ")"
+			what += " (rolled back " + p.Of + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), term.CleanLine(what))
 	}

@@ -62,7 +62,7 @@ the host. For a port that is meant to be down, the intent says admin: down.
 }
 
 // maxWindow bounds a look at counters: what is to be watched for longer is not
-// for a command that somebody waits for.
+// for a command that someone waits for.
 const maxWindow = 24 * time.Hour
 
 // validateOptions are the flags of validate.

@@ -27,7 +27,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
 
-// The bounds of --interval. Below, devices do little beside being read; above,
+// The bounds of --interval. Below, devices do little except being read; above,
 // a change is seen too late for a watch.
 const (
 	minInterval = 10 * time.Second
@@ -49,7 +49,7 @@ type watchOptions struct {
 	// clock and rand are nil but in tests.
 	clock watch.Clock
 	rand  func() float64
-	// started is told the watch before it begins, and the address of the server,
+	// started is called with the watch before it begins, and the address of the server,
 	// "" without one; nil but in tests.
 	started func(w *watch.Watcher, addr string)
 }

@@ -30,7 +30,7 @@ func (w *watched) soon() string {
 	return clockTime.ReplaceAllString(s, "")
 }
 
-// A row that changes is told without waiting for the round; a switch that takes no
+// A changed row is reported without waiting for the round; a switch that takes no
 // subscriptions is watched in rounds; and nothing is left when the watch ends.
 func TestWatchSubscribes(t *testing.T) {
 	before := goleak.IgnoreCurrent()
@@ -60,7 +60,7 @@ func TestWatchSubscribes(t *testing.T) {
 	}
 	w.box("leaf1").SetDBRow("CONFIG_DB", "PORT_QOS_MAP", "Ethernet8", map[string]string{"pfc_enable": "3"})
 	if got := w.soon(); strings.Count(got, "\n- ")+1 != 2 || !strings.HasPrefix(got, "- error PFC-01 leaf1 Ethernet8: ") {
-		t.Errorf("the way back says\n%s", got)
+		t.Errorf("the rollback says\n%s", got)
 	}
 	w.posted("errors>ok")
 

@@ -184,14 +184,14 @@ func (w *watched) posted(want string) {
 		}
 	}
 	if got := fmt.Sprintf("%s>%s", m.Previous, m.Verdict); got != want || m.Fabric != "pod1" {
-		w.t.Errorf("the webhook is told %s, want %s", got, want)
+		w.t.Errorf("the webhook is called with %s, want %s", got, want)
 	}
 }
 
 func (w *watched) box(name string) *sonic.Switch { return w.lab.Switches[name].(*sonic.Switch) }
 
 // A fault appears and clears, a device goes and comes back, a queue loses
-// packets: each is told once, everywhere.
+// packets: each is reported once, everywhere.
 func TestWatch(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	w := watchLab(t, "text")

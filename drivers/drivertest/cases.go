@@ -114,7 +114,7 @@ var cases = []testCase{
 			b.settled(b.open(), p.steps)
 		}
 	}},
-	{name: "a failure half way is partial and is taken back", needs: func(d *Device) bool { return d.Faults.FailHalfWay != nil }, run: func(b *bench) {
+	{name: "a failure half way is partial and is reverted", needs: func(d *Device) bool { return d.Faults.FailHalfWay != nil }, run: func(b *bench) {
 		p, was := b.fresh(), b.State()
 		b.Faults.FailHalfWay()
 		tok, err := b.apply(p)
@@ -122,7 +122,7 @@ var cases = []testCase{
 		b.revert(p, tok)
 		b.same("reverted", was)
 	}},
-	{name: "a failure half way of any step is taken back", needs: func(d *Device) bool { return d.Faults.FailHalfWay != nil }, run: func(b *bench) {
+	{name: "a failure half way of any step is reverted", needs: func(d *Device) bool { return d.Faults.FailHalfWay != nil }, run: func(b *bench) {
 		was := b.State()
 		for n := 0; ; n++ {
 			p := b.fresh()
@@ -249,7 +249,7 @@ var cases = []testCase{
 		n := b.Requests()
 		_, err := p.Apply(b.ctx, p.snap, p.steps, drivers.ApplyOptions{ID: "test", Token: func(t *drivers.Token) error {
 			if b.Requests() != n {
-				b.Error("the way back is told after the first write")
+				b.Error("the undo record comes after the first write")
 			}
 			kept = b.later(t)
 			return nil
@@ -281,7 +281,7 @@ var cases = []testCase{
 			b.Error("an undo record of ports outside of the intent is taken")
 		}
 	}},
-	{name: "nothing is written where the way back cannot be kept", run: func(b *bench) {
+	{name: "nothing is written where the undo record cannot be kept", run: func(b *bench) {
 		p, was := b.fresh(), b.State()
 		n := b.Requests()
 		tok, err := p.Apply(b.ctx, p.snap, p.steps, drivers.ApplyOptions{ID: "test", Token: func(*drivers.Token) error { return context.Canceled }})

@@ -63,7 +63,7 @@ func countShows() []show {
 	}})
 }
 
-// Unsaved holds what runs against the startup configuration. "show
+// Unsaved compares what runs with the startup configuration. "show
 // running-config diffs" says nothing where they are the same; where there is a
 // difference, or a way that does not show it, both are read and compared, as
 // comments and the order of lines mean nothing.

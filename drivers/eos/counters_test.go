@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
-// Over both ways the same is counted; marks are where the switch is told to
+// Over both ways the same is counted; marks are where the switch is configured to
 // count them, and a queue that never was stuck was so 0 times.
 func TestCounters(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {

@@ -69,7 +69,7 @@ func newDriver(t drivers.Target) *Driver {
 		Name: t.Name, System: "EOS", Shares: "comes with the qos profile", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"}, Pace: realPace, Parse: native.Parse,
 		Means:    func(c *native.Config, _ int) (*qos.Device, []native.Unknown) { return native.Decode(c) },
 		Identify: func(c *native.Config, desired *qos.Device, _ int) string { return native.Digest(c, desired) },
-		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return of(s).cfg, 0 },
+		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return nativeOf(s).cfg, 0 },
 	}}
 	d.Switch = d
 	return d
@@ -127,7 +127,7 @@ type snapshot struct {
 	open *sessions
 }
 
-func of(s *drivers.Snapshot) *snapshot {
+func nativeOf(s *drivers.Snapshot) *snapshot {
 	if n, ok := s.Native.(*snapshot); ok {
 		return n
 	}

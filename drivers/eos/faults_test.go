@@ -43,7 +43,7 @@ func TestRefusedLine(t *testing.T) {
 	}
 }
 
-// Where nobody gets at the switch any more, the operator is told what the
+// Where nobody gets at the switch any more, the operator learns what the
 // switch does of itself.
 func TestContactLostAfterTheCommit(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
@@ -59,10 +59,10 @@ func TestContactLostAfterTheCommit(t *testing.T) {
 	if b.State() == was {
 		t.Error("nothing was committed")
 	}
-	says(t, d.Revert(t.Context(), tok), drivers.ErrUnreachable, nil, "unless it was confirmed, the switch takes it back by itself within 5m of the apply; run plan then")
+	says(t, d.Revert(t.Context(), tok), drivers.ErrUnreachable, nil, "unless it was confirmed, the switch reverts it by itself within 5m of the apply; run plan then")
 	b.Faults().Clear()
 	if !b.ExpireTimer() || b.State() != was {
-		t.Error("the switch did not take it back")
+		t.Error("the switch did not revert it")
 	}
 }
 
@@ -248,7 +248,7 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 			t.Error(err)
 		}
 		if _, again := b.Plan(d); len(again.Changes) != len(st.Changes) {
-			t.Errorf("%s: not taken back: %v", d.way.name(), again.Changes)
+			t.Errorf("%s: not reverted: %v", d.way.name(), again.Changes)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // Planner is what EOS has to say of a plan: on EOS all of it comes in force at
 // once.
 func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
-	p := &planner{Draft: draft, snap: of(s), way: d.way}
+	p := &planner{Draft: draft, snap: nativeOf(s), way: d.way}
 	if p.kw = p.snap.kw; p.kw == "" {
 		p.kw = native.UCTxQueue
 	}
@@ -48,13 +48,13 @@ func (p *planner) Tell() (via, what string) {
 		p.Note("Arista does not document whether the hardware drops a few packets while it takes up new maps, trust, PFC or queues")
 	}
 	if p.snap.kw == "" && slices.ContainsFunc(p.Lines, func(l string) bool { return strings.Contains(l, string(p.kw)) }) {
-		p.Note("neither the configuration nor the model of the switch tells how it calls its unicast queues; the plan says %s, and a switch that does not know that word refuses the whole plan", p.kw)
+		p.Note("neither the configuration nor the model of the switch shows the keyword of its unicast queues; the plan uses %s, and a switch that does not know it refuses the whole plan", p.kw)
 	}
 	p.wide()
 	p.NoteLosses(native.Losses(p.Edit, p.snap.cfg))
 	p.moved()
 	if !p.way.timed() && !persists(p.snap.cfg) {
-		p.Note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless somebody runs \"write memory\"", persistence)
+		p.Note("the switch does not save what comes over gNMI (management api gnmi has no line %q): the change is lost in a restart unless someone runs \"write memory\"", persistence)
 	}
 	return p.way.name(), commitText(p.Edit, p.Lines)
 }

@@ -244,7 +244,7 @@ func TestQueueKeyword(t *testing.T) {
 		b := newBox(t, boxOptions{gnmi: gnmi, Options: simeos.Options{Model: unknown, QueueKeyword: "tx-queue", Persist: true}})
 		d := b.Open()
 		snap, st := b.Plan(d)
-		if got := of(snap).kw; got != native.TxQueue {
+		if got := nativeOf(snap).kw; got != native.TxQueue {
 			t.Errorf("keyword %q", got)
 		}
 		if f, err := d.Probe(t.Context()); err != nil || f.ASIC != "" || len(st.Items) != 1 {
@@ -255,8 +255,8 @@ func TestQueueKeyword(t *testing.T) {
 		asked := &refusesAll{way: d.way}
 		d.way = asked
 		b.Plan(d)
-		if snap, st = b.Plan(d); of(snap).kw != "" || asked.n != 2 || !strings.Contains(notes(st), "the plan says uc-tx-queue") {
-			t.Errorf("keyword %q, asked %d times, notes %s", of(snap).kw, asked.n, notes(st))
+		if snap, st = b.Plan(d); nativeOf(snap).kw != "" || asked.n != 2 || !strings.Contains(notes(st), "the plan uses uc-tx-queue") {
+			t.Errorf("keyword %q, asked %d times, notes %s", nativeOf(snap).kw, asked.n, notes(st))
 		}
 		d = b.Open()
 		was := b.State()
@@ -268,7 +268,7 @@ func TestQueueKeyword(t *testing.T) {
 		// A plan that names no queue rests on no guess.
 		b.Set("interface Ethernet1/1\nmtu 4000\n")
 		snap, _ = b.Plan(d)
-		of(snap).kw = ""
+		nativeOf(snap).kw = ""
 		facts, err := d.Probe(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -82,7 +82,7 @@ func anySwitch(t *rapid.T, kw string) string {
 		if rapid.Bool().Draw(t, "direct") {
 			out = append(out, anyPolicy(t, kw)...)
 		}
-		out = append(out, "description # of somebody, 50%", "exit")
+		out = append(out, "description # of someone, 50%", "exit")
 	}
 	for _, l := range []string{
 		"qos map dscp 26 to traffic-class 5", "qos map dscp 8 10 12 to traffic-class 2", "qos map cos 3 to traffic-class 4", "qos map traffic-class 3 to " + kw + " 4",

@@ -133,7 +133,7 @@ func (d *Driver) stopTimer(ctx context.Context, name, how string) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return lines.Both(err, last)
+			return lines.JoinErrors(err, last)
 		}
 		err = d.Do(ctx, "configure session "+name+" "+how)
 		if refused(err) {
@@ -165,7 +165,7 @@ var errRuns = errors.New("it still runs")
 // Halt waits until the switch is through with an apply, and has it undo that
 // where the commit timer runs and nobody else changed anything since.
 func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
-	now, err := d.quiet(ctx, b)
+	now, err := d.waitIdle(ctx, b)
 	if err == nil && d.way.timed() {
 		how := "abort"
 		// The timer would undo what others did since then as well.
@@ -183,7 +183,7 @@ func (d *Driver) bySwitch(b lines.Record, err error) error {
 	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
 		return err
 	}
-	return fmt.Errorf("%w; unless it was confirmed, the switch takes it back by itself within %s of the apply; run plan then", err, drivers.Spell(d.Pace.Timer))
+	return fmt.Errorf("%w; unless it was confirmed, the switch reverts it by itself within %s of the apply; run plan then", err, drivers.Spell(d.Pace.Timer))
 }
 
 // Undo restores, with a commit of its own, the settings that stood there before
@@ -201,9 +201,9 @@ func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) e
 	return nil
 }
 
-// quiet waits until the switch has done what it was told, and returns what it
+// waitIdle waits until the switch has done its work, and returns what it
 // holds. A session of the apply that stays open is aborted.
-func (d *Driver) quiet(ctx context.Context, b lines.Record) (*native.Config, error) {
+func (d *Driver) waitIdle(ctx context.Context, b lines.Record) (*native.Config, error) {
 	busy := false
 	// A session that stays open to the end of the wait is no error yet.
 	now, err := d.Watch(ctx, b, d.Pace.Work, func(_ *native.Config, done bool) bool {

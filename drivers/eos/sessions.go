@@ -173,9 +173,9 @@ func (s *sessions) obstacle() error {
 		todo := "wait until it is confirmed or reverted"
 		switch {
 		case t.fresh:
-			todo = drivers.AtWork(t.age) + ": wait until it confirms, or until the switch takes it back by itself"
+			todo = drivers.AtWork(t.age) + ": wait until it confirms, or until the switch reverts it by itself"
 		case t.ours:
-			todo = "confirm that run or take it back, or wait until the switch takes it back by itself"
+			todo = "confirm that run or roll it back, or wait until the switch reverts it by itself"
 		}
 		return fmt.Errorf("%w: the commit timer of %s runs for another %s; %s", drivers.ErrRejected, t, drivers.Spell(s.left), todo)
 	}
@@ -197,9 +197,9 @@ func (s *sessions) notes(aborts bool) []string {
 	if t := s.timer; t != nil {
 		switch {
 		case t.fresh:
-			out = append(out, fmt.Sprintf("%s, and its work is in force and not confirmed (%s): the switch takes it back in %s unless it is confirmed; from where that run began, an apply confirms it where it is what the intent says", drivers.AtWork(t.age), t, drivers.Spell(s.left)))
+			out = append(out, fmt.Sprintf("%s, and its work is in force and not confirmed (%s): the switch reverts it in %s unless it is confirmed; from where that run began, an apply confirms it where it is what the intent says", drivers.AtWork(t.age), t, drivers.Spell(s.left)))
 		case t.ours:
-			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch takes it back in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, drivers.Spell(s.left)))
+			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch reverts it in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, drivers.Spell(s.left)))
 		default:
 			out = append(out, fmt.Sprintf("the commit timer of %s runs for another %s, and nothing can be applied before", t, drivers.Spell(s.left)))
 		}

@@ -75,7 +75,7 @@ func TestLeftovers(t *testing.T) {
 		if len(b.pending()) > 0 || strings.Contains(b.Running(), "vlan 99") {
 			t.Errorf("sessions %v", b.Sessions())
 		}
-		if got := notes(); !strings.Contains(got, "in force and was not confirmed") || !regexp.MustCompile(`takes it back in (5m|4m5\ds)`).MatchString(got) {
+		if got := notes(); !strings.Contains(got, "in force and was not confirmed") || !regexp.MustCompile(`reverts it in (5m|4m5\ds)`).MatchString(got) {
 			t.Errorf("notes %q", got)
 		}
 		// A second run must not write what the switch is about to revert.
@@ -83,9 +83,9 @@ func TestLeftovers(t *testing.T) {
 		b.Set("interface Ethernet1/1\nmtu 4000\n")
 		snap, st := b.Plan(other)
 		_, err := other.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "two"})
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "commit timer", "rf-test-", "takes")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "commit timer", "rf-test-", "reverts")
 		if err := b.Open().Confirm(t.Context(), tok); err == nil {
-			t.Error("confirm of what somebody changed since then")
+			t.Error("confirm of what someone changed since then")
 		}
 		if got := notes(); strings.Contains(got, "earlier run") {
 			t.Errorf("notes %q", got)

@@ -2,7 +2,7 @@
 // program runs on, or of one that is reached by nic/remote.
 //
 // A host takes its settings one by one and is asked what they disturb, so that a
-// read asks it for the steps as well. What package nic finds and no run can mend
+// read asks it for the steps as well. What package nic finds and no run can fix
 // (a reset that is pending, what cannot be read, the boot unit) is a change that is
 // Open. Do not put here how a setting is read or written, which is nic/local's.
 package host
@@ -202,7 +202,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 // ofCM reports whether a field is a default of RDMA-CM.
 func ofCM(field string) bool { return field == nic.FieldMode || field == nic.FieldToS }
 
-// Digest identifies what of a snapshot a run would mend.
+// Digest identifies what of a snapshot a run would fix.
 func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {
 	if d.check(want) != nil {
 		return ""

@@ -206,7 +206,7 @@ const (
 
 // Unreadable is the error where nobody knows what a write has done.
 func (m *Machine) Unreadable(cause, err error) error {
-	return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, Both(cause, err))
+	return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, JoinErrors(cause, err))
 }
 
 // verdict says what became of sent lines that come in force as a whole or not
@@ -235,8 +235,8 @@ var ErrOthers = errors.New("someone else may have written at the same time")
 // errNotSaved is what a read of the startup configuration shows after a save.
 var errNotSaved = errors.New("the startup configuration is another")
 
-// Both says two errors in one line; either may be nil.
-func Both(a, b error) error {
+// JoinErrors says two errors in one line; either may be nil.
+func JoinErrors(a, b error) error {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}

@@ -32,7 +32,7 @@ const pfcCommand = "show interface priority-flow-control"
 // Applied compares what the switch shows of its ports, and of PFC in operation,
 // with desired. What it does not show, or not in a form that is known, is
 // passed over. Each condition of live PFC that the configuration breaks is a
-// mismatch of its own, with what mends it, whatever the switch shows: whether
+// mismatch of its own, with the fix, whatever the switch shows: whether
 // that follows from one of the conditions or from all is in no public document.
 // So is each class of the network-qos policy that is too small for the MTU of
 // the port.

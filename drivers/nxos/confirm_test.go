@@ -197,7 +197,7 @@ func TestRevertLeavesTheTimerOfOthers(t *testing.T) {
 				t.Error("what waits for its confirmation was saved")
 			}
 			if !b.ExpireTimer() {
-				t.Error("the timer of somebody else was ended")
+				t.Error("the timer of someone else was ended")
 			}
 			if err := b.Open().Revert(t.Context(), tok); err != nil {
 				t.Error(err)

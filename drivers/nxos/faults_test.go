@@ -120,7 +120,7 @@ func TestRefusedCommit(t *testing.T) {
 	b.clean(t, was)
 }
 
-// Somebody uses what is to go after the plan was made. In a commit that refuses
+// Someone uses what is to go after the plan was made. In a commit that refuses
 // all of it; line by line it is the last that is refused, and what is in use
 // stays.
 func TestInUse(t *testing.T) {
@@ -180,10 +180,10 @@ func TestClassNamesOfAnotherModel(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d, was := b.Open(), b.State()
 		snap, _ := b.Plan(d)
-		of(snap).m, of(snap).guessed = native.FourQueue, true
+		nativeOf(snap).m, nativeOf(snap).guessed = native.FourQueue, true
 		b.Desired = compile(t, fabric(fourQueues...))
 		st, err := d.Plan(drivers.Facts{}, snap, b.Desired, b.Policy)
-		if err != nil || !strings.Contains(notes(st), "the plan has those of 4q") {
+		if err != nil || !strings.Contains(notes(st), "the plan uses those of 4q") {
 			t.Fatalf("%v: %s", err, notes(st))
 		}
 		_, err = d.Apply(t.Context(), snap, st, applyOptions)
@@ -366,7 +366,7 @@ func TestReadBackThatIsCutOff(t *testing.T) {
 			t.Error(err)
 		}
 		if _, again := b.Plan(d); len(again.Changes) != len(st.Changes) {
-			t.Errorf("not taken back: %v", again.Changes)
+			t.Errorf("not reverted: %v", again.Changes)
 		}
 	})
 }

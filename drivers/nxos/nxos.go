@@ -84,7 +84,7 @@ func newDriver(t drivers.Target) *Driver {
 		Identify: func(c *native.Config, desired *qos.Device, m int) string {
 			return native.Digest(c, desired, native.ClassModel(m))
 		},
-		Held: func(s *drivers.Snapshot) (*native.Config, int) { return of(s).cfg, int(of(s).m) },
+		Held: func(s *drivers.Snapshot) (*native.Config, int) { return nativeOf(s).cfg, int(nativeOf(s).m) },
 	}}
 	d.Switch = d
 	return d
@@ -168,7 +168,7 @@ type snapshot struct {
 	theirs map[string]time.Duration
 }
 
-func of(s *drivers.Snapshot) *snapshot {
+func nativeOf(s *drivers.Snapshot) *snapshot {
 	if n, ok := s.Native.(*snapshot); ok {
 		return n
 	}

@@ -15,7 +15,7 @@ import (
 
 // Planner is what NX-OS has to say of a plan.
 func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
-	return &planner{Draft: draft, snap: of(s)}
+	return &planner{Draft: draft, snap: nativeOf(s)}
 }
 
 type planner struct {
@@ -96,7 +96,7 @@ func (p *planner) Tell() (via, what string) {
 		p.Note("no public source shows that every release knows %s; a switch that does not refuses the plan as a whole", strings.Join(t.timers, ", "))
 	}
 	if p.snap.guessed {
-		p.Note("the switch does not tell which names its network-qos and queuing classes have; the plan has those of %s, and a switch that has others refuses it", p.snap.m)
+		p.Note("the switch does not show the names of its network-qos and queuing classes; the plan uses those of %s, and a switch with other names refuses it", p.snap.m)
 	}
 	p.Notes = append(p.Notes, native.Doubts(p.Edit, p.snap.cfg)...)
 	p.NoteLosses(native.Losses(p.Edit, p.snap.cfg, p.snap.m))

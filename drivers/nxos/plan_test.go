@@ -180,9 +180,9 @@ func TestConditions(t *testing.T) {
 		}
 		const allPorts = 4
 		for _, tc := range []struct {
-			name, breaks, mends string
-			n                   int
-			says                string
+			name, breaks, fix string
+			n                 int
+			says              string
 		}{
 			{"the mode", "interface Ethernet1/2\n  priority-flow-control mode auto\n", "interface Ethernet1/2\n  priority-flow-control mode on\n", 1,
 				"Ethernet1/2|pfc|priority 3 paused|the PFC mode is auto|interface Ethernet1/2 / priority-flow-control mode on"},
@@ -198,7 +198,7 @@ func TestConditions(t *testing.T) {
 			if len(got) != tc.n || !strings.Contains(got[0], tc.says) {
 				t.Errorf("%s: %q", tc.name, got)
 			}
-			b.Set(tc.mends)
+			b.Set(tc.fix)
 			if got := b.mismatches(d); len(got) > 0 {
 				t.Errorf("%s mended: %q", tc.name, got)
 			}

@@ -57,7 +57,7 @@ func anySwitch(t *rapid.T) string {
 		some("service-policy type qos input ROCE-FABRIC-IN", "service-policy type qos input MY-IN no-stats")
 		some("service-policy type queuing output ROCE-FABRIC-OUT", "service-policy type queuing output MY-OUT")
 		some("shutdown")
-		out = append(out, "description # of somebody, 50%")
+		out = append(out, "description # of someone, 50%")
 	}
 	some("priority-flow-control watch-dog-interval on")
 	some("priority-flow-control watch-dog interval 300")

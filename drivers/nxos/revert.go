@@ -142,7 +142,7 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 		now, err = d.Watch(ctx, b, limit, func(now *native.Config, _ bool) bool {
 			return b.Undone(now) || f == lines.Rejected || f == lines.Unsent
 		})
-		cause = lines.Both(failed, sent)
+		cause = lines.JoinErrors(failed, sent)
 		switch {
 		case now == nil:
 			return d.Unreadable(cause, err)
@@ -157,7 +157,7 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 			break
 		}
 	}
-	return fmt.Errorf("%w: %s of the way back left to set; checkpoint %s, where it is still there, holds what stood there before: %w", drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, lines.ErrOthers))
+	return fmt.Errorf("%w: %s of the undo record left to set; checkpoint %s, where it is still there, holds what stood there before: %w", drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, lines.ErrOthers))
 }
 
 // rollBack rolls the switch back to the checkpoint of an apply, and returns

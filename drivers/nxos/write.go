@@ -78,7 +78,7 @@ func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration)
 // drops it.
 func abort(ctx context.Context, n *ssh.Network, why error) error {
 	if _, err := n.Type(ctx, "abort"); err != nil && !drivers.RefusedLine(err) {
-		return lines.Both(why, lines.Both(err, n.Close()))
+		return lines.JoinErrors(why, lines.JoinErrors(err, n.Close()))
 	}
 	return why
 }
@@ -132,7 +132,7 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return drivers.TransportError(lines.Both(last, err))
+			return drivers.TransportError(lines.JoinErrors(last, err))
 		}
 		_, err := d.stage(ctx, nil, 0)
 		var line *ssh.LineError
@@ -147,7 +147,7 @@ func (d *Driver) stopTimer(ctx context.Context, run string) error {
 	return drivers.TransportError(last)
 }
 
-// Forget removes the checkpoint of a run. One that cannot be removed is told of
+// Forget removes the checkpoint of a run. One that cannot be removed is reported
 // by the next plan: it is no reason to call what was done a failure.
 func (d *Driver) Forget(ctx context.Context, b lines.Record) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.Pace.Read)

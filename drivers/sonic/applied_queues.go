@@ -209,7 +209,7 @@ type buffers struct {
 	computedProfiles native.Table
 }
 
-// readBuffers reads CONFIG_DB, and what is computed beside it.
+// readBuffers reads CONFIG_DB, and what is computed from it.
 func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
 	c, err := d.client(ctx)
 	if err != nil {

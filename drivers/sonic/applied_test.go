@@ -47,7 +47,7 @@ func (b *box) program(kind, attribute string, to func(was string) string) {
 	}
 }
 
-// What was given to the ASIC is held against what is configured, and what cannot
+// What was given to the ASIC is compared with the configuration, and what cannot
 // be found is said to be unknown and not wrong.
 func TestSchedulersAndBuffersInForce(t *testing.T) {
 	always := func(v string) func(string) string { return func(string) string { return v } }

@@ -229,7 +229,7 @@ var _ drivers.Saver = (*driver)(nil)
 // startupFile is what the switch loads when it starts.
 const startupFile = "/etc/sonic/config_db.json"
 
-// Unsaved holds CONFIG_DB against the startup file, which only SSH reads, in
+// Unsaved compares CONFIG_DB with the startup file, which only SSH reads, in
 // the tables that this tool knows. What the buffer manager makes by itself is
 // passed over.
 func (d *driver) Unsaved(ctx context.Context) ([]string, error) {

@@ -60,7 +60,7 @@ func TestCountersArePolled(t *testing.T) {
 	if len(c.Ports) != len(b.Config()["PORT"]) || !has(c, drivers.GroupDrops.Of(3)) {
 		t.Errorf("%d ports", len(c.Ports))
 	}
-	// No release counts marks unless it is told to.
+	// No release counts marks unless it is configured to.
 	if has(c, drivers.QueueMarked.Of(3)) || has(c, drivers.PauseRxTime.Of(3)) {
 		t.Errorf("counted: %v", c.Ports[port])
 	}

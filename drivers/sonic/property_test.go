@@ -17,7 +17,7 @@ import (
 	simsonic "github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
-// TestRefuseAgreesWithTheUpdater holds every prediction against the verdict of
+// TestRefuseAgreesWithTheUpdater compares every prediction with the verdict of
 // the simulated updater, which is written from its sources on its own.
 func TestRefuseAgreesWithTheUpdater(t *testing.T) {
 	m, _ := catalog.Lookup("Force10-S6000")

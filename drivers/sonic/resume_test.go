@@ -239,7 +239,7 @@ func TestSettleWaitsForWhatIsInWork(t *testing.T) {
 	queued := 0
 	b.Faults().OnEvent(func(e simsonic.Event) {
 		switch e {
-		case simsonic.Queued: // one after the other: the second comes when the first is in work
+		case simsonic.Queued: // one after the other: the second comes while the first is being carried out
 			if queued++; queued == 2 {
 				close(second)
 			}

@@ -44,7 +44,7 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	}
 	raw, err := json.Marshal(u)
 	if err != nil {
-		return nil, fmt.Errorf("encode the way back: %w", err)
+		return nil, fmt.Errorf("encode the undo record: %w", err)
 	}
 	token := &drivers.Token{Device: d.t.Name, Native: raw}
 	if o.Token != nil {

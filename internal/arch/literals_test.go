@@ -42,7 +42,7 @@ func text(n ast.Node) (string, bool) {
 	return s, err == nil
 }
 
-// beside matches a path into the folder beside the checkout. Tests may look
+// beside matches a path into the folder next to the checkout. Tests may look
 // there, users do not have it.
 var beside = regexp.MustCompile(`(^|[/" ])\.\./shared\b`)
 
@@ -58,7 +58,7 @@ func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 	}
 	see := func(pos token.Pos, s string) {
 		if !src.test && beside.MatchString(s) {
-			add(pos, "product code does without the folder beside the checkout")
+			add(pos, "product code does without the folder next to the checkout")
 		}
 	}
 	for _, g := range file.Comments {
@@ -71,7 +71,7 @@ func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 			}
 		}
 		if call, ok := n.(*ast.CallExpr); ok && !src.test && joinsShared(call) {
-			add(n.Pos(), "product code does without the folder beside the checkout")
+			add(n.Pos(), "product code does without the folder next to the checkout")
 		}
 		return true
 	})

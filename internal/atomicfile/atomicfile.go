@@ -21,7 +21,7 @@ import (
 var errDone = fmt.Errorf("atomic file: %w", os.ErrClosed)
 
 // Write replaces path with data and gives it mode perm exactly, whatever the
-// umask. On an error the old file is as it was and nothing is left beside it.
+// umask. On an error the old file is as it was and no temporary file is left.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	f, err := Create(path, perm)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *File) Write(p []byte) (int, error) {
 
 // Commit puts the content in place and waits until it is on the disk. After a
 // write that failed it refuses, so an unchecked Write cannot commit half a
-// file. On an error nothing is left beside path; path holds the old content,
+// file. On an error no temporary file is left; path holds the old content,
 // unless the message says that only the directory was not synced.
 func (f *File) Commit() error {
 	if f.direct != nil {

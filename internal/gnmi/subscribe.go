@@ -22,7 +22,7 @@ import (
 // it. A message beyond [Config.MaxMessage] ends the subscription with
 // [errTooLarge].
 //
-// A device that is gone without a word is noticed by the keepalive of TCP. gRPC's
+// A device that is gone silently is noticed by the keepalive of TCP. gRPC's
 // own is not used: a server that allows none hangs up on it
 // (google.golang.org/grpc/keepalive EnforcementPolicy, five minutes by default).
 func (c *Client) OnChange(ctx context.Context, target string, paths []Path, ready, changed func()) error {

@@ -21,7 +21,7 @@ const maxFileBytes = 64 << 10
 // Errors of references. All of them are found with [errors.Is].
 var (
 	// errReference says that the text is not a reference at all. Its message
-	// never holds the text: somebody wrote a password there.
+	// never holds the text: someone wrote a password there.
 	errReference = errors.New("not a secret reference")
 	// errMissing says that nothing is kept under the reference.
 	errMissing = errors.New("secret is missing or empty")

@@ -1,5 +1,5 @@
 // Package sharedtest is what tests of several packages share. It finds public data
-// that lies beside the checkout and not in it, such as the SONiC YANG models (tests
+// that lies next to the checkout and not in it, such as the SONiC YANG models (tests
 // that need it skip where it is not there), and says how large a test is to be.
 //
 // Only tests import it.
@@ -34,24 +34,24 @@ func Sized(usual, full int) int {
 	return usual
 }
 
-// Dir returns the path of elem in the folder "shared" beside the module root,
+// Dir returns the path of elem in the folder "shared" next to the module root,
 // a file or a folder. Where it is not there, the test is skipped.
 func Dir(t testing.TB, elem ...string) string {
 	t.Helper()
 	want := filepath.Join(append([]string{"shared"}, elem...)...)
 	root, ok := moduleRoot(t)
 	if !ok {
-		t.Skipf("skipped: needs %s beside the checkout, and there is no go.mod above the test", want)
+		t.Skipf("skipped: needs %s next to the checkout, and there is no go.mod above the test", want)
 	}
 	p := filepath.Join(filepath.Dir(root), want)
 	if _, err := os.Stat(p); err != nil {
-		t.Skipf("skipped: needs %s beside the checkout: %v", want, err)
+		t.Skipf("skipped: needs %s next to the checkout: %v", want, err)
 	}
 	return p
 }
 
 // YANG returns the folder of the SONiC YANG models of a release: of the folder
-// that yangEnv names, where it is set, or of the one beside the checkout. A
+// that yangEnv names, where it is set, or of the one next to the checkout. A
 // release missing from the folder named by yangEnv skips the test, a missing
 // folder fails it.
 func YANG(t testing.TB, release string) string {

@@ -87,7 +87,7 @@ func TestYANG(t *testing.T) {
 		return func(tb testing.TB) string { return YANG(tb, release) }
 	}
 	if got, want := YANG(t, "202511"), filepath.Join(parent, "shared", "data", "yang", "sonic", "202511"); got != want {
-		t.Errorf("beside the checkout: %s, want %s", got, want)
+		t.Errorf("next to the checkout: %s, want %s", got, want)
 	}
 	mine := filepath.Join(parent, "mine")
 	t.Setenv(yangEnv, mine)

@@ -79,7 +79,7 @@ func (k *KnownHosts) check(addr string, remote net.Addr, key xssh.PublicKey) err
 			want = append(want, fmt.Sprintf("%s %s at %s:%d", w.Key.Type(), xssh.FingerprintSHA256(w.Key), w.Filename, w.Line))
 		}
 		e.kind, e.Msg = ErrHostKeyChanged, shown+", known is "+strings.Join(want, ", ")
-		e.hint = "if the host got a new key on purpose, check the fingerprint on it and replace the line; otherwise somebody stands between"
+		e.hint = "if the host got a new key on purpose, check the fingerprint on it and replace the line; otherwise someone intercepts the connection"
 	case errors.As(err, &mismatch):
 		e.kind, e.Msg = ErrHostKeyUnknown, fmt.Sprintf("%s is not in %s", shown, k.path)
 		e.hint = fmt.Sprintf("after checking the fingerprint on the host, add this line to %s: %s", k.path, knownhosts.Line([]string{addr}, plainKey(key)))

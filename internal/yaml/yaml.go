@@ -113,7 +113,7 @@ func Parse(file string, data []byte) (*Node, []*Error) {
 	if len(docs) > 1 {
 		line := docs[1].Line
 		return nil, []*Error{{File: file, Line: line, Column: max(docs[1].Column, 1), Msg: "a second document in the file",
-			Hint: "one file holds one document; put the second one into a file of its own in the same folder"}}
+			Hint: "one file holds one document; put the second one into another file in the same folder"}}
 	}
 	n := c.convert(docs[0].Content[0], 1)
 	if c.stop {

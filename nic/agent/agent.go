@@ -5,7 +5,7 @@
 // input and output as the connection. It says hello with the version of the
 // protocol, takes one request on one line, answers with a line for each step
 // that it begins and one last line with the result, and ends. Its work ends
-// with its input, so that none goes on for somebody who left.
+// with its input, so that none goes on for someone who left.
 //
 // [Machine] is what both ways have in common: [Local] is the machine itself,
 // [Client] one at the other end of a connection. Do not put here how a

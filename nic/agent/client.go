@@ -209,7 +209,7 @@ type outcome struct {
 }
 
 // call has one agent carry out one request. Where the agent says that it
-// failed, the Response is there beside the error. at is nil where tell is.
+// failed, the Response is there in addition to the error. at is nil where tell is.
 func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error, at *running) (*Response, error) {
 	ctx, cancel := bounded(ctx, timeouts[q.Verb])
 	defer cancel()

@@ -107,7 +107,7 @@ func TestUnitFails(t *testing.T) {
 		t.Errorf("a name that no unit can hold: %v", err)
 	}
 	h.Programs["systemctl"] = runnertest.Prints("", "Failed to connect to bus", 1)
-	// What was written is told beside the error.
+	// What was written is reported in addition to the error.
 	wrote, err := m.InstallUnit(ctx, desired(), "")
 	if err == nil || !strings.Contains(err.Error(), "Failed to connect to bus") || len(wrote) != 4 {
 		t.Errorf("%q, %v", wrote, err)
@@ -160,7 +160,7 @@ func TestBefore(t *testing.T) {
 					t.Errorf("cut off at step %d: %v", cut, err)
 				}
 				if d := cmp.Diff(before, read(), same...); d != "" {
-					t.Errorf("cut off at step %d; before (-), taken back (+):\n%s", cut, d)
+					t.Errorf("cut off at step %d; before (-), reverted (+):\n%s", cut, d)
 				}
 			}
 		})

@@ -103,7 +103,7 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
-// Somebody else adds the entry between the read and the write.
+// Someone else adds the entry between the read and the write.
 func TestRace(t *testing.T) {
 	k, d, c := one(t, "bnxt")
 	k.answer = func(req, a netlink.Message) []netlink.Message {

@@ -222,7 +222,7 @@ func TestDCBX(t *testing.T) {
 	changed, err = c.OwnDCBX(ctx, "roce0", false)
 	outcome(t, k, "again", changed, err, false, nil, 0)
 	changed, err = c.OwnDCBX(ctx, "roce0", true)
-	outcome(t, k, "taken back", changed, err, true, nil, 1)
+	outcome(t, k, "reverted", changed, err, true, nil, 1)
 	if d.dcbx != 0x0d {
 		t.Errorf("dcbx %#x: the other bits were not kept", d.dcbx)
 	}
@@ -348,7 +348,7 @@ func TestMapDSCP(t *testing.T) {
 	}
 }
 
-// A DSCP that somebody listed twice ends with the wanted priority, in the list
+// A DSCP that someone listed twice ends with the wanted priority, in the list
 // and in the firmware, which clears a DSCP on any deletion.
 func TestMapDSCPTwice(t *testing.T) {
 	for _, listed := range [][]uint8{{3, 5}, {5, 3}, {5, 6}} {

@@ -59,7 +59,7 @@ type UndoStep struct {
 // reads first, writes where the machine does not hold what is wanted, and reads
 // again: a driver that says yes and does nothing is ErrIgnored. After a step
 // that takes a link down it waits for the link, and stops with ErrCarrier where
-// that does not come back. progress is told before each step; nil is silence.
+// that does not come back. progress is called before each step; nil is silence.
 // Where the module rdma_cm cannot be had, all but its defaults is carried out, and
 // the error is ErrNoCM.
 //
@@ -191,7 +191,7 @@ func (m *Machine) watch(d *device, field string) link {
 		return link{}
 	}
 	up, err := m.carrier(d.name)
-	n, cerr := m.number(m.net(d.name, "carrier_changes"))
+	n, cerr := m.number(m.sysNet(d.name, "carrier_changes"))
 	return link{up: err == nil && cerr == nil && up, changes: n}
 }
 
@@ -209,7 +209,7 @@ func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
 	start := time.Now()
 	for {
 		up, err := m.carrier(d.name)
-		n, cerr := m.number(m.net(d.name, "carrier_changes"))
+		n, cerr := m.number(m.sysNet(d.name, "carrier_changes"))
 		if err := errors.Join(err, cerr); err != nil {
 			return m.explained(err, "the link of %s after the step", d.name)
 		}
@@ -231,7 +231,7 @@ func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
 // inBond reports whether a bond uses its member again; true for a port in no
 // bond (Linux, Documentation/networking/bonding.rst).
 func (m *Machine) inBond(d *device) bool {
-	s, err := m.text(m.net(d.name, "bonding_slave", "mii_status"))
+	s, err := m.text(m.sysNet(d.name, "bonding_slave", "mii_status"))
 	return err != nil || s == "up"
 }
 

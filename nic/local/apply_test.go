@@ -82,20 +82,20 @@ func TestApplyAndRevert(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(before, h.State(ens0)); diff != "" {
-				t.Errorf("after the way back (-before +now):\n%s", diff)
+				t.Errorf("after the revert (-before +now):\n%s", diff)
 			}
 			if diff := cmp.Diff(files, tree(t, h)); diff != "" {
-				t.Errorf("files after the way back (-before +now):\n%s", diff)
+				t.Errorf("files after the revert (-before +now):\n%s", diff)
 			}
 			if p, err := h.Machine().Ethtool.Pause(ens0); err != nil || p != pause {
-				t.Errorf("link pause after the way back: %+v, %v", p, err)
+				t.Errorf("link pause after the revert: %+v, %v", p, err)
 			}
 			if nowToS, nowMode := rdmaDefaults(t, m); nowToS != tos || nowMode != mode {
-				t.Errorf("RDMA defaults after the way back: %d %q", nowToS, nowMode)
+				t.Errorf("RDMA defaults after the revert: %d %q", nowToS, nowMode)
 			}
 			h.Writes()
 			if err := m.Revert(t.Context(), u); err != nil || h.Writes() != nil {
-				t.Errorf("the second way back: %v", err)
+				t.Errorf("the second revert: %v", err)
 			}
 		})
 	}
@@ -184,7 +184,7 @@ func TestMapAloneKeepsETSOnICE(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, h.State(ens0)); diff != "" {
-		t.Errorf("after the way back (-before +now):\n%s", diff)
+		t.Errorf("after the revert (-before +now):\n%s", diff)
 	}
 	apply(t, m, steps)
 	if left := m.Plan(read(t, m), want, local.Options{}); left != nil {

@@ -67,13 +67,13 @@ func TestBNXTThereAndBack(t *testing.T) {
 			after := h.State(ens0)
 			slices.SortFunc(after.Apps, func(a, b dcb.App) int { return int(b.Priority) - int(a.Priority) })
 			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("after the way back (-before +now):\n%s", diff)
+				t.Errorf("after the revert (-before +now):\n%s", diff)
 			}
 			if diff := cmp.Diff(files, tree(t, h)); diff != "" {
-				t.Errorf("files after the way back (-before +now):\n%s", diff)
+				t.Errorf("files after the revert (-before +now):\n%s", diff)
 			}
 			if p := read(t, m).Ports[ens0]; p.CNPDSCP != qos.Of(0) || p.ECN != qos.Of(qos.PrioritySet(0)) {
-				t.Errorf("congestion control after the way back: %v %v", p.CNPDSCP, p.ECN)
+				t.Errorf("congestion control after the revert: %v %v", p.CNPDSCP, p.ECN)
 			}
 			if l, err := m.FS.ReadDir(filepath.Join(h.Roots.ConfigFS, "bnxt_re")); cc == localtest.CCConfigFS && (err != nil || len(l) > 0) {
 				t.Errorf("left in configfs: %v, %v", l, err)

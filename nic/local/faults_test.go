@@ -168,7 +168,7 @@ func TestFaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p := read(t, m).Ports[ens0]; p.ToS != qos.Of(0) || p.PFC != qos.Of(qos.PrioritySet(0)) {
-			t.Errorf("after the way back: %+v, PFC %+v", p.ToS, p.PFC)
+			t.Errorf("after the revert: %+v, PFC %+v", p.ToS, p.PFC)
 		}
 	})
 	t.Run("rdma_cm cannot be loaded", func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("all but the defaults of RDMA-CM: undo %+v, left (-want +got):\n%s", u, diff)
 		}
 		if err := m.Revert(t.Context(), u); err != nil || h.State(ens0).PFC.Enabled != 0 {
-			t.Errorf("the way back: %v", err)
+			t.Errorf("revert: %v", err)
 		}
 	})
 	t.Run("rdma_cm is loaded, and configfs is not mounted", func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestECNOfOthersStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := read(t, m).Ports[ens0].ECN; got != qos.Of(qos.Priorities(5)) {
-		t.Errorf("after the way back %+v", got)
+		t.Errorf("after the revert %+v", got)
 	}
 }
 

@@ -112,7 +112,7 @@ func (m *Machine) cardDevice(pci string) (string, error) {
 // the driver's own name of it ("p1" is the second one), or the only one, or, on
 // a card with several, the one of the PCI function's number.
 func (m *Machine) cardPort(p *nic.Port, ports int) int {
-	if s, err := m.text(m.net(p.Name, "phys_port_name")); err == nil {
+	if s, err := m.text(m.sysNet(p.Name, "phys_port_name")); err == nil {
 		if n, ok := decimal(strings.TrimPrefix(s, "p")); ok && strings.HasPrefix(s, "p") && n < int64(ports) {
 			return int(n) + 1
 		}

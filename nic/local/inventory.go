@@ -38,22 +38,22 @@ var (
 
 // device looks at one network device.
 func (m *Machine) device(name string) (*device, error) {
-	if !validName(name, maxIfname) || !m.has(m.net(name)) {
+	if !validName(name, maxIfname) || !m.has(m.sysNet(name)) {
 		return nil, fmt.Errorf("%q: %w", clip(name), ErrNoPort)
 	}
 	d := &device{name: name}
-	if target, err := m.fs().Readlink(m.net(name, "device")); err == nil {
+	if target, err := m.fs().Readlink(m.sysNet(name, "device")); err == nil {
 		base := filepath.Base(target)
 		if pciAddress.MatchString(base) {
 			d.pci = base
 		}
 		d.virtual = subfunction.MatchString(base)
 	}
-	if target, err := m.fs().Readlink(m.net(name, "device", "driver")); err == nil {
+	if target, err := m.fs().Readlink(m.sysNet(name, "device", "driver")); err == nil {
 		d.driver = clip(filepath.Base(target))
 	}
 	d.vendor, d.model = m.pciNumber(name, "vendor"), m.pciNumber(name, "device")
-	d.virtual = d.virtual || m.has(m.net(name, "device", "physfn"))
+	d.virtual = d.virtual || m.has(m.sysNet(name, "device", "physfn"))
 	d.bond = m.master(name)
 	d.rdma = m.rdmaOf(d)
 	if d.rdma != "" {
@@ -65,7 +65,7 @@ func (m *Machine) device(name string) (*device, error) {
 // pciNumber returns a number of a port's PCI device without its 0x, "" for not
 // known.
 func (m *Machine) pciNumber(name, file string) string {
-	if v, err := m.text(m.net(name, "device", file)); err == nil && pciNumber.MatchString(v) {
+	if v, err := m.text(m.sysNet(name, "device", file)); err == nil && pciNumber.MatchString(v) {
 		return v[2:]
 	}
 	return ""
@@ -74,12 +74,12 @@ func (m *Machine) pciNumber(name, file string) string {
 // master returns the bond or team of a port, "" for none. A bridge is a master
 // too, and no bond.
 func (m *Machine) master(name string) string {
-	target, err := m.fs().Readlink(m.net(name, "master"))
+	target, err := m.fs().Readlink(m.sysNet(name, "master"))
 	if err != nil {
 		return ""
 	}
 	base := filepath.Base(target)
-	if !validName(base, maxIfname) || m.has(m.net(base, "bridge")) {
+	if !validName(base, maxIfname) || m.has(m.sysNet(base, "bridge")) {
 		return ""
 	}
 	return base
@@ -89,7 +89,7 @@ func (m *Machine) master(name string) string {
 // VLAN's parent, the members of a bond or bridge.
 func (m *Machine) lower(name string) []string {
 	var out []string
-	entries, _ := m.list(m.net(name))
+	entries, _ := m.list(m.sysNet(name))
 	for _, e := range entries {
 		if l, ok := strings.CutPrefix(e, "lower_"); ok && validName(l, maxIfname) {
 			out = append(out, l)
@@ -123,7 +123,7 @@ func (m *Machine) rdmaOf(d *device) string {
 }
 
 func (m *Machine) ownRDMA(name string) string {
-	l, _ := m.list(m.net(name, "device", "infiniband"))
+	l, _ := m.list(m.sysNet(name, "device", "infiniband"))
 	for _, r := range natural.Sorted(l) {
 		if validName(r, maxRDMA) {
 			return r
@@ -146,7 +146,7 @@ func (m *Machine) rdmaPort(d *device) int {
 			return int(n)
 		}
 	}
-	if n, err := m.number(m.net(d.name, "dev_port")); err == nil && n < 255 && slices.Contains(ports, strconv.FormatInt(n+1, 10)) {
+	if n, err := m.number(m.sysNet(d.name, "dev_port")); err == nil && n < 255 && slices.Contains(ports, strconv.FormatInt(n+1, 10)) {
 		return int(n) + 1
 	}
 	return 1
@@ -175,7 +175,7 @@ func (m *Machine) rdmaPorts(ctx context.Context) ([]string, error) {
 			names = append(names, parent)
 		}
 		for _, n := range names {
-			if validName(n, maxIfname) && !m.represents(n) && m.has(m.net(n)) {
+			if validName(n, maxIfname) && !m.represents(n) && m.has(m.sysNet(n)) {
 				found[n] = true
 			}
 		}
@@ -194,6 +194,6 @@ func (m *Machine) rdmaPorts(ctx context.Context) ([]string, error) {
 }
 
 func (m *Machine) represents(name string) bool {
-	s, err := m.text(m.net(name, "phys_port_name"))
+	s, err := m.text(m.sysNet(name, "phys_port_name"))
 	return err == nil && representor.MatchString(s)
 }

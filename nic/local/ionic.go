@@ -53,7 +53,7 @@ func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, err
 	if known.err != nil {
 		return nil, known.err
 	}
-	mac, _ := m.text(m.net(d.name, "address"))
+	mac, _ := m.text(m.sysNet(d.name, "address"))
 	port, dev, err := known.state.Find(d.rdma, mac)
 	return &card{tool, port, dev}, err
 }

@@ -111,11 +111,11 @@ func TestIonicThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, held(cards)); diff != "" {
-		t.Errorf("after the way back (-before +now):\n%s", diff)
+		t.Errorf("after the revert (-before +now):\n%s", diff)
 	}
 	cards.Writes()
 	if err := m.Revert(t.Context(), u); err != nil || cards.Writes() != nil {
-		t.Errorf("the second way back: %v", err)
+		t.Errorf("the second revert: %v", err)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestIonicPauseIsTheToolsAlone(t *testing.T) {
 	}
 	cards.Edit(func(cs []*nicctltest.Card, _ *qos.Trust) {
 		if p := cs[0].Ports[0]; p.Pause != (nicctl.Pause{Type: "LINK", RX: true, TX: true}) || p.PFC != qos.Priorities(3) {
-			t.Errorf("after the way back %+v", p)
+			t.Errorf("after the revert %+v", p)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestIonicClassificationIsOfAllCards(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p := read(t, m).Ports[ens0]; p.Trust != qos.Of(qos.TrustPCP) {
-		t.Errorf("after the way back %v", p.Trust)
+		t.Errorf("after the revert %v", p.Trust)
 	}
 }
 
@@ -253,10 +253,10 @@ func TestIonicSaysWhatTheCardDoesNotTake(t *testing.T) {
 		}
 		cards.SetFaults(nicctltest.Faults{})
 		if err := m.Revert(t.Context(), u); err != nil {
-			t.Errorf("%s: way back: %v", name, err)
+			t.Errorf("%s: revert: %v", name, err)
 		}
 		if diff := cmp.Diff(before, held(cards)); diff != "" {
-			t.Errorf("%s: after the way back (-before +now):\n%s", name, diff)
+			t.Errorf("%s: after the revert (-before +now):\n%s", name, diff)
 		}
 	}
 }

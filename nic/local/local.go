@@ -187,7 +187,7 @@ func (m *Machine) debugfs(elem ...string) string {
 }
 func (m *Machine) proc(elem ...string) string { return under(m.Proc, "/proc", elem...) }
 
-func (m *Machine) net(elem ...string) string {
+func (m *Machine) sysNet(elem ...string) string {
 	return m.sys(append([]string{"class", "net"}, elem...)...)
 }
 

@@ -79,11 +79,11 @@ var ops = map[string]op{
 	},
 	nic.FieldMTU: {
 		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
-			n, err := m.number(m.net(d.name, "mtu"))
+			n, err := m.number(m.sysNet(d.name, "mtu"))
 			return numberOf(int(n), err)
 		},
 		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
-			return m.fs().WriteFile(m.net(d.name, "mtu"), []byte(strconv.Itoa(*want.Number)+"\n"))
+			return m.fs().WriteFile(m.sysNet(d.name, "mtu"), []byte(strconv.Itoa(*want.Number)+"\n"))
 		},
 	},
 }
@@ -104,7 +104,7 @@ func ofDCB[T any](part func(*dcb.State) *T, value func(*T) Value) func(*Machine,
 		}
 		p := part(s)
 		if p == nil {
-			return Value{}, fmt.Errorf("the driver does not tell it: %w", ErrUnsupported)
+			return Value{}, fmt.Errorf("the driver does not report it: %w", ErrUnsupported)
 		}
 		return value(p), nil
 	}

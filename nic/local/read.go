@@ -102,7 +102,7 @@ func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Po
 	}
 	r.rdmaDefaults()
 	r.activeMTU()
-	if !m.has(m.net(name)) {
+	if !m.has(m.sysNet(name)) {
 		return nil
 	}
 	return r.p
@@ -147,14 +147,14 @@ func (r reader) identity() {
 
 func (r reader) link() {
 	get(r, nic.FieldMTU, &r.p.MTU, func() (int, error) {
-		n, err := r.number(r.net(r.name, "mtu"))
+		n, err := r.number(r.sysNet(r.name, "mtu"))
 		return int(n), err
 	})
 	get(r, nic.FieldCarrier, &r.p.Carrier, func() (bool, error) { return r.carrier(r.name) })
-	if n, err := r.number(r.net(r.name, "carrier_changes")); err == nil {
+	if n, err := r.number(r.sysNet(r.name, "carrier_changes")); err == nil {
 		r.p.CarrierChanges = qos.Of(uint64(n))
 	}
-	if s, err := r.text(r.net(r.name, "settings", "pfc_stall_prevention")); err == nil {
+	if s, err := r.text(r.sysNet(r.name, "settings", "pfc_stall_prevention")); err == nil {
 		r.p.StallPrevention = qos.Of(clip(s))
 	} else if gone(err) {
 		r.misses(nic.NotInDriver, nic.FieldStallPrevention)
@@ -166,7 +166,7 @@ func (r reader) link() {
 // carrier reports whether a link is up. The kernel answers EINVAL for a device
 // that is administratively down (Linux, net/core/net-sysfs.c).
 func (m *Machine) carrier(name string) (bool, error) {
-	s, err := m.text(m.net(name, "carrier"))
+	s, err := m.text(m.sysNet(name, "carrier"))
 	if errors.Is(err, syscall.EINVAL) {
 		return false, nil
 	}

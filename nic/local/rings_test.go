@@ -55,7 +55,7 @@ func TestRings(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r, err := m.Ethtool.Ring(ens0); err != nil || r != (nic.Rings{RX: 1024, TX: 1024, MaxRX: 8192, MaxTX: 8192}) {
-				t.Errorf("after the way back %+v, %v", r, err)
+				t.Errorf("after the revert %+v, %v", r, err)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 // ecnFiles are the folders of the OFED driver with a file for each priority, at
 // the notification point and at the reaction point (en_ecn.c of MLNX_OFED).
 func (m *Machine) ecnFiles(d *device) (np, rp string) {
-	return m.net(d.name, "ecn", "roce_np", "enable"), m.net(d.name, "ecn", "roce_rp", "enable")
+	return m.sysNet(d.name, "ecn", "roce_np", "enable"), m.sysNet(d.name, "ecn", "roce_rp", "enable")
 }
 
 // cnpFiles are the places of the DSCP and of the priority of the congestion
@@ -33,7 +33,7 @@ func (m *Machine) cnpFiles(d *device, field string) []string {
 	if d.driver != nic.DriverMLX5 {
 		return nil
 	}
-	l := []string{m.net(d.name, "ecn", "roce_np", name("cnp_dscp", "cnp_802p_prio"))}
+	l := []string{m.sysNet(d.name, "ecn", "roce_np", name("cnp_dscp", "cnp_802p_prio"))}
 	if d.pci != "" {
 		l = append(l, m.debugfs("mlx5", d.pci, "cc_params", name("np_cnp_dscp", "np_cnp_prio")))
 	}
@@ -129,7 +129,7 @@ func (r reader) dcqcn() {
 	out := map[string]uint64{}
 	why := nic.NotInDriver
 	for name, ofed := range dcqcnNames {
-		n, err := r.number(r.net(r.name, "ecn", ofed))
+		n, err := r.number(r.sysNet(r.name, "ecn", ofed))
 		if gone(err) && r.pci != "" {
 			n, err = r.number(r.debugfs("mlx5", r.pci, "cc_params", name))
 		}
@@ -164,7 +164,7 @@ func (m *Machine) trafficClassFile(d *device) string {
 }
 
 // trafficClass reads the OFED driver's traffic class of all queue pairs, -1 for
-// none: the file is empty, or holds "Global tclass=106" beside lines of rules
+// none: the file is empty, or holds "Global tclass=106" besides lines of rules
 // for single addresses (mlx5_ib main.c of MLNX_OFED).
 func (m *Machine) trafficClass(d *device) (int, error) {
 	if d.rdma == "" {

@@ -22,9 +22,9 @@ type Value struct {
 	DCBX  *dcb.DCBX `json:"dcbx,omitempty"`
 	Agent *bool     `json:"agent,omitempty"`
 	Pause *Pause    `json:"pause,omitempty"`
-	// Trust is what nicctl classifies by, beside its map of DSCPs.
+	// Trust is what nicctl classifies by, in addition to its map of DSCPs.
 	Trust qos.Trust `json:"trust,omitempty"`
-	// Rates are nicctl's rate limits in Gbit/s, beside its shares.
+	// Rates are nicctl's rate limits in Gbit/s, in addition to its shares.
 	Rates *[qos.NumPriorities]int `json:"rates,omitempty"`
 	Rings *nic.Rings              `json:"rings,omitempty"`
 	// ECN are the priorities with congestion control; with nicctl Number is

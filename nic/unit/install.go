@@ -192,7 +192,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 	if len(removed) == 0 {
 		return nil, nil
 	}
-	// The folder is the unit's own, unless somebody put something else there.
+	// The folder is the unit's own, unless someone put something else there.
 	dir := filepath.Dir(etc(r, hostPath))
 	if l, err := os.ReadDir(dir); err == nil && len(l) == 0 {
 		if err := os.Remove(dir); err != nil {

@@ -162,7 +162,7 @@ func (d *deriver) complete() {
 	var notes []Note
 	for k, at := range ports {
 		what := strings.TrimPrefix(strings.TrimSuffix(k.speed+" and "+k.cable, " and "), " and ")
-		notes = append(notes, Note{shown(at), fmt.Sprintf("%s of %s: no device tells", what, words.Count(len(at), "link"))})
+		notes = append(notes, Note{shown(at), fmt.Sprintf("%s of %s: no device reports it", what, words.Count(len(at), "link"))})
 	}
 	slices.SortFunc(notes, func(a, b Note) int { return cmp.Or(natural.Compare(a.Where, b.Where), cmp.Compare(a.What, b.What)) })
 	d.assumed = append(d.assumed, notes...)

@@ -30,13 +30,13 @@ func trustOf(d *qos.Device, name string) qos.Trust {
 	if m == nil || p.Trust.Set {
 		return qos.TrustDSCP
 	}
-	if !tells(m.DSCPToTC[:]) && tells(m.PCPToTC[:]) {
+	if !distinguishes(m.DSCPToTC[:]) && distinguishes(m.PCPToTC[:]) {
 		return qos.TrustPCP
 	}
 	return qos.TrustDSCP
 }
 
-func tells(table []int8) bool {
+func distinguishes(table []int8) bool {
 	return slices.ContainsFunc(table, func(v int8) bool { return v >= 0 && v != table[0] }) || table[0] < 0 && slices.ContainsFunc(table, func(v int8) bool { return v >= 0 })
 }
 

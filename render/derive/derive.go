@@ -31,7 +31,7 @@ import (
 type Input struct {
 	Name     string
 	Switches []Switch
-	// Hosts are what is known of hosts beside their links; hosts that only a
+	// Hosts are what is known of hosts in addition to their links; hosts that only a
 	// link names are added.
 	Hosts []Host
 	// Cables are links that are known from elsewhere than the switches. They

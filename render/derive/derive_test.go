@@ -33,7 +33,7 @@ func compiler(t testing.TB, text []byte) *render.Compiler {
 	return c
 }
 
-// inputOf is a fabric whose switches run what an intent says, as somebody sees
+// inputOf is a fabric whose switches run what an intent says, as someone sees
 // it who knows its cables and nothing else.
 func inputOf(c *render.Compiler) Input {
 	f := c.Fabric()

@@ -119,7 +119,7 @@ func (k curve) node(override bool) *node {
 	return n
 }
 
-// settings writes what a layer says beside its classes and another does not.
+// settings writes what a layer says in addition to its classes and another does not.
 func (d *deriver) settings(n *node, outer, inner wish, base bool) {
 	pfc := mapping()
 	if w := watchdog(outer, inner); w != nil {

@@ -53,7 +53,7 @@ func (d *deriver) linkNodes() *node {
 		}
 		n.put("a", text(a)).put("b", text(b)).put("cable", bare(e.cable.String())).put("speed", bare(e.speed.String()))
 		if e.assumed != "" {
-			n.comment = "ASSUMED: " + e.assumed + "; no device tells"
+			n.comment = "ASSUMED: " + e.assumed + "; no device reports it"
 		}
 		out.items = append(out.items, n)
 	}

@@ -109,7 +109,7 @@ func (d *deriver) accepts(s *box, name string) accept {
 	} else {
 		a.pause = []bool{false, true}
 	}
-	if p.Trust.Set && p.Trust.V != qos.TrustNone || m != nil && (tells(m.DSCPToTC[:]) || tells(m.PCPToTC[:])) {
+	if p.Trust.Set && p.Trust.V != qos.TrustNone || m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:])) {
 		a.trust = []qos.Trust{trustOf(s.Running, name)}
 	}
 	if p.MTU.Set && p.MTU.V >= minMTU {

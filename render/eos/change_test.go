@@ -82,7 +82,7 @@ func foreignOf(text string) string {
 	return strings.Join(out, "\n!\n")
 }
 
-// drawHave draws a switch that somebody configured: with this tool or by hand,
+// drawHave draws a switch that someone configured: with this tool or by hand,
 // for ports that want shares and for others, with lines on the interfaces.
 func drawHave(t *rapid.T, want *qos.Device, kw Keyword) *Config {
 	have := mustParse(t, foreign)
@@ -161,7 +161,7 @@ func TestChangeReachesDesiredAndBack(t *testing.T) {
 			t.Fatalf("foreign lines changed from\n%s\nto\n%s", a, b)
 		}
 		if back := e.Undo(have).Apply(after).String(); back != before {
-			t.Fatalf("after taking back %v\n%s", e, cmp.Diff(strings.Split(before, "\n"), strings.Split(back, "\n")))
+			t.Fatalf("after the revert of %v\n%s", e, cmp.Diff(strings.Split(before, "\n"), strings.Split(back, "\n")))
 		}
 	})
 }
@@ -208,9 +208,9 @@ func TestUndoKeepsWhatOthersChangedSince(t *testing.T) {
 	}
 	got := e.Undo(have).Apply(since.Apply(e.Apply(have))).String()
 	if wanted := since.Apply(have).String(); got != wanted {
-		t.Errorf("taken back to\n%s\nwant\n%s", got, wanted)
+		t.Errorf("reverted to\n%s\nwant\n%s", got, wanted)
 	}
-	// A profile of ours that somebody attached stays while it is attached.
+	// A profile of ours that someone attached stays while it is attached.
 	attached := Edit{{Section: "interface Port-Channel7", Key: keyProfile, Line: "service-profile ROCE-FABRIC"}}.Apply(e.Apply(have))
 	undo := e.Undo(have)
 	if !strings.Contains(undo.Apply(attached).String(), "\nqos profile ROCE-FABRIC\n") || slices.Contains(undo.Commands(attached), "no qos profile ROCE-FABRIC") {
@@ -274,7 +274,7 @@ func TestCommandsDoWhatApplySays(t *testing.T) {
 		b.enter(t, lines)
 		got, _ = Decode(mustParse(t, b.text()))
 		noDiff(t, strings.Join(lines, "\n")+"\ngave\n"+b.text(), withPortsOf(got, was), was)
-		noDiff(t, "taken back", was, withPortsOf(got, was))
+		noDiff(t, "reverted", was, withPortsOf(got, was))
 	})
 }
 
@@ -301,7 +301,7 @@ func TestAProfileWithACommentStays(t *testing.T) {
 	}
 }
 
-// What a port leaves behind with a profile of others is told.
+// What a port leaves behind with a profile of others is reported.
 func TestLosses(t *testing.T) {
 	have := mustParse(t, `qos profile OPS
    qos trust cos

@@ -111,7 +111,7 @@ func noDiff(t tester, what string, running, desired *qos.Device) {
 	}
 }
 
-// What a switch was told is what is read back, whatever the combination, and
+// A switch gives back the configuration that it was sent, whatever the combination, and
 // nothing besides.
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -221,7 +221,7 @@ func TestParseTakesTextFromAnywhere(t *testing.T) {
 		t.Errorf("session: %s", got)
 	}
 	if c.Complete() {
-		t.Error(`"end" that somebody typed ends no answer`)
+		t.Error(`"end" that someone typed ends no answer`)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 	}
 }
 
-// A switch prints what is not configured where somebody means it, or for
+// A switch prints what is not configured where someone means it, or for
 // everything. Only the former is doubtful.
 func TestAnUnsetLineOverAProfileIsReported(t *testing.T) {
 	const profile = "qos profile P\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n!\ninterface Ethernet1\n   service-profile P\n"

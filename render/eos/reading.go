@@ -197,7 +197,7 @@ func (r *reading) judge(s *section, h *held) {
 
 // doubt reports the lines of an interface that say "not configured" of what its
 // profile configures. "show running-config all" prints them for everything,
-// with all eight priorities; plain text has them where somebody means them.
+// with all eight priorities; plain text has them where someone means them.
 func (r *reading) doubt(s *section) {
 	p := r.profile(s.carries())
 	if p == nil {
@@ -354,7 +354,7 @@ func same(a, b string, queue string, at place) bool {
 	if queue != "" {
 		at = inQueue
 	}
-	of := func(text string) (state, bool) {
+	stateOf := func(text string) (state, bool) {
 		s := state{global: defaultGlobals()}
 		if text == "" {
 			return s, true
@@ -373,8 +373,8 @@ func same(a, b string, queue string, at place) bool {
 		one.apply(&s)
 		return s, true
 	}
-	x, ok := of(a)
-	y, also := of(b)
+	x, ok := stateOf(a)
+	y, also := stateOf(b)
 	if !ok || !also {
 		return false
 	}

@@ -26,7 +26,7 @@ type ECN struct {
 	Min    int64      `json:"min"`
 	Max    int64      `json:"max"`
 	Drains DrainTimes `json:"drain_times"`
-	// Pool and Limit are what the proposal was held against; nil where the
+	// Pool and Limit are what the proposal was compared with; nil where the
 	// pool is not known.
 	Pool  *Pool  `json:"pool,omitempty"`
 	Limit *Limit `json:"limit,omitempty"`
@@ -95,7 +95,7 @@ func ECNAuto(in ECNInput) (ECN, error) {
 	e.step("a queue of 6 us and 60 us at %s is %d and %d bytes", in.Speed, e.Min, e.Max)
 
 	if in.Pool == nil {
-		e.step("not held against the buffer: %s", in.Missing)
+		e.step("not compared with the buffer: %s", in.Missing)
 	} else {
 		limit := in.Pool.Limit(in.Case)
 		e.Pool, e.Limit = in.Pool, &limit

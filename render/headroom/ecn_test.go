@@ -37,7 +37,7 @@ func auto(t *testing.T, name string, in ECNInput, exponent *int64) ECN {
 func TestECNAuto(t *testing.T) {
 	// Without a pool the rule alone: 6 us and 60 us in whole KiB.
 	e, err := ECNAuto(ECNInput{Speed: 200 * g, Missing: "nobody knows"})
-	if err != nil || e.Min != 146*1024 || e.Max != 1464*1024 || e.Limit != nil || e.Order != "" || !strings.Contains(e.String(), "not held against the buffer: nobody knows") {
+	if err != nil || e.Min != 146*1024 || e.Max != 1464*1024 || e.Limit != nil || e.Order != "" || !strings.Contains(e.String(), "not compared with the buffer: nobody knows") {
 		t.Errorf("200G: %+v, %v", e, err)
 	}
 	// 64 ports of Tomahawk5: the buffer lowers max.

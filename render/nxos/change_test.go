@@ -176,7 +176,7 @@ func sorted(c *Config) []string {
 	return out
 }
 
-// Our policy that somebody attached elsewhere since is not taken away.
+// Our policy that someone attached elsewhere since is not taken away.
 func TestUndoLeavesWhatIsInUse(t *testing.T) {
 	want := roce()
 	old := parse(t, "interface Ethernet1/1\n\ninterface Ethernet1/2\n")

@@ -17,35 +17,35 @@ func known(s lines.Setting) (port string, ok bool) {
 	case !plain(s.Section) || !plain(s.Block):
 		return "", false
 	case s.Section == "":
-		return "", s.Block == "" && s.Key != "" && of(s, inGlobal)
+		return "", s.Block == "" && s.Key != "" && setsItsKey(s, inGlobal)
 	case !isBlock:
 		return "", false
 	}
 	switch h.at {
 	case inInterface:
 		whole := s.Key == "" && s.Line == ""
-		return h.name, isPort(h.name) && s.Block == "" && (whole || slices.Contains(written, s.Key)) && of(s, h.at)
+		return h.name, isPort(h.name) && s.Block == "" && (whole || slices.Contains(written, s.Key)) && setsItsKey(s, h.at)
 	case inSystem:
-		return "", s.Block == "" && (s.Key == "" || s.Key == keyNetwork) && of(s, h.at)
+		return "", s.Block == "" && (s.Key == "" || s.Key == keyNetwork) && setsItsKey(s, h.at)
 	}
 	if !strings.HasPrefix(h.name, prefix) || h.at == inPolicy && classPlace(h.typ) == inOther {
 		return "", false
 	}
 	if s.Block == "" {
 		// A class of a policy is no line of it.
-		return "", (h.at == inClassMap || s.Key == "" || s.Key == keyDescription) && of(s, h.at)
+		return "", (h.at == inClassMap || s.Key == "" || s.Key == keyDescription) && setsItsKey(s, h.at)
 	}
 	typ, _, ok := classOf(s.Block)
-	return "", h.at == inPolicy && ok && typ == h.typ && of(s, classPlace(h.typ))
+	return "", h.at == inPolicy && ok && typ == h.typ && setsItsKey(s, classPlace(h.typ))
 }
 
 // written are the keys of an interface that this package writes.
 var written = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput, keyShutdown, keyReceive, keySend}
 
-// of reports whether the line of a setting at a place is one of its key. What
+// setsItsKey reports whether the line of a setting at a place is one of its key. What
 // takes a line away is made of the line that the switch has, so that the key
 // alone says which that is.
-func of(s lines.Setting, at place) bool {
+func setsItsKey(s lines.Setting, at place) bool {
 	switch {
 	case s.Key == "":
 		return s.Line == "" || s.Line == lines.Present

@@ -13,7 +13,7 @@ import (
 type Condition struct {
 	Port     string
 	Priority int
-	// Broken is the fact, Fix what is typed to mend it, modes and lines with
+	// Broken is the fact, Fix the lines that fix it, modes and lines with
 	// " / " between them.
 	Broken, Fix string
 	// Auto says that the mode is auto: it holds where the peer has agreed.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Each condition of live PFC, broken alone, is named alone, and what mends it
-// mends it.
+// Each condition of live PFC, broken alone, is named alone, and the fix
+// fixes it.
 func TestConditions(t *testing.T) {
 	want := roce()
 	want.Ports["Ethernet1/1"].Maps.V.DSCPToTC[48] = 7

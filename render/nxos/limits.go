@@ -206,7 +206,7 @@ func refuseECN(e qos.ECN) string {
 }
 
 // Refusals returns the values of a fitted device that a switch of this class
-// model does not take, beside those that [Refusals] names.
+// model does not take, besides those that [Refusals] names.
 func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 	if m == EightQueue {
 		return nil

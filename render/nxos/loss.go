@@ -45,7 +45,7 @@ func (v *view) unmodelled(header string) []string {
 	var out []string
 	add := func(under string, at place, block *Line) {
 		for _, l := range block.Sub {
-			if _, _, isClass := classOf(l.Text); isClass && at == inPolicy || isComment(l.Text) || held(at, l.Text) {
+			if _, _, isClass := classOf(l.Text); isClass && at == inPolicy || isComment(l.Text) || modelled(at, l.Text) {
 				continue
 			}
 			out = append(out, strings.TrimSpace(under+" "+l.Text))
@@ -61,8 +61,8 @@ func (v *view) unmodelled(header string) []string {
 	return out
 }
 
-// held reports whether the model holds what a line at a place says.
-func held(at place, text string) bool {
+// modelled reports whether the model holds what a line at a place says.
+func modelled(at place, text string) bool {
 	if strings.HasPrefix(text, "no ") || isDefault(at, text) {
 		return true
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// box is a switch as far as somebody who types at it sees: a line interpreter
+// box is a switch as far as someone who types at it sees: a line interpreter
 // that shares no code with the package, and refuses what a switch refuses.
 type box struct {
 	order []string            // headers of blocks and classes, "block" or "block|class"

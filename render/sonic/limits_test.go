@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
 )
 
-// Each limit is held against the models of every release: what Refusals lets
+// Each limit is compared with the models of every release: what Refusals lets
 // through is valid there, what it refuses for the models' sake is not.
 func TestRefusalsAgreeWithTheModels(t *testing.T) {
 	ms := time.Millisecond

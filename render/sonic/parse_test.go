@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzParse holds the reader against encoding/json: what it accepts is JSON,
+// FuzzParse compares the reader with encoding/json: what it accepts is JSON,
 // and says the same.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{

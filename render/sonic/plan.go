@@ -147,7 +147,7 @@ func managed(running, target Config) Config {
 		}
 	}
 	// Whether a port is up decides how its rows are written, and a port that
-	// somebody shut meanwhile must not be brought up.
+	// someone shut meanwhile must not be brought up.
 	for port := range target[TPortQoS] {
 		if row := running.Row(TPort, port); row != nil {
 			part := out.Row(TPort, port)
@@ -267,7 +267,7 @@ func (p *planner) rebinds(o Op, port string) {
 		first, last, _ := Indexes(idx)
 		field = kind.Span(first, last)
 	}
-	c := qos.Change{Port: port, Field: field, Old: "shared object", New: "object of its own, as the shared one changes on other ports"}
+	c := qos.Change{Port: port, Field: field, Old: "shared object", New: "separate object, as the shared one changes on other ports"}
 	if !o.Del && !slices.Contains(p.changes, c) {
 		p.changes = append(p.changes, c)
 	}
@@ -576,7 +576,7 @@ func (p *planner) obsolete() {
 	}
 	for i, r := range p.verdicts(dels, p.running) {
 		if r != nil && !p.SSH {
-			p.notes = append(p.notes, fmt.Sprintf("%s|%s is not used any more and stays: the config updater of %s would refuse to remove it", dels[i].Table, dels[i].Key, p.Release))
+			p.notes = append(p.notes, fmt.Sprintf("%s|%s is no longer used and stays: the config updater of %s would refuse to remove it", dels[i].Table, dels[i].Key, p.Release))
 			continue
 		}
 		dels[i].overSSH = r != nil

@@ -162,7 +162,7 @@ func drawPort(t *rapid.T, d *qos.Device, m *qos.Maps) *qos.Port {
 	return p
 }
 
-// What a switch was told is what is read back, whatever the combination.
+// A switch gives back the configuration that it was sent, whatever the combination.
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := device(t)

@@ -24,9 +24,9 @@ const (
 // maxHops bounds the length of a path; what is farther has no route.
 const maxHops = none - 1
 
-// tells reports whether the switch that arc a reaches announces its route to
+// announces reports whether the switch that arc a reaches announces its route to
 // the switch that a leaves, and good whether that route is as one from below.
-func (n *network) tells(st []uint16, a *topology.Arc) (tells, good bool) {
+func (n *network) announces(st []uint16, a *topology.Arc) (announces, good bool) {
 	r := st[a.To]
 	if r&distance == none {
 		return false, false
@@ -55,8 +55,8 @@ func (n *network) uses(st []uint16, s int32, a *topology.Arc) bool {
 	if own&distance == none || next&distance+1 != own&distance {
 		return false
 	}
-	tells, good := n.tells(st, a)
-	return tells && (n.shortest || good || own&announced == 0)
+	announces, good := n.announces(st, a)
+	return announces && (n.shortest || good || own&announced == 0)
 }
 
 // route fills st with the routes to switch d: the shortest path that is
@@ -85,8 +85,8 @@ func (n *network) route(d int32, f failure, before, st []uint16, w *worker) {
 				if f.down(x, a) || st[y]&distance < k {
 					continue
 				}
-				tells, good := n.tells(st, &n.g.Arcs[a.Back])
-				if !tells {
+				announces, good := n.announces(st, &n.g.Arcs[a.Back])
+				if !announces {
 					continue
 				}
 				if st[y]&distance == none {
@@ -266,7 +266,7 @@ func (w *worker) settle(d int32, f failure, before, st []uint16) change {
 		arcs, _ := n.g.Out(x)
 		for k := range arcs {
 			if y := arcs[k].To; w.gone[y] && st[y]&distance == none && !f.down(x, &arcs[k]) {
-				if tells, _ := n.tells(st, &n.g.Arcs[arcs[k].Back]); tells && least < maxHops {
+				if tells, _ := n.announces(st, &n.g.Arcs[arcs[k].Back]); tells && least < maxHops {
 					w.later = append(w.later, offer{least + 1, y})
 				}
 			}
@@ -291,7 +291,7 @@ func (w *worker) nearest(st []uint16, f failure, x int32) (least uint16, good bo
 		if f.down(x, a) {
 			continue
 		}
-		tells, g := w.n.tells(st, a)
+		tells, g := w.n.announces(st, a)
 		if !tells {
 			continue
 		}

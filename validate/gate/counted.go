@@ -37,18 +37,18 @@ var nicNeeds = []need{
 // decides reports whether a counter decides a failure of the port: drops and
 // storms of lossless classes, PFC of all priorities, and what a port has once.
 func decides(p *Port, id drivers.CounterID) bool {
-	of := func(index func(Class) int) bool {
+	ofClass := func(index func(Class) int) bool {
 		return slices.ContainsFunc(p.Classes, func(c Class) bool { return index(c) == int(id.Index) })
 	}
 	switch id.Metric {
 	case drivers.GroupDrops:
-		return of(func(c Class) int { return c.Group })
+		return ofClass(func(c Class) int { return c.Group })
 	case drivers.QueueDrops:
-		return of(func(c Class) int { return c.Queue })
+		return ofClass(func(c Class) int { return c.Queue })
 	case drivers.StormsDetected:
-		return p.Watched && of(func(c Class) int { return c.Queue })
+		return p.Watched && ofClass(func(c Class) int { return c.Queue })
 	case drivers.PriorityDiscards:
-		return of(func(c Class) int { return c.Priority })
+		return ofClass(func(c Class) int { return c.Priority })
 	case drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.LinkPauseTx, drivers.Discards, drivers.StallErrors:
 		return len(p.Classes) > 0
 	}

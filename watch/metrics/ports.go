@@ -24,8 +24,8 @@ const (
 	byGroup    index = "priority_group"
 )
 
-// of is the index of a lossless class.
-func (x index) of(c gate.Class) int {
+// indexOf is the index of a lossless class.
+func (x index) indexOf(c gate.Class) int {
 	switch x {
 	case byPriority:
 		return c.Priority
@@ -42,9 +42,9 @@ type metric struct {
 	of   drivers.Metric
 	by   index
 	unit float64 // how many of what is counted make one base unit
-	// tell shows it for indexes of no lossless class as well, once it is not 0.
-	tell bool
-	desc *prometheus.Desc
+	// anyIndex shows it for indexes of no lossless class as well, once it is not 0.
+	anyIndex bool
+	desc     *prometheus.Desc
 }
 
 func show(m drivers.Metric, by index, name, help string) metric {
@@ -56,12 +56,12 @@ func show(m drivers.Metric, by index, name, help string) metric {
 }
 
 func (m metric) per(unit float64) metric { m.unit = unit; return m }
-func (m metric) told() metric            { m.tell = true; return m }
+func (m metric) forAny() metric          { m.anyIndex = true; return m }
 
 // series are the counters of ports. Every [drivers.Metric] is here once.
 var series = []metric{
-	show(drivers.PFCRx, byPriority, "pfc_received_frames_total", "PFC frames that stopped this port.").told(),
-	show(drivers.PFCTx, byPriority, "pfc_sent_frames_total", "PFC frames that stopped the other end.").told(),
+	show(drivers.PFCRx, byPriority, "pfc_received_frames_total", "PFC frames that stopped this port.").forAny(),
+	show(drivers.PFCTx, byPriority, "pfc_sent_frames_total", "PFC frames that stopped the other end.").forAny(),
 	show(drivers.PauseRxTime, byPriority, "pfc_paused_seconds_total", "Time in which the priority of this port was stopped.").per(1e6),
 	show(drivers.PauseTxTime, byPriority, "pfc_pausing_seconds_total", "Time in which the priority of the other end was stopped.").per(1e6),
 	show(drivers.LinkPauseRx, byPort, "link_pause_received_frames_total", "Frames of IEEE 802.3x that paused this port."),
@@ -73,8 +73,8 @@ var series = []metric{
 	show(drivers.QueueDrops, byQueue, "queue_dropped_packets_total", "Packets that the egress queue dropped."),
 	show(drivers.QueueMarked, byQueue, "queue_ecn_marked_packets_total", "Packets that left the egress queue with congestion experienced."),
 	show(drivers.QueuePeak, byQueue, "queue_peak_bytes", "The highest fill of the egress queue."),
-	show(drivers.StormsDetected, byQueue, "pfc_watchdog_storms_total", "How often the PFC watchdog found the queue stuck.").told(),
-	show(drivers.StormsRestored, byQueue, "pfc_watchdog_restored_total", "How often the PFC watchdog gave the queue free again.").told(),
+	show(drivers.StormsDetected, byQueue, "pfc_watchdog_storms_total", "How often the PFC watchdog found the queue stuck.").forAny(),
+	show(drivers.StormsRestored, byQueue, "pfc_watchdog_restored_total", "How often the PFC watchdog released the queue.").forAny(),
 	show(drivers.GroupDrops, byGroup, "priority_group_dropped_packets_total", "Packets that found no room in the priority group."),
 	show(drivers.GroupPeak, byGroup, "priority_group_peak_bytes", "The highest fill of the priority group in the shared buffer."),
 	show(drivers.HeadroomPeak, byGroup, "headroom_peak_bytes", "The highest fill of the priority group's headroom."),
@@ -142,8 +142,8 @@ func (c *collector) port(device, port string, p gate.Port, n drivers.PortCounter
 			if !ok || m.by == byPort && i > 0 {
 				continue
 			}
-			lossless := slices.ContainsFunc(p.Classes, func(c gate.Class) bool { return m.by.of(c) == i })
-			if m.by == byPort || lossless || m.tell && v > 0 {
+			lossless := slices.ContainsFunc(p.Classes, func(c gate.Class) bool { return m.by.indexOf(c) == i })
+			if m.by == byPort || lossless || m.anyIndex && v > 0 {
 				out = append(out, one{m, i, v})
 			}
 		}

@@ -161,7 +161,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	default:
 	}
 	if err := errors.Join(first.Close(), first.Close()); err == nil {
-		t.Error("closed twice without a word")
+		t.Error("closed twice without an error")
 	}
 	if err := <-accepted; err != nil {
 		t.Error(err)
@@ -212,7 +212,7 @@ func TestStop(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		_ = c.Close()
-		t.Error("somebody still answers")
+		t.Error("someone still answers")
 	}
 	http.DefaultClient.CloseIdleConnections()
 }

@@ -138,7 +138,7 @@ func (c *Clock) StepWith(w *watch.Watcher, stuck int) {
 }
 
 // Near waits until the watch waits for something that is at most d away, because
-// somebody told it of it.
+// someone told it of it.
 func (c *Clock) Near(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

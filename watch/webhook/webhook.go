@@ -54,7 +54,7 @@ type Message struct {
 	Previous watch.Verdict   `json:"previous,omitempty"` // "" for the first
 	Counts   validate.Counts `json:"counts"`
 	Unread   int             `json:"unread"` // devices that could not be read
-	// Causes are the worst, 20 at most; More is how many there are beside them.
+	// Causes are the worst, 20 at most; More is how many others there are.
 	Causes []Cause `json:"causes"`
 	More   int     `json:"more_causes,omitempty"`
 }
@@ -257,7 +257,7 @@ func (s *Sender) post(ctx context.Context, body []byte) (again bool, err error) 
 		return true, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// What the server says beside its status is of no use.
+	// The text of the answer is of no use.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 	switch c := resp.StatusCode; {
 	case c >= 200 && c < 300:

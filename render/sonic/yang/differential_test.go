@@ -44,7 +44,7 @@ type verdict struct {
 	Errors []verdictError
 }
 
-// TestAgainstYanglint holds the verdicts against those of yanglint, over the
+// TestAgainstYanglint compares the verdicts with those of yanglint, over the
 // worked examples and random changes of them, for every release.
 func TestAgainstYanglint(t *testing.T) {
 	tool := sharedtest.Dir(t, "tools", "sonic-yang-check")

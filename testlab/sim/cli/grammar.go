@@ -47,7 +47,7 @@ type Edge[X any] struct {
 // that is an error it has changed nothing.
 type Action[X any] func(x X) string
 
-// NewGrammar makes an empty grammar that knows the types of a box, beside
+// NewGrammar makes an empty grammar that knows the types of a box, besides
 // those that all have.
 func NewGrammar[X any](types map[string]Param) Grammar[X] {
 	return Grammar[X]{Modes: map[string]*Tree[X]{}, types: types}

@@ -11,7 +11,7 @@ import (
 // what it is in canonical form.
 type Param func(w Words, i int) (used int, canon string, ok bool)
 
-// params are the types that every grammar knows, beside ranges of whole
+// params are the types that every grammar knows, besides ranges of whole
 // numbers ("0-7") and choices of keywords ("kbps|percent").
 var params = map[string]Param{
 	"word": One(regexp.MustCompile(`^[^\s|]+$`).MatchString),

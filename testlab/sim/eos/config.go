@@ -42,7 +42,7 @@ func (c *config) hostname() string {
 func (c *config) down() map[string]bool {
 	var out map[string]bool
 	for _, b := range c.root.Subs {
-		if interfaceModes[b.Mode] && c.says(b, "shutdown") == "shutdown" {
+		if interfaceModes[b.Mode] && c.lineFor(b, "shutdown") == "shutdown" {
 			if out == nil {
 				out = map[string]bool{}
 			}
@@ -62,12 +62,12 @@ func (c *config) portOf(b *block) portState {
 	p := portState{Name: b.Name(), Description: strings.TrimPrefix(b.Get("description"), "description "),
 		Address: strings.TrimPrefix(b.Get("ip address"), "ip address ")}
 	p.Kind = strings.TrimRight(p.Name, "0123456789/.")
-	p.Routed = b.Mode == modeLogical || c.says(b, "switchport") == "no switchport"
-	p.Shutdown = c.says(b, "shutdown") == "shutdown"
+	p.Routed = b.Mode == modeLogical || c.lineFor(b, "switchport") == "no switchport"
+	p.Shutdown = c.lineFor(b, "shutdown") == "shutdown"
 	p.L3MTUConfigured = b.Get("mtu") != ""
 	p.MTU = defaultL2MTU
 	if p.Routed {
-		p.MTU, _ = strconv.Atoi(strings.TrimPrefix(c.says(b, "mtu"), "mtu ")) // the grammar lets numbers pass only
+		p.MTU, _ = strconv.Atoi(strings.TrimPrefix(c.lineFor(b, "mtu"), "mtu ")) // the grammar lets numbers pass only
 	}
 	if l2, ok := strings.CutPrefix(b.Get("l2 mtu"), "l2 mtu "); ok {
 		p.L2MTU, _ = strconv.Atoi(l2)

@@ -113,7 +113,7 @@ func aclEntry(x *exec) string {
 	return ""
 }
 
-// ports adds the interfaces and what they hold beside QoS.
+// ports adds the interfaces and what they hold besides QoS.
 func (g grammar) ports() {
 	at := []string{modeGlobal}
 	g.Set(at, "interface <name=interfaces>", enterInterface)

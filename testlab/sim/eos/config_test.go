@@ -97,7 +97,7 @@ func TestGlobalLines(t *testing.T) {
 		o                 Options
 	}{
 		{"map", "qos map dscp 25 24 to traffic-class 1\nqos map dscp 27-29,31 to traffic-class 1", "qos map dscp 24 25 27 28 29 31 to traffic-class 1", Options{}},
-		{"map taken back", "qos map dscp 24 25 27 to traffic-class 1\nno qos map dscp 25\ndefault qos map dscp 27 to traffic-class 1", "qos map dscp 24 to traffic-class 1", Options{}},
+		{"map removed", "qos map dscp 24 25 27 to traffic-class 1\nno qos map dscp 25\ndefault qos map dscp 27 to traffic-class 1", "qos map dscp 24 to traffic-class 1", Options{}},
 		{"map moved", "qos map dscp 24 25 to traffic-class 1\nqos map dscp 25 to traffic-class 2", "qos map dscp 24 to traffic-class 1\nqos map dscp 25 to traffic-class 2", Options{}},
 		{"map as by default", "qos map dscp 26 to traffic-class 3\nqos map dscp 0 to traffic-class 1\nqos map cos 0 to traffic-class 1", "", Options{}},
 		{"map kept", "qos map dscp 26 to traffic-class 3\nqos map dscp 9 to traffic-class 0", "qos map dscp 9 to traffic-class 0\nqos map dscp 26 to traffic-class 3", Options{PrintDefaults: true}},

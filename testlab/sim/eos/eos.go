@@ -224,7 +224,7 @@ func (e *EOS) runningText(all bool, section []string) string {
 	return p.String()
 }
 
-// Save is somebody's "write memory".
+// Save is someone's "write memory".
 func (e *EOS) Save() { e.save() }
 
 // save is `write memory`.

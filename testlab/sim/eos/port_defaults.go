@@ -52,8 +52,8 @@ func (c *config) usual(b *block, key string) string {
 	return ""
 }
 
-// says is the line of an interface that counts: its own, or what is usual.
-func (c *config) says(b *block, key string) string {
+// lineFor is the line of an interface that counts: its own, or what is usual.
+func (c *config) lineFor(b *block, key string) string {
 	if l := b.Get(key); l != "" {
 		return l
 	}

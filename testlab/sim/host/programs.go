@@ -17,7 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// programNamed returns one of the programs that the host has beside the agent.
+// programNamed returns one of the programs that the host has besides the agent.
 func programNamed(name string) func(sh *shell, args []string, s streams) int {
 	switch name {
 	case "sh":

@@ -20,7 +20,7 @@ const (
 	rankShutdown    = 900
 )
 
-// ports adds the interfaces and what they hold beside QoS.
+// ports adds the interfaces and what they hold besides QoS.
 func (g grammar) ports() {
 	global := []string{modeGlobal}
 	g.Set(global, "interface <name=interfaces>", enterInterface)
@@ -113,7 +113,7 @@ func settle(root *cli.Block) {
 	}
 }
 
-// jumbo is the MTU that bridged ports take beside the default.
+// jumbo is the MTU that bridged ports take besides the default.
 func jumbo(root *cli.Block) string {
 	if l := root.Get("system jumbomtu"); l != "" {
 		return strings.TrimPrefix(l, "system jumbomtu ")

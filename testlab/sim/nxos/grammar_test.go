@@ -188,7 +188,7 @@ func TestEveryCommandReadsBack(t *testing.T) {
 		if d := cmp.Diff(cli.SplitLines(bodyOf(t, n)), cli.SplitLines(bodyOf(t, again))); d != "" {
 			t.Errorf("read back (-first +second):\n%s", d)
 		}
-		// And all of it can be taken back.
+		// And all of it can be undone.
 		factory := newBox(t, Options{Config: small, FourQueue: o.FourQueue})
 		n.checkpoints = []*checkpoint{{name: "c", cfg: factory.running}}
 		if out := n.rollback("c", ""); failed(out) {

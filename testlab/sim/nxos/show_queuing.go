@@ -18,7 +18,7 @@ var queuingCommands = []showCommand{
 	{"queuing pfc-queue interface PORT detail", pfcQueue(true)},
 }
 
-// extraGroups are what a box counts beside the eight groups.
+// extraGroups are what a box counts besides the eight groups.
 var extraGroups = []string{"CONTROL", "SPAN"}
 
 // queuing is `show queuing interface [PORT]` (Cisco Nexus 9000 Series NX-OS

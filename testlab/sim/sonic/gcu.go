@@ -161,7 +161,7 @@ func isExcluded(table string) bool {
 	return false
 }
 
-// writeMoves writes change by change. There is no way back: what was written
+// writeMoves writes change by change. Nothing is reverted: what was written
 // before a failure stays.
 func (s *Switch) writeMoves(moves []move) *gcuError {
 	failAt, restartAt := s.faults.takeStep(&s.faults.failAt), s.faults.takeStep(&s.faults.restartAt)

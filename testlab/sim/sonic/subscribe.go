@@ -14,7 +14,7 @@ import (
 type subscription struct {
 	paths   map[string]*gnmi.Path // by table
 	changes []rowChange
-	wake    chan struct{} // of one; is told of changes
+	wake    chan struct{} // of one; is called for each change
 }
 
 type rowChange struct {

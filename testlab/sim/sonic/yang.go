@@ -374,7 +374,7 @@ func integer(lo int64, hi uint64, msg ...string) check {
 
 func anyText(string) string { return "" }
 
-func both(checks ...check) check {
+func allOf(checks ...check) check {
 	return func(v string) string {
 		for _, c := range checks {
 			if msg := c(v); msg != "" {

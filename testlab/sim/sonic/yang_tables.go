@@ -21,7 +21,7 @@ var (
 )
 
 func nameType(what string) check {
-	return both(length(1, 32, "Invalid length for "+what+" name."), pattern(`[a-zA-Z0-9]{1}([-a-zA-Z0-9_]{0,31})`))
+	return allOf(length(1, 32, "Invalid length for "+what+" name."), pattern(`[a-zA-Z0-9]{1}([-a-zA-Z0-9_]{0,31})`))
 }
 
 func leaves(c check, names ...string) map[string]leaf {
