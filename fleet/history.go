@@ -121,7 +121,7 @@ func (p *Past) read(r io.Reader) error {
 		}
 		var rec entry
 		if err := json.Unmarshal(line, &rec); err != nil {
-			return fmt.Errorf("line %d is no record of a journal: %w", n, err)
+			return fmt.Errorf("line %d is not a journal record: %w", n, err)
 		}
 		p.take(rec, n, at, int64(len(line)))
 		at += int64(len(line))

@@ -281,7 +281,7 @@ func TestBadJournals(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, "rubbish\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "line 4 is no record") {
+	if _, _, err := find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "line 4 is not a journal record") {
 		t.Errorf("rubbish: %v", err)
 	}
 	if cut := cutOff(t, dir); len(cut) > 0 {

@@ -48,7 +48,7 @@ type journal struct {
 }
 
 // errLocked says that another run works on the fabric.
-var errLocked = errors.New("another run works on this fabric")
+var errLocked = errors.New("another run is changing this fabric")
 
 // StateDir is where journals and locks of a fabric are kept:
 // $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/....

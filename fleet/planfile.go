@@ -162,7 +162,7 @@ func (p *PlanFile) device(of planned) (*DevicePlan, error) {
 	}
 	var d DevicePlan
 	if err := strict(b, &d); err != nil || d.Name != of.name {
-		return nil, errors.New("its plan has changed in the file")
+		return nil, errors.New("its plan was edited in the file")
 	}
 	return &d, nil
 }

@@ -190,7 +190,7 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 		kept := names[:0]
 		for _, n := range names {
 			if pos, taken := first[n]; taken {
-				r.problems.addf(pe.Pos, "take it out of one of the ranges", "port %q is already declared at %s", n, pos)
+				r.problems.addf(pe.Pos, "remove it from one of the ranges", "port %q is already declared at %s", n, pos)
 				continue
 			}
 			first[n] = pe.Pos

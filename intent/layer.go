@@ -81,7 +81,7 @@ func (t *tuning) apply(raw *rawTuning, p *problems) {
 	overlay(&t.rawTuning, raw)
 	t.curve.apply(&raw.ECN, p)
 	if raw.Strict.Set && raw.Strict.V && raw.Bandwidth.Set {
-		p.addf(raw.Bandwidth.Pos, "take bandwidth or strict away; maxRate limits a strict class", "a strict class has no share of the bandwidth")
+		p.addf(raw.Bandwidth.Pos, "remove bandwidth or strict; maxRate limits a strict class", "a strict class has no share of the bandwidth")
 	}
 }
 

@@ -104,7 +104,7 @@ func (r *resolver) ecn(c *Class, k *curve) ECN {
 	}
 	e := ECN{Mode: from(k.mode, mode), Min: from(k.min, 0), Max: from(k.max, 0), Probability: from(k.probability, DefaultECNProbability)}
 	if k.probability.Set && float64(k.probability.V) != float64(int(k.probability.V)) {
-		r.problems.addf(k.probability.Pos, "switches take whole percent", "probability: %s is not a whole percentage", k.probability.V)
+		r.problems.addf(k.probability.Pos, "switches accept only whole percent", "probability: %s is not a whole percentage", k.probability.V)
 	}
 	switch e.Mode.V {
 	case ECNOff:

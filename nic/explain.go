@@ -60,7 +60,7 @@ var lifetimes = map[Layer]string{
 func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error) {
 	n := h.NIC(name)
 	if n == nil {
-		return nil, fmt.Errorf("the intent knows no NIC %q of %s", name, h.Name)
+		return nil, fmt.Errorf("the intent has no NIC %q of %s", name, h.Name)
 	}
 	desired, problems := Desired(f, h)
 	p := desired.Ports[name]

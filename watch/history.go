@@ -29,7 +29,7 @@ func appendHistory(path string, r Record, most int64) (err error) {
 	case err != nil:
 		return fmt.Errorf("history: %w", err)
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("history: %s is no regular file", path)
+		return fmt.Errorf("history: %s is not a regular file", path)
 	case st.Size()+int64(len(line)) > most:
 		if err := os.Rename(path, path+".1"); err != nil {
 			return fmt.Errorf("history: %w", err)

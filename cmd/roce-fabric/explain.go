@@ -76,7 +76,7 @@ func (a *app) explain(ctx context.Context, device, port string) error {
 		for _, p := range sw.Ports {
 			names = append(names, p.Name)
 		}
-		return usageHint("its ports there: "+fold(names), "the intent does not speak of %s %s", device, port)
+		return usageHint("its ports there: "+fold(names), "the intent does not name %s %s", device, port)
 	}
 	e := render.Explain(c.Device(sw), p)
 	if a.output == "json" {

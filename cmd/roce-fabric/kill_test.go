@@ -414,10 +414,10 @@ func TestARunAtWorkIsNotCutOff(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{[]string{"plan"}, exitOK, []string{"is at work on this device", "another run works on this fabric: run "}},
+		{[]string{"plan"}, exitOK, []string{"is at work on this device", "another run is changing this fabric: run "}},
 		{[]string{"rollback", "--list"}, exitOK, []string{"at work on leaf1"}},
-		{applyNow, exitFailed, []string{"another run works on this fabric: run "}},
-		{[]string{"rollback", "--yes"}, exitFailed, []string{"another run works on this fabric: run "}},
+		{applyNow, exitFailed, []string{"another run is changing this fabric: run "}},
+		{[]string{"rollback", "--yes"}, exitFailed, []string{"another run is changing this fabric: run "}},
 	} {
 		status, out := k.run(c.args...)
 		if status != c.status || strings.Contains(out, "cut off") || strings.Contains(out, "left down") {

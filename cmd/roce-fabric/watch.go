@@ -124,7 +124,7 @@ func (o *watchOptions) check() error {
 			return usage("--history: %s is no folder", filepath.Dir(o.history))
 		}
 		if st, err := os.Lstat(o.history); err == nil && !st.Mode().IsRegular() {
-			return usage("--history: %s is no regular file", o.history)
+			return usage("--history: %s is not a regular file", o.history)
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ func (p *planner) Change(allowed *qos.Device) native.Edit {
 
 func (p *planner) Tell() (via, what string) {
 	if p.unsure {
-		p.Note("Arista does not document whether the hardware drops a few packets while it takes up new maps, trust, PFC or queues")
+		p.Note("Arista does not document whether the hardware drops a few packets while it loads new maps, trust, PFC or queues")
 	}
 	if p.snap.kw == "" && slices.ContainsFunc(p.Lines, func(l string) bool { return strings.Contains(l, string(p.kw)) }) {
 		p.Note("neither the configuration nor the model of the switch shows the keyword of its unicast queues; the plan uses %s, and a switch that does not know it refuses the whole plan", p.kw)

@@ -122,7 +122,7 @@ func TestPlanSaysWhatItCannotKeep(t *testing.T) {
 	})
 	d := b.Open()
 	_, st := b.Plan(d)
-	for _, say := range []string{"qos profile OPS goes from Ethernet1/1,Ethernet2/1, and with it what the intent does not speak of: ", "qos cos 3", "shape rate 5000000 kbps",
+	for _, say := range []string{"qos profile OPS is removed from Ethernet1/1,Ethernet2/1, and with it settings that the intent does not name: ", "qos cos 3", "shape rate 5000000 kbps",
 		"which queue a received pause of priority 3 stops; the intent puts class rdma into queue 5"} {
 		if !strings.Contains(notes(st), say) {
 			t.Errorf("notes do not say %q: %s", say, notes(st))

@@ -58,7 +58,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if cfg, err := d.Config(ctx, lines.Startup); err == nil && !b.Undone(cfg) && d.Holds(b.Edit, cfg, 0) {
-		return fmt.Errorf("%w: all is reverted, and the startup configuration still holds it: %w", drivers.ErrPartial, errManual)
+		return fmt.Errorf("%w: the change is reverted, but the startup configuration still contains it: %w", drivers.ErrPartial, errManual)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (d *Driver) waitIdle(ctx context.Context, b lines.Record) (*native.Config, 
 		return nil, fmt.Errorf("abort session %s: %w", b.Session, drivers.TransportError(aborted))
 	}
 	if t := open.timer; t != nil && (!open.timed(b.Session) || !d.way.timed()) {
-		return nil, fmt.Errorf("%w: the commit timer of %s runs for another %s, and would undo what is restored now", drivers.ErrRejected, t, drivers.Spell(open.left))
+		return nil, fmt.Errorf("%w: the commit timer of %s runs for another %s, and would undo this revert", drivers.ErrRejected, t, drivers.Spell(open.left))
 	}
 	return d.Config(ctx, lines.Running)
 }

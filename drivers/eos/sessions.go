@@ -182,7 +182,7 @@ func (s *sessions) obstacle() error {
 	for _, p := range s.pending {
 		switch {
 		case p.fresh:
-			return fmt.Errorf("%w: %s is open; %s: wait until it is done, or, where nobody is at work, abort it (configure session %s abort)", drivers.ErrRejected, p, drivers.AtWork(p.age), p.name)
+			return fmt.Errorf("%w: %s is open; %s: wait until it is done, or abort it if no run is at work (configure session %s abort)", drivers.ErrRejected, p, drivers.AtWork(p.age), p.name)
 		case !p.ours:
 			return fmt.Errorf("%w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", drivers.ErrRejected, p, p.name)
 		}

@@ -20,7 +20,7 @@ func (w *shellWay) name() string { return "ssh" }
 func (w *shellWay) timed() bool  { return true }
 
 func (w *shellWay) undo(timer time.Duration) string {
-	return fmt.Sprintf("by the switch itself: it takes an apply back after %s unless it is confirmed; after that by this tool, line by line", drivers.Spell(timer))
+	return fmt.Sprintf("by the switch itself: it reverts an apply after %s unless it is confirmed; after that by this tool, line by line", drivers.Spell(timer))
 }
 
 func (w *shellWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {

@@ -233,7 +233,7 @@ func (m *Machine) verdict(w *Work, now *native.Config, f Fate, cause error) (not
 var ErrOthers = errors.New("someone else may have written at the same time")
 
 // errNotSaved is what a read of the startup configuration shows after a save.
-var errNotSaved = errors.New("the startup configuration is another")
+var errNotSaved = errors.New("the startup configuration differs")
 
 // JoinErrors says two errors in one line; either may be nil.
 func JoinErrors(a, b error) error {

@@ -78,7 +78,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 // The changes that cannot be made are blocked. It returns what the device will
 // be.
 func (m *Machine) prove(d *Draft, cfg *native.Config, variant int, change func(allowed *qos.Device) native.Edit) *qos.Device {
-	why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or take it out of the intent"
+	why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or remove it from the intent"
 	changes, after := drivers.Prove(d.Have, d.Desired, d.Changes, why, func(allowed *qos.Device) *qos.Device {
 		d.Edit = change(allowed)
 		return m.decode(d.Edit.Apply(cfg), variant)
@@ -126,6 +126,6 @@ func (d *Draft) NoteLosses(losses []native.Loss) {
 		if n := len(l.Lines) - most; n > 0 {
 			named += fmt.Sprintf("; and %d more", n)
 		}
-		d.Note("%s goes from %s, and with it what the intent does not speak of: %s", l.Block, from, named)
+		d.Note("%s is removed from %s, and with it settings that the intent does not name: %s", l.Block, from, named)
 	}
 }

@@ -49,7 +49,7 @@ func (m *Machine) check(b Record, managed func(port string) bool) error {
 		return fmt.Errorf("undo record: unusable name of a checkpoint %q", b.Checkpoint)
 	}
 	if b.Variant < 0 || b.Variant > max(0, m.Variants-1) {
-		return fmt.Errorf("undo record: there is no model %d", b.Variant)
+		return fmt.Errorf("undo record: unknown model %d", b.Variant)
 	}
 	if err := m.Grammar.Check(b.Edit, managed); err != nil {
 		return fmt.Errorf("undo record: what was applied: %w", err)

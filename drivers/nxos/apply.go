@@ -58,7 +58,7 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	}
 	if kept != nil {
 		// The timer of a dual-stage commit does without.
-		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes its own alone): %w", kept)
+		kept = fmt.Errorf("the switch keeps no checkpoint to go back to (show checkpoint summary lists what it has; this tool removes only its own): %w", kept)
 	}
 	if err := d.alone(ctx, w.Record, kept); err != nil {
 		d.Forget(ctx, w.Record)

@@ -134,11 +134,11 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 
 // undo says how an apply is reverted, for people.
 func (d *Driver) undo() string {
-	const tool = "by this tool, from a checkpoint on the switch while nobody else changed anything, and line by line"
+	const tool = "by this tool, from a checkpoint on the switch as long as no one else has changed anything, and line by line"
 	if d.plain {
 		return tool
 	}
-	return fmt.Sprintf("by the switch itself: it takes a dual-stage commit back after %s unless it is confirmed; after that, and where dual-stage takes no QoS lines, %s", drivers.Spell(d.Pace.Timer), tool)
+	return fmt.Sprintf("by the switch itself: it reverts a dual-stage commit after %s unless it is confirmed; after that, and if dual-stage does not accept QoS lines, %s", drivers.Spell(d.Pace.Timer), tool)
 }
 
 var releaseNumber = regexp.MustCompile(`^(\d{1,3})\.(\d{1,3})`)

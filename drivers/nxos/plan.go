@@ -74,10 +74,10 @@ func (p *planner) Tell() (via, what string) {
 		}
 	}
 	if t.network {
-		p.Note("a new network-qos policy has the switch rebuild its buffers: all ports may lose packets for a moment")
+		p.Note("with a new network-qos policy the switch rebuilds its buffers: all ports may lose packets for a moment")
 	}
 	if len(t.queuing) > 0 {
-		p.Note("a queuing policy that changes costs packets for a moment, on all ports of its kind")
+		p.Note("changing a queuing policy drops packets for a moment, on all ports of its kind")
 	}
 	var wide []string
 	if t.network {

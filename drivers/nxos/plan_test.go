@@ -55,7 +55,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %+v, want impact %s", path, c, want)
 		}
 	}
-	for _, say := range []string{"the intent says model N9K-C9364D-GX2A", "queue 7 is strict as well", "rebuild its buffers", "queuing policy that changes", "one network-qos policy and one PFC watchdog",
+	for _, say := range []string{"the intent says model N9K-C9364D-GX2A", "queue 7 is strict as well", "rebuilds its buffers", "changing a queuing policy", "one network-qos policy and one PFC watchdog",
 		"4 ports that the intent does not name: Ethernet1/[5-8]", "no public source shows that every release knows priority-flow-control watch-dog interval 200"} {
 		if !strings.Contains(notes(st), say) {
 			t.Errorf("notes do not say %q: %s", say, notes(st))
@@ -240,7 +240,7 @@ interface Ethernet1/1
   service-policy type queuing output SITE
 `})
 	_, st := b.Plan(b.Open())
-	if text := notes(st); !strings.Contains(text, "policy-map type queuing SITE goes from Ethernet1/1, and with it what the intent does not speak of: class type queuing c-out-8q-q3 queue-limit 200 kbytes") {
+	if text := notes(st); !strings.Contains(text, "policy-map type queuing SITE is removed from Ethernet1/1, and with it settings that the intent does not name: class type queuing c-out-8q-q3 queue-limit 200 kbytes") {
 		t.Error(text)
 	}
 }

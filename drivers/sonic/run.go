@@ -261,7 +261,7 @@ func (r *runner) confirm(ctx context.Context, mark footprint, limit time.Duratio
 	case now == nil || err != nil:
 		return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, err)
 	}
-	return fmt.Errorf("%w: the switch answered yes and holds %d of %d values", drivers.ErrPartial, len(mark)-mark.left(now), len(mark))
+	return fmt.Errorf("%w: the switch reported success but holds %d of %d values", drivers.ErrPartial, len(mark)-mark.left(now), len(mark))
 }
 
 // judge reads what became of a request that failed, and says so.

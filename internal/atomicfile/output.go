@@ -82,7 +82,7 @@ func destination(path string) (at string, direct bool, err error) {
 	case standard(there) != nil, there.Mode()&(fs.ModeCharDevice|fs.ModeNamedPipe) != 0:
 		return path, true, nil
 	case !there.Mode().IsRegular():
-		return "", false, fmt.Errorf("%s is no file, device or pipe that can be written", path)
+		return "", false, fmt.Errorf("%s is not a file, device or pipe that can be written", path)
 	}
 	at, err = filepath.EvalSymlinks(path)
 	return at, false, err

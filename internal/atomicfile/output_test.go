@@ -134,7 +134,7 @@ func TestOutputToAPipeThatNobodyReads(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteOutput(pipe, []byte("x"), 0o644); err == nil || !strings.Contains(err.Error(), "nobody reads the pipe") {
+	if err := WriteOutput(pipe, []byte("x"), 0o644); err == nil || !strings.Contains(err.Error(), "the pipe has no reader") {
 		t.Errorf("without a reader: %v", err)
 	}
 	r, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -155,7 +155,7 @@ func TestOutputRefuses(t *testing.T) {
 	}
 	defer l.Close()
 	link(t, "loop", filepath.Join(dir, "loop"))
-	for name, want := range map[string]string{".": "is a folder", "s": "is no file, device or pipe", "loop": "too many", "no/f": "no such file", "s/f": "not a directory"} {
+	for name, want := range map[string]string{".": "is a folder", "s": "is not a file, device or pipe", "loop": "too many", "no/f": "no such file", "s/f": "not a directory"} {
 		path := filepath.Join(dir, name)
 		_, err := CheckOutput(path)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -17,7 +17,7 @@ func openPipe(path string) (*os.File, error) {
 			return f, err
 		}
 		if time.Now().After(end) {
-			return nil, errors.New("nobody reads the pipe")
+			return nil, errors.New("the pipe has no reader")
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -56,7 +56,7 @@ func (v Value) Decode() (any, error) {
 		return nil, fmt.Errorf("value is not JSON: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("value is not JSON: there is more behind it")
+		return nil, errors.New("value is not JSON: there is text after it")
 	}
 	return out, nil
 }

@@ -126,7 +126,7 @@ func (p *Platform) compile() (*patterns, error) {
 		prompts = append(prompts, l.Prompt)
 	}
 	if out.levels[p.Home] == nil {
-		return nil, fmt.Errorf("no level is called %q", p.Home)
+		return nil, fmt.Errorf("unknown level %q", p.Home)
 	}
 	out.prompt = regexp.MustCompile("(?m)^(?:" + strings.Join(prompts, "|") + `) ?\z`)
 	out.question, out.pager = ending(p.Password), ending(p.Pager)

@@ -298,11 +298,11 @@ func (c *Client) await(ctx context.Context, conn Conn, q Request, at *running, s
 			_ = conn.CloseWrite()
 			if o, ok := c.finish(q, at, done); ok {
 				if o.err != nil {
-					o.err = fmt.Errorf("%s: %w: what was done until then is not known: %w", q.Verb, ctx.Err(), o.err)
+					o.err = fmt.Errorf("%s: %w: it is not known which settings were written: %w", q.Verb, ctx.Err(), o.err)
 				}
 				return o, false
 			}
-			return giveUp(fmt.Errorf("%s: %w: the agent does not answer, and what was done until then is not known", q.Verb, ctx.Err()))
+			return giveUp(fmt.Errorf("%s: %w: the agent does not answer, and it is not known which settings were written", q.Verb, ctx.Err()))
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestUnit(t *testing.T) {
 			if err := os.Remove(wrote[0]); err != nil {
 				t.Fatal(err)
 			}
-			state(nic.UnitState{Present: true}, "is not there or is no program", "is not there or is no program")
+			state(nic.UnitState{Present: true}, "does not exist or is not a program", "does not exist or is not a program")
 			gone, err := m.RemoveUnit(ctx)
 			slices.Sort(gone)
 			if d := cmp.Diff(slices.Sorted(slices.Values(wrote[1:])), gone); err != nil || d != "" {

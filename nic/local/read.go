@@ -355,6 +355,6 @@ func (r reader) activeMTU() {
 				return int(n), nil
 			}
 		}
-		return 0, fmt.Errorf("ibv_devinfo says no active_mtu: exit status %d: %s", res.Code, clip(string(res.Stderr)))
+		return 0, fmt.Errorf("ibv_devinfo shows no active_mtu: exit status %d: %s", res.Code, clip(string(res.Stderr)))
 	})
 }

@@ -42,7 +42,7 @@ var ringsOp = op{
 		rx, tx := cmp.Or(want.Rings.RX, have.Rings.RX), cmp.Or(want.Rings.TX, have.Rings.TX)
 		err := m.Ethtool.SetRing(d.name, rx, tx)
 		if errors.Is(err, syscall.EINVAL) {
-			return hint.With(fmt.Errorf("rings rx %d tx %d: %w", rx, tx, err), "the driver takes other lengths: look at ethtool -g "+d.name)
+			return hint.With(fmt.Errorf("rings rx %d tx %d: %w", rx, tx, err), "the driver accepts other lengths: see ethtool -g "+d.name)
 		}
 		return err
 	},

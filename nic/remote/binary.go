@@ -61,7 +61,7 @@ func load(path string) (*binary, error) {
 var own = sync.OnceValues(func() (*binary, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("%w: the running program is not to be found: %w", ErrBinary, err)
+		return nil, fmt.Errorf("%w: the running program cannot be found: %w", ErrBinary, err)
 	}
 	return loadFile(path)
 })
@@ -96,7 +96,7 @@ func loadFile(path string) (*binary, error) {
 // runsOn refuses a host that cannot run the program.
 func (b *binary) runsOn(system, processor string) error {
 	if system != "Linux" {
-		return fmt.Errorf("%w: it runs %s, and only Linux is known", ErrArch, clip(system))
+		return fmt.Errorf("%w: it runs %s, and only Linux is supported", ErrArch, clip(system))
 	}
 	t, ok := targets[processor]
 	switch {

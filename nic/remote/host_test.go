@@ -138,7 +138,7 @@ func TestProgramIsCopiedOnce(t *testing.T) {
 
 func TestProgramDoesNotArrive(t *testing.T) {
 	for _, c := range []struct{ name, tool, script, text string }{
-		{"damaged on the way", "cat", "exec /usr/bin/head -c 1000", "what arrived is not what was sent"},
+		{"damaged on the way", "cat", "exec /usr/bin/head -c 1000", "the copy differs from the program"},
 		{"full disk", "cat", "echo 'cat: write error: No space left on device' >&2; exit 1", "No space left on device"},
 		{"wrong sum", "sha256sum", "echo 0000 -", "its digest there is 0000"},
 		{"no sum", "sha256sum", "echo 'sha256sum: not found' >&2; exit 127", "sha256sum: not found"},
@@ -170,8 +170,8 @@ func TestHostCannotRunIt(t *testing.T) {
 		{"another processor", `case $1 in -s) echo Linux;; *) echo s390x;; esac`, remote.ErrArch, "it is s390x, and "},
 		{"an unknown processor", `case $1 in -s) echo Linux;; *) echo vax;; esac`, remote.ErrArch, "processor vax is not known"},
 		{"another system", `echo FreeBSD`, remote.ErrArch, "it runs FreeBSD"},
-		{"no answer", `exit 1`, nil, "does not say what it is"},
-		{"hostile", `printf '\033[2J|a|b\n'`, nil, "does not say what it is"},
+		{"no answer", `exit 1`, nil, "does not show its system"},
+		{"hostile", `printf '\033[2J|a|b\n'`, nil, "does not show its system"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLab(t)

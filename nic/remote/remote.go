@@ -174,7 +174,7 @@ func (h *Host) prepare(ctx context.Context, b *binary) error {
 	last, ok := strings.CutPrefix(out[len(out)-1], "roce-fabric|")
 	f := strings.Split(last, "|")
 	if !ok || len(f) != 4 || f[0] == "" || f[1] == "" || r.Status != 0 {
-		return h.fail(fmt.Errorf("the host does not say what it is: exit status %d: %s", r.Status, said(r)), "the login needs a shell that runs sh, uname and sha256sum")
+		return h.fail(fmt.Errorf("the host does not show its system: exit status %d: %s", r.Status, said(r)), "the login needs a shell that runs sh, uname and sha256sum")
 	}
 	if err := b.runsOn(f[0], f[1]); err != nil {
 		return h.fail(err, "name a program for that host: build it with GOOS=linux CGO_ENABLED=0 and the GOARCH of the host")
@@ -199,7 +199,7 @@ func (h *Host) copy(ctx context.Context, b *binary) error {
 	case err != nil:
 		return err
 	case r.Status == 3:
-		return h.fail(fmt.Errorf("%w: what arrived is not what was sent: %s", ErrCopy, said(r)), "the disk may be full, or the program was replaced while it was read")
+		return h.fail(fmt.Errorf("%w: the copy differs from the program: %s", ErrCopy, said(r)), "the disk may be full, or the program was replaced while it was read")
 	case r.Status != 0:
 		return h.fail(fmt.Errorf("%w: exit status %d: %s", ErrCopy, r.Status, said(r)), "")
 	}

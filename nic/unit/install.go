@@ -147,7 +147,7 @@ func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) 
 		written = append(written, name)
 	}
 	if err := errors.Join(tell(ctx, run, "udevadm", "control", "--reload"), tell(ctx, run, "systemctl", "daemon-reload")); err != nil {
-		return written, fmt.Errorf("the boot unit is in place, and not in force: %w", err)
+		return written, fmt.Errorf("the boot unit is installed but not active: %w", err)
 	}
 	return written, nil
 }
@@ -203,7 +203,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 		untold = append(untold, tell(ctx, run, "systemctl", "daemon-reload"))
 	}
 	if err := errors.Join(untold...); err != nil {
-		return removed, fmt.Errorf("the files of the boot unit are gone, and something may still run: %w", err)
+		return removed, fmt.Errorf("the files of the boot unit are removed, but a service may still run: %w", err)
 	}
 	return removed, nil
 }
@@ -216,7 +216,7 @@ func booted(r local.Roots) error {
 	}
 	_, err := os.Lstat(filepath.Join(root, "systemd", "system"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: apply the settings from its own init", ErrNoSystemd)
+		return fmt.Errorf("%w: apply the settings from its init system", ErrNoSystemd)
 	}
 	if err != nil {
 		return fmt.Errorf("look for systemd: %w", err)

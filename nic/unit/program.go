@@ -92,7 +92,7 @@ func usable(r local.Roots, path string) error {
 		return fmt.Errorf("%w: %w", ErrProgram, err)
 	}
 	if err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
-		return fmt.Errorf("%w: %s is not there or is no program", ErrProgram, term.CleanLine(path))
+		return fmt.Errorf("%w: %s does not exist or is not a program", ErrProgram, term.CleanLine(path))
 	}
 	return onlyRoot(r, path)
 }
@@ -115,7 +115,7 @@ func onlyRoot(r local.Roots, path string) error {
 			uid, known := owner(st)
 			mine := uid == 0 || r.Etc != "" && uid == os.Geteuid()
 			if known && !mine || st.Mode()&0o002 != 0 {
-				return hint.With(fmt.Errorf("%w: %s may be changed by others than root", ErrProgram, term.CleanLine(p)),
+				return hint.With(fmt.Errorf("%w: %s can be changed by users other than root", ErrProgram, term.CleanLine(p)),
 					"the unit runs the program as root: leave --binary out, or name one that only root can replace")
 			}
 			if p == top || p == filepath.Dir(p) || !strings.HasPrefix(p, top) {
@@ -132,5 +132,5 @@ func permitted(err error) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) || errors.Is(err, local.ErrPermission) {
 		return err
 	}
-	return hint.With(fmt.Errorf("%w: %w", local.ErrPermission, err), "it takes root: with --local run it as root, over SSH use --sudo")
+	return hint.With(fmt.Errorf("%w: %w", local.ErrPermission, err), "this needs root: with --local run it as root, over SSH use --sudo")
 }

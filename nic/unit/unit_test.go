@@ -207,7 +207,7 @@ func TestStale(t *testing.T) {
 		{"no host file", remove(hostFile), "missing"},
 		{"no service", remove(service), "missing"},
 		{"no rules", remove(rules), "missing"},
-		{"no program", remove(""), "not there"},
+		{"no program", remove(""), "does not exist"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, s, run := machine(t)

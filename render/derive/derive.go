@@ -211,11 +211,11 @@ func newDeriver(in Input) (*deriver, error) {
 		return nil, fmt.Errorf("%w: no switches", ErrInput)
 	}
 	if !hostName.MatchString(in.Name) {
-		return nil, fmt.Errorf("%w: %.80q is no name that a fabric can have", ErrInput, in.Name)
+		return nil, fmt.Errorf("%w: %.80q is not a valid name for a fabric", ErrInput, in.Name)
 	}
 	for _, s := range in.Switches {
 		if !hostName.MatchString(s.Name) {
-			return nil, fmt.Errorf("%w: %.80q is no name that a switch can have", ErrInput, s.Name)
+			return nil, fmt.Errorf("%w: %.80q is not a valid name for a switch", ErrInput, s.Name)
 		}
 		if s.Running == nil {
 			return nil, fmt.Errorf("%w: %s has no running state", ErrInput, s.Name)

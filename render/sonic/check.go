@@ -108,7 +108,7 @@ func (o Op) Check(managed func(port string) bool) error {
 		texts = append(texts, o.Row[f])
 	}
 	if slices.ContainsFunc(texts, unprintable) {
-		err = errors.Join(err, errors.New("a value that is no text of one line"))
+		err = errors.Join(err, errors.New("the value is not one line of text"))
 	}
 	if err != nil {
 		what := o.Table + "|" + o.Key

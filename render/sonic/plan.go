@@ -314,7 +314,7 @@ func (p *planner) blockLeftover() {
 		at[c.Place()] = i
 	}
 	for _, left := range p.remaining() {
-		why := "cannot be changed on SONiC by this tool; set it on the switch, or take it out of the intent"
+		why := "cannot be changed on SONiC by this tool; set it on the switch, or remove it from the intent"
 		if left.Field.Kind == qos.KindLossless && !p.desired.Platform.DynamicBuffers {
 			why = "the switch derives the headroom of a lossless group from speed and cable length, and has none for this port: see its pg_profile_lookup.ini and syslog, then take the port down and up"
 		}

@@ -128,11 +128,11 @@ func New(cfg Config) (*Sender, error) {
 	u, err := url.Parse(cfg.URL)
 	switch {
 	case err != nil || u.Host == "":
-		return nil, errors.New("the webhook is no address such as https://hooks.example.org/roce (it is not shown: it may be a secret)")
+		return nil, errors.New("the webhook is not an address such as https://hooks.example.org/roce (it is not shown: it may be a secret)")
 	case u.User != nil:
 		return nil, fmt.Errorf("the webhook at %s has a user in its address", u.Hostname())
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("the webhook at %s is http, which is for loopback alone", u.Hostname())
+		return nil, fmt.Errorf("the webhook at %s is http, which is allowed only for loopback", u.Hostname())
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf("the webhook at %s is not https", u.Hostname())
 	}

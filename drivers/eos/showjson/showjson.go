@@ -37,7 +37,7 @@ var ErrRefused = errors.New("the device refuses the command")
 func decode(b []byte) (tree.Object, error) {
 	o, more, err := tree.Parse(b)
 	if err == nil && more {
-		err = errors.New("output is not JSON: there is more behind it")
+		err = errors.New("output is not JSON: there is text after it")
 	}
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func Parse(b []byte) (o Object, more bool, err error) {
 		return nil, false, fmt.Errorf("output of %d bytes, more than %d", len(b), MaxInput)
 	}
 	if b = bytes.TrimSpace(b); !bytes.HasPrefix(b, []byte("{")) {
-		return nil, false, fmt.Errorf("output is no JSON object: %q", term.CleanLine(string(b[:min(len(b), 60)])))
+		return nil, false, fmt.Errorf("output is not a JSON object: %q", term.CleanLine(string(b[:min(len(b), 60)])))
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
