@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -266,26 +267,19 @@ const maxUnchecked = 4
 // unchecked names what was not checked, and where: "buffers and headroom
 // (leaf1,spine[1-2])".
 func (r Report) unchecked() string {
-	var order []string
-	at := map[string][]string{}
+	var at ordered.Groups[string, string]
 	for _, f := range r.Findings {
-		if !f.Inconclusive() {
-			continue
-		}
-		if at[f.Unchecked] == nil {
-			order = append(order, f.Unchecked)
-			at[f.Unchecked] = []string{}
-		}
-		if f.Device != "" {
-			at[f.Unchecked] = append(at[f.Unchecked], f.Device)
+		if f.Inconclusive() {
+			at.Add(f.Unchecked, f.Device)
 		}
 	}
 	var out []string
-	for i, what := range order {
-		if i == maxUnchecked {
-			return fmt.Sprintf("%s; and %d more", strings.Join(out, "; "), len(order)-i)
+	for what, devices := range at.All() {
+		if len(out) == maxUnchecked {
+			return fmt.Sprintf("%s; and %d more", strings.Join(out, "; "), len(at.Keys())-maxUnchecked)
 		}
-		devices := slices.Compact(natural.Sorted(at[what]))
+		devices = slices.Compact(natural.Sorted(devices))
+		devices = slices.DeleteFunc(devices, func(d string) bool { return d == "" }) // the fabric
 		where := natural.Fold(devices)
 		if len(where) > textWidth/2 {
 			where = words.Count(len(devices), "device")

@@ -24,6 +24,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -291,18 +292,13 @@ func (d *deriver) leave(device string, ports []string, format string, a ...any) 
 // leftOut are the remarks, those about several devices as one.
 func (d *deriver) leftOut() []Note {
 	type key struct{ ports, what string }
-	devices := map[key][]string{}
-	var order []key
+	var byRemark ordered.Groups[key, string]
 	for _, r := range d.remarks {
-		k := key{r.ports, r.what}
-		if devices[k] == nil {
-			order = append(order, k)
-		}
-		devices[k] = append(devices[k], r.device)
+		byRemark.Add(key{r.ports, r.what}, r.device)
 	}
 	var out []Note
-	for _, k := range order {
-		out = append(out, Note{strings.TrimSpace(shown(devices[k]) + " " + k.ports), k.what})
+	for k, devices := range byRemark.All() {
+		out = append(out, Note{strings.TrimSpace(shown(devices) + " " + k.ports), k.what})
 	}
 	return out
 }

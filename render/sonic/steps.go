@@ -3,8 +3,10 @@ package sonic
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Step is one request: ops that go out together.
@@ -295,25 +297,18 @@ func step(via string, r *request) []Step {
 
 // whats joins what a request does, each thing once.
 func whats(ws []string) string {
-	var out string
-	seen := map[string]int{}
-	var order []string
+	var count ordered.Map[string, int]
 	for _, w := range ws {
-		if seen[w] == 0 {
-			order = append(order, w)
-		}
-		seen[w]++
+		*count.At(w)++
 	}
-	for i, w := range order {
-		if i > 0 {
-			out += "; "
+	var parts []string
+	for w, n := range count.All() {
+		if n > 1 {
+			w += fmt.Sprintf(" (x%d)", n)
 		}
-		out += w
-		if seen[w] > 1 {
-			out += fmt.Sprintf(" (x%d)", seen[w])
-		}
+		parts = append(parts, w)
 	}
-	return out
+	return strings.Join(parts, "; ")
 }
 
 // Sets reports whether the step writes a field by itself.
