@@ -140,7 +140,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s
 		r.out.Switches = append(r.out.Switches, s)
-		if !r.addPorts(s, ports, e.Pos) {
+		if !r.addPorts(s, ports) {
 			return
 		}
 	}
@@ -201,7 +201,7 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 	return out
 }
 
-func (r *resolver) addPorts(s *Switch, entries []portEntry, pos Pos) bool {
+func (r *resolver) addPorts(s *Switch, entries []portEntry) bool {
 	for _, pe := range entries {
 		for _, name := range pe.names {
 			p := r.port(s, name, pe.e.Pos)

@@ -151,7 +151,7 @@ func (r Report) Checks() []*validate.Check {
 	}
 	open := r.notMade()
 	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool {
-		return !c.Made() || c.Reads&read == 0 || r.nowhere(c, open[c.ID])
+		return !c.Made() || c.Reads&read == 0 || r.nowhere(open[c.ID])
 	})
 }
 
@@ -172,7 +172,7 @@ func (r Report) notMade() map[string]map[string]bool {
 
 // nowhere reports whether a check could be made on none of the devices that it
 // looks at, or not on the fabric.
-func (r Report) nowhere(c *validate.Check, open map[string]bool) bool {
+func (r Report) nowhere(open map[string]bool) bool {
 	if open[""] || len(open) == 0 {
 		return open[""]
 	}

@@ -172,9 +172,6 @@ func admission(r *deviceRun) {
 			continue
 		}
 		what := fmt.Sprintf("its lossless priority groups use %s of the shared headroom pool; one port may use %s", units.Bytes(a.Shared), units.Bytes(a.MaxShared))
-		if a.Max > 0 && a.Total >= a.Max {
-			what = fmt.Sprintf("its priority groups need %s, and the switch allows %s a port", units.Bytes(a.Total), units.Bytes(a.Max))
-		}
 		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what}, p.Name)
 	}
 }

@@ -66,7 +66,7 @@ func headroomOfPorts(r *deviceRun) {
 // else it may compute more than that.
 func (r *deviceRun) admits(p *intent.Port) bool {
 	a, err := r.d.Admission(p)
-	return err == nil && (a.Max > 0 || a.MaxShared > 0)
+	return err == nil && a.MaxShared > 0
 }
 
 // tooLong finds a cable whose floor is above what a group can have, where the

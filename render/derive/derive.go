@@ -81,7 +81,6 @@ type Host struct {
 type NIC struct {
 	Name string
 	RDMA string // "" for unknown
-	MAC  string // "" for unknown; LLDP may name the port by it
 	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.
 	RXRing, TXRing int
 }
@@ -197,8 +196,6 @@ type box struct {
 
 // port is a managed port.
 type port struct {
-	name string
-	box  *box
 	run  *qos.Port
 	link *link // nil for none
 	want accept
