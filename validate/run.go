@@ -79,17 +79,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		}
 	}
 	if source != Intended {
-		out.drift = qos.Diff(cfg, d.Desired)
-		if source == Saved {
-			out.drift = qos.DiffSaved(cfg, d.Desired)
-		}
-		r.drifted = make(map[qos.Place]qos.Change, len(out.drift))
-		out.drifted = map[string]bool{}
-		for _, ch := range out.drift {
-			out.drifted[ch.Port] = true
-			r.drifted[ch.Place()] = ch
-		}
-		r.bare = barePorts(d, cfg)
+		r.compare()
 	}
 	for _, c := range registry {
 		r.check = c
@@ -113,21 +103,43 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	for _, p := range d.Switch.Ports {
 		if p.Link != nil {
-			e := endOf(cfg, p.Name)
-			e.intended = e == endOf(d.Desired, p.Name)
-			e.bare = r.bare[p.Name]
-			if q := cfg.Ports[p.Name]; q != nil && source == Running {
-				e.neighbor = q.Neighbor.V
-			}
-			e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
-			if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, cfg.Ports[p.Name]) {
-				e.pfcSaid = true
-				r.explain(p.Name, qos.KindPFC.Attr())
-			}
-			out.ends[p.Name] = e
+			out.ends[p.Name] = r.end(p)
 		}
 	}
 	return out
+}
+
+// compare notes how what is looked at differs from what is intended.
+func (r *deviceRun) compare() {
+	diff := qos.Diff
+	if r.source == Saved {
+		diff = qos.DiffSaved
+	}
+	out := r.out
+	out.drift = diff(r.cfg, r.d.Desired)
+	r.drifted = make(map[qos.Place]qos.Change, len(out.drift))
+	out.drifted = map[string]bool{}
+	for _, ch := range out.drift {
+		out.drifted[ch.Port] = true
+		r.drifted[ch.Place()] = ch
+	}
+	r.bare = barePorts(r.d, r.cfg)
+}
+
+// end is the end of a link that a port is, and what findings said of it.
+func (r *deviceRun) end(p *intent.Port) End {
+	e := endOf(r.cfg, p.Name)
+	e.intended = e == endOf(r.d.Desired, p.Name)
+	e.bare = r.bare[p.Name]
+	if q := r.cfg.Ports[p.Name]; q != nil && r.source == Running {
+		e.neighbor = q.Neighbor.V
+	}
+	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
+	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, r.cfg.Ports[p.Name]) {
+		e.pfcSaid = true
+		r.explain(p.Name, qos.KindPFC.Attr())
+	}
+	return e
 }
 
 // deviceRun is one switch under one check.
