@@ -37,13 +37,13 @@ type Report struct {
 
 // Device is a device of a report, and how it was looked at.
 type Device struct {
-	Name   string     `json:"name"`
-	Kind   DeviceKind `json:"kind"`
-	OS     string     `json:"os,omitempty"` // of a switch
-	Source Source     `json:"source"`
-	File   string     `json:"file,omitempty"`  // of a saved configuration
-	Error  string     `json:"error,omitempty"` // why it could not be read
-	Hint   string     `json:"hint,omitempty"`  // what to do about that
+	Name   string     `json:"name" doc:"name in the intent"`
+	Kind   DeviceKind `json:"kind" enum:"switch,host"`
+	OS     string     `json:"os,omitempty" doc:"system of a switch"`
+	Source Source     `json:"source" doc:"where what was looked at comes from" enum:"intent,saved,running,failed"`
+	File   string     `json:"file,omitempty" doc:"of a saved configuration"`
+	Error  string     `json:"error,omitempty" doc:"why it could not be read"`
+	Hint   string     `json:"hint,omitempty" doc:"what to do about that"`
 }
 
 // Looked lists switches and hosts that were looked at in one way, for a report.
