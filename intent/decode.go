@@ -138,24 +138,20 @@ func posOf(n *yaml.Node) Pos { return Pos{File: n.File, Line: n.Line, Column: n.
 
 // structure reads a map node into a raw struct. owner names the struct in a
 // message about its form.
-func (d *decoder) structure(n *yaml.Node, v reflect.Value, owner string) bool {
+func (d *decoder) structure(n *yaml.Node, v reflect.Value, owner string) {
 	s := structureOf(v.Type())
 	if s.pos != nil {
 		v.FieldByIndex(s.pos).Set(reflect.ValueOf(posOf(n)))
 	}
 	if n.Kind != yaml.Map {
 		d.problems.addf(posOf(n), "", "%s must be a map, not %s", owner, n.Kind)
-		return false
+		return
 	}
-	var found int
 	for _, p := range n.Pairs {
 		f := s.byKey[p.Key.Value]
 		if f == nil {
 			d.unknownKey(p.Key, s.keys)
 			continue
-		}
-		if f.req {
-			found++
 		}
 		d.value(p.Value, v.FieldByIndex(f.index), f)
 	}
@@ -164,7 +160,6 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, owner string) bool {
 			d.problems.addf(posOf(n), "", "%s has no %s", owner, f.key)
 		}
 	}
-	return true
 }
 
 func (d *decoder) unknownKey(key *yaml.Node, known []string) {

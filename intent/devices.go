@@ -103,16 +103,21 @@ func (r *resolver) declare(name string, pos Pos) bool {
 	return true
 }
 
-func (r *resolver) allSwitches() {
-	r.incomplete = r.incomplete || r.raw.Switches.Bad
-	for _, e := range r.raw.Switches.Entries {
-		names, ok := r.names(e.Key, e.Pos, isDeviceName, nameWant)
-		if !ok {
+// eachEntry calls do for each entry of a section with the names that its key stands
+// for.
+func eachEntry[T any](r *resolver, section *rawMap[T], valid func(string) bool, what string, do func(e *entry[T], names []string)) {
+	r.incomplete = r.incomplete || section.Bad
+	for _, e := range section.Entries {
+		if names, ok := r.names(e.Key, e.Pos, valid, what); ok {
+			do(e, names)
+		} else {
 			r.incomplete = true
-			continue
 		}
-		r.switches(e, names)
 	}
+}
+
+func (r *resolver) allSwitches() {
+	eachEntry(r, &r.raw.Switches, isDeviceName, nameWant, r.switches)
 	slices.SortFunc(r.out.Switches, func(a, b *Switch) int { return natural.Compare(a.Name, b.Name) })
 }
 
@@ -140,7 +145,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s
 		r.out.Switches = append(r.out.Switches, s)
-		if !r.addPorts(s, ports, e.Pos) {
+		if !r.addPorts(s, ports) {
 			return
 		}
 	}
@@ -201,7 +206,7 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 	return out
 }
 
-func (r *resolver) addPorts(s *Switch, entries []portEntry, pos Pos) bool {
+func (r *resolver) addPorts(s *Switch, entries []portEntry) bool {
 	for _, pe := range entries {
 		for _, name := range pe.names {
 			p := r.port(s, name, pe.e.Pos)
@@ -239,15 +244,7 @@ func (r *resolver) port(s *Switch, name string, pos Pos) *Port {
 }
 
 func (r *resolver) allHosts() {
-	r.incomplete = r.incomplete || r.raw.Hosts.Bad
-	for _, e := range r.raw.Hosts.Entries {
-		names, ok := r.names(e.Key, e.Pos, isDeviceName, nameWant)
-		if !ok {
-			r.incomplete = true
-			continue
-		}
-		r.hosts(e, names)
-	}
+	eachEntry(r, &r.raw.Hosts, isDeviceName, nameWant, r.hosts)
 	slices.SortFunc(r.out.Hosts, func(a, b *Host) int { return natural.Compare(a.Name, b.Name) })
 }
 
@@ -280,16 +277,10 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 
 // nics works the NICs of one hosts entry out, sorted by name.
 func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
-	r.incomplete = r.incomplete || raw.Bad
 	var out []NIC
 	first := map[string]Pos{}
 	rdma := map[string]owner{}
-	for _, e := range raw.Entries {
-		names, ok := r.names(e.Key, e.Pos, nicName.MatchString, "an interface name of at most 15 characters")
-		if !ok {
-			r.incomplete = true
-			continue
-		}
+	eachEntry(r, raw, nicName.MatchString, "an interface name of at most 15 characters", func(e *entry[rawNIC], names []string) {
 		devices := r.inStep(e.V.RDMA, len(names), "rdma", true)
 		for i, name := range names {
 			if pos, taken := first[name]; taken {
@@ -314,7 +305,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
 			}
 			out = append(out, n)
 		}
-	}
+	})
 	slices.SortFunc(out, func(a, b NIC) int { return natural.Compare(a.Name, b.Name) })
 	return out
 }

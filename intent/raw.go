@@ -47,7 +47,6 @@ type rawCommon struct {
 }
 
 type rawClass struct {
-	Pos      Pos
 	Priority opt[int]                     `key:"priority" req:"true" min:"0" max:"7" doc:"802.1p priority, which is also the traffic class."`
 	DSCP     orWord[list[opt[codePoint]]] `key:"dscp" words:"rest" doc:"Code points of the class: numbers and spans like \"24-31\". rest takes what no other class names."`
 	PCP      list[opt[int]]               `key:"pcp" min:"0" max:"7" doc:"802.1p values of the class. Default: its priority."`
@@ -65,12 +64,10 @@ type rawTuning struct {
 }
 
 type rawOverride struct {
-	Pos Pos
 	rawTuning
 }
 
 type rawECN struct {
-	Pos         Pos
 	Min         opt[units.Bytes]   `key:"min" doc:"Queue length at which marking begins."`
 	Max         opt[units.Bytes]   `key:"max" doc:"Queue length from which every packet is marked."`
 	Probability opt[units.Percent] `key:"probability" doc:"Probability at max, whole percent. Default 5%."`
@@ -78,14 +75,12 @@ type rawECN struct {
 }
 
 type rawPFC struct {
-	Pos        Pos
 	Watchdog   orWord[rawWatchdog] `key:"watchdog" words:"off" doc:"PFC watchdog. Default: on where a class is lossless."`
 	Asymmetric opt[bool]           `key:"asymmetric" doc:"Obey pause on every priority, send it for lossless ones only. Default false."`
 	LinkPause  opt[string]         `key:"linkPause" enum:"off,keep" doc:"IEEE 802.3x pause of the whole link, on ports with a lossless class: turn it off, or leave it as the device has it. Default off."`
 }
 
 type rawWatchdog struct {
-	Pos     Pos
 	Detect  opt[time.Duration] `key:"detect" doc:"How long a queue is paused until a storm is declared. Default 400ms."`
 	Restore opt[time.Duration] `key:"restore" doc:"How long without pause until the queue is restored. Default 400ms."`
 	Poll    opt[time.Duration] `key:"poll" doc:"Interval of a software watchdog, at most detect and restore. Default 200ms."`
@@ -93,14 +88,12 @@ type rawWatchdog struct {
 }
 
 type rawMTU struct {
-	Pos    Pos
 	Fabric opt[int] `key:"fabric" min:"68" max:"9216" doc:"IP packet on switch ports. Default 9100."`
 	Host   opt[int] `key:"host" min:"68" max:"9216" doc:"IP packet on host ports. Default 9000."`
 	RDMA   opt[int] `key:"rdma" enum:"256,512,1024,2048,4096" doc:"Payload of an RDMA packet. Default 4096."`
 }
 
 type rawBuffers struct {
-	Pos               Pos
 	Alpha             opt[int]         `key:"alpha" min:"-8" max:"7" doc:"Exponent n of the dynamic threshold 2^n of lossless groups. It is written with SONiC's dynamic buffer model; elsewhere it says what the switch has. Default: the platform's own."`
 	MinLosslessPacket opt[units.Bytes] `key:"minLosslessPacket" doc:"Smallest packet that fills a lossless group at line rate, 64B to 9216B. Default 1024B."`
 	OverSubscription  opt[float64]     `key:"overSubscription" min:"1" max:"64" doc:"Accepted ratio of all headroom to the headroom pool. Default: none declared."`
@@ -111,13 +104,11 @@ type rawBuffers struct {
 }
 
 type rawRole struct {
-	Pos     Pos
 	Classes rawMap[rawOverride] `key:"classes" keys:"class" doc:"Changes to classes of the fabric."`
 	rawCommon
 }
 
 type rawSwitch struct {
-	Pos         Pos
 	OS          opt[string]         `key:"os" req:"true" enum:"{systems}" doc:"Operating system."`
 	Role        opt[string]         `key:"role" rule:"name" doc:"Role, such as leaf or spine."`
 	Address     opt[string]         `key:"address" rule:"address" doc:"host:port of the management API; a range runs in step with the name's. Default port {ports}."`
@@ -131,7 +122,6 @@ type rawSwitch struct {
 }
 
 type rawPort struct {
-	Pos      Pos
 	Speed    opt[units.Rate]     `key:"speed" doc:"Link rate."`
 	Cable    opt[units.Length]   `key:"cable" doc:"Cable length."`
 	FEC      opt[string]         `key:"fec" enum:"rs,fc,none" doc:"Forward error correction. Default: left alone."`
@@ -143,7 +133,6 @@ type rawPort struct {
 }
 
 type rawHost struct {
-	Pos           Pos
 	Address       opt[string]    `key:"address" rule:"address" doc:"host or host:port of SSH; a range runs in step with the name's. Default port 22."`
 	NICs          rawMap[rawNIC] `key:"nics" keys:"ports" doc:"Interfaces by name. A name may hold ranges."`
 	PauseResponse opt[Response]  `key:"pauseResponse" doc:"How long the NICs take to obey a pause, in time or in quanta of 512 bit times. Default: what IEEE 802.3 allows at the speed."`
@@ -151,15 +140,13 @@ type rawHost struct {
 }
 
 type rawNIC struct {
-	Pos   Pos
 	RDMA  opt[string] `key:"rdma" rule:"ports" doc:"RDMA device, such as mlx5_0; a range runs in step with the name's."`
 	Rings *rawRings   `key:"rings" doc:"Descriptor rings. Default: left alone."`
 }
 
 type rawRings struct {
-	Pos Pos
-	RX  opt[int] `key:"rx" min:"16" max:"65536" doc:"Descriptors of each receive ring, at most what ethtool -g shows as the maximum. Default: left alone."`
-	TX  opt[int] `key:"tx" min:"16" max:"65536" doc:"Descriptors of each transmit ring, likewise. Default: left alone."`
+	RX opt[int] `key:"rx" min:"16" max:"65536" doc:"Descriptors of each receive ring, at most what ethtool -g shows as the maximum. Default: left alone."`
+	TX opt[int] `key:"tx" min:"16" max:"65536" doc:"Descriptors of each transmit ring, likewise. Default: left alone."`
 }
 
 type rawLink struct {
@@ -172,7 +159,6 @@ type rawLink struct {
 }
 
 type rawCredentials struct {
-	Pos      Pos
 	Switches *rawLogin `key:"switches" doc:"For all switches."`
 	Hosts    *rawLogin `key:"hosts" doc:"For all hosts."`
 }
@@ -183,21 +169,18 @@ type rawUser struct {
 }
 
 type rawLogin struct {
-	Pos Pos
 	rawUser
 	TLS *rawTLS `key:"tls" doc:"TLS of the management API."`
 	SSH *rawSSH `key:"ssh" doc:"SSH. Its address is the device's, port 22."`
 }
 
 type rawAccess struct {
-	Pos Pos
 	rawUser
 	TLS *rawTLS       `key:"tls" doc:"TLS of the management API."`
 	SSH *rawDeviceSSH `key:"ssh" doc:"SSH."`
 }
 
 type rawTLS struct {
-	Pos        Pos
 	CA         opt[string] `key:"ca" rule:"path" doc:"File of PEM certificates to trust. Default: the system's."`
 	Cert       opt[string] `key:"cert" rule:"path" doc:"File of the client certificate, PEM."`
 	Key        opt[string] `key:"key" rule:"path" secret:"true" doc:"File of the client key, PEM."`
@@ -208,7 +191,6 @@ type rawTLS struct {
 }
 
 type rawSSH struct {
-	Pos Pos
 	rawUser
 	Key        opt[string] `key:"key" rule:"path" secret:"true" doc:"File of the private key."`
 	Agent      opt[bool]   `key:"agent" doc:"Use the SSH agent. Default false."`
@@ -222,7 +204,6 @@ type rawDeviceSSH struct {
 }
 
 type rawRollout struct {
-	Pos       Pos
 	PortGroup opt[int] `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
 }
 

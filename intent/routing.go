@@ -8,7 +8,6 @@ import (
 )
 
 type rawRouting struct {
-	Pos        Pos
 	Model      opt[string]        `key:"model" enum:"up-down,shortest" doc:"Paths that traffic takes: up-down goes up, then down, and never up again; shortest takes every shortest path. Default: up-down where it joins every two leaves."`
 	Tiers      list[opt[string]]  `key:"tiers" rule:"name" doc:"Roles from the hosts upward. Default: by the words in roles (leaf, spine, superspine) and the distance from hosts."`
 	Exceptions list[rawException] `key:"exceptions" doc:"Switches that break the model."`
@@ -36,7 +35,6 @@ type rawRemap struct {
 }
 
 type rawIsland struct {
-	Pos      Pos
 	Hosts    list[opt[string]] `key:"hosts" rule:"selection" doc:"Hosts of the island: names, ranges or globs. They send lossless traffic to one another only."`
 	Switches list[opt[string]] `key:"switches" rule:"selection" doc:"Switches that the traffic stays on: names, ranges, globs, role:ROLE or os:OS. Default: any, but no port is shared with another island."`
 	Classes  list[opt[string]] `key:"classes" rule:"class" doc:"Lossless classes of the island. Default: all."`
@@ -86,7 +84,6 @@ type Tunnel struct {
 
 // Remap changes the class of a packet on its way.
 type Remap struct {
-	Pos      Pos
 	From, To *Class // of Fabric.Settings
 }
 
@@ -202,7 +199,7 @@ func (r *resolver) remap(raw *list[rawRemap]) []Remap {
 		first[m.Class.V] = m.Pos
 		a, b := r.classAt(m.Class), r.classAt(m.As)
 		if a != nil && b != nil {
-			out = append(out, Remap{Pos: m.Pos, From: a, To: b})
+			out = append(out, Remap{From: a, To: b})
 		}
 	}
 	return out

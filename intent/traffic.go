@@ -3,7 +3,6 @@ package intent
 import "slices"
 
 type rawTraffic struct {
-	Pos      Pos
 	DSCP     list[opt[codePoint]] `key:"dscp" doc:"Code points that the packets carry: numbers and spans like \"24-31\"."`
 	Lossless opt[bool]            `key:"lossless" doc:"The packets must not be dropped. Default true."`
 	Kind     opt[string]          `key:"kind" enum:"gpu,storage,control" doc:"What sends them. Traffic of two kinds should not share a lossless class. Default: left open."`

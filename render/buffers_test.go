@@ -166,7 +166,7 @@ func TestHeadroom(t *testing.T) {
 	}
 	u := d.HeadroomUse()
 	// Three ports of 5 m and two of 40 m with one lossless group each.
-	if want := int64(3*178562 + 2*201930); u.Groups != 5 || u.Sum != want || u.Pool != 27200352 || u.Unknown != 0 {
+	if want := int64(3*178562 + 2*201930); u.Groups != 5 || u.Sum != want || u.Pool != 27200352 {
 		t.Errorf("%+v, want a sum of %d", u, want)
 	}
 	if _, err := d.Admission(p); err == nil {

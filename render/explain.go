@@ -40,22 +40,21 @@ type Explained struct {
 
 // ClassPath follows a class through the port.
 type ClassPath struct {
-	Name       string        `json:"name"`
-	DSCP       string        `json:"dscp"`
-	DSCPFrom   string        `json:"dscp_from"`
-	Priority   int           `json:"priority"`
-	Queue      int           `json:"queue"`
-	Group      int           `json:"priority_group"`
-	From       string        `json:"from"`
-	Lossless   bool          `json:"lossless"`
-	PFC        string        `json:"pfc"`
-	PFCFrom    string        `json:"pfc_from"`
-	Scheduler  qos.Scheduler `json:"-"`
-	Share      string        `json:"scheduler"`
-	ShareFrom  string        `json:"scheduler_from"`
-	ECN        *ECNPath      `json:"ecn,omitempty"`
-	ECNFrom    string        `json:"ecn_from"`
-	ECNMissing string        `json:"ecn_missing,omitempty"`
+	Name       string   `json:"name"`
+	DSCP       string   `json:"dscp"`
+	DSCPFrom   string   `json:"dscp_from"`
+	Priority   int      `json:"priority"`
+	Queue      int      `json:"queue"`
+	Group      int      `json:"priority_group"`
+	From       string   `json:"from"`
+	Lossless   bool     `json:"lossless"`
+	PFC        string   `json:"pfc"`
+	PFCFrom    string   `json:"pfc_from"`
+	Share      string   `json:"scheduler"`
+	ShareFrom  string   `json:"scheduler_from"`
+	ECN        *ECNPath `json:"ecn,omitempty"`
+	ECNFrom    string   `json:"ecn_from"`
+	ECNMissing string   `json:"ecn_missing,omitempty"`
 	// ECNKept says that the switch keeps the curve that it has.
 	ECNKept bool `json:"ecn_kept,omitempty"`
 }

@@ -28,15 +28,12 @@ func (d *Device) Admission(p *intent.Port) (headroom.Admission, error) {
 	return headroom.Admit(headroom.AdmissionInput{ASIC: d.Model.ASIC(), Lanes: in.Lanes, SharedHeadroom: in.SharedHeadroom, Groups: groups})
 }
 
-// HeadroomUse is the headroom of all lossless groups of a switch beside the
-// pool that holds it, bytes.
+// HeadroomUse is the headroom of all lossless groups of a switch whose headroom is
+// known, beside the pool that holds it, bytes.
 type HeadroomUse struct {
 	Groups int
 	Sum    int64
 	Pool   int64 // 0 where none is known
-	// Unknown is how many lossless groups are not in the sum, because their
-	// headroom is not known.
-	Unknown int
 }
 
 // Ratio returns Sum by Pool; ok is false without a pool.
@@ -56,13 +53,10 @@ func (d *Device) HeadroomUse() HeadroomUse {
 		if n == 0 {
 			continue
 		}
-		xoff, ok := d.Headroom(p).XOFF()
-		if !ok {
-			u.Unknown += n
-			continue
+		if xoff, ok := d.Headroom(p).XOFF(); ok {
+			u.Groups += n
+			u.Sum += int64(n) * xoff
 		}
-		u.Groups += n
-		u.Sum += int64(n) * xoff
 	}
 	return u
 }

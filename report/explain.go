@@ -193,11 +193,7 @@ func (x *explainer) headroom(h render.HeadroomPath) {
 // admission writes the switch's own test of a port as one sum.
 func (x *explainer) admission(a *headroom.Admission) {
 	sum, marks := x.sum(a.Terms)
-	limit := "the switch itself knows its limit"
-	if a.Max > 0 {
-		limit = fmt.Sprintf("the limit is %d B", a.Max)
-	}
-	x.paragraph("      ", 4, fmt.Sprintf("admission of the port%s: %s = %d B; %s", marks, sum, a.Total, limit))
+	x.paragraph("      ", 4, fmt.Sprintf("admission of the port%s: %s = %d B; the switch itself knows its limit", marks, sum, a.Total))
 	if a.MaxShared > 0 {
 		x.paragraph("      ", 4, fmt.Sprintf("of the shared headroom pool %d B; a port may take %d B", a.Shared, a.MaxShared))
 	}

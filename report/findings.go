@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -36,13 +37,13 @@ type Report struct {
 
 // Device is a device of a report, and how it was looked at.
 type Device struct {
-	Name   string     `json:"name"`
-	Kind   DeviceKind `json:"kind"`
-	OS     string     `json:"os,omitempty"` // of a switch
-	Source Source     `json:"source"`
-	File   string     `json:"file,omitempty"`  // of a saved configuration
-	Error  string     `json:"error,omitempty"` // why it could not be read
-	Hint   string     `json:"hint,omitempty"`  // what to do about that
+	Name   string     `json:"name" doc:"name in the intent"`
+	Kind   DeviceKind `json:"kind" enum:"switch,host"`
+	OS     string     `json:"os,omitempty" doc:"system of a switch"`
+	Source Source     `json:"source" doc:"where what was looked at comes from" enum:"intent,saved,running,failed"`
+	File   string     `json:"file,omitempty" doc:"of a saved configuration"`
+	Error  string     `json:"error,omitempty" doc:"why it could not be read"`
+	Hint   string     `json:"hint,omitempty" doc:"what to do about that"`
 }
 
 // Looked lists switches and hosts that were looked at in one way, for a report.
@@ -150,7 +151,7 @@ func (r Report) Checks() []*validate.Check {
 	}
 	open := r.notMade()
 	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool {
-		return !c.Made() || c.Reads&read == 0 || r.nowhere(c, open[c.ID])
+		return !c.Made() || c.Reads&read == 0 || r.nowhere(open[c.ID])
 	})
 }
 
@@ -171,7 +172,7 @@ func (r Report) notMade() map[string]map[string]bool {
 
 // nowhere reports whether a check could be made on none of the devices that it
 // looks at, or not on the fabric.
-func (r Report) nowhere(c *validate.Check, open map[string]bool) bool {
+func (r Report) nowhere(open map[string]bool) bool {
 	if open[""] || len(open) == 0 {
 		return open[""]
 	}
@@ -266,26 +267,19 @@ const maxUnchecked = 4
 // unchecked names what was not checked, and where: "buffers and headroom
 // (leaf1,spine[1-2])".
 func (r Report) unchecked() string {
-	var order []string
-	at := map[string][]string{}
+	var at ordered.Groups[string, string]
 	for _, f := range r.Findings {
-		if !f.Inconclusive() {
-			continue
-		}
-		if at[f.Unchecked] == nil {
-			order = append(order, f.Unchecked)
-			at[f.Unchecked] = []string{}
-		}
-		if f.Device != "" {
-			at[f.Unchecked] = append(at[f.Unchecked], f.Device)
+		if f.Inconclusive() {
+			at.Add(f.Unchecked, f.Device)
 		}
 	}
 	var out []string
-	for i, what := range order {
-		if i == maxUnchecked {
-			return fmt.Sprintf("%s; and %d more", strings.Join(out, "; "), len(order)-i)
+	for what, devices := range at.All() {
+		if len(out) == maxUnchecked {
+			return fmt.Sprintf("%s; and %d more", strings.Join(out, "; "), len(at.Keys())-maxUnchecked)
 		}
-		devices := slices.Compact(natural.Sorted(at[what]))
+		devices = slices.Compact(natural.Sorted(devices))
+		devices = slices.DeleteFunc(devices, func(d string) bool { return d == "" }) // the fabric
 		where := natural.Fold(devices)
 		if len(where) > textWidth/2 {
 			where = words.Count(len(devices), "device")

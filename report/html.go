@@ -74,7 +74,7 @@ func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 		Script                      template.JS
 		Data                        page
 	}{r, when, hash(htmlScript), hash(htmlStyle), template.CSS(htmlStyle), template.JS(htmlScript),
-		pageOf(r, topologyOf(r.Intent), counters)})
+		pageOf(r, counters)})
 }
 
 // hash is what a content security policy calls an inline script or style by.

@@ -130,36 +130,47 @@ func dataOf(t *testing.T, html string) page {
 	return p
 }
 
-func TestTopologyOf(t *testing.T) {
-	top := topologyOf(loadText(t, smallFabric))
+// pageOfText is the page of an intent without findings.
+func pageOfText(t *testing.T, text string) page {
+	t.Helper()
+	return pageOf(Report{Intent: loadText(t, text)}, nil)
+}
+
+func TestTopology(t *testing.T) {
+	p := pageOfText(t, smallFabric)
 	tiers := map[string]int{}
-	for _, n := range top.Nodes {
-		tiers[n.Name] = n.Tier
-	}
-	if tiers["spine1"] != 1 || tiers["leaf2"] != 0 || tiers["gpu3"] != hostTier || len(tiers) != 8 {
-		t.Errorf("tiers: %v", tiers)
-	}
-	if len(top.Links) != 9 {
-		t.Errorf("%d links", len(top.Links))
-	}
-	for i, l := range top.Links {
-		for _, e := range []EdgeEnd{l.A, l.B} {
-			if p := top.Nodes[e.Node].Ports[e.Port]; p.Link != i || p.Speed.String() != "400G" {
-				t.Errorf("link %d: %s %+v", i, top.Nodes[e.Node].Name, p)
-			}
+	for _, g := range p.Groups {
+		for _, d := range g.Devices {
+			tiers[p.Devices[d].Name] = g.Tier
 		}
 	}
-	if got := groupsOf(top); !slices.Equal(got, []string{"gpu[1-4]", "leaf1,leaf2", "spine1,spine2"}) {
+	if tiers["spine1"] != 1 || tiers["leaf2"] != 0 || tiers["gpu3"] != hostTier || len(tiers) != 8 || len(p.Devices) != 8 {
+		t.Errorf("tiers: %v", tiers)
+	}
+	if len(p.Links) != 9*linkLength {
+		t.Errorf("%d links", len(p.Links)/linkLength)
+	}
+	used := map[[2]int]bool{}
+	for l := range slices.Chunk(p.Links, linkLength) {
+		for _, e := range [][2]int{{l[0], l[1]}, {l[2], l[3]}} {
+			ports := p.Ports[p.Devices[e[0]].Ports]
+			if used[e] || p.Labels[ports.Speeds[e[1]]] != "400G" || p.Labels[l[4]] != "400G" {
+				t.Errorf("link %v: %s %s", l, p.Devices[e[0]].Name, ports.Names[e[1]])
+			}
+			used[e] = true
+		}
+	}
+	if got := groupsOf(p); !slices.Equal(got, []string{"gpu[1-4]", "leaf1,leaf2", "spine1,spine2"}) {
 		t.Errorf("groups: %q", got)
 	}
-	if empty := topologyOf(nil); len(empty.Nodes)+len(empty.Groups)+len(empty.Links) > 0 {
+	if empty := pageOf(Report{}, nil); len(empty.Devices)+len(empty.Groups)+len(empty.Links) > 0 {
 		t.Errorf("no fabric: %+v", empty)
 	}
 }
 
-func groupsOf(top Topology) []string {
+func groupsOf(p page) []string {
 	var names []string
-	for _, g := range top.Groups {
+	for _, g := range p.Groups {
 		names = append(names, g.Name)
 	}
 	return names
@@ -167,12 +178,12 @@ func groupsOf(top Topology) []string {
 
 // A pod is what hangs together without the highest tier.
 func TestPods(t *testing.T) {
-	top := topologyOf(loadText(t, largeFabric()))
-	if len(top.Groups) != 61 || len(top.Nodes) != 11240 || len(top.Links) != 19840 {
-		t.Fatalf("%d groups, %d nodes, %d links", len(top.Groups), len(top.Nodes), len(top.Links))
+	p := pageOfText(t, largeFabric())
+	if len(p.Groups) != 61 || len(p.Devices) != 11240 || len(p.Links) != 19840*linkLength {
+		t.Fatalf("%d groups, %d devices, %d links", len(p.Groups), len(p.Devices), len(p.Links)/linkLength)
 	}
 	pods := map[string]int{}
-	for _, g := range top.Groups {
+	for _, g := range p.Groups {
 		pods[g.Name] = g.Pod
 	}
 	if pods["core[1-160]"] != -1 || pods["p3leaf[1-32]"] < 0 || pods["p3leaf[1-32]"] != pods["p3spine[1-10]"] || pods["p3leaf[1-32]"] != pods["p3gpu[1-512]"] || pods["p3leaf[1-32]"] == pods["p4leaf[1-32]"] {

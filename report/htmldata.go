@@ -86,20 +86,21 @@ type pageCounter struct {
 }
 
 // pageOf gathers what the page shows.
-func pageOf(r Report, t Topology, counters []PortCounters) page {
-	b := pageBuilder{index: make(map[string]int, len(t.Nodes)), labels: map[string]int{}}
-	b.topology(t)
+func pageOf(r Report, counters []PortCounters) page {
+	b := pageBuilder{index: map[string]int{}, labels: map[string]int{}}
+	b.topology(r.Intent)
 	b.reached(r.Devices)
 	b.causes(r.Findings)
 	b.counters(counters)
 	b.intern()
-	b.strangers(t)
+	b.strangers()
 	return b.out
 }
 
 type pageBuilder struct {
 	out    page
 	index  map[string]int // devices by name, as the run calls them
+	tiers  []int          // of the devices that are drawn, which come first
 	labels map[string]int
 	ports  []portTable // of the devices
 }
@@ -154,34 +155,6 @@ func (b *pageBuilder) device(name string, kind DeviceKind) int {
 		b.ports = append(b.ports, portTable{names: []string{}, speeds: []int{}, index: map[string]int{}})
 	}
 	return i
-}
-
-func (b *pageBuilder) topology(t Topology) {
-	b.label("") // 0 stands for what is not known
-	for i := range t.Nodes {
-		n := &t.Nodes[i]
-		d := b.device(n.Name, n.Kind)
-		b.out.Devices[d].Role, b.out.Devices[d].OS, b.out.Devices[d].Model = clean(n.Role), clean(n.OS), clean(n.Model)
-		for _, p := range n.Ports {
-			at := b.ports[d].indexOf(p.Name)
-			if p.Speed > 0 {
-				b.ports[d].speeds[at] = b.label(p.Speed.String())
-			}
-		}
-	}
-	for _, g := range t.Groups {
-		b.out.Groups = append(b.out.Groups, pageGroup{Name: clean(g.Name), Tier: g.Tier, Pod: g.Pod, Devices: g.Nodes})
-	}
-	for _, l := range t.Links {
-		speed, cable := "", ""
-		if l.Speed > 0 {
-			speed = l.Speed.String()
-		}
-		if l.Cable > 0 {
-			cable = l.Cable.String()
-		}
-		b.out.Links = append(b.out.Links, l.A.Node, l.A.Port, l.B.Node, l.B.Port, b.label(speed), b.label(cable), b.label(l.Where))
-	}
 }
 
 // reached notes how devices were looked at.
@@ -303,10 +276,10 @@ func (b *pageBuilder) intern() {
 
 // strangers gives groups to the devices that the drawing lacks: all, where there
 // is no intent, else those that only findings or counters name.
-func (b *pageBuilder) strangers(t Topology) {
+func (b *pageBuilder) strangers() {
 	var names [2][]string
 	var groups [2]pageGroup
-	for i := len(t.Nodes); i < len(b.out.Devices); i++ {
+	for i := len(b.tiers); i < len(b.out.Devices); i++ {
 		kind := 0
 		if b.out.Devices[i].Host {
 			kind = 1

@@ -19,6 +19,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
@@ -67,13 +68,9 @@ func (t *Text) impact(i qos.Impact) string {
 
 // Outcomes writes what became of each device.
 func (t *Text) Outcomes(outs []fleet.Outcome) {
-	n := map[fleet.State]int{}
-	var order []fleet.State
+	var counts ordered.Map[fleet.State, int]
 	for _, o := range outs {
-		if n[o.State] == 0 {
-			order = append(order, o.State)
-		}
-		n[o.State]++
+		*counts.At(o.State)++
 		state := string(o.State)
 		switch o.State {
 		case fleet.Applied, fleet.Unchanged, fleet.Restored:
@@ -96,8 +93,8 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 		}
 	}
 	var parts []string
-	for _, s := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
+	for s, n := range counts.All() {
+		parts = append(parts, fmt.Sprintf("%d %s", n, s))
 	}
 	t.printf("%s\n", strings.Join(parts, ", "))
 }

@@ -32,32 +32,6 @@ func Schema() []byte {
 	return append(out, '\n')
 }
 
-// fieldWords are the descriptions and values of fields of types that are more
-// than a part of a report, and so have no tags for it; by type and field.
-var fieldWords = map[string]struct{ doc, enum string }{
-	"Finding.id":         {"id of the check", ""},
-	"Finding.severity":   {"what it means for the fabric", "error,warning,info"},
-	"Finding.device":     {"the switch or host; none for the whole fabric", ""},
-	"Finding.ports":      {"ports of the device; none for the whole device", ""},
-	"Finding.peers":      {"the other end of each port's link, where the finding is about both ends", ""},
-	"Finding.what":       {"the fact, with the values that disagree", ""},
-	"Finding.fix":        {"what to do", ""},
-	"Finding.where":      {"intent file, line and column, or the rule that set the value", ""},
-	"Finding.unchecked":  {"what could not be judged there: the finding is inconclusive", ""},
-	"Finding.not_made":   {"ids of the checks that could not be made there for it", ""},
-	"Finding.suppressed": {"why it does not count", ""},
-	"Suppressed.reason":  {"as the intent says", ""},
-	"Suppressed.until":   {"the last day, as 2026-12-31; none without an end", ""},
-	"Suppressed.where":   {"intent file, line and column", ""},
-	"Device.name":        {"name in the intent", ""},
-	"Device.kind":        {"", "switch,host"},
-	"Device.os":          {"system of a switch", ""},
-	"Device.source":      {"where what was looked at comes from", "intent,saved,running,failed"},
-	"Device.file":        {"of a saved configuration", ""},
-	"Device.error":       {"why it could not be read", ""},
-	"Device.hint":        {"what to do about that", ""},
-}
-
 // schemaGenerator describes the types of a document. Each struct type becomes
 // one definition.
 type schemaGenerator struct{ defs map[string]any }
@@ -72,11 +46,10 @@ func (g schemaGenerator) object(t reflect.Type) map[string]any {
 			required = append(required, name)
 		}
 		s := g.value(f.Type)
-		word := fieldWords[t.Name()+"."+name]
-		if doc := word.doc + f.Tag.Get("doc"); doc != "" {
+		if doc := f.Tag.Get("doc"); doc != "" {
 			s["description"] = doc
 		}
-		if enum := word.enum + f.Tag.Get("enum"); enum != "" {
+		if enum := f.Tag.Get("enum"); enum != "" {
 			s["enum"] = strings.Split(enum, ",")
 		}
 		props[name] = s

@@ -7,58 +7,13 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
-// Topology is a fabric as it is drawn: which device stands in which tier, which
-// of them are shown as one, and what is joined to what.
-type Topology struct {
-	Nodes  []Node // switches, then hosts, each in the order of the intent
-	Links  []Edge // in the order of the intent
-	Groups []Group
-}
-
 // hostTier is the tier of hosts; that of the switches next to them is 0.
 const hostTier = -1
-
-// Node is a device of a drawing.
-type Node struct {
-	Name  string
-	Kind  DeviceKind
-	Role  string // of a switch
-	OS    string // of a switch
-	Model string // of a switch; "" where not stated
-	Tier  int
-	Ports []NodePort // in natural order
-}
-
-// NodePort is a port of a switch or a NIC of a host.
-type NodePort struct {
-	Name  string
-	Speed units.Rate // bits per second; 0 where not known
-	Link  int        // index in Topology.Links, or -1
-}
-
-// Edge is a link of a drawing.
-type Edge struct {
-	A, B  EdgeEnd
-	Speed units.Rate   // bits per second; 0 where not known
-	Cable units.Length // 0 where not known
-	Where string       // place in the intent
-}
-
-// EdgeEnd is one end of a link: indices in Topology.Nodes and in Node.Ports.
-type EdgeEnd struct{ Node, Port int }
-
-// Group is devices of one tier that are drawn as one until someone looks
-// closer: those of one role in one pod.
-type Group struct {
-	Name  string
-	Tier  int
-	Pod   int   // from 0, in the order of the intent; -1 for none
-	Nodes []int // indices in Topology.Nodes, ascending
-}
 
 // maxPods is how many pods a drawing is divided into at most: more of them are
 // no help to a reader.
@@ -67,93 +22,98 @@ const maxPods = 64
 // maxGroupName is the longest list of names that a group is called by.
 const maxGroupName = 28
 
-// topologyOf returns the drawing of a fabric; that of nil is empty.
-func topologyOf(f *intent.Fabric) Topology {
-	var t Topology
+// topology draws the fabric of an intent, if there is one: switches, then hosts,
+// each in the order of the intent, in their tiers, and what is joined to what.
+func (b *pageBuilder) topology(f *intent.Fabric) {
+	b.label("") // 0 stands for what is not known
 	if f == nil {
-		return t
-	}
-	index := make(map[string]int, len(f.Switches)+len(f.Hosts))
-	add := func(n Node) {
-		index[n.Name] = len(t.Nodes)
-		t.Nodes = append(t.Nodes, n)
+		return
 	}
 	graph := topology.New(f)
 	for _, s := range graph.Switches {
 		sw := s.Switch
-		n := Node{Name: sw.Name, Kind: SwitchDevice, Role: sw.Role, OS: sw.OS, Model: sw.Model.V, Tier: s.Tier}
-		for _, p := range sw.Ports {
-			n.Ports = append(n.Ports, NodePort{Name: p.Name, Speed: p.Speed.V, Link: -1})
+		d := b.draw(sw.Name, SwitchDevice, s.Tier)
+		p := &b.out.Devices[d]
+		p.Role, p.OS, p.Model = clean(sw.Role), clean(sw.OS), clean(sw.Model.V)
+		for _, port := range sw.Ports {
+			b.speed(d, port.Name, port.Speed.V, port.Link)
 		}
-		add(n)
 	}
 	for _, h := range f.Hosts {
-		n := Node{Name: h.Name, Kind: HostDevice, Tier: hostTier}
+		d := b.draw(h.Name, HostDevice, hostTier)
 		for _, nic := range h.NICs {
-			n.Ports = append(n.Ports, NodePort{Name: nic.Name, Link: -1})
+			b.speed(d, nic.Name, 0, nic.Link)
 		}
-		add(n)
-	}
-	ports := make([]map[string]int, len(t.Nodes))
-	for i := range t.Nodes {
-		ports[i] = make(map[string]int, len(t.Nodes[i].Ports))
-		for j, p := range t.Nodes[i].Ports {
-			ports[i][p.Name] = j
-		}
-	}
-	end := func(e intent.Endpoint) (EdgeEnd, bool) {
-		n, known := index[e.Device]
-		if !known {
-			return EdgeEnd{}, false
-		}
-		p, known := ports[n][e.Port]
-		return EdgeEnd{n, p}, known
 	}
 	for _, l := range f.Links {
-		a, okA := end(l.A)
-		b, okB := end(l.B)
-		if !okA || !okB {
-			continue
-		}
-		for _, e := range []EdgeEnd{a, b} {
-			p := &t.Nodes[e.Node].Ports[e.Port]
-			p.Link, p.Speed = len(t.Links), cmp.Or(p.Speed, l.Speed.V)
-		}
-		t.Links = append(t.Links, Edge{A: a, B: b, Speed: l.Speed.V, Cable: l.Cable.V, Where: l.Pos.String()})
+		b.link(l)
 	}
-	t.group(graph.Tiers - 1)
-	return t
+	b.groups(graph.Tiers - 1)
 }
 
-// group gathers the nodes into groups; top is the highest tier.
-func (t *Topology) group(top int) {
+func (b *pageBuilder) draw(name string, kind DeviceKind, tier int) int {
+	b.tiers = append(b.tiers, tier)
+	return b.device(name, kind)
+}
+
+// speed adds a port, with the speed that it or its link states.
+func (b *pageBuilder) speed(d int, name string, speed units.Rate, l *intent.Link) {
+	if l != nil {
+		speed = cmp.Or(speed, l.Speed.V)
+	}
+	at := b.ports[d].indexOf(name)
+	if speed > 0 {
+		b.ports[d].speeds[at] = b.label(speed.String())
+	}
+}
+
+// linkLength is how many numbers a link is: see [page].
+const linkLength = 7
+
+func (b *pageBuilder) link(l *intent.Link) {
+	var ends []int
+	for _, e := range []intent.Endpoint{l.A, l.B} {
+		d, known := b.index[e.Device]
+		if !known {
+			return
+		}
+		p, known := b.ports[d].index[e.Port]
+		if !known {
+			return
+		}
+		ends = append(ends, d, p)
+	}
+	speed, cable := "", ""
+	if l.Speed.V > 0 {
+		speed = l.Speed.V.String()
+	}
+	if l.Cable.V > 0 {
+		cable = l.Cable.V.String()
+	}
+	b.out.Links = append(b.out.Links, append(ends, b.label(speed), b.label(cable), b.label(l.Pos.String()))...)
+}
+
+// groups gathers the devices that are drawn as one until someone looks closer:
+// those of one tier and role in one pod. top is the highest tier.
+func (b *pageBuilder) groups(top int) {
 	type key struct {
 		tier, pod int
 		role      string
 	}
-	pods := t.pods(top)
-	at := map[key]int{}
-	for i := range t.Nodes {
-		n := &t.Nodes[i]
-		k := key{n.Tier, pods[i], n.Role}
-		g, known := at[k]
-		if !known {
-			g = len(t.Groups)
-			at[k] = g
-			t.Groups = append(t.Groups, Group{Tier: n.Tier, Pod: k.pod})
-		}
-		t.Groups[g].Nodes = append(t.Groups[g].Nodes, i)
+	pods := b.pods(top)
+	var byKey ordered.Groups[key, int]
+	for i, tier := range b.tiers {
+		byKey.Add(key{tier, pods[i], b.out.Devices[i].Role}, i)
 	}
-	for i := range t.Groups {
-		g := &t.Groups[i]
-		names := make([]string, len(g.Nodes))
-		for j, n := range g.Nodes {
-			names[j] = t.Nodes[n].Name
+	for k, devices := range byKey.All() {
+		names := make([]string, len(devices))
+		for i, d := range devices {
+			names[i] = b.out.Devices[d].Name
 		}
-		g.Name = groupName(names)
+		b.out.Groups = append(b.out.Groups, pageGroup{Name: clean(groupName(names)), Tier: k.tier, Pod: k.pod, Devices: devices})
 	}
-	slices.SortStableFunc(t.Groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(a.Tier, b.Tier), cmp.Compare(a.Nodes[0], b.Nodes[0]))
+	slices.SortStableFunc(b.out.Groups, func(x, y pageGroup) int {
+		return cmp.Or(cmp.Compare(x.Tier, y.Tier), cmp.Compare(x.Devices[0], y.Devices[0]))
 	})
 }
 
@@ -166,11 +126,11 @@ func groupName(names []string) string {
 }
 
 // pods numbers the parts that the fabric falls into without its highest tier;
-// a node that belongs to no pod has -1. A part with one switch is no pod, and
+// a device that belongs to no pod has -1. A part with one switch is no pod, and
 // where there is only one pod, or more than a reader can take in, there are
 // none: a leaf with hosts of its own is not worth a group.
-func (t *Topology) pods(top int) []int {
-	parent := make([]int, len(t.Nodes))
+func (b *pageBuilder) pods(top int) []int {
+	parent := make([]int, len(b.tiers))
 	for i := range parent {
 		parent[i] = i
 	}
@@ -181,19 +141,19 @@ func (t *Topology) pods(top int) []int {
 		}
 		return i
 	}
-	for _, l := range t.Links {
-		if t.Nodes[l.A.Node].Tier < top && t.Nodes[l.B.Node].Tier < top {
-			parent[root(l.A.Node)] = root(l.B.Node)
+	for l := range slices.Chunk(b.out.Links, linkLength) {
+		if x, y := l[0], l[2]; b.tiers[x] < top && b.tiers[y] < top {
+			parent[root(x)] = root(y)
 		}
 	}
 	switches := map[int]int{}
-	for i := range t.Nodes {
-		if t.Nodes[i].Kind == SwitchDevice && t.Nodes[i].Tier < top {
+	for i, tier := range b.tiers {
+		if !b.out.Devices[i].Host && tier < top {
 			switches[root(i)]++
 		}
 	}
 	number := map[int]int{}
-	out := make([]int, len(t.Nodes))
+	out := make([]int, len(b.tiers))
 	for i := range out {
 		out[i] = -1
 		r := root(i)

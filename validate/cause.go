@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Cause is what findings on several devices share: they are the same but for
@@ -75,18 +76,13 @@ func (c Cause) Places() []string {
 			ports[f.Device] = append(ports[f.Device], f.Ports...)
 		}
 	}
-	var order []string
-	devices := map[string][]string{} // by their ports, folded
+	var byPorts ordered.Groups[string, string] // folded
 	for _, d := range natural.Keys(ports) {
-		at := natural.Fold(slices.Compact(natural.Sorted(ports[d])))
-		if devices[at] == nil {
-			order = append(order, at)
-		}
-		devices[at] = append(devices[at], d)
+		byPorts.Add(natural.Fold(slices.Compact(natural.Sorted(ports[d]))), d)
 	}
-	out := make([]string, 0, len(order))
-	for _, at := range order {
-		out = append(out, strings.TrimSpace(natural.Fold(devices[at])+" "+at))
+	out := []string{}
+	for at, devices := range byPorts.All() {
+		out = append(out, strings.TrimSpace(natural.Fold(devices)+" "+at))
 	}
 	return out
 }

@@ -33,7 +33,7 @@ var bufferChecks = []Check{
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "its headroom is sized for the shorter cable",
 		Fix:    "apply the intent",
-		device: shorterCable,
+		device: observed(eachPort(shorterCable)),
 	},
 	{
 		ID: "BUF-03", Title: "the platform has no headroom row for the speed and cable",
@@ -71,14 +71,14 @@ var bufferChecks = []Check{
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "its packets are dropped like lossy ones",
 		Fix:    "apply the intent",
-		device: boundProfiles,
+		device: observed(eachLossless(boundProfiles)),
 	},
 	{
 		ID: "BUF-08", Title: "a lossless queue may hold less than its ingress pool accepts",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "lossless packets are dropped at egress",
 		Fix:    "give the queue's profile a static threshold as large as the pool",
-		device: egressLimit,
+		device: observed(eachLossless(egressLimit)),
 	},
 	{
 		ID: "BUF-09", Title: "alpha differs within a role, or from the intent",
@@ -100,7 +100,7 @@ var bufferChecks = []Check{
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the threshold of lossless priority groups shrinks with the free space",
 		Fix:    "give lossy profiles a smaller alpha than lossless ones",
-		device: lossyAlpha,
+		device: observed(eachPort(lossyAlpha)),
 	},
 	{
 		ID: "BUF-12", Title: "members of an aggregate or a breakout have different headroom",
@@ -153,21 +153,16 @@ func losslessPorts(r *deviceRun) []*intent.Port {
 	return out
 }
 
-func shorterCable(r *deviceRun) {
-	if r.source == Intended {
+func shorterCable(r *deviceRun, p *intent.Port, q *qos.Port) {
+	want := r.d.Desired.Ports[p.Name].Cable
+	if !q.Cable.Set || !want.Set || q.Cable.V >= want.V {
 		return
 	}
-	for p, q := range r.ports() {
-		want := r.d.Desired.Ports[p.Name].Cable
-		if !q.Cable.Set || !want.Set || q.Cable.V >= want.V {
-			continue
-		}
-		fields := []qos.Attr{qos.KindCable.Attr()}
-		for g := range q.Groups {
-			fields = append(fields, qos.KindDerivedFrom.At(g))
-		}
-		r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s", q.Cable.V, want.V), Fix: r.check.Fix}, p.Name, fields...)
+	fields := []qos.Attr{qos.KindCable.Attr()}
+	for g := range q.Groups {
+		fields = append(fields, qos.KindDerivedFrom.At(g))
 	}
+	r.found(Finding{Severity: Error, What: fmt.Sprintf("the switch assumes a cable of %s, the intent says %s", q.Cable.V, want.V)}, p.Name, fields...)
 }
 
 func admission(r *deviceRun) {
@@ -177,10 +172,7 @@ func admission(r *deviceRun) {
 			continue
 		}
 		what := fmt.Sprintf("its lossless priority groups use %s of the shared headroom pool; one port may use %s", units.Bytes(a.Shared), units.Bytes(a.MaxShared))
-		if a.Max > 0 && a.Total >= a.Max {
-			what = fmt.Sprintf("its priority groups need %s, and the switch allows %s a port", units.Bytes(a.Total), units.Bytes(a.Max))
-		}
-		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what, Fix: r.check.Fix}, p.Name)
+		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), What: what}, p.Name)
 	}
 }
 
@@ -194,7 +186,7 @@ func headroomPool(r *deviceRun) {
 	}
 	use := r.d.HeadroomUse()
 	if have, ok := use.Ratio(); ok && have > ratio.V {
-		r.found(Finding{Severity: Warning, Where: ratio.From.String(), Fix: r.check.Fix,
+		r.found(Finding{Severity: Warning, Where: ratio.From.String(),
 			What: fmt.Sprintf("the headroom of %d lossless groups is %d B, %.2f times the pool of %d B; declared is %.2f", use.Groups, use.Sum, have, use.Pool, ratio.V)}, "")
 	}
 }
@@ -230,48 +222,28 @@ func plausibleRows(r *deviceRun) {
 	}
 	for _, f := range headroom.Falls(rows) {
 		for _, p := range uses[f.Row] {
-			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(), Fix: r.check.Fix,
+			r.found(Finding{Severity: Warning, Where: p.Cable.From.String(),
 				What: fmt.Sprintf("xoff for %s and %s is %d B, less than the %d B for %s and %s", f.Row.Speed, f.Row.Cable, f.Row.XOFF, f.Above.XOFF, f.Above.Speed, f.Above.Cable)}, p.Name)
 		}
 	}
 }
 
-func boundProfiles(r *deviceRun) {
-	if r.source == Intended {
-		return
-	}
-	for p := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			if !k.Lossless.V {
-				continue
-			}
-			for _, field := range []qos.Attr{qos.KindQueueBuffer.At(k.Queue.V), qos.KindGroupBuffer.At(k.Priority.V)} {
-				if ch, ok := r.differs(p.Name, field); ok {
-					r.found(Finding{Severity: Error, What: fmt.Sprintf("lossless class %s: %s is %s, the intent says %s", k.Name, field, ch.Old, ch.New), Fix: r.check.Fix}, p.Name, field)
-				}
-			}
+func boundProfiles(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	for _, field := range []qos.Attr{qos.KindQueueBuffer.At(k.Queue.V), qos.KindGroupBuffer.At(k.Priority.V)} {
+		if ch, ok := r.differs(p.Name, field); ok {
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("lossless class %s: %s is %s, the intent says %s", k.Name, field, ch.Old, ch.New)}, p.Name, field)
 		}
 	}
 }
 
 // egressLimit compares the static threshold of a lossless queue with the pool
 // that lossless packets come from: what is let in must be let out.
-func egressLimit(r *deviceRun) {
-	if r.source == Intended {
-		return
-	}
-	pool, ok := r.cfg.Pools[catalog.IngressPool]
-	if !ok || pool.Size == 0 {
-		return
-	}
-	for p, q := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			b := q.Queues[k.Queue.V].Buffer
-			profile, ok := r.cfg.Profiles[b.V]
-			if k.Lossless.V && b.Set && ok && profile.Static && profile.Threshold < pool.Size {
-				r.found(Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s is limited to %d B, the ingress pool has %d B", printable(b.V), k.Name, profile.Threshold, pool.Size), Fix: r.check.Fix}, p.Name)
-			}
-		}
+func egressLimit(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+	pool := r.cfg.Pools[catalog.IngressPool].Size
+	b := q.Queues[k.Queue.V].Buffer
+	profile := r.cfg.Profiles[b.V]
+	if pool != 0 && b.Set && profile.Static && profile.Threshold < pool {
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("profile %s on the queue of lossless class %s is limited to %d B, the ingress pool has %d B", printable(b.V), k.Name, profile.Threshold, pool)}, p.Name)
 	}
 }
 
@@ -319,7 +291,7 @@ func (r *deviceRun) alphaOf(p *intent.Port) (n int64, assumed string, ok bool) {
 }
 
 func otherAlpha(o *oddRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual), Fix: o.check.Fix})
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("alpha of lossless groups is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, strings.TrimSpace(o.group), o.usual)})
 }
 
 // fewFrames is how many lossless frames a group should hold before it pauses.
@@ -335,7 +307,7 @@ func thresholdAtFanIn(r *deviceRun) {
 			l, ok := s.Limit(headroom.CaseIncast)
 			need := int64(fewFrames * (p.Settings.MTU.RDMA.V + intent.RDMAOverhead))
 			if ok && l.Threshold < need {
-				r.found(Finding{Severity: Warning, Where: s.Fan.In.From.String(), Fix: r.check.Fix,
+				r.found(Finding{Severity: Warning, Where: s.Fan.In.From.String(),
 					What: fmt.Sprintf("with %d senders a group of class %s pauses at %s, less than %d frames", l.Active, k.Name, units.Bytes(l.Threshold), fewFrames)}, p.Name)
 			}
 		}
@@ -344,29 +316,24 @@ func thresholdAtFanIn(r *deviceRun) {
 
 // lossyAlpha compares dynamic thresholds of lossy and lossless groups of one
 // pool.
-func lossyAlpha(r *deviceRun) {
-	if r.source == Intended {
+func lossyAlpha(r *deviceRun, p *intent.Port, q *qos.Port) {
+	var least *int64
+	for g := range q.Groups {
+		if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set && !h.V.Static && (least == nil || h.V.Threshold < *least) {
+			n := h.V.Threshold
+			least = &n
+		}
+	}
+	if least == nil {
 		return
 	}
-	for p, q := range r.ports() {
-		var least *int64
-		for g := range q.Groups {
-			if h := q.Groups[g].Headroom; q.Groups[g].Lossless.V && h.Set && !h.V.Static && (least == nil || h.V.Threshold < *least) {
-				n := h.V.Threshold
-				least = &n
-			}
-		}
-		if least == nil {
+	for g := range q.Groups {
+		b := q.Groups[g].Buffer
+		profile, ok := r.cfg.Profiles[b.V]
+		if q.Groups[g].Lossless.V || !b.Set || !ok || profile.Static || profile.Pool != catalog.IngressPool || profile.Threshold <= *least {
 			continue
 		}
-		for g := range q.Groups {
-			b := q.Groups[g].Buffer
-			profile, ok := r.cfg.Profiles[b.V]
-			if q.Groups[g].Lossless.V || !b.Set || !ok || profile.Static || profile.Pool != catalog.IngressPool || profile.Threshold <= *least {
-				continue
-			}
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least), Fix: r.check.Fix}, p.Name)
-		}
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossy priority group %d (%s) has alpha 2^%d, lossless groups of the pool 2^%d", g, printable(b.V), profile.Threshold, *least)}, p.Name)
 	}
 }
 

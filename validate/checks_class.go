@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,7 +15,7 @@ var classChecks = []Check{
 		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsRunning,
 		Why:    "the class changes in the middle of a path, and lossless forwarding ends there",
 		Fix:    "give the DSCP one class everywhere: apply the intent",
-		device: classOfDSCP, odd: otherClass,
+		device: observed(eachPort(classOfDSCP)), odd: otherClass,
 	},
 	{
 		ID: "CLS-02", Title: "a DSCP of a lossless class is mapped to a lossy one",
@@ -24,14 +23,14 @@ var classChecks = []Check{
 		Why:     "it is dropped under load: DSCP 26 is lossy in SONiC's shipped map",
 		Fix:     "map the DSCP to the lossless class: apply the intent",
 		Sources: []string{"sonic-buildimage files/build_templates/qos_config.j2"},
-		device:  losslessInLossy,
+		device:  observed(eachPort(losslessInLossy)),
 	},
 	{
 		ID: "CLS-03", Title: "DSCPs of other traffic are mapped to a lossless class",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "traffic that does not slow down fills the lossless buffer and triggers PFC",
 		Fix:    "list the DSCPs of the class, and leave the rest to a lossy one",
-		device: foreignInLossless,
+		device: eachPort(foreignInLossless),
 	},
 	{
 		ID: "CLS-04", Title: "a port does not trust DSCP",
@@ -39,28 +38,28 @@ var classChecks = []Check{
 		Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "routed and untagged frames fall into the default class",
 		Fix:    "trust dscp",
-		device: trustOfPorts,
+		device: eachPort(trustOfPorts),
 	},
 	{
 		ID: "CLS-05", Title: "the traffic of a lossless class and its pause are in different queues",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the peer's pause stops the wrong queue",
 		Fix:    "map traffic class and PFC priority to one queue",
-		device: func(r *deviceRun) { mapsAgree(r, "queue", qos.TCToQueue, qos.PFCToQueue) },
+		device: mapsAgree("queue", qos.TCToQueue, qos.PFCToQueue),
 	},
 	{
 		ID: "CLS-06", Title: "the traffic of a lossless class and its pause are in different priority groups",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "pause is sent for a different priority than the one whose buffer fills",
 		Fix:    "map traffic class and PFC priority to one priority group",
-		device: func(r *deviceRun) { mapsAgree(r, "priority group", qos.TCToGroup, qos.PFCToGroup) },
+		device: mapsAgree("priority group", qos.TCToGroup, qos.PFCToGroup),
 	},
 	{
 		ID: "CLS-07", Title: "a switch rewrites the DSCP of a class",
 		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsRunning,
 		Why:    "the next hop puts the packets into another class",
 		Fix:    "remove the rewrite",
-		device: rewrites,
+		device: observed(eachClass(rewrites)),
 	},
 	{
 		ID: "CLS-09", Title: "congestion notifications are not served first",
@@ -68,21 +67,21 @@ var classChecks = []Check{
 		Why:     "they queue behind data, and senders slow down late",
 		Fix:     "make their class strict",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 3"},
-		device:  notificationsServed,
+		device:  eachPort(notificationsServed),
 	},
 	{
 		ID: "CLS-10", Title: "congestion notifications share a lossless class",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "the congestion that they report can pause them",
 		Fix:    "give them their own class, strict and lossy",
-		device: notificationsPaused,
+		device: intended(eachLossless(notificationsPaused)),
 	},
 	{
 		ID: "CLS-11", Title: "traffic that must not be dropped is in a lossy class",
 		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent,
 		Why:    "a lost acknowledgement or control message stalls the connection",
 		Fix:    "put the DSCP into a lossless class, or set lossless: false for the traffic",
-		device: companions,
+		device: intended(eachPort(companions)),
 	},
 	{
 		ID: "CLS-12", Title: "a classifier cannot match",
@@ -128,7 +127,7 @@ var classChecks = []Check{
 		Why:     "BGP, LACP or OSPF can be paused: they are marked CS6 or CS7",
 		Fix:     "keep DSCP 48 and 56 out of lossless classes",
 		Sources: []string{"RFC 4594, section 3.2"},
-		device:  controlInLossless,
+		device:  intended(eachLossless(controlInLossless)),
 	},
 }
 
@@ -190,24 +189,19 @@ func (m dscpMoves) fields() []qos.Attr {
 }
 
 // classOfDSCP says for each DSCP that a class names which class it is in.
-func classOfDSCP(r *deviceRun) {
-	if r.source == Intended {
-		return // one intent has one map
+func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
+	m := r.cfg.MapsOf(p.Name)
+	if m == nil || q.Trust.Set && q.Trust.V != qos.TrustDSCP {
+		return // the port does not look at DSCPs: CLS-04 and CLS-14
 	}
-	for p, q := range r.ports() {
-		m := r.cfg.MapsOf(p.Name)
-		if m == nil || q.Trust.Set && q.Trust.V != qos.TrustDSCP {
-			continue // the port does not look at DSCPs: CLS-04 and CLS-14
+	lost := r.moves(p).lost
+	for _, k := range p.Settings.Classes {
+		if k.Rest {
+			continue
 		}
-		lost := r.moves(p).lost
-		for _, k := range p.Settings.Classes {
-			if k.Rest {
-				continue
-			}
-			for _, d := range k.DSCP.V {
-				if !slices.Contains(lost, d) { // CLS-02 says so
-					r.trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
-				}
+		for _, d := range k.DSCP.V {
+			if !slices.Contains(lost, d) { // CLS-02 says so
+				r.trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
 			}
 		}
 	}
@@ -218,31 +212,26 @@ func otherClass(o *oddRun) {
 	if o.value == strconv.Itoa(qos.Unmapped) {
 		have = "no class"
 	}
-	o.found(Finding{Severity: Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.group, have, o.share, o.of, o.usual), Fix: o.check.Fix},
+	o.found(Finding{Severity: Error, What: fmt.Sprintf("DSCP %s is in %s, on %d of %d ports in traffic class %s", o.group, have, o.share, o.of, o.usual)},
 		dscpField, globalDSCP)
 }
 
-func losslessInLossy(r *deviceRun) {
-	if r.source == Intended {
-		return
+func losslessInLossy(r *deviceRun, p *intent.Port, _ *qos.Port) {
+	m := r.moves(p)
+
+	for _, d := range m.lost {
+		where := "traffic class " + strconv.Itoa(int(m.tc[d]))
+		if m.tc[d] < 0 {
+			where = "the default class"
+		}
+		f := Finding{Severity: Error, What: fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, className(p.Settings, d), where), Fix: r.cure(p.Name, dscpField)}
+		if k := classOf(p.Settings, d); k != nil {
+			f.Where = k.DSCP.From.String()
+		}
+		r.found(f, p.Name, m.fields()...)
 	}
-	for p := range r.ports() {
-		m := r.moves(p)
-		fix := cmp.Or(r.cure(p.Name, dscpField), r.check.Fix)
-		for _, d := range m.lost {
-			where := "traffic class " + strconv.Itoa(int(m.tc[d]))
-			if m.tc[d] < 0 {
-				where = "the default class"
-			}
-			f := Finding{Severity: Error, What: fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, className(p.Settings, d), where), Fix: fix}
-			if k := classOf(p.Settings, d); k != nil {
-				f.Where = k.DSCP.From.String()
-			}
-			r.found(f, p.Name, m.fields()...)
-		}
-		if len(m.lost) > 0 && !m.others {
-			r.explain("", globalDSCP)
-		}
+	if len(m.lost) > 0 && !m.others {
+		r.explain("", globalDSCP)
 	}
 }
 
@@ -253,50 +242,43 @@ func className(s *intent.Settings, dscp int) string {
 	return "none"
 }
 
-func foreignInLossless(r *deviceRun) {
-	for p := range r.ports() {
-		if r.source == Intended {
-			for _, k := range p.Settings.Classes {
-				if k.Lossless.V && k.Rest {
-					r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(), Fix: r.check.Fix,
-						What: fmt.Sprintf("lossless class %s takes every DSCP that no other class names: %s", k.Name, qos.FoldInts(k.DSCP.V))}, p.Name)
-				}
+func foreignInLossless(r *deviceRun, p *intent.Port, _ *qos.Port) {
+	if r.source == Intended {
+		for _, k := range p.Settings.Classes {
+			if k.Lossless.V && k.Rest {
+				r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(),
+					What: fmt.Sprintf("lossless class %s takes every DSCP that no other class names: %s", k.Name, qos.FoldInts(k.DSCP.V))}, p.Name)
 			}
-			continue
 		}
-		if m := r.moves(p); len(m.foreign) > 0 {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, and the intent does not put it there", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
-				p.Name, m.fields()...)
-			if !m.others {
-				r.explain("", globalDSCP)
-			}
+		return
+	}
+	if m := r.moves(p); len(m.foreign) > 0 {
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, and the intent does not put it there", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
+			p.Name, m.fields()...)
+		if !m.others {
+			r.explain("", globalDSCP)
 		}
 	}
 }
 
-func trustOfPorts(r *deviceRun) {
-	for p, q := range r.ports() {
-		want := p.Settings.Trust
-		switch {
-		case r.lossless(p.Settings) == 0 || !q.Trust.Set || q.Trust.V == qos.TrustDSCP:
-		case want.V == qos.TrustDSCP:
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, qos.KindTrust.Attr())
-		case r.source == Intended:
-			r.found(Finding{Severity: Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is classified by %s, which routed and untagged frames do not carry", want.V), Fix: r.check.Fix}, p.Name)
-		}
+func trustOfPorts(r *deviceRun, p *intent.Port, q *qos.Port) {
+	want := p.Settings.Trust
+	switch {
+	case r.lossless(p.Settings) == 0 || !q.Trust.Set || q.Trust.V == qos.TrustDSCP:
+	case want.V == qos.TrustDSCP:
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("the port trusts %s, the intent says dscp", q.Trust.V), Fix: "apply the intent"}, p.Name, qos.KindTrust.Attr())
+	case r.source == Intended:
+		r.found(Finding{Severity: Warning, Where: want.From.String(), What: fmt.Sprintf("lossless traffic is classified by %s, which routed and untagged frames do not carry", want.V)}, p.Name)
 	}
 }
 
 // mapsAgree holds, for each lossless class, the map that its traffic takes
 // against the one that its pause takes. first and second are the two.
-func mapsAgree(r *deviceRun, what string, first, second qos.Table) {
-	if r.source == Intended {
-		return
-	}
-	for p, q := range r.ports() {
+func mapsAgree(what string, first, second qos.Table) func(*deviceRun) {
+	return observed(eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
 		m := r.cfg.MapsOf(p.Name)
 		if m == nil {
-			continue
+			return
 		}
 		a, b := m.Table(first), m.Table(second)
 		for _, prio := range q.PFC.Or(0).List() {
@@ -305,25 +287,16 @@ func mapsAgree(r *deviceRun, what string, first, second qos.Table) {
 					p.Name, qos.KindMap.Table(first), qos.KindMap.Table(second))
 			}
 		}
-	}
+	}))
 }
 
-func rewrites(r *deviceRun) {
-	if r.source == Intended {
+func rewrites(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	m := r.cfg.MapsOf(p.Name)
+	if m == nil || k.Rest {
 		return
 	}
-	for p := range r.ports() {
-		m := r.cfg.MapsOf(p.Name)
-		if m == nil {
-			continue
-		}
-		for _, k := range p.Settings.Classes {
-			to := int(m.TCToDSCP[k.Priority.V])
-			if k.Rest || to < 0 || slices.Contains(k.DSCP.V, to) {
-				continue
-			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which does not belong to the class", k.Name, to), Fix: r.check.Fix}, p.Name, qos.KindMap.Table(qos.TCToDSCP))
-		}
+	if to := int(m.TCToDSCP[k.Priority.V]); to >= 0 && !slices.Contains(k.DSCP.V, to) {
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("packets of class %s leave with DSCP %d, which does not belong to the class", k.Name, to)}, p.Name, qos.KindMap.Table(qos.TCToDSCP))
 	}
 }
 
@@ -345,7 +318,7 @@ func globalMap(r *deviceRun) {
 	for _, q := range r.ports() {
 		// Where ports have no map of their own, it is their map that differs.
 		if m := q.Maps.V; q.Maps.Set && m != nil && m != g && m.DSCPToTC != g.DSCPToTC {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the map of the switch is %s, that of its ports %s", ch.Old, ch.New), Fix: r.check.Fix}, "", globalDSCP)
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the map of the switch is %s, that of its ports %s", ch.Old, ch.New)}, "", globalDSCP)
 			return
 		}
 	}
@@ -354,40 +327,25 @@ func globalMap(r *deviceRun) {
 // controlDSCPs are CS6 and CS7.
 var controlDSCPs = []int{48, 56}
 
-func controlInLossless(r *deviceRun) {
-	if r.source != Intended {
-		return
-	}
-	for p := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			if !k.Lossless.V {
-				continue
-			}
-			for _, d := range controlDSCPs {
-				if slices.Contains(k.DSCP.V, d) {
-					r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(), What: fmt.Sprintf("lossless class %s has DSCP %d, which control protocols use", k.Name, d), Fix: r.check.Fix}, p.Name)
-				}
-			}
+func controlInLossless(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	for _, d := range controlDSCPs {
+		if slices.Contains(k.DSCP.V, d) {
+			r.found(Finding{Severity: Warning, Where: k.DSCP.From.String(), What: fmt.Sprintf("lossless class %s has DSCP %d, which control protocols use", k.Name, d)}, p.Name)
 		}
 	}
 }
 
 // companions compares what hosts are said to send with the classes of the ports
 // that they are at.
-func companions(r *deviceRun) {
-	if r.source != Intended {
+func companions(r *deviceRun, p *intent.Port, _ *qos.Port) {
+	if _, linked := p.Peer(); !linked || p.Uplink() {
 		return
 	}
-	for p := range r.ports() {
-		if _, linked := p.Peer(); !linked || p.Uplink() {
-			continue
-		}
-		for _, t := range r.d.Fabric.Traffic {
-			for _, d := range t.DSCP {
-				k := classOf(p.Settings, d)
-				if t.Lossless && k != nil && !k.Lossless.V {
-					r.found(Finding{Severity: Error, Where: t.Pos.String(), What: fmt.Sprintf("DSCP %d of traffic %s is in class %s, which is lossy", d, t.Name, k.Name), Fix: r.check.Fix}, p.Name)
-				}
+	for _, t := range r.d.Fabric.Traffic {
+		for _, d := range t.DSCP {
+			k := classOf(p.Settings, d)
+			if t.Lossless && k != nil && !k.Lossless.V {
+				r.found(Finding{Severity: Error, Where: t.Pos.String(), What: fmt.Sprintf("DSCP %d of traffic %s is in class %s, which is lossy", d, t.Name, k.Name)}, p.Name)
 			}
 		}
 	}

@@ -16,14 +16,14 @@ var ecnChecks = []Check{
 		Rules: []Rule{{Error, "where it has no curve"}, {Info, "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "PFC becomes the only congestion control",
 		Fix:    "give the class 'ecn: auto' or thresholds",
-		device: func(r *deviceRun) { losslessQueues(r, unmarked) },
+		device: losslessQueues(unmarked),
 	},
 	{
 		ID: "ECN-02", Title: "an ECN curve has max below min, or is a step that does not mark every packet",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "its behaviour on the switch is undefined",
 		Fix:    "set max above min; a step (min = max) needs probability: 100%",
-		device: func(r *deviceRun) { losslessQueues(r, oddCurve) },
+		device: losslessQueues(oddCurve),
 	},
 	{
 		ID: "ECN-03", Title: "a lossless priority group pauses before its queue marks",
@@ -31,35 +31,35 @@ var ecnChecks = []Check{
 		Why:     "pause stops senders before marks can slow them down, and pause spreads",
 		Fix:     "lower the thresholds, or raise alpha; 'ecn: auto' picks thresholds that hold",
 		Sources: []string{"DCQCN, SIGCOMM 2015, section 4"},
-		device:  pauseBeforeMark,
+		device:  intended(eachLossless(pauseBeforeMark)),
 	},
 	{
 		ID: "ECN-04", Title: "the upper ECN threshold is never reached",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "the queue cannot grow that long, so full marking never happens",
 		Fix:    "set max below the most that one queue can hold",
-		device: neverReached,
+		device: intended(eachLossless(neverReached)),
 	},
 	{
 		ID: "ECN-05", Title: "ECN thresholds differ within a role",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "flows through one switch slow down before flows through another",
 		Fix:    "give the role one curve",
-		device: curves, odd: otherCurve,
+		device: eachLossless(curves), odd: otherCurve,
 	},
 	{
 		ID: "ECN-06", Title: "an ECN threshold does not fit the speed",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "thresholds copied from another speed mark too early or too late",
 		Fix:    "scale the thresholds with the speed, or write 'ecn: auto'",
-		device: drainTimes,
+		device: intended(eachClass(drainTimes)),
 	},
 	{
 		ID: "ECN-07", Title: "a curve has the intended thresholds but a different marking probability",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "a probability of 10 % at max on one system is a ramp to certainty on another",
 		Fix:    "apply the intent",
-		device: func(r *deviceRun) { losslessQueues(r, otherProbability) },
+		device: losslessQueues(otherProbability),
 	},
 	{
 		ID: "ECN-08", Title: "a lossless queue drops at random",
@@ -67,7 +67,7 @@ var ecnChecks = []Check{
 		Why:     "WRED without ECN loses packets in a class that must not",
 		Fix:     "switch ECN on in the queue's profile: apply the intent",
 		Sources: []string{"sonic-wred-profile.yang, ecn"},
-		device:  func(r *deviceRun) { losslessQueues(r, randomDrops) },
+		device:  losslessQueues(randomDrops),
 	},
 	{
 		ID: "ECN-09", Title: "a lossless queue has an ECN curve that is not enabled",
@@ -75,21 +75,21 @@ var ecnChecks = []Check{
 		Why:     "thresholds are set but nothing is marked",
 		Fix:     "enable the curve, on SONiC wred_green_enable: apply the intent",
 		Sources: []string{"sonic-buildimage issue 4545"},
-		device:  func(r *deviceRun) { losslessQueues(r, inert) },
+		device:  losslessQueues(inert),
 	},
 	{
 		ID: "ECN-10", Title: "marking follows an average of the queue",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "DCQCN expects the current queue length",
 		Fix:    "set weight 0: apply the intent",
-		device: func(r *deviceRun) { losslessQueues(r, averaged) },
+		device: losslessQueues(averaged),
 	},
 	{
 		ID: "ECN-15", Title: "the unit of an ECN threshold differs from the intent's",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "2000 segments are not 2000 KB",
 		Fix:    "write the thresholds in bytes: apply the intent",
-		device: func(r *deviceRun) { losslessQueues(r, unitless) },
+		device: losslessQueues(unitless),
 	},
 	{
 		ID: "ECN-16", Title: "counters of ECN marks are off",
@@ -101,35 +101,30 @@ var ecnChecks = []Check{
 
 // losslessQueues looks at the curve of each lossless class; look returns a
 // finding, or none.
-func losslessQueues(r *deviceRun, look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding) {
-	for p, q := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			e := q.Queues[k.Queue.V].ECN
-			kept := k.ECN.Mode.V == intent.ECNKeep
-			if !k.Lossless.V || !e.Set && r.source == Intended && !kept {
-				continue
-			}
-			field := qos.KindECN.At(k.Queue.V)
-			_, drifted := r.differs(p.Name, field)
-			if r.source != Intended && !drifted && !kept {
-				continue // what is as intended was found in the intent
-			}
-			f := look(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
-			if f == nil {
-				continue
-			}
-			switch {
-			case kept:
-				f.Fix = "set the curve on the switch, or state it in the intent"
-			case f.Fix == "":
-				f.Fix = r.check.Fix
-			}
-			if r.source == Intended || kept {
-				f.Where = k.ECN.Mode.From.String()
-			}
-			r.found(*f, p.Name, field)
+func losslessQueues(look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding) func(*deviceRun) {
+	return eachLossless(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+		e := q.Queues[k.Queue.V].ECN
+		kept := k.ECN.Mode.V == intent.ECNKeep
+		if !e.Set && r.source == Intended && !kept {
+			return
 		}
-	}
+		field := qos.KindECN.At(k.Queue.V)
+		_, drifted := r.differs(p.Name, field)
+		if r.source != Intended && !drifted && !kept {
+			return // what is as intended was found in the intent
+		}
+		f := look(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V)
+		if f == nil {
+			return
+		}
+		if kept {
+			f.Fix = "set the curve on the switch, or state it in the intent"
+		}
+		if r.source == Intended || kept {
+			f.Where = k.ECN.Mode.From.String()
+		}
+		r.found(*f, p.Name, field)
+	})
 }
 
 func unmarked(r *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
@@ -217,75 +212,55 @@ func strange(r *deviceRun, k *intent.Class, e, want qos.ECN) bool {
 // pauseBeforeMark compares stated thresholds with the case of one port that
 // sends into as many queues as the intent declares. Without a declared fan-out
 // nobody says how many those are, and explain shows the cases.
-func pauseBeforeMark(r *deviceRun) {
-	if r.source != Intended {
+func pauseBeforeMark(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	if p.Speed.V == 0 || p.Settings.Buffers.FanOut.V == 0 {
 		return
 	}
-	for p := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			if !k.Lossless.V || p.Speed.V == 0 || p.Settings.Buffers.FanOut.V == 0 {
-				continue
-			}
-			e := r.curveOf(p, k)
-			l, ok := r.sharingOf(p, k).Limit(headroom.CaseOneToMany)
-			if !e.Enabled || !ok {
-				continue
-			}
-			f := Finding{Where: k.ECN.Mode.From.String(), Fix: r.check.Fix}
-			at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %d active groups)", l.FanOut, units.Bytes(l.Queue), units.Bytes(l.Threshold), l.Active)
-			switch l.Judge(e.Min, e.Max) {
-			case headroom.PausesFirst:
-				f.Severity, f.What = Error, fmt.Sprintf("class %s marks from %s; %s", k.Name, units.Bytes(e.Min), at)
-			case headroom.MarksPartly:
-				f.Severity, f.What = Warning, fmt.Sprintf("class %s marks every packet from %s; %s", k.Name, units.Bytes(e.Max), at)
-			default:
-				continue
-			}
-			r.found(f, p.Name)
-		}
+	e := r.curveOf(p, k)
+	l, ok := r.sharingOf(p, k).Limit(headroom.CaseOneToMany)
+	if !e.Enabled || !ok {
+		return
 	}
+	f := Finding{Where: k.ECN.Mode.From.String()}
+	at := fmt.Sprintf("one port that sends into %d queues pauses when each holds %s (T = %s for %d active groups)", l.FanOut, units.Bytes(l.Queue), units.Bytes(l.Threshold), l.Active)
+	switch l.Judge(e.Min, e.Max) {
+	case headroom.PausesFirst:
+		f.Severity, f.What = Error, fmt.Sprintf("class %s marks from %s; %s", k.Name, units.Bytes(e.Min), at)
+	case headroom.MarksPartly:
+		f.Severity, f.What = Warning, fmt.Sprintf("class %s marks every packet from %s; %s", k.Name, units.Bytes(e.Max), at)
+	default:
+		return
+	}
+	r.found(f, p.Name)
 }
 
-func neverReached(r *deviceRun) {
-	if r.source != Intended {
+func neverReached(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	e := r.curveOf(p, k)
+	if !e.Enabled || p.Speed.V == 0 {
 		return
 	}
-	for p := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			e := r.curveOf(p, k)
-			if !k.Lossless.V || !e.Enabled || p.Speed.V == 0 {
-				continue
-			}
-			// What the groups that feed a queue hold together grows with their
-			// number: with all of them, nothing more fits.
-			if l, ok := r.sharingOf(p, k).Limit(headroom.CaseIncast); ok && e.Max > l.Queue {
-				r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(), Fix: r.check.Fix,
-					What: fmt.Sprintf("class %s marks every packet from %s, and %s one queue may hold %s", k.Name, units.Bytes(e.Max), words.Plural(l.Feeders, "group that feeds", "groups that feed"), units.Bytes(l.Queue))}, p.Name)
-			}
-		}
+	// What the groups that feed a queue hold together grows with their
+	// number: with all of them, nothing more fits.
+	if l, ok := r.sharingOf(p, k).Limit(headroom.CaseIncast); ok && e.Max > l.Queue {
+		r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),
+			What: fmt.Sprintf("class %s marks every packet from %s, and %s one queue may hold %s", k.Name, units.Bytes(e.Max), words.Plural(l.Feeders, "group that feeds", "groups that feed"), units.Bytes(l.Queue))}, p.Name)
 	}
 }
 
 // curves tells the curve of each lossless class. Computed ones follow the port,
 // and are compared with stated ones alone.
-func curves(r *deviceRun) {
-	for p, q := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			e := q.Queues[k.Queue.V].ECN
-			if !k.Lossless.V || k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || strange(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V) {
-				continue
-			}
-			assumed := ""
-			if k.ECN.Mode.V == intent.ECNAuto {
-				assumed = " by ecn: auto"
-			}
-			mine := func(of func(intent.ECN) intent.Origin) func(*intent.Settings) intent.Origin {
-				return func(s *intent.Settings) intent.Origin { return of(s.Class(k.Name).ECN) }
-			}
-			r.setting(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, roleOf(r.d.Switch), towards(p)), e.V.String(), assumed, p,
-				mine(func(e intent.ECN) intent.Origin { return e.Mode.From }), mine(func(e intent.ECN) intent.Origin { return e.Probability.From }))
-		}
+func curves(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+	e := q.Queues[k.Queue.V].ECN
+	if k.ECN.Mode.V == intent.ECNOff || !e.Set || !e.V.Enabled || strange(r, k, e.V, r.d.Desired.Ports[p.Name].Queues[k.Queue.V].ECN.V) {
+		return
 	}
+	assumed := ""
+	if k.ECN.Mode.V == intent.ECNAuto {
+		assumed = " by ecn: auto"
+	}
+	r.setting(fmt.Sprintf("class %s at %s of %s%s", k.Name, p.Speed.V, roleOf(r.d.Switch), towards(p)), e.V.String(), assumed, p,
+		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.Mode.From },
+		func(s *intent.Settings) intent.Origin { return s.Class(k.Name).ECN.Probability.From })
 }
 
 func otherCurve(o *oddRun) {
@@ -293,28 +268,17 @@ func otherCurve(o *oddRun) {
 	for n := range qos.NumPriorities {
 		fields = append(fields, qos.KindECN.At(n))
 	}
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, fields...)
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the curve is %s, on %d of %d ports (%s) %s", o.value, o.share, o.of, o.group, o.usual)}, fields...)
 }
 
-func drainTimes(r *deviceRun) {
-	if r.source != Intended {
+func drainTimes(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	e := r.curveOf(p, k)
+	if p.Speed.V == 0 || !e.Enabled || k.ECN.Mode.V != intent.ECNFixed {
 		return
 	}
-	for p := range r.ports() {
-		if p.Speed.V == 0 {
-			continue
-		}
-		for _, k := range p.Settings.Classes {
-			e := r.curveOf(p, k)
-			if !e.Enabled || k.ECN.Mode.V != intent.ECNFixed {
-				continue
-			}
-			c, ok := headroom.CurveOf(e)
-			if d := c.Drains(p.Speed.V); ok && !d.Usual {
-				r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),
-					What: fmt.Sprintf("class %s marks from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", k.Name, units.Bytes(e.Min), units.Bytes(e.Max), d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh),
-					Fix:  r.check.Fix}, p.Name)
-			}
-		}
+	c, ok := headroom.CurveOf(e)
+	if d := c.Drains(p.Speed.V); ok && !d.Usual {
+		r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),
+			What: fmt.Sprintf("class %s marks from %s to %s, a queue of %s to %s at %s; usual is %s to %s for the first and at most %s for the second", k.Name, units.Bytes(e.Min), units.Bytes(e.Max), d.Min, d.Max, p.Speed.V, headroom.MinDrainLow, headroom.MinDrainHigh, headroom.MaxDrainHigh)}, p.Name)
 	}
 }

@@ -66,7 +66,7 @@ func headroomOfPorts(r *deviceRun) {
 // else it may compute more than that.
 func (r *deviceRun) admits(p *intent.Port) bool {
 	a, err := r.d.Admission(p)
-	return err == nil && (a.Max > 0 || a.MaxShared > 0)
+	return err == nil && a.MaxShared > 0
 }
 
 // tooLong finds a cable whose floor is above what a group can have, where the
@@ -117,7 +117,7 @@ func headroomInUse(r *deviceRun) {
 			frame := p.Settings.MTU.RDMA.V + intent.RDMAOverhead
 			what := fmt.Sprintf("priority group %d has xoff %d B", g, h.V.XOFF)
 			if floor := headroom.Floor(p.Speed.V, p.Cable.V, frame); h.V.XOFF < floor {
-				r.found(Finding{Severity: Error, Fix: r.check.Fix,
+				r.found(Finding{Severity: Error,
 					What: fmt.Sprintf("%s, below the floor of %d B: the round trip in %s of cable and two frames of %d B", what, floor, p.Cable.V, frame)},
 					p.Name, qos.KindHeadroom.At(g))
 				continue
@@ -143,7 +143,7 @@ func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
 	switch {
 	case ok && xoff >= h.Floor:
 	case ok:
-		r.found(Finding{Severity: Error, Where: p.Cable.From.String(), Fix: r.check.Fix,
+		r.found(Finding{Severity: Error, Where: p.Cable.From.String(),
 			What: fmt.Sprintf("xoff %d B, which %s has by the catalogue, is below the floor of %d B: the round trip in %s of cable and two frames of %d B", xoff, r.d.Model.Name, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
 	case r.tooLong(p, h.Floor):
 	default:
@@ -185,7 +185,7 @@ func slowPeers(r *deviceRun) {
 			if p.Uplink() {
 				who = "the other switch"
 			}
-			r.foundTowards(peer, Finding{Severity: Warning, Where: p.Link.Pos.String(), Fix: r.check.Fix,
+			r.foundTowards(peer, Finding{Severity: Warning, Where: p.Link.Pos.String(),
 				What: fmt.Sprintf("%s sends up to %d B after a pause at %s, the standard allows %d B", who, in.PeerBytes, p.Speed.V, standard)}, p.Name)
 		}
 	}
@@ -226,7 +226,7 @@ func trafficPattern(r *deviceRun) {
 		}
 		_, need, _ := r.smallPackets(p)
 		size := p.Settings.Buffers.MinLosslessPacket
-		r.found(Finding{Severity: Warning, Where: size.From.String(), Fix: r.check.Fix,
+		r.found(Finding{Severity: Warning, Where: size.From.String(),
 			What: fmt.Sprintf("packets of %s need xoff %d B by the %s model, the template's pattern of %d %% small ones gives %d B", size.V, need.XOFF, need.Model, render.DefaultSmallPackets, h.Computed.XOFF)}, p.Name)
 	}
 }

@@ -29,7 +29,7 @@ var mtuChecks = []Check{
 		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
 		Why:    "large packets are lost",
 		Fix:    "lower the host's MTU, or raise the switch's",
-		device: mtuTowardsHost,
+		device: eachPort(mtuTowardsHost),
 	},
 	{
 		ID: "MTU-05", Title: "a class has a smaller MTU than its port",
@@ -88,18 +88,16 @@ func mtuOfRDMA(r *linkRun) {
 	}
 }
 
-func mtuTowardsHost(r *deviceRun) {
-	for p, q := range r.ports() {
-		peer, linked := p.Peer()
-		if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cure(p.Name, qos.KindMTU.Attr()) != "" {
-			continue
-		}
-		fix := "raise mtu.fabric in the intent, or lower mtu.host"
-		if _, differs := r.differs(p.Name, qos.KindMTU.Attr()); differs {
-			fix = "apply the intent to the switch"
-		}
-		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port accepts packets of up to %d B; by the intent, hosts send up to %d B", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, qos.KindMTU.Attr())
+func mtuTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
+	peer, linked := p.Peer()
+	if !linked || p.Uplink() || !q.MTU.Set || q.MTU.V >= p.Settings.MTU.Host.V || r.cure(p.Name, qos.KindMTU.Attr()) != "" {
+		return
 	}
+	fix := "raise mtu.fabric in the intent, or lower mtu.host"
+	if _, differs := r.differs(p.Name, qos.KindMTU.Attr()); differs {
+		fix = "apply the intent to the switch"
+	}
+	r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("the port accepts packets of up to %d B; by the intent, hosts send up to %d B", q.MTU.V, p.Settings.MTU.Host.V), Fix: fix}, p.Name, qos.KindMTU.Attr())
 }
 
 // narrowClass reports whether a mismatch is of a class that takes smaller packets

@@ -14,39 +14,37 @@ import (
 // enough for congestion notifications, in percent.
 const highShare = 10
 
-func notificationsServed(r *deviceRun) {
-	for p, q := range r.ports() {
-		k, known := notificationsOf(p.Settings)
-		if k == nil {
-			continue
-		}
-		s := q.Queues[k.Queue.V].Scheduler
-		if !s.Set || s.V.Strict {
-			continue
-		}
-		if k.Rest {
-			r.found(Finding{Severity: Warning, Where: k.Pos.String(), What: fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s with the rest, and are not served first", nic.DefaultCNPDSCP, k.Name),
-				Fix: fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", nic.DefaultCNPDSCP)}, p.Name)
-			continue
-		}
-		field := qos.KindScheduler.At(k.Queue.V)
-		_, drifted := r.differs(p.Name, field)
-		if drifted && !known {
-			continue // that it drifted is no guess, and an error
-		}
-		share := shareOf(p.Settings, q, k)
-		f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share), Fix: r.check.Fix}
-		switch {
-		case !known:
-			f.What = fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s, which has %d %% of the link and is not strict", nic.DefaultCNPDSCP, k.Name, share)
-		case share < highShare:
-			f.Severity = Error
-		}
-		if drifted {
-			f.Fix = "apply the intent"
-		}
-		r.found(f, p.Name, field)
+func notificationsServed(r *deviceRun, p *intent.Port, q *qos.Port) {
+	k, known := notificationsOf(p.Settings)
+	if k == nil {
+		return
 	}
+	s := q.Queues[k.Queue.V].Scheduler
+	if !s.Set || s.V.Strict {
+		return
+	}
+	if k.Rest {
+		r.found(Finding{Severity: Warning, Where: k.Pos.String(), What: fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s with the rest, and are not served first", nic.DefaultCNPDSCP, k.Name),
+			Fix: fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", nic.DefaultCNPDSCP)}, p.Name)
+		return
+	}
+	field := qos.KindScheduler.At(k.Queue.V)
+	_, drifted := r.differs(p.Name, field)
+	if drifted && !known {
+		return // that it drifted is no guess, and an error
+	}
+	share := shareOf(p.Settings, q, k)
+	f := Finding{Severity: Warning, What: fmt.Sprintf("class %s of congestion notifications has %d %% of the link and is not strict", k.Name, share)}
+	switch {
+	case !known:
+		f.What = fmt.Sprintf("congestion notifications, DSCP %d by default, are in class %s, which has %d %% of the link and is not strict", nic.DefaultCNPDSCP, k.Name, share)
+	case share < highShare:
+		f.Severity = Error
+	}
+	if drifted {
+		f.Fix = "apply the intent"
+	}
+	r.found(f, p.Name, field)
 }
 
 // notificationsOf returns the class that congestion notifications travel in:
@@ -86,17 +84,9 @@ func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
 	return mine * 100 / all
 }
 
-func notificationsPaused(r *deviceRun) {
-	if r.source != Intended {
-		return
-	}
-	for p := range r.ports() {
-		_, _, known := nic.CNPClass(p.Settings)
-		for _, k := range p.Settings.Classes {
-			named := strings.EqualFold(k.Name, "cnp")
-			if k.Lossless.V && (named || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP)) {
-				r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s has the congestion notifications and is lossless", k.Name), Fix: r.check.Fix}, p.Name)
-			}
-		}
+func notificationsPaused(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	_, _, known := nic.CNPClass(p.Settings)
+	if strings.EqualFold(k.Name, "cnp") || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP) {
+		r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s has the congestion notifications and is lossless", k.Name)}, p.Name)
 	}
 }

@@ -170,7 +170,7 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 
 func unknown(r *deviceRun) {
 	for _, u := range r.seen.Unknown {
-		r.found(Finding{Severity: Info, What: u.Where + ": " + u.Why, Fix: r.check.Fix}, "")
+		r.found(Finding{Severity: Info, What: u.Where + ": " + u.Why}, "")
 	}
 }
 
@@ -219,5 +219,5 @@ func releases(r *deviceRun) {
 }
 
 func otherRelease(o *oddRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the release is %s, that of %d of %d switches (%s) is %s", printable(o.value), o.share, o.of, o.group, printable(o.usual)), Fix: o.check.Fix})
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the release is %s, that of %d of %d switches (%s) is %s", printable(o.value), o.share, o.of, o.group, printable(o.usual))})
 }

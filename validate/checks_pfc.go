@@ -22,21 +22,21 @@ var pfcChecks = []Check{
 		Rules: always(Error), Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
 		Why:    "one side pauses and the other ignores it, and packets are lost",
 		Fix:    "make both ends pause the same priorities",
-		device: pfcTowardsHost,
+		device: eachPort(pfcTowardsHost),
 	},
 	{
 		ID: "PFC-03", Title: "PFC is on for a priority without a lossless priority group",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "pause is sent late or never, and packets are dropped first",
 		Fix:    "give the priority group a lossless buffer profile",
-		device: pausedWithoutGroup,
+		device: observed(eachPort(pausedWithoutGroup)),
 	},
 	{
 		ID: "PFC-04", Title: "a lossless priority group has no PFC",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "its headroom is wasted, and packets are dropped",
 		Fix:    "switch PFC on for its priority, or make the group lossy",
-		device: groupWithoutPause,
+		device: observed(eachPort(groupWithoutPause)),
 	},
 	{
 		ID: "PFC-05", Title: "link pause is on together with PFC",
@@ -44,14 +44,14 @@ var pfcChecks = []Check{
 		Why:     "it stops all classes, including congestion notifications and routing",
 		Fix:     "turn link pause off",
 		Sources: []string{"IEEE 802.1Q, 36.1.1: PFC and PAUSE are not used together"},
-		device:  linkPause,
+		device:  eachPort(linkPause),
 	},
 	{
 		ID: "PFC-06", Title: "more than two lossless classes",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "headroom multiplies and the shared buffer shrinks",
 		Fix:    "make all but two classes lossy, or accept a smaller shared buffer",
-		device: losslessClasses,
+		device: eachPort(losslessClasses),
 	},
 	{
 		ID: "PFC-08", Title: "only one end of a link obeys pause on every priority",
@@ -65,7 +65,7 @@ var pfcChecks = []Check{
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "any device attached there can pause the fabric",
 		Fix:    "make the classes lossy on these ports, or add their links to the intent",
-		device: pfcWithoutRDMA,
+		device: intended(eachPort(pfcWithoutRDMA)),
 	},
 	{
 		ID: "PFC-10", Title: "PFC is configured but not operational",
@@ -80,14 +80,14 @@ var pfcChecks = []Check{
 		Why:     "the port flaps between pause and resume",
 		Fix:     "give the profile an xon offset of two frames or more",
 		Sources: []string{"sonic-buffer-profile.yang, xon_offset"},
-		device:  hysteresis,
+		device:  observed(eachPort(hysteresis)),
 	},
 	{
 		ID: "PFC-12", Title: "priority 6 or 7 is lossless",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "control traffic and congestion notifications can be paused",
 		Fix:    "use priorities 1 to 5 for lossless classes",
-		device: losslessControl,
+		device: intended(eachLossless(losslessControl)),
 	},
 }
 
@@ -97,21 +97,19 @@ func pfcOfEnds(r *linkRun) {
 	}
 }
 
-func pfcTowardsHost(r *deviceRun) {
-	for p, q := range r.ports() {
-		peer, linked := p.Peer()
-		if !linked || p.Uplink() {
-			continue
-		}
-		_, differs := r.differs(p.Name, qos.KindPFC.Attr())
-		switch {
-		case !differs:
-		case r.pfcExplained(p, q):
-			r.explain(p.Name, qos.KindPFC.Attr())
-		default:
-			r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
-				p.Name, qos.KindPFC.Attr())
-		}
+func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
+	peer, linked := p.Peer()
+	if !linked || p.Uplink() {
+		return
+	}
+	_, differs := r.differs(p.Name, qos.KindPFC.Attr())
+	switch {
+	case !differs:
+	case r.pfcExplained(p, q):
+		r.explain(p.Name, qos.KindPFC.Attr())
+	default:
+		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
+			p.Name, qos.KindPFC.Attr())
 	}
 }
 
@@ -156,25 +154,20 @@ func group(m *qos.Maps, prio int) int {
 	return -1
 }
 
-func pausedWithoutGroup(r *deviceRun) {
-	if r.source == Intended {
-		return
-	}
-	for p, q := range r.ports() {
-		for _, prio := range (q.PFC.Or(0) & r.lossless(p.Settings)).List() {
-			g := group(r.cfg.MapsOf(p.Name), prio)
-			if g < 0 {
-				continue
-			}
-			have := q.Groups[g].Lossless
-			want := r.d.Desired.Ports[p.Name].Groups[g]
-			made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
-			if !have.Set && !want.Lossless.Set || have.V || made {
-				continue
-			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g), Fix: r.check.Fix},
-				p.Name, append(groupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
+func pausedWithoutGroup(r *deviceRun, p *intent.Port, q *qos.Port) {
+	for _, prio := range (q.PFC.Or(0) & r.lossless(p.Settings)).List() {
+		g := group(r.cfg.MapsOf(p.Name), prio)
+		if g < 0 {
+			continue
 		}
+		have := q.Groups[g].Lossless
+		want := r.d.Desired.Ports[p.Name].Groups[g]
+		made := r.source == Saved && want.DerivedFrom.Set && !q.Groups[g].DerivedFrom.Set && !q.Groups[g].Headroom.Set && !q.Groups[g].Buffer.Set
+		if !have.Set && !want.Lossless.Set || have.V || made {
+			continue
+		}
+		r.found(Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priority %d, and priority group %d is not lossless", prio, g)},
+			p.Name, append(groupFields(g), qos.KindMap.Table(qos.TCToGroup), qos.KindMap.Table(qos.PFCToGroup))...)
 	}
 }
 
@@ -183,57 +176,40 @@ func groupFields(g int) []qos.Attr {
 	return []qos.Attr{qos.KindLossless.At(g), qos.KindDerivedFrom.At(g), qos.KindGroupBuffer.At(g), qos.KindHeadroom.At(g)}
 }
 
-func groupWithoutPause(r *deviceRun) {
-	if r.source == Intended {
-		return
-	}
-	for p, q := range r.ports() {
-		m := r.cfg.MapsOf(p.Name)
-		for g := range q.Groups {
-			_, drifted := r.differs(p.Name, qos.KindLossless.At(g))
-			if !q.Groups[g].Lossless.V || !drifted {
-				continue // as intended: that PFC is not is for the checks of PFC
-			}
-			if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && q.Groups[g].DerivedFrom.Set {
-				r.explain(p.Name, qos.KindLossless.At(g)) // the switch made it of the priorities
-				continue
-			}
-			if slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g }) {
-				continue
-			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, but PFC is off for all its priorities", g), Fix: r.check.Fix},
+func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
+	m := r.cfg.MapsOf(p.Name)
+	for g := range q.Groups {
+		_, drifted := r.differs(p.Name, qos.KindLossless.At(g))
+		if !q.Groups[g].Lossless.V || !drifted {
+			continue // as intended: that PFC is not is for the checks of PFC
+		}
+		if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && q.Groups[g].DerivedFrom.Set {
+			r.explain(p.Name, qos.KindLossless.At(g)) // the switch made it of the priorities
+			continue
+		}
+		if !slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g }) {
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, but PFC is off for all its priorities", g)},
 				p.Name, groupFields(g)...)
 		}
 	}
 }
 
-func linkPause(r *deviceRun) {
-	for p, q := range r.ports() {
-		if q.LinkPause.V && r.lossless(p.Settings) != 0 {
-			r.found(Finding{Severity: Error, What: "IEEE 802.3x link pause is on", Fix: r.check.Fix}, p.Name, qos.KindLinkPause.Attr())
-		}
+func linkPause(r *deviceRun, p *intent.Port, q *qos.Port) {
+	if q.LinkPause.V && r.lossless(p.Settings) != 0 {
+		r.found(Finding{Severity: Error, What: "IEEE 802.3x link pause is on"}, p.Name, qos.KindLinkPause.Attr())
 	}
 }
 
-func losslessClasses(r *deviceRun) {
-	for p, q := range r.ports() {
-		if set := q.PFC.Or(0); len(set.List()) > 2 {
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
-		}
+func losslessClasses(r *deviceRun, p *intent.Port, q *qos.Port) {
+	if set := q.PFC.Or(0); len(set.List()) > 2 {
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
 	}
 }
 
-func losslessControl(r *deviceRun) {
-	if r.source != Intended {
-		return
-	}
-	for p := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			if k.Lossless.V && k.Priority.V >= 6 {
-				r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(),
-					What: fmt.Sprintf("class %s makes priority %d lossless", k.Name, k.Priority.V), Fix: r.check.Fix}, p.Name)
-			}
-		}
+func losslessControl(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	if k.Priority.V >= 6 {
+		r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(),
+			What: fmt.Sprintf("class %s makes priority %d lossless", k.Name, k.Priority.V)}, p.Name)
 	}
 }
 
@@ -244,21 +220,16 @@ func asymmetry(r *linkRun) {
 	}
 }
 
-func pfcWithoutRDMA(r *deviceRun) {
-	if r.source != Intended {
+func pfcWithoutRDMA(r *deviceRun, p *intent.Port, q *qos.Port) {
+	if q.PFC.Or(0) == 0 {
 		return
 	}
-	for p, q := range r.ports() {
-		if q.PFC.Or(0) == 0 {
-			continue
-		}
-		peer, linked := p.Peer()
-		switch {
-		case !linked:
-			r.found(Finding{Severity: Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses", Fix: r.check.Fix}, p.Name)
-		case !p.Uplink() && !rdma(r.d.Fabric, peer):
-			r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
-		}
+	peer, linked := p.Peer()
+	switch {
+	case !linked:
+		r.found(Finding{Severity: Warning, Where: p.Pos.String(), What: "PFC is on for ports that no link of the intent uses"}, p.Name)
+	case !p.Uplink() && !rdma(r.d.Fabric, peer):
+		r.found(Finding{Severity: Warning, Where: p.Link.Pos.String(), What: "PFC is on towards NICs that have no RDMA device in the intent", Fix: "state rdma of the NIC, or make the classes lossy on these ports"}, p.Name)
 	}
 }
 
@@ -300,16 +271,11 @@ func pfcInOperation(r *deviceRun) {
 	}
 }
 
-func hysteresis(r *deviceRun) {
-	if r.source == Intended {
-		return
-	}
-	for p, q := range r.ports() {
-		for g := range q.Groups {
-			h := q.Groups[g].Headroom
-			if q.Groups[g].Lossless.V && h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
-				r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g), Fix: r.check.Fix}, p.Name, qos.KindHeadroom.At(g))
-			}
+func hysteresis(r *deviceRun, p *intent.Port, q *qos.Port) {
+	for g := range q.Groups {
+		h := q.Groups[g].Headroom
+		if q.Groups[g].Lossless.V && h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g)}, p.Name, qos.KindHeadroom.At(g))
 		}
 	}
 }

@@ -34,14 +34,14 @@ var portChecks = []Check{
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsRunning,
 		Why:    "unmanaged values drift unnoticed",
 		Fix:    "make the port like the others, or set the value in the intent",
-		device: unmanaged, odd: otherPort,
+		device: observed(eachPort(unmanaged)), odd: otherPort,
 	},
 	{
 		ID: "PRT-04", Title: "speed or FEC of a port are not as intended",
 		Rules: always(Warning), Scope: ScopeLink, Reads: ReadsRunning,
 		Why:    "headroom and thresholds follow from the speed",
 		Fix:    "apply the intent, or correct the speed in it",
-		device: speedOfPorts,
+		device: eachPort(speedOfPorts),
 	},
 	{
 		ID: "PRT-05", Title: "a port of the intent is down",
@@ -86,7 +86,7 @@ func barePort(r *deviceRun) {
 		if !r.bare[p.Name] {
 			continue
 		}
-		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN", Fix: r.check.Fix}, p.Name, qos.KindPFC.Attr())
+		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN"}, p.Name, qos.KindPFC.Attr())
 		for _, ch := range r.out.drift {
 			if ch.Port == p.Name {
 				r.explain(p.Name, ch.Field)
@@ -123,7 +123,7 @@ func membersDiffer(r *deviceRun) {
 					said = append(said, base)
 				}
 			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("members of %s differ in %s", lag, strings.Join(said, ", ")), Fix: r.check.Fix}, odd.p.Name, fields...)
+			r.found(Finding{Severity: Error, What: fmt.Sprintf("members of %s differ in %s", lag, strings.Join(said, ", "))}, odd.p.Name, fields...)
 		}
 	}
 }
@@ -146,30 +146,25 @@ func differing(a, b *qos.Port) []qos.Attr {
 }
 
 // unmanaged says what a port holds that the intent does not set.
-func unmanaged(r *deviceRun) {
-	if r.source == Intended {
-		return
+func unmanaged(r *deviceRun, p *intent.Port, q *qos.Port) {
+	want := r.d.Desired.Ports[p.Name]
+	var has []string
+	add := func(attr qos.Attr, managed bool, set bool, value any) {
+		if set && !managed {
+			has = append(has, fmt.Sprintf("%s %v", attr, value))
+		}
 	}
-	for p, q := range r.ports() {
-		want := r.d.Desired.Ports[p.Name]
-		var has []string
-		add := func(attr qos.Attr, managed bool, set bool, value any) {
-			if set && !managed {
-				has = append(has, fmt.Sprintf("%s %v", attr, value))
-			}
-		}
-		add(qos.KindFEC.Attr(), want.FEC.Set, q.FEC.Set, q.FEC.V)
-		if r.source == Saved { // else PRT-05 says so
-			add(qos.KindAdminUp.Attr(), want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
-		}
-		for g := range q.Groups {
-			h := q.Groups[g].Headroom
-			add(qos.KindHeadroom.At(g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
-		}
-		if len(has) > 0 {
-			group := fmt.Sprintf("%s of %s, %s at %s over %s", r.d.Switch.OS, roleOf(r.d.Switch), strings.TrimSpace(towards(p)), p.Speed.V, p.Cable.V)
-			r.trait(group, strings.Join(has, ", "), p.Name, p.Pos.String())
-		}
+	add(qos.KindFEC.Attr(), want.FEC.Set, q.FEC.Set, q.FEC.V)
+	if r.source == Saved { // else PRT-05 says so
+		add(qos.KindAdminUp.Attr(), want.AdminUp.Set, q.AdminUp.Set, q.AdminUp.V)
+	}
+	for g := range q.Groups {
+		h := q.Groups[g].Headroom
+		add(qos.KindHeadroom.At(g), want.Groups[g].Headroom.Set, h.Set && q.Groups[g].Lossless.V, h.V)
+	}
+	if len(has) > 0 {
+		group := fmt.Sprintf("%s of %s, %s at %s over %s", r.d.Switch.OS, roleOf(r.d.Switch), strings.TrimSpace(towards(p)), p.Speed.V, p.Cable.V)
+		r.trait(group, strings.Join(has, ", "), p.Name, p.Pos.String())
 	}
 }
 
@@ -185,15 +180,13 @@ func otherPort(o *oddRun) {
 		}
 		return strings.Join(out, ", ")
 	}
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("it has %s; %d of %d ports (%s) have %s", only(have, usual), o.share, o.of, o.group, only(usual, have)), Fix: o.check.Fix})
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("it has %s; %d of %d ports (%s) have %s", only(have, usual), o.share, o.of, o.group, only(usual, have))})
 }
 
-func speedOfPorts(r *deviceRun) {
-	for p := range r.ports() {
-		for _, field := range []qos.Attr{qos.KindSpeed.Attr(), qos.KindFEC.Attr()} {
-			if ch, ok := r.differs(p.Name, field); ok {
-				r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s is %s, the intent says %s", field, ch.Old, ch.New), Fix: r.check.Fix}, p.Name, field)
-			}
+func speedOfPorts(r *deviceRun, p *intent.Port, _ *qos.Port) {
+	for _, field := range []qos.Attr{qos.KindSpeed.Attr(), qos.KindFEC.Attr()} {
+		if ch, ok := r.differs(p.Name, field); ok {
+			r.found(Finding{Severity: Warning, What: fmt.Sprintf("%s is %s, the intent says %s", field, ch.Old, ch.New)}, p.Name, field)
 		}
 	}
 }
@@ -230,7 +223,7 @@ func portsDown(r *deviceRun) {
 		if s := r.seen.Ports[p.Name]; s != nil {
 			oper = s.OperUp
 		}
-		f := Finding{Severity: Error, Where: p.Pos.String(), Fix: r.check.Fix}
+		f := Finding{Severity: Error, Where: p.Pos.String()}
 		switch {
 		case r.shut(p):
 			f.What = "the port is administratively down"

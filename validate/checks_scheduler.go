@@ -20,75 +20,60 @@ var schedulerChecks = []Check{
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "it can starve the lossless queue, which then pauses the fabric",
 		Fix:    "give the class a bandwidth instead, or a maxRate",
-		device: strictAboveLossless,
+		device: intended(eachClass(strictAboveLossless)),
 	},
 	{
 		ID: "SCH-03", Title: "a lossless class has less of the link than intended",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "it is paused instead of forwarded",
 		Fix:    "apply the intent",
-		device: losslessShare,
+		device: observed(eachLossless(losslessShare)),
 	},
 	{
 		ID: "SCH-05", Title: "the strict class of congestion notifications takes many DSCPs and has no limit",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "a flow that is mismarked with one of these DSCPs can take the whole link",
 		Fix:    "give the class a maxRate, or the DSCP of congestion notifications alone",
-		device: unlimitedNotifications,
+		device: intended(eachPort(unlimitedNotifications)),
 	},
 	{
 		ID: "SCH-06", Title: "storage and GPU traffic share a lossless queue",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
 		Why:    "an incast of one pauses the other",
 		Fix:    "give each kind a class",
-		device: sharedByKinds,
+		device: intended(eachPort(sharedByKinds)),
 	},
 	{
 		ID: "SCH-07", Title: "the queue of a class has no bandwidth share",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the class starves while others are busy",
 		Fix:    "give the queue a weight: apply the intent",
-		device: starved,
+		device: observed(eachClass(starved)),
 	},
 }
 
-func strictAboveLossless(r *deviceRun) {
-	if r.source != Intended {
+func strictAboveLossless(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	cnp, _, _ := nic.CNPClass(p.Settings)
+	if !k.Strict.V || k.Lossless.V || k == cnp || k.MaxRate.V > 0 {
 		return
 	}
-	for p := range r.ports() {
-		cnp, _, _ := nic.CNPClass(p.Settings)
-		for _, k := range p.Settings.Classes {
-			if !k.Strict.V || k.Lossless.V || k == cnp || k.MaxRate.V > 0 {
-				continue
-			}
-			for _, l := range p.Settings.Classes {
-				if l.Lossless.V && (!l.Strict.V || l.Queue.V < k.Queue.V) {
-					r.found(Finding{Severity: Error, Where: k.Strict.From.String(), What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name), Fix: r.check.Fix}, p.Name)
-					break
-				}
-			}
+	for _, l := range p.Settings.Classes {
+		if l.Lossless.V && (!l.Strict.V || l.Queue.V < k.Queue.V) {
+			r.found(Finding{Severity: Error, Where: k.Strict.From.String(), What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name)}, p.Name)
+			return
 		}
 	}
 }
 
-func losslessShare(r *deviceRun) {
-	if r.source == Intended {
+func losslessShare(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+	s := q.Queues[k.Queue.V].Scheduler
+	if k.Strict.V || !s.Set || s.V.Strict || s.V.Weight <= 0 {
 		return
 	}
-	for p, q := range r.ports() {
-		want := r.d.Desired.Ports[p.Name]
-		for _, k := range p.Settings.Classes {
-			s := q.Queues[k.Queue.V].Scheduler
-			if !k.Lossless.V || k.Strict.V || !s.Set || s.V.Strict || s.V.Weight <= 0 {
-				continue
-			}
-			have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, want, k)
-			field := qos.KindScheduler.At(k.Queue.V)
-			if _, drifted := r.differs(p.Name, field); drifted && have < should {
-				r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless class %s has %d %% of the link, the intent says %d %%", k.Name, have, should), Fix: r.check.Fix}, p.Name, field)
-			}
-		}
+	have, should := shareOf(p.Settings, q, k), shareOf(p.Settings, r.d.Desired.Ports[p.Name], k)
+	field := qos.KindScheduler.At(k.Queue.V)
+	if _, drifted := r.differs(p.Name, field); drifted && have < should {
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless class %s has %d %% of the link, the intent says %d %%", k.Name, have, should)}, p.Name, field)
 	}
 }
 
@@ -96,53 +81,36 @@ func losslessShare(r *deviceRun) {
 // two kinds mark their congestion notifications differently.
 const fewDSCPs = 2
 
-func unlimitedNotifications(r *deviceRun) {
-	if r.source != Intended {
-		return
-	}
-	for p := range r.ports() {
-		if k, _, ok := nic.CNPClass(p.Settings); ok && k.Strict.V && k.MaxRate.V == 0 && len(k.DSCP.V) > fewDSCPs {
-			r.found(Finding{Severity: Warning, Where: k.Strict.From.String(), What: fmt.Sprintf("class %s is strict, takes %d DSCPs and has no maxRate", k.Name, len(k.DSCP.V)), Fix: r.check.Fix}, p.Name)
-		}
+func unlimitedNotifications(r *deviceRun, p *intent.Port, _ *qos.Port) {
+	if k, _, ok := nic.CNPClass(p.Settings); ok && k.Strict.V && k.MaxRate.V == 0 && len(k.DSCP.V) > fewDSCPs {
+		r.found(Finding{Severity: Warning, Where: k.Strict.From.String(), What: fmt.Sprintf("class %s is strict, takes %d DSCPs and has no maxRate", k.Name, len(k.DSCP.V))}, p.Name)
 	}
 }
 
-func starved(r *deviceRun) {
-	if r.source == Intended {
+func starved(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+	s := q.Queues[k.Queue.V].Scheduler
+	if !s.Set || s.V.Strict || s.V.Weight > 0 || s.V.Other != "" {
 		return
 	}
-	for p, q := range r.ports() {
-		for _, k := range p.Settings.Classes {
-			s := q.Queues[k.Queue.V].Scheduler
-			if !s.Set || s.V.Strict || s.V.Weight > 0 || s.V.Other != "" {
-				continue
-			}
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name), Fix: r.check.Fix}, p.Name, qos.KindScheduler.At(k.Queue.V))
-		}
-	}
+	r.found(Finding{Severity: Error, What: fmt.Sprintf("queue %d of class %s has weight 0", k.Queue.V, k.Name)}, p.Name, qos.KindScheduler.At(k.Queue.V))
 }
 
 // sharedByKinds finds lossless classes that traffic of several kinds is in.
-func sharedByKinds(r *deviceRun) {
-	if r.source != Intended {
-		return
-	}
-	for p := range r.ports() {
-		first := map[*intent.Class]*intent.Traffic{}
-		for _, t := range r.d.Fabric.Traffic {
-			if t.Kind == "" {
+func sharedByKinds(r *deviceRun, p *intent.Port, _ *qos.Port) {
+	first := map[*intent.Class]*intent.Traffic{}
+	for _, t := range r.d.Fabric.Traffic {
+		if t.Kind == "" {
+			continue
+		}
+		for _, d := range t.DSCP {
+			k := classOf(p.Settings, d)
+			if k == nil || !k.Lossless.V {
 				continue
 			}
-			for _, d := range t.DSCP {
-				k := classOf(p.Settings, d)
-				if k == nil || !k.Lossless.V {
-					continue
-				}
-				if o := first[k]; o == nil {
-					first[k] = t
-				} else if o.Kind != t.Kind {
-					r.found(Finding{Severity: Warning, Where: t.Pos.String(), What: fmt.Sprintf("%s traffic %s and %s traffic %s share lossless class %s", o.Kind, o.Name, t.Kind, t.Name, k.Name), Fix: r.check.Fix}, p.Name)
-				}
+			if o := first[k]; o == nil {
+				first[k] = t
+			} else if o.Kind != t.Kind {
+				r.found(Finding{Severity: Warning, Where: t.Pos.String(), What: fmt.Sprintf("%s traffic %s and %s traffic %s share lossless class %s", o.Kind, o.Name, t.Kind, t.Name, k.Name)}, p.Name)
 			}
 		}
 	}

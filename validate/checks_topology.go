@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate/deadlock"
 )
@@ -238,20 +239,13 @@ func upTurns(r *fabricRun) {
 		declared intent.Pos
 		fails    bool
 	}
-	turns := map[reason][]deadlock.UpTurn{}
-	var order []reason
+	var turns ordered.Groups[reason, deadlock.UpTurn]
 	for _, t := range r.paths.search.Turns {
-		if remapped(r.fabric, t) {
-			continue
+		if !remapped(r.fabric, t) {
+			turns.Add(reason{t.Declared, t.Failure != ""}, t)
 		}
-		k := reason{t.Declared, t.Failure != ""}
-		if turns[k] == nil {
-			order = append(order, k)
-		}
-		turns[k] = append(turns[k], t)
 	}
-	for _, k := range order {
-		all := turns[k]
+	for k, all := range turns.All() {
 		t := all[0]
 		f := Finding{Severity: Error}
 		without := ""

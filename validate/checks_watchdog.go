@@ -15,21 +15,21 @@ var watchdogChecks = []Check{
 		Why:     "one bad NIC can pause the whole fabric",
 		Fix:     "switch pfc.watchdog on: one bad NIC can pause the whole fabric",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
-		device:  func(r *deviceRun) { watchdogOff(r, false, Error, "hosts") },
+		device:  watchdogOff(false, Error, "hosts"),
 	},
 	{
 		ID: "WD-02", Title: "the PFC watchdog is off between switches",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "a deadlock has no breaker",
 		Fix:    "switch pfc.watchdog on, so that a deadlock has a breaker",
-		device: func(r *deviceRun) { watchdogOff(r, true, Warning, "switches") },
+		device: watchdogOff(true, Warning, "switches"),
 	},
 	{
 		ID: "WD-03", Title: "the PFC watchdog does not watch every lossless priority",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "a PFC storm on the others is not stopped",
 		Fix:    "apply the intent",
-		device: watchedPriorities,
+		device: observed(eachPort(watchedPriorities)),
 	},
 	{
 		ID: "WD-04", Title: "a watchdog time is outside the system's range",
@@ -44,42 +44,37 @@ var watchdogChecks = []Check{
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:    "a PFC storm is stopped on one switch and continues on another",
 		Fix:    "state one pfc.watchdog for the role, with detect of at most 1s",
-		device: watchdogTimes, odd: otherWatchdog,
+		device: eachPort(watchdogTimes), odd: otherWatchdog,
 	},
 }
 
-func watchdogOff(r *deviceRun, uplink bool, severity Severity, towards string) {
-	for p, q := range r.ports() {
+func watchdogOff(uplink bool, severity Severity, towards string) func(*deviceRun) {
+	return eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
 		_, linked := p.Peer()
 		if !linked || p.Uplink() != uplink || r.lossless(p.Settings) == 0 || !q.Watchdog.Set || q.Watchdog.V.Enabled {
-			continue
+			return
 		}
 		if r.source != Intended && q.PFC.Or(0) == 0 {
 			r.explain(p.Name, qos.KindWatchdog.Attr()) // there is no pause to watch
-			continue
+			return
 		}
 		f := Finding{Severity: severity, Where: p.Settings.Watchdog.Enabled.From.String(),
-			What: "the PFC watchdog is off on lossless ports towards " + towards, Fix: r.check.Fix}
+			What: "the PFC watchdog is off on lossless ports towards " + towards}
 		if _, ok := r.differs(p.Name, qos.KindWatchdog.Attr()); ok {
 			f.Fix = "apply the intent, which has it on"
 		}
 		r.found(f, p.Name, qos.KindWatchdog.Attr())
-	}
+	})
 }
 
-func watchedPriorities(r *deviceRun) {
-	if r.source == Intended {
-		return
-	}
-	for p, q := range r.ports() {
-		w, want := q.Watchdog.V, r.d.Desired.Ports[p.Name].Watchdog.V
-		if missing := want.Priorities &^ w.Priorities; q.Watchdog.Set && w.Enabled && missing != 0 {
-			fields := []qos.Attr{qos.KindWatchdog.Attr()}
-			if w.Priorities = want.Priorities; w != want {
-				fields = nil // it differs in more than this
-			}
-			r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless priorities %s are not watched", missing), Fix: r.check.Fix}, p.Name, fields...)
+func watchedPriorities(r *deviceRun, p *intent.Port, q *qos.Port) {
+	w, want := q.Watchdog.V, r.d.Desired.Ports[p.Name].Watchdog.V
+	if missing := want.Priorities &^ w.Priorities; q.Watchdog.Set && w.Enabled && missing != 0 {
+		fields := []qos.Attr{qos.KindWatchdog.Attr()}
+		if w.Priorities = want.Priorities; w != want {
+			fields = nil // it differs in more than this
 		}
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("lossless priorities %s are not watched", missing)}, p.Name, fields...)
 	}
 }
 
@@ -100,26 +95,22 @@ func watchdogPoll(r *deviceRun) {
 // SONiC's own default reaches it at 128 ports (sonic-utilities pfcwd/main.py).
 const longDetect = time.Second
 
-func watchdogTimes(r *deviceRun) {
-	for p, q := range r.ports() {
-		w := q.Watchdog.V
-		if !q.Watchdog.Set || !w.Enabled {
-			continue
-		}
-		where := p.Settings.Watchdog.Detect.From.String()
-		if w.Detect > longDetect {
-			r.found(Finding{Severity: Warning, Where: where, What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
-		}
-		w.Priorities = 0
-		r.setting(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,
-			func(s *intent.Settings) intent.Origin { return s.Watchdog.Detect.From },
-			func(s *intent.Settings) intent.Origin { return s.Watchdog.Restore.From },
-			func(s *intent.Settings) intent.Origin { return s.Watchdog.Action.From })
+func watchdogTimes(r *deviceRun, p *intent.Port, q *qos.Port) {
+	w := q.Watchdog.V
+	if !q.Watchdog.Set || !w.Enabled {
+		return
 	}
+	if w.Detect > longDetect {
+		r.found(Finding{Severity: Warning, Where: p.Settings.Watchdog.Detect.From.String(), What: fmt.Sprintf("a PFC storm lasts %s before the watchdog acts", w.Detect), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindWatchdog.Attr())}, p.Name)
+	}
+	r.setting(roleOf(r.d.Switch)+towards(p), string(w.Action)+" detect "+w.Detect.String()+" restore "+w.Restore.String(), "", p,
+		func(s *intent.Settings) intent.Origin { return s.Watchdog.Detect.From },
+		func(s *intent.Settings) intent.Origin { return s.Watchdog.Restore.From },
+		func(s *intent.Settings) intent.Origin { return s.Watchdog.Action.From })
 }
 
 func otherWatchdog(o *oddRun) {
-	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual), Fix: o.check.Fix}, qos.KindWatchdog.Attr())
+	o.found(Finding{Severity: Warning, What: fmt.Sprintf("the watchdog is %s, on %d of %d ports of %s %s", o.value, o.share, o.of, o.group, o.usual)}, qos.KindWatchdog.Attr())
 }
 
 // roleOf names the group of switches that should be alike.

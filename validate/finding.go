@@ -22,25 +22,22 @@ var Severities = []Severity{Error, Warning, Info}
 
 func (s Severity) rank() int { return slices.Index(Severities, s) }
 
-// Finding is one thing that is wrong, at one place.
+// Finding is one thing that is wrong, at one place. The tags describe it in the
+// JSON Schema of a report.
 type Finding struct {
-	ID       string   `json:"id"`
-	Severity Severity `json:"severity"`
-	Device   string   `json:"device,omitempty"`
-	Ports    []string `json:"ports,omitempty"`
-	// Peers are the other ends of the ports' links, "spine1/Ethernet1/1", where
-	// the finding is about both ends; one for each port.
-	Peers []string `json:"peers,omitempty"`
-	What  string   `json:"what"`            // the fact, with the values that disagree
-	Fix   string   `json:"fix,omitempty"`   // what to do
-	Where string   `json:"where,omitempty"` // intent file, line and column, or the rule that set the value
-	// Unchecked names what could not be judged there, "buffers and headroom":
-	// the finding is inconclusive. It is "" where the finding judges.
-	Unchecked string `json:"unchecked,omitempty"`
-	// NotMade are the ids of the checks that could not be made there for it.
-	NotMade []string `json:"not_made,omitempty"`
-	// Suppressed is set where the intent accepts the finding.
-	Suppressed *Suppressed `json:"suppressed,omitempty"`
+	ID       string   `json:"id" doc:"id of the check"`
+	Severity Severity `json:"severity" doc:"what it means for the fabric" enum:"error,warning,info"`
+	Device   string   `json:"device,omitempty" doc:"the switch or host; none for the whole fabric"`
+	Ports    []string `json:"ports,omitempty" doc:"ports of the device; none for the whole device"`
+	// Peers are as "spine1/Ethernet1/1", one for each port.
+	Peers []string `json:"peers,omitempty" doc:"the other end of each port's link, where the finding is about both ends"`
+	What  string   `json:"what" doc:"the fact, with the values that disagree"`
+	Fix   string   `json:"fix,omitempty" doc:"what to do"`
+	Where string   `json:"where,omitempty" doc:"intent file, line and column, or the rule that set the value"`
+	// Unchecked is as "buffers and headroom"; "" where the finding judges.
+	Unchecked  string      `json:"unchecked,omitempty" doc:"what could not be judged there: the finding is inconclusive"`
+	NotMade    []string    `json:"not_made,omitempty" doc:"ids of the checks that could not be made there for it"`
+	Suppressed *Suppressed `json:"suppressed,omitempty" doc:"why it does not count"`
 }
 
 // Inconclusive reports whether the finding leaves something open that the
@@ -49,9 +46,9 @@ func (f Finding) Inconclusive() bool { return f.Unchecked != "" && f.Suppressed 
 
 // Suppressed says why a finding does not count.
 type Suppressed struct {
-	Reason string `json:"reason"`
-	Until  string `json:"until,omitempty"` // the last day, "2026-12-31"; "" without an end
-	Where  string `json:"where"`           // intent file, line and column
+	Reason string `json:"reason" doc:"as the intent says"`
+	Until  string `json:"until,omitempty" doc:"the last day, as 2026-12-31; none without an end"`
+	Where  string `json:"where" doc:"intent file, line and column"`
 }
 
 // Place returns "leaf1 Ethernet[0-8:8]".

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
@@ -119,6 +120,41 @@ func TestTrustPCP(t *testing.T) {
 	for _, f := range run.Findings(today) {
 		if f.Severity == Error {
 			t.Errorf("%s %s: %s", f.ID, f.Place(), f.What)
+		}
+	}
+}
+
+// Headroom that is not shown leaves BUF-01 open, unless some other port has
+// headroom, speed and cable to judge it by.
+func TestHeadroomNotShown(t *testing.T) {
+	for spare, open := range map[string]bool{"speed: 400G": true, "cable: 5m": true, "speed: 400G, cable: 5m": false} {
+		c := compile(t, strings.Replace(base, "8080\", model: DellEMC-Z9332f-O32}\n  leaf2", "8080\", ports: {Ethernet16: {"+spare+"}}}\n  leaf2", 1))
+		fs := ran(t, c, func(d *qos.Device) {
+			d.Ports["Ethernet16"].Groups[3].Lossless, d.Ports["Ethernet16"].Groups[3].Headroom = qos.Of(true), qos.Of(qos.Headroom{XOFF: 1 << 20})
+		})
+		i := slices.IndexFunc(fs, func(f Finding) bool { return f.Device == "leaf1" && f.Unchecked == "headroom" })
+		if i < 0 || slices.Contains(fs[i].NotMade, "BUF-01") != open {
+			t.Errorf("%s: %+v", spare, fs)
+		}
+	}
+}
+
+// A port that the intent has down is saved as it is; one that is down against the
+// intent comes up first.
+func TestUnsavedPorts(t *testing.T) {
+	c := compile(t, strings.Replace(base, "8080\", model", "8080\", ports: {Ethernet0: {admin: down}}, model", 1))
+	d := c.Device(c.Fabric().Switch("leaf1"))
+	for port, fix := range map[string]string{"Ethernet0": "save the running configuration", "Ethernet8": "bring up the ports that PRT-05 names"} {
+		run := NewRun(c.Fabric())
+		have := c.Device(c.Fabric().Switch("leaf1")).Desired
+		for name := range have.Ports {
+			have.Ports[name].AdminUp = qos.Of(name != port)
+		}
+		have.Ports["Ethernet0"].AdminUp = qos.Of(false)
+		run.Add(Switch(d, have, Running, &State{Unsaved: []string{"PORT"}}))
+		fs := run.Findings(today)
+		if i := slices.IndexFunc(fs, func(f Finding) bool { return f.ID == "OPS-01" }); i < 0 || !strings.HasPrefix(fs[i].Fix, fix) {
+			t.Errorf("%s is down: %+v", port, fs)
 		}
 	}
 }

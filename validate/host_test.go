@@ -235,6 +235,14 @@ func TestHostIsQuiet(t *testing.T) {
 			p := h.running.Ports["eth0"]
 			p.Driver, p.NV, p.Buffers.V.Size[1] = nic.DriverICE, nil, 1000
 		},
+		"a small buffer at a speed that is not known": func(h *hostCase) {
+			h.fabric.Host("gpu1").NIC("eth0").Link.Speed.V = 0
+			h.running.Ports["eth0"].Buffers.V.Size[1] = 1000
+		},
+		"a small buffer at a cable that is not known": func(h *hostCase) {
+			h.running.Ports["eth0"].Buffers.V.Size[1] = 1000
+			h.running.Ports["eth0"].Cable.Set, h.desired.Ports["eth0"].Cable.Set = false, false
+		},
 		"an RDMA port without a link": func(h *hostCase) {
 			h.running.Ports["eth2"] = &nic.Port{RDMA: "mlx5_2", Carrier: qos.Of(false)}
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // linkRun is one link under one check.
@@ -17,14 +18,8 @@ type linkRun struct {
 	l      *intent.Link
 	a, b   End
 	pa, pb *intent.Port
-	out    *linkFindings
-}
-
-// linkFindings folds findings on the links of a switch whose values are the
-// same.
-type linkFindings struct {
-	order []linkCause
-	at    map[linkCause][]linkEnds
+	// out folds findings on the links of a switch whose values are the same.
+	out *ordered.Groups[linkCause, linkEnds]
 }
 
 // linkCause is what they share; what has three %v, as in [linkRun.found].
@@ -42,21 +37,21 @@ func (r *Run) links() {
 		if c.link == nil {
 			continue
 		}
-		out := &linkFindings{at: map[linkCause][]linkEnds{}}
+		var out ordered.Groups[linkCause, linkEnds]
 		for _, l := range r.fabric.Links {
 			a, b := r.ends[l.A], r.ends[l.B]
 			if a.Known && b.Known && !a.bare && !b.bare && !(a.judged() && b.judged()) {
-				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, pa: end(r.fabric, l.A), pb: end(r.fabric, l.B), out: out})
+				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, pa: end(r.fabric, l.A), pb: end(r.fabric, l.B), out: &out})
 			}
 		}
-		for _, k := range out.order {
+		for k, ends := range out.All() {
 			var others []string
-			for _, e := range out.at[k] {
+			for _, e := range ends {
 				others = append(others, e.there.Device)
 			}
 			f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
 				What: fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
-			for _, e := range out.at[k] {
+			for _, e := range ends {
 				r.found.add(f, e.here.Port, e.there.String())
 			}
 		}
@@ -91,10 +86,7 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 		}
 	}
 	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled()}
-	if r.out.at[k] == nil {
-		r.out.order = append(r.out.order, k)
-	}
-	r.out.at[k] = append(r.out.at[k], linkEnds{here, there})
+	r.out.Add(k, linkEnds{here, there})
 }
 
 // fixOf is the fix of two ends that differ in an attribute: to apply the intent where

@@ -79,17 +79,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		}
 	}
 	if source != Intended {
-		out.drift = qos.Diff(cfg, d.Desired)
-		if source == Saved {
-			out.drift = qos.DiffSaved(cfg, d.Desired)
-		}
-		r.drifted = make(map[qos.Place]qos.Change, len(out.drift))
-		out.drifted = map[string]bool{}
-		for _, ch := range out.drift {
-			out.drifted[ch.Port] = true
-			r.drifted[ch.Place()] = ch
-		}
-		r.bare = barePorts(d, cfg)
+		r.compare()
 	}
 	for _, c := range registry {
 		r.check = c
@@ -113,21 +103,43 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	for _, p := range d.Switch.Ports {
 		if p.Link != nil {
-			e := endOf(cfg, p.Name)
-			e.intended = e == endOf(d.Desired, p.Name)
-			e.bare = r.bare[p.Name]
-			if q := cfg.Ports[p.Name]; q != nil && source == Running {
-				e.neighbor = q.Neighbor.V
-			}
-			e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
-			if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, cfg.Ports[p.Name]) {
-				e.pfcSaid = true
-				r.explain(p.Name, qos.KindPFC.Attr())
-			}
-			out.ends[p.Name] = e
+			out.ends[p.Name] = r.end(p)
 		}
 	}
 	return out
+}
+
+// compare notes how what is looked at differs from what is intended.
+func (r *deviceRun) compare() {
+	diff := qos.Diff
+	if r.source == Saved {
+		diff = qos.DiffSaved
+	}
+	out := r.out
+	out.drift = diff(r.cfg, r.d.Desired)
+	r.drifted = make(map[qos.Place]qos.Change, len(out.drift))
+	out.drifted = map[string]bool{}
+	for _, ch := range out.drift {
+		out.drifted[ch.Port] = true
+		r.drifted[ch.Place()] = ch
+	}
+	r.bare = barePorts(r.d, r.cfg)
+}
+
+// end is the end of a link that a port is, and what findings said of it.
+func (r *deviceRun) end(p *intent.Port) End {
+	e := endOf(r.cfg, p.Name)
+	e.intended = e == endOf(r.d.Desired, p.Name)
+	e.bare = r.bare[p.Name]
+	if q := r.cfg.Ports[p.Name]; q != nil && r.source == Running {
+		e.neighbor = q.Neighbor.V
+	}
+	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
+	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, r.cfg.Ports[p.Name]) {
+		e.pfcSaid = true
+		r.explain(p.Name, qos.KindPFC.Attr())
+	}
+	return e
 }
 
 // deviceRun is one switch under one check.
@@ -159,6 +171,51 @@ func (r *deviceRun) ports() iter.Seq2[*intent.Port, *qos.Port] {
 	}
 }
 
+// intended makes a check of what is compiled from the intent alone.
+func intended(check func(*deviceRun)) func(*deviceRun) {
+	return func(r *deviceRun) {
+		if r.source == Intended {
+			check(r)
+		}
+	}
+}
+
+// observed makes a check of what is saved or running alone.
+func observed(check func(*deviceRun)) func(*deviceRun) {
+	return func(r *deviceRun) {
+		if r.source != Intended {
+			check(r)
+		}
+	}
+}
+
+// eachPort makes a check of each of [deviceRun.ports].
+func eachPort(check func(*deviceRun, *intent.Port, *qos.Port)) func(*deviceRun) {
+	return func(r *deviceRun) {
+		for p, q := range r.ports() {
+			check(r, p, q)
+		}
+	}
+}
+
+// eachClass makes a check of each class of each port, eachLossless of the lossless
+// ones.
+func eachClass(check func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)) func(*deviceRun) {
+	return eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
+		for _, k := range p.Settings.Classes {
+			check(r, p, q, k)
+		}
+	})
+}
+
+func eachLossless(check func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)) func(*deviceRun) {
+	return eachClass(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+		if k.Lossless.V {
+			check(r, p, q, k)
+		}
+	})
+}
+
 // misses notes what the switch lacks, and that the check is not made for it.
 func (r *deviceRun) misses(l lack, notMade bool) {
 	if r.lacking == nil {
@@ -186,7 +243,7 @@ func (r *deviceRun) lacks() {
 // found notes a finding on a port, "" for the whole switch. attrs are what it is
 // about: where they differ from the intent, the finding
 // says it, and no other one does. The first gives the line of the intent, where
-// the finding names none.
+// the finding names none; the check says the fix, where the finding does not.
 func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
 	r.note(f, port, nil, attrs)
 }
@@ -208,8 +265,8 @@ func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr
 			f.Where = render.Reason(r.d.Switch, qos.Place{Port: port, Field: attrs[0]})
 		}
 	}
-	if f.Fix == r.check.Fix {
-		f.Fix = r.fixOf(f.Fix, port, attrs...)
+	if f.Fix == "" {
+		f.Fix = r.fixOf(r.check.Fix, port, attrs...)
 	}
 	r.explain(port, attrs...)
 	r.out.findings.add(f, port, peer...)
@@ -417,8 +474,9 @@ type oddRun struct {
 func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	f.ID, f.Device = o.check.ID, o.device
 	f.Where = cmp.Or(f.Where, o.where)
+	f.Fix = o.check.Fix
 	res := o.run.results[o.device]
-	if f.Fix == o.check.Fix && res != nil && !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(res.drift, func(ch qos.Change) bool {
+	if res != nil && !strings.Contains(f.Fix, applyIntent) && slices.ContainsFunc(res.drift, func(ch qos.Change) bool {
 		return slices.Contains(attrs, ch.Field) && slices.Contains(o.ports, ch.Port)
 	}) {
 		f.Fix = applyIntent

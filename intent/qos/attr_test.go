@@ -126,3 +126,16 @@ func filled() *Device {
 	}
 	return d
 }
+
+// Attributes cover those of their kind that they name, from the first to the last.
+func TestCovers(t *testing.T) {
+	span := KindECN.Span(2, 4)
+	for b, want := range map[Attr]bool{
+		KindECN.At(1): false, KindECN.At(2): true, KindECN.At(4): true, KindECN.At(5): false, span: true,
+		KindECN.Span(1, 4): false, KindECN.Span(2, 5): false, KindECN.Span(3, 4): true, KindScheduler.At(3): false,
+	} {
+		if got := span.Covers(b); got != want {
+			t.Errorf("%s covers %s: %t", span, b, got)
+		}
+	}
+}

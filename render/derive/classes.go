@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
@@ -40,14 +41,17 @@ func distinguishes(table []int8) bool {
 	return slices.ContainsFunc(table, func(v int8) bool { return v >= 0 && v != table[0] }) || table[0] < 0 && slices.ContainsFunc(table, func(v int8) bool { return v >= 0 })
 }
 
-// findClasses takes the classes from the tables of most ports that pause, or of
-// most ports where none does. A port with others shows in what a plan would
-// change; one that is joined to nothing is left out.
-func (d *deriver) findClasses() {
+// tables are the tables of code points of most ports that pause, or of most ports
+// where none does; nil where no port is classified by the field.
+type tables struct {
+	dscp *[qos.NumDSCP]int8
+	pcp  *[qos.NumPriorities]int8
+}
+
+func (d *deriver) usualTables() tables {
 	const pauses = 1 << 20 // more than there are ports
-	dscps, pcps := map[[qos.NumDSCP]int8]int{}, map[[qos.NumPriorities]int8]int{}
-	var dscpOrder [][qos.NumDSCP]int8
-	var pcpOrder [][qos.NumPriorities]int8
+	var dscps ordered.Map[[qos.NumDSCP]int8, int]
+	var pcps ordered.Map[[qos.NumPriorities]int8, int]
 	for _, s := range d.switches {
 		for _, n := range s.names {
 			m, weight := s.Running.MapsOf(n), 1
@@ -58,21 +62,30 @@ func (d *deriver) findClasses() {
 				weight = pauses
 			}
 			if trustOf(s.Running, n) == qos.TrustPCP {
-				if pcps[m.PCPToTC] == 0 {
-					pcpOrder = append(pcpOrder, m.PCPToTC)
-				}
-				pcps[m.PCPToTC] += weight
-				continue
+				*pcps.At(m.PCPToTC) += weight
+			} else {
+				*dscps.At(m.DSCPToTC) += weight
 			}
-			if dscps[m.DSCPToTC] == 0 {
-				dscpOrder = append(dscpOrder, m.DSCPToTC)
-			}
-			dscps[m.DSCPToTC] += weight
 		}
 	}
-	slices.SortStableFunc(dscpOrder, func(a, b [qos.NumDSCP]int8) int { return cmp.Compare(dscps[b], dscps[a]) })
-	slices.SortStableFunc(pcpOrder, func(a, b [qos.NumPriorities]int8) int { return cmp.Compare(pcps[b], pcps[a]) })
-	var used qos.PrioritySet
+	return tables{most(&dscps), most(&pcps)}
+}
+
+// most returns the key that counts most, of equals the first; nil for none.
+func most[K comparable](count *ordered.Map[K, int]) (best *K) {
+	have := 0
+	for k, n := range count.All() {
+		if n > have {
+			best, have = &k, n
+		}
+	}
+	return best
+}
+
+// leaveOthers leaves out the ports that are joined to nothing and have other tables:
+// an intent has one map for all of its ports. It returns the priorities that the
+// rest of the ports pause.
+func (d *deriver) leaveOthers(usual tables) (used qos.PrioritySet) {
 	for _, s := range d.switches {
 		var odd []string
 		s.names = slices.DeleteFunc(s.names, func(n string) bool {
@@ -81,9 +94,9 @@ func (d *deriver) findClasses() {
 			switch {
 			case m == nil || p.link != nil:
 			case trustOf(s.Running, n) == qos.TrustPCP:
-				other = m.PCPToTC != pcpOrder[0]
+				other = m.PCPToTC != *usual.pcp
 			default:
-				other = m.DSCPToTC != dscpOrder[0]
+				other = m.DSCPToTC != *usual.dscp
 			}
 			if other {
 				odd = append(odd, n)
@@ -97,65 +110,75 @@ func (d *deriver) findClasses() {
 			d.leave(s.Name, odd, "%s other than the classes of the intent: an intent has one map for all of its ports", words.Plural(len(odd), "port classifies", "ports classify"))
 		}
 	}
-	byDSCP, byPCP := len(dscpOrder) > 0, len(pcpOrder) > 0
-	of := map[int]*class{}
-	at := func(tc int8) *class {
-		p := int(tc)
-		if of[p] == nil {
-			of[p] = &class{priority: p}
+	return used
+}
+
+// byPriority are classes in the making, nil where there is none.
+type byPriority [qos.NumPriorities]*class
+
+func (l *byPriority) at(priority int) *class {
+	if l[priority] == nil {
+		l[priority] = &class{priority: priority}
+	}
+	return l[priority]
+}
+
+// chooseRest picks the class of what the intent leaves out of its lists, which is not
+// to become lossless: the lossy class with most code points.
+func (l *byPriority) chooseRest(lossless qos.PrioritySet) {
+	var rest *class
+	better := func(c *class) bool {
+		is, now := lossless.Has(c.priority), rest != nil && lossless.Has(rest.priority)
+		return rest == nil || now && !is || now == is && len(c.dscp) > len(rest.dscp)
+	}
+	for _, c := range l {
+		if c != nil && better(c) {
+			rest = c
 		}
-		return of[p]
 	}
-	valid := func(tc int8) bool { return tc >= 0 && tc < qos.NumPriorities }
-	for _, p := range used.List() {
-		at(int8(p))
+	if rest == nil || len(rest.dscp) == 0 && !lossless.Has(0) {
+		rest = l.at(0)
 	}
-	if byDSCP {
-		for code, tc := range dscpOrder[0] {
+	rest.rest = true
+}
+
+// findClasses takes the classes from the tables of most ports. A port with others
+// shows in what a plan would change; one that is joined to nothing is left out.
+func (d *deriver) findClasses() {
+	usual := d.usualTables()
+	d.lossless = d.leaveOthers(usual)
+	var found byPriority
+	for _, p := range d.lossless.List() {
+		found.at(p)
+	}
+	if usual.dscp != nil {
+		for code, tc := range usual.dscp {
 			if tc == qos.Unmapped {
 				tc = 0 // where every system has what no map lists
 			}
-			if valid(tc) {
-				c := at(tc)
+			if tc >= 0 && tc < qos.NumPriorities {
+				c := found.at(int(tc))
 				c.dscp = append(c.dscp, code)
 			}
 		}
 	}
-	if byPCP {
-		for code, tc := range pcpOrder[0] {
-			if valid(tc) {
-				c := at(tc)
+	if usual.pcp != nil {
+		for code, tc := range usual.pcp {
+			if tc >= 0 && tc < qos.NumPriorities {
+				c := found.at(int(tc))
 				c.pcp = append(c.pcp, code)
 			}
 		}
 	}
-	if byDSCP || !byPCP {
-		if len(of) == 0 {
-			at(0)
-		}
-		var rest *class
-		// What the intent leaves out of its lists is not to become lossless.
-		better := func(c *class) bool {
-			lossless, now := used.Has(c.priority), rest != nil && used.Has(rest.priority)
-			return rest == nil || now && !lossless || now == lossless && len(c.dscp) > len(rest.dscp)
-		}
-		for p := range qos.NumPriorities {
-			if c := of[p]; c != nil && better(c) {
-				rest = c
-			}
-		}
-		if len(rest.dscp) == 0 && !used.Has(0) {
-			rest = at(0)
-		}
-		rest.rest = true
+	if usual.dscp != nil || usual.pcp == nil {
+		found.chooseRest(d.lossless)
 	}
-	for p := range qos.NumPriorities {
-		if c := of[p]; c != nil {
-			c.pcpSet = byPCP && !slices.Equal(c.pcp, []int{p})
+	for p, c := range found {
+		if c != nil {
+			c.pcpSet = usual.pcp != nil && !slices.Equal(c.pcp, []int{p})
 			d.classes = append(d.classes, *c)
 		}
 	}
-	d.lossless = used
 	d.nameClasses()
 }
 

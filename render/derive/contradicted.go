@@ -52,9 +52,5 @@ func (f *finder) sameNIC(nic intent.Endpoint, given string) bool {
 	if h == nil || h.nics[nic.Port] == nil {
 		return true
 	}
-	have := h.nics[nic.Port]
-	if mac := hex(given); mac != "" {
-		return have.MAC == "" || hex(have.MAC) == mac
-	}
-	return have.RDMA == given || !NamesInterface(given)
+	return h.nics[nic.Port].RDMA == given || !NamesInterface(given)
 }

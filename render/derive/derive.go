@@ -24,6 +24,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -80,7 +81,6 @@ type Host struct {
 type NIC struct {
 	Name string
 	RDMA string // "" for unknown
-	MAC  string // "" for unknown; LLDP may name the port by it
 	// RXRing and TXRing are the descriptors of each ring; 0 for unknown.
 	RXRing, TXRing int
 }
@@ -196,8 +196,6 @@ type box struct {
 
 // port is a managed port.
 type port struct {
-	name string
-	box  *box
 	run  *qos.Port
 	link *link // nil for none
 	want accept
@@ -291,18 +289,13 @@ func (d *deriver) leave(device string, ports []string, format string, a ...any) 
 // leftOut are the remarks, those about several devices as one.
 func (d *deriver) leftOut() []Note {
 	type key struct{ ports, what string }
-	devices := map[key][]string{}
-	var order []key
+	var byRemark ordered.Groups[key, string]
 	for _, r := range d.remarks {
-		k := key{r.ports, r.what}
-		if devices[k] == nil {
-			order = append(order, k)
-		}
-		devices[k] = append(devices[k], r.device)
+		byRemark.Add(key{r.ports, r.what}, r.device)
 	}
 	var out []Note
-	for _, k := range order {
-		out = append(out, Note{strings.TrimSpace(shown(devices[k]) + " " + k.ports), k.what})
+	for k, devices := range byRemark.All() {
+		out = append(out, Note{strings.TrimSpace(shown(devices) + " " + k.ports), k.what})
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
@@ -243,20 +244,17 @@ func (d *deriver) switchNodes() *node {
 	out := mapping()
 	out.block = true
 	common := d.switchLogin()
-	bodies := map[string]*box{}
-	rows := map[string][]row{}
-	var order []string
+	var alike ordered.Groups[string, *box]
 	for _, s := range d.switches {
-		key := d.switchNode(s, nil, common).signature()
-		if bodies[key] == nil {
-			bodies[key] = s
-			order = append(order, key)
-		}
-		rows[key] = append(rows[key], row{s.Name, []string{s.Address, s.sshAddress()}})
+		alike.Add(d.switchNode(s, nil, common).flow(), s)
 	}
-	for _, key := range order {
-		for _, f := range foldRows(rows[key]) {
-			out.put(f.name, d.switchNode(bodies[key], f.steps, common))
+	for _, boxes := range alike.All() {
+		var rows []row
+		for _, s := range boxes {
+			rows = append(rows, row{s.Name, []string{s.Address, s.sshAddress()}})
+		}
+		for _, f := range foldRows(rows) {
+			out.put(f.name, d.switchNode(boxes[0], f.steps, common))
 		}
 	}
 	return out
@@ -292,9 +290,11 @@ func (d *deriver) switchNode(s *box, steps []string, common login) *node {
 
 // portNodes writes the ports that say something of their own.
 func (d *deriver) portNodes(s *box) *node {
-	names := map[string][]string{}
-	bodies := map[string]*node{}
-	var order []string
+	type alike struct {
+		body  *node
+		names []string
+	}
+	var bodies ordered.Map[string, alike]
 	for _, name := range s.names {
 		p := s.ports[name]
 		n := mapping()
@@ -314,17 +314,13 @@ func (d *deriver) portNodes(s *box) *node {
 		if n.empty() && p.link != nil {
 			continue
 		}
-		key := n.signature()
-		if bodies[key] == nil {
-			bodies[key] = n
-			order = append(order, key)
-		}
-		names[key] = append(names[key], name)
+		a := bodies.At(n.flow())
+		a.body, a.names = n, append(a.names, name)
 	}
 	out := mapping()
-	for _, key := range order {
-		for _, pattern := range foldNames(names[key]) {
-			out.put(pattern, bodies[key])
+	for _, a := range bodies.All() {
+		for _, pattern := range foldNames(a.names) {
+			out.put(pattern, a.body)
 		}
 	}
 	return out
@@ -363,25 +359,23 @@ func (d *deriver) hostNodes() *node {
 	out := mapping()
 	out.block = true
 	common := d.hostLogin()
-	bodies := map[string]*host{}
-	rows := map[string][]row{}
-	var order []string
+	type alike struct {
+		body *host
+		rows []row
+	}
+	var bodies ordered.Map[string, alike]
 	for _, name := range natural.Keys(d.hosts) {
 		h := d.hosts[name]
-		key := h.node(nil, common).signature()
-		if bodies[key] == nil {
-			bodies[key] = h
-			order = append(order, key)
-		}
 		address := h.Address
 		if at, port, err := net.SplitHostPort(address); err == nil && port == "22" {
 			address = at // the usual port
 		}
-		rows[key] = append(rows[key], row{name, []string{address, h.sshAddress()}})
+		a := bodies.At(h.node(nil, common).flow())
+		a.body, a.rows = h, append(a.rows, row{name, []string{address, h.sshAddress()}})
 	}
-	for _, key := range order {
-		for _, f := range foldRows(rows[key]) {
-			out.put(f.name, bodies[key].node(f.steps, common))
+	for _, a := range bodies.All() {
+		for _, f := range foldRows(a.rows) {
+			out.put(f.name, a.body.node(f.steps, common))
 		}
 	}
 	return out
@@ -394,20 +388,15 @@ func (h *host) node(steps []string, common login) *node {
 		rdma   bool
 		rx, tx int
 	}
-	var order []kind
-	rows := map[kind][]row{}
+	var kinds ordered.Groups[kind, row]
 	for _, name := range natural.Keys(h.nics) {
 		n := h.nics[name]
-		k := kind{n.RDMA != "", n.RXRing, n.TXRing}
-		if rows[k] == nil {
-			order = append(order, k)
-		}
-		rows[k] = append(rows[k], row{name, []string{n.RDMA}})
+		kinds.Add(kind{n.RDMA != "", n.RXRing, n.TXRing}, row{name, []string{n.RDMA}})
 	}
 	nics := mapping()
-	for _, k := range order {
+	for k, rows := range kinds.All() {
 		rings := mapping().put("rx", stated(k.rx)).put("tx", stated(k.tx))
-		for _, f := range foldRows(rows[k]) {
+		for _, f := range foldRows(rows) {
 			n := mapping().put("rdma", text(f.steps[0]))
 			n.putIf("rings", rings)
 			nics.put(f.name, n)
@@ -436,6 +425,3 @@ func stated(n int) *node {
 	}
 	return number(n)
 }
-
-// signature is the content of a node.
-func (n *node) signature() string { return n.flow() }

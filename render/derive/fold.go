@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // maxSpans is how many spans one range may list: a key of YAML has at most
@@ -199,21 +200,17 @@ type folded struct {
 // foldRows folds names, and what runs in step with them, into as few patterns
 // as is easily found, in the order of the first name of each.
 func foldRows(rows []row) []folded {
-	var order []string
-	byShape := map[string][]row{}
+	var byShape ordered.Groups[string, row]
 	for _, r := range rows {
 		key := shape(r.name)
 		for _, s := range r.steps {
 			key += "\x01" + shape(s)
 		}
-		if byShape[key] == nil {
-			order = append(order, key)
-		}
-		byShape[key] = append(byShape[key], r)
+		byShape.Add(key, r)
 	}
 	var out []folded
-	for _, key := range order {
-		out = append(out, foldShape(byShape[key])...)
+	for _, alike := range byShape.All() {
+		out = append(out, foldShape(alike)...)
 	}
 	return out
 }

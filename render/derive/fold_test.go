@@ -106,3 +106,26 @@ func FuzzFold(f *testing.F) {
 		}
 	})
 }
+
+// Text that YAML would read as something else is quoted, and characters that YAML
+// refuses, or that lines break at, do not come through.
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		"leaf1": "leaf1", "On": `"On"`, "7": `"7"`, "a b": `"a b"`, `a"b\`: `"a\"b\\"`,
+		"a\x1f ": `"a? "`, "a\x7e\x7f": "\"a\x7e?\"", "\u0080\u009f\u00a0": "\"??\u00a0\"",
+		"\u2027\u2028\u2029\u202a": "\"\u2027??\u202a\"", "\ufefe\ufeff\ufffc\ufffd": "\"\ufefe?\ufffc?\"", "\ufffe\uffff\U00010000": "\"\ufffe\uffff?\"",
+	} {
+		if got := quoted(in); got != want {
+			t.Errorf("%q is written %q, want %q", in, got, want)
+		}
+	}
+}
+
+// The RDMA MTU is the largest whose packets fit with their headers.
+func TestRDMAMTU(t *testing.T) {
+	for host, want := range map[int]int{9000: 4096, 4192: 4096, 4191: 2048, 2144: 2048, 2143: 1024, 1120: 1024, 1119: 512, 608: 512, 607: 256} {
+		if got := rdmaMTU(host); got != want {
+			t.Errorf("a host MTU of %d has an RDMA MTU of %d, want %d", host, got, want)
+		}
+	}
+}

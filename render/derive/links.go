@@ -301,13 +301,6 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 		f.hosts[name] = h
 	}
 	nic := port
-	if mac := hex(port); mac != "" {
-		for _, n := range natural.Keys(h.nics) {
-			if hex(h.nics[n].MAC) == mac {
-				nic = n
-			}
-		}
-	}
 	if !nicName.MatchString(nic) {
 		nic = cmp.Or(hex(port), fit(port, 15))
 		if nic == "" {

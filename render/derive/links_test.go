@@ -217,11 +217,11 @@ func aliased(s Switch, aliases map[string]string) Switch {
 	return s
 }
 
-func TestNICsByAddressAndName(t *testing.T) {
+func TestNICsThatLLDPNamesOtherwise(t *testing.T) {
 	in := Input{
 		Switches: []Switch{running("leaf1", "Ethernet0", "Ethernet8", "Ethernet16").
-			sees("Ethernet0", "gpu1", "0c:42:a1:00:00:01").sees("Ethernet8", "gpu1", "0c:42:a1:00:00:02").sees("Ethernet16", "gpu1", "a name of more than fifteen letters")},
-		Hosts: []Host{{Name: "gpu1", NICs: []NIC{{Name: "rail0", RDMA: "mlx5_0", MAC: "0C-42-A1-00-00-01"}, {Name: "spare", RDMA: "mlx5_9"}}}},
+			sees("Ethernet0", "gpu1", "rail0").sees("Ethernet8", "gpu1", "0c:42:a1:00:00:02").sees("Ethernet16", "gpu1", "a name of more than fifteen letters")},
+		Hosts: []Host{{Name: "gpu1", NICs: []NIC{{Name: "rail0", RDMA: "mlx5_0"}, {Name: "spare", RDMA: "mlx5_9"}}}},
 	}
 	r := derived(t, in)
 	if got := linksOf(r); got != "leaf1/Ethernet0-gpu1/rail0 leaf1/Ethernet8-gpu1/0c42a1000002 leaf1/Ethernet16-gpu1/a-name-of-more" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -62,19 +63,14 @@ func (d *deriver) linkNodes() *node {
 
 // entries finds the shortest way to write the links that is easily found.
 func (d *deriver) entries() []entry {
-	groups := map[attrs][]*link{}
-	var order []attrs
+	var groups ordered.Groups[attrs, *link]
 	for _, l := range d.links {
-		k := attrs{l.cable, l.speed, l.assumed}
-		if groups[k] == nil {
-			order = append(order, k)
-		}
-		groups[k] = append(groups[k], l)
+		groups.Add(attrs{l.cable, l.speed, l.assumed}, l)
 	}
 	var out []entry
-	for _, k := range order {
+	for k, all := range groups.All() {
 		var hosts, switches []*link
-		for _, l := range groups[k] {
+		for _, l := range all {
 			if d.byName[l.b.Device] == nil {
 				hosts = append(hosts, l)
 			} else {
@@ -123,18 +119,15 @@ func patterns(links []*link, hosts bool) []entry {
 
 // tiesOf gathers parallel links, ties in natural order of their devices.
 func tiesOf(links []*link) []tie {
-	at := map[[2]string]int{}
-	var out []tie
+	var between ordered.Map[[2]string, tie]
 	for _, l := range links {
-		k := [2]string{l.a.Device, l.b.Device}
-		i, ok := at[k]
-		if !ok {
-			i = len(out)
-			at[k] = i
-			out = append(out, tie{a: k[0], b: k[1]})
-		}
-		out[i].aPorts = append(out[i].aPorts, l.a.Port)
-		out[i].bPorts = append(out[i].bPorts, l.b.Port)
+		t := between.At([2]string{l.a.Device, l.b.Device})
+		t.a, t.b = l.a.Device, l.b.Device
+		t.aPorts, t.bPorts = append(t.aPorts, l.a.Port), append(t.bPorts, l.b.Port)
+	}
+	var out []tie
+	for _, t := range between.All() {
+		out = append(out, t)
 	}
 	slices.SortFunc(out, func(x, y tie) int { return cmp.Or(natural.Compare(x.a, y.a), natural.Compare(x.b, y.b)) })
 	return out
@@ -143,30 +136,22 @@ func tiesOf(links []*link) []tie {
 // groupTies puts together the devices of a that have the same ports to the
 // same devices, as the switches of one tier and build do.
 func groupTies(ties []tie) [][]tie {
-	byA := map[string][]tie{}
-	var names []string
+	var byA ordered.Groups[string, tie]
 	for _, t := range ties {
-		if byA[t.a] == nil {
-			names = append(names, t.a)
-		}
-		byA[t.a] = append(byA[t.a], t)
+		byA.Add(t.a, t)
 	}
-	groups := map[string][]tie{}
-	var order []string
-	for _, a := range names {
+	var groups ordered.Groups[string, tie]
+	for a, ties := range byA.All() {
 		var key strings.Builder
 		key.WriteString(shape(a))
-		for _, t := range byA[a] {
+		for _, t := range ties {
 			fmt.Fprintf(&key, "\x00%s\x01%s", t.b, strings.Join(t.aPorts, "\x02"))
 		}
-		if groups[key.String()] == nil {
-			order = append(order, key.String())
-		}
-		groups[key.String()] = append(groups[key.String()], byA[a]...)
+		groups.Add(key.String(), ties...)
 	}
-	out := make([][]tie, 0, len(order))
-	for _, k := range order {
-		out = append(out, groups[k])
+	var out [][]tie
+	for _, g := range groups.All() {
+		out = append(out, g)
 	}
 	return out
 }
@@ -174,39 +159,30 @@ func groupTies(ties []tie) [][]tie {
 // meshes finds the meshes of a group: devices of b whose ports run the same
 // way. What is in none comes back.
 func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
-	byB := map[string][]tie{}
-	var names []string
+	var byB ordered.Groups[string, tie]
 	for _, t := range group {
-		if byB[t.b] == nil {
-			names = append(names, t.b)
-		}
-		byB[t.b] = append(byB[t.b], t)
+		byB.Add(t.b, t)
 	}
-	subs := map[string][]string{}
-	var order []string
-	for _, b := range names {
+	var subs ordered.Groups[string, []tie] // the ties of each device
+	for b, ties := range byB.All() {
 		key := shape(b)
-		for _, t := range byB[b] {
+		for _, t := range ties {
 			key += "\x00" + t.a + "\x01" + strings.Join(t.bPorts, "\x02")
 		}
-		if subs[key] == nil {
-			order = append(order, key)
-		}
-		subs[key] = append(subs[key], b)
+		subs.Add(key, ties)
 	}
-	for _, k := range order {
+	for _, alike := range subs.All() {
 		var e entry
-		for _, t := range byB[subs[k][0]] {
+		for _, t := range alike[0] {
 			e.a.devices = append(e.a.devices, t.a)
 			e.b.ports = append(e.b.ports, t.bPorts...)
 		}
-		e.b.devices = subs[k]
 		per := -1
 		even := true
-		for _, b := range e.b.devices {
-			t := byB[b][0]
-			e.a.ports = append(e.a.ports, t.aPorts...)
-			for _, t := range byB[b] {
+		for _, ties := range alike {
+			e.b.devices = append(e.b.devices, ties[0].b)
+			e.a.ports = append(e.a.ports, ties[0].aPorts...)
+			for _, t := range ties {
 				even = even && (per < 0 || len(t.aPorts) == per)
 				per = len(t.aPorts)
 			}
@@ -214,9 +190,7 @@ func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 		_, okA := e.a.text()
 		_, okB := e.b.text()
 		if !even || !okA || !okB {
-			for _, b := range e.b.devices {
-				rest = append(rest, byB[b]...)
-			}
+			rest = append(rest, slices.Concat(alike...)...)
 			continue
 		}
 		switch {
@@ -254,21 +228,17 @@ func pairs(ties []tie) []entry {
 // mergePairs joins entries of pairs that have the same ports, device by
 // device: leaf1 with gpu[1-4] and leaf2 with gpu[5-8].
 func mergePairs(es []entry) []entry {
-	groups := map[string][]entry{}
-	var order []string
+	var groups ordered.Groups[string, entry]
 	for _, e := range es {
 		key := e.pattern + "\x00" + shape(e.a.devices[0]) + "\x00" + shape(e.b.devices[0]) + "\x00" + strings.Join(e.a.ports, "\x01") + "\x00" + strings.Join(e.b.ports, "\x01")
 		if e.pattern != "" || len(e.a.devices) > 1 {
 			key += "\x00" + strings.Join(e.a.devices, "\x01") + "\x00" + strings.Join(e.b.devices, "\x01")
 		}
-		if groups[key] == nil {
-			order = append(order, key)
-		}
-		groups[key] = append(groups[key], e)
+		groups.Add(key, e)
 	}
 	var out []entry
-	for _, k := range order {
-		out = append(out, merge(groups[k])...)
+	for _, alike := range groups.All() {
+		out = append(out, merge(alike)...)
 	}
 	return out
 }

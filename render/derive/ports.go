@@ -129,7 +129,7 @@ func (d *deriver) choosePorts() {
 			l := ends[s.Name+"/"+n]
 			switch {
 			case l != nil, carry[s.Name][n] && (d.outside[s.Name][n] || !linked[s.Name][n] && (len(linked[s.Name]) == 0 || d.in.AllPorts)):
-				s.ports[n] = &port{name: n, box: s, run: s.Running.Ports[n], link: l}
+				s.ports[n] = &port{run: s.Running.Ports[n], link: l}
 				s.names = append(s.names, n)
 			case carry[s.Name][n]:
 				out = append(out, n)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/headroom"
@@ -339,19 +340,16 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 
 // vote returns what most ports accept; outer, unless another has more.
 func vote[T comparable](ports []*port, outer T, of func(*accept) []T) T {
-	count := map[T]int{}
-	var order []T
+	var count ordered.Map[T, int]
 	for _, p := range ports {
 		for _, v := range of(&p.want) {
-			if count[v]++; count[v] == 1 {
-				order = append(order, v)
-			}
+			*count.At(v)++
 		}
 	}
-	best := outer
-	for _, v := range order {
-		if count[v] > count[best] {
-			best = v
+	best, most := outer, *count.At(outer)
+	for v, n := range count.All() {
+		if n > most {
+			best, most = v, n
 		}
 	}
 	return best
@@ -361,25 +359,19 @@ func vote[T comparable](ports []*port, outer T, of func(*accept) []T) T {
 func (d *deriver) remarkKept() {
 	for _, s := range d.switches {
 		type kept struct{ class, curve string }
-		ports := map[kept][]string{}
-		var order []kept
+		var ports ordered.Groups[kept, string]
 		for _, n := range s.names {
 			p := s.ports[n]
 			for _, c := range d.classes {
 				w := p.wish.tune[c.priority]
 				e := p.run.Queues[w.queue].ECN
-				if !p.wish.curve[c.priority].keep || !e.Set {
-					continue
+				if p.wish.curve[c.priority].keep && e.Set {
+					ports.Add(kept{c.name, e.V.String()}, n)
 				}
-				k := kept{c.name, e.V.String()}
-				if ports[k] == nil {
-					order = append(order, k)
-				}
-				ports[k] = append(ports[k], n)
 			}
 		}
-		for _, k := range order {
-			d.leave(s.Name, ports[k], "the ECN of class %s is %s, which no intent can state; ecn: keep leaves it as it is", k.class, k.curve)
+		for k, names := range ports.All() {
+			d.leave(s.Name, names, "the ECN of class %s is %s, which no intent can state; ecn: keep leaves it as it is", k.class, k.curve)
 		}
 	}
 }

@@ -26,8 +26,7 @@ type pair struct {
 
 func mapping() *node { return &node{isMap: true} }
 
-// put adds an entry; a nil value, and an empty map that is not wanted, is left
-// out.
+// put adds an entry; a nil value is left out.
 func (n *node) put(key string, v *node) *node {
 	if v != nil {
 		n.pairs = append(n.pairs, pair{key, v})
@@ -36,11 +35,10 @@ func (n *node) put(key string, v *node) *node {
 }
 
 // putIf adds a map or list that has something in it.
-func (n *node) putIf(key string, v *node) *node {
-	if v != nil && (len(v.pairs) > 0 || len(v.items) > 0) {
+func (n *node) putIf(key string, v *node) {
+	if v != nil && !v.empty() {
 		n.put(key, v)
 	}
-	return n
 }
 
 // sub returns the map under a key, which it adds where there is none.

@@ -34,20 +34,16 @@ type AdmissionInput struct {
 	ASIC   *catalog.ASIC
 	Lanes  int // 8 doubles the pipeline
 	Groups []Groups
-	// MaxHeadroom is what the switch says it has for the port, bytes
-	// (STATE_DB BUFFER_MAX_PARAM_TABLE max_headroom_size); 0 where that is not
-	// known, and then only the part of the shared headroom pool is judged.
-	MaxHeadroom int64
 	// SharedHeadroom says that the ingress pool has an xoff.
 	SharedHeadroom bool
 }
 
-// Admission is the answer of the test, bytes. The terms sum to Total.
+// Admission is the answer of the test, bytes. The terms sum to Total; the limit of
+// that is the switch's own (STATE_DB BUFFER_MAX_PARAM_TABLE max_headroom_size), so
+// that only the part of the shared headroom pool is judged.
 type Admission struct {
 	Terms []Term `json:"terms"`
 	Total int64  `json:"total"`
-	// Max is the limit, 0 where none is known; Total must stay below it.
-	Max int64 `json:"max,omitempty"`
 	// Shared is what the groups take of the shared headroom pool, and
 	// MaxShared what one port may; both 0 without that pool.
 	Shared    int64 `json:"shared,omitempty"`
@@ -91,12 +87,11 @@ func Admit(in AdmissionInput) (Admission, error) {
 			r.Shared += n * g.shared()
 		}
 	}
-	r.Terms, r.Total, r.Max = t, int64(t.sum()), in.MaxHeadroom
-	r.Admitted = in.MaxHeadroom == 0 || r.Total < in.MaxHeadroom
+	r.Terms, r.Total, r.Admitted = t, int64(t.sum()), true
 	if in.SharedHeadroom {
 		if most, ok := maxSharedHeadroom(a, in.Lanes); ok {
 			r.MaxShared = most
-			r.Admitted = r.Admitted && r.Shared <= most
+			r.Admitted = r.Shared <= most
 		}
 	}
 	return r, nil
@@ -136,10 +131,7 @@ type PortBuffers struct {
 
 // PoolInput is a switch as its pools are sized from.
 type PoolInput struct {
-	ASIC *catalog.ASIC
-	// MMU is the packet memory, bytes (STATE_DB BUFFER_MAX_PARAM_TABLE
-	// mmu_size); 0 takes the ASIC's.
-	MMU   int64
+	ASIC  *catalog.ASIC
 	Ports []PortBuffers
 	// SharedHeadroom is a stated size of the shared headroom pool, bytes; 0
 	// computes it from Ratio. Ratio 0 leaves the pool off unless groups need it.
@@ -167,62 +159,30 @@ func SizePools(in PoolInput) (Pools, error) {
 	if a == nil || a.PipelineKiB == 0 || a.Vendor == "barefoot" {
 		return Pools{}, fmt.Errorf("sizes of the pools: %w", ErrNoModel)
 	}
-	mmu := in.MMU
-	if mmu == 0 {
-		mmu = a.BufferBytes
-	}
+	mmu := a.BufferBytes
 	if mmu <= 0 || in.Ratio < 0 || in.SharedHeadroom < 0 {
 		return Pools{}, fmt.Errorf("memory of %d bytes, ratio %g, shared headroom %d: %w", mmu, in.Ratio, in.SharedHeadroom, errInput)
 	}
-	var lossless, lossy, queues, management, mirror, xoff, ports int64
-	for _, p := range in.Ports {
-		n := int64(clampCount(p.Count, 0))
-		reserve := int64(a.PipelineKiB * 1024)
-		if p.Lanes == 8 {
-			reserve = int64((2*a.PipelineKiB - 1) * 1024)
-		}
-		has := false
-		for _, g := range p.Groups {
-			groups := n * int64(clampCount(g.Count, 0))
-			if g.XOFF > 0 {
-				has = has || groups > 0
-				lossless += groups * g.Size
-				xoff += groups * g.shared()
-			} else {
-				lossy += groups * (g.Size + reserve)
-			}
-		}
-		if has {
-			ports += n
-		}
-		queues += n * p.Queues
-		if p.Up {
-			management += n * reserve
-			// Chips with a pool for modification descriptors mirror from there.
-			if a.ModificationPool == 0 {
-				mirror += n * mirrorPerPort
-			}
-		}
-	}
+	use := in.reserves()
 	r := Pools{SharedHeadroom: in.SharedHeadroom}
 	on := in.SharedHeadroom > 0 || in.Ratio > 0
-	if !on && xoff > 0 {
+	if !on && use.xoff > 0 {
 		on, r.SharedHeadroom = true, leastSharedPool
 	}
 	var t terms
-	t.add("lossless groups", float64(lossless), srcPool, "the sizes of all")
-	t.add("lossy groups", float64(lossy), srcPool, "the sizes of all and %g KiB of pipeline each, doubled less one with 8 lanes", a.PipelineKiB)
-	t.add("queues", float64(queues), srcPool, "the sizes of all")
+	t.add("lossless groups", float64(use.lossless), srcPool, "the sizes of all")
+	t.add("lossy groups", float64(use.lossy), srcPool, "the sizes of all and %g KiB of pipeline each, doubled less one with 8 lanes", a.PipelineKiB)
+	t.add("queues", float64(use.queues), srcPool, "the sizes of all")
 	if on {
-		private := ports * privatePerPort
-		t.add("private headroom", float64(private), srcPool, "%d lossless ports * 10 KiB", ports)
+		private := use.ports * privatePerPort
+		t.add("private headroom", float64(private), srcPool, "%d lossless ports * 10 KiB", use.ports)
 		if r.SharedHeadroom == 0 {
-			r.SharedHeadroom = sharedHeadroomPool(xoff, int(ports), in.Ratio)
+			r.SharedHeadroom = sharedHeadroomPool(use.xoff, int(use.ports), in.Ratio)
 		}
-		t.add("shared headroom pool", float64(r.SharedHeadroom), srcPool, "(%d - %d) / %g, %d where that is 0", xoff, private, in.Ratio, leastSharedPool)
+		t.add("shared headroom pool", float64(r.SharedHeadroom), srcPool, "(%d - %d) / %g, %d where that is 0", use.xoff, private, in.Ratio, leastSharedPool)
 	}
-	t.add("management groups", float64(management), srcPool, "a pipeline for each port that is up")
-	t.add("egress mirror", float64(mirror), srcPool, "10 KiB for each port that is up")
+	t.add("management groups", float64(use.management), srcPool, "a pipeline for each port that is up")
+	t.add("egress mirror", float64(use.mirror), srcPool, "10 KiB for each port that is up")
 	t.add("management pool", managementPool, srcPool, "256 KiB")
 	if a.ModificationPool > 0 {
 		t.add("modification descriptors", float64(a.ModificationPool), srcPool, "%d MiB on this ASIC", a.ModificationPool>>20)
@@ -237,6 +197,44 @@ func SizePools(in PoolInput) (Pools, error) {
 	}
 	r.Size = int64(math.Ceil(left))
 	return r, nil
+}
+
+// reserved is what all ports of a switch reserve, bytes. ports counts those with a
+// lossless group, and xoff is the headroom of all such groups beyond their sizes.
+type reserved struct{ lossless, lossy, queues, management, mirror, xoff, ports int64 }
+
+func (in PoolInput) reserves() (use reserved) {
+	a := in.ASIC
+	for _, p := range in.Ports {
+		n := int64(clampCount(p.Count, 0))
+		reserve := int64(a.PipelineKiB * 1024)
+		if p.Lanes == 8 {
+			reserve = int64((2*a.PipelineKiB - 1) * 1024)
+		}
+		has := false
+		for _, g := range p.Groups {
+			groups := n * int64(clampCount(g.Count, 0))
+			if g.XOFF > 0 {
+				has = has || groups > 0
+				use.lossless += groups * g.Size
+				use.xoff += groups * g.shared()
+			} else {
+				use.lossy += groups * (g.Size + reserve)
+			}
+		}
+		if has {
+			use.ports += n
+		}
+		use.queues += n * p.Queues
+		if p.Up {
+			use.management += n * reserve
+			// Chips with a pool for modification descriptors mirror from there.
+			if a.ModificationPool == 0 {
+				use.mirror += n * mirrorPerPort
+			}
+		}
+	}
+	return use
 }
 
 // sharedHeadroomPool returns the size that SONiC gives the shared headroom

@@ -32,20 +32,12 @@ func TestAdmit(t *testing.T) {
 	if err != nil || r.Total != want || !r.Admitted {
 		t.Errorf("%+v, %v; want %d", r, err, want)
 	}
-	in.MaxHeadroom = want
-	if r, _ = Admit(in); r.Admitted {
-		t.Error("the limit itself is admitted")
-	}
-	in.MaxHeadroom++
-	if r, _ = Admit(in); !r.Admitted {
-		t.Error("a byte below the limit is refused")
-	}
 	in.Lanes = 8
-	if r, _ = Admit(in); r.Total != int64((4+37+40+37)*1024+2*158_720) || r.Admitted {
+	if r, _ = Admit(in); r.Total != int64((4+37+40+37)*1024+2*158_720) {
 		t.Errorf("8 lanes: %+v", r)
 	}
 	// Barefoot's script takes everything; other chips have none.
-	if r, err := Admit(AdmissionInput{ASIC: asic(t, "tofino2"), MaxHeadroom: 1}); err != nil || !r.Admitted {
+	if r, err := Admit(AdmissionInput{ASIC: asic(t, "tofino2")}); err != nil || !r.Admitted {
 		t.Errorf("Tofino: %+v, %v", r, err)
 	}
 	for _, a := range []*catalog.ASIC{nil, asic(t, "th5")} {

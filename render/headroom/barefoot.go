@@ -19,14 +19,10 @@ func barefoot(in Input) (Result, error) {
 	worst := worstCellFactor(float64(a.CellBytes))
 	occupancy := (100 - spp + float64(spp*worst)) / 100
 	cable := 2 * float64(in.Cable) * speed * 1e9 / signalSpeed / (8 * 1024)
-	gearbox := speed * in.GearboxNS / (8 * 1024)
 	macPHY := a.MACPHYKiB * 1024
 
 	t.add("largest frame", portMTU, srcBarefoot, "port MTU %d", in.PortMTU)
 	t.add("cable", cable, srcBarefoot, "2 * %s * %s / (8 * 1.98e8 m/s) * 1000/1024", in.Cable, in.Speed)
-	if gearbox > 0 {
-		t.add("gearbox", 2*gearbox, srcBarefoot, "2 * %.0f Mb/s * %g ns / (8 * 1024)", speed, in.GearboxNS)
-	}
 	t.add("MAC and PHY", macPHY, a.Source, "%g KiB", a.MACPHYKiB)
 	peer, notes, err := t.scriptPeer(in.Speed, a)
 	if err != nil {
@@ -36,7 +32,7 @@ func barefoot(in Input) (Result, error) {
 		t.add("peer response again", peer, srcBarefoot, "doubled at %s", in.Speed)
 		peer *= 2
 	}
-	prop := portMTU + cable + float64(2*gearbox) + macPHY + peer
+	prop := portMTU + cable + macPHY + peer
 	t.add("cell occupancy", prop*(occupancy-1), srcBarefoot, "(%.4f - 1) * %.0f; small packet percentage %g, worst case %.4g cells a byte", occupancy, prop, spp, worst)
 	t.add("lossless frame", lossless, srcBarefoot, "lossless MTU %d", in.LosslessMTU)
 	xoff := ceilKiB(lossless + float64(prop*occupancy))

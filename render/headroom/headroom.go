@@ -74,9 +74,6 @@ type Input struct {
 	MinPacket int
 	// Lanes of the port; 8 doubles the pipeline. SONiCDyn only.
 	Lanes int
-	// GearboxNS is the one-way delay of an external gearbox, nanoseconds
-	// (SONiC: PERIPHERAL_TABLE gearbox_delay).
-	GearboxNS float64
 	// SharedHeadroom says that the headroom of all groups is one pool: the
 	// ingress pool has an xoff, or an over-subscription ratio is set.
 	SharedHeadroom bool
@@ -133,8 +130,6 @@ func (in Input) check() error {
 		return bad("small packet percentage", in.SmallPacketPercent)
 	case in.MinPacket < 0 || in.MinPacket > math.MaxUint16:
 		return bad("smallest packet", in.MinPacket)
-	case !(in.GearboxNS >= 0 && in.GearboxNS <= 1e6):
-		return bad("gearbox delay", in.GearboxNS)
 	case in.PeerBytes < 0 || in.PeerBytes > maxPeerBytes:
 		return bad("peer response", in.PeerBytes)
 	case in.Lanes < 0 || in.Lanes > 16:

@@ -107,7 +107,7 @@ func TestIEEE(t *testing.T) {
 	}
 }
 
-func TestIEEECellsAndGearbox(t *testing.T) {
+func TestIEEECells(t *testing.T) {
 	in := Input{Speed: 100 * g, Cable: 40, PortMTU: 9100, LosslessMTU: 4200, ASIC: asic(t, "th3")}
 	plain, err := IEEE(in)
 	if err != nil {
@@ -122,10 +122,6 @@ func TestIEEECellsAndGearbox(t *testing.T) {
 	in.ASIC = asic(t, "td4") // no cell size is published
 	if r, err := IEEE(in); err != nil || r.XOFF != plain.XOFF || len(r.Notes) != 1 || len(plain.Notes) != 0 {
 		t.Errorf("without a cell size: %d, notes %q, %v", r.XOFF, r.Notes, err)
-	}
-	in.MinPacket, in.GearboxNS = 0, 400
-	if r, _ := IEEE(in); r.XOFF-plain.XOFF != 10000 {
-		t.Errorf("a gearbox of 400 ns adds %d", r.XOFF-plain.XOFF)
 	}
 }
 
@@ -163,7 +159,6 @@ func TestErrors(t *testing.T) {
 		"mtu":      func(in *Input) { in.PortMTU = 0 },
 		"lossless": func(in *Input) { in.LosslessMTU = 1 << 20 },
 		"percent":  func(in *Input) { in.SmallPacketPercent = 101 },
-		"gearbox":  func(in *Input) { in.GearboxNS = -1 },
 		"lanes":    func(in *Input) { in.Lanes = 17 },
 		"packet":   func(in *Input) { in.MinPacket = -1 },
 	} {
@@ -240,7 +235,6 @@ func drawInput(t *rapid.T) Input {
 		SmallPacketPercent: rapid.IntRange(0, 100).Draw(t, "small"),
 		MinPacket:          rapid.IntRange(0, 2000).Draw(t, "packet"),
 		Lanes:              rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "lanes"),
-		GearboxNS:          rapid.SampledFrom([]float64{0, 400}).Draw(t, "gearbox"),
 		SharedHeadroom:     rapid.Bool().Draw(t, "shp"),
 		ASIC:               asic(t, id),
 		Release:            rapid.SampledFrom([]string{"", "master", "202311", "202405", "202511", "202605", "202611"}).Draw(t, "release"),

@@ -29,9 +29,6 @@ func IEEE(in Input) (Result, error) {
 		t.add("peer response", float64(q*64), srcQuanta, "%d quanta * 64", q)
 	}
 	t.add("MAC and PHY", macPHYDefault, srcAsic, "0.8 KiB")
-	if in.GearboxNS > 0 {
-		t.add("gearbox", 2*in.GearboxNS*in.Speed.Gbps()/8, "sonic-buildimage platform/mellanox/peripheral_table.j2", "2 * %g ns * %s / 8", in.GearboxNS, in.Speed)
-	}
 	wire := t.sum()
 	var cell int64
 	if in.ASIC != nil {

@@ -79,26 +79,17 @@ func mellanox(in Input) (Result, error) {
 		speed    = float64(in.Speed) / 1e6 // Mb/s
 		portMTU  = float64(in.PortMTU)
 		lossless = float64(in.LosslessMTU)
-		cell     = float64(a.CellBytes)
 		t        terms
 	)
 
 	// The conversions to float64 keep a compiler from fusing a product into a
 	// sum, so that the last bit is that of the script.
-	worst := worstCellFactor(cell)
-	spp := float64(in.SmallPacketPercent)
-	cableUnit, small, smallText := 1000.0, spp, "small packet percentage"
+	occupancy, worst, small, smallText := in.mellanoxOccupancy(gen)
+	cableUnit, kilo := 1000.0, ""
 	if gen == gen202311 {
-		cableUnit = 1024
-	} else {
-		worst = math.Ceil(worst)
-		small = 100 * minFrame / ((float64(spp*minFrame) + float64((100-spp)*lossless)) / 100)
-		smallText = "small packet percentage by byte"
+		cableUnit, kilo = 1024, " * 1000/1024"
 	}
-	occupancy := (100 - small + float64(small*worst)) / 100
-
 	cable := 2 * float64(in.Cable) * speed * 1e9 / signalSpeed / (8 * cableUnit)
-	gearbox := speed * in.GearboxNS / (8 * 1024)
 	macPHY := a.MACPHYKiB * 1024
 	var tile float64
 	if gen > gen202311 {
@@ -106,14 +97,7 @@ func mellanox(in Input) (Result, error) {
 	}
 
 	t.add("largest frame", portMTU, srcLua, "port MTU %d", in.PortMTU)
-	kilo := ""
-	if cableUnit != 1000 {
-		kilo = fmt.Sprintf(" * 1000/%g", cableUnit)
-	}
 	t.add("cable", cable, srcLua, "2 * %s * %s / (8 * 1.98e8 m/s)%s", in.Cable, in.Speed, kilo)
-	if gearbox > 0 {
-		t.add("gearbox", 2*gearbox, srcLua, "2 * %.0f Mb/s * %g ns / (8 * 1024)", speed, in.GearboxNS)
-	}
 	t.add("MAC and PHY", macPHY, a.Source, "%g KiB", a.MACPHYKiB)
 	peer, note, err := t.scriptPeer(in.Speed, a)
 	if err != nil {
@@ -122,7 +106,7 @@ func mellanox(in Input) (Result, error) {
 	if tile > 0 {
 		t.add("tile", tile, srcLua, "%s * %g ns / 8", in.Speed, a.TileNS)
 	}
-	prop := portMTU + cable + float64(2*gearbox) + macPHY + peer + tile
+	prop := portMTU + cable + macPHY + peer + tile
 	t.add("cell occupancy", prop*(occupancy-1), srcLua, "(%.4f - 1) * %.0f; %s %.2f, worst case %.4g cells a byte", occupancy, prop, smallText, small, worst)
 	t.add("lossless frame", lossless, srcLua, "lossless MTU %d", in.LosslessMTU)
 
@@ -140,25 +124,46 @@ func mellanox(in Input) (Result, error) {
 		}
 	}
 
-	xon := a.PipelineKiB * 1024
+	xon, size := in.mellanoxGroup(gen, xoff)
+	return Result{
+		Model: ModelSONiCDyn, Terms: t, Notes: note,
+		XOFF: int64(xoff), XON: int64(xon), Size: int64(size),
+		Floor: Floor(in.Speed, in.Cable, in.LosslessMTU),
+	}, nil
+}
+
+// mellanoxOccupancy is what the cells of the packets take, as a factor of their
+// bytes; worst is that of small packets only. text says what small, a percentage,
+// is of.
+func (in Input) mellanoxOccupancy(gen generation) (occupancy, worst, small float64, text string) {
+	worst = worstCellFactor(float64(in.ASIC.CellBytes))
+	spp := float64(in.SmallPacketPercent)
+	small, text = spp, "small packet percentage"
+	if gen > gen202311 {
+		worst = math.Ceil(worst)
+		small = 100 * minFrame / ((float64(spp*minFrame) + float64((100-spp)*float64(in.LosslessMTU))) / 100)
+		text = "small packet percentage by byte"
+	}
+	return (100 - small + float64(small*worst)) / 100, worst, small, text
+}
+
+// mellanoxGroup is the level at which the pause of a group ends, and what the
+// group reserves for itself.
+func (in Input) mellanoxGroup(gen generation, xoff float64) (xon, size float64) {
+	xon = in.ASIC.PipelineKiB * 1024
 	var extra float64
 	if in.Lanes == 8 {
 		xon *= 2
 		if gen == gen202311 {
 			xon -= 1024
 		}
-		extra = portMTU
+		extra = float64(in.PortMTU)
 	}
 	xon = ceilKiB(xon)
-	size := xon
-	if !in.SharedHeadroom {
-		size = ceilKiB(xoff + xon + extra)
+	if in.SharedHeadroom {
+		return xon, xon
 	}
-	return Result{
-		Model: ModelSONiCDyn, Terms: t, Notes: note,
-		XOFF: int64(xoff), XON: int64(xon), Size: int64(size),
-		Floor: Floor(in.Speed, in.Cable, in.LosslessMTU),
-	}, nil
+	return xon, ceilKiB(xoff + xon + extra)
 }
 
 // scriptPeer adds the peer's response as SONiC's scripts take it: from the

@@ -100,10 +100,6 @@ func TestSONiCDynRules(t *testing.T) {
 	if r := run(func(in *Input) { in.Release = "202511" }); r.XOFF != shp.XOFF {
 		t.Errorf("202511 has no compensation: %d", r.XOFF)
 	}
-	if r := run(func(in *Input) { in.GearboxNS = 400; in.SharedHeadroom = true }); r.XOFF != 165888 {
-		// 2 * 400000*400/8192 = 39062.5 bytes, times 1.2353.
-		t.Errorf("gearbox: %d", r.XOFF)
-	}
 	plain, tile := asic(t, "spc3"), asic(t, "spc4")
 	without := *tile
 	without.TileNS = 0

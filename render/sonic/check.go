@@ -26,18 +26,34 @@ func isName(s string) bool { return len(s) <= 512 && nameWord.MatchString(s) }
 // portWrites are the fields of PORT that this tool writes.
 var portWrites = []string{"admin_status", "mtu", "fec", "pfc_asym"}
 
+// checkPort returns an error unless a port is managed; a nil managed takes every
+// port.
+func checkPort(port string, managed func(port string) bool) error {
+	switch {
+	case !isName(port):
+		return fmt.Errorf("unusable name of a port %q", port)
+	case managed != nil && !managed(port):
+		return fmt.Errorf("%s is not in the intent", port)
+	}
+	return nil
+}
+
 // Check returns an error unless the op is on a row, and a field, that this tool
 // writes, and on a port that is managed; a nil managed takes every port.
 func (o Op) Check(managed func(port string) bool) error {
-	onPort := func(port string) error {
-		switch {
-		case !isName(port):
-			return fmt.Errorf("unusable name of a port %q", port)
-		case managed != nil && !managed(port):
-			return fmt.Errorf("%s is not in the intent", port)
-		}
+	err := errors.Join(o.checkPlace(managed), o.checkTexts())
+	if err == nil {
 		return nil
 	}
+	what := o.Table + "|" + o.Key
+	if o.Field != "" {
+		what += " " + o.Field
+	}
+	return fmt.Errorf("%q: %w", what, errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")))
+}
+
+func (o Op) checkPlace(managed func(port string) bool) (err error) {
+	onPort := func(port string) error { return checkPort(port, managed) }
 	whole := func() error {
 		if o.Field != "" {
 			return errors.New("this tool writes whole rows there")
@@ -50,7 +66,6 @@ func (o Op) Check(managed func(port string) bool) error {
 		}
 		return nil
 	}
-	var err error
 	switch o.Table {
 	case TPort:
 		err = errors.Join(onPort(o.Key), field(slices.Contains(portWrites, o.Field)))
@@ -100,6 +115,12 @@ func (o Op) Check(managed func(port string) bool) error {
 			err = errors.New("unusable name")
 		}
 	}
+	return err
+}
+
+// checkTexts returns an error unless the fields have names and the values are lines
+// of text.
+func (o Op) checkTexts() (err error) {
 	texts := []string{o.Value}
 	for _, f := range natural.Keys(o.Row) {
 		if !isName(f) {
@@ -110,14 +131,7 @@ func (o Op) Check(managed func(port string) bool) error {
 	if slices.ContainsFunc(texts, unprintable) {
 		err = errors.Join(err, errors.New("the value is not one line of text"))
 	}
-	if err != nil {
-		what := o.Table + "|" + o.Key
-		if o.Field != "" {
-			what += " " + o.Field
-		}
-		return fmt.Errorf("%q: %w", what, errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")))
-	}
-	return nil
+	return err
 }
 
 func unprintable(s string) bool {
@@ -152,11 +166,8 @@ func (u Undo) Check(managed func(port string) bool) error {
 		}
 	}
 	for _, port := range u.Ports {
-		if !isName(port) {
-			return fmt.Errorf("undo record: unusable name of a port %q", port)
-		}
-		if managed != nil && !managed(port) {
-			return fmt.Errorf("undo record: %s is not in the intent", port)
+		if err := checkPort(port, managed); err != nil {
+			return fmt.Errorf("undo record: %w", err)
 		}
 	}
 	for _, name := range u.Profiles {

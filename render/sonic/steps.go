@@ -3,8 +3,10 @@ package sonic
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Step is one request: ops that go out together.
@@ -136,47 +138,8 @@ func (r *request) add(what string, ops ...Op) {
 }
 
 func (b *builder) build() []Step {
-	var ports []flapper
-	slices.SortFunc(b.flap, natural.Compare)
-	for _, name := range b.flap {
-		n := len(b.bound[name])
-		if slices.ContainsFunc(b.bound[name], func(o Op) bool { return o.Bounce }) {
-			n++ // the updater would not flap the port for that one
-		}
-		ports = append(ports, flapper{name, n})
-	}
-	var reqs []*request
 	head, tail := &request{down: b.shut}, &request{}
-	grouped := map[string]bool{}
-	for _, g := range schedule(ports, b.Policy.PortGroup, b.ways()) {
-		list := natural.Fold(g.ports)
-		if g.direct {
-			r := &request{down: g.ports, up: g.ports, what: []string{"rebind " + list + ", each port down for its row"}}
-			for _, p := range g.ports {
-				r.ops = append(r.ops, b.bound[p]...)
-			}
-			reqs = append(reqs, r)
-			continue
-		}
-		down := &request{down: g.ports, what: []string{"take down " + list}}
-		rows := &request{}
-		up := &request{up: g.ports, what: []string{"bring up " + list}}
-		for _, p := range g.ports {
-			grouped[p] = true
-			down.ops = append(down.ops, admin(p, "down"))
-			rows.ops = append(rows.ops, b.bound[p]...)
-			up.ops = append(up.ops, admin(p, "up"))
-			for _, o := range b.guard[p] {
-				if o.Del {
-					down.ops = append(down.ops, o)
-				} else {
-					up.ops = append(up.ops, o)
-				}
-			}
-		}
-		rows.what = []string{fmt.Sprintf("bind %d rows of %s", len(rows.ops), list)}
-		reqs = append(reqs, down, rows, up)
-	}
+	reqs, grouped := b.flapping()
 	// What refers to other rows comes after them, for the case that the
 	// request has to be split.
 	slices.SortStableFunc(b.first, func(x, y Op) int { return refers(x) - refers(y) })
@@ -209,6 +172,52 @@ func (b *builder) build() []Step {
 		out = append(out, step("gnmi", r)...)
 	}
 	return append(out, step("ssh", &request{ops: b.sshLast, what: []string{fmt.Sprintf("load %d rows that gNMI refuses", len(b.sshLast))}})...)
+}
+
+// flapping returns the requests that take ports down, bind their rows and bring them
+// up again, group by group, and the ports that stay down between requests: their
+// watchdogs stop and start with them.
+func (b *builder) flapping() (reqs []*request, grouped map[string]bool) {
+	var ports []flapper
+	slices.SortFunc(b.flap, natural.Compare)
+	for _, name := range b.flap {
+		n := len(b.bound[name])
+		if slices.ContainsFunc(b.bound[name], func(o Op) bool { return o.Bounce }) {
+			n++ // the updater would not flap the port for that one
+		}
+		ports = append(ports, flapper{name, n})
+	}
+	grouped = map[string]bool{}
+	for _, g := range schedule(ports, b.Policy.PortGroup, b.ways()) {
+		list := natural.Fold(g.ports)
+		if g.direct {
+			r := &request{down: g.ports, up: g.ports, what: []string{"rebind " + list + ", each port down for its row"}}
+			for _, p := range g.ports {
+				r.ops = append(r.ops, b.bound[p]...)
+			}
+			reqs = append(reqs, r)
+			continue
+		}
+		down := &request{down: g.ports, what: []string{"take down " + list}}
+		rows := &request{}
+		up := &request{up: g.ports, what: []string{"bring up " + list}}
+		for _, p := range g.ports {
+			grouped[p] = true
+			down.ops = append(down.ops, admin(p, "down"))
+			rows.ops = append(rows.ops, b.bound[p]...)
+			up.ops = append(up.ops, admin(p, "up"))
+			for _, o := range b.guard[p] {
+				if o.Del {
+					down.ops = append(down.ops, o)
+				} else {
+					up.ops = append(up.ops, o)
+				}
+			}
+		}
+		rows.what = []string{fmt.Sprintf("bind %d rows of %s", len(rows.ops), list)}
+		reqs = append(reqs, down, rows, up)
+	}
+	return reqs, grouped
 }
 
 func refers(o Op) (n int) {
@@ -295,25 +304,18 @@ func step(via string, r *request) []Step {
 
 // whats joins what a request does, each thing once.
 func whats(ws []string) string {
-	var out string
-	seen := map[string]int{}
-	var order []string
+	var count ordered.Map[string, int]
 	for _, w := range ws {
-		if seen[w] == 0 {
-			order = append(order, w)
-		}
-		seen[w]++
+		*count.At(w)++
 	}
-	for i, w := range order {
-		if i > 0 {
-			out += "; "
+	var parts []string
+	for w, n := range count.All() {
+		if n > 1 {
+			w += fmt.Sprintf(" (x%d)", n)
 		}
-		out += w
-		if seen[w] > 1 {
-			out += fmt.Sprintf(" (x%d)", seen[w])
-		}
+		parts = append(parts, w)
 	}
-	return out
+	return strings.Join(parts, "; ")
 }
 
 // Sets reports whether the step writes a field by itself.

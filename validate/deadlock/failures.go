@@ -229,7 +229,7 @@ func (w *worker) closed(a *Analysis, f failure, added []edge) []node {
 			g = &graph{n: w.n, m: w.seen, f: f}
 		}
 		cycle := w.cycleThrough(g, a.component, added)
-		if cycle == nil || round >= rounds || w.verify(a, g, f, cycle) {
+		if cycle == nil || round >= rounds || w.verify(g, f, cycle) {
 			return cycle
 		}
 	}
@@ -245,7 +245,7 @@ func (w *worker) followExactly(i int, f failure) {
 
 // verify reports whether each dependency of a cycle is there under the
 // failure; those that are not are noted in g.absent.
-func (w *worker) verify(a *Analysis, g *graph, f failure, cycle []node) bool {
+func (w *worker) verify(g *graph, f failure, cycle []node) bool {
 	ok := true
 	for i, u := range cycle {
 		v := cycle[(i+1)%len(cycle)]

@@ -8,6 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Crossing is ports of one switch that carry an island's lossless traffic
@@ -140,23 +141,19 @@ func (t *traffic) on(n *network, arc int) qos.PrioritySet {
 func (a *Analysis) bySwitch(on func(arc int) qos.PrioritySet, add func(sw string, ports []string, classes string)) {
 	for s := range a.Graph.Switches {
 		arcs, _ := a.Graph.Out(int32(s))
-		ports := map[qos.PrioritySet][]string{}
-		var order []qos.PrioritySet
+		var ports ordered.Groups[qos.PrioritySet, string]
 		for i := range arcs {
 			set := on(int(arcs[i].Back))
 			if set == 0 {
 				continue
 			}
-			if ports[set] == nil {
-				order = append(order, set)
-			}
 			for k := range a.n.bundle(arcs[i].Back).Links {
 				_, p := a.Graph.Ports(arcs[i].Back, k)
-				ports[set] = append(ports[set], p.Name)
+				ports.Add(set, p.Name)
 			}
 		}
-		for _, set := range order {
-			add(a.Graph.Name(int32(s)), natural.Sorted(ports[set]), a.classes(set.List()))
+		for set, names := range ports.All() {
+			add(a.Graph.Name(int32(s)), natural.Sorted(names), a.classes(set.List()))
 		}
 	}
 }

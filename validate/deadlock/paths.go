@@ -131,13 +131,12 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 	var path []onPath
 	var idle []*intent.Port
 	for arc := range carried {
-		from := n.g.From(int32(arc))
 		for i := range n.bundle(int32(arc)).Links {
 			x, y := n.g.Ports(int32(arc), i)
 			switch back := n.g.Arcs[arc].Back; {
 			case n.carries(carried[arc], p):
 				path = append(path, onPath{x, true}, onPath{y, false})
-			case !n.carries(carried[back], p) && x.Settings.Lossless().Has(p) && n.g.Switches[from].Switch == x.Switch:
+			case !n.carries(carried[back], p) && x.Settings.Lossless().Has(p):
 				idle = append(idle, x)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Result is what a search for deadlocks found.
@@ -144,18 +145,17 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 		f            failure
 		cycle        []node
 	}
-	var order []key
-	groups := map[key]*collected{}
+	var groups ordered.Map[key, collected]
 	for i := range orbits {
 		if out[i].cycle == nil {
 			continue
 		}
 		add := func(k key) *collected {
-			if groups[k] == nil {
-				groups[k] = &collected{f: orbits[i].f, cycle: out[i].cycle}
-				order = append(order, k)
+			c := groups.At(k)
+			if c.cycle == nil {
+				c.f, c.cycle = orbits[i].f, out[i].cycle
 			}
-			return groups[k]
+			return c
 		}
 		for _, b := range orbits[i].bundles {
 			x, y := a.Graph.Bundles[b].A, a.Graph.Bundles[b].B
@@ -171,8 +171,7 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 		}
 	}
 	var fs []FailureGroup
-	for _, k := range order {
-		c := groups[k]
+	for _, c := range groups.All() {
 		g := FailureGroup{Cycle: a.explain(w, c.f, c.cycle, len(c.cycle))}
 		slices.Sort(c.bundles)
 		slices.Sort(c.sws)

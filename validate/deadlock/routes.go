@@ -214,25 +214,7 @@ func (w *worker) settle(d int32, f failure, before, st []uint16) change {
 	if f.sw >= 0 {
 		st[f.sw] = none
 	}
-	what := fewer
-	w.near = w.near[:0]
-	for _, x := range w.lost {
-		if n.holds(before, x) {
-			st[x] = before[x]&distance | announced | held
-			what = other
-			continue
-		}
-		st[x] = none
-	}
-	for _, x := range w.lost {
-		if st[x]&distance != none {
-			continue
-		}
-		if k, _ := w.nearest(st, f, x); k != none {
-			w.near = append(w.near, offer{k, x})
-		}
-	}
-	slices.SortFunc(w.near, func(a, b offer) int { return int(a.length) - int(b.length) })
+	what := w.offers(f, before, st)
 	// What the newly settled announce is one longer than they are, so a queue
 	// beside the sorted offers of the others keeps the order.
 	w.later = w.later[:0]
@@ -272,6 +254,31 @@ func (w *worker) settle(d int32, f failure, before, st []uint16) change {
 			}
 		}
 	}
+	return what
+}
+
+// offers forgets the routes of the lost switches, but for those that keep theirs,
+// and fills near with what those around them offer, shortest first.
+func (w *worker) offers(f failure, before, st []uint16) change {
+	what := fewer
+	for _, x := range w.lost {
+		if w.n.holds(before, x) {
+			st[x] = before[x]&distance | announced | held
+			what = other
+			continue
+		}
+		st[x] = none
+	}
+	w.near = w.near[:0]
+	for _, x := range w.lost {
+		if st[x]&distance != none {
+			continue
+		}
+		if k, _ := w.nearest(st, f, x); k != none {
+			w.near = append(w.near, offer{k, x})
+		}
+	}
+	slices.SortFunc(w.near, func(a, b offer) int { return int(a.length) - int(b.length) })
 	return what
 }
 

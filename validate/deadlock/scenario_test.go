@@ -144,6 +144,14 @@ func TestDualToR(t *testing.T) {
 	if len(p.Lossy) != 0 {
 		t.Errorf("%+v", p.Lossy)
 	}
+	// A port that a tunnel enters or leaves by is not idle, whichever way it goes.
+	one := strings.NewReplacer("leaf[1,2]", "leaf1", "leaf[2,1]", "leaf2").Replace(fmt.Sprintf(dualToR, ", remap: [{class: rdma, as: bounce}]"))
+	a, _ = analyse(t, twoTier(only, "", one))
+	for _, h := range a.Paths().Idle {
+		if h.Switch == "leaf1" || h.Switch == "leaf2" || slices.Contains(h.Ports, "d1") || slices.Contains(h.Ports, "d2") {
+			t.Errorf("idle: %+v", h)
+		}
+	}
 }
 
 // A cycle is shown with the class of each buffer where they are not all of one.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
@@ -352,8 +353,7 @@ func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) 
 
 // absent finds the links of the intent that no cable stands for.
 func (c *comparison) absent() {
-	left := map[devicePair][]*intent.Link{}
-	var order []devicePair
+	var left ordered.Groups[devicePair, *intent.Link]
 	for _, l := range c.f.Links {
 		if c.seen[l] || !c.devices[l.A.Device] || !c.devices[l.B.Device] || !c.tell[l.A.Device] && !c.tell[l.B.Device] {
 			continue
@@ -363,19 +363,16 @@ func (c *comparison) absent() {
 			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos})
 			continue
 		}
-		if left[k] == nil {
-			order = append(order, k)
-		}
-		left[k] = append(left[k], l)
+		left.Add(k, l)
 	}
-	for _, k := range order {
-		if n := len(left[k]) - c.counted[k].cables(); n > 0 {
-			l := left[k][0]
+	for k, links := range left.All() {
+		if n := len(links) - c.counted[k].cables(); n > 0 {
+			l := links[0]
 			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos, Count: n})
 		}
 	}
 	for _, k := range sortedPairs(c.counted) {
-		if n := c.counted[k].cables() - len(left[k]); n > 0 {
+		if n := c.counted[k].cables() - len(*left.At(k)); n > 0 {
 			c.out = append(c.out, Difference{Kind: Unknown, A: intent.Endpoint{Device: k.a}, B: intent.Endpoint{Device: k.b}, Line: c.counted[k].line, Count: n})
 		}
 	}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -37,7 +38,7 @@ func tierOf(role string) int {
 	return -1
 }
 
-const far = int(^uint(0) >> 1)
+const far = math.MaxInt
 
 // rank gives each switch its tier: by the tiers that the intent states, else
 // by the words of its role, else by its distance from hosts.

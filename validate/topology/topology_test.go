@@ -256,3 +256,30 @@ func FuzzReadCables(f *testing.F) {
 		}
 	})
 }
+
+// A role has the tier of the first word of the ladder that it holds, in any case
+// of letters.
+func TestTierOfARole(t *testing.T) {
+	for role, want := range map[string]int{
+		"superspine": 2, "super-spine": 2, "super_spine": 2, "Core": 3, "core-spine": 3, "spine": 1, "agg": 1, "distribution": 1,
+		"leaf": 0, "gpu-ToR": 0, "access": 0, "rack": 0, "edge": 0, "border": -1, "": -1,
+	} {
+		if got := tierOf(role); got != want {
+			t.Errorf("role %q has tier %d, want %d", role, got, want)
+		}
+	}
+}
+
+// A core above superspines is a tier of its own; without superspines it comes
+// right above the highest other tier.
+func TestCores(t *testing.T) {
+	for roles, want := range map[[3]string]string{
+		{"leaf", "superspine", "core"}: "b1:2 b2:2 b3:2 b4:2 border:0 c1:3 c2:3",
+		{"leaf", "core", "spine"}:      "b1:2 b2:2 b3:2 b4:2 border:0 c1:1 c2:1",
+		{"leaf", "core", "core"}:       "b1:1 b2:1 b3:1 b4:1 border:0 c1:1 c2:1",
+	} {
+		if got := tiers(New(threeTier(t, roles, ""))); got != "a1:0 a2:0 a3:0 a4:0 "+want {
+			t.Errorf("%v: %s", roles, got)
+		}
+	}
+}
