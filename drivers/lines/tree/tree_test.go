@@ -64,9 +64,9 @@ func TestParse(t *testing.T) {
 		`{"a": 1}`:             {},
 		`{"a": 1} {"b": 2}`:    {more: true},
 		`{"a": 1}leaf1#`:       {more: true},
-		``:                     {err: "no JSON object"},
-		`[1]`:                  {err: "no JSON object"},
-		"% Invalid \x1b[2Jcmd": {err: `no JSON object: "% Invalid`},
+		``:                     {err: "not a JSON object"},
+		`[1]`:                  {err: "not a JSON object"},
+		"% Invalid \x1b[2Jcmd": {err: `not a JSON object: "% Invalid`},
 		`{"a": `:               {err: "not JSON"},
 	} {
 		_, more, err := Parse([]byte(text))
