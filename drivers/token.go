@@ -67,7 +67,7 @@ func Ours(name string) bool { return strings.HasPrefix(name, Mark) }
 // AtWork says of something on a device that a run of this tool made which began
 // age ago, and of which nothing else is known, whose it may be.
 func AtWork(age time.Duration) string {
-	return fmt.Sprintf("a run of this tool that began %s ago is at work, or was cut off", Spell(age.Round(time.Second)))
+	return fmt.Sprintf("a run of this tool that began %s ago is still running, or was cut off", Spell(age.Round(time.Second)))
 }
 
 // RunTime returns when the run began that a name was made for; false for a run

@@ -220,7 +220,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 // that is in force, or that one is at work on it.
 func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string) (out []string) {
 	if l.Busy {
-		return []string{fmt.Sprintf("run %s is at work on this device; plan again when it has ended", busy)}
+		return []string{fmt.Sprintf("run %s is changing this device; plan again when it has ended", busy)}
 	}
 	for _, port := range natural.Keys(l.Down) {
 		if !admin.Manages(port) {
@@ -233,7 +233,7 @@ func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string)
 	}
 	was, _ := past.device(d.Name)
 	if past.Of != "" {
-		return append(out, fmt.Sprintf("run %s was cut off in its work on this device: part of its rollback of run %s may be in force; 'roce-fabric rollback %s' resumes it", past.ID, past.Of, past.Of))
+		return append(out, fmt.Sprintf("run %s was cut off while changing this device: part of its rollback of run %s may be in force; 'roce-fabric rollback %s' resumes it", past.ID, past.Of, past.Of))
 	}
 	fate := "part of it may be in force"
 	switch {
@@ -246,7 +246,7 @@ func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string)
 	case len(d.Changes) == 0:
 		fate = "all of it is in force"
 	}
-	note := fmt.Sprintf("run %s was cut off in its work on this device: %s", past.ID, fate)
+	note := fmt.Sprintf("run %s was cut off while changing this device: %s", past.ID, fate)
 	if was.touched && d.Base != was.base {
 		note += "; 'roce-fabric rollback' undoes it"
 	}

@@ -118,7 +118,7 @@ func (r run) work(ctx context.Context, tasks ...task) ([]Outcome, error) {
 	})
 }
 
-func TestWhatBecomesOfADevice(t *testing.T) {
+func TestOutcomes(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		box   box
@@ -255,7 +255,7 @@ func (g *goesOn) Resume(l drivers.Leftover) { g.left = l }
 
 // A driver learns what earlier runs left on it, has done all that it was sent
 // before anything is written, and what goes down in this run is on record.
-func TestADeviceIsToldWhatEarlierRunsLeft(t *testing.T) {
+func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", true, entry{}, append(wrote("leaf1", ""), ports("leaf1", "down", "Ethernet0", "Ethernet99"))...)
 	run := func(id string, g *goesOn, edit func(*task)) State {
@@ -318,7 +318,7 @@ func TestInterruptLeavesAKnownState(t *testing.T) {
 	}
 }
 
-func TestJournalHoldsTheWayBackBeforeTheWrite(t *testing.T) {
+func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	dir := t.TempDir()
 	j, err := begin(dir, "run1", entry{Fabric: "f", Intent: "hash"})
 	if err != nil {

@@ -222,7 +222,7 @@ func hostCases() []brokenHost {
 }
 
 // What is no fault, or cannot be known to be one, is not reported.
-func TestHostIsQuiet(t *testing.T) {
+func TestSoundHostHasNoFindings(t *testing.T) {
 	for name, edit := range map[string]func(*hostCase){
 		"the other ToS of the DSCP on mlx5": func(h *hostCase) { h.running.Ports["eth0"].ToS.V = 104 },
 		"ECT(1) where the card may not set it": func(h *hostCase) {

@@ -414,8 +414,8 @@ func TestARunAtWorkIsNotCutOff(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{[]string{"plan"}, exitOK, []string{"is at work on this device", "another run is changing this fabric: run "}},
-		{[]string{"rollback", "--list"}, exitOK, []string{"at work on leaf1"}},
+		{[]string{"plan"}, exitOK, []string{"is changing this device", "another run is changing this fabric: run "}},
+		{[]string{"rollback", "--list"}, exitOK, []string{"changing leaf1"}},
 		{applyNow, exitFailed, []string{"another run is changing this fabric: run "}},
 		{[]string{"rollback", "--yes"}, exitFailed, []string{"another run is changing this fabric: run "}},
 	} {
@@ -436,7 +436,7 @@ func TestARunAtWorkIsNotCutOff(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	if out := k.must("plan", "--exit-code"); strings.Contains(out, "at work") {
+	if out := k.must("plan", "--exit-code"); strings.Contains(out, "is changing") {
 		t.Errorf("after its end: %s", out)
 	}
 }

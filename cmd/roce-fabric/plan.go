@@ -151,7 +151,7 @@ func (a *app) history(state string) *fleet.History {
 		return &fleet.History{}
 	}
 	if busy != nil {
-		a.talk("%v: what is read from its devices may be on the way from one state to another", busy)
+		a.talk("%v: its devices may be read in the middle of a change", busy)
 	}
 	return past
 }

@@ -145,9 +145,9 @@ func (a *app) listRuns(fabric, dir string) error {
 			state := string(d.State)
 			switch {
 			case state == "" && p.AtWork:
-				state = "at work on"
+				state = "changing"
 			case state == "":
-				state = "cut off in its work"
+				state = "cut off on"
 			}
 			if by[state] == nil {
 				order = append(order, state)

@@ -52,7 +52,7 @@ func TestContactLostAfterTheCommit(t *testing.T) {
 	b.Faults().DropAfterCommit()
 	b.Faults().BeforeWrite(func() { b.Faults().RefuseConnections(true) })
 	tok, err := b.Try(d)
-	says(t, err, drivers.ErrPartial, nil, "what the switch holds cannot be read: ", "connection lost")
+	says(t, err, drivers.ErrPartial, nil, "the configuration of the switch cannot be read: ", "connection lost")
 	if strings.Contains(err.Error(), "errConnectionError") {
 		t.Error(err)
 	}

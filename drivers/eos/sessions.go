@@ -182,7 +182,7 @@ func (s *sessions) obstacle() error {
 	for _, p := range s.pending {
 		switch {
 		case p.fresh:
-			return fmt.Errorf("%w: %s is open; %s: wait until it is done, or abort it if no run is at work (configure session %s abort)", drivers.ErrRejected, p, drivers.AtWork(p.age), p.name)
+			return fmt.Errorf("%w: %s is open; %s: wait until it is done, or abort it if no run is active (configure session %s abort)", drivers.ErrRejected, p, drivers.AtWork(p.age), p.name)
 		case !p.ours:
 			return fmt.Errorf("%w: %s is open, and a commit of it would undo this one or be undone by it; commit it or abort it (configure session %s abort)", drivers.ErrRejected, p, p.name)
 		}
@@ -197,11 +197,11 @@ func (s *sessions) notes(aborts bool) []string {
 	if t := s.timer; t != nil {
 		switch {
 		case t.fresh:
-			out = append(out, fmt.Sprintf("%s, and its work is in force and not confirmed (%s): the switch reverts it in %s unless it is confirmed; from where that run began, an apply confirms it where it is what the intent says", drivers.AtWork(t.age), t, drivers.Spell(s.left)))
+			out = append(out, fmt.Sprintf("%s; its change is in force and not confirmed (%s): the switch reverts it in %s unless it is confirmed; on the machine where that run began, an apply confirms it if it matches the intent", drivers.AtWork(t.age), t, drivers.Spell(s.left)))
 		case t.ours:
-			out = append(out, fmt.Sprintf("an earlier run is in force and was not confirmed (%s): the switch reverts it in %s unless it is confirmed; an apply confirms it where it is what the intent says, and refuses to write otherwise", t, drivers.Spell(s.left)))
+			out = append(out, fmt.Sprintf("the change of an earlier run is in force and not confirmed (%s): the switch reverts it in %s unless it is confirmed; an apply confirms it if it matches the intent, and otherwise writes nothing", t, drivers.Spell(s.left)))
 		default:
-			out = append(out, fmt.Sprintf("the commit timer of %s runs for another %s, and nothing can be applied before", t, drivers.Spell(s.left)))
+			out = append(out, fmt.Sprintf("the commit timer of %s runs for another %s; nothing can be applied before it ends", t, drivers.Spell(s.left)))
 		}
 	}
 	for _, p := range s.pending {

@@ -75,7 +75,7 @@ func TestLeftovers(t *testing.T) {
 		if len(b.pending()) > 0 || strings.Contains(b.Running(), "vlan 99") {
 			t.Errorf("sessions %v", b.Sessions())
 		}
-		if got := notes(); !strings.Contains(got, "in force and was not confirmed") || !regexp.MustCompile(`reverts it in (5m|4m5\ds)`).MatchString(got) {
+		if got := notes(); !strings.Contains(got, "in force and not confirmed") || !regexp.MustCompile(`reverts it in (5m|4m5\ds)`).MatchString(got) {
 			t.Errorf("notes %q", got)
 		}
 		// A second run must not write what the switch is about to revert.
@@ -113,21 +113,21 @@ func TestRunsOfOthers(t *testing.T) {
 	b.openSession(n, theirs)
 	d := b.Open()
 	tok, err := b.Try(d)
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs+" is open", "a run of this tool that began 2m", "ago is at work, or was cut off", "configure session "+theirs+" abort")
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs+" is open", "a run of this tool that began 2m", "ago is still running, or was cut off", "configure session "+theirs+" abort")
 	if tok != nil || b.Sessions()[theirs] != "pending" {
 		t.Errorf("token %v, sessions %v", tok, b.Sessions())
 	}
-	if _, st := b.Plan(d); !strings.Contains(notes(st), "is at work, or was cut off before its commit (configuration session "+theirs) {
+	if _, st := b.Plan(d); !strings.Contains(notes(st), "is still running, or was cut off before its commit (configuration session "+theirs) {
 		t.Errorf("notes %q", st.Notes)
 	}
 	if _, err := n.Do(t.Context(), "configure session "+theirs+" commit timer 00:05:00"); err != nil {
 		t.Fatal(err)
 	}
-	if _, st := b.Plan(d); !strings.Contains(notes(st), "is at work, or was cut off, and its work is in force and not confirmed") {
+	if _, st := b.Plan(d); !strings.Contains(notes(st), "is still running, or was cut off; its change is in force and not confirmed") {
 		t.Errorf("notes %q", st.Notes)
 	}
 	kept, err := d.Keep(t.Context())
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs, "runs for another", "is at work, or was cut off: wait until it confirms")
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs, "runs for another", "is still running, or was cut off: wait until it confirms")
 	if kept || b.Sessions()[theirs] == "completed" {
 		t.Errorf("kept %v, sessions %v", kept, b.Sessions())
 	}
@@ -170,7 +170,7 @@ func TestLongRunsOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			kept, err := b.Open().Keep(t.Context())
-			says(t, err, drivers.ErrRejected, drivers.ErrPartial, what, "is at work, or was cut off: wait until it confirms")
+			says(t, err, drivers.ErrRejected, drivers.ErrPartial, what, "is still running, or was cut off: wait until it confirms")
 			if kept || strings.Contains(string(b.Startup()), "vlan 99") {
 				t.Errorf("%s: kept %v", c.ago, kept)
 			}
@@ -211,7 +211,7 @@ func TestRollbackCutOff(t *testing.T) {
 		other := b.Open()
 		other.Inherit(ended)
 		_, err := b.Try(other)
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, left[0]+" is open", "is at work, or was cut off")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, left[0]+" is open", "is still running, or was cut off")
 	}
 	clears := func(d *Driver) {
 		t.Helper()

@@ -237,7 +237,7 @@ func (m *Machine) revertWritten(ctx context.Context, b Record, now *native.Confi
 		return fmt.Errorf("%w; it was refused: %w", err, cause)
 	}
 	m.Switch.Forget(ctx, b)
-	return fmt.Errorf("%w: what came before it was reverted: %w", drivers.ErrRejected, cause)
+	return fmt.Errorf("%w: the lines before it were reverted: %w", drivers.ErrRejected, cause)
 }
 
 // Watch looks at the switch until enough says so, for at most limit. It returns

@@ -206,7 +206,7 @@ const (
 
 // Unreadable is the error where nobody knows what a write has done.
 func (m *Machine) Unreadable(cause, err error) error {
-	return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, JoinErrors(cause, err))
+	return fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, JoinErrors(cause, err))
 }
 
 // verdict says what became of sent lines that come in force as a whole or not

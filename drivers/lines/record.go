@@ -52,14 +52,14 @@ func (m *Machine) check(b Record, managed func(port string) bool) error {
 		return fmt.Errorf("undo record: unknown model %d", b.Variant)
 	}
 	if err := m.Grammar.Check(b.Edit, managed); err != nil {
-		return fmt.Errorf("undo record: what was applied: %w", err)
+		return fmt.Errorf("undo record: applied lines: %w", err)
 	}
 	err := m.Grammar.Check(b.Undo, managed)
 	if err == nil {
 		err = b.Edit.CheckUndo(b.Undo)
 	}
 	if err != nil {
-		return fmt.Errorf("undo record: what stood there before: %w", err)
+		return fmt.Errorf("undo record: previous lines: %w", err)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func TestKeep(t *testing.T) {
 		}
 		b.Apply(b.Open())
 		other := b.Open()
-		if _, st := b.Plan(other); !strings.Contains(notes(st), "an earlier run left checkpoint rf-test") {
+		if _, st := b.Plan(other); !strings.Contains(notes(st), "and left checkpoint rf-test") {
 			t.Errorf("notes %q", notes(st))
 		}
 		if kept, err := other.Keep(t.Context()); !kept || err != nil {
@@ -143,12 +143,12 @@ func TestKeepLeavesRunsOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := b.Open()
-	if _, st := b.Plan(other); !strings.Contains(notes(st), "a run of this tool that began 2m") || !strings.Contains(notes(st), "is at work, or was cut off (checkpoint rf-"+id) {
+	if _, st := b.Plan(other); !strings.Contains(notes(st), "a run of this tool that began 2m") || !strings.Contains(notes(st), "is still running, or was cut off (checkpoint rf-"+id) {
 		t.Errorf("notes %q", notes(st))
 	}
 	other.Inherit([]string{id[:15] + "123-ffff"})
 	kept, err := other.Keep(t.Context())
-	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "checkpoint rf-"+id, "is at work, or was cut off: wait until it confirms")
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, "checkpoint rf-"+id, "is still running, or was cut off: wait until it confirms")
 	if kept || len(b.Checkpoints()) != 1 {
 		t.Errorf("kept %v, checkpoints %v", kept, b.Checkpoints())
 	}

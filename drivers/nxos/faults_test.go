@@ -211,7 +211,7 @@ func TestFailedRollback(t *testing.T) {
 		b.Faults().RefuseLine(refuse)
 		b.Faults().RefuseLine(regexp.MustCompile("^no (policy|class)-map"))
 		tok, err := b.Try(d)
-		says(t, err, drivers.ErrPartial, nil, "checkpoint rf-test, where it is still there, holds what stood there before", "Rollback failed.", "service-policy type queuing")
+		says(t, err, drivers.ErrPartial, nil, "checkpoint rf-test, where it is still there, holds the previous configuration", "Rollback failed.", "service-policy type queuing")
 		if !slices.Contains(b.Checkpoints(), "rf-test") || b.State() == was {
 			t.Errorf("checkpoints %v", b.Checkpoints())
 		}

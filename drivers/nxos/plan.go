@@ -26,10 +26,10 @@ type planner struct {
 
 func (p *planner) Open() {
 	for _, n := range natural.Keys(p.snap.theirs) {
-		p.Note("%s (checkpoint %s): where it was cut off here, an apply that finds nothing to change confirms it; where it was cut off elsewhere, \"no checkpoint %s\" on the switch removes what is left", drivers.AtWork(p.snap.theirs[n]), n, n)
+		p.Note("%s (checkpoint %s). If it was cut off on this machine, an apply that finds nothing to change confirms it; otherwise \"no checkpoint %s\" on the switch removes the checkpoint", drivers.AtWork(p.snap.theirs[n]), n, n)
 	}
 	for _, n := range p.snap.left {
-		p.Note("an earlier run left checkpoint %s: it was cut off before it was confirmed or reverted, and what of it is in force may not be saved; an apply that finds nothing to change confirms it and removes the checkpoint, and \"no checkpoint %s\" on the switch does as well", n, n)
+		p.Note("an earlier run was cut off before it was confirmed or reverted, and left checkpoint %s; its change may be in force and unsaved. An apply that finds nothing to change confirms it and removes the checkpoint; so does \"no checkpoint %s\" on the switch", n, n)
 	}
 	p.NoteModel()
 	p.Notes = append(p.Notes, native.Warnings(p.Desired, p.snap.m)...)

@@ -230,7 +230,7 @@ func TestConditions(t *testing.T) {
 }
 
 // A plan says what ports lose that the intent does not speak of.
-func TestPlanTellsOfLosses(t *testing.T) {
+func TestPlanReportsLosses(t *testing.T) {
 	b := newBox(t, boxOptions{setup: `
 policy-map type queuing SITE
   class type queuing c-out-8q-q3
@@ -247,7 +247,7 @@ interface Ethernet1/1
 
 // PFC that a line turns off on all ports comes back on all of them, and the
 // plan does not call that the watchdog.
-func TestPlanTellsOfTheOverride(t *testing.T) {
+func TestPlanReportsTheOverride(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	d := b.Open()
 	b.Apply(d)

@@ -121,7 +121,7 @@ func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) e
 			}
 		}
 		if now == nil {
-			return fmt.Errorf("%w: a rollback to checkpoint %s was begun, and what the switch holds cannot be read: %w", drivers.ErrPartial, b.Checkpoint, failed)
+			return fmt.Errorf("%w: a rollback to checkpoint %s was begun, and the configuration of the switch cannot be read: %w", drivers.ErrPartial, b.Checkpoint, failed)
 		}
 	}
 	return d.reset(ctx, b, now, failed)
@@ -157,7 +157,7 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 			break
 		}
 	}
-	return fmt.Errorf("%w: %s of the undo record left to set; checkpoint %s, where it is still there, holds what stood there before: %w", drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, lines.ErrOthers))
+	return fmt.Errorf("%w: %s of the undo record left to set; checkpoint %s, where it is still there, holds the previous configuration: %w", drivers.ErrPartial, words.Count(len(b.Undo.Commands(now)), "line"), b.Checkpoint, cmp.Or(cause, lines.ErrOthers))
 }
 
 // rollBack rolls the switch back to the checkpoint of an apply, and returns

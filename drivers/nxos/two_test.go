@@ -101,7 +101,7 @@ func TestOfTwoRunsOneWrites(t *testing.T) {
 		snap, st := b.Plan(d)
 		b.do("checkpoint rf-" + id(2*time.Minute))
 		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id(0)})
-		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written: checkpoint rf-"+id(2 * time.Minute)[:8], "a run of this tool that began 2m", "is at work, or was cut off: wait until it confirms")
+		says(t, err, drivers.ErrRejected, drivers.ErrPartial, "nothing was written: checkpoint rf-"+id(2 * time.Minute)[:8], "a run of this tool that began 2m", "is still running, or was cut off: wait until it confirms")
 		if tok != nil || b.State() != was || b.Writes() != 0 || len(b.Checkpoints()) != 1 {
 			t.Errorf("token %v, checkpoints %v", tok, b.Checkpoints())
 		}

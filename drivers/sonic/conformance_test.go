@@ -106,9 +106,9 @@ func (b *box) apply(d *driver) (*drivers.Token, *drivers.Steps) {
 	return tok, st
 }
 
-// TestWhatIsBlocked: with gNMI alone exactly these changes of a factory-fresh
+// TestBlockedChanges: with gNMI alone exactly these changes of a factory-fresh
 // switch have no way in; with SSH none has.
-func TestWhatIsBlocked(t *testing.T) {
+func TestBlockedChanges(t *testing.T) {
 	for _, release := range simsonic.Releases {
 		rel, _ := native.LookupRelease(release)
 		for _, model := range []string{known, unknown, dynamic} {

@@ -130,7 +130,7 @@ func TestAPortThatTheIntentShutsStaysDown(t *testing.T) {
 	}
 }
 
-func TestAPortThatSomebodyShutMeanwhileMakesThePlanStale(t *testing.T) {
+func TestAPortThatSomeoneShutMeanwhileMakesThePlanStale(t *testing.T) {
 	b := newBox(t, boxOptions{model: td2, release: "202511"})
 	d := b.open()
 	_, st := b.plan(d)

@@ -259,7 +259,7 @@ func (r *runner) confirm(ctx context.Context, mark footprint, limit time.Duratio
 		r.cfg = now
 		return nil
 	case now == nil || err != nil:
-		return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, err)
+		return fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, err)
 	}
 	return fmt.Errorf("%w: the switch reported success but holds %d of %d values", drivers.ErrPartial, len(mark)-mark.left(now), len(mark))
 }
@@ -276,7 +276,7 @@ func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []n
 		return err == nil, err
 	})
 	if !ok {
-		return fmt.Errorf("%w: what the switch holds cannot be read: %w", drivers.ErrPartial, errors.Join(cause, err))
+		return fmt.Errorf("%w: the configuration of the switch cannot be read: %w", drivers.ErrPartial, errors.Join(cause, err))
 	}
 	left := mark.left(now)
 	switch {

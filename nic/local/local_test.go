@@ -137,7 +137,7 @@ func rdmaDefaults(t *testing.T, m *local.Machine) (tos int, mode string) {
 	return p.ToS.V, p.Mode.V
 }
 
-func TestReadTells(t *testing.T) {
+func TestReadReports(t *testing.T) {
 	h := newHost(t, mlx5(true), localtest.Port{Name: ens1, RDMA: "mlx5_1", PCI: pci1, Driver: nic.DriverMLX5, VF: true})
 	h.Process(77, "lldpad")
 	h.Put("class/net/"+ens0+"/settings/pfc_stall_prevention", "auto\n")

@@ -259,7 +259,7 @@ func TestCableOfALink(t *testing.T) {
 }
 
 // Values that no intent has are said, and do not spoil what it can say.
-func TestWhatNoIntentSays(t *testing.T) {
+func TestSettingsThatNoIntentExpresses(t *testing.T) {
 	edit := func(do func(*qos.Port)) Input {
 		s := running("leaf1", "Ethernet0", "Ethernet8")
 		do(s.Running.Ports["Ethernet8"])

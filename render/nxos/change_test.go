@@ -402,7 +402,7 @@ func TestObjectsThatOthersUseAreNotEdited(t *testing.T) {
 	}
 }
 
-func TestWhatDesiredLeavesOpenStays(t *testing.T) {
+func TestUnmanagedSettingsStay(t *testing.T) {
 	want := roce()
 	p := want.Ports["Ethernet1/1"]
 	p.Queues[0] = qos.Queue{}

@@ -166,7 +166,7 @@ dcb -j pfc show dev roce0 | cmp - /before
 `, hostvm.Options{})
 	said(t, res,
 		`"prio_pfc":[false,false,false,true,false,false,false,false]`, `[26,3]`, `[48,6]`, "\n106\n", "mtu 9000",
-		"vm  unchanged", "no systemd on this machine", "root@hostvm  applied vm", "vm  restored", "mtu 1500", "cut off in its work vm")
+		"vm  unchanged", "no systemd on this machine", "root@hostvm  applied vm", "vm  restored", "mtu 1500", "cut off on vm")
 	out := string(res.Output)
 	_, rest, _ := strings.Cut(out, "corrupt")
 	corrupt, _, _ := strings.Cut(rest, "mended")

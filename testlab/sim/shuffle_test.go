@@ -9,7 +9,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-func TestDiceOfNobody(t *testing.T) {
+func TestShuffleWithoutASeed(t *testing.T) {
 	var s *Shuffler
 	d := s.Answer()
 	if l := Reorder(d, []int{1, 2, 3}); d.Bool() || d.N(3) != 0 || l[0] != 1 || l[2] != 3 || string(d.JSON([]byte(`{"b":1,"a":2}`))) != `{"b":1,"a":2}` || d.Pause(t.Context()) != nil {

@@ -51,7 +51,7 @@ var (
 	lastRead      = desc("device_last_success_timestamp_seconds", "When the device was last read.", "device", "kind")
 	readTime      = desc("device_read_duration_seconds", "How long the last read of the device took.", "device", "kind")
 	readFailures  = desc("device_read_failures_total", "Reads of the device that failed.", "device", "kind")
-	webhooks      = desc("webhook_messages_total", "Messages to the webhook, by what became of them.", "result")
+	webhooks      = desc("webhook_messages_total", "Messages to the webhook, by result.", "result")
 	poolPeak      = desc("device_pool_peak_bytes", "The highest fill of a buffer pool.", "device", "pool")
 	portLeftOut   = desc("port_series_left_out", "Series of ports that are left out because there are too many.")
 	counterPolled = desc("device_counters_timestamp_seconds", "When the counters of the device were read.", "device", "kind")

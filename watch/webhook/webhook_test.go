@@ -178,14 +178,14 @@ func TestAddress(t *testing.T) {
 }
 
 // While one message is on its way later ones are put together.
-func TestLatestIsTold(t *testing.T) {
+func TestLatestMessageIsSent(t *testing.T) {
 	if got := told(t, watch.Warnings, watch.Unreadable, watch.Errors); got != ">ok ok>errors" {
 		t.Errorf("told was %q", got)
 	}
 }
 
 // A verdict that came and went meanwhile is not sent.
-func TestNothingNewIsNotTold(t *testing.T) {
+func TestNoMessageWithoutAChange(t *testing.T) {
 	if got := told(t, watch.Warnings, watch.OK); got != ">ok" {
 		t.Errorf("told was %q", got)
 	}

@@ -34,7 +34,7 @@ func TestFormsOfOneThing(t *testing.T) {
 }
 
 // What is missing, long or of another form is not set, and nothing panics.
-func TestWhatDoesNotFitIsNotSet(t *testing.T) {
+func TestValuesOfAnotherFormAreNotSet(t *testing.T) {
 	long := strings.Repeat("x", MaxText+1)
 	o, _, err := Parse([]byte(`{"a": [{"x": 1}, {"x": 2}], "n": null, "f": 1.5, "neg": -1, "b": false, "long": "` + long + `", "fits": "` + long[1:] + `", "ctl": "a\u001b[2Jb", "t": "false"}`))
 	if err != nil {

@@ -281,7 +281,7 @@ func (p *xparser) primary() (*xpath, error) {
 		return nil, fmt.Errorf("%d arguments for %s", len(x.args), t)
 	}
 	if (t == "count" || t == "sum") && x.args[0].op != "path" && x.args[0].op != "|" {
-		return nil, fmt.Errorf("%s of what is no path", t)
+		return nil, fmt.Errorf("%s of an argument that is not a path", t)
 	}
 	return x, nil
 }

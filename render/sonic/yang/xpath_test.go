@@ -92,7 +92,7 @@ func TestXPathRefused(t *testing.T) {
 		"'a": "a string without an end", "(1": `"" where ")" is expected`, "n[1": `"" where "]" is expected`, "..n": `"n" is not understood`, "1.2.3": `number "1.2.3"`,
 		"last()": "the function last is not known", "position() = 1": "the function position is not known", "not()": "0 arguments for not", "not(1, 2)": "2 arguments for not",
 		"concat('a')": "1 arguments for concat", "true(1)": "1 arguments for true", "string(1, 2)": "2 arguments for string", "translate('a', 'b')": "2 arguments for translate",
-		"count(1)": "count of what is no path", "sum('a')": "sum of what is no path", "ancestor::n": "the axis ancestor is not known", "n/": `"" where a step is expected`,
+		"count(1)": "count of an argument that is not a path", "sum('a')": "sum of an argument that is not a path", "ancestor::n": "the axis ancestor is not known", "n/": `"" where a step is expected`,
 		"n//k": `"//"`, "n[1]": "a position in a predicate", "n[k = 1][2]": "a position in a predicate", "n[": "the expression ends early", "n[1 +]": `"]" where a step`,
 		"not(1 +)": `")" where a step`, "concat('a', n//k)": `"//"`, "(1 +)": `")" where a step`, "1 | ": "the expression ends early", "- ": "the expression ends early", "(n)/": `"" where a step`, "(n)[1]": "a position in a predicate",
 		"/..n": `"n" is not understood`, "child::": `"" where a step`, "n/child::1": `"1" where a step`, "n!k": `"!" is not understood`, "{": `"{" is not understood`, "`": "is not understood", "@": `"@" where a step`, "[": `"[" where a step`, "n^2": `"^" is not understood`, "not(1 2)": `"2" where "," is expected`, "text(": `"" where ")" is expected`,
