@@ -2,6 +2,7 @@ package intent
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -12,8 +13,9 @@ import (
 // Select returns the switches that any of the patterns names, in the order of
 // Switches and each once; all of them where there is no pattern. A pattern is
 // a name ("leaf1"), a name with ranges ("leaf[1-32]"), a glob ("leaf*"),
-// "role:leaf" or "os:sonic". A pattern that names no switch is an [*Error]
-// without a place.
+// "role:leaf" or "os:sonic". With "!" before it, it leaves out what it names, of the
+// others or, where there are no others, of all switches. A pattern that names no
+// switch, and patterns that leave none, are an [*Error] without a place.
 func (f *Fabric) Select(patterns []string) ([]*Switch, error) {
 	chosen, err := f.choose(patterns, f.candidates(), "switch")
 	if err != nil {
@@ -68,13 +70,18 @@ func (f *Fabric) hostCandidates() []candidate {
 // choose returns the names of what the patterns name, of all where there are
 // none. what is what they are to name.
 func (f *Fabric) choose(patterns []string, all []candidate, what string) (map[string]bool, error) {
-	chosen := map[string]bool{}
-	if len(patterns) == 0 {
+	out := func(p string) bool { return strings.HasPrefix(p, "!") }
+	chosen, left := map[string]bool{}, map[string]bool{}
+	if !slices.ContainsFunc(patterns, func(p string) bool { return !out(p) }) {
 		for _, c := range all {
 			chosen[c.name] = true
 		}
 	}
 	for _, p := range patterns {
+		names := chosen
+		if out(p) {
+			p, names = p[1:], left
+		}
 		match, err := matching(p, all, what)
 		if err != nil {
 			return nil, err
@@ -82,12 +89,16 @@ func (f *Fabric) choose(patterns []string, all []candidate, what string) (map[st
 		found := false
 		for _, c := range all {
 			if match(c) {
-				chosen[c.name], found = true, true
+				names[c.name], found = true, true
 			}
 		}
 		if !found {
 			return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s matches %q", what, p), Hint: near(p, all)}
 		}
+	}
+	maps.DeleteFunc(chosen, func(name string, _ bool) bool { return left[name] })
+	if len(left) > 0 && len(chosen) == 0 {
+		return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("%q leaves no %s", strings.Join(patterns, ","), what)}
 	}
 	return chosen, nil
 }

@@ -27,6 +27,7 @@ hosts:
 		{"role:leaf gpu1", "leaf1 leaf2", "gpu1", ""},
 		{"os:eos", "spine1", "", ""},
 		{"*1", "leaf1 spine1", "gpu1", ""},
+		{"!gpu* !spine1", "leaf1 leaf2", "", ""},
 		{"os:", "", "", `no switch or host matches "os:"`},
 		{"gpu[2-4]", "", "", `no switch or host "gpu4", which "gpu[2-4]" names`},
 		{"gpu4", "", "", `no switch or host matches "gpu4"`},

@@ -142,7 +142,7 @@ func (a *app) styler(w io.Writer) term.Styler {
 func (a *app) intentFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
-	f.StringSliceVar(&a.only, "only", nil, "only these switches: name, glob, role:NAME or os:NAME")
+	f.StringSliceVar(&a.only, "only", nil, "only these switches: name, glob, role:NAME or os:NAME; !NAME leaves out")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 }
 

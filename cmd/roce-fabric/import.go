@@ -65,7 +65,7 @@ change: values that an intent cannot express.`,
 	f.StringArrayVar(&o.configs, "config", nil, "a saved configuration: NAME=FILE, or NAME:OS=FILE where the text does not show the system; may be repeated")
 	f.StringArrayVar(&o.topologies, "topology", nil, "links: a containerlab file, or LLDP neighbours as 'lldpctl -f json' in a file named after the device; may be repeated")
 	f.StringVarP(&o.file, "file", "f", "", "an intent that names switches, credentials, hosts or links: a file, a folder, or -")
-	f.StringSliceVar(&a.only, "only", nil, "only these switches of -f: name, glob, role:NAME or os:NAME")
+	f.StringSliceVar(&a.only, "only", nil, "only these switches of -f: name, glob, role:NAME or os:NAME; !NAME leaves out")
 	f.StringVar(&o.username, "username", "", "user of the switches of --device: a name, env:NAME, file:PATH or keyring:SERVICE/USER")
 	f.StringVar(&o.password, "password", "", "reference to their password: env:NAME, file:PATH or keyring:SERVICE/USER, never the password")
 	f.BoolVar(&o.ssh, "ssh", false, "reach the switches of --device over SSH as well, which NX-OS needs")

@@ -42,7 +42,7 @@ unit that applies the latter two again at boot.`,
 
 func (a *app) nicFlags(c *cobra.Command, o *nicOptions) {
 	a.intentFlags(c)
-	c.Flags().Lookup("only").Usage = "only these hosts: name or glob"
+	c.Flags().Lookup("only").Usage = "only these hosts: name or glob; !NAME leaves out"
 	a.deviceFlags(c)
 	pre := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {

@@ -52,7 +52,7 @@ the host. For a port that is meant to be down, the intent says admin: down.
 		},
 	}
 	a.intentFlags(c)
-	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
+	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME; !NAME leaves out"
 	c.Flags().DurationVar(&o.window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
 	a.sudoFlag(c)
 	a.stateFlag(c, &o.state)

@@ -90,7 +90,7 @@ The intent is read once, at the start.`,
 	}
 	a.intentFlags(c)
 	f := c.Flags()
-	f.Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME"
+	f.Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME; !NAME leaves out"
 	f.DurationVar(&o.interval, "interval", 5*time.Minute, "from the start of a round to that of the next: 10s to 24h")
 	f.IntVar(&o.rounds, "rounds", 0, "stop after so many rounds (default: never)")
 	f.BoolVar(&o.counters, "counters", true, "read the counters of ports, and judge what they count")
