@@ -18,6 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Exit statuses, the same for every command.
@@ -186,6 +187,12 @@ func (a *app) deviceFlags(c *cobra.Command) {
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if a.parallel < 1 || a.parallel > 1024 {
 			return usage("--parallel %d: use 1 to 1024", a.parallel)
+		}
+		if most, files := fleet.MaxWorkers(); a.parallel > most {
+			if cmd.Flags().Changed("parallel") {
+				a.warn("--parallel %d needs more than the %d files that a process may open here (ulimit -n): %s at a time", a.parallel, files, words.Count(most, "device"))
+			}
+			a.parallel = most
 		}
 		if pre != nil {
 			return pre(cmd, args)
