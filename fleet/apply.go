@@ -23,9 +23,6 @@ type RunOptions struct {
 	// Workers is how many devices are read at a time before the first write, Writers
 	// how many are changed; 0 is one.
 	Workers, Writers int
-	// RevertTimeout bounds the revert of one device, also after Ctrl-C; 0 is 15
-	// minutes.
-	RevertTimeout time.Duration
 	// AppliedTimeout bounds the wait for the daemons of a device to take up
 	// what was written; 0 is 30 s.
 	AppliedTimeout time.Duration
@@ -40,9 +37,6 @@ type ApplyOptions struct {
 	Allow qos.Impact
 	// SkipFailed carries out the rest of a plan in which devices could not be planned.
 	SkipFailed bool
-	// SkipUnchanged leaves devices without a step alone: they are not read again, and
-	// where there are no others there is no run.
-	SkipUnchanged bool
 	// Confirm is asked once nothing forbids the plan; an error ends it. nil is
 	// a yes. As the answer may take hours, all devices are read again after it.
 	Confirm func() error
@@ -102,11 +96,8 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err != nil {
 		return judged, err
 	}
-	todo := plan.devices
-	if o.SkipUnchanged {
-		todo = slices.DeleteFunc(slices.Clone(todo), func(p planned) bool { return p.empty })
-	}
-	if len(todo) > 0 || !o.SkipUnchanged {
+	todo := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool { return p.empty && r.devices[p.name].Volatile })
+	if len(todo) > 0 {
 		if o.Confirm != nil {
 			if err := o.Confirm(); err != nil {
 				return nil, err

@@ -21,7 +21,7 @@ func stateDir() (dir string, remove func()) {
 func ExamplePlan() {
 	f, at, end := example("quickstart", fleet.LoadOptions{})
 	defer end()
-	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	devices, _ := f.Devices(at)
 	err := fleet.Plan(context.Background(), devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(d *fleet.DevicePlan) error {
 		if d.Error != nil {
 			return d.Error
@@ -46,7 +46,7 @@ func ExampleApply() {
 	state, remove := stateDir()
 	defer remove()
 	ctx := context.Background()
-	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	devices, _ := f.Devices(at)
 	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(*fleet.DevicePlan) error { return nil })
 	must(err)
 	defer func() { must(plan.Close()) }()
@@ -78,7 +78,7 @@ func ExampleRollback() {
 	state, remove := stateDir()
 	defer remove()
 	ctx := context.Background()
-	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	devices, _ := f.Devices(at)
 	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()}, func(*fleet.DevicePlan) error { return nil })
 	must(err)
 	defer func() { must(plan.Close()) }()

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,23 +76,26 @@ func Runs(dir string) iter.Seq2[*Past, error] {
 	}
 }
 
+// hostRuns is the folder in which older versions keep the journals of hosts.
+const hostRuns = "hosts"
+
 // journals lists the journals, newest first: a name begins with the time.
-func journals(dir string) ([]string, error) {
-	es, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the journals: %w", err)
-	}
-	var names []string
-	for _, e := range es {
-		if strings.HasSuffix(e.Name(), ".journal") && e.Type().IsRegular() {
-			names = append(names, e.Name())
+func journals(dir string) (names []string, _ error) {
+	for _, sub := range []string{"", hostRuns} {
+		es, err := os.ReadDir(filepath.Join(dir, sub))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the journals: %w", err)
+		}
+		for _, e := range es {
+			if strings.HasSuffix(e.Name(), ".journal") && e.Type().IsRegular() {
+				names = append(names, filepath.Join(sub, e.Name()))
+			}
 		}
 	}
-	slices.Sort(names)
-	slices.Reverse(names)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(filepath.Base(b), filepath.Base(a)) })
 	return names, nil
 }
 

@@ -210,7 +210,7 @@ func (j *journal) others() ([]string, error) {
 func (j *journal) readOthers() ([]string, error) {
 	names, err := journals(filepath.Dir(j.path))
 	for i, n := range names {
-		names[i] = strings.TrimSuffix(n, ".journal")
+		names[i] = strings.TrimSuffix(filepath.Base(n), ".journal")
 	}
 	own := strings.TrimSuffix(filepath.Base(j.path), ".journal")
 	return slices.DeleteFunc(names, func(id string) bool { return id == own }), err

@@ -63,7 +63,6 @@ type run struct {
 }
 
 func (o RunOptions) withDefaults() RunOptions {
-	o.RevertTimeout = cmp.Or(o.RevertTimeout, 15*time.Minute)
 	o.AppliedTimeout = cmp.Or(o.AppliedTimeout, 30*time.Second)
 	return o
 }
@@ -228,7 +227,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 	}
 	// The revert must not end with the run: Ctrl-C has to leave the device in one of
 	// two known states.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.RevertTimeout)
+	rctx, cancel := t.revertTime(ctx)
 	defer cancel()
 	if rerr := drv.Revert(rctx, token); rerr != nil {
 		return Partial, steps, fmt.Errorf("%w; and the revert also failed: %w", err, rerr)

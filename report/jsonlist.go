@@ -16,12 +16,13 @@ type JSONList struct {
 	off bool
 }
 
-// NewJSONList begins the document; where on is false nothing is ever written.
-func NewJSONList(w io.Writer, on bool, fabric string) *JSONList {
+// NewJSONList begins the document, whose list is called key; where on is false
+// nothing is ever written.
+func NewJSONList(w io.Writer, on bool, fabric, key string) *JSONList {
 	l := &JSONList{w: w, off: !on}
 	name, err := json.Marshal(fabric)
 	l.err = err
-	l.printf("{\n  \"format\": %d,\n  \"fabric\": %s,\n  \"devices\": [", Format, name)
+	l.printf("{\n  \"format\": %d,\n  \"fabric\": %s,\n  %q: [", Format, name, key)
 	return l
 }
 

@@ -13,23 +13,41 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// held is the text of devices that have the same plan: it is written once,
-// under all their names.
+// held is a plan that several devices share but for the lines of the intent behind
+// it: it is written once, under all their names.
 type held struct {
 	names []string
-	text  string
+	plan  fleet.DevicePlan
+	text  string // without the lines of the intent
 }
+
+// andOthers ends the line of the intent behind a change of the first of several
+// devices, each of which has a line of its own.
+const andOthers = " and others"
 
 // Plan writes the plan of one device. Devices that follow one another with
 // equal plans share one text, so a device is written when the next one differs,
 // or by [Text.Summary].
 func (t *Text) Plan(d *fleet.DevicePlan) {
-	text := t.plan(d)
-	if len(t.held.names) > 0 && t.held.text != text {
-		t.release()
+	bare := *d
+	bare.Changes = slices.Clone(d.Changes)
+	for i := range bare.Changes {
+		bare.Changes[i].Reason = ""
 	}
-	t.held.names, t.held.text = append(t.held.names, d.Name), text
-	if d.Error != nil || len(d.Changes) == 0 {
+	text := t.plan(&bare)
+	if len(t.held.names) > 0 && t.held.text == text {
+		for i := range d.Changes {
+			if had := &t.held.plan.Changes[i].Reason; d.Changes[i].Reason != *had && !strings.HasSuffix(*had, andOthers) {
+				*had += andOthers
+			}
+		}
+	} else {
+		t.release()
+		t.held.plan, t.held.text = *d, text
+		t.held.plan.Changes = slices.Clone(d.Changes)
+	}
+	t.held.names = append(t.held.names, d.Name)
+	if n, _ := count(d); d.Error != nil || n == 0 {
 		return
 	}
 	i := slices.IndexFunc(t.undo, func(u undo) bool { return u.how == d.Facts.Caps.Undo })
@@ -49,7 +67,7 @@ type undo struct {
 // release writes the devices that are held back.
 func (t *Text) release() {
 	if len(t.held.names) > 0 {
-		t.printf("%s  %s", t.S.Bold(spaced(natural.Fold(t.held.names))), t.held.text)
+		t.printf("%s  %s", t.S.Bold(spaced(natural.Fold(t.held.names))), t.plan(&t.held.plan))
 	}
 	t.held = held{}
 }
@@ -65,15 +83,16 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 		p("%s %s\n", t.S.Red("failed:"), term.CleanLine(d.Error.Text))
 		return b.String()
 	}
-	facts := t.S.Dim(term.CleanLine("(" + strings.TrimPrefix(d.Facts.Model+", ", ", ") + d.OS + " " + d.Facts.Release + ")"))
-	if len(d.Changes) == 0 {
-		p("no changes %s\n", facts)
+	facts := t.S.Dim(term.CleanLine("(" + strings.TrimPrefix(d.Facts.Model+", ", ", ") + strings.TrimSpace(d.OS+" "+d.Facts.Release) + ")"))
+	n, open := count(d)
+	stay := ""
+	if open > 0 {
+		stay = ", " + differences(open)
+	}
+	if n == 0 {
+		p("no changes%s %s\n", stay, facts)
 	} else {
-		n := 0
-		for _, g := range d.Changes {
-			n += max(1, len(g.Ports))
-		}
-		p("%s, impact %s, %s %s\n", words.Count(n, "change"), t.impact(d.Impact()), words.Count(len(d.Steps), "request"), facts)
+		p("%s, impact %s, %s%s %s\n", words.Count(n, "change"), t.impact(d.Impact()), words.Count(len(d.Steps), "request"), stay, facts)
 	}
 	for len(d.Changes) > 0 {
 		where := d.Changes[0].Ports
@@ -108,6 +127,25 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 	return b.String()
 }
 
+// count returns how many values a plan changes, and how many differ and are no work
+// for a run.
+func count(d *fleet.DevicePlan) (changes, open int) {
+	for _, g := range d.Changes {
+		n := max(1, len(g.Ports))
+		if g.Open {
+			open += n
+		} else {
+			changes += n
+		}
+	}
+	return changes, open
+}
+
+// differences counts what differs and is no work for a run.
+func differences(n int) string {
+	return words.Count(n, "difference") + " that apply leaves"
+}
+
 // maxValues is the widest "old -> new" that stays on one line with the rest.
 const maxValues = 38
 
@@ -129,7 +167,10 @@ func (t *Text) changes(ports []string, gs []fleet.Group) string {
 	}
 	for _, g := range gs {
 		mark, what, end := t.S.Green("~"), t.impact(g.Impact), pad("", impact-len(g.Impact.String()))
-		if g.Blocked != "" {
+		switch {
+		case g.Open:
+			mark = t.S.Yellow("!")
+		case g.Blocked != "":
 			mark = t.S.Red("!")
 		}
 		name, one := g.Field.String(), oneLine(g.Change)
@@ -138,8 +179,11 @@ func (t *Text) changes(ports []string, gs []fleet.Group) string {
 			one, mark = "-> "+term.CleanLine(g.New), " "
 			name = ""
 		}
-		fmt.Fprintf(&b, "    %s %s  %s  %s%s  %s\n", mark, pad(name, field), pad(one, values), what, end, t.S.Dim(term.CleanLine(g.Reason)))
-		if g.Blocked != "" {
+		fmt.Fprintf(&b, "    %s %s  %s  %s%s  %s\n", mark, pad(name, field), pad(one, values), what, end, t.S.Dim(term.CleanLine(strings.Join(slices.DeleteFunc([]string{g.Reason, g.Note}, func(s string) bool { return s == "" }), ", "))))
+		switch {
+		case g.Open && g.Blocked != "":
+			fmt.Fprintf(&b, "      %s\n", t.S.Dim("left: "+term.CleanLine(g.Blocked)))
+		case g.Blocked != "":
 			fmt.Fprintf(&b, "      %s %s\n", t.S.Red("blocked:"), term.CleanLine(g.Blocked))
 		}
 	}
@@ -155,7 +199,9 @@ func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-width
 // PlanSummary sums up a plan.
 type PlanSummary struct {
 	Devices, Changed, Failed, BlockedDevices, Changes int
-	Impact                                            qos.Impact
+	// Open is how many values differ and are no work for a run.
+	Open   int
+	Impact qos.Impact
 }
 
 // Add counts a device.
@@ -165,15 +211,14 @@ func (s *PlanSummary) Add(d *fleet.DevicePlan) {
 		s.Failed++
 		return
 	}
-	if len(d.Changes) > 0 {
+	n, open := count(d)
+	if n > 0 {
 		s.Changed++
 	}
 	if d.Blocked() {
 		s.BlockedDevices++
 	}
-	for _, g := range d.Changes {
-		s.Changes += max(1, len(g.Ports))
-	}
+	s.Changes, s.Open = s.Changes+n, s.Open+open
 	s.Impact = max(s.Impact, d.Impact())
 }
 
@@ -187,7 +232,11 @@ func (t *Text) Summary(s PlanSummary) {
 		}
 		t.printf("%s\n", t.S.Dim("undo"+of+": "+term.CleanLine(u.how)))
 	}
-	if s.Changed == 0 && s.Failed == 0 {
+	switch {
+	case s.Changed == 0 && s.Failed == 0 && s.Open > 0:
+		t.printf("no changes on %s, %s\n", words.Count(s.Devices, "device"), differences(s.Open))
+		return
+	case s.Changed == 0 && s.Failed == 0:
 		t.printf("%s %s as the intent says, no changes\n", t.S.Green("ok:"), words.Are(s.Devices, "device"))
 		return
 	}

@@ -110,7 +110,7 @@ func TestColourAddsNothingElse(t *testing.T) {
 func TestJSONListIsOneDocument(t *testing.T) {
 	for n := range 3 {
 		var b bytes.Buffer
-		l := NewJSONList(&b, true, `a "b"`)
+		l := NewJSONList(&b, true, `a "b"`, "devices")
 		for range n {
 			l.Add(device("leaf1"))
 		}

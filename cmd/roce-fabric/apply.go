@@ -24,16 +24,21 @@ type applyOptions struct {
 	yes   bool
 	allow impactFlag
 	state string
+	// parallelSet says that the operator has given --parallel.
+	parallelSet bool
 }
 
 // impactFlag is --allow.
 type impactFlag struct{ qos.Impact }
 
+// counters is the default of --allow.
+var counters = impactFlag{qos.ImpactCounters}
+
 func (f *impactFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
 func (f *impactFlag) Type() string       { return "impact" }
 
 func (a *app) applyCommand() *cobra.Command {
-	o := applyOptions{allow: impactFlag{qos.ImpactCounters}}
+	o := applyOptions{allow: counters}
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Change the devices to match the intent",
@@ -68,28 +73,32 @@ needs the latter.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
 	}
-	a.intentFlags(c)
-	a.deviceFlags(c)
+	a.allFlags(c)
 	a.outputFlag(c, "text", "json")
-	f := c.Flags()
-	f.StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
-	a.stateFlag(c, &o.state)
-	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	_ = c.MarkFlagFilename("plan")
+	a.applyFlags(c, &o)
 	return c
+}
+
+// applyFlags adds the flags of apply and nic apply.
+func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
+	a.stateFlag(c, &o.state)
+	a.cutOffFlag(c)
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
+	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
 	}
-	if err := a.mustAsk(o.yes || o.saved != "", "plan"); err != nil {
+	if err := a.mustAsk(o.yes || o.saved != "", a.command("plan")); err != nil {
 		return err
 	}
 	outliveOutput()
-	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
+	c, _, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,11 +109,11 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if _, busy, err := fleet.AtWork(o.state); busy != nil || err != nil {
 		return errors.Join(busy, err)
 	}
-	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, o.state, "device"), Allow: o.allow.Impact}
+	// A host that cannot be planned does not hold up the other hosts.
+	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, o.state), Allow: o.allow.Impact, SkipFailed: a.nic.on}
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices"
 	if o.saved != "" {
-		c.Switches = f.Switches
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
 		advice = "do what the plan says about them, or leave the devices out with --only"
@@ -117,16 +126,17 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 			show.stdout, show.stderr = io.Discard, io.Discard
 		}
 		v := show.viewPlan(f.Name, false)
-		plan, err = fleet.Prepare(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), show.planOptions(f, o.state), v.add)
+		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, o.state), v.add)
 		if err == nil {
 			err = v.end()
 		}
+		run.Writers = a.runWorkers(v.sum.Impact >= qos.ImpactPortFlap, o.parallelSet)
 		if !o.yes {
 			run.Confirm = func() error {
 				if v.sum.Changed == 0 {
 					return nil
 				}
-				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(v.sum.Changed, "device")))
+				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(v.sum.Changed, a.noun())))
 			}
 		}
 	}
@@ -134,19 +144,35 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
-	res, err := fleet.Apply(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), plan, run)
+	res, err := fleet.Apply(ctx, devices, plan, run)
 	return a.ended(f.Name, res, err, advice)
 }
 
-// runOptions are those of every run. noun is what its devices are called.
-func (a *app) runOptions(ctx context.Context, f *intent.Fabric, state, noun string) fleet.RunOptions {
+// command is a command that stands beside the one that runs.
+func (a *app) command(name string) string {
+	if a.nic.on {
+		return "nic " + name
+	}
+	return name
+}
+
+// noun is what the devices of a command are called.
+func (a *app) noun() string {
+	if a.nic.on {
+		return "host"
+	}
+	return "device"
+}
+
+// runOptions are those of every run.
+func (a *app) runOptions(ctx context.Context, f *intent.Fabric, state string) fleet.RunOptions {
 	var end func() bool
 	steps := a.showSteps()
 	return fleet.RunOptions{Fabric: f, State: state, Workers: a.parallel, Progress: a.showProgress(func(e fleet.Event) {
 		switch {
 		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
 			end = context.AfterFunc(ctx, func() {
-				a.talk("interrupted: the %s being changed is reverted (a third Ctrl-C leaves it as it is)", noun)
+				a.talk("interrupted: the %s being changed is reverted (a third Ctrl-C leaves it as it is)", a.noun())
 			})
 		case e.Kind == fleet.PhaseEnds && e.Phase == fleet.Writing:
 			end()

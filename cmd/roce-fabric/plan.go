@@ -26,9 +26,11 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what would change on the devices, and what that disturbs",
-		Long: `plan reads the switches and shows how each differs from the intent, which line of
-the intent causes the change, and what the change disturbs: none, counters,
-port-flap, traffic-loss or reload. Nothing is written to a device.
+		Long: `plan reads the switches, and over SSH the hosts that have an address. It shows how
+each differs from the intent, which line of the intent causes the change, and what
+the change disturbs: none, counters, port-flap, traffic-loss or reload. Nothing is
+written to a device, except that this program is copied to each host once
+(~/.cache/roce-fabric).
 
 If the journal in --state says that a run was cut off on a switch, plan waits
 until the switch has finished what it was sent. Ports that the run took down and
@@ -40,10 +42,10 @@ long as neither the intent nor the devices have changed.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), o) },
 	}
-	a.intentFlags(c)
-	a.deviceFlags(c)
+	a.allFlags(c)
 	a.outputFlag(c, "text", "json")
-	c.Flags().StringVarP(&o.save, "save", "o", "", "write the plan to this file")
+	a.cutOffFlag(c)
+	c.Flags().StringVar(&o.save, "save", "", "write the plan to this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
 	c.Flags().BoolVar(&o.steps, "steps", false, "also show the native requests")
 	a.stateFlag(c, &o.state)
@@ -51,24 +53,24 @@ long as neither the intent nor the devices have changed.`,
 }
 
 func (a *app) plan(ctx context.Context, o planFlags) (err error) {
-	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
+	c, _, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
-	if o.state, err = stateDir(o.state, c.Fabric().Name); err != nil {
+	f := c.Fabric()
+	if o.state, err = stateDir(o.state, f.Name); err != nil {
 		return err
 	}
 	var file *fleet.PlanWriter
 	if o.save != "" {
-		f := c.Fabric()
 		file, err = fleet.CreatePlan(o.save, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
-	v := a.viewPlan(c.Fabric().Name, o.steps)
-	err = fleet.Plan(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), a.planOptions(c.Fabric(), o.state), func(d *fleet.DevicePlan) error {
+	v := a.viewPlan(f.Name, o.steps)
+	err = fleet.Plan(ctx, devices, a.planOptions(f, o.state), func(d *fleet.DevicePlan) error {
 		if err := v.add(d); err != nil || file == nil {
 			return err
 		}
@@ -89,13 +91,13 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	switch {
 	case v.sum.Failed > 0:
 		return &statusError{status: exitFailed}
-	case o.exitCode && v.sum.Changed > 0:
+	case o.exitCode && (v.sum.Changed > 0 || a.nic.on && v.sum.Open > 0):
 		return &statusError{status: exitDiffers}
 	}
 	return nil
 }
 
-// planOptions are those of a plan of switches.
+// planOptions are those of every plan.
 func (a *app) planOptions(f *intent.Fabric, state string) fleet.PlanOptions {
 	return fleet.PlanOptions{Fabric: f, History: a.history(state), Workers: a.parallel, Progress: a.showProgress(nil)}
 }
@@ -110,18 +112,25 @@ type planView struct {
 }
 
 func (a *app) viewPlan(fabric string, steps bool) *planView {
+	list := "devices"
+	if a.nic.on {
+		list = "hosts"
+	}
 	return &planView{
 		a: a, text: report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: steps},
-		json: report.NewJSONList(a.stdout, a.output == "json", fabric),
+		json: report.NewJSONList(a.stdout, a.output == "json", fabric, list),
 	}
 }
 
 func (v *planView) add(d *fleet.DevicePlan) error {
 	v.sum.Add(d)
-	if v.a.output == "json" {
-		v.json.Add(d)
-	} else {
+	switch {
+	case v.a.output != "json":
 		v.text.Plan(d)
+	case v.a.nic.on:
+		v.json.Add(report.HostPlanOf(d))
+	default:
+		v.json.Add(d)
 	}
 	if d.Error != nil {
 		v.hints = append(v.hints, d.Error.Hint)

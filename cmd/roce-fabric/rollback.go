@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -18,6 +19,8 @@ import (
 type rollbackOptions struct {
 	yes, list bool
 	state     string
+	// parallelSet says that the operator has given --parallel.
+	parallelSet bool
 }
 
 func (a *app) rollbackCommand() *cobra.Command {
@@ -35,22 +38,19 @@ It shows the devices and asks; without a terminal it needs --yes. --list shows t
 runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id := ""
-			if len(args) > 0 {
-				id = args[0]
-			}
-			return a.rollback(cmd.Context(), id, o)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
 	}
-	a.intentFlags(c)
-	a.deviceFlags(c)
+	a.allFlags(c)
 	a.outputFlag(c, "text", "json")
-	f := c.Flags()
-	f.BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	a.stateFlag(c, &o.state)
+	a.rollbackFlags(c, &o)
 	return c
+}
+
+// rollbackFlags adds the flags of rollback and nic rollback.
+func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
+	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	a.stateFlag(c, &o.state)
 }
 
 func (a *app) stateFlag(c *cobra.Command, dir *string) {
@@ -69,14 +69,24 @@ func stateDir(dir, fabric string) (string, error) {
 	return dir, nil
 }
 
-func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {
-	if o.list && id != "" {
-		return usage("--list shows all runs, and takes no run")
+func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (err error) {
+	id := ""
+	if len(args) > 0 {
+		id = args[0]
 	}
-	if err := a.mustAsk(o.list || o.yes, "rollback --list"); err != nil {
+	switch {
+	case o.list && id != "":
+		return usage("--list shows all runs, and takes no run")
+	case o.list && a.nic.on && len(a.only) > 0:
+		return usage("--list shows all runs, and takes no --only")
+	case o.list:
+		return a.listRuns(ctx, o.state)
+	}
+	if err := a.mustAsk(o.yes, a.command("rollback --list")); err != nil {
 		return err
 	}
-	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
+	outliveOutput()
+	c, _, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,44 +94,60 @@ func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err e
 	if o.state, err = stateDir(o.state, f.Name); err != nil {
 		return err
 	}
-	if o.list {
-		return a.listRuns(f.Name, o.state)
-	}
-	outliveOutput()
-	if len(a.only) == 0 {
-		c.Switches = f.Switches
-	}
-	devices := fleet.Switches(c.Compiler, c.Switches, open.Switch)
-	u, err := fleet.Find(ctx, devices, fleet.FindOptions{State: o.state, Run: id, Only: len(a.only) > 0})
+	u, err := fleet.Find(ctx, devices, fleet.FindOptions{State: o.state, Run: id, Among: func(name string) bool {
+		if len(a.only) == 0 && !a.nic.local && a.nic.host == "" {
+			return !a.nic.on || f.Switch(name) == nil
+		}
+		return slices.ContainsFunc(devices, func(d fleet.Device) bool { return d.Name == name })
+	}})
 	if err != nil {
 		return err
 	}
-	what := a.sayRun(u, "device")
-	return a.rollBack(ctx, devices, u, o.yes, what, fleet.RunOptions{Fabric: f, State: o.state})
+	disturbs, err := a.sayUndo(u)
+	if err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", words.Count(len(u.Devices), a.noun()))); err != nil {
+		return err
+	}
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, State: o.state, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	return a.ended(f.Name, res, err, "")
 }
 
-// sayRun says which run is rolled back, and returns how many devices it is about.
-func (a *app) sayRun(u *fleet.Undo, noun string) (what string) {
+// sayUndo says which run is rolled back, what a rollback writes on hosts, and returns
+// whether that disturbs traffic there.
+func (a *app) sayUndo(u *fleet.Undo) (disturbs bool, err error) {
 	var names []string
 	for _, d := range u.Devices {
 		names = append(names, d.Name)
 	}
-	what = words.Count(len(names), noun)
-	a.talk("run %s of %s by %s: rolling back %s: %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(u.By), what, natural.Fold(names))
-	return what
+	a.talkClean("run %s of %s by %s: rolling back %s: %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), u.By, words.Count(len(names), a.noun()), natural.Fold(names))
+	for _, d := range u.Devices {
+		lines, one, err := u.Values(d)
+		if err != nil {
+			return false, err
+		}
+		disturbs = disturbs || one
+		for _, l := range lines {
+			a.talkClean("  %s", l)
+		}
+	}
+	if disturbs {
+		a.talk("links of hosts may go down or lose traffic for a moment")
+	}
+	return disturbs, nil
 }
 
-// rollBack rolls a run back, after a question.
-func (a *app) rollBack(ctx context.Context, devices []fleet.Device, u *fleet.Undo, yes bool, what string, o fleet.RunOptions) error {
-	if err := a.confirm(ctx, yes, fmt.Sprintf("Roll back %s?", what)); err != nil {
+func (a *app) listRuns(ctx context.Context, state string) error {
+	c, err := a.load(ctx, fleet.TakeAll)
+	if err != nil {
 		return err
 	}
-	o.Progress = a.showSteps()
-	res, err := fleet.Rollback(ctx, devices, u, o)
-	return a.ended(o.Fabric.Name, res, err, "")
-}
-
-func (a *app) listRuns(fabric, dir string) error {
+	fabric := c.Fabric().Name
+	dir, err := stateDir(state, fabric)
+	if err != nil {
+		return err
+	}
 	runs := []*fleet.Past{}
 	for p, err := range fleet.Runs(dir) {
 		if err != nil {

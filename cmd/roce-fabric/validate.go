@@ -51,12 +51,9 @@ the host. For a port that is meant to be down, the intent says admin: down.
 			return a.validate(cmd.Context(), o)
 		},
 	}
-	a.intentFlags(c)
-	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME; !NAME leaves out"
+	a.allFlags(c)
 	c.Flags().DurationVar(&o.window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
-	a.sudoFlag(c)
 	a.stateFlag(c, &o.state)
-	a.deviceFlags(c)
 	a.reportFlags(c)
 	return c
 }
@@ -73,7 +70,7 @@ type validateOptions struct {
 
 // validate looks at the fabric, and at its counters over the window.
 func (a *app) validate(ctx context.Context, o validateOptions) error {
-	f, at, err := a.loadDevices(ctx, fleet.TakeAll)
+	f, at, err := a.loadDevices(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,11 +85,13 @@ func (a *app) validate(ctx context.Context, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	for _, what := range natural.Keys(v.Open) {
-		a.warn("%s: %s", natural.Fold(v.Open[what]), what)
-	}
+	a.warnOpen(v.Open)
 	f.Hosts = reached
-	err = a.report(validated(f, v.Findings, v.Counted))
+	r := validated(f, v.Findings, v.Counted)
+	if a.nic.on {
+		r.Command, r.Links, r.Ports = "nic validate", 0, v.Ports
+	}
+	err = a.report(r)
 	if err != nil || o.window == 0 {
 		return err
 	}

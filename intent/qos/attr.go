@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unique"
@@ -357,16 +358,27 @@ func (a Attr) String() string {
 	return a.text()
 }
 
+// ofNIC begins the name of a setting of a NIC in JSON: some are called as those of a
+// switch are.
+const ofNIC = "nic."
+
 // MarshalText writes the name.
 func (a Attr) MarshalText() ([]byte, error) {
-	if a == (Attr{}) {
+	switch {
+	case a == (Attr{}):
 		return nil, errors.New("a change of no attribute")
+	case a.Kind == KindNIC:
+		return []byte(ofNIC + a.String()), nil
 	}
 	return []byte(a.String()), nil
 }
 
 // UnmarshalText reads a name that a [Change] can have.
 func (a *Attr) UnmarshalText(b []byte) error {
+	if name, ok := strings.CutPrefix(string(b), ofNIC); ok && name != "" {
+		*a = NIC(name)
+		return nil
+	}
 	found, ok := named()[string(b)]
 	if !ok {
 		return fmt.Errorf("unknown field %q of a change", b)

@@ -58,6 +58,8 @@ type Change struct {
 	Blocked string `json:"blocked,omitempty"`
 	// Open says that the change is no work for a run, which goes on without it.
 	Open bool `json:"open,omitempty"`
+	// Note says where a host keeps the value and what puts it in force; "" for a switch.
+	Note string `json:"note,omitempty"`
 }
 
 // Path names the value: "ports[Ethernet8].pfc".
