@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
@@ -153,7 +154,7 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	var doc importDocument
+	var doc report.ImportDocument
 	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
@@ -94,10 +95,10 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 	if n := len(l.HostNames()); n > 0 {
 		of += " and " + words.Count(n, "host")
 	}
-	fmt.Fprintf(a.stdout, "%s\n", fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", of, name)))
+	fmt.Fprintf(a.stdout, "%s\n", report.Fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", of, name)))
 	for _, step := range demo {
 		why, command := step[0], step[1]
-		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(fill(why)), st.Bold("$ roce-fabric "+command+" -f fabric.yaml"))
+		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(report.Fill(why)), st.Bold("$ roce-fabric "+command+" -f fabric.yaml"))
 		args := append(strings.Fields(command), "-f", "-")
 		if command != "check" {
 			args = append(args, "--lab", lab.Path(dir), "--state", filepath.Join(dir, "state"))
@@ -114,26 +115,6 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 		}
 	}
 	return nil
-}
-
-// fill breaks a text at blanks, at 79 characters.
-func fill(s string) string {
-	var b strings.Builder
-	n := 0
-	for _, w := range strings.Fields(s) {
-		switch {
-		case n == 0:
-		case n+1+len(w) > 79:
-			b.WriteByte('\n')
-			n = 0
-		default:
-			b.WriteByte(' ')
-			n++
-		}
-		b.WriteString(w)
-		n += len(w)
-	}
-	return b.String()
 }
 
 type labUpOptions struct {

@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 )
@@ -162,32 +159,5 @@ func (a *app) listRuns(ctx context.Context, state string) error {
 		a.talk("no runs in %s", dir)
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tBEGUN\tBY\tDEVICES")
-	for _, p := range runs {
-		by := map[string][]string{}
-		var order []string
-		for _, d := range p.Devices {
-			state := string(d.State)
-			switch {
-			case state == "" && p.AtWork:
-				state = "changing"
-			case state == "":
-				state = "cut off on"
-			}
-			if by[state] == nil {
-				order = append(order, state)
-			}
-			by[state] = append(by[state], d.Name)
-		}
-		for i, s := range order {
-			order[i] = s + " " + natural.Fold(by[s])
-		}
-		what := strings.Join(order, "; ")
-		if p.Of != "" {
-			what += " (rolled back " + p.Of + ")"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), term.CleanLine(what))
-	}
-	return w.Flush()
+	return report.WriteRuns(a.stdout, runs)
 }
