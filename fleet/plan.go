@@ -101,6 +101,7 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 		if c := &steps.Changes[i]; c.Reason == "" {
 			c.Reason = render.Reason(sw, c.Place())
 		}
+		steps.Changes[i].Class = classOf(desired, steps.Changes[i].Field)
 	}
 	if desired.Empty() {
 		steps.Notes = append([]string{noPort}, steps.Notes...)
@@ -109,6 +110,28 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 		running, _ := d.Decode(snap)
 		steps.Notes = append(steps.Notes, unmarked(running, desired)...)
 	}
+}
+
+// classOf returns the class of the queue or priority group that an attribute is of, ""
+// for none.
+func classOf(d *qos.Device, a qos.Attr) string {
+	for _, c := range d.Classes {
+		switch of := a.Kind.Of(); {
+		case a.Index != a.Last:
+		case of == qos.OfQueue && c.Queue == int(a.Index), of == qos.OfGroup && c.Lossless && c.Group == int(a.Index):
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// Down returns the ports that the steps take down, each once.
+func (d *DevicePlan) Down() []string {
+	var out []string
+	for _, s := range d.Steps {
+		out = append(out, s.Down...)
+	}
+	return slices.Compact(natural.Sorted(out))
 }
 
 // Plan plans the devices and emits each plan in their order. The first error of

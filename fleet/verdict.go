@@ -67,9 +67,9 @@ func whyBlocked(p *DevicePlan) string {
 		switch {
 		case g.Blocked == "" || g.Open:
 		case first == "":
-			first = g.Field.String() + ": " + g.Blocked
+			first = g.Title() + ": " + g.Blocked
 			if len(g.Ports) > 0 {
-				first = g.Field.String() + " of " + natural.Fold(g.Ports) + ": " + g.Blocked
+				first = g.Title() + " of " + natural.Fold(g.Ports) + ": " + g.Blocked
 			}
 		default:
 			more++

@@ -41,10 +41,12 @@ type Text struct {
 	S term.Styler
 	// Steps shows the native steps of a plan as well.
 	Steps bool
+	// Width is that of the terminal, in columns; 0 breaks no line.
+	Width int
 
 	err  error
-	held held
-	undo []undo // how the devices that change are reverted
+	fold planFold
+	undo ordered.Groups[string, string] // how the devices that change are reverted
 }
 
 // Err returns the first error of writing.

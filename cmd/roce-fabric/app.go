@@ -141,6 +141,14 @@ func (a *app) terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(f)
 }
 
+// width is that of a terminal, in columns; 0 for anything else.
+func (a *app) width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(f) {
+		return term.Width(f)
+	}
+	return 0
+}
+
 func (a *app) styler(w io.Writer) term.Styler {
 	return term.NewStyler(term.Color(a.color, a.getenv, a.terminal(w)))
 }

@@ -126,9 +126,12 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 			show.stdout, show.stderr = io.Discard, io.Discard
 		}
 		v := show.viewPlan(f.Name, false)
-		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, o.state), v.add)
+		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, o.state), func(d *fleet.DevicePlan) error {
+			v.add(d)
+			return v.text.Err()
+		})
 		if err == nil {
-			err = v.end()
+			err = v.end("")
 		}
 		run.Writers = a.runWorkers(v.sum.Impact >= qos.ImpactPortFlap, o.parallelSet)
 		if !o.yes {
