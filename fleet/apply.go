@@ -37,6 +37,8 @@ type ApplyOptions struct {
 	Allow qos.Impact
 	// SkipFailed carries out the rest of a plan in which devices could not be planned.
 	SkipFailed bool
+	// SkipUnreachable leaves devices out that cannot be reached before the first write.
+	SkipUnreachable bool
 	// Confirm is asked once nothing forbids the plan; an error ends it. nil is
 	// a yes. As the answer may take hours, all devices are read again after it.
 	Confirm func() error
@@ -68,7 +70,7 @@ func (r *Result) Failed() bool {
 // are not, or one is in between.
 func (r *Result) InPart() bool {
 	n := r.count()
-	return n[Partial]+n[Unsaved] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
+	return n[Partial]+n[Unsaved]+n[LeftOut] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
 }
 
 // done reports whether the run changed the device as it was to.
@@ -96,7 +98,9 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err != nil {
 		return judged, err
 	}
-	todo := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool { return p.empty && r.devices[p.name].Volatile })
+	todo := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
+		return p.err != nil || p.empty && r.devices[p.name].Volatile
+	})
 	if len(todo) > 0 {
 		if o.Confirm != nil {
 			if err := o.Confirm(); err != nil {
@@ -109,7 +113,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
 		// A plan that was made just now, without a question, needs no second look.
 		if !plan.fresh || o.Confirm != nil {
-			if refused, err := r.checkAll(ctx, todo); err != nil {
+			if refused, err := r.checkAll(ctx, todo, judged, o.SkipUnreachable); err != nil {
 				return refused, err
 			}
 		}

@@ -27,7 +27,8 @@ const (
 	Reverted  State = "reverted"  // an error, and it is as it was before
 	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
 	Unsaved   State = "unsaved"   // it is as intended, was so before, and cannot be saved
-	Skipped   State = "skipped"   // the rollout stopped before it
+	Skipped   State = "skipped"   // the run stopped before it
+	LeftOut   State = "left-out"  // it could not be reached, and the run was to go on without such devices
 	Restored  State = "restored"  // as it was before an earlier run
 )
 

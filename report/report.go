@@ -73,7 +73,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 	var counts ordered.Map[fleet.State, int]
 	for _, o := range outs {
 		*counts.At(o.State)++
-		state := string(o.State)
+		state := strings.ReplaceAll(string(o.State), "-", " ")
 		switch o.State {
 		case fleet.Applied, fleet.Unchanged, fleet.Restored:
 			state = t.S.Green(state)
@@ -96,7 +96,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 	}
 	var parts []string
 	for s, n := range counts.All() {
-		parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(s), "-", " ")))
 	}
 	t.printf("%s\n", strings.Join(parts, ", "))
 }

@@ -22,8 +22,10 @@ import (
 type applyOptions struct {
 	saved string
 	yes   bool
-	allow impactFlag
-	state string
+	// skipUnreachable leaves devices out that cannot be reached.
+	skipUnreachable bool
+	allow           impactFlag
+	state           string
 	// parallelSet says that the operator has given --parallel.
 	parallelSet bool
 }
@@ -49,7 +51,7 @@ asks; without a terminal it needs --yes.
 The whole plan is judged before the first write. Nothing is written to any device
 if one of them was not planned, has a change that cannot be made, is disturbed
 more than --allow permits, cannot be read any more, or is not in the state that
-was planned for.
+was planned for. --skip-unreachable leaves out devices that cannot be reached.
 
 Then it changes one device after another. It reads the device again and refuses
 if its state is not the planned one, writes, reads back, compares the result with
@@ -76,16 +78,21 @@ needs the latter.`,
 	a.allFlags(c)
 	a.outputFlag(c, "text", "json")
 	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
+	c.Flags().BoolVar(&o.skipUnreachable, "skip-unreachable", false, "leave out devices that cannot be reached; the result names them (status 4)")
 	_ = c.MarkFlagFilename("plan")
 	a.applyFlags(c, &o)
 	return c
+}
+
+func yesFlag(c *cobra.Command, yes *bool) {
+	c.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
 // applyFlags adds the flags of apply and nic apply.
 func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	a.stateFlag(c, &o.state)
 	a.cutOffFlag(c)
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	yesFlag(c, &o.yes)
 	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -110,13 +117,13 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return errors.Join(busy, err)
 	}
 	// A host that cannot be planned does not hold up the other hosts.
-	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, o.state), Allow: o.allow.Impact, SkipFailed: a.nic.on}
+	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, o.state), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
 	var plan *fleet.PlanFile
-	advice := "plan again once that is mended, or with --only for the other devices"
+	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
-		advice = "do what the plan says about them, or leave the devices out with --only"
+		advice = "do what the plan says about them, or leave the devices out with --only; --skip-unreachable leaves out those that cannot be reached"
 		// The plan is talk here: the result of apply is what became of the devices. A
 		// hint that the plan gives is not given again.
 		a.hinted = map[string]bool{}

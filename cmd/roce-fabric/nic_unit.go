@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +16,8 @@ import (
 // unitWork installs or removes the unit on a machine, and returns the files that it
 // wrote or removed.
 type unitWork struct {
-	did, nothing string
-	do           func(context.Context, agent.Machine, *nic.Host) ([]string, error)
+	ask, did, nothing string
+	do                func(context.Context, agent.Machine, *nic.Host) ([]string, error)
 }
 
 func (a *app) nicUnitCommand() *cobra.Command {
@@ -34,20 +35,22 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 	}
 	groupOnly(c)
 	var binary string
+	var yes bool
 	install := &cobra.Command{
 		Use:     "install",
 		Short:   "Install the unit, or bring it up to date",
 		Example: "  roce-fabric nic unit install --host gpu1 -f fabric.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.nicUnit(cmd.Context(), unitWork{"wrote", "the unit is up to date", func(ctx context.Context, m agent.Machine, h *nic.Host) ([]string, error) {
+			return a.nicUnit(cmd.Context(), yes, unitWork{"Install the boot unit", "wrote", "the unit is up to date", func(ctx context.Context, m agent.Machine, h *nic.Host) ([]string, error) {
 				return m.InstallUnit(ctx, h, binary)
 			}})
 		},
 	}
 	a.nicFlags(install)
+	yesFlag(install, &yes)
 	install.Flags().StringVar(&binary, "binary", "", "path of roce-fabric on the host, for root alone to replace (default: a copy of this program)")
-	removal := unitWork{"removed", "there is no unit", func(ctx context.Context, m agent.Machine, _ *nic.Host) ([]string, error) {
+	removal := unitWork{"Remove the boot unit", "removed", "there is no unit", func(ctx context.Context, m agent.Machine, _ *nic.Host) ([]string, error) {
 		return m.RemoveUnit(ctx)
 	}}
 	remove := &cobra.Command{
@@ -58,7 +61,10 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !a.nic.local {
-				return a.nicUnit(cmd.Context(), removal)
+				return a.nicUnit(cmd.Context(), yes, removal)
+			}
+			if err := a.askUnit(cmd.Context(), yes, removal, "this machine"); err != nil {
+				return err
 			}
 			return onThisMachine(func(m *local.Machine) error {
 				gone, err := removal.do(cmd.Context(), agent.Local(m), nil)
@@ -68,16 +74,24 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 		},
 	}
 	a.nicFlags(remove)
+	yesFlag(remove, &yes)
 	c.AddCommand(install, remove)
 	return c
 }
 
 // nicUnit installs or removes the unit on the hosts of a command. A host that
 // fails does not hold up the others.
-func (a *app) nicUnit(ctx context.Context, w unitWork) error {
+func (a *app) nicUnit(ctx context.Context, yes bool, w unitWork) error {
 	outliveOutput()
 	f, at, _, err := a.devices(ctx)
 	if err != nil {
+		return err
+	}
+	var names []string
+	for _, h := range f.Hosts {
+		names = append(names, h.Name)
+	}
+	if err := a.askUnit(ctx, yes, w, natural.Fold(names)); err != nil {
 		return err
 	}
 	var outs []fleet.Outcome
@@ -89,6 +103,14 @@ func (a *app) nicUnit(ctx context.Context, w unitWork) error {
 		return err
 	}
 	return a.ended(f.Fabric().Name, &fleet.Result{Outcomes: outs}, nil, "")
+}
+
+// askUnit asks before a unit is installed or removed.
+func (a *app) askUnit(ctx context.Context, yes bool, w unitWork, where string) error {
+	if err := a.mustAsk(yes, "nic plan"); err != nil {
+		return err
+	}
+	return a.confirm(ctx, yes, fmt.Sprintf("%s on %s?", w.ask, where))
 }
 
 // sayUnit says which files of a unit were written or removed on a host.

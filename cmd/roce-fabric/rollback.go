@@ -46,7 +46,7 @@ runs.`,
 // rollbackFlags adds the flags of rollback and nic rollback.
 func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
 	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
-	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	yesFlag(c, &o.yes)
 	a.stateFlag(c, &o.state)
 }
 
