@@ -105,6 +105,7 @@ func (d *dir) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return nil, err
 	}
+	begun := time.Now()
 	f, err := d.open(ctx)
 	if err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func (d *dir) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	if err != nil {
 		return nil, errors.Join(err, l.giveBack())
 	}
-	l.lease = keep(d.ttl, l.beat)
+	l.lease = keep(begun, d.ttl, l.beat)
 	return l, nil
 }
 
@@ -318,14 +319,22 @@ func (l *dirLock) write() error {
 	return l.f.Sync()
 }
 
-// check returns an error that is [ErrLost] where the note under the name is another's
-// or gone.
+// mine reports whether the note under the name is this holder's.
+func (l *dirLock) mine() (bool, error) {
+	b, err := boundedfile.Read(l.d.file("lock"), maxNote)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return bytes.Equal(b, l.note), err
+}
+
+// check returns an error, which is [ErrLost] where the lock is another's or nobody's.
 func (l *dirLock) check(ctx context.Context) error {
 	if err := l.lostNow(); err != nil {
 		return err
 	}
-	b, err := boundedfile.Read(l.d.file("lock"), maxNote)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(b, l.note) {
+	ok, err := l.mine()
+	if err == nil && !ok {
 		err = lost(context.WithoutCancel(ctx), l.d, l.owner)
 		l.end(err)
 	}
@@ -347,5 +356,11 @@ func (l *dirLock) Release() (err error) {
 	return err
 }
 
-// giveBack takes the note away. It is a note without meaning where the lock was lost.
-func (l *dirLock) giveBack() error { return errors.Join(l.f.Truncate(0), l.f.Close()) }
+// giveBack takes the note away, unless it is that of the next holder.
+func (l *dirLock) giveBack() error {
+	ok, err := l.mine()
+	if ok {
+		err = l.f.Truncate(0)
+	}
+	return errors.Join(err, l.f.Close())
+}

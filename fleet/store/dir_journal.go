@@ -61,10 +61,10 @@ func (d *dir) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, 
 			case ctx.Err() != nil:
 				err = context.Cause(ctx)
 			case errors.Is(err, io.EOF):
-				err = fmt.Errorf("%s: byte %d: %w", place, at, ErrCutOff)
+				err = fmt.Errorf("%s: the line at byte %d is %w", place, at, ErrCutOff)
 			case err == nil:
 				if err = checkRecord(buf); err != nil {
-					err = fmt.Errorf("%s: byte %d: %w", place, at, err)
+					err = fmt.Errorf("%s: the line at byte %d is %w", place, at, err)
 				}
 			default:
 				err = fmt.Errorf("%s: %w", place, err)

@@ -234,6 +234,9 @@ func TestHolderOnAnotherMachine(t *testing.T) {
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
+	if b, err := os.ReadFile(lock); err != nil || string(b) != note {
+		t.Errorf("the note of the other is %q, %v", b, err)
+	}
 }
 
 // A lock that is kept is renewed, and one that cannot be renewed is lost.

@@ -35,8 +35,8 @@ type etcd struct {
 	reason atomic.Value // a string, why no call came through
 }
 
-// Etcd keeps the lock and the journals of a fabric in etcd. With a
-// user it logs in, else it does not connect yet.
+// Etcd keeps the lock and the journals of a fabric in etcd. With a user it logs in,
+// else it does not connect yet.
 func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 	if fabric == "" {
 		return nil, errors.New("etcd needs the name of the fabric")
@@ -62,7 +62,7 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(e.remember)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%v: %w", cfg, err)
+		return nil, e.explain(err)
 	}
 	return e, nil
 }
@@ -81,23 +81,32 @@ func (e *etcd) call(ctx context.Context, do func(context.Context) error) error {
 	bound, cancel := context.WithTimeoutCause(ctx, answer, errNoAnswer)
 	defer cancel()
 	err := do(bound)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case bound.Err() != nil:
+		err = context.Cause(bound)
 	}
-	if bound.Err() != nil {
-		why, _ := e.reason.Load().(string)
-		err = fmt.Errorf("%w: %s", context.Cause(bound), why)
+	return e.explain(err)
+}
+
+// explain says of an error which etcd it is of and, where time was up, what the client
+// was waiting for.
+func (e *etcd) explain(err error) error {
+	if why, _ := e.reason.Load().(string); why != "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errNoAnswer)) {
+		return fmt.Errorf("%v: %w: %s", e.at, err, why)
 	}
 	return fmt.Errorf("%v: %w", e.at, err)
 }
 
-// remember keeps the last reason for a failed call: the client hides it and says only
-// that time is up.
+// remember keeps the reason why the last call was not answered: the client hides it.
 func (e *etcd) remember(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
+	why := ""
 	if s := status.Convert(err); s.Code() == codes.DeadlineExceeded {
-		e.reason.Store(s.Message())
+		why = s.Message()
 	}
+	e.reason.Store(why)
 	return err
 }
 
@@ -109,9 +118,11 @@ func (e *etcd) get(ctx context.Context, key string, opts ...clientv3.OpOption) (
 	return resp, err
 }
 
-func (e *etcd) txn(ctx context.Context, cmp clientv3.Cmp, then ...clientv3.Op) (resp *clientv3.TxnResponse, err error) {
+// txn does something if the lock is the one that was made in a revision, 0 for none,
+// and else gets it.
+func (e *etcd) txn(ctx context.Context, rev int64, then ...clientv3.Op) (resp *clientv3.TxnResponse, err error) {
 	err = e.call(ctx, func(ctx context.Context) error {
-		resp, err = e.c.Txn(ctx).If(cmp).Then(then...).Else(clientv3.OpGet(e.root + "lock")).Commit()
+		resp, err = e.c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(e.root+"lock"), "=", rev)).Then(then...).Else(clientv3.OpGet(e.root + "lock")).Commit()
 		return err
 	})
 	return resp, err
@@ -124,7 +135,7 @@ func (e *etcd) put(key string, v any, opts ...clientv3.OpOption) clientv3.Op {
 }
 
 func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
-	l := &etcdLock{e: e, owner: o}
+	l, begun := &etcdLock{e: e, owner: o}, time.Now()
 	err = e.call(ctx, func(ctx context.Context) error {
 		lease, err := e.c.Grant(ctx, int64((e.at.TTL+time.Second-1)/time.Second))
 		if err == nil {
@@ -135,24 +146,20 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	if err != nil {
 		return nil, err
 	}
-	begun := time.Now()
 	ops := []clientv3.Op{e.put("lock", o, clientv3.WithLease(l.id))}
 	if o.Intent != "" {
 		ops = append(ops, e.put("checkouts/"+url.PathEscape(o.Host)+"/"+url.PathEscape(o.Intent), o))
 	}
-	resp, err := e.txn(ctx, clientv3.Compare(clientv3.CreateRevision(e.root+"lock"), "=", 0), ops...)
+	resp, err := e.txn(ctx, 0, ops...)
 	if err == nil && !resp.Succeeded {
 		err = &HeldError{ownerOf((*clientv3.GetResponse)(resp.Responses[0].GetResponseRange()))}
-	}
-	if err == nil && time.Since(begun) > e.at.TTL/2 {
-		err = fmt.Errorf("%v: the answer took longer than half the lease", e.at)
 	}
 	if err != nil {
 		// The lock goes with its lease, even if it was taken and the answer was lost.
 		return nil, errors.Join(err, l.revoke())
 	}
 	l.rev = resp.Header.Revision
-	l.lease = keep(e.at.TTL, l.beat)
+	l.lease = keep(begun, e.at.TTL, l.beat)
 	return l, nil
 }
 
@@ -187,7 +194,7 @@ func (e *etcd) Break(ctx context.Context, held, by Owner) error {
 	if err := checkBreak(now, held); err != nil {
 		return err
 	}
-	done, err := e.txn(ctx, clientv3.Compare(clientv3.CreateRevision(e.root+"lock"), "=", rev),
+	done, err := e.txn(ctx, rev,
 		clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
 	if err == nil && !done.Succeeded {
 		err = errors.New("the lock has changed hands")
@@ -262,11 +269,7 @@ func (l *etcdLock) commit(ctx context.Context, ops ...clientv3.Op) error {
 		if err := errors.Join(l.lostNow(), ctx.Err()); err != nil {
 			return err
 		}
-		var resp *clientv3.TxnResponse
-		err := l.e.call(ctx, func(ctx context.Context) (err error) {
-			resp, err = l.e.c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(l.e.root+"lock"), "=", l.rev)).Then(ops...).Commit()
-			return err
-		})
+		resp, err := l.e.txn(ctx, l.rev, ops...)
 		switch {
 		case err == nil && resp.Succeeded:
 			return nil

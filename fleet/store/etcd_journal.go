@@ -122,7 +122,7 @@ func (a *assembly) add(key string, value []byte) bool {
 			return false
 		}
 		if p.record > a.at {
-			if !a.yield(Record{At: a.at}, fmt.Errorf("%s: record %d: it is missing", a.place, a.at)) {
+			if !a.yield(Record{At: a.at}, fmt.Errorf("%s: record %d is %w", a.place, a.at, errParts)) {
 				return false
 			}
 		}
@@ -136,7 +136,7 @@ func (a *assembly) add(key string, value []byte) bool {
 	return true
 }
 
-var errParts = errors.New("a part of it is missing")
+var errParts = errors.New("missing, or a part of it")
 
 // flush hands on the record that is complete, or the error of one that is not.
 func (a *assembly) flush(incomplete error) bool {
@@ -148,7 +148,7 @@ func (a *assembly) flush(incomplete error) bool {
 		err = checkRecord(a.buf)
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: record %d: %w", a.place, a.at, err)
+		err = fmt.Errorf("%s: record %d is %w", a.place, a.at, err)
 	}
 	ok := a.yield(Record{a.at, a.buf}, err)
 	a.at, a.seen, a.n, a.buf = a.at+1, false, 0, a.buf[:0]

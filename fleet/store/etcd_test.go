@@ -97,7 +97,7 @@ func start(t *testing.T, scheme string, args ...string) *server {
 	return s
 }
 
-func (s *server) where() string { return "etcd://" + s.addr + "/team?tls=off&ttl=2s" }
+func (s *server) where() string { return "etcd://" + s.addr + "/team?tls=off&ttl=5s" }
 
 func (s *server) put(t *testing.T, key, value string) {
 	t.Helper()

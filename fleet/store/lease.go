@@ -17,14 +17,15 @@ type lease struct {
 	over chan struct{} // closed when the last beat has ended
 }
 
-// keep calls beat again and again. The lock is lost when beat says so, or when it has
-// failed for so long that the next one to come may have taken it.
-func keep(ttl time.Duration, beat func(context.Context) error) *lease {
+// keep calls beat again and again, for a lock that was taken at a time. The lock is lost
+// when beat says so, or when it has failed for so long that the next one to come may
+// have taken it.
+func keep(taken time.Time, ttl time.Duration, beat func(context.Context) error) *lease {
 	l := &lease{over: make(chan struct{})}
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	pause := ttl / 6
 	most := ttl - pause
-	expiry := time.AfterFunc(most, func() {
+	expiry := time.AfterFunc(most-time.Since(taken), func() {
 		l.end(fmt.Errorf("%w: not renewed within %s", ErrLost, most))
 	})
 	go func() {

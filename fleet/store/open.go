@@ -75,10 +75,10 @@ func ParseEtcd(ctx context.Context, text string) (c EtcdConfig, err error) {
 	}
 	for key, v := range values {
 		if len(v) != 1 {
-			return c, fmt.Errorf("the address of etcd has %q more than once", key)
+			return c, errors.New("the address of etcd has a key more than once")
 		}
 		if err := c.set(ctx, key, v[0]); err != nil {
-			return c, fmt.Errorf("the address of etcd, %s: %w", key, err)
+			return c, fmt.Errorf("the address of etcd: %w", err)
 		}
 	}
 	return c, nil
@@ -94,20 +94,24 @@ func (c *EtcdConfig) set(ctx context.Context, key, v string) (err error) {
 	case "key":
 		c.Key = v
 	case "user":
-		c.User, err = secret.Username(ctx, v)
+		if c.User, err = secret.Username(ctx, v); err != nil {
+			err = fmt.Errorf("user: %w", err)
+		}
 	case "password":
-		c.Password, err = secret.Resolve(ctx, v)
+		if c.Password, err = secret.Resolve(ctx, v); err != nil {
+			err = fmt.Errorf("password: %w", err)
+		}
 	case "tls":
 		if c.Plain = v == "off"; !c.Plain {
-			err = errors.New("only off is known")
+			err = errors.New("tls can only be off")
 		}
 	case "ttl":
 		c.TTL, err = time.ParseDuration(v)
 		if err != nil || c.TTL < 2*time.Second || c.TTL > time.Hour {
-			err = errors.New("a duration from 2s to 1h is expected")
+			err = errors.New("ttl is a duration from 2s to 1h")
 		}
 	default:
-		err = errors.New("unknown key")
+		err = errors.New("its keys are ca, cert, key, user, password, ttl and tls")
 	}
 	return err
 }

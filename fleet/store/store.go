@@ -171,7 +171,7 @@ var ErrLost = errors.New("the lock is lost")
 
 // ErrCutOff says that the last record of a journal is not complete: its process ended
 // while it wrote.
-var ErrCutOff = errors.New("the last record is cut off")
+var ErrCutOff = errors.New("cut off")
 
 // ErrHeld says that another run has the lock. The error is a [*HeldError].
 var ErrHeld = errors.New("another run is changing this fabric")
@@ -195,9 +195,9 @@ const MaxRecord = 64 << 20
 func checkRecord(b []byte) error {
 	switch {
 	case len(b) > MaxRecord:
-		return fmt.Errorf("a record of %d bytes is larger than %d", len(b), MaxRecord)
+		return fmt.Errorf("not a journal record: it has more than %d bytes", MaxRecord)
 	case bytes.IndexByte(b, '\n') >= 0 || !json.Valid(b):
-		return errors.New("not a record: one line of JSON is expected")
+		return errors.New("not a journal record: one line of JSON is expected")
 	}
 	return nil
 }

@@ -48,12 +48,12 @@ func TestParseEtcd(t *testing.T) {
 		"etcd://:2379":                  "lacks a host",
 		"etcd://a,,b":                   "lacks a host",
 		"etcd://ann:pa55@a":             "no user or password before its hosts",
-		"etcd://a?x=pa55":               "x: unknown key",
+		"etcd://a?x=pa55":               "its keys are ca, ",
 		"etcd://a?pa55;":                "query that cannot be read",
 		"etcd://a?user=a&user=b":        "more than once",
 		"etcd://a?password=pa55":        "not a secret reference",
 		"etcd://a?password=env:MISSING": "MISSING",
-		"etcd://a?tls=pa55":             "only off is known",
+		"etcd://a?tls=pa55":             "tls can only be off",
 		"etcd://a?ttl=pa55":             "from 2s to 1h",
 		"etcd://a?ttl=1s":               "from 2s to 1h",
 	} {
@@ -75,4 +75,22 @@ func TestParseEtcd(t *testing.T) {
 	if _, err := store.Open(t.Context(), "etcd://a?tls=off", ""); err == nil {
 		t.Error("a store without a fabric")
 	}
+}
+
+// No error repeats what may be a password. The name in a reference is none.
+func FuzzParseEtcd(f *testing.F) {
+	for _, s := range []string{"etcd://a:1,[::1]/p?ca=x&ttl=3s", "etcd://u:%s@a", "etcd://a?password=%s", "etcd://%%/?;"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		const password = "pa55word"
+		c, err := store.ParseEtcd(t.Context(), strings.ReplaceAll(text, "%s", password))
+		reference := strings.Contains(text, "env") || strings.Contains(text, "file") || strings.Contains(text, "keyring")
+		if err != nil && !reference && strings.Contains(err.Error(), password) {
+			t.Error(err)
+		}
+		if err == nil && (len(c.Endpoints) == 0 || c.TTL <= 0 || c.Prefix == "") {
+			t.Errorf("%q is %+v", text, c)
+		}
+	})
 }
