@@ -1,22 +1,17 @@
 package fleet
 
 import (
-	"bytes"
-	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
 // Past is a run as its journal tells it.
@@ -31,7 +26,8 @@ type Past struct {
 	Devices []PastDevice `json:"devices"`
 	Intent  string       `json:"-"` // hash of the intent that it applied
 
-	path string
+	store store.Store
+	id    store.ID
 }
 
 // PastDevice is what a journal says of one device.
@@ -46,26 +42,23 @@ type PastDevice struct {
 	// down are the ports that the run took down for a step and did not bring up
 	// again; raised those that it brought up.
 	down, raised []string
-	at, size     int64 // of the undo record
+	at           int64 // of the undo record
 	line         int
 }
-
-// maxRecord bounds a record of a journal: the undo record of a switch with a
-// thousand ports takes a few MB.
-const maxRecord = 64 << 20
 
 // Runs reads the journals of a folder, newest first. A folder that does not
 // exist has none.
 func Runs(dir string) iter.Seq2[*Past, error] {
 	return func(yield func(*Past, error) bool) {
-		names, err := journals(dir)
-		atWork, _, lockErr := AtWork(dir)
+		s := store.Dir(dir)
+		ids, err := newestFirst(s)
+		atWork, _, lockErr := atWork(s)
 		if err := errors.Join(err, lockErr); err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, name := range names {
-			p, err := readPast(filepath.Join(dir, name))
+		for _, id := range ids {
+			p, err := readPast(s, id)
 			if err == nil {
 				p.AtWork = p.ID == atWork
 			}
@@ -76,67 +69,36 @@ func Runs(dir string) iter.Seq2[*Past, error] {
 	}
 }
 
-// hostRuns is the folder in which older versions keep the journals of hosts.
-const hostRuns = "hosts"
-
-// journals lists the journals, newest first: a name begins with the time.
-func journals(dir string) (names []string, _ error) {
-	for _, sub := range []string{"", hostRuns} {
-		es, err := os.ReadDir(filepath.Join(dir, sub))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the journals: %w", err)
-		}
-		for _, e := range es {
-			if strings.HasSuffix(e.Name(), ".journal") && e.Type().IsRegular() {
-				names = append(names, filepath.Join(sub, e.Name()))
-			}
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(filepath.Base(b), filepath.Base(a)) })
-	return names, nil
+// newestFirst lists the journals.
+func newestFirst(s store.Store) ([]store.ID, error) {
+	ids, err := s.Journals(context.Background())
+	slices.Reverse(ids)
+	return ids, err
 }
 
-func readPast(path string) (_ *Past, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	p := &Past{ID: strings.TrimSuffix(filepath.Base(path), ".journal"), Devices: []PastDevice{}, path: path}
-	if err := p.read(f); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+// readPast reads a journal. The last record may be cut off: the process ended while it
+// wrote.
+func readPast(s store.Store, id store.ID) (*Past, error) {
+	p := &Past{ID: id.Run, Devices: []PastDevice{}, store: s, id: id}
+	line := 0
+	for rec, err := range s.Records(context.Background(), id, 0) {
+		line++
+		if errors.Is(err, store.ErrCutOff) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		var e entry
+		if err := json.Unmarshal(rec.Data, &e); err != nil {
+			return nil, fmt.Errorf("%s: line %d is not a journal record: %w", s.Place(id), line, err)
+		}
+		p.take(e, line, rec.At)
 	}
 	return p, nil
 }
 
-// read reads the records. The last line may be cut off: the process ended while it
-// wrote.
-func (p *Past) read(r io.Reader) error {
-	var at int64
-	sc := lines(r, maxRecord)
-	n := 1
-	for ; sc.Scan(); n++ {
-		line := sc.Bytes()
-		if line[len(line)-1] != '\n' {
-			return nil
-		}
-		var rec entry
-		if err := json.Unmarshal(line, &rec); err != nil {
-			return fmt.Errorf("line %d is not a journal record: %w", n, err)
-		}
-		p.take(rec, n, at, int64(len(line)))
-		at += int64(len(line))
-	}
-	if err := sc.Err(); err != nil {
-		return fmt.Errorf("line %d: %w", n, err)
-	}
-	return nil
-}
-
-func (p *Past) take(rec entry, line int, at, size int64) {
+func (p *Past) take(rec entry, line int, at int64) {
 	switch rec.Event {
 	case "begin":
 		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
@@ -155,7 +117,7 @@ func (p *Past) take(rec entry, line int, at, size int64) {
 	case "start":
 		d.base = rec.Base
 	case "undo":
-		d.touched, d.line, d.at, d.size = rec.Undo != nil, line, at, size
+		d.touched, d.line, d.at = rec.Undo != nil, line, at
 	case "down":
 		d.down = slices.Concat(without(d.down, rec.Ports), rec.Ports)
 	case "up":
@@ -170,21 +132,18 @@ func without(list, gone []string) []string {
 }
 
 // Token reads the undo record of a device that has one.
-func (p *Past) Token(d PastDevice) (_ *drivers.Token, err error) {
-	f, err := os.Open(p.path)
-	if err != nil {
-		return nil, err
+func (p *Past) Token(d PastDevice) (*drivers.Token, error) {
+	for rec, err := range p.store.Records(context.Background(), p.id, d.at) {
+		if err != nil {
+			return nil, err
+		}
+		var e entry
+		if err := json.Unmarshal(rec.Data, &e); err == nil && e.Undo != nil && e.Device == d.Name {
+			return e.Undo, nil
+		}
+		break
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	line := make([]byte, d.size)
-	if _, err := f.ReadAt(line, d.at); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.path, err)
-	}
-	var rec entry
-	if err := json.Unmarshal(bytes.TrimSpace(line), &rec); err != nil || rec.Undo == nil || rec.Device != d.Name {
-		return nil, fmt.Errorf("%s: the undo record of %s has changed", p.path, d.Name)
-	}
-	return rec.Undo, nil
+	return nil, fmt.Errorf("%s: the undo record of %s has changed", p.store.Place(p.id), d.Name)
 }
 
 // standing reports whether what the run wrote on a device may still be there.
@@ -212,20 +171,21 @@ type History struct {
 	// busy is the run that is at work in the folder; "" for none.
 	busy string
 
-	dir   string
+	store store.Store
 	mu    sync.Mutex
-	names []string // not read yet, newest first
-	runs  []*Past  // newest first
+	ids   []store.ID // not read yet, newest first
+	runs  []*Past    // newest first
 }
 
 // OpenHistory makes the history of a folder; one that does not exist has none. busy
 // wraps errLocked and says which run is at work in it.
 func OpenHistory(dir string) (h *History, busy, err error) {
-	id, busy, err := AtWork(dir)
+	s := store.Dir(dir)
+	id, busy, err := atWork(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	if h, err = history(dir, ""); err != nil {
+	if h, err = history(s, store.ID{}); err != nil {
 		return nil, nil, err
 	}
 	h.busy = id
@@ -233,20 +193,20 @@ func OpenHistory(dir string) (h *History, busy, err error) {
 }
 
 // history leaves the run out that asks.
-func history(dir, own string) (*History, error) {
-	names, err := journals(dir)
+func history(s store.Store, own store.ID) (*History, error) {
+	ids, err := newestFirst(s)
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == own+".journal" })
-	return &History{dir: dir, names: names[:min(len(names), maxRuns)]}, nil
+	ids = slices.DeleteFunc(ids, func(id store.ID) bool { return id == own })
+	return &History{store: s, ids: ids[:min(len(ids), maxRuns)]}, nil
 }
 
 // run returns the nth run, the newest first, nil where there are not so many.
 func (h *History) run(n int) *Past {
-	for n >= len(h.runs) && len(h.names) > 0 {
-		p, err := readPast(filepath.Join(h.dir, h.names[0]))
-		if h.names = h.names[1:]; err == nil {
+	for n >= len(h.runs) && len(h.ids) > 0 {
+		p, err := readPast(h.store, h.ids[0])
+		if h.ids = h.ids[1:]; err == nil {
 			h.runs = append(h.runs, p)
 		}
 	}

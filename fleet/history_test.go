@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -267,7 +268,7 @@ func TestResult(t *testing.T) {
 func TestBadJournals(t *testing.T) {
 	dir := t.TempDir()
 	record(t, dir, "run1", true, entry{}, wrote("leaf1", "")...)
-	path := filepath.Join(dir, "run1.journal")
+	path := filepath.Join(dir, "n000000000001.run1.journal")
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +282,7 @@ func TestBadJournals(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, "rubbish\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "line 4 is not a journal record") {
+	if _, _, err := find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "is not a journal record: ") || !strings.Contains(err.Error(), path) {
 		t.Errorf("rubbish: %v", err)
 	}
 	if cut := cutOff(t, dir); len(cut) > 0 {
@@ -300,11 +301,12 @@ func FuzzJournal(f *testing.F) {
 		f.Add([]byte(`{"event":"begin"}` + "\n" + `{"device":"a","event":"undo","undo":{"device":"a","native":` + undo + "}}\n"))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		path := filepath.Join(t.TempDir(), "x.journal")
+		dir := t.TempDir()
+		path := filepath.Join(dir, "x.journal")
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, err := readPast(path)
+		p, err := readPast(store.Dir(dir), store.ID{Run: "x"})
 		if err != nil {
 			return
 		}

@@ -77,6 +77,8 @@ var errStopped = errors.New("run stopped")
 // journal's.
 func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Context, i int, out *Outcome) error) (outs []Outcome, _ error) {
 	defer r.Progress.phase(Writing, len(devices))()
+	ctx, cancel := r.journal.guard(ctx)
+	defer cancel()
 	over, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	todo := make([]int, len(devices))

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -294,7 +294,7 @@ func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
 	if s := run("run4", g, func(j *task) { j.nothing() }); s != Unchanged || g.left.Run != "" || len(g.left.Down) > 0 || !slices.Equal(g.calls, []string{"close"}) {
 		t.Errorf("%s, told %+v, calls %v", s, g.left, g.calls)
 	}
-	p, _ := readPast(filepath.Join(dir, "run3.journal"))
+	p, _ := readPast(store.Dir(dir), store.ID{Number: 3, Run: "run3"})
 	if d, _ := p.device("leaf1"); !slices.Equal(d.down, []string{"Ethernet0"}) {
 		t.Errorf("on record: %+v", d)
 	}
@@ -372,12 +372,38 @@ func TestNoWriteWithoutAJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Close(); err != nil {
+	if err := j.log.Close(); err != nil {
 		t.Fatal(err)
 	}
+	defer j.Close()
 	b := &box{mask: qos.Priorities(3, 4)}
 	outs, err := run{allow: qos.ImpactReload, journal: j}.work(t.Context(), job("leaf1", b))
 	if err == nil || outs[0].State != Failed || slices.Contains(b.calls, "apply") {
 		t.Errorf("%v after %v, error %v", outs, b.calls, err)
+	}
+}
+
+// A run whose lock is broken goes no further, and says who broke it.
+func TestABrokenLockEndsARun(t *testing.T) {
+	dir := t.TempDir()
+	j, err := begin(dir, "run1", entry{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	b, rest := &box{mask: qos.Priorities(3, 4)}, &box{mask: qos.Priorities(3, 4)}
+	b.during = func() {
+		s := store.Dir(dir)
+		held, err := s.Holder(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Break(t.Context(), *held, store.Owner{User: "bob", Host: "host2", Process: 7}); err != nil {
+			t.Error(err)
+		}
+	}
+	outs, err := run{allow: qos.ImpactReload, journal: j}.work(t.Context(), job("leaf1", b), job("leaf2", rest))
+	if !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "broken by process 7 of bob on host2") || len(outs) != 2 || outs[1].State != Skipped || rest.calls != nil {
+		t.Errorf("%v, %v, %v", outs, rest.calls, err)
 	}
 }

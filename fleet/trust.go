@@ -121,4 +121,4 @@ func checkUndo(drv drivers.Driver, p *Past, d PastDevice, token *drivers.Token, 
 }
 
 // place says where a journal has the undo record of a device: its path and line.
-func (p *Past) place(d PastDevice) string { return fmt.Sprintf("%s:%d", p.path, d.line) }
+func (p *Past) place(d PastDevice) string { return fmt.Sprintf("%s:%d", p.store.Place(p.id), d.line) }

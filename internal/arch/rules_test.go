@@ -50,7 +50,7 @@ const hosts = "drivers/host"
 var core = []string{"validate", "fleet", "render/derive", "report", "watch", "cmd"}
 
 // helpers are packages that only tests import.
-var helpers = []string{"drivers/drivertest", "internal/arch", "internal/sharedtest", "watch/watchtest"}
+var helpers = []string{"drivers/drivertest", "fleet/store/storetest", "internal/arch", "internal/sharedtest", "watch/watchtest"}
 
 // fakes stand for a machine's kernel, drivers and tools. Beside tests the
 // simulated hosts of testlab are built on them, and nothing else is.
@@ -68,6 +68,8 @@ var owners = map[string][]string{
 	"github.com/scrapli":          {"internal/ssh", "drivers/eos", "drivers/nxos"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"github.com/prometheus":       {"watch/metrics"},
+	"go.etcd.io/etcd":             {"fleet/store"},
+	"go.uber.org/zap":             {"fleet/store"},
 	// They read reports back in tests.
 	"github.com/owenrumney/go-sarif":      {"report"},
 	"github.com/jstemmer/go-junit-report": {"report"},

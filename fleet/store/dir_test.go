@@ -1,0 +1,305 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/fleet/store/storetest"
+)
+
+// edit changes a file.
+func edit(t *testing.T, path string, change func([]byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, change(b), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func place(dir string) *storetest.Place {
+	file := func(id store.ID) string { return filepath.Join(dir, id.String()+".journal") }
+	return &storetest.Place{
+		Where: dir, Fabric: "pod1",
+		Lose: func(t *testing.T) {
+			t.Helper()
+			if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Damage: func(t *testing.T, id store.ID, at int64) {
+			t.Helper()
+			edit(t, file(id), func(b []byte) []byte { copy(b[at:], "\x00\x00\x00"); return b })
+		},
+		Tear: func(t *testing.T, id store.ID) {
+			t.Helper()
+			edit(t, file(id), func(b []byte) []byte { return b[:len(b)-4] })
+		},
+		Many: func(t *testing.T, n int) {
+			t.Helper()
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				if err := os.WriteFile(file(store.ID{Number: uint64(i + 1), Run: "run"}), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+	}
+}
+
+func TestDir(t *testing.T) {
+	storetest.Run(t, store.Open,
+		func(t *testing.T) *storetest.Place { return place(filepath.Join(t.TempDir(), "pod1")) },
+		func(t *testing.T) (*storetest.Place, func()) {
+			dir := t.TempDir()
+			if os.Geteuid() != 0 {
+				return place(dir), small(t)
+			}
+			if err := syscall.Mount("none", dir, "tmpfs", 0, "size=600k"); err != nil {
+				t.Logf("no tmpfs: %v", err)
+				return place(dir), small(t)
+			}
+			t.Cleanup(func() {
+				if err := syscall.Unmount(dir, 0); err != nil {
+					t.Error(err)
+				}
+			})
+			filler := filepath.Join(dir, "filler")
+			if err := os.WriteFile(filler, make([]byte, 200_000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return place(dir), func() {
+				if err := os.Remove(filler); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+}
+
+// small bounds the size of files, which cuts writes off as a full disk does.
+func small(t *testing.T) (room func()) {
+	var old syscall.Rlimit
+	set := func(l syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	set(syscall.Rlimit{Cur: 450_000, Max: old.Max})
+	t.Cleanup(func() { set(old) })
+	return func() { set(old) }
+}
+
+// TestDirWithLimitedFiles is the full disk that needs no root.
+func TestDirWithLimitedFiles(t *testing.T) {
+	dir := t.TempDir()
+	room := small(t)
+	l, err := store.Dir(dir).Lock(t.Context(), store.Self("run1", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	j, err := l.Create(t.Context(), "run1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(`"` + strings.Repeat("x", 300_000) + `"`)
+	if err := errors.Join(j.Append(t.Context(), line), j.Append(t.Context(), []byte("1"))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, j.ID().String()+".journal")
+	if err := j.Append(t.Context(), line); !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), path) {
+		t.Fatal(err)
+	}
+	room()
+	if err := j.Append(t.Context(), []byte("2")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, slices.Concat(line, []byte("\n1\n2\n"))) {
+		t.Errorf("it holds %d bytes, %v", len(b), err)
+	}
+}
+
+// Journals of earlier versions have names that begin with the time.
+func TestJournalsWithoutNumbers(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"20260102-030405678-abcd", "20251231-235959999-0001", "run7"} {
+		if err := os.WriteFile(filepath.Join(dir, name+".journal"), []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, other := range []string{"x.txt", "dir.journal"} {
+		if err := os.Mkdir(filepath.Join(dir, other), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := store.Dir(dir)
+	l, err := s.Lock(t.Context(), store.Self("new", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	if _, err := l.Create(t.Context(), "20200101-000000000-0000"); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := s.Journals(t.Context())
+	if got := fmt.Sprint(ids); err != nil || got != "[20251231-235959999-0001 20260102-030405678-abcd run7 n000000000001.20200101-000000000-0000]" {
+		t.Errorf("%s, %v", got, err)
+	}
+	for r, err := range s.Records(t.Context(), ids[0], 0) {
+		if err != nil || string(r.Data) != "{}" {
+			t.Errorf("%q, %v", r.Data, err)
+		}
+	}
+}
+
+// A process that is gone has no lock on its own machine, at once, even where its note
+// is fresh.
+func TestCrashFreesTheLockAtOnce(t *testing.T) {
+	p := place(t.TempDir())
+	one := p.Start(t, "host1")
+	if got := one.Do(t, "lock run1"); got != "ok" {
+		t.Fatal(got)
+	}
+	if err := one.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = one.Wait() // it was killed
+	// A machine whose kernel cannot see that must wait.
+	if o, err := store.Machine(p.Where, "other", time.Hour).Holder(t.Context()); err != nil || o == nil || o.Run != "run1" {
+		t.Errorf("from another machine: %v, %v", o, err)
+	}
+	l, err := store.Dir(p.Where).Lock(t.Context(), store.Self("run2", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Under another kernel only the age of the note tells, by the clock of the folder.
+func TestHolderOnAnotherMachine(t *testing.T) {
+	dir := t.TempDir()
+	lock := filepath.Join(dir, "lock")
+	note := `{"user":"ann","host":"far","process":1,"since":"2001-01-01T00:00:00Z","run":"run1","boot":"other"}`
+	if err := os.WriteFile(lock, []byte(note), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := store.Dir(dir)
+	_, err := s.Lock(t.Context(), store.Self("run2", ""))
+	if !errors.Is(err, store.ErrHeld) || !strings.Contains(err.Error(), "of ann on far, since 2001-01-01") {
+		t.Errorf("a fresh note: %v", err)
+	}
+	if o, err := s.Holder(t.Context()); err != nil || o == nil || o.Host != "far" {
+		t.Errorf("a fresh note: %v, %v", o, err)
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Holder(t.Context()); err != nil || o != nil {
+		t.Errorf("an old note: %v, %v", o, err)
+	}
+	l, err := s.Lock(t.Context(), store.Self("run2", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := l.Create(t.Context(), "run2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The other was only slow, and its file system let it take the lock as well.
+	edit(t, lock, func([]byte) []byte { return []byte(note) })
+	if err := j.Append(t.Context(), []byte("1")); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "of ann on far") {
+		t.Errorf("after another took it: %v", err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(lock); err != nil || string(b) != note {
+		t.Errorf("the note of the other is %q, %v", b, err)
+	}
+}
+
+// A lock that is kept is renewed, and one that cannot be renewed is lost.
+func TestLeaseInAFolder(t *testing.T) {
+	dir := t.TempDir()
+	const ttl = 600 * time.Millisecond
+	l, err := store.Machine(dir, "one", ttl).Lock(t.Context(), store.Self("run1", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := l.Guard(t.Context())
+	defer cancel()
+	lock := filepath.Join(dir, "lock")
+	st, err := os.Stat(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tick := time.NewTicker(ttl / 10); ; <-tick.C {
+		now, err := os.Stat(lock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.ModTime().After(st.ModTime()) {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Skip("the machine is too busy for such a short lease: ", ctx.Err())
+		}
+	}
+	if err := os.Rename(lock, lock+".away"); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The lock file of a version that wrote a text for people.
+func TestLockOfAnEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(f, "run run1, process 1 on host1, since 2026-01-02T03:04:05Z")
+	s := store.Dir(dir)
+	if o, err := s.Holder(t.Context()); err != nil || o != nil {
+		t.Errorf("its process is gone: %v, %v", o, err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := s.Holder(t.Context()); err != nil || o == nil || o.Run != "run1" {
+		t.Errorf("its process holds it: %v, %v", o, err)
+	}
+	if _, err := s.Lock(t.Context(), store.Self("run2", "")); !errors.Is(err, store.ErrHeld) || !strings.Contains(err.Error(), "run run1") {
+		t.Error(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := store.Dir(filepath.Join(dir, "none")).Holder(t.Context()); err != nil || o != nil {
+		t.Errorf("no folder: %v, %v", o, err)
+	}
+}

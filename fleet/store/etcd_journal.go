@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// chunk is the part of a record that one key has: etcd refuses requests of more than
+// 1.5 MiB unless told otherwise.
+const chunk = 512 << 10
+
+// page is how many keys of records are read at a time.
+const page = 32
+
+// part says which part of which record a key has.
+type part struct{ record, n, of int64 }
+
+func (p part) String() string { return fmt.Sprintf("%010d.%05d.%05d", p.record, p.n, p.of) }
+
+func parsePart(s string) (p part, err error) {
+	fields := strings.Split(s, ".")
+	if len(fields) != 3 {
+		return p, errors.New("not a key of a record")
+	}
+	for i, to := range []*int64{&p.record, &p.n, &p.of} {
+		n, err := strconv.ParseUint(fields[i], 10, 40)
+		if err != nil {
+			return p, err
+		}
+		*to = int64(n)
+	}
+	return p, nil
+}
+
+func records(id ID) string { return "records/" + id.String() + "/" }
+
+func (e *etcd) Journals(ctx context.Context) (ids []ID, _ error) {
+	resp, err := e.get(ctx, "journals/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range resp.Kvs {
+		ids = append(ids, parseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
+	}
+	slices.SortStableFunc(ids, byNumber)
+	return ids, nil
+}
+
+func (l *etcdLock) Create(ctx context.Context, run string) (Journal, error) {
+	if err := checkRun(run); err != nil {
+		return nil, err
+	}
+	ids, err := l.e.Journals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j := &etcdJournal{l: l, id: next(ids, run)}
+	return j, l.commit(ctx, l.e.put("journals/"+j.id.String(), l.owner))
+}
+
+func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if err := checkRun(id.Run); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		a := assembly{place: e.Place(id), at: from, yield: yield}
+		prefix := records(id)
+		for key, more := prefix+fmt.Sprintf("%010d", from), true; more; {
+			resp, err := e.get(ctx, key, clientv3.WithRange(clientv3.GetPrefixRangeEnd(e.root+prefix)), clientv3.WithLimit(page))
+			if err != nil {
+				yield(Record{At: a.at}, err)
+				return
+			}
+			for _, kv := range resp.Kvs {
+				key = strings.TrimPrefix(string(kv.Key), e.root)
+				if !a.add(strings.TrimPrefix(key, prefix), kv.Value) {
+					return
+				}
+				key += "\x00"
+			}
+			more = resp.More
+		}
+		if a.flush(ErrCutOff) && !a.some {
+			if resp, err := e.get(ctx, "journals/"+id.String(), clientv3.WithCountOnly()); err != nil || resp.Count == 0 {
+				yield(Record{}, errors.Join(err, fmt.Errorf("%s: %w", a.place, fs.ErrNotExist)))
+			}
+		}
+	}
+}
+
+// assembly puts the parts of records together.
+type assembly struct {
+	place string
+	at    int64 // the record
+	seen  bool  // a part of it
+	n, of int64 // of its parts
+	buf   []byte
+	some  bool // anything was seen
+	yield func(Record, error) bool
+}
+
+// add takes the next part in the order of keys.
+func (a *assembly) add(key string, value []byte) bool {
+	a.some = true
+	p, err := parsePart(key)
+	if err != nil {
+		return a.yield(Record{At: a.at}, fmt.Errorf("%s: %q: %w", a.place, key, err))
+	}
+	if p.record != a.at {
+		if !a.flush(errParts) {
+			return false
+		}
+		if p.record > a.at {
+			if !a.yield(Record{At: a.at}, fmt.Errorf("%s: record %d is %w", a.place, a.at, errParts)) {
+				return false
+			}
+		}
+		a.at = p.record
+	}
+	a.seen, a.of = true, p.of
+	if p.n == a.n && len(a.buf) <= MaxRecord {
+		a.n++
+		a.buf = append(a.buf, value...)
+	}
+	return true
+}
+
+var errParts = errors.New("missing, or a part of it")
+
+// flush hands on the record that is complete, or the error of one that is not.
+func (a *assembly) flush(incomplete error) bool {
+	if !a.seen {
+		return true
+	}
+	err := incomplete
+	if a.n == a.of {
+		err = checkRecord(a.buf)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: record %d is %w", a.place, a.at, err)
+	}
+	ok := a.yield(Record{a.at, a.buf}, err)
+	a.at, a.seen, a.n, a.buf = a.at+1, false, 0, a.buf[:0]
+	return ok
+}
+
+// etcdJournal is a journal in etcd.
+type etcdJournal struct {
+	l  *etcdLock
+	id ID
+
+	mu     sync.Mutex
+	n      int64 // of the next record
+	dirty  bool  // parts of a failed try at it may be there
+	closed bool
+}
+
+func (j *etcdJournal) ID() ID { return j.id }
+
+func (j *etcdJournal) Append(ctx context.Context, record []byte) error {
+	if err := checkRecord(record); err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	place := j.l.e.root + records(j.id)
+	if j.closed {
+		return fmt.Errorf("%s: %w", j.l.e.Place(j.id), os.ErrClosed)
+	}
+	if j.dirty {
+		if err := j.l.commit(ctx, clientv3.OpDelete(fmt.Sprintf("%s%010d.", place, j.n), clientv3.WithPrefix())); err != nil {
+			return err
+		}
+		j.dirty = false
+	}
+	parts := slices.Collect(slices.Chunk(record, chunk))
+	for i, b := range parts {
+		if err := j.l.commit(ctx, clientv3.OpPut(place+part{j.n, int64(i), int64(len(parts))}.String(), string(b))); err != nil {
+			j.dirty = true
+			return err
+		}
+	}
+	j.n++
+	return nil
+}
+
+func (j *etcdJournal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	return nil
+}

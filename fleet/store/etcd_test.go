@@ -1,0 +1,405 @@
+package store_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/fleet/store/storetest"
+)
+
+// server is etcd on loopback.
+type server struct {
+	*exec.Cmd
+	addr string
+	c    *clientv3.Client // nil with TLS
+}
+
+// free is an address on loopback that nobody listens on.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start starts etcd, and stops it when the test ends.
+func start(t *testing.T, scheme string, args ...string) *server {
+	t.Helper()
+	bin, err := exec.LookPath("etcd")
+	if err != nil {
+		t.Skip("no etcd (Debian's package etcd-server): the store in etcd is not tested")
+	}
+	s := &server{addr: free(t)}
+	peer := "http://" + free(t)
+	s.Cmd = exec.Command(bin, append([]string{"--name", "one", "--data-dir", t.TempDir(), "--logger", "zap", "--log-level", "error", "--unsafe-no-fsync",
+		"--listen-client-urls", scheme + "://" + s.addr, "--advertise-client-urls", scheme + "://" + s.addr,
+		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "one=" + peer}, args...)...)
+	var log strings.Builder
+	s.Stdout, s.Stderr = &log, &log
+	// It must not outlive a test that is killed.
+	s.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- s.Wait() }()
+	t.Cleanup(func() {
+		_ = s.Process.Signal(syscall.SIGCONT) // it may be over
+		_ = s.Process.Kill()
+		<-over
+		if t.Failed() {
+			t.Logf("etcd: %.2000s", log.String())
+		}
+	})
+	for {
+		c, err := net.Dial("tcp", s.addr)
+		if err == nil {
+			c.Close()
+			break
+		}
+		select {
+		case err := <-over:
+			t.Fatalf("etcd ended: %v\n%s", err, log.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if scheme == "http" {
+		s.c, err = clientv3.New(clientv3.Config{Endpoints: []string{s.addr}, Logger: zap.NewNop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.c.Close() })
+	}
+	return s
+}
+
+func (s *server) where() string { return "etcd://" + s.addr + "/team?tls=off&ttl=5s" }
+
+func (s *server) put(t *testing.T, key, value string) {
+	t.Helper()
+	if _, err := s.c.Put(t.Context(), key, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) delete(t *testing.T, key string, opts ...clientv3.OpOption) {
+	t.Helper()
+	if resp, err := s.c.Delete(t.Context(), key, opts...); err != nil || resp.Deleted == 0 {
+		t.Fatalf("delete %s: %v, %v", key, resp, err)
+	}
+}
+
+func (s *server) place(fabric string) *storetest.Place {
+	root := "/team/" + url.PathEscape(fabric) + "/"
+	key := func(id store.ID, record, part, parts int) string {
+		return fmt.Sprintf("%srecords/%v/%010d.%05d.%05d", root, id, record, part, parts)
+	}
+	return &storetest.Place{
+		Where: s.where(), Fabric: fabric,
+		Lose: func(t *testing.T) {
+			t.Helper()
+			resp, err := s.c.Get(t.Context(), root+"lock")
+			if err != nil || len(resp.Kvs) != 1 {
+				t.Fatal(resp, err)
+			}
+			if _, err := s.c.Revoke(t.Context(), clientv3.LeaseID(resp.Kvs[0].Lease)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		Damage: func(t *testing.T, id store.ID, at int64) {
+			t.Helper()
+			s.put(t, key(id, int(at), 0, 1), "\x00{")
+		},
+		Tear: func(t *testing.T, id store.ID) {
+			t.Helper()
+			s.delete(t, key(id, 3, 0, 1))
+			s.put(t, key(id, 3, 0, 2), `{"n":`)
+		},
+		Many: func(t *testing.T, n int) {
+			t.Helper()
+			for i := 0; i < n; i += 100 {
+				var ops []clientv3.Op
+				for k := range 100 {
+					ops = append(ops, clientv3.OpPut(root+"journals/"+store.ID{Number: uint64(i + k + 1), Run: "run"}.String(), "{}"))
+				}
+				if _, err := s.c.Txn(t.Context()).Then(ops...).Commit(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+		Freeze: func(t *testing.T) func() {
+			t.Helper()
+			s.signal(t, syscall.SIGSTOP)
+			return func() { s.signal(t, syscall.SIGCONT) }
+		},
+	}
+}
+
+func (s *server) signal(t *testing.T, sig os.Signal) {
+	t.Helper()
+	if err := s.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEtcd(t *testing.T) {
+	s := start(t, "http")
+	n := 0
+	storetest.Run(t, store.Open,
+		func(*testing.T) *storetest.Place {
+			n++
+			return s.place(fmt.Sprintf("pod %d/../x", n))
+		},
+		func(t *testing.T) (*storetest.Place, func()) {
+			s := start(t, "http", "--quota-backend-bytes", "24000000")
+			for i := range 12 {
+				s.put(t, fmt.Sprint("filler", i), strings.Repeat("x", 1<<20))
+			}
+			return s.place("pod1"), func() { s.room(t) }
+		})
+}
+
+// room takes the filler away, and has etcd go on.
+func (s *server) room(t *testing.T) {
+	resp, err := s.c.Delete(t.Context(), "filler", clientv3.WithPrefix())
+	if err == nil {
+		_, err = s.c.Compact(t.Context(), resp.Header.Revision, clientv3.WithCompactPhysical())
+	}
+	if err == nil {
+		_, err = s.c.Defragment(t.Context(), s.addr)
+	}
+	if err == nil {
+		_, err = s.c.AlarmDisarm(t.Context(), &clientv3.AlarmMember{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that stood still for longer than its lease finds the lock with another,
+// and can write nothing.
+func TestPauseLongerThanTheLease(t *testing.T) {
+	s := start(t, "http")
+	p := s.place("pod1")
+	one, two := p.Start(t, "host1"), p.Start(t, "host2")
+	if got := one.Do(t, "lock run1"); got != "ok" {
+		t.Fatal(got)
+	}
+	if err := one.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for tick := time.NewTicker(50 * time.Millisecond); two.Do(t, "lock run2") != "ok"; <-tick.C {
+		if t.Context().Err() != nil {
+			return
+		}
+	}
+	if err := one.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if got := one.Do(t, "append"); !strings.Contains(got, "the lock is lost") {
+		t.Errorf("the first goes on: %s", got)
+	}
+	for _, do := range []string{"append", "release"} {
+		if got := two.Do(t, do); got != "ok" {
+			t.Error(got)
+		}
+	}
+}
+
+// A journal outlasts an etcd that is away for less than the lease: a restart, or the
+// election of a leader.
+func TestEtcdThatIsAwayForAMoment(t *testing.T) {
+	s := start(t, "http")
+	// One of the members is not there at all.
+	st, err := store.Open(t.Context(), "etcd://"+free(t)+","+s.addr+"?tls=off", "pod1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	l, err := st.Lock(t.Context(), store.Self("run1", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := l.Create(t.Context(), "run1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.signal(t, syscall.SIGSTOP)
+	done := make(chan error, 1)
+	go func() { done <- j.Append(t.Context(), []byte("1")) }()
+	select {
+	case err := <-done:
+		t.Fatalf("a record is durable without etcd: %v", err)
+	case <-time.After(300 * time.Millisecond):
+	}
+	s.signal(t, syscall.SIGCONT)
+	if err := errors.Join(<-done, j.Append(t.Context(), []byte("2")), l.Release()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of all that an address may have, only what the server wants lets a client in, and no
+// error holds the password.
+func TestEtcdWithTLSAndUsers(t *testing.T) {
+	dir := t.TempDir()
+	ca, caKey := certificate(t, dir, "ca", nil, nil)
+	certificate(t, dir, "server", ca, caKey)
+	certificate(t, dir, "client", ca, caKey)
+	certificate(t, dir, "ann", ca, caKey)
+	certificate(t, dir, "other", nil, nil)
+	file := func(name string) string { return filepath.Join(dir, name) }
+	s := start(t, "https", "--cert-file", file("server.pem"), "--key-file", file("server.key"), "--trusted-ca-file", file("ca.pem"), "--client-cert-auth")
+	t.Setenv("ETCD_PASSWORD", "pa55")
+	t.Setenv("ETCD_WRONG", "wr0ng")
+	pair := "&cert=" + file("client.pem") + "&key=" + file("client.key")
+	open := func(query string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		st, err := store.Open(ctx, "etcd://"+s.addr+"?"+query, "pod1")
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		l, err := st.Lock(ctx, store.Self("run1", ""))
+		if err != nil {
+			return err
+		}
+		j, err := l.Create(ctx, "run1")
+		if err != nil {
+			return err
+		}
+		return errors.Join(j.Append(ctx, []byte("1")), l.Release())
+	}
+	if err := open("ca=" + file("ca.pem") + pair); err != nil {
+		t.Fatal(err)
+	}
+	users(t, s, "ca="+file("ca.pem")+pair)
+	for query, want := range map[string]string{
+		"ca=" + file("ca.pem") + pair + "&user=ann&password=env:ETCD_PASSWORD": "",
+		"ca=" + file("ca.pem") + pair + "&user=ann&password=env:ETCD_WRONG":    "authentication failed",
+		"ca=" + file("ca.pem") + pair:                                          "denied",
+		"ca=" + file("ca.pem") + strings.ReplaceAll(pair, "client", "ann"):     "",
+		"ca=" + file("ca.pem"):                                                 "deadline exceeded",
+		"ca=" + file("other.pem") + pair:                                       "unknown authority",
+		"tls=off":                                                              "deadline exceeded",
+	} {
+		err := open(query)
+		if want == "" && err == nil {
+			continue
+		}
+		if err == nil || want == "" || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), s.addr) || strings.Contains(err.Error(), "pa55") || strings.Contains(err.Error(), "wr0ng") {
+			t.Errorf("%s: %v, want %q", strings.ReplaceAll(query, dir, ""), err, want)
+		}
+	}
+}
+
+// users lets ann in and nobody without a password.
+func users(t *testing.T, s *server, query string) {
+	t.Helper()
+	cfg, err := store.ParseEtcd(t.Context(), "etcd://"+s.addr+"?"+query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := cfg.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{"https://" + s.addr}, TLS: names, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx := t.Context()
+	for _, do := range []func() error{
+		func() error { _, err := c.UserAdd(ctx, "root", "r00t"); return err },
+		func() error { _, err := c.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := c.UserAdd(ctx, "ann", "pa55"); return err },
+		func() error { _, err := c.RoleAdd(ctx, "fabric"); return err },
+		func() error {
+			_, err := c.RoleGrantPermission(ctx, "fabric", "/roce-fabric/", clientv3.GetPrefixRangeEnd("/roce-fabric/"), clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := c.UserGrantRole(ctx, "ann", "fabric"); return err },
+		func() error { _, err := c.AuthEnable(ctx); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// certificate writes a certificate and its key, of an authority or of itself.
+func certificate(t *testing.T, dir, name string, ca *x509.Certificate, caKey *ecdsa.PrivateKey) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: ca == nil, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	if ca == nil {
+		ca, caKey = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, ca, &key.PublicKey, caKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: raw}} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err = x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, key
+}
+
+// An etcd that is not there is named, with the reason, at the caller's deadline.
+func TestNoEtcd(t *testing.T) {
+	addr := free(t)
+	st, err := store.Open(t.Context(), "etcd://"+addr+"?tls=off", "pod1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	_, err = st.Lock(ctx, store.Self("run1", ""))
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "etcd://"+addr) || !strings.Contains(err.Error(), "connection refused") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,192 @@
+// Package storetest is the suite that every store of locks and journals passes,
+// wherever it keeps them: what package store promises, tried with several processes
+// and with a place that breaks on demand.
+//
+// A store's test calls [Main] from its TestMain, describes its place in a [Place] and
+// calls [Run]. Do not put anything of one store here.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+)
+
+// Place is where a store keeps things, empty at first. All but Freeze must be there.
+type Place struct {
+	// Where and Fabric are for Open, in this process and in others.
+	Where, Fabric string
+	// Lose takes the lock away from its holder, as if that had not been heard of for
+	// too long.
+	Lose func(t *testing.T)
+	// Damage makes a record unreadable, Tear cuts off the last one.
+	Damage func(t *testing.T, id store.ID, at int64)
+	Tear   func(t *testing.T, id store.ID)
+	// Many makes n journals.
+	Many func(t *testing.T, n int)
+	// Freeze keeps the place from answering until thaw is called. nil is a place that
+	// cannot be frozen.
+	Freeze func(t *testing.T) (thaw func())
+}
+
+// Open opens a store.
+type Open func(ctx context.Context, where, fabric string) (store.Store, error)
+
+// patience bounds waits for what is to come: a lease to run out on a busy machine.
+const patience = 90 * time.Second
+
+// Run runs the suite. fresh makes an empty place, and full one that has room for a few
+// hundred KB, with a function that makes room.
+func Run(t *testing.T, open Open, fresh func(t *testing.T) *Place, full func(t *testing.T) (_ *Place, room func())) {
+	for name, test := range map[string]func(*bench){
+		"one works and the other says who": oneWorks,
+		"one of many wins":                 oneWins,
+		"a crash frees the lock":           crash,
+		"a lost lease":                     lostLease,
+		"a forced break":                   forcedBreak,
+		"checkouts":                        checkouts,
+		"order without clocks":             order,
+		"records":                          recordsOfAllSizes,
+		"what is not a record":             notRecords,
+		"a damaged journal":                damaged,
+		"writers at once":                  writers,
+		"ten thousand journals":            many,
+		"hostile names":                    hostile,
+		"deadlines":                        deadlines,
+		"a place that does not answer":     frozen,
+		"closed twice":                     closedTwice,
+	} {
+		t.Run(name, func(t *testing.T) { test(&bench{t, open, fresh(t)}) })
+	}
+	t.Run("no room", func(t *testing.T) {
+		p, room := full(t)
+		noRoom(&bench{t, open, p}, room)
+	})
+}
+
+// bench is a test at work on a place.
+type bench struct {
+	*testing.T
+	open  Open
+	place *Place
+}
+
+// ctx bounds a test's wait for its store.
+func (b *bench) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	b.Cleanup(cancel)
+	return ctx
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) is(err, want error) {
+	b.Helper()
+	if !errors.Is(err, want) {
+		b.Errorf("error %v, want %v", err, want)
+	}
+}
+
+// store opens the place once more, as another process would.
+func (b *bench) store() store.Store {
+	b.Helper()
+	s, err := b.open(b.ctx(), b.place.Where, b.place.Fabric)
+	b.must(err)
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return s
+}
+
+// lock takes the lock for a run.
+func (b *bench) lock(s store.Store, run string) store.Lock {
+	b.Helper()
+	l, err := s.Lock(b.ctx(), owner("host1", run))
+	b.must(err)
+	b.Cleanup(func() { _ = l.Release() }) // again, for most
+	return l
+}
+
+// journal begins a journal and writes n records.
+func (b *bench) journal(l store.Lock, run string, n int) store.Journal {
+	b.Helper()
+	j, err := l.Create(b.ctx(), run)
+	b.must(err)
+	b.Cleanup(func() { _ = j.Close() }) // again, for some
+	for i := range n {
+		b.must(j.Append(b.ctx(), record(i)))
+	}
+	return j
+}
+
+func record(i int) []byte {
+	return fmt.Appendf(nil, `{"n":%d,"text":"%s"}`, i, strings.Repeat("é", i%7))
+}
+
+// read reads a journal as text, and the errors of what cannot be read.
+func (b *bench) read(s store.Store, id store.ID, from int64) (out []string, at []int64, errs []error) {
+	for r, err := range s.Records(b.ctx(), id, from) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out, at = append(out, string(r.Data)), append(at, r.At)
+	}
+	return out, at, errs
+}
+
+// has checks that a journal has just the first n records.
+func (b *bench) has(s store.Store, id store.ID, n int) {
+	b.Helper()
+	var want []string
+	for i := range n {
+		want = append(want, string(record(i)))
+	}
+	if got, _, errs := b.read(s, id, 0); errs != nil || !slices.Equal(got, want) {
+		b.Errorf("%v: %d records %.200q, %v; want %d", id, len(got), got, errs, n)
+	}
+}
+
+// until tries something until it is true.
+func (b *bench) until(what string, ok func() bool) {
+	b.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := b.ctx(); !ok(); {
+		select {
+		case <-tick.C:
+		case <-end.Done():
+			b.Fatalf("not within %s: %s", patience, what)
+		}
+	}
+}
+
+// ended waits for the end of a context and returns why.
+func (b *bench) ended(ctx context.Context) error {
+	b.Helper()
+	select {
+	case <-ctx.Done():
+	case <-b.ctx().Done():
+		b.Fatal("the lock is not lost")
+	}
+	return context.Cause(ctx)
+}
+
+func owner(host, run string) store.Owner {
+	o := store.Self(run, "/home/ann/"+run+"/fabric.yaml")
+	o.Host = host
+	return o
+}
