@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -18,8 +19,8 @@ import (
 type RunOptions struct {
 	// Fabric is the intent that the devices are of.
 	Fabric *intent.Fabric
-	// State is the folder of the lock and of the journals; see [StateDir].
-	State string
+	// Store has the lock and the journals, by default [store.Dir] of [StateDir].
+	Store store.Store
 	// Workers is how many devices are read at a time before the first write, Writers
 	// how many are changed; 0 is one.
 	Workers, Writers int
@@ -171,8 +172,19 @@ func (r *run) begin(of string) (err error) {
 	}
 	now := time.Now().UTC()
 	r.id = fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:]))
-	r.journal, err = begin(r.State, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Of: of})
+	r.journal, err = begin(r.Store, r.id, intentPath(r.Fabric), entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Of: of})
 	return err
+}
+
+// intentPath is where an intent is on this machine, "" where it came from elsewhere.
+func intentPath(f *intent.Fabric) string {
+	if len(f.Files) == 0 {
+		return ""
+	}
+	if path, err := filepath.Abs(f.Files[0]); err == nil && f.Files[0] != "<stdin>" {
+		return path
+	}
+	return ""
 }
 
 // ended ends a run. err is what kept it from a regular end.

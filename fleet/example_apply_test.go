@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -51,7 +52,7 @@ func ExampleApply() {
 	must(err)
 	defer func() { must(plan.Close()) }()
 
-	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), State: state}, Allow: qos.ImpactCounters}
+	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(state)}, Allow: qos.ImpactCounters}
 	result, err := fleet.Apply(ctx, devices, plan, o)
 	if refused := (*fleet.Error)(nil); errors.As(err, &refused) && refused.Kind == fleet.KindImpact {
 		fmt.Println(refused)
@@ -82,11 +83,11 @@ func ExampleRollback() {
 	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()}, func(*fleet.DevicePlan) error { return nil })
 	must(err)
 	defer func() { must(plan.Close()) }()
-	o := fleet.RunOptions{Fabric: f.Fabric(), State: state}
+	o := fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(state)}
 	_, err = fleet.Apply(ctx, devices, plan, fleet.ApplyOptions{RunOptions: o, Allow: qos.ImpactLoss})
 	must(err)
 
-	run, err := fleet.Find(ctx, devices, fleet.FindOptions{State: state})
+	run, err := fleet.Find(ctx, devices, fleet.FindOptions{Store: store.Dir(state)})
 	must(err)
 	result, err := fleet.Rollback(ctx, devices, run, o)
 	must(err)

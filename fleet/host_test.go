@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -49,7 +50,7 @@ func TestApplyWithoutCM(t *testing.T) {
 		for _, s := range steps {
 			planned = append(planned, s.Field)
 		}
-		res, err := Apply(t.Context(), devices, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, State: t.TempDir()}, Allow: qos.ImpactLoss})
+		res, err := Apply(t.Context(), devices, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, Store: store.Dir(t.TempDir())}, Allow: qos.ImpactLoss})
 		if err := errors.Join(err, plan.Close()); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
 // errNothing says that there is no run to roll back.
@@ -47,8 +48,8 @@ func (u *Undo) Values(d PastDevice) (lines []string, disturbs bool, err error) {
 
 // FindOptions say which run to roll back.
 type FindOptions struct {
-	State string // the folder of the journals
-	Run   string // its ID; "" is the newest one whose writes stand
+	Store store.Store // that has the journals
+	Run   string      // its ID; "" is the newest one whose writes stand
 	// Among reports whether a device counts; nil counts all. One that does must be
 	// among the devices of the call.
 	Among func(device string) bool
@@ -58,10 +59,10 @@ type FindOptions struct {
 // is not what the driver of its device makes, and asks no device.
 func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	r := newRun(devices, RunOptions{})
-	if _, busy, err := AtWork(o.State); busy != nil || err != nil {
+	if _, busy, err := AtWork(o.Store); busy != nil || err != nil {
 		return nil, errors.Join(busy, err)
 	}
-	past, list, err := find(o.State, o.Run, o.Among)
+	past, list, err := find(o.Store, o.Run, o.Among)
 	if err != nil {
 		return nil, NewError("", OpJudge, err)
 	}
@@ -87,10 +88,10 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 // devices that want says yes to are looked at; nil is all. A run that another
 // came after on the same device is refused, because what it remembers is older
 // than what is there.
-func find(dir, id string, want func(device string) bool) (*Past, []PastDevice, error) {
+func find(s store.Store, id string, want func(device string) bool) (*Past, []PastDevice, error) {
 	restored := map[string]map[string]bool{} // by run and device
 	later := map[string]string{}             // device -> a later run that stands
-	for p, err := range Runs(dir) {
+	for p, err := range Runs(s) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -128,9 +129,9 @@ func find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 		return p, left, nil
 	}
 	if id != "" {
-		return nil, nil, fmt.Errorf("%w: %s has no run %s", errNothing, dir, id)
+		return nil, nil, fmt.Errorf("%w: %s has no run %s", errNothing, s, id)
 	}
-	return nil, nil, fmt.Errorf("%w in %s", errNothing, dir)
+	return nil, nil, fmt.Errorf("%w in %s", errNothing, s)
 }
 
 // Rollback rolls the devices of a run back to where they were before it, the last

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -110,14 +111,17 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	f := c.Fabric()
-	if o.state, err = stateDir(o.state, f.Name); err != nil {
+	s, err := openStore(ctx, o.state, f.Name)
+	if err != nil {
 		return err
 	}
-	if _, busy, err := fleet.AtWork(o.state); busy != nil || err != nil {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, busy, err := fleet.AtWork(s); busy != nil || err != nil {
 		return errors.Join(busy, err)
 	}
+	a.warnShared(ctx, s, f)
 	// A host that cannot be planned does not hold up the other hosts.
-	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, o.state), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
+	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {
@@ -133,7 +137,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 			show.stdout, show.stderr = io.Discard, io.Discard
 		}
 		v := show.viewPlan(f.Name, false)
-		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, o.state), func(d *fleet.DevicePlan) error {
+		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, s), func(d *fleet.DevicePlan) error {
 			v.add(d)
 			return v.text.Err()
 		})
@@ -175,10 +179,10 @@ func (a *app) noun() string {
 }
 
 // runOptions are those of every run.
-func (a *app) runOptions(ctx context.Context, f *intent.Fabric, state string) fleet.RunOptions {
+func (a *app) runOptions(ctx context.Context, f *intent.Fabric, s store.Store) fleet.RunOptions {
 	var end func() bool
 	steps := a.showSteps()
-	return fleet.RunOptions{Fabric: f, State: state, Workers: a.parallel, Progress: a.showProgress(func(e fleet.Event) {
+	return fleet.RunOptions{Fabric: f, Store: s, Workers: a.parallel, Progress: a.showProgress(func(e fleet.Event) {
 		switch {
 		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
 			end = context.AfterFunc(ctx, func() {

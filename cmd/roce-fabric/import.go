@@ -76,7 +76,7 @@ change: values that an intent cannot express.`,
 	return c
 }
 
-func (a *app) importFabric(ctx context.Context, o importOptions) error {
+func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 	if o.out != "" {
 		replaced, err := atomicfile.CheckOutput(o.out)
 		if err != nil {
@@ -99,7 +99,9 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	}
 	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.showProgress(nil)}}
 	if s.Known != nil {
-		opts.History = a.historyOf(s.Known, "")
+		past, end := a.historyOf(ctx, s.Known, "")
+		defer func() { err = errors.Join(err, end()) }()
+		opts.History = past
 	}
 	r, err := fleet.Import(ctx, s, at, opts)
 	if r != nil {

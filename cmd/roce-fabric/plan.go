@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -108,9 +109,11 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		return err
 	}
 	f := c.Fabric()
-	if o.state, err = stateDir(o.state, f.Name); err != nil {
+	s, err := openStore(ctx, o.state, f.Name)
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	var file *fleet.PlanWriter
 	if o.save != "" {
 		file, err = fleet.CreatePlan(o.save, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
@@ -120,7 +123,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
 	v := a.viewPlan(f.Name, o.steps)
-	err = fleet.Plan(ctx, devices, a.planOptions(f, o.state), func(d *fleet.DevicePlan) error {
+	err = fleet.Plan(ctx, devices, a.planOptions(f, s), func(d *fleet.DevicePlan) error {
 		v.add(d)
 		if file == nil {
 			return v.text.Err()
@@ -154,8 +157,8 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 }
 
 // planOptions are those of every plan.
-func (a *app) planOptions(f *intent.Fabric, state string) fleet.PlanOptions {
-	return fleet.PlanOptions{Fabric: f, History: a.history(state), Workers: a.parallel, Progress: a.showProgress(nil)}
+func (a *app) planOptions(f *intent.Fabric, s store.Store) fleet.PlanOptions {
+	return fleet.PlanOptions{Fabric: f, History: a.history(s), Workers: a.parallel, Progress: a.showProgress(nil)}
 }
 
 // sayNext says which command comes after a plan.
@@ -248,12 +251,12 @@ func (v *planView) end(digest string) error {
 	return v.text.Err()
 }
 
-// history opens the history of a state folder, and says so where a run is at work
-// in it. Who may only read devices need not be able to read it.
-func (a *app) history(state string) *fleet.History {
-	past, busy, err := fleet.OpenHistory(state)
+// history opens the history of a store, and says so where a run is at work in it. Who
+// may only read devices need not be able to read it.
+func (a *app) history(s store.Store) *fleet.History {
+	past, busy, err := fleet.OpenHistory(s)
 	if err != nil {
-		a.warn("the runs in %s cannot be read, so what they left on devices is not known: %v", state, err)
+		a.warn("the runs in %s cannot be read, so what they left on devices is not known: %v", s, err)
 		return &fleet.History{}
 	}
 	if busy != nil {

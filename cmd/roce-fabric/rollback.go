@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -51,19 +54,35 @@ func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
 }
 
 func (a *app) stateFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "state", "", "folder for journal and lock (default ~/.local/state/roce-fabric/FABRIC)")
+	c.Flags().StringVar(dir, "state", a.getenv("ROCE_FABRIC_STATE"), "folder for journal and lock, or etcd://HOST:2379 (or ROCE_FABRIC_STATE; default ~/.local/state/roce-fabric/FABRIC)")
 	_ = c.MarkFlagDirname("state")
 }
 
-func stateDir(dir, fabric string) (string, error) {
-	if dir != "" {
-		return dir, nil
+// openStore opens the store of --state. Close must be called on it.
+func openStore(ctx context.Context, where, fabric string) (store.Store, error) {
+	if where == "" {
+		dir, err := fleet.StateDir(fabric)
+		if err != nil {
+			return nil, usageHint("name a folder with --state", "%w", err)
+		}
+		where = dir
 	}
-	dir, err := fleet.StateDir(fabric)
+	s, err := store.Open(ctx, where, fabric)
 	if err != nil {
-		return "", usageHint("name a folder with --state", "%w", err)
+		return nil, usage("--state: %w", err)
 	}
-	return dir, nil
+	return s, nil
+}
+
+// warnShared says who else uses a store with another copy of the intent.
+func (a *app) warnShared(ctx context.Context, s store.Store, f *intent.Fabric) {
+	others, err := fleet.OtherCheckouts(ctx, s, f)
+	if err != nil {
+		a.warn("%v", err)
+	}
+	for _, o := range others {
+		a.talk("%s is shared with %s on %s, last used by %s at %s", s, o.Intent, o.Host, o.User, o.Since.Local().Format("2006-01-02 15:04"))
+	}
 }
 
 func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (err error) {
@@ -88,10 +107,12 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 		return err
 	}
 	f := c.Fabric()
-	if o.state, err = stateDir(o.state, f.Name); err != nil {
+	s, err := openStore(ctx, o.state, f.Name)
+	if err != nil {
 		return err
 	}
-	u, err := fleet.Find(ctx, devices, fleet.FindOptions{State: o.state, Run: id, Among: func(name string) bool {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	u, err := fleet.Find(ctx, devices, fleet.FindOptions{Store: s, Run: id, Among: func(name string) bool {
 		if len(a.only) == 0 && !a.nic.local && a.nic.host == "" {
 			return !a.nic.on || f.Switch(name) == nil
 		}
@@ -107,7 +128,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", words.Count(len(u.Devices), a.noun()))); err != nil {
 		return err
 	}
-	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, State: o.state, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
 	return a.ended(f.Name, res, err, "")
 }
 
@@ -135,18 +156,19 @@ func (a *app) sayUndo(u *fleet.Undo) (disturbs bool, err error) {
 	return disturbs, nil
 }
 
-func (a *app) listRuns(ctx context.Context, state string) error {
+func (a *app) listRuns(ctx context.Context, state string) (err error) {
 	c, err := a.load(ctx, fleet.TakeAll)
 	if err != nil {
 		return err
 	}
 	fabric := c.Fabric().Name
-	dir, err := stateDir(state, fabric)
+	s, err := openStore(ctx, state, fabric)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	runs := []*fleet.Past{}
-	for p, err := range fleet.Runs(dir) {
+	for p, err := range fleet.Runs(s) {
 		if err != nil {
 			return err
 		}
@@ -156,7 +178,7 @@ func (a *app) listRuns(ctx context.Context, state string) error {
 		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "runs": runs})
 	}
 	if len(runs) == 0 {
-		a.talk("no runs in %s", dir)
+		a.talk("no runs in %s", s)
 		return nil
 	}
 	return report.WriteRuns(a.stdout, runs)

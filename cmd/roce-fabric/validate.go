@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,7 +70,7 @@ type validateOptions struct {
 }
 
 // validate looks at the fabric, and at its counters over the window.
-func (a *app) validate(ctx context.Context, o validateOptions) error {
+func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	f, at, err := a.loadDevices(ctx)
 	if err != nil {
 		return err
@@ -80,7 +81,9 @@ func (a *app) validate(ctx context.Context, o validateOptions) error {
 			a.talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
 		}
 	})
-	read := fleet.ReadOptions{Workers: a.parallel, History: a.historyOf(f.Fabric(), o.state), Progress: progress}
+	past, end := a.historyOf(ctx, f.Fabric(), o.state)
+	defer func() { err = errors.Join(err, end()) }()
+	read := fleet.ReadOptions{Workers: a.parallel, History: past, Progress: progress}
 	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{ReadOptions: read, Window: o.window})
 	if err != nil {
 		return err
@@ -109,14 +112,14 @@ func validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWin
 	}
 }
 
-// historyOf is the history of the runs over a fabric; none where no folder is known:
-// there is nothing to wait for then.
-func (a *app) historyOf(f *intent.Fabric, state string) *fleet.History {
-	dir, err := stateDir(state, f.Name)
+// historyOf is the history of the runs over a fabric; none where no store is known:
+// there is nothing to wait for then. end closes the store.
+func (a *app) historyOf(ctx context.Context, f *intent.Fabric, state string) (_ *fleet.History, end func() error) {
+	s, err := openStore(ctx, state, f.Name)
 	if err != nil {
-		return nil
+		return nil, func() error { return nil }
 	}
-	return a.history(dir)
+	return a.history(s), s.Close
 }
 
 // reachable returns the hosts that can be read, and says which cannot.

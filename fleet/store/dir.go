@@ -60,6 +60,8 @@ func (d *dir) file(name string) string { return filepath.Join(d.path, name) }
 
 func (d *dir) Close() error { return nil }
 
+func (d *dir) String() string { return d.path }
+
 func (d *dir) Place(id ID) string { return filepath.Join(d.path, id.folder, id.String()+suffix) }
 
 // flock takes the lock of a file, of the kind given. A question whether it is held

@@ -42,8 +42,9 @@ type Store interface {
 	// goes on after a record that cannot be read, whose error names journal and place.
 	// The error of a last record that is not complete is an [ErrCutOff].
 	Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error]
-	// Place says to people where a journal is.
+	// Place says to people where a journal is, String where the store is.
 	Place(id ID) string
+	String() string
 	Close() error
 }
 
