@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -287,6 +288,15 @@ func TestBadJournals(t *testing.T) {
 	}
 	if cut := cutOff(t, dir); len(cut) > 0 {
 		t.Errorf("rubbish says %v", cut)
+	}
+	// It hides neither itself nor the others.
+	record(t, dir, "run2", false, entry{})
+	var runs []string
+	for p, err := range Runs(dir) {
+		runs = append(runs, fmt.Sprintf("%s %d %t", p.ID, len(p.Devices), err != nil))
+	}
+	if !slices.Equal(runs, []string{"run2 0 false", "run1 1 true"}) {
+		t.Errorf("the runs are %q", runs)
 	}
 }
 

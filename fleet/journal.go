@@ -26,6 +26,7 @@ type entry struct {
 	Fabric string         `json:"fabric,omitempty"`
 	Intent string         `json:"intent,omitempty"`
 	Base   string         `json:"base,omitempty"` // digest of the state that a "start" found
+	Path   string         `json:"path,omitempty"` // of that intent, absolute
 	Of     string         `json:"of,omitempty"`   // the run that this one rolls back
 	By     string         `json:"by,omitempty"`   // who began it: user@machine
 }
@@ -63,7 +64,7 @@ func StateDir(fabric string) (string, error) {
 // begin takes the lock of the fabric in dir and opens a journal there. Close ends both.
 func begin(dir, id string, first entry) (*journal, error) {
 	ctx, s := context.Background(), store.Dir(dir) // a store bounds its own waits
-	me := store.Self(id, "")
+	me := store.Self(id, first.Path)
 	lock, err := s.Lock(ctx, me)
 	if errors.Is(err, errLocked) {
 		return nil, NewError("", OpJudge, err)
