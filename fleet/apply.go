@@ -172,7 +172,7 @@ func (r *run) begin(of string) (err error) {
 	}
 	now := time.Now().UTC()
 	r.id = fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:]))
-	r.journal, err = begin(r.Store, r.id, intentPath(r.Fabric), entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Of: of})
+	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of})
 	return err
 }
 

@@ -46,7 +46,8 @@ type PastDevice struct {
 	line         int
 }
 
-// Runs reads the journals of a store, newest first.
+// Runs reads the journals of a store, newest first. A run comes with an error where
+// some of its records cannot be read.
 func Runs(s store.Store) iter.Seq2[*Past, error] {
 	return func(yield func(*Past, error) bool) {
 		ids, err := newestFirst(s)
@@ -57,9 +58,7 @@ func Runs(s store.Store) iter.Seq2[*Past, error] {
 		}
 		for _, id := range ids {
 			p, err := readPast(s, id)
-			if err == nil {
-				p.AtWork = p.ID == atWork
-			}
+			p.AtWork = p.ID == atWork
 			if !yield(p, err) {
 				return
 			}
@@ -75,25 +74,26 @@ func newestFirst(s store.Store) ([]store.ID, error) {
 }
 
 // readPast reads a journal. The last record may be cut off: the process ended while it
-// wrote.
-func readPast(s store.Store, id store.ID) (*Past, error) {
-	p := &Past{ID: id.Run, Devices: []PastDevice{}, store: s, id: id}
+// wrote. With an error, of the first record that cannot be read, it returns the run as
+// the others tell it.
+func readPast(s store.Store, id store.ID) (p *Past, bad error) {
+	p = &Past{ID: id.Run, Devices: []PastDevice{}, store: s, id: id}
 	line := 0
 	for rec, err := range s.Records(context.Background(), id, 0) {
 		line++
-		if errors.Is(err, store.ErrCutOff) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
 		var e entry
-		if err := json.Unmarshal(rec.Data, &e); err != nil {
-			return nil, fmt.Errorf("%s: line %d is not a journal record: %w", s.Place(id), line, err)
+		if err == nil {
+			if err = json.Unmarshal(rec.Data, &e); err != nil {
+				err = fmt.Errorf("%s: line %d is not a journal record: %w", s.Place(id), line, err)
+			}
 		}
-		p.take(e, line, rec.At)
+		if err == nil {
+			p.take(e, line, rec.At)
+		} else if bad == nil && !errors.Is(err, store.ErrCutOff) {
+			bad = err
+		}
 	}
-	return p, nil
+	return p, bad
 }
 
 func (p *Past) take(rec entry, line int, at int64) {

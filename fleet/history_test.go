@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,7 +21,7 @@ import (
 // record writes a journal and ends it, unless cut.
 func record(t *testing.T, dir, id string, cut bool, first entry, rs ...entry) {
 	t.Helper()
-	j, err := begin(store.Dir(dir), id, "", first)
+	j, err := begin(store.Dir(dir), id, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 	if id, busy, err := AtWork(store.Dir(filepath.Join(dir, "none"))); id != "" || busy != nil || err != nil {
 		t.Errorf("no folder: %q %v %v", id, busy, err)
 	}
-	j, err := begin(store.Dir(dir), "run1", "", entry{})
+	j, err := begin(store.Dir(dir), "run1", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,6 +288,15 @@ func TestBadJournals(t *testing.T) {
 	}
 	if cut := cutOff(t, dir); len(cut) > 0 {
 		t.Errorf("rubbish says %v", cut)
+	}
+	// It hides neither itself nor the others.
+	record(t, dir, "run2", false, entry{})
+	var runs []string
+	for p, err := range Runs(store.Dir(dir)) {
+		runs = append(runs, fmt.Sprintf("%s %d %t", p.ID, len(p.Devices), err != nil))
+	}
+	if !slices.Equal(runs, []string{"run2 0 false", "run1 1 true"}) {
+		t.Errorf("the runs are %q", runs)
 	}
 }
 

@@ -28,6 +28,7 @@ type entry struct {
 	Fabric string         `json:"fabric,omitempty"`
 	Intent string         `json:"intent,omitempty"`
 	Base   string         `json:"base,omitempty"` // digest of the state that a "start" found
+	Path   string         `json:"path,omitempty"` // of that intent, absolute
 	Of     string         `json:"of,omitempty"`   // the run that this one rolls back
 	By     string         `json:"by,omitempty"`   // who began it: user@machine
 }
@@ -62,11 +63,10 @@ func StateDir(fabric string) (string, error) {
 	return filepath.Join(base, "roce-fabric", fabric), nil
 }
 
-// begin takes the lock of a store and opens a journal there. Close ends both. intent is
-// the path of the intent, "" for none.
-func begin(s store.Store, id, intent string, first entry) (*journal, error) {
+// begin takes the lock of a store and opens a journal there. Close ends both.
+func begin(s store.Store, id string, first entry) (*journal, error) {
 	ctx := context.Background() // a store bounds its own waits
-	me := store.Self(id, intent)
+	me := store.Self(id, first.Path)
 	lock, err := s.Lock(ctx, me)
 	if errors.Is(err, errLocked) {
 		return nil, NewError("", OpJudge, err)

@@ -92,7 +92,8 @@ func find(s store.Store, id string, want func(device string) bool) (*Past, []Pas
 	restored := map[string]map[string]bool{} // by run and device
 	later := map[string]string{}             // device -> a later run that stands
 	for p, err := range Runs(s) {
-		if err != nil {
+		// A damaged journal of another run than the named one tells what it can.
+		if err != nil && (p == nil || id == "" || p.ID == id) {
 			return nil, nil, err
 		}
 		var left []PastDevice

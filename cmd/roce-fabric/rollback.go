@@ -169,8 +169,11 @@ func (a *app) listRuns(ctx context.Context, state string) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	runs := []*fleet.Past{}
 	for p, err := range fleet.Runs(s) {
-		if err != nil {
+		if p == nil {
 			return err
+		}
+		if err != nil {
+			a.warn("%v", err)
 		}
 		runs = append(runs, p)
 	}

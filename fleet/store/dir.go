@@ -330,7 +330,7 @@ func (l *dirLock) mine() (bool, error) {
 	return bytes.Equal(b, l.note), err
 }
 
-// check returns an error, which is [ErrLost] where the lock is another's or nobody's.
+// check returns an error, which is [ErrLost] where the lock is someone else's or nobody's.
 func (l *dirLock) check(ctx context.Context) error {
 	if err := l.lostNow(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -239,10 +240,10 @@ func TestHolderOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// A lock that is kept is renewed, and one that cannot be renewed is lost.
+// A lock that is kept is renewed, and lost as soon as it is someone else's or nobody's.
 func TestLeaseInAFolder(t *testing.T) {
 	dir := t.TempDir()
-	const ttl = 600 * time.Millisecond
+	const ttl = 3 * time.Second
 	l, err := store.Machine(dir, "one", ttl).Lock(t.Context(), store.Self("run1", ""))
 	if err != nil {
 		t.Fatal(err)
@@ -250,28 +251,50 @@ func TestLeaseInAFolder(t *testing.T) {
 	ctx, cancel := l.Guard(t.Context())
 	defer cancel()
 	lock := filepath.Join(dir, "lock")
-	st, err := os.Stat(lock)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for tick := time.NewTicker(ttl / 10); ; <-tick.C {
-		now, err := os.Stat(lock)
+	touched := func() time.Time {
+		st, err := os.Stat(lock)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if now.ModTime().After(st.ModTime()) {
-			break
-		}
+		return st.ModTime()
+	}
+	for tick, first := time.NewTicker(ttl/20), touched(); !touched().After(first); <-tick.C {
 		if ctx.Err() != nil {
-			t.Skip("the machine is too busy for such a short lease: ", ctx.Err())
+			t.Fatal(context.Cause(ctx))
 		}
 	}
 	if err := os.Rename(lock, lock+".away"); err != nil {
 		t.Fatal(err)
 	}
 	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, store.ErrLost) {
+		t.Error(err)
+	}
 	if err := l.Release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A lock that cannot be renewed is lost before another may take it.
+func TestLeaseThatCannotBeRenewed(t *testing.T) {
+	dir := t.TempDir()
+	l, err := store.Machine(dir, "one", time.Second).Lock(t.Context(), store.Self("run1", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := l.Guard(t.Context())
+	defer cancel()
+	// Neither gone nor to be read.
+	lock := filepath.Join(dir, "lock")
+	if err := errors.Join(os.Rename(lock, lock+".away"), os.Mkdir(lock, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "not renewed within") {
+		t.Error(err)
+	}
+	if err := l.Release(); err == nil {
+		t.Error("a lock that cannot be read is given back")
 	}
 }
 

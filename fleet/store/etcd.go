@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,7 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 	if fabric == "" {
 		return nil, errors.New("etcd needs the name of the fabric")
 	}
+	cfg.TTL = cmp.Or(cfg.TTL, ttl)
 	names, err := cfg.tls()
 	if err != nil {
 		return nil, err
@@ -157,15 +159,19 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 		err = &HeldError{ownerOf((*clientv3.GetResponse)(resp.Responses[0].GetResponseRange()))}
 	}
 	if err != nil {
-		// The lock goes with its lease, even if it was taken and the answer was lost.
-		return nil, errors.Join(err, l.revoke())
+		// The lock goes with its lease, even if it was taken and the answer was lost. If
+		// etcd does not answer now either, the lease runs out by itself.
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = l.revoke(short)
+		return nil, err
 	}
 	l.rev = resp.Header.Revision
 	l.lease = keep(begun, e.at.TTL, l.beat)
 	return l, nil
 }
 
-// ownerOf reads a lock. What cannot be read is an owner all the same.
+// ownerOf reads a lock. A value that cannot be read is of an owner all the same.
 func ownerOf(resp *clientv3.GetResponse) (o Owner) {
 	if len(resp.Kvs) > 0 {
 		_ = json.Unmarshal(resp.Kvs[0].Value, &o)
@@ -196,8 +202,7 @@ func (e *etcd) Break(ctx context.Context, held, by Owner) error {
 	if err := checkBreak(now, held); err != nil {
 		return err
 	}
-	done, err := e.txn(ctx, rev,
-		clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
+	done, err := e.txn(ctx, rev, clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
 	if err == nil && !done.Succeeded {
 		err = errors.New("the lock has changed hands")
 	}
@@ -252,7 +257,7 @@ func (l *etcdLock) beat(ctx context.Context) error {
 	return err
 }
 
-// gone is the error of a lock that is another's or nobody's.
+// gone ends the lease of a lock that is someone else's or nobody's.
 func (l *etcdLock) gone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -296,8 +301,8 @@ func passing(err error) bool {
 	return status.Code(err) == codes.Unavailable || errors.Is(err, errNoAnswer)
 }
 
-func (l *etcdLock) revoke() error {
-	return l.e.call(context.Background(), func(ctx context.Context) error {
+func (l *etcdLock) revoke(ctx context.Context) error {
+	return l.e.call(ctx, func(ctx context.Context) error {
 		if _, err := l.e.c.Revoke(ctx, l.id); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			return err
 		}
@@ -308,7 +313,7 @@ func (l *etcdLock) revoke() error {
 func (l *etcdLock) Release() (err error) {
 	l.release.Do(func() {
 		l.stop()
-		err = l.revoke()
+		err = l.revoke(context.Background())
 	})
 	return err
 }

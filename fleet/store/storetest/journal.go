@@ -182,8 +182,8 @@ func hostile(b *bench) {
 	}
 }
 
-// noRoom fills the place. What was written stays, and what comes later is not spoilt
-// by the half of what had no room.
+// noRoom fills the place. Records that were written stay, and half a record that had no
+// room does not spoil the next one.
 func noRoom(b *bench, room func()) {
 	s := b.store()
 	l := b.lock(s, "run1")
