@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -27,6 +28,8 @@ type RunOptions struct {
 	// AppliedTimeout bounds the wait for the daemons of a device to take up
 	// what was written; 0 is 30 s.
 	AppliedTimeout time.Duration
+	// Audit gets the audit log, an [AuditRecord] in JSON a line; nil keeps none.
+	Audit io.Writer
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
 }
@@ -88,7 +91,7 @@ func (o Outcome) done() bool { return o.State == Applied || o.State == Restored 
 // journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
 	r := newRun(devices, o.RunOptions)
-	r.allow = o.Allow
+	r.allow, r.plan = o.Allow, plan.Digest
 	if err := plan.isOf(o.Fabric); err != nil {
 		return nil, err
 	}
@@ -173,7 +176,13 @@ func (r *run) begin(of string) (err error) {
 	now := time.Now().UTC()
 	r.id = fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:]))
 	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of})
-	return err
+	if err != nil {
+		return err
+	}
+	if err := r.beginAudit(store.Self(r.id, ""), of); err != nil {
+		return errors.Join(err, r.journal.Close())
+	}
+	return nil
 }
 
 // intentPath is where an intent is on this machine, "" where it came from elsewhere.
@@ -192,5 +201,5 @@ func (r *run) ended(outs []Outcome, err error) (*Result, error) {
 	if errors.Is(err, errStopped) {
 		err = nil // the outcomes say where, and why
 	}
-	return &Result{Journal: r.journal.Path(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}))
+	return &Result{Journal: r.journal.Path(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}), r.audit.write(AuditRecord{Event: "end"}))
 }

@@ -31,6 +31,7 @@ type Event struct {
 	Devices int    // of the phase, when it begins
 	Device  string // that begins, ends, or has a step
 	Error   *Error // why it failed, when it ends
+	State   State  // of a device that was written to, when it ends
 	Step    drivers.Step
 	I, N    int // the step's number, from 0, and how many the device has
 }

@@ -178,7 +178,7 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 	if err := r.journal.Write(entry{Device: d.Name, Event: "start"}); err != nil {
 		return Failed, err
 	}
-	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: d.Name, N: 1, Step: drivers.Step{What: "back to where it was before run " + p.ID}})
+	r.step(d.Name, drivers.Step{What: "back to where it was before run " + p.ID}, 0, 1)
 	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
 	rctx, cancel := r.devices[d.Name].revertTime(ctx)
 	defer cancel()

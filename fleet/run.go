@@ -61,6 +61,8 @@ type run struct {
 	allow   qos.Impact
 	devices map[string]Device
 	journal *journal // nil for a run without a write
+	plan    string   // digest of the saved plan that it carries out
+	audit   *audit
 }
 
 func (o RunOptions) withDefaults() RunOptions {
@@ -91,14 +93,16 @@ func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Co
 			end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
 		}
 		if over.Err() == nil {
+			r.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})
 			if err := do(ctx, i, &out); err != nil {
 				end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
 			}
 			out.Took = time.Since(start)
 		}
-		if err := r.journal.record(out); err != nil {
+		if err := errors.Join(r.journal.record(out), r.audit.device(out)); err != nil {
 			end(err)
 		}
+		r.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
 		return out
 	}, func(out Outcome) error {
 		outs = append(outs, out)
@@ -203,7 +207,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 		},
 		Progress: func(i, n int, s drivers.Step) {
 			steps = i + 1
-			r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: p.Name, Step: s, I: i, N: n})
+			r.step(p.Name, s, i, n)
 		},
 	})
 	if err == nil {
@@ -236,6 +240,13 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 		return Partial, steps, fmt.Errorf("%w; and the revert also failed: %w", err, rerr)
 	}
 	return Reverted, steps, err
+}
+
+// step takes in that a request to a device begins. An audit log that cannot be written
+// in the middle of a device ends the run after it.
+func (r *run) step(device string, s drivers.Step, i, n int) {
+	_ = r.audit.request(device, s, i, n) // as does the record of the device
+	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: device, Step: s, I: i, N: n})
 }
 
 // readPlanned reads a device that must be in the state that was planned for.

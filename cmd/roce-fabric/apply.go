@@ -29,6 +29,7 @@ type applyOptions struct {
 	state           string
 	// parallelSet says that the operator has given --parallel.
 	parallelSet bool
+	audit       string
 }
 
 // impactFlag is --allow.
@@ -92,6 +93,7 @@ func yesFlag(c *cobra.Command, yes *bool) {
 // applyFlags adds the flags of apply and nic apply.
 func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	a.stateFlag(c, &o.state)
+	a.auditFlag(c, &o.audit)
 	a.cutOffFlag(c)
 	yesFlag(c, &o.yes)
 	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
@@ -122,6 +124,9 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	a.warnShared(ctx, s, f)
 	// A host that cannot be planned does not hold up the other hosts.
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
+	audit := auditOf(o.audit, s)
+	defer func() { err = errors.Join(err, audit.Close()) }()
+	run.Audit = audit
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {

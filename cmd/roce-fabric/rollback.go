@@ -17,8 +17,8 @@ import (
 )
 
 type rollbackOptions struct {
-	yes, list bool
-	state     string
+	yes, list    bool
+	state, audit string
 	// parallelSet says that the operator has given --parallel.
 	parallelSet bool
 }
@@ -51,6 +51,7 @@ func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
 	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
 	yesFlag(c, &o.yes)
 	a.stateFlag(c, &o.state)
+	a.auditFlag(c, &o.audit)
 }
 
 func (a *app) stateFlag(c *cobra.Command, dir *string) {
@@ -128,7 +129,9 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", words.Count(len(u.Devices), a.noun()))); err != nil {
 		return err
 	}
-	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	audit := auditOf(o.audit, s)
+	defer func() { err = errors.Join(err, audit.Close()) }()
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
 	return a.ended(f.Name, res, err, "")
 }
 

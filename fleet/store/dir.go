@@ -35,6 +35,15 @@ type dir struct {
 // not exist.
 func Dir(path string) Store { return newDir(path) }
 
+// Folder returns the folder of a store that is one.
+func Folder(s Store) (path string, ok bool) {
+	d, ok := s.(*dir)
+	if !ok {
+		return "", false
+	}
+	return d.path, true
+}
+
 func newDir(path string) *dir {
 	d := &dir{path: path, ttl: ttl}
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
