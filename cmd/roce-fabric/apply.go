@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -200,12 +201,17 @@ func (a *app) runOptions(ctx context.Context, f *intent.Fabric, s store.Store) f
 	})}
 }
 
-// showSteps writes each step to standard error, in one write: devices may be worked
-// on side by side.
+// showSteps writes each step to standard error, as JSON each event from the first write
+// on: devices may be worked on side by side.
 func (a *app) showSteps() fleet.Progress {
 	st := a.styler(a.stderr)
+	var mu sync.Mutex
 	return func(e fleet.Event) {
-		if e.Kind == fleet.StepBegins && a.output != "json" {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.output == "json" && e.Phase == fleet.Writing {
+			a.jsonLine("event", e)
+		} else if e.Kind == fleet.StepBegins && a.output != "json" {
 			fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
 		}
 	}
