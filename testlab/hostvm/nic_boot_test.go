@@ -67,7 +67,7 @@ systemctl cat roce-fabric-nic@roce0.service | grep ExecStart
 		Systemd: true, Tree: tree, Programs: []string{sshd},
 		Keep: []string{"/etc/roce-fabric", "/etc/systemd", "/etc/udev"},
 	}, "/root/.cache/roce-fabric/DIGEST") // as an earlier copy: to cipher it takes a minute
-	said(t, first, "unit  - -> installed  not-persistent", "vm  applied, 11 requests",
+	said(t, first, "unit  - -> installed  none  not-persistent", "vm  applied, 11 requests",
 		"vm: wrote /etc/udev/rules.d/99-roce-fabric-nic.rules", "vm: wrote /usr/local/sbin/roce-fabric-nic", "vm: the unit is up to date",
 		"/usr/local/sbin/roce-fabric-nic 755 0 0", "ExecStart=/usr/local/sbin/roce-fabric-nic nic boot")
 	if _, after, _ := strings.Cut(string(first.Output), "the unit is up to date"); strings.Contains(after, "NIC-05") {
