@@ -181,7 +181,7 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 		d, err := driver.Open(drivers.Target{Name: sw.Name, OS: sw.OS, GNMI: client.Config{Address: "192.0.2.1:8080"}})
 		return &canned{d, answer, p, index[sw.Name]}, err
 	}
-	file, err := fleet.CreatePlan(filepath.Join(b.TempDir(), "plan"), fleet.PlanHeader{})
+	file, err := fleet.CreatePlan(filepath.Join(b.TempDir(), "plan"), fleet.PlanHeader{}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -28,6 +29,9 @@ type RunOptions struct {
 	// AppliedTimeout bounds the wait for the daemons of a device to take up
 	// what was written; 0 is 30 s.
 	AppliedTimeout time.Duration
+	// Keys say whose plans are believed; nil believes every file. For journals see
+	// [store.Signed].
+	Keys *keys.Ring
 	// Audit gets the audit log, an [AuditRecord] in JSON a line; nil keeps none.
 	Audit io.Writer
 	// Progress is called as the work goes on; nil is silence.
@@ -93,6 +97,9 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	r := newRun(devices, o.RunOptions)
 	r.allow, r.plan = o.Allow, plan.Digest
 	if err := plan.isOf(o.Fabric); err != nil {
+		return nil, err
+	}
+	if err := plan.verify(o.Keys); err != nil {
 		return nil, err
 	}
 	if err := r.trust(ctx, plan); err != nil {

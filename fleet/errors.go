@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/keys"
 )
 
 // Op is the operation that an error came from.
@@ -50,6 +51,7 @@ const (
 	KindPlan        Kind = "plan"      // a plan that this tool does not make of the intent
 	KindUndo        Kind = "undo"      // an undo record that is not carried out
 	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
+	KindUntrusted   Kind = "untrusted" // a plan or journal that is not signed, or not with a known key
 	KindNoDevice    Kind = "no-device" // the device is not among those of the call
 )
 
@@ -62,14 +64,16 @@ var kinds = []struct {
 	{drivers.ErrUnreachable, KindUnreachable}, {drivers.ErrRejected, KindRejected}, {drivers.ErrUnsaved, KindUnsaved},
 	{drivers.ErrUnsupported, KindUnsupported}, {drivers.ErrNoState, KindNoState}, {context.Canceled, KindInterrupted},
 	{drivers.ErrPartial, KindPartial}, {errLocked, KindLocked}, {errNothing, KindNothing},
+	{keys.ErrUnsigned, KindUntrusted}, {keys.ErrBad, KindUntrusted}, {keys.ErrUnknown, KindUntrusted},
 }
 
 // hints say what to do about a kind, where the error itself does not.
 var hints = map[Kind]string{
-	KindStale:    "plan again, and look at what changed",
-	KindPlan:     "plan again: the plan was edited, or made under other conditions",
-	KindNoDevice: "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
-	KindUndo:     "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
+	KindStale:     "plan again, and look at what changed",
+	KindPlan:      "plan again: the plan was edited, or made under other conditions",
+	KindUntrusted: "where another user or machine made it, name the file of its public key with --trust-key or in rollout.trustKeys of the intent",
+	KindNoDevice:  "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
+	KindUndo:      "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
 }
 
 // Error is an error about one device, or about a run as a whole.

@@ -15,6 +15,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/keys"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 )
 
@@ -42,7 +43,11 @@ type trailer struct {
 	End     bool   `json:"end"`
 	Devices int    `json:"devices"`
 	SHA256  string `json:"sha256"` // of all lines before
+	Sig     string `json:"sig,omitempty"`
 }
+
+// signedPlan is what the signature of a plan is for.
+const signedPlan = "plan"
 
 // maxLine bounds one line, that is, one device.
 const maxLine = 64 << 20
@@ -53,15 +58,22 @@ type PlanWriter struct {
 	f            *atomicfile.File
 	sum, devices hash.Hash
 	n            int
+	ring         *keys.Ring
 }
 
-// CreatePlan starts a plan file.
-func CreatePlan(path string, h PlanHeader) (*PlanWriter, error) {
+// CreatePlan starts a plan file, which is signed with the key of ring; nil signs
+// nothing.
+func CreatePlan(path string, h PlanHeader, ring *keys.Ring) (*PlanWriter, error) {
+	if ring != nil {
+		if err := ring.Ensure(); err != nil {
+			return nil, err
+		}
+	}
 	f, err := atomicfile.Output(path, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	w := &PlanWriter{f: f, sum: sha256.New(), devices: sha256.New()}
+	w := &PlanWriter{f: f, sum: sha256.New(), devices: sha256.New(), ring: ring}
 	h.Kind, h.Format = planKind, planFormat
 	if err := w.line(h, w.sum); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -90,6 +102,9 @@ func (w *PlanWriter) Add(d *DevicePlan) error {
 // Commit puts the file in its place.
 func (w *PlanWriter) Commit() error {
 	t := trailer{End: true, Devices: w.n, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
+	if w.ring != nil {
+		t.Sig = w.ring.Sign(signedPlan, []byte(t.SHA256))
+	}
 	if err := w.line(t); err != nil {
 		return errors.Join(err, w.f.Close())
 	}
@@ -106,11 +121,27 @@ type PlanFile struct {
 	PlanHeader
 	// Digest identifies what is planned, whenever the plan was made: it is that of the
 	// lines of the devices. A plan of [Prepare] has none.
-	Digest  string
-	f       *os.File
-	path    string
-	fresh   bool // it was just made, by this process
-	devices []planned
+	Digest string
+	// SignedBy names the key that the file says it is signed with; "" for none.
+	SignedBy string
+
+	f        *os.File
+	path     string
+	fresh    bool // it was just made, by this process
+	sum, sig string
+	devices  []planned
+}
+
+// verify returns an error unless the file is signed with a key of ring. A plan that was
+// just made needs no signature, and nil believes every file.
+func (p *PlanFile) verify(ring *keys.Ring) error {
+	if p.fresh || ring == nil {
+		return nil
+	}
+	if err := ring.Verify(signedPlan, []byte(p.sum), p.sig); err != nil {
+		return errorAs("", OpJudge, KindUntrusted, fmt.Errorf("%s is not believed: %w; nothing was written", p.path, err))
+	}
+	return nil
 }
 
 // Devices yields the plans of the devices, in order.
@@ -214,7 +245,7 @@ func (p *PlanFile) scan(r io.Reader) error {
 			if sc.Scan() {
 				return bad(line+1, "text after the end")
 			}
-			p.Digest = hex.EncodeToString(devices.Sum(nil))
+			p.Digest, p.sum, p.sig, p.SignedBy = hex.EncodeToString(devices.Sum(nil)), t.SHA256, t.Sig, keys.Fingerprint(t.Sig)
 			return nil
 		} else {
 			var d DevicePlan

@@ -27,7 +27,7 @@ func sample(name string) *DevicePlan {
 func save(t testing.TB, devices ...*DevicePlan) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := CreatePlan(path, PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"})
+	w, err := CreatePlan(path, PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 
 func TestAPlanThatIsNotCommittedLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := CreatePlan(path, PlanHeader{})
+	w, err := CreatePlan(path, PlanHeader{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,9 @@ func (r *resolver) fabric() *Fabric {
 	r.out.Rollout.PortGroup = Value[int]{V: defaultPortGroup, From: byDefault}
 	if ro := r.raw.Rollout; ro != nil {
 		r.out.Rollout.PortGroup = from(ro.PortGroup, defaultPortGroup)
+		for _, file := range ro.TrustKeys.Items {
+			r.out.Rollout.TrustKeys = append(r.out.Rollout.TrustKeys, file.V)
+		}
 	}
 	for _, l := range []*rawLogin{r.credentials().Switches, r.credentials().Hosts} {
 		if l != nil && l.TLS != nil {

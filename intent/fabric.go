@@ -382,4 +382,6 @@ func (s SSH) Configured() bool { return s.Address.V != "" }
 type Rollout struct {
 	// PortGroup is how many ports of one switch may be down at once.
 	PortGroup Value[int]
+	// TrustKeys are files of public keys whose plans and journals are believed.
+	TrustKeys []string
 }

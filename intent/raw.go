@@ -204,7 +204,8 @@ type rawDeviceSSH struct {
 }
 
 type rawRollout struct {
-	PortGroup opt[int] `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
+	PortGroup opt[int]          `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
+	TrustKeys list[opt[string]] `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
 }
 
 type rawSuppress struct {

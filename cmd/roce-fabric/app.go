@@ -105,7 +105,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		if wrong.Option != "" {
 			err = &statusError{err: fmt.Errorf("--%w", err)}
 		}
-	case errors.As(err, new(intent.Errors)), errors.As(err, new(*intent.Error)):
+	case errors.As(err, new(intent.Errors)), errors.As(err, new(*intent.Error)), untrusted(err):
 		status = exitUsage
 	}
 	if wantsJSON(args) {

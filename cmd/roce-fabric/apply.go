@@ -22,15 +22,14 @@ import (
 )
 
 type applyOptions struct {
+	stateFlags
 	saved string
 	yes   bool
 	// skipUnreachable leaves devices out that cannot be reached.
 	skipUnreachable bool
 	allow           impactFlag
-	state           string
 	// parallelSet says that the operator has given --parallel.
 	parallelSet bool
-	audit       string
 }
 
 // impactFlag is --allow.
@@ -93,7 +92,7 @@ func yesFlag(c *cobra.Command, yes *bool) {
 
 // applyFlags adds the flags of apply and nic apply.
 func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
-	a.stateFlag(c, &o.state)
+	a.stateFlag(c, &o.stateFlags)
 	a.auditFlag(c, &o.audit)
 	a.cutOffFlag(c)
 	yesFlag(c, &o.yes)
@@ -114,7 +113,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	f := c.Fabric()
-	s, err := openStore(ctx, o.state, f.Name)
+	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
 	}
@@ -125,9 +124,9 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	a.warnShared(ctx, s, f)
 	// A host that cannot be planned does not hold up the other hosts.
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
-	audit := auditOf(o.audit, s)
+	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run.Audit = audit
+	run.Audit, run.Keys = audit, s.ring
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {

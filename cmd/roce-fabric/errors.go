@@ -75,6 +75,12 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
+// untrusted reports whether an error is of a file that is not believed.
+func untrusted(err error) bool {
+	e := (*fleet.Error)(nil)
+	return errors.As(err, &e) && e.Kind == fleet.KindUntrusted
+}
+
 // hinter is an error with advice.
 type hinter interface{ Hint() string }
 

@@ -99,7 +99,7 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 	}
 	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.showProgress(nil)}}
 	if s.Known != nil {
-		past, end := a.historyOf(ctx, s.Known, "")
+		past, end := a.historyOf(ctx, s.Known, stateFlags{})
 		defer func() { err = errors.Join(err, end()) }()
 		opts.History = past
 	}

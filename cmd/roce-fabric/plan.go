@@ -19,10 +19,10 @@ import (
 )
 
 type planFlags struct {
+	stateFlags
 	save     string
 	exitCode bool
 	steps    bool
-	state    string
 }
 
 func (a *app) planCommand() *cobra.Command {
@@ -52,7 +52,7 @@ long as neither the intent nor the devices have changed.`,
 	c.Flags().StringVar(&o.save, "save", "", "write the plan to this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
 	stepsFlag(c, &o.steps)
-	a.stateFlag(c, &o.state)
+	a.stateFlag(c, &o.stateFlags)
 	c.AddCommand(a.planShowCommand())
 	return c
 }
@@ -99,7 +99,11 @@ func (a *app) planShow(file string, steps bool) (err error) {
 	if err := v.end(plan.Digest); err != nil || a.output != "text" {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "plan of %s, made %s, digest %s\n", term.CleanLine(plan.Fabric), plan.Created.Local().Format("2006-01-02 15:04:05"), plan.Digest)
+	by := "not signed"
+	if plan.SignedBy != "" {
+		by = "signed with " + plan.SignedBy
+	}
+	fmt.Fprintf(a.stdout, "plan of %s, made %s, %s, digest %s\n", term.CleanLine(plan.Fabric), plan.Created.Local().Format("2006-01-02 15:04:05"), by, plan.Digest)
 	return nil
 }
 
@@ -109,14 +113,14 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		return err
 	}
 	f := c.Fabric()
-	s, err := openStore(ctx, o.state, f.Name)
+	s, err := openState(ctx, o.stateFlags, f, o.save != "")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	var file *fleet.PlanWriter
 	if o.save != "" {
-		file, err = fleet.CreatePlan(o.save, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
+		file, err = fleet.CreatePlan(o.save, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()}, s.ring)
 		if err != nil {
 			return err
 		}

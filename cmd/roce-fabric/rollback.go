@@ -9,16 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/fleet/store"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
 type rollbackOptions struct {
-	yes, list    bool
-	state, audit string
+	stateFlags
+	yes, list bool
 	// parallelSet says that the operator has given --parallel.
 	parallelSet bool
 }
@@ -50,40 +48,8 @@ runs.`,
 func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
 	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
 	yesFlag(c, &o.yes)
-	a.stateFlag(c, &o.state)
+	a.stateFlag(c, &o.stateFlags)
 	a.auditFlag(c, &o.audit)
-}
-
-func (a *app) stateFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "state", a.getenv("ROCE_FABRIC_STATE"), "folder for journal and lock, or etcd://HOST:2379 (or ROCE_FABRIC_STATE; default ~/.local/state/roce-fabric/FABRIC)")
-	_ = c.MarkFlagDirname("state")
-}
-
-// openStore opens the store of --state. Close must be called on it.
-func openStore(ctx context.Context, where, fabric string) (store.Store, error) {
-	if where == "" {
-		dir, err := fleet.StateDir(fabric)
-		if err != nil {
-			return nil, usageHint("name a folder with --state", "%w", err)
-		}
-		where = dir
-	}
-	s, err := store.Open(ctx, where, fabric)
-	if err != nil {
-		return nil, usage("--state: %w", err)
-	}
-	return s, nil
-}
-
-// warnShared says who else uses a store with another copy of the intent.
-func (a *app) warnShared(ctx context.Context, s store.Store, f *intent.Fabric) {
-	others, err := fleet.OtherCheckouts(ctx, s, f)
-	if err != nil {
-		a.warn("%v", err)
-	}
-	for _, o := range others {
-		a.talk("%s is shared with %s on %s, last used by %s at %s", s, o.Intent, o.Host, o.User, o.Since.Local().Format("2006-01-02 15:04"))
-	}
 }
 
 func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (err error) {
@@ -97,7 +63,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	case o.list && a.nic.on && len(a.only) > 0:
 		return usage("--list shows all runs, and takes no --only")
 	case o.list:
-		return a.listRuns(ctx, o.state)
+		return a.listRuns(ctx, o.stateFlags)
 	}
 	if err := a.mustAsk(o.yes, a.command("rollback --list")); err != nil {
 		return err
@@ -108,7 +74,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 		return err
 	}
 	f := c.Fabric()
-	s, err := openStore(ctx, o.state, f.Name)
+	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
 	}
@@ -129,7 +95,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", words.Count(len(u.Devices), a.noun()))); err != nil {
 		return err
 	}
-	audit := auditOf(o.audit, s)
+	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
 	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
 	return a.ended(f.Name, res, err, "")
@@ -159,13 +125,13 @@ func (a *app) sayUndo(u *fleet.Undo) (disturbs bool, err error) {
 	return disturbs, nil
 }
 
-func (a *app) listRuns(ctx context.Context, state string) (err error) {
+func (a *app) listRuns(ctx context.Context, state stateFlags) (err error) {
 	c, err := a.load(ctx, fleet.TakeAll)
 	if err != nil {
 		return err
 	}
 	fabric := c.Fabric().Name
-	s, err := openStore(ctx, state, fabric)
+	s, err := openState(ctx, state, c.Fabric(), false)
 	if err != nil {
 		return err
 	}

@@ -5,16 +5,27 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/roce-fabric/roce-fabric/fleet/keys"
 )
 
-// forge FILE REGEXP TEXT OUT edits a saved plan as someone does who knows its
-// form: the sum in its last line is made anew.
+// stolen is the key of the fabric's state folder: what it signs is checked all the same.
+func stolen(ts *testscript.TestScript) *keys.Ring {
+	ring, err := keys.Open(ts.MkAbs("state/roce-fabric/pod1"))
+	ts.Check(err)
+	return ring
+}
+
+// forge FILE REGEXP TEXT OUT edits a saved plan as someone does who knows its form and
+// has the key: the last line is made anew.
 func forge(ts *testscript.TestScript, _ bool, a []string) {
 	lines := bytes.SplitAfter(edited(ts, a[0], a[1], a[2]), []byte("\n"))
 	body, last := bytes.Join(lines[:len(lines)-2], nil), lines[len(lines)-2]
@@ -22,16 +33,19 @@ func forge(ts *testscript.TestScript, _ bool, a []string) {
 		End     bool   `json:"end"`
 		Devices int    `json:"devices"`
 		SHA256  string `json:"sha256"`
+		Sig     string `json:"sig"`
 	}
 	ts.Check(json.Unmarshal(last, &end))
 	sum := sha256.Sum256(body)
 	end.SHA256 = hex.EncodeToString(sum[:])
+	end.Sig = stolen(ts).Sign("plan", []byte(end.SHA256))
 	last, err := json.Marshal(end)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(a[3]), slices.Concat(body, last, []byte("\n")), 0o600))
 }
 
-// forgejournal DIR REGEXP TEXT edits the newest journal of a folder in place.
+// forgejournal DIR REGEXP TEXT edits the newest journal of a folder in place, and signs
+// its records again.
 func forgeJournal(ts *testscript.TestScript, _ bool, a []string) {
 	names, err := filepath.Glob(ts.MkAbs(a[0] + "/*.journal"))
 	ts.Check(err)
@@ -39,8 +53,17 @@ func forgeJournal(ts *testscript.TestScript, _ bool, a []string) {
 		ts.Fatalf("no journal in %s", a[0])
 	}
 	newest := slices.Max(names)
-	ts.Check(os.WriteFile(newest, edited(ts, newest, a[1], a[2]), 0o600))
+	_, run, _ := strings.Cut(strings.TrimSuffix(filepath.Base(newest), ".journal"), ".")
+	var out bytes.Buffer
+	for n, line := range bytes.Split(bytes.TrimSuffix(edited(ts, newest, a[1], a[2]), []byte("\n")), []byte("\n")) {
+		record := signature.ReplaceAll(line, []byte("}"))
+		sig := stolen(ts).Sign(fmt.Sprintf("journal %s %d", run, n), record)
+		fmt.Fprintf(&out, "%s,\"sig\":\"%d:%s\"}\n", bytes.TrimSuffix(record, []byte("}")), n, sig)
+	}
+	ts.Check(os.WriteFile(newest, out.Bytes(), 0o600))
 }
+
+var signature = regexp.MustCompile(`,"sig":"[^"]*"}$`)
 
 func edited(ts *testscript.TestScript, file, old, text string) []byte {
 	b := []byte(ts.ReadFile(file))

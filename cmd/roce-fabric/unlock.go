@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) unlockCommand() *cobra.Command {
-	var state string
+	var state stateFlags
 	var yes bool
 	c := &cobra.Command{
 		Use:   "unlock RUN",
@@ -35,12 +35,12 @@ Without RUN it says who has the lock.`,
 	return c
 }
 
-func (a *app) unlock(ctx context.Context, args []string, state string, yes bool) (err error) {
+func (a *app) unlock(ctx context.Context, args []string, state stateFlags, yes bool) (err error) {
 	c, err := a.load(ctx, fleet.TakeAll)
 	if err != nil {
 		return err
 	}
-	s, err := openStore(ctx, state, c.Fabric().Name)
+	s, err := openState(ctx, state, c.Fabric(), false)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ the host. For a port that is meant to be down, the intent says admin: down.
 	}
 	a.allFlags(c)
 	c.Flags().DurationVar(&o.window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
-	a.stateFlag(c, &o.state)
+	a.stateFlag(c, &o.stateFlags)
 	a.reportFlags(c)
 	return c
 }
@@ -65,7 +65,7 @@ const maxWindow = 24 * time.Hour
 
 // validateOptions are the flags of validate.
 type validateOptions struct {
-	state  string
+	stateFlags
 	window time.Duration // 0 is for none
 }
 
@@ -81,7 +81,7 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 			a.talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
 		}
 	})
-	past, end := a.historyOf(ctx, f.Fabric(), o.state)
+	past, end := a.historyOf(ctx, f.Fabric(), o.stateFlags)
 	defer func() { err = errors.Join(err, end()) }()
 	read := fleet.ReadOptions{Workers: a.parallel, History: past, Progress: progress}
 	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{ReadOptions: read, Window: o.window})
@@ -114,8 +114,8 @@ func validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWin
 
 // historyOf is the history of the runs over a fabric; none where no store is known:
 // there is nothing to wait for then. end closes the store.
-func (a *app) historyOf(ctx context.Context, f *intent.Fabric, state string) (_ *fleet.History, end func() error) {
-	s, err := openStore(ctx, state, f.Name)
+func (a *app) historyOf(ctx context.Context, f *intent.Fabric, o stateFlags) (_ *fleet.History, end func() error) {
+	s, err := openState(ctx, o, f, false)
 	if err != nil {
 		return nil, func() error { return nil }
 	}

@@ -37,6 +37,9 @@ func Dir(path string) Store { return newDir(path) }
 
 // Folder returns the folder of a store that is one.
 func Folder(s Store) (path string, ok bool) {
+	if w, ok := s.(*signed); ok {
+		s = w.Store
+	}
 	d, ok := s.(*dir)
 	if !ok {
 		return "", false
