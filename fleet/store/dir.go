@@ -20,8 +20,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
-// dir is a store in a folder. The lock is the kernel's, on the file "lock", so that it
-// goes with its process. Where several kernels share the folder, which may or may not
+// dir is a store in a folder, with the files "lock", "breaks", "checkouts" and
+// "ID.journal". The lock is the kernel's, on the file "lock", so that it goes with its
+// process. Where several kernels share the folder, which may or may not
 // show each other their locks, the note in the file counts as well: it is of a holder
 // as long as that goes on touching it. Its age is by the clock of the file system,
 // because those of two machines differ.
