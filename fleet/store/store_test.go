@@ -1,16 +1,26 @@
 package store_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/fleet/store/storetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(storetest.Main(m, store.Open)) }
+func TestMain(m *testing.M) {
+	code := storetest.Main(m, store.Open)
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 func TestOwner(t *testing.T) {
 	t.Setenv("SUDO_USER", "ann")
