@@ -204,7 +204,7 @@ func checkRecord(b []byte) error {
 
 // checkRun returns an error unless a run can be part of a file name and of a key.
 func checkRun(run string) error {
-	if run == "" || len(run) > 200 || run[0] == '.' || strings.ContainsFunc(run, func(r rune) bool { return r <= ' ' || r == '/' || r == '\\' || r == 0x7f }) {
+	if run == "" || len(run) > 200 || run[0] == '.' || strings.ContainsFunc(run, func(r rune) bool { return r < ' ' || r == '/' || r == '\\' || r == 0x7f }) {
 		return fmt.Errorf("%q cannot be the name of a run", run)
 	}
 	return nil
