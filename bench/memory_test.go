@@ -187,7 +187,7 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 	}
 	defer file.Close()
 	text := results.Text{W: io.Discard, Steps: true}
-	list := results.NewJSONList(io.Discard, true, "bench")
+	list := results.NewJSONList(io.Discard, "devices")
 	var sum results.PlanSummary
 	emitted, every := 0, n/10
 	err = fleet.Plan(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: workers}, func(d *fleet.DevicePlan) error {

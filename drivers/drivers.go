@@ -330,7 +330,8 @@ type Step struct {
 	// back.
 	Down []string `json:"down,omitempty"`
 	Up   []string `json:"up,omitempty"`
-	// Lines are what is typed, where that is lines, for people.
+	// Lines show a person what is sent: the lines that are typed, or a row or field of
+	// the database each.
 	Lines  []string        `json:"lines,omitempty"`
 	Native json.RawMessage `json:"native"`
 }

@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/remote"
 )
 
@@ -27,6 +30,12 @@ type Access struct {
 	Sudo string
 	// Log records what is said to devices; nil is for nothing.
 	Log *trace.Log
+	// Local says that the one host of the call is the machine that the program runs on.
+	Local bool
+	// CutOff allows a host to take down the port that carries its only management path,
+	// other than that to Peer, from which a Local one is managed.
+	CutOff bool
+	Peer   netip.Addr
 
 	mu      sync.Mutex
 	secrets map[string]secret.Secret
@@ -113,16 +122,28 @@ func (a *Access) sshAt(at Address) (*ssh.Config, error) {
 	return &ssh.Config{Address: at.SSH, User: at.Username, Password: secret.Secret(at.Password), Hosts: hosts}, nil
 }
 
-// Reaches reports whether there is an address for a host: with At for each.
-func (a *Access) Reaches(h *intent.Host) bool { return a.At != nil || h.Address.V != "" }
+// Reaches reports whether there is a way to a host: with At and Local to each.
+func (a *Access) Reaches(h *intent.Host) bool { return a.Local || a.At != nil || h.Address.V != "" }
 
-// Host makes the driver of a host that is only read.
-func (a *Access) Host(h *intent.Host, desired *nic.Host) *host.Driver {
-	return host.New(host.Config{Name: h.Name, Desired: desired, Connect: func(ctx context.Context) (host.Conn, error) { return a.Connect(ctx, h) }})
+// host makes the driver of a host.
+func (a *Access) host(f *intent.Fabric, h *intent.Host, desired *nic.Host) *host.Driver {
+	c := host.Config{
+		Name: h.Name, Desired: desired, Options: local.Options{CutOff: a.CutOff, Peer: a.Peer},
+		Accepted: func(check, port string) bool {
+			now := time.Now()
+			return slices.ContainsFunc(f.Suppressions, func(s *intent.Suppression) bool {
+				return s.Check == check && !s.Over(now) && s.Covers(h.Name, port)
+			})
+		},
+	}
+	if !a.Local {
+		c.Connect = func(ctx context.Context) (host.Conn, error) { return a.connect(ctx, h) }
+	}
+	return host.New(c)
 }
 
-// Connect connects to a host.
-func (a *Access) Connect(ctx context.Context, h *intent.Host) (host.Conn, error) {
+// connect connects to a host.
+func (a *Access) connect(ctx context.Context, h *intent.Host) (host.Conn, error) {
 	opts := remote.Options{Sudo: remote.SudoNoPassword}
 	cfg, err := a.hostSSH(ctx, h, &opts)
 	if err != nil {

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -18,17 +20,16 @@ import (
 type RunOptions struct {
 	// Fabric is the intent that the devices are of.
 	Fabric *intent.Fabric
-	// State is the folder of the lock and of the journals; see [StateDir].
-	State string
+	// Store has the lock and the journals, by default [store.Dir] of [StateDir].
+	Store store.Store
 	// Workers is how many devices are read at a time before the first write, Writers
 	// how many are changed; 0 is one.
 	Workers, Writers int
-	// RevertTimeout bounds the revert of one device, also after Ctrl-C; 0 is 15
-	// minutes.
-	RevertTimeout time.Duration
 	// AppliedTimeout bounds the wait for the daemons of a device to take up
 	// what was written; 0 is 30 s.
 	AppliedTimeout time.Duration
+	// Audit gets the audit log, an [AuditRecord] in JSON a line; nil keeps none.
+	Audit io.Writer
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
 }
@@ -40,9 +41,8 @@ type ApplyOptions struct {
 	Allow qos.Impact
 	// SkipFailed carries out the rest of a plan in which devices could not be planned.
 	SkipFailed bool
-	// SkipUnchanged leaves devices without a step alone: they are not read again, and
-	// where there are no others there is no run.
-	SkipUnchanged bool
+	// SkipUnreachable leaves devices out that cannot be reached before the first write.
+	SkipUnreachable bool
 	// Confirm is asked once nothing forbids the plan; an error ends it. nil is
 	// a yes. As the answer may take hours, all devices are read again after it.
 	Confirm func() error
@@ -74,7 +74,7 @@ func (r *Result) Failed() bool {
 // are not, or one is in between.
 func (r *Result) InPart() bool {
 	n := r.count()
-	return n[Partial]+n[Unsaved] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
+	return n[Partial]+n[Unsaved]+n[LeftOut] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
 }
 
 // done reports whether the run changed the device as it was to.
@@ -91,7 +91,7 @@ func (o Outcome) done() bool { return o.State == Applied || o.State == Restored 
 // journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
 	r := newRun(devices, o.RunOptions)
-	r.allow = o.Allow
+	r.allow, r.plan = o.Allow, plan.Digest
 	if err := plan.isOf(o.Fabric); err != nil {
 		return nil, err
 	}
@@ -102,11 +102,10 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err != nil {
 		return judged, err
 	}
-	todo := plan.devices
-	if o.SkipUnchanged {
-		todo = slices.DeleteFunc(slices.Clone(todo), func(p planned) bool { return p.empty })
-	}
-	if len(todo) > 0 || !o.SkipUnchanged {
+	todo := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
+		return p.err != nil || p.empty && r.devices[p.name].Volatile
+	})
+	if len(todo) > 0 {
 		if o.Confirm != nil {
 			if err := o.Confirm(); err != nil {
 				return nil, err
@@ -118,7 +117,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
 		// A plan that was made just now, without a question, needs no second look.
 		if !plan.fresh || o.Confirm != nil {
-			if refused, err := r.checkAll(ctx, todo); err != nil {
+			if refused, err := r.checkAll(ctx, todo, judged, o.SkipUnreachable); err != nil {
 				return refused, err
 			}
 		}
@@ -176,8 +175,25 @@ func (r *run) begin(of string) (err error) {
 	}
 	now := time.Now().UTC()
 	r.id = fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:]))
-	r.journal, err = begin(r.State, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Of: of})
-	return err
+	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of})
+	if err != nil {
+		return err
+	}
+	if err := r.beginAudit(store.Self(r.id, ""), of); err != nil {
+		return errors.Join(err, r.journal.Close())
+	}
+	return nil
+}
+
+// intentPath is where an intent is on this machine, "" where it came from elsewhere.
+func intentPath(f *intent.Fabric) string {
+	if len(f.Files) == 0 {
+		return ""
+	}
+	if path, err := filepath.Abs(f.Files[0]); err == nil && f.Files[0] != "<stdin>" {
+		return path
+	}
+	return ""
 }
 
 // ended ends a run. err is what kept it from a regular end.
@@ -185,5 +201,5 @@ func (r *run) ended(outs []Outcome, err error) (*Result, error) {
 	if errors.Is(err, errStopped) {
 		err = nil // the outcomes say where, and why
 	}
-	return &Result{Journal: r.journal.Path(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}))
+	return &Result{Journal: r.journal.Path(), Outcomes: outs}, errors.Join(err, r.journal.Write(entry{Event: "end"}), r.audit.write(AuditRecord{Event: "end"}))
 }

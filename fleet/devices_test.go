@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -43,7 +44,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	}
 	devices := []Device{device("leaf1", "", holding(qos.Priorities(3))), device("gpu1", host.OS, want)}
 	dir := t.TempDir()
-	o := ApplyOptions{RunOptions: RunOptions{Fabric: &intent.Fabric{Name: "pod1"}, State: dir, Workers: 2, Writers: 2}, Allow: qos.ImpactLoss}
+	o := ApplyOptions{RunOptions: RunOptions{Fabric: &intent.Fabric{Name: "pod1"}, Store: store.Dir(dir), Workers: 2, Writers: 2}, Allow: qos.ImpactLoss}
 	apply := func(confirm func() error) (*Result, error) {
 		leaf.calls = nil
 		plan, err := Prepare(t.Context(), devices, PlanOptions{Fabric: o.Fabric, Workers: 2}, func(d *DevicePlan) error {
@@ -83,7 +84,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	if got := k.State(nicPort).PFC.Enabled; leaf.mask != qos.Priorities(3) || got != qos.Priorities(3) {
 		t.Errorf("the switch has %s, the host %s", leaf.mask, got)
 	}
-	u, err := Find(t.Context(), devices, FindOptions{State: dir})
+	u, err := Find(t.Context(), devices, FindOptions{Store: store.Dir(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestApplyOfAnotherDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Apply(t.Context(), nil, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, State: t.TempDir()}, Allow: qos.ImpactReload})
+	_, err = Apply(t.Context(), nil, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, Store: store.Dir(t.TempDir())}, Allow: qos.ImpactReload})
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Device != "leaf1" || e.Op != OpJudge || slices.Contains(b.calls, "apply") {
 		t.Errorf("%v, calls %v", err, b.calls)
 	}

@@ -66,9 +66,10 @@ var kinds = []struct {
 
 // hints say what to do about a kind, where the error itself does not.
 var hints = map[Kind]string{
-	KindStale: "plan again, and look at what changed",
-	KindPlan:  "plan again: the plan was edited, or made under other conditions",
-	KindUndo:  "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
+	KindStale:    "plan again, and look at what changed",
+	KindPlan:     "plan again: the plan was edited, or made under other conditions",
+	KindNoDevice: "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
+	KindUndo:     "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
 }
 
 // Error is an error about one device, or about a run as a whole.

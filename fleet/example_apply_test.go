@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -21,7 +22,7 @@ func stateDir() (dir string, remove func()) {
 func ExamplePlan() {
 	f, at, end := example("quickstart", fleet.LoadOptions{})
 	defer end()
-	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	devices, _ := f.Devices(at)
 	err := fleet.Plan(context.Background(), devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(d *fleet.DevicePlan) error {
 		if d.Error != nil {
 			return d.Error
@@ -46,12 +47,12 @@ func ExampleApply() {
 	state, remove := stateDir()
 	defer remove()
 	ctx := context.Background()
-	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	devices, _ := f.Devices(at)
 	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(*fleet.DevicePlan) error { return nil })
 	must(err)
 	defer func() { must(plan.Close()) }()
 
-	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), State: state}, Allow: qos.ImpactCounters}
+	o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(state)}, Allow: qos.ImpactCounters}
 	result, err := fleet.Apply(ctx, devices, plan, o)
 	if refused := (*fleet.Error)(nil); errors.As(err, &refused) && refused.Kind == fleet.KindImpact {
 		fmt.Println(refused)
@@ -78,15 +79,15 @@ func ExampleRollback() {
 	state, remove := stateDir()
 	defer remove()
 	ctx := context.Background()
-	devices := fleet.Switches(f.Compiler, f.Switches, at.Switch)
+	devices, _ := f.Devices(at)
 	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()}, func(*fleet.DevicePlan) error { return nil })
 	must(err)
 	defer func() { must(plan.Close()) }()
-	o := fleet.RunOptions{Fabric: f.Fabric(), State: state}
+	o := fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(state)}
 	_, err = fleet.Apply(ctx, devices, plan, fleet.ApplyOptions{RunOptions: o, Allow: qos.ImpactLoss})
 	must(err)
 
-	run, err := fleet.Find(ctx, devices, fleet.FindOptions{State: state})
+	run, err := fleet.Find(ctx, devices, fleet.FindOptions{Store: store.Dir(state)})
 	must(err)
 	result, err := fleet.Rollback(ctx, devices, run, o)
 	must(err)

@@ -2,7 +2,7 @@
 // devices alike, each a [Device]; nothing here knows one system from another.
 //
 // [Load] reads an intent and compiles it, [Check] checks it without devices. [Access]
-// reaches the devices. [Validate] compares what runs on them with the intent, and
+// reaches the devices, and [Fabric.Devices] lists them. [Validate] compares what runs on them with the intent, and
 // [Import] makes the intent that says what they do. A [Reader] reads one device at a
 // time, for those that repeat it.
 //

@@ -46,13 +46,12 @@ type PastDevice struct {
 	line         int
 }
 
-// Runs reads the journals of a folder, newest first. A folder that does not exist has
-// none. A run comes with an error where some of its records cannot be read.
-func Runs(dir string) iter.Seq2[*Past, error] {
+// Runs reads the journals of a store, newest first. A run comes with an error where
+// some of its records cannot be read.
+func Runs(s store.Store) iter.Seq2[*Past, error] {
 	return func(yield func(*Past, error) bool) {
-		s := store.Dir(dir)
 		ids, err := newestFirst(s)
-		atWork, _, lockErr := atWork(s)
+		atWork, _, lockErr := AtWork(s)
 		if err := errors.Join(err, lockErr); err != nil {
 			yield(nil, err)
 			return
@@ -167,7 +166,7 @@ const maxRuns = 100
 // far back as the questions need, and passes over those that cannot be read. It
 // is safe for concurrent use.
 type History struct {
-	// busy is the run that is at work in the folder; "" for none.
+	// busy is the run that is at work; "" for none.
 	busy string
 
 	store store.Store
@@ -176,11 +175,10 @@ type History struct {
 	runs  []*Past    // newest first
 }
 
-// OpenHistory makes the history of a folder; one that does not exist has none. busy
-// wraps errLocked and says which run is at work in it.
-func OpenHistory(dir string) (h *History, busy, err error) {
-	s := store.Dir(dir)
-	id, busy, err := atWork(s)
+// OpenHistory makes the history of a store. busy wraps errLocked and says which run is
+// at work in it.
+func OpenHistory(s store.Store) (h *History, busy, err error) {
+	id, busy, err := AtWork(s)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ import (
 // record writes a journal and ends it, unless cut.
 func record(t *testing.T, dir, id string, cut bool, first entry, rs ...entry) {
 	t.Helper()
-	j, err := begin(dir, id, first)
+	j, err := begin(store.Dir(dir), id, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func wrote(device string, state State) []entry {
 func TestFindTheRunToTakeBack(t *testing.T) {
 	dir := t.TempDir()
 	newest := func(id string) (string, []string, error) {
-		p, ds, err := find(dir, id, nil)
+		p, ds, err := find(store.Dir(dir), id, nil)
 		if err != nil {
 			return "", nil, err
 		}
@@ -82,10 +82,10 @@ func TestFindTheRunToTakeBack(t *testing.T) {
 		t.Errorf("an older run: %v", err)
 	}
 	// Only what is asked for counts, and is in the way.
-	if p, ds, err := find(dir, "", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" || len(ds) != 1 || ds[0].Name != "leaf1" {
+	if p, ds, err := find(store.Dir(dir), "", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" || len(ds) != 1 || ds[0].Name != "leaf1" {
 		t.Errorf("of leaf1: %v %v", ds, err)
 	}
-	if p, _, err := find(dir, "run1", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" {
+	if p, _, err := find(store.Dir(dir), "run1", func(n string) bool { return n == "leaf1" }); err != nil || p.ID != "run1" {
 		t.Errorf("run1 of leaf1: %v", err)
 	}
 	record(t, dir, "run4", false, entry{Of: "run3"}, entry{Device: "leaf3", Event: string(Restored)})
@@ -119,7 +119,7 @@ func TestCutOffRuns(t *testing.T) {
 
 func cutOff(t *testing.T, dir string) map[string]*Past {
 	t.Helper()
-	h, busy, err := OpenHistory(dir)
+	h, busy, err := OpenHistory(store.Dir(dir))
 	if err != nil || busy != nil {
 		t.Fatal(busy, err)
 	}
@@ -142,7 +142,7 @@ func TestPortsThatRunsLeftDown(t *testing.T) {
 	dir := t.TempDir()
 	expect := func(when string, want map[string]string) {
 		t.Helper()
-		h, _, err := OpenHistory(dir)
+		h, _, err := OpenHistory(store.Dir(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,10 +168,10 @@ func TestPortsThatRunsLeftDown(t *testing.T) {
 // A run whose process holds the lock is at work, and not cut off.
 func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 	dir := t.TempDir()
-	if id, busy, err := AtWork(filepath.Join(dir, "none")); id != "" || busy != nil || err != nil {
+	if id, busy, err := AtWork(store.Dir(filepath.Join(dir, "none"))); id != "" || busy != nil || err != nil {
 		t.Errorf("no folder: %q %v %v", id, busy, err)
 	}
-	j, err := begin(dir, "run1", entry{})
+	j, err := begin(store.Dir(dir), "run1", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,14 +180,14 @@ func TestARunThatHoldsTheLockIsAtWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, busy, err := OpenHistory(dir)
+	h, busy, err := OpenHistory(store.Dir(dir))
 	if left := h.left("leaf1"); err != nil || !errors.Is(busy, errLocked) || h.busy != "run1" || !left.Busy || left.CutOff != nil || len(left.Down) > 0 {
 		t.Errorf("at work: %q, %+v, %v, %v", h.busy, left, busy, err)
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	h, busy, err = OpenHistory(dir)
+	h, busy, err = OpenHistory(store.Dir(dir))
 	if left := h.left("leaf1"); err != nil || busy != nil || left.Busy || left.CutOff == nil || left.Down["E0"] != "run1" {
 		t.Errorf("cut off: %+v, %v, %v", left, busy, err)
 	}
@@ -205,12 +205,12 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 			return b, nil
 		}})
 	}
-	u, err := Find(t.Context(), devices, FindOptions{State: dir})
+	u, err := Find(t.Context(), devices, FindOptions{Store: store.Dir(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	order, boxes["a"].calls = nil, nil
-	o := RunOptions{Fabric: &intent.Fabric{}, State: t.TempDir()}
+	o := RunOptions{Fabric: &intent.Fabric{}, Store: store.Dir(t.TempDir())}
 	res, err := Rollback(t.Context(), devices, u, o)
 	if err != nil {
 		t.Fatal(err)
@@ -232,11 +232,11 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 		t.Errorf("after Ctrl-C: %v, %v, opened %v", res, err, order)
 	}
 	// A run of a device that the intent no longer has is not rolled back without it.
-	_, err = Find(t.Context(), devices[:2], FindOptions{State: dir})
+	_, err = Find(t.Context(), devices[:2], FindOptions{Store: store.Dir(dir)})
 	if e := (*Error)(nil); !errors.As(err, &e) || e.Kind != KindNoDevice || e.Device != devices[2].Name {
 		t.Errorf("without %s: %v", devices[2].Name, err)
 	}
-	if u, err := Find(t.Context(), devices[:2], FindOptions{State: dir, Only: true}); err != nil || len(u.Devices) != 2 {
+	if u, err := Find(t.Context(), devices[:2], FindOptions{Store: store.Dir(dir), Among: func(name string) bool { return name != devices[2].Name }}); err != nil || len(u.Devices) != 2 {
 		t.Errorf("of two devices: %v, %v", u, err)
 	}
 }
@@ -277,13 +277,13 @@ func TestBadJournals(t *testing.T) {
 	if err := os.WriteFile(path, append(whole, `{"event":"applied","device":"lea`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if p, _, err := find(dir, "", nil); err != nil || p.ID != "run1" {
+	if p, _, err := find(store.Dir(dir), "", nil); err != nil || p.ID != "run1" {
 		t.Errorf("a record that was cut off in the writing: %v", err)
 	}
 	if err := os.WriteFile(path, append(whole, "rubbish\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := find(dir, "", nil); err == nil || !strings.Contains(err.Error(), "is not a journal record: ") || !strings.Contains(err.Error(), path) {
+	if _, _, err := find(store.Dir(dir), "", nil); err == nil || !strings.Contains(err.Error(), "is not a journal record: ") || !strings.Contains(err.Error(), path) {
 		t.Errorf("rubbish: %v", err)
 	}
 	if cut := cutOff(t, dir); len(cut) > 0 {
@@ -292,7 +292,7 @@ func TestBadJournals(t *testing.T) {
 	// It hides neither itself nor the others.
 	record(t, dir, "run2", false, entry{})
 	var runs []string
-	for p, err := range Runs(dir) {
+	for p, err := range Runs(store.Dir(dir)) {
 		runs = append(runs, fmt.Sprintf("%s %d %t", p.ID, len(p.Devices), err != nil))
 	}
 	if !slices.Equal(runs, []string{"run2 0 false", "run1 1 true"}) {

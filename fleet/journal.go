@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent"
 )
 
 // entry is one line of the journal.
@@ -61,9 +63,9 @@ func StateDir(fabric string) (string, error) {
 	return filepath.Join(base, "roce-fabric", fabric), nil
 }
 
-// begin takes the lock of the fabric in dir and opens a journal there. Close ends both.
-func begin(dir, id string, first entry) (*journal, error) {
-	ctx, s := context.Background(), store.Dir(dir) // a store bounds its own waits
+// begin takes the lock of a store and opens a journal there. Close ends both.
+func begin(s store.Store, id string, first entry) (*journal, error) {
+	ctx := context.Background() // a store bounds its own waits
 	me := store.Self(id, first.Path)
 	lock, err := s.Lock(ctx, me)
 	if errors.Is(err, errLocked) {
@@ -94,16 +96,22 @@ func (j *journal) guard(ctx context.Context) (context.Context, context.CancelFun
 	return j.lock.Guard(ctx)
 }
 
-// AtWork returns the ID of the run that holds the lock of a folder, and an error
+// AtWork returns the ID of the run that holds the lock of a store, and an error
 // that wraps errLocked and says who it is; "" and nil where nobody does.
-func AtWork(dir string) (id string, busy, err error) { return atWork(store.Dir(dir)) }
-
-func atWork(s store.Store) (id string, busy, err error) {
+func AtWork(s store.Store) (id string, busy, err error) {
 	o, err := s.Holder(context.Background())
 	if o == nil || err != nil {
 		return "", nil, err
 	}
 	return o.Run, NewError("", OpJudge, &store.HeldError{Owner: *o}), nil
+}
+
+// OtherCheckouts are the last users of a store with another copy of the intent, be it
+// of the same fabric or of one that has its name.
+func OtherCheckouts(ctx context.Context, s store.Store, f *intent.Fabric) ([]store.Owner, error) {
+	all, err := s.Checkouts(ctx)
+	me := store.Self("", intentPath(f))
+	return slices.DeleteFunc(all, func(o store.Owner) bool { return o.Host == me.Host && o.Intent == me.Intent }), err
 }
 
 // left is what earlier runs left on a device. A nil journal knows of nothing.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -32,6 +32,9 @@ type DevicePlan struct {
 	Unfit string   `json:"unfit,omitempty"`
 	// Error is why the device could not be planned; the rest is then empty.
 	*Error
+	// Host is what the plan of a host was made from, in the terms of package nic; it is
+	// empty for a switch, and for a plan that was saved.
+	Host host.State `json:"-"`
 }
 
 // Group is one change that several ports share.
@@ -87,41 +90,8 @@ type PlanOptions struct {
 	History *History
 	// Workers is how many devices are read at a time; 0 is one.
 	Workers int
-	// Timeout bounds the work on one device; 0 is two minutes.
-	Timeout time.Duration
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
-}
-
-// Device is a device of a fabric, a switch or a host.
-type Device struct {
-	Name, OS string
-	// Open makes its driver. It is called more than once, also side by side with
-	// those of other devices.
-	Open func(context.Context) (drivers.Driver, error)
-	// Desired works out what the device should hold.
-	Desired func() drivers.Desired
-	// Policy bounds what may be disturbed at once.
-	Policy drivers.Policy
-	// Explain adds to the steps what the device does not know: lines of the
-	// intent, notes. nil adds nothing.
-	Explain func(drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps)
-}
-
-// Switches returns the switches as devices. open makes a driver for a switch.
-func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) []Device {
-	var out []Device
-	for _, sw := range switches {
-		out = append(out, Device{
-			Name: sw.Name, OS: sw.OS, Policy: policy(c.Fabric(), sw),
-			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
-			Desired: func() drivers.Desired { return c.Device(sw).Desired },
-			Explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
-				explain(sw, drv, snap, desired.(*qos.Device), steps)
-			},
-		})
-	}
-	return out
 }
 
 // explain gives the changes of a switch their lines of the intent, and notes what
@@ -131,6 +101,7 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 		if c := &steps.Changes[i]; c.Reason == "" {
 			c.Reason = render.Reason(sw, c.Place())
 		}
+		steps.Changes[i].Class = classOf(desired, steps.Changes[i].Field)
 	}
 	if desired.Empty() {
 		steps.Notes = append([]string{noPort}, steps.Notes...)
@@ -141,10 +112,31 @@ func explain(sw *intent.Switch, drv drivers.Driver, snap *drivers.Snapshot, desi
 	}
 }
 
+// classOf returns the class of the queue or priority group that an attribute is of, ""
+// for none.
+func classOf(d *qos.Device, a qos.Attr) string {
+	for _, c := range d.Classes {
+		switch of := a.Kind.Of(); {
+		case a.Index != a.Last:
+		case of == qos.OfQueue && c.Queue == int(a.Index), of == qos.OfGroup && c.Lossless && c.Group == int(a.Index):
+			return c.Name
+		}
+	}
+	return ""
+}
+
+// Down returns the ports that the steps take down, each once.
+func (d *DevicePlan) Down() []string {
+	var out []string
+	for _, s := range d.Steps {
+		out = append(out, s.Down...)
+	}
+	return slices.Compact(natural.Sorted(out))
+}
+
 // Plan plans the devices and emits each plan in their order. The first error of
 // emit ends it, as does the end of ctx.
 func Plan(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) error {
-	o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
 	defer o.Progress.phase(Planning, len(devices))()
 	return pool.Ordered(ctx, o.Workers, devices, func(ctx context.Context, dev Device) *DevicePlan {
 		o.Progress.report(Event{Kind: DeviceBegins, Phase: Planning, Device: dev.Name})
@@ -187,7 +179,7 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 			return nil, NewError(dev.Name, OpSettle, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(dev.Timeout, readTimeout))
 	defer cancel()
 	facts, err := drv.Probe(ctx)
 	if err != nil {
@@ -202,13 +194,13 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	if err != nil {
 		return nil, NewError(dev.Name, OpPlan, fmt.Errorf("plan: %w", err))
 	}
-	if dev.Explain != nil {
-		dev.Explain(drv, snap, desired, steps)
+	if dev.explain != nil {
+		dev.explain(drv, snap, desired, steps)
 	}
 	d := &DevicePlan{
 		Name: dev.Name, OS: dev.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
-		Left: steps.Left, Unfit: steps.Unfit,
+		Left: steps.Left, Unfit: steps.Unfit, Host: host.StateOf(snap),
 	}
 	if o.History != nil {
 		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)
@@ -276,16 +268,4 @@ func unmarked(running, desired *qos.Device) []string {
 		}
 	}
 	return out
-}
-
-// policy returns the bounds for one switch: the intent's, with the ports
-// towards other switches as uplinks.
-func policy(f *intent.Fabric, sw *intent.Switch) drivers.Policy {
-	p := drivers.Policy{PortGroup: f.Rollout.PortGroup.V}
-	for _, port := range sw.Ports {
-		if port.Uplink() {
-			p.Uplinks = append(p.Uplinks, port.Name)
-		}
-	}
-	return p
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"os"
 	"time"
 
@@ -49,9 +50,9 @@ const maxLine = 64 << 20
 // PlanWriter writes a plan file, a line a device. Nothing is at the path before
 // Commit.
 type PlanWriter struct {
-	f   *atomicfile.File
-	sum hash.Hash
-	n   int
+	f            *atomicfile.File
+	sum, devices hash.Hash
+	n            int
 }
 
 // CreatePlan starts a plan file.
@@ -60,29 +61,30 @@ func CreatePlan(path string, h PlanHeader) (*PlanWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &PlanWriter{f: f, sum: sha256.New()}
+	w := &PlanWriter{f: f, sum: sha256.New(), devices: sha256.New()}
 	h.Kind, h.Format = planKind, planFormat
-	if err := w.line(h); err != nil {
+	if err := w.line(h, w.sum); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return w, nil
 }
 
-func (w *PlanWriter) line(v any) error {
+func (w *PlanWriter) line(v any, to ...io.Writer) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	b = append(b, '\n')
-	w.sum.Write(b)
-	_, err = w.f.Write(b)
+	_, err = io.MultiWriter(append(to, w.f)...).Write(append(b, '\n'))
 	return err
 }
+
+// Digest is that of [PlanFile], of the devices so far.
+func (w *PlanWriter) Digest() string { return hex.EncodeToString(w.devices.Sum(nil)) }
 
 // Add writes one device.
 func (w *PlanWriter) Add(d *DevicePlan) error {
 	w.n++
-	return w.line(d)
+	return w.line(d, w.sum, w.devices)
 }
 
 // Commit puts the file in its place.
@@ -102,10 +104,24 @@ func (w *PlanWriter) Close() error { return w.f.Close() }
 // what the plan is judged by in memory; the steps stay in the file.
 type PlanFile struct {
 	PlanHeader
+	// Digest identifies what is planned, whenever the plan was made: it is that of the
+	// lines of the devices. A plan of [Prepare] has none.
+	Digest  string
 	f       *os.File
 	path    string
 	fresh   bool // it was just made, by this process
 	devices []planned
+}
+
+// Devices yields the plans of the devices, in order.
+func (p *PlanFile) Devices() iter.Seq2[*DevicePlan, error] {
+	return func(yield func(*DevicePlan, error) bool) {
+		for _, of := range p.devices {
+			if d, err := p.device(of); !yield(d, err) {
+				return
+			}
+		}
+	}
 }
 
 // OpenPlan checks a plan file as a whole, so that nothing is acted on before its
@@ -175,7 +191,7 @@ func (p *PlanFile) scan(r io.Reader) error {
 		return fmt.Errorf("%s:%d: %w: %w", p.path, line, errPlanFile, fmt.Errorf(format, a...))
 	}
 	sc := lines(r, maxLine)
-	sum := sha256.New()
+	sum, devices := sha256.New(), sha256.New()
 	line, at := 0, int64(0)
 	for sc.Scan() {
 		line++
@@ -198,6 +214,7 @@ func (p *PlanFile) scan(r io.Reader) error {
 			if sc.Scan() {
 				return bad(line+1, "text after the end")
 			}
+			p.Digest = hex.EncodeToString(devices.Sum(nil))
 			return nil
 		} else {
 			var d DevicePlan
@@ -208,6 +225,7 @@ func (p *PlanFile) scan(r io.Reader) error {
 				d.Error.Device = d.Name
 			}
 			p.devices = append(p.devices, d.planned(at, len(b)))
+			devices.Write(b)
 		}
 		sum.Write(b)
 		at += int64(len(b))

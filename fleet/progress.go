@@ -1,6 +1,10 @@
 package fleet
 
-import "github.com/roce-fabric/roce-fabric/drivers"
+import (
+	"encoding/json"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+)
 
 // Phase is a part of the work of a plan or a run.
 type Phase string
@@ -31,8 +35,38 @@ type Event struct {
 	Devices int    // of the phase, when it begins
 	Device  string // that begins, ends, or has a step
 	Error   *Error // why it failed, when it ends
+	State   State  // of a device that was written to, when it ends
 	Step    drivers.Step
 	I, N    int // the step's number, from 0, and how many the device has
+}
+
+// eventNames are the kinds of events in JSON.
+var eventNames = [...]string{
+	PhaseBegins: "phase-begins", PhaseEnds: "phase-ends", DeviceBegins: "device-begins", DeviceEnds: "device-ends", StepBegins: "request-begins",
+}
+
+// MarshalJSON writes an event for programs.
+func (e Event) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Event   string `json:"event"`
+		Phase   Phase  `json:"phase"`
+		Devices int    `json:"devices,omitempty"`
+		Device  string `json:"device,omitempty"`
+		Request string `json:"request,omitempty"`
+		I       int    `json:"i,omitempty"` // from 1
+		N       int    `json:"n,omitempty"`
+		State   State  `json:"state,omitempty"`
+		*Error
+	}{Event: eventNames[e.Kind], Phase: e.Phase, Devices: e.Devices, Device: e.Device, Request: e.Step.What, N: e.N, State: e.State}
+	if e.Kind == StepBegins {
+		out.I = e.I + 1
+	}
+	if e.Error != nil {
+		fault := *e.Error
+		fault.Device = ""
+		out.Error = &fault
+	}
+	return json.Marshal(out)
 }
 
 // Progress is called with each event. Devices are worked on side by side, and so

@@ -214,7 +214,7 @@ func (r *Reader) readHost(ctx context.Context, h *intent.Host, ends Ends) Readin
 func (r *Reader) onHost(ctx context.Context, h *intent.Host, desired *nic.Host, read func(context.Context, *host.Driver) error) error {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
-	drv := r.Access.Host(h, desired)
+	drv := r.Access.host(r.Fabric.Fabric(), h, desired)
 	// A session that does not close cleanly changes nothing about what was read.
 	defer func() { _ = drv.Close() }()
 	return read(ctx, drv)

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 )
 
 // errNothing says that there is no run to roll back.
@@ -17,34 +19,56 @@ var errNothing = errors.New("no run to roll back")
 type Undo struct {
 	*Past
 	Devices []PastDevice
+
+	of map[string]Device
+}
+
+// Values says which settings of a host a rollback writes back, a line each, and
+// whether that takes links down or loses traffic for a moment. It says nothing of a
+// switch.
+func (u *Undo) Values(d PastDevice) (lines []string, disturbs bool, err error) {
+	if u.of[d.Name].OS != host.OS {
+		return nil, false, nil
+	}
+	token, err := u.Token(d)
+	if err != nil {
+		return nil, false, err
+	}
+	var rec host.Record
+	if err := token.Read(d.Name, &rec); err != nil {
+		return nil, false, err
+	}
+	for _, s := range rec.Steps {
+		for _, c := range s.Changes {
+			lines = append(lines, fmt.Sprintf("%s %s: %s, was %s", d.Name, c.Path(), c.New, c.Old))
+		}
+	}
+	return lines, rec.Undo.Disturbs(), nil
 }
 
 // FindOptions say which run to roll back.
 type FindOptions struct {
-	State string // the folder of the journals
-	Run   string // its ID; "" is the newest one whose writes stand
-	// Only looks at the devices of the call alone; without it a run may have no
-	// others.
-	Only bool
+	Store store.Store // that has the journals
+	Run   string      // its ID; "" is the newest one whose writes stand
+	// Among reports whether a device counts; nil counts all. One that does must be
+	// among the devices of the call.
+	Among func(device string) bool
 }
 
 // Find finds the run to roll back. It reads the undo records and refuses one that
 // is not what the driver of its device makes, and asks no device.
 func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 	r := newRun(devices, RunOptions{})
-	if _, busy, err := AtWork(o.State); busy != nil || err != nil {
+	if _, busy, err := AtWork(o.Store); busy != nil || err != nil {
 		return nil, errors.Join(busy, err)
 	}
-	past, list, err := find(o.State, o.Run, func(name string) bool {
-		_, ok := r.devices[name]
-		return ok || !o.Only
-	})
+	past, list, err := find(o.Store, o.Run, o.Among)
 	if err != nil {
 		return nil, NewError("", OpJudge, err)
 	}
 	for _, d := range list {
 		if _, ok := r.devices[d.Name]; !ok {
-			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("the device of run %s is not in the intent; nothing was written", past.ID))
+			return nil, errorAs(d.Name, OpJudge, KindNoDevice, fmt.Errorf("a device of run %s cannot be reached with this intent; nothing was written", past.ID))
 		}
 	}
 	for _, d := range list {
@@ -56,7 +80,7 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 			return nil, NewError(d.Name, OpJudge, fmt.Errorf("%w; nothing was written", err))
 		}
 	}
-	return &Undo{past, list}, nil
+	return &Undo{past, list, r.devices}, nil
 }
 
 // find returns the run with that id, or the newest one whose writes stand, and
@@ -64,11 +88,12 @@ func Find(ctx context.Context, devices []Device, o FindOptions) (*Undo, error) {
 // devices that want says yes to are looked at; nil is all. A run that another
 // came after on the same device is refused, because what it remembers is older
 // than what is there.
-func find(dir, id string, want func(device string) bool) (*Past, []PastDevice, error) {
+func find(s store.Store, id string, want func(device string) bool) (*Past, []PastDevice, error) {
 	restored := map[string]map[string]bool{} // by run and device
 	later := map[string]string{}             // device -> a later run that stands
-	for p, err := range Runs(dir) {
-		if err != nil {
+	for p, err := range Runs(s) {
+		// A damaged journal of another run than the named one tells what it can.
+		if err != nil && (p == nil || id == "" || p.ID == id) {
 			return nil, nil, err
 		}
 		var left []PastDevice
@@ -105,9 +130,9 @@ func find(dir, id string, want func(device string) bool) (*Past, []PastDevice, e
 		return p, left, nil
 	}
 	if id != "" {
-		return nil, nil, fmt.Errorf("%w: %s has no run %s", errNothing, dir, id)
+		return nil, nil, fmt.Errorf("%w: %s has no run %s", errNothing, s, id)
 	}
-	return nil, nil, fmt.Errorf("%w in %s", errNothing, dir)
+	return nil, nil, fmt.Errorf("%w in %s", errNothing, s)
 }
 
 // Rollback rolls the devices of a run back to where they were before it, the last
@@ -153,9 +178,9 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 	if err := r.journal.Write(entry{Device: d.Name, Event: "start"}); err != nil {
 		return Failed, err
 	}
-	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: d.Name, N: 1, Step: drivers.Step{What: "back to where it was before run " + p.ID}})
+	r.step(d.Name, drivers.Step{What: "back to where it was before run " + p.ID}, 0, 1)
 	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.RevertTimeout)
+	rctx, cancel := r.devices[d.Name].revertTime(ctx)
 	defer cancel()
 	if err := drv.Revert(rctx, token); err != nil {
 		return Partial, err

@@ -27,7 +27,8 @@ const (
 	Reverted  State = "reverted"  // an error, and it is as it was before
 	Partial   State = "partial"   // an error, and it is neither as it was nor as intended
 	Unsaved   State = "unsaved"   // it is as intended, was so before, and cannot be saved
-	Skipped   State = "skipped"   // the rollout stopped before it
+	Skipped   State = "skipped"   // the run stopped before it
+	LeftOut   State = "left-out"  // it could not be reached, and the run was to go on without such devices
 	Restored  State = "restored"  // as it was before an earlier run
 )
 
@@ -60,10 +61,11 @@ type run struct {
 	allow   qos.Impact
 	devices map[string]Device
 	journal *journal // nil for a run without a write
+	plan    string   // digest of the saved plan that it carries out
+	audit   *audit
 }
 
 func (o RunOptions) withDefaults() RunOptions {
-	o.RevertTimeout = cmp.Or(o.RevertTimeout, 15*time.Minute)
 	o.AppliedTimeout = cmp.Or(o.AppliedTimeout, 30*time.Second)
 	return o
 }
@@ -91,14 +93,16 @@ func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Co
 			end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
 		}
 		if over.Err() == nil {
+			r.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})
 			if err := do(ctx, i, &out); err != nil {
 				end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
 			}
 			out.Took = time.Since(start)
 		}
-		if err := r.journal.record(out); err != nil {
+		if err := errors.Join(r.journal.record(out), r.audit.device(out)); err != nil {
 			end(err)
 		}
+		r.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
 		return out
 	}, func(out Outcome) error {
 		outs = append(outs, out)
@@ -203,7 +207,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 		},
 		Progress: func(i, n int, s drivers.Step) {
 			steps = i + 1
-			r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: p.Name, Step: s, I: i, N: n})
+			r.step(p.Name, s, i, n)
 		},
 	})
 	if err == nil {
@@ -230,12 +234,19 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 	}
 	// The revert must not end with the run: Ctrl-C has to leave the device in one of
 	// two known states.
-	rctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.RevertTimeout)
+	rctx, cancel := t.revertTime(ctx)
 	defer cancel()
 	if rerr := drv.Revert(rctx, token); rerr != nil {
 		return Partial, steps, fmt.Errorf("%w; and the revert also failed: %w", err, rerr)
 	}
 	return Reverted, steps, err
+}
+
+// step takes in that a request to a device begins. An audit log that cannot be written
+// in the middle of a device ends the run after it.
+func (r *run) step(device string, s drivers.Step, i, n int) {
+	_ = r.audit.request(device, s, i, n) // as does the record of the device
+	r.Progress.report(Event{Kind: StepBegins, Phase: Writing, Device: device, Step: s, I: i, N: n})
 }
 
 // readPlanned reads a device that must be in the state that was planned for.

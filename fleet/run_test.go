@@ -260,7 +260,7 @@ func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
 	record(t, dir, "run1", true, entry{}, append(wrote("leaf1", ""), ports("leaf1", "down", "Ethernet0", "Ethernet99"))...)
 	run := func(id string, g *goesOn, edit func(*task)) State {
 		t.Helper()
-		j, err := begin(dir, id, entry{})
+		j, err := begin(store.Dir(dir), id, entry{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestADriverLearnsWhatEarlierRunsLeft(t *testing.T) {
 		if err := g.left.Record([]string{"Ethernet0"}, nil); err != nil {
 			t.Error(err)
 		}
-		if h, _, err := OpenHistory(dir); err != nil || !h.left("leaf1").Busy {
+		if h, _, err := OpenHistory(store.Dir(dir)); err != nil || !h.left("leaf1").Busy {
 			t.Errorf("the run is not at work: %v", err)
 		}
 	}
@@ -320,7 +320,7 @@ func TestInterruptLeavesAKnownState(t *testing.T) {
 
 func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	dir := t.TempDir()
-	j, err := begin(dir, "run1", entry{Fabric: "f", Intent: "hash"})
+	j, err := begin(store.Dir(dir), "run1", entry{Fabric: "f", Intent: "hash"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One writer: nobody else gets in until this run ends.
-	if _, err := begin(dir, "run2", entry{}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "run run1, process ") {
+	if _, err := begin(store.Dir(dir), "run2", entry{}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), "run run1, process ") {
 		t.Errorf("a second run begins: %v", err)
 	}
 	if err := j.Close(); err != nil {
@@ -353,7 +353,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	if !slices.Equal(events, []string{"begin", "start", "undo", "applied"}) {
 		t.Errorf("events %v", events)
 	}
-	j, err = begin(dir, "run2", entry{})
+	j, err = begin(store.Dir(dir), "run2", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 
 // What cannot be recorded is not done.
 func TestNoWriteWithoutAJournal(t *testing.T) {
-	j, err := begin(t.TempDir(), "run1", entry{})
+	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestNoWriteWithoutAJournal(t *testing.T) {
 // A run whose lock is broken goes no further, and says who broke it.
 func TestABrokenLockEndsARun(t *testing.T) {
 	dir := t.TempDir()
-	j, err := begin(dir, "run1", entry{})
+	j, err := begin(store.Dir(dir), "run1", entry{})
 	if err != nil {
 		t.Fatal(err)
 	}

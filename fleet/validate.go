@@ -2,9 +2,7 @@ package fleet
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/internal/pool"
@@ -35,6 +33,8 @@ type Validation struct {
 	Counted []gate.PortWindow
 	// Open is what the intent leaves open on hosts, and on which.
 	Open map[string][]string
+	// Ports is how many ports of hosts were read.
+	Ports int
 }
 
 // validation is one that runs.
@@ -93,6 +93,7 @@ func (v *validation) readAll(ctx context.Context, switches, hosts []string) erro
 	err = v.each(ctx, Validating, hosts, read, func(r Reading) {
 		v.run.Note(r.Findings...)
 		kept = append(kept, r.Host)
+		v.out.Ports += len(r.Host.Ports)
 		v.begin(r)
 	})
 	v.run.Note(validate.Hosts(kept, nil)...)
@@ -110,8 +111,7 @@ func (v *validation) each(ctx context.Context, p Phase, names []string, read fun
 		}
 		v.o.Progress.report(Event{Kind: DeviceEnds, Phase: p, Device: r.Device, Error: r.Err})
 		for _, o := range r.Open {
-			what := fmt.Sprintf("%s (%s)", o.What, o.Where)
-			v.out.Open[what] = append(v.out.Open[what], strings.TrimSpace(r.Device+" "+o.Port))
+			isOpen(v.out.Open, r.Device, o)
 		}
 		if r.Err != nil {
 			v.run.Note(r.Unread())

@@ -67,9 +67,9 @@ func whyBlocked(p *DevicePlan) string {
 		switch {
 		case g.Blocked == "" || g.Open:
 		case first == "":
-			first = g.Field.String() + ": " + g.Blocked
+			first = g.Title() + ": " + g.Blocked
 			if len(g.Ports) > 0 {
-				first = g.Field.String() + " of " + natural.Fold(g.Ports) + ": " + g.Blocked
+				first = g.Title() + " of " + natural.Fold(g.Ports) + ": " + g.Blocked
 			}
 		default:
 			more++
@@ -86,6 +86,9 @@ func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
 	r := &Result{}
 	for _, d := range p.devices {
 		out := d.judge(o.Allow)
+		if out.State == Failed && o.SkipUnreachable && d.err.Kind == KindUnreachable {
+			out.State = LeftOut
+		}
 		if out.State == Refused {
 			r.Needs = max(r.Needs, d.impact)
 		}
@@ -120,8 +123,9 @@ func refusal(kind Kind, why []string) *Error {
 }
 
 // checkAll reads the devices and refuses the plan as a whole where one cannot be
-// read or is not in the state that was planned for.
-func (r *run) checkAll(ctx context.Context, devices []planned) (*Result, error) {
+// read or is not in the state that was planned for. With skip one that cannot be
+// reached is left out of what was judged.
+func (r *run) checkAll(ctx context.Context, devices []planned, judged *Result, skip bool) (*Result, error) {
 	res := &Result{Journal: r.journal.Path()}
 	end := r.Progress.phase(Checking, len(devices))
 	err := pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) Outcome {
@@ -129,6 +133,10 @@ func (r *run) checkAll(ctx context.Context, devices []planned) (*Result, error) 
 		dev := r.devices[p.name]
 		return r.check(ctx, task{dev, &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, dev.Desired(), p.steps})
 	}, func(out Outcome) error {
+		if skip && out.State == Failed && out.Error.Kind == KindUnreachable && ctx.Err() == nil {
+			out.State = LeftOut
+			judged.Outcomes[slices.IndexFunc(judged.Outcomes, func(o Outcome) bool { return o.Device == out.Device })] = out
+		}
 		r.Progress.report(Event{Kind: DeviceEnds, Phase: Checking, Device: out.Device, Error: out.Error})
 		res.Outcomes = append(res.Outcomes, out)
 		if out.Error == nil || ctx.Err() != nil {
@@ -165,7 +173,9 @@ func (r *run) checkAll(ctx context.Context, devices []planned) (*Result, error) 
 	}
 	first := slices.IndexFunc(res.Outcomes, func(o Outcome) bool { return o.Error != nil })
 	refused := refusal(res.Outcomes[first].Error.Kind, why)
-	refused.Hint = hints[KindStale]
+	if refused.Hint = hints[KindStale]; n[Failed] > 0 && refused.Kind == KindUnreachable {
+		refused.Hint = "--skip-unreachable leaves out devices that cannot be reached"
+	}
 	return res, refused
 }
 

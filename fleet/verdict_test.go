@@ -24,7 +24,7 @@ func TestJudge(t *testing.T) {
 		"no changes":     {DevicePlan{}, Skipped, ""},
 		"failed":         {DevicePlan{Error: NewError("leaf1", OpRead, errors.New("unreachable"))}, Failed, "leaf1: unreachable"},
 		"failed, a file": {DevicePlan{Error: &Error{Device: "leaf1", Text: "unreachable"}}, Failed, "leaf1: no plan: unreachable"},
-		"blocked":        {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), 0, ""), change(qos.KindMTU.Attr(), 0, "no way"), change(qos.KindTrust.Attr(), 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: mtu of Ethernet0,Ethernet8: no way (1 more)"},
+		"blocked":        {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), 0, ""), change(qos.KindMTU.Attr(), 0, "no way"), change(qos.KindTrust.Attr(), 0, "nor this")}}, Blocked, "leaf1: the plan has changes that cannot be made: MTU of Ethernet0,Ethernet8: no way (1 more)"},
 		"too much":       {DevicePlan{Changes: []Group{change(qos.KindPFC.Attr(), qos.ImpactPortFlap, "")}}, Refused, "leaf1: the plan disturbs more than allowed: port-flap, allowed is counters"},
 	} {
 		c.plan.Name = "leaf1"

@@ -25,7 +25,7 @@ func (f *Fabric) Select(patterns []string) ([]*Switch, error) {
 }
 
 // SelectDevices is [Fabric.Select] among switches and hosts. A host is named by
-// its name, by ranges or by a glob.
+// its name, by ranges, by a glob, or by "role:host", which names all of them.
 func (f *Fabric) SelectDevices(patterns []string) ([]*Switch, []*Host, error) {
 	chosen, err := f.choose(patterns, append(f.candidates(), f.hostCandidates()...), "switch or host")
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *Fabric) hostsOf(chosen map[string]bool) []*Host {
 	return slices.DeleteFunc(slices.Clone(f.Hosts), func(h *Host) bool { return !chosen[h.Name] })
 }
 
-// candidate is a device that a pattern may name; a host has no role and no os.
+// candidate is a device that a pattern may name. The role of each host is "host".
 type candidate struct{ name, role, os string }
 
 func (f *Fabric) candidates() []candidate {
@@ -62,7 +62,7 @@ func (f *Fabric) candidates() []candidate {
 func (f *Fabric) hostCandidates() []candidate {
 	out := make([]candidate, 0, len(f.Hosts))
 	for _, h := range f.Hosts {
-		out = append(out, candidate{name: h.Name})
+		out = append(out, candidate{name: h.Name, role: "host"})
 	}
 	return out
 }

@@ -13,20 +13,31 @@ type JSONList struct {
 	w   io.Writer
 	n   int
 	err error
-	off bool
 }
 
-// NewJSONList begins the document; where on is false nothing is ever written.
-func NewJSONList(w io.Writer, on bool, fabric string) *JSONList {
-	l := &JSONList{w: w, off: !on}
-	name, err := json.Marshal(fabric)
-	l.err = err
-	l.printf("{\n  \"format\": %d,\n  \"fabric\": %s,\n  \"devices\": [", Format, name)
+// Field is a member of a JSON document.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// NewJSONList begins the document, whose list is called list; head stands before it.
+func NewJSONList(w io.Writer, list string, head ...Field) *JSONList {
+	l := &JSONList{w: w}
+	l.printf("{\n  \"format\": %d,\n", Format)
+	for _, f := range head {
+		value, err := json.Marshal(f.Value)
+		if err != nil {
+			l.err = err
+		}
+		l.printf("  %q: %s,\n", f.Name, value)
+	}
+	l.printf("  %q: [", list)
 	return l
 }
 
 func (l *JSONList) printf(format string, a ...any) {
-	if l.err == nil && !l.off {
+	if l.err == nil {
 		_, l.err = fmt.Fprintf(l.w, format, a...)
 	}
 }

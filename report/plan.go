@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,93 +10,120 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// held is the text of devices that have the same plan: it is written once,
-// under all their names.
-type held struct {
+// planFold gathers devices that follow one another and have equal plans but for the
+// lines of the intent behind them.
+type planFold struct {
+	// release is called with each plan and the devices that share it.
+	release func(names []string, d *fleet.DevicePlan)
+
 	names []string
-	text  string
+	plan  fleet.DevicePlan
+	text  string // without the lines of the intent
+}
+
+// andOthers ends the line of the intent behind a change of the first of several
+// devices, each of which has a line of its own.
+const andOthers = " and others"
+
+func (f *planFold) add(d *fleet.DevicePlan, text func(*fleet.DevicePlan) string) {
+	bare := *d
+	bare.Changes = slices.Clone(d.Changes)
+	for i := range bare.Changes {
+		bare.Changes[i].Reason = ""
+	}
+	plain := text(&bare)
+	if len(f.names) > 0 && f.text == plain {
+		for i := range d.Changes {
+			if had := &f.plan.Changes[i].Reason; d.Changes[i].Reason != *had && !strings.HasSuffix(*had, andOthers) {
+				*had += andOthers
+			}
+		}
+	} else {
+		f.flush()
+		f.plan, f.text = *d, plain
+		f.plan.Changes = slices.Clone(d.Changes)
+	}
+	f.names = append(f.names, d.Name)
+}
+
+func (f *planFold) flush() {
+	if len(f.names) > 0 {
+		f.release(f.names, &f.plan)
+	}
+	f.names = nil
 }
 
 // Plan writes the plan of one device. Devices that follow one another with
 // equal plans share one text, so a device is written when the next one differs,
 // or by [Text.Summary].
 func (t *Text) Plan(d *fleet.DevicePlan) {
-	text := t.plan(d)
-	if len(t.held.names) > 0 && t.held.text != text {
-		t.release()
+	t.fold.release = func(names []string, d *fleet.DevicePlan) {
+		t.printf("%s  %s", t.S.Bold(spaced(natural.Fold(names))), t.plan(d))
 	}
-	t.held.names, t.held.text = append(t.held.names, d.Name), text
-	if d.Error != nil || len(d.Changes) == 0 {
-		return
+	t.fold.add(d, t.plan)
+	if n, _ := count(d); d.Error == nil && n > 0 {
+		t.undo.Add(d.Facts.Caps.Undo, d.Name)
 	}
-	i := slices.IndexFunc(t.undo, func(u undo) bool { return u.how == d.Facts.Caps.Undo })
-	if i < 0 {
-		i = len(t.undo)
-		t.undo = append(t.undo, undo{how: d.Facts.Caps.Undo})
-	}
-	t.undo[i].names = append(t.undo[i].names, d.Name)
-}
-
-// undo is a way to revert, and the devices that have it.
-type undo struct {
-	how   string
-	names []string
-}
-
-// release writes the devices that are held back.
-func (t *Text) release() {
-	if len(t.held.names) > 0 {
-		t.printf("%s  %s", t.S.Bold(spaced(natural.Fold(t.held.names))), t.held.text)
-	}
-	t.held = held{}
 }
 
 // spaced lets a folded list be read, and wrapped by a terminal.
 func spaced(folded string) string { return strings.ReplaceAll(folded, ",", ", ") }
 
+// headline says how much of a device changes, and what that disturbs.
+func headline(d *fleet.DevicePlan, impact func(qos.Impact) string) string {
+	n, open := count(d)
+	var parts []string
+	if n == 0 {
+		parts = append(parts, "no changes")
+	} else {
+		parts = append(parts, words.Count(n, "change"), "impact "+impact(d.Impact()), words.Count(len(d.Steps), "request"))
+	}
+	if down := len(d.Down()); down > 0 {
+		parts = append(parts, goDown(down))
+	}
+	if open > 0 {
+		parts = append(parts, differences(open))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func goDown(ports int) string {
+	if ports == 1 {
+		return "1 port goes down"
+	}
+	return fmt.Sprintf("%d ports go down", ports)
+}
+
+// facts name what a device is.
+func facts(d *fleet.DevicePlan) string {
+	return term.CleanLine("(" + strings.TrimPrefix(d.Facts.Model+", ", ", ") + strings.TrimSpace(d.OS+" "+d.Facts.Release) + ")")
+}
+
 // plan is the text of a device after its name.
 func (t *Text) plan(d *fleet.DevicePlan) string {
+	if d.Error != nil {
+		return fmt.Sprintf("%s %s\n", t.S.Red("failed:"), term.CleanLine(d.Error.Text))
+	}
 	var b strings.Builder
 	p := func(format string, a ...any) { fmt.Fprintf(&b, format, a...) }
-	if d.Error != nil {
-		p("%s %s\n", t.S.Red("failed:"), term.CleanLine(d.Error.Text))
-		return b.String()
-	}
-	facts := t.S.Dim(term.CleanLine("(" + strings.TrimPrefix(d.Facts.Model+", ", ", ") + d.OS + " " + d.Facts.Release + ")"))
-	if len(d.Changes) == 0 {
-		p("no changes %s\n", facts)
-	} else {
-		n := 0
-		for _, g := range d.Changes {
-			n += max(1, len(g.Ports))
-		}
-		p("%s, impact %s, %s %s\n", words.Count(n, "change"), t.impact(d.Impact()), words.Count(len(d.Steps), "request"), facts)
-	}
-	for len(d.Changes) > 0 {
-		where := d.Changes[0].Ports
-		same := func(g fleet.Group) bool { return slices.Equal(g.Ports, where) }
-		n := len(d.Changes)
-		if i := slices.IndexFunc(d.Changes, func(g fleet.Group) bool { return !same(g) }); i > 0 {
-			n = i
-		}
-		b.WriteString(t.changes(where, d.Changes[:n]))
-		rest := *d
-		rest.Changes = d.Changes[n:]
-		d = &rest
+	p("%s %s\n", headline(d, t.impact), t.S.Dim(facts(d)))
+	for _, s := range sections(d.Changes) {
+		b.WriteString(t.changes(s))
 	}
 	for _, n := range d.Notes {
-		p("  %s %s\n", t.S.Yellow("note:"), term.CleanLine(n))
+		p("%s", t.marked("  "+t.S.Yellow("note:")+" ", n))
 	}
 	for i, u := range d.Unknown {
 		if i == 3 {
 			p("  %s %s not understood either\n", t.S.Dim("left alone:"), words.Are(len(d.Unknown)-i, "more row"))
 			break
 		}
-		p("  %s %s: %s\n", t.S.Dim("left alone:"), term.CleanLine(u.Where), term.CleanLine(u.Why))
+		p("%s", t.marked("  "+t.S.Dim("left alone:")+" ", u.Where+": "+u.Why))
 	}
 	if t.Steps {
 		for i, s := range d.Steps {
@@ -108,42 +136,117 @@ func (t *Text) plan(d *fleet.DevicePlan) string {
 	return b.String()
 }
 
+// marked is a sentence behind a mark, broken at the width of the terminal.
+func (t *Text) marked(mark, text string) string {
+	text = term.CleanLine(text)
+	if t.Width == 0 {
+		return mark + text + "\n"
+	}
+	return mark + strings.Join(wrap(text, max(t.Width-14, 40), 0), "\n      ") + "\n"
+}
+
+// section is the changes of one set of ports, none for the device.
+type section struct {
+	ports   []string
+	changes []fleet.Group
+}
+
+// sections gathers the changes of each set of ports; those with the largest impact
+// come first.
+func sections(all []fleet.Group) (out []section) {
+	var by ordered.Groups[string, fleet.Group]
+	for _, g := range all {
+		by.Add(strings.Join(g.Ports, ","), g)
+	}
+	most := func(s section) qos.Impact { return s.changes[0].Impact }
+	for _, gs := range by.All() {
+		slices.SortStableFunc(gs, func(a, b fleet.Group) int { return cmp.Compare(b.Impact, a.Impact) })
+		out = append(out, section{gs[0].Ports, gs})
+	}
+	slices.SortStableFunc(out, func(a, b section) int { return cmp.Compare(most(b), most(a)) })
+	return out
+}
+
+func (s section) where() string {
+	if len(s.ports) == 0 {
+		return "the device"
+	}
+	return spaced(natural.Fold(s.ports))
+}
+
+// count returns how many values a plan changes, and how many differ and are no work
+// for a run.
+func count(d *fleet.DevicePlan) (changes, open int) {
+	for _, g := range d.Changes {
+		n := max(1, len(g.Ports))
+		if g.Open {
+			open += n
+		} else {
+			changes += n
+		}
+	}
+	return changes, open
+}
+
+// differences counts what differs and is no work for a run.
+func differences(n int) string {
+	return words.Count(n, "difference") + " that apply leaves"
+}
+
 // maxValues is the widest "old -> new" that stays on one line with the rest.
 const maxValues = 38
 
 // changes are the changes of one set of ports, in columns.
-func (t *Text) changes(ports []string, gs []fleet.Group) string {
+func (t *Text) changes(s section) string {
 	var b strings.Builder
-	where := "the device"
-	if len(ports) > 0 {
-		where = spaced(natural.Fold(ports))
-	}
-	fmt.Fprintf(&b, "  %s\n", t.S.Bold(where))
-	field, values, impact := 0, 0, 0
-	for _, g := range gs {
-		field = max(field, len(g.Field.String()))
+	fmt.Fprintf(&b, "  %s\n", t.S.Bold(s.where()))
+	title, values, impact := 0, 0, 0
+	for _, g := range s.changes {
+		title = max(title, width(g.Title()))
 		if n := width(oneLine(g.Change)); n <= maxValues {
 			values = max(values, n)
 		}
 		impact = max(impact, len(g.Impact.String()))
 	}
-	for _, g := range gs {
-		mark, what, end := t.S.Green("~"), t.impact(g.Impact), pad("", impact-len(g.Impact.String()))
-		if g.Blocked != "" {
+	for _, g := range s.changes {
+		mark := t.S.Green("~")
+		switch {
+		case g.Open:
+			mark = t.S.Yellow("!")
+		case g.Blocked != "":
 			mark = t.S.Red("!")
 		}
-		name, one := g.Field.String(), oneLine(g.Change)
-		if width(one) > maxValues {
-			fmt.Fprintf(&b, "    %s %s  %s\n", mark, pad(name, field), term.CleanLine(g.Old))
-			one, mark = "-> "+term.CleanLine(g.New), " "
-			name = ""
+		why := term.CleanLine(strings.Join(slices.DeleteFunc([]string{g.Reason, g.Note}, func(s string) bool { return s == "" }), ", "))
+		one := oneLine(g.Change)
+		level := pad("", impact-len(g.Impact.String()))
+		fits := width(one) <= maxValues && (t.Width == 0 || 10+title+values+impact+width(why) < t.Width)
+		if fits {
+			fmt.Fprintf(&b, "    %s %s  %s  %s%s  %s\n", mark, pad(g.Title(), title), pad(one, values), t.impact(g.Impact), level, t.S.Dim(why))
+		} else {
+			room := values
+			if t.Width > 0 {
+				room = max(0, min(values, t.Width-10-title-impact-width(why)))
+			}
+			fmt.Fprintf(&b, "    %s %s  %s  %s%s  %s\n", mark, pad(g.Title(), title), pad("", room), t.impact(g.Impact), level, t.S.Dim(why))
+			b.WriteString(t.value("         ", g.Old) + t.value("      -> ", g.New))
 		}
-		fmt.Fprintf(&b, "    %s %s  %s  %s%s  %s\n", mark, pad(name, field), pad(one, values), what, end, t.S.Dim(term.CleanLine(g.Reason)))
-		if g.Blocked != "" {
-			fmt.Fprintf(&b, "      %s %s\n", t.S.Red("blocked:"), term.CleanLine(g.Blocked))
+		switch {
+		case g.Open && g.Blocked != "":
+			b.WriteString(t.marked("      "+t.S.Dim("left:")+" ", g.Blocked))
+		case g.Blocked != "":
+			b.WriteString(t.marked("      "+t.S.Red("blocked:")+" ", g.Blocked))
 		}
 	}
 	return b.String()
+}
+
+// value is one side of a change that has lines of its own.
+func (t *Text) value(mark, text string) string {
+	text = term.CleanLine(text)
+	if t.Width == 0 {
+		return mark + text + "\n"
+	}
+	return mark + strings.Join(wrap(text, max(t.Width-10, 40), 0), "\n         ") + "\n"
 }
 
 func oneLine(c qos.Change) string { return term.CleanLine(c.Old) + " -> " + term.CleanLine(c.New) }
@@ -155,7 +258,10 @@ func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-width
 // PlanSummary sums up a plan.
 type PlanSummary struct {
 	Devices, Changed, Failed, BlockedDevices, Changes int
-	Impact                                            qos.Impact
+	// Open is how many values differ and are no work for a run, Down how many ports go
+	// down.
+	Open, Down int
+	Impact     qos.Impact
 }
 
 // Add counts a device.
@@ -165,43 +271,52 @@ func (s *PlanSummary) Add(d *fleet.DevicePlan) {
 		s.Failed++
 		return
 	}
-	if len(d.Changes) > 0 {
+	n, open := count(d)
+	if n > 0 {
 		s.Changed++
 	}
 	if d.Blocked() {
 		s.BlockedDevices++
 	}
-	for _, g := range d.Changes {
-		s.Changes += max(1, len(g.Ports))
-	}
+	s.Changes, s.Open, s.Down = s.Changes+n, s.Open+open, s.Down+len(d.Down())
 	s.Impact = max(s.Impact, d.Impact())
+}
+
+// verdict sums a plan up in a sentence. impact and bad give what they are passed a
+// colour.
+func (s PlanSummary) verdict(impact func(qos.Impact) string, good, bad func(string) string) string {
+	switch {
+	case s.Changed == 0 && s.Failed == 0 && s.Open > 0:
+		return fmt.Sprintf("no changes on %s, %s", words.Count(s.Devices, "device"), differences(s.Open))
+	case s.Changed == 0 && s.Failed == 0:
+		return fmt.Sprintf("%s %s as the intent says, no changes", good("ok:"), words.Are(s.Devices, "device"))
+	}
+	var parts []string
+	if s.Changed > 0 || s.Failed < s.Devices {
+		parts = append(parts, fmt.Sprintf("%s on %d of %s", words.Count(s.Changes, "change"), s.Changed, words.Count(s.Devices, "device")), "impact "+impact(s.Impact))
+	}
+	if s.Down > 0 {
+		parts = append(parts, goDown(s.Down))
+	}
+	if s.BlockedDevices > 0 {
+		parts = append(parts, bad(words.Count(s.BlockedDevices, "device")+" with blocked changes"))
+	}
+	if s.Failed > 0 {
+		parts = append(parts, bad(fmt.Sprintf("%d of %s could not be planned", s.Failed, words.Count(s.Devices, "device"))))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Summary writes the last lines of a plan.
 func (t *Text) Summary(s PlanSummary) {
-	t.release()
-	for _, u := range t.undo {
+	t.fold.flush()
+	several := len(t.undo.Keys()) > 1
+	for how, names := range t.undo.All() {
 		of := ""
-		if len(t.undo) > 1 {
-			of = " of " + spaced(natural.Fold(u.names))
+		if several {
+			of = " of " + spaced(natural.Fold(names))
 		}
-		t.printf("%s\n", t.S.Dim("undo"+of+": "+term.CleanLine(u.how)))
+		t.printf("%s\n", t.S.Dim("undo"+of+": "+term.CleanLine(how)))
 	}
-	if s.Changed == 0 && s.Failed == 0 {
-		t.printf("%s %s as the intent says, no changes\n", t.S.Green("ok:"), words.Are(s.Devices, "device"))
-		return
-	}
-	if s.Changed > 0 || s.Failed < s.Devices {
-		t.printf("%s on %d of %s, impact %s", words.Count(s.Changes, "change"), s.Changed, words.Count(s.Devices, "device"), t.impact(s.Impact))
-		if s.BlockedDevices > 0 {
-			t.printf(", %s", t.S.Red(words.Count(s.BlockedDevices, "device")+" with blocked changes"))
-		}
-		if s.Failed > 0 {
-			t.printf(", ")
-		}
-	}
-	if s.Failed > 0 {
-		t.printf("%s", t.S.Red(fmt.Sprintf("%d of %s could not be planned", s.Failed, words.Count(s.Devices, "device"))))
-	}
-	t.printf("\n")
+	t.printf("%s\n", s.verdict(t.impact, t.S.Green, t.S.Red))
 }

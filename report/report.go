@@ -41,10 +41,12 @@ type Text struct {
 	S term.Styler
 	// Steps shows the native steps of a plan as well.
 	Steps bool
+	// Width is that of the terminal, in columns; 0 breaks no line.
+	Width int
 
 	err  error
-	held held
-	undo []undo // how the devices that change are reverted
+	fold planFold
+	undo ordered.Groups[string, string] // how the devices that change are reverted
 }
 
 // Err returns the first error of writing.
@@ -71,7 +73,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 	var counts ordered.Map[fleet.State, int]
 	for _, o := range outs {
 		*counts.At(o.State)++
-		state := string(o.State)
+		state := strings.ReplaceAll(string(o.State), "-", " ")
 		switch o.State {
 		case fleet.Applied, fleet.Unchanged, fleet.Restored:
 			state = t.S.Green(state)
@@ -94,7 +96,7 @@ func (t *Text) Outcomes(outs []fleet.Outcome) {
 	}
 	var parts []string
 	for s, n := range counts.All() {
-		parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		parts = append(parts, fmt.Sprintf("%d %s", n, strings.ReplaceAll(string(s), "-", " ")))
 	}
 	t.printf("%s\n", strings.Join(parts, ", "))
 }

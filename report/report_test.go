@@ -45,16 +45,17 @@ func TestPlanText(t *testing.T) {
 	}
 	txt.Summary(sum)
 	want := `leaf1, leaf2  4 changes, impact port-flap, 0 requests (M, sonic 202511)
-  the device
-    ~ watchdog_poll  - -> 200ms  none  fabric.yaml:1:2
   Ethernet[0-16:8]
-    ~ pfc  {3,4} -> {3}  port-flap  fabric.yaml:1:2
+    ~ PFC priorities  {3,4} -> {3}  port-flap  fabric.yaml:1:2
+  the device
+    ~ PFC watchdog poll interval  - -> 200ms  none  fabric.yaml:1:2
 odd  2 changes, impact none, 0 requests (M, sonic 202511)
   Ethernet0
-    ! watchdog         off -> drop  none  fabric.yaml:1:2
+    ! PFC watchdog           off -> drop  none  fabric.yaml:1:2
       blocked: refused; configure ssh
-    ~ maps.dscp_to_tc  1111111111111111111111111111111111111111
-                       -> 2222222222222222222222222222222222222222  none  fabric.yaml:1:2
+    ~ DSCP -> traffic class               none  fabric.yaml:1:2
+         1111111111111111111111111111111111111111
+      -> 2222222222222222222222222222222222222222
   note: a note
   left alone: T|a: odd
   left alone: T|b: odd
@@ -110,7 +111,7 @@ func TestColourAddsNothingElse(t *testing.T) {
 func TestJSONListIsOneDocument(t *testing.T) {
 	for n := range 3 {
 		var b bytes.Buffer
-		l := NewJSONList(&b, true, `a "b"`)
+		l := NewJSONList(&b, "devices", Field{"fabric", `a "b"`})
 		for range n {
 			l.Add(device("leaf1"))
 		}

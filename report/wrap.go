@@ -9,6 +9,9 @@ import (
 // pasted into tickets and mails.
 const textWidth = 80
 
+// Fill breaks text between words, for a terminal.
+func Fill(text string) string { return strings.Join(wrap(text, textWidth-1, 0), "\n") }
+
 // wrap breaks text between words, and long words after commas, so that no line
 // is wider than it has to be; lines after the first leave room for an indent.
 // Runs of white space become one space.

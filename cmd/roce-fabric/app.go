@@ -61,6 +61,7 @@ type app struct {
 	parallel int
 	color    term.ColorMode
 	lab      string
+	nic      nicFlags
 
 	// name stands for standard input in places of the intent; "" is "<stdin>".
 	name string
@@ -122,6 +123,11 @@ func (a *app) talk(format string, args ...any) {
 	}
 }
 
+// talkClean is talk of what a host says.
+func (a *app) talkClean(format string, args ...any) {
+	a.talk("%s", term.CleanLine(fmt.Sprintf(format, args...)))
+}
+
 func (a *app) warn(format string, args ...any) {
 	if a.output == "json" {
 		a.jsonLine("warnings", []string{fmt.Sprintf(format, args...)})
@@ -133,6 +139,14 @@ func (a *app) warn(format string, args ...any) {
 func (a *app) terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(f)
+}
+
+// width is that of a terminal, in columns; 0 for anything else.
+func (a *app) width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(f) {
+		return term.Width(f)
+	}
+	return 0
 }
 
 func (a *app) styler(w io.Writer) term.Styler {
@@ -147,9 +161,21 @@ func (a *app) intentFlags(c *cobra.Command) {
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 }
 
+// allFlags adds the flags of commands over switches and hosts.
+func (a *app) allFlags(c *cobra.Command) {
+	a.intentFlags(c)
+	c.Flags().Lookup("only").Usage = "only these devices: name, glob, role:NAME (role:host is all hosts) or os:NAME; !NAME leaves out"
+	a.deviceFlags(c)
+	a.sudoFlag(c)
+}
+
 // outputFlag adds --output with the forms that the command has.
 func (a *app) outputFlag(c *cobra.Command, forms ...string) {
-	c.Flags().StringVar(&a.output, "output", forms[0], "form of the result: "+strings.Join(forms, "|"))
+	short := "o"
+	if c.Flags().ShorthandLookup(short) != nil {
+		short = "" // the file that an intent or a rendering is written to
+	}
+	c.Flags().StringVarP(&a.output, "output", short, forms[0], "form of the result: "+strings.Join(forms, "|"))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	pre := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {

@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -22,18 +24,26 @@ import (
 type applyOptions struct {
 	saved string
 	yes   bool
-	allow impactFlag
-	state string
+	// skipUnreachable leaves devices out that cannot be reached.
+	skipUnreachable bool
+	allow           impactFlag
+	state           string
+	// parallelSet says that the operator has given --parallel.
+	parallelSet bool
+	audit       string
 }
 
 // impactFlag is --allow.
 type impactFlag struct{ qos.Impact }
 
+// counters is the default of --allow.
+var counters = impactFlag{qos.ImpactCounters}
+
 func (f *impactFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
 func (f *impactFlag) Type() string       { return "impact" }
 
 func (a *app) applyCommand() *cobra.Command {
-	o := applyOptions{allow: impactFlag{qos.ImpactCounters}}
+	o := applyOptions{allow: counters}
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Change the devices to match the intent",
@@ -44,7 +54,7 @@ asks; without a terminal it needs --yes.
 The whole plan is judged before the first write. Nothing is written to any device
 if one of them was not planned, has a change that cannot be made, is disturbed
 more than --allow permits, cannot be read any more, or is not in the state that
-was planned for.
+was planned for. --skip-unreachable leaves out devices that cannot be reached.
 
 Then it changes one device after another. It reads the device again and refuses
 if its state is not the planned one, writes, reads back, compares the result with
@@ -68,46 +78,62 @@ needs the latter.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
 	}
-	a.intentFlags(c)
-	a.deviceFlags(c)
+	a.allFlags(c)
 	a.outputFlag(c, "text", "json")
-	f := c.Flags()
-	f.StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
-	a.stateFlag(c, &o.state)
-	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
+	c.Flags().BoolVar(&o.skipUnreachable, "skip-unreachable", false, "leave out devices that cannot be reached; the result names them (status 4)")
 	_ = c.MarkFlagFilename("plan")
+	a.applyFlags(c, &o)
 	return c
+}
+
+func yesFlag(c *cobra.Command, yes *bool) {
+	c.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
+}
+
+// applyFlags adds the flags of apply and nic apply.
+func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
+	a.stateFlag(c, &o.state)
+	a.auditFlag(c, &o.audit)
+	a.cutOffFlag(c)
+	yesFlag(c, &o.yes)
+	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
+	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
 	}
-	if err := a.mustAsk(o.yes || o.saved != "", "plan"); err != nil {
+	if err := a.mustAsk(o.yes || o.saved != "", a.command("plan")); err != nil {
 		return err
 	}
 	outliveOutput()
-	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
+	c, _, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
 	f := c.Fabric()
-	if o.state, err = stateDir(o.state, f.Name); err != nil {
+	s, err := openStore(ctx, o.state, f.Name)
+	if err != nil {
 		return err
 	}
-	if _, busy, err := fleet.AtWork(o.state); busy != nil || err != nil {
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, busy, err := fleet.AtWork(s); busy != nil || err != nil {
 		return errors.Join(busy, err)
 	}
-	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, o.state, "device"), Allow: o.allow.Impact}
+	a.warnShared(ctx, s, f)
+	// A host that cannot be planned does not hold up the other hosts.
+	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
+	audit := auditOf(o.audit, s)
+	defer func() { err = errors.Join(err, audit.Close()) }()
+	run.Audit = audit
 	var plan *fleet.PlanFile
-	advice := "plan again once that is mended, or with --only for the other devices"
+	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {
-		c.Switches = f.Switches
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
-		advice = "do what the plan says about them, or leave the devices out with --only"
+		advice = "do what the plan says about them, or leave the devices out with --only; --skip-unreachable leaves out those that cannot be reached"
 		// The plan is talk here: the result of apply is what became of the devices. A
 		// hint that the plan gives is not given again.
 		a.hinted = map[string]bool{}
@@ -117,16 +143,20 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 			show.stdout, show.stderr = io.Discard, io.Discard
 		}
 		v := show.viewPlan(f.Name, false)
-		plan, err = fleet.Prepare(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), show.planOptions(f, o.state), v.add)
+		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, s), func(d *fleet.DevicePlan) error {
+			v.add(d)
+			return v.text.Err()
+		})
 		if err == nil {
-			err = v.end()
+			err = v.end("")
 		}
+		run.Writers = a.runWorkers(v.sum.Impact >= qos.ImpactPortFlap, o.parallelSet)
 		if !o.yes {
 			run.Confirm = func() error {
 				if v.sum.Changed == 0 {
 					return nil
 				}
-				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(v.sum.Changed, "device")))
+				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(v.sum.Changed, a.noun())))
 			}
 		}
 	}
@@ -134,19 +164,35 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
-	res, err := fleet.Apply(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), plan, run)
+	res, err := fleet.Apply(ctx, devices, plan, run)
 	return a.ended(f.Name, res, err, advice)
 }
 
-// runOptions are those of every run. noun is what its devices are called.
-func (a *app) runOptions(ctx context.Context, f *intent.Fabric, state, noun string) fleet.RunOptions {
+// command is a command that stands beside the one that runs.
+func (a *app) command(name string) string {
+	if a.nic.on {
+		return "nic " + name
+	}
+	return name
+}
+
+// noun is what the devices of a command are called.
+func (a *app) noun() string {
+	if a.nic.on {
+		return "host"
+	}
+	return "device"
+}
+
+// runOptions are those of every run.
+func (a *app) runOptions(ctx context.Context, f *intent.Fabric, s store.Store) fleet.RunOptions {
 	var end func() bool
 	steps := a.showSteps()
-	return fleet.RunOptions{Fabric: f, State: state, Workers: a.parallel, Progress: a.showProgress(func(e fleet.Event) {
+	return fleet.RunOptions{Fabric: f, Store: s, Workers: a.parallel, Progress: a.showProgress(func(e fleet.Event) {
 		switch {
 		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
 			end = context.AfterFunc(ctx, func() {
-				a.talk("interrupted: the %s being changed is reverted (a third Ctrl-C leaves it as it is)", noun)
+				a.talk("interrupted: the %s being changed is reverted (a third Ctrl-C leaves it as it is)", a.noun())
 			})
 		case e.Kind == fleet.PhaseEnds && e.Phase == fleet.Writing:
 			end()
@@ -155,12 +201,17 @@ func (a *app) runOptions(ctx context.Context, f *intent.Fabric, state, noun stri
 	})}
 }
 
-// showSteps writes each step to standard error, in one write: devices may be worked
-// on side by side.
+// showSteps writes each step to standard error, as JSON each event from the first write
+// on: devices may be worked on side by side.
 func (a *app) showSteps() fleet.Progress {
 	st := a.styler(a.stderr)
+	var mu sync.Mutex
 	return func(e fleet.Event) {
-		if e.Kind == fleet.StepBegins && a.output != "json" {
+		mu.Lock()
+		defer mu.Unlock()
+		if a.output == "json" && e.Phase == fleet.Writing {
+			a.jsonLine("event", e)
+		} else if e.Kind == fleet.StepBegins && a.output != "json" {
 			fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
 		}
 	}

@@ -66,9 +66,9 @@ func wantsJSON(args []string) bool {
 		switch s {
 		case "--":
 			return false
-		case "--output=json":
+		case "--output=json", "-ojson", "-o=json":
 			return true
-		case "--output":
+		case "--output", "-o":
 			return i+1 < len(args) && args[i+1] == "json"
 		}
 	}

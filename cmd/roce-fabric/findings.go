@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,8 +97,7 @@ func formNames(sep string) string {
 // does not keep the other forms from being.
 func (a *app) report(r report.Report) error {
 	r.Version, r.Time = version, time.Now()
-	o := report.Options{Dir: workingFolder()}
-	o.Root = repository(o.Dir, r)
+	o := report.OptionsHere(r)
 	files, err := a.reportFiles()
 	if err != nil {
 		return err
@@ -129,34 +126,4 @@ func (a *app) report(r report.Report) error {
 		return &statusError{status: exitDiffers}
 	}
 	return nil
-}
-
-// workingFolder is what names on the command line start from; "" where it
-// cannot be said.
-func workingFolder() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return dir
-}
-
-// repository returns the top of the Git work tree that the intent lies in, which
-// is what the paths of a SARIF file start from; without one it is the working
-// folder.
-func repository(dir string, r report.Report) string {
-	if dir == "" || r.Intent == nil || len(r.Intent.Files) == 0 {
-		return dir
-	}
-	file := r.Intent.Files[0]
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
-	}
-	for at := filepath.Dir(file); ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
-		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) || at == filepath.Dir(at) {
-			return dir
-		}
-	}
 }

@@ -3,23 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/term"
-	"github.com/roce-fabric/roce-fabric/internal/words"
-	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -83,7 +76,7 @@ change: values that an intent cannot express.`,
 	return c
 }
 
-func (a *app) importFabric(ctx context.Context, o importOptions) error {
+func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 	if o.out != "" {
 		replaced, err := atomicfile.CheckOutput(o.out)
 		if err != nil {
@@ -106,7 +99,9 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 	}
 	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.showProgress(nil)}}
 	if s.Known != nil {
-		opts.History = a.historyOf(s.Known, "")
+		past, end := a.historyOf(ctx, s.Known, "")
+		defer func() { err = errors.Join(err, end()) }()
+		opts.History = past
 	}
 	r, err := fleet.Import(ctx, s, at, opts)
 	if r != nil {
@@ -125,7 +120,23 @@ func (a *app) importFabric(ctx context.Context, o importOptions) error {
 			return err
 		}
 	}
-	return a.imported(r, o.out)
+	if a.output == "json" {
+		return report.WriteImport(a.stdout, r, o.out)
+	}
+	if o.out == "" {
+		if _, err := a.stdout.Write(r.Text); err != nil {
+			return err
+		}
+	}
+	said := report.ImportText(r, o.out)
+	for _, l := range said.Lines {
+		a.talk("%s", l)
+	}
+	if said.Warning != "" {
+		a.warn("%s", said.Warning)
+	}
+	a.printHint(said.Hint)
+	return nil
 }
 
 // importSources works out what the flags name.
@@ -198,151 +209,4 @@ func beforeSecret(s string) string {
 		return head + "//..."
 	}
 	return s
-}
-
-// importDocument is the JSON form of an import. Format counts up when a reader
-// of an older one would misread it.
-type importDocument struct {
-	Format        int                 `json:"format"`
-	Fabric        string              `json:"fabric"`
-	File          string              `json:"file,omitempty"`
-	Intent        string              `json:"intent"`
-	Assumed       []derive.Note       `json:"assumed"`
-	LeftOut       []derive.Note       `json:"left_out"`
-	NotUnderstood []fleet.Lost        `json:"not_understood"`
-	WouldChange   []derive.Difference `json:"would_change"`
-}
-
-// imported writes the result.
-func (a *app) imported(r *fleet.Imported, file string) error {
-	if a.output == "json" {
-		enc := json.NewEncoder(a.stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(importDocument{
-			report.Format, r.Fabric.Name, file, string(r.Text), list(r.Assumed), list(r.LeftOut), list(r.Lost), list(r.Differs),
-		})
-	}
-	if file == "" {
-		if _, err := a.stdout.Write(r.Text); err != nil {
-			return err
-		}
-	}
-	say := func(what string, lines ...string) {
-		for _, l := range lines {
-			a.talk("%s: %s", what, term.Clean(l)) // much of it is what a device said
-		}
-	}
-	for _, n := range r.Assumed {
-		say("assumed", n.Where+": "+n.What)
-	}
-	for _, n := range r.LeftOut {
-		say("left out", n.Where+": "+n.What)
-	}
-	say("not understood", foldLost(r.Lost)...)
-	say("a plan would change", foldChanges(r.Differs)...)
-	ports := 0
-	for _, s := range r.Fabric.Switches {
-		ports += len(s.Ports)
-	}
-	to := ""
-	if file != "" {
-		to = ", written to " + file
-	}
-	a.talk("%s, %s, %s, %s%s", words.Plural(len(r.Fabric.Switches), "switch", "switches"), words.Count(ports, "port"),
-		words.Count(len(r.Fabric.Links), "link"), words.Plural(len(r.Fabric.Settings.Classes), "class", "classes"), to)
-	if ports == 0 {
-		a.warn("nothing was found to manage: no port of these switches is in the intent")
-	}
-	if len(r.Differs) == 0 {
-		a.talk("a plan of this intent is empty")
-	} else {
-		a.printHint("a plan would change settings that an intent cannot express, and exceptions that the new intent has no place for; 'roce-fabric plan' shows the lines")
-	}
-	return nil
-}
-
-// list is never null in JSON.
-func list[T any](l []T) []T {
-	if l == nil {
-		return []T{}
-	}
-	return l
-}
-
-// foldLost writes each thing that is not understood once, with all switches
-// that have it.
-func foldLost(lost []fleet.Lost) []string {
-	by := map[drivers.Unknown][]string{}
-	var order []drivers.Unknown
-	for _, l := range lost {
-		if by[l.Unknown] == nil {
-			order = append(order, l.Unknown)
-		}
-		by[l.Unknown] = append(by[l.Unknown], l.Device)
-	}
-	var out []string
-	for _, u := range order {
-		text := ""
-		if u.Text != "" {
-			text = " [" + u.Text + "]"
-		}
-		out = append(out, fewNames(by[u])+" "+u.Where+text+": "+u.Why)
-	}
-	return out
-}
-
-// fewNames folds names, and cuts a list that nobody reads.
-func fewNames(names []string) string {
-	const most = 160
-	s := natural.Fold(names)
-	if len(s) <= most {
-		return s
-	}
-	return s[:strings.LastIndexByte(s[:most], ',')+1] + fmt.Sprintf("... (%d in all)", len(names))
-}
-
-// foldChanges writes equal changes once, with their ports and switches.
-func foldChanges(ds []derive.Difference) []string {
-	type change struct {
-		field     qos.Attr
-		was, want string
-	}
-	type place struct {
-		change
-		ports string
-	}
-	var order []place
-	devices := map[place][]string{}
-	for _, d := range ds {
-		ports := map[change][]string{}
-		var mine []change
-		for _, c := range d.Changes {
-			k := change{c.Field, c.Old, c.New}
-			if ports[k] == nil {
-				mine = append(mine, k)
-			}
-			if c.Port != "" {
-				ports[k] = append(ports[k], c.Port)
-			} else {
-				ports[k] = []string{}
-			}
-		}
-		for _, k := range mine {
-			p := place{k, fewNames(ports[k])}
-			if devices[p] == nil {
-				order = append(order, p)
-			}
-			devices[p] = append(devices[p], d.Device)
-		}
-	}
-	var out []string
-	for _, p := range order {
-		where := fewNames(devices[p])
-		if p.ports != "" {
-			where += " " + p.ports
-		}
-		out = append(out, fmt.Sprintf("%s %s %s -> %s", where, p.field, p.was, p.want))
-	}
-	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 // knownFabric states all that an intent can of hosts, and of what no switch tells.
@@ -69,7 +70,7 @@ func TestImportTakesOverOrNames(t *testing.T) {
 	if status != exitOK {
 		t.Fatalf("status %d: %s", status, stderr)
 	}
-	var doc importDocument
+	var doc report.ImportDocument
 	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
@@ -38,10 +38,10 @@ func (a *app) labDemoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo [EXAMPLE]",
 		Short: "Plan, apply, validate and roll back an example on simulated devices",
-		Long: `demo runs check, plan, apply, the same for the hosts' NICs, validate, a second
-plan and a rollback of an example fabric on simulated switches and hosts in their
-factory state. The default example is mixed, with switches of several systems. It
-needs no device and leaves nothing behind.
+		Long: `demo runs check, plan, apply, validate, a second plan and a rollback of an example
+fabric on simulated switches and hosts in their factory state. The default example
+is mixed, with switches of several systems. It needs no device and leaves nothing
+behind.
 
 Examples: ` + strings.Join(examples.Names(), ", "),
 		Example:   "  roce-fabric lab demo\n  roce-fabric lab demo quickstart",
@@ -57,10 +57,14 @@ Examples: ` + strings.Join(examples.Names(), ", "),
 	}
 }
 
-// demoStep is one command of the demo and what it is there for.
-type demoStep struct {
-	why, command string
-	run          func(*app) error
+// demo is the commands of the demo, each with what it is there for.
+var demo = [][2]string{
+	{"The intent is checked, without devices.", "check"},
+	{"The devices are read, switches over gNMI and hosts over SSH: what would change, which line wants it, and what it disturbs. Nothing is written.", "plan --save demo.plan"},
+	{"Exactly that plan is carried out; each device is read back, and each switch saved.", "apply --plan demo.plan --allow traffic-loss"},
+	{"Running state is compared with the intent: configuration, what is in force, both ends of every link, hosts too.", "validate"},
+	{"A second plan is empty.", "plan --exit-code"},
+	{"The apply is rolled back: every device holds what it held before.", "rollback --yes"},
 }
 
 func (a *app) labDemo(ctx context.Context, name string) (err error) {
@@ -86,69 +90,31 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	base.lab = lab.Path(dir)
-	saved := filepath.Join(dir, "demo.plan")
 	st := a.styler(a.stdout)
-	state := filepath.Join(dir, "state")
-	what := words.Plural(len(l.Names()), "simulated switch", "simulated switches")
+	of := words.Plural(len(l.Names()), "simulated switch", "simulated switches")
 	if n := len(l.HostNames()); n > 0 {
-		what += " and " + words.Count(n, "host")
+		of += " and " + words.Count(n, "host")
 	}
-	fmt.Fprintf(a.stdout, "%s\n", fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", what, name)))
-	steps := []demoStep{
-		{"The intent is checked, without devices.", "check", func(a *app) error { return a.check(ctx, checkOptions{}) }},
-		{"The switches are read: what would change, which line wants it, and what it disturbs. Nothing is written.",
-			"plan --save demo.plan", func(a *app) error { return a.plan(ctx, planFlags{save: saved, state: state}) }},
-		{"Exactly that plan is carried out; each switch is read back, and saved.",
-			"apply --plan demo.plan --allow traffic-loss", func(a *app) error {
-				return a.apply(ctx, applyOptions{saved: saved, allow: impactFlag{qos.ImpactLoss}, state: state})
-			}},
-		{"The NICs of the hosts are read over SSH: what would change, in which layer. Nothing is written.",
-			"nic plan", func(a *app) error { return a.nicPlan(ctx, nicOptions{}) }},
-		{"They are set, each value is read back, and a link that a change takes down is waited for.",
-			"nic apply --allow traffic-loss --yes", func(a *app) error {
-				return a.nicApply(ctx, nicOptions{yes: true, allow: impactFlag{qos.ImpactLoss}, state: state})
-			}},
-		{"Running state is compared with the intent: configuration, what is in force, both ends of every link, hosts too.",
-			"validate", func(a *app) error { return a.validate(ctx, validateOptions{}) }},
-		{"A second plan is empty.", "plan --exit-code", func(a *app) error {
-			return a.plan(ctx, planFlags{exitCode: true, state: state})
-		}},
-		{"The apply is rolled back: every switch holds what it held before.",
-			"rollback --yes", func(a *app) error { return a.rollback(ctx, "", rollbackOptions{yes: true, state: state}) }},
-		{"So are the NICs.", "nic rollback --yes", func(a *app) error { return a.nicRollback(ctx, "", nicOptions{yes: true, state: state}) }},
-	}
-	if len(l.HostNames()) == 0 {
-		steps = slices.DeleteFunc(steps, func(s demoStep) bool { return strings.HasPrefix(s.command, "nic ") })
-	}
-	for _, s := range steps {
-		step := base
-		step.stdin = bytes.NewReader(text)
-		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(fill(s.why)), st.Bold("$ roce-fabric "+s.command+" -f fabric.yaml"))
-		if err := s.run(&step); err != nil {
-			return err
+	fmt.Fprintf(a.stdout, "%s\n", report.Fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", of, name)))
+	for _, step := range demo {
+		why, command := step[0], step[1]
+		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(report.Fill(why)), st.Bold("$ roce-fabric "+command+" -f fabric.yaml"))
+		args := append(strings.Fields(command), "-f", "-")
+		if command != "check" {
+			args = append(args, "--lab", lab.Path(dir), "--state", filepath.Join(dir, "state"))
+		}
+		for i, arg := range args {
+			if arg == "demo.plan" {
+				args[i] = filepath.Join(dir, arg)
+			}
+		}
+		one := base
+		one.stdin = bytes.NewReader(text)
+		if status := one.run(ctx, args); status != exitOK {
+			return &statusError{status: status}
 		}
 	}
 	return nil
-}
-
-// fill breaks a text at blanks, at 79 characters.
-func fill(s string) string {
-	var b strings.Builder
-	n := 0
-	for _, w := range strings.Fields(s) {
-		switch {
-		case n == 0:
-		case n+1+len(w) > 79:
-			b.WriteByte('\n')
-			n = 0
-		default:
-			b.WriteByte(' ')
-			n++
-		}
-		b.WriteString(w)
-		n += len(w)
-	}
-	return b.String()
 }
 
 type labUpOptions struct {

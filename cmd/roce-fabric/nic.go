@@ -1,33 +1,40 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// nicOptions are the flags of the nic commands.
-type nicOptions struct {
+// nicFlags are the flags that the nic commands have in addition to those of the
+// commands for all devices.
+type nicFlags struct {
+	on     bool // this is a nic command: it is about hosts alone
 	local  bool
 	host   string
-	yes    bool
 	cutOff bool
-	code   bool
-	allow  impactFlag
-	state  string
-	// parallelSet says that the operator has given --parallel.
-	parallelSet bool
 }
 
 func (a *app) nicCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "nic",
 		Short: "Plan, apply, roll back and validate the NICs of hosts",
-		Long: `nic sets the NICs of hosts to match the intent: trust, DSCP -> priority, PFC, ETS,
-cable length, DCBX owner, link pause, ToS of RDMA connections, CNP, MTU, and the
-firmware settings of NVIDIA cards. With --local it works on this machine,
-otherwise over SSH on every host that has an address: this program is copied there
-once (~/.cache/roce-fabric) and does the work there.
+		Long: `nic does for hosts alone what plan, apply, rollback and validate do for all
+devices: trust, DSCP -> priority, PFC, ETS, cable length, DCBX owner, link pause,
+ToS of RDMA connections, CNP, MTU, and the firmware settings of NVIDIA cards. With
+--local it works on this machine, otherwise over SSH on every host that has an
+address: this program is copied there once (~/.cache/roce-fabric) and does the
+work there.
 
 A setting has one of three lifetimes, and each difference names it: firmware
 (survives a reboot, takes effect with a reset of the card), driver (lost at a
@@ -40,19 +47,21 @@ unit that applies the latter two again at boot.`,
 	return c
 }
 
-func (a *app) nicFlags(c *cobra.Command, o *nicOptions) {
+// nicFlags adds the flags of a nic command, and makes it one.
+func (a *app) nicFlags(c *cobra.Command) {
 	a.intentFlags(c)
 	c.Flags().Lookup("only").Usage = "only these hosts: name or glob; !NAME leaves out"
 	a.deviceFlags(c)
 	pre := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if o.local && len(a.only) > 0 {
+		a.nic.on = true
+		if a.nic.local && len(a.only) > 0 {
 			return usageHint("say which host of the intent this machine is with --host", "--only picks hosts that are reached over SSH, and --local is this machine")
 		}
 		return pre(cmd, args)
 	}
-	c.Flags().BoolVar(&o.local, "local", false, "this machine, and not hosts over SSH")
-	c.Flags().StringVar(&o.host, "host", "", "one host; with --local the name of this machine in the intent (default: its host name)")
+	c.Flags().BoolVar(&a.nic.local, "local", false, "this machine, and not hosts over SSH")
+	c.Flags().StringVar(&a.nic.host, "host", "", "one host; with --local the name of this machine in the intent (default: its host name)")
 	a.sudoFlag(c)
 }
 
@@ -62,8 +71,13 @@ func (a *app) sudoFlag(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("sudo", cobra.FixedCompletions([]string{"none", "nopassword", "password"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// cutOffFlag adds --cut-off.
+func (a *app) cutOffFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.nic.cutOff, "cut-off", false, "on hosts, also take down the port that carries the only management path of the machine")
+}
+
 func (a *app) nicPlanCommand() *cobra.Command {
-	var o nicOptions
+	var o planFlags
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show how the NICs differ from the intent",
@@ -71,16 +85,20 @@ func (a *app) nicPlanCommand() *cobra.Command {
 and what changing it disturbs. Nothing is written.`,
 		Example: "  roce-fabric nic plan --local -f fabric.yaml --exit-code",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.nicPlan(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.nic.cutOff = true // it is shown, and not done
+			return a.plan(cmd.Context(), o)
+		},
 	}
-	a.nicFlags(c, &o)
+	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
-	c.Flags().BoolVar(&o.code, "exit-code", false, "end with status 3 where something differs")
+	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something differs")
+	stepsFlag(c, &o.steps)
 	return c
 }
 
 func (a *app) nicApplyCommand() *cobra.Command {
-	o := nicOptions{allow: impactFlag{qos.ImpactCounters}}
+	o := applyOptions{allow: counters}
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Set the NICs to match the intent",
@@ -102,22 +120,40 @@ also one that was cut off.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.parallelSet = cmd.Flags().Changed("parallel")
-			return a.nicApply(cmd.Context(), o)
+			return a.apply(cmd.Context(), o)
 		},
 	}
-	a.nicFlags(c, &o)
+	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
-	a.stateFlag(c, &o.state)
-	f := c.Flags()
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
-	f.BoolVar(&o.cutOff, "cut-off", false, "also take down the port that carries the only management path of the machine")
-	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss"}, cobra.ShellCompDirectiveNoFileComp))
+	a.applyFlags(c, &o)
+	return c
+}
+
+func (a *app) nicRollbackCommand() *cobra.Command {
+	var o rollbackOptions
+	c := &cobra.Command{
+		Use:   "rollback [RUN]",
+		Short: "Undo a run of apply or nic apply on the hosts",
+		Long: `rollback restores what the NICs held before a run: the newest run that can be
+rolled back, or the named one. --host, --only and --local limit it to those hosts.
+The journal of the run has the old value of each setting, also of a run that was
+cut off. A setting that holds its old value is not written; the boot unit stays as
+it is. --list shows the runs.`,
+		Example: "  roce-fabric nic rollback --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic rollback --local --yes -f fabric.yaml",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.parallelSet = cmd.Flags().Changed("parallel")
+			return a.rollback(cmd.Context(), args, o)
+		},
+	}
+	a.nicFlags(c)
+	a.outputFlag(c, "text", "json")
+	a.rollbackFlags(c, &o)
 	return c
 }
 
 func (a *app) nicValidateCommand() *cobra.Command {
-	var o nicOptions
+	var o validateOptions
 	c := &cobra.Command{
 		Use:   "validate",
 		Short: "Prove from running state that the NICs match the intent",
@@ -126,9 +162,9 @@ PFC, congestion control, buffers, MTU, DCBX, link pause, and whether a boot unit
 restores the settings. Nothing is written.`,
 		Example: "  roce-fabric nic validate --local -f fabric.yaml",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.nicValidate(cmd.Context(), o) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context(), o) },
 	}
-	a.nicFlags(c, &o)
+	a.nicFlags(c)
 	a.reportFlags(c)
 	return c
 }
@@ -141,6 +177,94 @@ func (a *app) nicBootCommand() *cobra.Command {
 		Example: "  roce-fabric nic boot ens1f0np0",
 		Hidden:  true,
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.nicBoot(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onThisMachine(func(m *local.Machine) error { return host.Boot(cmd.Context(), m, args[0], a.talkClean) })
+		},
 	}
+}
+
+// nicAgentCommand is what runs on a host that is reached over SSH.
+func (a *app) nicAgentCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "agent",
+		Short:   "Answer one request on standard input, in JSON",
+		Example: "  roce-fabric nic agent",
+		Hidden:  true,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return onThisMachine(func(m *local.Machine) error {
+				return agent.Serve(cmd.Context(), a.stdin, a.stdout, agent.Local(m))
+			})
+		},
+	}
+}
+
+// onThisMachine has do work on the machine itself. A broken connection ends the work
+// in an orderly way.
+func onThisMachine(do func(*local.Machine) error) (err error) {
+	outliveOutput()
+	m, err := local.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	return do(m)
+}
+
+// pickHosts picks the hosts of a nic command: this machine with --local, the one of
+// --host, or those of --only, by default all, as far as they can be reached.
+func (a *app) pickHosts(f *fleet.Fabric, at *fleet.Access) error {
+	switch {
+	case a.nic.local || a.nic.host != "":
+		h, err := hostNamed(f.Fabric(), a.nic.host)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(f.Hosts, h) {
+			return usage("--host %s is none of the hosts of --only", a.nic.host)
+		}
+		if f.Hosts = []*intent.Host{h}; at.Reaches(h) {
+			return nil
+		}
+		return usageHint(wayIn, "%s has no address", h.Name)
+	case !slices.ContainsFunc(f.Hosts, at.Reaches):
+		none := "no host of " + f.Fabric().Name
+		if len(a.only) > 0 {
+			none = "none of the hosts of --only"
+		}
+		return usageHint(wayIn, "%s has an address", none)
+	}
+	f.Hosts = a.reachable(f.Hosts, at)
+	return nil
+}
+
+const wayIn = "give hosts an address, or run it on the host with --local"
+
+// hostNamed returns the host of that name, or the one that this machine calls
+// itself.
+func hostNamed(f *intent.Fabric, name string) (*intent.Host, error) {
+	stated := name != ""
+	if !stated {
+		full, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("host name: %w", err)
+		}
+		name, _, _ = strings.Cut(full, ".")
+	}
+	if h := f.Host(name); h != nil {
+		return h, nil
+	}
+	if stated {
+		return nil, usage("the intent has no host %q", name)
+	}
+	return nil, usageHint("say which host of the intent this is with --host", "the intent has no host %q, which is what this machine calls itself", name)
+}
+
+// runWorkers is how many devices a run changes at a time: hosts side by side, where
+// nothing is disturbed or the operator has said how many, else one.
+func (a *app) runWorkers(disturbs, parallelSet bool) int {
+	if !a.nic.on || disturbs && !parallelSet {
+		return 1
+	}
+	return a.parallel
 }

@@ -2,17 +2,23 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/internal/pool"
-	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
+
+// unitWork installs or removes the unit on a machine, and returns the files that it
+// wrote or removed.
+type unitWork struct {
+	ask, did, nothing string
+	do                func(context.Context, agent.Machine, *nic.Host) ([]string, error)
+}
 
 func (a *app) nicUnitCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -28,21 +34,25 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 		Example: "  roce-fabric nic unit install -f fabric.yaml\n  sudo roce-fabric nic unit remove --local",
 	}
 	groupOnly(c)
-	var o nicOptions
 	var binary string
+	var yes bool
 	install := &cobra.Command{
 		Use:     "install",
 		Short:   "Install the unit, or bring it up to date",
 		Example: "  roce-fabric nic unit install --host gpu1 -f fabric.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.nicUnit(cmd.Context(), o, "wrote", "the unit is up to date", func(ctx context.Context, m agent.Machine, t nicTarget) ([]string, error) {
-				return m.InstallUnit(ctx, t.desired, binary)
-			})
+			return a.nicUnit(cmd.Context(), yes, unitWork{"Install the boot unit", "wrote", "the unit is up to date", func(ctx context.Context, m agent.Machine, h *nic.Host) ([]string, error) {
+				return m.InstallUnit(ctx, h, binary)
+			}})
 		},
 	}
-	a.nicFlags(install, &o)
+	a.nicFlags(install)
+	yesFlag(install, &yes)
 	install.Flags().StringVar(&binary, "binary", "", "path of roce-fabric on the host, for root alone to replace (default: a copy of this program)")
+	removal := unitWork{"Remove the boot unit", "removed", "there is no unit", func(ctx context.Context, m agent.Machine, _ *nic.Host) ([]string, error) {
+		return m.RemoveUnit(ctx)
+	}}
 	remove := &cobra.Command{
 		Use:     "remove",
 		Short:   "Remove the unit and its files",
@@ -50,88 +60,72 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 		Example: "  roce-fabric nic unit remove --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic unit remove --local",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.local {
-				return a.removeHere(cmd.Context())
+			if !a.nic.local {
+				return a.nicUnit(cmd.Context(), yes, removal)
 			}
-			return a.nicUnit(cmd.Context(), o, "removed", "there is no unit", func(ctx context.Context, m agent.Machine, _ nicTarget) ([]string, error) {
-				return m.RemoveUnit(ctx)
+			if err := a.askUnit(cmd.Context(), yes, removal, "this machine"); err != nil {
+				return err
+			}
+			return onThisMachine(func(m *local.Machine) error {
+				gone, err := removal.do(cmd.Context(), agent.Local(m), nil)
+				a.sayUnit("", removal, gone, err == nil)
+				return err
 			})
 		},
 	}
-	a.nicFlags(remove, &o)
+	a.nicFlags(remove)
+	yesFlag(remove, &yes)
 	c.AddCommand(install, remove)
 	return c
 }
 
 // nicUnit installs or removes the unit on the hosts of a command. A host that
 // fails does not hold up the others.
-func (a *app) nicUnit(ctx context.Context, o nicOptions, did, nothing string, do func(context.Context, agent.Machine, nicTarget) ([]string, error)) error {
+func (a *app) nicUnit(ctx context.Context, yes bool, w unitWork) error {
 	outliveOutput()
-	f, targets, err := a.nicTargets(ctx, o)
+	f, at, _, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
-	type result struct {
-		fleet.Outcome
-		files []string
+	var names []string
+	for _, h := range f.Hosts {
+		names = append(names, h.Name)
+	}
+	if err := a.askUnit(ctx, yes, w, natural.Fold(names)); err != nil {
+		return err
 	}
 	var outs []fleet.Outcome
-	err = pool.Ordered(ctx, a.parallel, targets, func(ctx context.Context, t nicTarget) (r result) {
-		r.Device = t.Name
-		if ctx.Err() != nil {
-			r.State = fleet.Skipped
-			return r
-		}
-		err := t.with(func(d *host.Driver) error {
-			m, err := d.Machine(ctx)
-			if err != nil {
-				return err
-			}
-			r.files, err = do(ctx, m, t)
-			return err
-		})
-		switch {
-		case err != nil && len(r.files) > 0:
-			r.State = fleet.Partial
-		case err != nil:
-			r.State = fleet.Failed
-		case len(r.files) > 0:
-			r.State = fleet.Applied
-		default:
-			r.State = fleet.Unchanged
-		}
-		r.Error = fleet.NewError(t.Name, fleet.OpApply, err)
-		return r
-	}, func(r result) error {
-		for _, name := range r.files {
-			a.talk("%s: %s %s", r.Device, did, term.CleanLine(name))
-		}
-		if r.State == fleet.Unchanged {
-			a.talk("%s: %s", r.Device, nothing)
-		}
-		outs = append(outs, r.Outcome)
-		return nil
+	err = f.Units(ctx, at, a.parallel, w.do, func(out fleet.Outcome, files []string) {
+		a.sayUnit(out.Device+": ", w, files, out.State == fleet.Unchanged)
+		outs = append(outs, out)
 	})
 	if err != nil {
 		return err
 	}
-	return a.ended(f.Name, &fleet.Result{Outcomes: outs}, nil, "")
+	return a.ended(f.Fabric().Name, &fleet.Result{Outcomes: outs}, nil, "")
 }
 
-// removeHere takes the unit away from a machine whose intent may be gone.
-func (a *app) removeHere(ctx context.Context) (err error) {
-	outliveOutput()
-	m, err := local.Open()
-	if err != nil {
+// askUnit asks before a unit is installed or removed.
+func (a *app) askUnit(ctx context.Context, yes bool, w unitWork, where string) error {
+	if err := a.mustAsk(yes, "nic plan"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	gone, err := agent.Local(m).RemoveUnit(ctx)
-	for _, name := range gone {
-		a.talk("removed %s", name)
+	return a.confirm(ctx, yes, fmt.Sprintf("%s on %s?", w.ask, where))
+}
+
+// sayUnit says which files of a unit were written or removed on a host.
+func (a *app) sayUnit(of string, w unitWork, files []string, done bool) {
+	for _, name := range files {
+		a.talkClean("%s%s %s", of, w.did, name)
 	}
-	if err == nil && len(gone) == 0 {
-		a.talk("there is no unit")
+	if done && len(files) == 0 {
+		a.talk("%s%s", of, w.nothing)
 	}
-	return err
+}
+
+// warnOpen says what the intent leaves open on hosts.
+func (a *app) warnOpen(open map[string][]string) {
+	for _, what := range natural.Keys(open) {
+		a.warn("%s: %s", natural.Fold(open[what]), what)
+	}
 }

@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
 )
@@ -26,9 +30,11 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show what would change on the devices, and what that disturbs",
-		Long: `plan reads the switches and shows how each differs from the intent, which line of
-the intent causes the change, and what the change disturbs: none, counters,
-port-flap, traffic-loss or reload. Nothing is written to a device.
+		Long: `plan reads the switches, and over SSH the hosts that have an address. It shows how
+each differs from the intent, which line of the intent causes the change, and what
+the change disturbs: none, counters, port-flap, traffic-loss or reload. Nothing is
+written to a device, except that this program is copied to each host once
+(~/.cache/roce-fabric).
 
 If the journal in --state says that a run was cut off on a switch, plan waits
 until the switch has finished what it was sent. Ports that the run took down and
@@ -40,42 +46,96 @@ long as neither the intent nor the devices have changed.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), o) },
 	}
-	a.intentFlags(c)
-	a.deviceFlags(c)
-	a.outputFlag(c, "text", "json")
-	c.Flags().StringVarP(&o.save, "save", "o", "", "write the plan to this file")
+	a.allFlags(c)
+	a.outputFlag(c, planForms...)
+	a.cutOffFlag(c)
+	c.Flags().StringVar(&o.save, "save", "", "write the plan to this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
-	c.Flags().BoolVar(&o.steps, "steps", false, "also show the native requests")
+	stepsFlag(c, &o.steps)
 	a.stateFlag(c, &o.state)
+	c.AddCommand(a.planShowCommand())
 	return c
 }
 
-func (a *app) plan(ctx context.Context, o planFlags) (err error) {
-	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
+func stepsFlag(c *cobra.Command, steps *bool) {
+	c.Flags().BoolVar(steps, "steps", false, "also show what each device is sent")
+}
+
+func (a *app) planShowCommand() *cobra.Command {
+	var steps bool
+	c := &cobra.Command{
+		Use:   "show FILE",
+		Short: "Print a saved plan, with its digest",
+		Long: `show prints a saved plan as plan did when it was made. No device is asked and no
+intent is read. The digest is of what is planned, whenever the plan was made: two
+plans with equal digests send the same requests to devices in the same state.`,
+		Example: "  roce-fabric plan show pod1.plan\n  roce-fabric plan show pod1.plan -o markdown",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.planShow(args[0], steps) },
+	}
+	a.outputFlag(c, planForms...)
+	stepsFlag(c, &steps)
+	return c
+}
+
+// planForms are the forms of a plan.
+var planForms = []string{"text", "json", "markdown"}
+
+func (a *app) planShow(file string, steps bool) (err error) {
+	plan, err := fleet.OpenPlan(file)
 	if err != nil {
 		return err
 	}
-	if o.state, err = stateDir(o.state, c.Fabric().Name); err != nil {
+	defer func() { err = errors.Join(err, plan.Close()) }()
+	v := a.viewPlan(plan.Fabric, steps,
+		report.Field{Name: "digest", Value: plan.Digest}, report.Field{Name: "intent", Value: plan.Intent},
+		report.Field{Name: "created", Value: plan.Created}, report.Field{Name: "tool", Value: plan.Tool})
+	for d, err := range plan.Devices() {
+		if err != nil {
+			return err
+		}
+		v.add(d)
+	}
+	if err := v.end(plan.Digest); err != nil || a.output != "text" {
 		return err
 	}
+	fmt.Fprintf(a.stdout, "plan of %s, made %s, digest %s\n", term.CleanLine(plan.Fabric), plan.Created.Local().Format("2006-01-02 15:04:05"), plan.Digest)
+	return nil
+}
+
+func (a *app) plan(ctx context.Context, o planFlags) (err error) {
+	c, _, devices, err := a.devices(ctx)
+	if err != nil {
+		return err
+	}
+	f := c.Fabric()
+	s, err := openStore(ctx, o.state, f.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	var file *fleet.PlanWriter
 	if o.save != "" {
-		f := c.Fabric()
 		file, err = fleet.CreatePlan(o.save, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
-	v := a.viewPlan(c.Fabric().Name, o.steps)
-	err = fleet.Plan(ctx, fleet.Switches(c.Compiler, c.Switches, open.Switch), a.planOptions(c.Fabric(), o.state), func(d *fleet.DevicePlan) error {
-		if err := v.add(d); err != nil || file == nil {
-			return err
+	v := a.viewPlan(f.Name, o.steps)
+	err = fleet.Plan(ctx, devices, a.planOptions(f, s), func(d *fleet.DevicePlan) error {
+		v.add(d)
+		if file == nil {
+			return v.text.Err()
 		}
-		return file.Add(d)
+		return errors.Join(v.text.Err(), file.Add(d))
 	})
+	digest := ""
+	if file != nil {
+		digest = file.Digest()
+	}
 	if err == nil {
-		err = v.end()
+		err = v.end(digest)
 	}
 	if err != nil {
 		return err
@@ -84,55 +144,104 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		if err := file.Commit(); err != nil {
 			return err
 		}
-		a.talk("saved the plan to %s", o.save)
+		a.talk("saved the plan to %s, digest %s", o.save, digest)
 	}
+	a.sayNext(v.sum, o.save)
 	switch {
 	case v.sum.Failed > 0:
 		return &statusError{status: exitFailed}
-	case o.exitCode && v.sum.Changed > 0:
+	case o.exitCode && (v.sum.Changed > 0 || a.nic.on && v.sum.Open > 0):
 		return &statusError{status: exitDiffers}
 	}
 	return nil
 }
 
-// planOptions are those of a plan of switches.
-func (a *app) planOptions(f *intent.Fabric, state string) fleet.PlanOptions {
-	return fleet.PlanOptions{Fabric: f, History: a.history(state), Workers: a.parallel, Progress: a.showProgress(nil)}
+// planOptions are those of every plan.
+func (a *app) planOptions(f *intent.Fabric, s store.Store) fleet.PlanOptions {
+	return fleet.PlanOptions{Fabric: f, History: a.history(s), Workers: a.parallel, Progress: a.showProgress(nil)}
 }
 
-// planView writes plans as they are ready.
-type planView struct {
-	a     *app
-	sum   report.PlanSummary
-	text  report.Text
-	json  *report.JSONList
-	hints []string
-}
-
-func (a *app) viewPlan(fabric string, steps bool) *planView {
-	return &planView{
-		a: a, text: report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: steps},
-		json: report.NewJSONList(a.stdout, a.output == "json", fabric),
+// sayNext says which command comes after a plan.
+func (a *app) sayNext(s report.PlanSummary, saved string) {
+	if s.Changed == 0 || s.Failed > 0 || s.BlockedDevices > 0 {
+		return
 	}
+	next := "roce-fabric " + a.command("apply") + " -f " + a.file
+	if saved != "" {
+		next += " --plan " + saved
+	} else if len(a.only) > 0 {
+		next += " --only " + shellWord(strings.Join(a.only, ","))
+	}
+	if a.nic.local {
+		next += " --local"
+	}
+	if a.nic.host != "" {
+		next += " --host " + a.nic.host
+	}
+	if s.Impact > qos.ImpactCounters {
+		next += " --allow " + s.Impact.String()
+	}
+	a.talk("next: %s", next)
 }
 
-func (v *planView) add(d *fleet.DevicePlan) error {
+// shellWord quotes a word for a shell where it needs that.
+func shellWord(s string) string {
+	if strings.ContainsAny(s, " !*?[]'\"$&|;<>(){}\\`~#") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// planView writes plans as they are ready; Markdown when they are all there.
+type planView struct {
+	a        *app
+	fabric   string
+	sum      report.PlanSummary
+	text     report.Text
+	json     *report.JSONList
+	markdown *report.PlanMarkdown
+	hints    []string
+}
+
+func (a *app) viewPlan(fabric string, steps bool, head ...report.Field) *planView {
+	v := &planView{a: a, fabric: fabric, text: report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: steps, Width: a.width(a.stdout)}}
+	switch a.output {
+	case "markdown":
+		v.markdown = report.NewPlanMarkdown()
+	case "json":
+		list := "devices"
+		if a.nic.on {
+			list = "hosts"
+		}
+		v.json = report.NewJSONList(a.stdout, list, append([]report.Field{{Name: "fabric", Value: fabric}}, head...)...)
+	}
+	return v
+}
+
+func (v *planView) add(d *fleet.DevicePlan) {
 	v.sum.Add(d)
-	if v.a.output == "json" {
-		v.json.Add(d)
-	} else {
+	switch {
+	case v.markdown != nil:
+		v.markdown.Add(d)
+	case v.json == nil:
 		v.text.Plan(d)
+	case v.a.nic.on:
+		v.json.Add(report.HostPlanOf(d))
+	default:
+		v.json.Add(d)
 	}
 	if d.Error != nil {
 		v.hints = append(v.hints, d.Error.Hint)
 	}
-	return nil
 }
 
 // end ends a plan that is whole: a document without its end cannot be taken for
-// that.
-func (v *planView) end() error {
-	if v.a.output == "json" {
+// that. digest is that of a saved plan, "" for none.
+func (v *planView) end(digest string) error {
+	switch {
+	case v.markdown != nil:
+		return v.markdown.Write(v.a.stdout, v.fabric, digest, v.sum)
+	case v.json != nil:
 		return v.json.Close()
 	}
 	v.text.Summary(v.sum)
@@ -142,12 +251,12 @@ func (v *planView) end() error {
 	return v.text.Err()
 }
 
-// history opens the history of a state folder, and says so where a run is at work
-// in it. Who may only read devices need not be able to read it.
-func (a *app) history(state string) *fleet.History {
-	past, busy, err := fleet.OpenHistory(state)
+// history opens the history of a store, and says so where a run is at work in it. Who
+// may only read devices need not be able to read it.
+func (a *app) history(s store.Store) *fleet.History {
+	past, busy, err := fleet.OpenHistory(s)
 	if err != nil {
-		a.warn("the runs in %s cannot be read, so what they left on devices is not known: %v", state, err)
+		a.warn("the runs in %s cannot be read, so what they left on devices is not known: %v", s, err)
 		return &fleet.History{}
 	}
 	if busy != nil {

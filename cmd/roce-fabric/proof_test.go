@@ -32,9 +32,6 @@ func newProof(t *testing.T, example string) *proof {
 	t.Helper()
 	p := startProof(t, example, lab.Options{})
 	p.must("apply", "--yes", "--allow", "traffic-loss", "--state", p.state())
-	if len(p.HostNames()) > 0 {
-		p.must("nic", "apply", "--yes", "--allow", "traffic-loss", "--state", p.state())
-	}
 	return p
 }
 

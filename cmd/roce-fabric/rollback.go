@@ -2,22 +2,25 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
-	"text/tabwriter"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
 type rollbackOptions struct {
-	yes, list bool
-	state     string
+	yes, list    bool
+	state, audit string
+	// parallelSet says that the operator has given --parallel.
+	parallelSet bool
 }
 
 func (a *app) rollbackCommand() *cobra.Command {
@@ -35,97 +38,145 @@ It shows the devices and asks; without a terminal it needs --yes. --list shows t
 runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id := ""
-			if len(args) > 0 {
-				id = args[0]
-			}
-			return a.rollback(cmd.Context(), id, o)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
 	}
-	a.intentFlags(c)
-	a.deviceFlags(c)
+	a.allFlags(c)
 	a.outputFlag(c, "text", "json")
-	f := c.Flags()
-	f.BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
-	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	a.stateFlag(c, &o.state)
+	a.rollbackFlags(c, &o)
 	return c
 }
 
+// rollbackFlags adds the flags of rollback and nic rollback.
+func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
+	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
+	yesFlag(c, &o.yes)
+	a.stateFlag(c, &o.state)
+	a.auditFlag(c, &o.audit)
+}
+
 func (a *app) stateFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "state", "", "folder for journal and lock (default ~/.local/state/roce-fabric/FABRIC)")
+	c.Flags().StringVar(dir, "state", a.getenv("ROCE_FABRIC_STATE"), "folder for journal and lock, or etcd://HOST:2379 (or ROCE_FABRIC_STATE; default ~/.local/state/roce-fabric/FABRIC)")
 	_ = c.MarkFlagDirname("state")
 }
 
-func stateDir(dir, fabric string) (string, error) {
-	if dir != "" {
-		return dir, nil
+// openStore opens the store of --state. Close must be called on it.
+func openStore(ctx context.Context, where, fabric string) (store.Store, error) {
+	if where == "" {
+		dir, err := fleet.StateDir(fabric)
+		if err != nil {
+			return nil, usageHint("name a folder with --state", "%w", err)
+		}
+		where = dir
 	}
-	dir, err := fleet.StateDir(fabric)
+	s, err := store.Open(ctx, where, fabric)
 	if err != nil {
-		return "", usageHint("name a folder with --state", "%w", err)
+		return nil, usage("--state: %w", err)
 	}
-	return dir, nil
+	return s, nil
 }
 
-func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {
-	if o.list && id != "" {
-		return usage("--list shows all runs, and takes no run")
+// warnShared says who else uses a store with another copy of the intent.
+func (a *app) warnShared(ctx context.Context, s store.Store, f *intent.Fabric) {
+	others, err := fleet.OtherCheckouts(ctx, s, f)
+	if err != nil {
+		a.warn("%v", err)
 	}
-	if err := a.mustAsk(o.list || o.yes, "rollback --list"); err != nil {
+	for _, o := range others {
+		a.talk("%s is shared with %s on %s, last used by %s at %s", s, o.Intent, o.Host, o.User, o.Since.Local().Format("2006-01-02 15:04"))
+	}
+}
+
+func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (err error) {
+	id := ""
+	if len(args) > 0 {
+		id = args[0]
+	}
+	switch {
+	case o.list && id != "":
+		return usage("--list shows all runs, and takes no run")
+	case o.list && a.nic.on && len(a.only) > 0:
+		return usage("--list shows all runs, and takes no --only")
+	case o.list:
+		return a.listRuns(ctx, o.state)
+	}
+	if err := a.mustAsk(o.yes, a.command("rollback --list")); err != nil {
 		return err
 	}
-	c, open, err := a.loadDevices(ctx, fleet.TakeSwitches)
+	outliveOutput()
+	c, _, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
 	f := c.Fabric()
-	if o.state, err = stateDir(o.state, f.Name); err != nil {
-		return err
-	}
-	if o.list {
-		return a.listRuns(f.Name, o.state)
-	}
-	outliveOutput()
-	if len(a.only) == 0 {
-		c.Switches = f.Switches
-	}
-	devices := fleet.Switches(c.Compiler, c.Switches, open.Switch)
-	u, err := fleet.Find(ctx, devices, fleet.FindOptions{State: o.state, Run: id, Only: len(a.only) > 0})
+	s, err := openStore(ctx, o.state, f.Name)
 	if err != nil {
 		return err
 	}
-	what := a.sayRun(u, "device")
-	return a.rollBack(ctx, devices, u, o.yes, what, fleet.RunOptions{Fabric: f, State: o.state})
+	defer func() { err = errors.Join(err, s.Close()) }()
+	u, err := fleet.Find(ctx, devices, fleet.FindOptions{Store: s, Run: id, Among: func(name string) bool {
+		if len(a.only) == 0 && !a.nic.local && a.nic.host == "" {
+			return !a.nic.on || f.Switch(name) == nil
+		}
+		return slices.ContainsFunc(devices, func(d fleet.Device) bool { return d.Name == name })
+	}})
+	if err != nil {
+		return err
+	}
+	disturbs, err := a.sayUndo(u)
+	if err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", words.Count(len(u.Devices), a.noun()))); err != nil {
+		return err
+	}
+	audit := auditOf(o.audit, s)
+	defer func() { err = errors.Join(err, audit.Close()) }()
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	return a.ended(f.Name, res, err, "")
 }
 
-// sayRun says which run is rolled back, and returns how many devices it is about.
-func (a *app) sayRun(u *fleet.Undo, noun string) (what string) {
+// sayUndo says which run is rolled back, what a rollback writes on hosts, and returns
+// whether that disturbs traffic there.
+func (a *app) sayUndo(u *fleet.Undo) (disturbs bool, err error) {
 	var names []string
 	for _, d := range u.Devices {
 		names = append(names, d.Name)
 	}
-	what = words.Count(len(names), noun)
-	a.talk("run %s of %s by %s: rolling back %s: %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(u.By), what, natural.Fold(names))
-	return what
+	a.talkClean("run %s of %s by %s: rolling back %s: %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), u.By, words.Count(len(names), a.noun()), natural.Fold(names))
+	for _, d := range u.Devices {
+		lines, one, err := u.Values(d)
+		if err != nil {
+			return false, err
+		}
+		disturbs = disturbs || one
+		for _, l := range lines {
+			a.talkClean("  %s", l)
+		}
+	}
+	if disturbs {
+		a.talk("links of hosts may go down or lose traffic for a moment")
+	}
+	return disturbs, nil
 }
 
-// rollBack rolls a run back, after a question.
-func (a *app) rollBack(ctx context.Context, devices []fleet.Device, u *fleet.Undo, yes bool, what string, o fleet.RunOptions) error {
-	if err := a.confirm(ctx, yes, fmt.Sprintf("Roll back %s?", what)); err != nil {
+func (a *app) listRuns(ctx context.Context, state string) (err error) {
+	c, err := a.load(ctx, fleet.TakeAll)
+	if err != nil {
 		return err
 	}
-	o.Progress = a.showSteps()
-	res, err := fleet.Rollback(ctx, devices, u, o)
-	return a.ended(o.Fabric.Name, res, err, "")
-}
-
-func (a *app) listRuns(fabric, dir string) error {
+	fabric := c.Fabric().Name
+	s, err := openStore(ctx, state, fabric)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	runs := []*fleet.Past{}
-	for p, err := range fleet.Runs(dir) {
-		if err != nil {
+	for p, err := range fleet.Runs(s) {
+		if p == nil {
 			return err
+		}
+		if err != nil {
+			a.warn("%v", err)
 		}
 		runs = append(runs, p)
 	}
@@ -133,35 +184,8 @@ func (a *app) listRuns(fabric, dir string) error {
 		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "runs": runs})
 	}
 	if len(runs) == 0 {
-		a.talk("no runs in %s", dir)
+		a.talk("no runs in %s", s)
 		return nil
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "RUN\tBEGUN\tBY\tDEVICES")
-	for _, p := range runs {
-		by := map[string][]string{}
-		var order []string
-		for _, d := range p.Devices {
-			state := string(d.State)
-			switch {
-			case state == "" && p.AtWork:
-				state = "changing"
-			case state == "":
-				state = "cut off on"
-			}
-			if by[state] == nil {
-				order = append(order, state)
-			}
-			by[state] = append(by[state], d.Name)
-		}
-		for i, s := range order {
-			order[i] = s + " " + natural.Fold(by[s])
-		}
-		what := strings.Join(order, "; ")
-		if p.Of != "" {
-			what += " (rolled back " + p.Of + ")"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Begun.Local().Format("2006-01-02 15:04:05"), term.CleanLine(p.By), term.CleanLine(what))
-	}
-	return w.Flush()
+	return report.WriteRuns(a.stdout, runs)
 }

@@ -38,7 +38,7 @@ that agree on every port of every switch.`,
 		cmd   *cobra.Command
 	}{
 		{"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.renderCommand()},
-		{"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.rollbackCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
+		{"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.rollbackCommand()}, {"devices", a.unlockCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
 		{"more", a.schemaCommand()}, {"more", a.versionCommand()},
 	} {
 		c.cmd.GroupID = c.group

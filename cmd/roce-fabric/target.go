@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
@@ -31,18 +32,42 @@ func (a *app) labFile() (*lab.File, error) {
 	return f, nil
 }
 
-// loadDevices is load for commands that talk to the devices.
-func (a *app) loadDevices(ctx context.Context, take fleet.Take) (*fleet.Fabric, *fleet.Access, error) {
+// loadDevices is load for commands that talk to the devices: switches and hosts, or
+// with nic hosts alone.
+func (a *app) loadDevices(ctx context.Context) (*fleet.Fabric, *fleet.Access, error) {
+	take := fleet.TakeAll
+	if a.nic.on {
+		take = fleet.TakeHosts
+	}
 	f, err := a.load(ctx, take)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := a.access()
-	if err != nil {
-		return nil, nil, err
+	at := &fleet.Access{Local: true, Peer: local.Peer(a.getenv)}
+	if !a.nic.local {
+		if at, err = a.access(); err != nil {
+			return nil, nil, err
+		}
 	}
+	at.CutOff = a.nic.cutOff
 	a.warnUnverified(f.Switches)
+	if a.nic.on {
+		return f, at, a.pickHosts(f, at)
+	}
 	return f, at, nil
+}
+
+// devices is loadDevices for commands that change devices. It leaves out the hosts
+// that have no address, and says so.
+func (a *app) devices(ctx context.Context) (*fleet.Fabric, *fleet.Access, []fleet.Device, error) {
+	f, at, err := a.loadDevices(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f.Hosts = a.reachable(f.Hosts, at)
+	devices, open := f.Devices(at)
+	a.warnOpen(open)
+	return f, at, devices, nil
 }
 
 // warnUnverified says what an operator should not forget about.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,12 +52,9 @@ the host. For a port that is meant to be down, the intent says admin: down.
 			return a.validate(cmd.Context(), o)
 		},
 	}
-	a.intentFlags(c)
-	c.Flags().Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME; !NAME leaves out"
+	a.allFlags(c)
 	c.Flags().DurationVar(&o.window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
-	a.sudoFlag(c)
 	a.stateFlag(c, &o.state)
-	a.deviceFlags(c)
 	a.reportFlags(c)
 	return c
 }
@@ -72,8 +70,8 @@ type validateOptions struct {
 }
 
 // validate looks at the fabric, and at its counters over the window.
-func (a *app) validate(ctx context.Context, o validateOptions) error {
-	f, at, err := a.loadDevices(ctx, fleet.TakeAll)
+func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
+	f, at, err := a.loadDevices(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,16 +81,20 @@ func (a *app) validate(ctx context.Context, o validateOptions) error {
 			a.talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
 		}
 	})
-	read := fleet.ReadOptions{Workers: a.parallel, History: a.historyOf(f.Fabric(), o.state), Progress: progress}
+	past, end := a.historyOf(ctx, f.Fabric(), o.state)
+	defer func() { err = errors.Join(err, end()) }()
+	read := fleet.ReadOptions{Workers: a.parallel, History: past, Progress: progress}
 	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{ReadOptions: read, Window: o.window})
 	if err != nil {
 		return err
 	}
-	for _, what := range natural.Keys(v.Open) {
-		a.warn("%s: %s", natural.Fold(v.Open[what]), what)
-	}
+	a.warnOpen(v.Open)
 	f.Hosts = reached
-	err = a.report(validated(f, v.Findings, v.Counted))
+	r := validated(f, v.Findings, v.Counted)
+	if a.nic.on {
+		r.Command, r.Links, r.Ports = "nic validate", 0, v.Ports
+	}
+	err = a.report(r)
 	if err != nil || o.window == 0 {
 		return err
 	}
@@ -110,14 +112,14 @@ func validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWin
 	}
 }
 
-// historyOf is the history of the runs over a fabric; none where no folder is known:
-// there is nothing to wait for then.
-func (a *app) historyOf(f *intent.Fabric, state string) *fleet.History {
-	dir, err := stateDir(state, f.Name)
+// historyOf is the history of the runs over a fabric; none where no store is known:
+// there is nothing to wait for then. end closes the store.
+func (a *app) historyOf(ctx context.Context, f *intent.Fabric, state string) (_ *fleet.History, end func() error) {
+	s, err := openStore(ctx, state, f.Name)
 	if err != nil {
-		return nil
+		return nil, func() error { return nil }
 	}
-	return a.history(dir)
+	return a.history(s), s.Close
 }
 
 // reachable returns the hosts that can be read, and says which cannot.

@@ -88,9 +88,8 @@ The intent is read once, at the start.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.watch(cmd.Context(), o) },
 	}
-	a.intentFlags(c)
+	a.allFlags(c)
 	f := c.Flags()
-	f.Lookup("only").Usage = "only these switches and hosts: name, glob, role:NAME or os:NAME; !NAME leaves out"
 	f.DurationVar(&o.interval, "interval", 5*time.Minute, "from the start of a round to that of the next: 10s to 24h")
 	f.IntVar(&o.rounds, "rounds", 0, "stop after so many rounds (default: never)")
 	f.BoolVar(&o.counters, "counters", true, "read the counters of ports, and judge what they count")
@@ -100,8 +99,6 @@ The intent is read once, at the start.`,
 	f.StringVar(&o.token, "webhook-token", "", "reference to a bearer token for the webhook: env:NAME, file:PATH")
 	f.StringVar(&o.history, "history", "", "file that gets a line of JSON for each round")
 	_ = c.MarkFlagFilename("history", "jsonl")
-	a.sudoFlag(c)
-	a.deviceFlags(c)
 	a.outputFlag(c, "text", "json")
 	return c
 }
@@ -148,7 +145,7 @@ func (a *app) watch(ctx context.Context, o watchOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	f, at, err := a.loadDevices(ctx, fleet.TakeAll)
+	f, at, err := a.loadDevices(ctx)
 	if err != nil {
 		return err
 	}

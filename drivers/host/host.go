@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -242,6 +243,9 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 		out.Changes = append(out.Changes, common(c, s.Steps))
 	}
 	for _, s := range s.Steps {
+		if len(s.Changes) == 0 {
+			out.Notes = append(out.Notes, fmt.Sprintf("%s: %s, impact %s", s.Port, s.What, s.Impact))
+		}
 		if s.Blocked != "" {
 			continue
 		}
@@ -261,13 +265,32 @@ func (d *Driver) Plan(_ drivers.Facts, snap *drivers.Snapshot, want drivers.Desi
 // common is a change in the common form. It disturbs what its step disturbs, and
 // cannot be made where that may not be.
 func common(c nic.Change, steps []local.Step) qos.Change {
-	out := qos.Change{Port: c.Port, Field: qos.NIC(c.Field), Old: c.Old, New: c.New, Reason: c.Reason, Impact: c.Impact, Blocked: c.Blocked, Open: !c.Writable()}
+	out := qos.Change{Port: c.Port, Field: qos.NIC(c.Field), Old: c.Old, New: c.New, Reason: c.Reason, Impact: c.Impact, Blocked: c.Blocked, Open: !c.Writable(), Note: note(c)}
+	if c.Field == nic.FieldUnit {
+		out.Blocked = cmp.Or(out.Blocked, "'roce-fabric nic unit install' installs it")
+	}
 	for _, s := range steps {
 		if slices.ContainsFunc(s.Changes, func(of nic.Change) bool { return of.Port == c.Port && of.Field == c.Field }) {
 			out.Impact, out.Blocked = max(out.Impact, s.Impact), cmp.Or(out.Blocked, s.Blocked)
 		}
 	}
 	return out
+}
+
+// note says where the host keeps a value, why it differs where that is no drift, and
+// what puts it in force.
+func note(c nic.Change) string {
+	var parts []string
+	if c.Kind != nic.KindDrift {
+		parts = append(parts, string(c.Kind))
+	}
+	if c.Layer != "" {
+		parts = append(parts, string(c.Layer))
+	}
+	if c.After != "" {
+		parts = append(parts, "in force after: "+c.After)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Steps reads the steps of a plan, also of one that was saved.

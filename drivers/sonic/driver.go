@@ -301,7 +301,11 @@ func (d *driver) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired
 		if err != nil {
 			return nil, fmt.Errorf("encode the plan: %w", err)
 		}
-		st.Items = append(st.Items, drivers.Step{Via: s.Via, What: s.What, Down: s.Down, Up: s.Up, Native: raw})
+		item := drivers.Step{Via: s.Via, What: s.What, Down: s.Down, Up: s.Up, Native: raw}
+		for _, op := range s.Ops {
+			item.Lines = append(item.Lines, op.String())
+		}
+		st.Items = append(st.Items, item)
 	}
 	return st, nil
 }

@@ -36,6 +36,15 @@ type dir struct {
 // not exist.
 func Dir(path string) Store { return newDir(path) }
 
+// Folder returns the folder of a store that is one.
+func Folder(s Store) (path string, ok bool) {
+	d, ok := s.(*dir)
+	if !ok {
+		return "", false
+	}
+	return d.path, true
+}
+
 func newDir(path string) *dir {
 	d := &dir{path: path, ttl: ttl}
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -61,7 +70,9 @@ func (d *dir) file(name string) string { return filepath.Join(d.path, name) }
 
 func (d *dir) Close() error { return nil }
 
-func (d *dir) Place(id ID) string { return d.file(id.String() + suffix) }
+func (d *dir) String() string { return d.path }
+
+func (d *dir) Place(id ID) string { return filepath.Join(d.path, id.folder, id.String()+suffix) }
 
 // flock takes the lock of a file, of the kind given. A question whether it is held
 // holds it for a moment, so that one refusal is not yet an answer: it waits a little.

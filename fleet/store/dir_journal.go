@@ -9,22 +9,30 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 )
 
+// oldHosts is a folder that has journals from before hosts and switches shared runs.
+const oldHosts = "hosts"
+
 func (d *dir) Journals(ctx context.Context) (ids []ID, _ error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	es, err := os.ReadDir(d.path) // sorted
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the journals: %w", err)
-	}
-	for _, e := range es {
-		if name, ok := strings.CutSuffix(e.Name(), suffix); ok && e.Type().IsRegular() {
-			ids = append(ids, parseID(name))
+	for _, folder := range []string{"", oldHosts} {
+		es, err := os.ReadDir(filepath.Join(d.path, folder)) // sorted
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the journals: %w", err)
+		}
+		for _, e := range es {
+			if name, ok := strings.CutSuffix(e.Name(), suffix); ok && e.Type().IsRegular() {
+				id := parseID(name)
+				id.folder = folder
+				ids = append(ids, id)
+			}
 		}
 	}
 	slices.SortStableFunc(ids, byNumber)

@@ -77,6 +77,8 @@ func (e *etcd) Close() error {
 	return nil
 }
 
+func (e *etcd) String() string { return e.at.String() + strings.TrimSuffix(e.root, "/") }
+
 func (e *etcd) Place(id ID) string { return e.at.String() + e.root + "journals/" + id.String() }
 
 // call bounds a call, and says of its error which etcd it is of.

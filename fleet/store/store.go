@@ -42,8 +42,9 @@ type Store interface {
 	// goes on after a record that cannot be read, whose error names journal and place.
 	// The error of a last record that is not complete is an [ErrCutOff].
 	Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error]
-	// Place says to people where a journal is.
+	// Place says to people where a journal is, String where the store is.
 	Place(id ID) string
+	String() string
 	Close() error
 }
 
@@ -128,6 +129,7 @@ type Break struct {
 type ID struct {
 	Number uint64
 	Run    string
+	folder string // in the folder of a store, of old journals
 }
 
 // String is the name under which stores keep the journal. It sorts as the journals
@@ -143,10 +145,10 @@ func (id ID) String() string {
 func parseID(name string) ID {
 	if num, run, ok := strings.Cut(name, "."); ok && len(num) == 13 && num[0] == 'n' {
 		if n, err := strconv.ParseUint(num[1:], 10, 64); err == nil && n > 0 {
-			return ID{n, run}
+			return ID{Number: n, Run: run}
 		}
 	}
-	return ID{0, name}
+	return ID{Run: name}
 }
 
 // byNumber orders journals as they came.
@@ -155,9 +157,9 @@ func byNumber(a, b ID) int { return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.
 // next is the journal of a run after those in order.
 func next(ids []ID, run string) ID {
 	if len(ids) == 0 {
-		return ID{1, run}
+		return ID{Number: 1, Run: run}
 	}
-	return ID{ids[len(ids)-1].Number + 1, run}
+	return ID{Number: ids[len(ids)-1].Number + 1, Run: run}
 }
 
 // Record is a record of a journal.

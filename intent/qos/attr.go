@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unique"
@@ -93,6 +94,11 @@ const (
 
 var tableNames = [NumTables]string{"dscp_to_tc", "pcp_to_tc", "pfc_to_group", "pfc_to_queue", "tc_to_dscp", "tc_to_group", "tc_to_queue"}
 
+var tableWords = [NumTables]string{
+	"DSCP -> traffic class", "PCP -> traffic class", "PFC priority -> priority group", "PFC priority -> queue",
+	"traffic class -> DSCP", "traffic class -> priority group", "traffic class -> queue",
+}
+
 // Table returns the entries of one table, which are those of m.
 func (m *Maps) Table(t Table) []int8 {
 	if t == DSCPToTC {
@@ -158,6 +164,7 @@ const (
 // entry is all that is known of an attribute.
 type entry struct {
 	name   string // in JSON; of a queue or group, what stands behind "queues[3]."
+	words  string // for people; "" for the name
 	of     Owner
 	source Source
 	// least is the least impact of a difference on any system; nil for none.
@@ -179,39 +186,44 @@ type holder struct {
 // are is in it.
 var attributes = [NumKinds]entry{
 	KindGlobalMap:       mapsOf("global_maps", func(h holder) *Opt[*Maps] { return &h.dev.GlobalMaps }, func(h, w holder) PrioritySet { return paused(h.dev, w.dev) }),
-	KindHeadroomModel:   ofDevice("headroom_model", SourceAlpha, func(d *Device) *Opt[HeadroomModel] { return &d.HeadroomModel }, stringer),
-	KindWatchdogPoll:    ofDevice("watchdog_poll", SourceWatchdogPoll, func(d *Device) *Opt[time.Duration] { return &d.WatchdogPoll }, stringer),
+	KindHeadroomModel:   ofDevice("headroom_model", SourceAlpha, func(d *Device) *Opt[HeadroomModel] { return &d.HeadroomModel }, stringer).said("headroom model"),
+	KindWatchdogPoll:    ofDevice("watchdog_poll", SourceWatchdogPoll, func(d *Device) *Opt[time.Duration] { return &d.WatchdogPoll }, stringer).said("PFC watchdog poll interval"),
 	KindPort:            {name: "port", of: OfPort, source: SourcePort},
 	KindSpeed:           ofPort("speed", SourceSpeed, func(p *Port) *Opt[units.Rate] { return &p.Speed }, stringer),
 	KindBreakout:        ofPort("breakout", SourceModel, func(p *Port) *Opt[string] { return &p.Breakout }, quote),
-	KindLAG:             ofPort("lag", SourceLAG, func(p *Port) *Opt[string] { return &p.LAG }, quote),
-	KindFEC:             ofPort("fec", SourceFEC, func(p *Port) *Opt[string] { return &p.FEC }, quote),
-	KindMTU:             ofPort("mtu", SourceMTU, func(p *Port) *Opt[int] { return &p.MTU }, strconv.Itoa).atLeast(lossOfMTU),
-	KindAdminUp:         ofPort("admin_up", SourceAdminUp, func(p *Port) *Opt[bool] { return &p.AdminUp }, strconv.FormatBool),
+	KindLAG:             ofPort("lag", SourceLAG, func(p *Port) *Opt[string] { return &p.LAG }, quote).said("LAG"),
+	KindFEC:             ofPort("fec", SourceFEC, func(p *Port) *Opt[string] { return &p.FEC }, quote).said("FEC"),
+	KindMTU:             ofPort("mtu", SourceMTU, func(p *Port) *Opt[int] { return &p.MTU }, strconv.Itoa).atLeast(lossOfMTU).said("MTU"),
+	KindAdminUp:         ofPort("admin_up", SourceAdminUp, func(p *Port) *Opt[bool] { return &p.AdminUp }, strconv.FormatBool).said("admin up"),
 	KindCable:           ofPort("cable", SourceCable, func(p *Port) *Opt[units.Length] { return &p.Cable }, stringer),
 	KindTrust:           ofPort("trust", SourceTrust, func(p *Port) *Opt[Trust] { return &p.Trust }, func(t Trust) string { return string(t) }).atLeast(lossOfTrust),
 	KindMap:             mapsOf("maps", func(h holder) *Opt[*Maps] { return &h.port.Maps }, func(h, w holder) PrioritySet { return lossless(h.port, w.port) }),
-	KindPFC:             ofPort("pfc", SourceLossless, func(p *Port) *Opt[PrioritySet] { return &p.PFC }, stringer).atLeast(lossOfPFC),
-	KindPFCAsymmetric:   ofPort("pfc_asymmetric", SourcePFCAsymmetric, func(p *Port) *Opt[bool] { return &p.PFCAsymmetric }, strconv.FormatBool),
-	KindLinkPause:       ofPort("link_pause", SourceLossless, func(p *Port) *Opt[bool] { return &p.LinkPause }, strconv.FormatBool),
-	KindQueueBuffer:     ofQueue("buffer", SourceQueueClass, func(q *Queue) *Opt[string] { return &q.Buffer }, quote),
-	KindECN:             ofQueue("ecn", SourceQueueECN, func(q *Queue) *Opt[ECN] { return &q.ECN }, stringer, ECN.Same).atLeast(lossOfECN),
-	KindScheduler:       ofQueue("scheduler", SourceQueueBandwidth, func(q *Queue) *Opt[Scheduler] { return &q.Scheduler }, stringer),
-	KindGroupBuffer:     ofGroup("buffer", SourceLossless, func(g *Group) *Opt[string] { return &g.Buffer }, quote),
-	KindDerivedFrom:     ofGroup("derived_from", SourceCable, func(g *Group) *Opt[string] { return &g.DerivedFrom }, quote),
+	KindPFC:             ofPort("pfc", SourceLossless, func(p *Port) *Opt[PrioritySet] { return &p.PFC }, stringer).atLeast(lossOfPFC).said("PFC priorities"),
+	KindPFCAsymmetric:   ofPort("pfc_asymmetric", SourcePFCAsymmetric, func(p *Port) *Opt[bool] { return &p.PFCAsymmetric }, strconv.FormatBool).said("asymmetric PFC"),
+	KindLinkPause:       ofPort("link_pause", SourceLossless, func(p *Port) *Opt[bool] { return &p.LinkPause }, strconv.FormatBool).said("link pause"),
+	KindQueueBuffer:     ofQueue("buffer", SourceQueueClass, func(q *Queue) *Opt[string] { return &q.Buffer }, quote).said("queue buffer"),
+	KindECN:             ofQueue("ecn", SourceQueueECN, func(q *Queue) *Opt[ECN] { return &q.ECN }, stringer, ECN.Same).atLeast(lossOfECN).said("ECN"),
+	KindScheduler:       ofQueue("scheduler", SourceQueueBandwidth, func(q *Queue) *Opt[Scheduler] { return &q.Scheduler }, stringer).said("bandwidth"),
+	KindGroupBuffer:     ofGroup("buffer", SourceLossless, func(g *Group) *Opt[string] { return &g.Buffer }, quote).said("ingress buffer"),
+	KindDerivedFrom:     ofGroup("derived_from", SourceCable, func(g *Group) *Opt[string] { return &g.DerivedFrom }, quote).said("headroom for"),
 	KindHeadroom:        ofGroup("headroom", SourceLossless, func(g *Group) *Opt[Headroom] { return &g.Headroom }, stringer),
 	KindLossless:        ofGroup("lossless", SourceLossless, func(g *Group) *Opt[bool] { return &g.Lossless }, strconv.FormatBool),
-	KindIngressProfiles: ofPort("ingress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.IngressProfiles }, quote),
-	KindEgressProfiles:  ofPort("egress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.EgressProfiles }, quote),
-	KindWatchdog:        ofPort("watchdog", SourceWatchdog, func(p *Port) *Opt[Watchdog] { return &p.Watchdog }, stringer),
-	KindMapBinding:      {name: "maps.binding", of: OfPort, source: SourceClasses},
-	KindQueueBinding:    {name: "binding", of: OfQueue, source: SourceQueueClass},
-	KindGroupBinding:    {name: "binding", of: OfGroup, source: SourceLossless},
+	KindIngressProfiles: ofPort("ingress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.IngressProfiles }, quote).said("ingress pools"),
+	KindEgressProfiles:  ofPort("egress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.EgressProfiles }, quote).said("egress pools"),
+	KindWatchdog:        ofPort("watchdog", SourceWatchdog, func(p *Port) *Opt[Watchdog] { return &p.Watchdog }, stringer).said("PFC watchdog"),
+	KindMapBinding:      {name: "maps.binding", of: OfPort, source: SourceClasses, words: "own maps"},
+	KindQueueBinding:    {name: "binding", of: OfQueue, source: SourceQueueClass, words: "queue rows"},
+	KindGroupBinding:    {name: "binding", of: OfGroup, source: SourceLossless, words: "priority group rows"},
 	KindNIC:             {name: "nic", of: OfPort, source: SourcePort},
 }
 
 func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) entry {
 	e.least = least
+	return e
+}
+
+func (e entry) said(words string) entry {
+	e.words = words
 	return e
 }
 
@@ -357,16 +369,57 @@ func (a Attr) String() string {
 	return a.text()
 }
 
+// Words says to a person what the attribute is: "ECN of queue 3".
+func (a Attr) Words() string {
+	e := &attributes[a.Kind]
+	switch e.of {
+	case OfQueue:
+		return a.words() + " of queue " + a.span()
+	case OfGroup:
+		return a.words() + " of priority group " + a.span()
+	case OfMaps:
+		if a.Index == a.Last {
+			if a.Kind == KindGlobalMap {
+				return tableWords[a.Index] + ", of the switch"
+			}
+			return tableWords[a.Index]
+		}
+	}
+	return a.words()
+}
+
+// words is Words without a number.
+func (a Attr) words() string {
+	if w := attributes[a.Kind].words; w != "" {
+		return w
+	}
+	if a.Kind == KindNIC {
+		return a.String()
+	}
+	return attributes[a.Kind].name
+}
+
+// ofNIC begins the name of a setting of a NIC in JSON: some are called as those of a
+// switch are.
+const ofNIC = "nic."
+
 // MarshalText writes the name.
 func (a Attr) MarshalText() ([]byte, error) {
-	if a == (Attr{}) {
+	switch {
+	case a == (Attr{}):
 		return nil, errors.New("a change of no attribute")
+	case a.Kind == KindNIC:
+		return []byte(ofNIC + a.String()), nil
 	}
 	return []byte(a.String()), nil
 }
 
 // UnmarshalText reads a name that a [Change] can have.
 func (a *Attr) UnmarshalText(b []byte) error {
+	if name, ok := strings.CutPrefix(string(b), ofNIC); ok && name != "" {
+		*a = NIC(name)
+		return nil
+	}
 	found, ok := named()[string(b)]
 	if !ok {
 		return fmt.Errorf("unknown field %q of a change", b)

@@ -2,6 +2,7 @@ package qos
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -53,8 +54,19 @@ func TestNamesOfAttributes(t *testing.T) {
 	}
 }
 
+// A setting of a NIC is read back as one, also where a switch has one of that name.
+func TestNICInJSON(t *testing.T) {
+	for _, name := range []string{"ets", "pfc", "nv[CNP_DSCP_P1]"} {
+		b, err := json.Marshal(Change{Field: NIC(name)})
+		var c Change
+		if err := errors.Join(err, json.Unmarshal(b, &c)); err != nil || c.Field != NIC(name) || c.Field.String() != name {
+			t.Errorf("%s: %v, read as %s", b, err, c.Field)
+		}
+	}
+}
+
 func TestAnUnknownFieldIsRefused(t *testing.T) {
-	for _, name := range []string{"", "mtus", "queues[8].ecn", "queues[3]", "queues[0-2].ecn", "maps", "maps.x", "QUEUES[3].ecn"} {
+	for _, name := range []string{"", "mtus", "queues[8].ecn", "queues[3]", "queues[0-2].ecn", "maps", "maps.x", "QUEUES[3].ecn", "nic."} {
 		var c Change
 		err := json.Unmarshal([]byte(`{"field":"`+name+`"}`), &c)
 		if err == nil || !strings.Contains(err.Error(), `unknown field "`+name+`" of a change`) {

@@ -58,6 +58,11 @@ type Change struct {
 	Blocked string `json:"blocked,omitempty"`
 	// Open says that the change is no work for a run, which goes on without it.
 	Open bool `json:"open,omitempty"`
+	// Class is the class of the queue or priority group that the field is of; "" where
+	// the intent has none there.
+	Class string `json:"class,omitempty"`
+	// Note says where a host keeps the value and what puts it in force; "" for a switch.
+	Note string `json:"note,omitempty"`
 }
 
 // Path names the value: "ports[Ethernet8].pfc".
@@ -69,6 +74,14 @@ func Path(port, field string) string {
 		return field
 	}
 	return "ports[" + port + "]." + field
+}
+
+// Title says to a person what changes: "rdma ECN", "MTU".
+func (c Change) Title() string {
+	if c.Class != "" {
+		return c.Class + " " + c.Field.words()
+	}
+	return c.Field.Words()
 }
 
 // Place returns which value changes.

@@ -175,6 +175,8 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 		p.section, p.queue, p.closed = own, nil, false
 	case h == headQueue && (f == nil || f == p.section):
 		p.queue, p.closed = own, false
+	case h == headQueue:
+		p.queue = nil // as in a text in which this one is not indented
 	}
 	return nil
 }

@@ -57,8 +57,8 @@ ip link set ens1f0np0 up
 rdma link add rxe0 type rxe netdev roce0
 
 ssh nic apply --yes --allow traffic-loss
-ssh nic unit install
-rf nic unit install
+ssh nic unit install --yes
+rf nic unit install --yes
 ssh nic validate
 cmp /usr/local/bin/roce-fabric /usr/local/sbin/roce-fabric-nic
 stat -c '%n %a %u %g' /usr/local/sbin/roce-fabric-nic
@@ -113,8 +113,8 @@ echo restored with the driver
 systemctl list-units --all --failed --no-legend --no-pager
 test -z "$(systemctl list-units --failed --no-legend)"
 
-rf nic unit remove
-rf nic unit remove
+rf nic unit remove --yes
+rf nic unit remove --yes
 find / -xdev -name '*roce-fabric*' ! -path /usr/local/bin/roce-fabric
 modprobe -r fakedcb
 modprobe fakedcb

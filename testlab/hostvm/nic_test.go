@@ -127,7 +127,7 @@ dcb pfc set dev roce0 prio-pfc all:off
 status 3 rf nic validate
 echo mended
 rf nic apply --yes --allow traffic-loss
-status 1 rf nic unit install
+status 1 rf nic unit install --yes
 echo rollback
 rf nic rollback --list
 rf nic rollback --yes # of the mending: off again

@@ -1,27 +1,23 @@
-package main
+package host_test
 
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/drivers/host"
-	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
-	"github.com/roce-fabric/roce-fabric/nic/agent"
-	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
+// cmPort is a port whose RDMA defaults need the module rdma_cm.
 const cmPort = "ens1f0np0"
 
 // withoutCM is a host that cannot load rdma_cm, and what is wanted of it.
@@ -33,53 +29,6 @@ func withoutCM(t *testing.T) (*localtest.Host, *nic.Host) {
 	want := &nic.Port{Name: cmPort, RDMA: "mlx5_0", PFC: qos.Of(qos.Priorities(3)), Mode: qos.Of(nic.ModeRoCEv2), ToS: qos.Of(106)}
 	return h, &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{cmPort: want}}
 }
-
-// Where rdma_cm cannot be loaded, all else is applied and stays, and the host is
-// not said to be as intended.
-func TestApplyWithoutCM(t *testing.T) {
-	h, want := withoutCM(t)
-	target := nicTarget{Host: &intent.Host{Name: "gpu1"}, desired: want, open: func() *host.Driver {
-		return host.New(host.Config{
-			Name: "gpu1", Desired: want, Options: local.Options{CutOff: true},
-			Connect: func(context.Context) (host.Conn, error) { return machine{agent.Local(h.Machine())}, nil },
-		})
-	}}
-	for _, fields := range [][]string{{nic.FieldPFC, nic.FieldMode, nic.FieldToS}, {nic.FieldMode, nic.FieldToS}} {
-		var steps []local.Step
-		devices, _ := nicDevices([]nicTarget{target})
-		f := &intent.Fabric{Name: "pod1"}
-		plan, err := fleet.Prepare(t.Context(), devices, fleet.PlanOptions{Fabric: f}, func(d *fleet.DevicePlan) (err error) {
-			steps, err = host.Steps(d.Steps)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var planned []string
-		for _, s := range steps {
-			planned = append(planned, s.Field)
-		}
-		res, err := fleet.Apply(t.Context(), devices, plan, fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: f, State: t.TempDir()}, Allow: qos.ImpactLoss})
-		if err := errors.Join(err, plan.Close()); err != nil {
-			t.Fatal(err)
-		}
-		out := res.Outcomes[0]
-		said := slices.ContainsFunc(out.Left, func(l string) bool {
-			return strings.HasPrefix(l, "tos of "+cmPort) && strings.Contains(l, "Module rdma_cm not found")
-		})
-		if !slices.Equal(planned, fields) || out.State != fleet.Partial || out.Error == nil || out.Error.Text != "not as intended: tos of "+cmPort || !said {
-			t.Errorf("planned %q: %s, %s, left %q", planned, out.State, out.Error, out.Left)
-		}
-	}
-	if h.State(cmPort).PFC.Enabled != qos.Priorities(3) {
-		t.Error("PFC is not set")
-	}
-}
-
-// machine is a connection to a machine of the test.
-type machine struct{ agent.Machine }
-
-func (machine) Close() error { return nil }
 
 // last calls then when the last step begins.
 type last struct {
@@ -113,8 +62,7 @@ func TestBootWithoutCM(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		l := &last{then: func() { then(cancel) }}
-		a := &app{stdout: io.Discard, stderr: l, getenv: func(string) string { return "" }}
-		err = a.nicBootOn(ctx, h.Machine(), cmPort)
+		err = host.Boot(ctx, h.Machine(), cmPort, func(format string, a ...any) { fmt.Fprintf(l, format+"\n", a...) })
 		if h.State(cmPort).PFC.Enabled != qos.Priorities(3) {
 			t.Error("PFC is not set")
 		}

@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"bytes"
@@ -7,19 +7,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// peer is the machine that this one is managed from, whose path is not cut; the
-// zero value is not known. A host over SSH is managed from here, which its
-// connection knows: where the operator has come from is no matter there.
-func (a *app) peer(o nicOptions) netip.Addr {
-	if !o.local {
-		return netip.Addr{}
-	}
-	return sshPeer(a.getenv, "/proc", os.Getpid())
-}
+// Peer returns the machine that this process is managed from over SSH; the zero
+// value where that is not known.
+func Peer(getenv func(string) string) netip.Addr { return sshPeer(getenv, "/proc", os.Getpid()) }
 
 // maxParents bounds the way up to the login: sudo, su and multiplexers put a few
 // processes between it and this one.
@@ -54,7 +46,7 @@ const sshConnection = "SSH_CONNECTION"
 
 // parentOf returns the parent of a process; false where it has none, or is gone.
 func parentOf(proc string, pid int) (int, bool) {
-	b, err := local.OS{}.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
+	b, err := OS{}.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return 0, false
 	}
@@ -70,7 +62,7 @@ func parentOf(proc string, pid int) (int, bool) {
 // startedWith returns a variable of the environment that a process was started
 // with, "" where it had none or this user may not know.
 func startedWith(proc string, pid int, name string) string {
-	b, err := local.OS{}.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "environ"))
+	b, err := OS{}.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "environ"))
 	if err != nil {
 		return ""
 	}

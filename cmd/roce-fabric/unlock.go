@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+)
+
+func (a *app) unlockCommand() *cobra.Command {
+	var state string
+	var yes bool
+	c := &cobra.Command{
+		Use:   "unlock RUN",
+		Short: "Take the lock of a fabric away from a run that is gone",
+		Long: `unlock takes the lock of the fabric away from a run, and records who did so. It is
+for a run whose machine is gone: the lock of a process that has ended goes by
+itself, at once on the same machine, within half a minute on others. A run that is
+still at work ends when it finds its lock gone, and reverts the device being
+changed.
+
+Without RUN it says who has the lock.`,
+		Example: "  roce-fabric unlock -f fabric.yaml\n  roce-fabric unlock 20261121-150405123-a1b2 --state etcd://10.0.0.5",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.unlock(cmd.Context(), args, state, yes) },
+	}
+	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
+	_ = c.MarkFlagFilename("file", "yaml", "yml")
+	yesFlag(c, &yes)
+	a.stateFlag(c, &state)
+	return c
+}
+
+func (a *app) unlock(ctx context.Context, args []string, state string, yes bool) (err error) {
+	c, err := a.load(ctx, fleet.TakeAll)
+	if err != nil {
+		return err
+	}
+	s, err := openStore(ctx, state, c.Fabric().Name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	held, err := s.Holder(ctx)
+	switch {
+	case err != nil:
+		return err
+	case held == nil:
+		fmt.Fprintf(a.stdout, "nobody has the lock in %s\n", s)
+		return nil
+	case len(args) == 0:
+		fmt.Fprintf(a.stdout, "%s\n", held)
+		return nil
+	case held.Run != args[0]:
+		return usage("the lock is not of run %s: it is of %s", args[0], held)
+	}
+	if err := a.mustAsk(yes, "unlock"); err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, yes, fmt.Sprintf("Take the lock from %s?", held)); err != nil {
+		return err
+	}
+	if err := s.Break(ctx, *held, store.Self("", "")); err != nil {
+		return err
+	}
+	a.talk("the lock is free; 'roce-fabric plan' shows what the run left on devices")
+	return nil
+}

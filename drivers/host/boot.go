@@ -1,0 +1,61 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/nic/unit"
+)
+
+// Boot sets the ports of a device of the machine that the program runs on, from the
+// host file of the boot unit, and says each step and each setting that is left. The
+// error is that something was not set, also where all the rest was.
+func Boot(ctx context.Context, m *local.Machine, device string, say func(format string, a ...any)) error {
+	// Firmware keeps its settings by itself.
+	m.NoFirmware = true
+	s, err := unit.Load(m.Roots)
+	if err != nil {
+		return err
+	}
+	names := unit.PortsOf(s.Host, device)
+	if len(names) == 0 {
+		return fmt.Errorf("the host file has no device %s", device)
+	}
+	// A module that cannot be loaded does not hold up the rest, so it is tried first.
+	noCM := m.LoadCM(ctx)
+	desired := &nic.Host{Name: s.Host.Name, Ports: map[string]*nic.Port{}}
+	for _, name := range names {
+		desired.Ports[name] = s.Host.Ports[name]
+	}
+	running, err := m.Read(ctx, names)
+	if err != nil {
+		return err
+	}
+	steps := m.Plan(running, desired, local.Options{CutOff: true})
+	var failed error
+	for name, want := range desired.Ports {
+		have := running.Ports[name]
+		if noCM != nil && have != nil && have.RDMA != "" && (want.Mode.Set || want.ToS.Set) {
+			failed = fmt.Errorf("%s: %w", device, noCM)
+		}
+	}
+	if _, err := m.Apply(ctx, steps, func(i, n int, s local.Step) { say("%d/%d %s", i+1, n, s.What) }); err != nil && !errors.Is(err, local.ErrNoCM) {
+		return err
+	}
+	if running, err = m.Read(ctx, names); err != nil {
+		say("left: not read: %s", err)
+		return failed
+	}
+	left := slices.DeleteFunc(nic.Diff(running, desired), func(c nic.Change) bool { return c.Layer == nic.LayerFirmware })
+	// That is no failure: where the RDMA device is still to come, this is started
+	// again when it does.
+	lines, _ := Left(left, nil)
+	for _, l := range lines {
+		say("left: %s", l)
+	}
+	return failed
+}

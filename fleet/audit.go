@@ -1,0 +1,119 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+)
+
+// AuditRecord is a line of the audit log, in JSON: who did what to which device when,
+// and with what outcome.
+type AuditRecord struct {
+	Time   time.Time `json:"time"`
+	Event  string    `json:"event"` // "begin", "request", "device", "end"
+	Run    string    `json:"run"`
+	By     string    `json:"by"` // user@machine
+	Fabric string    `json:"fabric,omitempty"`
+	Intent string    `json:"intent,omitempty"` // hash of its files
+	// Plan is the digest of the saved plan that is carried out, Of the run that is
+	// rolled back.
+	Plan    string `json:"plan,omitempty"`
+	Of      string `json:"of,omitempty"`
+	Allow   string `json:"allow,omitempty"` // the largest impact that was allowed
+	Device  string `json:"device,omitempty"`
+	Via     string `json:"via,omitempty"`
+	Request string `json:"request,omitempty"`
+	I       int    `json:"i,omitempty"` // the number of the request, from 1, of N
+	N       int    `json:"n,omitempty"`
+	// Outcome is "done" or "failed" of a request, the state of a device.
+	Outcome string `json:"outcome,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// audit writes the audit log of a run. A nil audit writes nothing.
+type audit struct {
+	run, by string
+
+	mu   sync.Mutex
+	w    io.Writer
+	open map[string]AuditRecord // the request at work on each device
+}
+
+// begin writes the first record, or says why the log cannot be written.
+func (r *run) beginAudit(me store.Owner, of string) error {
+	if r.Audit == nil {
+		return nil
+	}
+	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}}
+	first := AuditRecord{Event: "begin", Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Plan: r.plan, Of: of}
+	if of == "" {
+		first.Allow = r.allow.String()
+	}
+	return r.audit.write(first)
+}
+
+func (a *audit) write(rec AuditRecord) error {
+	if a == nil {
+		return nil
+	}
+	if rec.Time.IsZero() {
+		rec.Time = time.Now().UTC()
+	}
+	rec.Run, rec.By = a.run, a.by
+	b, err := json.Marshal(rec)
+	if err == nil {
+		_, err = a.w.Write(append(b, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	return nil
+}
+
+// request takes in that a request begins, which says that the one before it is done.
+func (a *audit) request(device string, s drivers.Step, i, n int) error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := a.done(device, "done", "")
+	a.open[device] = AuditRecord{Time: time.Now().UTC(), Event: "request", Device: device, Via: s.Via, Request: s.What, I: i + 1, N: n}
+	return err
+}
+
+// done writes the request at work on a device.
+func (a *audit) done(device, outcome, fault string) error {
+	rec, ok := a.open[device]
+	if !ok {
+		return nil
+	}
+	delete(a.open, device)
+	rec.Outcome, rec.Error = outcome, fault
+	return a.write(rec)
+}
+
+// device writes what became of a device.
+func (a *audit) device(out Outcome) error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fault, last := "", "done"
+	if out.Error != nil {
+		fault = out.Error.Text
+	}
+	if !out.done() && out.State != Unsaved {
+		last = "failed"
+	}
+	if err := a.done(out.Device, last, fault); err != nil {
+		return err
+	}
+	return a.write(AuditRecord{Event: "device", Device: out.Device, Outcome: string(out.State), Error: fault})
+}

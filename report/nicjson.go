@@ -1,0 +1,24 @@
+package report
+
+import (
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+)
+
+// HostPlan is one host in the JSON of nic plan.
+type HostPlan struct {
+	Host    string       `json:"host"`
+	Changes []nic.Change `json:"changes"`
+	Steps   []local.Step `json:"steps"`
+	Error   string       `json:"error,omitempty"`
+}
+
+// HostPlanOf puts the plan of a host into the terms of package nic.
+func HostPlanOf(d *fleet.DevicePlan) HostPlan {
+	out := HostPlan{Host: d.Name, Changes: append([]nic.Change{}, d.Host.Changes...), Steps: append([]local.Step{}, d.Host.Steps...)}
+	if d.Error != nil {
+		out.Error = d.Error.Text
+	}
+	return out
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// PlanMarkdown gathers a plan for a comment on a change request. Devices that do not
+// find room in one are counted.
+type PlanMarkdown struct {
+	fold planFold
+	body markdown
+	left []string // devices without room
+}
+
+// NewPlanMarkdown begins a comment.
+func NewPlanMarkdown() *PlanMarkdown {
+	m := &PlanMarkdown{body: markdown{left: maxMarkdown - 4096}} // for the heading and the end
+	m.fold.release = func(names []string, d *fleet.DevicePlan) {
+		if len(m.left) > 0 || !m.body.put(planItem(names, d)) {
+			m.left = append(m.left, names...)
+		}
+	}
+	return m
+}
+
+// Add adds a device.
+func (m *PlanMarkdown) Add(d *fleet.DevicePlan) { m.fold.add(d, (&Text{}).plan) }
+
+// Write writes the comment. digest is that of a saved plan, "" for none.
+func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary) error {
+	m.fold.flush()
+	plain := func(s string) string { return s }
+	text := fmt.Sprintf("## %s plan: %s\n\n%s.\n", toolName, markdownText(fabric), markdownText(s.verdict(qos.Impact.String, plain, plain)))
+	if digest != "" {
+		text += "\ndigest: " + markdownCode(digest) + "\n"
+	}
+	text += m.body.b.String()
+	if n := len(m.left); n > 0 {
+		text += fmt.Sprintf("\n**%s left out:** the comment is full. The text and json forms have all devices.\n", words.Are(n, "device"))
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// planItem is what changes on devices with one plan, folded away.
+func planItem(names []string, d *fleet.DevicePlan) string {
+	of := html.EscapeString(brief(spaced(natural.Fold(names)), 1000))
+	if d.Error != nil {
+		return fmt.Sprintf("\n- **%s** failed: %s\n", of, markdownText(brief(d.Error.Text, 1000)))
+	}
+	head := headline(d, qos.Impact.String)
+	if len(d.Changes) == 0 && len(d.Notes) == 0 {
+		return fmt.Sprintf("\n- **%s** %s\n", of, markdownText(head+" "+facts(d)))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n<details><summary><b>%s</b> %s %s</summary>\n\n| at | setting | now | planned | impact | because of |\n|---|---|---|---|---|---|\n", of, html.EscapeString(head), html.EscapeString(facts(d)))
+	for _, s := range sections(d.Changes) {
+		for _, g := range s.changes {
+			impact := g.Impact.String()
+			if g.Blocked != "" {
+				impact = "blocked: " + g.Blocked
+			}
+			cells := []string{s.where(), g.Title(), g.Old, g.New, impact, g.Reason}
+			for i, c := range cells {
+				cells[i] = markdownText(brief(c, 500))
+			}
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+		}
+	}
+	for i, n := range d.Notes {
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "- %s\n", markdownText(brief(n, 2000)))
+	}
+	b.WriteString("\n</details>\n")
+	return b.String()
+}
