@@ -43,7 +43,7 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 	if fabric == "" {
 		return nil, errors.New("etcd needs the name of the fabric")
 	}
-	cfg.TTL = cmp.Or(cfg.TTL, ttl)
+	cfg.TTL = cmp.Or(cfg.TTL, TTL)
 	names, err := cfg.tls()
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 		return nil, err
 	}
 	l.rev = resp.Header.Revision
-	l.lease = keep(begun, e.at.TTL, l.beat)
+	l.Lease = Keep(begun, e.at.TTL, l.beat)
 	return l, nil
 }
 
@@ -207,7 +207,7 @@ func (e *etcd) Break(ctx context.Context, held, by Owner) error {
 		o := ownerOf(resp)
 		now, rev = &o, resp.Kvs[0].CreateRevision
 	}
-	if err := checkBreak(now, held); err != nil {
+	if err := CheckBreak(now, held); err != nil {
 		return err
 	}
 	done, err := e.txn(ctx, rev, "", clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
@@ -242,7 +242,7 @@ func values[T any](ctx context.Context, e *etcd, prefix string) (out []T, _ erro
 
 // etcdLock is a lock in etcd.
 type etcdLock struct {
-	*lease
+	*Lease
 	e       *etcd
 	owner   Owner
 	id      clientv3.LeaseID
@@ -269,8 +269,8 @@ func (l *etcdLock) beat(ctx context.Context) error {
 func (l *etcdLock) gone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	err := lost(ctx, l.e, l.owner)
-	l.end(err)
+	err := LostTo(ctx, l.e, l.owner)
+	l.Lose(err)
 	return err
 }
 
@@ -282,7 +282,7 @@ func (l *etcdLock) commit(ctx context.Context, fresh string, op clientv3.Op) err
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
 	for {
-		if err := errors.Join(l.lostNow(), ctx.Err()); err != nil {
+		if err := errors.Join(l.Over(), ctx.Err()); err != nil {
 			return err
 		}
 		resp, err := l.e.txn(ctx, l.rev, fresh, op)
@@ -337,7 +337,7 @@ func (l *etcdLock) revoke(ctx context.Context) error {
 
 func (l *etcdLock) Release() (err error) {
 	l.release.Do(func() {
-		l.stop()
+		l.Stop()
 		err = l.revoke(context.Background())
 	})
 	return err

@@ -42,27 +42,27 @@ func (e *etcd) Journals(ctx context.Context) (ids []ID, _ error) {
 		return nil, err
 	}
 	for _, kv := range resp.Kvs {
-		ids = append(ids, parseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
+		ids = append(ids, ParseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
 	}
-	slices.SortStableFunc(ids, byNumber)
+	slices.SortStableFunc(ids, ByNumber)
 	return ids, nil
 }
 
 func (l *etcdLock) Create(ctx context.Context, run string) (Journal, error) {
-	if err := checkRun(run); err != nil {
+	if err := CheckRun(run); err != nil {
 		return nil, err
 	}
 	ids, err := l.e.Journals(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j := &etcdJournal{l: l, id: next(ids, run)}
+	j := &etcdJournal{l: l, id: Next(ids, run)}
 	return j, l.commit(ctx, "", l.e.put("journals/"+j.id.String(), l.owner))
 }
 
 func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := checkRun(id.Run); err != nil {
+		if err := CheckRun(id.Run); err != nil {
 			yield(Record{}, err)
 			return
 		}
@@ -140,7 +140,7 @@ func (a *assembly) flush(incomplete error) bool {
 	}
 	err := incomplete
 	if a.n == a.of {
-		err = checkRecord(a.buf)
+		err = CheckRecord(a.buf)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: record %d is %w", a.place, a.at, err)
@@ -164,7 +164,7 @@ type etcdJournal struct {
 func (j *etcdJournal) ID() ID { return j.id }
 
 func (j *etcdJournal) Append(ctx context.Context, record []byte) error {
-	if err := checkRecord(record); err != nil {
+	if err := CheckRecord(record); err != nil {
 		return err
 	}
 	j.mu.Lock()
