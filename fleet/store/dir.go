@@ -20,8 +20,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
-// dir is a store in a folder. The lock is the kernel's, on the file "lock", so that it
-// goes with its process. Where several kernels share the folder, which may or may not
+// dir is a store in a folder, with the files "lock", "breaks", "checkouts" and
+// "ID.journal". The lock is the kernel's, on the file "lock", so that it goes with its
+// process. Where several kernels share the folder, which may or may not
 // show each other their locks, the note in the file counts as well: it is of a holder
 // as long as that goes on touching it. Its age is by the clock of the file system,
 // because those of two machines differ.
@@ -48,7 +49,7 @@ func Folder(s Store) (path string, ok bool) {
 }
 
 func newDir(path string) *dir {
-	d := &dir{path: path, ttl: ttl}
+	d := &dir{path: path, ttl: TTL}
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if d.boot = strings.TrimSpace(string(b)); err != nil {
 		d.boot, _ = os.Hostname() // the next best on a system without
@@ -134,7 +135,7 @@ func (d *dir) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	if err != nil {
 		return nil, errors.Join(err, l.giveBack())
 	}
-	l.lease = keep(begun, d.ttl, l.beat)
+	l.Lease = Keep(begun, d.ttl, l.beat)
 	return l, nil
 }
 
@@ -251,7 +252,7 @@ func (d *dir) Break(ctx context.Context, held, by Owner) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := checkBreak(now, held); err != nil {
+	if err := CheckBreak(now, held); err != nil {
 		return err
 	}
 	line, err := json.Marshal(Break{held, by})
@@ -314,7 +315,7 @@ func (d *dir) register(ctx context.Context, o Owner) error {
 
 // dirLock is the lock of a folder.
 type dirLock struct {
-	*lease
+	*Lease
 	d       *dir
 	f       *os.File
 	owner   Owner
@@ -344,13 +345,13 @@ func (l *dirLock) mine() (bool, error) {
 
 // check returns an error, which is [ErrLost] where the lock is someone else's or nobody's.
 func (l *dirLock) check(ctx context.Context) error {
-	if err := l.lostNow(); err != nil {
+	if err := l.Over(); err != nil {
 		return err
 	}
 	ok, err := l.mine()
 	if err == nil && !ok {
-		err = lost(context.WithoutCancel(ctx), l.d, l.owner)
-		l.end(err)
+		err = LostTo(context.WithoutCancel(ctx), l.d, l.owner)
+		l.Lose(err)
 	}
 	return err
 }
@@ -364,7 +365,7 @@ func (l *dirLock) beat(ctx context.Context) error {
 
 func (l *dirLock) Release() (err error) {
 	l.release.Do(func() {
-		l.stop()
+		l.Stop()
 		err = l.giveBack()
 	})
 	return err

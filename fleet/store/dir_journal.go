@@ -29,20 +29,20 @@ func (d *dir) Journals(ctx context.Context) (ids []ID, _ error) {
 		}
 		for _, e := range es {
 			if name, ok := strings.CutSuffix(e.Name(), suffix); ok && e.Type().IsRegular() {
-				id := parseID(name)
+				id := ParseID(name)
 				id.folder = folder
 				ids = append(ids, id)
 			}
 		}
 	}
-	slices.SortStableFunc(ids, byNumber)
+	slices.SortStableFunc(ids, ByNumber)
 	return ids, nil
 }
 
 func (d *dir) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		place := d.Place(id)
-		if err := checkRun(id.Run); err != nil {
+		if err := CheckRun(id.Run); err != nil {
 			yield(Record{}, err)
 			return
 		}
@@ -71,7 +71,7 @@ func (d *dir) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, 
 			case errors.Is(err, io.EOF):
 				err = fmt.Errorf("%s: the line at byte %d is %w", place, at, ErrCutOff)
 			case err == nil:
-				if err = checkRecord(buf); err != nil {
+				if err = CheckRecord(buf); err != nil {
 					err = fmt.Errorf("%s: the line at byte %d is %w", place, at, err)
 				}
 			default:
@@ -107,7 +107,7 @@ func readLine(r *bufio.Reader, buf []byte) (_ []byte, n int64, err error) {
 // Create makes the file and syncs the folder, or a power cut might take the whole
 // journal.
 func (l *dirLock) Create(ctx context.Context, run string) (_ Journal, err error) {
-	if err := checkRun(run); err != nil {
+	if err := CheckRun(run); err != nil {
 		return nil, err
 	}
 	if err := l.check(ctx); err != nil {
@@ -117,7 +117,7 @@ func (l *dirLock) Create(ctx context.Context, run string) (_ Journal, err error)
 	if err != nil {
 		return nil, err
 	}
-	j := &dirJournal{l: l, id: next(ids, run)}
+	j := &dirJournal{l: l, id: Next(ids, run)}
 	if j.f, err = os.OpenFile(l.d.Place(j.id), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ type dirJournal struct {
 func (j *dirJournal) ID() ID { return j.id }
 
 func (j *dirJournal) Append(ctx context.Context, record []byte) error {
-	if err := checkRecord(record); err != nil {
+	if err := CheckRecord(record); err != nil {
 		return err
 	}
 	j.mu.Lock()

@@ -298,6 +298,49 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	}
 }
 
+// A process that waits for a lock while it is broken waits at a file that is gone.
+func TestLockThatIsBrokenMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "lock")
+	f, err := os.Create(path)
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := make(chan error, 1)
+	go func() {
+		l, err := store.Dir(dir).Lock(t.Context(), store.Self("run2", ""))
+		if err == nil {
+			_, err = l.Create(t.Context(), "run2") // under the lock of the name
+		}
+		if err == nil {
+			err = l.Release()
+		}
+		waits <- err
+	}()
+	tick := time.NewTicker(time.Millisecond)
+	for opened := 0; opened < 2; <-tick.C {
+		opened = 0
+		fds, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil || len(fds) == 0 {
+			t.Skip("no /proc/self/fd: nothing shows that the other waits")
+		}
+		for _, fd := range fds {
+			if to, err := os.Readlink(fd); err == nil && to == path {
+				opened++
+			}
+		}
+		if len(waits) > 0 {
+			t.Fatal(<-waits)
+		}
+	}
+	if err := errors.Join(os.Remove(path), f.Close(), <-waits); err != nil {
+		t.Error(err)
+	}
+}
+
 // The lock file of a version that wrote a text for people.
 func TestLockOfAnEarlierVersion(t *testing.T) {
 	dir := t.TempDir()

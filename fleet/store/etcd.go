@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -42,7 +43,7 @@ func Etcd(cfg EtcdConfig, fabric string) (Store, error) {
 	if fabric == "" {
 		return nil, errors.New("etcd needs the name of the fabric")
 	}
-	cfg.TTL = cmp.Or(cfg.TTL, ttl)
+	cfg.TTL = cmp.Or(cfg.TTL, TTL)
 	names, err := cfg.tls()
 	if err != nil {
 		return nil, err
@@ -123,10 +124,17 @@ func (e *etcd) get(ctx context.Context, key string, opts ...clientv3.OpOption) (
 }
 
 // txn does something if the lock is the one that was made in a revision, 0 for none,
-// and else gets it.
-func (e *etcd) txn(ctx context.Context, rev int64, then ...clientv3.Op) (resp *clientv3.TxnResponse, err error) {
+// and no key begins with fresh, "" for any. Else it gets both.
+func (e *etcd) txn(ctx context.Context, rev int64, fresh string, then ...clientv3.Op) (resp *clientv3.TxnResponse, err error) {
+	lock := e.root + "lock"
+	cmps := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(lock), "=", rev)}
+	other := []clientv3.Op{clientv3.OpGet(lock)}
+	if fresh != "" {
+		cmps = append(cmps, clientv3.Compare(clientv3.CreateRevision(fresh), "=", 0).WithPrefix())
+		other = append(other, clientv3.OpGet(fresh, clientv3.WithPrefix(), clientv3.WithLimit(2)))
+	}
 	err = e.call(ctx, func(ctx context.Context) error {
-		resp, err = e.c.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(e.root+"lock"), "=", rev)).Then(then...).Else(clientv3.OpGet(e.root + "lock")).Commit()
+		resp, err = e.c.Txn(ctx).If(cmps...).Then(then...).Else(other...).Commit()
 		return err
 	})
 	return resp, err
@@ -154,7 +162,7 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 	if o.Intent != "" {
 		ops = append(ops, e.put("checkouts/"+url.PathEscape(o.Host)+"/"+url.PathEscape(o.Intent), o))
 	}
-	resp, err := e.txn(ctx, 0, ops...)
+	resp, err := e.txn(ctx, 0, "", ops...)
 	if err == nil && !resp.Succeeded {
 		err = &HeldError{ownerOf((*clientv3.GetResponse)(resp.Responses[0].GetResponseRange()))}
 	}
@@ -167,7 +175,7 @@ func (e *etcd) Lock(ctx context.Context, o Owner) (_ Lock, err error) {
 		return nil, err
 	}
 	l.rev = resp.Header.Revision
-	l.lease = keep(begun, e.at.TTL, l.beat)
+	l.Lease = Keep(begun, e.at.TTL, l.beat)
 	return l, nil
 }
 
@@ -199,10 +207,10 @@ func (e *etcd) Break(ctx context.Context, held, by Owner) error {
 		o := ownerOf(resp)
 		now, rev = &o, resp.Kvs[0].CreateRevision
 	}
-	if err := checkBreak(now, held); err != nil {
+	if err := CheckBreak(now, held); err != nil {
 		return err
 	}
-	done, err := e.txn(ctx, rev, clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
+	done, err := e.txn(ctx, rev, "", clientv3.OpDelete(e.root+"lock"), e.put(fmt.Sprintf("breaks/%020d", rev), Break{held, by}))
 	if err == nil && !done.Succeeded {
 		err = errors.New("the lock has changed hands")
 	}
@@ -234,7 +242,7 @@ func values[T any](ctx context.Context, e *etcd, prefix string) (out []T, _ erro
 
 // etcdLock is a lock in etcd.
 type etcdLock struct {
-	*lease
+	*Lease
 	e       *etcd
 	owner   Owner
 	id      clientv3.LeaseID
@@ -261,27 +269,28 @@ func (l *etcdLock) beat(ctx context.Context) error {
 func (l *etcdLock) gone() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	err := lost(ctx, l.e, l.owner)
-	l.end(err)
+	err := LostTo(ctx, l.e, l.owner)
+	l.Lose(err)
 	return err
 }
 
-// commit writes while the lock is this one's. It tries again where etcd is not to be
-// reached or changes its leader, for as long as the lock lasts: what it writes is the
-// same each time.
-func (l *etcdLock) commit(ctx context.Context, ops ...clientv3.Op) error {
+// commit writes while the lock is this one's, and with fresh only if no key begins with
+// that yet: an earlier try that nobody waits for any more may come late, and must not
+// spoil a record that was written since. It tries again where etcd is not to be reached
+// or changes its leader, for as long as the lock lasts.
+func (l *etcdLock) commit(ctx context.Context, fresh string, op clientv3.Op) error {
 	ctx, cancel := l.Guard(ctx)
 	defer cancel()
 	for {
-		if err := errors.Join(l.lostNow(), ctx.Err()); err != nil {
+		if err := errors.Join(l.Over(), ctx.Err()); err != nil {
 			return err
 		}
-		resp, err := l.e.txn(ctx, l.rev, ops...)
+		resp, err := l.e.txn(ctx, l.rev, fresh, op)
 		switch {
 		case err == nil && resp.Succeeded:
 			return nil
 		case err == nil:
-			return l.gone()
+			return l.refused(resp, fresh, op)
 		case ctx.Err() != nil || !passing(err):
 			return err
 		}
@@ -290,6 +299,22 @@ func (l *etcdLock) commit(ctx context.Context, ops ...clientv3.Op) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// errThere says that a key is there that should not be: an earlier try came late.
+var errThere = errors.New("already there")
+
+// refused is why a write was not made; nil where it was, and only its answer was lost.
+func (l *etcdLock) refused(resp *clientv3.TxnResponse, fresh string, op clientv3.Op) error {
+	lock := resp.Responses[0].GetResponseRange().Kvs
+	if len(lock) == 0 || lock[0].CreateRevision != l.rev {
+		return l.gone()
+	}
+	there := resp.Responses[1].GetResponseRange().Kvs
+	if len(there) != 1 || !bytes.Equal(there[0].Key, op.KeyBytes()) || !bytes.Equal(there[0].Value, op.ValueBytes()) {
+		return fmt.Errorf("%v: %s is %w", l.e.at, fresh, errThere)
+	}
+	return nil
 }
 
 // passing reports whether an error of etcd may pass by itself.
@@ -312,7 +337,7 @@ func (l *etcdLock) revoke(ctx context.Context) error {
 
 func (l *etcdLock) Release() (err error) {
 	l.release.Do(func() {
-		l.stop()
+		l.Stop()
 		err = l.revoke(context.Background())
 	})
 	return err

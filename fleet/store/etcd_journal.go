@@ -8,7 +8,6 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -28,16 +27,9 @@ type part struct{ record, n, of int64 }
 func (p part) String() string { return fmt.Sprintf("%010d.%05d.%05d", p.record, p.n, p.of) }
 
 func parsePart(s string) (p part, err error) {
-	fields := strings.Split(s, ".")
-	if len(fields) != 3 {
-		return p, errors.New("not a key of a record")
-	}
-	for i, to := range []*int64{&p.record, &p.n, &p.of} {
-		n, err := strconv.ParseUint(fields[i], 10, 40)
-		if err != nil {
-			return p, err
-		}
-		*to = int64(n)
+	var rest string
+	if n, _ := fmt.Sscanf(s+" .", "%d.%d.%d %s", &p.record, &p.n, &p.of, &rest); n != 4 || rest != "." || p.String() != s {
+		return p, fmt.Errorf("%q is not a key of a record", s)
 	}
 	return p, nil
 }
@@ -50,27 +42,27 @@ func (e *etcd) Journals(ctx context.Context) (ids []ID, _ error) {
 		return nil, err
 	}
 	for _, kv := range resp.Kvs {
-		ids = append(ids, parseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
+		ids = append(ids, ParseID(strings.TrimPrefix(string(kv.Key), e.root+"journals/")))
 	}
-	slices.SortStableFunc(ids, byNumber)
+	slices.SortStableFunc(ids, ByNumber)
 	return ids, nil
 }
 
 func (l *etcdLock) Create(ctx context.Context, run string) (Journal, error) {
-	if err := checkRun(run); err != nil {
+	if err := CheckRun(run); err != nil {
 		return nil, err
 	}
 	ids, err := l.e.Journals(ctx)
 	if err != nil {
 		return nil, err
 	}
-	j := &etcdJournal{l: l, id: next(ids, run)}
-	return j, l.commit(ctx, l.e.put("journals/"+j.id.String(), l.owner))
+	j := &etcdJournal{l: l, id: Next(ids, run)}
+	return j, l.commit(ctx, "", l.e.put("journals/"+j.id.String(), l.owner))
 }
 
 func (e *etcd) Records(ctx context.Context, id ID, from int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		if err := checkRun(id.Run); err != nil {
+		if err := CheckRun(id.Run); err != nil {
 			yield(Record{}, err)
 			return
 		}
@@ -115,7 +107,7 @@ func (a *assembly) add(key string, value []byte) bool {
 	a.some = true
 	p, err := parsePart(key)
 	if err != nil {
-		return a.yield(Record{At: a.at}, fmt.Errorf("%s: %q: %w", a.place, key, err))
+		return a.yield(Record{At: a.at}, fmt.Errorf("%s: %w", a.place, err))
 	}
 	if p.record != a.at {
 		if !a.flush(errParts) {
@@ -128,8 +120,11 @@ func (a *assembly) add(key string, value []byte) bool {
 		}
 		a.at = p.record
 	}
-	a.seen, a.of = true, p.of
-	if p.n == a.n && len(a.buf) <= MaxRecord {
+	if !a.seen {
+		a.seen, a.of = true, p.of
+	}
+	// A part of another try at the record is not of it.
+	if p.n == a.n && p.of == a.of && len(a.buf) <= MaxRecord {
 		a.n++
 		a.buf = append(a.buf, value...)
 	}
@@ -145,7 +140,7 @@ func (a *assembly) flush(incomplete error) bool {
 	}
 	err := incomplete
 	if a.n == a.of {
-		err = checkRecord(a.buf)
+		err = CheckRecord(a.buf)
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: record %d is %w", a.place, a.at, err)
@@ -169,29 +164,45 @@ type etcdJournal struct {
 func (j *etcdJournal) ID() ID { return j.id }
 
 func (j *etcdJournal) Append(ctx context.Context, record []byte) error {
-	if err := checkRecord(record); err != nil {
+	if err := CheckRecord(record); err != nil {
 		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	place := j.l.e.root + records(j.id)
 	if j.closed {
 		return fmt.Errorf("%s: %w", j.l.e.Place(j.id), os.ErrClosed)
 	}
+	err := j.write(ctx, record)
+	if errors.Is(err, errThere) {
+		err = j.write(ctx, record)
+	}
+	if err == nil {
+		j.n++
+	}
+	return err
+}
+
+// write makes the keys of a record, after it has removed those of a failed try at it.
+func (j *etcdJournal) write(ctx context.Context, record []byte) error {
+	place := j.l.e.root + records(j.id)
+	fresh := fmt.Sprintf("%s%010d.", place, j.n)
 	if j.dirty {
-		if err := j.l.commit(ctx, clientv3.OpDelete(fmt.Sprintf("%s%010d.", place, j.n), clientv3.WithPrefix())); err != nil {
+		if err := j.l.commit(ctx, "", clientv3.OpDelete(fresh, clientv3.WithPrefix())); err != nil {
 			return err
 		}
-		j.dirty = false
 	}
 	parts := slices.Collect(slices.Chunk(record, chunk))
 	for i, b := range parts {
-		if err := j.l.commit(ctx, clientv3.OpPut(place+part{j.n, int64(i), int64(len(parts))}.String(), string(b))); err != nil {
+		key := place + part{j.n, int64(i), int64(len(parts))}.String()
+		if i > 0 {
+			fresh = key
+		}
+		if err := j.l.commit(ctx, fresh, clientv3.OpPut(key, string(b))); err != nil {
 			j.dirty = true
 			return err
 		}
 	}
-	j.n++
+	j.dirty = false
 	return nil
 }
 

@@ -153,7 +153,7 @@ func (s *server) place(fabric string) *storetest.Place {
 		},
 		Freeze: func(t *testing.T) func() {
 			t.Helper()
-			s.signal(t, syscall.SIGSTOP)
+			s.stop(t)
 			return func() { s.signal(t, syscall.SIGCONT) }
 		},
 	}
@@ -163,6 +163,25 @@ func (s *server) signal(t *testing.T, sig os.Signal) {
 	t.Helper()
 	if err := s.Process.Signal(sig); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// stop stops the server, and returns when all of it stands still.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	s.signal(t, syscall.SIGSTOP)
+	for stopped := false; !stopped; time.Sleep(time.Millisecond) {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.Process.Pid))
+		if err != nil || len(tasks) == 0 {
+			t.Fatal("no threads of etcd: ", err)
+		}
+		stopped = true
+		for _, task := range tasks {
+			// A thread that ended has none.
+			if b, err := os.ReadFile(task); err == nil && !strings.Contains(string(b), ") T ") {
+				stopped = false
+			}
+		}
 	}
 }
 
@@ -248,17 +267,33 @@ func TestEtcdThatIsAwayForAMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.signal(t, syscall.SIGSTOP)
-	done := make(chan error, 1)
-	go func() { done <- j.Append(t.Context(), []byte("1")) }()
-	select {
-	case err := <-done:
-		t.Fatalf("a record is durable without etcd: %v", err)
-	case <-time.After(300 * time.Millisecond):
+	s.stop(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := j.Append(ctx, []byte(`"late"`)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a record is durable without etcd: %v", err)
 	}
+	done := make(chan error, 1)
+	go func() { done <- j.Append(t.Context(), []byte("1")) }() // which may wait
 	s.signal(t, syscall.SIGCONT)
-	if err := errors.Join(<-done, j.Append(t.Context(), []byte("2")), l.Release()); err != nil {
+	if err := errors.Join(<-done, j.Append(t.Context(), []byte("2"))); err != nil {
 		t.Error(err)
+	}
+	// A try that was given up comes late.
+	resp, err := s.c.Get(t.Context(), "/roce-fabric/pod1/records/", clientv3.WithPrefix())
+	if err != nil || len(resp.Kvs) != 2 || string(resp.Kvs[0].Value) != "1" || string(resp.Kvs[1].Value) != "2" {
+		t.Fatalf("the records are %v, %v", resp, err)
+	}
+	s.put(t, strings.Replace(string(resp.Kvs[1].Key), "/0000000001.", "/0000000002.", 1), "3")
+	if err := errors.Join(j.Append(t.Context(), []byte("4")), l.Release()); err != nil {
+		t.Error(err)
+	}
+	got := ""
+	for r, err := range st.Records(t.Context(), j.ID(), 0) {
+		got += fmt.Sprintf("%s %v,", r.Data, err)
+	}
+	if got != "1 <nil>,2 <nil>,4 <nil>," {
+		t.Error(got)
 	}
 }
 

@@ -68,7 +68,7 @@ func ParseEtcd(ctx context.Context, text string) (c EtcdConfig, err error) {
 		}
 		c.Endpoints = append(c.Endpoints, h)
 	}
-	c.Prefix, c.TTL = "/"+cmp.Or(prefix, "roce-fabric"), ttl
+	c.Prefix, c.TTL = "/"+cmp.Or(prefix, "roce-fabric"), TTL
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return c, errors.New("the address of etcd has a query that cannot be read")

@@ -1,6 +1,7 @@
 // Package store keeps the lock and the journals of a fabric where the runs that may
-// meet see them: in a folder of one machine ([Dir]) or in etcd ([Etcd]). Package
-// storetest is the suite that every store passes.
+// meet see them: in a folder of one machine ([Dir]) or in etcd ([Etcd]). A store of
+// another package is made with [Keep], [CheckRecord] and the like, and passes the suite
+// in package storetest.
 //
 // A record is one line of JSON, and its meaning is the caller's. Do not put a secret
 // in one, and do not take the lock for a fence around devices: a run that has lost it
@@ -8,16 +9,12 @@
 package store
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"os/user"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -141,27 +138,6 @@ func (id ID) String() string {
 	return fmt.Sprintf("n%012d.%s", id.Number, id.Run)
 }
 
-// parseID is the reverse of String.
-func parseID(name string) ID {
-	if num, run, ok := strings.Cut(name, "."); ok && len(num) == 13 && num[0] == 'n' {
-		if n, err := strconv.ParseUint(num[1:], 10, 64); err == nil && n > 0 {
-			return ID{Number: n, Run: run}
-		}
-	}
-	return ID{Run: name}
-}
-
-// byNumber orders journals as they came.
-func byNumber(a, b ID) int { return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Run, b.Run)) }
-
-// next is the journal of a run after those in order.
-func next(ids []ID, run string) ID {
-	if len(ids) == 0 {
-		return ID{Number: 1, Run: run}
-	}
-	return ID{Number: ids[len(ids)-1].Number + 1, Run: run}
-}
-
 // Record is a record of a journal.
 type Record struct {
 	At   int64  // its place, for [Store.Records]
@@ -192,48 +168,3 @@ func (e *HeldError) Unwrap() error { return ErrHeld }
 // MaxRecord bounds a record: the undo record of a switch with a thousand ports takes a
 // few MB.
 const MaxRecord = 64 << 20
-
-// checkRecord returns an error unless a record is one line of JSON.
-func checkRecord(b []byte) error {
-	switch {
-	case len(b) > MaxRecord:
-		return fmt.Errorf("not a journal record: it has more than %d bytes", MaxRecord)
-	case bytes.IndexByte(b, '\n') >= 0 || !json.Valid(b):
-		return errors.New("not a journal record: one line of JSON is expected")
-	}
-	return nil
-}
-
-// checkRun returns an error unless a run can be part of a file name and of a key.
-func checkRun(run string) error {
-	if run == "" || len(run) > 200 || run[0] == '.' || strings.ContainsFunc(run, func(r rune) bool { return r <= ' ' || r == '/' || r == '\\' || r == 0x7f }) {
-		return fmt.Errorf("%q cannot be the name of a run", run)
-	}
-	return nil
-}
-
-// checkBreak returns an error unless the lock is still with the holder that is to
-// lose it.
-func checkBreak(now *Owner, held Owner) error {
-	switch {
-	case now == nil:
-		return errors.New("nobody has the lock any more")
-	case !now.is(held):
-		return fmt.Errorf("the lock has changed hands: %v", now)
-	}
-	return nil
-}
-
-// lost is the error of an owner that finds the lock gone, with the reason.
-func lost(ctx context.Context, s Store, o Owner) error {
-	breaks, _ := s.Breaks(ctx)
-	for _, b := range breaks {
-		if b.Held.is(o) {
-			return fmt.Errorf("%w: broken by %v", ErrLost, b.By)
-		}
-	}
-	if now, err := s.Holder(ctx); err == nil && now != nil {
-		return fmt.Errorf("%w: now with %v", ErrLost, now)
-	}
-	return ErrLost
-}

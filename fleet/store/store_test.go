@@ -1,16 +1,26 @@
 package store_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/fleet/store/storetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(storetest.Main(m, store.Open)) }
+func TestMain(m *testing.M) {
+	code := storetest.Main(m, store.Open)
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Println(err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 func TestOwner(t *testing.T) {
 	t.Setenv("SUDO_USER", "ann")
@@ -93,4 +103,30 @@ func FuzzParseEtcd(f *testing.F) {
 			t.Errorf("%q is %+v", text, c)
 		}
 	})
+}
+
+// Parts of records may be lost or someone else's.
+func TestAssemble(t *testing.T) {
+	const r0, r1 = "0000000000.00000.00001", "0000000001.00000.00001"
+	for _, c := range []struct {
+		from  int64
+		parts []string
+		want  string
+	}{
+		{0, nil, ""},
+		{0, []string{r0, "1", r1, "2"}, "0 1|1 2"},
+		{1, []string{r1, "2"}, "1 2"},
+		{0, []string{"0000000000.00000.00002", "[1", "0000000000.00001.00002", ",2]", r1, "2"}, "0 [1,2]|1 2"},
+		{0, []string{"0000000000.00000.00002", "[1", r1, "2"}, "here: record 0 is missing, or a part of it|1 2"},
+		{0, []string{"0000000000.00000.00002", "[1", "0000000000.00001.00002", ",2]", "0000000000.00001.00003", "late"}, "0 [1,2]"},
+		{0, []string{"0000000000.00001.00002", "[1", r1, "2"}, "here: record 0 is missing, or a part of it|1 2"},
+		{0, []string{r0, "1", "0000000001.00000.00002", "[1"}, "0 1|here: record 1 is cut off"},
+		{0, []string{r1, "2"}, "here: record 0 is missing, or a part of it|1 2"},
+		{0, []string{r0, "x", r1, "2"}, "here: record 0 is not a journal record: one line of JSON is expected|1 2"},
+		{0, []string{r0, "1", "x", "y", "a.b.c", "z", r1, "2"}, `here: "x" is not a key of a record|here: "a.b.c" is not a key of a record|0 1|1 2`},
+	} {
+		if got := strings.Join(store.Assemble(c.from, c.parts...), "|"); got != c.want {
+			t.Errorf("%q: %s, want %s", c.parts, got, c.want)
+		}
+	}
 }
