@@ -109,7 +109,7 @@ type signedJournal struct {
 func (j *signedJournal) Append(ctx context.Context, record []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if err := checkRecord(record); err != nil {
+	if err := CheckRecord(record); err != nil {
 		return err
 	}
 	err := j.Journal.Append(ctx, j.s.seal(j.ID().Run, j.n, record))
