@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -129,18 +130,36 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 			}
 		}
 	}
-	var names []string
-	for _, p := range plan.devices {
-		names = append(names, p.name)
+	at := map[string]int{}
+	for i, p := range plan.devices {
+		at[p.name] = i
 	}
-	outs, err := r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
+	outs, err := r.each(ctx, plan.waves(), func(ctx context.Context, device string, out *Outcome) error {
+		i := at[device]
 		return r.apply(ctx, out, judged.Outcomes[i], func() (task, error) {
 			d, err := plan.device(plan.devices[i])
-			dev := r.devices[names[i]]
+			dev := r.devices[device]
 			return task{dev, d, dev.Desired(), plan.devices[i].steps}, err
 		})
 	})
+	slices.SortFunc(outs, func(a, b Outcome) int { return cmp.Compare(at[a.Device], at[b.Device]) })
 	return r.ended(outs, err)
+}
+
+// waves are the devices of a plan in the order in which they are worked on: first those
+// that nothing is written to, then the waves of the rollout.
+func (p *PlanFile) waves() [][]string {
+	var idle []string
+	for _, d := range p.devices {
+		if d.empty {
+			idle = append(idle, d.name)
+		}
+	}
+	out := [][]string{idle}
+	for _, w := range p.Rollout.Waves {
+		out = append(out, w.Devices)
+	}
+	return out
 }
 
 // isOf returns an error unless the plan is of this fabric, and of this version of

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -36,6 +37,9 @@ type Device struct {
 	// explain adds to the steps what the device does not know: lines of the intent,
 	// notes. nil adds nothing.
 	explain func(drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps)
+	// states are what neighbours see of the device before a plan and after it; nil
+	// where that is not known.
+	states func(drivers.Driver, *drivers.Snapshot, drivers.Desired) []order.State
 }
 
 // revertTime is the context of a revert, which does not end with the run.
@@ -65,6 +69,9 @@ func (f *Fabric) Devices(a *Access) (devices []Device, open map[string][]string)
 			Name: h.Name, OS: host.OS, Timeout: hostPlanTimeout, Revert: hostRevertTimeout, Volatile: true,
 			Open:    func(context.Context) (drivers.Driver, error) { return a.host(f.Fabric(), h, desired), nil },
 			Desired: func() drivers.Desired { return desired },
+			states: func(_ drivers.Driver, snap *drivers.Snapshot, _ drivers.Desired) []order.State {
+				return hostStates(host.StateOf(snap).Running, desired)
+			},
 		})
 	}
 	return devices, open
@@ -86,6 +93,13 @@ func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.C
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
 			explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
 				explain(sw, drv, snap, desired.(*qos.Device), steps)
+			},
+			states: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) []order.State {
+				running, _, err := drivers.Decode(drv, snap)
+				if err != nil {
+					return nil
+				}
+				return switchStates(running, desired.(*qos.Device), sw)
 			},
 		})
 	}

@@ -39,6 +39,8 @@ type PastDevice struct {
 
 	base    string // digest of the state that the run started from
 	touched bool   // something may have been written: there is an undo record
+	began   time.Time
+	took    time.Duration // from the first request to the end
 	// down are the ports that the run took down for a step and did not bring up
 	// again; raised those that it brought up.
 	down, raised []string
@@ -113,7 +115,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	d := &p.Devices[i]
 	switch rec.Event {
 	case "start":
-		d.base = rec.Base
+		d.base, d.began = rec.Base, rec.Time
 	case "undo":
 		d.touched, d.line, d.at = rec.Undo != nil, line, at
 	case "down":
@@ -122,6 +124,9 @@ func (p *Past) take(rec entry, line int, at int64) {
 		d.down, d.raised = without(d.down, rec.Ports), append(d.raised, rec.Ports...)
 	default:
 		d.State = State(rec.Event)
+		if !d.began.IsZero() {
+			d.took = rec.Time.Sub(d.began)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -35,6 +36,10 @@ type DevicePlan struct {
 	// Host is what the plan of a host was made from, in the terms of package nic; it is
 	// empty for a switch, and for a plan that was saved.
 	Host host.State `json:"-"`
+
+	// states are those that neighbours see, before and after; nil where they are not
+	// known.
+	states []order.State
 }
 
 // Group is one change that several ports share.
@@ -201,6 +206,9 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 		Name: dev.Name, OS: dev.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
 		Left: steps.Left, Unfit: steps.Unfit, Host: host.StateOf(snap),
+	}
+	if dev.states != nil {
+		d.states = dev.states(drv, snap, desired)
 	}
 	if o.History != nil {
 		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)

@@ -20,7 +20,7 @@ import (
 )
 
 // planFormat is the version of the file's form.
-const planFormat = 1
+const planFormat = 2
 
 // planKind marks the file.
 const planKind = "roce-fabric-plan"
@@ -99,8 +99,11 @@ func (w *PlanWriter) Add(d *DevicePlan) error {
 	return w.line(d, w.sum, w.devices)
 }
 
-// Commit puts the file in its place.
-func (w *PlanWriter) Commit() error {
+// Commit writes the rollout and puts the file in its place.
+func (w *PlanWriter) Commit(r *Rollout) error {
+	if err := w.line(r, w.sum); err != nil {
+		return errors.Join(err, w.f.Close())
+	}
 	t := trailer{End: true, Devices: w.n, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
 	if w.ring != nil {
 		t.Sig = w.ring.Sign(signedPlan, []byte(t.SHA256))
@@ -122,6 +125,8 @@ type PlanFile struct {
 	// Digest identifies what is planned, whenever the plan was made: it is that of the
 	// lines of the devices. A plan of [Prepare] has none.
 	Digest string
+	// Rollout is the waves of the devices that change.
+	Rollout *Rollout
 	// SignedBy names the key that the file says it is signed with; "" for none.
 	SignedBy string
 
@@ -177,6 +182,7 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*De
 		return nil, err
 	}
 	var at int64
+	rollout := NewRollout(o.Fabric, o.History)
 	err = os.Remove(p.f.Name())
 	if err == nil {
 		err = Plan(ctx, devices, o, func(d *DevicePlan) error {
@@ -191,12 +197,14 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*De
 			}
 			p.devices = append(p.devices, d.planned(at, len(b)))
 			at += int64(len(b))
+			rollout.Add(d)
 			return emit(d)
 		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.f.Close())
 	}
+	p.Rollout = rollout.Rollout()
 	return p, nil
 }
 
@@ -245,8 +253,15 @@ func (p *PlanFile) scan(r io.Reader) error {
 			if sc.Scan() {
 				return bad(line+1, "text after the end")
 			}
+			if err := p.checkWaves(); err != nil {
+				return bad(line, "%w", err)
+			}
 			p.Digest, p.sum, p.sig, p.SignedBy = hex.EncodeToString(devices.Sum(nil)), t.SHA256, t.Sig, keys.Fingerprint(t.Sig)
 			return nil
+		} else if bytes.HasPrefix(b, []byte(`{"waves":`)) && p.Rollout == nil {
+			if err := strict(b, &p.Rollout); err != nil {
+				return bad(line, "%w", err)
+			}
 		} else {
 			var d DevicePlan
 			if err := strict(b, &d); err != nil {
@@ -265,6 +280,31 @@ func (p *PlanFile) scan(r io.Reader) error {
 		return bad(line+1, "%w", err)
 	}
 	return bad(line+1, "the file ends early")
+}
+
+// checkWaves returns an error unless each device with steps is in one wave, and no other.
+func (p *PlanFile) checkWaves() error {
+	if p.Rollout == nil {
+		return errors.New("the file has no waves")
+	}
+	changes := map[string]bool{}
+	for _, d := range p.devices {
+		changes[d.name] = !d.empty
+	}
+	for _, w := range p.Rollout.Waves {
+		for _, name := range w.Devices {
+			if !changes[name] {
+				return fmt.Errorf("device %s is in a wave, and not in one wave with steps", name)
+			}
+			delete(changes, name)
+		}
+	}
+	for name, left := range changes {
+		if left {
+			return fmt.Errorf("device %s is in no wave", name)
+		}
+	}
+	return nil
 }
 
 // lines reads lines with their ends, of at most so many bytes.

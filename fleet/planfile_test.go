@@ -36,7 +36,11 @@ func save(t testing.TB, devices ...*DevicePlan) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Commit(); err != nil {
+	r := &Rollout{}
+	for _, d := range devices {
+		r.Waves = append(r.Waves, Wave{Devices: []string{d.Name}})
+	}
+	if err := w.Commit(r); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -70,7 +74,7 @@ func TestPlanSurvivesTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]*DevicePlan{a, b}, got, cmpopts.EquateComparable(qos.Attr{})); d != "" {
+	if d := cmp.Diff([]*DevicePlan{a, b}, got, cmpopts.EquateComparable(qos.Attr{}), cmpopts.IgnoreUnexported(DevicePlan{})); d != "" {
 		t.Error(d)
 	}
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
@@ -89,11 +93,12 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":       {"", ":1: "},
 		"cut short":   {strings.Join(lines[:2], ""), ":3: not a usable plan file: the file ends early"},
-		"half a line": {string(whole[:len(whole)/2]), ":2: "},
-		"edited":      {strings.Replace(string(whole), "{3,4}", "{3,5}", 1), ":4: not a usable plan file: the file was changed after it was saved"},
-		"a line gone": {lines[0] + lines[1] + lines[3], ":3: not a usable plan file: the file was changed"},
-		"more":        {string(whole) + "{}\n", ":5: not a usable plan file: text after the end"},
-		"new format":  {strings.Replace(string(whole), `"format":1`, `"format":2`, 1), "format 2; this version reads format 1"},
+		"half a line": {string(whole[:len(lines[0])+len(lines[1])/2]), ":2: "},
+		"edited":      {strings.Replace(string(whole), "{3,4}", "{3,5}", 1), ":5: not a usable plan file: the file was changed after it was saved"},
+		"a line gone": {lines[0] + lines[1] + lines[3] + lines[4], ":4: not a usable plan file: the file was changed"},
+		"no wave":     {lines[0] + lines[1] + lines[2] + strings.Replace(lines[3], `{"devices":["leaf2"]`, `{"devices":[]`, 1) + lines[4], ":5: not a usable plan file: "},
+		"more":        {string(whole) + "{}\n", ":6: not a usable plan file: text after the end"},
+		"new format":  {strings.Replace(string(whole), `"format":2`, `"format":3`, 1), "format 3; this version reads format 2"},
 		"other file":  {"apiVersion: roce-fabric/v1\n", ":1: not a usable plan file: the first line is no header"},
 		"other field": {strings.Replace(string(whole), `"os":`, `"os2":`, 1), `:2: not a usable plan file: json: unknown field "os2"`},
 		"bad field":   {strings.Replace(string(whole), `"field":"pfc"`, `"field":"pfcs"`, 1), `:2: not a usable plan file: unknown field "pfcs" of a change`},

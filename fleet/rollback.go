@@ -147,11 +147,13 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RunOptions) (_ *
 	last := slices.Clone(u.Devices)
 	slices.Reverse(last)
 	var names []string
+	of := map[string]PastDevice{}
 	for _, d := range last {
 		names = append(names, d.Name)
+		of[d.Name] = d
 	}
-	outs, err := r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
-		state, err := r.rollback(ctx, u.Past, last[i])
+	outs, err := r.each(ctx, [][]string{names}, func(ctx context.Context, device string, out *Outcome) error {
+		state, err := r.rollback(ctx, u.Past, of[device])
 		out.State, out.Error = state, NewError(out.Device, OpRollback, err)
 		return nil
 	})

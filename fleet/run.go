@@ -73,28 +73,28 @@ func (o RunOptions) withDefaults() RunOptions {
 // errStopped says that a run did not go to its end.
 var errStopped = errors.New("run stopped")
 
-// each works through devices, in order, with as many workers as there are writers,
-// and returns one outcome a device. After an error that do returns in addition to an outcome
-// no further device is begun; those at work are ended. The error is errStopped or the
-// journal's.
-func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Context, i int, out *Outcome) error) (outs []Outcome, _ error) {
-	defer r.Progress.phase(Writing, len(devices))()
+// each works through waves of devices, with as many workers as there are writers, and
+// returns one outcome a device, in the order of the waves. After an error that do returns
+// in addition to an outcome no further device is begun; those at work are ended. The
+// error is errStopped or the journal's.
+func (r *run) each(ctx context.Context, waves [][]string, do func(ctx context.Context, device string, out *Outcome) error) (outs []Outcome, _ error) {
+	devices := 0
+	for _, w := range waves {
+		devices += len(w)
+	}
+	defer r.Progress.phase(Writing, devices)()
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
 	over, end := context.WithCancelCause(context.Background())
 	defer end(nil)
-	todo := make([]int, len(devices))
-	for i := range todo {
-		todo[i] = i
-	}
-	err := pool.Ordered(ctx, r.Writers, todo, func(ctx context.Context, i int) Outcome {
-		out, start := Outcome{Device: devices[i], State: Skipped}, time.Now()
+	one := func(ctx context.Context, device string) Outcome {
+		out, start := Outcome{Device: device, State: Skipped}, time.Now()
 		if ctx.Err() != nil {
 			end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
 		}
 		if over.Err() == nil {
 			r.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})
-			if err := do(ctx, i, &out); err != nil {
+			if err := do(ctx, device, &out); err != nil {
 				end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
 			}
 			out.Took = time.Since(start)
@@ -104,10 +104,14 @@ func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Co
 		}
 		r.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
 		return out
-	}, func(out Outcome) error {
-		outs = append(outs, out)
-		return nil
-	})
+	}
+	var err error
+	for _, w := range waves {
+		err = cmp.Or(err, pool.Ordered(ctx, r.Writers, w, one, func(out Outcome) error {
+			outs = append(outs, out)
+			return nil
+		}))
+	}
 	return outs, cmp.Or(err, context.Cause(over))
 }
 

@@ -113,7 +113,8 @@ func (r run) work(ctx context.Context, tasks ...task) ([]Outcome, error) {
 	for _, t := range tasks {
 		names = append(names, t.Name)
 	}
-	return r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
+	return r.each(ctx, [][]string{names}, func(ctx context.Context, device string, out *Outcome) error {
+		i := slices.Index(names, device)
 		return r.apply(ctx, out, tasks[i].plan.planned(0, 0).judge(qos.ImpactReload), func() (task, error) { return tasks[i], nil })
 	})
 }

@@ -94,6 +94,7 @@ func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
 		}
 		r.Outcomes = append(r.Outcomes, out)
 	}
+	worse := p.Rollout.Impact()
 	n := r.count()
 	if o.SkipFailed {
 		n[Failed] = 0
@@ -110,6 +111,10 @@ func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
 	}
 	if n[Refused] > 0 {
 		why = append(why, fmt.Sprintf("the plan disturbs more than is allowed: %s, allowed is %s", r.Needs, o.Allow))
+	}
+	if worse > o.Allow && n[Refused] == 0 {
+		r.Needs = worse
+		why = append(why, fmt.Sprintf("between two waves some links are worse than before and after: %s, allowed is %s", worse, o.Allow))
 	}
 	if len(why) > 0 {
 		return r, refusal(kind, why)

@@ -377,11 +377,3 @@ type SSH struct {
 
 // Configured reports whether SSH may be used.
 func (s SSH) Configured() bool { return s.Address.V != "" }
-
-// Rollout is the policy of an apply.
-type Rollout struct {
-	// PortGroup is how many ports of one switch may be down at once.
-	PortGroup Value[int]
-	// TrustKeys are files of public keys whose plans and journals are believed.
-	TrustKeys []string
-}

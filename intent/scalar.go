@@ -64,6 +64,7 @@ var textRules = map[string]textRule{
 	"check":     {re: newSyntax(`^([A-Z]{2,8}(-[0-9]{2})?|gate:[a-z-]{1,32})$`), want: "the id of a check", hint: "'roce-fabric check --list' shows them"},
 	"scope":     {re: newSyntax(`^[A-Za-z0-9_.*?,:[\]-]+(/[A-Za-z0-9_./:@*?,[\]-]+)?$`), want: "device or device/port", hint: "with ranges or globs: leaf*, leaf[1-2]/Ethernet0"},
 	"date":      {re: newSyntax(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`), want: "a day such as 2026-12-31"},
+	"share":     {re: newSyntax(`^([1-9][0-9]{0,4}|([1-9][0-9]?|100)%)$`), want: "a number of devices or a percentage", hint: "write 4 or 25%"},
 	"jump":      {re: newSyntax(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
 }
 

@@ -28,8 +28,6 @@ type applyOptions struct {
 	// skipUnreachable leaves devices out that cannot be reached.
 	skipUnreachable bool
 	allow           impactFlag
-	// parallelSet says that the operator has given --parallel.
-	parallelSet bool
 }
 
 // impactFlag is --allow.
@@ -55,17 +53,25 @@ if one of them was not planned, has a change that cannot be made, is disturbed
 more than --allow permits, cannot be read any more, or is not in the state that
 was planned for. --skip-unreachable leaves out devices that cannot be reached.
 
-Then it changes one device after another. It reads the device again and refuses
-if its state is not the planned one, writes, reads back, compares the result with
-the intent and with what the daemons of the device made of it, and saves. A save
-is of the whole configuration, including what other users have left unsaved. A
-device that already matches, but would lose that in a restart, is saved as well.
-One that cannot be saved is reported as unsaved (status 4), and the run goes on.
-If anything else fails, the device is reverted, and the remaining ones are not
-changed.
+Then it changes the devices wave after wave, as the plan shows: a canary first,
+never two devices that stand in for one another, and no more of a role at a time
+than rollout: in the intent allows. The devices of a wave are changed side by side
+(--parallel). On each, it reads the state again and refuses if that is not the
+planned one, writes, reads back, compares the result with the intent and with what
+the daemons of the device made of it, and saves. A save is of the whole
+configuration, including what other users have left unsaved. A device that already
+matches, but would lose that in a restart, is saved as well. One that cannot be
+saved is reported as unsaved (status 4), and the run goes on. If anything else
+fails, the device is reverted, those of the wave that are at work end, and the
+remaining ones are not changed.
 
-Ctrl-C reverts the device being changed, which takes as long as the device needs
-to finish and undo what it was sent; a third Ctrl-C ends at once. SIGTERM and a
+The order is one in which no state in between is worse than before and after: no
+link with PFC or a lossless class at one end only, no packet too large for a
+switch. Where there is none, the plan says which links suffer and for how long,
+and apply needs --allow traffic-loss.
+
+Ctrl-C reverts the devices being changed, which takes as long as they need to
+finish and undo what they were sent; a third Ctrl-C ends at once. SIGTERM and a
 closed terminal (SIGHUP) act like Ctrl-C; under nohup the run goes on. The result
 and the journal give the state of each device.
 
@@ -124,6 +130,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	a.warnShared(ctx, s, f)
 	// A host that cannot be planned does not hold up the other hosts.
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
+	run.Writers = a.parallel
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
 	run.Audit, run.Keys = audit, s.ring
@@ -147,9 +154,8 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 			return v.text.Err()
 		})
 		if err == nil {
-			err = v.end("")
+			err = v.end("", plan.Rollout)
 		}
-		run.Writers = a.runWorkers(v.sum.Impact >= qos.ImpactPortFlap, o.parallelSet)
 		if !o.yes {
 			run.Confirm = func() error {
 				if v.sum.Changed == 0 {
@@ -191,7 +197,7 @@ func (a *app) runOptions(ctx context.Context, f *intent.Fabric, s store.Store) f
 		switch {
 		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
 			end = context.AfterFunc(ctx, func() {
-				a.talk("interrupted: the %s being changed is reverted (a third Ctrl-C leaves it as it is)", a.noun())
+				a.talk("interrupted: each %s being changed is reverted (a third Ctrl-C leaves it as it is)", a.noun())
 			})
 		case e.Kind == fleet.PhaseEnds && e.Phase == fleet.Writing:
 			end()

@@ -112,16 +112,12 @@ packets (--allow traffic-loss). The port that carries the only management path o
 the machine needs --cut-off as well. Firmware settings are staged; the card is
 never reset.
 
-Hosts are changed side by side; where links go down or packets may be lost, one
-after another, unless --parallel is given. The result gives the state of each
-host. So does the journal, with every old value: 'nic rollback' undoes the run,
-also one that was cut off.`,
+Hosts are changed in waves, those of a wave side by side: the intent's rollout:
+says how many. The result gives the state of each host. So does the journal, with
+every old value: 'nic rollback' undoes the run, also one that was cut off.`,
 		Example: "  roce-fabric nic apply --local -f fabric.yaml --allow traffic-loss\n  roce-fabric nic apply -f fabric.yaml --allow port-flap --parallel 8 --yes",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.parallelSet = cmd.Flags().Changed("parallel")
-			return a.apply(cmd.Context(), o)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
 	}
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")

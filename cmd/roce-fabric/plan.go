@@ -96,7 +96,7 @@ func (a *app) planShow(file string, steps bool) (err error) {
 		}
 		v.add(d)
 	}
-	if err := v.end(plan.Digest); err != nil || a.output != "text" {
+	if err := v.end(plan.Digest, plan.Rollout); err != nil || a.output != "text" {
 		return err
 	}
 	by := "not signed"
@@ -127,8 +127,11 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 	}
 	v := a.viewPlan(f.Name, o.steps)
-	err = fleet.Plan(ctx, devices, a.planOptions(f, s), func(d *fleet.DevicePlan) error {
+	opts := a.planOptions(f, s)
+	maker := fleet.NewRollout(f, opts.History)
+	err = fleet.Plan(ctx, devices, opts, func(d *fleet.DevicePlan) error {
 		v.add(d)
+		maker.Add(d)
 		if file == nil {
 			return v.text.Err()
 		}
@@ -138,14 +141,15 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	if file != nil {
 		digest = file.Digest()
 	}
+	rollout := maker.Rollout()
 	if err == nil {
-		err = v.end(digest)
+		err = v.end(digest, rollout)
 	}
 	if err != nil {
 		return err
 	}
 	if file != nil {
-		if err := file.Commit(); err != nil {
+		if err := file.Commit(rollout); err != nil {
 			return err
 		}
 		a.talk("saved the plan to %s, digest %s", o.save, digest)
@@ -241,13 +245,15 @@ func (v *planView) add(d *fleet.DevicePlan) {
 
 // end ends a plan that is whole: a document without its end cannot be taken for
 // that. digest is that of a saved plan, "" for none.
-func (v *planView) end(digest string) error {
+func (v *planView) end(digest string, r *fleet.Rollout) error {
+	v.sum.Impact = max(v.sum.Impact, r.Impact())
 	switch {
 	case v.markdown != nil:
-		return v.markdown.Write(v.a.stdout, v.fabric, digest, v.sum)
+		return v.markdown.Write(v.a.stdout, v.fabric, digest, v.sum, r)
 	case v.json != nil:
-		return v.json.Close()
+		return v.json.Close(report.Field{Name: "rollout", Value: r})
 	}
+	v.text.Rollout(r)
 	v.text.Summary(v.sum)
 	for _, h := range v.hints {
 		v.a.printHint(h)

@@ -18,7 +18,7 @@ that agree on every port of every switch.`,
 		Example: `  roce-fabric lab demo                   see all of it on simulated devices
   roce-fabric check    -f fabric.yaml    what is wrong with the intent
   roce-fabric plan     -f fabric.yaml    what would change, and what that disturbs
-  roce-fabric apply    -f fabric.yaml    change it, device by device
+  roce-fabric apply    -f fabric.yaml    change it, wave by wave
   roce-fabric validate -f fabric.yaml    prove from running state that it is so`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

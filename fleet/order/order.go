@@ -56,10 +56,10 @@ func (d *Device) changes() bool { return len(d.States) > 1 }
 
 // Entry is one fault of one state of the fabric.
 type Entry struct {
-	Check  string // id in the catalogue of checks
-	Device string
-	Port   string
-	Class  string // of a priority: "priority 3"; "" where it is of the port
+	Check  string `json:"check"` // id in the catalogue of checks
+	Device string `json:"device"`
+	Port   string `json:"port"`
+	Class  string `json:"class,omitempty"` // of a priority: "priority 3"; "" where it is of the port
 }
 
 // Maps makes equal maps one pointer.

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// Rollout writes the waves of a plan, a line each, and what is proven of them. A single
+// device needs none.
+func (t *Text) Rollout(r *fleet.Rollout) {
+	t.fold.flush()
+	if r == nil || len(r.Waves) < 2 && r.Impact() == 0 {
+		return
+	}
+	t.printf("%s\n", t.S.Bold(rolloutHead(r)))
+	for i, w := range r.Waves {
+		t.printf("%s", t.marked(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
+		for _, s := range worse(w) {
+			t.printf("%s", t.marked("     "+t.S.Red("between:")+" ", s))
+		}
+	}
+	if r.Unproven != "" {
+		t.printf("%s", t.marked("  "+t.S.Yellow("note:")+" ", r.Unproven))
+	}
+}
+
+// rolloutHead says how many waves there are, how long they take, and whether a state in
+// between is worse.
+func rolloutHead(r *fleet.Rollout) string {
+	seconds, bad := 0.0, 0
+	for _, w := range r.Waves {
+		seconds += w.Seconds
+		if len(w.Worse) > 0 {
+			bad++
+		}
+	}
+	head := fmt.Sprintf("%s, about %s: ", words.Count(len(r.Waves), "wave"), about(seconds))
+	switch {
+	case bad > 0:
+		head += words.Are(bad, "wave") + " worse in between than before and after"
+	case r.Links == 0:
+		head += "no link between them was looked at"
+	default:
+		head += fmt.Sprintf("no state in between is worse than before and after (%s looked at)", words.Count(r.Links, "link"))
+	}
+	return head
+}
+
+// about is a time that is estimated.
+func about(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return "1 s"
+	case seconds < 100:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 100*60:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	}
+	return fmt.Sprintf("%.1f h", seconds/3600)
+}
+
+// waveLine is the headline of a wave.
+func waveLine(w fleet.Wave) string {
+	parts := []string{spaced(natural.Fold(w.Devices))}
+	if w.Canary {
+		parts[0] += " (canary)"
+	}
+	if w.Down > 0 {
+		parts = append(parts, goDown(w.Down))
+	}
+	if n := len(w.Cut); n > 0 {
+		loses := "lose"
+		if n == 1 {
+			loses = "loses"
+		}
+		parts = append(parts, spaced(natural.Fold(w.Cut))+" "+loses+" a link")
+	}
+	if len(w.Classes) > 0 {
+		of := "classes "
+		if len(w.Classes) == 1 {
+			of = "class "
+		}
+		parts = append(parts, of+strings.Join(w.Classes, ", "))
+	}
+	return strings.Join(append(parts, "impact "+w.Impact.String(), "about "+about(w.Seconds)), "; ")
+}
+
+// worse says, a line a fault, what is worse in a wave than before and after.
+func worse(w fleet.Wave) (out []string) {
+	var by ordered.Groups[order.Entry, string]
+	for _, e := range w.Worse {
+		by.Add(order.Entry{Check: e.Check, Class: e.Class}, e.Device+"/"+e.Port)
+	}
+	for e, at := range by.All() {
+		const most = 4
+		places := spaced(natural.Fold(at[:min(len(at), most)]))
+		if len(at) > most {
+			places += fmt.Sprintf(" and %d more", len(at)-most)
+		}
+		what := map[string]string{
+			"PFC-01": "has PFC at one end of the link only", "PFC-02": "has PFC at one end of the link only",
+			"CLS-02": "RDMA traffic enters in a lossy class", "MTU-03": "packets of hosts are too large",
+		}[e.Check]
+		out = append(out, fmt.Sprintf("%s at %s, for about %s (%s)", strings.TrimSpace(e.Class+" "+cmp.Or(what, "a check fails")), places, about(w.Seconds), e.Check))
+	}
+	return out
+}
