@@ -346,6 +346,8 @@ type ApplyOptions struct {
 	Token func(*Token) error
 	// ID names the run in what is left on the device (checkpoints).
 	ID string
+	// Hold is how long Confirm may be away: a timer of the device is set longer.
+	Hold time.Duration
 }
 
 // Token remembers how to revert an apply. It is written to the journal, so

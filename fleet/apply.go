@@ -37,6 +37,8 @@ type RunOptions struct {
 	Audit io.Writer
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
+	// Gate looks at each wave of an apply before it is confirmed; nil is none.
+	Gate *Gate
 }
 
 // ApplyOptions tune an apply.
@@ -134,12 +136,20 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	for i, p := range plan.devices {
 		at[p.name] = i
 	}
-	outs, err := r.each(ctx, plan.waves(), func(ctx context.Context, device string, out *Outcome) error {
+	hold := map[string]time.Duration{}
+	if g := r.newGated(qos.ImpactReload); g != nil {
+		for _, w := range plan.Rollout.Waves {
+			for _, name := range w.Devices {
+				hold[name] = g.hold(w)
+			}
+		}
+	}
+	outs, err := r.each(ctx, plan.waves(), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
 		i := at[device]
 		return r.apply(ctx, out, judged.Outcomes[i], func() (task, error) {
 			d, err := plan.device(plan.devices[i])
 			dev := r.devices[device]
-			return task{dev, d, dev.Desired(), plan.devices[i].steps}, err
+			return task{dev, d, dev.Desired(), plan.devices[i].steps, hold[device]}, err
 		})
 	})
 	slices.SortFunc(outs, func(a, b Outcome) int { return cmp.Compare(at[a.Device], at[b.Device]) })
@@ -148,18 +158,14 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 
 // waves are the devices of a plan in the order in which they are worked on: first those
 // that nothing is written to, then the waves of the rollout.
-func (p *PlanFile) waves() [][]string {
-	var idle []string
+func (p *PlanFile) waves() []Wave {
+	var idle Wave
 	for _, d := range p.devices {
 		if d.empty {
-			idle = append(idle, d.name)
+			idle.Devices = append(idle.Devices, d.name)
 		}
 	}
-	out := [][]string{idle}
-	for _, w := range p.Rollout.Waves {
-		out = append(out, w.Devices)
-	}
-	return out
+	return append([]Wave{idle}, p.Rollout.Waves...)
 }
 
 // isOf returns an error unless the plan is of this fabric, and of this version of

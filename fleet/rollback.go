@@ -152,10 +152,10 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RunOptions) (_ *
 		names = append(names, d.Name)
 		of[d.Name] = d
 	}
-	outs, err := r.each(ctx, [][]string{names}, func(ctx context.Context, device string, out *Outcome) error {
+	outs, err := r.each(ctx, []Wave{{Devices: names}}, func(ctx context.Context, device string, out *Outcome) (*pending, error) {
 		state, err := r.rollback(ctx, u.Past, of[device])
 		out.State, out.Error = state, NewError(out.Device, OpRollback, err)
-		return nil
+		return nil, nil
 	})
 	return r.ended(outs, err)
 }

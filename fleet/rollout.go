@@ -25,6 +25,8 @@ type Wave struct {
 	// Classes are those that change, by name.
 	Classes []string   `json:"classes,omitempty"`
 	Impact  qos.Impact `json:"impact"`
+	// Thresholds says that ECN, headroom or buffers change, which shows under load alone.
+	Thresholds bool `json:"thresholds,omitempty"`
 	// Seconds is how long the slowest device of the wave has needed so far, or takes
 	// as a rule.
 	Seconds float64 `json:"seconds"`
@@ -66,9 +68,10 @@ type RolloutMaker struct {
 
 // wavePlan is what of the plan of a device is said of its wave.
 type wavePlan struct {
-	down    []string
-	classes []string
-	impact  qos.Impact
+	down       []string
+	classes    []string
+	impact     qos.Impact
+	thresholds bool
 }
 
 // NewRollout begins a rollout. history tells how long devices have needed; nil is none.
@@ -99,7 +102,7 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	if len(d.Steps) == 0 {
 		dev.States = dev.States[:1]
 	} else {
-		p := &wavePlan{down: d.Down(), impact: d.Impact()}
+		p := &wavePlan{down: d.Down(), impact: d.Impact(), thresholds: thresholds(d)}
 		for _, g := range d.Changes {
 			if g.Class != "" && !g.Open {
 				p.classes = append(p.classes, g.Class)
@@ -179,7 +182,7 @@ func (m *RolloutMaker) describe(w *Wave) {
 			continue
 		}
 		w.Down += len(p.down)
-		w.Impact = max(w.Impact, p.impact)
+		w.Impact, w.Thresholds = max(w.Impact, p.impact), w.Thresholds || p.thresholds
 		w.Seconds = max(w.Seconds, d.Seconds)
 		classes, kinds = append(classes, p.classes...), append(kinds, d.Kind)
 		if sw := m.fabric.Switch(d.Name); sw != nil {

@@ -136,7 +136,7 @@ func (r *run) checkAll(ctx context.Context, devices []planned, judged *Result, s
 	err := pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) Outcome {
 		r.Progress.report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})
 		dev := r.devices[p.name]
-		return r.check(ctx, task{dev, &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, dev.Desired(), p.steps})
+		return r.check(ctx, task{dev, &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, dev.Desired(), p.steps, 0})
 	}, func(out Outcome) error {
 		if skip && out.State == Failed && out.Error.Kind == KindUnreachable && ctx.Err() == nil {
 			out.State = LeftOut

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,10 +29,26 @@ type applyOptions struct {
 	// skipUnreachable leaves devices out that cannot be reached.
 	skipUnreachable bool
 	allow           impactFlag
+	gate            gateFlag
 }
 
 // impactFlag is --allow.
 type impactFlag struct{ qos.Impact }
+
+// gateFlag is --gate.
+type gateFlag struct{ fleet.GateMode }
+
+func (f *gateFlag) String() string { return string(f.GateMode) }
+func (f *gateFlag) Type() string   { return "mode" }
+func (f *gateFlag) Set(s string) error {
+	if !slices.Contains(gateModes, s) {
+		return errors.New("must be off, quick or full")
+	}
+	f.GateMode = fleet.GateMode(s)
+	return nil
+}
+
+var gateModes = []string{"off", "quick", "full"}
 
 // counters is the default of --allow.
 var counters = impactFlag{qos.ImpactCounters}
@@ -40,7 +57,7 @@ func (f *impactFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
 func (f *impactFlag) Type() string       { return "impact" }
 
 func (a *app) applyCommand() *cobra.Command {
-	o := applyOptions{allow: counters}
+	o := applyOptions{allow: counters, gate: gateFlag{fleet.GateFull}}
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Change the devices to match the intent",
@@ -102,6 +119,8 @@ func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	a.auditFlag(c, &o.audit)
 	a.cutOffFlag(c)
 	yesFlag(c, &o.yes)
+	c.Flags().Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full")
+	_ = c.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions(gateModes, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -114,7 +133,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	outliveOutput()
-	c, _, devices, err := a.devices(ctx)
+	c, at, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,7 +149,16 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	a.warnShared(ctx, s, f)
 	// A host that cannot be planned does not hold up the other hosts.
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
-	run.Writers = a.parallel
+	run.Writers, run.Gate = a.parallel, &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}
+	if !o.yes && o.saved == "" {
+		run.Gate.Ask = func(ctx context.Context, why string) error {
+			a.talk("the gate has not enough counters to call the wave a pass: %s", why)
+			if err := a.confirm(ctx, false, "Confirm the wave all the same?"); err != nil {
+				return fmt.Errorf("the wave was not confirmed: %s", why)
+			}
+			return nil
+		}
+	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
 	run.Audit, run.Keys = audit, s.ring
@@ -214,9 +242,18 @@ func (a *app) showSteps() fleet.Progress {
 	return func(e fleet.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if a.output == "json" && e.Phase == fleet.Writing {
-			a.jsonLine("event", e)
-		} else if e.Kind == fleet.StepBegins && a.output != "json" {
+		if a.output == "json" {
+			if e.Phase == fleet.Writing {
+				a.jsonLine("event", e)
+			}
+			return
+		}
+		switch e.Kind {
+		case fleet.WaveBegins:
+			fmt.Fprintln(a.stderr, st.Bold(fmt.Sprintf("wave %d of %d: %s", e.I+1, e.N, e.Text)))
+		case fleet.GateSays:
+			fmt.Fprintf(a.stderr, "gate: %s\n", term.CleanLine(e.Text))
+		case fleet.StepBegins:
 			fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
 		}
 	}

@@ -98,7 +98,7 @@ and what changing it disturbs. Nothing is written.`,
 }
 
 func (a *app) nicApplyCommand() *cobra.Command {
-	o := applyOptions{allow: counters}
+	o := applyOptions{allow: counters, gate: gateFlag{fleet.GateFull}}
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Set the NICs to match the intent",

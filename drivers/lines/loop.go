@@ -138,6 +138,9 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 	}
 	cfg, variant := m.Held(before)
 	w := &Work{Lines: edit.Commands(cfg), Timer: m.Pace.Timer}
+	if w.Timer > 0 {
+		w.Timer = max(w.Timer, o.Hold)
+	}
 	if len(w.Lines) == 0 {
 		return nil, nil
 	}
