@@ -189,6 +189,7 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 	text := results.Text{W: io.Discard, Steps: true}
 	list := results.NewJSONList(io.Discard, "devices")
 	var sum results.PlanSummary
+	rollout := fleet.NewRollout(c.Fabric(), nil)
 	emitted, every := 0, n/10
 	err = fleet.Plan(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: workers}, func(d *fleet.DevicePlan) error {
 		if d.Error != nil {
@@ -197,6 +198,7 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 		sum.Add(d)
 		text.Plan(d)
 		list.Add(d)
+		rollout.Add(d)
 		if emitted%every == 0 {
 			p.measure()
 			p.hold(emitted + every)
@@ -206,6 +208,9 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 	})
 	if err != nil {
 		b.Fatal(err)
+	}
+	if waves := rollout.Rollout().Waves; len(waves) < 2 {
+		b.Fatalf("all switches change in %d waves", len(waves))
 	}
 	if sum.Changed != n {
 		b.Fatalf("%d switches have changes, not %d", sum.Changed, n)

@@ -89,14 +89,29 @@ func (g *gated) hold(w Wave) time.Duration {
 	return g.scaled(gateSettle+g.soak(w)+gateQuick) + time.Duration(4*w.Seconds)*time.Second + 5*time.Minute
 }
 
-func (g *gated) soak(w Wave) time.Duration {
+func (g *gated) soak(w Wave) time.Duration { return soak(w, g.opts.Mode) }
+
+func soak(w Wave, mode GateMode) time.Duration {
 	switch {
-	case g.opts.Mode == GateQuick:
+	case mode == GateQuick:
 		return gateQuick
 	case w.Thresholds:
 		return gateLongSoak
 	}
 	return gateSoak
+}
+
+// GateTime is how long the gate of a rollout takes where all comes back at once.
+func (r *Rollout) GateTime(mode GateMode) (sum time.Duration) {
+	for _, w := range r.Waves {
+		if mode != GateOff && w.Impact != qos.ImpactNone {
+			sum += gateSettle + soak(w, mode)
+		}
+	}
+	if sum > 0 && mode == GateFull {
+		sum += gateBaseline
+	}
+	return sum
 }
 
 // surroundings are the devices of waves and those that they have links to, as far as

@@ -61,7 +61,7 @@ const maxWave = 64
 type RolloutMaker struct {
 	fabric  *intent.Fabric
 	took    map[string]float64 // by system, seconds
-	maps    order.Maps
+	pool    order.Pool
 	devices []*order.Device
 	plans   map[string]*wavePlan
 }
@@ -76,7 +76,7 @@ type wavePlan struct {
 
 // NewRollout begins a rollout. history tells how long devices have needed; nil is none.
 func NewRollout(f *intent.Fabric, h *History) *RolloutMaker {
-	return &RolloutMaker{fabric: f, took: h.seconds(f), maps: order.Maps{}, plans: map[string]*wavePlan{}}
+	return &RolloutMaker{fabric: f, took: h.seconds(f), plans: map[string]*wavePlan{}}
 }
 
 // Add adds the plan of a device.
@@ -91,13 +91,8 @@ func (m *RolloutMaker) Add(d *DevicePlan) {
 	if len(dev.States) == 0 {
 		dev.States = []order.State{{}, {}}
 	}
-	for _, s := range dev.States {
-		for name, p := range s.Ports {
-			if p.Classes != nil {
-				p.Classes = m.maps.Of(*p.Classes)
-				s.Ports[name] = p
-			}
-		}
+	for i, s := range dev.States {
+		dev.States[i] = m.pool.State(s)
 	}
 	if len(d.Steps) == 0 {
 		dev.States = dev.States[:1]

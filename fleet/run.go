@@ -185,11 +185,24 @@ func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
 		return out, nil
 	}
 	e.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: device})
+	if most := e.deviceTimeout(); most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("deviceTimeout of the rollout: %w", context.DeadlineExceeded))
+		defer cancel()
+	}
 	p, err := e.do(ctx, device, &out)
 	if out.Took = time.Since(start); err != nil {
 		e.end(fmt.Errorf("%w at %s: %w", errStopped, device, err))
 	}
 	return out, p
+}
+
+// deviceTimeout bounds the work on a device; 0 is no bound.
+func (e *effort) deviceTimeout() time.Duration {
+	if e.Fabric == nil {
+		return 0
+	}
+	return e.Fabric.Rollout.DeviceTimeout.V
 }
 
 // close records what became of a device.

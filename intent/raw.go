@@ -208,7 +208,7 @@ type rawRollout struct {
 	// An entry of Canary or Groups is a pattern, not a name.
 	Canary         list[opt[string]]  `key:"canary" rule:"selection" doc:"Devices that are changed before all others, with ranges, globs or role:ROLE. Default: the first of each kind that is changed."`
 	Groups         list[opt[string]]  `key:"groups" rule:"selection" doc:"Each entry names devices that stand in for one another, such as leaf[1-2]: one of them is changed at a time."`
-	MaxUnavailable opt[string]        `key:"maxUnavailable" rule:"share" doc:"How many devices of a role are changed side by side at most, a number or a percentage. Default 25%."`
+	MaxUnavailable opt[string]        `key:"maxUnavailable" rule:"share" loose:"true" doc:"How many devices of a role are changed side by side at most, a number or a percentage. Default 25%."`
 	DeviceTimeout  opt[time.Duration] `key:"deviceTimeout" doc:"How long the work on one device may take; after it the device is reverted and the run stops. Default: the deadlines of the requests."`
 	TrustKeys      list[opt[string]]  `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
 }

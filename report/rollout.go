@@ -41,7 +41,11 @@ func rolloutHead(r *fleet.Rollout) string {
 			bad++
 		}
 	}
-	head := fmt.Sprintf("%s, about %s: ", words.Count(len(r.Waves), "wave"), about(seconds))
+	head := fmt.Sprintf("%s, about %s", words.Count(len(r.Waves), "wave"), about(seconds))
+	if full := r.GateTime(fleet.GateFull); full > 0 {
+		head += fmt.Sprintf(" and %s for the gate (%s with --gate quick)", about(full.Seconds()), about(r.GateTime(fleet.GateQuick).Seconds()))
+	}
+	head += ": "
 	switch {
 	case bad > 0:
 		head += words.Are(bad, "wave") + " worse in between than before and after"

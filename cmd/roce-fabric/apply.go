@@ -87,6 +87,17 @@ link with PFC or a lossless class at one end only, no packet too large for a
 switch. Where there is none, the plan says which links suffer and for how long,
 and apply needs --allow traffic-loss.
 
+A wave is confirmed and saved when it has passed its gate; otherwise it is
+reverted and the run stops, so that earlier waves stay changed (status 4). The
+gate looks at the devices of the wave and those that they have links to.
+  off    only each device itself is compared with the intent
+  quick  all links and neighbours are back, and no lossless packet is lost in 20 s
+  full   as well a baseline of 5 minutes before the first wave, and 5 minutes of
+         counters for each wave, 15 where ECN, headroom or buffers change
+Too few counters are no pass: apply asks, and stops without a terminal. A switch
+with a commit timer (EOS over SSH, NX-OS 10) reverts by itself if this program is
+gone.
+
 Ctrl-C reverts the devices being changed, which takes as long as they need to
 finish and undo what they were sent; a third Ctrl-C ends at once. SIGTERM and a
 closed terminal (SIGHUP) act like Ctrl-C; under nohup the run goes on. The result
@@ -119,7 +130,10 @@ func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	a.auditFlag(c, &o.audit)
 	a.cutOffFlag(c)
 	yesFlag(c, &o.yes)
-	c.Flags().Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full")
+	if mode := a.getenv("ROCE_FABRIC_GATE"); mode != "" {
+		o.gate.GateMode = fleet.GateMode(mode)
+	}
+	c.Flags().Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
 	_ = c.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions(gateModes, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
@@ -128,6 +142,9 @@ func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
+	}
+	if !slices.Contains(gateModes, o.gate.String()) {
+		return usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", o.gate.GateMode)
 	}
 	if err := a.mustAsk(o.yes || o.saved != "", a.command("plan")); err != nil {
 		return err

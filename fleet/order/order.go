@@ -14,6 +14,7 @@ package order
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -22,7 +23,7 @@ import (
 )
 
 // Port is what a neighbour, or traffic that passes, depends on. Values are compared
-// with ==, so that equal maps must be one pointer: see [Maps].
+// with ==, so that equal maps must be one pointer: see [Pool].
 type Port struct {
 	PFC qos.PrioritySet
 	MTU int // bytes of an IP packet; 0 where it is not known
@@ -62,17 +63,38 @@ type Entry struct {
 	Class  string `json:"class,omitempty"` // of a priority: "priority 3"; "" where it is of the port
 }
 
-// Maps makes equal maps one pointer.
-type Maps map[[qos.NumDSCP]int8]*[qos.NumDSCP]int8
+// Pool keeps equal states once: most devices of a fabric are alike. The zero value is
+// ready.
+type Pool struct {
+	maps  map[[qos.NumDSCP]int8]*[qos.NumDSCP]int8
+	ports map[string]map[string]Port
+}
 
-// Of returns the pointer for a map.
-func (m Maps) Of(v [qos.NumDSCP]int8) *[qos.NumDSCP]int8 {
-	p := m[v]
-	if p == nil {
-		p = &v
-		m[v] = p
+// State returns the state that stands for all equal ones.
+func (p *Pool) State(s State) State {
+	if p.maps == nil {
+		p.maps, p.ports = map[[qos.NumDSCP]int8]*[qos.NumDSCP]int8{}, map[string]map[string]Port{}
 	}
-	return p
+	key := make([]byte, 0, 64*len(s.Ports))
+	for _, name := range natural.Keys(s.Ports) {
+		port := s.Ports[name]
+		if port.Classes != nil {
+			one := p.maps[*port.Classes]
+			if one == nil {
+				one = port.Classes
+				p.maps[*one] = one
+			}
+			port.Classes = one
+			s.Ports[name] = port
+		}
+		key = fmt.Appendf(key, "%q %d %d %p ", name, port.PFC, port.MTU, port.Classes)
+	}
+	one := p.ports[string(key)]
+	if one == nil {
+		one = s.Ports
+		p.ports[string(key)] = one
+	}
+	return State{one, s.Sends}
 }
 
 // Move is one step of the chain of each of some devices.

@@ -13,18 +13,18 @@ import (
 )
 
 // classes gives code points their priorities, all others 0.
-func classes(m Maps, of map[int]int8) *[qos.NumDSCP]int8 {
+func classes(of map[int]int8) *[qos.NumDSCP]int8 {
 	var v [qos.NumDSCP]int8
 	for d, p := range of {
 		v[d] = p
 	}
-	return m.Of(v)
+	return &v
 }
 
 // random makes a fabric of at most four devices and seven steps.
 func random(r *rand.Rand) ([]*Device, []*intent.Link) {
-	m := Maps{}
-	maps := []*[qos.NumDSCP]int8{nil, classes(m, map[int]int8{26: 3}), classes(m, map[int]int8{24: 3}), classes(m, map[int]int8{24: 3, 26: 3}), classes(m, map[int]int8{26: 4})}
+	var pool Pool
+	maps := []*[qos.NumDSCP]int8{nil, classes(map[int]int8{26: 3}), classes(map[int]int8{24: 3}), classes(map[int]int8{24: 3, 26: 3}), classes(map[int]int8{26: 4})}
 	sends := []uint64{1 << 26, 1 << 24, 1<<24 | 1<<26, 0}
 	var devices []*Device
 	left := 7
@@ -40,7 +40,7 @@ func random(r *rand.Rand) ([]*Device, []*intent.Link) {
 			for p := range 4 {
 				s.Ports[fmt.Sprint(p)] = Port{PFC: []qos.PrioritySet{0, 8, 16, 24}[r.IntN(4)], MTU: []int{0, 1500, 9000, 9216}[r.IntN(4)], Classes: maps[r.IntN(len(maps))]}
 			}
-			d.States = append(d.States, s)
+			d.States = append(d.States, pool.State(s))
 		}
 		devices = append(devices, d)
 	}
