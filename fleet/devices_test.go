@@ -88,7 +88,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res, err = Rollback(t.Context(), devices, u, o.RunOptions); err != nil {
+	if res, err = Rollback(t.Context(), devices, u, RollbackOptions{o.RunOptions, qos.ImpactLoss}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range res.Outcomes {

@@ -89,7 +89,7 @@ func ExampleRollback() {
 
 	run, err := fleet.Find(ctx, devices, fleet.FindOptions{Store: store.Dir(state)})
 	must(err)
-	result, err := fleet.Rollback(ctx, devices, run, o)
+	result, err := fleet.Rollback(ctx, devices, run, fleet.RollbackOptions{RunOptions: o, Allow: qos.ImpactLoss})
 	must(err)
 	for _, out := range result.Outcomes {
 		fmt.Println(out.Device, out.State)

@@ -25,6 +25,7 @@ type Past struct {
 	// Devices in the order in which they were worked on.
 	Devices []PastDevice `json:"devices"`
 	Intent  string       `json:"-"` // hash of the intent that it applied
+	waves   []Wave
 
 	store store.Store
 	id    store.ID
@@ -46,6 +47,7 @@ type PastDevice struct {
 	down, raised []string
 	at           int64 // of the undo record
 	line         int
+	start        int64 // of the record of its start
 }
 
 // Runs reads the journals of a store, newest first. A run comes with an error where
@@ -103,6 +105,11 @@ func (p *Past) take(rec entry, line int, at int64) {
 	case "begin":
 		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
 		return
+	case "wave":
+		if rec.Wave != nil {
+			p.waves = append(p.waves, *rec.Wave)
+		}
+		return
 	case "end":
 		p.Ended = true
 		return
@@ -115,7 +122,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	d := &p.Devices[i]
 	switch rec.Event {
 	case "start":
-		d.base, d.began = rec.Base, rec.Time
+		d.base, d.began, d.start = rec.Base, rec.Time, at
 	case "undo":
 		d.touched, d.line, d.at = rec.Undo != nil, line, at
 	case "down":
@@ -136,17 +143,25 @@ func without(list, gone []string) []string {
 
 // Token reads the undo record of a device that has one.
 func (p *Past) Token(d PastDevice) (*drivers.Token, error) {
-	for rec, err := range p.store.Records(context.Background(), p.id, d.at) {
+	e, err := p.record(d.at, d.Name, "undo")
+	if err == nil && e.Undo == nil {
+		err = fmt.Errorf("%s: the undo record of %s has changed", p.store.Place(p.id), d.Name)
+	}
+	return e.Undo, err
+}
+
+// record reads a record of a device again.
+func (p *Past) record(at int64, device, event string) (e entry, _ error) {
+	for rec, err := range p.store.Records(context.Background(), p.id, at) {
 		if err != nil {
-			return nil, err
+			return e, err
 		}
-		var e entry
-		if err := json.Unmarshal(rec.Data, &e); err == nil && e.Undo != nil && e.Device == d.Name {
-			return e.Undo, nil
+		if err := json.Unmarshal(rec.Data, &e); err == nil && e.Event == event && e.Device == device {
+			return e, nil
 		}
 		break
 	}
-	return nil, fmt.Errorf("%s: the undo record of %s has changed", p.store.Place(p.id), d.Name)
+	return entry{}, fmt.Errorf("%s: the %s record of %s has changed", p.store.Place(p.id), event, device)
 }
 
 // standing reports whether what the run wrote on a device may still be there.

@@ -35,6 +35,13 @@ type Wave struct {
 	Worse []order.Entry `json:"worse,omitempty"`
 }
 
+// brief is a wave with a few of its faults.
+func (w Wave) brief() *Wave {
+	const most = 8
+	w.Worse = w.Worse[:min(len(w.Worse), most)]
+	return &w
+}
+
 // Rollout is the waves of a plan, and what is proven of them.
 type Rollout struct {
 	Waves []Wave `json:"waves"`

@@ -101,6 +101,9 @@ func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Contex
 		}
 		if e.over.Err() == nil && w.Kind != "" {
 			r.Progress.report(Event{Kind: WaveBegins, Phase: Writing, Devices: len(w.Devices), Text: natural.Fold(w.Devices), I: i - 1, N: len(waves) - 1})
+			if err := r.journal.Write(entry{Event: "wave", Wave: w.brief()}); err != nil {
+				e.end(err)
+			}
 		}
 		more, stopped := e.wave(ctx, w)
 		outs, err = append(outs, more...), cmp.Or(err, stopped)
@@ -167,6 +170,16 @@ func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
 			all[slices.IndexFunc(all, func(w work) bool { return w.Device == one.Device })] = one
 			return nil
 		}))
+	}
+	if len(open) == 0 && was != nil && slices.ContainsFunc(all, func(one work) bool { return one.State == Restored }) {
+		bad := cmp.Or(err, ctx.Err())
+		if bad == nil {
+			bad = e.gate.pass(ctx, w, was)
+		}
+		if bad != nil {
+			e.end(fmt.Errorf("%w by the gate: %w", errStopped, bad))
+			e.why = NewError("", OpGate, bad)
+		}
 	}
 	var outs []Outcome
 	for _, one := range all {
@@ -345,7 +358,11 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _
 	// A device that shows nothing of what is in force before the change proves
 	// nothing by showing nothing after it; one that did has lost its daemons.
 	_, before := drv.Applied(ctx, t.desired)
-	if err := r.journal.Write(entry{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base}); err != nil {
+	if t.explain != nil {
+		t.explain(drv, snap, t.desired, todo)
+	}
+	start := entry{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base, Changes: group(todo.Changes), Ports: (&DevicePlan{Steps: todo.Items}).Down()}
+	if err := r.journal.Write(start); err != nil {
 		return nil, Failed, 0, err
 	}
 	token, err := drv.Apply(ctx, snap, todo, drivers.ApplyOptions{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,14 @@ func (f *gateFlag) Set(s string) error {
 	return nil
 }
 
+// check is an error for a mode of the environment that there is not.
+func (f *gateFlag) check() error {
+	if !slices.Contains(gateModes, f.String()) {
+		return usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", f.GateMode)
+	}
+	return nil
+}
+
 var gateModes = []string{"off", "quick", "full"}
 
 // counters is the default of --allow.
@@ -57,7 +66,7 @@ func (f *impactFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
 func (f *impactFlag) Type() string       { return "impact" }
 
 func (a *app) applyCommand() *cobra.Command {
-	o := applyOptions{allow: counters, gate: gateFlag{fleet.GateFull}}
+	o := applyOptions{allow: counters}
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Change the devices to match the intent",
@@ -130,21 +139,27 @@ func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	a.auditFlag(c, &o.audit)
 	a.cutOffFlag(c)
 	yesFlag(c, &o.yes)
-	if mode := a.getenv("ROCE_FABRIC_GATE"); mode != "" {
-		o.gate.GateMode = fleet.GateMode(mode)
-	}
-	c.Flags().Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
-	_ = c.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions(gateModes, cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
+	a.gateFlag(c, &o.gate, fleet.GateFull)
+	a.allowFlag(c, &o.allow)
+}
+
+func (a *app) allowFlag(c *cobra.Command, allow *impactFlag) {
+	c.Flags().Var(allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (a *app) gateFlag(c *cobra.Command, gate *gateFlag, usual fleet.GateMode) {
+	gate.GateMode = cmp.Or(fleet.GateMode(a.getenv("ROCE_FABRIC_GATE")), usual)
+	c.Flags().Var(gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
+	_ = c.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions(gateModes, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
 	}
-	if !slices.Contains(gateModes, o.gate.String()) {
-		return usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", o.gate.GateMode)
+	if err := o.gate.check(); err != nil {
+		return err
 	}
 	if err := a.mustAsk(o.yes || o.saved != "", a.command("plan")); err != nil {
 		return err

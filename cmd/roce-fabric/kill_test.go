@@ -280,7 +280,7 @@ var killScenarios = []killScenario{
 	{name: "apply-ssh", release: "202405", ssh: true, killed: applyNow},
 	{name: "apply-twice", release: "202511", killed: applyNow, twice: true},
 	{name: "revert", release: "202511", failing: 6, killed: applyNow},
-	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes"}},
+	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes", "--allow", "traffic-loss"}},
 }
 
 // A run that is killed wherever it stands, while the switch goes on with what it
@@ -417,7 +417,7 @@ func TestARunAtWorkIsNotCutOff(t *testing.T) {
 		{[]string{"plan"}, exitOK, []string{"is changing this device", "another run is changing this fabric: run "}},
 		{[]string{"rollback", "--list"}, exitOK, []string{"changing leaf1"}},
 		{applyNow, exitFailed, []string{"another run is changing this fabric: run "}},
-		{[]string{"rollback", "--yes"}, exitFailed, []string{"another run is changing this fabric: run "}},
+		{[]string{"rollback", "--yes", "--allow", "traffic-loss"}, exitFailed, []string{"another run is changing this fabric: run "}},
 	} {
 		status, out := k.run(c.args...)
 		if status != c.status || strings.Contains(out, "cut off") || strings.Contains(out, "left down") {

@@ -98,7 +98,7 @@ and what changing it disturbs. Nothing is written.`,
 }
 
 func (a *app) nicApplyCommand() *cobra.Command {
-	o := applyOptions{allow: counters, gate: gateFlag{fleet.GateFull}}
+	o := applyOptions{allow: counters}
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Set the NICs to match the intent",
@@ -137,10 +137,7 @@ cut off. A setting that holds its old value is not written; the boot unit stays 
 it is. --list shows the runs.`,
 		Example: "  roce-fabric nic rollback --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic rollback --local --yes -f fabric.yaml",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.parallelSet = cmd.Flags().Changed("parallel")
-			return a.rollback(cmd.Context(), args, o)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
 	}
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
@@ -254,13 +251,4 @@ func hostNamed(f *intent.Fabric, name string) (*intent.Host, error) {
 		return nil, usage("the intent has no host %q", name)
 	}
 	return nil, usageHint("say which host of the intent this is with --host", "the intent has no host %q, which is what this machine calls itself", name)
-}
-
-// runWorkers is how many devices a run changes at a time: hosts side by side, where
-// nothing is disturbed or the operator has said how many, else one.
-func (a *app) runWorkers(disturbs, parallelSet bool) int {
-	if !a.nic.on || disturbs && !parallelSet {
-		return 1
-	}
-	return a.parallel
 }
