@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
 )
@@ -81,17 +82,12 @@ func untrusted(err error) bool {
 	return errors.As(err, &e) && e.Kind == fleet.KindUntrusted
 }
 
-// hinter is an error with advice.
-type hinter interface{ Hint() string }
-
-// adviceOf returns the advice of an error, or "".
+// adviceOf returns the advice of an error, or "". A [fleet.Error] has it in a field.
 func adviceOf(err error) string {
-	var h hinter
-	var e *fleet.Error
-	switch {
-	case errors.As(err, &h):
-		return h.Hint()
-	case errors.As(err, &e):
+	if advice := hint.Of(err); advice != "" {
+		return advice
+	}
+	if e := (*fleet.Error)(nil); errors.As(err, &e) {
 		return e.Hint
 	}
 	return ""
