@@ -282,11 +282,8 @@ func (m *Models) indexForeign(u *unit) {
 // Skipped lists the files that are not used, sorted by file.
 func (m *Models) Skipped() []Skipped { return append([]Skipped(nil), m.skipped...) }
 
-// HasTable reports whether the models have a table of that name. A table
-// without a model cannot be changed through the switch's incremental updater.
-func (m *Models) HasTable(name string) bool { return m.tables[name] != nil }
-
-// Tables returns the names of all tables, sorted.
+// Tables returns the names of all tables, sorted. A table without a model cannot
+// be changed through the switch's incremental updater.
 func (m *Models) Tables() []string { return sortedKeys(m.tables) }
 
 // Unevaluated lists the rules of the given tables that [Models.Check] does not
