@@ -190,7 +190,7 @@ func (u *unconfirmed) Keep(context.Context) (bool, error) {
 	return u.kept, u.err
 }
 
-func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
+func TestApplyConfirmsAnUnconfirmedEarlierRun(t *testing.T) {
 	for _, c := range []struct {
 		u     unconfirmed
 		state State
