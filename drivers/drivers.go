@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
@@ -222,7 +221,6 @@ type Caps struct {
 // took it looks inside.
 type Snapshot struct {
 	Native any
-	Taken  time.Time
 }
 
 // Unknown is a piece of configuration that the model has no place for. It

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -197,7 +196,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		}
 		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool { return d.noCM != "" && ofCM(s.Field) })
 	}
-	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+	return &drivers.Snapshot{Native: s}, nil
 }
 
 // ofCM reports whether a field is a default of RDMA-CM.

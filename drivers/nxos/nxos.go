@@ -196,7 +196,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 			s.left = append(s.left, n)
 		}
 	}
-	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+	return &drivers.Snapshot{Native: s}, nil
 }
 
 // classModel finds out which class names the box has: by what it shows of its
