@@ -119,7 +119,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// What a switch says of all its ports holds for those that say nothing else.
+// Defaults for all ports apply to ports that do not override them.
 func TestDefaultsOfAllPorts(t *testing.T) {
 	const text = "switchport default mode routed\n!\ninterface defaults\n   mtu 9000\n   ethernet\n      shutdown\n!\ninterface Port-Channel1\n!\ninterface Ethernet1\n!\n" +
 		"interface Ethernet2\n   no shutdown\n   mtu 1500\n!\ninterface Ethernet3\n   switchport\n!\ninterface Ethernet4\n   no shutdown\n   channel-group 1 mode active\n!\nend\n"
@@ -236,7 +236,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// What a person wrote for people is no configuration, whatever it looks like.
+// The text of a banner is no configuration, whatever it looks like.
 func TestBannersAreNotRead(t *testing.T) {
 	text := "banner motd\n% Invalid input\nend\n!\ninterface Ethernet9\n   priority-flow-control on\nleaf1#\n  two  blanks  \nEOF\n!\ninterface Ethernet1\n   description 5% loss ! see #12\n!\nend\n"
 	c := mustParse(t, text)

@@ -5,8 +5,8 @@
 // release, table or rule is written into this package. It judges as the
 // loader on the switch does (sonic-buildimage src/sonic-yang-mgmt over
 // libyang): tables, keys, fields, types, references, defaults, mandatory
-// fields, must and when. What orchagent or an ASIC takes is another question,
-// and so is how the incremental updater orders a change.
+// fields, must and when. It does not tell whether orchagent or an ASIC accepts
+// a value, or how the incremental updater orders a change.
 //
 // A rule outside the part of XPath or of regular expressions that is
 // understood here is never a violation and never passed over in silence: it
