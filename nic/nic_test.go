@@ -124,8 +124,8 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// What the switch port at the other end has holds for the NIC, and the fabric's
-// for a NIC without a link.
+// A NIC gets the settings of the switch port at the other end; one without a
+// link gets those of the fabric.
 func TestDesiredFollowsTheOtherEnd(t *testing.T) {
 	h, _ := desired(t, edit(t, `leaf1: {os: sonic,`, `leaf1: {os: sonic, mtu: {host: 4500}, classes: {rdma: {lossless: false, bandwidth: 20%}},`))
 	far, alone := h.Ports["ens1f0np0"], h.Ports["ens2f0np0"]
@@ -157,7 +157,8 @@ func TestDesiredWithPCP(t *testing.T) {
 	}
 }
 
-// What the intent leaves open is said, and the setting left alone.
+// A value that the intent leaves open is reported, and the setting is left
+// alone.
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
