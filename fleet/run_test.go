@@ -366,7 +366,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// What cannot be recorded is not done.
+// A step that cannot be recorded is not taken.
 func TestNoWriteWithoutAJournal(t *testing.T) {
 	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
 	if err != nil {

@@ -48,8 +48,8 @@ func usageHint(hint, format string, a ...any) error {
 	return &statusError{exitUsage, fmt.Errorf(format, a...), hint}
 }
 
-// interrupted is the error of a run that was asked to stop. What the result
-// has said, and that the context ended, need no words.
+// interrupted is the error of a run that was asked to stop. It adds no text
+// about the result, which is already printed, or about the end of the context.
 func interrupted(err error) error {
 	var se *statusError
 	if err == nil || errors.Is(err, context.Canceled) || errors.As(err, &se) && se.err == nil {
