@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
@@ -222,7 +221,6 @@ type Caps struct {
 // took it looks inside.
 type Snapshot struct {
 	Native any
-	Taken  time.Time
 }
 
 // Unknown is a piece of configuration that the model has no place for. It
@@ -267,7 +265,7 @@ type Mismatch struct {
 	Slow bool
 }
 
-// What names what is not in force.
+// What returns the name of the value that is not in force.
 func (m Mismatch) What() string { return cmp.Or(m.Part, m.Field.String()) }
 
 // Policy bounds what a plan may disturb at once.
@@ -324,7 +322,7 @@ func (s *Steps) Impact() qos.Impact {
 // Step is one native operation.
 type Step struct {
 	Via string `json:"via"` // "gnmi", "ssh"
-	// What says it to a person: "take down Ethernet0, Ethernet8".
+	// What describes the step for people: "take down Ethernet0, Ethernet8".
 	What string `json:"what"`
 	// Down are the ports that this step takes down, Up those that it brings
 	// back.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 )
 
 // Op is the operation that an error came from.
@@ -129,7 +130,7 @@ func NewError(device string, op Op, err error) *Error {
 			break
 		}
 	}
-	e.Hint = hintOf(err)
+	e.Hint = hint.Of(err)
 	return e
 }
 

@@ -39,8 +39,8 @@ func ExamplePlan() {
 	// <nil>
 }
 
-// Apply carries out a plan that Prepare made, or one that OpenPlan read. What stands
-// against the whole plan is an error with a kind, and nothing was written.
+// Apply carries out a plan that Prepare made, or one that OpenPlan read. If the
+// whole plan is refused, the error has a kind, and nothing was written.
 func ExampleApply() {
 	f, at, end := example("quickstart", fleet.LoadOptions{})
 	defer end()

@@ -136,8 +136,8 @@ func ports(device, event string, names ...string) entry {
 	return entry{Device: device, Event: event, Ports: names}
 }
 
-// What is left down is what went down and did not come up again, over all runs
-// since the device was last known to be whole.
+// Ports left down are those that went down and did not come up again, over all
+// runs since the device was last known to be whole.
 func TestPortsThatRunsLeftDown(t *testing.T) {
 	dir := t.TempDir()
 	expect := func(when string, want map[string]string) {

@@ -191,7 +191,7 @@ func (u *unconfirmed) Keep(context.Context) (bool, error) {
 	return u.kept, u.err
 }
 
-func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
+func TestApplyConfirmsAnUnconfirmedEarlierRun(t *testing.T) {
 	for _, c := range []struct {
 		u     unconfirmed
 		state State
@@ -367,7 +367,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// What cannot be recorded is not done.
+// A step that cannot be recorded is not taken.
 func TestNoWriteWithoutAJournal(t *testing.T) {
 	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
 	if err != nil {

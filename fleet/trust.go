@@ -61,7 +61,8 @@ func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Devi
 	if err != nil {
 		return err
 	}
-	// What a plan states is for its outcome; this is about what it hides.
+	// An impact that the plan states is judged with its outcome; this finds one
+	// that it hides.
 	if least > r.allow && least > p.impact && p.blocked == "" {
 		return tooMuch("", least, r.allow)
 	}
@@ -96,7 +97,7 @@ func stepsDigest(steps []drivers.Step) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, s := range steps {
-		// What is no JSON has the digest of no step.
+		// Text that is not JSON never has the digest of a step.
 		var native any
 		d := json.NewDecoder(bytes.NewReader(s.Native))
 		d.UseNumber()

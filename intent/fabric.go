@@ -108,7 +108,7 @@ type Settings struct {
 // LinkPause says what becomes of IEEE 802.3x pause.
 type LinkPause string
 
-// What becomes of it.
+// The values of LinkPause.
 const (
 	LinkPauseOff  LinkPause = "off"
 	LinkPauseKeep LinkPause = "keep" // it stays as the device has it
@@ -236,7 +236,7 @@ type Switch struct {
 	Access   Access
 	Ports    []*Port // every port that a link or the ports section names, in numeric order
 	ports    map[string]*Port
-	// What of the ports that are not taken down: see [Switch.Carriers].
+	// Counts of ports that are not taken down, for [Switch.Carriers].
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
 	leaf     bool
 }

@@ -32,7 +32,7 @@ const ModeRoCEv2 = "RoCE v2"
 // RoCEPort is the UDP port of RoCE v2.
 const RoCEPort = 4791
 
-// What [Port.Agent] says.
+// Values of [Port.Agent].
 const (
 	// AgentICE is the private flag of ice that is on while its firmware runs
 	// LLDP and DCBX (Linux, Documentation/networking/device_drivers/ethernet/
@@ -249,8 +249,8 @@ type NV struct {
 	ReadOnly bool `json:"read_only,omitempty"`
 }
 
-// Counters are what a port counted since its driver was loaded. What a driver
-// does not count is 0 in Priority and absent in Named.
+// Counters are what a port counted since its driver was loaded. A counter that
+// a driver does not have is 0 in Priority and absent in Named.
 type Counters struct {
 	Priority [qos.NumPriorities]PriorityCounters `json:"priority"`
 	// Pauses says that RxPause and TxPause in Priority were counted.

@@ -355,8 +355,8 @@ func TestHostsWaitForSwitches(t *testing.T) {
 	}
 }
 
-// What is counted from round to round is judged: the same with other numbers is
-// the same.
+// Counters are compared from round to round. A finding that differs only in its
+// numbers is the same finding.
 func TestCounters(t *testing.T) {
 	f := newSite()
 	f.counts["leaf1"] = 1000

@@ -233,7 +233,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	return a.ended(f.Name, res, err, advice)
 }
 
-// command is a command that stands beside the one that runs.
+// command returns the name of a command in the same group as the one that runs.
 func (a *app) command(name string) string {
 	if a.nic.on {
 		return "nic " + name

@@ -188,7 +188,7 @@ func (k *killLab) killedAt(n, failing int, args ...string) bool {
 	if !dead && err != nil && failing == 0 {
 		k.t.Fatalf("%v: %v\n%s", args, err, out.String())
 	}
-	// What runs over SSH goes on as well, and nothing queues behind it.
+	// Commands over SSH continue as well, and nothing queues behind them.
 	<-status
 	return dead
 }

@@ -2,8 +2,8 @@
 // program runs on, or of one that is reached by nic/remote.
 //
 // A host takes its settings one by one and is asked what they disturb, so that a
-// read asks it for the steps as well. What package nic finds and no run can fix
-// (a reset that is pending, what cannot be read, the boot unit) is a change that is
+// read asks it for the steps as well. A finding of package nic that no run can fix
+// (a pending reset, a value that cannot be read, the boot unit) is a change that is
 // Open. Do not put here how a setting is read or written, which is nic/local's.
 package host
 
@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -197,7 +196,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		}
 		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool { return d.noCM != "" && ofCM(s.Field) })
 	}
-	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+	return &drivers.Snapshot{Native: s}, nil
 }
 
 // ofCM reports whether a field is a default of RDMA-CM.
@@ -357,8 +356,8 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 	return token, d.wrap(err)
 }
 
-// Confirm has nothing to do: a host keeps no change pending. What survives a
-// reboot is the boot unit's.
+// Confirm has nothing to do: a host keeps no change pending. The boot unit
+// restores the settings after a reboot.
 func (d *Driver) Confirm(context.Context, *drivers.Token) error { return nil }
 
 // Revert writes back what the undo record holds.

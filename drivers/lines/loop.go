@@ -297,7 +297,7 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if m.idle == string(t.Native) {
-		// What differs was made by others, and stays.
+		// The differences are from other users, and stay.
 		if err := m.Switch.Abort(ctx, b); err != nil && !m.Switch.Refused(err) {
 			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, drivers.TransportError(err))
 		}

@@ -151,8 +151,8 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 		case staged && f == lines.Rejected && awaited(sent):
 			cause = fmt.Errorf("%w: %w", errAwaited, cause)
 		}
-		// What others did in between may be why lines were refused; then there
-		// are others to send.
+		// Lines may have been refused because another user changed the switch
+		// in between; then there are different lines to send.
 		if slices.Equal(undo, b.Undo.Commands(now)) {
 			break
 		}

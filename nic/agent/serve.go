@@ -132,7 +132,8 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s
 	return r
 }
 
-// respond sends the last line. What cannot be sent is answered with why.
+// respond sends the last line. If a response cannot be encoded or is too long,
+// it sends the reason instead.
 func respond(out io.Writer, r Response) error {
 	b, err := json.Marshal(answer{Response: &r})
 	if err != nil || len(b) >= MaxAnswer {

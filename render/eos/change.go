@@ -366,7 +366,7 @@ func (p *planner) edit(name string, s shape) Edit {
 		for _, queue := range queuesOf(sec, want.Block) {
 			have, line := sec.value(queue, want.Key), want.Line
 			if queue != want.Block {
-				// What the other keyword says of the queue must not count.
+				// Settings under the other keyword must not count.
 				line = ""
 			} else if sec != nil && same(have, line, queue, inProfile) {
 				continue

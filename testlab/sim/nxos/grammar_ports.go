@@ -73,8 +73,8 @@ func (g grammar) ports() {
 	})
 }
 
-// bridged makes ports bridge or route. What is not the box's default is
-// printed.
+// bridged makes ports bridge or route. Only the mode that is not the box's
+// default is printed.
 func (x *exec) bridged(on bool) string {
 	line := "switchport"
 	if !on {

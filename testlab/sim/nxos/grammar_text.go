@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// What follows is configuration that has nothing to do with QoS, or only by
-// name. It is known by its first words and kept as it was written.
+// The following configuration has nothing to do with QoS, or only by name. It
+// is known by its first words and kept as it was written.
 
 func (g grammar) texts() {
 	global := []string{modeGlobal}
@@ -89,7 +89,7 @@ const featureNames = "bash-shell|bfd|bgp|container-tracker|dhcp|eigrp|evmed|fabr
 	"nat|netconf|netflow|ngmvpn|ngoam|nv|nxapi|nxsdk|openconfig|ospf|ospfv3|pbr|pim|pim6|port-security|private-vlan|privilege|ptp|restconf|rip|scheduler|" +
 	"scp-server|sftp-server|sflow|signature-verification|sla|ssh|tacacs+|telemetry|telnet|tunnel|udld|vmtracker|vn-segment-vlan-based|vpc|vrrp|vrrpv3|vtp"
 
-// features adds features, and what the hardware is told.
+// features adds features, and the settings of the hardware.
 func (g grammar) features() {
 	global := []string{modeGlobal}
 	g.Set(global, "feature <name="+featureNames+">", func(x *exec) string {

@@ -63,7 +63,7 @@ func Dial(t testing.TB, b Box, a Account) (*ssh.Client, error) {
 	}
 	c, err := ssh.Dial("tcp", b.SSHAddr(), conf)
 	if err == nil {
-		// What a test waits for longer than this does not come.
+		// A test that waits longer than this waits in vain.
 		stop := context.AfterFunc(t.Context(), func() { _ = c.Close() })
 		timer := time.AfterFunc(limit, func() { _ = c.Close() })
 		t.Cleanup(func() { stop(); timer.Stop(); _ = c.Close() })
