@@ -182,7 +182,7 @@ type Port struct {
 	// they were not.
 	NV map[string]NV `json:"nv,omitempty"`
 	// Wanted are the firmware settings that the intent wants of an NVIDIA card.
-	// Which port of the card it is shows at run time alone, so their Port is 0;
+	// The port of the card is known only at run time, so their Port is 0;
 	// [Port.WantedNV] makes parameters of them. Desired only.
 	Wanted qos.Opt[mlxconfig.Settings] `json:"wanted,omitzero"`
 

@@ -75,7 +75,7 @@ func (r *Round) Changed() bool { return r.Verdict != r.Previous }
 // Counts counts the findings.
 func (r *Round) Counts() validate.Counts { return validate.Count(r.Findings) }
 
-// fleet.Unread lists the devices that could not be read, each once, in the order of
+// Unread lists the devices that could not be read, each once, in the order of
 // the findings.
 func (r *Round) Unread() []string {
 	out := []string{}

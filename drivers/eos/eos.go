@@ -175,7 +175,7 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 			break
 		}
 	}
-	// Which order of the words a release takes is not documented.
+	// It is not documented which order of the words a release takes.
 	for _, cmd := range []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"} {
 		if port == "" {
 			break

@@ -66,8 +66,8 @@ type Leftovers struct {
 
 // Work is a batch of lines.
 type Work struct {
-	// Record has what the lines bring about as Edit, and what stood there before
-	// as Undo.
+	// Record has the effect of the lines as Edit, and the previous values as
+	// Undo.
 	Record
 	Lines []string
 	Timer time.Duration // after which the switch reverts them; 0 for never

@@ -67,8 +67,8 @@ func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	if timed, err := d.timed(ctx, b); err != nil || !timed {
 		return err
 	}
-	// How a switch words that there is nothing to confirm is not documented: a
-	// refusal is no reason to leave all in force.
+	// The words of a switch that has nothing to confirm are not documented, so
+	// a refusal is no reason to leave everything in force.
 	if err := d.EndTimer(ctx, b); err != nil && !drivers.RefusedLine(err) {
 		return fmt.Errorf("end the timer of the commit: %w", err)
 	}

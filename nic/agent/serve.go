@@ -49,7 +49,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	select {
 	case f = <-got:
 	case <-ctx.Done():
-		// Who asks and leaves at once has asked: the work itself finds it over.
+		// A client that sends a request and leaves at once has still sent it:
+		// the work itself notices that the client has left.
 		select {
 		case f = <-got:
 		default:

@@ -210,7 +210,7 @@ func (p *planner) ports(running *qos.Device) Edit {
 			case p.all:
 				put(keyMTU, keyMTU+" "+itoa(m.V))
 			case have.MTU == m || have.LAG.V != "":
-				// That of a member is its port channel's.
+				// A member has the MTU of its port channel.
 			case routed:
 				put(keyMTU, keyMTU+" "+itoa(m.V))
 			default:

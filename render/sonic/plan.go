@@ -307,8 +307,8 @@ func (p *planner) remaining() []qos.Change {
 	})
 }
 
-// blockLeftover catches what no op brings about: a change must be made or be
-// blocked, and never be dropped in silence.
+// blockLeftover blocks each change that no op makes, so that none is dropped in
+// silence.
 func (p *planner) blockLeftover() {
 	at := make(map[qos.Place]int, len(p.changes))
 	for i, c := range p.changes {

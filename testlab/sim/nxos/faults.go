@@ -9,9 +9,9 @@ import (
 // what happens between entering and leaving the configuration mode, a commit of
 // the dual-stage mode, or a rollback. Safe for concurrent use.
 //
-// Of a write in the configuration mode, RejectNext refuses every line,
-// BeforeWrite runs ahead of the first line, GiveUp holds the first line back,
-// and FailAfterCommit answers the leaving of the mode with an error.
+// In the configuration mode, RejectNext refuses every line of a write,
+// BeforeWrite runs before the first line, GiveUp holds the first line back, and
+// FailAfterCommit answers the end of the mode with an error.
 type Faults struct {
 	cli.Faults
 

@@ -113,8 +113,8 @@ func (g grammar) features() {
 	})
 	g.line(global, 2201, 5, "hardware access-list tcam label <what=name> <n=0-64>")
 	g.line(global, 2202, 0, "hardware profile <rest=text>", "hardware rate-limiter <rest=text>", "hardware forwarding <rest=text>")
-	// Of the hardware's QoS only what is documented (9.3 command reference;
-	// YangModels/yang, Cisco-NX-OS-device.yang, pltfm qos).
+	// Only the documented commands of the hardware's QoS (9.3 command
+	// reference; YangModels/yang, Cisco-NX-OS-device.yang, pltfm qos).
 	g.line(global, 2203, 0, "hardware qos dynamic-buffer-sharing", "hardware qos pfc mc-drop", "hardware qos fc rate-shaper", "hardware qos ing-pg-no-min", "hardware qos ing-pg-share",
 		"hardware qos include ipg", "hardware qos classify ns-only")
 	g.line(global, 2203, 3, "hardware qos min-buffer qos-group <v=all|none|default>", "hardware qos ing-pg-hdrm-reserve percent <n=20-100>", "hardware qos etrap age-period <n=1-1000000> usec")

@@ -197,7 +197,7 @@ func (k *Console) Talk(lines ...[3]string) {
 	}
 }
 
-// Eventually polls a condition that another goroutine brings about.
+// Eventually waits for a condition that another goroutine makes true.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
