@@ -177,7 +177,7 @@ type Event struct {
 	Verdict  Verdict          `json:"verdict,omitempty"`
 	Previous Verdict          `json:"previous,omitempty"` // "" for the first
 	Counts   *validate.Counts `json:"counts,omitempty"`
-	Unread   int              `json:"fleet.Unread,omitempty"` // devices
+	Unread   int              `json:"unread,omitempty"` // devices
 }
 
 // Events lists the changes of a round: what is gone, what is new, the verdict.

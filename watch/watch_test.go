@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -287,6 +288,11 @@ func TestDeviceHangs(t *testing.T) {
 	r := w.to(3, 1)
 	if got := lines(r); !strings.HasPrefix(got, "3 appeared error READ leaf2: it was not read in the ") || !strings.Contains(got, `verdict unreadable, was "ok"`) {
 		t.Errorf("round 3 says\n%s", got)
+	}
+	events := r.Events()
+	line, err := json.Marshal(events[len(events)-1])
+	if err != nil || !strings.Contains(string(line), `"unread":1`) {
+		t.Errorf("the event of the verdict is %s, %v", line, err)
 	}
 	wantLines(t, w.to(4, 1), "")
 	if n := len(f.times("leaf2")); n != 2 {
