@@ -140,6 +140,9 @@ func find(s store.Store, id string, want func(device string) bool) (*Past, []Pas
 // that order. The error is the journal's, or that of another run at work.
 func Rollback(ctx context.Context, devices []Device, u *Undo, o RunOptions) (_ *Result, err error) {
 	r := newRun(devices, o)
+	if err := r.inWindow(); err != nil {
+		return nil, err
+	}
 	if err := r.begin(u.ID); err != nil {
 		return nil, err
 	}

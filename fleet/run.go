@@ -67,6 +67,9 @@ type run struct {
 
 func (o RunOptions) withDefaults() RunOptions {
 	o.AppliedTimeout = cmp.Or(o.AppliedTimeout, 30*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return o
 }
 
@@ -91,6 +94,10 @@ func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Co
 		out, start := Outcome{Device: devices[i], State: Skipped}, time.Now()
 		if ctx.Err() != nil {
 			end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
+		}
+		if err := r.stillInWindow(); err != nil && over.Err() == nil {
+			out.Error = NewError(out.Device, OpJudge, err)
+			end(fmt.Errorf("%w before %s: %w", errStopped, out.Device, err))
 		}
 		if over.Err() == nil {
 			r.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})

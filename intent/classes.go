@@ -45,6 +45,7 @@ func (r *resolver) fabric() *Fabric {
 	r.out.Rollout.PortGroup = Value[int]{V: defaultPortGroup, From: byDefault}
 	if ro := r.raw.Rollout; ro != nil {
 		r.out.Rollout.PortGroup = from(ro.PortGroup, defaultPortGroup)
+		r.windows(&ro.Windows)
 		for _, file := range ro.TrustKeys.Items {
 			r.out.Rollout.TrustKeys = append(r.out.Rollout.TrustKeys, file.V)
 		}

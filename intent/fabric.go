@@ -384,4 +384,6 @@ type Rollout struct {
 	PortGroup Value[int]
 	// TrustKeys are files of public keys whose plans and journals are believed.
 	TrustKeys []string
+	// Windows are when runs may write.
+	Windows Windows
 }

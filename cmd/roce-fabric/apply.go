@@ -25,6 +25,8 @@ type applyOptions struct {
 	stateFlags
 	saved string
 	yes   bool
+	// outside writes outside of the maintenance windows, too.
+	outside bool
 	// skipUnreachable leaves devices out that cannot be reached.
 	skipUnreachable bool
 	allow           impactFlag
@@ -54,6 +56,9 @@ The whole plan is judged before the first write. Nothing is written to any devic
 if one of them was not planned, has a change that cannot be made, is disturbed
 more than --allow permits, cannot be read any more, or is not in the state that
 was planned for. --skip-unreachable leaves out devices that cannot be reached.
+
+Outside of the maintenance windows of the intent it needs --outside-window. When
+the window closes during a run, no further device is begun.
 
 Then it changes one device after another. It reads the device again and refuses
 if its state is not the planned one, writes, reads back, compares the result with
@@ -96,6 +101,7 @@ func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	a.auditFlag(c, &o.audit)
 	a.cutOffFlag(c)
 	yesFlag(c, &o.yes)
+	outsideFlag(c, &o.outside)
 	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -113,6 +119,9 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	f := c.Fabric()
+	if err := a.inWindow(f, o.outside); err != nil {
+		return err
+	}
 	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
@@ -126,7 +135,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run.Audit, run.Keys = audit, s.ring
+	run.Audit, run.Keys, run.OutsideWindow = audit, s.ring, o.outside
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {

@@ -17,6 +17,8 @@ import (
 type rollbackOptions struct {
 	stateFlags
 	yes, list bool
+	// outside writes outside of the maintenance windows, too.
+	outside bool
 	// parallelSet says that the operator has given --parallel.
 	parallelSet bool
 }
@@ -32,7 +34,8 @@ reverse order: the newest run that can be rolled back, or the named one. With
 the run. What other users have changed since, outside of what the run wrote,
 stays. A cut-off run is rolled back in the same way.
 
-It shows the devices and asks; without a terminal it needs --yes. --list shows the
+It shows the devices and asks; without a terminal it needs --yes. Outside of the
+maintenance windows of the intent it needs --outside-window. --list shows the
 runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
 		Args:    cobra.MaximumNArgs(1),
@@ -48,6 +51,7 @@ runs.`,
 func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
 	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
 	yesFlag(c, &o.yes)
+	outsideFlag(c, &o.outside)
 	a.stateFlag(c, &o.stateFlags)
 	a.auditFlag(c, &o.audit)
 }
@@ -74,6 +78,9 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 		return err
 	}
 	f := c.Fabric()
+	if err := a.inWindow(f, o.outside); err != nil {
+		return err
+	}
 	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
@@ -97,7 +104,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
 	return a.ended(f.Name, res, err, "")
 }
 
