@@ -35,6 +35,10 @@ type RunOptions struct {
 	Keys *keys.Ring
 	// Audit gets the audit log, an [AuditRecord] in JSON a line; nil keeps none.
 	Audit io.Writer
+	// OutsideWindow writes outside of the maintenance windows of the intent, too.
+	OutsideWindow bool
+	// Now is the clock that the windows go by; nil is [time.Now].
+	Now func() time.Time
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
 	// Gate looks at each wave of an apply before it is confirmed; nil is none.
@@ -112,6 +116,9 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err != nil {
 		return judged, err
 	}
+	if err := r.inWindow(); err != nil {
+		return nil, err
+	}
 	todo := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
 		return p.err != nil || p.empty && r.devices[p.name].Volatile
 	})
@@ -120,6 +127,10 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 			if err := o.Confirm(); err != nil {
 				return nil, err
 			}
+		}
+		// The answer may have taken hours.
+		if err := r.inWindow(); err != nil {
+			return nil, err
 		}
 		if err := r.begin(""); err != nil {
 			return nil, err

@@ -22,9 +22,12 @@ type AuditRecord struct {
 	Intent string    `json:"intent,omitempty"` // hash of its files
 	// Plan is the digest of the saved plan that is carried out, Of the run that is
 	// rolled back.
-	Plan    string `json:"plan,omitempty"`
-	Of      string `json:"of,omitempty"`
-	Allow   string `json:"allow,omitempty"` // the largest impact that was allowed
+	Plan  string `json:"plan,omitempty"`
+	Of    string `json:"of,omitempty"`
+	Allow string `json:"allow,omitempty"` // the largest impact that was allowed
+	// OutsideWindow says that the run may write outside of the maintenance windows.
+	OutsideWindow bool `json:"outside_window,omitempty"`
+
 	Device  string `json:"device,omitempty"`
 	Via     string `json:"via,omitempty"`
 	Request string `json:"request,omitempty"`
@@ -50,7 +53,7 @@ func (r *run) beginAudit(me store.Owner, of string) error {
 		return nil
 	}
 	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}}
-	first := AuditRecord{Event: "begin", Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Plan: r.plan, Of: of}
+	first := AuditRecord{Event: "begin", Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Plan: r.plan, Of: of, OutsideWindow: r.OutsideWindow}
 	if of == "" {
 		first.Allow = r.allow.String()
 	}

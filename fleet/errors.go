@@ -54,6 +54,7 @@ const (
 	KindUndo        Kind = "undo"      // an undo record that is not carried out
 	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
 	KindUntrusted   Kind = "untrusted" // a plan or journal that is not signed, or not with a known key
+	KindWindow      Kind = "window"    // outside of the maintenance windows
 	// A wave did not pass its gate, or showed too little to tell.
 	KindGate         Kind = "gate"
 	KindInconclusive Kind = "inconclusive"
@@ -78,6 +79,7 @@ var hints = map[Kind]string{
 	KindPlan:         "plan again: the plan was edited, or made under other conditions",
 	KindUntrusted:    "where another user or machine made it, name the file of its public key with --trust-key or in rollout.trustKeys of the intent",
 	KindInconclusive: "turn the counters on; --gate quick looks at links, neighbours and losses alone",
+	KindWindow:       "wait until it opens, or write at once with --outside-window",
 	KindNoDevice:     "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
 	KindUndo:         "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
 }

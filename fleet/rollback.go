@@ -197,6 +197,9 @@ type RollbackOptions struct {
 // with the operation OpJudge says why nothing was written; any other is the journal's.
 func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions) (_ *Result, err error) {
 	r := newRun(devices, o.RunOptions)
+	if err := r.inWindow(); err != nil {
+		return nil, err
+	}
 	rollout := u.Rollout()
 	needs := rollout.Impact()
 	of := map[string]PastDevice{}

@@ -69,6 +69,9 @@ type run struct {
 
 func (o RunOptions) withDefaults() RunOptions {
 	o.AppliedTimeout = cmp.Or(o.AppliedTimeout, 30*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return o
 }
 
@@ -193,6 +196,10 @@ func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
 	out, start := Outcome{Device: device, State: Skipped, Error: e.why}, time.Now()
 	if ctx.Err() != nil {
 		e.end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
+	}
+	if err := e.stillInWindow(); err != nil && e.over.Err() == nil {
+		out.Error = NewError(device, OpJudge, err)
+		e.end(fmt.Errorf("%w before %s: %w", errStopped, device, err))
 	}
 	if e.over.Err() != nil {
 		return out, nil

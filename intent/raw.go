@@ -211,6 +211,15 @@ type rawRollout struct {
 	MaxUnavailable opt[string]        `key:"maxUnavailable" rule:"share" loose:"true" doc:"How many devices of a role are changed side by side at most, a number or a percentage. Default 25%."`
 	DeviceTimeout  opt[time.Duration] `key:"deviceTimeout" doc:"How long the work on one device may take; after it the device is reverted and the run stops. Default: the deadlines of the requests."`
 	TrustKeys      list[opt[string]]  `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
+	Windows        list[rawWindow]    `key:"windows" doc:"Maintenance windows. Outside of all of them apply and rollback write nothing without --outside-window. Default: always."`
+}
+
+type rawWindow struct {
+	Pos      Pos
+	Days     list[opt[string]] `key:"days" enum:"mon,tue,wed,thu,fri,sat,sun" doc:"Days on which the window begins. Default: every day."`
+	From     opt[string]       `key:"from" req:"true" rule:"clock" doc:"When it begins: 22:00."`
+	To       opt[string]       `key:"to" req:"true" rule:"clockEnd" doc:"When it ends: 04:00, on the next day where that is before its begin. 24:00 is midnight."`
+	Timezone opt[string]       `key:"timezone" rule:"timezone" doc:"Time zone of both, a name of the IANA database: Europe/Berlin. Default UTC."`
 }
 
 type rawSuppress struct {

@@ -24,6 +24,8 @@ type Rollout struct {
 	DeviceTimeout Value[time.Duration]
 	// TrustKeys are files of public keys whose plans and journals are believed.
 	TrustKeys []string
+	// Windows are when runs may write.
+	Windows Windows
 }
 
 // Share is a number of devices, or a part of them.
@@ -62,6 +64,7 @@ func (r *resolver) rollout() {
 			out.MaxUnavailable.V = Share{Percent: n}
 		}
 	}
+	r.windows(&raw.Windows)
 	for _, file := range raw.TrustKeys.Items {
 		out.TrustKeys = append(out.TrustKeys, file.V)
 	}

@@ -35,7 +35,7 @@ const (
 const exitHelp = `Exit status:
   0    done, nothing to report
   1    failed: could not reach, could not read, an operation broke
-  2    the command line or the intent is wrong
+  2    the command line or the intent is wrong, or a maintenance window is closed
   3    there are differences (plan --exit-code) or findings of severity error,
        with --strict also where something could not be checked
   4    applied in part: the report gives the state of each device
@@ -105,7 +105,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		if wrong.Option != "" {
 			err = &statusError{err: fmt.Errorf("--%w", err)}
 		}
-	case errors.As(err, new(intent.Errors)), errors.As(err, new(*intent.Error)), untrusted(err):
+	case errors.As(err, new(intent.Errors)), errors.As(err, new(*intent.Error)), unpermitted(err):
 		status = exitUsage
 	}
 	if wantsJSON(args) {

@@ -27,6 +27,8 @@ type applyOptions struct {
 	stateFlags
 	saved string
 	yes   bool
+	// outside writes outside of the maintenance windows, too.
+	outside bool
 	// skipUnreachable leaves devices out that cannot be reached.
 	skipUnreachable bool
 	allow           impactFlag
@@ -78,6 +80,9 @@ The whole plan is judged before the first write. Nothing is written to any devic
 if one of them was not planned, has a change that cannot be made, is disturbed
 more than --allow permits, cannot be read any more, or is not in the state that
 was planned for. --skip-unreachable leaves out devices that cannot be reached.
+
+Outside of the maintenance windows of the intent it needs --outside-window. When
+the window closes during a run, no further device is begun.
 
 Then it changes the devices wave after wave, as the plan shows: a canary first,
 never two devices that stand in for one another, and no more of a role at a time
@@ -141,6 +146,7 @@ func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	yesFlag(c, &o.yes)
 	a.gateFlag(c, &o.gate, fleet.GateFull)
 	a.allowFlag(c, &o.allow)
+	outsideFlag(c, &o.outside)
 }
 
 func (a *app) allowFlag(c *cobra.Command, allow *impactFlag) {
@@ -170,6 +176,9 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	f := c.Fabric()
+	if err := a.inWindow(f, o.outside); err != nil {
+		return err
+	}
 	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
@@ -193,7 +202,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run.Audit, run.Keys = audit, s.ring
+	run.Audit, run.Keys, run.OutsideWindow = audit, s.ring, o.outside
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {

@@ -76,10 +76,11 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// untrusted reports whether an error is of a file that is not believed.
-func untrusted(err error) bool {
+// unpermitted reports whether an error is of a run that the intent or a signature
+// forbids, so that it has to be asked for in another way.
+func unpermitted(err error) bool {
 	e := (*fleet.Error)(nil)
-	return errors.As(err, &e) && e.Kind == fleet.KindUntrusted
+	return errors.As(err, &e) && (e.Kind == fleet.KindUntrusted || e.Kind == fleet.KindWindow)
 }
 
 // adviceOf returns the advice of an error, or "". A [fleet.Error] has it in a field.

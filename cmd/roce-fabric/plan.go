@@ -154,6 +154,9 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		}
 		a.talk("saved the plan to %s, digest %s", o.save, digest)
 	}
+	if v.sum.Changed > 0 {
+		a.sayWindow(f)
+	}
 	a.sayNext(v.sum, o.save)
 	switch {
 	case v.sum.Failed > 0:

@@ -19,6 +19,8 @@ type rollbackOptions struct {
 	yes, list, plan bool
 	allow           impactFlag
 	gate            gateFlag
+	// outside writes outside of the maintenance windows, too.
+	outside bool
 }
 
 func (a *app) rollbackCommand() *cobra.Command {
@@ -36,7 +38,8 @@ It shows what changes back, in which waves and what that disturbs, and asks;
 without a terminal it needs --yes. More than reset counters must be allowed with
 --allow, as with apply. The waves are those of the run in reverse. After each wave
 the gate looks at it, quick unless --gate says otherwise; if it does not pass, no
-further wave is begun. --plan shows all this and does nothing, --list shows the
+further wave is begun. Outside of the maintenance windows of the intent it needs
+--outside-window. --plan shows all this and does nothing, --list shows the
 runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml --plan\n  roce-fabric rollback -f fabric.yaml --allow port-flap\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --allow port-flap",
 		Args:    cobra.MaximumNArgs(1),
@@ -56,6 +59,7 @@ func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
 	a.allowFlag(c, &o.allow)
 	a.gateFlag(c, &o.gate, fleet.GateQuick)
 	yesFlag(c, &o.yes)
+	outsideFlag(c, &o.outside)
 	a.stateFlag(c, &o.stateFlags)
 	a.auditFlag(c, &o.audit)
 }
@@ -85,6 +89,9 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 		return err
 	}
 	f := c.Fabric()
+	if err := a.inWindow(f, o.outside); err != nil {
+		return err
+	}
 	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
@@ -107,7 +114,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, Workers: a.parallel, Writers: a.parallel, Progress: a.showSteps(), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
+	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Workers: a.parallel, Writers: a.parallel, Progress: a.showSteps(), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
 	res, err := fleet.Rollback(ctx, devices, u, fleet.RollbackOptions{RunOptions: run, Allow: o.allow.Impact})
 	return a.ended(f.Name, res, err, "")
 }

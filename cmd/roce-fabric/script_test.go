@@ -67,7 +67,7 @@ func TestScript(t *testing.T) {
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
 			"labpfc": labPFC, "labreboot": labReboot, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
-			"cirun": ciRun, "cioutput": ciOutput,
+			"cirun": ciRun, "cioutput": ciOutput, "windows": windows,
 		},
 	})
 }
