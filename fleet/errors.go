@@ -53,6 +53,7 @@ const (
 	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
 	KindUntrusted   Kind = "untrusted" // a plan or journal that is not signed, or not with a known key
 	KindWindow      Kind = "window"    // outside of the maintenance windows
+	KindRefused     Kind = "not-approved"
 	KindNoDevice    Kind = "no-device" // the device is not among those of the call
 )
 

@@ -120,7 +120,7 @@ func (w *PlanWriter) Close() error { return w.f.Close() }
 type PlanFile struct {
 	PlanHeader
 	// Digest identifies what is planned, whenever the plan was made: it is that of the
-	// lines of the devices. A plan of [Prepare] has none.
+	// lines of the devices.
 	Digest string
 	// SignedBy names the key that the file says it is signed with; "" for none.
 	SignedBy string
@@ -177,9 +177,15 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*De
 		return nil, err
 	}
 	var at int64
+	sum := sha256.New()
 	err = os.Remove(p.f.Name())
 	if err == nil {
 		err = Plan(ctx, devices, o, func(d *DevicePlan) error {
+			whole, err := json.Marshal(d)
+			if err != nil {
+				return err
+			}
+			sum.Write(append(whole, '\n')) // as if it was saved
 			kept := *d
 			kept.Changes = nil // people and policy read them, and have by then
 			b, err := json.Marshal(kept)
@@ -197,6 +203,7 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*De
 	if err != nil {
 		return nil, errors.Join(err, p.f.Close())
 	}
+	p.Digest = hex.EncodeToString(sum.Sum(nil))
 	return p, nil
 }
 

@@ -143,6 +143,9 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RunOptions) (_ *
 	if err := r.inWindow(); err != nil {
 		return nil, err
 	}
+	if err := r.ask(ctx, nil, u.request); err != nil {
+		return nil, err
+	}
 	if err := r.begin(u.ID); err != nil {
 		return nil, err
 	}

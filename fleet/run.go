@@ -61,8 +61,10 @@ type run struct {
 	allow   qos.Impact
 	devices map[string]Device
 	journal *journal // nil for a run without a write
-	plan    string   // digest of the saved plan that it carries out
+	plan    string   // digest of the plan that it carries out
 	audit   *audit
+	// approved names who approved of it; "" for nobody.
+	approved string
 }
 
 func (o RunOptions) withDefaults() RunOptions {

@@ -46,6 +46,7 @@ func (r *resolver) fabric() *Fabric {
 	if ro := r.raw.Rollout; ro != nil {
 		r.out.Rollout.PortGroup = from(ro.PortGroup, defaultPortGroup)
 		r.windows(&ro.Windows)
+		r.out.Rollout.Approval = r.approval(ro.Approval)
 		for _, file := range ro.TrustKeys.Items {
 			r.out.Rollout.TrustKeys = append(r.out.Rollout.TrustKeys, file.V)
 		}

@@ -386,4 +386,6 @@ type Rollout struct {
 	TrustKeys []string
 	// Windows are when runs may write.
 	Windows Windows
+	// Approval says who approves of a run; nil for nobody.
+	Approval *Approval
 }

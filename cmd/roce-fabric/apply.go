@@ -58,7 +58,9 @@ more than --allow permits, cannot be read any more, or is not in the state that
 was planned for. --skip-unreachable leaves out devices that cannot be reached.
 
 Outside of the maintenance windows of the intent it needs --outside-window. When
-the window closes during a run, no further device is begun.
+the window closes during a run, no further device is begun. If the intent names
+who approves of a run, apply runs that command or calls that webhook before it
+writes, also with --yes.
 
 Then it changes one device after another. It reads the device again and refuses
 if its state is not the planned one, writes, reads back, compares the result with
@@ -135,7 +137,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run.Audit, run.Keys, run.OutsideWindow = audit, s.ring, o.outside
+	run.Audit, run.Keys, run.OutsideWindow, run.Approver = audit, s.ring, o.outside, a.approver(f)
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {

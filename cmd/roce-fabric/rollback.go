@@ -35,7 +35,8 @@ the run. What other users have changed since, outside of what the run wrote,
 stays. A cut-off run is rolled back in the same way.
 
 It shows the devices and asks; without a terminal it needs --yes. Outside of the
-maintenance windows of the intent it needs --outside-window. --list shows the
+maintenance windows of the intent it needs --outside-window. If the
+intent names who approves of a run, rollback asks there as well. --list shows the
 runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
 		Args:    cobra.MaximumNArgs(1),
@@ -104,7 +105,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
 	return a.ended(f.Name, res, err, "")
 }
 
