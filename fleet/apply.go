@@ -37,6 +37,8 @@ type RunOptions struct {
 	Audit io.Writer
 	// OutsideWindow writes outside of the maintenance windows of the intent, too.
 	OutsideWindow bool
+	// Approver is asked before the first write; nil is a yes.
+	Approver Approver
 	// Now is the clock that the windows go by; nil is [time.Now].
 	Now func() time.Time
 	// Progress is called as the work goes on; nil is silence.
@@ -54,8 +56,8 @@ type ApplyOptions struct {
 	SkipFailed bool
 	// SkipUnreachable leaves devices out that cannot be reached before the first write.
 	SkipUnreachable bool
-	// Confirm is asked once nothing forbids the plan; an error ends it. nil is
-	// a yes. As the answer may take hours, all devices are read again after it.
+	// Confirm is asked once nothing forbids the plan, and before the approver; an error
+	// ends it. nil is a yes. As the answer may take hours, all devices are read again after it.
 	Confirm func() error
 }
 
@@ -123,13 +125,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		return p.err != nil || p.empty && r.devices[p.name].Volatile
 	})
 	if len(todo) > 0 {
-		if o.Confirm != nil {
-			if err := o.Confirm(); err != nil {
-				return nil, err
-			}
-		}
-		// The answer may have taken hours.
-		if err := r.inWindow(); err != nil {
+		if err := r.ask(ctx, o.Confirm, plan.request); err != nil {
 			return nil, err
 		}
 		if err := r.begin(""); err != nil {
@@ -137,7 +133,7 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
 		// A plan that was made just now, without a question, needs no second look.
-		if !plan.fresh || o.Confirm != nil {
+		if !plan.fresh || o.Confirm != nil || o.Approver != nil {
 			if refused, err := r.checkAll(ctx, todo, judged, o.SkipUnreachable); err != nil {
 				return refused, err
 			}

@@ -55,6 +55,7 @@ const (
 	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
 	KindUntrusted   Kind = "untrusted" // a plan or journal that is not signed, or not with a known key
 	KindWindow      Kind = "window"    // outside of the maintenance windows
+	KindRefused     Kind = "not-approved"
 	// A wave did not pass its gate, or showed too little to tell.
 	KindGate         Kind = "gate"
 	KindInconclusive Kind = "inconclusive"

@@ -14,7 +14,8 @@
 // digest). It holds no secret.
 //
 // [Apply] judges a plan as a whole first: where one device cannot be changed as
-// planned, none is. It then takes the fabric's lock, writes a journal, and goes from
+// planned, none is. It keeps to the maintenance windows of the intent ([InWindow]), and
+// asks an [Approver]. It then takes the fabric's lock, writes a journal, and goes from
 // device to device. On each it reads again and refuses a state other than the one that
 // was planned for; writes; reads back, and a plan for that must have nothing left to
 // do; compares what the device's daemons made of it; confirms. A device on which any

@@ -123,7 +123,7 @@ func (w *PlanWriter) Close() error { return w.f.Close() }
 type PlanFile struct {
 	PlanHeader
 	// Digest identifies what is planned, whenever the plan was made: it is that of the
-	// lines of the devices. A plan of [Prepare] has none.
+	// lines of the devices.
 	Digest string
 	// Rollout is the waves of the devices that change.
 	Rollout *Rollout
@@ -183,9 +183,15 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*De
 	}
 	var at int64
 	rollout := NewRollout(o.Fabric, o.History)
+	sum := sha256.New()
 	err = os.Remove(p.f.Name())
 	if err == nil {
 		err = Plan(ctx, devices, o, func(d *DevicePlan) error {
+			whole, err := json.Marshal(d)
+			if err != nil {
+				return err
+			}
+			sum.Write(append(whole, '\n')) // as if it was saved
 			kept := *d
 			kept.Changes = nil // people and policy read them, and have by then
 			b, err := json.Marshal(kept)
@@ -205,6 +211,7 @@ func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*De
 		return nil, errors.Join(err, p.f.Close())
 	}
 	p.Rollout = rollout.Rollout()
+	p.Digest = hex.EncodeToString(sum.Sum(nil))
 	return p, nil
 }
 

@@ -214,6 +214,9 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 	if needs > o.Allow {
 		return &Result{Needs: needs}, refusal(KindImpact, []string{fmt.Sprintf("the rollback disturbs more than is allowed: %s, allowed is %s", needs, o.Allow)})
 	}
+	if err := r.ask(ctx, nil, u.request); err != nil {
+		return nil, err
+	}
 	if err := r.begin(u.ID); err != nil {
 		return nil, err
 	}

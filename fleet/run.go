@@ -63,8 +63,11 @@ type run struct {
 	allow   qos.Impact
 	devices map[string]Device
 	journal *journal // nil for a run without a write
-	plan    string   // digest of the saved plan that it carries out
+	plan    string   // digest of the plan that it carries out
 	audit   *audit
+	// approved names who approved of it; "" for nobody.
+	approved string
+	request  ApprovalRequest // that was approved
 }
 
 func (o RunOptions) withDefaults() RunOptions {
@@ -101,6 +104,12 @@ func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Contex
 	for i, w := range waves {
 		if len(w.Devices) == 0 {
 			continue
+		}
+		if e.over.Err() == nil && w.Kind != "" {
+			if err := r.approveWave(ctx, w, i, len(waves)-1); err != nil {
+				e.why = NewError("", OpJudge, err)
+				e.end(fmt.Errorf("%w between two waves: %w", errStopped, err))
+			}
 		}
 		if e.over.Err() == nil && w.Kind != "" {
 			r.Progress.report(Event{Kind: WaveBegins, Phase: Writing, Devices: len(w.Devices), Text: natural.Fold(w.Devices), I: i - 1, N: len(waves) - 1})

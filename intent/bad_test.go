@@ -133,6 +133,16 @@ var badCases = []struct {
 		`9:58: timezone must be a time zone such as Europe/Berlin, not "+02:00"` + "\n" +
 		`10:5: an entry of windows has no to` + "\n" +
 		`10:12: from must be a time such as 22:00, not "24:00"`, true},
+	{"approval", good + "rollout:\n  approval: {url: \"http://hunter2@x\", token: hunter2, command: [\"a\\nb\"], timeout: 90}\n", `8:13: approval needs either a command or a url` + "\n" +
+		`8:19: url must be an address such as https://change.example.net/roce, not text` + "\n" +
+		`8:46: token must be a reference to a secret, not text` + "\n" +
+		`8:65: command must be one line of text, not text` + "\n" +
+		`8:83: timeout: "90" has no unit`, true},
+	{"approval of nobody", good + "rollout: {approval: {timeout: 0s}}\n", `7:21: approval needs either a command or a url` + "\n" +
+		`7:31: timeout must be 1s to 24h, not 0s`, false},
+	{"approval of two", good + "rollout: {approval: {command: [x], url: \"https://x\"}}\n", `7:21: approval needs either a command or a url`, false},
+	{"approval by a command", good + "rollout: {approval: {command: [], token: env:X}}\n", `7:31: the command is empty`, false},
+	{"approval by a command with a token", good + "rollout: {approval: {command: [x], token: env:X}}\n", `7:43: a command takes no token and no ca, which are for a url`, false},
 	{"windows that cannot be", good + "rollout:\n  windows:\n  - {days: [], from: 22:00, to: 22:00, timezone: Europe/Bonn}\n  - {from: 22:00, to: 23:00, timezone: Local}\n", `9:5: the window ends when it begins` + "\n" +
 		`9:12: the window has no day` + "\n" +
 		`9:50: there is no time zone "Europe/Bonn"` + "\n" +

@@ -212,6 +212,17 @@ type rawRollout struct {
 	DeviceTimeout  opt[time.Duration] `key:"deviceTimeout" doc:"How long the work on one device may take; after it the device is reverted and the run stops. Default: the deadlines of the requests."`
 	TrustKeys      list[opt[string]]  `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
 	Windows        list[rawWindow]    `key:"windows" doc:"Maintenance windows. Outside of all of them apply and rollback write nothing without --outside-window. Default: always."`
+	Approval       *rawApproval       `key:"approval" doc:"Who must say yes before apply and rollback write. Default: nobody else."`
+}
+
+// rawApproval hides its url and command in messages: they may hold a secret.
+type rawApproval struct {
+	Pos     Pos
+	Command list[opt[string]]  `key:"command" rule:"argument" loose:"true" secret:"true" doc:"Program with its arguments, which apply and rollback run: exit status 0 is yes, and otherwise the first line of its standard error is the reason."`
+	URL     opt[string]        `key:"url" rule:"url" secret:"true" doc:"Address, https://..., to which apply and rollback post a request: status 200 with {\"approved\": true} is yes, and otherwise reason is the reason."`
+	Token   opt[string]        `key:"token" rule:"reference" secret:"true" doc:"Reference to the bearer token for url: env:NAME, file:PATH, keyring:SERVICE/USER."`
+	CA      opt[string]        `key:"ca" rule:"path" doc:"File of PEM certificates to trust for url. Default: the system's."`
+	Timeout opt[time.Duration] `key:"timeout" doc:"How long to wait for the answer, 1s to 24h; none is no. Default 10m."`
 }
 
 type rawWindow struct {

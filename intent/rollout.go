@@ -26,6 +26,8 @@ type Rollout struct {
 	TrustKeys []string
 	// Windows are when runs may write.
 	Windows Windows
+	// Approval says who approves of a run; nil for nobody.
+	Approval *Approval
 }
 
 // Share is a number of devices, or a part of them.
@@ -65,6 +67,7 @@ func (r *resolver) rollout() {
 		}
 	}
 	r.windows(&raw.Windows)
+	out.Approval = r.approval(raw.Approval)
 	for _, file := range raw.TrustKeys.Items {
 		out.TrustKeys = append(out.TrustKeys, file.V)
 	}

@@ -69,6 +69,8 @@ var textRules = map[string]textRule{
 	"clock":     {re: newSyntax(`^([01][0-9]|2[0-3]):[0-5][0-9]$`), want: "a time such as 22:00", hint: clockHint},
 	"clockEnd":  {re: newSyntax(`^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`), want: "a time such as 04:00", hint: clockHint},
 	"timezone":  {re: newSyntax(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`), want: "a time zone such as Europe/Berlin"},
+	"argument":  {re: newSyntax(`^[^\x00-\x1f]*$`), want: "one line of text"},
+	"url":       {re: newSyntax(`^https://[A-Za-z0-9.:[\]-]+([/?][!-~]*)?$`), want: "an address such as https://change.example.net/roce", hint: "it is https, without a user; the token has a key of its own"},
 	"jump":      {re: newSyntax(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
 }
 

@@ -35,7 +35,8 @@ const (
 const exitHelp = `Exit status:
   0    done, nothing to report
   1    failed: could not reach, could not read, an operation broke
-  2    the command line or the intent is wrong, or a maintenance window is closed
+  2    the command line or the intent is wrong, the maintenance window is closed,
+       or the run was not approved
   3    there are differences (plan --exit-code) or findings of severity error,
        with --strict also where something could not be checked
   4    applied in part: the report gives the state of each device

@@ -82,7 +82,9 @@ more than --allow permits, cannot be read any more, or is not in the state that
 was planned for. --skip-unreachable leaves out devices that cannot be reached.
 
 Outside of the maintenance windows of the intent it needs --outside-window. When
-the window closes during a run, no further device is begun.
+the window closes during a run, no further device is begun. If the intent names
+who approves of a run, apply runs that command or calls that webhook before it
+writes, also with --yes.
 
 Then it changes the devices wave after wave, as the plan shows: a canary first,
 never two devices that stand in for one another, and no more of a role at a time
@@ -202,7 +204,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run.Audit, run.Keys, run.OutsideWindow = audit, s.ring, o.outside
+	run.Audit, run.Keys, run.OutsideWindow, run.Approver = audit, s.ring, o.outside, a.approver(f)
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -76,11 +77,11 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// unpermitted reports whether an error is of a run that the intent or a signature
-// forbids, so that it has to be asked for in another way.
+// unpermitted reports whether an error is of a run that its intent, its approver
+// or a signature forbids.
 func unpermitted(err error) bool {
 	e := (*fleet.Error)(nil)
-	return errors.As(err, &e) && (e.Kind == fleet.KindUntrusted || e.Kind == fleet.KindWindow)
+	return errors.As(err, &e) && slices.Contains([]fleet.Kind{fleet.KindUntrusted, fleet.KindWindow, fleet.KindRefused}, e.Kind)
 }
 
 // adviceOf returns the advice of an error, or "". A [fleet.Error] has it in a field.

@@ -156,6 +156,9 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	}
 	if v.sum.Changed > 0 {
 		a.sayWindow(f)
+		if by := a.approver(f); by != nil {
+			a.talkClean("approval: apply asks %s", by)
+		}
 	}
 	a.sayNext(v.sum, o.save)
 	switch {

@@ -39,8 +39,8 @@ without a terminal it needs --yes. More than reset counters must be allowed with
 --allow, as with apply. The waves are those of the run in reverse. After each wave
 the gate looks at it, quick unless --gate says otherwise; if it does not pass, no
 further wave is begun. Outside of the maintenance windows of the intent it needs
---outside-window. --plan shows all this and does nothing, --list shows the
-runs.`,
+--outside-window. If the intent names who approves of a run, rollback asks there
+as well. --plan shows all this and does nothing, --list shows the runs.`,
 		Example: "  roce-fabric rollback -f fabric.yaml --plan\n  roce-fabric rollback -f fabric.yaml --allow port-flap\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --allow port-flap",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
@@ -114,7 +114,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Workers: a.parallel, Writers: a.parallel, Progress: a.showSteps(), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
+	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Workers: a.parallel, Writers: a.parallel, Progress: a.showSteps(), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
 	res, err := fleet.Rollback(ctx, devices, u, fleet.RollbackOptions{RunOptions: run, Allow: o.allow.Impact})
 	return a.ended(f.Name, res, err, "")
 }
