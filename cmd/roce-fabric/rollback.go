@@ -105,7 +105,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showProgress(a.showSteps())})
 	return a.ended(f.Name, res, err, "")
 }
 
