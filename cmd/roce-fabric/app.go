@@ -137,15 +137,12 @@ func (a *app) warn(format string, args ...any) {
 	fmt.Fprintln(a.stderr, a.styler(a.stderr).Yellow("warning:"), term.Clean(fmt.Sprintf(format, args...)))
 }
 
-func (a *app) terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(f)
-}
+func (a *app) terminal(w io.Writer) bool { return term.IsTerminal(term.File(w)) }
 
 // width is that of a terminal, in columns; 0 for anything else.
 func (a *app) width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(f) {
-		return term.Width(f)
+	if a.terminal(w) {
+		return term.Width(term.File(w))
 	}
 	return 0
 }

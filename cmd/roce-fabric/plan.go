@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -281,14 +280,11 @@ func (a *app) history(s store.Store) *fleet.History {
 	return past
 }
 
-// progress shows how far the work is, on a terminal only.
+// progress shows how far the work is, on a terminal only, and never among JSON.
 func (a *app) progress(label string, total int) *term.Progress {
 	return term.NewProgress(a.stderr, term.ProgressOptions{
 		Label: label, Total: total,
-		Animate: term.Animate(a.getenv, a.terminal(a.stderr)),
-		Width: func() int {
-			f, _ := a.stderr.(*os.File)
-			return term.Width(f)
-		},
+		Animate: a.output != "json" && term.Animate(a.getenv, a.terminal(a.stderr)),
+		Width:   func() int { return term.Width(term.File(a.stderr)) },
 	})
 }

@@ -114,7 +114,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Workers: a.parallel, Writers: a.parallel, Progress: a.showSteps(), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
+	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Workers: a.parallel, Writers: a.parallel, Progress: a.showProgress(a.showSteps()), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
 	res, err := fleet.Rollback(ctx, devices, u, fleet.RollbackOptions{RunOptions: run, Allow: o.allow.Impact})
 	return a.ended(f.Name, res, err, "")
 }
