@@ -233,9 +233,7 @@ func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 		return err
 	}
 	for _, s := range was {
-		if s.first.Sample != nil {
-			gate.Lean(&s.first.Gate, s.first.Sample)
-		}
+		lean(s.first.Gate, s.first.Sample)
 	}
 	if err := sleep(ctx, g.scaled(gateBaseline)); err != nil {
 		return err
@@ -251,6 +249,13 @@ func (g *gated) baseline(ctx context.Context, waves []Wave) error {
 		}
 	}
 	return nil
+}
+
+// lean keeps a baseline small: it is of the whole rollout.
+func lean(d gate.Device, s *gate.Sample) {
+	if s != nil {
+		gate.Lean(&d, s)
+	}
 }
 
 // need is an error where nothing at all could be read.
@@ -276,8 +281,9 @@ func (g *gated) window(ctx context.Context, was map[string]seen) (*gate.Result, 
 		return g.recount(ctx, was[name].first)
 	}, func(r Reading) error {
 		if r.Sample != nil {
-			d := was[r.Device].first.Gate
-			gate.Lean(&d, r.Sample)
+			if g.base == nil {
+				lean(was[r.Device].first.Gate, r.Sample)
+			}
 			samples = append(samples, *r.Sample)
 			if r.Host != nil {
 				hosts++
