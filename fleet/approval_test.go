@@ -101,6 +101,12 @@ func TestNotApproved(t *testing.T) {
 	by.answer = func() error { g.set(4, 0); return nil }
 	_, err = g.apply(t)
 	wantClosed(t, err, "outside the maintenance windows (fabric.yaml:7:5); the next one opens Tue 2026-11-24 22:00 UTC (in 18h0m); nothing was written")
+	ctx, cancel := context.WithCancel(t.Context())
+	by.answer = func() error { cancel(); return ctx.Err() }
+	g.set(3, 59)
+	if _, err = g.applyIn(ctx, t); err == nil || err.Error() != "nothing was written" {
+		t.Errorf("interrupted: %v", err)
+	}
 	if g.wrote()[0] {
 		t.Error("it was written to")
 	}

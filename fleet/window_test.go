@@ -56,12 +56,17 @@ func newRig(t *testing.T, names ...string) *rig {
 // apply plans and applies.
 func (g *rig) apply(t *testing.T) (*Result, error) {
 	t.Helper()
+	return g.applyIn(t.Context(), t)
+}
+
+func (g *rig) applyIn(ctx context.Context, t *testing.T) (*Result, error) {
+	t.Helper()
 	plan, err := Prepare(t.Context(), g.devices, PlanOptions{Fabric: g.run.Fabric}, func(*DevicePlan) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = plan.Close() })
-	return Apply(t.Context(), g.devices, plan, g.run)
+	return Apply(ctx, g.devices, plan, g.run)
 }
 
 // wrote says which boxes were written to.

@@ -47,9 +47,15 @@ func TestCommand(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("no program: %v", err)
 	}
-	// One that never answers, and whose child keeps its output open.
-	err = Of(&intent.Approval{Command: []string{"sh", "-c", "sleep 1000 & sleep 1000"}, Timeout: 50 * time.Millisecond}, "").Approve(t.Context(), asked)
-	wantReason(t, err, "no answer within 50ms")
+	// One that never answers may withdraw the question, or is killed.
+	withdrawn := filepath.Join(t.TempDir(), "withdrawn")
+	for _, script := range []string{"trap 'kill $!; touch " + withdrawn + "' TERM; sleep 1000 & wait", "trap '' TERM; exec sleep 1000"} {
+		err = Of(&intent.Approval{Command: []string{"sh", "-c", script}, Timeout: time.Second}, "").Approve(t.Context(), asked)
+		wantReason(t, err, "no answer within 1s")
+	}
+	if _, err := os.Stat(withdrawn); err != nil {
+		t.Error(err)
+	}
 }
 
 func wantReason(t *testing.T, err error, want string) {
@@ -152,8 +158,8 @@ func TestWebhookUnreachable(t *testing.T) {
 // What approvers get says of a rollback which run it is of.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	b, err := json.Marshal(document{format, fleet.ApprovalRequest{Fabric: "pod1", Digest: "4d2c", Of: "r1", Devices: 1, Changes: []fleet.ApprovalChange{{Device: "leaf1"}}, User: "ann", Host: "jump1"}})
-	if want := `{"format":1,"fabric":"pod1","digest":"4d2c","rolls_back":"r1","devices":1,"changes":[{"device":"leaf1"}],"user":"ann","host":"jump1"}`; err != nil || string(b) != want {
+	b, err := json.Marshal(document{format, fleet.ApprovalRequest{Fabric: "pod1", Digest: "4d2c", Of: "r1", Devices: 1, Impact: "traffic-loss", Changes: []fleet.ApprovalChange{{Device: "leaf1", Impact: "traffic-loss"}}, User: "ann", Host: "jump1"}})
+	if want := `{"format":1,"fabric":"pod1","digest":"4d2c","rolls_back":"r1","devices":1,"impact":"traffic-loss","changes":[{"device":"leaf1","impact":"traffic-loss"}],"user":"ann","host":"jump1"}`; err != nil || string(b) != want {
 		t.Errorf("%s, %v", b, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -20,8 +21,8 @@ type command struct {
 	timeout time.Duration
 }
 
-// grace is how long the outputs of a command that was killed may stay open in a
-// process that it started.
+// grace is how long a command that is asked to end may take for it, and its outputs may
+// stay open in a process that it started.
 const grace = 2 * time.Second
 
 func (c *command) String() string { return c.argv[0] }
@@ -37,6 +38,7 @@ func (c *command) Approve(ctx context.Context, r fleet.ApprovalRequest) error {
 	var said head
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(append(in, '\n')), &said, grace
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it may have something to withdraw
 	cmd.Env = append(os.Environ(), environment(r)...)
 	if err = cmd.Run(); err == nil {
 		return nil
