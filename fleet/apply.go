@@ -103,7 +103,7 @@ func (o Outcome) done() bool { return o.State == Applied || o.State == Restored 
 // error of Apply. Any other error comes from what surrounds the devices, such as the
 // journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
-	r := newRun(devices, o.RunOptions)
+	r := newRun(plan.Rollout.Interim.devices(devices), o.RunOptions)
 	r.allow, r.plan = o.Allow, plan.Digest
 	if err := plan.isOf(o.Fabric); err != nil {
 		return nil, err

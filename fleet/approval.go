@@ -83,7 +83,7 @@ func (u *Undo) request(r *run) (ApprovalRequest, error) {
 		if err := json.NewEncoder(sum).Encode(token); err != nil {
 			return q, err
 		}
-		p, err := u.Plan(d)
+		p, err := u.plan(d)
 		if err != nil {
 			return q, err
 		}

@@ -118,12 +118,13 @@ func TestNotApproved(t *testing.T) {
 // A plan has one digest, saved or not.
 func TestPreparedDigest(t *testing.T) {
 	g := newRig(t, "leaf1", "leaf2")
-	w, err := CreatePlan(filepath.Join(t.TempDir(), "p.plan"), PlanHeader{}, nil)
-	if err != nil {
+	path := filepath.Join(t.TempDir(), "p.plan")
+	plan, err := Prepare(t.Context(), g.devices, PlanOptions{Fabric: g.run.Fabric})
+	if err := errors.Join(err, plan.Save(path, nil), plan.Close()); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := Prepare(t.Context(), g.devices, PlanOptions{Fabric: g.run.Fabric}, w.Add)
-	if err := errors.Join(err, plan.Close(), w.Close()); err != nil || plan.Digest != w.Digest() {
-		t.Errorf("%s, saved %s, %v", plan.Digest, w.Digest(), err)
+	saved, err := OpenPlan(path)
+	if err := errors.Join(err, saved.Close()); err != nil || plan.Digest != saved.Digest {
+		t.Errorf("%s, saved %s, %v", plan.Digest, saved.Digest, err)
 	}
 }

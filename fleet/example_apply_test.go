@@ -48,7 +48,7 @@ func ExampleApply() {
 	defer remove()
 	ctx := context.Background()
 	devices, _ := f.Devices(at)
-	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(*fleet.DevicePlan) error { return nil })
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4})
 	must(err)
 	defer func() { must(plan.Close()) }()
 
@@ -80,7 +80,7 @@ func ExampleRollback() {
 	defer remove()
 	ctx := context.Background()
 	devices, _ := f.Devices(at)
-	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()}, func(*fleet.DevicePlan) error { return nil })
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()})
 	must(err)
 	defer func() { must(plan.Close()) }()
 	o := fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(state)}

@@ -9,7 +9,7 @@
 // [Plan] says for each device what differs from the intent, what changing it
 // disturbs, and the native steps. Devices are planned side by side and handed on
 // as each is ready, so that a plan of a thousand devices needs no more memory than
-// its workers. [Prepare] keeps the plans for [Apply], and [CreatePlan] saves them. A
+// its workers. [Prepare] keeps the plans in a file, for [Apply] and [PlanFile.Save]. A
 // saved plan is bound to the intent (by hash) and to the state of each device (by
 // digest). It holds no secret.
 //

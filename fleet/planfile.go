@@ -52,71 +52,6 @@ const signedPlan = "plan"
 // maxLine bounds one line, that is, one device.
 const maxLine = 64 << 20
 
-// PlanWriter writes a plan file, a line a device. Nothing is at the path before
-// Commit.
-type PlanWriter struct {
-	f            *atomicfile.File
-	sum, devices hash.Hash
-	n            int
-	ring         *keys.Ring
-}
-
-// CreatePlan starts a plan file, which is signed with the key of ring; nil signs
-// nothing.
-func CreatePlan(path string, h PlanHeader, ring *keys.Ring) (*PlanWriter, error) {
-	if ring != nil {
-		if err := ring.Ensure(); err != nil {
-			return nil, err
-		}
-	}
-	f, err := atomicfile.Output(path, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	w := &PlanWriter{f: f, sum: sha256.New(), devices: sha256.New(), ring: ring}
-	h.Kind, h.Format = planKind, planFormat
-	if err := w.line(h, w.sum); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return w, nil
-}
-
-func (w *PlanWriter) line(v any, to ...io.Writer) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = io.MultiWriter(append(to, w.f)...).Write(append(b, '\n'))
-	return err
-}
-
-// Digest is that of [PlanFile], of the devices so far.
-func (w *PlanWriter) Digest() string { return hex.EncodeToString(w.devices.Sum(nil)) }
-
-// Add writes one device.
-func (w *PlanWriter) Add(d *DevicePlan) error {
-	w.n++
-	return w.line(d, w.sum, w.devices)
-}
-
-// Commit writes the rollout and puts the file in its place.
-func (w *PlanWriter) Commit(r *Rollout) error {
-	if err := w.line(r, w.sum); err != nil {
-		return errors.Join(err, w.f.Close())
-	}
-	t := trailer{End: true, Devices: w.n, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
-	if w.ring != nil {
-		t.Sig = w.ring.Sign(signedPlan, []byte(t.SHA256))
-	}
-	if err := w.line(t); err != nil {
-		return errors.Join(err, w.f.Close())
-	}
-	return w.f.Commit()
-}
-
-// Close drops the file where it was not committed.
-func (w *PlanWriter) Close() error { return w.f.Close() }
-
 // PlanFile is a plan of many devices that is kept in a file: one that was saved, and
 // read to its end and found whole, or one that [Prepare] made. Of each device it has
 // what the plan is judged by in memory; the steps stay in the file.
@@ -135,6 +70,7 @@ type PlanFile struct {
 	fresh    bool // it was just made, by this process
 	sum, sig string
 	devices  []planned
+	size     int64 // of the lines before the trailer
 }
 
 // verify returns an error unless the file is signed with a key of ring. A plan that was
@@ -174,45 +110,123 @@ func OpenPlan(path string) (*PlanFile, error) {
 	return p, nil
 }
 
-// Prepare is [Plan] for plans that are handed to [Apply] at once. They are kept in
-// a file that goes with the process. Close must be called on it.
-func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) (_ *PlanFile, err error) {
-	p := &PlanFile{PlanHeader: PlanHeader{Fabric: o.Fabric.Name, Intent: o.Fabric.Hash}, path: "the plan", fresh: true}
-	if p.f, err = os.CreateTemp("", "roce-fabric-"); err != nil {
+// Prepare plans the devices, and puts what they need into waves. The plans are kept in a
+// file that goes with the process, for [Apply] and [PlanFile.Save]. Close must be called
+// on it.
+//
+// Where every order has a state in between that is worse, because RDMA traffic moves to
+// other code points, it plans the first of several runs: see [Interim].
+func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, error) {
+	p, rollout, err := prepare(ctx, devices, o, nil)
+	if err != nil {
 		return nil, err
 	}
-	var at int64
+	if i := rollout.interim(); i != nil {
+		if err := p.Close(); err != nil {
+			return nil, err
+		}
+		p, _, err = prepare(ctx, devices, o, i)
+	}
+	return p, err
+}
+
+func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *RolloutMaker, error) {
 	rollout := NewRollout(o.Fabric, o.History)
-	sum := sha256.New()
-	err = os.Remove(p.f.Name())
+	b, err := newPlanFile(PlanHeader{Tool: o.Tool, Fabric: o.Fabric.Name, Intent: o.Fabric.Hash, Created: time.Now().UTC()})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = Plan(ctx, i.devices(devices), o, func(d *DevicePlan) error {
+		rollout.Add(d)
+		return b.add(d)
+	})
+	var p *PlanFile
 	if err == nil {
-		err = Plan(ctx, devices, o, func(d *DevicePlan) error {
-			whole, err := json.Marshal(d)
-			if err != nil {
-				return err
-			}
-			sum.Write(append(whole, '\n')) // as if it was saved
-			kept := *d
-			kept.Changes = nil // people and policy read them, and have by then
-			b, err := json.Marshal(kept)
-			if err != nil {
-				return err
-			}
-			if _, err := p.f.Write(b); err != nil {
-				return err
-			}
-			p.devices = append(p.devices, d.planned(at, len(b)))
-			at += int64(len(b))
-			rollout.Add(d)
-			return emit(d)
-		})
+		r := rollout.Rollout()
+		r.Interim = i
+		p, err = b.end(r)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.f.Close())
+		return nil, nil, errors.Join(err, b.p.Close())
 	}
-	p.Rollout = rollout.Rollout()
-	p.Digest = hex.EncodeToString(sum.Sum(nil))
-	return p, nil
+	return p, rollout, nil
+}
+
+// planBuilder writes the file of a [PlanFile], a line a device.
+type planBuilder struct {
+	p            *PlanFile
+	sum, devices hash.Hash
+}
+
+func newPlanFile(h PlanHeader) (*planBuilder, error) {
+	f, err := os.CreateTemp("", "roce-fabric-")
+	if err != nil {
+		return nil, err
+	}
+	h.Kind, h.Format = planKind, planFormat
+	b := &planBuilder{&PlanFile{PlanHeader: h, f: f, path: "the plan", fresh: true}, sha256.New(), sha256.New()}
+	_, err = b.line(h)
+	if err := errors.Join(os.Remove(f.Name()), err); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return b, nil
+}
+
+// line writes a line, and returns it.
+func (b *planBuilder) line(v any) ([]byte, error) {
+	l, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	l = append(l, '\n')
+	b.sum.Write(l)
+	n, err := b.p.f.Write(l)
+	b.p.size += int64(n)
+	return l, err
+}
+
+func (b *planBuilder) add(d *DevicePlan) error {
+	at := b.p.size
+	l, err := b.line(d)
+	if err == nil {
+		b.devices.Write(l)
+		b.p.devices = append(b.p.devices, d.planned(at, len(l)))
+	}
+	return err
+}
+
+func (b *planBuilder) end(r *Rollout) (*PlanFile, error) {
+	if _, err := b.line(r); err != nil {
+		return nil, err
+	}
+	b.p.Rollout = r
+	b.p.Digest, b.p.sum = hex.EncodeToString(b.devices.Sum(nil)), hex.EncodeToString(b.sum.Sum(nil))
+	return b.p, nil
+}
+
+// Save writes a plan that was just made to a path, signed with the key of ring; nil signs
+// nothing. Nothing is at the path before it is whole.
+func (p *PlanFile) Save(path string, ring *keys.Ring) (err error) {
+	t := trailer{End: true, Devices: len(p.devices), SHA256: p.sum}
+	if ring != nil {
+		if err := ring.Ensure(); err != nil {
+			return err
+		}
+		t.Sig = ring.Sign(signedPlan, []byte(t.SHA256))
+	}
+	last, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	f, err := atomicfile.Output(path, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := io.Copy(f, io.MultiReader(io.NewSectionReader(p.f, 0, p.size), bytes.NewReader(append(last, '\n')))); err != nil {
+		return err
+	}
+	return f.Commit()
 }
 
 // device reads the plan of a device from the file that was opened, whatever stands

@@ -27,20 +27,19 @@ func sample(name string) *DevicePlan {
 func save(t testing.TB, devices ...*DevicePlan) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := CreatePlan(path, PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"}, nil)
+	w, err := newPlanFile(PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range devices {
-		if err := w.Add(d); err != nil {
-			t.Fatal(err)
-		}
-	}
 	r := &Rollout{}
 	for _, d := range devices {
+		if err := w.add(d); err != nil {
+			t.Fatal(err)
+		}
 		r.Waves = append(r.Waves, Wave{Devices: []string{d.Name}})
 	}
-	if err := w.Commit(r); err != nil {
+	p, err := w.end(r)
+	if err := errors.Join(err, p.Save(path, nil), p.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -112,20 +111,6 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 		if !errors.Is(err, errPlanFile) || !strings.Contains(err.Error(), c.want) || did > 0 {
 			t.Errorf("%s: %d devices acted on, error %v, want %q", name, did, err, c.want)
 		}
-	}
-}
-
-func TestAPlanThatIsNotCommittedLeavesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := CreatePlan(path, PlanHeader{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Add(sample("x")), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
 	}
 }
 

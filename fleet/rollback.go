@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -24,9 +25,20 @@ type Undo struct {
 	of map[string]Device
 }
 
-// Plan says what a rollback of a device changes: the reverse of what the journal says
+// Plans yields what a rollback changes, in the order in which it works.
+func (u *Undo) Plans() iter.Seq2[*DevicePlan, error] {
+	return func(yield func(*DevicePlan, error) bool) {
+		for _, d := range slices.Backward(u.Devices) {
+			if !yield(u.plan(d)) {
+				return
+			}
+		}
+	}
+}
+
+// plan says what a rollback of a device changes: the reverse of what the journal says
 // that the run changed.
-func (u *Undo) Plan(d PastDevice) (*DevicePlan, error) {
+func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
 	start, err := u.record(d.start, d.Name, "start")
 	if err != nil {
 		return nil, NewError(d.Name, OpJournal, err)
@@ -205,7 +217,7 @@ func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions)
 	of := map[string]PastDevice{}
 	for _, d := range u.Devices {
 		of[d.Name] = d
-		p, err := u.Plan(d)
+		p, err := u.plan(d)
 		if err != nil {
 			return nil, err
 		}

@@ -50,6 +50,8 @@ type Rollout struct {
 	States int `json:"states"`
 	// Unproven says what could not be proven; "" for nothing.
 	Unproven string `json:"unproven,omitempty"`
+	// Interim is set where a later run is needed, which this one prepares.
+	Interim *Interim `json:"interim,omitempty"`
 }
 
 // Impact is the least that must be allowed: traffic may be lost where a state in
@@ -71,6 +73,7 @@ type RolloutMaker struct {
 	pool    order.Pool
 	devices []*order.Device
 	plans   map[string]*wavePlan
+	cost    float64 // of the waves, see [order.Proof]
 }
 
 // wavePlan is what of the plan of a device is said of its wave.
@@ -151,11 +154,12 @@ func (m *RolloutMaker) Rollout() *Rollout {
 		stages = append(stages, order.Stage{{Devices: wave.Devices}})
 	}
 	proof := order.Prove(m.devices, m.fabric.Links, stages)
+	m.cost = proof.Cost
 	for i := range w.out {
 		m.describe(&w.out[i])
 		w.out[i].Worse = proof.Worse[i]
 	}
-	return &Rollout{w.out, proof.Links, proof.States, proof.Unproven}
+	return &Rollout{Waves: w.out, Links: proof.Links, States: proof.States, Unproven: proof.Unproven}
 }
 
 // neighbours are the switches that each device has links to.

@@ -56,7 +56,7 @@ func applyAll(b *testing.B, f *intent.Fabric, n int) {
 	}
 	before := live()
 	s := store.Dir(b.TempDir())
-	plan, err := Prepare(b.Context(), devices, PlanOptions{Fabric: f, Workers: 64}, func(*DevicePlan) error { return nil })
+	plan, err := Prepare(b.Context(), devices, PlanOptions{Fabric: f, Workers: 64})
 	if err != nil {
 		b.Fatal(err)
 	}

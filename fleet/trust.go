@@ -17,6 +17,9 @@ import (
 // trust returns an error, with the place, unless a plan is of devices of the run, and
 // one from a file, which may hold anything, is one that this tool makes of the intent.
 func (r *run) trust(ctx context.Context, plan *PlanFile) error {
+	if !plan.Rollout.Interim.lossless(r.Fabric) {
+		return NewError("", OpJudge, fmt.Errorf("%s keeps code points in a class that is not lossless in the intent; nothing was written", plan.path))
+	}
 	seen := map[string]bool{}
 	for i, p := range plan.devices {
 		dev, ok := r.devices[p.name]

@@ -61,7 +61,7 @@ func (g *rig) apply(t *testing.T) (*Result, error) {
 
 func (g *rig) applyIn(ctx context.Context, t *testing.T) (*Result, error) {
 	t.Helper()
-	plan, err := Prepare(t.Context(), g.devices, PlanOptions{Fabric: g.run.Fabric}, func(*DevicePlan) error { return nil })
+	plan, err := Prepare(t.Context(), g.devices, PlanOptions{Fabric: g.run.Fabric})
 	if err != nil {
 		t.Fatal(err)
 	}

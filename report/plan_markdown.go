@@ -45,6 +45,10 @@ func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary, 
 	if digest != "" {
 		text += "\ndigest: " + markdownCode(digest) + "\n"
 	}
+	if r != nil && r.Interim != nil {
+		now, _ := Interim(r.Interim)
+		text += fmt.Sprintf("\n**run %d of %d:** %s\n", r.Interim.Run, r.Interim.Runs, markdownText(now))
+	}
 	if r != nil && len(r.Waves) > 1 {
 		text += "\n" + markdownText(rolloutHead(r)) + "\n\n"
 		for i, wave := range r.Waves[:min(len(r.Waves), maxWaves)] {

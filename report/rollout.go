@@ -3,6 +3,9 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
@@ -16,8 +19,12 @@ import (
 // device needs none.
 func (t *Text) Rollout(r *fleet.Rollout) {
 	t.fold.flush()
-	if r == nil || len(r.Waves) < 2 && r.Impact() == 0 {
+	if r == nil || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil {
 		return
+	}
+	if i := r.Interim; i != nil {
+		now, _ := Interim(i)
+		t.printf("%s", t.marked(t.S.Bold(fmt.Sprintf("run %d of %d:", i.Run, i.Runs))+" ", now))
 	}
 	t.printf("%s\n", t.S.Bold(rolloutHead(r)))
 	for i, w := range r.Waves {
@@ -55,6 +62,23 @@ func rolloutHead(r *fleet.Rollout) string {
 		head += fmt.Sprintf("no state in between is worse than before and after (%s looked at)", words.Count(r.Links, "link"))
 	}
 	return head
+}
+
+// Interim says what a run does that a later one goes on with, and what that does.
+func Interim(i *fleet.Interim) (now, next string) {
+	var codes []string
+	for _, dscp := range slices.Sorted(maps.Keys(i.Keeps)) {
+		codes = append(codes, strconv.Itoa(dscp))
+	}
+	old := "DSCP " + strings.Join(codes, ", ")
+	drop := fmt.Sprintf("all devices drop %s. Connections that are open now send it until they end, so wait for them", old)
+	switch {
+	case i.Moves:
+		return fmt.Sprintf("hosts send the new DSCP; all devices still take %s as well", old), drop
+	case i.Runs == 2:
+		return fmt.Sprintf("RDMA traffic moves to another DSCP. All devices now take it as well as %s, which hosts still send", old), "hosts send the new DSCP, and then " + drop
+	}
+	return fmt.Sprintf("RDMA traffic moves to another DSCP. All devices now take it as well as %s, which hosts still send", old), "hosts send the new DSCP"
 }
 
 // about is a time that is estimated.

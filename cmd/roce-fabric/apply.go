@@ -100,8 +100,9 @@ remaining ones are not changed.
 
 The order is one in which no state in between is worse than before and after: no
 link with PFC or a lossless class at one end only, no packet too large for a
-switch. Where there is none, the plan says which links suffer and for how long,
-and apply needs --allow traffic-loss.
+switch. If RDMA traffic moves to another DSCP, that takes up to three runs, and
+apply says what the next one does. Where there is no such order, the plan says
+which links suffer and for how long, and apply needs --allow traffic-loss.
 
 A wave is confirmed and saved when it has passed its gate; otherwise it is
 reverted and the run stops, so that earlier waves stay changed (status 4). The
@@ -211,37 +212,42 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
 		advice = "do what the plan says about them, or leave the devices out with --only; --skip-unreachable leaves out those that cannot be reached"
-		// The plan is talk here: the result of apply is what became of the devices. A
-		// hint that the plan gives is not given again.
-		a.hinted = map[string]bool{}
-		show := *a
-		show.stdout, show.output = a.stderr, "text"
-		if a.output == "json" {
-			show.stdout, show.stderr = io.Discard, io.Discard
-		}
-		v := show.viewPlan(f.Name, false)
-		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, s), func(d *fleet.DevicePlan) error {
-			v.add(d)
-			return v.text.Err()
-		})
-		if err == nil {
-			err = v.end("", plan.Rollout)
-		}
-		if !o.yes {
-			run.Confirm = func() error {
-				if v.sum.Changed == 0 {
-					return nil
-				}
-				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(v.sum.Changed, a.noun())))
-			}
-		}
+		plan, err = fleet.Prepare(ctx, devices, a.planOptions(f, s))
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
+	if o.saved == "" {
+		sum, err := a.showTalk(plan)
+		if err != nil {
+			return err
+		}
+		if !o.yes && sum.Changed > 0 {
+			run.Confirm = func() error {
+				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, a.noun())))
+			}
+		}
+	}
 	res, err := fleet.Apply(ctx, devices, plan, run)
-	return a.ended(f.Name, res, err, advice)
+	err = a.ended(f.Name, res, err, advice)
+	if i := plan.Rollout.Interim; err == nil && i != nil {
+		_, next := report.Interim(i)
+		a.talk("next: apply again, run %d of %d: %s", i.Run+1, i.Runs, next)
+	}
+	return err
+}
+
+// showTalk shows a plan as talk: the result of apply is what became of the devices. A hint
+// that the plan gives is not given again.
+func (a *app) showTalk(plan *fleet.PlanFile) (report.PlanSummary, error) {
+	a.hinted = map[string]bool{}
+	show := *a
+	show.stdout, show.output = a.stderr, "text"
+	if a.output == "json" {
+		show.stdout, show.stderr = io.Discard, io.Discard
+	}
+	return show.showPlan(shownPlan(plan), false)
 }
 
 // command returns the name of a command in the same group as the one that runs.

@@ -129,15 +129,8 @@ func (a *app) showUndo(fabric string, u *fleet.Undo, result bool) error {
 		}
 	}
 	a.talkClean("run %s of %s by %s: rolling back %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), u.By, words.Count(len(u.Devices), a.noun()))
-	v := show.viewPlan(fabric, false)
-	for _, d := range slices.Backward(u.Devices) {
-		p, err := u.Plan(d)
-		if err != nil {
-			return err
-		}
-		v.add(p)
-	}
-	return v.end("", u.Rollout())
+	_, err := show.showPlan(shown{fabric, "", u.Rollout(), u.Plans()}, false)
+	return err
 }
 
 func (a *app) listRuns(ctx context.Context, state stateFlags) (err error) {

@@ -68,10 +68,10 @@ func New(c Config) *Driver { return &Driver{Config: c} }
 
 // State is what a snapshot of a host holds.
 type State struct {
-	Running *nic.Host
+	Running *nic.Host `json:"-"`
 	// Changes are those of [nic.Diff]; Steps make what of them can be made.
-	Changes []nic.Change
-	Steps   []local.Step
+	Changes []nic.Change `json:"changes"`
+	Steps   []local.Step `json:"steps"`
 }
 
 // StateOf returns what a snapshot of a host holds.
@@ -292,8 +292,8 @@ func note(c nic.Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// Steps reads the steps of a plan, also of one that was saved.
-func Steps(items []drivers.Step) ([]local.Step, error) {
+// localSteps reads the steps of a plan, also of one that was saved.
+func localSteps(items []drivers.Step) ([]local.Step, error) {
 	out := []local.Step{}
 	for i, item := range items {
 		var s local.Step
@@ -312,7 +312,7 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 	if len(st.Items) == 0 {
 		return nil, nil
 	}
-	steps, err := Steps(st.Items)
+	steps, err := localSteps(st.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -398,7 +398,7 @@ func (d *Driver) Applied(_ context.Context, want drivers.Desired) ([]drivers.Mis
 
 // CheckSteps implements [drivers.Checker].
 func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
-	steps, err := Steps(items)
+	steps, err := localSteps(items)
 	if err != nil {
 		return 0, err
 	}
