@@ -183,8 +183,8 @@ func (d PastDevice) settled() bool {
 const maxRuns = 100
 
 // History answers what earlier runs left on devices. It reads journals only as
-// far back as the questions need, and passes over those that cannot be read. It
-// is safe for concurrent use.
+// far back as the questions need, and passes over those that cannot be read, see
+// [History.Unread]. It is safe for concurrent use.
 type History struct {
 	// busy is the run that is at work; "" for none.
 	busy string
@@ -193,6 +193,15 @@ type History struct {
 	mu    sync.Mutex
 	ids   []store.ID // not read yet, newest first
 	runs  []*Past    // newest first
+	bad   []error
+}
+
+// Unread returns why journals could not be read that the questions so far needed. What
+// their runs left on devices is not known.
+func (h *History) Unread() []error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.bad)
 }
 
 // OpenHistory makes the history of a store. busy wraps errLocked and says which run is
@@ -223,7 +232,10 @@ func history(s store.Store, own store.ID) (*History, error) {
 func (h *History) run(n int) *Past {
 	for n >= len(h.runs) && len(h.ids) > 0 {
 		p, err := readPast(h.store, h.ids[0])
-		if h.ids = h.ids[1:]; err == nil {
+		h.ids = h.ids[1:]
+		if err != nil {
+			h.bad = append(h.bad, err)
+		} else {
 			h.runs = append(h.runs, p)
 		}
 	}

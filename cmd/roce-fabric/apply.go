@@ -212,7 +212,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
 		advice = "do what the plan says about them, or leave the devices out with --only; --skip-unreachable leaves out those that cannot be reached"
-		plan, err = fleet.Prepare(ctx, devices, a.planOptions(f, s))
+		plan, err = a.prepare(ctx, devices, f, s)
 	}
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -116,7 +117,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	plan, err := fleet.Prepare(ctx, devices, a.planOptions(f, s))
+	plan, err := a.prepare(ctx, devices, f, s)
 	if err != nil {
 		return err
 	}
@@ -147,9 +148,14 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 	return nil
 }
 
-// planOptions are those of every plan.
-func (a *app) planOptions(f *intent.Fabric, s store.Store) fleet.PlanOptions {
-	return fleet.PlanOptions{Fabric: f, History: a.history(s), Workers: a.parallel, Tool: version, Progress: a.showProgress(nil)}
+// prepare plans the devices, and warns of runs that could not be considered.
+func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fabric, s store.Store) (*fleet.PlanFile, error) {
+	past := a.history(s)
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Tool: version, Progress: a.showProgress(nil)})
+	if bad := past.Unread(); len(bad) > 0 {
+		a.warn("%s cannot be read, so what was left on devices is not known: %v", words.Count(len(bad), "journal"), bad[0])
+	}
+	return plan, err
 }
 
 // sayNext says which command comes after a plan.
