@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"slices"
+
 	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -37,10 +39,14 @@ func switchStates(running, desired *qos.Device, sw *intent.Switch) []order.State
 }
 
 // classes are the traffic classes of code points by maps; those that they leave alone
-// are as they were. nil is not known.
+// are as they were. nil is not known, as where the maps are of PCPs alone.
 func classes(m *qos.Maps, was *[qos.NumDSCP]int8) *[qos.NumDSCP]int8 {
 	if m == nil {
 		return was
+	}
+	managed := func(tc int8) bool { return tc != qos.Unmanaged }
+	if !slices.ContainsFunc(m.DSCPToTC[:], managed) && slices.ContainsFunc(m.PCPToTC[:], managed) {
+		return nil
 	}
 	out := m.DSCPToTC
 	for d, tc := range out {

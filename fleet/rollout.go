@@ -159,7 +159,24 @@ func (m *RolloutMaker) Rollout() *Rollout {
 		m.describe(&w.out[i])
 		w.out[i].Worse = proof.Worse[i]
 	}
+	if proof.Unproven == "" && m.swapsTrust() {
+		proof.Unproven = "ports change the field that selects the class; which class packets get until both ends have changed is not known"
+	}
 	return &Rollout{Waves: w.out, Links: proof.Links, States: proof.States, Unproven: proof.Unproven}
+}
+
+// swapsTrust reports whether DSCPs select the class on a port before the rollout or after
+// it, and not both.
+func (m *RolloutMaker) swapsTrust() bool {
+	for _, d := range m.devices {
+		was, will := d.States[0], d.States[len(d.States)-1]
+		for name, p := range was.Ports {
+			if (p.Classes == nil) != (will.Ports[name].Classes == nil) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // neighbours are the switches that each device has links to.
