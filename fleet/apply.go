@@ -90,6 +90,11 @@ func (r *Result) InPart() bool {
 	return n[Partial]+n[Unsaved]+n[LeftOut] > 0 || r.Failed() && slices.ContainsFunc(r.Outcomes, Outcome.done)
 }
 
+// Wrote reports whether a device is not as it was before the run.
+func (r *Result) Wrote() bool {
+	return r.InPart() || slices.ContainsFunc(r.Outcomes, Outcome.done)
+}
+
 // done reports whether the run changed the device as it was to.
 func (o Outcome) done() bool { return o.State == Applied || o.State == Restored }
 

@@ -246,6 +246,12 @@ func (e *effort) close(out Outcome) {
 func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error) {
 	defer func() { _ = p.drv.Close() }() // a session that does not close cleanly changes nothing about the state
 	err := bad
+	if err == nil && e.gate != nil {
+		// The gate takes minutes, in which a device may restart.
+		if _, _, err = inForce(ctx, p.drv, p.facts, p.task, p.blind); err != nil {
+			err = NewError("", OpVerify, err)
+		}
+	}
 	if err == nil {
 		if err = p.drv.Confirm(ctx, p.token); err == nil {
 			out.State = Applied
@@ -269,6 +275,8 @@ type pending struct {
 	drv   drivers.Driver
 	token *drivers.Token
 	unfit string
+	facts drivers.Facts
+	blind bool // the device showed nothing of what was in force before either
 }
 
 // revert undoes what was written. It must not end with the run: Ctrl-C has to leave the
@@ -374,6 +382,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _
 	// A device that shows nothing of what is in force before the change proves
 	// nothing by showing nothing after it; one that did has lost its daemons.
 	_, before := drv.Applied(ctx, t.desired)
+	blind := errors.Is(before, drivers.ErrNoState)
 	if t.explain != nil {
 		t.explain(drv, snap, t.desired, todo)
 	}
@@ -395,13 +404,13 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _
 	if err == nil {
 		var now *drivers.Steps
 		var unseen error
-		if now, unseen, err = r.verify(ctx, drv, facts, t, errors.Is(before, drivers.ErrNoState)); err == nil {
+		if now, unseen, err = r.verify(ctx, drv, facts, t, blind); err == nil {
 			*left = now.Left
 			if unseen != nil {
 				*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
 			}
 			kept = true
-			return &pending{t, drv, token, now.Unfit}, Partial, steps, nil
+			return &pending{t, drv, token, now.Unfit, facts, blind}, Partial, steps, nil
 		}
 		err = NewError("", OpVerify, err)
 	}

@@ -351,7 +351,11 @@ func (a *app) ended(fabric string, r *fleet.Result, err error, advice string) er
 	}
 	var refused *fleet.Error
 	if err != nil && !errors.As(err, &refused) {
-		return &statusError{exitPartial, errors.Join(err, a.outcomes(fabric, r)), ""}
+		status := exitFailed
+		if r.Wrote() {
+			status = exitPartial
+		}
+		return &statusError{status, errors.Join(err, a.outcomes(fabric, r)), ""}
 	}
 	if err := a.outcomes(fabric, r); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,13 +9,18 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
 // labcount DEVICE PORT INDEX COUNTER N sets a counter; with a sign, it grows by
-// N, or falls, each time that it was read.
+// N, or falls, each time that it was read. Of a host, PORT is the RDMA device.
 func labCount(ts *testscript.TestScript, _ bool, a []string) {
 	if len(a) != 5 {
 		ts.Fatalf("usage: labcount DEVICE PORT INDEX COUNTER N")
+	}
+	if h := labOf(ts).Servers[a[0]]; h != nil {
+		countNIC(ts, h, a)
+		return
 	}
 	box, ok := switchOf(ts, a[0]).(interface{ Counters() *sim.Tally })
 	if !ok {
@@ -30,6 +36,23 @@ func labCount(ts *testscript.TestScript, _ bool, a []string) {
 	}
 	box.Counters().Flow(a[1], index, a[3], 0)
 	box.Counters().Set(a[1], index, a[3], uint64(n))
+}
+
+func countNIC(ts *testscript.TestScript, h *host.Host, a []string) {
+	file := "hw_counters/" + a[3]
+	by, err := strconv.Atoi(a[4])
+	ts.Check(err)
+	put := func(n int) {
+		h.Kernel().Put(path.Join("class/infiniband", a[1], "ports/1", file), strconv.Itoa(n)+"\n")
+	}
+	put(by)
+	var grow func(n int)
+	grow = func(n int) {
+		h.Kernel().OnRead(file, func() { put(n); grow(n + by) })
+	}
+	if a[4][0] == '+' {
+		grow(by)
+	}
 }
 
 // meanwhile N WHEN 'labcount ...' COMMAND does something to the lab in the middle of a
