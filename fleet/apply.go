@@ -133,7 +133,11 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 		if err := r.ask(ctx, o.Confirm, plan.request); err != nil {
 			return nil, err
 		}
-		if err := r.begin(""); err != nil {
+		var names []string
+		for _, p := range todo {
+			names = append(names, p.name)
+		}
+		if err := r.begin("", names); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
@@ -210,7 +214,7 @@ func newRun(devices []Device, o RunOptions) *run {
 }
 
 // begin takes the lock and opens the journal of a run, or of the rollback of one.
-func (r *run) begin(of string) (err error) {
+func (r *run) begin(of string, devices []string) (err error) {
 	// The time to the millisecond, so that names sort as the runs came, and enough
 	// chance that two never share one.
 	var b [2]byte
@@ -219,7 +223,7 @@ func (r *run) begin(of string) (err error) {
 	}
 	now := time.Now().UTC()
 	r.id = fmt.Sprintf("%s%03d-%s", now.Format("20060102-150405"), now.Nanosecond()/1e6, hex.EncodeToString(b[:]))
-	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of})
+	r.journal, err = begin(r.Store, r.id, entry{Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Path: intentPath(r.Fabric), Of: of, Devices: devices})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent"
 )
 
 // Past is a run as its journal tells it.
@@ -26,6 +27,7 @@ type Past struct {
 	Devices []PastDevice `json:"devices"`
 	Intent  string       `json:"-"` // hash of the intent that it applied
 	waves   []Wave
+	planned []string // the devices that it was to change
 
 	store store.Store
 	id    store.ID
@@ -70,6 +72,31 @@ func Runs(s store.Store) iter.Seq2[*Past, error] {
 	}
 }
 
+// Unfinished returns the newest run, and the devices that it was to change and did not,
+// because it was cut off or stopped. It is an error where there are none, and where the
+// run was of another version of the intent.
+func Unfinished(s store.Store, f *intent.Fabric) (*Past, []string, error) {
+	for p, err := range Runs(s) {
+		if err != nil {
+			return nil, nil, err
+		}
+		left := slices.DeleteFunc(slices.Clone(p.planned), func(name string) bool {
+			d, _ := p.device(name)
+			return d.State == Applied || d.State == Unchanged
+		})
+		switch {
+		case p.Of != "":
+			return nil, nil, NewError("", OpJudge, fmt.Errorf("the newest run, %s, rolls back run %s; 'roce-fabric rollback %[2]s' goes on with it", p.ID, p.Of))
+		case len(left) == 0:
+			return nil, nil, NewError("", OpJudge, fmt.Errorf("nothing to resume: run %s came to the end of its devices", p.ID))
+		case p.Intent != f.Hash:
+			return nil, nil, errorAs("", OpJudge, KindStale, fmt.Errorf("run %s was of another version of the intent; nothing was written", p.ID))
+		}
+		return p, left, nil
+	}
+	return nil, nil, NewError("", OpJudge, fmt.Errorf("nothing to resume: no run in %s", s))
+}
+
 // newestFirst lists the journals.
 func newestFirst(s store.Store) ([]store.ID, error) {
 	ids, err := s.Journals(context.Background())
@@ -104,6 +131,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	switch rec.Event {
 	case "begin":
 		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
+		p.planned = rec.Devices
 		return
 	case "wave":
 		if rec.Wave != nil {

@@ -35,6 +35,8 @@ type entry struct {
 	Path   string         `json:"path,omitempty"` // of that intent, absolute
 	Of     string         `json:"of,omitempty"`   // the run that this one rolls back
 	By     string         `json:"by,omitempty"`   // who began it: user@machine
+	// Devices are those that the run that begins is to change or look after.
+	Devices []string `json:"devices,omitempty"`
 }
 
 // journal is the record of one run, in the store before each act. It holds what a

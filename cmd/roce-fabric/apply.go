@@ -18,6 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -27,6 +28,8 @@ type applyOptions struct {
 	stateFlags
 	saved string
 	yes   bool
+	// resume ends the newest run, which was cut off or stopped.
+	resume bool
 	// outside writes outside of the maintenance windows, too.
 	outside bool
 	// skipUnreachable leaves devices out that cannot be reached.
@@ -96,7 +99,9 @@ configuration, including what other users have left unsaved. A device that alrea
 matches, but would lose that in a restart, is saved as well. One that cannot be
 saved is reported as unsaved (status 4), and the run goes on. If anything else
 fails, the device is reverted, those of the wave that are at work end, and the
-remaining ones are not changed.
+remaining ones are not changed. --resume goes on with such a run, and with one
+that was cut off: it plans and changes the devices that it did not come to.
+rollback undoes it.
 
 The order is one in which no state in between is worse than before and after: no
 link with PFC or a lossless class at one end only, no packet too large for a
@@ -133,6 +138,7 @@ needs the latter.`,
 	c.Flags().StringVar(&o.saved, "plan", "", "carry out exactly this saved plan")
 	c.Flags().BoolVar(&o.skipUnreachable, "skip-unreachable", false, "leave out devices that cannot be reached; the result names them (status 4)")
 	_ = c.MarkFlagFilename("plan")
+	c.Flags().BoolVar(&o.resume, "resume", false, "go on with the newest run, which was cut off or stopped")
 	a.applyFlags(c, &o)
 	return c
 }
@@ -164,8 +170,11 @@ func (a *app) gateFlag(c *cobra.Command, gate *gateFlag, usual fleet.GateMode) {
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
-	if o.saved != "" && len(a.only) > 0 {
+	switch {
+	case o.saved != "" && len(a.only) > 0:
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
+	case o.resume && (o.saved != "" || len(a.only) > 0):
+		return usage("--resume takes neither --plan nor --only: it goes on with the devices that the run did not come to")
 	}
 	if err := o.gate.check(); err != nil {
 		return err
@@ -191,6 +200,11 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return errors.Join(busy, err)
 	}
 	a.warnShared(ctx, s, f)
+	if o.resume {
+		if devices, err = a.resume(s, f, devices); err != nil {
+			return err
+		}
+	}
 	// A host that cannot be planned does not hold up the other hosts.
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
 	run.Writers, run.Gate = a.parallel, &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}
@@ -236,6 +250,16 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		a.talk("next: apply again, run %d of %d: %s", i.Run+1, i.Runs, next)
 	}
 	return err
+}
+
+// resume returns the devices that the newest run was to change and did not.
+func (a *app) resume(s store.Store, f *intent.Fabric, devices []fleet.Device) ([]fleet.Device, error) {
+	past, left, err := fleet.Unfinished(s, f)
+	if err != nil {
+		return nil, err
+	}
+	a.talkClean("run %s of %s by %s: going on with %s", past.ID, past.Begun.Local().Format("2006-01-02 15:04:05"), past.By, natural.Fold(left))
+	return slices.DeleteFunc(devices, func(d fleet.Device) bool { return !slices.Contains(left, d.Name) }), nil
 }
 
 // showTalk shows a plan as talk: the result of apply is what became of the devices. A hint
