@@ -95,6 +95,12 @@ func (r *Result) Wrote() bool {
 	return r.InPart() || slices.ContainsFunc(r.Outcomes, Outcome.done)
 }
 
+// Stopped reports whether the run changed some devices and did not come to others.
+func (r *Result) Stopped() bool {
+	n := r.count()
+	return n[Skipped] > 0 && n[Applied] > 0
+}
+
 // done reports whether the run changed the device as it was to.
 func (o Outcome) done() bool { return o.State == Applied || o.State == Restored }
 

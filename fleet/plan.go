@@ -249,7 +249,7 @@ func (l leftover) notes(d *DevicePlan, admin drivers.Desired, busy, hash string)
 	case d.Base == was.base:
 		fate = "nothing of it is in force"
 	case len(d.Changes) == 0:
-		fate = "all of it is in force"
+		fate = "all of it is in force; apply confirms and saves it"
 	}
 	note := fmt.Sprintf("run %s was cut off while changing this device: %s", past.ID, fate)
 	if was.touched && d.Base != was.base {

@@ -245,9 +245,12 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	}
 	res, err := fleet.Apply(ctx, devices, plan, run)
 	err = a.ended(f.Name, res, err, advice)
-	if i := plan.Rollout.Interim; err == nil && i != nil {
+	switch i := plan.Rollout.Interim; {
+	case err == nil && i != nil:
 		_, next := report.Interim(i)
 		a.talk("next: apply again, run %d of %d: %s", i.Run+1, i.Runs, next)
+	case res != nil && res.Stopped() && !a.nic.on:
+		a.talk("next: once that is mended 'roce-fabric apply --resume' goes on; 'roce-fabric rollback' undoes what was applied")
 	}
 	return err
 }
