@@ -192,6 +192,59 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// narrow is a host that takes one session at a time.
+type narrow struct {
+	agent.Machine
+	held *bool
+}
+
+func (narrow) Close() error { return nil }
+
+func (n narrow) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
+	h, err := n.Machine.Hold(ctx, k)
+	end := h.End
+	*n.held = true
+	h.End = func() { *n.held = false; end() }
+	return h, err
+}
+
+func (n narrow) Before(ctx context.Context, steps []local.Step) (local.Undo, error) {
+	if *n.held {
+		return local.Undo{}, agent.ErrStart
+	}
+	return n.Machine.Before(ctx, steps)
+}
+
+func (n narrow) Revert(ctx context.Context, u local.Undo) error {
+	if *n.held {
+		return agent.ErrStart
+	}
+	return n.Machine.Revert(ctx, u)
+}
+
+// A host that has no session left for the mark is written without one.
+func TestOneSessionAtATime(t *testing.T) {
+	k, c := machine(t)
+	c.Connect = func(context.Context) (host.Conn, error) { return narrow{agent.Local(k.Machine()), new(bool)}, nil }
+	d := host.New(c)
+	snap, err := d.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := ""
+	tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
+	if tok == nil || err != nil || !strings.Contains(note, "one SSH session at a time") {
+		t.Errorf("token %v, note %q, error %v", tok, note, err)
+	}
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Error(err)
+	}
+}
+
 // machine is a host with one port, and what its driver is made of.
 func machine(t *testing.T) (*localtest.Host, host.Config) {
 	k := localtest.New(t.TempDir())

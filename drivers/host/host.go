@@ -341,6 +341,13 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 
 func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step, items []drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
 	undo, err := m.Before(ctx, steps)
+	if errors.Is(err, agent.ErrStart) && d.unmark != nil && ctx.Err() == nil {
+		// sshd may allow one session at a time (sshd_config(5), MaxSessions).
+		d.release()
+		if undo, err = m.Before(ctx, steps); err == nil {
+			o.Tell("no mark on the host, so that a run of another machine does not see this one: it takes one SSH session at a time")
+		}
+	}
 	if err != nil {
 		return nil, d.wrap(err)
 	}
@@ -426,26 +433,32 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.hold(ctx, m, rec.Run); err != nil {
+	defer d.release()
+	_, err = d.hold(ctx, m, rec.Run)
+	if errors.Is(err, drivers.ErrBusy) {
 		return err
 	}
-	defer d.release()
-	err = m.Revert(ctx, rec.Undo)
+	if err == nil {
+		err = m.Revert(ctx, rec.Undo)
+	}
 	if err == nil {
 		return nil
 	}
 	if !d.ownWord(err) {
 		// The connection may have gone with the link that it ran over, and no
-		// further agent starts on it.
+		// further agent starts on it; the mark has gone with it.
+		one := errors.Is(err, agent.ErrStart)
 		_ = d.Close()
 		if m, err = d.Machine(ctx); err != nil {
 			return err
 		}
-		// The mark has gone with the connection.
-		if _, err := d.hold(ctx, m, rec.Run); err != nil {
-			return kindError{err, drivers.ErrPartial}
+		if _, err = d.hold(ctx, m, rec.Run); err == nil {
+			if one {
+				d.release() // as in Apply
+			}
+			err = m.Revert(ctx, rec.Undo)
 		}
-		if err = m.Revert(ctx, rec.Undo); err == nil {
+		if err == nil {
 			return nil
 		}
 	}
