@@ -46,7 +46,18 @@ var (
 	// ErrUnsaved is an ErrPartial: the device runs what is desired, and its
 	// startup configuration does not have it.
 	ErrUnsaved error = unsaved{}
+	// ErrBusy is an ErrRejected: another run is at work on the device. Nothing was
+	// written.
+	ErrBusy error = busy{}
 )
+
+type busy struct{}
+
+func (busy) Error() string {
+	return "another run is at work on the device, and nothing was written"
+}
+
+func (busy) Is(target error) bool { return target == ErrRejected }
 
 type unsaved struct{}
 
@@ -343,8 +354,11 @@ type ApplyOptions struct {
 	// kept where it survives this process; an error stops the apply. nil
 	// keeps it nowhere.
 	Token func(*Token) error
-	// ID names the run in what is left on the device (checkpoints).
+	// ID names the run in what is left on the device (checkpoints, marks).
 	ID string
+	// Note is called with what the user should know of the mark that the run makes on
+	// the device; nil is silence.
+	Note func(text string)
 	// Hold is how long Confirm may be away: a timer of the device is set longer.
 	Hold time.Duration
 }

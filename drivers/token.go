@@ -20,6 +20,13 @@ func NewToken(device string, back any) (*Token, error) {
 	return &Token{Device: device, Native: raw}, nil
 }
 
+// Tell tells the user a note; "" is none.
+func (o ApplyOptions) Tell(note string) {
+	if o.Note != nil && note != "" {
+		o.Note(note)
+	}
+}
+
 // Read reads the undo record of a device, which may come from a file.
 func (t *Token) Read(device string, back any) error {
 	if t.Device != device {

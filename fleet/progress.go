@@ -28,6 +28,7 @@ const (
 	StepBegins
 	WaveBegins
 	GateSays
+	DeviceSays
 )
 
 // Event is progress of a plan or a run.
@@ -40,12 +41,12 @@ type Event struct {
 	State   State  // of a device that was written to, when it ends
 	Step    drivers.Step
 	I, N    int    // the number of the step or wave, from 0, and how many there are
-	Text    string // what the gate says
+	Text    string // what the gate says, or what there is to say of a device
 }
 
 // eventNames are the kinds of events in JSON.
 var eventNames = [...]string{
-	PhaseBegins: "phase-begins", PhaseEnds: "phase-ends", DeviceBegins: "device-begins", DeviceEnds: "device-ends", StepBegins: "request-begins", WaveBegins: "wave-begins", GateSays: "gate",
+	PhaseBegins: "phase-begins", PhaseEnds: "phase-ends", DeviceBegins: "device-begins", DeviceEnds: "device-ends", StepBegins: "request-begins", WaveBegins: "wave-begins", GateSays: "gate", DeviceSays: "note",
 }
 
 // MarshalJSON writes an event for programs.

@@ -247,6 +247,9 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 		return Failed, err
 	}
 	defer func() { _ = drv.Close() }()
+	if err := r.inherit(drv); err != nil {
+		return Failed, err
+	}
 	if _, err := drv.Probe(ctx); err != nil {
 		return Failed, NewError("", OpRead, err)
 	}
@@ -265,7 +268,10 @@ func (r *run) rollback(ctx context.Context, p *Past, d PastDevice) (State, error
 	// Once begun it goes to its end, so that Ctrl-C leaves a known state.
 	rctx, cancel := r.devices[d.Name].revertTime(ctx)
 	defer cancel()
-	if err := drv.Revert(rctx, token); err != nil {
+	switch err := drv.Revert(rctx, token); {
+	case errors.Is(err, drivers.ErrBusy) && !errors.Is(err, drivers.ErrPartial):
+		return Failed, err
+	case err != nil:
 		return Partial, err
 	}
 	return Restored, nil

@@ -311,12 +311,8 @@ func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func
 // once it has done what a run that was cut off sent it. cutOff reports whether
 // there was one.
 func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f drivers.Facts, _ *drivers.Snapshot, cutOff bool, err error) {
-	if h, ok := drv.(drivers.Heir); ok {
-		past, err := r.journal.others()
-		if err != nil {
-			return f, nil, false, err
-		}
-		h.Inherit(past)
+	if err := r.inherit(drv); err != nil {
+		return f, nil, false, err
 	}
 	if f, err = drv.Probe(ctx); err != nil {
 		return f, nil, false, NewError("", OpRead, err)
@@ -333,6 +329,19 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	}
 	snap, err := readPlanned(ctx, drv, t)
 	return f, snap, left.CutOff != nil, err
+}
+
+// inherit tells a driver which runs have ended.
+func (r *run) inherit(drv drivers.Driver) error {
+	h, ok := drv.(drivers.Heir)
+	if !ok {
+		return nil
+	}
+	past, err := r.journal.others()
+	if err == nil {
+		h.Inherit(past)
+	}
+	return err
 }
 
 // device works on one device until it is pending: it holds what was written, and that is
@@ -393,6 +402,9 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _
 	token, err := drv.Apply(ctx, snap, todo, drivers.ApplyOptions{
 		ID:   r.id,
 		Hold: t.hold,
+		Note: func(text string) {
+			r.Progress.report(Event{Kind: DeviceSays, Phase: Writing, Device: p.Name, Text: text})
+		},
 		Token: func(undo *drivers.Token) error {
 			return r.journal.Write(entry{Device: p.Name, Event: "undo", Undo: undo})
 		},

@@ -329,6 +329,8 @@ func (a *app) showSteps() fleet.Progress {
 			fmt.Fprintln(a.stderr, st.Bold(fmt.Sprintf("wave %d of %d: %s", e.I+1, e.N, e.Text)))
 		case fleet.GateSays:
 			fmt.Fprintf(a.stderr, "gate: %s\n", term.CleanLine(e.Text))
+		case fleet.DeviceSays:
+			fmt.Fprintf(a.stderr, "%s: %s\n", e.Device, term.CleanLine(e.Text))
 		case fleet.StepBegins:
 			fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
 		}

@@ -61,7 +61,7 @@ func TestScript(t *testing.T) {
 			return os.WriteFile(filepath.Join(e.WorkDir, "fabric.yaml"), b, 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exitcode": exitCode, "interrupt": interrupt, "hangup": hangup, "nohup": nohup, "deaf": deaf,
+			"exitcode": exitCode, "interrupt": interrupt, "hangup": hangup, "nohup": nohup, "deaf": deaf, "cutoff": cutOff,
 			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs, "forge": forge, "forgejournal": forgeJournal,
 			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
@@ -130,6 +130,11 @@ func nohup(ts *testscript.TestScript, neg bool, a []string) {
 		a = slices.Concat(a[:2], []string{"sh", "-c", `trap '' HUP; exec "$@"`, "sh"}, a[2:])
 	}
 	signalled(ts, neg, a, disturbance{signals: []os.Signal{syscall.SIGHUP}})
+}
+
+// cutoff -1 WHEN COMMAND is interrupt by SIGKILL.
+func cutOff(ts *testscript.TestScript, neg bool, a []string) {
+	signalled(ts, neg, a, disturbance{signals: []os.Signal{syscall.SIGKILL}})
 }
 
 // deaf N WHEN COMMAND is a command whose standard error nobody reads any more.

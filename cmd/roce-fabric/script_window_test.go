@@ -56,11 +56,18 @@ func countNIC(ts *testscript.TestScript, h *host.Host, a []string) {
 }
 
 // meanwhile N WHEN 'labcount ...' COMMAND does something to the lab in the middle of a
-// command.
+// command, or runs another one that fails.
 func meanwhile(ts *testscript.TestScript, neg bool, a []string) {
 	did := strings.Fields(a[2])
-	does := map[string]func(*testscript.TestScript, bool, []string){"labcount": labCount, "labunplug": labUnplug}[did[0]]
+	does := map[string]func(*testscript.TestScript, bool, []string){"labcount": labCount, "labunplug": labUnplug, "roce-fabric": fails}[did[0]]
 	signalled(ts, neg, slices.Concat(a[:2], a[3:]), disturbance{act: func() { does(ts, false, did[1:]) }})
+}
+
+// fails runs a command that must fail.
+func fails(ts *testscript.TestScript, _ bool, a []string) {
+	if ts.Exec("roce-fabric", a...) == nil {
+		ts.Fatalf("%v: status 0", a)
+	}
 }
 
 // labpoll DEVICE MILLISECONDS has a SONiC switch renew its counters that often.

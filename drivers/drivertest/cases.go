@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -445,6 +446,40 @@ var cases = []testCase{
 		b.Faults.NoModel(true)
 		_, err := b.open().Probe(b.ctx)
 		b.is(err, drivers.ErrUnsupported)
+	}},
+	{name: "of two runs at once one writes", needs: func(d *Device) bool { return d.Marked != nil }, run: func(b *bench) {
+		first, second := b.fresh(), b.fresh()
+		id := time.Now().UTC().Format("20060102-150405")
+		run := func(p planned, id string) (*drivers.Token, error) {
+			return p.Apply(b.ctx, p.snap, p.steps, drivers.ApplyOptions{ID: id})
+		}
+		for _, end := range []func(context.Context, *drivers.Token) error{first.Revert, first.Confirm} {
+			tok, err := run(first, id+"123-abcd")
+			if err != nil {
+				b.Fatal(err)
+			}
+			if !b.Marked() {
+				b.Error("the device does not show that a run is at work")
+			}
+			was, n := b.State(), b.Requests()
+			none, err := run(second, id+"124-abce")
+			b.is(err, drivers.ErrRejected)
+			b.isNot(err, drivers.ErrPartial)
+			if none != nil || b.Requests() != n {
+				b.Errorf("token %v, %d requests", none, b.Requests()-n)
+			}
+			if err != nil && !strings.Contains(err.Error(), id) {
+				b.Errorf("error %q does not say which run it is", err)
+			}
+			b.same("the refused run", was)
+			if err := end(b.ctx, tok); err != nil {
+				b.Error(err)
+			}
+			if b.Marked() {
+				b.Error("something of the run is left")
+			}
+		}
+		b.settled(second, second.steps)
 	}},
 	{name: "a silent device", needs: func(d *Device) bool { return d.Faults.Delay != nil }, run: func(b *bench) {
 		p, was := b.fresh(), b.State()

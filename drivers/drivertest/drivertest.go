@@ -78,6 +78,8 @@ type Device struct {
 	// Down lists the ports that are down.
 	Down func() []string
 
+	// Marked reports whether the device shows that a run is at work, or was.
+	Marked  func() bool
 	Restart func() error
 	// AddForeign puts objects of other owners on the device, of kinds that the
 	// driver writes as well; HasForeign says whether all are there unchanged.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
@@ -55,8 +56,25 @@ func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 		if err == nil && drivers.Fingerprint(now.String()) != w.Before {
 			err = fmt.Errorf("%w: the switch was configured by someone else while the session was open; nothing was committed", drivers.ErrStale)
 		}
+		if err == nil && d.way.timed() && w.Timer > 0 {
+			err = d.alone(ctx, w.Session)
+		}
 		return err
 	})
+}
+
+// alone makes sure that of two runs that open their sessions at the same time on two
+// machines at most one commits: each looks for that of the other when its own is open.
+func (d *Driver) alone(ctx context.Context, own string) error {
+	open, err := d.sessions(ctx)
+	if errors.Is(err, errNotShown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	open.pending = slices.DeleteFunc(open.pending, func(s session) bool { return s.name == own })
+	return open.obstacle()
 }
 
 // Look reads the configuration, and whether the session of a record is closed.

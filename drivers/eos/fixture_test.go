@@ -122,6 +122,16 @@ func (b *box) device() *drivertest.Device {
 	d.ChangeManaged = func() { b.Set("interface " + ports[0] + "\n   mtu 4000\n") }
 	d.Faults.DropBefore, d.Faults.DropAfter, d.Faults.RestartInside, d.Faults.Clear = f.DropBeforeCommit, f.DropAfterCommit, f.RestartAtCommit, f.Clear
 	d.Faults.GiveUp = func() { drivertest.GiveUp(&f.Faults) }
+	if b.Target.SSH != nil && b.Target.GNMI.Address == "" {
+		d.Marked = func() bool {
+			for _, state := range b.Sessions() {
+				if state != "completed" {
+					return true
+				}
+			}
+			return false
+		}
+	}
 	return d
 }
 

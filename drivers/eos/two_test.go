@@ -96,3 +96,23 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 		})
 	}
 }
+
+// Of two runs that open their sessions at the same time one commits at most.
+func TestOfTwoRunsOneCommits(t *testing.T) {
+	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
+	d, n := b.Open(), b.colleague()
+	theirs, err := sessionName(time.Now().UTC().Format("20060102-150405") + "123-abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.way = &meanwhile{way: d.way, before: func() { b.openSession(n, theirs) }}
+	was := b.State()
+	tok, err := b.Try(d)
+	says(t, err, drivers.ErrRejected, drivers.ErrPartial, theirs+" is open", "is still running, or was cut off")
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Error(err)
+	}
+	if b.State() != was || b.Writes() != 0 || len(b.pending()) != 1 || b.pending()[0] != theirs {
+		t.Errorf("%d commits, sessions %v", b.Writes(), b.pending())
+	}
+}

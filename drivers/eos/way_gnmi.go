@@ -29,7 +29,7 @@ func (w *gnmiWay) Addr() string { return w.cfg.Address }
 func (w *gnmiWay) timed() bool  { return false }
 
 func (w *gnmiWay) undo(time.Duration) string {
-	return "by this tool, line by line (gNMI has no commit timer; configure ssh for one)"
+	return "by this tool, line by line (gNMI has no commit timer; configure ssh for one); over gNMI alone a run of another machine does not see this one"
 }
 
 func (w *gnmiWay) open(ctx context.Context) (*gnmi.Client, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,10 +16,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/local/localtest"
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig/mlxconfigtest"
@@ -115,6 +118,10 @@ func newHost(t *testing.T, inside bool) *drivertest.Device {
 			return r, nil
 		}})
 	}
+	run := h.Kernel().Roots.Run
+	if err := os.MkdirAll(run, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	mask := func(port string) qos.PrioritySet { return h.Kernel().State(port).PFC.Enabled }
 	writes, flaps := 0, h.Kernel().Flaps(ens)
 	d := &drivertest.Device{
@@ -141,6 +148,10 @@ func newHost(t *testing.T, inside bool) *drivertest.Device {
 				t.Fatal(err)
 			}
 			return b
+		},
+		Marked: func() bool {
+			_, err := os.Lstat(filepath.Join(run, mark.Name))
+			return err == nil
 		},
 		ChangeManaged: func() { h.SetPFC(ens, qos.Priorities(4)) },
 		ChangeForeign: func() { h.SetPFC(other, qos.Priorities(5)) },
@@ -178,6 +189,59 @@ func TestConformance(t *testing.T) {
 			t.Parallel() // most of it is waiting
 			drivertest.Run(t, fixture(inside))
 		})
+	}
+}
+
+// narrow is a host that takes one session at a time.
+type narrow struct {
+	agent.Machine
+	held *bool
+}
+
+func (narrow) Close() error { return nil }
+
+func (n narrow) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
+	h, err := n.Machine.Hold(ctx, k)
+	end := h.End
+	*n.held = true
+	h.End = func() { *n.held = false; end() }
+	return h, err
+}
+
+func (n narrow) Before(ctx context.Context, steps []local.Step) (local.Undo, error) {
+	if *n.held {
+		return local.Undo{}, agent.ErrStart
+	}
+	return n.Machine.Before(ctx, steps)
+}
+
+func (n narrow) Revert(ctx context.Context, u local.Undo) error {
+	if *n.held {
+		return agent.ErrStart
+	}
+	return n.Machine.Revert(ctx, u)
+}
+
+// A host that has no session left for the mark is written without one.
+func TestOneSessionAtATime(t *testing.T) {
+	k, c := machine(t)
+	c.Connect = func(context.Context) (host.Conn, error) { return narrow{agent.Local(k.Machine()), new(bool)}, nil }
+	d := host.New(c)
+	snap, err := d.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := ""
+	tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "r1", Note: func(s string) { note = s }})
+	if tok == nil || err != nil || !strings.Contains(note, "one SSH session at a time") {
+		t.Errorf("token %v, note %q, error %v", tok, note, err)
+	}
+	if err := d.Revert(t.Context(), tok); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -257,5 +321,63 @@ func TestCutOffBlocks(t *testing.T) {
 				t.Errorf("%s is planned", s.What)
 			}
 		}
+	}
+}
+
+// A run that was cut off frees the host with its connection, one that has ended holds
+// nobody up, and a host that cannot be marked is one that says so.
+func TestMarkOfADeadRun(t *testing.T) {
+	k, c := machine(t)
+	file := filepath.Join(k.Roots.Run, mark.Name)
+	apply := func(d *host.Driver, id string, texts ...string) error {
+		t.Helper()
+		k.Corrupt(ens, func(s *dcb.State) { s.PFC.Enabled = qos.Priorities(4) })
+		snap, err := d.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := d.Plan(drivers.Facts{}, snap, c.Desired, drivers.Policy{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		tok, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: id, Note: func(s string) { notes = append(notes, s) }})
+		if (tok == nil) != (err != nil) {
+			t.Errorf("token %v, error %v", tok, err)
+		}
+		for _, text := range texts {
+			if !strings.Contains(strings.Join(notes, "\n"), text) {
+				t.Errorf("notes %q do not say %q", notes, text)
+			}
+		}
+		return err
+	}
+	// Its process is gone: the file has no lock.
+	if err := os.WriteFile(file, []byte(`{"run":"r0\u001b[2J","by":"ann@ci1","since":"2026-11-24T22:00:05Z"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, second := host.New(c), host.New(c)
+	if err := apply(first, "r1", "took over the mark of run r0 of ann@ci1, since 2026-11-24T22:00:05Z, whose process is gone"); err != nil {
+		t.Error(err)
+	}
+	err := apply(second, "r2")
+	if !errors.Is(err, drivers.ErrBusy) || !strings.Contains(err.Error(), "run r1 of ") || !strings.Contains(err.Error(), "rm /run/"+mark.Name) {
+		t.Errorf("error %v", err)
+	}
+	second.Inherit([]string{"r1"})
+	if err := apply(second, "r2", "run r1 of ", "which has ended"); err != nil {
+		t.Error(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the mark after its run: %v", err)
+	}
+	if err := os.RemoveAll(k.Roots.Run); err != nil {
+		t.Fatal(err)
+	}
+	if err := apply(host.New(c), "r3", "no mark on the host"); err != nil {
+		t.Error(err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
@@ -56,11 +57,15 @@ type Driver struct {
 	conn Conn
 	// noCM says why the defaults of RDMA-CM could not be set; "" for they could.
 	noCM string
+	// unmark takes the mark of this run from the host; nil where there is none.
+	unmark func()
+	ended  []string
 }
 
 var (
 	_ drivers.Driver  = (*Driver)(nil)
 	_ drivers.Checker = (*Driver)(nil)
+	_ drivers.Heir    = (*Driver)(nil)
 )
 
 // New makes the driver of a host.
@@ -85,6 +90,7 @@ func StateOf(s *drivers.Snapshot) State {
 type Record struct {
 	Steps []local.Step `json:"steps"`
 	Undo  local.Undo   `json:"undo"`
+	Run   string       `json:"run,omitempty"`
 }
 
 type here struct {
@@ -117,6 +123,7 @@ func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
 
 // Close ends the connection.
 func (d *Driver) Close() error {
+	d.release()
 	conn := d.conn
 	if d.conn = nil; conn == nil {
 		return nil
@@ -320,14 +327,34 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 	if err != nil {
 		return nil, err
 	}
+	note, err := d.hold(ctx, m, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	o.Tell(note)
+	token, err := d.apply(ctx, m, steps, st.Items, o)
+	if token == nil {
+		d.release()
+	}
+	return token, err
+}
+
+func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step, items []drivers.Step, o drivers.ApplyOptions) (*drivers.Token, error) {
 	undo, err := m.Before(ctx, steps)
+	if errors.Is(err, agent.ErrStart) && d.unmark != nil && ctx.Err() == nil {
+		// sshd may allow one session at a time (sshd_config(5), MaxSessions).
+		d.release()
+		if undo, err = m.Before(ctx, steps); err == nil {
+			o.Tell("no mark on the host, so that a run of another machine does not see this one: it takes one SSH session at a time")
+		}
+	}
 	if err != nil {
 		return nil, d.wrap(err)
 	}
 	if err := undo.Check(d.Desired.Manages); err != nil {
 		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
-	token, err := drivers.NewToken(d.Name, Record{steps, undo})
+	token, err := drivers.NewToken(d.Name, Record{steps, undo, o.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -338,7 +365,7 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 	}
 	done, err := m.Apply(ctx, steps, func(i, n int, _ local.Step) {
 		if o.Progress != nil {
-			o.Progress(i, n, st.Items[i])
+			o.Progress(i, n, items[i])
 		}
 	})
 	switch {
@@ -358,7 +385,40 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 
 // Confirm has nothing to do: a host keeps no change pending. The boot unit
 // restores the settings after a reboot.
-func (d *Driver) Confirm(context.Context, *drivers.Token) error { return nil }
+func (d *Driver) Confirm(context.Context, *drivers.Token) error {
+	d.release()
+	return nil
+}
+
+// Inherit says which runs have ended: a mark of theirs holds nobody up.
+func (d *Driver) Inherit(runs []string) { d.ended = runs }
+
+// hold marks the host for a run, until release or the end of the connection. A mark of
+// another run that may be at work is ErrBusy. The note is for the user.
+func (d *Driver) hold(ctx context.Context, m agent.Machine, run string) (note string, err error) {
+	if d.unmark != nil {
+		return "", nil
+	}
+	h, err := m.Hold(ctx, mark.New(run))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("nothing was written: %w", d.wrap(err))
+	case h.Other == nil:
+		d.unmark = h.End
+		return h.Note, nil
+	case h.Other.Run == run, slices.Contains(d.ended, h.Other.Run):
+		return fmt.Sprintf("the host still has the mark of %s, which has ended", h.Other), nil
+	}
+	return "", fmt.Errorf("%w: %s: wait until it ends, or, if it is gone, remove its mark on the host (rm /run/%s)", drivers.ErrBusy, h.Other, mark.Name)
+}
+
+// release takes the mark of this run from the host.
+func (d *Driver) release() {
+	if d.unmark != nil {
+		d.unmark()
+	}
+	d.unmark = nil
+}
 
 // Revert writes back what the undo record holds.
 func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
@@ -373,18 +433,32 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if err != nil {
 		return err
 	}
-	err = m.Revert(ctx, rec.Undo)
+	defer d.release()
+	_, err = d.hold(ctx, m, rec.Run)
+	if errors.Is(err, drivers.ErrBusy) {
+		return err
+	}
+	if err == nil {
+		err = m.Revert(ctx, rec.Undo)
+	}
 	if err == nil {
 		return nil
 	}
 	if !d.ownWord(err) {
 		// The connection may have gone with the link that it ran over, and no
-		// further agent starts on it.
+		// further agent starts on it; the mark has gone with it.
+		one := errors.Is(err, agent.ErrStart)
 		_ = d.Close()
 		if m, err = d.Machine(ctx); err != nil {
 			return err
 		}
-		if err = m.Revert(ctx, rec.Undo); err == nil {
+		if _, err = d.hold(ctx, m, rec.Run); err == nil {
+			if one {
+				d.release() // as in Apply
+			}
+			err = m.Revert(ctx, rec.Undo)
+		}
+		if err == nil {
 			return nil
 		}
 	}

@@ -142,6 +142,7 @@ func (b *box) device() *drivertest.Device {
 	d.AddUnknown = func() {
 		b.Set("policy-map type queuing THEIR-IN\n  class type queuing c-in-q3\n    pause buffer-size 30000 pause-threshold 20000 resume-threshold 20000\nsystem qos\n  service-policy type queuing input THEIR-IN\n")
 	}
+	d.Marked = func() bool { return len(b.Checkpoints()) > 0 }
 	d.ChangeManaged = func() { b.Set("interface Ethernet1/1\n  mtu 4000\n") }
 	d.Faults.DropBefore, d.Faults.DropAfter = func() { f.DropAt(1) }, f.DropAfterWrite
 	d.Faults.RestartInside, d.Faults.Clear = func() { f.RestartAt(9) }, f.Clear

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -52,6 +53,12 @@ type driver struct {
 	idle string
 	// bound is what a revert may disturb at once; nil is what its token says.
 	bound *drivers.Policy
+	// marked is what the mark of this run on the switch says, "" for none; alive is when
+	// it was last made new.
+	marked string
+	alive  time.Time
+	// ended are runs whose marks hold nobody up.
+	ended []string
 }
 
 var (
@@ -60,6 +67,7 @@ var (
 	_ drivers.Settler = (*driver)(nil)
 	_ drivers.Resumer = (*driver)(nil)
 	_ drivers.Bounded = (*driver)(nil)
+	_ drivers.Heir    = (*driver)(nil)
 )
 
 // Open makes the driver; the switch is dialled by the first call.
@@ -157,6 +165,9 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		default:
 			return f, err
 		}
+	}
+	if !slices.Contains(f.Caps.Writes, "ssh") {
+		f.Caps.Undo += "; over gNMI alone a run of another machine on it is not seen"
 	}
 	if version == "" {
 		version = f.Version

@@ -301,6 +301,7 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 		}
 		b.Faults().Clear()
 		other := b.open()
+		other.Inherit([]string{"x"})
 		theirs, _ := b.apply(other)
 		if err := other.Confirm(t.Context(), theirs); err != nil {
 			t.Fatal(err)

@@ -270,7 +270,7 @@ func (b *box) down() []string {
 
 func (b *box) device() *drivertest.Device {
 	f := b.Faults()
-	return &drivertest.Device{
+	d := &drivertest.Device{
 		Desired: b.desired, Policy: b.policy,
 		Count: b.count, ResetCounters: b.Counters().Reset, HoldCounters: b.Counters().Hold,
 		Open: func() drivers.Driver { return b.open() },
@@ -311,4 +311,8 @@ func (b *box) device() *drivertest.Device {
 			Unreachable: f.RefuseConnections, NoModel: f.NoSonicDB, Clear: f.Clear,
 		},
 	}
+	if b.target.SSH != nil {
+		d.Marked = func() bool { return len(b.Files()) > 0 }
+	}
+	return d
 }

@@ -104,7 +104,10 @@ func TestAShutUplinkIsNoWayOut(t *testing.T) {
 // A switch on which nothing else differs has its port brought up.
 func TestAPortLeftDownIsADifference(t *testing.T) {
 	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
-	b.apply(b.open())
+	first := b.open()
+	if tok, _ := b.apply(first); first.Confirm(t.Context(), tok) != nil {
+		t.Fatal("not confirmed")
+	}
 	b.shut(b.ports[1])
 	if _, st := b.plan(b.open()); len(st.Changes) > 0 {
 		t.Fatalf("a port that was shut by hand is a difference: %+v", st.Changes)

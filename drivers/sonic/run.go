@@ -93,6 +93,7 @@ func (r *runner) step(ctx context.Context, i int, s native.Step, last bool) erro
 	if r.progress != nil {
 		r.progress(i)
 	}
+	r.d.live(ctx)
 	if err := r.noteLinks(ctx, s.Down); err != nil {
 		return err
 	}

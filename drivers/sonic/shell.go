@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
@@ -44,23 +45,34 @@ func (d *driver) command(ctx context.Context, cmd string) error {
 }
 
 func (d *driver) commandInput(ctx context.Context, cmd string, stdin []byte) error {
+	out, err := d.exec(ctx, cmd, stdin)
+	if err == nil && out.Status != 0 {
+		err = fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, said(out))
+	}
+	return err
+}
+
+// exec runs one command on the switch; that it fails is no error.
+func (d *driver) exec(ctx context.Context, cmd string, stdin []byte) (ssh.Result, error) {
 	sh, err := d.shell(ctx)
 	if err != nil {
-		return err
+		return ssh.Result{}, err
 	}
 	out, err := sh.Run(ctx, cmd, stdin)
 	if err != nil {
 		d.hangUpSSH()
-		return drivers.TransportError(err)
+		return out, drivers.TransportError(err)
 	}
-	said := strings.TrimSpace(string(out.Stderr))
-	if said == "" {
-		said = strings.TrimSpace(string(out.Stdout))
+	return out, nil
+}
+
+// said is what a command had to say.
+func said(out ssh.Result) string {
+	text := strings.TrimSpace(string(out.Stderr))
+	if text == "" {
+		text = strings.TrimSpace(string(out.Stdout))
 	}
-	if out.Status != 0 {
-		return fmt.Errorf("%q ended with status %d: %s", cmd, out.Status, firstLines(said))
-	}
-	return nil
+	return firstLines(text)
 }
 
 func firstLines(s string) string {

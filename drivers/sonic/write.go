@@ -13,6 +13,9 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
+// checkpointLead stands before the ID of a run in the name of its checkpoint.
+const checkpointLead = "roce-fabric-"
+
 // Apply carries the steps out. Where SSH is configured it leaves a checkpoint
 // as a second way to revert, for people; one that cannot be taken because SSH does
 // not answer stops only steps that need SSH.
@@ -34,11 +37,22 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	u := native.Remember(cfg.Raised(d.leftDown()), steps, native.Policy(st.Policy))
 	if d.t.SSH != nil {
 		if err := d.wakeSSH(ctx); err == nil {
-			u.Checkpoint = "roce-fabric-" + o.ID
+			note, err := d.hold(ctx, o.ID, o.Hold)
+			if err != nil {
+				return nil, err
+			}
+			o.Tell(note)
+			u.Checkpoint = checkpointLead + o.ID
 		} else if u.SSH || !errors.Is(err, drivers.ErrUnreachable) {
 			return nil, err
 		}
 	}
+	begun := false
+	defer func() {
+		if !begun {
+			d.release(ctx)
+		}
+	}()
 	if err := u.Check(nil); err != nil {
 		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
@@ -57,6 +71,7 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 			return nil, fmt.Errorf("take a checkpoint: %w", err)
 		}
 	}
+	begun = true
 	r := runner{d: d, cfg: cfg.Clone()}
 	if o.Progress != nil {
 		r.progress = func(i int) { o.Progress(i, len(steps), st.Items[i]) }
@@ -75,7 +90,11 @@ func (d *driver) Confirm(ctx context.Context, t *drivers.Token) error {
 	if err != nil {
 		return err
 	}
-	return d.finish(ctx, u, u.SSH)
+	if err := d.finish(ctx, u, u.SSH); err != nil {
+		return err
+	}
+	d.release(ctx)
+	return nil
 }
 
 func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
@@ -135,11 +154,18 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if err != nil || t == nil {
 		return err
 	}
+	defer d.release(ctx)
 	if d.idle == string(t.Native) {
 		return d.finish(ctx, u, false)
 	}
 	if _, err := d.Probe(ctx); err != nil {
 		return err
+	}
+	// Without SSH the revert is none the worse.
+	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
+		if _, err := d.hold(ctx, strings.TrimPrefix(u.Checkpoint, checkpointLead), 0); err != nil {
+			return err
+		}
 	}
 	// The apply that is reverted may still be in progress, and a Get would show
 	// the configuration before it.

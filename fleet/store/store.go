@@ -14,9 +14,10 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"os/user"
 	"strings"
 	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/mark"
 )
 
 // Store keeps the lock and the journals of one fabric. It is safe for concurrent use.
@@ -77,16 +78,10 @@ type Owner struct {
 	Intent  string    `json:"intent,omitempty"` // the path of the intent, absolute
 }
 
-// Self is this process as the owner of a run, from now on. Under sudo the user is who
-// called it (sudo(8)).
+// Self is this process as the owner of a run, from now on.
 func Self(run, intent string) Owner {
-	o := Owner{User: os.Getenv("SUDO_USER"), Process: os.Getpid(), Since: time.Now().UTC().Truncate(time.Millisecond), Run: run, Intent: intent}
-	if o.User == "" {
-		if u, err := user.Current(); err == nil {
-			o.User = u.Username
-		}
-	}
-	o.Host, _ = os.Hostname()
+	o := Owner{Process: os.Getpid(), Since: time.Now().UTC().Truncate(time.Millisecond), Run: run, Intent: intent}
+	o.User, o.Host = mark.Who()
 	return o
 }
 

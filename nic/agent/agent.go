@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/runner"
@@ -45,7 +46,9 @@ const (
 	PlanTimeout  = time.Minute
 	applyTimeout = time.Hour
 	unitTimeout  = 10 * time.Minute
-	maxTimeout   = 24 * time.Hour
+	// holdTimeout is for an apply, the gate of its wave, and a revert.
+	holdTimeout = 4 * time.Hour
+	maxTimeout  = 24 * time.Hour
 )
 
 // The errors of the protocol, wrapped; test with errors.Is. The errors of
@@ -78,6 +81,9 @@ type Machine interface {
 	Before(ctx context.Context, steps []local.Step) (local.Undo, error)
 	Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error)
 	Revert(ctx context.Context, u local.Undo) error
+	// Hold marks the machine for a run. The mark outlasts ctx: it stays until it is
+	// ended, the connection is lost, or four hours are over.
+	Hold(ctx context.Context, k mark.Mark) (local.Held, error)
 	// InstallUnit has the machine apply a desired host at boot, by the program
 	// at a path of it, or "" for a copy of the one that serves it. It returns
 	// the files that it wrote, also with an error.

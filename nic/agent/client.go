@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
@@ -128,23 +130,24 @@ func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, er
 
 // Apply implements Machine. When ctx ends, the client asks the agent to stop
 // and returns the answer that comes within the grace: the Undo has the changes
-// made by then. progress is called from another goroutine, one call at a time
+// made by then. report is called from another goroutine, one call at a time
 // and none after the return.
-func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error) {
+func (c *Client) Apply(ctx context.Context, steps []local.Step, report func(i, n int, s local.Step)) (local.Undo, error) {
 	var todo []local.Step
 	for _, s := range steps {
 		if s.Blocked == "" {
 			todo = append(todo, s)
 		}
 	}
-	if progress == nil {
-		progress = func(int, int, local.Step) {}
+	if report == nil {
+		report = func(int, int, local.Step) {}
 	}
 	at := &running{moved: make(chan struct{}, 1)}
 	if len(todo) > 0 {
 		at.limit.Store(int64(todo[0].Timeout()))
 	}
-	tell := func(i, n int) error {
+	tell := func(p progress) error {
+		i, n := p.Step, p.Steps
 		if i < 0 || i >= len(todo) || n != len(todo) {
 			return fmt.Errorf("%w: step %d of %d, where %d were asked for", ErrAnswer, i, n, len(todo))
 		}
@@ -153,7 +156,7 @@ func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i,
 		case at.moved <- struct{}{}:
 		default:
 		}
-		progress(i, n, todo[i])
+		report(i, n, todo[i])
 		return nil
 	}
 	r, err := c.call(ctx, Request{Verb: VerbApply, Steps: steps}, tell, at)
@@ -170,6 +173,49 @@ func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i,
 func (c *Client) Revert(ctx context.Context, u local.Undo) error {
 	_, err := c.call(ctx, Request{Verb: VerbRevert, Undo: &u}, nil, nil)
 	return err
+}
+
+// Hold implements Machine.
+func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
+	long, end := context.WithTimeout(context.WithoutCancel(ctx), holdTimeout)
+	type result struct {
+		*Response
+		err error
+	}
+	marked, done := make(chan string, 1), make(chan result, 1)
+	go func() {
+		r, err := c.call(long, Request{Verb: VerbHold, Mark: &k}, func(p progress) error {
+			select {
+			case marked <- p.Note:
+			default:
+			}
+			return nil
+		}, nil)
+		done <- result{r, err}
+	}()
+	over := sync.OnceFunc(func() {
+		end()
+		select {
+		case <-done:
+		case <-time.After(endWait): // the end of the connection ends it
+		}
+	})
+	select {
+	case note := <-marked:
+		return local.Held{Note: clip(note), End: over}, nil
+	case r := <-done:
+		end()
+		if r.err != nil {
+			return local.Held{}, r.err
+		}
+		if r.Mark != nil {
+			*r.Mark = r.Mark.Clean()
+		}
+		return local.Held{Other: r.Mark, Note: clip(r.Note)}, nil
+	case <-ctx.Done():
+		over()
+		return local.Held{}, c.wrap(fmt.Errorf("%s: %w", VerbHold, ctx.Err()))
+	}
 }
 
 // InstallUnit implements Machine.
@@ -209,8 +255,8 @@ type outcome struct {
 }
 
 // call has one agent carry out one request. Where the agent says that it
-// failed, the Response is there in addition to the error. at is nil where tell is.
-func (c *Client) call(ctx context.Context, q Request, tell func(i, n int) error, at *running) (*Response, error) {
+// failed, the Response is there in addition to the error. at is nil but for an apply.
+func (c *Client) call(ctx context.Context, q Request, tell func(progress) error, at *running) (*Response, error) {
 	ctx, cancel := bounded(ctx, timeouts[q.Verb])
 	defer cancel()
 	deadline, _ := ctx.Deadline()
@@ -317,7 +363,7 @@ func closed(c <-chan struct{}) bool {
 }
 
 // exchange is one request and its answers. It closes started at the hello.
-func exchange(ctx context.Context, conn Conn, request []byte, started chan<- struct{}, tell func(i, n int) error) (*Response, error) {
+func exchange(ctx context.Context, conn Conn, request []byte, started chan<- struct{}, tell func(progress) error) (*Response, error) {
 	l := newLines(conn)
 	if err := greet(l); err != nil {
 		return nil, err
@@ -350,7 +396,7 @@ func exchange(ctx context.Context, conn Conn, request []byte, started chan<- str
 			return nil, fmt.Errorf("%w: progress out of place", ErrAnswer)
 		}
 		last = a.Progress.Step
-		if err := tell(last, a.Progress.Steps); err != nil {
+		if err := tell(*a.Progress); err != nil {
 			return nil, err
 		}
 	}

@@ -140,6 +140,7 @@ func FuzzServe(f *testing.F) {
 		`{"version":1,"verb":"before","steps":[{"port":"ens1f0np0","field":"tos","impact":"none","want":{"number":106}}]}`,
 		`{"version":1,"verb":"install-unit","desired":{"name":"a","ports":{"x":{"name":"x"}}},"program":"/usr/bin/x"}`,
 		`{"version":1,"verb":"remove-unit"}`,
+		`{"version":1,"verb":"hold","mark":{"run":"r1","by":"ann@ci1","since":"2026-11-24T22:00:05Z","life":1}}`,
 	} {
 		f.Add([]byte(s + "\n"))
 	}

@@ -70,8 +70,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	if f.err != nil {
 		return respond(out, Response{Error: failureOf(f.err)})
 	}
-	r := q.carryOut(ctx, m, func(i, n int, _ local.Step) {
-		if err := send(out, answer{Progress: &progress{i, n}}); err != nil {
+	r := q.carryOut(ctx, m, func(p progress) {
+		if err := send(out, answer{Progress: &p}); err != nil {
 			cancel(errGone)
 		}
 	})
@@ -81,11 +81,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 // timeouts are the deadlines of the verbs.
 var timeouts = map[Verb]time.Duration{
 	VerbRead: ReadTimeout, VerbCounters: PlanTimeout, VerbPlan: PlanTimeout,
-	VerbBefore: ReadTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout,
+	VerbBefore: ReadTimeout, VerbApply: applyTimeout, VerbRevert: applyTimeout, VerbHold: holdTimeout,
 	VerbInstallUnit: unitTimeout, VerbRemoveUnit: unitTimeout,
 }
 
-func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s local.Step)) (r Response) {
+func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) (r Response) {
 	limit := timeouts[q.Verb]
 	if q.TimeoutMS > 0 {
 		limit = time.Duration(q.TimeoutMS) * time.Millisecond
@@ -118,10 +118,19 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s
 		r.Undo = &u
 	case VerbApply:
 		var u local.Undo
-		u, err = m.Apply(ctx, q.Steps, tell)
+		u, err = m.Apply(ctx, q.Steps, func(i, n int, _ local.Step) { tell(progress{Step: i, Steps: n}) })
 		r.Undo = &u
 	case VerbRevert:
 		err = m.Revert(ctx, *q.Undo)
+	case VerbHold:
+		var h local.Held
+		if h, err = m.Hold(ctx, *q.Mark); h.End == nil {
+			r.Mark, r.Note = h.Other, h.Note
+			break
+		}
+		tell(progress{Steps: 1, Note: h.Note})
+		<-ctx.Done()
+		h.End()
 	case VerbInstallUnit:
 		r.Files, err = m.InstallUnit(ctx, q.Desired, q.Program)
 	case VerbRemoveUnit:

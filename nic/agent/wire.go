@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
@@ -27,6 +28,7 @@ const (
 	VerbBefore   Verb = "before"
 	VerbApply    Verb = "apply"
 	VerbRevert   Verb = "revert"
+	VerbHold     Verb = "hold"
 
 	VerbInstallUnit Verb = "install-unit"
 	VerbRemoveUnit  Verb = "remove-unit"
@@ -34,7 +36,7 @@ const (
 
 // writes reports whether a verb may leave the machine changed.
 func (v Verb) writes() bool {
-	return slices.Contains([]Verb{VerbApply, VerbRevert, VerbInstallUnit, VerbRemoveUnit}, v)
+	return slices.Contains([]Verb{VerbApply, VerbRevert, VerbHold, VerbInstallUnit, VerbRemoveUnit}, v)
 }
 
 // Request is the one line that an agent takes.
@@ -53,6 +55,7 @@ type Request struct {
 	Steps      []local.Step   `json:"steps,omitzero"`       // before, apply
 	Undo       *local.Undo    `json:"undo,omitzero"`        // revert
 	Program    string         `json:"program,omitzero"`     // install-unit
+	Mark       *mark.Mark     `json:"mark,omitzero"`        // hold
 }
 
 // hello is the first line of an agent.
@@ -74,6 +77,8 @@ type answer struct {
 type progress struct {
 	Step  int `json:"step"`
 	Steps int `json:"steps"`
+	// Note is of a hold, whose one step is what lasts.
+	Note string `json:"note,omitzero"`
 }
 
 // Response is the last line of an agent.
@@ -82,6 +87,8 @@ type Response struct {
 	Steps []local.Step `json:"steps,omitzero"` // plan
 	Undo  *local.Undo  `json:"undo,omitzero"`  // before; apply, with an error too
 	Files []string     `json:"files,omitzero"` // install-unit, remove-unit, with an error too
+	Mark  *mark.Mark   `json:"mark,omitzero"`  // hold: of another run
+	Note  string       `json:"note,omitzero"`  // hold: why there is no mark
 	Error *Failure     `json:"error,omitzero"`
 }
 
@@ -157,6 +164,7 @@ func (q *Request) check() error {
 		{"running", q.Running == nil, []Verb{VerbCounters, VerbPlan}},
 		{"desired", q.Desired == nil, []Verb{VerbPlan, VerbInstallUnit}},
 		{"undo", q.Undo == nil, []Verb{VerbRevert}},
+		{"mark", q.Mark == nil, []Verb{VerbHold}},
 	} {
 		if part.missing && slices.Contains(part.verbs, q.Verb) {
 			return fmt.Errorf("%w: %s without %s", ErrRequest, q.Verb, part.name)

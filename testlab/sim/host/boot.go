@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/internal/mark"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/agent"
@@ -94,6 +95,11 @@ type users struct {
 
 // SkipFirmware has every further Read leave the firmware's settings out.
 func (u users) SkipFirmware() { u.m.NoFirmware = true }
+
+// Hold implements agent.Machine: /run is root's.
+func (users) Hold(context.Context, mark.Mark) (local.Held, error) {
+	return local.Held{Note: "no mark on the host: " + fs.ErrPermission.Error()}, nil
+}
 
 // InstallUnit implements agent.Machine.
 func (users) InstallUnit(context.Context, *nic.Host, string) ([]string, error) {

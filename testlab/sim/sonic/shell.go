@@ -277,6 +277,8 @@ func (c *command) exec() int {
 		return c.cat(args)
 	case "rm":
 		return c.rm(args)
+	case "ln", "mv", "readlink", "stat", "touch", "date":
+		return c.links(name, args)
 	case "show":
 		return c.show(args)
 	case "sonic-cfggen":
@@ -392,13 +394,17 @@ func (s *Switch) removeFile(f string) bool {
 	defer s.mu.Unlock()
 	f = clean(f)
 	_, ok := s.files[f]
+	_, link := s.links[f]
 	delete(s.files, f)
-	return ok
+	delete(s.links, f)
+	return ok || link
 }
 
 // Files lists what users wrote to the switch's file system, by path.
 func (s *Switch) Files() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.files))
+	out := slices.AppendSeq(slices.Collect(maps.Keys(s.files)), maps.Keys(s.links))
+	slices.Sort(out)
+	return out
 }

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 
 	"github.com/openconfig/gnmi/proto/gnmi"
@@ -104,6 +106,7 @@ type Switch struct {
 	bouncing  map[string]bool           // ports that were up and are down
 	flaps     map[string]int            // completed down/up cycles
 	files     map[string][]byte         // what users wrote
+	links     map[string]link           // symbolic ones, which lead nowhere
 	checks    map[string]tables         // config checkpoints
 	snapshot  map[string]any            // checkpoint of a Set in progress; nil otherwise
 	sets      []*gnmi.SetRequest
@@ -330,6 +333,9 @@ func (s *Switch) Unplug(port string, out bool) {
 // not saved is gone.
 func (s *Switch) Restart() error {
 	err := s.reload()
+	s.mu.Lock()
+	maps.DeleteFunc(s.links, func(name string, _ link) bool { return strings.HasPrefix(name, "/run/") }) // in memory (Debian, tmpfs)
+	s.mu.Unlock()
 	s.dropConnections()
 	return err
 }

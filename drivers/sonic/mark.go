@@ -1,0 +1,148 @@
+package sonic
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/mark"
+)
+
+// markFile is the mark of a run on the switch: a symbolic link that leads nowhere,
+// because such a one comes to be at once with all that it says.
+const markFile = "/run/" + mark.Name
+
+const (
+	// markLife is well over the time that passes between two steps of a run, and after
+	// the last one until its confirmation, apart from the gate.
+	markLife = 2 * time.Hour
+	// markMost is the longest life that a mark is believed.
+	markMost = 24 * time.Hour
+	// markEvery is how often a run gives a sign of life, between two steps.
+	markEvery = time.Minute
+	// markWait bounds what is done about a mark when the run itself is through.
+	markWait = 5 * time.Second
+)
+
+// Inherit says which runs have ended: their marks are taken over.
+func (d *driver) Inherit(runs []string) { d.ended = runs }
+
+// hold marks the switch for a run, whose confirmation may be away for that long. A
+// mark of another run that may be at work is ErrBusy. Nothing on the switch outlives
+// a command, so that time alone tells that the run of a mark is gone, by the clock of
+// the switch. The note is for the user; a switch that cannot be marked is no error.
+func (d *driver) hold(ctx context.Context, run string, away time.Duration) (note string, err error) {
+	if d.marked != "" {
+		return "", nil
+	}
+	k := mark.New(run)
+	k.Life = int((markLife + away).Seconds())
+	text := k.Text()
+	for try := range 3 {
+		out, err := d.exec(ctx, "sudo ln -sT -- "+quote(text)+" "+markFile, nil)
+		if err != nil {
+			d.marked = text // the command may have come through
+			d.release(ctx)
+			return "", fmt.Errorf("mark the switch: %w", err)
+		}
+		if out.Status == 0 {
+			d.marked, d.alive = text, time.Now()
+			return note, nil
+		}
+		seen, age, err := d.seenMark(ctx)
+		if err != nil {
+			return "", fmt.Errorf("read the mark of the switch: %w", err)
+		}
+		other := mark.Parse([]byte(seen))
+		switch {
+		case seen == "" && try > 0:
+			return "no mark on the switch, so that a run of another machine does not see this one: " + said(out), nil
+		case seen == "":
+			continue // it may just have gone
+		case seen == text, run != "" && other.Run == run:
+			d.marked, d.alive = seen, time.Now()
+			return "", nil
+		case slices.Contains(d.ended, other.Run):
+			note = fmt.Sprintf("took over the mark of %s, which has ended", other)
+		case age > min(max(time.Duration(other.Life)*time.Second, markLife), markMost):
+			note = fmt.Sprintf("took over the mark of %s, of which nothing was heard for %s", other, drivers.Spell(age))
+		default:
+			return "", fmt.Errorf("%w: %s: wait until it ends, or, if it is gone, remove its mark on the switch (sudo rm %s)", drivers.ErrBusy, other, markFile)
+		}
+		if err := d.dropMark(ctx, seen); err != nil {
+			return "", fmt.Errorf("take over the mark of the switch: %w", err)
+		}
+	}
+	return "", fmt.Errorf("%w: its mark on the switch changes (%s)", drivers.ErrBusy, markFile)
+}
+
+// seenMark returns what the mark says, "" where there is none, and how old it is.
+func (d *driver) seenMark(ctx context.Context) (text string, age time.Duration, err error) {
+	out, err := d.exec(ctx, "date +%s; stat -c %Y "+markFile+"; readlink "+markFile, nil)
+	if err != nil {
+		return "", 0, err
+	}
+	lines := strings.SplitN(strings.TrimSpace(string(out.Stdout)), "\n", 3)
+	if len(lines) < 3 || out.Status != 0 {
+		return "", 0, nil
+	}
+	now, err1 := strconv.ParseInt(lines[0], 10, 40)
+	then, err2 := strconv.ParseInt(lines[1], 10, 40)
+	if err1 == nil && err2 == nil {
+		age = max(0, time.Duration(now-then)*time.Second)
+	}
+	return lines[2], age, nil
+}
+
+// dropMark removes the mark that says that. Where two machines do so at once, one of
+// them may move the mark that the other has just made, and puts it back.
+func (d *driver) dropMark(ctx context.Context, text string) error {
+	aside := markFile + "." + rand.Text()
+	if out, err := d.exec(ctx, "sudo mv -T "+markFile+" "+aside, nil); err != nil || out.Status != 0 {
+		return err
+	}
+	out, err := d.exec(ctx, "readlink "+aside, nil)
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(string(out.Stdout)) == text {
+		_, err = d.exec(ctx, "sudo rm -f "+aside, nil)
+	} else {
+		_, err = d.exec(ctx, "sudo mv -nT "+aside+" "+markFile, nil)
+	}
+	return err
+}
+
+// live keeps the mark young. One that cannot be kept so is of no use, and no reason to
+// stop in the middle of a run.
+func (d *driver) live(ctx context.Context) {
+	if d.marked == "" || d.sh == nil || time.Since(d.alive) < markEvery {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, markWait)
+	defer cancel()
+	_, _ = d.exec(ctx, "sudo touch -h "+markFile, nil)
+	d.alive = time.Now()
+}
+
+// release takes the mark of this run from the switch, also where ctx has ended. One that
+// stays grows old.
+func (d *driver) release(ctx context.Context) {
+	text := d.marked
+	if d.marked = ""; text == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markWait)
+	defer cancel()
+	if d.wakeSSH(ctx) != nil {
+		return
+	}
+	if seen, _, err := d.seenMark(ctx); err == nil && seen == text {
+		_, _ = d.exec(ctx, "sudo rm -f "+markFile, nil)
+	}
+}

@@ -1,0 +1,113 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/internal/mark"
+)
+
+// Held is what came of an attempt to mark a machine for a run.
+type Held struct {
+	// Other is the mark that the machine has already; nil for none.
+	Other *mark.Mark
+	// Note says why there is no mark, or whose was taken over; "" for neither.
+	Note string
+	// End takes the mark away; nil where there is none. It may be called again.
+	End func()
+}
+
+// The wait for a mark whose run is just ending: a connection that was cut ends its
+// agent a moment later.
+const (
+	holdPatience = time.Second
+	holdPause    = 20 * time.Millisecond
+)
+
+// errTaken: another process has the lock of the mark.
+var errTaken = errors.New("taken")
+
+// Hold marks the machine for a run, until End or the end of the process: the mark is a
+// file with a lock of the kernel's, and one that nobody has locked is of a process that
+// is gone. A machine that cannot be marked is no error.
+func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
+	name := under(m.Run, "/run", mark.Name)
+	for end := time.Now().Add(holdPatience); ; {
+		f, old, err := lockMark(name)
+		if errors.Is(err, errTaken) && time.Now().Before(end) {
+			select {
+			case <-time.After(holdPause):
+				continue
+			case <-ctx.Done():
+				return Held{}, fmt.Errorf("mark the host: %w", ctx.Err())
+			}
+		}
+		if errors.Is(err, errTaken) {
+			other := mark.Parse(old)
+			return Held{Other: &other}, nil
+		}
+		if err == nil {
+			if _, err = f.WriteAt([]byte(k.Text()), 0); err == nil {
+				err = f.Truncate(int64(len(k.Text())))
+			}
+			if err != nil {
+				err = errors.Join(err, os.Remove(name), f.Close())
+			}
+		}
+		if err != nil {
+			return Held{Note: "no mark on the host, so that a run of another machine does not see this one: " + m.why(err)}, nil
+		}
+		h := Held{End: func() {
+			if f != nil && same(f, name) {
+				_ = os.Remove(name) // one that stays is not locked, and stops nobody
+			}
+			_ = f.Close()
+			f = nil
+		}}
+		if len(old) > 0 {
+			h.Note = fmt.Sprintf("took over the mark of %s, whose process is gone", mark.Parse(old))
+		}
+		return h, nil
+	}
+}
+
+// lockMark opens the mark with its lock, and returns what is in it; with errTaken too.
+func lockMark(name string) (f *os.File, text []byte, err error) {
+	for {
+		f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+			_ = f.Close()
+			continue
+		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK):
+			return nil, nil, errors.Join(fmt.Errorf("lock %s: %w", name, err), f.Close())
+		case err == nil && !same(f, name):
+			_ = f.Close() // its run has just taken it away
+			continue
+		}
+		taken := err != nil
+		if text, err = io.ReadAll(io.NewSectionReader(f, 0, mark.Max+1)); err == nil && !taken {
+			return f, text, nil
+		}
+		if taken {
+			err = errTaken
+		}
+		return nil, text, errors.Join(err, f.Close())
+	}
+}
+
+// same reports whether an open file is still the one of its name.
+func same(f *os.File, name string) bool {
+	a, err := f.Stat()
+	b, err2 := os.Lstat(name)
+	return err == nil && err2 == nil && os.SameFile(a, b)
+}
