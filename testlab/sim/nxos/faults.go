@@ -11,7 +11,8 @@ import (
 //
 // Of a write in the configuration mode, RejectNext refuses every line,
 // BeforeWrite runs ahead of the first line, GiveUp holds the first line back,
-// and FailAfterCommit answers the leaving of the mode with an error.
+// FailAfterCommit answers the leaving of the mode with an error, and PretendNext
+// undoes all lines on leaving it.
 type Faults struct {
 	cli.Faults
 
@@ -74,6 +75,7 @@ type entry struct {
 	lines             int // that came
 	rejected          bool
 	dropAt, restartAt int
+	restore           func() // of PretendNext; nil without
 }
 
 // open begins a write with its first line.
