@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -181,31 +180,36 @@ func planPeak(b *testing.B, n, workers int, answer []byte) *peak {
 		d, err := driver.Open(drivers.Target{Name: sw.Name, OS: sw.OS, GNMI: client.Config{Address: "192.0.2.1:8080"}})
 		return &canned{d, answer, p, index[sw.Name]}, err
 	}
-	file, err := fleet.CreatePlan(filepath.Join(b.TempDir(), "plan"), fleet.PlanHeader{}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer file.Close()
-	text := results.Text{W: io.Discard, Steps: true}
-	list := results.NewJSONList(io.Discard, "devices")
-	var sum results.PlanSummary
 	emitted, every := 0, n/10
-	err = fleet.Plan(b.Context(), fleet.Switches(c, c.Fabric().Switches, open), fleet.PlanOptions{Workers: workers}, func(d *fleet.DevicePlan) error {
-		if d.Error != nil {
-			return d.Error
+	devices := fleet.Switches(c, c.Fabric().Switches, open)
+	plan, err := fleet.Prepare(b.Context(), devices, fleet.PlanOptions{Fabric: c.Fabric(), Workers: workers, Progress: func(e fleet.Event) {
+		if e.Kind != fleet.DeviceEnds {
+			return
 		}
-		sum.Add(d)
-		text.Plan(d)
-		list.Add(d)
 		if emitted%every == 0 {
 			p.measure()
 			p.hold(emitted + every)
 		}
 		emitted++
-		return file.Add(d)
-	})
+	}})
 	if err != nil {
 		b.Fatal(err)
+	}
+	defer plan.Close()
+	text := results.Text{W: io.Discard, Steps: true}
+	list := results.NewJSONList(io.Discard, "devices")
+	var sum results.PlanSummary
+	for d, err := range plan.Devices() {
+		if err != nil || d.Error != nil {
+			b.Fatal(err, d.Error)
+		}
+		sum.Add(d)
+		text.Plan(d)
+		list.Add(d)
+	}
+	p.measure()
+	if waves := plan.Rollout.Waves; len(waves) < 2 {
+		b.Fatalf("all switches change in %d waves", len(waves))
 	}
 	if sum.Changed != n {
 		b.Fatalf("%d switches have changes, not %d", sum.Changed, n)

@@ -115,7 +115,7 @@ func startLab(b *testing.B, c *render.Compiler, asIntended bool) *farm {
 func intended(cfg map[string]map[string]map[string]string, d *render.Device) {
 	target := sonic.Target(d.Desired)
 	for _, table := range []string{sonic.TQueue, sonic.TBufferQueue, sonic.TGroup} {
-		// Keys of several queues would stand beside those of one.
+		// Keys of several queues would be mixed with those of one.
 		delete(cfg, table)
 	}
 	for table, rows := range target {

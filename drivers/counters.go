@@ -11,8 +11,8 @@ import (
 
 // Meter is a Driver of a device that shows what its ports count.
 type Meter interface {
-	// Counters reads what the ports count; nil for ports is all. What the
-	// device does not count, or does not show, is not there. An error means
+	// Counters reads what the ports count; nil for ports is all. A counter that
+	// the device does not keep, or does not show, is absent. An error means
 	// that the device could not be read; one that wraps ErrUnsupported, that it
 	// shows no counters at all.
 	Counters(ctx context.Context, ports []string) (*Counters, error)
@@ -94,8 +94,8 @@ const (
 	// GroupDrops are packets by priority group that found no room.
 	GroupDrops
 	// GroupPeak and HeadroomPeak are the highest fills by priority group, of
-	// the shared buffer and of the headroom, in bytes. What they are the highest
-	// of is the device's matter: SONiC's are of one interval of its polling.
+	// the shared buffer and of the headroom, in bytes. The device decides over
+	// which time: SONiC's are of one polling interval.
 	GroupPeak
 	HeadroomPeak
 
@@ -114,7 +114,7 @@ const (
 	MarkedReceived
 	CNPHandled
 	CNPIgnored
-	// What RDMA lost or had to send again.
+	// Packets that RDMA lost or had to send again.
 	OutOfSequence
 	SequenceErrors
 	AckTimeouts

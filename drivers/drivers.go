@@ -222,7 +222,6 @@ type Caps struct {
 // took it looks inside.
 type Snapshot struct {
 	Native any
-	Taken  time.Time
 }
 
 // Unknown is a piece of configuration that the model has no place for. It
@@ -267,7 +266,7 @@ type Mismatch struct {
 	Slow bool
 }
 
-// What names what is not in force.
+// What returns the name of the value that is not in force.
 func (m Mismatch) What() string { return cmp.Or(m.Part, m.Field.String()) }
 
 // Policy bounds what a plan may disturb at once.
@@ -324,7 +323,7 @@ func (s *Steps) Impact() qos.Impact {
 // Step is one native operation.
 type Step struct {
 	Via string `json:"via"` // "gnmi", "ssh"
-	// What says it to a person: "take down Ethernet0, Ethernet8".
+	// What describes the step for people: "take down Ethernet0, Ethernet8".
 	What string `json:"what"`
 	// Down are the ports that this step takes down, Up those that it brings
 	// back.
@@ -346,6 +345,8 @@ type ApplyOptions struct {
 	Token func(*Token) error
 	// ID names the run in what is left on the device (checkpoints).
 	ID string
+	// Hold is how long Confirm may be away: a timer of the device is set longer.
+	Hold time.Duration
 }
 
 // Token remembers how to revert an apply. It is written to the journal, so

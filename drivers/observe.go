@@ -10,8 +10,8 @@ import (
 
 // Observer is a Driver that shows the state of its ports.
 type Observer interface {
-	// Observe reads the state of all ports. What the device does not show is
-	// not set; an error means that the device could not be read.
+	// Observe reads the state of all ports. A value that the device does not
+	// show is not set; an error means that the device could not be read.
 	Observe(ctx context.Context) (*Observation, error)
 }
 

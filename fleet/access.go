@@ -23,6 +23,10 @@ import (
 // files read once, for all of them. The zero value goes where the intent says; do
 // not copy it once it was used.
 type Access struct {
+	// Scale stretches the times of the gate, and those in which devices update their
+	// counters; 0 is 1. A lab has a small one.
+	Scale float64
+
 	// At returns where a device is instead of where the intent says; nil is for none.
 	At func(device string) (Address, error)
 	// Sudo is how root is had on a host: "none", "nopassword", "password" or "",

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -34,8 +35,16 @@ type RunOptions struct {
 	Keys *keys.Ring
 	// Audit gets the audit log, an [AuditRecord] in JSON a line; nil keeps none.
 	Audit io.Writer
+	// OutsideWindow writes outside of the maintenance windows of the intent, too.
+	OutsideWindow bool
+	// Approver is asked before the first write; nil is a yes.
+	Approver Approver
+	// Now is the clock that the windows go by; nil is [time.Now].
+	Now func() time.Time
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
+	// Gate looks at each wave of an apply before it is confirmed; nil is none.
+	Gate *Gate
 }
 
 // ApplyOptions tune an apply.
@@ -47,8 +56,8 @@ type ApplyOptions struct {
 	SkipFailed bool
 	// SkipUnreachable leaves devices out that cannot be reached before the first write.
 	SkipUnreachable bool
-	// Confirm is asked once nothing forbids the plan; an error ends it. nil is
-	// a yes. As the answer may take hours, all devices are read again after it.
+	// Confirm is asked once nothing forbids the plan, and before the approver; an error
+	// ends it. nil is a yes. As the answer may take hours, all devices are read again after it.
 	Confirm func() error
 }
 
@@ -94,7 +103,7 @@ func (o Outcome) done() bool { return o.State == Applied || o.State == Restored 
 // error of Apply. Any other error comes from what surrounds the devices, such as the
 // journal.
 func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions) (_ *Result, err error) {
-	r := newRun(devices, o.RunOptions)
+	r := newRun(plan.Rollout.Interim.devices(devices), o.RunOptions)
 	r.allow, r.plan = o.Allow, plan.Digest
 	if err := plan.isOf(o.Fabric); err != nil {
 		return nil, err
@@ -109,38 +118,61 @@ func Apply(ctx context.Context, devices []Device, plan *PlanFile, o ApplyOptions
 	if err != nil {
 		return judged, err
 	}
+	if err := r.inWindow(); err != nil {
+		return nil, err
+	}
 	todo := slices.DeleteFunc(slices.Clone(plan.devices), func(p planned) bool {
 		return p.err != nil || p.empty && r.devices[p.name].Volatile
 	})
 	if len(todo) > 0 {
-		if o.Confirm != nil {
-			if err := o.Confirm(); err != nil {
-				return nil, err
-			}
+		if err := r.ask(ctx, o.Confirm, plan.request); err != nil {
+			return nil, err
 		}
 		if err := r.begin(""); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, r.journal.Close()) }()
 		// A plan that was made just now, without a question, needs no second look.
-		if !plan.fresh || o.Confirm != nil {
+		if !plan.fresh || o.Confirm != nil || o.Approver != nil {
 			if refused, err := r.checkAll(ctx, todo, judged, o.SkipUnreachable); err != nil {
 				return refused, err
 			}
 		}
 	}
-	var names []string
-	for _, p := range plan.devices {
-		names = append(names, p.name)
+	at := map[string]int{}
+	for i, p := range plan.devices {
+		at[p.name] = i
 	}
-	outs, err := r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
+	hold := map[string]time.Duration{}
+	if g := r.newGated(qos.ImpactReload); g != nil {
+		for _, w := range plan.Rollout.Waves {
+			for _, name := range w.Devices {
+				hold[name] = g.hold(w)
+			}
+		}
+	}
+	outs, err := r.each(ctx, plan.waves(), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
+		i := at[device]
 		return r.apply(ctx, out, judged.Outcomes[i], func() (task, error) {
 			d, err := plan.device(plan.devices[i])
-			dev := r.devices[names[i]]
-			return task{dev, d, dev.Desired(), plan.devices[i].steps}, err
+			dev := r.devices[device]
+			return task{dev, d, dev.Desired(), plan.devices[i].steps, hold[device]}, err
 		})
 	})
+	slices.SortFunc(outs, func(a, b Outcome) int { return cmp.Compare(at[a.Device], at[b.Device]) })
 	return r.ended(outs, err)
+}
+
+// waves are the devices of a plan in the order in which they are worked on: first those
+// that nothing is written to, then the waves of the rollout.
+func (p *PlanFile) waves() []Wave {
+	var idle Wave
+	for _, d := range p.devices {
+		if d.empty {
+			idle.Devices = append(idle.Devices, d.name)
+		}
+	}
+	return append([]Wave{idle}, p.Rollout.Waves...)
 }
 
 // isOf returns an error unless the plan is of this fabric, and of this version of

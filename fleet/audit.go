@@ -20,11 +20,16 @@ type AuditRecord struct {
 	By     string    `json:"by"` // user@machine
 	Fabric string    `json:"fabric,omitempty"`
 	Intent string    `json:"intent,omitempty"` // hash of its files
-	// Plan is the digest of the saved plan that is carried out, Of the run that is
-	// rolled back.
-	Plan    string `json:"plan,omitempty"`
-	Of      string `json:"of,omitempty"`
-	Allow   string `json:"allow,omitempty"` // the largest impact that was allowed
+	// Plan is the digest of the plan that is carried out, Of the run that is rolled
+	// back.
+	Plan  string `json:"plan,omitempty"`
+	Of    string `json:"of,omitempty"`
+	Allow string `json:"allow,omitempty"` // the largest impact that was allowed
+	// OutsideWindow says that the run may write outside of the maintenance windows.
+	OutsideWindow bool `json:"outside_window,omitempty"`
+	// ApprovedBy is the command or the host of the webhook that approved.
+	ApprovedBy string `json:"approved_by,omitempty"`
+
 	Device  string `json:"device,omitempty"`
 	Via     string `json:"via,omitempty"`
 	Request string `json:"request,omitempty"`
@@ -50,7 +55,7 @@ func (r *run) beginAudit(me store.Owner, of string) error {
 		return nil
 	}
 	r.audit = &audit{run: r.id, by: me.User + "@" + me.Host, w: r.Audit, open: map[string]AuditRecord{}}
-	first := AuditRecord{Event: "begin", Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Plan: r.plan, Of: of}
+	first := AuditRecord{Event: "begin", Fabric: r.Fabric.Name, Intent: r.Fabric.Hash, Plan: r.plan, Of: of, OutsideWindow: r.OutsideWindow, ApprovedBy: r.approved}
 	if of == "" {
 		first.Allow = r.allow.String()
 	}

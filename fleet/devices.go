@@ -9,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -36,6 +37,11 @@ type Device struct {
 	// explain adds to the steps what the device does not know: lines of the intent,
 	// notes. nil adds nothing.
 	explain func(drivers.Driver, *drivers.Snapshot, drivers.Desired, *drivers.Steps)
+	// states are what neighbours see of the device before a plan and after it; nil
+	// where that is not known.
+	states func(drivers.Driver, *drivers.Snapshot, drivers.Desired) []order.State
+	// interim is the device as an interim run is to leave it; nil where that is the same.
+	interim func(*Interim) Device
 }
 
 // revertTime is the context of a revert, which does not end with the run.
@@ -61,13 +67,22 @@ func (f *Fabric) Devices(a *Access) (devices []Device, open map[string][]string)
 		for _, p := range problems {
 			isOpen(open, h.Name, p)
 		}
-		devices = append(devices, Device{
-			Name: h.Name, OS: host.OS, Timeout: hostPlanTimeout, Revert: hostRevertTimeout, Volatile: true,
-			Open:    func(context.Context) (drivers.Driver, error) { return a.host(f.Fabric(), h, desired), nil },
-			Desired: func() drivers.Desired { return desired },
-		})
+		devices = append(devices, f.host(a, h, desired))
 	}
 	return devices, open
+}
+
+// host returns a host as a device, and what it should hold.
+func (f *Fabric) host(a *Access, h *intent.Host, desired *nic.Host) Device {
+	return Device{
+		Name: h.Name, OS: host.OS, Timeout: hostPlanTimeout, Revert: hostRevertTimeout, Volatile: true,
+		Open:    func(context.Context) (drivers.Driver, error) { return a.host(f.Fabric(), h, desired), nil },
+		Desired: func() drivers.Desired { return desired },
+		states: func(_ drivers.Driver, snap *drivers.Snapshot, _ drivers.Desired) []order.State {
+			return hostStates(host.StateOf(snap).Running, desired)
+		},
+		interim: func(i *Interim) Device { return f.host(a, h, i.ofHost(desired)) },
+	}
 }
 
 // isOpen adds a setting that the intent leaves open on a host.
@@ -80,14 +95,27 @@ func isOpen(open map[string][]string, host string, p nic.Problem) {
 func Switches(c *render.Compiler, switches []*intent.Switch, open func(context.Context, *intent.Switch) (drivers.Driver, error)) []Device {
 	var out []Device
 	for _, sw := range switches {
-		out = append(out, Device{
+		d := Device{
 			Name: sw.Name, OS: sw.OS, Policy: policy(c.Fabric(), sw),
 			Open:    func(ctx context.Context) (drivers.Driver, error) { return open(ctx, sw) },
 			Desired: func() drivers.Desired { return c.Device(sw).Desired },
 			explain: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired, steps *drivers.Steps) {
 				explain(sw, drv, snap, desired.(*qos.Device), steps)
 			},
-		})
+			states: func(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) []order.State {
+				running, _, err := drivers.Decode(drv, snap)
+				if err != nil {
+					return nil
+				}
+				return switchStates(running, desired.(*qos.Device), sw)
+			},
+		}
+		d.interim = func(i *Interim) Device {
+			out := d
+			out.Desired = func() drivers.Desired { return i.ofSwitch(c.Device(sw).Desired) }
+			return out
+		}
+		out = append(out, d)
 	}
 	return out
 }

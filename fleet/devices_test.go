@@ -47,12 +47,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	o := ApplyOptions{RunOptions: RunOptions{Fabric: &intent.Fabric{Name: "pod1"}, Store: store.Dir(dir), Workers: 2, Writers: 2}, Allow: qos.ImpactLoss}
 	apply := func(confirm func() error) (*Result, error) {
 		leaf.calls = nil
-		plan, err := Prepare(t.Context(), devices, PlanOptions{Fabric: o.Fabric, Workers: 2}, func(d *DevicePlan) error {
-			if d.Error != nil {
-				return d.Error
-			}
-			return nil
-		})
+		plan, err := Prepare(t.Context(), devices, PlanOptions{Fabric: o.Fabric, Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +83,7 @@ func TestSwitchAndHostInOneRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res, err = Rollback(t.Context(), devices, u, o.RunOptions); err != nil {
+	if res, err = Rollback(t.Context(), devices, u, RollbackOptions{o.RunOptions, qos.ImpactLoss}); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range res.Outcomes {
@@ -163,7 +158,7 @@ func TestApplyOfAnotherDevice(t *testing.T) {
 	dev := job("leaf1", b).Device
 	dev.Desired = func() drivers.Desired { return holding(qos.Priorities(3)) }
 	f := &intent.Fabric{Name: "pod1"}
-	plan, err := Prepare(t.Context(), []Device{dev}, PlanOptions{Fabric: f}, func(*DevicePlan) error { return nil })
+	plan, err := Prepare(t.Context(), []Device{dev}, PlanOptions{Fabric: f})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,5 +168,19 @@ func TestApplyOfAnotherDevice(t *testing.T) {
 	}
 	if err := plan.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A plan file may not keep a code point in just any class.
+func TestInterimKeepsLosslessClassesAlone(t *testing.T) {
+	f := &intent.Fabric{Settings: &intent.Settings{Classes: []*intent.Class{
+		{Priority: intent.Value[int]{V: 3}, Lossless: intent.Value[bool]{V: true}}, {Priority: intent.Value[int]{V: 4}},
+	}}}
+	for dscp, want := range map[int]map[int8]bool{26: {3: true, 4: false, 0: false}, 64: {3: false}, -1: {3: false}} {
+		for tc, ok := range want {
+			if got := (&Interim{Keeps: map[int]int8{dscp: tc}}).lossless(f); got != ok {
+				t.Errorf("%d in %d: %v", dscp, tc, got)
+			}
+		}
 	}
 }

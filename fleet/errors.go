@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet/keys"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 )
 
 // Op is the operation that an error came from.
@@ -23,6 +24,7 @@ const (
 	OpApply    Op = "apply"
 	OpVerify   Op = "verify" // read back, and compare with what is in force
 	OpConfirm  Op = "confirm"
+	OpGate     Op = "gate" // look at a wave and its surroundings, before it is confirmed
 	OpSave     Op = "save"
 	OpRollback Op = "rollback"
 	OpJournal  Op = "journal"
@@ -52,7 +54,12 @@ const (
 	KindUndo        Kind = "undo"      // an undo record that is not carried out
 	KindUnfit       Kind = "unfit"     // not as intended, for reasons that are no work for a run
 	KindUntrusted   Kind = "untrusted" // a plan or journal that is not signed, or not with a known key
-	KindNoDevice    Kind = "no-device" // the device is not among those of the call
+	KindWindow      Kind = "window"    // outside of the maintenance windows
+	KindRefused     Kind = "not-approved"
+	// A wave did not pass its gate, or showed too little to tell.
+	KindGate         Kind = "gate"
+	KindInconclusive Kind = "inconclusive"
+	KindNoDevice     Kind = "no-device" // the device is not among those of the call
 )
 
 // kinds are the errors that stand for a kind, the more telling ones first.
@@ -69,11 +76,13 @@ var kinds = []struct {
 
 // hints say what to do about a kind, where the error itself does not.
 var hints = map[Kind]string{
-	KindStale:     "plan again, and look at what changed",
-	KindPlan:      "plan again: the plan was edited, or made under other conditions",
-	KindUntrusted: "where another user or machine made it, name the file of its public key with --trust-key or in rollout.trustKeys of the intent",
-	KindNoDevice:  "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
-	KindUndo:      "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
+	KindStale:        "plan again, and look at what changed",
+	KindPlan:         "plan again: the plan was edited, or made under other conditions",
+	KindUntrusted:    "where another user or machine made it, name the file of its public key with --trust-key or in rollout.trustKeys of the intent",
+	KindInconclusive: "turn the counters on; --gate quick looks at links, neighbours and losses alone",
+	KindWindow:       "wait until it opens, or write at once with --outside-window",
+	KindNoDevice:     "roll back with the intent that the run applied (-f); a host needs an address there, or run 'nic rollback --local' on it",
+	KindUndo:         "an undo record restores ports of the intent alone: for a port that has left the intent since, roll back with the intent that the run applied (-f); where the journal was edited, restore the device by hand",
 }
 
 // Error is an error about one device, or about a run as a whole.
@@ -124,7 +133,7 @@ func NewError(device string, op Op, err error) *Error {
 			break
 		}
 	}
-	e.Hint = hintOf(err)
+	e.Hint = hint.Of(err)
 	return e
 }
 

@@ -39,8 +39,8 @@ func ExamplePlan() {
 	// <nil>
 }
 
-// Apply carries out a plan that Prepare made, or one that OpenPlan read. What stands
-// against the whole plan is an error with a kind, and nothing was written.
+// Apply carries out a plan that Prepare made, or one that OpenPlan read. If the
+// whole plan is refused, the error has a kind, and nothing was written.
 func ExampleApply() {
 	f, at, end := example("quickstart", fleet.LoadOptions{})
 	defer end()
@@ -48,7 +48,7 @@ func ExampleApply() {
 	defer remove()
 	ctx := context.Background()
 	devices, _ := f.Devices(at)
-	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4}, func(*fleet.DevicePlan) error { return nil })
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 4})
 	must(err)
 	defer func() { must(plan.Close()) }()
 
@@ -80,7 +80,7 @@ func ExampleRollback() {
 	defer remove()
 	ctx := context.Background()
 	devices, _ := f.Devices(at)
-	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()}, func(*fleet.DevicePlan) error { return nil })
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f.Fabric()})
 	must(err)
 	defer func() { must(plan.Close()) }()
 	o := fleet.RunOptions{Fabric: f.Fabric(), Store: store.Dir(state)}
@@ -89,7 +89,7 @@ func ExampleRollback() {
 
 	run, err := fleet.Find(ctx, devices, fleet.FindOptions{Store: store.Dir(state)})
 	must(err)
-	result, err := fleet.Rollback(ctx, devices, run, o)
+	result, err := fleet.Rollback(ctx, devices, run, fleet.RollbackOptions{RunOptions: o, Allow: qos.ImpactLoss})
 	must(err)
 	for _, out := range result.Outcomes {
 		fmt.Println(out.Device, out.State)

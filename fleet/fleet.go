@@ -9,12 +9,13 @@
 // [Plan] says for each device what differs from the intent, what changing it
 // disturbs, and the native steps. Devices are planned side by side and handed on
 // as each is ready, so that a plan of a thousand devices needs no more memory than
-// its workers. [Prepare] keeps the plans for [Apply], and [CreatePlan] saves them. A
+// its workers. [Prepare] keeps the plans in a file, for [Apply] and [PlanFile.Save]. A
 // saved plan is bound to the intent (by hash) and to the state of each device (by
 // digest). It holds no secret.
 //
 // [Apply] judges a plan as a whole first: where one device cannot be changed as
-// planned, none is. It then takes the fabric's lock, writes a journal, and goes from
+// planned, none is. It keeps to the maintenance windows of the intent ([InWindow]), and
+// asks an [Approver]. It then takes the fabric's lock, writes a journal, and goes from
 // device to device. On each it reads again and refuses a state other than the one that
 // was planned for; writes; reads back, and a plan for that must have nothing left to
 // do; compares what the device's daemons made of it; confirms. A device on which any

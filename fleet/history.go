@@ -25,6 +25,7 @@ type Past struct {
 	// Devices in the order in which they were worked on.
 	Devices []PastDevice `json:"devices"`
 	Intent  string       `json:"-"` // hash of the intent that it applied
+	waves   []Wave
 
 	store store.Store
 	id    store.ID
@@ -39,11 +40,14 @@ type PastDevice struct {
 
 	base    string // digest of the state that the run started from
 	touched bool   // something may have been written: there is an undo record
+	began   time.Time
+	took    time.Duration // from the first request to the end
 	// down are the ports that the run took down for a step and did not bring up
 	// again; raised those that it brought up.
 	down, raised []string
 	at           int64 // of the undo record
 	line         int
+	start        int64 // of the record of its start
 }
 
 // Runs reads the journals of a store, newest first. A run comes with an error where
@@ -101,6 +105,11 @@ func (p *Past) take(rec entry, line int, at int64) {
 	case "begin":
 		p.Begun, p.Intent, p.Of, p.By = rec.Time, rec.Intent, rec.Of, rec.By
 		return
+	case "wave":
+		if rec.Wave != nil {
+			p.waves = append(p.waves, *rec.Wave)
+		}
+		return
 	case "end":
 		p.Ended = true
 		return
@@ -113,7 +122,7 @@ func (p *Past) take(rec entry, line int, at int64) {
 	d := &p.Devices[i]
 	switch rec.Event {
 	case "start":
-		d.base = rec.Base
+		d.base, d.began, d.start = rec.Base, rec.Time, at
 	case "undo":
 		d.touched, d.line, d.at = rec.Undo != nil, line, at
 	case "down":
@@ -122,6 +131,9 @@ func (p *Past) take(rec entry, line int, at int64) {
 		d.down, d.raised = without(d.down, rec.Ports), append(d.raised, rec.Ports...)
 	default:
 		d.State = State(rec.Event)
+		if !d.began.IsZero() {
+			d.took = rec.Time.Sub(d.began)
+		}
 	}
 }
 
@@ -131,17 +143,25 @@ func without(list, gone []string) []string {
 
 // Token reads the undo record of a device that has one.
 func (p *Past) Token(d PastDevice) (*drivers.Token, error) {
-	for rec, err := range p.store.Records(context.Background(), p.id, d.at) {
+	e, err := p.record(d.at, d.Name, "undo")
+	if err == nil && e.Undo == nil {
+		err = fmt.Errorf("%s: the undo record of %s has changed", p.store.Place(p.id), d.Name)
+	}
+	return e.Undo, err
+}
+
+// record reads a record of a device again.
+func (p *Past) record(at int64, device, event string) (e entry, _ error) {
+	for rec, err := range p.store.Records(context.Background(), p.id, at) {
 		if err != nil {
-			return nil, err
+			return e, err
 		}
-		var e entry
-		if err := json.Unmarshal(rec.Data, &e); err == nil && e.Undo != nil && e.Device == d.Name {
-			return e.Undo, nil
+		if err := json.Unmarshal(rec.Data, &e); err == nil && e.Event == event && e.Device == device {
+			return e, nil
 		}
 		break
 	}
-	return nil, fmt.Errorf("%s: the undo record of %s has changed", p.store.Place(p.id), d.Name)
+	return entry{}, fmt.Errorf("%s: the %s record of %s has changed", p.store.Place(p.id), event, device)
 }
 
 // standing reports whether what the run wrote on a device may still be there.
@@ -163,8 +183,8 @@ func (d PastDevice) settled() bool {
 const maxRuns = 100
 
 // History answers what earlier runs left on devices. It reads journals only as
-// far back as the questions need, and passes over those that cannot be read. It
-// is safe for concurrent use.
+// far back as the questions need, and passes over those that cannot be read, see
+// [History.Unread]. It is safe for concurrent use.
 type History struct {
 	// busy is the run that is at work; "" for none.
 	busy string
@@ -173,6 +193,15 @@ type History struct {
 	mu    sync.Mutex
 	ids   []store.ID // not read yet, newest first
 	runs  []*Past    // newest first
+	bad   []error
+}
+
+// Unread returns why journals could not be read that the questions so far needed. What
+// their runs left on devices is not known.
+func (h *History) Unread() []error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.bad)
 }
 
 // OpenHistory makes the history of a store. busy wraps errLocked and says which run is
@@ -203,7 +232,10 @@ func history(s store.Store, own store.ID) (*History, error) {
 func (h *History) run(n int) *Past {
 	for n >= len(h.runs) && len(h.ids) > 0 {
 		p, err := readPast(h.store, h.ids[0])
-		if h.ids = h.ids[1:]; err == nil {
+		h.ids = h.ids[1:]
+		if err != nil {
+			h.bad = append(h.bad, err)
+		} else {
 			h.runs = append(h.runs, p)
 		}
 	}

@@ -136,8 +136,8 @@ func ports(device, event string, names ...string) entry {
 	return entry{Device: device, Event: event, Ports: names}
 }
 
-// What is left down is what went down and did not come up again, over all runs
-// since the device was last known to be whole.
+// Ports left down are those that went down and did not come up again, over all
+// runs since the device was last known to be whole.
 func TestPortsThatRunsLeftDown(t *testing.T) {
 	dir := t.TempDir()
 	expect := func(when string, want map[string]string) {
@@ -211,7 +211,7 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	}
 	order, boxes["a"].calls = nil, nil
 	o := RunOptions{Fabric: &intent.Fabric{}, Store: store.Dir(t.TempDir())}
-	res, err := Rollback(t.Context(), devices, u, o)
+	res, err := Rollback(t.Context(), devices, u, RollbackOptions{o, qos.ImpactLoss})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestRollbackGoesBackwardsAndOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	order = nil
-	if res, err := Rollback(ctx, devices, u, o); err != nil || res.Outcomes[0].State != Skipped || len(order) > 0 {
+	if res, err := Rollback(ctx, devices, u, RollbackOptions{o, qos.ImpactLoss}); err != nil || res.Outcomes[0].State != Skipped || len(order) > 0 {
 		t.Errorf("after Ctrl-C: %v, %v, opened %v", res, err, order)
 	}
 	// A run of a device that the intent no longer has is not rolled back without it.

@@ -37,18 +37,19 @@ func TestApplyWithoutCM(t *testing.T) {
 		}), nil
 	}}}
 	for _, fields := range [][]string{{nic.FieldPFC, nic.FieldMode, nic.FieldToS}, {nic.FieldMode, nic.FieldToS}} {
-		var steps []local.Step
 		f := &intent.Fabric{Name: "pod1"}
-		plan, err := Prepare(t.Context(), devices, PlanOptions{Fabric: f}, func(d *DevicePlan) (err error) {
-			steps, err = host.Steps(d.Steps)
-			return err
-		})
+		plan, err := Prepare(t.Context(), devices, PlanOptions{Fabric: f})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var planned []string
-		for _, s := range steps {
-			planned = append(planned, s.Field)
+		for d, err := range plan.Devices() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range d.Host.Steps {
+				planned = append(planned, s.Field)
+			}
 		}
 		res, err := Apply(t.Context(), devices, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, Store: store.Dir(t.TempDir())}, Allow: qos.ImpactLoss})
 		if err := errors.Join(err, plan.Close()); err != nil {

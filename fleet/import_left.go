@@ -25,7 +25,7 @@ func notTaken(known, made *intent.Fabric) []derive.Note {
 	whole.settings(known.Settings, made.Settings)
 	settings := whole.keys() // said once, not of each switch again
 	maps.Copy(whole.gone, map[string]bool{
-		"rollout":  known.Rollout.PortGroup.V != made.Rollout.PortGroup.V,
+		"rollout":  known.Rollout.PortGroup.V != made.Rollout.PortGroup.V || len(known.Rollout.Windows) > 0 || known.Rollout.Approval != nil,
 		"routing":  !r.Model.IsDefault() || !r.Tiers.IsDefault() || len(r.Exceptions) > 0 || len(r.Tunnels) > 0,
 		"traffic":  len(known.Traffic) > 0,
 		"islands":  len(known.Islands) > 0,

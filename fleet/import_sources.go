@@ -76,7 +76,8 @@ func (s *Sources) Live() (out []*intent.Switch) {
 	return out
 }
 
-// FindSources works out what is imported. What cannot be is an [*OptionError].
+// FindSources works out what is imported. A source that cannot be is an
+// [*OptionError].
 func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	s := &Sources{name: o.Name, classes: map[int]string{}}
 	taken := map[string]*Source{}

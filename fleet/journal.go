@@ -18,10 +18,14 @@ import (
 
 // entry is one line of the journal.
 type entry struct {
-	Time   time.Time      `json:"time"`
-	Device string         `json:"device,omitempty"`
-	Event  string         `json:"event"` // "begin", "start", "undo", "down", "up", a State, "end"
-	Steps  int            `json:"steps,omitempty"`
+	Time   time.Time `json:"time"`
+	Device string    `json:"device,omitempty"`
+	Event  string    `json:"event"` // "begin", "wave", "start", "undo", "down", "up", a State, "end"
+	Steps  int       `json:"steps,omitempty"`
+	// Changes are what a "start" sets about, and Ports there those that go down for it.
+	Changes []Group `json:"changes,omitempty"`
+	// Wave is what a "wave" begins, with a few of its faults in between.
+	Wave   *Wave          `json:"wave,omitempty"`
 	Undo   *drivers.Token `json:"undo,omitempty"`
 	Ports  []string       `json:"ports,omitempty"` // that are about to go "down", or are "up" again
 	Error  string         `json:"error,omitempty"`

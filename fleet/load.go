@@ -124,12 +124,3 @@ func notSelected(err error) error {
 func wrong(option, advice, format string, a ...any) error {
 	return &OptionError{Option: option, Err: fmt.Errorf(format, a...), Advice: advice}
 }
-
-// hintOf returns the advice of an error, or "".
-func hintOf(err error) string {
-	var h interface{ Hint() string }
-	if errors.As(err, &h) {
-		return h.Hint()
-	}
-	return ""
-}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -32,9 +33,13 @@ type DevicePlan struct {
 	Unfit string   `json:"unfit,omitempty"`
 	// Error is why the device could not be planned; the rest is then empty.
 	*Error
-	// Host is what the plan of a host was made from, in the terms of package nic; it is
-	// empty for a switch, and for a plan that was saved.
-	Host host.State `json:"-"`
+	// Host is what the plan of a host was made from, in the terms of package nic; nil for
+	// a switch.
+	Host *host.State `json:"host,omitempty"`
+
+	// states are those that neighbours see, before and after; nil where they are not
+	// known.
+	states []order.State
 }
 
 // Group is one change that several ports share.
@@ -90,6 +95,8 @@ type PlanOptions struct {
 	History *History
 	// Workers is how many devices are read at a time; 0 is one.
 	Workers int
+	// Tool is the version of the program, which a saved plan names.
+	Tool string
 	// Progress is called as the work goes on; nil is silence.
 	Progress Progress
 }
@@ -200,7 +207,13 @@ func planOn(ctx context.Context, drv drivers.Driver, dev Device, o PlanOptions) 
 	d := &DevicePlan{
 		Name: dev.Name, OS: dev.OS, Facts: facts, Base: steps.Base, Changes: group(steps.Changes),
 		Steps: append([]drivers.Step{}, steps.Items...), Notes: steps.Notes, Unknown: steps.Unknown, Policy: steps.Policy,
-		Left: steps.Left, Unfit: steps.Unfit, Host: host.StateOf(snap),
+		Left: steps.Left, Unfit: steps.Unfit,
+	}
+	if st := host.StateOf(snap); st.Running != nil {
+		d.Host = &st
+	}
+	if dev.states != nil {
+		d.states = dev.states(drv, snap, desired)
 	}
 	if o.History != nil {
 		d.Notes = append(d.Notes, past.notes(d, admin, o.History.busy, o.Fabric.Hash)...)

@@ -20,7 +20,7 @@ import (
 )
 
 // planFormat is the version of the file's form.
-const planFormat = 1
+const planFormat = 2
 
 // planKind marks the file.
 const planKind = "roce-fabric-plan"
@@ -52,76 +52,16 @@ const signedPlan = "plan"
 // maxLine bounds one line, that is, one device.
 const maxLine = 64 << 20
 
-// PlanWriter writes a plan file, a line a device. Nothing is at the path before
-// Commit.
-type PlanWriter struct {
-	f            *atomicfile.File
-	sum, devices hash.Hash
-	n            int
-	ring         *keys.Ring
-}
-
-// CreatePlan starts a plan file, which is signed with the key of ring; nil signs
-// nothing.
-func CreatePlan(path string, h PlanHeader, ring *keys.Ring) (*PlanWriter, error) {
-	if ring != nil {
-		if err := ring.Ensure(); err != nil {
-			return nil, err
-		}
-	}
-	f, err := atomicfile.Output(path, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	w := &PlanWriter{f: f, sum: sha256.New(), devices: sha256.New(), ring: ring}
-	h.Kind, h.Format = planKind, planFormat
-	if err := w.line(h, w.sum); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return w, nil
-}
-
-func (w *PlanWriter) line(v any, to ...io.Writer) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = io.MultiWriter(append(to, w.f)...).Write(append(b, '\n'))
-	return err
-}
-
-// Digest is that of [PlanFile], of the devices so far.
-func (w *PlanWriter) Digest() string { return hex.EncodeToString(w.devices.Sum(nil)) }
-
-// Add writes one device.
-func (w *PlanWriter) Add(d *DevicePlan) error {
-	w.n++
-	return w.line(d, w.sum, w.devices)
-}
-
-// Commit puts the file in its place.
-func (w *PlanWriter) Commit() error {
-	t := trailer{End: true, Devices: w.n, SHA256: hex.EncodeToString(w.sum.Sum(nil))}
-	if w.ring != nil {
-		t.Sig = w.ring.Sign(signedPlan, []byte(t.SHA256))
-	}
-	if err := w.line(t); err != nil {
-		return errors.Join(err, w.f.Close())
-	}
-	return w.f.Commit()
-}
-
-// Close drops the file where it was not committed.
-func (w *PlanWriter) Close() error { return w.f.Close() }
-
 // PlanFile is a plan of many devices that is kept in a file: one that was saved, and
 // read to its end and found whole, or one that [Prepare] made. Of each device it has
 // what the plan is judged by in memory; the steps stay in the file.
 type PlanFile struct {
 	PlanHeader
 	// Digest identifies what is planned, whenever the plan was made: it is that of the
-	// lines of the devices. A plan of [Prepare] has none.
+	// lines of the devices.
 	Digest string
+	// Rollout is the waves of the devices that change.
+	Rollout *Rollout
 	// SignedBy names the key that the file says it is signed with; "" for none.
 	SignedBy string
 
@@ -130,6 +70,7 @@ type PlanFile struct {
 	fresh    bool // it was just made, by this process
 	sum, sig string
 	devices  []planned
+	size     int64 // of the lines before the trailer
 }
 
 // verify returns an error unless the file is signed with a key of ring. A plan that was
@@ -169,35 +110,123 @@ func OpenPlan(path string) (*PlanFile, error) {
 	return p, nil
 }
 
-// Prepare is [Plan] for plans that are handed to [Apply] at once. They are kept in
-// a file that goes with the process. Close must be called on it.
-func Prepare(ctx context.Context, devices []Device, o PlanOptions, emit func(*DevicePlan) error) (_ *PlanFile, err error) {
-	p := &PlanFile{PlanHeader: PlanHeader{Fabric: o.Fabric.Name, Intent: o.Fabric.Hash}, path: "the plan", fresh: true}
-	if p.f, err = os.CreateTemp("", "roce-fabric-"); err != nil {
+// Prepare plans the devices, and puts what they need into waves. The plans are kept in a
+// file that goes with the process, for [Apply] and [PlanFile.Save]. Close must be called
+// on it.
+//
+// Where every order has a state in between that is worse, because RDMA traffic moves to
+// other code points, it plans the first of several runs: see [Interim].
+func Prepare(ctx context.Context, devices []Device, o PlanOptions) (*PlanFile, error) {
+	p, rollout, err := prepare(ctx, devices, o, nil)
+	if err != nil {
 		return nil, err
 	}
-	var at int64
-	err = os.Remove(p.f.Name())
+	if i := rollout.interim(); i != nil {
+		if err := p.Close(); err != nil {
+			return nil, err
+		}
+		p, _, err = prepare(ctx, devices, o, i)
+	}
+	return p, err
+}
+
+func prepare(ctx context.Context, devices []Device, o PlanOptions, i *Interim) (*PlanFile, *RolloutMaker, error) {
+	rollout := NewRollout(o.Fabric, o.History)
+	b, err := newPlanFile(PlanHeader{Tool: o.Tool, Fabric: o.Fabric.Name, Intent: o.Fabric.Hash, Created: time.Now().UTC()})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = Plan(ctx, i.devices(devices), o, func(d *DevicePlan) error {
+		rollout.Add(d)
+		return b.add(d)
+	})
+	var p *PlanFile
 	if err == nil {
-		err = Plan(ctx, devices, o, func(d *DevicePlan) error {
-			kept := *d
-			kept.Changes = nil // people and policy read them, and have by then
-			b, err := json.Marshal(kept)
-			if err != nil {
-				return err
-			}
-			if _, err := p.f.Write(b); err != nil {
-				return err
-			}
-			p.devices = append(p.devices, d.planned(at, len(b)))
-			at += int64(len(b))
-			return emit(d)
-		})
+		r := rollout.Rollout()
+		r.Interim = i
+		p, err = b.end(r)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.f.Close())
+		return nil, nil, errors.Join(err, b.p.Close())
 	}
-	return p, nil
+	return p, rollout, nil
+}
+
+// planBuilder writes the file of a [PlanFile], a line a device.
+type planBuilder struct {
+	p            *PlanFile
+	sum, devices hash.Hash
+}
+
+func newPlanFile(h PlanHeader) (*planBuilder, error) {
+	f, err := os.CreateTemp("", "roce-fabric-")
+	if err != nil {
+		return nil, err
+	}
+	h.Kind, h.Format = planKind, planFormat
+	b := &planBuilder{&PlanFile{PlanHeader: h, f: f, path: "the plan", fresh: true}, sha256.New(), sha256.New()}
+	_, err = b.line(h)
+	if err := errors.Join(os.Remove(f.Name()), err); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return b, nil
+}
+
+// line writes a line, and returns it.
+func (b *planBuilder) line(v any) ([]byte, error) {
+	l, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	l = append(l, '\n')
+	b.sum.Write(l)
+	n, err := b.p.f.Write(l)
+	b.p.size += int64(n)
+	return l, err
+}
+
+func (b *planBuilder) add(d *DevicePlan) error {
+	at := b.p.size
+	l, err := b.line(d)
+	if err == nil {
+		b.devices.Write(l)
+		b.p.devices = append(b.p.devices, d.planned(at, len(l)))
+	}
+	return err
+}
+
+func (b *planBuilder) end(r *Rollout) (*PlanFile, error) {
+	if _, err := b.line(r); err != nil {
+		return nil, err
+	}
+	b.p.Rollout = r
+	b.p.Digest, b.p.sum = hex.EncodeToString(b.devices.Sum(nil)), hex.EncodeToString(b.sum.Sum(nil))
+	return b.p, nil
+}
+
+// Save writes a plan that was just made to a path, signed with the key of ring; nil signs
+// nothing. Nothing is at the path before it is whole.
+func (p *PlanFile) Save(path string, ring *keys.Ring) (err error) {
+	t := trailer{End: true, Devices: len(p.devices), SHA256: p.sum}
+	if ring != nil {
+		if err := ring.Ensure(); err != nil {
+			return err
+		}
+		t.Sig = ring.Sign(signedPlan, []byte(t.SHA256))
+	}
+	last, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	f, err := atomicfile.Output(path, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := io.Copy(f, io.MultiReader(io.NewSectionReader(p.f, 0, p.size), bytes.NewReader(append(last, '\n')))); err != nil {
+		return err
+	}
+	return f.Commit()
 }
 
 // device reads the plan of a device from the file that was opened, whatever stands
@@ -245,8 +274,15 @@ func (p *PlanFile) scan(r io.Reader) error {
 			if sc.Scan() {
 				return bad(line+1, "text after the end")
 			}
+			if err := p.checkWaves(); err != nil {
+				return bad(line, "%w", err)
+			}
 			p.Digest, p.sum, p.sig, p.SignedBy = hex.EncodeToString(devices.Sum(nil)), t.SHA256, t.Sig, keys.Fingerprint(t.Sig)
 			return nil
+		} else if bytes.HasPrefix(b, []byte(`{"waves":`)) && p.Rollout == nil {
+			if err := strict(b, &p.Rollout); err != nil {
+				return bad(line, "%w", err)
+			}
 		} else {
 			var d DevicePlan
 			if err := strict(b, &d); err != nil {
@@ -265,6 +301,31 @@ func (p *PlanFile) scan(r io.Reader) error {
 		return bad(line+1, "%w", err)
 	}
 	return bad(line+1, "the file ends early")
+}
+
+// checkWaves returns an error unless each device with steps is in one wave, and no other.
+func (p *PlanFile) checkWaves() error {
+	if p.Rollout == nil {
+		return errors.New("the file has no waves")
+	}
+	changes := map[string]bool{}
+	for _, d := range p.devices {
+		changes[d.name] = !d.empty
+	}
+	for _, w := range p.Rollout.Waves {
+		for _, name := range w.Devices {
+			if !changes[name] {
+				return fmt.Errorf("device %s is in a wave, and not in one wave with steps", name)
+			}
+			delete(changes, name)
+		}
+	}
+	for name, left := range changes {
+		if left {
+			return fmt.Errorf("device %s is in no wave", name)
+		}
+	}
+	return nil
 }
 
 // lines reads lines with their ends, of at most so many bytes.

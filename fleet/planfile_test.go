@@ -27,16 +27,19 @@ func sample(name string) *DevicePlan {
 func save(t testing.TB, devices ...*DevicePlan) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := CreatePlan(path, PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"}, nil)
+	w, err := newPlanFile(PlanHeader{Tool: "t", Fabric: "f", Intent: "hash"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := &Rollout{}
 	for _, d := range devices {
-		if err := w.Add(d); err != nil {
+		if err := w.add(d); err != nil {
 			t.Fatal(err)
 		}
+		r.Waves = append(r.Waves, Wave{Devices: []string{d.Name}})
 	}
-	if err := w.Commit(); err != nil {
+	p, err := w.end(r)
+	if err := errors.Join(err, p.Save(path, nil), p.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -70,7 +73,7 @@ func TestPlanSurvivesTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]*DevicePlan{a, b}, got, cmpopts.EquateComparable(qos.Attr{})); d != "" {
+	if d := cmp.Diff([]*DevicePlan{a, b}, got, cmpopts.EquateComparable(qos.Attr{}), cmpopts.IgnoreUnexported(DevicePlan{})); d != "" {
 		t.Error(d)
 	}
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
@@ -89,11 +92,12 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":       {"", ":1: "},
 		"cut short":   {strings.Join(lines[:2], ""), ":3: not a usable plan file: the file ends early"},
-		"half a line": {string(whole[:len(whole)/2]), ":2: "},
-		"edited":      {strings.Replace(string(whole), "{3,4}", "{3,5}", 1), ":4: not a usable plan file: the file was changed after it was saved"},
-		"a line gone": {lines[0] + lines[1] + lines[3], ":3: not a usable plan file: the file was changed"},
-		"more":        {string(whole) + "{}\n", ":5: not a usable plan file: text after the end"},
-		"new format":  {strings.Replace(string(whole), `"format":1`, `"format":2`, 1), "format 2; this version reads format 1"},
+		"half a line": {string(whole[:len(lines[0])+len(lines[1])/2]), ":2: "},
+		"edited":      {strings.Replace(string(whole), "{3,4}", "{3,5}", 1), ":5: not a usable plan file: the file was changed after it was saved"},
+		"a line gone": {lines[0] + lines[1] + lines[3] + lines[4], ":4: not a usable plan file: the file was changed"},
+		"no wave":     {lines[0] + lines[1] + lines[2] + strings.Replace(lines[3], `{"devices":["leaf2"]`, `{"devices":[]`, 1) + lines[4], ":5: not a usable plan file: "},
+		"more":        {string(whole) + "{}\n", ":6: not a usable plan file: text after the end"},
+		"new format":  {strings.Replace(string(whole), `"format":2`, `"format":3`, 1), "format 3; this version reads format 2"},
 		"other file":  {"apiVersion: roce-fabric/v1\n", ":1: not a usable plan file: the first line is no header"},
 		"other field": {strings.Replace(string(whole), `"os":`, `"os2":`, 1), `:2: not a usable plan file: json: unknown field "os2"`},
 		"bad field":   {strings.Replace(string(whole), `"field":"pfc"`, `"field":"pfcs"`, 1), `:2: not a usable plan file: unknown field "pfcs" of a change`},
@@ -107,20 +111,6 @@ func TestADamagedPlanIsRefusedBeforeItsFirstDevice(t *testing.T) {
 		if !errors.Is(err, errPlanFile) || !strings.Contains(err.Error(), c.want) || did > 0 {
 			t.Errorf("%s: %d devices acted on, error %v, want %q", name, did, err, c.want)
 		}
-	}
-}
-
-func TestAPlanThatIsNotCommittedLeavesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p.plan")
-	w, err := CreatePlan(path, PlanHeader{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Add(sample("x")), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -26,6 +26,8 @@ const (
 	DeviceBegins
 	DeviceEnds
 	StepBegins
+	WaveBegins
+	GateSays
 )
 
 // Event is progress of a plan or a run.
@@ -37,12 +39,13 @@ type Event struct {
 	Error   *Error // why it failed, when it ends
 	State   State  // of a device that was written to, when it ends
 	Step    drivers.Step
-	I, N    int // the step's number, from 0, and how many the device has
+	I, N    int    // the number of the step or wave, from 0, and how many there are
+	Text    string // what the gate says
 }
 
 // eventNames are the kinds of events in JSON.
 var eventNames = [...]string{
-	PhaseBegins: "phase-begins", PhaseEnds: "phase-ends", DeviceBegins: "device-begins", DeviceEnds: "device-ends", StepBegins: "request-begins",
+	PhaseBegins: "phase-begins", PhaseEnds: "phase-ends", DeviceBegins: "device-begins", DeviceEnds: "device-ends", StepBegins: "request-begins", WaveBegins: "wave-begins", GateSays: "gate",
 }
 
 // MarshalJSON writes an event for programs.
@@ -56,9 +59,10 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		I       int    `json:"i,omitempty"` // from 1
 		N       int    `json:"n,omitempty"`
 		State   State  `json:"state,omitempty"`
+		Text    string `json:"text,omitempty"`
 		*Error
-	}{Event: eventNames[e.Kind], Phase: e.Phase, Devices: e.Devices, Device: e.Device, Request: e.Step.What, N: e.N, State: e.State}
-	if e.Kind == StepBegins {
+	}{Event: eventNames[e.Kind], Phase: e.Phase, Devices: e.Devices, Device: e.Device, Request: e.Step.What, N: e.N, State: e.State, Text: e.Text}
+	if e.Kind == StepBegins || e.Kind == WaveBegins {
 		out.I = e.I + 1
 	}
 	if e.Error != nil {

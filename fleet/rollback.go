@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
 // errNothing says that there is no run to roll back.
@@ -23,27 +25,86 @@ type Undo struct {
 	of map[string]Device
 }
 
-// Values says which settings of a host a rollback writes back, a line each, and
-// whether that takes links down or loses traffic for a moment. It says nothing of a
-// switch.
-func (u *Undo) Values(d PastDevice) (lines []string, disturbs bool, err error) {
-	if u.of[d.Name].OS != host.OS {
-		return nil, false, nil
-	}
-	token, err := u.Token(d)
-	if err != nil {
-		return nil, false, err
-	}
-	var rec host.Record
-	if err := token.Read(d.Name, &rec); err != nil {
-		return nil, false, err
-	}
-	for _, s := range rec.Steps {
-		for _, c := range s.Changes {
-			lines = append(lines, fmt.Sprintf("%s %s: %s, was %s", d.Name, c.Path(), c.New, c.Old))
+// Plans yields what a rollback changes, in the order in which it works.
+func (u *Undo) Plans() iter.Seq2[*DevicePlan, error] {
+	return func(yield func(*DevicePlan, error) bool) {
+		for _, d := range slices.Backward(u.Devices) {
+			if !yield(u.plan(d)) {
+				return
+			}
 		}
 	}
-	return lines, rec.Undo.Disturbs(), nil
+}
+
+// plan says what a rollback of a device changes: the reverse of what the journal says
+// that the run changed.
+func (u *Undo) plan(d PastDevice) (*DevicePlan, error) {
+	start, err := u.record(d.start, d.Name, "start")
+	if err != nil {
+		return nil, NewError(d.Name, OpJournal, err)
+	}
+	out := &DevicePlan{Name: d.Name, OS: u.of[d.Name].OS, Changes: []Group{}}
+	for _, g := range start.Changes {
+		if g.Blocked == "" && !g.Open {
+			out.Changes = append(out.Changes, u.reversed(g))
+		}
+	}
+	// What a host is to be written says more of that than the record of the run.
+	if out.OS == host.OS && out.Impact() < qos.ImpactLoss {
+		token, err := u.Token(d)
+		if err != nil {
+			return nil, NewError(d.Name, OpJournal, err)
+		}
+		var rec host.Record
+		if err := token.Read(d.Name, &rec); err != nil {
+			return nil, NewError(d.Name, OpJournal, err)
+		}
+		for i := range out.Changes {
+			if rec.Undo.Disturbs() {
+				out.Changes[i].Impact = qos.ImpactLoss
+			}
+		}
+	}
+	out.Steps = []drivers.Step{{Via: "undo", What: "back to where it was before run " + u.ID, Down: start.Ports}}
+	return out, nil
+}
+
+// reversed is a change back. What costs no packets one way may cost some the other way:
+// a smaller MTU, a priority or a curve that goes.
+func (u *Undo) reversed(g Group) Group {
+	g.Old, g.New, g.Reason = g.New, g.Old, "run "+u.ID
+	switch g.Field.Kind {
+	case qos.KindMTU, qos.KindPFC, qos.KindECN:
+		g.Impact = max(g.Impact, qos.ImpactLoss)
+	}
+	return g
+}
+
+// Rollout returns the waves of the run in reverse, as far as devices are left of them.
+// The states in between are those of the run.
+func (u *Undo) Rollout() *Rollout {
+	left := map[string]bool{}
+	for _, d := range u.Devices {
+		left[d.Name] = true
+	}
+	out := &Rollout{}
+	for _, w := range slices.Backward(u.waves) {
+		w.Devices = slices.DeleteFunc(slices.Clone(w.Devices), func(name string) bool { return !left[name] })
+		for _, name := range w.Devices {
+			delete(left, name)
+		}
+		w.Canary = false
+		if len(w.Devices) > 0 {
+			slices.Reverse(w.Devices)
+			out.Waves = append(out.Waves, w)
+		}
+	}
+	for _, d := range slices.Backward(u.Devices) {
+		if left[d.Name] { // of a run that has no waves
+			out.Waves = append(out.Waves, Wave{Devices: []string{d.Name}, Kind: "device", Impact: qos.ImpactLoss})
+		}
+	}
+	return out
 }
 
 // FindOptions say which run to roll back.
@@ -135,25 +196,47 @@ func find(s store.Store, id string, want func(device string) bool) (*Past, []Pas
 	return nil, nil, fmt.Errorf("%w in %s", errNothing, s)
 }
 
-// Rollback rolls the devices of a run back to where they were before it, the last
-// one first, and goes on where one fails. The result has one outcome a device, in
-// that order. The error is the journal's, or that of another run at work.
-func Rollback(ctx context.Context, devices []Device, u *Undo, o RunOptions) (_ *Result, err error) {
-	r := newRun(devices, o)
+// RollbackOptions tune a rollback.
+type RollbackOptions struct {
+	RunOptions
+	// Allow is the largest impact that the operator allows.
+	Allow qos.Impact
+}
+
+// Rollback rolls the devices of a run back to where they were before it, the last wave
+// first, and goes on where a device fails. Where a wave does not pass its gate, no
+// further one is begun. The result has one outcome a device, in that order. An error
+// with the operation OpJudge says why nothing was written; any other is the journal's.
+func Rollback(ctx context.Context, devices []Device, u *Undo, o RollbackOptions) (_ *Result, err error) {
+	r := newRun(devices, o.RunOptions)
+	if err := r.inWindow(); err != nil {
+		return nil, err
+	}
+	rollout := u.Rollout()
+	needs := rollout.Impact()
+	of := map[string]PastDevice{}
+	for _, d := range u.Devices {
+		of[d.Name] = d
+		p, err := u.plan(d)
+		if err != nil {
+			return nil, err
+		}
+		needs = max(needs, p.Impact())
+	}
+	if needs > o.Allow {
+		return &Result{Needs: needs}, refusal(KindImpact, []string{fmt.Sprintf("the rollback disturbs more than is allowed: %s, allowed is %s", needs, o.Allow)})
+	}
+	if err := r.ask(ctx, nil, u.request); err != nil {
+		return nil, err
+	}
 	if err := r.begin(u.ID); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.journal.Close()) }()
-	last := slices.Clone(u.Devices)
-	slices.Reverse(last)
-	var names []string
-	for _, d := range last {
-		names = append(names, d.Name)
-	}
-	outs, err := r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
-		state, err := r.rollback(ctx, u.Past, last[i])
+	outs, err := r.each(ctx, append([]Wave{{}}, rollout.Waves...), func(ctx context.Context, device string, out *Outcome) (*pending, error) {
+		state, err := r.rollback(ctx, u.Past, of[device])
 		out.State, out.Error = state, NewError(out.Device, OpRollback, err)
-		return nil
+		return nil, nil
 	})
 	return r.ended(outs, err)
 }

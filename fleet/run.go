@@ -11,6 +11,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 )
 
@@ -52,6 +53,7 @@ type task struct {
 	plan    *DevicePlan
 	desired drivers.Desired
 	steps   string // digest of the plan's
+	hold    time.Duration
 }
 
 // run is an apply or a rollback.
@@ -61,71 +63,240 @@ type run struct {
 	allow   qos.Impact
 	devices map[string]Device
 	journal *journal // nil for a run without a write
-	plan    string   // digest of the saved plan that it carries out
+	plan    string   // digest of the plan that it carries out
 	audit   *audit
+	// approved names who approved of it; "" for nobody.
+	approved string
+	request  ApprovalRequest // that was approved
 }
 
 func (o RunOptions) withDefaults() RunOptions {
 	o.AppliedTimeout = cmp.Or(o.AppliedTimeout, 30*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	return o
 }
 
 // errStopped says that a run did not go to its end.
 var errStopped = errors.New("run stopped")
 
-// each works through devices, in order, with as many workers as there are writers,
-// and returns one outcome a device. After an error that do returns in addition to an outcome
-// no further device is begun; those at work are ended. The error is errStopped or the
-// journal's.
-func (r *run) each(ctx context.Context, devices []string, do func(ctx context.Context, i int, out *Outcome) error) (outs []Outcome, _ error) {
-	defer r.Progress.phase(Writing, len(devices))()
+// each works through waves of devices, with as many workers as there are writers, and
+// returns one outcome a device, in the order of the waves. do may leave a device pending:
+// it is confirmed, or reverted, when its wave has passed the gate. After an error that do
+// returns in addition to an outcome no further device is begun; those at work are ended.
+// The error is errStopped or the journal's.
+func (r *run) each(ctx context.Context, waves []Wave, do func(ctx context.Context, device string, out *Outcome) (*pending, error)) (outs []Outcome, err error) {
+	devices, impact := 0, qos.ImpactNone
+	for _, w := range waves {
+		devices, impact = devices+len(w.Devices), max(impact, w.Impact)
+	}
+	defer r.Progress.phase(Writing, devices)()
 	ctx, cancel := r.journal.guard(ctx)
 	defer cancel()
-	over, end := context.WithCancelCause(context.Background())
-	defer end(nil)
-	todo := make([]int, len(devices))
-	for i := range todo {
-		todo[i] = i
+	e := &effort{run: r, gate: r.newGated(impact), do: do}
+	e.over, e.end = context.WithCancelCause(context.Background())
+	defer e.end(nil)
+	if err := e.gate.baseline(ctx, waves); err != nil {
+		e.end(fmt.Errorf("%w before its first wave: %w", errStopped, err))
+		e.why = NewError("", OpGate, err)
 	}
-	err := pool.Ordered(ctx, r.Writers, todo, func(ctx context.Context, i int) Outcome {
-		out, start := Outcome{Device: devices[i], State: Skipped}, time.Now()
-		if ctx.Err() != nil {
-			end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
+	for i, w := range waves {
+		if len(w.Devices) == 0 {
+			continue
 		}
-		if over.Err() == nil {
-			r.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: out.Device})
-			if err := do(ctx, i, &out); err != nil {
-				end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
+		if e.over.Err() == nil && w.Kind != "" {
+			if err := r.approveWave(ctx, w, i, len(waves)-1); err != nil {
+				e.why = NewError("", OpJudge, err)
+				e.end(fmt.Errorf("%w between two waves: %w", errStopped, err))
 			}
-			out.Took = time.Since(start)
 		}
-		if err := errors.Join(r.journal.record(out), r.audit.device(out)); err != nil {
-			end(err)
+		if e.over.Err() == nil && w.Kind != "" {
+			r.Progress.report(Event{Kind: WaveBegins, Phase: Writing, Devices: len(w.Devices), Text: natural.Fold(w.Devices), I: i - 1, N: len(waves) - 1})
+			if err := r.journal.Write(entry{Event: "wave", Wave: w.brief()}); err != nil {
+				e.end(err)
+			}
 		}
-		r.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
-		return out
-	}, func(out Outcome) error {
-		outs = append(outs, out)
+		more, stopped := e.wave(ctx, w)
+		outs, err = append(outs, more...), cmp.Or(err, stopped)
+	}
+	return outs, cmp.Or(err, context.Cause(e.over))
+}
+
+// effort is the work on waves.
+type effort struct {
+	*run
+	gate *gated
+	do   func(ctx context.Context, device string, out *Outcome) (*pending, error)
+	// over ends when no further device is to begin; why is the reason that the devices
+	// do not have themselves.
+	over context.Context
+	end  context.CancelCauseFunc
+	why  *Error
+}
+
+// wave works on one wave.
+func (e *effort) wave(ctx context.Context, w Wave) ([]Outcome, error) {
+	type work struct {
+		Outcome
+		*pending
+	}
+	var was map[string]seen
+	if e.over.Err() == nil {
+		var err error
+		if was, err = e.gate.before(ctx, w); err != nil {
+			e.why = NewError("", OpGate, err)
+			e.end(fmt.Errorf("%w before a wave: %w", errStopped, err))
+		}
+	}
+	var all []work
+	err := pool.Ordered(ctx, e.Writers, w.Devices, func(ctx context.Context, device string) work {
+		out, p := e.start(ctx, device)
+		if p != nil && was == nil {
+			e.finish(ctx, p, &out, nil)
+			p = nil
+		}
+		if p == nil {
+			e.close(out)
+		}
+		return work{out, p}
+	}, func(one work) error {
+		all = append(all, one)
 		return nil
 	})
-	return outs, cmp.Or(err, context.Cause(over))
+	open := slices.DeleteFunc(slices.Clone(all), func(one work) bool { return one.pending == nil })
+	if len(open) > 0 {
+		bad := cmp.Or(err, ctx.Err())
+		if bad == nil {
+			bad = e.gate.pass(ctx, w, was)
+		}
+		if bad != nil {
+			e.end(fmt.Errorf("%w by the gate: %w", errStopped, bad))
+			slices.Reverse(open) // the last one first
+		}
+		err = cmp.Or(err, pool.Ordered(ctx, e.Writers, open, func(ctx context.Context, one work) work {
+			e.finish(ctx, one.pending, &one.Outcome, bad)
+			e.close(one.Outcome)
+			return one
+		}, func(one work) error {
+			all[slices.IndexFunc(all, func(w work) bool { return w.Device == one.Device })] = one
+			return nil
+		}))
+	}
+	if len(open) == 0 && was != nil && slices.ContainsFunc(all, func(one work) bool { return one.State == Restored }) {
+		bad := cmp.Or(err, ctx.Err())
+		if bad == nil {
+			bad = e.gate.pass(ctx, w, was)
+		}
+		if bad != nil {
+			e.end(fmt.Errorf("%w by the gate: %w", errStopped, bad))
+			e.why = NewError("", OpGate, bad)
+		}
+	}
+	var outs []Outcome
+	for _, one := range all {
+		outs = append(outs, one.Outcome)
+	}
+	return outs, err
+}
+
+// start works on a device until it is pending, or done.
+func (e *effort) start(ctx context.Context, device string) (Outcome, *pending) {
+	out, start := Outcome{Device: device, State: Skipped, Error: e.why}, time.Now()
+	if ctx.Err() != nil {
+		e.end(fmt.Errorf("%w: %w", errStopped, context.Cause(ctx)))
+	}
+	if err := e.stillInWindow(); err != nil && e.over.Err() == nil {
+		out.Error = NewError(device, OpJudge, err)
+		e.end(fmt.Errorf("%w before %s: %w", errStopped, device, err))
+	}
+	if e.over.Err() != nil {
+		return out, nil
+	}
+	e.Progress.report(Event{Kind: DeviceBegins, Phase: Writing, Device: device})
+	if most := e.deviceTimeout(); most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, most, fmt.Errorf("deviceTimeout of the rollout: %w", context.DeadlineExceeded))
+		defer cancel()
+	}
+	p, err := e.do(ctx, device, &out)
+	if out.Took = time.Since(start); err != nil {
+		e.end(fmt.Errorf("%w at %s: %w", errStopped, device, err))
+	}
+	return out, p
+}
+
+// deviceTimeout bounds the work on a device; 0 is no bound.
+func (e *effort) deviceTimeout() time.Duration {
+	if e.Fabric == nil {
+		return 0
+	}
+	return e.Fabric.Rollout.DeviceTimeout.V
+}
+
+// close records what became of a device.
+func (e *effort) close(out Outcome) {
+	if err := errors.Join(e.journal.record(out), e.audit.device(out)); err != nil {
+		e.end(err)
+	}
+	e.Progress.report(Event{Kind: DeviceEnds, Phase: Writing, Device: out.Device, Error: out.Error, State: out.State})
+}
+
+// finish confirms a device that is pending, or reverts it for a reason.
+func (e *effort) finish(ctx context.Context, p *pending, out *Outcome, bad error) {
+	defer func() { _ = p.drv.Close() }() // a session that does not close cleanly changes nothing about the state
+	err := bad
+	if err == nil {
+		if err = p.drv.Confirm(ctx, p.token); err == nil {
+			out.State = Applied
+			if p.unfit != "" {
+				out.State, out.Error = Partial, NewError(out.Device, OpApply, unfit(p.unfit))
+			}
+			return
+		}
+		err = NewError("", OpConfirm, err)
+	}
+	out.State, err = p.revert(ctx, err)
+	out.Left, out.Error = nil, NewError(out.Device, OpApply, err)
+	if bad == nil {
+		e.end(fmt.Errorf("%w at %s: %w", errStopped, out.Device, err))
+	}
+}
+
+// pending is a device that holds what was written, read back, and not confirmed.
+type pending struct {
+	task
+	drv   drivers.Driver
+	token *drivers.Token
+	unfit string
+}
+
+// revert undoes what was written. It must not end with the run: Ctrl-C has to leave the
+// device in one of two known states.
+func (p *pending) revert(ctx context.Context, why error) (State, error) {
+	ctx, cancel := p.revertTime(ctx)
+	defer cancel()
+	if err := p.drv.Revert(ctx, p.token); err != nil {
+		return Partial, fmt.Errorf("%w; and the revert also failed: %w", why, err)
+	}
+	return Reverted, why
 }
 
 // apply works on a device that was judged. A device that could not be planned stops
 // nothing.
-func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func() (task, error)) error {
+func (r *run) apply(ctx context.Context, out *Outcome, judged Outcome, find func() (task, error)) (p *pending, err error) {
 	if judged.Error != nil {
 		*out = judged
-		return nil
+		return nil, nil
 	}
 	t, err := find()
 	if out.State = Failed; err == nil {
-		out.State, out.Steps, err = r.device(ctx, t, &out.Left)
+		p, out.State, out.Steps, err = r.device(ctx, t, &out.Left)
 	}
 	if out.Error = NewError(out.Device, OpApply, err); err == nil || out.State == Unsaved || out.Error.Kind == KindUnfit {
-		return nil
+		return p, nil
 	}
-	return err
+	return nil, err
 }
 
 // readAsPlanned reads a device, which must be in the state that was planned for,
@@ -156,52 +327,63 @@ func (r *run) readAsPlanned(ctx context.Context, drv drivers.Driver, t task) (f 
 	return f, snap, left.CutOff != nil, err
 }
 
-// device works on one device. left is what stays open on one that was applied.
-func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, steps int, err error) {
+// device works on one device until it is pending: it holds what was written, and that is
+// in force. left is what stays open on it.
+func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _ State, steps int, err error) {
 	p := t.plan
 	drv, err := t.Open(ctx)
 	if err != nil {
-		return Failed, 0, NewError("", OpConnect, err)
+		return nil, Failed, 0, NewError("", OpConnect, err)
 	}
-	// A session that does not close cleanly changes nothing about the state.
-	defer func() { _ = drv.Close() }()
+	kept := false
+	defer func() {
+		if !kept {
+			_ = drv.Close() // a session that does not close cleanly changes nothing about the state
+		}
+	}()
 	k, keeps := drv.(drivers.Keeper)
 	// To confirm or save would be a change to a switch of which nothing is managed.
 	if len(p.Steps) == 0 && (!keeps || t.desired.Empty()) {
 		*left = p.Left
 		if p.Unfit != "" {
-			return Blocked, 0, unfit(p.Unfit)
+			return nil, Blocked, 0, unfit(p.Unfit)
 		}
-		return Unchanged, 0, nil
+		return nil, Unchanged, 0, nil
 	}
 	facts, snap, cutOff, err := r.readAsPlanned(ctx, drv, t)
 	if err != nil {
-		return unwritten(err), 0, err
+		return nil, unwritten(err), 0, err
 	}
 	if len(p.Steps) == 0 {
-		return keep(ctx, k)
+		state, steps, err := keep(ctx, k)
+		return nil, state, steps, err
 	}
 	todo, state, err := r.planned(drv, facts, snap, t)
 	if err != nil {
-		return state, 0, err
+		return nil, state, 0, err
 	}
 	// The journal of a run that was cut off may be on another machine.
 	if _, ok := drv.(drivers.Settler); ok && !cutOff {
 		if err := settle(ctx, drv); err != nil {
-			return Failed, 0, NewError("", OpSettle, err)
+			return nil, Failed, 0, NewError("", OpSettle, err)
 		}
 		if snap, err = readPlanned(ctx, drv, t); err != nil {
-			return unwritten(err), 0, err
+			return nil, unwritten(err), 0, err
 		}
 	}
 	// A device that shows nothing of what is in force before the change proves
 	// nothing by showing nothing after it; one that did has lost its daemons.
 	_, before := drv.Applied(ctx, t.desired)
-	if err := r.journal.Write(entry{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base}); err != nil {
-		return Failed, 0, err
+	if t.explain != nil {
+		t.explain(drv, snap, t.desired, todo)
+	}
+	start := entry{Device: p.Name, Event: "start", Steps: len(p.Steps), Base: p.Base, Changes: group(todo.Changes), Ports: (&DevicePlan{Steps: todo.Items}).Down()}
+	if err := r.journal.Write(start); err != nil {
+		return nil, Failed, 0, err
 	}
 	token, err := drv.Apply(ctx, snap, todo, drivers.ApplyOptions{
-		ID: r.id,
+		ID:   r.id,
+		Hold: t.hold,
 		Token: func(undo *drivers.Token) error {
 			return r.journal.Write(entry{Device: p.Name, Event: "undo", Undo: undo})
 		},
@@ -213,33 +395,21 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ State, step
 	if err == nil {
 		var now *drivers.Steps
 		var unseen error
-		if now, unseen, err = r.verify(ctx, drv, facts, t, errors.Is(before, drivers.ErrNoState)); err != nil {
-			err = NewError("", OpVerify, err)
-		} else {
-			if err = drv.Confirm(ctx, token); err == nil {
-				*left = now.Left
-				if unseen != nil {
-					*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
-				}
-				if now.Unfit != "" {
-					return Partial, steps, unfit(now.Unfit)
-				}
-				return Applied, steps, nil
+		if now, unseen, err = r.verify(ctx, drv, facts, t, errors.Is(before, drivers.ErrNoState)); err == nil {
+			*left = now.Left
+			if unseen != nil {
+				*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
 			}
-			err = NewError("", OpConfirm, err)
+			kept = true
+			return &pending{t, drv, token, now.Unfit}, Partial, steps, nil
 		}
+		err = NewError("", OpVerify, err)
 	}
 	if token == nil {
-		return unwritten(err), steps, err
+		return nil, unwritten(err), steps, err
 	}
-	// The revert must not end with the run: Ctrl-C has to leave the device in one of
-	// two known states.
-	rctx, cancel := t.revertTime(ctx)
-	defer cancel()
-	if rerr := drv.Revert(rctx, token); rerr != nil {
-		return Partial, steps, fmt.Errorf("%w; and the revert also failed: %w", err, rerr)
-	}
-	return Reverted, steps, err
+	state, err = (&pending{task: t, drv: drv, token: token}).revert(ctx, err)
+	return nil, state, steps, err
 }
 
 // step takes in that a request to a device begins. An audit log that cannot be written

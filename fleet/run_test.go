@@ -113,7 +113,8 @@ func (r run) work(ctx context.Context, tasks ...task) ([]Outcome, error) {
 	for _, t := range tasks {
 		names = append(names, t.Name)
 	}
-	return r.each(ctx, names, func(ctx context.Context, i int, out *Outcome) error {
+	return r.each(ctx, []Wave{{Devices: names}}, func(ctx context.Context, device string, out *Outcome) (*pending, error) {
+		i := slices.Index(names, device)
 		return r.apply(ctx, out, tasks[i].plan.planned(0, 0).judge(qos.ImpactReload), func() (task, error) { return tasks[i], nil })
 	})
 }
@@ -190,7 +191,7 @@ func (u *unconfirmed) Keep(context.Context) (bool, error) {
 	return u.kept, u.err
 }
 
-func TestWhatAnEarlierRunLeftUnconfirmedIsKept(t *testing.T) {
+func TestApplyConfirmsAnUnconfirmedEarlierRun(t *testing.T) {
 	for _, c := range []struct {
 		u     unconfirmed
 		state State
@@ -366,7 +367,7 @@ func TestJournalHoldsTheUndoRecordBeforeTheWrite(t *testing.T) {
 	}
 }
 
-// What cannot be recorded is not done.
+// A step that cannot be recorded is not taken.
 func TestNoWriteWithoutAJournal(t *testing.T) {
 	j, err := begin(store.Dir(t.TempDir()), "run1", entry{})
 	if err != nil {

@@ -73,7 +73,8 @@ func TestRecognise(t *testing.T) {
 	}
 }
 
-// What this tool renders is of the system that it is rendered for.
+// A rendered configuration is recognised as one of the system that it is
+// rendered for.
 func TestRecogniseRendered(t *testing.T) {
 	for _, name := range examples.Names() {
 		text, err := examples.Intent(name)

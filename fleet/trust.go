@@ -17,6 +17,9 @@ import (
 // trust returns an error, with the place, unless a plan is of devices of the run, and
 // one from a file, which may hold anything, is one that this tool makes of the intent.
 func (r *run) trust(ctx context.Context, plan *PlanFile) error {
+	if !plan.Rollout.Interim.lossless(r.Fabric) {
+		return NewError("", OpJudge, fmt.Errorf("%s keeps code points in a class that is not lossless in the intent; nothing was written", plan.path))
+	}
 	seen := map[string]bool{}
 	for i, p := range plan.devices {
 		dev, ok := r.devices[p.name]
@@ -61,7 +64,8 @@ func (r *run) checkPlan(ctx context.Context, plan *PlanFile, p planned, dev Devi
 	if err != nil {
 		return err
 	}
-	// What a plan states is for its outcome; this is about what it hides.
+	// An impact that the plan states is judged with its outcome; this finds one
+	// that it hides.
 	if least > r.allow && least > p.impact && p.blocked == "" {
 		return tooMuch("", least, r.allow)
 	}
@@ -96,7 +100,7 @@ func stepsDigest(steps []drivers.Step) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, s := range steps {
-		// What is no JSON has the digest of no step.
+		// Text that is not JSON never has the digest of a step.
 		var native any
 		d := json.NewDecoder(bytes.NewReader(s.Native))
 		d.UseNumber()

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
@@ -10,16 +11,35 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/agent"
 )
 
-// Units has do work on the boot unit of each host of a call, so many at a time, and emits what became of it with the files that do returned: those
-// that it wrote or removed. A host that fails does not hold up the others.
-func (f *Fabric) Units(ctx context.Context, a *Access, workers int, do func(context.Context, agent.Machine, *nic.Host) ([]string, error), emit func(Outcome, []string)) error {
+// UnitOptions tune the work on boot units.
+type UnitOptions struct {
+	// Workers is how many hosts are worked on at a time.
+	Workers int
+	// OutsideWindow writes outside of the maintenance windows of the intent, too.
+	OutsideWindow bool
+	// Now is the clock that the windows go by; nil is [time.Now].
+	Now func() time.Time
+}
+
+// Units has do work on the boot unit of each host of a call, and emits what became of
+// it with the files that do returned: those that it wrote or removed. A host that
+// fails does not hold up the others. Outside of the maintenance windows none is begun.
+func (f *Fabric) Units(ctx context.Context, a *Access, o UnitOptions, do func(context.Context, agent.Machine, *nic.Host) ([]string, error), emit func(Outcome, []string)) error {
 	type result struct {
 		Outcome
 		files []string
 	}
-	return pool.Ordered(ctx, workers, f.Hosts, func(ctx context.Context, h *intent.Host) (r result) {
+	run := newRun(nil, RunOptions{Fabric: f.Fabric(), OutsideWindow: o.OutsideWindow, Now: o.Now})
+	if err := run.inWindow(); err != nil {
+		return err
+	}
+	return pool.Ordered(ctx, o.Workers, f.Hosts, func(ctx context.Context, h *intent.Host) (r result) {
 		r.Device, r.State = h.Name, Skipped
 		if ctx.Err() != nil {
+			return r
+		}
+		if err := run.stillInWindow(); err != nil {
+			r.Error = NewError(h.Name, OpJudge, err)
 			return r
 		}
 		var err error

@@ -94,6 +94,7 @@ func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
 		}
 		r.Outcomes = append(r.Outcomes, out)
 	}
+	worse := p.Rollout.Impact()
 	n := r.count()
 	if o.SkipFailed {
 		n[Failed] = 0
@@ -110,6 +111,10 @@ func (p *PlanFile) judge(o ApplyOptions) (*Result, error) {
 	}
 	if n[Refused] > 0 {
 		why = append(why, fmt.Sprintf("the plan disturbs more than is allowed: %s, allowed is %s", r.Needs, o.Allow))
+	}
+	if worse > o.Allow && n[Refused] == 0 {
+		r.Needs = worse
+		why = append(why, fmt.Sprintf("between two waves some links are worse than before and after: %s, allowed is %s", worse, o.Allow))
 	}
 	if len(why) > 0 {
 		return r, refusal(kind, why)
@@ -131,7 +136,7 @@ func (r *run) checkAll(ctx context.Context, devices []planned, judged *Result, s
 	err := pool.Ordered(ctx, r.Workers, devices, func(ctx context.Context, p planned) Outcome {
 		r.Progress.report(Event{Kind: DeviceBegins, Phase: Checking, Device: p.name})
 		dev := r.devices[p.name]
-		return r.check(ctx, task{dev, &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, dev.Desired(), p.steps})
+		return r.check(ctx, task{dev, &DevicePlan{Name: p.name, Base: p.base, Policy: p.policy}, dev.Desired(), p.steps, 0})
 	}, func(out Outcome) error {
 		if skip && out.State == Failed && out.Error.Kind == KindUnreachable && ctx.Err() == nil {
 			out.State = LeftOut

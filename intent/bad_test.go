@@ -127,6 +127,26 @@ var badCases = []struct {
 	{"pause response", good + "buffers: {pauseResponse: 0q}\nhosts: {h: {pauseResponse: 2s}}\n", `7:26: pauseResponse: "0q" is not a quantity` + "\n" +
 		`8:28: pauseResponse: "2s" is not a quantity`, true},
 	{"rollout", good + "rollout: {portGroup: 0}\n", `7:22: portGroup must be 1 to 1024, not 0`, true},
+	{"windows", good + "rollout:\n  windows:\n  - {days: [mon, Tues], from: 7:00, to: 25:00, timezone: +02:00}\n  - {from: 24:00}\n", `9:18: days must be mon, tue, wed, thu, fri, sat or sun, not "Tues"` + "\n" +
+		`9:31: from must be a time such as 22:00, not "7:00"` + "\n" +
+		`9:41: to must be a time such as 04:00, not "25:00"` + "\n" +
+		`9:58: timezone must be a time zone such as Europe/Berlin, not "+02:00"` + "\n" +
+		`10:5: an entry of windows has no to` + "\n" +
+		`10:12: from must be a time such as 22:00, not "24:00"`, true},
+	{"approval", good + "rollout:\n  approval: {url: \"http://hunter2@x\", token: hunter2, command: [\"a\\nb\"], timeout: 90}\n", `8:13: approval needs either a command or a url` + "\n" +
+		`8:19: url must be an address such as https://change.example.net/roce, not text` + "\n" +
+		`8:46: token must be a reference to a secret, not text` + "\n" +
+		`8:65: command must be one line of text, not text` + "\n" +
+		`8:83: timeout: "90" has no unit`, true},
+	{"approval of nobody", good + "rollout: {approval: {timeout: 0s}}\n", `7:21: approval needs either a command or a url` + "\n" +
+		`7:31: timeout must be 1s to 24h, not 0s`, false},
+	{"approval of two", good + "rollout: {approval: {command: [x], url: \"https://x\"}}\n", `7:21: approval needs either a command or a url`, false},
+	{"approval by a command", good + "rollout: {approval: {command: [], token: env:X}}\n", `7:31: the command is empty`, false},
+	{"approval by a command with a token", good + "rollout: {approval: {command: [x], token: env:X}}\n", `7:43: a command takes no token and no ca, which are for a url`, false},
+	{"windows that cannot be", good + "rollout:\n  windows:\n  - {days: [], from: 22:00, to: 22:00, timezone: Europe/Bonn}\n  - {from: 22:00, to: 23:00, timezone: Local}\n", `9:5: the window ends when it begins` + "\n" +
+		`9:12: the window has no day` + "\n" +
+		`9:50: there is no time zone "Europe/Bonn"` + "\n" +
+		`10:40: there is no time zone "Local"`, false},
 	{"trust", good + "trust: dcsp\n", `7:8: trust must be dscp or pcp, not "dcsp"`, true},
 	{"override of an unknown class", good + "roles: {leaf: {classes: {rmda: {bandwidth: 5%}}}}\nswitches: {a: {os: sonic, role: leaf}}\n", `7:26: no class "rmda" in the fabric`, false},
 	{"override of a priority", good + "roles: {leaf: {classes: {rdma: {priority: 4}}}}\nswitches: {a: {os: sonic, role: leaf}}\n", `7:33: unknown key "priority"`, true},

@@ -42,13 +42,6 @@ func (r *resolver) fabric() *Fabric {
 	if !r.raw.Name.Stated {
 		r.problems.addf(r.start, "", "the fabric has no name")
 	}
-	r.out.Rollout.PortGroup = Value[int]{V: defaultPortGroup, From: byDefault}
-	if ro := r.raw.Rollout; ro != nil {
-		r.out.Rollout.PortGroup = from(ro.PortGroup, defaultPortGroup)
-		for _, file := range ro.TrustKeys.Items {
-			r.out.Rollout.TrustKeys = append(r.out.Rollout.TrustKeys, file.V)
-		}
-	}
 	for _, l := range []*rawLogin{r.credentials().Switches, r.credentials().Hosts} {
 		if l != nil && l.TLS != nil {
 			r.inStep(l.TLS.ServerName, 1, "serverName", false)
@@ -64,6 +57,7 @@ func (r *resolver) fabric() *Fabric {
 	r.routing()
 	r.traffic()
 	r.suppressions()
+	r.rollout()
 	return r.out
 }
 

@@ -108,7 +108,7 @@ type Settings struct {
 // LinkPause says what becomes of IEEE 802.3x pause.
 type LinkPause string
 
-// What becomes of it.
+// The values of LinkPause.
 const (
 	LinkPauseOff  LinkPause = "off"
 	LinkPauseKeep LinkPause = "keep" // it stays as the device has it
@@ -236,7 +236,7 @@ type Switch struct {
 	Access   Access
 	Ports    []*Port // every port that a link or the ports section names, in numeric order
 	ports    map[string]*Port
-	// What of the ports that are not taken down: see [Switch.Carriers].
+	// Counts of ports that are not taken down, for [Switch.Carriers].
 	carriers [qos.NumPriorities]struct{ hosts, uplinks int }
 	leaf     bool
 }
@@ -377,11 +377,3 @@ type SSH struct {
 
 // Configured reports whether SSH may be used.
 func (s SSH) Configured() bool { return s.Address.V != "" }
-
-// Rollout is the policy of an apply.
-type Rollout struct {
-	// PortGroup is how many ports of one switch may be down at once.
-	PortGroup Value[int]
-	// TrustKeys are files of public keys whose plans and journals are believed.
-	TrustKeys []string
-}

@@ -50,11 +50,11 @@ var defaultLimits = limits{devices: 100_000, ports: 1_000_000, links: 500_000, e
 
 // Load reads an intent: a file, a folder, or standard input for "-".
 //
-// Of a folder it reads every *.yaml and *.yml that lies in it directly and
-// does not begin with a dot, in the order of their names. Each file states
-// apiVersion and kind; name may be repeated if it is the same. Maps of the
-// top level merge entry by entry, links follow one another, and anything
-// stated in two files is an error that names both places.
+// In a folder it reads every *.yaml and *.yml that is directly in it and does
+// not begin with a dot, in the order of their names. Each file states
+// apiVersion and kind; name may be repeated if it is the same. Maps of the top
+// level merge entry by entry, links follow one another, and anything stated in
+// two files is an error that names both places.
 //
 // Faults of the intent come as [Errors], all that could be found at once. Any
 // other error means that a file could not be read.

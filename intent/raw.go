@@ -204,8 +204,33 @@ type rawDeviceSSH struct {
 }
 
 type rawRollout struct {
-	PortGroup opt[int]          `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
-	TrustKeys list[opt[string]] `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
+	PortGroup opt[int] `key:"portGroup" min:"1" max:"1024" doc:"How many ports of one switch may be down at once. Default 4."`
+	// An entry of Canary or Groups is a pattern, not a name.
+	Canary         list[opt[string]]  `key:"canary" rule:"selection" doc:"Devices that are changed before all others, with ranges, globs or role:ROLE. Default: the first of each kind that is changed."`
+	Groups         list[opt[string]]  `key:"groups" rule:"selection" doc:"Each entry names devices that stand in for one another, such as leaf[1-2]: one of them is changed at a time."`
+	MaxUnavailable opt[string]        `key:"maxUnavailable" rule:"share" loose:"true" doc:"How many devices of a role are changed side by side at most, a number or a percentage. Default 25%."`
+	DeviceTimeout  opt[time.Duration] `key:"deviceTimeout" doc:"How long the work on one device may take; after it the device is reverted and the run stops. Default: the deadlines of the requests."`
+	TrustKeys      list[opt[string]]  `key:"trustKeys" rule:"path" doc:"Files of public keys, PEM. Saved plans and journals that are signed with them are believed, besides one's own."`
+	Windows        list[rawWindow]    `key:"windows" doc:"Maintenance windows. Outside of all of them apply and rollback write nothing without --outside-window. Default: always."`
+	Approval       *rawApproval       `key:"approval" doc:"Who must say yes before apply and rollback write. Default: nobody else."`
+}
+
+// rawApproval hides its url and command in messages: they may hold a secret.
+type rawApproval struct {
+	Pos     Pos
+	Command list[opt[string]]  `key:"command" rule:"argument" loose:"true" secret:"true" doc:"Program with its arguments, which apply and rollback run: exit status 0 is yes, and otherwise the first line of its standard error is the reason."`
+	URL     opt[string]        `key:"url" rule:"url" secret:"true" doc:"Address, https://..., to which apply and rollback post a request: status 200 with {\"approved\": true} is yes, and otherwise reason is the reason."`
+	Token   opt[string]        `key:"token" rule:"reference" secret:"true" doc:"Reference to the bearer token for url: env:NAME, file:PATH, keyring:SERVICE/USER."`
+	CA      opt[string]        `key:"ca" rule:"path" doc:"File of PEM certificates to trust for url. Default: the system's."`
+	Timeout opt[time.Duration] `key:"timeout" doc:"How long to wait for the answer, 1s to 24h; none is no. Default 10m."`
+}
+
+type rawWindow struct {
+	Pos      Pos
+	Days     list[opt[string]] `key:"days" enum:"mon,tue,wed,thu,fri,sat,sun" doc:"Days on which the window begins. Default: every day."`
+	From     opt[string]       `key:"from" req:"true" rule:"clock" doc:"When it begins: 22:00."`
+	To       opt[string]       `key:"to" req:"true" rule:"clockEnd" doc:"When it ends: 04:00, on the next day where that is before its begin. 24:00 is midnight."`
+	Timezone opt[string]       `key:"timezone" rule:"timezone" doc:"Time zone of both, a name of the IANA database: Europe/Berlin. Default UTC."`
 }
 
 type rawSuppress struct {

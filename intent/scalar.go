@@ -41,6 +41,7 @@ type textRule struct {
 const (
 	nameWant   = "a name of at most 63 letters, digits, dots, dashes and underscores"
 	rangeText  = `\[[0-9:,-]+\]`
+	clockHint  = "two digits each for hours and minutes, in 24 hours"
 	secretHint = "write env:NAME, file:PATH or keyring:SERVICE/USER, never the secret itself"
 )
 
@@ -64,6 +65,12 @@ var textRules = map[string]textRule{
 	"check":     {re: newSyntax(`^([A-Z]{2,8}(-[0-9]{2})?|gate:[a-z-]{1,32})$`), want: "the id of a check", hint: "'roce-fabric check --list' shows them"},
 	"scope":     {re: newSyntax(`^[A-Za-z0-9_.*?,:[\]-]+(/[A-Za-z0-9_./:@*?,[\]-]+)?$`), want: "device or device/port", hint: "with ranges or globs: leaf*, leaf[1-2]/Ethernet0"},
 	"date":      {re: newSyntax(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`), want: "a day such as 2026-12-31"},
+	"share":     {re: newSyntax(`^([1-9][0-9]{0,4}|([1-9][0-9]?|100)%)$`), want: "a number of devices or a percentage", hint: "write 4 or 25%"},
+	"clock":     {re: newSyntax(`^([01][0-9]|2[0-3]):[0-5][0-9]$`), want: "a time such as 22:00", hint: clockHint},
+	"clockEnd":  {re: newSyntax(`^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$`), want: "a time such as 04:00", hint: clockHint},
+	"timezone":  {re: newSyntax(`^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$`), want: "a time zone such as Europe/Berlin"},
+	"argument":  {re: newSyntax(`^[^\x00-\x1f]*$`), want: "one line of text"},
+	"url":       {re: newSyntax(`^https://[A-Za-z0-9.:[\]-]+([/?][!-~]*)?$`), want: "an address such as https://change.example.net/roce", hint: "it is https, without a user; the token has a key of its own"},
 	"jump":      {re: newSyntax(`^[A-Za-z0-9_.-]+@([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+$`), want: "user@host:port"},
 }
 

@@ -10,9 +10,9 @@ import (
 const schemaID = "https://github.com/roce-fabric/roce-fabric/schema/v1/fabric.json"
 
 // Schema returns the JSON Schema (draft 2020-12) of a fabric file, indented.
-// It holds for each file of a folder by itself. What spans several values
-// (a DSCP in two classes, a port in two links) is beyond it; [Load] checks
-// that.
+// It holds for each file of a folder by itself. It cannot express rules that
+// span several values (a DSCP in two classes, a port in two links); [Load]
+// checks those.
 func Schema() []byte {
 	g := &generator{defs: map[string]any{}}
 	s := g.object(reflect.TypeFor[rawFabric]())

@@ -12,8 +12,8 @@ type System struct {
 	Name string
 	// Port is that of the management API, for an address that names none.
 	Port string
-	// Catalogued says that package catalog has models of it. What other systems
-	// do with their buffers is between them and the chip.
+	// Catalogued says that package catalog has models of it. The buffers of
+	// other systems are not modelled.
 	Catalogued bool
 }
 

@@ -25,8 +25,8 @@ const (
 
 // Diff returns how running differs from desired: what is in the way first, then
 // the ports in natural order, each in the order in which its settings are
-// written, then the boot unit. What desired leaves unset is not compared, and a
-// port that it does not list is left alone.
+// written, then the boot unit. Values that desired leaves unset are not
+// compared, and a port that it does not list is left alone.
 //
 // A value that could not be read is a Change of KindUnknown; one that the driver
 // does not have is none, but for the settings that every driver with DCB has.

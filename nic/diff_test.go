@@ -130,8 +130,8 @@ func TestDiffFindsEachValueAndNothingElse(t *testing.T) {
 	}
 }
 
-// What means the same, or is more than is asked for, or is not the driver's, is
-// no difference.
+// A value that means the same, or is more than asked for, or that the driver
+// does not have, is no difference.
 func TestDiffLeavesAlone(t *testing.T) {
 	for name, edit := range map[string]func(*Port){
 		"the other ToS of the DSCP":       func(p *Port) { p.ToS.V, p.TrafficClass.V = 104, 104 },
@@ -228,8 +228,8 @@ func TestDiffOfTheHost(t *testing.T) {
 	}
 }
 
-// What is in the way comes first, then the ports, each in the order in which it
-// is written, then the unit.
+// Agents that get in the way come first, then the ports, each in the order in
+// which it is written, then the unit.
 func TestDiffOrder(t *testing.T) {
 	running, want := machine(t)
 	running.Agents, running.Unit = []string{"lldpad"}, UnitState{}

@@ -6,8 +6,8 @@
 // it again, a reset of the card, or a unit that writes it at every boot.
 //
 // As in intent/qos, an Opt that is not set means "not managed" in a desired
-// [Host] and "not known" in a running one; [Port.Missing] says why. What a
-// running Host holds was said by a machine and is not trusted: an array may hold
+// [Host] and "not known" in a running one; [Port.Missing] says why. The values
+// of a running Host come from a machine and are not trusted: an array may hold
 // any number, a map any key.
 //
 // The package does no I/O. Reading and writing a machine is nic/local's; do not

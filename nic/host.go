@@ -32,7 +32,7 @@ const ModeRoCEv2 = "RoCE v2"
 // RoCEPort is the UDP port of RoCE v2.
 const RoCEPort = 4791
 
-// What [Port.Agent] says.
+// Values of [Port.Agent].
 const (
 	// AgentICE is the private flag of ice that is on while its firmware runs
 	// LLDP and DCBX (Linux, Documentation/networking/device_drivers/ethernet/
@@ -182,7 +182,7 @@ type Port struct {
 	// they were not.
 	NV map[string]NV `json:"nv,omitempty"`
 	// Wanted are the firmware settings that the intent wants of an NVIDIA card.
-	// Which port of the card it is shows at run time alone, so their Port is 0;
+	// The port of the card is known only at run time, so their Port is 0;
 	// [Port.WantedNV] makes parameters of them. Desired only.
 	Wanted qos.Opt[mlxconfig.Settings] `json:"wanted,omitzero"`
 
@@ -249,8 +249,8 @@ type NV struct {
 	ReadOnly bool `json:"read_only,omitempty"`
 }
 
-// Counters are what a port counted since its driver was loaded. What a driver
-// does not count is 0 in Priority and absent in Named.
+// Counters are what a port counted since its driver was loaded. A counter that
+// a driver does not have is 0 in Priority and absent in Named.
 type Counters struct {
 	Priority [qos.NumPriorities]PriorityCounters `json:"priority"`
 	// Pauses says that RxPause and TxPause in Priority were counted.

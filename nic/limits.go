@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// What a driver or a card refuses, worked out from what it shows: a change that
-// would be refused is Blocked with the rule.
+// The limits of drivers and cards, derived from the state that they show: a
+// change that would be refused is Blocked with the rule.
 
 // ETSFor returns the ETS that the driver of a running port takes for what is
 // wanted of it.

@@ -35,8 +35,8 @@ func TestETSForDrivers(t *testing.T) {
 	}
 }
 
-// What a card shows that it would refuse is blocked; what it does not show is
-// not.
+// A change that a card shows it would refuse is blocked; one that it shows
+// nothing about is not.
 func TestLimits(t *testing.T) {
 	two := edit(t, "  cnp:", "  more: {priority: 4, dscp: [30], lossless: true, bandwidth: 10%}\n  cnp:", "dscp: rest, bandwidth: 50%", "dscp: rest, bandwidth: 40%")
 	for name, c := range map[string]struct {

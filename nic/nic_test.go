@@ -124,8 +124,8 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// What the switch port at the other end has holds for the NIC, and the fabric's
-// for a NIC without a link.
+// A NIC gets the settings of the switch port at the other end; one without a
+// link gets those of the fabric.
 func TestDesiredFollowsTheOtherEnd(t *testing.T) {
 	h, _ := desired(t, edit(t, `leaf1: {os: sonic,`, `leaf1: {os: sonic, mtu: {host: 4500}, classes: {rdma: {lossless: false, bandwidth: 20%}},`))
 	far, alone := h.Ports["ens1f0np0"], h.Ports["ens2f0np0"]
@@ -157,7 +157,8 @@ func TestDesiredWithPCP(t *testing.T) {
 	}
 }
 
-// What the intent leaves open is said, and the setting left alone.
+// A value that the intent leaves open is reported, and the setting is left
+// alone.
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
@@ -170,12 +171,12 @@ func TestProblems(t *testing.T) {
 			nv, err := p.WantedNV(&Port{Driver: DriverMLX5, CardPort: 1, NV: map[string]NV{"CNP_RES_PRIO_MODE_P1": {Next: "1"}}})
 			return err == nil && !p.CNPDSCP.Set && !p.CNPPriority.Set && len(nv) == 4 && nv["CNP_DSCP_P1"] == ""
 		}},
-		"two strict":                      {edit(t, "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  notify:"), "classes notify, control are strict and lossy", func(p *Port) bool { return !p.CNPDSCP.Set && p.ECN.Set }},
-		"two strict, one by name":         {edit(t, "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  CNP:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 }},
-		"cnp by name, weighted":           {edit(t, "dscp: [48], strict: true", "dscp: [47, 49], bandwidth: 10%", "bandwidth: 50%", "bandwidth: 40%"), "", func(p *Port) bool { return p.CNPPriority.V == 6 && p.CNPDSCP.V == 47 }},
-		"cnp by name beside a strict one": {edit(t, "dscp: [48], strict: true", "dscp: [48], bandwidth: 10%", "bandwidth: 50%", "bandwidth: 40%", "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  cnp:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 }},
-		"strict RDMA without PFC":         {edit(t, "lossless: true, bandwidth: 50%", "strict: true", "  cnp:", "  notify:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 && p.ToS.V == 106 }},
-		"the cards' own DSCP":             {edit(t, "dscp: [48]", "dscp: [46, 48]"), "", func(p *Port) bool { return p.CNPDSCP.V == 48 }},
+		"two strict":                       {edit(t, "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  notify:"), "classes notify, control are strict and lossy", func(p *Port) bool { return !p.CNPDSCP.Set && p.ECN.Set }},
+		"two strict, one by name":          {edit(t, "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  CNP:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 }},
+		"cnp by name, weighted":            {edit(t, "dscp: [48], strict: true", "dscp: [47, 49], bandwidth: 10%", "bandwidth: 50%", "bandwidth: 40%"), "", func(p *Port) bool { return p.CNPPriority.V == 6 && p.CNPDSCP.V == 47 }},
+		"cnp by name next to a strict one": {edit(t, "dscp: [48], strict: true", "dscp: [48], bandwidth: 10%", "bandwidth: 50%", "bandwidth: 40%", "  cnp:", "  control: {priority: 7, dscp: [56], strict: true}\n  cnp:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 }},
+		"strict RDMA without PFC":          {edit(t, "lossless: true, bandwidth: 50%", "strict: true", "  cnp:", "  notify:"), "", func(p *Port) bool { return p.CNPPriority.V == 6 && p.ToS.V == 106 }},
+		"the cards' own DSCP":              {edit(t, "dscp: [48]", "dscp: [46, 48]"), "", func(p *Port) bool { return p.CNPDSCP.V == 48 }},
 		"two lossless": {edit(t, "  cnp:", "  storage: {priority: 4, dscp: [34], lossless: true, bandwidth: 10%, ecn: auto}\n  cnp:", "bandwidth: 50%", "bandwidth: 40%"), "is sent in class rdma (DSCP 26), not in storage", func(p *Port) bool {
 			return p.ToS.V == 106 && p.PFC.V == qos.Priorities(3, 4) && p.ECN.V == qos.Priorities(3, 4)
 		}},

@@ -223,7 +223,7 @@ func TestModelNames(t *testing.T) {
 	}
 }
 
-// What is explained is what is rendered, and each number is there as JSON.
+// explain states the numbers that are rendered, and has each of them in JSON.
 func TestExplainBuffers(t *testing.T) {
 	c := compiled(t, fill(", buffers: {fanOut: 6, overSubscription: 2}", "", ""))
 	d, p, k := port(t, c, "leaf1", "Ethernet0")

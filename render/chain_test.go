@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // The chain of each case in testdata/chain: intent -> model -> native ->
-// decoded again -> equal. model.txt and config_db.json beside the intent are
+// decoded again -> equal. model.txt and config_db.json next to the intent are
 // reviewed like code.
 func TestGoldenChain(t *testing.T) {
 	files, err := filepath.Glob("testdata/chain/*/fabric.yaml")
@@ -115,9 +115,8 @@ func roundTrip(t *testing.T, name string, doc sonic.Config, want *qos.Device) {
 	}
 }
 
-// What is rendered for the examples, and for classes with rates and all kinds of
-// names, is valid against the models of every release, by the judgement of
-// yanglint.
+// yanglint accepts what is rendered for the examples, and for classes with rates
+// and all kinds of names, with the models of every release.
 func TestExamplesAreValidYANG(t *testing.T) {
 	tool := sharedtest.Dir(t, "tools", "sonic-yang-check")
 	if _, err := exec.LookPath("yanglint"); err != nil {

@@ -101,7 +101,8 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	for _, p := range sw.Ports {
 		d.Ports[p.Name] = b.port(p)
 	}
-	// What is one for the whole switch is wanted for the ports of the intent.
+	// Settings of the whole switch are needed only if the intent has ports on
+	// it.
 	if len(d.Ports) > 0 {
 		b.global(sw.Settings)
 	}

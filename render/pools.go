@@ -29,7 +29,7 @@ func (d *Device) Admission(p *intent.Port) (headroom.Admission, error) {
 }
 
 // HeadroomUse is the headroom of all lossless groups of a switch whose headroom is
-// known, beside the pool that holds it, bytes.
+// known, and the size of the pool that holds it, in bytes.
 type HeadroomUse struct {
 	Groups int
 	Sum    int64

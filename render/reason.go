@@ -60,8 +60,8 @@ func (s stated) ofPort(line func(*intent.Port) string) string {
 	return line(s.port)
 }
 
-// class is a line of the class of the queue. What a queue without a class has
-// comes with the model.
+// class is a line of the class of the queue. The values of a queue without a
+// class come with the model.
 func (s stated) class(line func(*intent.Class) string) string {
 	for _, k := range s.Classes {
 		if k.Queue.V == s.queue {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,16 +51,42 @@ func startBrowser(t *testing.T) *browser {
 		t.Skip("skipped: needs chromium and chromedriver (Debian: chromium, chromium-driver)")
 	}
 	home := t.TempDir() // before the cleanup below, so that it is removed after it
+	b := &browser{t: t}
+	// The port that it finds for itself may be another's on the second address family.
+	for tries := 3; b.base == ""; tries-- {
+		var stop func()
+		b.base, stop, err = startDriver(driver, home)
+		if err != nil && tries == 0 {
+			t.Fatal(err)
+		}
+		if err == nil {
+			t.Cleanup(stop)
+		}
+	}
+	t.Cleanup(func() {
+		if b.process > 0 {
+			if err := b.try(http.MethodDelete, "", nil, nil); err != nil {
+				t.Errorf("the browser does not end: %v", err)
+				_ = syscall.Kill(b.process, syscall.SIGKILL) // it may have ended
+			}
+		}
+	})
+	b.session(binary, filepath.Join(home, "profile"))
+	return b
+}
+
+// startDriver starts the driver of a browser and returns its address.
+func startDriver(driver, home string) (base string, stop func(), err error) {
 	cmd := exec.Command(driver, "--port=0")
 	cmd.Env = append(os.Environ(), "HOME="+home, "TMPDIR="+home)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return "", nil, err
 	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		return "", nil, err
 	}
 	port := make(chan string, 1)
 	drained := make(chan struct{})
@@ -74,29 +101,22 @@ func startBrowser(t *testing.T) *browser {
 			}
 		}
 	}()
-	b := &browser{t: t}
-	t.Cleanup(func() {
-		if b.process > 0 {
-			if err := b.try(http.MethodDelete, "", nil, nil); err != nil {
-				t.Errorf("the browser does not end: %v", err)
-				_ = syscall.Kill(b.process, syscall.SIGKILL) // it may have ended
-			}
-		}
+	stop = func() {
 		_ = cmd.Process.Kill() // it may have ended
 		<-drained
 		_ = cmd.Wait() // killed
-	})
+	}
 	select {
 	case p, ok := <-port:
-		if !ok {
-			t.Fatalf("chromedriver ended: %s", stderr.String())
+		if ok {
+			return "http://127.0.0.1:" + p, stop, nil
 		}
-		b.base = "http://127.0.0.1:" + p
+		stop()
+		return "", nil, fmt.Errorf("chromedriver ended: %s", stderr.String())
 	case <-time.After(browserTime):
-		t.Fatal("chromedriver does not start")
+		stop()
+		return "", nil, errors.New("chromedriver does not start")
 	}
-	b.session(binary, filepath.Join(home, "profile"))
-	return b
 }
 
 func (b *browser) session(binary, profile string) {

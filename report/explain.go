@@ -81,7 +81,7 @@ func (x *explainer) cite(source string) string {
 	return fmt.Sprintf(" [%d]", i+1)
 }
 
-// placed writes text and the place that it is from, beside it where both fit.
+// placed writes text and the place that it is from, on one line where both fit.
 func (x *explainer) placed(text, from string) {
 	if utf8.RuneCountInString(text)+2+utf8.RuneCountInString(from) <= explainWidth {
 		x.printf("%s  %s\n", text, x.S.Dim(from))
@@ -176,11 +176,11 @@ func (x *explainer) headroom(h render.HeadroomPath) {
 		}
 	}
 	if m := h.Margin; m != nil {
-		beside := "more than this"
+		than := "more than this"
 		if *m < 0 {
-			beside = "less than this"
+			than = "less than this"
 		}
-		x.paragraph("      ", 0, fmt.Sprintf("the switch has %d B %s", max(*m, -*m), beside))
+		x.paragraph("      ", 0, fmt.Sprintf("the switch has %d B %s", max(*m, -*m), than))
 	}
 	if h.Note != "" {
 		x.paragraph("      ", 0, h.Note)

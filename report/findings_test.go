@@ -153,7 +153,7 @@ func readSARIF(t testing.TB, text string) *sarif.Report {
 	if err := log.Validate(); err != nil {
 		t.Fatalf("against the schema of the standard: %v", err)
 	}
-	// What the reader has no place for is not of the standard.
+	// A field that the reader does not know is not in the standard.
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(new(sarif.Report)); err != nil {

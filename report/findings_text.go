@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// What people read is cut at these; JSON has everything.
+// Limits of the text for people; JSON has everything.
 const (
 	maxPlaces = 8   // of a cause
 	maxWheres = 3   // places in the intent, of a cause
@@ -25,7 +25,7 @@ func writeText(w io.Writer, r Report, o Options) error {
 	causes := validate.Causes(r.Findings)
 	section := ""
 	for _, c := range causes {
-		// What has more than a line stands apart from its neighbours.
+		// A cause of more than one line is set apart from its neighbours.
 		next := string(c.Severity)
 		if c.Suppressed != nil {
 			next = "accepted"

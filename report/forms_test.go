@@ -216,7 +216,7 @@ func TestSARIFPlaces(t *testing.T) {
 			t.Errorf("suppressed by %+v", s)
 		}
 	}
-	// A file beside the repository is named as a whole.
+	// A file outside the repository has its full path.
 	s := sarifWriter{o: Options{Root: "/repo/x", Dir: "/repo"}}
 	pos, _ := parsePlace("a b/fabric.yaml:3:4")
 	if p := s.physical(pos); p.Artifact.URI != "file:///repo/a%20b/fabric.yaml" || p.Artifact.Base != "" {
@@ -270,7 +270,7 @@ func TestSARIFIsCut(t *testing.T) {
 	}
 }
 
-// What is at more places than a result may have says how many are left out.
+// A result with more places than the limit says how many are left out.
 func TestSARIFPlacesAreCut(t *testing.T) {
 	r := rich(t)
 	r.Findings = nil
@@ -350,7 +350,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// What could not be checked is in the headline of every form, and passes in none.
+// Checks that could not be made are in the headline of every form, and pass in
+// none.
 func TestInconclusive(t *testing.T) {
 	f := loadFabric(t, fabricFile)
 	fs := []validate.Finding{

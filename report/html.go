@@ -58,9 +58,9 @@ func portCounters(counted []gate.PortWindow) []PortCounters {
 }
 
 // writeHTML writes a page that stands alone: it holds its style, its script and
-// all data, and is forbidden to load anything else. What comes from devices and
-// files is data only: the policy names the one script and the one style that
-// may run by their hashes. Without counters, the heat map is of findings.
+// all data, and is forbidden to load anything else. Text from devices and files
+// is data only: the policy names the one script and the one style that may run
+// by their hashes. Without counters, the heat map is of findings.
 func writeHTML(w io.Writer, r Report, counters ...PortCounters) error {
 	r.Fabric, r.Command, r.Version = clean(r.Fabric), clean(r.Command), clean(r.Version)
 	when := ""

@@ -52,7 +52,7 @@ func (b *browser) ids() string {
 	return strings.Join(ids, " ")
 }
 
-// What a person does with the page, in a browser and from a file.
+// Actions of a user on the page, in a browser and from a file.
 func TestHTMLInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	for _, c := range []struct {

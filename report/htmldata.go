@@ -207,7 +207,7 @@ func (b *pageBuilder) place(f validate.Finding, where int) [][]int {
 	for _, peer := range f.Peers {
 		device, port, known := strings.Cut(peer, "/")
 		if !known {
-			break // the next ones would stand beside the wrong ports
+			break // the next ones would get the wrong ports
 		}
 		p := b.device(device, SwitchDevice)
 		peers = append(peers, p, b.ports[p].indexOf(port))

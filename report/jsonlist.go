@@ -59,11 +59,19 @@ func (l *JSONList) Add(v any) {
 	l.printf("%s%s", sep, bytes.TrimRight(b.Bytes(), "\n"))
 }
 
-// Close ends the document and returns the first error.
-func (l *JSONList) Close() error {
+// Close ends the document, with tail behind the list, and returns the first error.
+func (l *JSONList) Close(tail ...Field) error {
 	if l.n > 0 {
 		l.printf("\n  ")
 	}
-	l.printf("]\n}\n")
+	l.printf("]")
+	for _, f := range tail {
+		value, err := json.MarshalIndent(f.Value, "  ", "  ")
+		if err != nil && l.err == nil {
+			l.err = err
+		}
+		l.printf(",\n  %q: %s", f.Name, value)
+	}
+	l.printf("\n}\n")
 	return l.err
 }

@@ -116,7 +116,7 @@ func (m *markdown) section(name string, causes []validate.Cause, open bool, kind
 	if folded {
 		begin = fmt.Sprintf(fold, fmt.Sprintf("%s: %s", name, words.Count(len(mine), "cause")))
 	}
-	// What is opened is closed, whatever there is room for.
+	// Reserve room for the end, so that an opened section is always closed.
 	m.left -= 2 * len(end)
 	defer func() { m.left += 2 * len(end) }()
 	if !m.put(begin) {

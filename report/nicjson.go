@@ -16,7 +16,10 @@ type HostPlan struct {
 
 // HostPlanOf puts the plan of a host into the terms of package nic.
 func HostPlanOf(d *fleet.DevicePlan) HostPlan {
-	out := HostPlan{Host: d.Name, Changes: append([]nic.Change{}, d.Host.Changes...), Steps: append([]local.Step{}, d.Host.Steps...)}
+	out := HostPlan{Host: d.Name, Changes: []nic.Change{}, Steps: []local.Step{}}
+	if h := d.Host; h != nil {
+		out.Changes, out.Steps = append(out.Changes, h.Changes...), append(out.Steps, h.Steps...)
+	}
 	if d.Error != nil {
 		out.Error = d.Error.Text
 	}

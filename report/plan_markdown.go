@@ -22,7 +22,7 @@ type PlanMarkdown struct {
 
 // NewPlanMarkdown begins a comment.
 func NewPlanMarkdown() *PlanMarkdown {
-	m := &PlanMarkdown{body: markdown{left: maxMarkdown - 4096}} // for the heading and the end
+	m := &PlanMarkdown{body: markdown{left: maxMarkdown - 4096 - maxWaves*700}} // for the heading, the waves and the end
 	m.fold.release = func(names []string, d *fleet.DevicePlan) {
 		if len(m.left) > 0 || !m.body.put(planItem(names, d)) {
 			m.left = append(m.left, names...)
@@ -34,13 +34,29 @@ func NewPlanMarkdown() *PlanMarkdown {
 // Add adds a device.
 func (m *PlanMarkdown) Add(d *fleet.DevicePlan) { m.fold.add(d, (&Text{}).plan) }
 
+// maxWaves bounds the waves of a comment.
+const maxWaves = 40
+
 // Write writes the comment. digest is that of a saved plan, "" for none.
-func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary) error {
+func (m *PlanMarkdown) Write(w io.Writer, fabric, digest string, s PlanSummary, r *fleet.Rollout) error {
 	m.fold.flush()
 	plain := func(s string) string { return s }
 	text := fmt.Sprintf("## %s plan: %s\n\n%s.\n", toolName, markdownText(fabric), markdownText(s.verdict(qos.Impact.String, plain, plain)))
 	if digest != "" {
 		text += "\ndigest: " + markdownCode(digest) + "\n"
+	}
+	if r != nil && r.Interim != nil {
+		now, _ := Interim(r.Interim)
+		text += fmt.Sprintf("\n**run %d of %d:** %s\n", r.Interim.Run, r.Interim.Runs, markdownText(now))
+	}
+	if r != nil && len(r.Waves) > 1 {
+		text += "\n" + markdownText(rolloutHead(r)) + "\n\n"
+		for i, wave := range r.Waves[:min(len(r.Waves), maxWaves)] {
+			text += fmt.Sprintf("%d. %s\n", i+1, markdownText(brief(strings.Join(append([]string{waveLine(wave)}, worse(wave)...), "; between: "), 500)))
+		}
+		if n := len(r.Waves) - maxWaves; n > 0 {
+			text += fmt.Sprintf("\nand %s\n", words.Count(n, "wave"))
+		}
 	}
 	text += m.body.b.String()
 	if n := len(m.left); n > 0 {

@@ -1,8 +1,8 @@
 // Package report writes results for people and for programs.
 //
-// What check, validate and nic validate find is a [Report], which [Write] writes
-// in six forms that say the same. It only tells what others found: do not add a
-// check, or talk to a device, here.
+// The findings of check, validate and nic validate are a [Report], which [Write]
+// writes in six forms with the same content. This package only reports findings:
+// do not add a check, or talk to a device, here.
 //
 // Text is for people and may change in any release. JSON is versioned
 // ([Format]); fields are added, not changed, within one version. Text is

@@ -9,8 +9,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// What LLDP shows is compared with the ports that the neighbour runs: an alias is
-// one of them, and so is a port that the intent does not name.
+// The port that LLDP shows is compared with the ports that the neighbour runs: an
+// alias is one of them, and so is a port that the intent does not name.
 func TestOtherEndByLLDP(t *testing.T) {
 	c := compile(t, bases["rails"])
 	for _, x := range []struct {

@@ -90,7 +90,7 @@ const (
 // Reads says what a check needs to have read.
 type Reads uint8
 
-// What checks read.
+// The data that checks read.
 const (
 	ReadsIntent   Reads = 1 << iota // the intent and the catalogue
 	ReadsRendered                   // what is rendered from them

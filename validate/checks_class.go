@@ -140,8 +140,8 @@ type dscpMoves struct {
 
 // moves compares the map of a port with the intended one: which DSCPs of
 // lossless classes are lost to a lossy one, and which foreign ones land in a
-// lossless class. What else moved is of a class that names it, for CLS-01, or of
-// none.
+// lossless class. Other DSCPs that moved are of a class that names them, for
+// CLS-01, or of none.
 func (r *deviceRun) moves(p *intent.Port) dscpMoves {
 	have, want := r.cfg.MapsOf(p.Name), r.d.Desired.MapsOf(p.Name)
 	if have == nil || want == nil || have == want {

@@ -239,7 +239,7 @@ func neverReached(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	if !e.Enabled || p.Speed.V == 0 {
 		return
 	}
-	// What the groups that feed a queue hold together grows with their
+	// The memory that the groups feeding a queue hold together grows with their
 	// number: with all of them, nothing more fits.
 	if l, ok := r.sharingOf(p, k).Limit(headroom.CaseIncast); ok && e.Max > l.Queue {
 		r.found(Finding{Severity: Warning, Where: k.ECN.Mode.From.String(),

@@ -147,8 +147,8 @@ func inForce(r *deviceRun) {
 }
 
 // notInForce is the finding for a value that is configured and not in force.
-// What is not even configured cannot be in force: one cause, one finding, unless
-// the driver knows the fix.
+// A value that is not even configured cannot be in force: one cause, one
+// finding, unless the driver knows the fix.
 func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 	_, drifted := r.differs(m.Port, m.Field)
 	if m.Fix == "" && drifted {

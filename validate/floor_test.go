@@ -91,8 +91,8 @@ func TestNoLinks(t *testing.T) {
 	}
 }
 
-// What the checks of values in force and of the model lack is one finding, which
-// names the checks that were not made.
+// Missing data for the checks of values in force and of the model is one
+// finding, which names the checks that were not made.
 func TestNotMade(t *testing.T) {
 	fs := static(t, strings.ReplaceAll(base, ", model: DellEMC-Z9332f-O32", ""))
 	if len(fs) != 2 || fs[0].ID != "CAT-01" || fs[0].Unchecked != "ports, buffers and headroom" || !slices.Equal(fs[0].NotMade, []string{"BUF-01", "BUF-03", "BUF-04", "BUF-05", "BUF-06", "BUF-10", "BUF-17"}) {

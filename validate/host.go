@@ -46,8 +46,8 @@ func (v *hostCheck) add(id string, s Severity, port, where, fix, format string, 
 
 const applyHost = "apply the intent to the host"
 
-// agents finds daemons that write DCB settings, and those of the firmware
-// beside them.
+// agents finds daemons that write DCB settings, and agents of the firmware that
+// run at the same time.
 func (v *hostCheck) agents() {
 	if len(v.running.Agents) == 0 || len(v.desired.Ports) == 0 {
 		return

@@ -65,8 +65,8 @@ func (p *portCheck) bare() bool {
 		w.ToS.Set && h.ToS.Set && h.ToS.V>>2 == 0 && w.ToS.V>>2 != 0
 }
 
-// rail reports a port that is not configured beside ports that are, as one
-// finding, and returns the changes that it does not cover.
+// rail reports a port that is not configured, while others of the host are, as
+// one finding, and returns the changes that it does not cover.
 func (p *portCheck) rail(changes []nic.Change) (rest []nic.Change) {
 	var said []string
 	for _, ch := range changes {
@@ -235,7 +235,7 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 	base := strings.TrimSuffix(name, fmt.Sprintf("_P%d", p.have.CardPort))
 	switch {
 	case base == "ROCE_CC_PRIO_MASK":
-		// What the driver shows is nearer to the truth than the firmware's mask.
+		// The driver's value is more reliable than the firmware's mask.
 		id = "ECN-11"
 		need := uint64(p.want.Wanted.V.CCPriorities)
 		if inForce.Numbered && inForce.Number&need != need && !p.have.ECN.Set {

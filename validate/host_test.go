@@ -221,7 +221,7 @@ func hostCases() []brokenHost {
 	}
 }
 
-// What is no fault, or cannot be known to be one, is not reported.
+// A state that is no fault, or not known to be one, is not reported.
 func TestSoundHostHasNoFindings(t *testing.T) {
 	for name, edit := range map[string]func(*hostCase){
 		"the other ToS of the DSCP on mlx5": func(h *hostCase) { h.running.Ports["eth0"].ToS.V = 104 },
@@ -394,7 +394,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// What a host says of itself reaches a terminal without its control characters.
+// Text from a host reaches a terminal without its control characters.
 func TestHostPrintsSafely(t *testing.T) {
 	const evil = "a\x1b[2J\nb"
 	h := newHostCase(t, hostBase)

@@ -141,7 +141,7 @@ func TestKnownGoodDesigns(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, x := range fs {
-			// What is guessed is a warning.
+			// A guessed value is a warning.
 			if x.Severity != Info && !(d.guessed && x.ID == "CLS-09" && x.Severity == Warning) {
 				rt.Errorf("%s %s at %s: %s", x.Severity, x.ID, x.Place(), x.What)
 			}

@@ -141,8 +141,8 @@ type End struct {
 	bare      bool // PRT-01 says that it has nothing to compare
 }
 
-// judged reports whether the checks of the intent see the end as it is; those of
-// a saved configuration are made beside them.
+// judged reports whether the checks of the intent see the end as it is; the
+// checks of a saved configuration run in addition to those.
 func (e End) judged() bool { return e.assumed || e.source == Saved && e.intended }
 
 // endOf returns what a port is set to.

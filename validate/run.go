@@ -275,9 +275,9 @@ func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr
 // applyIntent fixes what differs from the intent.
 const applyIntent = "apply the intent"
 
-// fixOf is the fix of what is about these attributes. Where they differ from the
-// intent that is to apply it: a change of the intent, or one by hand on the
-// switch, would not fix it or go beside it.
+// fixOf returns the fix for a finding about these attributes. Where they differ
+// from the intent, the fix is to apply it: a change of the intent would not
+// help, and a change by hand would bypass it.
 func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 	for _, attr := range attrs {
 		if _, ok := r.differs(port, attr); ok && !strings.Contains(fix, applyIntent) {

@@ -23,8 +23,8 @@ type atom struct {
 type state map[atom]validate.Finding
 
 // turn takes in what a round found, and returns all that is known to be wrong
-// now, and what of it is new and what is gone. What was not looked at stands as it
-// was.
+// now, and what of it is new and what is gone. Findings that were not looked at
+// again stand as they were.
 func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool) (all, appeared, cleared []validate.Finding) {
 	now, accepted := state{}, state{}
 	for _, f := range found {
@@ -54,7 +54,7 @@ func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool
 		}
 	}
 	for a, f := range now {
-		// What is wrong with the link says it already, and will again.
+		// The finding about the link covers this one, now and later.
 		if a.id == "DRIFT" && linked[[2]string{a.device, a.port}] {
 			continue
 		}
@@ -177,7 +177,7 @@ type Event struct {
 	Verdict  Verdict          `json:"verdict,omitempty"`
 	Previous Verdict          `json:"previous,omitempty"` // "" for the first
 	Counts   *validate.Counts `json:"counts,omitempty"`
-	Unread   int              `json:"fleet.Unread,omitempty"` // devices
+	Unread   int              `json:"unread,omitempty"` // devices
 }
 
 // Events lists the changes of a round: what is gone, what is new, the verdict.

@@ -18,7 +18,7 @@ func onLink(what string) validate.Finding {
 		Ports: []string{"Ethernet0", "Ethernet8"}, Peers: []string{"spine1/Ethernet4", "spine2/Ethernet4"}}
 }
 
-// What is wrong with a link is cleared by a round that read both of its ends.
+// A finding about a link is cleared by a round that read both of its ends.
 func TestLinkNeedsBothEnds(t *testing.T) {
 	s := state{}
 	all := func(validate.Finding) bool { return true }
@@ -37,7 +37,8 @@ func TestLinkNeedsBothEnds(t *testing.T) {
 	}
 }
 
-// What the intent accepts never appears, and does when that is over.
+// A finding that the intent accepts does not appear until the acceptance is
+// over.
 func TestAccepted(t *testing.T) {
 	s := state{}
 	all := func(validate.Finding) bool { return true }

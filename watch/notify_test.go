@@ -135,8 +135,8 @@ func TestRoundTakesTheNewerRead(t *testing.T) {
 	}
 }
 
-// What is said while a switch is read waits for the read to end. One that cannot
-// be read is left to the rounds.
+// A notification during the read of a switch waits for the read to end. A switch
+// that cannot be read is left to the rounds.
 func TestChangeDuringARead(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	f.entered = make(chan struct{}, 100)
@@ -223,7 +223,7 @@ func TestSubscriptionBreaks(t *testing.T) {
 	}
 }
 
-// What is accepted, and what was counted, outlives an update.
+// An update keeps accepted findings and those about counters.
 func TestUpdateKeepsWhatItDoesNotLookAt(t *testing.T) {
 	f, l := newSite(), newLine(t)
 	f.counts["leaf1"], f.counts["leaf2"], f.paused = 1, 0, 9

@@ -240,8 +240,8 @@ func (w *Watcher) finish(r *round) *Round {
 	return out
 }
 
-// overdue notes the devices whose read has not ended. What is late by less than
-// a round is as it was.
+// overdue notes the devices whose read has not ended. A device that is late by
+// less than a round keeps its state.
 func (w *Watcher) overdue(r *round, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

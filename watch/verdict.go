@@ -56,8 +56,8 @@ type Round struct {
 	Took       time.Duration // the round, without its updates
 	Verdict    Verdict
 	Previous   Verdict // of the round or update before; "" in the first round
-	// Findings are what is wrong, sorted, accepted ones too. What was known of
-	// a device that could not be read stands until it is read again.
+	// Findings are what is wrong, sorted, accepted ones too. Findings of a
+	// device that could not be read stand until it is read again.
 	Findings []validate.Finding
 	// Appeared and Cleared are what of the Findings that count is new, and what
 	// of those of the round before is gone.
@@ -75,7 +75,7 @@ func (r *Round) Changed() bool { return r.Verdict != r.Previous }
 // Counts counts the findings.
 func (r *Round) Counts() validate.Counts { return validate.Count(r.Findings) }
 
-// fleet.Unread lists the devices that could not be read, each once, in the order of
+// Unread lists the devices that could not be read, each once, in the order of
 // the findings.
 func (r *Round) Unread() []string {
 	out := []string{}

@@ -11,9 +11,8 @@
 // what that shows is handed out at once, as an update of the last round. Rounds go
 // on as if there were none.
 //
-// How a device is read is the caller's. Do not print, serve or send anything
-// here: a [Round] is handed out, and packages metrics, serve and webhook below
-// make something of it.
+// The caller reads the devices. Do not print, serve or send anything here: a
+// [Round] is handed out, and packages metrics, serve and webhook below show it.
 package watch
 
 import (

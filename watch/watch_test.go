@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -288,6 +289,11 @@ func TestDeviceHangs(t *testing.T) {
 	if got := lines(r); !strings.HasPrefix(got, "3 appeared error READ leaf2: it was not read in the ") || !strings.Contains(got, `verdict unreadable, was "ok"`) {
 		t.Errorf("round 3 says\n%s", got)
 	}
+	events := r.Events()
+	line, err := json.Marshal(events[len(events)-1])
+	if err != nil || !strings.Contains(string(line), `"unread":1`) {
+		t.Errorf("the event of the verdict is %s, %v", line, err)
+	}
 	wantLines(t, w.to(4, 1), "")
 	if n := len(f.times("leaf2")); n != 2 {
 		t.Errorf("leaf2 is read %d times", n)
@@ -355,8 +361,8 @@ func TestHostsWaitForSwitches(t *testing.T) {
 	}
 }
 
-// What is counted from round to round is judged: the same with other numbers is
-// the same.
+// Counters are compared from round to round. A finding that differs only in its
+// numbers is the same finding.
 func TestCounters(t *testing.T) {
 	f := newSite()
 	f.counts["leaf1"] = 1000

@@ -35,7 +35,8 @@ const (
 const exitHelp = `Exit status:
   0    done, nothing to report
   1    failed: could not reach, could not read, an operation broke
-  2    the command line or the intent is wrong
+  2    the command line or the intent is wrong, the maintenance window is closed,
+       or the run was not approved
   3    there are differences (plan --exit-code) or findings of severity error,
        with --strict also where something could not be checked
   4    applied in part: the report gives the state of each device
@@ -105,7 +106,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		if wrong.Option != "" {
 			err = &statusError{err: fmt.Errorf("--%w", err)}
 		}
-	case errors.As(err, new(intent.Errors)), errors.As(err, new(*intent.Error)), untrusted(err):
+	case errors.As(err, new(intent.Errors)), errors.As(err, new(*intent.Error)), unpermitted(err):
 		status = exitUsage
 	}
 	if wantsJSON(args) {
@@ -136,15 +137,12 @@ func (a *app) warn(format string, args ...any) {
 	fmt.Fprintln(a.stderr, a.styler(a.stderr).Yellow("warning:"), term.Clean(fmt.Sprintf(format, args...)))
 }
 
-func (a *app) terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(f)
-}
+func (a *app) terminal(w io.Writer) bool { return term.IsTerminal(term.File(w)) }
 
 // width is that of a terminal, in columns; 0 for anything else.
 func (a *app) width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(f) {
-		return term.Width(f)
+	if a.terminal(w) {
+		return term.Width(term.File(w))
 	}
 	return 0
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,15 +27,39 @@ type applyOptions struct {
 	stateFlags
 	saved string
 	yes   bool
+	// outside writes outside of the maintenance windows, too.
+	outside bool
 	// skipUnreachable leaves devices out that cannot be reached.
 	skipUnreachable bool
 	allow           impactFlag
-	// parallelSet says that the operator has given --parallel.
-	parallelSet bool
+	gate            gateFlag
 }
 
 // impactFlag is --allow.
 type impactFlag struct{ qos.Impact }
+
+// gateFlag is --gate.
+type gateFlag struct{ fleet.GateMode }
+
+func (f *gateFlag) String() string { return string(f.GateMode) }
+func (f *gateFlag) Type() string   { return "mode" }
+func (f *gateFlag) Set(s string) error {
+	if !slices.Contains(gateModes, s) {
+		return errors.New("must be off, quick or full")
+	}
+	f.GateMode = fleet.GateMode(s)
+	return nil
+}
+
+// check is an error for a mode of the environment that there is not.
+func (f *gateFlag) check() error {
+	if !slices.Contains(gateModes, f.String()) {
+		return usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", f.GateMode)
+	}
+	return nil
+}
+
+var gateModes = []string{"off", "quick", "full"}
 
 // counters is the default of --allow.
 var counters = impactFlag{qos.ImpactCounters}
@@ -55,17 +81,42 @@ if one of them was not planned, has a change that cannot be made, is disturbed
 more than --allow permits, cannot be read any more, or is not in the state that
 was planned for. --skip-unreachable leaves out devices that cannot be reached.
 
-Then it changes one device after another. It reads the device again and refuses
-if its state is not the planned one, writes, reads back, compares the result with
-the intent and with what the daemons of the device made of it, and saves. A save
-is of the whole configuration, including what other users have left unsaved. A
-device that already matches, but would lose that in a restart, is saved as well.
-One that cannot be saved is reported as unsaved (status 4), and the run goes on.
-If anything else fails, the device is reverted, and the remaining ones are not
-changed.
+Outside of the maintenance windows of the intent it needs --outside-window. When
+the window closes during a run, no further device is begun. If the intent names
+who approves of a run, apply runs that command or calls that webhook before it
+writes, also with --yes.
 
-Ctrl-C reverts the device being changed, which takes as long as the device needs
-to finish and undo what it was sent; a third Ctrl-C ends at once. SIGTERM and a
+Then it changes the devices wave after wave, as the plan shows: a canary first,
+never two devices that stand in for one another, and no more of a role at a time
+than rollout: in the intent allows. The devices of a wave are changed side by side
+(--parallel). On each, it reads the state again and refuses if that is not the
+planned one, writes, reads back, compares the result with the intent and with what
+the daemons of the device made of it, and saves. A save is of the whole
+configuration, including what other users have left unsaved. A device that already
+matches, but would lose that in a restart, is saved as well. One that cannot be
+saved is reported as unsaved (status 4), and the run goes on. If anything else
+fails, the device is reverted, those of the wave that are at work end, and the
+remaining ones are not changed.
+
+The order is one in which no state in between is worse than before and after: no
+link with PFC or a lossless class at one end only, no packet too large for a
+switch. If RDMA traffic moves to another DSCP, that takes up to three runs, and
+apply says what the next one does. Where there is no such order, the plan says
+which links suffer and for how long, and apply needs --allow traffic-loss.
+
+A wave is confirmed and saved when it has passed its gate; otherwise it is
+reverted and the run stops, so that earlier waves stay changed (status 4). The
+gate looks at the devices of the wave and those that they have links to.
+  off    only each device itself is compared with the intent
+  quick  all links and neighbours are back, and no lossless packet is lost in 20 s
+  full   as well a baseline of 5 minutes before the first wave, and 5 minutes of
+         counters for each wave, 15 where ECN, headroom or buffers change
+Too few counters are no pass: apply asks, and stops without a terminal. A switch
+with a commit timer (EOS over SSH, NX-OS 10) reverts by itself if this program is
+gone.
+
+Ctrl-C reverts the devices being changed, which takes as long as they need to
+finish and undo what they were sent; a third Ctrl-C ends at once. SIGTERM and a
 closed terminal (SIGHUP) act like Ctrl-C; under nohup the run goes on. The result
 and the journal give the state of each device.
 
@@ -96,23 +147,41 @@ func (a *app) applyFlags(c *cobra.Command, o *applyOptions) {
 	a.auditFlag(c, &o.audit)
 	a.cutOffFlag(c)
 	yesFlag(c, &o.yes)
-	c.Flags().Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
+	a.gateFlag(c, &o.gate, fleet.GateFull)
+	a.allowFlag(c, &o.allow)
+	outsideFlag(c, &o.outside)
+}
+
+func (a *app) allowFlag(c *cobra.Command, allow *impactFlag) {
+	c.Flags().Var(allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
 	_ = c.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions([]string{"none", "counters", "port-flap", "traffic-loss", "reload"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (a *app) gateFlag(c *cobra.Command, gate *gateFlag, usual fleet.GateMode) {
+	gate.GateMode = cmp.Or(fleet.GateMode(a.getenv("ROCE_FABRIC_GATE")), usual)
+	c.Flags().Var(gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
+	_ = c.RegisterFlagCompletionFunc("gate", cobra.FixedCompletions(gateModes, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.saved != "" && len(a.only) > 0 {
 		return usage("--only and --plan exclude each other: a saved plan is carried out as a whole")
 	}
+	if err := o.gate.check(); err != nil {
+		return err
+	}
 	if err := a.mustAsk(o.yes || o.saved != "", a.command("plan")); err != nil {
 		return err
 	}
 	outliveOutput()
-	c, _, devices, err := a.devices(ctx)
+	c, at, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
 	f := c.Fabric()
+	if err := a.inWindow(f, o.outside); err != nil {
+		return err
+	}
 	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
@@ -124,50 +193,64 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	a.warnShared(ctx, s, f)
 	// A host that cannot be planned does not hold up the other hosts.
 	run := fleet.ApplyOptions{RunOptions: a.runOptions(ctx, f, s), Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
+	run.Writers, run.Gate = a.parallel, &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}
+	if !o.yes && o.saved == "" {
+		run.Gate.Ask = func(ctx context.Context, why string) error {
+			a.talk("the gate has not enough counters to call the wave a pass: %s", why)
+			if err := a.confirm(ctx, false, "Confirm the wave all the same?"); err != nil {
+				return fmt.Errorf("the wave was not confirmed: %s", why)
+			}
+			return nil
+		}
+	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	run.Audit, run.Keys = audit, s.ring
+	run.Audit, run.Keys, run.OutsideWindow, run.Approver = audit, s.ring, o.outside, a.approver(f)
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
 	if o.saved != "" {
 		plan, err = fleet.OpenPlan(o.saved)
 	} else {
 		advice = "do what the plan says about them, or leave the devices out with --only; --skip-unreachable leaves out those that cannot be reached"
-		// The plan is talk here: the result of apply is what became of the devices. A
-		// hint that the plan gives is not given again.
-		a.hinted = map[string]bool{}
-		show := *a
-		show.stdout, show.output = a.stderr, "text"
-		if a.output == "json" {
-			show.stdout, show.stderr = io.Discard, io.Discard
-		}
-		v := show.viewPlan(f.Name, false)
-		plan, err = fleet.Prepare(ctx, devices, show.planOptions(f, s), func(d *fleet.DevicePlan) error {
-			v.add(d)
-			return v.text.Err()
-		})
-		if err == nil {
-			err = v.end("")
-		}
-		run.Writers = a.runWorkers(v.sum.Impact >= qos.ImpactPortFlap, o.parallelSet)
-		if !o.yes {
-			run.Confirm = func() error {
-				if v.sum.Changed == 0 {
-					return nil
-				}
-				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(v.sum.Changed, a.noun())))
-			}
-		}
+		plan, err = a.prepare(ctx, devices, f, s)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
+	if o.saved == "" {
+		sum, err := a.showTalk(plan)
+		if err != nil {
+			return err
+		}
+		if !o.yes && sum.Changed > 0 {
+			run.Confirm = func() error {
+				return a.confirm(ctx, false, fmt.Sprintf("Apply to %s?", words.Count(sum.Changed, a.noun())))
+			}
+		}
+	}
 	res, err := fleet.Apply(ctx, devices, plan, run)
-	return a.ended(f.Name, res, err, advice)
+	err = a.ended(f.Name, res, err, advice)
+	if i := plan.Rollout.Interim; err == nil && i != nil {
+		_, next := report.Interim(i)
+		a.talk("next: apply again, run %d of %d: %s", i.Run+1, i.Runs, next)
+	}
+	return err
 }
 
-// command is a command that stands beside the one that runs.
+// showTalk shows a plan as talk: the result of apply is what became of the devices. A hint
+// that the plan gives is not given again.
+func (a *app) showTalk(plan *fleet.PlanFile) (report.PlanSummary, error) {
+	a.hinted = map[string]bool{}
+	show := *a
+	show.stdout, show.output = a.stderr, "text"
+	if a.output == "json" {
+		show.stdout, show.stderr = io.Discard, io.Discard
+	}
+	return show.showPlan(shownPlan(plan), false)
+}
+
+// command returns the name of a command in the same group as the one that runs.
 func (a *app) command(name string) string {
 	if a.nic.on {
 		return "nic " + name
@@ -191,7 +274,7 @@ func (a *app) runOptions(ctx context.Context, f *intent.Fabric, s store.Store) f
 		switch {
 		case e.Kind == fleet.PhaseBegins && e.Phase == fleet.Writing:
 			end = context.AfterFunc(ctx, func() {
-				a.talk("interrupted: the %s being changed is reverted (a third Ctrl-C leaves it as it is)", a.noun())
+				a.talk("interrupted: each %s being changed is reverted (a third Ctrl-C leaves it as it is)", a.noun())
 			})
 		case e.Kind == fleet.PhaseEnds && e.Phase == fleet.Writing:
 			end()
@@ -208,9 +291,18 @@ func (a *app) showSteps() fleet.Progress {
 	return func(e fleet.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if a.output == "json" && e.Phase == fleet.Writing {
-			a.jsonLine("event", e)
-		} else if e.Kind == fleet.StepBegins && a.output != "json" {
+		if a.output == "json" {
+			if e.Phase == fleet.Writing {
+				a.jsonLine("event", e)
+			}
+			return
+		}
+		switch e.Kind {
+		case fleet.WaveBegins:
+			fmt.Fprintln(a.stderr, st.Bold(fmt.Sprintf("wave %d of %d: %s", e.I+1, e.N, e.Text)))
+		case fleet.GateSays:
+			fmt.Fprintf(a.stderr, "gate: %s\n", term.CleanLine(e.Text))
+		case fleet.StepBegins:
 			fmt.Fprintf(a.stderr, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
 		}
 	}

@@ -53,7 +53,7 @@ func TestControl(t *testing.T) {
 					t.Fatalf("run %d, seed %d: %s", i, seed, spell(fs[:min(len(fs), 20)]))
 				}
 			}
-			// What is found right is left as it is.
+			// A fabric without findings needs no change.
 			p.must("plan", "--exit-code")
 			p.must("nic", "plan", "--exit-code")
 		})

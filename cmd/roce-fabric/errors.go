@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
 )
@@ -47,8 +49,8 @@ func usageHint(hint, format string, a ...any) error {
 	return &statusError{exitUsage, fmt.Errorf(format, a...), hint}
 }
 
-// interrupted is the error of a run that was asked to stop. What the result
-// has said, and that the context ended, need no words.
+// interrupted is the error of a run that was asked to stop. It adds no text
+// about the result, which is already printed, or about the end of the context.
 func interrupted(err error) error {
 	var se *statusError
 	if err == nil || errors.Is(err, context.Canceled) || errors.As(err, &se) && se.err == nil {
@@ -75,23 +77,19 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// untrusted reports whether an error is of a file that is not believed.
-func untrusted(err error) bool {
+// unpermitted reports whether an error is of a run that its intent, its approver
+// or a signature forbids.
+func unpermitted(err error) bool {
 	e := (*fleet.Error)(nil)
-	return errors.As(err, &e) && e.Kind == fleet.KindUntrusted
+	return errors.As(err, &e) && slices.Contains([]fleet.Kind{fleet.KindUntrusted, fleet.KindWindow, fleet.KindRefused}, e.Kind)
 }
 
-// hinter is an error with advice.
-type hinter interface{ Hint() string }
-
-// adviceOf returns the advice of an error, or "".
+// adviceOf returns the advice of an error, or "". A [fleet.Error] has it in a field.
 func adviceOf(err error) string {
-	var h hinter
-	var e *fleet.Error
-	switch {
-	case errors.As(err, &h):
-		return h.Hint()
-	case errors.As(err, &e):
+	if advice := hint.Of(err); advice != "" {
+		return advice
+	}
+	if e := (*fleet.Error)(nil); errors.As(err, &e) {
 		return e.Hint
 	}
 	return ""

@@ -63,7 +63,8 @@ type reportFile struct {
 	path string
 }
 
-// reportFiles reads --report. What cannot work is said before devices are read.
+// reportFiles reads --report. A value that cannot work is refused before
+// devices are read.
 func (a *app) reportFiles() ([]reportFile, error) {
 	var out []reportFile
 	for _, arg := range a.reports {

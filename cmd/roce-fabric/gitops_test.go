@@ -142,9 +142,9 @@ func textOf(n *yaml.Node) string {
 	return b.String()
 }
 
-// What makes the GitHub workflow safe to copy: nothing of a pull request in a
-// script, actions by commit, the least permissions, credentials in environments
-// alone, and one apply at a time.
+// The GitHub workflow is safe to copy: nothing of a pull request in a script,
+// actions by commit, the least permissions, credentials in environments alone,
+// and one apply at a time.
 func TestGitHubExampleIsSafe(t *testing.T) {
 	n, text := mustReadCI(t, gitHubFile)
 	events := nodeKeys(nodeAt(n, "on"))

@@ -51,9 +51,9 @@ islands: {a: {hosts: [gpu1]}}
 suppress: [{check: ECN-06, reason: none}]
 `
 
-// What an intent says of hosts is taken over by import -f, to the last field; what
-// else it says and no switch tells is named. A field that is new in the intent fails
-// here until import knows it.
+// import -f keeps every field of an intent about hosts, and names every other field
+// that it cannot read from a switch. A field that is new in the intent fails here
+// until import knows it.
 func TestImportTakesOverOrNames(t *testing.T) {
 	known := compilerOf(t, "known.yaml", []byte(knownFabric))
 	dir := t.TempDir()

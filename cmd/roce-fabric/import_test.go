@@ -172,7 +172,7 @@ func TestImportOfRail512FromFiles(t *testing.T) {
 	}
 }
 
-// What a file says reaches the terminal without the power to do anything there.
+// Text from a file reaches the terminal without control sequences.
 func TestImportShowsForeignTextHarmlessly(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config_db.json")
 	text := `{"PORT": {"Ethernet0": {"speed": "400000"}}, "PORT_QOS_MAP": {"Ethernet0": {"pfc_enable": "3", "odd\u001b[2J": "\u001b]0;owned\u0007"}}}`

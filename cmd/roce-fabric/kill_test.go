@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/fleet/store/storetest"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
@@ -188,7 +189,7 @@ func (k *killLab) killedAt(n, failing int, args ...string) bool {
 	if !dead && err != nil && failing == 0 {
 		k.t.Fatalf("%v: %v\n%s", args, err, out.String())
 	}
-	// What runs over SSH goes on as well, and nothing queues behind it.
+	// Commands over SSH continue as well, and nothing queues behind them.
 	<-status
 	return dead
 }
@@ -279,7 +280,7 @@ var killScenarios = []killScenario{
 	{name: "apply-ssh", release: "202405", ssh: true, killed: applyNow},
 	{name: "apply-twice", release: "202511", killed: applyNow, twice: true},
 	{name: "revert", release: "202511", failing: 6, killed: applyNow},
-	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes"}},
+	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes", "--allow", "traffic-loss"}},
 }
 
 // A run that is killed wherever it stands, while the switch goes on with what it
@@ -380,8 +381,17 @@ func (s killScenario) kill(t *testing.T, at int) int {
 // A run that is at work is not one that was cut off: plan says that it is at work,
 // and apply and rollback end before they look at a device.
 func TestARunAtWorkIsNotCutOff(t *testing.T) {
+	t.Run("folder", func(t *testing.T) { runAtWork(t) })
+	t.Run("etcd", func(t *testing.T) {
+		_, addr := storetest.Etcd(t, "http")
+		runAtWork(t, "--state", "etcd://"+addr+"?tls=off&ttl=5s")
+	})
+}
+
+func runAtWork(t *testing.T, args ...string) {
 	s := killScenarios[0]
 	k := newKillLab(t, strings.NewReplacer("WATCHDOG", "pfc: {watchdog: off}\n", "RELEASE", s.release).Replace(killFabric), false)
+	k.args = append(k.args, args...)
 	reached, release := make(chan struct{}), make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(letGo)
@@ -408,15 +418,16 @@ func TestARunAtWorkIsNotCutOff(t *testing.T) {
 		t.Fatalf("the run ended: %v\n%s", err, out.String())
 	}
 	sets := len(k.Sets())
+	by := fmt.Sprintf("process %d", cmd.Process.Pid)
 	for _, c := range []struct {
 		args   []string
 		status int
 		want   []string
 	}{
-		{[]string{"plan"}, exitOK, []string{"is changing this device", "another run is changing this fabric: run "}},
+		{[]string{"plan"}, exitOK, []string{"is changing this device", "another run is changing this fabric: run ", by}},
 		{[]string{"rollback", "--list"}, exitOK, []string{"changing leaf1"}},
 		{applyNow, exitFailed, []string{"another run is changing this fabric: run "}},
-		{[]string{"rollback", "--yes"}, exitFailed, []string{"another run is changing this fabric: run "}},
+		{[]string{"rollback", "--yes", "--allow", "traffic-loss"}, exitFailed, []string{"another run is changing this fabric: run "}},
 	} {
 		status, out := k.run(c.args...)
 		if status != c.status || strings.Contains(out, "cut off") || strings.Contains(out, "left down") {

@@ -64,7 +64,7 @@ var demo = [][2]string{
 	{"Exactly that plan is carried out; each device is read back, and each switch saved.", "apply --plan demo.plan --allow traffic-loss"},
 	{"Running state is compared with the intent: configuration, what is in force, both ends of every link, hosts too.", "validate"},
 	{"A second plan is empty.", "plan --exit-code"},
-	{"The apply is rolled back: every device holds what it held before.", "rollback --yes"},
+	{"The apply is rolled back: every device holds what it held before.", "rollback --yes --allow traffic-loss"},
 }
 
 func (a *app) labDemo(ctx context.Context, name string) (err error) {

@@ -7,6 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // maintenance windows name time zones, and a small machine knows none
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // version is set by the release build: -ldflags "-X main.version=v1.2.3".
@@ -39,7 +42,8 @@ func realMain() int {
 		}
 		os.Exit(exitInterrupted)
 	}()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	var screen term.Screen
+	a := &app{stdin: os.Stdin, stdout: screen.Above(os.Stdout), stderr: screen.Above(os.Stderr), getenv: os.Getenv}
 	return a.run(ctx, os.Args[1:])
 }
 

@@ -89,7 +89,8 @@ func TestSchemaIsTheIntents(t *testing.T) {
 	}
 }
 
-// What is rendered for a release is valid against that release's own models.
+// A configuration rendered for a release is valid against that release's own
+// models.
 func TestCheckYANG(t *testing.T) {
 	for _, release := range []string{"202511", "master"} {
 		dir := sharedtest.YANG(t, release)

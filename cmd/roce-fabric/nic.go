@@ -112,16 +112,12 @@ packets (--allow traffic-loss). The port that carries the only management path o
 the machine needs --cut-off as well. Firmware settings are staged; the card is
 never reset.
 
-Hosts are changed side by side; where links go down or packets may be lost, one
-after another, unless --parallel is given. The result gives the state of each
-host. So does the journal, with every old value: 'nic rollback' undoes the run,
-also one that was cut off.`,
+Hosts are changed in waves, those of a wave side by side: the intent's rollout:
+says how many. The result gives the state of each host. So does the journal, with
+every old value: 'nic rollback' undoes the run, also one that was cut off.`,
 		Example: "  roce-fabric nic apply --local -f fabric.yaml --allow traffic-loss\n  roce-fabric nic apply -f fabric.yaml --allow port-flap --parallel 8 --yes",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.parallelSet = cmd.Flags().Changed("parallel")
-			return a.apply(cmd.Context(), o)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
 	}
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
@@ -141,10 +137,7 @@ cut off. A setting that holds its old value is not written; the boot unit stays 
 it is. --list shows the runs.`,
 		Example: "  roce-fabric nic rollback --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic rollback --local --yes -f fabric.yaml",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.parallelSet = cmd.Flags().Changed("parallel")
-			return a.rollback(cmd.Context(), args, o)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
 	}
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
@@ -258,13 +251,4 @@ func hostNamed(f *intent.Fabric, name string) (*intent.Host, error) {
 		return nil, usage("the intent has no host %q", name)
 	}
 	return nil, usageHint("say which host of the intent this is with --host", "the intent has no host %q, which is what this machine calls itself", name)
-}
-
-// runWorkers is how many devices a run changes at a time: hosts side by side, where
-// nothing is disturbed or the operator has said how many, else one.
-func (a *app) runWorkers(disturbs, parallelSet bool) int {
-	if !a.nic.on || disturbs && !parallelSet {
-		return 1
-	}
-	return a.parallel
 }

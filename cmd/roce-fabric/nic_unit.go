@@ -35,20 +35,21 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 	}
 	groupOnly(c)
 	var binary string
-	var yes bool
+	var yes, outside bool
 	install := &cobra.Command{
 		Use:     "install",
 		Short:   "Install the unit, or bring it up to date",
 		Example: "  roce-fabric nic unit install --host gpu1 -f fabric.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.nicUnit(cmd.Context(), yes, unitWork{"Install the boot unit", "wrote", "the unit is up to date", func(ctx context.Context, m agent.Machine, h *nic.Host) ([]string, error) {
+			return a.nicUnit(cmd.Context(), yes, outside, unitWork{"Install the boot unit", "wrote", "the unit is up to date", func(ctx context.Context, m agent.Machine, h *nic.Host) ([]string, error) {
 				return m.InstallUnit(ctx, h, binary)
 			}})
 		},
 	}
 	a.nicFlags(install)
 	yesFlag(install, &yes)
+	outsideFlag(install, &outside)
 	install.Flags().StringVar(&binary, "binary", "", "path of roce-fabric on the host, for root alone to replace (default: a copy of this program)")
 	removal := unitWork{"Remove the boot unit", "removed", "there is no unit", func(ctx context.Context, m agent.Machine, _ *nic.Host) ([]string, error) {
 		return m.RemoveUnit(ctx)
@@ -56,12 +57,12 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 	remove := &cobra.Command{
 		Use:     "remove",
 		Short:   "Remove the unit and its files",
-		Long:    "remove stops the unit and removes its files and its copy of the program. The\nsettings stay until the next boot. With --local it needs no intent.",
+		Long:    "remove stops the unit and removes its files and its copy of the program. The\nsettings stay until the next boot. With --local it needs no intent, and\nmaintenance windows, which are part of it, do not apply.",
 		Example: "  roce-fabric nic unit remove --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic unit remove --local",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !a.nic.local {
-				return a.nicUnit(cmd.Context(), yes, removal)
+				return a.nicUnit(cmd.Context(), yes, outside, removal)
 			}
 			if err := a.askUnit(cmd.Context(), yes, removal, "this machine"); err != nil {
 				return err
@@ -75,16 +76,20 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 	}
 	a.nicFlags(remove)
 	yesFlag(remove, &yes)
+	outsideFlag(remove, &outside)
 	c.AddCommand(install, remove)
 	return c
 }
 
 // nicUnit installs or removes the unit on the hosts of a command. A host that
 // fails does not hold up the others.
-func (a *app) nicUnit(ctx context.Context, yes bool, w unitWork) error {
+func (a *app) nicUnit(ctx context.Context, yes, outside bool, w unitWork) error {
 	outliveOutput()
 	f, at, _, err := a.devices(ctx)
 	if err != nil {
+		return err
+	}
+	if err := a.inWindow(f.Fabric(), outside); err != nil {
 		return err
 	}
 	var names []string
@@ -95,7 +100,7 @@ func (a *app) nicUnit(ctx context.Context, yes bool, w unitWork) error {
 		return err
 	}
 	var outs []fleet.Outcome
-	err = f.Units(ctx, at, a.parallel, w.do, func(out fleet.Outcome, files []string) {
+	err = f.Units(ctx, at, fleet.UnitOptions{Workers: a.parallel, OutsideWindow: outside}, w.do, func(out fleet.Outcome, files []string) {
 		a.sayUnit(out.Device+": ", w, files, out.State == fleet.Unchanged)
 		outs = append(outs, out)
 	})

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"iter"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet/store"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -87,16 +88,9 @@ func (a *app) planShow(file string, steps bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
-	v := a.viewPlan(plan.Fabric, steps,
-		report.Field{Name: "digest", Value: plan.Digest}, report.Field{Name: "intent", Value: plan.Intent},
+	_, err = a.showPlan(shownPlan(plan), steps, report.Field{Name: "digest", Value: plan.Digest}, report.Field{Name: "intent", Value: plan.Intent},
 		report.Field{Name: "created", Value: plan.Created}, report.Field{Name: "tool", Value: plan.Tool})
-	for d, err := range plan.Devices() {
-		if err != nil {
-			return err
-		}
-		v.add(d)
-	}
-	if err := v.end(plan.Digest); err != nil || a.output != "text" {
+	if err != nil || a.output != "text" {
 		return err
 	}
 	by := "not signed"
@@ -108,6 +102,11 @@ func (a *app) planShow(file string, steps bool) (err error) {
 }
 
 func (a *app) plan(ctx context.Context, o planFlags) (err error) {
+	if o.save != "" {
+		if _, err := atomicfile.CheckOutput(o.save); err != nil {
+			return err
+		}
+	}
 	c, _, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
@@ -118,51 +117,45 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	var file *fleet.PlanWriter
-	if o.save != "" {
-		file, err = fleet.CreatePlan(o.save, fleet.PlanHeader{Tool: version, Fabric: f.Name, Intent: f.Hash, Created: time.Now().UTC()}, s.ring)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-	}
-	v := a.viewPlan(f.Name, o.steps)
-	err = fleet.Plan(ctx, devices, a.planOptions(f, s), func(d *fleet.DevicePlan) error {
-		v.add(d)
-		if file == nil {
-			return v.text.Err()
-		}
-		return errors.Join(v.text.Err(), file.Add(d))
-	})
-	digest := ""
-	if file != nil {
-		digest = file.Digest()
-	}
-	if err == nil {
-		err = v.end(digest)
-	}
+	plan, err := a.prepare(ctx, devices, f, s)
 	if err != nil {
 		return err
 	}
-	if file != nil {
-		if err := file.Commit(); err != nil {
+	defer func() { err = errors.Join(err, plan.Close()) }()
+	sum, err := a.showPlan(shownPlan(plan), o.steps)
+	if err != nil {
+		return err
+	}
+	if o.save != "" {
+		if err := plan.Save(o.save, s.ring); err != nil {
 			return err
 		}
-		a.talk("saved the plan to %s, digest %s", o.save, digest)
+		a.talk("saved the plan to %s, digest %s", o.save, plan.Digest)
 	}
-	a.sayNext(v.sum, o.save)
+	if sum.Changed > 0 {
+		a.sayWindow(f)
+		if by := a.approver(f); by != nil {
+			a.talkClean("approval: apply asks %s", by)
+		}
+	}
+	a.sayNext(sum, o.save)
 	switch {
-	case v.sum.Failed > 0:
+	case sum.Failed > 0:
 		return &statusError{status: exitFailed}
-	case o.exitCode && (v.sum.Changed > 0 || a.nic.on && v.sum.Open > 0):
+	case o.exitCode && (sum.Changed > 0 || a.nic.on && sum.Open > 0):
 		return &statusError{status: exitDiffers}
 	}
 	return nil
 }
 
-// planOptions are those of every plan.
-func (a *app) planOptions(f *intent.Fabric, s store.Store) fleet.PlanOptions {
-	return fleet.PlanOptions{Fabric: f, History: a.history(s), Workers: a.parallel, Progress: a.showProgress(nil)}
+// prepare plans the devices, and warns of runs that could not be considered.
+func (a *app) prepare(ctx context.Context, devices []fleet.Device, f *intent.Fabric, s store.Store) (*fleet.PlanFile, error) {
+	past := a.history(s)
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: f, History: past, Workers: a.parallel, Tool: version, Progress: a.showProgress(nil)})
+	if bad := past.Unread(); len(bad) > 0 {
+		a.warn("%s cannot be read, so what was left on devices is not known: %v", words.Count(len(bad), "journal"), bad[0])
+	}
+	return plan, err
 }
 
 // sayNext says which command comes after a plan.
@@ -196,63 +189,65 @@ func shellWord(s string) string {
 	return s
 }
 
-// planView writes plans as they are ready; Markdown when they are all there.
-type planView struct {
-	a        *app
-	fabric   string
-	sum      report.PlanSummary
-	text     report.Text
-	json     *report.JSONList
-	markdown *report.PlanMarkdown
-	hints    []string
+// shown is a plan, or what a rollback does.
+type shown struct {
+	fabric, digest string
+	rollout        *fleet.Rollout
+	devices        iter.Seq2[*fleet.DevicePlan, error]
 }
 
-func (a *app) viewPlan(fabric string, steps bool, head ...report.Field) *planView {
-	v := &planView{a: a, fabric: fabric, text: report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: steps, Width: a.width(a.stdout)}}
+func shownPlan(p *fleet.PlanFile) shown { return shown{p.Fabric, p.Digest, p.Rollout, p.Devices()} }
+
+// showPlan writes a plan: what happens in all, then each device.
+func (a *app) showPlan(plan shown, steps bool, head ...report.Field) (sum report.PlanSummary, err error) {
+	text := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: steps, Width: a.width(a.stdout)}
+	list, markdown := "devices", report.NewPlanMarkdown()
+	if a.nic.on {
+		list = "hosts"
+	}
+	var doc *report.JSONList
 	switch a.output {
-	case "markdown":
-		v.markdown = report.NewPlanMarkdown()
 	case "json":
-		list := "devices"
-		if a.nic.on {
-			list = "hosts"
+		doc = report.NewJSONList(a.stdout, list, append([]report.Field{{Name: "fabric", Value: plan.fabric}}, head...)...)
+	case "text":
+		text.Rollout(plan.rollout)
+	}
+	var hints []string
+	for d, err := range plan.devices {
+		if err != nil {
+			return sum, err
 		}
-		v.json = report.NewJSONList(a.stdout, list, append([]report.Field{{Name: "fabric", Value: fabric}}, head...)...)
+		sum.Add(d)
+		switch {
+		case a.output == "markdown":
+			markdown.Add(d)
+		case doc == nil:
+			text.Plan(d)
+		case a.nic.on:
+			doc.Add(report.HostPlanOf(d))
+		default:
+			d.Host = nil // its changes and steps stand in the common form
+			doc.Add(d)
+		}
+		if err := text.Err(); err != nil {
+			return sum, err
+		}
+		if d.Error != nil {
+			hints = append(hints, d.Error.Hint)
+		}
 	}
-	return v
-}
-
-func (v *planView) add(d *fleet.DevicePlan) {
-	v.sum.Add(d)
+	sum.Impact = max(sum.Impact, plan.rollout.Impact())
 	switch {
-	case v.markdown != nil:
-		v.markdown.Add(d)
-	case v.json == nil:
-		v.text.Plan(d)
-	case v.a.nic.on:
-		v.json.Add(report.HostPlanOf(d))
-	default:
-		v.json.Add(d)
+	case a.output == "markdown":
+		return sum, markdown.Write(a.stdout, plan.fabric, plan.digest, sum, plan.rollout)
+	case doc != nil:
+		return sum, doc.Close(report.Field{Name: "rollout", Value: plan.rollout})
 	}
-	if d.Error != nil {
-		v.hints = append(v.hints, d.Error.Hint)
+	text.Summary(sum)
+	for _, h := range hints {
+		a.printHint(h)
 	}
-}
-
-// end ends a plan that is whole: a document without its end cannot be taken for
-// that. digest is that of a saved plan, "" for none.
-func (v *planView) end(digest string) error {
-	switch {
-	case v.markdown != nil:
-		return v.markdown.Write(v.a.stdout, v.fabric, digest, v.sum)
-	case v.json != nil:
-		return v.json.Close()
-	}
-	v.text.Summary(v.sum)
-	for _, h := range v.hints {
-		v.a.printHint(h)
-	}
-	return v.text.Err()
+	return sum, text.Err()
 }
 
 // history opens the history of a store, and says so where a run is at work in it. Who
@@ -269,14 +264,11 @@ func (a *app) history(s store.Store) *fleet.History {
 	return past
 }
 
-// progress shows how far the work is, on a terminal only.
+// progress shows how far the work is, on a terminal only, and never among JSON.
 func (a *app) progress(label string, total int) *term.Progress {
 	return term.NewProgress(a.stderr, term.ProgressOptions{
 		Label: label, Total: total,
-		Animate: term.Animate(a.getenv, a.terminal(a.stderr)),
-		Width: func() int {
-			f, _ := a.stderr.(*os.File)
-			return term.Width(f)
-		},
+		Animate: a.output != "json" && term.Animate(a.getenv, a.terminal(a.stderr)),
+		Width:   func() int { return term.Width(term.File(a.stderr)) },
 	})
 }

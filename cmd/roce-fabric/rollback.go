@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
 type rollbackOptions struct {
 	stateFlags
-	yes, list bool
-	// parallelSet says that the operator has given --parallel.
-	parallelSet bool
+	yes, list, plan bool
+	allow           impactFlag
+	gate            gateFlag
+	// outside writes outside of the maintenance windows, too.
+	outside bool
 }
 
 func (a *app) rollbackCommand() *cobra.Command {
@@ -32,9 +34,14 @@ reverse order: the newest run that can be rolled back, or the named one. With
 the run. What other users have changed since, outside of what the run wrote,
 stays. A cut-off run is rolled back in the same way.
 
-It shows the devices and asks; without a terminal it needs --yes. --list shows the
-runs.`,
-		Example: "  roce-fabric rollback -f fabric.yaml\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --yes",
+It shows what changes back, in which waves and what that disturbs, and asks;
+without a terminal it needs --yes. More than reset counters must be allowed with
+--allow, as with apply. The waves are those of the run in reverse. After each wave
+the gate looks at it, quick unless --gate says otherwise; if it does not pass, no
+further wave is begun. Outside of the maintenance windows of the intent it needs
+--outside-window. If the intent names who approves of a run, rollback asks there
+as well. --plan shows all this and does nothing, --list shows the runs.`,
+		Example: "  roce-fabric rollback -f fabric.yaml --plan\n  roce-fabric rollback -f fabric.yaml --allow port-flap\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --allow port-flap",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
 	}
@@ -47,7 +54,12 @@ runs.`,
 // rollbackFlags adds the flags of rollback and nic rollback.
 func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
 	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
+	c.Flags().BoolVar(&o.plan, "plan", false, "show what would be rolled back, and do nothing")
+	o.allow = counters
+	a.allowFlag(c, &o.allow)
+	a.gateFlag(c, &o.gate, fleet.GateQuick)
 	yesFlag(c, &o.yes)
+	outsideFlag(c, &o.outside)
 	a.stateFlag(c, &o.stateFlags)
 	a.auditFlag(c, &o.audit)
 }
@@ -65,15 +77,21 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	case o.list:
 		return a.listRuns(ctx, o.stateFlags)
 	}
-	if err := a.mustAsk(o.yes, a.command("rollback --list")); err != nil {
+	if err := a.mustAsk(o.yes || o.plan, a.command("rollback --plan")); err != nil {
+		return err
+	}
+	if err := o.gate.check(); err != nil {
 		return err
 	}
 	outliveOutput()
-	c, _, devices, err := a.devices(ctx)
+	c, at, devices, err := a.devices(ctx)
 	if err != nil {
 		return err
 	}
 	f := c.Fabric()
+	if err := a.inWindow(f, o.outside); err != nil {
+		return err
+	}
 	s, err := openState(ctx, o.stateFlags, f, true)
 	if err != nil {
 		return err
@@ -88,8 +106,7 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	if err != nil {
 		return err
 	}
-	disturbs, err := a.sayUndo(u)
-	if err != nil {
+	if err := a.showUndo(f.Name, u, o.plan); err != nil || o.plan {
 		return err
 	}
 	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", words.Count(len(u.Devices), a.noun()))); err != nil {
@@ -97,32 +114,23 @@ func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (e
 	}
 	audit := auditOf(o.audit, s.Store)
 	defer func() { err = errors.Join(err, audit.Close()) }()
-	res, err := fleet.Rollback(ctx, devices, u, fleet.RunOptions{Fabric: f, Store: s, Audit: audit, Writers: a.runWorkers(disturbs, o.parallelSet), Progress: a.showSteps()})
+	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Workers: a.parallel, Writers: a.parallel, Progress: a.showProgress(a.showSteps()), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
+	res, err := fleet.Rollback(ctx, devices, u, fleet.RollbackOptions{RunOptions: run, Allow: o.allow.Impact})
 	return a.ended(f.Name, res, err, "")
 }
 
-// sayUndo says which run is rolled back, what a rollback writes on hosts, and returns
-// whether that disturbs traffic there.
-func (a *app) sayUndo(u *fleet.Undo) (disturbs bool, err error) {
-	var names []string
-	for _, d := range u.Devices {
-		names = append(names, d.Name)
-	}
-	a.talkClean("run %s of %s by %s: rolling back %s: %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), u.By, words.Count(len(names), a.noun()), natural.Fold(names))
-	for _, d := range u.Devices {
-		lines, one, err := u.Values(d)
-		if err != nil {
-			return false, err
-		}
-		disturbs = disturbs || one
-		for _, l := range lines {
-			a.talkClean("  %s", l)
+// showUndo shows what a rollback changes: as the result, or as talk before the question.
+func (a *app) showUndo(fabric string, u *fleet.Undo, result bool) error {
+	show := *a
+	if !result {
+		show.stdout, show.output = a.stderr, "text"
+		if a.output == "json" {
+			show.stdout = io.Discard
 		}
 	}
-	if disturbs {
-		a.talk("links of hosts may go down or lose traffic for a moment")
-	}
-	return disturbs, nil
+	a.talkClean("run %s of %s by %s: rolling back %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), u.By, words.Count(len(u.Devices), a.noun()))
+	_, err := show.showPlan(shown{fabric, "", u.Rollout(), u.Plans()}, false)
+	return err
 }
 
 func (a *app) listRuns(ctx context.Context, state stateFlags) (err error) {

@@ -18,7 +18,7 @@ that agree on every port of every switch.`,
 		Example: `  roce-fabric lab demo                   see all of it on simulated devices
   roce-fabric check    -f fabric.yaml    what is wrong with the intent
   roce-fabric plan     -f fabric.yaml    what would change, and what that disturbs
-  roce-fabric apply    -f fabric.yaml    change it, device by device
+  roce-fabric apply    -f fabric.yaml    change it, wave by wave
   roce-fabric validate -f fabric.yaml    prove from running state that it is so`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -77,8 +77,8 @@ func helpFor(cmd *cobra.Command, args []string) error {
 	return at.Help()
 }
 
-// groupOnly makes a command that has subcommands show its help by itself, and
-// refuse what is none of them.
+// groupOnly makes a command that has subcommands show its help if it is called
+// without one, and refuse any other argument.
 func groupOnly(c *cobra.Command) {
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
@@ -98,8 +98,8 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return usageHint(hint, "unknown command %q", name)
 }
 
-// flagError is a usage error with advice. Of a command that has subcommands, what
-// stands before a flag that it does not know is none of them.
+// flagError is a usage error with advice. If a command with subcommands does not
+// know a flag, an argument before that flag is an unknown subcommand.
 func flagError(cmd *cobra.Command, err error) error {
 	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
 		return unknownCommand(cmd, args[0])

@@ -120,7 +120,7 @@ func killed(ts *testscript.TestScript, neg bool, a []string) {
 			kill()
 			return
 		}
-		// What is answered from here on is late, so that the kill is not.
+		// All answers from here on are late, so that the kill is not.
 		b.Faults().Delay(time.Hour)
 	})
 	ts.Check(cmd.Start())

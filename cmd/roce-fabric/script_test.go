@@ -54,6 +54,8 @@ func TestScript(t *testing.T) {
 				e.Setenv(v, "")
 			}
 			// For what is about switches alone: hosts are in hosts.txtar.
+			// The scripts that are about the gate turn it on: it takes its time.
+			e.Setenv("ROCE_FABRIC_GATE", "off")
 			e.Setenv("SWITCHES", "--only=leaf*,spine*")
 			b, err := os.ReadFile("testdata/fabric.yaml")
 			if err != nil {
@@ -67,8 +69,8 @@ func TestScript(t *testing.T) {
 			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
-			"labpfc": labPFC, "labreboot": labReboot, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug,
-			"cirun": ciRun, "cioutput": ciOutput,
+			"labpfc": labPFC, "labreboot": labReboot, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
+			"cirun": ciRun, "cioutput": ciOutput, "windows": windows,
 		},
 	})
 }
@@ -141,6 +143,7 @@ func deaf(ts *testscript.TestScript, neg bool, a []string) {
 // disturbance is what happens to a command in the middle of its work.
 type disturbance struct {
 	signals []os.Signal
+	act     func()
 	ends    bool // the signals are to end the command
 	deaf    bool // then the outputs are closed: standard output only where it ends
 }
@@ -223,6 +226,9 @@ func signalled(ts *testscript.TestScript, neg bool, a []string, d disturbance) {
 		case <-limit.C:
 			fail("the write did not come")
 		}
+	}
+	if d.act != nil {
+		d.act()
 	}
 	for i, s := range d.signals {
 		// The first may end it before the next is sent.

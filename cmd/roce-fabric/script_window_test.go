@@ -1,7 +1,9 @@
 package main
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -28,6 +30,14 @@ func labCount(ts *testscript.TestScript, _ bool, a []string) {
 	}
 	box.Counters().Flow(a[1], index, a[3], 0)
 	box.Counters().Set(a[1], index, a[3], uint64(n))
+}
+
+// meanwhile N WHEN 'labcount ...' COMMAND does something to the lab in the middle of a
+// command.
+func meanwhile(ts *testscript.TestScript, neg bool, a []string) {
+	did := strings.Fields(a[2])
+	does := map[string]func(*testscript.TestScript, bool, []string){"labcount": labCount, "labunplug": labUnplug}[did[0]]
+	signalled(ts, neg, slices.Concat(a[:2], a[3:]), disturbance{act: func() { does(ts, false, did[1:]) }})
 }
 
 // labpoll DEVICE MILLISECONDS has a SONiC switch renew its counters that often.

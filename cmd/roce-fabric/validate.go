@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,32 +142,37 @@ func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) (out []*intent.H
 	return out
 }
 
-// showProgress shows how far the reading of devices is, on a terminal, and hands
-// each event on; nil hands on to nobody.
+// showProgress shows how far the work on devices is, on a terminal, and hands each
+// event on; nil hands on to nobody.
 func (a *app) showProgress(also func(fleet.Event)) fleet.Progress {
 	var p *term.Progress
 	return func(e fleet.Event) {
 		switch {
-		case e.Phase == fleet.Waiting || e.Phase == fleet.Writing:
+		case e.Phase == fleet.Waiting:
 		case e.Kind == fleet.PhaseBegins:
 			p = a.progress(string(e.Phase), e.Devices)
 		case e.Kind == fleet.DeviceBegins:
 			p.Start()
 		case e.Kind == fleet.DeviceEnds:
-			if e.Error != nil {
-				p.Finish(e.Device, e.Error)
-			} else {
-				p.Finish(e.Device, nil)
-			}
-			if e.Phase == fleet.Planning && a.terminal(a.stdout) {
-				// Plans on the same terminal would fight with a moving line.
-				p.Close()
-			}
+			endDevice(p, e)
 		case e.Kind == fleet.PhaseEnds:
 			p.Close()
 		}
 		if also != nil {
 			also(e)
 		}
+	}
+}
+
+// endDevice counts a device that has ended. One that a run skipped was not begun.
+func endDevice(p *term.Progress, e fleet.Event) {
+	state := strings.ReplaceAll(string(e.State), "-", " ")
+	switch {
+	case e.State == fleet.Skipped:
+		p.Skip(state)
+	case e.Error != nil:
+		p.Finish(e.Device, state, e.Error)
+	default:
+		p.Finish(e.Device, state, nil)
 	}
 }

@@ -376,7 +376,7 @@ var cases = []testCase{
 		p, was := b.fresh(), b.State()
 		tok, err := b.apply(p)
 		b.is(err, drivers.ErrRejected)
-		// What goes in by another way may be in.
+		// A write over the other transport may have succeeded.
 		if b.Faults.ReadOnly(false); errors.Is(err, drivers.ErrPartial) {
 			b.revert(p, tok)
 		}

@@ -83,7 +83,7 @@ var counterCases = []testCase{
 				b.Errorf("the device does not count %s", id)
 			}
 		}
-		// What nobody counted is as it was.
+		// All other counters are unchanged.
 		for id := range seen {
 			delete(after.Ports[port], id)
 			delete(before.Ports[port], id)

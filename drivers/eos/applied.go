@@ -48,8 +48,8 @@ var counterShows = []show{
 }
 
 // Applied compares what the switch shows of its ports, and of PFC, with
-// desired. What it does not show, or not in a form that is known, is passed
-// over.
+// desired. Values that it does not show, or shows in an unknown form, are
+// ignored.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -89,8 +89,8 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return append(out, pfcMismatches(text, cfg, desired)...), nil
 }
 
-// routedPorts are those with a line "no switchport". What a member of a port
-// channel shows for its MTU is not documented, so those are none.
+// routedPorts are those with a line "no switchport". Members of a port channel
+// do not count: the MTU that they show is not documented.
 func routedPorts(cfg *native.Config) map[string]bool {
 	out := map[string]bool{}
 	for _, l := range cfg.Lines {

@@ -56,7 +56,7 @@ func TestCountersNotShown(t *testing.T) {
 	}
 }
 
-// What is not saved is named by section.
+// Unsaved configuration is named by section.
 func TestUnsaved(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi})

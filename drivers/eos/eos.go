@@ -147,7 +147,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	if s.open, err = d.sessions(ctx); err != nil && !errors.Is(err, errNotShown) {
 		return nil, err
 	}
-	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+	return &drivers.Snapshot{Native: s}, nil
 }
 
 // keyword finds out how the box calls its unicast queues: by its own text, by
@@ -175,7 +175,7 @@ func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, e
 			break
 		}
 	}
-	// Which order of the words a release takes is not documented.
+	// It is not documented which order of the words a release takes.
 	for _, cmd := range []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"} {
 		if port == "" {
 			break

@@ -222,7 +222,7 @@ func TestPagerLeftOn(t *testing.T) {
 	}
 }
 
-// What cannot be read back is not known to be in force.
+// A configuration that cannot be read back is not known to be in force.
 func TestReadBackThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	for _, gnmi := range []bool{false, true} {

@@ -146,7 +146,7 @@ func (p *planner) moved() {
 	}
 }
 
-// What global lines are about.
+// The kinds of global lines.
 const (
 	kindDSCP     = "dscp map"
 	kindCOS      = "cos map"

@@ -74,9 +74,9 @@ type session struct {
 }
 
 // atWork is how long after its begin a run that nothing is known of is taken to
-// be at work: it may have many devices before this one. What such a run leaves
-// is told from that of one that is at work by its journal, which is where it
-// ran.
+// be at work: it may have many devices before this one. Only the journal of the
+// run, on the machine that it ran on, says whether it has ended or is still at
+// work.
 const atWork = 12 * time.Hour
 
 // session looks at the name of a session. One whose timer runs was committed
@@ -139,7 +139,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if shown.Timer == "" {
 		return out, nil
 	}
-	// The end of the timer is told on the clock of the uptime
+	// The end of the timer is a time on the clock of the uptime
 	// (napalm-automation/napalm eos.py).
 	v, err := d.version(ctx)
 	if err != nil {

@@ -149,8 +149,8 @@ func TestRunsOfOthers(t *testing.T) {
 	}
 }
 
-// What runs that are long at work have open is theirs as well: the last of many
-// devices comes hours after the first.
+// Open sessions of runs that have worked for hours belong to those runs: with
+// many devices, the last comes hours after the first.
 func TestLongRunsOfOthers(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 	n := b.colleague()

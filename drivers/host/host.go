@@ -2,8 +2,8 @@
 // program runs on, or of one that is reached by nic/remote.
 //
 // A host takes its settings one by one and is asked what they disturb, so that a
-// read asks it for the steps as well. What package nic finds and no run can fix
-// (a reset that is pending, what cannot be read, the boot unit) is a change that is
+// read asks it for the steps as well. A finding of package nic that no run can fix
+// (a pending reset, a value that cannot be read, the boot unit) is a change that is
 // Open. Do not put here how a setting is read or written, which is nic/local's.
 package host
 
@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -69,10 +68,10 @@ func New(c Config) *Driver { return &Driver{Config: c} }
 
 // State is what a snapshot of a host holds.
 type State struct {
-	Running *nic.Host
+	Running *nic.Host `json:"-"`
 	// Changes are those of [nic.Diff]; Steps make what of them can be made.
-	Changes []nic.Change
-	Steps   []local.Step
+	Changes []nic.Change `json:"changes"`
+	Steps   []local.Step `json:"steps"`
 }
 
 // StateOf returns what a snapshot of a host holds.
@@ -197,7 +196,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		}
 		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool { return d.noCM != "" && ofCM(s.Field) })
 	}
-	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+	return &drivers.Snapshot{Native: s}, nil
 }
 
 // ofCM reports whether a field is a default of RDMA-CM.
@@ -293,8 +292,8 @@ func note(c nic.Change) string {
 	return strings.Join(parts, ", ")
 }
 
-// Steps reads the steps of a plan, also of one that was saved.
-func Steps(items []drivers.Step) ([]local.Step, error) {
+// localSteps reads the steps of a plan, also of one that was saved.
+func localSteps(items []drivers.Step) ([]local.Step, error) {
 	out := []local.Step{}
 	for i, item := range items {
 		var s local.Step
@@ -313,7 +312,7 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 	if len(st.Items) == 0 {
 		return nil, nil
 	}
-	steps, err := Steps(st.Items)
+	steps, err := localSteps(st.Items)
 	if err != nil {
 		return nil, err
 	}
@@ -357,8 +356,8 @@ func (d *Driver) Apply(ctx context.Context, _ *drivers.Snapshot, st *drivers.Ste
 	return token, d.wrap(err)
 }
 
-// Confirm has nothing to do: a host keeps no change pending. What survives a
-// reboot is the boot unit's.
+// Confirm has nothing to do: a host keeps no change pending. The boot unit
+// restores the settings after a reboot.
 func (d *Driver) Confirm(context.Context, *drivers.Token) error { return nil }
 
 // Revert writes back what the undo record holds.
@@ -399,7 +398,7 @@ func (d *Driver) Applied(_ context.Context, want drivers.Desired) ([]drivers.Mis
 
 // CheckSteps implements [drivers.Checker].
 func (d *Driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
-	steps, err := Steps(items)
+	steps, err := localSteps(items)
 	if err != nil {
 		return 0, err
 	}

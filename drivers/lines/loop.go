@@ -66,8 +66,8 @@ type Leftovers struct {
 
 // Work is a batch of lines.
 type Work struct {
-	// Record has what the lines bring about as Edit, and what stood there before
-	// as Undo.
+	// Record has the effect of the lines as Edit, and the previous values as
+	// Undo.
 	Record
 	Lines []string
 	Timer time.Duration // after which the switch reverts them; 0 for never
@@ -138,6 +138,9 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 	}
 	cfg, variant := m.Held(before)
 	w := &Work{Lines: edit.Commands(cfg), Timer: m.Pace.Timer}
+	if w.Timer > 0 {
+		w.Timer = max(w.Timer, o.Hold)
+	}
 	if len(w.Lines) == 0 {
 		return nil, nil
 	}
@@ -294,7 +297,7 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 		return err
 	}
 	if m.idle == string(t.Native) {
-		// What differs was made by others, and stays.
+		// The differences are from other users, and stay.
 		if err := m.Switch.Abort(ctx, b); err != nil && !m.Switch.Refused(err) {
 			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, drivers.TransportError(err))
 		}

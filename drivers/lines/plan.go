@@ -56,7 +56,8 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 	if len(d.Changes) > 0 {
 		p.Block()
 		after := m.prove(d, cfg, variant, p.Change)
-		// What the intent does not speak of may have come from what is replaced.
+		// Values that the intent does not set may have come from the lines that
+		// are replaced.
 		d.Changes = drivers.WithOthers(d.Changes, have, after, m.Shares)
 		for i := range d.Changes {
 			if c := &d.Changes[i]; c.Blocked == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// What is taken of an undo record is typed line by line, and no line is more
-// than one command.
+// A valid undo record is typed line by line, and no line holds more than one
+// command.
 func FuzzUndo(f *testing.F) {
 	for _, s := range []string{
 		`{"session":"rf-x","edit":[{"section":"interface Ethernet1/1","key":"mtu","line":"mtu 9100"}],"undo":[{"section":"interface Ethernet1/1","key":"mtu"}]}`,

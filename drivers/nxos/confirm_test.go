@@ -116,8 +116,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// What is left of a run of long ago says nothing of a timer that runs now: that
-// one is another user's.
+// An old run that left something behind does not own a timer that runs now: the
+// timer is another user's.
 func TestKeepLeavesTheTimerOfOthers(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	d := b.Open()

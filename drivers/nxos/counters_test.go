@@ -32,7 +32,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// What is not saved is named by section.
+// Unsaved configuration is named by section.
 func TestUnsaved(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	drivertest.NamesUnsaved(b.LineBox, b.overSSH(), "interface Ethernet1/2\n  mtu 4000\n", "interface Ethernet1/2")

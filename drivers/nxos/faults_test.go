@@ -64,7 +64,8 @@ func TestRefusedLine(t *testing.T) {
 	})
 }
 
-// What dual-stage alone refuses, be it within a policy, is typed line by line.
+// Lines that only the dual-stage mode refuses, also those within a policy, are
+// typed one by one.
 func TestRefusedInDualStage(t *testing.T) {
 	for _, refused := range []string{"^random-detect", "^pause pfc-cos", "^match dscp", "^mtu "} {
 		t.Run(refused, func(t *testing.T) {
@@ -349,7 +350,7 @@ func TestLargeConfiguration(t *testing.T) {
 	b.clean(t, was)
 }
 
-// What cannot be read back is not known to be in force.
+// A configuration that cannot be read back is not known to be in force.
 func TestReadBackThatIsCutOff(t *testing.T) {
 	eachWay(t, boxOptions{}, func(t *testing.T, b *box) {
 		d := b.Open()

@@ -196,7 +196,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 			s.left = append(s.left, n)
 		}
 	}
-	return &drivers.Snapshot{Native: s, Taken: time.Now()}, nil
+	return &drivers.Snapshot{Native: s}, nil
 }
 
 // classModel finds out which class names the box has: by what it shows of its
@@ -222,9 +222,9 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 	return m, !ok, nil
 }
 
-// Cut says what a configuration lacks at its end: NX-OS prints none. What tells
-// that it is whole is that it has its parts, that nothing comes after the
-// prompt, and that the ports at its end are not missing.
+// Cut says what a configuration lacks at its end: NX-OS prints none. It is
+// complete if it has its parts, nothing comes after the prompt, and the ports
+// at its end are there.
 func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
 	// An empty line is answered by the prompt alone, or by what was left.
 	rest, err := d.Show(ctx, "")

@@ -106,7 +106,7 @@ func TestBlocked(t *testing.T) {
 	b.Settled(d)
 }
 
-// What a box with four queues does not have is blocked before it is tried.
+// Values that a switch with four queues does not have are blocked in the plan.
 func TestBlockedByTheClassModel(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simnxos.Options{FourQueue: true}})
 	b.Desired = compile(t, fabric())
@@ -117,7 +117,7 @@ func TestBlockedByTheClassModel(t *testing.T) {
 			t.Errorf("%s: %+v", path, c)
 		}
 	}
-	// What follows from the map is blocked for its sake.
+	// Values that depend on the map are blocked with it.
 	for _, path := range []string{"ports[Ethernet1/1].pfc", "ports[Ethernet1/1].maps.pfc_to_queue", "ports[Ethernet1/1].watchdog"} {
 		if c := drivertest.Find(st, path); c == nil || !strings.Contains(c.Blocked, "the port's map of DSCPs is refused: the switch has queues 0 to 3, and no 7") {
 			t.Errorf("%s: %+v", path, c)
@@ -283,8 +283,8 @@ func TestPFCByThePeer(t *testing.T) {
 	}
 }
 
-// What the switch does not show of PFC could not be confirmed; of a port that is
-// not there nothing is said.
+// PFC that the switch does not show cannot be confirmed. A port that does not
+// exist is not reported.
 func TestPFCNotShown(t *testing.T) {
 	want := &qos.Port{PFC: qos.Of(qos.Priorities(3))}
 	a := applier{observed: &drivers.Observation{}}

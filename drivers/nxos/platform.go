@@ -33,10 +33,10 @@ var platform = &ssh.Platform{
 		{Name: levelConfig, Prompt: host + `\(conf` + modes + `\)#`, Not: []string{stage}, Below: levelPriv, Enter: "configure terminal", Leave: "end"},
 	},
 	Home: levelPriv,
-	// What refusals begin with: the union of what scrapli cisco_nxos.yaml and
-	// ansible-collections/cisco.nxos plugins/terminal/nxos.py look for, and the
-	// words of rollbacks and commits. Only the start of a line counts: a
-	// description may hold any of them.
+	// Refusals begin with these: the union of the patterns in scrapli
+	// cisco_nxos.yaml and ansible-collections/cisco.nxos
+	// plugins/terminal/nxos.py, and the words of rollbacks and commits. Only
+	// the start of a line counts: a description may hold any of them.
 	Failed: []string{
 		"% ", "%Error", "ERROR:", "Error:", "error:", "Syntax error", "syntax error", "Module ",
 		"No corresponding ", "Sufficient free entries are not available", "sufficient free entries are not available",

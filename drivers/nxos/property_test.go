@@ -65,8 +65,8 @@ func anySwitch(t *rapid.T) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// blocks are the blocks of a configuration by their first line. What was removed
-// and made again comes behind its like.
+// blocks are the blocks of a configuration by their first line. A block that was
+// removed and created again comes after the others of its kind.
 func blocks(text string) map[string][]string {
 	out, head := map[string][]string{}, ""
 	for _, l := range strings.Split(text, "\n") {

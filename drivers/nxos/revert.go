@@ -67,8 +67,8 @@ func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	if timed, err := d.timed(ctx, b); err != nil || !timed {
 		return err
 	}
-	// How a switch words that there is nothing to confirm is not documented: a
-	// refusal is no reason to leave all in force.
+	// The words of a switch that has nothing to confirm are not documented, so
+	// a refusal is no reason to leave everything in force.
 	if err := d.EndTimer(ctx, b); err != nil && !drivers.RefusedLine(err) {
 		return fmt.Errorf("end the timer of the commit: %w", err)
 	}
@@ -151,8 +151,8 @@ func (d *Driver) reset(ctx context.Context, b lines.Record, now *native.Config, 
 		case staged && f == lines.Rejected && awaited(sent):
 			cause = fmt.Errorf("%w: %w", errAwaited, cause)
 		}
-		// What others did in between may be why lines were refused; then there
-		// are others to send.
+		// Lines may have been refused because another user changed the switch
+		// in between; then there are different lines to send.
 		if slices.Equal(undo, b.Undo.Commands(now)) {
 			break
 		}

@@ -72,8 +72,8 @@ func TestARefusedCommitLeavesWhatAnotherRunWrote(t *testing.T) {
 	}
 }
 
-// What another has set since, at a place of the run, is no change of the run's
-// own: the checkpoint, which would undo more than the run did, is not used.
+// A value that another user has since set in the same place is not the run's
+// change. The checkpoint would undo it as well, so it is not used.
 func TestTheCheckpointIsForOwnChangesAlone(t *testing.T) {
 	b := newBox(t, boxOptions{})
 	d, was := b.Open(), b.State()

@@ -47,8 +47,8 @@ func (b *box) program(kind, attribute string, to func(was string) string) {
 	}
 }
 
-// What was given to the ASIC is compared with the configuration, and what cannot
-// be found is said to be unknown and not wrong.
+// The values in the ASIC are compared with the configuration. Values that cannot
+// be found are reported as unknown, not as wrong.
 func TestSchedulersAndBuffersInForce(t *testing.T) {
 	always := func(v string) func(string) string { return func(string) string { return v } }
 	plus := func(n int) func(string) string {

@@ -124,7 +124,7 @@ func TestRevertKeepsToTheBoundsOfTheIntent(t *testing.T) {
 	}
 }
 
-// What is taken of an undo record names rows and checkpoints by single words.
+// A valid undo record names rows and checkpoints by single words.
 func FuzzUndo(f *testing.F) {
 	f.Add([]byte(`{"rows":{"QUEUE":{"Ethernet0|3":{"scheduler":"scheduler.1"},"Ethernet0|4":null}},"fields":[{"table":"PORT","key":"Ethernet0","field":"admin_status","value":"up"}],"ports":["Ethernet0"],"checkpoint":"roce-fabric-x"}`))
 	f.Add([]byte(`{"rows":{"DEVICE_METADATA":{"localhost":{"hwsku":"x"}}},"groups":{"Ethernet0":null},"profiles":["pg_lossless_\n"],"checkpoint":"../x"}`))

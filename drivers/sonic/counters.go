@@ -156,7 +156,7 @@ func (r *counterReader) intervals(flex, guard native.Table) map[string]bool {
 
 // off names what is not polled: a group that is disabled, and one without a row,
 // which orchagent never began with (sonic-swss orchagent/flexcounterorch.cpp).
-// What some port shows all the same is counted by another group.
+// A metric that some port shows all the same is counted by another group.
 func (r *counterReader) off(flex native.Table) {
 	shown := map[drivers.Metric]bool{}
 	for _, p := range r.out.Ports {
@@ -230,8 +230,8 @@ var _ drivers.Saver = (*driver)(nil)
 const startupFile = "/etc/sonic/config_db.json"
 
 // Unsaved compares CONFIG_DB with the startup file, which only SSH reads, in
-// the tables that this tool knows. What the buffer manager makes by itself is
-// passed over.
+// the tables that this tool knows. Rows that the buffer manager derives are
+// ignored.
 func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	saved, err := d.saved(ctx)
 	if err != nil {

@@ -39,7 +39,7 @@ func (b *box) read(ports ...string) *drivers.Counters {
 	return c
 }
 
-// What the switch polls, and how often, is its configuration's.
+// The configuration says which counters the switch polls, and how often.
 func TestCountersArePolled(t *testing.T) {
 	b := newBox(t, boxOptions{model: dynamic, release: "202511"})
 	port := b.ports[0]
@@ -78,7 +78,7 @@ func TestCountersArePolled(t *testing.T) {
 		t.Errorf("%v", c.Poll)
 	}
 
-	// What is switched off stands still in the database.
+	// Counters of a disabled group keep their last value in the database.
 	flex("PG_DROP", map[string]string{"FLEX_COUNTER_STATUS": "disable"})
 	flex("QUEUE", map[string]string{"FLEX_COUNTER_STATUS": "disable"})
 	groups := b.DB("COUNTERS_DB")["COUNTERS_PG_NAME_MAP"][""]

@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -247,7 +246,7 @@ func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &drivers.Snapshot{Native: cfg, Taken: time.Now()}, nil
+	return &drivers.Snapshot{Native: cfg}, nil
 }
 
 func (d *driver) read(ctx context.Context) (native.Config, error) {

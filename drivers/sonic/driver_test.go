@@ -231,11 +231,11 @@ func TestProbeWithoutSSH(t *testing.T) {
 	if err != nil || len(st.Blocked()) == 0 || !strings.Contains(strings.Join(st.Notes, "\n"), "ssh is configured and does not answer") {
 		t.Errorf("blocked %d, notes %q, %v", len(st.Blocked()), st.Notes, err)
 	}
-	// What needs no SSH goes in.
+	// Changes that need no SSH are applied.
 	if _, err := d.Apply(t.Context(), snap, st, drivers.ApplyOptions{ID: "x"}); err != nil {
 		t.Errorf("apply: %v", err)
 	}
-	// What needs it fails before anything is written.
+	// Changes that need SSH fail before anything is written.
 	b = newBox(t, boxOptions{model: td2, release: "202405", ssh: true})
 	snap, st = b.plan(b.open())
 	target = b.target

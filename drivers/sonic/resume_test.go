@@ -175,8 +175,8 @@ func TestRevertBringsUpWhatWasLeftDown(t *testing.T) {
 	}
 }
 
-// A switch that is as intended and has not saved it saves it. What another user
-// did by hand is theirs to save.
+// A switch that is as intended and has not saved it saves it. A change that
+// another user made by hand is theirs to save.
 func TestKeepSavesWhatRuns(t *testing.T) {
 	b := newBox(t, boxOptions{model: known, release: "202511", ssh: true})
 	b.apply(b.open())

@@ -223,7 +223,7 @@ func (d *driver) settle(ctx context.Context) error {
 // backoff of a broken one.
 func (d *driver) hangUp() {
 	if d.cli != nil {
-		// What a broken connection says on its end adds nothing.
+		// The error of closing a broken connection adds nothing.
 		_ = d.cli.Close()
 		d.cli = nil
 	}

@@ -19,7 +19,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // hangUpSSH ends the SSH session, so that the next command opens another.
 func (d *driver) hangUpSSH() {
 	if d.sh != nil {
-		// What a broken connection says on its end adds nothing.
+		// The error of closing a broken connection adds nothing.
 		_ = d.sh.Close()
 		d.sh = nil
 	}

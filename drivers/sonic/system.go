@@ -40,8 +40,8 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 	rel, ok := native.ReleaseOf(d.Switch.Release.V)
 	if !ok {
-		// What every release refuses is refused; the rest is for the plan,
-		// which knows the release.
+		// The intent does not state the release. Report only values that every
+		// release refuses; the plan, which reads the release, refuses the rest.
 		rel = native.Newest()
 	}
 	return native.Refusals(d.Desired, rel), nil
@@ -54,7 +54,7 @@ func identify(text []byte) drivers.Identity {
 			HWSKU    string `json:"hwsku"`
 		} `json:"DEVICE_METADATA"`
 	}
-	// What cannot be read here, the decoder names.
+	// The decoder reports invalid JSON.
 	_ = json.Unmarshal(text, &doc)
 	m := doc.Metadata["localhost"]
 	return drivers.Identity{Hostname: m.Hostname, Model: m.HWSKU}

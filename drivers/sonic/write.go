@@ -141,8 +141,8 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if _, err := d.Probe(ctx); err != nil {
 		return err
 	}
-	// What is to be reverted may still be going on, and a Get would show
-	// what was before it.
+	// The apply that is reverted may still be in progress, and a Get would show
+	// the configuration before it.
 	if err := d.Settle(ctx); err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 	}
@@ -197,7 +197,7 @@ func (d *driver) outstanding(ctx context.Context, round func(native.Config) []na
 			return false, err
 		}
 		ops = round(now)
-		// What was written does not come back by itself.
+		// Rows that a run wrote do not come back by themselves.
 		return len(ops) == 0 || slices.ContainsFunc(ops, func(o native.Op) bool { return !o.Derives() }), nil
 	})
 	return ops, err

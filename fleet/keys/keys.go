@@ -70,7 +70,7 @@ func Open(dir string) (*Ring, error) {
 func None() *Ring { return &Ring{trusted: map[string]bool{}} }
 
 // Ensure makes the key of the folder where there is none, with mode 0600, and its
-// public half beside it.
+// public half next to it.
 func (r *Ring) Ensure() error {
 	switch {
 	case r.own != nil:

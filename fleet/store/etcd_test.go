@@ -35,59 +35,13 @@ type server struct {
 	c    *clientv3.Client // nil with TLS
 }
 
-// free is an address on loopback that nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // start starts etcd, and stops it when the test ends.
 func start(t *testing.T, scheme string, args ...string) *server {
 	t.Helper()
-	bin, err := exec.LookPath("etcd")
-	if err != nil {
-		t.Skip("no etcd (Debian's package etcd-server): the store in etcd is not tested")
-	}
-	s := &server{addr: free(t)}
-	peer := "http://" + free(t)
-	s.Cmd = exec.Command(bin, append([]string{"--name", "one", "--data-dir", t.TempDir(), "--logger", "zap", "--log-level", "error", "--unsafe-no-fsync",
-		"--listen-client-urls", scheme + "://" + s.addr, "--advertise-client-urls", scheme + "://" + s.addr,
-		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "one=" + peer}, args...)...)
-	var log strings.Builder
-	s.Stdout, s.Stderr = &log, &log
-	// It must not outlive a test that is killed.
-	s.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	over := make(chan error, 1)
-	go func() { over <- s.Wait() }()
-	t.Cleanup(func() {
-		_ = s.Process.Signal(syscall.SIGCONT) // it may be over
-		_ = s.Process.Kill()
-		<-over
-		if t.Failed() {
-			t.Logf("etcd: %.2000s", log.String())
-		}
-	})
-	for {
-		c, err := net.Dial("tcp", s.addr)
-		if err == nil {
-			c.Close()
-			break
-		}
-		select {
-		case err := <-over:
-			t.Fatalf("etcd ended: %v\n%s", err, log.String())
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	cmd, addr := storetest.Etcd(t, scheme, args...)
+	s := &server{Cmd: cmd, addr: addr}
 	if scheme == "http" {
+		var err error
 		s.c, err = clientv3.New(clientv3.Config{Endpoints: []string{s.addr}, Logger: zap.NewNop()})
 		if err != nil {
 			t.Fatal(err)
@@ -254,7 +208,7 @@ func TestPauseLongerThanTheLease(t *testing.T) {
 func TestEtcdThatIsAwayForAMoment(t *testing.T) {
 	s := start(t, "http")
 	// One of the members is not there at all.
-	st, err := store.Open(t.Context(), "etcd://"+free(t)+","+s.addr+"?tls=off", "pod1")
+	st, err := store.Open(t.Context(), "etcd://"+storetest.Free(t)+","+s.addr+"?tls=off", "pod1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +256,7 @@ func cluster(t *testing.T) (members []*server) {
 	t.Helper()
 	var peers, all []string
 	for i := range 3 {
-		peers = append(peers, "http://"+free(t))
+		peers = append(peers, "http://"+storetest.Free(t))
 		all = append(all, fmt.Sprintf("m%d=%s", i, peers[i]))
 	}
 	for i, p := range peers {
@@ -504,7 +458,7 @@ func certificate(t *testing.T, dir, name string, ca *x509.Certificate, caKey *ec
 
 // An etcd that is not there is named, with the reason, at the caller's deadline.
 func TestNoEtcd(t *testing.T) {
-	addr := free(t)
+	addr := storetest.Free(t)
 	st, err := store.Open(t.Context(), "etcd://"+addr+"?tls=off", "pod1")
 	if err != nil {
 		t.Fatal(err)

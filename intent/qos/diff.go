@@ -92,9 +92,9 @@ const Absent = "-"
 
 // Diff returns what must change for running to become desired, ports in
 // natural order and fields in the order in which a person reads a port: what
-// enters, how it is classed, paused, queued, buffered, guarded. What desired
-// leaves unset is not compared; a port that running does not have is a single
-// change of [KindPort]. Both devices must be normalised.
+// enters, how it is classed, paused, queued, buffered, guarded. Values that
+// desired leaves unset are not compared; a port that running does not have is a
+// single change of [KindPort]. Both devices must be normalised.
 //
 // The impact of a change is the least that it has on any system: ImpactLoss
 // where it moves code points, priorities or queues of a class that is lossless

@@ -155,8 +155,8 @@ func TestNormalizeMakesEqualWhatMeansTheSame(t *testing.T) {
 	}
 }
 
-// What a difference does to lossless traffic says what it costs at least, on
-// whichever port and in whichever table it stands.
+// The effect of a difference on lossless traffic sets its least impact, on
+// every port and in every table.
 func TestLeastImpact(t *testing.T) {
 	dscp := func(code, tc int) func(*Device) {
 		return func(d *Device) {

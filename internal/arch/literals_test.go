@@ -42,9 +42,9 @@ func text(n ast.Node) (string, bool) {
 	return s, err == nil
 }
 
-// beside matches a path into the folder next to the checkout. Tests may look
+// sharedPath matches a path into the folder next to the checkout. Tests may look
 // there, users do not have it.
-var beside = regexp.MustCompile(`(^|[/" ])\.\./shared\b`)
+var sharedPath = regexp.MustCompile(`(^|[/" ])\.\./shared\b`)
 
 // pathFaults returns the places where a file names folders that users do
 // not have.
@@ -57,7 +57,7 @@ func pathFaults(src source, fset *token.FileSet, file *ast.File) []string {
 		faults = append(faults, fmt.Sprintf("%s:%d: %s", src.path, fset.Position(pos).Line, why))
 	}
 	see := func(pos token.Pos, s string) {
-		if !src.test && beside.MatchString(s) {
+		if !src.test && sharedPath.MatchString(s) {
 			add(pos, "product code does without the folder next to the checkout")
 		}
 	}

@@ -52,8 +52,8 @@ var core = []string{"validate", "fleet", "render/derive", "report", "watch", "cm
 // helpers are packages that only tests import.
 var helpers = []string{"drivers/drivertest", "fleet/store/storetest", "internal/arch", "internal/sharedtest", "watch/watchtest"}
 
-// fakes stand for a machine's kernel, drivers and tools. Beside tests the
-// simulated hosts of testlab are built on them, and nothing else is.
+// fakes stand for a machine's kernel, drivers and tools. Besides tests, only the
+// simulated hosts of testlab are built on them.
 var fakes = []string{"nic/local/localtest", "nic/mlxconfig/mlxconfigtest", "nic/nicctl/nicctltest", "nic/runner/runnertest"}
 
 // labFile is the package that says where a running lab's devices are: any

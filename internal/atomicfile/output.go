@@ -16,8 +16,8 @@ import (
 // file is replaced as [Create] does, at the end of the links that lead to it. A
 // device or a pipe stays what it is and gets the content at [File.Commit], which is
 // kept in memory until then and fails where nobody reads a pipe; so does standard
-// output or error, whatever it is called and wherever it leads. What [CheckOutput]
-// refuses is an error.
+// output or error, whatever it is called and wherever it leads. A path that
+// [CheckOutput] refuses is an error.
 //
 // Do not use it where nobody but this program may choose the file: it follows
 // links.

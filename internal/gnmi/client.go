@@ -76,9 +76,9 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	defer cancel()
 	err = c.target.CreateGNMIClient(ctx,
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessage), grpc.MaxCallSendMsgSize(cfg.MaxMessage)),
-		// What gRPC still repeats is only what never left this machine or the
-		// server says it never looked at, as on a connection closed for being
-		// idle.
+		// gRPC still repeats a call only if it never left this machine, or if
+		// the server says that it never looked at it, as on a connection closed
+		// for being idle.
 		grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 		grpc.WithUnaryInterceptor(recorded(cfg.Log)), grpc.WithStreamInterceptor(recordedStream(cfg.Log)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: cfg.Timeout}))

@@ -13,7 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// What went wrong, for [errors.Is].
+// The kinds of errors, for [errors.Is].
 var (
 	ErrUnreachable = errors.New("device is unreachable")
 	ErrTLS         = errors.New("TLS failed")

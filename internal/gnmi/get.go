@@ -96,9 +96,9 @@ func (c *Client) badAnswer(err error) *RPCError {
 	return &RPCError{Op: "get", Addr: c.addr, Msg: err.Error(), kind: ErrAnswer, cause: err}
 }
 
-// match puts the values of an answer beside the paths that were asked. A
-// server echoes the path; one that spells it differently is taken by order,
-// if it gave one value a path.
+// match assigns the values of an answer to the paths that were requested. A
+// server echoes the path; one that spells it differently is taken by order, if
+// it gave one value a path.
 func match(req *gpb.GetRequest, resp *gpb.GetResponse) ([][]byte, error) {
 	type answer struct {
 		key string

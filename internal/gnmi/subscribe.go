@@ -18,8 +18,8 @@ import (
 // The device first sends what there is, of which nothing is said; ready is called
 // once when that is complete, for which the device has [Config.Timeout], and
 // changed for each message of a change after it. Both are called on the
-// goroutine of OnChange and must not block. What changed is not handed on: read
-// it. A message beyond [Config.MaxMessage] ends the subscription with
+// goroutine of OnChange and must not block. The changed values are not handed on:
+// read them. A message beyond [Config.MaxMessage] ends the subscription with
 // [errTooLarge].
 //
 // A device that is gone silently is noticed by the keepalive of TCP. gRPC's

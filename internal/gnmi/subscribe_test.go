@@ -46,8 +46,8 @@ func sends(seen **gpb.SubscribeRequest, end error, msgs ...*gpb.SubscribeRespons
 	}
 }
 
-// What there was is passed over, each change after it is passed on, and the end of the
-// context ends all of it.
+// Values from before the subscription are skipped, each later change is notified,
+// and the end of the context ends the subscription.
 func TestOnChange(t *testing.T) {
 	d := newDevice(t, deviceOptions{})
 	c := dial(t, d.config())

@@ -64,8 +64,8 @@ func (v Value) Decode() (any, error) {
 // GetTree reads subtrees, for paths with keys, which may be "*", as
 // github.com/openconfig/ygot writes them: "/interfaces/interface[name=*]/state".
 // Unlike [Client.Get] it leaves it to the device how to cut the answer: one
-// value for a path, one for each list entry, or one for each leaf. What is
-// absent has no value; nil means that the device has nothing of all that.
+// value for a path, one for each list entry, or one for each leaf. An absent
+// path has no value; nil means that all of them are absent.
 //
 // The values come in the device's order and are not compared with the paths:
 // the caller takes what it knows. The JSON is not checked. An answer of

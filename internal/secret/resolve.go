@@ -151,7 +151,7 @@ func trimFile(path string, b []byte) (Secret, error) {
 
 // ReadFile reads a private file, such as a secret or a private key: regular,
 // closed to group and others, at most [maxFileBytes]. A leading "~/" is the
-// home directory. What is checked is the file that is read, not its name.
+// home directory. The checks are of the opened file, not of its name.
 func ReadFile(path string) ([]byte, error) {
 	full, err := ExpandHome(path)
 	if err != nil {
@@ -208,7 +208,7 @@ func ExpandHome(path string) (string, error) {
 var keyringGet = keyring.Get
 
 // fromKeyring asks the OS keyring. The library takes no context, so the call
-// runs beside us; one that never returns holds one goroutine.
+// runs in a goroutine of its own, which stays if the call never returns.
 func fromKeyring(ctx context.Context, r reference) (Secret, error) {
 	service, user := r.user()
 	type answer struct {

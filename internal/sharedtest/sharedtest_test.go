@@ -37,7 +37,7 @@ func run(t *testing.T, f func(testing.TB) string) (path string, r *recorder) {
 	return path, r
 }
 
-// checkout makes a module with shared beside it and goes into one of its
+// checkout makes a module with shared next to it and goes into one of its
 // packages.
 func checkout(t *testing.T, files ...string) (parent string) {
 	t.Helper()

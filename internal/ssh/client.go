@@ -168,7 +168,7 @@ func (c *Client) Addr() string { return c.addr }
 // device returns the connection to the device itself.
 func (c *Client) device() *xssh.Client { return c.conns[len(c.conns)-1] }
 
-// closeGrace bounds a Close. What a device has to do with one is to take a few
+// closeGrace bounds a Close. For a Close, a device only has to accept a few
 // packets.
 const closeGrace = 2 * time.Second
 
@@ -218,8 +218,8 @@ func (c *Client) close() error {
 	return nil
 }
 
-// start runs f beside the caller and has Close wait for it; it reports false
-// once the Client is closed.
+// start runs f in a goroutine and has Close wait for it; it reports false once
+// the Client is closed.
 func (c *Client) start(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,11 +238,11 @@ func (c *Client) deadline(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, c.commandTimeout)
 }
 
-// session opens a channel and hands it to use, both beside the caller: neither
-// can be interrupted while a device is silent. It returns when use does, or
-// with the context; the channel is then closed, and what still waits for the
-// device is left to end with the channel or the connection. use must not touch
-// what the caller returns except under a lock.
+// session opens a channel and hands it to use, both in a goroutine: neither can
+// be interrupted while a device is silent. It returns when use does, or with
+// the context; the channel is then closed, and what still waits for the device
+// is left to end with the channel or the connection. use must not touch what
+// the caller returns except under a lock.
 func (c *Client) session(ctx context.Context, op string, use func(*xssh.Session) error) error {
 	select {
 	case c.slots <- struct{}{}:

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// What went wrong, for [errors.Is].
+// The kinds of errors, for [errors.Is].
 var (
 	ErrUnreachable    = errors.New("device is unreachable")
 	ErrHostKeyUnknown = errors.New("host key is not known")

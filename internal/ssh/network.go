@@ -40,7 +40,7 @@ type Platform struct {
 	// Home is the level that commands run at.
 	Home string
 	// Failed is what a line begins with that says that a command is refused:
-	// "% ". What stands elsewhere in a line does not count.
+	// "% ". Text elsewhere in a line does not count.
 	Failed []string
 	// Marker is what stands alone in a line that marks the place of a mistake:
 	// "^". The device's words are in the line below it. "" for none.
@@ -64,7 +64,7 @@ type Platform struct {
 type patterns struct {
 	levels map[string]*level
 	prompt *regexp.Regexp
-	// What else an output may end in; nil where the platform has none.
+	// Other text that an output may end in; nil where the platform has none.
 	pager, question *regexp.Regexp
 }
 
@@ -143,7 +143,8 @@ func ending(text string) *regexp.Regexp {
 
 // begin finds out where the login landed and goes Home.
 func (n *Network) begin(ctx context.Context, password secret.Secret) error {
-	// What looked like the first prompt may have been part of a banner.
+	// The text that looked like the first prompt may have been part of a
+	// banner.
 	if _, err := n.send(ctx, ""); err != nil {
 		return err
 	}
@@ -261,8 +262,8 @@ func (n *Network) say(ctx context.Context, cmd string, first bool) (string, erro
 // Configure enters a level with the given command and sends lines there, one
 // after the other, up to the first one that is refused: that one is the
 // [*LineError] in the error, with Number 0 where it is the command that enters.
-// What the device says of the others it returns. The shell stays at the level
-// until the next Show or Do.
+// It returns what the device says about the others. The shell stays at the
+// level until the next Show or Do.
 func (n *Network) Configure(ctx context.Context, name, enter string, lines []string) (notes []string, err error) {
 	if err := n.home(ctx); err != nil {
 		return nil, err

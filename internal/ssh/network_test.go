@@ -264,7 +264,7 @@ func TestNetworkMarker(t *testing.T) {
 	if !errors.As(err, &le) || le.Words != "% Invalid number at '^' marker." {
 		t.Errorf("error %v", err)
 	}
-	// What is typed next goes where the shell is.
+	// The next command goes to the level that the shell is at.
 	if _, err := n.Type(t.Context(), "speed 9"); !errors.As(err, &le) || le.Line != "speed 9" {
 		t.Errorf("error %v", err)
 	}

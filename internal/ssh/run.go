@@ -34,8 +34,8 @@ func (c *Client) Run(ctx context.Context, cmd string, stdin []byte) (Result, err
 	out := &output{left: c.maxOutput}
 	var status int // written before session returns without an error
 	err := c.session(ctx, "run", func(s *xssh.Session) error {
-		// Beside the writer: closing waits for the connection, and the writer
-		// holds the lock.
+		// Close in a goroutine: closing waits for the connection, and the
+		// writer holds the lock.
 		out.full = func() { c.start(func() { s.Close() }) }
 		s.Stdout, s.Stderr = out.stream(&out.stdout), out.stream(&out.stderr)
 		if len(stdin) > 0 {

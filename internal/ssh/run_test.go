@@ -551,7 +551,7 @@ func TestShell(t *testing.T) {
 		_, err := dial(t, none.config()).shell(t.Context(), promptPattern)
 		want(t, err, errRefused, none.addr)
 	})
-	t.Run("beside commands", func(t *testing.T) {
+	t.Run("together with commands", func(t *testing.T) {
 		s := open(t)
 		d.exec = func(cmd string, ch xssh.Channel) uint32 { fmt.Fprint(ch, cmd); return 0 }
 		if r, err := c.Run(t.Context(), "run", nil); err != nil || string(r.Stdout) != "run" {

@@ -26,9 +26,9 @@ type Stream struct {
 
 // Stream starts a command in a channel of its own. ctx, or where it has no
 // deadline the command timeout, bounds the start alone; Close must be called.
-// What the command prints on standard error goes to stderr, which may be written
-// to until the Client is closed. What Read does not take waits in the window of
-// the channel, so that nothing but the reader bounds the output as a whole.
+// The standard error of the command goes to stderr, which may be written to
+// until the Client is closed. Output that is not read waits in the window of the
+// channel, so that only the reader bounds the output as a whole.
 func (c *Client) Stream(ctx context.Context, cmd string, stderr io.Writer) (_ *Stream, err error) {
 	call := c.log.Begin("ssh start", func() string { return cmd })
 	defer func() { call.End(nil, err) }()
@@ -121,7 +121,7 @@ func (s *Stream) Read(b []byte) (int, error) {
 func (s *Stream) Write(b []byte) (int, error) {
 	s.c.log.Data("ssh write", b)
 	b = slices.Clone(b) // it may be read after the return
-	if err := s.beside(func() error { _, err := s.in.Write(b); return err }); err != nil {
+	if err := s.unlessClosed(func() error { _, err := s.in.Write(b); return err }); err != nil {
 		return 0, newError("run", s.c.addr, ErrLost, err)
 	}
 	return len(b), nil
@@ -129,14 +129,15 @@ func (s *Stream) Write(b []byte) (int, error) {
 
 // CloseWrite ends standard input.
 func (s *Stream) CloseWrite() error {
-	if err := s.beside(s.in.Close); err != nil && !gone(err) {
+	if err := s.unlessClosed(s.in.Close); err != nil && !gone(err) {
 		return newError("run", s.c.addr, ErrLost, err)
 	}
 	return nil
 }
 
-// beside runs what a silent device can hold up.
-func (s *Stream) beside(f func() error) error {
+// unlessClosed runs f, which a silent device can hold up, and returns without
+// it once the Stream is closed.
+func (s *Stream) unlessClosed(f func() error) error {
 	done := make(chan error, 1)
 	if s.life.Err() != nil || !s.c.start(func() { done <- f() }) {
 		return net.ErrClosed

@@ -47,7 +47,8 @@ func CleanLine(s string) string {
 
 // Clip is [CleanLine] of at most so many bytes, and "..." where that is not all.
 func Clip(s string, most int) string {
-	// What is cleaned away may be much, and a host may send more.
+	// Clean a multiple of the limit, because much may be removed, but not all
+	// that a host may send.
 	if s = CleanLine(s[:min(len(s), 8*most)]); len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."
 	}

@@ -3,6 +3,7 @@ package term
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"sync"
@@ -194,7 +195,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	s := &screen{}
 	clock, ticks := time.Unix(1000, 0), make(chan time.Time)
 	var mu sync.Mutex
-	width := 80
+	width := 100
 	p := NewProgress(s, ProgressOptions{Label: "plan", Total: 10, Animate: true, Events: true,
 		Width: func() int { mu.Lock(); defer mu.Unlock(); return width },
 		now:   func() time.Time { mu.Lock(); defer mu.Unlock(); return clock }, ticks: ticks})
@@ -211,13 +212,13 @@ func TestProgressOnTerminal(t *testing.T) {
 		p.Start()
 	}
 	for range 3 {
-		p.Finish("leaf", nil)
+		p.Finish("leaf", "", nil)
 	}
-	p.Finish("leaf4", errors.New("no"))
+	p.Finish("leaf4", "", errors.New("no"))
 	mu.Lock()
 	clock = clock.Add(8 * time.Second)
 	mu.Unlock()
-	if got, want := tick(), "plan 4/10, 1 failed, 2 running, 8s, about 12s left"; got != want {
+	if got, want := tick(), "[########............] plan 4/10, 1 failed, 2 running, 4 waiting, 8s, about 12s left"; got != want {
 		t.Errorf("line %q, want %q", got, want)
 	}
 	mu.Lock()
@@ -246,11 +247,68 @@ func TestProgressInPipe(t *testing.T) {
 		p := NewProgress(&b, ProgressOptions{Label: "plan", Total: 2, Events: c.events})
 		p.Start()
 		p.Start()
-		p.Finish("leaf1", nil)
-		p.Finish("leaf2", errors.New("not a\x1b[31m\nswitch"))
+		p.Finish("leaf1", "", nil)
+		p.Finish("leaf2", "", errors.New("not a\x1b[31m\nswitch"))
 		p.Close()
 		if b.String() != c.want {
 			t.Errorf("events %v: %q", c.events, b.String())
 		}
+	}
+}
+
+// States are counted, with the bar where it fits, and what else is written to the
+// terminal stands above.
+func TestProgressAboveAndStates(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := &screen{}
+	var shared Screen
+	above := &Above{&shared, s}
+	clock, ticks := time.Unix(1000, 0), make(chan time.Time)
+	p := NewProgress(above, ProgressOptions{Label: "write", Total: 48, Animate: true, Width: func() int { return 140 },
+		now: func() time.Time { return clock }, ticks: ticks})
+	draw := func() []string {
+		ticks <- time.Time{}
+		ticks <- time.Time{}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return s.lines()
+	}
+	for range 14 {
+		p.Start()
+	}
+	for range 9 {
+		p.Finish("leaf", "applied", nil)
+	}
+	p.Finish("leaf10", "failed", errors.New("no"))
+	p.Skip("skipped")
+	p.Skip("skipped")
+	bar := "[#####...............] write 12/48, 9 applied, 1 failed, 2 skipped, 4 running, 32 waiting, 0s, about 0s left"
+	if l := draw(); l[len(l)-1] != bar {
+		t.Errorf("line %q, want %q", l[len(l)-1], bar)
+	}
+	// A line that is written in two parts is not torn.
+	_, _ = io.WriteString(above, "leaf11 ")
+	draw()
+	_, _ = io.WriteString(above, "1/3 a row\n")
+	if l := draw(); len(l) != 2 || l[0] != "leaf11 1/3 a row" || l[1] != bar {
+		t.Errorf("%q", l)
+	}
+	p.Close()
+	_, _ = io.WriteString(above, "done\n")
+	if l := s.lines(); len(l) != 3 || l[1] != "done" || l[2] != "" {
+		t.Errorf("%q", l)
+	}
+}
+
+// Only a terminal has a line below what is written.
+func TestAboveOfPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	if out := new(Screen).Above(w); out != io.Writer(w) || File(out) != w || File(&Above{w: w}) != w || File(&Above{w: io.Discard}) != nil {
+		t.Error("a pipe is taken for a terminal")
 	}
 }

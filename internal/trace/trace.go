@@ -124,7 +124,8 @@ func (h *hidden) add(value string) {
 	}
 }
 
-// What devices print of secrets. Over all of them it is better to hide too much.
+// The forms in which devices print secrets. It is better to hide too much than
+// too little.
 var (
 	// A line of a configuration: what follows a word for a secret, and words for
 	// how it is encoded.

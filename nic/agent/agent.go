@@ -60,8 +60,8 @@ var (
 	ErrAnswer = errors.New("unusable answer of the agent")
 	// ErrStart: the agent did not start.
 	ErrStart = errors.New("the agent did not start")
-	// ErrEnded: the agent ended before it answered. What it had done by then is
-	// not known.
+	// ErrEnded: the agent ended before it answered. It is not known which
+	// changes it had made by then.
 	ErrEnded = errors.New("the agent ended without an answer")
 )
 

@@ -28,8 +28,8 @@ const (
 // endWait bounds the wait for an agent that has answered to end.
 const endWait = 5 * time.Second
 
-// Conn is a connection to one agent. Close may be called beside the other
-// methods and ends them.
+// Conn is a connection to one agent. Close may be called while other methods
+// run, and ends them.
 type Conn interface {
 	io.Reader // its standard output
 	io.Writer // its standard input
@@ -126,10 +126,10 @@ func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, er
 	return *r.Undo, nil
 }
 
-// Apply implements Machine. Where ctx ends, the agent is told, and what it
-// answers within the grace is returned: the Undo has what was changed by then.
-// progress is called from another goroutine, one call at a time and none after
-// the return.
+// Apply implements Machine. When ctx ends, the client asks the agent to stop
+// and returns the answer that comes within the grace: the Undo has the changes
+// made by then. progress is called from another goroutine, one call at a time
+// and none after the return.
 func (c *Client) Apply(ctx context.Context, steps []local.Step, progress func(i, n int, s local.Step)) (local.Undo, error) {
 	var todo []local.Step
 	for _, s := range steps {
@@ -293,8 +293,8 @@ func (c *Client) await(ctx context.Context, conn Conn, q Request, at *running, s
 			if !closed(started) || !q.Verb.writes() {
 				return giveUp(fmt.Errorf("%s: %w", q.Verb, ctx.Err()))
 			}
-			// The agent stops between two steps. Where it cannot be told, it
-			// does not answer either.
+			// The agent stops between two steps. If the request to stop does
+			// not reach it, no answer comes either.
 			_ = conn.CloseWrite()
 			if o, ok := c.finish(q, at, done); ok {
 				if o.err != nil {

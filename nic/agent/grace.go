@@ -33,8 +33,8 @@ func (q *Request) longest() time.Duration {
 const answerWait = 10 * time.Second
 
 // finish waits for work that is given up to end, false where it takes too long: as
-// long as the step that runs may take, and where the agent began another one before
-// it was told, as that one; in all no longer than the longest.
+// long as the step that runs may take, or the next one if the agent began it before
+// the request to stop arrived; in all no longer than the longest.
 func (c *Client) finish(q Request, at *running, done <-chan outcome) (o outcome, ok bool) {
 	most := c.Grace
 	if most == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/local"
 )
 
-// slow is in the middle of a step when it is told to stop, and takes a while to
-// its end.
+// slow is in the middle of a step when it is asked to stop, and takes a while
+// to finish it.
 type slow struct {
 	agent.Machine
 	begun func()
@@ -44,7 +44,8 @@ func (s slow) Apply(ctx context.Context, steps []local.Step, progress func(int, 
 func (s slow) Revert(ctx context.Context, _ local.Undo) error { return s.finish(ctx) }
 
 // TestGrace gives up work in a step: the client waits as long as that may take,
-// so that no second agent works beside the first. The clock is the test's.
+// so that no second agent works at the same time as the first. The clock is the
+// test's.
 func TestGrace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -49,7 +49,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	select {
 	case f = <-got:
 	case <-ctx.Done():
-		// Who asks and leaves at once has asked: the work itself finds it over.
+		// A client that sends a request and leaves at once has still sent it:
+		// the work itself notices that the client has left.
 		select {
 		case f = <-got:
 		default:
@@ -132,7 +133,8 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(i, n int, s
 	return r
 }
 
-// respond sends the last line. What cannot be sent is answered with why.
+// respond sends the last line. If a response cannot be encoded or is too long,
+// it sends the reason instead.
 func respond(out io.Writer, r Response) error {
 	b, err := json.Marshal(answer{Response: &r})
 	if err != nil || len(b) >= MaxAnswer {

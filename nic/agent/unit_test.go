@@ -107,15 +107,15 @@ func TestUnitFails(t *testing.T) {
 		t.Errorf("a name that no unit can hold: %v", err)
 	}
 	h.Programs["systemctl"] = runnertest.Prints("", "Failed to connect to bus", 1)
-	// What was written is reported in addition to the error.
+	// Files that were written are reported in addition to the error.
 	wrote, err := m.InstallUnit(ctx, desired(), "")
 	if err == nil || !strings.Contains(err.Error(), "Failed to connect to bus") || len(wrote) != 4 {
 		t.Errorf("%q, %v", wrote, err)
 	}
 }
 
-// What Before tells reverts everything, also where the apply was cut off and
-// its own Undo is lost.
+// The undo record of Before reverts everything, even if the apply was cut off
+// and its own Undo is lost.
 func TestBefore(t *testing.T) {
 	for _, driver := range []string{nic.DriverMLX5, nic.DriverICE} {
 		t.Run(driver, func(t *testing.T) {

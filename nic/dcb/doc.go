@@ -13,7 +13,7 @@
 // fault and reverts nothing, and reads again.
 //
 // The package decides nothing: which values are right, in which order they are
-// written and whether a port may bounce is the caller's business. What it
-// writes is lost when the driver is reloaded. It does not speak CEE, and holds
-// no other host setting: pause, MTU and firmware settings are elsewhere.
+// written and whether a port may bounce is the caller's business. Its settings
+// are lost when the driver is reloaded. It does not speak CEE, and holds no
+// other host setting: pause, MTU and firmware settings are elsewhere.
 package dcb

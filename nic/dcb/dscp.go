@@ -25,7 +25,7 @@ import (
 //  3. Where both entries are listed after that, the table is the kernel's
 //     generic one (bnxt). Both are deleted, the old one first, and the new one
 //     is added again: bnxt's firmware has one entry for a DSCP and clears it
-//     on any deletion, so what it is told last must be the new priority.
+//     on any deletion, so the new priority must be set last.
 //  4. Deletions that are wanted come last.
 //
 // Sources: drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c,
@@ -157,7 +157,7 @@ func (t *table) replace(a App, old []uint8) error {
 			return err
 		}
 	}
-	// What add finds listed after a refusal is then its own doing.
+	// Then an entry that add finds listed after a refusal is its own.
 	if err := t.reread(); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
-// What went wrong, for [errors.Is].
+// The kinds of errors, for [errors.Is].
 var (
 	// ErrUnsupported: the device, or the kernel, has no DCB operations, or
 	// not the one that is asked for.

@@ -79,7 +79,7 @@ func TestSuccessWithoutEffect(t *testing.T) {
 		changed, err := write()
 		outcome(t, k, what, changed, err, false, ErrIgnored, 1)
 	}
-	// What the driver does not even report is never written.
+	// Settings that the driver does not even report are never written.
 	d.lacking = map[uint16]bool{1: true, 2: true, 10: true}
 	for what, write := range map[string]func() (bool, error){
 		"pfc":    func() (bool, error) { return c.SetPFC(t.Context(), "roce0", 8, 0) },

@@ -90,7 +90,7 @@ func TestRequestBytes(t *testing.T) {
 		if want := unhex(t, tt.want); !bytes.Equal(m.Data, want) {
 			t.Errorf("%s:\n got %x\nwant %x", tt.what, m.Data, want)
 		}
-		// Flags beside NLM_F_REQUEST make the kernel send a second answer.
+		// Flags besides NLM_F_REQUEST make the kernel send a second answer.
 		if m.Header.Type != tt.typ || m.Header.Flags != 1 {
 			t.Errorf("%s: type %d, flags %#x", tt.what, m.Header.Type, m.Header.Flags)
 		}
@@ -213,8 +213,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What the kernel's side of the tests writes, the codec reads; what the codec
-// writes, the kernel's side reads.
+// The codec reads what the kernel's side of the tests writes, and the kernel's
+// side reads what the codec writes.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := newDevice("generic")

@@ -122,8 +122,8 @@ func (m *Machine) prepare(ctx context.Context, steps []Step) error {
 }
 
 // snapshot reads what the steps of a port are about before the first of them:
-// one step may disturb what a later one sets. What cannot be read is for its
-// step to find out.
+// one step may disturb what a later one sets. A value that cannot be read is
+// left to its step.
 func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[string]Value {
 	out := map[string]Value{}
 	d, err := m.device(port)
@@ -236,10 +236,10 @@ func (m *Machine) inBond(d *device) bool {
 }
 
 // Revert writes what an Apply found back, in the order that the drivers want,
-// and waits for links like it. What is as it was is not written. It may be
-// called again, and by another process. A step that fails does not hold up the
-// others; the error names each. A record that this package never makes is refused
-// as a whole.
+// and waits for links like it. Values that are already restored are not written.
+// It may be called again, and by another process. A step that fails does not hold
+// up the others; the error names each. A record that this package never makes is
+// refused as a whole.
 //
 // On mlx5 a DSCP that was not listed cannot be put back wholly: the driver
 // gives it priority 0 when it takes it off the list.
@@ -261,7 +261,7 @@ func (m *Machine) Revert(ctx context.Context, u Undo) error {
 			continue
 		}
 		for _, field := range orderOf(d.driver, true) {
-			// What was there first is what counts.
+			// The first record of a field has the value from before the run.
 			i := slices.IndexFunc(u.Steps, func(s UndoStep) bool { return s.Port == port && s.Field == field })
 			if i < 0 {
 				continue

@@ -127,8 +127,8 @@ func (m *Machine) cardPort(p *nic.Port, ports int) int {
 	return 0
 }
 
-// changeNV stores firmware settings for the next boot. What it says to have
-// changed is what the card holds when it is read again.
+// changeNV stores firmware settings for the next boot. changed tells whether
+// the card, when it is read again, holds a new value, or may.
 func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Value, changed bool, err error) {
 	if len(want.NV) == 0 {
 		return old, false, fmt.Errorf("no firmware settings: %w", ErrUnsupported)

@@ -12,7 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/nicctl"
 )
 
-// AMD's cards. What other drivers have in dcbnl and ethtool their tool has.
+// AMD's cards. Their tool has the settings that other drivers have in dcbnl and
+// ethtool.
 
 // cards are the AMD cards of a host, read once for all of its ports.
 type cards struct {

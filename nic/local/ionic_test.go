@@ -192,7 +192,8 @@ func TestIonicClassificationIsOfAllCards(t *testing.T) {
 	}
 }
 
-// What nicctl does not show is unknown with its reason, and is not written.
+// A value that nicctl does not show is unknown with its reason, and is not
+// written.
 func TestIonicNotReadable(t *testing.T) {
 	for name, tt := range map[string]struct {
 		edit    func(*localtest.Host, *nicctltest.Host)

@@ -9,10 +9,10 @@
 // so that all of it runs against a tree of files as well.
 //
 // Nothing is written that is already so, and whatever is written is read
-// again. What cannot be read is in [nic.Port] Missing with its reason, and no
-// error: a host is read as far as it lets itself be read. The package decides
-// nothing about values; those come from package nic. It resets no firmware and
-// reloads no driver.
+// again. A setting that cannot be read is in [nic.Port] Missing with its
+// reason, and is no error: the rest of the host is read all the same. The
+// package decides nothing about values; those come from package nic. It resets
+// no firmware and reloads no driver.
 package local
 
 import (
@@ -107,8 +107,8 @@ type Ethtool interface {
 }
 
 // Machine is one host. Read, Plan and Counters may be called from several
-// goroutines; Apply and Revert want it for themselves. What is nil is not
-// there: its settings are missing from what is read.
+// goroutines; Apply and Revert want it for themselves. The settings of a source
+// that is nil are missing from the result of Read.
 type Machine struct {
 	Roots
 	// FS is the file system that the Roots are in; nil is the machine's own.

@@ -157,7 +157,8 @@ func FuzzForeignText(f *testing.F) {
 	})
 }
 
-// What the kernel does not offer does not come to be, and a flood is refused.
+// A write creates no file that the kernel does not offer, and a read refuses a
+// file above the bound.
 func TestFilesAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	if err := (local.OS{}).WriteFile(filepath.Join(dir, "new"), []byte("1")); !errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 // op is how a field is read and written.
 type op struct {
 	read func(*Machine, context.Context, *device) (Value, error)
-	// write is told what the machine holds.
+	// write sets want; have is the current value.
 	write func(m *Machine, ctx context.Context, d *device, want, have Value) error
 }
 

@@ -30,7 +30,7 @@ type Step struct {
 	Field  string    `json:"field"`
 	Layer  nic.Layer `json:"layer"`
 	Driver string    `json:"driver,omitempty"`
-	// What says it to a person: "set pfc of ens1f0np0 to 0x08 {3}".
+	// What describes the step for people: "set pfc of ens1f0np0 to 0x08 {3}".
 	What    string       `json:"what"`
 	Changes []nic.Change `json:"changes"`
 	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link

@@ -16,9 +16,9 @@ import (
 )
 
 // Read reads the named ports, nil for all that have an RDMA device. A port that
-// this machine does not have is not in the result. What of a port cannot be
-// read is in its Missing, also where its RDMA device vanishes meanwhile. The
-// error is the end of ctx, or that the devices cannot be listed.
+// this machine does not have is not in the result. Settings of a port that
+// cannot be read are in its Missing, also if its RDMA device vanishes
+// meanwhile. The error is the end of ctx, or that the devices cannot be listed.
 //
 // The boot unit is not this package's: Unit is left as it is not known.
 func (m *Machine) Read(ctx context.Context, names []string) (*nic.Host, error) {

@@ -27,8 +27,8 @@ type Value struct {
 	// Rates are nicctl's rate limits in Gbit/s, in addition to its shares.
 	Rates *[qos.NumPriorities]int `json:"rates,omitempty"`
 	Rings *nic.Rings              `json:"rings,omitempty"`
-	// ECN are the priorities with congestion control; with nicctl Number is
-	// the DSCP of congestion notifications beside it.
+	// ECN are the priorities with congestion control; with nicctl, Number is in
+	// addition the DSCP of congestion notifications.
 	ECN *ECN `json:"ecn,omitempty"`
 	// Number is that of mtu, cable (metres), tos, traffic_class (-1 for none),
 	// cnp_dscp, cnp_priority or roce_app (-1 for none).

@@ -43,8 +43,8 @@ type Change struct {
 
 // Plan compares a card with the settings that are wanted, by name, values as
 // [ParseValue] reads them, and returns what differs in natural order of the
-// names. What is as wanted in force and at the next boot is not in it, nor is a
-// setting that nobody wants.
+// names. A setting that is as wanted, now and after the next boot, is not in
+// it; neither is one that want does not name.
 func Plan(cfg *Config, want map[string]string) []Change {
 	var out []Change
 	for _, name := range natural.Keys(want) {

@@ -2,11 +2,11 @@
 // nicctl, the tool of their vendor: the driver in the kernel has no DCB
 // operations.
 //
-// What a card shows is parsed strictly. A value that is not shown, or not in
-// the form that is known, is left unset with its reason, never guessed; what
-// else the tool prints is passed over. The settings live in the card: they
-// outlast a reload of the driver and are lost when the card loses power, unless
-// a persona of the card keeps them; the scheduling is always lost.
+// The output for a card is parsed strictly. A value that is not shown, or not
+// in the known form, is left unset with its reason, never guessed; the rest of
+// the output is ignored. The settings live in the card: they outlast a reload
+// of the driver and are lost when the card loses power, unless a persona of the
+// card keeps them; the scheduling is always lost.
 //
 // The tool exits with 0 where there is no card and after some errors, so its
 // words count as much as its exit status, and a caller reads again whatever it

@@ -15,7 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner/runnertest"
 )
 
-// What AMD's documentation shows of a card.
+// The output for a card in AMD's documentation.
 const (
 	portText = `-------------------------------------------------------------------------------------
 
@@ -111,8 +111,8 @@ func TestReadsWhatTheToolShows(t *testing.T) {
 	}
 }
 
-// What is not in the known form is missing with its reason, and nothing else
-// is.
+// A part that is not in the known form is missing with its reason; all other
+// parts are read.
 func TestPartsThatAreNotUnderstood(t *testing.T) {
 	for _, tt := range []struct {
 		name, old, new string
@@ -239,8 +239,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A card holds what it is told, and refuses a schedule before its DSCPs are
-// mapped.
+// A card keeps the values that are set, and refuses a schedule before its DSCPs
+// are mapped.
 func TestSet(t *testing.T) {
 	h := nicctltest.New("ionic_0", "ionic_1")
 	tl := tool(h)

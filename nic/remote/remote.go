@@ -2,11 +2,10 @@
 // copies the program to the host over SSH, once by its digest, starts it there
 // as an agent and speaks nic/agent's protocol with it.
 //
-// What a [Host] offers is a nic/agent Machine, so that a caller need not know
-// whether it works here or there. Host keys are as strict as those of
-// internal/ssh. The login shell of the host runs nothing but constant scripts
-// whose arguments are hexadecimal digits, and all knowledge of a machine's
-// settings comes as JSON.
+// A [Host] offers a nic/agent Machine, so that a caller need not know whether
+// it works here or there. Host keys are as strict as those of internal/ssh. The
+// login shell of the host runs nothing but constant scripts whose arguments are
+// hexadecimal digits, and all knowledge of a machine's settings comes as JSON.
 //
 // Do not add ways to read or write settings by commands here: the agent is the
 // one way.

@@ -21,8 +21,8 @@ const (
 	defaultTimeout = 2 * time.Minute
 )
 
-// grace is how long a program may take to end once it was told to. The firmware
-// tools put a signal off while they hold a lock of the card
+// grace is how long a program may take to end once it was asked to. The
+// firmware tools put a signal off while they hold a lock of the card
 // (Mellanox/mstflint mlxconfig/mlxcfg_generic_commander.cpp), so that they are
 // asked before they are killed.
 const grace = 5 * time.Second

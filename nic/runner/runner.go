@@ -1,5 +1,5 @@
-// Package runner runs the programs of a host that have no kernel interface
-// beside them, such as mlxconfig, and gives back what they printed.
+// Package runner runs programs of a host that no kernel interface can replace,
+// such as mlxconfig, and returns their output.
 //
 // A program is started directly, never through a shell, with an empty standard
 // input, an environment of two variables, a bound on its output and a

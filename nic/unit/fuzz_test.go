@@ -8,7 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// What is taken for whole renders to the same settings, or says why not.
+// A host file that is accepted renders to the same settings, or the error says
+// why not.
 func FuzzHostFile(f *testing.F) {
 	files, err := Files(Settings{Host: &nic.Host{Name: "gpu1", Ports: map[string]*nic.Port{
 		"eth2": {Name: "eth2", RDMA: "mlx5_0", MTU: qos.Of(9000)},

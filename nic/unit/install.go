@@ -19,9 +19,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/runner"
 )
 
-// tellTimeout bounds one run of systemctl or udevadm: a service that is told to
-// end finishes the step that it is in, and waits for the link first.
-const tellTimeout = 2 * time.Minute
+// controlTimeout bounds one run of systemctl or udevadm: a service that is asked
+// to stop finishes the step that it is in, and waits for the link first.
+const controlTimeout = 2 * time.Minute
 
 // instances are the services of all devices, as systemctl takes a pattern.
 const instances = "roce-fabric-nic@*.service"
@@ -103,9 +103,9 @@ func Read(r local.Roots) (state nic.UnitState, err error) {
 // is, and has to be one that only root can replace (ErrProgram); without, the
 // running program is copied to [DefaultBinary].
 //
-// systemd and udev are told in any case, since an earlier call may have failed
-// to; nothing is started, since the settings are applied by other means when it
-// is installed. Where it fails midway it may be called again.
+// It always makes systemd and udev reload their files, since an earlier call
+// may have failed before that. It starts nothing: at installation the settings
+// are applied by other means. If it fails midway it may be called again.
 func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) (written []string, err error) {
 	defer func() { err = permitted(err) }()
 	files, err := Files(s)
@@ -146,7 +146,7 @@ func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) 
 		}
 		written = append(written, name)
 	}
-	if err := errors.Join(tell(ctx, run, "udevadm", "control", "--reload"), tell(ctx, run, "systemctl", "daemon-reload")); err != nil {
+	if err := errors.Join(control(ctx, run, "udevadm", "control", "--reload"), control(ctx, run, "systemctl", "daemon-reload")); err != nil {
 		return written, fmt.Errorf("the boot unit is installed but not active: %w", err)
 	}
 	return written, nil
@@ -172,21 +172,22 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 			return false, fmt.Errorf("remove the boot unit: %w", err)
 		}
 	}
-	// What starts the service goes first, so that none starts while it ends.
-	var untold []error
+	// Remove the rules that start the service first, so that none starts while
+	// the others stop.
+	var errs []error
 	triggered, err := gone(etc(r, rulesPath))
 	if err != nil {
 		return removed, err
 	}
 	if triggered && systemd {
-		untold = append(untold, tell(ctx, run, "udevadm", "control", "--reload"))
+		errs = append(errs, control(ctx, run, "udevadm", "control", "--reload"))
 	}
 	if _, err := os.Lstat(etc(r, servicePath)); err == nil && systemd {
-		untold = append(untold, tell(ctx, run, "systemctl", "stop", instances), tell(ctx, run, "systemctl", "reset-failed", instances))
+		errs = append(errs, control(ctx, run, "systemctl", "stop", instances), control(ctx, run, "systemctl", "reset-failed", instances))
 	}
 	for _, name := range []string{etc(r, servicePath), etc(r, hostPath), inside(r, DefaultBinary)} {
 		if _, err := gone(name); err != nil {
-			return removed, errors.Join(append(untold, err)...)
+			return removed, errors.Join(append(errs, err)...)
 		}
 	}
 	if len(removed) == 0 {
@@ -196,13 +197,13 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 	dir := filepath.Dir(etc(r, hostPath))
 	if l, err := os.ReadDir(dir); err == nil && len(l) == 0 {
 		if err := os.Remove(dir); err != nil {
-			return removed, errors.Join(append(untold, fmt.Errorf("remove the boot unit: %w", err))...)
+			return removed, errors.Join(append(errs, fmt.Errorf("remove the boot unit: %w", err))...)
 		}
 	}
 	if systemd {
-		untold = append(untold, tell(ctx, run, "systemctl", "daemon-reload"))
+		errs = append(errs, control(ctx, run, "systemctl", "daemon-reload"))
 	}
-	if err := errors.Join(untold...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return removed, fmt.Errorf("the files of the boot unit are removed, but a service may still run: %w", err)
 	}
 	return removed, nil
@@ -224,9 +225,9 @@ func booted(r local.Roots) error {
 	return nil
 }
 
-// tell runs one of the programs that systemd and udev are told with.
-func tell(ctx context.Context, run runner.Runner, program string, args ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+// control runs systemctl or udevadm, the programs that control systemd and udev.
+func control(ctx context.Context, run runner.Runner, program string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
 	res, err := run.Run(ctx, program, args...)
 	if err == nil && res.Code != 0 {

@@ -116,7 +116,7 @@ func Files(s Settings) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What a host should hold does not depend on whether the unit is there.
+	// The settings of a host do not depend on whether the unit is there.
 	bare := *s.Host
 	bare.Unit = nic.UnitState{}
 	var host bytes.Buffer

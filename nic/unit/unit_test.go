@@ -145,14 +145,14 @@ func TestInstallReadRemove(t *testing.T) {
 		t.Errorf("renewed: %+v", state)
 	}
 
-	told := len(run.Calls())
+	before := len(run.Calls())
 	removed, err := unit.Remove(t.Context(), r, run)
 	if err != nil || len(removed) != 3 {
 		t.Fatalf("%q, %v", removed, err)
 	}
 	if diff := cmp.Diff([]string{
 		"udevadm control --reload", "systemctl stop roce-fabric-nic@*.service", "systemctl reset-failed roce-fabric-nic@*.service", "systemctl daemon-reload",
-	}, run.Calls()[told:]); diff != "" {
+	}, run.Calls()[before:]); diff != "" {
 		t.Errorf("removed, calls (-want +got):\n%s", diff)
 	}
 	if left := files(t, r.Etc); left != nil {
@@ -351,7 +351,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// What root runs at boot, nobody else may replace.
+// Only root may replace a program that root runs at boot.
 func TestProgramOfOthers(t *testing.T) {
 	r, s, run := machine(t)
 	top := filepath.Dir(r.Etc)

@@ -7,7 +7,7 @@
 // source states.
 //
 // A model file is parsed when that model is first asked for, and only that
-// file. What the package returns is shared: do not change it.
+// file. Callers share the values that the package returns: do not change them.
 package catalog
 
 import "github.com/roce-fabric/roce-fabric/internal/units"

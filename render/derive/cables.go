@@ -26,7 +26,7 @@ func (d *deriver) orient(l *link) {
 	d.cableOf(l)
 }
 
-// What is assumed where nothing tells: SONiC's own defaults for the cables of
+// Assumptions where nothing is known: SONiC's own defaults for the cables of
 // hosts and between leaf and spine (sonic-buildimage buffers_config.j2,
 // ports2cable), and the speed that most other links have.
 const (

@@ -3,11 +3,11 @@
 // otherwise, and the links between them, in the short form with ranges and
 // patterns.
 //
-// [Derive] never guesses in silence. What it has to assume is in
-// [Result.Assumed] and marked in the text; what it leaves out is in
-// [Result.LeftOut]; and it compiles the intent that it wrote and says in
-// [Result.Differs] what a plan would still change on the switches, which is
-// what they run and no intent can say.
+// [Derive] never guesses in silence. Its assumptions are in [Result.Assumed]
+// and marked in the text; everything that it leaves out is in [Result.LeftOut].
+// It also compiles the intent that it wrote: [Result.Differs] has the changes
+// that a plan would still make, because no intent can state what the switches
+// run.
 //
 // The package does no I/O. Do not read devices, files or topologies here, and
 // do not teach it a system's native words: it sees the model alone.

@@ -352,7 +352,8 @@ func TestMarkingThatNoIntentSays(t *testing.T) {
 	}
 }
 
-// What a map does not list is in traffic class 0, and in no lossless class.
+// A code point that a map does not list is in traffic class 0, and in no
+// lossless class.
 func TestCodePointsThatNoMapLists(t *testing.T) {
 	s := running("leaf1", "Ethernet0", "Ethernet8")
 	m := qos.UnmappedMaps()
@@ -369,8 +370,8 @@ func TestCodePointsThatNoMapLists(t *testing.T) {
 }
 
 // An intent has one map: that of most ports that pause, however many others
-// there are. What is joined to nothing and classifies otherwise is left out; a
-// port with a link shows in what a plan would change.
+// there are. A port without a link that classifies differently is left out; one
+// with a link shows up in the changes that a plan would make.
 func TestPortsThatClassifyOtherwise(t *testing.T) {
 	var names []string
 	for i := range 12 {

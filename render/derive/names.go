@@ -103,7 +103,7 @@ func (s *box) index() *portIndex {
 		rest := n[len(letters(n)):]
 		ix.numbers[rest] = append(ix.numbers[rest], n)
 	}
-	// What the switch says of its aliases comes before what its model has.
+	// Aliases that the switch states come before those of its model.
 	if m, ok := catalog.ModelOf(s.OS, s.Model); ok {
 		for _, p := range m.Ports {
 			if s.Running.Ports[p.Name] != nil && s.Aliases[p.Name] == "" {

@@ -157,7 +157,7 @@ func groupTies(ties []tie) [][]tie {
 }
 
 // meshes finds the meshes of a group: devices of b whose ports run the same
-// way. What is in none comes back.
+// way. rest has the links that are in none.
 func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 	var byB ordered.Groups[string, tie]
 	for _, t := range group {

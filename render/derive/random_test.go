@@ -176,8 +176,8 @@ func (m *maker) fabric() string {
 // have, by overrides of their own, where it is managed in one of two intents.
 var pollOfNothing = regexp.MustCompile(`(?m)^\S+ watchdog_poll: - -> \S+\n`)
 
-// What switches run that carry out a random intent is derived to an intent that
-// they carry out as well.
+// Derive reads switches that run a random intent, and writes an intent that the
+// same switches satisfy.
 func TestRandomIntentsComeBack(t *testing.T) {
 	n := 400
 	if testing.Short() {

@@ -136,7 +136,7 @@ func (d *deriver) tuneOf(p *qos.Port, m *qos.Maps) tunes {
 	share := d.evenShare()
 	for _, q := range p.Queues {
 		if q.Scheduler.Set {
-			share = 1 // of a queue that says nothing beside others that do
+			share = 1 // of a queue without a scheduler, where others have one
 		}
 	}
 	for _, c := range d.classes {
@@ -325,7 +325,7 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 		i := c.priority
 		w.curve[i] = vote(ports, outer.curve[i], func(a *accept) []curve { return a.curve[i] })
 		if len(ports) > 0 && !slices.ContainsFunc(ports, func(p *port) bool { return p.want.rate[i] == 0 }) {
-			// What is stated cannot be unstated further in.
+			// An inner block cannot unset a rate that an outer one states.
 			w.rate[i] = vote(ports, outer.rate[i], func(a *accept) []units.Rate { return []units.Rate{a.rate[i]} })
 		}
 	}

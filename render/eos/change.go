@@ -210,7 +210,7 @@ func (p *planner) ports(running *qos.Device) Edit {
 			case p.all:
 				put(keyMTU, keyMTU+" "+itoa(m.V))
 			case have.MTU == m || have.LAG.V != "":
-				// That of a member is its port channel's.
+				// A member has the MTU of its port channel.
 			case routed:
 				put(keyMTU, keyMTU+" "+itoa(m.V))
 			default:
@@ -366,7 +366,7 @@ func (p *planner) edit(name string, s shape) Edit {
 		for _, queue := range queuesOf(sec, want.Block) {
 			have, line := sec.value(queue, want.Key), want.Line
 			if queue != want.Block {
-				// What the other keyword says of the queue must not count.
+				// Settings under the other keyword must not count.
 				line = ""
 			} else if sec != nil && same(have, line, queue, inProfile) {
 				continue

@@ -195,7 +195,7 @@ func TestChangeLeavesOthersAlone(t *testing.T) {
 	})
 }
 
-// What others change after an edit, elsewhere, survives the revert.
+// A change that another user makes elsewhere after an edit survives the revert.
 func TestUndoKeepsWhatOthersChangedSince(t *testing.T) {
 	have := mustParse(t, foreign)
 	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9100)}
@@ -244,8 +244,8 @@ func TestProfilesAreEditedInPlace(t *testing.T) {
 	}
 }
 
-// What is typed does what was computed, both ways, on a box that works line by
-// line.
+// The typed commands have the effect that was computed, both ways, on a switch
+// that works line by line.
 func TestCommandsDoWhatApplySays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, kw := device(t), drawKeyword(t)
@@ -289,7 +289,8 @@ func withPortsOf(d, of *qos.Device) *qos.Device {
 	return d
 }
 
-// What people wrote into a profile of this tool keeps it there, also a comment.
+// A profile of this tool to which a user has added something, even a comment,
+// is kept.
 func TestAProfileWithACommentStays(t *testing.T) {
 	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": {Trust: qos.Of(qos.TrustDSCP)}}}
 	for line, goes := range map[string]bool{"": true, "   !! agreed with storage, ask first\n": false} {
@@ -301,7 +302,8 @@ func TestAProfileWithACommentStays(t *testing.T) {
 	}
 }
 
-// What a port leaves behind with a profile of others is reported.
+// Settings that a port loses when it leaves another user's profile are
+// reported.
 func TestLosses(t *testing.T) {
 	have := mustParse(t, `qos profile OPS
    qos trust cos

@@ -253,7 +253,7 @@ func headerOf(text string) header {
 	return headNone
 }
 
-// What the headers of the sections begin with.
+// Prefixes of section headers.
 const (
 	sectionInterface = "interface "
 	sectionProfile   = "qos profile "

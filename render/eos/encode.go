@@ -18,7 +18,7 @@ const profileName = "ROCE-FABRIC"
 
 // Encode returns the desired text as a whole, in the order in which EOS prints
 // it: profiles, interfaces that carry them, and the top level. Code points at
-// their default have no line. What [Refusals] names is left out.
+// their default have no line. Values that [Refusals] names are left out.
 //
 // Whether a port is routed is not known here: the MTU is written as that of a
 // routed port.

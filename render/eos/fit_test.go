@@ -63,7 +63,7 @@ func TestFit(t *testing.T) {
 	if most.TCToGroup[0] != 0 || global.DSCPToTC[0] != qos.Unmapped {
 		t.Error("shared maps were changed")
 	}
-	// What is refused is not written, the rest is.
+	// Refused values are not written; the others are.
 	text := Encode(d, TxQueue).String()
 	if !strings.Contains(text, "bandwidth percent 60") || strings.Contains(text, "traffic-class 4") {
 		t.Error(text)

@@ -119,7 +119,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// What a switch says of all its ports holds for those that say nothing else.
+// Defaults for all ports apply to ports that do not override them.
 func TestDefaultsOfAllPorts(t *testing.T) {
 	const text = "switchport default mode routed\n!\ninterface defaults\n   mtu 9000\n   ethernet\n      shutdown\n!\ninterface Port-Channel1\n!\ninterface Ethernet1\n!\n" +
 		"interface Ethernet2\n   no shutdown\n   mtu 1500\n!\ninterface Ethernet3\n   switchport\n!\ninterface Ethernet4\n   no shutdown\n   channel-group 1 mode active\n!\nend\n"
@@ -197,17 +197,17 @@ func TestDefaultsThatArePrintedMeanTheSame(t *testing.T) {
 func TestParseTakesTextFromAnywhere(t *testing.T) {
 	want := "qos profile P\n   qos trust dscp\n   !\n   uc-tx-queue 3\n      no priority\n      bandwidth percent 40\n   !\n   priority-flow-control on\n!\ninterface Ethernet1/1\n   description a % b ! c # d\n   service-profile P\n!\nend\n"
 	for name, text := range map[string]string{
-		"printed":                      want,
-		"four spaces":                  strings.ReplaceAll(want, "   ", "    "),
-		"tabs":                         strings.ReplaceAll(want, "   ", "\t"),
-		"CRLF":                         strings.ReplaceAll(want, "\n", "\r\n"),
-		"blanks":                       strings.ReplaceAll(want, "\n", "  \n\n"),
-		"no end of line":               strings.TrimSuffix(want, "\n"),
-		"flat":                         strings.ReplaceAll(want, "   ", ""),
-		"flat, no marks":               strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(want, "   !\n", ""), "!\n", ""), "   ", ""),
-		"queue lines beside the queue": strings.ReplaceAll(want, "      ", "   "),
-		"asked at a prompt":            "leaf1#show running-config\n" + want + "leaf1#",
-		"exits":                        "qos profile P\nqos trust dscp\nuc-tx-queue 3\nno priority\nbandwidth percent 40\nexit\npriority-flow-control on\nexit\ninterface Ethernet1/1\ndescription a % b ! c # d\nservice-profile P\nexit\nend\n",
+		"printed":                       want,
+		"four spaces":                   strings.ReplaceAll(want, "   ", "    "),
+		"tabs":                          strings.ReplaceAll(want, "   ", "\t"),
+		"CRLF":                          strings.ReplaceAll(want, "\n", "\r\n"),
+		"blanks":                        strings.ReplaceAll(want, "\n", "  \n\n"),
+		"no end of line":                strings.TrimSuffix(want, "\n"),
+		"flat":                          strings.ReplaceAll(want, "   ", ""),
+		"flat, no marks":                strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(want, "   !\n", ""), "!\n", ""), "   ", ""),
+		"queue lines outside the queue": strings.ReplaceAll(want, "      ", "   "),
+		"asked at a prompt":             "leaf1#show running-config\n" + want + "leaf1#",
+		"exits":                         "qos profile P\nqos trust dscp\nuc-tx-queue 3\nno priority\nbandwidth percent 40\nexit\npriority-flow-control on\nexit\ninterface Ethernet1/1\ndescription a % b ! c # d\nservice-profile P\nexit\nend\n",
 	} {
 		if got := mustParse(t, text).String(); got != want {
 			t.Errorf("%s: %s", name, cmp.Diff(want, got))
@@ -236,7 +236,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// What a person wrote for people is no configuration, whatever it looks like.
+// The text of a banner is no configuration, whatever it looks like.
 func TestBannersAreNotRead(t *testing.T) {
 	text := "banner motd\n% Invalid input\nend\n!\ninterface Ethernet9\n   priority-flow-control on\nleaf1#\n  two  blanks  \nEOF\n!\ninterface Ethernet1\n   description 5% loss ! see #12\n!\nend\n"
 	c := mustParse(t, text)

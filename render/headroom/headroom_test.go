@@ -197,7 +197,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What the peer is known to take replaces the quanta of the standard.
+// A measured response of the peer replaces the quanta of the standard.
 func TestIEEEPeer(t *testing.T) {
 	in := Input{Speed: 100 * g, Cable: 40, PortMTU: 9100, LosslessMTU: 4200}
 	standard, err := IEEE(in)

@@ -54,6 +54,6 @@ func drain(n int64, rate units.Rate) time.Duration {
 // MostOnChip is the largest headroom of one lossless group that a published
 // table or limit has for a switch without external packet memory: that of
 // M2-W6940-128QC for 800G over 300 m (sonic-buildimage pg_profile_lookup.ini).
-// What NVIDIA's chips admit for a whole port is less (sonic-swss
+// NVIDIA's chips admit less than this for a whole port (sonic-swss
 // cfgmgr/buffer_check_headroom_mellanox.lua).
 const MostOnChip = 1_621_536

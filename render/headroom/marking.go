@@ -46,7 +46,8 @@ func (c Curve) At(queue int64) float64 {
 
 // Difference returns by how much the marking of two curves differs at most,
 // 0..1, and the shortest queue where it does. Both are straight between their
-// thresholds, so that these and what is beside them are all that counts.
+// thresholds, so it is enough to compare them at the thresholds and one byte to
+// either side.
 func (c Curve) Difference(o Curve) (most float64, queue int64) {
 	for _, at := range []int64{c.Min, c.Max, o.Min, o.Max} {
 		for n := at - 1; n <= at+1; n++ {

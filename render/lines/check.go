@@ -82,8 +82,8 @@ type Loss struct {
 type Move struct{ From, To string }
 
 // Losses returns what ports lose, by their move, in natural order; before and
-// after are the lines of a block that the model does not hold. What the new
-// block says as well is not lost.
+// after are the lines of a block that the model does not hold. A line that is
+// also in the new block is not lost.
 func Losses(moves map[Move][]string, before, after func(block string) []string) []Loss {
 	var out []Loss
 	for m, ports := range moves {

@@ -9,9 +9,9 @@ import (
 
 // Commands returns the lines to type in configuration mode on a device that
 // holds have: with the lines that open a block and the "exit" that leaves it.
-// What have holds already is not typed. The system's phases say what comes
-// first, so that nothing ever names what is not there. Sections that last are
-// never removed; their lines are.
+// Lines that have already holds are not typed. The system's phases say what
+// comes first, so that nothing ever names what is not there. Sections that last
+// are never removed; their lines are.
 func (e Edit) Commands(have *Config) []string {
 	g := have.g
 	t := typist{Grammar: g, old: NewTree(have), now: NewTree(e.Apply(have))}

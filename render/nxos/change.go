@@ -45,8 +45,8 @@ type need struct {
 // place where only ports of the change carry them; policies of other names are
 // left and, on these ports, replaced. The attached network-qos policy is never
 // edited: one of another name takes its place, which repeats the classes of
-// the old one without the pauses that desired does not want. What of this
-// package's own is then carried by nothing is removed.
+// the old one without the pauses that desired does not want. Objects of this
+// package that nothing uses any more are removed.
 func Change(have *Config, desired *qos.Device, m ClassModel) Edit {
 	want := accepted(desired, m)
 	n := need{ports: map[string]part{}}
@@ -54,8 +54,8 @@ func Change(have *Config, desired *qos.Device, m ClassModel) Edit {
 	if !n.add(qos.Diff(running, want), running) {
 		return nil
 	}
-	// What one port is given may change another that shares it: as often as
-	// something more turns out to be needed.
+	// A policy that one port gets may change another port that shares it, so
+	// repeat until nothing more is needed.
 	for range 4 {
 		e := plan(have, want, m, n)
 		after, _ := Decode(e.Apply(have), m)

@@ -14,7 +14,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// What a switch is told is what is read back, whatever the combination.
+// Decode reads back the device that Encode wrote, whatever the combination.
 func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := device(t, 4)

@@ -53,8 +53,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// What a digest stands for: the managed settings, and neither the order in
-// which they are printed nor the rest.
+// A digest covers the managed settings, but not the order in which they are
+// printed, and no other line.
 func TestDigest(t *testing.T) {
 	want := roce()
 	base := Digest(parse(t, worked), want, EightQueue)

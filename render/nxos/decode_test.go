@@ -353,8 +353,8 @@ func TestFourQueues(t *testing.T) {
 	if fields != "maps.dscp_to_tc maps.pfc_to_queue pfc " {
 		t.Errorf("refused %s", fields)
 	}
-	// What the map of DSCPs classifies is paused whatever that of priorities is,
-	// and what it does not is not.
+	// The DSCP map decides whether a priority is paused, whatever the map of
+	// priorities says.
 	for lossless, fields := range map[int8]string{1: "maps.pcp_to_tc ", 0: "maps.pcp_to_tc maps.pfc_to_queue pfc "} {
 		m := *wp.Maps.V
 		m.PCPToTC[3], m.PCPToTC[7], m.DSCPToTC[26] = 1, 7, lossless

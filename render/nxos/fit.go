@@ -7,13 +7,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// Fit brings a compiled device into the shape that NX-OS has. What NX-OS has
-// no place for is unset: that of [lines.Fit], and trust. Code points that a map does not list are left as they are, and so is the table
-// that the port does not trust. A polling interval that does not divide the
-// watchdog's times is lowered to the largest that does and is at least 100 ms,
-// where there is one. Queues above a strict one that no class uses become
-// strict: NX-OS wants strict queues adjacent, from the highest down (Nexus
-// 9000 NX-OS QoS Configuration Guide, Configuring Queuing and Scheduling).
+// Fit brings a compiled device into the shape that NX-OS has. Values that NX-OS has
+// no place for are unset: those of [lines.Fit], and trust. Code points that a map
+// does not list are left as they are, and so is the table that the port does not
+// trust. A polling interval that does not divide the watchdog's times is lowered to
+// the largest that does and is at least 100 ms, where there is one. Queues above a
+// strict one that no class uses become strict: NX-OS wants strict queues adjacent,
+// from the highest down (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
+// Queuing and Scheduling).
 func Fit(d *qos.Device) {
 	lines.Fit(d)
 	d.GlobalMaps = qos.Opt[*qos.Maps]{}

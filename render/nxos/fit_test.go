@@ -31,7 +31,7 @@ func TestRefusals(t *testing.T) {
 		if len(refused) == 0 || !slices.ContainsFunc(refused, func(r render.Refusal) bool { return r.Field.String() == field }) {
 			t.Errorf("%s: refused %v", field, refused)
 		}
-		// What is not refused is written all the same.
+		// Values that are not refused are still written.
 		old := parse(t, "interface Ethernet1/1\n")
 		running, _ := Decode(Change(old, d, EightQueue).Apply(old), EightQueue)
 		for _, c := range qos.Diff(running, d) {

@@ -29,7 +29,7 @@ const (
 )
 
 // Refusals returns the values of a fitted device that no switch is given,
-// ports in natural order. What depends on the class model is in
+// ports in natural order. Those that depend on the class model are in
 // [ClassModel.Refusals].
 func Refusals(d *qos.Device) []render.Refusal {
 	ports := natural.Keys(d.Ports)
@@ -281,8 +281,8 @@ func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 }
 
 // Warnings says what a fitted device brings on a switch of a class model that
-// its writer may not expect. What is refused brings nothing, and so does a
-// device without ports.
+// its writer may not expect. Refused values cause no warning, and neither does
+// a device without ports.
 func Warnings(d *qos.Device, m ClassModel) []string {
 	if len(d.Ports) == 0 {
 		return nil

@@ -73,11 +73,11 @@ func swaps(at place, key, was, is string) bool {
 }
 
 // phases: the watchdog's timers come first: a switch that does not know their
-// lines refuses them before anything in force is touched. What is named is made
-// first, and what names it is taken away first: network-qos policies that
-// nothing uses yet, class-maps, policies, other global lines, system qos,
-// interfaces, then what is removed. A network-qos policy in use is not edited
-// while it is attached.
+// lines refuses them before anything in force is touched. An object is created
+// before the lines that refer to it, and removed after them: network-qos
+// policies that nothing uses yet, class-maps, policies, other global lines,
+// system qos, interfaces, then removals. A network-qos policy in use is not
+// edited while it is attached.
 func phases(have *Config) func(section, key string, gone bool) int {
 	network := ""
 	for _, l := range have.Lines {

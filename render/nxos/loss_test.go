@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// What a port's old policies do and the model does not hold is named, once for
-// all ports that had them.
+// Effects of old policies that the model does not hold are named, once for all
+// ports that had them.
 func TestLosses(t *testing.T) {
 	old := parse(t, `class-map type qos match-any VOICE
   description the phones
@@ -52,7 +52,8 @@ policy-map type queuing SITE-OUT [Ethernet1/1 Ethernet1/2]: class type queuing c
 	}
 }
 
-// What a switch may refuse for what its ports are is said beforehand.
+// Lines that a switch may refuse because of the kind of port are named
+// beforehand.
 func TestDoubts(t *testing.T) {
 	for text, says := range map[string]string{
 		"interface Ethernet1/1\n":                                               `Ethernet1/1: a port without "no switchport"`,

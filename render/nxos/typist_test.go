@@ -325,8 +325,8 @@ func (b *box) text() string {
 	return out.String()
 }
 
-// What is typed does what Apply foretells, there and back, and no line of it
-// is refused.
+// The typed commands have the effect that Apply predicts, there and back, and
+// no line is refused.
 func TestCommandsDoWhatApplySays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, want := have(t, 3), device(t, 3)

@@ -20,7 +20,7 @@ type view struct {
 	policies  map[string]map[string]*Line // by type and name
 	ports     map[string]*Line            // interfaces of all kinds
 
-	// What was read before, by name.
+	// Blocks that were already read, by name.
 	matches map[string]matched
 	lags    map[string]map[string]*Line
 	inputs  map[string]*classifier

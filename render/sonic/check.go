@@ -82,7 +82,8 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 		}
 	case TWatchdog:
 		if o.Key == "GLOBAL" {
-			// What else may stand there, as BIG_RED_SWITCH, concerns every port.
+			// Other fields of the row, such as BIG_RED_SWITCH, affect every
+			// port.
 			for f := range o.Row {
 				err = errors.Join(err, field(f == "POLL_INTERVAL"))
 			}
@@ -104,7 +105,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 			}
 		}
 	case TProfile:
-		// What a switch has derived is all that is ever removed.
+		// Only profiles that the switch has derived are ever removed.
 		err = field(o.Del && o.Field == "" && Derived(o.Key) && isName(o.Key))
 	case TMetadata, TMember, TPool:
 		err = errors.New("this tool only reads that table")

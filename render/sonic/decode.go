@@ -45,8 +45,8 @@ func WantTable(name string) bool { return slices.Contains(wanted, name) }
 
 var wanted = Tables()
 
-// Decode reads CONFIG_DB into a running model, normalised. What it cannot
-// place is returned, sorted, and never dropped in silence.
+// Decode reads CONFIG_DB into a running model, normalised. Entries that have no
+// place in the model are returned, sorted, and never dropped in silence.
 func Decode(cfg Config) (*qos.Device, []Unknown) {
 	d := decoder{cfg: cfg, maps: map[mapNames]*qos.Maps{}, noted: map[[2]string]bool{}, dev: &qos.Device{Ports: make(map[string]*qos.Port, len(cfg[TPort]))}}
 	d.metadata()

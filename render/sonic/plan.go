@@ -140,7 +140,8 @@ func managed(running, target Config) Config {
 	for _, tn := range ranged {
 		for key, row := range running[tn] {
 			port, _, _ := strings.Cut(key, "|")
-			// What buffermgrd derives moves with its inputs, which are here.
+			// Rows that buffermgrd derives change with its inputs, which are
+			// here.
 			if target.Row(TPortQoS, port) != nil && !Derived(row["profile"]) {
 				out.Put(tn, key, row)
 			}
@@ -306,8 +307,8 @@ func (p *planner) remaining() []qos.Change {
 	})
 }
 
-// blockLeftover catches what no op brings about: a change must be made or be
-// blocked, and never be dropped in silence.
+// blockLeftover blocks each change that no op makes, so that none is dropped in
+// silence.
 func (p *planner) blockLeftover() {
 	at := make(map[qos.Place]int, len(p.changes))
 	for i, c := range p.changes {
@@ -556,8 +557,8 @@ func (p *planner) outside() map[string]map[string]bool {
 }
 
 // obsolete adds the removal of objects of this tool that nothing refers to any
-// more. What a class leaves bound that the intent does not have any more stays:
-// nothing is mapped to its queue, and unbinding it would cost a flap a port.
+// more. Objects of a class that the intent no longer has stay bound: nothing is
+// mapped to its queue, and unbinding them would flap each port.
 func (p *planner) obsolete() {
 	left := p.running.After(p.ops)
 	used := map[string]bool{}

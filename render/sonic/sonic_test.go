@@ -167,7 +167,7 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := device(t)
 		cfg := Encode(want)
-		// What the platform's template brings along.
+		// The platform's template sets these.
 		model := map[bool]string{true: "dynamic", false: "traditional"}[want.Platform.DynamicBuffers]
 		cfg.Put(TMetadata, "localhost", Row{"buffer_model": model, "hostname": "leaf1"})
 		got, unknown := Decode(cfg)
@@ -179,7 +179,8 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 		}
 		for name, p := range want.Ports {
 			g := got.Ports[name]
-			// What desired leaves open is open in neither direction.
+			// Diff ignores values that desired leaves open; these have to be
+			// equal as well.
 			if !reflect.DeepEqual(*g.Maps.V, *p.Maps.V) || g.PFC != p.PFC || g.Watchdog != p.Watchdog {
 				t.Fatalf("%s differs", name)
 			}
@@ -311,7 +312,8 @@ func TestDSCPMapsThatListSomeCodePoints(t *testing.T) {
 	}
 }
 
-// What an old release saved means the same as what its successor makes of it.
+// A configuration saved by an old release means the same as after the upgrade
+// to its successor.
 func TestReferencesOfOldReleases(t *testing.T) {
 	const config = `{"PORT": {"Ethernet0": {}}, "DSCP_TO_TC_MAP": {"AZURE": {"3": "3"}}, "TC_TO_QUEUE_MAP": {"AZURE": {"3": "3"}},
 		"WRED_PROFILE": {"W": {"ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "1", "green_max_threshold": "2"}},

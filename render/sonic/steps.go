@@ -140,8 +140,8 @@ func (r *request) add(what string, ops ...Op) {
 func (b *builder) build() []Step {
 	head, tail := &request{down: b.shut}, &request{}
 	reqs, grouped := b.flapping()
-	// What refers to other rows comes after them, for the case that the
-	// request has to be split.
+	// Rows that refer to others come after them, in case the request has to be
+	// split.
 	slices.SortStableFunc(b.first, func(x, y Op) int { return refers(x) - refers(y) })
 	head.add("write %d objects", b.first...)
 	for _, p := range natural.Keys(b.guard) {

@@ -1,4 +1,4 @@
-// What is shown: the filters, and what is left of the findings under them.
+// The filters, and the findings that pass them.
 const filter = {words: [], severities: new Set(severities), suppressed: false, check: "", role: ""};
 
 // shown is the result: causes with the places that pass, and the worst rank of

@@ -1,5 +1,5 @@
 // Where things stand in the drawing: tiers from the highest down, each with its
-// groups, closed or opened to a grid of devices. Pods stand beside one another
+// groups, closed or opened to a grid of devices. Pods stand next to one another
 // below what joins them.
 const box = {width: 104, height: 26, gapX: 8, gapY: 6};
 const card = {width: 208, height: 44};
@@ -77,7 +77,7 @@ function layout() {
       y += height + gap.tier;
     }
   }
-  // What was laid out from 0 moves beside the names of the tiers.
+  // The layout starts at 0; move it to the right of the names of the tiers.
   const solid = [...items, ...frames];
   const left = solid.reduce((x, i) => Math.min(x, i.x), Infinity) - gap.label;
   const right = solid.reduce((x, i) => Math.max(x, i.x + i.width), 0) + 12;

@@ -6,7 +6,7 @@
 #
 # FABRIC_USER and FABRIC_PASSWORD are the login of the switches. Needs openssl,
 # and for the switches ssh, ssh-keyscan and sshpass. CERTS is the folder for
-# keys and certificates, certs beside this script unless set.
+# keys and certificates, certs next to this script unless set.
 set -euo pipefail
 
 switches=(leaf1=172.20.60.11 leaf2=172.20.60.12 spine1=172.20.60.21 spine2=172.20.60.22)

@@ -238,7 +238,8 @@ func addModules(ctx context.Context, t tree, k kernel, stage string) error {
 	if err := copyFile(fake, filepath.Join(modules, "updates", "fakedcb.ko")); err != nil {
 		return err
 	}
-	// What is built into the kernel must not look like a module that lacks.
+	// The lists say which modules are built into the kernel; without them they
+	// would look like missing ones.
 	for _, list := range []string{"modules.order", "modules.builtin", "modules.builtin.modinfo"} {
 		err := copyFile(filepath.Join(k.modules, list), filepath.Join(modules, list))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -18,9 +18,9 @@ var executor = packaged{"/lib/systemd/systemd-executor", "systemd"}
 
 // systemdFiles are what [Options.Systemd] takes of Debian's packages systemd and
 // udev: the programs, the targets that a service waits for, udevd, and its rules
-// for network and RDMA devices. What the packages want at boot beside it (the
-// journal, mounts, logins) stays out, for an emulated processor is slow over
-// it.
+// for network and RDMA devices. The other services that the packages start at
+// boot (the journal, mounts, logins) stay out, because an emulated processor is
+// slow with them.
 var systemdFiles = []packaged{
 	{"/lib/systemd/systemd", "systemd"},
 	{"/bin/systemctl", "systemd"},
@@ -41,8 +41,8 @@ var systemdFiles = []packaged{
 	{"/lib/udev/rules.d/99-systemd.rules", "systemd"},
 }
 
-// bootUnits are the machine's own. What systemd says goes to the kernel's log,
-// and what units print to the console: there is no journal.
+// bootUnits are the machine's own. There is no journal: messages of systemd go
+// to the kernel's log, and the output of units to the console.
 var bootUnits = map[string]string{
 	"/usr/lib/systemd/system.conf.d/hostvm.conf": `[Manager]
 LogTarget=kmsg

@@ -5,7 +5,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// lldp is a switch that can be told what its LLDP sees.
+// lldp is a switch whose LLDP neighbours can be set.
 type lldp interface {
 	SetNeighbor(port, device, remotePort string)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 )
 
-// What an EOS switch is where the intent does not say it.
+// The model and release of an EOS switch if the intent does not state them.
 const (
 	defaultEOSModel   = "DCS-7060DX5-64S"
 	defaultEOSRelease = "4.34.2F"

@@ -41,6 +41,8 @@ type File struct {
 	// Program is the path of what is copied to the hosts in place of the
 	// program, which they never run: a simulated host is a part of the lab.
 	Program string `json:"program"`
+	// TimeScale is that of [Options].
+	TimeScale float64 `json:"time_scale"`
 }
 
 // Kind marks a lab file.
@@ -145,7 +147,7 @@ func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
 	if s.hostKey, err = ssh.NewSignerFromKey(key); err != nil {
 		return nil, fmt.Errorf("lab host key: %w", err)
 	}
-	l := &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, File: File{
+	l := &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, File: File{TimeScale: o.TimeScale,
 		Kind: Kind, Fabric: f.Name, Username: "admin", Password: s.password,
 		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Program: dir + "/program",
 		Devices: map[string]Address{}, Hosts: map[string]Address{},

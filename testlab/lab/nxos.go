@@ -9,7 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
-// What an NX-OS switch is where the intent does not say it.
+// The model and release of an NX-OS switch if the intent does not state them.
 const (
 	defaultNXOSModel   = "N9K-C9332D-GX2B"
 	defaultNXOSRelease = "10.4(3)"

@@ -20,8 +20,8 @@ import (
 // which order it lists what has none, which lines it prints that say nothing
 // new, when an answer comes and in which pieces. It never changes what an answer
 // says. Two boxes of a kind, or two releases, may have habits of their own: those
-// follow from the seed. What may differ between two answers of one box follows
-// from the seed and the number of answers before.
+// follow from the seed. Differences between two answers of one box follow from
+// the seed and the number of answers before.
 //
 // The zero value, and nil, change nothing. Safe for concurrent use.
 type Shuffler struct{ seed, answers atomic.Uint64 }
@@ -112,7 +112,7 @@ func (d *Dice) JSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// value writes one value. What is valid as a whole is valid in its parts.
+// value writes one value. The parts of valid JSON are valid.
 func (d *Dice) value(b *bytes.Buffer, text json.RawMessage) {
 	text = bytes.TrimSpace(text)
 	switch text[0] {

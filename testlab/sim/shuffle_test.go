@@ -34,7 +34,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What is printed over SSH comes in pieces, and whole.
+// Output over SSH comes in pieces, and is complete.
 func TestShuffledPieces(t *testing.T) {
 	var s Shuffler
 	if ch := s.Channel(&recorder{}); ch.(*recorder) == nil {

@@ -16,7 +16,7 @@ type orbit struct {
 // links that pause the same, and with the same part in routing can change
 // places without anything else changing, and so can their links.
 //
-// A link that has another beside it takes no route away and is in none.
+// A link with a parallel one takes no route away and is in none.
 func (n *network) orbits(all bool) []orbit {
 	kind := n.kinds()
 	if all {

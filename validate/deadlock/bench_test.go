@@ -63,8 +63,8 @@ func search1(b *testing.B, f *intent.Fabric, o Options) (*Analysis, *Result) {
 	return a, r
 }
 
-// BenchmarkMemory reports what an analysis of the largest fabric keeps, beside
-// the intent, for each link.
+// BenchmarkMemory reports the memory that an analysis of the largest fabric
+// keeps for each link, in addition to the intent.
 func BenchmarkMemory(b *testing.B) {
 	f := load(b, clos(sizes[len(sizes)-1], ""))
 	var before, after runtime.MemStats

@@ -41,8 +41,8 @@ func TestBlastRadius(t *testing.T) {
 	}
 }
 
-// What a storm reaches is what an exhaustive search against the dependencies
-// reaches, at the same distance.
+// A storm reaches the same ports, at the same distance, as an exhaustive search
+// against the dependencies.
 func TestBlastRadiusAgainstBruteForce(t *testing.T) {
 	reachedMany := 0
 	for seed := range 150 {

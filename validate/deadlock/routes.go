@@ -215,8 +215,8 @@ func (w *worker) settle(d int32, f failure, before, st []uint16) change {
 		st[f.sw] = none
 	}
 	what := w.offers(f, before, st)
-	// What the newly settled announce is one longer than they are, so a queue
-	// beside the sorted offers of the others keeps the order.
+	// Newly settled switches announce routes that are one hop longer than their
+	// own, so a queue next to the sorted offers of the others keeps the order.
 	w.later = w.later[:0]
 	for i, j := 0, 0; i < len(w.near) || j < len(w.later); {
 		var o offer

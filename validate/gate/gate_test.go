@@ -203,7 +203,7 @@ func TestRules(t *testing.T) {
 			"inconclusive gate:not-counted leaf1: drops of priority groups are not counted: groups are off",
 			"inconclusive gate:not-counted leaf1: storms of the PFC watchdog are not counted: the watchdog is off",
 		}},
-		// What is off and decides nothing hides nothing.
+		// A metric that is off and decides nothing hides no finding.
 		"a port without counters": {func(b, a reading) {
 			delete(b["leaf1"].Ports, "Ethernet8")
 			delete(a["leaf1"].Ports, "Ethernet8")
@@ -285,7 +285,7 @@ func TestNotAllHosts(t *testing.T) {
 	}
 }
 
-// What is usual is no finding, and what is lost is one however usual.
+// Events at their usual rate are no finding; lost packets always are one.
 func TestBaseline(t *testing.T) {
 	with := func(errors, drops uint64, paused float64) []Sample {
 		after := read(span).add("gpu1", "eth0", drivers.OutOfSequence, 0, errors).add("leaf1", "Ethernet0", drivers.GroupDrops, 3, drops)

@@ -55,7 +55,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
-// What only fell was set back, and is never taken for events.
+// A counter that only fell was reset, which is never taken for events.
 func TestResetIsNeverAnEvent(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 2))

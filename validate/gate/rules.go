@@ -85,8 +85,8 @@ func Spell(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// lost finds packets that lossless classes lost. What a queue dropped while the
-// watchdog drained it is the watchdog's.
+// lost finds packets that lossless classes lost. Packets that a queue dropped
+// while the watchdog drained it belong to the watchdog's finding.
 func (j *judge) lost(p *PortWindow) {
 	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
 		if n := p.count(m, index); n > 0 {

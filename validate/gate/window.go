@@ -110,3 +110,25 @@ func (p *PortWindow) rate(m drivers.Metric, index int) float64 {
 
 // usual returns the baseline of a port; nil where there is none.
 func (j *judge) usual(p *PortWindow) *PortWindow { return j.base[Endpoint{p.Device, p.Port}] }
+
+// Lean drops of a sample what no failure and no comparison of rates needs, so that a
+// baseline of a large fabric fits into memory.
+func Lean(d *Device, s *Sample) {
+	for name, counters := range s.Ports {
+		p, ok := d.Ports[name]
+		if !ok {
+			delete(s.Ports, name)
+			continue
+		}
+		maps.DeleteFunc(counters, func(id drivers.CounterID, _ uint64) bool { return !decides(&p, id) && !rated[id.Metric] })
+	}
+	s.Pools = nil
+}
+
+// rated are the counters whose rates are compared, or that the loop of congestion
+// control is seen by.
+var rated = map[drivers.Metric]bool{
+	drivers.PauseRxTime: true, drivers.PauseTxTime: true, drivers.QueueMarked: true,
+	drivers.OutOfSequence: true, drivers.SequenceErrors: true, drivers.AckTimeouts: true, drivers.RNRRetries: true,
+	drivers.CNPSent: true, drivers.MarkedReceived: true, drivers.CNPHandled: true, drivers.CNPIgnored: true,
+}

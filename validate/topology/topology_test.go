@@ -185,7 +185,8 @@ spine1/Ethernet8 is linked to leaf2/Ethernet16, in the intent to leaf2/Ethernet8
 			`leaf1/Ethernet8 is linked to leaf2/etp1, in the intent to spine1/Ethernet0`},
 		{"aliases, one too many", "dump.json", `{"devices": {"leaf1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet8", "spine1", "local", "etp1", "")+","+neighbour("Ethernet24", "spine1", "local", "etp4", "")+"]") + `, "spine1": ` + fmt.Sprintf(lldpOf, "["+neighbour("Ethernet0", "leaf1", "local", "etp2", "")+","+neighbour("Ethernet24", "leaf1", "local", "etp4", "")+"]") + `}}`,
 			`1 link between leaf1 and spine1 is not in the intent`},
-		// What leaf1 sees says nothing of the links of others.
+		// The neighbours of leaf1 say nothing about links between other
+		// devices.
 		{"one switch of three", "dump.json", `{"neighbors": [{"device": "leaf1", "port": "Ethernet8", "peer": "spine1", "peerPort": "Ethernet0"}, {"device": "leaf1", "port": "Ethernet24", "peer": "leaf2", "peerPort": "Ethernet24"}]}`,
 			`1 link between leaf1 and leaf2 is not in the intent`},
 		{"simple", "dump.json", `{"neighbors": [{"device": "leaf2", "port": "Ethernet8", "peer": "spine1", "peerPort": "Ethernet8"}, {"device": "leaf1", "port": "Ethernet0", "peer": "gpu1", "peerPort": "n0"}]}`,

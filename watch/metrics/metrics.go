@@ -1,12 +1,12 @@
 // Package metrics shows a watched fabric to Prometheus.
 //
-// All names begin with roce_fabric_. What a label may be is bounded by the
+// All names begin with roce_fabric_. The values of labels are bounded by the
 // intent and by the catalogue of checks: devices and ports are those of the
 // intent, and of the names that a device gives to its buffer pools a few are
-// shown; a port shows the priorities, queues
-// and priority groups of its lossless classes, and others only where PFC or its
-// watchdog was at work on them. Beyond [maxPortSeries] the counters of further
-// ports are left out, and a metric says so.
+// shown; a port shows the priorities, queues and priority groups of its
+// lossless classes, and others only where PFC or its watchdog was at work on
+// them. Beyond [maxPortSeries] the counters of further ports are left out, and
+// a metric says so.
 //
 // Counters of ports are those of the device, which may start again at zero, as
 // Prometheus expects of counters. A device that could not be read shows none.

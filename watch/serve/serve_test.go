@@ -157,7 +157,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}()
 	select {
 	case <-accepted:
-		t.Error("a second connection is accepted beside the first")
+		t.Error("a second connection is accepted while the first is open")
 	default:
 	}
 	if err := errors.Join(first.Close(), first.Close()); err == nil {

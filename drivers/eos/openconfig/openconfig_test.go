@@ -138,7 +138,7 @@ func TestDecodeCuts(t *testing.T) {
 	}
 }
 
-// What does not fit leaves its value unset and the others alone.
+// A value that does not fit stays unset and does not affect the others.
 func TestDecodeMisfits(t *testing.T) {
 	const st = "interfaces/interface[name=e]/state"
 	for _, tt := range []struct {

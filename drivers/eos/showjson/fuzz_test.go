@@ -32,7 +32,7 @@ func FuzzDecode(f *testing.F) {
 				clean(err.Error())
 				continue
 			}
-			// What is there already is set again, not doubled.
+			// Decoding the same answer a second time adds nothing.
 			if err := d(b, &again); err != nil {
 				t.Fatal(err)
 			}

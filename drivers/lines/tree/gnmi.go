@@ -32,9 +32,9 @@ type Source struct {
 	Decode   func([]gnmi.Value) (*drivers.Observation, error)
 }
 
-// Observe reads the state of all ports. What the device has no path for is not
-// set. An error means that a call failed for another reason, that the device
-// refused every path, or that an answer is no JSON or absurdly large.
+// Observe reads the state of all ports. A value that the device has no path for
+// is not set. An error means that a call failed for another reason, that the
+// device refused every path, or that an answer is no JSON or absurdly large.
 func (s Source) Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
 	taken := time.Now()
 	var all []gnmi.Value

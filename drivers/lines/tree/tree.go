@@ -1,8 +1,8 @@
 // Package tree reads the JSON that switches send, as values of gNMI and as the
 // output of show commands, without a model of it. Releases differ in what is a
 // string and what a number, in the module in front of a name (RFC 7951, section
-// 4), and in whether the one entry of a list stands in an array. What fits is
-// taken; what is missing or of another form is not set.
+// 4), and in whether the one entry of a list stands in an array. A value in one
+// of these forms is used; one that is missing or in any other form is not set.
 package tree
 
 import (

@@ -15,7 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// What real releases print of one thing differs in form: all forms read alike.
+// Releases print the same value in different forms. All forms give the same
+// result.
 func TestFormsOfOneThing(t *testing.T) {
 	for _, text := range []string{
 		`{"intf": {"mtu": 9214, "up": true, "name": " Ethernet1/1 "}}`,
@@ -33,7 +34,8 @@ func TestFormsOfOneThing(t *testing.T) {
 	}
 }
 
-// What is missing, long or of another form is not set, and nothing panics.
+// A value that is missing, too long or in another form is not set, and nothing
+// panics.
 func TestValuesOfAnotherFormAreNotSet(t *testing.T) {
 	long := strings.Repeat("x", MaxText+1)
 	o, _, err := Parse([]byte(`{"a": [{"x": 1}, {"x": 2}], "n": null, "f": 1.5, "neg": -1, "b": false, "long": "` + long + `", "fits": "` + long[1:] + `", "ctl": "a\u001b[2Jb", "t": "false"}`))

@@ -78,7 +78,7 @@ func (r row) port(key string) (string, bool) {
 }
 
 // group returns the number that a text begins with, 0 to 7: "3", "3 [Active]".
-// What else a box counts is for itself and for mirrors.
+// The switch counts further groups for its own traffic and for mirrors.
 func group(s string) (int, bool) {
 	word, _, _ := strings.Cut(s, " ")
 	if len(word) != 1 || word[0] < '0' || word[0] > '7' {

@@ -8,7 +8,7 @@ import (
 )
 
 // Reboot starts the machine again: drivers and the RDMA stack come up with their
-// defaults. What a card's firmware keeps is the card's.
+// defaults. Settings that a card's firmware keeps stay.
 func (h *Host) Reboot() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

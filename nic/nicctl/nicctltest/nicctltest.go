@@ -1,6 +1,6 @@
 // Package nicctltest is a host of simulated AMD Pensando cards behind nicctl: a
-// runner program that keeps what it is told, prints it as nicctl does and
-// refuses what nicctl and the cards' firmware are known to refuse, in their
+// runner program that keeps the values that are set, prints them as nicctl does
+// and refuses what nicctl and the cards' firmware are known to refuse, in their
 // words (amd/node-scraper, ROCm/mori tools/env_setup.sh). Where their behaviour
 // is not known, [Faults] has it either way.
 //

@@ -8,8 +8,8 @@ import (
 
 // The switch's YANG library carries ietf-inet-types and ietf-yang-types
 // (RFC 6991) in itself, so a folder of SONiC models refers to them without
-// holding them. What SONiC models use of the two is written here; a folder
-// that does hold the files is read from them.
+// holding them. The types that SONiC models use of the two are written here; a
+// folder that does hold the files is read from them.
 
 // ietfTypes are types that are not a plain restriction of a built-in one. Each
 // returns the canonical form.

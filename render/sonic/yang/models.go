@@ -5,8 +5,8 @@
 // release, table or rule is written into this package. It judges as the
 // loader on the switch does (sonic-buildimage src/sonic-yang-mgmt over
 // libyang): tables, keys, fields, types, references, defaults, mandatory
-// fields, must and when. What orchagent or an ASIC takes is another question,
-// and so is how the incremental updater orders a change.
+// fields, must and when. It does not tell whether orchagent or an ASIC accepts
+// a value, or how the incremental updater orders a change.
 //
 // A rule outside the part of XPath or of regular expressions that is
 // understood here is never a violation and never passed over in silence: it
@@ -282,11 +282,8 @@ func (m *Models) indexForeign(u *unit) {
 // Skipped lists the files that are not used, sorted by file.
 func (m *Models) Skipped() []Skipped { return append([]Skipped(nil), m.skipped...) }
 
-// HasTable reports whether the models have a table of that name. A table
-// without a model cannot be changed through the switch's incremental updater.
-func (m *Models) HasTable(name string) bool { return m.tables[name] != nil }
-
-// Tables returns the names of all tables, sorted.
+// Tables returns the names of all tables, sorted. A table without a model cannot
+// be changed through the switch's incremental updater.
 func (m *Models) Tables() []string { return sortedKeys(m.tables) }
 
 // Unevaluated lists the rules of the given tables that [Models.Check] does not

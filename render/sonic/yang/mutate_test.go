@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A mutator changes a configuration in one way, by a seed. What a field could
-// hold is taken from the model under test, so that values on both sides of
-// every bound come up, in fields the examples do not use as well.
+// A mutator changes a configuration in one way, by a seed. It takes the
+// possible values of a field from the model under test, so that values on both
+// sides of every bound come up, in fields the examples do not use as well.
 type mutator struct {
 	*rand.Rand
 	m *Models

@@ -64,8 +64,8 @@ type Channel struct {
 	ch ssh.Channel
 }
 
-// Raw is the channel as it is, for a system whose shell has no terminal; Term is
-// not to be used beside it.
+// Raw is the channel as it is, for a system whose shell has no terminal; Term
+// must not be used together with it.
 func (c *Channel) Raw() ssh.Channel { return c.ch }
 
 // Exit ends a channel that the box ends by itself, with a status.

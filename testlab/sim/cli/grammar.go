@@ -4,8 +4,8 @@
 // mode, the tree of blocks and lines that a configuration is, faults, and the
 // world around a box.
 //
-// It is for the simulators of testlab/sim alone. What a vendor's box says and
-// does stays in the package of that box.
+// It is for the simulators of testlab/sim alone. The commands and outputs of a
+// vendor's box stay in the package of that box.
 package cli
 
 import "strings"

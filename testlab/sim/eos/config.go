@@ -128,10 +128,10 @@ func (e *EOS) qosMap(name string) qosMap {
 	return qosMap{"traffic-class", e.o.QueueKeyword, 8, identity}
 }
 
-// mapLines prints a map, one line per target. Without all, what equals the
-// default is left out; explicit keeps of that what was said. What is listed is
-// parted by blanks, or by style 1 and 2 in ranges that are parted by blanks or
-// commas, which newer releases take.
+// lines prints a map, one line per target. Without all, entries that equal
+// the default are left out; explicit keeps those that were configured. Values
+// are separated by blanks; styles 1 and 2 write ranges, separated by blanks or
+// commas, which newer releases accept.
 func (m qosMap) lines(set map[int]string, all, explicit bool, style int) []string {
 	to := map[string][]bool{}
 	for n := range m.size {

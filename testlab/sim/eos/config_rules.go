@@ -66,8 +66,8 @@ const (
 	rankQueue          = 300
 )
 
-// commands is the grammar of all modes. What a family does not have is refused
-// when it is used.
+// commands is the grammar of all modes. A command that a family does not have
+// is refused when it is used.
 var commands = sync.OnceValue(func() grammar {
 	g := grammar{cli.NewGrammar[*exec](params)}
 	g.qosGlobal()
@@ -82,8 +82,8 @@ var commands = sync.OnceValue(func() grammar {
 	return g
 })
 
-// keep sets the line under a key. What equals one of the defaults is left out
-// where defaults are not printed.
+// keep sets the line under a key. A line that equals one of the defaults is
+// left out where defaults are not printed.
 func keep(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {
 		v := value{Line: x.Line, Plain: x.Line, Rank: rank}
@@ -121,8 +121,8 @@ func (g grammar) qosGlobal() {
 		"uc-tx-queue": "traffic-class <from=eights> to uc-tx-queue <to=0-7>",
 	} {
 		g.Set(at, "qos map "+pattern, setMap(name))
-		// What a DSCP or CoS maps to need not be said to reset it; a traffic
-		// class has several maps, so there the word after "to" is needed.
+		// The reset of a DSCP or CoS need not name its target; a traffic class
+		// has several maps, so there the word after "to" is needed.
 		head, tail, _ := strings.Cut(pattern, " to ")
 		if to, rest, _ := strings.Cut(tail, " "); strings.HasPrefix(pattern, "traffic-class") {
 			g.Neg(at, "qos map "+head+" to "+to+" ["+rest+"]", resetMap(name))

@@ -37,7 +37,7 @@ func feed(t *testing.T, e *EOS, lines string) {
 	}
 }
 
-// What lines make of the configuration, in one place of it.
+// The effect of lines on one place in the configuration.
 func TestLines(t *testing.T) {
 	sand := Options{Model: "DCS-7280CR3-32P4"}
 	explicit := Options{PrintDefaults: true}
@@ -89,7 +89,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What lines at the top make of the configuration: the lines that were not
+// The effect of lines at the top of the configuration: the lines that were not
 // there before.
 func TestGlobalLines(t *testing.T) {
 	for _, c := range []struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// What follows is configuration that has nothing to do with QoS. It is known
-// by its first words and kept as it was written.
+// The following configuration has nothing to do with QoS. It is known by its
+// first words and kept as it was written.
 
 func (g grammar) line(modes []string, rank, keyWords int, patterns ...string) {
 	cli.AddLines(g.Grammar, modes, rank, keyWords, patterns...)

@@ -44,7 +44,7 @@ func (g *gnmiServer) Set(ctx context.Context, r *gnmi.SetRequest) (*gnmi.SetResp
 }
 
 // commands are the lines of a request, or the reason why it is none of the
-// documented kind. What a box makes of the other kinds is not documented.
+// documented kind. The answer of a box to the other kinds is not documented.
 func (g *gnmiServer) commands(r *gnmi.SetRequest) ([]string, error) {
 	switch {
 	case g.noModel():

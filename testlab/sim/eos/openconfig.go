@@ -136,7 +136,7 @@ func walk(c container, path []*gnmi.PathElem) ([]hit, error) {
 		}
 		hits = append(hits, hs...)
 	}
-	// Of many entries some may have the node: only ports have Ethernet's.
+	// Only some of many entries may have the node: only ports have Ethernet's.
 	if failure != nil && (len(hits) == 0 || !wild) {
 		return nil, failure
 	}

@@ -302,7 +302,7 @@ func (e *EOS) sessionsJSON() any {
 		case c.state == stateTimer && e.o.OldSessionJSON:
 			m["commitBy"], m["commitUser"] = e.Timer.expire.Sub(e.Booted).Seconds(), c.user
 		case c.state == stateTimer:
-			// Newer releases show the timer beside the sessions alone.
+			// Newer releases show the timer only outside the list of sessions.
 			m["state"], m["commitUser"] = stateCompleted, c.user
 		}
 		sessions[name] = m

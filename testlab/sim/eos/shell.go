@@ -42,7 +42,8 @@ func (f *front) serveShell(c *cli.Channel) {
 		ended = sh.interact()
 	}
 	if ended {
-		// What a command made of its work is in its output alone.
+		// The status is 0 even for a command that failed: only its output says
+		// so.
 		c.Exit(0)
 	}
 }

@@ -6,7 +6,7 @@
 // loses what a reboot loses.
 //
 // The copied program is never run: this process answers in its place, wherever
-// it runs on. Beside the agent's the host knows the few programs that a login
+// it runs on. Besides the agent, the host knows the few programs that a login
 // needs to put a file there. Do not add ways to configure the machine that a
 // real one does not have; [Faults] make it misbehave.
 package host
@@ -142,7 +142,7 @@ func New(o Options) (*Host, error) {
 	return h, err
 }
 
-// Close stops the host. What it keeps in its folder stays there.
+// Close stops the host. Its files stay in its folder.
 func (h *Host) Close() error {
 	h.Front.Close()
 	return nil

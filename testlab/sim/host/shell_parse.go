@@ -10,7 +10,7 @@ import (
 // The shell is the part of a POSIX shell (IEEE Std 1003.1, Shell Command
 // Language) that a tool needs to find out about a host and to put a file there:
 // lists, if, assignments, parameters, substitution of commands and redirection.
-// What it does not know it refuses, so that it is never laxer than a host.
+// It refuses everything else, so that it is never laxer than a host.
 
 // list is a sequence of commands.
 type list []item

@@ -8,8 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
 )
 
-// What the shell of a host takes and says, as dash and GNU coreutils do; the
-// outputs are theirs but for the words of refusals.
+// The shell of a host accepts and prints the same as dash and GNU coreutils;
+// only the words of refusals differ.
 func TestShell(t *testing.T) {
 	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	for _, c := range []struct {

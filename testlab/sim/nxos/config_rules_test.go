@@ -90,7 +90,7 @@ func TestRefusedLines(t *testing.T) {
 		{"", "feature", tooShort, Options{}},
 		{"", "f", "% Ambiguous command at '^' marker.", Options{}},
 		{port, "description secret", badCommand, Options{Refuse: []string{`^description`}}},
-		// What is there and what is not.
+		// Objects that exist and that do not.
 		{"policy-map P", "class NONE", "ERROR: class-map NONE does not exist", Options{}},
 		{"policy-map P", "no class NONE", "ERROR: class NONE is not in the policy-map", Options{}},
 		{"class-map match-any A", "class-map match-all A", "ERROR: class-map A exists with another match type", Options{}},

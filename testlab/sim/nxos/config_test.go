@@ -30,7 +30,7 @@ func inside(t *testing.T, n *NXOS, head string) string {
 	return b.String()
 }
 
-// What lines make of the configuration, in one place of it.
+// The effect of lines on one place in the configuration.
 func TestLines(t *testing.T) {
 	const port, bridge, sys = "interface Ethernet1/1", "interface Ethernet1/2", "system qos"
 	const que, nq, qos, cm = "policy-map type queuing P", "policy-map type network-qos P", "policy-map type qos P", "class-map type qos match-any A"
@@ -82,7 +82,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What lines at the top make of the configuration: the lines that were not
+// The effect of lines at the top of the configuration: the lines that were not
 // there before.
 func TestGlobalLines(t *testing.T) {
 	for _, c := range []struct {
@@ -214,7 +214,7 @@ func TestWritesAreEntries(t *testing.T) {
 	}
 }
 
-// What is not saved is lost by a restart; checkpoints are not.
+// A restart loses the configuration that is not saved, but no checkpoints.
 func TestRestart(t *testing.T) {
 	n := newBox(t, Options{Config: small, TCAM: true})
 	feed(t, n, "policy-map P\nhardware access-list tcam region ing-l2-qos 1536")

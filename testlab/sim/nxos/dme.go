@@ -66,7 +66,7 @@ func prune(m map[string]any) map[string]any {
 	return m
 }
 
-// dmePort is a port with what it is told and what it does.
+// dmePort is a port with its configuration and its state.
 func dmePort(v portView) map[string]any {
 	layer := "Layer2"
 	var flags []string

@@ -44,7 +44,7 @@ func TestDualStage(t *testing.T) {
 	if out := c.line("mtu 9"); !strings.HasSuffix(out, outOf("576-9216")) || c.buffer() != buffer {
 		t.Errorf("a line that does not parse: %s", out)
 	}
-	// What others change meanwhile stays.
+	// Changes by others in the meantime stay.
 	feed(t, n, "feature bgp")
 	if out := c.commit(0); out != committedText {
 		t.Errorf("commit:\n%s", out)

@@ -9,10 +9,10 @@ import (
 // what happens between entering and leaving the configuration mode, a commit of
 // the dual-stage mode, or a rollback. Safe for concurrent use.
 //
-// Of a write in the configuration mode, RejectNext refuses every line,
-// BeforeWrite runs ahead of the first line, GiveUp holds the first line back,
-// FailAfterCommit answers the leaving of the mode with an error, and PretendNext
-// undoes all lines on leaving it.
+// In the configuration mode, RejectNext refuses every line of a write,
+// BeforeWrite runs before the first line, GiveUp holds the first line back,
+// FailAfterCommit answers the end of the mode with an error, and PretendNext
+// undoes all lines at its end.
 type Faults struct {
 	cli.Faults
 

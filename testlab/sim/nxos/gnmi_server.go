@@ -45,8 +45,9 @@ func (g *gnmiServer) Capabilities(ctx context.Context, _ *gnmi.CapabilityRequest
 }
 
 // Get answers paths of the native model, one notification with one update for
-// each. What is not there is an empty value, and an entry of a list comes in an
-// array of one (ironcore-dev/network-operator gnmiext/v2 client.go).
+// each. A path that does not exist has an empty value, and an entry of a list
+// comes in an array of one (ironcore-dev/network-operator gnmiext/v2
+// client.go).
 func (g *gnmiServer) Get(ctx context.Context, r *gnmi.GetRequest) (*gnmi.GetResponse, error) {
 	if err := g.f.Enter(ctx); err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func TestNativeTree(t *testing.T) {
 		stats + "/txPackets":            5000.0,
 		stats + "/randEcnMarkedPackets": 41822.0,
 		stats + "/pfcTxPpp":             98.0,
-		// What is not there is empty and no error.
+		// A path that does not exist is empty and no error.
 		"System/intf-items/phys-items/PhysIf-list[id=eth9/9]":                                    nil,
 		"System/intf-items/phys-items/PhysIf-list[id=eth1/1]/nonsense":                           nil,
 		"System/ipqos-items/queuing-items/policy-items/in-items/intf-items/If-list[name=eth1/1]": nil,

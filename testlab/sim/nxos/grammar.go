@@ -65,8 +65,8 @@ const (
 // checkpoint of 7.0(3)I2).
 var oldRank = map[int]int{rankClassNQ: rankHostname + 10, rankPolicyNQ: rankHostname + 11}
 
-// commands is the grammar of all modes. What a model does not have is refused
-// when it is used.
+// commands is the grammar of all modes. A command that a model does not have is
+// refused when it is used.
 var commands = sync.OnceValue(func() grammar {
 	g := grammar{cli.NewGrammar[*exec](params)}
 	g.classMaps()
@@ -81,7 +81,7 @@ var commands = sync.OnceValue(func() grammar {
 	return g
 })
 
-// keep sets the line under a key. What equals one of the defaults is not
+// keep sets the line under a key. A line that equals one of the defaults is not
 // printed.
 func keep(key string, rank int, defaults ...string) action {
 	return func(x *exec) string {

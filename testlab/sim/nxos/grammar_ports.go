@@ -73,8 +73,8 @@ func (g grammar) ports() {
 	})
 }
 
-// bridged makes ports bridge or route. What is not the box's default is
-// printed.
+// bridged makes ports bridge or route. Only the mode that is not the box's
+// default is printed.
 func (x *exec) bridged(on bool) string {
 	line := "switchport"
 	if !on {
@@ -91,8 +91,8 @@ func (x *exec) bridged(on bool) string {
 	return ""
 }
 
-// settle takes back what ports say that is the default by now, and what they
-// lose when they become bridged.
+// settle removes the lines of ports that are now the default, and those that a
+// port loses when it becomes bridged.
 func settle(root *cli.Block) {
 	for _, b := range root.Subs {
 		if b.Mode != modeEthernet && b.Mode != modePortChannel {

@@ -123,7 +123,7 @@ func (x *exec) policies() []*cli.Block {
 	return up.Blocks()
 }
 
-// excluded refuses a line beside others of the same class that shut it out.
+// excluded refuses a line if the same class has another that excludes it.
 func (x *exec) excluded(keys ...string) string {
 	for _, b := range x.Blocks() {
 		for _, key := range keys {
@@ -137,8 +137,8 @@ func (x *exec) excluded(keys ...string) string {
 	return ""
 }
 
-// share checks a share of the bandwidth: one kind per class, no priority beside
-// it, and no more than all of the bandwidth per policy.
+// share checks a share of the bandwidth: one kind per class, no priority in the
+// same class, and no more than all of the bandwidth per policy.
 func (x *exec) share(key string) string {
 	other := "bandwidth remaining percent"
 	if key == other {

@@ -6,8 +6,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 )
 
-// What follows is configuration that has nothing to do with QoS, or only by
-// name. It is known by its first words and kept as it was written.
+// The following configuration has nothing to do with QoS, or only by name. It
+// is known by its first words and kept as it was written.
 
 func (g grammar) texts() {
 	global := []string{modeGlobal}
@@ -89,7 +89,7 @@ const featureNames = "bash-shell|bfd|bgp|container-tracker|dhcp|eigrp|evmed|fabr
 	"nat|netconf|netflow|ngmvpn|ngoam|nv|nxapi|nxsdk|openconfig|ospf|ospfv3|pbr|pim|pim6|port-security|private-vlan|privilege|ptp|restconf|rip|scheduler|" +
 	"scp-server|sftp-server|sflow|signature-verification|sla|ssh|tacacs+|telemetry|telnet|tunnel|udld|vmtracker|vn-segment-vlan-based|vpc|vrrp|vrrpv3|vtp"
 
-// features adds features, and what the hardware is told.
+// features adds features, and the settings of the hardware.
 func (g grammar) features() {
 	global := []string{modeGlobal}
 	g.Set(global, "feature <name="+featureNames+">", func(x *exec) string {
@@ -113,8 +113,8 @@ func (g grammar) features() {
 	})
 	g.line(global, 2201, 5, "hardware access-list tcam label <what=name> <n=0-64>")
 	g.line(global, 2202, 0, "hardware profile <rest=text>", "hardware rate-limiter <rest=text>", "hardware forwarding <rest=text>")
-	// Of the hardware's QoS only what is documented (9.3 command reference;
-	// YangModels/yang, Cisco-NX-OS-device.yang, pltfm qos).
+	// Only the documented commands of the hardware's QoS (9.3 command
+	// reference; YangModels/yang, Cisco-NX-OS-device.yang, pltfm qos).
 	g.line(global, 2203, 0, "hardware qos dynamic-buffer-sharing", "hardware qos pfc mc-drop", "hardware qos fc rate-shaper", "hardware qos ing-pg-no-min", "hardware qos ing-pg-share",
 		"hardware qos include ipg", "hardware qos classify ns-only")
 	g.line(global, 2203, 3, "hardware qos min-buffer qos-group <v=all|none|default>", "hardware qos ing-pg-hdrm-reserve percent <n=20-100>", "hardware qos etrap age-period <n=1-1000000> usec")

@@ -221,8 +221,8 @@ func (sh *shell) configure(raw string) string {
 	return sh.configLine(raw)
 }
 
-// leave returns to exec mode, which ends a write. What is in the buffer of the
-// dual-stage mode is dropped.
+// leave returns to exec mode, which ends a write. The buffer of the dual-stage
+// mode is dropped.
 func (sh *shell) leave() string {
 	e, dual := sh.entry, sh.dual
 	sh.config, sh.entry, sh.dual = nil, nil, false

@@ -138,7 +138,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// What a banner holds is no command.
+// The lines of a banner are no commands.
 func TestBanner(t *testing.T) {
 	n := serve(t, Options{})
 	k := shellOf(t, n)
@@ -221,7 +221,7 @@ func TestBootflash(t *testing.T) {
 	)
 	before := k.Do("show file bootflash:before")
 	write(t, n, "hostname leaf1\ninterface Ethernet1/1\ndescription later")
-	// The box asks before it writes over a file, unless it is told not to.
+	// The box asks before it overwrites a file, unless that is turned off.
 	k.Send("copy running-config bootflash:before\n")
 	k.Until(`\(y/n\)\?\[n\] $`)
 	k.Send("n\n")

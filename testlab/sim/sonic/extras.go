@@ -2,8 +2,8 @@ package sonic
 
 import "strconv"
 
-// What follows is there on some boxes and says nothing about QoS that is not so
-// without it.
+// The following is there on some boxes, and does not change what a
+// configuration says about QoS.
 
 // spelt are optional fields of PORT with the values that leaving them out stands
 // for (sonic-buildimage src/sonic-yang-models/yang-models/sonic-port.yang).

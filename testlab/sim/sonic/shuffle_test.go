@@ -9,8 +9,8 @@ import (
 	"github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// What Get answers differs with the seed and from answer to answer, is the same
-// again for the same seed, and never says anything else.
+// An answer of Get differs with the seed and from call to call, is the same
+// again for the same seed, and always has the same content.
 func TestShuffledGetSaysTheSame(t *testing.T) {
 	s := start(t, Options{})
 	c := dial(t, s)
@@ -55,8 +55,8 @@ func TestShuffledGetSaysTheSame(t *testing.T) {
 	}
 }
 
-// What the ASIC has, and what the ports are, is the same under every seed; there
-// may be more beside it.
+// The entries of the ASIC and of the ports are the same with every seed; there
+// may be others besides.
 func TestShuffledStateSaysTheSame(t *testing.T) {
 	s := start(t, Options{})
 	ports, asic := s.DB("APPL_DB")["PORT_TABLE"], s.DB("ASIC_DB")["ASIC_STATE"]

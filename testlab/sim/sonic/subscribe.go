@@ -47,9 +47,9 @@ func (s *Switch) tell(table, key string, r row) {
 
 // Subscribe serves tables of CONFIG_DB by the older addressing, as they change:
 // first each table as it is, then that this is all, then each row that changes.
-// What of it is refused, and how, is of sonic-gnmi gnmi_server/client_subscribe.go
-// and sonic_data_client/db_client.go; other databases, rows, fields and samples
-// are left out.
+// It refuses the requests that sonic-gnmi gnmi_server/client_subscribe.go and
+// sonic_data_client/db_client.go refuse, in the same way; other databases, rows,
+// fields and samples are left out.
 func (g *gnmiServer) Subscribe(stream gnmi.GNMI_SubscribeServer) error {
 	if err := g.enter(stream.Context()); err != nil {
 		return err

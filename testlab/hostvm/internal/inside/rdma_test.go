@@ -57,7 +57,7 @@ func TestDefaultTOS(t *testing.T) {
 	}
 	equal(t, "the mode", read(t, mode), "RoCE v2")
 
-	// What a folder is made for anew is the same device.
+	// A folder that is made again is for the same device, with its settings.
 	if err := os.Remove(cma + "/rxe0"); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func Dial(t testing.TB, b Box, a Account) (*ssh.Client, error) {
 	}
 	c, err := ssh.Dial("tcp", b.SSHAddr(), conf)
 	if err == nil {
-		// What a test waits for longer than this does not come.
+		// A test that waits longer than this waits in vain.
 		stop := context.AfterFunc(t.Context(), func() { _ = c.Close() })
 		timer := time.AfterFunc(limit, func() { _ = c.Close() })
 		t.Cleanup(func() { stop(); timer.Stop(); _ = c.Close() })
@@ -197,7 +197,7 @@ func (k *Console) Talk(lines ...[3]string) {
 	}
 }
 
-// Eventually polls a condition that another goroutine brings about.
+// Eventually waits for a condition that another goroutine makes true.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

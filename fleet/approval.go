@@ -1,0 +1,152 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// Approver says yes or no to a run. Package approval has those of an intent.
+type Approver interface {
+	// Approve returns nil for a yes. Any error is a no, with the reason as its text.
+	Approve(ctx context.Context, r ApprovalRequest) error
+	// String names the approver in talk and in the audit log.
+	String() string
+}
+
+// ApprovalRequest is what an approver decides on.
+type ApprovalRequest struct {
+	Fabric string `json:"fabric"`
+	// Digest identifies what is about to be done: that of the plan, as [PlanFile] has
+	// it, or of the undo records of the run that is rolled back.
+	Digest string `json:"digest"`
+	// Of is the run that is rolled back; "" for an apply.
+	Of      string `json:"rolls_back,omitempty"`
+	Devices int    `json:"devices"` // that change
+	// Impact is the largest of the changes.
+	Impact  string           `json:"impact"`
+	Changes []ApprovalChange `json:"changes"`
+	User    string           `json:"user"`
+	Host    string           `json:"host"`
+	// Wave is set where a run asks again between two waves: the number of the one that
+	// is next, from 2. Changes are then of that wave.
+	Wave  int `json:"wave,omitempty"`
+	Waves int `json:"waves,omitempty"`
+}
+
+// ApprovalChange is a device that changes.
+type ApprovalChange struct {
+	Device string `json:"device"`
+	Impact string `json:"impact"`
+}
+
+func (r *run) approvalRequest(of, digest string) ApprovalRequest {
+	me := store.Self("", "")
+	return ApprovalRequest{Fabric: r.Fabric.Name, Digest: digest, Of: of, Changes: []ApprovalChange{}, User: me.User, Host: me.Host}
+}
+
+func (q *ApprovalRequest) add(c ApprovalChange) {
+	q.Devices++
+	q.Changes = append(q.Changes, c)
+}
+
+// request asks for the devices that a plan changes.
+func (p *PlanFile) request(r *run) (ApprovalRequest, error) {
+	q, most := r.approvalRequest("", p.Digest), qos.ImpactNone
+	for _, d := range p.devices {
+		if d.err == nil && !d.empty {
+			q.add(ApprovalChange{d.name, d.impact.String()})
+			most = max(most, d.impact)
+		}
+	}
+	q.Impact = most.String()
+	return q, nil
+}
+
+// request asks for the devices that a rollback restores.
+func (u *Undo) request(r *run) (ApprovalRequest, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, u.ID)
+	q, most := r.approvalRequest(u.ID, ""), qos.ImpactNone
+	for _, d := range u.Devices {
+		token, err := u.Token(d)
+		if err != nil {
+			return q, NewError(d.Name, OpJournal, err)
+		}
+		if err := json.NewEncoder(sum).Encode(token); err != nil {
+			return q, err
+		}
+		p, err := u.plan(d)
+		if err != nil {
+			return q, err
+		}
+		q.add(ApprovalChange{d.Name, p.Impact().String()})
+		most = max(most, p.Impact())
+	}
+	q.Impact = most.String()
+	q.Digest = hex.EncodeToString(sum.Sum(nil))
+	return q, nil
+}
+
+// ask has the operator and then the approver say yes. Each answer may take hours, so
+// the windows are looked at again after it.
+func (r *run) ask(ctx context.Context, confirm func() error, request func(*run) (ApprovalRequest, error)) error {
+	approve := func() error { return r.approve(ctx, request) }
+	for _, question := range []func() error{confirm, approve} {
+		if question == nil {
+			continue
+		}
+		if err := question(); err != nil {
+			return err
+		}
+		if err := r.inWindow(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// approve asks the approver, if there is one and something changes.
+func (r *run) approve(ctx context.Context, request func(*run) (ApprovalRequest, error)) error {
+	if r.Approver == nil {
+		return nil
+	}
+	q, err := request(r)
+	if err != nil || q.Devices == 0 {
+		return err
+	}
+	err = r.Approver.Approve(ctx, q)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("nothing was written")
+	case err != nil:
+		return errorAs("", OpJudge, KindRefused, fmt.Errorf("not approved by %s: %w; nothing was written", r.Approver, err))
+	}
+	r.approved, r.request = r.Approver.String(), q
+	return nil
+}
+
+// approveWave asks the approver again, before any wave but the first.
+func (r *run) approveWave(ctx context.Context, w Wave, n, of int) error {
+	if r.approved == "" || n < 2 {
+		return nil
+	}
+	q := r.request
+	q.Wave, q.Waves, q.Devices, q.Changes = n, of, 0, []ApprovalChange{}
+	for _, c := range r.request.Changes {
+		if slices.Contains(w.Devices, c.Device) {
+			q.add(c)
+		}
+	}
+	if err := r.Approver.Approve(ctx, q); err != nil && ctx.Err() == nil {
+		return errorAs("", OpJudge, KindRefused, fmt.Errorf("wave %d is not approved by %s: %w", n, r.Approver, err))
+	}
+	return ctx.Err()
+}

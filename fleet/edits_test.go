@@ -1,0 +1,161 @@
+package fleet_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/examples"
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// edit is a change of an intent that operators often make.
+type edit struct {
+	name, old, new string
+	// worse says that no order of it is without a state in between that is worse.
+	worse bool
+}
+
+// editsOf are edits of an example with its names.
+func editsOf(rdma, last string) []edit {
+	return []edit{
+		{"add a class", `(default: .*bandwidth: )` + last, `bulk: {priority: 1, dscp: [10], bandwidth: 5%}` + "\n  ${1}" + less5(last), false},
+		{"move a DSCP", `dscp: \[26\]`, `dscp: [30]`, false},
+		{"change a PFC priority", `(` + rdma + `:\s+\{?priority:) 3`, `$1 5`, true},
+		{"raise the MTU", `fabric: 9..., host: 9000`, `fabric: 9210, host: 9100`, false},
+		{"lower the MTU", `fabric: 9..., host: 9000`, `fabric: 6000, host: 5000`, false},
+		{"new ECN curve", `ecn: (\{.*?\}|auto)`, `ecn: {min: 200KB, max: 2MB, probability: 20%}`, false},
+		{"alpha", `mtu:`, "buffers: {alpha: -2}\nmtu:", false},
+		{"watchdog", `restore: (400ms|1s)`, `restore: 800ms`, false},
+		{"swap trust", `mtu:`, "trust: pcp\nmtu:", false},
+	}
+}
+
+func less5(percent string) string {
+	var n int
+	_, err := fmt.Sscanf(percent, "%d%%", &n)
+	must(err)
+	return fmt.Sprintf("%d%%", n-5)
+}
+
+// load loads an intent.
+func load(t *testing.T, text string) *fleet.Fabric {
+	t.Helper()
+	f, err := fleet.Load(t.Context(), "-", fleet.LoadOptions{Stdin: strings.NewReader(text), Name: "fabric.yaml", Take: fleet.TakeAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// The order of ten common edits of the examples is written down in testdata, and none has
+// a state in between that is worse but those of which it is known.
+func TestOrderOfEdits(t *testing.T) {
+	for _, e := range []struct {
+		name  string
+		edits []edit
+	}{
+		{"quickstart", editsOf("rdma", "40%")},
+		{"mixed", editsOf("rdma", "40%")},
+		{"eos-clos", editsOf("rdma", "40%")},
+		{"nxos-clos", editsOf("gpu", "20%")},
+	} {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			text, err := examples.Intent(e.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			base := load(t, string(text))
+			l, err := lab.Start(base.Fabric(), t.TempDir(), lab.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			at := &fleet.Access{At: l.At}
+			var out bytes.Buffer
+			written := func(name string, worse bool, plan *fleet.PlanFile) {
+				if got := plan.Rollout.Impact() == qos.ImpactLoss; got != worse {
+					t.Errorf("%s: worse in between: %v", name, got)
+				}
+				for d, err := range plan.Devices() {
+					if err != nil || d.Error != nil {
+						t.Fatal(name, err, d.Error)
+					}
+				}
+				fmt.Fprintf(&out, "# %s\n", name)
+				text := report.Text{W: &out}
+				text.Rollout(plan.Rollout)
+				if len(plan.Rollout.Waves) == 0 {
+					fmt.Fprintln(&out, "no changes")
+				}
+			}
+			apply := func(devices []fleet.Device, plan *fleet.PlanFile) {
+				o := fleet.ApplyOptions{RunOptions: fleet.RunOptions{Fabric: base.Fabric(), Store: store.Dir(t.TempDir()), Writers: 8}, Allow: qos.ImpactLoss}
+				if res, err := fleet.Apply(t.Context(), devices, plan, o); err != nil || res.Failed() {
+					t.Fatal(err, res)
+				}
+			}
+			devices, _ := base.Devices(at)
+			old := slices.DeleteFunc(slices.Clone(devices), func(d fleet.Device) bool { return strings.HasSuffix(d.Name, "leaf2") })
+			apply(old, prepare(t, base, old))
+			plan := prepare(t, base, devices)
+			written("add a leaf", false, plan)
+			apply(devices, plan)
+			for _, edit := range e.edits {
+				edited := regexp.MustCompile(edit.old).ReplaceAllString(string(text), edit.new)
+				if edited == string(text) {
+					t.Fatalf("%s: nothing to edit", edit.name)
+				}
+				f := load(t, edited)
+				devices, _ := f.Devices(at)
+				written(edit.name, edit.worse, prepare(t, f, devices))
+			}
+			golden := filepath.Join("testdata", "edits", e.name+".txt")
+			if *update {
+				must(os.MkdirAll(filepath.Dir(golden), 0o755))
+				must(os.WriteFile(golden, out.Bytes(), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			have := strings.Split(out.String(), "\n")
+			for i, line := range strings.Split(string(want), "\n") {
+				if i >= len(have) || have[i] != line {
+					t.Fatalf("%s:%d: %q is not in what was found, from %q; -update writes that", golden, i+1, line, have[min(i, len(have)):min(i+2, len(have))])
+				}
+			}
+		})
+	}
+}
+
+func prepare(t *testing.T, f *fleet.Fabric, devices []fleet.Device) *fleet.PlanFile {
+	t.Helper()
+	plan, err := fleet.Prepare(t.Context(), devices, fleet.PlanOptions{Fabric: f.Fabric(), Workers: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plan.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return plan
+}

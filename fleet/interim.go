@@ -1,0 +1,219 @@
+package fleet
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
+)
+
+// Interim is what a run leaves for a later one. RDMA traffic moves to another code point
+// in up to three runs: first all devices take both and hosts keep what they send; then
+// the hosts send the new one; then all drop the old one. In one run, a host that is
+// ahead of a switch would send in a class that drops.
+type Interim struct {
+	// Keeps are the code points that are kept beside those of the intent, each with its
+	// traffic class.
+	Keeps map[int]int8 `json:"keeps"`
+	// Moves says that hosts send the new ones from this run on.
+	Moves bool `json:"moves"`
+	// Run is which one this is, of how many, from 1.
+	Run  int `json:"run"`
+	Runs int `json:"runs"`
+}
+
+// interim returns what the next run leaves for a later one, nil where it can do all.
+func (m *RolloutMaker) interim() *Interim {
+	if m.cost == 0 {
+		return nil
+	}
+	both := &Interim{Keeps: m.stillSent(), Run: 1, Runs: 2}
+	if len(both.Keeps) == 0 {
+		return nil
+	}
+	moved := &Interim{Keeps: both.Keeps, Moves: true, Run: 2, Runs: 3}
+	toBoth, fromBoth := m.leg(nil, both), m.leg(both, nil)
+	toMoved, fromMoved := m.leg(both, moved), m.leg(moved, nil)
+	// The last two runs are one where that is as good.
+	if toMoved.cost+fromMoved.cost < fromBoth.cost {
+		both.Runs = 3
+		fromBoth.cost = toMoved.cost + fromMoved.cost
+	}
+	switch {
+	case toBoth.cost+fromBoth.cost >= m.cost:
+		return nil
+	case toBoth.changes:
+		return both
+	}
+	return moved
+}
+
+// leg is a run from one state of the fabric to another.
+type leg struct {
+	cost    float64
+	changes bool // code points move
+}
+
+// leg looks at a run from one interim state to another; nil is that before, and that of
+// the intent.
+func (m *RolloutMaker) leg(from, to *Interim) (out leg) {
+	var devices []*order.Device
+	for _, d := range m.devices {
+		one := *d
+		a, b := d.States[0], d.States[len(d.States)-1]
+		if from != nil {
+			a = m.pool.State(from.state(d))
+		}
+		if to != nil {
+			b = m.pool.State(to.state(d))
+		}
+		one.States = []order.State{a, b}
+		if a.Sends == b.Sends && maps.Equal(a.Ports, b.Ports) {
+			one.States = one.States[:1]
+		}
+		out.changes = out.changes || a.Sends != b.Sends || !maps.EqualFunc(a.Ports, b.Ports, func(p, q order.Port) bool { return p.Classes == q.Classes })
+		devices = append(devices, &one)
+	}
+	out.cost = order.Find(devices, m.fabric.Links).Cost
+	return out
+}
+
+// state is what neighbours see of a device after an interim run.
+func (i *Interim) state(d *order.Device) order.State {
+	was, will := d.States[0], d.States[len(d.States)-1]
+	out := order.State{Ports: map[string]order.Port{}, Sends: was.Sends}
+	if i.Moves {
+		out.Sends = will.Sends
+	}
+	for name, p := range will.Ports {
+		if p.Classes != nil {
+			both := *p.Classes
+			i.put(&both)
+			p.Classes = &both
+		}
+		out.Ports[name] = p
+	}
+	return out
+}
+
+// stillSent returns the code points that hosts send before the rollout, and have one
+// lossless class on all ports of switches, which they lose.
+func (m *RolloutMaker) stillSent() map[int]int8 {
+	var sent uint64
+	for _, d := range m.devices {
+		if d.Host {
+			sent |= d.States[0].Sends
+		}
+	}
+	out := map[int]int8{}
+	for ; sent != 0; sent &= sent - 1 {
+		dscp := bits.TrailingZeros64(sent)
+		if tc, ok := m.classOf(dscp); ok {
+			out[dscp] = tc
+		}
+	}
+	return out
+}
+
+// classOf returns the lossless class that a code point has on all ports before the
+// rollout. It is not ok where it has more than one, or keeps it.
+func (m *RolloutMaker) classOf(dscp int) (tc int8, ok bool) {
+	tc = qos.Unmapped
+	loses := false
+	for _, d := range m.devices {
+		if d.Host {
+			continue
+		}
+		will := d.States[len(d.States)-1]
+		for name, p := range d.States[0].Ports {
+			if p.Classes == nil {
+				return 0, false
+			}
+			of, after := p.Classes[dscp], will.Ports[name]
+			if of < 0 || tc >= 0 && of != tc || !p.PFC.Has(int(of)) || !after.PFC.Has(int(of)) {
+				return 0, false
+			}
+			tc = of
+			loses = loses || after.Classes == nil || after.Classes[dscp] != of
+		}
+	}
+	return tc, loses
+}
+
+// put adds the code points to a map.
+func (i *Interim) put(classes *[qos.NumDSCP]int8) {
+	for dscp, tc := range i.Keeps {
+		if classes[dscp] != qos.Unmanaged {
+			classes[dscp] = tc
+		}
+	}
+}
+
+// lossless reports whether the code points are kept in lossless classes of the intent
+// alone: a plan from a file may claim others.
+func (i *Interim) lossless(f *intent.Fabric) bool {
+	if i == nil {
+		return true
+	}
+	for dscp, tc := range i.Keeps {
+		ok := slices.ContainsFunc(f.Settings.Classes, func(c *intent.Class) bool { return c.Lossless.V && c.Priority.V == int(tc) })
+		if !ok || dscp < 0 || dscp >= qos.NumDSCP {
+			return false
+		}
+	}
+	return true
+}
+
+// devices are the devices with what they should hold after an interim run; those of nil
+// are as the intent says.
+func (i *Interim) devices(devices []Device) []Device {
+	if i == nil {
+		return devices
+	}
+	out := slices.Clone(devices)
+	for n, d := range out {
+		if d.interim != nil {
+			out[n] = d.interim(i)
+		}
+	}
+	return out
+}
+
+// ofSwitch adds the code points that a switch keeps to what it should hold.
+func (i *Interim) ofSwitch(d *qos.Device) drivers.Desired {
+	seen := map[*qos.Maps]bool{nil: true}
+	put := func(m *qos.Maps) {
+		if !seen[m] {
+			seen[m] = true
+			i.put(&m.DSCPToTC)
+		}
+	}
+	put(d.GlobalMaps.V)
+	for _, p := range d.Ports {
+		put(p.Maps.V)
+	}
+	return d
+}
+
+// ofHost is what a host should hold with the code points that it keeps, and, before the
+// hosts move, with what it sends left alone.
+func (i *Interim) ofHost(h *nic.Host) *nic.Host {
+	out := *h
+	out.Ports = maps.Clone(h.Ports)
+	for name, p := range out.Ports {
+		one := *p
+		if !i.Moves {
+			one.ToS, one.TrafficClass = qos.Opt[int]{}, qos.Opt[int]{}
+		}
+		if one.DSCP.Set {
+			i.put(&one.DSCP.V)
+		}
+		out.Ports[name] = &one
+	}
+	return &out
+}

@@ -1,0 +1,346 @@
+package order
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// fabric is devices and the links between them.
+type fabric struct {
+	list  []*Device
+	index map[string]int
+	links []cable
+	// chains numbers the states that a port goes through.
+	chains trie[port]
+	states [][]port // by the number of the chain
+}
+
+// cable is a link whose two ends are known.
+type cable struct {
+	a, b   end
+	chains [2]int
+}
+
+type end struct {
+	device int
+	port   string
+}
+
+// port is a [Port] and who it belongs to.
+type port struct {
+	Port
+	host  bool
+	sends uint64 // by the host itself
+}
+
+// trie numbers sequences; 0 is the empty one.
+type trie[T comparable] struct {
+	next map[trieKey[T]]int
+}
+
+type trieKey[T comparable] struct {
+	prefix int
+	last   T
+}
+
+func (t *trie[T]) add(prefix int, last T) (n int, fresh bool) {
+	if t.next == nil {
+		t.next = map[trieKey[T]]int{}
+	}
+	k := trieKey[T]{prefix, last}
+	if n = t.next[k]; n == 0 {
+		n, fresh = len(t.next)+1, true
+		t.next[k] = n
+	}
+	return n, fresh
+}
+
+func newFabric(devices []*Device, links []*intent.Link) *fabric {
+	f := &fabric{list: devices, index: map[string]int{}, states: [][]port{nil}}
+	for i, d := range devices {
+		f.index[d.Name] = i
+	}
+	for _, l := range links {
+		a, okA := f.end(l.A)
+		b, okB := f.end(l.B)
+		if okA && okB {
+			f.links = append(f.links, cable{a, b, [2]int{f.chain(a), f.chain(b)}})
+		}
+	}
+	return f
+}
+
+func (f *fabric) end(e intent.Endpoint) (end, bool) {
+	i, ok := f.index[e.Device]
+	if !ok {
+		return end{}, false
+	}
+	for _, s := range f.list[i].States {
+		if _, ok := s.Ports[e.Port]; !ok {
+			return end{}, false
+		}
+	}
+	return end{i, e.Port}, true
+}
+
+func (f *fabric) chain(e end) int {
+	n := 0
+	d := f.list[e.device]
+	for _, s := range d.States {
+		p := port{s.Ports[e.port], d.Host, s.Sends}
+		next, fresh := f.chains.add(n, p)
+		if fresh {
+			f.states = append(f.states, append(f.states[n][:len(f.states[n]):len(f.states[n])], p))
+		}
+		n = next
+	}
+	return n
+}
+
+// change tells devices apart that change in different ways.
+func (f *fabric) change(d *Device) string {
+	seen := map[int]bool{}
+	for name := range d.States[0].Ports {
+		if e, ok := f.end(intent.Endpoint{Device: d.Name, Port: name}); ok {
+			seen[f.chain(e)] = true
+		}
+	}
+	key := ""
+	for n := range len(f.states) {
+		if seen[n] {
+			key += fmt.Sprintf("%d,", n)
+		}
+	}
+	return key
+}
+
+// moment is what of the senders is seen at one time.
+type moment struct {
+	sends, twice uint64 // by any host, and by more than one
+	mtu          int    // the largest of a host
+}
+
+// add adds a host in any of the states of a span.
+func (m *moment) add(d *Device, of span) {
+	if !d.Host {
+		return
+	}
+	var sends uint64
+	for _, s := range d.States[of.from : of.to+1] {
+		sends |= s.Sends
+		for _, p := range s.Ports {
+			m.mtu = max(m.mtu, p.MTU)
+		}
+	}
+	m.twice |= m.sends & sends
+	m.sends |= sends
+}
+
+// span are the states of a device that may be seen, first and last.
+type span struct{ from, to int }
+
+// faults are the entries of a link, a bit each: those of PFC by priority, then lossy.
+type faults uint16
+
+const (
+	lossyA faults = 1 << (qos.NumPriorities + iota) // traffic that enters at a
+	lossyB
+	smallA // a does not take the packets of hosts
+	smallB
+)
+
+// judge judges a link. toA and toB are the code points of what enters at its ends.
+func judge(a, b port, toA, toB uint64, m moment) faults {
+	out := faults(a.PFC ^ b.PFC)
+	if lossy(a, b, toB) {
+		out |= lossyB
+	}
+	if lossy(b, a, toA) {
+		out |= lossyA
+	}
+	if !a.host && a.MTU != 0 && a.MTU < m.mtu {
+		out |= smallA
+	}
+	if !b.host && b.MTU != 0 && b.MTU < m.mtu {
+		out |= smallB
+	}
+	return out
+}
+
+// lossy reports whether RDMA traffic from one end of a link to the other may be
+// dropped: the one that takes it in must have it in a class with PFC, and the other
+// must stop that class.
+func lossy(from, to port, sends uint64) bool {
+	if from.host {
+		sends = from.sends
+	}
+	if from.Classes == nil || to.Classes == nil {
+		return false
+	}
+	for ; sends != 0; sends &= sends - 1 {
+		d := bits.TrailingZeros64(sends)
+		p := to.Classes[d]
+		if p != from.Classes[d] || !to.PFC.Has(int(p)) || !from.PFC.Has(int(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// entries spells faults of a link out.
+func (f *fabric) entries(c cable, of faults) (out []Entry) {
+	a, b := f.list[c.a.device], f.list[c.b.device]
+	pfc := "PFC-01"
+	if a.Host || b.Host {
+		pfc = "PFC-02"
+	}
+	at := func(check string, e end, class string) {
+		out = append(out, Entry{check, f.list[e.device].Name, e.port, class})
+	}
+	first := c.a
+	if a.Host {
+		first = c.b
+	}
+	for p := range qos.NumPriorities {
+		if of&(1<<p) != 0 {
+			at(pfc, first, fmt.Sprintf("priority %d", p))
+		}
+	}
+	for _, x := range []struct {
+		bit   faults
+		check string
+		e     end
+	}{{lossyA, "CLS-02", c.a}, {lossyB, "CLS-02", c.b}, {smallA, "MTU-03", c.a}, {smallB, "MTU-03", c.b}} {
+		if of&x.bit != 0 {
+			at(x.check, x.e, "")
+		}
+	}
+	return out
+}
+
+// seen are the faults of a link over all mixtures of spans.
+func (f *fabric) seen(chains [2]int, a, b span, m moment) (out faults, states int) {
+	as, bs := f.states[chains[0]][a.from:a.to+1], f.states[chains[1]][b.from:b.to+1]
+	toA, toB := m.to(as), m.to(bs)
+	for _, x := range as {
+		for _, y := range bs {
+			out |= judge(x, y, toA, toB, m)
+			states++
+		}
+	}
+	return out, states
+}
+
+// to are the code points of what enters a device: a host gets nothing from itself.
+func (m moment) to(seen []port) uint64 {
+	var own uint64
+	for _, p := range seen {
+		own |= p.sends
+	}
+	return m.sends &^ (own &^ m.twice)
+}
+
+// ends are the faults of a link before and after everything.
+func (f *fabric) ends(chains [2]int, before, after moment) faults {
+	last := func(chain int) span { n := len(f.states[chain]) - 1; return span{n, n} }
+	was, _ := f.seen(chains, span{}, span{}, before)
+	is, _ := f.seen(chains, last(chains[0]), last(chains[1]), after)
+	return was | is
+}
+
+func (f *fabric) outer() (before, after moment) {
+	for _, d := range f.list {
+		last := len(d.States) - 1
+		before.add(d, span{})
+		after.add(d, span{last, last})
+	}
+	return before, after
+}
+
+// deadlock says for which priority links with PFC come and go, so that a state in
+// between may have a cycle that neither end state has; "" for none. Where they only
+// come, or only go, each state has no more of them than an end state.
+func (f *fabric) deadlock() string {
+	var come, go_ qos.PrioritySet
+	for _, c := range f.links {
+		a, b := f.states[c.chains[0]], f.states[c.chains[1]]
+		was, is := a[0].PFC&b[0].PFC, a[len(a)-1].PFC&b[len(b)-1].PFC
+		come |= is &^ was
+		go_ |= was &^ is
+	}
+	if both := come & go_; both != 0 {
+		return fmt.Sprintf("PFC of priority %s comes to some links and goes from others: a deadlock in between is not excluded", both.Join(", "))
+	}
+	return ""
+}
+
+// prove walks through stages.
+func (f *fabric) prove(stages []Stage) Proof {
+	type when struct {
+		step  int // of the chain
+		stage int
+	}
+	p := Proof{Links: len(f.links), Worse: make([][]Entry, len(stages)), Unproven: f.deadlock()}
+	// Devices with one schedule share its number, links with equal ends a class.
+	var schedules trie[when]
+	schedule := make([]int, len(f.list))
+	moves := map[int][]when{} // by schedule
+	moments := make([]moment, len(stages))
+	seconds := make([]float64, len(stages))
+	own := map[string][]when{}
+	for n, s := range stages {
+		for _, m := range s {
+			for _, name := range m.Devices {
+				own[name] = append(own[name], when{m.Step, n})
+				seconds[n] = max(seconds[n], f.list[f.index[name]].Seconds)
+			}
+		}
+	}
+	for i, d := range f.list {
+		for _, w := range own[d.Name] {
+			schedule[i], _ = schedules.add(schedule[i], w)
+		}
+		moves[schedule[i]] = own[d.Name]
+	}
+	at := func(i, stage int) span {
+		s := span{}
+		for _, w := range moves[schedule[i]] {
+			switch {
+			case w.stage < stage:
+				s = span{w.step + 1, w.step + 1}
+			case w.stage == stage:
+				s = span{w.step, w.step + 1}
+			}
+		}
+		return s
+	}
+	for n := range stages {
+		for i, d := range f.list {
+			moments[n].add(d, at(i, n))
+		}
+	}
+	type class struct{ chains, schedules [2]int }
+	known := map[class][]faults{}
+	before, after := f.outer()
+	for _, c := range f.links {
+		k := class{c.chains, [2]int{schedule[c.a.device], schedule[c.b.device]}}
+		worse, ok := known[k]
+		if !ok {
+			allowed := f.ends(c.chains, before, after)
+			for n := range stages {
+				all, states := f.seen(c.chains, at(c.a.device, n), at(c.b.device, n), moments[n])
+				p.States += states
+				worse = append(worse, all&^allowed)
+			}
+			known[k] = worse
+		}
+		for n, w := range worse {
+			p.Cost += float64(bits.OnesCount16(uint16(w))) * seconds[n]
+			p.Worse[n] = append(p.Worse[n], f.entries(c, w)...)
+		}
+	}
+	return p
+}

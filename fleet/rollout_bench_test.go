@@ -1,0 +1,86 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// BenchmarkApply applies to switches that each take some time for their change, in 21
+// waves, and reports wall time as a multiple of the slowest device of each wave, what is
+// live in the end, and what the journal tells. Times are a thousandth of real ones.
+func BenchmarkApply(b *testing.B) {
+	for _, n := range []int{200, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(fmt.Sprintf(`apiVersion: roce-fabric/v1
+kind: Fabric
+name: pod
+classes:
+  default: {priority: 0, dscp: rest}
+switches:
+  leaf[1-%d]: {os: sonic, role: leaf, address: "leaf[1-%d].example.net", model: ACS-MSN4700}
+rollout: {maxUnavailable: %d}
+`, n, n, n/20))})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				applyAll(b, f, n)
+			}
+		})
+	}
+}
+
+func applyAll(b *testing.B, f *intent.Fabric, n int) {
+	takes := map[string]time.Duration{}
+	var devices []Device
+	for i, sw := range f.Switches {
+		takes[sw.Name] = time.Duration(20+i*7%160) * time.Millisecond
+		dev := &box{mask: qos.Priorities(3, 4), during: func() { time.Sleep(takes[sw.Name]) }}
+		devices = append(devices, Device{Name: sw.Name, OS: sw.OS,
+			Open: func(context.Context) (drivers.Driver, error) { return dev, nil }, Desired: func() drivers.Desired { return holding(qos.Priorities(3)) }})
+	}
+	live := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	s := store.Dir(b.TempDir())
+	plan, err := Prepare(b.Context(), devices, PlanOptions{Fabric: f, Workers: 64})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer plan.Close()
+	var floor time.Duration
+	for _, w := range plan.Rollout.Waves {
+		slowest := time.Duration(0)
+		for _, name := range w.Devices {
+			slowest = max(slowest, takes[name])
+		}
+		floor += slowest
+	}
+	start := time.Now()
+	res, err := Apply(b.Context(), devices, plan, ApplyOptions{RunOptions: RunOptions{Fabric: f, Store: s, Workers: 64, Writers: 64}, Allow: qos.ImpactLoss})
+	took := time.Since(start)
+	if err != nil || res.count()[Applied] != n {
+		b.Fatalf("%v, %v", res.count(), err)
+	}
+	b.ReportMetric(float64(len(plan.Rollout.Waves)), "waves")
+	b.ReportMetric(took.Seconds()/floor.Seconds(), "x-slowest")
+	b.ReportMetric(float64(live()-min(live(), before))/float64(n)/1024, "KiB/switch")
+	for p, err := range Runs(s) {
+		if err != nil || len(p.Devices) != n || !p.Ended || p.Devices[n-1].State != Applied {
+			b.Fatalf("the journal tells %d devices, %v", len(p.Devices), err)
+		}
+	}
+}

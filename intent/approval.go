@@ -1,0 +1,56 @@
+package intent
+
+import (
+	"net/url"
+	"time"
+)
+
+// Approval says who approves of a run: a command or a webhook.
+type Approval struct {
+	Pos     Pos
+	Command []string // with its arguments; none for a webhook
+	URL     string
+	Token   string // reference to the bearer token; "" is none
+	CA      string // PEM file; "" uses the system's
+	Timeout time.Duration
+}
+
+const (
+	defaultApproval = 10 * time.Minute
+	maxApproval     = 24 * time.Hour
+)
+
+func (r *resolver) approval(raw *rawApproval) *Approval {
+	if raw == nil {
+		return nil
+	}
+	a := &Approval{Pos: raw.Pos, URL: raw.URL.V, Token: raw.Token.V, CA: raw.CA.V, Timeout: defaultApproval}
+	for _, arg := range raw.Command.Items {
+		a.Command = append(a.Command, arg.V)
+	}
+	if raw.Timeout.Set {
+		a.Timeout = raw.Timeout.V
+	}
+	if a.Timeout < time.Second || a.Timeout > maxApproval {
+		r.problems.addf(raw.Timeout.Pos, "", "timeout must be 1s to 24h, not %s", a.Timeout)
+	}
+	r.checkApproval(raw, a)
+	return a
+}
+
+// checkApproval refuses what cannot be asked.
+func (r *resolver) checkApproval(raw *rawApproval, a *Approval) {
+	switch only := firstSet(raw.Token, raw.CA); {
+	case raw.Command.Stated == raw.URL.Stated:
+		r.problems.addf(raw.Pos, "", "approval needs either a command or a url")
+	case raw.Command.Stated && !raw.Command.Bad && (len(a.Command) == 0 || a.Command[0] == ""):
+		r.problems.addf(raw.Command.Pos, "write the program and its arguments: [./approve.sh, pod1]", "the command is empty")
+	case raw.Command.Stated && only.Set:
+		r.problems.addf(only.Pos, "", "a command takes no token and no ca, which are for a url")
+	}
+	if raw.URL.Set {
+		if u, err := url.Parse(a.URL); err != nil || u.Hostname() == "" {
+			r.problems.addf(raw.URL.Pos, "", "url is not an address")
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package intent
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rollout is the policy of an apply.
+type Rollout struct {
+	// PortGroup is how many ports of one switch may be down at once.
+	PortGroup Value[int]
+	// Canary are the devices that are changed before all others; none where the tool
+	// takes the first of each kind.
+	Canary []string
+	// Groups are devices of which no two are changed side by side, each of one entry
+	// of the file.
+	Groups [][]string
+	// MaxUnavailable bounds how many devices of one role are changed side by side.
+	MaxUnavailable Value[Share]
+	// DeviceTimeout bounds the work on one device; 0 leaves it to the requests' own
+	// deadlines.
+	DeviceTimeout Value[time.Duration]
+	// TrustKeys are files of public keys whose plans and journals are believed.
+	TrustKeys []string
+	// Windows are when runs may write.
+	Windows Windows
+	// Approval says who approves of a run; nil for nobody.
+	Approval *Approval
+}
+
+// Share is a number of devices, or a part of them.
+type Share struct {
+	Count   int // 0 for a part
+	Percent int // 1..100
+}
+
+// Of returns how many of n devices it is, at least one: a part is rounded down.
+func (s Share) Of(n int) int {
+	if s.Count > 0 {
+		return s.Count
+	}
+	return max(1, n*s.Percent/100)
+}
+
+// defaultMaxUnavailable is the part of a role that a wave may have.
+var defaultMaxUnavailable = Share{Percent: 25}
+
+func (r *resolver) rollout() {
+	out := &r.out.Rollout
+	out.PortGroup = Value[int]{V: defaultPortGroup, From: byDefault}
+	out.MaxUnavailable = Value[Share]{V: defaultMaxUnavailable, From: byDefault}
+	out.DeviceTimeout.From = byDefault
+	raw := r.raw.Rollout
+	if raw == nil {
+		return
+	}
+	out.PortGroup = from(raw.PortGroup, defaultPortGroup)
+	out.DeviceTimeout = from(raw.DeviceTimeout, 0)
+	if v := raw.MaxUnavailable; v.Set {
+		text, part := strings.CutSuffix(v.V, "%")
+		n, _ := strconv.Atoi(text) // the rule of the key says that it is a number
+		out.MaxUnavailable = Value[Share]{V: Share{Count: n}, From: Origin{Pos: v.Pos}}
+		if part {
+			out.MaxUnavailable.V = Share{Percent: n}
+		}
+	}
+	r.windows(&raw.Windows)
+	out.Approval = r.approval(raw.Approval)
+	for _, file := range raw.TrustKeys.Items {
+		out.TrustKeys = append(out.TrustKeys, file.V)
+	}
+	for _, o := range raw.Canary.Items {
+		out.Canary = append(out.Canary, r.named(o)...)
+	}
+	for _, o := range raw.Groups.Items {
+		if g := r.named(o); len(g) > 0 {
+			out.Groups = append(out.Groups, g)
+		}
+	}
+}
+
+// named returns the switches and hosts that a selection names.
+func (r *resolver) named(o opt[string]) []string {
+	all := append(r.out.candidates(), r.out.hostCandidates()...)
+	if !o.Set || r.incomplete || !r.spend(len(all), o.Pos) {
+		return nil
+	}
+	chosen, err := r.out.choose([]string{o.V}, all, "switch or host")
+	if err != nil {
+		r.selectionFault(o.Pos, err)
+		return nil
+	}
+	all = slices.DeleteFunc(all, func(c candidate) bool { return !chosen[c.name] })
+	out := make([]string, 0, len(all))
+	for _, c := range all {
+		out = append(out, c.name)
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/order"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// Rollout writes the waves of a plan, a line each, and what is proven of them. A single
+// device needs none.
+func (t *Text) Rollout(r *fleet.Rollout) {
+	t.fold.flush()
+	if r == nil || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil {
+		return
+	}
+	if i := r.Interim; i != nil {
+		now, _ := Interim(i)
+		t.printf("%s", t.marked(t.S.Bold(fmt.Sprintf("run %d of %d:", i.Run, i.Runs))+" ", now))
+	}
+	t.printf("%s\n", t.S.Bold(rolloutHead(r)))
+	for i, w := range r.Waves {
+		t.printf("%s", t.marked(fmt.Sprintf("  wave %d: ", i+1), waveLine(w)))
+		for _, s := range worse(w) {
+			t.printf("%s", t.marked("     "+t.S.Red("between:")+" ", s))
+		}
+	}
+	if r.Unproven != "" {
+		t.printf("%s", t.marked("  "+t.S.Yellow("note:")+" ", r.Unproven))
+	}
+}
+
+// rolloutHead says how many waves there are, how long they take, and whether a state in
+// between is worse.
+func rolloutHead(r *fleet.Rollout) string {
+	seconds, bad := 0.0, 0
+	for _, w := range r.Waves {
+		seconds += w.Seconds
+		if len(w.Worse) > 0 {
+			bad++
+		}
+	}
+	head := fmt.Sprintf("%s, about %s", words.Count(len(r.Waves), "wave"), about(seconds))
+	if full := r.GateTime(fleet.GateFull); full > 0 {
+		head += fmt.Sprintf(" and %s for the gate (%s with --gate quick)", about(full.Seconds()), about(r.GateTime(fleet.GateQuick).Seconds()))
+	}
+	head += ": "
+	switch {
+	case bad > 0:
+		head += words.Are(bad, "wave") + " worse in between than before and after"
+	case r.Links == 0:
+		head += "no link between them was looked at"
+	default:
+		head += fmt.Sprintf("no state in between is worse than before and after (%s looked at)", words.Count(r.Links, "link"))
+	}
+	return head
+}
+
+// Interim says what a run does that a later one goes on with, and what that does.
+func Interim(i *fleet.Interim) (now, next string) {
+	var codes []string
+	for _, dscp := range slices.Sorted(maps.Keys(i.Keeps)) {
+		codes = append(codes, strconv.Itoa(dscp))
+	}
+	old := "DSCP " + strings.Join(codes, ", ")
+	drop := fmt.Sprintf("all devices drop %s. Connections that are open now send it until they end, so wait for them", old)
+	switch {
+	case i.Moves:
+		return fmt.Sprintf("hosts send the new DSCP; all devices still take %s as well", old), drop
+	case i.Runs == 2:
+		return fmt.Sprintf("RDMA traffic moves to another DSCP. All devices now take it as well as %s, which hosts still send", old), "hosts send the new DSCP, and then " + drop
+	}
+	return fmt.Sprintf("RDMA traffic moves to another DSCP. All devices now take it as well as %s, which hosts still send", old), "hosts send the new DSCP"
+}
+
+// about is a time that is estimated.
+func about(seconds float64) string {
+	switch {
+	case seconds < 1:
+		return "1 s"
+	case seconds < 100:
+		return fmt.Sprintf("%.0f s", seconds)
+	case seconds < 100*60:
+		return fmt.Sprintf("%.0f min", seconds/60)
+	}
+	return fmt.Sprintf("%.1f h", seconds/3600)
+}
+
+// waveLine is the headline of a wave.
+func waveLine(w fleet.Wave) string {
+	parts := []string{spaced(natural.Fold(w.Devices))}
+	if w.Canary {
+		parts[0] += " (canary)"
+	}
+	if w.Down > 0 {
+		parts = append(parts, goDown(w.Down))
+	}
+	if n := len(w.Cut); n > 0 {
+		loses := "lose"
+		if n == 1 {
+			loses = "loses"
+		}
+		parts = append(parts, spaced(natural.Fold(w.Cut))+" "+loses+" a link")
+	}
+	if len(w.Classes) > 0 {
+		of := "classes "
+		if len(w.Classes) == 1 {
+			of = "class "
+		}
+		parts = append(parts, of+strings.Join(w.Classes, ", "))
+	}
+	return strings.Join(append(parts, "impact "+w.Impact.String(), "about "+about(w.Seconds)), "; ")
+}
+
+// worse says, a line a fault, what is worse in a wave than before and after.
+func worse(w fleet.Wave) (out []string) {
+	var by ordered.Groups[order.Entry, string]
+	for _, e := range w.Worse {
+		by.Add(order.Entry{Check: e.Check, Class: e.Class}, e.Device+"/"+e.Port)
+	}
+	for e, at := range by.All() {
+		const most = 4
+		places := spaced(natural.Fold(at[:min(len(at), most)]))
+		if len(at) > most {
+			places += fmt.Sprintf(" and %d more", len(at)-most)
+		}
+		what := map[string]string{
+			"PFC-01": "has PFC at one end of the link only", "PFC-02": "has PFC at one end of the link only",
+			"CLS-02": "RDMA traffic enters in a lossy class", "MTU-03": "packets of hosts are too large",
+		}[e.Check]
+		out = append(out, fmt.Sprintf("%s at %s, for about %s (%s)", strings.TrimSpace(e.Class+" "+cmp.Or(what, "a check fails")), places, about(w.Seconds), e.Check))
+	}
+	return out
+}
