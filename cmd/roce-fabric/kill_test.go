@@ -220,12 +220,11 @@ func (k *killLab) down() []string {
 	return out
 }
 
-// unsaved returns the tables of CONFIG_DB that are others in the startup file.
-func (k *killLab) unsaved() []string {
-	k.t.Helper()
+// unsavedTables returns the tables of CONFIG_DB that are others in the startup file.
+func unsavedTables(s *sonic.Switch) []string {
 	var saved map[string]map[string]map[string]any
-	if err := json.Unmarshal(k.Saved(), &saved); err != nil {
-		k.t.Fatal(err)
+	if err := json.Unmarshal(s.Saved(), &saved); err != nil {
+		panic(err)
 	}
 	startup := map[string]map[string]map[string]string{}
 	for table, rows := range saved {
@@ -247,7 +246,7 @@ func (k *killLab) unsaved() []string {
 		}
 	}
 	tables := map[string]bool{}
-	running := k.Config()
+	running := s.Config()
 	for _, c := range []map[string]map[string]map[string]string{running, startup} {
 		for t := range c {
 			tables[t] = true
@@ -368,7 +367,7 @@ func (s killScenario) kill(t *testing.T, at int) int {
 	if down := k.down(); len(down) > 0 {
 		t.Errorf("down in the end: %v (%v after the kill)", down, before)
 	}
-	if tables := k.unsaved(); len(tables) > 0 {
+	if tables := unsavedTables(k.Switch); len(tables) > 0 {
 		t.Errorf("not saved: %v", tables)
 	}
 	if last[0] == "apply" {

@@ -34,7 +34,10 @@ func TestMain(m *testing.M) {
 		debug.SetGCPercent(400) // labs of many devices in one process: a third less processor time
 	}
 	sharedtest.Default(sharedtest.Parallel, "8")
-	testscript.Main(m, map[string]func(){"roce-fabric": func() { os.Exit(realMain()) }})
+	testscript.Main(m, map[string]func(){
+		"roce-fabric":         func() { os.Exit(realMain()) },
+		"roce-fabric-limited": func() { limitFiles(); os.Exit(realMain()) },
+	})
 }
 
 // labs are the labs of the scripts that run, by their work folder.

@@ -50,6 +50,10 @@ type Setup struct {
 	Shuffle uint64
 	// ShutDown returns the interfaces that are shut down.
 	ShutDown func() map[string]bool
+	// Keep returns what brings the running configuration of now back.
+	Keep func() func()
+	// Confirmed are the words of a confirmation.
+	Confirmed string
 	// Reboot makes the startup configuration the running one.
 	Reboot func()
 }
@@ -294,6 +298,35 @@ func (b *Box[T]) ExpireTimer() bool {
 	}
 	b.expire()
 	return true
+}
+
+// Pretend is a write that is answered as a success and has changed nothing. do
+// is what it would have done; where a timer runs, it is taken for its confirmation.
+func (b *Box[T]) Pretend(do func() string) string {
+	b.Mu.Lock()
+	pending := b.Timer != nil
+	b.Mu.Unlock()
+	if pending {
+		return b.s.Confirmed
+	}
+	restore := b.Keep()
+	words := do()
+	if !b.ExpireTimer() {
+		restore()
+	}
+	return words
+}
+
+// Keep returns what brings the running configuration of now back.
+func (b *Box[T]) Keep() (restore func()) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	back := b.s.Keep()
+	return func() {
+		b.Mu.Lock()
+		defer b.Mu.Unlock()
+		back()
+	}
 }
 
 // RunLines runs configuration line by line, up to the first one that is refused,

@@ -15,7 +15,7 @@ type Faults struct {
 	mu sync.Mutex
 	f  *Front
 
-	reject, failAfter                                               bool
+	reject, failAfter, pretend, pretendSave                         bool
 	refuse, truncate, readOnly, noModel, badCert, stuck, doubleEcho bool
 
 	refuseLines []*regexp.Regexp
@@ -45,6 +45,13 @@ func (f *Faults) RefuseLine(re *regexp.Regexp) {
 
 // FailAfterCommit does the next write in full and answers it as an error.
 func (f *Faults) FailAfterCommit() { f.Set(&f.failAfter, true) }
+
+// PretendNext answers the next write as a success, after which the running
+// configuration is what it was, and a timer that was to be confirmed still runs.
+func (f *Faults) PretendNext() { f.Set(&f.pretend, true) }
+
+// PretendSave answers the next save as a success and saves nothing.
+func (f *Faults) PretendSave() { f.Set(&f.pretendSave, true) }
 
 // GiveUp leaves the next write unanswered: a gNMI call gets DeadlineExceeded
 // at once, a shell stays silent until the client hangs up. The work is done
@@ -113,7 +120,7 @@ func (f *Faults) BeforeWrite(fn func()) {
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.reject, f.failAfter = false, false
+	f.reject, f.failAfter, f.pretend, f.pretendSave = false, false, false, false
 	f.refuse, f.truncate, f.readOnly, f.noModel, f.badCert, f.stuck, f.doubleEcho = false, false, false, false, false, false, false
 	f.refuseLines, f.beforeWrite, f.giveUp, f.delay = nil, nil, nil, 0
 	close(f.cleared)
@@ -178,6 +185,12 @@ func (f *Faults) TakeReject() bool { return f.Take(&f.reject) }
 
 // TakeFailure reads FailAfterCommit and uses it up.
 func (f *Faults) TakeFailure() bool { return f.Take(&f.failAfter) }
+
+// TakePretend reads PretendNext and uses it up.
+func (f *Faults) TakePretend() bool { return f.Take(&f.pretend) }
+
+// TakePretendSave reads PretendSave and uses it up.
+func (f *Faults) TakePretendSave() bool { return f.Take(&f.pretendSave) }
 
 // TakeGiveUp reads GiveUp and uses it up; nil where it is off.
 func (f *Faults) TakeGiveUp() <-chan struct{} {

@@ -21,6 +21,8 @@ type Write struct {
 	// Before, where set, is asked when the write arrives. It may count an
 	// attempt and cut the connections; false then ends the write.
 	Before func() bool
+	// Pretend carries Do out as PretendNext has it.
+	Pretend func(do func() string) string
 	// DropAfter is the fault that cuts the connections when the write is done.
 	DropAfter *bool
 }
@@ -47,6 +49,9 @@ func (f *Front) Write(w Write) (string, Fate) {
 		return "", Silent
 	}
 	fl.Hook()
+	if fl.TakePretend() {
+		return w.Pretend(w.Do), Answered
+	}
 	words := w.Do()
 	switch {
 	case fl.Take(w.DropAfter):

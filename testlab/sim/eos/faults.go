@@ -61,7 +61,7 @@ func notAuthorised(command string) string {
 // command is how the client asked for it; do changes the box and returns the
 // box's words.
 func (f *front) write(command string, do func() string) (string, cli.Fate) {
-	return f.Write(cli.Write{Denied: notAuthorised(command), Failure: commitError, Attempt: f.e.Attempt, Do: do,
+	return f.Write(cli.Write{Denied: notAuthorised(command), Failure: commitError, Attempt: f.e.Attempt, Do: do, Pretend: f.e.Pretend,
 		Before: f.survives, DropAfter: &f.faults.dropAfter})
 }
 

@@ -143,7 +143,9 @@ func (sh *shell) save([]string) string {
 	if sh.f.faults.IsReadOnly() {
 		return notAuthorised("write")
 	}
-	sh.f.e.save()
+	if !sh.f.faults.TakePretendSave() {
+		sh.f.e.save()
+	}
 	return "Copy completed successfully."
 }
 

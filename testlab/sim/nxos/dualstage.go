@@ -133,7 +133,7 @@ func (c *configurer) commit(seconds int) string {
 			return "ERROR: a commit waits for its confirmation"
 		}
 		n.StopTimer()
-		return "Confirming commit"
+		return confirming
 	}
 	n.Wrote()
 	switch {
@@ -157,6 +157,9 @@ func (c *configurer) commit(seconds int) string {
 	return "Verification Succeeded.\n\nProceeding to apply configuration. This might take a while depending on amount of configuration in buffer.\n" +
 		"Please avoid other configuration changes during this time.\nConfiguration committed by user '" + c.user + "' using Commit ID : " + n.commitID()
 }
+
+// confirming is the answer to a confirmation.
+const confirming = "Confirming commit"
 
 func refusedCommit(reason string) string {
 	return "Failed. err=" + reason + "\ncommit verification failed"

@@ -10,8 +10,9 @@ import (
 // the dual-stage mode, or a rollback. Safe for concurrent use.
 //
 // In the configuration mode, RejectNext refuses every line of a write,
-// BeforeWrite runs before the first line, GiveUp holds the first line back, and
-// FailAfterCommit answers the end of the mode with an error.
+// BeforeWrite runs before the first line, GiveUp holds the first line back,
+// FailAfterCommit answers the end of the mode with an error, and PretendNext
+// undoes all lines at its end.
 type Faults struct {
 	cli.Faults
 
@@ -74,6 +75,7 @@ type entry struct {
 	lines             int // that came
 	rejected          bool
 	dropAt, restartAt int
+	restore           func() // of PretendNext; nil without
 }
 
 // open begins a write with its first line.

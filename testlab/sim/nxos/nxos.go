@@ -49,7 +49,8 @@ type NXOS struct {
 func New(o Options) (*NXOS, error) {
 	n := &NXOS{o: withDefaults(o), changed: time.Now()}
 	err := n.Init(cli.Setup{Name: n.o.Hostname, TimeScale: o.TimeScale, Refuse: o.Refuse, Shuffle: o.Shuffle,
-		ShutDown: func() map[string]bool { return downIn(n.running) }, Reboot: n.reboot})
+		ShutDown: func() map[string]bool { return downIn(n.running) }, Reboot: n.reboot,
+		Keep: func() func() { before := n.running.Clone(); return func() { n.replace(before) } }, Confirmed: confirming})
 	if err == nil {
 		n.stageRefuse, err = cli.Compile(n.o.Hostname, n.o.DualStageRefuse)
 	}
@@ -226,6 +227,9 @@ func (n *NXOS) hostname() string {
 	defer n.Mu.Unlock()
 	return hostnameOf(n.running)
 }
+
+// Save is someone's "copy running-config startup-config".
+func (n *NXOS) Save() { n.save() }
 
 // save is "copy running-config startup-config".
 func (n *NXOS) save() {

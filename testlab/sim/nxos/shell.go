@@ -229,6 +229,9 @@ func (sh *shell) leave() string {
 	if e == nil || dual {
 		return ""
 	}
+	if e.restore != nil {
+		e.restore()
+	}
 	switch {
 	case sh.f.faults.Take(&sh.f.faults.dropAfter):
 		sh.cut()
@@ -250,6 +253,9 @@ func (sh *shell) configLine(raw string) string {
 	first := sh.entry == nil
 	if first {
 		e := fl.open()
+		if !sh.dual && fl.TakePretend() {
+			e.restore = sh.f.n.Keep()
+		}
 		sh.entry = &e
 	}
 	e := sh.entry

@@ -119,7 +119,9 @@ func (sh *shell) save([]string) string {
 	if sh.f.faults.IsReadOnly() {
 		return denied
 	}
-	sh.f.n.save()
+	if !sh.f.faults.TakePretendSave() {
+		sh.f.n.save()
+	}
 	return "[########################################] 100%\nCopy complete, now saving to disk (please wait)...\nCopy complete."
 }
 
@@ -190,7 +192,7 @@ func (sh *shell) commit(line string, words []string) string {
 
 // write carries out a write that takes effect as a whole.
 func (sh *shell) write(w cli.Write) string {
-	w.Attempt, w.DropAfter = sh.f.n.Attempt, &sh.f.faults.dropAfter
+	w.Attempt, w.Pretend, w.DropAfter = sh.f.n.Attempt, sh.f.n.Pretend, &sh.f.faults.dropAfter
 	out, end := sh.f.Write(w)
 	if end == cli.Gone || end == cli.Silent {
 		sh.lost = true

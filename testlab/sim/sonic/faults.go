@@ -14,6 +14,7 @@ type Faults struct {
 	mu sync.Mutex
 
 	dropBefore, dropAfter, failApplied bool
+	pretend                            bool
 	failAt, restartAt                  int // n+1 for "after n changes", 0 for off
 	delay, answerWithin                time.Duration
 	refuse, truncate, readOnly         bool
@@ -40,6 +41,9 @@ func (f *Faults) DropAfterWrite() { f.change(func() { f.dropAfter = true }) }
 // FailAfterApply lets the next patch be written in full, then fail: the answer
 // is an error and nothing is saved (sonic-gnmi issue 238).
 func (f *Faults) FailAfterApply() { f.change(func() { f.failApplied = true }) }
+
+// PretendNext answers the next patch as a success and changes nothing.
+func (f *Faults) PretendNext() { f.change(func() { f.pretend = true }) }
 
 // FailAt breaks the next patch after n changes; what was written stays.
 func (f *Faults) FailAt(n int) { f.change(func() { f.failAt = n + 1 }) }
@@ -128,7 +132,7 @@ func (f *Faults) Clear() {
 	defer f.mu.Unlock()
 	f.dropBefore, f.dropAfter, f.failApplied, f.refuse, f.truncate, f.readOnly, f.noSonicDB, f.noSubscribe, f.badCert =
 		false, false, false, false, false, false, false, false, false
-	f.noASIC, f.bareASIC = false, false
+	f.noASIC, f.bareASIC, f.pretend = false, false, false
 	f.failAt, f.restartAt, f.delay, f.answerWithin, f.beforeSet, f.timeout, f.onEvent = 0, 0, 0, 0, nil, nil, nil
 }
 

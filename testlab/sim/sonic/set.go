@@ -125,6 +125,9 @@ func (s *Switch) set(r *gnmi.SetRequest) error {
 		apply = func() *gcuError { return s.applyPatch(ops, gcuOptions{}) }
 	}
 	s.faults.event(Writing)
+	if s.faults.take(&s.faults.pretend) {
+		apply = func() *gcuError { return nil }
+	}
 	release = s.faults.takeTimeout()
 	return s.underLimit(apply, release)
 }

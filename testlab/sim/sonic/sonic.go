@@ -294,6 +294,13 @@ func (s *Switch) savedJSON() []byte {
 	return s.saved.json()
 }
 
+// Save is someone's "config save".
+func (s *Switch) Save() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.save()
+}
+
 func (s *Switch) save() { s.saved, s.rawSaved = s.cfg.clone(), nil }
 
 // SetRow writes one whole CONFIG_DB row as another writer does through Redis:

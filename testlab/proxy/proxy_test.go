@@ -1,0 +1,84 @@
+package proxy_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/proxy"
+)
+
+func TestMain(m *testing.M) { sharedtest.VerifyMain(m) }
+
+// echo is a server that answers with what it was sent, until it is closed.
+func echo(t *testing.T) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() { _, _ = io.Copy(c, c); _ = c.Close() }()
+		}
+	}()
+	return ln.Addr().String()
+}
+
+func TestProxy(t *testing.T) {
+	for name, tt := range map[string]struct {
+		up   bool // what is cut
+		pass int
+		cut  bool
+		want string
+		err  error
+	}{
+		"passes":             {true, 5, false, "hello", nil},
+		"cuts a request":     {true, 2, true, "", syscall.ECONNRESET},
+		"cuts an answer":     {false, 2, true, "he", syscall.ECONNRESET},
+		"passes a part on":   {false, 3, false, "hel", nil},
+		"swallows an answer": {false, 0, true, "", syscall.ECONNRESET},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := proxy.Open(echo(t), func(c proxy.Chunk) (int, bool) {
+				if c.Up == tt.up {
+					return tt.pass, tt.cut
+				}
+				if tt.up && tt.cut {
+					return 0, false // the answer may be faster than the cut
+				}
+				return len(c.Data), false
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := net.Dial("tcp", p.Addr())
+			if err == nil {
+				_, err = c.Write([]byte("hello"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]byte, len(tt.want))
+			n, err := io.ReadFull(c, got)
+			if err == nil && tt.err != nil {
+				_, err = c.Read(make([]byte, 1))
+			}
+			if string(got[:n]) != tt.want || !errors.Is(err, tt.err) {
+				t.Errorf("%q, %v", got[:n], err)
+			}
+			_ = c.Close()
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
