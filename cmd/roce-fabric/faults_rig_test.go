@@ -339,6 +339,8 @@ func (r *rig) moment(i int, up bool) moment {
 		return beforeStage
 	case r.reverting:
 		return inRevert
+	case strings.Count(r.stderr.String(), "gate: links") > i: // one a wave
+		return inGate
 	case r.boxes[i].state() != r.after[i]:
 		return inStage
 	case !up && !r.answered:
@@ -468,7 +470,11 @@ var stateLine = regexp.MustCompile(`(?m)^((?:leaf|gpu)\d) +([a-z-]+)`)
 func (r *rig) apply() runReport {
 	r.t.Helper()
 	var out bytes.Buffer
-	cmd := exec.Command("roce-fabric-limited", slices.Concat(applyNow, r.args)...)
+	gate := "off"
+	if r.cell.moment == inGate {
+		gate = "quick"
+	}
+	cmd := exec.Command("roce-fabric-limited", slices.Concat(applyNow, []string{"--gate", gate}, r.args)...)
 	cmd.Stdout, cmd.Stderr = &out, &r.stderr
 	cmd.Env = append(os.Environ(), "FILE_LIMIT="+r.limit)
 	r.mu.Lock()

@@ -21,11 +21,12 @@ const (
 	beforeAnswer  moment = "after commit, before answer"
 	beforeConfirm moment = "before confirm"
 	inRevert      moment = "during revert"
-	between       moment = "between devices"
+	between       moment = "between waves"
+	inGate        moment = "in the gate"
 	over          moment = "over" // none of the matrix
 )
 
-var moments = []moment{beforeStage, inStage, beforeAnswer, beforeConfirm, inRevert, between}
+var moments = []moment{beforeStage, inStage, beforeAnswer, beforeConfirm, inRevert, between, inGate}
 
 // fault is what goes wrong.
 type fault string
@@ -76,11 +77,11 @@ var (
 	leaves    = [2]string{"leaf1", "leaf2"}
 	eosLeaf   = switches("os: eos, model: DCS-7060DX5-64S, release: 4.34.2F", "Ethernet1/1")
 	allOfThem = []kind{
-		{"sonic gnmi", leaves, true, switches("os: sonic, model: ACS-MSN4700, release: 202511", "Ethernet0")},
 		{"eos ssh", leaves, false, eosLeaf},
+		{"host", [2]string{"gpu1", "gpu2"}, false, eosLeaf},
+		{"sonic gnmi", leaves, true, switches("os: sonic, model: ACS-MSN4700, release: 202511", "Ethernet0")},
 		{"nxos 9.3", leaves, false, switches("os: nxos, model: N9K-C93600CD-GX, release: 9.3(9)", "Ethernet1/1")},
 		{"nxos 10", leaves, false, switches("os: nxos, model: N9K-C9332D-GX2B, release: 10.4(3)", "Ethernet1/1")},
-		{"host", [2]string{"gpu1", "gpu2"}, false, eosLeaf},
 	}
 )
 
@@ -111,7 +112,7 @@ type reference struct {
 func refer(t *testing.T, k kind) reference {
 	t.Helper()
 	var ref reference
-	for _, m := range []moment{over, inRevert} {
+	for _, m := range []moment{over, inRevert, inGate} {
 		for target := range 2 {
 			r := newRig(t, cell{kind: k, moment: m, target: target}, ref.after)
 			rep := r.apply()
@@ -122,13 +123,17 @@ func refer(t *testing.T, k kind) reference {
 				ref.after = [2]string{r.boxes[0].state(), r.boxes[1].state()}
 				continue
 			}
-			ref.count[target] = r.count
+			if m == inRevert {
+				ref.count[target] = r.count
+			} else {
+				ref.count[target][inGate] = r.count[inGate]
+			}
 		}
 	}
 	for target := range 2 {
 		r := newRig(t, cell{kind: k, moment: over, target: target}, ref.after)
 		r.apply()
-		maps.DeleteFunc(r.count, func(m moment, _ int) bool { return m == inRevert })
+		maps.DeleteFunc(r.count, func(m moment, _ int) bool { return m == inRevert || m == inGate })
 		for m, n := range r.count {
 			ref.count[target][m] = n
 		}
@@ -140,13 +145,13 @@ func refer(t *testing.T, k kind) reference {
 // each moment comes up.
 func (ref reference) cells(t *testing.T, n int, k kind) []cell {
 	t.Helper()
-	points := sharedtest.Sized(1, 6)
+	points := sharedtest.Sized(1, 2)
 	var out []cell
 	for mi, m := range moments {
 		for fi, f := range faults {
 			for p := range points {
 				if points == 1 {
-					if (mi+fi+n)%len(moments) != 0 {
+					if (mi+fi+n)%len(moments) != 0 || f == restart { // that waits for timers
 						continue
 					}
 					p = fi + n
@@ -179,7 +184,7 @@ func TestFaultMatrix(t *testing.T) {
 	var mu sync.Mutex
 	results := map[string][]result{}
 	t.Run("cells", func(t *testing.T) {
-		for n, k := range allOfThem {
+		for n, k := range allOfThem[:sharedtest.Sized(2, len(allOfThem))] {
 			t.Run(k.name, func(t *testing.T) {
 				t.Parallel()
 				ref := refer(t, k)
@@ -209,6 +214,9 @@ func (c cell) run(t *testing.T, ref reference) result {
 	r := newRig(t, c, ref.after)
 	rep := r.apply()
 	res := result{fired: r.fired, said: said(rep)}
+	if c.fault == refusal {
+		r.settle() // a host that refuses to be read has no state
+	}
 	if r.fired && c.fault != sigkill {
 		res.problem = append(res.problem, r.lies(rep)...)
 	}
@@ -259,7 +267,7 @@ func (r *rig) lies(rep runReport) []string {
 		case !ok:
 			want = "before"
 		}
-		if is := r.is(i); want != "" && is != want && !r.excused(i, state) {
+		if is := r.is(i); want != "" && is != want && !r.excused(state) {
 			out = append(out, fmt.Sprintf("%s is said to be %q, and is %s", name, state, is))
 		}
 		if want == "after" {
@@ -289,9 +297,7 @@ func (r *rig) lies(rep runReport) []string {
 }
 
 // excused is what no report can know: it ended at once, on a third Ctrl-C, and says nothing.
-func (r *rig) excused(i int, state string) bool {
-	return state == "" && i == r.cell.target && r.cell.fault == hang && r.reverting
-}
+func (r *rig) excused(state string) bool { return state == "" && r.cell.fault == hang && r.reverting }
 
 // next runs the next commands, after which every device must be as it was or as
 // intended.
@@ -304,10 +310,10 @@ func (r *rig) next(res *result) []string {
 	command := applyNow
 	want := r.after
 	if r.cell.point%2 == 1 {
-		command, want = []string{"rollback", "--yes"}, r.before
+		command, want = []string{"rollback", "--yes", "--allow", "traffic-loss"}, r.before
 	}
 	run := func() (int, string) {
-		status, o, e := runHere(r.t, slices.Concat(command, r.args)...)
+		status, o, e := runHere(r.t, slices.Concat(command, []string{"--gate", "off"}, r.args)...)
 		if strings.Contains(e, "no run to roll back") {
 			status = exitOK
 		}
