@@ -212,9 +212,9 @@ type rig struct {
 	after  [2]string // from a run without a fault; "" in that
 
 	mu        sync.Mutex
-	idle      bool // nothing is counted, nothing happens
-	cut       bool // the device is not reached any more
-	answered  bool // the answer to the commit has passed
+	idle      bool      // nothing is counted, nothing happens
+	cut       time.Time // the device is not reached before
+	answered  bool      // the answer to the commit has passed
 	reverting bool
 	fired     bool
 	count     map[moment]int
@@ -310,7 +310,7 @@ func (r *rig) chunk(i int, c proxy.Chunk) (int, bool) {
 	if r.idle || i != r.cell.target {
 		return n, false
 	}
-	if r.cut {
+	if time.Now().Before(r.cut) {
 		return 0, true
 	}
 	m := r.moment(i, c.Up)
@@ -423,7 +423,9 @@ func (r *rig) fire(i int, c proxy.Chunk) (int, bool) {
 	}
 	switch r.cell.fault {
 	case connectionReset:
-		r.cut = odd // for the rest of the run
+		if odd {
+			r.cut = time.Now().Add(2 * time.Second)
+		}
 		return part, true
 	case hang:
 		if r.reverting {
