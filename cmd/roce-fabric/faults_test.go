@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"text/tabwriter"
 
@@ -181,6 +184,8 @@ func (ref reference) cells(t *testing.T, n int, k kind) []cell {
 // users', and saved.
 func TestFaultMatrix(t *testing.T) {
 	t.Parallel()
+	// A process that has SIGHUP ignored, under nohup say, hands that on.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	var mu sync.Mutex
 	results := map[string][]result{}
 	t.Run("cells", func(t *testing.T) {
