@@ -31,7 +31,6 @@ func realMain() int {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup(1) has it ignored
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	defer signal.Stop(signals)
 	go func() {
 		for n := 0; n < patience; {
 			if <-signals != syscall.SIGHUP {
