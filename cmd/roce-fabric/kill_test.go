@@ -273,14 +273,14 @@ type killScenario struct {
 	twice   bool
 }
 
-var applyNow = []string{"apply", "--yes", "--allow", "traffic-loss"}
+var applyNow = []string{"apply", "--yes", "--allow", "traffic-loss", "--gate", "off"}
 
 var killScenarios = []killScenario{
 	{name: "apply", release: "202511", killed: applyNow},
 	{name: "apply-ssh", release: "202405", ssh: true, killed: applyNow},
 	{name: "apply-twice", release: "202511", killed: applyNow, twice: true},
 	{name: "revert", release: "202511", failing: 6, killed: applyNow},
-	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes", "--allow", "traffic-loss"}},
+	{name: "rollback", release: "202511", before: applyNow, killed: []string{"rollback", "--yes", "--allow", "traffic-loss", "--gate", "off"}},
 }
 
 // A run that is killed wherever it stands, while the switch goes on with what it
@@ -427,7 +427,7 @@ func runAtWork(t *testing.T, args ...string) {
 		{[]string{"plan"}, exitOK, []string{"is changing this device", "another run is changing this fabric: run ", by}},
 		{[]string{"rollback", "--list"}, exitOK, []string{"changing leaf1"}},
 		{applyNow, exitFailed, []string{"another run is changing this fabric: run "}},
-		{[]string{"rollback", "--yes", "--allow", "traffic-loss"}, exitFailed, []string{"another run is changing this fabric: run "}},
+		{[]string{"rollback", "--yes", "--allow", "traffic-loss", "--gate", "off"}, exitFailed, []string{"another run is changing this fabric: run "}},
 	} {
 		status, out := k.run(c.args...)
 		if status != c.status || strings.Contains(out, "cut off") || strings.Contains(out, "left down") {
