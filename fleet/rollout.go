@@ -33,11 +33,14 @@ type Wave struct {
 	// Worse are the faults of a state in between that are there neither before the
 	// rollout nor after it.
 	Worse []order.Entry `json:"worse,omitempty"`
+	// Proof is what each check saw while the devices of the wave change.
+	Proof []order.Looked `json:"proof,omitempty"`
 }
 
-// brief is a wave with a few of its faults.
+// brief is a wave with a few of its faults, and without its proof.
 func (w Wave) brief() *Wave {
 	const most = 8
+	w.Proof = nil
 	w.Worse = w.Worse[:min(len(w.Worse), most)]
 	return &w
 }
@@ -157,7 +160,7 @@ func (m *RolloutMaker) Rollout() *Rollout {
 	m.cost = proof.Cost
 	for i := range w.out {
 		m.describe(&w.out[i])
-		w.out[i].Worse = proof.Worse[i]
+		w.out[i].Worse, w.out[i].Proof = proof.Worse[i], proof.Looked[i]
 	}
 	if proof.Unproven == "" && m.swapsTrust() {
 		proof.Unproven = "ports change the field that selects the class; which class packets get until both ends have changed is not known"

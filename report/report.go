@@ -41,6 +41,8 @@ type Text struct {
 	S term.Styler
 	// Steps shows the native steps of a plan as well.
 	Steps bool
+	// Proof shows what each check saw between the waves of a plan, and in them.
+	Proof bool
 	// Width is that of the terminal, in columns; 0 breaks no line.
 	Width int
 

@@ -19,7 +19,7 @@ import (
 // device needs none.
 func (t *Text) Rollout(r *fleet.Rollout) {
 	t.fold.flush()
-	if r == nil || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil {
+	if r == nil || len(r.Waves) == 0 || len(r.Waves) < 2 && r.Impact() == 0 && r.Interim == nil && !t.Proof {
 		return
 	}
 	if i := r.Interim; i != nil {
@@ -32,6 +32,14 @@ func (t *Text) Rollout(r *fleet.Rollout) {
 		for _, s := range worse(w) {
 			t.printf("%s", t.marked("     "+t.S.Red("between:")+" ", s))
 		}
+		if t.Proof {
+			for _, l := range w.Proof {
+				t.printf("%s", t.marked("     "+t.S.Dim("proof:")+" ", proof(l)))
+			}
+		}
+	}
+	if t.Proof && r.Unproven == "" && r.Links > 0 {
+		t.printf("%s", t.marked("  "+t.S.Dim("proof:")+" ", "PFC of a priority only comes to links or only goes from them, so no state in between can deadlock where neither end state can"))
 	}
 	if r.Unproven != "" {
 		t.printf("%s", t.marked("  "+t.S.Yellow("note:")+" ", r.Unproven))
@@ -118,6 +126,24 @@ func waveLine(w fleet.Wave) string {
 		parts = append(parts, of+strings.Join(w.Classes, ", "))
 	}
 	return strings.Join(append(parts, "impact "+w.Impact.String(), "about "+about(w.Seconds)), "; ")
+}
+
+// proof says what a check saw in a wave.
+func proof(l order.Looked) string {
+	faults := "no fault"
+	switch {
+	case l.Worse > 0:
+		faults = fmt.Sprintf("%s that neither end state has, %d that one has", words.Count(l.Worse, "fault"), l.Known)
+	case l.Known > 0:
+		faults = words.Count(l.Known, "fault") + ", each of them also before or after"
+	}
+	return fmt.Sprintf("%s %s on %s, in %s: %s", l.Check, asks[l.Check], words.Count(l.Links, "link"), words.Count(l.States, "state"), faults)
+}
+
+// asks says what a check of the proof looks for.
+var asks = map[string]string{
+	"PFC-01": "(PFC at both ends)", "PFC-02": "(PFC at both ends)",
+	"CLS-02": "(RDMA traffic in a lossless class)", "MTU-03": "(packets of hosts fit)",
 }
 
 // worse says, a line a fault, what is worse in a wave than before and after.

@@ -274,7 +274,7 @@ func (a *app) showTalk(plan *fleet.PlanFile) (report.PlanSummary, error) {
 	if a.output == "json" {
 		show.stdout, show.stderr = io.Discard, io.Discard
 	}
-	return show.showPlan(shownPlan(plan), false)
+	return show.showPlan(shownPlan(plan), planView{})
 }
 
 // command returns the name of a command in the same group as the one that runs.

@@ -93,7 +93,7 @@ and what changing it disturbs. Nothing is written.`,
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something differs")
-	stepsFlag(c, &o.steps)
+	o.planView.flags(c)
 	return c
 }
 

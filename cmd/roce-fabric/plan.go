@@ -23,8 +23,11 @@ type planFlags struct {
 	stateFlags
 	save     string
 	exitCode bool
-	steps    bool
+	planView
 }
+
+// planView is what of a plan is shown beyond its changes.
+type planView struct{ steps, proof bool }
 
 func (a *app) planCommand() *cobra.Command {
 	var o planFlags
@@ -52,18 +55,19 @@ long as neither the intent nor the devices have changed.`,
 	a.cutOffFlag(c)
 	c.Flags().StringVar(&o.save, "save", "", "write the plan to this file")
 	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with status 3 where something would change")
-	stepsFlag(c, &o.steps)
+	o.planView.flags(c)
 	a.stateFlag(c, &o.stateFlags)
 	c.AddCommand(a.planShowCommand())
 	return c
 }
 
-func stepsFlag(c *cobra.Command, steps *bool) {
-	c.Flags().BoolVar(steps, "steps", false, "also show what each device is sent")
+func (v *planView) flags(c *cobra.Command) {
+	c.Flags().BoolVar(&v.steps, "steps", false, "also show what each device is sent")
+	c.Flags().BoolVar(&v.proof, "proof", false, "also show, for each wave, what each check saw of the states in between")
 }
 
 func (a *app) planShowCommand() *cobra.Command {
-	var steps bool
+	var view planView
 	c := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Print a saved plan, with its digest",
@@ -72,23 +76,23 @@ intent is read. The digest is of what is planned, whenever the plan was made: tw
 plans with equal digests send the same requests to devices in the same state.`,
 		Example: "  roce-fabric plan show pod1.plan\n  roce-fabric plan show pod1.plan -o markdown",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.planShow(args[0], steps) },
+		RunE:    func(_ *cobra.Command, args []string) error { return a.planShow(args[0], view) },
 	}
 	a.outputFlag(c, planForms...)
-	stepsFlag(c, &steps)
+	view.flags(c)
 	return c
 }
 
 // planForms are the forms of a plan.
 var planForms = []string{"text", "json", "markdown"}
 
-func (a *app) planShow(file string, steps bool) (err error) {
+func (a *app) planShow(file string, view planView) (err error) {
 	plan, err := fleet.OpenPlan(file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
-	_, err = a.showPlan(shownPlan(plan), steps, report.Field{Name: "digest", Value: plan.Digest}, report.Field{Name: "intent", Value: plan.Intent},
+	_, err = a.showPlan(shownPlan(plan), view, report.Field{Name: "digest", Value: plan.Digest}, report.Field{Name: "intent", Value: plan.Intent},
 		report.Field{Name: "created", Value: plan.Created}, report.Field{Name: "tool", Value: plan.Tool})
 	if err != nil || a.output != "text" {
 		return err
@@ -122,7 +126,7 @@ func (a *app) plan(ctx context.Context, o planFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, plan.Close()) }()
-	sum, err := a.showPlan(shownPlan(plan), o.steps)
+	sum, err := a.showPlan(shownPlan(plan), o.planView)
 	if err != nil {
 		return err
 	}
@@ -199,8 +203,8 @@ type shown struct {
 func shownPlan(p *fleet.PlanFile) shown { return shown{p.Fabric, p.Digest, p.Rollout, p.Devices()} }
 
 // showPlan writes a plan: what happens in all, then each device.
-func (a *app) showPlan(plan shown, steps bool, head ...report.Field) (sum report.PlanSummary, err error) {
-	text := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: steps, Width: a.width(a.stdout)}
+func (a *app) showPlan(plan shown, view planView, head ...report.Field) (sum report.PlanSummary, err error) {
+	text := report.Text{W: a.stdout, S: a.styler(a.stdout), Steps: view.steps, Proof: view.proof, Width: a.width(a.stdout)}
 	list, markdown := "devices", report.NewPlanMarkdown()
 	if a.nic.on {
 		list = "hosts"

@@ -129,7 +129,7 @@ func (a *app) showUndo(fabric string, u *fleet.Undo, result bool) error {
 		}
 	}
 	a.talkClean("run %s of %s by %s: rolling back %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), u.By, words.Count(len(u.Devices), a.noun()))
-	_, err := show.showPlan(shown{fabric, "", u.Rollout(), u.Plans()}, false)
+	_, err := show.showPlan(shown{fabric, "", u.Rollout(), u.Plans()}, planView{})
 	return err
 }
 

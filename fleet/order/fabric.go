@@ -3,6 +3,7 @@ package order
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -150,7 +151,23 @@ const (
 	lossyB
 	smallA // a does not take the packets of hosts
 	smallB
+
+	oneSided faults = 1<<qos.NumPriorities - 1 // PFC
 )
+
+// checks are the checks that a link goes through, and the faults that each finds.
+var checks = []struct {
+	id     string
+	faults faults
+}{{"PFC-01", oneSided}, {"PFC-02", oneSided}, {"CLS-02", lossyA | lossyB}, {"MTU-03", smallA | smallB}}
+
+// pfcCheck is the check of PFC at both ends of a link.
+func (f *fabric) pfcCheck(c cable) string {
+	if f.list[c.a.device].Host || f.list[c.b.device].Host {
+		return "PFC-02"
+	}
+	return "PFC-01"
+}
 
 // judge judges a link. toA and toB are the code points of what enters at its ends.
 func judge(a, b port, toA, toB uint64, m moment) faults {
@@ -192,21 +209,16 @@ func lossy(from, to port, sends uint64) bool {
 
 // entries spells faults of a link out.
 func (f *fabric) entries(c cable, of faults) (out []Entry) {
-	a, b := f.list[c.a.device], f.list[c.b.device]
-	pfc := "PFC-01"
-	if a.Host || b.Host {
-		pfc = "PFC-02"
-	}
 	at := func(check string, e end, class string) {
 		out = append(out, Entry{check, f.list[e.device].Name, e.port, class})
 	}
 	first := c.a
-	if a.Host {
+	if f.list[c.a.device].Host {
 		first = c.b
 	}
 	for p := range qos.NumPriorities {
 		if of&(1<<p) != 0 {
-			at(pfc, first, fmt.Sprintf("priority %d", p))
+			at(f.pfcCheck(c), first, fmt.Sprintf("priority %d", p))
 		}
 	}
 	for _, x := range []struct {
@@ -323,24 +335,49 @@ func (f *fabric) prove(stages []Stage) Proof {
 		}
 	}
 	type class struct{ chains, schedules [2]int }
-	known := map[class][]faults{}
+	type sight struct {
+		known, worse faults
+		states       int
+	}
+	sights := map[class][]sight{}
+	looked := make([][]Looked, len(stages))
+	for n := range looked {
+		looked[n] = make([]Looked, len(checks))
+	}
 	before, after := f.outer()
 	for _, c := range f.links {
 		k := class{c.chains, [2]int{schedule[c.a.device], schedule[c.b.device]}}
-		worse, ok := known[k]
+		stagesSeen, ok := sights[k]
 		if !ok {
 			allowed := f.ends(c.chains, before, after)
 			for n := range stages {
 				all, states := f.seen(c.chains, at(c.a.device, n), at(c.b.device, n), moments[n])
 				p.States += states
-				worse = append(worse, all&^allowed)
+				stagesSeen = append(stagesSeen, sight{all & allowed, all &^ allowed, states})
 			}
-			known[k] = worse
+			sights[k] = stagesSeen
 		}
-		for n, w := range worse {
-			p.Cost += float64(bits.OnesCount16(uint16(w))) * seconds[n]
-			p.Worse[n] = append(p.Worse[n], f.entries(c, w)...)
+		pfc := f.pfcCheck(c)
+		for n, s := range stagesSeen {
+			p.Cost += float64(s.worse.count()) * seconds[n]
+			p.Worse[n] = append(p.Worse[n], f.entries(c, s.worse)...)
+			for i, x := range checks {
+				if x.faults == oneSided && x.id != pfc {
+					continue
+				}
+				l := &looked[n][i]
+				l.Check = x.id
+				l.Links++
+				l.States += s.states
+				l.Known += (s.known & x.faults).count()
+				l.Worse += (s.worse & x.faults).count()
+			}
 		}
+	}
+	for _, stage := range looked {
+		p.Looked = append(p.Looked, slices.DeleteFunc(stage, func(l Looked) bool { return l.Links == 0 }))
 	}
 	return p
 }
+
+func (f faults) count() int { return bits.OnesCount16(uint16(f)) }

@@ -63,6 +63,16 @@ type Entry struct {
 	Class  string `json:"class,omitempty"` // of a priority: "priority 3"; "" where it is of the port
 }
 
+// Looked is what one check saw in a stage.
+type Looked struct {
+	Check  string `json:"check"` // id in the catalogue of checks
+	Links  int    `json:"links"`
+	States int    `json:"states"` // mixtures of the two ends of those links
+	// Known are the faults that an end state has as well, Worse those that none has.
+	Known int `json:"known"`
+	Worse int `json:"worse"`
+}
+
 // Pool keeps equal states once: most devices of a fabric are alike. The zero value is
 // ready.
 type Pool struct {
@@ -123,6 +133,8 @@ type Proof struct {
 	Cost float64
 	// Worse has, for each stage, the entries that neither end state has.
 	Worse [][]Entry
+	// Looked has, for each stage, what each check saw in it.
+	Looked [][]Looked
 	// Unproven says why a deadlock in between cannot be excluded; "" where it can.
 	Unproven string
 }

@@ -236,6 +236,16 @@ func TestFindAgainstAllOrders(t *testing.T) {
 		if math.Abs(cost-got.Cost) > 1e-9 {
 			t.Errorf("seed %d: the proof says %v, the states %v", seed, got.Cost, cost)
 		}
+		for n, looked := range got.Looked {
+			worse, links := 0, map[string]int{}
+			for _, l := range looked {
+				worse += l.Worse
+				links[l.Check[:3]] += l.Links
+			}
+			if want := map[string]int{"PFC": got.Links, "CLS": got.Links, "MTU": got.Links}; worse != len(got.Worse[n]) || got.Links > 0 && !maps.Equal(links, want) {
+				t.Errorf("seed %d: of %d faults in stage %d on %d links %v says otherwise", seed, len(got.Worse[n]), n, got.Links, looked)
+			}
+		}
 		if cost == 0 {
 			free++
 		} else {
