@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"runtime"
 	"strings"
@@ -16,7 +17,8 @@ import (
 
 // BenchmarkApply applies to switches that each take some time for their change, in 21
 // waves, and reports wall time as a multiple of the slowest device of each wave, what is
-// live in the end, and what the journal tells. Times are a thousandth of real ones.
+// live in the end, and what the journal tells. Times are a thousandth of real ones, times
+// -apply.scale: with small ones, what this machine computes for 1,000 switches shows.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{200, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -39,11 +41,13 @@ rollout: {maxUnavailable: %d}
 	}
 }
 
+var applyScale = flag.Int("apply.scale", 1, "milliseconds that stand for a second of a switch in BenchmarkApply")
+
 func applyAll(b *testing.B, f *intent.Fabric, n int) {
 	takes := map[string]time.Duration{}
 	var devices []Device
 	for i, sw := range f.Switches {
-		takes[sw.Name] = time.Duration(20+i*7%160) * time.Millisecond
+		takes[sw.Name] = time.Duration(20+i*7%160) * time.Millisecond * time.Duration(*applyScale)
 		dev := &box{mask: qos.Priorities(3, 4), during: func() { time.Sleep(takes[sw.Name]) }}
 		devices = append(devices, Device{Name: sw.Name, OS: sw.OS,
 			Open: func(context.Context) (drivers.Driver, error) { return dev, nil }, Desired: func() drivers.Desired { return holding(qos.Priorities(3)) }})

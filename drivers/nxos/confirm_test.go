@@ -3,6 +3,7 @@ package nxos
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -297,6 +298,19 @@ func TestCheckpoints(t *testing.T) {
 			t.Errorf("checkpoints %v", got)
 		}
 	})
+}
+
+// A plan says where a switch may have no room for the checkpoint of a run.
+func TestNoRoomForACheckpoint(t *testing.T) {
+	for n, want := range map[int]bool{mostCheckpoints - 1: false, mostCheckpoints: true} {
+		b := newBox(t, boxOptions{})
+		for i := range n {
+			b.do("checkpoint theirs" + strconv.Itoa(i))
+		}
+		if _, st := b.Plan(b.Open()); strings.Contains(notes(st), "checkpoints, and 10 are") != want {
+			t.Errorf("%d checkpoints: %s", n, notes(st))
+		}
+	}
 }
 
 func TestCheckpointName(t *testing.T) {

@@ -166,6 +166,8 @@ type snapshot struct {
 	// theirs are those of runs that may be at work elsewhere, and how long ago
 	// they began.
 	theirs map[string]time.Duration
+	// checkpoints is how many the switch lists.
+	checkpoints int
 }
 
 func nativeOf(s *drivers.Snapshot) *snapshot {
@@ -189,6 +191,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.checkpoints = len(names)
 	for _, n := range natural.Keys(names) {
 		if age, ok := d.stranger(n); ok {
 			s.theirs[n] = age

@@ -65,8 +65,15 @@ func (p *planner) Impact(kind qos.Kind) qos.Impact {
 	return qos.ImpactCounters
 }
 
+// mostCheckpoints is how many checkpoints users are reported to have at most; no public
+// source of Cisco says so for every release.
+const mostCheckpoints = 10
+
 func (p *planner) Tell() (via, what string) {
 	t := p.touched
+	if n := p.snap.checkpoints; n >= mostCheckpoints {
+		p.Note("the switch has %d checkpoints, and %d are reported to be the most. If it keeps no more, a machine with another state folder does not see this run, and a release without confirmed commits refuses the plan; show checkpoint summary lists them", n, mostCheckpoints)
+	}
 	var outside []string
 	for name := range p.Have.Ports {
 		if p.Desired.Ports[name] == nil {
