@@ -289,95 +289,110 @@ func (f *fabric) deadlock() string {
 	return ""
 }
 
-// prove walks through stages.
-func (f *fabric) prove(stages []Stage) Proof {
-	type when struct {
-		step  int // of the chain
-		stage int
-	}
-	p := Proof{Links: len(f.links), Worse: make([][]Entry, len(stages)), Unproven: f.deadlock()}
-	// Devices with one schedule share its number, links with equal ends a class.
-	var schedules trie[when]
-	schedule := make([]int, len(f.list))
-	moves := map[int][]when{} // by schedule
-	moments := make([]moment, len(stages))
-	seconds := make([]float64, len(stages))
+// timetable says when devices change, and for how long.
+type timetable struct {
+	// schedule is a number for each device, equal for those that change alike.
+	schedule []int
+	moves    map[int][]when // by schedule
+	seconds  []float64      // of each stage
+}
+
+// when is the stage in which a step of a chain is made.
+type when struct{ step, stage int }
+
+func (f *fabric) timetable(stages []Stage) *timetable {
+	t := &timetable{schedule: make([]int, len(f.list)), moves: map[int][]when{}, seconds: make([]float64, len(stages))}
 	own := map[string][]when{}
 	for n, s := range stages {
 		for _, m := range s {
 			for _, name := range m.Devices {
 				own[name] = append(own[name], when{m.Step, n})
-				seconds[n] = max(seconds[n], f.list[f.index[name]].Seconds)
+				t.seconds[n] = max(t.seconds[n], f.list[f.index[name]].Seconds)
 			}
 		}
 	}
+	var numbers trie[when]
 	for i, d := range f.list {
 		for _, w := range own[d.Name] {
-			schedule[i], _ = schedules.add(schedule[i], w)
+			t.schedule[i], _ = numbers.add(t.schedule[i], w)
 		}
-		moves[schedule[i]] = own[d.Name]
+		t.moves[t.schedule[i]] = own[d.Name]
 	}
-	at := func(i, stage int) span {
-		s := span{}
-		for _, w := range moves[schedule[i]] {
-			switch {
-			case w.stage < stage:
-				s = span{w.step + 1, w.step + 1}
-			case w.stage == stage:
-				s = span{w.step, w.step + 1}
-			}
+	return t
+}
+
+// at are the states of a device that may be seen in a stage.
+func (t *timetable) at(device, stage int) (s span) {
+	for _, w := range t.moves[t.schedule[device]] {
+		switch {
+		case w.stage < stage:
+			s = span{w.step + 1, w.step + 1}
+		case w.stage == stage:
+			s = span{w.step, w.step + 1}
 		}
-		return s
 	}
+	return s
+}
+
+// sight is what is seen of a link in a stage.
+type sight struct {
+	known, worse faults // those that an end state has as well, and those that none has
+	states       int
+}
+
+// prove walks through stages. Links whose ends are alike and change alike are looked at
+// once.
+func (f *fabric) prove(stages []Stage) Proof {
+	p := Proof{Links: len(f.links), Worse: make([][]Entry, len(stages)), Looked: make([][]Looked, len(stages)), Unproven: f.deadlock()}
+	t := f.timetable(stages)
+	moments := make([]moment, len(stages))
 	for n := range stages {
 		for i, d := range f.list {
-			moments[n].add(d, at(i, n))
+			moments[n].add(d, t.at(i, n))
 		}
+		p.Looked[n] = make([]Looked, len(checks))
 	}
 	type class struct{ chains, schedules [2]int }
-	type sight struct {
-		known, worse faults
-		states       int
-	}
 	sights := map[class][]sight{}
-	looked := make([][]Looked, len(stages))
-	for n := range looked {
-		looked[n] = make([]Looked, len(checks))
-	}
 	before, after := f.outer()
 	for _, c := range f.links {
-		k := class{c.chains, [2]int{schedule[c.a.device], schedule[c.b.device]}}
+		k := class{c.chains, [2]int{t.schedule[c.a.device], t.schedule[c.b.device]}}
 		stagesSeen, ok := sights[k]
 		if !ok {
 			allowed := f.ends(c.chains, before, after)
 			for n := range stages {
-				all, states := f.seen(c.chains, at(c.a.device, n), at(c.b.device, n), moments[n])
+				all, states := f.seen(c.chains, t.at(c.a.device, n), t.at(c.b.device, n), moments[n])
 				p.States += states
 				stagesSeen = append(stagesSeen, sight{all & allowed, all &^ allowed, states})
 			}
 			sights[k] = stagesSeen
 		}
-		pfc := f.pfcCheck(c)
 		for n, s := range stagesSeen {
-			p.Cost += float64(s.worse.count()) * seconds[n]
+			p.Cost += float64(s.worse.count()) * t.seconds[n]
 			p.Worse[n] = append(p.Worse[n], f.entries(c, s.worse)...)
-			for i, x := range checks {
-				if x.faults == oneSided && x.id != pfc {
-					continue
-				}
-				l := &looked[n][i]
-				l.Check = x.id
-				l.Links++
-				l.States += s.states
-				l.Known += (s.known & x.faults).count()
-				l.Worse += (s.worse & x.faults).count()
-			}
+			f.look(p.Looked[n], c, s)
 		}
 	}
-	for _, stage := range looked {
-		p.Looked = append(p.Looked, slices.DeleteFunc(stage, func(l Looked) bool { return l.Links == 0 }))
+	for n, looked := range p.Looked {
+		p.Looked[n] = slices.DeleteFunc(looked, func(l Looked) bool { return l.Links == 0 })
 	}
 	return p
+}
+
+// look adds what is seen of a link to what each check saw.
+func (f *fabric) look(looked []Looked, c cable, s sight) {
+	pfc := f.pfcCheck(c)
+	for i, x := range checks {
+		if x.faults == oneSided && x.id != pfc {
+			continue
+		}
+		l := &looked[i]
+		l.Check = x.id
+		l.Links++
+		l.States += s.states
+		l.Known += (s.known & x.faults).count()
+		l.Worse += (s.worse & x.faults).count()
+	}
 }
 
 func (f faults) count() int { return bits.OnesCount16(uint16(f)) }
