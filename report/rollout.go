@@ -133,9 +133,9 @@ func proof(l order.Looked) string {
 	faults := "no fault"
 	switch {
 	case l.Worse > 0:
-		faults = fmt.Sprintf("%s that neither end state has, %d that one has", words.Count(l.Worse, "fault"), l.Known)
+		faults = fmt.Sprintf("%s only in between, %d before or after as well", words.Count(l.Worse, "fault"), l.Known)
 	case l.Known > 0:
-		faults = words.Count(l.Known, "fault") + ", each of them also before or after"
+		faults = fmt.Sprintf("no fault only in between, %d before or after as well", l.Known)
 	}
 	return fmt.Sprintf("%s %s on %s, in %s: %s", l.Check, asks[l.Check], words.Count(l.Links, "link"), words.Count(l.States, "state"), faults)
 }
