@@ -126,8 +126,21 @@ func (a *Access) sshAt(at Address) (*ssh.Config, error) {
 	return &ssh.Config{Address: at.SSH, User: at.Username, Password: secret.Secret(at.Password), Hosts: hosts}, nil
 }
 
-// Reaches reports whether there is a way to a host: with At and Local to each.
-func (a *Access) Reaches(h *intent.Host) bool { return a.Local || a.At != nil || h.Address.V != "" }
+// Lacks says what a host needs before it can be reached: "address", "user name" of SSH,
+// or "" for nothing. With At and Local each can be.
+func (a *Access) Lacks(h *intent.Host) string {
+	switch {
+	case a.Local || a.At != nil:
+	case h.Address.V == "":
+		return "address"
+	case h.Access.SSH.Username.V == "":
+		return "user name"
+	}
+	return ""
+}
+
+// Reaches reports whether a host lacks nothing.
+func (a *Access) Reaches(h *intent.Host) bool { return a.Lacks(h) == "" }
 
 // host makes the driver of a host.
 func (a *Access) host(f *intent.Fabric, h *intent.Host, desired *nic.Host) *host.Driver {

@@ -59,12 +59,13 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 		switches = append(switches, sw.Name)
 	}
 	for _, h := range f.Hosts {
-		if a.Reaches(h) {
+		lacks := a.Lacks(h)
+		if lacks == "" {
 			hosts = append(hosts, h.Name)
 			continue
 		}
 		v.run.Note(validate.Finding{ID: Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "hosts",
-			What: "the host has no address and was not read", Fix: "state its address in the intent"})
+			What: "the host has no " + lacks + " and was not read", Fix: "state its " + lacks + " in the intent"})
 	}
 	err := v.readAll(ctx, switches, hosts)
 	if err == nil && o.Window > 0 {

@@ -63,7 +63,7 @@ var operationChecks = []Check{
 	},
 	{
 		ID: "READ", Title: "a device, or a value of it, could not be read",
-		Rules: []Rule{{Error, "for a device"}, {Info, "for a value, or a host without an address"}}, Scope: ScopeFabric, Reads: ReadsRunning | ReadsNIC,
+		Rules: []Rule{{Error, "for a device"}, {Info, "for a value, or a host without an address or a user name"}}, Scope: ScopeFabric, Reads: ReadsRunning | ReadsNIC,
 		Why: "nothing about it was checked",
 		Fix: "make sure that the device can be reached and read",
 	},

@@ -219,19 +219,19 @@ func (a *app) pickHosts(f *fleet.Fabric, at *fleet.Access) error {
 		if f.Hosts = []*intent.Host{h}; at.Reaches(h) {
 			return nil
 		}
-		return usageHint(wayIn, "%s has no address", h.Name)
+		return usageHint(wayIn, "%s has no %s", h.Name, at.Lacks(h))
 	case !slices.ContainsFunc(f.Hosts, at.Reaches):
 		none := "no host of " + f.Fabric().Name
 		if len(a.only) > 0 {
 			none = "none of the hosts of --only"
 		}
-		return usageHint(wayIn, "%s has an address", none)
+		return usageHint(wayIn, "%s has an address and a user name", none)
 	}
 	f.Hosts = a.reachable(f.Hosts, at)
 	return nil
 }
 
-const wayIn = "give hosts an address, or run it on the host with --local"
+const wayIn = "give hosts an address and credentials.hosts, or run it on the host with --local"
 
 // hostNamed returns the host of that name, or the one that this machine calls
 // itself.

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
@@ -125,19 +126,20 @@ func (a *app) historyOf(ctx context.Context, f *intent.Fabric, o stateFlags) (_ 
 
 // reachable returns the hosts that can be read, and says which cannot.
 func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) (out []*intent.Host) {
-	var without []string
+	var without ordered.Groups[string, string]
 	for _, h := range hosts {
-		if at.Reaches(h) {
-			out = append(out, h)
+		if lacks := at.Lacks(h); lacks != "" {
+			without.Add(lacks, h.Name)
 		} else {
-			without = append(without, h.Name)
+			out = append(out, h)
 		}
 	}
-	switch n := len(without); {
-	case n == 1:
-		a.talk("1 host has no address and was not read: %s", without[0])
-	case n > 1:
-		a.talk("%d hosts have no address and were not read: %s", n, natural.Fold(without))
+	for lacks, names := range without.All() {
+		if len(names) == 1 {
+			a.talk("1 host has no %s and was not read: %s", lacks, names[0])
+		} else {
+			a.talk("%d hosts have no %s and were not read: %s", len(names), lacks, natural.Fold(names))
+		}
 	}
 	return out
 }
