@@ -31,18 +31,6 @@ const (
 	exitInterrupted = 130
 )
 
-// exitHelp ends the help of every command.
-const exitHelp = `Exit status:
-  0    done, nothing to report
-  1    failed: could not reach, could not read, an operation broke
-  2    the command line or the intent is wrong, the maintenance window is closed,
-       or the run was not approved
-  3    there are differences (plan --exit-code) or findings of severity error,
-       with --strict also where something could not be checked
-  4    applied in part: the report gives the state of each device
-  130  interrupted
-`
-
 // app is one run of the program: what it talks to and its global flags.
 //
 // Output rules: standard output is the result and nothing else; talk, progress

@@ -73,65 +73,9 @@ func (f *impactFlag) Type() string       { return "impact" }
 func (a *app) applyCommand() *cobra.Command {
 	o := applyOptions{allow: counters}
 	c := &cobra.Command{
-		Use:   "apply",
-		Short: "Change the devices to match the intent",
-		Long: `apply carries out a plan. With --plan it carries out exactly that saved plan,
-without asking. Otherwise it makes a fresh plan, shows it on standard error and
-asks; without a terminal it needs --yes.
-
-The whole plan is judged before the first write. Nothing is written to any device
-if one of them was not planned, has a change that cannot be made, is disturbed
-more than --allow permits, cannot be read any more, or is not in the state that
-was planned for. --skip-unreachable leaves out devices that cannot be reached.
-
-Outside of the maintenance windows of the intent it needs --outside-window. When
-the window closes during a run, no further device is begun. If the intent names
-who approves of a run, apply runs that command or calls that webhook before it
-writes, also with --yes.
-
-Then it changes the devices wave after wave, as the plan shows: a canary first,
-never two devices that stand in for one another, and no more of a role at a time
-than rollout: in the intent allows. The devices of a wave are changed side by side
-(--parallel). On each, it reads the state again and refuses if that is not the
-planned one, writes, reads back, compares the result with the intent and with what
-the daemons of the device made of it, and saves. A save is of the whole
-configuration, including what other users have left unsaved. A device that already
-matches, but would lose that in a restart, is saved as well. One that cannot be
-saved is reported as unsaved (status 4), and the run goes on. If anything else
-fails, the device is reverted, those of the wave that are at work end, and the
-remaining ones are not changed. --resume goes on with such a run, and with one
-that was cut off: it plans and changes the devices that it did not come to.
-rollback undoes it.
-
-The order is one in which no state in between is worse than before and after: no
-link with PFC or a lossless class at one end only, no packet too large for a
-switch. If RDMA traffic moves to another DSCP, that takes up to three runs, and
-apply says what the next one does. Where there is no such order, the plan says
-which links suffer and for how long, and apply needs --allow traffic-loss.
-
-A wave is confirmed and saved when it has passed its gate; otherwise it is
-reverted and the run stops, so that earlier waves stay changed (status 4). The
-gate looks at the devices of the wave and those that they have links to.
-  off    only each device itself is compared with the intent
-  quick  all links and neighbours are back, and no lossless packet is lost in 20 s
-  full   as well a baseline of 5 minutes before the first wave, and 5 minutes of
-         counters for each wave, 15 where ECN, headroom or buffers change
-Too few counters are no pass: apply asks, and stops without a terminal. A switch
-with a commit timer (EOS over SSH, NX-OS 10) reverts by itself if this program is
-gone.
-
-Ctrl-C reverts the devices being changed, which takes as long as they need to
-finish and undo what they were sent; a third Ctrl-C ends at once. SIGTERM and a
-closed terminal (SIGHUP) act like Ctrl-C; under nohup the run goes on. The result
-and the journal give the state of each device.
-
-Changes that do more than reset counters must be allowed explicitly: --allow
-port-flap, or --allow traffic-loss where packets may be lost, e.g. where code
-points move into or out of a lossless class. The first apply to a switch usually
-needs the latter.`,
-		Example: "  roce-fabric apply -f fabric.yaml --allow traffic-loss\n  roce-fabric apply -f fabric.yaml --plan leaves.plan --allow port-flap --yes",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
+		Use:  "apply",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
 	}
 	a.allFlags(c)
 	a.outputFlag(c, "text", "json")

@@ -23,22 +23,8 @@ type checkOptions struct {
 func (a *app) checkCommand() *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
-		Use:   "check",
-		Short: "Check an intent, without devices",
-		Long: `check reads the intent and reports errors and risks in the file itself, on each
-switch, on each link and across the fabric. 'roce-fabric explain CHECK' says what
-a check looks at, why it matters and how to fix it; --list shows all checks.
-
-With --config it also compares saved configurations with the intent:
-config_db.json of SONiC, 'show running-config' of EOS and NX-OS. Switches
-without one are taken to match the intent at the other ends of links.
-
-With --topology it compares the links of the intent with a containerlab file or
-with LLDP: the output of 'lldpctl -f json' in a file named after its switch. With
---yang it checks the rendered configuration with the YANG models of a switch image
-(/usr/local/yang-models of a SONiC switch).`,
-		Example: "  roce-fabric check -f fabric.yaml\n  roce-fabric check -f fabric/ --config leaf1=config_db.json\n  roce-fabric check -f fabric/ --yang ./yang-models --output json\n  roce-fabric check --list",
-		Args:    cobra.NoArgs,
+		Use:  "check",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.list {
 				return a.listChecks()

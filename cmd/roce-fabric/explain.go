@@ -20,20 +20,8 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain DEVICE PORT | blast-radius HOST/NIC | CHECK",
-		Short: "Explain the settings of a port, or a check",
-		Long: `explain shows how a switch port treats each class (DSCP -> class -> queue ->
-priority group), its ECN thresholds in bytes and in drain time, its headroom with
-every term of the sum, and the line of the intent behind each value. For a NIC it
-shows each setting, where it is stored, and for how long.
-
-blast-radius traces PFC backpressure from a stuck NIC: which ports, classes and
-hosts it can stop, and how far away.
-
-Given a check ID such as CLS-08, it shows what is checked, why it matters, how
-severe it is, and how to fix it; no intent is read.`,
-		Example: "  roce-fabric explain leaf1 Ethernet0 -f fabric.yaml\n  roce-fabric explain gpu1 ens1f0np0 --output json\n  roce-fabric explain blast-radius gpu1/ens1f0np0\n  roce-fabric explain CLS-08",
-		Args:    cobra.RangeArgs(1, 2),
+		Use:  "explain DEVICE PORT | blast-radius HOST/NIC | CHECK",
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1:

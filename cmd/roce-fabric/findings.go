@@ -16,15 +16,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// reportHelp is said by every command that ends in findings.
-const reportHelp = `
-
-The result is written in the form of --output. Each --report writes it to a file
-in another form: --report sarif=roce.sarif --report junit=roce.xml.
-
-A check that could not be made is inconclusive, and the headline names it. The
-exit status is that of the other checks; with --strict it is 3.`
-
 // reportFlags adds --output with all forms of a report, and --report.
 func (a *app) reportFlags(c *cobra.Command) {
 	var forms []string
@@ -32,7 +23,7 @@ func (a *app) reportFlags(c *cobra.Command) {
 		forms = append(forms, string(f))
 	}
 	a.outputFlag(c, forms...)
-	c.Long += reportHelp
+	c.Long = helpText("reports")
 	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 also where something could not be checked")
 	c.Flags().StringArrayVar(&a.reports, "report", nil, "FORM=FILE: write the result to a file as well; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("report", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

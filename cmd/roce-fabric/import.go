@@ -28,25 +28,7 @@ type importOptions struct {
 func (a *app) importCommand() *cobra.Command {
 	var o importOptions
 	c := &cobra.Command{
-		Use:   "import",
-		Short: "Make an intent from what switches run",
-		Long: `import reads switches, or their saved configurations, and writes an intent that
-describes them: classes, thresholds, watchdog, MTU and links, in the short form,
-with the exceptions of a role, a switch or a port. Nothing is written to a device.
-
-Switches come from --device, from an intent that names them and says how to reach
-them (-f; its classes may be left out), from a running lab, or from files:
-config_db.json of SONiC, 'show running-config' of EOS and NX-OS. Links come from
-LLDP on the switches, from --topology and from -f.
-
-Standard error lists what is assumed because no device reports it, what is left
-out, what this tool does not understand, and what a plan of the new intent would
-change: values that an intent cannot express.`,
-		Example: `  roce-fabric import --device leaf1=sonic://192.0.2.11 \
-      --device spine1=eos://192.0.2.21 --ssh \
-      --username env:FABRIC_USER --password env:FABRIC_PASSWORD -o fabric.yaml
-  roce-fabric import -f switches.yaml -o fabric.yaml
-  roce-fabric import --config leaf1=config_db.json --topology lab.clab.yml`,
+		Use:  "import",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.file = o.file // has no default here

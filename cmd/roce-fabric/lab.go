@@ -23,11 +23,7 @@ import (
 
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "lab",
-		Short: "Simulate switches and hosts on loopback",
-		Long: `lab simulates the switches and hosts of an intent on loopback: real gNMI and SSH
-servers that accept, refuse and answer as the real devices do.`,
-		Example: "  roce-fabric lab demo\n  roce-fabric lab up fabric.yaml",
+		Use: "lab",
 	}
 	groupOnly(c)
 	c.AddCommand(a.labDemoCommand(), a.labUpCommand())
@@ -36,15 +32,8 @@ servers that accept, refuse and answer as the real devices do.`,
 
 func (a *app) labDemoCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "demo [EXAMPLE]",
-		Short: "Plan, apply, validate and roll back an example on simulated devices",
-		Long: `demo runs check, plan, apply, validate, a second plan and a rollback of an example
-fabric on simulated switches and hosts in their factory state. The default example
-is mixed, with switches of several systems. It needs no device and leaves nothing
-behind.
-
-Examples: ` + strings.Join(examples.Names(), ", "),
-		Example:   "  roce-fabric lab demo\n  roce-fabric lab demo quickstart",
+		Use:       "demo [EXAMPLE]",
+		Long:      "Examples: " + strings.Join(examples.Names(), ", "),
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: examples.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -126,16 +115,8 @@ type labUpOptions struct {
 func (a *app) labUpCommand() *cobra.Command {
 	var o labUpOptions
 	c := &cobra.Command{
-		Use:   "up INTENT",
-		Short: "Start the switches and hosts of an intent on loopback and wait",
-		Long: `up starts every switch of the intent in its factory state, and every host, on free
-ports of loopback, prints their addresses, and waits for Ctrl-C, which is its
-normal end: exit status 0.
-
-Other commands use them from another terminal with --lab or ROCE_FABRIC_LAB, and
-so does any gNMI client, with the user, password and CA that up prints.`,
-		Example: "  roce-fabric lab up examples/quickstart/fabric.yaml\n  export ROCE_FABRIC_LAB=/tmp/lab/lab.json   # in another terminal, as printed",
-		Args:    cobra.ExactArgs(1),
+		Use:  "up INTENT",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.file = args[0]
 			return a.labUp(cmd.Context(), o)

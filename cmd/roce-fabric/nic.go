@@ -27,20 +27,7 @@ type nicFlags struct {
 
 func (a *app) nicCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "nic",
-		Short: "Plan, apply, roll back and validate the NICs of hosts",
-		Long: `nic does for hosts alone what plan, apply, rollback and validate do for all
-devices: trust, DSCP -> priority, PFC, ETS, cable length, DCBX owner, link pause,
-ToS of RDMA connections, CNP, MTU, and the firmware settings of NVIDIA cards. With
---local it works on this machine, otherwise over SSH on every host that has an
-address: this program is copied there once (~/.cache/roce-fabric) and does the
-work there.
-
-A setting has one of three lifetimes, and each difference names it: firmware
-(survives a reboot, takes effect with a reset of the card), driver (lost at a
-reboot), rdma (lost with the RDMA device). 'nic unit install' installs a systemd
-unit that applies the latter two again at boot.`,
-		Example: "  roce-fabric nic plan --local -f fabric.yaml\n  roce-fabric nic apply --host gpu1 -f fabric.yaml --allow traffic-loss",
+		Use: "nic",
 	}
 	groupOnly(c)
 	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.nicRollbackCommand(), a.nicValidateCommand(), a.nicUnitCommand(), a.nicBootCommand(), a.nicAgentCommand())
@@ -79,12 +66,8 @@ func (a *app) cutOffFlag(c *cobra.Command) {
 func (a *app) nicPlanCommand() *cobra.Command {
 	var o planFlags
 	c := &cobra.Command{
-		Use:   "plan",
-		Short: "Show how the NICs differ from the intent",
-		Long: `plan reads the NICs and shows how they differ from the intent, in which layer,
-and what changing it disturbs. Nothing is written.`,
-		Example: "  roce-fabric nic plan --local -f fabric.yaml --exit-code",
-		Args:    cobra.NoArgs,
+		Use:  "plan",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.nic.cutOff = true // it is shown, and not done
 			return a.plan(cmd.Context(), o)
@@ -100,24 +83,9 @@ and what changing it disturbs. Nothing is written.`,
 func (a *app) nicApplyCommand() *cobra.Command {
 	o := applyOptions{allow: counters}
 	c := &cobra.Command{
-		Use:   "apply",
-		Short: "Set the NICs to match the intent",
-		Long: `apply writes only what differs, one port of a host after another, and reads each
-value back. If anything fails, the host is reverted, and no further host is
-changed.
-
-Changes that do more than reset counters must be allowed explicitly: a changed PFC
-mask takes the link down for a moment (--allow port-flap), a changed MTU may lose
-packets (--allow traffic-loss). The port that carries the only management path of
-the machine needs --cut-off as well. Firmware settings are staged; the card is
-never reset.
-
-Hosts are changed in waves, those of a wave side by side: the intent's rollout:
-says how many. The result gives the state of each host. So does the journal, with
-every old value: 'nic rollback' undoes the run, also one that was cut off.`,
-		Example: "  roce-fabric nic apply --local -f fabric.yaml --allow traffic-loss\n  roce-fabric nic apply -f fabric.yaml --allow port-flap --parallel 8 --yes",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
+		Use:  "apply",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.apply(cmd.Context(), o) },
 	}
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
@@ -128,16 +96,9 @@ every old value: 'nic rollback' undoes the run, also one that was cut off.`,
 func (a *app) nicRollbackCommand() *cobra.Command {
 	var o rollbackOptions
 	c := &cobra.Command{
-		Use:   "rollback [RUN]",
-		Short: "Undo a run of apply or nic apply on the hosts",
-		Long: `rollback restores what the NICs held before a run: the newest run that can be
-rolled back, or the named one. --host, --only and --local limit it to those hosts.
-The journal of the run has the old value of each setting, also of a run that was
-cut off. A setting that holds its old value is not written; the boot unit stays as
-it is. --list shows the runs.`,
-		Example: "  roce-fabric nic rollback --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic rollback --local --yes -f fabric.yaml",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
+		Use:  "rollback [RUN]",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
 	}
 	a.nicFlags(c)
 	a.outputFlag(c, "text", "json")
@@ -148,14 +109,9 @@ it is. --list shows the runs.`,
 func (a *app) nicValidateCommand() *cobra.Command {
 	var o validateOptions
 	c := &cobra.Command{
-		Use:   "validate",
-		Short: "Prove from running state that the NICs match the intent",
-		Long: `validate reads the NICs and checks them: drift with its layer, trust and maps,
-PFC, congestion control, buffers, MTU, DCBX, link pause, and whether a boot unit
-restores the settings. Nothing is written.`,
-		Example: "  roce-fabric nic validate --local -f fabric.yaml",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context(), o) },
+		Use:  "validate",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.validate(cmd.Context(), o) },
 	}
 	a.nicFlags(c)
 	a.reportFlags(c)
@@ -165,11 +121,9 @@ restores the settings. Nothing is written.`,
 // nicBootCommand is what the unit runs.
 func (a *app) nicBootCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "boot DEVICE",
-		Short:   "Apply the settings of the boot unit to a device",
-		Example: "  roce-fabric nic boot ens1f0np0",
-		Hidden:  true,
-		Args:    cobra.ExactArgs(1),
+		Use:    "boot DEVICE",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onThisMachine(func(m *local.Machine) error { return host.Boot(cmd.Context(), m, args[0], a.talkClean) })
 		},
@@ -179,11 +133,9 @@ func (a *app) nicBootCommand() *cobra.Command {
 // nicAgentCommand is what runs on a host that is reached over SSH.
 func (a *app) nicAgentCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "agent",
-		Short:   "Answer one request on standard input, in JSON",
-		Example: "  roce-fabric nic agent",
-		Hidden:  true,
-		Args:    cobra.NoArgs,
+		Use:    "agent",
+		Hidden: true,
+		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return onThisMachine(func(m *local.Machine) error {
 				return agent.Serve(cmd.Context(), a.stdin, a.stdout, agent.Local(m))

@@ -22,25 +22,14 @@ type unitWork struct {
 
 func (a *app) nicUnitCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "unit",
-		Short: "A systemd unit that applies the settings at boot",
-		Long: `unit installs or removes a systemd unit with a udev trigger. It applies the
-settings again at boot, when the driver is loaded and when an RDMA device is
-added, from a small host file that is made from the intent. With --local it works
-on this machine, otherwise over SSH; it needs root there.
-
-The unit runs as root, and so it runs a program that only root can replace: a
-copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
-		Example: "  roce-fabric nic unit install -f fabric.yaml\n  sudo roce-fabric nic unit remove --local",
+		Use: "unit",
 	}
 	groupOnly(c)
 	var binary string
 	var yes, outside bool
 	install := &cobra.Command{
-		Use:     "install",
-		Short:   "Install the unit, or bring it up to date",
-		Example: "  roce-fabric nic unit install --host gpu1 -f fabric.yaml",
-		Args:    cobra.NoArgs,
+		Use:  "install",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.nicUnit(cmd.Context(), yes, outside, unitWork{"Install the boot unit", "wrote", "the unit is up to date", func(ctx context.Context, m agent.Machine, h *nic.Host) ([]string, error) {
 				return m.InstallUnit(ctx, h, binary)
@@ -55,11 +44,8 @@ copy of this one at /usr/local/sbin/roce-fabric-nic, which goes with the unit.`,
 		return m.RemoveUnit(ctx)
 	}}
 	remove := &cobra.Command{
-		Use:     "remove",
-		Short:   "Remove the unit and its files",
-		Long:    "remove stops the unit and removes its files and its copy of the program. The\nsettings stay until the next boot. With --local it needs no intent, and\nmaintenance windows, which are part of it, do not apply.",
-		Example: "  roce-fabric nic unit remove --host gpu1 -f fabric.yaml\n  sudo roce-fabric nic unit remove --local",
-		Args:    cobra.NoArgs,
+		Use:  "remove",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !a.nic.local {
 				return a.nicUnit(cmd.Context(), yes, outside, removal)

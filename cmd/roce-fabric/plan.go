@@ -32,23 +32,9 @@ type planView struct{ steps, proof bool }
 func (a *app) planCommand() *cobra.Command {
 	var o planFlags
 	c := &cobra.Command{
-		Use:   "plan",
-		Short: "Show what would change on the devices, and what that disturbs",
-		Long: `plan reads the switches, and over SSH the hosts that have an address. It shows how
-each differs from the intent, which line of the intent causes the change, and what
-the change disturbs: none, counters, port-flap, traffic-loss or reload. Nothing is
-written to a device, except that this program is copied to each host once
-(~/.cache/roce-fabric).
-
-If the journal in --state says that a run was cut off on a switch, plan waits
-until the switch has finished what it was sent. Ports that the run took down and
-left down are brought up as part of the plan.
-
---save writes the plan to a file. 'apply --plan' carries out exactly that plan, as
-long as neither the intent nor the devices have changed.`,
-		Example: "  roce-fabric plan -f fabric.yaml\n  roce-fabric plan -f fabric.yaml --only role:leaf --save leaves.plan --exit-code",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), o) },
+		Use:  "plan",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.plan(cmd.Context(), o) },
 	}
 	a.allFlags(c)
 	a.outputFlag(c, planForms...)
@@ -69,14 +55,9 @@ func (v *planView) flags(c *cobra.Command) {
 func (a *app) planShowCommand() *cobra.Command {
 	var view planView
 	c := &cobra.Command{
-		Use:   "show FILE",
-		Short: "Print a saved plan, with its digest",
-		Long: `show prints a saved plan as plan did when it was made. No device is asked and no
-intent is read. The digest is of what is planned, whenever the plan was made: two
-plans with equal digests send the same requests to devices in the same state.`,
-		Example: "  roce-fabric plan show pod1.plan\n  roce-fabric plan show pod1.plan -o markdown",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.planShow(args[0], view) },
+		Use:  "show FILE",
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.planShow(args[0], view) },
 	}
 	a.outputFlag(c, planForms...)
 	view.flags(c)

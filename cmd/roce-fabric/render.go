@@ -19,16 +19,9 @@ import (
 func (a *app) renderCommand() *cobra.Command {
 	var dir, models string
 	c := &cobra.Command{
-		Use:   "render",
-		Short: "Write native configuration, one folder per device",
-		Long: `render writes the native configuration of each switch. For SONiC that is a
-config_db.json with the QoS rows, and the port and buffer rows of the platform
-that they refer to. Without --out the file of one switch goes to standard output.
-
-With --yang nothing is written unless all of it is valid against the models.`,
-		Example: "  roce-fabric render -f fabric.yaml --out rendered\n  roce-fabric render -f fabric.yaml --only leaf1 | jq .PORT_QOS_MAP",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.render(cmd.Context(), dir, models) },
+		Use:  "render",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.render(cmd.Context(), dir, models) },
 	}
 	a.intentFlags(c)
 	c.Flags().StringVarP(&dir, "out", "o", "", "folder to write to; each device gets a folder in it")

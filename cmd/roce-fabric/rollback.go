@@ -26,24 +26,9 @@ type rollbackOptions struct {
 func (a *app) rollbackCommand() *cobra.Command {
 	var o rollbackOptions
 	c := &cobra.Command{
-		Use:   "rollback [RUN]",
-		Short: "Undo a finished or cut-off apply",
-		Long: `rollback returns the devices of a run of apply to their state before it, in
-reverse order: the newest run that can be rolled back, or the named one. With
---only it rolls back those devices alone. The undo records are in the journal of
-the run. What other users have changed since, outside of what the run wrote,
-stays. A cut-off run is rolled back in the same way.
-
-It shows what changes back, in which waves and what that disturbs, and asks;
-without a terminal it needs --yes. More than reset counters must be allowed with
---allow, as with apply. The waves are those of the run in reverse. After each wave
-the gate looks at it, quick unless --gate says otherwise; if it does not pass, no
-further wave is begun. Outside of the maintenance windows of the intent it needs
---outside-window. If the intent names who approves of a run, rollback asks there
-as well. --plan shows all this and does nothing, --list shows the runs.`,
-		Example: "  roce-fabric rollback -f fabric.yaml --plan\n  roce-fabric rollback -f fabric.yaml --allow port-flap\n  roce-fabric rollback -f fabric.yaml --list\n  roce-fabric rollback -f fabric.yaml 20261121-150405123-a1b2 --allow port-flap",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
+		Use:  "rollback [RUN]",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
 	}
 	a.allFlags(c)
 	a.outputFlag(c, "text", "json")

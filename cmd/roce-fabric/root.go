@@ -1,6 +1,7 @@
 package main
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,15 +12,7 @@ import (
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "roce-fabric",
-		Short: "Plan, apply and prove lossless RoCE fabrics from one intent file",
-		Long: `roce-fabric keeps an RDMA network lossless: PFC, ECN, DSCP maps, buffers and MTU
-that agree on every port of every switch.`,
-		Example: `  roce-fabric lab demo                   see all of it on simulated devices
-  roce-fabric check    -f fabric.yaml    what is wrong with the intent
-  roce-fabric plan     -f fabric.yaml    what would change, and what that disturbs
-  roce-fabric apply    -f fabric.yaml    change it, wave by wave
-  roce-fabric validate -f fabric.yaml    prove from running state that it is so`,
+		Use:           "roce-fabric",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -27,7 +20,7 @@ that agree on every port of every switch.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.SetHelpTemplate(root.HelpTemplate() + "\n" + exitHelp)
+	root.SetHelpTemplate(root.HelpTemplate() + "\n" + helpText("exit-status"))
 	root.SetFlagErrorFunc(flagError)
 	pf := root.PersistentFlags()
 	a.color = "auto"
@@ -47,6 +40,7 @@ that agree on every port of every switch.`,
 	root.SetHelpCommandGroupID("more")
 	root.SetCompletionCommandGroupID("more")
 	groupOnly(root)
+	addHelp(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -64,6 +58,32 @@ that agree on every port of every switch.`,
 	}
 	wrapArgs(root)
 	return root
+}
+
+// The help of a command is the file named after it: what it does in a line, then more,
+// then examples.
+//
+//go:embed help
+var helpFiles embed.FS
+
+func helpText(name string) string {
+	text, err := helpFiles.ReadFile("help/" + name + ".txt")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return string(text)
+}
+
+// addHelp gives a command and those below it their help. What a command says itself
+// comes after the text of its file.
+func addHelp(c *cobra.Command) {
+	name := strings.TrimPrefix(strings.ReplaceAll(c.CommandPath(), " ", "-"), "roce-fabric-")
+	text, example, _ := strings.Cut(helpText(name), "\nExample:\n")
+	short, long, _ := strings.Cut(text, "\n")
+	c.Short, c.Long, c.Example = short, strings.TrimSpace(long+"\n"+c.Long), strings.TrimSuffix(example, "\n")
+	for _, sub := range c.Commands() {
+		addHelp(sub)
+	}
 }
 
 // helpFor is the help command; unlike cobra's it fails on what there is no

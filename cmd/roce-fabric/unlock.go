@@ -15,18 +15,9 @@ func (a *app) unlockCommand() *cobra.Command {
 	var state stateFlags
 	var yes bool
 	c := &cobra.Command{
-		Use:   "unlock RUN",
-		Short: "Take the lock of a fabric away from a run that is gone",
-		Long: `unlock takes the lock of the fabric away from a run, and records who did so. It is
-for a run whose machine is gone: the lock of a process that has ended goes by
-itself, at once on the same machine, within half a minute on others. A run that is
-still at work ends when it finds its lock gone, and reverts the device being
-changed.
-
-Without RUN it says who has the lock.`,
-		Example: "  roce-fabric unlock -f fabric.yaml\n  roce-fabric unlock 20261121-150405123-a1b2 --state etcd://10.0.0.5",
-		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.unlock(cmd.Context(), args, state, yes) },
+		Use:  "unlock RUN",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.unlock(cmd.Context(), args, state, yes) },
 	}
 	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")

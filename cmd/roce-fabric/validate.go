@@ -24,29 +24,8 @@ import (
 func (a *app) validateCommand() *cobra.Command {
 	var o validateOptions
 	c := &cobra.Command{
-		Use:   "validate",
-		Short: "Prove from running state that the fabric matches the intent",
-		Long: `validate reads every switch, and over SSH every host that has an address. It
-compares their configuration with the intent, what is in force with what is
-configured, both ends of every link, and NICs of the same kind with each other.
-Nothing is written, except that this program is copied to each host once
-(~/.cache/roce-fabric). At most one gNMI and one SSH connection is open to a
-device at a time.
-
-With --window the counters are read at the start and at the end of that time, and
-the difference is judged: packets lost in lossless classes, actions of the PFC
-watchdog, pause on a priority that should not be paused. Switches update their
-counters every few seconds to a minute, so take two minutes or more. A window is
-inconclusive if counters could not be read, or if a lossless class carried no
-packets: run it while RDMA traffic flows. An inconclusive window ends with exit
-status 1.
-
-A port of the intent that is shut or has no link is an error, on the switch and on
-the host. For a port that is meant to be down, the intent says admin: down.
-
---only selects switches and hosts.`,
-		Example: "  roce-fabric validate -f fabric.yaml\n  roce-fabric validate -f fabric.yaml --only 'leaf[1-2],gpu*'\n  roce-fabric validate -f fabric.yaml --window 2m\n  roce-fabric validate -f fabric.yaml --output json",
-		Args:    cobra.NoArgs,
+		Use:  "validate",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("window") && (o.window <= 0 || o.window > maxWindow) {
 				return usageHint("take --window 2m", "--window %s: use more than 0 and at most %s", o.window, drivers.Spell(maxWindow))

@@ -57,36 +57,9 @@ type watchOptions struct {
 func (a *app) watchCommand() *cobra.Command {
 	var o watchOptions
 	c := &cobra.Command{
-		Use:   "watch",
-		Short: "Repeat validate, report changes, and serve metrics",
-		Long: `watch repeats validate until Ctrl-C, which is its normal end: exit status 0,
-whatever it found. It prints one line for each cause that appears or clears: time,
-+/-, severity, check, place, text. The first round prints what is wrong at the
-start.
-
-In the first round devices are read at once, --parallel at a time; later rounds
-spread the reads over the interval at random. No device is read twice at the same
-time. A device that cannot be read is a finding; what was known of it stands, and
-it is retried less and less often, but at least every half hour. A change is seen
-within two intervals.
-
-A switch that serves gNMI Subscribe for its configuration reports a change itself
-and is then read at once, so that a finding is printed seconds later.
-docs/watch.md names the systems. This keeps one more session open to each such
-switch; --subscribe=false does without.
-
-Counters are read as well, and the difference from round to round is judged as
-validate --window does; --counters=false leaves them out.
-
---listen serves Prometheus metrics, /healthz, /readyz and the last report to
-everyone who can reach the address. --webhook is called whenever the verdict
-changes: ok, inconclusive, warnings, unreadable or errors. docs/watch.md has the
-details; examples/monitoring has rules, a dashboard and a systemd unit.
-
-The intent is read once, at the start.`,
-		Example: "  roce-fabric watch -f fabric.yaml\n  roce-fabric watch -f fabric.yaml --interval 1m --listen 127.0.0.1:9600\n  roce-fabric watch --webhook https://hooks.example.org/x --webhook-token env:KEY",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.watch(cmd.Context(), o) },
+		Use:  "watch",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.watch(cmd.Context(), o) },
 	}
 	a.allFlags(c)
 	f := c.Flags()
