@@ -2,8 +2,11 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,9 +14,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/host"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/secret"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/nic/local"
 	"github.com/roce-fabric/roce-fabric/nic/remote"
@@ -139,8 +145,65 @@ func (a *Access) Lacks(h *intent.Host) string {
 	return ""
 }
 
-// Reaches reports whether a host lacks nothing.
-func (a *Access) Reaches(h *intent.Host) bool { return a.Lacks(h) == "" }
+// Reachable returns the hosts that lack nothing, and a line for each thing that others
+// lack.
+func (a *Access) Reachable(hosts []*intent.Host) (out []*intent.Host, without []string) {
+	var by ordered.Groups[string, string]
+	for _, h := range hosts {
+		if lacks := a.Lacks(h); lacks != "" {
+			by.Add(lacks, h.Name)
+		} else {
+			out = append(out, h)
+		}
+	}
+	for lacks, names := range by.All() {
+		had, was := words.Plural(len(names), "host has", "hosts have"), "were"
+		if len(names) == 1 {
+			was = "was"
+		}
+		without = append(without, fmt.Sprintf("%s no %s and %s not read: %s", had, lacks, was, natural.Fold(names)))
+	}
+	return out, without
+}
+
+// OneHost leaves one host in the call, which must be reachable: that of a name, or with
+// "" the one that has the name of this machine.
+func (f *Fabric) OneHost(a *Access, name string) error {
+	h := f.Fabric().Host(name)
+	if name == "" {
+		full, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("host name: %w", err)
+		}
+		short, _, _ := strings.Cut(full, ".")
+		if h = f.Fabric().Host(short); h == nil {
+			return wrong("", "say which host of the intent this is with --host", "the intent has no host %q, which is what this machine calls itself", short)
+		}
+	}
+	switch {
+	case h == nil:
+		return wrong("", "", "the intent has no host %q", name)
+	case !slices.Contains(f.Hosts, h):
+		return wrong("", "", "--host %s is none of the hosts of --only", name)
+	case a.Lacks(h) != "":
+		return wrong("", wayIn, "%s has no %s", h.Name, a.Lacks(h))
+	}
+	f.Hosts = []*intent.Host{h}
+	return nil
+}
+
+// SomeHost is an error where no host of the call can be reached.
+func (f *Fabric) SomeHost(a *Access) error {
+	switch reach, _ := a.Reachable(f.Hosts); {
+	case len(reach) > 0:
+		return nil
+	case f.part:
+		return wrong("", wayIn, "none of the hosts of --only has an address and a user name")
+	}
+	return wrong("", wayIn, "no host of %s has an address and a user name", f.Fabric().Name)
+}
+
+const wayIn = "give hosts an address and credentials.hosts, or run it on the host with --local"
 
 // host makes the driver of a host.
 func (a *Access) host(f *intent.Fabric, h *intent.Host, desired *nic.Host) *host.Driver {

@@ -133,7 +133,7 @@ func (g *gated) surroundings(devices ...string) []string {
 	}
 	for name := range out {
 		h := f.Host(name)
-		if !in[name] && (g.Access.Local || h != nil && !g.Access.Reaches(h)) {
+		if !in[name] && (g.Access.Local || h != nil && g.Access.Lacks(h) != "") {
 			delete(out, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,50 @@ type Source struct {
 	File, Address, SSH string
 
 	sw *intent.Switch // what an intent says of it
+}
+
+// ParseSource reads NAME=FILE and NAME:OS=FILE, a saved configuration. An error is an
+// [*OptionError].
+func ParseSource(arg string) (Source, error) {
+	name, file, ok := strings.Cut(arg, "=")
+	name, system, stated := strings.Cut(name, ":")
+	if !ok || name == "" || file == "" || stated && system == "" {
+		return Source{}, wrong("", "write --config leaf1=config_db.json or --config leaf1:OS=running.cfg", "--config %s is not NAME=FILE", arg)
+	}
+	if stated {
+		if err := knownSystem("config "+arg, system); err != nil {
+			return Source{}, err
+		}
+	}
+	return Source{Name: name, OS: system, File: file}, nil
+}
+
+// ParseLive reads NAME=OS://HOST[:PORT], a switch to read. An error is an
+// [*OptionError], and repeats no part of the argument that may be a password.
+func ParseLive(arg string) (Source, error) {
+	shown := arg
+	if i := strings.LastIndexByte(arg, '@'); i >= 0 {
+		head, _, _ := strings.Cut(arg[:i], "//")
+		shown = head + "//..."
+	}
+	m := liveForm.FindStringSubmatch(arg)
+	switch {
+	case m == nil:
+		return Source{}, wrong("", "write --device leaf1=OS://192.0.2.11:8080; credentials have their own flags", "--device %s is not NAME=OS://HOST[:PORT]", shown)
+	case strings.Contains(m[3], "@"):
+		return Source{}, wrong("", "use --username and --password", "--device %s holds a user", shown)
+	}
+	return Source{Name: m[1], OS: m[2], Address: m[3]}, knownSystem("device "+arg, m[2])
+}
+
+var liveForm = regexp.MustCompile(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
+
+// knownSystem refuses a system that there is not.
+func knownSystem(option, name string) error {
+	if _, known := Systems.Find(name); !known {
+		return wrong(option, "", "no system %q; there are %s", name, strings.Join(Systems.Names(), ", "))
+	}
+	return nil
 }
 
 // switchOf is what is known of a switch before it is read.

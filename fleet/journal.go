@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -54,20 +52,6 @@ type journal struct {
 
 // errLocked says that another run works on the fabric.
 var errLocked = store.ErrHeld
-
-// StateDir is where journals and locks of a fabric are kept:
-// $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/....
-func StateDir(fabric string) (string, error) {
-	base := os.Getenv("XDG_STATE_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("find the state folder: %w", err)
-		}
-		base = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(base, "roce-fabric", fabric), nil
-}
 
 // begin takes the lock of a store and opens a journal there. Close ends both.
 func begin(s store.Store, id string, first entry) (*journal, error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
@@ -68,6 +69,14 @@ func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, foun
 		}
 	}
 	return out
+}
+
+// Validated is the report of a validation of the devices of f.
+func Validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow) Report {
+	return Report{
+		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
+		Devices: Looked(f.Switches, f.Hosts, FromRunning, found), Findings: found, Counted: counted,
+	}
 }
 
 // DeviceKind is a kind of device.

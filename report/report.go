@@ -12,6 +12,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,6 +34,23 @@ func WriteJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// WriteDocument writes a struct as one JSON document, with the version of the form
+// before its fields.
+func WriteDocument(w io.Writer, v any) error {
+	var fields, out bytes.Buffer
+	enc := json.NewEncoder(&fields)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	text := append(fmt.Appendf(nil, `{"format":%d,`, Format), fields.Bytes()[1:]...)
+	if err := json.Indent(&out, text, "", "  "); err != nil {
+		return err
+	}
+	_, err := out.WriteTo(w)
+	return err
 }
 
 // Text writes results for people.

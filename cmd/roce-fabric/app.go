@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"log/slog"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,39 +13,24 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/trace"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
 )
 
-// Exit statuses, the same for every command.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitDiffers     = 3
-	exitPartial     = 4
-	exitInterrupted = 130
-)
-
-// app is one run of the program: what it talks to and its global flags.
-//
-// Output rules: standard output is the result and nothing else; talk, progress
-// and warnings go to standard error; colour and moving lines only on a
-// terminal.
+// app is one run of the program: what it talks to, and the flags that several commands
+// have.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
+	report.Console
 
 	file     string
 	only     []string
-	output   string
 	sudo     string   // --sudo
 	reports  []string // of --report
 	strict   bool     // --strict
 	parallel int
-	color    term.ColorMode
 	lab      string
 	nic      nicFlags
 
@@ -60,13 +42,9 @@ type app struct {
 	debugFile      string
 	log            *trace.Log
 
-	// quiet leaves out talk that the caller has said already.
-	quiet bool
 	// waited says that the command was to go on until Ctrl-C, which therefore
 	// is its success.
 	waited bool
-	// hinted are the hints that were printed: the same one helps once.
-	hinted map[string]bool
 }
 
 // run carries out one command line and returns the exit status.
@@ -99,60 +77,52 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 	if wantsJSON(args) {
 		// A command line that is wrong before --output was read.
-		a.output = "json"
+		a.Output = "json"
 	}
-	a.printError(err)
+	a.Error(err)
 	return status
 }
 
-// talk prints a line for people on standard error; programs do not read it.
-func (a *app) talk(format string, args ...any) {
-	if a.output != "json" && !a.quiet {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
-	}
-}
-
-// talkClean is talk of what a host says.
-func (a *app) talkClean(format string, args ...any) {
-	a.talk("%s", term.CleanLine(fmt.Sprintf(format, args...)))
-}
-
-func (a *app) warn(format string, args ...any) {
-	if a.output == "json" {
-		a.jsonLine("warnings", []string{fmt.Sprintf(format, args...)})
-		return
-	}
-	fmt.Fprintln(a.stderr, a.styler(a.stderr).Yellow("warning:"), term.Clean(fmt.Sprintf(format, args...)))
-}
-
-func (a *app) terminal(w io.Writer) bool { return term.IsTerminal(term.File(w)) }
-
-// width is that of a terminal, in columns; 0 for anything else.
-func (a *app) width(w io.Writer) int {
-	if a.terminal(w) {
-		return term.Width(term.File(w))
-	}
-	return 0
-}
-
-func (a *app) styler(w io.Writer) term.Styler {
-	return term.NewStyler(term.Color(a.color, a.getenv, a.terminal(w)))
-}
-
-// intentFlags adds the flags of commands that read an intent.
-func (a *app) intentFlags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
-	f.StringSliceVar(&a.only, "only", nil, "only these switches: name, glob, role:NAME or os:NAME; !NAME leaves out")
+// fileFlag adds -f.
+func (a *app) fileFlag(c *cobra.Command) {
+	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 }
 
+// intentFlags adds the flags of commands that read an intent; devices is which of them
+// --only picks.
+func (a *app) intentFlags(c *cobra.Command, devices string) {
+	a.fileFlag(c)
+	c.Flags().StringSliceVar(&a.only, "only", nil, "only these "+devices+"; !NAME leaves out")
+}
+
+const (
+	onlySwitches = "switches: name, glob, role:NAME or os:NAME"
+	onlyDevices  = "devices: name, glob, role:NAME (role:host is all hosts) or os:NAME"
+	onlyHosts    = "hosts: name or glob"
+)
+
 // allFlags adds the flags of commands over switches and hosts.
 func (a *app) allFlags(c *cobra.Command) {
-	a.intentFlags(c)
-	c.Flags().Lookup("only").Usage = "only these devices: name, glob, role:NAME (role:host is all hosts) or os:NAME; !NAME leaves out"
+	a.intentFlags(c, onlyDevices)
 	a.deviceFlags(c)
 	a.sudoFlag(c)
+}
+
+// choices completes a flag with the values that it takes.
+func choices(c *cobra.Command, flag string, values ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// before has a check run before a command, ahead of those that it has.
+func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
+	next := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd); err != nil || next == nil {
+			return err
+		}
+		return next(cmd, args)
+	}
 }
 
 // outputFlag adds --output with the forms that the command has.
@@ -161,91 +131,149 @@ func (a *app) outputFlag(c *cobra.Command, forms ...string) {
 	if c.Flags().ShorthandLookup(short) != nil {
 		short = "" // the file that an intent or a rendering is written to
 	}
-	c.Flags().StringVarP(&a.output, "output", short, forms[0], "form of the result: "+strings.Join(forms, "|"))
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
-	pre := c.PreRunE
-	c.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(forms, a.output) {
-			bad := a.output
-			a.output = forms[0]
+	c.Flags().StringVarP(&a.Output, "output", short, forms[0], "form of the result: "+strings.Join(forms, "|"))
+	choices(c, "output", forms...)
+	before(c, func(cmd *cobra.Command) error {
+		if bad := a.Output; !slices.Contains(forms, bad) {
+			a.Output = forms[0]
 			return usageHint(fmt.Sprintf("see %s --help", cmd.CommandPath()), "--output %s: %s writes %s", bad, cmd.CommandPath(), strings.Join(forms, " or "))
 		}
-		if pre != nil {
-			return pre(cmd, args)
-		}
 		return nil
-	}
+	})
 }
 
 // deviceFlags adds the flags of commands that talk to devices.
 func (a *app) deviceFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&a.parallel, "parallel", defaultParallel(), "devices to work on at the same time, 1 to 1024")
-	f.StringVar(&a.lab, "lab", a.getenv("ROCE_FABRIC_LAB"), "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
+	f.StringVar(&a.lab, "lab", a.Getenv("ROCE_FABRIC_LAB"), "file of a running lab, to talk to its devices instead (or ROCE_FABRIC_LAB)")
 	_ = c.MarkFlagFilename("lab", "json")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print each operation on a device, with its time, to standard error")
 	f.BoolVar(&a.debug, "debug", false, "print each request to a device and its answer, without secrets, to standard error")
 	f.StringVar(&a.debugFile, "debug-file", "", "write what --debug prints to this file")
 	_ = c.MarkFlagFilename("debug-file")
-	pre, run := c.PreRunE, c.RunE
+	run := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		end, err := a.openLog()
-		if err != nil {
-			return err
+		if !a.verbose && !a.debug && a.debugFile == "" {
+			return run(cmd, args)
 		}
+		log, end, err := trace.Open(a.debugFile, a.Err, a.debug || a.debugFile != "", a.Output == "json")
+		if err != nil {
+			return usage("--debug-file: %w", err)
+		}
+		a.log = log
 		defer func() { err = errors.Join(err, end()) }()
 		return run(cmd, args)
 	}
-	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+	before(c, func(cmd *cobra.Command) error {
 		if a.parallel < 1 || a.parallel > 1024 {
 			return usage("--parallel %d: use 1 to 1024", a.parallel)
 		}
 		if most, files := fleet.MaxWorkers(); a.parallel > most {
 			if cmd.Flags().Changed("parallel") {
-				a.warn("--parallel %d needs more than the %d files that a process may open here (ulimit -n): %s at a time", a.parallel, files, words.Count(most, "device"))
+				a.Warn("--parallel %d needs more than the %d files that a process may open here (ulimit -n): %s at a time", a.parallel, files, words.Count(most, "device"))
 			}
 			a.parallel = most
 		}
-		if pre != nil {
-			return pre(cmd, args)
-		}
 		return nil
-	}
-}
-
-// openLog opens the log that --verbose, --debug and --debug-file ask for. The
-// returned function closes it.
-func (a *app) openLog() (end func() error, err error) {
-	end = func() error { return nil }
-	to, level := a.stderr, slog.LevelInfo
-	switch {
-	case a.debugFile != "":
-		f, err := os.OpenFile(a.debugFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-		if err != nil {
-			return nil, usage("--debug-file: %w", err)
-		}
-		to, level, end = f, slog.LevelDebug, f.Close
-	case a.debug:
-		level = slog.LevelDebug
-	case !a.verbose:
-		return end, nil
-	}
-	o := &slog.HandlerOptions{Level: level}
-	if a.output == "json" {
-		a.log = trace.New(slog.NewJSONHandler(to, o))
-	} else {
-		a.log = trace.New(slog.NewTextHandler(to, o))
-	}
-	return end, nil
+	})
 }
 
 func defaultParallel() int { return 16 * min(runtime.NumCPU(), 4) }
 
 // load reads the intent of -f and picks the devices of --only.
 func (a *app) load(ctx context.Context, take fleet.Take) (*fleet.Fabric, error) {
-	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.stdin, Name: a.name, Only: a.only, Take: take})
+	f, err := fleet.Load(ctx, a.file, fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only, Take: take})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, usageHint("name the intent with -f; there is one to start from in examples/quickstart", "%w", err)
 	}
 	return f, err
+}
+
+// loadDevices is load for commands that talk to the devices, and says how they are
+// reached: switches and hosts, or with nic the hosts alone that can be.
+func (a *app) loadDevices(ctx context.Context) (*fleet.Fabric, *fleet.Access, error) {
+	take := fleet.TakeAll
+	if a.nic.on {
+		take = fleet.TakeHosts
+	}
+	f, err := a.load(ctx, take)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := &fleet.Access{Local: true, Peer: local.Peer(a.Getenv)}
+	if !a.nic.local {
+		if at, err = a.access(); err != nil {
+			return nil, nil, err
+		}
+	}
+	at.CutOff = a.nic.cutOff
+	a.warnUnverified(f.Switches)
+	switch {
+	case a.nic.local || a.nic.host != "":
+		err = f.OneHost(at, a.nic.host)
+	case a.nic.on:
+		if err = f.SomeHost(at); err == nil {
+			f.Hosts = a.reachable(f.Hosts, at)
+		}
+	}
+	return f, at, err
+}
+
+// devices is loadDevices for commands that change devices. It leaves out the hosts
+// that have no way in, and says so.
+func (a *app) devices(ctx context.Context) (*fleet.Fabric, *fleet.Access, []fleet.Device, error) {
+	f, at, err := a.loadDevices(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f.Hosts = a.reachable(f.Hosts, at)
+	devices, open := f.Devices(at)
+	a.warnOpen(open)
+	return f, at, devices, nil
+}
+
+// reachable returns the hosts that can be read, and says which cannot.
+func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) []*intent.Host {
+	out, without := at.Reachable(hosts)
+	for _, l := range without {
+		a.Talk("%s", l)
+	}
+	return out
+}
+
+// access says how devices are reached: where the intent says, or in the lab of --lab.
+func (a *app) access() (*fleet.Access, error) {
+	out := &fleet.Access{Sudo: a.sudo, Log: a.log}
+	if a.lab == "" {
+		return out, nil
+	}
+	f, err := a.labFile()
+	if err != nil {
+		return nil, err
+	}
+	a.Talk("lab: the devices of %s answer on loopback (%s)", f.Fabric, a.lab)
+	// Devices of a lab that wait for nothing still count in some time.
+	out.At, out.Scale = f.At, max(f.TimeScale, 0.001)
+	return out, nil
+}
+
+func (a *app) labFile() (*lab.File, error) {
+	f, err := lab.Read(a.lab)
+	if err != nil {
+		return nil, usageHint("start the lab with 'roce-fabric lab up INTENT', or unset ROCE_FABRIC_LAB to talk to real devices", "%w", err)
+	}
+	return f, nil
+}
+
+// warnUnverified says what an operator should not forget about.
+func (a *app) warnUnverified(switches []*intent.Switch) {
+	for _, sw := range switches {
+		switch t := sw.Access.TLS; {
+		case t.Insecure.V:
+			a.Warn("%s: the certificate is not verified (%s)", sw.Name, t.Insecure.From)
+		case t.Plaintext.V:
+			a.Warn("%s: the connection is not encrypted (%s)", sw.Name, t.Plaintext.From)
+		}
+	}
 }

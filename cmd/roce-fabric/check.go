@@ -32,7 +32,7 @@ func (a *app) checkCommand() *cobra.Command {
 			return a.check(cmd.Context(), o)
 		},
 	}
-	a.intentFlags(c)
+	a.intentFlags(c, onlySwitches)
 	a.reportFlags(c)
 	f := c.Flags()
 	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered SONiC configuration against")
@@ -78,13 +78,13 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 // listChecks writes what the program can check.
 func (a *app) listChecks() error {
 	all := validate.Checks()
-	if a.output != "text" && a.output != "json" || len(a.reports) > 0 {
+	if a.Output != "text" && a.Output != "json" || len(a.reports) > 0 {
 		return usage("check --list writes text or json to standard output")
 	}
-	if a.output == "json" {
-		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "checks": all})
+	if a.Output == "json" {
+		return report.WriteJSON(a.Out, map[string]any{"format": report.Format, "checks": all})
 	}
-	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
+	t := a.Text()
 	t.Checks(all)
 	return t.Err()
 }
@@ -97,7 +97,7 @@ func (a *app) loadModels(dir string) (fleet.Models, error) {
 	}
 	m, notes, err := fleet.LoadModels(dir)
 	for _, n := range notes {
-		a.warn("--yang: %s", n)
+		a.Warn("--yang: %s", n)
 	}
 	return m, err
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/spf13/cobra"
 )
 
@@ -66,7 +67,7 @@ func TestCommandLinesInDocumentation(t *testing.T) {
 }
 
 func silentApp() *app {
-	return &app{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	return &app{Console: report.Console{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Getenv: func(string) string { return "" }}}
 }
 
 // wouldRun does with a command line all that comes before the command itself.

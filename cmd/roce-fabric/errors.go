@@ -2,17 +2,22 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/hint"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
+)
+
+// Exit statuses, the same for every command.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitDiffers     = 3
+	exitPartial     = 4
+	exitInterrupted = 130
 )
 
 // statusError carries an exit status. A nil err prints nothing: the result
@@ -37,7 +42,7 @@ func (e *statusError) Hint() string {
 	if e.hint != "" {
 		return e.hint
 	}
-	return adviceOf(e.err)
+	return report.Advice(e.err)
 }
 
 func usage(format string, a ...any) error {
@@ -82,74 +87,4 @@ func wantsJSON(args []string) bool {
 func unpermitted(err error) bool {
 	e := (*fleet.Error)(nil)
 	return errors.As(err, &e) && slices.Contains([]fleet.Kind{fleet.KindUntrusted, fleet.KindWindow, fleet.KindRefused}, e.Kind)
-}
-
-// adviceOf returns the advice of an error, or "". A [fleet.Error] has it in a field.
-func adviceOf(err error) string {
-	if advice := hint.Of(err); advice != "" {
-		return advice
-	}
-	if e := (*fleet.Error)(nil); errors.As(err, &e) {
-		return e.Hint
-	}
-	return ""
-}
-
-// printError states the fact, and hints apart from it.
-func (a *app) printError(err error) {
-	type item struct {
-		fleet.Error
-		Place string `json:"place,omitempty"`
-		line  string // for people
-	}
-	var items []item
-	var faults intent.Errors
-	var fault *intent.Error
-	switch {
-	case errors.As(err, &faults):
-	case errors.As(err, &fault):
-		faults = intent.Errors{fault}
-	default:
-		it := item{line: err.Error()}
-		if e := (*fleet.Error)(nil); errors.As(err, &e) {
-			it.Error = *e
-		}
-		if it.Hint = adviceOf(err); it.Error.Error() != it.line {
-			it.Text = it.line
-		}
-		items = []item{it}
-	}
-	for _, f := range faults {
-		items = append(items, item{fleet.Error{Text: f.Msg, Hint: f.Hint}, f.Pos.String(), strings.TrimPrefix(f.Error(), ": ")})
-	}
-	if a.output == "json" {
-		a.jsonLine("errors", items)
-		return
-	}
-	st := a.styler(a.stderr)
-	for _, it := range items {
-		fmt.Fprintln(a.stderr, st.Red("error:"), term.Clean(it.line))
-		a.printHint(it.Hint)
-	}
-}
-
-// printHint prints advice once.
-func (a *app) printHint(hint string) {
-	if hint == "" || a.output == "json" || a.hinted[hint] {
-		return
-	}
-	if a.hinted == nil {
-		a.hinted = map[string]bool{}
-	}
-	a.hinted[hint] = true
-	fmt.Fprintln(a.stderr, a.styler(a.stderr).Dim("hint: "), term.Clean(hint))
-}
-
-// jsonLine writes what a program should know on standard error, one document
-// a line.
-func (a *app) jsonLine(key string, v any) {
-	enc := json.NewEncoder(a.stderr)
-	enc.SetEscapeHTML(false)
-	// Standard error that cannot be written leaves nobody to tell.
-	_ = enc.Encode(map[string]any{"format": report.Format, key: v})
 }

@@ -32,8 +32,7 @@ func (a *app) explainCommand() *cobra.Command {
 			return a.explain(cmd.Context(), args[0], args[1])
 		},
 	}
-	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
-	_ = c.MarkFlagFilename("file", "yaml", "yml")
+	a.fileFlag(c)
 	a.outputFlag(c, "text", "json")
 	return c
 }
@@ -49,31 +48,18 @@ func (a *app) explain(ctx context.Context, device, port string) error {
 		if h := f.Host(device); h != nil {
 			return a.explainNIC(f, h, port)
 		}
-		var names []string
-		for _, sw := range f.Switches {
-			names = append(names, sw.Name)
-		}
-		for _, h := range f.Hosts {
-			names = append(names, h.Name)
-		}
+		names := append(namesOf(f.Switches, func(sw *intent.Switch) string { return sw.Name }), namesOf(f.Hosts, hostName)...)
 		return usageHint("its devices: "+fold(names), "no device %s in %s", device, f.Name)
 	}
 	p := sw.Port(port)
 	if p == nil {
-		var names []string
-		for _, p := range sw.Ports {
-			names = append(names, p.Name)
-		}
-		return usageHint("its ports there: "+fold(names), "the intent does not name %s %s", device, port)
+		return usageHint("its ports there: "+fold(namesOf(sw.Ports, func(p *intent.Port) string { return p.Name })), "the intent does not name %s %s", device, port)
 	}
 	e := render.Explain(c.Device(sw), p)
-	if a.output == "json" {
-		return report.WriteJSON(a.stdout, struct {
-			Format int `json:"format"`
-			render.Explanation
-		}{report.Format, e})
+	if a.Output == "json" {
+		return report.WriteDocument(a.Out, e)
 	}
-	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
+	t := a.Text()
 	t.Explain(e)
 	return t.Err()
 }
@@ -83,13 +69,10 @@ func (a *app) explainCheck(id string) error {
 	if c == nil {
 		return usageHint("'roce-fabric check --list' shows them; of a device, name a port as well", "there is no check %s", id)
 	}
-	if a.output == "json" {
-		return report.WriteJSON(a.stdout, struct {
-			Format int `json:"format"`
-			*validate.Check
-		}{report.Format, c})
+	if a.Output == "json" {
+		return report.WriteDocument(a.Out, c)
 	}
-	t := report.Text{W: a.stdout, S: a.styler(a.stdout)}
+	t := a.Text()
 	t.Check(c)
 	return t.Err()
 }
@@ -111,14 +94,11 @@ func (a *app) explainBlast(ctx context.Context, nic string) error {
 	if err != nil {
 		return usage("%w", err)
 	}
-	if a.output == "json" {
-		return report.WriteJSON(a.stdout, struct {
-			Format int `json:"format"`
-			*deadlock.Radius
-		}{report.Format, r})
+	if a.Output == "json" {
+		return report.WriteDocument(a.Out, r)
 	}
 	for _, l := range r.Lines() {
-		fmt.Fprintln(a.stdout, l)
+		fmt.Fprintln(a.Out, l)
 	}
 	return nil
 }
@@ -126,21 +106,14 @@ func (a *app) explainBlast(ctx context.Context, nic string) error {
 func (a *app) explainNIC(f *intent.Fabric, h *intent.Host, name string) error {
 	e, err := nic.Explain(f, h, name)
 	if err != nil {
-		var names []string
-		for _, n := range h.NICs {
-			names = append(names, n.Name)
-		}
-		return usageHint("its NICs: "+fold(names), "%w", err)
+		return usageHint("its NICs: "+fold(namesOf(h.NICs, func(n *intent.NIC) string { return n.Name })), "%w", err)
 	}
-	if a.output == "json" {
-		return report.WriteJSON(a.stdout, struct {
-			Format int `json:"format"`
-			*nic.Explanation
-		}{report.Format, e})
+	if a.Output == "json" {
+		return report.WriteDocument(a.Out, e)
 	}
 	for _, l := range e.Lines() {
 		text := strings.TrimLeft(l, " ")
-		fmt.Fprintln(a.stdout, l[:len(l)-len(text)]+term.CleanLine(text))
+		fmt.Fprintln(a.Out, l[:len(l)-len(text)]+term.CleanLine(text))
 	}
 	return nil
 }
@@ -151,3 +124,12 @@ func fold(names []string) string {
 	}
 	return strings.ReplaceAll(natural.Fold(names), ",", ", ")
 }
+
+func namesOf[T any](all []T, name func(T) string) (out []string) {
+	for _, v := range all {
+		out = append(out, name(v))
+	}
+	return out
+}
+
+func hostName(h *intent.Host) string { return h.Name }

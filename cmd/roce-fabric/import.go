@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +49,7 @@ func (a *app) importCommand() *cobra.Command {
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 	_ = c.MarkFlagFilename("out", "yaml", "yml")
 	for _, n := range []string{"device", "username", "password", "name", "only"} {
-		_ = c.RegisterFlagCompletionFunc(n, cobra.NoFileCompletions)
+		choices(c, n)
 	}
 	a.deviceFlags(c)
 	a.outputFlag(c, "text", "json")
@@ -79,19 +77,19 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 		}
 		a.warnUnverified(live)
 	}
-	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.showProgress(nil)}}
+	opts := fleet.ImportOptions{AllPorts: o.allPorts, ReadOptions: fleet.ReadOptions{Workers: a.parallel, Progress: a.Progress(nil)}}
 	if s.Known != nil {
-		past, end := a.historyOf(ctx, s.Known, stateFlags{})
+		past, end := a.historyOf(ctx, s.Known, fleet.StoreOptions{})
 		defer func() { err = errors.Join(err, end()) }()
 		opts.History = past
 	}
 	r, err := fleet.Import(ctx, s, at, opts)
 	if r != nil {
 		for _, f := range r.Failed {
-			a.printError(f)
+			a.Error(f)
 		}
 		for _, d := range r.Doubts {
-			a.warn("%s", d)
+			a.Warn("%s", d)
 		}
 	}
 	if err != nil {
@@ -102,22 +100,22 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 			return err
 		}
 	}
-	if a.output == "json" {
-		return report.WriteImport(a.stdout, r, o.out)
+	if a.Output == "json" {
+		return report.WriteImport(a.Out, r, o.out)
 	}
 	if o.out == "" {
-		if _, err := a.stdout.Write(r.Text); err != nil {
+		if _, err := a.Out.Write(r.Text); err != nil {
 			return err
 		}
 	}
 	said := report.ImportText(r, o.out)
 	for _, l := range said.Lines {
-		a.talk("%s", l)
+		a.Talk("%s", l)
 	}
 	if said.Warning != "" {
-		a.warn("%s", said.Warning)
+		a.Warn("%s", said.Warning)
 	}
-	a.printHint(said.Hint)
+	a.Hint(said.Hint)
 	return nil
 }
 
@@ -125,35 +123,22 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Sources, error) {
 	so := fleet.SourceOptions{
 		Name: o.name, Username: o.username, Password: o.password, SSH: o.ssh, Topologies: o.topologies,
-		Intent: a.file, Load: fleet.LoadOptions{Stdin: a.stdin, Name: a.name, Only: a.only},
+		Intent: a.file, Load: fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only},
 	}
 	if len(a.only) > 0 && a.file == "" {
 		return nil, usage("--only picks switches of -f, and there is no -f")
 	}
-	for _, arg := range o.configs {
-		name, file, ok := strings.Cut(arg, "=")
-		name, system, stated := strings.Cut(name, ":")
-		if !ok || name == "" || file == "" || stated && system == "" {
-			return nil, usageHint("write --config leaf1=config_db.json or --config leaf1:OS=running.cfg", "--config %s is not NAME=FILE", arg)
+	for _, read := range []struct {
+		args  []string
+		parse func(string) (fleet.Source, error)
+	}{{o.configs, fleet.ParseSource}, {o.devices, fleet.ParseLive}} {
+		for _, arg := range read.args {
+			src, err := read.parse(arg)
+			if err != nil {
+				return nil, err
+			}
+			so.Switches = append(so.Switches, src)
 		}
-		if err := knownSystem("--config "+arg, system); stated && err != nil {
-			return nil, err
-		}
-		so.Switches = append(so.Switches, fleet.Source{Name: name, OS: system, File: file})
-	}
-	for _, d := range o.devices {
-		m := deviceForm.FindStringSubmatch(d)
-		if m == nil {
-			// The argument is not repeated: it may hold a password.
-			return nil, usageHint("write --device leaf1=OS://192.0.2.11:8080; credentials have their own flags", "--device %s is not NAME=OS://HOST[:PORT]", beforeSecret(d))
-		}
-		if strings.Contains(m[3], "@") {
-			return nil, usageHint("use --username and --password", "--device %s holds a user", beforeSecret(d))
-		}
-		if err := knownSystem("--device "+d, m[2]); err != nil {
-			return nil, err
-		}
-		so.Switches = append(so.Switches, fleet.Source{Name: m[1], OS: m[2], Address: m[3]})
 	}
 	if a.lab != "" && a.file == "" && len(o.devices) == 0 && len(o.configs) == 0 {
 		f, err := a.labFile()
@@ -171,24 +156,4 @@ func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Source
 		err = usageHint("-f names an intent with the switches to read", "%w", err)
 	}
 	return s, err
-}
-
-// knownSystem refuses a system that there is not.
-func knownSystem(arg, name string) error {
-	if _, known := fleet.Systems.Find(name); !known {
-		return usage("%s: no system %q; there are %s", arg, name, strings.Join(fleet.Systems.Names(), ", "))
-	}
-	return nil
-}
-
-// deviceForm is OS://HOST[:PORT].
-var deviceForm = regexp.MustCompile(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
-
-// beforeSecret is an argument up to where a URL may hold a password.
-func beforeSecret(s string) string {
-	if i := strings.LastIndexByte(s, '@'); i >= 0 {
-		head, _, _ := strings.Cut(s[:i], "//")
-		return head + "//..."
-	}
-	return s
 }

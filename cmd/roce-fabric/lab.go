@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -61,36 +59,33 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return usageHint("the examples are "+strings.Join(examples.Names(), ", "), "there is no example %q", name)
 	}
-	dir, err := os.MkdirTemp("", "roce-fabric-lab-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	base := *a
-	base.file, base.name, base.output, base.parallel, base.quiet = "-", "fabric.yaml", "text", defaultParallel(), true
-	base.stdin = bytes.NewReader(text)
+	base.file, base.name, base.parallel = "-", "fabric.yaml", defaultParallel()
+	base.Output, base.Quiet = "text", true
+	base.In = bytes.NewReader(text)
 	c, err := base.load(ctx, fleet.TakeSwitches)
 	if err != nil {
 		return err
 	}
-	l, err := lab.Start(c.Fabric(), dir, lab.Options{})
+	l, err := lab.Start(c.Fabric(), "", lab.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	base.lab = lab.Path(dir)
-	st := a.styler(a.stdout)
+	base.lab = l.Path()
+	dir := filepath.Dir(base.lab)
+	st := a.Styler()
 	of := words.Plural(len(l.Names()), "simulated switch", "simulated switches")
 	if n := len(l.HostNames()); n > 0 {
 		of += " and " + words.Count(n, "host")
 	}
-	fmt.Fprintf(a.stdout, "%s\n", report.Fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", of, name)))
+	fmt.Fprintf(a.Out, "%s\n", report.Fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", of, name)))
 	for _, step := range demo {
 		why, command := step[0], step[1]
-		fmt.Fprintf(a.stdout, "\n%s\n%s\n", st.Dim(report.Fill(why)), st.Bold("$ roce-fabric "+command+" -f fabric.yaml"))
+		fmt.Fprintf(a.Out, "\n%s\n%s\n", st.Dim(report.Fill(why)), st.Bold("$ roce-fabric "+command+" -f fabric.yaml"))
 		args := append(strings.Fields(command), "-f", "-")
 		if command != "check" {
-			args = append(args, "--lab", lab.Path(dir), "--state", filepath.Join(dir, "state"))
+			args = append(args, "--lab", l.Path(), "--state", filepath.Join(dir, "state"))
 		}
 		for i, arg := range args {
 			if arg == "demo.plan" {
@@ -98,7 +93,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 			}
 		}
 		one := base
-		one.stdin = bytes.NewReader(text)
+		one.In = bytes.NewReader(text)
 		if status := one.run(ctx, args); status != exitOK {
 			return &statusError{status: status}
 		}
@@ -124,7 +119,7 @@ func (a *app) labUpCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&o.dir, "dir", "", "folder for the lab's files; it is made, and kept (default: a temporary one)")
 	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "what the NICs of the hosts are: "+strings.Join(nicKinds(), "|"))
-	_ = c.RegisterFlagCompletionFunc("nic", cobra.FixedCompletions(nicKinds(), cobra.ShellCompDirectiveNoFileComp))
+	choices(c, "nic", nicKinds()...)
 	c.Flags().Float64Var(&o.scale, "time-scale", 0, "how slow the devices are: 0 does not wait, 1 takes the times of the real ones")
 	_ = c.MarkFlagDirname("dir")
 	return c
@@ -148,39 +143,17 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	dir := o.dir
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "roce-fabric-lab-"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	} else if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return err
-	}
-	l, err := lab.Start(c.Fabric(), dir, lab.Options{TimeScale: o.scale, NIC: host.Kind(o.nic)})
+	l, err := lab.Start(c.Fabric(), o.dir, lab.Options{TimeScale: o.scale, NIC: host.Kind(o.nic)})
 	if err != nil {
 		return err
 	}
-	// Without its file nobody looks for devices that are gone.
-	defer func() { err = errors.Join(err, l.Close(), os.Remove(lab.Path(dir))) }()
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "DEVICE\tGNMI\tSSH")
-	for _, n := range l.Names() {
-		at := l.Devices[n]
-		fmt.Fprintf(w, "%s\t%s\t%s\n", n, at.GNMI, at.SSH)
-	}
-	for _, n := range l.HostNames() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", n, "-", l.Hosts[n].SSH)
-	}
-	if err := w.Flush(); err != nil {
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.WriteTable(a.Out); err != nil {
 		return err
 	}
 	a.waited = true
-	fmt.Fprintf(a.stdout, "\nuser %s, password %s, CA %s\n\nexport ROCE_FABRIC_LAB=%s\n", l.Username, l.Password, l.CA, lab.Path(dir))
-	a.talk("ready; Ctrl-C ends it")
+	fmt.Fprintf(a.Out, "\nuser %s, password %s, CA %s\n\nexport ROCE_FABRIC_LAB=%s\n", l.Username, l.Password, l.CA, l.Path())
+	a.Talk("ready; Ctrl-C ends it")
 	<-ctx.Done()
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // maintenance windows name time zones, and a small machine knows none
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 // version is set by the release build: -ldflags "-X main.version=v1.2.3".
@@ -42,7 +43,7 @@ func realMain() int {
 		os.Exit(exitInterrupted)
 	}()
 	var screen term.Screen
-	a := &app{stdin: os.Stdin, stdout: screen.Above(os.Stdout), stderr: screen.Above(os.Stderr), getenv: os.Getenv}
+	a := &app{Console: report.Console{In: os.Stdin, Out: screen.Above(os.Stdout), Err: screen.Above(os.Stderr), Getenv: os.Getenv}}
 	return a.run(ctx, os.Args[1:])
 }
 

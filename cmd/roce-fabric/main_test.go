@@ -14,13 +14,14 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/report"
 )
 
 // runHere runs a command line in this process.
 func runHere(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errOut lockedBuffer
-	a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+	a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}}
 	status = a.run(context.Background(), args)
 	return status, out.String(), errOut.String()
 }
@@ -76,7 +77,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			}
 		}
 	}
-	visit((&app{stdin: nil, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }}).root())
+	visit((&app{Console: report.Console{In: nil, Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Getenv: func(string) string { return "" }}}).root())
 	if n < 15 {
 		t.Errorf("%d commands, there are more", n)
 	}
@@ -116,7 +117,7 @@ func TestInterruptedBeforeItBegan(t *testing.T) {
 		{"apply", "-f", "testdata/fabric.yaml", "--yes", "--state", t.TempDir()},
 	} {
 		var out, errOut bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: &errOut, getenv: func(string) string { return "" }}
+		a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: &errOut, Getenv: func(string) string { return "" }}}
 		status := a.run(ctx, append(args, "--output", "json"))
 		var doc struct {
 			Errors []struct{ Error string } `json:"errors"`

@@ -107,16 +107,16 @@ func (a *app) askUnit(ctx context.Context, yes bool, w unitWork, where string) e
 // sayUnit says which files of a unit were written or removed on a host.
 func (a *app) sayUnit(of string, w unitWork, files []string, done bool) {
 	for _, name := range files {
-		a.talkClean("%s%s %s", of, w.did, name)
+		a.TalkClean("%s%s %s", of, w.did, name)
 	}
 	if done && len(files) == 0 {
-		a.talk("%s%s", of, w.nothing)
+		a.Talk("%s%s", of, w.nothing)
 	}
 }
 
 // warnOpen says what the intent leaves open on hosts.
 func (a *app) warnOpen(open map[string][]string) {
 	for _, what := range natural.Keys(open) {
-		a.warn("%s: %s", natural.Fold(open[what]), what)
+		a.Warn("%s: %s", natural.Fold(open[what]), what)
 	}
 }

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -23,7 +20,7 @@ func (a *app) renderCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.render(cmd.Context(), dir, models) },
 	}
-	a.intentFlags(c)
+	a.intentFlags(c, onlySwitches)
 	c.Flags().StringVarP(&dir, "out", "o", "", "folder to write to; each device gets a folder in it")
 	c.Flags().StringVar(&models, "yang", "", "folder of .yang files to check the result against first")
 	_ = c.MarkFlagDirname("out")
@@ -45,51 +42,24 @@ func (a *app) render(ctx context.Context, dir, models string) error {
 	for _, sw := range c.Switches {
 		d := c.Device(sw)
 		if len(d.Desired.Ports) == 0 {
-			a.talk("%s: the intent names no port of this switch, so there is nothing to configure on it", sw.Name)
+			a.Talk("%s: the intent names no port of this switch, so there is nothing to configure on it", sw.Name)
 		}
 		for _, class := range d.Desired.Classes {
 			if class.KeepsECN {
-				a.talk("%s: class %s has ecn: keep, so its curve is not in the rendered text", sw.Name, class.Name)
+				a.Talk("%s: class %s has ecn: keep, so its curve is not in the rendered text", sw.Name, class.Name)
 			}
 		}
 		name, text := fleet.SystemOf(d).Encode(d)
 		if dir == "" {
-			_, err := a.stdout.Write(text)
+			_, err := a.Out.Write(text)
 			return err
 		}
-		if err := writeBelow(dir, filepath.Join(sw.Name, name), text); err != nil {
+		if err := atomicfile.WriteBelow(dir, filepath.Join(sw.Name, name), text, 0o644); err != nil {
 			return err
 		}
 	}
-	a.talk("wrote %s to %s", words.Count(len(c.Switches), "device"), dir)
+	a.Talk("wrote %s to %s", words.Count(len(c.Switches), "device"), dir)
 	return nil
-}
-
-// writeBelow writes a file below a folder that the user named. A link that is
-// followed there may not lead out of it.
-func writeBelow(dir, name string, text []byte) error {
-	at := filepath.Join(dir, filepath.Dir(name))
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		return err
-	}
-	base, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return err
-	}
-	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		// Nothing yet, or a link to nothing, which is replaced.
-		if real, err = filepath.EvalSymlinks(at); err == nil {
-			real = filepath.Join(real, filepath.Base(name))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if in, err := filepath.Rel(base, real); err != nil || !filepath.IsLocal(in) {
-		return fmt.Errorf("%s is a link that leads out of %s, to %s", filepath.Join(dir, name), dir, real)
-	}
-	return atomicfile.Write(real, text, 0o644)
 }
 
 func (a *app) checkYANG(c *fleet.Fabric, models string) error {
@@ -102,7 +72,7 @@ func (a *app) checkYANG(c *fleet.Fabric, models string) error {
 		found = append(found, y.Check(c.Device(sw))...)
 	}
 	for _, f := range validate.Sort(found) {
-		a.talk("%s: %s", f.Device, f.What)
+		a.Talk("%s: %s", f.Device, f.What)
 	}
 	if len(found) > 0 {
 		return &statusError{status: exitDiffers, err: fmt.Errorf("%s not valid against %s; nothing was written", words.Are(len(found), "row"), models)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,116 +14,77 @@ import (
 )
 
 type rollbackOptions struct {
-	stateFlags
-	yes, list, plan bool
-	allow           impactFlag
-	gate            gateFlag
-	// outside writes outside of the maintenance windows, too.
-	outside bool
+	runFlags
+	list, plan bool
 }
 
-func (a *app) rollbackCommand() *cobra.Command {
+// rollbackCommand is rollback, or with flags of nic, nic rollback.
+func (a *app) rollbackCommand(flags func(*cobra.Command)) *cobra.Command {
 	var o rollbackOptions
 	c := &cobra.Command{
 		Use:  "rollback [RUN]",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.rollback(cmd.Context(), args, o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.rollback(cmd.Context(), append(args, "")[0], o)
+		},
 	}
-	a.allFlags(c)
+	flags(c)
 	a.outputFlag(c, "text", "json")
-	a.rollbackFlags(c, &o)
+	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
+	c.Flags().BoolVar(&o.plan, "plan", false, "show what would be rolled back, and do nothing")
+	a.runFlags(c, &o.runFlags, fleet.GateQuick)
 	return c
 }
 
-// rollbackFlags adds the flags of rollback and nic rollback.
-func (a *app) rollbackFlags(c *cobra.Command, o *rollbackOptions) {
-	c.Flags().BoolVar(&o.list, "list", false, "show the runs, newest first, and do nothing")
-	c.Flags().BoolVar(&o.plan, "plan", false, "show what would be rolled back, and do nothing")
-	o.allow = counters
-	a.allowFlag(c, &o.allow)
-	a.gateFlag(c, &o.gate, fleet.GateQuick)
-	yesFlag(c, &o.yes)
-	outsideFlag(c, &o.outside)
-	a.stateFlag(c, &o.stateFlags)
-	a.auditFlag(c, &o.audit)
-}
-
-func (a *app) rollback(ctx context.Context, args []string, o rollbackOptions) (err error) {
-	id := ""
-	if len(args) > 0 {
-		id = args[0]
-	}
+// rollback rolls a run back; "" is the newest that can be.
+func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {
 	switch {
 	case o.list && id != "":
 		return usage("--list shows all runs, and takes no run")
 	case o.list && a.nic.on && len(a.only) > 0:
 		return usage("--list shows all runs, and takes no --only")
 	case o.list:
-		return a.listRuns(ctx, o.stateFlags)
+		return a.listRuns(ctx, o.state)
 	}
-	if err := a.mustAsk(o.yes || o.plan, a.command("rollback --plan")); err != nil {
-		return err
-	}
-	if err := o.gate.check(); err != nil {
-		return err
-	}
-	outliveOutput()
-	c, at, devices, err := a.devices(ctx)
+	r, err := a.begin(ctx, o.runFlags, o.yes || o.plan, a.command("rollback --plan"))
 	if err != nil {
 		return err
 	}
-	f := c.Fabric()
-	if err := a.inWindow(f, o.outside); err != nil {
-		return err
-	}
-	s, err := openState(ctx, o.stateFlags, f, true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	u, err := fleet.Find(ctx, devices, fleet.FindOptions{Store: s, Run: id, Among: func(name string) bool {
+	defer func() { err = errors.Join(err, r.Close()) }()
+	u, err := fleet.Find(ctx, r.devices, fleet.FindOptions{Store: r, Run: id, Among: func(name string) bool {
 		if len(a.only) == 0 && !a.nic.local && a.nic.host == "" {
-			return !a.nic.on || f.Switch(name) == nil
+			return !a.nic.on || r.f.Switch(name) == nil
 		}
-		return slices.ContainsFunc(devices, func(d fleet.Device) bool { return d.Name == name })
+		return slices.ContainsFunc(r.devices, func(d fleet.Device) bool { return d.Name == name })
 	}})
 	if err != nil {
 		return err
 	}
-	if err := a.showUndo(f.Name, u, o.plan); err != nil || o.plan {
+	devices := words.Count(len(u.Devices), a.noun())
+	a.sayRun(u.Past, "rolling back "+devices)
+	undo := report.Shown{Fabric: r.f.Name, Rollout: u.Rollout(), Devices: u.Plans()}
+	if o.plan {
+		_, err := a.Plan(undo, report.PlanView{Hosts: a.nic.on})
 		return err
 	}
-	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", words.Count(len(u.Devices), a.noun()))); err != nil {
+	if _, err := a.PlanTalk(undo); err != nil {
 		return err
 	}
-	audit := auditOf(o.audit, s.Store)
-	defer func() { err = errors.Join(err, audit.Close()) }()
-	run := fleet.RunOptions{Fabric: f, Store: s, Audit: audit, OutsideWindow: o.outside, Approver: a.approver(f), Workers: a.parallel, Writers: a.parallel, Progress: a.showProgress(a.showSteps()), Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at}}
-	res, err := fleet.Rollback(ctx, devices, u, fleet.RollbackOptions{RunOptions: run, Allow: o.allow.Impact})
-	return a.ended(f.Name, res, err, "")
-}
-
-// showUndo shows what a rollback changes: as the result, or as talk before the question.
-func (a *app) showUndo(fabric string, u *fleet.Undo, result bool) error {
-	show := *a
-	if !result {
-		show.stdout, show.output = a.stderr, "text"
-		if a.output == "json" {
-			show.stdout = io.Discard
-		}
+	if err := a.confirm(ctx, o.yes, fmt.Sprintf("Roll back %s?", devices)); err != nil {
+		return err
 	}
-	a.talkClean("run %s of %s by %s: rolling back %s", u.ID, u.Begun.Local().Format("2006-01-02 15:04:05"), u.By, words.Count(len(u.Devices), a.noun()))
-	_, err := show.showPlan(shown{fabric, "", u.Rollout(), u.Plans()}, planView{})
-	return err
+	r.options.Progress = a.Progress(a.Steps())
+	res, err := fleet.Rollback(ctx, r.devices, u, fleet.RollbackOptions{RunOptions: r.options, Allow: o.allow.Impact})
+	return a.ended(r.f.Name, res, err, "")
 }
 
-func (a *app) listRuns(ctx context.Context, state stateFlags) (err error) {
+func (a *app) listRuns(ctx context.Context, o fleet.StoreOptions) (err error) {
 	c, err := a.load(ctx, fleet.TakeAll)
 	if err != nil {
 		return err
 	}
-	fabric := c.Fabric().Name
-	s, err := openState(ctx, state, c.Fabric(), false)
+	o.ReadOnly = true
+	s, err := fleet.OpenStore(ctx, c.Fabric(), o)
 	if err != nil {
 		return err
 	}
@@ -135,16 +95,16 @@ func (a *app) listRuns(ctx context.Context, state stateFlags) (err error) {
 			return err
 		}
 		if err != nil {
-			a.warn("%v", err)
+			a.Warn("%v", err)
 		}
 		runs = append(runs, p)
 	}
-	if a.output == "json" {
-		return report.WriteJSON(a.stdout, map[string]any{"format": report.Format, "fabric": fabric, "runs": runs})
+	if a.Output == "json" {
+		return report.WriteJSON(a.Out, map[string]any{"format": report.Format, "fabric": c.Fabric().Name, "runs": runs})
 	}
 	if len(runs) == 0 {
-		a.talk("no runs in %s", s)
+		a.Talk("no runs in %s", s)
 		return nil
 	}
-	return report.WriteRuns(a.stdout, runs)
+	return report.WriteRuns(a.Out, runs)
 }

@@ -16,22 +16,22 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetHelpTemplate(root.HelpTemplate() + "\n" + helpText("exit-status"))
 	root.SetFlagErrorFunc(flagError)
 	pf := root.PersistentFlags()
-	a.color = "auto"
-	pf.Var(&a.color, "color", "colour the output")
+	a.Color = "auto"
+	pf.Var(&a.Color, "color", "colour the output")
 	root.AddGroup(&cobra.Group{ID: "offline", Title: "Without devices:"}, &cobra.Group{ID: "devices", Title: "With devices:"}, &cobra.Group{ID: "more", Title: "More:"})
 	for _, c := range []struct {
 		group string
 		cmd   *cobra.Command
 	}{
 		{"offline", a.checkCommand()}, {"offline", a.explainCommand()}, {"offline", a.renderCommand()},
-		{"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.rollbackCommand()}, {"devices", a.unlockCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
+		{"devices", a.planCommand()}, {"devices", a.applyCommand()}, {"devices", a.validateCommand()}, {"devices", a.watchCommand()}, {"devices", a.rollbackCommand(a.allFlags)}, {"devices", a.unlockCommand()}, {"devices", a.importCommand()}, {"devices", a.nicCommand()}, {"devices", a.labCommand()},
 		{"more", a.schemaCommand()}, {"more", a.versionCommand()},
 	} {
 		c.cmd.GroupID = c.group

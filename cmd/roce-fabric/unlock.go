@@ -12,26 +12,26 @@ import (
 )
 
 func (a *app) unlockCommand() *cobra.Command {
-	var state stateFlags
+	var state fleet.StoreOptions
 	var yes bool
 	c := &cobra.Command{
 		Use:  "unlock RUN",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.unlock(cmd.Context(), args, state, yes) },
 	}
-	c.Flags().StringVarP(&a.file, "file", "f", "fabric.yaml", "the intent: a file, a folder, or - for standard input")
-	_ = c.MarkFlagFilename("file", "yaml", "yml")
+	a.fileFlag(c)
 	yesFlag(c, &yes)
-	a.stateFlag(c, &state)
+	a.stateFlags(c, &state)
 	return c
 }
 
-func (a *app) unlock(ctx context.Context, args []string, state stateFlags, yes bool) (err error) {
+func (a *app) unlock(ctx context.Context, args []string, o fleet.StoreOptions, yes bool) (err error) {
 	c, err := a.load(ctx, fleet.TakeAll)
 	if err != nil {
 		return err
 	}
-	s, err := openState(ctx, state, c.Fabric(), false)
+	o.ReadOnly = true
+	s, err := fleet.OpenStore(ctx, c.Fabric(), o)
 	if err != nil {
 		return err
 	}
@@ -41,10 +41,10 @@ func (a *app) unlock(ctx context.Context, args []string, state stateFlags, yes b
 	case err != nil:
 		return err
 	case held == nil:
-		fmt.Fprintf(a.stdout, "nobody has the lock in %s\n", s)
+		fmt.Fprintf(a.Out, "nobody has the lock in %s\n", s)
 		return nil
 	case len(args) == 0:
-		fmt.Fprintf(a.stdout, "%s\n", held)
+		fmt.Fprintf(a.Out, "%s\n", held)
 		return nil
 	case held.Run != args[0]:
 		return usage("the lock is not of run %s: it is of %s", args[0], held)
@@ -58,6 +58,6 @@ func (a *app) unlock(ctx context.Context, args []string, state stateFlags, yes b
 	if err := s.Break(ctx, *held, store.Self("", "")); err != nil {
 		return err
 	}
-	a.talk("the lock is free; 'roce-fabric plan' shows what the run left on devices")
+	a.Talk("the lock is free; 'roce-fabric plan' shows what the run left on devices")
 	return nil
 }

@@ -11,15 +11,19 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
-	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/validate"
-	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
+
+// maxWindow bounds a look at counters: what is to be watched for longer is not
+// for a command that someone waits for.
+const maxWindow = 24 * time.Hour
+
+type validateOptions struct {
+	state  fleet.StoreOptions
+	window time.Duration // 0 is for none
+}
 
 func (a *app) validateCommand() *cobra.Command {
 	var o validateOptions
@@ -35,19 +39,9 @@ func (a *app) validateCommand() *cobra.Command {
 	}
 	a.allFlags(c)
 	c.Flags().DurationVar(&o.window, "window", 0, "read the counters at the start and at the end of this time, and judge the difference: 120s")
-	a.stateFlag(c, &o.stateFlags)
+	a.stateFlags(c, &o.state)
 	a.reportFlags(c)
 	return c
-}
-
-// maxWindow bounds a look at counters: what is to be watched for longer is not
-// for a command that someone waits for.
-const maxWindow = 24 * time.Hour
-
-// validateOptions are the flags of validate.
-type validateOptions struct {
-	stateFlags
-	window time.Duration // 0 is for none
 }
 
 // validate looks at the fabric, and at its counters over the window.
@@ -57,12 +51,12 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 		return err
 	}
 	reached := a.reachable(f.Hosts, at)
-	progress := a.showProgress(func(e fleet.Event) {
+	progress := a.Progress(func(e fleet.Event) {
 		if e.Kind == fleet.PhaseBegins && e.Phase == fleet.Waiting {
-			a.talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
+			a.Talk("window: the counters of %s are read again in %s", words.Count(e.Devices, "device"), drivers.Spell(o.window))
 		}
 	})
-	past, end := a.historyOf(ctx, f.Fabric(), o.stateFlags)
+	past, end := a.historyOf(ctx, f.Fabric(), o.state)
 	defer func() { err = errors.Join(err, end()) }()
 	read := fleet.ReadOptions{Workers: a.parallel, History: past, Progress: progress}
 	v, err := fleet.Validate(ctx, f, at, fleet.ValidateOptions{ReadOptions: read, Window: o.window})
@@ -71,7 +65,7 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	}
 	a.warnOpen(v.Open)
 	f.Hosts = reached
-	r := validated(f, v.Findings, v.Counted)
+	r := report.Validated(f, v.Findings, v.Counted)
 	if a.nic.on {
 		r.Command, r.Links, r.Ports = "nic validate", 0, v.Ports
 	}
@@ -85,75 +79,44 @@ func (a *app) validate(ctx context.Context, o validateOptions) (err error) {
 	return nil
 }
 
-// validated is the report of a validation of the devices of f.
-func validated(f *fleet.Fabric, found []validate.Finding, counted []gate.PortWindow) report.Report {
-	return report.Report{
-		Command: "validate", Fabric: f.Fabric().Name, Intent: f.Fabric(), Links: len(f.Fabric().Links),
-		Devices: report.Looked(f.Switches, f.Hosts, report.FromRunning, found), Findings: found, Counted: counted,
+// reportFlags adds --output with all forms of a report, and --report.
+func (a *app) reportFlags(c *cobra.Command) {
+	a.outputFlag(c, report.FormNames()...)
+	c.Long = helpText("reports")
+	c.Flags().BoolVar(&a.strict, "strict", false, "end with status 3 also where something could not be checked")
+	c.Flags().StringArrayVar(&a.reports, "report", nil, "FORM=FILE: write the result to a file as well; may be repeated")
+	_ = c.RegisterFlagCompletionFunc("report", func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if strings.Contains(typed, "=") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return strings.Fields(strings.Join(report.FormNames(), "= ") + "="), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+	check := c.PreRunE
+	c.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return err
+		}
+		_, err := report.ParseFiles(a.reports)
+		return err
 	}
 }
 
-// historyOf is the history of the runs over a fabric; none where no store is known:
-// there is nothing to wait for then. end closes the store.
-func (a *app) historyOf(ctx context.Context, f *intent.Fabric, o stateFlags) (_ *fleet.History, end func() error) {
-	s, err := openState(ctx, o, f, false)
+// report writes what a run found, in every form that was asked for, and turns
+// errors among the findings into the exit status.
+func (a *app) report(r report.Report) error {
+	r.Version, r.Time = version, time.Now()
+	files, err := report.ParseFiles(a.reports)
 	if err != nil {
-		return nil, func() error { return nil }
+		return err
 	}
-	return a.history(s), s.Close
-}
-
-// reachable returns the hosts that can be read, and says which cannot.
-func (a *app) reachable(hosts []*intent.Host, at *fleet.Access) (out []*intent.Host) {
-	var without ordered.Groups[string, string]
-	for _, h := range hosts {
-		if lacks := at.Lacks(h); lacks != "" {
-			without.Add(lacks, h.Name)
-		} else {
-			out = append(out, h)
-		}
+	if err := a.Report(r, files); err != nil {
+		return err
 	}
-	for lacks, names := range without.All() {
-		if len(names) == 1 {
-			a.talk("1 host has no %s and was not read: %s", lacks, names[0])
-		} else {
-			a.talk("%d hosts have no %s and were not read: %s", len(names), lacks, natural.Fold(names))
-		}
-	}
-	return out
-}
-
-// showProgress shows how far the work on devices is, on a terminal, and hands each
-// event on; nil hands on to nobody.
-func (a *app) showProgress(also func(fleet.Event)) fleet.Progress {
-	var p *term.Progress
-	return func(e fleet.Event) {
-		switch {
-		case e.Phase == fleet.Waiting:
-		case e.Kind == fleet.PhaseBegins:
-			p = a.progress(string(e.Phase), e.Devices)
-		case e.Kind == fleet.DeviceBegins:
-			p.Start()
-		case e.Kind == fleet.DeviceEnds:
-			endDevice(p, e)
-		case e.Kind == fleet.PhaseEnds:
-			p.Close()
-		}
-		if also != nil {
-			also(e)
-		}
-	}
-}
-
-// endDevice counts a device that has ended. One that a run skipped was not begun.
-func endDevice(p *term.Progress, e fleet.Event) {
-	state := strings.ReplaceAll(string(e.State), "-", " ")
 	switch {
-	case e.State == fleet.Skipped:
-		p.Skip(state)
-	case e.Error != nil:
-		p.Finish(e.Device, state, e.Error)
-	default:
-		p.Finish(e.Device, state, nil)
+	case len(r.Failed()) > 0:
+		return &statusError{status: exitFailed}
+	case validate.Worst(r.Findings), a.strict && r.Status() == report.Inconclusive:
+		return &statusError{status: exitDiffers}
 	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/watch/daemon"
 	"go.uber.org/goleak"
 )
 
@@ -34,9 +35,9 @@ func (w *watched) soon() string {
 // subscriptions is watched in rounds; and nothing is left when the watch ends.
 func TestWatchSubscribes(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	w := watchLab(t, "text", func(w *watched, o *watchOptions) {
-		o.subscribe, o.interval = true, time.Hour
-		o.rand = func() float64 { return 0.5 } // no turn is near
+	w := watchLab(t, "text", func(w *watched, o *daemon.Options) {
+		o.Subscribe, o.Interval = true, time.Hour
+		o.Rand = func() float64 { return 0.5 } // no turn is near
 		w.box("leaf2").Faults().NoSubscribe(true)
 	})
 	if got := w.said(1); got != "" {

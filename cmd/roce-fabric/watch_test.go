@@ -19,10 +19,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/daemon"
 	"github.com/roce-fabric/roce-fabric/watch/watchtest"
 	"github.com/roce-fabric/roce-fabric/watch/webhook"
 )
@@ -50,7 +52,7 @@ type watched struct {
 
 // watchLab applies the intent to a lab's switches and starts to watch them, without
 // subscriptions unless prepare says otherwise.
-func watchLab(t *testing.T, output string, prepare ...func(*watched, *watchOptions)) *watched {
+func watchLab(t *testing.T, output string, prepare ...func(*watched, *daemon.Options)) *watched {
 	t.Helper()
 	const file = "testdata/fabric.yaml"
 	f, err := intent.Load(file, intent.Options{})
@@ -84,14 +86,14 @@ func watchLab(t *testing.T, output string, prepare ...func(*watched, *watchOptio
 		}
 	})
 	t.Cleanup(func() { w.close() })
-	w.app = &app{stdin: strings.NewReader(""), stdout: &w.out, stderr: &w.errOut, getenv: func(string) string { return "" },
-		file: file, lab: lab.Path(dir), only: []string{"leaf*", "spine*"}, output: output, parallel: 4}
+	w.app = &app{Console: report.Console{In: strings.NewReader(""), Out: &w.out, Err: &w.errOut, Getenv: func(string) string { return "" }, Output: output},
+		file: file, lab: lab.Path(dir), only: []string{"leaf*", "spine*"}, parallel: 4}
 	ctx, cancel := context.WithCancel(t.Context())
 	w.cancel = cancel
 	ready := make(chan struct{})
-	o := watchOptions{
-		interval: time.Minute, counters: true, listen: "127.0.0.1:0", webhook: hook.URL, token: "env:WATCH_TEST_TOKEN", history: w.history, clock: w.clock,
-		started: func(watcher *watch.Watcher, addr string) { w.watcher, w.addr = watcher, addr; close(ready) },
+	o := daemon.Options{
+		Interval: time.Minute, Counters: true, Listen: "127.0.0.1:0", Webhook: hook.URL, Token: "env:WATCH_TEST_TOKEN", History: w.history, Clock: w.clock,
+		Started: func(watcher *watch.Watcher, addr string) { w.watcher, w.addr = watcher, addr; close(ready) },
 	}
 	for _, p := range prepare {
 		p(w, &o)
@@ -127,7 +129,7 @@ func (w *watched) said(n int) string {
 	all := w.out.String()
 	s := all[w.read:]
 	w.read = len(all)
-	if lines := strings.Count(s, "\n"); w.app.output == "text" && len(clockTime.FindAllString(s, -1)) != lines {
+	if lines := strings.Count(s, "\n"); w.app.Output == "text" && len(clockTime.FindAllString(s, -1)) != lines {
 		w.t.Errorf("not every line begins with the time:\n%s", s)
 	}
 	return clockTime.ReplaceAllString(s, "")

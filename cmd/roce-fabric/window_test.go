@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
@@ -75,7 +76,7 @@ func TestWindow(t *testing.T) {
 			tally("leaf1").Set("Ethernet8", 3, sim.TxPkts, 1e9)
 			var out bytes.Buffer
 			said := &teller{text: "read again in", then: tt.then}
-			a := &app{stdin: strings.NewReader(""), stdout: &out, stderr: said, getenv: func(string) string { return "" }}
+			a := &app{Console: report.Console{In: strings.NewReader(""), Out: &out, Err: said, Getenv: func(string) string { return "" }}}
 			file := filepath.Join(t.TempDir(), "report.json")
 			status := a.run(context.Background(), []string{"validate", "--window", "500ms", "--report", "json=" + file, "-f", p.file, "--lab", lab.Path(filepath.Dir(p.CA))})
 			if tt.undo != nil {

@@ -30,6 +30,33 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	return f.whole(data)
 }
 
+// WriteBelow writes a file below a folder, with the folders in between. A link that is
+// followed there may not lead out of the folder.
+func WriteBelow(dir, name string, data []byte, perm fs.FileMode) error {
+	at := filepath.Join(dir, filepath.Dir(name))
+	if err := os.MkdirAll(at, 0o755); err != nil {
+		return err
+	}
+	base, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		// Nothing yet, or a link to nothing, which is replaced.
+		if real, err = filepath.EvalSymlinks(at); err == nil {
+			real = filepath.Join(real, filepath.Base(name))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if in, err := filepath.Rel(base, real); err != nil || !filepath.IsLocal(in) {
+		return fmt.Errorf("%s is a link that leads out of %s, to %s", filepath.Join(dir, name), dir, real)
+	}
+	return Write(real, data, perm)
+}
+
 // File is new content on its way to a path. It is not safe for concurrent
 // use.
 type File struct {

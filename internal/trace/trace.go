@@ -10,7 +10,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -30,6 +32,27 @@ type Log struct {
 
 // New returns a Log that writes to a handler.
 func New(h slog.Handler) *Log { return &Log{to: slog.New(h), hidden: &hidden{}} }
+
+// Open returns a Log in a new file, or on w where file is "", and what closes it. With
+// whole it records requests and answers as well, with asJSON as JSON lines.
+func Open(file string, w io.Writer, whole, asJSON bool) (*Log, func() error, error) {
+	end := func() error { return nil }
+	if file != "" {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, nil, err
+		}
+		w, end = f, f.Close
+	}
+	o := &slog.HandlerOptions{Level: slog.LevelInfo}
+	if whole {
+		o.Level = slog.LevelDebug
+	}
+	if asJSON {
+		return New(slog.NewJSONHandler(w, o)), end, nil
+	}
+	return New(slog.NewTextHandler(w, o)), end, nil
+}
 
 // For returns the Log of a device. The secrets are left out of all records, also
 // of those of other devices.

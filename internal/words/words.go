@@ -1,8 +1,11 @@
 // Package words makes the small sentences that people read: counts with their
-// nouns, and how far a word is from the one that was probably meant.
+// nouns, words for a shell, and how far a word is from the one that was probably meant.
 package words
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Count prints "1 port" or "3 ports".
 func Count(n int, noun string) string { return Plural(n, noun, noun+"s") }
@@ -48,4 +51,12 @@ func Distance(a, b string, limit int) int {
 		prev2, prev, cur = prev, cur, prev2
 	}
 	return min(prev[len(b)], limit+1)
+}
+
+// Shell quotes a word for a shell where it needs that.
+func Shell(s string) string {
+	if strings.ContainsAny(s, " !*?[]'\"$&|;<>(){}\\`~#") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
 }

@@ -16,8 +16,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"text/tabwriter"
 
 	"golang.org/x/crypto/ssh"
 
@@ -91,6 +95,8 @@ type Lab struct {
 	Servers  map[string]*host.Host // the hosts
 	names    []string
 	hosts    []string
+	dir      string
+	own      bool // the folder is the lab's own and goes with it
 }
 
 // Options tune a lab.
@@ -127,40 +133,59 @@ type shared struct {
 }
 
 // Start starts the switches and the hosts of an intent and writes the lab's
-// files into dir, which must exist.
-func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
+// files into dir, which is made; "" is a temporary folder, which goes with the lab.
+func Start(f *intent.Fabric, dir string, o Options) (l *Lab, err error) {
+	own := dir == ""
+	if own {
+		if dir, err = os.MkdirTemp("", "roce-fabric-lab-"); err != nil {
+			return nil, err
+		}
+	} else if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	l = &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, dir: dir, own: own, File: File{
+		Kind: Kind, Fabric: f.Name, Username: "admin", TimeScale: o.TimeScale,
+		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Program: dir + "/program",
+		Devices: map[string]Address{}, Hosts: map[string]Address{},
+	}}
+	if err := l.start(f, o); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *Lab) start(f *intent.Fabric, o Options) error {
 	var s shared
 	var pass [12]byte
 	if _, err := rand.Read(pass[:]); err != nil {
-		return nil, fmt.Errorf("lab password: %w", err)
+		return fmt.Errorf("lab password: %w", err)
 	}
 	s.password = hex.EncodeToString(pass[:])
 	conf, ca, err := sim.NewTLS()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.tls = conf
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("lab host key: %w", err)
+		return fmt.Errorf("lab host key: %w", err)
 	}
 	if s.hostKey, err = ssh.NewSignerFromKey(key); err != nil {
-		return nil, fmt.Errorf("lab host key: %w", err)
+		return fmt.Errorf("lab host key: %w", err)
 	}
-	l := &Lab{Switches: map[string]Switch{}, Servers: map[string]*host.Host{}, File: File{TimeScale: o.TimeScale,
-		Kind: Kind, Fabric: f.Name, Username: "admin", Password: s.password,
-		CA: dir + "/ca.pem", KnownHosts: dir + "/known_hosts", Program: dir + "/program",
-		Devices: map[string]Address{}, Hosts: map[string]Address{},
-	}}
+	l.Password = s.password
 	var known strings.Builder
 	for _, sw := range f.Switches {
 		start, ok := simulators[sw.OS]
 		if !ok {
-			return nil, errors.Join(fmt.Errorf("%s: the lab has no simulator for os %q", sw.Name, sw.OS), l.Close())
+			return fmt.Errorf("%s: the lab has no simulator for os %q", sw.Name, sw.OS)
 		}
 		box, err := start(sw, s, o)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", sw.Name, err), l.Close())
+			return fmt.Errorf("%s: %w", sw.Name, err)
 		}
 		l.Switches[sw.Name] = box
 		l.names = append(l.names, sw.Name)
@@ -169,31 +194,31 @@ func Start(f *intent.Fabric, dir string, o Options) (*Lab, error) {
 	}
 	l.cable(f)
 	for _, h := range f.Hosts {
-		box, err := startHost(h, s, dir, o)
+		box, err := startHost(h, s, l.dir, o)
 		if err != nil {
-			return nil, errors.Join(err, l.Close())
+			return err
 		}
 		l.Servers[h.Name] = box
 		l.hosts = append(l.hosts, h.Name)
 		l.Hosts[h.Name] = Address{SSH: box.SSHAddr()}
 		known.WriteString(box.HostKeyLine() + "\n")
 	}
-	if err := errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(known.String()), 0o600),
-		atomicfile.Write(l.Program, standIn(), 0o700), l.write(dir)); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
+	return errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(known.String()), 0o600),
+		atomicfile.Write(l.Program, standIn(), 0o700), l.write())
 }
 
 // Path is the lab file of a folder.
 func Path(dir string) string { return dir + "/lab.json" }
 
-func (l *Lab) write(dir string) error {
+// Path is the lab file of the lab.
+func (l *Lab) Path() string { return Path(l.dir) }
+
+func (l *Lab) write() error {
 	b, err := json.MarshalIndent(l.File, "", "  ")
 	if err != nil {
 		return fmt.Errorf("lab file: %w", err)
 	}
-	return atomicfile.Write(Path(dir), append(b, '\n'), 0o600)
+	return atomicfile.Write(l.Path(), append(b, '\n'), 0o600)
 }
 
 // Names returns the switches in the order of the intent.
@@ -201,6 +226,19 @@ func (l *Lab) Names() []string { return l.names }
 
 // HostNames returns the hosts in the order of the intent.
 func (l *Lab) HostNames() []string { return l.hosts }
+
+// WriteTable writes where each device answers.
+func (l *Lab) WriteTable(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "DEVICE\tGNMI\tSSH")
+	for _, n := range l.names {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", n, l.Devices[n].GNMI, l.Devices[n].SSH)
+	}
+	for _, n := range l.hosts {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", n, "-", l.Hosts[n].SSH)
+	}
+	return w.Flush()
+}
 
 // Shuffle has all devices answer as others of their kind would from now on. It
 // is meant for a moment at which nobody asks; 0 has each do always the same.
@@ -213,14 +251,20 @@ func (l *Lab) Shuffle(seed uint64) {
 	}
 }
 
-// Close stops all devices.
-func (l *Lab) Close() error {
-	var err error
+// Close stops all devices. It leaves no lab file behind: without it nobody looks for
+// devices that are gone.
+func (l *Lab) Close() (err error) {
 	for _, s := range l.Switches {
 		err = errors.Join(err, s.Close())
 	}
 	for _, h := range l.Servers {
 		err = errors.Join(err, h.Close())
+	}
+	if l.own {
+		return errors.Join(err, os.RemoveAll(l.dir))
+	}
+	if gone := os.Remove(l.Path()); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
 	}
 	return err
 }

@@ -22,7 +22,7 @@ func (a *app) schemaCommand() *cobra.Command {
 			if ofReport {
 				text = report.Schema()
 			}
-			_, err := a.stdout.Write(text)
+			_, err := a.Out.Write(text)
 			return err
 		},
 	}
@@ -35,7 +35,7 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:  "version",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "roce-fabric %s %s %s/%s\nsonic releases: %s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(sonic.Releases(), " "))
+			_, err := fmt.Fprintf(a.Out, "roce-fabric %s %s %s/%s\nsonic releases: %s\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(sonic.Releases(), " "))
 			return err
 		},
 	}

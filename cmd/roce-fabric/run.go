@@ -1,0 +1,268 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/approval"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// runFlags are the flags of commands that change devices.
+type runFlags struct {
+	state fleet.StoreOptions
+	audit string // --audit-log
+	yes   bool
+	allow impactFlag
+	gate  gateFlag
+	// outside writes outside of the maintenance windows, too.
+	outside bool
+}
+
+// impactFlag is --allow.
+type impactFlag struct{ qos.Impact }
+
+func (f *impactFlag) Set(s string) error { return f.UnmarshalText([]byte(s)) }
+func (f *impactFlag) Type() string       { return "impact" }
+
+// gateFlag is --gate.
+type gateFlag struct{ fleet.GateMode }
+
+var gateModes = []string{"off", "quick", "full"}
+
+func (f *gateFlag) String() string { return string(f.GateMode) }
+func (f *gateFlag) Type() string   { return "mode" }
+func (f *gateFlag) Set(s string) error {
+	if !slices.Contains(gateModes, s) {
+		return errors.New("must be off, quick or full")
+	}
+	f.GateMode = fleet.GateMode(s)
+	return nil
+}
+
+// runFlags adds the flags of a command that changes devices, whose gate is as usual
+// unless the command line or the environment says otherwise.
+func (a *app) runFlags(c *cobra.Command, o *runFlags, usual fleet.GateMode) {
+	f := c.Flags()
+	a.stateFlags(c, &o.state)
+	f.StringVar(&o.audit, "audit-log", a.Getenv("ROCE_FABRIC_AUDIT_LOG"), "append who did what and when to this file, in JSON lines (or ROCE_FABRIC_AUDIT_LOG; default audit.jsonl in a folder of --state)")
+	_ = c.MarkFlagFilename("audit-log", "jsonl")
+	yesFlag(c, &o.yes)
+	o.allow.Impact = qos.ImpactCounters
+	f.Var(&o.allow, "allow", "the largest impact: none|counters|port-flap|traffic-loss|reload")
+	choices(c, "allow", "none", "counters", "port-flap", "traffic-loss", "reload")
+	o.gate.GateMode = cmp.Or(fleet.GateMode(a.Getenv("ROCE_FABRIC_GATE")), usual)
+	f.Var(&o.gate, "gate", "how each wave is proven before the next: off|quick|full (or ROCE_FABRIC_GATE)")
+	choices(c, "gate", gateModes...)
+	outsideFlag(c, &o.outside)
+}
+
+func yesFlag(c *cobra.Command, yes *bool) {
+	c.Flags().BoolVarP(yes, "yes", "y", false, "do not ask")
+}
+
+func outsideFlag(c *cobra.Command, outside *bool) {
+	c.Flags().BoolVar(outside, "outside-window", false, "write outside of the maintenance windows of the intent, too")
+}
+
+// stateFlags adds --state, and the flags of keys.
+func (a *app) stateFlags(c *cobra.Command, o *fleet.StoreOptions) {
+	f := c.Flags()
+	f.StringVar(&o.Where, "state", a.Getenv("ROCE_FABRIC_STATE"), "folder for journal and lock, or etcd://HOST:2379 (or ROCE_FABRIC_STATE; default ~/.local/state/roce-fabric/FABRIC)")
+	_ = c.MarkFlagDirname("state")
+	f.StringVar(&o.SignKey, "sign-key", a.Getenv("ROCE_FABRIC_SIGN_KEY"), "reference to the private key that signs plans and journals, PEM: env:NAME, file:PATH (or ROCE_FABRIC_SIGN_KEY; default: one made in the state folder)")
+	f.StringArrayVar(&o.TrustKeys, "trust-key", nil, "file of a public key, PEM: plans and journals signed with it are believed, too; may be repeated")
+	_ = c.MarkFlagFilename("trust-key", "pub", "pem")
+}
+
+// running is a run that has its devices and its store, and has written nothing.
+type running struct {
+	*fleet.Store
+	c       *fleet.Fabric
+	f       *intent.Fabric
+	devices []fleet.Device
+	audit   *fleet.AuditFile
+	options fleet.RunOptions
+}
+
+// begin readies a run: asked says that nothing has to be asked, and look which command
+// to look at before. Close must be called on what it returns.
+func (a *app) begin(ctx context.Context, o runFlags, asked bool, look string) (*running, error) {
+	if mode := o.gate.String(); !slices.Contains(gateModes, mode) {
+		return nil, usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", mode)
+	}
+	if err := a.mustAsk(asked, look); err != nil {
+		return nil, err
+	}
+	outliveOutput()
+	c, at, devices, err := a.devices(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{c: c, f: c.Fabric(), devices: devices}
+	if err := a.inWindow(r.f, o.outside); err != nil {
+		return nil, err
+	}
+	if r.Store, err = fleet.OpenStore(ctx, r.f, o.state); err != nil {
+		return nil, err
+	}
+	r.audit = r.AuditFile(o.audit)
+	r.options = fleet.RunOptions{
+		Fabric: r.f, Store: r.Store, Keys: r.Keys, Audit: r.audit, OutsideWindow: o.outside, Approver: a.approver(r.f),
+		Workers: a.parallel, Writers: a.parallel, Gate: &fleet.Gate{Mode: o.gate.GateMode, Fabric: c, Access: at},
+	}
+	return r, nil
+}
+
+func (r *running) Close() error { return errors.Join(r.audit.Close(), r.Store.Close()) }
+
+// inWindow refuses a run that could not write now before anything is read for it, and
+// says how long the window is open.
+func (a *app) inWindow(f *intent.Fabric, outside bool) error {
+	if !outside {
+		if err := fleet.InWindow(f, time.Now()); err != nil {
+			return err
+		}
+	}
+	a.sayWindow(f)
+	return nil
+}
+
+// sayWindow says whether the maintenance window is open.
+func (a *app) sayWindow(f *intent.Fabric) {
+	if now := fleet.WindowNow(f, time.Now()); now != "" {
+		a.Talk("maintenance window: %s", now)
+	}
+}
+
+// approver is the one of the intent; nil for none.
+func (a *app) approver(f *intent.Fabric) fleet.Approver {
+	by := approval.Of(f.Rollout.Approval, "roce-fabric/"+version)
+	if by == nil {
+		return nil
+	}
+	return toldApprover{by, a}
+}
+
+// toldApprover says who is being waited for.
+type toldApprover struct {
+	fleet.Approver
+	a *app
+}
+
+func (t toldApprover) Approve(ctx context.Context, r fleet.ApprovalRequest) error {
+	t.a.TalkClean("waiting for the approval of %s, digest %s", t, r.Digest)
+	return t.Approver.Approve(ctx, r)
+}
+
+// mustAsk is an error unless what the command will ask is answered, or a person can.
+// first is the command to look at before that.
+func (a *app) mustAsk(answered bool, first string) error {
+	if answered || a.CanAsk() && a.file != "-" {
+		return nil
+	}
+	return usageHint(fmt.Sprintf("look at 'roce-fabric %s' first, then use --yes", first), "stdin is not a terminal; cannot ask for confirmation")
+}
+
+// confirm asks a question, unless yes answers it already.
+func (a *app) confirm(ctx context.Context, yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	return a.Confirm(ctx, question)
+}
+
+// command returns the name of a command in the same group as the one that runs.
+func (a *app) command(name string) string {
+	if a.nic.on {
+		return "nic " + name
+	}
+	return name
+}
+
+// noun is what the devices of a command are called.
+func (a *app) noun() string {
+	if a.nic.on {
+		return "host"
+	}
+	return "device"
+}
+
+// sayRun says which run is rolled back or gone on with.
+func (a *app) sayRun(p *fleet.Past, what string) {
+	a.TalkClean("run %s of %s by %s: %s", p.ID, p.Begun.Local().Format(time.DateTime), p.By, what)
+}
+
+// history opens the history of a store, and says so where a run is at work in it. Who
+// may only read devices need not be able to read it.
+func (a *app) history(s *fleet.Store) *fleet.History {
+	past, busy, err := fleet.OpenHistory(s)
+	if err != nil {
+		a.Warn("the runs in %s cannot be read, so what they left on devices is not known: %v", s, err)
+		return &fleet.History{}
+	}
+	if busy != nil {
+		a.Talk("%v: its devices may be read in the middle of a change", busy)
+	}
+	return past
+}
+
+// historyOf is the history of the runs over a fabric; none where no store is known:
+// there is nothing to wait for then. end closes the store.
+func (a *app) historyOf(ctx context.Context, f *intent.Fabric, o fleet.StoreOptions) (_ *fleet.History, end func() error) {
+	o.ReadOnly = true
+	s, err := fleet.OpenStore(ctx, f, o)
+	if err != nil {
+		return nil, func() error { return nil }
+	}
+	return a.history(s), s.Close
+}
+
+// ended ends a run: it says in which state each device is, what to do about it, and
+// where the journal is, and turns that into the exit status. advice is for a plan
+// that stands in its own way.
+func (a *app) ended(fabric string, r *fleet.Result, err error, advice string) error {
+	if r == nil {
+		return err
+	}
+	var refused *fleet.Error
+	if err != nil && !errors.As(err, &refused) {
+		status := exitFailed
+		if r.Wrote() {
+			status = exitPartial
+		}
+		return &statusError{status, errors.Join(err, a.Outcomes(fabric, r)), ""}
+	}
+	if err := a.Outcomes(fabric, r); err != nil {
+		return err
+	}
+	for _, o := range r.Outcomes {
+		if o.Error != nil {
+			a.Hint(o.Error.Hint)
+		}
+	}
+	if r.Journal != "" {
+		a.Talk("journal: %s", r.Journal)
+	}
+	switch {
+	case refused != nil && refused.Hint == "" && refused.Kind == fleet.KindImpact:
+		return &statusError{exitFailed, err, fmt.Sprintf("allow it with --allow %s", r.Needs)}
+	case refused != nil && refused.Hint == "":
+		return &statusError{exitFailed, err, advice}
+	case refused != nil:
+		return err
+	case r.InPart():
+		return &statusError{status: exitPartial}
+	case r.Failed():
+		return &statusError{status: exitFailed}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/roce-fabric/roce-fabric/fleet/keys"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+)
+
+// StoreOptions say where the runs over a fabric are kept, which key signs them, and
+// which keys are believed besides.
+type StoreOptions struct {
+	// Where is a folder of that fabric alone, or the URL of etcd; "" is [StateDir].
+	Where string
+	// SignKey is a reference to a private key, PEM: env:NAME, file:PATH; "" is the one
+	// in the folder, or in StateDir, which is made there on first use.
+	SignKey string
+	// TrustKeys are files of public keys, PEM, besides those of the intent.
+	TrustKeys []string
+	// ReadOnly is for a call that changes nothing: it goes on without a key that it
+	// cannot read.
+	ReadOnly bool
+}
+
+// Store is where runs over a fabric are kept. Its journals are signed.
+type Store struct {
+	store.Store
+	Keys *keys.Ring
+}
+
+// OpenStore opens the store of a fabric. An option that cannot be is an [*OptionError].
+// Close must be called on the store.
+func OpenStore(ctx context.Context, f *intent.Fabric, o StoreOptions) (*Store, error) {
+	dir, err := StateDir(f.Name)
+	if o.Where == "" {
+		if err != nil {
+			return nil, wrong("", "name a folder with --state", "%w", err)
+		}
+		o.Where = dir
+	}
+	s, err := store.Open(ctx, o.Where, f.Name)
+	if err != nil {
+		return nil, wrong("state", "", "%w", err)
+	}
+	if folder, ok := store.Folder(s); ok {
+		dir = folder
+	}
+	ring, err := o.keys(ctx, f, dir)
+	if err != nil {
+		_ = s.Close() // nothing was done with it
+		return nil, err
+	}
+	return &Store{store.Signed(s, ring), ring}, nil
+}
+
+// keys opens the keys that are named, or those of a folder, and those of the intent.
+func (o StoreOptions) keys(ctx context.Context, f *intent.Fabric, dir string) (ring *keys.Ring, err error) {
+	if o.SignKey != "" {
+		text, err := secret.Resolve(ctx, o.SignKey)
+		if err != nil {
+			return nil, wrong("sign-key", "", "%w", err)
+		}
+		if ring, err = keys.Parse([]byte(text.Reveal())); err != nil {
+			return nil, wrong("sign-key", "", "%w", err)
+		}
+	} else if ring, err = keys.Open(dir); err != nil {
+		if !o.ReadOnly {
+			return nil, fmt.Errorf("key of %s: %w", dir, err)
+		}
+		ring = keys.None()
+	}
+	for _, file := range o.TrustKeys {
+		if err := ring.Trust(file); err != nil {
+			return nil, wrong("trust-key", "", "%w", err)
+		}
+	}
+	for _, file := range f.Rollout.TrustKeys {
+		if err := ring.Trust(file); err != nil {
+			return nil, wrong("", "", "rollout.trustKeys: %w", err)
+		}
+	}
+	return ring, nil
+}
+
+// StateDir is where journals and locks of a fabric are kept:
+// $XDG_STATE_HOME/roce-fabric/<fabric>, or ~/.local/state/....
+func StateDir(fabric string) (string, error) {
+	base := os.Getenv("XDG_STATE_HOME")
+	if base == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find the state folder: %w", err)
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(base, "roce-fabric", fabric), nil
+}
+
+// AuditFile is the file of an audit log. It is opened with the first line, which comes
+// before the first write to a device.
+type AuditFile struct {
+	path string
+	f    *os.File
+}
+
+// AuditFile returns the audit log at a path; "" is audit.jsonl in the folder of the
+// store, and none where the store is no folder.
+func (s *Store) AuditFile(path string) *AuditFile {
+	if dir, ok := store.Folder(s.Store); path == "" && ok {
+		path = filepath.Join(dir, "audit.jsonl")
+	}
+	return &AuditFile{path: path}
+}
+
+func (l *AuditFile) Write(b []byte) (_ int, err error) {
+	if l.path == "" {
+		return len(b), nil
+	}
+	if l.f == nil {
+		if l.f, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+			return 0, err
+		}
+	}
+	return l.f.Write(b)
+}
+
+// Close closes the file, if there was anything to write.
+func (l *AuditFile) Close() error {
+	if l.f == nil {
+		return nil
+	}
+	return l.f.Close()
+}

@@ -1,0 +1,237 @@
+package report
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/hint"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+)
+
+// Console is what a command reads answers from and writes to. The result goes to Out
+// and nothing else does; talk, progress, warnings and errors go to Err; colour and
+// moving lines only to a terminal. Where Output is "json", programs read both, and Err
+// has one JSON document a line.
+type Console struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Getenv   func(string) string
+	Color    term.ColorMode
+	Output   string // the form of the result
+	// Quiet leaves out talk that the caller has said already.
+	Quiet bool
+
+	// hinted are the hints that were printed: the same one helps once.
+	hinted map[string]bool
+}
+
+// Talk prints a line for people on standard error; programs do not read it.
+func (c *Console) Talk(format string, args ...any) {
+	if c.Output != "json" && !c.Quiet {
+		fmt.Fprintf(c.Err, format+"\n", args...)
+	}
+}
+
+// TalkClean is Talk of what a host says.
+func (c *Console) TalkClean(format string, args ...any) {
+	c.Talk("%s", term.CleanLine(fmt.Sprintf(format, args...)))
+}
+
+// Warn prints a warning.
+func (c *Console) Warn(format string, args ...any) {
+	if c.Output == "json" {
+		c.errLine("warnings", []string{fmt.Sprintf(format, args...)})
+		return
+	}
+	fmt.Fprintln(c.Err, c.styler(c.Err).Yellow("warning:"), term.Clean(fmt.Sprintf(format, args...)))
+}
+
+// Error states the fact, and hints apart from it.
+func (c *Console) Error(err error) {
+	type item struct {
+		fleet.Error
+		Place string `json:"place,omitempty"`
+		line  string // for people
+	}
+	var items []item
+	var faults intent.Errors
+	var fault *intent.Error
+	switch {
+	case errors.As(err, &faults):
+	case errors.As(err, &fault):
+		faults = intent.Errors{fault}
+	default:
+		it := item{line: err.Error()}
+		if e := (*fleet.Error)(nil); errors.As(err, &e) {
+			it.Error = *e
+		}
+		if it.Hint = Advice(err); it.Error.Error() != it.line {
+			it.Text = it.line
+		}
+		items = []item{it}
+	}
+	for _, f := range faults {
+		items = append(items, item{fleet.Error{Text: f.Msg, Hint: f.Hint}, f.Pos.String(), strings.TrimPrefix(f.Error(), ": ")})
+	}
+	if c.Output == "json" {
+		c.errLine("errors", items)
+		return
+	}
+	for _, it := range items {
+		fmt.Fprintln(c.Err, c.styler(c.Err).Red("error:"), term.Clean(it.line))
+		c.Hint(it.Hint)
+	}
+}
+
+// Advice returns the advice of an error, or "". A [fleet.Error] has it in a field.
+func Advice(err error) string {
+	if advice := hint.Of(err); advice != "" {
+		return advice
+	}
+	if e := (*fleet.Error)(nil); errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}
+
+// Hint prints advice once; "" is none.
+func (c *Console) Hint(hint string) {
+	if hint == "" || c.Output == "json" || c.hinted[hint] {
+		return
+	}
+	if c.hinted == nil {
+		c.hinted = map[string]bool{}
+	}
+	c.hinted[hint] = true
+	fmt.Fprintln(c.Err, c.styler(c.Err).Dim("hint: "), term.Clean(hint))
+}
+
+// errLine writes what a program should know on standard error.
+func (c *Console) errLine(key string, v any) {
+	// Standard error that cannot be written leaves nobody to tell.
+	_ = c.line(c.Err, map[string]any{"format": Format, key: v})
+}
+
+// Line writes a JSON document as one line of the result.
+func (c *Console) Line(v any) error { return c.line(c.Out, v) }
+
+func (c *Console) line(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// CanAsk reports whether a person is there to answer.
+func (c *Console) CanAsk() bool {
+	in, ok := c.In.(*os.File)
+	return ok && term.IsTerminal(in)
+}
+
+// Confirm asks a question that only "yes" says yes to. It returns an error for any
+// other answer, and when ctx ends.
+func (c *Console) Confirm(ctx context.Context, question string) error {
+	fmt.Fprintf(c.Err, "\n%s Type 'yes' to continue: ", c.styler(c.Err).Bold(question))
+	answer := make(chan string, 1)
+	// A read of a terminal cannot be ended; Ctrl-C ends the process under it.
+	go func() {
+		line, _ := bufio.NewReader(c.In).ReadString('\n') // an end without a line is a no
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(c.Err)
+		return errors.New("nothing was written")
+	case s := <-answer:
+		if s != "yes" {
+			return errors.New("not confirmed; nothing was written")
+		}
+		return nil
+	}
+}
+
+// Progress shows how far the work on devices is, on a terminal and never among JSON,
+// and hands each event on; nil hands on to nobody.
+func (c *Console) Progress(also fleet.Progress) fleet.Progress {
+	var p *term.Progress
+	return func(e fleet.Event) {
+		switch {
+		case e.Phase == fleet.Waiting:
+		case e.Kind == fleet.PhaseBegins:
+			p = term.NewProgress(c.Err, term.ProgressOptions{
+				Label: string(e.Phase), Total: e.Devices,
+				Animate: c.Output != "json" && term.Animate(c.Getenv, terminal(c.Err)),
+				Width:   func() int { return term.Width(term.File(c.Err)) },
+			})
+		case e.Kind == fleet.DeviceBegins:
+			p.Start()
+		case e.Kind == fleet.DeviceEnds:
+			endDevice(p, e)
+		case e.Kind == fleet.PhaseEnds:
+			p.Close()
+		}
+		if also != nil {
+			also(e)
+		}
+	}
+}
+
+// endDevice counts a device that has ended. One that a run skipped was not begun.
+func endDevice(p *term.Progress, e fleet.Event) {
+	state := strings.ReplaceAll(string(e.State), "-", " ")
+	switch {
+	case e.State == fleet.Skipped:
+		p.Skip(state)
+	case e.Error != nil:
+		p.Finish(e.Device, state, e.Error)
+	default:
+		p.Finish(e.Device, state, nil)
+	}
+}
+
+// Steps writes each step to standard error, as JSON each event from the first write
+// on: devices may be worked on side by side.
+func (c *Console) Steps() fleet.Progress {
+	st := c.styler(c.Err)
+	var mu sync.Mutex
+	return func(e fleet.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.Output == "json" {
+			if e.Phase == fleet.Writing {
+				c.errLine("event", e)
+			}
+			return
+		}
+		switch e.Kind {
+		case fleet.WaveBegins:
+			fmt.Fprintln(c.Err, st.Bold(fmt.Sprintf("wave %d of %d: %s", e.I+1, e.N, e.Text)))
+		case fleet.GateSays:
+			fmt.Fprintf(c.Err, "gate: %s\n", term.CleanLine(e.Text))
+		case fleet.DeviceSays:
+			fmt.Fprintf(c.Err, "%s: %s\n", e.Device, term.CleanLine(e.Text))
+		case fleet.StepBegins:
+			fmt.Fprintf(c.Err, "%s %s\n", st.Dim(fmt.Sprintf("%s %d/%d", e.Device, e.I+1, e.N)), term.CleanLine(e.Step.What))
+		}
+	}
+}
+
+// Styler styles what is written to Out.
+func (c *Console) Styler() term.Styler { return c.styler(c.Out) }
+
+func (c *Console) styler(w io.Writer) term.Styler {
+	return term.NewStyler(term.Color(c.Color, c.Getenv, terminal(w)))
+}
+
+func terminal(w io.Writer) bool { return term.IsTerminal(term.File(w)) }
+
+// Text writes the result for people.
+func (c *Console) Text() *Text { return &Text{W: c.Out, S: c.Styler()} }

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+)
+
+// File is a report that is written to a file.
+type File struct {
+	Form Form
+	Path string
+}
+
+// ParseFiles reads FORM=FILE. A value that cannot work is an [*fleet.OptionError], so
+// that it is refused before devices are read.
+func ParseFiles(args []string) ([]File, error) {
+	wrong := func(advice, format string, a ...any) ([]File, error) {
+		return nil, &fleet.OptionError{Err: fmt.Errorf(format, a...), Advice: advice}
+	}
+	var out []File
+	for _, arg := range args {
+		form, path, ok := strings.Cut(arg, "=")
+		switch {
+		case !ok || path == "":
+			return wrong("write --report sarif=roce.sarif", "--report %q names no form and file", arg)
+		case !slices.Contains(Forms, Form(form)):
+			return wrong("the forms are "+strings.Join(FormNames(), ", "), "--report %s: there is no form %q", arg, form)
+		case slices.ContainsFunc(out, func(f File) bool { return filepath.Clean(f.Path) == filepath.Clean(path) }):
+			return wrong("", "--report: %s is named twice", path)
+		}
+		if _, err := atomicfile.CheckOutput(path); err != nil {
+			return wrong("", "--report %s: %w", arg, err)
+		}
+		out = append(out, File{Form(form), path})
+	}
+	return out, nil
+}
+
+// FormNames are the names of [Forms].
+func FormNames() (out []string) {
+	for _, f := range Forms {
+		out = append(out, string(f))
+	}
+	return out
+}
+
+// Report writes a report as the result, and to files. A file that cannot be written
+// does not keep the other forms from being.
+func (c *Console) Report(r Report, files []File) error {
+	o := OptionsHere(r)
+	var failed []error
+	for _, f := range files {
+		var b bytes.Buffer
+		err := Write(&b, f.Form, r, o)
+		if err == nil {
+			err = atomicfile.WriteOutput(f.Path, b.Bytes(), 0o644)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("write the %s report: %w", f.Form, err))
+		}
+	}
+	o.S = c.Styler()
+	return errors.Join(append(failed, Write(c.Out, Form(c.Output), r, o))...)
+}

@@ -1,0 +1,326 @@
+// Package daemon is a watch as a program runs it: it reads the devices of a fabric,
+// prints what changes, keeps a history file, serves metrics and reports, and calls a
+// webhook. When to read, and what has changed, is for package watch.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/secret"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/report"
+	"github.com/roce-fabric/roce-fabric/validate"
+	"github.com/roce-fabric/roce-fabric/watch"
+	"github.com/roce-fabric/roce-fabric/watch/metrics"
+	"github.com/roce-fabric/roce-fabric/watch/serve"
+	"github.com/roce-fabric/roce-fabric/watch/webhook"
+)
+
+// The bounds of Options.Interval. Below, devices do little except being read; above,
+// a change is seen too late for a watch.
+const (
+	minInterval = 10 * time.Second
+	maxInterval = 24 * time.Hour
+)
+
+// Options say what a watch does.
+type Options struct {
+	Version  string // of the program
+	Interval time.Duration
+	Rounds   int // 0 goes on until the context ends
+	Parallel int
+	// Counters reads the counters of ports as well, and judges what they count.
+	Counters bool
+	// Subscribe has switches say that they changed, where they do.
+	Subscribe bool
+	Listen    string // the address to serve at; "" is none
+	Webhook   string // its URL, or a reference to it; "" is none
+	Token     string // reference to the bearer token of the webhook
+	History   string // the file that gets a line for each round; "" is none
+
+	// Clock and Rand are nil but in tests.
+	Clock watch.Clock
+	Rand  func() float64
+	// Started is called with the watch before it begins, and the address of the server,
+	// "" without one; nil is for nobody.
+	Started func(w *watch.Watcher, addr string)
+}
+
+// Check refuses options that cannot work, with an [*fleet.OptionError].
+func (o *Options) Check() error {
+	switch {
+	case o.Interval < minInterval || o.Interval > maxInterval:
+		return wrong("take --interval 5m", "--interval %s: use %s to %s", o.Interval, drivers.Spell(minInterval), drivers.Spell(maxInterval))
+	case o.Rounds < 0:
+		return wrong("", "--rounds %d: use 1 or more, or 0 to go on", o.Rounds)
+	case o.Token != "" && o.Webhook == "":
+		return wrong("", "--webhook-token without --webhook")
+	case o.History == "":
+		return nil
+	}
+	if st, err := os.Stat(filepath.Dir(o.History)); err != nil {
+		return wrong("", "--history: %w", err)
+	} else if !st.IsDir() {
+		return wrong("", "--history: %s is no folder", filepath.Dir(o.History))
+	}
+	if st, err := os.Lstat(o.History); err == nil && !st.Mode().IsRegular() {
+		return wrong("", "--history: %s is not a regular file", o.History)
+	}
+	return nil
+}
+
+func wrong(advice, format string, a ...any) error {
+	return &fleet.OptionError{Err: fmt.Errorf(format, a...), Advice: advice}
+}
+
+// daemon is a watch that runs.
+type daemon struct {
+	Options
+	out    *report.Console
+	cancel context.CancelFunc
+	sender *webhook.Sender // nil without a webhook
+
+	failed error // standard output could not be written
+
+	mu   sync.Mutex      // of standard error
+	down map[string]bool // what failed when it was last tried
+}
+
+// Run watches the devices of a fabric until ctx ends, or for so many rounds. Its hosts
+// must be reachable.
+func Run(ctx context.Context, out *report.Console, f *fleet.Fabric, at *fleet.Access, o Options) (err error) {
+	d := &daemon{Options: o, out: out, down: map[string]bool{}}
+	ctx, d.cancel = context.WithCancel(ctx)
+	defer d.cancel()
+	cfg, err := d.config(f, at)
+	if err != nil {
+		return err
+	}
+	watcher := watch.New(cfg)
+	shown := metrics.New(watcher, f.Fabric().Name, o.Version)
+	if d.sender, err = o.hook(ctx, func(err error) {
+		shown.Webhook(err)
+		d.warnOnce("webhook", err)
+	}); err != nil {
+		return err
+	}
+	var listener net.Listener
+	addr := ""
+	if o.Listen != "" {
+		if listener, err = o.bind(ctx); err != nil {
+			return err
+		}
+		addr = listener.Addr().String()
+	}
+	out.Talk("watching %s every %s; Ctrl-C ends it", deviceCount(len(f.Switches), len(f.Hosts)), drivers.Spell(o.Interval))
+
+	var sending, serving sync.WaitGroup
+	var served error
+	if listener != nil {
+		d.announce(listener)
+		h := serve.Handler(serve.Source{Watcher: watcher, Metrics: shown.Handler(), Report: func(to io.Writer, r *watch.Round, form string) error {
+			v := report.Validated(f, r.Findings, r.Counted)
+			v.Version, v.Time = o.Version, r.End
+			return report.Write(to, report.Form(form), v, report.Options{})
+		}})
+		serving.Go(func() {
+			if err := serve.Run(ctx, listener, h); err != nil {
+				served = fmt.Errorf("serve %s: %w", listener.Addr(), err)
+				d.cancel()
+			}
+		})
+	}
+	if d.sender != nil {
+		sending.Go(func() { d.sender.Run(ctx) })
+	}
+	if o.Started != nil {
+		o.Started(watcher, addr)
+	}
+	err = watcher.Run(ctx)
+	if d.sender != nil {
+		d.sender.Close() // and it ends when it has told of the last round, or ctx has ended
+	}
+	sending.Wait()
+	d.cancel()
+	serving.Wait()
+	return errors.Join(err, served, d.failed)
+}
+
+// config is what is watched and how.
+func (d *daemon) config(f *fleet.Fabric, at *fleet.Access) (watch.Config, error) {
+	reader := fleet.Reader{Fabric: f, Access: at, Counters: d.Counters}
+	cfg := watch.Config{
+		Fabric: f.Fabric(), Interval: d.Interval, Parallel: d.Parallel, Rounds: d.Rounds, Clock: d.Clock, Rand: d.Rand, Round: d.round,
+		// Passwords and host keys may have been changed since they were read: a watch
+		// goes on for months.
+		Read: func(ctx context.Context, dev watch.Device, ends fleet.Ends) fleet.Reading {
+			r := reader.Read(ctx, dev.Name, ends)
+			if r.Err != nil {
+				at.Forget()
+			}
+			return r
+		},
+	}
+	if d.Subscribe {
+		cfg.Notify = func(ctx context.Context, dev watch.Device, ready, changed func()) error {
+			err := reader.Notify(ctx, dev.Name, ready, changed)
+			if errors.Is(err, drivers.ErrAuth) || errors.Is(err, drivers.ErrIdentity) {
+				at.Forget()
+			}
+			return err
+		}
+	}
+	for _, sw := range f.Switches {
+		cfg.Devices = append(cfg.Devices, watch.Device{Name: sw.Name, Where: sw.Pos.String()})
+	}
+	for _, h := range f.Hosts {
+		cfg.Devices = append(cfg.Devices, watch.Device{Name: h.Name, Host: true, Where: h.Pos.String()})
+	}
+	if len(cfg.Devices) == 0 {
+		return cfg, wrong("", "there is no device to watch")
+	}
+	return cfg, nil
+}
+
+// deviceCount prints "3 switches and 2 hosts".
+func deviceCount(switches, hosts int) string {
+	var parts []string
+	if switches > 0 {
+		parts = append(parts, words.Plural(switches, "switch", "switches"))
+	}
+	if hosts > 0 {
+		parts = append(parts, words.Count(hosts, "host"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// hook makes the sender to the webhook; nil where there is none.
+func (o *Options) hook(ctx context.Context, done func(error)) (*webhook.Sender, error) {
+	if o.Webhook == "" {
+		return nil, nil
+	}
+	cfg := webhook.Config{URL: o.Webhook, Agent: "roce-fabric/" + o.Version, Done: done, Clock: o.Clock}
+	if !strings.Contains(o.Webhook, "://") {
+		u, err := secret.Resolve(ctx, o.Webhook)
+		if err != nil {
+			return nil, wrong("", "--webhook: %w", err)
+		}
+		cfg.URL = strings.TrimSpace(u.Reveal())
+	}
+	if o.Token != "" {
+		var err error
+		if cfg.Token, err = secret.Resolve(ctx, o.Token); err != nil {
+			return nil, wrong("", "--webhook-token: %w", err)
+		}
+	}
+	s, err := webhook.New(cfg)
+	if err != nil {
+		return nil, wrong("", "--webhook: %w", err)
+	}
+	return s, nil
+}
+
+// bind opens the address of the server.
+func (o *Options) bind(ctx context.Context) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
+		return nil, wrong("take --listen 127.0.0.1:9600", "--listen: %w", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	return l, nil
+}
+
+// announce says where the server is, and who may read it.
+func (d *daemon) announce(l net.Listener) {
+	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		d.out.Warn("--listen %s: metrics and reports are served without a password to everybody who reaches it", d.Listen)
+	}
+	d.out.Talk("serving http://%s/", l.Addr())
+}
+
+// round tells everybody of a round that is over, or of an update of it.
+func (d *daemon) round(r *watch.Round) {
+	if err := d.print(r.Events()); err != nil {
+		// Nobody reads what is printed: the watch ends, as others do then.
+		d.failed = err
+		d.cancel()
+		return
+	}
+	if r.N == 1 && r.Update == nil {
+		n := r.Counts()
+		open := ""
+		if n.Inconclusive > 0 {
+			open = fmt.Sprintf(", %d inconclusive", n.Inconclusive)
+		}
+		d.mu.Lock()
+		d.out.Talk("first round: %s, %s, %s%s; %d of %s read", r.Verdict, words.Count(n.Error, "error"), words.Count(n.Warning, "warning"), open, r.Read, words.Count(r.Devices, "device"))
+		d.mu.Unlock()
+	}
+	if d.History != "" && r.Update == nil {
+		d.warnOnce("history", watch.AppendHistory(d.History, r.Record()))
+	}
+	if d.sender != nil && r.Changed() {
+		d.sender.Send(webhook.Of(r))
+	}
+}
+
+// warnOnce warns of what begins to fail, and is silent while it goes on to.
+func (d *daemon) warnOnce(what string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && !d.down[what] {
+		d.out.Warn("%v", err)
+	}
+	d.down[what] = err != nil
+}
+
+// print writes the changes of a round: a line each, or a JSON document each.
+func (d *daemon) print(events []watch.Event) error {
+	st := d.out.Styler()
+	for _, e := range events {
+		var err error
+		switch {
+		case d.out.Output == "json":
+			err = d.out.Line(e)
+		case e.Type != watch.Turned:
+			_, err = fmt.Fprintln(d.out.Out, eventLine(e, st))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventLine is a change on one line: "2026-11-21T19:20:10Z + error PFC-01 leaf1
+// Ethernet8: what".
+func eventLine(e watch.Event, st term.Styler) string {
+	sign, severity := "+", string(e.Severity)
+	switch {
+	case e.Type == watch.Cleared:
+		sign, severity = st.Green("-"), st.Green(severity)
+	case e.Severity == validate.Error:
+		severity = st.Red(severity)
+	case e.Severity == validate.Warning:
+		severity = st.Yellow(severity)
+	}
+	at := e.ID
+	if len(e.Places) > 0 {
+		at += " " + strings.Join(e.Places, ", ")
+	}
+	return fmt.Sprintf("%s %s %s %s: %s", st.Dim(e.Time.Format(time.RFC3339)), sign, severity, term.CleanLine(at), term.CleanLine(e.What))
+}
