@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -209,7 +211,13 @@ func TestFaultMatrix(t *testing.T) {
 			})
 		}
 	})
-	t.Log(table(results))
+	text := table(results)
+	t.Log(text)
+	if dir := os.Getenv("ROCE_FABRIC_ARTIFACTS"); dir != "" {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "faults.txt"), []byte(text), 0o644)); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func (c cell) key() string { return c.kind.name + "|" + string(c.moment) + "|" + string(c.fault) }
