@@ -66,13 +66,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	run := fleet.ApplyOptions{RunOptions: r.options, Allow: o.allow.Impact, SkipFailed: a.nic.on, SkipUnreachable: o.skipUnreachable}
 	run.Progress = a.Progress(a.sayInterrupted(ctx, a.Steps()))
 	if !o.yes && o.saved == "" {
-		run.Gate.Ask = func(ctx context.Context, why string) error {
-			a.Talk("the gate has not enough counters to call the wave a pass: %s", why)
-			if err := a.Confirm(ctx, "Confirm the wave all the same?"); err != nil {
-				return fmt.Errorf("the wave was not confirmed: %s", why)
-			}
-			return nil
-		}
+		run.Gate.Ask = a.askGate
 	}
 	var plan *fleet.PlanFile
 	advice := "plan again once that is mended, or with --only for the other devices; --skip-unreachable leaves out those that cannot be reached"
@@ -107,6 +101,15 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		a.Talk("next: once that is mended 'roce-fabric apply --resume' goes on; 'roce-fabric rollback' undoes what was applied")
 	}
 	return err
+}
+
+// askGate asks whether a wave is confirmed that showed the gate too little.
+func (a *app) askGate(ctx context.Context, why string) error {
+	a.Talk("the gate has not enough counters to call the wave a pass: %s", why)
+	if err := a.Confirm(ctx, "Confirm the wave all the same?"); err != nil {
+		return fmt.Errorf("the wave was not confirmed: %s", why)
+	}
+	return nil
 }
 
 // resume leaves the devices that the newest run was to change and did not.

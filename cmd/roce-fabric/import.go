@@ -95,20 +95,26 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.out != "" {
-		if err := atomicfile.WriteOutput(o.out, r.Text, 0o644); err != nil {
+	return a.imported(r, o.out)
+}
+
+// imported writes the intent of an import to a file, "" for standard output, and says
+// what there is to say of it.
+func (a *app) imported(r *fleet.Imported, out string) error {
+	if out != "" {
+		if err := atomicfile.WriteOutput(out, r.Text, 0o644); err != nil {
 			return err
 		}
 	}
 	if a.Output == "json" {
-		return report.WriteImport(a.Out, r, o.out)
+		return report.WriteImport(a.Out, r, out)
 	}
-	if o.out == "" {
+	if out == "" {
 		if _, err := a.Out.Write(r.Text); err != nil {
 			return err
 		}
 	}
-	said := report.ImportText(r, o.out)
+	said := report.ImportText(r, out)
 	for _, l := range said.Lines {
 		a.Talk("%s", l)
 	}
