@@ -24,7 +24,5 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	if err != nil {
 		return nil, err
 	}
-	c := drivers.CountersOf(o, ports)
-	c.Poll = drivers.PollAll(poll)
-	return c, nil
+	return drivers.CountersOf(o, ports, poll), nil
 }

@@ -136,8 +136,8 @@ func lacksLink(p *drivers.PortState) bool {
 func lacksNeighbors(p *drivers.PortState) bool { return p.Neighbors == nil }
 
 func lacksECN(p *drivers.PortState) bool {
-	for _, q := range p.Queues {
-		if q.ECNMarked.Set {
+	for id := range p.Counters {
+		if id.Metric == drivers.QueueMarked {
 			return false
 		}
 	}
@@ -155,17 +155,10 @@ func complete(o, from *drivers.Observation) {
 		if p.Neighbors == nil {
 			p.Neighbors = f.Neighbors
 		}
-		for i := range qos.NumPriorities {
-			fill(&p.PFCRx[i], f.PFCRx[i])
-			fill(&p.PFCTx[i], f.PFCTx[i])
-			q, g := &p.Queues[i], &f.Queues[i]
-			fill(&q.TxPackets, g.TxPackets)
-			fill(&q.TxBytes, g.TxBytes)
-			fill(&q.DropPackets, g.DropPackets)
-			fill(&q.DropBytes, g.DropBytes)
-			fill(&q.ECNMarked, g.ECNMarked)
-			fill(&q.WatchdogStuck, g.WatchdogStuck)
-			fill(&q.WatchdogRecovered, g.WatchdogRecovered)
+		for id, n := range f.Counters {
+			if _, known := p.Counters[id]; !known {
+				p.Counters.Put(id, qos.Of(n))
+			}
 		}
 	}
 }
