@@ -45,27 +45,21 @@ var (
 	ErrPartial = errors.New("applied in part")
 	// ErrUnsaved is an ErrPartial: the device runs what is desired, and its
 	// startup configuration does not have it.
-	ErrUnsaved error = unsaved{}
+	ErrUnsaved error = &kind{"all is in force, and the switch would lose it in a restart", ErrPartial}
 	// ErrBusy is an ErrRejected: another run is at work on the device. Nothing was
 	// written.
-	ErrBusy error = busy{}
+	ErrBusy error = &kind{"another run is at work on the device, and nothing was written", ErrRejected}
 )
 
-type busy struct{}
-
-func (busy) Error() string {
-	return "another run is at work on the device, and nothing was written"
+// kind is an error that is also another one.
+type kind struct {
+	text string
+	of   error
 }
 
-func (busy) Is(target error) bool { return target == ErrRejected }
+func (k *kind) Error() string { return k.text }
 
-type unsaved struct{}
-
-func (unsaved) Error() string {
-	return "all is in force, and the switch would lose it in a restart"
-}
-
-func (unsaved) Is(target error) bool { return target == ErrPartial }
+func (k *kind) Unwrap() error { return k.of }
 
 // Driver is one device. Its methods are called one at a time. Every method
 // that takes a context gives up when it ends; Apply and Revert then leave the

@@ -65,3 +65,8 @@ func (o *Observation) Complete(d *qos.Device) {
 		}
 	}
 }
+
+// UpOf reads the state of a link: "up" or "down"; any other word is not set.
+func UpOf(state string) qos.Opt[bool] {
+	return qos.Opt[bool]{V: state == "up", Set: state == "up" || state == "down"}
+}

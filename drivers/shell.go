@@ -87,17 +87,7 @@ func (s *Shell) Do(ctx context.Context, cmd string) error {
 func (s *Shell) HangUp() { _ = s.Close() } // what a broken connection says on its end adds nothing
 
 // Close closes the connection.
-func (s *Shell) Close() error {
-	var errs []error
-	if s.network != nil {
-		errs = append(errs, s.network.Close())
-	}
-	if s.client != nil {
-		errs = append(errs, s.client.Close())
-	}
-	s.network, s.client = nil, nil
-	return errors.Join(errs...)
-}
+func (s *Shell) Close() error { return errors.Join(HangUp(&s.network), HangUp(&s.client)) }
 
 // RefusedLine reports whether an error is a line that the device answered and
 // does not do.

@@ -11,11 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-var (
-	_ drivers.Meter = (*Driver)(nil)
-	_ drivers.Saver = (*Driver)(nil)
-)
-
 // poll is how old a counter may be. How often EOS reads its counters from the
 // hardware is not documented; this is far above what its counters are seen to
 // lag behind.

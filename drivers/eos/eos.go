@@ -11,6 +11,7 @@
 package eos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ var (
 	_ drivers.Heir     = (*Driver)(nil)
 	_ drivers.Keeper   = (*Driver)(nil)
 	_ drivers.Checker  = (*Driver)(nil)
+	_ drivers.Meter    = (*Driver)(nil)
+	_ drivers.Saver    = (*Driver)(nil)
 )
 
 var realPace = lines.Pace{Poll: 500 * time.Millisecond, Settled: 5 * time.Second, Work: time.Minute, Read: time.Minute, Timer: lines.CommitTimer}
@@ -86,18 +89,10 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return drivers.Facts{}, err
 	}
 	f := drivers.Facts{
-		OS: "eos", Version: v.Release, Release: v.Release, Model: v.Model,
+		OS: "eos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model),
 		Caps: drivers.Caps{Undo: d.way.undo(d.Pace.Timer), Writes: []string{d.way.name()}, AppliedState: true},
 	}
-	if d.t.Release != "" {
-		f.Release = d.t.Release
-	}
-	if f.Model == "" {
-		f.Model = d.t.Model
-	}
-	if family, ok := native.FamilyOf(f.Model); ok {
-		f.ASIC = family
-	}
+	f.ASIC, _ = native.FamilyOf(f.Model)
 	d.facts = &f
 	return f, nil
 }

@@ -189,12 +189,8 @@ func (d *Driver) bySwitch(b lines.Record, err error) error {
 // Undo restores, with a commit of its own, the settings that stood there before
 // an apply.
 func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) error {
-	name, err := undoName(b.Session)
-	if err != nil {
-		return err
-	}
-	d.undo = name
-	back := lines.Record{Session: name, Edit: b.Undo, Undo: b.Undo.Undo(now), Before: drivers.Fingerprint(now.String())}
+	d.undo = undoName(b.Session)
+	back := lines.Record{Session: d.undo, Edit: b.Undo, Undo: b.Undo.Undo(now), Before: drivers.Fingerprint(now.String())}
 	if _, err := d.Put(ctx, &lines.Work{Record: back, Lines: b.Undo.Commands(now)}); err != nil {
 		return fmt.Errorf("revert: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -95,10 +96,8 @@ type Record struct {
 
 type here struct {
 	agent.Machine
-	close func() error
+	io.Closer
 }
-
-func (h here) Close() error { return h.close() }
 
 // Machine connects to the host, where no call has done so yet.
 func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
@@ -110,7 +109,7 @@ func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		d.conn = here{agent.Local(m), m.Close}
+		d.conn = here{agent.Local(m), m}
 		return d.conn, nil
 	}
 	conn, err := d.Connect(ctx)
@@ -492,8 +491,5 @@ func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) err
 	if err := t.Read(d.Name, &rec); err != nil {
 		return err
 	}
-	if err := rec.Undo.Check(managed); err != nil {
-		return err
-	}
-	return nil
+	return rec.Undo.Check(managed)
 }

@@ -7,11 +7,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-var (
-	_ drivers.Meter = (*Driver)(nil)
-	_ drivers.Saver = (*Driver)(nil)
-)
-
 // poll is how old a counter may be. How often NX-OS reads the counters of its
 // queues from the hardware is not documented; this is far above what its
 // counters are seen to lag behind.

@@ -80,7 +80,7 @@ func (d *Driver) overGNMI(ctx context.Context) sources {
 	// A caller who left says nothing about the server.
 	if ctx.Err() == nil {
 		d.noState = err
-		if err := d.hangUpState(); err != nil {
+		if err := drivers.HangUp(&d.state); err != nil {
 			d.noState = fmt.Errorf("%w, and %w", d.noState, err)
 		}
 	}
@@ -101,16 +101,6 @@ func (d *Driver) readState(ctx context.Context) (*drivers.Observation, error) {
 		return nil, fmt.Errorf("%w: the gNMI server at %s has no model %s", drivers.ErrUnsupported, d.state.Addr(), dme.Model)
 	}
 	return dme.Observe(ctx, d.state)
-}
-
-// hangUpState ends the gNMI connection, where there is one.
-func (d *Driver) hangUpState() error {
-	if d.state == nil {
-		return nil
-	}
-	err := d.state.Close()
-	d.state = nil
-	return err
 }
 
 // lacking reports whether there are no Ethernet ports, or one that lacks

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -176,10 +177,7 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 		}
 	}
 	if len(bad) > 0 {
-		k := bad[0]
-		for _, b := range bad {
-			k = min(k, b)
-		}
+		k := slices.Min(bad)
 		got := "nothing"
 		if h, ok := have[k]; ok {
 			got = strconv.Itoa(h)

@@ -13,8 +13,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-var _ drivers.Observer = (*driver)(nil)
-
 // mostMbps is far above any link rate.
 const mostMbps = 1 << 30
 
@@ -41,7 +39,7 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 			continue
 		}
 		p := o.Port(name)
-		p.AdminUp, p.OperUp = upOf(row["admin_status"]), upOf(row["oper_status"])
+		p.AdminUp, p.OperUp = drivers.UpOf(row["admin_status"]), drivers.UpOf(row["oper_status"])
 		if n, err := strconv.Atoi(row["mtu"]); err == nil && n > 0 && n < 1<<16 {
 			p.MTU = qos.Of(n)
 		}
@@ -65,11 +63,4 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 		}
 	}
 	return o, nil
-}
-
-func upOf(s string) qos.Opt[bool] {
-	if s != "up" && s != "down" {
-		return qos.Opt[bool]{}
-	}
-	return qos.Of(s == "up")
 }

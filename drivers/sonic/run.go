@@ -223,11 +223,7 @@ func (d *driver) settle(ctx context.Context) error {
 // hangUp ends the gNMI session, so that the next call does not wait for the
 // backoff of a broken one.
 func (d *driver) hangUp() {
-	if d.cli != nil {
-		// The error of closing a broken connection adds nothing.
-		_ = d.cli.Close()
-		d.cli = nil
-	}
+	_ = drivers.HangUp(&d.cli) // what a broken connection says on its end adds nothing
 }
 
 func (d *driver) readTimeout() time.Duration {

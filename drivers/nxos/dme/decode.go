@@ -97,8 +97,8 @@ func (d *decoder) link(e tree.Object, state string) {
 		return
 	}
 	p, oper := d.o.Port(name), e.At(state)
-	tree.Keep(&p.AdminUp, up(e.Text("adminSt")))
-	tree.Keep(&p.OperUp, up(oper.Text("operSt")))
+	tree.Keep(&p.AdminUp, drivers.UpOf(e.Text("adminSt")))
+	tree.Keep(&p.OperUp, drivers.UpOf(oper.Text("operSt")))
 	if n := e.Count("mtu"); n.V > 0 && n.V < 1<<16 {
 		p.MTU = qos.Of(int(n.V))
 	}
@@ -106,10 +106,6 @@ func (d *decoder) link(e tree.Object, state string) {
 	if r, err := units.ParseRate(oper.Text("operSpeed")); err == nil && r > 0 {
 		p.Speed = qos.Of(r)
 	}
-}
-
-func up(state string) qos.Opt[bool] {
-	return qos.Opt[bool]{V: state == "up", Set: state == "up" || state == "down"}
 }
 
 // sees takes what LLDP sees on a port (Cisco Nexus 3000 and 9000 Series NX-API
