@@ -68,12 +68,7 @@ type UndoStep struct {
 // where that is anything.
 func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
 	var u Undo
-	var todo []Step
-	for _, s := range steps {
-		if s.Blocked == "" {
-			todo = append(todo, s)
-		}
-	}
+	todo := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Blocked != "" })
 	noCM := m.prepare(ctx, todo)
 	before := map[string]map[string]Value{}
 	partly := func(err error) error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -123,6 +124,11 @@ func (m *Machine) number(name string) (int64, error) {
 		return 0, fmt.Errorf("%s: %q is not a number", name, clip(s))
 	}
 	return n, nil
+}
+
+// setNumber writes a number into a file.
+func (m *Machine) setNumber(name string, n int) error {
+	return m.fs().WriteFile(name, []byte(strconv.Itoa(n)+"\n"))
 }
 
 // list returns the names in a folder, none where there is no such folder.

@@ -169,19 +169,19 @@ func (c *card) congestion() (Value, error) {
 		return Value{}, fmt.Errorf("nicctl shows no DCQCN profile of %s: %w", c.dev.Name, ErrUnsupported)
 	}
 	v := Value{ECN: &ECN{NP: everyPriority, RP: everyPriority, Exactly: true}}
-	one := true
-	for i, p := range c.dev.Profiles {
+	first := c.dev.Profiles[0].CNPDSCP
+	one := first.Set
+	for _, p := range c.dev.Profiles {
 		if !p.Enabled.Set {
 			return v, fmt.Errorf("nicctl does not show whether DCQCN profile %d of %s is on: %w", p.ID, c.dev.Name, nicctl.ErrOutput)
 		}
 		if !p.Enabled.V {
 			v.ECN.NP, v.ECN.RP = 0, 0
 		}
-		one = one && p.CNPDSCP.Set && p.CNPDSCP == c.dev.Profiles[0].CNPDSCP
-		if i == len(c.dev.Profiles)-1 && one {
-			n := p.CNPDSCP.V
-			v.Number = &n
-		}
+		one = one && p.CNPDSCP == first
+	}
+	if one {
+		v.Number = &first.V
 	}
 	return v, nil
 }

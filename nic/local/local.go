@@ -172,10 +172,7 @@ func (m *Machine) fs() FS {
 }
 
 func under(root, def string, elem ...string) string {
-	if root == "" {
-		root = def
-	}
-	return filepath.Join(append([]string{root}, elem...)...)
+	return filepath.Join(append([]string{cmp.Or(root, def)}, elem...)...)
 }
 
 func (m *Machine) sys(elem ...string) string { return under(m.Sys, "/sys", elem...) }

@@ -146,10 +146,7 @@ func (r reader) identity() {
 }
 
 func (r reader) link() {
-	get(r, nic.FieldMTU, &r.p.MTU, func() (int, error) {
-		n, err := r.number(r.sysNet(r.name, "mtu"))
-		return int(n), err
-	})
+	get(r, nic.FieldMTU, &r.p.MTU, func() (int, error) { return r.mtu(r.device) })
 	get(r, nic.FieldCarrier, &r.p.Carrier, func() (bool, error) { return r.carrier(r.name) })
 	if n, err := r.number(r.sysNet(r.name, "carrier_changes")); err == nil {
 		r.p.CarrierChanges = qos.Of(uint64(n))
@@ -161,6 +158,11 @@ func (r reader) link() {
 	} else {
 		r.misses(r.why(err), nic.FieldStallPrevention)
 	}
+}
+
+func (m *Machine) mtu(d *device) (int, error) {
+	n, err := m.number(m.sysNet(d.name, "mtu"))
+	return int(n), err
 }
 
 // carrier reports whether a link is up. The kernel answers EINVAL for a device

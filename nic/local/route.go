@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -67,13 +68,8 @@ func parseRoute4(f []string) (route, bool) {
 	}
 	var a [4]byte
 	binary.NativeEndian.PutUint32(a[:], binary.BigEndian.Uint32(to))
-	bits := 0
-	for _, b := range mask {
-		for ; b != 0; b &= b - 1 {
-			bits++
-		}
-	}
-	return route{netip.PrefixFrom(netip.AddrFrom4(a), bits).Masked(), f[0], metric}, true
+	ones := bits.OnesCount32(binary.BigEndian.Uint32(mask))
+	return route{netip.PrefixFrom(netip.AddrFrom4(a), ones).Masked(), f[0], metric}, true
 }
 
 // parseRoute6 reads "destination bits source bits gateway metric references use

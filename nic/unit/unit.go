@@ -18,6 +18,7 @@ package unit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,9 +104,7 @@ var (
 // Files renders the files of the unit. The same settings always give the same
 // bytes. ErrName is a device or path that they cannot hold.
 func Files(s Settings) ([]File, error) {
-	if s.Binary == "" {
-		s.Binary = DefaultBinary
-	}
+	s.Binary = cmp.Or(s.Binary, DefaultBinary)
 	if !binaryPath.MatchString(s.Binary) || filepath.Clean(s.Binary) != s.Binary {
 		return nil, fmt.Errorf("%q: %w", term.CleanLine(s.Binary), ErrName)
 	}
@@ -228,9 +227,5 @@ func parse(b []byte) (*hostFile, error) {
 }
 
 func etc(r local.Roots, path string) string {
-	root := r.Etc
-	if root == "" {
-		root = "/etc"
-	}
-	return filepath.Join(root, filepath.FromSlash(path))
+	return filepath.Join(cmp.Or(r.Etc, "/etc"), filepath.FromSlash(path))
 }
