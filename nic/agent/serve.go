@@ -113,13 +113,11 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 		}
 		r.Steps, err = m.Plan(ctx, q.Running, q.Desired, o)
 	case VerbBefore:
-		var u local.Undo
-		u, err = m.Before(ctx, q.Steps)
-		r.Undo = &u
+		r.Undo = &local.Undo{}
+		*r.Undo, err = m.Before(ctx, q.Steps)
 	case VerbApply:
-		var u local.Undo
-		u, err = m.Apply(ctx, q.Steps, func(i, n int, _ local.Step) { tell(progress{Step: i, Steps: n}) })
-		r.Undo = &u
+		r.Undo = &local.Undo{}
+		*r.Undo, err = m.Apply(ctx, q.Steps, func(i, n int, _ local.Step) { tell(progress{Step: i, Steps: n}) })
 	case VerbRevert:
 		err = m.Revert(ctx, *q.Undo)
 	case VerbHold:

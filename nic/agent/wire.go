@@ -124,6 +124,7 @@ func (l lines) next(most int) ([]byte, error) {
 func strictly(line []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
+	dec.UseNumber() // counters have 64 bits
 	if err := dec.Decode(into); err != nil {
 		return err
 	}
@@ -222,14 +223,9 @@ func cleaned(line []byte) ([]byte, error) {
 	if !bytes.ContainsFunc(bytes.TrimSpace(line), odd) {
 		return line, nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.UseNumber() // counters have 64 bits
 	var v any
-	if err := dec.Decode(&v); err != nil {
+	if err := strictly(line, &v); err != nil {
 		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one value on the line")
 	}
 	return json.Marshal(clean(v))
 }
