@@ -20,8 +20,7 @@ type Meter interface {
 	Counters(ctx context.Context, ports []string) (*Counters, error)
 }
 
-// Saver is a Driver of a device that keeps what survives a restart apart from
-// what runs.
+// Saver is a Driver of a device that keeps apart what survives a restart.
 type Saver interface {
 	// Unsaved names what runs and would be another after a restart, in the
 	// device's words and without values, which may be secrets: tables and
@@ -52,8 +51,7 @@ type PortCounters map[CounterID]uint64
 // CounterID names a counter of a port.
 type CounterID struct {
 	Metric Metric
-	// Index is the priority, queue or priority group, 0 to 7; 0 for what the
-	// port has once.
+	// Index is the priority, queue or group, 0 to 7; 0 for what a port has once.
 	Index uint8
 }
 

@@ -41,8 +41,7 @@ type PortState struct {
 	MTU             qos.Opt[int] // bytes, as the device counts them for the port's kind
 	Speed           qos.Opt[units.Rate]
 	Neighbors       []qos.Neighbor // by LLDP, in the device's words
-	// Alias is the name that the device's own LLDP gives the port; "" where it
-	// is the port's name.
+	// Alias is the port's name in the device's own LLDP; "" where it is the same.
 	Alias string
 	// Counters are those of its priorities and unicast egress queues.
 	Counters PortCounters

@@ -58,8 +58,7 @@ func Poll(ctx context.Context, every, limit time.Duration, done func() (bool, er
 	}
 }
 
-// HangUp closes a connection, where there is one, and forgets it: the next call makes
-// a new one.
+// HangUp closes a connection, if there is one; the next call makes a new one.
 func HangUp[T any, C interface {
 	*T
 	io.Closer

@@ -62,8 +62,7 @@ func SwitchPort(f *intent.Fabric, n *intent.NIC) *intent.Port {
 	return nil
 }
 
-// Peer returns the other end of a NIC's link; ok is false where there is no
-// link.
+// Peer returns the other end of a NIC's link; ok is false without one.
 func Peer(n *intent.NIC) (e intent.Endpoint, ok bool) {
 	switch {
 	case n.Link == nil:
@@ -299,9 +298,8 @@ func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) 
 	}
 }
 
-// cnpDSCP is the DSCP of congestion notifications: the cards' default where it
-// is the class's, so that nothing is programmed without need, else the lowest
-// one.
+// cnpDSCP is the DSCP of congestion notifications: the cards' default where the class
+// has it, so that nothing is programmed without need, else its lowest.
 func cnpDSCP(k *intent.Class) (int, bool) {
 	switch l := k.DSCP.V; {
 	case len(l) == 0:
@@ -313,8 +311,7 @@ func cnpDSCP(k *intent.Class) (int, bool) {
 	}
 }
 
-// tos marks what applications do not mark themselves with the first DSCP of the
-// first RDMA class.
+// tos marks what applications do not with the first DSCP of the first RDMA class.
 func (b *builder) tos(rdma []*intent.Class) {
 	i := slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 })
 	if i < 0 {

@@ -180,8 +180,7 @@ func defaults[T any](d *differ, name string, have, want qos.Opt[T], same func(ha
 // does not have them: without them nothing is lossless.
 var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true}
 
-// Essential reports whether a port is not proven to be lossless while a field of
-// it is unknown.
+// Essential reports whether a port is not proven lossless while a field is unknown.
 func Essential(field string) bool { return essential[field] || field == FieldDCB }
 
 // unknown adds that a field could not be read.
@@ -257,8 +256,7 @@ func (d *differ) sameToS(have, want int) bool {
 	return sameDSCP(have, want) && (!d.want.ECN.Set || d.have.marksECN() || ecnCapable(have) == ecnCapable(want))
 }
 
-// ecnCapable reports whether the ECN bits of a ToS are ECT(0) or ECT(1)
-// (RFC 3168).
+// ecnCapable reports whether a ToS has ECT(0) or ECT(1) (RFC 3168).
 func ecnCapable(tos int) bool { return tos&3 == 1 || tos&3 == 2 }
 
 // marksECN reports whether a running port is known to set the ECN bits by itself:

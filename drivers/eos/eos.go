@@ -6,8 +6,7 @@
 // Session). Therefore nothing is written while a session of another user is
 // open.
 //
-// Encoding and decoding are in render/eos; no line of configuration is made up
-// here.
+// Encoding and decoding are in render/eos; no line is made up here.
 package eos
 
 import (
@@ -117,8 +116,7 @@ type snapshot struct {
 	cfg *native.Config
 	// kw is how the box calls its unicast queues, "" where nothing tells.
 	kw native.Keyword
-	// open are the configuration sessions; nil where the switch does not show
-	// them.
+	// open are the configuration sessions; nil where they are not shown.
 	open *sessions
 }
 

@@ -45,8 +45,7 @@ func random(bytes int) string {
 // undoTime is the form in which [drivers.RunTime] reads the time.
 const undoTime = "20060102-150405"
 
-// undoOf is what the names of the sessions that revert a run have behind the
-// time.
+// undoOf is what sessions that revert a run have behind the time in their names.
 func undoOf(run string) string {
 	h := sha256.Sum256([]byte(run))
 	return "-" + hex.EncodeToString(h[:3]) + "-"
@@ -113,8 +112,7 @@ func (s session) String() string {
 // errNotShown: the switch does not show its configuration sessions.
 var errNotShown = errors.New("configuration sessions are not shown")
 
-// sessions reads what is open. The error wraps errNotShown where the switch
-// refuses the command.
+// sessions reads what is open; errNotShown is a switch that refuses the command.
 func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	raw, err := d.way.showJSON(ctx, "show configuration sessions")
 	if refused(err) {

@@ -47,8 +47,7 @@ type Config struct {
 	Connect func(context.Context) (Conn, error)
 	// Options bound the steps.
 	Options local.Options
-	// Accepted reports whether the intent accepts a finding about a port; nil
-	// accepts none.
+	// Accepted reports whether the intent accepts a finding; nil accepts none.
 	Accepted func(check, port string) bool
 }
 
@@ -150,8 +149,7 @@ func (d *Driver) wrap(err error) error {
 	return drivers.TransportError(err)
 }
 
-// ownWord reports whether an error is what the host itself says, and not one of
-// the connection to it.
+// ownWord reports whether an error is the host's, and not one of the connection.
 func (d *Driver) ownWord(err error) bool {
 	return d.Connect == nil || errors.As(err, new(*agent.Error))
 }

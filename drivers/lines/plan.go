@@ -36,8 +36,7 @@ type Planner interface {
 	Change(allowed *qos.Device) native.Edit
 	// Impact is that of a change, by what the edit does.
 	Impact(kind qos.Kind) qos.Impact
-	// Tell says the step to a person, and how it goes to the switch, and notes what
-	// else it does.
+	// Tell says the step and how it goes to the switch, and notes what else it does.
 	Tell() (via, what string)
 }
 
@@ -61,8 +60,7 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 			d.Edit = p.Change(allowed)
 			return m.decode(d.Edit.Apply(cfg), variant)
 		})
-		// Values that the intent does not set may have come from the lines that
-		// are replaced.
+		// Values that the intent does not set may come from lines that are replaced.
 		d.Changes = drivers.WithOthers(d.Changes, have, after, m.Shares)
 		for i := range d.Changes {
 			if c := &d.Changes[i]; c.Blocked == "" {

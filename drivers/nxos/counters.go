@@ -12,8 +12,7 @@ import (
 // counters are seen to lag behind.
 const poll = 10 * time.Second
 
-// Counters reads what the ports count. NX-OS shows neither drops nor fills by
-// priority group.
+// Counters reads what the ports count. NX-OS shows nothing of priority groups.
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.observe(ctx, counterShows)
 	if err != nil {

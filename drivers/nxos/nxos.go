@@ -96,8 +96,7 @@ func newDriver(t drivers.Target) *Driver {
 // Close ends all sessions.
 func (d *Driver) Close() error { return errors.Join(d.Shell.Close(), drivers.HangUp(&d.state)) }
 
-// Probe asks what the switch is: "show version", with what the intent states in
-// its place.
+// Probe asks what the switch is, but for what the intent states.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -160,8 +159,7 @@ type snapshot struct {
 	guessed bool
 	// left are the checkpoints that this tool left on the switch.
 	left []string
-	// theirs are those of runs that may be at work elsewhere, and how long ago
-	// they began.
+	// theirs are those of runs that may be at work elsewhere, with their age.
 	theirs map[string]time.Duration
 	// checkpoints is how many the switch lists.
 	checkpoints int

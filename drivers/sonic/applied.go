@@ -186,8 +186,7 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 	}
 }
 
-// mapMembers reads the members of a map as SAI has them; nil where they cannot
-// be read.
+// mapMembers reads the members of a map as SAI has them; nil for unreadable.
 func mapMembers(text, from, to string) map[int]int {
 	var list struct {
 		List []struct {

@@ -17,8 +17,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// flexGroup is a group of counters that the switch polls together, a row of
-// FLEX_COUNTER_TABLE.
+// flexGroup are counters that are polled together, a row of FLEX_COUNTER_TABLE.
 type flexGroup struct {
 	name    string
 	every   time.Duration // unless POLL_INTERVAL says otherwise
@@ -240,8 +239,7 @@ func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	return unsaved(running, saved), nil
 }
 
-// saved reads the startup file; the error wraps ErrUnsupported where there is
-// no way to.
+// saved reads the startup file; ErrUnsupported is that there is no way to.
 func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	if d.t.SSH == nil || d.sshDown != nil {
 		return nil, fmt.Errorf("%w: the startup file is read over ssh", drivers.ErrUnsupported)

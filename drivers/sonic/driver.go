@@ -49,8 +49,7 @@ type driver struct {
 	left *drivers.Leftover
 	// desired is what the digest was last asked for: nil until then.
 	desired *qos.Device
-	// idle is the undo record of the apply of which this driver knows that nothing
-	// came in force.
+	// idle is the undo record of an apply of which surely nothing came in force.
 	idle string
 	// bound is what a revert may disturb at once; nil is what its token says.
 	bound *drivers.Policy
@@ -185,8 +184,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	return f, nil
 }
 
-// showVersion returns the version that the switch prints, "" where it prints
-// none.
+// showVersion returns the version that the switch prints, "" for none.
 func (d *driver) showVersion(ctx context.Context) (string, error) {
 	out, err := d.exec(ctx, "show version", nil)
 	if err != nil {
@@ -205,8 +203,7 @@ func softwareVersion(out string) string {
 	return ""
 }
 
-// get reads one node of a database; the error wraps [gnmi.ErrNotFound] where there
-// is none.
+// get reads one node of a database; [gnmi.ErrNotFound] is that there is none.
 func get[T any](ctx context.Context, d *driver, parse func(where string, data []byte) (T, error), db string, at ...string) (none T, err error) {
 	c, err := d.client(ctx)
 	if err != nil {

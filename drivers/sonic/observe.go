@@ -16,8 +16,7 @@ import (
 // mostMbps is far above any link rate.
 const mostMbps = 1 << 30
 
-// Observe reads the state of the links and the LLDP neighbours. Counters are
-// not set.
+// Observe reads the links and the LLDP neighbours. Counters are not set.
 //
 // The tables of APPL_DB are those of sonic-swss doc/swss-schema.md
 // (PORT_TABLE) and sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent where the

@@ -29,8 +29,7 @@ func (d *driver) leftDown() map[string]string {
 	return d.left.Down
 }
 
-// note keeps a record of ports that are about to go down, and of ports that are
-// up again.
+// note records ports that are about to go down, and those that are up again.
 func (d *driver) note(down, up []string) error {
 	if d.left == nil || len(down)+len(up) == 0 {
 		return nil

@@ -81,8 +81,7 @@ func firstLines(s string) string {
 	return strings.Join(lines, " / ")
 }
 
-// overSSH carries ops out that the config updater refuses, and finds out what
-// became of them.
+// overSSH carries out ops that the config updater refuses, and judges the outcome.
 func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 	mark := footprintOf(r.cfg, s)
 	if err := r.sendSSH(ctx, s.Ops); err != nil {

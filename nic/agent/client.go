@@ -32,8 +32,7 @@ const (
 // endWait bounds the wait for an agent that has answered to end.
 const endWait = 5 * time.Second
 
-// Conn is a connection to one agent. Close may be called while other methods
-// run, and ends them.
+// Conn is a connection to one agent. Close ends the methods that run meanwhile.
 type Conn interface {
 	io.Reader // its standard output
 	io.Writer // its standard input
@@ -420,8 +419,7 @@ func greet(l lines) error {
 	return fmt.Errorf("%w: no hello in %d bytes", ErrAnswer, maxNoise)
 }
 
-// ended says why an agent ended that gave no answer, and gives one that did
-// time to end.
+// ended says why an agent gave no answer, and gives one that did time to end.
 func ended(conn Conn, started bool, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()

@@ -22,8 +22,7 @@ var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.
 // A request that leaves the firmware out needs an m with SkipFirmware(), as that
 // of [Local] has, and m keeps to it.
 //
-// Serve is for a process that ends with it: one goroutine goes on reading in
-// until that ends.
+// Serve is for a process that ends with it: a goroutine goes on reading in.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	if err := send(out, hello{version}); err != nil {
 		return fmt.Errorf("say hello: %w", err)

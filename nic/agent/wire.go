@@ -43,8 +43,7 @@ func (v Verb) writes() bool {
 type Request struct {
 	Version int  `json:"version"`
 	Verb    Verb `json:"verb"`
-	// TimeoutMS bounds the work, in milliseconds from 1; 0 is the verb's own
-	// deadline.
+	// TimeoutMS bounds the work, in milliseconds; 0 is the verb's deadline.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
 
 	Names      []string       `json:"names,omitzero"`       // read; null is all with an RDMA device
@@ -72,8 +71,7 @@ type answer struct {
 	Response *Response `json:"response,omitzero"`
 }
 
-// progress says that step Step of Steps begins, counted from 0 among those that
-// are not blocked.
+// progress says that step Step of Steps begins, from 0 among those not blocked.
 type progress struct {
 	Step  int `json:"step"`
 	Steps int `json:"steps"`
@@ -248,8 +246,7 @@ func clean(v any) any {
 	return v
 }
 
-// cleanText leaves text alone that can be printed as it is: a value is compared
-// with others.
+// cleanText leaves printable text as it is: a value is compared with others.
 func cleanText(s string) string {
 	if !strings.ContainsAny(s, "\n\t") && term.Clean(s) == s {
 		return s

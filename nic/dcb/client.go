@@ -27,8 +27,7 @@ const answerWait = 10 * time.Second
 type Client struct {
 	turn chan struct{} // holds one token while a method works
 	dial func() (*netlink.Conn, error)
-	// conn is nil after a failure that leaves an answer under way; the next
-	// request dials again.
+	// conn is nil after a failure that leaves an answer under way: dial again.
 	conn   *netlink.Conn
 	closed bool
 }
@@ -162,8 +161,7 @@ func (p *port) exchange(req netlink.Message) (data []byte, untouched bool, err e
 	if kernel {
 		return nil, true, e
 	}
-	// An answer may still come, and must not be taken for that to the next
-	// request.
+	// An answer that still comes must not be taken for that to the next request.
 	return nil, false, errors.Join(e, p.c.drop())
 }
 

@@ -53,8 +53,7 @@ const (
 	maxErrno         = 4095
 )
 
-// errnoNames has the numbers of include/uapi/asm-generic/errno.h that dcbnl
-// and the drivers return.
+// errnoNames are those of include/uapi/asm-generic/errno.h that drivers return.
 var errnoNames = map[Errno]string{
 	ePERM: "EPERM", eNOENT: "ENOENT", 4: "EINTR", 5: "EIO", 6: "ENXIO", 7: "E2BIG", 11: "EAGAIN", eACCES: "EACCES",
 	14: "EFAULT", 16: "EBUSY", eEXIST: "EEXIST", eNODEV: "ENODEV", eINVAL: "EINVAL", 28: "ENOSPC", 34: "ERANGE",

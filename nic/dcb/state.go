@@ -82,8 +82,7 @@ func (s *State) sameSettings(o *State) bool {
 type PFC struct {
 	// Cap is how many priorities may be lossless at once, 0..8.
 	Cap uint8
-	// Enabled are the lossless priorities. mlx5 reports those of the transmit
-	// side.
+	// Enabled are the lossless priorities; mlx5 reports the transmit side's.
 	Enabled qos.PrioritySet
 	// MACsecBypass is the MBC bit of IEEE 802.1Q.
 	MACsecBypass bool
@@ -92,8 +91,7 @@ type PFC struct {
 	// length in metres, 1..999, and reports 0 where it cannot set buffers.
 	Delay uint16
 	_     uint16
-	// Requests counts the pause frames sent, Indications those received, for
-	// each priority.
+	// Requests counts pause frames sent, Indications those received, by priority.
 	Requests, Indications [qos.NumPriorities]uint64
 }
 
@@ -185,8 +183,7 @@ type Headroom struct {
 	Size [qos.NumPriorities]uint32
 }
 
-// maxCell is above the size of any cell, in bytes: sizes that differ by less
-// are not told apart.
+// maxCell is above the size of any cell, in bytes: closer sizes are not told apart.
 const maxCell = 512
 
 // fault says why no device has such a division, or returns "".

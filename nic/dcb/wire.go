@@ -190,8 +190,7 @@ func decode[T any](b []byte, what string) (*T, error) {
 	return v, nil
 }
 
-// decodeState reads the answer to cmdIEEEGet. Attributes that the package does
-// not know are passed over.
+// decodeState reads the answer to cmdIEEEGet; unknown attributes are passed over.
 func decodeState(data []byte) (*State, error) {
 	ad, err := payload(data, cmdIEEEGet)
 	if err != nil {

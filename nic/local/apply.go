@@ -40,8 +40,7 @@ func (s UndoStep) Timeout() time.Duration {
 	return timeoutOf(cmp.Or(s.Driver, nic.DriverIonic), s.Field)
 }
 
-// Undo is the undo record of an Apply. It is JSON, and good for another process
-// on the same machine.
+// Undo is the undo record of an Apply, good for another process on that machine.
 type Undo struct {
 	// Steps are what was there, in the order in which it was changed.
 	Steps []UndoStep `json:"steps"`

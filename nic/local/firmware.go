@@ -15,8 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// maxQueries is how many cards are asked at once: each takes its tool 10 to 20
-// seconds.
+// maxQueries is how many cards are asked at once: each takes 10 to 20 seconds.
 const maxQueries = 4
 
 // readFirmware reads the firmware settings of NVIDIA's cards into the ports

@@ -12,8 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/nicctl"
 )
 
-// AMD's cards. Their tool has the settings that other drivers have in dcbnl and
-// ethtool.
+// AMD's cards: their tool has what other drivers have in dcbnl and ethtool.
 
 // cards are the AMD cards of a host, read once for all of its ports.
 type cards struct {
@@ -35,8 +34,7 @@ type card struct {
 	dev  *nicctl.Device
 }
 
-// card reads the card of a port. A state that was read before saves the tool
-// being run.
+// card reads the card of a port, with the tool unless its state is known.
 func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, error) {
 	if d.rdma == "" {
 		return nil, fmt.Errorf("nicctl names ports by their RDMA device: %w", errNoRDMA)
@@ -89,8 +87,7 @@ func (r reader) ionic(known *cards) {
 	}
 	r.p.Trust, r.p.DSCP = p.Trust, p.DSCP
 	if p.Pause.Set && p.PFC.Set {
-		// Priorities that are no-drop pause nothing while the port does not
-		// pause by priority.
+		// No-drop priorities pause nothing while the port does not pause by priority.
 		mask := p.PFC.V
 		if !p.Pause.V.PFC() {
 			mask = 0

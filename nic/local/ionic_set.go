@@ -151,8 +151,7 @@ func writeIonicETS(ctx context.Context, c *card, want Value) error {
 	return c.tool.SetScheduling(ctx, c.port.ID, s)
 }
 
-// writeIonicDCQCN turns every profile on by the DSCP of its notifications, or
-// off.
+// writeIonicDCQCN turns all profiles on by the DSCP of notifications, or off.
 func writeIonicDCQCN(ctx context.Context, c *card, want Value) error {
 	for _, p := range c.dev.Profiles {
 		var err error

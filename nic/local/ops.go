@@ -90,12 +90,10 @@ func numberOp(read func(*Machine, *device) (int, error), write func(*Machine, *d
 	}
 }
 
-// ofCM reports whether a field is a default of RDMA-CM, which has none before its
-// module is loaded.
+// ofCM reports whether a field is a default of RDMA-CM, which needs its module.
 func ofCM(field string) bool { return field == nic.FieldMode || field == nic.FieldToS }
 
-// ofDCB reads a field of a part of what dcbnl tells; nil is a driver that does
-// not tell it.
+// ofDCB reads a part of what dcbnl tells; nil is a driver that does not tell it.
 func ofDCB[T any](part func(*dcb.State) *T, value func(*T) Value) func(*Machine, context.Context, *device) (Value, error) {
 	return func(m *Machine, ctx context.Context, d *device) (Value, error) {
 		s, err := m.dcbState(ctx, d.name)
@@ -255,8 +253,7 @@ func readECN(m *Machine, _ context.Context, d *device) (Value, error) {
 	return Value{ECN: &ECN{NP: np, RP: rp, Exactly: true}}, err
 }
 
-// writeECN writes the files that differ and no other: the driver answers EPERM
-// to a 1 where a 1 is.
+// writeECN writes only what differs: the driver answers EPERM to a 1 on a 1.
 func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error {
 	if d.driver == nic.DriverBNXT {
 		return m.setBNXTECN(d, *want.ECN, *have.ECN)

@@ -79,8 +79,7 @@ type reader struct {
 	p   *nic.Port
 }
 
-// readPort returns what a port holds; nil where the machine has none such, or
-// not any more at the end.
+// readPort returns what a port holds; nil where the machine has no such, or no more.
 func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Port {
 	d, err := m.device(name)
 	if err != nil {
@@ -329,8 +328,7 @@ func (m *Machine) pauseOf(name string) (Pause, error) {
 // toolTimeout bounds a small program.
 const toolTimeout = 10 * time.Second
 
-// activeMTU asks ibv_devinfo: the kernel shows the value to users of the verbs
-// alone.
+// activeMTU asks ibv_devinfo: the kernel shows it to users of the verbs.
 func (r reader) activeMTU() {
 	if r.rdma == "" {
 		return

@@ -28,8 +28,7 @@ type conn struct {
 
 var _ agent.Conn = (*conn)(nil)
 
-// startTimeout bounds the start of a command; what sudo does after it is the
-// Client's to bound.
+// startTimeout bounds the start of a command; the Client bounds what follows.
 const startTimeout = 30 * time.Second
 
 // dial starts an agent.
@@ -125,8 +124,7 @@ func (c *conn) Close() error {
 // maxStderr is how much of an agent's standard error is kept, in bytes: its end.
 const maxStderr = 16 << 10
 
-// stderr keeps the end of what an agent prints and looks out for sudo's
-// question.
+// stderr keeps the end of what an agent prints, and sees sudo's question.
 type stderr struct {
 	mark     []byte // sudo's prompt; nil for no sudo that asks
 	password secret.Secret

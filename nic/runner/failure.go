@@ -38,8 +38,7 @@ func (f *Failure) Says(phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
 }
 
-// Lines returns the lines that say something, standard output first, each short
-// and safe to print.
+// Lines returns the lines that say something, output first, short and printable.
 func (r Result) Lines() []string {
 	var out []string
 	for line := range strings.Lines(string(r.Stdout) + "\n" + string(r.Stderr)) {

@@ -178,8 +178,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 			return false, fmt.Errorf("remove the boot unit: %w", err)
 		}
 	}
-	// Remove the rules that start the service first, so that none starts while
-	// the others stop.
+	// The rules that start the service go first, so that none starts meanwhile.
 	var errs []error
 	triggered, err := gone(etc(r, rulesPath))
 	if err != nil {

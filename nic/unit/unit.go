@@ -35,13 +35,11 @@ import (
 
 // The errors of the package, wrapped; test with errors.Is.
 var (
-	// ErrName: a device's name, or the program's path, cannot stand in a unit
-	// or rule.
+	// ErrName: a name or the program's path cannot stand in a unit or rule.
 	ErrName = errors.New("name not usable in a unit")
 	// ErrDamaged: the host file is none, or was changed by hand.
 	ErrDamaged = errors.New("host file damaged")
-	// ErrProgram: the program that the unit would run is not there, or others
-	// than root may replace it.
+	// ErrProgram: the unit's program is missing, or others than root may replace it.
 	ErrProgram = errors.New("program not usable by a unit")
 	// ErrNoSystemd: the machine was not started by systemd.
 	ErrNoSystemd = errors.New("no systemd on this machine")

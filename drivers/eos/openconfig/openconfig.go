@@ -5,8 +5,7 @@
 // aristanetworks/yang EOS-4.36.1F, pathreport.csv: counters of priorities and of
 // the watchdog since 4.23.2.
 //
-// Do not use it for configuration: EOS replaces configuration that OpenConfig
-// has no words for.
+// Do not use it for configuration: EOS replaces what OpenConfig has no words for.
 package openconfig
 
 import (
@@ -41,8 +40,7 @@ var source = tree.Source{
 	Decode:   decode,
 }
 
-// Observe reads the state of all interfaces of the device, see
-// [tree.Source.Observe].
+// Observe reads the state of all interfaces, see [tree.Source.Observe].
 func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
 	return source.Observe(ctx, c)
 }
