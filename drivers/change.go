@@ -70,8 +70,7 @@ func WithOthers(changes []qos.Change, have, after *qos.Device, reason string) []
 	return changes
 }
 
-// Moves fills in which ports a step that makes all changes takes down and
-// brings back.
+// Moves fills in which ports a step of all changes takes down and brings back.
 func (s *Step) Moves(changes []qos.Change) {
 	for _, c := range changes {
 		switch {

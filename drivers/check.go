@@ -2,10 +2,9 @@ package drivers
 
 import "github.com/roce-fabric/roce-fabric/intent/qos"
 
-// Checker is a Driver that knows what its own steps and undo records can hold.
-// Both come back from files, which anybody may have edited. Its methods do no
-// I/O. managed reports whether a port is one of the intent; nil takes every
-// port.
+// Checker is a Driver that knows what its own steps and undo records can hold. Both
+// come back from files, which anybody may have edited. managed reports whether the
+// intent has a port; nil takes every port. The methods do no I/O.
 type Checker interface {
 	// CheckSteps returns an error, with the place, for the first thing that Plan
 	// never makes, and the least impact of steps on any device, whatever a plan

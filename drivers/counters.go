@@ -3,6 +3,8 @@ package drivers
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,8 +20,7 @@ type Meter interface {
 	Counters(ctx context.Context, ports []string) (*Counters, error)
 }
 
-// Saver is a Driver of a device that keeps what survives a restart apart from
-// what runs.
+// Saver is a Driver of a device that keeps apart what survives a restart.
 type Saver interface {
 	// Unsaved names what runs and would be another after a restart, in the
 	// device's words and without values, which may be secrets: tables and
@@ -50,8 +51,7 @@ type PortCounters map[CounterID]uint64
 // CounterID names a counter of a port.
 type CounterID struct {
 	Metric Metric
-	// Index is the priority, queue or priority group, 0 to 7; 0 for what the
-	// port has once.
+	// Index is the priority, queue or group, 0 to 7; 0 for what a port has once.
 	Index uint8
 }
 
@@ -167,50 +167,32 @@ func (c CounterID) String() string {
 func (c CounterID) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // Put sets a counter where its value is known.
-func (p PortCounters) Put(id CounterID, v qos.Opt[uint64]) {
-	if v.Set {
-		p[id] = v.V
+func (p *PortCounters) Put(id CounterID, v qos.Opt[uint64]) {
+	if !v.Set {
+		return
 	}
+	if *p == nil {
+		*p = PortCounters{}
+	}
+	(*p)[id] = v.V
 }
 
 // CountersOf takes the counters out of an observation, of the given ports; nil
-// for ports is all.
-func CountersOf(o *Observation, ports []string) *Counters {
-	out := &Counters{Taken: o.Taken, Ports: map[string]PortCounters{}}
-	take := func(name string, s *PortState) {
-		p := PortCounters{}
-		for i := range qos.NumPriorities {
-			q := &s.Queues[i]
-			for m, v := range map[Metric]qos.Opt[uint64]{
-				PFCRx: s.PFCRx[i], PFCTx: s.PFCTx[i], QueuePackets: q.TxPackets, QueueBytes: q.TxBytes, QueueDrops: q.DropPackets,
-				QueueMarked: q.ECNMarked, StormsDetected: q.WatchdogStuck, StormsRestored: q.WatchdogRecovered,
-			} {
-				p.Put(m.Of(i), v)
-			}
-		}
-		if len(p) > 0 {
-			out.Ports[name] = p
-		}
+// for ports is all. The device renews them as often as poll says.
+func CountersOf(o *Observation, ports []string, poll time.Duration) *Counters {
+	out := &Counters{Taken: o.Taken, Ports: map[string]PortCounters{}, Poll: map[Metric]time.Duration{}}
+	for _, m := range []Metric{
+		PFCRx, PFCTx, QueuePackets, QueueBytes, QueueDrops, QueueMarked, StormsDetected, StormsRestored,
+	} {
+		out.Poll[m] = poll
 	}
 	if ports == nil {
-		for name, s := range o.Ports {
-			take(name, s)
-		}
-		return out
+		ports = slices.Collect(maps.Keys(o.Ports))
 	}
 	for _, name := range ports {
-		if s := o.Ports[name]; s != nil {
-			take(name, s)
+		if s := o.Ports[name]; s != nil && len(s.Counters) > 0 {
+			out.Ports[name] = s.Counters
 		}
-	}
-	return out
-}
-
-// PollAll says that all counters of an observation are renewed as often.
-func PollAll(every time.Duration) map[Metric]time.Duration {
-	out := map[Metric]time.Duration{}
-	for _, m := range []Metric{PFCRx, PFCTx, QueuePackets, QueueBytes, QueueDrops, QueueMarked, StormsDetected, StormsRestored} {
-		out[m] = every
 	}
 	return out
 }

@@ -31,11 +31,9 @@ var (
 	ErrIdentity = errors.New("the device's identity could not be verified")
 	// ErrUnsupported: the device lacks what the driver needs.
 	ErrUnsupported = errors.New("unsupported")
-	// ErrNoState: the device shows what is in force, and has nothing to show at the
-	// moment.
+	// ErrNoState: the device has nothing in force to show at the moment.
 	ErrNoState = errors.New("no state to read")
-	// ErrStale: the device is not in the state that the steps were made for.
-	// Nothing was written.
+	// ErrStale: the device is not as the steps were made for. Nothing was written.
 	ErrStale = errors.New("device changed since the plan was made")
 	// ErrRejected: the device refused a step and holds what it held before it;
 	// with ErrPartial as well, earlier steps stand.
@@ -45,27 +43,20 @@ var (
 	ErrPartial = errors.New("applied in part")
 	// ErrUnsaved is an ErrPartial: the device runs what is desired, and its
 	// startup configuration does not have it.
-	ErrUnsaved error = unsaved{}
-	// ErrBusy is an ErrRejected: another run is at work on the device. Nothing was
-	// written.
-	ErrBusy error = busy{}
+	ErrUnsaved error = &kind{"all is in force, and the switch would lose it in a restart", ErrPartial}
+	// ErrBusy is an ErrRejected: another run is at work. Nothing was written.
+	ErrBusy error = &kind{"another run is at work on the device, and nothing was written", ErrRejected}
 )
 
-type busy struct{}
-
-func (busy) Error() string {
-	return "another run is at work on the device, and nothing was written"
+// kind is an error that is also another one.
+type kind struct {
+	text string
+	of   error
 }
 
-func (busy) Is(target error) bool { return target == ErrRejected }
+func (k *kind) Error() string { return k.text }
 
-type unsaved struct{}
-
-func (unsaved) Error() string {
-	return "all is in force, and the switch would lose it in a restart"
-}
-
-func (unsaved) Is(target error) bool { return target == ErrPartial }
+func (k *kind) Unwrap() error { return k.of }
 
 // Driver is one device. Its methods are called one at a time. Every method
 // that takes a context gives up when it ends; Apply and Revert then leave the
@@ -159,8 +150,7 @@ type Settler interface {
 	Settle(ctx context.Context) error
 }
 
-// Resumer is a Driver of a device on which ports go down for some steps and come
-// up again after them.
+// Resumer is a Driver of a device on which ports go down for some steps.
 type Resumer interface {
 	// Resume tells what earlier runs left on the device. Plan, Apply and Revert
 	// then bring up the ports that are left down, and take any other port that
@@ -175,13 +165,11 @@ type Bounded interface {
 	Bound(Policy)
 }
 
-// Leftover is what runs that were cut off left on a device, as far as their
-// records tell.
+// Leftover is what runs that were cut off left on a device, by their records.
 type Leftover struct {
 	// Run is the newest of them; "" for none.
 	Run string
-	// Down are the ports that a run took down for a step and did not bring up
-	// again, each with that run.
+	// Down are ports that a run took down and did not bring up, each with that run.
 	Down map[string]string
 	// Record is called with the ports that are about to go down for a step, and
 	// with those that are up again, so that a run that is cut off leaves a
@@ -196,8 +184,7 @@ type Heir interface {
 	Inherit(runs []string)
 }
 
-// Notifier is a Driver of a device that says by itself when its configuration
-// changes.
+// Notifier is a Driver of a device that says when its configuration changes.
 type Notifier interface {
 	// Notify keeps a subscription until ctx ends or the device breaks it, and
 	// returns why, never nil. ready is called once, when it holds, and changed
@@ -229,8 +216,7 @@ type Caps struct {
 	AppliedState bool `json:"applied_state"`
 }
 
-// Snapshot is a device's configuration at one moment. Only the driver that
-// took it looks inside.
+// Snapshot is a configuration at one moment, which only its driver looks into.
 type Snapshot struct {
 	Native any
 }
@@ -240,8 +226,7 @@ type Snapshot struct {
 type Unknown struct {
 	Where string `json:"where"`
 	Why   string `json:"why"`
-	// Text is the line or the value itself, as the device spells it; "" where
-	// it is no single one.
+	// Text is the line or value as the device spells it; "" where it is not one.
 	Text string `json:"text,omitempty"`
 }
 
@@ -260,8 +245,7 @@ func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) (why, text
 type Mismatch struct {
 	Port  string
 	Field qos.Attr
-	// Part names what of the field is meant where that is not all of it:
-	// "maps.dscp_to_tc[26]".
+	// Part names what of the field is meant, if not all: "maps.dscp_to_tc[26]".
 	Part string
 	Want string
 	Have string
@@ -303,13 +287,11 @@ type Steps struct {
 	// Left says, a line each, what is not as desired and stays so: changes that are
 	// Open, as far as they count.
 	Left []string `json:"left,omitempty"`
-	// Unfit says why the device is not as intended once the steps are carried out;
-	// "" for it is.
+	// Unfit says why the device is not as intended after the steps; "" for it is.
 	Unfit string `json:"unfit,omitempty"`
 }
 
-// Blocked returns the changes that cannot be made, and without which the rest is
-// not.
+// Blocked returns the changes that cannot be made, and hold up the rest.
 func (s *Steps) Blocked() []qos.Change {
 	var out []qos.Change
 	for _, c := range s.Changes {
@@ -336,12 +318,10 @@ type Step struct {
 	Via string `json:"via"` // "gnmi", "ssh"
 	// What describes the step for people: "take down Ethernet0, Ethernet8".
 	What string `json:"what"`
-	// Down are the ports that this step takes down, Up those that it brings
-	// back.
+	// Down are the ports that the step takes down, Up those it brings back.
 	Down []string `json:"down,omitempty"`
 	Up   []string `json:"up,omitempty"`
-	// Lines show a person what is sent: the lines that are typed, or a row or field of
-	// the database each.
+	// Lines show a person what is sent: typed lines, or a row or field each.
 	Lines  []string        `json:"lines,omitempty"`
 	Native json.RawMessage `json:"native"`
 }

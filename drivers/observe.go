@@ -35,30 +35,16 @@ func (o *Observation) Port(name string) *PortState {
 	return p
 }
 
-// PortState is the state of one port. Counters count up from a moment that
-// only the device knows; they may start again at zero.
+// PortState is the state of one port.
 type PortState struct {
 	AdminUp, OperUp qos.Opt[bool]
 	MTU             qos.Opt[int] // bytes, as the device counts them for the port's kind
 	Speed           qos.Opt[units.Rate]
 	Neighbors       []qos.Neighbor // by LLDP, in the device's words
-	// Alias is the name that the device's own LLDP gives the port; "" where it
-	// is the port's name.
+	// Alias is the port's name in the device's own LLDP; "" where it is the same.
 	Alias string
-	// PFCRx and PFCTx are PFC frames by priority.
-	PFCRx, PFCTx [qos.NumPriorities]qos.Opt[uint64]
-	Queues       [qos.NumPriorities]QueueState // unicast egress queues
-}
-
-// QueueState is the state of one egress queue.
-type QueueState struct {
-	TxPackets, TxBytes     qos.Opt[uint64]
-	DropPackets, DropBytes qos.Opt[uint64]
-	// ECNMarked are packets that left with congestion experienced.
-	ECNMarked qos.Opt[uint64]
-	// WatchdogStuck and WatchdogRecovered are how often the PFC watchdog found
-	// the queue stuck and gave it free again.
-	WatchdogStuck, WatchdogRecovered qos.Opt[uint64]
+	// Counters are those of its priorities and unicast egress queues.
+	Counters PortCounters
 }
 
 // Complete gives a running device what its configuration does not say and its
@@ -77,4 +63,9 @@ func (o *Observation) Complete(d *qos.Device) {
 			p.Neighbor = qos.Of(s.Neighbors[0])
 		}
 	}
+}
+
+// UpOf reads the state of a link: "up" or "down"; any other word is not set.
+func UpOf(state string) qos.Opt[bool] {
+	return qos.Opt[bool]{V: state == "up", Set: state == "up" || state == "down"}
 }

@@ -115,8 +115,7 @@ func (all Systems) Recognise(text []byte) (string, error) {
 // ErrUnclear says that a text could be of several systems, or of none.
 var ErrUnclear = errors.New("its text does not show the system")
 
-// distinct leaves out the lines that a text has already had: those of one port
-// are mostly those of all.
+// distinct leaves out repeated lines: those of one port are mostly those of all.
 func distinct(text []byte) []byte {
 	seen := map[string]bool{}
 	var out []byte

@@ -41,8 +41,7 @@ func (s *Shell) open(ctx context.Context) (*ssh.Network, bool, error) {
 	return n, false, nil
 }
 
-// Use runs op on the shell. A shell whose stream cannot be followed any more is
-// given up.
+// Use runs op on the shell, and gives up one that cannot be followed any more.
 func (s *Shell) Use(ctx context.Context, op func(context.Context, *ssh.Network) error) error {
 	_, err := s.use(ctx, op)
 	return err
@@ -87,20 +86,9 @@ func (s *Shell) Do(ctx context.Context, cmd string) error {
 func (s *Shell) HangUp() { _ = s.Close() } // what a broken connection says on its end adds nothing
 
 // Close closes the connection.
-func (s *Shell) Close() error {
-	var errs []error
-	if s.network != nil {
-		errs = append(errs, s.network.Close())
-	}
-	if s.client != nil {
-		errs = append(errs, s.client.Close())
-	}
-	s.network, s.client = nil, nil
-	return errors.Join(errs...)
-}
+func (s *Shell) Close() error { return errors.Join(HangUp(&s.network), HangUp(&s.client)) }
 
-// RefusedLine reports whether an error is a line that the device answered and
-// does not do.
+// RefusedLine reports whether the device answered to a line, and does not do it.
 func RefusedLine(err error) bool {
 	var line *ssh.LineError
 	return errors.As(err, &line)

@@ -17,16 +17,14 @@ type System struct {
 	intent.System
 	// Fit brings a compiled switch into the shape that the system has.
 	Fit func(*qos.Device)
-	// Encode returns the name and the text of the file with what a switch should
-	// hold.
+	// Encode returns the name and text of the file of what a switch should hold.
 	Encode func(*render.Device) (file string, text []byte)
 	// Decode reads what a switch shows as its configuration, or saved of it.
 	Decode func(text []byte) (*qos.Device, []Unknown, error)
 	// Refused returns what of a switch the system does not take, and what it
 	// can only do in another way than the intent says.
 	Refused func(*render.Device) (refused []render.Refusal, adapted []string)
-	// Clues tell its configurations from those of others, Identify reads what one
-	// says of its switch.
+	// Clues tell its configurations from others; Identify reads what one says.
 	Clues    []Clue
 	Identify func(text []byte) Identity
 	// YANG reads a folder of the system's own models and returns what holds a
@@ -38,12 +36,10 @@ type System struct {
 	Open func(Target) (Driver, error)
 }
 
-// Violation is a row that breaks a rule of the system's own models; Where is the
-// line of the intent.
+// Violation is a row that breaks a rule of the models; Where is the intent's line.
 type Violation struct{ What, Where string }
 
-// Identity is what a saved configuration says of its switch; "" for what it does
-// not.
+// Identity is what a saved configuration says of its switch; "" for nothing.
 type Identity struct{ Hostname, Model, Release string }
 
 // Systems are the systems that the tool works with.

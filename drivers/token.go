@@ -38,8 +38,7 @@ func (t *Token) Read(device string, back any) error {
 	return nil
 }
 
-// Announce tells the undo record, and then the first of n steps, before anything
-// is written.
+// Announce tells the undo record, and the first of n steps, before the first write.
 func (o ApplyOptions) Announce(t *Token, n int, first Step) error {
 	if o.Token != nil {
 		if err := o.Token(t); err != nil {
@@ -52,8 +51,7 @@ func (o ApplyOptions) Announce(t *Token, n int, first Step) error {
 	return nil
 }
 
-// Mark is what the names of this tool's sessions and checkpoints on a device
-// begin with.
+// Mark is what the names of this tool's sessions and checkpoints begin with.
 const Mark = "rf-"
 
 // RunName makes a name of a run's ID with at most the given number of bytes:

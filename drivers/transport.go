@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -21,10 +22,7 @@ func TransportError(err error) error {
 	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	for _, m := range []struct {
-		is  error
-		out error
-	}{
+	for _, m := range []struct{ is, out error }{
 		{gnmi.ErrAuth, ErrAuth}, {gnmi.ErrTLS, ErrIdentity},
 		{ssh.ErrAuth, ErrAuth}, {ssh.ErrHostKeyChanged, ErrIdentity}, {ssh.ErrHostKeyUnknown, ErrIdentity},
 		{gnmi.ErrUnreachable, ErrUnreachable}, {gnmi.ErrTimeout, ErrUnreachable},
@@ -58,4 +56,17 @@ func Poll(ctx context.Context, every, limit time.Duration, done func() (bool, er
 			return false, errors.Join(err, ctx.Err())
 		}
 	}
+}
+
+// HangUp closes a connection, if there is one; the next call makes a new one.
+func HangUp[T any, C interface {
+	*T
+	io.Closer
+}](conn *C) error {
+	if *conn == nil {
+		return nil
+	}
+	err := (*conn).Close()
+	*conn = nil
+	return err
 }

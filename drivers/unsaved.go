@@ -16,14 +16,11 @@ import (
 func UnsavedLines(running, saved []*lines.Line) []string {
 	have, kept := sections(running), sections(saved)
 	differ := map[string]bool{}
-	for name, text := range have {
-		if kept[name] != text {
-			differ[name] = true
-		}
-	}
-	for name := range kept {
-		if _, ok := have[name]; !ok {
-			differ[name] = true
+	for _, texts := range []map[string]string{have, kept} {
+		for name := range texts {
+			if have[name] != kept[name] {
+				differ[name] = true
+			}
 		}
 	}
 	if len(differ) == 0 {
@@ -35,12 +32,12 @@ func UnsavedLines(running, saved []*lines.Line) []string {
 // Lasts reports whether a device would be the same after a restart, in what the
 // model has of the whole device and of managed ports; a nil managed takes every
 // port. A port that is down and saved as up was shut by hand, which is not for
-// this tool to save.
+// this tool to save; what buffers are derived from follows by itself.
 func Lasts(running, saved *qos.Device, managed func(port string) bool) bool {
 	differ := func(a, b *qos.Device, down string) bool {
 		return slices.ContainsFunc(qos.Diff(a, b), func(c qos.Change) bool {
 			shut := c.Field.Kind == qos.KindAdminUp && c.Old == down
-			return !shut && (c.Port == "" || managed == nil || managed(c.Port))
+			return !shut && c.Field.Kind != qos.KindDerivedFrom && (c.Port == "" || managed == nil || managed(c.Port))
 		})
 	}
 	return !differ(running, saved, "false") && !differ(saved, running, "true")

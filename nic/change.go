@@ -18,8 +18,7 @@ const (
 	// KindNotPersistent: no unit applies the settings at boot, or one applies
 	// other settings, or one is there that is not whole.
 	KindNotPersistent Kind = "not-persistent"
-	// KindConflict: another writes the settings: a daemon, or the
-	// firmware's DCBX.
+	// KindConflict: a daemon or the firmware's DCBX writes the settings too.
 	KindConflict Kind = "conflict"
 	// KindUnknown: the value could not be read, so whether it differs is open.
 	KindUnknown Kind = "unknown"
@@ -35,8 +34,7 @@ type Change struct {
 	New    string     `json:"new"`
 	Reason string     `json:"reason,omitempty"` // intent file and line, or a rule
 	Impact qos.Impact `json:"impact"`
-	// How names what is written, where the field does not: a private flag of
-	// the driver, or a program.
+	// How names what is written where Field does not: a driver's flag, a program.
 	How string `json:"how,omitempty"`
 	// After is what puts the value in force once it is written.
 	After string `json:"after,omitempty"`

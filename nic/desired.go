@@ -62,8 +62,7 @@ func SwitchPort(f *intent.Fabric, n *intent.NIC) *intent.Port {
 	return nil
 }
 
-// Peer returns the other end of a NIC's link; ok is false where there is no
-// link.
+// Peer returns the other end of a NIC's link; ok is false without one.
 func Peer(n *intent.NIC) (e intent.Endpoint, ok bool) {
 	switch {
 	case n.Link == nil:
@@ -293,19 +292,14 @@ func (b *builder) notifications(rdma []*intent.Class, want *mlxconfig.Settings) 
 			b.from(cnp.DSCP.From, FieldCNPDSCP)
 		}
 	case len(several) > 0:
-		var names []string
-		for _, k := range several {
-			names = append(names, k.Name)
-		}
-		b.problem(intent.Origin{Pos: several[0].Pos}, `call the class of congestion notifications "cnp"`, "classes %s are strict and lossy: which of them congestion notifications travel in is open, and their marking is left alone", strings.Join(names, ", "))
+		b.problem(intent.Origin{Pos: several[0].Pos}, `call the class of congestion notifications "cnp"`, "classes %s are strict and lossy: which of them congestion notifications travel in is open, and their marking is left alone", namesOf(several))
 	default:
 		b.problem(intent.Origin{Pos: rdma[0].Pos}, fmt.Sprintf("add a class cnp: {priority: 6, dscp: [%d], strict: true}", DefaultCNPDSCP), "no class is strict and lossy: how the NIC marks congestion notifications is left alone")
 	}
 }
 
-// cnpDSCP is the DSCP of congestion notifications: the cards' default where it
-// is the class's, so that nothing is programmed without need, else the lowest
-// one.
+// cnpDSCP is the DSCP of congestion notifications: the cards' default where the class
+// has it, so that nothing is programmed without need, else its lowest.
 func cnpDSCP(k *intent.Class) (int, bool) {
 	switch l := k.DSCP.V; {
 	case len(l) == 0:
@@ -317,8 +311,7 @@ func cnpDSCP(k *intent.Class) (int, bool) {
 	}
 }
 
-// tos marks what applications do not mark themselves with the first DSCP of the
-// first RDMA class.
+// tos marks what applications do not with the first DSCP of the first RDMA class.
 func (b *builder) tos(rdma []*intent.Class) {
 	i := slices.IndexFunc(rdma, func(k *intent.Class) bool { return len(k.DSCP.V) > 0 })
 	if i < 0 {
@@ -329,14 +322,16 @@ func (b *builder) tos(rdma []*intent.Class) {
 	b.port.ToS, b.port.TrafficClass = qos.Of(tos), qos.Of(tos)
 	b.from(k.DSCP.From, FieldToS, FieldTrafficClass)
 	if len(rdma) > 1 {
-		var names []string
-		for _, o := range rdma {
-			if o != k {
-				names = append(names, o.Name)
-			}
-		}
-		b.problem(k.DSCP.From, "let the applications of the other classes set their own traffic class", "RDMA that sets no traffic class is sent in class %s (DSCP %d), not in %s", k.Name, k.DSCP.V[0], strings.Join(names, ", "))
+		b.problem(k.DSCP.From, "let the applications of the other classes set their own traffic class", "RDMA that sets no traffic class is sent in class %s (DSCP %d), not in %s", k.Name, k.DSCP.V[0], namesOf(slices.Delete(slices.Clone(rdma), i, i+1)))
 	}
+}
+
+func namesOf(classes []*intent.Class) string {
+	var names []string
+	for _, k := range classes {
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // shares makes the ETS of a NIC from the classes: every priority in the traffic

@@ -10,6 +10,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -137,35 +138,29 @@ var drift = Change{Kind: KindDrift}
 // dcb compares what the kernel's DCB interface and the driver hold.
 func (d *differ) dcb() {
 	have, want := d.have, d.want
+	// ice restarts the link for pause (ice_common.c, ice_set_fc), and bnxt where it is
+	// negotiated (bnxt.c, bnxt_hwrm_set_pause).
+	pause := d.flaps(DriverICE, DriverBNXT)
+	// ice closes and opens the device for ETS and the map of DSCPs, and with it for the
+	// trust (ice_dcb_nl.c).
+	dcb := d.flaps(DriverICE)
 	field(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, agentChange(have))
-	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, Change{Kind: KindDrift, Impact: d.pauseImpact()})
-	ets := Change{Kind: KindDrift, Impact: d.dcbImpact()}
-	wantETS := want.ETSFor(have)
-	ets.Blocked = etsLimit(have, want)
-	field(d, FieldETS, have.ETS, wantETS, ETS.Holds, ETS.String, ets)
+	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, Change{Kind: KindDrift, Impact: pause})
+	ets := Change{Kind: KindDrift, Impact: dcb, Blocked: etsLimit(have, want)}
+	field(d, FieldETS, have.ETS, want.ETSFor(have), ETS.Holds, ETS.String, ets)
 	field(d, FieldCable, have.Cable, want.Cable, sameLength, units.Length.String, drift)
 	field(d, FieldBuffers, have.Buffers, want.Buffers, equal, Buffers.String, drift)
 	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
-	d.dscp()
-	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, Change{Kind: KindDrift, Impact: d.dcbImpact(), How: classifies(have), Blocked: dscpLimit(have, want)})
+	d.dscp(dcb)
+	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, Change{Kind: KindDrift, Impact: dcb, How: classifies(have), Blocked: dscpLimit(have, want)})
 	if have.Driver == DriverBNXT {
 		field(d, FieldRoCEApp, have.RoCEApp, want.RoCEApp, equal, appText, drift)
 	}
 }
 
-// dcbImpact is that of ETS and of the map of DSCPs, and with it of the trust: ice
-// closes and opens the device for them (ice_dcb_nl.c).
-func (d *differ) dcbImpact() qos.Impact {
-	if d.have.Driver == DriverICE {
-		return qos.ImpactPortFlap
-	}
-	return qos.ImpactNone
-}
-
-// pauseImpact is that of link pause: ice restarts the link for it (ice_common.c,
-// ice_set_fc), and bnxt where it is negotiated (bnxt.c, bnxt_hwrm_set_pause).
-func (d *differ) pauseImpact() qos.Impact {
-	if d.have.Driver == DriverICE || d.have.Driver == DriverBNXT {
+// flaps is the impact of a setting that takes the link of some drivers down.
+func (d *differ) flaps(drivers ...string) qos.Impact {
+	if slices.Contains(drivers, d.have.Driver) {
 		return qos.ImpactPortFlap
 	}
 	return qos.ImpactNone
@@ -185,8 +180,7 @@ func defaults[T any](d *differ, name string, have, want qos.Opt[T], same func(ha
 // does not have them: without them nothing is lossless.
 var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true}
 
-// Essential reports whether a port is not proven to be lossless while a field of
-// it is unknown.
+// Essential reports whether a port is not proven lossless while a field is unknown.
 func Essential(field string) bool { return essential[field] || field == FieldDCB }
 
 // unknown adds that a field could not be read.
@@ -217,7 +211,7 @@ func managedDSCP(m [qos.NumDSCP]int8) string {
 	return dscpText(m, func(i int) bool { return m[i] != qos.Unmanaged })
 }
 
-func (d *differ) dscp() {
+func (d *differ) dscp(impact qos.Impact) {
 	have, want := d.have.DSCP, d.want.DSCP
 	if !want.Set {
 		return
@@ -228,31 +222,26 @@ func (d *differ) dscp() {
 	}
 	differs := func(i int) bool { return want.V[i] != qos.Unmanaged && have.V[i] != want.V[i] }
 	if old := dscpText(have.V, differs); old != "" {
-		d.add(Change{Field: FieldDSCP, Kind: KindDrift, Old: old, New: dscpText(want.V, differs), Impact: d.dcbImpact(), Blocked: dscpLimit(d.have, d.want)})
+		d.add(Change{Field: FieldDSCP, Kind: KindDrift, Old: old, New: dscpText(want.V, differs), Impact: impact, Blocked: dscpLimit(d.have, d.want)})
 	}
 }
 
 // dscpText prints the entries of a map that count: "0-7:0 26:3", with
 // [qos.Absent] for one that is not listed.
 func dscpText(m [qos.NumDSCP]int8, counts func(int) bool) string {
-	keys := map[int8][]int{}
-	var order []int8
+	var codes ordered.Groups[int8, int]
 	for i, v := range m {
-		if !counts(i) {
-			continue
+		if counts(i) {
+			codes.Add(v, i)
 		}
-		if keys[v] == nil {
-			order = append(order, v)
-		}
-		keys[v] = append(keys[v], i)
 	}
 	var parts []string
-	for _, v := range order {
+	for v, l := range codes.All() {
 		to := qos.Absent
 		if v >= 0 {
 			to = strconv.Itoa(int(v))
 		}
-		parts = append(parts, qos.FoldInts(keys[v])+":"+to)
+		parts = append(parts, qos.FoldInts(l)+":"+to)
 	}
 	return strings.Join(parts, " ")
 }
@@ -267,8 +256,7 @@ func (d *differ) sameToS(have, want int) bool {
 	return sameDSCP(have, want) && (!d.want.ECN.Set || d.have.marksECN() || ecnCapable(have) == ecnCapable(want))
 }
 
-// ecnCapable reports whether the ECN bits of a ToS are ECT(0) or ECT(1)
-// (RFC 3168).
+// ecnCapable reports whether a ToS has ECT(0) or ECT(1) (RFC 3168).
 func ecnCapable(tos int) bool { return tos&3 == 1 || tos&3 == 2 }
 
 // marksECN reports whether a running port is known to set the ECN bits by itself:
@@ -322,8 +310,7 @@ func maskText(s qos.PrioritySet) string { return fmt.Sprintf("0x%02x %s", uint8(
 // String prints "{0} ets 40%, {3} ets 60%, {6} strict", the traffic classes
 // before what they have, and the map where it is not class n for priority n.
 func (e ETS) String() string {
-	classes := map[string]qos.PrioritySet{}
-	var order []string
+	var classes ordered.Map[string, qos.PrioritySet]
 	identity := true
 	var m [qos.NumDSCP]int8
 	for tc := range qos.NumPriorities {
@@ -331,16 +318,13 @@ func (e ETS) String() string {
 		if e.TSA[tc] == TSAETS {
 			what = fmt.Sprintf("ets %d%%", e.Bandwidth[tc])
 		}
-		if classes[what] == 0 {
-			order = append(order, what)
-		}
-		classes[what] |= qos.Priorities(tc)
+		*classes.At(what) |= qos.Priorities(tc)
 		identity = identity && e.PriorityToTC[tc] == int8(tc)
 		m[tc] = e.PriorityToTC[tc]
 	}
 	var parts []string
-	for _, what := range order {
-		parts = append(parts, classes[what].String()+" "+what)
+	for what, tcs := range classes.All() {
+		parts = append(parts, tcs.String()+" "+what)
 	}
 	s := strings.Join(parts, ", ")
 	if !identity {

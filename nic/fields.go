@@ -50,8 +50,7 @@ var layers = map[string]Layer{
 	FieldNV: LayerFirmware,
 }
 
-// LayerOf returns the layer that a field lives in, "" for one that is no
-// setting of a port.
+// LayerOf returns the layer of a field, "" for one that is no setting of a port.
 func LayerOf(field string) Layer {
 	if _, ok := NVName(field); ok {
 		return LayerFirmware

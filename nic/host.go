@@ -64,8 +64,7 @@ type Host struct {
 	Agents []string `json:"agents,omitempty"`
 	// Unit is the unit that applies the settings at boot.
 	Unit UnitState `json:"unit,omitzero"`
-	// Missing says why something of the whole host could not be read, by its
-	// Field: "unit", "agents".
+	// Missing says why "unit" or "agents" could not be read.
 	Missing map[string]string `json:"missing,omitempty"`
 }
 
@@ -82,8 +81,7 @@ func (h *Host) Empty() bool { return len(h.Ports) == 0 }
 // UnitState is what is known of the boot unit.
 type UnitState struct {
 	Present bool `json:"present"`
-	// Digest is that of the settings the unit applies, see [Digest]; "" for
-	// not known.
+	// Digest is the [Digest] of what the unit applies; "" for not known.
 	Digest string `json:"digest,omitempty"`
 	// Stale says what is wrong with a unit that is there and not whole: a file
 	// that was edited or is missing, a program that is gone; running only.
@@ -167,8 +165,7 @@ type Port struct {
 	TrafficClass qos.Opt[int] `json:"traffic_class,omitzero"`
 	// Mode is the RDMA-CM default mode: [ModeRoCEv2] or "IB/RoCE v1".
 	Mode qos.Opt[string] `json:"mode,omitzero"`
-	// ActiveMTU is the largest RDMA payload in bytes. It follows from MTU and
-	// is never set.
+	// ActiveMTU is the largest RDMA payload in bytes: it follows from MTU, never set.
 	ActiveMTU qos.Opt[int] `json:"active_mtu,omitzero"`
 
 	// The firmware's.
@@ -178,16 +175,14 @@ type Port struct {
 	// CardPort is the physical port of the card, from 1: the number at the end
 	// of CNP_DSCP_P2. 0 for not known; running only.
 	CardPort int `json:"card_port,omitempty"`
-	// NV are the firmware settings as they were read; running only. nil where
-	// they were not.
+	// NV are the firmware settings, nil where they were not read; running only.
 	NV map[string]NV `json:"nv,omitempty"`
 	// Wanted are the firmware settings that the intent wants of an NVIDIA card.
 	// The port of the card is known only at run time, so their Port is 0;
 	// [Port.WantedNV] makes parameters of them. Desired only.
 	Wanted qos.Opt[mlxconfig.Settings] `json:"wanted,omitzero"`
 
-	// From is the line of the intent, or the rule, behind each Field; desired
-	// only.
+	// From is the intent's line or the rule behind each Field; desired only.
 	From map[string]string `json:"from,omitempty"`
 	// Missing says why something could not be read, by its Field;
 	// [NotInDriver] where it is not there.
@@ -209,8 +204,7 @@ type Rings struct {
 // TSA is how a traffic class is served.
 type TSA string
 
-// The transmission selection algorithms of IEEE 802.1Q that this tool uses or
-// meets.
+// The transmission selection algorithms of IEEE 802.1Q that this tool meets.
 const (
 	TSAStrict TSA = "strict"
 	TSAETS    TSA = "ets"
@@ -239,8 +233,7 @@ type Buffers struct {
 	Size [qos.NumPriorities]int64 `json:"size"`
 }
 
-// NV is a firmware setting, its values as [mlxconfig.ParseValue] reads them;
-// "" for not known.
+// NV is a firmware setting, as [mlxconfig.ParseValue] reads it; "" for not known.
 type NV struct {
 	Default string `json:"default,omitempty"`
 	Current string `json:"current,omitempty"` // in force

@@ -12,8 +12,7 @@ import (
 // The limits of drivers and cards, derived from the state that they show: a
 // change that would be refused is Blocked with the rule.
 
-// ETSFor returns the ETS that the driver of a running port takes for what is
-// wanted of it.
+// ETSFor returns the ETS that the driver of a running port takes for the wanted one.
 //
 // bnxt_en makes as many traffic classes as the highest one in use, each with
 // rings of its own, and kernels before 6.17 refuse a class that is ETS and has
@@ -78,8 +77,7 @@ func classesOf(have *Port) int {
 	return have.ETS.V.Classes
 }
 
-// etsLimit says why bnxt_en would refuse the ETS that is wanted, "" where it is
-// not known to.
+// etsLimit says why bnxt_en would refuse the wanted ETS; "" for it may take it.
 func etsLimit(have, want *Port) string {
 	n := classesOf(have)
 	if have.Driver != DriverBNXT || !want.ETS.Set || n == 0 {

@@ -67,8 +67,7 @@ func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 	return want, nil
 }
 
-// ccMask is the firmware setting of a physical port that holds the priorities
-// with congestion control.
+// ccMask is a port's firmware setting of the priorities with congestion control.
 func ccMask(port int) string { return "ROCE_CC_PRIO_MASK_P" + strconv.Itoa(port) }
 
 func covers(v mlxconfig.Value, s qos.PrioritySet) bool {

@@ -24,8 +24,7 @@ const (
 	ccAll  = "for all priorities or none"
 )
 
-// elsewhere is where drivers other than mlx5 keep what they do not keep where
-// mlx5 does.
+// elsewhere is where other drivers keep what they do not keep where mlx5 does.
 var elsewhere = map[string]map[string]place{
 	DriverBNXT: {
 		FieldDCBX:         {stored: dcbnl, how: "the agents of the firmware are turned off in the card's NVM, with niccli"},

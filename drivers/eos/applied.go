@@ -23,10 +23,7 @@ func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 
 func (d *Driver) shown(ctx context.Context, commands ...show) (*drivers.Observation, error) {
 	o, err := d.state(ctx, commands)
-	if err != nil {
-		return nil, drivers.TransportError(err)
-	}
-	return o, nil
+	return o, drivers.TransportError(err)
 }
 
 // show is a command and what reads its JSON.

@@ -39,9 +39,7 @@ func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error 
 		return err
 	}
 	if d.way.timed() {
-		if b.Session, err = sessionName(id); err != nil {
-			return err
-		}
+		b.Session = sessionName(id)
 	}
 	return d.clearLeftovers(ctx, open)
 }

@@ -11,11 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-var (
-	_ drivers.Meter = (*Driver)(nil)
-	_ drivers.Saver = (*Driver)(nil)
-)
-
 // poll is how old a counter may be. How often EOS reads its counters from the
 // hardware is not documented; this is far above what its counters are seen to
 // lag behind.
@@ -30,9 +25,7 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	if err != nil {
 		return nil, err
 	}
-	c := drivers.CountersOf(o, ports)
-	c.Poll = drivers.PollAll(poll)
-	return c, nil
+	return drivers.CountersOf(o, ports, poll), nil
 }
 
 // countShows are counterShows for counters whose growth is asked for: "show
@@ -51,11 +44,9 @@ func countShows() []show {
 			return err
 		}
 		for _, p := range o.Ports {
-			for i := range p.Queues {
-				for _, n := range []*qos.Opt[uint64]{&p.Queues[i].WatchdogStuck, &p.Queues[i].WatchdogRecovered} {
-					if !n.Set {
-						*n = qos.Of[uint64](0)
-					}
+			for i := range qos.NumPriorities {
+				for _, m := range []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored} {
+					p.Counters.Put(m.Of(i), qos.Of(p.Counters[m.Of(i)]))
 				}
 			}
 		}

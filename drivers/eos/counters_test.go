@@ -47,7 +47,7 @@ func TestCountersNotShown(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c := drivers.CountersOf(&o, nil)
+	c := drivers.CountersOf(&o, nil, poll)
 	if _, ok := c.Ports["Ethernet1/1"][drivers.StormsDetected.Of(3)]; ok || c.Ports["Ethernet1/1"][drivers.PFCRx.Of(3)] != 1 {
 		t.Errorf("%v", c.Ports)
 	}

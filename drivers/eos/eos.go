@@ -6,11 +6,11 @@
 // Session). Therefore nothing is written while a session of another user is
 // open.
 //
-// Encoding and decoding are in render/eos; no line of configuration is made up
-// here.
+// Encoding and decoding are in render/eos; no line is made up here.
 package eos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +44,8 @@ var (
 	_ drivers.Heir     = (*Driver)(nil)
 	_ drivers.Keeper   = (*Driver)(nil)
 	_ drivers.Checker  = (*Driver)(nil)
+	_ drivers.Meter    = (*Driver)(nil)
+	_ drivers.Saver    = (*Driver)(nil)
 )
 
 var realPace = lines.Pace{Poll: 500 * time.Millisecond, Settled: 5 * time.Second, Work: time.Minute, Read: time.Minute, Timer: lines.CommitTimer}
@@ -86,18 +88,10 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 		return drivers.Facts{}, err
 	}
 	f := drivers.Facts{
-		OS: "eos", Version: v.Release, Release: v.Release, Model: v.Model,
+		OS: "eos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model),
 		Caps: drivers.Caps{Undo: d.way.undo(d.Pace.Timer), Writes: []string{d.way.name()}, AppliedState: true},
 	}
-	if d.t.Release != "" {
-		f.Release = d.t.Release
-	}
-	if f.Model == "" {
-		f.Model = d.t.Model
-	}
-	if family, ok := native.FamilyOf(f.Model); ok {
-		f.ASIC = family
-	}
+	f.ASIC, _ = native.FamilyOf(f.Model)
 	d.facts = &f
 	return f, nil
 }
@@ -122,8 +116,7 @@ type snapshot struct {
 	cfg *native.Config
 	// kw is how the box calls its unicast queues, "" where nothing tells.
 	kw native.Keyword
-	// open are the configuration sessions; nil where the switch does not show
-	// them.
+	// open are the configuration sessions; nil where they are not shown.
 	open *sessions
 }
 

@@ -13,8 +13,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Planner is what EOS has to say of a plan: on EOS all of it comes in force at
-// once.
+// Planner is what EOS has to say of a plan, all of which comes in force at once.
 func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
 	p := &planner{Draft: draft, snap: nativeOf(s), way: d.way}
 	if p.kw = p.snap.kw; p.kw == "" {

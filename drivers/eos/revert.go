@@ -177,8 +177,7 @@ func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	return d.bySwitch(b, err)
 }
 
-// bySwitch adds to an error after which the switch cannot be reached what it
-// does of itself.
+// bySwitch adds what a switch that cannot be reached does of itself.
 func (d *Driver) bySwitch(b lines.Record, err error) error {
 	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
 		return err
@@ -186,15 +185,10 @@ func (d *Driver) bySwitch(b lines.Record, err error) error {
 	return fmt.Errorf("%w; unless it was confirmed, the switch reverts it by itself within %s of the apply; run plan then", err, drivers.Spell(d.Pace.Timer))
 }
 
-// Undo restores, with a commit of its own, the settings that stood there before
-// an apply.
+// Undo restores, with a commit of its own, what stood there before an apply.
 func (d *Driver) Undo(ctx context.Context, b lines.Record, now *native.Config) error {
-	name, err := undoName(b.Session)
-	if err != nil {
-		return err
-	}
-	d.undo = name
-	back := lines.Record{Session: name, Edit: b.Undo, Undo: b.Undo.Undo(now), Before: drivers.Fingerprint(now.String())}
+	d.undo = undoName(b.Session)
+	back := lines.Record{Session: d.undo, Edit: b.Undo, Undo: b.Undo.Undo(now), Before: drivers.Fingerprint(now.String())}
 	if _, err := d.Put(ctx, &lines.Work{Record: back, Lines: b.Undo.Commands(now)}); err != nil {
 		return fmt.Errorf("revert: %w", err)
 	}

@@ -24,31 +24,28 @@ const (
 
 // sessionName makes a name of the run's ID. The random end keeps names apart,
 // because that of a session that was committed cannot be used again.
-func sessionName(id string) (string, error) {
-	b := make([]byte, randomBytes)
-	if _, err := rand.Read(b); err != nil {
-		return "", fmt.Errorf("name a session: %w", err)
-	}
-	end := "-" + hex.EncodeToString(b)
-	return drivers.RunName(id, maxName-randomEnd) + end, nil
+func sessionName(id string) string {
+	return drivers.RunName(id, maxName-randomEnd) + "-" + random(randomBytes)
 }
 
 // undoName makes a name for the session that reverts an apply, of the time
 // now and of the session of the apply: that tells later runs which run has left
 // it open.
-func undoName(session string) (string, error) {
-	b := make([]byte, 2)
-	if _, err := rand.Read(b); err != nil {
-		return "", fmt.Errorf("name a session: %w", err)
-	}
-	return drivers.Mark + time.Now().UTC().Format(undoTime) + undoOf(runOf(session)) + hex.EncodeToString(b), nil
+func undoName(session string) string {
+	return drivers.Mark + time.Now().UTC().Format(undoTime) + undoOf(runOf(session)) + random(2)
+}
+
+// random returns that many bytes in hexadecimal.
+func random(bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // it never fails
+	return hex.EncodeToString(b)
 }
 
 // undoTime is the form in which [drivers.RunTime] reads the time.
 const undoTime = "20060102-150405"
 
-// undoOf is what the names of the sessions that revert a run have behind the
-// time.
+// undoOf is what sessions that revert a run have behind the time in their names.
 func undoOf(run string) string {
 	h := sha256.Sum256([]byte(run))
 	return "-" + hex.EncodeToString(h[:3]) + "-"
@@ -115,8 +112,7 @@ func (s session) String() string {
 // errNotShown: the switch does not show its configuration sessions.
 var errNotShown = errors.New("configuration sessions are not shown")
 
-// sessions reads what is open. The error wraps errNotShown where the switch
-// refuses the command.
+// sessions reads what is open; errNotShown is a switch that refuses the command.
 func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	raw, err := d.way.showJSON(ctx, "show configuration sessions")
 	if refused(err) {
@@ -153,12 +149,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 
 // holds reports whether a session of that name is open.
 func (s *sessions) holds(name string) bool {
-	for _, p := range s.pending {
-		if p.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.pending, func(p session) bool { return p.name == name })
 }
 
 // timed reports whether the timer of that session runs.

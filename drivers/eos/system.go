@@ -35,10 +35,7 @@ var System = drivers.System{
 }
 
 func encode(d *render.Device) (string, []byte) {
-	kw, ok := native.KeywordForModel(d.Switch.Model.V)
-	if !ok {
-		kw = native.UCTxQueue
-	}
+	kw, _ := native.KeywordForModel(d.Switch.Model.V)
 	return "eos.cfg", native.Encode(d.Desired, kw).Append(nil)
 }
 

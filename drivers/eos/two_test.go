@@ -101,10 +101,7 @@ func TestARefusedRunLeavesWhatAnotherWrote(t *testing.T) {
 func TestOfTwoRunsOneCommits(t *testing.T) {
 	b := newBox(t, boxOptions{Options: simeos.Options{Model: strata}})
 	d, n := b.Open(), b.colleague()
-	theirs, err := sessionName(time.Now().UTC().Format("20060102-150405") + "123-abcdef")
-	if err != nil {
-		t.Fatal(err)
-	}
+	theirs := sessionName(time.Now().UTC().Format("20060102-150405") + "123-abcdef")
 	d.way = &meanwhile{way: d.way, before: func() { b.openSession(n, theirs) }}
 	was := b.State()
 	tok, err := b.Try(d)

@@ -12,8 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// way is a way into the switch. Its errors are those of the transport; see
-// [drivers.TransportError].
+// way is a way into the switch. For its errors see [drivers.TransportError].
 type way interface {
 	name() string // "ssh", "gnmi"
 	Addr() string

@@ -109,11 +109,4 @@ func (w *gnmiWay) state(ctx context.Context, _ []show) (*drivers.Observation, er
 
 func (w *gnmiWay) HangUp() { _ = w.Close() } // what a broken connection says on its end adds nothing
 
-func (w *gnmiWay) Close() error {
-	if w.client == nil {
-		return nil
-	}
-	err := w.client.Close()
-	w.client = nil
-	return err
-}
+func (w *gnmiWay) Close() error { return drivers.HangUp(&w.client) }

@@ -66,8 +66,7 @@ func (w *shellWay) discard(ctx context.Context, name string) error {
 	return w.Do(ctx, "configure session "+name+" abort")
 }
 
-// state reads the state with show commands. Those that a release does not have
-// leave their values unset.
+// state reads the state with show commands, those that a release has.
 func (w *shellWay) state(ctx context.Context, commands []show) (*drivers.Observation, error) {
 	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
 	for _, c := range commands {

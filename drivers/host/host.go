@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -46,8 +47,7 @@ type Config struct {
 	Connect func(context.Context) (Conn, error)
 	// Options bound the steps.
 	Options local.Options
-	// Accepted reports whether the intent accepts a finding about a port; nil
-	// accepts none.
+	// Accepted reports whether the intent accepts a finding; nil accepts none.
 	Accepted func(check, port string) bool
 }
 
@@ -95,10 +95,8 @@ type Record struct {
 
 type here struct {
 	agent.Machine
-	close func() error
+	io.Closer
 }
-
-func (h here) Close() error { return h.close() }
 
 // Machine connects to the host, where no call has done so yet.
 func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
@@ -110,7 +108,7 @@ func (d *Driver) Machine(ctx context.Context) (agent.Machine, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		d.conn = here{agent.Local(m), m.Close}
+		d.conn = here{agent.Local(m), m}
 		return d.conn, nil
 	}
 	conn, err := d.Connect(ctx)
@@ -151,8 +149,7 @@ func (d *Driver) wrap(err error) error {
 	return drivers.TransportError(err)
 }
 
-// ownWord reports whether an error is what the host itself says, and not one of
-// the connection to it.
+// ownWord reports whether an error is the host's, and not one of the connection.
 func (d *Driver) ownWord(err error) bool {
 	return d.Connect == nil || errors.As(err, new(*agent.Error))
 }
@@ -492,8 +489,5 @@ func (d *Driver) CheckUndo(t *drivers.Token, managed func(port string) bool) err
 	if err := t.Read(d.Name, &rec); err != nil {
 		return err
 	}
-	if err := rec.Undo.Check(managed); err != nil {
-		return err
-	}
-	return nil
+	return rec.Undo.Check(managed)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
@@ -16,22 +17,18 @@ import (
 // machine that has the physical one, and a finding that the intent accepts is no
 // error here either; a nil accepted accepts none.
 func Left(changes []nic.Change, accepted func(check, port string) bool) (lines []string, unfit string) {
-	ports := map[nic.Change][]string{}
-	var order []nic.Change
+	var ports ordered.Groups[nic.Change, string]
 	for _, c := range changes {
 		if c.Field == nic.FieldUnit || c.Kind == nic.KindResetPending {
 			continue
 		}
 		port := c.Port
 		c.Port, c.Reason = "", ""
-		if ports[c] == nil {
-			order = append(order, c)
-		}
-		ports[c] = append(ports[c], port)
+		ports.Add(c, port)
 	}
 	var essential []string
-	for _, c := range order {
-		line := fmt.Sprintf("%s: %s -> %s, %s", place(c.Field, ports[c]), c.Old, c.New, c.Kind)
+	for c, at := range ports.All() {
+		line := fmt.Sprintf("%s: %s -> %s, %s", place(c.Field, at), c.Old, c.New, c.Kind)
 		if c.Blocked != "" {
 			line += ": " + c.Blocked
 		}
@@ -39,7 +36,7 @@ func Left(changes []nic.Change, accepted func(check, port string) bool) (lines [
 		if c.Field != nic.FieldPort && (c.Field == nic.FieldDCB || !nic.Essential(c.Field)) {
 			continue
 		}
-		open := slices.DeleteFunc(ports[c], func(port string) bool {
+		open := slices.DeleteFunc(at, func(port string) bool {
 			check := findingOf(c)
 			return check != "" && accepted != nil && accepted(check, port)
 		})

@@ -66,8 +66,7 @@ type Leftovers struct {
 
 // Work is a batch of lines.
 type Work struct {
-	// Record has the effect of the lines as Edit, and the previous values as
-	// Undo.
+	// Record has the effect of the lines as Edit, what was there as Undo.
 	Record
 	Lines []string
 	Timer time.Duration // after which the switch reverts them; 0 for never
@@ -167,8 +166,7 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 // differs was made by others.
 func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 	f, cause := m.Switch.Write(ctx, w)
-	// The caller may be gone; the switch is not, and has to be left in a state
-	// that is known.
+	// The caller may be gone; the switch has to be left in a state that is known.
 	ctx = context.WithoutCancel(ctx)
 	if f == Unsent {
 		return true, m.unsent(ctx, w, cause)
@@ -286,8 +284,7 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// Revert undoes an apply; one of which nothing came in force is not reverted.
-// It may be called again.
+// Revert undoes an apply of which anything came in force. It may be called again.
 func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil

@@ -43,8 +43,7 @@ type Machine struct {
 	Identify func(c *native.Config, desired *qos.Device, variant int) string
 	// Held is the configuration in a snapshot, and the variant of its box.
 	Held func(s *drivers.Snapshot) (*native.Config, int)
-	// Variants is how many kinds of boxes [Machine.Means] tells apart; 0 for
-	// none.
+	// Variants is how many kinds of boxes Means tells apart; 0 for none.
 	Variants int
 	// Ended are the IDs of runs that are known to be at work no more.
 	Ended []string
@@ -54,8 +53,7 @@ type Machine struct {
 	Shares string
 	Switch Switch
 	Pace   Pace
-	// idle is the undo record of the apply of which this driver knows that nothing
-	// came in force.
+	// idle is the undo record of an apply of which surely nothing came in force.
 	idle string
 	// desired is what the digest was last asked for; nil until then.
 	desired *qos.Device
@@ -165,14 +163,12 @@ func (m *Machine) Holds(e native.Edit, now *native.Config, variant int) bool {
 	return len(qos.Diff(is, would))+len(qos.Diff(would, is)) == 0
 }
 
-// done reports whether a configuration holds what a record wants, and what it
-// undoes is gone.
+// done reports whether a configuration holds what a record wants, not what was.
 func (m *Machine) done(b Record, now *native.Config) bool {
 	return m.Holds(b.Edit, now, b.Variant) && (!b.Undone(now) || len(b.Edit.Commands(now)) == 0)
 }
 
-// stands returns an error unless an apply is still in force, as it has to be
-// before it is saved.
+// stands returns an error unless an apply is still in force, to be saved.
 func (m *Machine) stands(b Record, now *native.Config) error {
 	switch {
 	case m.Holds(b.Edit, now, b.Variant):

@@ -36,8 +36,7 @@ type Planner interface {
 	Change(allowed *qos.Device) native.Edit
 	// Impact is that of a change, by what the edit does.
 	Impact(kind qos.Kind) qos.Impact
-	// Tell says the step to a person, and how it goes to the switch, and notes what
-	// else it does.
+	// Tell says the step and how it goes to the switch, and notes what else it does.
 	Tell() (via, what string)
 }
 
@@ -55,9 +54,13 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 	p.Open()
 	if len(d.Changes) > 0 {
 		p.Block()
-		after := m.prove(d, cfg, variant, p.Change)
-		// Values that the intent does not set may have come from the lines that
-		// are replaced.
+		why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or remove it from the intent"
+		var after *qos.Device
+		d.Changes, after = drivers.Prove(have, desired, d.Changes, why, func(allowed *qos.Device) *qos.Device {
+			d.Edit = p.Change(allowed)
+			return m.decode(d.Edit.Apply(cfg), variant)
+		})
+		// Values that the intent does not set may come from lines that are replaced.
 		d.Changes = drivers.WithOthers(d.Changes, have, after, m.Shares)
 		for i := range d.Changes {
 			if c := &d.Changes[i]; c.Blocked == "" {
@@ -73,19 +76,6 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 	}
 	out.Changes, out.Notes = d.Changes, d.Notes
 	return out, nil
-}
-
-// prove works out the edit for what is allowed of desired, see [drivers.Prove].
-// The changes that cannot be made are blocked. It returns what the device will
-// be.
-func (m *Machine) prove(d *Draft, cfg *native.Config, variant int, change func(allowed *qos.Device) native.Edit) *qos.Device {
-	why := "cannot be changed on " + m.System + " by this tool; set it on the switch, or remove it from the intent"
-	changes, after := drivers.Prove(d.Have, d.Desired, d.Changes, why, func(allowed *qos.Device) *qos.Device {
-		d.Edit = change(allowed)
-		return m.decode(d.Edit.Apply(cfg), variant)
-	})
-	d.Changes = changes
-	return after
 }
 
 // BlockPorts marks the changes of ports that the switch does not have, and of

@@ -64,8 +64,7 @@ func (m *Machine) check(b Record, managed func(port string) bool) error {
 	return nil
 }
 
-// CheckUndo returns an error, with the place, for an undo record that Apply does
-// not make.
+// CheckUndo returns an error, with the place, for a record that Apply never makes.
 func (m *Machine) CheckUndo(t *drivers.Token, managed func(port string) bool) error {
 	_, err := m.record(t, managed)
 	return err

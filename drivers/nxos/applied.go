@@ -71,8 +71,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return a.out, nil
 }
 
-// pfc reads the state of PFC by port: the structured form, and the text where
-// that has more.
+// pfc reads the state of PFC by port, structured or, where that has more, as text.
 func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
 	var out map[string]show.PFC
 	raw, err := d.Show(ctx, pfcCommand+" | json")

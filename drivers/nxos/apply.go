@@ -104,12 +104,10 @@ func (d *Driver) alone(ctx context.Context, b lines.Record, kept error) error {
 		return nil
 	}
 	names, _, err := d.checkpoints(ctx)
-	if err == nil {
-		if err = d.otherRun(names, b.Checkpoint); err == nil {
-			return nil
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return d.otherRun(names, b.Checkpoint)
 }
 
 // stranger reports whether a checkpoint is that of a run of this tool of which

@@ -7,24 +7,16 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 )
 
-var (
-	_ drivers.Meter = (*Driver)(nil)
-	_ drivers.Saver = (*Driver)(nil)
-)
-
 // poll is how old a counter may be. How often NX-OS reads the counters of its
 // queues from the hardware is not documented; this is far above what its
 // counters are seen to lag behind.
 const poll = 10 * time.Second
 
-// Counters reads what the ports count. NX-OS shows neither drops nor fills by
-// priority group.
+// Counters reads what the ports count. NX-OS shows nothing of priority groups.
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.observe(ctx, counterShows)
 	if err != nil {
 		return nil, err
 	}
-	c := drivers.CountersOf(o, ports)
-	c.Poll = drivers.PollAll(poll)
-	return c, nil
+	return drivers.CountersOf(o, ports, poll), nil
 }

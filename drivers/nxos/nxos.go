@@ -12,6 +12,7 @@
 package nxos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,8 @@ var (
 	_ drivers.Heir     = (*Driver)(nil)
 	_ drivers.Keeper   = (*Driver)(nil)
 	_ drivers.Checker  = (*Driver)(nil)
+	_ drivers.Meter    = (*Driver)(nil)
+	_ drivers.Saver    = (*Driver)(nil)
 )
 
 // A save can take more than a minute (ktbyers/netmiko cisco_nxos.py).
@@ -91,10 +94,9 @@ func newDriver(t drivers.Target) *Driver {
 }
 
 // Close ends all sessions.
-func (d *Driver) Close() error { return errors.Join(d.Shell.Close(), d.hangUpState()) }
+func (d *Driver) Close() error { return errors.Join(d.Shell.Close(), drivers.HangUp(&d.state)) }
 
-// Probe asks what the switch is: "show version", with what the intent states in
-// its place.
+// Probe asks what the switch is, but for what the intent states.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -119,13 +121,7 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 			v.Model = id
 		}
 	}
-	f := drivers.Facts{OS: "nxos", Version: v.Release, Release: v.Release, Model: v.Model}
-	if d.t.Release != "" {
-		f.Release = d.t.Release
-	}
-	if f.Model == "" {
-		f.Model = d.t.Model
-	}
+	f := drivers.Facts{OS: "nxos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model)}
 	d.plain = d.plain || !dualStage(f.Release)
 	f.Caps = drivers.Caps{Undo: d.undo(), Writes: []string{"ssh"}, AppliedState: true}
 	d.facts = &f
@@ -163,8 +159,7 @@ type snapshot struct {
 	guessed bool
 	// left are the checkpoints that this tool left on the switch.
 	left []string
-	// theirs are those of runs that may be at work elsewhere, and how long ago
-	// they began.
+	// theirs are those of runs that may be at work elsewhere, with their age.
 	theirs map[string]time.Duration
 	// checkpoints is how many the switch lists.
 	checkpoints int

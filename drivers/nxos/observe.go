@@ -80,7 +80,7 @@ func (d *Driver) overGNMI(ctx context.Context) sources {
 	// A caller who left says nothing about the server.
 	if ctx.Err() == nil {
 		d.noState = err
-		if err := d.hangUpState(); err != nil {
+		if err := drivers.HangUp(&d.state); err != nil {
 			d.noState = fmt.Errorf("%w, and %w", d.noState, err)
 		}
 	}
@@ -101,16 +101,6 @@ func (d *Driver) readState(ctx context.Context) (*drivers.Observation, error) {
 		return nil, fmt.Errorf("%w: the gNMI server at %s has no model %s", drivers.ErrUnsupported, d.state.Addr(), dme.Model)
 	}
 	return dme.Observe(ctx, d.state)
-}
-
-// hangUpState ends the gNMI connection, where there is one.
-func (d *Driver) hangUpState() error {
-	if d.state == nil {
-		return nil
-	}
-	err := d.state.Close()
-	d.state = nil
-	return err
 }
 
 // lacking reports whether there are no Ethernet ports, or one that lacks
@@ -136,8 +126,8 @@ func lacksLink(p *drivers.PortState) bool {
 func lacksNeighbors(p *drivers.PortState) bool { return p.Neighbors == nil }
 
 func lacksECN(p *drivers.PortState) bool {
-	for _, q := range p.Queues {
-		if q.ECNMarked.Set {
+	for id := range p.Counters {
+		if id.Metric == drivers.QueueMarked {
 			return false
 		}
 	}
@@ -155,17 +145,10 @@ func complete(o, from *drivers.Observation) {
 		if p.Neighbors == nil {
 			p.Neighbors = f.Neighbors
 		}
-		for i := range qos.NumPriorities {
-			fill(&p.PFCRx[i], f.PFCRx[i])
-			fill(&p.PFCTx[i], f.PFCTx[i])
-			q, g := &p.Queues[i], &f.Queues[i]
-			fill(&q.TxPackets, g.TxPackets)
-			fill(&q.TxBytes, g.TxBytes)
-			fill(&q.DropPackets, g.DropPackets)
-			fill(&q.DropBytes, g.DropBytes)
-			fill(&q.ECNMarked, g.ECNMarked)
-			fill(&q.WatchdogStuck, g.WatchdogStuck)
-			fill(&q.WatchdogRecovered, g.WatchdogRecovered)
+		for id, n := range f.Counters {
+			if _, known := p.Counters[id]; !known {
+				p.Counters.Put(id, qos.Of(n))
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -52,7 +53,11 @@ func (b *box) counting(queue int) {
 }
 
 // count is a counter that is shown.
-func count(n uint64) qos.Opt[uint64] { return qos.Of(n) }
+// marks reports whether ECN marks of a port were read, which only gNMI has.
+func marks(o *drivers.Observation) bool {
+	_, ok := o.Ports["Ethernet1/1"].Counters[drivers.QueueMarked.Of(0)]
+	return ok
+}
 
 // TestObserve reads the same both ways, and ECN marks over gNMI alone: the
 // simulated release has no command for them.
@@ -75,10 +80,20 @@ func TestObserve(t *testing.T) {
 
 			shown, both := observe(t, b.overSSH()), observe(t, b.Open())
 			p := both.Ports["Ethernet1/1"]
-			want := drivers.QueueState{TxPackets: count(100), TxBytes: count(101), DropPackets: count(102), DropBytes: count(103),
-				WatchdogStuck: count(106), WatchdogRecovered: count(107), ECNMarked: count(108)}
-			if p == nil || p.Queues[o.queue] != want || p.PFCRx[o.queue] != count(104) || p.PFCTx[o.queue] != count(105) || p.PFCRx[5] != count(55) ||
-				p.AdminUp != qos.Of(true) || p.OperUp != qos.Of(true) || p.MTU != qos.Of(9100) || p.Speed.V.Gbps() != 400 {
+			want := drivers.PortCounters{drivers.PFCRx.Of(5): 55}
+			for m, n := range map[drivers.Metric]uint64{drivers.QueuePackets: 100, drivers.QueueBytes: 101, drivers.QueueDrops: 102, drivers.PFCRx: 104, drivers.PFCTx: 105,
+				drivers.StormsDetected: 106, drivers.StormsRestored: 107, drivers.QueueMarked: 108} {
+				want[m.Of(o.queue)] = n
+			}
+			if p == nil {
+				t.Fatal("no port")
+			}
+			for id, n := range want {
+				if got, ok := p.Counters[id]; !ok || got != n {
+					t.Errorf("%s is %d, %v", id, got, ok)
+				}
+			}
+			if p.AdminUp != qos.Of(true) || p.OperUp != qos.Of(true) || p.MTU != qos.Of(9100) || p.Speed.V.Gbps() != 400 {
 				t.Errorf("%+v", p)
 			}
 			if p := both.Ports["Ethernet1/2"]; p.AdminUp != qos.Of(false) || p.OperUp != qos.Of(false) {
@@ -92,12 +107,12 @@ func TestObserve(t *testing.T) {
 			}
 			marked := 0
 			for _, p := range both.Ports {
-				for i := range p.Queues {
-					if p.Queues[i].ECNMarked.Set {
+				maps.DeleteFunc(p.Counters, func(id drivers.CounterID, _ uint64) bool {
+					if id.Metric == drivers.QueueMarked {
 						marked++
 					}
-					p.Queues[i].ECNMarked = qos.Opt[uint64]{}
-				}
+					return id.Metric == drivers.QueueMarked
+				})
 			}
 			if queues := map[bool]int{true: 4, false: 8}[o.FourQueue]; marked != queues*len(ports) {
 				t.Errorf("ECN marks of %d queues", marked)
@@ -178,7 +193,7 @@ func TestObserveDials(t *testing.T) {
 		t.Errorf("%d connections before Observe", n)
 	}
 	for range 3 {
-		if o := observe(t, d); !o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+		if !marks(observe(t, d)) {
 			t.Error("nothing was read over gNMI")
 		}
 	}
@@ -250,15 +265,15 @@ func TestObserveWithoutGNMI(t *testing.T) {
 func TestObserveStaysWithOneWay(t *testing.T) {
 	b := newBox(t, boxOptions{gnmi: true})
 	d := b.Open()
-	if o := observe(t, d); !o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+	if !marks(observe(t, d)) {
 		t.Fatal("nothing was read over gNMI")
 	}
 	b.Faults().NoModel(true) // refuses every path
-	if o := observe(t, d); o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+	if marks(observe(t, d)) {
 		t.Error("ECN marks without gNMI")
 	}
 	b.Faults().NoModel(false)
-	if o := observe(t, d); o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+	if marks(observe(t, d)) {
 		t.Error("gNMI is used again")
 	}
 }
@@ -284,7 +299,7 @@ func TestObserveNeedsSSH(t *testing.T) {
 	if _, err := d.Observe(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-	if o := observe(t, d); !o.Ports["Ethernet1/1"].Queues[0].ECNMarked.Set {
+	if !marks(observe(t, d)) {
 		t.Error("gNMI is not used any more")
 	}
 }

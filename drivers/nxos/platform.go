@@ -14,8 +14,7 @@ const (
 // name (scrapli/scrapligo cisco_nxos.yaml).
 const host = `[\w.\-]{1,63}(?:\(maint-mode\))?`
 
-// modes is what stands in the parentheses of a configuration prompt behind its
-// kind.
+// modes is what a configuration prompt has in its parentheses behind its kind.
 const modes = `[\w.\-@/:+]{0,64}`
 
 // stage is what the prompts of the dual-stage mode have (Nexus 9000 NX-OS,

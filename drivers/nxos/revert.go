@@ -34,8 +34,7 @@ func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	for _, n := range natural.Keys(names) {
 		if drivers.Ours(n) {
 			left.Runs = append(left.Runs, lines.Record{Checkpoint: n})
-			// The timer of a run that is long past has run out; one that runs is
-			// another user's, and stays.
+			// Of a run long past it has run out; one that runs is another user's.
 			timed = timed || !longAgo(n)
 		}
 	}
@@ -95,8 +94,7 @@ func (d *Driver) timed(ctx context.Context, b lines.Record) (bool, error) {
 	return err == nil && !d.Holds(b.Edit, saved, b.Variant), err
 }
 
-// past reports whether an apply is long past. Its run may have begun long
-// before it.
+// past reports whether an apply, not its run, began long ago.
 func past(b lines.Record) bool {
 	if b.Begun.IsZero() {
 		return longAgo(b.Checkpoint)

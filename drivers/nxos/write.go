@@ -74,8 +74,7 @@ func (d *Driver) stage(ctx context.Context, typed []string, timer time.Duration)
 	return f, err
 }
 
-// abort drops what is in the buffer. Where that fails, the end of the shell
-// drops it.
+// abort drops the buffer. Where that fails, the end of the shell drops it.
 func abort(ctx context.Context, n *ssh.Network, why error) error {
 	if _, err := n.Type(ctx, "abort"); err != nil && !drivers.RefusedLine(err) {
 		return lines.JoinErrors(why, lines.JoinErrors(err, n.Close()))
@@ -106,8 +105,7 @@ func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err e
 	return f, err
 }
 
-// errAwaited is why a switch takes no commit: it has one timer. Whose it is
-// nothing shows.
+// errAwaited is why a switch takes no commit: it has one timer, nobody knows whose.
 var errAwaited = errors.New("a commit waits for its confirmation, and this run is not known to have made it; roll back again once it is confirmed or its time is over")
 
 // awaited reports whether a commit was refused for the timer of another one.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -176,10 +177,7 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 		}
 	}
 	if len(bad) > 0 {
-		k := bad[0]
-		for _, b := range bad {
-			k = min(k, b)
-		}
+		k := slices.Min(bad)
 		got := "nothing"
 		if h, ok := have[k]; ok {
 			got = strconv.Itoa(h)
@@ -188,8 +186,7 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 	}
 }
 
-// mapMembers reads the members of a map as SAI has them; nil where they cannot
-// be read.
+// mapMembers reads the members of a map as SAI has them; nil for unreadable.
 func mapMembers(text, from, to string) map[int]int {
 	var list struct {
 		List []struct {

@@ -10,8 +10,6 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-var _ drivers.Checker = (*driver)(nil)
-
 // CheckSteps returns an error, with the place, for what a plan of this driver
 // never has.
 func (d *driver) CheckSteps(items []drivers.Step, managed func(port string) bool) (qos.Impact, error) {
@@ -37,10 +35,7 @@ func (d *driver) undo(t *drivers.Token, managed func(port string) bool) (native.
 	if err := t.Read(d.t.Name, &u); err != nil {
 		return u, err
 	}
-	if err := u.Check(managed); err != nil {
-		return u, err
-	}
-	return u, nil
+	return u, u.Check(managed)
 }
 
 // batch is the native part of a step: ops that go out as one request.

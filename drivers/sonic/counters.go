@@ -17,10 +17,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-var _ drivers.Meter = (*driver)(nil)
-
-// flexGroup is a group of counters that the switch polls together, a row of
-// FLEX_COUNTER_TABLE.
+// flexGroup are counters that are polled together, a row of FLEX_COUNTER_TABLE.
 type flexGroup struct {
 	name    string
 	every   time.Duration // unless POLL_INTERVAL says otherwise
@@ -224,8 +221,6 @@ func (r *counterReader) port(name string, ports, queues, groups native.Row) {
 	}
 }
 
-var _ drivers.Saver = (*driver)(nil)
-
 // startupFile is what the switch loads when it starts.
 const startupFile = "/etc/sonic/config_db.json"
 
@@ -244,20 +239,14 @@ func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	return unsaved(running, saved), nil
 }
 
-// saved reads the startup file; the error wraps ErrUnsupported where there is
-// no way to.
+// saved reads the startup file; ErrUnsupported is that there is no way to.
 func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	if d.t.SSH == nil || d.sshDown != nil {
 		return nil, fmt.Errorf("%w: the startup file is read over ssh", drivers.ErrUnsupported)
 	}
-	sh, err := d.shell(ctx)
+	out, err := d.exec(ctx, "sudo cat "+startupFile, nil)
 	if err != nil {
 		return nil, err
-	}
-	out, err := sh.Run(ctx, "sudo cat "+startupFile, nil)
-	if err != nil {
-		d.hangUpSSH()
-		return nil, drivers.TransportError(err)
 	}
 	if out.Status != 0 {
 		return nil, fmt.Errorf("%w: %s cannot be read: %s", drivers.ErrUnsupported, startupFile, firstLines(strings.TrimSpace(string(out.Stderr))))

@@ -10,6 +10,7 @@
 package sonic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,8 +49,7 @@ type driver struct {
 	left *drivers.Leftover
 	// desired is what the digest was last asked for: nil until then.
 	desired *qos.Device
-	// idle is the undo record of the apply of which this driver knows that nothing
-	// came in force.
+	// idle is the undo record of an apply of which surely nothing came in force.
 	idle string
 	// bound is what a revert may disturb at once; nil is what its token says.
 	bound *drivers.Policy
@@ -62,12 +62,17 @@ type driver struct {
 }
 
 var (
-	_ drivers.Driver  = (*driver)(nil)
-	_ drivers.Keeper  = (*driver)(nil)
-	_ drivers.Settler = (*driver)(nil)
-	_ drivers.Resumer = (*driver)(nil)
-	_ drivers.Bounded = (*driver)(nil)
-	_ drivers.Heir    = (*driver)(nil)
+	_ drivers.Driver   = (*driver)(nil)
+	_ drivers.Keeper   = (*driver)(nil)
+	_ drivers.Settler  = (*driver)(nil)
+	_ drivers.Resumer  = (*driver)(nil)
+	_ drivers.Bounded  = (*driver)(nil)
+	_ drivers.Heir     = (*driver)(nil)
+	_ drivers.Checker  = (*driver)(nil)
+	_ drivers.Meter    = (*driver)(nil)
+	_ drivers.Saver    = (*driver)(nil)
+	_ drivers.Observer = (*driver)(nil)
+	_ drivers.Notifier = (*driver)(nil)
 )
 
 // Open makes the driver; the switch is dialled by the first call.
@@ -82,18 +87,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 }
 
 // Close ends all sessions.
-func (d *driver) Close() error {
-	var err error
-	if d.cli != nil {
-		err = d.cli.Close()
-		d.cli = nil
-	}
-	if d.sh != nil {
-		err = errors.Join(err, d.sh.Close())
-		d.sh = nil
-	}
-	return err
-}
+func (d *driver) Close() error { return errors.Join(drivers.HangUp(&d.cli), drivers.HangUp(&d.sh)) }
 
 func (d *driver) client(ctx context.Context) (*gnmi.Client, error) {
 	if d.cli != nil {
@@ -149,10 +143,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
 		return f, err
 	}
-	if f.Model = meta["hwsku"]; f.Model == "" {
-		f.Model = d.t.Model
-	}
-	version := d.t.Release
+	f.Model = cmp.Or(meta["hwsku"], d.t.Model)
 	d.sshDown = nil
 	if d.t.SSH != nil {
 		f.Version, err = d.showVersion(ctx)
@@ -169,9 +160,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if !slices.Contains(f.Caps.Writes, "ssh") {
 		f.Caps.Undo += "; over gNMI alone a run of another machine on it is not seen"
 	}
-	if version == "" {
-		version = f.Version
-	}
+	version := cmp.Or(d.t.Release, f.Version)
 	if version == "" {
 		row, err := d.row(ctx, "CONFIG_DB", "VERSIONS", "DATABASE")
 		if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
@@ -195,17 +184,11 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	return f, nil
 }
 
-// showVersion returns the version that the switch prints, "" where it prints
-// none.
+// showVersion returns the version that the switch prints, "" for none.
 func (d *driver) showVersion(ctx context.Context) (string, error) {
-	sh, err := d.shell(ctx)
+	out, err := d.exec(ctx, "show version", nil)
 	if err != nil {
 		return "", err
-	}
-	out, err := sh.Run(ctx, "show version", nil)
-	if err != nil {
-		d.hangUpSSH()
-		return "", drivers.TransportError(err)
 	}
 	return softwareVersion(string(out.Stdout)), nil
 }
@@ -220,8 +203,7 @@ func softwareVersion(out string) string {
 	return ""
 }
 
-// get reads one node of a database; the error wraps [gnmi.ErrNotFound] where there
-// is none.
+// get reads one node of a database; [gnmi.ErrNotFound] is that there is none.
 func get[T any](ctx context.Context, d *driver, parse func(where string, data []byte) (T, error), db string, at ...string) (none T, err error) {
 	c, err := d.client(ctx)
 	if err != nil {

@@ -24,11 +24,7 @@ func (d *driver) explain(ctx context.Context, ops []native.Op, cfg native.Config
 	if err != nil {
 		return ""
 	}
-	sh, err := d.shell(ctx)
-	if err != nil {
-		return ""
-	}
-	out, err := sh.Run(ctx, "sudo config apply-patch -d "+quote(file)+"; rm -f "+quote(file), nil)
+	out, err := d.exec(ctx, "sudo config apply-patch -d "+quote(file)+"; rm -f "+quote(file), nil)
 	if err != nil {
 		return ""
 	}

@@ -12,8 +12,6 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-var _ drivers.Notifier = (*driver)(nil)
-
 // Notify subscribes to the tables of CONFIG_DB that this tool knows and that the
 // switch has: it refuses a subscription to one that has no row (sonic-gnmi
 // sonic_data_client/db_client.go). So a table that gets its first row later is

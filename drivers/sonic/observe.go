@@ -13,13 +13,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-var _ drivers.Observer = (*driver)(nil)
-
 // mostMbps is far above any link rate.
 const mostMbps = 1 << 30
 
-// Observe reads the state of the links and the LLDP neighbours. Counters are
-// not set.
+// Observe reads the links and the LLDP neighbours. Counters are not set.
 //
 // The tables of APPL_DB are those of sonic-swss doc/swss-schema.md
 // (PORT_TABLE) and sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent where the
@@ -41,7 +38,7 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 			continue
 		}
 		p := o.Port(name)
-		p.AdminUp, p.OperUp = upOf(row["admin_status"]), upOf(row["oper_status"])
+		p.AdminUp, p.OperUp = drivers.UpOf(row["admin_status"]), drivers.UpOf(row["oper_status"])
 		if n, err := strconv.Atoi(row["mtu"]); err == nil && n > 0 && n < 1<<16 {
 			p.MTU = qos.Of(n)
 		}
@@ -65,11 +62,4 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 		}
 	}
 	return o, nil
-}
-
-func upOf(s string) qos.Opt[bool] {
-	if s != "up" && s != "down" {
-		return qos.Opt[bool]{}
-	}
-	return qos.Of(s == "up")
 }

@@ -29,8 +29,7 @@ func (d *driver) leftDown() map[string]string {
 	return d.left.Down
 }
 
-// note keeps a record of ports that are about to go down, and of ports that are
-// up again.
+// note records ports that are about to go down, and those that are up again.
 func (d *driver) note(down, up []string) error {
 	if d.left == nil || len(down)+len(up) == 0 {
 		return nil
@@ -107,9 +106,8 @@ func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 	return true, nil
 }
 
-// lasts reports whether the switch would be the same after a restart, in what
-// this tool manages. A port that is down and saved as up was shut by hand, which
-// is not for this tool to save.
+// lasts reports whether the switch would be the same after a restart, see
+// [drivers.Lasts].
 func (d *driver) lasts(running, saved native.Config) bool {
 	var devs [2]*qos.Device
 	for i, c := range []native.Config{running, saved} {
@@ -119,18 +117,5 @@ func (d *driver) lasts(running, saved native.Config) bool {
 		maps.DeleteFunc(c[native.TGroup], func(_ string, row native.Row) bool { return native.Derived(row["profile"]) })
 		devs[i], _ = native.Decode(c)
 	}
-	for i := range devs {
-		for _, c := range qos.Diff(devs[i], devs[1-i]) {
-			have, becomes := c.Old, c.New
-			if i == 1 {
-				have, becomes = c.New, c.Old
-			}
-			others := c.Port != "" && !d.desired.Manages(c.Port)
-			if others || c.Field.Kind == qos.KindAdminUp && have == "false" && becomes == "true" || c.Field.Kind == qos.KindDerivedFrom {
-				continue
-			}
-			return false
-		}
-	}
-	return true
+	return drivers.Lasts(devs[0], devs[1], d.desired.Manages)
 }

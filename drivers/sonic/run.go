@@ -220,14 +220,9 @@ func (d *driver) settle(ctx context.Context) error {
 	}
 }
 
-// hangUp ends the gNMI session, so that the next call does not wait for the
-// backoff of a broken one.
+// hangUp ends the gNMI session, so that no call waits for its backoff.
 func (d *driver) hangUp() {
-	if d.cli != nil {
-		// The error of closing a broken connection adds nothing.
-		_ = d.cli.Close()
-		d.cli = nil
-	}
+	_ = drivers.HangUp(&d.cli) // what a broken connection says on its end adds nothing
 }
 
 func (d *driver) readTimeout() time.Duration {
@@ -282,8 +277,7 @@ func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []n
 	left := mark.left(now)
 	switch {
 	case left == 0:
-		// It was carried out in spite of the answer, and a switch that answers
-		// no does not save.
+		// It was carried out all the same, and a switch that says no does not save.
 		r.cfg, r.unsaved = now, true
 		return nil
 	case mark.moved(now) > 0:
@@ -372,8 +366,7 @@ func (r *runner) waitLinks(ctx context.Context, ports []string) error {
 	return fmt.Errorf("%w: %s did not come up again within %s", drivers.ErrPartial, natural.Fold(left), r.d.pace.linkUp)
 }
 
-// operUp reads the link state. A switch that shows none counts as down, so
-// that nothing waits for it.
+// operUp reads the link state. None counts as down, so that nothing waits for it.
 func (d *driver) operUp(ctx context.Context, port string) (bool, error) {
 	row, err := d.row(ctx, "APPL_DB", "PORT_TABLE", port)
 	if errors.Is(err, gnmi.ErrNotFound) {

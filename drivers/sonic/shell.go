@@ -3,7 +3,6 @@ package sonic
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"strings"
 
@@ -19,11 +18,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 // hangUpSSH ends the SSH session, so that the next command opens another.
 func (d *driver) hangUpSSH() {
-	if d.sh != nil {
-		// The error of closing a broken connection adds nothing.
-		_ = d.sh.Close()
-		d.sh = nil
-	}
+	_ = drivers.HangUp(&d.sh) // what a broken connection says on its end adds nothing
 }
 
 // wakeSSH makes sure that a session works before something depends on it: a
@@ -86,8 +81,7 @@ func firstLines(s string) string {
 	return strings.Join(lines, " / ")
 }
 
-// overSSH carries ops out that the config updater refuses, and finds out what
-// became of them.
+// overSSH carries out ops that the config updater refuses, and judges the outcome.
 func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 	mark := footprintOf(r.cfg, s)
 	if err := r.sendSSH(ctx, s.Ops); err != nil {
@@ -139,11 +133,7 @@ func (r *runner) sendSSH(ctx context.Context, ops []native.Op) error {
 }
 
 func (d *driver) upload(ctx context.Context, data []byte) (string, error) {
-	var id [8]byte
-	if _, err := rand.Read(id[:]); err != nil {
-		return "", fmt.Errorf("random name: %w", err)
-	}
-	file := "/tmp/roce-fabric-" + hex.EncodeToString(id[:]) + ".json"
+	file := "/tmp/roce-fabric-" + rand.Text() + ".json"
 	if err := d.commandInput(ctx, "cat > "+quote(file), data); err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package sonic
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,11 +55,10 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	if err := u.Check(nil); err != nil {
 		return nil, fmt.Errorf("nothing was written, as this tool could not undo it: %w", err)
 	}
-	raw, err := json.Marshal(u)
+	token, err := drivers.NewToken(d.t.Name, u)
 	if err != nil {
-		return nil, fmt.Errorf("encode the undo record: %w", err)
+		return nil, err
 	}
-	token := &drivers.Token{Device: d.t.Name, Native: raw}
 	if o.Token != nil {
 		if err := o.Token(token); err != nil {
 			return nil, err
@@ -78,7 +76,7 @@ func (d *driver) Apply(ctx context.Context, before *drivers.Snapshot, st *driver
 	}
 	err = r.run(ctx, steps)
 	if errors.Is(err, drivers.ErrRejected) && !errors.Is(err, drivers.ErrPartial) && st.Items[0].Via == "gnmi" && len(left) == 0 {
-		d.idle = string(raw)
+		d.idle = string(token.Native)
 	}
 	return token, err
 }
@@ -137,10 +135,7 @@ func (d *driver) save(ctx context.Context, cfg native.Config) error {
 		// The switch goes on without us, and saves when it is through.
 		return d.settle(ctx)
 	}
-	if err != nil {
-		return drivers.TransportError(err)
-	}
-	return nil
+	return drivers.TransportError(err)
 }
 
 // Bound says what Revert may disturb at once.

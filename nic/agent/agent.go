@@ -34,13 +34,11 @@ const version = 1
 const (
 	MaxRequest = 8 << 20
 	MaxAnswer  = 16 << 20 // of one line
-	// maxNoise is what may come before the hello: what a login shell's start-up
-	// files print.
+	// maxNoise is what a login shell's start-up files may print before the hello.
 	maxNoise = 64 << 10
 )
 
-// The deadlines of calls whose context has none. A card takes 20 seconds to read
-// and minutes to write.
+// The deadlines of calls without one. A card takes 20 s to read, minutes to write.
 const (
 	ReadTimeout  = 10 * time.Minute
 	PlanTimeout  = time.Minute
@@ -88,8 +86,7 @@ type Machine interface {
 	// at a path of it, or "" for a copy of the one that serves it. It returns
 	// the files that it wrote, also with an error.
 	InstallUnit(ctx context.Context, desired *nic.Host, program string) (written []string, err error)
-	// RemoveUnit undoes that. It returns the files that it removed, also
-	// with an error.
+	// RemoveUnit undoes that. It returns what it removed, also with an error.
 	RemoveUnit(ctx context.Context) (removed []string, err error)
 }
 

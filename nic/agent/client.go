@@ -2,12 +2,14 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +32,7 @@ const (
 // endWait bounds the wait for an agent that has answered to end.
 const endWait = 5 * time.Second
 
-// Conn is a connection to one agent. Close may be called while other methods
-// run, and ends them.
+// Conn is a connection to one agent. Close ends the methods that run meanwhile.
 type Conn interface {
 	io.Reader // its standard output
 	io.Writer // its standard input
@@ -133,12 +134,7 @@ func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, er
 // made by then. report is called from another goroutine, one call at a time
 // and none after the return.
 func (c *Client) Apply(ctx context.Context, steps []local.Step, report func(i, n int, s local.Step)) (local.Undo, error) {
-	var todo []local.Step
-	for _, s := range steps {
-		if s.Blocked == "" {
-			todo = append(todo, s)
-		}
-	}
+	todo := slices.DeleteFunc(slices.Clone(steps), func(s local.Step) bool { return s.Blocked != "" })
 	if report == nil {
 		report = func(int, int, local.Step) {}
 	}
@@ -178,11 +174,7 @@ func (c *Client) Revert(ctx context.Context, u local.Undo) error {
 // Hold implements Machine.
 func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 	long, end := context.WithTimeout(context.WithoutCancel(ctx), holdTimeout)
-	type result struct {
-		*Response
-		err error
-	}
-	marked, done := make(chan string, 1), make(chan result, 1)
+	marked, done := make(chan string, 1), make(chan outcome, 1)
 	go func() {
 		r, err := c.call(long, Request{Verb: VerbHold, Mark: &k}, func(p progress) error {
 			select {
@@ -191,7 +183,7 @@ func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 			}
 			return nil
 		}, nil)
-		done <- result{r, err}
+		done <- outcome{r, err}
 	}()
 	over := sync.OnceFunc(func() {
 		end()
@@ -203,11 +195,12 @@ func (c *Client) Hold(ctx context.Context, k mark.Mark) (local.Held, error) {
 	select {
 	case note := <-marked:
 		return local.Held{Note: clip(note), End: over}, nil
-	case r := <-done:
+	case o := <-done:
 		end()
-		if r.err != nil {
-			return local.Held{}, r.err
+		if o.err != nil {
+			return local.Held{}, o.err
 		}
+		r := o.response
 		if r.Mark != nil {
 			*r.Mark = r.Mark.Clean()
 		}
@@ -308,10 +301,7 @@ func bounded(ctx context.Context, limit time.Duration) (context.Context, context
 // await waits for the exchange to end, and ends it where it takes too long;
 // waited says that it ended by itself. It returns after the exchange.
 func (c *Client) await(ctx context.Context, conn Conn, q Request, at *running, started <-chan struct{}, done <-chan outcome) (o outcome, waited bool) {
-	limit := c.Start
-	if limit == 0 {
-		limit = defaultStart
-	}
+	limit := cmp.Or(c.Start, defaultStart)
 	start := time.NewTimer(limit)
 	defer start.Stop()
 	// giveUp ends the exchange; the response may have come on the last moment.
@@ -416,9 +406,7 @@ func greet(l lines) error {
 		if !bytes.HasPrefix(line, []byte(helloPrefix)) {
 			continue
 		}
-		var h struct {
-			Version int `json:"roce_fabric_agent"`
-		}
+		var h hello
 		// Another version may say more.
 		if err := json.Unmarshal(line, &h); err != nil {
 			return fmt.Errorf("%w: %w", ErrAnswer, err)
@@ -431,8 +419,7 @@ func greet(l lines) error {
 	return fmt.Errorf("%w: no hello in %d bytes", ErrAnswer, maxNoise)
 }
 
-// ended says why an agent ended that gave no answer, and gives one that did
-// time to end.
+// ended says why an agent gave no answer, and gives one that did time to end.
 func ended(conn Conn, started bool, o outcome) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endWait)
 	defer cancel()

@@ -16,8 +16,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/unit"
 )
 
-// kinds are the errors that keep what they are on the way, by their names in
-// [Failure].
+// kinds are the errors that stay the same on the way, by their names in [Failure].
 var kinds = []struct {
 	name string
 	err  error
@@ -59,15 +58,13 @@ var kinds = []struct {
 
 // Failure is an error on its way.
 type Failure struct {
-	// Kinds name what the error wraps: "carrier", "partial". Names that are not
-	// known are passed over.
+	// Kinds name what the error wraps: "carrier". Unknown names are passed over.
 	Kinds []string `json:"kinds,omitempty"`
 	Text  string   `json:"text"`
 	Hint  string   `json:"hint,omitempty"`
 }
 
-// maxFailure bounds the text of an error, in bytes. An undo of many ports may
-// fail at each.
+// maxFailure bounds the text of an error, in bytes: an undo may fail at many ports.
 const maxFailure = 16 << 10
 
 func failureOf(err error) *Failure {

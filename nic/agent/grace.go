@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 )
@@ -36,11 +37,7 @@ const answerWait = 10 * time.Second
 // long as the step that runs may take, or the next one if the agent began it before
 // the request to stop arrived; in all no longer than the longest.
 func (c *Client) finish(q Request, at *running, done <-chan outcome) (o outcome, ok bool) {
-	most := c.Grace
-	if most == 0 {
-		most = grace(q.longest())
-	}
-	end := time.Now().Add(most)
+	end := time.Now().Add(cmp.Or(c.Grace, grace(q.longest())))
 	wait := func() time.Duration {
 		left := time.Until(end)
 		if at == nil || c.Grace != 0 {

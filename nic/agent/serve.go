@@ -22,8 +22,7 @@ var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.
 // A request that leaves the firmware out needs an m with SkipFirmware(), as that
 // of [Local] has, and m keeps to it.
 //
-// Serve is for a process that ends with it: one goroutine goes on reading in
-// until that ends.
+// Serve is for a process that ends with it: a goroutine goes on reading in.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	if err := send(out, hello{version}); err != nil {
 		return fmt.Errorf("say hello: %w", err)
@@ -113,13 +112,11 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 		}
 		r.Steps, err = m.Plan(ctx, q.Running, q.Desired, o)
 	case VerbBefore:
-		var u local.Undo
-		u, err = m.Before(ctx, q.Steps)
-		r.Undo = &u
+		r.Undo = &local.Undo{}
+		*r.Undo, err = m.Before(ctx, q.Steps)
 	case VerbApply:
-		var u local.Undo
-		u, err = m.Apply(ctx, q.Steps, func(i, n int, _ local.Step) { tell(progress{Step: i, Steps: n}) })
-		r.Undo = &u
+		r.Undo = &local.Undo{}
+		*r.Undo, err = m.Apply(ctx, q.Steps, func(i, n int, _ local.Step) { tell(progress{Step: i, Steps: n}) })
 	case VerbRevert:
 		err = m.Revert(ctx, *q.Undo)
 	case VerbHold:

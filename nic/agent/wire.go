@@ -43,8 +43,7 @@ func (v Verb) writes() bool {
 type Request struct {
 	Version int  `json:"version"`
 	Verb    Verb `json:"verb"`
-	// TimeoutMS bounds the work, in milliseconds from 1; 0 is the verb's own
-	// deadline.
+	// TimeoutMS bounds the work, in milliseconds; 0 is the verb's deadline.
 	TimeoutMS int64 `json:"timeout_ms,omitempty"`
 
 	Names      []string       `json:"names,omitzero"`       // read; null is all with an RDMA device
@@ -72,8 +71,7 @@ type answer struct {
 	Response *Response `json:"response,omitzero"`
 }
 
-// progress says that step Step of Steps begins, counted from 0 among those that
-// are not blocked.
+// progress says that step Step of Steps begins, from 0 among those not blocked.
 type progress struct {
 	Step  int `json:"step"`
 	Steps int `json:"steps"`
@@ -124,6 +122,7 @@ func (l lines) next(most int) ([]byte, error) {
 func strictly(line []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
+	dec.UseNumber() // counters have 64 bits
 	if err := dec.Decode(into); err != nil {
 		return err
 	}
@@ -222,14 +221,9 @@ func cleaned(line []byte) ([]byte, error) {
 	if !bytes.ContainsFunc(bytes.TrimSpace(line), odd) {
 		return line, nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.UseNumber() // counters have 64 bits
 	var v any
-	if err := dec.Decode(&v); err != nil {
+	if err := strictly(line, &v); err != nil {
 		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one value on the line")
 	}
 	return json.Marshal(clean(v))
 }
@@ -252,8 +246,7 @@ func clean(v any) any {
 	return v
 }
 
-// cleanText leaves text alone that can be printed as it is: a value is compared
-// with others.
+// cleanText leaves printable text as it is: a value is compared with others.
 func cleanText(s string) string {
 	if !strings.ContainsAny(s, "\n\t") && term.Clean(s) == s {
 		return s

@@ -121,7 +121,7 @@ func (t *table) add(a App) error {
 // have listed the entry before its firmware refused it (bnxt_dcb.c): it is
 // taken out again, else the next reader would believe it.
 func (t *table) refusedAdd(a App, no Errno) error {
-	refusal := refused(t.op, t.ifname, no, a.String())
+	refusal := t.refused(no, a.String())
 	had := t.has(a)
 	if err := t.reread(); err != nil {
 		return errors.Join(refusal, err)
@@ -138,7 +138,7 @@ func (t *table) remove(a App) error {
 	if err != nil || no == 0 || no == eNOENT {
 		return err
 	}
-	return refused(t.op, t.ifname, no, a.String())
+	return t.refused(no, a.String())
 }
 
 // check reads the table again, where anything was sent, and compares.

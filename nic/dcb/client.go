@@ -27,8 +27,7 @@ const answerWait = 10 * time.Second
 type Client struct {
 	turn chan struct{} // holds one token while a method works
 	dial func() (*netlink.Conn, error)
-	// conn is nil after a failure that leaves an answer under way; the next
-	// request dials again.
+	// conn is nil after a failure that leaves an answer under way: dial again.
 	conn   *netlink.Conn
 	closed bool
 }
@@ -106,19 +105,6 @@ func (c *Client) begin(ctx context.Context, op, ifname string) (*port, error) {
 
 func (p *port) end() { <-p.c.turn }
 
-func (p *port) fail(kind error, msg string) *Error { return newError(p.op, p.ifname, kind, msg) }
-
-func (p *port) wrap(err error) *Error {
-	return &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
-}
-
-// lacks is the error of a driver without an operation.
-func (p *port) lacks(what string) *Error {
-	e := p.fail(ErrUnsupported, "the driver does not report "+what)
-	e.hint = ""
-	return e
-}
-
 // Get reads what the driver of a device reports. It needs no privilege.
 // ErrUnsupported means that the device has no DCB operations.
 func (c *Client) Get(ctx context.Context, ifname string) (*State, error) {
@@ -171,12 +157,11 @@ func (p *port) exchange(req netlink.Message) (data []byte, untouched bool, err e
 	if err == nil {
 		err = fmt.Errorf("%w: %d messages", ErrAnswer, len(replies))
 	}
-	e, kernel := sendError(p.ctx, p.op, p.ifname, err)
+	e, kernel := p.sendError(err)
 	if kernel {
 		return nil, true, e
 	}
-	// An answer may still come, and must not be taken for that to the next
-	// request.
+	// An answer that still comes must not be taken for that to the next request.
 	return nil, false, errors.Join(e, p.c.drop())
 }
 

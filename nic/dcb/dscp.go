@@ -57,8 +57,7 @@ func (c *Client) MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]i
 // mapping is the wanted priority of each DSCP.
 type mapping [qos.NumDSCP]int8
 
-// wanted calls f with each DSCP that shall have a priority and the priorities
-// that it is listed with.
+// wanted calls f with each DSCP that shall have one, and those it is listed with.
 func (m *mapping) wanted(t *table, f func(a App, listed []uint8) error) error {
 	for d, prio := range m {
 		if prio < 0 {

@@ -53,8 +53,7 @@ const (
 	maxErrno         = 4095
 )
 
-// errnoNames has the numbers of include/uapi/asm-generic/errno.h that dcbnl
-// and the drivers return.
+// errnoNames are those of include/uapi/asm-generic/errno.h that drivers return.
 var errnoNames = map[Errno]string{
 	ePERM: "EPERM", eNOENT: "ENOENT", 4: "EINTR", 5: "EIO", 6: "ENXIO", 7: "E2BIG", 11: "EAGAIN", eACCES: "EACCES",
 	14: "EFAULT", 16: "EBUSY", eEXIST: "EEXIST", eNODEV: "ENODEV", eINVAL: "EINVAL", 28: "ENOSPC", 34: "ERANGE",
@@ -120,8 +119,19 @@ func (e *Error) Unwrap() []error {
 // Hint returns advice on the failure; it may be empty.
 func (e *Error) Hint() string { return e.hint }
 
-func newError(op, ifname string, kind error, msg string) *Error {
-	return &Error{Op: op, Interface: ifname, kind: kind, Msg: msg, hint: hints[kind]}
+func (p *port) fail(kind error, msg string) *Error {
+	return &Error{Op: p.op, Interface: p.ifname, kind: kind, Msg: msg, hint: hints[kind]}
+}
+
+func (p *port) wrap(err error) *Error {
+	return &Error{Op: p.op, Interface: p.ifname, Msg: err.Error(), cause: err}
+}
+
+// lacks is the error of a driver without an operation.
+func (p *port) lacks(what string) *Error {
+	e := p.fail(ErrUnsupported, "the driver does not report "+what)
+	e.hint = ""
+	return e
 }
 
 var hints = map[error]string{
@@ -131,47 +141,50 @@ var hints = map[error]string{
 }
 
 // refused is a write that the driver refused.
-func refused(op, ifname string, no Errno, msg string) *Error {
-	e := newError(op, ifname, ErrRefused, msg)
-	e.Errno = no
-	if no == eINVAL {
-		e.hint = "the value does not suit the device, or an LLDP or DCBX agent in its firmware owns the port (bnxt and ice refuse all writes then)"
-	}
-	if no == eNOMEM {
-		e.hint = "the firmware of a Broadcom card that maps no DSCP answers so: update it, or let the card trust PCP"
-	}
+func (p *port) refused(no Errno, msg string) *Error {
+	e := p.fail(ErrRefused, msg)
+	e.Errno, e.hint = no, refusals[no]
 	return e
+}
+
+// refusals are the hints on what a driver refused with.
+var refusals = map[Errno]string{
+	eINVAL: "the value does not suit the device, or an LLDP or DCBX agent in its firmware owns the port (bnxt and ice refuse all writes then)",
+	eNOMEM: "the firmware of a Broadcom card that maps no DSCP answers so: update it, or let the card trust PCP",
 }
 
 // sendError makes an Error of what an exchange returned. kernel says that the
 // kernel answered, and did nothing.
-func sendError(ctx context.Context, op, ifname string, err error) (e *Error, kernel bool) {
+func (p *port) sendError(err error) (e *Error, kernel bool) {
 	var nle *netlink.OpError
 	if errors.As(err, &nle) {
 		// The number of an answer is bare, that of a system call is wrapped.
 		if no, ok := nle.Err.(syscall.Errno); ok && no > 0 && no <= maxErrno {
-			return kernelError(op, ifname, Errno(no)), true
+			return p.kernelError(Errno(no)), true
 		}
 	}
-	e = newError(op, ifname, nil, "")
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		e.Msg, e.cause = "no answer in time", context.DeadlineExceeded
-		if cerr := ctx.Err(); cerr != nil {
-			e.Msg, e.cause = cerr.Error(), cerr
-		}
-	default:
-		e.Msg, e.cause = err.Error(), err
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return p.wrap(err), false
 	}
+	if cerr := p.ctx.Err(); cerr != nil {
+		return p.wrap(cerr), false
+	}
+	e = p.fail(nil, "no answer in time")
+	e.cause = context.DeadlineExceeded
 	return e, false
 }
 
 // kernelError is a request that the kernel refused before the driver saw it.
-func kernelError(op, ifname string, no Errno) *Error {
-	if kind := map[Errno]error{eOPNOTSUPP: ErrUnsupported, eNODEV: ErrNoDevice, ePERM: ErrPermission, eACCES: ErrPermission}[no]; kind != nil {
-		return newError(op, ifname, kind, "")
+func (p *port) kernelError(no Errno) *Error {
+	switch no {
+	case eOPNOTSUPP:
+		return p.fail(ErrUnsupported, "")
+	case eNODEV:
+		return p.fail(ErrNoDevice, "")
+	case ePERM, eACCES:
+		return p.fail(ErrPermission, "")
 	}
-	e := newError(op, ifname, ErrRefused, "")
+	e := p.fail(ErrRefused, "")
 	e.Errno = no
 	return e
 }

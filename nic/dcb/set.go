@@ -1,6 +1,7 @@
 package dcb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,13 @@ import (
 
 // wish is one setting of a device.
 type wish struct {
-	// diff says how a state differs from the wish, "" for not at all, or that
-	// the driver has no such setting.
-	diff func(*State) (string, error)
+	// fault says why no device has such a value; "" where one may.
+	fault string
+	// what names the setting; has reports whether the driver has it.
+	what string
+	has  func(*State) bool
+	// diff says how a state differs from the wish, "" for not at all.
+	diff func(*State) string
 	// encode makes the write from the state before it.
 	encode func(before *State) (netlink.Message, error)
 	cmd    uint8
@@ -22,14 +27,25 @@ type wish struct {
 	vague bool
 }
 
-// apply reads, writes where the state differs from the wish, and reads again.
-func (p *port) apply(w wish) (changed bool, err error) {
+// set reads, writes where the state differs from the wish, and reads again.
+func (c *Client) set(ctx context.Context, op, ifname string, w wish) (changed bool, err error) {
+	p, err := c.begin(ctx, op, ifname)
+	if err != nil {
+		return false, err
+	}
+	defer p.end()
+	if w.fault != "" {
+		return false, p.fail(ErrInvalid, w.fault)
+	}
 	before, err := p.get()
 	if err != nil {
 		return false, err
 	}
-	if diff, err := w.diff(before); err != nil || diff == "" {
-		return false, err
+	if !w.has(before) {
+		return false, p.lacks(w.what)
+	}
+	if w.diff(before) == "" {
+		return false, nil
 	}
 	req, err := w.encode(before)
 	if err != nil {
@@ -48,18 +64,19 @@ func (p *port) apply(w wish) (changed bool, err error) {
 		return true, errors.Join(refusal, err)
 	}
 	changed = !after.sameSettings(before)
-	diff, err := w.diff(after)
-	switch {
-	case err != nil:
-		return changed, errors.Join(refusal, err)
+	if !w.has(after) {
+		return changed, errors.Join(refusal, p.lacks(w.what))
+	}
+	switch diff := w.diff(after); {
 	case refusal != nil && (diff != "" || !w.vague):
 		return changed, refusal
 	case diff == "":
 		return changed, nil
 	case changed:
 		return true, p.fail(ErrDiffers, diff)
+	default:
+		return false, p.fail(ErrIgnored, diff)
 	}
-	return false, p.fail(ErrIgnored, diff)
 }
 
 // write sends a write and returns the status that the driver answered with.
@@ -83,7 +100,7 @@ func (p *port) refusal(cmd uint8, no Errno) *Error {
 		e.hint = "the firmware keeps DCBX: turn its LLDP and DCBX agents off in the firmware settings"
 		return e
 	}
-	return refused(p.op, p.ifname, no, "")
+	return p.refused(no, "")
 }
 
 // SetPFC makes exactly the given priorities lossless, and sets the delay
@@ -91,29 +108,21 @@ func (p *port) refusal(cmd uint8, no Errno) *Error {
 // the link down for a moment on mlx5, and closes and opens the device on ice.
 // bnxt wants its ETS set first.
 func (c *Client) SetPFC(ctx context.Context, ifname string, enabled qos.PrioritySet, delay uint16) (changed bool, err error) {
-	p, err := c.begin(ctx, "set pfc", ifname)
-	if err != nil {
-		return false, err
-	}
-	defer p.end()
-	return p.apply(wish{
-		cmd: cmdIEEESet,
-		diff: func(s *State) (string, error) {
+	return c.set(ctx, "set pfc", ifname, wish{
+		what: "pfc",
+		has:  func(s *State) bool { return s.PFC != nil },
+		diff: func(s *State) string {
 			switch {
-			case s.PFC == nil:
-				return "", p.lacks("pfc")
 			case s.PFC.Enabled != enabled:
-				return fmt.Sprintf("pfc is on for %s, not %s", s.PFC.Enabled, enabled), nil
+				return fmt.Sprintf("pfc is on for %s, not %s", s.PFC.Enabled, enabled)
 			case delay != 0 && s.PFC.Delay != delay:
-				return fmt.Sprintf("the delay is %d, not %d", s.PFC.Delay, delay), nil
+				return fmt.Sprintf("the delay is %d, not %d", s.PFC.Delay, delay)
 			}
-			return "", nil
+			return ""
 		},
+		cmd: cmdIEEESet,
 		encode: func(s *State) (netlink.Message, error) {
-			w := PFC{Cap: s.PFC.Cap, Enabled: enabled, MACsecBypass: s.PFC.MACsecBypass, Delay: s.PFC.Delay}
-			if delay != 0 {
-				w.Delay = delay
-			}
+			w := PFC{Cap: s.PFC.Cap, Enabled: enabled, MACsecBypass: s.PFC.MACsecBypass, Delay: cmp.Or(delay, s.PFC.Delay)}
 			return encodeIEEE(cmdIEEESet, ifname, ieeePFC, bytesOf(w))
 		},
 	})
@@ -125,27 +134,12 @@ func (c *Client) SetPFC(ctx context.Context, ifname string, enabled qos.Priority
 // traffic class above 7 or a share above 100; the sum is for the driver to
 // judge, which wants 100 on mlx5.
 func (c *Client) SetETS(ctx context.Context, ifname string, want Scheduling) (changed bool, err error) {
-	p, err := c.begin(ctx, "set ets", ifname)
-	if err != nil {
-		return false, err
-	}
-	defer p.end()
-	for i := range qos.NumPriorities {
-		if tc := want.PriorityTC[i]; tc >= qos.NumPriorities {
-			return false, p.fail(ErrInvalid, fmt.Sprintf("priority %d in traffic class %d", i, tc))
-		}
-		if bw := want.Bandwidth[i]; bw > 100 {
-			return false, p.fail(ErrInvalid, fmt.Sprintf("traffic class %d with %d%%", i, bw))
-		}
-	}
-	return p.apply(wish{
-		cmd: cmdIEEESet,
-		diff: func(s *State) (string, error) {
-			if s.ETS == nil {
-				return "", p.lacks("ets")
-			}
-			return want.diff(s.ETS.Scheduling, s.ETS.Cap), nil
-		},
+	return c.set(ctx, "set ets", ifname, wish{
+		fault: want.fault(),
+		what:  "ets",
+		has:   func(s *State) bool { return s.ETS != nil },
+		diff:  func(s *State) string { return want.diff(s.ETS.Scheduling, s.ETS.Cap) },
+		cmd:   cmdIEEESet,
 		encode: func(s *State) (netlink.Message, error) {
 			w := *s.ETS
 			w.Scheduling = want
@@ -157,24 +151,12 @@ func (c *Client) SetETS(ctx context.Context, ifname string, want Scheduling) (ch
 // SetBuffer divides the receive buffer. Sizes that differ by less than a cell
 // count as the same, see [Headroom.Size]. ErrInvalid is a buffer above 7.
 func (c *Client) SetBuffer(ctx context.Context, ifname string, want Headroom) (changed bool, err error) {
-	p, err := c.begin(ctx, "set buffer", ifname)
-	if err != nil {
-		return false, err
-	}
-	defer p.end()
-	for prio, b := range want.PriorityBuffer {
-		if b >= qos.NumPriorities {
-			return false, p.fail(ErrInvalid, fmt.Sprintf("priority %d in buffer %d", prio, b))
-		}
-	}
-	return p.apply(wish{
-		cmd: cmdIEEESet,
-		diff: func(s *State) (string, error) {
-			if s.Buffer == nil {
-				return "", p.lacks("buffers")
-			}
-			return want.diff(s.Buffer.Headroom), nil
-		},
+	return c.set(ctx, "set buffer", ifname, wish{
+		fault: want.fault(),
+		what:  "buffers",
+		has:   func(s *State) bool { return s.Buffer != nil },
+		diff:  func(s *State) string { return want.diff(s.Buffer.Headroom) },
+		cmd:   cmdIEEESet,
 		encode: func(s *State) (netlink.Message, error) {
 			w := Buffer{Headroom: want, Total: s.Buffer.Total}
 			return encodeIEEE(cmdIEEESet, ifname, ieeeBuffer, bytesOf(w))
@@ -187,29 +169,23 @@ func (c *Client) SetBuffer(ctx context.Context, ifname string, want Headroom) (c
 // the other bits standing. It comes before all other writes: on mlx5 none of them
 // takes the port from the firmware.
 func (c *Client) OwnDCBX(ctx context.Context, ifname string, host bool) (changed bool, err error) {
-	p, err := c.begin(ctx, "set dcbx", ifname)
-	if err != nil {
-		return false, err
-	}
-	defer p.end()
 	want := func(have DCBX) DCBX {
 		if host {
 			return have | DCBXHost
 		}
 		return 0
 	}
-	return p.apply(wish{
-		cmd:   cmdSetDCBX,
-		vague: true, // ice answers 1 where nothing is to do, too
-		diff: func(s *State) (string, error) {
-			if s.DCBX == nil {
-				return "", p.lacks("dcbx")
-			}
+	return c.set(ctx, "set dcbx", ifname, wish{
+		what: "dcbx",
+		has:  func(s *State) bool { return s.DCBX != nil },
+		diff: func(s *State) string {
 			if (*s.DCBX&DCBXHost != 0) == host {
-				return "", nil
+				return ""
 			}
-			return fmt.Sprintf("dcbx is %s, not %s", *s.DCBX, want(*s.DCBX)), nil
+			return fmt.Sprintf("dcbx is %s, not %s", *s.DCBX, want(*s.DCBX))
 		},
+		cmd:    cmdSetDCBX,
+		vague:  true, // ice answers 1 where nothing is to do, too
 		encode: func(s *State) (netlink.Message, error) { return encodeDCBX(ifname, want(*s.DCBX)) },
 	})
 }

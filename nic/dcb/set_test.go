@@ -44,7 +44,7 @@ func TestPFC(t *testing.T) {
 	changed, err = c.SetPFC(ctx, "roce0", qos.Priorities(3, 4), 1000)
 	outcome(t, k, "mask taken, delay ignored", changed, err, true, ErrDiffers, 1)
 	s, err := c.Get(ctx, "roce0")
-	if err != nil || s.PFC.Enabled != qos.Priorities(3, 4) || s.PFC.Delay != 20 || s.Interface != "roce0" {
+	if err != nil || s.PFC.Enabled != qos.Priorities(3, 4) || s.PFC.Delay != 20 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	// A driver that fails after it set the mask has changed the port.

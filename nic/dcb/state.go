@@ -13,23 +13,14 @@ import (
 // has no operation to read it. Device facts without another source are from
 // include/uapi/linux/dcbnl.h.
 type State struct {
-	// Interface is the kernel's name of the device, which differs from the one
-	// that was asked for where that is an alternative name.
-	Interface string
-	ETS       *ETS
-	PFC       *PFC
-	Buffer    *Buffer
+	ETS    *ETS
+	PFC    *PFC
+	Buffer *Buffer
 	// MaxRate is the rate limit of each traffic class in kbit/s, 0 for none.
 	MaxRate *[qos.NumPriorities]uint64
 	// Apps is the APP table, in the kernel's order.
 	Apps []App
-	// AppTrust are the selectors that the device trusts, the first one most.
-	// Kernels since 6.2 have it, and no NIC driver: see [State.Trust].
-	AppTrust []Selector
-	// Rewrite maps priorities to what is written into frames. Kernels since
-	// 6.5 have it.
-	Rewrite []App
-	DCBX    *DCBX
+	DCBX *DCBX
 }
 
 // Trust says which field of a received frame selects its priority. The kernel
@@ -91,8 +82,7 @@ func (s *State) sameSettings(o *State) bool {
 type PFC struct {
 	// Cap is how many priorities may be lossless at once, 0..8.
 	Cap uint8
-	// Enabled are the lossless priorities. mlx5 reports those of the transmit
-	// side.
+	// Enabled are the lossless priorities; mlx5 reports the transmit side's.
 	Enabled qos.PrioritySet
 	// MACsecBypass is the MBC bit of IEEE 802.1Q.
 	MACsecBypass bool
@@ -101,8 +91,7 @@ type PFC struct {
 	// length in metres, 1..999, and reports 0 where it cannot set buffers.
 	Delay uint16
 	_     uint16
-	// Requests counts the pause frames sent, Indications those received, for
-	// each priority.
+	// Requests counts pause frames sent, Indications those received, by priority.
 	Requests, Indications [qos.NumPriorities]uint64
 }
 
@@ -117,20 +106,10 @@ const (
 	TSAVendor TSA = 255 // mlx5's state after the driver is loaded
 )
 
+var tsaNames = map[TSA]string{TSAStrict: "strict", TSACBS: "cbs", TSAETS: "ets", TSAVendor: "vendor"}
+
 // String prints "strict", "cbs", "ets", "vendor" or the number.
-func (t TSA) String() string {
-	switch t {
-	case TSAStrict:
-		return "strict"
-	case TSACBS:
-		return "cbs"
-	case TSAETS:
-		return "ets"
-	case TSAVendor:
-		return "vendor"
-	}
-	return fmt.Sprintf("tsa %d", uint8(t))
-}
+func (t TSA) String() string { return cmp.Or(tsaNames[t], fmt.Sprintf("tsa %d", uint8(t))) }
 
 // Scheduling is how traffic classes share a link.
 type Scheduling struct {
@@ -141,6 +120,19 @@ type Scheduling struct {
 	Bandwidth [qos.NumPriorities]uint8
 	// PriorityTC is the traffic class, 0..7, of each priority.
 	PriorityTC [qos.NumPriorities]uint8
+}
+
+// fault says why no device has such a scheduling, or returns "".
+func (s Scheduling) fault() string {
+	for i := range qos.NumPriorities {
+		if tc := s.PriorityTC[i]; tc >= qos.NumPriorities {
+			return fmt.Sprintf("priority %d in traffic class %d", i, tc)
+		}
+		if bw := s.Bandwidth[i]; bw > 100 {
+			return fmt.Sprintf("traffic class %d with %d%%", i, bw)
+		}
+	}
+	return ""
 }
 
 // diff says how have differs from s, or returns "". Bandwidth counts only for
@@ -191,9 +183,18 @@ type Headroom struct {
 	Size [qos.NumPriorities]uint32
 }
 
-// maxCell is above the size of any cell, in bytes: sizes that differ by less
-// are not told apart.
+// maxCell is above the size of any cell, in bytes: closer sizes are not told apart.
 const maxCell = 512
+
+// fault says why no device has such a division, or returns "".
+func (h Headroom) fault() string {
+	for prio, b := range h.PriorityBuffer {
+		if b >= qos.NumPriorities {
+			return fmt.Sprintf("priority %d in buffer %d", prio, b)
+		}
+	}
+	return ""
+}
 
 func (h Headroom) diff(have Headroom) string {
 	for p, b := range h.PriorityBuffer {
@@ -260,23 +261,14 @@ const (
 	SelectorPCP       Selector = 255 // kernels since 6.2
 )
 
+var selectorNames = map[Selector]string{
+	SelectorEthertype: "ethtype", SelectorStream: "stream-port", SelectorDatagram: "dgram-port", SelectorPort: "port",
+	SelectorDSCP: "dscp", SelectorPCP: "pcp",
+}
+
 // String prints the selector's name as iproute2's dcb does, or its number.
 func (s Selector) String() string {
-	switch s {
-	case SelectorEthertype:
-		return "ethtype"
-	case SelectorStream:
-		return "stream-port"
-	case SelectorDatagram:
-		return "dgram-port"
-	case SelectorPort:
-		return "port"
-	case SelectorDSCP:
-		return "dscp"
-	case SelectorPCP:
-		return "pcp"
-	}
-	return fmt.Sprintf("selector %d", uint8(s))
+	return cmp.Or(selectorNames[s], fmt.Sprintf("selector %d", uint8(s)))
 }
 
 // App is an entry of the APP table (struct dcb_app, member by member): frames of

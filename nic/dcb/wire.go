@@ -1,7 +1,6 @@
 package dcb
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -33,17 +32,15 @@ const (
 
 // Attributes in attrIEEE (enum ieee_attrs).
 const (
-	ieeeETS      = 1
-	ieeePFC      = 2
-	ieeeApps     = 3
-	ieeeMaxRate  = 7
-	ieeeBuffer   = 10
-	ieeeAppTrust = 11
-	ieeeRewrite  = 12
+	ieeeETS     = 1
+	ieeePFC     = 2
+	ieeeApps    = 3
+	ieeeMaxRate = 7
+	ieeeBuffer  = 10
 )
 
-// Attributes in a table of entries or selectors (enum ieee_attrs_app): those
-// of the standard, and the kernel's own.
+// Attributes in a table of entries (enum ieee_attrs_app): those of the standard,
+// and the kernel's own.
 const (
 	appIEEE = 1
 	appDCB  = 2
@@ -143,11 +140,11 @@ func bytesOf(v any) []byte {
 }
 
 // payload checks the header of a message and returns its attributes.
-func payload(data []byte, cmds ...uint8) (*netlink.AttributeDecoder, error) {
+func payload(data []byte, cmd uint8) (*netlink.AttributeDecoder, error) {
 	if len(data) < sizeHeader {
 		return nil, fmt.Errorf("%w: a message of %d bytes", ErrAnswer, len(data))
 	}
-	if !bytes.Contains(cmds, data[1:2]) {
+	if data[1] != cmd {
 		return nil, fmt.Errorf("%w: it is to command %d", ErrAnswer, data[1])
 	}
 	return attributes(data[sizeHeader:])
@@ -193,8 +190,7 @@ func decode[T any](b []byte, what string) (*T, error) {
 	return v, nil
 }
 
-// decodeState reads the answer to cmdIEEEGet. Attributes that the package does
-// not know are passed over.
+// decodeState reads the answer to cmdIEEEGet; unknown attributes are passed over.
 func decodeState(data []byte) (*State, error) {
 	ad, err := payload(data, cmdIEEEGet)
 	if err != nil {
@@ -203,8 +199,6 @@ func decodeState(data []byte) (*State, error) {
 	s := &State{}
 	err = each(ad, func(kind uint16, b []byte) (err error) {
 		switch kind {
-		case attrInterface:
-			s.Interface, err = decodeName(b)
 		case attrIEEE:
 			err = eachIn(b, s.decodeIEEE)
 		case attrDCBX:
@@ -232,50 +226,19 @@ func (s *State) decodeIEEE(kind uint16, b []byte) (err error) {
 	case ieeeBuffer:
 		s.Buffer, err = decode[Buffer](b, "buffer")
 	case ieeeApps:
-		s.Apps, err = decodeTable[App](b, "app entry")
-	case ieeeRewrite:
-		s.Rewrite, err = decodeTable[App](b, "app entry")
-	case ieeeAppTrust:
-		s.AppTrust, err = decodeTable[Selector](b, "selector")
+		s.Apps, err = decodeApps(b)
 	}
 	return err
 }
 
-func decodeName(b []byte) (string, error) {
-	name, _, _ := bytes.Cut(b, []byte{0})
-	if f := nameFault(string(name)); f != "" {
-		return "", fmt.Errorf("%w: interface name %q %s", ErrAnswer, name[:min(len(name), maxName+1)], f)
-	}
-	return string(name), nil
-}
-
-// nameFault says why no network device is called so (dev_valid_name in
-// net/core/dev.c), or returns "".
-func nameFault(s string) string {
-	switch {
-	case s == "":
-		return "is empty"
-	case len(s) > maxName:
-		return fmt.Sprintf("is longer than %d bytes", maxName)
-	case s == "." || s == "..":
-		return "is a folder"
-	}
-	for _, c := range []byte(s) {
-		if c <= ' ' || c == 0x7f || c == '/' || c == ':' {
-			return fmt.Sprintf("has byte 0x%02x", c)
-		}
-	}
-	return ""
-}
-
-// decodeTable reads a table of entries; an empty one is not nil.
-func decodeTable[T any](b []byte, what string) ([]T, error) {
-	out := []T{}
+// decodeApps reads the APP table; an empty one is not nil.
+func decodeApps(b []byte) ([]App, error) {
+	out := []App{}
 	err := eachIn(b, func(kind uint16, b []byte) error {
 		if kind != appIEEE && kind != appDCB {
 			return nil
 		}
-		v, err := decode[T](b, what)
+		v, err := decode[App](b, "app entry")
 		if err == nil {
 			out = append(out, *v)
 		}

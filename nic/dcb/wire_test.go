@@ -120,7 +120,6 @@ func TestStateBytes(t *testing.T) {
 	}
 	mode := DCBXHost | DCBXCEE | DCBXIEEE
 	want := &State{
-		Interface: "roce0",
 		ETS: &ETS{Willing: true, Cap: 8, CBS: true,
 			Scheduling: Scheduling{
 				Bandwidth:  [8]uint8{30, 0, 70},
@@ -130,13 +129,11 @@ func TestStateBytes(t *testing.T) {
 			RxBandwidth: [8]uint8{1, 2, 3, 4, 5, 6, 7, 8},
 			Recommended: Scheduling{TSA: [8]TSA{TSAETS}, PriorityTC: [8]uint8{7: 7}},
 		},
-		MaxRate:  &[8]uint64{1000000},
-		PFC:      &PFC{Cap: 4, Enabled: qos.Priorities(3, 4), Delay: 7, Requests: [8]uint64{3: 11}, Indications: [8]uint64{3: 7}},
-		Buffer:   &Buffer{Headroom: Headroom{PriorityBuffer: [8]uint8{3: 1}, Size: [8]uint32{130816, 130944}}, Total: 262016},
-		Apps:     []App{DSCP(26, 3), {Selector: SelectorDatagram, Priority: 6, Protocol: 4791}},
-		AppTrust: []Selector{SelectorDSCP},
-		Rewrite:  []App{},
-		DCBX:     &mode,
+		MaxRate: &[8]uint64{1000000},
+		PFC:     &PFC{Cap: 4, Enabled: qos.Priorities(3, 4), Delay: 7, Requests: [8]uint64{3: 11}, Indications: [8]uint64{3: 7}},
+		Buffer:  &Buffer{Headroom: Headroom{PriorityBuffer: [8]uint8{3: 1}, Size: [8]uint32{130816, 130944}}, Total: 262016},
+		Apps:    []App{DSCP(26, 3), {Selector: SelectorDatagram, Priority: 6, Protocol: 4791}},
+		DCBX:    &mode,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -278,8 +275,8 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		// Each entry takes eight bytes.
-		if 8*len(s.Apps) > len(b) || len(s.Interface) > 15 {
-			t.Fatalf("%d apps of %d bytes, name %q", len(s.Apps), len(b), s.Interface)
+		if 8*len(s.Apps) > len(b) {
+			t.Fatalf("%d apps of %d bytes", len(s.Apps), len(b))
 		}
 		s.Trust()
 		m, twice := s.DSCPMap()

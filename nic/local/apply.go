@@ -40,8 +40,7 @@ func (s UndoStep) Timeout() time.Duration {
 	return timeoutOf(cmp.Or(s.Driver, nic.DriverIonic), s.Field)
 }
 
-// Undo is the undo record of an Apply. It is JSON, and good for another process
-// on the same machine.
+// Undo is the undo record of an Apply, good for another process on that machine.
 type Undo struct {
 	// Steps are what was there, in the order in which it was changed.
 	Steps []UndoStep `json:"steps"`
@@ -68,12 +67,7 @@ type UndoStep struct {
 // where that is anything.
 func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
 	var u Undo
-	var todo []Step
-	for _, s := range steps {
-		if s.Blocked == "" {
-			todo = append(todo, s)
-		}
-	}
+	todo := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Blocked != "" })
 	noCM := m.prepare(ctx, todo)
 	before := map[string]map[string]Value{}
 	partly := func(err error) error {

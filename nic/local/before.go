@@ -58,11 +58,7 @@ func (m *Machine) held(ctx context.Context, d *device, s Step) (Value, error) {
 
 // heldNV reads the firmware settings of the next boot that a step is about.
 func (m *Machine) heldNV(ctx context.Context, d *device, want Value) (Value, error) {
-	tool, err := m.tool(ctx, d)
-	if err != nil {
-		return Value{}, err
-	}
-	cfg, err := m.queryCard(ctx, tool, d.pci)
+	_, cfg, err := m.ownCard(ctx, d)
 	if err != nil {
 		return Value{}, err
 	}

@@ -95,8 +95,7 @@ func (c ccDir) get(n ccName) (int, error) {
 	return int(v), nil
 }
 
-// put writes a number. In configfs the marks of congestion notifications wait
-// for apply.
+// put writes a number. In configfs the marks of notifications wait for apply.
 func (c ccDir) put(n ccName, v int) error {
 	if err := c.m.fs().WriteFile(c.file(n), []byte(strconv.Itoa(v))); err != nil {
 		if errors.Is(err, syscall.EINVAL) && (n == ccCNPDSCP || n == ccCNPPrio) {

@@ -94,8 +94,8 @@ func (s UndoStep) check(managed func(port string) bool) error {
 	return nil
 }
 
-// membersOf are the members of a [Value] that a field uses; every other field
-// has its number.
+// membersOf are the members of a [Value] that a field uses, the one that it needs
+// first; every other field has its number.
 var membersOf = map[string][]string{
 	nic.FieldDCBX: {"dcbx", "agent"}, nic.FieldLinkPause: {"pause"}, nic.FieldETS: {"ets", "rates"}, nic.FieldBuffers: {"buffers"},
 	nic.FieldPFC: {"pfc", "pause"}, nic.FieldDSCP: {"dscp", "trust"}, nic.FieldECN: {"ecn", "number"}, nic.FieldRings: {"rings"},

@@ -19,8 +19,7 @@ const (
 )
 
 var (
-	// errVanished: an RDMA device went away while it was read or set, as at a
-	// reload of its driver.
+	// errVanished: an RDMA device went away meanwhile, as at a reload of its driver.
 	errVanished = errors.New("the RDMA device is gone")
 	// errNoCM: without the module there are no defaults.
 	errNoCM = errors.New(nic.NoCM)
@@ -124,8 +123,7 @@ func (m *Machine) setCM(d *device, file, want string) error {
 	return m.cmError(d, m.fs().WriteFile(m.cmFile(d, file), []byte(want+"\n")))
 }
 
-// LoadCM loads the module rdma_cm, whose folder in configfs comes with it, unless
-// it is there.
+// LoadCM loads the module rdma_cm unless its folder in configfs is there.
 func (m *Machine) LoadCM(ctx context.Context) error {
 	if m.has(m.configfs("rdma_cm")) {
 		return nil

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,12 @@ func (m *Machine) Counters(ctx context.Context, h *nic.Host) error {
 }
 
 func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
-	c := counters{Named: map[string]uint64{}}
+	c := &nic.Counters{Named: map[string]uint64{}}
+	keep := func(name string, v uint64) {
+		if len(c.Named) < maxNamed {
+			c.Named[name] = v
+		}
+	}
 	p.Counters = nil
 	read := false
 	// dcbnl has the pause frames of every driver.
@@ -50,10 +56,10 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 		if err != nil {
 			why = m.why(err)
 		}
-		for name, v := range stats {
+		for stat, v := range stats {
 			read = true
-			if !c.count(name, v) && telling(name) {
-				c.name(name, v)
+			if !count(c, stat, v) && telling(stat) {
+				keep(stat, v)
 			}
 		}
 	}
@@ -64,14 +70,14 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 			if err != nil {
 				why = m.why(err)
 			}
-			for _, name := range names {
-				if name == "lifespan" || !validName(name, maxRDMA) {
+			for _, file := range names {
+				if file == "lifespan" || !validName(file, maxRDMA) {
 					continue
 				}
 				// The device may vanish, and some counters cannot be read.
-				if n, err := m.number(dir + "/" + name); err == nil {
+				if n, err := m.number(dir + "/" + file); err == nil {
 					read = true
-					c.name(name, uint64(n))
+					keep(file, uint64(n))
 				}
 			}
 		}
@@ -80,17 +86,7 @@ func (m *Machine) countersOf(ctx context.Context, p *nic.Port) {
 		p.Missing[nic.FieldCounters] = why
 		return
 	}
-	all := nic.Counters(c)
-	p.Counters = &all
-}
-
-// counters are a port's while they are read.
-type counters nic.Counters
-
-func (c counters) name(name string, v uint64) {
-	if len(c.Named) < maxNamed {
-		c.Named[name] = v
-	}
+	p.Counters = c
 }
 
 // telling reports whether a statistic says something of RoCE; a driver has
@@ -99,17 +95,13 @@ func telling(name string) bool {
 	if len(name) > maxRDMA || strings.HasPrefix(name, "rx[") || strings.HasPrefix(name, "tx[") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return false
 	}
-	for _, word := range []string{"pause", "pfc", "xon", "xoff", "discard", "drop", "out_of_buffer", "storm", "marked", "ecn", "crc", "symbol_err", "oversize"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	words := []string{"pause", "pfc", "xon", "xoff", "discard", "drop", "out_of_buffer", "storm", "marked", "ecn", "crc", "symbol_err", "oversize"}
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
 // count takes a statistic of a priority by mlx5's name for it,
 // "rx_prio3_pause_duration" (mlx5/core/en_stats.c).
-func (c *counters) count(name string, v uint64) bool {
+func count(c *nic.Counters, name string, v uint64) bool {
 	way, rest, ok := strings.Cut(name, "_prio")
 	if !ok || len(rest) < 3 || rest[1] != '_' || rest[0] < '0' || rest[0] >= '0'+qos.NumPriorities {
 		return false

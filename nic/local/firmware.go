@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/mlxconfig"
 )
 
-// maxQueries is how many cards are asked at once: each takes its tool 10 to 20
-// seconds.
+// maxQueries is how many cards are asked at once: each takes 10 to 20 seconds.
 const maxQueries = 4
 
 // readFirmware reads the firmware settings of NVIDIA's cards into the ports
@@ -91,21 +91,14 @@ func known(v mlxconfig.Value) string {
 // queryCard asks a card by its PCI address, or by its fwctl device where the
 // kernel is locked down and closes the other way.
 func (m *Machine) queryCard(ctx context.Context, tool *mlxconfig.Tool, pci string) (*mlxconfig.Config, error) {
-	dev, err := m.cardDevice(pci)
-	if err != nil {
-		return nil, err
-	}
-	return tool.Query(ctx, dev)
-}
-
-func (m *Machine) cardDevice(pci string) (string, error) {
+	dev := ""
 	if m.lockedDown() {
-		dev, err := mlxconfig.Fwctl(m.sys(), pci)
-		if err != nil || dev != "" {
-			return dev, err
+		var err error
+		if dev, err = mlxconfig.Fwctl(m.sys(), pci); err != nil {
+			return nil, err
 		}
 	}
-	return mlxconfig.Device(pci)
+	return tool.Query(ctx, cmp.Or(dev, pci))
 }
 
 // cardPort returns which physical port of its card a port is, 0 for not known:
@@ -138,11 +131,7 @@ func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Valu
 			return old, false, fmt.Errorf("firmware setting %q: %w", clip(name), ErrUnsupported)
 		}
 	}
-	tool, err := m.tool(ctx, d)
-	if err != nil {
-		return old, false, err
-	}
-	cfg, err := m.queryCard(ctx, tool, d.pci)
+	tool, cfg, err := m.ownCard(ctx, d)
 	if err != nil {
 		return old, false, err
 	}
@@ -164,12 +153,18 @@ func (m *Machine) changeNV(ctx context.Context, d *device, want Value) (old Valu
 	return old, len(written) > 0 || errors.Is(err, mlxconfig.ErrPartial), err
 }
 
-func (m *Machine) tool(ctx context.Context, d *device) (*mlxconfig.Tool, error) {
+// ownCard reads the card of a port.
+func (m *Machine) ownCard(ctx context.Context, d *device) (*mlxconfig.Tool, *mlxconfig.Config, error) {
 	if m.Tools == nil {
-		return nil, mlxconfig.ErrNoTool
+		return nil, nil, mlxconfig.ErrNoTool
 	}
 	if d.pci == "" {
-		return nil, fmt.Errorf("%s has no PCI address: %w", d.name, ErrUnsupported)
+		return nil, nil, fmt.Errorf("%s has no PCI address: %w", d.name, ErrUnsupported)
 	}
-	return mlxconfig.Find(ctx, m.Tools)
+	tool, err := mlxconfig.Find(ctx, m.Tools)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := m.queryCard(ctx, tool, d.pci)
+	return tool, cfg, err
 }

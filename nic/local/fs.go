@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -15,16 +16,14 @@ import (
 // read and set by. Names are absolute. Errors wrap those of io/fs and
 // [syscall.Errno], as package os makes them. It is safe for concurrent use.
 type FS interface {
-	// ReadFile returns a whole file, at most [MaxFile] bytes of it: more is
-	// an error.
+	// ReadFile returns a whole file; more than [MaxFile] bytes are an error.
 	ReadFile(name string) ([]byte, error)
 	// WriteFile hands data to an existing file in one write.
 	WriteFile(name string, data []byte) error
 	// Mkdir makes one folder, Remove takes an empty one away.
 	Mkdir(name string) error
 	Remove(name string) error
-	// ReadDir returns the names in a folder, sorted, at most [maxDir] of them:
-	// more is an error.
+	// ReadDir returns the sorted names in a folder; more than [maxDir] are an error.
 	ReadDir(name string) ([]string, error)
 	// Readlink returns where a symbolic link points to.
 	Readlink(name string) (string, error)
@@ -55,8 +54,7 @@ func (OS) ReadFile(name string) ([]byte, error) {
 	return b, err
 }
 
-// WriteFile implements FS. It makes no file: what the kernel does not offer must not
-// come to be.
+// WriteFile makes no file: what the kernel does not offer must not come to be.
 func (OS) WriteFile(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -123,6 +121,11 @@ func (m *Machine) number(name string) (int64, error) {
 		return 0, fmt.Errorf("%s: %q is not a number", name, clip(s))
 	}
 	return n, nil
+}
+
+// setNumber writes a number into a file.
+func (m *Machine) setNumber(name string, n int) error {
+	return m.fs().WriteFile(name, []byte(strconv.Itoa(n)+"\n"))
 }
 
 // list returns the names in a folder, none where there is no such folder.

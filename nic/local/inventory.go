@@ -62,8 +62,7 @@ func (m *Machine) device(name string) (*device, error) {
 	return d, nil
 }
 
-// pciNumber returns a number of a port's PCI device without its 0x, "" for not
-// known.
+// pciNumber returns a PCI number of a port without its 0x, "" for not known.
 func (m *Machine) pciNumber(name, file string) string {
 	if v, err := m.text(m.sysNet(name, "device", file)); err == nil && pciNumber.MatchString(v) {
 		return v[2:]
@@ -71,8 +70,7 @@ func (m *Machine) pciNumber(name, file string) string {
 	return ""
 }
 
-// master returns the bond or team of a port, "" for none. A bridge is a master
-// too, and no bond.
+// master returns the bond or team of a port, "" for none: a bridge is no bond.
 func (m *Machine) master(name string) string {
 	target, err := m.fs().Readlink(m.sysNet(name, "master"))
 	if err != nil {

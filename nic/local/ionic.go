@@ -12,8 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic/nicctl"
 )
 
-// AMD's cards. Their tool has the settings that other drivers have in dcbnl and
-// ethtool.
+// AMD's cards: their tool has what other drivers have in dcbnl and ethtool.
 
 // cards are the AMD cards of a host, read once for all of its ports.
 type cards struct {
@@ -35,8 +34,7 @@ type card struct {
 	dev  *nicctl.Device
 }
 
-// card reads the card of a port. A state that was read before saves the tool
-// being run.
+// card reads the card of a port, with the tool unless its state is known.
 func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, error) {
 	if d.rdma == "" {
 		return nil, fmt.Errorf("nicctl names ports by their RDMA device: %w", errNoRDMA)
@@ -89,8 +87,7 @@ func (r reader) ionic(known *cards) {
 	}
 	r.p.Trust, r.p.DSCP = p.Trust, p.DSCP
 	if p.Pause.Set && p.PFC.Set {
-		// Priorities that are no-drop pause nothing while the port does not
-		// pause by priority.
+		// No-drop priorities pause nothing while the port does not pause by priority.
 		mask := p.PFC.V
 		if !p.Pause.V.PFC() {
 			mask = 0
@@ -169,19 +166,19 @@ func (c *card) congestion() (Value, error) {
 		return Value{}, fmt.Errorf("nicctl shows no DCQCN profile of %s: %w", c.dev.Name, ErrUnsupported)
 	}
 	v := Value{ECN: &ECN{NP: everyPriority, RP: everyPriority, Exactly: true}}
-	one := true
-	for i, p := range c.dev.Profiles {
+	first := c.dev.Profiles[0].CNPDSCP
+	one := first.Set
+	for _, p := range c.dev.Profiles {
 		if !p.Enabled.Set {
 			return v, fmt.Errorf("nicctl does not show whether DCQCN profile %d of %s is on: %w", p.ID, c.dev.Name, nicctl.ErrOutput)
 		}
 		if !p.Enabled.V {
 			v.ECN.NP, v.ECN.RP = 0, 0
 		}
-		one = one && p.CNPDSCP.Set && p.CNPDSCP == c.dev.Profiles[0].CNPDSCP
-		if i == len(c.dev.Profiles)-1 && one {
-			n := p.CNPDSCP.V
-			v.Number = &n
-		}
+		one = one && p.CNPDSCP == first
+	}
+	if one {
+		v.Number = &first.V
 	}
 	return v, nil
 }

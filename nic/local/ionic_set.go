@@ -151,8 +151,7 @@ func writeIonicETS(ctx context.Context, c *card, want Value) error {
 	return c.tool.SetScheduling(ctx, c.port.ID, s)
 }
 
-// writeIonicDCQCN turns every profile on by the DSCP of its notifications, or
-// off.
+// writeIonicDCQCN turns all profiles on by the DSCP of notifications, or off.
 func writeIonicDCQCN(ctx context.Context, c *card, want Value) error {
 	for _, p := range c.dev.Profiles {
 		var err error
@@ -216,18 +215,12 @@ func onIonic(field string) string {
 
 // sameAMD compares what only steps of nicctl have.
 func (v Value) sameAMD(have Value) bool {
-	switch {
-	case v.Trust != "" && v.Trust != have.Trust:
-		return false
-	case v.PFC != nil && v.Pause != nil && (have.Pause == nil || *v.Pause != *have.Pause):
-		return false
-	case v.Rates != nil && (have.Rates == nil || *v.Rates != *have.Rates):
-		return false
-	case v.ECN != nil && v.Number != nil && (have.Number == nil || *v.Number != *have.Number):
-		return false
-	}
-	return true
+	return (v.Trust == "" || v.Trust == have.Trust) && (v.PFC == nil || kept(v.Pause, have.Pause)) &&
+		kept(v.Rates, have.Rates) && (v.ECN == nil || kept(v.Number, have.Number))
 }
+
+// kept reports whether a value is there, where one is wanted.
+func kept[T comparable](want, have *T) bool { return want == nil || have != nil && *want == *have }
 
 // isAMD reports whether nicctl has a field of a driver's ports.
 func isAMD(driver, field string) bool {

@@ -48,11 +48,9 @@ var (
 	ErrIgnored = dcb.ErrIgnored
 	// ErrCarrier: a link that a step took down did not come up in time.
 	ErrCarrier = errors.New("the link did not come back")
-	// ErrPartial: the steps up to the failed one are carried out; the Undo
-	// reverts them.
+	// ErrPartial: the steps before the failed one stand; the Undo reverts them.
 	ErrPartial = errors.New("applied in part")
-	// ErrNoCM: the module rdma_cm cannot be had; all but its defaults is as it
-	// was asked for.
+	// ErrNoCM: the module rdma_cm cannot be had; all but its defaults is in force.
 	ErrNoCM = errors.New("the defaults of RDMA-CM cannot be set")
 )
 
@@ -82,8 +80,7 @@ var _ DCB = (*dcb.Client)(nil)
 
 // Pause is 802.3x link pause as ethtool has it (ETHTOOL_GPAUSEPARAM).
 type Pause struct {
-	// Type is nicctl's, with which the port pauses by priority or the link;
-	// "" for ethtool.
+	// Type is nicctl's: whether priorities or the link pause; "" for ethtool.
 	Type    string `json:"type,omitempty"`
 	Autoneg bool   `json:"autoneg,omitempty"`
 	RX      bool   `json:"rx"`
@@ -117,8 +114,7 @@ type Machine struct {
 	Ethtool Ethtool
 	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe.
 	Tools runner.Runner
-	// NoFirmware leaves the firmware settings unread, which takes a card up to
-	// 20 seconds and root.
+	// NoFirmware leaves the firmware unread, which takes a card up to 20 s and root.
 	NoFirmware bool
 	// Settle is how long a link is watched for going down after a step that
 	// may take it down, CarrierWait how long it may stay down. 0 is
@@ -172,10 +168,7 @@ func (m *Machine) fs() FS {
 }
 
 func under(root, def string, elem ...string) string {
-	if root == "" {
-		root = def
-	}
-	return filepath.Join(append([]string{root}, elem...)...)
+	return filepath.Join(append([]string{cmp.Or(root, def)}, elem...)...)
 }
 
 func (m *Machine) sys(elem ...string) string { return under(m.Sys, "/sys", elem...) }
@@ -238,8 +231,7 @@ func (m *Machine) lockedDown() bool {
 	return err == nil && strings.Contains(s, "[") && !strings.Contains(s, "[none]")
 }
 
-// explained wraps an error with what it was about, and with advice where it is
-// one of permission.
+// explained says what an error is about, with advice for one of permission.
 func (m *Machine) explained(err error, format string, args ...any) error {
 	what, advice := fmt.Sprintf(format, args...), hint.Of(err)
 	if denied(err) || errors.Is(err, dcb.ErrPermission) {

@@ -22,8 +22,7 @@ type Held struct {
 	End func()
 }
 
-// The wait for a mark whose run is just ending: a connection that was cut ends its
-// agent a moment later.
+// The wait for a mark whose run is just ending: its agent may take a moment.
 const (
 	holdPatience = time.Second
 	holdPause    = 20 * time.Millisecond

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -65,37 +66,34 @@ var ops = map[string]op{
 			return m.setCM(d, cmMode, want.Mode)
 		},
 	},
-	nic.FieldToS: {
-		read: func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.tos(d)) },
-		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
-			return m.setCM(d, cmToS, strconv.Itoa(*want.Number))
-		},
-	},
-	nic.FieldTrafficClass: {
-		read: func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.trafficClass(d)) },
-		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
-			return m.fs().WriteFile(m.trafficClassFile(d), []byte(strconv.Itoa(*want.Number)+"\n"))
-		},
-	},
-	nic.FieldMTU: {
-		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
-			n, err := m.number(m.sysNet(d.name, "mtu"))
-			return numberOf(int(n), err)
-		},
-		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
-			return m.fs().WriteFile(m.sysNet(d.name, "mtu"), []byte(strconv.Itoa(*want.Number)+"\n"))
-		},
-	},
+	nic.FieldToS: numberOp((*Machine).tos, func(m *Machine, d *device, n int) error {
+		return m.setCM(d, cmToS, strconv.Itoa(n))
+	}),
+	nic.FieldTrafficClass: numberOp((*Machine).trafficClass, func(m *Machine, d *device, n int) error {
+		return m.setNumber(m.trafficClassFile(d), n)
+	}),
+	nic.FieldMTU: numberOp((*Machine).mtu, func(m *Machine, d *device, n int) error {
+		return m.setNumber(m.sysNet(d.name, "mtu"), n)
+	}),
 }
 
-// ofCM reports whether a field is a default of RDMA-CM, which has none before its
-// module is loaded.
+// numberOp is the op of a field that is a number.
+func numberOp(read func(*Machine, *device) (int, error), write func(*Machine, *device, int) error) op {
+	return op{
+		read: func(m *Machine, _ context.Context, d *device) (Value, error) {
+			n, err := read(m, d)
+			return Value{Number: &n}, err
+		},
+		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
+			return write(m, d, *want.Number)
+		},
+	}
+}
+
+// ofCM reports whether a field is a default of RDMA-CM, which needs its module.
 func ofCM(field string) bool { return field == nic.FieldMode || field == nic.FieldToS }
 
-func numberOf(n int, err error) (Value, error) { return Value{Number: &n}, err }
-
-// ofDCB reads a field of a part of what dcbnl tells; nil is a driver that does
-// not tell it.
+// ofDCB reads a part of what dcbnl tells; nil is a driver that does not tell it.
 func ofDCB[T any](part func(*dcb.State) *T, value func(*T) Value) func(*Machine, context.Context, *device) (Value, error) {
 	return func(m *Machine, ctx context.Context, d *device) (Value, error) {
 		s, err := m.dcbState(ctx, d.name)
@@ -154,46 +152,24 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 	return old, true, dcb.ErrDiffers
 }
 
+// ranges are the least and the most of the fields that are a number.
+var ranges = map[string][2]int{
+	nic.FieldRoCEApp: {-1, qos.NumPriorities - 1}, nic.FieldCable: {1, 999}, nic.FieldMTU: {68, 1 << 16},
+	nic.FieldCNPDSCP: {0, qos.NumDSCP - 1}, nic.FieldCNPPriority: {0, qos.NumPriorities - 1},
+	nic.FieldToS: {0, 255}, nic.FieldTrafficClass: {-1, 255},
+}
+
 // fits reports whether a value has what its field needs: steps come from
 // outside.
 func (v Value) fits(field string) bool {
-	inRange := func(low, high int) bool { return v.Number != nil && *v.Number >= low && *v.Number <= high }
-	switch field {
-	case nic.FieldDCBX:
-		return v.DCBX != nil
-	case nic.FieldLinkPause:
-		return v.Pause != nil
-	case nic.FieldETS:
-		return v.ETS != nil
-	case nic.FieldBuffers:
-		return v.Buffers != nil
-	case nic.FieldPFC:
-		return v.PFC != nil
-	case nic.FieldDSCP:
-		return v.DSCP != nil
-	case nic.FieldECN:
-		return v.ECN != nil
-	case nic.FieldRings:
-		r := v.Rings
-		return r != nil && min(r.RX, r.TX) >= 0 && max(r.RX, r.TX) <= maxRing
-	case nic.FieldRoCEApp:
-		return inRange(-1, qos.NumPriorities-1)
-	case nic.FieldMode:
-		return v.Mode != ""
-	case nic.FieldCable:
-		return inRange(1, 999)
-	case nic.FieldCNPDSCP:
-		return inRange(0, qos.NumDSCP-1)
-	case nic.FieldCNPPriority:
-		return inRange(0, qos.NumPriorities-1)
-	case nic.FieldToS:
-		return inRange(0, 255)
-	case nic.FieldTrafficClass:
-		return inRange(-1, 255)
-	case nic.FieldMTU:
-		return inRange(68, 1<<16)
+	if most, ok := ranges[field]; ok {
+		return v.Number != nil && *v.Number >= most[0] && *v.Number <= most[1]
 	}
-	return false
+	if r := v.Rings; field == nic.FieldRings && r != nil && (min(r.RX, r.TX) < 0 || max(r.RX, r.TX) > maxRing) {
+		return false
+	}
+	needs := membersOf[field]
+	return len(needs) > 0 && slices.Contains(v.members(), needs[0])
 }
 
 func readDCBX(m *Machine, ctx context.Context, d *device) (Value, error) {
@@ -277,8 +253,7 @@ func readECN(m *Machine, _ context.Context, d *device) (Value, error) {
 	return Value{ECN: &ECN{NP: np, RP: rp, Exactly: true}}, err
 }
 
-// writeECN writes the files that differ and no other: the driver answers EPERM
-// to a 1 where a 1 is.
+// writeECN writes only what differs: the driver answers EPERM to a 1 on a 1.
 func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error {
 	if d.driver == nic.DriverBNXT {
 		return m.setBNXTECN(d, *want.ECN, *have.ECN)
@@ -307,17 +282,15 @@ func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error 
 
 // cnpOp sets the mark of congestion notifications where the driver has it.
 func cnpOp(field string) op {
-	return op{
-		read: func(m *Machine, _ context.Context, d *device) (Value, error) { return numberOf(m.cnp(d, field)) },
-		write: func(m *Machine, _ context.Context, d *device, want, _ Value) error {
-			if d.driver == nic.DriverBNXT {
-				return m.bnxtCC(d, func(c ccDir) error { return c.put(cnpName(field), *want.Number) })
-			}
-			f, err := m.place(m.cnpFiles(d, field))
-			if err != nil {
-				return err
-			}
-			return m.fs().WriteFile(f, []byte(strconv.Itoa(*want.Number)+"\n"))
-		},
-	}
+	read := func(m *Machine, d *device) (int, error) { return m.cnp(d, field) }
+	return numberOp(read, func(m *Machine, d *device, n int) error {
+		if d.driver == nic.DriverBNXT {
+			return m.bnxtCC(d, func(c ccDir) error { return c.put(cnpName(field), n) })
+		}
+		f, err := m.place(m.cnpFiles(d, field))
+		if err != nil {
+			return err
+		}
+		return m.setNumber(f, n)
+	})
 }

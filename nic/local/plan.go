@@ -200,8 +200,7 @@ func what(port, field string, changes []nic.Change) string {
 	return "set " + strings.Join(parts, " and ")
 }
 
-// wanted makes the value of a step; ok is false where the desired port has
-// none.
+// wanted makes the value of a step; ok is false where there is none.
 func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
 	number := func(o qos.Opt[int]) (Value, bool) { return Value{Number: &o.V}, o.Set }
 	if isAMD(have.Driver, field) {

@@ -79,8 +79,7 @@ type reader struct {
 	p   *nic.Port
 }
 
-// readPort returns what a port holds; nil where the machine has none such, or
-// not any more at the end.
+// readPort returns what a port holds; nil where the machine has no such, or no more.
 func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Port {
 	d, err := m.device(name)
 	if err != nil {
@@ -146,10 +145,7 @@ func (r reader) identity() {
 }
 
 func (r reader) link() {
-	get(r, nic.FieldMTU, &r.p.MTU, func() (int, error) {
-		n, err := r.number(r.sysNet(r.name, "mtu"))
-		return int(n), err
-	})
+	get(r, nic.FieldMTU, &r.p.MTU, func() (int, error) { return r.mtu(r.device) })
 	get(r, nic.FieldCarrier, &r.p.Carrier, func() (bool, error) { return r.carrier(r.name) })
 	if n, err := r.number(r.sysNet(r.name, "carrier_changes")); err == nil {
 		r.p.CarrierChanges = qos.Of(uint64(n))
@@ -161,6 +157,11 @@ func (r reader) link() {
 	} else {
 		r.misses(r.why(err), nic.FieldStallPrevention)
 	}
+}
+
+func (m *Machine) mtu(d *device) (int, error) {
+	n, err := m.number(m.sysNet(d.name, "mtu"))
+	return int(n), err
 }
 
 // carrier reports whether a link is up. The kernel answers EINVAL for a device
@@ -327,8 +328,7 @@ func (m *Machine) pauseOf(name string) (Pause, error) {
 // toolTimeout bounds a small program.
 const toolTimeout = 10 * time.Second
 
-// activeMTU asks ibv_devinfo: the kernel shows the value to users of the verbs
-// alone.
+// activeMTU asks ibv_devinfo: the kernel shows it to users of the verbs.
 func (r reader) activeMTU() {
 	if r.rdma == "" {
 		return

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"math/bits"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -67,13 +68,8 @@ func parseRoute4(f []string) (route, bool) {
 	}
 	var a [4]byte
 	binary.NativeEndian.PutUint32(a[:], binary.BigEndian.Uint32(to))
-	bits := 0
-	for _, b := range mask {
-		for ; b != 0; b &= b - 1 {
-			bits++
-		}
-	}
-	return route{netip.PrefixFrom(netip.AddrFrom4(a), bits).Masked(), f[0], metric}, true
+	ones := bits.OnesCount32(binary.BigEndian.Uint32(mask))
+	return route{netip.PrefixFrom(netip.AddrFrom4(a), ones).Masked(), f[0], metric}, true
 }
 
 // parseRoute6 reads "destination bits source bits gateway metric references use
@@ -152,8 +148,7 @@ func (m *Machine) management(peer netip.Addr) management {
 	return g
 }
 
-// leaves returns the ports that a device stands on, itself where it stands on
-// none.
+// leaves returns the ports that a device stands on, itself for none.
 func (m *Machine) leaves(dev string, depth int) []string {
 	const most = 8 // devices stacked on one another (MAX_NEST_DEV)
 	lower := m.lower(dev)

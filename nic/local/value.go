@@ -62,15 +62,8 @@ func (v Value) same(have Value) bool {
 	case v.PFC != nil:
 		return have.PFC != nil && *have.PFC == *v.PFC
 	case v.DSCP != nil:
-		if have.DSCP == nil {
-			return false
-		}
-		for d, p := range v.DSCP {
-			if p != qos.Unmanaged && have.DSCP[d] != p {
-				return false
-			}
-		}
-		return true
+		held := func(want, have int8) bool { return want == qos.Unmanaged || want == have }
+		return have.DSCP != nil && slices.EqualFunc(v.DSCP[:], have.DSCP[:], held)
 	case v.ETS != nil:
 		return have.ETS != nil && have.ETS.Holds(*v.ETS)
 	case v.Buffers != nil:

@@ -37,9 +37,6 @@ func Device(name string) (string, error) {
 	return "", fmt.Errorf("%q: %w", word(name), ErrDevice)
 }
 
-// isFwctl reports whether a device is one of the kernel's fwctl.
-func isFwctl(dev string) bool { return fwctl.MatchString(dev) }
-
 // Fwctl returns the fwctl device of the card at a PCI address, "" where there
 // is none. It is the way in that Secure Boot lockdown leaves open. sys is the
 // root of sysfs, usually "/sys": the class fwctl lists the devices, and each
@@ -64,7 +61,7 @@ func Fwctl(sys, pci string) (string, error) {
 	}
 	for _, name := range natural.Keys(names) {
 		dev := "/dev/fwctl/" + name
-		if !isFwctl(dev) {
+		if !fwctl.MatchString(dev) {
 			continue
 		}
 		path, err := filepath.EvalSymlinks(filepath.Join(class, name))

@@ -39,13 +39,11 @@ var (
 	ErrDevice = errors.New("not a device of mlxconfig")
 	// ErrAccess: the tool cannot open the card.
 	ErrAccess = errors.New("no access to the card")
-	// ErrUnsupported: the tool cannot do that with this card or by this way
-	// in.
+	// ErrUnsupported: the tool cannot do that with this card, or this way in.
 	ErrUnsupported = errors.New("unsupported")
 	// ErrOutput: the tool's answer makes no sense to us.
 	ErrOutput = errors.New("answer not understood")
-	// ErrStale: the card is not in the state that the changes were planned
-	// for. Nothing was written.
+	// ErrStale: the card is not as it was when planned for. Nothing was written.
 	ErrStale = errors.New("card changed since the plan was made")
 	// ErrRejected: a change was refused, and the next boot holds what it held.
 	ErrRejected = errors.New("rejected by the card")
@@ -135,8 +133,7 @@ type Config struct {
 	Unread []string
 }
 
-// Ports returns how many physical ports the card has settings for; 0 where it
-// shows none of a port.
+// Ports returns how many physical ports the card has settings for; 0 for none.
 func (c *Config) Ports() int {
 	n := 0
 	for name := range c.Params {

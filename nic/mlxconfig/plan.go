@@ -16,11 +16,9 @@ const (
 	// ResetPending: the next boot is as wanted and what is in force is not. It
 	// takes a reset and no further write.
 	ResetPending Kind = "reset-pending"
-	// unconfirmed: the next boot is as wanted, and the firmware does not show
-	// what is in force.
+	// unconfirmed: the next boot is as wanted; what is in force is not shown.
 	unconfirmed Kind = "unconfirmed"
-	// Unsupported: the card does not list the setting, or what is wanted is no
-	// value.
+	// Unsupported: the card does not list it, or what is wanted is no value.
 	Unsupported Kind = "unsupported"
 	// ReadOnly: the next boot differs, and the card takes no change of it.
 	ReadOnly Kind = "read-only"

@@ -20,8 +20,7 @@ const maxFile = 16 << 20
 // name is unknown to the card or hidden (mlxcfg_generic_commander.cpp). It
 // takes JSON where the tool has it, and the table of the tool otherwise.
 //
-// A tool that read most settings and failed at some is no error: the Config
-// says so with Partial.
+// A tool that failed at some settings is no error: the Config is then Partial.
 func (t *Tool) Query(ctx context.Context, dev string) (*Config, error) {
 	dev, err := Device(dev)
 	if err != nil {

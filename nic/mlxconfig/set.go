@@ -13,8 +13,7 @@ import (
 // settable is what may stand behind the "=" of an argument.
 var settable = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`)
 
-// refused are settings for which the tool asks a question of its own, that -y
-// would answer unread.
+// refused are settings for which the tool asks what -y would answer unread.
 var refused = map[string]string{
 	// "...you will invalidate any warranty" (mlxcfg_ui.cpp).
 	"DISABLE_SLOT_POWER_LIMITER": "it lifts the power limit of the slot and voids the warranty: set it by hand",
@@ -118,8 +117,7 @@ func fresh(cfg *Config, todo []Change) ([]Change, error) {
 	return out, nil
 }
 
-// readBack finds out what became of the changes. failed is what the tool ended
-// with.
+// readBack finds out what became of changes; failed is what the tool ended with.
 func (t *Tool) readBack(ctx context.Context, dev string, todo []Change, failed error) (written []Change, err error) {
 	after, err := t.query(ctx, dev)
 	if err != nil {

@@ -2,6 +2,7 @@ package mlxconfig
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -26,15 +27,8 @@ var (
 	glued = regexp.MustCompile(`\)([^\s)])`)
 )
 
-// column is a column of the table of settings.
-type column int
-
-const (
-	colDefault column = iota
-	colCurrent
-	colNext
-	colNew
-)
+// columns are those that a table of settings can have.
+var columns = []string{"Default", "Current", "Next", "New"}
 
 // parseText reads what "-e query" prints: for each device a head, the line
 // "Configurations:" with the names of the columns, and a row for each setting.
@@ -58,7 +52,7 @@ func parseText(out []byte) []*Config {
 type textParser struct {
 	found   []*Config
 	cur     *Config
-	columns []column
+	columns []string
 }
 
 func (p *textParser) line(line string) {
@@ -99,19 +93,15 @@ func (c *Config) head(isType bool, value string) {
 
 // tableHead returns the columns that a table has; nil for a head that is not
 // known or lacks the next boot.
-func tableHead(head string) []column {
+func tableHead(head string) []string {
 	head = strings.NewReplacer("Next Boot", "Next", "Next boot", "Next").Replace(head)
-	names := map[string]column{"Default": colDefault, "Current": colCurrent, "Next": colNext, "New": colNew}
-	var cols []column
-	seen := map[column]bool{}
-	for _, f := range strings.Fields(head) {
-		c, ok := names[f]
-		if !ok || seen[c] {
+	cols := strings.Fields(head)
+	for i, c := range cols {
+		if !slices.Contains(columns, c) || slices.Contains(cols[:i], c) {
 			return nil
 		}
-		cols, seen[c] = append(cols, c), true
 	}
-	if !seen[colNext] {
+	if !slices.Contains(cols, "Next") {
 		return nil
 	}
 	return cols
@@ -126,16 +116,9 @@ func (p *textParser) row(readOnly bool, rest, line string) {
 		return
 	}
 	param := Param{Name: name, ReadOnly: readOnly}
+	to := map[string]*Value{"Default": &param.Default, "Current": &param.Current, "Next": &param.Next, "New": {}}
 	for i, c := range p.columns {
-		v := ParseValue(values[i])
-		switch c {
-		case colDefault:
-			param.Default = v
-		case colCurrent:
-			param.Current = v
-		case colNext:
-			param.Next = v
-		}
+		*to[c] = ParseValue(values[i])
 	}
 	p.cur.add(param)
 }

@@ -1,6 +1,7 @@
 package mlxconfig
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -85,8 +86,5 @@ func (v Value) String() string {
 
 // argument is the value as the tool takes it, by name where it has one.
 func (v Value) argument() string {
-	if v.Name != "" {
-		return v.Name
-	}
-	return strconv.FormatUint(v.Number, 10)
+	return cmp.Or(v.Name, strconv.FormatUint(v.Number, 10))
 }

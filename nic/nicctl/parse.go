@@ -3,6 +3,7 @@ package nicctl
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,10 +26,8 @@ var (
 	rdmaText = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
 )
 
-// scanner gives the lines of an answer with the card and the port that they
-// are of.
+// scanner is at a line of an answer, with the card and the port that it is of.
 type scanner struct {
-	lines     []string
 	line      string
 	card, pci string
 	port      string
@@ -36,12 +35,12 @@ type scanner struct {
 	began bool
 }
 
-// next goes to the next line that says something; false at the end. A head
-// that is not understood is an error, since what follows has no owner then.
-func (s *scanner) next() (bool, error) {
-	for len(s.lines) > 0 {
-		s.line, s.began = strings.TrimSpace(s.lines[0]), false
-		s.lines = s.lines[1:]
+// scan calls f with each line that says something. A head that is not understood
+// is an error, since what follows has no owner then.
+func scan(lines []string, f func(*scanner) error) error {
+	s := &scanner{}
+	for _, line := range lines {
+		s.line, s.began = strings.TrimSpace(line), false
 		key, _, colon := cut(s.line)
 		switch {
 		case s.line == "" || strings.Trim(s.line, "-*=") == "":
@@ -49,20 +48,22 @@ func (s *scanner) next() (bool, error) {
 		case colon && key == "NIC":
 			m := cardLine.FindStringSubmatch(s.line)
 			if m == nil {
-				return false, fmt.Errorf("%w: %q", ErrOutput, word(s.line))
+				return fmt.Errorf("%w: %q", ErrOutput, word(s.line))
 			}
 			s.card, s.pci, s.port = m[1], m[2], ""
 			continue
 		case colon && key == "Port":
 			m := portLine.FindStringSubmatch(s.line)
 			if m == nil || s.card == "" {
-				return false, fmt.Errorf("%w: %q", ErrOutput, word(s.line))
+				return fmt.Errorf("%w: %q", ErrOutput, word(s.line))
 			}
 			s.port, s.began = m[1], true
 		}
-		return true, nil
+		if err := f(s); err != nil {
+			return err
+		}
 	}
-	return false, nil
+	return nil
 }
 
 // cut parts "key : value".
@@ -97,7 +98,6 @@ func (f *field) once(value string) {
 // parsePorts reads show port: under Spec what is configured, under Status what
 // is. The two have keys in common.
 func (st *State) parsePorts(lines []string) error {
-	s := scanner{lines: lines}
 	var typ, rx, tx *field
 	section := ""
 	finish := func() {
@@ -106,25 +106,18 @@ func (st *State) parsePorts(lines []string) error {
 			set(p, PartPause, &p.Pause, func() (Pause, string) { return pauseOf(typ, rx, tx) })
 		}
 	}
-	for {
-		ok, err := s.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
+	err := scan(lines, func(s *scanner) error {
 		if s.began {
 			finish()
-			if len(st.Ports) == maxPorts || st.port(s.port) != nil {
+			if len(st.Ports) == maxPorts || slices.ContainsFunc(st.Ports, func(p Port) bool { return p.ID == s.port }) {
 				return fmt.Errorf("%w: port %s is shown twice, or there are more than %d", ErrOutput, word(s.port), maxPorts)
 			}
 			st.Ports = append(st.Ports, Port{ID: s.port, Card: s.card, PCI: s.pci, Missing: map[string]string{}})
 			typ, rx, tx, section = &field{}, &field{}, &field{}, ""
-			continue
+			return nil
 		}
 		if s.port == "" {
-			continue
+			return nil
 		}
 		key, value, _ := cut(s.line)
 		switch {
@@ -140,6 +133,10 @@ func (st *State) parsePorts(lines []string) error {
 		case key == "TX pause":
 			tx.once(value)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	finish()
 	if len(st.Ports) == 0 {
@@ -183,29 +180,12 @@ func pauseOf(typ, rx, tx *field) (Pause, string) {
 	return p, ""
 }
 
-func (st *State) port(id string) *Port {
-	for i := range st.Ports {
-		if st.Ports[i].ID == id {
-			return &st.Ports[i]
-		}
-	}
-	return nil
-}
-
 // parseDCQCN reads show dcqcn.
 func (st *State) parseDCQCN(lines []string) error {
-	s := scanner{lines: lines}
 	card := ""
 	var dev *Device
 	var prof *Profile
-	for {
-		ok, err := s.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return nil
-		}
+	return scan(lines, func(s *scanner) error {
 		if s.card != card {
 			card, dev, prof = s.card, nil, nil
 		}
@@ -215,10 +195,8 @@ func (st *State) parseDCQCN(lines []string) error {
 			if !rdmaText.MatchString(value) || card == "" || len(st.Devices) == maxDevices {
 				return fmt.Errorf("%w: RDMA device %q", ErrOutput, word(value))
 			}
-			for _, d := range st.Devices {
-				if d.Name == value {
-					return fmt.Errorf("%w: RDMA device %s is shown twice", ErrOutput, value)
-				}
+			if slices.ContainsFunc(st.Devices, func(d Device) bool { return d.Name == value }) {
+				return fmt.Errorf("%w: RDMA device %s is shown twice", ErrOutput, value)
 			}
 			st.Devices = append(st.Devices, Device{Name: value, Card: s.card, PCI: s.pci})
 			dev, prof = &st.Devices[len(st.Devices)-1], nil
@@ -247,7 +225,8 @@ func (st *State) parseDCQCN(lines []string) error {
 				prof.Params[slug(key)] = uint64(n)
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // slug makes a name of a label: "rate_increase_in_ai_phase".

@@ -43,26 +43,20 @@ func newBlock() *block {
 
 // parseQoS reads show qos into the ports that show port named.
 func (st *State) parseQoS(lines []string) error {
-	s := scanner{lines: lines}
 	blocks := map[string]*block{}
-	for {
-		ok, err := s.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
+	err := scan(lines, func(s *scanner) error {
 		if s.began {
 			if blocks[s.port] != nil || len(blocks) == maxPorts {
 				return fmt.Errorf("%w: port %s is shown twice, or there are more than %d", ErrOutput, word(s.port), maxPorts)
 			}
 			blocks[s.port] = newBlock()
-			continue
-		}
-		if b := blocks[s.port]; b != nil {
+		} else if b := blocks[s.port]; b != nil {
 			b.line(s.line)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for i := range st.Ports {
 		st.Ports[i].take(blocks[st.Ports[i].ID])

@@ -6,9 +6,10 @@ import (
 	"debug/elf"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"sync"
+
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 )
 
 // maxBinary bounds the program, in bytes.
@@ -56,8 +57,7 @@ func load(path string) (*binary, error) {
 	return loadFile(path)
 }
 
-// own is the running program, in memory once for all hosts: it has tens of
-// megabytes.
+// own is the running program, in memory once for all hosts: it is large.
 var own = sync.OnceValues(func() (*binary, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -67,20 +67,12 @@ var own = sync.OnceValues(func() (*binary, error) {
 })
 
 func loadFile(path string) (*binary, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBinary, err)
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: %s is not a file", ErrBinary, path)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxBinary+1))
-	switch {
-	case err != nil:
+	data, err := boundedfile.Read(path, maxBinary)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrBinary, err)
-	case len(data) > maxBinary:
-		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrBinary, path, maxBinary)
 	}
 	e, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {

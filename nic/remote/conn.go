@@ -28,8 +28,7 @@ type conn struct {
 
 var _ agent.Conn = (*conn)(nil)
 
-// startTimeout bounds the start of a command; what sudo does after it is the
-// Client's to bound.
+// startTimeout bounds the start of a command; the Client bounds what follows.
 const startTimeout = 30 * time.Second
 
 // dial starts an agent.
@@ -45,9 +44,7 @@ func (h *Host) dial(ctx context.Context) (agent.Conn, error) {
 		// A prompt that nothing else prints tells when sudo wants the password. It
 		// may not want any, and the agent would be sent it.
 		var mark [16]byte
-		if _, err := rand.Read(mark[:]); err != nil {
-			return nil, err
-		}
+		rand.Read(mark[:]) // it never fails
 		c.stderr.mark = []byte(hex.EncodeToString(mark[:]))
 		c.stderr.password = h.options.Password
 		prefix, args = `sudo -S -p "$2" -- `, append(args, string(c.stderr.mark))
@@ -127,8 +124,7 @@ func (c *conn) Close() error {
 // maxStderr is how much of an agent's standard error is kept, in bytes: its end.
 const maxStderr = 16 << 10
 
-// stderr keeps the end of what an agent prints and looks out for sudo's
-// question.
+// stderr keeps the end of what an agent prints, and sees sudo's question.
 type stderr struct {
 	mark     []byte // sudo's prompt; nil for no sudo that asks
 	password secret.Secret

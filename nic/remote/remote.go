@@ -7,8 +7,7 @@
 // login shell of the host runs nothing but constant scripts whose arguments are
 // hexadecimal digits, and all knowledge of a machine's settings comes as JSON.
 //
-// Do not add ways to read or write settings by commands here: the agent is the
-// one way.
+// Do not read or write settings by commands here: the agent is the one way.
 package remote
 
 import (
@@ -46,8 +45,7 @@ var (
 // Sudo says how the agent becomes root.
 type Sudo string
 
-// The ways. Without, a login that is not root reads what anybody may, and writes
-// nothing.
+// The ways. Without one, a login other than root only reads what anybody may.
 const (
 	SudoNone       Sudo = "none" // "" as well
 	SudoNoPassword Sudo = "nopassword"
@@ -56,8 +54,7 @@ const (
 
 // Options say what is run on a host, and how.
 type Options struct {
-	// Binary is the program for the host's processor, statically linked; "" is
-	// the running one.
+	// Binary is a static program for the host's processor; "" is the running one.
 	Binary string
 	Sudo   Sudo
 	// Password is sudo's, for SudoPassword alone. It is sent when sudo asks, once,
@@ -74,8 +71,7 @@ const (
 // maxOutput bounds what the scripts print, in bytes.
 const maxOutput = 64 << 10
 
-// Host is a host that has the program. Its methods are those of
-// [agent.Client].
+// Host is a host with the program; its methods are those of [agent.Client].
 type Host struct {
 	*agent.Client
 
@@ -190,9 +186,7 @@ func (h *Host) prepare(ctx context.Context, b *binary) error {
 
 func (h *Host) copy(ctx context.Context, b *binary) error {
 	var tag [8]byte
-	if _, err := rand.Read(tag[:]); err != nil {
-		return h.fail(fmt.Errorf("%w: %w", ErrCopy, err), "")
-	}
+	rand.Read(tag[:]) // it never fails
 	r, err := h.run(ctx, copyTimeout, script(copyScript, b.digest, hex.EncodeToString(tag[:])), b.data)
 	switch {
 	case err != nil:

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -34,16 +35,10 @@ func (f *Failure) Hint() string { return f.Advice }
 // Says reports whether the program used one of the phrases, in lower case here.
 func (f *Failure) Says(phrases ...string) bool {
 	words := strings.ToLower(strings.Join(f.Words, "\n"))
-	for _, p := range phrases {
-		if strings.Contains(words, p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
 }
 
-// Lines returns the lines that say something, standard output first, each short
-// and safe to print.
+// Lines returns the lines that say something, output first, short and printable.
 func (r Result) Lines() []string {
 	var out []string
 	for line := range strings.Lines(string(r.Stdout) + "\n" + string(r.Stderr)) {

@@ -32,11 +32,9 @@ type Local struct {
 	// Path is the list of folders to look in, "" for defaultPath. The
 	// caller's PATH is not used: the tool often runs as root.
 	Path string
-	// Limit bounds standard output and standard error, in bytes each; 0 is
-	// defaultLimit.
+	// Limit bounds output and error each, in bytes; 0 is defaultLimit.
 	Limit int
-	// Timeout bounds a run whose context has no deadline; 0 is
-	// defaultTimeout.
+	// Timeout bounds a run without a deadline; 0 is defaultTimeout.
 	Timeout time.Duration
 
 	grace time.Duration // 0 is the constant
@@ -91,8 +89,7 @@ func (l Local) Run(ctx context.Context, name string, args ...string) (Result, er
 	return res, fmt.Errorf("%s: %w", name, err)
 }
 
-// find returns the path of a program. exec.LookPath would look in the PATH of
-// the caller.
+// find returns the path of a program. exec.LookPath looks in the caller's PATH.
 func (l Local) find(name string) (string, error) {
 	if filepath.IsAbs(name) {
 		if runnable(name) {
@@ -116,8 +113,7 @@ func runnable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && (st.Mode()&0o111 != 0 || filepath.Ext(path) == ".exe")
 }
 
-// capped keeps what a program writes up to limit bytes, and calls full at the
-// first byte above.
+// capped keeps what a program writes up to limit bytes, and calls full above that.
 type capped struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer

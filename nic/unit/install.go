@@ -2,6 +2,7 @@ package unit
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,29 +128,34 @@ func Install(ctx context.Context, r local.Roots, run runner.Runner, s Settings) 
 		return nil, fmt.Errorf("install the boot unit: %w", err)
 	}
 	for _, f := range files {
-		if err := ctx.Err(); err != nil {
-			return written, fmt.Errorf("install the boot unit: %w", err)
-		}
 		name := etc(r, f.Path)
-		have, err := readFile(name)
-		if err == nil && bytes.Equal(have, f.Content) {
-			continue
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		fresh, err := putFile(ctx, name, f.Content)
+		if err != nil {
 			return written, fmt.Errorf("install the boot unit: %w", err)
 		}
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return written, fmt.Errorf("install the boot unit: %w", err)
+		if fresh {
+			written = append(written, name)
 		}
-		if err := atomicfile.Write(name, f.Content, 0o644); err != nil {
-			return written, fmt.Errorf("install the boot unit: %w", err)
-		}
-		written = append(written, name)
 	}
 	if err := errors.Join(control(ctx, run, "udevadm", "control", "--reload"), control(ctx, run, "systemctl", "daemon-reload")); err != nil {
 		return written, fmt.Errorf("the boot unit is installed but not active: %w", err)
 	}
 	return written, nil
+}
+
+// putFile writes a file, unless it is there, and says whether it did.
+func putFile(ctx context.Context, name string, content []byte) (written bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	have, err := readFile(name)
+	if err == nil && bytes.Equal(have, content) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return false, err
+	}
+	return true, atomicfile.Write(name, content, 0o644)
 }
 
 // Remove takes the unit away, a part of one too, with the copy of the program,
@@ -172,8 +178,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 			return false, fmt.Errorf("remove the boot unit: %w", err)
 		}
 	}
-	// Remove the rules that start the service first, so that none starts while
-	// the others stop.
+	// The rules that start the service go first, so that none starts meanwhile.
 	var errs []error
 	triggered, err := gone(etc(r, rulesPath))
 	if err != nil {
@@ -211,11 +216,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 
 // booted asks as sd_booted(3) does.
 func booted(r local.Roots) error {
-	root := r.Run
-	if root == "" {
-		root = "/run"
-	}
-	_, err := os.Lstat(filepath.Join(root, "systemd", "system"))
+	_, err := os.Lstat(filepath.Join(cmp.Or(r.Run, "/run"), "systemd", "system"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: apply the settings from its init system", ErrNoSystemd)
 	}

@@ -33,8 +33,7 @@ func inside(r local.Roots, path string) string {
 	return filepath.Join(root(r), filepath.FromSlash(path))
 }
 
-// putProgram copies the running program to [DefaultBinary], unless it is there,
-// and says whether it did.
+// putProgram copies the running program to [DefaultBinary] unless it is there.
 func putProgram(r local.Roots) (written bool, err error) {
 	name := inside(r, DefaultBinary)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

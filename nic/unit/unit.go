@@ -18,6 +18,7 @@ package unit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,13 +35,11 @@ import (
 
 // The errors of the package, wrapped; test with errors.Is.
 var (
-	// ErrName: a device's name, or the program's path, cannot stand in a unit
-	// or rule.
+	// ErrName: a name or the program's path cannot stand in a unit or rule.
 	ErrName = errors.New("name not usable in a unit")
 	// ErrDamaged: the host file is none, or was changed by hand.
 	ErrDamaged = errors.New("host file damaged")
-	// ErrProgram: the program that the unit would run is not there, or others
-	// than root may replace it.
+	// ErrProgram: the unit's program is missing, or others than root may replace it.
 	ErrProgram = errors.New("program not usable by a unit")
 	// ErrNoSystemd: the machine was not started by systemd.
 	ErrNoSystemd = errors.New("no systemd on this machine")
@@ -103,9 +102,7 @@ var (
 // Files renders the files of the unit. The same settings always give the same
 // bytes. ErrName is a device or path that they cannot hold.
 func Files(s Settings) ([]File, error) {
-	if s.Binary == "" {
-		s.Binary = DefaultBinary
-	}
+	s.Binary = cmp.Or(s.Binary, DefaultBinary)
 	if !binaryPath.MatchString(s.Binary) || filepath.Clean(s.Binary) != s.Binary {
 		return nil, fmt.Errorf("%q: %w", term.CleanLine(s.Binary), ErrName)
 	}
@@ -228,9 +225,5 @@ func parse(b []byte) (*hostFile, error) {
 }
 
 func etc(r local.Roots, path string) string {
-	root := r.Etc
-	if root == "" {
-		root = "/etc"
-	}
-	return filepath.Join(root, filepath.FromSlash(path))
+	return filepath.Join(cmp.Or(r.Etc, "/etc"), filepath.FromSlash(path))
 }

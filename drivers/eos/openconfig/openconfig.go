@@ -5,8 +5,7 @@
 // aristanetworks/yang EOS-4.36.1F, pathreport.csv: counters of priorities and of
 // the watchdog since 4.23.2.
 //
-// Do not use it for configuration: EOS replaces configuration that OpenConfig
-// has no words for.
+// Do not use it for configuration: EOS replaces what OpenConfig has no words for.
 package openconfig
 
 import (
@@ -41,8 +40,7 @@ var source = tree.Source{
 	Decode:   decode,
 }
 
-// Observe reads the state of all interfaces of the device, see
-// [tree.Source.Observe].
+// Observe reads the state of all interfaces, see [tree.Source.Observe].
 func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
 	return source.Observe(ctx, c)
 }
@@ -54,7 +52,7 @@ func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	d := decoder{
 		o:          &drivers.Observation{Ports: map[string]*drivers.PortState{}},
 		negotiated: map[string]bool{}, neighbors: tree.Neighbors{},
-		queues: map[string]map[string]*drivers.QueueState{}, numbers: map[string]uint64{},
+		queues: map[string]map[string]drivers.PortCounters{}, numbers: map[string]uint64{},
 	}
 	if err := tree.Each(vs, d.add); err != nil {
 		return nil, err
@@ -71,8 +69,8 @@ type decoder struct {
 	o          *drivers.Observation
 	negotiated map[string]bool // ports whose speed is a negotiated one
 	neighbors  tree.Neighbors
-	queues     map[string]map[string]*drivers.QueueState // by port and name
-	numbers    map[string]uint64                         // of queues, by name
+	queues     map[string]map[string]drivers.PortCounters // by port and name, all with index 0
+	numbers    map[string]uint64                          // of queues, by name
 }
 
 func (d *decoder) add(t tree.Object) {
@@ -164,33 +162,34 @@ func speed(name string) qos.Opt[units.Rate] {
 func pfc(p *drivers.PortState, e tree.Object) {
 	for _, prio := range e.At("priorities").List("priority") {
 		if n := key(prio, "index").Count("index"); n.Set && n.V < qos.NumPriorities {
-			tree.Keep(&p.PFCRx[n.V], prio.At("state").Count("in-frames"))
-			tree.Keep(&p.PFCTx[n.V], prio.At("state").Count("out-frames"))
+			p.Counters.Put(drivers.PFCRx.Of(int(n.V)), prio.At("state").Count("in-frames"))
+			p.Counters.Put(drivers.PFCTx.Of(int(n.V)), prio.At("state").Count("out-frames"))
 		}
 	}
 	for _, w := range e.At("watchdog", "tx-queues").List("tx-queue") {
 		n := key(w, "index").Count("index")
 		if n.Set && n.V < qos.NumPriorities && tree.Local(key(w, "queue-type").String("queue-type")) == "UNICAST" {
-			tree.Keep(&p.Queues[n.V].WatchdogStuck, w.At("state").Count("stuck-count"))
-			tree.Keep(&p.Queues[n.V].WatchdogRecovered, w.At("state").Count("recovery-count"))
+			p.Counters.Put(drivers.StormsDetected.Of(int(n.V)), w.At("state").Count("stuck-count"))
+			p.Counters.Put(drivers.StormsRestored.Of(int(n.V)), w.At("state").Count("recovery-count"))
 		}
 	}
 }
 
+// queueLeaves are the counters of a queue.
+var queueLeaves = map[drivers.Metric]string{
+	drivers.QueuePackets: "transmit-pkts", drivers.QueueBytes: "transmit-octets", drivers.QueueDrops: "dropped-pkts",
+	drivers.QueueMarked: "ecn-marked-pkts",
+}
+
 func (d *decoder) queue(port, name string, s tree.Object) {
 	if d.queues[port] == nil {
-		d.queues[port] = map[string]*drivers.QueueState{}
+		d.queues[port] = map[string]drivers.PortCounters{}
 	}
 	q := d.queues[port][name]
-	if q == nil {
-		q = &drivers.QueueState{}
-		d.queues[port][name] = q
+	for m, leaf := range queueLeaves {
+		q.Put(m.Of(0), s.Count(leaf))
 	}
-	tree.Keep(&q.TxPackets, s.Count("transmit-pkts"))
-	tree.Keep(&q.TxBytes, s.Count("transmit-octets"))
-	tree.Keep(&q.DropPackets, s.Count("dropped-pkts"))
-	tree.Keep(&q.DropBytes, s.Count("dropped-octets"))
-	tree.Keep(&q.ECNMarked, s.Count("ecn-marked-pkts"))
+	d.queues[port][name] = q
 }
 
 // count takes the counters of the unicast queues of a port. Where two names stand
@@ -204,9 +203,9 @@ func (d *decoder) count(port string) {
 			continue
 		}
 		seen |= qos.Priorities(n)
-		q := *d.queues[port][name]
-		q.WatchdogStuck, q.WatchdogRecovered = p.Queues[n].WatchdogStuck, p.Queues[n].WatchdogRecovered
-		p.Queues[n] = q
+		for id, v := range d.queues[port][name] {
+			p.Counters.Put(id.Metric.Of(n), qos.Of(v))
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ func PFCPriorities(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		for n, key := range numbered(i.At("priorities")) {
 			f := i.At("priorities", key)
-			tree.Keep(&p.PFCRx[n], f.Count("rxFrames"))
-			tree.Keep(&p.PFCTx[n], f.Count("txFrames"))
+			p.Counters.Put(drivers.PFCRx.Of(n), f.Count("rxFrames"))
+			p.Counters.Put(drivers.PFCTx.Of(n), f.Count("txFrames"))
 		}
 	}, "interfaces")
 }
@@ -25,8 +25,8 @@ func Watchdog(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		for n, key := range numbered(i.At("txQueues")) {
 			q := i.At("txQueues", key)
-			tree.Keep(&p.Queues[n].WatchdogStuck, q.Count("stuckCount"))
-			tree.Keep(&p.Queues[n].WatchdogRecovered, q.Count("recoveryCount"))
+			p.Counters.Put(drivers.StormsDetected.Of(n), q.Count("stuckCount"))
+			p.Counters.Put(drivers.StormsRestored.Of(n), q.Count("recoveryCount"))
 		}
 	}, "interfaces")
 }
@@ -37,7 +37,7 @@ func Watchdog(b []byte, o *drivers.Observation) error {
 func ECN(b []byte, o *drivers.Observation) error {
 	return each(b, o, func(p *drivers.PortState, i tree.Object) {
 		for n, key := range numbered(i.At("queueCounters")) {
-			tree.Keep(&p.Queues[n].ECNMarked, i.At("queueCounters").Count(key))
+			p.Counters.Put(drivers.QueueMarked.Of(n), i.At("queueCounters").Count(key))
 		}
 	}, "intfQueueCounters")
 }
@@ -52,9 +52,8 @@ func Queues(b []byte, o *drivers.Observation) error {
 		classes := i.At("ucastQueues", "trafficClasses")
 		for n, key := range numbered(classes) {
 			precedences := classes.At(key, "dropPrecedences")
-			for name, dst := range map[string]*qos.Opt[uint64]{
-				"enqueuedPackets": &p.Queues[n].TxPackets, "enqueuedBytes": &p.Queues[n].TxBytes,
-				"droppedPackets": &p.Queues[n].DropPackets, "droppedBytes": &p.Queues[n].DropBytes,
+			for m, name := range map[drivers.Metric]string{
+				drivers.QueuePackets: "enqueuedPackets", drivers.QueueBytes: "enqueuedBytes", drivers.QueueDrops: "droppedPackets",
 			} {
 				var sum qos.Opt[uint64]
 				for dp := range precedences {
@@ -62,7 +61,7 @@ func Queues(b []byte, o *drivers.Observation) error {
 						sum = qos.Of(sum.V + c.V) // it wraps as the counters do
 					}
 				}
-				tree.Keep(dst, sum)
+				p.Counters.Put(m.Of(n), sum)
 			}
 		}
 	}, "egressQueueCounters", "interfaces")

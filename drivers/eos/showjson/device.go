@@ -32,8 +32,7 @@ func ParseVersion(b []byte) (Version, error) {
 	return Version{Model: o.String("modelName"), Release: o.String("version"), Manufacturer: o.String("mfgName"), Uptime: seconds(o, "uptime")}, err
 }
 
-// seconds returns a time in seconds, with a fraction, that is more than zero and
-// less than a century.
+// seconds returns a time in seconds between zero and a century.
 func seconds(o tree.Object, name string) qos.Opt[time.Duration] {
 	const century = 100 * 366 * 24 * time.Hour
 	n, _ := o.Get(name).(json.Number)

@@ -29,8 +29,7 @@ import (
 // maxPorts is far above the ports, VLANs and loopbacks of a chassis.
 const maxPorts = tree.MaxEntries
 
-// ErrRefused says that the device answered with an error of its own instead of
-// the command's output.
+// ErrRefused says that the device answered with an error of its own.
 var ErrRefused = errors.New("the device refuses the command")
 
 // decode reads the JSON object that a command prints.
@@ -52,8 +51,7 @@ func decode(b []byte) (tree.Object, error) {
 // queueKey matches a key that stands for one unicast queue or one priority.
 var queueKey = regexp.MustCompile(`^(?:UC|TC)?([0-7])$`)
 
-// index returns what a key stands for; ok is false for a range of classes and
-// for multicast queues.
+// index returns what a key stands for; not ok are ranges and multicast queues.
 func index(key string) (n int, ok bool) {
 	m := queueKey.FindStringSubmatch(key)
 	if m == nil {
@@ -85,8 +83,7 @@ func inOrder(o tree.Object) iter.Seq[string] {
 	return slices.Values(slices.Sorted(maps.Keys(o)))
 }
 
-// numbered goes through the members that stand for one unicast queue or one
-// priority.
+// numbered goes through the members that stand for one queue or priority.
 func numbered(o tree.Object) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for key := range inOrder(o) {

@@ -3,6 +3,7 @@ package showjson
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -40,17 +41,14 @@ const (
 	sessionsNew = `{"sessions":{"rf-1":{"state":"pending","completedTime":0,"commitUser":"","commitBy":0}},"commitTimerSessionName":"rf-1","commitTimerExpireTime":123756.5}`
 )
 
-func u(n uint64) qos.Opt[uint64] { return qos.Of(n) }
-
 func TestDecoders(t *testing.T) {
 	up := drivers.PortState{AdminUp: qos.Of(true), OperUp: qos.Of(true), MTU: qos.Of(9214), Speed: qos.Of(units.Rate(400e9))}
 	twoNeighbors := drivers.PortState{Neighbors: []qos.Neighbor{{Device: "spine1", Port: "Ethernet1/1"}, {Device: "spine2", Port: "swp1"}}}
 	detail := drivers.PortState{Neighbors: []qos.Neighbor{{Device: "spine1", Port: "Ethernet1/1"}, {Device: "0000.5e00.5302", Port: "swp1"}}}
-	var prio, wd, marks, queue drivers.PortState
-	prio.PFCRx[3], prio.PFCTx[3] = u(1<<64-1), u(98)
-	wd.Queues[3].WatchdogStuck, wd.Queues[3].WatchdogRecovered = u(2), u(1)
-	marks.Queues[3].ECNMarked, marks.Queues[6].ECNMarked = u(41822), u(7)
-	queue.Queues[3] = drivers.QueueState{TxPackets: u(100), TxBytes: u(5000), DropPackets: u(7), DropBytes: u(512)}
+	prio := drivers.PortState{Counters: drivers.PortCounters{drivers.PFCRx.Of(3): 1<<64 - 1, drivers.PFCTx.Of(3): 98}}
+	wd := drivers.PortState{Counters: drivers.PortCounters{drivers.StormsDetected.Of(3): 2, drivers.StormsRestored.Of(3): 1}}
+	marks := drivers.PortState{Counters: drivers.PortCounters{drivers.QueueMarked.Of(3): 41822, drivers.QueueMarked.Of(6): 7}}
+	queue := drivers.PortState{Counters: drivers.PortCounters{drivers.QueuePackets.Of(3): 100, drivers.QueueBytes.Of(3): 5000, drivers.QueueDrops.Of(3): 7}}
 	type ports map[string]*drivers.PortState
 	for _, tt := range []struct {
 		name, in string
@@ -100,8 +98,9 @@ func TestDecodersTogether(t *testing.T) {
 		}
 	}
 	p := o.Ports["Ethernet5/1"]
-	want := drivers.QueueState{TxPackets: u(100), TxBytes: u(5000), DropPackets: u(7), DropBytes: u(512), ECNMarked: u(41822), WatchdogStuck: u(2), WatchdogRecovered: u(1)}
-	if p.Queues[3] != want || p.PFCTx[3] != u(98) || len(p.Neighbors) != 2 || p.MTU != qos.Of(9214) {
+	want := drivers.PortCounters{drivers.QueuePackets.Of(3): 100, drivers.QueueBytes.Of(3): 5000, drivers.QueueDrops.Of(3): 7, drivers.QueueMarked.Of(3): 41822,
+		drivers.StormsDetected.Of(3): 2, drivers.StormsRestored.Of(3): 1, drivers.PFCRx.Of(3): 1<<64 - 1, drivers.PFCTx.Of(3): 98, drivers.QueueMarked.Of(6): 7}
+	if !maps.Equal(p.Counters, want) || len(p.Neighbors) != 2 || p.MTU != qos.Of(9214) {
 		t.Errorf("port %+v", p)
 	}
 }

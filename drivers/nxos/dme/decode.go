@@ -48,9 +48,9 @@ type queue struct {
 // counters are what one queue shows.
 type counters struct {
 	typed bool // from a row that is about queuing
-	state drivers.QueueState
-	// PFC frames of the priorities that the queue stands for.
-	rx, tx qos.Opt[uint64]
+	// shown has the number of the queue as index. Its PFC frames are those of the
+	// priorities that the queue stands for.
+	shown drivers.PortCounters
 }
 
 // pauses are the priorities that a network-qos policy pauses, by qos-group,
@@ -97,8 +97,8 @@ func (d *decoder) link(e tree.Object, state string) {
 		return
 	}
 	p, oper := d.o.Port(name), e.At(state)
-	tree.Keep(&p.AdminUp, up(e.Text("adminSt")))
-	tree.Keep(&p.OperUp, up(oper.Text("operSt")))
+	tree.Keep(&p.AdminUp, drivers.UpOf(e.Text("adminSt")))
+	tree.Keep(&p.OperUp, drivers.UpOf(oper.Text("operSt")))
 	if n := e.Count("mtu"); n.V > 0 && n.V < 1<<16 {
 		p.MTU = qos.Of(int(n.V))
 	}
@@ -106,10 +106,6 @@ func (d *decoder) link(e tree.Object, state string) {
 	if r, err := units.ParseRate(oper.Text("operSpeed")); err == nil && r > 0 {
 		p.Speed = qos.Of(r)
 	}
-}
-
-func up(state string) qos.Opt[bool] {
-	return qos.Opt[bool]{V: state == "up", Set: state == "up" || state == "down"}
 }
 
 // sees takes what LLDP sees on a port (Cisco Nexus 3000 and 9000 Series NX-API
@@ -165,11 +161,11 @@ func (d *decoder) queues(e tree.Object) {
 		case c.typed && !typed:
 			continue
 		}
-		for leaf, dst := range map[string]*qos.Opt[uint64]{
-			"txPackets": &c.state.TxPackets, "txBytes": &c.state.TxBytes, "dropPackets": &c.state.DropPackets, "dropBytes": &c.state.DropBytes,
-			"randEcnMarkedPackets": &c.state.ECNMarked, "pfcRxPpp": &c.rx, "pfcTxPpp": &c.tx,
+		for leaf, m := range map[string]drivers.Metric{
+			"txPackets": drivers.QueuePackets, "txBytes": drivers.QueueBytes, "dropPackets": drivers.QueueDrops,
+			"randEcnMarkedPackets": drivers.QueueMarked, "pfcRxPpp": drivers.PFCRx, "pfcTxPpp": drivers.PFCTx,
 		} {
-			tree.Keep(dst, r.Count(leaf))
+			c.shown.Put(m.Of(group), r.Count(leaf))
 		}
 	}
 }
@@ -198,18 +194,18 @@ func (d *decoder) policy(e tree.Object) {
 // for it; else nobody can tell whose they are.
 func (d *decoder) finish() {
 	d.neighbors.Put(d.o)
-	inForce := d.paused[d.inForce]
+	inForce := cmp.Or(d.paused[d.inForce], &pauses{})
 	for key, c := range d.counters {
 		p := d.o.Port(key.port)
-		p.Queues[key.number] = c.state
-		if inForce == nil {
-			continue
-		}
-		for prio := range qos.NumPriorities {
-			if inForce[key.number] == qos.Priorities(prio) {
-				tree.Keep(&p.PFCRx[prio], c.rx)
-				tree.Keep(&p.PFCTx[prio], c.tx)
+		paused := inForce[key.number].List()
+		for id, n := range c.shown {
+			if id.Metric == drivers.PFCRx || id.Metric == drivers.PFCTx {
+				if len(paused) != 1 {
+					continue
+				}
+				id = id.Metric.Of(paused[0])
 			}
+			p.Counters.Put(id, qos.Of(n))
 		}
 	}
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// Model is the module of the native tree. A server that does not name it has no
-// such tree.
+// Model is the module of the native tree. A server without it has no such tree.
 const Model = "Cisco-NX-OS-device"
 
 // source asks for containers, not for lists, which is how public clients read

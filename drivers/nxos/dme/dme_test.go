@@ -3,6 +3,7 @@ package dme
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -82,16 +83,17 @@ func TestSimulatedSwitch(t *testing.T) {
 		p := want.Port(name)
 		p.AdminUp, p.OperUp, p.MTU = qos.Of(up), qos.Of(up), qos.Of(1500)
 		p.Speed.V, p.Speed.Set = 400e9, true
-		zero := count(0)
-		for i := range p.Queues {
-			p.Queues[i] = drivers.QueueState{TxPackets: zero, TxBytes: zero, DropPackets: zero, DropBytes: zero, ECNMarked: zero}
+		p.Counters = drivers.PortCounters{drivers.PFCRx.Of(3): 0, drivers.PFCTx.Of(3): 0}
+		for i := range qos.NumPriorities {
+			for _, m := range []drivers.Metric{drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops, drivers.QueueMarked} {
+				p.Counters[m.Of(i)] = 0
+			}
 		}
-		p.PFCRx[3], p.PFCTx[3] = zero, zero
 	}
 	p := want.Ports["Ethernet1/1"]
 	p.MTU = qos.Of(9216)
-	p.Queues[4] = drivers.QueueState{TxPackets: count(100), TxBytes: count(101), DropPackets: count(102), DropBytes: count(103), ECNMarked: count(104)}
-	p.PFCRx[3], p.PFCTx[3] = count(120), count(98)
+	maps.Copy(p.Counters, drivers.PortCounters{drivers.QueuePackets.Of(4): 100, drivers.QueueBytes.Of(4): 101, drivers.QueueDrops.Of(4): 102, drivers.QueueMarked.Of(4): 104,
+		drivers.PFCRx.Of(3): 120, drivers.PFCTx.Of(3): 98})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

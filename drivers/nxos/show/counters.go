@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
-	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
@@ -20,32 +19,23 @@ func Queuing(b []byte, o *drivers.Observation) error {
 				continue
 			}
 			for _, e := range g.table("qosgrp_egress_stats_entry") {
-				if dst := counter(&p.Queues[q], e.Text("eq-stat-type"), e.Text("eq-stat-units")); dst != nil {
-					tree.Keep(dst, e.Count("eq-uc-stat-value"))
+				if m, ok := queueMetrics[e.Text("eq-stat-type")+" "+e.Text("eq-stat-units")]; ok {
+					p.Counters.Put(m.Of(q), e.Count("eq-uc-stat-value"))
 				}
 			}
 		}
 		for _, f := range i.table("pfc_stats") {
 			if n, ok := group(f.Text("cos")); ok {
-				tree.Keep(&p.PFCRx[n], f.Count("rx-pause-count"))
-				tree.Keep(&p.PFCTx[n], f.Count("tx-pause-count"))
+				p.Counters.Put(drivers.PFCRx.Of(n), f.Count("rx-pause-count"))
+				p.Counters.Put(drivers.PFCTx.Of(n), f.Count("tx-pause-count"))
 			}
 		}
 	})
 }
 
-func counter(q *drivers.QueueState, kind, unit string) *qos.Opt[uint64] {
-	switch kind + " " + unit {
-	case "Tx Pkts":
-		return &q.TxPackets
-	case "Tx Byts":
-		return &q.TxBytes
-	case "Dropped Pkts":
-		return &q.DropPackets
-	case "Dropped Byts":
-		return &q.DropBytes
-	}
-	return nil
+// queueMetrics are the counters of a queue by their type and units.
+var queueMetrics = map[string]drivers.Metric{
+	"Tx Pkts": drivers.QueuePackets, "Tx Byts": drivers.QueueBytes, "Dropped Pkts": drivers.QueueDrops,
 }
 
 // Watchdog adds how often the PFC watchdog shut a queue down and gave it free
@@ -56,8 +46,8 @@ func Watchdog(b []byte, o *drivers.Observation) error {
 		for _, g := range i.table("qosgrp_stats") {
 			if q, ok := group(g.Text("eq-qosgrp")); ok {
 				for _, e := range g.table("qosgrp_stats_entry") {
-					tree.Keep(&o.Port(name).Queues[q].WatchdogStuck, e.Count("q-shutdown"))
-					tree.Keep(&o.Port(name).Queues[q].WatchdogRecovered, e.Count("q-restored"))
+					o.Port(name).Counters.Put(drivers.StormsDetected.Of(q), e.Count("q-shutdown"))
+					o.Port(name).Counters.Put(drivers.StormsRestored.Of(q), e.Count("q-restored"))
 				}
 			}
 		}
@@ -91,7 +81,7 @@ func tabular(r row, o *drivers.Observation, depth int) {
 		}
 		for q := range qos.NumPriorities {
 			if c := r.Count(fmt.Sprintf("tx_uc_ecn_pkt_qos_%d", q)); c.Set {
-				o.Port(name).Queues[q].ECNMarked = c
+				o.Port(name).Counters.Put(drivers.QueueMarked.Of(q), c)
 			}
 		}
 		return

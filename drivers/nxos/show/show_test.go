@@ -111,7 +111,7 @@ func TestPorts(t *testing.T) {
 	}
 	up, down := &drivers.PortState{AdminUp: qos.Of(true), OperUp: qos.Of(true), MTU: qos.Of(9216), Neighbors: []qos.Neighbor{{Device: "gpu1", Port: "eth0"}}}, &drivers.PortState{AdminUp: qos.Of(false), OperUp: qos.Of(false)}
 	up.Speed.V, up.Speed.Set = 400_000_000_000, true
-	up.Queues[3].ECNMarked, up.Queues[0].ECNMarked = qos.Of[uint64](7), qos.Of[uint64](0)
+	up.Counters = drivers.PortCounters{drivers.QueueMarked.Of(3): 7, drivers.QueueMarked.Of(0): 0}
 	if d := cmp.Diff(map[string]*drivers.PortState{"Ethernet1/1": up, "Ethernet1/2": down}, o.Ports); d != "" {
 		t.Error(d)
 	}
@@ -133,9 +133,8 @@ func TestCounters(t *testing.T) {
 	if err := Watchdog([]byte(in), o); err != nil {
 		t.Fatal(err)
 	}
-	want := &drivers.PortState{}
-	want.Queues[3] = drivers.QueueState{TxPackets: qos.Of[uint64](5), WatchdogStuck: qos.Of[uint64](2), WatchdogRecovered: qos.Of[uint64](1)}
-	want.PFCTx[3], want.PFCRx[3] = qos.Of[uint64](11), qos.Of[uint64](12)
+	want := &drivers.PortState{Counters: drivers.PortCounters{drivers.QueuePackets.Of(3): 5, drivers.StormsDetected.Of(3): 2, drivers.StormsRestored.Of(3): 1,
+		drivers.PFCTx.Of(3): 11, drivers.PFCRx.Of(3): 12}}
 	if d := cmp.Diff(map[string]*drivers.PortState{"Ethernet1/1": want}, o.Ports); d != "" {
 		t.Error(d)
 	}

@@ -49,7 +49,7 @@ func newPort(p Port) *port {
 	if n.agent {
 		dcbx = dcb.DCBXManaged | dcb.DCBXIEEE
 	}
-	n.state = dcb.State{Interface: p.Name, ETS: &ets, PFC: &dcb.PFC{Cap: 8}, DCBX: &dcbx}
+	n.state = dcb.State{ETS: &ets, PFC: &dcb.PFC{Cap: 8}, DCBX: &dcbx}
 	if p.Driver == nic.DriverMLX5 {
 		n.state.PFC.Delay = 7
 		n.state.Buffer = &dcb.Buffer{Total: 262016}
