@@ -1,13 +1,11 @@
 package intent
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-func (r *resolver) credentials() rawCredentials {
-	if r.raw.Logins == nil {
-		return rawCredentials{}
-	}
-	return *r.raw.Logins
-}
+func (r *resolver) credentials() *rawCredentials { return cmp.Or(r.raw.Logins, &rawCredentials{}) }
 
 // login is an access block with the ranges in it worked out.
 type login struct {
@@ -34,32 +32,23 @@ func (r *resolver) login(raw *rawAccess, n int) login {
 // address where none is stated; it counts where the files have an ssh block, or
 // always.
 func (r *resolver) access(fallback Value[string], wantSSH bool, l login, i int, common *rawLogin) Access {
-	var user rawUser
+	common, own := cmp.Or(common, &rawLogin{}), cmp.Or(l.raw, &rawAccess{})
+	user := common.rawUser
+	overlay(&user, &own.rawUser)
 	var tls rawTLS
+	overlay(&tls, common.TLS)
+	overlay(&tls, own.TLS)
+	if t := own.TLS; t != nil {
+		over(&tls.ServerName, at(l.serverName, i, t.ServerName))
+	}
 	var ssh rawSSH
+	overlay(&ssh, common.SSH)
 	var sshAddress opt[string]
-	if common != nil {
-		user = common.rawUser
-		if common.TLS != nil {
-			overlay(&tls, common.TLS)
-		}
-		if common.SSH != nil {
-			overlay(&ssh, common.SSH)
-			wantSSH = true
-		}
+	if s := own.SSH; s != nil {
+		overlay(&ssh, &s.rawSSH)
+		sshAddress = at(l.ssh, i, s.Address)
 	}
-	if l.raw != nil {
-		overlay(&user, &l.raw.rawUser)
-		if t := l.raw.TLS; t != nil {
-			overlay(&tls, t)
-			over(&tls.ServerName, at(l.serverName, i, t.ServerName))
-		}
-		if s := l.raw.SSH; s != nil {
-			overlay(&ssh, &s.rawSSH)
-			sshAddress = at(l.ssh, i, s.Address)
-			wantSSH = true
-		}
-	}
+	wantSSH = wantSSH || common.SSH != nil || own.SSH != nil
 	r.checkTLS(&tls, &user)
 	a := Access{Username: from(user.Username, ""), Password: from(user.Password, ""), TLS: TLS{
 		CA: from(tls.CA, ""), Cert: from(tls.Cert, ""), Key: from(tls.Key, ""), Pin: from(tls.Pin, ""),

@@ -3,7 +3,6 @@ package intent
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -155,7 +154,7 @@ func (r *resolver) assignDSCP(l *layer) {
 	case len(free) == 0, faults, r.raw.Classes.Bad, len(r.classes) == 0:
 	case !named && l.trust.V == string(qos.TrustPCP):
 	default:
-		r.problems.addf(r.raw.Classes.Pos, "write dscp: rest in the class that takes everything else", "no class takes DSCP %s", spans(free))
+		r.problems.addf(r.raw.Classes.Pos, "write dscp: rest in the class that takes everything else", "no class takes DSCP %s", strings.ReplaceAll(qos.FoldInts(free), ",", ", "))
 	}
 }
 
@@ -192,24 +191,6 @@ func (r *resolver) assignPCP() {
 		}
 		c.PCP.V = []int{c.Priority.V}
 	}
-}
-
-// spans prints sorted numbers shortly: "0-25, 27-63".
-func spans(l []int) string {
-	var out []string
-	for i := 0; i < len(l); {
-		j := i
-		for j+1 < len(l) && l[j+1] == l[j]+1 {
-			j++
-		}
-		s := strconv.Itoa(l[i])
-		if j > i {
-			s += "-" + strconv.Itoa(l[j])
-		}
-		out = append(out, s)
-		i = j + 1
-	}
-	return strings.Join(out, ", ")
 }
 
 func (r *resolver) classNames() []string {

@@ -147,6 +147,16 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, owner string) {
 		d.problems.addf(posOf(n), "", "%s must be a map, not %s", owner, n.Kind)
 		return
 	}
+	d.pairs(n, v, s)
+	for _, f := range s.fields {
+		if f.req && n.Get(f.key) == nil {
+			d.problems.addf(posOf(n), "", "%s has no %s", owner, f.key)
+		}
+	}
+}
+
+// pairs reads the pairs of a map node into the fields of a raw struct.
+func (d *decoder) pairs(n *yaml.Node, v reflect.Value, s *structure) {
 	for _, p := range n.Pairs {
 		f := s.byKey[p.Key.Value]
 		if f == nil {
@@ -154,11 +164,6 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, owner string) {
 			continue
 		}
 		d.value(p.Value, v.FieldByIndex(f.index), f)
-	}
-	for _, f := range s.fields {
-		if f.req && n.Get(f.key) == nil {
-			d.problems.addf(posOf(n), "", "%s has no %s", owner, f.key)
-		}
 	}
 }
 
@@ -204,13 +209,9 @@ func (o *orWord[T]) decode(d *decoder, n *yaml.Node, f *field) {
 	if _, ok := any(&o.Body).(element); ok {
 		wantKind = yaml.List
 	}
-	if n.Kind == yaml.Text {
-		for _, w := range f.words {
-			if n.Value == w {
-				o.Word, o.Set = w, true
-				return
-			}
-		}
+	if n.Kind == yaml.Text && slices.Contains(f.words, n.Value) {
+		o.Word, o.Set = n.Value, true
+		return
 	}
 	if n.Kind != wantKind {
 		hint := ""
@@ -220,7 +221,7 @@ func (o *orWord[T]) decode(d *decoder, n *yaml.Node, f *field) {
 		if wantKind == yaml.List && n.Kind == yaml.Int {
 			hint = "write [" + n.Value + "]"
 		}
-		d.problems.addf(o.Pos, hint, "%s must be %s, not %s", f.key, orList(append(slices.Clip(f.words), wantKind.String())), given(n, f))
+		d.problems.addf(o.Pos, hint, "%s must be %s, not %s", f.key, listed(append(slices.Clip(f.words), wantKind.String()), "or"), given(n, f))
 		return
 	}
 	before := d.problems.count

@@ -1,11 +1,12 @@
 package intent
 
 import (
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
 // names works out the ranges of a device or port key. ok is false where the
@@ -136,11 +137,7 @@ func (r *resolver) switches(e *entry[rawSwitch], names []string) {
 			continue
 		}
 		s := &Switch{Name: name, Pos: e.Pos, OS: v.OS.V, Role: v.Role.V, Settings: l.settings,
-			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: Value[*bool]{From: byDefault}, ports: map[string]*Port{}}
-		if v.BufferModel.Set {
-			dynamic := v.BufferModel.V == "dynamic"
-			s.Dynamic = Value[*bool]{V: &dynamic, From: Origin{Pos: v.BufferModel.Pos}}
-		}
+			Model: from(v.Model, ""), Release: from(v.Release, ""), Dynamic: is(v.BufferModel, "dynamic"), ports: map[string]*Port{}}
 		s.Address = r.address(name, at(addresses, i, v.Address), SystemOf(v.OS.V).Port, v.OS.Set)
 		s.Access = r.access(sshOf(s.Address), false, login, i, r.credentials().Switches)
 		r.out.switches[name] = s
@@ -186,12 +183,8 @@ func (r *resolver) portEntries(e *entry[rawSwitch], l *layer) []portEntry {
 		if total += len(names); !ok || total > r.limits.ports {
 			continue
 		}
-		if pe.V.Speed.Set {
-			r.checkSpeed(pe.V.Speed)
-		}
-		if pe.V.Cable.Set {
-			r.checkCable(pe.V.Cable)
-		}
+		r.checkSpeed(pe.V.Speed)
+		r.checkCable(pe.V.Cable)
 		kept := names[:0]
 		for _, n := range names {
 			if pos, taken := first[n]; taken {
@@ -217,10 +210,7 @@ func (r *resolver) addPorts(s *Switch, entries []portEntry) bool {
 			p.Settings = pe.layer.settings
 			p.Speed, p.Cable = from(v.Speed, 0), from(v.Cable, 0)
 			p.FEC, p.LAG, p.Breakout = from(v.FEC, ""), from(v.LAG, ""), from(v.Breakout, "")
-			if v.Admin.Set {
-				up := v.Admin.V == "up"
-				p.AdminUp = Value[*bool]{V: &up, From: Origin{Pos: v.Admin.Pos}}
-			}
+			p.AdminUp = is(v.Admin, "up")
 		}
 	}
 	return true
@@ -267,8 +257,7 @@ func (r *resolver) hosts(e *entry[rawHost], names []string) {
 			return
 		}
 		for _, n := range nics {
-			n := n // each host has its own
-			n.Host = h
+			n.Host = h // of a copy: each host has its own
 			h.nics[n.Name] = &n
 			h.NICs = append(h.NICs, &n)
 		}
@@ -289,10 +278,7 @@ func (r *resolver) nics(raw *rawMap[rawNIC]) []NIC {
 			}
 			first[name] = e.Pos
 			n := NIC{Name: name, Pos: e.Pos, RDMA: from(at(devices, i, e.V.RDMA), "")}
-			rings := e.V.Rings
-			if rings == nil {
-				rings = &rawRings{}
-			}
+			rings := cmp.Or(e.V.Rings, &rawRings{})
 			n.RXRing, n.TXRing = from(rings.RX, 0), from(rings.TX, 0)
 			if d := n.RDMA.V; d != "" {
 				switch o, taken := rdma[d]; {

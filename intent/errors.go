@@ -51,14 +51,11 @@ type problems struct {
 	seen  map[Error]bool
 	order map[string]int // files in the order they were read
 	more  int            // faults above the limit
-	count int            // calls of add: tells whether a step found a fault
+	count int            // calls of addf: tells whether a step found a fault
 }
 
 func (p *problems) addf(pos Pos, hint, format string, args ...any) {
-	p.add(Error{Pos: pos, Hint: hint, Msg: fmt.Sprintf(format, args...)})
-}
-
-func (p *problems) add(e Error) {
+	e := Error{Pos: pos, Hint: hint, Msg: fmt.Sprintf(format, args...)}
 	p.count++
 	if p.seen[e] {
 		return
@@ -74,17 +71,19 @@ func (p *problems) add(e Error) {
 	p.list = append(p.list, &e)
 }
 
+// compare orders places as the files were read.
+func (p *problems) compare(a, b Pos) int {
+	return cmp.Or(
+		cmp.Compare(p.order[a.File], p.order[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
 // err returns the faults in order, or nil.
 func (p *problems) err() error {
 	if len(p.list) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(p.list, func(a, b *Error) int {
-		return cmp.Or(
-			cmp.Compare(p.order[a.Pos.File], p.order[b.Pos.File]),
-			cmp.Compare(a.Pos.Line, b.Pos.Line),
-			cmp.Compare(a.Pos.Column, b.Pos.Column),
-			cmp.Compare(a.Msg, b.Msg))
+		return cmp.Or(p.compare(a.Pos, b.Pos), cmp.Compare(a.Msg, b.Msg))
 	})
 	if p.more > 0 {
 		last := p.list[len(p.list)-1]
@@ -93,31 +92,33 @@ func (p *problems) err() error {
 	return p.list
 }
 
-// suggest returns the known word that was probably meant, or "".
-func suggest(word string, known []string) string {
+// hintFor suggests the known word that was probably meant, or nothing.
+func hintFor(word string, known []string) string {
 	if len(word) > 64 {
 		return ""
 	}
 	best, least := "", 1+len(word)/3
 	for _, k := range known {
 		if strings.EqualFold(k, word) {
-			return k
+			best = k
+			break
 		}
 		if d := words.Distance(word, k, least); d < least || d == least && best == "" {
 			best, least = k, d
 		}
 	}
-	return best
-}
-
-// didYouMean is suggest as a hint; without a suggestion it lists the known
-// words where they are few.
-func didYouMean(word string, known []string) string {
-	if s := suggest(word, known); s != "" {
-		return fmt.Sprintf("did you mean %q?", s)
-	}
-	if len(known) == 0 || len(known) > 24 {
+	if best == "" {
 		return ""
 	}
-	return "known: " + strings.Join(known, ", ")
+	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// didYouMean is hintFor that, without a suggestion, lists the known words where they
+// are few.
+func didYouMean(word string, known []string) string {
+	hint := hintFor(word, known)
+	if hint == "" && len(known) > 0 && len(known) <= 24 {
+		hint = "known: " + strings.Join(known, ", ")
+	}
+	return hint
 }

@@ -42,8 +42,11 @@ func over[T any](dst *opt[T], src opt[T]) {
 
 func (o *opt[T]) over(src any) { over(o, *src.(*opt[T])) }
 
-// overlay lets every scalar that src states replace that of dst.
+// overlay lets every scalar that src states replace that of dst; nil states none.
 func overlay[T any](dst, src *T) {
+	if src == nil {
+		return
+	}
 	overlayFields(reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem())
 }
 
@@ -69,12 +72,8 @@ func (l *layer) applyCommon(c *rawCommon) {
 			overlay(&l.watchdog, &w.Body)
 		}
 	}
-	if c.MTU != nil {
-		overlay(&l.mtu, c.MTU)
-	}
-	if c.Buffers != nil {
-		overlay(&l.buffers, c.Buffers)
-	}
+	overlay(&l.mtu, c.MTU)
+	overlay(&l.buffers, c.Buffers)
 }
 
 func (t *tuning) apply(raw *rawTuning, p *problems) {
@@ -127,7 +126,7 @@ func (r *resolver) derive(base *layer, classes *rawMap[rawOverride], common *raw
 		return base
 	}
 	l := *base
-	l.tuning = append([]tuning(nil), base.tuning...)
+	l.tuning = slices.Clone(base.tuning)
 	for _, e := range classes.Entries {
 		i, ok := r.classIndex[e.Key]
 		if !ok {

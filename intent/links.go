@@ -20,7 +20,7 @@ func IsSpeed(r units.Rate) bool { return slices.Contains(speeds, r) }
 const maxCable units.Length = 100_000
 
 func (r *resolver) checkSpeed(o opt[units.Rate]) {
-	if IsSpeed(o.V) {
+	if !o.Set || IsSpeed(o.V) {
 		return
 	}
 	var known []string
@@ -32,6 +32,7 @@ func (r *resolver) checkSpeed(o opt[units.Rate]) {
 
 func (r *resolver) checkCable(o opt[units.Length]) {
 	switch {
+	case !o.Set:
 	case o.V == 0:
 		r.problems.addf(o.Pos, "headroom follows from the length; round it up to the next metre", "cable: %s would leave no headroom", o.V)
 	case o.V > maxCable:
@@ -59,12 +60,8 @@ func (e *end) len() int { return len(e.devices) * len(e.ports) }
 func (r *resolver) allLinks() {
 	for i := range r.raw.Links.Items {
 		raw := &r.raw.Links.Items[i]
-		if raw.Speed.Set {
-			r.checkSpeed(raw.Speed)
-		}
-		if raw.Cable.Set {
-			r.checkCable(raw.Cable)
-		}
+		r.checkSpeed(raw.Speed)
+		r.checkCable(raw.Cable)
 		if !raw.A.Set || !raw.B.Set || raw.Pattern.Stated && !raw.Pattern.Set {
 			continue
 		}
@@ -287,12 +284,9 @@ func (j *joiner) nearDevice(name string) string {
 	if len(j.faults) > 0 {
 		return ""
 	}
-	known := make([]string, 0, len(j.out.Switches)+len(j.out.Hosts))
-	for _, s := range j.out.Switches {
-		known = append(known, s.Name)
-	}
-	for _, h := range j.out.Hosts {
-		known = append(known, h.Name)
+	var known []string
+	for _, c := range j.out.devices() {
+		known = append(known, c.name)
 	}
 	return didYouMean(name, known)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
@@ -64,10 +65,6 @@ func Load(path string, opts Options) (*Fabric, error) {
 		return nil, err
 	}
 	p := &problems{order: map[string]int{}}
-	lim := opts.limits
-	if lim == nil {
-		lim = &defaultLimits
-	}
 	var roots []*yaml.Node
 	names := make([]string, 0, len(files))
 	for i, f := range files {
@@ -88,7 +85,7 @@ func Load(path string, opts Options) (*Fabric, error) {
 	if raw == nil {
 		return nil, p.err()
 	}
-	r := &resolver{problems: p, raw: raw, limits: *lim, noClasses: opts.NoClasses, start: Pos{File: names[0], Line: 1, Column: 1}}
+	r := &resolver{problems: p, raw: raw, limits: *cmp.Or(opts.limits, &defaultLimits), noClasses: opts.NoClasses, start: Pos{File: names[0], Line: 1, Column: 1}}
 	f := r.fabric()
 	if err := p.err(); err != nil {
 		return nil, err
@@ -223,14 +220,7 @@ func decodeAll(roots []*yaml.Node, p *problems) *rawFabric {
 	if !ok {
 		return nil
 	}
-	for _, pair := range merged.Pairs {
-		f := s.byKey[pair.Key.Value]
-		if f == nil {
-			d.unknownKey(pair.Key, s.keys)
-			continue
-		}
-		d.value(pair.Value, reflect.ValueOf(raw).Elem().FieldByIndex(f.index), f)
-	}
+	d.pairs(merged, reflect.ValueOf(raw).Elem(), s)
 	return raw
 }
 
@@ -264,6 +254,6 @@ func merge(into *yaml.Node, pair yaml.Pair, f *field, d *decoder) {
 // shallowCopy lets merge append without changing a node that an alias shares.
 func shallowCopy(n *yaml.Node) *yaml.Node {
 	c := *n
-	c.Pairs, c.Items = append([]yaml.Pair(nil), n.Pairs...), append([]*yaml.Node(nil), n.Items...)
+	c.Pairs, c.Items = slices.Clone(n.Pairs), slices.Clone(n.Items)
 	return &c
 }

@@ -168,8 +168,16 @@ func number(s string) (int, error) {
 }
 
 func (p pattern) expand() []string {
-	out := make([]string, 0, p.count)
-	return p.appendTo(out, 0, nil)
+	return p.appendTo(make([]string, 0, p.count), 0, nil)
+}
+
+// set is expand for those who look names up.
+func (p pattern) set() map[string]bool {
+	out := make(map[string]bool, p.count)
+	for _, n := range p.expand() {
+		out[n] = true
+	}
+	return out
 }
 
 func (p pattern) appendTo(out []string, i int, prefix []byte) []string {

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,15 +50,10 @@ var defaultMaxUnavailable = Share{Percent: 25}
 
 func (r *resolver) rollout() {
 	out := &r.out.Rollout
-	out.PortGroup = Value[int]{V: defaultPortGroup, From: byDefault}
-	out.MaxUnavailable = Value[Share]{V: defaultMaxUnavailable, From: byDefault}
-	out.DeviceTimeout.From = byDefault
-	raw := r.raw.Rollout
-	if raw == nil {
-		return
-	}
+	raw := cmp.Or(r.raw.Rollout, &rawRollout{})
 	out.PortGroup = from(raw.PortGroup, defaultPortGroup)
 	out.DeviceTimeout = from(raw.DeviceTimeout, 0)
+	out.MaxUnavailable = Value[Share]{V: defaultMaxUnavailable, From: byDefault}
 	if v := raw.MaxUnavailable; v.Set {
 		text, part := strings.CutSuffix(v.V, "%")
 		n, _ := strconv.Atoi(text) // the rule of the key says that it is a number
@@ -83,7 +79,7 @@ func (r *resolver) rollout() {
 
 // named returns the switches and hosts that a selection names.
 func (r *resolver) named(o opt[string]) []string {
-	all := append(r.out.candidates(), r.out.hostCandidates()...)
+	all := r.out.devices()
 	if !o.Set || r.incomplete || !r.spend(len(all), o.Pos) {
 		return nil
 	}

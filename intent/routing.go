@@ -1,8 +1,10 @@
 package intent
 
 import (
+	"cmp"
 	"errors"
 	"path"
+	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
@@ -100,21 +102,20 @@ type Island struct {
 
 func (r *resolver) routing() {
 	out := &r.out.Routing
-	out.Model, out.Tiers = Value[string]{From: byDefault}, Value[[]string]{From: byDefault}
-	if raw := r.raw.Routing; raw != nil {
-		out.Model = from(raw.Model, "")
-		r.tiers(&raw.Tiers)
-		for i := range raw.Exceptions.Items {
-			e := &raw.Exceptions.Items[i]
-			x := &Exception{Pos: e.Pos, Kind: ExceptionKind(e.Kind.V), Switches: r.chosen(&e.Switches, e.Pos, "an exception"), Remap: r.remap(&e.Remap)}
-			if x.Kind == PeerLinks && len(x.Remap) > 0 {
-				r.problems.addf(e.Remap.Pos, "", "traffic over peer links keeps its class")
-			}
-			out.Exceptions = append(out.Exceptions, x)
+	raw := cmp.Or(r.raw.Routing, &rawRouting{})
+	out.Model, out.Tiers.From = from(raw.Model, ""), byDefault
+	r.tiers(&raw.Tiers)
+	for i := range raw.Exceptions.Items {
+		e := &raw.Exceptions.Items[i]
+		x := &Exception{Pos: e.Pos, Kind: ExceptionKind(e.Kind.V), Remap: r.remap(&e.Remap),
+			Switches: r.chosen(&e.Switches, e.Pos, "an exception")}
+		if x.Kind == PeerLinks && len(x.Remap) > 0 {
+			r.problems.addf(e.Remap.Pos, "", "traffic over peer links keeps its class")
 		}
-		for i := range raw.Tunnels.Items {
-			r.tunnels(&raw.Tunnels.Items[i])
-		}
+		out.Exceptions = append(out.Exceptions, x)
+	}
+	for i := range raw.Tunnels.Items {
+		r.tunnels(&raw.Tunnels.Items[i])
 	}
 	r.islands()
 }
@@ -167,18 +168,11 @@ func (r *resolver) chosen(raw *list[opt[string]], pos Pos, what string) []*Switc
 			in[s] = true
 		}
 	}
-	var out []*Switch
-	for _, s := range r.out.Switches {
-		if in[s] {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r.out.Switches), func(s *Switch) bool { return !in[s] })
 }
 
 func (r *resolver) selectionFault(pos Pos, err error) {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		r.problems.addf(pos, e.Hint, "%s", e.Msg)
 		return
 	}
@@ -260,11 +254,7 @@ func (r *resolver) islands() {
 				r.islandHosts(is, o, in, taken)
 			}
 		}
-		for _, h := range r.out.Hosts {
-			if in[h] {
-				is.Hosts = append(is.Hosts, h)
-			}
-		}
+		is.Hosts = slices.DeleteFunc(slices.Clone(r.out.Hosts), func(h *Host) bool { return !in[h] })
 		if e.V.Switches.Stated {
 			is.Switches = r.chosen(&e.V.Switches, e.Pos, "the island")
 		}

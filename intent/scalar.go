@@ -2,7 +2,9 @@ package intent
 
 import (
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,17 +78,33 @@ var textRules = map[string]textRule{
 
 const decimal = `([0-9]+(\.[0-9]*)?|\.[0-9]+)`
 
-// unitRules are the syntax of quantities.
 var (
-	bytesRule    = textRule{re: newSyntax(`^` + decimal + ` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`), hint: "write bytes such as 150KB, 1.5MiB or 4096B"}
-	rateRule     = textRule{re: newSyntax(`^` + decimal + ` ?(G|M|T)$`), hint: "write a rate such as 400G or 25G"}
-	lengthRule   = textRule{re: newSyntax(`^` + decimal + ` ?(km|m)$`), hint: "write a length such as 5m, 0.5m or 2km"}
-	percentRule  = textRule{re: newSyntax(`^` + decimal + ` ?%$`), hint: "write a percentage such as 60%"}
-	durationRule = textRule{re: newSyntax(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`), hint: "write a time such as 400ms or 2s"}
-	responseRule = textRule{re: newSyntax(`^([1-9][0-9]{0,4}q|([0-9]+(\.[0-9]+)?(ns|us|µs|ms))+)$`), hint: "write a time such as 2us or quanta of 512 bit times such as 905q"}
-	spanRule     = textRule{re: newSyntax(`^[0-9]{1,2}-[0-9]{1,2}$`)}
-	intRule      = newSyntax(`^(0|-?[1-9][0-9]{0,17})$`)
+	spanRule = newSyntax(`^[0-9]{1,2}-[0-9]{1,2}$`)
+	intRule  = newSyntax(`^(0|-?[1-9][0-9]{0,17})$`)
 )
+
+// quantity is how a value with a unit is written.
+type quantity struct {
+	re   *syntax
+	read func(n *yaml.Node, target any, f *field) *scalarError
+}
+
+// quantities are by what scalars of them are read into.
+var quantities = map[reflect.Type]quantity{
+	reflect.TypeFor[*units.Bytes]():   quantityOf(units.ParseBytes, `^`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`, "write bytes such as 150KB, 1.5MiB or 4096B"),
+	reflect.TypeFor[*units.Rate]():    quantityOf(units.ParseRate, `^`+decimal+` ?(G|M|T)$`, "write a rate such as 400G or 25G"),
+	reflect.TypeFor[*units.Length]():  quantityOf(units.ParseLength, `^`+decimal+` ?(km|m)$`, "write a length such as 5m, 0.5m or 2km"),
+	reflect.TypeFor[*units.Percent](): quantityOf(units.ParsePercent, `^`+decimal+` ?%$`, "write a percentage such as 60%"),
+	reflect.TypeFor[*time.Duration](): quantityOf(time.ParseDuration, `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`, "write a time such as 400ms or 2s"),
+	reflect.TypeFor[*Response]():      quantityOf(parseResponse, `^([1-9][0-9]{0,4}q|([0-9]+(\.[0-9]+)?(ns|us|µs|ms))+)$`, "write a time such as 2us or quanta of 512 bit times such as 905q"),
+}
+
+func quantityOf[T any](parse func(string) (T, error), form, hint string) quantity {
+	re := newSyntax(form)
+	return quantity{re, func(n *yaml.Node, target any, f *field) *scalarError {
+		return parseUnit(n, target.(*T), f, textRule{re: re, hint: hint}, parse)
+	}}
+}
 
 // scalarError is a fault of one scalar; msg follows the key's name.
 type scalarError struct{ msg, hint string }
@@ -108,18 +126,9 @@ func parseScalar(n *yaml.Node, target any, f *field) *scalarError {
 		return nil
 	case *codePoint:
 		return parseCodePoint(n, t, f)
-	case *units.Bytes:
-		return parseUnit(n, t, f, bytesRule, units.ParseBytes)
-	case *units.Rate:
-		return parseUnit(n, t, f, rateRule, units.ParseRate)
-	case *units.Length:
-		return parseUnit(n, t, f, lengthRule, units.ParseLength)
-	case *units.Percent:
-		return parseUnit(n, t, f, percentRule, units.ParsePercent)
-	case *time.Duration:
-		return parseUnit(n, t, f, durationRule, time.ParseDuration)
-	case *Response:
-		return parseUnit(n, t, f, responseRule, parseResponse)
+	}
+	if q, ok := quantities[reflect.TypeOf(target)]; ok {
+		return q.read(n, target, f)
 	}
 	panic(fmt.Sprintf("no scalar form for %T", target)) // a new raw type without a case here
 }
@@ -147,25 +156,12 @@ func scalarSchema(target any, f *field) map[string]any {
 	case *codePoint:
 		return map[string]any{"anyOf": []any{
 			map[string]any{"type": "integer", "minimum": 0, "maximum": 63},
-			map[string]any{"type": "string", "pattern": spanRule.re.String()}}}
-	case *units.Bytes:
-		return unitSchema(bytesRule)
-	case *units.Rate:
-		return unitSchema(rateRule)
-	case *units.Length:
-		return unitSchema(lengthRule)
-	case *units.Percent:
-		return unitSchema(percentRule)
-	case *time.Duration:
-		return unitSchema(durationRule)
-	case *Response:
-		return unitSchema(responseRule)
+			map[string]any{"type": "string", "pattern": spanRule.String()}}}
+	}
+	if q, ok := quantities[reflect.TypeOf(target)]; ok {
+		return map[string]any{"type": "string", "pattern": q.re.String()}
 	}
 	panic(fmt.Sprintf("no schema for %T", target))
-}
-
-func unitSchema(r textRule) map[string]any {
-	return map[string]any{"type": "string", "pattern": r.re.String()}
 }
 
 func textSchema(f *field) map[string]any {
@@ -213,50 +209,24 @@ func parseText(n *yaml.Node, t *string, f *field) *scalarError {
 		}
 		return &scalarError{"must be text, not " + n.Kind.String(), hint}
 	}
-	if f.enum != nil {
-		for _, e := range f.enum {
-			if n.Value == e {
-				*t = e
-				return nil
-			}
-		}
-		return &scalarError{"must be " + orList(f.enum) + ", not " + given(n, f), hintFor(n.Value, f.enum)}
+	if f.enum != nil && !slices.Contains(f.enum, n.Value) {
+		return &scalarError{"must be " + listed(f.enum, "or") + ", not " + given(n, f), hintFor(n.Value, f.enum)}
 	}
-	if f.rule != "" {
-		if r := textRules[f.rule]; !r.re.MatchString(n.Value) {
-			return &scalarError{"must be " + r.want + ", not " + given(n, f), r.hint}
-		}
+	if r := textRules[f.rule]; f.rule != "" && !r.re.MatchString(n.Value) {
+		return &scalarError{"must be " + r.want + ", not " + given(n, f), r.hint}
 	}
 	*t = n.Value
 	return nil
 }
 
-// hintFor suggests a word only where one is near: the message lists them all.
-func hintFor(word string, known []string) string {
-	if s := suggest(word, known); s != "" {
-		return fmt.Sprintf("did you mean %q?", s)
-	}
-	return ""
-}
-
 func parseInt(n *yaml.Node, t *int, f *field) *scalarError {
-	if n.Kind != yaml.Int || !intRule.MatchString(n.Value) {
-		return &scalarError{"must be a whole number, not " + given(n, f), ""}
-	}
 	v, err := strconv.Atoi(n.Value)
-	if err != nil {
+	switch {
+	case err != nil || n.Kind != yaml.Int || !intRule.MatchString(n.Value):
 		return &scalarError{"must be a whole number, not " + given(n, f), ""}
-	}
-	if f.enum != nil {
-		for _, e := range f.enum {
-			if e == n.Value {
-				*t = v
-				return nil
-			}
-		}
-		return &scalarError{fmt.Sprintf("must be %s, not %d", orList(f.enum), v), ""}
-	}
-	if f.limited && (float64(v) < f.min || float64(v) > f.max) {
+	case f.enum != nil && !slices.Contains(f.enum, n.Value):
+		return &scalarError{fmt.Sprintf("must be %s, not %d", listed(f.enum, "or"), v), ""}
+	case f.limited && (float64(v) < f.min || float64(v) > f.max):
 		return &scalarError{fmt.Sprintf("must be %g to %g, not %d", f.min, f.max, v), ""}
 	}
 	*t = v
@@ -277,17 +247,14 @@ func parseFloat(n *yaml.Node, t *float64, f *field) *scalarError {
 
 func parseCodePoint(n *yaml.Node, t *codePoint, f *field) *scalarError {
 	bad := &scalarError{"must hold code points 0 to 63 or spans like \"24-31\", not " + given(n, f), ""}
+	kind, rule := yaml.Text, spanRule
 	lo, hi, spanned := strings.Cut(n.Value, "-")
-	if spanned {
-		if n.Kind != yaml.Text || !spanRule.re.MatchString(n.Value) {
-			return bad
-		}
-	} else if hi = lo; n.Kind != yaml.Int || !intRule.MatchString(n.Value) {
-		return bad
+	if !spanned {
+		kind, rule, hi = yaml.Int, intRule, lo
 	}
 	a, errA := strconv.Atoi(lo)
 	b, errB := strconv.Atoi(hi)
-	if errA != nil || errB != nil || a < 0 || b > 63 {
+	if n.Kind != kind || !rule.MatchString(n.Value) || errA != nil || errB != nil || a < 0 || b > 63 {
 		return bad
 	}
 	if a > b {
@@ -321,10 +288,10 @@ func parseUnit[T any](n *yaml.Node, t *T, f *field, r textRule, parse func(strin
 	return &scalarError{given(n, f) + " is not a quantity", r.hint}
 }
 
-// orList prints "a, b or c".
-func orList(l []string) string {
-	if len(l) == 1 {
-		return l[0]
+// listed prints "a, b or c".
+func listed(l []string, or string) string {
+	if len(l) < 2 {
+		return strings.Join(l, "")
 	}
-	return strings.Join(l[:len(l)-1], ", ") + " or " + l[len(l)-1]
+	return strings.Join(l[:len(l)-1], ", ") + " " + or + " " + l[len(l)-1]
 }

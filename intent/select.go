@@ -27,7 +27,7 @@ func (f *Fabric) Select(patterns []string) ([]*Switch, error) {
 // SelectDevices is [Fabric.Select] among switches and hosts. A host is named by
 // its name, by ranges, by a glob, or by "role:host", which names all of them.
 func (f *Fabric) SelectDevices(patterns []string) ([]*Switch, []*Host, error) {
-	chosen, err := f.choose(patterns, append(f.candidates(), f.hostCandidates()...), "switch or host")
+	chosen, err := f.choose(patterns, f.devices(), "switch or host")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,6 +66,9 @@ func (f *Fabric) hostCandidates() []candidate {
 	}
 	return out
 }
+
+// devices are the switches, then the hosts.
+func (f *Fabric) devices() []candidate { return append(f.candidates(), f.hostCandidates()...) }
 
 // choose returns the names of what the patterns name, of all where there are
 // none. what is what they are to name.
@@ -121,13 +124,12 @@ func matching(p string, all []candidate, what string) (func(candidate) bool, err
 		return nil, bad(err)
 	}
 	if pat.ranged {
-		names := map[string]bool{}
 		for _, n := range pat.expand() {
 			if !slices.ContainsFunc(all, func(c candidate) bool { return c.name == n }) {
 				return nil, &Error{Pos: Pos{File: "selection"}, Msg: fmt.Sprintf("no %s %q, which %q names", what, n, p), Hint: near(n, all)}
 			}
-			names[n] = true
 		}
+		names := pat.set()
 		return func(c candidate) bool { return names[c.name] }, nil
 	}
 	if _, err := path.Match(p, ""); err != nil {

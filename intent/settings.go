@@ -2,7 +2,6 @@ package intent
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -51,20 +50,24 @@ func pointer[T any](o opt[T]) Value[*T] {
 	return Value[*T]{V: &o.V, From: Origin{Pos: o.Pos}}
 }
 
+// word is from for a word that has a type of its own.
+func word[T ~string](o opt[string], def T) Value[T] {
+	return from(opt[T]{V: T(o.V), Pos: o.Pos, Set: o.Set}, def)
+}
+
+// is is pointer for one of two words: whether it is yes.
+func is(o opt[string], yes string) Value[*bool] {
+	return pointer(opt[bool]{V: o.V == yes, Pos: o.Pos, Set: o.Set})
+}
+
 // finish fills the defaults of a layer in and checks what its values must
 // hold together.
 func (r *resolver) finish(l *layer) *Settings {
 	s := &Settings{
 		PFCAsymmetric: from(l.pfc.Asymmetric, false),
-		LinkPause:     Value[LinkPause]{V: LinkPauseOff, From: byDefault},
-		Trust:         Value[qos.Trust]{V: qos.TrustDSCP, From: byDefault},
+		LinkPause:     word(l.pfc.LinkPause, LinkPauseOff),
+		Trust:         word(l.trust, qos.TrustDSCP),
 		Classes:       make([]*Class, 0, len(l.tuning)),
-	}
-	if l.trust.Set {
-		s.Trust = Value[qos.Trust]{V: qos.Trust(l.trust.V), From: Origin{Pos: l.trust.Pos}}
-	}
-	if l.pfc.LinkPause.Set {
-		s.LinkPause = Value[LinkPause]{V: LinkPause(l.pfc.LinkPause.V), From: Origin{Pos: l.pfc.LinkPause.Pos}}
 	}
 	for i := range l.tuning {
 		c := r.classes[i] // the fabric-wide part, copied
@@ -149,7 +152,7 @@ func (r *resolver) shareBandwidth(s *Settings) {
 	}
 	const rounding = 1e-6 // shares are decimal fractions
 	if sum > 100+rounding {
-		r.problems.addf(last, "", "the bandwidths of %s add up to %s, more than 100%%", andList(names), sum)
+		r.problems.addf(last, "", "the bandwidths of %s add up to %s, more than 100%%", listed(names, "and"), sum)
 		return
 	}
 	if len(open) == 0 {
@@ -157,7 +160,7 @@ func (r *resolver) shareBandwidth(s *Settings) {
 	}
 	left := (100 - sum) / units.Percent(len(open))
 	if left < rounding {
-		r.problems.addf(open[0].Pos, "state smaller shares, or make the class strict", "no bandwidth is left for class %q after %s", open[0].Name, andList(names))
+		r.problems.addf(open[0].Pos, "state smaller shares, or make the class strict", "no bandwidth is left for class %q after %s", open[0].Name, listed(names, "and"))
 		return
 	}
 	for _, c := range open {
@@ -192,10 +195,7 @@ func (r *resolver) watchdog(l *layer, s *Settings) Watchdog {
 		Enabled: from(l.enabled, s.Lossless() != 0),
 		Detect:  from(l.watchdog.Detect, DefaultDetect),
 		Restore: from(l.watchdog.Restore, DefaultRestore),
-		Action:  Value[qos.WatchdogAction]{V: qos.ActionDrop, From: byDefault},
-	}
-	if l.watchdog.Action.Set {
-		w.Action = Value[qos.WatchdogAction]{V: qos.WatchdogAction(l.watchdog.Action.V), From: Origin{Pos: l.watchdog.Action.Pos}}
+		Action:  word(l.watchdog.Action, qos.ActionDrop),
 	}
 	w.Poll = from(l.watchdog.Poll, min(DefaultPoll, w.Detect.V, w.Restore.V))
 	for _, v := range []struct {
@@ -248,26 +248,8 @@ func (r *resolver) buffers(l *rawBuffers) Buffers {
 // later returns the place that comes later in the files: of two values that
 // do not fit, the one to look at.
 func (r *resolver) later(a, b Pos) Pos {
-	oa, ob := r.problems.order[a.File], r.problems.order[b.File]
-	switch {
-	case a.Line == 0:
+	if a.Line == 0 || b.Line > 0 && r.problems.compare(a, b) <= 0 {
 		return b
-	case b.Line == 0:
-		return a
-	case oa != ob:
-		if oa > ob {
-			return a
-		}
-		return b
-	case a.Line > b.Line || a.Line == b.Line && a.Column > b.Column:
-		return a
 	}
-	return b
-}
-
-func andList(l []string) string {
-	if len(l) < 2 {
-		return strings.Join(l, "")
-	}
-	return strings.Join(l[:len(l)-1], ", ") + " and " + l[len(l)-1]
+	return a
 }

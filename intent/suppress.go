@@ -20,12 +20,9 @@ type Suppression struct {
 	// Until is the last day that it holds; zero for no end.
 	Until time.Time
 
-	devices map[string]bool // nil for all
-	port    matcher
+	devices map[string]bool        // nil for all
+	port    func(name string) bool // nil for all
 }
-
-// matcher decides by name; nil matches all.
-type matcher func(name string) bool
 
 // Covers reports whether the suppression holds for a port of a device, "" for
 // what is about the device as a whole.
@@ -43,8 +40,6 @@ func (s *Suppression) Over(now time.Time) bool {
 	return !now.Before(time.Date(y, m, d+1, 0, 0, 0, 0, now.Location()))
 }
 
-const dateForm = "2006-01-02"
-
 func (r *resolver) suppressions() {
 	for i := range r.raw.Suppress.Items {
 		raw := &r.raw.Suppress.Items[i]
@@ -54,7 +49,7 @@ func (r *resolver) suppressions() {
 		}
 		if raw.Until.Set {
 			var err error
-			if s.Until, err = time.Parse(dateForm, raw.Until.V); err != nil {
+			if s.Until, err = time.Parse(time.DateOnly, raw.Until.V); err != nil {
 				r.problems.addf(raw.Until.Pos, "", "until: there is no day %s", raw.Until.V)
 			}
 		}
@@ -69,7 +64,7 @@ func (r *resolver) suppressions() {
 // it would silently accept nothing.
 func (r *resolver) scope(s *Suppression, pos Pos) {
 	device, port, ported := strings.Cut(s.On, "/")
-	if all := append(r.out.candidates(), r.out.hostCandidates()...); device != "*" && !r.incomplete && r.spend(len(all), pos) {
+	if all := r.out.devices(); device != "*" && !r.incomplete && r.spend(len(all), pos) {
 		var err error
 		// Devices come and go: what is accepted of those that stay holds.
 		if s.devices = ranged(device, all); len(s.devices) == 0 {
@@ -93,10 +88,7 @@ func ranged(p string, all []candidate) map[string]bool {
 	if err != nil || !pat.ranged {
 		return nil
 	}
-	names, there := map[string]bool{}, map[string]bool{}
-	for _, n := range pat.expand() {
-		names[n] = true
-	}
+	names, there := pat.set(), map[string]bool{}
 	for _, c := range all {
 		if names[c.name] {
 			there[c.name] = true
@@ -105,16 +97,13 @@ func ranged(p string, all []candidate) map[string]bool {
 	return there
 }
 
-// portMatcher understands a name, a name with ranges, and a glob.
-func portMatcher(p string) (matcher, error) {
+// portMatcher understands a name, a name with ranges, and a glob; nil is for all.
+func portMatcher(p string) (func(name string) bool, error) {
 	if p == "*" {
 		return nil, nil
 	}
 	if pat, err := parsePattern(p); err == nil && pat.ranged {
-		names := map[string]bool{}
-		for _, n := range pat.expand() {
-			names[n] = true
-		}
+		names := pat.set()
 		return func(n string) bool { return names[n] }, nil
 	}
 	glob := unslashed(p)

@@ -20,10 +20,7 @@ type Traffic struct {
 
 func (r *resolver) traffic() {
 	for _, e := range r.raw.Traffic.Entries {
-		t := &Traffic{Name: e.Key, Pos: e.Pos, Lossless: true, Kind: e.V.Kind.V}
-		if e.V.Lossless.Set {
-			t.Lossless = e.V.Lossless.V
-		}
+		t := &Traffic{Name: e.Key, Pos: e.Pos, Lossless: from(e.V.Lossless, true).V, Kind: e.V.Kind.V}
 		for _, o := range e.V.DSCP.Items {
 			for d := o.V.lo; o.Set && d <= o.V.hi; d++ {
 				t.DSCP = append(t.DSCP, d)

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,12 +60,7 @@ func (w Window) change(t time.Time) time.Time {
 
 // Open reports whether runs may write at a time.
 func (ws Windows) Open(t time.Time) bool {
-	for _, w := range ws {
-		if w.covers(t) {
-			return true
-		}
-	}
-	return len(ws) == 0
+	return len(ws) == 0 || slices.ContainsFunc(ws, func(w Window) bool { return w.covers(t) })
 }
 
 // Opens returns when the next window opens, in its time zone; t itself where one is

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Impact says what carrying out a change disturbs. Values are ordered: a
@@ -277,52 +278,36 @@ func classes(t Table, key int, was, want int8) (s PrioritySet) {
 
 // foldMap prints the entries at the given keys: "0-2,5:1 26:3".
 func foldMap(m []int8, keys []int) string {
-	var b strings.Builder
-	var done [NumDSCP]bool
+	var byValue ordered.Groups[int8, int]
 	for _, k := range keys {
-		if done[k] {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		var same []int
-		for _, j := range keys {
-			if m[j] == m[k] {
-				same = append(same, j)
-				done[j] = true
-			}
-		}
-		b.WriteString(FoldInts(same))
-		b.WriteByte(':')
-		if m[k] < 0 {
-			b.WriteString(Absent)
-		} else {
-			b.WriteString(strconv.Itoa(int(m[k])))
-		}
+		byValue.Add(m[k], k)
 	}
-	return b.String()
+	var parts []string
+	for v, same := range byValue.All() {
+		to := Absent
+		if v >= 0 {
+			to = strconv.Itoa(int(v))
+		}
+		parts = append(parts, FoldInts(same)+":"+to)
+	}
+	return strings.Join(parts, " ")
 }
 
 // FoldInts prints ascending numbers as "0-2,5".
 func FoldInts(ns []int) string {
-	var b strings.Builder
-	for i := 0; i < len(ns); {
-		j := i
-		for j+1 < len(ns) && ns[j+1] == ns[j]+1 {
-			j++
+	var parts []string
+	for len(ns) > 0 {
+		n := 1
+		for n < len(ns) && ns[n] == ns[n-1]+1 {
+			n++
 		}
-		if b.Len() > 0 {
-			b.WriteByte(',')
+		part := strconv.Itoa(ns[0])
+		if n > 1 {
+			part += "-" + strconv.Itoa(ns[n-1])
 		}
-		b.WriteString(strconv.Itoa(ns[i]))
-		if j > i {
-			b.WriteByte('-')
-			b.WriteString(strconv.Itoa(ns[j]))
-		}
-		i = j + 1
+		parts, ns = append(parts, part), ns[n:]
 	}
-	return b.String()
+	return strings.Join(parts, ",")
 }
 
 // String prints the parameters of the calculation.

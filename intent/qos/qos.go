@@ -187,9 +187,7 @@ type Maps struct {
 func UnmappedMaps() *Maps {
 	m := &Maps{}
 	for t := range NumTables {
-		for i := range m.Table(t) {
-			m.Table(t)[i] = Unmapped
-		}
+		m.fill(t, Unmapped)
 	}
 	return m
 }
@@ -197,10 +195,14 @@ func UnmappedMaps() *Maps {
 // Unmanage makes tables unmanaged.
 func (m *Maps) Unmanage(tables ...Table) {
 	for _, t := range tables {
-		entries := m.Table(t)
-		for i := range entries {
-			entries[i] = Unmanaged
-		}
+		m.fill(t, Unmanaged)
+	}
+}
+
+func (m *Maps) fill(t Table, v int8) {
+	entries := m.Table(t)
+	for i := range entries {
+		entries[i] = v
 	}
 }
 
