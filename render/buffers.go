@@ -76,8 +76,9 @@ func (s Sharing) Limit(name string) (l headroom.Limit, ok bool) {
 // may be nil.
 func SharingOf(p *intent.Port, k *intent.Class, m *catalog.Model) Sharing {
 	s := Sharing{Fan: FanOf(p, k)}
-	var pool headroom.Pool
-	if pool, s.Missing = poolOf(p, m); s.Missing != "" {
+	pool, err := poolOf(p, m)
+	if err != nil {
+		s.Missing = err.Error()
 		return s
 	}
 	s.Pool = &pool
@@ -91,19 +92,14 @@ func SharingOf(p *intent.Port, k *intent.Class, m *catalog.Model) Sharing {
 	return s
 }
 
-// poolOf returns the pool that a port's lossless groups share, or what is
-// missing.
-func poolOf(p *intent.Port, m *catalog.Model) (pool headroom.Pool, missing string) {
+// poolOf returns the pool that a port's lossless groups share; the error says
+// what is missing.
+func poolOf(p *intent.Port, m *catalog.Model) (headroom.Pool, error) {
 	var exponent *int64
 	if a := p.Settings.Buffers.Alpha.V; a != nil {
-		n := int64(*a)
-		exponent = &n
+		exponent = new(int64(*a))
 	}
-	pool, err := headroom.PoolOf(m, p.Speed.V, exponent)
-	if err != nil {
-		return headroom.Pool{}, err.Error()
-	}
-	return pool, ""
+	return headroom.PoolOf(m, p.Speed.V, exponent)
 }
 
 // markingCase is the case in which thresholds that are computed must mark
@@ -136,8 +132,8 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 		return Marking{Curve: qos.ECN{Enabled: true, Min: int64(e.Min.V), Max: int64(e.Max.V), Probability: prob}}
 	case intent.ECNAuto:
 		in := headroom.ECNInput{Speed: p.Speed.V, LosslessMTU: losslessFrame(p)}
-		if pool, missing := poolOf(p, m); missing != "" {
-			in.Missing = missing
+		if pool, err := poolOf(p, m); err != nil {
+			in.Missing = err.Error()
 		} else {
 			in.Pool, in.Case = &pool, FanOf(p, k).markingCase(len(p.Settings.Lossless().List()))
 		}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -39,12 +40,8 @@ func New(f *intent.Fabric, fits Fits) (*Compiler, error) {
 		if m == nil || len(m.Ports) == 0 {
 			continue
 		}
-		known := make(map[string]bool, len(m.Ports))
-		for _, p := range m.Ports {
-			known[p.Name] = true
-		}
 		for _, p := range sw.Ports {
-			if known[p.Name] || p.Breakout.V != "" {
+			if _, known := m.Port(p.Name); known || p.Breakout.V != "" {
 				continue
 			}
 			errs = append(errs, &intent.Error{
@@ -97,7 +94,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	for _, k := range sw.Settings.Classes {
 		d.Classes = append(d.Classes, class(k))
 	}
-	b := builder{c: c, sw: sw, model: m, device: d, maps: map[*intent.Settings]*qos.Maps{}}
+	b := builder{model: m, device: d, maps: map[*intent.Settings]*qos.Maps{}}
 	for _, p := range sw.Ports {
 		d.Ports[p.Name] = b.port(p)
 	}
@@ -130,8 +127,6 @@ func class(k *intent.Class) qos.Class {
 }
 
 type builder struct {
-	c      *Compiler
-	sw     *intent.Switch
 	model  *catalog.Model
 	device *qos.Device
 	maps   map[*intent.Settings]*qos.Maps
@@ -207,52 +202,35 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 		Maps:          qos.Of(b.mapsOf(s)),
 		PFC:           qos.Of(s.Lossless()),
 		PFCAsymmetric: qos.Of(s.PFCAsymmetric.V),
+		Speed:         given(p.Speed.V),
+		FEC:           given(p.FEC.V),
+		LAG:           given(p.LAG.V),
+		Watchdog:      qos.Of(watchdog(s)),
 	}
 	if s.LinkPauseOff() {
 		out.LinkPause = qos.Of(false)
 	}
-	if p.Speed.V > 0 {
-		out.Speed = qos.Of(p.Speed.V)
-	}
 	if p.Cable.V > 0 {
 		out.Cable = qos.Of(CableRow(b.model, b.device.Platform.DynamicBuffers, p.Speed.V, p.Cable.V))
-	}
-	if p.FEC.V != "" {
-		out.FEC = qos.Of(p.FEC.V)
 	}
 	if p.AdminUp.V != nil {
 		out.AdminUp = qos.Of(*p.AdminUp.V)
 	}
-	if p.LAG.V != "" {
-		out.LAG = qos.Of(p.LAG.V)
-	}
 	if e, ok := p.Peer(); ok {
 		out.Neighbor = qos.Of(qos.Neighbor{Device: e.Device, Port: e.Port})
 	}
-	out.Watchdog = qos.Of(watchdog(s))
 	b.queues(p, out)
 	b.groups(p, out)
 	if b.model != nil && b.model.ASIC().PortProfileLists {
-		bind := b.model.Bindings
-		if len(bind.IngressList) > 0 {
-			out.IngressProfiles = qos.Of(join(bind.IngressList))
-		}
-		if len(bind.EgressList) > 0 {
-			out.EgressProfiles = qos.Of(join(bind.EgressList))
-		}
+		out.IngressProfiles = given(strings.Join(b.model.Bindings.IngressList, ","))
+		out.EgressProfiles = given(strings.Join(b.model.Bindings.EgressList, ","))
 	}
 	return out
 }
 
-func join(names []string) string {
-	var s string
-	for i, n := range names {
-		if i > 0 {
-			s += ","
-		}
-		s += n
-	}
-	return s
+// given is a value that is left alone where it is zero: nobody states it.
+func given[T comparable](v T) qos.Opt[T] {
+	return qos.Opt[T]{V: v, Set: v != *new(T)}
 }
 
 func watchdog(s *intent.Settings) qos.Watchdog {
@@ -281,9 +259,7 @@ func (b *builder) queues(p *intent.Port, out *qos.Port) {
 		if k.Lossless.V {
 			name = b.model.Bindings.LosslessQueue
 		}
-		if name != "" {
-			q.Buffer = qos.Of(name)
-		}
+		q.Buffer = given(name)
 	}
 }
 

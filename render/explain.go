@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -143,15 +144,11 @@ func Explain(d *Device, p *intent.Port) Explanation {
 	add := func(name, value string, from intent.Origin, how string) {
 		e.Values = append(e.Values, Explained{name, value, from.String(), how})
 	}
-	model := "none stated"
-	if d.Switch.Model.V != "" {
-		model = d.Switch.Model.V
-	}
 	how := "not in the catalogue: no port, buffer or headroom numbers are known"
 	if d.Model != nil {
 		how = d.Model.ASIC().Name + ", headroom " + map[bool]string{true: "computed by the switch (dynamic model)", false: "looked up in a table by the switch (traditional model)"}[d.Desired.Platform.DynamicBuffers]
 	}
-	add("model", model, d.Switch.Model.From, how)
+	add("model", cmp.Or(d.Switch.Model.V, "none stated"), d.Switch.Model.From, how)
 	add("speed", p.Speed.V.String(), p.Speed.From, "")
 	cable := CableRow(d.Model, d.Desired.Platform.DynamicBuffers, p.Speed.V, p.Cable.V)
 	how = ""
@@ -206,10 +203,8 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 		out.ECNMissing = m.Why
 		return out
 	}
-	drains := headroom.DrainTimes{}
-	if c, ok := headroom.CurveOf(m.Curve); ok {
-		drains = c.Drains(p.Speed.V)
-	}
+	curve, _ := headroom.CurveOf(m.Curve)
+	drains := curve.Drains(p.Speed.V)
 	out.ECN = &ECNPath{
 		Min: m.Curve.Min, Max: m.Curve.Max, MinDrainUS: micros(drains.Min), MaxDrainUS: micros(drains.Max),
 		Probability: m.Curve.Probability, How: m.Why, Usual: drains.Usual, Auto: m.Auto,
@@ -241,8 +236,7 @@ func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	}
 	ref := HeadroomPath{Title: "for comparison", Result: h.Reference, Note: h.NoReference}
 	if xoff, ok := h.XOFF(); ok && h.Reference != nil {
-		margin := xoff - h.Reference.XOFF
-		ref.Margin = &margin
+		ref.Margin = new(xoff - h.Reference.XOFF)
 	}
 	return append(out, ref)
 }

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,24 +19,18 @@ import (
 //go:embed data
 var data embed.FS
 
-// entry is one model file, parsed on first use.
-type entry struct {
-	name  string
-	model func() (*Model, error)
-}
-
-var names = sync.OnceValue(func() []entry {
-	// The folder is compiled in and its listing is sorted by file name.
+// models parse the file of each model, by name, on first use.
+var models = sync.OnceValue(func() map[string]func() (*Model, error) {
 	files, err := data.ReadDir("data/models")
 	if err != nil {
 		panic("catalog: embedded models are missing: " + err.Error())
 	}
-	l := make([]entry, 0, len(files))
+	out := make(map[string]func() (*Model, error), len(files))
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".json")
-		l = append(l, entry{name, sync.OnceValues(func() (*Model, error) { return loadModel(name) })})
+		out[name] = sync.OnceValues(func() (*Model, error) { return loadModel(name) })
 	}
-	return l
+	return out
 })
 
 var asics = sync.OnceValues(func() ([]*ASIC, error) {
@@ -54,42 +49,26 @@ func ASICByID(id string) (*ASIC, bool) {
 	if err != nil {
 		panic("catalog: embedded asics.json: " + err.Error())
 	}
-	for _, a := range l {
-		if a.ID == id {
-			return a, true
-		}
-	}
-	return nil, false
+	return find(l, func(a *ASIC) bool { return a.ID == id })
 }
 
+var names = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(models())) })
+
 // Models returns the names of all models, sorted.
-func Models() []string {
-	l := names()
-	s := make([]string, len(l))
-	for i, e := range l {
-		s[i] = e.name
-	}
-	sort.Strings(s)
-	return s
-}
+func Models() []string { return names() }
 
 // Lookup returns the model of that name: the exact one, else the one that
 // differs in upper and lower case only.
 func Lookup(name string) (*Model, bool) {
-	var found *entry
-	for i, e := range names() {
-		if e.name == name {
-			found = &names()[i]
-			break
+	model := models()[name]
+	if model == nil {
+		alike, ok := find(Models(), func(n string) bool { return strings.EqualFold(n, name) })
+		if !ok {
+			return nil, false
 		}
-		if found == nil && strings.EqualFold(e.name, name) {
-			found = &names()[i]
-		}
+		model = models()[alike]
 	}
-	if found == nil {
-		return nil, false
-	}
-	m, err := found.model()
+	m, err := model()
 	if err != nil {
 		// The files are compiled in and a test parses every one.
 		panic(err.Error())

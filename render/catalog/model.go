@@ -21,12 +21,7 @@ func (m *Model) Port(name string) (p Port, ok bool) {
 // length. SONiC compares both as strings, so there is no row for 50m between
 // 40m and 300m (sonic-swss cfgmgr/buffermgr.cpp).
 func (m *Model) HeadroomRow(speed units.Rate, cable units.Length) (row HeadroomRow, ok bool) {
-	for _, r := range m.Headroom {
-		if r.Speed == speed && r.Cable == cable {
-			return r, true
-		}
-	}
-	return HeadroomRow{}, false
+	return find(m.Headroom, func(r HeadroomRow) bool { return r.Speed == speed && r.Cable == cable })
 }
 
 // Cables returns the cable lengths that have a row at that speed, ascending;
@@ -45,32 +40,26 @@ func (m *Model) Cables(speed units.Rate) []units.Length {
 // NextCable returns the shortest listed length that is at least length; ok is
 // false where the model lists none so long.
 func (m *Model) NextCable(speed units.Rate, length units.Length) (c units.Length, ok bool) {
-	for _, c := range m.Cables(speed) {
-		if c >= length {
-			return c, true
-		}
-	}
-	return 0, false
+	return find(m.Cables(speed), func(c units.Length) bool { return c >= length })
 }
 
 // Pool returns the template's pool of that name.
 func (m *Model) Pool(name string) (p Pool, ok bool) {
-	for _, p := range m.Pools {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Pool{}, false
+	return find(m.Pools, func(p Pool) bool { return p.Name == name })
 }
 
 // Profile returns the template's profile of that name.
 func (m *Model) Profile(name string) (p Profile, ok bool) {
-	for _, p := range m.Profiles {
-		if p.Name == name {
-			return p, true
-		}
+	return find(m.Profiles, func(p Profile) bool { return p.Name == name })
+}
+
+// find returns the first of a list that is meant; ok is false where none is.
+func find[T any](list []T, meant func(T) bool) (v T, ok bool) {
+	i := slices.IndexFunc(list, meant)
+	if i < 0 {
+		return v, false
 	}
-	return Profile{}, false
+	return list[i], true
 }
 
 // IngressPool is the name of the pool that SONiC hangs lossless groups on.

@@ -36,12 +36,7 @@ func loginOf(a intent.Access) login {
 // node writes what a login has and another has not; an intent cannot unstate
 // what the other states.
 func (l login) node(outer login) *node {
-	flag := func(on bool) *node {
-		if !on {
-			return nil
-		}
-		return bare("true")
-	}
+	yes := bare("true")
 	value := func(v, was string) *node {
 		if v == was {
 			return nil
@@ -51,17 +46,14 @@ func (l login) node(outer login) *node {
 	n := mapping().put("username", value(l.user, outer.user)).put("password", value(l.password, outer.password))
 	n.putIf("tls", mapping().put("ca", value(l.ca, outer.ca)).put("cert", value(l.cert, outer.cert)).put("key", value(l.key, outer.key)).
 		put("pin", value(l.pin, outer.pin)).put("serverName", value(l.serverName, outer.serverName)).
-		put("insecure", flag(l.insecure && !outer.insecure)).put("plaintext", flag(l.plaintext && !outer.plaintext)))
+		when(l.insecure && !outer.insecure, "insecure", yes).when(l.plaintext && !outer.plaintext, "plaintext", yes))
 	if !l.ssh {
 		return n
 	}
 	s := mapping().put("username", value(l.sshUser, outer.sshUser)).put("password", value(l.sshPassword, outer.sshPassword)).
-		put("key", value(l.sshKey, outer.sshKey)).put("agent", flag(l.sshAgent && !outer.sshAgent)).
+		put("key", value(l.sshKey, outer.sshKey)).when(l.sshAgent && !outer.sshAgent, "agent", yes).
 		put("knownHosts", value(l.sshKnownHosts, outer.sshKnownHosts)).put("jump", value(l.sshJump, outer.sshJump))
-	if !s.empty() || !outer.ssh {
-		n.put("ssh", s)
-	}
-	return n
+	return n.when(!s.empty() || !outer.ssh, "ssh", s)
 }
 
 // hostLoginOf is how a host is reached, which is over SSH alone.

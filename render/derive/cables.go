@@ -170,17 +170,12 @@ func (d *deriver) complete() {
 
 // sameLinks reports whether an intent has just these links.
 func (d *deriver) sameLinks(f *intent.Fabric) bool {
-	type known struct {
-		a, b  intent.Endpoint
-		cable units.Length
-		speed units.Rate
-	}
-	have := map[known]bool{}
+	have := map[link]bool{}
 	for _, l := range f.Links {
-		have[known{l.A, l.B, l.Cable.V, l.Speed.V}] = true
+		have[link{l.A, l.B, attrs{cable: l.Cable.V, speed: l.Speed.V}}] = true
 	}
 	for _, l := range d.links {
-		if !have[known{l.a, l.b, l.cable, l.speed}] {
+		if !have[link{l.a, l.b, attrs{cable: l.cable, speed: l.speed}}] {
 			return false
 		}
 	}

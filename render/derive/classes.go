@@ -38,7 +38,7 @@ func trustOf(d *qos.Device, name string) qos.Trust {
 }
 
 func distinguishes(table []int8) bool {
-	return slices.ContainsFunc(table, func(v int8) bool { return v >= 0 && v != table[0] }) || table[0] < 0 && slices.ContainsFunc(table, func(v int8) bool { return v >= 0 })
+	return slices.ContainsFunc(table, func(v int8) bool { return v >= 0 && v != table[0] })
 }
 
 // tables are the tables of code points of most ports that pause, or of most ports

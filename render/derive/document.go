@@ -52,23 +52,13 @@ func (d *deriver) classNodes() *node {
 			}
 			n.put("pcp", l)
 		}
-		if t.queue != c.priority {
-			n.put("queue", number(t.queue))
-		}
-		if t.lossless {
-			n.put("lossless", bare("true"))
-		}
-		if t.strict {
-			n.put("strict", bare("true"))
-		} else {
-			n.put("bandwidth", percent(t.share))
-		}
-		if r := d.base.rate[c.priority]; r > 0 {
-			n.put("maxRate", bare(r.String()))
-		}
-		if k := d.base.curve[c.priority]; k.on || k.keep || t.lossless {
-			n.put("ecn", k.node(false))
-		}
+		n.when(t.queue != c.priority, "queue", number(t.queue))
+		n.when(t.lossless, "lossless", bare("true"))
+		n.when(t.strict, "strict", bare("true"))
+		n.when(!t.strict, "bandwidth", percent(t.share))
+		rate, k := d.base.rate[c.priority], d.base.curve[c.priority]
+		n.when(rate > 0, "maxRate", bare(rate.String()))
+		n.when(k.on || k.keep || t.lossless, "ecn", k.node(false))
 		out.put(c.name, n)
 	}
 	return out
@@ -114,29 +104,17 @@ func (k curve) node(override bool) *node {
 	} else {
 		n.put("min", bare(units.Bytes(k.min).String())).put("max", bare(units.Bytes(k.max).String()))
 	}
-	if !usual || override {
-		n.put("probability", percent(k.prob))
-	}
-	return n
+	return n.when(!usual || override, "probability", percent(k.prob))
 }
 
 // settings writes what a layer says in addition to its classes and another does not.
 func (d *deriver) settings(n *node, outer, inner wish, base bool) {
-	pfc := mapping()
-	if w := watchdog(outer, inner); w != nil {
-		pfc.put("watchdog", w)
-	}
-	if inner.asym != outer.asym {
-		pfc.put("asymmetric", bare(strconv.FormatBool(inner.asym)))
-	}
-	if inner.pause != outer.pause {
-		keep := map[bool]intent.LinkPause{false: intent.LinkPauseOff, true: intent.LinkPauseKeep}
-		pfc.put("linkPause", bare(string(keep[inner.pause])))
-	}
+	pauses := map[bool]intent.LinkPause{false: intent.LinkPauseOff, true: intent.LinkPauseKeep}
+	pfc := mapping().put("watchdog", watchdog(outer, inner))
+	pfc.when(inner.asym != outer.asym, "asymmetric", bare(strconv.FormatBool(inner.asym)))
+	pfc.when(inner.pause != outer.pause, "linkPause", bare(string(pauses[inner.pause])))
 	n.putIf("pfc", pfc)
-	if inner.trust != outer.trust {
-		n.put("trust", bare(string(inner.trust)))
-	}
+	n.when(inner.trust != outer.trust, "trust", bare(string(inner.trust)))
 	n.putIf("mtu", mtu(outer.mtu, inner.mtu, base))
 }
 
@@ -151,24 +129,13 @@ func watchdog(outer, inner wish) *node {
 		}
 		return bare("off")
 	}
-	poll := inner.poll
-	if limit := min(in.detect, in.restore); poll > limit {
-		poll = limit
-	}
+	poll := min(inner.poll, in.detect, in.restore)
 	restated := poll != outer.poll && poll > 0
 	n := mapping()
-	if !out.on || restated || in.detect != out.detect {
-		n.put("detect", bare(in.detect.String()))
-	}
-	if !out.on || restated || in.restore != out.restore {
-		n.put("restore", bare(in.restore.String()))
-	}
-	if restated {
-		n.put("poll", bare(poll.String()))
-	}
-	if !out.on || in.action != out.action {
-		n.put("action", bare(string(in.action)))
-	}
+	n.when(!out.on || restated || in.detect != out.detect, "detect", bare(in.detect.String()))
+	n.when(!out.on || restated || in.restore != out.restore, "restore", bare(in.restore.String()))
+	n.when(restated, "poll", bare(poll.String()))
+	n.when(!out.on || in.action != out.action, "action", bare(string(in.action)))
 	if n.empty() {
 		return nil
 	}
@@ -186,13 +153,8 @@ func mtu(outer, inner int, base bool) *node {
 	if base {
 		was = intent.DefaultMTUHost
 	}
-	if is != was {
-		n.put("host", number(is))
-	}
-	if r := rdmaMTU(is); r != rdmaMTU(was) {
-		n.put("rdma", number(r))
-	}
-	return n
+	n.when(is != was, "host", number(is))
+	return n.when(rdmaMTU(is) != rdmaMTU(was), "rdma", number(rdmaMTU(is)))
 }
 
 func hostMTU(fabric int) int { return min(fabric, intent.DefaultMTUHost) }
@@ -213,25 +175,14 @@ func (d *deriver) overrides(n *node, outer, inner wish) {
 		c := d.classes[i]
 		p := c.priority
 		was, is := outer.tune[p], inner.tune[p]
+		rate, k := inner.rate[p], inner.curve[p]
 		o := mapping()
-		if is.queue != was.queue {
-			o.put("queue", number(is.queue))
-		}
-		if is.lossless != was.lossless {
-			o.put("lossless", bare(strconv.FormatBool(is.lossless)))
-		}
-		if is.strict != was.strict {
-			o.put("strict", bare(strconv.FormatBool(is.strict)))
-		}
-		if !is.strict && is.share != was.share {
-			o.put("bandwidth", percent(is.share))
-		}
-		if r := inner.rate[p]; r != outer.rate[p] && r > 0 {
-			o.put("maxRate", bare(r.String()))
-		}
-		if k := inner.curve[p]; k != outer.curve[p] || is.lossless != was.lossless {
-			o.put("ecn", k.node(true))
-		}
+		o.when(is.queue != was.queue, "queue", number(is.queue))
+		o.when(is.lossless != was.lossless, "lossless", bare(strconv.FormatBool(is.lossless)))
+		o.when(is.strict != was.strict, "strict", bare(strconv.FormatBool(is.strict)))
+		o.when(!is.strict && is.share != was.share, "bandwidth", percent(is.share))
+		o.when(rate != outer.rate[p] && rate > 0, "maxRate", bare(rate.String()))
+		o.when(k != outer.curve[p] || is.lossless != was.lossless, "ecn", k.node(true))
 		classes.putIf(c.name, o)
 	}
 	n.putIf("classes", classes)
@@ -272,15 +223,15 @@ func (d *deriver) switchNode(s *box, steps []string, common login) *node {
 	if m, ok := catalog.ModelOf(s.OS, s.Model); ok {
 		usual = m.ASIC().DynamicBuffers
 	}
-	if dynamic := s.Running.Platform.DynamicBuffers; dynamic != usual && intent.SystemOf(s.OS).Catalogued {
-		n.put("bufferModel", bare(map[bool]string{true: "dynamic", false: "traditional"}[dynamic]))
-	}
+	dynamic := s.Running.Platform.DynamicBuffers
+	model := map[bool]string{true: "dynamic", false: "traditional"}[dynamic]
+	n.when(dynamic != usual && intent.SystemOf(s.OS).Catalogued, "bufferModel", bare(model))
 	access := loginOf(s.Access).node(common)
 	if steps != nil && steps[1] != "" {
 		access.sub("ssh").put("address", text(steps[1]))
 	}
 	n.putIf("access", access)
-	if h := s.Running.HeadroomModel; h.Set && s.Running.Platform.DynamicBuffers && h.V.Alpha != 0 && h.V.Alpha >= -8 && h.V.Alpha <= 7 {
+	if h := s.Running.HeadroomModel; h.Set && dynamic && h.V.Alpha != 0 && h.V.Alpha >= -8 && h.V.Alpha <= 7 {
 		n.put("buffers", mapping().put("alpha", number(h.V.Alpha)))
 	}
 	d.overrides(n, d.roles[s.role], s.wish)
@@ -299,16 +250,12 @@ func (d *deriver) portNodes(s *box) *node {
 		p := s.ports[name]
 		n := mapping()
 		if p.link == nil {
-			if v := speedAt(p.run); intent.IsSpeed(v) {
-				n.put("speed", bare(v.String()))
-			}
-			if c := p.run.Cable.Or(0); c > 0 && c <= 100_000 {
-				n.put("cable", bare(c.String()))
-			}
+			speed, cable := speedAt(p.run), p.run.Cable.Or(0)
+			n.when(intent.IsSpeed(speed), "speed", bare(speed.String()))
+			n.when(cable > 0 && cable <= 100_000, "cable", bare(cable.String()))
 		}
-		if lag := p.run.LAG.Or(""); portText.MatchString(lag) {
-			n.put("lag", text(lag))
-		}
+		lag := p.run.LAG.Or("")
+		n.when(portText.MatchString(lag), "lag", text(lag))
 		n.put("breakout", text(s.breakout(name)))
 		d.overrides(n, s.wish, p.wish)
 		if n.empty() && p.link != nil {
@@ -395,7 +342,7 @@ func (h *host) node(steps []string, common login) *node {
 	}
 	nics := mapping()
 	for k, rows := range kinds.All() {
-		rings := mapping().put("rx", stated(k.rx)).put("tx", stated(k.tx))
+		rings := mapping().when(k.rx != 0, "rx", number(k.rx)).when(k.tx != 0, "tx", number(k.tx))
 		for _, f := range foldRows(rows) {
 			n := mapping().put("rdma", text(f.steps[0]))
 			n.putIf("rings", rings)
@@ -406,9 +353,7 @@ func (h *host) node(steps []string, common login) *node {
 	if steps != nil {
 		n.put("address", text(steps[0]))
 	}
-	if !h.PauseResponse.IsZero() {
-		n.put("pauseResponse", bare(h.PauseResponse.String()))
-	}
+	n.when(!h.PauseResponse.IsZero(), "pauseResponse", bare(h.PauseResponse.String()))
 	n.put("nics", nics)
 	access := hostLoginOf(h.Access).node(common)
 	if steps != nil && steps[1] != "" {
@@ -416,12 +361,4 @@ func (h *host) node(steps []string, common login) *node {
 	}
 	n.putIf("access", access)
 	return n
-}
-
-// stated is a number that is stated where it is not 0.
-func stated(n int) *node {
-	if n == 0 {
-		return nil
-	}
-	return number(n)
 }

@@ -38,17 +38,7 @@ func tokens(s string) []token {
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // shape is a name without its numbers: names of one shape may fold.
-func shape(s string) string {
-	var b strings.Builder
-	for _, t := range tokens(s) {
-		if t.digit {
-			b.WriteByte(0)
-		} else {
-			b.WriteString(t.text)
-		}
-	}
-	return b.String()
-}
+func shape(s string) string { return numbers.ReplaceAllString(s, "\x00") }
 
 // fold writes a list, in its order, as one pattern that [intent.Expand] gives
 // back; ok is false where there is none.

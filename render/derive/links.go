@@ -46,7 +46,12 @@ func newHost(h Host) *host {
 // link is a cable of the fabric. a is a switch; where both are switches, the
 // one next to the hosts.
 type link struct {
-	a, b  intent.Endpoint
+	a, b intent.Endpoint
+	attrs
+}
+
+// attrs are what the links of an entry share.
+type attrs struct {
 	cable units.Length
 	speed units.Rate
 	// assumed names the values that nothing tells: "cable", "speed".
@@ -332,7 +337,7 @@ func (f *finder) join(a, b intent.Endpoint, length units.Length, speed units.Rat
 			return
 		}
 	}
-	l := &link{a: a, b: b, cable: length, speed: speed}
+	l := &link{a: a, b: b, attrs: attrs{cable: length, speed: speed}}
 	f.ends[a], f.ends[b] = l, l
 	f.links = append(f.links, l)
 }

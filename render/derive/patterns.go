@@ -9,7 +9,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
-	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
 // entry is one entry of the links section.
@@ -17,13 +16,6 @@ type entry struct {
 	a, b    side
 	pattern string // "" for pairs
 	attrs
-}
-
-// attrs are what all links of an entry share.
-type attrs struct {
-	cable   units.Length
-	speed   units.Rate
-	assumed string
 }
 
 // side is one end of an entry: every device with every port, ports varying
@@ -34,6 +26,13 @@ func (s side) text() (string, bool) {
 	d, ok := fold(s.devices)
 	p, also := fold(s.ports)
 	return d + "/" + p, ok && also
+}
+
+// folds reports whether both sides can be written.
+func (e entry) folds() bool {
+	_, a := e.a.text()
+	_, b := e.b.text()
+	return a && b
 }
 
 // tie is all parallel links of two devices with the same attributes, ports in
@@ -65,7 +64,7 @@ func (d *deriver) linkNodes() *node {
 func (d *deriver) entries() []entry {
 	var groups ordered.Groups[attrs, *link]
 	for _, l := range d.links {
-		groups.Add(attrs{l.cable, l.speed, l.assumed}, l)
+		groups.Add(l.attrs, l)
 	}
 	var out []entry
 	for k, all := range groups.All() {
@@ -187,9 +186,7 @@ func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 				per = len(t.aPorts)
 			}
 		}
-		_, okA := e.a.text()
-		_, okB := e.b.text()
-		if !even || !okA || !okB {
+		if !even || !e.folds() {
 			rest = append(rest, slices.Concat(alike...)...)
 			continue
 		}
@@ -212,9 +209,7 @@ func pairs(ties []tie) []entry {
 	var out []entry
 	for _, t := range ties {
 		e := entry{a: side{[]string{t.a}, t.aPorts}, b: side{[]string{t.b}, t.bPorts}}
-		_, okA := e.a.text()
-		_, okB := e.b.text()
-		if okA && okB {
+		if e.folds() {
 			out = append(out, e)
 			continue
 		}
@@ -259,9 +254,7 @@ func merge(es []entry) []entry {
 			}
 		}
 		all.a.devices, all.b.devices = a, b
-		_, okA := all.a.text()
-		_, okB := all.b.text()
-		return all, okA && okB
+		return all, all.folds()
 	}
 	var out []entry
 	for len(es) > 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -72,66 +73,50 @@ func carries(d *qos.Device, name string) bool {
 			return true
 		}
 	}
-	if !p.Maps.Set || p.Maps.V == nil {
-		return false
-	}
-	for _, m := range [][]int8{p.Maps.V.DSCPToTC[:], p.Maps.V.PCPToTC[:]} {
-		for _, v := range m {
-			if v >= 0 && v != m[0] {
-				return true
-			}
-		}
-	}
-	return false
+	m := p.Maps.V
+	return p.Maps.Set && m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:]))
 }
 
 // choosePorts decides which ports the intent manages: those with a link that
 // carries QoS at either end, or, of a switch without links, those that carry
 // it. In a fabric that carries none at all it is those with a link.
 func (d *deriver) choosePorts() {
-	some := false
-	carry := map[string]map[string]bool{}
+	carry := map[intent.Endpoint]bool{}
 	for _, s := range d.switches {
-		carry[s.Name] = map[string]bool{}
 		for n := range s.Running.Ports {
 			if carries(s.Running, n) {
-				carry[s.Name][n], some = true, true
+				carry[intent.Endpoint{Device: s.Name, Port: n}] = true
 			}
 		}
 	}
-	linked := map[string]map[string]bool{}
-	mark := func(device, port string) {
-		if linked[device] == nil {
-			linked[device] = map[string]bool{}
-		}
-		linked[device][port] = true
-	}
+	linked, joined := map[intent.Endpoint]bool{}, map[string]bool{} // ports, and their devices
 	idle := map[string][]string{}
 	d.links = slices.DeleteFunc(d.links, func(l *link) bool {
-		mark(l.a.Device, l.a.Port)
-		mark(l.b.Device, l.b.Port)
-		if some && !carry[l.a.Device][l.a.Port] && !carry[l.b.Device][l.b.Port] {
-			idle[l.a.Device] = append(idle[l.a.Device], l.a.Port)
-			return true
+		linked[l.a], linked[l.b] = true, true
+		joined[l.a.Device], joined[l.b.Device] = true, true
+		if len(carry) == 0 || carry[l.a] || carry[l.b] {
+			return false
 		}
-		return false
+		idle[l.a.Device] = append(idle[l.a.Device], l.a.Port)
+		return true
 	})
 	for _, n := range natural.Keys(idle) {
 		d.leave(n, idle[n], "%s without QoS at either end", words.Count(len(idle[n]), "link"))
 	}
-	ends := map[string]*link{}
+	ends := map[intent.Endpoint]*link{}
 	for _, l := range d.links {
-		ends[l.a.String()], ends[l.b.String()] = l, l
+		ends[l.a], ends[l.b] = l, l
 	}
 	for _, s := range d.switches {
 		var out []string
 		for _, n := range natural.Keys(s.Running.Ports) {
-			l := ends[s.Name+"/"+n]
+			at := intent.Endpoint{Device: s.Name, Port: n}
+			l := ends[at]
 			switch {
-			case l != nil, carry[s.Name][n] && (d.outside[s.Name][n] || !linked[s.Name][n] && (len(linked[s.Name]) == 0 || d.in.AllPorts)):
+			case l != nil, carry[at] && (d.outside[s.Name][n] || !linked[at] && (!joined[s.Name] || d.in.AllPorts)):
 				s.ports[n] = &port{run: s.Running.Ports[n], link: l}
 				s.names = append(s.names, n)
-			case carry[s.Name][n]:
+			case carry[at]:
 				out = append(out, n)
 			}
 		}
@@ -145,10 +130,10 @@ func (d *deriver) choosePorts() {
 
 // dropHosts forgets the hosts and NICs that only links named which are not
 // written.
-func (d *deriver) dropHosts(ends map[string]*link) {
+func (d *deriver) dropHosts(ends map[intent.Endpoint]*link) {
 	for _, h := range natural.Keys(d.hosts) {
 		for _, n := range natural.Keys(d.hosts[h].nics) {
-			if ends[h+"/"+n] == nil && len(d.hosts[h].NICs) == 0 {
+			if ends[intent.Endpoint{Device: h, Port: n}] == nil && len(d.hosts[h].NICs) == 0 {
 				delete(d.hosts[h].nics, n)
 			}
 		}

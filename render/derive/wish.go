@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -341,18 +342,13 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 // vote returns what most ports accept; outer, unless another has more.
 func vote[T comparable](ports []*port, outer T, of func(*accept) []T) T {
 	var count ordered.Map[T, int]
+	count.At(outer) // the first of equals
 	for _, p := range ports {
 		for _, v := range of(&p.want) {
 			*count.At(v)++
 		}
 	}
-	best, most := outer, *count.At(outer)
-	for v, n := range count.All() {
-		if n > most {
-			best, most = v, n
-		}
-	}
-	return best
+	return *cmp.Or(most(&count), &outer)
 }
 
 // remarkKept notes the marking that no intent can say.

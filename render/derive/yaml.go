@@ -34,6 +34,14 @@ func (n *node) put(key string, v *node) *node {
 	return n
 }
 
+// when adds an entry where a condition holds.
+func (n *node) when(on bool, key string, v *node) *node {
+	if !on {
+		return n
+	}
+	return n.put(key, v)
+}
+
 // putIf adds a map or list that has something in it.
 func (n *node) putIf(key string, v *node) {
 	if v != nil && !v.empty() {

@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -207,11 +208,9 @@ func (p *planner) ports(running *qos.Device) Edit {
 				routed = p.r.effective(s).routed
 			}
 			switch {
-			case p.all:
-				put(keyMTU, keyMTU+" "+itoa(m.V))
-			case have.MTU == m || have.LAG.V != "":
+			case !p.all && (have.MTU == m || have.LAG.V != ""):
 				// A member has the MTU of its port channel.
-			case routed:
+			case p.all || routed:
 				put(keyMTU, keyMTU+" "+itoa(m.V))
 			default:
 				put(keyL2MTU, keyL2MTU+" "+itoa(m.V))
@@ -246,7 +245,7 @@ func (p *planner) profiles(g *globals) Edit {
 		by := shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog, shapeText(kept)}
 		s, ok := known[by]
 		if !ok {
-			s = shapeOf(port, g, p.kw, p.poll(g), kept)
+			s = shapeOf(port, g, p.kw, p.d.WatchdogPoll.Or(g.poll), kept)
 			known[by] = s
 		}
 		if len(s.settings) > 0 {
@@ -273,13 +272,6 @@ func otherKeyword(k Keyword) Keyword {
 		return UCTxQueue
 	}
 	return TxQueue
-}
-
-func (p *planner) poll(g *globals) time.Duration {
-	if p.d.WatchdogPoll.Set {
-		return p.d.WatchdogPoll.V
-	}
-	return g.poll
 }
 
 // name chooses a profile for each shape that a touched port has. A profile of
@@ -322,10 +314,7 @@ func (p *planner) name(of map[string]shape) map[string]string {
 	names := map[string]string{}
 	for _, name := range natural.Keys(votes) {
 		shapes := slices.SortedFunc(maps.Keys(votes[name]), func(a, b string) int {
-			if n := votes[name][b] - votes[name][a]; n != 0 {
-				return n
-			}
-			return strings.Compare(a, b)
+			return cmp.Or(votes[name][b]-votes[name][a], strings.Compare(a, b))
 		})
 		for _, text := range shapes {
 			if names[text] == "" && (!pinned[name] || p.holds(name, text, of)) {

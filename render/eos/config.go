@@ -81,8 +81,8 @@ func (p *parser) line(s string, no int) error {
 		for mode, rest, ok := lines.CutPrompt(t); ok; mode, rest, ok = lines.CutPrompt(t) {
 			t, typed = rest, true
 			p.closed = p.closed || !below(mode)
-			if !configures(mode) {
-				t = ""
+			if mode == "" {
+				t = "" // a command that shows something
 			}
 		}
 		if typed && (t == "" || t == "!" || t == "end") {
@@ -114,20 +114,16 @@ func (p *parser) add(l *Line, indent int) error {
 			}
 			return p.put(f, l, indent)
 		}
-		p.leave(f)
+		// f takes no more lines without indentation.
+		if f == p.section {
+			p.section = nil
+		}
+		p.queue = nil
 	}
 	if len(p.stack) == 0 {
 		return p.put(nil, l, indent)
 	}
 	return p.put(p.stack[len(p.stack)-1], l, indent)
-}
-
-// leave ends a section or queue that takes lines without indentation.
-func (p *parser) leave(f *frame) {
-	if f == p.section {
-		p.section = nil
-	}
-	p.queue = nil
 }
 
 // open reports whether a line without indentation may be one of f.
@@ -181,9 +177,6 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 	return nil
 }
 
-// configures reports whether lines typed in a mode are configuration.
-func configures(mode string) bool { return mode != "" }
-
 // below reports whether a mode is one of a section, and not the top of the
 // configuration: "config-if-Et1/1", "config-s-pod1-if-Et1/1".
 func below(mode string) bool {
@@ -225,11 +218,8 @@ func apart(a, b *Line) bool {
 func family(text string) string {
 	rest := strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
 	first, rest, _ := strings.Cut(rest, " ")
-	if first == "qos" {
-		second, _, _ := strings.Cut(rest, " ")
-		if second == "random-detect" {
-			return "qos random-detect"
-		}
+	if second, _, _ := strings.Cut(rest, " "); first == "qos" && second == "random-detect" {
+		return "qos random-detect"
 	}
 	return first
 }

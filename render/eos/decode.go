@@ -2,6 +2,7 @@ package eos
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // The MTU of a port that states none, in bytes, on a switch that states none for
-// all of them (EOS User Manual, Ethernet
-// ports; aristanetworks/avd, ethernet_interfaces).
+// all of them (EOS User Manual, Ethernet ports; aristanetworks/avd,
+// ethernet_interfaces).
 const (
 	defaultMTU   = 1500
 	defaultL2MTU = 9214
@@ -66,15 +67,12 @@ func (g *globals) maps() *qos.Maps {
 
 func (g *globals) port(s portState) *qos.Port {
 	p := &qos.Port{
-		AdminUp:   qos.Of(!g.ports.shutdown),
+		AdminUp:   qos.Of(!s.shutdown.Or(g.ports.shutdown)),
 		MTU:       qos.Of(g.mtuOf(s)),
 		LAG:       qos.Of(s.lag),
 		Trust:     qos.Of(s.trust),
 		PFC:       qos.Of(qos.PrioritySet(0)),
 		LinkPause: qos.Of(s.send || s.receive),
-	}
-	if s.shutdown.Set {
-		p.AdminUp.V = !s.shutdown.V
 	}
 	if s.trust == "" {
 		p.Trust.V = qos.TrustPCP
@@ -93,14 +91,10 @@ func (g *globals) port(s portState) *qos.Port {
 }
 
 func (g *globals) mtuOf(s portState) int {
-	n, usual := s.l2mtu, defaultL2MTU
 	if s.routed {
-		n, usual = s.mtu, cmp.Or(g.ports.mtu, defaultMTU)
+		return cmp.Or(s.mtu, g.ports.mtu, defaultMTU)
 	}
-	if n == 0 {
-		return usual
-	}
-	return n
+	return cmp.Or(s.l2mtu, defaultL2MTU)
 }
 
 // watchdog is on where the port's flag is, the timeout is not 0, and there is
@@ -131,11 +125,5 @@ func (q *queueState) model() qos.Queue {
 }
 
 func phrases(parts ...string) string {
-	var out []string
-	for _, p := range parts {
-		if p != "" {
-			out = append(out, p)
-		}
-	}
-	return strings.Join(out, "; ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }

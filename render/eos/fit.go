@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -69,10 +70,7 @@ func fitMaps(d *qos.Device) {
 		return
 	}
 	most := slices.MinFunc(slices.Collect(maps.Keys(uses)), func(a, b qos.Maps) int {
-		if n := uses[b] - uses[a]; n != 0 {
-			return n
-		}
-		return natural.Compare(first[a], first[b])
+		return cmp.Or(uses[b]-uses[a], natural.Compare(first[a], first[b]))
 	})
 	whole, fits := most, map[qos.Maps]bool{most: true}
 	for _, n := range names {

@@ -19,7 +19,7 @@ var Lines = &lines.Grammar{
 	Sets:     sets,
 	Unset:    unsetOf,
 	Ordered:  true,
-	Rank:     func(at place, line string) (int, bool) { return rankOf(line, at) },
+	Rank:     rankOf,
 	After:    follows,
 	Join:     mergeLists,
 	Lasting:  []place{inInterface},

@@ -19,7 +19,7 @@ type rule struct {
 type key struct {
 	tokens []string // "$1" for a capture
 	unset  string
-	forms  [][]token // unset, as it is read
+	form   []token // unset behind "no" or "default", as it is read
 	usual  string
 	rank   int
 	in     place
@@ -50,11 +50,14 @@ func init() {
 
 // firstWords are the words that tokens may begin with, after "no".
 func firstWords(ts []token) []string {
-	if ts[0].kind == tokLiteral && (ts[0].words[0] == "no" || ts[0].words[0] == "default") {
+	if negates(ts[0].words[0]) {
 		ts = ts[1:]
 	}
 	return ts[0].words
 }
+
+// negates reports whether a line that begins with a word takes something away.
+func negates(word string) bool { return word == "no" || word == "default" }
 
 func keyOf(r *rule) *key {
 	id := r.key + "\x00" + strconv.Itoa(int(r.in))
@@ -64,15 +67,14 @@ func keyOf(r *rule) *key {
 	k := &key{tokens: strings.Fields(r.key), unset: r.unset, usual: r.usual, rank: r.rank, in: r.in}
 	keys[id] = k
 	keysByWord[k.tokens[0]] = append(keysByWord[k.tokens[0]], k)
-	if !strings.Contains(r.unset, "$line") {
-		form := compile(r.unset)
-		for i, t := range form {
-			if t.kind == tokLiteral && strings.HasPrefix(t.words[0], "$") {
-				form[i] = token{kind: tokNumber, hi: 63}
+	if verb, rest, _ := strings.Cut(r.unset, " "); negates(verb) && rest != "$line" {
+		k.form = compile(rest)
+		for i, t := range k.form {
+			if strings.HasPrefix(t.words[0], "$") {
+				k.form[i] = between(0, 63)
 			}
 		}
-		k.forms = append(k.forms, form)
-		w := firstWords(form)[0]
+		w := k.form[0].words[0]
 		unsets[w] = append(unsets[w], k)
 	}
 	return k
@@ -90,7 +92,7 @@ type hit struct {
 // grammar does not know there.
 func match(text string, at place) (hit, bool) {
 	first, rest, _ := strings.Cut(text, " ")
-	negated := first == "no" || first == "default"
+	negated := negates(first)
 	if negated {
 		first, _, _ = strings.Cut(strings.TrimLeft(rest, " "), " ")
 	}
@@ -100,40 +102,29 @@ func match(text string, at place) (hit, bool) {
 	}
 	words := strings.Fields(text)
 	text = strings.Join(words, " ")
-	for _, r := range candidates {
-		if r.in&at == 0 {
-			continue
+	among := func(words []string, unset bool) (hit, bool) {
+		for _, r := range candidates {
+			if r.in&at == 0 {
+				continue
+			}
+			if left, a, ok := consume(r.tokens, words, nil); ok && len(left) == 0 {
+				return hit{rule: r, args: a, text: text, unset: unset}, true
+			}
 		}
-		if left, a, ok := consume(r.tokens, words, nil); ok && len(left) == 0 {
-			return hit{rule: r, args: a, text: text}, true
-		}
-	}
-	if !negated {
 		return hit{}, false
+	}
+	if h, ok := among(words, false); ok || !negated {
+		return h, ok
 	}
 	for _, k := range unsets[first] {
 		if k.in&at == 0 {
 			continue
 		}
-		for _, form := range k.forms {
-			// "no" and "default" are one here.
-			if form[0].kind != tokLiteral || form[0].words[0] != "no" && form[0].words[0] != "default" {
-				continue
-			}
-			if left, a, ok := consume(form[1:], words[1:], nil); ok && len(left) == 0 {
-				return hit{rule: k.rule(candidates), args: a, text: text, unset: true}, true
-			}
+		if left, a, ok := consume(k.form, words[1:], nil); ok && len(left) == 0 {
+			return hit{rule: k.rule(candidates), args: a, text: text, unset: true}, true
 		}
 	}
-	for _, r := range candidates {
-		if r.in&at == 0 {
-			continue
-		}
-		if left, a, ok := consume(r.tokens, words[1:], nil); ok && len(left) == 0 {
-			return hit{rule: r, args: a, text: text, unset: true}, true
-		}
-	}
-	return hit{}, false
+	return among(words[1:], true)
 }
 
 // rule returns the first rule of the key.
@@ -214,7 +205,7 @@ func unsetOf(at place, keyText, held string) string {
 // line is never passed over in silence.
 func roce(text string) bool {
 	first, rest, _ := strings.Cut(text, " ")
-	if first == "no" || first == "default" {
+	if negates(first) {
 		first, _, _ = strings.Cut(rest, " ")
 	}
 	switch first {
@@ -239,12 +230,13 @@ func placesOf(text string) place {
 
 // rankOf is the place of a line in the order that EOS prints; false for one
 // whose place is not known. Lines of one rank follow their numbers.
-func rankOf(text string, at place) (rank int, ok bool) {
-	if h, ok := match(text, at); ok {
-		if h.about != nil {
-			return h.about.rank, true
-		}
-		return h.rank, true
+func rankOf(at place, text string) (rank int, ok bool) {
+	h, ok := match(text, at)
+	switch {
+	case !ok:
+		return 0, false
+	case h.about != nil:
+		return h.about.rank, true
 	}
-	return 0, false
+	return h.rank, true
 }

@@ -12,26 +12,30 @@ import (
 
 // token is one word of a pattern.
 type token struct {
-	kind   tokenKind
-	words  []string // the literal, or the alternatives
-	lo, hi int
-	group  []token // of an optional group, which begins with a literal
+	kind  tokenKind
+	words []string               // the literal, or the alternatives
+	fits  func(word string) bool // of a literal or a capture
+	hi    int                    // of a list
+	group []token                // of an optional group, which begins with a literal
 }
 
 type tokenKind int
 
 const (
 	tokLiteral  tokenKind = iota
-	tokOneOf              // a|b, captured
-	tokNumber             // <lo-hi>
+	tokCapture            // a|b, <lo-hi>, or one of wordKinds
 	tokList               // <list:hi>, up to the literal behind it
-	tokSeconds            // <seconds>
-	tokInterval           // <interval>: seconds or auto
-	tokUnit               // <unit>
-	tokWord               // <word>
 	tokOptional           // [ ... ]; what it captures is empty where it is not there
 	tokRest               // *: anything or nothing
 )
+
+// wordKinds are the words of a pattern that stand for a kind of words.
+var wordKinds = map[string]func(word string) bool{
+	"<seconds>":  isSeconds,
+	"<interval>": func(word string) bool { return word == "auto" || isSeconds(word) },
+	"<unit>":     func(word string) bool { return slices.Contains(thresholdUnits, word) },
+	"<word>":     printable,
+}
 
 // thresholdUnits are the units of a queue's thresholds (aristanetworks/avd,
 // qos_profiles.schema.yml).
@@ -59,17 +63,11 @@ func compile(pattern string) []token {
 }
 
 func compileWord(w string) token {
-	switch w {
-	case "<seconds>":
-		return token{kind: tokSeconds}
-	case "<interval>":
-		return token{kind: tokInterval}
-	case "<unit>":
-		return token{kind: tokUnit}
-	case "<word>":
-		return token{kind: tokWord}
-	case "*":
+	if w == "*" {
 		return token{kind: tokRest}
+	}
+	if fits := wordKinds[w]; fits != nil {
+		return token{kind: tokCapture, fits: fits}
 	}
 	number := func(s string) int {
 		n, err := strconv.Atoi(s)
@@ -82,12 +80,22 @@ func compileWord(w string) token {
 		return token{kind: tokList, hi: number(strings.TrimSuffix(s, ">"))}
 	}
 	if lo, hi, ok := strings.Cut(strings.Trim(w, "<>"), "-"); ok && w[0] == '<' {
-		return token{kind: tokNumber, lo: number(lo), hi: number(hi)}
+		return between(number(lo), number(hi))
 	}
-	if strings.Contains(w, "|") {
-		return token{kind: tokOneOf, words: strings.Split(w, "|")}
+	t := token{words: strings.Split(w, "|")}
+	t.fits = func(word string) bool { return slices.Contains(t.words, word) }
+	if len(t.words) > 1 {
+		t.kind = tokCapture
 	}
-	return token{kind: tokLiteral, words: []string{w}}
+	return t
+}
+
+// between captures a number.
+func between(lo, hi int) token {
+	return token{kind: tokCapture, fits: func(word string) bool {
+		n, ok := lines.Number(word, hi)
+		return ok && n >= lo
+	}}
 }
 
 // args are what a line says in the places of its pattern.
@@ -143,7 +151,7 @@ func consume(ts []token, words, w []string) (rest, captured []string, ok bool) {
 			w, words = append(w, list), words[n:]
 			continue
 		}
-		if !t.takes(words[0]) {
+		if !t.fits(words[0]) {
 			return nil, nil, false
 		}
 		if t.kind != tokLiteral {
@@ -164,25 +172,6 @@ func captures(ts []token) int {
 		}
 	}
 	return n
-}
-
-func (t token) takes(word string) bool {
-	switch t.kind {
-	case tokLiteral, tokOneOf:
-		return slices.Contains(t.words, word)
-	case tokNumber:
-		n, ok := lines.Number(word, t.hi)
-		return ok && n >= t.lo
-	case tokInterval:
-		return word == "auto" || isSeconds(word)
-	case tokSeconds:
-		return isSeconds(word)
-	case tokUnit:
-		return slices.Contains(thresholdUnits, word)
-	case tokWord:
-		return printable(word)
-	}
-	return false
 }
 
 func isSeconds(word string) bool {

@@ -133,16 +133,15 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 			r.hold(s, held{spot: spot{queue, h.keyText(id)}, hit: h, id: id, line: l, text: h.entry(itoa(id)), inert: h.unset})
 		}
 	}
-	// Where "show running-config all" printed the block, what is usual is not
-	// configured.
 	for i := from; i < len(s.held); i++ {
 		h := &s.held[i]
-		if all && h.queue == queue && h.text == r.usual(s, h) {
-			h.inert = true
+		if h.queue != queue {
+			continue
 		}
-	}
-	for i := from; i < len(s.held); i++ {
-		if h := &s.held[i]; h.queue == queue && !h.inert && h.text != h.about.usual {
+		// Where "show running-config all" printed the block, what is usual is not
+		// configured.
+		h.inert = h.inert || all && h.text == r.usual(s, h)
+		if !h.inert && h.text != h.about.usual {
 			r.judge(s, h)
 		}
 	}

@@ -70,8 +70,14 @@ func PublishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok
 	return slices.Min(l), fmt.Sprintf("the smallest of the rows at %s", speed), true
 }
 
-// threshold is the function threshold for this pool.
-func (p Pool) Threshold(active int) int64 { return threshold(p.Alpha, p.Bytes, active) }
+// Threshold returns the level at which a priority group pauses when active
+// groups fill the pool alike: alpha*B / (1 + alpha*A), whole bytes, rounded
+// down. Active below 0 counts as 0. Source: Choudhury and Hahne, dynamic queue
+// length thresholds, as SONiC's dynamic_th has them.
+func (p Pool) Threshold(active int) int64 {
+	a := p.Alpha
+	return quotient(max(p.Bytes, 0), a.Num, max(a.Den, 1)+a.Num*int64(clampCount(active, 0)))
+}
 
 // Case is one way of traffic through a switch: Feeders ingress groups fill the
 // congested queue, each of them feeds FanOut congested queues, and Active
@@ -120,7 +126,7 @@ func WorstCase(ports, lossless int) Case {
 // Limit is what a case allows of a queue, bytes.
 type Limit struct {
 	Case
-	// threshold is where a group pauses in that case.
+	// Threshold is where a group pauses in that case.
 	Threshold int64 `json:"threshold"`
 	// Queue is the longest queue with which no group has paused yet. Marking
 	// precedes the pause up to here.

@@ -39,14 +39,6 @@ func (a Alpha) String() string {
 // MarshalText prints it the same way.
 func (a Alpha) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// threshold returns the level at which a priority group pauses when active
-// groups fill the shared pool alike: alpha*B / (1 + alpha*A), whole bytes,
-// rounded down. Active below 0 counts as 0. Source: Choudhury and Hahne,
-// dynamic queue length thresholds, as SONiC's dynamic_th has them.
-func threshold(a Alpha, shared int64, active int) int64 {
-	return quotient(max(shared, 0), a.Num, max(a.Den, 1)+a.Num*int64(clampCount(active, 0)))
-}
-
 // Levels are where a priority group pauses and where it goes on, bytes of the
 // shared pool.
 type Levels struct {

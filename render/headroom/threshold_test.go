@@ -109,3 +109,7 @@ func TestHysteresis(t *testing.T) {
 		}
 	}
 }
+
+func threshold(a Alpha, shared int64, active int) int64 {
+	return Pool{Alpha: a, Bytes: shared}.Threshold(active)
+}

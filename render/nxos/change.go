@@ -369,13 +369,9 @@ func (p *planner) choose(typ, key, base string, groups [][]string, means func(na
 
 // taken reports whether a policy has a name.
 func (p *planner) taken(name string) bool {
-	if p.policies[name] {
-		return true
-	}
+	taken := p.policies[name]
 	for _, of := range p.v.policies {
-		if of[name] != nil {
-			return true
-		}
+		taken = taken || of[name] != nil
 	}
-	return false
+	return taken
 }

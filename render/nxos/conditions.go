@@ -100,8 +100,9 @@ func (k *conditioner) pauses(g int) {
 	policies := k.v.policies[typeNetwork]
 	if k.others == nil {
 		k.others = make(map[string]*network, len(policies))
+		quiet := &view{m: k.v.m, seen: map[Unknown]bool{}} // nobody hears what it finds odd
 		for name, l := range policies {
-			k.others[name] = newQuiet(k.v).readNetworkPolicy(name, l)
+			k.others[name] = quiet.readNetworkPolicy(name, l)
 		}
 	}
 	for _, name := range natural.Keys(k.others) {
@@ -127,9 +128,6 @@ func (k *conditioner) pauses(g int) {
 	}
 	k.add(fix, "class %s of network-qos policy %s does not pause priority %d", class, n.name, k.priority)
 }
-
-// newQuiet is a view that says nothing of what it reads.
-func newQuiet(v *view) *view { return &view{m: v.m, seen: map[Unknown]bool{}} }
 
 func (k *conditioner) mode() {
 	if k.v.overridden() {

@@ -82,7 +82,7 @@ var inherited = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput}
 // aggregate is the port-channel that a port belongs to; "" for none.
 func aggregate(own *Line) string {
 	rest, _, ok := last(own, keyChannel)
-	n, _, _ := strings.Cut(rest, " ")
+	n := firstWord(rest)
 	if _, isNumber := lines.Number(n, 4096); !ok || !isNumber {
 		return ""
 	}
@@ -130,16 +130,14 @@ func (v *view) attached(port, key string) string {
 	if !ok {
 		rest, _, _ = last(v.system, key)
 	}
-	name, _, _ := strings.Cut(rest, " ")
-	return name
+	return firstWord(rest)
 }
 
 // pfcOn reports whether PFC is on by configuration; "auto" depends on the
 // peer and does not count.
 func (v *view) pfcOn(port string) bool {
 	mode, _ := v.line(port, keyPFC)
-	first, _, _ := strings.Cut(mode, " ")
-	return first == "on" && !v.overridden()
+	return firstWord(mode) == "on" && !v.overridden()
 }
 
 // overridden reports whether PFC is off on all ports, whatever they say.
@@ -172,7 +170,7 @@ func (v *view) readPort(name string, t timers) *qos.Port {
 	p := &qos.Port{AdminUp: qos.Of(v.up(own)), LAG: qos.Of(aggregate(own)), LinkPause: qos.Of(false)}
 	v.odd(name, own)
 	p.Maps = qos.Of(v.input(name).maps)
-	p.Queues = v.readOutput(v.attached(name, keyOutput)).queues
+	p.Queues = *v.readOutput(v.attached(name, keyOutput))
 	p.PFC = qos.Of(v.paused(name))
 	p.MTU = qos.Of(v.mtu(name, p.PFC.V))
 	p.Watchdog = qos.Of(v.watchdog(name, p.PFC.V, t))
@@ -277,11 +275,7 @@ func (v *view) odd(name string, own *Line) {
 		}
 	}
 	for _, key := range []string{keyInput, keyOutput} {
-		policy := v.attached(name, key)
-		typ := typeQoS
-		if key == keyOutput {
-			typ = typeQueuing
-		}
+		policy, typ := v.attached(name, key), attachedType[key]
 		if policy != "" && v.policies[typ][policy] == nil && !builtIn(policy) {
 			v.add(own.Text, nil, "there is no %s policy %s; the default is assumed", typ, policy)
 		}

@@ -30,6 +30,9 @@ const (
 	typeQueuing = "queuing"
 )
 
+// attachedType is the type of the policies that a line of a key attaches.
+var attachedType = map[string]string{keyInput: typeQoS, keyOutput: typeQueuing}
+
 // head is the header of a block.
 type head struct {
 	at        place
@@ -284,13 +287,8 @@ func codePoint(s string, max int) (int, bool) {
 		return n, ok
 	}
 	s = strings.ToLower(s)
-	switch s {
-	case "default":
-		return 0, true
-	case "ef":
-		return 46, true
-	case "va", "voice-admit":
-		return 44, true
+	if n, ok := map[string]int{"default": 0, "ef": 46, "va": 44, "voice-admit": 44}[s]; ok {
+		return n, true
 	}
 	if n, ok := strings.CutPrefix(s, "cs"); ok {
 		c, ok := lines.Number(n, 7)

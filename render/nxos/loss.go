@@ -21,10 +21,7 @@ func Losses(e Edit, have *Config, m ClassModel) []lines.Loss {
 			to, _, _ := last(after.system, keyNetwork)
 			moves[lines.Move{From: header(typeNetwork, from), To: header(typeNetwork, to)}] = nil
 		case h.at == inInterface && (s.Key == keyInput || s.Key == keyOutput):
-			typ := typeQoS
-			if s.Key == keyOutput {
-				typ = typeQueuing
-			}
+			typ := attachedType[s.Key]
 			m := lines.Move{From: header(typ, before.attached(h.name, s.Key)), To: header(typ, after.attached(h.name, s.Key))}
 			moves[m] = append(moves[m], h.name)
 		}

@@ -1,6 +1,7 @@
 package nxos
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -71,24 +72,14 @@ func unused(c *Config) []head {
 			classMaps = append(classMaps, h)
 		}
 	}
-	gone := map[string]bool{}
-	for _, h := range policies {
-		gone[h.id()] = true
-	}
 	kept := Lines.New()
 	for _, l := range c.Lines {
-		if h, ok := headOf(l.Text); !ok || !gone[h.id()] {
+		if h, _ := headOf(l.Text); !slices.Contains(policies, h) {
 			kept.Lines = append(kept.Lines, l)
 		}
 	}
 	used = namesIn(kept)
-	out := policies
-	for _, h := range classMaps {
-		if !used.classes[h.name] {
-			out = append(out, h)
-		}
-	}
-	return out
+	return append(policies, slices.DeleteFunc(classMaps, func(h head) bool { return used.classes[h.name] })...)
 }
 
 // mapName is the name for the class-map of an intent's class.

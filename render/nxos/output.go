@@ -14,8 +14,8 @@ func (p *planner) outputs() map[string]string {
 	shapes, groups := grouped(p, partQueues, p.resolveQueues)
 	names, fresh := p.choose(typeQueuing, keyOutput, nameOutput, groups, func(name string, i int) bool {
 		have := p.v.readOutput(name)
-		for q := range have.queues {
-			h, w := have.queues[q], shapes[i].queues[q]
+		for q, h := range have {
+			w := shapes[i].queues[q]
 			if h.Scheduler != w.Scheduler || !h.ECN.V.Same(w.ECN.V) {
 				return false
 			}
@@ -32,7 +32,7 @@ func (p *planner) outputs() map[string]string {
 
 // output is what an output policy is to do with each queue.
 type output struct {
-	queues [qos.NumPriorities]qos.Queue
+	queues queues
 	// from names the policy that queues which are left alone have their lines
 	// of.
 	from string
@@ -58,7 +58,7 @@ func (p *planner) resolveQueues(port string) (output, bool) {
 	}
 	adjacent := true
 	for q := range slices.Backward(want[:]) {
-		w, h := &want[q], have.queues[q]
+		w, h := &want[q], have[q]
 		s := w.Scheduler
 		if !s.Set {
 			switch {

@@ -9,39 +9,35 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// shape is what an output queuing policy does with the queues.
-type shape struct {
-	queues [qos.NumPriorities]qos.Queue
-}
+// queues are what an output queuing policy does.
+type queues = [qos.NumPriorities]qos.Queue
 
 // readOutput reads a policy of type queuing; "" and a built-in one that the
 // text does not show are the switch's default: the highest queue is strict,
 // queue 0 has the whole rest (Nexus 9000 NX-OS QoS Configuration Guide,
 // Configuring Queuing and Scheduling).
-func (v *view) readOutput(name string) *shape {
-	if s := v.outputs[name]; s != nil {
-		return s
+func (v *view) readOutput(name string) *queues {
+	if out := v.outputs[name]; out != nil {
+		return out
 	}
-	s := &shape{}
-	v.outputs[name] = s
+	out := &queues{}
+	v.outputs[name] = out
 	policy := v.policies[typeQueuing][name]
 	top := v.m.top()
-	for q := range s.queues {
-		s.queues[q].ECN = qos.Of(qos.ECN{})
+	for q := range out {
+		out[q].ECN = qos.Of(qos.ECN{})
 		switch {
-		case q > top:
+		case q > top, policy == nil && q == top:
 			// A queue that is not there is never behind another one.
-			s.queues[q].Scheduler = qos.Of(qos.Scheduler{Strict: true})
-		case policy == nil && q == top:
-			s.queues[q].Scheduler = qos.Of(qos.Scheduler{Strict: true})
+			out[q].Scheduler = qos.Of(qos.Scheduler{Strict: true})
 		case policy == nil && q == 0:
-			s.queues[q].Scheduler = qos.Of(qos.Scheduler{Weight: 100})
+			out[q].Scheduler = qos.Of(qos.Scheduler{Weight: 100})
 		case policy == nil || q > 0 && q < top:
-			s.queues[q].Scheduler = qos.Of(qos.Scheduler{})
+			out[q].Scheduler = qos.Of(qos.Scheduler{})
 		}
 	}
 	if policy == nil {
-		return s
+		return out
 	}
 	for _, l := range classes(policy) {
 		typ, class, _ := classOf(l.Text)
@@ -50,9 +46,9 @@ func (v *view) readOutput(name string) *shape {
 			v.add(policy.Text, l, "not an output queue of this switch")
 			continue
 		}
-		s.queues[q] = v.readQueue(policy, l)
+		out[q] = v.readQueue(policy, l)
 	}
-	return s
+	return out
 }
 
 func (v *view) readQueue(policy, class *Line) qos.Queue {

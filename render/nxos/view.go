@@ -11,8 +11,7 @@ import (
 
 // view is a configuration by what its blocks are called.
 type view struct {
-	m   ClassModel
-	cfg *Config
+	m ClassModel
 	// global has the lines outside blocks.
 	global    *Line
 	system    *Line
@@ -24,7 +23,7 @@ type view struct {
 	matches map[string]matched
 	lags    map[string]map[string]*Line
 	inputs  map[string]*classifier
-	outputs map[string]*shape
+	outputs map[string]*queues
 	network *network // of the attached policy; nil for the default
 
 	unknown []Unknown
@@ -33,9 +32,9 @@ type view struct {
 
 func newView(c *Config, m ClassModel) *view {
 	v := &view{
-		m: m, cfg: c, global: &Line{}, classMaps: map[string]*Line{}, ports: map[string]*Line{},
+		m: m, global: &Line{}, classMaps: map[string]*Line{}, ports: map[string]*Line{},
 		policies: map[string]map[string]*Line{typeQoS: {}, typeNetwork: {}, typeQueuing: {}},
-		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*shape{}, seen: map[Unknown]bool{},
+		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*queues{}, seen: map[Unknown]bool{},
 	}
 	for _, l := range c.Lines {
 		h, ok := headOf(l.Text)
@@ -69,10 +68,10 @@ func (v *view) add(section string, l *Line, why string, a ...any) {
 
 // classes returns the classes of a policy in their order; none of nil.
 func classes(policy *Line) []*Line {
-	var out []*Line
 	if policy == nil {
 		return nil
 	}
+	var out []*Line
 	for _, l := range policy.Sub {
 		if _, _, ok := classOf(l.Text); ok {
 			out = append(out, l)
@@ -242,7 +241,7 @@ func (v *view) readClassMap(cm *Line) (m matched) {
 // describes them (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
 // Priority Flow Control).
 const (
-	defaultInterval   = 100 * time.Millisecond
+	defaultInterval   = 100 // milliseconds
 	defaultMultiplier = 1
 	defaultRestore    = 10
 )
@@ -255,24 +254,24 @@ type timers struct {
 }
 
 func (v *view) readTimers() timers {
-	t := timers{interval: defaultInterval, multiplier: defaultMultiplier, restore: defaultRestore}
-	read := func(key string, max int, set func(int)) {
+	number := func(key string, usual int) int {
 		rest, l, ok := last(v.global, key)
 		if !ok {
-			return
+			return usual
 		}
-		if n, ok := lines.Number(rest, max); ok {
-			set(n)
-		} else {
-			v.add("", l, "not a number that this tool knows; the default is assumed")
+		if n, ok := lines.Number(rest, 1e6); ok {
+			return n
 		}
+		v.add("", l, "not a number that this tool knows; the default is assumed")
+		return usual
 	}
-	read(keyInterval, 1e6, func(n int) { t.interval = time.Duration(n) * time.Millisecond })
-	read(keyMultiplier, 1e6, func(n int) { t.multiplier = n })
-	read(keyRestore, 1e6, func(n int) { t.restore = n })
 	rest, _, ok := last(v.global, keyWatchdog)
-	t.on = ok && rest == "on"
-	return t
+	return timers{
+		on:         ok && rest == "on",
+		interval:   time.Duration(number(keyInterval, defaultInterval)) * time.Millisecond,
+		multiplier: number(keyMultiplier, defaultMultiplier),
+		restore:    number(keyRestore, defaultRestore),
+	}
 }
 
 // classIn returns the class of a policy that a header opens; nil for none.

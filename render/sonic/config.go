@@ -111,9 +111,9 @@ func (c Config) AppendJSON(b []byte) []byte {
 		rows = sorted(t.value, rows)
 		for j, r := range rows {
 			b = appendKey(b, j, 2, r.key)
-			b = r.value.appendIndented(b, 3)
+			b = r.value.append(b, 3)
 		}
-		b = append(b, newline[1]...)
+		b = append(b, newline(1)...)
 		b = append(b, '}')
 	}
 	return append(b, "\n}\n"...)
@@ -121,64 +121,63 @@ func (c Config) AppendJSON(b []byte) []byte {
 
 // JSON returns the row as one compact JSON object, keys sorted: the value of a
 // gNMI update.
-func (r Row) JSON() []byte {
-	b := []byte{'{'}
-	for i, f := range sorted(r, nil) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, strings.TrimSuffix(f.key, "@"))
-		b = append(b, ':')
-		b = appendValue(b, f.key, f.value)
-	}
-	return append(b, '}')
-}
+func (r Row) JSON() []byte { return r.append(nil, compact) }
 
 // JSON returns the table as one compact JSON object.
 func (t Table) JSON() []byte {
 	b := []byte{'{'}
 	for i, r := range sorted(t, nil) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, r.key)
-		b = append(b, ':')
-		b = append(b, r.value.JSON()...)
+		b = r.value.append(appendKey(b, i, compact, r.key), compact)
 	}
 	return append(b, '}')
 }
 
-func (r Row) appendIndented(b []byte, depth int) []byte {
+// append appends the row with its fields at a depth.
+func (r Row) append(b []byte, depth int) []byte {
 	if len(r) == 0 {
 		return append(b, "{}"...)
 	}
 	var buf [16]entry[string]
 	b = append(b, '{')
 	for i, f := range sorted(r, buf[:]) {
-		b = appendKey(b, i, depth, strings.TrimSuffix(f.key, "@"))
-		if !strings.HasSuffix(f.key, "@") || f.value == "" {
-			b = appendValue(b, f.key, f.value)
-			continue
+		name, isList := strings.CutSuffix(f.key, "@")
+		b = appendKey(b, i, depth, name)
+		switch {
+		case !isList:
+			b = appendString(b, f.value)
+		case f.value == "":
+			b = append(b, "[]"...)
+		default:
+			b = append(b, '[')
+			for j, m := range strings.Split(f.value, ",") {
+				b = appendString(appendItem(b, j, depth+1), m)
+			}
+			b = append(append(b, newline(depth)...), ']')
 		}
-		b = append(b, '[')
-		for j, m := range splitList(f.value) {
-			b = appendString(appendItem(b, j, depth+1), m)
-		}
-		b = append(b, newline[depth]...)
-		b = append(b, ']')
 	}
-	b = append(b, newline[depth-1]...)
-	return append(b, '}')
+	return append(append(b, newline(depth-1)...), '}')
 }
+
+// compact is the depth of what stands on one line: at a depth below 0 nothing
+// begins a line.
+const compact = -2
 
 const indent = "    "
 
-// newline begins a line at each depth.
-var newline = [...]string{"\n", "\n" + indent, "\n" + indent + indent, "\n" + indent + indent + indent, "\n" + indent + indent + indent + indent}
+// newline begins a line at a depth.
+func newline(depth int) string {
+	if depth < 0 {
+		return ""
+	}
+	return ("\n" + indent + indent + indent + indent)[:1+depth*len(indent)]
+}
 
 func appendKey(b []byte, i, depth int, key string) []byte {
-	b = appendString(appendItem(b, i, depth), key)
-	return append(b, ": "...)
+	b = append(appendString(appendItem(b, i, depth), key), ':')
+	if depth == compact {
+		return b
+	}
+	return append(b, ' ')
 }
 
 // appendItem begins the i-th member of an object or a list.
@@ -186,21 +185,7 @@ func appendItem(b []byte, i, depth int) []byte {
 	if i > 0 {
 		b = append(b, ',')
 	}
-	return append(b, newline[depth]...)
-}
-
-func appendValue(b []byte, field, v string) []byte {
-	if !strings.HasSuffix(field, "@") {
-		return appendString(b, v)
-	}
-	b = append(b, '[')
-	for i, m := range splitList(v) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendString(b, m)
-	}
-	return append(b, ']')
+	return append(b, newline(depth)...)
 }
 
 // JSONString returns s as JSON text.
@@ -241,13 +226,6 @@ func sorted[M ~map[string]V, V any](m M, buf []entry[V]) []entry[V] {
 	}
 	slices.SortFunc(buf, func(a, b entry[V]) int { return strings.Compare(a.key, b.key) })
 	return buf
-}
-
-func splitList(v string) []string {
-	if v == "" {
-		return nil
-	}
-	return strings.Split(v, ",")
 }
 
 // expand reads an index or a range of a key, "3" or "0-2"; ok is false for

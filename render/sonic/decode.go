@@ -384,10 +384,7 @@ func (d *decoder) curve(name string) qos.ECN {
 			c = qos.ECN{Enabled: on, Min: lo, Max: hi, Probability: int(p)}
 		}
 	}
-	mode := row["ecn"]
-	if mode == "" {
-		mode = "ecn_none"
-	}
+	mode := cmp.Or(row["ecn"], "ecn_none")
 	var other []string
 	if mode != "ecn_all" {
 		// Frames are green where nothing colours them.
@@ -529,14 +526,14 @@ func (d *decoder) headroomModel() {
 	if def == nil && pat == nil {
 		return
 	}
-	var h qos.HeadroomModel
-	n, _ := d.number(TDefaultBuffer, mapName, "default_dynamic_th", def)
-	h.Alpha = int(n)
-	n, _ = d.number(TDefaultBuffer, mapName, "over_subscribe_ratio", def)
-	h.OverSubscribe = int(n)
-	n, _ = d.number(TPattern, mapName, "mtu", pat)
-	h.LosslessMTU = int(n)
-	n, _ = d.number(TPattern, mapName, "small_packet_percentage", pat)
-	h.SmallPacketPercent = int(n)
-	d.dev.HeadroomModel = qos.Of(h)
+	number := func(table, field string, row Row) int {
+		n, _ := d.number(table, mapName, field, row)
+		return int(n)
+	}
+	d.dev.HeadroomModel = qos.Of(qos.HeadroomModel{
+		Alpha:              number(TDefaultBuffer, "default_dynamic_th", def),
+		OverSubscribe:      number(TDefaultBuffer, "over_subscribe_ratio", def),
+		LosslessMTU:        number(TPattern, "mtu", pat),
+		SmallPacketPercent: number(TPattern, "small_packet_percentage", pat),
+	})
 }

@@ -42,17 +42,12 @@ func Document(d *qos.Device, m *catalog.Model) Config {
 	}
 	for _, p := range m.Profiles {
 		row := Row{"pool": p.Pool, "size": strconv.FormatInt(p.Size, 10)}
-		if p.StaticTh != nil {
-			row["static_th"] = strconv.FormatInt(*p.StaticTh, 10)
-		}
-		if p.DynamicTh != nil {
-			row["dynamic_th"] = strconv.FormatInt(*p.DynamicTh, 10)
-		}
-		if p.XOFF != nil {
-			row["xoff"] = strconv.FormatInt(*p.XOFF, 10)
-		}
-		if p.XONOffset != nil {
-			row["xon_offset"] = strconv.FormatInt(*p.XONOffset, 10)
+		for field, v := range map[string]*int64{
+			"static_th": p.StaticTh, "dynamic_th": p.DynamicTh, "xoff": p.XOFF, "xon_offset": p.XONOffset,
+		} {
+			if v != nil {
+				row[field] = strconv.FormatInt(*v, 10)
+			}
 		}
 		cfg.Put(TProfile, p.Name, row)
 	}

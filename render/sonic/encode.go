@@ -316,17 +316,9 @@ func variant(base, content string, taken map[string]bool) string {
 
 // byUse sorts values by how many use them, most first, then by their text.
 func byUse[T comparable](uses map[T]int, text func(T) string) []T {
-	out := make([]T, 0, len(uses))
-	for v := range uses {
-		out = append(out, v)
-	}
-	slices.SortFunc(out, func(a, b T) int {
-		if d := uses[b] - uses[a]; d != 0 {
-			return d
-		}
-		return strings.Compare(text(a), text(b))
+	return slices.SortedFunc(maps.Keys(uses), func(a, b T) int {
+		return cmp.Or(uses[b]-uses[a], strings.Compare(text(a), text(b)))
 	})
-	return out
 }
 
 func mapText(m *qos.Maps) string {
@@ -421,7 +413,7 @@ func (e *encoder) portRow(name string, p *qos.Port) {
 		row["fec"] = p.FEC.V
 	}
 	if p.AdminUp.Set {
-		row["admin_status"] = upDown(p.AdminUp.V)
+		row["admin_status"] = map[bool]string{true: "up", false: "down"}[p.AdminUp.V]
 	}
 	if p.PFCAsymmetric.Set {
 		row["pfc_asym"] = Absent
@@ -434,18 +426,10 @@ func (e *encoder) portRow(name string, p *qos.Port) {
 	}
 }
 
-func upDown(up bool) string {
-	if up {
-		return "up"
-	}
-	return "down"
-}
-
 func (e *encoder) portQoS(name string, p *qos.Port) {
 	row := Row{}
 	if p.Maps.Set && p.Maps.V != nil {
-		n := e.maps[p.Maps.V]
-		e.bindMaps(row, n, p.Maps.V)
+		e.bindMaps(row, e.maps[p.Maps.V], p.Maps.V)
 	}
 	if p.PFC.Set {
 		row["pfc_enable"] = mask(p.PFC.V)

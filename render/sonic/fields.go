@@ -26,12 +26,8 @@ func (o Op) carries(c qos.Change, running, after Config) bool {
 	case TDefaultBuffer, TPattern:
 		return kind == qos.KindHeadroomModel
 	case TScheduler, TWRED:
-		field, of := "scheduler", qos.KindScheduler
-		if o.Table == TWRED {
-			field, of = "wred_profile", qos.KindECN
-		}
-		q := int(c.Field.Index)
-		return kind == of && (bound(after, TQueue, c.Port, q, field) == o.Key || bound(running, TQueue, c.Port, q, field) == o.Key)
+		field, q := queueFields[kind], int(c.Field.Index)
+		return references[TQueue+" "+field] == o.Table && (bound(after, TQueue, c.Port, q, field) == o.Key || bound(running, TQueue, c.Port, q, field) == o.Key)
 	case TPortQoS: // the global row
 		return kind == qos.KindGlobalMap
 	}
@@ -80,17 +76,10 @@ func (o Op) carriesField(field qos.Attr, running Config) bool {
 		// The lossless groups of the traditional model follow pfc_enable.
 		return buffered(kind) && moves("pfc_enable")
 	case TQueue:
-		if !o.covers(field) {
-			return false
+		if name := queueFields[kind]; name != "" {
+			return o.covers(field) && bound(running, TQueue, o.PortOf(), int(field.Index), name) != o.Row[name]
 		}
-		port, _, _ := strings.Cut(o.Key, "|")
-		switch kind {
-		case qos.KindScheduler:
-			return bound(running, TQueue, port, int(field.Index), "scheduler") != o.Row["scheduler"]
-		case qos.KindECN:
-			return bound(running, TQueue, port, int(field.Index), "wred_profile") != o.Row["wred_profile"]
-		}
-		return kind == qos.KindQueueBinding
+		return kind == qos.KindQueueBinding && o.covers(field)
 	case TBufferQueue:
 		return (kind == qos.KindQueueBuffer || kind == qos.KindQueueBinding) && o.covers(field)
 	case TGroup:
@@ -107,6 +96,9 @@ func (o Op) carriesField(field qos.Attr, running Config) bool {
 
 // portAttributes are the fields of PORT that hold an attribute.
 var portAttributes = map[qos.Kind]string{qos.KindMTU: "mtu", qos.KindSpeed: "speed", qos.KindFEC: "fec", qos.KindAdminUp: "admin_status", qos.KindPFCAsymmetric: "pfc_asym"}
+
+// queueFields are the fields of QUEUE that hold an attribute.
+var queueFields = map[qos.Kind]string{qos.KindScheduler: "scheduler", qos.KindECN: "wred_profile"}
 
 // buffered reports whether an attribute is a value of a priority group, which
 // buffermgrd derives from PFC and cable length in the traditional model.

@@ -16,20 +16,18 @@ var errFormat = errors.New("not CONFIG_DB")
 // them where want is nil). Anything but table, entry, field and text or list
 // of text is an error that names the place.
 func Parse(data []byte, want func(table string) bool) (Config, error) {
-	r := newReader(data)
-	cfg := Config{}
-	err := r.object("", func(tn string) error {
-		if want != nil && !want(tn) {
-			_, err := r.skip(tn)
+	cfg, err := readAll(data, func(r *reader) (Config, error) {
+		cfg := Config{}
+		return cfg, r.object("", func(tn string) error {
+			if want != nil && !want(tn) {
+				_, err := r.skip(tn)
+				return err
+			}
+			t, err := r.table(tn)
+			cfg[tn] = t
 			return err
-		}
-		t, err := r.table(tn)
-		cfg[tn] = t
-		return err
+		})
 	})
-	if err == nil {
-		err = r.end()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -38,22 +36,22 @@ func Parse(data []byte, want func(table string) bool) (Config, error) {
 
 // ParseTable reads one table as JSON; name is for errors.
 func ParseTable(name string, data []byte) (Table, error) {
-	r := newReader(data)
-	t, err := r.table(name)
-	if err == nil {
-		err = r.end()
-	}
-	return t, err
+	return readAll(data, func(r *reader) (Table, error) { return r.table(name) })
 }
 
 // ParseRow reads one row as JSON; where is for errors.
 func ParseRow(where string, data []byte) (Row, error) {
-	r := newReader(data)
-	row, err := r.row(where)
+	return readAll(data, func(r *reader) (Row, error) { return r.row(where) })
+}
+
+// readAll reads what is to be all of a text.
+func readAll[T any](data []byte, read func(*reader) (T, error)) (T, error) {
+	r := &reader{data: data, seen: map[string]string{}}
+	v, err := read(r)
 	if err == nil {
 		err = r.end()
 	}
-	return row, err
+	return v, err
 }
 
 // reader walks over JSON text of tables, rows and fields, and accepts what
@@ -65,8 +63,6 @@ type reader struct {
 	// seen holds every text once: names and values repeat from port to port.
 	seen map[string]string
 }
-
-func newReader(data []byte) *reader { return &reader{data: data, seen: map[string]string{}} }
 
 func (r *reader) table(tn string) (Table, error) {
 	t := Table{}

@@ -98,10 +98,7 @@ func ReleaseOf(version string) (r Release, ok bool) {
 		if w == "master" || w == "HEAD" {
 			return Newest(), true
 		}
-		if len(w) < 6 || strings.Trim(w[:6], "0123456789") != "" || w[:2] != "20" {
-			continue
-		}
-		if len(w) != 6 && len(w) != 8 {
+		if len(w) != 6 && len(w) != 8 || strings.Trim(w[:6], "0123456789") != "" || w[:2] != "20" {
 			continue
 		}
 		if w[:6] < releases[0].Name {

@@ -147,10 +147,8 @@ func (u Undo) Written(cfg Config) []Op {
 		if v, ok := row[o.Field]; row == nil || ok != o.Del && v == o.Value {
 			continue
 		}
-		if rows, ok := u.Rows[o.Table]; ok {
-			if _, ok := rows[o.Key]; ok {
-				continue
-			}
+		if _, whole := u.Rows[o.Table][o.Key]; whole {
+			continue
 		}
 		out = append(out, o)
 	}

@@ -3,7 +3,10 @@ package yang
 import (
 	"errors"
 	"net/netip"
+	"regexp"
 	"strings"
+
+	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
 // The switch's YANG library carries ietf-inet-types and ietf-yang-types
@@ -64,8 +67,8 @@ func ietfType(u *unit, ref string) *ytype {
 	if n, ok := ietfNumbers[name]; ok {
 		t := &ytype{base: n.base, require: true}
 		if n.max > 0 {
-			hi := num{mag: n.max}
-			t.ranges = []ranges{{spans: []span{{num{}, hi}}, text: "0.." + hi.String()}}
+			all := goyang.YRange{Max: goyang.FromUint(n.max)}
+			t.ranges = []ranges{{spans: goyang.YangRange{all}, text: all.String()}}
 		}
 		return t
 	}
@@ -103,16 +106,10 @@ func familyName(version int) string {
 	return "an IP"
 }
 
+var macText = regexp.MustCompile(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
+
 func macAddress(s string) (string, error) {
-	ok := len(s) == 17
-	for i := 0; ok && i < len(s); i++ {
-		if i%3 == 2 {
-			ok = s[i] == ':'
-		} else {
-			ok = strings.IndexByte("0123456789abcdefABCDEF", s[i]) >= 0
-		}
-	}
-	if !ok {
+	if !macText.MatchString(s) {
 		return s, errors.New("not six pairs of hexadecimal digits with colons")
 	}
 	return s, nil

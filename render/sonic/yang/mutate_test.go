@@ -3,6 +3,8 @@ package yang
 import (
 	"math/rand/v2"
 	"strings"
+
+	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
 // A mutator changes a configuration in one way, by a seed. It takes the
@@ -249,7 +251,7 @@ func (g *mutator) value(t *ytype) string {
 		}
 	case len(t.lengths) > 0:
 		r := pick(g, t.lengths[0].spans)
-		n := pick(g, []uint64{r.lo.mag, r.hi.mag, r.hi.mag + 1, 5})
+		n := pick(g, []uint64{r.Min.Value, r.Max.Value, r.Max.Value + 1, 5})
 		return strings.Repeat("x", int(min(n, 300)))
 	default:
 		if lim, ok := intRange[t.base]; ok {
@@ -258,18 +260,18 @@ func (g *mutator) value(t *ytype) string {
 			}
 			switch g.IntN(5) {
 			case 0:
-				return lim.lo.String()
+				return lim.Min.String()
 			case 1:
-				return lim.hi.String()
+				return lim.Max.String()
 			case 2:
-				return num{lim.hi.neg, lim.hi.mag + 1}.String()
+				return goyang.Number{Negative: lim.Max.Negative, Value: lim.Max.Value + 1}.String()
 			case 3:
-				if lim.lo.mag > 0 && !lim.lo.neg {
-					return num{false, lim.lo.mag - 1}.String()
+				if lim.Min.Value > 0 && !lim.Min.Negative {
+					return goyang.FromUint(lim.Min.Value - 1).String()
 				}
-				return num{true, lim.lo.mag + 1}.String()
+				return goyang.Number{Negative: true, Value: lim.Min.Value + 1}.String()
 			}
-			return num{false, lim.lo.mag/2 + g.Uint64N(min(lim.hi.mag, 1<<40)+1)}.String()
+			return goyang.FromUint(lim.Min.Value/2 + g.Uint64N(min(lim.Max.Value, 1<<40)+1)).String()
 		}
 	}
 	return g.anyValue()

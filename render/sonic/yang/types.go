@@ -1,6 +1,7 @@
 package yang
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -40,48 +41,22 @@ type pattern struct {
 	invert    bool
 }
 
-// ranges is one range or length statement: the value must be in one of spans.
+// ranges is one range or length statement: the value must be in one of spans. A
+// decimal64 is scaled to a whole number.
 type ranges struct {
-	spans     []span
+	spans     goyang.YangRange
 	text, msg string
 }
 
-type span struct{ lo, hi num }
-
-// num is an integer of up to 64 bits and a sign; a decimal64 is scaled to one.
-type num struct {
-	neg bool
-	mag uint64
+func (r ranges) has(n goyang.Number) bool {
+	return slices.ContainsFunc(r.spans, func(s goyang.YRange) bool { return within(n, s) })
 }
 
-func (a num) less(b num) bool {
-	if a.neg != b.neg {
-		return a.neg
-	}
-	if a.neg {
-		return a.mag > b.mag
-	}
-	return a.mag < b.mag
-}
+func within(n goyang.Number, s goyang.YRange) bool { return !n.Less(s.Min) && !s.Max.Less(n) }
 
-func (r ranges) has(n num) bool {
-	for _, s := range r.spans {
-		if !n.less(s.lo) && !s.hi.less(n) {
-			return true
-		}
-	}
-	return false
-}
-
-var intRange = map[string]span{
-	"int8":   {num{true, 1 << 7}, num{false, 1<<7 - 1}},
-	"int16":  {num{true, 1 << 15}, num{false, 1<<15 - 1}},
-	"int32":  {num{true, 1 << 31}, num{false, 1<<31 - 1}},
-	"int64":  {num{true, 1 << 63}, num{false, 1<<63 - 1}},
-	"uint8":  {num{}, num{false, 1<<8 - 1}},
-	"uint16": {num{}, num{false, 1<<16 - 1}},
-	"uint32": {num{}, num{false, 1<<32 - 1}},
-	"uint64": {num{}, num{false, 1<<64 - 1}},
+var intRange = map[string]goyang.YRange{
+	"int8": goyang.Int8Range[0], "int16": goyang.Int16Range[0], "int32": goyang.Int32Range[0], "int64": goyang.Int64Range[0],
+	"uint8": goyang.Uint8Range[0], "uint16": goyang.Uint16Range[0], "uint32": goyang.Uint32Range[0], "uint64": goyang.Uint64Range[0],
 }
 
 // typ compiles a type statement.
@@ -91,15 +66,13 @@ func (c *compiler) typ(s *snode, sc *scope, st *goyang.Statement, depth int) (*y
 	}
 	t := &ytype{base: st.Argument, leaf: s, require: true}
 	switch _, isInt := intRange[st.Argument]; {
-	case isInt, st.Argument == "string", st.Argument == "boolean", st.Argument == "empty":
-	case st.Argument == "binary":
+	case isInt, slices.Contains([]string{"string", "boolean", "empty", "binary", "enumeration", "bits"}, st.Argument):
 	case st.Argument == "decimal64":
 		fd, err := strconv.Atoi(arg(st, "fraction-digits"))
 		if err != nil || fd < 1 || fd > 18 {
 			return nil, fmt.Errorf("%s: fraction-digits %q", st.Location(), clip(arg(st, "fraction-digits"), 20))
 		}
 		t.fd = fd
-	case st.Argument == "enumeration", st.Argument == "bits":
 	case st.Argument == "union":
 		for _, ms := range all(st, "type") {
 			mt, err := c.typ(s, sc, ms, depth+1)
@@ -160,12 +133,12 @@ func (c *compiler) restrict(s *snode, t *ytype, st *goyang.Statement) error {
 			}
 			if r.Keyword == "length" {
 				list, def = &t.lengths, intRange["uint64"]
-			} else if def == (span{}) {
+			} else if def == (goyang.YRange{}) {
 				return fmt.Errorf("%s: range of a %s", r.Location(), t.base)
 			}
 			if n := len(*list); n > 0 {
 				sp := (*list)[n-1].spans
-				def = span{sp[0].lo, sp[len(sp)-1].hi}
+				def = goyang.YRange{Min: sp[0].Min, Max: sp[len(sp)-1].Max}
 			}
 			rg, err := parseRanges(r.Argument, def, t.fd)
 			if err != nil {
@@ -192,16 +165,15 @@ func (c *compiler) restrict(s *snode, t *ytype, st *goyang.Statement) error {
 	return nil
 }
 
-func parseRanges(text string, def span, fd int) (ranges, error) {
+func parseRanges(text string, def goyang.YRange, fd int) (ranges, error) {
 	r := ranges{text: clip(text, 80)}
-	bound := func(s string) (num, error) {
-		switch s = strings.TrimSpace(s); s {
-		case "min":
-			return def.lo, nil
-		case "max":
-			return def.hi, nil
-		}
-		if fd > 0 {
+	bound := func(s string) (goyang.Number, error) {
+		switch s = strings.TrimSpace(s); {
+		case s == "min":
+			return def.Min, nil
+		case s == "max":
+			return def.Max, nil
+		case fd > 0:
 			return parseDecimal(s, fd)
 		}
 		return parseInt(s)
@@ -212,23 +184,20 @@ func parseRanges(text string, def span, fd int) (ranges, error) {
 			hi = lo
 		}
 		a, err := bound(lo)
-		if err != nil {
+		b, err2 := bound(hi)
+		if err = cmp.Or(err, err2); err != nil {
 			return r, fmt.Errorf("range %q: %w", r.text, err)
 		}
-		b, err := bound(hi)
-		if err != nil {
-			return r, fmt.Errorf("range %q: %w", r.text, err)
-		}
-		r.spans = append(r.spans, span{a, b})
+		r.spans = append(r.spans, goyang.YRange{Min: a, Max: b})
 	}
 	return r, nil
 }
 
-var errNotInt = errors.New("not a whole number")
+var errRange = errors.New("out of range")
 
 // parseInt reads a decimal number as the switch's library does: blanks around
 // it are dropped, a plus sign and leading zeros are taken, hex is not.
-func parseInt(s string) (num, error) {
+func parseInt(s string) (n goyang.Number, err error) {
 	s = strings.Trim(s, " \t\n\r\v\f")
 	neg := strings.HasPrefix(s, "-")
 	d := s
@@ -236,25 +205,25 @@ func parseInt(s string) (num, error) {
 		d = s[1:]
 	}
 	u, err := strconv.ParseUint(d, 10, 64)
-	if err != nil {
-		if errors.Is(err, strconv.ErrRange) {
-			return num{}, errors.New("out of range")
-		}
-		return num{}, errNotInt
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return n, errRange
+	case err != nil:
+		return n, errors.New("not a whole number")
 	}
-	return num{neg && u != 0, u}, nil
+	return goyang.Number{Negative: neg && u != 0, Value: u}, nil
 }
 
-func parseDecimal(s string, fd int) (num, error) {
+func parseDecimal(s string, fd int) (goyang.Number, error) {
 	s = strings.Trim(s, " \t\n\r\v\f")
 	whole, frac, dot := strings.Cut(s, ".")
 	frac = strings.TrimRight(frac, "0")
 	if dot && !digits(s[strings.IndexByte(s, '.')+1:]) || len(frac) > fd || !digits(strings.TrimLeft(whole, "+-")) {
-		return num{}, fmt.Errorf("not a number of up to %d fraction digits", fd)
+		return goyang.Number{}, fmt.Errorf("not a number of up to %d fraction digits", fd)
 	}
 	n, err := parseInt(whole + frac + strings.Repeat("0", fd-len(frac)))
-	if err == nil && (n.less(intRange["int64"].lo) || intRange["int64"].hi.less(n)) {
-		err = errors.New("out of range")
+	if err == nil && !within(n, intRange["int64"]) {
+		err = errRange
 	}
 	return n, err
 }
@@ -263,27 +232,12 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-func (n num) String() string {
-	s := strconv.FormatUint(n.mag, 10)
-	if n.neg {
-		s = "-" + s
-	}
-	return s
-}
-
 // decimal prints n in the canonical form of a decimal64.
-func (n num) decimal(fd int) string {
-	s := strconv.FormatUint(n.mag, 10)
-	if len(s) <= fd {
-		s = strings.Repeat("0", fd-len(s)+1) + s
-	}
-	frac := strings.TrimRight(s[len(s)-fd:], "0")
-	if frac == "" {
-		frac = "0"
-	}
-	s = s[:len(s)-fd] + "." + frac
-	if n.neg {
-		s = "-" + s
+func decimal(n goyang.Number, fd int) string {
+	n.FractionDigits = uint8(fd)
+	s := strings.TrimRight(n.String(), "0")
+	if strings.HasSuffix(s, ".") {
+		s += "0"
 	}
 	return s
 }
@@ -291,6 +245,7 @@ func (n num) decimal(fd int) string {
 // value checks v against the type, without looking for what a leafref refers
 // to, and returns its canonical form. It is an error fit for a message.
 func (t *ytype) value(m *Models, v string, depth int) (string, error) {
+	var err error
 	switch t.base {
 	case "string":
 		return v, t.checkString(v, uint64(utf8.RuneCountInString(v)))
@@ -302,31 +257,26 @@ func (t *ytype) value(m *Models, v string, depth int) (string, error) {
 		return v, t.checkString(v, uint64(len(b)))
 	case "boolean":
 		if v != "true" && v != "false" {
-			return v, errors.New("neither true nor false")
+			err = errors.New("neither true nor false")
 		}
-		return v, nil
 	case "empty":
 		if v != "" {
-			return v, errors.New("the field takes no value")
+			err = errors.New("the field takes no value")
 		}
-		return v, nil
 	case "enumeration":
 		if !slices.Contains(t.names, v) {
-			return v, errors.New("not one of " + clip(strings.Join(t.names, ", "), 200))
+			err = errors.New("not one of " + clip(strings.Join(t.names, ", "), 200))
 		}
-		return v, nil
 	case "bits":
 		for _, b := range strings.Fields(v) {
 			if !slices.Contains(t.names, b) {
 				return v, fmt.Errorf("bit %q is not one of %s", clip(b, 40), clip(strings.Join(t.names, ", "), 200))
 			}
 		}
-		return v, nil
 	case "identityref":
 		if !m.derived(local(v), t.idbase, 0) {
-			return v, fmt.Errorf("not an identity derived from %s", t.idbase)
+			err = fmt.Errorf("not an identity derived from %s", t.idbase)
 		}
-		return v, nil
 	case "ietf":
 		c, err := t.fn(v)
 		if err != nil {
@@ -338,7 +288,7 @@ func (t *ytype) value(m *Models, v string, depth int) (string, error) {
 		if err != nil {
 			return v, err
 		}
-		return n.decimal(t.fd), t.checkRange(n)
+		return decimal(n, t.fd), t.checkRange(n)
 	case "union":
 		var errs []string
 		for _, mt := range t.members {
@@ -361,15 +311,15 @@ func (t *ytype) value(m *Models, v string, depth int) (string, error) {
 		if err != nil {
 			return v, err
 		}
-		if n.less(lim.lo) || lim.hi.less(n) {
-			return v, fmt.Errorf("not in %s..%s", lim.lo, lim.hi)
+		if !within(n, lim) {
+			return v, fmt.Errorf("not in %s..%s", lim.Min, lim.Max)
 		}
 		return n.String(), t.checkRange(n)
 	}
-	return v, nil
+	return v, err
 }
 
-func (t *ytype) checkRange(n num) error {
+func (t *ytype) checkRange(n goyang.Number) error {
 	for _, r := range t.ranges {
 		if !r.has(n) {
 			return withMessage(r.msg, "not in "+r.text)
@@ -380,7 +330,7 @@ func (t *ytype) checkRange(n num) error {
 
 func (t *ytype) checkString(v string, length uint64) error {
 	for _, r := range t.lengths {
-		if !r.has(num{false, length}) {
+		if !r.has(goyang.FromUint(length)) {
 			return withMessage(r.msg, fmt.Sprintf("length %d is not in %s", length, r.text))
 		}
 	}

@@ -3,6 +3,8 @@ package yang
 import (
 	"strings"
 	"testing"
+
+	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
 // TestIntegerBounds: the least and the largest value of each type of integer,
@@ -42,13 +44,13 @@ func TestDomainName(t *testing.T) {
 
 func TestDecimal(t *testing.T) {
 	for _, tc := range []struct {
-		n    num
+		n    goyang.Number
 		fd   int
 		want string
 	}{
-		{num{}, 2, "0.0"}, {num{false, 5}, 1, "0.5"}, {num{false, 5}, 2, "0.05"}, {num{false, 50}, 2, "0.5"}, {num{true, 150}, 2, "-1.5"}, {num{false, 1234}, 3, "1.234"}, {num{false, 100}, 2, "1.0"},
+		{goyang.Number{}, 2, "0.0"}, {goyang.FromUint(5), 1, "0.5"}, {goyang.FromUint(5), 2, "0.05"}, {goyang.FromUint(50), 2, "0.5"}, {goyang.FromInt(-150), 2, "-1.5"}, {goyang.FromUint(1234), 3, "1.234"}, {goyang.FromUint(100), 2, "1.0"},
 	} {
-		if got := tc.n.decimal(tc.fd); got != tc.want {
+		if got := decimal(tc.n, tc.fd); got != tc.want {
 			t.Errorf("%v of %d digits is %s, want %s", tc.n, tc.fd, got, tc.want)
 		}
 	}
