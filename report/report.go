@@ -1,8 +1,9 @@
 // Package report writes results for people and for programs.
 //
 // The findings of check, validate and nic validate are a [Report], which [Write]
-// writes in six forms with the same content. This package only reports findings:
-// do not add a check, or talk to a device, here.
+// writes in six forms with the same content. A [Console] is what a command writes to:
+// its result, talk, progress, warnings and errors. Do not add a check, or talk to a
+// device, here.
 //
 // Text is for people and may change in any release. JSON is versioned
 // ([Format]); fields are added, not changed, within one version. Text is
