@@ -107,6 +107,19 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// Of two values that do not fit, the place is that which comes later in the files.
+func TestTheLaterOfTwoPlaces(t *testing.T) {
+	for fabric, host := range map[string]string{"a.yaml": "b.yaml", "b.yaml": "a.yaml"} {
+		dir := folder(t, map[string]string{
+			"0.yaml": good, fabric: "apiVersion: roce-fabric/v1\nkind: Fabric\nmtu: {fabric: 4000}\n", host: "apiVersion: roce-fabric/v1\nkind: Fabric\n\nmtu: {host: 4200}\n",
+		})
+		line := map[string]string{fabric: ":3:15", host: ":4:13"}["b.yaml"]
+		if _, err := Load(dir, Options{}); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "b.yaml")+line+": host MTU 4200 is above fabric MTU 4000") {
+			t.Errorf("the host's in %s: %v", host, err)
+		}
+	}
+}
+
 func TestFilesThatCannotBe(t *testing.T) {
 	if _, err := Load(filepath.Join(t.TempDir(), "none.yaml"), Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
