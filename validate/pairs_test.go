@@ -43,6 +43,7 @@ var bases = map[string]string{
 	// them is open.
 	"no cnp": strings.NewReplacer("  cnp: {priority: 6, dscp: [48], strict: true}\n", "  notif: {priority: 2, dscp: [48], strict: true, maxRate: 10G}\n  video: {priority: 4, dscp: [34], strict: true, maxRate: 10G}\n  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n",
 		"bandwidth: 40%", "bandwidth: 35%").Replace(closBase),
+	"listed":   strings.Replace(closBase, "dscp: rest", "dscp: [0-25, 27-47, 49-63]", 1),
 	"notif":    strings.NewReplacer("cnp:", "notif:", "bandwidth: 40%", "bandwidth: 35%").Replace(closBase),
 	"limited":  strings.Replace(closBase, "  default:", "  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n  default:", 1),
 	"stricts":  strings.NewReplacer("cnp:", "notif:", "  default:", "  voice: {priority: 5, dscp: [46], strict: true, maxRate: 10G}\n  default:").Replace(closBase),
