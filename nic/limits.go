@@ -154,14 +154,6 @@ func agentChange(have *Port) Change {
 	return c
 }
 
-// classifies warns of what nicctl sets for all cards at once.
-func classifies(have *Port) string {
-	if have.Driver == DriverIonic {
-		return "nicctl sets it for all AMD cards of the host"
-	}
-	return ""
-}
-
 func appText(prio int) string {
 	if prio < 0 {
 		return qos.Absent

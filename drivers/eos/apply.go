@@ -19,9 +19,6 @@ func (d *Driver) Cut(_ context.Context, cfg *native.Config) (string, error) {
 	return "it has no end", nil
 }
 
-// Refused reports whether the switch answered, and does not do it.
-func (d *Driver) Refused(err error) bool { return refused(err) }
-
 // Variant is 0: all boxes speak alike.
 func (d *Driver) Variant(context.Context, *native.Config) (int, error) { return 0, nil }
 

@@ -69,6 +69,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 func newDriver(t drivers.Target) *Driver {
 	d := &Driver{t: t, Machine: lines.Machine{
 		Name: t.Name, System: "EOS", Shares: "comes with the qos profile", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"}, Pace: realPace, Parse: native.Parse,
+		Refused:  refused,
 		Means:    func(c *native.Config, _ int) (*qos.Device, []native.Unknown) { return native.Decode(c) },
 		Identify: func(c *native.Config, desired *qos.Device, _ int) string { return native.Digest(c, desired) },
 		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return nativeOf(s).cfg, 0 },
@@ -161,18 +162,15 @@ func (d *Driver) keyword(ctx context.Context, cfg *native.Config) (native.Keywor
 }
 
 func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, error) {
-	port := ""
+	var cmds []string
 	for _, l := range cfg.Lines {
-		if name, ok := strings.CutPrefix(l.Text, "interface Ethernet"); ok {
-			port = "Ethernet" + name
+		if port, ok := strings.CutPrefix(l.Text, "interface "); ok && strings.HasPrefix(port, "Ethernet") {
+			// It is not documented which order of the words a release takes.
+			cmds = []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"}
 			break
 		}
 	}
-	// It is not documented which order of the words a release takes.
-	for _, cmd := range []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"} {
-		if port == "" {
-			break
-		}
+	for _, cmd := range cmds {
 		text, err := d.Show(ctx, cmd)
 		if refused(err) {
 			continue

@@ -21,8 +21,6 @@ type Switch interface {
 	// Cut says how a configuration that was just read shows that its end is
 	// missing; "" where it does not.
 	Cut(ctx context.Context, cfg *native.Config) (string, error)
-	// Refused reports whether the switch answered, and does not do it.
-	Refused(err error) bool
 	// HangUp gives the connection up; the next call makes a new one.
 	HangUp()
 	// Variant is the kind of the box, see [Machine.Means].
@@ -189,7 +187,7 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.Pace.Read)
 	defer cancel()
-	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Switch.Refused(aerr) {
+	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Refused(aerr) {
 		err = fmt.Errorf("%w (nothing is in force; the session %s may still be open: %v)", err, w.Session, aerr)
 	}
 	return err
@@ -210,7 +208,7 @@ func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (noth
 	})
 	if now != nil && !in && f != Answered {
 		// Once its session is gone nothing can come of it any more.
-		if aerr := m.Switch.Abort(rctx, w.Record); aerr != nil && !m.Switch.Refused(aerr) {
+		if aerr := m.Switch.Abort(rctx, w.Record); aerr != nil && !m.Refused(aerr) {
 			m.Switch.HangUp()
 		}
 		if now, _, err = m.Switch.Look(rctx, w.Record); err != nil {
@@ -295,7 +293,7 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	if m.idle == string(t.Native) {
 		// The differences are from other users, and stay.
-		if err := m.Switch.Abort(ctx, b); err != nil && !m.Switch.Refused(err) {
+		if err := m.Switch.Abort(ctx, b); err != nil && !m.Refused(err) {
 			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, drivers.TransportError(err))
 		}
 		m.Switch.Forget(ctx, b)
@@ -343,7 +341,7 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 	if !left.Confirmed {
 		saved, err := m.Config(ctx, Startup)
 		switch {
-		case m.Switch.Refused(err):
+		case m.Refused(err):
 			// A user who may not read it may not write it either.
 			return false, nil
 		case err != nil:

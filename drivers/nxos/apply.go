@@ -14,9 +14,6 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Refused reports whether the switch answered, and does not do it.
-func (d *Driver) Refused(err error) bool { return drivers.RefusedLine(err) }
-
 // Variant is the class model of the box.
 func (d *Driver) Variant(ctx context.Context, cfg *native.Config) (int, error) {
 	m, _, err := d.classModel(ctx, cfg)

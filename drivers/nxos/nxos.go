@@ -81,6 +81,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 func newDriver(t drivers.Target) *Driver {
 	d := &Driver{t: t, dial: 10 * time.Second, Machine: lines.Machine{
 		Name: t.Name, System: "NX-OS", Shares: "comes with the policies of the switch", Grammar: native.Lines, Vias: []string{"ssh"}, Pace: realPace, Checkpoints: true, Variants: 2, Parse: native.Parse,
+		Refused: drivers.RefusedLine,
 		Means: func(c *native.Config, m int) (*qos.Device, []native.Unknown) {
 			return native.Decode(c, native.ClassModel(m))
 		},

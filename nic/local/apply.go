@@ -68,7 +68,13 @@ type UndoStep struct {
 func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
 	var u Undo
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Blocked != "" })
-	noCM := m.prepare(ctx, todo)
+	// The module is loaded before a step takes a link down.
+	var noCM error
+	if slices.ContainsFunc(todo, func(s Step) bool { return ofCM(s.Field) }) {
+		if err := m.LoadCM(ctx); err != nil {
+			noCM = fmt.Errorf("%w: %w", ErrNoCM, err)
+		}
+	}
 	before := map[string]map[string]Value{}
 	partly := func(err error) error {
 		if len(u.Steps) == 0 {
@@ -101,18 +107,6 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		}
 	}
 	return u, noCM
-}
-
-// prepare makes readable what the steps are about, before the first of them takes
-// a link down. The error says why that cannot be, and is ErrNoCM.
-func (m *Machine) prepare(ctx context.Context, steps []Step) error {
-	if !slices.ContainsFunc(steps, func(s Step) bool { return ofCM(s.Field) }) {
-		return nil
-	}
-	if err := m.LoadCM(ctx); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoCM, err)
-	}
-	return nil
 }
 
 // snapshot reads what the steps of a port are about before the first of them:

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -43,10 +44,7 @@ var ops = map[string]op{
 	}), writeRoCEApp},
 	nic.FieldDSCP: {
 		ofDCB(whole, func(s *dcb.State) Value {
-			m, twice := s.DSCPMap()
-			for _, d := range twice {
-				m[d] = qos.Unmanaged // never what is wanted, and not put back
-			}
+			m := dscpMap(s, qos.Unmanaged) // never what is wanted, and not put back
 			return Value{DSCP: &m}
 		}),
 		func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
@@ -122,7 +120,9 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 		return m.changeNV(ctx, d, want)
 	}
 	o, ok := opOf(d, field)
-	if !ok || !want.fits(field) || isAMD(d.driver, field) && !typed(want.Pause) {
+	// nicctl wants a type of pause.
+	typed := want.Pause == nil || strings.TrimSpace(want.Pause.Type) != "" || !isAMD(d.driver, field)
+	if !ok || !want.fits(field) || !typed {
 		return old, false, fmt.Errorf("%q: %w", clip(field), ErrUnsupported)
 	}
 	if ofCM(field) {

@@ -220,7 +220,7 @@ func (r reader) dcb() {
 		r.p.RoCEApp = qos.Of(roceAppOf(s))
 	}
 	r.p.Trust = qos.Of(s.Trust())
-	r.p.DSCP = qos.Of(dscpMap(s))
+	r.p.DSCP = qos.Of(dscpMap(s, qos.Unmapped))
 	if !lacks(s.PFC != nil, nic.FieldPFC, nic.FieldCable) {
 		r.p.PFC = qos.Of(s.PFC.Enabled)
 		r.p.PFCClasses = qos.Of(int(s.PFC.Cap))
@@ -278,12 +278,12 @@ func ownerOf(have dcb.DCBX, agent *bool) nic.Owner {
 	return nic.OwnerHost
 }
 
-// dscpMap is the map that is known to be in force: a DSCP that is listed twice
-// is none of it, since which entry counts is not to be seen.
-func dscpMap(s *dcb.State) [qos.NumDSCP]int8 {
+// dscpMap is the map that is known to be in force. A DSCP that is listed twice is
+// none of it, since which entry counts is not to be seen: it has the value open.
+func dscpMap(s *dcb.State, open int8) [qos.NumDSCP]int8 {
 	m, twice := s.DSCPMap()
 	for _, d := range twice {
-		m[d] = qos.Unmapped
+		m[d] = open
 	}
 	return m
 }
