@@ -234,10 +234,9 @@ func rdmaClasses(s *intent.Settings) []*intent.Class {
 	})
 }
 
-// CNPClass returns the class of congestion notifications: the one called "cnp",
-// else the only strict one. It is never lossless, nor one that RDMA itself
-// travels in. ok is false where that leaves none, and several then holds the
-// strict ones.
+// CNPClass returns the class of congestion notifications: the one called "cnp", else
+// the only strict one. It is never one that RDMA travels in. ok is false where that
+// leaves none, and several then holds the strict ones.
 func CNPClass(s *intent.Settings) (class *intent.Class, several []*intent.Class, ok bool) {
 	rdma := rdmaClasses(s)
 	var strict []*intent.Class

@@ -1,10 +1,9 @@
 // Package eos drives Arista EOS switches: over SSH with configuration sessions
 // and a commit timer, or over gNMI with updates of CLI origin.
 //
-// A session commit replaces the running configuration with the session's copy,
-// so that what others did meanwhile is lost (EOS User Manual, Configure
-// Session). Therefore nothing is written while a session of another user is
-// open.
+// A session commit replaces the running configuration with the session's copy, and
+// what others did meanwhile is lost (EOS User Manual, Configure Session). So nothing
+// is written while a session of another user is open.
 //
 // Encoding and decoding are in render/eos; no line is made up here.
 package eos

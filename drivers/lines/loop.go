@@ -91,9 +91,8 @@ type Pace struct {
 	Timer time.Duration
 }
 
-// CommitTimer leaves time to validate the whole fabric before the confirmation,
-// and ends soon enough for people who lost their way to the switch by the
-// change.
+// CommitTimer leaves time to validate the whole fabric first, and ends soon enough
+// for people who lost their way to the switch.
 const CommitTimer = 5 * time.Minute
 
 // Config reads a whole configuration.
@@ -158,10 +157,9 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 	return token, err
 }
 
-// Put carries work out and finds out what became of it. Its error wraps
-// ErrPartial where the switch holds neither the old nor the new, or where that
-// cannot be known. nothing says that nothing of the work is in force: what
-// differs was made by others.
+// Put carries work out and finds out what became of it. Its error wraps ErrPartial
+// where the switch holds neither the old nor the new, or where that cannot be known.
+// nothing says that nothing is in force: others made what differs.
 func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 	f, cause := m.Switch.Write(ctx, w)
 	// The caller may be gone; the switch has to be left in a state that is known.

@@ -128,9 +128,8 @@ func (d *driver) shell(ctx context.Context) (*ssh.Client, error) {
 // states one, else from "show version" over SSH, else from the schema version
 // in CONFIG_DB; where none of these tells, the strictest rules apply.
 //
-// Where SSH is configured and does not answer, the switch counts as one without
-// SSH, and a plan says so. A login or a host key that is refused is an error
-// always: it is never right.
+// Where SSH is configured and does not answer, the switch counts as one without SSH,
+// and a plan says so. A refused login or host key is always an error.
 func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil

@@ -7,10 +7,9 @@
 // that it begins and one last line with the result, and ends. Its work ends
 // with its input, so that none goes on for someone who left.
 //
-// [Machine] is what both ways have in common: [Local] is the machine itself,
-// [Client] one at the other end of a connection. Do not put here how a
-// connection comes about, which is nic/remote's, nor what is done to a machine,
-// which is nic/local's.
+// [Machine] is what both ways have in common: [Local] is the machine itself, [Client]
+// one at the other end of a connection. How a connection comes about is nic/remote's,
+// what is done to a machine nic/local's.
 package agent
 
 import (
@@ -49,9 +48,8 @@ const (
 	maxTimeout  = 24 * time.Hour
 )
 
-// The errors of the protocol, wrapped; test with errors.Is. The errors of
-// nic/local, nic/dcb, nic/mlxconfig and nic/runner, and those of a context, come
-// through as themselves.
+// The errors of the protocol, wrapped; test with errors.Is. Those of the packages of
+// nic, and of a context, come through as themselves.
 var (
 	// ErrVersion: the other side speaks another version of the protocol.
 	ErrVersion = errors.New("another version of the agent's protocol")

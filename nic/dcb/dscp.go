@@ -9,10 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// MapDSCP gives each DSCP the priority, 0..7, that want says; [qos.Unmapped]
-// is a DSCP that is not to be listed, [qos.Unmanaged] one that is left as it
-// is. Map all 64 where there is a choice: what mlx5 does with an unlisted DSCP
-// is not to be seen.
+// MapDSCP gives each DSCP the priority, 0..7, that want says; [qos.Unmapped] is one
+// that is not to be listed, [qos.Unmanaged] one that is left. Map all 64 where there
+// is a choice: what mlx5 does with an unlisted one is not to be seen.
 //
 // Drivers differ in how a listed DSCP gets another priority, and dcbnl does not
 // say which way theirs is. The order here suits them all:

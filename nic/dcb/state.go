@@ -23,10 +23,9 @@ type State struct {
 	DCBX *DCBX
 }
 
-// Trust says which field of a received frame selects its priority. The kernel
-// does not say so; mlx5 trusts DSCP from the first DSCP entry in the APP table
-// on, and PCP when the last is gone (drivers/net/ethernet/mellanox/mlx5/core/
-// en_dcbnl.c), and so does ice.
+// Trust says which field of a received frame selects its priority. The kernel does
+// not say so; mlx5 trusts DSCP from the first DSCP entry in the APP table on, and PCP
+// when the last is gone (mlx5/core/en_dcbnl.c), and so does ice.
 func (s *State) Trust() qos.Trust {
 	if slices.ContainsFunc(s.Apps, App.dscp) {
 		return qos.TrustDSCP

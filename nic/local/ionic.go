@@ -110,9 +110,8 @@ func (m *Machine) hinted(err error) string {
 }
 
 // ets is the schedule as traffic classes, of which priority n has number n. A
-// priority without a DSCP carries nothing, whatever its share is; one that is
-// alone has the whole link, also where the card shows no share, as a new one
-// does.
+// priority without a DSCP carries nothing, whatever its share is; one that is alone
+// has the whole link, also where a new card shows no share.
 func (c *card) ets() nic.ETS {
 	var e nic.ETS
 	var used []int

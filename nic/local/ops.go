@@ -112,9 +112,8 @@ func pfcOf(value func(*dcb.PFC) Value) func(*Machine, context.Context, *device) 
 
 func whole(s *dcb.State) *dcb.State { return s }
 
-// change makes a field of a port what is wanted. It returns what was there,
-// and whether that changed, or may have. Nothing is written where the machine
-// holds what is wanted.
+// change makes a field of a port what is wanted. It returns what was there, and
+// whether that changed, or may have; what is so already is not written.
 func (m *Machine) change(ctx context.Context, d *device, field string, want Value) (old Value, changed bool, err error) {
 	if field == nic.FieldNV {
 		return m.changeNV(ctx, d, want)

@@ -33,9 +33,8 @@ type Step struct {
 	// What describes the step for people: "set pfc of ens1f0np0 to 0x08 {3}".
 	What    string       `json:"what"`
 	Changes []nic.Change `json:"changes"`
-	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link
-	// goes down for a moment; Bond is then the bond that the port is in, and
-	// Others its other members.
+	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link goes down
+	// for a moment; Bond is then the port's bond, Others its other members.
 	Impact qos.Impact `json:"impact"`
 	Bond   string     `json:"bond,omitempty"`
 	Others []string   `json:"others,omitempty"`
@@ -52,10 +51,9 @@ var order = []string{
 	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldNV,
 }
 
-// orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so
-// does the end of the last one (ice_dcb_nl.c): there the map comes before ETS,
-// in the revert too. ionic takes a schedule for priorities that have a DSCP
-// alone.
+// orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so does
+// the end of the last one (ice_dcb_nl.c): there the map comes before ETS, in the
+// revert too. ionic schedules no priority without a DSCP.
 func orderOf(driver string, back bool) []string {
 	o := slices.Clone(order)
 	if back {

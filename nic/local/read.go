@@ -249,10 +249,9 @@ func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error)
 // dev_valid_name).
 const noDevice = "no/device"
 
-// kernelHasDCB reports whether the kernel is known to be built with DCB: dcbnl
-// then looks for a device before it asks for its operations (net/dcb/dcbnl.c), and
-// a kernel without answers to all names that it has no such operation
-// (net/core/rtnetlink.c).
+// kernelHasDCB reports whether the kernel is known to be built with DCB: dcbnl then
+// looks for a device before it asks for its operations (net/dcb/dcbnl.c), and one
+// without has no such operation for any name (net/core/rtnetlink.c).
 func (m *Machine) kernelHasDCB(ctx context.Context) bool {
 	_, err := m.dcbState(ctx, noDevice)
 	return errors.Is(err, dcb.ErrNoDevice)

@@ -47,13 +47,11 @@ type Sessions struct {
 	// States are the states by the session's name, in the device's words:
 	// "pending", "completed", "pendingCommitTimer".
 	States map[string]string
-	// Users are who opened or committed a session, in words for people, as far as
-	// the device shows it. In which form it does is not documented for every
-	// release.
+	// Users are who opened or committed a session, in words for people, as far as the
+	// device shows it, in forms that are not documented for all releases.
 	Users map[string]string
-	// Timer is the session whose commit is reverted unless it is confirmed
-	// in time; "" where none is. Expires is when, on the clock of
-	// [Version.Uptime].
+	// Timer is the session whose commit is reverted unless it is confirmed; "" for
+	// none. Expires is when, on the clock of [Version.Uptime].
 	Timer   string
 	Expires qos.Opt[time.Duration]
 }

@@ -7,10 +7,9 @@
 // is missing, "-" (EOS's word for not counted) or of another type; text that
 // is no JSON object, or that reports a refused command, is an error.
 //
-// Do not use it for configuration: the running configuration is validated as
-// text. There is no public sample of the JSON of show priority-flow-control,
-// show qos interfaces, show qos maps and show qos profile, so there is no
-// decoder for them.
+// Do not use it for configuration: the running configuration is validated as text.
+// There is no decoder where no sample of the JSON is public: show
+// priority-flow-control, show qos interfaces, maps and profile.
 package showjson
 
 import (
