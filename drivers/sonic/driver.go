@@ -189,17 +189,12 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return softwareVersion(string(out.Stdout)), nil
-}
-
-// softwareVersion returns the value of the line "SONiC Software Version:".
-func softwareVersion(out string) string {
-	for line := range strings.Lines(out) {
+	for line := range strings.Lines(string(out.Stdout)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "SONiC Software Version:"); ok {
-			return strings.TrimSpace(v)
+			return strings.TrimSpace(v), nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // get reads one node of a database; [gnmi.ErrNotFound] is that there is none.

@@ -93,7 +93,6 @@ func Local(m *local.Machine) Machine { return here{m} }
 
 type here struct{ *local.Machine }
 
-// Read implements Machine.
 func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	out, err := h.Machine.Read(ctx, names)
 	if err != nil {
@@ -109,7 +108,6 @@ func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	return out, nil
 }
 
-// Plan implements Machine.
 func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -120,12 +118,10 @@ func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Opti
 // SkipFirmware has every further Read leave the firmware's settings out.
 func (h here) SkipFirmware() { h.NoFirmware = true }
 
-// InstallUnit implements Machine.
 func (h here) InstallUnit(ctx context.Context, desired *nic.Host, program string) ([]string, error) {
 	return unit.Install(ctx, h.Roots, h.tools(), unit.Settings{Binary: program, Host: desired})
 }
 
-// RemoveUnit implements Machine.
 func (h here) RemoveUnit(ctx context.Context) ([]string, error) {
 	return unit.Remove(ctx, h.Roots, h.tools())
 }

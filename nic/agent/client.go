@@ -369,10 +369,7 @@ func exchange(ctx context.Context, conn Conn, request []byte, started chan<- str
 			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 		}
 		if err != nil {
-			if sendErr != nil {
-				err = sendErr
-			}
-			return nil, err
+			return nil, cmp.Or(sendErr, err)
 		}
 		a, err := decodeAnswer(line)
 		switch {
@@ -437,8 +434,5 @@ func ended(conn Conn, started bool, o outcome) error {
 	if err == nil && errors.Is(o.err, io.EOF) {
 		return kind
 	}
-	if err == nil {
-		err = o.err
-	}
-	return fmt.Errorf("%w: %w", kind, err)
+	return fmt.Errorf("%w: %w", kind, cmp.Or(err, o.err))
 }

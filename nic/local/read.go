@@ -208,9 +208,13 @@ func (r reader) dcb() {
 	}
 	if !lacks(s.DCBX != nil, nic.FieldDCBX) {
 		agent := r.firmwareAgent(r.device)
-		r.p.DCBX = qos.Of(ownerOf(*s.DCBX, agent))
+		on := agent != nil && *agent
+		r.p.DCBX = qos.Of(nic.OwnerHost)
+		if on || *s.DCBX&dcb.DCBXHost == 0 {
+			r.p.DCBX = qos.Of(nic.OwnerFirmware)
+		}
 		switch {
-		case agent != nil && *agent:
+		case on:
 			r.p.Agent = nic.AgentICE
 		case *s.DCBX&dcb.DCBXManaged != 0 && *s.DCBX&dcb.DCBXHost == 0:
 			r.p.Agent = nic.AgentManaged
@@ -268,13 +272,6 @@ func (m *Machine) firmwareAgent(d *device) *bool {
 		return &on
 	}
 	return nil
-}
-
-func ownerOf(have dcb.DCBX, agent *bool) nic.Owner {
-	if have&dcb.DCBXHost == 0 || agent != nil && *agent {
-		return nic.OwnerFirmware
-	}
-	return nic.OwnerHost
 }
 
 // dscpMap is the map that is known to be in force. A DSCP that is listed twice is

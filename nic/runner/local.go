@@ -122,7 +122,6 @@ type capped struct {
 	spilt bool
 }
 
-// Write implements io.Writer.
 func (c *capped) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

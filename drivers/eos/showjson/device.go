@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -56,8 +55,9 @@ type Sessions struct {
 	Expires qos.Opt[time.Duration]
 }
 
-// maxSessions is far above what a device keeps, pending and completed.
-const maxSessions = 1 << 12
+// maxSessions is far above what a device keeps, pending and completed; maxUser
+// bounds the bytes of a user.
+const maxSessions, maxUser = 1 << 12, 256
 
 // ParseSessions reads "show configuration sessions", plain or detail, in the
 // form of releases up to 4.32, where the timer stands with its session, and in
@@ -80,7 +80,7 @@ func ParseSessions(b []byte) (Sessions, error) {
 			user = cmp.Or(user, all.At(key, "instances", id).String("user"))
 		}
 		if user != "" {
-			s.Users[name] = drivers.Words(user)
+			s.Users[name] = term.CleanLine(user[:min(len(user), maxUser)])
 		}
 		if s.Timer == "" && strings.Contains(state, "pendingCommitTimer") {
 			s.Timer, s.Expires = name, seconds(all.At(key), "commitBy")
