@@ -96,9 +96,8 @@ func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 func Digest(desired *Host) string {
 	bare := Host{Name: desired.Name, Ports: make(map[string]*Port, len(desired.Ports))}
 	for name, p := range desired.Ports {
-		c := *p
-		c.From = nil
-		bare.Ports[name] = &c
+		bare.Ports[name] = new(*p)
+		bare.Ports[name].From = nil
 	}
 	b, err := json.Marshal(bare)
 	if err != nil {

@@ -37,15 +37,7 @@ type Driver struct {
 	undo string
 }
 
-var (
-	_ drivers.Driver   = (*Driver)(nil)
-	_ drivers.Observer = (*Driver)(nil)
-	_ drivers.Heir     = (*Driver)(nil)
-	_ drivers.Keeper   = (*Driver)(nil)
-	_ drivers.Checker  = (*Driver)(nil)
-	_ drivers.Meter    = (*Driver)(nil)
-	_ drivers.Saver    = (*Driver)(nil)
-)
+var _ lines.Driver = (*Driver)(nil)
 
 var realPace = lines.Pace{Poll: 500 * time.Millisecond, Settled: 5 * time.Second, Work: time.Minute, Read: time.Minute, Timer: lines.CommitTimer}
 

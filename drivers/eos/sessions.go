@@ -139,8 +139,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	timer := d.session(shown.Timer, shown.Users[shown.Timer], true)
-	out.timer = &timer
+	out.timer = new(d.session(shown.Timer, shown.Users[shown.Timer], true))
 	out.left = max(shown.Expires.V-v.Uptime.V, 0).Round(time.Second)
 	return out, nil
 }

@@ -368,7 +368,7 @@ func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step,
 	switch {
 	case errors.Is(err, local.ErrNoCM):
 		d.noCM = err.Error()
-		if e := (*agent.Error)(nil); errors.As(err, &e) {
+		if e, ok := errors.AsType[*agent.Error](err); ok {
 			d.noCM = e.Text
 		}
 		return token, nil

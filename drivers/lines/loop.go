@@ -176,8 +176,7 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	if !errors.Is(cause, drivers.ErrRejected) && !errors.Is(cause, drivers.ErrStale) {
 		err = fmt.Errorf("nothing was written: %w", drivers.TransportError(cause))
 	}
-	var line *ssh.LineError
-	if errors.As(cause, &line) {
+	if line, ok := errors.AsType[*ssh.LineError](cause); ok {
 		if at := m.Grammar.PlaceOf(w.Lines, line.Number-1); at != "" {
 			cause = fmt.Errorf("in %s: %w", at, cause)
 		}

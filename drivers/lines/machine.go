@@ -34,6 +34,17 @@ const (
 // the hardware is not documented; this is far above what they are seen to lag behind.
 const CounterAge = 10 * time.Second
 
+// Driver is what a driver with a Machine is.
+type Driver interface {
+	drivers.Driver
+	drivers.Observer
+	drivers.Heir
+	drivers.Keeper
+	drivers.Checker
+	drivers.Meter
+	drivers.Saver
+}
+
 // Machine is the half of a driver that does not depend on the way in.
 type Machine struct {
 	Name    string // of the device

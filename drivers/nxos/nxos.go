@@ -53,15 +53,7 @@ type Driver struct {
 	noState error
 }
 
-var (
-	_ drivers.Driver   = (*Driver)(nil)
-	_ drivers.Observer = (*Driver)(nil)
-	_ drivers.Heir     = (*Driver)(nil)
-	_ drivers.Keeper   = (*Driver)(nil)
-	_ drivers.Checker  = (*Driver)(nil)
-	_ drivers.Meter    = (*Driver)(nil)
-	_ drivers.Saver    = (*Driver)(nil)
-)
+var _ lines.Driver = (*Driver)(nil)
 
 // A save can take more than a minute (ktbyers/netmiko cisco_nxos.py).
 var realPace = lines.Pace{Poll: time.Second, Settled: 5 * time.Second, Work: 3 * time.Minute, Read: 2 * time.Minute, Timer: lines.CommitTimer}

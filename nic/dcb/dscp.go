@@ -160,8 +160,7 @@ func (t *table) replace(a App, old []uint8) error {
 		return err
 	}
 	err := t.add(a)
-	var e *Error
-	if errors.As(err, &e) && e.kind == ErrRefused {
+	if e, ok := errors.AsType[*Error](err); ok && e.kind == ErrRefused {
 		return errors.Join(err, t.add(DSCP(d, old[0])), t.reread())
 	}
 	return err

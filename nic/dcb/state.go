@@ -69,9 +69,8 @@ func (s *State) sameSettings(o *State) bool {
 	for _, c := range []*State{&a, &b} {
 		c.Apps = slices.SortedFunc(slices.Values(c.Apps), App.compare)
 		if c.PFC != nil {
-			p := *c.PFC
-			p.Requests, p.Indications = [qos.NumPriorities]uint64{}, [qos.NumPriorities]uint64{}
-			c.PFC = &p
+			c.PFC = new(*c.PFC)
+			c.PFC.Requests, c.PFC.Indications = [qos.NumPriorities]uint64{}, [qos.NumPriorities]uint64{}
 		}
 	}
 	return reflect.DeepEqual(a, b)

@@ -25,27 +25,21 @@ var ops = map[string]op{
 	nic.FieldDCBX:      {read: readDCBX, write: writeDCBX},
 	nic.FieldLinkPause: {read: readPause, write: writePause},
 	nic.FieldETS: {ofDCB(func(s *dcb.State) *dcb.ETS { return s.ETS }, func(e *dcb.ETS) Value {
-		v := etsOf(e)
-		return Value{ETS: &v}
+		return Value{ETS: new(etsOf(e))}
 	}), writeETS},
-	nic.FieldCable: {pfcOf(func(p *dcb.PFC) Value {
-		n := int(p.Delay)
-		return Value{Number: &n}
-	}), writeCable},
+	nic.FieldCable: {pfcOf(func(p *dcb.PFC) Value { return Value{Number: new(int(p.Delay))} }), writeCable},
 	nic.FieldBuffers: {ofDCB(func(s *dcb.State) *dcb.Buffer { return s.Buffer }, func(b *dcb.Buffer) Value {
-		v := buffersOf(b.Headroom)
-		return Value{Buffers: &v}
+		return Value{Buffers: new(buffersOf(b.Headroom))}
 	}), writeBuffers},
 	nic.FieldPFC:   {pfcOf(func(p *dcb.PFC) Value { return Value{PFC: &p.Enabled} }), writePFC},
 	nic.FieldRings: ringsOp,
-	nic.FieldRoCEApp: {ofDCB(whole, func(s *dcb.State) Value {
-		n := roceAppOf(s)
-		return Value{Number: &n}
-	}), writeRoCEApp},
+	nic.FieldRoCEApp: {
+		ofDCB(whole, func(s *dcb.State) Value { return Value{Number: new(roceAppOf(s))} }),
+		writeRoCEApp,
+	},
 	nic.FieldDSCP: {
 		ofDCB(whole, func(s *dcb.State) Value {
-			m := dscpMap(s, qos.Unmanaged) // never what is wanted, and not put back
-			return Value{DSCP: &m}
+			return Value{DSCP: new(dscpMap(s, qos.Unmanaged))} // never what is wanted, and not put back
 		}),
 		func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 			_, err := m.DCB.MapDSCP(ctx, d.name, *want.DSCP)

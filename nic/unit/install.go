@@ -38,7 +38,7 @@ func Load(r local.Roots) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("%s: %w", etc(r, hostPath), err)
 	}
-	return Settings{Binary: f.Binary, Host: f.Host}, nil
+	return f.Settings, nil
 }
 
 func readFile(name string) ([]byte, error) {
@@ -81,7 +81,7 @@ func Read(r local.Roots) (state nic.UnitState, err error) {
 	if err != nil {
 		return stale(err.Error())
 	}
-	want, err := Files(Settings{Binary: f.Binary, Host: f.Host})
+	want, err := Files(f.Settings)
 	if err != nil {
 		return stale(err.Error())
 	}
