@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -293,13 +294,7 @@ type Steps struct {
 
 // Blocked returns the changes that cannot be made, and hold up the rest.
 func (s *Steps) Blocked() []qos.Change {
-	var out []qos.Change
-	for _, c := range s.Changes {
-		if c.Blocked != "" && !c.Open {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(s.Changes), func(c qos.Change) bool { return c.Blocked == "" || c.Open })
 }
 
 // Impact returns the largest impact of the changes that are not blocked.

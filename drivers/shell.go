@@ -90,6 +90,6 @@ func (s *Shell) Close() error { return errors.Join(HangUp(&s.network), HangUp(&s
 
 // RefusedLine reports whether the device answered to a line, and does not do it.
 func RefusedLine(err error) bool {
-	var line *ssh.LineError
-	return errors.As(err, &line)
+	_, ok := errors.AsType[*ssh.LineError](err)
+	return ok
 }

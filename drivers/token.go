@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // NewToken makes a token of the undo record.
@@ -103,10 +101,4 @@ func Fingerprint(text string) string {
 func Spell(d time.Duration) string {
 	t := d.String()
 	return strings.TrimSuffix(t, "m0s") + strings.Repeat("m", strings.Count(t, "m0s"))
-}
-
-// Words makes a device's words fit for one line.
-func Words(s string) string {
-	const most = 256
-	return term.CleanLine(s[:min(len(s), most)])
 }

@@ -19,7 +19,7 @@ func TransportError(err error) error {
 		return err
 	}
 	// A server that hangs up in the handshake says nothing about trust.
-	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
+	if rpc, ok := errors.AsType[*gnmi.RPCError](err); ok && errors.Is(err, gnmi.ErrTLS) && (rpc.Msg == "EOF" || strings.HasSuffix(rpc.Msg, "connection reset by peer")) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	for _, m := range []struct{ is, out error }{

@@ -52,7 +52,8 @@ func sections(ls []*lines.Line) map[string]string {
 		}
 		name := l.Text
 		if len(l.Sub) == 0 {
-			name = firstWords(l.Text, 2)
+			words := strings.Fields(l.Text)
+			name = strings.Join(words[:min(2, len(words))], " ")
 		}
 		if in[name] == nil {
 			in[name] = map[string]bool{}
@@ -66,12 +67,6 @@ func sections(ls []*lines.Line) map[string]string {
 		out[name] = strings.Join(natural.Keys(texts), "\n")
 	}
 	return out
-}
-
-// firstWords returns at most n words.
-func firstWords(s string, n int) string {
-	w := strings.Fields(s)
-	return strings.Join(w[:min(n, len(w))], " ")
 }
 
 // write writes a line and what stands below it, sorted.

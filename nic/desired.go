@@ -96,9 +96,8 @@ func Desired(f *intent.Fabric, h *intent.Host) (*Host, []Problem) {
 func Digest(desired *Host) string {
 	bare := Host{Name: desired.Name, Ports: make(map[string]*Port, len(desired.Ports))}
 	for name, p := range desired.Ports {
-		c := *p
-		c.From = nil
-		bare.Ports[name] = &c
+		bare.Ports[name] = new(*p)
+		bare.Ports[name].From = nil
 	}
 	b, err := json.Marshal(bare)
 	if err != nil {
@@ -234,10 +233,9 @@ func rdmaClasses(s *intent.Settings) []*intent.Class {
 	})
 }
 
-// CNPClass returns the class of congestion notifications: the one called "cnp",
-// else the only strict one. It is never lossless, nor one that RDMA itself
-// travels in. ok is false where that leaves none, and several then holds the
-// strict ones.
+// CNPClass returns the class of congestion notifications: the one called "cnp", else
+// the only strict one. It is never one that RDMA travels in. ok is false where that
+// leaves none, and several then holds the strict ones.
 func CNPClass(s *intent.Settings) (class *intent.Class, several []*intent.Class, ok bool) {
 	rdma := rdmaClasses(s)
 	var strict []*intent.Class

@@ -144,6 +144,10 @@ func (d *differ) dcb() {
 	// ice closes and opens the device for ETS and the map of DSCPs, and with it for the
 	// trust (ice_dcb_nl.c).
 	dcb := d.flaps(DriverICE)
+	trust := Change{Kind: KindDrift, Impact: dcb, Blocked: dscpLimit(have, want)}
+	if have.Driver == DriverIonic {
+		trust.How = "nicctl sets it for all AMD cards of the host"
+	}
 	field(d, FieldDCBX, have.DCBX, want.DCBX, equal, func(o Owner) string { return clean(string(o)) }, agentChange(have))
 	field(d, FieldLinkPause, have.LinkPause, want.LinkPause, equal, onOff, Change{Kind: KindDrift, Impact: pause})
 	ets := Change{Kind: KindDrift, Impact: dcb, Blocked: etsLimit(have, want)}
@@ -152,7 +156,7 @@ func (d *differ) dcb() {
 	field(d, FieldBuffers, have.Buffers, want.Buffers, equal, Buffers.String, drift)
 	field(d, FieldPFC, have.PFC, want.PFC, equal, maskText, Change{Kind: KindDrift, Impact: qos.ImpactPortFlap, Blocked: pfcLimit(have, want)})
 	d.dscp(dcb)
-	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, Change{Kind: KindDrift, Impact: dcb, How: classifies(have), Blocked: dscpLimit(have, want)})
+	field(d, FieldTrust, have.Trust, want.Trust, equal, func(t qos.Trust) string { return clean(string(t)) }, trust)
 	if have.Driver == DriverBNXT {
 		field(d, FieldRoCEApp, have.RoCEApp, want.RoCEApp, equal, appText, drift)
 	}

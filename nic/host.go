@@ -34,9 +34,8 @@ const RoCEPort = 4791
 
 // Values of [Port.Agent].
 const (
-	// AgentICE is the private flag of ice that is on while its firmware runs
-	// LLDP and DCBX (Linux, Documentation/networking/device_drivers/ethernet/
-	// intel/ice.rst).
+	// AgentICE is the private flag of ice that is on while its firmware runs LLDP and
+	// DCBX (Linux, Documentation, intel/ice.rst).
 	AgentICE = "fw-lldp-agent"
 	// AgentManaged is the DCBX capability of a port whose firmware keeps its
 	// settings (include/uapi/linux/dcbnl.h, DCB_CAP_DCBX_LLD_MANAGED).

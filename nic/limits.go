@@ -89,9 +89,8 @@ func etsLimit(have, want *Port) string {
 	return ""
 }
 
-// pfcLimit says why bnxt_en would refuse PFC: it counts the traffic classes of
-// the lossless priorities (bnxt_hwrm_queue_pfc_cfg; pfc_cap is the firmware's
-// limit, max_lltc).
+// pfcLimit says why bnxt_en would refuse PFC: it counts the traffic classes of the
+// lossless priorities (bnxt_hwrm_queue_pfc_cfg; pfc_cap is max_lltc).
 func pfcLimit(have, want *Port) string {
 	if why := etsLimit(have, want); why != "" {
 		return "the driver wants ETS first: " + why
@@ -154,14 +153,6 @@ func agentChange(have *Port) Change {
 	return c
 }
 
-// classifies warns of what nicctl sets for all cards at once.
-func classifies(have *Port) string {
-	if have.Driver == DriverIonic {
-		return "nicctl sets it for all AMD cards of the host"
-	}
-	return ""
-}
-
 func appText(prio int) string {
 	if prio < 0 {
 		return qos.Absent
@@ -192,10 +183,9 @@ func (d *differ) rings() {
 	}
 }
 
-// For returns the lengths that the driver of a running port makes of wanted
-// ones: mlx5 takes the next power of two (en_ethtool.c,
-// mlx5e_ethtool_set_ringparam), ice the next multiple of 32 (ice_ethtool.c,
-// ice_set_ringparam).
+// For returns the lengths that a running port's driver makes of wanted ones: mlx5
+// takes the next power of two (en_ethtool.c, mlx5e_ethtool_set_ringparam), ice the
+// next multiple of 32 (ice_ethtool.c, ice_set_ringparam).
 func (r Rings) For(running *Port) Rings {
 	round := func(n int) int { return n }
 	switch running.Driver {

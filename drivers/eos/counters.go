@@ -3,18 +3,12 @@ package eos
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
-
-// poll is how old a counter may be. How often EOS reads its counters from the
-// hardware is not documented; this is far above what its counters are seen to
-// lag behind.
-const poll = 10 * time.Second
 
 // Counters reads what the ports count. EOS shows neither drops nor fills by
 // priority group; its marked packets are all that leave with congestion
@@ -25,7 +19,7 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	if err != nil {
 		return nil, err
 	}
-	return drivers.CountersOf(o, ports, poll), nil
+	return drivers.CountersOf(o, ports, lines.CounterAge), nil
 }
 
 // countShows are counterShows for counters whose growth is asked for: "show

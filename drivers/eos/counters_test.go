@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
@@ -27,7 +28,7 @@ func TestCounters(t *testing.T) {
 		if n, ok := two[drivers.StormsDetected.Of(3)]; !ok || n != 0 {
 			t.Errorf("gnmi %v: storms are %d (%v)", gnmi, n, ok)
 		}
-		if _, ok := two[drivers.QueueMarked.Of(3)]; ok || c.Poll[drivers.QueueDrops] != poll {
+		if _, ok := two[drivers.QueueMarked.Of(3)]; ok || c.Poll[drivers.QueueDrops] != lines.CounterAge {
 			t.Errorf("gnmi %v: %v, renewed %v", gnmi, two, c.Poll)
 		}
 		if _, ok := two[drivers.GroupDrops.Of(3)]; ok {
@@ -47,7 +48,7 @@ func TestCountersNotShown(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	c := drivers.CountersOf(&o, nil, poll)
+	c := drivers.CountersOf(&o, nil, lines.CounterAge)
 	if _, ok := c.Ports["Ethernet1/1"][drivers.StormsDetected.Of(3)]; ok || c.Ports["Ethernet1/1"][drivers.PFCRx.Of(3)] != 1 {
 		t.Errorf("%v", c.Ports)
 	}

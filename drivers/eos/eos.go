@@ -1,10 +1,9 @@
 // Package eos drives Arista EOS switches: over SSH with configuration sessions
 // and a commit timer, or over gNMI with updates of CLI origin.
 //
-// A session commit replaces the running configuration with the session's copy,
-// so that what others did meanwhile is lost (EOS User Manual, Configure
-// Session). Therefore nothing is written while a session of another user is
-// open.
+// A session commit replaces the running configuration with the session's copy, and
+// what others did meanwhile is lost (EOS User Manual, Configure Session). So nothing
+// is written while a session of another user is open.
 //
 // Encoding and decoding are in render/eos; no line is made up here.
 package eos
@@ -38,15 +37,7 @@ type Driver struct {
 	undo string
 }
 
-var (
-	_ drivers.Driver   = (*Driver)(nil)
-	_ drivers.Observer = (*Driver)(nil)
-	_ drivers.Heir     = (*Driver)(nil)
-	_ drivers.Keeper   = (*Driver)(nil)
-	_ drivers.Checker  = (*Driver)(nil)
-	_ drivers.Meter    = (*Driver)(nil)
-	_ drivers.Saver    = (*Driver)(nil)
-)
+var _ lines.Driver = (*Driver)(nil)
 
 var realPace = lines.Pace{Poll: 500 * time.Millisecond, Settled: 5 * time.Second, Work: time.Minute, Read: time.Minute, Timer: lines.CommitTimer}
 
@@ -69,6 +60,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 func newDriver(t drivers.Target) *Driver {
 	d := &Driver{t: t, Machine: lines.Machine{
 		Name: t.Name, System: "EOS", Shares: "comes with the qos profile", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"}, Pace: realPace, Parse: native.Parse,
+		Refused:  refused,
 		Means:    func(c *native.Config, _ int) (*qos.Device, []native.Unknown) { return native.Decode(c) },
 		Identify: func(c *native.Config, desired *qos.Device, _ int) string { return native.Digest(c, desired) },
 		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return nativeOf(s).cfg, 0 },
@@ -161,18 +153,15 @@ func (d *Driver) keyword(ctx context.Context, cfg *native.Config) (native.Keywor
 }
 
 func (d *Driver) ask(ctx context.Context, cfg *native.Config) (native.Keyword, error) {
-	port := ""
+	var cmds []string
 	for _, l := range cfg.Lines {
-		if name, ok := strings.CutPrefix(l.Text, "interface Ethernet"); ok {
-			port = "Ethernet" + name
+		if port, ok := strings.CutPrefix(l.Text, "interface "); ok && strings.HasPrefix(port, "Ethernet") {
+			// It is not documented which order of the words a release takes.
+			cmds = []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"}
 			break
 		}
 	}
-	// It is not documented which order of the words a release takes.
-	for _, cmd := range []string{lines.Running + " all interfaces " + port, lines.Running + " interfaces " + port + " all"} {
-		if port == "" {
-			break
-		}
+	for _, cmd := range cmds {
 		text, err := d.Show(ctx, cmd)
 		if refused(err) {
 			continue

@@ -10,9 +10,8 @@ const (
 	levelSession = "configuration session"
 )
 
-// host is what a prompt begins with. Supervisors of a pair add "(s1)", and a
-// prompt of the operator's own may hold a clock (ktbyers/netmiko arista.py,
-// scrapli arista_eos.yaml).
+// host is what a prompt begins with. Supervisors of a pair add "(s1)", an operator's
+// own prompt may hold a clock (netmiko arista.py, scrapli arista_eos.yaml).
 const host = `[\w.\-@:/][\w.\-@:/ ]{0,63}(?:\(\w{1,8}\))?`
 
 // modes is what stands in the parentheses of a configuration prompt: the mode,

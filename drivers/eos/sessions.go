@@ -28,9 +28,8 @@ func sessionName(id string) string {
 	return drivers.RunName(id, maxName-randomEnd) + "-" + random(randomBytes)
 }
 
-// undoName makes a name for the session that reverts an apply, of the time
-// now and of the session of the apply: that tells later runs which run has left
-// it open.
+// undoName names the session that reverts an apply, by the time and the session of
+// the apply: that tells later runs whose it is.
 func undoName(session string) string {
 	return drivers.Mark + time.Now().UTC().Format(undoTime) + undoOf(runOf(session)) + random(2)
 }
@@ -70,10 +69,9 @@ type session struct {
 	age         time.Duration
 }
 
-// atWork is how long after its begin a run that nothing is known of is taken to
-// be at work: it may have many devices before this one. Only the journal of the
-// run, on the machine that it ran on, says whether it has ended or is still at
-// work.
+// atWork is how long after its begin a run that nothing is known of is taken to be at
+// work: it may have many devices before this one. Only its journal, on the machine
+// that it ran on, says whether it has ended.
 const atWork = 12 * time.Hour
 
 // session looks at the name of a session. One whose timer runs was committed
@@ -141,8 +139,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if err != nil {
 		return nil, err
 	}
-	timer := d.session(shown.Timer, shown.Users[shown.Timer], true)
-	out.timer = &timer
+	out.timer = new(d.session(shown.Timer, shown.Users[shown.Timer], true))
 	out.left = max(shown.Expires.V-v.Uptime.V, 0).Round(time.Second)
 	return out, nil
 }

@@ -43,8 +43,7 @@ type way interface {
 
 // refused reports whether the switch answered, and does not do it.
 func refused(err error) bool {
-	var rpc *gnmi.RPCError
-	if errors.As(err, &rpc) {
+	if rpc, ok := errors.AsType[*gnmi.RPCError](err); ok {
 		return rpc.Code == codes.InvalidArgument || rpc.Code == codes.NotFound || rpc.Code == codes.Unimplemented || errors.Is(err, gnmi.ErrAnswer)
 	}
 	return drivers.RefusedLine(err)

@@ -64,8 +64,7 @@ func (w *gnmiWay) Show(ctx context.Context, cmd string) (string, error) {
 
 func (w *gnmiWay) showJSON(ctx context.Context, cmd string) ([]byte, error) {
 	out, err := w.get(ctx, cmd, true)
-	var rpc *gnmi.RPCError
-	if errors.As(err, &rpc) && rpc.Code == codes.Unimplemented {
+	if rpc, ok := errors.AsType[*gnmi.RPCError](err); ok && rpc.Code == codes.Unimplemented {
 		return nil, fmt.Errorf("%w: the gNMI server has no show commands: %w", drivers.ErrUnsupported, err)
 	}
 	return out, err

@@ -368,7 +368,7 @@ func (d *Driver) apply(ctx context.Context, m agent.Machine, steps []local.Step,
 	switch {
 	case errors.Is(err, local.ErrNoCM):
 		d.noCM = err.Error()
-		if e := (*agent.Error)(nil); errors.As(err, &e) {
+		if e, ok := errors.AsType[*agent.Error](err); ok {
 			d.noCM = e.Text
 		}
 		return token, nil
@@ -438,10 +438,7 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 	if err == nil {
 		err = m.Revert(ctx, rec.Undo)
 	}
-	if err == nil {
-		return nil
-	}
-	if !d.ownWord(err) {
+	if err != nil && !d.ownWord(err) {
 		// The connection may have gone with the link that it ran over, and no
 		// further agent starts on it; the mark has gone with it.
 		one := errors.Is(err, agent.ErrStart)
@@ -455,9 +452,9 @@ func (d *Driver) Revert(ctx context.Context, t *drivers.Token) error {
 			}
 			err = m.Revert(ctx, rec.Undo)
 		}
-		if err == nil {
-			return nil
-		}
+	}
+	if err == nil {
+		return nil
 	}
 	return kindError{d.wrap(err), drivers.ErrPartial}
 }

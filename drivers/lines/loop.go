@@ -21,8 +21,6 @@ type Switch interface {
 	// Cut says how a configuration that was just read shows that its end is
 	// missing; "" where it does not.
 	Cut(ctx context.Context, cfg *native.Config) (string, error)
-	// Refused reports whether the switch answered, and does not do it.
-	Refused(err error) bool
 	// HangUp gives the connection up; the next call makes a new one.
 	HangUp()
 	// Variant is the kind of the box, see [Machine.Means].
@@ -93,9 +91,8 @@ type Pace struct {
 	Timer time.Duration
 }
 
-// CommitTimer leaves time to validate the whole fabric before the confirmation,
-// and ends soon enough for people who lost their way to the switch by the
-// change.
+// CommitTimer leaves time to validate the whole fabric first, and ends soon enough
+// for people who lost their way to the switch.
 const CommitTimer = 5 * time.Minute
 
 // Config reads a whole configuration.
@@ -160,10 +157,9 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 	return token, err
 }
 
-// Put carries work out and finds out what became of it. Its error wraps
-// ErrPartial where the switch holds neither the old nor the new, or where that
-// cannot be known. nothing says that nothing of the work is in force: what
-// differs was made by others.
+// Put carries work out and finds out what became of it. Its error wraps ErrPartial
+// where the switch holds neither the old nor the new, or where that cannot be known.
+// nothing says that nothing is in force: others made what differs.
 func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 	f, cause := m.Switch.Write(ctx, w)
 	// The caller may be gone; the switch has to be left in a state that is known.
@@ -180,8 +176,7 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	if !errors.Is(cause, drivers.ErrRejected) && !errors.Is(cause, drivers.ErrStale) {
 		err = fmt.Errorf("nothing was written: %w", drivers.TransportError(cause))
 	}
-	var line *ssh.LineError
-	if errors.As(cause, &line) {
+	if line, ok := errors.AsType[*ssh.LineError](cause); ok {
 		if at := m.Grammar.PlaceOf(w.Lines, line.Number-1); at != "" {
 			cause = fmt.Errorf("in %s: %w", at, cause)
 		}
@@ -189,7 +184,7 @@ func (m *Machine) unsent(ctx context.Context, w *Work, cause error) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.Pace.Read)
 	defer cancel()
-	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Switch.Refused(aerr) {
+	if aerr := m.Switch.Abort(ctx, w.Record); aerr != nil && !m.Refused(aerr) {
 		err = fmt.Errorf("%w (nothing is in force; the session %s may still be open: %v)", err, w.Session, aerr)
 	}
 	return err
@@ -210,7 +205,7 @@ func (m *Machine) judge(ctx context.Context, w *Work, f Fate, cause error) (noth
 	})
 	if now != nil && !in && f != Answered {
 		// Once its session is gone nothing can come of it any more.
-		if aerr := m.Switch.Abort(rctx, w.Record); aerr != nil && !m.Switch.Refused(aerr) {
+		if aerr := m.Switch.Abort(rctx, w.Record); aerr != nil && !m.Refused(aerr) {
 			m.Switch.HangUp()
 		}
 		if now, _, err = m.Switch.Look(rctx, w.Record); err != nil {
@@ -295,7 +290,7 @@ func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	if m.idle == string(t.Native) {
 		// The differences are from other users, and stay.
-		if err := m.Switch.Abort(ctx, b); err != nil && !m.Switch.Refused(err) {
+		if err := m.Switch.Abort(ctx, b); err != nil && !m.Refused(err) {
 			return fmt.Errorf("nothing is in force; abort session %s: %w", b.Session, drivers.TransportError(err))
 		}
 		m.Switch.Forget(ctx, b)
@@ -343,7 +338,7 @@ func (m *Machine) Keep(ctx context.Context) (bool, error) {
 	if !left.Confirmed {
 		saved, err := m.Config(ctx, Startup)
 		switch {
-		case m.Switch.Refused(err):
+		case m.Refused(err):
 			// A user who may not read it may not write it either.
 			return false, nil
 		case err != nil:

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -28,6 +29,21 @@ const (
 	Running = "show running-config"
 	Startup = "show startup-config"
 )
+
+// CounterAge is how old a counter may be. How often EOS and NX-OS read theirs from
+// the hardware is not documented; this is far above what they are seen to lag behind.
+const CounterAge = 10 * time.Second
+
+// Driver is what a driver with a Machine is.
+type Driver interface {
+	drivers.Driver
+	drivers.Observer
+	drivers.Heir
+	drivers.Keeper
+	drivers.Checker
+	drivers.Meter
+	drivers.Saver
+}
 
 // Machine is the half of a driver that does not depend on the way in.
 type Machine struct {
@@ -51,8 +67,10 @@ type Machine struct {
 	Checkpoints bool
 	// Shares is what ports get in common, for people: "comes with the qos profile".
 	Shares string
-	Switch Switch
-	Pace   Pace
+	// Refused reports whether the switch answered, and does not do it.
+	Refused func(err error) bool
+	Switch  Switch
+	Pace    Pace
 	// idle is the undo record of an apply of which surely nothing came in force.
 	idle string
 	// desired is what the digest was last asked for; nil until then.
@@ -244,7 +262,7 @@ func (m *Machine) Unsaved(ctx context.Context) ([]string, error) {
 	var cfg [2]*native.Config
 	for i, cmd := range []string{Running, Startup} {
 		var err error
-		if cfg[i], err = m.Config(ctx, cmd); m.Switch.Refused(err) {
+		if cfg[i], err = m.Config(ctx, cmd); m.Refused(err) {
 			return nil, fmt.Errorf("%w: %s: %w", drivers.ErrUnsupported, cmd, err)
 		} else if err != nil {
 			return nil, err

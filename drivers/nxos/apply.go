@@ -14,9 +14,6 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
-// Refused reports whether the switch answered, and does not do it.
-func (d *Driver) Refused(err error) bool { return drivers.RefusedLine(err) }
-
 // Variant is the class model of the box.
 func (d *Driver) Variant(ctx context.Context, cfg *native.Config) (int, error) {
 	m, _, err := d.classModel(ctx, cfg)
@@ -48,9 +45,8 @@ func checkpointName(id string, taken map[string]bool) string {
 }
 
 // Write has lines put in force, with a checkpoint to go back to. Where the switch
-// does not know the dual-stage mode, or not one of the lines in it, they are
-// typed one by one, and what came before a refused one is reverted: that takes a
-// checkpoint.
+// does not know the dual-stage mode, or not a line in it, lines are typed one by one,
+// and what came before a refused one is reverted, by the checkpoint.
 func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	kept := d.Do(ctx, "checkpoint "+w.Checkpoint)
 	if kept != nil && !drivers.RefusedLine(kept) {
@@ -110,9 +106,8 @@ func (d *Driver) alone(ctx context.Context, b lines.Record, kept error) error {
 	return d.otherRun(names, b.Checkpoint)
 }
 
-// stranger reports whether a checkpoint is that of a run of this tool of which
-// nothing is known here, and how long ago that began: it may be at work on another
-// machine.
+// stranger reports whether a checkpoint is that of a run that nothing is known of
+// here, and how long ago it began: it may be at work on another machine.
 func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 	began, known := drivers.RunTime(name)
 	if !known || !drivers.Ours(name) || longAgo(name) || name == d.started || name == d.typed {

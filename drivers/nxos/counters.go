@@ -2,15 +2,10 @@ package nxos
 
 import (
 	"context"
-	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 )
-
-// poll is how old a counter may be. How often NX-OS reads the counters of its
-// queues from the hardware is not documented; this is far above what its
-// counters are seen to lag behind.
-const poll = 10 * time.Second
 
 // Counters reads what the ports count. NX-OS shows nothing of priority groups.
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
@@ -18,5 +13,5 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 	if err != nil {
 		return nil, err
 	}
-	return drivers.CountersOf(o, ports, poll), nil
+	return drivers.CountersOf(o, ports, lines.CounterAge), nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
+	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
@@ -23,7 +24,7 @@ func TestCounters(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := c.Ports["Ethernet1/1"]
-		if p[drivers.QueueDrops.Of(3)] != 10 || p[drivers.PFCTx.Of(3)] != 11 || p[drivers.StormsDetected.Of(3)] != 12 || p[drivers.PFCTx.Of(5)] != 9 || len(c.Ports) != 1 || c.Poll[drivers.PFCTx] != poll {
+		if p[drivers.QueueDrops.Of(3)] != 10 || p[drivers.PFCTx.Of(3)] != 11 || p[drivers.StormsDetected.Of(3)] != 12 || p[drivers.PFCTx.Of(5)] != 9 || len(c.Ports) != 1 || c.Poll[drivers.PFCTx] != lines.CounterAge {
 			t.Errorf("%s: %v", name, c)
 		}
 		if n, ok := p[drivers.QueueMarked.Of(3)]; ok != (name != "ssh") || ok && n != 13 {

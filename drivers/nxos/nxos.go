@@ -1,7 +1,6 @@
-// Package nxos drives Cisco Nexus 9000 switches over SSH: with a dual-stage
-// commit that the switch reverts unless it is confirmed, or, where a release
-// has no such mode or takes no QoS lines in it, line by line with a checkpoint
-// to go back to.
+// Package nxos drives Cisco Nexus 9000 switches over SSH: with a dual-stage commit
+// that the switch reverts unless it is confirmed, or, where a release has none or
+// takes no QoS lines in it, line by line with a checkpoint.
 //
 // Checkpoints and the timer are on the switch for everyone: this package
 // removes no checkpoint but its own, and rolls back to one only while nobody
@@ -54,15 +53,7 @@ type Driver struct {
 	noState error
 }
 
-var (
-	_ drivers.Driver   = (*Driver)(nil)
-	_ drivers.Observer = (*Driver)(nil)
-	_ drivers.Heir     = (*Driver)(nil)
-	_ drivers.Keeper   = (*Driver)(nil)
-	_ drivers.Checker  = (*Driver)(nil)
-	_ drivers.Meter    = (*Driver)(nil)
-	_ drivers.Saver    = (*Driver)(nil)
-)
+var _ lines.Driver = (*Driver)(nil)
 
 // A save can take more than a minute (ktbyers/netmiko cisco_nxos.py).
 var realPace = lines.Pace{Poll: time.Second, Settled: 5 * time.Second, Work: 3 * time.Minute, Read: 2 * time.Minute, Timer: lines.CommitTimer}
@@ -81,6 +72,7 @@ func Open(t drivers.Target) (drivers.Driver, error) {
 func newDriver(t drivers.Target) *Driver {
 	d := &Driver{t: t, dial: 10 * time.Second, Machine: lines.Machine{
 		Name: t.Name, System: "NX-OS", Shares: "comes with the policies of the switch", Grammar: native.Lines, Vias: []string{"ssh"}, Pace: realPace, Checkpoints: true, Variants: 2, Parse: native.Parse,
+		Refused: drivers.RefusedLine,
 		Means: func(c *native.Config, m int) (*qos.Device, []native.Unknown) {
 			return native.Decode(c, native.ClassModel(m))
 		},
@@ -220,9 +212,8 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 	return m, !ok, nil
 }
 
-// Cut says what a configuration lacks at its end: NX-OS prints none. It is
-// complete if it has its parts, nothing comes after the prompt, and the ports
-// at its end are there.
+// Cut says what a configuration lacks at its end: NX-OS prints none. It is complete
+// if its parts and last ports are there, and nothing comes after the prompt.
 func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
 	// An empty line is answered by the prompt alone, or by what was left.
 	rest, err := d.Show(ctx, "")
@@ -241,9 +232,8 @@ func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
 	return "", nil
 }
 
-// missing returns the first port that the switch has and that comes behind all
-// that the text has; "" for none. A port that is missing in between is no sign
-// of a cut.
+// missing returns the first port of the switch behind all that the text has; "" for
+// none. A port that is missing in between is no sign of a cut.
 func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error) {
 	text, err := d.Show(ctx, pfcCommand)
 	if drivers.RefusedLine(err) {

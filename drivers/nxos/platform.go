@@ -22,8 +22,7 @@ const modes = `[\w.\-@/:+]{0,64}`
 const stage = "(config-dual-stage"
 
 // platform is scrapli's cisco_nxos with a level for the dual-stage mode. There
-// "system qos" is in configuration mode as any other; "(config-s" does not tell
-// sessions apart.
+// "system qos" is a mode as any other; "(config-s" tells no sessions apart.
 var platform = &ssh.Platform{
 	Levels: []ssh.Level{
 		{Name: levelExec, Prompt: host + `>`},

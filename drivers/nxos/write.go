@@ -37,8 +37,8 @@ func (d *Driver) send(ctx context.Context, typed []string, timer time.Duration, 
 
 // unknown reports whether the switch does not know the words of a line.
 func unknown(err error) bool {
-	var line *ssh.LineError
-	return errors.As(err, &line) && unknownWords.MatchString(line.Words)
+	line, ok := errors.AsType[*ssh.LineError](err)
+	return ok && unknownWords.MatchString(line.Words)
 }
 
 var unknownWords = regexp.MustCompile(`(?i)^% ?(invalid (command|input)|unknown command)`)
@@ -110,8 +110,8 @@ var errAwaited = errors.New("a commit waits for its confirmation, and this run i
 
 // awaited reports whether a commit was refused for the timer of another one.
 func awaited(err error) bool {
-	var line *ssh.LineError
-	return errors.As(err, &line) && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
+	line, ok := errors.AsType[*ssh.LineError](err)
+	return ok && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
 }
 
 // awaitedWords are what such a refusal is taken to speak of; its words are in

@@ -35,9 +35,8 @@ const (
 	asicPrefix = "ASIC_STATE:"
 )
 
-// Applied compares ASIC_DB, what was sent to the ASIC, with desired.
-// CONFIG_DB alone proves little: a malformed or unresolved row stays there
-// without effect.
+// Applied compares ASIC_DB, what was sent to the ASIC, with desired. CONFIG_DB proves
+// little: a malformed row stays there without effect.
 func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {

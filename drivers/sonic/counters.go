@@ -224,9 +224,8 @@ func (r *counterReader) port(name string, ports, queues, groups native.Row) {
 // startupFile is what the switch loads when it starts.
 const startupFile = "/etc/sonic/config_db.json"
 
-// Unsaved compares CONFIG_DB with the startup file, which only SSH reads, in
-// the tables that this tool knows. Rows that the buffer manager derives are
-// ignored.
+// Unsaved compares CONFIG_DB with the startup file, which only SSH reads, in the
+// tables that this tool knows, but for rows that the buffer manager derives.
 func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	saved, err := d.saved(ctx)
 	if err != nil {

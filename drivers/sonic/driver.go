@@ -128,9 +128,8 @@ func (d *driver) shell(ctx context.Context) (*ssh.Client, error) {
 // states one, else from "show version" over SSH, else from the schema version
 // in CONFIG_DB; where none of these tells, the strictest rules apply.
 //
-// Where SSH is configured and does not answer, the switch counts as one without
-// SSH, and a plan says so. A login or a host key that is refused is an error
-// always: it is never right.
+// Where SSH is configured and does not answer, the switch counts as one without SSH,
+// and a plan says so. A refused login or host key is always an error.
 func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -190,17 +189,12 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return softwareVersion(string(out.Stdout)), nil
-}
-
-// softwareVersion returns the value of the line "SONiC Software Version:".
-func softwareVersion(out string) string {
-	for line := range strings.Lines(out) {
+	for line := range strings.Lines(string(out.Stdout)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "SONiC Software Version:"); ok {
-			return strings.TrimSpace(v)
+			return strings.TrimSpace(v), nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // get reads one node of a database; [gnmi.ErrNotFound] is that there is none.

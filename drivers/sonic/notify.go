@@ -35,7 +35,7 @@ func (d *driver) Notify(ctx context.Context, ready, changed func()) error {
 		return err
 	}
 	err = c.OnChange(ctx, configDB[0], paths, ready, changed)
-	if rpc := (*gnmi.RPCError)(nil); errors.As(err, &rpc) && rpc.Code == codes.Unimplemented {
+	if rpc, ok := errors.AsType[*gnmi.RPCError](err); ok && rpc.Code == codes.Unimplemented {
 		return fmt.Errorf("%w: %w", drivers.ErrUnsupported, err)
 	}
 	return drivers.TransportError(err)

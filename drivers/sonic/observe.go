@@ -13,15 +13,13 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// mostMbps is far above any link rate.
-const mostMbps = 1 << 30
-
 // Observe reads the links and the LLDP neighbours. Counters are not set.
 //
 // The tables of APPL_DB are those of sonic-swss doc/swss-schema.md
 // (PORT_TABLE) and sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent where the
 // lldp container does not run or sees nobody).
 func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
+	const mostMbps = 1 << 30 // far above any link rate
 	ports, err := d.table(ctx, "APPL_DB", "PORT_TABLE")
 	if err != nil {
 		return nil, err

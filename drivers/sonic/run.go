@@ -32,10 +32,9 @@ var realPace = pace{poll: 500 * time.Millisecond, minSet: time.Minute, settled: 
 // the config updater goes on by itself (sonic-gnmi:sonic_service_client).
 const maxSet = 620 * time.Second
 
-// setTimeout is the time that a Set may take: the config updater needs about
-// 4 s for a row on a port that is up, a fraction of a second for any other
-// change and ten seconds for itself; three times that leaves room for a slow
-// switch.
+// setTimeout is the time that a Set may take: the config updater needs about 4 s for
+// a row on a port that is up, a fraction of a second for any other and ten seconds
+// for itself; three times that is for a slow switch.
 func (p pace) setTimeout(s native.Step) time.Duration {
 	flaps := make(map[string]bool, len(s.Down))
 	for _, name := range s.Down {

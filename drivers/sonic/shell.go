@@ -21,9 +21,8 @@ func (d *driver) hangUpSSH() {
 	_ = drivers.HangUp(&d.sh) // what a broken connection says on its end adds nothing
 }
 
-// wakeSSH makes sure that a session works before something depends on it: a
-// connection that has been idle may be gone, and a command that is lost on it
-// leaves open whether it ran.
+// wakeSSH makes sure that a session works before something depends on it: an idle
+// connection may be gone, and a command that is lost leaves open whether it ran.
 func (d *driver) wakeSSH(ctx context.Context) error {
 	if d.sh != nil {
 		if _, err := d.sh.Run(ctx, "true", nil); err != nil {

@@ -7,10 +7,9 @@
 // that it begins and one last line with the result, and ends. Its work ends
 // with its input, so that none goes on for someone who left.
 //
-// [Machine] is what both ways have in common: [Local] is the machine itself,
-// [Client] one at the other end of a connection. Do not put here how a
-// connection comes about, which is nic/remote's, nor what is done to a machine,
-// which is nic/local's.
+// [Machine] is what both ways have in common: [Local] is the machine itself, [Client]
+// one at the other end of a connection. How a connection comes about is nic/remote's,
+// what is done to a machine nic/local's.
 package agent
 
 import (
@@ -49,9 +48,8 @@ const (
 	maxTimeout  = 24 * time.Hour
 )
 
-// The errors of the protocol, wrapped; test with errors.Is. The errors of
-// nic/local, nic/dcb, nic/mlxconfig and nic/runner, and those of a context, come
-// through as themselves.
+// The errors of the protocol, wrapped; test with errors.Is. Those of the packages of
+// nic, and of a context, come through as themselves.
 var (
 	// ErrVersion: the other side speaks another version of the protocol.
 	ErrVersion = errors.New("another version of the agent's protocol")
@@ -95,7 +93,6 @@ func Local(m *local.Machine) Machine { return here{m} }
 
 type here struct{ *local.Machine }
 
-// Read implements Machine.
 func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	out, err := h.Machine.Read(ctx, names)
 	if err != nil {
@@ -111,7 +108,6 @@ func (h here) Read(ctx context.Context, names []string) (*nic.Host, error) {
 	return out, nil
 }
 
-// Plan implements Machine.
 func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Options) ([]local.Step, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -122,12 +118,10 @@ func (h here) Plan(ctx context.Context, running, desired *nic.Host, o local.Opti
 // SkipFirmware has every further Read leave the firmware's settings out.
 func (h here) SkipFirmware() { h.NoFirmware = true }
 
-// InstallUnit implements Machine.
 func (h here) InstallUnit(ctx context.Context, desired *nic.Host, program string) ([]string, error) {
 	return unit.Install(ctx, h.Roots, h.tools(), unit.Settings{Binary: program, Host: desired})
 }
 
-// RemoveUnit implements Machine.
 func (h here) RemoveUnit(ctx context.Context) ([]string, error) {
 	return unit.Remove(ctx, h.Roots, h.tools())
 }

@@ -22,10 +22,9 @@ import (
 const (
 	// defaultStart is how long an agent may take to say hello.
 	defaultStart = time.Minute
-	// defaultGrace is how long a request that is given up may take to reach the
-	// end of its step and answer: a step has 30 seconds, and a link a minute to
-	// come back. Slower steps, of firmware for example, have longer, see
-	// [local.Step.Timeout].
+	// defaultGrace is how long a request that is given up may take to reach the end
+	// of its step and answer: a step has 30 seconds, and a link a minute to come
+	// back. Slower steps have longer, see [local.Step.Timeout].
 	defaultGrace = 100 * time.Second
 )
 
@@ -129,10 +128,9 @@ func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, er
 	return *r.Undo, nil
 }
 
-// Apply implements Machine. When ctx ends, the client asks the agent to stop
-// and returns the answer that comes within the grace: the Undo has the changes
-// made by then. report is called from another goroutine, one call at a time
-// and none after the return.
+// Apply implements Machine. When ctx ends, the client asks the agent to stop and
+// returns the answer that comes within the grace: the Undo has the changes made by
+// then. report is called from another goroutine, not after the return.
 func (c *Client) Apply(ctx context.Context, steps []local.Step, report func(i, n int, s local.Step)) (local.Undo, error) {
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s local.Step) bool { return s.Blocked != "" })
 	if report == nil {
@@ -371,10 +369,7 @@ func exchange(ctx context.Context, conn Conn, request []byte, started chan<- str
 			return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
 		}
 		if err != nil {
-			if sendErr != nil {
-				err = sendErr
-			}
-			return nil, err
+			return nil, cmp.Or(sendErr, err)
 		}
 		a, err := decodeAnswer(line)
 		switch {
@@ -439,8 +434,5 @@ func ended(conn Conn, started bool, o outcome) error {
 	if err == nil && errors.Is(o.err, io.EOF) {
 		return kind
 	}
-	if err == nil {
-		err = o.err
-	}
-	return fmt.Errorf("%w: %w", kind, err)
+	return fmt.Errorf("%w: %w", kind, cmp.Or(err, o.err))
 }

@@ -14,10 +14,9 @@ import (
 // errGone is why work ends whose asker left.
 var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.Canceled)
 
-// Serve says hello on out, takes one request from in, has m carry it out and
-// answers. The end of in ends the work, an apply between two steps, and so does
-// ctx. A request that fails or cannot be made out is answered; the error is of
-// what could not be.
+// Serve says hello on out, takes one request from in, has m carry it out and answers.
+// The end of in ends the work, an apply between two steps, and so does ctx. A request
+// that fails is answered; the error is of what could not be.
 //
 // A request that leaves the firmware out needs an m with SkipFirmware(), as that
 // of [Local] has, and m keeps to it.

@@ -16,11 +16,10 @@ import (
 // for its firmware cannot be interrupted by anyone.
 const answerWait = 10 * time.Second
 
-// Client speaks dcbnl in the network namespace of the thread that dials. Its
-// methods may be called from several goroutines and do their work one after
-// the other. They end with their context, and wait no longer than ten seconds
-// for any one answer; a firmware command that the driver has begun is not cut
-// off by either.
+// Client speaks dcbnl in the network namespace of the thread that dials. Its methods
+// may be called from several goroutines and do their work one after the other. They
+// end with their context, and wait ten seconds at most for one answer; neither cuts
+// off a firmware command that the driver has begun.
 //
 // A method that writes reports whether the device changed. With an error that
 // means it may have: it is true unless the device is known to be as it was.

@@ -9,10 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 )
 
-// MapDSCP gives each DSCP the priority, 0..7, that want says; [qos.Unmapped]
-// is a DSCP that is not to be listed, [qos.Unmanaged] one that is left as it
-// is. Map all 64 where there is a choice: what mlx5 does with an unlisted DSCP
-// is not to be seen.
+// MapDSCP gives each DSCP the priority, 0..7, that want says; [qos.Unmapped] is one
+// that is not to be listed, [qos.Unmanaged] one that is left. Map all 64 where there
+// is a choice: what mlx5 does with an unlisted one is not to be seen.
 //
 // Drivers differ in how a listed DSCP gets another priority, and dcbnl does not
 // say which way theirs is. The order here suits them all:
@@ -161,8 +160,7 @@ func (t *table) replace(a App, old []uint8) error {
 		return err
 	}
 	err := t.add(a)
-	var e *Error
-	if errors.As(err, &e) && e.kind == ErrRefused {
+	if e, ok := errors.AsType[*Error](err); ok && e.kind == ErrRefused {
 		return errors.Join(err, t.add(DSCP(d, old[0])), t.reread())
 	}
 	return err

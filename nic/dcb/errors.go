@@ -156,8 +156,7 @@ var refusals = map[Errno]string{
 // sendError makes an Error of what an exchange returned. kernel says that the
 // kernel answered, and did nothing.
 func (p *port) sendError(err error) (e *Error, kernel bool) {
-	var nle *netlink.OpError
-	if errors.As(err, &nle) {
+	if nle, ok := errors.AsType[*netlink.OpError](err); ok {
 		// The number of an answer is bare, that of a system call is wrapped.
 		if no, ok := nle.Err.(syscall.Errno); ok && no > 0 && no <= maxErrno {
 			return p.kernelError(Errno(no)), true

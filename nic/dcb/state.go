@@ -23,10 +23,9 @@ type State struct {
 	DCBX *DCBX
 }
 
-// Trust says which field of a received frame selects its priority. The kernel
-// does not say so; mlx5 trusts DSCP from the first DSCP entry in the APP table
-// on, and PCP when the last is gone (drivers/net/ethernet/mellanox/mlx5/core/
-// en_dcbnl.c), and so does ice.
+// Trust says which field of a received frame selects its priority. The kernel does
+// not say so; mlx5 trusts DSCP from the first DSCP entry in the APP table on, and PCP
+// when the last is gone (mlx5/core/en_dcbnl.c), and so does ice.
 func (s *State) Trust() qos.Trust {
 	if slices.ContainsFunc(s.Apps, App.dscp) {
 		return qos.TrustDSCP
@@ -70,9 +69,8 @@ func (s *State) sameSettings(o *State) bool {
 	for _, c := range []*State{&a, &b} {
 		c.Apps = slices.SortedFunc(slices.Values(c.Apps), App.compare)
 		if c.PFC != nil {
-			p := *c.PFC
-			p.Requests, p.Indications = [qos.NumPriorities]uint64{}, [qos.NumPriorities]uint64{}
-			c.PFC = &p
+			c.PFC = new(*c.PFC)
+			c.PFC.Requests, c.PFC.Indications = [qos.NumPriorities]uint64{}, [qos.NumPriorities]uint64{}
 		}
 	}
 	return reflect.DeepEqual(a, b)

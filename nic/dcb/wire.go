@@ -140,26 +140,22 @@ func bytesOf(v any) []byte {
 }
 
 // payload checks the header of a message and returns its attributes.
-func payload(data []byte, cmd uint8) (*netlink.AttributeDecoder, error) {
+func payload(data []byte, cmd uint8) ([]byte, error) {
 	if len(data) < sizeHeader {
 		return nil, fmt.Errorf("%w: a message of %d bytes", ErrAnswer, len(data))
 	}
 	if data[1] != cmd {
 		return nil, fmt.Errorf("%w: it is to command %d", ErrAnswer, data[1])
 	}
-	return attributes(data[sizeHeader:])
-}
-
-func attributes(b []byte) (*netlink.AttributeDecoder, error) {
-	ad, err := netlink.NewAttributeDecoder(b)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
-	}
-	return ad, nil
+	return data[sizeHeader:], nil
 }
 
 // each calls f with the attributes in b, in order.
-func each(ad *netlink.AttributeDecoder, f func(kind uint16, data []byte) error) error {
+func each(b []byte, f func(kind uint16, data []byte) error) error {
+	ad, err := netlink.NewAttributeDecoder(b)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAnswer, err)
+	}
 	for ad.Next() {
 		if err := f(ad.Type(), ad.Bytes()); err != nil {
 			return err
@@ -169,15 +165,6 @@ func each(ad *netlink.AttributeDecoder, f func(kind uint16, data []byte) error) 
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	return nil
-}
-
-// eachIn is each for a nest.
-func eachIn(b []byte, f func(kind uint16, data []byte) error) error {
-	ad, err := attributes(b)
-	if err != nil {
-		return err
-	}
-	return each(ad, f)
 }
 
 // decode reads a struct of the kernel. The kernel refuses a shorter one and
@@ -192,15 +179,15 @@ func decode[T any](b []byte, what string) (*T, error) {
 
 // decodeState reads the answer to cmdIEEEGet; unknown attributes are passed over.
 func decodeState(data []byte) (*State, error) {
-	ad, err := payload(data, cmdIEEEGet)
+	attrs, err := payload(data, cmdIEEEGet)
 	if err != nil {
 		return nil, err
 	}
 	s := &State{}
-	err = each(ad, func(kind uint16, b []byte) (err error) {
+	err = each(attrs, func(kind uint16, b []byte) (err error) {
 		switch kind {
 		case attrIEEE:
-			err = eachIn(b, s.decodeIEEE)
+			err = each(b, s.decodeIEEE)
 		case attrDCBX:
 			s.DCBX, err = decode[DCBX](b, "dcbx")
 		}
@@ -234,7 +221,7 @@ func (s *State) decodeIEEE(kind uint16, b []byte) (err error) {
 // decodeApps reads the APP table; an empty one is not nil.
 func decodeApps(b []byte) ([]App, error) {
 	out := []App{}
-	err := eachIn(b, func(kind uint16, b []byte) error {
+	err := each(b, func(kind uint16, b []byte) error {
 		if kind != appIEEE && kind != appDCB {
 			return nil
 		}
@@ -251,7 +238,7 @@ func decodeApps(b []byte) ([]App, error) {
 // writes the errno that the driver refused with, of which the kernel keeps
 // eight bits, and for cmdSetDCBX any other number.
 func decodeStatus(data []byte, cmd uint8) (Errno, error) {
-	ad, err := payload(data, cmd)
+	attrs, err := payload(data, cmd)
 	if err != nil {
 		return 0, err
 	}
@@ -261,7 +248,7 @@ func decodeStatus(data []byte, cmd uint8) (Errno, error) {
 	}
 	var status Errno
 	found := false
-	err = each(ad, func(kind uint16, b []byte) error {
+	err = each(attrs, func(kind uint16, b []byte) error {
 		if kind != attr {
 			return nil
 		}

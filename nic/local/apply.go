@@ -54,21 +54,25 @@ type UndoStep struct {
 	Old    Value  `json:"old"`
 }
 
-// Apply carries out the steps that are not blocked, one after the other. Each
-// reads first, writes where the machine does not hold what is wanted, and reads
-// again: a driver that says yes and does nothing is ErrIgnored. After a step
-// that takes a link down it waits for the link, and stops with ErrCarrier where
-// that does not come back. progress is called before each step; nil is silence.
-// Where the module rdma_cm cannot be had, all but its defaults is carried out, and
-// the error is ErrNoCM.
+// Apply carries out the steps that are not blocked, one after the other. Each reads
+// first, writes where that differs, and reads again: a driver that says yes and does
+// nothing is ErrIgnored. After a step that takes a link down it waits for it, and
+// stops with ErrCarrier where it does not come back. progress is called before each
+// step; nil is silence. Where the module rdma_cm cannot be had, all but its defaults
+// is carried out, and the error is ErrNoCM.
 //
-// Any other failure ends it, and so does ctx between two steps. The Undo has
-// what was changed until then, also with an error, which is ErrPartial as well
-// where that is anything.
+// Any other failure ends it, and so does ctx between two steps. The Undo has what was
+// changed until then; with anything in it the error is ErrPartial as well.
 func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n int, s Step)) (Undo, error) {
 	var u Undo
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Blocked != "" })
-	noCM := m.prepare(ctx, todo)
+	// The module is loaded before a step takes a link down.
+	var noCM error
+	if slices.ContainsFunc(todo, func(s Step) bool { return ofCM(s.Field) }) {
+		if err := m.LoadCM(ctx); err != nil {
+			noCM = fmt.Errorf("%w: %w", ErrNoCM, err)
+		}
+	}
 	before := map[string]map[string]Value{}
 	partly := func(err error) error {
 		if len(u.Steps) == 0 {
@@ -103,21 +107,8 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 	return u, noCM
 }
 
-// prepare makes readable what the steps are about, before the first of them takes
-// a link down. The error says why that cannot be, and is ErrNoCM.
-func (m *Machine) prepare(ctx context.Context, steps []Step) error {
-	if !slices.ContainsFunc(steps, func(s Step) bool { return ofCM(s.Field) }) {
-		return nil
-	}
-	if err := m.LoadCM(ctx); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoCM, err)
-	}
-	return nil
-}
-
-// snapshot reads what the steps of a port are about before the first of them:
-// one step may disturb what a later one sets. A value that cannot be read is
-// left to its step.
+// snapshot reads what the steps of a port are about before the first of them: one
+// step may disturb what a later one sets. What cannot be read is left out.
 func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[string]Value {
 	out := map[string]Value{}
 	d, err := m.device(port)
@@ -192,10 +183,9 @@ func (m *Machine) watch(d *device, field string) link {
 // pollEvery is how often a link is looked at.
 const pollEvery = 50 * time.Millisecond
 
-// comeBack waits until a link that was up is up again. The kernel tells of a
-// link that goes down when the firmware has told it, which is after the write
-// has returned: a link that has not gone down after a while is taken for one
-// that does not.
+// comeBack waits until a link that was up is up again. The kernel tells of a link
+// that goes down when the firmware has told it, which is after the write has
+// returned: one that is up after a while is taken to stay so.
 func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
 	settle, wait := cmp.Or(m.Settle, defaultSettle), cmp.Or(m.CarrierWait, defaultCarrierWait)
 	tick := time.NewTicker(pollEvery)
@@ -229,11 +219,10 @@ func (m *Machine) inBond(d *device) bool {
 	return err != nil || s == "up"
 }
 
-// Revert writes what an Apply found back, in the order that the drivers want,
-// and waits for links like it. Values that are already restored are not written.
-// It may be called again, and by another process. A step that fails does not hold
-// up the others; the error names each. A record that this package never makes is
-// refused as a whole.
+// Revert writes what an Apply found back, in the order that the drivers want, and
+// waits for links like it. Values that are already restored are not written. It may
+// be called again, and by another process. A step that fails does not hold up the
+// others. A record that this package never makes is refused as a whole.
 //
 // On mlx5 a DSCP that was not listed cannot be put back wholly: the driver
 // gives it priority 0 when it takes it off the list.

@@ -37,9 +37,8 @@ type ccDir struct {
 	config bool
 }
 
-// bnxtCC calls f with the folder of a port's congestion control. In configfs it
-// is there once the device's folder is made; one that is made here is taken
-// away again.
+// bnxtCC calls f with the folder of a port's congestion control. In configfs it comes
+// with the device's folder; one that is made here is taken away.
 func (m *Machine) bnxtCC(d *device, f func(ccDir) error) error {
 	root := m.configfs("bnxt_re")
 	if !validName(d.rdma, maxRDMA) || !m.has(root) {

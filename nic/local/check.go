@@ -25,9 +25,7 @@ func (u Undo) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// Check returns an error, with the place, unless a step is one that Plan makes, for
-// a port that is managed: it may come from a file that anybody has edited. A nil
-// managed takes every port.
+// Check is [Undo.Check] for a step that Plan makes.
 func (s Step) Check(managed func(port string) bool) error {
 	if err := (UndoStep{s.Port, s.Field, s.Driver, s.Want}).check(managed); err != nil {
 		return fmt.Errorf("%q of %q: %w", clip(s.Field), clip(s.Port), err)
@@ -48,9 +46,8 @@ func least(driver, field string) qos.Impact {
 	return qos.ImpactNone
 }
 
-// Disturbs reports whether restoring may take a link down or lose traffic. It goes
-// by the settings, for the steps that stand with an undo record in a file may say
-// anything.
+// Disturbs reports whether restoring may take a link down or lose traffic. It goes by
+// the settings: steps that stand in a file may say anything.
 func (u Undo) Disturbs() bool {
 	return slices.ContainsFunc(u.Steps, func(s UndoStep) bool { return least(s.Driver, s.Field) >= qos.ImpactPortFlap })
 }

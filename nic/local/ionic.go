@@ -20,13 +20,6 @@ type cards struct {
 	err   error
 }
 
-func (m *Machine) nicctl() (*nicctl.Tool, error) {
-	if m.Tools == nil {
-		return nil, nicctl.ErrNoTool
-	}
-	return nicctl.New(m.Tools), nil
-}
-
 // card is one port of a card with its RDMA device.
 type card struct {
 	tool *nicctl.Tool
@@ -39,10 +32,10 @@ func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, err
 	if d.rdma == "" {
 		return nil, fmt.Errorf("nicctl names ports by their RDMA device: %w", errNoRDMA)
 	}
-	tool, err := m.nicctl()
-	if err != nil {
-		return nil, err
+	if m.Tools == nil {
+		return nil, nicctl.ErrNoTool
 	}
+	tool := nicctl.New(m.Tools)
 	if known == nil {
 		known = &cards{}
 	}
@@ -110,9 +103,8 @@ func (m *Machine) hinted(err error) string {
 }
 
 // ets is the schedule as traffic classes, of which priority n has number n. A
-// priority without a DSCP carries nothing, whatever its share is; one that is
-// alone has the whole link, also where the card shows no share, as a new one
-// does.
+// priority without a DSCP carries nothing, whatever its share is; one that is alone
+// has the whole link, also where a new card shows no share.
 func (c *card) ets() nic.ETS {
 	var e nic.ETS
 	var used []int

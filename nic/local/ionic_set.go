@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -243,6 +242,3 @@ func opOf(d *device, field string) (op, bool) {
 	o, ok := ops[field]
 	return o, ok
 }
-
-// typed reports whether a type of pause is one for nicctl.
-func typed(p *Pause) bool { return p == nil || strings.TrimSpace(p.Type) != "" }

@@ -87,9 +87,8 @@ type Pause struct {
 	TX      bool   `json:"tx"`
 }
 
-// Ethtool is ethtool's ioctl as the package uses it, for names that the machine
-// has: the kernel cuts a longer one, and would answer for another device. Errors
-// wrap [syscall.Errno].
+// Ethtool is ethtool's ioctl, for names that the machine has: the kernel cuts a
+// longer one, and would answer for another. Errors wrap [syscall.Errno].
 type Ethtool interface {
 	Pause(ifname string) (Pause, error)
 	SetPause(ifname string, p Pause) error

@@ -47,8 +47,7 @@ func (m *Machine) Hold(ctx context.Context, k mark.Mark) (Held, error) {
 			}
 		}
 		if errors.Is(err, errTaken) {
-			other := mark.Parse(old)
-			return Held{Other: &other}, nil
+			return Held{Other: new(mark.Parse(old))}, nil
 		}
 		if err == nil {
 			if _, err = f.WriteAt([]byte(k.Text()), 0); err == nil {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/nic"
@@ -24,30 +25,21 @@ var ops = map[string]op{
 	nic.FieldDCBX:      {read: readDCBX, write: writeDCBX},
 	nic.FieldLinkPause: {read: readPause, write: writePause},
 	nic.FieldETS: {ofDCB(func(s *dcb.State) *dcb.ETS { return s.ETS }, func(e *dcb.ETS) Value {
-		v := etsOf(e)
-		return Value{ETS: &v}
+		return Value{ETS: new(etsOf(e))}
 	}), writeETS},
-	nic.FieldCable: {pfcOf(func(p *dcb.PFC) Value {
-		n := int(p.Delay)
-		return Value{Number: &n}
-	}), writeCable},
+	nic.FieldCable: {pfcOf(func(p *dcb.PFC) Value { return Value{Number: new(int(p.Delay))} }), writeCable},
 	nic.FieldBuffers: {ofDCB(func(s *dcb.State) *dcb.Buffer { return s.Buffer }, func(b *dcb.Buffer) Value {
-		v := buffersOf(b.Headroom)
-		return Value{Buffers: &v}
+		return Value{Buffers: new(buffersOf(b.Headroom))}
 	}), writeBuffers},
 	nic.FieldPFC:   {pfcOf(func(p *dcb.PFC) Value { return Value{PFC: &p.Enabled} }), writePFC},
 	nic.FieldRings: ringsOp,
-	nic.FieldRoCEApp: {ofDCB(whole, func(s *dcb.State) Value {
-		n := roceAppOf(s)
-		return Value{Number: &n}
-	}), writeRoCEApp},
+	nic.FieldRoCEApp: {
+		ofDCB(whole, func(s *dcb.State) Value { return Value{Number: new(roceAppOf(s))} }),
+		writeRoCEApp,
+	},
 	nic.FieldDSCP: {
 		ofDCB(whole, func(s *dcb.State) Value {
-			m, twice := s.DSCPMap()
-			for _, d := range twice {
-				m[d] = qos.Unmanaged // never what is wanted, and not put back
-			}
-			return Value{DSCP: &m}
+			return Value{DSCP: new(dscpMap(s, qos.Unmanaged))} // never what is wanted, and not put back
 		}),
 		func(m *Machine, ctx context.Context, d *device, want, _ Value) error {
 			_, err := m.DCB.MapDSCP(ctx, d.name, *want.DSCP)
@@ -114,15 +106,16 @@ func pfcOf(value func(*dcb.PFC) Value) func(*Machine, context.Context, *device) 
 
 func whole(s *dcb.State) *dcb.State { return s }
 
-// change makes a field of a port what is wanted. It returns what was there,
-// and whether that changed, or may have. Nothing is written where the machine
-// holds what is wanted.
+// change makes a field of a port what is wanted. It returns what was there, and
+// whether that changed, or may have; what is so already is not written.
 func (m *Machine) change(ctx context.Context, d *device, field string, want Value) (old Value, changed bool, err error) {
 	if field == nic.FieldNV {
 		return m.changeNV(ctx, d, want)
 	}
 	o, ok := opOf(d, field)
-	if !ok || !want.fits(field) || isAMD(d.driver, field) && !typed(want.Pause) {
+	// nicctl wants a type of pause.
+	typed := want.Pause == nil || strings.TrimSpace(want.Pause.Type) != "" || !isAMD(d.driver, field)
+	if !ok || !want.fits(field) || !typed {
 		return old, false, fmt.Errorf("%q: %w", clip(field), ErrUnsupported)
 	}
 	if ofCM(field) {

@@ -33,9 +33,8 @@ type Step struct {
 	// What describes the step for people: "set pfc of ens1f0np0 to 0x08 {3}".
 	What    string       `json:"what"`
 	Changes []nic.Change `json:"changes"`
-	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link
-	// goes down for a moment; Bond is then the bond that the port is in, and
-	// Others its other members.
+	// Impact is what the step disturbs. With [qos.ImpactPortFlap] the link goes down
+	// for a moment; Bond is then the port's bond, Others its other members.
 	Impact qos.Impact `json:"impact"`
 	Bond   string     `json:"bond,omitempty"`
 	Others []string   `json:"others,omitempty"`
@@ -52,10 +51,9 @@ var order = []string{
 	nic.FieldECN, nic.FieldCNPDSCP, nic.FieldCNPPriority, nic.FieldMode, nic.FieldToS, nic.FieldTrafficClass, nic.FieldMTU, nic.FieldNV,
 }
 
-// orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so
-// does the end of the last one (ice_dcb_nl.c): there the map comes before ETS,
-// in the revert too. ionic takes a schedule for priorities that have a DSCP
-// alone.
+// orderOf is order for a driver. The first DSCP entry resets ETS on ice, and so does
+// the end of the last one (ice_dcb_nl.c): there the map comes before ETS, in the
+// revert too. ionic schedules no priority without a DSCP.
 func orderOf(driver string, back bool) []string {
 	o := slices.Clone(order)
 	if back {
@@ -202,25 +200,27 @@ func what(port, field string, changes []nic.Change) string {
 
 // wanted makes the value of a step; ok is false where there is none.
 func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, ok bool) {
-	number := func(o qos.Opt[int]) (Value, bool) { return Value{Number: &o.V}, o.Set }
+	numbers := map[string]qos.Opt[int]{
+		nic.FieldRoCEApp: want.RoCEApp, nic.FieldCNPDSCP: want.CNPDSCP, nic.FieldCNPPriority: want.CNPPriority,
+		nic.FieldToS: want.ToS, nic.FieldTrafficClass: want.TrafficClass, nic.FieldMTU: want.MTU,
+	}
+	if o, ok := numbers[field]; ok {
+		return Value{Number: &o.V}, o.Set
+	}
 	if isAMD(have.Driver, field) {
 		return wantedIonic(field, have, want)
 	}
 	switch field {
 	case nic.FieldRings:
-		r := want.Rings.V.For(have)
-		return Value{Rings: &r}, want.Rings.Set
-	case nic.FieldRoCEApp:
-		return number(want.RoCEApp)
+		return Value{Rings: new(want.Rings.V.For(have))}, want.Rings.Set
 	case nic.FieldDCBX:
-		bits := dcb.DCBXHost
-		if want.DCBX.V == nic.OwnerFirmware {
-			bits = 0
+		v.DCBX = new(dcb.DCBXHost)
+		firmware := want.DCBX.V == nic.OwnerFirmware
+		if firmware {
+			*v.DCBX = 0
 		}
-		v.DCBX = &bits
 		if have.Driver == nic.DriverICE {
-			on := want.DCBX.V == nic.OwnerFirmware
-			v.Agent = &on
+			v.Agent = &firmware
 		}
 		return v, want.DCBX.Set
 	case nic.FieldLinkPause:
@@ -229,8 +229,7 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 		ets := want.ETSFor(have)
 		return Value{ETS: &ets.V}, ets.Set
 	case nic.FieldCable:
-		n := int(want.Cable.V)
-		return Value{Number: &n}, want.Cable.Set
+		return Value{Number: new(int(want.Cable.V))}, want.Cable.Set
 	case nic.FieldBuffers:
 		return Value{Buffers: &want.Buffers.V}, want.Buffers.Set
 	case nic.FieldPFC:
@@ -239,18 +238,8 @@ func wanted(field string, have, want *nic.Port, changes []nic.Change) (v Value, 
 		return wantedDSCP(want)
 	case nic.FieldECN:
 		return Value{ECN: &ECN{NP: want.ECN.V, RP: want.ECN.V}}, want.ECN.Set
-	case nic.FieldCNPDSCP:
-		return number(want.CNPDSCP)
-	case nic.FieldCNPPriority:
-		return number(want.CNPPriority)
 	case nic.FieldMode:
 		return Value{Mode: want.Mode.V}, want.Mode.Set
-	case nic.FieldToS:
-		return number(want.ToS)
-	case nic.FieldTrafficClass:
-		return number(want.TrafficClass)
-	case nic.FieldMTU:
-		return number(want.MTU)
 	case nic.FieldNV:
 		v.NV = map[string]string{}
 		for _, c := range changes {

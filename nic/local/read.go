@@ -208,9 +208,13 @@ func (r reader) dcb() {
 	}
 	if !lacks(s.DCBX != nil, nic.FieldDCBX) {
 		agent := r.firmwareAgent(r.device)
-		r.p.DCBX = qos.Of(ownerOf(*s.DCBX, agent))
+		on := agent != nil && *agent
+		r.p.DCBX = qos.Of(nic.OwnerHost)
+		if on || *s.DCBX&dcb.DCBXHost == 0 {
+			r.p.DCBX = qos.Of(nic.OwnerFirmware)
+		}
 		switch {
-		case agent != nil && *agent:
+		case on:
 			r.p.Agent = nic.AgentICE
 		case *s.DCBX&dcb.DCBXManaged != 0 && *s.DCBX&dcb.DCBXHost == 0:
 			r.p.Agent = nic.AgentManaged
@@ -220,7 +224,7 @@ func (r reader) dcb() {
 		r.p.RoCEApp = qos.Of(roceAppOf(s))
 	}
 	r.p.Trust = qos.Of(s.Trust())
-	r.p.DSCP = qos.Of(dscpMap(s))
+	r.p.DSCP = qos.Of(dscpMap(s, qos.Unmapped))
 	if !lacks(s.PFC != nil, nic.FieldPFC, nic.FieldCable) {
 		r.p.PFC = qos.Of(s.PFC.Enabled)
 		r.p.PFCClasses = qos.Of(int(s.PFC.Cap))
@@ -249,10 +253,9 @@ func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error)
 // dev_valid_name).
 const noDevice = "no/device"
 
-// kernelHasDCB reports whether the kernel is known to be built with DCB: dcbnl
-// then looks for a device before it asks for its operations (net/dcb/dcbnl.c), and
-// a kernel without answers to all names that it has no such operation
-// (net/core/rtnetlink.c).
+// kernelHasDCB reports whether the kernel is known to be built with DCB: dcbnl then
+// looks for a device before it asks for its operations (net/dcb/dcbnl.c), and one
+// without has no such operation for any name (net/core/rtnetlink.c).
 func (m *Machine) kernelHasDCB(ctx context.Context) bool {
 	_, err := m.dcbState(ctx, noDevice)
 	return errors.Is(err, dcb.ErrNoDevice)
@@ -271,19 +274,12 @@ func (m *Machine) firmwareAgent(d *device) *bool {
 	return nil
 }
 
-func ownerOf(have dcb.DCBX, agent *bool) nic.Owner {
-	if have&dcb.DCBXHost == 0 || agent != nil && *agent {
-		return nic.OwnerFirmware
-	}
-	return nic.OwnerHost
-}
-
-// dscpMap is the map that is known to be in force: a DSCP that is listed twice
-// is none of it, since which entry counts is not to be seen.
-func dscpMap(s *dcb.State) [qos.NumDSCP]int8 {
+// dscpMap is the map that is known to be in force. A DSCP that is listed twice is
+// none of it, since which entry counts is not to be seen: it has the value open.
+func dscpMap(s *dcb.State, open int8) [qos.NumDSCP]int8 {
 	m, twice := s.DSCPMap()
 	for _, d := range twice {
-		m[d] = qos.Unmapped
+		m[d] = open
 	}
 	return m
 }

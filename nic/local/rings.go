@@ -47,8 +47,3 @@ var ringsOp = op{
 		return err
 	},
 }
-
-// sameRings compares the rings that are wanted.
-func sameRings(want, have nic.Rings) bool {
-	return (want.RX == 0 || want.RX == have.RX) && (want.TX == 0 || want.TX == have.TX)
-}

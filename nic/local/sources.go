@@ -24,18 +24,16 @@ func (m *Machine) ecnFiles(d *device) (np, rp string) {
 // notifications of a port of mlx5, the best one first: the OFED driver's, and
 // debugfs of the kernel's (drivers/infiniband/hw/mlx5/cong.c).
 func (m *Machine) cnpFiles(d *device, field string) []string {
-	name := func(dscp, priority string) string {
-		if field == nic.FieldCNPDSCP {
-			return dscp
-		}
-		return priority
+	file, param := "cnp_802p_prio", "np_cnp_prio"
+	if field == nic.FieldCNPDSCP {
+		file, param = "cnp_dscp", "np_cnp_dscp"
 	}
 	if d.driver != nic.DriverMLX5 {
 		return nil
 	}
-	l := []string{m.sysNet(d.name, "ecn", "roce_np", name("cnp_dscp", "cnp_802p_prio"))}
+	l := []string{m.sysNet(d.name, "ecn", "roce_np", file)}
 	if d.pci != "" {
-		l = append(l, m.debugfs("mlx5", d.pci, "cc_params", name("np_cnp_dscp", "np_cnp_prio")))
+		l = append(l, m.debugfs("mlx5", d.pci, "cc_params", param))
 	}
 	return l
 }

@@ -58,7 +58,8 @@ func (v Value) same(have Value) bool {
 	case !v.sameAMD(have):
 		return false
 	case v.Rings != nil:
-		return have.Rings != nil && sameRings(*v.Rings, *have.Rings)
+		w, h := v.Rings, have.Rings
+		return h != nil && (w.RX == 0 || w.RX == h.RX) && (w.TX == 0 || w.TX == h.TX)
 	case v.PFC != nil:
 		return have.PFC != nil && *have.PFC == *v.PFC
 	case v.DSCP != nil:

@@ -2,11 +2,10 @@
 // BlueField cards (nvconfig) with the tool of the host: mlxconfig of NVIDIA's
 // firmware tools, or mstconfig, the same under the name of the open mstflint.
 //
-// A setting has three values: the default, the current one that is in force,
-// and the one of the next boot. Setting changes the last alone, and only a reset
-// of the card's firmware makes it current. So a card can differ from what is
-// wanted in two ways, and [Plan] tells them apart: not programmed, and waiting
-// for a reset.
+// A setting has three values: the default, the current one that is in force, and the
+// one of the next boot. Setting changes the last alone, and only a reset of the
+// firmware makes it current. So a card can differ in two ways, which [Plan] tells
+// apart: not programmed, and waiting for a reset.
 //
 // The package never resets a card, never uses --force, and writes nothing that
 // is already so. Settings belong to the card and not to a port or a PCI
@@ -69,9 +68,8 @@ type Tool struct {
 	noJSON atomic.Bool // the tool has no -j
 }
 
-// Find looks for mlxconfig and then for mstconfig. A program that is there and
-// does not start is passed over; with none left the error is ErrNoTool and says
-// what became of each.
+// Find looks for mlxconfig and then for mstconfig. One that does not start is passed
+// over; with none left ErrNoTool says what became of each.
 func Find(ctx context.Context, r runner.Runner) (*Tool, error) {
 	var why []error
 	for _, name := range []string{"mlxconfig", "mstconfig"} {
@@ -109,9 +107,8 @@ func (t *Tool) call(ctx context.Context, limit time.Duration, name string, args 
 // Param is one setting.
 type Param struct {
 	Name string
-	// Default, Current and Next are what the card left the factory with,
-	// what is in force, and what will be after a reset. The zero Value is not
-	// known.
+	// Default is the factory's, Current in force, Next in force after a reset. The
+	// zero Value is not known.
 	Default, Current, Next Value
 	// ReadOnly settings cannot be set (from this host).
 	ReadOnly bool
@@ -123,9 +120,8 @@ type Config struct {
 	Device string
 	// Type is the device type as the tool says it: "ConnectX7", "BlueField3".
 	Type string
-	// Params by name. A setting that is not there is one that the card does
-	// not have, that it hides, or, see Partial and Unread, that could not be
-	// read.
+	// Params by name. One that is not there the card does not have or hides, or, see
+	// Partial and Unread, it could not be read.
 	Params map[string]Param
 	// Partial says that the tool could not read some settings.
 	Partial bool

@@ -19,17 +19,15 @@ var refused = map[string]string{
 	"DISABLE_SLOT_POWER_LIMITER": "it lifts the power limit of the slot and voids the warranty: set it by hand",
 }
 
-// Set stores the changes of kind [Program] for the next boot, in one call of the
-// tool, and leaves out all others. It resets nothing: what it wrote is in force
-// after a reset of the card.
+// Set stores the changes of kind [Program], and no others, for the next boot, in one
+// call of the tool. It resets nothing.
 //
-// It reads the card first. A change whose next boot is neither what the plan saw
-// nor what is wanted is ErrStale, and nothing is written; what is so already is
-// not written again. Then it writes, and reads the card again: the result is
-// what that says, whatever the tool said. ErrRejected means that the next boot
-// holds what it held, ErrPartial that some changes are stored (the card stores
-// settings in groups, one after the other), or that it could not be read which;
-// written are those that are.
+// It reads the card first. A change whose next boot is neither what the plan saw nor
+// what is wanted is ErrStale, and nothing is written; what is so already is not
+// written again. Then it writes, and reads the card again: the result is what that
+// says, whatever the tool said. ErrRejected means that the next boot holds what it
+// held, ErrPartial that some changes are stored (the card stores settings in groups),
+// or that it could not be read which; written are those that are.
 //
 // A context that ends stops Set before it writes. The write and the reading
 // after it run to their end, with deadlines of minutes: a firmware write that is

@@ -23,9 +23,8 @@ type Value struct {
 // numberOf returns the value of a number.
 func numberOf(n uint64) Value { return Value{Number: n, Numbered: true} }
 
-// ParseValue reads a value as the tool prints it or a person writes it. Numbers
-// are decimal, or hexadecimal with 0x. True and False are 1 and 0; "" and "N/A"
-// are the zero Value.
+// ParseValue reads a value as the tool prints it or a person writes it. Numbers are
+// decimal, or hexadecimal with 0x; True is 1, False 0, "" and "N/A" the zero Value.
 func ParseValue(s string) Value {
 	s = strings.TrimSpace(s)
 	if s == "" || s == "N/A" {

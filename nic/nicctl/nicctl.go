@@ -1,6 +1,5 @@
-// Package nicctl reads and sets AMD Pensando cards (Pollara, driver ionic) with
-// nicctl, the tool of their vendor: the driver in the kernel has no DCB
-// operations.
+// Package nicctl reads and sets AMD Pensando cards (Pollara, driver ionic) with their
+// vendor's tool: the kernel's driver has no DCB operations.
 //
 // The output for a card is parsed strictly. A value that is not shown, or not
 // in the known form, is left unset with its reason, never guessed; the rest of

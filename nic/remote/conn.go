@@ -79,7 +79,6 @@ func (c *conn) answer() {
 	}
 }
 
-// Wait implements agent.Conn.
 func (c *conn) Wait(ctx context.Context, started bool) error {
 	status, err := c.Stream.Wait(ctx)
 	text, asks := c.stderr.text()
@@ -113,7 +112,6 @@ func (c *conn) Wait(ctx context.Context, started bool) error {
 	return err
 }
 
-// Close implements agent.Conn.
 func (c *conn) Close() error {
 	c.once.Do(func() { close(c.stop) })
 	err := c.Stream.Close()

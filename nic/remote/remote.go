@@ -80,10 +80,9 @@ type Host struct {
 	program string // digest
 }
 
-// Open connects to a host and sees to it that the program is there, which takes
-// one command where it is, and a copy of tens of megabytes where it is not. The
-// errors are those of [ssh.Dial] and of this package. Close must be called on
-// the Host.
+// Open connects to a host and sees to it that the program is there, by one command
+// where it is, else by a copy of tens of megabytes. The errors are those of
+// [ssh.Dial] and of this package. Close must be called on the Host.
 func Open(ctx context.Context, cfg ssh.Config, o Options) (*Host, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", cfg.Address, err)

@@ -81,8 +81,7 @@ func (l Local) Run(ctx context.Context, name string, args ...string) (Result, er
 	if ctx.Err() != nil {
 		return res, fmt.Errorf("%s: %w", name, ctx.Err())
 	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Exited() {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
 		res.Code = exit.ExitCode()
 		return res, nil
 	}
@@ -122,7 +121,6 @@ type capped struct {
 	spilt bool
 }
 
-// Write implements io.Writer.
 func (c *capped) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

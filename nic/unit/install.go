@@ -38,7 +38,7 @@ func Load(r local.Roots) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("%s: %w", etc(r, hostPath), err)
 	}
-	return Settings{Binary: f.Binary, Host: f.Host}, nil
+	return f.Settings, nil
 }
 
 func readFile(name string) ([]byte, error) {
@@ -81,7 +81,7 @@ func Read(r local.Roots) (state nic.UnitState, err error) {
 	if err != nil {
 		return stale(err.Error())
 	}
-	want, err := Files(Settings{Binary: f.Binary, Host: f.Host})
+	want, err := Files(f.Settings)
 	if err != nil {
 		return stale(err.Error())
 	}
@@ -164,34 +164,38 @@ func putFile(ctx context.Context, name string, content []byte) (written bool, er
 func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []string, err error) {
 	defer func() { err = permitted(err) }()
 	systemd := booted(r) == nil
-	gone := func(name string) (bool, error) {
-		if err := ctx.Err(); err != nil {
-			return false, fmt.Errorf("remove the boot unit: %w", err)
+	var errs []error
+	tell := func(program string, args ...string) {
+		if systemd {
+			errs = append(errs, control(ctx, run, program, args...))
 		}
-		switch err := os.Remove(name); {
+	}
+	remove := func(name string) error {
+		err := ctx.Err()
+		if err == nil {
+			err = os.Remove(name)
+		}
+		switch {
 		case err == nil:
 			removed = append(removed, name)
-			return true, nil
-		case errors.Is(err, fs.ErrNotExist):
-			return false, nil
-		default:
-			return false, fmt.Errorf("remove the boot unit: %w", err)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("remove the boot unit: %w", err)
 		}
+		return nil
 	}
 	// The rules that start the service go first, so that none starts meanwhile.
-	var errs []error
-	triggered, err := gone(etc(r, rulesPath))
-	if err != nil {
+	if err := remove(etc(r, rulesPath)); err != nil {
 		return removed, err
 	}
-	if triggered && systemd {
-		errs = append(errs, control(ctx, run, "udevadm", "control", "--reload"))
+	if len(removed) > 0 {
+		tell("udevadm", "control", "--reload")
 	}
-	if _, err := os.Lstat(etc(r, servicePath)); err == nil && systemd {
-		errs = append(errs, control(ctx, run, "systemctl", "stop", instances), control(ctx, run, "systemctl", "reset-failed", instances))
+	if _, err := os.Lstat(etc(r, servicePath)); err == nil {
+		tell("systemctl", "stop", instances)
+		tell("systemctl", "reset-failed", instances)
 	}
 	for _, name := range []string{etc(r, servicePath), etc(r, hostPath), inside(r, DefaultBinary)} {
-		if _, err := gone(name); err != nil {
+		if err := remove(name); err != nil {
 			return removed, errors.Join(append(errs, err)...)
 		}
 	}
@@ -205,9 +209,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 			return removed, errors.Join(append(errs, fmt.Errorf("remove the boot unit: %w", err))...)
 		}
 	}
-	if systemd {
-		errs = append(errs, control(ctx, run, "systemctl", "daemon-reload"))
-	}
+	tell("systemctl", "daemon-reload")
 	if err := errors.Join(errs...); err != nil {
 		return removed, fmt.Errorf("the files of the boot unit are removed, but a service may still run: %w", err)
 	}

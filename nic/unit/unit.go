@@ -61,17 +61,16 @@ type Settings struct {
 	// Binary is the absolute path of the program on the host; "" is
 	// DefaultBinary. It is run as "nic boot DEVICE", with the name of a network
 	// or an RDMA device of Host.
-	Binary string
+	Binary string `json:"binary"`
 	// Host is the desired host.
-	Host *nic.Host
+	Host *nic.Host `json:"host"`
 }
 
 // hostFile is the host file as it is written.
 type hostFile struct {
-	Format int       `json:"format"`
-	Digest string    `json:"digest"`
-	Binary string    `json:"binary"`
-	Host   *nic.Host `json:"host"`
+	Format int    `json:"format"`
+	Digest string `json:"digest"`
+	Settings
 }
 
 // The files below Etc.
@@ -120,7 +119,7 @@ func Files(s Settings) ([]File, error) {
 	enc := json.NewEncoder(&host)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(hostFile{format, nic.Digest(s.Host), s.Binary, &bare}); err != nil {
+	if err := enc.Encode(hostFile{format, nic.Digest(s.Host), Settings{s.Binary, &bare}}); err != nil {
 		return nil, fmt.Errorf("host file: %w", err)
 	}
 	return []File{{hostPath, host.Bytes()}, {servicePath, service(s.Binary)}, {rulesPath, rules}}, nil

@@ -45,9 +45,8 @@ func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) 
 	return source.Observe(ctx, c)
 }
 
-// decode makes an observation of the values of any subset of OpenConfig's tree,
-// in any cut; the time is left to the caller. Paths and leaves that it does not
-// know are passed over.
+// decode makes an observation of the values of any subset of the tree, in any cut;
+// the time is left to the caller. Unknown paths and leaves are passed over.
 func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	d := decoder{
 		o:          &drivers.Observation{Ports: map[string]*drivers.PortState{}},

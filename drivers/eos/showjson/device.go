@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines/tree"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/term"
@@ -47,19 +46,18 @@ type Sessions struct {
 	// States are the states by the session's name, in the device's words:
 	// "pending", "completed", "pendingCommitTimer".
 	States map[string]string
-	// Users are who opened or committed a session, in words for people, as far as
-	// the device shows it. In which form it does is not documented for every
-	// release.
+	// Users are who opened or committed a session, in words for people, as far as the
+	// device shows it, in forms that are not documented for all releases.
 	Users map[string]string
-	// Timer is the session whose commit is reverted unless it is confirmed
-	// in time; "" where none is. Expires is when, on the clock of
-	// [Version.Uptime].
+	// Timer is the session whose commit is reverted unless it is confirmed; "" for
+	// none. Expires is when, on the clock of [Version.Uptime].
 	Timer   string
 	Expires qos.Opt[time.Duration]
 }
 
-// maxSessions is far above what a device keeps, pending and completed.
-const maxSessions = 1 << 12
+// maxSessions is far above what a device keeps, pending and completed; maxUser
+// bounds the bytes of a user.
+const maxSessions, maxUser = 1 << 12, 256
 
 // ParseSessions reads "show configuration sessions", plain or detail, in the
 // form of releases up to 4.32, where the timer stands with its session, and in
@@ -82,7 +80,7 @@ func ParseSessions(b []byte) (Sessions, error) {
 			user = cmp.Or(user, all.At(key, "instances", id).String("user"))
 		}
 		if user != "" {
-			s.Users[name] = drivers.Words(user)
+			s.Users[name] = term.CleanLine(user[:min(len(user), maxUser)])
 		}
 		if s.Timer == "" && strings.Contains(state, "pendingCommitTimer") {
 			s.Timer, s.Expires = name, seconds(all.At(key), "commitBy")

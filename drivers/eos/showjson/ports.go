@@ -38,10 +38,9 @@ func Interfaces(b []byte, o *drivers.Observation) error {
 // maxNeighbors bounds the neighbours of all ports together.
 const maxNeighbors = 4 * maxPorts
 
-// LLDPNeighbors sets the neighbours of the ports that "show lldp neighbors" or
-// "show lldp neighbors detail" lists, in the device's order
-// (amd/node-scraper, scale_out_arista; aristanetworks/anta,
-// VerifyLLDPNeighbors).
+// LLDPNeighbors sets the neighbours that "show lldp neighbors", with or without
+// "detail", lists, in the device's order (amd/node-scraper, scale_out_arista;
+// aristanetworks/anta, VerifyLLDPNeighbors).
 func LLDPNeighbors(b []byte, o *drivers.Observation) error {
 	out, err := decode(b)
 	if err != nil {

@@ -7,10 +7,9 @@
 // is missing, "-" (EOS's word for not counted) or of another type; text that
 // is no JSON object, or that reports a refused command, is an error.
 //
-// Do not use it for configuration: the running configuration is validated as
-// text. There is no public sample of the JSON of show priority-flow-control,
-// show qos interfaces, show qos maps and show qos profile, so there is no
-// decoder for them.
+// Do not use it for configuration: the running configuration is validated as text.
+// There is no decoder where no sample of the JSON is public: show
+// priority-flow-control, show qos interfaces, maps and profile.
 package showjson
 
 import (
@@ -51,15 +50,6 @@ func decode(b []byte) (tree.Object, error) {
 // queueKey matches a key that stands for one unicast queue or one priority.
 var queueKey = regexp.MustCompile(`^(?:UC|TC)?([0-7])$`)
 
-// index returns what a key stands for; not ok are ranges and multicast queues.
-func index(key string) (n int, ok bool) {
-	m := queueKey.FindStringSubmatch(key)
-	if m == nil {
-		return 0, false
-	}
-	return int(m[1][0] - '0'), true
-}
-
 // short has EOS's abbreviations of interface types.
 var short = map[string]string{
 	"Et": "Ethernet", "Ma": "Management", "Po": "Port-Channel", "Lo": "Loopback", "Vl": "Vlan", "Vx": "Vxlan", "Tu": "Tunnel",
@@ -87,7 +77,7 @@ func inOrder(o tree.Object) iter.Seq[string] {
 func numbered(o tree.Object) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for key := range inOrder(o) {
-			if n, ok := index(key); ok && !yield(n, key) {
+			if m := queueKey.FindStringSubmatch(key); m != nil && !yield(int(m[1][0]-'0'), key) {
 				return
 			}
 		}

@@ -1,6 +1,5 @@
-// Package dme reads the state of a Nexus switch's ports over gNMI in the native
-// model of NX-OS, Cisco-NX-OS-device: links, LLDP neighbours, queues, ECN marks
-// and PFC frames.
+// Package dme reads the state of a Nexus switch's ports over gNMI in NX-OS's native
+// model, Cisco-NX-OS-device: links, LLDP neighbours, queues, ECN marks, PFC.
 //
 // Do not use it for configuration, and not for the PFC watchdog: some releases
 // show 0 for its counters (paregupt/nexus_traffic_monitor). OpenConfig on NX-OS
@@ -38,9 +37,8 @@ var source = tree.Source{
 }
 
 // Observe reads the state of all ports and port-channels of the device, see
-// [tree.Source.Observe]. Where there is nothing at all, the observation has no
-// ports. Neighbors of a port that LLDP is shown for, and sees nobody on, is empty
-// and not nil.
+// [tree.Source.Observe]. Where there is nothing at all, the observation has no ports.
+// Neighbors of a port on which LLDP sees nobody is empty and not nil.
 func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
 	return source.Observe(ctx, c)
 }

@@ -2,10 +2,9 @@
 // LLDP neighbours, PFC, the counters of queues and of the PFC watchdog.
 //
 // The JSON of NX-OS is tables in tables, TABLE_x with ROW_x in it, which is one
-// object or a list of them; all values may be strings. Each reader names the
-// public source that shows its keys, takes what it finds, and leaves a value
-// unset where the key is missing or of another form. Text that is no JSON
-// object is an error.
+// object or a list of them; all values may be strings. Each reader names the public
+// source that shows its keys, takes what it finds, and leaves a value unset whose key
+// is missing or of another form. Text that is no JSON object is an error.
 //
 // Do not use it for configuration: that is read as text, by render/nxos.
 package show
@@ -53,20 +52,18 @@ func each(b []byte, table, key string, f func(port string, r row)) error {
 	return err
 }
 
-var portName = regexp.MustCompile(`^(?:Ethernet|Eth|port-channel|Po)\d{1,4}(?:/\d{1,4}){0,2}$`)
+var portName = regexp.MustCompile(`^(Ethernet|Eth|port-channel|Po)(\d{1,4}(?:/\d{1,4}){0,2})$`)
+
+var longNames = map[string]string{"Ethernet": "Ethernet", "Eth": "Ethernet", "port-channel": "port-channel", "Po": "port-channel"}
 
 // LongName returns the full name of a port that NX-OS may have abbreviated:
 // "Eth1/1" is "Ethernet1/1"; ok is false for what is no port or port-channel.
 func LongName(name string) (long string, ok bool) {
-	if !portName.MatchString(name) {
+	m := portName.FindStringSubmatch(name)
+	if m == nil {
 		return "", false
 	}
-	for _, n := range [][2]string{{"Ethernet", "Ethernet"}, {"Eth", "Ethernet"}, {"port-channel", "port-channel"}, {"Po", "port-channel"}} {
-		if rest, ok := strings.CutPrefix(name, n[0]); ok {
-			return n[1] + rest, true
-		}
-	}
-	return "", false
+	return longNames[m[1]] + m[2], true
 }
 
 // port returns the port that a row is about. Behind the name there may be more:
