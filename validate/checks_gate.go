@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
@@ -155,17 +156,11 @@ func gateClasses(d *render.Device, p *intent.Port, want *qos.Port) []gate.Class 
 func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 	out := gate.Device{Name: h.Name, Host: true, Ports: map[string]gate.Port{}}
 	for _, n := range h.NICs {
-		if n.Link == nil {
-			continue
-		}
-		at := n.Link.A
-		if at.Device == h.Name {
-			at = n.Link.B
-		}
-		p := end(f, at)
+		p := nic.SwitchPort(f, n)
 		if p == nil {
 			continue
 		}
+		at, _ := nic.Peer(n)
 		g := gate.Port{Speed: p.Speed.V, Peer: gate.Endpoint(at)}
 		for _, k := range p.Settings.Classes {
 			if k.Lossless.V {

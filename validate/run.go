@@ -69,12 +69,10 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	if state == nil {
 		state = &State{}
 	}
-	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch)}
+	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch),
+		cures: map[qos.Place]string{}, lacking: map[lack][]string{}}
 	for _, m := range state.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
-			if r.cures == nil {
-				r.cures = map[qos.Place]string{}
-			}
 			r.cures[at] = m.Fix
 		}
 	}
@@ -83,7 +81,6 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	for _, c := range registry {
 		r.check = c
-		state := c.state != nil && source == Running
 		if c.needs != nil {
 			if l := c.needs(r); l != nil {
 				r.misses(*l, c.device != nil || c.state != nil)
@@ -93,7 +90,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		if c.device != nil {
 			c.device(r)
 		}
-		if state {
+		if c.state != nil && source == Running {
 			c.state(r)
 		}
 	}
@@ -218,9 +215,6 @@ func eachLossless(check func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)
 
 // misses notes what the switch lacks, and that the check is not made for it.
 func (r *deviceRun) misses(l lack, notMade bool) {
-	if r.lacking == nil {
-		r.lacking = map[lack][]string{}
-	}
 	ids := r.lacking[l]
 	if notMade && !slices.Contains(ids, r.check.ID) {
 		ids = append(ids, r.check.ID)
@@ -241,24 +235,12 @@ func (r *deviceRun) lacks() {
 }
 
 // found notes a finding on a port, "" for the whole switch. attrs are what it is
-// about: where they differ from the intent, the finding
-// says it, and no other one does. The first gives the line of the intent, where
-// the finding names none; the check says the fix, where the finding does not.
+// about: where they differ from the intent, the finding says it, and no other one
+// does. The first gives the line of the intent, where the finding names none; the
+// check says the fix, where the finding does not.
 func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
-	r.note(f, port, nil, attrs)
-}
-
-// foundTowards is found for what is about both ends of a link. The text does not
-// name the other one, so that one cause towards many is one finding.
-func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, attrs ...qos.Attr) {
-	r.note(f, port, []string{peer.String()}, attrs)
-}
-
-func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr) {
+	r.check.mayFind(f.Severity)
 	f.ID, f.Device = r.check.ID, r.d.Switch.Name
-	if !r.check.allows(f.Severity) {
-		panic(fmt.Sprintf("%s has no severity %q", f.ID, f.Severity))
-	}
 	if f.Where == "" {
 		f.Where = r.d.Switch.Pos.String()
 		if len(attrs) > 0 {
@@ -269,7 +251,14 @@ func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr
 		f.Fix = r.fixOf(r.check.Fix, port, attrs...)
 	}
 	r.explain(port, attrs...)
-	r.out.findings.add(f, port, peer...)
+	r.out.findings.add(f, port)
+}
+
+// foundTowards is found for what is about both ends of a link. The text does not
+// name the other one, so that one cause towards many is one finding.
+func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, attrs ...qos.Attr) {
+	f.Peers = []string{peer.String()}
+	r.found(f, port, attrs...)
 }
 
 // applyIntent fixes what differs from the intent.
