@@ -120,7 +120,7 @@ func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 		}
 		g := gate.Port{Speed: p.Speed.V, Asymmetric: want.PFCAsymmetric.Or(false), Watched: want.Watchdog.V.Enabled, Classes: gateClasses(d, p, want)}
 		if peer, ok := p.Peer(); ok {
-			g.Peer, g.ToHost = gate.Endpoint(peer), !p.Uplink()
+			g.Peer, g.ToHost = peer, !p.Uplink()
 		}
 		if have := cfg.Ports[p.Name]; have != nil {
 			for i := range g.Classes {
@@ -161,7 +161,7 @@ func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 			continue
 		}
 		at, _ := nic.Peer(n)
-		g := gate.Port{Speed: p.Speed.V, Peer: gate.Endpoint(at)}
+		g := gate.Port{Speed: p.Speed.V, Peer: at}
 		for _, k := range p.Settings.Classes {
 			if k.Lossless.V {
 				g.Classes = append(g.Classes, gate.Class{Name: k.Name, Priority: k.Priority.V})
