@@ -231,7 +231,7 @@ func losslessInLossy(r *deviceRun, p *intent.Port, _ *qos.Port) {
 		r.found(f, p.Name, m.fields()...)
 	}
 	if len(m.lost) > 0 && !m.others {
-		r.explain("", globalDSCP)
+		r.out.explain("", globalDSCP)
 	}
 }
 
@@ -249,7 +249,7 @@ func foreignInLossless(r *deviceRun, p *intent.Port, _ *qos.Port) {
 		r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, and the intent does not put it there", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 			p.Name, m.fields()...)
 		if !m.others {
-			r.explain("", globalDSCP)
+			r.out.explain("", globalDSCP)
 		}
 	}
 }

@@ -77,11 +77,7 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 		here, there, a, b = there, here, b, a
 	}
 	for _, e := range []intent.Endpoint{here, there} {
-		if res := r.run.results[e.Device]; res != nil {
-			for _, attr := range attrs {
-				res.explained[qos.Place{Port: e.Port, Field: attr}] = true
-			}
-		}
+		r.run.results[e.Device].explain(e.Port, attrs...)
 	}
 	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled()}
 	r.out.Add(k, linkEnds{here, there})

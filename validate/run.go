@@ -134,7 +134,7 @@ func (r *deviceRun) end(p *intent.Port) End {
 	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
 	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, r.cfg.Ports[p.Name]) {
 		e.pfcSaid = true
-		r.explain(p.Name, qos.KindPFC.Attr())
+		r.out.explain(p.Name, qos.KindPFC.Attr())
 	}
 	return e
 }
@@ -250,7 +250,7 @@ func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
 	if f.Fix == "" {
 		f.Fix = r.fixOf(r.check.Fix, port, attrs...)
 	}
-	r.explain(port, attrs...)
+	r.out.explain(port, attrs...)
 	r.out.findings.add(f, port)
 }
 
@@ -276,11 +276,15 @@ func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 	return fix
 }
 
-// explain says that the findings of the check are about these attributes: that they
-// differ from the intent needs no finding of its own.
-func (r *deviceRun) explain(port string, attrs ...qos.Attr) {
+// explain says that findings are about these attributes: that they differ from the
+// intent needs no finding of its own. A [Run] has no result, nil, of a switch that is
+// as the intent says.
+func (s *Result) explain(port string, attrs ...qos.Attr) {
+	if s == nil {
+		return
+	}
 	for _, attr := range attrs {
-		r.out.explained[qos.Place{Port: port, Field: attr}] = true
+		s.explained[qos.Place{Port: port, Field: attr}] = true
 	}
 }
 
@@ -472,11 +476,8 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	}
 	for _, p := range o.ports {
 		o.run.found.add(f, p)
-		for _, attr := range attrs {
-			if res != nil {
-				res.explained[qos.Place{Port: p, Field: attr}], res.explained[qos.Place{Field: attr}] = true, true
-			}
-		}
+		res.explain(p, attrs...)
+		res.explain("", attrs...)
 	}
 }
 

@@ -256,21 +256,16 @@ func edgesAround(cycle []node) []edge {
 // makers returns, for each dependency, a switch whose hosts' traffic makes it
 // under a failure, or -1.
 func (w *worker) makers(f failure, edges []edge) []int32 {
-	out := make([]int32, len(edges))
-	for i := range out {
-		out[i] = -1
-	}
-	open := len(edges)
+	out := slices.Repeat([]int32{-1}, len(edges))
 	note := func(d int32) {
 		for i, e := range edges {
 			if out[i] < 0 && w.sees(e) {
 				out[i] = d
-				open--
 			}
 		}
 	}
 	for i, d := range w.n.dests {
-		if open == 0 {
+		if !slices.Contains(out, -1) {
 			return out
 		}
 		if d == f.sw || !w.mayMake(d, f, edges, out) {

@@ -58,20 +58,17 @@ func Handler(s Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
 	mux.Handle("GET /metrics", s.Metrics)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if !s.Watcher.Alive() {
-			text(w, http.StatusServiceUnavailable, "the loop does not turn\n")
-			return
+	probe := func(ok func() bool, fault string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if !ok() {
+				text(w, http.StatusServiceUnavailable, fault)
+				return
+			}
+			text(w, http.StatusOK, "ok\n")
 		}
-		text(w, http.StatusOK, "ok\n")
-	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if s.Watcher.Last() == nil {
-			text(w, http.StatusServiceUnavailable, "the first round is not over\n")
-			return
-		}
-		text(w, http.StatusOK, "ok\n")
-	})
+	}
+	mux.Handle("GET /healthz", probe(s.Watcher.Alive, "the loop does not turn\n"))
+	mux.Handle("GET /readyz", probe(func() bool { return s.Watcher.Last() != nil }, "the first round is not over\n"))
 	for form, kind := range map[string]string{"html": "text/html; charset=utf-8", "json": "application/json"} {
 		mux.Handle("GET /report."+form, &reports{source: &s, form: form, kind: kind})
 	}
