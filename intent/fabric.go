@@ -52,6 +52,9 @@ func (f *Fabric) Layers(s *Switch) []*Settings {
 // Host returns the host of that name, or nil.
 func (f *Fabric) Host(name string) *Host { return f.hosts[name] }
 
+// Has reports whether a switch or host has that name.
+func (f *Fabric) Has(name string) bool { return f.switches[name] != nil || f.hosts[name] != nil }
+
 // Origin says where a value came from.
 type Origin struct {
 	Pos Pos

@@ -248,13 +248,12 @@ func (r *resolver) islands() {
 		if len(e.V.Hosts.Items) == 0 && !e.V.Hosts.Bad {
 			r.problems.addf(e.Pos, "", "island %q has no hosts", e.Key)
 		}
-		in := map[*Host]bool{}
 		for _, o := range e.V.Hosts.Items {
 			if o.Set {
-				r.islandHosts(is, o, in, taken)
+				r.islandHosts(is, o, taken)
 			}
 		}
-		is.Hosts = slices.DeleteFunc(slices.Clone(r.out.Hosts), func(h *Host) bool { return !in[h] })
+		is.Hosts = slices.DeleteFunc(slices.Clone(r.out.Hosts), func(h *Host) bool { return taken[h] != is })
 		if e.V.Switches.Stated {
 			is.Switches = r.chosen(&e.V.Switches, e.Pos, "the island")
 		}
@@ -274,13 +273,13 @@ func (r *resolver) islands() {
 }
 
 // islandHosts adds the hosts that a pattern names. A host is in one island.
-func (r *resolver) islandHosts(is *Island, o opt[string], in map[*Host]bool, taken map[*Host]*Island) {
+func (r *resolver) islandHosts(is *Island, o opt[string], taken map[*Host]*Island) {
 	add := func(h *Host) {
 		if first := taken[h]; first != nil && first != is {
 			r.problems.addf(o.Pos, "", "host %q is in island %q at %s", h.Name, first.Name, first.Pos)
 			return
 		}
-		taken[h], in[h] = is, true
+		taken[h] = is
 	}
 	p, err := parsePattern(o.V)
 	if err == nil && p.ranged {

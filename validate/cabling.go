@@ -138,11 +138,11 @@ func (r *Run) elsewhere(p *intent.Port, n qos.Neighbor) (seen string, s Severity
 	f := r.fabric
 	device, _, _ := strings.Cut(n.Device, ".")
 	// A switch without a name is judged by its port.
-	same := sameName(device, peer.Device) || sameName(n.Device, peer.Device) || derive.IsMAC(n.Device) && f.Switch(peer.Device) != nil
+	same := strings.EqualFold(device, peer.Device) || strings.EqualFold(n.Device, peer.Device) || derive.IsMAC(n.Device) && f.Switch(peer.Device) != nil
 	switch {
-	case device == "" || !same && !known(f, device) && f.Host(peer.Device) != nil:
+	case device == "" || !same && !f.Has(device) && f.Host(peer.Device) != nil:
 		return "", "" // a host may call itself whatever it likes
-	case !same && known(f, device):
+	case !same && f.Has(device):
 		s = Error
 	case !same:
 		s = Warning
@@ -170,12 +170,6 @@ func (r *Run) namesOf(sw *intent.Switch) *portNames {
 	n := &portNames{sw: sw, ports: ports}
 	r.names[sw.Name] = n
 	return n
-}
-
-func sameName(a, b string) bool { return strings.EqualFold(a, b) }
-
-func known(f *intent.Fabric, device string) bool {
-	return f.Switch(device) != nil || f.Host(device) != nil
 }
 
 // otherNIC says how sure it is that a name that a host gives is that of another

@@ -34,8 +34,7 @@ func Causes(fs []Finding) []Cause {
 	at := map[key]int{}
 	var out []Cause
 	for n, f := range fs {
-		what := f.What
-		k := key{f.ID, what, f.Fix, f.Severity, f.Suppressed != nil, Suppressed{}}
+		k := key{f.ID, f.What, f.Fix, f.Severity, f.Suppressed != nil, Suppressed{}}
 		if f.Suppressed != nil {
 			k.suppressed = *f.Suppressed
 		}
@@ -43,7 +42,7 @@ func Causes(fs []Finding) []Cause {
 		if !ok {
 			i = len(out)
 			at[k] = i
-			out = append(out, Cause{ID: f.ID, Severity: f.Severity, What: what, Fix: f.Fix, Suppressed: f.Suppressed})
+			out = append(out, Cause{ID: f.ID, Severity: f.Severity, What: f.What, Fix: f.Fix, Suppressed: f.Suppressed})
 		}
 		out[i].Findings, out[i].Index = append(out[i].Findings, f), append(out[i].Index, n)
 	}
@@ -57,15 +56,7 @@ func Causes(fs []Finding) []Cause {
 }
 
 // Devices lists the devices of the cause, each once, in natural order.
-func (c Cause) Devices() []string {
-	var out []string
-	for _, f := range c.Findings {
-		if f.Device != "" {
-			out = append(out, f.Device)
-		}
-	}
-	return slices.Compact(natural.Sorted(out))
-}
+func (c Cause) Devices() []string { return c.each(func(f Finding) string { return f.Device }) }
 
 // Places lists where the cause is, devices with the same ports together:
 // "leaf[1-4] Ethernet[0-8:8]". A cause of the whole fabric has none.
@@ -88,11 +79,14 @@ func (c Cause) Places() []string {
 }
 
 // Wheres lists the places in the intent, or the rules, each once.
-func (c Cause) Wheres() []string {
+func (c Cause) Wheres() []string { return c.each(func(f Finding) string { return f.Where }) }
+
+// each lists what the findings have of something, each once, in natural order.
+func (c Cause) each(of func(Finding) string) []string {
 	var out []string
 	for _, f := range c.Findings {
-		if f.Where != "" {
-			out = append(out, f.Where)
+		if s := of(f); s != "" {
+			out = append(out, s)
 		}
 	}
 	return slices.Compact(natural.Sorted(out))

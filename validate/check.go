@@ -65,8 +65,11 @@ func (c *Check) Rule() string {
 	return strings.Join(parts, ", ")
 }
 
-func (c *Check) allows(s Severity) bool {
-	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Severity == s })
+// mayFind panics for a severity that the rules do not name.
+func (c *Check) mayFind(s Severity) {
+	if !slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Severity == s }) {
+		panic(fmt.Sprintf("%s has no severity %q", c.ID, s))
+	}
 }
 
 // Made reports whether this version makes the check.

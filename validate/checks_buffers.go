@@ -93,7 +93,7 @@ var bufferChecks = []Check{
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:   "with as many senders as the intent's fan-in, the port pauses all the time",
 		Fix:   "raise buffers.alpha, or lower the fan-in",
-		needs: modelKnown, device: thresholdAtFanIn,
+		needs: modelKnown, device: intended(eachLossless(thresholdAtFanIn)),
 	},
 	{
 		ID: "BUF-11", Title: "lossy traffic may use up the buffer pool of lossless priority groups",
@@ -139,7 +139,7 @@ var bufferChecks = []Check{
 	},
 }
 
-// lossless yields the ports of an intent that have headroom to judge.
+// losslessPorts returns the ports of an intent that have headroom to judge.
 func losslessPorts(r *deviceRun) []*intent.Port {
 	if r.source != Intended {
 		return nil
@@ -297,20 +297,15 @@ func otherAlpha(o *oddRun) {
 // fewFrames is how many lossless frames a group should hold before it pauses.
 const fewFrames = 4
 
-func thresholdAtFanIn(r *deviceRun) {
-	for _, p := range losslessPorts(r) {
-		for _, k := range p.Settings.Classes {
-			if !k.Lossless.V {
-				continue
-			}
-			s := r.sharingOf(p, k)
-			l, ok := s.Limit(headroom.CaseIncast)
-			need := int64(fewFrames * (p.Settings.MTU.RDMA.V + intent.RDMAOverhead))
-			if ok && l.Threshold < need {
-				r.found(Finding{Severity: Warning, Where: s.Fan.In.From.String(),
-					What: fmt.Sprintf("with %d senders a group of class %s pauses at %s, less than %d frames", l.Active, k.Name, units.Bytes(l.Threshold), fewFrames)}, p.Name)
-			}
-		}
+func thresholdAtFanIn(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+	if p.Cable.V == 0 || p.Speed.V == 0 {
+		return
+	}
+	s := r.sharingOf(p, k)
+	l, ok := s.Limit(headroom.CaseIncast)
+	if ok && l.Threshold < int64(fewFrames*(p.Settings.MTU.RDMA.V+intent.RDMAOverhead)) {
+		r.found(Finding{Severity: Warning, Where: s.Fan.In.From.String(),
+			What: fmt.Sprintf("with %d senders a group of class %s pauses at %s, less than %d frames", l.Active, k.Name, units.Bytes(l.Threshold), fewFrames)}, p.Name)
 	}
 }
 

@@ -218,28 +218,21 @@ func otherClass(o *oddRun) {
 
 func losslessInLossy(r *deviceRun, p *intent.Port, _ *qos.Port) {
 	m := r.moves(p)
-
 	for _, d := range m.lost {
 		where := "traffic class " + strconv.Itoa(int(m.tc[d]))
 		if m.tc[d] < 0 {
 			where = "the default class"
 		}
-		f := Finding{Severity: Error, What: fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, className(p.Settings, d), where), Fix: r.cure(p.Name, dscpField)}
+		f, class := Finding{Severity: Error, Fix: r.cure(p.Name, dscpField)}, "none"
 		if k := classOf(p.Settings, d); k != nil {
-			f.Where = k.DSCP.From.String()
+			f.Where, class = k.DSCP.From.String(), k.Name
 		}
+		f.What = fmt.Sprintf("DSCP %d of lossless class %s is in %s, which is lossy", d, class, where)
 		r.found(f, p.Name, m.fields()...)
 	}
 	if len(m.lost) > 0 && !m.others {
-		r.explain("", globalDSCP)
+		r.out.explain("", globalDSCP)
 	}
-}
-
-func className(s *intent.Settings, dscp int) string {
-	if k := classOf(s, dscp); k != nil {
-		return k.Name
-	}
-	return "none"
 }
 
 func foreignInLossless(r *deviceRun, p *intent.Port, _ *qos.Port) {
@@ -256,7 +249,7 @@ func foreignInLossless(r *deviceRun, p *intent.Port, _ *qos.Port) {
 		r.found(Finding{Severity: Warning, What: fmt.Sprintf("DSCP %s is mapped to a lossless class, and the intent does not put it there", qos.FoldInts(m.foreign)), Fix: "apply the intent"},
 			p.Name, m.fields()...)
 		if !m.others {
-			r.explain("", globalDSCP)
+			r.out.explain("", globalDSCP)
 		}
 	}
 }

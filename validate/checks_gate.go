@@ -3,6 +3,7 @@ package validate
 import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/nic"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
@@ -119,7 +120,7 @@ func GateSwitch(d *render.Device, cfg *qos.Device) gate.Device {
 		}
 		g := gate.Port{Speed: p.Speed.V, Asymmetric: want.PFCAsymmetric.Or(false), Watched: want.Watchdog.V.Enabled, Classes: gateClasses(d, p, want)}
 		if peer, ok := p.Peer(); ok {
-			g.Peer, g.ToHost = gate.Endpoint(peer), !p.Uplink()
+			g.Peer, g.ToHost = peer, !p.Uplink()
 		}
 		if have := cfg.Ports[p.Name]; have != nil {
 			for i := range g.Classes {
@@ -155,18 +156,12 @@ func gateClasses(d *render.Device, p *intent.Port, want *qos.Port) []gate.Class 
 func GateHost(f *intent.Fabric, h *intent.Host) gate.Device {
 	out := gate.Device{Name: h.Name, Host: true, Ports: map[string]gate.Port{}}
 	for _, n := range h.NICs {
-		if n.Link == nil {
-			continue
-		}
-		at := n.Link.A
-		if at.Device == h.Name {
-			at = n.Link.B
-		}
-		p := end(f, at)
+		p := nic.SwitchPort(f, n)
 		if p == nil {
 			continue
 		}
-		g := gate.Port{Speed: p.Speed.V, Peer: gate.Endpoint(at)}
+		at, _ := nic.Peer(n)
+		g := gate.Port{Speed: p.Speed.V, Peer: at}
 		for _, k := range p.Settings.Classes {
 			if k.Lossless.V {
 				g.Classes = append(g.Classes, gate.Class{Name: k.Name, Priority: k.Priority.V})

@@ -106,7 +106,7 @@ func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	switch {
 	case !differs:
 	case r.pfcExplained(p, q):
-		r.explain(p.Name, qos.KindPFC.Attr())
+		r.out.explain(p.Name, qos.KindPFC.Attr())
 	default:
 		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
@@ -184,7 +184,7 @@ func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 			continue // as intended: that PFC is not is for the checks of PFC
 		}
 		if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && q.Groups[g].DerivedFrom.Set {
-			r.explain(p.Name, qos.KindLossless.At(g)) // the switch made it of the priorities
+			r.out.explain(p.Name, qos.KindLossless.At(g)) // the switch made it of the priorities
 			continue
 		}
 		if !slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g }) {

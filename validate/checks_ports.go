@@ -89,7 +89,7 @@ func barePort(r *deviceRun) {
 		r.found(Finding{Severity: Error, What: "the port has neither PFC nor ECN"}, p.Name, qos.KindPFC.Attr())
 		for _, ch := range r.out.drift {
 			if ch.Port == p.Name {
-				r.explain(p.Name, ch.Field)
+				r.out.explain(p.Name, ch.Field)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func watchdogOff(uplink bool, severity Severity, towards string) func(*deviceRun
 			return
 		}
 		if r.source != Intended && q.PFC.Or(0) == 0 {
-			r.explain(p.Name, qos.KindWatchdog.Attr()) // there is no pause to watch
+			r.out.explain(p.Name, qos.KindWatchdog.Attr()) // there is no pause to watch
 			return
 		}
 		f := Finding{Severity: severity, Where: p.Settings.Watchdog.Enabled.From.String(),

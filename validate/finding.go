@@ -145,9 +145,9 @@ type cause struct {
 	severity                Severity
 }
 
-// add notes a finding on a port, "" for the whole device, with the other end of
-// its link where the finding is about both.
-func (c *collector) add(f Finding, port string, peer ...string) {
+// add notes a finding on a port, "" for the whole device. Its peer, if it has one,
+// is the other end of the port's link.
+func (c *collector) add(f Finding, port string) {
 	key := cause{f.ID, f.Device, f.What, f.Where, f.Severity}
 	if c.at == nil {
 		c.at = map[cause]int{}
@@ -157,9 +157,10 @@ func (c *collector) add(f Finding, port string, peer ...string) {
 		i = len(c.list)
 		c.at[key] = i
 		c.list = append(c.list, f)
+		c.list[i].Peers = nil
 	}
 	if port != "" {
 		c.list[i].Ports = append(c.list[i].Ports, port)
-		c.list[i].Peers = append(c.list[i].Peers, peer...)
+		c.list[i].Peers = append(c.list[i].Peers, f.Peers...)
 	}
 }

@@ -92,7 +92,7 @@ func (v *hostCheck) unit(changes []nic.Change) {
 	for _, ch := range changes {
 		switch {
 		case ch.Kind == nic.KindUnknown:
-			v.unread("", ch.Field, ch)
+			v.unread("READ", Info, "", ch.Field, "", ch)
 		case ch.Field == nic.FieldUnit && ch.Old == qos.Absent:
 			v.add("NIC-05", Warning, "", v.host.Pos.String(), "install the boot unit", "no boot unit is installed: the settings of the layers %s and %s are lost at a reboot", nic.LayerDriver, nic.LayerRDMA)
 		case ch.Field == nic.FieldUnit && v.running.Unit.Stale != "":
@@ -124,8 +124,9 @@ func (v *hostCheck) strangers() {
 
 // unread notes what could not be read; fields of one reason are folded by
 // the caller.
-func (v *hostCheck) unread(port, fields string, ch nic.Change) {
-	v.c.add(Finding{ID: "READ", Severity: Info, Device: v.host.Name, Where: ch.Reason, Unchecked: fields, What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, port)
+func (v *hostCheck) unread(id string, s Severity, port, fields, fix string, ch nic.Change) {
+	v.c.add(Finding{ID: id, Severity: s, Device: v.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields,
+		What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, port)
 }
 
 func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {

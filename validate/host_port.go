@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/internal/words"
@@ -91,9 +93,9 @@ func (p *portCheck) pfc() {
 	case have == want: // where the switch differs, its own check says so
 	case p.far.Known && have != p.far.PFC:
 		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, %s pauses %s", have, p.end, p.far.PFC)
-	case have != want && p.far.Known:
+	case p.far.Known:
 		p.found("DRIFT", Error, nic.FieldPFC, "apply the intent to both ends", "the NIC and %s pause %s, the intent says %s", p.end, have, want)
-	case have != want:
+	default:
 		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, the intent says %s for both ends", have, want)
 	}
 }
@@ -168,7 +170,7 @@ func (p *portCheck) tos(ch nic.Change) {
 	if have.V&3 == 3 {
 		bits = "CE"
 	}
-	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, orDriver(p.have.Driver))
+	p.found("ECN-13", Warning, nic.FieldToS, fmt.Sprintf("%s, to set ToS %d", applyHost, want), "ToS %d has the ECN bits of %s, and it is not known whether %s sets them itself", have.V, bits, cmp.Or(printable(p.have.Driver), "the driver"))
 }
 
 // dscp is an error where it moves RDMA or congestion notifications, and else a
@@ -288,42 +290,34 @@ func (p *portCheck) lowRDMA() bool {
 // unknown reports what could not be read, the fields of one reason
 // together: NIC-10 where the port is not proven to be lossless without them.
 func (p *portCheck) unknown(changes []nic.Change) {
-	for len(changes) > 0 {
-		first := changes[0]
+	var byReason ordered.Groups[string, nic.Change]
+	for _, ch := range changes {
+		byReason.Add(ch.Blocked, ch)
+	}
+	for _, alike := range byReason.All() {
+		first := alike[0]
 		var fields []string
-		var rest []nic.Change
 		essential := false
-		for _, ch := range changes {
-			if ch.Blocked == first.Blocked {
-				fields = append(fields, ch.Field)
-				essential = essential || nic.Essential(ch.Field)
-			} else {
-				rest = append(rest, ch)
-			}
+		for _, ch := range alike {
+			fields = append(fields, ch.Field)
+			essential = essential || nic.Essential(ch.Field)
 		}
-		changes = rest
 		_, noDCB := p.have.Missing[nic.FieldDCB]
 		what := strings.Join(fields, ", ")
 		switch {
 		case !essential:
-			p.unread(p.name, what, first)
+			p.unread("READ", Info, p.name, what, "", first)
 		case first.Field == nic.FieldDCB:
 			// No VF or SF shows them, however well its port is set.
-			p.unseen(Warning, "pfc, trust, dscp, ets", first, "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent")
+			p.unread(unproven, Warning, p.name, "pfc, trust, dscp, ets", "validate the machine that has the physical function, or the DPU itself; if neither is possible, accept this in the intent", first)
 		case noDCB && p.have.Driver == nic.DriverIonic:
-			p.unseen(Error, what, first, "install AMD's nicctl on the host, and read it as root (--sudo)")
+			p.unread(unproven, Error, p.name, what, "install AMD's nicctl on the host, and read it as root (--sudo)", first)
 		case noDCB && slices.Contains(fields, nic.FieldPFC):
-			p.unseen(Error, what, first, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent")
+			p.unread(unproven, Error, p.name, what, "use a driver and a kernel with DCB operations (CONFIG_DCB); if the vendor's own tool sets the NIC, check it with that and accept this in the intent", first)
 		default:
-			p.unseen(Error, what, first, "read the host as root (--sudo), with the driver and its tools installed")
+			p.unread(unproven, Error, p.name, what, "read the host as root (--sudo), with the driver and its tools installed", first)
 		}
 	}
-}
-
-// unseen notes what the port is not proven to be lossless without.
-func (p *portCheck) unseen(s Severity, fields string, ch nic.Change, fix string) {
-	p.c.add(Finding{ID: unproven, Severity: s, Device: p.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields,
-		What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, p.name)
 }
 
 // stallDefault is how long a port pauses its link before mlx5 gives up, unless
@@ -361,13 +355,6 @@ func (p *portCheck) relations() {
 			"the driver has no traffic class for queue pairs opened without RDMA-CM: ToS %d applies only to RDMA-CM (layer %s)", h.ToS.Or(w.ToS.V), nic.LayerRDMA)
 	}
 	p.buffers()
-}
-
-func orDriver(s string) string {
-	if s == "" {
-		return "the driver"
-	}
-	return printable(s)
 }
 
 // mlx5's rule for a lossless buffer (drivers/net/ethernet/mellanox/mlx5/core/

@@ -3,7 +3,6 @@ package validate
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -44,7 +43,7 @@ func Concerns(fs []Finding, device func(string) bool) []Finding {
 		if f.Device == "" || device(f.Device) {
 			return false
 		}
-		return !slices.ContainsFunc(f.Peers, func(p string) bool { return device(peerDevice(p)) })
+		return !slices.ContainsFunc(f.Peers, func(p string) bool { return device(PeerDevice(p)) })
 	})
 }
 
@@ -66,11 +65,8 @@ type paths struct {
 
 // found notes a finding on a switch and its ports, in natural order.
 func (r *fabricRun) found(f Finding, ports ...string) {
-	f.ID = r.check.ID
-	if !r.check.allows(f.Severity) {
-		panic(fmt.Sprintf("%s has no severity %q", f.ID, f.Severity))
-	}
-	f.Ports, f.Fix = ports, cmp.Or(f.Fix, r.check.Fix)
+	r.check.mayFind(f.Severity)
+	f.ID, f.Ports, f.Fix = r.check.ID, ports, cmp.Or(f.Fix, r.check.Fix)
 	r.run.Note(f)
 }
 

@@ -13,11 +13,10 @@ import (
 
 // linkRun is one link under one check.
 type linkRun struct {
-	check  *Check
-	run    *Run
-	l      *intent.Link
-	a, b   End
-	pa, pb *intent.Port
+	check *Check
+	run   *Run
+	l     *intent.Link
+	a, b  End
 	// out folds findings on the links of a switch whose values are the same.
 	out *ordered.Groups[linkCause, linkEnds]
 }
@@ -41,7 +40,7 @@ func (r *Run) links() {
 		for _, l := range r.fabric.Links {
 			a, b := r.ends[l.A], r.ends[l.B]
 			if a.Known && b.Known && !a.bare && !b.bare && !(a.judged() && b.judged()) {
-				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, pa: end(r.fabric, l.A), pb: end(r.fabric, l.B), out: &out})
+				c.link(&linkRun{check: c, run: r, l: l, a: a, b: b, out: &out})
 			}
 		}
 		for k, ends := range out.All() {
@@ -52,7 +51,8 @@ func (r *Run) links() {
 			f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
 				What: fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
 			for _, e := range ends {
-				r.found.add(f, e.here.Port, e.there.String())
+				f.Peers = []string{e.there.String()}
+				r.found.add(f, e.here.Port)
 			}
 		}
 	}
@@ -71,19 +71,13 @@ func end(f *intent.Fabric, e intent.Endpoint) *intent.Port {
 // intended, if one is, so that what is wrong on one switch is one finding.
 // attrs are what it is about.
 func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Attr) {
-	if !r.check.allows(s) {
-		panic(fmt.Sprintf("%s has no severity %q", r.check.ID, s))
-	}
+	r.check.mayFind(s)
 	here, there := r.l.A, r.l.B
 	if r.b.drifted && !r.a.drifted {
 		here, there, a, b = there, here, b, a
 	}
 	for _, e := range []intent.Endpoint{here, there} {
-		if res := r.run.results[e.Device]; res != nil {
-			for _, attr := range attrs {
-				res.explained[qos.Place{Port: e.Port, Field: attr}] = true
-			}
-		}
+		r.run.results[e.Device].explain(e.Port, attrs...)
 	}
 	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled()}
 	r.out.Add(k, linkEnds{here, there})

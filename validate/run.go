@@ -69,12 +69,10 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	if state == nil {
 		state = &State{}
 	}
-	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch)}
+	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch),
+		cures: map[qos.Place]string{}, lacking: map[lack][]string{}}
 	for _, m := range state.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
-			if r.cures == nil {
-				r.cures = map[qos.Place]string{}
-			}
 			r.cures[at] = m.Fix
 		}
 	}
@@ -83,7 +81,6 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 	}
 	for _, c := range registry {
 		r.check = c
-		state := c.state != nil && source == Running
 		if c.needs != nil {
 			if l := c.needs(r); l != nil {
 				r.misses(*l, c.device != nil || c.state != nil)
@@ -93,7 +90,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		if c.device != nil {
 			c.device(r)
 		}
-		if state {
+		if c.state != nil && source == Running {
 			c.state(r)
 		}
 	}
@@ -137,7 +134,7 @@ func (r *deviceRun) end(p *intent.Port) End {
 	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
 	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, r.cfg.Ports[p.Name]) {
 		e.pfcSaid = true
-		r.explain(p.Name, qos.KindPFC.Attr())
+		r.out.explain(p.Name, qos.KindPFC.Attr())
 	}
 	return e
 }
@@ -218,9 +215,6 @@ func eachLossless(check func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)
 
 // misses notes what the switch lacks, and that the check is not made for it.
 func (r *deviceRun) misses(l lack, notMade bool) {
-	if r.lacking == nil {
-		r.lacking = map[lack][]string{}
-	}
 	ids := r.lacking[l]
 	if notMade && !slices.Contains(ids, r.check.ID) {
 		ids = append(ids, r.check.ID)
@@ -241,24 +235,12 @@ func (r *deviceRun) lacks() {
 }
 
 // found notes a finding on a port, "" for the whole switch. attrs are what it is
-// about: where they differ from the intent, the finding
-// says it, and no other one does. The first gives the line of the intent, where
-// the finding names none; the check says the fix, where the finding does not.
+// about: where they differ from the intent, the finding says it, and no other one
+// does. The first gives the line of the intent, where the finding names none; the
+// check says the fix, where the finding does not.
 func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
-	r.note(f, port, nil, attrs)
-}
-
-// foundTowards is found for what is about both ends of a link. The text does not
-// name the other one, so that one cause towards many is one finding.
-func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, attrs ...qos.Attr) {
-	r.note(f, port, []string{peer.String()}, attrs)
-}
-
-func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr) {
+	r.check.mayFind(f.Severity)
 	f.ID, f.Device = r.check.ID, r.d.Switch.Name
-	if !r.check.allows(f.Severity) {
-		panic(fmt.Sprintf("%s has no severity %q", f.ID, f.Severity))
-	}
 	if f.Where == "" {
 		f.Where = r.d.Switch.Pos.String()
 		if len(attrs) > 0 {
@@ -268,8 +250,15 @@ func (r *deviceRun) note(f Finding, port string, peer []string, attrs []qos.Attr
 	if f.Fix == "" {
 		f.Fix = r.fixOf(r.check.Fix, port, attrs...)
 	}
-	r.explain(port, attrs...)
-	r.out.findings.add(f, port, peer...)
+	r.out.explain(port, attrs...)
+	r.out.findings.add(f, port)
+}
+
+// foundTowards is found for what is about both ends of a link. The text does not
+// name the other one, so that one cause towards many is one finding.
+func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, attrs ...qos.Attr) {
+	f.Peers = []string{peer.String()}
+	r.found(f, port, attrs...)
 }
 
 // applyIntent fixes what differs from the intent.
@@ -287,11 +276,15 @@ func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 	return fix
 }
 
-// explain says that the findings of the check are about these attributes: that they
-// differ from the intent needs no finding of its own.
-func (r *deviceRun) explain(port string, attrs ...qos.Attr) {
+// explain says that findings are about these attributes: that they differ from the
+// intent needs no finding of its own. A [Run] has no result, nil, of a switch that is
+// as the intent says.
+func (s *Result) explain(port string, attrs ...qos.Attr) {
+	if s == nil {
+		return
+	}
 	for _, attr := range attrs {
-		r.out.explained[qos.Place{Port: port, Field: attr}] = true
+		s.explained[qos.Place{Port: port, Field: attr}] = true
 	}
 }
 
@@ -483,11 +476,8 @@ func (o *oddRun) found(f Finding, attrs ...qos.Attr) {
 	}
 	for _, p := range o.ports {
 		o.run.found.add(f, p)
-		for _, attr := range attrs {
-			if res != nil {
-				res.explained[qos.Place{Port: p, Field: attr}], res.explained[qos.Place{Field: attr}] = true, true
-			}
-		}
+		res.explain(p, attrs...)
+		res.explain("", attrs...)
 	}
 }
 

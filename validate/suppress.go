@@ -69,8 +69,8 @@ func suppressOne(s *intent.Suppression, fs []Finding) []Finding {
 	return slices.Clip(fs)
 }
 
-// peerDevice is the device of a peer, "spine1/Ethernet1/1".
-func peerDevice(peer string) string {
+// PeerDevice returns the device of one of [Finding.Peers].
+func PeerDevice(peer string) string {
 	device, _, _ := strings.Cut(peer, "/")
 	return device
 }

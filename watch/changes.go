@@ -70,13 +70,8 @@ func (s state) turn(found []validate.Finding, looked func(validate.Finding) bool
 // about a link, the other end too.
 func bothEnds(read func(device string) bool) func(validate.Finding) bool {
 	return func(f validate.Finding) bool {
-		return read(f.Device) && (len(f.Peers) == 0 || read(deviceOf(f.Peers[0])))
+		return read(f.Device) && (len(f.Peers) == 0 || read(validate.PeerDevice(f.Peers[0])))
 	}
-}
-
-func deviceOf(endpoint string) string {
-	d, _, _ := strings.Cut(endpoint, "/")
-	return d
 }
 
 // split returns a finding for each port.

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,47 +17,48 @@ const maxHistoryFile = 2 << 20
 // would pass maxHistoryFile is renamed to path with ".1" behind it, in place of
 // the one that was there, and begun again. A line that was cut off in a crash is
 // ended first.
-func AppendHistory(path string, r Record) error { return appendHistory(path, r, maxHistoryFile) }
+func AppendHistory(path string, r Record) error {
+	if err := appendHistory(path, r, maxHistoryFile); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	return nil
+}
 
 func appendHistory(path string, r Record, most int64) (err error) {
 	line, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("history: %w", err)
+		return err
 	}
 	line = append(line, '\n')
 	switch st, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return fmt.Errorf("history: %w", err)
+		return err
 	case !st.Mode().IsRegular():
-		return fmt.Errorf("history: %s is not a regular file", path)
+		return fmt.Errorf("%s is not a regular file", path)
 	case st.Size()+int64(len(line)) > most:
 		if err := os.Rename(path, path+".1"); err != nil {
-			return fmt.Errorf("history: %w", err)
+			return err
 		}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("history: %w", err)
+		return err
 	}
-	defer func() {
-		if e := f.Close(); e != nil && err == nil {
-			err = fmt.Errorf("history: %w", e)
-		}
-	}()
-	if st, err := f.Stat(); err != nil {
-		return fmt.Errorf("history: %w", err)
-	} else if st.Size() > 0 {
+	defer func() { err = cmp.Or(err, f.Close()) }()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() > 0 {
 		last := make([]byte, 1)
 		if _, err := f.ReadAt(last, st.Size()-1); err != nil {
-			return fmt.Errorf("history: %w", err)
+			return err
 		}
 		if last[0] != '\n' {
 			line = append([]byte("\n"), line...)
 		}
 	}
-	if _, err := f.Write(line); err != nil {
-		return fmt.Errorf("history: %w", err)
-	}
-	return nil
+	_, err = f.Write(line)
+	return err
 }

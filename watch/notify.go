@@ -126,11 +126,11 @@ func (w *Watcher) unsubscribed(e ending) {
 
 // early is when a device that changed is read. The caller holds mu.
 func (w *Watcher) early(i int) time.Time {
-	at, next := w.told.changed[i].Add(settling), w.devices[i].settled.Add(settling)
-	if at.Before(next) {
-		return next
+	at := w.told.changed[i]
+	if at.Before(w.devices[i].settled) {
+		at = w.devices[i].settled
 	}
-	return at
+	return at.Add(settling)
 }
 
 // mayBeEarly lists the devices that changed and may be read before their turn, in
@@ -207,7 +207,7 @@ func (w *Watcher) update(names map[string]bool) *Round {
 	out := &Round{N: w.last.N, Update: natural.Keys(names), Fabric: w.last.Fabric, Start: w.last.Start, Took: w.last.Took, End: now, Read: w.last.Read, Devices: w.last.Devices, Counted: w.last.Counted, Previous: w.last.Verdict}
 	ends := bothEnds(func(device string) bool { return looked[device] })
 	out.Findings, out.Appeared, out.Cleared = w.known.turn(found, func(f validate.Finding) bool {
-		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[deviceOf(f.Peers[0])])
+		return !counted(f) && ends(f) && (names[f.Device] || len(f.Peers) > 0 && names[validate.PeerDevice(f.Peers[0])])
 	})
 	out.Verdict = verdictOf(out.Findings)
 	w.mu.Lock()

@@ -186,31 +186,31 @@ type holder struct {
 // are is in it.
 var attributes = [NumKinds]entry{
 	KindGlobalMap:       mapsOf("global_maps", func(h holder) *Opt[*Maps] { return &h.dev.GlobalMaps }, func(h, w holder) PrioritySet { return paused(h.dev, w.dev) }),
-	KindHeadroomModel:   ofDevice("headroom_model", SourceAlpha, func(d *Device) *Opt[HeadroomModel] { return &d.HeadroomModel }, stringer).said("headroom model"),
-	KindWatchdogPoll:    ofDevice("watchdog_poll", SourceWatchdogPoll, func(d *Device) *Opt[time.Duration] { return &d.WatchdogPoll }, stringer).said("PFC watchdog poll interval"),
+	KindHeadroomModel:   of(OfDevice, "headroom_model", SourceAlpha, func(h holder, _ int) *Opt[HeadroomModel] { return &h.dev.HeadroomModel }, stringer).said("headroom model"),
+	KindWatchdogPoll:    of(OfDevice, "watchdog_poll", SourceWatchdogPoll, func(h holder, _ int) *Opt[time.Duration] { return &h.dev.WatchdogPoll }, stringer).said("PFC watchdog poll interval"),
 	KindPort:            {name: "port", of: OfPort, source: SourcePort},
-	KindSpeed:           ofPort("speed", SourceSpeed, func(p *Port) *Opt[units.Rate] { return &p.Speed }, stringer),
-	KindBreakout:        ofPort("breakout", SourceModel, func(p *Port) *Opt[string] { return &p.Breakout }, quote),
-	KindLAG:             ofPort("lag", SourceLAG, func(p *Port) *Opt[string] { return &p.LAG }, quote).said("LAG"),
-	KindFEC:             ofPort("fec", SourceFEC, func(p *Port) *Opt[string] { return &p.FEC }, quote).said("FEC"),
-	KindMTU:             ofPort("mtu", SourceMTU, func(p *Port) *Opt[int] { return &p.MTU }, strconv.Itoa).atLeast(lossOfMTU).said("MTU"),
-	KindAdminUp:         ofPort("admin_up", SourceAdminUp, func(p *Port) *Opt[bool] { return &p.AdminUp }, strconv.FormatBool).said("admin up"),
-	KindCable:           ofPort("cable", SourceCable, func(p *Port) *Opt[units.Length] { return &p.Cable }, stringer),
-	KindTrust:           ofPort("trust", SourceTrust, func(p *Port) *Opt[Trust] { return &p.Trust }, func(t Trust) string { return string(t) }).atLeast(lossOfTrust),
+	KindSpeed:           of(OfPort, "speed", SourceSpeed, func(h holder, _ int) *Opt[units.Rate] { return &h.port.Speed }, stringer),
+	KindBreakout:        of(OfPort, "breakout", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.Breakout }, quote),
+	KindLAG:             of(OfPort, "lag", SourceLAG, func(h holder, _ int) *Opt[string] { return &h.port.LAG }, quote).said("LAG"),
+	KindFEC:             of(OfPort, "fec", SourceFEC, func(h holder, _ int) *Opt[string] { return &h.port.FEC }, quote).said("FEC"),
+	KindMTU:             of(OfPort, "mtu", SourceMTU, func(h holder, _ int) *Opt[int] { return &h.port.MTU }, strconv.Itoa).atLeast(lossOfMTU).said("MTU"),
+	KindAdminUp:         of(OfPort, "admin_up", SourceAdminUp, func(h holder, _ int) *Opt[bool] { return &h.port.AdminUp }, strconv.FormatBool).said("admin up"),
+	KindCable:           of(OfPort, "cable", SourceCable, func(h holder, _ int) *Opt[units.Length] { return &h.port.Cable }, stringer),
+	KindTrust:           of(OfPort, "trust", SourceTrust, func(h holder, _ int) *Opt[Trust] { return &h.port.Trust }, func(t Trust) string { return string(t) }).atLeast(lossOfTrust),
 	KindMap:             mapsOf("maps", func(h holder) *Opt[*Maps] { return &h.port.Maps }, func(h, w holder) PrioritySet { return lossless(h.port, w.port) }),
-	KindPFC:             ofPort("pfc", SourceLossless, func(p *Port) *Opt[PrioritySet] { return &p.PFC }, stringer).atLeast(lossOfPFC).said("PFC priorities"),
-	KindPFCAsymmetric:   ofPort("pfc_asymmetric", SourcePFCAsymmetric, func(p *Port) *Opt[bool] { return &p.PFCAsymmetric }, strconv.FormatBool).said("asymmetric PFC"),
-	KindLinkPause:       ofPort("link_pause", SourceLossless, func(p *Port) *Opt[bool] { return &p.LinkPause }, strconv.FormatBool).said("link pause"),
-	KindQueueBuffer:     ofQueue("buffer", SourceQueueClass, func(q *Queue) *Opt[string] { return &q.Buffer }, quote).said("queue buffer"),
-	KindECN:             ofQueue("ecn", SourceQueueECN, func(q *Queue) *Opt[ECN] { return &q.ECN }, stringer, ECN.Same).atLeast(lossOfECN).said("ECN"),
-	KindScheduler:       ofQueue("scheduler", SourceQueueBandwidth, func(q *Queue) *Opt[Scheduler] { return &q.Scheduler }, stringer).said("bandwidth"),
-	KindGroupBuffer:     ofGroup("buffer", SourceLossless, func(g *Group) *Opt[string] { return &g.Buffer }, quote).said("ingress buffer"),
-	KindDerivedFrom:     ofGroup("derived_from", SourceCable, func(g *Group) *Opt[string] { return &g.DerivedFrom }, quote).said("headroom for"),
-	KindHeadroom:        ofGroup("headroom", SourceLossless, func(g *Group) *Opt[Headroom] { return &g.Headroom }, stringer),
-	KindLossless:        ofGroup("lossless", SourceLossless, func(g *Group) *Opt[bool] { return &g.Lossless }, strconv.FormatBool),
-	KindIngressProfiles: ofPort("ingress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.IngressProfiles }, quote).said("ingress pools"),
-	KindEgressProfiles:  ofPort("egress_profiles", SourceModel, func(p *Port) *Opt[string] { return &p.EgressProfiles }, quote).said("egress pools"),
-	KindWatchdog:        ofPort("watchdog", SourceWatchdog, func(p *Port) *Opt[Watchdog] { return &p.Watchdog }, stringer).said("PFC watchdog"),
+	KindPFC:             of(OfPort, "pfc", SourceLossless, func(h holder, _ int) *Opt[PrioritySet] { return &h.port.PFC }, stringer).atLeast(lossOfPFC).said("PFC priorities"),
+	KindPFCAsymmetric:   of(OfPort, "pfc_asymmetric", SourcePFCAsymmetric, func(h holder, _ int) *Opt[bool] { return &h.port.PFCAsymmetric }, strconv.FormatBool).said("asymmetric PFC"),
+	KindLinkPause:       of(OfPort, "link_pause", SourceLossless, func(h holder, _ int) *Opt[bool] { return &h.port.LinkPause }, strconv.FormatBool).said("link pause"),
+	KindQueueBuffer:     of(OfQueue, "buffer", SourceQueueClass, func(h holder, i int) *Opt[string] { return &h.port.Queues[i].Buffer }, quote).said("queue buffer"),
+	KindECN:             of(OfQueue, "ecn", SourceQueueECN, func(h holder, i int) *Opt[ECN] { return &h.port.Queues[i].ECN }, stringer, ECN.Same).atLeast(lossOfECN).said("ECN"),
+	KindScheduler:       of(OfQueue, "scheduler", SourceQueueBandwidth, func(h holder, i int) *Opt[Scheduler] { return &h.port.Queues[i].Scheduler }, stringer).said("bandwidth"),
+	KindGroupBuffer:     of(OfGroup, "buffer", SourceLossless, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].Buffer }, quote).said("ingress buffer"),
+	KindDerivedFrom:     of(OfGroup, "derived_from", SourceCable, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].DerivedFrom }, quote).said("headroom for"),
+	KindHeadroom:        of(OfGroup, "headroom", SourceLossless, func(h holder, i int) *Opt[Headroom] { return &h.port.Groups[i].Headroom }, stringer),
+	KindLossless:        of(OfGroup, "lossless", SourceLossless, func(h holder, i int) *Opt[bool] { return &h.port.Groups[i].Lossless }, strconv.FormatBool),
+	KindIngressProfiles: of(OfPort, "ingress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.IngressProfiles }, quote).said("ingress pools"),
+	KindEgressProfiles:  of(OfPort, "egress_profiles", SourceModel, func(h holder, _ int) *Opt[string] { return &h.port.EgressProfiles }, quote).said("egress pools"),
+	KindWatchdog:        of(OfPort, "watchdog", SourceWatchdog, func(h holder, _ int) *Opt[Watchdog] { return &h.port.Watchdog }, stringer).said("PFC watchdog"),
 	KindMapBinding:      {name: "maps.binding", of: OfPort, source: SourceClasses, words: "own maps"},
 	KindQueueBinding:    {name: "binding", of: OfQueue, source: SourceQueueClass, words: "queue rows"},
 	KindGroupBinding:    {name: "binding", of: OfGroup, source: SourceLossless, words: "priority group rows"},
@@ -227,50 +227,27 @@ func (e entry) said(words string) entry {
 	return e
 }
 
-// ofDevice, ofPort, ofQueue and ofGroup make the entry of an attribute of each
-// owner. at is where it stands, text prints it, and same says which values mean
-// the same where that is more than those that are equal.
-func ofDevice[T comparable](name string, source Source, at func(*Device) *Opt[T], text func(T) string) entry {
-	return entry{name: name, of: OfDevice, source: source,
-		diff: func(d *differ, _ int) { compare(d, 0, at(d.running), at(d.desired), text) },
-		keep: func(to, from holder, _ Attr) { *at(to.dev) = *at(from.dev) },
-	}
-}
-
-func ofPort[T comparable](name string, source Source, at func(*Port) *Opt[T], text func(T) string) entry {
-	return entry{name: name, of: OfPort, source: source,
-		diff: func(d *differ, _ int) {
-			if want := at(d.want); want.Set {
-				if have := at(d.have); *have != *want {
-					compare(d, 0, have, want, text)
-				}
+// of makes the entry of an attribute of an owner. at is where it stands, of queue or
+// group i where it is of one, text prints it, and same says which values mean the
+// same where that is more than those that are equal.
+func of[T comparable](owner Owner, name string, source Source, at func(h holder, i int) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
+	return entry{name: name, of: owner, source: source,
+		diff: func(d *differ, i int) {
+			want := at(holder{d.desired, d.want}, i)
+			if !want.Set {
+				return
+			}
+			if have := at(holder{d.running, d.have}, i); *have != *want {
+				compare(d, i, have, want, text, same...)
 			}
 		},
-		keep: func(to, from holder, _ Attr) { *at(to.port) = *at(from.port) },
+		keep: func(to, from holder, a Attr) { *at(to, int(a.Index)) = *at(from, int(a.Index)) },
 	}
 }
 
-func ofQueue[T comparable](name string, source Source, at func(*Queue) *Opt[T], text func(T) string, same ...func(a, b T) bool) entry {
-	return entry{name: name, of: OfQueue, source: source,
-		diff: func(d *differ, i int) { compare(d, i, at(&d.have.Queues[i]), at(&d.want.Queues[i]), text, same...) },
-		keep: func(to, from holder, a Attr) {
-			*at(&to.port.Queues[a.Index]) = *at(&from.port.Queues[a.Index])
-		},
-	}
-}
-
-func ofGroup[T comparable](name string, source Source, at func(*Group) *Opt[T], text func(T) string) entry {
-	return entry{name: name, of: OfGroup, source: source,
-		diff: func(d *differ, i int) { compare(d, i, at(&d.have.Groups[i]), at(&d.want.Groups[i]), text) },
-		keep: func(to, from holder, a Attr) {
-			*at(&to.port.Groups[a.Index]) = *at(&from.port.Groups[a.Index])
-		},
-	}
-}
-
-// compare adds a change where what is held is not what is wanted.
+// compare adds a change, unless what is held means the same as what is wanted.
 func compare[T comparable](d *differ, i int, have, want *Opt[T], text func(T) string, same ...func(a, b T) bool) {
-	if !want.Set || have.Set && (have.V == want.V || len(same) > 0 && same[0](have.V, want.V)) {
+	if have.Set && len(same) > 0 && same[0](have.V, want.V) {
 		return
 	}
 	was, least := Absent, ImpactNone

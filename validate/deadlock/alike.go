@@ -3,6 +3,8 @@ package deadlock
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // orbit is a failure and all others that are the same but for names.
@@ -24,38 +26,32 @@ func (n *network) orbits(all bool) []orbit {
 			kind[i] = int32(i)
 		}
 	}
-	type pair struct {
-		a, b int32
+	type key struct {
+		a, b int32 // kinds of switches; b is -1 for a switch by itself
 		at   [2]uint8
 	}
-	var out []orbit
-	at := map[pair]int{}
+	var alike ordered.Map[key, orbit]
 	for i := range n.g.Bundles {
 		b := &n.g.Bundles[i]
 		if len(b.Links) > 1 {
 			continue
 		}
-		k := pair{kind[b.A], kind[b.B], [2]uint8{uint8(b.At[0]), uint8(b.At[1])}}
+		k := key{kind[b.A], kind[b.B], [2]uint8{uint8(b.At[0]), uint8(b.At[1])}}
 		if k.a > k.b {
-			k = pair{k.b, k.a, [2]uint8{k.at[1], k.at[0]}}
+			k = key{k.b, k.a, [2]uint8{k.at[1], k.at[0]}}
 		}
-		j, ok := at[k]
-		if !ok {
-			j = len(out)
-			at[k] = j
-			out = append(out, orbit{f: failure{int32(i), -1}})
-		}
-		out[j].bundles = append(out[j].bundles, int32(i))
+		o := alike.At(k)
+		o.bundles = append(o.bundles, int32(i))
+		o.f = failure{o.bundles[0], -1}
 	}
-	sw := map[int32]int{}
 	for i := range n.g.Switches {
-		j, ok := sw[kind[i]]
-		if !ok {
-			j = len(out)
-			sw[kind[i]] = j
-			out = append(out, orbit{f: failure{-1, int32(i)}})
-		}
-		out[j].sws = append(out[j].sws, int32(i))
+		o := alike.At(key{a: kind[i], b: -1})
+		o.sws = append(o.sws, int32(i))
+		o.f = failure{-1, o.sws[0]}
+	}
+	var out []orbit
+	for _, o := range alike.All() {
+		out = append(out, o)
 	}
 	return out
 }
@@ -79,19 +75,18 @@ func (n *network) kinds() []int32 {
 	var links []uint64
 	for i := range n.g.Switches {
 		s := &n.g.Switches[i]
-		arcs, _ := n.g.Out(int32(i))
 		links = links[:0]
-		for j := range arcs {
-			b := &n.g.Bundles[arcs[j].Bundle]
+		for _, a := range n.g.Out(int32(i)) {
+			b := &n.g.Bundles[a.Bundle]
 			own, theirs := b.At[0], b.At[1]
 			if b.B == int32(i) {
 				own, theirs = theirs, own
 			}
-			l := uint64(arcs[j].To)<<20 | uint64(own)<<12 | uint64(theirs)<<4
+			l := uint64(a.To)<<20 | uint64(own)<<12 | uint64(theirs)<<4
 			if len(b.Links) > 1 {
 				l |= 1
 			}
-			if n.level[arcs[j].Bundle] {
+			if n.level[a.Bundle] {
 				l |= 2
 			}
 			links = append(links, l)

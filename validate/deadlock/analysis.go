@@ -36,8 +36,6 @@ type Analysis struct {
 type Options struct {
 	// Workers bounds the goroutines; 0 takes one for each processor.
 	Workers int
-	// NominalOnly leaves the failures out.
-	NominalOnly bool
 
 	// Tests search what is proved, and failures that are like others.
 	search, all bool
@@ -93,7 +91,7 @@ func build(ctx context.Context, g *topology.Graph, model string, o Options) (*An
 			if i < 0 {
 				mu.Lock()
 				defer mu.Unlock()
-				a.nominal.merge(m)
+				or(a.nominal.bits, m.bits)
 				return
 			}
 			d, st := n.dests[i], a.routes[i*s:(i+1)*s]

@@ -87,13 +87,7 @@ func (a *Analysis) BlastRadius(host, nic string) (*Radius, error) {
 	}
 	r.Island = b.island[h]
 	for l := range a.n.layers {
-		var own []int
-		for _, p := range a.n.layers[l].priorities {
-			if port.Settings.Lossless().Has(p) {
-				own = append(own, p)
-			}
-		}
-		if len(own) > 0 {
+		if own := a.paused(l, port); len(own) > 0 {
 			b.layer(l, own, s, port)
 		}
 	}
@@ -112,6 +106,12 @@ func (a *Analysis) attached(x *intent.NIC) (int32, *intent.Port) {
 		}
 	}
 	return -1, nil
+}
+
+// paused returns the priorities of a layer that a port pauses.
+func (a *Analysis) paused(l int, p *intent.Port) []int {
+	lossless := p.Settings.Lossless()
+	return slices.DeleteFunc(slices.Clone(a.n.layers[l].priorities), func(p int) bool { return !lossless.Has(p) })
 }
 
 type pausedKey struct {
@@ -135,20 +135,16 @@ func (b *blast) layer(l int, own []int, s int32, port *intent.Port) {
 	class := b.a.classes(own)
 	b.r.Classes = append(b.r.Classes, class)
 	b.r.Ports = append(b.r.Ports, PausedPort{Switch: port.Switch.Name, Port: port.Name, By: b.r.Host, Class: class, Tier: b.a.tier(s)})
-	arcs, _ := b.a.n.g.Out(s)
-	b.behind(l, s, int32(len(arcs)), 1)
+	b.behind(l, s, int32(len(b.a.n.g.Out(s))), 1)
 }
 
 // behind adds the buffers of switch s, and the NICs at it, whose packets leave
 // by column out in layer l.
 func (b *blast) behind(l int, s, out int32, distance int) {
 	n := b.a.n
-	arcs, _ := n.g.Out(s)
+	arcs := n.g.Out(s)
 	for lu := range n.layers {
-		plane := int8(0)
-		if n.tagged {
-			plane = n.planes[n.layers[lu].tag][n.layers[l].tag]
-		}
+		plane := n.plane(lu, l)
 		if plane < 0 || !n.tagged && lu != l {
 			continue
 		}
@@ -172,18 +168,13 @@ func (b *blast) hosts(l int, s int32, distance int) {
 		if h.NIC == b.origin || b.nics[key] {
 			continue
 		}
-		var paused []int
-		for _, p := range b.a.n.layers[l].priorities {
-			if h.Port.Settings.Lossless().Has(p) {
-				paused = append(paused, p)
-			}
-		}
+		paused := b.a.paused(l, h.Port)
 		if len(paused) == 0 {
 			continue
 		}
 		b.nics[key] = true
-		x := PausedNIC{Host: h.NIC.Host.Name, NIC: h.NIC.Name, Switch: h.Port.Switch.Name, Class: b.a.classes(paused), Distance: distance, Island: b.island[h.NIC.Host]}
-		b.r.Hosts = append(b.r.Hosts, x)
+		b.r.Hosts = append(b.r.Hosts, PausedNIC{Host: h.NIC.Host.Name, NIC: h.NIC.Name, Switch: h.Port.Switch.Name,
+			Class: b.a.classes(paused), Distance: distance, Island: b.island[h.NIC.Host]})
 	}
 }
 
@@ -199,8 +190,7 @@ func (b *blast) follow() {
 			b.r.Ports = append(b.r.Ports, PausedPort{Switch: x.Switch.Name, Port: x.Name, By: y.Switch.Name,
 				Class: b.a.classes(n.layers[l].priorities), Distance: b.dist[v], Tier: b.a.tier(from)})
 		}
-		_, first := n.g.Out(from)
-		b.behind(l, from, arc-first, b.dist[v]+1)
+		b.behind(l, from, n.g.Local(arc), b.dist[v]+1)
 	}
 }
 
@@ -227,11 +217,10 @@ func (b *blast) finish() {
 	for i := range g.Bundles {
 		r.AllPorts += 2 * len(g.Bundles[i].Links)
 	}
-	type at struct{ sw, port string }
-	ports, sws := map[at]bool{}, map[string]bool{}
+	ports, sws := map[intent.Endpoint]bool{}, map[string]bool{}
 	for _, p := range r.Ports {
-		if k := (at{p.Switch, p.Port}); !ports[k] {
-			ports[k] = true
+		if e := (intent.Endpoint{Device: p.Switch, Port: p.Port}); !ports[e] {
+			ports[e] = true
 			r.Tiers[p.Tier].Ports++
 		}
 		if !sws[p.Switch] {

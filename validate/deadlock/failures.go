@@ -57,7 +57,7 @@ func (w *worker) evaluate(a *Analysis, f failure) outcome {
 	w.reset()
 	any := false
 	for i, d := range w.n.dests {
-		if d == f.sw || w.repair(d, f, w.st) == fewer {
+		if d == f.sw || !w.repair(d, f, w.st) {
 			continue
 		}
 		w.fromHosts(w.st, f)
@@ -91,7 +91,7 @@ func (w *worker) newWays(before, st []uint16, f failure) bool {
 		if before[s]&reached == 0 {
 			return true
 		}
-		arcs, _ := w.n.g.Out(s)
+		arcs := w.n.g.Out(s)
 		for i := range arcs {
 			if a := &arcs[i]; !f.down(s, a) && w.n.uses(st, s, a) && !w.n.uses(before, s, a) {
 				return true
@@ -133,10 +133,6 @@ func (w *worker) followTunnel(i int, f failure) {
 
 // under fills st with the routes to d under a failure.
 func (w *worker) under(d int32, f failure, st []uint16) {
-	if f == nothing {
-		copy(st, w.before(d))
-		return
-	}
 	if d == f.sw {
 		for i := range st {
 			st[i] = none
@@ -144,7 +140,9 @@ func (w *worker) under(d int32, f failure, st []uint16) {
 		return
 	}
 	copy(st, w.before(d))
-	w.repair(d, f, st)
+	if f != nothing {
+		w.repair(d, f, st)
+	}
 	if f.sw >= 0 {
 		st[f.sw] = none
 	}
@@ -156,7 +154,7 @@ func (w *worker) added(a *Analysis, out *outcome) []edge {
 	n := w.n
 	var added []edge
 	for _, s := range w.touched {
-		list, _ := n.g.Out(s)
+		list := n.g.Out(s)
 		for from, tags := range n.planes {
 			for to, plane := range tags {
 				if plane < 0 {
@@ -180,9 +178,8 @@ func (w *worker) added(a *Analysis, out *outcome) []edge {
 // row, for each layer that they are in.
 func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, from, to uint8) []edge {
 	n := w.n
-	list, first := n.g.Out(s)
 	arcs := int32(len(n.g.Arcs))
-	arcIn := list[in].Back // the arc that ends here
+	arcIn := n.g.Out(s)[in].Back // the arc that ends here
 	for lu := range n.layers {
 		lv := lu
 		if n.tagged {
@@ -191,7 +188,7 @@ func (w *worker) fresh(added []edge, out *outcome, s, in, i int32, word uint64, 
 		if n.layers[lu].tag != from || lv < 0 || !n.bundle(arcIn).Lossless.Has(n.layers[lu].priorities[0]) {
 			continue
 		}
-		each(word&n.shape.mask(n.pauses[lv], s)[i], first+i*64, func(arc int32) {
+		each(word&n.shape.mask(n.pauses[lv], s)[i], n.g.First(s)+i*64, func(arc int32) {
 			added = append(added, edge{int32(lu)*arcs + arcIn, int32(lv)*arcs + arc})
 			if n.isUpAgain(arcIn, arc) && len(out.turns) < maxTurns {
 				out.turns = append(out.turns, turn{s, arcIn, arc})
@@ -247,34 +244,33 @@ func (w *worker) followExactly(i int, f failure) {
 // failure; those that are not are noted in g.absent.
 func (w *worker) verify(g *graph, f failure, cycle []node) bool {
 	ok := true
-	for i, u := range cycle {
-		v := cycle[(i+1)%len(cycle)]
-		if !w.verifyEdge(f, u, v) {
-			g.absent[edge{u, v}] = true
+	for _, e := range edgesAround(cycle) {
+		if !w.verifyEdge(f, e) {
+			g.absent[e] = true
 			ok = false
 		}
 	}
 	return ok
 }
 
-func (w *worker) verifyEdge(f failure, u, v node) bool {
+func (w *worker) verifyEdge(f failure, e edge) bool {
 	n := w.n
-	if w.sees(u, v) {
+	if w.sees(e) {
 		return true
 	}
 	for i, d := range n.dests {
-		if w.exact[i] || !w.without(d, edge{u, v}) {
+		if w.exact[i] || !w.without(d, e) {
 			continue
 		}
 		w.followExactly(i, f)
-		if w.sees(u, v) {
+		if w.sees(e) {
 			return true
 		}
 	}
 	for i := range n.tunnels {
 		if !w.exactT[i] {
 			w.followTunnel(i, f)
-			if w.sees(u, v) {
+			if w.sees(e) {
 				return true
 			}
 		}
@@ -293,17 +289,12 @@ func (w *worker) without(d int32, e edge) bool {
 }
 
 // sees reports whether the failure has a dependency among those computed.
-func (w *worker) sees(u, v node) bool {
+func (w *worker) sees(e edge) bool {
 	n := w.n
-	lu, in := n.split(u)
-	lv, out := n.split(v)
-	s := n.g.Arcs[in].To
-	_, first := n.g.Out(s)
-	plane := int8(0)
-	if n.tagged {
-		plane = n.planes[n.layers[lu].tag][n.layers[lv].tag]
-	}
-	return plane >= 0 && has(w.seen.at(plane, s, n.g.Arcs[in].Back-first), out-first)
+	lu, in := n.split(e.u)
+	lv, out := n.split(e.v)
+	a, plane := n.g.Arcs[in], n.plane(lu, lv)
+	return plane >= 0 && has(w.seen.at(plane, a.To, n.g.Local(a.Back)), n.g.Local(out))
 }
 
 // tries is how many of the added dependencies of a component the shortest

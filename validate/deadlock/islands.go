@@ -114,10 +114,9 @@ func (w *worker) island(ctx context.Context, t *traffic) error {
 		}
 		w.spread(st, nothing)
 		for _, s := range w.carriers {
-			arcs, first := n.g.Out(s)
-			for i := range arcs {
-				if n.uses(st, s, &arcs[i]) {
-					t.carried[first+int32(i)] |= w.leaves(s, arcs[i].Dir)
+			for i, arc := range n.g.Out(s) {
+				if n.uses(st, s, &arc) {
+					t.carried[n.g.First(s)+int32(i)] |= w.leaves(s, arc.Dir)
 				}
 			}
 		}
@@ -140,15 +139,14 @@ func (t *traffic) on(n *network, arc int) qos.PrioritySet {
 // bySwitch gathers ingress ports by switch and classes.
 func (a *Analysis) bySwitch(on func(arc int) qos.PrioritySet, add func(sw string, ports []string, classes string)) {
 	for s := range a.Graph.Switches {
-		arcs, _ := a.Graph.Out(int32(s))
 		var ports ordered.Groups[qos.PrioritySet, string]
-		for i := range arcs {
-			set := on(int(arcs[i].Back))
+		for _, arc := range a.Graph.Out(int32(s)) {
+			set := on(int(arc.Back))
 			if set == 0 {
 				continue
 			}
-			for k := range a.n.bundle(arcs[i].Back).Links {
-				_, p := a.Graph.Ports(arcs[i].Back, k)
+			for k := range a.n.bundle(arc.Back).Links {
+				_, p := a.Graph.Ports(arc.Back, k)
 				ports.Add(set, p.Name)
 			}
 		}

@@ -20,8 +20,7 @@ type shape struct {
 func shapeOf(g *topology.Graph) shape {
 	s := shape{row: make([]int32, len(g.Switches)), width: make([]int32, len(g.Switches)), maskRow: make([]int32, len(g.Switches))}
 	for i := range g.Switches {
-		arcs, _ := g.Out(int32(i))
-		k := int32(len(arcs)) + 1
+		k := int32(len(g.Out(int32(i)))) + 1
 		s.row[i], s.maskRow[i] = s.words, s.maskWords
 		s.width[i] = (k + 63) / 64
 		s.words += k * s.width[i]
@@ -54,17 +53,10 @@ func (m *matrix) at(plane int8, s, in int32) []uint64 {
 
 // clear empties the rows of a switch in every plane.
 func (m *matrix) clear(n *network, s int32) {
-	arcs, _ := n.g.Out(s)
-	k := int(m.shape.width[s]) * (len(arcs) + 1)
+	k := int(m.shape.width[s]) * (len(n.g.Out(s)) + 1)
 	for p := range n.numPlanes {
 		i := p*int(m.shape.words) + int(m.shape.row[s])
 		clear(m.bits[i : i+k])
-	}
-}
-
-func (m *matrix) merge(other *matrix) {
-	for i, w := range other.bits {
-		m.bits[i] |= w
 	}
 }
 

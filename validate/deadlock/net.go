@@ -24,14 +24,12 @@ type network struct {
 	tunnels []tunnel
 
 	// dests are the switches with hosts, one destination group each: all its
-	// hosts are reached the same way. destOf is the opposite, -1 for none.
+	// hosts are reached the same way; and the ends of tunnels. Traffic begins
+	// there, too. destOf is the opposite, -1 for none.
 	dests  []int32
 	destOf []int32
 	// seeds are, by switch, the tags its hosts send.
 	seeds []uint8
-	// sources are the switches where traffic begins: those with hosts, and
-	// those where a tunnel does.
-	sources []bool
 	// lossless are the priorities that any port pauses.
 	lossless qos.PrioritySet
 
@@ -57,7 +55,6 @@ type network struct {
 type tunnel struct {
 	from, to int32
 	remap    [qos.NumPriorities]uint8
-	intent   *intent.Tunnel
 }
 
 // layer is one lossless class, or several that are alike on every port.
@@ -101,19 +98,16 @@ func compile(g *topology.Graph, model string) (*network, error) {
 	n.upAgain, n.defaultUp, n.level = make([]bool, s), make([]bool, s), make([]bool, len(g.Bundles))
 	n.remap = make([]*[qos.NumPriorities]uint8, s)
 	var targets qos.PrioritySet
-	used := qos.PrioritySet(0)
 	for _, x := range g.Fabric.Routing.Exceptions {
 		m := remapOf(x.Remap)
-		if len(x.Remap) > 0 {
-			n.tagged = true
-		}
 		for _, r := range x.Remap {
+			n.tagged = true
 			targets |= qos.Priorities(r.To.Priority.V)
 		}
 		n.except(x, &m)
 	}
 	for _, t := range g.Fabric.Routing.Tunnels {
-		n.tunnels = append(n.tunnels, tunnel{int32(g.Index(t.From)), int32(g.Index(t.To)), remapOf(t.Remap), t})
+		n.tunnels = append(n.tunnels, tunnel{g.Index(t.From), g.Index(t.To), remapOf(t.Remap)})
 		for _, r := range t.Remap {
 			n.tagged = true
 			targets |= qos.Priorities(r.To.Priority.V)
@@ -132,9 +126,8 @@ func compile(g *topology.Graph, model string) (*network, error) {
 			n.lossless |= h.Port.Settings.Lossless()
 		}
 	}
-	used = n.lossless | targets
 	n.destinations(targets)
-	n.plane(used)
+	n.numberPlanes(n.lossless | targets)
 	n.layer()
 	n.shape = shapeOf(g)
 	n.mask()
@@ -150,7 +143,7 @@ const (
 func (n *network) except(x *intent.Exception, m *[qos.NumPriorities]uint8) {
 	in := map[int32]bool{}
 	for _, sw := range x.Switches {
-		i := int32(n.g.Index(sw))
+		i := n.g.Index(sw)
 		in[i] = true
 		switch x.Kind {
 		case intent.UpAgain:
@@ -178,17 +171,15 @@ func (n *network) except(x *intent.Exception, m *[qos.NumPriorities]uint8) {
 // hosts are not in the intent has them at its lowest tier.
 func (n *network) destinations(targets qos.PrioritySet) {
 	g := n.g
-	n.destOf, n.seeds, n.sources = make([]int32, len(g.Switches)), make([]uint8, len(g.Switches)), make([]bool, len(g.Switches))
+	n.destOf, n.seeds = make([]int32, len(g.Switches)), make([]uint8, len(g.Switches))
 	bare := !slices.ContainsFunc(g.Switches, func(s topology.Switch) bool { return len(s.Hosts) > 0 })
 	for i := range g.Switches {
 		s := &g.Switches[i]
 		n.destOf[i] = -1
-		if len(s.Hosts) == 0 && !(bare && s.Tier == 0) {
-			if !slices.ContainsFunc(n.tunnels, func(t tunnel) bool { return t.from == int32(i) || t.to == int32(i) }) {
-				continue
-			}
+		if len(s.Hosts) == 0 && !(bare && s.Tier == 0) &&
+			!slices.ContainsFunc(n.tunnels, func(t tunnel) bool { return t.from == int32(i) || t.to == int32(i) }) {
+			continue
 		}
-		n.sources[i] = true
 		n.destOf[i] = int32(len(n.dests))
 		n.dests = append(n.dests, int32(i))
 		if len(s.Hosts) == 0 && !bare {
@@ -207,8 +198,12 @@ func (n *network) destinations(targets qos.PrioritySet) {
 	}
 }
 
-// plane numbers the changes of tag that can happen.
-func (n *network) plane(used qos.PrioritySet) {
+// plane returns that of the change of tag from one layer to another; -1 where it
+// never happens.
+func (n *network) plane(from, to int) int8 { return n.planes[n.layers[from].tag][n.layers[to].tag] }
+
+// numberPlanes numbers the changes of tag that can happen.
+func (n *network) numberPlanes(used qos.PrioritySet) {
 	for i := range n.planes {
 		for j := range n.planes[i] {
 			n.planes[i][j] = -1
@@ -281,11 +276,10 @@ func (n *network) mask() {
 	for l := range n.layers {
 		n.pauses[l] = make([]uint64, n.shape.maskWords)
 		for s := range n.g.Switches {
-			arcs, _ := n.g.Out(int32(s))
 			row := n.shape.mask(n.pauses[l], int32(s))
-			for i := range arcs {
-				if n.g.Bundles[arcs[i].Bundle].Lossless.Has(n.layers[l].priorities[0]) {
-					row[i/64] |= 1 << (i % 64)
+			for i, a := range n.g.Out(int32(s)) {
+				if n.g.Bundles[a.Bundle].Lossless.Has(n.layers[l].priorities[0]) {
+					set(row, int32(i))
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
 // Hole is ports of one switch that treat a lossless class otherwise than the
@@ -43,10 +44,7 @@ type Paths struct {
 }
 
 // holes gathers ports by class, switch and origin.
-type holes struct {
-	list []Hole
-	at   map[holeKey]int
-}
+type holes struct{ ordered.Map[holeKey, Hole] }
 
 type holeKey struct {
 	priority int
@@ -55,27 +53,22 @@ type holeKey struct {
 }
 
 func (h *holes) add(k *intent.Class, p *intent.Port, from intent.Origin) {
-	key := holeKey{k.Priority.V, p.Switch.Name, from}
-	i, ok := h.at[key]
-	if !ok {
-		if h.at == nil {
-			h.at = map[holeKey]int{}
-		}
-		i = len(h.list)
-		h.at[key] = i
-		h.list = append(h.list, Hole{Class: k.Name, Priority: k.Priority.V, Switch: p.Switch.Name, From: from})
-	}
-	if ports := h.list[i].Ports; !slices.Contains(ports, p.Name) {
-		h.list[i].Ports = append(ports, p.Name)
+	at := h.At(holeKey{k.Priority.V, p.Switch.Name, from})
+	at.Class, at.Priority, at.Switch, at.From = k.Name, k.Priority.V, p.Switch.Name, from
+	if !slices.Contains(at.Ports, p.Name) {
+		at.Ports = append(at.Ports, p.Name)
 	}
 }
 
-// sorted returns the holes with their ports in order.
-func (h *holes) sorted() []Hole {
-	for i := range h.list {
-		h.list[i].Ports = natural.Sorted(h.list[i].Ports)
+// list returns the holes with their ports in order. others is how many ports are as
+// they should.
+func (h *holes) list(others int) []Hole {
+	var out []Hole
+	for _, x := range h.All() {
+		x.Ports, x.Others = natural.Sorted(x.Ports), others
+		out = append(out, x)
 	}
-	return h.list
+	return out
 }
 
 // Paths looks at every port that traffic of a lossless class takes while
@@ -97,12 +90,11 @@ func (a *Analysis) carried() []uint8 {
 	n := a.n
 	out := make([]uint8, len(n.g.Arcs))
 	for s := range n.g.Switches {
-		arcs, _ := n.g.Out(int32(s))
-		for i := range arcs {
+		for i, arc := range n.g.Out(int32(s)) {
 			for t := range n.planes {
 				for _, plane := range n.planes[t] {
 					if plane >= 0 && slices.ContainsFunc(a.nominal.at(plane, int32(s), int32(i)), func(w uint64) bool { return w != 0 }) {
-						out[arcs[i].Back] |= 1 << t
+						out[arc.Back] |= 1 << t
 					}
 				}
 			}
@@ -141,19 +133,18 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 			}
 		}
 	}
+	var hosts []onPath
 	hosted := false
 	for _, d := range n.dests {
 		for _, h := range n.g.Switches[d].Hosts {
+			hosts = append(hosts, onPath{h.Port, true})
 			hosted = hosted || h.Port.Settings.Lossless().Has(p)
 		}
 	}
-	if hosted || !slices.ContainsFunc(n.dests, func(d int32) bool { return len(n.g.Switches[d].Hosts) > 0 }) {
-		for _, d := range n.dests {
-			for _, h := range n.g.Switches[d].Hosts {
-				path = append(path, onPath{h.Port, true})
-			}
-		}
-	} else if !n.tagged {
+	switch {
+	case hosted:
+		path = append(path, hosts...)
+	case len(hosts) > 0 && !n.tagged:
 		return // no host sends it losslessly
 	}
 	out.Lossy = append(out.Lossy, a.gaps(k, path, false, func(c *intent.Class) (bool, intent.Origin) { return c.Lossless.V, c.Lossless.From })...)
@@ -167,7 +158,7 @@ func (a *Analysis) classPaths(k *intent.Class, carried []uint8, out *Paths) {
 				h.add(c, x, c.Lossless.From)
 			}
 		}
-		out.Idle = append(out.Idle, h.sorted()...)
+		out.Idle = append(out.Idle, h.list(0)...)
 	}
 }
 
@@ -192,10 +183,7 @@ func (a *Analysis) gaps(k *intent.Class, path []onPath, sendersOnly bool, is fun
 	if len(good) == 0 {
 		return nil
 	}
-	for i := range h.list {
-		h.list[i].Others = len(good)
-	}
-	return h.sorted()
+	return h.list(len(good))
 }
 
 // tunnelOnly returns the classes that only the remap of a tunnel leads to.

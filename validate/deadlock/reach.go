@@ -97,7 +97,7 @@ func (w *worker) spread(st []uint16, f failure) {
 		s := w.queue[len(w.queue)-1]
 		w.queue = w.queue[:len(w.queue)-1]
 		w.queued[s] = false
-		arcs, _ := w.n.g.Out(s)
+		arcs := w.n.g.Out(s)
 		for i := range arcs {
 			if a := &arcs[i]; !f.down(s, a) && w.n.uses(st, s, a) {
 				w.come(a.To, w.leaves(s, a.Dir), a.Dir == topology.Down)
@@ -124,7 +124,7 @@ func (w *worker) ways(st []uint16, f failure, s int32) (up, rest []uint64) {
 	up, rest = w.up[:width], w.rest[:width]
 	clear(up)
 	clear(rest)
-	arcs, _ := w.n.g.Out(s)
+	arcs := w.n.g.Out(s)
 	for i := range arcs {
 		a := &arcs[i]
 		switch {
@@ -144,7 +144,7 @@ func (w *worker) turns(m *matrix, st []uint16, f failure, d int32, hosts bool) {
 	n := w.n
 	for _, s := range w.carriers {
 		w.touch(m, s)
-		arcs, _ := n.g.Out(s)
+		arcs := n.g.Out(s)
 		k := int32(len(arcs))
 		up, rest := w.ways(st, f, s)
 		if s == d {
@@ -199,7 +199,7 @@ type entry struct {
 // entries returns how the packets of the last spread come to switch s.
 func (w *worker) entries(st []uint16, f failure, s int32) []entry {
 	var out []entry
-	arcs, _ := w.n.g.Out(s)
+	arcs := w.n.g.Out(s)
 	for i := range arcs {
 		a := &arcs[i]
 		if back := &w.n.g.Arcs[a.Back]; w.above[a.To]|w.below[a.To] != 0 && !f.down(s, a) && w.n.uses(st, a.To, back) {
@@ -232,16 +232,9 @@ func (w *worker) tunnel(m *matrix, t *tunnel, to, at []uint16, f failure) {
 	w.touch(m, t.from)
 	for _, e := range in {
 		each(uint64(e.tags), 0, func(tag int32) {
-			row := m.at(w.n.planes[tag][t.mapped(uint8(tag), w.n.tagged)], t.from, e.in)
+			row := m.at(w.n.planes[tag][t.remap[tag]], t.from, e.in)
 			or(row, up)
 			or(row, rest)
 		})
 	}
-}
-
-func (t *tunnel) mapped(tag uint8, tagged bool) uint8 {
-	if !tagged {
-		return tag
-	}
-	return t.remap[tag]
 }

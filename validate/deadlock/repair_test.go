@@ -34,7 +34,7 @@ func TestRepair(t *testing.T) {
 					continue
 				}
 				copy(w.st, w.before(d))
-				what := w.repair(d, f, w.st)
+				newWay := w.repair(d, f, w.st)
 				if f.sw >= 0 {
 					w.st[f.sw] = none
 				}
@@ -51,7 +51,7 @@ func TestRepair(t *testing.T) {
 				if len(w.lost) > 0 {
 					repaired++
 				}
-				if what == other {
+				if newWay {
 					newWays++
 					continue
 				}
@@ -78,7 +78,7 @@ func (w *worker) beyond(a *Analysis, s, d int32) string {
 	fresh.prepare(a)
 	fresh.fromHosts(w.before(d), nothing)
 	fresh.turns(fresh.seen, w.before(d), nothing, d, true)
-	arcs, _ := n.g.Out(s)
+	arcs := n.g.Out(s)
 	for plane := range n.numPlanes {
 		for in := range len(arcs) + 1 {
 			x, y := w.seen.at(int8(plane), s, int32(in)), fresh.seen.at(int8(plane), s, int32(in))

@@ -51,12 +51,7 @@ type Cycle struct {
 
 // Class returns the class of all buffers of the cycle; "" where they differ.
 func (c Cycle) Class() string {
-	for _, h := range c.Hops {
-		if h.Class != c.Hops[0].Class {
-			return ""
-		}
-	}
-	if len(c.Hops) == 0 {
+	if len(c.Hops) == 0 || slices.ContainsFunc(c.Hops, func(h Hop) bool { return h.Class != c.Hops[0].Class }) {
 		return ""
 	}
 	return c.Hops[0].Class
@@ -115,7 +110,7 @@ func (a *Analysis) Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	slices.SortStableFunc(r.Cycles, func(x, y Cycle) int { return cmp.Compare(len(x.Hops), len(y.Hops)) })
 	turns := a.nominalTurns()
-	if !o.NominalOnly && (!a.proven || o.search) {
+	if !a.proven || o.search {
 		orbits := n.orbits(o.all)
 		fs := make([]failure, len(orbits))
 		for i := range orbits {
@@ -141,9 +136,8 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 		lo, hi int // tiers
 	}
 	type collected struct {
-		bundles, sws []int32
-		f            failure
-		cycle        []node
+		orbit
+		cycle []node
 	}
 	var groups ordered.Map[key, collected]
 	for i := range orbits {
@@ -203,7 +197,7 @@ func (a *Analysis) what(g *FailureGroup) string {
 	low, high := map[string]bool{}, map[string]bool{}
 	for _, l := range g.Links {
 		x, y := a.Graph.Fabric.Switch(l.A.Device), a.Graph.Fabric.Switch(l.B.Device)
-		i, j := int32(a.Graph.Index(x)), int32(a.Graph.Index(y))
+		i, j := a.Graph.Index(x), a.Graph.Index(y)
 		if a.tier(i) > a.tier(j) || a.tier(i) == a.tier(j) && i > j {
 			i, j = j, i
 		}
@@ -262,21 +256,16 @@ func edgesAround(cycle []node) []edge {
 // makers returns, for each dependency, a switch whose hosts' traffic makes it
 // under a failure, or -1.
 func (w *worker) makers(f failure, edges []edge) []int32 {
-	out := make([]int32, len(edges))
-	for i := range out {
-		out[i] = -1
-	}
-	open := len(edges)
+	out := slices.Repeat([]int32{-1}, len(edges))
 	note := func(d int32) {
 		for i, e := range edges {
-			if out[i] < 0 && w.sees(e.u, e.v) {
+			if out[i] < 0 && w.sees(e) {
 				out[i] = d
-				open--
 			}
 		}
 	}
 	for i, d := range w.n.dests {
-		if open == 0 {
+		if !slices.Contains(out, -1) {
 			return out
 		}
 		if d == f.sw || !w.mayMake(d, f, edges, out) {
@@ -303,5 +292,5 @@ func (w *worker) mayMake(d int32, f failure, edges []edge, out []int32) bool {
 			return true
 		}
 	}
-	return f != nothing && w.repair(d, f, w.st) == other
+	return f != nothing && w.repair(d, f, w.st)
 }

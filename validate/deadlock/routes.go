@@ -78,7 +78,7 @@ func (n *network) route(d int32, f failure, before, st []uint16, w *worker) {
 	for k := uint16(1); k <= maxHops && (len(level) > 0 || k <= last); k++ {
 		next = next[:0]
 		for _, x := range level {
-			arcs, _ := n.g.Out(x)
+			arcs := n.g.Out(x)
 			for i := range arcs {
 				a := &arcs[i]
 				y := a.To
@@ -130,41 +130,30 @@ func (n *network) farthestHeld(before []uint16) uint16 {
 	return last
 }
 
-// change is what a failure does to the routes to one destination.
-type change int
-
-const (
-	// fewer: some switches have fewer ways than before, none has a new one.
-	fewer change = iota
-	// other: a switch that carries traffic may send it a new way.
-	other
-)
-
-// repair fills st with the routes to destination d under a failure, and says
-// what changed. Only switches that lost every way they had are looked at
-// again; with fewer, st is not filled.
-func (w *worker) repair(d int32, f failure, st []uint16) change {
+// repair fills st with the routes to destination d under a failure, and reports
+// whether a switch that carries traffic may send it a new way. Only switches that
+// lost every way they had are looked at again; without any, st is not filled.
+func (w *worker) repair(d int32, f failure, st []uint16) (newWay bool) {
 	n := w.n
 	before := w.before(d)
 	w.lost = w.lost[:0]
 	if f.sw >= 0 {
-		arcs, _ := n.g.Out(f.sw)
-		for i := range arcs {
-			w.lose(before, f, arcs[i].To, &n.g.Arcs[arcs[i].Back])
+		for _, a := range n.g.Out(f.sw) {
+			w.lose(before, f, a.To, &n.g.Arcs[a.Back])
 		}
 	} else {
 		b := &n.g.Bundles[f.bundle]
 		for _, s := range [2]int32{b.A, b.B} {
-			arcs, _ := n.g.Out(s)
+			arcs := n.g.Out(s)
 			for i := range arcs {
-				if arcs[i].Bundle == f.bundle {
-					w.lose(before, f, s, &arcs[i])
+				if a := &arcs[i]; a.Bundle == f.bundle {
+					w.lose(before, f, s, a)
 				}
 			}
 		}
 	}
 	if len(w.lost) == 0 {
-		return fewer
+		return false
 	}
 	defer func() {
 		for _, x := range w.lost {
@@ -179,10 +168,9 @@ func (w *worker) repair(d int32, f failure, st []uint16) change {
 		if n.holds(before, x) {
 			continue
 		}
-		arcs, _ := n.g.Out(x)
-		for j := range arcs {
-			if y := arcs[j].To; y != f.sw && arcs[j].Bundle != f.bundle {
-				w.lose(before, f, y, &n.g.Arcs[arcs[j].Back])
+		for _, a := range n.g.Out(x) {
+			if a.To != f.sw && a.Bundle != f.bundle {
+				w.lose(before, f, a.To, &n.g.Arcs[a.Back])
 			}
 		}
 	}
@@ -196,10 +184,9 @@ func (w *worker) lose(before []uint16, f failure, s int32, a *topology.Arc) {
 	if w.gone[s] || s == f.sw || !n.uses(before, s, a) {
 		return
 	}
-	arcs, _ := n.g.Out(s)
+	arcs := n.g.Out(s)
 	for i := range arcs {
-		b := &arcs[i]
-		if !f.down(s, b) && (!w.gone[b.To] || n.holds(before, b.To)) && n.uses(before, s, b) {
+		if b := &arcs[i]; !f.down(s, b) && (!w.gone[b.To] || n.holds(before, b.To)) && n.uses(before, s, b) {
 			return
 		}
 	}
@@ -209,12 +196,12 @@ func (w *worker) lose(before []uint16, f failure, s int32, a *topology.Arc) {
 
 // settle gives the lost switches new routes from those around them, nearest
 // first.
-func (w *worker) settle(d int32, f failure, before, st []uint16) change {
+func (w *worker) settle(d int32, f failure, before, st []uint16) (newWay bool) {
 	n := w.n
 	if f.sw >= 0 {
 		st[f.sw] = none
 	}
-	what := w.offers(f, before, st)
+	newWay = w.offers(f, before, st)
 	// Newly settled switches announce routes that are one hop longer than their
 	// own, so a queue next to the sorted offers of the others keeps the order.
 	w.later = w.later[:0]
@@ -240,31 +227,29 @@ func (w *worker) settle(d int32, f failure, before, st []uint16) change {
 			// It announces upward what it did not before: routes of others
 			// may become shorter, and repairing is not enough.
 			n.route(d, f, before, st, w)
-			return other
+			return true
 		}
-		if n.sources[x] || least == before[x]&distance {
-			what = other
-		}
-		arcs, _ := n.g.Out(x)
-		for k := range arcs {
-			if y := arcs[k].To; w.gone[y] && st[y]&distance == none && !f.down(x, &arcs[k]) {
-				if tells, _ := n.announces(st, &n.g.Arcs[arcs[k].Back]); tells && least < maxHops {
+		newWay = newWay || n.destOf[x] >= 0 || least == before[x]&distance
+		arcs := n.g.Out(x)
+		for i := range arcs {
+			a := &arcs[i]
+			if y := a.To; w.gone[y] && st[y]&distance == none && !f.down(x, a) {
+				if tells, _ := n.announces(st, &n.g.Arcs[a.Back]); tells && least < maxHops {
 					w.later = append(w.later, offer{least + 1, y})
 				}
 			}
 		}
 	}
-	return what
+	return newWay
 }
 
 // offers forgets the routes of the lost switches, but for those that keep theirs,
 // and fills near with what those around them offer, shortest first.
-func (w *worker) offers(f failure, before, st []uint16) change {
-	what := fewer
+func (w *worker) offers(f failure, before, st []uint16) (newWay bool) {
 	for _, x := range w.lost {
 		if w.n.holds(before, x) {
 			st[x] = before[x]&distance | announced | held
-			what = other
+			newWay = true
 			continue
 		}
 		st[x] = none
@@ -279,7 +264,7 @@ func (w *worker) offers(f failure, before, st []uint16) change {
 		}
 	}
 	slices.SortFunc(w.near, func(a, b offer) int { return int(a.length) - int(b.length) })
-	return what
+	return newWay
 }
 
 // offer is a route of some length that a switch may take.
@@ -292,7 +277,7 @@ type offer struct {
 // whether one of that length is as one from below.
 func (w *worker) nearest(st []uint16, f failure, x int32) (least uint16, good bool) {
 	least = none
-	arcs, _ := w.n.g.Out(x)
+	arcs := w.n.g.Out(x)
 	for i := range arcs {
 		a := &arcs[i]
 		if f.down(x, a) {

@@ -46,7 +46,7 @@ func (g *graph) next(v node, c *cursor) node {
 	l, arc := n.split(v)
 	a := &n.g.Arcs[arc]
 	s := a.To
-	_, first := n.g.Out(s)
+	first := n.g.First(s)
 	arcs := int32(len(n.g.Arcs))
 	for {
 		for c.word != 0 {
@@ -97,10 +97,7 @@ func (g *graph) turnPlane(c *cursor, l int) bool {
 
 func (g *graph) load(c *cursor, l int, s, in int32) {
 	n := g.n
-	plane := int8(0)
-	if n.tagged {
-		plane = n.planes[n.layers[l].tag][n.layers[c.layer].tag]
-	}
+	plane := n.plane(l, int(c.layer))
 	c.word = g.m.at(plane, s, in)[c.i]
 	if g.and != nil {
 		c.word |= g.and.at(plane, s, in)[c.i]

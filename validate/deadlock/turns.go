@@ -21,18 +21,17 @@ func (a *Analysis) nominalTurns() []foundTurn {
 	g := &graph{n: n, m: a.nominal, f: nothing}
 	var out []foundTurn
 	for s := range n.g.Switches {
-		arcs, _ := n.g.Out(int32(s))
 	next:
-		for i := range arcs {
+		for _, a := range n.g.Out(int32(s)) {
 			for l := range n.layers {
-				v := int32(l)*arcsAll + arcs[i].Back
+				v := int32(l)*arcsAll + a.Back
 				if !g.has(v) {
 					continue
 				}
 				var c cursor
 				for to := g.next(v, &c); to >= 0; to = g.next(v, &c) {
-					if _, arc := n.split(to); n.isUpAgain(arcs[i].Back, arc) {
-						out = append(out, foundTurn{turn{int32(s), arcs[i].Back, arc}, nothing})
+					if _, arc := n.split(to); n.isUpAgain(a.Back, arc) {
+						out = append(out, foundTurn{turn{int32(s), a.Back, arc}, nothing})
 						break next
 					}
 				}
@@ -95,7 +94,7 @@ func (a *Analysis) edgesOf(in, out int32) []edge {
 	arcs := int32(len(n.g.Arcs))
 	for lu := range n.layers {
 		for lv := range n.layers {
-			if !n.tagged && lu != lv || n.tagged && n.planes[n.layers[lu].tag][n.layers[lv].tag] < 0 {
+			if !n.tagged && lu != lv || n.plane(lu, lv) < 0 {
 				continue
 			}
 			if n.bundle(in).Lossless.Has(n.layers[lu].priorities[0]) && n.bundle(out).Lossless.Has(n.layers[lv].priorities[0]) {

@@ -77,8 +77,7 @@ func gaps(p *PortWindow, samples []Sample) []drivers.CounterID {
 
 // off says what a switch could count and does not.
 func (j *judge) off(w *window) {
-	lossless := slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return len(p.port.Classes) > 0 })
-	if !lossless {
+	if !slices.ContainsFunc(w.ports, func(p *PortWindow) bool { return len(p.port.Classes) > 0 }) {
 		return
 	}
 	why := map[string][]string{}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
@@ -89,11 +90,8 @@ type Port struct {
 	Asymmetric bool
 	// ToHost says that a host is at the other end.
 	ToHost bool
-	Peer   Endpoint // the other end; zero where there is none
+	Peer   intent.Endpoint // the other end; zero where there is none
 }
-
-// Endpoint is a port of a device.
-type Endpoint struct{ Device, Port string }
 
 // lossless returns the class that a priority belongs to.
 func (p *Port) lossless(priority int) *Class {
@@ -162,14 +160,17 @@ type PortWindow struct {
 	port *Port
 }
 
+// end is the port that was counted.
+func (p *PortWindow) end() intent.Endpoint { return intent.Endpoint{Device: p.Device, Port: p.Port} }
+
 // Judge looks at the samples of devices. Their order does not matter; samples of
 // other devices, and of ports that no device lists, are passed over.
 func Judge(devices []Device, samples []Sample, o Options) *Result {
-	j := &judge{o: o, at: map[Endpoint]*PortWindow{}, base: map[Endpoint]*PortWindow{}}
+	j := &judge{o: o, at: map[intent.Endpoint]*PortWindow{}, base: map[intent.Endpoint]*PortWindow{}}
 	if o.Baseline != nil {
 		for i := range o.Baseline.Ports {
 			if b := &o.Baseline.Ports[i]; b.Span > 0 {
-				j.base[Endpoint{b.Device, b.Port}] = b
+				j.base[b.end()] = b
 			}
 		}
 	}
@@ -184,7 +185,7 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 	}
 	for _, w := range j.windows {
 		for _, p := range w.ports {
-			j.at[Endpoint{p.Device, p.Port}] = p
+			j.at[p.end()] = p
 		}
 	}
 	for _, w := range j.windows {
@@ -201,8 +202,8 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 type judge struct {
 	o       Options
 	windows []*window
-	at      map[Endpoint]*PortWindow
-	base    map[Endpoint]*PortWindow // of the baseline
+	at      map[intent.Endpoint]*PortWindow
+	base    map[intent.Endpoint]*PortWindow // of the baseline
 	out     []Finding
 }
 

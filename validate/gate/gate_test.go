@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/nic"
 )
@@ -24,11 +25,11 @@ var rdma = Class{Name: "rdma", Priority: 3, Queue: 3, Group: 3, Marks: true, Hea
 func fabric() []Device {
 	return []Device{
 		{Name: "leaf1", Pools: map[string]int64{"pool": 1000}, Ports: map[string]Port{
-			"Ethernet0": {Speed: 400e9, Classes: []Class{rdma}, Watched: true, ToHost: true, Peer: Endpoint{"gpu1", "eth0"}},
-			"Ethernet8": {Speed: 400e9, Classes: []Class{rdma}, Peer: Endpoint{"spine1", "Ethernet0"}},
+			"Ethernet0": {Speed: 400e9, Classes: []Class{rdma}, Watched: true, ToHost: true, Peer: intent.Endpoint{Device: "gpu1", Port: "eth0"}},
+			"Ethernet8": {Speed: 400e9, Classes: []Class{rdma}, Peer: intent.Endpoint{Device: "spine1", Port: "Ethernet0"}},
 		}},
 		{Name: "gpu1", Host: true, Ports: map[string]Port{
-			"eth0": {Speed: 400e9, Classes: []Class{rdma}, Peer: Endpoint{"leaf1", "Ethernet0"}},
+			"eth0": {Speed: 400e9, Classes: []Class{rdma}, Peer: intent.Endpoint{Device: "leaf1", Port: "Ethernet0"}},
 		}},
 	}
 }

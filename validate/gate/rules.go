@@ -90,7 +90,7 @@ func Spell(d time.Duration) string {
 func (j *judge) lost(p *PortWindow) {
 	note := func(where string, c *Class, m drivers.Metric, index int, fix string) {
 		if n := p.count(m, index); n > 0 {
-			j.found(LosslessDrop, Fail, p.Device, p.Port, fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, packets(n)), fix)
+			j.found(LosslessDrop, Fail, p.Device, p.Port, fmt.Sprintf("%s of lossless class %s dropped %s", fmt.Sprintf(where, index), c.Name, count(n, "packet")), fix)
 		}
 	}
 	for i := range p.port.Classes {
@@ -102,7 +102,7 @@ func (j *judge) lost(p *PortWindow) {
 		note("priority %d", c, drivers.PriorityDiscards, c.Priority, "check the NIC's receive buffers, and that it pauses this priority")
 	}
 	if n := p.count(drivers.Discards, 0); n > 0 && !j.discarded(p) {
-		j.found(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no buffer for %s of a priority that it does not report", packets(n)), "check the NIC's receive buffers")
+		j.found(LosslessDrop, Warn, p.Device, p.Port, fmt.Sprintf("the NIC had no buffer for %s of a priority that it does not report", count(n, "packet")), "check the NIC's receive buffers")
 	}
 }
 
@@ -116,11 +116,12 @@ func (j *judge) discarded(p *PortWindow) bool {
 	return false
 }
 
-func packets(n uint64) string {
+// count prints "1 frame" or "3 frames".
+func count(n uint64, noun string) string {
 	if n == 1 {
-		return "1 packet"
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d packets", n)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func times(n uint64) string {
@@ -140,7 +141,7 @@ func (j *judge) storms(p *PortWindow) {
 		}
 		what := fmt.Sprintf("the PFC watchdog found queue %d stuck %s", q, times(n))
 		if d := p.count(drivers.QueueDrops, q); d > 0 {
-			what += ", and " + packets(d) + " of it were dropped"
+			what += ", and " + count(d, "packet") + " of it were dropped"
 		}
 		j.found(Watchdog, Fail, p.Device, p.Port, what, "check the device attached there: it paused for longer than the watchdog allows")
 	}
@@ -166,16 +167,9 @@ func (j *judge) linkPause(p *PortWindow) {
 			pfc += p.count(way.pfc, i)
 		}
 		if n := p.count(way.link, 0); n > pfc {
-			j.found(LinkPause, Fail, p.Device, p.Port, fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, frames(n)), "turn link pause off on both ends")
+			j.found(LinkPause, Fail, p.Device, p.Port, fmt.Sprintf("the port %s %s that pause the whole link (IEEE 802.3x)", way.says, count(n, "frame")), "turn link pause off on both ends")
 		}
 	}
-}
-
-func frames(n uint64) string {
-	if n == 1 {
-		return "1 frame"
-	}
-	return fmt.Sprintf("%d frames", n)
 }
 
 // wrongPriority finds pause on priorities that the intent calls lossy. Both ends
@@ -190,11 +184,11 @@ func (j *judge) wrongPriority(p *PortWindow, host bool) {
 			continue
 		}
 		if n := p.count(drivers.PFCRx, i); n > 0 && !p.port.Asymmetric && !peer.saw(drivers.PFCTx, i) {
-			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port received %s that pause priority %d, which the intent calls lossy", frames(n), i), "check the other end: it has PFC on for this priority, or maps packets to it")
+			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port received %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the other end: it has PFC on for this priority, or maps packets to it")
 		}
 		obeyed := peer != nil && peer.port.Asymmetric
 		if n := p.count(drivers.PFCTx, i); n > 0 && !obeyed && !peer.saw(drivers.PFCRx, i) {
-			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", frames(n), i), "check the port's map from priority to priority group")
+			j.found(WrongPriority, Fail, p.Device, p.Port, fmt.Sprintf("the port sent %s that pause priority %d, which the intent calls lossy", count(n, "frame"), i), "check the port's map from priority to priority group")
 		} else if before := p.first[drivers.PFCTx.Of(i)]; n == 0 && before > 0 && !host {
 			j.found(PauseBefore, Warn, p.Device, p.Port, fmt.Sprintf("the port has sent pause on priority %d, which the intent calls lossy; none during this window", i), "clear the counters if this was before a change")
 		}
@@ -271,7 +265,7 @@ func (j *judge) marking(w *window) {
 			counted = counted || ok
 		}
 		if counted && pauses > 0 && marks == 0 {
-			j.found(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("it sent %s for class %s but marked none of its packets", frames(pauses), name), "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable")
+			j.found(ECNBeforePFC, Warn, w.dev.Name, "", fmt.Sprintf("it sent %s for class %s but marked none of its packets", count(pauses, "frame"), name), "lower the ECN thresholds of the class, and make sure that its packets are ECN-capable")
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (p *PortWindow) rate(m drivers.Metric, index int) float64 {
 }
 
 // usual returns the baseline of a port; nil where there is none.
-func (j *judge) usual(p *PortWindow) *PortWindow { return j.base[Endpoint{p.Device, p.Port}] }
+func (j *judge) usual(p *PortWindow) *PortWindow { return j.base[p.end()] }
 
 // Lean drops of a sample what no failure and no comparison of rates needs, so that a
 // baseline of a large fabric fits into memory.

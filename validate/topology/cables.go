@@ -2,12 +2,16 @@ package topology
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
@@ -215,7 +219,7 @@ func Compare(f *intent.Fabric, cables []Cable) []Difference {
 			continue
 		}
 		done[[2]intent.Endpoint{a, b}] = true
-		if !knownA && !knownB && c.has(a.Device) && c.has(b.Device) {
+		if !knownA && !knownB && c.f.Has(a.Device) && c.f.Has(b.Device) {
 			c.count(devicePair{a.Device, b.Device}, cable, reversed)
 			continue
 		}
@@ -231,7 +235,7 @@ func Compare(f *intent.Fabric, cables []Cable) []Difference {
 func Stranger(f *intent.Fabric, cables []Cable) (device string, ok bool) {
 	c := &comparison{f: f}
 	for _, cable := range cables {
-		if a, _ := c.end(cable.A); cable.Unnamed && !c.has(a.Device) {
+		if a, _ := c.end(cable.A); cable.Unnamed && !c.f.Has(a.Device) {
 			return cable.A.Device, true
 		}
 	}
@@ -279,14 +283,14 @@ func (c *comparison) count(k devicePair, cable Cable, reversed bool) {
 // port.
 func (c *comparison) end(e End) (out intent.Endpoint, known bool) {
 	out = intent.Endpoint{Device: e.Device, Port: e.Port}
-	if !c.has(out.Device) {
+	if !c.f.Has(out.Device) {
 		// LLDP tells system names, which may carry the domain.
-		if short, _, ok := strings.Cut(e.Device, "."); ok && c.has(short) {
+		if short, _, ok := strings.Cut(e.Device, "."); ok && c.f.Has(short) {
 			out.Device = short
 		}
 	}
 	for _, p := range []string{e.Port, e.Also} {
-		if p != "" && c.port(intent.Endpoint{Device: out.Device, Port: p}) {
+		if _, known := c.at(intent.Endpoint{Device: out.Device, Port: p}); known {
 			out.Port = p
 			return out, true
 		}
@@ -294,37 +298,19 @@ func (c *comparison) end(e End) (out intent.Endpoint, known bool) {
 	return out, false
 }
 
-func (c *comparison) has(device string) bool {
-	return c.f.Switch(device) != nil || c.f.Host(device) != nil
-}
-
-func (c *comparison) port(e intent.Endpoint) bool {
-	if s := c.f.Switch(e.Device); s != nil {
-		return s.Port(e.Port) != nil
-	}
-	h := c.f.Host(e.Device)
-	return h != nil && h.NIC(e.Port) != nil
-}
-
-// link returns the link of the intent at an end, and its other end.
-func (c *comparison) link(e intent.Endpoint) (*intent.Link, intent.Endpoint) {
-	var l *intent.Link
+// at returns the link of the intent at an end; known says that the intent has the
+// port.
+func (c *comparison) at(e intent.Endpoint) (l *intent.Link, known bool) {
 	if s := c.f.Switch(e.Device); s != nil {
 		if p := s.Port(e.Port); p != nil {
-			l = p.Link
+			return p.Link, true
 		}
 	} else if h := c.f.Host(e.Device); h != nil {
 		if n := h.NIC(e.Port); n != nil {
-			l = n.Link
+			return n.Link, true
 		}
 	}
-	switch {
-	case l == nil:
-		return nil, intent.Endpoint{}
-	case l.A == e:
-		return l, l.B
-	}
-	return l, l.A
+	return nil, false
 }
 
 // cable compares one cable with the links of the ends that the intent knows.
@@ -334,11 +320,15 @@ func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) 
 		here, there intent.Endpoint
 		named       bool // the intent knows the port there
 	}{{a, b, knownB}, {b, a, knownA}} {
-		l, want := c.link(e.here)
+		l, _ := c.at(e.here)
 		if l == nil {
 			continue
 		}
 		c.seen[l] = true
+		want := l.A
+		if want == e.here {
+			want = l.B
+		}
 		if want == e.there || want.Device == e.there.Device && !e.named {
 			linked = true
 			continue
@@ -346,7 +336,7 @@ func (c *comparison) cable(a, b intent.Endpoint, knownA, knownB bool, line int) 
 		c.out = append(c.out, Difference{Kind: Moved, A: e.here, B: e.there, Want: want, Pos: l.Pos, Line: line})
 		moved = true
 	}
-	if !moved && !linked && c.has(a.Device) && c.has(b.Device) {
+	if !moved && !linked && c.f.Has(a.Device) && c.f.Has(b.Device) {
 		c.out = append(c.out, Difference{Kind: Unknown, A: a, B: b, Line: line})
 	}
 }
@@ -371,7 +361,9 @@ func (c *comparison) absent() {
 			c.out = append(c.out, Difference{Kind: Absent, A: l.A, B: l.B, Pos: l.Pos, Count: n})
 		}
 	}
-	for _, k := range sortedPairs(c.counted) {
+	for _, k := range slices.SortedFunc(maps.Keys(c.counted), func(x, y devicePair) int {
+		return cmp.Or(natural.Compare(x.a, y.a), natural.Compare(x.b, y.b))
+	}) {
 		if n := c.counted[k].cables() - len(*left.At(k)); n > 0 {
 			c.out = append(c.out, Difference{Kind: Unknown, A: intent.Endpoint{Device: k.a}, B: intent.Endpoint{Device: k.b}, Line: c.counted[k].line, Count: n})
 		}

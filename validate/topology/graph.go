@@ -101,21 +101,17 @@ func New(f *intent.Fabric) *Graph {
 	return g
 }
 
-// Index returns the number of a switch, or -1.
-func (g *Graph) Index(s *intent.Switch) int {
-	if i, ok := g.index[s]; ok {
-		return int(i)
-	}
-	return -1
-}
+// Index returns the number of a switch of the fabric.
+func (g *Graph) Index(s *intent.Switch) int32 { return g.index[s] }
 
 // Name returns the name of switch i.
 func (g *Graph) Name(i int32) string { return g.Switches[i].Switch.Name }
 
-// Out returns the arcs that leave switch i, and the index of the first.
-func (g *Graph) Out(i int32) (arcs []Arc, first int32) {
-	return g.Arcs[g.start[i]:g.start[i+1]], g.start[i]
-}
+// Out returns the arcs that leave switch i.
+func (g *Graph) Out(i int32) []Arc { return g.Arcs[g.start[i]:g.start[i+1]] }
+
+// First returns the index of the first arc that leaves switch i.
+func (g *Graph) First(i int32) int32 { return g.start[i] }
 
 // From returns the switch that an arc leaves.
 func (g *Graph) From(arc int32) int32 { return g.Arcs[g.Arcs[arc].Back].To }

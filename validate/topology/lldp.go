@@ -2,10 +2,8 @@ package topology
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
@@ -118,16 +116,5 @@ func (l *lldp) cables(device string) []Cable {
 			}
 		}
 	}
-	return out
-}
-
-func sortedPairs(m map[devicePair]*tally) []devicePair {
-	out := make([]devicePair, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.SortFunc(out, func(x, y devicePair) int {
-		return cmp.Or(natural.Compare(x.a, y.a), natural.Compare(x.b, y.b))
-	})
 	return out
 }

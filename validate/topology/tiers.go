@@ -43,21 +43,20 @@ const far = math.MaxInt
 // rank gives each switch its tier: by the tiers that the intent states, else
 // by the words of its role, else by its distance from hosts.
 func (g *Graph) rank() {
+	stated := g.Fabric.Routing.Tiers.V
 	declared := make([]int, len(g.Switches))
-	words := true
-	for i := range g.Switches {
-		declared[i] = tierOf(g.Switches[i].Switch.Role)
-	}
-	if t := g.Fabric.Routing.Tiers; len(t.V) > 0 {
-		words = false
-		for i := range g.Switches {
-			declared[i] = slices.Index(t.V, g.Switches[i].Switch.Role)
+	for i, s := range g.Switches {
+		if declared[i] = tierOf(s.Switch.Role); len(stated) > 0 {
+			declared[i] = slices.Index(stated, s.Switch.Role)
 		}
 	}
-	if words && !slices.Contains(declared, 2) {
+	if len(stated) == 0 && !slices.Contains(declared, 2) {
 		// Without a superspine, a core is what comes above the spines, or
 		// above the leaves.
-		above := 1 + slices.Max(append([]int{0}, below(declared, 3)...))
+		above := 1
+		if slices.Contains(declared, 1) {
+			above = 2
+		}
 		for i, d := range declared {
 			if d == 3 {
 				declared[i] = above
@@ -83,48 +82,34 @@ func (g *Graph) rank() {
 	g.direct()
 }
 
-func below(l []int, limit int) []int {
-	var out []int
-	for _, v := range l {
-		if v < limit {
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // distances counts the links from each switch to the nearest one with hosts;
 // in a fabric without hosts, to the nearest of the lowest tier that a role
 // declares. A switch with hosts whose role is above the lowest one of its kind
 // does not count as a beginning while others do: hosts at a spine make no leaf
 // of it.
 func (g *Graph) distances(declared []int) []int {
-	dist := make([]int, len(g.Switches))
+	dist := slices.Repeat([]int{far}, len(g.Switches))
 	var queue []int32
-	for pass := 0; pass < 3 && len(queue) == 0; pass++ {
+	hosts := func(i int) bool { return len(g.Switches[i].Hosts) > 0 }
+	for _, first := range []func(i int) bool{
+		func(i int) bool { return hosts(i) && declared[i] <= 0 },
+		hosts,
+		func(i int) bool { return declared[i] == 0 },
+	} {
 		for i := range g.Switches {
-			hosts := len(g.Switches[i].Hosts) > 0
-			var first bool
-			switch pass {
-			case 0:
-				first = hosts && declared[i] <= 0
-			case 1:
-				first = hosts
-			case 2:
-				first = declared[i] == 0
-			}
-			dist[i] = far
-			if first {
+			if first(i) {
 				dist[i] = 0
 				queue = append(queue, int32(i))
 			}
+		}
+		if len(queue) > 0 {
+			break
 		}
 	}
 	for len(queue) > 0 {
 		x := queue[0]
 		queue = queue[1:]
-		arcs, _ := g.Out(x)
-		for _, a := range arcs {
+		for _, a := range g.Out(x) {
 			if dist[a.To] == far {
 				dist[a.To] = dist[x] + 1
 				queue = append(queue, a.To)

@@ -16,12 +16,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/roce-fabric/roce-fabric/watch"
 )
 
 const (
 	// maxRequests is how many requests are answered at the same time, and
-	// maxConnections how many connections are held.
+	// maxConnections how many connections are held; others wait to be accepted.
 	maxRequests    = 16
 	maxConnections = 128
 	// headTime bounds the reading of a request, answerTime the whole of it, and
@@ -56,20 +58,17 @@ func Handler(s Source) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, index) })
 	mux.Handle("GET /metrics", s.Metrics)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if !s.Watcher.Alive() {
-			text(w, http.StatusServiceUnavailable, "the loop does not turn\n")
-			return
+	probe := func(ok func() bool, fault string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if !ok() {
+				text(w, http.StatusServiceUnavailable, fault)
+				return
+			}
+			text(w, http.StatusOK, "ok\n")
 		}
-		text(w, http.StatusOK, "ok\n")
-	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if s.Watcher.Last() == nil {
-			text(w, http.StatusServiceUnavailable, "the first round is not over\n")
-			return
-		}
-		text(w, http.StatusOK, "ok\n")
-	})
+	}
+	mux.Handle("GET /healthz", probe(s.Watcher.Alive, "the loop does not turn\n"))
+	mux.Handle("GET /readyz", probe(func() bool { return s.Watcher.Last() != nil }, "the first round is not over\n"))
 	for form, kind := range map[string]string{"html": "text/html; charset=utf-8", "json": "application/json"} {
 		mux.Handle("GET /report."+form, &reports{source: &s, form: form, kind: kind})
 	}
@@ -153,7 +152,7 @@ func (p *reports) write(r *watch.Round) ([]byte, error) {
 func Run(ctx context.Context, l net.Listener, h http.Handler) error {
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: headTime, ReadTimeout: headTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(newLimited(l, maxConnections)) }()
+	go func() { failed <- srv.Serve(netutil.LimitListener(l, maxConnections)) }()
 	select {
 	case err := <-failed:
 		return err
@@ -169,47 +168,4 @@ func Run(ctx context.Context, l net.Listener, h http.Handler) error {
 		err = errors.Join(err, served)
 	}
 	return err
-}
-
-// limited holds a number of connections at most; others wait to be accepted.
-type limited struct {
-	net.Listener
-	slots  chan struct{}
-	closed chan struct{}
-	close  func()
-}
-
-func newLimited(l net.Listener, n int) *limited {
-	out := &limited{Listener: l, slots: make(chan struct{}, n), closed: make(chan struct{})}
-	out.close = sync.OnceFunc(func() { close(out.closed) })
-	return out
-}
-
-func (l *limited) Close() error {
-	l.close()
-	return l.Listener.Close()
-}
-
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &held{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-type held struct {
-	net.Conn
-	free func()
-}
-
-func (c *held) Close() error {
-	defer c.free()
-	return c.Conn.Close()
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -132,7 +134,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lim := newLimited(l, 1)
+	lim := netutil.LimitListener(l, 1)
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
