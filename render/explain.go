@@ -112,9 +112,7 @@ type PausePath struct {
 
 // UsePath is the headroom of all lossless groups of a switch.
 type UsePath struct {
-	Groups       int     `json:"groups"`
-	Sum          int64   `json:"sum"`
-	Pool         int64   `json:"pool"`
+	HeadroomUse
 	Ratio        float64 `json:"ratio"`
 	Declared     float64 `json:"declared,omitempty"`
 	DeclaredFrom string  `json:"declared_from,omitempty"`
@@ -247,7 +245,7 @@ func usePath(d *Device) *UsePath {
 	if !ok {
 		return nil
 	}
-	out := &UsePath{Groups: u.Groups, Sum: u.Sum, Pool: u.Pool, Ratio: ratio}
+	out := &UsePath{HeadroomUse: u, Ratio: ratio}
 	if declared := d.Switch.Settings.Buffers.OverSubscription; declared.V > 0 {
 		out.Declared, out.DeclaredFrom = declared.V, declared.From.String()
 	}

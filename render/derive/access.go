@@ -65,10 +65,11 @@ func hostLoginOf(a intent.Access) login {
 }
 
 // mostOf is the login of most devices, and of equals the first.
-func mostOf(logins []login) login {
+func mostOf[T any](devices []T, loginOf func(T) login) login {
 	count := map[login]int{}
 	var best login
-	for _, l := range logins {
+	for _, d := range devices {
+		l := loginOf(d)
 		if count[l]++; count[l] > count[best] {
 			best = l
 		}
@@ -77,31 +78,17 @@ func mostOf(logins []login) login {
 }
 
 func (d *deriver) switchLogin() login {
-	var all []login
-	for _, s := range d.switches {
-		all = append(all, loginOf(s.Access))
-	}
-	return mostOf(all)
+	return mostOf(d.switches, func(s *box) login { return loginOf(s.Access) })
 }
 
 func (d *deriver) hostLogin() login {
-	var all []login
-	for _, h := range d.in.Hosts {
-		all = append(all, hostLoginOf(h.Access))
-	}
-	return mostOf(all)
+	return mostOf(d.in.Hosts, func(h Host) login { return hostLoginOf(h.Access) })
 }
 
 func (d *deriver) credentials() *node {
 	n := mapping()
-	for _, c := range []struct {
-		key string
-		l   login
-	}{{"switches", d.switchLogin()}, {"hosts", d.hostLogin()}} {
-		if c.l != (login{}) {
-			n.putIf(c.key, c.l.node(login{}))
-		}
-	}
+	n.putIf("switches", d.switchLogin().node(login{}))
+	n.putIf("hosts", d.hostLogin().node(login{}))
 	return n
 }
 

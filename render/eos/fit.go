@@ -72,28 +72,21 @@ func fitMaps(d *qos.Device) {
 	most := slices.MinFunc(slices.Collect(maps.Keys(uses)), func(a, b qos.Maps) int {
 		return cmp.Or(uses[b]-uses[a], natural.Compare(first[a], first[b]))
 	})
-	whole, fits := most, map[qos.Maps]bool{most: true}
+	whole, fits, own := most, map[qos.Maps]bool{most: true}, map[qos.Maps]*qos.Maps{}
 	for _, n := range names {
-		if m := d.MapsOf(n); m != nil && !fits[fitted[m]] {
-			fits[fitted[m]] = join(&whole, fitted[m])
-		}
-	}
-	own := map[qos.Maps]*qos.Maps{}
-	for _, n := range names {
-		p := d.Ports[n]
 		m := d.MapsOf(n)
 		if m == nil {
 			continue
 		}
 		f := fitted[m]
-		if fits[f] {
-			p.Maps = qos.Opt[*qos.Maps]{}
+		if fits[f] = fits[f] || join(&whole, f); fits[f] {
+			d.Ports[n].Maps = qos.Opt[*qos.Maps]{}
 			continue
 		}
 		if own[f] == nil {
 			own[f] = &f
 		}
-		p.Maps = qos.Of(own[f])
+		d.Ports[n].Maps = qos.Of(own[f])
 	}
 	d.GlobalMaps = qos.Of(&whole)
 }

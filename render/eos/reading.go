@@ -202,14 +202,14 @@ func (r *reading) doubt(s *section) {
 	if p == nil {
 		return
 	}
+	inert := 0
 	for i := range qos.NumPriorities {
-		h := s.get("", keyNoDrop+itoa(i))
-		if h == nil || !h.inert {
-			break
+		if h := s.get("", keyNoDrop+itoa(i)); h != nil && h.inert {
+			inert++
 		}
-		if i == qos.NumPriorities-1 {
-			return
-		}
+	}
+	if inert == qos.NumPriorities {
+		return
 	}
 	for i := range s.held {
 		if h := &s.held[i]; h.unset && p.value(h.queue, h.spot.key) != "" {

@@ -223,10 +223,9 @@ func (v *view) bounds(port string, paused qos.PrioritySet) (set qos.PrioritySet)
 }
 
 func (v *view) interfaceMTU(port string) int {
-	if rest, ok := v.line(port, keyMTU); ok {
-		if n, ok := lines.Number(rest, 1<<16); ok {
-			return n
-		}
+	rest, _ := v.line(port, keyMTU)
+	if n, ok := lines.Number(rest, 1<<16); ok {
+		return n
 	}
 	return defaultMTU
 }

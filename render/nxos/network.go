@@ -89,19 +89,13 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 		c := &networkClass{line: l, mtu: defaultMTU}
 		n.class[g] = c
 		for _, s := range l.Sub {
-			if rest, ok := cutWords(s.Text, keyMTU); ok {
-				if mtu, ok := lines.Number(rest, maxMTU); ok {
-					c.mtu = mtu
-					continue
-				}
-			}
-			if rest, ok := cutWords(s.Text, keyPause); ok {
-				if ps, ok := numbers(rest, qos.NumPriorities-1); ok {
-					c.pause |= qos.Priorities(ps...)
-					continue
-				}
-			}
-			if !isComment(s.Text) {
+			mtu, _ := cutWords(s.Text, keyMTU)
+			pause, _ := cutWords(s.Text, keyPause)
+			if n, ok := lines.Number(mtu, maxMTU); ok {
+				c.mtu = n
+			} else if ps, ok := numbers(pause, qos.NumPriorities-1); ok {
+				c.pause |= qos.Priorities(ps...)
+			} else if !isComment(s.Text) {
 				v.add(policy.Text, s, "the model has no place for this line of %s", class)
 			}
 		}

@@ -291,19 +291,9 @@ func compare(op string, a, b any) bool {
 	case aset && bbool || bset && abool:
 		return compareAtoms(op, truth(a), truth(b))
 	case aset:
-		for _, n := range as {
-			if bset && compare(op, n.text(), b) || !bset && compareAtoms(op, n.text(), b) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(as, func(n *node) bool { return compare(op, n.text(), b) })
 	case bset:
-		for _, n := range bs {
-			if compareAtoms(op, a, n.text()) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(bs, func(n *node) bool { return compareAtoms(op, a, n.text()) })
 	}
 	return compareAtoms(op, a, b)
 }
