@@ -312,3 +312,18 @@ func CableRow(m *catalog.Model, dynamic bool, speed units.Rate, cable units.Leng
 	}
 	return units.Length(math.Ceil(float64(cable)))
 }
+
+// Refusal is a desired value that a system does not take, and why.
+type Refusal struct {
+	qos.Place
+	Why string
+}
+
+// Accepted returns a copy of d without what is refused. The maps are shared.
+func Accepted(d *qos.Device, refused []Refusal) *qos.Device {
+	var places []qos.Place
+	for _, r := range refused {
+		places = append(places, r.Place)
+	}
+	return d.Keeping(nil, places)
+}
