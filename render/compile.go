@@ -319,6 +319,15 @@ type Refusal struct {
 	Why string
 }
 
+// Refusals gathers refusals.
+type Refusals []Refusal
+
+// Add adds the refusal of an attribute of a port, or of the switch where port is
+// empty.
+func (r *Refusals) Add(port string, attr qos.Attr, format string, a ...any) {
+	*r = append(*r, Refusal{qos.Place{Port: port, Field: attr}, fmt.Sprintf(format, a...)})
+}
+
 // Accepted returns a copy of d without what is refused. The maps are shared.
 func Accepted(d *qos.Device, refused []Refusal) *qos.Device {
 	var places []qos.Place

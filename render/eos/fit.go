@@ -172,28 +172,25 @@ const (
 // Refusals returns the values of a fitted device that EOS does not take, or has
 // no line for, ports in natural order.
 func Refusals(d *qos.Device) []render.Refusal {
-	var out []render.Refusal
-	no := func(port string, attr qos.Attr, why string) {
-		out = append(out, render.Refusal{Place: qos.Place{Port: port, Field: attr}, Why: why})
-	}
+	var out render.Refusals
 	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
-		no("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool")
+		out.Add("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool")
 	}
 	if poll := d.WatchdogPoll; poll.Set {
 		w, ok := commonWatchdog(d)
 		switch {
 		case poll.V < minPoll || poll.V > maxPoll || poll.V%pollStep != 0:
-			no("", qos.KindWatchdogPoll.Attr(), fmt.Sprintf("EOS takes a polling interval of %s to %s in steps of %s, not %s", minPoll, maxPoll, pollStep, poll.V))
+			out.Add("", qos.KindWatchdogPoll.Attr(), "EOS takes a polling interval of %s to %s in steps of %s, not %s", minPoll, maxPoll, pollStep, poll.V)
 		case ok && poll.V > halfOf(w):
-			no("", qos.KindWatchdogPoll.Attr(), fmt.Sprintf("EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V))
+			out.Add("", qos.KindWatchdogPoll.Attr(), "EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V)
 		}
 	}
 	for _, name := range natural.Keys(d.Ports) {
 		if !isEthernet(name) {
-			no(name, qos.KindPort.Attr(), "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1")
+			out.Add(name, qos.KindPort.Attr(), "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1")
 			continue
 		}
-		checkPort(d.Ports[name], func(attr qos.Attr, why string) { no(name, attr, why) })
+		checkPort(d.Ports[name], func(attr qos.Attr, format string, a ...any) { out.Add(name, attr, format, a...) })
 	}
 	return out
 }
@@ -213,7 +210,7 @@ func goodMaps(m *qos.Maps) bool {
 	return !slices.ContainsFunc(unmapped, func(t qos.Table) bool { return slices.Max(m.Table(t)) >= 0 })
 }
 
-func checkPort(p *qos.Port, no func(attr qos.Attr, why string)) {
+func checkPort(p *qos.Port, no func(attr qos.Attr, format string, a ...any)) {
 	if p.Maps.Set {
 		no(qos.KindMap.All(), "EOS has one set of maps for the whole switch, and most ports want others")
 	}
@@ -221,25 +218,25 @@ func checkPort(p *qos.Port, no func(attr qos.Attr, why string)) {
 		no(qos.KindPFCAsymmetric.Attr(), "EOS has no asymmetric PFC")
 	}
 	if m := p.MTU; m.Set && (m.V < minMTU || m.V > maxMTU) {
-		no(qos.KindMTU.Attr(), fmt.Sprintf("EOS takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V))
+		no(qos.KindMTU.Attr(), "EOS takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V)
 	}
 	if t := p.Trust; t.Set && trustLine(t.V) == "" {
-		no(qos.KindTrust.Attr(), fmt.Sprintf("EOS does not trust %q", t.V))
+		no(qos.KindTrust.Attr(), "EOS does not trust %q", t.V)
 	}
 	if w := p.Watchdog; w.Set && w.V.Enabled {
 		if why := refusedWatchdog(w.V, p.PFC); why != "" {
-			no(qos.KindWatchdog.Attr(), why)
+			no(qos.KindWatchdog.Attr(), "%s", why)
 		}
 	}
 	for i, q := range p.Queues {
 		if q.Scheduler.Set {
 			if why := refusedScheduler(q.Scheduler.V); why != "" {
-				no(qos.KindScheduler.At(i), why)
+				no(qos.KindScheduler.At(i), "%s", why)
 			}
 		}
 		if q.ECN.Set {
 			if why := refusedECN(q.ECN.V); why != "" {
-				no(qos.KindECN.At(i), why)
+				no(qos.KindECN.At(i), "%s", why)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package sonic
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -28,42 +27,39 @@ const (
 // Refusals returns the values of a desired device that a switch of that
 // release refuses or misreads, ports in natural order.
 func Refusals(d *qos.Device, rel Release) []render.Refusal {
-	var out []render.Refusal
-	add := func(port string, attr qos.Attr, format string, a ...any) {
-		out = append(out, render.Refusal{Place: qos.Place{Port: port, Field: attr}, Why: fmt.Sprintf(format, a...)})
-	}
+	var out render.Refusals
 	maxPoll := time.Duration(rel.MaxPollMS) * time.Millisecond
 	poll := d.WatchdogPoll
 	if poll.Set && (poll.V < minPoll || poll.V > maxPoll) {
-		add("", qos.KindWatchdogPoll.Attr(), "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
+		out.Add("", qos.KindWatchdogPoll.Attr(), "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
 	}
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
 		if w := p.Watchdog; w.Set && w.V.Enabled {
 			switch {
 			case w.V.Detect < minDetect || w.V.Detect > maxDetect:
-				add(name, qos.KindWatchdog.Attr(), "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
+				out.Add(name, qos.KindWatchdog.Attr(), "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
 			case w.V.Restore < minRestore || w.V.Restore > maxRestore:
-				add(name, qos.KindWatchdog.Attr(), "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
+				out.Add(name, qos.KindWatchdog.Attr(), "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
 			case poll.Set && (w.V.Detect < poll.V || w.V.Restore < poll.V):
-				add(name, qos.KindWatchdog.Attr(), "detection and restoration time must not be below the polling interval of %s", poll.V)
+				out.Add(name, qos.KindWatchdog.Attr(), "detection and restoration time must not be below the polling interval of %s", poll.V)
 			}
 		}
 		if p.MTU.Set && (p.MTU.V < minMTU || p.MTU.V > maxMTU) {
-			add(name, qos.KindMTU.Attr(), "SONiC takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
+			out.Add(name, qos.KindMTU.Attr(), "SONiC takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
 		}
 		if p.Speed.Set && p.Speed.V.Mbps() > rel.MaxSpeedMbps {
-			add(name, qos.KindSpeed.Attr(), "%s takes a speed of at most %d Mb/s, not %d", rel, rel.MaxSpeedMbps, p.Speed.V.Mbps())
+			out.Add(name, qos.KindSpeed.Attr(), "%s takes a speed of at most %d Mb/s, not %d", rel, rel.MaxSpeedMbps, p.Speed.V.Mbps())
 		}
 		for q := range p.Queues {
 			if s := p.Queues[q].Scheduler; s.Set && !s.V.Strict && (s.V.Weight < 1 || s.V.Weight > maxWeight) {
-				add(name, qos.KindScheduler.At(q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
+				out.Add(name, qos.KindScheduler.At(q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
 			}
 			if s := p.Queues[q].Scheduler; s.Set && s.V.MaxRate > 0 && (s.V.MaxRate < minRate || s.V.MinRate > s.V.MaxRate) {
-				add(name, qos.KindScheduler.At(q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
+				out.Add(name, qos.KindScheduler.At(q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
 			}
 			if e := p.Queues[q].ECN; e.Set && e.V.Enabled && (e.V.Max > math.MaxInt32 || e.V.Min > e.V.Max) {
-				add(name, qos.KindECN.At(q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
+				out.Add(name, qos.KindECN.At(q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
 			}
 		}
 	}
