@@ -23,8 +23,7 @@ type Explanation struct {
 	Headroom []HeadroomPath `json:"headroom"`
 	// Use is the headroom of the whole switch; nil where its pool is not known.
 	Use *UsePath `json:"headroom_use,omitempty"`
-	// Pools are the sizes that the switch will give its pools; nil where it
-	// does not compute them.
+	// Pools are the sizes that the switch will compute; nil where it does not.
 	Pools *headroom.Pools `json:"pools,omitempty"`
 	// Buffers has one entry for each lossless class; Pause is nil without one.
 	Buffers []BufferPath `json:"buffers,omitempty"`
@@ -212,8 +211,7 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// headroomPaths returns what the switch will use, and the model to hold it
-// against.
+// headroomPaths returns what the switch will use, and the model to compare with.
 func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	h := d.Headroom(p)
 	var out []HeadroomPath

@@ -26,8 +26,7 @@ func (m *Model) HeadroomRow(speed units.Rate, cable units.Length) (row HeadroomR
 	return find(m.Headroom, func(r HeadroomRow) bool { return r.Speed == speed && r.Cable == cable })
 }
 
-// Cables returns the cable lengths that have a row at that speed, ascending;
-// nil where there is none.
+// Cables returns the cable lengths that have a row at that speed, ascending.
 func (m *Model) Cables(speed units.Rate) []units.Length {
 	var l []units.Length
 	for _, r := range m.Headroom {

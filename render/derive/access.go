@@ -6,8 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// login is how a device is reached, without its address. Secrets are
-// references.
+// login is how a device is reached, but for its address. Secrets are references.
 type login struct {
 	user, password                 string
 	ca, cert, key, pin, serverName string
@@ -33,8 +32,7 @@ func loginOf(a intent.Access) login {
 	return l
 }
 
-// node writes what a login has and another has not; an intent cannot unstate
-// what the other states.
+// node writes what outer has not; no intent can unstate what outer states.
 func (l login) node(outer login) *node {
 	yes := bare("true")
 	value := func(v, was string) *node {
@@ -100,8 +98,7 @@ func (h *host) sshAddress() string {
 	return ""
 }
 
-// sshAddress is that of a switch where it is not the host of its address at
-// port 22.
+// sshAddress is that of a switch where it is not port 22 of its address.
 func (s *box) sshAddress() string {
 	at := s.Access.SSH.Address.V
 	host, _, err := net.SplitHostPort(s.Address)

@@ -142,8 +142,7 @@ func watchdog(outer, inner wish) *node {
 	return n
 }
 
-// mtu writes the MTU of a layer, with those of hosts and RDMA where they would
-// not fit any more.
+// mtu writes the MTU of a layer, and those of hosts and RDMA where they change.
 func mtu(outer, inner int, base bool) *node {
 	if outer == inner {
 		return nil
@@ -189,8 +188,7 @@ func (d *deriver) overrides(n *node, outer, inner wish) {
 	d.settings(n, outer, inner, false)
 }
 
-// switchNodes writes the switches, those that differ in name and address alone
-// as one.
+// switchNodes writes as one the switches that differ in name and address alone.
 func (d *deriver) switchNodes() *node {
 	out := mapping()
 	out.block = true
@@ -211,8 +209,7 @@ func (d *deriver) switchNodes() *node {
 	return out
 }
 
-// switchNode writes a switch; steps are its addresses, none to compare it with
-// others.
+// switchNode writes a switch; steps are its addresses, nil for a comparison.
 func (d *deriver) switchNode(s *box, steps []string, common login) *node {
 	n := mapping().put("os", bare(s.OS)).put("role", text(s.role))
 	if steps != nil {

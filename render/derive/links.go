@@ -205,8 +205,7 @@ func numbered(s *box, given string) (port string, guessed bool) {
 	return "", false
 }
 
-// neighbors takes what LLDP sees on a port: one that is a switch of the input
-// before all others.
+// neighbors takes what LLDP sees on a port, switches of the input first.
 func (f *finder) neighbors(s *box, name string) {
 	at := intent.Endpoint{Device: s.Name, Port: name}
 	if s.Running.Ports[name] == nil {
@@ -273,8 +272,7 @@ func (f *finder) back(t, s *box, name string) string {
 	return ""
 }
 
-// hostEnd returns the NIC of a host, which it adds where there is none; nil for
-// a port of a switch.
+// hostEnd returns, or adds, the NIC of a host; nil for a port of a switch.
 func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoint {
 	if switchPort.MatchString(port) && f.hosts[device] == nil && f.hosts[short(device)] == nil {
 		if f.outside[at.Device] == nil {

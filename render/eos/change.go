@@ -41,8 +41,7 @@ type planner struct {
 	r    *reading
 	d    *qos.Device
 	kw   Keyword
-	// all says that every port gets lines, also where nothing differs, and of
-	// an unknown kind.
+	// all says that every port gets lines, also where nothing differs.
 	all bool
 	// touched are the ports whose profile is ours to choose.
 	touched map[string]bool

@@ -28,8 +28,7 @@ func Encode(d *qos.Device, kw Keyword) *Config {
 	return p.plan().Apply(Lines.New())
 }
 
-// shape is what the profile of a port says, by its settings; "" for lines that
-// must not be there.
+// shape is what the profile of a port says; "" for lines that must not be there.
 type shape struct {
 	settings Edit
 	text     string // identifies it
@@ -44,8 +43,7 @@ type shapedBy struct {
 	kept     string
 }
 
-// shapeOf returns the shape of a port on a switch with the given globals, with
-// lines that it keeps.
+// shapeOf returns the shape of a port under globals, with lines that it keeps.
 func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit) shape {
 	var e Edit
 	put := func(queue, key, line string) { e = append(e, lines.Setting{Block: queue, Key: key, Line: line}) }

@@ -138,8 +138,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		if h.queue != queue {
 			continue
 		}
-		// Where "show running-config all" printed the block, what is usual is not
-		// configured.
+		// Under "show running-config all" what is usual is not configured.
 		h.inert = h.inert || all && h.text == r.usual(s, h)
 		if !h.inert && h.text != h.about.usual {
 			r.judge(s, h)
@@ -260,8 +259,7 @@ func (s *section) carries() string {
 // profile returns the section of a profile; nil where it is not defined.
 func (r *reading) profile(name string) *section { return r.sections[sectionProfile+name] }
 
-// isEthernet reports whether a name is that of one Ethernet port:
-// "Ethernet1/1".
+// isEthernet reports whether a name is one Ethernet port's: "Ethernet1/1".
 func isEthernet(name string) bool {
 	n, ok := strings.CutPrefix(name, "Ethernet")
 	if !ok || len(n) > 16 {

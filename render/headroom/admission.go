@@ -146,8 +146,7 @@ type Pools struct {
 	Terms          []Term `json:"terms"`
 	Occupied       int64  `json:"occupied"`
 	SharedHeadroom int64  `json:"shared_headroom"`
-	// Size is that of each ingress pool; below 0 where the reserves are more
-	// than the memory.
+	// Size is that of each ingress pool; below 0 where the reserves do not fit.
 	Size int64 `json:"size"`
 }
 

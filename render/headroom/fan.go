@@ -13,8 +13,7 @@ import (
 // lossless groups, is not known.
 var errNoPool = errors.New("the shared pool is not known")
 
-// Pool is the memory that lossless groups share, and how much of what is free
-// one of them may take.
+// Pool is the memory of lossless groups, and how much that is free one may take.
 type Pool struct {
 	// Bytes is the pool without headroom and guaranteed minimums.
 	Bytes    int64  `json:"bytes"`
@@ -134,8 +133,7 @@ type Limit struct {
 	Formula string `json:"formula"`
 }
 
-// Limit works a case out: K*k/m <= T(A), rounded down. Counts below 1 count
-// as 1.
+// Limit works a case out: K*k/m <= T(A), rounded down. Counts are at least 1.
 func (p Pool) Limit(c Case) Limit {
 	m, k, active := int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)), int64(clampCount(c.Active, 1))
 	// One division of whole numbers, so that nothing is rounded twice.

@@ -109,8 +109,7 @@ type Result struct {
 	// buffer; 0 from IEEE, which has no say in them.
 	XON  int64 `json:"xon,omitempty"`
 	Size int64 `json:"size,omitempty"`
-	// Floor is what no headroom can be below: the round trip in the cable and
-	// two lossless frames.
+	// Floor is what no headroom can be below, see the function Floor.
 	Floor int64    `json:"floor"`
 	Notes []string `json:"notes,omitempty"`
 }

@@ -25,8 +25,7 @@ func Quanta(speed units.Rate) (n int64, ok bool) {
 	return n, ok && int64(speed)%1e6 == 0
 }
 
-// ResponseBytes returns what a peer may still send at that speed before it
-// obeys a pause.
+// ResponseBytes returns what a peer may still send before it obeys a pause.
 func ResponseBytes(speed units.Rate) (n int64, ok bool) {
 	q, ok := Quanta(speed)
 	return q * 64, ok

@@ -32,8 +32,7 @@ func CurveOf(e qos.ECN) (c Curve, ok bool) {
 	return Curve{lo, hi, float64(min(max(e.Probability, 0), 100)) / 100}, true
 }
 
-// At returns the probability, 0..1, that a packet is marked which finds that
-// many bytes in the queue.
+// At returns the probability, 0..1, of a mark with that many bytes in the queue.
 func (c Curve) At(queue int64) float64 {
 	switch {
 	case queue > c.Max || queue == c.Max && c.Min >= c.Max:

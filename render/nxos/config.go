@@ -69,8 +69,7 @@ type parser struct {
 	// raw is the banner that is being read, and delimiter what ends it.
 	raw       *Line
 	delimiter byte
-	// section and class are where lines belong that nobody indented; a blank
-	// line ends them.
+	// section and class take lines that nobody indented; a blank line ends them.
 	section, class *frame
 	// paged says that a pager's prompt stands in the text.
 	paged bool
@@ -205,8 +204,7 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 	return nil
 }
 
-// bannerOf returns the delimiter of a banner that goes on in the next line:
-// "banner motd #".
+// bannerOf returns the delimiter of a banner of several lines: "banner motd #".
 func bannerOf(text string) (byte, bool) {
 	rest, ok := strings.CutPrefix(text, "banner ")
 	if !ok {

@@ -89,8 +89,7 @@ func aggregate(own *Line) string {
 	return "port-channel" + n
 }
 
-// line returns what a port's line of a key says, its own or else that of its
-// port-channel.
+// line returns what the line of a key says, a port's own or its port-channel's.
 func (v *view) line(port, key string) (rest string, ok bool) {
 	own := v.ports[port]
 	rest, at, ok := last(own, key)
@@ -103,8 +102,7 @@ func (v *view) line(port, key string) (rest string, ok bool) {
 	return "", false
 }
 
-// lag returns the lines that members take from a port-channel, by key; none
-// of "".
+// lag returns the lines that members take from a port-channel, by key.
 func (v *view) lag(name string) map[string]*Line {
 	if name == "" {
 		return nil

@@ -188,8 +188,7 @@ func (p *planner) networkFails(carried map[int]int) bool {
 	return false
 }
 
-// ownPauses reports whether the policy in force is ours and pauses what is not
-// wanted any more.
+// ownPauses reports whether the policy in force is ours and pauses too much.
 func (p *planner) ownPauses() bool {
 	have := p.v.network
 	return have.ours() && !maps.Equal(have.pauses(), p.all.pauses)

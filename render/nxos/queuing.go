@@ -138,8 +138,7 @@ var thresholdUnits = map[string]qos.ThresholdUnit{
 
 const unitPackets qos.ThresholdUnit = "packets"
 
-// wredOf reads what stands after random-detect. Without "ecn" the queue drops
-// instead of marking.
+// wredOf reads what stands after random-detect; without "ecn" the queue drops.
 func wredOf(s string) qos.ECN {
 	var e qos.ECN
 	var other []string

@@ -119,8 +119,7 @@ func (c Config) AppendJSON(b []byte) []byte {
 	return append(b, "\n}\n"...)
 }
 
-// JSON returns the row as one compact JSON object, keys sorted: the value of a
-// gNMI update.
+// JSON returns the row as compact JSON, keys sorted: the value of a gNMI update.
 func (r Row) JSON() []byte { return r.append(nil, compact) }
 
 // JSON returns the table as one compact JSON object.
@@ -158,8 +157,7 @@ func (r Row) append(b []byte, depth int) []byte {
 	return append(append(b, newline(depth-1)...), '}')
 }
 
-// compact is the depth of what stands on one line: at a depth below 0 nothing
-// begins a line.
+// compact is the depth of what stands on one line, as is any depth below 0.
 const compact = -2
 
 const indent = "    "

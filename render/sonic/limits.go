@@ -66,8 +66,7 @@ func Refusals(d *qos.Device, rel Release) []render.Refusal {
 	return out
 }
 
-// readOnly are the fields that this tool never writes on SONiC, and what to do
-// instead.
+// readOnly are the fields that this tool never writes, and what to do instead.
 var readOnly = map[qos.Kind]string{
 	qos.KindPort:  "the switch has no such port: correct the name in the intent, or break the port out on the switch first",
 	qos.KindSpeed: "this tool does not change the speed of a port: set it with 'config interface speed' or a breakout on the switch, or correct the link in the intent",

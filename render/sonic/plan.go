@@ -140,8 +140,7 @@ func managed(running, target Config) Config {
 	for _, tn := range ranged {
 		for key, row := range running[tn] {
 			port, _, _ := strings.Cut(key, "|")
-			// Rows that buffermgrd derives change with its inputs, which are
-			// here.
+			// What buffermgrd derives changes with its inputs, which are here.
 			if target.Row(TPortQoS, port) != nil && !Derived(row["profile"]) {
 				out.Put(tn, key, row)
 			}
@@ -256,8 +255,7 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 	}
 }
 
-// rebinds lists a change for a row that is only bound anew, so that the plan
-// says what it disturbs.
+// rebinds lists a change for a row that is only bound anew: it disturbs.
 func (p *planner) rebinds(o Op, port string) {
 	field := qos.KindMapBinding.Attr()
 	if _, idx, ok := strings.Cut(o.Key, "|"); ok {
@@ -307,8 +305,7 @@ func (p *planner) remaining() []qos.Change {
 	})
 }
 
-// blockLeftover blocks each change that no op makes, so that none is dropped in
-// silence.
+// blockLeftover blocks changes that no op makes: none is dropped in silence.
 func (p *planner) blockLeftover() {
 	at := make(map[qos.Place]int, len(p.changes))
 	for i, c := range p.changes {
@@ -354,8 +351,7 @@ func (p *planner) carried(o Op) []int {
 	return out
 }
 
-// route decides for each op whether gNMI takes it, and blocks what has no way
-// in at all.
+// route decides whether gNMI takes each op, and blocks what has no way in.
 func (p *planner) route() {
 	missing := map[string]refusal{} // "TABLE|key" that will not be there
 	for i, r := range p.verdicts(p.ops, p.running) {
@@ -427,8 +423,7 @@ func (p *planner) block(o Op, r refusal) {
 	}
 }
 
-// blockField marks the change that one field of a binding would have carried
-// out.
+// blockField marks the change that a field of a binding would have carried out.
 func (p *planner) blockField(o Op, field string, r refusal) {
 	for _, i := range p.carried(o) {
 		c := &p.changes[i]

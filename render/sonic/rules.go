@@ -9,8 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// refusal is why the generic config updater would refuse an op, and what to do
-// about it.
+// refusal is why the config updater would refuse an op, and what to do instead.
 type refusal struct{ why, instead string }
 
 // refuse predicts the verdict of the updater's field operation validators on

@@ -219,8 +219,7 @@ func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, s
 		case s.SSH:
 			o.overSSH, ssh = true, true
 		case o.Derives():
-			// A profile that nothing uses, and that the switch would derive
-			// again, is no difference.
+			// A profile that the switch would derive again is no difference.
 			continue
 		default:
 			refused = append(refused, o.String())

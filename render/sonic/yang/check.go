@@ -269,8 +269,7 @@ func badKey(s *snode, lists []*snode, parts int) string {
 	return fmt.Sprintf("a key of %d parts; the model has %s", parts, strings.Join(want, ", "))
 }
 
-// mapList returns the inner list of a map table (DSCP_TO_TC_MAP), whose field
-// names are data, or nil.
+// mapList returns the inner list of a table whose field names are data, or nil.
 func mapList(l *snode) *snode {
 	var inner *snode
 	for _, k := range l.kids {

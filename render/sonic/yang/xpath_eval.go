@@ -159,8 +159,7 @@ func (ck *checker) call(x *xpath, ctx, cur *node) any {
 	for i, e := range x.args {
 		a[i] = ck.eval(e, ctx, cur)
 	}
-	// The functions of at most one argument that take the context node where
-	// there is none.
+	// What a function without its argument takes: the context node.
 	self := func() any {
 		if len(a) == 0 {
 			return []*node{ctx}
@@ -280,8 +279,7 @@ func number(v any) float64 {
 	return f
 }
 
-// compare follows XPath 1.0 section 3.4: a set of nodes compares true if one
-// of its nodes does.
+// compare follows XPath 1.0 section 3.4: a set compares true if one node does.
 func compare(op string, a, b any) bool {
 	as, aset := a.([]*node)
 	bs, bset := b.([]*node)
