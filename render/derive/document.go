@@ -35,8 +35,7 @@ func (d *deriver) document() []byte {
 func (d *deriver) classNodes() *node {
 	out := mapping()
 	out.block = true
-	for _, i := range d.order() {
-		c := d.classes[i]
+	for _, c := range d.order() {
 		t := d.base.tune[c.priority]
 		n := mapping().put("priority", number(c.priority))
 		switch {
@@ -170,8 +169,7 @@ func rdmaMTU(host int) int {
 // overrides writes what a role, a switch or a port does otherwise.
 func (d *deriver) overrides(n *node, outer, inner wish) {
 	classes := mapping()
-	for _, i := range d.order() {
-		c := d.classes[i]
+	for _, c := range d.order() {
 		p := c.priority
 		was, is := outer.tune[p], inner.tune[p]
 		rate, k := inner.rate[p], inner.curve[p]

@@ -2,7 +2,6 @@ package derive
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -284,10 +283,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 	name := device
 	if f.hosts[name] == nil {
 		// Without its domain, unless that is all that tells two hosts apart.
-		s := fit(short(device), 63)
-		if IsMAC(device) {
-			s = hex(device)
-		}
+		s := cmp.Or(hex(device), fit(short(device), 63))
 		if owner, taken := f.domains[s]; taken && owner != device || f.switchOf(s) != nil {
 			s = fit(device, 63)
 		}
@@ -305,10 +301,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 	}
 	nic := port
 	if !nicName.MatchString(nic) {
-		nic = cmp.Or(hex(port), fit(port, 15))
-		if nic == "" {
-			nic = "nic" + fmt.Sprint(len(h.nics))
-		}
+		nic = cmp.Or(hex(port), fit(port, 15), "nic"+strconv.Itoa(len(h.nics)))
 		if h.nics[nic] == nil {
 			f.assume(name, "the interface at %s is called %s: LLDP names it %q", at, nic, port)
 		}

@@ -15,9 +15,8 @@ import (
 )
 
 // maxRounds bounds how often a change is looked at again because a shared line
-// disturbed a port. Each round takes in at least one port more; more than a
-// few do not occur, since what is shared is the switch's watchdog and the
-// profiles of this tool.
+// disturbed a port. Each round takes in at least one port more; few occur: the
+// switch's watchdog and the profiles of this tool are shared.
 const maxRounds = 8
 
 // Change returns what makes have hold desired, which must be fitted. It is

@@ -18,10 +18,9 @@ import (
 // Fit brings a compiled device into the shape that EOS has, in place.
 //
 // EOS has one set of maps for the whole switch: GlobalMaps becomes the maps of
-// most ports, with the entries that only others have (of the CoS map, where
-// most trust DSCP). A port that contradicts them keeps its own, for [Refusals]
-// to name. Code points that no class names stay as they are. The rest is that of
-// [lines.Fit].
+// most ports, with the entries that only others have (of the CoS map, where most
+// trust DSCP). A port that contradicts them keeps its own, for [Refusals] to
+// name. Code points without a class stay. See also [lines.Fit].
 //
 // A polling interval above half of the watchdog's times is lowered to half, in
 // whole milliseconds, because EOS would put one of its own in its place.

@@ -150,9 +150,8 @@ type Pools struct {
 	Size int64 `json:"size"`
 }
 
-// SizePools repeats how SONiC's dynamic model sizes its pools on NVIDIA
-// switches: buffer_pool_mellanox.lua. It fails for other chips, and without a
-// known memory.
+// SizePools repeats how SONiC's dynamic model sizes its pools on NVIDIA switches
+// (buffer_pool_mellanox.lua). It fails for other chips and an unknown memory.
 func SizePools(in PoolInput) (Pools, error) {
 	a := in.ASIC
 	if a == nil || a.PipelineKiB == 0 || a.Vendor == "barefoot" {

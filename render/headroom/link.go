@@ -7,9 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// signalSpeed is the speed of light in a cable, metres per second, as SONiC
-// takes it (sonic-swss cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns a
-// metre.
+// signalSpeed is that of light in a cable, metres per second, as SONiC has it
+// (sonic-swss cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns a metre.
 const signalSpeed = 198_000_000
 
 var quanta = map[int64]int64{
@@ -61,8 +60,7 @@ const MostOnChip = 1_621_536
 // of 512 bit times (IEEE 802.3 clause 31B).
 const maxPauseBits = 65535 * 512
 
-// LongestPause returns how long one PFC frame can stop a priority at that
-// speed; 0 for a speed of 0.
+// LongestPause returns how long one PFC frame can stop a priority; 0 at speed 0.
 func LongestPause(speed units.Rate) time.Duration {
 	return drain(maxPauseBits/8, speed)
 }

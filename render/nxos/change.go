@@ -28,8 +28,7 @@ const (
 type need struct {
 	ports  map[string]part
 	timers bool
-	// network says that the network-qos policy is to be built anew whatever
-	// the ports ask of it.
+	// network says that the network-qos policy is to be built anew in any case.
 	network bool
 	// full says that what holds by default is written as well.
 	full bool

@@ -22,8 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The parts of the machine for configuration by lines, which this package gives
-// the grammar of NX-OS.
+// The parts of the machine for configuration by lines.
 type (
 	Config  = lines.Config
 	Line    = lines.Line

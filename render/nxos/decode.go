@@ -121,8 +121,7 @@ func (v *view) lag(name string) map[string]*Line {
 }
 
 // attached returns the name of the policy in force on a port by the key of its
-// attachment, and "" where there is none: the port's, its port-channel's, that
-// of system qos.
+// attachment, "" for none: the port's, its port-channel's, that of system qos.
 func (v *view) attached(port, key string) string {
 	rest, ok := v.line(port, key)
 	if !ok {

@@ -73,8 +73,7 @@ func (v *view) readNetwork() *network {
 	return v.readNetworkPolicy(name, policy)
 }
 
-// builtIn reports whether a policy is the switch's own: default-nq-policy,
-// default-8q-out-policy.
+// builtIn reports whether a policy is the switch's own: default-nq-policy.
 func builtIn(name string) bool { return strings.HasPrefix(name, "default-") }
 
 func (v *view) readNetworkPolicy(name string, policy *Line) *network {

@@ -138,9 +138,8 @@ type classed[T comparable] struct {
 	v     T
 }
 
-// name gives every distinct object of the device its native name. The value
-// that most ports share gets the plain name, the others one made from their
-// content.
+// name gives every distinct object of the device its native name. The plain name
+// is that of most ports' value, others are made from their content.
 func (e *encoder) name() {
 	maps := map[qos.Maps]int{}
 	byPtr := map[*qos.Maps]int{}
@@ -391,8 +390,7 @@ func (e *encoder) port(name string, p *qos.Port) {
 	}
 }
 
-// cable prints whole metres, rounded up: the model knows no fractions, and a
-// longer cable is the safe side.
+// cable prints whole metres, as the model has them, rounded to the safe side.
 func cable(l units.Length) string { return strconv.Itoa(int(math.Ceil(float64(l)))) + "m" }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

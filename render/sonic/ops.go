@@ -103,8 +103,7 @@ func (o Op) PortOf() string {
 }
 
 // fieldTables hold rows that this tool shares with others field by field: a
-// change is sent as that one field, so that a neighbour's field written a
-// moment ago survives.
+// change is sent as that one field, so that a neighbour's new field survives.
 var fieldTables = []string{TPort, TCable, TWatchdog + "|GLOBAL"}
 
 func byField(table, key string) bool {

@@ -21,8 +21,7 @@ type Site struct {
 	// SSHDown is why SSH is left out, though it is configured.
 	SSHDown error
 	Policy  Policy
-	// Left are the ports that earlier runs left down, with the run; nil where
-	// that is not known.
+	// Left has the run that left a port down; nil where that is not known.
 	Left map[string]string
 }
 

@@ -186,8 +186,7 @@ func (u Undo) Derived(cfg Config) []Op {
 	return append(out, u.Written(cfg)...)
 }
 
-// Leftover returns the removal of derived profiles that were not there and
-// that nothing uses any more.
+// Leftover returns the removal of derived profiles that are new and not used.
 func (u Undo) Leftover(cfg Config) []Op {
 	used := map[string]bool{}
 	for _, row := range cfg[TGroup] {

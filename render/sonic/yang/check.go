@@ -165,8 +165,7 @@ func (ck *checker) table(s *snode) *node {
 }
 
 // children returns the nodes below n among which name is looked for. A table
-// that the data does not have comes into being here, with the defaults of its
-// containers.
+// that the data does not have is made here, with its defaults.
 func (ck *checker) children(n *node, name string) []*node {
 	switch {
 	case n == ck.root:

@@ -14,8 +14,7 @@
 //
 // The schema is compiled from goyang's statements and not from its entries,
 // because entries exist only after every module of the folder resolves, need
-// process-wide search paths, and keep neither error messages nor the place of
-// a rule.
+// process-wide search paths, and keep neither messages nor places of rules.
 package yang
 
 import (
@@ -39,8 +38,7 @@ const (
 	maxFiles    = 2000
 	maxFileSize = 1 << 20
 	maxTotal    = 64 << 20
-	// maxBlocks bounds the braces of a file, and with them the depth of the
-	// parser's recursion.
+	// maxBlocks bounds the braces of a file, and so the parser's recursion.
 	maxBlocks = 50000
 	// maxJoin bounds what the parser copies to join strings with "+", which
 	// is quadratic: bytes of the file times plus signs.

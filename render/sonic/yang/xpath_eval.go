@@ -113,9 +113,8 @@ func (ck *checker) step(out []*node, st *step, n, cur *node) []*node {
 	return out
 }
 
-// byKey answers the step LIST[key = value] from an index, so that a rule that
-// looks up one row does not walk them all. ok is false where it does not
-// apply.
+// byKey answers the step LIST[key = value] from an index, so that looking up one
+// row does not walk them all; false where it does not apply.
 func (ck *checker) byKey(st *step, n, cur *node) (hit *node, ok bool) {
 	if len(st.preds) != 1 || st.preds[0].op != "=" || n.s == nil {
 		return nil, false
