@@ -223,12 +223,8 @@ func (p *planner) ports(running *qos.Device) Edit {
 			put(keyShutdown, line)
 		}
 		if pause := want.LinkPause; pause.Set && pause != have.LinkPause {
-			send, receive := "", ""
-			if pause.V {
-				send, receive = keySend+" on", keyReceive+" on"
-			}
-			put(keySend, send)
-			put(keyReceive, receive)
+			put(keySend, lineIf(pause.V, keySend+" on"))
+			put(keyReceive, lineIf(pause.V, keyReceive+" on"))
 		}
 	}
 	return e

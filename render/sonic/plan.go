@@ -91,10 +91,7 @@ func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
 	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {
 		notes = append(notes, fmt.Sprintf("the intent says model %s, the switch says %s", m, have["hwsku"]))
 	}
-	expected := "traditional"
-	if desired.Platform.DynamicBuffers {
-		expected = "dynamic"
-	}
+	expected := map[bool]string{true: "dynamic", false: "traditional"}[desired.Platform.DynamicBuffers]
 	if model := have["buffer_model"]; model != "" && (model == "dynamic") != desired.Platform.DynamicBuffers {
 		notes = append(notes, fmt.Sprintf("the intent expects the %s buffer model, the switch runs %s; state bufferModel in the intent", expected, model))
 	}
