@@ -72,8 +72,7 @@ func (s Sharing) Limit(name string) (l headroom.Limit, ok bool) {
 	return headroom.Limit{}, false
 }
 
-// SharingOf works out the pool, the fan and the cases of a class on a port. m
-// may be nil.
+// SharingOf works out the sharing of a class on a port. m may be nil.
 func SharingOf(p *intent.Port, k *intent.Class, m *catalog.Model) Sharing {
 	s := Sharing{Fan: FanOf(p, k)}
 	pool, err := poolOf(p, m)
@@ -92,8 +91,7 @@ func SharingOf(p *intent.Port, k *intent.Class, m *catalog.Model) Sharing {
 	return s
 }
 
-// poolOf returns the pool that a port's lossless groups share; the error says
-// what is missing.
+// poolOf returns the pool of a port's lossless groups, or what is missing.
 func poolOf(p *intent.Port, m *catalog.Model) (headroom.Pool, error) {
 	var exponent *int64
 	if a := p.Settings.Buffers.Alpha.V; a != nil {
@@ -139,8 +137,7 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 		}
 		auto, err := headroom.ECNAuto(in)
 		if err != nil {
-			// Without a speed there is nothing to scale; off is what the
-			// check then names.
+			// Without a speed there is nothing to scale; the check names it.
 			return Marking{Why: err.Error()}
 		}
 		return Marking{Curve: qos.ECN{Enabled: true, Min: auto.Min, Max: auto.Max, Probability: prob}, Auto: &auto, Why: auto.String()}
@@ -167,8 +164,7 @@ type PortHeadroom struct {
 	Floor int64
 }
 
-// XOFF returns the headroom that the switch will set, bytes; ok is false where
-// that is not known.
+// XOFF returns the headroom that the switch will set, bytes; false for unknown.
 func (h PortHeadroom) XOFF() (n int64, ok bool) {
 	switch {
 	case h.Row != nil:
@@ -179,8 +175,7 @@ func (h PortHeadroom) XOFF() (n int64, ok bool) {
 	return 0, false
 }
 
-// Headroom works out the headroom of a port of the device. The port needs a
-// speed and a cable.
+// Headroom works out the headroom of a port, which needs a speed and a cable.
 func (d *Device) Headroom(p *intent.Port) PortHeadroom {
 	in := d.HeadroomInput(p)
 	h := PortHeadroom{Floor: headroom.Floor(in.Speed, in.Cable, in.LosslessMTU)}

@@ -19,8 +19,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// Compiler compiles the switches of one fabric. It may be used by several
-// goroutines at once.
+// Compiler compiles the switches of one fabric. It is safe for concurrent use.
 type Compiler struct {
 	fabric *intent.Fabric
 	fits   Fits
@@ -68,8 +67,7 @@ func model(sw *intent.Switch) *catalog.Model {
 // Device is one compiled switch.
 type Device struct {
 	Switch *intent.Switch
-	// Model is nil where the intent states none or the catalogue has none of
-	// that name.
+	// Model is nil where the catalogue has none of the stated name.
 	Model   *catalog.Model
 	Desired *qos.Device
 	// Fabric is what the switch is part of.
@@ -98,8 +96,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	for _, p := range sw.Ports {
 		d.Ports[p.Name] = b.port(p)
 	}
-	// Settings of the whole switch are needed only if the intent has ports on
-	// it.
+	// Without ports the switch as a whole needs no settings.
 	if len(d.Ports) > 0 {
 		b.global(sw.Settings)
 	}
@@ -311,4 +308,27 @@ func CableRow(m *catalog.Model, dynamic bool, speed units.Rate, cable units.Leng
 		}
 	}
 	return units.Length(math.Ceil(float64(cable)))
+}
+
+// Refusal is a desired value that a system does not take, and why.
+type Refusal struct {
+	qos.Place
+	Why string
+}
+
+// Refusals gathers refusals.
+type Refusals []Refusal
+
+// Add adds a refusal of a port, or of the switch where port is empty.
+func (r *Refusals) Add(port string, attr qos.Attr, format string, a ...any) {
+	*r = append(*r, Refusal{qos.Place{Port: port, Field: attr}, fmt.Sprintf(format, a...)})
+}
+
+// Accepted returns a copy of d without what is refused. The maps are shared.
+func Accepted(d *qos.Device, refused []Refusal) *qos.Device {
+	var places []qos.Place
+	for _, r := range refused {
+		places = append(places, r.Place)
+	}
+	return d.Keeping(nil, places)
 }

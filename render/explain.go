@@ -23,8 +23,7 @@ type Explanation struct {
 	Headroom []HeadroomPath `json:"headroom"`
 	// Use is the headroom of the whole switch; nil where its pool is not known.
 	Use *UsePath `json:"headroom_use,omitempty"`
-	// Pools are the sizes that the switch will give its pools; nil where it
-	// does not compute them.
+	// Pools are the sizes that the switch will compute; nil where it does not.
 	Pools *headroom.Pools `json:"pools,omitempty"`
 	// Buffers has one entry for each lossless class; Pause is nil without one.
 	Buffers []BufferPath `json:"buffers,omitempty"`
@@ -112,9 +111,7 @@ type PausePath struct {
 
 // UsePath is the headroom of all lossless groups of a switch.
 type UsePath struct {
-	Groups       int     `json:"groups"`
-	Sum          int64   `json:"sum"`
-	Pool         int64   `json:"pool"`
+	HeadroomUse
 	Ratio        float64 `json:"ratio"`
 	Declared     float64 `json:"declared,omitempty"`
 	DeclaredFrom string  `json:"declared_from,omitempty"`
@@ -214,8 +211,7 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// headroomPaths returns what the switch will use, and the model to hold it
-// against.
+// headroomPaths returns what the switch will use, and the model to compare with.
 func headroomPaths(d *Device, p *intent.Port) []HeadroomPath {
 	h := d.Headroom(p)
 	var out []HeadroomPath
@@ -247,7 +243,7 @@ func usePath(d *Device) *UsePath {
 	if !ok {
 		return nil
 	}
-	out := &UsePath{Groups: u.Groups, Sum: u.Sum, Pool: u.Pool, Ratio: ratio}
+	out := &UsePath{HeadroomUse: u, Ratio: ratio}
 	if declared := d.Switch.Settings.Buffers.OverSubscription; declared.V > 0 {
 		out.Declared, out.DeclaredFrom = declared.V, declared.From.String()
 	}

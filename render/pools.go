@@ -31,9 +31,9 @@ func (d *Device) Admission(p *intent.Port) (headroom.Admission, error) {
 // HeadroomUse is the headroom of all lossless groups of a switch whose headroom is
 // known, and the size of the pool that holds it, in bytes.
 type HeadroomUse struct {
-	Groups int
-	Sum    int64
-	Pool   int64 // 0 where none is known
+	Groups int   `json:"groups"`
+	Sum    int64 `json:"sum"`
+	Pool   int64 `json:"pool"` // 0 where none is known
 }
 
 // Ratio returns Sum by Pool; ok is false without a pool.

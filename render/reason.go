@@ -51,8 +51,7 @@ var origins = [qos.NumSources]func(stated) string{
 
 func (s stated) model() string { return s.sw.Model.From.String() }
 
-// ofPort is a line of the port, or that of the switch where the intent does not
-// name the port.
+// ofPort is a line of the port, or of the switch where the port is not named.
 func (s stated) ofPort(line func(*intent.Port) string) string {
 	if s.port == nil {
 		return s.sw.Pos.String()

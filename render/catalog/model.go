@@ -3,8 +3,10 @@ package catalog
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Port returns the port of that name; ok is false where the default layout
@@ -24,8 +26,7 @@ func (m *Model) HeadroomRow(speed units.Rate, cable units.Length) (row HeadroomR
 	return find(m.Headroom, func(r HeadroomRow) bool { return r.Speed == speed && r.Cable == cable })
 }
 
-// Cables returns the cable lengths that have a row at that speed, ascending;
-// nil where there is none.
+// Cables returns the cable lengths that have a row at that speed, ascending.
 func (m *Model) Cables(speed units.Rate) []units.Length {
 	var l []units.Length
 	for _, r := range m.Headroom {
@@ -87,4 +88,28 @@ func (m *Model) SharedBytes() (n int64, how string) {
 		how += "; under the dynamic buffer model the device computes the size"
 	}
 	return max(n, 0), how
+}
+
+// Suggest returns the name of the model that is spelled most like name, for a
+// hint behind an error; "" where none is close.
+func Suggest(name string) string {
+	const most = 64 // longer is no model name, and the comparison is quadratic
+	if name == "" || len(name) > most {
+		return ""
+	}
+	want := strings.ToLower(name)
+	best, bestCost := "", len(want)/3+1
+	for _, n := range Models() {
+		have := strings.ToLower(n)
+		cost := words.Distance(want, have, bestCost)
+		// The end of a hwsku without its maker ("SN5600" for "ACS-SN5600") is
+		// far in letters and close in meaning.
+		if len(want) >= 4 && strings.Contains(have, want) {
+			cost = 0
+		}
+		if cost < bestCost {
+			best, bestCost = n, cost
+		}
+	}
+	return best
 }

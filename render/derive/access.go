@@ -6,8 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 )
 
-// login is how a device is reached, without its address. Secrets are
-// references.
+// login is how a device is reached, but for its address. Secrets are references.
 type login struct {
 	user, password                 string
 	ca, cert, key, pin, serverName string
@@ -33,8 +32,7 @@ func loginOf(a intent.Access) login {
 	return l
 }
 
-// node writes what a login has and another has not; an intent cannot unstate
-// what the other states.
+// node writes what outer has not; no intent can unstate what outer states.
 func (l login) node(outer login) *node {
 	yes := bare("true")
 	value := func(v, was string) *node {
@@ -65,10 +63,11 @@ func hostLoginOf(a intent.Access) login {
 }
 
 // mostOf is the login of most devices, and of equals the first.
-func mostOf(logins []login) login {
+func mostOf[T any](devices []T, loginOf func(T) login) login {
 	count := map[login]int{}
 	var best login
-	for _, l := range logins {
+	for _, d := range devices {
+		l := loginOf(d)
 		if count[l]++; count[l] > count[best] {
 			best = l
 		}
@@ -77,31 +76,17 @@ func mostOf(logins []login) login {
 }
 
 func (d *deriver) switchLogin() login {
-	var all []login
-	for _, s := range d.switches {
-		all = append(all, loginOf(s.Access))
-	}
-	return mostOf(all)
+	return mostOf(d.switches, func(s *box) login { return loginOf(s.Access) })
 }
 
 func (d *deriver) hostLogin() login {
-	var all []login
-	for _, h := range d.in.Hosts {
-		all = append(all, hostLoginOf(h.Access))
-	}
-	return mostOf(all)
+	return mostOf(d.in.Hosts, func(h Host) login { return hostLoginOf(h.Access) })
 }
 
 func (d *deriver) credentials() *node {
 	n := mapping()
-	for _, c := range []struct {
-		key string
-		l   login
-	}{{"switches", d.switchLogin()}, {"hosts", d.hostLogin()}} {
-		if c.l != (login{}) {
-			n.putIf(c.key, c.l.node(login{}))
-		}
-	}
+	n.putIf("switches", d.switchLogin().node(login{}))
+	n.putIf("hosts", d.hostLogin().node(login{}))
 	return n
 }
 
@@ -113,8 +98,7 @@ func (h *host) sshAddress() string {
 	return ""
 }
 
-// sshAddress is that of a switch where it is not the host of its address at
-// port 22.
+// sshAddress is that of a switch where it is not port 22 of its address.
 func (s *box) sshAddress() string {
 	at := s.Access.SSH.Address.V
 	host, _, err := net.SplitHostPort(s.Address)

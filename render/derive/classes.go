@@ -218,23 +218,19 @@ func (d *deriver) nameClasses() {
 	}
 }
 
-// order is how a person lists classes: lossless ones, others, the rest.
-func (d *deriver) order() []int {
-	idx := make([]int, len(d.classes))
-	for i := range idx {
-		idx[i] = i
-	}
-	slices.SortStableFunc(idx, func(a, b int) int {
-		key := func(i int) int {
-			switch c := d.classes[i]; {
-			case d.base.tune[c.priority].lossless:
-				return 0
-			case c.rest:
-				return 2
-			}
-			return 1
+// order returns the classes as a person lists them: lossless ones, others, the
+// rest.
+func (d *deriver) order() []class {
+	rank := func(c class) int {
+		switch {
+		case d.base.tune[c.priority].lossless:
+			return 0
+		case c.rest:
+			return 2
 		}
-		return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(d.classes[a].priority, d.classes[b].priority))
-	})
-	return idx
+		return 1
+	}
+	out := slices.Clone(d.classes)
+	slices.SortFunc(out, func(a, b class) int { return cmp.Or(rank(a)-rank(b), a.priority-b.priority) })
+	return out
 }

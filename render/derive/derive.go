@@ -38,14 +38,12 @@ type Input struct {
 	// Cables are links that are known from elsewhere than the switches. They
 	// come before what LLDP says.
 	Cables []Cable
-	// ClassNames are names for classes, by priority; others are named by what
-	// they do.
+	// ClassNames has names by priority; other classes are named by what they do.
 	ClassNames map[int]string
 	// AllPorts takes in ports that carry QoS and have no known other end, also
 	// of a switch on which other ports have one.
 	AllPorts bool
-	// Fits bring what is compiled into the shape of a system, as for
-	// [render.New].
+	// Fits are those of [render.New].
 	Fits render.Fits
 }
 
@@ -57,13 +55,11 @@ type Switch struct {
 	// Running is what the switch is configured to do, normalised. Speeds of
 	// ports may be what their links run at.
 	Running *qos.Device
-	// Saved says that Running is from a file, which need not hold what the switch
-	// makes by itself.
+	// Saved says that Running is from a file, see [qos.DiffSaved].
 	Saved bool
 	// Neighbors are what LLDP sees on each port, in the neighbour's words.
 	Neighbors map[string][]qos.Neighbor
-	// Aliases are the names that the switch's own LLDP gives its ports, where
-	// they are others.
+	// Aliases are other names that the switch's own LLDP gives its ports.
 	Aliases map[string]string
 }
 
@@ -71,8 +67,7 @@ type Switch struct {
 type Host struct {
 	Name, Address string
 	Access        intent.Access
-	// PauseResponse is how long its NICs take to obey a pause; the zero Response
-	// for unknown.
+	// PauseResponse is how long its NICs take to obey a pause; zero for unknown.
 	PauseResponse intent.Response
 	NICs          []NIC
 }

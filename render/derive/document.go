@@ -35,8 +35,7 @@ func (d *deriver) document() []byte {
 func (d *deriver) classNodes() *node {
 	out := mapping()
 	out.block = true
-	for _, i := range d.order() {
-		c := d.classes[i]
+	for _, c := range d.order() {
 		t := d.base.tune[c.priority]
 		n := mapping().put("priority", number(c.priority))
 		switch {
@@ -142,8 +141,7 @@ func watchdog(outer, inner wish) *node {
 	return n
 }
 
-// mtu writes the MTU of a layer, with those of hosts and RDMA where they would
-// not fit any more.
+// mtu writes the MTU of a layer, and those of hosts and RDMA where they change.
 func mtu(outer, inner int, base bool) *node {
 	if outer == inner {
 		return nil
@@ -171,8 +169,7 @@ func rdmaMTU(host int) int {
 // overrides writes what a role, a switch or a port does otherwise.
 func (d *deriver) overrides(n *node, outer, inner wish) {
 	classes := mapping()
-	for _, i := range d.order() {
-		c := d.classes[i]
+	for _, c := range d.order() {
 		p := c.priority
 		was, is := outer.tune[p], inner.tune[p]
 		rate, k := inner.rate[p], inner.curve[p]
@@ -189,35 +186,36 @@ func (d *deriver) overrides(n *node, outer, inner wish) {
 	d.settings(n, outer, inner, false)
 }
 
-// switchNodes writes the switches, those that differ in name and address alone
-// as one.
-func (d *deriver) switchNodes() *node {
+// alikeNodes writes as one the things that differ in name and addresses alone.
+// rowOf returns both, and write writes a thing with the addresses of all.
+func alikeNodes[T any](things []T, rowOf func(T) row, write func(thing T, addresses []string) *node) *node {
 	out := mapping()
 	out.block = true
-	common := d.switchLogin()
-	var alike ordered.Groups[string, *box]
-	for _, s := range d.switches {
-		alike.Add(d.switchNode(s, nil, common).flow(), s)
+	var alike ordered.Groups[string, T]
+	for _, t := range things {
+		alike.Add(write(t, make([]string, 2)).flow(), t)
 	}
-	for _, boxes := range alike.All() {
+	for _, ts := range alike.All() {
 		var rows []row
-		for _, s := range boxes {
-			rows = append(rows, row{s.Name, []string{s.Address, s.sshAddress()}})
+		for _, t := range ts {
+			rows = append(rows, rowOf(t))
 		}
 		for _, f := range foldRows(rows) {
-			out.put(f.name, d.switchNode(boxes[0], f.steps, common))
+			out.put(f.name, write(ts[0], f.steps))
 		}
 	}
 	return out
 }
 
-// switchNode writes a switch; steps are its addresses, none to compare it with
-// others.
-func (d *deriver) switchNode(s *box, steps []string, common login) *node {
-	n := mapping().put("os", bare(s.OS)).put("role", text(s.role))
-	if steps != nil {
-		n.put("address", text(steps[0]))
-	}
+func (d *deriver) switchNodes() *node {
+	common := d.switchLogin()
+	return alikeNodes(d.switches,
+		func(s *box) row { return row{s.Name, []string{s.Address, s.sshAddress()}} },
+		func(s *box, addresses []string) *node { return d.switchNode(s, addresses, common) })
+}
+
+func (d *deriver) switchNode(s *box, addresses []string, common login) *node {
+	n := mapping().put("os", bare(s.OS)).put("role", text(s.role)).put("address", text(addresses[0]))
 	n.put("model", release(s.Model)).put("release", release(s.Release))
 	usual := false
 	if m, ok := catalog.ModelOf(s.OS, s.Model); ok {
@@ -227,8 +225,8 @@ func (d *deriver) switchNode(s *box, steps []string, common login) *node {
 	model := map[bool]string{true: "dynamic", false: "traditional"}[dynamic]
 	n.when(dynamic != usual && intent.SystemOf(s.OS).Catalogued, "bufferModel", bare(model))
 	access := loginOf(s.Access).node(common)
-	if steps != nil && steps[1] != "" {
-		access.sub("ssh").put("address", text(steps[1]))
+	if addresses[1] != "" {
+		access.sub("ssh").put("address", text(addresses[1]))
 	}
 	n.putIf("access", access)
 	if h := s.Running.HeadroomModel; h.Set && dynamic && h.V.Alpha != 0 && h.V.Alpha >= -8 && h.V.Alpha <= 7 {
@@ -300,36 +298,22 @@ func (s *box) breakout(name string) string {
 	return strconv.Itoa(min(to-from, 9)) + "x" + strconv.Itoa(max(1, int(speed/1e9))) + "G"
 }
 
-// hostNodes writes the hosts, those that differ in name, address and links
-// alone as one.
 func (d *deriver) hostNodes() *node {
-	out := mapping()
-	out.block = true
 	common := d.hostLogin()
-	type alike struct {
-		body *host
-		rows []row
-	}
-	var bodies ordered.Map[string, alike]
+	var hosts []*host
 	for _, name := range natural.Keys(d.hosts) {
-		h := d.hosts[name]
+		hosts = append(hosts, d.hosts[name])
+	}
+	return alikeNodes(hosts, func(h *host) row {
 		address := h.Address
 		if at, port, err := net.SplitHostPort(address); err == nil && port == "22" {
 			address = at // the usual port
 		}
-		a := bodies.At(h.node(nil, common).flow())
-		a.body, a.rows = h, append(a.rows, row{name, []string{address, h.sshAddress()}})
-	}
-	for _, a := range bodies.All() {
-		for _, f := range foldRows(a.rows) {
-			out.put(f.name, a.body.node(f.steps, common))
-		}
-	}
-	return out
+		return row{h.Name, []string{address, h.sshAddress()}}
+	}, func(h *host, addresses []string) *node { return h.node(addresses, common) })
 }
 
-// node writes a host; steps are its addresses, none to compare it with others.
-func (h *host) node(steps []string, common login) *node {
+func (h *host) node(addresses []string, common login) *node {
 	// Those that say the same, but for the name of their RDMA device.
 	type kind struct {
 		rdma   bool
@@ -349,15 +333,12 @@ func (h *host) node(steps []string, common login) *node {
 			nics.put(f.name, n)
 		}
 	}
-	n := mapping()
-	if steps != nil {
-		n.put("address", text(steps[0]))
-	}
+	n := mapping().put("address", text(addresses[0]))
 	n.when(!h.PauseResponse.IsZero(), "pauseResponse", bare(h.PauseResponse.String()))
 	n.put("nics", nics)
 	access := hostLoginOf(h.Access).node(common)
-	if steps != nil && steps[1] != "" {
-		access.sub("ssh").put("address", text(steps[1]))
+	if addresses[1] != "" {
+		access.sub("ssh").put("address", text(addresses[1]))
 	}
 	n.putIf("access", access)
 	return n

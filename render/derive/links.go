@@ -2,7 +2,6 @@ package derive
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -205,8 +204,7 @@ func numbered(s *box, given string) (port string, guessed bool) {
 	return "", false
 }
 
-// neighbors takes what LLDP sees on a port: one that is a switch of the input
-// before all others.
+// neighbors takes what LLDP sees on a port, switches of the input first.
 func (f *finder) neighbors(s *box, name string) {
 	at := intent.Endpoint{Device: s.Name, Port: name}
 	if s.Running.Ports[name] == nil {
@@ -273,8 +271,7 @@ func (f *finder) back(t, s *box, name string) string {
 	return ""
 }
 
-// hostEnd returns the NIC of a host, which it adds where there is none; nil for
-// a port of a switch.
+// hostEnd returns, or adds, the NIC of a host; nil for a port of a switch.
 func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoint {
 	if switchPort.MatchString(port) && f.hosts[device] == nil && f.hosts[short(device)] == nil {
 		if f.outside[at.Device] == nil {
@@ -286,10 +283,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 	name := device
 	if f.hosts[name] == nil {
 		// Without its domain, unless that is all that tells two hosts apart.
-		s := fit(short(device), 63)
-		if IsMAC(device) {
-			s = hex(device)
-		}
+		s := cmp.Or(hex(device), fit(short(device), 63))
 		if owner, taken := f.domains[s]; taken && owner != device || f.switchOf(s) != nil {
 			s = fit(device, 63)
 		}
@@ -307,10 +301,7 @@ func (f *finder) hostEnd(device, port string, at intent.Endpoint) *intent.Endpoi
 	}
 	nic := port
 	if !nicName.MatchString(nic) {
-		nic = cmp.Or(hex(port), fit(port, 15))
-		if nic == "" {
-			nic = "nic" + fmt.Sprint(len(h.nics))
-		}
+		nic = cmp.Or(hex(port), fit(port, 15), "nic"+strconv.Itoa(len(h.nics)))
 		if h.nics[nic] == nil {
 			f.assume(name, "the interface at %s is called %s: LLDP names it %q", at, nic, port)
 		}
@@ -340,4 +331,53 @@ func (f *finder) join(a, b intent.Endpoint, length units.Length, speed units.Rat
 	l := &link{a: a, b: b, attrs: attrs{cable: length, speed: speed}}
 	f.ends[a], f.ends[b] = l, l
 	f.links = append(f.links, l)
+}
+
+// contradicted says where LLDP sees something else at a port than the link that
+// is known already. A name of another form that a switch has nowhere may be any
+// port's, one that a host gives in words or digits any interface's, and a chassis'
+// MAC address any device's.
+func (f *finder) contradicted(s *box, at intent.Endpoint, l *link) {
+	peer := l.b
+	if peer == at {
+		peer = l.a
+	}
+	var other string
+	for _, n := range s.Neighbors[at.Port] {
+		var fits bool
+		t := f.switchOf(n.Device)
+		if t == nil && IsMAC(n.Device) {
+			t = f.byName[peer.Device]
+		}
+		if t != nil {
+			q := portOf(t, n.Port)
+			fits = t.Name == peer.Device && (q == peer.Port || q == "" && !SameForm(n.Port, peer.Port))
+		} else if f.byName[peer.Device] == nil {
+			fits = n.Device == "" || IsMAC(n.Device) ||
+				(strings.EqualFold(n.Device, peer.Device) || strings.EqualFold(short(n.Device), short(peer.Device))) && f.sameNIC(peer, n.Port)
+		} else {
+			fits = n.Device == ""
+		}
+		if fits {
+			return
+		}
+		if other == "" {
+			other = n.Device + "/" + n.Port
+		}
+	}
+	if other != "" {
+		f.leave(at.Device, []string{at.Port}, "LLDP sees %q there; the link of %s and %s is taken", other, l.a, l.b)
+	}
+}
+
+// sameNIC reports whether a name that a host's LLDP gives may be that of a NIC.
+func (f *finder) sameNIC(nic intent.Endpoint, given string) bool {
+	if given == nic.Port {
+		return true
+	}
+	h := f.hosts[nic.Device]
+	if h == nil || h.nics[nic.Port] == nil {
+		return true
+	}
+	return h.nics[nic.Port].RDMA == given || !NamesInterface(given)
 }

@@ -25,8 +25,7 @@ func short(name string) string {
 	return s
 }
 
-// hex is a MAC address without what stands between its digits; "" for what is
-// none.
+// hex is the digits of a MAC address; "" for what is none.
 func hex(s string) string {
 	if !IsMAC(s) {
 		return ""
@@ -45,8 +44,7 @@ func NamesInterface(given string) bool {
 	return nicName.MatchString(given) && !hexDigits.MatchString(given) && !IsMAC(given)
 }
 
-// fit makes a name of at most n of the letters that names have; "" where
-// nothing is left.
+// fit makes a name of at most n letters that names have; "" where none is left.
 func fit(s string, n int) string {
 	out := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '.' || r == '-' {

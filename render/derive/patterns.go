@@ -35,8 +35,7 @@ func (e entry) folds() bool {
 	return a && b
 }
 
-// tie is all parallel links of two devices with the same attributes, ports in
-// step.
+// tie is the parallel links of two devices with the same attrs, ports in step.
 type tie struct {
 	a, b           string
 	aPorts, bPorts []string

@@ -128,8 +128,7 @@ func (d *deriver) choosePorts() {
 	d.complete()
 }
 
-// dropHosts forgets the hosts and NICs that only links named which are not
-// written.
+// dropHosts forgets hosts and NICs that only links named which are not written.
 func (d *deriver) dropHosts(ends map[intent.Endpoint]*link) {
 	for _, h := range natural.Keys(d.hosts) {
 		for _, n := range natural.Keys(d.hosts[h].nics) {

@@ -68,8 +68,7 @@ type accept struct {
 	mtu   []int
 }
 
-// wishes works out what each port accepts, curves all as auto where they are
-// on, and chooses.
+// wishes works out what each port accepts, each curve as auto, and chooses.
 func (d *deriver) wishes() {
 	for _, s := range d.switches {
 		for _, n := range s.names {

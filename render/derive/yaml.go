@@ -68,8 +68,7 @@ func bare(s string) *node { return &node{text: s} }
 
 func number(n int) *node { return bare(strconv.Itoa(n)) }
 
-// text is a scalar that is quoted where it could be read as something else;
-// nil for "".
+// text is a scalar, quoted where it could be read as something else; nil for "".
 func text(s string) *node {
 	if s == "" {
 		return nil

@@ -15,9 +15,8 @@ import (
 )
 
 // maxRounds bounds how often a change is looked at again because a shared line
-// disturbed a port. Each round takes in at least one port more; more than a
-// few do not occur, since what is shared is the switch's watchdog and the
-// profiles of this tool.
+// disturbed a port. Each round takes in at least one port more; few occur: the
+// switch's watchdog and the profiles of this tool are shared.
 const maxRounds = 8
 
 // Change returns what makes have hold desired, which must be fitted. It is
@@ -41,8 +40,7 @@ type planner struct {
 	r    *reading
 	d    *qos.Device
 	kw   Keyword
-	// all says that every port gets lines, also where nothing differs, and of
-	// an unknown kind.
+	// all says that every port gets lines, also where nothing differs.
 	all bool
 	// touched are the ports whose profile is ours to choose.
 	touched map[string]bool
@@ -225,12 +223,8 @@ func (p *planner) ports(running *qos.Device) Edit {
 			put(keyShutdown, line)
 		}
 		if pause := want.LinkPause; pause.Set && pause != have.LinkPause {
-			send, receive := "", ""
-			if pause.V {
-				send, receive = keySend+" on", keyReceive+" on"
-			}
-			put(keySend, send)
-			put(keyReceive, receive)
+			put(keySend, lineIf(pause.V, keySend+" on"))
+			put(keyReceive, lineIf(pause.V, keyReceive+" on"))
 		}
 	}
 	return e

@@ -15,8 +15,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The parts of the machine for configuration by lines, which this package gives
-// the grammar of EOS.
+// The parts of the machine for configuration by lines.
 type (
 	Config  = lines.Config
 	Line    = lines.Line
@@ -93,8 +92,7 @@ func (p *parser) line(s string, no int) error {
 	return p.add(&Line{Text: t, No: no}, indent)
 }
 
-// add puts a line where its indentation says or, where that says nothing,
-// where its words do.
+// add puts a line where its indentation says, or else its words.
 func (p *parser) add(l *Line, indent int) error {
 	for _, f := range []*frame{p.queue, p.section} {
 		if f == nil {
@@ -195,8 +193,7 @@ func isRaw(text string) bool {
 	return strings.HasPrefix(text, "banner ") || text == "action bash" || text == "code" || strings.HasPrefix(text, "code unit ")
 }
 
-// gap is what EOS prints between neighbours: "!" between sections, and around
-// queues.
+// gap is what EOS prints between neighbours: "!" around sections and queues.
 func gap(prev, next *Line, depth int) string {
 	queue := depth > 0 && headerOf(next.Text) == headQueue
 	switch {
@@ -250,8 +247,7 @@ const (
 	sectionDefaults  = "interface defaults" // the whole line
 )
 
-// queueKinds are the words that name queues; multicast queues are known and
-// left alone.
+// queueKinds are the words that name queues; multicast queues are left alone.
 var queueKinds = []string{string(TxQueue), string(UCTxQueue), multicastQueue}
 
 const multicastQueue = "mc-tx-queue"

@@ -28,8 +28,7 @@ func Encode(d *qos.Device, kw Keyword) *Config {
 	return p.plan().Apply(Lines.New())
 }
 
-// shape is what the profile of a port says, by its settings; "" for lines that
-// must not be there.
+// shape is what the profile of a port says; "" for lines that must not be there.
 type shape struct {
 	settings Edit
 	text     string // identifies it
@@ -44,8 +43,7 @@ type shapedBy struct {
 	kept     string
 }
 
-// shapeOf returns the shape of a port on a switch with the given globals, with
-// lines that it keeps.
+// shapeOf returns the shape of a port under globals, with lines that it keeps.
 func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit) shape {
 	var e Edit
 	put := func(queue, key, line string) { e = append(e, lines.Setting{Block: queue, Key: key, Line: line}) }
@@ -56,17 +54,10 @@ func shapeOf(p *qos.Port, g *globals, kw Keyword, poll time.Duration, kept Edit)
 		shapeQueue(&p.Queues[i], string(kw)+" "+itoa(i), put)
 	}
 	if p.PFC.Set {
-		on := ""
-		if p.PFC.V != 0 {
-			on = keyPFC + " on"
-		}
-		put("", keyPFC, on)
+		put("", keyPFC, lineIf(p.PFC.V != 0, keyPFC+" on"))
 		for n := range qos.NumPriorities {
-			line := ""
-			if p.PFC.V.Has(n) {
-				line = keyNoDrop + itoa(n) + " no-drop"
-			}
-			put("", keyNoDrop+itoa(n), line)
+			key := keyNoDrop + itoa(n)
+			put("", key, lineIf(p.PFC.V.Has(n), key+" no-drop"))
 		}
 	}
 	if p.Watchdog.Set {
@@ -82,6 +73,14 @@ func shapeText(e Edit) string {
 		b.WriteString(s.Block + "\x00" + s.Key + "\x00" + s.Line + "\n")
 	}
 	return b.String()
+}
+
+// lineIf is a line, or "" for the default.
+func lineIf(on bool, line string) string {
+	if !on {
+		return ""
+	}
+	return line
 }
 
 func trustLine(t qos.Trust) string {
@@ -106,21 +105,13 @@ func shapeQueue(q *qos.Queue, name string, put func(queue, key, line string)) {
 			put(name, keyBandwidth, "bandwidth percent "+itoa(s.V.Weight))
 		}
 		rate := func(key string, r units.Rate) {
-			line := ""
-			if r > 0 {
-				line = key + " " + strconv.FormatInt(int64(r)/1000, 10) + " kbps"
-			}
-			put(name, key, line)
+			put(name, key, lineIf(r > 0, key+" "+strconv.FormatInt(int64(r)/1000, 10)+" kbps"))
 		}
 		rate(keyGuaranteed, s.V.MinRate)
 		rate(keyShape, s.V.MaxRate)
 	}
 	if e := q.ECN; e.Set {
-		line := ""
-		if e.V.Enabled {
-			line = ecnLine(e.V)
-		}
-		put(name, keyECN, line)
+		put(name, keyECN, lineIf(e.V.Enabled, ecnLine(e.V)))
 		put(name, keyDrop, "")
 		for i := range 3 {
 			put(name, keyDrop+" drop-precedence "+itoa(i), "")

@@ -18,10 +18,9 @@ import (
 // Fit brings a compiled device into the shape that EOS has, in place.
 //
 // EOS has one set of maps for the whole switch: GlobalMaps becomes the maps of
-// most ports, with the entries that only others have (of the CoS map, where
-// most trust DSCP). A port that contradicts them keeps its own, for [Refusals]
-// to name. Code points that no class names stay as they are. The rest is that of
-// [lines.Fit].
+// most ports, with the entries that only others have (of the CoS map, where most
+// trust DSCP). A port that contradicts them keeps its own, for [Refusals] to
+// name. Code points without a class stay. See also [lines.Fit].
 //
 // A polling interval above half of the watchdog's times is lowered to half, in
 // whole milliseconds, because EOS would put one of its own in its place.
@@ -72,28 +71,21 @@ func fitMaps(d *qos.Device) {
 	most := slices.MinFunc(slices.Collect(maps.Keys(uses)), func(a, b qos.Maps) int {
 		return cmp.Or(uses[b]-uses[a], natural.Compare(first[a], first[b]))
 	})
-	whole, fits := most, map[qos.Maps]bool{most: true}
+	whole, fits, own := most, map[qos.Maps]bool{most: true}, map[qos.Maps]*qos.Maps{}
 	for _, n := range names {
-		if m := d.MapsOf(n); m != nil && !fits[fitted[m]] {
-			fits[fitted[m]] = join(&whole, fitted[m])
-		}
-	}
-	own := map[qos.Maps]*qos.Maps{}
-	for _, n := range names {
-		p := d.Ports[n]
 		m := d.MapsOf(n)
 		if m == nil {
 			continue
 		}
 		f := fitted[m]
-		if fits[f] {
-			p.Maps = qos.Opt[*qos.Maps]{}
+		if fits[f] = fits[f] || join(&whole, f); fits[f] {
+			d.Ports[n].Maps = qos.Opt[*qos.Maps]{}
 			continue
 		}
 		if own[f] == nil {
 			own[f] = &f
 		}
-		p.Maps = qos.Of(own[f])
+		d.Ports[n].Maps = qos.Of(own[f])
 	}
 	d.GlobalMaps = qos.Of(&whole)
 }
@@ -179,28 +171,25 @@ const (
 // Refusals returns the values of a fitted device that EOS does not take, or has
 // no line for, ports in natural order.
 func Refusals(d *qos.Device) []render.Refusal {
-	var out []render.Refusal
-	no := func(port string, attr qos.Attr, why string) {
-		out = append(out, render.Refusal{Place: qos.Place{Port: port, Field: attr}, Why: why})
-	}
+	var out render.Refusals
 	if d.GlobalMaps.Set && !goodMaps(d.GlobalMaps.V) {
-		no("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool")
+		out.Add("", qos.KindGlobalMap.All(), "EOS has traffic classes and queues 0 to 7 and rewrites no DSCP by this tool")
 	}
 	if poll := d.WatchdogPoll; poll.Set {
 		w, ok := commonWatchdog(d)
 		switch {
 		case poll.V < minPoll || poll.V > maxPoll || poll.V%pollStep != 0:
-			no("", qos.KindWatchdogPoll.Attr(), fmt.Sprintf("EOS takes a polling interval of %s to %s in steps of %s, not %s", minPoll, maxPoll, pollStep, poll.V))
+			out.Add("", qos.KindWatchdogPoll.Attr(), "EOS takes a polling interval of %s to %s in steps of %s, not %s", minPoll, maxPoll, pollStep, poll.V)
 		case ok && poll.V > halfOf(w):
-			no("", qos.KindWatchdogPoll.Attr(), fmt.Sprintf("EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V))
+			out.Add("", qos.KindWatchdogPoll.Attr(), "EOS takes a polling interval of at most half the watchdog's times, here %s, not %s", halfOf(w), poll.V)
 		}
 	}
 	for _, name := range natural.Keys(d.Ports) {
 		if !isEthernet(name) {
-			no(name, qos.KindPort.Attr(), "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1")
+			out.Add(name, qos.KindPort.Attr(), "EOS has no port of that name; ports are called Ethernet1 or Ethernet1/1")
 			continue
 		}
-		checkPort(d.Ports[name], func(attr qos.Attr, why string) { no(name, attr, why) })
+		checkPort(d.Ports[name], func(attr qos.Attr, format string, a ...any) { out.Add(name, attr, format, a...) })
 	}
 	return out
 }
@@ -220,7 +209,7 @@ func goodMaps(m *qos.Maps) bool {
 	return !slices.ContainsFunc(unmapped, func(t qos.Table) bool { return slices.Max(m.Table(t)) >= 0 })
 }
 
-func checkPort(p *qos.Port, no func(attr qos.Attr, why string)) {
+func checkPort(p *qos.Port, no func(attr qos.Attr, format string, a ...any)) {
 	if p.Maps.Set {
 		no(qos.KindMap.All(), "EOS has one set of maps for the whole switch, and most ports want others")
 	}
@@ -228,25 +217,25 @@ func checkPort(p *qos.Port, no func(attr qos.Attr, why string)) {
 		no(qos.KindPFCAsymmetric.Attr(), "EOS has no asymmetric PFC")
 	}
 	if m := p.MTU; m.Set && (m.V < minMTU || m.V > maxMTU) {
-		no(qos.KindMTU.Attr(), fmt.Sprintf("EOS takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V))
+		no(qos.KindMTU.Attr(), "EOS takes an MTU of %d to %d, not %d", minMTU, maxMTU, m.V)
 	}
 	if t := p.Trust; t.Set && trustLine(t.V) == "" {
-		no(qos.KindTrust.Attr(), fmt.Sprintf("EOS does not trust %q", t.V))
+		no(qos.KindTrust.Attr(), "EOS does not trust %q", t.V)
 	}
 	if w := p.Watchdog; w.Set && w.V.Enabled {
 		if why := refusedWatchdog(w.V, p.PFC); why != "" {
-			no(qos.KindWatchdog.Attr(), why)
+			no(qos.KindWatchdog.Attr(), "%s", why)
 		}
 	}
 	for i, q := range p.Queues {
 		if q.Scheduler.Set {
 			if why := refusedScheduler(q.Scheduler.V); why != "" {
-				no(qos.KindScheduler.At(i), why)
+				no(qos.KindScheduler.At(i), "%s", why)
 			}
 		}
 		if q.ECN.Set {
 			if why := refusedECN(q.ECN.V); why != "" {
-				no(qos.KindECN.At(i), why)
+				no(qos.KindECN.At(i), "%s", why)
 			}
 		}
 	}

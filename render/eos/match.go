@@ -216,8 +216,7 @@ func roce(text string) bool {
 	return strings.HasPrefix(text, "service-policy type qos ")
 }
 
-// placesOf returns where a line may stand by its words; 0 for a line that the
-// grammar does not know.
+// placesOf returns where a line may stand by its words; 0 for an unknown line.
 func placesOf(text string) place {
 	var at place
 	for _, p := range []place{inGlobal, inProfile, inInterface, inQueue} {

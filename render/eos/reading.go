@@ -138,8 +138,7 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		if h.queue != queue {
 			continue
 		}
-		// Where "show running-config all" printed the block, what is usual is not
-		// configured.
+		// Under "show running-config all" what is usual is not configured.
 		h.inert = h.inert || all && h.text == r.usual(s, h)
 		if !h.inert && h.text != h.about.usual {
 			r.judge(s, h)
@@ -202,14 +201,14 @@ func (r *reading) doubt(s *section) {
 	if p == nil {
 		return
 	}
+	inert := 0
 	for i := range qos.NumPriorities {
-		h := s.get("", keyNoDrop+itoa(i))
-		if h == nil || !h.inert {
-			break
+		if h := s.get("", keyNoDrop+itoa(i)); h != nil && h.inert {
+			inert++
 		}
-		if i == qos.NumPriorities-1 {
-			return
-		}
+	}
+	if inert == qos.NumPriorities {
+		return
 	}
 	for i := range s.held {
 		if h := &s.held[i]; h.unset && p.value(h.queue, h.spot.key) != "" {
@@ -260,8 +259,7 @@ func (s *section) carries() string {
 // profile returns the section of a profile; nil where it is not defined.
 func (r *reading) profile(name string) *section { return r.sections[sectionProfile+name] }
 
-// isEthernet reports whether a name is that of one Ethernet port:
-// "Ethernet1/1".
+// isEthernet reports whether a name is one Ethernet port's: "Ethernet1/1".
 func isEthernet(name string) bool {
 	n, ok := strings.CutPrefix(name, "Ethernet")
 	if !ok || len(n) > 16 {

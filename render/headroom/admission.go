@@ -146,14 +146,12 @@ type Pools struct {
 	Terms          []Term `json:"terms"`
 	Occupied       int64  `json:"occupied"`
 	SharedHeadroom int64  `json:"shared_headroom"`
-	// Size is that of each ingress pool; below 0 where the reserves are more
-	// than the memory.
+	// Size is that of each ingress pool; below 0 where the reserves do not fit.
 	Size int64 `json:"size"`
 }
 
-// SizePools repeats how SONiC's dynamic model sizes its pools on NVIDIA
-// switches: buffer_pool_mellanox.lua. It fails for other chips, and without a
-// known memory.
+// SizePools repeats how SONiC's dynamic model sizes its pools on NVIDIA switches
+// (buffer_pool_mellanox.lua). It fails for other chips and an unknown memory.
 func SizePools(in PoolInput) (Pools, error) {
 	a := in.ASIC
 	if a == nil || a.PipelineKiB == 0 || a.Vendor == "barefoot" {

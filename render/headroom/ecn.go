@@ -26,8 +26,7 @@ type ECN struct {
 	Min    int64      `json:"min"`
 	Max    int64      `json:"max"`
 	Drains DrainTimes `json:"drain_times"`
-	// Pool and Limit are what the proposal was compared with; nil where the
-	// pool is not known.
+	// Pool and Limit are what it was compared with; nil without a known pool.
 	Pool  *Pool  `json:"pool,omitempty"`
 	Limit *Limit `json:"limit,omitempty"`
 	// Order is what the thresholds lead to in the case; "" without a pool.
@@ -155,8 +154,7 @@ func (e *ECN) step(format string, args ...any) {
 }
 
 // DataPorts returns how many ports of the model's default layout have its
-// highest speed, which leaves management ports out; 0 where no layout is
-// known.
+// highest speed, which leaves management ports out; 0 for no layout.
 func DataPorts(m *catalog.Model) int {
 	var top units.Rate
 	n := 0

@@ -13,8 +13,7 @@ import (
 // lossless groups, is not known.
 var errNoPool = errors.New("the shared pool is not known")
 
-// Pool is the memory that lossless groups share, and how much of what is free
-// one of them may take.
+// Pool is the memory of lossless groups, and how much that is free one may take.
 type Pool struct {
 	// Bytes is the pool without headroom and guaranteed minimums.
 	Bytes    int64  `json:"bytes"`
@@ -49,8 +48,7 @@ func PoolOf(m *catalog.Model, speed units.Rate, exponent *int64) (Pool, error) {
 }
 
 // PublishedAlpha returns the dynamic_th of the lossless groups of a model at a
-// speed where the operator states none; where ok is false, how says what is
-// missing.
+// speed where the operator states none; if not ok, how says what is missing.
 func PublishedAlpha(m *catalog.Model, speed units.Rate) (n int64, how string, ok bool) {
 	if m.ASIC().DynamicBuffers {
 		return 0, "SONiC's default_dynamic_th (sonic-buildimage files/build_templates/buffers_config.j2)", true
@@ -80,9 +78,8 @@ func (p Pool) Threshold(active int) int64 {
 }
 
 // Case is one way of traffic through a switch: Feeders ingress groups fill the
-// congested queue, each of them feeds FanOut congested queues, and Active
-// groups share the pool. In a symmetric case a group holds FanOut/Feeders of
-// what stands in the queue.
+// congested queue, each of them feeds FanOut congested queues, and Active groups
+// share the pool. In a symmetric case a group holds FanOut/Feeders of the queue.
 type Case struct {
 	Name    string `json:"name"`
 	Feeders int    `json:"feeders"` // m
@@ -116,9 +113,8 @@ func OneToMany(fanOut, lossless int) Case {
 	return Case{CaseOneToMany, 1, n, max(n, clampCount(lossless, 1))}
 }
 
-// WorstCase is the one of the DCQCN paper (SIGCOMM 2015): all that stands in
-// the queues of n ports came through one port, whose lossless groups alone are
-// active.
+// WorstCase is the one of the DCQCN paper (SIGCOMM 2015): what the queues of n
+// ports hold came through one port, whose groups alone are active.
 func WorstCase(ports, lossless int) Case {
 	return Case{CaseWorst, 1, clampCount(ports, 1), clampCount(lossless, 1)}
 }
@@ -128,14 +124,12 @@ type Limit struct {
 	Case
 	// Threshold is where a group pauses in that case.
 	Threshold int64 `json:"threshold"`
-	// Queue is the longest queue with which no group has paused yet. Marking
-	// precedes the pause up to here.
+	// Queue is the longest queue before a pause: marking precedes it up to here.
 	Queue   int64  `json:"queue"`
 	Formula string `json:"formula"`
 }
 
-// Limit works a case out: K*k/m <= T(A), rounded down. Counts below 1 count
-// as 1.
+// Limit works a case out: K*k/m <= T(A), rounded down. Counts are at least 1.
 func (p Pool) Limit(c Case) Limit {
 	m, k, active := int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)), int64(clampCount(c.Active, 1))
 	// One division of whole numbers, so that nothing is rounded twice.

@@ -10,10 +10,9 @@
 // printed. Neither replaces the published row of a model (render/catalog);
 // [Falls] finds what is odd in such rows.
 //
-// [Pool] and [Case] decide whether a queue marks before an ingress group
-// pauses, and [ECNAuto] proposes thresholds that do. Nothing here reads an
-// intent or a device: what a port really has is put together in package
-// render.
+// [Pool] and [Case] decide whether a queue marks before an ingress group pauses,
+// and [ECNAuto] proposes thresholds that do. Nothing here reads an intent or a
+// device; package render puts a port together.
 package headroom
 
 import (
@@ -79,8 +78,7 @@ type Input struct {
 	SharedHeadroom bool
 	// PeerBytes is what the device at the other end may still send before it
 	// obeys a pause, where that is known; 0 takes what IEEE 802.3 allows at the
-	// speed. PeerHow says how it is known. IEEE only: SONiC's script has no
-	// place for it.
+	// speed. PeerHow says how it is known. IEEE only.
 	PeerBytes int64
 	PeerHow   string
 	// ASIC may be nil for IEEE.
@@ -98,8 +96,7 @@ type Term struct {
 	Source  string  `json:"source"`
 }
 
-// Result is an itemised headroom of one priority group, bytes. The terms sum
-// to XOFF.
+// Result is the headroom of a priority group, bytes. The terms sum to XOFF.
 type Result struct {
 	Model string `json:"model"`
 	Terms []Term `json:"terms"`
@@ -109,8 +106,7 @@ type Result struct {
 	// buffer; 0 from IEEE, which has no say in them.
 	XON  int64 `json:"xon,omitempty"`
 	Size int64 `json:"size,omitempty"`
-	// Floor is what no headroom can be below: the round trip in the cable and
-	// two lossless frames.
+	// Floor is what no headroom can be below, see the function Floor.
 	Floor int64    `json:"floor"`
 	Notes []string `json:"notes,omitempty"`
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// signalSpeed is the speed of light in a cable, metres per second, as SONiC
-// takes it (sonic-swss cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns a
-// metre.
+// signalSpeed is that of light in a cable, metres per second, as SONiC has it
+// (sonic-swss cfgmgr/buffer_headroom_mellanox.lua): about 5.05 ns a metre.
 const signalSpeed = 198_000_000
 
 var quanta = map[int64]int64{
@@ -25,8 +24,7 @@ func Quanta(speed units.Rate) (n int64, ok bool) {
 	return n, ok && int64(speed)%1e6 == 0
 }
 
-// ResponseBytes returns what a peer may still send at that speed before it
-// obeys a pause.
+// ResponseBytes returns what a peer may still send before it obeys a pause.
 func ResponseBytes(speed units.Rate) (n int64, ok bool) {
 	q, ok := Quanta(speed)
 	return q * 64, ok
@@ -57,3 +55,29 @@ func drain(n int64, rate units.Rate) time.Duration {
 // NVIDIA's chips admit less than this for a whole port (sonic-swss
 // cfgmgr/buffer_check_headroom_mellanox.lua).
 const MostOnChip = 1_621_536
+
+// maxPauseBits is the longest pause that one frame can ask for: 65535 quanta
+// of 512 bit times (IEEE 802.3 clause 31B).
+const maxPauseBits = 65535 * 512
+
+// LongestPause returns how long one PFC frame can stop a priority; 0 at speed 0.
+func LongestPause(speed units.Rate) time.Duration {
+	return drain(maxPauseBits/8, speed)
+}
+
+// FramesToHold returns how many PFC frames a second hold a priority paused
+// all the time at that speed. An alarm on frames has to follow the speed.
+func FramesToHold(speed units.Rate) float64 {
+	return float64(speed) / maxPauseBits
+}
+
+// PausedAtMost returns the largest part of a window, 0 to 1, in which a
+// priority can have been paused by that many PFC frames. The true part may be
+// far smaller, as most pauses end early; a counter of pause time is better
+// where the platform has one. A speed or window of 0 gives 0.
+func PausedAtMost(frames int64, speed units.Rate, window time.Duration) float64 {
+	if frames <= 0 || speed <= 0 || window <= 0 {
+		return 0
+	}
+	return min(1, float64(frames)*maxPauseBits/float64(speed)/window.Seconds())
+}

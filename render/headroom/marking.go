@@ -8,12 +8,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// Curve is a marking curve as a function of the queue, whatever the system
-// that it is written for: no mark up to Min, rising evenly to Probability at
-// Max, every packet beyond. SONiC, NX-OS and EOS write the probability at Max
-// and mark all beyond it; NVIDIA Cumulus Linux writes 100, a ramp to certainty;
-// a step has Min equal to Max. As numbers these do not compare, as functions
-// they do.
+// Curve is a marking curve as a function of the queue, whatever the system that
+// it is written for: no mark up to Min, rising evenly to Probability at Max,
+// every packet beyond. SONiC, NX-OS and EOS write the probability at Max and
+// mark all beyond it; NVIDIA Cumulus Linux writes 100, a ramp to certainty; a
+// step has Min equal to Max. Only as functions do these compare.
 type Curve struct {
 	Min         int64   `json:"min"`         // bytes
 	Max         int64   `json:"max"`         // bytes
@@ -32,8 +31,7 @@ func CurveOf(e qos.ECN) (c Curve, ok bool) {
 	return Curve{lo, hi, float64(min(max(e.Probability, 0), 100)) / 100}, true
 }
 
-// At returns the probability, 0..1, that a packet is marked which finds that
-// many bytes in the queue.
+// At returns the probability, 0..1, of a mark with that many bytes in the queue.
 func (c Curve) At(queue int64) float64 {
 	switch {
 	case queue > c.Max || queue == c.Max && c.Min >= c.Max:
@@ -46,8 +44,7 @@ func (c Curve) At(queue int64) float64 {
 
 // Difference returns by how much the marking of two curves differs at most,
 // 0..1, and the shortest queue where it does. Both are straight between their
-// thresholds, so it is enough to compare them at the thresholds and one byte to
-// either side.
+// thresholds, so they are compared there and one byte to either side.
 func (c Curve) Difference(o Curve) (most float64, queue int64) {
 	for _, at := range []int64{c.Min, c.Max, o.Min, o.Max} {
 		for n := at - 1; n <= at+1; n++ {

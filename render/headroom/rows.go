@@ -8,8 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
 
-// Row is one row of a table of headroom: what a platform sets for a speed and
-// a cable.
+// Row is the headroom that a platform sets for a speed and a cable.
 type Row struct {
 	Speed units.Rate   `json:"speed"`
 	Cable units.Length `json:"cable"`
@@ -29,8 +28,7 @@ func Rows(m *catalog.Model) []Row {
 // lower speed with its cable.
 type Fall struct{ Row, Above Row }
 
-// Falls returns what falls in the rows of one platform, in order of speed and
-// cable.
+// Falls returns what falls in the rows of a platform, by speed and cable.
 func Falls(rows []Row) []Fall {
 	sorted := slices.Clone(rows)
 	slices.SortStableFunc(sorted, func(a, b Row) int {

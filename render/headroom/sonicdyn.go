@@ -44,12 +44,10 @@ func generationOf(release string) generation {
 //
 // The Mellanox script's share of small packets by byte has no count in its
 // numerator, so that 50 percent gives 11.8 and 0 percent gives 6.3 with frames
-// of 1024 bytes; the result repeats it. A larger lossless MTU therefore lowers
-// XOFF.
+// of 1024 bytes; the result repeats it. A larger MTU therefore lowers XOFF.
 //
 // Without shared headroom it adds 2 KiB where its result is further below that
-// of small packets only; as both are rounded, a longer cable can then get up to
-// a KiB less.
+// of small packets only; as both are rounded, a longer cable can get a KiB less.
 //
 // A speed without pause quanta takes the ASIC's constant, as the script does,
 // and says so in a note: that constant is far below what the quanta of
@@ -147,8 +145,7 @@ func (in Input) mellanoxOccupancy(gen generation) (occupancy, worst, small float
 	return (100 - small + float64(small*worst)) / 100, worst, small, text
 }
 
-// mellanoxGroup is the level at which the pause of a group ends, and what the
-// group reserves for itself.
+// mellanoxGroup is where the pause of a group ends, and what the group reserves.
 func (in Input) mellanoxGroup(gen generation, xoff float64) (xon, size float64) {
 	xon = in.ASIC.PipelineKiB * 1024
 	var extra float64

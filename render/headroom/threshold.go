@@ -39,8 +39,7 @@ func (a Alpha) String() string {
 // MarshalText prints it the same way.
 func (a Alpha) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// Levels are where a priority group pauses and where it goes on, bytes of the
-// shared pool.
+// Levels are where a group pauses and goes on, bytes of the shared pool.
 type Levels struct {
 	Pause  int64 `json:"pause"`
 	Resume int64 `json:"resume"`
@@ -64,8 +63,7 @@ const maxCount = 1 << 20
 func clampCount(n, least int) int { return min(max(n, least), maxCount) }
 
 // quotient returns a*b/c rounded down, exact also where a*b does not fit, and
-// the largest number where the result does not. a and b are not negative, c is
-// above 0.
+// the largest number where the result does not. a, b >= 0, c > 0.
 func quotient(a, b, c int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(c) {

@@ -11,8 +11,7 @@ import (
 
 // Check returns an error unless each setting of an edit is one that the system
 // makes ([Grammar.Known]), of an interface that is managed or of none. An edit
-// that was read from a file may hold anything. A nil managed takes every
-// interface.
+// of a file may hold anything. A nil managed takes every interface.
 func (g *Grammar) Check(e Edit, managed func(port string) bool) error {
 	for i, s := range e {
 		port, ok := g.Known(s)
@@ -38,8 +37,7 @@ func (s Setting) String() string {
 	return text
 }
 
-// CheckUndo returns an error unless undo is at the places of the edit, as what
-// [Edit.Undo] returns is.
+// CheckUndo returns an error unless undo is at the places of the edit.
 func (e Edit) CheckUndo(undo Edit) error {
 	at := map[Setting]bool{} // with Line: a section or block that goes as a whole
 	for _, s := range e {
@@ -62,8 +60,7 @@ func (e Edit) CheckUndo(undo Edit) error {
 }
 
 // Plain reports whether a text is made of what commands are made of: one line
-// that ends no command, begins no other, asks for no help and sends no output
-// away.
+// that ends and begins no command, asks for no help and redirects nothing.
 func Plain(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || strings.ContainsRune(";|<>?!\"'`\\$", r)

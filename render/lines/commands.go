@@ -130,9 +130,8 @@ func (t typist) takeGive(was, is *block, only map[string]bool) (take, give []str
 	return take, give
 }
 
-// blocks returns what makes the blocks of one section those of another. Of
-// those that share something the lowest gives up first, and the highest gets
-// first.
+// blocks returns what makes the blocks of one section those of another. Of a
+// [Ration] the lowest gives up first, and the highest gets first.
 func (t typist) blocks(was, is *block) []string {
 	var out []string
 	var order []*block // of is; of was where the block goes with its last line

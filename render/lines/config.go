@@ -26,8 +26,7 @@ type Grammar struct {
 	// Ordered says that the system prints lines in an order of its own and
 	// takes them in any: positions are not worth remembering.
 	Ordered bool
-	// Rank is the rank of a line in the order in which a block is printed; false
-	// where that is not known.
+	// Rank is that of a line in the printed order of a block; false for unknown.
 	Rank func(at Place, line string) (rank int, ok bool)
 	// Default reports whether a line says what holds without it; nil for never.
 	Default func(at Place, line string) bool
@@ -38,9 +37,8 @@ type Grammar struct {
 	// where there are no lists.
 	Join func(lines []string) []string
 
-	// Lasting are the places of sections that are there whatever stands in
-	// them: they are not removed from a device, and from a text only when
-	// nothing stands in them.
+	// Lasting are the places of sections that no device loses: they are removed
+	// from a text, and only when nothing stands in them.
 	Lasting []Place
 	// Fleeting are the places of blocks that go with their last line.
 	Fleeting []Place
@@ -54,20 +52,17 @@ type Grammar struct {
 	// Swap reports whether a line has to be taken away before the other of its
 	// key is typed; nil for never.
 	Swap func(at Place, key, was, is string) bool
-	// Rations are the blocks that share something: it is given up before it is
-	// given.
+	// Rations are the blocks that share something.
 	Rations map[Place]Ration
 
-	// Known reports whether a setting is one that the tool makes, and of which
-	// interface it is; "" for none.
+	// Known reports whether the tool makes a setting, and its interface or "".
 	Known func(Setting) (port string, ok bool)
 
 	// Indent is the indentation of a level.
 	Indent int
 	// Raw reports whether a line begins a text that is kept as it is.
 	Raw func(line string) bool
-	// Gap is what is printed between two neighbours; prev is nil before the
-	// first one.
+	// Gap is what is printed between neighbours; prev is nil before the first.
 	Gap func(prev, next *Line, depth int) string
 	// Complete reports whether a configuration is the whole answer of a device.
 	Complete func(*Config) bool
@@ -75,8 +70,7 @@ type Grammar struct {
 
 // Ration orders blocks that share something.
 type Ration struct {
-	// Order sorts the headers of blocks; the lowest gives up first, the highest
-	// gets first.
+	// Order sorts headers: the lowest gives up first, the highest gets first.
 	Order func(header string) int
 	// Frees reports whether a block only gives up, and need not wait.
 	Frees func(was, is *Line) bool
@@ -93,9 +87,8 @@ type Sets struct {
 	Unset bool
 }
 
-// Config is configuration text as an ordered tree of lines. Nothing that is
-// configuration is dropped: what is not understood is kept and printed as it
-// was.
+// Config is configuration text as an ordered tree of lines. What is not
+// understood is kept and printed as it was.
 type Config struct {
 	Lines []*Line
 	// Whole is what a parser saw of the end of the text.
@@ -108,8 +101,7 @@ func (g *Grammar) New() *Config { return &Config{g: g} }
 
 func (c *Config) clone() *Config { return &Config{Lines: clone(c.Lines), Whole: c.Whole, g: c.g} }
 
-// Complete reports whether c is the whole answer of a device, as far as the
-// text tells.
+// Complete reports whether c is all of a device's answer, as far as that shows.
 func (c *Config) Complete() bool { return c.g.Complete(c) }
 
 // String returns what Append appends.

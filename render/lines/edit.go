@@ -9,8 +9,7 @@ import (
 
 // Setting is one thing that a line sets, at its place.
 type Setting struct {
-	// Section is the header of the block: "interface Ethernet1/1"; "" for the
-	// top level.
+	// Section is the header: "interface Ethernet1/1"; "" for the top level.
 	Section string `json:"section,omitempty"`
 	// Block is the header of a block in it: "uc-tx-queue 3", "class ROCE".
 	Block string `json:"block,omitempty"`
@@ -21,8 +20,7 @@ type Setting struct {
 	// Line sets it: "mtu 9100". Empty is the default: nothing is configured. Of
 	// a section or block it is [Present] or "".
 	Line string `json:"line,omitempty"`
-	// At is the position among its neighbours that the line goes back to, from
-	// 1; 0 for where it belongs.
+	// At is the line's position in its block, from 1; 0 for where it belongs.
 	At int `json:"at,omitempty"`
 }
 
@@ -254,8 +252,7 @@ func (a *applier) remove(s Setting) {
 	}
 }
 
-// replace writes a setting over the line that it replaces; false where there
-// is none.
+// replace writes a setting over the line of its key; false where there is none.
 func (a *applier) replace(s Setting) bool {
 	b := a.find(s.Section, s.Block)
 	if b == nil || s.Key == "" {

@@ -24,8 +24,7 @@ type Line struct {
 	// of a free text, as of a banner, are Sub of its first line and keep their
 	// blanks.
 	Text string
-	// No is the line of the text it was read from, from 1; 0 for one that was
-	// made.
+	// No is its number in the text, from 1; 0 for one that was made.
 	No  int
 	Sub []*Line
 }
@@ -62,8 +61,7 @@ func Each(text []byte, f func(line string, no int) error) error {
 	return nil
 }
 
-// Width is the indentation of a line in columns; a tab goes to the next
-// multiple of 8.
+// Width is the indentation of a line in columns, with tabs of 8.
 func Width(s string) int {
 	n := 0
 	for i := range len(s) {

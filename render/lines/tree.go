@@ -26,8 +26,7 @@ func NewTree(c *Config) *Tree {
 	return t
 }
 
-// Has reports whether there is a section and, where that is named, a block in
-// it.
+// Has reports whether there is a section or, where one is named, a block in it.
 func (t *Tree) Has(section, inner string) bool { return t.find(section, inner) != nil }
 
 // Line returns the line that sets a key; "" for none.

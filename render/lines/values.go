@@ -46,8 +46,7 @@ func Numbers(s string, one func(string) (int, bool)) ([]int, bool) {
 	return slices.Compact(out), len(out) > 0
 }
 
-// FreeName returns the first of base, base-2, base-3 ... that is not taken, cut
-// to most bytes.
+// FreeName returns the first free one of base, base-2 ..., cut to most bytes.
 func FreeName(base string, most int, taken func(string) bool) string {
 	for n := 1; ; n++ {
 		tail := ""

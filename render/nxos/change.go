@@ -28,8 +28,7 @@ const (
 type need struct {
 	ports  map[string]part
 	timers bool
-	// network says that the network-qos policy is to be built anew whatever
-	// the ports ask of it.
+	// network says that the network-qos policy is to be built anew in any case.
 	network bool
 	// full says that what holds by default is written as well.
 	full bool
@@ -80,8 +79,7 @@ func Encode(d *qos.Device, m ClassModel) *Config {
 	return plan(have, want, m, n).Apply(have)
 }
 
-// add adds what differences ask for, and reports whether that is more than
-// before.
+// add adds what differences ask for; true where that is more than before.
 func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 	more := false
 	set := func(p *bool) { more, *p = more || !*p, true }
@@ -287,8 +285,7 @@ func (p *planner) global() {
 	}
 }
 
-// users are the places where a policy is attached: interfaces by name, and
-// system qos as "".
+// users are where a policy is attached: interfaces by name, system qos as "".
 func (p *planner) users(key string) map[string][]string {
 	out := map[string][]string{}
 	for name, l := range p.v.ports {
@@ -302,8 +299,7 @@ func (p *planner) users(key string) map[string][]string {
 	return out
 }
 
-// grouped returns the shapes that the ports with a part to write have, and the
-// ports of each.
+// grouped returns the shapes of the ports with a part to write, and their ports.
 func grouped[T comparable](p *planner, of part, shape func(port string) (T, bool)) (shapes []T, groups [][]string) {
 	for _, name := range p.ports {
 		if p.need.ports[name]&of == 0 {

@@ -203,8 +203,7 @@ func (k *conditioner) classified(p *qos.Port, g int) {
 	}
 }
 
-// matches reports whether a class-map already catches part of what a line
-// matches.
+// matches reports whether a class-map catches part of what a line matches.
 func (k *conditioner) matches(cm *Line, match string) bool {
 	for _, key := range []string{keyDSCP, keyCoS} {
 		rest, ok := cutWords(match, key)

@@ -1,3 +1,17 @@
+// Package nxos translates between [qos.Device] and the configuration text of
+// Cisco Nexus 9000 switches: it reads running configuration, says what it
+// means, and works out the lines that make it mean something else.
+//
+// QoS on NX-OS is three kinds of policy that only the number of a qos-group
+// joins: input policies classify into groups, one network-qos policy gives the
+// groups of the whole switch their MTU and their pauses, queuing policies
+// schedule and mark. Here a traffic class, its group and its queue have one
+// number.
+//
+// It does no I/O and knows no device: what a box of some model or release
+// refuses beyond [Refusals] is for the driver to find out. Do not compare
+// configurations as text with it: NX-OS prints the same lines in another order
+// from release to release. [Decode] both and compare what they mean.
 package nxos
 
 import (
@@ -8,8 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The parts of the machine for configuration by lines, which this package gives
-// the grammar of NX-OS.
+// The parts of the machine for configuration by lines.
 type (
 	Config  = lines.Config
 	Line    = lines.Line
@@ -55,8 +68,7 @@ type parser struct {
 	// raw is the banner that is being read, and delimiter what ends it.
 	raw       *Line
 	delimiter byte
-	// section and class are where lines belong that nobody indented; a blank
-	// line ends them.
+	// section and class take lines that nobody indented; a blank line ends them.
 	section, class *frame
 	// paged says that a pager's prompt stands in the text.
 	paged bool
@@ -191,8 +203,7 @@ func (p *parser) put(f *frame, l *Line, indent int) error {
 	return nil
 }
 
-// bannerOf returns the delimiter of a banner that goes on in the next line:
-// "banner motd #".
+// bannerOf returns the delimiter of a banner of several lines: "banner motd #".
 func bannerOf(text string) (byte, bool) {
 	rest, ok := strings.CutPrefix(text, "banner ")
 	if !ok {

@@ -89,8 +89,7 @@ func aggregate(own *Line) string {
 	return "port-channel" + n
 }
 
-// line returns what a port's line of a key says, its own or else that of its
-// port-channel.
+// line returns what the line of a key says, a port's own or its port-channel's.
 func (v *view) line(port, key string) (rest string, ok bool) {
 	own := v.ports[port]
 	rest, at, ok := last(own, key)
@@ -103,8 +102,7 @@ func (v *view) line(port, key string) (rest string, ok bool) {
 	return "", false
 }
 
-// lag returns the lines that members take from a port-channel, by key; none
-// of "".
+// lag returns the lines that members take from a port-channel, by key.
 func (v *view) lag(name string) map[string]*Line {
 	if name == "" {
 		return nil
@@ -123,8 +121,7 @@ func (v *view) lag(name string) map[string]*Line {
 }
 
 // attached returns the name of the policy in force on a port by the key of its
-// attachment, and "" where there is none: the port's, its port-channel's, that
-// of system qos.
+// attachment, "" for none: the port's, its port-channel's, that of system qos.
 func (v *view) attached(port, key string) string {
 	rest, ok := v.line(port, key)
 	if !ok {
@@ -223,10 +220,9 @@ func (v *view) bounds(port string, paused qos.PrioritySet) (set qos.PrioritySet)
 }
 
 func (v *view) interfaceMTU(port string) int {
-	if rest, ok := v.line(port, keyMTU); ok {
-		if n, ok := lines.Number(rest, 1<<16); ok {
-			return n
-		}
+	rest, _ := v.line(port, keyMTU)
+	if n, ok := lines.Number(rest, 1<<16); ok {
+		return n
 	}
 	return defaultMTU
 }

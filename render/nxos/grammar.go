@@ -129,8 +129,7 @@ func classPlace(typ string) place {
 type statement struct {
 	// words are what it begins with; they are its key.
 	words string
-	// many says that several may stand in one block: each line is then a key
-	// of its own.
+	// many says that several may stand in one block, each a key of its own.
 	many bool
 	// unset is what takes it away; "" is "no" and the line.
 	unset string
@@ -221,8 +220,7 @@ func belongs(at place, text string) bool {
 	return ok
 }
 
-// keyOf returns what a line at a place sets. A line that is not known is a key
-// of its own.
+// keyOf returns what a line at a place sets. An unknown line is its own key.
 func keyOf(at place, text string) string {
 	if s, ok := statementOf(at, text); ok && !s.many {
 		return s.words

@@ -183,8 +183,7 @@ func (p *planner) newClassMaps(policies []string, fresh []bool) *classMaps {
 }
 
 // name returns the class-map of a group in a policy, and writes it: one that
-// matches this already, the one that the policy has for the group, or a new
-// one.
+// matches this already, the policy's own for the group, or a new one.
 func (k *classMaps) name(policy string, group int8, matches []string) string {
 	for _, name := range slices.Sorted(maps.Keys(k.taken)) {
 		if slices.Equal(k.taken[name], matches) {

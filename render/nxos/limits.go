@@ -28,9 +28,8 @@ const (
 	maxRestore               = 100
 )
 
-// Refusals returns the values of a fitted device that no switch is given,
-// ports in natural order. Those that depend on the class model are in
-// [ClassModel.Refusals].
+// Refusals returns the values of a fitted device that no switch is given, ports
+// in natural order. See also [ClassModel.Refusals].
 func Refusals(d *qos.Device) []render.Refusal {
 	ports := natural.Keys(d.Ports)
 	r := refuser{all: commonOf(d, ports)}
@@ -54,12 +53,10 @@ var portName = regexp.MustCompile(`^Ethernet[1-9]\d{0,3}(/[1-9]\d{0,3}){1,2}$`)
 type refuser struct {
 	all  common
 	port string
-	out  []render.Refusal
+	out  render.Refusals
 }
 
-func (r *refuser) add(attr qos.Attr, format string, a ...any) {
-	r.out = append(r.out, render.Refusal{Place: qos.Place{Port: r.port, Field: attr}, Why: fmt.Sprintf(format, a...)})
-}
+func (r *refuser) add(attr qos.Attr, format string, a ...any) { r.out.Add(r.port, attr, format, a...) }
 
 func (r *refuser) check(p *qos.Port) {
 	if p.MTU.Set && (p.MTU.V < minMTU || p.MTU.V > maxMTU) {
@@ -211,12 +208,10 @@ func (m ClassModel) Refusals(d *qos.Device) []render.Refusal {
 	if m == EightQueue {
 		return nil
 	}
-	var out []render.Refusal
+	var out render.Refusals
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
-		refuse := func(attr qos.Attr, why string) {
-			out = append(out, render.Refusal{Place: qos.Place{Port: name, Field: attr}, Why: why})
-		}
+		refuse := func(attr qos.Attr, why string) { out.Add(name, attr, "%s", why) }
 		no := func(n int) string { return fmt.Sprintf("the switch has queues 0 to %d, and no %d", m.top(), n) }
 		add := func(attr qos.Attr, n int) { refuse(attr, no(n)) }
 		mapped := p.Maps.Set && p.Maps.V != nil

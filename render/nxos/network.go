@@ -73,8 +73,7 @@ func (v *view) readNetwork() *network {
 	return v.readNetworkPolicy(name, policy)
 }
 
-// builtIn reports whether a policy is the switch's own: default-nq-policy,
-// default-8q-out-policy.
+// builtIn reports whether a policy is the switch's own: default-nq-policy.
 func builtIn(name string) bool { return strings.HasPrefix(name, "default-") }
 
 func (v *view) readNetworkPolicy(name string, policy *Line) *network {
@@ -89,19 +88,13 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 		c := &networkClass{line: l, mtu: defaultMTU}
 		n.class[g] = c
 		for _, s := range l.Sub {
-			if rest, ok := cutWords(s.Text, keyMTU); ok {
-				if mtu, ok := lines.Number(rest, maxMTU); ok {
-					c.mtu = mtu
-					continue
-				}
-			}
-			if rest, ok := cutWords(s.Text, keyPause); ok {
-				if ps, ok := numbers(rest, qos.NumPriorities-1); ok {
-					c.pause |= qos.Priorities(ps...)
-					continue
-				}
-			}
-			if !isComment(s.Text) {
+			mtu, _ := cutWords(s.Text, keyMTU)
+			pause, _ := cutWords(s.Text, keyPause)
+			if n, ok := lines.Number(mtu, maxMTU); ok {
+				c.mtu = n
+			} else if ps, ok := numbers(pause, qos.NumPriorities-1); ok {
+				c.pause |= qos.Priorities(ps...)
+			} else if !isComment(s.Text) {
 				v.add(policy.Text, s, "the model has no place for this line of %s", class)
 			}
 		}
@@ -194,8 +187,7 @@ func (p *planner) networkFails(carried map[int]int) bool {
 	return false
 }
 
-// ownPauses reports whether the policy in force is ours and pauses what is not
-// wanted any more.
+// ownPauses reports whether the policy in force is ours and pauses too much.
 func (p *planner) ownPauses() bool {
 	have := p.v.network
 	return have.ours() && !maps.Equal(have.pauses(), p.all.pauses)

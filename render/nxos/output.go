@@ -33,8 +33,7 @@ func (p *planner) outputs() map[string]string {
 // output is what an output policy is to do with each queue.
 type output struct {
 	queues queues
-	// from names the policy that queues which are left alone have their lines
-	// of.
+	// from names the policy that has the lines of queues left alone.
 	from string
 	left qos.PrioritySet
 }
@@ -87,8 +86,7 @@ func (p *planner) resolveQueues(port string) (output, bool) {
 	return o, true
 }
 
-// hasMore reports whether a policy says of a queue what the model has no place
-// for.
+// hasMore reports whether a policy says more of a queue than the model holds.
 func (p *planner) hasMore(policy string, q int) bool {
 	l := p.v.policies[typeQueuing][policy]
 	if l == nil || q > p.v.m.top() {
@@ -104,8 +102,7 @@ func (p *planner) hasMore(policy string, q int) bool {
 	})
 }
 
-// writeOutput writes an output policy, all queues of the switch from the
-// highest down.
+// writeOutput writes an output policy, its queues from the highest down.
 func (p *planner) writeOutput(name string, o output) {
 	section := head{at: inPolicy, typ: typeQueuing, name: name}.text()
 	old := p.v.policies[typeQueuing][name]

@@ -57,14 +57,11 @@ func (v *view) readQueue(policy, class *Line) qos.Queue {
 	var other []string
 	for _, l := range class.Sub {
 		t := l.Text
-		if rest, ok := cutWords(t, keyBandwidth); ok {
-			rest = strings.TrimPrefix(rest, "remaining ")
-			if p, ok := cutWords(rest, "percent"); ok {
-				if n, ok := lines.Number(p, 100); ok {
-					sched.Weight = n
-					continue
-				}
-			}
+		bandwidth, _ := cutWords(t, keyBandwidth)
+		share, _ := cutWords(strings.TrimPrefix(bandwidth, "remaining "), "percent")
+		if n, ok := lines.Number(share, 100); ok {
+			sched.Weight = n
+			continue
 		}
 		if rest, ok := cutWords(t, keyPriority); ok {
 			level, _ := cutWords(rest, "level")
@@ -141,8 +138,7 @@ var thresholdUnits = map[string]qos.ThresholdUnit{
 
 const unitPackets qos.ThresholdUnit = "packets"
 
-// wredOf reads what stands after random-detect. Without "ecn" the queue drops
-// instead of marking.
+// wredOf reads what stands after random-detect; without "ecn" the queue drops.
 func wredOf(s string) qos.ECN {
 	var e qos.ECN
 	var other []string

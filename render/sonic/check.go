@@ -11,8 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Plans and undo records are files, and what they hold becomes paths, rows and
-// words of a shell.
+// Plans and undo records are files that become paths, rows and words of a shell.
 var (
 	nameWord = regexp.MustCompile(`^[\w.:@+/#~%=-]+$`)
 	// checkpointWord is a name that a checkpoint of this tool can have.
@@ -26,8 +25,7 @@ func isName(s string) bool { return len(s) <= 512 && nameWord.MatchString(s) }
 // portWrites are the fields of PORT that this tool writes.
 var portWrites = []string{"admin_status", "mtu", "fec", "pfc_asym"}
 
-// checkPort returns an error unless a port is managed; a nil managed takes every
-// port.
+// checkPort returns an error unless a port is managed; nil takes every port.
 func checkPort(port string, managed func(port string) bool) error {
 	switch {
 	case !isName(port):
@@ -82,8 +80,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 		}
 	case TWatchdog:
 		if o.Key == "GLOBAL" {
-			// Other fields of the row, such as BIG_RED_SWITCH, affect every
-			// port.
+			// Other fields, such as BIG_RED_SWITCH, affect every port.
 			for f := range o.Row {
 				err = errors.Join(err, field(f == "POLL_INTERVAL"))
 			}
@@ -119,8 +116,7 @@ func (o Op) checkPlace(managed func(port string) bool) (err error) {
 	return err
 }
 
-// checkTexts returns an error unless the fields have names and the values are lines
-// of text.
+// checkTexts returns an error unless fields have names and values are one line.
 func (o Op) checkTexts() (err error) {
 	texts := []string{o.Value}
 	for _, f := range natural.Keys(o.Row) {
@@ -139,8 +135,7 @@ func unprintable(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// Check returns an error, with the place, unless an undo record is one that
-// Apply makes.
+// Check returns an error, with the place, unless Apply makes such a record.
 func (u Undo) Check(managed func(port string) bool) error {
 	for _, tn := range slices.Sorted(maps.Keys(u.Rows)) {
 		for _, key := range natural.Keys(u.Rows[tn]) {

@@ -24,9 +24,8 @@ import (
 	"unicode/utf8"
 )
 
-// Row is one entry of a table: field to value. Every value is text; the field
-// of a true leaf-list is spelt "name@" and its members are joined by commas,
-// as in Redis.
+// Row is one entry of a table: field to value. Every value is text; the field of
+// a true leaf-list is spelt "name@" with commas between members, as in Redis.
 type Row map[string]string
 
 // Table is a table: key ("Ethernet0|3") to row.
@@ -119,8 +118,7 @@ func (c Config) AppendJSON(b []byte) []byte {
 	return append(b, "\n}\n"...)
 }
 
-// JSON returns the row as one compact JSON object, keys sorted: the value of a
-// gNMI update.
+// JSON returns the row as compact JSON, keys sorted: the value of a gNMI update.
 func (r Row) JSON() []byte { return r.append(nil, compact) }
 
 // JSON returns the table as one compact JSON object.
@@ -158,8 +156,7 @@ func (r Row) append(b []byte, depth int) []byte {
 	return append(append(b, newline(depth-1)...), '}')
 }
 
-// compact is the depth of what stands on one line: at a depth below 0 nothing
-// begins a line.
+// compact is the depth of what stands on one line, as is any depth below 0.
 const compact = -2
 
 const indent = "    "
@@ -228,8 +225,7 @@ func sorted[M ~map[string]V, V any](m M, buf []entry[V]) []entry[V] {
 	return buf
 }
 
-// expand reads an index or a range of a key, "3" or "0-2"; ok is false for
-// anything else or beyond limit.
+// expand reads an index or a range, "3" or "0-2", of numbers below limit.
 func expand(s string, limit int) (from, to int, ok bool) {
 	a, b, ranged := strings.Cut(s, "-")
 	from, err := strconv.Atoi(a)
@@ -246,8 +242,7 @@ func expand(s string, limit int) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// Indexes reads the last part of a BUFFER_PG, BUFFER_QUEUE or QUEUE key: one
-// index or a range, 0..15.
+// Indexes reads the last part of a BUFFER_PG, BUFFER_QUEUE or QUEUE key, 0..15.
 func Indexes(s string) (from, to int, ok bool) { return expand(s, 16) }
 
 // Plain returns the same rows as plain maps, for packages that do not know the

@@ -248,8 +248,7 @@ func (d *decoder) unlisted(name string, table []int8) {
 	}
 }
 
-// first reports whether nothing was said of a map yet: ports share them in
-// several combinations.
+// first reports whether nothing was said of a map yet, which many ports share.
 func (d *decoder) first(table, name string) bool {
 	key := [2]string{table, name}
 	was := d.noted[key]
@@ -489,8 +488,7 @@ func (d *decoder) members() {
 	for _, p := range d.dev.Ports {
 		p.LAG = qos.Of("")
 	}
-	// Sorted, so that of two port channels that claim a port the same one wins
-	// every time.
+	// Sorted, so that of two that claim a port the same one wins every time.
 	for _, key := range slices.Sorted(maps.Keys(d.cfg[TMember])) {
 		lag, port, _ := strings.Cut(key, "|")
 		if p := d.dev.Ports[port]; p != nil {

@@ -62,8 +62,7 @@ const (
 	TMember        = "PORTCHANNEL_MEMBER"
 )
 
-// mapTable is a map table of the switch, and the PORT_QOS_MAP field that binds
-// an object of it.
+// mapTable is a map table, and the PORT_QOS_MAP field that binds a row of it.
 type mapTable struct{ table, field string }
 
 // mapTables are those of the tables of the model.
@@ -84,8 +83,7 @@ var whole = []string{TDSCPToTC, TDot1pToTC, TTCToQueue, TTCToGroup, TPFCToQueue,
 // globalKey is the key of PORT_QOS_MAP for what enters outside a port.
 const globalKey = "global"
 
-// Encode returns the CONFIG_DB rows that make a switch what d says: the rows
-// this tool owns.
+// Encode returns the rows of this tool that make a switch what d says.
 func Encode(d *qos.Device) Config {
 	cfg := Target(d)
 	for tn, t := range cfg {
@@ -140,9 +138,8 @@ type classed[T comparable] struct {
 	v     T
 }
 
-// name gives every distinct object of the device its native name. The value
-// that most ports share gets the plain name, the others one made from their
-// content.
+// name gives every distinct object of the device its native name. The plain name
+// is that of most ports' value, others are made from their content.
 func (e *encoder) name() {
 	maps := map[qos.Maps]int{}
 	byPtr := map[*qos.Maps]int{}
@@ -263,8 +260,7 @@ func (e *encoder) bases(prefix string, length int) map[int]string {
 	return out
 }
 
-// rank orders classes for the plain WRED name: lossless ones first, then by
-// priority.
+// rank orders classes for the plain WRED name: lossless first, then by priority.
 func (e *encoder) rank(class int) int {
 	if class < 0 {
 		return math.MaxInt - 1
@@ -297,8 +293,7 @@ const (
 	maxBase    = maxName - markLength
 )
 
-// variant returns base with a mark of the content, and takes the name: it is
-// none that is taken.
+// variant returns a free name, base with a mark of the content, and takes it.
 func variant(base, content string, taken map[string]bool) string {
 	for n := 0; ; n++ {
 		h := fnv.New32a()
@@ -395,8 +390,7 @@ func (e *encoder) port(name string, p *qos.Port) {
 	}
 }
 
-// cable prints whole metres, rounded up: the model knows no fractions, and a
-// longer cable is the safe side.
+// cable prints whole metres, as the model has them, rounded to the safe side.
 func cable(l units.Length) string { return strconv.Itoa(int(math.Ceil(float64(l)))) + "m" }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -540,8 +534,7 @@ func (e *encoder) device() {
 	}
 }
 
-// globalName finds, or makes, the DSCP map of the global row: the switch honours
-// no other map there.
+// globalName finds, or makes, the DSCP map of the global row.
 func (e *encoder) globalName(m *qos.Maps) (string, bool) {
 	row := mapRow(m.DSCPToTC[:])
 	if len(row) == 0 {

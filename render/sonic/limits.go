@@ -1,8 +1,9 @@
 package sonic
 
 import (
-	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -26,44 +27,80 @@ const (
 // Refusals returns the values of a desired device that a switch of that
 // release refuses or misreads, ports in natural order.
 func Refusals(d *qos.Device, rel Release) []render.Refusal {
-	var out []render.Refusal
-	add := func(port string, attr qos.Attr, format string, a ...any) {
-		out = append(out, render.Refusal{Place: qos.Place{Port: port, Field: attr}, Why: fmt.Sprintf(format, a...)})
-	}
+	var out render.Refusals
 	maxPoll := time.Duration(rel.MaxPollMS) * time.Millisecond
 	poll := d.WatchdogPoll
 	if poll.Set && (poll.V < minPoll || poll.V > maxPoll) {
-		add("", qos.KindWatchdogPoll.Attr(), "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
+		out.Add("", qos.KindWatchdogPoll.Attr(), "%s takes a polling interval of %s to %s, not %s", rel, minPoll, maxPoll, poll.V)
 	}
 	for _, name := range natural.Keys(d.Ports) {
 		p := d.Ports[name]
 		if w := p.Watchdog; w.Set && w.V.Enabled {
 			switch {
 			case w.V.Detect < minDetect || w.V.Detect > maxDetect:
-				add(name, qos.KindWatchdog.Attr(), "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
+				out.Add(name, qos.KindWatchdog.Attr(), "SONiC takes a detection time of %s to %s, not %s", minDetect, maxDetect, w.V.Detect)
 			case w.V.Restore < minRestore || w.V.Restore > maxRestore:
-				add(name, qos.KindWatchdog.Attr(), "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
+				out.Add(name, qos.KindWatchdog.Attr(), "SONiC takes a restoration time of %s to %s, not %s", minRestore, maxRestore, w.V.Restore)
 			case poll.Set && (w.V.Detect < poll.V || w.V.Restore < poll.V):
-				add(name, qos.KindWatchdog.Attr(), "detection and restoration time must not be below the polling interval of %s", poll.V)
+				out.Add(name, qos.KindWatchdog.Attr(), "detection and restoration time must not be below the polling interval of %s", poll.V)
 			}
 		}
 		if p.MTU.Set && (p.MTU.V < minMTU || p.MTU.V > maxMTU) {
-			add(name, qos.KindMTU.Attr(), "SONiC takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
+			out.Add(name, qos.KindMTU.Attr(), "SONiC takes an MTU of %d to %d, not %d", minMTU, maxMTU, p.MTU.V)
 		}
 		if p.Speed.Set && p.Speed.V.Mbps() > rel.MaxSpeedMbps {
-			add(name, qos.KindSpeed.Attr(), "%s takes a speed of at most %d Mb/s, not %d", rel, rel.MaxSpeedMbps, p.Speed.V.Mbps())
+			out.Add(name, qos.KindSpeed.Attr(), "%s takes a speed of at most %d Mb/s, not %d", rel, rel.MaxSpeedMbps, p.Speed.V.Mbps())
 		}
 		for q := range p.Queues {
 			if s := p.Queues[q].Scheduler; s.Set && !s.V.Strict && (s.V.Weight < 1 || s.V.Weight > maxWeight) {
-				add(name, qos.KindScheduler.At(q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
+				out.Add(name, qos.KindScheduler.At(q), "SONiC takes a weight of 1 to %d, not %d", maxWeight, s.V.Weight)
 			}
 			if s := p.Queues[q].Scheduler; s.Set && s.V.MaxRate > 0 && (s.V.MaxRate < minRate || s.V.MinRate > s.V.MaxRate) {
-				add(name, qos.KindScheduler.At(q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
+				out.Add(name, qos.KindScheduler.At(q), "SONiC takes a maximum rate of at least %d bit/s that is not below the minimum, not %d with %d", int64(minRate), int64(s.V.MaxRate), int64(s.V.MinRate))
 			}
 			if e := p.Queues[q].ECN; e.Set && e.V.Enabled && (e.V.Max > math.MaxInt32 || e.V.Min > e.V.Max) {
-				add(name, qos.KindECN.At(q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
+				out.Add(name, qos.KindECN.At(q), "SONiC takes thresholds of at most %d B with min below max, not %d and %d", math.MaxInt32, e.V.Min, e.V.Max)
 			}
 		}
 	}
 	return out
+}
+
+// readOnly are the fields that this tool never writes, and what to do instead.
+var readOnly = map[qos.Kind]string{
+	qos.KindPort:  "the switch has no such port: correct the name in the intent, or break the port out on the switch first",
+	qos.KindSpeed: "this tool does not change the speed of a port: set it with 'config interface speed' or a breakout on the switch, or correct the link in the intent",
+	qos.KindLAG:   "this tool does not change port channels: set it with 'config portchannel member' on the switch, or correct the port in the intent",
+}
+
+// blockReadOnly marks the changes that this tool never makes, and those that
+// no switch of the release takes, and takes them out of the target: one bad
+// value would have the whole request refused.
+func (p *planner) blockReadOnly() {
+	blocked := map[qos.Place]string{}
+	for _, r := range Refusals(p.desired, p.Release) {
+		blocked[r.Place] = r.Why + "; change the value in the intent"
+	}
+	for _, c := range p.changes {
+		if why, ok := readOnly[c.Field.Kind]; ok {
+			blocked[c.Place()] = why
+		}
+	}
+	if len(blocked) == 0 {
+		return
+	}
+	p.target = Target(p.desired.Keeping(nil, slices.Collect(maps.Keys(blocked))))
+	for i := range p.changes {
+		c := &p.changes[i]
+		c.Blocked = blocked[c.Place()]
+	}
+}
+
+// Fit takes out of a compiled switch what SONiC has no setting for: CONFIG_DB has
+// none of IEEE 802.3x link pause (sonic-port.yang), which is off by default
+// (SAI_PORT_ATTR_GLOBAL_FLOW_CONTROL_MODE, saiport.h).
+func Fit(d *qos.Device) {
+	for _, p := range d.Ports {
+		p.LinkPause = qos.Opt[bool]{}
+	}
 }

@@ -103,16 +103,14 @@ func (o Op) PortOf() string {
 }
 
 // fieldTables hold rows that this tool shares with others field by field: a
-// change is sent as that one field, so that a neighbour's field written a
-// moment ago survives.
+// change is sent as that one field, so that a neighbour's new field survives.
 var fieldTables = []string{TPort, TCable, TWatchdog + "|GLOBAL"}
 
 func byField(table, key string) bool {
 	return slices.Contains(fieldTables, table) || slices.Contains(fieldTables, table+"|"+key)
 }
 
-// defaults are the values that an absent field stands for
-// (sonic-yang-models).
+// defaults are what an absent field stands for (sonic-yang-models).
 var defaults = map[string]string{
 	TPort + " pfc_asym":        "off",
 	TPort + " admin_status":    "down",
@@ -149,8 +147,7 @@ func differ(table string, have, want Row) bool {
 	return false
 }
 
-// merge returns the device's row with the target's fields laid over it: fields
-// of others stay.
+// merge lays the target's fields over the device's row: fields of others stay.
 func merge(have, want Row) Row {
 	out := maps.Clone(have)
 	if out == nil {
@@ -302,8 +299,7 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 		case managed && unwanted(table, r):
 			continue
 		}
-		// buffermgrd writes its own rows anew when the port comes up, perhaps
-		// with another profile.
+		// buffermgrd writes its own rows anew when the port comes up.
 		if len(r) > 0 && !Derived(r["profile"]) {
 			written[key(i)] = true
 			puts = append(puts, Op{Table: table, Key: key(i), Row: r})

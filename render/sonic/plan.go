@@ -21,8 +21,7 @@ type Site struct {
 	// SSHDown is why SSH is left out, though it is configured.
 	SSHDown error
 	Policy  Policy
-	// Left are the ports that earlier runs left down, with the run; nil where
-	// that is not known.
+	// Left has the run that left a port down; nil where that is not known.
 	Left map[string]string
 }
 
@@ -92,10 +91,7 @@ func (s Site) remarks(running Config, desired *qos.Device) (notes []string) {
 	if m := desired.Platform.Model; m != "" && have["hwsku"] != "" && !strings.EqualFold(m, have["hwsku"]) {
 		notes = append(notes, fmt.Sprintf("the intent says model %s, the switch says %s", m, have["hwsku"]))
 	}
-	expected := "traditional"
-	if desired.Platform.DynamicBuffers {
-		expected = "dynamic"
-	}
+	expected := map[bool]string{true: "dynamic", false: "traditional"}[desired.Platform.DynamicBuffers]
 	if model := have["buffer_model"]; model != "" && (model == "dynamic") != desired.Platform.DynamicBuffers {
 		notes = append(notes, fmt.Sprintf("the intent expects the %s buffer model, the switch runs %s; state bufferModel in the intent", expected, model))
 	}
@@ -140,8 +136,7 @@ func managed(running, target Config) Config {
 	for _, tn := range ranged {
 		for key, row := range running[tn] {
 			port, _, _ := strings.Cut(key, "|")
-			// Rows that buffermgrd derives change with its inputs, which are
-			// here.
+			// What buffermgrd derives changes with its inputs, which are here.
 			if target.Row(TPortQoS, port) != nil && !Derived(row["profile"]) {
 				out.Put(tn, key, row)
 			}
@@ -256,8 +251,7 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 	}
 }
 
-// rebinds lists a change for a row that is only bound anew, so that the plan
-// says what it disturbs.
+// rebinds lists a change for a row that is only bound anew: it disturbs.
 func (p *planner) rebinds(o Op, port string) {
 	field := qos.KindMapBinding.Attr()
 	if _, idx, ok := strings.Cut(o.Key, "|"); ok {
@@ -307,8 +301,7 @@ func (p *planner) remaining() []qos.Change {
 	})
 }
 
-// blockLeftover blocks each change that no op makes, so that none is dropped in
-// silence.
+// blockLeftover blocks changes that no op makes: none is dropped in silence.
 func (p *planner) blockLeftover() {
 	at := make(map[qos.Place]int, len(p.changes))
 	for i, c := range p.changes {
@@ -354,8 +347,7 @@ func (p *planner) carried(o Op) []int {
 	return out
 }
 
-// route decides for each op whether gNMI takes it, and blocks what has no way
-// in at all.
+// route decides whether gNMI takes each op, and blocks what has no way in.
 func (p *planner) route() {
 	missing := map[string]refusal{} // "TABLE|key" that will not be there
 	for i, r := range p.verdicts(p.ops, p.running) {
@@ -427,8 +419,7 @@ func (p *planner) block(o Op, r refusal) {
 	}
 }
 
-// blockField marks the change that one field of a binding would have carried
-// out.
+// blockField marks the change that a field of a binding would have carried out.
 func (p *planner) blockField(o Op, field string, r refusal) {
 	for _, i := range p.carried(o) {
 		c := &p.changes[i]

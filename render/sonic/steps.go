@@ -60,8 +60,7 @@ func (b *builder) flaps(port string) bool {
 	return b.running.Up(port) && (!changes || end == "up")
 }
 
-// ways returns the uplinks that are up while ports flap: one that is shut is no
-// way out.
+// ways returns the uplinks that are up while ports flap.
 func (b *builder) ways() []string {
 	return slices.DeleteFunc(slices.Clone(b.Policy.Uplinks), func(port string) bool {
 		end, changes := b.final[port]
@@ -140,8 +139,7 @@ func (r *request) add(what string, ops ...Op) {
 func (b *builder) build() []Step {
 	head, tail := &request{down: b.shut}, &request{}
 	reqs, grouped := b.flapping()
-	// Rows that refer to others come after them, in case the request has to be
-	// split.
+	// Rows come after those that they refer to, in case the request is split.
 	slices.SortStableFunc(b.first, func(x, y Op) int { return refers(x) - refers(y) })
 	head.add("write %d objects", b.first...)
 	for _, p := range natural.Keys(b.guard) {

@@ -186,8 +186,7 @@ func (u Undo) Derived(cfg Config) []Op {
 	return append(out, u.Written(cfg)...)
 }
 
-// Leftover returns the removal of derived profiles that were not there and
-// that nothing uses any more.
+// Leftover returns the removal of derived profiles that are new and not used.
 func (u Undo) Leftover(cfg Config) []Op {
 	used := map[string]bool{}
 	for _, row := range cfg[TGroup] {
@@ -219,8 +218,7 @@ func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, s
 		case s.SSH:
 			o.overSSH, ssh = true, true
 		case o.Derives():
-			// A profile that nothing uses, and that the switch would derive
-			// again, is no difference.
+			// A profile that the switch would derive again is no difference.
 			continue
 		default:
 			refused = append(refused, o.String())

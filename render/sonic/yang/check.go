@@ -165,8 +165,7 @@ func (ck *checker) table(s *snode) *node {
 }
 
 // children returns the nodes below n among which name is looked for. A table
-// that the data does not have comes into being here, with the defaults of its
-// containers.
+// that the data does not have is made here, with its defaults.
 func (ck *checker) children(n *node, name string) []*node {
 	switch {
 	case n == ck.root:
@@ -269,8 +268,7 @@ func badKey(s *snode, lists []*snode, parts int) string {
 	return fmt.Sprintf("a key of %d parts; the model has %s", parts, strings.Join(want, ", "))
 }
 
-// mapList returns the inner list of a map table (DSCP_TO_TC_MAP), whose field
-// names are data, or nil.
+// mapList returns the inner list of a table whose field names are data, or nil.
 func mapList(l *snode) *snode {
 	var inner *snode
 	for _, k := range l.kids {

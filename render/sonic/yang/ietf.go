@@ -81,7 +81,7 @@ func ipAddr(s string, version int, zone bool) (string, error) {
 	switch {
 	case err != nil || hasZone && (!zone || z == ""),
 		version == 4 && !a.Is4(), version == 6 && a.Is4():
-		return s, errors.New("not " + familyName(version) + " address")
+		return s, errors.New("not " + familyNames[version] + " address")
 	case hasZone:
 		return a.String() + "%" + z, nil
 	}
@@ -91,20 +91,12 @@ func ipAddr(s string, version int, zone bool) (string, error) {
 func ipPrefix(s string, version int) (string, error) {
 	p, err := netip.ParsePrefix(s)
 	if err != nil || version == 4 && !p.Addr().Is4() || version == 6 && p.Addr().Is4() {
-		return s, errors.New("not " + familyName(version) + " prefix")
+		return s, errors.New("not " + familyNames[version] + " prefix")
 	}
 	return p.Masked().String(), nil
 }
 
-func familyName(version int) string {
-	switch version {
-	case 4:
-		return "an IPv4"
-	case 6:
-		return "an IPv6"
-	}
-	return "an IP"
-}
+var familyNames = map[int]string{0: "an IP", 4: "an IPv4", 6: "an IPv6"}
 
 var macText = regexp.MustCompile(`^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$`)
 

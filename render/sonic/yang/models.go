@@ -14,8 +14,7 @@
 //
 // The schema is compiled from goyang's statements and not from its entries,
 // because entries exist only after every module of the folder resolves, need
-// process-wide search paths, and keep neither error messages nor the place of
-// a rule.
+// process-wide search paths, and keep neither messages nor places of rules.
 package yang
 
 import (
@@ -39,8 +38,7 @@ const (
 	maxFiles    = 2000
 	maxFileSize = 1 << 20
 	maxTotal    = 64 << 20
-	// maxBlocks bounds the braces of a file, and with them the depth of the
-	// parser's recursion.
+	// maxBlocks bounds the braces of a file, and so the parser's recursion.
 	maxBlocks = 50000
 	// maxJoin bounds what the parser copies to join strings with "+", which
 	// is quadratic: bytes of the file times plus signs.
@@ -213,8 +211,7 @@ func parse(text, file string) (sts []*goyang.Statement, err error) {
 	return goyang.Parse(text, file)
 }
 
-// index finds the tables: the containers inside the container that is named
-// like its module.
+// index finds the tables: containers in the container named like its module.
 func (m *Models) index() {
 	for _, name := range sortedKeys(m.units) {
 		u := m.units[name]
@@ -261,8 +258,7 @@ func (m *Models) indexTables(u *unit, st *goyang.Statement, sc *scope, depth int
 	}
 }
 
-// indexForeign notes what one module does to the tables of another, which is
-// not applied.
+// indexForeign notes, unapplied, what a module does to the tables of another.
 func (m *Models) indexForeign(u *unit) {
 	for _, s := range u.st.SubStatements() {
 		if s.Keyword != "augment" && s.Keyword != "deviation" {
@@ -305,16 +301,14 @@ func (m *Models) Unevaluated(tables ...string) []Rule {
 	return rs
 }
 
-// scope is where a name is looked up: a block, the blocks around it, the
-// module.
+// scope is where a name is looked up: a block, those around it, the module.
 type scope struct {
 	u  *unit
 	st *goyang.Statement
 	up *scope
 }
 
-// lookup finds the typedef or grouping that ref names, and the scope it
-// stands in.
+// lookup finds the typedef or grouping that ref names, and its scope.
 func (m *Models) lookup(sc *scope, kind, ref string) (*goyang.Statement, *scope, error) {
 	u, name := sc.u, ref
 	if prefix, rest, ok := strings.Cut(ref, ":"); ok {

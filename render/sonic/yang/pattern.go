@@ -89,9 +89,8 @@ func translate(p string) (string, error) {
 	return b.String(), nil
 }
 
-// escape translates what follows a backslash and returns how many runes of it
-// are used.
-func escape(rs []rune) (int, string, error) {
+// escape translates what follows a backslash; n is how many runes it uses.
+func escape(rs []rune) (n int, out string, err error) {
 	if len(rs) == 0 {
 		return 0, "", errors.New("a backslash at the end")
 	}

@@ -363,8 +363,7 @@ func (m *Models) derived(id, base string, depth int) bool {
 	return false
 }
 
-// resolve returns the type of the leaf that a leafref points to, nil where
-// the models do not tell.
+// resolve returns the type that a leafref points to, nil where that is unknown.
 func (t *ytype) resolve(m *Models) *ytype {
 	t.once.Do(func() {
 		if t.path == nil {

@@ -56,8 +56,7 @@ func (ck *checker) settle() {
 	}
 }
 
-// wanted reports whether every when of s holds for a child of n that may not
-// be there.
+// wanted reports whether every when of s holds for a child of n, there or not.
 func (ck *checker) wanted(n *node, s *snode) bool {
 	return ck.failedWhen(&node{s: s, parent: n}) == nil
 }

@@ -113,9 +113,8 @@ func (ck *checker) step(out []*node, st *step, n, cur *node) []*node {
 	return out
 }
 
-// byKey answers the step LIST[key = value] from an index, so that a rule that
-// looks up one row does not walk them all. ok is false where it does not
-// apply.
+// byKey answers the step LIST[key = value] from an index, so that looking up one
+// row does not walk them all; false where it does not apply.
 func (ck *checker) byKey(st *step, n, cur *node) (hit *node, ok bool) {
 	if len(st.preds) != 1 || st.preds[0].op != "=" || n.s == nil {
 		return nil, false
@@ -159,8 +158,7 @@ func (ck *checker) call(x *xpath, ctx, cur *node) any {
 	for i, e := range x.args {
 		a[i] = ck.eval(e, ctx, cur)
 	}
-	// The functions of at most one argument that take the context node where
-	// there is none.
+	// What a function without its argument takes: the context node.
 	self := func() any {
 		if len(a) == 0 {
 			return []*node{ctx}
@@ -280,8 +278,7 @@ func number(v any) float64 {
 	return f
 }
 
-// compare follows XPath 1.0 section 3.4: a set of nodes compares true if one
-// of its nodes does.
+// compare follows XPath 1.0 section 3.4: a set compares true if one node does.
 func compare(op string, a, b any) bool {
 	as, aset := a.([]*node)
 	bs, bset := b.([]*node)
@@ -291,19 +288,9 @@ func compare(op string, a, b any) bool {
 	case aset && bbool || bset && abool:
 		return compareAtoms(op, truth(a), truth(b))
 	case aset:
-		for _, n := range as {
-			if bset && compare(op, n.text(), b) || !bset && compareAtoms(op, n.text(), b) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(as, func(n *node) bool { return compare(op, n.text(), b) })
 	case bset:
-		for _, n := range bs {
-			if compareAtoms(op, a, n.text()) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(bs, func(n *node) bool { return compareAtoms(op, a, n.text()) })
 	}
 	return compareAtoms(op, a, b)
 }

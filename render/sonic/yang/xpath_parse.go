@@ -41,8 +41,7 @@ const (
 	maxXPathDepth = 200
 )
 
-// functions are the functions that eval knows, with the least and the largest
-// number of arguments.
+// functions are those that eval knows, with the least and most arguments.
 var functions = map[string][2]int{
 	"current": {0, 0}, "not": {1, 1}, "boolean": {1, 1}, "true": {0, 0}, "false": {0, 0},
 	"count": {1, 1}, "string": {0, 1}, "string-length": {0, 1}, "number": {0, 1},
@@ -352,8 +351,7 @@ func (p *xparser) predicates(s *step) error {
 	return nil
 }
 
-// isPath reports whether x is a path and nothing else, as a leafref needs;
-// current() may begin it.
+// isPath reports whether x is a path alone, maybe of current(), for a leafref.
 func (x *xpath) isPath() bool {
 	if x.op != "path" {
 		return false
