@@ -1,10 +1,9 @@
 package render
 
 import (
-	"strconv"
-
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Reason says which line of the intent wants an attribute of a port, or of the
@@ -94,7 +93,7 @@ func (s stated) classes(counts func(*intent.Class) bool) string {
 	case first == "":
 		return "no class is lossless"
 	case more > 0:
-		return first + " and " + strconv.Itoa(more) + " more classes"
+		return first + " and " + words.Plural(more, "more class", "more classes")
 	}
 	return first
 }

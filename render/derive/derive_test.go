@@ -127,6 +127,19 @@ func TestFactoryFabric(t *testing.T) {
 	}
 }
 
+// Where a port has link pause on, the intent leaves it alone; it says nothing of it
+// otherwise.
+func TestLinkPauseIsKept(t *testing.T) {
+	for on, want := range map[bool]int{true: 1, false: 0} {
+		s := running("leaf1", "Ethernet0", "Ethernet8").sees("Ethernet0", "gpu1", "eth0").sees("Ethernet8", "gpu2", "eth0")
+		s.Running.Ports["Ethernet8"].LinkPause = qos.Of(on)
+		r := derived(t, Input{Switches: []Switch{s}})
+		if n := strings.Count(string(r.Text), "linkPause: keep"); n != want || strings.Count(string(r.Text), "linkPause") != n {
+			t.Errorf("pause %t: %d lines, want %d\n%s", on, n, want, r.Text)
+		}
+	}
+}
+
 func TestPortsWithoutNeighbours(t *testing.T) {
 	in := Input{Switches: []Switch{running("leaf1", "Ethernet0", "Ethernet8", "Ethernet16").sees("Ethernet0", "gpu1", "eth0")}}
 	r := derived(t, in)

@@ -291,6 +291,18 @@ func TestAnUnsetLineOverAProfileIsReported(t *testing.T) {
 	if len(unknown) != 1 || unknown[0].Text != "no priority-flow-control" || unknown[0].Why != whyDoubt || d.Ports["Ethernet1"].PFC.V != 8 {
 		t.Errorf("%v, PFC %v", unknown, d.Ports["Ethernet1"].PFC)
 	}
+	// Priority 0 alone is meant; all eight are what a switch prints that has none.
+	const zero = "qos profile P\n   priority-flow-control on\n   priority-flow-control priority 0 no-drop\n!\ninterface Ethernet1\n   service-profile P\n"
+	line := func(n int) string { return fmt.Sprintf("   no priority-flow-control priority %d\n", n) }
+	all := ""
+	for n := range 8 {
+		all += line(n)
+	}
+	for text, want := range map[string]int{zero + line(0): 1, zero + all: 0} {
+		if _, unknown := Decode(mustParse(t, text+"!\nend\n")); len(unknown) != want {
+			t.Errorf("%d doubts, want %d: %v in\n%s", len(unknown), want, unknown, text)
+		}
+	}
 }
 
 func FuzzParse(f *testing.F) {
