@@ -28,7 +28,10 @@ func (d *deriver) document() []byte {
 	root.putIf("switches", d.switchNodes())
 	root.putIf("hosts", d.hostNodes())
 	root.putIf("links", d.linkNodes())
-	root.putIf("credentials", d.credentials())
+	credentials := mapping()
+	credentials.putIf("switches", d.switchLogin().node(login{}))
+	credentials.putIf("hosts", d.hostLogin().node(login{}))
+	root.putIf("credentials", credentials)
 	return root.document()
 }
 

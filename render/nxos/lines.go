@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -38,7 +39,7 @@ var Lines = &lines.Grammar{
 func opens(section, line string) (id string, at place, ok bool) {
 	if section == "" {
 		h, ok := headOf(line)
-		return h.id(), h.at, ok
+		return strconv.Itoa(int(h.at)) + " " + h.typ + " " + h.name, h.at, ok
 	}
 	typ, name, ok := classOf(line)
 	if !ok {
@@ -60,7 +61,7 @@ func namedIn(c *Config) func(section string) bool {
 	used := namesIn(c)
 	return func(section string) bool {
 		h, _ := headOf(section)
-		return used.has(h)
+		return h.at == inPolicy && used.policies[h.name] || h.at == inClassMap && used.classes[h.name]
 	}
 }
 
@@ -171,11 +172,8 @@ func bandwidthOf(class *Line) int {
 // queueOrder orders the classes of a queuing policy by queue; the default is
 // the lowest.
 func queueOrder(header string) int {
-	n := header[len(header)-1]
-	if n < '0' || n > '9' {
-		return 0
-	}
-	return int(n - '0')
+	n, _ := lines.Number(header[len(header)-1:], 9)
+	return n
 }
 
 // linesOf returns the lines of a block by key, and the keys in order. Classes
