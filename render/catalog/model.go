@@ -9,8 +9,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Port returns the port of that name; ok is false where the default layout
-// has none, or none was read.
+// Port returns the port of that name; false where no known layout has one.
 func (m *Model) Port(name string) (p Port, ok bool) {
 	i, ok := m.ports[name]
 	if !ok {

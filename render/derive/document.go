@@ -87,8 +87,7 @@ func codes(list []int) *node {
 	return out
 }
 
-// node writes a curve; an override states the probability always, because it
-// would inherit one.
+// node writes a curve; an override always states what it would inherit.
 func (k curve) node(override bool) *node {
 	switch {
 	case k.keep:

@@ -96,8 +96,7 @@ var mapped = []qos.Table{qos.DSCPToTC, qos.PCPToTC, qos.TCToQueue}
 // unmapped are those that it does not have, or that this tool does not write.
 var unmapped = []qos.Table{qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP}
 
-// join puts the entries of m into the maps of the whole switch, unless one is
-// another there.
+// join puts the entries of m into those of the switch, unless one is another.
 func join(whole *qos.Maps, m qos.Maps) bool {
 	out := *whole
 	for _, t := range mapped {

@@ -114,8 +114,7 @@ func phases(have *Config) func(section, key string, gone bool) int {
 	}
 }
 
-// timerKeys are the lines of the watchdog's timers, whose names are in no public
-// document that we know.
+// timerKeys are the watchdog's timers, whose names no public document has.
 var timerKeys = []string{keyInterval, keyMultiplier, keyRestore}
 
 // rankOf orders what this package writes, as a Nexus prints it.
@@ -169,15 +168,13 @@ func bandwidthOf(class *Line) int {
 	return n
 }
 
-// queueOrder orders the classes of a queuing policy by queue; the default is
-// the lowest.
+// queueOrder orders the classes of a queuing policy; the default is the lowest.
 func queueOrder(header string) int {
 	n, _ := lines.Number(header[len(header)-1:], 9)
 	return n
 }
 
-// linesOf returns the lines of a block by key, and the keys in order. Classes
-// are no lines of a policy.
+// linesOf returns the lines of a block, but no classes, by key, and the keys.
 func linesOf(at place, block *Line) (keys []string, text map[string]string) {
 	text = map[string]string{}
 	if block == nil {

@@ -505,8 +505,7 @@ func (p *planner) wide() {
 	}
 }
 
-// outside returns the ports that the intent does not name, by the objects
-// "TABLE|name" that they use.
+// outside returns ports that the intent does not name, by "TABLE|name" in use.
 func (p *planner) outside() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	use := func(object, port string) {
