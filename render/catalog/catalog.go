@@ -83,7 +83,7 @@ type Model struct {
 	Sources  []string      `json:"sources"`
 
 	asic  *ASIC
-	ports map[string]int
+	ports map[string]Port
 }
 
 // ASIC returns the model's chip; never nil for a model of the catalogue.
