@@ -58,8 +58,7 @@ func (s stated) ofPort(line func(*intent.Port) string) string {
 	return line(s.port)
 }
 
-// class is a line of the class of the queue. The values of a queue without a
-// class come with the model.
+// class is a line of the queue's class, or of the model for a queue without one.
 func (s stated) class(line func(*intent.Class) string) string {
 	for _, k := range s.Classes {
 		if k.Queue.V == s.queue {

@@ -83,7 +83,7 @@ type Model struct {
 	Sources  []string      `json:"sources"`
 
 	asic  *ASIC
-	ports map[string]int
+	ports map[string]Port
 }
 
 // ASIC returns the model's chip; never nil for a model of the catalogue.
@@ -132,8 +132,7 @@ type Bindings struct {
 	EgressList    []string `json:"egress_list,omitempty"`
 }
 
-// HeadroomRow is one published row: bytes, and the threshold as the alpha
-// exponent of a dynamic pool.
+// HeadroomRow is one published row: bytes, and the threshold as alpha exponent.
 type HeadroomRow struct {
 	Speed     units.Rate   `json:"speed"`
 	Cable     units.Length `json:"cable"`

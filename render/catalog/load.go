@@ -122,8 +122,8 @@ func parseModel(b []byte) (*Model, error) {
 		return nil, fmt.Errorf("asic %q is not in asics.json", m.ASICID)
 	}
 	m.asic = a
-	m.ports = make(map[string]int, len(f.Ports))
-	for i, s := range f.Ports {
+	m.ports = make(map[string]Port, len(f.Ports))
+	for _, s := range f.Ports {
 		p, err := parsePort(s)
 		if err != nil {
 			return nil, fmt.Errorf("port %q: %w", s, err)
@@ -131,7 +131,7 @@ func parseModel(b []byte) (*Model, error) {
 		if _, dup := m.ports[p.Name]; dup {
 			return nil, fmt.Errorf("port %s is listed twice", p.Name)
 		}
-		m.ports[p.Name] = i
+		m.ports[p.Name] = p
 		m.Ports = append(m.Ports, p)
 	}
 	for _, s := range f.Headroom {

@@ -9,14 +9,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
-// Port returns the port of that name; ok is false where the default layout
-// has none, or none was read.
+// Port returns the port of that name; false where no known layout has one.
 func (m *Model) Port(name string) (p Port, ok bool) {
-	i, ok := m.ports[name]
-	if !ok {
-		return Port{}, false
-	}
-	return m.Ports[i], true
+	p, ok = m.ports[name]
+	return p, ok
 }
 
 // HeadroomRow returns the published row of exactly that speed and cable

@@ -83,13 +83,6 @@ func (d *deriver) hostLogin() login {
 	return mostOf(d.in.Hosts, func(h Host) login { return hostLoginOf(h.Access) })
 }
 
-func (d *deriver) credentials() *node {
-	n := mapping()
-	n.putIf("switches", d.switchLogin().node(login{}))
-	n.putIf("hosts", d.hostLogin().node(login{}))
-	return n
-}
-
 // sshAddress is that of a host where it is not its address.
 func (h *host) sshAddress() string {
 	if at := h.Access.SSH.Address.V; at != h.Address {

@@ -32,11 +32,9 @@ import (
 type Input struct {
 	Name     string
 	Switches []Switch
-	// Hosts are what is known of hosts in addition to their links; hosts that only a
-	// link names are added.
+	// Hosts are those of which more is known than a link that names them.
 	Hosts []Host
-	// Cables are links that are known from elsewhere than the switches. They
-	// come before what LLDP says.
+	// Cables are links known from elsewhere. They come before what LLDP says.
 	Cables []Cable
 	// ClassNames has names by priority; other classes are named by what they do.
 	ClassNames map[int]string
@@ -122,8 +120,7 @@ func Derive(in Input) (*Result, error) {
 	d.choosePorts()
 	d.findClasses()
 	d.wishes()
-	// Thresholds that equal the computed ones are written as auto; which those
-	// are, only the whole fabric tells.
+	// Which thresholds equal the computed ones, auto, only the fabric tells.
 	trial, err := d.compile(d.document())
 	if err != nil {
 		return nil, err

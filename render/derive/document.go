@@ -28,7 +28,10 @@ func (d *deriver) document() []byte {
 	root.putIf("switches", d.switchNodes())
 	root.putIf("hosts", d.hostNodes())
 	root.putIf("links", d.linkNodes())
-	root.putIf("credentials", d.credentials())
+	credentials := mapping()
+	credentials.putIf("switches", d.switchLogin().node(login{}))
+	credentials.putIf("hosts", d.hostLogin().node(login{}))
+	root.putIf("credentials", credentials)
 	return root.document()
 }
 
@@ -84,8 +87,7 @@ func codes(list []int) *node {
 	return out
 }
 
-// node writes a curve; an override states the probability always, because it
-// would inherit one.
+// node writes a curve; an override always states what it would inherit.
 func (k curve) node(override bool) *node {
 	switch {
 	case k.keep:

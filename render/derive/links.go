@@ -42,8 +42,7 @@ func newHost(h Host) *host {
 	return out
 }
 
-// link is a cable of the fabric. a is a switch; where both are switches, the
-// one next to the hosts.
+// link is a cable. a is a switch, of two the one next to the hosts.
 type link struct {
 	a, b intent.Endpoint
 	attrs
@@ -61,8 +60,7 @@ type attrs struct {
 type finder struct {
 	*deriver
 	ends map[intent.Endpoint]*link
-	// names are the switches by what LLDP may call them, in lower case; nil
-	// where a name stands for two.
+	// names are switches by what LLDP calls them, in lower case; nil for two.
 	names   map[string]*box
 	domains map[string]string // short name of a host -> the name that has it
 	// guessed are the switches with ports that are known by their number alone.
@@ -157,8 +155,7 @@ func (f *finder) cable(c Cable) {
 	f.join(*a, *b, c.Length, c.Speed, "the topology")
 }
 
-// endOf returns the end at a switch; nil for a host, and for a port that the
-// switch does not have.
+// endOf returns the end at a switch; nil for a host or a port that is not there.
 func (f *finder) endOf(e End) *intent.Endpoint {
 	s := f.switchOf(e.Device)
 	if s == nil {
@@ -252,8 +249,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// maxBack bounds the ports of a switch that are searched for the other end of
-// a link; no switch has as many.
+// maxBack bounds the ports that are searched for an end; no switch has as many.
 const maxBack = 4096
 
 // back finds the port of t whose own LLDP sees that port of s.

@@ -18,8 +18,7 @@ type entry struct {
 	attrs
 }
 
-// side is one end of an entry: every device with every port, ports varying
-// fastest.
+// side is one end of an entry: all devices with all ports, which vary fastest.
 type side struct{ devices, ports []string }
 
 func (s side) text() (string, bool) {
@@ -101,8 +100,7 @@ func single(a, b intent.Endpoint) entry {
 	return entry{a: side{[]string{a.Device}, []string{a.Port}}, b: side{[]string{b.Device}, []string{b.Port}}}
 }
 
-// patterns folds links of the same attributes: meshes and rails first, and
-// what is left in pairs.
+// patterns folds links of the same attributes, meshes and rails before pairs.
 func patterns(links []*link, hosts bool) []entry {
 	ties := tiesOf(links)
 	var out []entry

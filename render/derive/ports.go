@@ -32,8 +32,7 @@ func tierOf(role string) int {
 	return 0
 }
 
-// roleOf gives each switch the role that is known, that its name tells, or
-// that its place does.
+// roleOf gives each switch a role: a known one, or by its name, or by its place.
 func (d *deriver) roleOf() {
 	hosts := map[string]bool{}
 	for _, l := range d.links {

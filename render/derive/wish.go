@@ -193,8 +193,7 @@ func scale(t *tunes, sum int) {
 	}
 }
 
-// curveOf is a curve in bytes. One in other units, or that does more than an
-// intent can say, stays as it is.
+// curveOf is a curve in bytes; what an intent cannot say stays as it is.
 func curveOf(e qos.ECN) curve {
 	if e == (qos.ECN{}) {
 		return curve{}
@@ -224,8 +223,7 @@ func dogOf(w qos.Watchdog) dog {
 	return out
 }
 
-// foldCurves writes a curve as auto where that comes to the same on the port.
-// trial has all of them as auto.
+// foldCurves writes a curve as auto where trial, with all as auto, has the same.
 func (d *deriver) foldCurves(trial *render.Compiler) {
 	f := trial.Fabric()
 	for _, s := range d.switches {

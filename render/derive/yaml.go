@@ -76,8 +76,7 @@ func text(s string) *node {
 	return bare(quoted(s))
 }
 
-// plain matches text that no YAML reader takes for anything else, inside of
-// braces as well.
+// plain matches text that YAML takes for nothing else, inside of braces as well.
 var (
 	plain   = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./+()-]*(:[A-Za-z0-9_./+()-]+)*$`)
 	special = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null)$`)

@@ -1,15 +1,14 @@
 package eos
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -43,8 +42,7 @@ func halfOf(w qos.Watchdog) time.Duration {
 // them. Ports that share a map share a pointer, so that few are compared.
 func fitMaps(d *qos.Device) {
 	fitted := map[*qos.Maps]qos.Maps{}
-	uses := map[qos.Maps]int{}
-	first := map[qos.Maps]string{}
+	var uses ordered.Map[qos.Maps, int]
 	names := natural.Keys(d.Ports)
 	for _, n := range names {
 		m := d.MapsOf(n)
@@ -56,21 +54,16 @@ func fitMaps(d *qos.Device) {
 			f = fitOne(m)
 			fitted[m] = f
 		}
-		if uses[f] == 0 {
-			first[f] = n
-		}
-		uses[f]++
+		*uses.At(f)++
 	}
-	if len(uses) == 0 {
+	most, some := mostUsed(&uses)
+	if !some {
 		if d.GlobalMaps.Set && d.GlobalMaps.V != nil {
 			f := fitOne(d.GlobalMaps.V)
 			d.GlobalMaps = qos.Of(&f)
 		}
 		return
 	}
-	most := slices.MinFunc(slices.Collect(maps.Keys(uses)), func(a, b qos.Maps) int {
-		return cmp.Or(uses[b]-uses[a], natural.Compare(first[a], first[b]))
-	})
 	whole, fits, own := most, map[qos.Maps]bool{most: true}, map[qos.Maps]*qos.Maps{}
 	for _, n := range names {
 		m := d.MapsOf(n)
@@ -96,8 +89,7 @@ var mapped = []qos.Table{qos.DSCPToTC, qos.PCPToTC, qos.TCToQueue}
 // unmapped are those that it does not have, or that this tool does not write.
 var unmapped = []qos.Table{qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP}
 
-// join puts the entries of m into the maps of the whole switch, unless one is
-// another there.
+// join puts the entries of m into those of the switch, unless one is another.
 func join(whole *qos.Maps, m qos.Maps) bool {
 	out := *whole
 	for _, t := range mapped {
@@ -131,23 +123,25 @@ func fitOne(m *qos.Maps) qos.Maps {
 
 // commonWatchdog is the watchdog of most ports; false where none has one.
 func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
-	uses := map[qos.Watchdog]int{}
-	var order []qos.Watchdog
+	var uses ordered.Map[qos.Watchdog, int]
 	for _, n := range natural.Keys(d.Ports) {
-		w := d.Ports[n].Watchdog
-		if !w.Set || !w.V.Enabled {
-			continue
+		if w := d.Ports[n].Watchdog; w.Set && w.V.Enabled {
+			w.V.Priorities = 0
+			*uses.At(w.V)++
 		}
-		w.V.Priorities = 0
-		if uses[w.V] == 0 {
-			order = append(order, w.V)
+	}
+	return mostUsed(&uses)
+}
+
+// mostUsed is what has most uses, of equals the first; false for none.
+func mostUsed[K comparable](uses *ordered.Map[K, int]) (most K, ok bool) {
+	best := 0
+	for k, n := range uses.All() {
+		if n > best {
+			most, best = k, n
 		}
-		uses[w.V]++
 	}
-	if len(order) == 0 {
-		return qos.Watchdog{}, false
-	}
-	return slices.MinFunc(order, func(a, b qos.Watchdog) int { return uses[b] - uses[a] }), true
+	return most, best > 0
 }
 
 // The ranges of the watchdog (aristanetworks/avd,

@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +30,7 @@ var (
 	rules  = map[string][]*rule{} // by first word, without "no" and "default"
 	keys   = map[string]*key{}    // by template and place
 	unsets = map[string][]*key{}  // by first word of the unset form, likewise
-	// keysByWord has the keys by the first word of their text, which is never
-	// a capture.
+	// keysByWord has the keys by their first word, which is never a capture.
 	keysByWord = map[string][]*key{}
 )
 
@@ -64,10 +64,10 @@ func keyOf(r *rule) *key {
 	if k := keys[id]; k != nil {
 		return k
 	}
-	k := &key{tokens: strings.Fields(r.key), unset: r.unset, usual: r.usual, rank: r.rank, in: r.in}
+	k := &key{tokens: strings.Fields(r.key), unset: cmp.Or(r.unset, "no "+r.key), usual: r.usual, rank: r.rank, in: r.in}
 	keys[id] = k
 	keysByWord[k.tokens[0]] = append(keysByWord[k.tokens[0]], k)
-	if verb, rest, _ := strings.Cut(r.unset, " "); negates(verb) && rest != "$line" {
+	if verb, rest, _ := strings.Cut(k.unset, " "); negates(verb) && rest != "$line" {
 		k.form = compile(rest)
 		for i, t := range k.form {
 			if strings.HasPrefix(t.words[0], "$") {
@@ -88,8 +88,7 @@ type hit struct {
 	unset bool // it says that nothing is configured
 }
 
-// match finds the statement that a line is; ok is false for a line that the
-// grammar does not know there.
+// match finds the statement that a line is; false for one that is unknown there.
 func match(text string, at place) (hit, bool) {
 	first, rest, _ := strings.Cut(text, " ")
 	negated := negates(first)

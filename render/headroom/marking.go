@@ -66,8 +66,7 @@ const (
 	MaxDrainHigh = 300 * time.Microsecond
 )
 
-// DrainTimes are the thresholds of a curve as the time that a port takes to
-// send what stands in the queue.
+// DrainTimes are the thresholds of a curve as the time to send such a queue.
 type DrainTimes struct {
 	Min time.Duration `json:"min_ns"`
 	Max time.Duration `json:"max_ns"`

@@ -33,8 +33,7 @@ type Grammar struct {
 	// After reports whether a comes behind b, which has the same rank; nil
 	// keeps the order in which they come.
 	After func(a, b string) bool
-	// Join makes one line of those that say the same of entries of a list; nil
-	// where there are no lists.
+	// Join makes one line of those that say the same of entries of a list.
 	Join func(lines []string) []string
 
 	// Lasting are the places of sections that no device loses: they are removed

@@ -187,8 +187,7 @@ func (e Edit) Apply(have *Config) *Config {
 		}
 	}
 	a.sweep()
-	// Lines go back to their places in the order of the places; a block comes
-	// before what stands in it.
+	// Lines go back in the order of their places, a block before its lines.
 	order := func(at int) int { return cmp.Or(at, math.MaxInt) }
 	slices.SortStableFunc(inserts, func(x, y Setting) int {
 		return cmp.Or(cmp.Compare(x.depth(), y.depth()), cmp.Compare(order(x.At), order(y.At)))

@@ -44,8 +44,7 @@ type block struct {
 	at    Place
 	depth int    // 0 of the top level
 	text  string // its header
-	// nodes are its lines: more than one where the text opens it again. The
-	// last one says what holds.
+	// nodes are its headers, several where the text opens it again.
 	nodes []*Line
 	n     int              // position of the last node among its neighbours, from 1
 	keys  []string         // in their order

@@ -222,8 +222,7 @@ func (p *planner) port(name, input, output string) {
 	}
 }
 
-// toggle turns something on, or off, that is off by default and that a port
-// may have from its port-channel.
+// toggle turns on or off what is off by default, or comes from the port-channel.
 func (p *planner) toggle(name, key string, on bool) {
 	own := p.v.ports[name]
 	rest, _ := p.v.line(name, key)

@@ -8,13 +8,11 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Condition is one of the things that PFC needs to be live and that does not
-// hold for a priority of a port.
+// Condition is what PFC needs to be live and a priority of a port does not have.
 type Condition struct {
 	Port     string
 	Priority int
-	// Broken is the fact, Fix the lines that fix it, modes and lines with
-	// " / " between them.
+	// Broken is the fact, Fix the modes and lines to type, with " / " between.
 	Broken, Fix string
 	// Auto says that the mode is auto: it holds where the peer has agreed.
 	Auto bool

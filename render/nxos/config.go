@@ -50,8 +50,7 @@ type frame struct {
 	line          *Line
 	indent, depth int
 	at            place // where lines below it stand
-	// indented says that lines stand below it by indentation; one that does
-	// not is then no part of it.
+	// indented says that lines stand below it by indentation, and no others.
 	indented bool
 }
 

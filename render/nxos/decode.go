@@ -75,8 +75,7 @@ func (v *view) strange() {
 	}
 }
 
-// inherited are the keys that a port takes from its port-channel where it has
-// no line of its own.
+// inherited are the keys that a port without a line takes from its port-channel.
 var inherited = []string{keyMTU, keyPFC, keyWatchdog, keyInput, keyOutput}
 
 // aggregate is the port-channel that a port belongs to; "" for none.
@@ -130,8 +129,7 @@ func (v *view) attached(port, key string) string {
 	return firstWord(rest)
 }
 
-// pfcOn reports whether PFC is on by configuration; "auto" depends on the
-// peer and does not count.
+// pfcOn reports whether PFC is on; "auto", which depends on the peer, is not.
 func (v *view) pfcOn(port string) bool {
 	mode, _ := v.line(port, keyPFC)
 	return firstWord(mode) == "on" && !v.overridden()
@@ -192,8 +190,7 @@ func (v *view) up(own *Line) bool {
 	return at == nil || !ok
 }
 
-// mtu is the MTU of a port: that of the interface, and not above the one of
-// the groups that bound it.
+// mtu is the MTU of a port: that of the interface, bounded by those of groups.
 func (v *view) mtu(port string, paused qos.PrioritySet) int {
 	mtu := v.interfaceMTU(port)
 	for _, g := range v.bounds(port, paused).List() {
@@ -252,8 +249,7 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 	return out
 }
 
-// odd reports the lines of a port that the model has no place for, and where
-// it contradicts its port-channel.
+// odd reports lines of a port that the model lacks or its port-channel denies.
 func (v *view) odd(name string, own *Line) {
 	lag := aggregate(own)
 	for _, l := range own.Sub {
@@ -314,6 +310,5 @@ func oddity(text string) string {
 	return "this tool does not know the line and leaves it"
 }
 
-// noStats is what may stand after the name of an attached policy; it means
-// nothing here.
+// noStats may stand after the name of an attached policy; it means nothing.
 const noStats = "no-stats"

@@ -2,7 +2,6 @@ package nxos
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -39,11 +38,6 @@ type head struct {
 	typ, name string
 	// match is how a class-map combines its lines: match-any, match-all.
 	match string
-}
-
-// id is what two headers of one block have in common.
-func (h head) id() string {
-	return strconv.Itoa(int(h.at)) + " " + h.typ + " " + h.name
 }
 
 // text is the header as NX-OS prints it.

@@ -18,8 +18,7 @@ const (
 	nameNetwork = prefix + "NQ"
 )
 
-// input is what an input policy is to do: the tables that it classifies by,
-// and the group of all else.
+// input is what an input policy is to do: its tables, and the group of all else.
 type input struct {
 	table
 	byDSCP, byPCP bool
@@ -107,8 +106,7 @@ func (in input) matches(group int8) []string {
 	return out
 }
 
-// inputs writes the input policies and returns the name of each port's; ports
-// that keep theirs have none.
+// inputs writes the input policies and returns those that ports get, by port.
 func (p *planner) inputs() map[string]string {
 	shapes, groups := grouped(p, partMaps, p.resolve)
 	names, fresh := p.choose(typeQoS, keyInput, nameInput, groups, func(name string, i int) bool {

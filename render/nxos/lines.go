@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -38,7 +39,7 @@ var Lines = &lines.Grammar{
 func opens(section, line string) (id string, at place, ok bool) {
 	if section == "" {
 		h, ok := headOf(line)
-		return h.id(), h.at, ok
+		return strconv.Itoa(int(h.at)) + " " + h.typ + " " + h.name, h.at, ok
 	}
 	typ, name, ok := classOf(line)
 	if !ok {
@@ -60,7 +61,7 @@ func namedIn(c *Config) func(section string) bool {
 	used := namesIn(c)
 	return func(section string) bool {
 		h, _ := headOf(section)
-		return used.has(h)
+		return h.at == inPolicy && used.policies[h.name] || h.at == inClassMap && used.classes[h.name]
 	}
 }
 
@@ -113,8 +114,7 @@ func phases(have *Config) func(section, key string, gone bool) int {
 	}
 }
 
-// timerKeys are the lines of the watchdog's timers, whose names are in no public
-// document that we know.
+// timerKeys are the watchdog's timers, whose names no public document has.
 var timerKeys = []string{keyInterval, keyMultiplier, keyRestore}
 
 // rankOf orders what this package writes, as a Nexus prints it.
@@ -168,18 +168,13 @@ func bandwidthOf(class *Line) int {
 	return n
 }
 
-// queueOrder orders the classes of a queuing policy by queue; the default is
-// the lowest.
+// queueOrder orders the classes of a queuing policy; the default is the lowest.
 func queueOrder(header string) int {
-	n := header[len(header)-1]
-	if n < '0' || n > '9' {
-		return 0
-	}
-	return int(n - '0')
+	n, _ := lines.Number(header[len(header)-1:], 9)
+	return n
 }
 
-// linesOf returns the lines of a block by key, and the keys in order. Classes
-// are no lines of a policy.
+// linesOf returns the lines of a block, but no classes, by key, and the keys.
 func linesOf(at place, block *Line) (keys []string, text map[string]string) {
 	text = map[string]string{}
 	if block == nil {

@@ -32,8 +32,7 @@ func (m ClassModel) top() int {
 	return qos.NumPriorities - 1
 }
 
-// class is the name of the class of a queue in policies of a type, which is
-// queuing (output) or network-qos.
+// class is the name of the class of a queue in queuing or network-qos policies.
 func (m ClassModel) class(typ string, queue int) string {
 	prefix, rest := "c-8q-nq", "c-8q-nq-default"
 	switch {

@@ -18,16 +18,6 @@ const maxName = 40
 // references are the names of policies and class-maps that something uses.
 type references struct{ policies, classes map[string]bool }
 
-func (r references) has(h head) bool {
-	switch h.at {
-	case inPolicy:
-		return r.policies[h.name]
-	case inClassMap:
-		return r.classes[h.name]
-	}
-	return false
-}
-
 // namesIn collects what is attached anywhere and what policies name.
 func namesIn(c *Config) references {
 	r := references{map[string]bool{}, map[string]bool{}}

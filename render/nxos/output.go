@@ -8,8 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// outputs writes the output queuing policies and returns the name of each
-// port's; ports that keep theirs have none.
+// outputs writes the output policies and returns those that ports get, by port.
 func (p *planner) outputs() map[string]string {
 	shapes, groups := grouped(p, partQueues, p.resolveQueues)
 	names, fresh := p.choose(typeQueuing, keyOutput, nameOutput, groups, func(name string, i int) bool {

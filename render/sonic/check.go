@@ -195,8 +195,7 @@ func (s Step) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// Flaps reports whether a port goes down or comes up in the step, whatever a plan
-// says of it.
+// Flaps reports whether a port goes down or comes up in the step.
 func (s Step) Flaps() bool {
 	return len(s.Down)+len(s.Up) > 0 || slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == TPort && o.Field == "admin_status" })
 }

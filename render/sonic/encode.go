@@ -177,8 +177,7 @@ func (e *encoder) name() {
 		firstECN = min(firstECN, e.rank(k.class))
 	}
 	if slices.ContainsFunc(e.d.Classes, func(c qos.Class) bool { return c.KeepsECN }) {
-		// The plain name may be that of the curve that is kept, and a change in
-		// place would change that.
+		// The curve that is kept may have the plain name, and must not change.
 		firstECN = math.MaxInt
 	}
 	bases := e.bases("ROCE_", maxBase)

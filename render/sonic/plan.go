@@ -505,8 +505,7 @@ func (p *planner) wide() {
 	}
 }
 
-// outside returns the ports that the intent does not name, by the objects
-// "TABLE|name" that they use.
+// outside returns ports that the intent does not name, by "TABLE|name" in use.
 func (p *planner) outside() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	use := func(object, port string) {
@@ -579,18 +578,15 @@ func (p *planner) obsolete() {
 
 // leftBound notes the schedulers of classes that the intent has no more.
 func (p *planner) leftBound(after Config) {
-	ports := map[string]map[string]bool{}
+	ports := map[string][]string{}
 	for key, row := range after[TQueue] {
 		name := row["scheduler"]
 		port, _, _ := strings.Cut(key, "|")
 		if owned(TScheduler, name) && p.target.Row(TScheduler, name) == nil && p.desired.Ports[port] != nil {
-			if ports[name] == nil {
-				ports[name] = map[string]bool{}
-			}
-			ports[name][port] = true
+			ports[name] = append(ports[name], port)
 		}
 	}
 	for _, name := range natural.Keys(ports) {
-		p.notes = append(p.notes, fmt.Sprintf("SCHEDULER|%s stays bound to a queue of %s: no class of the intent uses it, nothing is mapped to that queue, and unbinding it would flap the ports", name, natural.Fold(natural.Keys(ports[name]))))
+		p.notes = append(p.notes, fmt.Sprintf("SCHEDULER|%s stays bound to a queue of %s: no class of the intent uses it, nothing is mapped to that queue, and unbinding it would flap the ports", name, natural.Fold(slices.Compact(natural.Sorted(ports[name])))))
 	}
 }

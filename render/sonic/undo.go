@@ -10,8 +10,7 @@ import (
 
 // Undo is an undo record: what stood where something was written.
 type Undo struct {
-	// Rows are the rows that are written whole, as they were; nil for a row
-	// that was not there.
+	// Rows are as they were before they were written whole; nil for none.
 	Rows map[string]map[string]Row `json:"rows,omitempty"`
 	// Fields restore the single fields of rows that others write as well.
 	Fields []Op `json:"fields,omitempty"`
@@ -142,8 +141,7 @@ func (u Undo) Written(cfg Config) []Op {
 	}
 	for _, o := range u.Fields {
 		row := cfg.Row(o.Table, o.Key)
-		// A port that is gone since then stays gone, and a row that is removed
-		// needs no fields.
+		// What is gone since then stays gone, and a removed row needs no fields.
 		if v, ok := row[o.Field]; row == nil || ok != o.Del && v == o.Value {
 			continue
 		}

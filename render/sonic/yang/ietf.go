@@ -14,8 +14,7 @@ import (
 // holding them. The types that SONiC models use of the two are written here; a
 // folder that does hold the files is read from them.
 
-// ietfTypes are types that are not a plain restriction of a built-in one. Each
-// returns the canonical form.
+// ietfTypes are types with a form of their own. Each returns the canonical one.
 var ietfTypes = map[string]func(string) (string, error){
 	"ietf-inet-types:ip-address":           func(s string) (string, error) { return ipAddr(s, 0, true) },
 	"ietf-inet-types:ipv4-address":         func(s string) (string, error) { return ipAddr(s, 4, true) },
@@ -53,8 +52,7 @@ var ietfNumbers = map[string]struct {
 	"ietf-yang-types:timeticks":       {"uint32", 0},
 }
 
-// ietfType returns the type that ref names in one of the two modules, nil
-// where it is not written here.
+// ietfType returns the type of the two modules that ref names, nil for none.
 func ietfType(u *unit, ref string) *ytype {
 	prefix, name, ok := strings.Cut(ref, ":")
 	if !ok {

@@ -200,8 +200,7 @@ func (m *Models) add(file string, b []byte) {
 	m.units[u.name] = u
 }
 
-// parse keeps a fault of the foreign parser, which the file may be made to
-// provoke, from ending the program.
+// parse keeps a fault of the foreign parser, on hostile text, from ending all.
 func parse(text, file string) (sts []*goyang.Statement, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -213,8 +213,7 @@ func (ck *checker) unique(n *node, s *snode) {
 	}
 }
 
-// reference checks that what a leafref refers to exists. Of a union, one
-// member must take the value whole.
+// reference checks that what a leafref, or one of a union, refers to exists.
 func (ck *checker) reference(n *node) {
 	if canon, why := ck.refers(n, n.s.typ); why != "" {
 		if !n.implicit {

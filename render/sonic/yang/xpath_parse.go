@@ -353,10 +353,7 @@ func (p *xparser) predicates(s *step) error {
 
 // isPath reports whether x is a path alone, maybe of current(), for a leafref.
 func (x *xpath) isPath() bool {
-	if x.op != "path" {
-		return false
-	}
-	return len(x.args) == 0 || x.args[0].op == "call" && x.args[0].str == "current"
+	return x.op == "path" && (len(x.args) == 0 || x.args[0].op == "call" && x.args[0].str == "current")
 }
 
 // plain reports whether x is an absolute path without predicates, whose result
