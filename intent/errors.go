@@ -37,7 +37,6 @@ func (es Errors) Unwrap() []error {
 	return each(es, func(e *Error) error { return e })
 }
 
-// problems collects faults.
 type problems struct {
 	list  Errors
 	seen  map[Error]bool

@@ -234,7 +234,7 @@ func (r *resolver) tunnels(raw *rawTunnel) {
 func (r *resolver) switchAt(name string, pos Pos) *Switch {
 	s := r.out.switches[name]
 	if s == nil && !r.incomplete {
-		r.problems.addf(pos, r.out.nearPattern(name), "no switch %q", brief(name))
+		r.problems.addf(pos, near(name, r.out.candidates()), "no switch %q", brief(name))
 	}
 	return s
 }

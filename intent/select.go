@@ -144,9 +144,6 @@ func matching(p string, all []candidate, what string) (func(candidate) bool, err
 	}, nil
 }
 
-// nearPattern suggests which switches were probably meant.
-func (f *Fabric) nearPattern(p string) string { return near(p, f.candidates()) }
-
 // near suggests what was probably meant.
 func near(p string, all []candidate) string {
 	var known []string

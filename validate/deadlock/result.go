@@ -183,7 +183,6 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 
 func (a *Analysis) tier(s int32) int { return a.Graph.Switches[s].Tier }
 
-// what names a group.
 func (a *Analysis) what(g *FailureGroup) string {
 	if len(g.Switches) == 1 {
 		return "switch " + g.Switches[0]
