@@ -24,10 +24,8 @@ func (r *resolver) approval(raw *rawApproval) *Approval {
 	if raw == nil {
 		return nil
 	}
-	a := &Approval{Pos: raw.Pos, URL: raw.URL.V, Token: raw.Token.V, CA: raw.CA.V, Timeout: from(raw.Timeout, defaultApproval).V}
-	for _, arg := range raw.Command.Items {
-		a.Command = append(a.Command, arg.V)
-	}
+	a := &Approval{Pos: raw.Pos, Command: each(raw.Command.Items, opt[string].value), URL: raw.URL.V,
+		Token: raw.Token.V, CA: raw.CA.V, Timeout: from(raw.Timeout, defaultApproval).V}
 	if a.Timeout < time.Second || a.Timeout > maxApproval {
 		r.problems.addf(raw.Timeout.Pos, "", "timeout must be 1s to 24h, not %s", a.Timeout)
 	}

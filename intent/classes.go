@@ -194,11 +194,7 @@ func (r *resolver) assignPCP() {
 }
 
 func (r *resolver) classNames() []string {
-	names := make([]string, 0, len(r.classes))
-	for _, c := range r.classes {
-		names = append(names, c.Name)
-	}
-	return names
+	return each(r.classes, func(c Class) string { return c.Name })
 }
 
 func (r *resolver) roleLayers() {

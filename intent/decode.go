@@ -24,6 +24,8 @@ type opt[T any] struct {
 	Set    bool
 }
 
+func (o opt[T]) value() T { return o.V }
+
 // orWord is a map or list, or one word instead of it.
 type orWord[T any] struct {
 	Word   string // "" where Body is stated

@@ -29,23 +29,14 @@ type Errors []*Error
 
 // Error prints one fault a line.
 func (es Errors) Error() string {
-	lines := make([]string, len(es))
-	for i, e := range es {
-		lines[i] = e.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(each(es, (*Error).Error), "\n")
 }
 
 // Unwrap lets errors.As find each *Error.
 func (es Errors) Unwrap() []error {
-	l := make([]error, len(es))
-	for i, e := range es {
-		l[i] = e
-	}
-	return l
+	return each(es, func(e *Error) error { return e })
 }
 
-// problems collects faults.
 type problems struct {
 	list  Errors
 	seen  map[Error]bool

@@ -23,11 +23,8 @@ func (r *resolver) checkSpeed(o opt[units.Rate]) {
 	if !o.Set || IsSpeed(o.V) {
 		return
 	}
-	var known []string
-	for _, s := range speeds {
-		known = append(known, s.String())
-	}
-	r.problems.addf(o.Pos, "known: "+strings.Join(known, ", "), "speed: %s is not a link rate", o.V)
+	known := strings.Join(each(speeds, units.Rate.String), ", ")
+	r.problems.addf(o.Pos, "known: "+known, "speed: %s is not a link rate", o.V)
 }
 
 func (r *resolver) checkCable(o opt[units.Length]) {
@@ -254,10 +251,7 @@ func (j *joiner) claim(e Endpoint, pos Pos, l *Link) bool {
 	n := h.nics[e.Port]
 	if n == nil {
 		if !j.incomplete {
-			var known []string
-			for _, n := range h.NICs {
-				known = append(known, n.Name)
-			}
+			known := each(h.NICs, func(n *NIC) string { return n.Name })
 			j.fault(pos, e.Port, didYouMean(e.Port, known), "no NIC %s at host %q", e.Device)
 		}
 		return false
@@ -284,11 +278,7 @@ func (j *joiner) nearDevice(name string) string {
 	if len(j.faults) > 0 {
 		return ""
 	}
-	var known []string
-	for _, c := range j.out.devices() {
-		known = append(known, c.name)
-	}
-	return didYouMean(name, known)
+	return didYouMean(name, each(j.out.devices(), nameOf))
 }
 
 // agree makes one value of what a link and the ports section state.

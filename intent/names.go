@@ -20,37 +20,25 @@ func isPortName(s string) bool   { return textRules["port"].re.MatchString(s) }
 // empty, and returns it in the form that net.Dial takes. fault is what is
 // wrong with it, hint how it should look.
 func parseAddress(s, defaultPort string) (addr, fault, hint string) {
-	host, port := s, ""
+	host, port, stated := s, "", false
 	switch {
 	case strings.HasPrefix(s, "["):
-		end := strings.IndexByte(s, ']')
-		if end < 0 {
+		inside, rest, closed := strings.Cut(s[1:], "]")
+		host = inside
+		if port, stated = strings.CutPrefix(rest, ":"); !closed || rest != "" && !stated {
 			return "", "is not host:port", textRules["address"].hint
-		}
-		host = s[1:end]
-		if rest := s[end+1:]; rest != "" {
-			if rest[0] != ':' {
-				return "", "is not host:port", textRules["address"].hint
-			}
-			port = rest[1:]
-			if port == "" {
-				port = "0"
-			}
 		}
 		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
 			return "", "holds no IPv6 address between its brackets", "a range holds a comma or a dash: 192.0.2.[11-42]"
 		}
 	case strings.Count(s, ":") > 1: // an IPv6 address without a port
 	case strings.Contains(s, ":"):
-		host, port, _ = strings.Cut(s, ":")
-		if port == "" {
-			port = "0"
-		}
+		host, port, stated = strings.Cut(s, ":")
 	}
 	if !isHost(host) {
 		return "", "is neither an IP address nor a host name with a port", textRules["address"].hint
 	}
-	if port == "" {
+	if !stated {
 		if defaultPort == "" {
 			return "", "has no port", "write host:port"
 		}

@@ -64,9 +64,7 @@ func (r *resolver) rollout() {
 	}
 	r.windows(&raw.Windows)
 	out.Approval = r.approval(raw.Approval)
-	for _, file := range raw.TrustKeys.Items {
-		out.TrustKeys = append(out.TrustKeys, file.V)
-	}
+	out.TrustKeys = each(raw.TrustKeys.Items, opt[string].value)
 	for _, o := range raw.Canary.Items {
 		out.Canary = append(out.Canary, r.named(o)...)
 	}
@@ -88,10 +86,5 @@ func (r *resolver) named(o opt[string]) []string {
 		r.selectionFault(o.Pos, err)
 		return nil
 	}
-	all = slices.DeleteFunc(all, func(c candidate) bool { return !chosen[c.name] })
-	out := make([]string, 0, len(all))
-	for _, c := range all {
-		out = append(out, c.name)
-	}
-	return out
+	return each(slices.DeleteFunc(all, func(c candidate) bool { return !chosen[c.name] }), nameOf)
 }

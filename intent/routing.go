@@ -133,7 +133,6 @@ func (r *resolver) tiers(raw *list[opt[string]]) {
 		}
 	}
 	first := map[string]Pos{}
-	t := Value[[]string]{From: Origin{Pos: raw.Pos}}
 	for _, o := range raw.Items {
 		switch pos, taken := first[o.V]; {
 		case taken:
@@ -142,9 +141,8 @@ func (r *resolver) tiers(raw *list[opt[string]]) {
 			r.problems.addf(o.Pos, didYouMean(o.V, known), "no switch has the role %q", o.V)
 		}
 		first[o.V] = o.Pos
-		t.V = append(t.V, o.V)
 	}
-	r.out.Routing.Tiers = t
+	r.out.Routing.Tiers = Value[[]string]{V: each(raw.Items, opt[string].value), From: Origin{Pos: raw.Pos}}
 }
 
 // chosen returns the switches that patterns name.
@@ -236,7 +234,7 @@ func (r *resolver) tunnels(raw *rawTunnel) {
 func (r *resolver) switchAt(name string, pos Pos) *Switch {
 	s := r.out.switches[name]
 	if s == nil && !r.incomplete {
-		r.problems.addf(pos, r.out.nearPattern(name), "no switch %q", brief(name))
+		r.problems.addf(pos, near(name, r.out.candidates()), "no switch %q", brief(name))
 	}
 	return s
 }

@@ -51,18 +51,21 @@ func (f *Fabric) hostsOf(chosen map[string]bool) []*Host {
 // candidate is a device that a pattern may name. The role of each host is "host".
 type candidate struct{ name, role, os string }
 
+func nameOf(c candidate) string { return c.name }
+
 func (f *Fabric) candidates() []candidate {
-	out := make([]candidate, 0, len(f.Switches))
-	for _, s := range f.Switches {
-		out = append(out, candidate{s.Name, s.Role, s.OS})
-	}
-	return out
+	return each(f.Switches, func(s *Switch) candidate { return candidate{s.Name, s.Role, s.OS} })
 }
 
 func (f *Fabric) hostCandidates() []candidate {
-	out := make([]candidate, 0, len(f.Hosts))
-	for _, h := range f.Hosts {
-		out = append(out, candidate{name: h.Name, role: "host"})
+	return each(f.Hosts, func(h *Host) candidate { return candidate{name: h.Name, role: "host"} })
+}
+
+// each returns what of gives for each item of a list.
+func each[T, U any](items []T, of func(T) U) []U {
+	out := slices.Grow([]U(nil), len(items))
+	for _, item := range items {
+		out = append(out, of(item))
 	}
 	return out
 }
@@ -140,9 +143,6 @@ func matching(p string, all []candidate, what string) (func(candidate) bool, err
 		return ok
 	}, nil
 }
-
-// nearPattern suggests which switches were probably meant.
-func (f *Fabric) nearPattern(p string) string { return near(p, f.candidates()) }
 
 // near suggests what was probably meant.
 func near(p string, all []candidate) string {

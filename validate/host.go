@@ -168,10 +168,7 @@ func (v *hostCheck) port(name string, byPort map[string][]nic.Change) {
 func (v *hostCheck) otherRails(name string) bool {
 	for other, want := range v.desired.Ports {
 		have := v.running.Ports[other]
-		if other == name || have == nil || !want.PFC.Set {
-			continue
-		}
-		if have.PFC.Set && have.PFC.V == want.PFC.V && want.PFC.V != 0 && have.Trust == want.Trust {
+		if other != name && have != nil && want.PFC.Or(0) != 0 && have.PFC == want.PFC && have.Trust == want.Trust {
 			return true
 		}
 	}

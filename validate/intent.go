@@ -70,7 +70,6 @@ func (r *fabricRun) found(f Finding, ports ...string) {
 	r.run.Note(f)
 }
 
-// whole makes the checks of the whole intent.
 func (r *Run) whole(ctx context.Context) error {
 	a, err := deadlock.New(ctx, r.fabric, deadlock.Options{})
 	if err != nil {

@@ -389,16 +389,10 @@ func (r *Run) Add(s *Result) {
 		r.names[name] = s.names
 	}
 	for _, t := range s.traits {
-		g := r.traits[traitGroup{t.check, t.group}]
-		if g == nil {
-			g = map[string]*bearers{}
-			r.traits[traitGroup{t.check, t.group}] = g
-		}
-		b := g[t.value]
-		if b == nil {
-			b = &bearers{layer: t.layer, assumed: t.assumed, devices: map[string][]string{}, where: map[string]string{}}
-			g[t.value] = b
-		}
+		g := cached(&r.traits, traitGroup{t.check, t.group}, func() map[string]*bearers { return map[string]*bearers{} })
+		b := cached(&g, t.value, func() *bearers {
+			return &bearers{layer: t.layer, assumed: t.assumed, devices: map[string][]string{}, where: map[string]string{}}
+		})
 		b.layer = min(b.layer, t.layer)
 		if t.assumed == "" {
 			b.assumed = ""

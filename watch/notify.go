@@ -41,7 +41,6 @@ type told struct {
 	ended    chan ending
 }
 
-// ending is a subscription that ended.
 type ending struct {
 	i   int
 	err error

@@ -205,7 +205,6 @@ func backoff(failures int, interval time.Duration) int {
 	return min(1<<min(failures-1, 10)-1, maxSkip, max(0, int(maxBackoff/interval)-1))
 }
 
-// finish says what a round found.
 func (w *Watcher) finish(r *round) *Round {
 	now := w.cfg.Clock.Now()
 	w.overdue(r, now)

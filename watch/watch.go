@@ -146,7 +146,6 @@ func New(cfg Config) *Watcher {
 	return w
 }
 
-// result is a read that ended.
 type result struct {
 	i       int
 	reading fleet.Reading

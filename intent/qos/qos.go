@@ -496,6 +496,3 @@ func (h Headroom) String() string {
 	}
 	return t + " dynamic_th " + strconv.FormatInt(h.Threshold, 10)
 }
-
-// String prints "leaf1 Ethernet0".
-func (n Neighbor) String() string { return n.Device + " " + n.Port }

@@ -194,7 +194,6 @@ func (b *blast) follow() {
 	}
 }
 
-// finish orders and counts.
 func (b *blast) finish() {
 	r, g := b.r, b.a.Graph
 	slices.SortFunc(r.Ports, func(x, y PausedPort) int {

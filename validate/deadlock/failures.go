@@ -15,7 +15,6 @@ type search struct {
 	queue  []node
 }
 
-// outcome is what one failure does.
 type outcome struct {
 	cycle []node // nil for none
 	turns []turn // from above upward, that nothing took before
@@ -366,7 +365,6 @@ func (s *search) shortest(g *graph, from, to node, within func(node) bool, limit
 	return nil
 }
 
-// shortestCycle returns the shortest cycle of a component.
 func (s *search) shortestCycle(g *graph, nodes []node) []node {
 	in := make(map[node]bool, len(nodes))
 	for _, v := range nodes {

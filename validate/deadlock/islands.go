@@ -11,21 +11,12 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// Crossing is ports of one switch that carry an island's lossless traffic
-// though the island does not name the switch.
-type Crossing struct {
-	Island  string
-	Pos     intent.Pos
-	Switch  string
-	Ports   []string // ingress, in natural order
-	Classes string
-}
-
-// Sharing is ports of one switch that carry lossless traffic of two islands in
-// one class: a storm in one stops the other.
-type Sharing struct {
+// Leak is ports of one switch that carry lossless traffic of an island where it should
+// not be.
+type Leak struct {
 	Island string
-	// Other is the other island; "" stands for the hosts that are in none.
+	// Other is the island that a sharing is with; "" stands for the hosts that are in
+	// none.
 	Other   string
 	Pos     intent.Pos // of Island
 	Switch  string
@@ -35,8 +26,11 @@ type Sharing struct {
 
 // Islands is where islands leak.
 type Islands struct {
-	Crossings []Crossing
-	Sharings  []Sharing
+	// Crossings are at switches that the island does not name though it names some.
+	Crossings []Leak
+	// Sharings carry traffic of another island in the same class: a storm in one stops
+	// the other.
+	Sharings []Leak
 }
 
 // traffic is what one island, or the hosts in none, send.
@@ -136,8 +130,10 @@ func (t *traffic) on(n *network, arc int) qos.PrioritySet {
 	return set & n.bundle(int32(arc)).Lossless
 }
 
-// bySwitch gathers ingress ports by switch and classes.
-func (a *Analysis) bySwitch(on func(arc int) qos.PrioritySet, add func(sw string, ports []string, classes string)) {
+// leaks gathers the ingress ports of each switch that carry an island's traffic, on, by
+// its classes.
+func (a *Analysis) leaks(leak Leak, on func(arc int) qos.PrioritySet) []Leak {
+	var out []Leak
 	for s := range a.Graph.Switches {
 		var ports ordered.Groups[qos.PrioritySet, string]
 		for _, arc := range a.Graph.Out(int32(s)) {
@@ -151,36 +147,29 @@ func (a *Analysis) bySwitch(on func(arc int) qos.PrioritySet, add func(sw string
 			}
 		}
 		for set, names := range ports.All() {
-			add(a.Graph.Name(int32(s)), natural.Sorted(names), a.classes(set.List()))
+			leak.Switch, leak.Ports, leak.Classes = a.Graph.Name(int32(s)), natural.Sorted(names), a.classes(set.List())
+			out = append(out, leak)
 		}
 	}
+	return out
 }
 
-func (a *Analysis) crossings(t *traffic) []Crossing {
-	var out []Crossing
+func (a *Analysis) crossings(t *traffic) []Leak {
 	if t.island.Switches == nil {
 		return nil
 	}
-	a.bySwitch(func(arc int) qos.PrioritySet {
+	return a.leaks(Leak{Island: t.island.Name, Pos: t.island.Pos}, func(arc int) qos.PrioritySet {
 		if slices.Contains(t.island.Switches, a.Graph.Switches[a.Graph.Arcs[arc].To].Switch) {
 			return 0
 		}
 		return t.on(a.n, arc)
-	}, func(sw string, ports []string, classes string) {
-		out = append(out, Crossing{t.island.Name, t.island.Pos, sw, ports, classes})
 	})
-	return out
 }
 
-func (a *Analysis) sharings(t, other *traffic) []Sharing {
-	var out []Sharing
-	name := ""
+func (a *Analysis) sharings(t, other *traffic) []Leak {
+	leak := Leak{Island: t.island.Name, Pos: t.island.Pos}
 	if other.island != nil {
-		name = other.island.Name
+		leak.Other = other.island.Name
 	}
-	a.bySwitch(func(arc int) qos.PrioritySet { return t.on(a.n, arc) & other.on(a.n, arc) },
-		func(sw string, ports []string, classes string) {
-			out = append(out, Sharing{t.island.Name, name, t.island.Pos, sw, ports, classes})
-		})
-	return out
+	return a.leaks(leak, func(arc int) qos.PrioritySet { return t.on(a.n, arc) & other.on(a.n, arc) })
 }

@@ -63,15 +63,11 @@ type layer struct {
 	priorities []int
 }
 
-func identity() (m [qos.NumPriorities]uint8) {
+// remapOf returns the class that each becomes: itself where no remap says another.
+func remapOf(l []intent.Remap) (m [qos.NumPriorities]uint8) {
 	for i := range m {
 		m[i] = uint8(i)
 	}
-	return m
-}
-
-func remapOf(l []intent.Remap) [qos.NumPriorities]uint8 {
-	m := identity()
 	for _, r := range l {
 		m[r.From.Priority.V] = uint8(r.To.Priority.V)
 	}
@@ -145,13 +141,8 @@ func (n *network) except(x *intent.Exception, m *[qos.NumPriorities]uint8) {
 	for _, sw := range x.Switches {
 		i := n.g.Index(sw)
 		in[i] = true
-		switch x.Kind {
-		case intent.UpAgain:
-			n.upAgain[i] = true
-		case intent.DefaultUp:
-			n.defaultUp[i] = true
-		case intent.PeerLinks:
-		}
+		n.upAgain[i] = n.upAgain[i] || x.Kind == intent.UpAgain
+		n.defaultUp[i] = n.defaultUp[i] || x.Kind == intent.DefaultUp
 		if len(x.Remap) > 0 {
 			n.remap[i] = m
 		}

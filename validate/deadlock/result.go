@@ -183,7 +183,6 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 
 func (a *Analysis) tier(s int32) int { return a.Graph.Switches[s].Tier }
 
-// what names a group.
 func (a *Analysis) what(g *FailureGroup) string {
 	if len(g.Switches) == 1 {
 		return "switch " + g.Switches[0]
@@ -217,10 +216,8 @@ func (a *Analysis) explain(w *worker, f failure, cycle []node, buffers int) Cycl
 		_, ps := n.g.Ports(in, 0)
 		po, pn := n.g.Ports(next, 0)
 		h := &out.Hops[i]
-		h.Switch, h.In = ps.Switch.Name, ps.Name
-		h.Out, h.Next = po.Name, pn.Switch.Name
-		h.Link = ps.Link.Pos
-		h.Class = a.classes(n.layers[lu].priorities)
+		*h = Hop{Switch: ps.Switch.Name, In: ps.Name, Class: a.classes(n.layers[lu].priorities),
+			Out: po.Name, Next: pn.Switch.Name, Link: ps.Link.Pos}
 		if d := to[i]; d >= 0 {
 			h.Destination = n.g.Name(d)
 			for _, p := range n.g.Switches[d].Hosts {

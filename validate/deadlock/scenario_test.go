@@ -193,7 +193,7 @@ func TestIslands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Islands{Crossings: []Crossing{{"a", intent.Pos{File: "<stdin>", Line: 17, Column: 3}, "spine2", []string{"d1", "d2"}, "bounce, rdma"}}}
+	want := Islands{Crossings: []Leak{{Island: "a", Pos: intent.Pos{File: "<stdin>", Line: 17, Column: 3}, Switch: "spine2", Ports: []string{"d1", "d2"}, Classes: "bounce, rdma"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -189,7 +189,7 @@ func (p *PortWindow) pfc() bool {
 // there to lose.
 func (j *judge) idle() {
 	type seen struct{ counted, sent bool }
-	classes := map[string]*seen{}
+	classes := map[string]seen{}
 	any := false
 	for _, w := range j.windows {
 		if w.dev.Host {
@@ -199,12 +199,8 @@ func (j *judge) idle() {
 		for _, p := range w.ports {
 			for _, c := range p.port.Classes {
 				s := classes[c.Name]
-				if s == nil {
-					s = &seen{}
-					classes[c.Name] = s
-				}
 				n, ok := p.grew(drivers.QueuePackets, c.Queue)
-				s.counted, s.sent = s.counted || ok, s.sent || n > 0
+				classes[c.Name] = seen{s.counted || ok, s.sent || n > 0}
 			}
 		}
 	}

@@ -198,7 +198,6 @@ func Judge(devices []Device, samples []Sample, o Options) *Result {
 	return j.result()
 }
 
-// judge collects findings.
 type judge struct {
 	o       Options
 	windows []*window

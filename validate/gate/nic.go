@@ -71,7 +71,6 @@ func (p *PortWindow) pausedPart(duration, pauses drivers.Metric, priority int) (
 	return headroom.PausedAtMost(int64(min(n, 1<<62)), p.port.Speed, p.Span), false, true
 }
 
-// nic makes the rules that are of NICs alone.
 func (j *judge) nic(p *PortWindow) {
 	j.pausedMore(p, drivers.PauseRxTime, drivers.PFCRx, pausedFabric, "was paused by the switch")
 	if timed(p, drivers.PauseTxTime) {

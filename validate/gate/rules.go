@@ -18,7 +18,6 @@ var used = []drivers.Metric{
 	drivers.QueueDrops, drivers.QueueMarked, drivers.StormsDetected, drivers.GroupDrops, drivers.HeadroomPeak,
 }
 
-// device makes the rules of one device.
 func (j *judge) device(w *window) {
 	if w.n < 2 {
 		j.found(NotCounted, Inconclusive, w.dev.Name, "", "its counters were not read at both ends of the window", "make sure that the device can be read")

@@ -3,7 +3,6 @@ package topology
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -375,5 +374,3 @@ func deviceOf(name string) string {
 	base := path.Base(strings.ReplaceAll(name, "\\", "/"))
 	return strings.TrimSuffix(base, path.Ext(base))
 }
-
-var errForm = errors.New(`the file has none of "lldp", "devices" and "neighbors"`)

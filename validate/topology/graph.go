@@ -25,9 +25,6 @@ const (
 	Level
 )
 
-// String prints "up", "down" or "level".
-func (d Direction) String() string { return [...]string{"up", "down", "level"}[d] }
-
 // Graph is the fabric as switches and bundles of links. Nothing changes it
 // after New.
 type Graph struct {

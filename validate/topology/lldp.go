@@ -63,7 +63,7 @@ func readLLDP(name string, data []byte) ([]Cable, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if f.LLDP == nil && f.Devices == nil && f.Neighbors == nil {
-		return nil, fmt.Errorf("read %s: %w", name, errForm)
+		return nil, fmt.Errorf(`read %s: the file has none of "lldp", "devices" and "neighbors"`, name)
 	}
 	var out []Cable
 	for i, n := range f.Neighbors {

@@ -116,7 +116,7 @@ func TestBundles(t *testing.T) {
 			t.Fatalf("arc %d: %+v, back %+v", i, a, back)
 		}
 		if up := g.Switches[a.To].Tier > g.Switches[from].Tier; up != (a.Dir == Up) || up != (back.Dir == Down) {
-			t.Errorf("%s to %s is %s", g.Name(from), g.Name(a.To), a.Dir)
+			t.Errorf("%s to %s is %d", g.Name(from), g.Name(a.To), a.Dir)
 		}
 		x, y := g.Ports(int32(i), 0)
 		if x.Switch != g.Switches[from].Switch || y.Switch != g.Switches[a.To].Switch || x.Link != y.Link {

@@ -170,7 +170,6 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// collector hands metrics on.
 type collector struct {
 	ch            chan<- prometheus.Metric
 	left, leftOut int // series of ports

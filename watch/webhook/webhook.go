@@ -86,7 +86,6 @@ func Of(r *watch.Round) Message {
 	return m
 }
 
-// say sets the text.
 func (m *Message) say() {
 	from := ""
 	if m.Previous != "" {
