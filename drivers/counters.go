@@ -44,8 +44,7 @@ type Counters struct {
 	Off map[Metric]string
 }
 
-// PortCounters are the counters of a port. One that is not there is not known:
-// it never stands for zero.
+// PortCounters are the counters of a port. One that is not there is unknown.
 type PortCounters map[CounterID]uint64
 
 // CounterID names a counter of a port.

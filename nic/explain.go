@@ -71,11 +71,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 	if peer, ok := Peer(n); ok {
 		e.Peer = peer.String()
 	}
-	for _, pr := range problems {
-		if pr.Port == name {
-			e.Problems = append(e.Problems, pr)
-		}
-	}
+	e.Problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Port != name })
 	e.driver(p)
 	e.rdma(p)
 	e.firmware(p)

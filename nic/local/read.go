@@ -261,8 +261,7 @@ func (m *Machine) kernelHasDCB(ctx context.Context) bool {
 	return errors.Is(err, dcb.ErrNoDevice)
 }
 
-// firmwareAgent reports whether the driver says that its firmware's agent is
-// on; nil where it has no such flag.
+// firmwareAgent reports whether the firmware's agent is on; nil without such a flag.
 func (m *Machine) firmwareAgent(d *device) *bool {
 	if m.Ethtool == nil || d.driver != nic.DriverICE {
 		return nil

@@ -39,8 +39,7 @@ type Value struct {
 	NV map[string]string `json:"nv,omitempty"`
 }
 
-// ECN are the priorities with congestion control as notification point and as
-// reaction point.
+// ECN are the priorities with congestion control as notification and reaction point.
 type ECN struct {
 	NP qos.PrioritySet `json:"np"`
 	RP qos.PrioritySet `json:"rp"`
