@@ -91,7 +91,7 @@ func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Po
 	}}
 	r.identity()
 	r.link()
-	r.rings()
+	get(r, nic.FieldRings, &r.p.Rings, func() (nic.Rings, error) { return r.ringsOf(name) })
 	if d.driver == nic.DriverIonic {
 		r.ionic(amd)
 	} else {
