@@ -44,8 +44,7 @@ type Counters struct {
 	Off map[Metric]string
 }
 
-// PortCounters are the counters of a port. One that is not there is not known:
-// it never stands for zero.
+// PortCounters are the counters of a port. One that is not there is unknown.
 type PortCounters map[CounterID]uint64
 
 // CounterID names a counter of a port.
@@ -144,13 +143,7 @@ func (m Metric) String() string {
 func (m Metric) Peak() bool { return m == QueuePeak || m == GroupPeak || m == HeadroomPeak }
 
 // single reports whether a port has the metric once.
-func (m Metric) single() bool {
-	switch m {
-	case LinkPauseRx, LinkPauseTx, ErrorsRx, ErrorsTx:
-		return true
-	}
-	return m >= Discards
-}
+func (m Metric) single() bool { return m >= LinkPauseRx && m <= ErrorsTx || m >= Discards }
 
 // Of returns the metric's counter of a priority, queue or priority group.
 func (m Metric) Of(index int) CounterID { return CounterID{m, uint8(index)} }

@@ -161,8 +161,7 @@ type Resumer interface {
 
 // Bounded is a Driver whose Revert takes ports down.
 type Bounded interface {
-	// Bound says what Revert may disturb at once, whatever the token says of that:
-	// a token may come from a file.
+	// Bound says what Revert may disturb at once: the token may come from a file.
 	Bound(Policy)
 }
 
@@ -222,8 +221,7 @@ type Snapshot struct {
 	Native any
 }
 
-// Unknown is a piece of configuration that the model has no place for. It
-// stays on the device as it is.
+// Unknown is configuration that the model has no place for, which stays as it is.
 type Unknown struct {
 	Where string `json:"where"`
 	Why   string `json:"why"`
@@ -338,8 +336,7 @@ type ApplyOptions struct {
 	Hold time.Duration
 }
 
-// Token remembers how to revert an apply. It is written to the journal, so
-// that another process can revert.
+// Token remembers how to revert an apply, in the journal for another process.
 type Token struct {
 	Device string          `json:"device"`
 	Native json.RawMessage `json:"native"`

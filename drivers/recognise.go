@@ -39,8 +39,7 @@ func Collected(by string) Clue {
 	return Line(6, `[!#]RANCID-CONTENT-TYPE: `+by+`[ \t]*$`)
 }
 
-// strangers are systems that this tool does not read, some of which share
-// lines with those that it does.
+// strangers are systems that this tool does not read; some share lines with others.
 var strangers = map[string][]Clue{
 	"Juniper Junos": {
 		Collected(`(juniper|junos)`),

@@ -31,8 +31,7 @@ type System struct {
 	// switch against them; nil where it has none. Notes are what of the models
 	// cannot be used.
 	YANG func(dir string) (check func(*render.Device) []Violation, notes []string, err error)
-	// Open makes a driver for a target. It may do no I/O: the device is dialled
-	// by the first call that needs it.
+	// Open makes a driver for a target, without I/O: the first call dials the device.
 	Open func(Target) (Driver, error)
 }
 

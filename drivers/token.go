@@ -85,8 +85,7 @@ func RunTime(name string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// Fingerprint identifies a configuration text, without the comments ("!"),
-// which hold what changes by itself.
+// Fingerprint identifies a configuration, but for comments ("!"): they change.
 func Fingerprint(text string) string {
 	h := sha256.New()
 	for line := range strings.Lines(text) {

@@ -12,8 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// TransportError gives an error of package gnmi or ssh the sentinel of this package
-// that it stands for, if any.
+// TransportError gives an error of gnmi or ssh the sentinel that it stands for.
 func TransportError(err error) error {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrAuth) || errors.Is(err, ErrIdentity) {
 		return err

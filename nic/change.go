@@ -50,9 +50,6 @@ func (c Change) Path() string { return qos.Path(c.Port, c.Field) }
 // unknown, not waiting for a reset. A missing boot unit is work for the command
 // that installs it, and is not counted.
 func (c Change) Writable() bool {
-	switch c.Kind {
-	case KindDrift, KindNotProgrammed, KindConflict:
-		return c.Blocked == ""
-	}
-	return false
+	work := c.Kind == KindDrift || c.Kind == KindNotProgrammed || c.Kind == KindConflict
+	return work && c.Blocked == ""
 }

@@ -49,8 +49,7 @@ func settingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
 	return f.Settings
 }
 
-// SwitchPort returns the switch port at the other end of a NIC's link, or nil
-// where the intent knows none.
+// SwitchPort returns the switch port at the end of a NIC's link; nil for none.
 func SwitchPort(f *intent.Fabric, n *intent.NIC) *intent.Port {
 	e, ok := Peer(n)
 	if !ok {
@@ -216,20 +215,13 @@ func (b *builder) rings() {
 // rdmaClasses are the classes that RDMA travels in: the lossless ones or, in a
 // fabric without, those that mark congestion.
 func rdmaClasses(s *intent.Settings) []*intent.Class {
-	pick := func(want func(*intent.Class) bool) (out []*intent.Class) {
-		for _, k := range s.Classes {
-			if want(k) {
-				out = append(out, k)
-			}
-		}
-		return out
-	}
-	if l := pick(func(k *intent.Class) bool { return k.Lossless.V }); len(l) > 0 {
+	lossy := func(k *intent.Class) bool { return !k.Lossless.V }
+	if l := slices.DeleteFunc(slices.Clone(s.Classes), lossy); len(l) > 0 {
 		return l
 	}
-	// A curve that the switch keeps may mark or drop: it does not tell.
-	return pick(func(k *intent.Class) bool {
-		return k.ECN.Mode.V == intent.ECNFixed || k.ECN.Mode.V == intent.ECNAuto
+	return slices.DeleteFunc(slices.Clone(s.Classes), func(k *intent.Class) bool {
+		// A curve that the switch keeps may mark or drop: it does not tell.
+		return k.ECN.Mode.V != intent.ECNFixed && k.ECN.Mode.V != intent.ECNAuto
 	})
 }
 

@@ -71,11 +71,7 @@ func Explain(f *intent.Fabric, h *intent.Host, name string) (*Explanation, error
 	if peer, ok := Peer(n); ok {
 		e.Peer = peer.String()
 	}
-	for _, pr := range problems {
-		if pr.Port == name {
-			e.Problems = append(e.Problems, pr)
-		}
-	}
+	e.Problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Port != name })
 	e.driver(p)
 	e.rdma(p)
 	e.firmware(p)
@@ -138,7 +134,8 @@ func (e *Explanation) rdma(p *Port) {
 	show(e, p, FieldMode, "RDMA-CM mode", p.Mode, func(m string) string { return m }, "", "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_mode in configfs")
 	if p.ToS.Set {
 		dscp := p.ToS.V >> 2
-		e.add(p, FieldToS, "RDMA-CM ToS", tosText(p.ToS.V), fmt.Sprintf("DSCP %d is ToS %s: the two low bits are ECN's; of connections that set none", dscp, tosPair(dscp)), "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_tos in configfs")
+		how := fmt.Sprintf("DSCP %d is ToS %s: the two low bits are ECN's; of connections that set none", dscp, tosPair(dscp))
+		e.add(p, FieldToS, "RDMA-CM ToS", tosText(p.ToS.V), how, "RDMA stack, rdma_cm/"+dev+"/ports/1/default_roce_tos in configfs")
 		e.Advice = append(e.Advice, fmt.Sprintf("applications that open queue pairs without RDMA-CM state the class themselves: NCCL_IB_TC=%d, UCX_IB_TRAFFIC_CLASS=%d", p.ToS.V, p.ToS.V))
 	}
 	show(e, p, FieldTrafficClass, "traffic class", p.TrafficClass, tosText, "of all queue pairs", "RDMA stack, tc/1/traffic_class of "+dev+", NVIDIA's own driver alone")

@@ -69,3 +69,6 @@ func NVName(field string) (name string, ok bool) {
 	}
 	return strings.CutSuffix(name, "]")
 }
+
+// OfCM reports whether a field is a default of RDMA-CM, which needs its module.
+func OfCM(field string) bool { return field == FieldMode || field == FieldToS }

@@ -55,7 +55,7 @@ func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 		delete(want, "CNP_802P_PRIO"+suffix)
 		delete(want, "CNP_RES_PRIO_MODE"+suffix)
 	}
-	mask := ccMask(s.Port)
+	mask := "ROCE_CC_PRIO_MASK" + suffix
 	have := cfg.Params[mask]
 	next := covers(have.Next, s.CCPriorities)
 	switch {
@@ -66,9 +66,6 @@ func (p *Port) WantedNV(running *Port) (map[string]string, error) {
 	}
 	return want, nil
 }
-
-// ccMask is a port's firmware setting of the priorities with congestion control.
-func ccMask(port int) string { return "ROCE_CC_PRIO_MASK_P" + strconv.Itoa(port) }
 
 func covers(v mlxconfig.Value, s qos.PrioritySet) bool {
 	return v.Numbered && v.Number&uint64(s) == uint64(s)

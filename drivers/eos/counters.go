@@ -2,6 +2,7 @@ package eos
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
@@ -27,13 +28,8 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 // stuck (facebook/DNE-TaaC, health checks), which for this is a count of 0. It
 // comes last, when the ports are known.
 func countShows() []show {
-	var out []show
-	for _, s := range counterShows {
-		if s.cmd != watchdogShow {
-			out = append(out, s)
-		}
-	}
-	return append(out, show{watchdogShow, func(b []byte, o *drivers.Observation) error {
+	others := slices.DeleteFunc(slices.Clone(counterShows), func(s show) bool { return s.cmd == watchdogShow })
+	return append(others, show{watchdogShow, func(b []byte, o *drivers.Observation) error {
 		if err := showjson.Watchdog(b, o); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package eos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,11 +16,8 @@ import (
 
 // Planner is what EOS has to say of a plan, all of which comes in force at once.
 func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
-	p := &planner{Draft: draft, snap: nativeOf(s), way: d.way}
-	if p.kw = p.snap.kw; p.kw == "" {
-		p.kw = native.UCTxQueue
-	}
-	return p
+	snap := nativeOf(s)
+	return &planner{Draft: draft, snap: snap, way: d.way, kw: cmp.Or(snap.kw, native.UCTxQueue)}
 }
 
 type planner struct {

@@ -133,8 +133,7 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if shown.Timer == "" {
 		return out, nil
 	}
-	// The end of the timer is a time on the clock of the uptime
-	// (napalm-automation/napalm eos.py).
+	// The timer ends on the clock of the uptime (napalm-automation/napalm eos.py).
 	v, err := d.version(ctx)
 	if err != nil {
 		return nil, err

@@ -190,7 +190,7 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	}
 	s := State{Running: running, Changes: nic.Diff(running, d.Desired)}
 	for i := range s.Changes {
-		if c := &s.Changes[i]; d.noCM != "" && ofCM(c.Field) {
+		if c := &s.Changes[i]; d.noCM != "" && nic.OfCM(c.Field) {
 			c.Blocked = cmp.Or(c.Blocked, d.noCM)
 		}
 	}
@@ -198,13 +198,10 @@ func (d *Driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 		if s.Steps, err = d.conn.Plan(ctx, running, d.Desired, d.Options); err != nil {
 			return nil, d.wrap(err)
 		}
-		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool { return d.noCM != "" && ofCM(s.Field) })
+		s.Steps = slices.DeleteFunc(s.Steps, func(s local.Step) bool { return d.noCM != "" && nic.OfCM(s.Field) })
 	}
 	return &drivers.Snapshot{Native: s}, nil
 }
-
-// ofCM reports whether a field is a default of RDMA-CM.
-func ofCM(field string) bool { return field == nic.FieldMode || field == nic.FieldToS }
 
 // Digest identifies what of a snapshot a run would fix.
 func (d *Driver) Digest(s *drivers.Snapshot, want drivers.Desired) string {

@@ -18,8 +18,7 @@ import (
 type Switch interface {
 	// Show returns the answer to a command that changes nothing.
 	Show(ctx context.Context, cmd string) (string, error)
-	// Cut says how a configuration that was just read shows that its end is
-	// missing; "" where it does not.
+	// Cut says how a configuration shows that its end is missing; "" for it does not.
 	Cut(ctx context.Context, cfg *native.Config) (string, error)
 	// HangUp gives the connection up; the next call makes a new one.
 	HangUp()

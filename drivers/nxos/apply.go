@@ -119,6 +119,5 @@ func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 	})
 }
 
-// longPast is well over the time that a run takes from its begin to the end of
-// the commit timer on a device.
+// longPast is well over the time of a run up to the end of its commit timers.
 const longPast = 12 * time.Hour

@@ -113,7 +113,9 @@ func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 			v.Model = id
 		}
 	}
-	f := drivers.Facts{OS: "nxos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model)}
+	f := drivers.Facts{
+		OS: "nxos", Version: v.Release, Release: cmp.Or(d.t.Release, v.Release), Model: cmp.Or(v.Model, d.t.Model),
+	}
 	d.plain = d.plain || !dualStage(f.Release)
 	f.Caps = drivers.Caps{Undo: d.undo(), Writes: []string{"ssh"}, AppliedState: true}
 	d.facts = &f

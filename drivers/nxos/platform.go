@@ -17,8 +17,7 @@ const host = `[\w.\-]{1,63}(?:\(maint-mode\))?`
 // modes is what a configuration prompt has in its parentheses behind its kind.
 const modes = `[\w.\-@/:+]{0,64}`
 
-// stage is what the prompts of the dual-stage mode have (Nexus 9000 NX-OS,
-// transcripts of 10.x).
+// stage is in the prompts of the dual-stage mode (transcripts of NX-OS 10.x).
 const stage = "(config-dual-stage"
 
 // platform is scrapli's cisco_nxos with a level for the dual-stage mode. There

@@ -82,8 +82,7 @@ func abort(ctx context.Context, n *ssh.Network, why error) error {
 	return why
 }
 
-// types types lines in configuration mode, where each takes effect at once, up
-// to the first one that is refused.
+// types types lines, each of which takes effect at once, up to a refused one.
 func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err error) {
 	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		f = lines.Unanswered
@@ -114,8 +113,7 @@ func awaited(err error) bool {
 	return ok && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
 }
 
-// awaitedWords are what such a refusal is taken to speak of; its words are in
-// no public document that we know.
+// awaitedWords are taken to be in such a refusal, whose words no document has.
 var awaitedWords = regexp.MustCompile(`(?i)\bconfirm`)
 
 // noChanges is how a switch may say that there is nothing to commit.

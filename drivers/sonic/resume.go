@@ -106,8 +106,7 @@ func (d *driver) keep(ctx context.Context, cfg native.Config, blind bool) (bool,
 	return true, nil
 }
 
-// lasts reports whether the switch would be the same after a restart, see
-// [drivers.Lasts].
+// lasts is [drivers.Lasts], but for what the buffer manager makes again.
 func (d *driver) lasts(running, saved native.Config) bool {
 	var devs [2]*qos.Device
 	for i, c := range []native.Config{running, saved} {

@@ -231,8 +231,7 @@ func (d *driver) readTimeout() time.Duration {
 	return gnmi.DefaultTimeout
 }
 
-// poll calls done every now and then until it says so, for at most limit. It
-// returns the last error of done.
+// poll is [drivers.Poll] at the pace of the switch.
 func (d *driver) poll(ctx context.Context, limit time.Duration, done func() (bool, error)) (bool, error) {
 	return drivers.Poll(ctx, d.pace.poll, limit, done)
 }

@@ -161,8 +161,7 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 			return err
 		}
 	}
-	// The apply that is reverted may still be in progress, and a Get would show
-	// the configuration before it.
+	// The apply may still be in progress, and a Get would show what was before it.
 	if err := d.Settle(ctx); err != nil {
 		return fmt.Errorf("%w: %w", drivers.ErrPartial, err)
 	}

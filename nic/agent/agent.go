@@ -64,8 +64,7 @@ var (
 	ErrEnded = errors.New("the agent ended without an answer")
 )
 
-// Machine is a host whose NICs are worked on. The methods are those of
-// [local.Machine] and of nic/unit.
+// Machine is a host whose NICs are worked on, as by [local.Machine] and nic/unit.
 type Machine interface {
 	// Read reads the boot unit as well.
 	Read(ctx context.Context, names []string) (*nic.Host, error)

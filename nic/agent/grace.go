@@ -12,8 +12,7 @@ type running struct {
 	moved chan struct{}
 }
 
-// grace is how long work may take to end once it is given up: its step, and what
-// that reads back after its end.
+// grace is how long work that is given up may take: its step, and reading back.
 func grace(step time.Duration) time.Duration { return max(defaultGrace, 2*step+answerWait) }
 
 // longest is the timeout of the longest step of a request.

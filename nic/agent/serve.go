@@ -18,8 +18,7 @@ var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.
 // The end of in ends the work, an apply between two steps, and so does ctx. A request
 // that fails is answered; the error is of what could not be.
 //
-// A request that leaves the firmware out needs an m with SkipFirmware(), as that
-// of [Local] has, and m keeps to it.
+// A request without the firmware needs an m with SkipFirmware(), as [Local] has.
 //
 // Serve is for a process that ends with it: a goroutine goes on reading in.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
@@ -138,8 +137,7 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 	return r
 }
 
-// respond sends the last line. If a response cannot be encoded or is too long,
-// it sends the reason instead.
+// respond sends the last line, or why it cannot be encoded or is too long.
 func respond(out io.Writer, r Response) error {
 	b, err := json.Marshal(answer{Response: &r})
 	if err != nil || len(b) >= MaxAnswer {

@@ -14,8 +14,7 @@ import (
 
 // The kinds of errors, for [errors.Is].
 var (
-	// ErrUnsupported: the device, or the kernel, has no DCB operations, or
-	// not the one that is asked for.
+	// ErrUnsupported: the device or the kernel does not have the DCB operation.
 	ErrUnsupported = errors.New("no DCB operation")
 	// ErrNoDevice: there is no network device of that name here.
 	ErrNoDevice = errors.New("no such network device")

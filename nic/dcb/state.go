@@ -62,8 +62,7 @@ func (s *State) priorities(dscp int) []uint8 {
 	return l
 }
 
-// sameSettings compares two states but for their counters and the order of the
-// APP table, which means nothing.
+// sameSettings compares two states but for counters and the order of the APP table.
 func (s *State) sameSettings(o *State) bool {
 	a, b := *s, *o
 	for _, c := range []*State{&a, &b} {
@@ -269,8 +268,7 @@ func (s Selector) String() string {
 	return cmp.Or(selectorNames[s], fmt.Sprintf("selector %d", uint8(s)))
 }
 
-// App is an entry of the APP table (struct dcb_app, member by member): frames of
-// a protocol have a priority, 0..7.
+// App is an entry of the APP table: struct dcb_app, member by member.
 type App struct {
 	Selector Selector
 	Priority uint8

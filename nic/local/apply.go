@@ -68,7 +68,7 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Blocked != "" })
 	// The module is loaded before a step takes a link down.
 	var noCM error
-	if slices.ContainsFunc(todo, func(s Step) bool { return ofCM(s.Field) }) {
+	if slices.ContainsFunc(todo, func(s Step) bool { return nic.OfCM(s.Field) }) {
 		if err := m.LoadCM(ctx); err != nil {
 			noCM = fmt.Errorf("%w: %w", ErrNoCM, err)
 		}
@@ -84,7 +84,7 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 		if err := ctx.Err(); err != nil {
 			return u, partly(fmt.Errorf("stopped before step %d of %d: %w", i+1, len(todo), err))
 		}
-		if noCM != nil && ofCM(s.Field) {
+		if noCM != nil && nic.OfCM(s.Field) {
 			continue
 		}
 		if progress != nil {

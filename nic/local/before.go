@@ -48,7 +48,7 @@ func (m *Machine) held(ctx context.Context, d *device, s Step) (Value, error) {
 	if !ok {
 		return Value{}, ErrUnsupported
 	}
-	if ofCM(s.Field) {
+	if nic.OfCM(s.Field) {
 		if err := m.LoadCM(ctx); err != nil {
 			return Value{}, err
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// The files of a port in configfs (Linux, drivers/infiniband/core/
-// cma_configfs.c).
+// The files of a port in configfs (infiniband/core/cma_configfs.c).
 const (
 	cmToS  = "default_roce_tos"
 	cmMode = "default_roce_mode"

@@ -95,7 +95,10 @@ func telling(name string) bool {
 	if len(name) > maxRDMA || strings.HasPrefix(name, "rx[") || strings.HasPrefix(name, "tx[") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return false
 	}
-	words := []string{"pause", "pfc", "xon", "xoff", "discard", "drop", "out_of_buffer", "storm", "marked", "ecn", "crc", "symbol_err", "oversize"}
+	words := []string{
+		"pause", "pfc", "xon", "xoff", "discard", "drop", "out_of_buffer", "storm", "marked", "ecn", "crc", "symbol_err",
+		"oversize",
+	}
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 

@@ -18,8 +18,7 @@ import (
 // maxQueries is how many cards are asked at once: each takes 10 to 20 seconds.
 const maxQueries = 4
 
-// readFirmware reads the firmware settings of NVIDIA's cards into the ports
-// that are theirs, each card once.
+// readFirmware reads the settings of NVIDIA's cards into their ports, each card once.
 func (m *Machine) readFirmware(ctx context.Context, h *nic.Host) {
 	cards := map[string][]*nic.Port{} // by PCI address without the function
 	for _, name := range natural.Keys(h.Ports) {

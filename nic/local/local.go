@@ -43,8 +43,7 @@ var (
 	ErrPermission = errors.New("not permitted")
 	// ErrUnsupported: the machine has no such setting.
 	ErrUnsupported = errors.New("no such setting here")
-	// ErrIgnored: a write was answered with success, and what is read after it
-	// is not what was written.
+	// ErrIgnored: a write was answered with success, and something else is read.
 	ErrIgnored = dcb.ErrIgnored
 	// ErrCarrier: a link that a step took down did not come up in time.
 	ErrCarrier = errors.New("the link did not come back")

@@ -82,9 +82,6 @@ func numberOp(read func(*Machine, *device) (int, error), write func(*Machine, *d
 	}
 }
 
-// ofCM reports whether a field is a default of RDMA-CM, which needs its module.
-func ofCM(field string) bool { return field == nic.FieldMode || field == nic.FieldToS }
-
 // ofDCB reads a part of what dcbnl tells; nil is a driver that does not tell it.
 func ofDCB[T any](part func(*dcb.State) *T, value func(*T) Value) func(*Machine, context.Context, *device) (Value, error) {
 	return func(m *Machine, ctx context.Context, d *device) (Value, error) {
@@ -118,7 +115,7 @@ func (m *Machine) change(ctx context.Context, d *device, field string, want Valu
 	if !ok || !want.fits(field) || !typed {
 		return old, false, fmt.Errorf("%q: %w", clip(field), ErrUnsupported)
 	}
-	if ofCM(field) {
+	if nic.OfCM(field) {
 		if err := m.LoadCM(ctx); err != nil {
 			return old, false, err
 		}

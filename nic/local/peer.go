@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// Peer returns the machine that this process is managed from over SSH; the zero
-// value where that is not known.
+// Peer returns the machine that this process is managed from over SSH, if known.
 func Peer(getenv func(string) string) netip.Addr { return sshPeer(getenv, "/proc", os.Getpid()) }
 
 // maxParents bounds the way up to the login: sudo, su and multiplexers put a few

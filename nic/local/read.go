@@ -91,7 +91,7 @@ func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Po
 	}}
 	r.identity()
 	r.link()
-	r.rings()
+	get(r, nic.FieldRings, &r.p.Rings, func() (nic.Rings, error) { return r.ringsOf(name) })
 	if d.driver == nic.DriverIonic {
 		r.ionic(amd)
 	} else {
@@ -261,8 +261,7 @@ func (m *Machine) kernelHasDCB(ctx context.Context) bool {
 	return errors.Is(err, dcb.ErrNoDevice)
 }
 
-// firmwareAgent reports whether the driver says that its firmware's agent is
-// on; nil where it has no such flag.
+// firmwareAgent reports whether the firmware's agent is on; nil without such a flag.
 func (m *Machine) firmwareAgent(d *device) *bool {
 	if m.Ethtool == nil || d.driver != nic.DriverICE {
 		return nil

@@ -11,10 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-func (r reader) rings() {
-	get(r, nic.FieldRings, &r.p.Rings, func() (nic.Rings, error) { return r.ringsOf(r.name) })
-}
-
 // ringsOf reads the rings; ErrUnsupported is a driver without any.
 func (m *Machine) ringsOf(name string) (nic.Rings, error) {
 	if m.Ethtool == nil {

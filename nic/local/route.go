@@ -28,8 +28,7 @@ const (
 	routeReject = 0x200
 )
 
-// routes reads the main table of IPv4 and all of IPv6. Lines that are none are
-// passed over.
+// routes reads the main table of IPv4 and all of IPv6, but for unknown lines.
 func (m *Machine) routes() ([]route, error) {
 	v4, err := m.fs().ReadFile(m.proc("net", "route"))
 	if err != nil {
@@ -40,17 +39,17 @@ func (m *Machine) routes() ([]route, error) {
 		return nil, fmt.Errorf("read the routes: %w", err)
 	}
 	var out []route
-	for line := range strings.Lines(string(v4)) {
-		if r, ok := parseRoute4(strings.Fields(line)); ok {
-			out = append(out, r)
+	for _, t := range []struct {
+		text  []byte
+		parse func(fields []string) (route, bool)
+	}{{v4, parseRoute4}, {v6, parseRoute6}} {
+		for line := range strings.Lines(string(t.text)) {
+			if r, ok := t.parse(strings.Fields(line)); ok && r.dev != "lo" && validName(r.dev, maxIfname) {
+				out = append(out, r)
+			}
 		}
 	}
-	for line := range strings.Lines(string(v6)) {
-		if r, ok := parseRoute6(strings.Fields(line)); ok {
-			out = append(out, r)
-		}
-	}
-	return slices.DeleteFunc(out, func(r route) bool { return r.dev == "lo" || !validName(r.dev, maxIfname) }), nil
+	return out, nil
 }
 
 // parseRoute4 reads "Iface Destination Gateway Flags RefCnt Use Metric Mask

@@ -42,13 +42,8 @@ func (m *Machine) cnpFiles(d *device, field string) []string {
 // looked into is an error, since the file may be there.
 func (m *Machine) place(files []string) (string, error) {
 	for _, f := range files {
-		_, err := m.fs().ReadFile(f)
-		switch {
-		case err == nil:
-			return f, nil
-		case errors.Is(err, fs.ErrNotExist):
-		default:
-			return "", err
+		if _, err := m.fs().ReadFile(f); !errors.Is(err, fs.ErrNotExist) {
+			return f, err
 		}
 	}
 	return "", ErrUnsupported
@@ -106,8 +101,7 @@ func (r reader) congestion() {
 	r.dcqcn()
 }
 
-// dcqcnNames are the parameters by the names of mlx5's debugfs, with those of
-// the OFED driver.
+// dcqcnNames are the parameters in mlx5's debugfs, with the OFED driver's names.
 var dcqcnNames = map[string]string{
 	"rp_clamp_tgt_rate": "roce_rp/clamp_tgt_rate", "rp_clamp_tgt_rate_ati": "roce_rp/clamp_tgt_rate_after_time_inc",
 	"rp_time_reset": "roce_rp/rpg_time_reset", "rp_byte_reset": "roce_rp/rpg_byte_reset", "rp_threshold": "roce_rp/rpg_threshold",

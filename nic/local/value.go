@@ -39,13 +39,17 @@ type Value struct {
 	NV map[string]string `json:"nv,omitempty"`
 }
 
-// ECN are the priorities with congestion control as notification point and as
-// reaction point.
+// ECN are the priorities with congestion control as notification and reaction point.
 type ECN struct {
 	NP qos.PrioritySet `json:"np"`
 	RP qos.PrioritySet `json:"rp"`
 	// Exactly turns the other priorities off.
 	Exactly bool `json:"exactly,omitempty"`
+}
+
+// holds reports whether priorities are as they are wanted.
+func (e ECN) holds(have, want qos.PrioritySet) bool {
+	return have&want == want && (have == want || !e.Exactly)
 }
 
 // sized reports whether two buffer sizes are the same to a driver that rounds
@@ -79,13 +83,7 @@ func (v Value) same(have Value) bool {
 		// Autonegotiation is left as it is, or is not to be had.
 		return have.Pause != nil && have.Pause.RX == v.Pause.RX && have.Pause.TX == v.Pause.TX
 	case v.ECN != nil:
-		if have.ECN == nil {
-			return false
-		}
-		if v.ECN.Exactly {
-			return have.ECN.NP == v.ECN.NP && have.ECN.RP == v.ECN.RP
-		}
-		return have.ECN.NP&v.ECN.NP == v.ECN.NP && have.ECN.RP&v.ECN.RP == v.ECN.RP
+		return have.ECN != nil && v.ECN.holds(have.ECN.NP, v.ECN.NP) && v.ECN.holds(have.ECN.RP, v.ECN.RP)
 	case v.Number != nil:
 		return have.Number != nil && *have.Number == *v.Number
 	case v.Mode != "":

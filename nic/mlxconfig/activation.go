@@ -27,8 +27,7 @@ func (c *Config) dpu() (on, known bool) {
 // and 7). The others are not in it.
 var warmReboot = map[string]bool{"ConnectX4LX": false, "ConnectX5": true, "ConnectX6LX": true, "ConnectX6DX": true, "ConnectX7": true}
 
-// reset says what makes the next boot's settings current, by the card's type and
-// mode. The package never does it.
+// reset says what makes the next boot's settings current on such a card.
 func (c *Config) reset() string {
 	// sriov-network-operator pkg/vendors/mellanox/mellanox.go: a reboot of the
 	// host leaves the firmware of a DPU running; mlxfwreset may fail there

@@ -63,7 +63,7 @@ func compare(cfg *Config, name string, want Value) *Change {
 		ch.Kind, ch.Why = missing(cfg, name)
 	case !p.Next.Known():
 		ch.Kind, ch.Why = Unreadable, "the tool could not read the next boot's value"
-	case isArray(p.Next):
+	case strings.HasPrefix(p.Next.Name, "Array["):
 		ch.Kind, ch.Why = Unreadable, "the setting is an array, whose values are not in the answer"
 	case !comparableTo(want, p.Next):
 		ch.Kind, ch.Why = Unreadable, "the card shows no name for its value "+p.Next.String()+": want a number"
@@ -86,8 +86,6 @@ func compare(cfg *Config, name string, want Value) *Change {
 func comparableTo(a, b Value) bool {
 	return a.Numbered && b.Numbered || a.Name != "" && b.Name != ""
 }
-
-func isArray(v Value) bool { return strings.HasPrefix(v.Name, "Array[") }
 
 // hidden are settings that a card lists once ADVANCED_PCI_SETTINGS is in force.
 var hidden = map[string]bool{"MAX_ACC_OUT_READ": true, "PCI_WR_ORDERING": true}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/nic/runner"
@@ -33,12 +34,7 @@ var refused = map[string]string{
 // after it run to their end, with deadlines of minutes: a firmware write that is
 // cut off leaves the card locked.
 func (t *Tool) Set(ctx context.Context, dev string, changes []Change) (written []Change, err error) {
-	var todo []Change
-	for _, ch := range changes {
-		if ch.Kind == Program {
-			todo = append(todo, ch)
-		}
-	}
+	todo := slices.DeleteFunc(slices.Clone(changes), func(ch Change) bool { return ch.Kind != Program })
 	if dev, err = Device(dev); err != nil {
 		return nil, err
 	}

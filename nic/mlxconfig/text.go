@@ -91,8 +91,7 @@ func (c *Config) head(isType bool, value string) {
 	}
 }
 
-// tableHead returns the columns that a table has; nil for a head that is not
-// known or lacks the next boot.
+// tableHead returns the columns of a table; nil for unknown or no next boot.
 func tableHead(head string) []string {
 	head = strings.NewReplacer("Next Boot", "Next", "Next boot", "Next").Replace(head)
 	cols := strings.Fields(head)

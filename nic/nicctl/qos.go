@@ -209,8 +209,7 @@ func (b *block) dscps() ([qos.NumDSCP]int8, string) {
 	return b.lists, ""
 }
 
-// pfc takes the bitmap and the list for one thing: where they differ it is not
-// known which of them counts.
+// pfc takes the bitmap and the list for one thing: where they differ, neither counts.
 func (b *block) pfc() (qos.PrioritySet, string) {
 	if !b.bitmap.seen || !b.noDrop.seen {
 		return 0, "nicctl shows no PFC"

@@ -11,12 +11,14 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,11 +109,8 @@ func Open(ctx context.Context, cfg ssh.Config, o Options) (*Host, error) {
 }
 
 func (o *Options) check() error {
-	switch o.Sudo {
-	case "":
-		o.Sudo = SudoNone
-	case SudoNone, SudoNoPassword, SudoPassword:
-	default:
+	o.Sudo = cmp.Or(o.Sudo, SudoNone)
+	if !slices.Contains([]Sudo{SudoNone, SudoNoPassword, SudoPassword}, o.Sudo) {
 		return fmt.Errorf("%w: sudo is %q, not none, nopassword or password", ErrOptions, string(o.Sudo))
 	}
 	pw := o.Password.Reveal()

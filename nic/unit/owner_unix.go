@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// owner returns the user id that a file belongs to; known is false where the
-// file system does not say.
+// owner returns whose a file is; known is false where the file system does not say.
 func owner(st fs.FileInfo) (uid int, known bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -2,6 +2,7 @@ package unit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -21,12 +22,7 @@ import (
 const self = "/proc/self/exe"
 
 // root is the folder that Etc is the etc of.
-func root(r local.Roots) string {
-	if r.Etc == "" {
-		return "/"
-	}
-	return filepath.Dir(r.Etc)
-}
+func root(r local.Roots) string { return filepath.Dir(cmp.Or(r.Etc, "/etc")) }
 
 // inside is where a path of the machine is.
 func inside(r local.Roots, path string) string {

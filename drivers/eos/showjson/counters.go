@@ -53,7 +53,8 @@ func Queues(b []byte, o *drivers.Observation) error {
 		for n, key := range numbered(classes) {
 			precedences := classes.At(key, "dropPrecedences")
 			for m, name := range map[drivers.Metric]string{
-				drivers.QueuePackets: "enqueuedPackets", drivers.QueueBytes: "enqueuedBytes", drivers.QueueDrops: "droppedPackets",
+				drivers.QueuePackets: "enqueuedPackets", drivers.QueueBytes: "enqueuedBytes",
+				drivers.QueueDrops: "droppedPackets",
 			} {
 				var sum qos.Opt[uint64]
 				for dp := range precedences {

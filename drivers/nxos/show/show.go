@@ -54,7 +54,9 @@ func each(b []byte, table, key string, f func(port string, r row)) error {
 
 var portName = regexp.MustCompile(`^(Ethernet|Eth|port-channel|Po)(\d{1,4}(?:/\d{1,4}){0,2})$`)
 
-var longNames = map[string]string{"Ethernet": "Ethernet", "Eth": "Ethernet", "port-channel": "port-channel", "Po": "port-channel"}
+var longNames = map[string]string{
+	"Ethernet": "Ethernet", "Eth": "Ethernet", "port-channel": "port-channel", "Po": "port-channel",
+}
 
 // LongName returns the full name of a port that NX-OS may have abbreviated:
 // "Eth1/1" is "Ethernet1/1"; ok is false for what is no port or port-channel.
