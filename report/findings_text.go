@@ -15,7 +15,7 @@ import (
 const (
 	maxPlaces = 8   // of a cause
 	maxWheres = 3   // places in the intent, of a cause
-	maxPlace  = 240 // runes of one place
+	maxPlace  = 240 // bytes of one place
 )
 
 // writeText writes what can be scanned at a glance, and then each cause once.

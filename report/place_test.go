@@ -31,11 +31,9 @@ func TestWhereLabel(t *testing.T) {
 
 // A list of ports is cut where it passes the bound, and not before.
 func TestShortPlace(t *testing.T) {
-	port := strings.Repeat("p", 59) // four of them and their commas are 240
-	for n, want := range map[int]string{
-		1: port, 4: strings.Repeat(port+",", 3) + port, 5: strings.Repeat(port+",", 3) + port + " and 1 more", 9: strings.Repeat(port+",", 3) + port + " and 5 more",
-	} {
-		if got := shortPlace(strings.TrimSuffix(strings.Repeat(port+",", n), ",")); got != want {
+	list := func(n int) string { return strings.TrimSuffix(strings.Repeat("p,", n), ",") }
+	for n, want := range map[int]string{1: "p", 120: list(120), 121: list(120) + " and 1 more", 200: list(120) + " and 80 more"} {
+		if got := shortPlace(list(n)); got != want {
 			t.Errorf("%d ports: %q, want %q", n, got, want)
 		}
 	}

@@ -441,6 +441,18 @@ interface Ethernet1/1
 	}
 }
 
+// A map that sends every code point to group 0 is one to write.
+func TestEveryCodePointInGroupZero(t *testing.T) {
+	old, want := parse(t, roceText), roce()
+	m := want.Ports["Ethernet1/1"].Maps.V
+	m.DSCPToTC[26], m.DSCPToTC[48] = 0, 0
+	now := Change(old, want, EightQueue).Apply(old)
+	d, _ := Decode(now, EightQueue)
+	if got := d.Ports["Ethernet1/1"].Maps.V; got.DSCPToTC != m.DSCPToTC {
+		t.Errorf("classified: %v\n%s", got.DSCPToTC, now)
+	}
+}
+
 // Marking that desired leaves alone keeps its words where the policy is another.
 func TestMarkingThatIsLeftAlone(t *testing.T) {
 	for _, line := range []string{
