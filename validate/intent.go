@@ -71,12 +71,12 @@ func (r *fabricRun) found(f Finding, ports ...string) {
 }
 
 func (r *Run) whole(ctx context.Context) error {
-	a, err := deadlock.New(ctx, r.fabric, deadlock.Options{})
+	a, err := deadlock.New(ctx, r.fabric)
 	if err != nil {
 		return err
 	}
 	p := &paths{graph: a.Graph}
-	if p.search, err = a.Run(ctx, deadlock.Options{}); err != nil {
+	if p.search, err = a.Run(ctx); err != nil {
 		return err
 	}
 	p.treated = a.Paths()

@@ -86,7 +86,7 @@ func (a *app) explainBlast(ctx context.Context, nic string) error {
 	if err != nil {
 		return err
 	}
-	an, err := deadlock.New(ctx, c.Fabric(), deadlock.Options{})
+	an, err := deadlock.New(ctx, c.Fabric())
 	if err != nil {
 		return err
 	}

@@ -32,33 +32,17 @@ type Analysis struct {
 	unrouted  int      // pairs of destinations without a path
 }
 
-// Options are the bounds of a run.
-type Options struct {
-	// Workers bounds the goroutines; 0 takes one for each processor.
-	Workers int
-
-	// Tests search what is proved, and failures that are like others.
-	search, all bool
-}
-
-func (o Options) workers() int {
-	if o.Workers > 0 {
-		return o.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
 // New computes routes and dependencies. It fails where ctx ends, and for a
 // fabric beyond the bounds of the analysis (a million switches).
-func New(ctx context.Context, f *intent.Fabric, o Options) (*Analysis, error) {
+func New(ctx context.Context, f *intent.Fabric) (*Analysis, error) {
 	g := topology.New(f)
 	stated := f.Routing.Model.V
-	a, err := build(ctx, g, cmp.Or(stated, intent.UpDown), o)
+	a, err := build(ctx, g, cmp.Or(stated, intent.UpDown))
 	if err != nil {
 		return nil, err
 	}
 	if stated == "" && a.unrouted > 0 {
-		b, err := build(ctx, g, intent.Shortest, o)
+		b, err := build(ctx, g, intent.Shortest)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +60,7 @@ func New(ctx context.Context, f *intent.Fabric, o Options) (*Analysis, error) {
 }
 
 // build computes the routes of one model and the turns that traffic takes.
-func build(ctx context.Context, g *topology.Graph, model string, o Options) (*Analysis, error) {
+func build(ctx context.Context, g *topology.Graph, model string) (*Analysis, error) {
 	n, err := compile(g, model)
 	if err != nil {
 		return nil, err
@@ -85,7 +69,7 @@ func build(ctx context.Context, g *topology.Graph, model string, o Options) (*An
 	s := len(g.Switches)
 	a.routes = make([]uint16, len(n.dests)*s)
 	var mu sync.Mutex
-	err = parallel(ctx, o.workers(), len(n.dests), func() func(int) {
+	err = parallel(ctx, len(n.dests), func() func(int) {
 		w, m := a.worker(), newMatrix(n)
 		return func(i int) {
 			if i < 0 {
@@ -142,10 +126,10 @@ func (a *Analysis) dependencies() {
 
 // parallel calls, for each number below count, the function that each worker
 // made, and at its end that function with -1. It stops early where ctx ends.
-func parallel(ctx context.Context, workers, count int, worker func() func(int)) error {
+func parallel(ctx context.Context, count int, worker func() func(int)) error {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range max(1, min(workers, count)) {
+	for range max(1, min(runtime.GOMAXPROCS(0), count)) {
 		wg.Go(func() {
 			do := worker()
 			for ctx.Err() == nil {

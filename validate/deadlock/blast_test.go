@@ -50,7 +50,7 @@ func TestBlastRadiusAgainstBruteForce(t *testing.T) {
 		if strings.Contains(text, "tunnels:") {
 			continue // what a tunnel delivers is followed by the search only
 		}
-		a, err := New(context.Background(), load(t, text), Options{Workers: 1})
+		a, err := New(context.Background(), load(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}

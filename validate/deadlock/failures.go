@@ -24,9 +24,9 @@ type outcome struct {
 type turn struct{ sw, in, out int32 }
 
 // eachFailure evaluates the failures, in parallel.
-func (a *Analysis) eachFailure(ctx context.Context, workers int, fs []failure) ([]outcome, error) {
+func (a *Analysis) eachFailure(ctx context.Context, fs []failure) ([]outcome, error) {
 	out := make([]outcome, len(fs))
-	err := parallel(ctx, workers, len(fs), func() func(int) {
+	err := parallel(ctx, len(fs), func() func(int) {
 		w := a.worker()
 		w.prepare(a)
 		return func(i int) {

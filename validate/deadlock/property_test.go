@@ -141,13 +141,13 @@ func TestAgainstBruteForce(t *testing.T) {
 	for seed := range count {
 		text := randomFabric(rand.New(rand.NewPCG(uint64(seed), 1)))
 		f := load(t, text)
-		a, err := New(context.Background(), f, Options{Workers: 2})
+		a, err := New(context.Background(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := newBrute(a).search()
 		for _, all := range []bool{false, true} {
-			r, err := a.Run(context.Background(), Options{Workers: 2, search: true, all: all})
+			r, err := a.run(context.Background(), true, all)
 			if err != nil {
 				t.Fatal(err)
 			}

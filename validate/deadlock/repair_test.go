@@ -14,7 +14,7 @@ func TestRepair(t *testing.T) {
 	repaired, newWays := 0, 0
 	for seed := range 2 * *fabrics {
 		text := randomFabric(rand.New(rand.NewPCG(uint64(seed), 3)))
-		a, err := New(context.Background(), load(t, text), Options{Workers: 1})
+		a, err := New(context.Background(), load(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func (w *worker) beyond(a *Analysis, s, d int32) string {
 // Only what is the same in every respect stands for one another.
 func TestAlike(t *testing.T) {
 	count := func(more string) (links, switches int) {
-		a, err := New(context.Background(), load(t, twoTier("", "", more)), Options{Workers: 1})
+		a, err := New(context.Background(), load(t, twoTier("", "", more)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestAlike(t *testing.T) {
 		}
 	}
 	// A leaf whose uplink does not pause is not like its neighbour.
-	a, err := New(context.Background(), load(t, twoTier(", ports: {u1: {classes: {rdma: {lossless: false}}}}", "", "")), Options{Workers: 1})
+	a, err := New(context.Background(), load(t, twoTier(", ports: {u1: {classes: {rdma: {lossless: false}}}}", "", "")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,11 @@ type UpTurn struct {
 
 // Run searches for cycles: without a failure, then under each failure of one
 // link and of one switch. It ends early where ctx does.
-func (a *Analysis) Run(ctx context.Context, o Options) (*Result, error) {
+func (a *Analysis) Run(ctx context.Context) (*Result, error) { return a.run(ctx, !a.proven, false) }
+
+// run looks at failures where it is told to, and at all of them, not at one of those
+// that are alike.
+func (a *Analysis) run(ctx context.Context, failures, all bool) (*Result, error) {
 	n := a.n
 	r := &Result{}
 	w := a.worker()
@@ -110,13 +114,13 @@ func (a *Analysis) Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	slices.SortStableFunc(r.Cycles, func(x, y Cycle) int { return cmp.Compare(len(x.Hops), len(y.Hops)) })
 	turns := a.nominalTurns()
-	if !a.proven || o.search {
-		orbits := n.orbits(o.all)
+	if failures {
+		orbits := n.orbits(all)
 		fs := make([]failure, len(orbits))
 		for i := range orbits {
 			fs[i] = orbits[i].f
 		}
-		out, err := a.eachFailure(ctx, o.workers(), fs)
+		out, err := a.eachFailure(ctx, fs)
 		if err != nil {
 			return nil, err
 		}

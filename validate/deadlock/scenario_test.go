@@ -14,11 +14,11 @@ import (
 
 func analyse(t *testing.T, text string) (*Analysis, *Result) {
 	t.Helper()
-	a, err := New(context.Background(), load(t, text), Options{})
+	a, err := New(context.Background(), load(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.Run(context.Background(), Options{})
+	r, err := a.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestProof(t *testing.T) {
 	if a.Model != intent.UpDown || !a.proven || r.Searched != 0 || len(r.Cycles)+len(r.Failures)+len(r.Turns) > 0 {
 		t.Errorf("%+v", r)
 	}
-	s, err := a.Run(context.Background(), Options{search: true, all: true})
+	s, err := a.run(context.Background(), true, true)
 	if err != nil || len(s.Failures) > 0 || s.Searched != 8+6 {
 		t.Errorf("the search does not agree with the proof: %+v, %v", s, err)
 	}
@@ -220,15 +220,15 @@ func TestIslands(t *testing.T) {
 // A search ends where its context does, and says so.
 func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	a, err := New(ctx, load(t, ring), Options{})
+	a, err := New(ctx, load(t, ring))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if _, err := a.Run(ctx, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := a.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if _, err := New(ctx, load(t, ring), Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := New(ctx, load(t, ring)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
