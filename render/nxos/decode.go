@@ -274,8 +274,7 @@ func (v *view) odd(name string, own *Line) {
 	}
 }
 
-// oddity says why a line of an interface that is about RoCE has no meaning in
-// the model; "" where it has one.
+// oddity says why a line of an interface has no meaning in the model, or "".
 func oddity(text string) string {
 	if strings.HasPrefix(text, "no ") {
 		return ""
