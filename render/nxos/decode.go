@@ -300,7 +300,7 @@ func oddity(text string) string {
 			return ""
 		}
 	case keyInput, keyOutput:
-		if first != "" && (more == "" || more == noStats) {
+		if first != "" && (more == "" || more == "no-stats") {
 			return ""
 		}
 	case keyQueuingInput:
@@ -308,6 +308,3 @@ func oddity(text string) string {
 	}
 	return "this tool does not know the line and leaves it"
 }
-
-// noStats may stand after the name of an attached policy; it means nothing.
-const noStats = "no-stats"
