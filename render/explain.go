@@ -12,8 +12,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
-// Explanation is the arithmetic of one port: every value, where it came from
-// and how it was worked out.
+// Explanation is the arithmetic of one port: values, their origin and working.
 type Explanation struct {
 	Device   string         `json:"device"`
 	Port     string         `json:"port"`

@@ -11,8 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 )
 
-// maxSpans is how many spans one range may list: a key of YAML has at most
-// 1024 characters.
+// maxSpans bounds the spans of a range: a YAML key has at most 1024 characters.
 const maxSpans = 48
 
 // token is a run of digits, or of other characters.
@@ -205,8 +204,7 @@ func foldRows(rows []row) []folded {
 	return out
 }
 
-// foldShape folds rows of one shape: all, or else block by block, or else as
-// many as go together.
+// foldShape folds rows of one shape: all, by block, or as many as go together.
 func foldShape(rows []row) []folded {
 	if f, ok := foldAll(rows); ok {
 		return []folded{f}

@@ -200,8 +200,7 @@ func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 	return out, rest
 }
 
-// pairs folds ties one by one: all parallel links as one entry where their
-// ports fold, else each alone.
+// pairs folds ties one by one, as one entry where their ports fold, or by link.
 func pairs(ties []tie) []entry {
 	var out []entry
 	for _, t := range ties {

@@ -363,8 +363,7 @@ func (p *planner) edit(name string, s shape) Edit {
 	return e
 }
 
-// queuesOf returns the queue, and before it the same one by another keyword
-// where the section has it.
+// queuesOf returns the queue, and first its other keyword where that is there.
 func queuesOf(sec *section, queue string) []string {
 	if queue == "" || sec == nil {
 		return []string{queue}

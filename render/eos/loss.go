@@ -30,10 +30,7 @@ func (s *section) unmodelled() []string {
 	var out []string
 	var walk func(queue string, ls []*Line)
 	walk = func(queue string, ls []*Line) {
-		at := s.at
-		if queue != "" {
-			at = inQueue
-		}
+		at := placeIn(s.at, queue)
 		for _, l := range ls {
 			if queue == "" && headerOf(l.Text) == headQueue {
 				walk(l.Text, l.Sub)

@@ -176,8 +176,7 @@ func (h hit) entry(id string) string {
 	return strings.Replace(h.text, " "+h.args[0]+" ", " "+id+" ", 1)
 }
 
-// unsetOf returns what is typed to return a key to its default; held is the line
-// that it has now.
+// unsetOf returns what is typed to unset a key; held is the line that it has.
 func unsetOf(at place, keyText, held string) string {
 	words := strings.Fields(keyText)
 	for _, k := range keysByWord[words[0]] {

@@ -99,10 +99,7 @@ func (r *reading) section(name string) *section {
 
 // lines reads the lines of a section or of one of its queues.
 func (r *reading) lines(s *section, queue string, ls []*Line) {
-	at := s.at
-	if queue != "" {
-		at = inQueue
-	}
+	at := placeIn(s.at, queue)
 	from := len(s.held)
 	all := false
 	for _, l := range ls {
@@ -144,6 +141,14 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 			r.judge(s, h)
 		}
 	}
+}
+
+// placeIn is where the lines of a section stand, or those of a queue in it.
+func placeIn(section place, queue string) place {
+	if queue != "" {
+		return inQueue
+	}
+	return section
 }
 
 // portDefaults reads "interface defaults". All of it is about what the model
@@ -304,8 +309,7 @@ func (h *held) apply(s *state) {
 	*q = s.queue
 }
 
-// effective is what an interface does: defaults, overlaid by its profile,
-// overlaid by its own lines.
+// effective is what an interface does: defaults, then profile, then own lines.
 func (r *reading) effective(s *section) portState {
 	st := state{port: portState{routed: r.ports.routed}}
 	if p := r.profile(s.carries()); p != nil {
@@ -348,9 +352,7 @@ func same(a, b string, queue string, at place) bool {
 	if a == b {
 		return true
 	}
-	if queue != "" {
-		at = inQueue
-	}
+	at = placeIn(at, queue)
 	stateOf := func(text string) (state, bool) {
 		s := state{global: defaultGlobals()}
 		if text == "" {

@@ -287,14 +287,15 @@ func (p *planner) global() {
 // users are where a policy is attached: interfaces by name, system qos as "".
 func (p *planner) users(key string) map[string][]string {
 	out := map[string][]string{}
-	for name, l := range p.v.ports {
+	add := func(name string, l *Line) {
 		if rest, _, ok := last(l, key); ok {
 			out[firstWord(rest)] = append(out[firstWord(rest)], name)
 		}
 	}
-	if rest, _, ok := last(p.v.system, key); ok {
-		out[firstWord(rest)] = append(out[firstWord(rest)], "")
+	for name, l := range p.v.ports {
+		add(name, l)
 	}
+	add("", p.v.system)
 	return out
 }
 

@@ -274,8 +274,7 @@ func (v *view) odd(name string, own *Line) {
 	}
 }
 
-// oddity says why a line of an interface that is about RoCE has no meaning in
-// the model; "" where it has one.
+// oddity says why a line of an interface has no meaning in the model, or "".
 func oddity(text string) string {
 	if strings.HasPrefix(text, "no ") {
 		return ""
@@ -301,7 +300,7 @@ func oddity(text string) string {
 			return ""
 		}
 	case keyInput, keyOutput:
-		if first != "" && (more == "" || more == noStats) {
+		if first != "" && (more == "" || more == "no-stats") {
 			return ""
 		}
 	case keyQueuingInput:
@@ -309,6 +308,3 @@ func oddity(text string) string {
 	}
 	return "this tool does not know the line and leaves it"
 }
-
-// noStats may stand after the name of an attached policy; it means nothing.
-const noStats = "no-stats"

@@ -11,13 +11,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// The names of this package's policies.
-const (
-	nameInput   = prefix + "IN"
-	nameOutput  = prefix + "OUT"
-	nameNetwork = prefix + "NQ"
-)
-
 // input is what an input policy is to do: its tables, and the group of all else.
 type input struct {
 	table
@@ -109,7 +102,7 @@ func (in input) matches(group int8) []string {
 // inputs writes the input policies and returns those that ports get, by port.
 func (p *planner) inputs() map[string]string {
 	shapes, groups := grouped(p, partMaps, p.resolve)
-	names, fresh := p.choose(typeQoS, keyInput, nameInput, groups, func(name string, i int) bool {
+	names, fresh := p.choose(typeQoS, keyInput, prefix+"IN", groups, func(name string, i int) bool {
 		k := p.v.readInput(name)
 		return k.table == shapes[i].table
 	})

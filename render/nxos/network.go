@@ -121,7 +121,7 @@ func (p *planner) networkPolicy() {
 		}
 	}
 	if name == "" {
-		name = lines.FreeName(nameNetwork, maxName, p.taken)
+		name = lines.FreeName(prefix+"NQ", maxName, p.taken)
 		section := head{at: inPolicy, typ: typeNetwork, name: name}.text()
 		p.set(section, "", "", lines.Present)
 		for _, s := range body {

@@ -11,7 +11,7 @@ import (
 // outputs writes the output policies and returns those that ports get, by port.
 func (p *planner) outputs() map[string]string {
 	shapes, groups := grouped(p, partQueues, p.resolveQueues)
-	names, fresh := p.choose(typeQueuing, keyOutput, nameOutput, groups, func(name string, i int) bool {
+	names, fresh := p.choose(typeQueuing, keyOutput, prefix+"OUT", groups, func(name string, i int) bool {
 		have := p.v.readOutput(name)
 		for q, h := range have {
 			w := shapes[i].queues[q]

@@ -225,25 +225,20 @@ func sorted[M ~map[string]V, V any](m M, buf []entry[V]) []entry[V] {
 	return buf
 }
 
-// expand reads an index or a range, "3" or "0-2", of numbers below limit.
-func expand(s string, limit int) (from, to int, ok bool) {
+// Indexes reads the last part of a BUFFER_PG, BUFFER_QUEUE or QUEUE key: one
+// index or a range, "3" or "0-2", 0..15.
+func Indexes(s string) (from, to int, ok bool) {
 	a, b, ranged := strings.Cut(s, "-")
-	from, err := strconv.Atoi(a)
-	if err != nil || from < 0 || from >= limit || a != strconv.Itoa(from) {
-		return 0, 0, false
-	}
 	if !ranged {
-		return from, from, true
+		b = a
 	}
-	to, err = strconv.Atoi(b)
-	if err != nil || to < from || to >= limit || b != strconv.Itoa(to) {
+	from, err := strconv.Atoi(a)
+	to, err2 := strconv.Atoi(b)
+	if err != nil || err2 != nil || from < 0 || to < from || to > 15 || a != strconv.Itoa(from) || b != strconv.Itoa(to) {
 		return 0, 0, false
 	}
 	return from, to, true
 }
-
-// Indexes reads the last part of a BUFFER_PG, BUFFER_QUEUE or QUEUE key, 0..15.
-func Indexes(s string) (from, to int, ok bool) { return expand(s, 16) }
 
 // Plain returns the same rows as plain maps, for packages that do not know the
 // types of this one. The rows are shared.

@@ -282,7 +282,7 @@ func (d *decoder) portIndexes(table string, do func(key string, p *qos.Port, i i
 	// Sorted, so that of two keys that overlap the same one wins every time.
 	for _, key := range slices.Sorted(maps.Keys(d.cfg[table])) {
 		name, idx, ok := strings.Cut(key, "|")
-		from, to, good := expand(idx, 16)
+		from, to, good := Indexes(idx)
 		p := d.dev.Ports[name]
 		if !ok || !good || p == nil {
 			if name != "CPU" {
@@ -462,11 +462,7 @@ func (d *decoder) lists() {
 				d.note(table, name, "", "", "no such port")
 				continue
 			}
-			v, ok := row["profile_list"]
-			if !ok {
-				v = row["profile_list@"]
-			}
-			set(p, v)
+			set(p, cmp.Or(row["profile_list"], row["profile_list@"]))
 		}
 	}
 }

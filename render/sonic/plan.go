@@ -157,8 +157,7 @@ func managed(running, target Config) Config {
 	return out
 }
 
-// collect keeps the ops that some change needs. A difference in names alone
-// is not worth a flapped port.
+// collect keeps ops of some change: a name alone is not worth a flapped port.
 func (p *planner) collect() {
 	all := delta(p.running, p.target)
 	p.after = p.running.After(all)

@@ -231,8 +231,7 @@ func (ck *checker) fillTable(tn *node, rows map[string]map[string]string) {
 	}
 }
 
-// chooseList returns the first list that fits a row altogether, or else the
-// first with so many keys, or nil.
+// chooseList returns the first list that fits a row, else with as many keys.
 func chooseList(lists []*snode, parts int, fields map[string]string) (list *snode, fits bool) {
 	for _, l := range lists {
 		if len(l.keys) != parts {
