@@ -19,7 +19,8 @@ var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santia
 // text: "Mon 22:15".
 func shown(w Window, t time.Time) bool {
 	day, clock, _ := strings.Cut(t.In(w.Zone).Format("Mon 15:04"), " ")
-	before := t.In(w.Zone).AddDate(0, 0, -1).Format("Mon")
+	year, month, date := t.In(w.Zone).Date()
+	before := time.Date(year, month, date-1, 12, 0, 0, 0, w.Zone).Format("Mon") // at noon: not every day has a midnight
 	from, to := fmt.Sprintf("%02d:%02d", w.From/60, w.From%60), fmt.Sprintf("%02d:%02d", w.To/60, w.To%60)
 	on := func(day string) bool { return w.Days[weekdays[strings.ToLower(day)]] }
 	if from < to {
