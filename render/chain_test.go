@@ -205,6 +205,16 @@ func TestExplainSumsUp(t *testing.T) {
 				t.Errorf("%s %s: the terms sum to %.1f, xoff is %d", name, h.Result.Model, sum, h.Result.XOFF)
 			}
 		}
+		own, ref := e.Headroom[0], e.Headroom[1]
+		xoff := int64(0)
+		if own.Row != nil {
+			xoff = own.Row.XOFF
+		} else {
+			xoff = own.Result.XOFF
+		}
+		if ref.Margin == nil || ref.Result.XOFF+*ref.Margin != xoff {
+			t.Errorf("%s: xoff is %d, the reference %d and a margin of %v", name, xoff, ref.Result.XOFF, ref.Margin)
+		}
 		for _, v := range e.Values {
 			if v.From == "" {
 				t.Errorf("%s: %s has no origin", name, v.Name)
