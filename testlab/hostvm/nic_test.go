@@ -125,7 +125,9 @@ before=$(cat /sys/class/net/roce*/carrier_changes)
 rf nic apply --yes --allow traffic-loss
 test "$before" = "$(cat /sys/class/net/roce*/carrier_changes)"
 echo corrupt
+changes=$(cat /sys/class/net/roce0/carrier_changes)
 dcb pfc set dev roce0 prio-pfc all:off
+await sh -c "test \$(cat /sys/class/net/roce0/carrier_changes) -ge $((changes + 2))" # its link is back
 status 3 rf nic validate
 echo mended
 rf nic apply --yes --allow traffic-loss
