@@ -20,7 +20,8 @@ type Meter interface {
 	Counters(ctx context.Context, ports []string) (*Counters, error)
 }
 
-// Saver is a Driver of a device that keeps apart what survives a restart.
+// Saver is a Driver of a device that keeps what runs apart from what survives a
+// restart.
 type Saver interface {
 	// Unsaved names what runs and would be another after a restart, in the
 	// device's words and without values, which may be secrets: tables and
@@ -44,13 +45,14 @@ type Counters struct {
 	Off map[Metric]string
 }
 
-// PortCounters are the counters of a port. One that is not there is unknown.
+// PortCounters are the counters of a port. One that is not there is unknown, not zero.
 type PortCounters map[CounterID]uint64
 
 // CounterID names a counter of a port.
 type CounterID struct {
 	Metric Metric
-	// Index is the priority, queue or group, 0 to 7; 0 for what a port has once.
+	// Index is the priority, queue or priority group, 0 to 7; 0 for what the port has
+	// once.
 	Index uint8
 }
 
@@ -170,8 +172,8 @@ func (p *PortCounters) Put(id CounterID, v qos.Opt[uint64]) {
 	(*p)[id] = v.V
 }
 
-// CountersOf takes the counters out of an observation, of the given ports; nil
-// for ports is all. The device renews them as often as poll says.
+// CountersOf takes the counters out of an observation, of the given ports; nil for
+// ports is all. poll is how often the device renews them.
 func CountersOf(o *Observation, ports []string, poll time.Duration) *Counters {
 	out := &Counters{Taken: o.Taken, Ports: map[string]PortCounters{}, Poll: map[Metric]time.Duration{}}
 	for _, m := range []Metric{

@@ -32,9 +32,10 @@ var (
 	ErrIdentity = errors.New("the device's identity could not be verified")
 	// ErrUnsupported: the device lacks what the driver needs.
 	ErrUnsupported = errors.New("unsupported")
-	// ErrNoState: the device has nothing in force to show at the moment.
+	// ErrNoState: the device can show what is in force, but has nothing to show now.
 	ErrNoState = errors.New("no state to read")
-	// ErrStale: the device is not as the steps were made for. Nothing was written.
+	// ErrStale: the device is not in the state that the steps were made for. Nothing
+	// was written.
 	ErrStale = errors.New("device changed since the plan was made")
 	// ErrRejected: the device refused a step and holds what it held before it;
 	// with ErrPartial as well, earlier steps stand.
@@ -45,7 +46,8 @@ var (
 	// ErrUnsaved is an ErrPartial: the device runs what is desired, and its
 	// startup configuration does not have it.
 	ErrUnsaved error = &kind{"all is in force, and the switch would lose it in a restart", ErrPartial}
-	// ErrBusy is an ErrRejected: another run is at work. Nothing was written.
+	// ErrBusy is an ErrRejected: another run is at work on the device. Nothing was
+	// written.
 	ErrBusy error = &kind{"another run is at work on the device, and nothing was written", ErrRejected}
 )
 
@@ -151,7 +153,8 @@ type Settler interface {
 	Settle(ctx context.Context) error
 }
 
-// Resumer is a Driver of a device on which ports go down for some steps.
+// Resumer is a Driver of a device on which some steps take ports down and bring them up
+// again.
 type Resumer interface {
 	// Resume tells what earlier runs left on the device. Plan, Apply and Revert
 	// then bring up the ports that are left down, and take any other port that
@@ -161,15 +164,17 @@ type Resumer interface {
 
 // Bounded is a Driver whose Revert takes ports down.
 type Bounded interface {
-	// Bound says what Revert may disturb at once: the token may come from a file.
+	// Bound says what Revert may disturb at once, whatever the token says of that: a
+	// token may come from a file.
 	Bound(Policy)
 }
 
-// Leftover is what runs that were cut off left on a device, by their records.
+// Leftover is what interrupted runs left on a device, as far as their records tell.
 type Leftover struct {
 	// Run is the newest of them; "" for none.
 	Run string
-	// Down are ports that a run took down and did not bring up, each with that run.
+	// Down are ports that a run took down and did not bring up again, each with the
+	// name of that run.
 	Down map[string]string
 	// Record is called with the ports that are about to go down for a step, and
 	// with those that are up again, so that a run that is cut off leaves a
@@ -184,7 +189,7 @@ type Heir interface {
 	Inherit(runs []string)
 }
 
-// Notifier is a Driver of a device that says when its configuration changes.
+// Notifier is a Driver of a device that says by itself when its configuration changes.
 type Notifier interface {
 	// Notify keeps a subscription until ctx ends or the device breaks it, and
 	// returns why, never nil. ready is called once, when it holds, and changed
@@ -216,16 +221,18 @@ type Caps struct {
 	AppliedState bool `json:"applied_state"`
 }
 
-// Snapshot is a configuration at one moment, which only its driver looks into.
+// Snapshot is a device's configuration at one moment. Only the driver that took it
+// looks inside.
 type Snapshot struct {
 	Native any
 }
 
-// Unknown is configuration that the model has no place for, which stays as it is.
+// Unknown is a piece of configuration that the model has no place for. It stays on the
+// device as it is.
 type Unknown struct {
 	Where string `json:"where"`
 	Why   string `json:"why"`
-	// Text is the line or value as the device spells it; "" where it is not one.
+	// Text is the line or value as the device spells it; "" where it is no single one.
 	Text string `json:"text,omitempty"`
 }
 
@@ -244,7 +251,8 @@ func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) (why, text
 type Mismatch struct {
 	Port  string
 	Field qos.Attr
-	// Part names what of the field is meant, if not all: "maps.dscp_to_tc[26]".
+	// Part names the part of the field that is meant, where that is not all of it:
+	// "maps.dscp_to_tc[26]".
 	Part string
 	Want string
 	Have string
@@ -286,11 +294,12 @@ type Steps struct {
 	// Left says, a line each, what is not as desired and stays so: changes that are
 	// Open, as far as they count.
 	Left []string `json:"left,omitempty"`
-	// Unfit says why the device is not as intended after the steps; "" for it is.
+	// Unfit says why the device is not as intended after the steps; "" where it is.
 	Unfit string `json:"unfit,omitempty"`
 }
 
-// Blocked returns the changes that cannot be made, and hold up the rest.
+// Blocked returns the changes that cannot be made, and without which the rest cannot be
+// made either.
 func (s *Steps) Blocked() []qos.Change {
 	return slices.DeleteFunc(slices.Clone(s.Changes), func(c qos.Change) bool { return c.Blocked == "" || c.Open })
 }
@@ -314,7 +323,7 @@ type Step struct {
 	// Down are the ports that the step takes down, Up those it brings back.
 	Down []string `json:"down,omitempty"`
 	Up   []string `json:"up,omitempty"`
-	// Lines show a person what is sent: typed lines, or a row or field each.
+	// Lines show a person what is sent: typed lines, or a database row or field each.
 	Lines  []string        `json:"lines,omitempty"`
 	Native json.RawMessage `json:"native"`
 }
@@ -336,7 +345,8 @@ type ApplyOptions struct {
 	Hold time.Duration
 }
 
-// Token remembers how to revert an apply, in the journal for another process.
+// Token remembers how to revert an apply. It is written to the journal, so that another
+// process can revert.
 type Token struct {
 	Device string          `json:"device"`
 	Native json.RawMessage `json:"native"`

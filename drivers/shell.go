@@ -41,7 +41,7 @@ func (s *Shell) open(ctx context.Context) (*ssh.Network, bool, error) {
 	return n, false, nil
 }
 
-// Use runs op on the shell, and gives up one that cannot be followed any more.
+// Use runs op on the shell. It gives up a shell whose stream can no longer be followed.
 func (s *Shell) Use(ctx context.Context, op func(context.Context, *ssh.Network) error) error {
 	_, err := s.use(ctx, op)
 	return err
@@ -88,7 +88,7 @@ func (s *Shell) HangUp() { _ = s.Close() } // what a broken connection says on i
 // Close closes the connection.
 func (s *Shell) Close() error { return errors.Join(HangUp(&s.network), HangUp(&s.client)) }
 
-// RefusedLine reports whether the device answered to a line, and does not do it.
+// RefusedLine reports whether an error is a device's refusal of a line.
 func RefusedLine(err error) bool {
 	_, ok := errors.AsType[*ssh.LineError](err)
 	return ok

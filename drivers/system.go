@@ -24,21 +24,24 @@ type System struct {
 	// Refused returns what of a switch the system does not take, and what it
 	// can only do in another way than the intent says.
 	Refused func(*render.Device) (refused []render.Refusal, adapted []string)
-	// Clues tell its configurations from others; Identify reads what one says.
+	// Clues tell its configurations from others; Identify reads what one says of its
+	// switch.
 	Clues    []Clue
 	Identify func(text []byte) Identity
 	// YANG reads a folder of the system's own models and returns what holds a
 	// switch against them; nil where it has none. Notes are what of the models
 	// cannot be used.
 	YANG func(dir string) (check func(*render.Device) []Violation, notes []string, err error)
-	// Open makes a driver for a target, without I/O: the first call dials the device.
+	// Open makes a driver for a target, without I/O: the device is dialled by the first
+	// call that needs it.
 	Open func(Target) (Driver, error)
 }
 
-// Violation is a row that breaks a rule of the models; Where is the intent's line.
+// Violation is a row that breaks a rule of the system's own models; Where is the line
+// of the intent.
 type Violation struct{ What, Where string }
 
-// Identity is what a saved configuration says of its switch; "" for nothing.
+// Identity is what a saved configuration says of its switch; "" where it says nothing.
 type Identity struct{ Hostname, Model, Release string }
 
 // Systems are the systems that the tool works with.

@@ -85,7 +85,8 @@ func RunTime(name string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// Fingerprint identifies a configuration, but for comments ("!"): they change.
+// Fingerprint identifies a configuration without the comments ("!"), which hold what
+// changes by itself.
 func Fingerprint(text string) string {
 	h := sha256.New()
 	for line := range strings.Lines(text) {

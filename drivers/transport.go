@@ -12,7 +12,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
 )
 
-// TransportError gives an error of gnmi or ssh the sentinel that it stands for.
+// TransportError gives an error of package gnmi or ssh the sentinel of this package
+// that it stands for, if any.
 func TransportError(err error) error {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrAuth) || errors.Is(err, ErrIdentity) {
 		return err

@@ -89,7 +89,7 @@ type quantity struct {
 	read func(n *yaml.Node, target any, f *field) *scalarError
 }
 
-// quantities are by what scalars of them are read into.
+// quantities are listed by the type that a scalar is read into.
 var quantities = map[reflect.Type]quantity{
 	reflect.TypeFor[*units.Bytes]():   quantityOf(units.ParseBytes, `^`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`, "write bytes such as 150KB, 1.5MiB or 4096B"),
 	reflect.TypeFor[*units.Rate]():    quantityOf(units.ParseRate, `^`+decimal+` ?(G|M|T)$`, "write a rate such as 400G or 25G"),

@@ -50,12 +50,12 @@ func pointer[T any](o opt[T]) Value[*T] {
 	return Value[*T]{V: &o.V, From: Origin{Pos: o.Pos}}
 }
 
-// word is from for a word that has a type of its own.
+// word is like from, for a word that has a type of its own.
 func word[T ~string](o opt[string], def T) Value[T] {
 	return from(opt[T]{V: T(o.V), Pos: o.Pos, Set: o.Set}, def)
 }
 
-// is is pointer for one of two words: whether it is yes.
+// is is like pointer, for one of two words: it says whether the word is yes.
 func is(o opt[string], yes string) Value[*bool] {
 	return pointer(opt[bool]{V: o.V == yes, Pos: o.Pos, Set: o.Set})
 }

@@ -49,7 +49,7 @@ func settingsOf(f *intent.Fabric, n *intent.NIC) *intent.Settings {
 	return f.Settings
 }
 
-// SwitchPort returns the switch port at the end of a NIC's link; nil for none.
+// SwitchPort returns the switch port at the end of a NIC's link; nil if none is known.
 func SwitchPort(f *intent.Fabric, n *intent.NIC) *intent.Port {
 	e, ok := Peer(n)
 	if !ok {

@@ -184,7 +184,7 @@ func defaults[T any](d *differ, name string, have, want qos.Opt[T], same func(ha
 // does not have them: without them nothing is lossless.
 var essential = map[string]bool{FieldPFC: true, FieldTrust: true, FieldDSCP: true, FieldETS: true, FieldToS: true, FieldMTU: true}
 
-// Essential reports whether a port is not proven lossless while a field is unknown.
+// Essential reports whether a port cannot be proven lossless while a field is unknown.
 func Essential(field string) bool { return essential[field] || field == FieldDCB }
 
 // unknown adds that a field could not be read.

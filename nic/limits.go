@@ -77,7 +77,7 @@ func classesOf(have *Port) int {
 	return have.ETS.V.Classes
 }
 
-// etsLimit says why bnxt_en would refuse the wanted ETS; "" for it may take it.
+// etsLimit says why bnxt_en would refuse the wanted ETS; "" where it is not known to.
 func etsLimit(have, want *Port) string {
 	n := classesOf(have)
 	if have.Driver != DriverBNXT || !want.ETS.Set || n == 0 {
@@ -90,7 +90,8 @@ func etsLimit(have, want *Port) string {
 }
 
 // pfcLimit says why bnxt_en would refuse PFC: it counts the traffic classes of the
-// lossless priorities (bnxt_hwrm_queue_pfc_cfg; pfc_cap is max_lltc).
+// lossless priorities (bnxt_hwrm_queue_pfc_cfg; pfc_cap is the firmware's limit,
+// max_lltc).
 func pfcLimit(have, want *Port) string {
 	if why := etsLimit(have, want); why != "" {
 		return "the driver wants ETS first: " + why

@@ -164,7 +164,7 @@ type PortHeadroom struct {
 	Floor int64
 }
 
-// XOFF returns the headroom that the switch will set, bytes; false for unknown.
+// XOFF returns the headroom in bytes that the switch will set; false where unknown.
 func (h PortHeadroom) XOFF() (n int64, ok bool) {
 	switch {
 	case h.Row != nil:

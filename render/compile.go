@@ -67,7 +67,7 @@ func model(sw *intent.Switch) *catalog.Model {
 // Device is one compiled switch.
 type Device struct {
 	Switch *intent.Switch
-	// Model is nil where the catalogue has none of the stated name.
+	// Model is nil where the intent states none, or one that the catalogue lacks.
 	Model   *catalog.Model
 	Desired *qos.Device
 	// Fabric is what the switch is part of.

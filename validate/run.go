@@ -277,7 +277,7 @@ func (r *deviceRun) fixOf(fix, port string, attrs ...qos.Attr) string {
 }
 
 // explain says that findings are about these attributes: that they differ from the
-// intent needs no finding of its own. A [Run] has no result, nil, of a switch that is
+// intent needs no finding of its own. The result is nil in a [Run] for a switch that is
 // as the intent says.
 func (s *Result) explain(port string, attrs ...qos.Attr) {
 	if s == nil {

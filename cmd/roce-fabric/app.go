@@ -114,7 +114,7 @@ func choices(c *cobra.Command, flag string, values ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// before has a check run before a command, ahead of those that it has.
+// before adds a check that runs before a command, ahead of the checks that it has.
 func before(c *cobra.Command, check func(cmd *cobra.Command) error) {
 	next := c.PreRunE
 	c.PreRunE = func(cmd *cobra.Command, args []string) error {

@@ -36,7 +36,7 @@ func (a *app) rollbackCommand(flags func(*cobra.Command)) *cobra.Command {
 	return c
 }
 
-// rollback rolls a run back; "" is the newest that can be.
+// rollback rolls a run back; "" is the newest that can be rolled back.
 func (a *app) rollback(ctx context.Context, id string, o rollbackOptions) (err error) {
 	switch {
 	case o.list && id != "":

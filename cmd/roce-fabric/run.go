@@ -48,8 +48,8 @@ func (f *gateFlag) Set(s string) error {
 	return nil
 }
 
-// runFlags adds the flags of a command that changes devices, whose gate is as usual
-// unless the command line or the environment says otherwise.
+// runFlags adds the flags of a command that changes devices. usual is its gate unless
+// the command line or the environment says otherwise.
 func (a *app) runFlags(c *cobra.Command, o *runFlags, usual fleet.GateMode) {
 	f := c.Flags()
 	a.stateFlags(c, &o.state)
@@ -93,8 +93,8 @@ type running struct {
 	options fleet.RunOptions
 }
 
-// begin readies a run: asked says that nothing has to be asked, and look which command
-// to look at before. Close must be called on what it returns.
+// begin prepares a run. asked says that no question is left to ask; look is the command
+// that shows what the run would do. Close must be called on what it returns.
 func (a *app) begin(ctx context.Context, o runFlags, asked bool, look string) (*running, error) {
 	if mode := o.gate.String(); !slices.Contains(gateModes, mode) {
 		return nil, usage("ROCE_FABRIC_GATE must be off, quick or full, not %q", mode)
@@ -163,8 +163,8 @@ func (t toldApprover) Approve(ctx context.Context, r fleet.ApprovalRequest) erro
 	return t.Approver.Approve(ctx, r)
 }
 
-// mustAsk is an error unless what the command will ask is answered, or a person can.
-// first is the command to look at before that.
+// mustAsk is an error unless the question of the command is answered already, or a
+// person is there to answer it. first is the command to look at before that.
 func (a *app) mustAsk(answered bool, first string) error {
 	if answered || a.CanAsk() && a.file != "-" {
 		return nil
@@ -196,7 +196,7 @@ func (a *app) noun() string {
 	return "device"
 }
 
-// sayRun says which run is rolled back or gone on with.
+// sayRun says which run is rolled back or resumed.
 func (a *app) sayRun(p *fleet.Past, what string) {
 	a.TalkClean("run %s of %s by %s: %s", p.ID, p.Begun.Local().Format(time.DateTime), p.By, what)
 }

@@ -44,8 +44,8 @@ var counterShows = []show{
 	{"show interfaces counters queue detail", showjson.Queues},
 }
 
-// Applied compares what the switch shows of its ports, and of PFC, with desired. What
-// it does not show, or not in a known form, is ignored.
+// Applied compares what the switch shows of its ports, and of PFC, with desired. Values
+// that it does not show, or shows in an unknown form, are ignored.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {

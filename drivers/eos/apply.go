@@ -44,8 +44,9 @@ func (d *Driver) Prepare(ctx context.Context, id string, b *lines.Record) error 
 // Write puts lines in force with one commit.
 func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	return d.way.write(ctx, w.Session, w.Lines, w.Timer, func(ctx context.Context) error {
-		// A session is a copy of the configuration, and its commit undoes what others
-		// have committed since (EOS User Manual, Configure Session).
+		// A session is a copy of the configuration from when it was opened, and its
+		// commit undoes what others have committed since (EOS User Manual, Configure
+		// Session).
 		now, err := d.Config(ctx, lines.Running)
 		if err == nil && drivers.Fingerprint(now.String()) != w.Before {
 			err = fmt.Errorf("%w: the switch was configured by someone else while the session was open; nothing was committed", drivers.ErrStale)

@@ -5,7 +5,7 @@
 // what others did meanwhile is lost (EOS User Manual, Configure Session). So nothing
 // is written while a session of another user is open.
 //
-// Encoding and decoding are in render/eos; no line is made up here.
+// Encoding and decoding are in render/eos; no line of configuration is made up here.
 package eos
 
 import (
@@ -108,7 +108,7 @@ type snapshot struct {
 	cfg *native.Config
 	// kw is how the box calls its unicast queues, "" where nothing tells.
 	kw native.Keyword
-	// open are the configuration sessions; nil where they are not shown.
+	// open are the configuration sessions; nil where the switch does not show them.
 	open *sessions
 }
 

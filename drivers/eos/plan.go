@@ -14,7 +14,7 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
-// Planner is what EOS has to say of a plan, all of which comes in force at once.
+// Planner is what EOS has to say of a plan. On EOS a plan takes effect as a whole.
 func (d *Driver) Planner(s *drivers.Snapshot, draft *lines.Draft) lines.Planner {
 	snap := nativeOf(s)
 	return &planner{Draft: draft, snap: snap, way: d.way, kw: cmp.Or(snap.kw, native.UCTxQueue)}

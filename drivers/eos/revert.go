@@ -177,7 +177,8 @@ func (d *Driver) Halt(ctx context.Context, b lines.Record) error {
 	return d.bySwitch(b, err)
 }
 
-// bySwitch adds what a switch that cannot be reached does of itself.
+// bySwitch adds to an error what the switch does by itself, if the error is that it
+// cannot be reached.
 func (d *Driver) bySwitch(b lines.Record, err error) error {
 	if b.Session == "" || !d.way.timed() || !errors.Is(err, drivers.ErrUnreachable) {
 		return err

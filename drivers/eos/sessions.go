@@ -28,8 +28,8 @@ func sessionName(id string) string {
 	return drivers.RunName(id, maxName-randomEnd) + "-" + random(randomBytes)
 }
 
-// undoName names the session that reverts an apply, by the time and the session of
-// the apply: that tells later runs whose it is.
+// undoName names the session that reverts an apply, by the time and the session of the
+// apply: that tells later runs which run has left it open.
 func undoName(session string) string {
 	return drivers.Mark + time.Now().UTC().Format(undoTime) + undoOf(runOf(session)) + random(2)
 }
@@ -44,7 +44,7 @@ func random(bytes int) string {
 // undoTime is the form in which [drivers.RunTime] reads the time.
 const undoTime = "20060102-150405"
 
-// undoOf is what sessions that revert a run have behind the time in their names.
+// undoOf is what the names of sessions that revert a run have after the time.
 func undoOf(run string) string {
 	h := sha256.Sum256([]byte(run))
 	return "-" + hex.EncodeToString(h[:3]) + "-"
@@ -69,9 +69,9 @@ type session struct {
 	age         time.Duration
 }
 
-// atWork is how long after its begin a run that nothing is known of is taken to be at
-// work: it may have many devices before this one. Only its journal, on the machine
-// that it ran on, says whether it has ended.
+// atWork is how long an unknown run is taken to be at work, counted from its start: it
+// may have many devices before this one. Only its journal, on the machine that it ran
+// on, says whether it has ended.
 const atWork = 12 * time.Hour
 
 // session looks at the name of a session. One whose timer runs was committed
@@ -110,7 +110,8 @@ func (s session) String() string {
 // errNotShown: the switch does not show its configuration sessions.
 var errNotShown = errors.New("configuration sessions are not shown")
 
-// sessions reads what is open; errNotShown is a switch that refuses the command.
+// sessions reads what is open. The error wraps errNotShown where the switch refuses the
+// command.
 func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	raw, err := d.way.showJSON(ctx, "show configuration sessions")
 	if refused(err) {
@@ -133,7 +134,8 @@ func (d *Driver) sessions(ctx context.Context) (*sessions, error) {
 	if shown.Timer == "" {
 		return out, nil
 	}
-	// The timer ends on the clock of the uptime (napalm-automation/napalm eos.py).
+	// The end of the timer is a time on the clock of the uptime
+	// (napalm-automation/napalm eos.py).
 	v, err := d.version(ctx)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,8 @@ func (w *shellWay) discard(ctx context.Context, name string) error {
 	return w.Do(ctx, "configure session "+name+" abort")
 }
 
-// state reads the state with show commands, those that a release has.
+// state reads the state with show commands. A command that a release does not have
+// leaves its values unset.
 func (w *shellWay) state(ctx context.Context, commands []show) (*drivers.Observation, error) {
 	o := &drivers.Observation{Taken: time.Now(), Ports: map[string]*drivers.PortState{}}
 	for _, c := range commands {

@@ -47,7 +47,8 @@ type Config struct {
 	Connect func(context.Context) (Conn, error)
 	// Options bound the steps.
 	Options local.Options
-	// Accepted reports whether the intent accepts a finding; nil accepts none.
+	// Accepted reports whether the intent accepts a finding about a port; nil accepts
+	// none.
 	Accepted func(check, port string) bool
 }
 
@@ -149,7 +150,7 @@ func (d *Driver) wrap(err error) error {
 	return drivers.TransportError(err)
 }
 
-// ownWord reports whether an error is the host's, and not one of the connection.
+// ownWord reports whether an error comes from the host, not from the connection to it.
 func (d *Driver) ownWord(err error) bool {
 	return d.Connect == nil || errors.As(err, new(*agent.Error))
 }

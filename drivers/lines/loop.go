@@ -18,7 +18,8 @@ import (
 type Switch interface {
 	// Show returns the answer to a command that changes nothing.
 	Show(ctx context.Context, cmd string) (string, error)
-	// Cut says how a configuration shows that its end is missing; "" for it does not.
+	// Cut says how a configuration that was just read shows that its end is missing; ""
+	// where it is complete.
 	Cut(ctx context.Context, cfg *native.Config) (string, error)
 	// HangUp gives the connection up; the next call makes a new one.
 	HangUp()
@@ -63,7 +64,7 @@ type Leftovers struct {
 
 // Work is a batch of lines.
 type Work struct {
-	// Record has the effect of the lines as Edit, what was there as Undo.
+	// Record has the effect of the lines as Edit, and the previous values as Undo.
 	Record
 	Lines []string
 	Timer time.Duration // after which the switch reverts them; 0 for never
@@ -90,8 +91,8 @@ type Pace struct {
 	Timer time.Duration
 }
 
-// CommitTimer leaves time to validate the whole fabric first, and ends soon enough
-// for people who lost their way to the switch.
+// CommitTimer leaves time to validate the whole fabric before the confirmation, and
+// ends soon enough for people whom the change has cut off from the switch.
 const CommitTimer = 5 * time.Minute
 
 // Config reads a whole configuration.
@@ -158,10 +159,10 @@ func (m *Machine) Apply(ctx context.Context, before *drivers.Snapshot, st *drive
 
 // Put carries work out and finds out what became of it. Its error wraps ErrPartial
 // where the switch holds neither the old nor the new, or where that cannot be known.
-// nothing says that nothing is in force: others made what differs.
+// nothing says that nothing of the work is in force: what differs was made by others.
 func (m *Machine) Put(ctx context.Context, w *Work) (nothing bool, err error) {
 	f, cause := m.Switch.Write(ctx, w)
-	// The caller may be gone; the switch has to be left in a state that is known.
+	// The caller may be gone, but the switch has to be left in a known state.
 	ctx = context.WithoutCancel(ctx)
 	if f == Unsent {
 		return true, m.unsent(ctx, w, cause)
@@ -278,7 +279,7 @@ func (m *Machine) Confirm(ctx context.Context, t *drivers.Token) error {
 	return nil
 }
 
-// Revert undoes an apply of which anything came in force. It may be called again.
+// Revert undoes an apply, unless nothing of it came into force. It may be called again.
 func (m *Machine) Revert(ctx context.Context, t *drivers.Token) error {
 	if t == nil {
 		return nil

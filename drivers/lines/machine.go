@@ -34,7 +34,7 @@ const (
 // the hardware is not documented; this is far above what they are seen to lag behind.
 const CounterAge = 10 * time.Second
 
-// Driver is what a driver with a Machine is.
+// Driver is what a driver that embeds a Machine implements.
 type Driver interface {
 	drivers.Driver
 	drivers.Observer
@@ -59,7 +59,7 @@ type Machine struct {
 	Identify func(c *native.Config, desired *qos.Device, variant int) string
 	// Held is the configuration in a snapshot, and the variant of its box.
 	Held func(s *drivers.Snapshot) (*native.Config, int)
-	// Variants is how many kinds of boxes Means tells apart; 0 for none.
+	// Variants is how many kinds of boxes [Machine.Means] tells apart; 0 for none.
 	Variants int
 	// Ended are the IDs of runs that are known to be at work no more.
 	Ended []string
@@ -67,11 +67,11 @@ type Machine struct {
 	Checkpoints bool
 	// Shares is what ports get in common, for people: "comes with the qos profile".
 	Shares string
-	// Refused reports whether the switch answered, and does not do it.
+	// Refused reports whether an error is a refusal by the switch itself.
 	Refused func(err error) bool
 	Switch  Switch
 	Pace    Pace
-	// idle is the undo record of an apply of which surely nothing came in force.
+	// idle is the undo record of an apply that is known to have had no effect.
 	idle string
 	// desired is what the digest was last asked for; nil until then.
 	desired *qos.Device
@@ -181,12 +181,14 @@ func (m *Machine) Holds(e native.Edit, now *native.Config, variant int) bool {
 	return len(qos.Diff(is, would))+len(qos.Diff(would, is)) == 0
 }
 
-// done reports whether a configuration holds what a record wants, not what was.
+// done reports whether a configuration holds what a record wants, and no longer what it
+// undoes.
 func (m *Machine) done(b Record, now *native.Config) bool {
 	return m.Holds(b.Edit, now, b.Variant) && (!b.Undone(now) || len(b.Edit.Commands(now)) == 0)
 }
 
-// stands returns an error unless an apply is still in force, to be saved.
+// stands returns an error unless an apply is still in force, as it must be before it is
+// saved.
 func (m *Machine) stands(b Record, now *native.Config) error {
 	switch {
 	case m.Holds(b.Edit, now, b.Variant):

@@ -36,7 +36,8 @@ type Planner interface {
 	Change(allowed *qos.Device) native.Edit
 	// Impact is that of a change, by what the edit does.
 	Impact(kind qos.Kind) qos.Impact
-	// Tell says the step and how it goes to the switch, and notes what else it does.
+	// Tell returns how the step goes to the switch and what it is, in words for a
+	// person, and notes what else it does.
 	Tell() (via, what string)
 }
 

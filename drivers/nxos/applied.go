@@ -30,11 +30,11 @@ func (d *Driver) into(ctx context.Context, cmd string, o *drivers.Observation, r
 const pfcCommand = "show interface priority-flow-control"
 
 // Applied compares what the switch shows of its ports, and of PFC in operation, with
-// desired. What it does not show, or not in a known form, is ignored. Each condition
-// of live PFC that the configuration breaks is a mismatch of its own, with the fix,
-// whatever the switch shows: whether that follows from one of the conditions or from
-// all is in no public document. So is each class of the network-qos policy that is
-// too small for the MTU of the port.
+// desired. Values that it does not show, or shows in an unknown form, are ignored. Each
+// condition of live PFC that the configuration breaks is a mismatch of its own, with
+// the fix, whatever the switch shows: whether that follows from one of the conditions
+// or from all is in no public document. So is each class of the network-qos policy that
+// is too small for the MTU of the port.
 func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -70,7 +70,7 @@ func (d *Driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.M
 	return a.out, nil
 }
 
-// pfc reads the state of PFC by port, structured or, where that has more, as text.
+// pfc reads the state of PFC by port: structured, or the text where that has more.
 func (d *Driver) pfc(ctx context.Context) (map[string]show.PFC, error) {
 	var out map[string]show.PFC
 	raw, err := d.Show(ctx, pfcCommand+" | json")

@@ -44,9 +44,9 @@ func checkpointName(id string, taken map[string]bool) string {
 	return name
 }
 
-// Write has lines put in force, with a checkpoint to go back to. Where the switch
-// does not know the dual-stage mode, or not a line in it, lines are typed one by one,
-// and what came before a refused one is reverted, by the checkpoint.
+// Write has lines put in force, with a checkpoint to go back to. Where the switch does
+// not know the dual-stage mode, or one of the lines in it, the lines are typed one by
+// one. What came before a refused line is reverted, which takes a checkpoint.
 func (d *Driver) Write(ctx context.Context, w *lines.Work) (lines.Fate, error) {
 	kept := d.Do(ctx, "checkpoint "+w.Checkpoint)
 	if kept != nil && !drivers.RefusedLine(kept) {
@@ -119,5 +119,5 @@ func (d *Driver) stranger(name string) (age time.Duration, ok bool) {
 	})
 }
 
-// longPast is well over the time of a run up to the end of its commit timers.
+// longPast is well over the time from a run's start to the end of its commit timers.
 const longPast = 12 * time.Hour

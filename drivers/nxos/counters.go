@@ -7,7 +7,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 )
 
-// Counters reads what the ports count. NX-OS shows nothing of priority groups.
+// Counters reads what ports count. NX-OS shows neither drops nor fills by priority
+// group.
 func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counters, error) {
 	o, err := d.observe(ctx, counterShows)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package nxos drives Cisco Nexus 9000 switches over SSH: with a dual-stage commit
-// that the switch reverts unless it is confirmed, or, where a release has none or
-// takes no QoS lines in it, line by line with a checkpoint.
+// that the switch reverts unless it is confirmed, or, where a release has none or takes
+// no QoS lines in it, line by line with a checkpoint to go back to.
 //
 // Checkpoints and the timer are on the switch for everyone: this package
 // removes no checkpoint but its own, and rolls back to one only while nobody
@@ -88,7 +88,7 @@ func newDriver(t drivers.Target) *Driver {
 // Close ends all sessions.
 func (d *Driver) Close() error { return errors.Join(d.Shell.Close(), drivers.HangUp(&d.state)) }
 
-// Probe asks what the switch is, but for what the intent states.
+// Probe asks what the switch is. The release of the intent wins; its model fills a gap.
 func (d *Driver) Probe(ctx context.Context) (drivers.Facts, error) {
 	if d.facts != nil {
 		return *d.facts, nil
@@ -214,8 +214,8 @@ func (d *Driver) classModel(ctx context.Context, cfg *native.Config) (m native.C
 	return m, !ok, nil
 }
 
-// Cut says what a configuration lacks at its end: NX-OS prints none. It is complete
-// if its parts and last ports are there, and nothing comes after the prompt.
+// Cut says what a configuration lacks at its end. NX-OS does not mark the end. A text
+// is complete if it has its parts and last ports, and nothing comes after the prompt.
 func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
 	// An empty line is answered by the prompt alone, or by what was left.
 	rest, err := d.Show(ctx, "")
@@ -234,8 +234,8 @@ func (d *Driver) Cut(ctx context.Context, cfg *native.Config) (string, error) {
 	return "", nil
 }
 
-// missing returns the first port of the switch behind all that the text has; "" for
-// none. A port that is missing in between is no sign of a cut.
+// missing returns the first port of the switch that comes after all ports of the text;
+// "" for none. A port that is missing in between is no sign of a cut.
 func (d *Driver) missing(ctx context.Context, cfg *native.Config) (string, error) {
 	text, err := d.Show(ctx, pfcCommand)
 	if drivers.RefusedLine(err) {

@@ -14,14 +14,14 @@ const (
 // name (scrapli/scrapligo cisco_nxos.yaml).
 const host = `[\w.\-]{1,63}(?:\(maint-mode\))?`
 
-// modes is what a configuration prompt has in its parentheses behind its kind.
+// modes is what a configuration prompt has in its parentheses after its kind.
 const modes = `[\w.\-@/:+]{0,64}`
 
 // stage is in the prompts of the dual-stage mode (transcripts of NX-OS 10.x).
 const stage = "(config-dual-stage"
 
-// platform is scrapli's cisco_nxos with a level for the dual-stage mode. There
-// "system qos" is a mode as any other; "(config-s" tells no sessions apart.
+// platform is scrapli's cisco_nxos with a level for the dual-stage mode. There "system
+// qos" is a configuration mode like any other: "(config-s" is no sign of a session.
 var platform = &ssh.Platform{
 	Levels: []ssh.Level{
 		{Name: levelExec, Prompt: host + `>`},

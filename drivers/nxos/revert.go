@@ -34,7 +34,8 @@ func (d *Driver) Leftovers(ctx context.Context) (*lines.Leftovers, error) {
 	for _, n := range natural.Keys(names) {
 		if drivers.Ours(n) {
 			left.Runs = append(left.Runs, lines.Record{Checkpoint: n})
-			// Of a run long past it has run out; one that runs is another user's.
+			// The timer of a run that is long past has run out. One that still runs is
+			// another user's, and stays.
 			timed = timed || !longAgo(n)
 		}
 	}
@@ -94,7 +95,7 @@ func (d *Driver) timed(ctx context.Context, b lines.Record) (bool, error) {
 	return err == nil && !d.Holds(b.Edit, saved, b.Variant), err
 }
 
-// past reports whether an apply, not its run, began long ago.
+// past reports whether an apply began long ago. Its run may have begun long before it.
 func past(b lines.Record) bool {
 	if b.Begun.IsZero() {
 		return longAgo(b.Checkpoint)

@@ -82,7 +82,8 @@ func abort(ctx context.Context, n *ssh.Network, why error) error {
 	return why
 }
 
-// types types lines, each of which takes effect at once, up to a refused one.
+// types types lines in configuration mode, where each takes effect at once. It stops at
+// the first that is refused.
 func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err error) {
 	err = d.Use(ctx, func(ctx context.Context, n *ssh.Network) error {
 		f = lines.Unanswered
@@ -104,7 +105,8 @@ func (d *Driver) types(ctx context.Context, typed []string) (f lines.Fate, err e
 	return f, err
 }
 
-// errAwaited is why a switch takes no commit: it has one timer, nobody knows whose.
+// errAwaited is why a switch takes no commit: it has one timer, which runs, and nothing
+// shows for whom.
 var errAwaited = errors.New("a commit waits for its confirmation, and this run is not known to have made it; roll back again once it is confirmed or its time is over")
 
 // awaited reports whether a commit was refused for the timer of another one.
@@ -113,7 +115,8 @@ func awaited(err error) bool {
 	return ok && strings.HasPrefix(line.Line, "commit") && awaitedWords.MatchString(line.Words)
 }
 
-// awaitedWords are taken to be in such a refusal, whose words no document has.
+// awaitedWords are what such a refusal is expected to contain. Its wording is in no
+// public document that we know.
 var awaitedWords = regexp.MustCompile(`(?i)\bconfirm`)
 
 // noChanges is how a switch may say that there is nothing to commit.

@@ -36,7 +36,7 @@ const (
 )
 
 // Applied compares ASIC_DB, what was sent to the ASIC, with desired. CONFIG_DB proves
-// little: a malformed row stays there without effect.
+// little: a malformed or unresolved row stays there without effect.
 func (d *driver) Applied(ctx context.Context, want drivers.Desired) ([]drivers.Mismatch, error) {
 	desired, err := drivers.Want[*qos.Device](want)
 	if err != nil {
@@ -185,7 +185,7 @@ func (c *comparer) mapping(port string, table qos.Table, oid, from, to string, m
 	}
 }
 
-// mapMembers reads the members of a map as SAI has them; nil for unreadable.
+// mapMembers reads the members of a map as SAI has them; nil where they cannot be read.
 func mapMembers(text, from, to string) map[int]int {
 	var list struct {
 		List []struct {

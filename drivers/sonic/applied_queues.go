@@ -279,7 +279,7 @@ func bindings(t native.Table, sep string) map[string]string {
 	return out
 }
 
-// ofQueue and ofGroup return the configured profile; nil where it is not sure.
+// ofQueue and ofGroup return the configured profile; nil where that is not certain.
 func (b *buffers) ofQueue(port string, q int) native.Row {
 	if b.down[port] {
 		return nil

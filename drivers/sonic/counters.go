@@ -224,8 +224,8 @@ func (r *counterReader) port(name string, ports, queues, groups native.Row) {
 // startupFile is what the switch loads when it starts.
 const startupFile = "/etc/sonic/config_db.json"
 
-// Unsaved compares CONFIG_DB with the startup file, which only SSH reads, in the
-// tables that this tool knows, but for rows that the buffer manager derives.
+// Unsaved compares CONFIG_DB with the startup file, which only SSH reads, in the tables
+// that this tool knows. Rows that the buffer manager derives are ignored.
 func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	saved, err := d.saved(ctx)
 	if err != nil {
@@ -238,7 +238,8 @@ func (d *driver) Unsaved(ctx context.Context) ([]string, error) {
 	return unsaved(running, saved), nil
 }
 
-// saved reads the startup file; ErrUnsupported is that there is no way to.
+// saved reads the startup file; the error wraps ErrUnsupported where there is no way
+// to.
 func (d *driver) saved(ctx context.Context) (native.Config, error) {
 	if d.t.SSH == nil || d.sshDown != nil {
 		return nil, fmt.Errorf("%w: the startup file is read over ssh", drivers.ErrUnsupported)

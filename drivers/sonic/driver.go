@@ -49,7 +49,7 @@ type driver struct {
 	left *drivers.Leftover
 	// desired is what the digest was last asked for: nil until then.
 	desired *qos.Device
-	// idle is the undo record of an apply of which surely nothing came in force.
+	// idle is the undo record of an apply that is known to have had no effect.
 	idle string
 	// bound is what a revert may disturb at once; nil is what its token says.
 	bound *drivers.Policy
@@ -197,7 +197,8 @@ func (d *driver) showVersion(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// get reads one node of a database; [gnmi.ErrNotFound] is that there is none.
+// get reads one node of a database; the error wraps [gnmi.ErrNotFound] where there is
+// none.
 func get[T any](ctx context.Context, d *driver, parse func(where string, data []byte) (T, error), db string, at ...string) (none T, err error) {
 	c, err := d.client(ctx)
 	if err != nil {

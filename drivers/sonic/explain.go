@@ -9,8 +9,8 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// explain asks the switch over SSH why it would refuse the ops: the gNMI server
-// passes on one line of the updater's answer. "" is that nothing tells.
+// explain asks the switch over SSH why it would refuse the ops: the gNMI server passes
+// on only the first line of the updater's answer. It returns "" where nothing tells.
 func (d *driver) explain(ctx context.Context, ops []native.Op, cfg native.Config) string {
 	if d.t.SSH == nil || len(ops) == 0 {
 		return ""

@@ -33,8 +33,8 @@ var realPace = pace{poll: 500 * time.Millisecond, minSet: time.Minute, settled: 
 const maxSet = 620 * time.Second
 
 // setTimeout is the time that a Set may take: the config updater needs about 4 s for
-// a row on a port that is up, a fraction of a second for any other and ten seconds
-// for itself; three times that is for a slow switch.
+// a row on a port that is up, a fraction of a second for any other and ten seconds for
+// itself; three times that leaves room for a slow switch.
 func (p pace) setTimeout(s native.Step) time.Duration {
 	flaps := make(map[string]bool, len(s.Down))
 	for _, name := range s.Down {
@@ -219,9 +219,9 @@ func (d *driver) settle(ctx context.Context) error {
 	}
 }
 
-// hangUp ends the gNMI session, so that no call waits for its backoff.
+// hangUp ends the gNMI session, so that the next call does not wait for its backoff.
 func (d *driver) hangUp() {
-	_ = drivers.HangUp(&d.cli) // what a broken connection says on its end adds nothing
+	_ = drivers.HangUp(&d.cli) // the error of closing a broken connection adds nothing
 }
 
 func (d *driver) readTimeout() time.Duration {
@@ -275,7 +275,8 @@ func (r *runner) judge(ctx context.Context, mark footprint, cause error, ops []n
 	left := mark.left(now)
 	switch {
 	case left == 0:
-		// It was carried out all the same, and a switch that says no does not save.
+		// The change was carried out although the switch answered no, and after a no it
+		// does not save.
 		r.cfg, r.unsaved = now, true
 		return nil
 	case mark.moved(now) > 0:
@@ -364,7 +365,8 @@ func (r *runner) waitLinks(ctx context.Context, ports []string) error {
 	return fmt.Errorf("%w: %s did not come up again within %s", drivers.ErrPartial, natural.Fold(left), r.d.pace.linkUp)
 }
 
-// operUp reads the link state. None counts as down, so that nothing waits for it.
+// operUp reads the link state. A switch that shows none counts as down, so that nothing
+// waits for it.
 func (d *driver) operUp(ctx context.Context, port string) (bool, error) {
 	row, err := d.row(ctx, "APPL_DB", "PORT_TABLE", port)
 	if errors.Is(err, gnmi.ErrNotFound) {

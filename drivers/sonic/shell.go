@@ -18,7 +18,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 // hangUpSSH ends the SSH session, so that the next command opens another.
 func (d *driver) hangUpSSH() {
-	_ = drivers.HangUp(&d.sh) // what a broken connection says on its end adds nothing
+	_ = drivers.HangUp(&d.sh) // the error of closing a broken connection adds nothing
 }
 
 // wakeSSH makes sure that a session works before something depends on it: an idle
@@ -80,7 +80,8 @@ func firstLines(s string) string {
 	return strings.Join(lines, " / ")
 }
 
-// overSSH carries out ops that the config updater refuses, and judges the outcome.
+// overSSH carries out ops that the config updater refuses, and finds out what became of
+// them.
 func (r *runner) overSSH(ctx context.Context, s native.Step) error {
 	mark := footprintOf(r.cfg, s)
 	if err := r.sendSSH(ctx, s.Ops); err != nil {

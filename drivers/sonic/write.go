@@ -113,8 +113,8 @@ func (d *driver) finish(ctx context.Context, u native.Undo, save bool) error {
 
 const saveCommand = "sudo config save -y"
 
-// save makes the switch write its startup file: over SSH where there is one, else by
-// a Set of what is there already, which is saved like any other.
+// save makes the switch write its startup file: over SSH where there is one, else by a
+// Set of what is there already, which changes nothing and is saved like any other.
 func (d *driver) save(ctx context.Context, cfg native.Config) error {
 	if d.t.SSH != nil && d.wakeSSH(ctx) == nil {
 		return d.command(ctx, saveCommand)
@@ -173,8 +173,8 @@ func (d *driver) Revert(ctx context.Context, t *drivers.Token) error {
 	}
 	var lost []string
 	overSSH, wrote := u.SSH, false
-	// First what was written; what the switch derives follows by itself, or is
-	// written in the second round, and swept up in the third.
+	// First what was written; what the switch derives follows by itself. What of it
+	// does not is written in the second round, and leftovers go in the third.
 	for _, round := range []func(native.Config) []native.Op{u.Written, u.Derived, u.Leftover} {
 		ops, err := d.outstanding(ctx, round)
 		if err != nil {

@@ -37,7 +37,8 @@ const (
 	maxNoise = 64 << 10
 )
 
-// The deadlines of calls without one. A card takes 20 s to read, minutes to write.
+// The deadlines of calls whose context has none. A card takes 20 s to read, and minutes
+// to write.
 const (
 	ReadTimeout  = 10 * time.Minute
 	PlanTimeout  = time.Minute
@@ -48,8 +49,8 @@ const (
 	maxTimeout  = 24 * time.Hour
 )
 
-// The errors of the protocol, wrapped; test with errors.Is. Those of the packages of
-// nic, and of a context, come through as themselves.
+// The errors of the protocol, wrapped; test with errors.Is. Those of nic/local,
+// nic/dcb, nic/mlxconfig and nic/runner, and of a context, come through unchanged.
 var (
 	// ErrVersion: the other side speaks another version of the protocol.
 	ErrVersion = errors.New("another version of the agent's protocol")
@@ -64,7 +65,8 @@ var (
 	ErrEnded = errors.New("the agent ended without an answer")
 )
 
-// Machine is a host whose NICs are worked on, as by [local.Machine] and nic/unit.
+// Machine is a host whose NICs are worked on. Its methods are those of [local.Machine]
+// and nic/unit.
 type Machine interface {
 	// Read reads the boot unit as well.
 	Read(ctx context.Context, names []string) (*nic.Host, error)

@@ -23,15 +23,16 @@ const (
 	// defaultStart is how long an agent may take to say hello.
 	defaultStart = time.Minute
 	// defaultGrace is how long a request that is given up may take to reach the end
-	// of its step and answer: a step has 30 seconds, and a link a minute to come
-	// back. Slower steps have longer, see [local.Step.Timeout].
+	// of its step and answer: a step has 30 seconds, and a link a minute to come back.
+	// Slower steps, of firmware for example, have longer, see [local.Step.Timeout].
 	defaultGrace = 100 * time.Second
 )
 
 // endWait bounds the wait for an agent that has answered to end.
 const endWait = 5 * time.Second
 
-// Conn is a connection to one agent. Close ends the methods that run meanwhile.
+// Conn is a connection to one agent. Close may be called while other methods run, and
+// ends them.
 type Conn interface {
 	io.Reader // its standard output
 	io.Writer // its standard input
@@ -130,7 +131,8 @@ func (c *Client) Before(ctx context.Context, steps []local.Step) (local.Undo, er
 
 // Apply implements Machine. When ctx ends, the client asks the agent to stop and
 // returns the answer that comes within the grace: the Undo has the changes made by
-// then. report is called from another goroutine, not after the return.
+// then. report is called from another goroutine, one call at a time, and none after the
+// return.
 func (c *Client) Apply(ctx context.Context, steps []local.Step, report func(i, n int, s local.Step)) (local.Undo, error) {
 	todo := slices.DeleteFunc(slices.Clone(steps), func(s local.Step) bool { return s.Blocked != "" })
 	if report == nil {

@@ -16,11 +16,12 @@ var errGone = fmt.Errorf("the other end of the connection is gone: %w", context.
 
 // Serve says hello on out, takes one request from in, has m carry it out and answers.
 // The end of in ends the work, an apply between two steps, and so does ctx. A request
-// that fails is answered; the error is of what could not be.
+// that fails or cannot be read is answered; the error is of what could not be answered.
 //
 // A request without the firmware needs an m with SkipFirmware(), as [Local] has.
 //
-// Serve is for a process that ends with it: a goroutine goes on reading in.
+// Serve is for a process that ends with it: one goroutine goes on reading in until that
+// ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, m Machine) error {
 	if err := send(out, hello{version}); err != nil {
 		return fmt.Errorf("say hello: %w", err)
@@ -137,7 +138,7 @@ func (q *Request) carryOut(ctx context.Context, m Machine, tell func(progress)) 
 	return r
 }
 
-// respond sends the last line, or why it cannot be encoded or is too long.
+// respond sends the last line, or the reason if that cannot be encoded or is too long.
 func respond(out io.Writer, r Response) error {
 	b, err := json.Marshal(answer{Response: &r})
 	if err != nil || len(b) >= MaxAnswer {

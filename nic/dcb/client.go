@@ -26,7 +26,8 @@ const answerWait = 10 * time.Second
 type Client struct {
 	turn chan struct{} // holds one token while a method works
 	dial func() (*netlink.Conn, error)
-	// conn is nil after a failure that leaves an answer under way: dial again.
+	// conn is nil after a failure that leaves an answer under way; the next request
+	// dials again.
 	conn   *netlink.Conn
 	closed bool
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // MapDSCP gives each DSCP the priority, 0..7, that want says; [qos.Unmapped] is one
-// that is not to be listed, [qos.Unmanaged] one that is left. Map all 64 where there
-// is a choice: what mlx5 does with an unlisted one is not to be seen.
+// that is not to be listed, [qos.Unmanaged] one that is left as it is. Map all 64 where
+// there is a choice: what mlx5 does with an unlisted one is not to be seen.
 //
 // Drivers differ in how a listed DSCP gets another priority, and dcbnl does not
 // say which way theirs is. The order here suits them all:
@@ -56,7 +56,8 @@ func (c *Client) MapDSCP(ctx context.Context, ifname string, want [qos.NumDSCP]i
 // mapping is the wanted priority of each DSCP.
 type mapping [qos.NumDSCP]int8
 
-// wanted calls f with each DSCP that shall have one, and those it is listed with.
+// wanted calls f with each DSCP that is to have a priority, and the priorities that it
+// is listed with.
 func (m *mapping) wanted(t *table, f func(a App, listed []uint8) error) error {
 	for d, prio := range m {
 		if prio < 0 {

@@ -14,7 +14,7 @@ import (
 
 // The kinds of errors, for [errors.Is].
 var (
-	// ErrUnsupported: the device or the kernel does not have the DCB operation.
+	// ErrUnsupported: the device or the kernel has no DCB operations, or not this one.
 	ErrUnsupported = errors.New("no DCB operation")
 	// ErrNoDevice: there is no network device of that name here.
 	ErrNoDevice = errors.New("no such network device")
@@ -52,7 +52,7 @@ const (
 	maxErrno         = 4095
 )
 
-// errnoNames are those of include/uapi/asm-generic/errno.h that drivers return.
+// errnoNames has the errors of asm-generic/errno.h that dcbnl and the drivers return.
 var errnoNames = map[Errno]string{
 	ePERM: "EPERM", eNOENT: "ENOENT", 4: "EINTR", 5: "EIO", 6: "ENXIO", 7: "E2BIG", 11: "EAGAIN", eACCES: "EACCES",
 	14: "EFAULT", 16: "EBUSY", eEXIST: "EEXIST", eNODEV: "ENODEV", eINVAL: "EINVAL", 28: "ENOSPC", 34: "ERANGE",

@@ -180,7 +180,8 @@ type Headroom struct {
 	Size [qos.NumPriorities]uint32
 }
 
-// maxCell is above the size of any cell, in bytes: closer sizes are not told apart.
+// maxCell is above the size of any cell, in bytes: sizes that differ by less are not
+// told apart.
 const maxCell = 512
 
 // fault says why no device has such a division, or returns "".
@@ -268,7 +269,8 @@ func (s Selector) String() string {
 	return cmp.Or(selectorNames[s], fmt.Sprintf("selector %d", uint8(s)))
 }
 
-// App is an entry of the APP table: struct dcb_app, member by member.
+// App is an entry of the APP table, struct dcb_app member by member: frames of a
+// protocol have a priority, 0..7.
 type App struct {
 	Selector Selector
 	Priority uint8

@@ -40,7 +40,7 @@ func (s UndoStep) Timeout() time.Duration {
 	return timeoutOf(cmp.Or(s.Driver, nic.DriverIonic), s.Field)
 }
 
-// Undo is the undo record of an Apply, good for another process on that machine.
+// Undo is the undo record of an Apply: JSON, good for another process on that machine.
 type Undo struct {
 	// Steps are what was there, in the order in which it was changed.
 	Steps []UndoStep `json:"steps"`
@@ -55,11 +55,11 @@ type UndoStep struct {
 }
 
 // Apply carries out the steps that are not blocked, one after the other. Each reads
-// first, writes where that differs, and reads again: a driver that says yes and does
-// nothing is ErrIgnored. After a step that takes a link down it waits for it, and
-// stops with ErrCarrier where it does not come back. progress is called before each
-// step; nil is silence. Where the module rdma_cm cannot be had, all but its defaults
-// is carried out, and the error is ErrNoCM.
+// first, writes where the machine does not hold what is wanted, and reads again: a
+// driver that says yes and does nothing is ErrIgnored. After a step that takes a link
+// down it waits for the link, and stops with ErrCarrier where it does not come back.
+// progress is called before each step; nil is silence. Where the module rdma_cm cannot
+// be had, all but its defaults is carried out, and the error is ErrNoCM.
 //
 // Any other failure ends it, and so does ctx between two steps. The Undo has what was
 // changed until then; with anything in it the error is ErrPartial as well.
@@ -107,8 +107,8 @@ func (m *Machine) Apply(ctx context.Context, steps []Step, progress func(i, n in
 	return u, noCM
 }
 
-// snapshot reads what the steps of a port are about before the first of them: one
-// step may disturb what a later one sets. What cannot be read is left out.
+// snapshot reads what the steps of a port are about before the first of them: one step
+// may disturb what a later one sets. A value that cannot be read is left to its step.
 func (m *Machine) snapshot(ctx context.Context, port string, steps []Step) map[string]Value {
 	out := map[string]Value{}
 	d, err := m.device(port)
@@ -184,8 +184,8 @@ func (m *Machine) watch(d *device, field string) link {
 const pollEvery = 50 * time.Millisecond
 
 // comeBack waits until a link that was up is up again. The kernel tells of a link
-// that goes down when the firmware has told it, which is after the write has
-// returned: one that is up after a while is taken to stay so.
+// that goes down when the firmware has told it, which is after the write has returned:
+// one that has not gone down after a while is taken to stay up.
 func (m *Machine) comeBack(ctx context.Context, d *device, before link) error {
 	settle, wait := cmp.Or(m.Settle, defaultSettle), cmp.Or(m.CarrierWait, defaultCarrierWait)
 	tick := time.NewTicker(pollEvery)
@@ -220,9 +220,9 @@ func (m *Machine) inBond(d *device) bool {
 }
 
 // Revert writes what an Apply found back, in the order that the drivers want, and
-// waits for links like it. Values that are already restored are not written. It may
-// be called again, and by another process. A step that fails does not hold up the
-// others. A record that this package never makes is refused as a whole.
+// waits for links like it. Values that are already restored are not written. It may be
+// called again, and by another process. A step that fails does not hold up the others;
+// the error names each. A record that this package never makes is refused as a whole.
 //
 // On mlx5 a DSCP that was not listed cannot be put back wholly: the driver
 // gives it priority 0 when it takes it off the list.

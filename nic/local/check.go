@@ -25,7 +25,7 @@ func (u Undo) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// Check is [Undo.Check] for a step that Plan makes.
+// Check is like [Undo.Check]: an error, with the place, unless Plan makes such a step.
 func (s Step) Check(managed func(port string) bool) error {
 	if err := (UndoStep{s.Port, s.Field, s.Driver, s.Want}).check(managed); err != nil {
 		return fmt.Errorf("%q of %q: %w", clip(s.Field), clip(s.Port), err)

@@ -11,14 +11,14 @@ import (
 	"github.com/roce-fabric/roce-fabric/nic"
 )
 
-// The files of a port in configfs (infiniband/core/cma_configfs.c).
+// The files of a port in configfs (Linux, drivers/infiniband/core/cma_configfs.c).
 const (
 	cmToS  = "default_roce_tos"
 	cmMode = "default_roce_mode"
 )
 
 var (
-	// errVanished: an RDMA device went away meanwhile, as at a reload of its driver.
+	// errVanished: an RDMA device went away while in use, as at a reload of its driver.
 	errVanished = errors.New("the RDMA device is gone")
 	// errNoCM: without the module there are no defaults.
 	errNoCM = errors.New(nic.NoCM)

@@ -38,7 +38,7 @@ func (e ioctl) Ring(ifname string) (nic.Rings, error) {
 	return nic.Rings{RX: bounded(r.RxPending), TX: bounded(r.TxPending), MaxRX: bounded(r.RxMaxPending), MaxTX: bounded(r.TxMaxPending)}, err
 }
 
-// SetRing reads first: rings for small and jumbo frames go with the others.
+// SetRing reads first: the call also sets the rings for small and for jumbo frames.
 func (e ioctl) SetRing(ifname string, rx, tx int) error {
 	r, err := e.h.GetRing(ifname)
 	if err != nil {

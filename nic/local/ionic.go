@@ -27,7 +27,7 @@ type card struct {
 	dev  *nicctl.Device
 }
 
-// card reads the card of a port, with the tool unless its state is known.
+// card reads the card of a port. A state that was read before saves a run of the tool.
 func (m *Machine) card(ctx context.Context, d *device, known *cards) (*card, error) {
 	if d.rdma == "" {
 		return nil, fmt.Errorf("nicctl names ports by their RDMA device: %w", errNoRDMA)

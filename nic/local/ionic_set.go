@@ -218,7 +218,7 @@ func (v Value) sameAMD(have Value) bool {
 		kept(v.Rates, have.Rates) && (v.ECN == nil || kept(v.Number, have.Number))
 }
 
-// kept reports whether a value is there, where one is wanted.
+// kept reports whether a value is the wanted one, or none is wanted.
 func kept[T comparable](want, have *T) bool { return want == nil || have != nil && *want == *have }
 
 // isAMD reports whether nicctl has a field of a driver's ports.

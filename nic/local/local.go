@@ -43,7 +43,7 @@ var (
 	ErrPermission = errors.New("not permitted")
 	// ErrUnsupported: the machine has no such setting.
 	ErrUnsupported = errors.New("no such setting here")
-	// ErrIgnored: a write was answered with success, and something else is read.
+	// ErrIgnored: a write was answered with success, but reading finds another value.
 	ErrIgnored = dcb.ErrIgnored
 	// ErrCarrier: a link that a step took down did not come up in time.
 	ErrCarrier = errors.New("the link did not come back")
@@ -86,8 +86,8 @@ type Pause struct {
 	TX      bool   `json:"tx"`
 }
 
-// Ethtool is ethtool's ioctl, for names that the machine has: the kernel cuts a
-// longer one, and would answer for another. Errors wrap [syscall.Errno].
+// Ethtool is ethtool's ioctl, for names that the machine has: the kernel cuts a longer
+// one, and would answer for another device. Errors wrap [syscall.Errno].
 type Ethtool interface {
 	Pause(ifname string) (Pause, error)
 	SetPause(ifname string, p Pause) error
@@ -112,7 +112,7 @@ type Machine struct {
 	Ethtool Ethtool
 	// Tools runs programs: mlxconfig, nicctl, ibv_devinfo, modprobe.
 	Tools runner.Runner
-	// NoFirmware leaves the firmware unread, which takes a card up to 20 s and root.
+	// NoFirmware leaves the firmware unread: that takes root, and up to 20 s a card.
 	NoFirmware bool
 	// Settle is how long a link is watched for going down after a step that
 	// may take it down, CarrierWait how long it may stay down. 0 is

@@ -22,7 +22,8 @@ type Held struct {
 	End func()
 }
 
-// The wait for a mark whose run is just ending: its agent may take a moment.
+// The wait for a mark whose run is just ending: an agent ends a moment after its
+// connection is cut.
 const (
 	holdPatience = time.Second
 	holdPause    = 20 * time.Millisecond

@@ -103,14 +103,14 @@ func pfcOf(value func(*dcb.PFC) Value) func(*Machine, context.Context, *device) 
 
 func whole(s *dcb.State) *dcb.State { return s }
 
-// change makes a field of a port what is wanted. It returns what was there, and
-// whether that changed, or may have; what is so already is not written.
+// change makes a field of a port what is wanted. It returns what was there, and whether
+// that changed, or may have; what the machine holds already is not written.
 func (m *Machine) change(ctx context.Context, d *device, field string, want Value) (old Value, changed bool, err error) {
 	if field == nic.FieldNV {
 		return m.changeNV(ctx, d, want)
 	}
 	o, ok := opOf(d, field)
-	// nicctl wants a type of pause.
+	// nicctl cannot set a pause without its type.
 	typed := want.Pause == nil || strings.TrimSpace(want.Pause.Type) != "" || !isAMD(d.driver, field)
 	if !ok || !want.fits(field) || !typed {
 		return old, false, fmt.Errorf("%q: %w", clip(field), ErrUnsupported)
@@ -243,7 +243,7 @@ func readECN(m *Machine, _ context.Context, d *device) (Value, error) {
 	return Value{ECN: &ECN{NP: np, RP: rp, Exactly: true}}, err
 }
 
-// writeECN writes only what differs: the driver answers EPERM to a 1 on a 1.
+// writeECN writes only what differs: the driver answers EPERM to a 1 where a 1 is.
 func writeECN(m *Machine, _ context.Context, d *device, want, have Value) error {
 	if d.driver == nic.DriverBNXT {
 		return m.setBNXTECN(d, *want.ECN, *have.ECN)

@@ -79,7 +79,8 @@ type reader struct {
 	p   *nic.Port
 }
 
-// readPort returns what a port holds; nil where the machine has no such, or no more.
+// readPort returns what a port holds; nil where the machine has no such port, or no
+// longer has it at the end.
 func (m *Machine) readPort(ctx context.Context, name string, amd *cards) *nic.Port {
 	d, err := m.device(name)
 	if err != nil {
@@ -254,8 +255,8 @@ func (m *Machine) dcbState(ctx context.Context, name string) (*dcb.State, error)
 const noDevice = "no/device"
 
 // kernelHasDCB reports whether the kernel is known to be built with DCB: dcbnl then
-// looks for a device before it asks for its operations (net/dcb/dcbnl.c), and one
-// without has no such operation for any name (net/core/rtnetlink.c).
+// looks for a device before it asks for its operations (net/dcb/dcbnl.c), and a kernel
+// without DCB says for every name that it has no such operation (net/core/rtnetlink.c).
 func (m *Machine) kernelHasDCB(ctx context.Context) bool {
 	_, err := m.dcbState(ctx, noDevice)
 	return errors.Is(err, dcb.ErrNoDevice)
@@ -323,7 +324,7 @@ func (m *Machine) pauseOf(name string) (Pause, error) {
 // toolTimeout bounds a small program.
 const toolTimeout = 10 * time.Second
 
-// activeMTU asks ibv_devinfo: the kernel shows it to users of the verbs.
+// activeMTU asks ibv_devinfo: the kernel shows it to users of the verbs alone.
 func (r reader) activeMTU() {
 	if r.rdma == "" {
 		return

@@ -147,7 +147,7 @@ func (m *Machine) management(peer netip.Addr) management {
 	return g
 }
 
-// leaves returns the ports that a device stands on, itself for none.
+// leaves returns the ports that a device stands on, itself where it stands on none.
 func (m *Machine) leaves(dev string, depth int) []string {
 	const most = 8 // devices stacked on one another (MAX_NEST_DEV)
 	lower := m.lower(dev)

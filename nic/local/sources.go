@@ -62,7 +62,8 @@ func (m *Machine) cnp(d *device, field string) (int, error) {
 	return int(n), err
 }
 
-// ecn reads the priorities with congestion control at either point.
+// ecn reads the priorities with congestion control, as notification point and as
+// reaction point.
 func (m *Machine) ecn(d *device) (np, rp qos.PrioritySet, err error) {
 	if d.driver == nic.DriverBNXT {
 		return m.bnxtECN(d)

@@ -4,8 +4,8 @@
 //
 // A setting has three values: the default, the current one that is in force, and the
 // one of the next boot. Setting changes the last alone, and only a reset of the
-// firmware makes it current. So a card can differ in two ways, which [Plan] tells
-// apart: not programmed, and waiting for a reset.
+// firmware makes it current. So a card can differ from what is wanted in two ways,
+// which [Plan] tells apart: not programmed, and waiting for a reset.
 //
 // The package never resets a card, never uses --force, and writes nothing that
 // is already so. Settings belong to the card and not to a port or a PCI
@@ -42,7 +42,7 @@ var (
 	ErrUnsupported = errors.New("unsupported")
 	// ErrOutput: the tool's answer makes no sense to us.
 	ErrOutput = errors.New("answer not understood")
-	// ErrStale: the card is not as it was when planned for. Nothing was written.
+	// ErrStale: the card is not in the state of the plan. Nothing was written.
 	ErrStale = errors.New("card changed since the plan was made")
 	// ErrRejected: a change was refused, and the next boot holds what it held.
 	ErrRejected = errors.New("rejected by the card")
@@ -107,7 +107,7 @@ func (t *Tool) call(ctx context.Context, limit time.Duration, name string, args 
 // Param is one setting.
 type Param struct {
 	Name string
-	// Default is the factory's, Current in force, Next in force after a reset. The
+	// Default is the factory's, Current is in force, Next will be after a reset. The
 	// zero Value is not known.
 	Default, Current, Next Value
 	// ReadOnly settings cannot be set (from this host).
@@ -120,8 +120,8 @@ type Config struct {
 	Device string
 	// Type is the device type as the tool says it: "ConnectX7", "BlueField3".
 	Type string
-	// Params by name. One that is not there the card does not have or hides, or, see
-	// Partial and Unread, it could not be read.
+	// Params by name. One that is missing the card lacks or hides, or it could not be
+	// read: see Partial and Unread.
 	Params map[string]Param
 	// Partial says that the tool could not read some settings.
 	Partial bool

@@ -14,14 +14,14 @@ import (
 // settable is what may stand behind the "=" of an argument.
 var settable = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:-]{0,127}$`)
 
-// refused are settings for which the tool asks what -y would answer unread.
+// refused are settings for which the tool asks a question that -y would answer unread.
 var refused = map[string]string{
 	// "...you will invalidate any warranty" (mlxcfg_ui.cpp).
 	"DISABLE_SLOT_POWER_LIMITER": "it lifts the power limit of the slot and voids the warranty: set it by hand",
 }
 
 // Set stores the changes of kind [Program], and no others, for the next boot, in one
-// call of the tool. It resets nothing.
+// call of the tool. It resets nothing: what it wrote is in force after a reset.
 //
 // It reads the card first. A change whose next boot is neither what the plan saw nor
 // what is wanted is ErrStale, and nothing is written; what is so already is not

@@ -91,7 +91,7 @@ func (c *Config) head(isType bool, value string) {
 	}
 }
 
-// tableHead returns the columns of a table; nil for unknown or no next boot.
+// tableHead returns a table's columns; nil for an unknown head or one without Next.
 func tableHead(head string) []string {
 	head = strings.NewReplacer("Next Boot", "Next", "Next boot", "Next").Replace(head)
 	cols := strings.Fields(head)

@@ -13,7 +13,8 @@ import (
 type Settings struct {
 	// Port is the physical port of the card, from 1; not the PCI function.
 	Port int `json:"port"`
-	// CCPriorities are those with congestion control (ECN, DCQCN); none turns it off.
+	// CCPriorities are those with congestion control (ECN, DCQCN); the empty set turns
+	// it off.
 	CCPriorities qos.PrioritySet `json:"cc_priorities"`
 	// CNPDSCP (0..63) and CNPPriority (0..7) mark the congestion
 	// notifications that the port sends.

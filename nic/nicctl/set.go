@@ -63,7 +63,7 @@ func (t *Tool) MapDSCP(ctx context.Context, port string, want [qos.NumDSCP]int8)
 	return nil
 }
 
-// SetPFC makes priorities no-drop, or takes it from them, one call for each.
+// SetPFC makes priorities no-drop, or with on false no longer so, one call for each.
 func (t *Tool) SetPFC(ctx context.Context, port string, priorities qos.PrioritySet, on bool) error {
 	if !portID.MatchString(port) {
 		return fmt.Errorf("%w: port %q", ErrInvalid, word(port))

@@ -57,7 +57,7 @@ func load(path string) (*binary, error) {
 	return loadFile(path)
 }
 
-// own is the running program, in memory once for all hosts: it is large.
+// own is the running program, in memory once for all hosts: it has tens of megabytes.
 var own = sync.OnceValues(func() (*binary, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -38,7 +38,7 @@ func (f *Failure) Says(phrases ...string) bool {
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(words, p) })
 }
 
-// Lines returns the lines that say something, output first, short and printable.
+// Lines returns the lines that are not empty, standard output first, safe to print.
 func (r Result) Lines() []string {
 	var out []string
 	for line := range strings.Lines(string(r.Stdout) + "\n" + string(r.Stderr)) {

@@ -32,7 +32,7 @@ type Local struct {
 	// Path is the list of folders to look in, "" for defaultPath. The
 	// caller's PATH is not used: the tool often runs as root.
 	Path string
-	// Limit bounds output and error each, in bytes; 0 is defaultLimit.
+	// Limit bounds stdout and stderr, in bytes each; 0 is defaultLimit.
 	Limit int
 	// Timeout bounds a run without a deadline; 0 is defaultTimeout.
 	Timeout time.Duration

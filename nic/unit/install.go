@@ -183,7 +183,7 @@ func Remove(ctx context.Context, r local.Roots, run runner.Runner) (removed []st
 		}
 		return nil
 	}
-	// The rules that start the service go first, so that none starts meanwhile.
+	// The rules that start the service go first: none may start while the others stop.
 	if err := remove(etc(r, rulesPath)); err != nil {
 		return removed, err
 	}

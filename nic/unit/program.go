@@ -29,7 +29,7 @@ func inside(r local.Roots, path string) string {
 	return filepath.Join(root(r), filepath.FromSlash(path))
 }
 
-// putProgram copies the running program to [DefaultBinary] unless it is there.
+// putProgram copies the running program to [DefaultBinary] where it is not there yet.
 func putProgram(r local.Roots) (written bool, err error) {
 	name := inside(r, DefaultBinary)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

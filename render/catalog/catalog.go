@@ -132,7 +132,8 @@ type Bindings struct {
 	EgressList    []string `json:"egress_list,omitempty"`
 }
 
-// HeadroomRow is one published row: bytes, and the threshold as alpha exponent.
+// HeadroomRow is one published row: bytes, and the threshold as the alpha exponent of a
+// dynamic pool.
 type HeadroomRow struct {
 	Speed     units.Rate   `json:"speed"`
 	Cable     units.Length `json:"cable"`

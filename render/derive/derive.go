@@ -32,7 +32,7 @@ import (
 type Input struct {
 	Name     string
 	Switches []Switch
-	// Hosts are those of which more is known than a link that names them.
+	// Hosts are those known by more than links. Hosts that only links name are added.
 	Hosts []Host
 	// Cables are links known from elsewhere. They come before what LLDP says.
 	Cables []Cable
@@ -53,7 +53,8 @@ type Switch struct {
 	// Running is what the switch is configured to do, normalised. Speeds of
 	// ports may be what their links run at.
 	Running *qos.Device
-	// Saved says that Running is from a file, see [qos.DiffSaved].
+	// Saved says that Running is from a file, which need not hold what the switch makes
+	// by itself: see [qos.DiffSaved].
 	Saved bool
 	// Neighbors are what LLDP sees on each port, in the neighbour's words.
 	Neighbors map[string][]qos.Neighbor
@@ -120,7 +121,8 @@ func Derive(in Input) (*Result, error) {
 	d.choosePorts()
 	d.findClasses()
 	d.wishes()
-	// Which thresholds equal the computed ones, auto, only the fabric tells.
+	// Thresholds that equal the computed ones are written as auto; only the whole
+	// fabric tells which those are.
 	trial, err := d.compile(d.document())
 	if err != nil {
 		return nil, err

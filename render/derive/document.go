@@ -87,7 +87,8 @@ func codes(list []int) *node {
 	return out
 }
 
-// node writes a curve; an override always states what it would inherit.
+// node writes a curve; an override always states the probability, because it would
+// inherit one.
 func (k curve) node(override bool) *node {
 	switch {
 	case k.keep:
@@ -188,8 +189,8 @@ func (d *deriver) overrides(n *node, outer, inner wish) {
 	d.settings(n, outer, inner, false)
 }
 
-// alikeNodes writes as one the things that differ in name and addresses alone.
-// rowOf returns both, and write writes a thing with the addresses of all.
+// alikeNodes writes as one the things that differ in name and addresses alone. rowOf
+// returns name and addresses, and write writes a thing with the addresses of all.
 func alikeNodes[T any](things []T, rowOf func(T) row, write func(thing T, addresses []string) *node) *node {
 	out := mapping()
 	out.block = true

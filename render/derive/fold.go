@@ -204,7 +204,7 @@ func foldRows(rows []row) []folded {
 	return out
 }
 
-// foldShape folds rows of one shape: all, by block, or as many as go together.
+// foldShape folds rows of one shape: all, else by block, else as many as go together.
 func foldShape(rows []row) []folded {
 	if f, ok := foldAll(rows); ok {
 		return []folded{f}

@@ -42,7 +42,7 @@ func newHost(h Host) *host {
 	return out
 }
 
-// link is a cable. a is a switch, of two the one next to the hosts.
+// link is a cable. a is a switch, or of two switches the one nearer to the hosts.
 type link struct {
 	a, b intent.Endpoint
 	attrs
@@ -60,7 +60,7 @@ type attrs struct {
 type finder struct {
 	*deriver
 	ends map[intent.Endpoint]*link
-	// names are switches by what LLDP calls them, in lower case; nil for two.
+	// names are switches by LLDP name, in lower case; nil where a name stands for two.
 	names   map[string]*box
 	domains map[string]string // short name of a host -> the name that has it
 	// guessed are the switches with ports that are known by their number alone.

@@ -200,7 +200,7 @@ func meshes(group []tie, hosts bool) (out []entry, rest []tie) {
 	return out, rest
 }
 
-// pairs folds ties one by one, as one entry where their ports fold, or by link.
+// pairs folds each tie alone: one entry where its ports fold, else one for each link.
 func pairs(ties []tie) []entry {
 	var out []entry
 	for _, t := range ties {

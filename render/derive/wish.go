@@ -68,7 +68,8 @@ type accept struct {
 	mtu   []int
 }
 
-// wishes works out what each port accepts, each curve as auto, and chooses.
+// wishes works out what each port accepts, with all curves that are on as auto, and
+// chooses.
 func (d *deriver) wishes() {
 	for _, s := range d.switches {
 		for _, n := range s.names {
@@ -223,7 +224,8 @@ func dogOf(w qos.Watchdog) dog {
 	return out
 }
 
-// foldCurves writes a curve as auto where trial, with all as auto, has the same.
+// foldCurves writes a curve as auto where that comes to the same on the port. trial has
+// all of them as auto.
 func (d *deriver) foldCurves(trial *render.Compiler) {
 	f := trial.Fabric()
 	for _, s := range d.switches {

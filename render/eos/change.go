@@ -15,8 +15,8 @@ import (
 )
 
 // maxRounds bounds how often a change is looked at again because a shared line
-// disturbed a port. Each round takes in at least one port more; few occur: the
-// switch's watchdog and the profiles of this tool are shared.
+// disturbed a port. Each round takes in at least one port more; more than a few do not
+// occur, since only the switch's watchdog and the profiles of this tool are shared.
 const maxRounds = 8
 
 // Change returns what makes have hold desired, which must be fitted. It is
@@ -363,7 +363,7 @@ func (p *planner) edit(name string, s shape) Edit {
 	return e
 }
 
-// queuesOf returns the queue, and first its other keyword where that is there.
+// queuesOf returns the queue, and before it the same one by another keyword, if there.
 func queuesOf(sec *section, queue string) []string {
 	if queue == "" || sec == nil {
 		return []string{queue}

@@ -247,7 +247,7 @@ const (
 	sectionDefaults  = "interface defaults" // the whole line
 )
 
-// queueKinds are the words that name queues; multicast queues are left alone.
+// queueKinds are the words that name queues; multicast queues are known and left alone.
 var queueKinds = []string{string(TxQueue), string(UCTxQueue), multicastQueue}
 
 const multicastQueue = "mc-tx-queue"

@@ -27,8 +27,8 @@ const (
 // lines that the model does not hold, in the order of the text.
 //
 // The defaults are those of the EOS User Manual; trust is DSCP on routed and CoS
-// on switched ports. How the lines of a profile and of an interface merge is
-// documented for policies only; here the interface's own line always wins.
+// on switched ports. How the lines of a profile and of an interface merge is documented
+// for policies only; that the interface's own line wins is assumed for all.
 func Decode(c *Config) (*qos.Device, []Unknown) {
 	r := read(c)
 	d := r.decode()
@@ -96,7 +96,7 @@ func (g *globals) mtuOf(s portState) int {
 	return cmp.Or(s.l2mtu, defaultL2MTU)
 }
 
-// watchdog is on with the port's flag, a timeout and a priority to watch.
+// watchdog is on with the port's flag, a timeout above 0 and a priority to watch.
 func (g *globals) watchdog(s portState, pfc qos.PrioritySet) qos.Watchdog {
 	w := qos.Watchdog{Priorities: pfc, Action: g.action, Detect: g.timeout, Restore: g.recovery}
 	if s.timed {

@@ -89,7 +89,8 @@ var mapped = []qos.Table{qos.DSCPToTC, qos.PCPToTC, qos.TCToQueue}
 // unmapped are those that it does not have, or that this tool does not write.
 var unmapped = []qos.Table{qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP}
 
-// join puts the entries of m into those of the switch, unless one is another.
+// join adds the entries of m to those of the switch, unless one of them has another
+// value there.
 func join(whole *qos.Maps, m qos.Maps) bool {
 	out := *whole
 	for _, t := range mapped {
@@ -133,7 +134,7 @@ func commonWatchdog(d *qos.Device) (qos.Watchdog, bool) {
 	return mostUsed(&uses)
 }
 
-// mostUsed is what has most uses, of equals the first; false for none.
+// mostUsed returns what has the most uses, of equals the first; ok is false for none.
 func mostUsed[K comparable](uses *ordered.Map[K, int]) (most K, ok bool) {
 	best := 0
 	for k, n := range uses.All() {

@@ -162,7 +162,7 @@ func consume(ts []token, words, w []string) (rest, captured []string, ok bool) {
 	return words, w, true
 }
 
-// captures is how many words tokens capture; the line says what literals do.
+// captures is how many words tokens capture. A group of one literal captures none.
 func captures(ts []token) int {
 	n := 0
 	for _, t := range ts {

@@ -135,7 +135,8 @@ func (r *reading) lines(s *section, queue string, ls []*Line) {
 		if h.queue != queue {
 			continue
 		}
-		// Under "show running-config all" what is usual is not configured.
+		// Where "show running-config all" printed the block, a line with the usual
+		// value is not configuration.
 		h.inert = h.inert || all && h.text == r.usual(s, h)
 		if !h.inert && h.text != h.about.usual {
 			r.judge(s, h)

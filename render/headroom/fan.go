@@ -16,7 +16,8 @@ import (
 // lossless groups, is not known.
 var errNoPool = errors.New("the shared pool is not known")
 
-// Pool is the memory of lossless groups, and how much that is free one may take.
+// Pool is the memory that lossless groups share, and how much of what is free one of
+// them may take.
 type Pool struct {
 	// Bytes is the pool without headroom and guaranteed minimums.
 	Bytes    int64  `json:"bytes"`
@@ -116,8 +117,8 @@ func OneToMany(fanOut, lossless int) Case {
 	return Case{CaseOneToMany, 1, n, max(n, clampCount(lossless, 1))}
 }
 
-// WorstCase is the one of the DCQCN paper (SIGCOMM 2015): what the queues of n
-// ports hold came through one port, whose groups alone are active.
+// WorstCase is the one of the DCQCN paper (SIGCOMM 2015): what the queues of n ports
+// hold came through one port, whose lossless groups alone are active.
 func WorstCase(ports, lossless int) Case {
 	return Case{CaseWorst, 1, clampCount(ports, 1), clampCount(lossless, 1)}
 }
@@ -127,12 +128,13 @@ type Limit struct {
 	Case
 	// Threshold is where a group pauses in that case.
 	Threshold int64 `json:"threshold"`
-	// Queue is the longest queue before a pause: marking precedes it up to here.
+	// Queue is the longest queue with which no group has paused yet. Up to here marking
+	// comes before the pause.
 	Queue   int64  `json:"queue"`
 	Formula string `json:"formula"`
 }
 
-// Limit works a case out: K*k/m <= T(A), rounded down. Counts are at least 1.
+// Limit works a case out: K*k/m <= T(A), rounded down. Counts below 1 count as 1.
 func (p Pool) Limit(c Case) Limit {
 	m, k, active := int64(clampCount(c.Feeders, 1)), int64(clampCount(c.FanOut, 1)), int64(clampCount(c.Active, 1))
 	// One division of whole numbers, so that nothing is rounded twice.

@@ -11,8 +11,8 @@
 // [Falls] finds what is odd in such rows.
 //
 // [Pool] and [Case] decide whether a queue marks before an ingress group pauses,
-// and [ECNAuto] proposes thresholds that do. Nothing here reads an intent or a
-// device; package render puts a port together.
+// and [ECNAuto] proposes thresholds that do. Nothing here reads an intent or a device;
+// what a port really has is put together in package render.
 package headroom
 
 import (
@@ -77,8 +77,8 @@ type Input struct {
 	// ingress pool has an xoff, or an over-subscription ratio is set.
 	SharedHeadroom bool
 	// PeerBytes is what the device at the other end may still send before it
-	// obeys a pause, where that is known; 0 takes what IEEE 802.3 allows at the
-	// speed. PeerHow says how it is known. IEEE only.
+	// obeys a pause, where that is known; 0 takes what IEEE 802.3 allows at the speed.
+	// PeerHow says how it is known. IEEE only: SONiC's script has no place for it.
 	PeerBytes int64
 	PeerHow   string
 	// ASIC may be nil for IEEE.

@@ -11,8 +11,8 @@ import (
 // Curve is a marking curve as a function of the queue, whatever the system that
 // it is written for: no mark up to Min, rising evenly to Probability at Max,
 // every packet beyond. SONiC, NX-OS and EOS write the probability at Max and
-// mark all beyond it; NVIDIA Cumulus Linux writes 100, a ramp to certainty; a
-// step has Min equal to Max. Only as functions do these compare.
+// mark all beyond it; NVIDIA Cumulus Linux writes 100, a ramp to certainty; a step has
+// Min equal to Max. These compare as functions, not as numbers.
 type Curve struct {
 	Min         int64   `json:"min"`         // bytes
 	Max         int64   `json:"max"`         // bytes
@@ -31,7 +31,7 @@ func CurveOf(e qos.ECN) (c Curve, ok bool) {
 	return Curve{lo, hi, float64(min(max(e.Probability, 0), 100)) / 100}, true
 }
 
-// At returns the probability, 0..1, of a mark with that many bytes in the queue.
+// At returns the probability, 0..1, that a packet is marked with so many bytes queued.
 func (c Curve) At(queue int64) float64 {
 	switch {
 	case queue > c.Max || queue == c.Max && c.Min >= c.Max:

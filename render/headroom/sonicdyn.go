@@ -46,8 +46,8 @@ func generationOf(release string) generation {
 // numerator, so that 50 percent gives 11.8 and 0 percent gives 6.3 with frames
 // of 1024 bytes; the result repeats it. A larger MTU therefore lowers XOFF.
 //
-// Without shared headroom it adds 2 KiB where its result is further below that
-// of small packets only; as both are rounded, a longer cable can get a KiB less.
+// Without shared headroom it adds 2 KiB where its result is further below that of small
+// packets only; as both are rounded, a longer cable can get up to a KiB less.
 //
 // A speed without pause quanta takes the ASIC's constant, as the script does,
 // and says so in a note: that constant is far below what the quanta of

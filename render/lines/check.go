@@ -9,9 +9,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Check returns an error unless each setting of an edit is one that the system
-// makes ([Grammar.Known]), of an interface that is managed or of none. An edit
-// of a file may hold anything. A nil managed takes every interface.
+// Check returns an error unless each setting of an edit is one that the system makes
+// ([Grammar.Known]), of an interface that is managed or of none. An edit that was read
+// from a file may hold anything. A nil managed takes every interface.
 func (g *Grammar) Check(e Edit, managed func(port string) bool) error {
 	for i, s := range e {
 		port, ok := g.Known(s)
@@ -37,7 +37,8 @@ func (s Setting) String() string {
 	return text
 }
 
-// CheckUndo returns an error unless undo is at the places of the edit.
+// CheckUndo returns an error unless undo is at the places of the edit, as [Edit.Undo]
+// makes it.
 func (e Edit) CheckUndo(undo Edit) error {
 	at := map[Setting]bool{} // with Line: a section or block that goes as a whole
 	for _, s := range e {

@@ -33,11 +33,11 @@ type Grammar struct {
 	// After reports whether a comes behind b, which has the same rank; nil
 	// keeps the order in which they come.
 	After func(a, b string) bool
-	// Join makes one line of those that say the same of entries of a list.
+	// Join makes one line of those that say the same of list entries; nil for no lists.
 	Join func(lines []string) []string
 
-	// Lasting are the places of sections that no device loses: they are removed
-	// from a text, and only when nothing stands in them.
+	// Lasting are the places of sections that are there even when empty: they are not
+	// removed from a device, and from a text only when nothing stands in them.
 	Lasting []Place
 	// Fleeting are the places of blocks that go with their last line.
 	Fleeting []Place
@@ -51,7 +51,8 @@ type Grammar struct {
 	// Swap reports whether a line has to be taken away before the other of its
 	// key is typed; nil for never.
 	Swap func(at Place, key, was, is string) bool
-	// Rations are the blocks that share something.
+	// Rations are the blocks that share something: one gives it up before another gets
+	// it.
 	Rations map[Place]Ration
 
 	// Known reports whether the tool makes a setting, and its interface or "".
@@ -100,7 +101,7 @@ func (g *Grammar) New() *Config { return &Config{g: g} }
 
 func (c *Config) clone() *Config { return &Config{Lines: clone(c.Lines), Whole: c.Whole, g: c.g} }
 
-// Complete reports whether c is all of a device's answer, as far as that shows.
+// Complete reports whether c is all of a device's answer, as far as the text tells.
 func (c *Config) Complete() bool { return c.g.Complete(c) }
 
 // String returns what Append appends.

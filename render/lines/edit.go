@@ -20,7 +20,8 @@ type Setting struct {
 	// Line sets it: "mtu 9100". Empty is the default: nothing is configured. Of
 	// a section or block it is [Present] or "".
 	Line string `json:"line,omitempty"`
-	// At is the line's position in its block, from 1; 0 for where it belongs.
+	// At is the position in its block that the line goes back to, from 1; 0 for where
+	// it belongs.
 	At int `json:"at,omitempty"`
 }
 

@@ -44,7 +44,7 @@ type block struct {
 	at    Place
 	depth int    // 0 of the top level
 	text  string // its header
-	// nodes are its headers, several where the text opens it again.
+	// nodes are its headers, several where the text opens it again. The last one holds.
 	nodes []*Line
 	n     int              // position of the last node among its neighbours, from 1
 	keys  []string         // in their order

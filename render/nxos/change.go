@@ -222,7 +222,7 @@ func (p *planner) port(name, input, output string) {
 	}
 }
 
-// toggle turns on or off what is off by default, or comes from the port-channel.
+// toggle turns on or off what is off by default, and may come from the port-channel.
 func (p *planner) toggle(name, key string, on bool) {
 	own := p.v.ports[name]
 	rest, _ := p.v.line(name, key)

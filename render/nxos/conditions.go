@@ -8,7 +8,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Condition is what PFC needs to be live and a priority of a port does not have.
+// Condition is something that live PFC needs and that a priority of a port lacks.
 type Condition struct {
 	Port     string
 	Priority int

@@ -50,7 +50,7 @@ type frame struct {
 	line          *Line
 	indent, depth int
 	at            place // where lines below it stand
-	// indented says that lines stand below it by indentation, and no others.
+	// indented says that only lines that are indented below it are part of it.
 	indented bool
 }
 

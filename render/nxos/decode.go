@@ -101,7 +101,7 @@ func (v *view) line(port, key string) (rest string, ok bool) {
 	return "", false
 }
 
-// lag returns the lines that members take from a port-channel, by key.
+// lag returns the lines that members take from a port-channel, by key; nil for "".
 func (v *view) lag(name string) map[string]*Line {
 	if name == "" {
 		return nil
@@ -249,7 +249,8 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 	return out
 }
 
-// odd reports lines of a port that the model lacks or its port-channel denies.
+// odd reports the lines of a port that the model has no place for, and those that
+// contradict its port-channel.
 func (v *view) odd(name string, own *Line) {
 	lag := aggregate(own)
 	for _, l := range own.Sub {

@@ -11,7 +11,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// input is what an input policy is to do: its tables, and the group of all else.
+// input is what an input policy is to do: the tables that it classifies by, and the
+// group of all else.
 type input struct {
 	table
 	byDSCP, byPCP bool
@@ -99,7 +100,8 @@ func (in input) matches(group int8) []string {
 	return out
 }
 
-// inputs writes the input policies and returns those that ports get, by port.
+// inputs writes input policies and returns the name of each port's. Ports that keep
+// theirs have none.
 func (p *planner) inputs() map[string]string {
 	shapes, groups := grouped(p, partMaps, p.resolve)
 	names, fresh := p.choose(typeQoS, keyInput, prefix+"IN", groups, func(name string, i int) bool {

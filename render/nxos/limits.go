@@ -29,8 +29,8 @@ const (
 	maxRestore               = 100
 )
 
-// Refusals returns the values of a fitted device that no switch is given, ports
-// in natural order. See also [ClassModel.Refusals].
+// Refusals returns the values of a fitted device that no switch is given, ports in
+// natural order. Those that depend on the class model are in [ClassModel.Refusals].
 func Refusals(d *qos.Device) []render.Refusal {
 	ports := natural.Keys(d.Ports)
 	r := refuser{all: commonOf(d, ports)}

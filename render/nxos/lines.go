@@ -168,13 +168,13 @@ func bandwidthOf(class *Line) int {
 	return n
 }
 
-// queueOrder orders the classes of a queuing policy; the default is the lowest.
+// queueOrder orders a queuing policy's classes by queue; the default is the lowest.
 func queueOrder(header string) int {
 	n, _ := lines.Number(header[len(header)-1:], 9)
 	return n
 }
 
-// linesOf returns the lines of a block, but no classes, by key, and the keys.
+// linesOf returns a block's lines, but no classes, by key, and the keys in order.
 func linesOf(at place, block *Line) (keys []string, text map[string]string) {
 	text = map[string]string{}
 	if block == nil {

@@ -187,7 +187,8 @@ func (p *planner) networkFails(carried map[int]int) bool {
 	return false
 }
 
-// ownPauses reports whether the policy in force is ours and pauses too much.
+// ownPauses reports whether the policy in force is ours and pauses what is no longer
+// wanted.
 func (p *planner) ownPauses() bool {
 	have := p.v.network
 	return have.ours() && !maps.Equal(have.pauses(), p.all.pauses)

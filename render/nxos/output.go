@@ -8,7 +8,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
-// outputs writes the output policies and returns those that ports get, by port.
+// outputs writes output policies and returns the name of each port's. Ports that keep
+// theirs have none.
 func (p *planner) outputs() map[string]string {
 	shapes, groups := grouped(p, partQueues, p.resolveQueues)
 	names, fresh := p.choose(typeQueuing, keyOutput, prefix+"OUT", groups, func(name string, i int) bool {
@@ -32,7 +33,7 @@ func (p *planner) outputs() map[string]string {
 // output is what an output policy is to do with each queue.
 type output struct {
 	queues queues
-	// from names the policy that has the lines of queues left alone.
+	// from names the policy that queues which are left alone take their lines from.
 	from string
 	left qos.PrioritySet
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
 
-// Plans and undo records are files that become paths, rows and words of a shell.
+// Plans and undo records are files. What they hold becomes paths, rows and shell words.
 var (
 	nameWord = regexp.MustCompile(`^[\w.:@+/#~%=-]+$`)
 	// checkpointWord is a name that a checkpoint of this tool can have.
@@ -195,7 +195,7 @@ func (s Step) Check(managed func(port string) bool) error {
 	return nil
 }
 
-// Flaps reports whether a port goes down or comes up in the step.
+// Flaps reports whether a port goes down or up in the step, whatever a plan says of it.
 func (s Step) Flaps() bool {
 	return len(s.Down)+len(s.Up) > 0 || slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == TPort && o.Field == "admin_status" })
 }

@@ -484,7 +484,7 @@ func (d *decoder) members() {
 	for _, p := range d.dev.Ports {
 		p.LAG = qos.Of("")
 	}
-	// Sorted, so that of two that claim a port the same one wins every time.
+	// Sorted: of two port channels that claim a port the same one wins every time.
 	for _, key := range slices.Sorted(maps.Keys(d.cfg[TMember])) {
 		lag, port, _ := strings.Cut(key, "|")
 		if p := d.dev.Ports[port]; p != nil {

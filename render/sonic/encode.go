@@ -138,8 +138,8 @@ type classed[T comparable] struct {
 	v     T
 }
 
-// name gives every distinct object of the device its native name. The plain name
-// is that of most ports' value, others are made from their content.
+// name gives every distinct object of the device its native name. The value that most
+// ports share gets the plain name, others one made from their content.
 func (e *encoder) name() {
 	maps := map[qos.Maps]int{}
 	byPtr := map[*qos.Maps]int{}
@@ -389,7 +389,8 @@ func (e *encoder) port(name string, p *qos.Port) {
 	}
 }
 
-// cable prints whole metres, as the model has them, rounded to the safe side.
+// cable prints whole metres, rounded up: the model knows no fractions, and a longer
+// cable is the safe side.
 func cable(l units.Length) string { return strconv.Itoa(int(math.Ceil(float64(l)))) + "m" }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
@@ -533,7 +534,8 @@ func (e *encoder) device() {
 	}
 }
 
-// globalName finds, or makes, the DSCP map of the global row.
+// globalName finds, or makes, the DSCP map of the global row, the only map that the
+// switch honours there.
 func (e *encoder) globalName(m *qos.Maps) (string, bool) {
 	row := mapRow(m.DSCPToTC[:])
 	if len(row) == 0 {

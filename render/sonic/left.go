@@ -83,7 +83,8 @@ func sayLeft(changes []qos.Change, ports []string, left map[string]string) []str
 	return notes
 }
 
-// sayShut notes the ports that stay down, as no recorded run took them down.
+// sayShut notes the ports that are down and stay down, since no record says that a run
+// took them down.
 func (s Site) sayShut(running Config, desired *qos.Device) []string {
 	if s.Left == nil {
 		return nil

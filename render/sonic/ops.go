@@ -102,8 +102,8 @@ func (o Op) PortOf() string {
 	return ""
 }
 
-// fieldTables hold rows that this tool shares with others field by field: a
-// change is sent as that one field, so that a neighbour's new field survives.
+// fieldTables hold rows that this tool shares with others field by field: a change is
+// sent as that one field, so that what others wrote in the row just now survives.
 var fieldTables = []string{TPort, TCable, TWatchdog + "|GLOBAL"}
 
 func byField(table, key string) bool {
@@ -299,7 +299,8 @@ func portDelta(table, port string, have, want Table, covers []cover, wanted []in
 		case managed && unwanted(table, r):
 			continue
 		}
-		// buffermgrd writes its own rows anew when the port comes up.
+		// buffermgrd makes its rows anew, maybe with another profile, as the port comes
+		// up.
 		if len(r) > 0 && !Derived(r["profile"]) {
 			written[key(i)] = true
 			puts = append(puts, Op{Table: table, Key: key(i), Row: r})

@@ -157,7 +157,7 @@ func managed(running, target Config) Config {
 	return out
 }
 
-// collect keeps ops of some change: a name alone is not worth a flapped port.
+// collect keeps ops that a change needs: a name alone is not worth a flapped port.
 func (p *planner) collect() {
 	all := delta(p.running, p.target)
 	p.after = p.running.After(all)
@@ -250,7 +250,8 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 	}
 }
 
-// rebinds lists a change for a row that is only bound anew: it disturbs.
+// rebinds lists a row that is only bound anew as a change: the plan tells what it
+// disturbs.
 func (p *planner) rebinds(o Op, port string) {
 	field := qos.KindMapBinding.Attr()
 	if _, idx, ok := strings.Cut(o.Key, "|"); ok {
@@ -504,7 +505,7 @@ func (p *planner) wide() {
 	}
 }
 
-// outside returns ports that the intent does not name, by "TABLE|name" in use.
+// outside returns ports that the intent does not name, by the "TABLE|name" they use.
 func (p *planner) outside() map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	use := func(object, port string) {

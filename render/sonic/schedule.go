@@ -36,7 +36,8 @@ func schedule(ports []flapper, size int, uplinks []string) []group {
 	bulk := ceil(multi, size)
 	direct := ceil(max(0, len(ports)-bulk*size), size)
 	if apart != nil {
-		// Two uplinks that are kept apart may cost a group more, of their kind.
+		// Two uplinks that are kept apart may cost one more group, of the kind that
+		// takes them.
 		switch room := bulk*size - multi; {
 		case apart[1].entries > 1: // both have many rows
 			bulk = max(bulk, 2)

@@ -60,7 +60,7 @@ func (b *builder) flaps(port string) bool {
 	return b.running.Up(port) && (!changes || end == "up")
 }
 
-// ways returns the uplinks that are up while ports flap.
+// ways returns the uplinks that are up while ports flap: a shut one is no way out.
 func (b *builder) ways() []string {
 	return slices.DeleteFunc(slices.Clone(b.Policy.Uplinks), func(port string) bool {
 		end, changes := b.final[port]

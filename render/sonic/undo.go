@@ -10,7 +10,8 @@ import (
 
 // Undo is an undo record: what stood where something was written.
 type Undo struct {
-	// Rows are as they were before they were written whole; nil for none.
+	// Rows are the rows that are written whole, as they were; nil for a row that was
+	// not there.
 	Rows map[string]map[string]Row `json:"rows,omitempty"`
 	// Fields restore the single fields of rows that others write as well.
 	Fields []Op `json:"fields,omitempty"`
@@ -141,7 +142,7 @@ func (u Undo) Written(cfg Config) []Op {
 	}
 	for _, o := range u.Fields {
 		row := cfg.Row(o.Table, o.Key)
-		// What is gone since then stays gone, and a removed row needs no fields.
+		// A port that is gone since then stays gone, and a removed row needs no fields.
 		if v, ok := row[o.Field]; row == nil || ok != o.Del && v == o.Value {
 			continue
 		}
@@ -216,7 +217,7 @@ func (s Site) Carry(running Config, ops []Op) (steps []Step, refused []string, s
 		case s.SSH:
 			o.overSSH, ssh = true, true
 		case o.Derives():
-			// A profile that the switch would derive again is no difference.
+			// An unused profile that the switch would derive again is no difference.
 			continue
 		default:
 			refused = append(refused, o.String())

@@ -130,8 +130,8 @@ func (t *traffic) on(n *network, arc int) qos.PrioritySet {
 	return set & n.bundle(int32(arc)).Lossless
 }
 
-// leaks gathers the ingress ports of each switch that carry an island's traffic, on, by
-// its classes.
+// leaks gathers, by switch and by classes, the ingress ports that carry an island's
+// traffic; on says what an arc carries.
 func (a *Analysis) leaks(leak Leak, on func(arc int) qos.PrioritySet) []Leak {
 	var out []Leak
 	for s := range a.Graph.Switches {

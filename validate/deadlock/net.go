@@ -189,8 +189,7 @@ func (n *network) destinations(targets qos.PrioritySet) {
 	}
 }
 
-// plane returns that of the change of tag from one layer to another; -1 where it
-// never happens.
+// plane numbers the change of tag from one layer to another; -1 where it never happens.
 func (n *network) plane(from, to int) int8 { return n.planes[n.layers[from].tag][n.layers[to].tag] }
 
 // numberPlanes numbers the changes of tag that can happen.

@@ -61,7 +61,7 @@ func (h *holes) add(k *intent.Class, p *intent.Port, from intent.Origin) {
 }
 
 // list returns the holes with their ports in order. others is how many ports are as
-// they should.
+// they should be.
 func (h *holes) list(others int) []Hole {
 	var out []Hole
 	for _, x := range h.All() {

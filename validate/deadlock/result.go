@@ -98,8 +98,8 @@ type UpTurn struct {
 // link and of one switch. It ends early where ctx does.
 func (a *Analysis) Run(ctx context.Context) (*Result, error) { return a.run(ctx, !a.proven, false) }
 
-// run looks at failures where it is told to, and at all of them, not at one of those
-// that are alike.
+// run also looks at failures if it is told to: at one of those that are alike, or with
+// all at every one.
 func (a *Analysis) run(ctx context.Context, failures, all bool) (*Result, error) {
 	n := a.n
 	r := &Result{}

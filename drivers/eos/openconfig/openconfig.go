@@ -5,7 +5,7 @@
 // aristanetworks/yang EOS-4.36.1F, pathreport.csv: counters of priorities and of
 // the watchdog since 4.23.2.
 //
-// Do not use it for configuration: EOS replaces what OpenConfig has no words for.
+// Do not use it for configuration: EOS replaces all that OpenConfig has no words for.
 package openconfig
 
 import (
@@ -45,8 +45,8 @@ func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) 
 	return source.Observe(ctx, c)
 }
 
-// decode makes an observation of the values of any subset of the tree, in any cut;
-// the time is left to the caller. Unknown paths and leaves are passed over.
+// decode makes an observation of the values of any subset of OpenConfig's tree, however
+// it is split; the caller sets the time. Unknown paths and leaves are skipped.
 func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	d := decoder{
 		o:          &drivers.Observation{Ports: map[string]*drivers.PortState{}},

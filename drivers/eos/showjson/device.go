@@ -31,7 +31,7 @@ func ParseVersion(b []byte) (Version, error) {
 	return Version{Model: o.String("modelName"), Release: o.String("version"), Manufacturer: o.String("mfgName"), Uptime: seconds(o, "uptime")}, err
 }
 
-// seconds returns a time in seconds between zero and a century.
+// seconds returns a time in seconds, with a fraction, above zero and below a century.
 func seconds(o tree.Object, name string) qos.Opt[time.Duration] {
 	const century = 100 * 366 * 24 * time.Hour
 	n, _ := o.Get(name).(json.Number)
@@ -47,10 +47,10 @@ type Sessions struct {
 	// "pending", "completed", "pendingCommitTimer".
 	States map[string]string
 	// Users are who opened or committed a session, in words for people, as far as the
-	// device shows it, in forms that are not documented for all releases.
+	// device shows it. The form is not documented for every release.
 	Users map[string]string
-	// Timer is the session whose commit is reverted unless it is confirmed; "" for
-	// none. Expires is when, on the clock of [Version.Uptime].
+	// Timer is the session whose commit is reverted unless it is confirmed in time; ""
+	// for none. Expires is when, on the clock of [Version.Uptime].
 	Timer   string
 	Expires qos.Opt[time.Duration]
 }

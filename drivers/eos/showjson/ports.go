@@ -51,7 +51,7 @@ func LLDPNeighbors(b []byte, o *drivers.Observation) error {
 		byPort[longName(port)] = append(byPort[longName(port)], qos.Neighbor{Device: device, Port: its})
 		n++
 	}
-	// The plain form is one list of neighbours, that in detail one for each port.
+	// The plain form is one list of neighbours, the detailed form a list for each port.
 	all, _ := out["lldpNeighbors"].([]any)
 	for _, e := range all {
 		l, _ := e.(map[string]any)

@@ -9,7 +9,7 @@
 //
 // Do not use it for configuration: the running configuration is validated as text.
 // There is no decoder where no sample of the JSON is public: show
-// priority-flow-control, show qos interfaces, maps and profile.
+// priority-flow-control, show qos interfaces, show qos maps, show qos profile.
 package showjson
 
 import (
@@ -28,7 +28,7 @@ import (
 // maxPorts is far above the ports, VLANs and loopbacks of a chassis.
 const maxPorts = tree.MaxEntries
 
-// ErrRefused says that the device answered with an error of its own.
+// ErrRefused: the device answered with an error instead of the command's output.
 var ErrRefused = errors.New("the device refuses the command")
 
 // decode reads the JSON object that a command prints.
@@ -73,7 +73,7 @@ func inOrder(o tree.Object) iter.Seq[string] {
 	return slices.Values(slices.Sorted(maps.Keys(o)))
 }
 
-// numbered goes through the members that stand for one queue or priority.
+// numbered goes through the members that stand for one unicast queue or one priority.
 func numbered(o tree.Object) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for key := range inOrder(o) {

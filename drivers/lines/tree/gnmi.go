@@ -24,7 +24,8 @@ type Source struct {
 	Name   string // for people
 	Origin string
 	Type   gnmi.DataType
-	// Paths are asked for one by one: what a release refuses must not cost the rest.
+	// Paths are asked for in a call each: what one release refuses must not cost the
+	// rest.
 	Paths []string
 	// Refusals are the codes of a device that answers and does not have a path.
 	Refusals []codes.Code
@@ -123,7 +124,8 @@ func entry(name string, keys map[string]string, node any) any {
 // Neighbors are what LLDP sees, by port and by the device's key.
 type Neighbors map[string]map[string]*[4]string
 
-// See adds a neighbour: its name and chassis, its port's identity and description.
+// See adds what LLDP sees: a system's name and chassis, its port's identity and
+// description.
 func (n Neighbors) See(port, key string, what [4]string) {
 	if n[port] == nil {
 		n[port] = map[string]*[4]string{}

@@ -31,7 +31,7 @@ const (
 // Object is one object of a tree; nil has nothing in it.
 type Object map[string]any
 
-// Parse reads the object that a command prints; more says that it is not all.
+// Parse reads the object that a command prints; more says that something follows it.
 func Parse(b []byte) (o Object, more bool, err error) {
 	if len(b) > MaxInput {
 		return nil, false, fmt.Errorf("output of %d bytes, more than %d", len(b), MaxInput)

@@ -15,8 +15,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
-// decode makes an observation of the values of any subset of the tree, in any cut;
-// the time is left to the caller. Unknown paths and leaves are passed over.
+// decode makes an observation of the values of any subset of the native tree, however
+// it is split; the caller sets the time. Unknown paths and leaves are skipped.
 func decode(vs []gnmi.Value) (*drivers.Observation, error) {
 	d := decoder{
 		o:         &drivers.Observation{Ports: map[string]*drivers.PortState{}},
@@ -138,7 +138,7 @@ func groupOf(class string) (int, bool) {
 
 // queues takes the counters of the egress queues of a port (YangModels/yang
 // vendor/cisco/nx Cisco-NX-OS-device.yang, QueuingStats). A queue has a row for each
-// type of statistics; the one for queuing counts before others.
+// type of statistics; the one for queuing, by name or number, counts first.
 func (d *decoder) queues(e tree.Object) {
 	name, ok := longName(e.Text("name"))
 	if !ok {

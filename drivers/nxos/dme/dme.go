@@ -1,5 +1,5 @@
 // Package dme reads the state of a Nexus switch's ports over gNMI in NX-OS's native
-// model, Cisco-NX-OS-device: links, LLDP neighbours, queues, ECN marks, PFC.
+// model, Cisco-NX-OS-device: links, LLDP neighbours, queues, ECN marks, PFC frames.
 //
 // Do not use it for configuration, and not for the PFC watchdog: some releases
 // show 0 for its counters (paregupt/nexus_traffic_monitor). OpenConfig on NX-OS
@@ -16,7 +16,8 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 )
 
-// Model is the module of the native tree. A server without it has no such tree.
+// Model is the module of the native tree. A server that does not name it has no such
+// tree.
 const Model = "Cisco-NX-OS-device"
 
 // source asks for containers, not for lists, which is how public clients read
@@ -38,7 +39,7 @@ var source = tree.Source{
 
 // Observe reads the state of all ports and port-channels of the device, see
 // [tree.Source.Observe]. Where there is nothing at all, the observation has no ports.
-// Neighbors of a port on which LLDP sees nobody is empty and not nil.
+// Where LLDP is shown for a port and sees nobody, its Neighbors is empty and not nil.
 func Observe(ctx context.Context, c *gnmi.Client) (*drivers.Observation, error) {
 	return source.Observe(ctx, c)
 }

@@ -62,7 +62,7 @@ func Neighbors(b []byte, o *drivers.Observation) error {
 type PFC struct {
 	Mode string // "On", "Auto", "Off"
 	On   bool   // in operation
-	// Bitmap is that of lossless priorities as the switch prints it, "" for none.
+	// Bitmap is the bitmap of lossless priorities as the switch prints it; "" for none.
 	Bitmap string
 }
 

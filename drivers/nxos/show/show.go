@@ -3,8 +3,8 @@
 //
 // The JSON of NX-OS is tables in tables, TABLE_x with ROW_x in it, which is one
 // object or a list of them; all values may be strings. Each reader names the public
-// source that shows its keys, takes what it finds, and leaves a value unset whose key
-// is missing or of another form. Text that is no JSON object is an error.
+// source that shows its keys, takes what it finds, and leaves a value unset where its
+// key is missing or has another form. Text that is no JSON object is an error.
 //
 // Do not use it for configuration: that is read as text, by render/nxos.
 package show

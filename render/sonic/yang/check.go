@@ -231,7 +231,8 @@ func (ck *checker) fillTable(tn *node, rows map[string]map[string]string) {
 	}
 }
 
-// chooseList returns the first list that fits a row, else with as many keys.
+// chooseList returns the first list that fits a row, else the first with as many keys,
+// or nil.
 func chooseList(lists []*snode, parts int, fields map[string]string) (list *snode, fits bool) {
 	for _, l := range lists {
 		if len(l.keys) != parts {

@@ -14,7 +14,8 @@ import (
 // holding them. The types that SONiC models use of the two are written here; a
 // folder that does hold the files is read from them.
 
-// ietfTypes are types with a form of their own. Each returns the canonical one.
+// ietfTypes are types that do more than restrict a built-in one. Each returns the
+// canonical form.
 var ietfTypes = map[string]func(string) (string, error){
 	"ietf-inet-types:ip-address":           func(s string) (string, error) { return ipAddr(s, 0, true) },
 	"ietf-inet-types:ipv4-address":         func(s string) (string, error) { return ipAddr(s, 4, true) },

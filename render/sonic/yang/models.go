@@ -200,7 +200,8 @@ func (m *Models) add(file string, b []byte) {
 	m.units[u.name] = u
 }
 
-// parse keeps a fault of the foreign parser, on hostile text, from ending all.
+// parse keeps a fault of the foreign parser, which a file may provoke, from ending the
+// program.
 func parse(text, file string) (sts []*goyang.Statement, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -257,7 +258,7 @@ func (m *Models) indexTables(u *unit, st *goyang.Statement, sc *scope, depth int
 	}
 }
 
-// indexForeign notes, unapplied, what a module does to the tables of another.
+// indexForeign notes what a module does to another's tables, which is not applied.
 func (m *Models) indexForeign(u *unit) {
 	for _, s := range u.st.SubStatements() {
 		if s.Keyword != "augment" && s.Keyword != "deviation" {

@@ -36,7 +36,7 @@ type snode struct {
 	keys     []string
 	typ      *ytype
 	defaults []string
-	// mandatory of a leaf; min and max elements of a list, max 0 for any number.
+	// mandatory of a leaf; min and max elements of a list or leaf-list, max 0 for any.
 	mandatory bool
 	min, max  int
 	presence  bool
@@ -301,7 +301,8 @@ func (c *compiler) choice(s *snode, sc *scope, st *goyang.Statement, cases []cas
 	return nil
 }
 
-// parentWhens adds whens of a choice, case or uses, for the node around it.
+// parentWhens adds whens of a choice, case or uses; their context node is the data node
+// around it.
 func (c *compiler) parentWhens(s *snode, st *goyang.Statement, whens []*rule) []*rule {
 	out := whens[:len(whens):len(whens)]
 	for _, w := range all(st, "when") {

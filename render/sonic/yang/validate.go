@@ -56,7 +56,7 @@ func (ck *checker) settle() {
 	}
 }
 
-// wanted reports whether every when of s holds for a child of n, there or not.
+// wanted reports whether every when of s holds for a child of n that may not be there.
 func (ck *checker) wanted(n *node, s *snode) bool {
 	return ck.failedWhen(&node{s: s, parent: n}) == nil
 }
@@ -213,7 +213,8 @@ func (ck *checker) unique(n *node, s *snode) {
 	}
 }
 
-// reference checks that what a leafref, or one of a union, refers to exists.
+// reference checks that what a leafref refers to exists; of a union, one member must
+// take the value whole.
 func (ck *checker) reference(n *node) {
 	if canon, why := ck.refers(n, n.s.typ); why != "" {
 		if !n.implicit {

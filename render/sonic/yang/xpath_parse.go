@@ -351,7 +351,7 @@ func (p *xparser) predicates(s *step) error {
 	return nil
 }
 
-// isPath reports whether x is a path alone, maybe of current(), for a leafref.
+// isPath reports whether x is only a path, as a leafref needs; current() may begin it.
 func (x *xpath) isPath() bool {
 	return x.op == "path" && (len(x.args) == 0 || x.args[0].op == "call" && x.args[0].str == "current")
 }
