@@ -169,6 +169,13 @@ func (v *view) readPort(name string, t timers) *qos.Port {
 	p.PFC = qos.Of(v.paused(name))
 	p.MTU = qos.Of(v.mtu(name, p.PFC.V))
 	p.Watchdog = qos.Of(v.watchdog(name, p.PFC.V, t))
+	if rest, l, ok := last(own, keyWatchdog); ok && !p.Watchdog.V.Enabled && strings.HasPrefix(rest, "on") {
+		why := "the watchdog of the switch is off, so the line does nothing"
+		if t.on {
+			why = "the port pauses no priority, so the line does nothing"
+		}
+		v.add(own.Text, l, "%s", why)
+	}
 	for _, key := range []string{keyReceive, keySend} {
 		if rest, _, ok := last(own, key); ok && rest == "on" {
 			p.LinkPause.V = true

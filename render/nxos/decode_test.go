@@ -377,3 +377,21 @@ func TestModelOf(t *testing.T) {
 		}
 	}
 }
+
+// A watchdog needs its line on the port, that of the switch, and a pause to watch.
+func TestHalfAWatchdogIsReported(t *testing.T) {
+	whole := "priority-flow-control watch-dog-interval on\n" + strings.Replace(roceText, "  priority-flow-control mode on\n", "  priority-flow-control mode on\n  priority-flow-control watch-dog-interval on\n", 1)
+	for name, tt := range map[string]struct{ text, why string }{
+		"whole":       {whole, ""},
+		"none":        {roceText, ""},
+		"port alone":  {strings.TrimPrefix(whole, "priority-flow-control watch-dog-interval on\n"), "the watchdog of the switch is off, so the line does nothing"},
+		"no pause":    {strings.Replace(whole, "mode on", "mode off", 1), "the port pauses no priority, so the line does nothing"},
+		"off on port": {strings.Replace(whole, "  priority-flow-control watch-dog-interval on", "  priority-flow-control watch-dog-interval off", 1), ""},
+	} {
+		d, unknown := Decode(parse(t, tt.text), EightQueue)
+		on := d.Ports["Ethernet1/1"].Watchdog.V.Enabled
+		if on != (name == "whole") || (tt.why == "") != (len(unknown) == 0) || tt.why != "" && (len(unknown) != 1 || unknown[0].Why != tt.why || unknown[0].Text != "priority-flow-control watch-dog-interval on") {
+			t.Errorf("%s: on %t, %v", name, on, unknown)
+		}
+	}
+}

@@ -506,6 +506,9 @@ func (d *decoder) watchdogs() {
 			d.note(TWatchdog, key, "", "", "no such port")
 			continue
 		}
+		if p.Watchdog.V.Priorities == 0 { // swss, orchagent/pfcwdorch.cpp: "No lossless TC found"
+			d.note(TWatchdog, key, "", "", "pfcwd_sw_enable of the port names no priority, so the watchdog guards none")
+		}
 		det, _ := d.number(TWatchdog, key, "detection_time", row)
 		res, _ := d.number(TWatchdog, key, "restoration_time", row)
 		p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: p.Watchdog.V.Priorities, Action: qos.WatchdogAction(row["action"]), Detect: ms(det), Restore: ms(res)})

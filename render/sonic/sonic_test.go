@@ -208,7 +208,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 		TDSCPToTC:    {},
 		TCable:       {cableName: {"Ethernet0": "40"}},
 		TGroup:       {"Ethernet0|3": {"profile": "gone"}},
-		TWatchdog:    {"Ethernet7": {"action": "drop"}},
+		TWatchdog:    {"Ethernet7": {"action": "drop"}, "Ethernet0": {"action": "drop"}},
 		TIngressList: {"Ethernet9": {"profile_list": "a"}},
 	}
 	_, unknown := Decode(cfg)
@@ -220,6 +220,7 @@ func TestDecodeReportsWhatItCannotPlace(t *testing.T) {
 		"BUFFER_PG|Ethernet0|3 profile: no such profile",
 		"BUFFER_PORT_INGRESS_PROFILE_LIST|Ethernet9: no such port",
 		"CABLE_LENGTH|AZURE Ethernet0: not a port and its cable length",
+		"PFC_WD|Ethernet0: pfcwd_sw_enable of the port names no priority, so the watchdog guards none",
 		"PFC_WD|Ethernet7: no such port",
 		"PORT|Ethernet0 mtu: not a number",
 		"PORT_QOS_MAP|Ethernet0 mpls_tc_to_tc_map: this tool does not know the field and leaves it",
