@@ -346,15 +346,14 @@ func (r *run) inherit(drv drivers.Driver) error {
 
 // device works on one device until it is pending: it holds what was written, and that is
 // in force. left is what stays open on it.
-func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _ State, steps int, err error) {
+func (r *run) device(ctx context.Context, t task, left *[]string) (made *pending, _ State, steps int, err error) {
 	p := t.plan
 	drv, err := t.Open(ctx)
 	if err != nil {
 		return nil, Failed, 0, NewError("", OpConnect, err)
 	}
-	kept := false
 	defer func() {
-		if !kept {
+		if made == nil {
 			_ = drv.Close() // a session that does not close cleanly changes nothing about the state
 		}
 	}()
@@ -388,6 +387,12 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _
 			return nil, unwritten(err), 0, err
 		}
 	}
+	return r.write(ctx, drv, facts, snap, todo, t, left)
+}
+
+// write writes to a device that is in the state that was planned for, and reads it back.
+func (r *run) write(ctx context.Context, drv drivers.Driver, facts drivers.Facts, snap *drivers.Snapshot, todo *drivers.Steps, t task, left *[]string) (_ *pending, _ State, steps int, err error) {
+	p := t.plan
 	// A device that shows nothing of what is in force before the change proves
 	// nothing by showing nothing after it; one that did has lost its daemons.
 	_, before := drv.Applied(ctx, t.desired)
@@ -421,7 +426,6 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _
 			if unseen != nil {
 				*left = append(*left, fmt.Sprintf("could not confirm that it is in force: %s", oneLine(unseen)))
 			}
-			kept = true
 			return &pending{t, drv, token, now.Unfit, facts, blind}, Partial, steps, nil
 		}
 		err = NewError("", OpVerify, err)
@@ -429,7 +433,7 @@ func (r *run) device(ctx context.Context, t task, left *[]string) (_ *pending, _
 	if token == nil {
 		return nil, unwritten(err), steps, err
 	}
-	state, err = (&pending{task: t, drv: drv, token: token}).revert(ctx, err)
+	state, err := (&pending{task: t, drv: drv, token: token}).revert(ctx, err)
 	return nil, state, steps, err
 }
 
