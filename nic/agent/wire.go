@@ -201,7 +201,7 @@ func decodeAnswer(line []byte) (*answer, error) {
 	}
 	var a answer
 	if err := strictly(line, &a); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrAnswer, err)
+		return nil, fmt.Errorf("%w: %s", ErrAnswer, term.CleanLine(err.Error())) // it may name a key of the answer
 	}
 	if (a.Progress == nil) == (a.Response == nil) {
 		return nil, fmt.Errorf("%w: neither progress nor response", ErrAnswer)
