@@ -177,16 +177,16 @@ func (f *Fabric) OneHost(a *Access, name string) error {
 		}
 		short, _, _ := strings.Cut(full, ".")
 		if h = f.Fabric().Host(short); h == nil {
-			return wrong("", "say which host of the intent this is with --host", "the intent has no host %q, which is what this machine calls itself", short)
+			return Wrong("", "say which host of the intent this is with --host", "the intent has no host %q, which is what this machine calls itself", short)
 		}
 	}
 	switch {
 	case h == nil:
-		return wrong("", "", "the intent has no host %q", name)
+		return Wrong("", "", "the intent has no host %q", name)
 	case !slices.Contains(f.Hosts, h):
-		return wrong("", "", "--host %s is none of the hosts of --only", name)
+		return Wrong("", "", "--host %s is none of the hosts of --only", name)
 	case a.Lacks(h) != "":
-		return wrong("", wayIn, "%s has no %s", h.Name, a.Lacks(h))
+		return Wrong("", wayIn, "%s has no %s", h.Name, a.Lacks(h))
 	}
 	f.Hosts = []*intent.Host{h}
 	return nil
@@ -198,9 +198,9 @@ func (f *Fabric) SomeHost(a *Access) error {
 	case len(reach) > 0:
 		return nil
 	case f.part:
-		return wrong("", wayIn, "none of the hosts of --only has an address and a user name")
+		return Wrong("", wayIn, "none of the hosts of --only has an address and a user name")
 	}
-	return wrong("", wayIn, "no host of %s has an address and a user name", f.Fabric().Name)
+	return Wrong("", wayIn, "no host of %s has an address and a user name", f.Fabric().Name)
 }
 
 const wayIn = "give hosts an address and credentials.hosts, or run it on the host with --local"

@@ -70,7 +70,7 @@ func checkCables(f *intent.Fabric, file string) ([]validate.Finding, error) {
 		return nil, err
 	}
 	if device, ok := topology.Stranger(f, cables); ok {
-		return nil, wrong("topology", `name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`,
+		return nil, Wrong("topology", `name the file for the switch, leaf1.json, or write {"devices": {"leaf1": ...}} around what lldpctl answers`,
 			"%s does not say which device it is of, and the intent has no device %q", file, device)
 	}
 	return validate.Cabling(f, file, cables), nil
@@ -99,9 +99,9 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 		sw := f.Fabric().Switch(s.Switch)
 		switch {
 		case sw == nil:
-			return nil, wrong("config "+s.Switch+"="+s.File, "", "the intent has no switch %q", s.Switch)
+			return nil, Wrong("config "+s.Switch+"="+s.File, "", "the intent has no switch %q", s.Switch)
 		case seen[s.Switch]:
-			return nil, wrong("config", "", "%s is named twice", s.Switch)
+			return nil, Wrong("config", "", "%s is named twice", s.Switch)
 		}
 		seen[s.Switch] = true
 		text, err := boundedfile.Read(s.File, maxConfig)

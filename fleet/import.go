@@ -56,7 +56,7 @@ type imported struct {
 func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Imported, error) {
 	for _, sw := range s.Live() {
 		if sw.Address.V == "" && a.At == nil {
-			return nil, wrong("", "state its address, or give its configuration with --config", "%s has no address", sw.Name)
+			return nil, Wrong("", "state its address, or give its configuration with --config", "%s has no address", sw.Name)
 		}
 	}
 	out := &Imported{}
@@ -167,7 +167,7 @@ func (s *Source) readFile(out *imported) error {
 		if errors.Is(why, drivers.ErrUnclear) {
 			hint = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.Name, s.File, hint)
 		}
-		return wrong("", hint, "%s: %w", s.File, why)
+		return Wrong("", hint, "%s: %w", s.File, why)
 	case os == "":
 		os = found
 	case why == nil && found != os:
@@ -179,7 +179,7 @@ func (s *Source) readFile(out *imported) error {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}
 	if len(run.Ports) == 0 {
-		return wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'", "%s holds no ports that %s has", s.File, os)
+		return Wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'", "%s holds no ports that %s has", s.File, os)
 	}
 	id := system.Identify(text)
 	run.Name = cmp.Or(run.Name, id.Hostname)

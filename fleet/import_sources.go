@@ -34,7 +34,7 @@ func ParseSource(arg string) (Source, error) {
 	name, file, ok := strings.Cut(arg, "=")
 	name, system, stated := strings.Cut(name, ":")
 	if !ok || name == "" || file == "" || stated && system == "" {
-		return Source{}, wrong("", "write --config leaf1=config_db.json or --config leaf1:OS=running.cfg", "--config %s is not NAME=FILE", arg)
+		return Source{}, Wrong("", "write --config leaf1=config_db.json or --config leaf1:OS=running.cfg", "--config %s is not NAME=FILE", arg)
 	}
 	if stated {
 		if err := knownSystem("config "+arg, system); err != nil {
@@ -55,9 +55,9 @@ func ParseLive(arg string) (Source, error) {
 	m := liveForm.FindStringSubmatch(arg)
 	switch {
 	case m == nil:
-		return Source{}, wrong("", "write --device leaf1=OS://192.0.2.11:8080; credentials have their own flags", "--device %s is not NAME=OS://HOST[:PORT]", shown)
+		return Source{}, Wrong("", "write --device leaf1=OS://192.0.2.11:8080; credentials have their own flags", "--device %s is not NAME=OS://HOST[:PORT]", shown)
 	case strings.Contains(m[3], "@"):
-		return Source{}, wrong("", "use --username and --password", "--device %s holds a user", shown)
+		return Source{}, Wrong("", "use --username and --password", "--device %s holds a user", shown)
 	}
 	return Source{Name: m[1], OS: m[2], Address: m[3]}, knownSystem("device "+arg, m[2])
 }
@@ -67,7 +67,7 @@ var liveForm = regexp.MustCompile(`^([^=]+)=([a-z0-9-]+)://([^/]+)/?$`)
 // knownSystem refuses a system that there is not.
 func knownSystem(option, name string) error {
 	if _, known := Systems.Find(name); !known {
-		return wrong(option, "", "no system %q; there are %s", name, strings.Join(Systems.Names(), ", "))
+		return Wrong(option, "", "no system %q; there are %s", name, strings.Join(Systems.Names(), ", "))
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	taken := map[string]*Source{}
 	add := func(src *Source) error {
 		if taken[src.Name] != nil {
-			return wrong("", "", "switch %q is named twice", src.Name)
+			return Wrong("", "", "switch %q is named twice", src.Name)
 		}
 		taken[src.Name] = src
 		s.list = append(s.list, src)
@@ -156,7 +156,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	for _, sw := range switches {
 		if src := taken[sw.Name]; src != nil && src.File != "" && src.sw == nil {
 			if src.OS != "" && src.OS != sw.OS {
-				return nil, wrong("", "", "%s has os %s in %s, not %s", sw.Name, sw.OS, sw.Pos, src.OS)
+				return nil, Wrong("", "", "%s has os %s in %s, not %s", sw.Name, sw.OS, sw.Pos, src.OS)
 			}
 			src.sw, src.OS = sw, sw.OS
 			continue
@@ -166,7 +166,7 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 		}
 	}
 	if len(s.list) == 0 {
-		return nil, wrong("", "name switches with --device, --config or -f; see roce-fabric import --help", "there is nothing to import")
+		return nil, Wrong("", "name switches with --device, --config or -f; see roce-fabric import --help", "there is nothing to import")
 	}
 	s.name = cmp.Or(s.name, "imported")
 	for _, file := range o.Topologies {
@@ -212,7 +212,7 @@ func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
 	if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
 		// Places in a text that nobody wrote help nobody.
-		return nil, wrong("", faults[0].Hint, "%s", faults[0].Msg)
+		return nil, Wrong("", faults[0].Hint, "%s", faults[0].Msg)
 	}
 	if err != nil {
 		return nil, err

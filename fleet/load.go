@@ -115,12 +115,12 @@ func (e *OptionError) Hint() string { return e.Advice }
 // notSelected is the error of an Only that names nothing.
 func notSelected(err error) error {
 	if fault := (*intent.Error)(nil); errors.As(err, &fault) {
-		return wrong("only", fault.Hint, "%s", fault.Msg)
+		return Wrong("only", fault.Hint, "%s", fault.Msg)
 	}
 	return &OptionError{Option: "only", Err: err}
 }
 
-// wrong is an [OptionError].
-func wrong(option, advice, format string, a ...any) error {
+// Wrong makes an [OptionError].
+func Wrong(option, advice, format string, a ...any) error {
 	return &OptionError{Option: option, Err: fmt.Errorf(format, a...), Advice: advice}
 }

@@ -39,13 +39,13 @@ func OpenStore(ctx context.Context, f *intent.Fabric, o StoreOptions) (*Store, e
 	dir, err := StateDir(f.Name)
 	if o.Where == "" {
 		if err != nil {
-			return nil, wrong("", "name a folder with --state", "%w", err)
+			return nil, Wrong("", "name a folder with --state", "%w", err)
 		}
 		o.Where = dir
 	}
 	s, err := store.Open(ctx, o.Where, f.Name)
 	if err != nil {
-		return nil, wrong("state", "", "%w", err)
+		return nil, Wrong("state", "", "%w", err)
 	}
 	if folder, ok := store.Folder(s); ok {
 		dir = folder
@@ -63,10 +63,10 @@ func (o StoreOptions) keys(ctx context.Context, f *intent.Fabric, dir string) (r
 	if o.SignKey != "" {
 		text, err := secret.Resolve(ctx, o.SignKey)
 		if err != nil {
-			return nil, wrong("sign-key", "", "%w", err)
+			return nil, Wrong("sign-key", "", "%w", err)
 		}
 		if ring, err = keys.Parse([]byte(text.Reveal())); err != nil {
-			return nil, wrong("sign-key", "", "%w", err)
+			return nil, Wrong("sign-key", "", "%w", err)
 		}
 	} else if ring, err = keys.Open(dir); err != nil {
 		if !o.ReadOnly {
@@ -76,12 +76,12 @@ func (o StoreOptions) keys(ctx context.Context, f *intent.Fabric, dir string) (r
 	}
 	for _, file := range o.TrustKeys {
 		if err := ring.Trust(file); err != nil {
-			return nil, wrong("trust-key", "", "%w", err)
+			return nil, Wrong("trust-key", "", "%w", err)
 		}
 	}
 	for _, file := range f.Rollout.TrustKeys {
 		if err := ring.Trust(file); err != nil {
-			return nil, wrong("", "", "rollout.trustKeys: %w", err)
+			return nil, Wrong("", "", "rollout.trustKeys: %w", err)
 		}
 	}
 	return ring, nil

@@ -118,13 +118,13 @@ func (c *Console) Hint(hint string) {
 // errLine writes what a program should know on standard error.
 func (c *Console) errLine(key string, v any) {
 	// Standard error that cannot be written leaves nobody to tell.
-	_ = c.line(c.Err, map[string]any{"format": Format, key: v})
+	_ = writeLine(c.Err, map[string]any{"format": Format, key: v})
 }
 
 // Line writes a JSON document as one line of the result.
-func (c *Console) Line(v any) error { return c.line(c.Out, v) }
+func (c *Console) Line(v any) error { return writeLine(c.Out, v) }
 
-func (c *Console) line(w io.Writer, v any) error {
+func writeLine(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)

@@ -21,22 +21,19 @@ type File struct {
 // ParseFiles reads FORM=FILE. A value that cannot work is an [*fleet.OptionError], so
 // that it is refused before devices are read.
 func ParseFiles(args []string) ([]File, error) {
-	wrong := func(advice, format string, a ...any) ([]File, error) {
-		return nil, &fleet.OptionError{Err: fmt.Errorf(format, a...), Advice: advice}
-	}
 	var out []File
 	for _, arg := range args {
 		form, path, ok := strings.Cut(arg, "=")
 		switch {
 		case !ok || path == "":
-			return wrong("write --report sarif=roce.sarif", "--report %q names no form and file", arg)
+			return nil, fleet.Wrong("", "write --report sarif=roce.sarif", "--report %q names no form and file", arg)
 		case !slices.Contains(Forms, Form(form)):
-			return wrong("the forms are "+strings.Join(FormNames(), ", "), "--report %s: there is no form %q", arg, form)
+			return nil, fleet.Wrong("", "the forms are "+strings.Join(FormNames(), ", "), "--report %s: there is no form %q", arg, form)
 		case slices.ContainsFunc(out, func(f File) bool { return filepath.Clean(f.Path) == filepath.Clean(path) }):
-			return wrong("", "--report: %s is named twice", path)
+			return nil, fleet.Wrong("", "", "--report: %s is named twice", path)
 		}
 		if _, err := atomicfile.CheckOutput(path); err != nil {
-			return wrong("", "--report %s: %w", arg, err)
+			return nil, fleet.Wrong("", "", "--report %s: %w", arg, err)
 		}
 		out = append(out, File{Form(form), path})
 	}

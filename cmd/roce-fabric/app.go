@@ -29,7 +29,8 @@ type app struct {
 	only     []string
 	sudo     string   // --sudo
 	reports  []string // of --report
-	strict   bool     // --strict
+	files    []report.File
+	strict   bool // --strict
 	parallel int
 	lab      string
 	nic      nicFlags

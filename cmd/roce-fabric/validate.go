@@ -96,7 +96,8 @@ func (a *app) reportFlags(c *cobra.Command) {
 		if err := check(cmd, args); err != nil {
 			return err
 		}
-		_, err := report.ParseFiles(a.reports)
+		files, err := report.ParseFiles(a.reports)
+		a.files = files
 		return err
 	}
 }
@@ -105,11 +106,7 @@ func (a *app) reportFlags(c *cobra.Command) {
 // errors among the findings into the exit status.
 func (a *app) report(r report.Report) error {
 	r.Version, r.Time = version, time.Now()
-	files, err := report.ParseFiles(a.reports)
-	if err != nil {
-		return err
-	}
-	if err := a.Report(r, files); err != nil {
+	if err := a.Report(r, a.files); err != nil {
 		return err
 	}
 	switch {

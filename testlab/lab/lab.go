@@ -97,6 +97,7 @@ type Lab struct {
 	hosts    []string
 	dir      string
 	own      bool // the folder is the lab's own and goes with it
+	listed   bool // its lab file is written
 }
 
 // Options tune a lab.
@@ -218,7 +219,9 @@ func (l *Lab) write() error {
 	if err != nil {
 		return fmt.Errorf("lab file: %w", err)
 	}
-	return atomicfile.Write(l.Path(), append(b, '\n'), 0o600)
+	err = atomicfile.Write(l.Path(), append(b, '\n'), 0o600)
+	l.listed = err == nil
+	return err
 }
 
 // Names returns the switches in the order of the intent.
@@ -262,6 +265,9 @@ func (l *Lab) Close() (err error) {
 	}
 	if l.own {
 		return errors.Join(err, os.RemoveAll(l.dir))
+	}
+	if !l.listed { // the file in the folder is another lab's
+		return err
 	}
 	if gone := os.Remove(l.Path()); !errors.Is(gone, fs.ErrNotExist) {
 		err = errors.Join(err, gone)

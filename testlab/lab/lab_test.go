@@ -119,6 +119,22 @@ func TestStartFails(t *testing.T) {
 	}
 }
 
+// A lab that does not come up leaves the file of another one in its folder.
+func TestAFailedStartLeavesTheOtherLab(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(Path(dir), []byte("another lab"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := load(t, "sonic", "DellEMC-Z9332f-O32")
+	f.Switches[2].OS = "unknown"
+	if _, err := Start(f, dir, Options{}); err == nil {
+		t.Fatal("it started")
+	}
+	if b, err := os.ReadFile(Path(dir)); err != nil || string(b) != "another lab" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 func TestReadRefusesOtherFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.json")
 	for _, text := range []string{"", "{}", "[]", `{"kind":"other"}`, "\x00"} {

@@ -62,27 +62,23 @@ type Options struct {
 func (o *Options) Check() error {
 	switch {
 	case o.Interval < minInterval || o.Interval > maxInterval:
-		return wrong("take --interval 5m", "--interval %s: use %s to %s", o.Interval, drivers.Spell(minInterval), drivers.Spell(maxInterval))
+		return fleet.Wrong("", "take --interval 5m", "--interval %s: use %s to %s", o.Interval, drivers.Spell(minInterval), drivers.Spell(maxInterval))
 	case o.Rounds < 0:
-		return wrong("", "--rounds %d: use 1 or more, or 0 to go on", o.Rounds)
+		return fleet.Wrong("", "", "--rounds %d: use 1 or more, or 0 to go on", o.Rounds)
 	case o.Token != "" && o.Webhook == "":
-		return wrong("", "--webhook-token without --webhook")
+		return fleet.Wrong("", "", "--webhook-token without --webhook")
 	case o.History == "":
 		return nil
 	}
 	if st, err := os.Stat(filepath.Dir(o.History)); err != nil {
-		return wrong("", "--history: %w", err)
+		return fleet.Wrong("", "", "--history: %w", err)
 	} else if !st.IsDir() {
-		return wrong("", "--history: %s is no folder", filepath.Dir(o.History))
+		return fleet.Wrong("", "", "--history: %s is no folder", filepath.Dir(o.History))
 	}
 	if st, err := os.Lstat(o.History); err == nil && !st.Mode().IsRegular() {
-		return wrong("", "--history: %s is not a regular file", o.History)
+		return fleet.Wrong("", "", "--history: %s is not a regular file", o.History)
 	}
 	return nil
-}
-
-func wrong(advice, format string, a ...any) error {
-	return &fleet.OptionError{Err: fmt.Errorf(format, a...), Advice: advice}
 }
 
 // daemon is a watch that runs.
@@ -189,7 +185,7 @@ func (d *daemon) config(f *fleet.Fabric, at *fleet.Access) (watch.Config, error)
 		cfg.Devices = append(cfg.Devices, watch.Device{Name: h.Name, Host: true, Where: h.Pos.String()})
 	}
 	if len(cfg.Devices) == 0 {
-		return cfg, wrong("", "there is no device to watch")
+		return cfg, fleet.Wrong("", "", "there is no device to watch")
 	}
 	return cfg, nil
 }
@@ -215,19 +211,19 @@ func (o *Options) hook(ctx context.Context, done func(error)) (*webhook.Sender, 
 	if !strings.Contains(o.Webhook, "://") {
 		u, err := secret.Resolve(ctx, o.Webhook)
 		if err != nil {
-			return nil, wrong("", "--webhook: %w", err)
+			return nil, fleet.Wrong("", "", "--webhook: %w", err)
 		}
 		cfg.URL = strings.TrimSpace(u.Reveal())
 	}
 	if o.Token != "" {
 		var err error
 		if cfg.Token, err = secret.Resolve(ctx, o.Token); err != nil {
-			return nil, wrong("", "--webhook-token: %w", err)
+			return nil, fleet.Wrong("", "", "--webhook-token: %w", err)
 		}
 	}
 	s, err := webhook.New(cfg)
 	if err != nil {
-		return nil, wrong("", "--webhook: %w", err)
+		return nil, fleet.Wrong("", "", "--webhook: %w", err)
 	}
 	return s, nil
 }
@@ -235,7 +231,7 @@ func (o *Options) hook(ctx context.Context, done func(error)) (*webhook.Sender, 
 // bind opens the address of the server.
 func (o *Options) bind(ctx context.Context) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
-		return nil, wrong("take --listen 127.0.0.1:9600", "--listen: %w", err)
+		return nil, fleet.Wrong("", "take --listen 127.0.0.1:9600", "--listen: %w", err)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
