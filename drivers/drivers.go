@@ -18,6 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/render"
 )
 
 // The errors that a Driver returns, wrapped; test with errors.Is.
@@ -124,13 +125,24 @@ func Want[T Desired](desired Desired) (T, error) {
 type Decoder interface {
 	// Decode turns a snapshot into a running model. It does no I/O.
 	Decode(*Snapshot) (*qos.Device, []Unknown)
+	// Account is what becomes of each line of the configuration in a snapshot.
+	Account(*Snapshot) []render.Line
+}
+
+// Model returns what decodes the snapshots of a driver of a switch.
+func Model(d Driver) (Decoder, error) {
+	model, ok := d.(Decoder)
+	if !ok {
+		return nil, fmt.Errorf("%w: the device does not have the model of a switch", ErrUnsupported)
+	}
+	return model, nil
 }
 
 // Decode turns a snapshot of a driver's device into a running model.
 func Decode(d Driver, s *Snapshot) (*qos.Device, []Unknown, error) {
-	model, ok := d.(Decoder)
-	if !ok {
-		return nil, nil, fmt.Errorf("%w: the device does not have the model of a switch", ErrUnsupported)
+	model, err := Model(d)
+	if err != nil {
+		return nil, nil, err
 	}
 	running, unknown := model.Decode(s)
 	return running, unknown, nil

@@ -21,6 +21,9 @@ type System struct {
 	Encode func(*render.Device) (file string, text []byte)
 	// Decode reads what a switch shows as its configuration, or saved of it.
 	Decode func(text []byte) (*qos.Device, []Unknown, error)
+	// Account is what becomes of each line of a configuration, in its order. An error
+	// is that of Decode.
+	Account func(text []byte) ([]render.Line, error)
 	// Refused returns what of a switch the system does not take, and what it
 	// can only do in another way than the intent says.
 	Refused func(*render.Device) (refused []render.Refusal, adapted []string)

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/pool"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
@@ -32,20 +34,22 @@ type Imported struct {
 	Failed []*Error
 	// Doubts are what was not read, or may be of another system.
 	Doubts []string
-	// Lost is what this tool does not understand.
-	Lost []Lost
+	// Accounts say of each switch, in the order of the sources, what became of the
+	// lines of its configuration that this tool is about.
+	Accounts []Account
 }
 
-// Lost is a line of a switch that this tool does not understand.
-type Lost struct {
-	Device string `json:"device"`
-	drivers.Unknown
+// Account is what became of the lines of the configuration of a switch.
+type Account struct {
+	Device string        `json:"device"`
+	File   string        `json:"file,omitempty"` // "" for a switch that was read itself
+	Lines  []render.Line `json:"lines"`
 }
 
-// imported is a switch that was read, and what of it was not understood.
+// imported is a switch that was read, and the account of its configuration.
 type imported struct {
 	sw      derive.Switch
-	unknown []drivers.Unknown
+	account Account
 	doubt   string
 	err     *Error
 }
@@ -70,9 +74,8 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 			out.Doubts = append(out.Doubts, r.sw.Name+": "+r.doubt)
 		}
 		in.Switches = append(in.Switches, r.sw)
-		for _, u := range r.unknown {
-			out.Lost = append(out.Lost, Lost{r.sw.Name, u})
-		}
+		r.account.Device = r.sw.Name
+		out.Accounts = append(out.Accounts, r.account)
 	}); err != nil {
 		return out, err
 	}
@@ -90,6 +93,15 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 		res.LeftOut = append(res.LeftOut, notTaken(s.Known, res.Fabric)...)
 	}
 	out.Result = res
+	for i := range out.Accounts {
+		a := &out.Accounts[i]
+		at := slices.IndexFunc(res.Differs, func(d derive.Difference) bool { return d.Device == a.Device })
+		var changes []qos.Change
+		if at >= 0 {
+			changes = res.Differs[at].Changes
+		}
+		render.Settle(a.Lines, res.Desired[a.Device], changes)
+	}
 	return out, nil
 }
 
@@ -123,7 +135,7 @@ func (s *Source) read(ctx context.Context, r *Reader) (imported, error) {
 		if err != nil {
 			return err
 		}
-		out.sw.Running, out.unknown = c.running, c.unknown
+		out.sw.Running, out.account.Lines = c.running, c.account()
 		out.sw.Model = cmp.Or(out.sw.Model, c.facts.Model)
 		// A release that the switch does not print is what the driver makes of that.
 		if strings.Contains(c.facts.Version, c.facts.Release) {
@@ -174,7 +186,7 @@ func (s *Source) readFile(out *imported) error {
 		out.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.File, found, os)
 	}
 	system, _ := Systems.Find(os)
-	run, unknown, err := system.Decode(text)
+	run, _, err := system.Decode(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.File, err)
 	}
@@ -183,7 +195,10 @@ func (s *Source) readFile(out *imported) error {
 	}
 	id := system.Identify(text)
 	run.Name = cmp.Or(run.Name, id.Hostname)
-	out.sw.OS, out.sw.Running, out.sw.Saved, out.unknown = os, run, true, unknown
+	out.sw.OS, out.sw.Running, out.sw.Saved, out.account.File = os, run, true, s.File
+	if out.account.Lines, err = system.Account(text); err != nil {
+		return fmt.Errorf("%s: %w", s.File, err)
+	}
 	out.sw.Model = cmp.Or(out.sw.Model, id.Model)
 	out.sw.Release = cmp.Or(out.sw.Release, id.Release)
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/nic"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
 )
@@ -154,6 +155,7 @@ type configuration struct {
 	facts   drivers.Facts
 	running *qos.Device
 	unknown []drivers.Unknown
+	account func() []render.Line
 	seen    *drivers.Observation // of its links; nil where it shows nothing of them,
 	unseen  error                // and why that is
 }
@@ -168,9 +170,12 @@ func configured(ctx context.Context, drv drivers.Driver) (c configuration, err e
 	if err != nil {
 		return c, err
 	}
-	if c.running, c.unknown, err = drivers.Decode(drv, snap); err != nil {
+	model, err := drivers.Model(drv)
+	if err != nil {
 		return c, err
 	}
+	c.running, c.unknown = model.Decode(snap)
+	c.account = func() []render.Line { return model.Account(snap) }
 	if o, ok := drv.(drivers.Observer); ok {
 		if c.seen, c.unseen = o.Observe(ctx); c.unseen != nil {
 			c.seen = nil

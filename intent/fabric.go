@@ -108,6 +108,15 @@ type Settings struct {
 	Buffers   Buffers
 }
 
+// Globals says what becomes of settings that all ports of a switch share.
+type Globals string
+
+// The values of Globals.
+const (
+	GlobalsShared Globals = "shared" // they change where no port outside of the intent uses them
+	GlobalsOwn    Globals = "own"    // the intent decides
+)
+
 // LinkPause says what becomes of IEEE 802.3x pause.
 type LinkPause string
 
@@ -235,6 +244,7 @@ type Switch struct {
 	Model    Value[string] // hwsku; "" where not stated
 	Release  Value[string] // OS release; "" where not stated
 	Dynamic  Value[*bool]  // buffer model: nil takes the platform's usual one
+	Globals  Value[Globals]
 	Settings *Settings
 	Access   Access
 	Ports    []*Port // every port that a link or the ports section names, in numeric order

@@ -34,7 +34,13 @@ type rawFabric struct {
 	Traffic    rawMap[rawTraffic] `key:"traffic" keys:"name" doc:"What hosts send, by name: DSCPs that NICs, libraries and storage use. It configures nothing; the classes are compared with it."`
 	Islands    rawMap[rawIsland]  `key:"islands" keys:"name" doc:"Groups of hosts whose lossless traffic shares no port with that of others."`
 	Suppress   list[rawSuppress]  `key:"suppress" doc:"Findings that are accepted. Reports still show them, with the reason."`
+	rawGlobals
 	rawCommon
+}
+
+// rawGlobals is what a fabric, a role and a switch may state; the nearest wins.
+type rawGlobals struct {
+	Globals opt[string] `key:"globals" enum:"own,shared" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too. Default shared."`
 }
 
 // rawCommon are the settings that a fabric, a role, a device and a port may
@@ -105,6 +111,7 @@ type rawBuffers struct {
 
 type rawRole struct {
 	Classes rawMap[rawOverride] `key:"classes" keys:"class" doc:"Changes to classes of the fabric."`
+	rawGlobals
 	rawCommon
 }
 
@@ -118,6 +125,7 @@ type rawSwitch struct {
 	Ports       rawMap[rawPort]     `key:"ports" keys:"ports" doc:"Ports by name. A name may hold ranges: Ethernet[0-124:4]."`
 	Access      *rawAccess          `key:"access" doc:"How this device is reached, where it differs from credentials."`
 	Classes     rawMap[rawOverride] `key:"classes" keys:"class" doc:"Changes to classes of the fabric."`
+	rawGlobals
 	rawCommon
 }
 

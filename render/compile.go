@@ -81,6 +81,8 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 		Name:     sw.Name,
 		Platform: qos.Platform{OS: sw.OS, Release: sw.Release.V, Model: sw.Model.V},
 		Ports:    make(map[string]*qos.Port, len(sw.Ports)),
+
+		OwnsGlobals: sw.Globals.V == intent.GlobalsOwn,
 	}
 	if m != nil {
 		d.Platform.ASIC = m.ASICID

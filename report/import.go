@@ -5,32 +5,32 @@ import (
 	"io"
 	"strings"
 
-	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 )
 
 // ImportDocument is the JSON form of an import. Format counts up when a reader of an
 // older one would misread it.
 type ImportDocument struct {
-	Format        int                 `json:"format"`
-	Fabric        string              `json:"fabric"`
-	File          string              `json:"file,omitempty"`
-	Intent        string              `json:"intent"`
-	Assumed       []derive.Note       `json:"assumed"`
-	LeftOut       []derive.Note       `json:"left_out"`
-	NotUnderstood []fleet.Lost        `json:"not_understood"`
-	WouldChange   []derive.Difference `json:"would_change"`
+	Format      int                 `json:"format"`
+	Fabric      string              `json:"fabric"`
+	File        string              `json:"file,omitempty"`
+	Intent      string              `json:"intent"`
+	Assumed     []derive.Note       `json:"assumed"`
+	LeftOut     []derive.Note       `json:"left_out"`
+	Accounts    []fleet.Account     `json:"accounts"`
+	WouldChange []derive.Difference `json:"would_change"`
 }
 
 // WriteImport writes an import as JSON. file is where its intent was written to, ""
 // for standard output.
 func WriteImport(w io.Writer, r *fleet.Imported, file string) error {
-	return WriteJSON(w, ImportDocument{Format, r.Fabric.Name, file, string(r.Text), list(r.Assumed), list(r.LeftOut), list(r.Lost), list(r.Differs)})
+	return WriteJSON(w, ImportDocument{Format, r.Fabric.Name, file, string(r.Text), list(r.Assumed), list(r.LeftOut), list(r.Accounts), list(r.Differs)})
 }
 
 // list is never null in JSON.
@@ -56,7 +56,7 @@ func ImportText(r *fleet.Imported, file string) (out ImportSaid) {
 	for _, n := range r.LeftOut {
 		say("left out", n.Where+": "+n.What)
 	}
-	say("not understood", foldLost(r.Lost)...)
+	say("not understood", foldLost(r.Accounts)...)
 	say("a plan would change", foldChanges(r.Differs)...)
 	ports := 0
 	for _, s := range r.Fabric.Switches {
@@ -81,17 +81,22 @@ func ImportText(r *fleet.Imported, file string) (out ImportSaid) {
 
 // foldLost writes each thing that is not understood once, with all switches
 // that have it.
-func foldLost(lost []fleet.Lost) (out []string) {
-	var by ordered.Groups[drivers.Unknown, string]
-	for _, l := range lost {
-		by.Add(l.Unknown, l.Device)
-	}
-	for u, devices := range by.All() {
-		text := ""
-		if u.Text != "" {
-			text = " [" + u.Text + "]"
+func foldLost(accounts []fleet.Account) (out []string) {
+	type lost struct{ place, text, why string }
+	var by ordered.Groups[lost, string]
+	for _, a := range accounts {
+		for _, l := range a.Lines {
+			if l.Fate == render.Unknown {
+				by.Add(lost{l.Place(), l.Text, l.Why}, a.Device)
+			}
 		}
-		out = append(out, fewNames(devices)+" "+u.Where+text+": "+u.Why)
+	}
+	for l, devices := range by.All() {
+		text := ""
+		if l.text != "" {
+			text = " [" + l.text + "]"
+		}
+		out = append(out, fewNames(devices)+" "+l.place+text+": "+l.why)
 	}
 	return out
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers/eos/showjson"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/eos"
 )
 
@@ -62,6 +63,7 @@ func newDriver(t drivers.Target) *Driver {
 		Name: t.Name, System: "EOS", Shares: "comes with the qos profile", Grammar: native.Lines, Vias: []string{"ssh", "gnmi"}, Pace: realPace, Parse: native.Parse,
 		Refused:  refused,
 		Means:    func(c *native.Config, _ int) (*qos.Device, []native.Unknown) { return native.Decode(c) },
+		Accounts: func(c *native.Config, _ int) []render.Line { return native.Account(c) },
 		Identify: func(c *native.Config, desired *qos.Device, _ int) string { return native.Digest(c, desired) },
 		Held:     func(s *drivers.Snapshot) (*native.Config, int) { return nativeOf(s).cfg, 0 },
 	}}

@@ -13,10 +13,11 @@ import (
 
 // System is Arista EOS.
 var System = drivers.System{
-	System: intent.EOS,
-	Fit:    native.Fit,
-	Encode: encode,
-	Decode: decode,
+	System:  intent.EOS,
+	Fit:     native.Fit,
+	Encode:  encode,
+	Decode:  decode,
+	Account: account,
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
 		return native.Refusals(d.Desired), nil
 	},
@@ -46,6 +47,14 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 	}
 	d, unknown := native.Decode(cfg)
 	return d, lines.LeftAlone(unknown), nil
+}
+
+func account(text []byte) ([]render.Line, error) {
+	cfg, err := native.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return native.Account(cfg), nil
 }
 
 // secondLine is the second line of "show running-config".

@@ -21,6 +21,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -55,6 +56,8 @@ type Machine struct {
 	Parse func(text []byte) (*native.Config, error)
 	// Means says what a configuration means on a box of a variant.
 	Means func(c *native.Config, variant int) (*qos.Device, []native.Unknown)
+	// Accounts says what becomes of each line of a configuration.
+	Accounts func(c *native.Config, variant int) []render.Line
 	// Identify is the digest of what desired speaks of in a configuration.
 	Identify func(c *native.Config, desired *qos.Device, variant int) string
 	// Held is the configuration in a snapshot, and the variant of its box.
@@ -91,6 +94,9 @@ func (m *Machine) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	d, unknown := m.Means(m.Held(s))
 	return d, LeftAlone(unknown)
 }
+
+// Account is what becomes of each line of the configuration in a snapshot.
+func (m *Machine) Account(s *drivers.Snapshot) []render.Line { return m.Accounts(m.Held(s)) }
 
 // Digest identifies the state that desired speaks of; "", which no plan starts
 // from, where that is not a switch's.

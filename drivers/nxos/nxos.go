@@ -26,6 +26,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/nxos"
 )
 
@@ -76,6 +77,7 @@ func newDriver(t drivers.Target) *Driver {
 		Means: func(c *native.Config, m int) (*qos.Device, []native.Unknown) {
 			return native.Decode(c, native.ClassModel(m))
 		},
+		Accounts: func(c *native.Config, m int) []render.Line { return native.Account(c, native.ClassModel(m)) },
 		Identify: func(c *native.Config, desired *qos.Device, m int) string {
 			return native.Digest(c, desired, native.ClassModel(m))
 		},

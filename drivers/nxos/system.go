@@ -20,7 +20,8 @@ var System = drivers.System{
 	Encode: func(d *render.Device) (string, []byte) {
 		return "nxos.cfg", native.Encode(d.Desired, native.EightQueue).Append(nil)
 	},
-	Decode: decode,
+	Decode:  decode,
+	Account: account,
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
 		return native.Refusals(d.Desired), native.Warnings(d.Desired, native.EightQueue)
 	},
@@ -46,6 +47,15 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 	m, _ := native.ModelOf(string(text))
 	d, unknown := native.Decode(cfg, m)
 	return d, lines.LeftAlone(unknown), nil
+}
+
+func account(text []byte) ([]render.Line, error) {
+	cfg, err := native.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	m, _ := native.ModelOf(string(text))
+	return native.Account(cfg, m), nil
 }
 
 // version is the first line of a configuration behind the comments.

@@ -3,11 +3,12 @@ package sonic
 import (
 	"errors"
 	"fmt"
-	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 )

@@ -23,6 +23,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
@@ -251,6 +252,9 @@ func (d *driver) Decode(s *drivers.Snapshot) (*qos.Device, []drivers.Unknown) {
 	dev, unknown := native.Decode(config(s))
 	return dev, leftAlone(unknown)
 }
+
+// Account is what becomes of each field of the configuration in a snapshot.
+func (d *driver) Account(s *drivers.Snapshot) []render.Line { return native.Account(config(s)) }
 
 // leftAlone puts what the decoder could not place into the driver's form.
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {

@@ -20,6 +20,7 @@ var System = drivers.System{
 		return "config_db.json", native.Document(d.Desired, d.Model).AppendJSON(nil)
 	},
 	Decode:   decode,
+	Account:  account,
 	Refused:  refused,
 	Clues:    []drivers.Clue{drivers.Object(3, native.TMetadata), drivers.Object(2, native.Tables()...), drivers.Object(1, "INTERFACE", "LOOPBACK_INTERFACE", "VLAN", "FEATURE")},
 	Identify: identify,
@@ -35,6 +36,15 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 	cfg.PlainNames()
 	d, unknown := native.Decode(cfg)
 	return d, leftAlone(unknown), nil
+}
+
+func account(text []byte) ([]render.Line, error) {
+	cfg, err := native.Parse(text, native.WantTable)
+	if err != nil {
+		return nil, err
+	}
+	cfg.PlainNames()
+	return native.Account(cfg), nil
 }
 
 func refused(d *render.Device) (values []render.Refusal, adapted []string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -174,6 +175,8 @@ type entry struct {
 	diff func(d *differ, i int)
 	// keep gives to what from has of it.
 	keep func(to, from holder, a Attr)
+	// holds reports whether a holder has a value of it, of queue, group or table i.
+	holds func(h holder, i int) bool
 }
 
 // holder is a device and one of its ports, nil for none.
@@ -241,7 +244,8 @@ func of[T comparable](owner Owner, name string, source Source, at func(h holder,
 				compare(d, i, have, want, text, same...)
 			}
 		},
-		keep: func(to, from holder, a Attr) { *at(to, int(a.Index)) = *at(from, int(a.Index)) },
+		keep:  func(to, from holder, a Attr) { *at(to, int(a.Index)) = *at(from, int(a.Index)) },
+		holds: func(h holder, i int) bool { return at(h, i).Set },
 	}
 }
 
@@ -280,6 +284,10 @@ func mapsOf(name string, at func(holder) *Opt[*Maps], lossless func(have, want h
 				own.Unmanage(Table(a.Index))
 				*m = Of(&own)
 			}
+		},
+		holds: func(h holder, i int) bool {
+			m := at(h)
+			return m.Set && m.V != nil && slices.ContainsFunc(m.V.Table(Table(i)), func(to int8) bool { return to != Unmanaged })
 		},
 	}
 }
@@ -461,6 +469,22 @@ var named = sync.OnceValue(func() map[string]Attr {
 type Place struct {
 	Port  string // "" for the device
 	Field Attr
+}
+
+// Holds reports whether d has a value of an attribute, or of one of those that it
+// names: of a port, or of the device itself where port is empty.
+func (d *Device) Holds(port string, a Attr) bool {
+	h := holder{dev: d, port: d.Ports[port]}
+	e := &attributes[a.Kind]
+	if e.holds == nil || port == "" != (a.Kind < KindPort) || port != "" && h.port == nil {
+		return false
+	}
+	for i := a.Index; i <= a.Last; i++ {
+		if e.holds(h, int(i)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Keeping returns d with the values at the given places replaced by those of

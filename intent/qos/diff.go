@@ -334,3 +334,42 @@ func Normalize(d *Device) {
 		}
 	}
 }
+
+// Others returns the ports that are up, that desired does not list, and that would do
+// something else after a change of the device from before to after: those that use
+// what the device has for all of its ports. They are in natural order.
+func Others(before, after, desired *Device) []string {
+	if desired.OwnsGlobals {
+		return nil
+	}
+	var out []string
+	for name, have := range before.Ports {
+		is := after.Ports[name]
+		if is == nil || desired.Ports[name] != nil || !have.AdminUp.Or(true) {
+			continue
+		}
+		if len(Diff(before.alone(name, have), after.alone(name, is))) > 0 {
+			out = append(out, name)
+		}
+	}
+	slices.SortFunc(out, natural.Compare)
+	return out
+}
+
+// alone is one port with the tables that classify on it.
+func (d *Device) alone(name string, p *Port) *Device {
+	own := *p
+	m := d.MapsOf(name)
+	if m != nil {
+		used := *m
+		switch p.Trust.V {
+		case TrustDSCP:
+			used.Unmanage(PCPToTC)
+		case TrustPCP:
+			used.Unmanage(DSCPToTC)
+		}
+		m = &used
+	}
+	own.Maps = Of(m)
+	return &Device{Ports: map[string]*Port{name: &own}}
+}

@@ -99,6 +99,8 @@ type Device struct {
 	Name string
 	// Platform is what the box is. It is read or declared, never compared.
 	Platform Platform
+	// OwnsGlobals says that what all ports share may be changed whoever else uses it.
+	OwnsGlobals bool
 	// Classes are the intent's traffic classes. Only a desired Device has
 	// them; encoders take names of native objects from them.
 	Classes []Class

@@ -101,8 +101,10 @@ type Result struct {
 	// LeftOut is what the switches run or are joined to and the intent does
 	// not speak of; a plan leaves it alone.
 	LeftOut []Note
-	// Differs is what a plan would change, switches in natural order.
+	// Differs is what a plan would change, switches in natural order, and Desired what
+	// the intent says of each switch.
 	Differs []Difference
+	Desired map[string]*qos.Device
 }
 
 // ErrInput is wrapped by errors about what is to be derived from.
@@ -145,13 +147,15 @@ func Derive(in Input) (*Result, error) {
 	}
 	d.remarkKept()
 	d.remarkEmpty()
-	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut()}
+	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut(), Desired: map[string]*qos.Device{}}
 	for _, s := range d.switches {
 		diff := qos.Diff
 		if s.Saved {
 			diff = qos.DiffSaved
 		}
-		if cs := diff(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired); len(cs) > 0 {
+		want := c.Device(c.Fabric().Switch(s.Name)).Desired
+		out.Desired[s.Name] = want
+		if cs := diff(s.Running, want); len(cs) > 0 {
 			out.Differs = append(out.Differs, Difference{s.Name, cs})
 		}
 	}

@@ -1,0 +1,332 @@
+package fleet_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+var mutants = flag.Int("mutants", 40, "how many mutations of each system's corpus are tried; 0 for all")
+
+// A case of the corpus is a configuration as operators write them, and what an import
+// makes of it. Its comment says what it shows; a line of it that begins with "unsound:"
+// says why a plan of the intent is not empty, or which fault the configuration has.
+type corpusCase struct {
+	name, system, file string
+	comment            string
+	config             []byte
+	archive            *txtar.Archive
+}
+
+func corpus(t testing.TB, system string) (out []corpusCase) {
+	files, err := filepath.Glob("testdata/adopt/" + system + "/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := corpusCase{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), system: system, file: file, comment: string(a.Comment), archive: a}
+		for _, f := range a.Files {
+			if f.Name == "config" {
+				c.config = f.Data
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// adopted imports one configuration.
+func adopted(t testing.TB, system string, config []byte) (*fleet.Imported, error) {
+	file := filepath.Join(t.TempDir(), "running.cfg")
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := fleet.FindSources(t.Context(), fleet.SourceOptions{Switches: []fleet.Source{{Name: "sw1", OS: system, File: file}}})
+	if err != nil {
+		return nil, err
+	}
+	got, err := fleet.Import(t.Context(), s, &fleet.Access{}, fleet.ImportOptions{})
+	if err == nil {
+		return got, nil
+	}
+	for _, f := range got.Failed {
+		err = errors.Join(err, f)
+	}
+	return nil, errors.New(strings.ReplaceAll(err.Error(), file, "running.cfg"))
+}
+
+// accountText is the golden form of an import.
+func accountText(r *fleet.Imported, err error) []byte {
+	var b bytes.Buffer
+	if err != nil {
+		fmt.Fprintf(&b, "error: %v\n", err)
+		return b.Bytes()
+	}
+	count := map[render.Fate]int{}
+	for _, a := range r.Accounts {
+		for _, l := range a.Lines {
+			count[l.Fate]++
+		}
+	}
+	for _, fate := range slices.Sorted(maps.Keys(count)) {
+		fmt.Fprintf(&b, "%s: %d\n", fate, count[fate])
+	}
+	for _, a := range r.Accounts {
+		for _, l := range a.Lines {
+			if l.Fate != render.Represented {
+				fmt.Fprintf(&b, "%s: %s [%s]: %s %s\n", l.Fate, l.Place(), l.Text, l.Why, l.Check)
+			}
+		}
+	}
+	for _, n := range r.LeftOut {
+		fmt.Fprintf(&b, "left out: %s: %s\n", n.Where, n.What)
+	}
+	for _, n := range r.Assumed {
+		fmt.Fprintf(&b, "assumed: %s: %s\n", n.Where, n.What)
+	}
+	for _, d := range r.Differs {
+		for _, c := range d.Changes {
+			fmt.Fprintf(&b, "differs: %s %s -> %s\n", c.Path(), c.Old, c.New)
+		}
+	}
+	return b.Bytes()
+}
+
+var systems = []string{"eos", "nxos", "sonic"}
+
+// What an import makes of each configuration of the corpus is as reviewed, a sound one
+// gives an empty plan, and so does one without QoS.
+func TestCorpus(t *testing.T) {
+	for _, system := range systems {
+		for _, c := range corpus(t, system) {
+			t.Run(system+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				got, err := adopted(t, system, c.config)
+				text := accountText(got, err)
+				intent := []byte{}
+				if err == nil {
+					intent = got.Text
+				}
+				if *update {
+					a := &txtar.Archive{Comment: c.archive.Comment, Files: []txtar.File{{Name: "config", Data: c.config}, {Name: "account", Data: text}, {Name: "intent", Data: intent}}}
+					if err := os.WriteFile(c.file, txtar.Format(a), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, f := range c.archive.Files {
+					have, is := map[string][]byte{"account": text, "intent": intent}[f.Name]
+					if is && !*update && !bytes.Equal(have, f.Data) {
+						t.Errorf("%s is now\n%s\nwas\n%s", f.Name, have, f.Data)
+					}
+				}
+				if len(c.archive.Files) != 3 && !*update {
+					t.Error("the golden account is missing: go test ./fleet -run TestCorpus -update")
+				}
+				if strings.Contains("\n"+c.comment, "\nunsound:") {
+					return
+				}
+				if err != nil || len(got.Differs) > 0 {
+					t.Errorf("a sound configuration gives a plan that is not empty:\n%s", text)
+				}
+			})
+		}
+	}
+}
+
+// signature is all that a reader of an import learns.
+func signature(t testing.TB, system string, config []byte) string {
+	got, err := adopted(t, system, config)
+	text := string(accountText(got, err))
+	if err == nil {
+		text += string(got.Text)
+	}
+	return placeNumbers.ReplaceAllString(text, "")
+}
+
+// placeNumbers move with lines that are taken away.
+var placeNumbers = regexp.MustCompile(`,? ?line \d+`)
+
+// A mutation is a configuration with one line or field altered or taken away.
+type mutation struct {
+	what   string
+	config []byte
+}
+
+// No line that concerns QoS, PFC, ECN, buffers or the MTU is lost in silence: without
+// it, or with another value, the intent or the account is another.
+func TestNothingIsLostInSilence(t *testing.T) {
+	for _, system := range systems {
+		t.Run(system, func(t *testing.T) {
+			t.Parallel()
+			type trial struct {
+				c corpusCase
+				mutation
+			}
+			var all []trial
+			for _, c := range corpus(t, system) {
+				if _, err := adopted(t, system, c.config); err != nil {
+					continue
+				}
+				mutate := lineMutations
+				if system == "sonic" {
+					mutate = fieldMutations
+				}
+				for _, m := range mutate(t, c.config) {
+					all = append(all, trial{c, m})
+				}
+			}
+			step := 1
+			if *mutants > 0 {
+				step = max(1, len(all) / *mutants)
+			}
+			before := map[string]string{}
+			tried := 0
+			for i := 0; i < len(all); i += step {
+				m := all[i]
+				if before[m.c.name] == "" {
+					before[m.c.name] = signature(t, system, m.c.config)
+				}
+				tried++
+				if signature(t, system, m.config) == before[m.c.name] {
+					t.Errorf("%s: lost in silence: %s", m.c.name, m.what)
+				}
+			}
+			t.Logf("%d of %d mutations of %d configurations", tried, len(all), len(before))
+		})
+	}
+}
+
+// The lines that the contract is about, told apart without the decoders: those of
+// blocks that are about QoS, and those of other blocks by their words.
+var (
+	qosBlock   = regexp.MustCompile(`^(class-map|policy-map|qos profile|system qos|port-profile)\b`)
+	otherBlock = regexp.MustCompile(`^(class-map|policy-map) type (control-plane|copp|pbr|pdp|traffic|inspect)|^(class-map|policy-map) .*copp`)
+	qosLine    = regexp.MustCompile(`^(no |default )?(qos|priority-flow-control|random-detect|service-policy|service-profile|flowcontrol|(uc-|mc-)?tx-queue|mtu|l2 mtu|system jumbomtu|hardware qos|hardware buffer|platform \S+ (qos|buffer|pfc|mmu)|dcbx|congestion-control|inherit port-profile|traffic-policy)\b`)
+	idleLine   = regexp.MustCompile(`^(!|description\b|exit\b|end\b|$)`)
+	number     = regexp.MustCompile(`\d+`)
+)
+
+// lineMutations takes away and alters each line of a text that the contract is about.
+// With the header of a block goes all of the block.
+func lineMutations(_ testing.TB, config []byte) (out []mutation) {
+	lines := strings.Split(string(config), "\n")
+	indent := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
+	block := ""
+	for i, l := range lines {
+		text := strings.TrimSpace(l)
+		if indent(l) == 0 {
+			block = text
+		}
+		about := qosLine.MatchString(text) && !strings.HasPrefix(block, "control-plane") || qosBlock.MatchString(block) && !otherBlock.MatchString(block)
+		if !about || idleLine.MatchString(text) {
+			continue
+		}
+		end := i + 1
+		for end < len(lines) && strings.TrimSpace(lines[end]) != "" && indent(lines[end]) > indent(l) {
+			end++
+		}
+		out = append(out, mutation{fmt.Sprintf("line %d taken away: %s", i+1, text), []byte(strings.Join(slices.Concat(lines[:i], lines[end:]), "\n"))})
+		for _, to := range []string{altered(l)} {
+			if to != l {
+				out = append(out, mutation{fmt.Sprintf("line %d altered: %s, was %s", i+1, strings.TrimSpace(to), text), []byte(strings.Join(slices.Concat(lines[:i], []string{to}, lines[i+1:]), "\n"))})
+			}
+		}
+	}
+	return out
+}
+
+// altered is a line with another value: its last number, or its last word.
+func altered(l string) string {
+	if at := number.FindAllStringIndex(l, -1); len(at) > 0 {
+		last := at[len(at)-1]
+		n, err := strconv.Atoi(l[last[0]:last[1]])
+		if err != nil {
+			return l
+		}
+		if n++; n == 8 || n == 64 || n == 101 {
+			n -= 2
+		}
+		return l[:last[0]] + strconv.Itoa(n) + l[last[1]:]
+	}
+	switch word := l[strings.LastIndexByte(l, ' ')+1:]; word {
+	case "on":
+		return l[:len(l)-len(word)] + "off"
+	case "off":
+		return l[:len(l)-len(word)] + "on"
+	default:
+		return l + "-other"
+	}
+}
+
+// qosTables are the tables that the contract is about, and qosFields the fields of
+// other tables.
+var (
+	qosTables = regexp.MustCompile(`^(BUFFER_.*|QUEUE|SCHEDULER|WRED_PROFILE|PORT_QOS_MAP|.*_TO_.*_MAP|MAP_PFC_PRIORITY_TO_QUEUE|PFC_WD|CABLE_LENGTH|DEFAULT_LOSSLESS_BUFFER_PARAMETER|LOSSLESS_TRAFFIC_PATTERN)$`)
+	qosFields = map[string][]string{"PORT": {"mtu", "pfc_asym"}, "PORTCHANNEL": {"mtu"}}
+)
+
+// fieldMutations takes away and alters each field of CONFIG_DB that the contract is about.
+func fieldMutations(t testing.TB, config []byte) (out []mutation) {
+	parse := func() map[string]map[string]map[string]any {
+		doc := map[string]map[string]map[string]any{}
+		all := map[string]json.RawMessage{}
+		if err := json.Unmarshal(config, &all); err != nil {
+			t.Fatal(err)
+		}
+		for table, text := range all {
+			rows := map[string]map[string]any{}
+			if json.Unmarshal(text, &rows) == nil {
+				doc[table] = rows
+			}
+		}
+		return doc
+	}
+	add := func(what string, change func(doc map[string]map[string]map[string]any)) {
+		doc := parse()
+		change(doc)
+		text, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, mutation{what, text})
+	}
+	doc := parse()
+	for _, table := range slices.Sorted(maps.Keys(doc)) {
+		for _, key := range slices.Sorted(maps.Keys(doc[table])) {
+			for _, field := range slices.Sorted(maps.Keys(doc[table][key])) {
+				if !qosTables.MatchString(table) && !slices.Contains(qosFields[table], field) {
+					continue
+				}
+				place := table + "|" + key + " " + field
+				add(place+" taken away", func(doc map[string]map[string]map[string]any) { delete(doc[table][key], field) })
+				was, ok := doc[table][key][field].(string)
+				if !ok {
+					continue
+				}
+				if to := altered(" " + was)[1:]; to != was {
+					add(place+" altered: "+to+", was "+was, func(doc map[string]map[string]map[string]any) { doc[table][key][field] = to })
+				}
+			}
+		}
+	}
+	return out
+}
