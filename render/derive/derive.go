@@ -180,6 +180,8 @@ type deriver struct {
 	roleList []string
 	assumed  []Note
 	remarks  []remark // what is left out
+	// keepsCodePoints says that code points without a class stay where they are.
+	keepsCodePoints bool
 	// plainLinks writes one entry a link.
 	plainLinks bool
 }

@@ -118,7 +118,7 @@ func (d *deriver) settings(n *node, outer, inner wish, base bool) {
 	n.putIf("pfc", pfc)
 	n.when(inner.trust != outer.trust, "trust", bare(string(inner.trust)))
 	n.putIf("mtu", mtu(outer.mtu, inner.mtu, base))
-	keep := mapping()
+	keep := mapping().when(base && d.keepsCodePoints, "codePoints", bare("true"))
 	for i, k := range keptKinds {
 		keep.when(inner.keep[i] != outer.keep[i], k.key, bare(strconv.FormatBool(inner.keep[i])))
 	}
