@@ -240,6 +240,11 @@ func (p *planner) toggle(name, key string, on bool) {
 	if l := p.v.lag(aggregate(own))[key]; l != nil {
 		theirs, _ = cutWords(l.Text, key)
 	}
+	for _, l := range p.v.profiled(own, 0) {
+		if rest, ok := cutWords(l.Text, key); ok && theirs == "" {
+			theirs = rest
+		}
+	}
 	if firstWord(theirs) == "on" {
 		p.set(own.Text, "", key, key+" off")
 	} else if firstWord(rest) == "on" {
