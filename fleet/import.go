@@ -75,6 +75,7 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 		}
 		in.Switches = append(in.Switches, r.sw)
 		r.account.Device = r.sw.Name
+		in.Switches[len(in.Switches)-1].Account, in.Switches[len(in.Switches)-1].File = r.account.Lines, r.account.File
 		out.Accounts = append(out.Accounts, r.account)
 	}); err != nil {
 		return out, err
