@@ -172,7 +172,7 @@ type Class struct {
 // ECN is a class's marking curve as the operator wrote it.
 type ECN struct {
 	Mode        Value[ECNMode]
-	Min, Max    Value[units.Bytes]   // with ECNFixed
+	Min, Max    Value[qos.Threshold] // with ECNFixed
 	Probability Value[units.Percent] // at Max, whole percent; also with ECNAuto
 }
 

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -28,7 +29,7 @@ type tuning struct {
 
 type curve struct {
 	mode        opt[ECNMode] // unset follows from lossless
-	min, max    opt[units.Bytes]
+	min, max    opt[qos.Threshold]
 	probability opt[units.Percent]
 	pos         Pos // of the last ecn block
 }
@@ -108,7 +109,7 @@ func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 		*c = curve{mode: stated(ECNAuto, b.Auto.Pos), probability: c.probability, pos: raw.Pos}
 	case fixed:
 		if c.mode.V != ECNFixed {
-			c.min, c.max = opt[units.Bytes]{}, opt[units.Bytes]{}
+			c.min, c.max = opt[qos.Threshold]{}, opt[qos.Threshold]{}
 		}
 		c.mode = stated(ECNFixed, raw.Pos)
 		over(&c.min, b.Min)

@@ -3,6 +3,7 @@ package intent
 import (
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -74,8 +75,8 @@ type rawOverride struct {
 }
 
 type rawECN struct {
-	Min         opt[units.Bytes]   `key:"min" doc:"Queue length at which marking begins."`
-	Max         opt[units.Bytes]   `key:"max" doc:"Queue length from which every packet is marked."`
+	Min         opt[qos.Threshold] `key:"min" doc:"Queue length at which marking begins: bytes such as 150KB, or what the switch counts in: segments, cells, packets, %, ms, us."`
+	Max         opt[qos.Threshold] `key:"max" doc:"Queue length from which every packet is marked, in the same units."`
 	Probability opt[units.Percent] `key:"probability" doc:"Probability at max, whole percent. Default 5%."`
 	Auto        opt[bool]          `key:"auto" doc:"Compute min and max."`
 }
@@ -90,7 +91,7 @@ type rawWatchdog struct {
 	Detect  opt[time.Duration] `key:"detect" doc:"How long a queue is paused until a storm is declared. Default 400ms."`
 	Restore opt[time.Duration] `key:"restore" doc:"How long without pause until the queue is restored. Default 400ms."`
 	Poll    opt[time.Duration] `key:"poll" doc:"Interval of a software watchdog, at most detect and restore. Default 200ms."`
-	Action  opt[string]        `key:"action" enum:"drop,forward,alert" doc:"What happens to the queue in a storm. Default drop."`
+	Action  opt[string]        `key:"action" enum:"drop,forward,alert,errdisable" doc:"What happens to the queue in a storm; errdisable takes the port down, on EOS. Default drop."`
 }
 
 type rawMTU struct {

@@ -140,7 +140,7 @@ func (b *builder) global(s *intent.Settings) {
 		d.GlobalMaps = qos.Of(g)
 	}
 	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 {
-		d.WatchdogPoll = qos.Of(w.Poll.V)
+		d.WatchdogPoll, d.PollUsual = qos.Of(w.Poll.V), w.Poll.IsDefault()
 	}
 	if a := s.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers {
 		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a.V})

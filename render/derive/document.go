@@ -104,7 +104,7 @@ func (k curve) node(override bool) *node {
 	if k.auto {
 		n.put("auto", bare("true"))
 	} else {
-		n.put("min", bare(units.Bytes(k.min).String())).put("max", bare(units.Bytes(k.max).String()))
+		n.put("min", bare(k.min.String())).put("max", bare(k.max.String()))
 	}
 	return n.when(!usual || override, "probability", percent(k.prob))
 }

@@ -278,7 +278,6 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 			m.TCToQueue[3] = 0
 			p.Maps = qos.Of(&m)
 		}, "maps.tc_to_queue", ""},
-		"weights above 100": {func(p *qos.Port) { weights(p, 100, 300) }, "queues[3].scheduler", "rdma: {bandwidth: 75%}"},
 		"a weight of 0":     {func(p *qos.Port) { weights(p, 0, 50) }, "queues[0].scheduler", ""},
 		"an MTU of nothing": {func(p *qos.Port) { p.MTU = qos.Of(68) }, "mtu", ""},
 		"trust of nothing":  {func(p *qos.Port) { p.Trust = qos.Of(qos.TrustNone) }, "trust", ""},
@@ -286,7 +285,7 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: "drop", Detect: 1, Restore: 1})
 		}, "watchdog", ""},
 		"a watchdog of its own kind": {func(p *qos.Port) {
-			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: qos.ActionErrDisable, Detect: 4e8, Restore: 4e8})
+			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: "reboot", Detect: 4e8, Restore: 4e8})
 		}, "watchdog", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -304,6 +303,32 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 	}
 }
 
+// Thresholds stay in the unit in which the switch has them.
+func TestMarkingInUnitsOfTheSwitch(t *testing.T) {
+	for said, curve := range map[string]qos.ECN{
+		"{min: 320 segments, max: 3000 segments, probability: 90%}": {Enabled: true, Min: 320, Max: 3000, Unit: qos.UnitSegments, Probability: 90},
+		"{min: 100 cells, max: 200 cells, probability: 7%}":         {Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 7},
+		"{min: 100KB, max: 2ms, probability: 7%}":                   {Enabled: true, Min: 100, Max: 2, Unit: "kbytes/milliseconds", Probability: 7},
+		"{min: 10%, max: 40%, probability: 7%}":                     {Enabled: true, Min: 10, Max: 40, Unit: qos.UnitPercent, Probability: 7},
+	} {
+		s := running("leaf1", "Ethernet0", "Ethernet8")
+		for _, p := range s.Running.Ports {
+			p.Queues[3].ECN = qos.Of(curve)
+		}
+		r := derived(t, Input{Switches: []Switch{s}})
+		if !strings.Contains(string(r.Text), "ecn: "+said) {
+			t.Errorf("no %s in\n%s", said, r.Text)
+		}
+		for _, d := range r.Differs {
+			for _, change := range d.Changes {
+				if change.Field == qos.KindECN.At(3) {
+					t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
+				}
+			}
+		}
+	}
+}
+
 // Marking that no intent has is not taken away: the intent leaves it to the
 // switch, by class, role, switch or port, and the import says so.
 func TestMarkingThatNoIntentSays(t *testing.T) {
@@ -311,9 +336,6 @@ func TestMarkingThatNoIntentSays(t *testing.T) {
 		curve qos.ECN
 		said  string
 	}{
-		"thresholds in segments": {qos.ECN{Enabled: true, Min: 320, Max: 3000, Unit: qos.UnitSegments, Probability: 90}, "320 segments..3000 segments 90%"},
-		"thresholds in cells":    {qos.ECN{Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 5}, "100 cells..200 cells 5%"},
-		"two units":              {qos.ECN{Enabled: true, Min: 100, Max: 2, Unit: "kbytes/milliseconds", Probability: 5}, "100 kbytes..2 milliseconds 5%"},
 		"thresholds of the chip": {qos.ECN{Enabled: true, Other: "burst-optimized"}, "on (burst-optimized)"},
 		"an average":             {qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5, Weight: 7}, "100KB..1MB 5% weight 7"},
 		"another of one colour":  {qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5, Other: "red"}, "100KB..1MB 5% (red)"},

@@ -10,7 +10,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
 // wish is what an intent would say of one port, or of most ports of a switch,
@@ -41,7 +40,7 @@ type tune struct {
 type curve struct {
 	on, auto bool
 	keep     bool
-	min, max int64 // bytes, unless auto
+	min, max qos.Threshold // unless auto
 	prob     int
 }
 
@@ -194,18 +193,27 @@ func scale(t *tunes, sum int) {
 	}
 }
 
-// curveOf is a curve in bytes; what an intent cannot say stays as it is.
+// curveOf is a curve in the units of the switch, in bytes where that comes to the same;
+// what an intent cannot say stays as it is.
 func curveOf(e qos.ECN) curve {
 	if e == (qos.ECN{}) {
 		return curve{}
 	}
-	k, ok := headroom.CurveOf(e)
-	c := curve{on: true, min: k.Min, max: k.Max, prob: e.Probability}
-	said := qos.ECN{Enabled: true, Min: k.Min, Max: k.Max, Probability: e.Probability}
-	if !ok || k.Min < 1 || k.Min > k.Max || e.Probability < 0 || e.Probability > 100 || !e.Same(said) {
+	lower, upper := e.Unit.Split()
+	c := curve{on: true, min: inBytes(qos.Threshold{N: e.Min, Unit: lower}), max: inBytes(qos.Threshold{N: e.Max, Unit: upper}), prob: e.Probability}
+	said := qos.ECN{Enabled: true, Min: c.min.N, Max: c.max.N, Unit: qos.Units(c.min.Unit, c.max.Unit), Probability: e.Probability}
+	if c.min.N < 1 || c.min.Unit == c.max.Unit && c.min.N > c.max.N || e.Probability < 0 || e.Probability > 100 || !e.Same(said) {
 		return curve{keep: true}
 	}
 	return c
+}
+
+// inBytes is a threshold in bytes where its unit has a size, with a kbyte of 1000.
+func inBytes(t qos.Threshold) qos.Threshold {
+	if n, _, ok := t.Unit.Bytes(t.N); ok {
+		return qos.Threshold{N: n}
+	}
+	return t
 }
 
 func dogOf(w qos.Watchdog) dog {
@@ -213,7 +221,7 @@ func dogOf(w qos.Watchdog) dog {
 		return dog{}
 	}
 	out := dog{true, w.Detect, w.Restore, w.Action}
-	if !slices.Contains([]qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert}, w.Action) {
+	if !slices.Contains([]qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert, qos.ActionErrDisable}, w.Action) {
 		out.action = qos.ActionDrop
 	}
 	for _, t := range []*time.Duration{&out.detect, &out.restore} {
@@ -258,7 +266,7 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 	f := trial.Fabric()
 	for _, s := range d.switches {
 		have, auto := s.Running.WatchdogPoll, trial.Device(f.Switch(s.Name)).Desired.WatchdogPoll
-		if !have.Set || !auto.Set || have.V <= 0 || have.V%time.Millisecond != 0 {
+		if !have.Set || have.V <= 0 || have.V%time.Millisecond != 0 {
 			continue
 		}
 		polls := []time.Duration{have.V}
