@@ -108,7 +108,7 @@ var badCases = []struct {
 	{"class name", class3 + "  a b: {priority: 3, dscp: rest}\n", `5:3: "a b" is not a class name of at most 32 letters, digits, dashes and underscores`, true},
 	{"watchdog", good + "pfc: {watchdog: {detect: 0ms, restore: 400us, action: drap}}\n", `7:26: detect must be above 0` + "\n" +
 		`7:40: restore: 400µs is not a whole number of milliseconds` + "\n" +
-		`7:55: action must be drop, forward or alert, not "drap"`, true},
+		`7:55: action must be drop, forward, alert or errdisable, not "drap"`, true},
 	{"watchdog below its poll", good + "pfc: {watchdog: {detect: 100ms, poll: 200ms}}\n", `7:26: detect 100ms is below poll 200ms`, false},
 	{"watchdog poll above the default", good + "pfc: {watchdog: {poll: 1s}}\n", `7:24: poll 1s is above the default of detect and restore, 400ms`, false},
 	{"watchdog word", good + "pfc: {watchdog: on}\n", `7:17: watchdog must be off or a map, not "on"`, true},

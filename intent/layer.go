@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -18,6 +19,7 @@ type layer struct {
 	watchdog rawWatchdog
 	mtu      rawMTU
 	buffers  rawBuffers
+	keep     rawKeep
 	settings *Settings // the layer with defaults
 }
 
@@ -28,7 +30,7 @@ type tuning struct {
 
 type curve struct {
 	mode        opt[ECNMode] // unset follows from lossless
-	min, max    opt[units.Bytes]
+	min, max    opt[qos.Threshold]
 	probability opt[units.Percent]
 	pos         Pos // of the last ecn block
 }
@@ -74,6 +76,7 @@ func (l *layer) applyCommon(c *rawCommon) {
 	}
 	overlay(&l.mtu, c.MTU)
 	overlay(&l.buffers, c.Buffers)
+	overlay(&l.keep, c.Keep)
 }
 
 func (t *tuning) apply(raw *rawTuning, p *problems) {
@@ -108,7 +111,7 @@ func (c *curve) apply(raw *orWord[rawECN], p *problems) {
 		*c = curve{mode: stated(ECNAuto, b.Auto.Pos), probability: c.probability, pos: raw.Pos}
 	case fixed:
 		if c.mode.V != ECNFixed {
-			c.min, c.max = opt[units.Bytes]{}, opt[units.Bytes]{}
+			c.min, c.max = opt[qos.Threshold]{}, opt[qos.Threshold]{}
 		}
 		c.mode = stated(ECNFixed, raw.Pos)
 		over(&c.min, b.Min)

@@ -271,7 +271,7 @@ func TestLayers(t *testing.T) {
 		t.Error("settings are not shared where they are the same, or are where they differ")
 	}
 	p := l1.Port("Ethernet16")
-	if p.Settings.Watchdog.Enabled.V || p.Settings.Class("rdma").ECN.Probability.V != 7 || p.Settings.Class("rdma").ECN.Max.V != 2e6 ||
+	if p.Settings.Watchdog.Enabled.V || p.Settings.Class("rdma").ECN.Probability.V != 7 || p.Settings.Class("rdma").ECN.Max.V.N != 2e6 ||
 		p.Settings.Class("rdma").Queue.V != 4 || p.Settings.Class("default").ECN.Mode.V != ECNAuto || p.Settings.MTU.Host.V != 8000 {
 		t.Errorf("port settings %+v", p.Settings)
 	}

@@ -3,6 +3,7 @@ package intent
 import (
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -40,7 +41,7 @@ type rawFabric struct {
 
 // rawGlobals is what a fabric, a role and a switch may state; the nearest wins.
 type rawGlobals struct {
-	Globals opt[string] `key:"globals" enum:"own,shared" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too. Default shared."`
+	Globals opt[string] `key:"globals" enum:"own,shared,keep" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too; keep: those that no port of the intent needs stay as they are. Default shared."`
 }
 
 // rawCommon are the settings that a fabric, a role, a device and a port may
@@ -50,6 +51,14 @@ type rawCommon struct {
 	Trust   opt[string] `key:"trust" enum:"dscp,pcp" doc:"Field of a packet that selects its class. Default dscp."`
 	MTU     *rawMTU     `key:"mtu" doc:"Sizes of the largest packets, bytes."`
 	Buffers *rawBuffers `key:"buffers" doc:"Parameters of the buffer arithmetic."`
+	Keep    *rawKeep    `key:"keep" doc:"What of a port stays as the switch has it: it is neither compared nor written."`
+}
+
+type rawKeep struct {
+	Bandwidth opt[bool] `key:"bandwidth" doc:"Schedulers of queues. Default false."`
+	Buffers   opt[bool] `key:"buffers" doc:"Buffer profiles of queues and priority groups, and the port's lists of them. Default false."`
+	Queues    opt[bool] `key:"queues" doc:"Maps from traffic classes and PFC priorities to queues and priority groups. Default false."`
+	Watchdog  opt[bool] `key:"watchdog" doc:"PFC watchdog. Default false."`
 }
 
 type rawClass struct {
@@ -74,8 +83,8 @@ type rawOverride struct {
 }
 
 type rawECN struct {
-	Min         opt[units.Bytes]   `key:"min" doc:"Queue length at which marking begins."`
-	Max         opt[units.Bytes]   `key:"max" doc:"Queue length from which every packet is marked."`
+	Min         opt[qos.Threshold] `key:"min" doc:"Queue length at which marking begins: bytes such as 150KB, or what the switch counts in: segments, cells, packets, %, ms, us."`
+	Max         opt[qos.Threshold] `key:"max" doc:"Queue length from which every packet is marked, in the same units."`
 	Probability opt[units.Percent] `key:"probability" doc:"Probability at max, whole percent. Default 5%."`
 	Auto        opt[bool]          `key:"auto" doc:"Compute min and max."`
 }
@@ -90,7 +99,7 @@ type rawWatchdog struct {
 	Detect  opt[time.Duration] `key:"detect" doc:"How long a queue is paused until a storm is declared. Default 400ms."`
 	Restore opt[time.Duration] `key:"restore" doc:"How long without pause until the queue is restored. Default 400ms."`
 	Poll    opt[time.Duration] `key:"poll" doc:"Interval of a software watchdog, at most detect and restore. Default 200ms."`
-	Action  opt[string]        `key:"action" enum:"drop,forward,alert" doc:"What happens to the queue in a storm. Default drop."`
+	Action  opt[string]        `key:"action" enum:"drop,forward,alert,errdisable" doc:"What happens to the queue in a storm; errdisable takes the port down, on EOS. Default drop."`
 }
 
 type rawMTU struct {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/internal/yaml"
 )
@@ -91,6 +92,7 @@ type quantity struct {
 
 // quantities are listed by the type that a scalar is read into.
 var quantities = map[reflect.Type]quantity{
+	reflect.TypeFor[*qos.Threshold](): quantityOf(qos.ParseThreshold, `^(`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)|[0-9]+( segments| cells| packets|%|ms|us))$`, "write bytes such as 150KB, or 320 segments, 40 cells, 100 packets, 20%, 50us"),
 	reflect.TypeFor[*units.Bytes]():   quantityOf(units.ParseBytes, `^`+decimal+` ?(KiB|MiB|GiB|KB|kB|MB|GB|B)$`, "write bytes such as 150KB, 1.5MiB or 4096B"),
 	reflect.TypeFor[*units.Rate]():    quantityOf(units.ParseRate, `^`+decimal+` ?(G|M|T)$`, "write a rate such as 400G or 25G"),
 	reflect.TypeFor[*units.Length]():  quantityOf(units.ParseLength, `^`+decimal+` ?(km|m)$`, "write a length such as 5m, 0.5m or 2km"),

@@ -80,6 +80,7 @@ func (r *resolver) finish(l *layer) *Settings {
 	s.Watchdog = r.watchdog(l, s)
 	s.MTU = r.mtu(&l.mtu)
 	s.Buffers = r.buffers(&l.buffers)
+	s.Keep = Keep{from(l.keep.Bandwidth, false), from(l.keep.Buffers, false), from(l.keep.Queues, false), from(l.keep.Watchdog, false)}
 	return s
 }
 
@@ -105,7 +106,7 @@ func (r *resolver) ecn(c *Class, k *curve) ECN {
 	if c.Lossless.V {
 		mode = ECNAuto
 	}
-	e := ECN{Mode: from(k.mode, mode), Min: from(k.min, 0), Max: from(k.max, 0), Probability: from(k.probability, DefaultECNProbability)}
+	e := ECN{Mode: from(k.mode, mode), Min: from(k.min, qos.Threshold{}), Max: from(k.max, qos.Threshold{}), Probability: from(k.probability, DefaultECNProbability)}
 	if k.probability.Set && float64(k.probability.V) != float64(int(k.probability.V)) {
 		r.problems.addf(k.probability.Pos, "switches accept only whole percent", "probability: %s is not a whole percentage", k.probability.V)
 	}
@@ -123,9 +124,9 @@ func (r *resolver) ecn(c *Class, k *curve) ECN {
 			r.problems.addf(k.pos, "", "ecn has max but no min")
 		case !k.max.Set:
 			r.problems.addf(k.pos, "", "ecn has min but no max")
-		case k.min.V == 0:
+		case k.min.V.N == 0:
 			r.problems.addf(k.min.Pos, "", "min: 0 would mark every packet")
-		case k.min.V > k.max.V:
+		case k.min.V.Unit == k.max.V.Unit && k.min.V.N > k.max.V.N:
 			r.problems.addf(k.min.Pos, "", "min %s is above max %s", k.min.V, k.max.V)
 		}
 	}

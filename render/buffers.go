@@ -127,7 +127,7 @@ func ECN(p *intent.Port, k *intent.Class, m *catalog.Model) Marking {
 	prob := percent(e.Probability.V)
 	switch e.Mode.V {
 	case intent.ECNFixed:
-		return Marking{Curve: qos.ECN{Enabled: true, Min: int64(e.Min.V), Max: int64(e.Max.V), Probability: prob}}
+		return Marking{Curve: qos.ECN{Enabled: true, Min: e.Min.V.N, Max: e.Max.V.N, Unit: qos.Units(e.Min.V.Unit, e.Max.V.Unit), Probability: prob}}
 	case intent.ECNAuto:
 		in := headroom.ECNInput{Speed: p.Speed.V, LosslessMTU: losslessFrame(p)}
 		if pool, err := poolOf(p, m); err != nil {

@@ -54,6 +54,9 @@ type ClassPath struct {
 	ECN        *ECNPath `json:"ecn,omitempty"`
 	ECNFrom    string   `json:"ecn_from"`
 	ECNMissing string   `json:"ecn_missing,omitempty"`
+	// ECNNative is a curve in units of the switch's own, whose size in bytes no public
+	// source tells; "" for none.
+	ECNNative string `json:"ecn_native,omitempty"`
 	// ECNKept says that the switch keeps the curve that it has.
 	ECNKept bool `json:"ecn_kept,omitempty"`
 }
@@ -199,7 +202,11 @@ func classPath(d *Device, p *intent.Port, k *intent.Class) ClassPath {
 		out.ECNMissing = m.Why
 		return out
 	}
-	curve, _ := headroom.CurveOf(m.Curve)
+	curve, ok := headroom.CurveOf(m.Curve)
+	if !ok {
+		out.ECNNative = m.Curve.String()
+		return out
+	}
 	drains := curve.Drains(p.Speed.V)
 	out.ECN = &ECNPath{
 		Min: m.Curve.Min, Max: m.Curve.Max, MinDrainUS: micros(drains.Min), MaxDrainUS: micros(drains.Max),

@@ -46,7 +46,7 @@ switches:
 	}
 	for name, d := range devices(t, strings.NewReplacer("SONIC", ", ports: {Ethernet0: {}}", "EOS", ", ports: {Ethernet1/1: {}}", "NXOS", ", ports: {Ethernet1/1: {}}").Replace(head)) {
 		want := d.Desired
-		if want.GlobalMaps.Set == (name == "n1") || !want.WatchdogPoll.Set || want.HeadroomModel.Set != (name == "s1") {
+		if want.GlobalMaps.Set == (name == "n1") || want.WatchdogPoll.Set == (name == "e1") || want.HeadroomModel.Set != (name == "s1") {
 			t.Errorf("%s with a port: %+v", name, want)
 		}
 	}

@@ -122,6 +122,8 @@ func (x *explainer) class(c render.ClassPath) {
 	case c.ECN != nil:
 		x.placed(fmt.Sprintf("      ECN from %d B (%s us) to %d B (%s us), %d%% there", c.ECN.Min, micros(c.ECN.MinDrainUS), c.ECN.Max, micros(c.ECN.MaxDrainUS), c.ECN.Probability), c.ECNFrom)
 		x.steps(c.ECN)
+	case c.ECNNative != "":
+		x.placed("      ECN "+c.ECNNative+", in units of the switch, which no check converts", c.ECNFrom)
 	case c.ECNKept:
 		x.placed("      ECN as the switch has it, not compared", c.ECNFrom)
 	case c.ECNMissing != "":

@@ -172,9 +172,9 @@ func averaged(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	return &Finding{Severity: Warning, What: fmt.Sprintf("queue %[2]d of class %[1]s marks by an average of weight %[3]d", k.Name, k.Queue.V, e.Weight)}
 }
 
-func unitless(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
-	if k.ECN.Mode.V == intent.ECNKeep {
-		return nil // it has no other to compare with
+func unitless(_ *deviceRun, k *intent.Class, e, want qos.ECN) *Finding {
+	if k.ECN.Mode.V == intent.ECNKeep || e.Unit == want.Unit {
+		return nil // there is no other unit to compare with
 	}
 	lower, upper := e.Unit.Split()
 	for _, u := range []qos.ThresholdUnit{lower, upper} {

@@ -58,9 +58,18 @@ func (r *deviceRun) sharingOf(p *intent.Port, k *intent.Class) render.Sharing {
 	return cached(&r.memo.sharing, sharingKey{p.Settings, k, p.Speed.V, p.Uplink()}, func() render.Sharing { return render.SharingOf(p, k, r.d.Model) })
 }
 
-// curveOf is the curve that the intent gives a class.
+// curveOf is the curve that the intent gives a class, in bytes; it is off where the
+// switch counts in a unit whose size is not known.
 func (r *deviceRun) curveOf(p *intent.Port, k *intent.Class) qos.ECN {
-	return cached(&r.memo.curve, sharingKey{p.Settings, k, p.Speed.V, p.Uplink()}, func() qos.ECN { return render.ECN(p, k, r.d.Model).Curve })
+	return cached(&r.memo.curve, sharingKey{p.Settings, k, p.Speed.V, p.Uplink()}, func() qos.ECN {
+		e := render.ECN(p, k, r.d.Model).Curve
+		c, ok := headroom.CurveOf(e)
+		if !ok {
+			return qos.ECN{}
+		}
+		e.Min, e.Max, e.Unit = c.Min, c.Max, qos.UnitBytes
+		return e
+	})
 }
 
 // lossless is [intent.Settings.Lossless].

@@ -199,10 +199,16 @@ func other[T comparable](have qos.Opt[T], first, second T) qos.Opt[T] {
 	return qos.Of(first)
 }
 
-// otherMaps returns want with one entry of one table changed, of a priority or
-// code point that no class uses.
+// otherMaps returns want with one entry of one table changed: of a code point that no
+// class uses, of the lossless priority, or of traffic class 0, which is always met.
 func otherMaps(have, want qos.Opt[*qos.Maps], attr qos.Attr) qos.Opt[*qos.Maps] {
-	const key = 5
+	key := 5
+	switch t, _ := attr.Table(); t {
+	case qos.PFCToQueue, qos.PFCToGroup:
+		key = 3
+	case qos.TCToQueue, qos.TCToGroup, qos.TCToDSCP:
+		key = 0
+	}
 	m := qos.UnmappedMaps()
 	for t := range qos.NumTables {
 		m.Unmanage(t)

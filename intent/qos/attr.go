@@ -206,7 +206,7 @@ var attributes = [NumKinds]entry{
 	KindLinkPause:       of(OfPort, "link_pause", SourceLossless, func(h holder, _ int) *Opt[bool] { return &h.port.LinkPause }, strconv.FormatBool).said("link pause"),
 	KindQueueBuffer:     of(OfQueue, "buffer", SourceQueueClass, func(h holder, i int) *Opt[string] { return &h.port.Queues[i].Buffer }, quote).said("queue buffer"),
 	KindECN:             of(OfQueue, "ecn", SourceQueueECN, func(h holder, i int) *Opt[ECN] { return &h.port.Queues[i].ECN }, stringer, ECN.Same).atLeast(lossOfECN).said("ECN"),
-	KindScheduler:       of(OfQueue, "scheduler", SourceQueueBandwidth, func(h holder, i int) *Opt[Scheduler] { return &h.port.Queues[i].Scheduler }, stringer).said("bandwidth"),
+	KindScheduler:       of(OfQueue, "scheduler", SourceQueueBandwidth, func(h holder, i int) *Opt[Scheduler] { return &h.port.Queues[i].Scheduler }, stringer).said("bandwidth").by((*differ).scheduler),
 	KindGroupBuffer:     of(OfGroup, "buffer", SourceLossless, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].Buffer }, quote).said("ingress buffer"),
 	KindDerivedFrom:     of(OfGroup, "derived_from", SourceCable, func(h holder, i int) *Opt[string] { return &h.port.Groups[i].DerivedFrom }, quote).said("headroom for"),
 	KindHeadroom:        of(OfGroup, "headroom", SourceLossless, func(h holder, i int) *Opt[Headroom] { return &h.port.Groups[i].Headroom }, stringer),
@@ -222,6 +222,13 @@ var attributes = [NumKinds]entry{
 
 func (e entry) atLeast(least func(d *differ, have, want *Port, i int) Impact) entry {
 	e.least = least
+	return e
+}
+
+// by has the attribute compared by a function that is given the usual one.
+func (e entry) by(compare func(d *differ, i int, usual func(*differ, int))) entry {
+	usual := e.diff
+	e.diff = func(d *differ, i int) { compare(d, i, usual) }
 	return e
 }
 

@@ -102,7 +102,7 @@ const Absent = "-"
 // before or after it, stops pausing one, takes the marking from its queue, or
 // lowers the MTU of a port.
 func Diff(running, desired *Device) []Change {
-	d := differ{running: running, desired: desired, compared: map[[2]*Maps][]tableDiff{}}
+	d := differ{running: running, desired: desired, compared: map[comparison][]tableDiff{}}
 	d.walk(walk.device)
 	device := d.out
 	d.out = nil
@@ -116,7 +116,7 @@ func Diff(running, desired *Device) []Change {
 		from := len(d.out)
 		d.name = name
 		if have := running.Ports[name]; have != nil {
-			d.have, d.want = have, want
+			d.have, d.want, d.shares = have, want, Opt[bool]{}
 			d.walk(walk.port)
 		} else {
 			d.out = append(d.out, Change{Port: name, Field: KindPort.Attr(), Old: Absent, New: "present"})
@@ -167,7 +167,16 @@ type differ struct {
 	entry      *entry
 	// compared remembers the comparison of two shared maps: 64 ports that share
 	// one are compared once.
-	compared map[[2]*Maps][]tableDiff
+	compared map[comparison][]tableDiff
+	// shares says whether the queues of have get the shares of the link that want gives
+	// them; unset before it is worked out.
+	shares Opt[bool]
+}
+
+// comparison is one of two maps, of ports with those lossless priorities.
+type comparison struct {
+	have, want *Maps
+	lossless   PrioritySet
 }
 
 type tableDiff struct {
@@ -228,10 +237,10 @@ func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	if h == want {
 		return
 	}
-	key := [2]*Maps{h, want}
+	key := comparison{h, want, lossless}
 	tables, ok := d.compared[key]
 	if !ok {
-		tables = compareMaps(h, want)
+		tables = compareMaps(key)
 		d.compared[key] = tables
 	}
 	for _, t := range tables {
@@ -241,17 +250,21 @@ func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 
 var noMaps = UnmappedMaps()
 
-func compareMaps(h, w *Maps) []tableDiff {
+func compareMaps(of comparison) []tableDiff {
 	var out []tableDiff
+	reached := of.have.classes() | of.want.classes()
 	for t := range NumTables {
-		a, b := h.Table(t), w.Table(t)
+		a, b := of.have.Table(t), of.want.Table(t)
 		if slices.Equal(a, b) {
 			continue
 		}
+		// An entry that no packet and no pause meets does nothing.
+		used := map[Table]PrioritySet{TCToQueue: reached, TCToGroup: reached, TCToDSCP: reached, PFCToQueue: of.lossless, PFCToGroup: of.lossless}
+		met, some := used[t]
 		var differ []int
 		var moved PrioritySet
 		for i := range b {
-			if a[i] != b[i] && b[i] != Unmanaged {
+			if a[i] != b[i] && b[i] != Unmanaged && (!some || met.Has(i)) {
 				differ = append(differ, i)
 				moved |= classes(t, i, a[i], b[i])
 			}
@@ -261,6 +274,82 @@ func compareMaps(h, w *Maps) []tableDiff {
 		}
 	}
 	return out
+}
+
+// classes are the traffic classes that the maps put anything into, and 0, where
+// everything is that no map lists.
+func (m *Maps) classes() PrioritySet {
+	s := Priorities(0)
+	for _, t := range []Table{DSCPToTC, PCPToTC} {
+		for _, tc := range m.Table(t) {
+			if tc >= 0 && tc < NumPriorities {
+				s |= Priorities(int(tc))
+			}
+		}
+	}
+	return s
+}
+
+// sameShares reports whether the weighted queues that want speaks of, two or more,
+// share the link as in have: by 10, 10 and 20 as by 25, 25 and 50. Weights whose sum no
+// percentages have are compared to the nearest percent. Another queue with a weight that
+// anything is sent to takes a share of its own, which only equal weights leave alone.
+func (d *differ) sameShares() bool {
+	var have, want [NumPriorities]int
+	sumHave, sumWant, queues, equal := 0, 0, 0, true
+	for i := range d.want.Queues {
+		h, w := d.have.Queues[i].Scheduler, d.want.Queues[i].Scheduler
+		switch {
+		case w.Set != h.Set && w.Set, w.Set && w.V.Strict != h.V.Strict:
+			return false
+		case w.Set:
+			have[i], want[i] = h.V.Weight, w.V.Weight
+			sumHave, sumWant = sumHave+h.V.Weight, sumWant+w.V.Weight
+			equal = equal && h.V.Weight == w.V.Weight
+			if w.V.Weight > 0 {
+				queues++
+			}
+		case h.V.Weight > 0 && d.sendsTo(i):
+			sumHave = -1 << 20 // no two are in proportion to it
+		}
+	}
+	if equal || sumHave <= 0 || sumWant <= 0 || queues < 2 {
+		return equal
+	}
+	near := 0
+	if sumHave > 100 {
+		near = sumHave * sumWant / 200
+	}
+	for i := range have {
+		if off := have[i]*sumWant - want[i]*sumHave; max(off, -off) > near {
+			return false
+		}
+	}
+	return true
+}
+
+// sendsTo reports whether the port sends anything to a queue.
+func (d *differ) sendsTo(queue int) bool {
+	m := d.running.MapsOf(d.name)
+	if m == nil {
+		return true
+	}
+	return feeds(queue, m.classes(), m)
+}
+
+// scheduler compares the scheduler of a queue.
+func (d *differ) scheduler(i int, diff func(*differ, int)) {
+	h, w := d.have.Queues[i].Scheduler, d.want.Queues[i].Scheduler
+	h.V.Weight = w.V.Weight
+	if h == w {
+		if !d.shares.Set {
+			d.shares = Of(d.sameShares())
+		}
+		if d.shares.V {
+			return
+		}
+	}
+	diff(d, i)
 }
 
 // classes are those that an entry of a table moves traffic into or out of.

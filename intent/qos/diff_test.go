@@ -205,7 +205,7 @@ func TestLeastImpact(t *testing.T) {
 		"a priority into the lossless class":   {none, table(pcp, 5, 3), ImpactLoss},
 		"a priority into a lossy class":        {none, table(pcp, 5, 5), ImpactNone},
 		"another queue of the lossless class":  {none, table(toQueue, 3, 4), ImpactLoss},
-		"another queue of a lossy class":       {none, table(toQueue, 1, 2), ImpactNone},
+		"another queue of a lossy class":       {none, table(toQueue, 0, 2), ImpactNone},
 		"another DSCP of the lossless class":   {none, table(rewrite, 3, 10), ImpactLoss},
 		"trust of a port that pauses":          {none, port(func(p *Port) { p.Trust.V = TrustPCP }), ImpactLoss},
 		"a class that is lossless no more":     {none, port(func(p *Port) { p.PFC.V = 0 }), ImpactLoss},
@@ -255,5 +255,69 @@ func TestImpactText(t *testing.T) {
 	var i Impact
 	if err := i.UnmarshalText([]byte("huge")); err == nil {
 		t.Error("an unknown impact passes")
+	}
+}
+
+// Weights are shares of the link: what is in proportion is the same.
+func TestWeightsInProportion(t *testing.T) {
+	port := func(weights ...int) *Port {
+		p := &Port{Maps: Of(UnmappedMaps())}
+		for i, w := range weights {
+			if w > 0 {
+				p.Queues[i].Scheduler = Of(Scheduler{Weight: w})
+			}
+		}
+		return p
+	}
+	for _, c := range []struct {
+		have, want *Port
+		changes    int
+	}{
+		{port(10, 10, 20), port(25, 25, 50), 0},
+		{port(60, 60, 60), port(33, 33, 33), 0},
+		{port(100, 50, 1), port(66, 33, 1), 0},
+		{port(50, 50), port(51, 49), 2},
+		{port(10, 10, 20), port(25, 25, 51), 3},
+		{port(60), port(61), 1},
+		{port(10, 10, 20), port(25, 30, 50), 3},
+		{port(10, 0, 20), port(25, 25, 50), 3},
+		// Queue 3 is not spoken of; nothing is sent to it.
+		{port(10, 10, 20, 40), port(25, 25, 50), 0},
+	} {
+		d := &Device{Ports: map[string]*Port{"Ethernet0": c.have}}
+		if cs := Diff(d, &Device{Ports: map[string]*Port{"Ethernet0": c.want}}); len(cs) != c.changes {
+			t.Errorf("%v", cs)
+		}
+	}
+	have := port(10, 10, 20, 40)
+	m := UnmappedMaps()
+	m.DSCPToTC[26], m.TCToQueue[3] = 3, 3
+	have.Maps = Of(m)
+	d := &Device{Ports: map[string]*Port{"Ethernet0": have}}
+	want := port(25, 25, 50)
+	want.Maps = Opt[*Maps]{}
+	if cs := Diff(d, &Device{Ports: map[string]*Port{"Ethernet0": want}}); len(cs) != 3 {
+		t.Errorf("the share of a queue that is not spoken of changes: %v", cs)
+	}
+}
+
+// An entry of a map that no packet and no pause meets does nothing.
+func TestEntriesThatNothingMeets(t *testing.T) {
+	have, want := full(), full()
+	m := *want.GlobalMaps.V
+	m.TCToQueue[5], m.TCToGroup[5], m.PFCToQueue[5] = 1, 1, 1
+	for _, p := range want.Ports {
+		p.Maps = Of(&m)
+	}
+	if cs := Diff(have, want); len(cs) > 0 {
+		t.Errorf("%v", cs)
+	}
+	n := m
+	n.DSCPToTC[40] = 5
+	for _, p := range want.Ports {
+		p.Maps = Of(&n)
+	}
+	if cs := Diff(have, want); len(cs) == 0 || cs[0].Field.String() != "maps.dscp_to_tc" || len(cs) != 3*len(want.Ports) {
+		t.Errorf("%v", cs)
 	}
 }

@@ -109,6 +109,9 @@ type Device struct {
 	Ports map[string]*Port
 	// WatchdogPoll is the polling interval of a software PFC watchdog.
 	WatchdogPoll Opt[time.Duration]
+	// PollUsual says that nobody states WatchdogPoll: a system that chooses one by itself
+	// may leave it out.
+	PollUsual bool
 	// GlobalMaps classify what enters outside a port with maps of its own
 	// (CPU, tunnels, new ports).
 	GlobalMaps Opt[*Maps]
@@ -295,6 +298,7 @@ const (
 	UnitKBytes       ThresholdUnit = "kbytes"
 	UnitMBytes       ThresholdUnit = "mbytes"
 	UnitCells        ThresholdUnit = "cells"
+	UnitPackets      ThresholdUnit = "packets"
 	UnitSegments     ThresholdUnit = "segments"
 	UnitPercent      ThresholdUnit = "percent"
 	UnitMilliseconds ThresholdUnit = "milliseconds"

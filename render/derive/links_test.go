@@ -258,7 +258,8 @@ func TestCableOfALink(t *testing.T) {
 	}
 }
 
-// Values that no intent has are said, and do not spoil what it can say.
+// Values that no intent has stay as they are where the intent can leave them to the
+// switch; else a plan would change them, and the import says so.
 func TestSettingsThatNoIntentExpresses(t *testing.T) {
 	edit := func(do func(*qos.Port)) Input {
 		s := running("leaf1", "Ethernet0", "Ethernet8")
@@ -270,37 +271,66 @@ func TestSettingsThatNoIntentExpresses(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		do    func(*qos.Port)
-		field string // of the change
-		text  string // of the intent
+		field string
+		kept  bool
 	}{
 		"two classes in a queue": {func(p *qos.Port) {
 			m := *p.Maps.V
 			m.TCToQueue[3] = 0
 			p.Maps = qos.Of(&m)
-		}, "maps.tc_to_queue", ""},
-		"weights above 100": {func(p *qos.Port) { weights(p, 100, 300) }, "queues[3].scheduler", "rdma: {bandwidth: 75%}"},
-		"a weight of 0":     {func(p *qos.Port) { weights(p, 0, 50) }, "queues[0].scheduler", ""},
-		"an MTU of nothing": {func(p *qos.Port) { p.MTU = qos.Of(68) }, "mtu", ""},
-		"trust of nothing":  {func(p *qos.Port) { p.Trust = qos.Of(qos.TrustNone) }, "trust", ""},
+		}, "maps.tc_to_queue", true},
+		"a weight of 0":     {func(p *qos.Port) { weights(p, 0, 50) }, "queues[0].scheduler", true},
+		"an MTU of nothing": {func(p *qos.Port) { p.MTU = qos.Of(68) }, "mtu", false},
+		"trust of nothing":  {func(p *qos.Port) { p.Trust = qos.Of(qos.TrustNone) }, "trust", false},
 		"a watchdog of 1ns": {func(p *qos.Port) {
 			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: "drop", Detect: 1, Restore: 1})
-		}, "watchdog", ""},
+		}, "watchdog", true},
 		"a watchdog of its own kind": {func(p *qos.Port) {
-			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: qos.ActionErrDisable, Detect: 4e8, Restore: 4e8})
-		}, "watchdog", ""},
+			p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: "reboot", Detect: 4e8, Restore: 4e8})
+		}, "watchdog", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := derived(t, edit(c.do))
-			found := false
+			var field qos.Attr
+			if err := field.UnmarshalText([]byte(c.field)); err != nil {
+				t.Fatal(err)
+			}
+			changes := false
 			for _, d := range r.Differs {
 				for _, change := range d.Changes {
-					found = found || change.Port == "Ethernet8" && change.Field.String() == c.field
+					changes = changes || change.Port == "Ethernet8" && change.Field == field
 				}
 			}
-			if !found || !strings.Contains(string(r.Text), c.text) {
-				t.Errorf("no change of %s of Ethernet8 in %+v\n%s", c.field, r.Differs, r.Text)
+			if kept := !r.Desired["leaf1"].Holds("Ethernet8", field); kept != c.kept || changes == c.kept {
+				t.Errorf("%s of Ethernet8 is kept: %v, and changes: %v\n%s", c.field, kept, changes, r.Text)
 			}
 		})
+	}
+}
+
+// Thresholds stay in the unit in which the switch has them.
+func TestMarkingInUnitsOfTheSwitch(t *testing.T) {
+	for said, curve := range map[string]qos.ECN{
+		"{min: 320 segments, max: 3000 segments, probability: 90%}": {Enabled: true, Min: 320, Max: 3000, Unit: qos.UnitSegments, Probability: 90},
+		"{min: 100 cells, max: 200 cells, probability: 7%}":         {Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 7},
+		"{min: 100KB, max: 2ms, probability: 7%}":                   {Enabled: true, Min: 100, Max: 2, Unit: "kbytes/milliseconds", Probability: 7},
+		"{min: 10%, max: 40%, probability: 7%}":                     {Enabled: true, Min: 10, Max: 40, Unit: qos.UnitPercent, Probability: 7},
+	} {
+		s := running("leaf1", "Ethernet0", "Ethernet8")
+		for _, p := range s.Running.Ports {
+			p.Queues[3].ECN = qos.Of(curve)
+		}
+		r := derived(t, Input{Switches: []Switch{s}})
+		if !strings.Contains(string(r.Text), "ecn: "+said) {
+			t.Errorf("no %s in\n%s", said, r.Text)
+		}
+		for _, d := range r.Differs {
+			for _, change := range d.Changes {
+				if change.Field == qos.KindECN.At(3) {
+					t.Errorf("a plan would change it: %+v\n%s", change, r.Text)
+				}
+			}
+		}
 	}
 }
 
@@ -311,9 +341,6 @@ func TestMarkingThatNoIntentSays(t *testing.T) {
 		curve qos.ECN
 		said  string
 	}{
-		"thresholds in segments": {qos.ECN{Enabled: true, Min: 320, Max: 3000, Unit: qos.UnitSegments, Probability: 90}, "320 segments..3000 segments 90%"},
-		"thresholds in cells":    {qos.ECN{Enabled: true, Min: 100, Max: 200, Unit: qos.UnitCells, Probability: 5}, "100 cells..200 cells 5%"},
-		"two units":              {qos.ECN{Enabled: true, Min: 100, Max: 2, Unit: "kbytes/milliseconds", Probability: 5}, "100 kbytes..2 milliseconds 5%"},
 		"thresholds of the chip": {qos.ECN{Enabled: true, Other: "burst-optimized"}, "on (burst-optimized)"},
 		"an average":             {qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5, Weight: 7}, "100KB..1MB 5% weight 7"},
 		"another of one colour":  {qos.ECN{Enabled: true, Min: 1e5, Max: 1e6, Probability: 5, Other: "red"}, "100KB..1MB 5% (red)"},

@@ -10,7 +10,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 	"github.com/roce-fabric/roce-fabric/render"
-	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
 // wish is what an intent would say of one port, or of most ports of a switch,
@@ -25,6 +24,21 @@ type wish struct {
 	pause bool // link pause is kept
 	trust qos.Trust
 	mtu   int
+	keep  keeps
+}
+
+// keeps is what stays as a switch has it, in the order of keptKinds.
+type keeps [4]bool
+
+// keptKinds are what an intent can leave to the switch, and the attributes that it is.
+var keptKinds = [len(keeps{})]struct {
+	key   string
+	kinds []qos.Kind
+}{
+	{"bandwidth", []qos.Kind{qos.KindScheduler}},
+	{"buffers", []qos.Kind{qos.KindQueueBuffer, qos.KindGroupBuffer, qos.KindDerivedFrom, qos.KindIngressProfiles, qos.KindEgressProfiles}},
+	{"queues", []qos.Kind{qos.KindMap}},
+	{"watchdog", []qos.Kind{qos.KindWatchdog}},
 }
 
 // tunes are the queues and shares of all classes: they only fit together.
@@ -41,7 +55,7 @@ type tune struct {
 type curve struct {
 	on, auto bool
 	keep     bool
-	min, max int64 // bytes, unless auto
+	min, max qos.Threshold // unless auto
 	prob     int
 }
 
@@ -66,6 +80,7 @@ type accept struct {
 	pause []bool
 	trust []qos.Trust
 	mtu   []int
+	keep  []keeps
 }
 
 // wishes works out what each port accepts, with all curves that are on as auto, and
@@ -114,6 +129,7 @@ func (d *deriver) accepts(s *box, name string) accept {
 	if p.Trust.Set && p.Trust.V != qos.TrustNone || m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:])) {
 		a.trust = []qos.Trust{trustOf(s.Running, name)}
 	}
+	a.keep = []keeps{{}}
 	if p.MTU.Set && p.MTU.V >= minMTU {
 		a.mtu = []int{min(p.MTU.V, maxMTU)}
 	}
@@ -194,18 +210,27 @@ func scale(t *tunes, sum int) {
 	}
 }
 
-// curveOf is a curve in bytes; what an intent cannot say stays as it is.
+// curveOf is a curve in the units of the switch, in bytes where that comes to the same;
+// what an intent cannot say stays as it is.
 func curveOf(e qos.ECN) curve {
 	if e == (qos.ECN{}) {
 		return curve{}
 	}
-	k, ok := headroom.CurveOf(e)
-	c := curve{on: true, min: k.Min, max: k.Max, prob: e.Probability}
-	said := qos.ECN{Enabled: true, Min: k.Min, Max: k.Max, Probability: e.Probability}
-	if !ok || k.Min < 1 || k.Min > k.Max || e.Probability < 0 || e.Probability > 100 || !e.Same(said) {
+	lower, upper := e.Unit.Split()
+	c := curve{on: true, min: inBytes(qos.Threshold{N: e.Min, Unit: lower}), max: inBytes(qos.Threshold{N: e.Max, Unit: upper}), prob: e.Probability}
+	said := qos.ECN{Enabled: true, Min: c.min.N, Max: c.max.N, Unit: qos.Units(c.min.Unit, c.max.Unit), Probability: e.Probability}
+	if c.min.N < 1 || c.min.Unit == c.max.Unit && c.min.N > c.max.N || e.Probability < 0 || e.Probability > 100 || !e.Same(said) {
 		return curve{keep: true}
 	}
 	return c
+}
+
+// inBytes is a threshold in bytes where its unit has a size, with a kbyte of 1000.
+func inBytes(t qos.Threshold) qos.Threshold {
+	if n, _, ok := t.Unit.Bytes(t.N); ok {
+		return qos.Threshold{N: n}
+	}
+	return t
 }
 
 func dogOf(w qos.Watchdog) dog {
@@ -213,7 +238,7 @@ func dogOf(w qos.Watchdog) dog {
 		return dog{}
 	}
 	out := dog{true, w.Detect, w.Restore, w.Action}
-	if !slices.Contains([]qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert}, w.Action) {
+	if !slices.Contains([]qos.WatchdogAction{qos.ActionDrop, qos.ActionForward, qos.ActionAlert, qos.ActionErrDisable}, w.Action) {
 		out.action = qos.ActionDrop
 	}
 	for _, t := range []*time.Duration{&out.detect, &out.restore} {
@@ -258,7 +283,7 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 	f := trial.Fabric()
 	for _, s := range d.switches {
 		have, auto := s.Running.WatchdogPoll, trial.Device(f.Switch(s.Name)).Desired.WatchdogPoll
-		if !have.Set || !auto.Set || have.V <= 0 || have.V%time.Millisecond != 0 {
+		if !have.Set || have.V <= 0 || have.V%time.Millisecond != 0 {
 			continue
 		}
 		polls := []time.Duration{have.V}
@@ -269,6 +294,38 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 			s.ports[n].want.poll = polls
 		}
 	}
+}
+
+// keepRest leaves to the switches what the intent cannot say as they run it, where it
+// need not: what a plan of c would change. It reports whether there is any.
+func (d *deriver) keepRest(c *render.Compiler) (some bool) {
+	for _, s := range d.switches {
+		for _, change := range d.differs(s, c) {
+			if change.Port == "" && change.Field.Kind != qos.KindGlobalMap || change.Port == "" && intent.SystemOf(s.OS).Catalogued {
+				s.keepsGlobals, some = true, true
+			}
+			p := s.ports[change.Port]
+			if t, ok := change.Field.Table(); p == nil || ok && (t == qos.DSCPToTC || t == qos.PCPToTC || t == qos.TCToDSCP) {
+				continue
+			}
+			for i, k := range keptKinds {
+				if slices.Contains(k.kinds, change.Field.Kind) {
+					p.want.keep = []keeps{p.want.keep[0]}
+					p.want.keep[0][i], some = true, true
+				}
+			}
+		}
+	}
+	return some
+}
+
+// differs is what a plan of c would change on a switch.
+func (d *deriver) differs(s *box, c *render.Compiler) []qos.Change {
+	diff := qos.Diff
+	if s.Saved {
+		diff = qos.DiffSaved
+	}
+	return diff(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired)
 }
 
 // choose gives the fabric, the roles, the switches and the ports their values:
@@ -335,6 +392,7 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 	w.pause = vote(ports, outer.pause, func(a *accept) []bool { return a.pause })
 	w.trust = vote(ports, outer.trust, func(a *accept) []qos.Trust { return a.trust })
 	w.mtu = vote(ports, outer.mtu, func(a *accept) []int { return a.mtu })
+	w.keep = vote(ports, outer.keep, func(a *accept) []keeps { return a.keep })
 	return w
 }
 

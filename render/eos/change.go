@@ -158,10 +158,11 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 	differs := slices.ContainsFunc(diffs, func(c qos.Change) bool {
 		return (c.Field.Kind == qos.KindWatchdog || c.Field.Kind == qos.KindPort) && p.d.Ports[c.Port].Watchdog.V.Enabled
 	})
-	lossless, alert := false, false
+	lossless, lenient, shuts := false, false, false
 	for _, port := range p.d.Ports {
 		lossless = lossless || port.PFC.V != 0
-		alert = alert || port.Watchdog.V.Action == qos.ActionAlert
+		lenient = lenient || port.Watchdog.V.Enabled && port.Watchdog.V.Action != qos.ActionDrop
+		shuts = shuts || port.Watchdog.V.Action == qos.ActionErrDisable
 	}
 	if g.allOff && lossless {
 		e = append(e, lines.Setting{Key: keyAllOff})
@@ -174,10 +175,13 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 		}
 		put(keyTimeout, g.timeout, w.Detect)
 		put(keyRecovery, g.recovery, w.Restore)
-		if w.Action == qos.ActionDrop && g.action != qos.ActionDrop {
+		switch {
+		case shuts && g.action != qos.ActionErrDisable:
+			e = append(e, lines.Setting{Key: keyAction}) // no port has a line for it
+		case !shuts && w.Action == qos.ActionDrop && g.action != qos.ActionDrop:
 			e = append(e, lines.Setting{Key: keyAction, Line: keyAction + " drop"})
 		}
-		if g.override && alert {
+		if g.override && lenient {
 			e = append(e, lines.Setting{Key: keyOverride})
 		}
 	}

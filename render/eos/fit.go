@@ -21,11 +21,15 @@ import (
 // trust DSCP). A port that contradicts them keeps its own, for [Refusals] to
 // name. Code points without a class stay. See also [lines.Fit].
 //
-// A polling interval above half of the watchdog's times is lowered to half, in
-// whole milliseconds, because EOS would put one of its own in its place.
+// A polling interval that nobody states is left to EOS. One above half of the
+// watchdog's times is lowered to half, in whole milliseconds, because EOS would put
+// one of its own in its place.
 func Fit(d *qos.Device) {
 	lines.Fit(d)
 	fitMaps(d)
+	if d.PollUsual {
+		d.WatchdogPoll = qos.Opt[time.Duration]{}
+	}
 	if w, ok := commonWatchdog(d); ok && d.WatchdogPoll.Set {
 		d.WatchdogPoll.V = min(d.WatchdogPoll.V, halfOf(w))
 	}
@@ -239,8 +243,8 @@ func checkPort(p *qos.Port, no func(attr qos.Attr, format string, a ...any)) {
 func refusedWatchdog(w qos.Watchdog, pfc qos.Opt[qos.PrioritySet]) string {
 	bad := func(d time.Duration) bool { return d < minWatchdog || d > maxWatchdog || d%watchdogStep != 0 }
 	switch {
-	case w.Action != qos.ActionDrop && w.Action != qos.ActionAlert:
-		return fmt.Sprintf("the watchdog can drop or alert on EOS, not %s", w.Action)
+	case w.Action == qos.ActionForward:
+		return "the watchdog can drop, alert or errdisable on EOS, not forward"
 	case bad(w.Detect):
 		return fmt.Sprintf("EOS takes a detection time of %s to %s in steps of %s, not %s", minWatchdog, maxWatchdog, watchdogStep, w.Detect)
 	case bad(w.Restore):

@@ -1,0 +1,52 @@
+package qos
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// Threshold is a length of a queue, in bytes or in a unit of the switch's own.
+type Threshold struct {
+	N    int64
+	Unit ThresholdUnit
+}
+
+// thresholdUnits are the units that are no bytes, as they are written.
+var thresholdUnits = []struct {
+	suffix string
+	unit   ThresholdUnit
+}{
+	{" segments", UnitSegments}, {" cells", UnitCells}, {" packets", UnitPackets},
+	{"%", UnitPercent}, {"ms", UnitMilliseconds}, {"us", UnitMicroseconds},
+}
+
+// ParseThreshold reads bytes as [units.ParseBytes] does, and "320 segments", "40 cells",
+// "100 packets", "20%", "2ms" and "50us".
+func ParseThreshold(s string) (Threshold, error) {
+	for _, u := range thresholdUnits {
+		if n, ok := strings.CutSuffix(s, u.suffix); ok {
+			v, err := strconv.ParseInt(n, 10, 64)
+			if err != nil || v < 0 || v > math.MaxUint32 {
+				return Threshold{}, fmt.Errorf("%q is not a number of %s up to %d", s, u.unit, uint32(math.MaxUint32))
+			}
+			return Threshold{v, u.unit}, nil
+		}
+	}
+	b, err := units.ParseBytes(s)
+	return Threshold{N: int64(b)}, err
+}
+
+// String prints what [ParseThreshold] reads.
+func (t Threshold) String() string {
+	for _, u := range thresholdUnits {
+		if t.Unit == u.unit {
+			return strconv.FormatInt(t.N, 10) + u.suffix
+		}
+	}
+	decimal, _, _ := t.Unit.Bytes(t.N)
+	return units.Bytes(decimal).String()
+}
