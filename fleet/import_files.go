@@ -13,6 +13,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 )
@@ -46,6 +47,40 @@ func (s *Source) readFile(out *imported) error {
 	out.sw.Model = cmp.Or(out.sw.Model, id.Model)
 	out.sw.Release = cmp.Or(out.sw.Release, id.Release)
 	return nil
+}
+
+// SavedSwitch is a switch as its configuration has it.
+type SavedSwitch struct {
+	Name, OS string
+	Text     []byte // of all its files
+	drivers.Identity
+}
+
+// ReadSwitches reads the saved configurations of --config arguments, in the order of
+// their first; several of one switch add up. An error that is of the arguments is an
+// [*OptionError].
+func ReadSwitches(args []string) (out []SavedSwitch, err error) {
+	var by ordered.Map[string, Source]
+	for _, arg := range args {
+		src, err := ParseSource(arg)
+		if err != nil {
+			return nil, err
+		}
+		if at := by.At(src.Name); at.Name == "" {
+			*at = src
+		} else {
+			at.OS, at.More = cmp.Or(at.OS, src.OS), append(at.More, src.File)
+		}
+	}
+	for _, src := range by.All() {
+		c, err := readConfig(src.OS, src.File, src.More...)
+		if err != nil {
+			return nil, err
+		}
+		system, _ := Systems.Find(c.os)
+		out = append(out, SavedSwitch{src.Name, c.os, c.text, system.Identify(c.text)})
+	}
+	return out, nil
 }
 
 // savedConfig is the configuration that the files of a switch hold together.
