@@ -8,7 +8,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
@@ -46,8 +45,9 @@ type accountant struct {
 	by map[*Line][]string
 	// named are the class-maps of policies that are attached; mentioned those of any.
 	named, mentioned map[string]bool
-	// all are the ports, guarded those with a watchdog, pausing those that pause.
-	all, guarded []string
+	// all are the ports, watched those whose line turns the watchdog on, guarded those
+	// that have one, pausing those that pause.
+	all, watched, guarded []string
 	pausing      map[int][]string // by priority
 	// served is what the lines of attached policies of type qos decide.
 	served map[*Line]*decided
@@ -111,6 +111,9 @@ func (a *accountant) survey(c *Config) {
 	}
 	for _, port := range natural.Keys(a.dev.Ports) {
 		a.all = append(a.all, port)
+		if rest, _ := a.v.line(port, keyWatchdog); firstWord(rest) == "on" {
+			a.watched = append(a.watched, port)
+		}
 		if a.dev.Ports[port].Watchdog.V.Enabled {
 			a.guarded = append(a.guarded, port)
 		}
@@ -327,7 +330,7 @@ const keyInheritWord = "inherit"
 
 // global accounts for a line of the top level that opens no block that is known.
 func (a *accountant) global(l *Line) {
-	if strings.HasPrefix(l.Text, "control-plane") {
+	if _, banner := bannerOf(l.Text); banner || strings.HasPrefix(l.Text, "control-plane") {
 		return
 	}
 	for _, s := range l.Sub {
@@ -353,7 +356,9 @@ func (a *accountant) global(l *Line) {
 	case key == keyWatchdog && rest == "off":
 		d = usual("the watchdog is off without the line")
 	case key == keyWatchdog && rest == "on" && len(a.guarded) == 0:
-		d = inert("no port that pauses a priority has %s on", keyWatchdog).failing("WD-03")
+		if d = inert("no port has %s on", keyWatchdog).failing("WD-03"); len(a.watched) > 0 {
+			d = inert("no port with %s on pauses a priority", keyWatchdog)
+		}
 	case key == keyWatchdog && rest == "on":
 		d = shapes(a.guarded, watchdog)
 	case key == keyInterval && rest == fmt.Sprint(defaultInterval), key == keyMultiplier && rest == fmt.Sprint(defaultMultiplier), key == keyRestore && rest == fmt.Sprint(defaultRestore), key == keyFixed && rest == "0":
@@ -460,26 +465,33 @@ func (a *accountant) networkInForce() verdict {
 		if n := a.v.network; len(n.pauses()) == 0 {
 			return left("it pauses nothing; the intent has no MTU of its classes")
 		}
-		return inert("no port pauses by it: %s", a.silent())
+		return a.silent()
 	}
 	return shapes(ports, qos.KindPFC.Attr())
 }
 
-// silent says why no port pauses what the network-qos policy pauses.
-func (a *accountant) silent() string {
-	on := 0
+// silent is the verdict of pauses that no port sends. With mode auto, which is the
+// default, PFC is on where a DCBX peer wants it: nothing is certain there.
+func (a *accountant) silent() verdict {
+	on, auto := 0, 0
 	for _, port := range a.all {
-		if a.v.pfcOn(port) {
+		mode, _ := a.v.line(port, keyPFC)
+		switch firstWord(mode) {
+		case "on":
 			on++
+		case "auto", "":
+			auto++
 		}
 	}
 	switch {
 	case a.v.overridden():
-		return "PFC is off on all ports by " + keyOverride + " off"
-	case on == 0:
-		return "no port has " + keyPFC + " on"
+		return inert("no port pauses by it: PFC is off on all ports by %s off", keyOverride)
+	case on > 0:
+		return inert("no port pauses by it: no port with PFC classifies anything into its group")
+	case auto > 0:
+		return left("no port has %s on; with auto a port pauses only if its DCBX peer agrees", keyPFC)
 	}
-	return "no port with PFC classifies anything into the group"
+	return inert("no port pauses by it: PFC is off on all ports")
 }
 
 // profile accounts for the lines of a port-profile.
@@ -558,7 +570,7 @@ func (a *accountant) port(where string, l *Line, h head) {
 	case h.at == inInterface && len(ports) == 0 && !strings.HasPrefix(h.name, "port-channel") && !isPort(h.name) && len(rangeOf(h.name)) == 1:
 		d = left("the interface is no port that the intent can have")
 	case len(ports) == 0 && strings.HasPrefix(h.name, "port-channel"):
-		d = inert("no member of the port-channel takes the line")
+		d = inert("the port-channel has no member without a line of its own")
 	case len(ports) == 0:
 		d = inert("another line overrides it")
 	default:
@@ -567,8 +579,8 @@ func (a *accountant) port(where string, l *Line, h head) {
 	a.add(where, l, d)
 }
 
-// undone reports whether a line that says a default hides what the port-profile, the
-// port-channel or system qos of a port says.
+// undone reports whether a line that says a default hides what the port-profile or the
+// port-channel of a port says.
 func (a *accountant) undone(key string) func(port string) bool {
 	return func(port string) bool {
 		own := a.v.ports[port]
@@ -580,8 +592,7 @@ func (a *accountant) undone(key string) func(port string) bool {
 				return true
 			}
 		}
-		_, _, system := last(a.v.system, key)
-		return system
+		return false
 	}
 }
 
@@ -650,10 +661,10 @@ func (a *accountant) unpaused(port string) verdict {
 	case a.v.overridden():
 		return inert("PFC is off on all ports by %s off", keyOverride)
 	case len(pauses) > 0:
-		return inert("the port pauses nothing: it classifies nothing into %s that the network-qos policy pauses", words.Plural(len(pauses), "the group", "a group"))
+		return inert("the port pauses nothing: it classifies nothing into a qos-group that network-qos policy %s pauses", a.v.network.name)
 	}
 	for _, name := range natural.Keys(a.v.policies[typeNetwork]) {
-		if a.pausesAny(a.v.policies[typeNetwork][name]) {
+		if !a.attached(typeNetwork, name) && a.pausesAny(a.v.policies[typeNetwork][name]) {
 			return inert("the port pauses nothing: network-qos policy %s is not attached under %s", name, systemHeader).failing("PFC-03")
 		}
 	}

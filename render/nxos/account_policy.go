@@ -21,7 +21,10 @@ func (a *accountant) policy(l *Line, h head) {
 		case !isClass:
 			a.below(l.Text, c, verdict{fate: render.Unknown, why: notKnown})
 		case d.fate == render.Inert:
-			a.below(l.Text, c, verdict{fate: d.fate, why: d.why, check: a.unattachedCheck(h, c, d)})
+			a.below(l.Text, c, inert("%s", d.why))
+		case d.fate == render.Unknown:
+			delete(a.unknown, c.No)
+			a.below(l.Text, c, d)
 		case typ != h.typ:
 			a.below(l.Text, c, verdict{fate: render.Unknown, why: "a class of another type than the policy"})
 		case h.typ == typeQoS:
@@ -34,23 +37,12 @@ func (a *accountant) policy(l *Line, h head) {
 	}
 }
 
-// unattachedCheck is the check that a class of a policy which is in force nowhere
-// fails.
-func (a *accountant) unattachedCheck(h head, class *Line, d verdict) string {
-	for _, l := range class.Sub {
-		if _, ok := cutWords(l.Text, keyPause); ok && h.typ == typeNetwork {
-			return d.check
-		}
-	}
-	return ""
-}
-
 // policyUse is the verdict of the header of a policy.
 func (a *accountant) policyUse(l *Line, h head) verdict {
 	switch {
 	case h.typ == typeNetwork && !a.attached(h.typ, h.name):
 		d := inert("the policy is not attached under %s", systemHeader)
-		if a.pausesAny(l) {
+		if a.pausesAny(l) && len(a.v.network.pauses()) == 0 {
 			d = d.failing("PFC-04")
 		}
 		return d
@@ -90,6 +82,10 @@ func (a *accountant) inputQueuing(name string) bool {
 func (a *accountant) classQoS(policy, c *Line, name string) {
 	d := a.verdictOf(c)
 	where := policy.Text + " / " + c.Text
+	if name != "class-default" && a.v.classMaps[name] == nil {
+		delete(a.unknown, c.No)
+		d = inert("there is no class-map %s, so that it matches nothing", name)
+	}
 	if d.fate == render.Inert && name != "class-default" && a.v.classMaps[name] != nil {
 		d = a.unreached(a.v.classMaps[name], d)
 	}
@@ -182,12 +178,7 @@ func (a *accountant) pauses(set qos.PrioritySet, g int) verdict {
 	if ports := a.pausers(set, g); len(ports) > 0 {
 		return shapes(ports, qos.KindPFC.Attr(), qos.KindMap.Table(qos.PFCToQueue))
 	}
-	for _, port := range a.all {
-		if a.v.pfcOn(port) {
-			return inert("no port pauses by it: nothing is classified into qos-group %d where PFC is on", g).failing("PFC-04")
-		}
-	}
-	return inert("no port pauses by it: %s", a.silent()).failing("PFC-04")
+	return a.silent()
 }
 
 // classMTU is the verdict of the MTU of a class.
@@ -221,7 +212,13 @@ func (a *accountant) classQueuing(policy, c *Line, name string, ports []string) 
 	lossless := slices.ContainsFunc(ports, func(p string) bool {
 		return slices.ContainsFunc(a.dev.Ports[p].PFC.V.List(), func(n int) bool { return a.v.network.pauses()[n] == q })
 	})
-	if len(c.Sub) == 0 && q > 0 && q < a.v.m.top() {
+	idle := q > 0 && q < a.v.m.top() && !slices.ContainsFunc(c.Sub, func(l *Line) bool {
+		return keyOf(inClassQueuing, l.Text) != keyBandwidth || !strings.HasSuffix(l.Text, " percent 0")
+	})
+	if idle {
+		for _, l := range c.Sub {
+			a.add(where, l, usual("a queue without a line has no share of its own"))
+		}
 		a.add(policy.Text, c, usual("a queue without a line has no share of its own"))
 		return
 	}

@@ -65,9 +65,9 @@ func (v *view) strange() {
 		return
 	}
 	for _, l := range v.system.Sub {
-		_, queuing := cutWords(l.Text, keyQueuingInput)
+		policy, queuing := cutWords(l.Text, keyQueuingInput)
 		switch {
-		case queuing:
+		case queuing && !builtIn(policy):
 			v.add(systemHeader, l, "the model has no place for thresholds of sent pauses")
 		case !belongs(inSystem, l.Text) && !isComment(l.Text):
 			v.add(systemHeader, l, "this tool does not know the line and leaves it")
@@ -105,7 +105,11 @@ func (v *view) line(port, key string) (rest string, ok bool) {
 // port-profile or port-channel, or that of system qos; nil for none.
 func (v *view) lineAt(port, key string) *Line {
 	own := v.ports[port]
-	if _, at, _ := last(own, key); at != nil {
+	if _, at, ok := last(own, key); at != nil && (ok || attachedType[key] == "") {
+		return at
+	} else if at != nil {
+		// Without a policy of its own it has that of the switch.
+		_, at, _ = last(v.system, key)
 		return at
 	}
 	if at := v.lag(aggregate(own))[key]; at != nil {
