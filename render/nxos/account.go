@@ -48,7 +48,7 @@ type accountant struct {
 	// all are the ports, watched those whose line turns the watchdog on, guarded those
 	// that have one, pausing those that pause.
 	all, watched, guarded []string
-	pausing      map[int][]string // by priority
+	pausing               map[int][]string // by priority
 	// served is what the lines of attached policies of type qos decide.
 	served map[*Line]*decided
 }

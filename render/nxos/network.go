@@ -250,6 +250,9 @@ func (p *planner) networkLines(old *network, carried map[int]int) []lines.Settin
 		for _, key := range keys {
 			_, pause := cutWords(key, "pause")
 			_, cos := cutWords(key, keyPause)
+			if p.need.kept&SharedPauses != 0 && !lossless {
+				cos, pause = false, false
+			}
 			if key != keyMTU && !cos && (lossless || !pause) && repeatable(inClassNetwork, text[key]) {
 				line(key, text[key])
 			}
