@@ -15,13 +15,15 @@ type part uint8
 
 const (
 	partMaps part = 1 << iota
-	partQueues
+	partECN
+	partScheduler
 	partPFC
 	partMTU
 	partWatchdog
 	partAdmin
 	partPause
-	partAll part = 1<<iota - 1
+	partAll    part = 1<<iota - 1
+	partQueues      = partECN | partScheduler
 )
 
 // need says what is to be written: the parts of ports, and the timers.
@@ -68,9 +70,10 @@ func (s Shared) String() string {
 // [ClassModel.Refusals] name, ports that have does not hold, and membership in
 // port-channels.
 //
-// Ports get policies of this package's own ([prefix]), which are edited in
-// place where only ports of the change carry them; policies of other names are
-// left and, on these ports, replaced. The attached network-qos policy is never
+// An output policy that only ports of the change have is edited in place, under the
+// name that it has; where others have it too, and for input policies, ports get
+// policies of this package's own ([prefix]), which are edited in place in the same
+// way. The attached network-qos policy is never
 // edited: one of another name takes its place, which repeats the classes of
 // the old one without the pauses that desired does not want. Objects of this
 // package that nothing uses any more are removed.
@@ -141,8 +144,10 @@ func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 			case qos.DSCPToTC, qos.PCPToTC:
 				p = partMaps
 			}
-		case qos.KindECN, qos.KindScheduler, qos.KindQueueBuffer:
-			p = partQueues
+		case qos.KindECN:
+			p = partECN
+		case qos.KindScheduler, qos.KindQueueBuffer:
+			p = partScheduler
 		case qos.KindPFC:
 			p = partPFC
 			// The second time it is the policy that is in the way.
@@ -241,7 +246,7 @@ func (p *planner) port(name, input, output string) {
 		p.toggle(name, keyWatchdog, want.Watchdog.V.Enabled)
 	}
 	attach := func(key, policy string) {
-		if rest, _, _ := last(own, key); policy != "" && firstWord(rest) != policy {
+		if policy != "" && p.v.attached(name, key) != policy {
 			line(key, key+" "+policy)
 		}
 	}
@@ -395,6 +400,10 @@ func (p *planner) choose(typ, key, base string, groups [][]string, means func(na
 			continue
 		}
 		fresh[i] = true
+		if n := p.v.attached(ports[0], key); typ == typeQueuing && !p.policies[n] && p.mayEdit(typ, key, n, ports) {
+			names[i], p.policies[n] = n, true
+			continue
+		}
 		for _, port := range ports {
 			rest, _, _ := last(p.v.ports[port], key)
 			n := firstWord(rest)
@@ -409,6 +418,21 @@ func (p *planner) choose(typ, key, base string, groups [][]string, means func(na
 		p.policies[names[i]] = true
 	}
 	return names, fresh
+}
+
+// mayEdit reports whether a policy is in force on the given ports alone. With globals:
+// own, ports that are not in the intent do not count.
+func (p *planner) mayEdit(typ, key, name string, ports []string) bool {
+	if p.v.policies[typ][name] == nil {
+		return false
+	}
+	for port := range p.v.ports {
+		counts := isPort(port) && (!p.want.OwnsGlobals || p.want.Ports[port] != nil)
+		if counts && p.v.attached(port, key) == name && !slices.Contains(ports, port) {
+			return false
+		}
+	}
+	return true
 }
 
 // taken reports whether a policy has a name.

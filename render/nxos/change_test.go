@@ -82,6 +82,12 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		if err := foreign(old, now); err != "" {
 			t.Fatal(err)
 		}
+		was, _ := Decode(old, EightQueue)
+		for name, p := range running.Ports {
+			if want.Ports[name] == nil && p.Queues != was.Ports[name].Queues {
+				t.Fatalf("the queues of %s, which is not in the intent, are others", name)
+			}
+		}
 		if was, is := Digest(old, want, EightQueue), Digest(now, want, EightQueue); (was == is) != (len(edit) == 0) {
 			t.Fatalf("digests %s and %s for %d settings", was, is, len(edit))
 		}
@@ -118,6 +124,8 @@ func foreign(old, now *Config) string {
 			switch {
 			case strings.HasPrefix(h.name, prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
 			case h.at == inInterface && ok && h.name != "Ethernet1/99" && isPort(h.name):
+			case h.at == inPolicy && h.typ == typeQueuing:
+				out[l.Text] = "" // its classes may be edited, see TestOutputPolicyIsEditedInPlace
 			default:
 				one := Lines.New()
 				one.Lines = []*Line{l}
@@ -141,6 +149,59 @@ func foreign(old, now *Config) string {
 }
 
 // Others go on working between an edit and its undo; what they did stays.
+// An output policy that only ports of the change have is edited where it differs, under
+// its own name and in its own words; where another port has it, too, it is not.
+func TestOutputPolicyIsEditedInPlace(t *testing.T) {
+	text := strings.NewReplacer("bandwidth remaining percent", "bandwidth percent", "    random-detect", "    queue-limit dynamic 8\n    random-detect").Replace(worked)
+	have := parse(t, text)
+	running, _ := Decode(have, EightQueue)
+	want := func(ports ...string) *qos.Device {
+		d := &qos.Device{Ports: map[string]*qos.Port{}}
+		for _, name := range ports {
+			p := &qos.Port{}
+			for q := range p.Queues {
+				p.Queues[q] = qos.Queue{Scheduler: running.Ports[name].Queues[q].Scheduler, ECN: running.Ports[name].Queues[q].ECN}
+			}
+			p.Queues[3].ECN.V.Min = 200
+			d.Ports[name] = p
+		}
+		return d
+	}
+	edit := Change(have, want("Ethernet1/1", "Ethernet1/25"), EightQueue)
+	commands := strings.Join(edit.Commands(have), "\n")
+	const only = "policy-map type queuing QOS_EGRESS_PORT\nclass type queuing c-out-8q-q3\nrandom-detect minimum-threshold 200 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0 ecn\nexit\nexit"
+	if commands != only {
+		t.Errorf("typed is\n%s", commands)
+	}
+	// One port of two: the policy of both stays, and the port gets its own.
+	one := want("Ethernet1/1")
+	now := Change(have, one, EightQueue).Apply(have)
+	after, _ := Decode(now, EightQueue)
+	if len(qos.Diff(after, one)) > 0 || after.Ports["Ethernet1/25"].Queues != running.Ports["Ethernet1/25"].Queues || !strings.Contains(now.String(), "service-policy type queuing output "+prefix) {
+		t.Errorf("now\n%s", now)
+	}
+	// With globals: own ports outside of the intent do not count.
+	one.OwnsGlobals = true
+	if c := strings.Join(Change(have, one, EightQueue).Commands(have), "\n"); c != only {
+		t.Errorf("with globals: own typed is\n%s", c)
+	}
+	// Shares in the same proportion are no difference, whatever else changes.
+	all := want("Ethernet1/1", "Ethernet1/25")
+	for _, p := range all.Ports {
+		p.Queues[0].Scheduler.V.Weight, p.Queues[3].Scheduler.V.Weight = 20, 20
+	}
+	if c := strings.Join(Change(have, all, EightQueue).Commands(have), "\n"); c != only {
+		t.Errorf("with shares in another scale typed is\n%s", c)
+	}
+	// A share is written in the words of the policy.
+	for _, p := range all.Ports {
+		p.Queues[0].Scheduler.V.Weight, p.Queues[3].Scheduler.V.Weight = 20, 80
+	}
+	if c := strings.Join(Change(have, all, EightQueue).Commands(have), "\n"); !strings.Contains(c, "bandwidth percent 80") || strings.Contains(c, "remaining") || strings.Contains(c, prefix) {
+		t.Errorf("typed is\n%s", c)
+	}
+}
+
 func TestUndoKeepsWhatOthersDidSince(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, want := have(t, 2), device(t, 2)
@@ -437,7 +498,7 @@ interface Ethernet1/1
 	if w0, w2 := got.Queues[0].Scheduler.V.Weight, got.Queues[2].Scheduler.V.Weight; w2 != 15 || w0 != 25 {
 		t.Errorf("queue 0 has %d percent, queue 2 %d", w0, w2)
 	}
-	if text := now.String(); strings.Count(text, "    bandwidth remaining percent 15\n    queue-limit dynamic 3\n") != 2 {
+	if text := now.String(); strings.Count(text, "    bandwidth remaining percent 15\n    queue-limit dynamic 3\n") != 1 {
 		t.Errorf("the queue limit is gone:\n%s", text)
 	}
 }
