@@ -19,6 +19,7 @@ type layer struct {
 	watchdog rawWatchdog
 	mtu      rawMTU
 	buffers  rawBuffers
+	keep     rawKeep
 	settings *Settings // the layer with defaults
 }
 
@@ -75,6 +76,7 @@ func (l *layer) applyCommon(c *rawCommon) {
 	}
 	overlay(&l.mtu, c.MTU)
 	overlay(&l.buffers, c.Buffers)
+	overlay(&l.keep, c.Keep)
 }
 
 func (t *tuning) apply(raw *rawTuning, p *problems) {

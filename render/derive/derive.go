@@ -137,6 +137,13 @@ func Derive(in Input) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.keepRest(c) {
+		d.choose()
+		text = d.document()
+		if c, err = d.compile(text); err != nil {
+			return nil, err
+		}
+	}
 	if !d.sameLinks(c.Fabric()) {
 		// Better long than wrong.
 		d.plainLinks = true
@@ -149,13 +156,8 @@ func Derive(in Input) (*Result, error) {
 	d.remarkEmpty()
 	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut(), Desired: map[string]*qos.Device{}}
 	for _, s := range d.switches {
-		diff := qos.Diff
-		if s.Saved {
-			diff = qos.DiffSaved
-		}
-		want := c.Device(c.Fabric().Switch(s.Name)).Desired
-		out.Desired[s.Name] = want
-		if cs := diff(s.Running, want); len(cs) > 0 {
+		out.Desired[s.Name] = c.Device(c.Fabric().Switch(s.Name)).Desired
+		if cs := d.differs(s, c); len(cs) > 0 {
 			out.Differs = append(out.Differs, Difference{s.Name, cs})
 		}
 	}
@@ -189,6 +191,8 @@ type box struct {
 	ports map[string]*port // managed
 	names []string         // of them, in natural order
 	wish  wish             // of most of its ports
+	// keepsGlobals says that what no port needs of the whole switch stays.
+	keepsGlobals bool
 	ix    *portIndex
 }
 

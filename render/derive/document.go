@@ -118,6 +118,11 @@ func (d *deriver) settings(n *node, outer, inner wish, base bool) {
 	n.putIf("pfc", pfc)
 	n.when(inner.trust != outer.trust, "trust", bare(string(inner.trust)))
 	n.putIf("mtu", mtu(outer.mtu, inner.mtu, base))
+	keep := mapping()
+	for i, k := range keptKinds {
+		keep.when(inner.keep[i] != outer.keep[i], k.key, bare(strconv.FormatBool(inner.keep[i])))
+	}
+	n.putIf("keep", keep)
 }
 
 func watchdog(outer, inner wish) *node {
@@ -235,6 +240,7 @@ func (d *deriver) switchNode(s *box, addresses []string, common login) *node {
 	if h := s.Running.HeadroomModel; h.Set && dynamic && h.V.Alpha != 0 && h.V.Alpha >= -8 && h.V.Alpha <= 7 {
 		n.put("buffers", mapping().put("alpha", number(h.V.Alpha)))
 	}
+	n.when(s.keepsGlobals, "globals", bare(string(intent.GlobalsKeep)))
 	d.overrides(n, d.roles[s.role], s.wish)
 	n.putIf("ports", d.portNodes(s))
 	return n
