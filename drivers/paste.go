@@ -98,7 +98,7 @@ var pager = regexp.MustCompile(`(?m)^ ?(?:--|<--- )More(?:--| --->)(?:\(\d+%\))?
 // A prompt is one word that ends with its sign, and what was typed behind it; wanted
 // are the commands that show a configuration.
 var (
-	prompt = regexp.MustCompile(`^[A-Za-z0-9][\w.@:~/()\[\]-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
+	prompt = regexp.MustCompile(`^[A-Za-z0-9][\w.@:~/()\[\],-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
 	wanted = regexp.MustCompile(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
 )
 
@@ -117,7 +117,8 @@ func unprompted(text []byte) []byte {
 			end = len(text)
 		}
 		if line := bytes.TrimRight(text[at:end], "\n"); bytes.IndexAny(line, "#>$") > 0 {
-			if m := prompt.FindSubmatch(line); m != nil {
+			// What is typed in a mode that configures is configuration.
+			if m := prompt.FindSubmatch(line); m != nil && !bytes.Contains(line, []byte("(config")) {
 				all = append(all, session{from: at, body: end, command: string(m[1])})
 				asked = asked || wanted.MatchString(all[len(all)-1].command)
 			}
