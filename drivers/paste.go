@@ -117,8 +117,7 @@ func unprompted(text []byte) []byte {
 			end = len(text)
 		}
 		if line := bytes.TrimRight(text[at:end], "\n"); bytes.IndexAny(line, "#>$") > 0 {
-			// What is typed in a mode that configures is configuration.
-			if m := prompt.FindSubmatch(line); m != nil && !bytes.Contains(line, []byte("(config")) {
+			if m := prompt.FindSubmatch(line); m != nil {
 				all = append(all, session{from: at, body: end, command: string(m[1])})
 				asked = asked || wanted.MatchString(all[len(all)-1].command)
 			}
@@ -133,6 +132,10 @@ func unprompted(text []byte) []byte {
 		to := len(text)
 		if i+1 < len(all) {
 			to = all[i+1].from
+		}
+		if !asked && bytes.Contains(out[s.from:s.body], []byte("(config")) {
+			// What is typed in a mode that configures is configuration.
+			continue
 		}
 		if !asked || wanted.MatchString(s.command) {
 			to = s.body
