@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/validate"
@@ -17,16 +18,24 @@ import (
 type Judged struct {
 	Name, OS, File string
 	Ports          int
+	// Lossless are the ports that pause, and Paused the priorities of any.
+	Lossless int
+	Paused   qos.PrioritySet
 	// Lines are those of QoS, and Unknown those of them that are not understood.
 	Lines, Unknown int
 	// Doubt says why the file may be of another system; "" where it says its own.
 	Doubt string
 }
 
-// String says what was looked at: "leaf1.cfg: eos, 32 ports, 212 QoS lines: 180
-// understood, 32 not".
+// String says what was looked at: "leaf1.cfg: eos, 32 ports, 28 lossless for priorities
+// {3}, 212 QoS lines: 180 understood, 32 not".
 func (j Judged) String() string {
 	text := fmt.Sprintf("%s: %s, %s", j.File, j.OS, words.Count(j.Ports, "port"))
+	if j.Lossless == 0 {
+		text += ", none lossless"
+	} else {
+		text += fmt.Sprintf(", %d lossless for priorities %s", j.Lossless, j.Paused)
+	}
 	switch {
 	case j.Lines > j.Unknown:
 		return fmt.Sprintf("%s, %s: %d understood, %d not", text, words.Count(j.Lines, "QoS line"), j.Lines-j.Unknown, j.Unknown)
@@ -92,6 +101,12 @@ func judged(src Source) (c validate.Config, j Judged, err error) {
 	}
 	c = validate.Config{Name: src.Name, File: src.File, Text: text, Running: got.sw.Running, Account: got.account.Lines}
 	j = Judged{OS: got.sw.OS, File: src.File, Ports: len(c.Running.Ports), Lines: len(c.Account), Doubt: got.doubt}
+	for _, p := range c.Running.Ports {
+		if set := p.PFC.Or(0); set != 0 {
+			j.Lossless++
+			j.Paused |= set
+		}
+	}
 	for i := range c.Account {
 		if c.Account[i].Fate == render.Unknown {
 			j.Unknown++

@@ -59,7 +59,7 @@ func JudgedAlone(js []fleet.Judged, found []validate.Finding) Report {
 		r.Devices = append(r.Devices, Device{Name: j.Name, Kind: SwitchDevice, OS: j.OS, Source: FromSaved, File: j.File, Looked: j.String()})
 	}
 	if r.Fabric = natural.Fold(names); len(r.Fabric) > textWidth/2 {
-		r.Fabric = words.Count(len(names), "switch")
+		r.Fabric = words.Plural(len(names), "switch", "switches")
 	}
 	return r
 }
