@@ -100,7 +100,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	}
 	// Without ports the switch as a whole needs no settings.
 	if len(d.Ports) > 0 {
-		b.global(sw.Settings)
+		b.global(sw)
 	}
 	qos.Normalize(d)
 	if fit := c.fits[sw.OS]; fit != nil {
@@ -131,15 +131,15 @@ type builder struct {
 	maps   map[*intent.Settings]*qos.Maps
 }
 
-func (b *builder) global(s *intent.Settings) {
-	d := b.device
-	if s.Trust.V == qos.TrustDSCP {
+func (b *builder) global(sw *intent.Switch) {
+	d, s, keeps := b.device, sw.Settings, sw.Globals.V == intent.GlobalsKeep
+	if s.Trust.V == qos.TrustDSCP && !keeps {
 		g := qos.UnmappedMaps()
 		g.Unmanage(qos.PCPToTC, qos.PFCToGroup)
 		g.DSCPToTC = b.mapsOf(s).DSCPToTC
 		d.GlobalMaps = qos.Of(g)
 	}
-	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 {
+	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 && !keeps && !s.Keep.Watchdog.V {
 		d.WatchdogPoll, d.PollUsual = qos.Of(w.Poll.V), w.Poll.IsDefault()
 	}
 	if a := s.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers {
@@ -189,6 +189,12 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 			m.PFCToGroup[c.Priority] = int8(c.Group)
 		}
 	}
+	if s.Keep.CodePoints.V {
+		m.KeepUnmapped()
+	}
+	if s.Keep.Queues.V {
+		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup)
+	}
 	b.maps[s] = m
 	return m
 }
@@ -224,7 +230,27 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 		out.IngressProfiles = given(strings.Join(b.model.Bindings.IngressList, ","))
 		out.EgressProfiles = given(strings.Join(b.model.Bindings.EgressList, ","))
 	}
+	keep(out, &s.Keep)
 	return out
+}
+
+// keep leaves to the switch what an intent keeps.
+func keep(p *qos.Port, k *intent.Keep) {
+	if k.Watchdog.V {
+		p.Watchdog = qos.Opt[qos.Watchdog]{}
+	}
+	if k.Buffers.V {
+		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
+	}
+	for i := range qos.NumPriorities {
+		q, g := &p.Queues[i], &p.Groups[i]
+		if k.Bandwidth.V {
+			q.Scheduler = qos.Opt[qos.Scheduler]{}
+		}
+		if k.Buffers.V {
+			q.Buffer, *g = qos.Opt[string]{}, qos.Group{}
+		}
+	}
 }
 
 // given is a value that is left alone where it is zero: nobody states it.

@@ -187,7 +187,7 @@ func TestImportShowsForeignTextHarmlessly(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, stdout, stderr := runHere(t, "import", "--config", "leaf1="+file)
-	if status != exitOK || !strings.Contains(stderr, "not understood: leaf1 PORT_QOS_MAP|Ethernet0 odd") || strings.ContainsAny(stdout+stderr, "\x1b\x07") {
+	if status != exitOK || !strings.Contains(stderr, "not understood: leaf1 PORT_QOS_MAP|Ethernet0 [odd:") || strings.ContainsAny(stdout+stderr, "\x1b\x07") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 }

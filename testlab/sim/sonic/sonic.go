@@ -51,6 +51,9 @@ type Options struct {
 	// Config is the CONFIG_DB at boot, table -> key -> field -> value, with
 	// leaf-lists as `field@`; it is copied. Nil means FactoryConfig(Model).
 	Config map[string]map[string]map[string]string
+	// Running is a configuration to boot with, as config_db.json holds it; it comes
+	// before Config. [Refuses] says what the switch does not take of it.
+	Running []byte
 	// Headroom are the rows of pg_profile_lookup.ini; nil means Model's.
 	Headroom []catalog.HeadroomRow
 
@@ -166,17 +169,27 @@ func New(o Options) (*Switch, error) {
 			return nil, err
 		}
 	}
-	src := o.Config
-	if src == nil {
-		src = FactoryConfig(o.Model, factoryOf(o)...)
-	}
 	s.dice.Shuffle(o.Shuffle)
-	t := s.internAll(src)
+	t, err := s.start()
+	if err != nil {
+		return nil, err
+	}
 	s.spellOut(t)
 	s.boot(t)
 	s.saved = s.cfg.clone()
-	s.o.Config = nil // a second copy of every switch would be kept alive
+	s.o.Config, s.o.Running = nil, nil // a second copy of every switch would be kept alive
 	return s, nil
+}
+
+// start returns the configuration that the options give the switch.
+func (s *Switch) start() (tables, error) {
+	switch {
+	case s.o.Running != nil:
+		return s.runningTables()
+	case s.o.Config != nil:
+		return s.internAll(s.o.Config), nil
+	}
+	return s.internAll(FactoryConfig(s.o.Model, factoryOf(s.o)...)), nil
 }
 
 // boot makes t the running configuration and lets the daemons start on it.
