@@ -28,7 +28,7 @@ type Judged struct {
 }
 
 // String says what was looked at: "leaf1.cfg: eos, 32 ports, 28 lossless for priorities
-// {3}, 212 QoS lines: 180 understood, 32 not".
+// {3}, 4 of 212 QoS lines not understood".
 func (j Judged) String() string {
 	text := fmt.Sprintf("%s: %s, %s", j.File, j.OS, words.Count(j.Ports, "port"))
 	if j.Lossless == 0 {
@@ -37,12 +37,12 @@ func (j Judged) String() string {
 		text += fmt.Sprintf(", %d lossless for priorities %s", j.Lossless, j.Paused)
 	}
 	switch {
-	case j.Lines > j.Unknown:
-		return fmt.Sprintf("%s, %s: %d understood, %d not", text, words.Count(j.Lines, "QoS line"), j.Lines-j.Unknown, j.Unknown)
+	case j.Lines == 0:
+		return text
 	case j.Unknown > 0:
-		return fmt.Sprintf("%s, %s not understood", text, words.Count(j.Unknown, "QoS line"))
+		return fmt.Sprintf("%s, %d of %s not understood", text, j.Unknown, words.Count(j.Lines, "QoS line"))
 	}
-	return text
+	return fmt.Sprintf("%s, %s understood", text, words.Count(j.Lines, "QoS line"))
 }
 
 // CheckSaved judges configurations by themselves, without an intent. Each is FILE,

@@ -44,7 +44,8 @@ func Alone(cs []Config) []Finding {
 
 // madeAlone are the checks that [Alone] makes; lines may fail others by themselves.
 var madeAlone = strings.Fields(`CFG-01 CLS-01 CLS-03 CLS-04 CLS-05 CLS-06 CLS-07 CLS-17 CLS-18 CLS-19 PFC-01 PFC-03 PFC-04 PFC-05 PFC-06 PFC-11 PFC-12
-	PFC-15 BUF-08 ECN-01 ECN-02 ECN-03 ECN-08 ECN-09 ECN-10 SCH-02 SCH-03 SCH-07 MTU-02 WD-01 WD-03 WD-05 WD-06 PRT-02 UNKNOWN`)
+	PFC-15 BUF-08 ECN-01 ECN-02 ECN-03 ECN-08 ECN-09 ECN-10 SCH-02 SCH-03 SCH-07 MTU-02 WD-01 WD-03 WD-05 WD-06 PRT-02 UNKNOWN
+	CLS-12 MTU-05 WD-04`)
 
 // MadeAlone reports whether [Alone] makes a check.
 func MadeAlone(id string) bool { return slices.Contains(madeAlone, id) }
@@ -157,10 +158,8 @@ func (r *aloneRun) port(name string, q *qos.Port) {
 	if len(pfc.List()) > 2 {
 		r.found("PFC-06", Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", len(pfc.List()), pfc)
 	}
-	for _, p := range pfc.List() {
-		if p >= 6 {
-			r.found("PFC-12", Warning, name, qos.KindPFC.Attr(), "priority %d is lossless, which control traffic uses", p)
-		}
+	if high := pfc & qos.Priorities(6, 7); high != 0 {
+		r.found("PFC-12", Warning, name, qos.KindPFC.Attr(), "priorities %s are lossless, and control traffic uses 6 and 7", high)
 	}
 	if q.Trust.V == qos.TrustPCP {
 		r.found("CLS-04", Warning, name, qos.KindTrust.Attr(), "lossless traffic is classified by PCP, which routed and untagged frames do not carry")
@@ -172,10 +171,16 @@ func (r *aloneRun) port(name string, q *qos.Port) {
 	if m != nil && q.Trust.V != qos.TrustPCP {
 		r.classification(name, m, pfc)
 	}
+	var unmarked qos.PrioritySet
 	for _, p := range pfc.List() {
 		n := queueOf(m, p)
-		r.curve(name, q, p, n)
+		if e := q.Queues[n].ECN; e.Set && !r.curve(name, q, p, n) && !e.V.Enabled {
+			unmarked |= qos.Priorities(p)
+		}
 		r.served(name, q, m, p, n)
+	}
+	if unmarked != 0 {
+		r.found("ECN-01", Warning, name, qos.KindECN.At(queueOf(m, unmarked.List()[0])), "lossless priorities %s are not marked: PFC is their only congestion control", unmarked)
 	}
 }
 
@@ -234,12 +239,8 @@ func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet)
 				how = ", because the map does not list them"
 			}
 			r.found("CLS-03", Warning, name, dscpField, "DSCP %s are in lossless priority %d%s: DSCP 0 is what every host sends by default", qos.FoldInts(ds), p, how)
-		default:
-			for _, d := range controlDSCPs {
-				if slices.Contains(ds, d) {
-					r.found("CLS-18", Warning, name, dscpField, "lossless priority %d has DSCP %d, which control protocols use", p, d)
-				}
-			}
+		case slices.Contains(ds, controlDSCPs[0]), slices.Contains(ds, controlDSCPs[1]):
+			r.found("CLS-18", Warning, name, dscpField, "lossless priority %d has DSCP %s, and control protocols use %s", p, qos.FoldInts(ds), qos.FoldInts(controlDSCPs))
 		}
 		if to := int(m.TCToDSCP[p]); to >= 0 && to < qos.NumDSCP && tcOf(m, to) != p {
 			r.found("CLS-07", Error, name, qos.KindMap.Table(qos.TCToDSCP), "packets of lossless priority %d leave with DSCP %d, which this switch has in traffic class %d", p, to, tcOf(m, to))
@@ -247,28 +248,28 @@ func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet)
 	}
 }
 
-// curve judges the marking of a lossless queue.
-func (r *aloneRun) curve(name string, q *qos.Port, prio, n int) {
-	e := q.Queues[n].ECN
+// curve judges the marking of a lossless queue, and reports whether it found a fault.
+func (r *aloneRun) curve(name string, q *qos.Port, prio, n int) bool {
+	e := q.Queues[n].ECN.V
 	at := qos.KindECN.At(n)
 	k := &intent.Class{Name: fmt.Sprint(prio)}
-	switch {
-	case !e.Set:
-	case e.V.Drops, !e.V.Enabled && dropsAtRandom.MatchString(e.V.Other):
-		r.found("ECN-08", Error, name, at, "WRED on queue %d of lossless priority %d drops packets and marks none", n, prio)
-	case inert(nil, k, e.V, qos.ECN{}) != nil:
-		r.found("ECN-09", Error, name, at, "queue %d of lossless priority %d has the curve %s", n, prio, e.V)
-	case !e.V.Enabled:
-		r.found("ECN-01", Warning, name, at, "queue %d of lossless priority %d does not mark: PFC is its only congestion control", n, prio)
-	case e.V.Min == e.V.Max && e.V.Max > 0 && !upsideDown(e.V) && oddCurve(nil, k, e.V, qos.ECN{}) != nil:
-		r.found("ECN-02", Error, name, at, "queue %d of lossless priority %d has min = max with a probability of %d %%", n, prio, e.V.Probability)
-	case e.V.Weight != 0:
-		r.found("ECN-10", Warning, name, at, "queue %d of lossless priority %d marks by an average of weight %d", n, prio, e.V.Weight)
-	}
 	g := q.Groups[prio].Headroom
-	if lo, _ := e.V.Unit.Split(); e.V.Enabled && g.Set && g.V.Static && lo == qos.UnitBytes && g.V.Threshold > 0 && e.V.Min > g.V.Threshold {
-		r.found("ECN-03", Warning, name, at, "queue %d marks from %s, and priority group %d pauses at %d B: one sender is paused before it is marked", n, e.V, prio, g.V.Threshold)
+	lo, _ := e.Unit.Split()
+	switch {
+	case e.Drops, !e.Enabled && dropsAtRandom.MatchString(e.Other):
+		r.found("ECN-08", Error, name, at, "WRED on queue %d of lossless priority %d drops packets and marks none", n, prio)
+	case inert(nil, k, e, qos.ECN{}) != nil:
+		r.found("ECN-09", Error, name, at, "queue %d of lossless priority %d has the curve %s", n, prio, e)
+	case !upsideDown(e) && oddCurve(nil, k, e, qos.ECN{}) != nil && e.Min == e.Max:
+		r.found("ECN-02", Error, name, at, "queue %d of lossless priority %d has min = max with a probability of %d %%", n, prio, e.Probability)
+	case averaged(nil, k, e, qos.ECN{}) != nil:
+		r.found("ECN-10", Warning, name, at, "queue %d of lossless priority %d marks by an average of weight %d", n, prio, e.Weight)
+	case e.Enabled && g.Set && g.V.Static && lo == qos.UnitBytes && g.V.Threshold > 0 && e.Min > g.V.Threshold:
+		r.found("ECN-03", Warning, name, at, "queue %d marks from %s, and priority group %d pauses at %d B: one sender is paused before it is marked", n, e, prio, g.V.Threshold)
+	default:
+		return false
 	}
+	return true
 }
 
 // upsideDown reports whether a curve has its min above its max.
@@ -420,14 +421,16 @@ func (r *aloneRun) account() {
 	for i := range r.c.Account {
 		l := &r.c.Account[i]
 		id := l.Check
-		if id == "" && halfOfWatchdog(l) {
+		if whole := halves[id]; whole != "" && l.Fate == render.Inert {
+			id = whole
+		} else if id == "" && halfOfWatchdog(l) {
 			id = "WD-06"
 		}
 		check := Lookup(id)
 		switch {
-		case check != nil && !r.said(id, l):
+		case check != nil:
 			r.fails(check, l)
-		case check == nil && l.Fate == render.Unknown:
+		case l.Fate == render.Unknown:
 			if unknown++; at == "" {
 				at = strings.Trim(l.Place()+": "+l.Text, ": ")
 			}
@@ -453,34 +456,42 @@ func halfOfWatchdog(l *render.Line) bool {
 	return l.Fate != render.Represented && watchdogLine.MatchString(l.Where+" "+l.Text) && halfOf.MatchString(l.Why)
 }
 
-// said reports whether a check has its finding on a line, or on what the line sets.
-func (r *aloneRun) said(id string, l *render.Line) bool {
-	return slices.ContainsFunc(r.list, func(f aloneFinding) bool {
-		return f.ID == id && (f.line > 0 && f.line == l.No || f.attr != (qos.Attr{}) && slices.ContainsFunc(l.Attrs, func(a qos.Attr) bool { return a.Covers(f.attr) }))
-	})
-}
+// halves are the checks that find half of something, by those of the whole: what a line
+// without effect fails.
+var halves = map[string]string{"PFC-03": "PFC-15", "PFC-04": "CFG-01", "PFC-07": "PFC-15", "WD-01": "WD-06", "WD-03": "WD-06"}
 
-// fails notes that a line fails a check by itself.
+// fails notes that a line fails a check by itself, unless a finding says so already.
 func (r *aloneRun) fails(check *Check, l *render.Line) {
-	f := aloneFinding{line: l.No, row: l.Where, Finding: Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
-	_, port, _ := strings.Cut(strings.TrimPrefix(l.Where, "interface "), "|")
-	if l.No > 0 {
-		port = strings.TrimPrefix(l.Where, "interface ")
+	port := strings.TrimPrefix(l.Where, "interface ")
+	if l.No == 0 {
+		_, port, _ = strings.Cut(l.Where, "|")
+		port, _, _ = strings.Cut(port, "|")
 	}
-	if r.c.Running.Ports[port] == nil {
-		port = ""
+	ports := l.Ports
+	if r.c.Running.Ports[port] != nil {
+		ports = []string{port}
 	}
-	if check.ID == "WD-06" {
-		if r.unpaused[port] {
-			return // for want of a pause there is nothing to watch
-		}
-		r.half[port] = true
+	said := slices.ContainsFunc(r.list, func(f aloneFinding) bool {
+		return f.ID == check.ID && f.row == "" && (f.line == 0 || len(ports) == 0 || slices.Contains(f.Ports, ports[0]))
+	})
+	if said || check.ID == "WD-06" && len(ports) > 0 && r.unpaused[ports[0]] {
+		return // for want of a pause there is nothing to watch, either
+	}
+	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
+	if check.ID == "PFC-15" {
+		f.Severity = Error
 	}
 	if text := strings.Trim(l.Text, ": "); text != "" {
 		f.What = printable(text) + ": " + f.What
 	}
-	if port == "" && l.No == 0 {
-		f.What = printable(l.Where) + " " + f.What
+	if len(ports) == 0 {
+		if l.No == 0 {
+			f.What = printable(l.Where) + " " + f.What
+		}
+		ports = []string{""}
 	}
-	r.add(f, port)
+	for _, p := range ports {
+		r.half[p] = r.half[p] || check.ID == "WD-06"
+		r.add(f, p)
+	}
 }

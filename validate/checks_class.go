@@ -87,7 +87,6 @@ var classChecks = []Check{
 		ID: "CLS-12", Title: "a classifier cannot match",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the traffic stays in the default class", Fix: "match any, or reorder the classes",
-		Absent: "needs the class-maps of others; those of this tool are compared line by line",
 	},
 	{
 		ID: "CLS-13", Title: "DSCPs are left to the platform's own map",
