@@ -84,8 +84,9 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		}
 		was, _ := Decode(old, EightQueue)
 		for name, p := range running.Ports {
-			if want.Ports[name] == nil && p.Queues != was.Ports[name].Queues {
-				t.Fatalf("the queues of %s, which is not in the intent, are others", name)
+			before := was.Ports[name]
+			if want.Ports[name] == nil && (p.Queues != before.Queues || p.Maps.V.DSCPToTC != before.Maps.V.DSCPToTC || p.Maps.V.PCPToTC != before.Maps.V.PCPToTC) {
+				t.Fatalf("the queues or maps of %s, which is not in the intent, are others", name)
 			}
 		}
 		if was, is := Digest(old, want, EightQueue), Digest(now, want, EightQueue); (was == is) != (len(edit) == 0) {
@@ -124,8 +125,8 @@ func foreign(old, now *Config) string {
 			switch {
 			case strings.HasPrefix(h.name, prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
 			case h.at == inInterface && ok && h.name != "Ethernet1/99" && isPort(h.name):
-			case h.at == inPolicy && h.typ == typeQueuing:
-				out[l.Text] = "" // its classes may be edited, see TestOutputPolicyIsEditedInPlace
+			case h.at == inPolicy && (h.typ == typeQueuing || h.typ == typeQoS), h.at == inClassMap && h.typ == typeQoS:
+				out[l.Text] = "" // it may be edited, see TestOutputPolicyIsEditedInPlace
 			default:
 				one := Lines.New()
 				one.Lines = []*Line{l}
@@ -199,6 +200,54 @@ func TestOutputPolicyIsEditedInPlace(t *testing.T) {
 	}
 	if c := strings.Join(Change(have, all, EightQueue).Commands(have), "\n"); !strings.Contains(c, "bandwidth percent 80") || strings.Contains(c, "remaining") || strings.Contains(c, prefix) {
 		t.Errorf("typed is\n%s", c)
+	}
+}
+
+// An input policy of other names is edited in place where the model holds all of it.
+func TestInputPolicyIsEditedInPlace(t *testing.T) {
+	const roce = "class-map type qos match-any ROCE\n  match dscp 26\n"
+	for name, c := range map[string]struct {
+		old, new string // in the text
+		inPlace  bool
+		ports    []string
+	}{
+		"plain":                  {"", "", true, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"one of two ports":       {"", "", false, []string{"Ethernet1/1"}},
+		"an access list":         {"  match dscp 48\n", "  match dscp 48\n  match access-group name X\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"a policer":              {"    set qos-group 7\n", "    set qos-group 7\n    police cir 10 gbps\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"an unmanaged CoS":       {"  match dscp 48\n", "  match dscp 48\n  match cos 6\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"a class-map of another": {roce, roce + "policy-map type qos ELSEWHERE\n  class ROCE\n    set qos-group 1\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+	} {
+		text := worked
+		if c.old != "" {
+			if text = strings.Replace(worked, c.old, c.new, 1); text == worked {
+				t.Fatalf("%s: nothing is replaced", name)
+			}
+		}
+		have := parse(t, text)
+		running, _ := Decode(have, EightQueue)
+		want := &qos.Device{Ports: map[string]*qos.Port{}}
+		for _, port := range c.ports {
+			m := *running.Ports[port].Maps.V
+			m.Unmanage(qos.PCPToTC, qos.TCToQueue, qos.PFCToQueue)
+			m.DSCPToTC[27] = 3
+			want.Ports[port] = &qos.Port{Maps: qos.Of(&m)}
+		}
+		edit := Change(have, want, EightQueue)
+		now := edit.Apply(have)
+		after, _ := Decode(now, EightQueue)
+		if left := qos.Diff(after, want); len(left) > 0 {
+			t.Errorf("%s: left is %v", name, left)
+		}
+		if in := strings.Contains(now.String(), prefix); in == c.inPlace {
+			t.Errorf("%s: in place is %v:\n%s", name, c.inPlace, strings.Join(edit.Commands(have), "\n"))
+		}
+		if len(c.ports) == 1 && after.Ports["Ethernet1/25"].Maps.V.DSCPToTC != running.Ports["Ethernet1/25"].Maps.V.DSCPToTC {
+			t.Errorf("%s: the other port classifies otherwise", name)
+		}
+		if back := edit.Undo(have).Apply(now).String(); back != have.String() {
+			t.Errorf("%s: undone\n%s", name, back)
+		}
 	}
 }
 

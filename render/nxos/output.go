@@ -22,7 +22,7 @@ func (p *planner) outputs() map[string]string {
 			}
 		}
 		return true
-	})
+	}, func(string, int) bool { return true })
 	for i, o := range shapes {
 		if fresh[i] {
 			p.writeOutput(names[i], o)
