@@ -115,6 +115,8 @@ type Keep struct {
 	Buffers   Value[bool] // the profiles of its queues and groups, and its lists of them
 	Queues    Value[bool] // its maps behind the traffic class and the PFC priority
 	Watchdog  Value[bool]
+	// CodePoints are those that no class names, on all devices of the fabric.
+	CodePoints Value[bool]
 }
 
 // Globals says what becomes of settings that all ports of a switch share.

@@ -138,6 +138,9 @@ func (r *resolver) derive(base *layer, classes *rawMap[rawOverride], common *raw
 		}
 		l.tuning[i].apply(&e.V.rawTuning, r.problems)
 	}
+	if k := common.Keep; k != nil && k.CodePoints.Set {
+		r.problems.addf(k.CodePoints.Pos, "state it at the top level", "the classes have the same code points in the whole fabric: codePoints is no setting of a part of it")
+	}
 	l.applyCommon(common)
 	l.settings = r.finish(&l)
 	return &l

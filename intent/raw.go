@@ -59,6 +59,8 @@ type rawKeep struct {
 	Buffers   opt[bool] `key:"buffers" doc:"Buffer profiles of queues and priority groups, and the port's lists of them. Default false."`
 	Queues    opt[bool] `key:"queues" doc:"Maps from traffic classes and PFC priorities to queues and priority groups. Default false."`
 	Watchdog  opt[bool] `key:"watchdog" doc:"PFC watchdog. Default false."`
+	// CodePoints is of the fabric alone.
+	CodePoints opt[bool] `key:"codePoints" doc:"Code points that no class names, of the fabric alone: they stay in the traffic class that each switch has them in. Default false: a class takes the rest."`
 }
 
 type rawClass struct {

@@ -189,6 +189,9 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 			m.PFCToGroup[c.Priority] = int8(c.Group)
 		}
 	}
+	if s.Keep.CodePoints.V {
+		m.KeepUnmapped()
+	}
 	if s.Keep.Queues.V {
 		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup)
 	}

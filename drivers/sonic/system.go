@@ -39,7 +39,7 @@ func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
 }
 
 func account(text []byte) ([]render.Line, error) {
-	cfg, err := native.Parse(text, native.WantTable)
+	cfg, err := native.Parse(text, native.InAccount)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,10 @@ type Switch struct {
 	// Running is what the switch is configured to do, normalised. Speeds of
 	// ports may be what their links run at.
 	Running *qos.Device
+	// Account is of the configuration that Running is of, and File its name; both may be
+	// left out. They tell where a value comes from.
+	Account []render.Line
+	File    string
 	// Saved says that Running is from a file, which need not hold what the switch makes
 	// by itself: see [qos.DiffSaved].
 	Saved bool
@@ -180,6 +184,8 @@ type deriver struct {
 	roleList []string
 	assumed  []Note
 	remarks  []remark // what is left out
+	// keepsCodePoints says that code points without a class stay where they are.
+	keepsCodePoints bool
 	// plainLinks writes one entry a link.
 	plainLinks bool
 }
@@ -193,7 +199,7 @@ type box struct {
 	wish  wish             // of most of its ports
 	// keepsGlobals says that what no port needs of the whole switch stays.
 	keepsGlobals bool
-	ix    *portIndex
+	ix           *portIndex
 }
 
 // port is a managed port.

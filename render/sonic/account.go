@@ -1,14 +1,674 @@
 package sonic
 
-import "github.com/roce-fabric/roce-fabric/render"
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// TChannel is read for its MTU, which is that of the members
+// (sonic-swss:cfgmgr/teammgr.cpp).
+const TChannel = "PORTCHANNEL"
+
+// unread are tables about QoS that the decoder has no use for.
+var unread = regexp.MustCompile(`^(BUFFER_\w+|QUEUE\w*|SCHEDULER\w*|WRED_\w+|PFC_\w+|\w+_TO_\w+_MAP|SWITCH_TRIMMING)$`)
+
+// InAccount reports whether [Account] speaks of the table, or reads it.
+func InAccount(table string) bool {
+	return WantTable(table) || table == TChannel || unread.MatchString(table)
+}
 
 // Account is what becomes of each field of the tables that concern this tool, sorted
-// by table, key and field.
+// by table, key and field. The configuration has the tables of [InAccount].
 func Account(cfg Config) []render.Line {
-	var out []render.Line
-	_, unknown := Decode(cfg)
+	a := accountant{cfg: cfg, noted: map[[3]string]string{}, uses: map[string]*use{}, won: map[[3]string]*[16]string{}, reach: map[*qos.Maps]qos.PrioritySet{}}
+	dev, unknown := Decode(cfg)
+	a.dev = dev
 	for _, u := range unknown {
-		out = append(out, render.Line{Where: u.Table + "|" + u.Key, Text: u.Field + ": " + u.Value, Fate: render.Unknown, Why: u.Why})
+		a.noted[[3]string{u.Table, u.Key, u.Field}] = u.Why
+	}
+	a.bindings()
+	for _, t := range sorted(cfg, nil) {
+		say, known := accounts[t.key]
+		switch {
+		case !known && !unread.MatchString(t.key), t.key == TMetadata, t.key == TMember:
+			continue
+		case !known:
+			say = func(*accountant, string, string, string) render.Line {
+				return unknownLine("this tool does not read the table")
+			}
+		}
+		for _, key := range natural.Keys(t.value) {
+			a.row(t.key, key, t.value[key], say)
+		}
+	}
+	return a.out
+}
+
+// accountant holds what lines need to know of others.
+type accountant struct {
+	cfg   Config
+	dev   *qos.Device
+	noted map[[3]string]string // why the decoder did not understand a table, key and field
+	uses  map[string]*use      // by "TABLE|name"
+	// won has, by table, port and field, the key whose row each index follows: of two
+	// that name one index the last.
+	won   map[[3]string]*[16]string
+	reach map[*qos.Maps]qos.PrioritySet
+	out   []render.Line
+}
+
+// use is who refers to an object.
+type use struct {
+	ports   []string
+	global  bool            // the global row, for what enters outside a port
+	indexes qos.PrioritySet // queues or groups
+	// reached are the traffic classes that anything is put into on one of the ports,
+	// and paused the priorities that one of them pauses.
+	reached, paused qos.PrioritySet
+}
+
+func (a *accountant) use(table, name string) *use {
+	u := a.uses[table+"|"+name]
+	if u == nil {
+		u = &use{}
+		a.uses[table+"|"+name] = u
+	}
+	return u
+}
+
+// by counts a port among those that use an object; the keys are sorted.
+func (u *use) by(port string) {
+	if n := len(u.ports); n == 0 || u.ports[n-1] != port {
+		u.ports = append(u.ports, port)
+	}
+}
+
+// bindings notes who refers to what.
+func (a *accountant) bindings() {
+	for _, key := range natural.Keys(a.cfg[TPortQoS]) {
+		p, row := a.dev.Ports[key], a.cfg[TPortQoS][key]
+		for _, m := range mapTables {
+			name := row[m.field]
+			if name == "" || p == nil && (key != globalKey || m.table != TDSCPToTC) {
+				continue
+			}
+			u := a.use(m.table, name)
+			if p == nil {
+				u.global = true
+				continue
+			}
+			u.by(key)
+			u.reached |= a.reached(p)
+			u.paused |= p.PFC.V
+		}
+	}
+	for table, fields := range map[string][]string{TQueue: {"scheduler", "wred_profile"}, TBufferQueue: {"profile"}, TGroup: {"profile"}} {
+		a.indexed(table, fields)
+	}
+	for _, table := range []string{TIngressList, TEgressList} {
+		for port, row := range a.cfg[table] {
+			for _, name := range strings.Split(cmp.Or(row["profile_list"], row["profile_list@"]), ",") {
+				a.use(TProfile, strings.TrimSpace(name)).by(port)
+			}
+		}
+	}
+	for name, row := range a.cfg[TProfile] {
+		a.use(TPool, row["pool"]).by(name)
+	}
+}
+
+// indexed notes which key each queue or group of a table follows, and the users of
+// the objects that those keys name.
+func (a *accountant) indexed(table string, fields []string) {
+	keys := slices.Sorted(func(yield func(string) bool) {
+		for key := range a.cfg[table] {
+			if !yield(key) {
+				return
+			}
+		}
+	})
+	for _, key := range keys {
+		port, idx, _ := strings.Cut(key, "|")
+		from, to, ok := Indexes(idx)
+		if !ok || a.dev.Ports[port] == nil {
+			continue
+		}
+		for _, f := range fields {
+			if _, is := a.cfg[table][key][f]; !is {
+				continue
+			}
+			at := [3]string{table, port, f}
+			if a.won[at] == nil {
+				a.won[at] = &[16]string{}
+			}
+			for i := from; i <= to; i++ {
+				a.won[at][i] = key
+			}
+		}
+	}
+	for _, key := range keys {
+		port, idx, _ := strings.Cut(key, "|")
+		for _, f := range fields {
+			name, is := a.cfg[table][key][f]
+			if own := a.own(table, key, f); is && own != 0 {
+				u := a.use(references[table+" "+f], name)
+				u.by(port)
+				u.indexes |= own
+				u.paused |= a.dev.Ports[port].PFC.V
+			} else if _, _, ok := Indexes(idx); is && ok && a.dev.Ports[port] != nil {
+				a.use(references[table+" "+f], name) // of a queue above those of the model
+			}
+		}
+	}
+}
+
+// own are the queues or groups that follow a field of a key.
+func (a *accountant) own(table, key, field string) (s qos.PrioritySet) {
+	port, idx, _ := strings.Cut(key, "|")
+	won := a.won[[3]string{table, port, field}]
+	from, to, ok := Indexes(idx)
+	if won == nil || !ok {
+		return 0
+	}
+	for i := from; i <= min(to, qos.NumPriorities-1); i++ {
+		if won[i] == key {
+			s |= qos.Priorities(i)
+		}
+	}
+	return s
+}
+
+// reached are the traffic classes that the maps of a port put anything into, and 0.
+func (a *accountant) reached(p *qos.Port) qos.PrioritySet {
+	m := p.Maps.V
+	s, ok := a.reach[m]
+	if ok {
+		return s
+	}
+	s = qos.Priorities(0)
+	add := func(table []int8) {
+		for _, tc := range table {
+			if tc >= 0 && tc < qos.NumPriorities {
+				s |= qos.Priorities(int(tc))
+			}
+		}
+	}
+	add(m.DSCPToTC[:])
+	add(m.PCPToTC[:])
+	if g := a.dev.GlobalMaps.V; g != nil && m.DSCPToTC[0] == qos.Unmapped {
+		add(g.DSCPToTC[:])
+	}
+	a.reach[m] = s
+	return s
+}
+
+// row adds the lines of a row.
+func (a *accountant) row(table, key string, row Row, say func(a *accountant, key, field, value string) render.Line) {
+	where := table + "|" + key
+	for _, f := range natural.Keys(row) {
+		var l render.Line
+		if why := a.noted[[3]string{table, key, f}]; why != "" && f != "" {
+			l = unknownLine(why)
+		} else if l = say(a, key, f, row[f]); l.Fate == "" {
+			continue
+		}
+		l.Where, l.Text = where, strings.TrimSuffix(f, "@")+": "+row[f]
+		a.out = append(a.out, l)
+	}
+	if table == TDSCPToTC {
+		if listed := len(row); a.noted[[3]string{table, key, ""}] != "" && listed > 0 {
+			a.out = append(a.out, render.Line{Where: where, Text: fmt.Sprintf("%d code points are not listed", qos.NumDSCP-listed),
+				Fate: render.Default, Why: "the switch puts what a map does not list into traffic class 0"})
+		}
+	}
+}
+
+func shown(ports []string, attrs ...qos.Attr) render.Line {
+	return render.Line{Fate: render.Represented, Ports: ports, Attrs: attrs}
+}
+
+func inert(why string, args ...any) render.Line {
+	return render.Line{Fate: render.Inert, Why: fmt.Sprintf(why, args...)}
+}
+
+func standard(why string) render.Line { return render.Line{Fate: render.Default, Why: why} }
+
+func unknownLine(why string) render.Line { return render.Line{Fate: render.Unknown, Why: why} }
+
+// unstated is of what no intent speaks of.
+func unstated() render.Line { return render.Line{Fate: render.Represented} }
+
+func failing(l render.Line, check string, fails bool) render.Line {
+	if fails {
+		l.Check = check
+	}
+	return l
+}
+
+const (
+	noField = "this tool does not know the field and leaves it"
+	noPort  = "no such port"
+)
+
+// accounts are the tables, and what a field of each does.
+var accounts = func() map[string]func(a *accountant, key, field, value string) render.Line {
+	out := map[string]func(a *accountant, key, field, value string) render.Line{
+		TPort: (*accountant).port, TChannel: (*accountant).channel, TPortQoS: (*accountant).portQoS,
+		TScheduler: (*accountant).scheduler, TWRED: (*accountant).wred, TQueue: (*accountant).queue,
+		TGroup: (*accountant).group, TBufferQueue: (*accountant).bufferQueue, TProfile: (*accountant).profile, TPool: (*accountant).pool,
+		TIngressList: profileList(qos.KindIngressProfiles), TEgressList: profileList(qos.KindEgressProfiles),
+		TCable: (*accountant).cable, TWatchdog: (*accountant).watchdog,
+		TDefaultBuffer: headroomInput("default_dynamic_th", "over_subscribe_ratio"), TPattern: headroomInput("mtu", "small_packet_percentage"),
+		TMetadata: nil, TMember: nil,
+	}
+	for t, m := range mapTables {
+		out[m.table] = func(a *accountant, name, from, to string) render.Line {
+			return a.mapEntry(qos.Table(t), name, from, to)
+		}
 	}
 	return out
+}()
+
+func (a *accountant) port(name, field, v string) render.Line {
+	switch field {
+	case "mtu":
+		lag := a.dev.Ports[name].LAG.V
+		if mtu := a.cfg.Row(TChannel, lag)["mtu"]; mtu != "" && mtu != v {
+			return inert("%s sets the MTU of its members: %s", lag, mtu)
+		}
+		return shown([]string{name}, qos.KindMTU.Attr())
+	case "pfc_asym":
+		if v != "on" {
+			return standard("asymmetric PFC is off")
+		}
+		return shown([]string{name}, qos.KindPFCAsymmetric.Attr())
+	}
+	return render.Line{}
+}
+
+// channel: teammgrd gives the MTU of a port channel to its members, whatever their own
+// rows say (sonic-swss:cfgmgr/teammgr.cpp).
+func (a *accountant) channel(name, field, v string) render.Line {
+	if field != "mtu" {
+		return render.Line{}
+	}
+	members, same := 0, true
+	for port, p := range a.dev.Ports {
+		if p.LAG.V == name {
+			members++
+			same = same && a.cfg.Row(TPort, port)["mtu"] == v
+		}
+	}
+	switch {
+	case members == 0:
+		return inert("the port channel has no member")
+	case same:
+		return standard("its members have that MTU")
+	}
+	return unknownLine("the members run with it, and not with the MTU of their own rows")
+}
+
+func (a *accountant) portQoS(key, field, v string) render.Line {
+	t := slices.IndexFunc(mapTables[:], func(m mapTable) bool { return m.field == field })
+	p := a.dev.Ports[key]
+	switch {
+	case key == globalKey && field != "dscp_to_tc_map":
+		return inert("the switch reads only dscp_to_tc_map of the global row")
+	case p == nil && key != globalKey:
+		return unknownLine(noPort)
+	case t >= 0 && v == "":
+		return inert("it names no map")
+	case t >= 0 && a.cfg.Row(mapTables[t].table, v) == nil:
+		return unknownLine("there is no such map")
+	case t >= 0 && key == globalKey:
+		return shown(nil, qos.KindGlobalMap.Table(qos.DSCPToTC))
+	case t >= 0:
+		return shown([]string{key}, qos.KindMap.Table(qos.Table(t)))
+	case field == "pfc_enable" && v == "":
+		return standard("PFC is off")
+	case field == "pfc_enable":
+		return shown([]string{key}, qos.KindPFC.Attr())
+	case field == "pfcwd_sw_enable" && v == "":
+		return standard("the watchdog guards nothing")
+	case field == "pfcwd_sw_enable" && a.cfg.Row(TWatchdog, key) == nil:
+		return failing(inert("PFC_WD has no row of the port, so no watchdog runs on it"), "WD-03", p.PFC.V != 0)
+	case field == "pfcwd_sw_enable":
+		return failing(shown([]string{key}, qos.KindWatchdog.Attr()), "WD-03", p.PFC.V&^p.Watchdog.V.Priorities != 0)
+	}
+	return unknownLine(noField)
+}
+
+func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
+	u := a.uses[mapTables[t].table+"|"+name]
+	k, err := strconv.Atoi(from)
+	v, err2 := strconv.Atoi(to)
+	switch {
+	case u == nil:
+		return inert("no port names the map")
+	case err != nil || err2 != nil || strconv.Itoa(k) != from:
+		return unknownLine("not a map entry")
+	case t == qos.TCToQueue || t == qos.TCToGroup || t == qos.TCToDSCP:
+		if !u.reached.Has(k) {
+			return inert("no code point reaches the traffic class")
+		}
+	case t == qos.PFCToQueue || t == qos.PFCToGroup:
+		if !u.paused.Has(k) {
+			return inert("no port that uses the map has PFC on the priority")
+		}
+	}
+	attrs := []qos.Attr{qos.KindMap.Table(t)}
+	if u.global {
+		attrs = append(attrs, qos.KindGlobalMap.Table(t))
+	}
+	l := shown(u.ports, attrs...)
+	switch {
+	case t == qos.TCToDSCP:
+		// Nothing classifies where the map rewrites.
+		l = failing(l, "CLS-17", !slices.ContainsFunc(u.ports, func(p string) bool { return a.dev.Ports[p].Trust.V != qos.TrustNone }))
+	case t == qos.TCToGroup:
+		l = failing(l, "CLS-06", u.paused.Has(k) && a.groupsDiffer(u, k, v))
+	case t == qos.PFCToQueue:
+		l = failing(l, "CLS-05", slices.ContainsFunc(u.ports, func(n string) bool {
+			p := a.dev.Ports[n]
+			q := int(p.Maps.V.TCToQueue[k])
+			return p.PFC.V.Has(k) && q >= 0 && q != v
+		}))
+	}
+	return l
+}
+
+// groupsDiffer reports whether a port counts a paused class in another group than the
+// one that its pause stands for; without a map group n sends the pause of priority n.
+func (a *accountant) groupsDiffer(u *use, class, group int) bool {
+	return slices.ContainsFunc(u.ports, func(n string) bool {
+		p := a.dev.Ports[n]
+		pauses := int(p.Maps.V.PFCToGroup[class])
+		if pauses < 0 {
+			pauses = class
+		}
+		return p.PFC.V.Has(class) && pauses != group
+	})
+}
+
+// each are the attributes of one kind of several queues or groups.
+func each(s qos.PrioritySet, kinds ...qos.Kind) (out []qos.Attr) {
+	for _, i := range s.List() {
+		for _, k := range kinds {
+			out = append(out, k.At(i))
+		}
+	}
+	return out
+}
+
+func (a *accountant) scheduler(name, field, v string) render.Line {
+	row, u := a.cfg.Row(TScheduler, name), a.uses[TScheduler+"|"+name]
+	rated := row["cir"] != "" || row["pir"] != ""
+	switch {
+	case u == nil && slices.ContainsFunc(slices.Collect(a.shapers()), func(n string) bool { return n == name }):
+		return unknownLine("it shapes a whole port, which no intent states")
+	case u == nil:
+		return inert("no queue names the scheduler")
+	case len(u.ports) == 0:
+		return unknownLine("it is of queues above 7, which this tool does not manage")
+	case field == "weight" && row["type"] == "STRICT":
+		return inert("a strict queue has no weight")
+	case field == "weight" && v == "1", field == "type" && v == "WRR":
+		l := shown(u.ports, each(u.indexes, qos.KindScheduler)...)
+		if field == "weight" {
+			l = standard("a weight is 1 where none is stated")
+		}
+		return l
+	case field == "meter_type" && !rated:
+		return inert("the scheduler has no rate")
+	case field == "meter_type" && v == "bytes":
+		return standard("rates are in bytes")
+	case field == "cir" && v == strconv.Itoa(noCommitted) && row["pir"] != "":
+		return standard("it stands for no committed rate, which a peak rate must have beside it")
+	case field == "cir" && v == "0", field == "pir" && v == "0":
+		return standard("no rate")
+	case field == "type" || field == "weight" || field == "cir" || field == "pir" || field == "meter_type":
+		return shown(u.ports, each(u.indexes, qos.KindScheduler)...)
+	case field == "cbs" || field == "pbs":
+		return unknownLine("no intent states a burst size")
+	}
+	return unknownLine(noField)
+}
+
+// shapers are the schedulers that ports name for themselves.
+func (a *accountant) shapers() func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, row := range a.cfg[TPortQoS] {
+			if s := row["scheduler"]; s != "" && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+func (a *accountant) wred(name, field, v string) render.Line {
+	row, u := a.cfg.Row(TWRED, name), a.uses[TWRED+"|"+name]
+	own, colour := greenField(field)
+	marks, drops := row["wred_green_enable"] == "true" && marksGreen(row["ecn"]), row["wred_green_enable"] == "true" && !marksGreen(row["ecn"])
+	lossless := u != nil && u.indexes&u.paused != 0
+	switch {
+	case u == nil:
+		return inert("no queue names the profile")
+	case len(u.ports) == 0:
+		return unknownLine("it is of queues above 7, which this tool does not manage")
+	case !slices.Contains(wredFields, own):
+		return unknownLine(noField)
+	case colour != "":
+		return inert("nothing colours packets %s", colour)
+	case !marks && !drops && field == "wred_green_enable" && v != "false":
+		return unknownLine("neither true nor false")
+	case !marks && !drops:
+		return failing(inert("wred_green_enable is not true, so the profile neither marks nor drops"), "ECN-09", lossless && marksGreen(row["ecn"]))
+	case field == "green_drop_probability" && v == "100":
+		return standard("the probability is 100 where none is stated")
+	}
+	l := shown(u.ports, each(u.indexes, qos.KindECN)...)
+	l = failing(l, "ECN-08", drops && lossless && (field == "ecn" || field == "wred_green_enable"))
+	if field == "green_max_threshold" || field == "green_min_threshold" {
+		lo, err := strconv.ParseInt(row["green_min_threshold"], 10, 64)
+		hi, err2 := strconv.ParseInt(row["green_max_threshold"], 10, 64)
+		l = failing(l, "ECN-02", err == nil && err2 == nil && hi < lo)
+	}
+	return l
+}
+
+// wredFields are those of green packets, which all are that nothing colours, and the mode.
+var wredFields = []string{"ecn", "wred_green_enable", "green_min_threshold", "green_max_threshold", "green_drop_probability"}
+
+// greenField returns the field of green packets that one of another colour stands
+// beside, and the colour; "" for the others.
+func greenField(field string) (own, colour string) {
+	for _, c := range []string{"yellow", "red"} {
+		rest, prefix := strings.CutPrefix(field, "wred_")
+		if tail, ok := strings.CutPrefix(rest, c+"_"); ok {
+			if prefix {
+				return "wred_green_" + tail, c
+			}
+			return "green_" + tail, c
+		}
+	}
+	return field, ""
+}
+
+// indexedRow says of a field of a "port|index" row what it does there; the attributes are
+// those of the queues or groups that follow it.
+func (a *accountant) indexedRow(table, key, field, object string, kinds ...qos.Kind) render.Line {
+	port, idx, _ := strings.Cut(key, "|")
+	_, _, ok := Indexes(idx)
+	own := a.own(table, key, field)
+	switch {
+	case port == "CPU":
+		return unstated()
+	case strings.Count(key, "|") > 1:
+		return unknownLine("a key of a chassis, with host and ASIC: this tool reads and writes those of single switches")
+	case a.dev.Ports[port] == nil:
+		return unknownLine(noPort)
+	case !ok:
+		return unknownLine("not an index, or a range of them")
+	case own == 0:
+		from, _, _ := Indexes(idx)
+		if won := a.won[[3]string{table, port, field}]; won != nil && from < qos.NumPriorities && won[from] != key {
+			return inert("%s says it too, and comes last", won[from])
+		}
+		return unknownLine("this tool manages queues and groups 0 to 7")
+	case object != "NULL" && a.cfg.Row(references[table+" "+field], object) == nil:
+		return unknownLine("there is no " + references[table+" "+field] + "|" + object)
+	}
+	return shown([]string{port}, each(own, kinds...)...)
+}
+
+func (a *accountant) queue(key, field, v string) render.Line {
+	switch field {
+	case "scheduler":
+		return a.indexedRow(TQueue, key, field, v, qos.KindScheduler)
+	case "wred_profile":
+		return a.indexedRow(TQueue, key, field, v, qos.KindECN)
+	}
+	return unknownLine(noField)
+}
+
+func (a *accountant) bufferQueue(key, field, v string) render.Line {
+	if field != "profile" {
+		return unknownLine(noField)
+	}
+	return a.indexedRow(TBufferQueue, key, field, v, qos.KindQueueBuffer)
+}
+
+func (a *accountant) group(key, field, v string) render.Line {
+	kinds := []qos.Kind{qos.KindGroupBuffer}
+	xoff := a.dev.Profiles[v].XOFF
+	switch {
+	case field != "profile":
+		return unknownLine(noField)
+	case v == "NULL":
+		kinds = []qos.Kind{qos.KindLossless}
+	case Derived(v):
+		kinds = []qos.Kind{qos.KindLossless, qos.KindDerivedFrom}
+	case xoff > 0:
+		kinds = append(kinds, qos.KindLossless)
+	}
+	l := a.indexedRow(TGroup, key, field, v, kinds...)
+	port, _, _ := strings.Cut(key, "|")
+	lossless := xoff > 0 || v == "NULL" && a.dev.Platform.DynamicBuffers
+	if p := a.dev.Ports[port]; p != nil && l.Fate == render.Represented {
+		l = failing(l, "PFC-04", lossless && a.own(TGroup, key, field)&^groupsOf(p) != 0)
+	}
+	return l
+}
+
+// groupsOf are the groups whose pause a port sends.
+func groupsOf(p *qos.Port) (s qos.PrioritySet) {
+	for _, n := range p.PFC.V.List() {
+		g := n
+		if m := p.Maps.V; m != nil && m.PFCToGroup[n] >= 0 {
+			g = int(m.PFCToGroup[n])
+		}
+		s |= qos.Priorities(g)
+	}
+	return s
+}
+
+// profileFields and poolFields are those that the switch reads
+// (sonic-yang-models:sonic-buffer-profile.yang, sonic-buffer-pool.yang).
+var (
+	profileFields = []string{"pool", "size", "static_th", "dynamic_th", "xon", "xoff", "xon_offset", "headroom_type", "packet_discard_action"}
+	poolFields    = []string{"type", "mode", "size", "xoff", "percentage"}
+)
+
+func (a *accountant) profile(name, field, _ string) render.Line {
+	u := a.uses[TProfile+"|"+name]
+	switch {
+	case u == nil:
+		return inert("nothing names the profile")
+	case Derived(name):
+		return standard("the switch writes the row itself, from speed and cable length")
+	case !slices.Contains(profileFields, field):
+		return unknownLine(noField)
+	}
+	return unstated()
+}
+
+func (a *accountant) pool(name, field, _ string) render.Line {
+	switch {
+	case a.uses[TPool+"|"+name] == nil && name != "ingress_lossless_pool":
+		return inert("no profile names the pool")
+	case !slices.Contains(poolFields, field):
+		return unknownLine(noField)
+	}
+	return unstated()
+}
+
+func profileList(kind qos.Kind) func(a *accountant, key, field, value string) render.Line {
+	return func(a *accountant, port, field, _ string) render.Line {
+		switch {
+		case field != "profile_list" && field != "profile_list@":
+			return unknownLine(noField)
+		case a.dev.Ports[port] == nil:
+			return unknownLine(noPort)
+		}
+		return shown([]string{port}, kind.Attr())
+	}
+}
+
+func (a *accountant) cable(list, port, v string) render.Line {
+	p := a.dev.Ports[port]
+	switch {
+	case list != cableName:
+		return unknownLine("this tool reads the list " + cableName)
+	case p == nil:
+		return unknownLine(noPort)
+	}
+	// Without a length the switch makes no headroom (sonic-swss:cfgmgr/buffermgr.cpp).
+	return failing(shown([]string{port}, qos.KindCable.Attr()), "PFC-03", v == "0m" && p.PFC.V != 0 && !a.dev.Platform.DynamicBuffers)
+}
+
+// headroomInput is of what the dynamic buffer model computes with.
+func headroomInput(fields ...string) func(a *accountant, key, field, value string) render.Line {
+	return func(a *accountant, key, field, _ string) render.Line {
+		switch {
+		case !slices.Contains(fields, field):
+			return unknownLine(noField)
+		case !a.dev.Platform.DynamicBuffers:
+			return inert("the traditional buffer model does not compute headroom")
+		case key != mapName:
+			return unknownLine("this tool reads the row " + mapName)
+		}
+		return shown(nil, qos.KindHeadroomModel.Attr())
+	}
+}
+
+func (a *accountant) watchdog(key, field, _ string) render.Line {
+	if key == "GLOBAL" {
+		switch {
+		case field != "POLL_INTERVAL":
+			return unknownLine(noField)
+		case len(a.cfg[TWatchdog]) == 1:
+			return inert("no port has a watchdog")
+		}
+		return shown(nil, qos.KindWatchdogPoll.Attr())
+	}
+	p := a.dev.Ports[key]
+	switch {
+	case p == nil:
+		return unknownLine(noPort)
+	case !slices.Contains(watchdogFields, field):
+		return unknownLine(noField)
+	case !p.Watchdog.V.Enabled: // swss, orchagent/pfcwdorch.cpp: "No lossless TC found"
+		return failing(inert("pfcwd_sw_enable of the port names no priority, so the watchdog guards none"), "WD-03", p.PFC.V != 0)
+	}
+	w, poll := p.Watchdog.V, a.dev.WatchdogPoll.V
+	l := shown([]string{key}, qos.KindWatchdog.Attr())
+	return failing(l, "WD-04", field == "detection_time" && w.Detect < poll || field == "restoration_time" && w.Restore < poll)
 }

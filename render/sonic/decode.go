@@ -368,40 +368,33 @@ func (d *decoder) curve(name string) qos.ECN {
 	if row == nil {
 		return qos.ECN{Other: "no profile " + name}
 	}
-	var colours [3]string
+	// Frames are green where nothing colours them, and nothing in CONFIG_DB does: what
+	// a profile says of yellow and red ones has no effect.
 	var c qos.ECN
-	for i, colour := range []string{"green", "yellow", "red"} {
-		lo, _ := d.number(TWRED, name, colour+"_min_threshold", row)
-		hi, _ := d.number(TWRED, name, colour+"_max_threshold", row)
-		p, ok := d.number(TWRED, name, colour+"_drop_probability", row)
-		if !ok {
-			p = 100
-		}
-		on := row["wred_"+colour+"_enable"] == "true"
-		colours[i] = fmt.Sprint(on, lo, hi, p)
-		if i == 0 {
-			c = qos.ECN{Enabled: on, Min: lo, Max: hi, Probability: int(p)}
-		}
+	c.Min, _ = d.number(TWRED, name, "green_min_threshold", row)
+	c.Max, _ = d.number(TWRED, name, "green_max_threshold", row)
+	probability, ok := d.number(TWRED, name, "green_drop_probability", row)
+	if !ok {
+		probability = 100
 	}
-	mode := cmp.Or(row["ecn"], "ecn_none")
-	var other []string
-	if mode != "ecn_all" {
-		// Frames are green where nothing colours them.
-		other = append(other, mode)
-		marks := slices.Contains(strings.Split(mode, "_"), "green")
-		c.Drops = c.Enabled && !marks
-		c.Enabled = c.Enabled && marks
+	c.Probability = int(probability)
+	on, marks := row["wred_green_enable"] == "true", marksGreen(row["ecn"])
+	c.Enabled, c.Drops = on && marks, on && !marks
+	switch {
+	case on && !marks:
+		c.Other = cmp.Or(row["ecn"], "ecn_none")
+	case !on && marks:
+		c.Other = "not enabled"
+	case !on:
+		return qos.ECN{} // it neither marks nor drops
 	}
-	for i, colour := range []string{"yellow", "red"} {
-		if colours[i+1] != colours[0] {
-			other = append(other, colour+" "+colours[i+1])
-		}
-	}
-	if !c.Enabled && len(other) == 0 {
-		other = append(other, "not enabled")
-	}
-	c.Other = strings.Join(other, ", ")
 	return c
+}
+
+// marksGreen reports whether a mode marks green frames
+// (sonic-swss:orchagent/qosorch.cpp, ecn_map).
+func marksGreen(mode string) bool {
+	return mode == "ecn_all" || mode == "ecn_green" || mode == "ecn_green_yellow" || mode == "ecn_green_red"
 }
 
 // Derived reports whether buffermgrd wrote the profile of that name

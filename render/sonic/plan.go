@@ -58,7 +58,7 @@ type planner struct {
 func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 	have, unknown := Decode(running)
 	out := &Plan{Base: Digest(running, desired), Unknown: unknown}
-	desired, ports := withLeft(desired, running, s.Left)
+	desired, ports := withLeft(desired.Completed(have), running, s.Left)
 	p := &planner{Site: s, running: running, desired: desired, target: Target(desired), changes: qos.Diff(have, desired)}
 	if len(p.changes) > 0 {
 		p.notes = sayLeft(p.changes, ports, s.Left)
