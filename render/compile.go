@@ -248,7 +248,7 @@ func keep(p *qos.Port, k *intent.Keep) {
 			q.Scheduler = qos.Opt[qos.Scheduler]{}
 		}
 		if k.Buffers.V {
-			q.Buffer, g.Buffer, g.DerivedFrom = qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[string]{}
+			q.Buffer, *g = qos.Opt[string]{}, qos.Group{}
 		}
 	}
 }
