@@ -22,7 +22,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-var mutants = flag.Int("mutants", sharedtest.Sized(300, 0), "how many mutations of each system's corpus are tried; 0 for all")
+var mutants = flag.Int("mutants", sharedtest.Sized(1000, 0), "how many mutations of each system's corpus are tried; 0 for all")
 
 // A case of the corpus is a configuration as operators write them, and what an import
 // makes of it. Its comment says what it shows; a line of it that begins with "unsound:"
