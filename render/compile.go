@@ -165,6 +165,10 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		m.TCToGroup[i] = 0
 		m.PFCToQueue[i] = int8(i)
 	}
+	if s.Keep.CodePoints.V {
+		// What no class is about stays in its queue and group as well.
+		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue)
+	}
 	for _, k := range s.Classes {
 		c := class(k)
 		if s.Trust.V == qos.TrustPCP {
@@ -248,7 +252,7 @@ func keep(p *qos.Port, k *intent.Keep) {
 			q.Scheduler = qos.Opt[qos.Scheduler]{}
 		}
 		if k.Buffers.V {
-			q.Buffer, g.Buffer, g.DerivedFrom = qos.Opt[string]{}, qos.Opt[string]{}, qos.Opt[string]{}
+			q.Buffer, *g = qos.Opt[string]{}, qos.Group{}
 		}
 	}
 }

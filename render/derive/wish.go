@@ -36,7 +36,7 @@ var keptKinds = [len(keeps{})]struct {
 	kinds []qos.Kind
 }{
 	{"bandwidth", []qos.Kind{qos.KindScheduler}},
-	{"buffers", []qos.Kind{qos.KindQueueBuffer, qos.KindGroupBuffer, qos.KindDerivedFrom, qos.KindIngressProfiles, qos.KindEgressProfiles}},
+	{"buffers", []qos.Kind{qos.KindQueueBuffer, qos.KindGroupBuffer, qos.KindDerivedFrom, qos.KindLossless, qos.KindHeadroom, qos.KindIngressProfiles, qos.KindEgressProfiles}},
 	{"queues", []qos.Kind{qos.KindMap}},
 	{"watchdog", []qos.Kind{qos.KindWatchdog}},
 }
