@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/roce-fabric/roce-fabric/internal/term"
 )
 
 // Clue is a line, or a part of one, that configurations of a system have.
@@ -63,6 +66,19 @@ var strangers = map[string][]Clue{
 		Line(3, `! Version 10\.\d`), Line(3, `interface (ethernet|mgmt)\d+/\d+/\d+`), Line(3, `interface breakout `), Line(2, `qos-map traffic-class `),
 		Line(2, `trust (dscp|dot1p)-map `), Line(2, `\s+pfc-cos \d`), Line(2, `\s+flowcontrol receive (on|off)[ \t]*$`),
 	},
+	"NVIDIA Onyx": {
+		Line(3, `##( Running database| Generated at| Hostname:)`), Line(3, `\s*roce( lossless| semi-lossless)?[ \t]*$`), Line(3, `\s*dcb priority-flow-control `),
+		Line(3, `\s*traffic pool \S+ (type|map|memory)`), Line(3, `\s*interface (ethernet|mlag-port-channel) \d+(/\d+)? `),
+	},
+	"Huawei VRP": {Line(2, `\s*sysname \S`), Line(3, `!Software Version V\d`), Line(3, `interface \d+GE\d`), Line(3, `\s*dcb pfc `)},
+	"H3C Comware": {
+		Line(2, `\s*sysname \S`), Line(3, `\s*version 7\.\d\.\d+, `), Line(3, `interface (\w+GigE|HundredGigE|FourHundredGigE)\d/\d/\d`),
+		Line(3, `\s*priority-flow-control (no-drop dot1p|deadlock)`),
+	},
+	"Nokia SR Linux":                                    {Line(3, `set / (system|interface|qos) `), Line(3, `\s*interface ethernet-\d+/\d+ \{`), newClue(3, `"srl_nokia-[a-z-]+:`, true)},
+	"Arista EOS in JSON (its text is read)":             {newClue(3, `"cmds"\s*:\s*\{`, true)},
+	"SONiC in a minigraph (its config_db.json is read)": {Line(3, `\s*<DeviceMiniGraph`), Line(1, `\s*<(PngDec|CpgDec|DpgDec)>`)},
+	"OpenConfig": {newClue(2, `"openconfig-[a-z-]+:`, true)},
 	"the command line of Enterprise SONiC": {
 		Line(3, `qos (scheduler-policy|wred-policy) `), Line(3, `qos map (dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue|pfc-priority-pg) `),
 		Line(2, `interface Eth(ernet)? ?\d+/\d+/\d+`), Line(2, `buffer init `),
@@ -73,24 +89,48 @@ var strangers = map[string][]Clue{
 // twice of what it scores for any other.
 const leastScore = 2
 
-// Recognise returns the name of the system whose configuration a text looks like.
-// The error says why it is none that this tool reads, or wraps ErrUnclear.
-func (all Systems) Recognise(text []byte) (string, error) {
-	type rated struct {
-		name  string
-		score int
+// Rating is how much a text looks like the configuration of a system.
+type Rating struct {
+	System string
+	Score  int
+	Lines  []string // what speaks for it, the first of each clue
+}
+
+// String is the rating for people.
+func (r Rating) String() string {
+	const most = 4
+	s := r.System + " (score " + strconv.Itoa(r.Score)
+	for i, l := range r.Lines[:min(len(r.Lines), most)] {
+		s += map[bool]string{true: ": ", false: ", "}[i == 0] + strconv.Quote(l)
 	}
+	if len(r.Lines) > most {
+		s += ", ..."
+	}
+	return s + ")"
+}
+
+// Rate returns the systems that a text may be a configuration of, the likeliest
+// first, with those that this tool does not read.
+func (all Systems) Rate(text []byte) []Rating {
 	text = Head(distinct(text))
 	inJSON := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{"))
-	var ratings []rated
+	var out []Rating
 	rate := func(name string, clues []Clue) {
-		r := rated{name: name}
+		r := Rating{System: name}
 		for _, m := range clues {
-			if (m.json || !inJSON) && m.text().Match(text) {
-				r.score += m.weight
+			if !m.json && inJSON {
+				continue
+			}
+			if at := m.text().FindIndex(text); at != nil {
+				r.Score += m.weight
+				if l := lineAt(text, at); !slices.Contains(r.Lines, l) {
+					r.Lines = append(r.Lines, l)
+				}
 			}
 		}
-		ratings = append(ratings, r)
+		if r.Score > 0 {
+			out = append(out, r)
+		}
 	}
 	for _, s := range all {
 		rate(s.Name, s.Clues)
@@ -98,17 +138,41 @@ func (all Systems) Recognise(text []byte) (string, error) {
 	for name, clues := range strangers {
 		rate(name, clues)
 	}
-	slices.SortFunc(ratings, func(a, b rated) int { return cmp.Or(b.score-a.score, strings.Compare(a.name, b.name)) })
-	switch first, second := ratings[0], ratings[1]; {
-	case first.score < leastScore:
-		return "", ErrUnclear
-	case first.score < 2*second.score:
-		return "", fmt.Errorf("%w: it has lines of %s and of %s", ErrUnclear, first.name, second.name)
-	case strangers[first.name] != nil:
-		return "", fmt.Errorf("it looks like a configuration of %s, which this tool does not read", first.name)
-	default:
-		return first.name, nil
+	slices.SortFunc(out, func(a, b Rating) int { return cmp.Or(b.Score-a.Score, strings.Compare(a.System, b.System)) })
+	return out
+}
+
+// lineAt is the line that a match begins in; of JSON, which need not have lines, its
+// key.
+func lineAt(text []byte, at []int) string {
+	if text[at[0]] == '"' {
+		key, _, _ := strings.Cut(string(text[at[0]+1:at[1]]), `"`)
+		return key
 	}
+	to := len(text)
+	if i := bytes.IndexByte(text[at[1]:], '\n'); i >= 0 {
+		to = at[1] + i
+	}
+	return term.Clip(string(text[at[0]:to]), 60)
+}
+
+// Recognise returns the name of the system whose configuration a text looks like.
+// The error says why it is none that this tool reads, or wraps ErrUnclear.
+func (all Systems) Recognise(text []byte) (string, error) { return Recognised(all.Rate(text)) }
+
+// Recognised is what [Systems.Recognise] makes of ratings.
+func Recognised(by []Rating) (string, error) {
+	switch {
+	case len(by) == 0:
+		return "", ErrUnclear
+	case by[0].Score < leastScore:
+		return "", fmt.Errorf("%w: it may be one of %s", ErrUnclear, by[0])
+	case len(by) > 1 && by[0].Score < 2*by[1].Score:
+		return "", fmt.Errorf("%w: it has lines of %s and of %s", ErrUnclear, by[0], by[1])
+	case strangers[by[0].System] != nil:
+		return "", fmt.Errorf("it looks like a configuration of %s, which this tool does not read", by[0].System)
+	}
+	return by[0].System, nil
 }
 
 // ErrUnclear says that a text could be of several systems, or of none.

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -128,12 +127,8 @@ func checkConfigs(f *Fabric, files []Saved) ([]validate.Finding, error) {
 	return run.Findings(time.Now()), nil
 }
 
-// plain takes off what editors and terminals add to a text: a byte order mark
-// and carriage returns at the end of lines.
-func plain(text []byte) []byte {
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-}
+// plain is the configuration in what was saved or copied.
+func plain(text []byte) []byte { return drivers.Plain(text) }
 
 // Models are the YANG models of the systems that have some, by name.
 type Models map[string]func(*render.Device) []drivers.Violation

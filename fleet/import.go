@@ -41,9 +41,12 @@ type Imported struct {
 
 // Account is what became of the lines of the configuration of a switch.
 type Account struct {
-	Device string        `json:"device"`
-	File   string        `json:"file,omitempty"` // "" for a switch that was read itself
-	Lines  []render.Line `json:"lines"`
+	Device string `json:"device"`
+	System string `json:"system"`
+	File   string `json:"file,omitempty"` // "" for a switch that was read itself; the first of several
+	// Recognised says how its system was told from its file; "" where nothing had to be.
+	Recognised string        `json:"recognised,omitempty"`
+	Lines      []render.Line `json:"lines,omitempty"`
 }
 
 // imported is a switch that was read, and the account of its configuration.
@@ -73,8 +76,9 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 		if r.doubt != "" {
 			out.Doubts = append(out.Doubts, r.sw.Name+": "+r.doubt)
 		}
+		r.account.Device, r.account.System = r.sw.Name, r.sw.OS
+		r.sw.Account, r.sw.File = r.account.Lines, r.account.File
 		in.Switches = append(in.Switches, r.sw)
-		r.account.Device = r.sw.Name
 		out.Accounts = append(out.Accounts, r.account)
 	}); err != nil {
 		return out, err
@@ -163,43 +167,4 @@ func linked(sw *derive.Switch, o *drivers.Observation) {
 			sw.Aliases[name] = p.Alias
 		}
 	}
-}
-
-// readFile reads the switch from its saved configuration.
-func (s *Source) readFile(out *imported) error {
-	text, err := readSaved(s.File)
-	if err != nil {
-		return err
-	}
-	os := s.OS
-	found, why := Systems.Recognise(text)
-	switch {
-	case os == "" && why != nil:
-		hint := "systems are " + strings.Join(Systems.Names(), ", ")
-		if errors.Is(why, drivers.ErrUnclear) {
-			hint = fmt.Sprintf("state it: --config %s:OS=%s; %s", s.Name, s.File, hint)
-		}
-		return Wrong("", hint, "%s: %w", s.File, why)
-	case os == "":
-		os = found
-	case why == nil && found != os:
-		out.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", s.File, found, os)
-	}
-	system, _ := Systems.Find(os)
-	run, _, err := system.Decode(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.File, err)
-	}
-	if len(run.Ports) == 0 {
-		return Wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'", "%s holds no ports that %s has", s.File, os)
-	}
-	id := system.Identify(text)
-	run.Name = cmp.Or(run.Name, id.Hostname)
-	out.sw.OS, out.sw.Running, out.sw.Saved, out.account.File = os, run, true, s.File
-	if out.account.Lines, err = system.Account(text); err != nil {
-		return fmt.Errorf("%s: %w", s.File, err)
-	}
-	out.sw.Model = cmp.Or(out.sw.Model, id.Model)
-	out.sw.Release = cmp.Or(out.sw.Release, id.Release)
-	return nil
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent"
-	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
 	"github.com/roce-fabric/roce-fabric/render/derive"
 	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
@@ -24,6 +22,8 @@ type Source struct {
 	// File holds its configuration. Without one the switch itself is read, at Address;
 	// SSH is an address of its own for SSH, "" for the same host.
 	File, Address, SSH string
+	// More are files that add to File, each to those before it: see ReadConfig.
+	More []string
 
 	sw *intent.Switch // what an intent says of it
 }
@@ -127,6 +127,13 @@ func FindSources(ctx context.Context, o SourceOptions) (*Sources, error) {
 	s := &Sources{name: o.Name, classes: map[int]string{}}
 	taken := map[string]*Source{}
 	add := func(src *Source) error {
+		if was := taken[src.Name]; was != nil && was.File != "" && src.File != "" && was.sw == nil {
+			if was.OS != "" && src.OS != "" && was.OS != src.OS {
+				return Wrong("", "", "switch %q is %s in one file and %s in another", src.Name, was.OS, src.OS)
+			}
+			was.OS, was.More = cmp.Or(was.OS, src.OS), append(was.More, src.File)
+			return nil
+		}
 		if taken[src.Name] != nil {
 			return Wrong("", "", "switch %q is named twice", src.Name)
 		}
@@ -218,18 +225,6 @@ func (o *SourceOptions) remotes() ([]*intent.Switch, error) {
 		return nil, err
 	}
 	return f.Switches, nil
-}
-
-func readSaved(path string) ([]byte, error) {
-	text, err := boundedfile.Read(path, maxConfig)
-	if err != nil {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	text = plain(text)
-	if len(bytes.TrimSpace(text)) == 0 {
-		return nil, fmt.Errorf("%s is empty", path)
-	}
-	return text, nil
 }
 
 // known reads the intent that names switches: those that are picked of it, and what

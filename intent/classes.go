@@ -149,12 +149,15 @@ func (r *resolver) assignDSCP(l *layer) {
 		}
 	}
 	switch {
+	case rest != nil && l.keep.CodePoints.V:
+		r.problems.addf(l.keep.CodePoints.Pos, "remove one of the two", "keep: codePoints leaves no DSCP to class %q, which takes the rest", rest.Name)
+	case l.keep.CodePoints.V:
 	case rest != nil:
 		rest.DSCP.V = free
 	case len(free) == 0, faults, r.raw.Classes.Bad, len(r.classes) == 0:
 	case !named && l.trust.V == string(qos.TrustPCP):
 	default:
-		r.problems.addf(r.raw.Classes.Pos, "write dscp: rest in the class that takes everything else", "no class takes DSCP %s", strings.ReplaceAll(qos.FoldInts(free), ",", ", "))
+		r.problems.addf(r.raw.Classes.Pos, "write dscp: rest in the class that takes everything else, or keep: {codePoints: true}", "no class takes DSCP %s", strings.ReplaceAll(qos.FoldInts(free), ",", ", "))
 	}
 }
 

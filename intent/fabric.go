@@ -106,6 +106,17 @@ type Settings struct {
 	Trust     Value[qos.Trust]
 	MTU       MTU
 	Buffers   Buffers
+	Keep      Keep
+}
+
+// Keep says what of a port stays as the switch has it: neither compared nor written.
+type Keep struct {
+	Bandwidth Value[bool] // the schedulers of its queues
+	Buffers   Value[bool] // the profiles of its queues and groups, and its lists of them
+	Queues    Value[bool] // its maps behind the traffic class and the PFC priority
+	Watchdog  Value[bool]
+	// CodePoints are those that no class names, on all devices of the fabric.
+	CodePoints Value[bool]
 }
 
 // Globals says what becomes of settings that all ports of a switch share.
@@ -115,6 +126,7 @@ type Globals string
 const (
 	GlobalsShared Globals = "shared" // they change where no port outside of the intent uses them
 	GlobalsOwn    Globals = "own"    // the intent decides
+	GlobalsKeep   Globals = "keep"   // those that no port of the intent needs stay
 )
 
 // LinkPause says what becomes of IEEE 802.3x pause.

@@ -19,6 +19,7 @@ type layer struct {
 	watchdog rawWatchdog
 	mtu      rawMTU
 	buffers  rawBuffers
+	keep     rawKeep
 	settings *Settings // the layer with defaults
 }
 
@@ -75,6 +76,7 @@ func (l *layer) applyCommon(c *rawCommon) {
 	}
 	overlay(&l.mtu, c.MTU)
 	overlay(&l.buffers, c.Buffers)
+	overlay(&l.keep, c.Keep)
 }
 
 func (t *tuning) apply(raw *rawTuning, p *problems) {
@@ -135,6 +137,9 @@ func (r *resolver) derive(base *layer, classes *rawMap[rawOverride], common *raw
 			continue
 		}
 		l.tuning[i].apply(&e.V.rawTuning, r.problems)
+	}
+	if k := common.Keep; k != nil && k.CodePoints.Set {
+		r.problems.addf(k.CodePoints.Pos, "state it at the top level", "the classes have the same code points in the whole fabric: codePoints is no setting of a part of it")
 	}
 	l.applyCommon(common)
 	l.settings = r.finish(&l)

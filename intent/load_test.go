@@ -48,7 +48,7 @@ func TestHints(t *testing.T) {
 		{good + "roles: {leaf: {classes: {rmda: {}}}}\nswitches: {a: {os: sonic, role: leaf}}\n", `did you mean "rdma"?`},
 		{wired + "links: [{a: l1/e0, b: h1/no, cable: 5m, speed: 400G}]\n", `did you mean "n0"?`},
 		{wired + "links: [{a: l1/e0, b: l22/e0, cable: 5m, speed: 400G}]\n", `did you mean "l2"?`},
-		{class3 + "  a: {priority: 3, dscp: [26]}\n", "write dscp: rest in the class that takes everything else"},
+		{class3 + "  a: {priority: 3, dscp: [26]}\n", "write dscp: rest in the class that takes everything else, or keep: {codePoints: true}"},
 		{class3 + "  a: {priority: 3, dscp: 26}\n", "write [26]"},
 		{class3 + "  a: {priority: 3, dscp: rest, bandwidth: 60}\n", "write a percentage such as 60%"},
 		{good + "credentials: {switches: {password: hunter2}}\n", "write env:NAME, file:PATH or keyring:SERVICE/USER, never the secret itself"},

@@ -41,7 +41,7 @@ type rawFabric struct {
 
 // rawGlobals is what a fabric, a role and a switch may state; the nearest wins.
 type rawGlobals struct {
-	Globals opt[string] `key:"globals" enum:"own,shared" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too. Default shared."`
+	Globals opt[string] `key:"globals" enum:"own,shared,keep" doc:"Settings of a switch that all of its ports share. shared: one is changed only where each port that is up and uses it is in the intent; own: the intent decides for the others, too; keep: those that no port of the intent needs stay as they are. Default shared."`
 }
 
 // rawCommon are the settings that a fabric, a role, a device and a port may
@@ -51,6 +51,16 @@ type rawCommon struct {
 	Trust   opt[string] `key:"trust" enum:"dscp,pcp" doc:"Field of a packet that selects its class. Default dscp."`
 	MTU     *rawMTU     `key:"mtu" doc:"Sizes of the largest packets, bytes."`
 	Buffers *rawBuffers `key:"buffers" doc:"Parameters of the buffer arithmetic."`
+	Keep    *rawKeep    `key:"keep" doc:"What of a port stays as the switch has it: it is neither compared nor written."`
+}
+
+type rawKeep struct {
+	Bandwidth opt[bool] `key:"bandwidth" doc:"Schedulers of queues. Default false."`
+	Buffers   opt[bool] `key:"buffers" doc:"Buffer profiles of queues and priority groups, and the port's lists of them. Default false."`
+	Queues    opt[bool] `key:"queues" doc:"Maps from traffic classes and PFC priorities to queues and priority groups. Default false."`
+	Watchdog  opt[bool] `key:"watchdog" doc:"PFC watchdog. Default false."`
+	// CodePoints is of the fabric alone.
+	CodePoints opt[bool] `key:"codePoints" doc:"Code points that no class names, of the fabric alone: they stay in the traffic class that each switch has them in. Default false: a class takes the rest."`
 }
 
 type rawClass struct {

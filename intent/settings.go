@@ -80,6 +80,7 @@ func (r *resolver) finish(l *layer) *Settings {
 	s.Watchdog = r.watchdog(l, s)
 	s.MTU = r.mtu(&l.mtu)
 	s.Buffers = r.buffers(&l.buffers)
+	s.Keep = Keep{from(l.keep.Bandwidth, false), from(l.keep.Buffers, false), from(l.keep.Queues, false), from(l.keep.Watchdog, false), from(l.keep.CodePoints, false)}
 	return s
 }
 

@@ -22,6 +22,8 @@ type Line struct {
 	// Attrs what it sets there. Both count where it is represented, and may be shared.
 	Ports []string   `json:"-"`
 	Attrs []qos.Attr `json:"-"`
+	// Keys are, of a table of maps, the entries that it sets; nil for all of them.
+	Keys []int `json:"-"`
 }
 
 // Fate is what becomes of a line of a configuration.
@@ -53,13 +55,17 @@ func (l *Line) Place() string {
 // makes of them: want is what it says of the switch, and changes what it would change.
 func Settle(account []Line, want *qos.Device, changes []qos.Change) {
 	held := map[qos.Attr]bool{}
-	anywhere := func(a qos.Attr) bool {
-		is, ok := held[a]
-		if !ok {
-			is = want.Holds("", a)
+	anywhere := func(a qos.Attr, keys []int) bool {
+		is, known := held[a]
+		if !known || keys != nil {
+			is = want.Holds("", a, keys...)
 			for name := range want.Ports {
-				is = is || want.Holds(name, a)
+				if is = is || want.Holds(name, a, keys...); is {
+					break
+				}
 			}
+		}
+		if keys == nil {
 			held[a] = is
 		}
 		return is
@@ -82,10 +88,10 @@ func Settle(account []Line, want *qos.Device, changes []qos.Change) {
 					continue
 				}
 				managed = true
-				l.settle(want.Holds(p, a), differs[qos.Place{Port: p, Field: a}])
+				l.settle(want.Holds(p, a, l.Keys...), differs[qos.Place{Port: p, Field: a}])
 			}
 			if l.Ports == nil {
-				l.settle(anywhere(a), differs[qos.Place{Field: a}])
+				l.settle(anywhere(a, l.Keys), differs[qos.Place{Field: a}])
 			}
 			if l.Fate == Differs {
 				break

@@ -100,7 +100,7 @@ func (c *Compiler) Device(sw *intent.Switch) *Device {
 	}
 	// Without ports the switch as a whole needs no settings.
 	if len(d.Ports) > 0 {
-		b.global(sw.Settings)
+		b.global(sw)
 	}
 	qos.Normalize(d)
 	if fit := c.fits[sw.OS]; fit != nil {
@@ -131,15 +131,15 @@ type builder struct {
 	maps   map[*intent.Settings]*qos.Maps
 }
 
-func (b *builder) global(s *intent.Settings) {
-	d := b.device
-	if s.Trust.V == qos.TrustDSCP {
+func (b *builder) global(sw *intent.Switch) {
+	d, s, keeps := b.device, sw.Settings, sw.Globals.V == intent.GlobalsKeep
+	if s.Trust.V == qos.TrustDSCP && !keeps {
 		g := qos.UnmappedMaps()
 		g.Unmanage(qos.PCPToTC, qos.PFCToGroup)
 		g.DSCPToTC = b.mapsOf(s).DSCPToTC
 		d.GlobalMaps = qos.Of(g)
 	}
-	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 {
+	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 && !keeps && !s.Keep.Watchdog.V {
 		d.WatchdogPoll, d.PollUsual = qos.Of(w.Poll.V), w.Poll.IsDefault()
 	}
 	if a := s.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers {
@@ -165,6 +165,10 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		m.TCToGroup[i] = 0
 		m.PFCToQueue[i] = int8(i)
 	}
+	if s.Keep.CodePoints.V {
+		// What no class is about stays in its queue and group as well.
+		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue)
+	}
 	for _, k := range s.Classes {
 		c := class(k)
 		if s.Trust.V == qos.TrustPCP {
@@ -188,6 +192,12 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		if groups && c.Lossless {
 			m.PFCToGroup[c.Priority] = int8(c.Group)
 		}
+	}
+	if s.Keep.CodePoints.V {
+		m.KeepUnmapped()
+	}
+	if s.Keep.Queues.V {
+		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup)
 	}
 	b.maps[s] = m
 	return m
@@ -224,7 +234,27 @@ func (b *builder) port(p *intent.Port) *qos.Port {
 		out.IngressProfiles = given(strings.Join(b.model.Bindings.IngressList, ","))
 		out.EgressProfiles = given(strings.Join(b.model.Bindings.EgressList, ","))
 	}
+	keep(out, &s.Keep)
 	return out
+}
+
+// keep leaves to the switch what an intent keeps.
+func keep(p *qos.Port, k *intent.Keep) {
+	if k.Watchdog.V {
+		p.Watchdog = qos.Opt[qos.Watchdog]{}
+	}
+	if k.Buffers.V {
+		p.IngressProfiles, p.EgressProfiles = qos.Opt[string]{}, qos.Opt[string]{}
+	}
+	for i := range qos.NumPriorities {
+		q, g := &p.Queues[i], &p.Groups[i]
+		if k.Bandwidth.V {
+			q.Scheduler = qos.Opt[qos.Scheduler]{}
+		}
+		if k.Buffers.V {
+			q.Buffer, *g = qos.Opt[string]{}, qos.Group{}
+		}
+	}
 }
 
 // given is a value that is left alone where it is zero: nobody states it.

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
@@ -17,20 +15,50 @@ import (
 // ImportDocument is the JSON form of an import. Format counts up when a reader of an
 // older one would misread it.
 type ImportDocument struct {
-	Format      int                 `json:"format"`
-	Fabric      string              `json:"fabric"`
-	File        string              `json:"file,omitempty"`
-	Intent      string              `json:"intent"`
-	Assumed     []derive.Note       `json:"assumed"`
-	LeftOut     []derive.Note       `json:"left_out"`
-	Accounts    []fleet.Account     `json:"accounts"`
-	WouldChange []derive.Difference `json:"would_change"`
+	Format        int                 `json:"format"`
+	Fabric        string              `json:"fabric"`
+	File          string              `json:"file,omitempty"`
+	Intent        string              `json:"intent"`
+	Assumed       []derive.Note       `json:"assumed"`
+	LeftOut       []derive.Note       `json:"left_out"`
+	NotUnderstood []NotUnderstood     `json:"not_understood"`
+	WouldChange   []derive.Difference `json:"would_change"`
+	Accounts      []ImportAccount     `json:"accounts"`
+}
+
+// NotUnderstood is a line of a switch that an import does not understand.
+type NotUnderstood struct {
+	Device string `json:"device"`
+	Where  string `json:"where"`
+	Text   string `json:"text,omitempty"`
+	Why    string `json:"why"`
+}
+
+// ImportAccount counts the lines of a switch by what became of them. The lines
+// themselves are there where the account was asked for.
+type ImportAccount struct {
+	fleet.Account
+	Count map[render.Fate]int `json:"count"`
 }
 
 // WriteImport writes an import as JSON. file is where its intent was written to, ""
-// for standard output.
-func WriteImport(w io.Writer, r *fleet.Imported, file string) error {
-	return WriteJSON(w, ImportDocument{Format, r.Fabric.Name, file, string(r.Text), list(r.Assumed), list(r.LeftOut), list(r.Accounts), list(r.Differs)})
+// for standard output; coverage adds each line of each switch.
+func WriteImport(w io.Writer, r *fleet.Imported, file string, coverage bool) error {
+	doc := ImportDocument{Format: Format, Fabric: r.Fabric.Name, File: file, Intent: string(r.Text), Assumed: list(r.Assumed), LeftOut: list(r.LeftOut),
+		NotUnderstood: []NotUnderstood{}, WouldChange: list(r.Differs), Accounts: []ImportAccount{}}
+	for _, a := range r.Accounts {
+		for _, l := range a.Lines {
+			if l.Fate == render.Unknown {
+				doc.NotUnderstood = append(doc.NotUnderstood, NotUnderstood{a.Device, l.Place(), l.Text, l.Why})
+			}
+		}
+		count := countFates(a)
+		if !coverage {
+			a.Lines = nil
+		}
+		doc.Accounts = append(doc.Accounts, ImportAccount{a, count})
+	}
+	return WriteJSON(w, doc)
 }
 
 // list is never null in JSON.
@@ -42,22 +70,40 @@ type ImportSaid struct {
 	Warning, Hint string // "" for none
 }
 
-// ImportText says what of an import is assumed, left out or not understood, what a
-// plan of its intent would change, and how much came in.
-func ImportText(r *fleet.Imported, file string) (out ImportSaid) {
-	say := func(kind string, lines ...string) {
-		for _, l := range lines {
+// mostLines is how many lines of a kind are said at once.
+const mostLines = 12
+
+// ImportText says how much of the switches an import adopted, left alone and has no
+// answer to, which decisions are left, what is assumed or left out, and what a plan of
+// the intent would change. Long lists are cut, unless all of it is asked for.
+func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
+	say := func(kind string, lines []string) {
+		for i, l := range lines {
+			if i == mostLines && len(lines) > mostLines+1 && !all {
+				out.Lines = append(out.Lines, fmt.Sprintf("%s: %d more; --coverage lists them", kind, len(lines)-i))
+				break
+			}
 			out.Lines = append(out.Lines, kind+": "+term.Clean(l)) // much of it is what a device said
 		}
 	}
-	for _, n := range r.Assumed {
-		say("assumed", n.Where+": "+n.What)
+	count := map[render.Fate]int{}
+	for _, a := range r.Accounts {
+		for fate, n := range countFates(a) {
+			count[fate] += n
+		}
 	}
-	for _, n := range r.LeftOut {
-		say("left out", n.Where+": "+n.What)
+	changes := 0
+	for _, d := range r.Differs {
+		changes += len(d.Changes)
 	}
-	say("not understood", foldLost(r.Accounts)...)
-	say("a plan would change", foldChanges(r.Differs)...)
+	out.Lines = append(out.Lines,
+		parts("adopted", count[render.Represented]+count[render.Default], part{count[render.Represented], "represented"}, part{count[render.Default], "as by default"}),
+		parts("left alone", count[render.Inert]+count[render.Left], part{count[render.Inert], "without effect"}, part{count[render.Left], "outside the intent"}),
+		parts("needs a decision", count[render.Unknown]+count[render.Differs], part{count[render.Unknown], "not understood"}, part{count[render.Differs], "the intent says otherwise"})+inPlan(changes))
+	say("not understood", foldLines(r.Accounts, render.Unknown))
+	say("a plan would change", foldChanges(r.Differs))
+	say("assumed", notes(r.Assumed))
+	say("left out", notes(r.LeftOut))
 	ports := 0
 	for _, s := range r.Fabric.Switches {
 		ports += len(s.Ports)
@@ -71,68 +117,58 @@ func ImportText(r *fleet.Imported, file string) (out ImportSaid) {
 	if ports == 0 {
 		out.Warning = "nothing was found to manage: no port of these switches is in the intent"
 	}
-	if len(r.Differs) == 0 {
-		out.Lines = append(out.Lines, "a plan of this intent is empty")
-	} else {
+	switch unknown := count[render.Unknown]; {
+	case changes > 0:
 		out.Hint = "a plan would change settings that an intent cannot express, and exceptions that the new intent has no place for; 'roce-fabric plan' shows the lines"
+	case unknown > 0:
+		out.Lines = append(out.Lines, fmt.Sprintf("a plan of this intent changes nothing, and leaves alone %s that this tool does not understand", words.Count(unknown, "line")))
+		out.Hint = "compare these with what the intent says before the first apply"
+	default:
+		out.Lines = append(out.Lines, "a plan of this intent is empty")
 	}
 	return out
 }
 
-// foldLost writes each thing that is not understood once, with all switches
-// that have it.
-func foldLost(accounts []fleet.Account) (out []string) {
-	type lost struct{ place, text, why string }
-	var by ordered.Groups[lost, string]
-	for _, a := range accounts {
-		for _, l := range a.Lines {
-			if l.Fate == render.Unknown {
-				by.Add(lost{l.Place(), l.Text, l.Why}, a.Device)
-			}
+// inPlan counts what a plan would change.
+func inPlan(changes int) string {
+	if changes == 0 {
+		return ""
+	}
+	return ", " + words.Count(changes, "change") + " in a plan"
+}
+
+type part struct {
+	n    int
+	what string
+}
+
+// parts is a line of the summary: a count and what it is made of.
+func parts(name string, n int, of ...part) string {
+	var made []string
+	for _, p := range of {
+		if p.n > 0 {
+			made = append(made, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	for l, devices := range by.All() {
-		text := ""
-		if l.text != "" {
-			text = " [" + l.text + "]"
-		}
-		out = append(out, fewNames(devices)+" "+l.place+text+": "+l.why)
+	s := fmt.Sprintf("%-17s %s", name+":", words.Count(n, "line"))
+	if len(made) > 0 {
+		s += " (" + strings.Join(made, ", ") + ")"
+	}
+	return s
+}
+
+func notes(of []derive.Note) (out []string) {
+	for _, n := range of {
+		out = append(out, n.Where+": "+n.What)
 	}
 	return out
 }
 
-// fewNames folds names, and cuts a list that nobody reads.
-func fewNames(names []string) string {
-	const most = 160
-	s := natural.Fold(names)
-	if len(s) <= most {
-		return s
-	}
-	return s[:strings.LastIndexByte(s[:most], ',')+1] + fmt.Sprintf("... (%d in all)", len(names))
-}
-
-// foldChanges writes equal changes once, with their ports and switches.
-func foldChanges(ds []derive.Difference) (out []string) {
-	type change struct{ field, was, want string }
-	type place struct {
-		change
-		ports string
-	}
-	var devices ordered.Groups[place, string]
-	for _, d := range ds {
-		var ports ordered.Groups[change, string]
-		for _, c := range d.Changes {
-			k := change{c.Field.String(), c.Old, c.New}
-			if ports.Add(k); c.Port != "" {
-				ports.Add(k, c.Port)
-			}
-		}
-		for k, names := range ports.All() {
-			devices.Add(place{k, fewNames(names)}, d.Device)
-		}
-	}
-	for p, names := range devices.All() {
-		out = append(out, fmt.Sprintf("%s %s %s -> %s", strings.TrimSpace(fewNames(names)+" "+p.ports), p.field, p.was, p.want))
+// countFates counts the lines of a switch by fate.
+func countFates(a fleet.Account) map[render.Fate]int {
+	out := map[render.Fate]int{}
+	for _, l := range a.Lines {
+		out[l.Fate]++
 	}
 	return out
 }

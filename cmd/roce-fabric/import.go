@@ -21,6 +21,7 @@ type importOptions struct {
 	ssh                bool
 	file, name, out    string
 	force, allPorts    bool
+	coverage           bool
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -35,7 +36,7 @@ func (a *app) importCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.devices, "device", nil, "a switch to read: NAME=OS://HOST[:PORT]; may be repeated")
-	f.StringArrayVar(&o.configs, "config", nil, "a saved configuration: NAME=FILE, or NAME:OS=FILE where the text does not show the system; may be repeated")
+	f.StringArrayVar(&o.configs, "config", nil, "a saved configuration: NAME=FILE, or NAME:OS=FILE where the text does not show the system; may be repeated, for a switch as well")
 	f.StringArrayVar(&o.topologies, "topology", nil, "links: a containerlab file, or LLDP neighbours as 'lldpctl -f json' in a file named after the device; may be repeated")
 	f.StringVarP(&o.file, "file", "f", "", "an intent that names switches, credentials, hosts or links: a file, a folder, or -")
 	f.StringSliceVar(&a.only, "only", nil, "only these switches of -f: name, glob, role:NAME or os:NAME; !NAME leaves out")
@@ -46,6 +47,7 @@ func (a *app) importCommand() *cobra.Command {
 	f.StringVarP(&o.out, "out", "o", "", "file to write the intent to (default: standard output)")
 	f.BoolVar(&o.force, "force", false, "replace the file of --out")
 	f.BoolVar(&o.allPorts, "all-ports", false, "also import ports that carry QoS and have no known neighbour, on switches where others have one")
+	f.BoolVar(&o.coverage, "coverage", false, "print what became of each line about QoS, PFC, ECN, buffers and MTU in place of the intent, which --out still writes")
 	_ = c.MarkFlagFilename("file", "yaml", "yml")
 	_ = c.MarkFlagFilename("out", "yaml", "yml")
 	for _, n := range []string{"device", "username", "password", "name", "only"} {
@@ -95,26 +97,30 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	return a.imported(r, o.out)
+	return a.imported(r, o)
 }
 
-// imported writes the intent of an import to a file, "" for standard output, and says
+// imported writes the intent of an import to its file, or to standard output, and says
 // what there is to say of it.
-func (a *app) imported(r *fleet.Imported, out string) error {
-	if out != "" {
-		if err := atomicfile.WriteOutput(out, r.Text, 0o644); err != nil {
+func (a *app) imported(r *fleet.Imported, o importOptions) error {
+	if o.out != "" {
+		if err := atomicfile.WriteOutput(o.out, r.Text, 0o644); err != nil {
 			return err
 		}
 	}
-	if a.Output == "json" {
-		return report.WriteImport(a.Out, r, out)
+	var err error
+	switch {
+	case a.Output == "json":
+		return report.WriteImport(a.Out, r, o.out, o.coverage)
+	case o.coverage:
+		err = report.WriteCoverage(a.Out, r)
+	case o.out == "":
+		_, err = a.Out.Write(r.Text)
 	}
-	if out == "" {
-		if _, err := a.Out.Write(r.Text); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	said := report.ImportText(r, out)
+	said := report.ImportText(r, o.out, o.coverage)
 	for _, l := range said.Lines {
 		a.Talk("%s", l)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/report"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -102,21 +104,26 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 }
 
 type labUpOptions struct {
-	dir   string
-	scale float64
-	nic   string
+	dir     string
+	scale   float64
+	nic     string
+	configs []string
 }
 
 func (a *app) labUpCommand() *cobra.Command {
 	var o labUpOptions
 	c := &cobra.Command{
-		Use:  "up INTENT",
-		Args: cobra.ExactArgs(1),
+		Use:  "up [INTENT]",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.file = args[0]
+			if len(args) == 0 && len(o.configs) == 0 {
+				return usageHint("see roce-fabric lab up --help", "lab up takes INTENT or --config")
+			}
+			a.file = strings.Join(args, "")
 			return a.labUp(cmd.Context(), o)
 		},
 	}
+	c.Flags().StringArrayVar(&o.configs, "config", nil, "a switch starts with this configuration: NAME=FILE or NAME:OS=FILE; may be repeated. Without INTENT the lab has these switches")
 	c.Flags().StringVar(&o.dir, "dir", "", "folder for the lab's files; it is made, and kept (default: a temporary one)")
 	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "what the NICs of the hosts are: "+strings.Join(nicKinds(), "|"))
 	choices(c, "nic", nicKinds()...)
@@ -139,11 +146,11 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if !slices.Contains(nicKinds(), o.nic) {
 		return usage("--nic %s: use %s", o.nic, strings.Join(nicKinds(), ", "))
 	}
-	c, err := a.load(ctx, fleet.TakeSwitches)
+	f, running, err := a.labFabric(ctx, o.configs)
 	if err != nil {
 		return err
 	}
-	l, err := lab.Start(c.Fabric(), o.dir, lab.Options{TimeScale: o.scale, NIC: host.Kind(o.nic)})
+	l, err := lab.Start(f, o.dir, lab.Options{TimeScale: o.scale, NIC: host.Kind(o.nic), Running: running})
 	if err != nil {
 		return err
 	}
@@ -156,4 +163,37 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	a.Talk("ready; Ctrl-C ends it")
 	<-ctx.Done()
 	return nil
+}
+
+// labFabric is what a lab consists of: the devices of the intent, or the switches of
+// configurations, and what switches start with.
+func (a *app) labFabric(ctx context.Context, configs []string) (f *intent.Fabric, running map[string][]byte, err error) {
+	saved, err := fleet.ReadSwitches(configs)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.file != "" {
+		c, err := a.load(ctx, fleet.TakeSwitches)
+		if err != nil {
+			return nil, nil, err
+		}
+		f = c.Fabric()
+	} else if f, err = lab.FabricOf(saved); err != nil {
+		return nil, nil, err
+	}
+	running = map[string][]byte{}
+	for _, s := range saved {
+		sw := f.Switch(s.Name)
+		switch {
+		case sw == nil:
+			return nil, nil, usage("--config %s: the intent has no such switch", s.Name)
+		case sw.OS != s.OS:
+			return nil, nil, usage("--config %s: the file is of %s, and the intent says os %s", s.Name, s.OS, sw.OS)
+		}
+		running[s.Name] = s.Text
+		for _, line := range lab.Refused(sw, s.Text) {
+			a.Warn("%s refuses %s", s.Name, term.Clip(line, 200))
+		}
+	}
+	return f, running, nil
 }

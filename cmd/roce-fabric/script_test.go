@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -66,7 +68,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode, "interrupt": interrupt, "hangup": hangup, "nohup": nohup, "deaf": deaf, "cutoff": cutOff,
 			"expand": expand, "replace": replace, "bigfile": bigFile, "cut": cut, "mode": mode, "one": one, "sums": sums, "json": jsonIs, "forge": forge, "forgejournal": forgeJournal,
-			"labup": labUp, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
+			"labup": labUp, "labdump": labDump, "labmark": labMark, "labsame": labSame, "labset": labSet, "labdel": labDel, "labasic": labASIC,
 			"labconf": labConf, "labshows": labShows, "labexpire": labExpire, "killed": killed,
 			"sshd": sshd, "labfault": labFault, "labrestart": labRestart, "labis": labIs,
 			"labpfc": labPFC, "labreboot": labReboot, "labcount": labCount, "labpoll": labPoll, "labunplug": labUnplug, "meanwhile": meanwhile,
@@ -401,14 +403,20 @@ type scriptLab struct {
 // of [host.Kinds]. The variables NAME_GNMI and NAME_SSH hold the address of each, LAB_PASSWORD, LAB_CA and LAB_HOSTS how to
 // get in, ROCE_FABRIC_LAB the lab file.
 func labUp(ts *testscript.TestScript, _ bool, a []string) {
-	f, err := intent.Load(ts.MkAbs(a[0]), intent.Options{})
-	ts.Check(err)
+	var o lab.Options
+	var f *intent.Fabric
+	var err error
+	if strings.Contains(a[0], "=") {
+		f, o.Running = labOfConfigs(ts, a)
+	} else {
+		f, err = intent.Load(ts.MkAbs(a[0]), intent.Options{})
+		ts.Check(err)
+		if len(a) > 1 {
+			o.NIC = host.Kind(a[1])
+		}
+	}
 	dir := ts.MkAbs("lab")
 	ts.Check(os.MkdirAll(dir, 0o700))
-	var o lab.Options
-	if len(a) > 1 {
-		o.NIC = host.Kind(a[1])
-	}
 	l, err := lab.Start(f, dir, o)
 	ts.Check(err)
 	work := ts.MkAbs(".")
@@ -431,6 +439,39 @@ func labUp(ts *testscript.TestScript, _ bool, a []string) {
 	ts.Setenv("LAB_HOSTS", l.KnownHosts)
 	ts.Setenv("ROCE_FABRIC_LAB", lab.Path(dir))
 	labMark(ts, false, nil)
+}
+
+// labOfConfigs is a lab of the switches NAME=FILE..., which refuse nothing of them.
+func labOfConfigs(ts *testscript.TestScript, args []string) (*intent.Fabric, map[string][]byte) {
+	var configs []string
+	for _, arg := range args {
+		name, file, _ := strings.Cut(arg, "=")
+		configs = append(configs, name+"="+ts.MkAbs(file))
+	}
+	saved, err := fleet.ReadSwitches(configs)
+	ts.Check(err)
+	f, err := lab.FabricOf(saved)
+	ts.Check(err)
+	running := map[string][]byte{}
+	for _, s := range saved {
+		running[s.Name] = s.Text
+		if refused := lab.Refused(f.Switch(s.Name), s.Text); len(refused) > 0 {
+			ts.Fatalf("%s refuses\n%s", s.Name, strings.Join(refused, "\n"))
+		}
+	}
+	return f, running
+}
+
+// labdump DEVICE FILE writes what a switch holds.
+func labDump(ts *testscript.TestScript, _ bool, a []string) {
+	state, _ := held(switchOf(ts, a[0]))
+	text, ok := state.(string)
+	if !ok {
+		b, err := json.MarshalIndent(state, "", " ")
+		ts.Check(err)
+		text = string(b) + "\n"
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(a[1]), []byte(text), 0o600))
 }
 
 var (

@@ -479,12 +479,20 @@ type Place struct {
 }
 
 // Holds reports whether d has a value of an attribute, or of one of those that it
-// names: of a port, or of the device itself where port is empty.
-func (d *Device) Holds(port string, a Attr) bool {
+// names: of a port, or of the device itself where port is empty. Of a table of maps keys
+// are the entries that count; none for all of them.
+func (d *Device) Holds(port string, a Attr, keys ...int) bool {
 	h := holder{dev: d, port: d.Ports[port]}
 	e := &attributes[a.Kind]
 	if e.holds == nil || port == "" != (a.Kind < KindPort) || port != "" && h.port == nil {
 		return false
+	}
+	if t, ok := a.Table(); ok && len(keys) > 0 && e.holds(h, int(t)) {
+		m := d.GlobalMaps.V
+		if port != "" {
+			m = h.port.Maps.V
+		}
+		return slices.ContainsFunc(keys, func(k int) bool { return k >= 0 && k < len(m.Table(t)) && m.Table(t)[k] != Unmanaged })
 	}
 	for i := a.Index; i <= a.Last; i++ {
 		if e.holds(h, int(i)) {

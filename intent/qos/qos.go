@@ -21,6 +21,7 @@ package qos
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -202,6 +203,73 @@ func (m *Maps) Unmanage(tables ...Table) {
 	for _, t := range tables {
 		m.fill(t, Unmanaged)
 	}
+}
+
+// KeepUnmapped makes the code points and priorities unmanaged that no entry maps.
+func (m *Maps) KeepUnmapped() {
+	for _, t := range []Table{DSCPToTC, PCPToTC} {
+		entries := m.Table(t)
+		for i, tc := range entries {
+			if tc == Unmapped {
+				entries[i] = Unmanaged
+			}
+		}
+	}
+}
+
+// Completed returns d with the entries of maps that it does not manage, of a table of
+// which it manages others, as running has them: for a system that writes whole tables. d
+// is not changed.
+func (d *Device) Completed(running *Device) *Device {
+	done := map[[2]*Maps]*Maps{}
+	complete := func(want, have *Maps) *Maps {
+		if want == nil || have == nil || !want.partial() {
+			return want
+		}
+		key := [2]*Maps{want, have}
+		if done[key] == nil {
+			m := *want
+			for t := range NumTables {
+				entries := m.Table(t)
+				for i, some := 0, partial(entries); some && i < len(entries); i++ {
+					if entries[i] == Unmanaged {
+						entries[i] = have.Table(t)[i]
+					}
+				}
+			}
+			done[key] = &m
+		}
+		return done[key]
+	}
+	out := *d
+	if d.GlobalMaps.Set {
+		out.GlobalMaps.V = complete(d.GlobalMaps.V, running.GlobalMaps.V)
+	}
+	out.Ports = make(map[string]*Port, len(d.Ports))
+	for name, p := range d.Ports {
+		out.Ports[name] = p
+		if m := complete(p.Maps.V, running.MapsOf(name)); m != p.Maps.V {
+			own := *p
+			own.Maps.V = m
+			out.Ports[name] = &own
+		}
+	}
+	return &out
+}
+
+// partial reports whether a table is managed in part.
+func partial(entries []int8) bool {
+	unmanaged := func(tc int8) bool { return tc == Unmanaged }
+	return slices.ContainsFunc(entries, unmanaged) && slices.ContainsFunc(entries, func(tc int8) bool { return !unmanaged(tc) })
+}
+
+func (m *Maps) partial() bool {
+	for t := range NumTables {
+		if partial(m.Table(t)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *Maps) fill(t Table, v int8) {

@@ -335,7 +335,8 @@ func TestAdoptionMovesNothing(t *testing.T) {
 					}
 				}
 			}
-			if kept == 0 || marked == kept {
+			// An intent says every curve of SONiC.
+			if system != "sonic" && kept == 0 || marked == kept {
 				t.Errorf("of %d curves %d are kept: nothing is shown", marked, kept)
 			}
 		})

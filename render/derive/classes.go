@@ -170,7 +170,7 @@ func (d *deriver) findClasses() {
 			}
 		}
 	}
-	if usual.dscp != nil || usual.pcp == nil {
+	if d.leaveOrdinary(&found); !d.keepsCodePoints && (usual.dscp != nil || usual.pcp == nil) {
 		found.chooseRest(d.lossless)
 	}
 	for p, c := range found {
@@ -182,8 +182,56 @@ func (d *deriver) findClasses() {
 	d.nameClasses()
 }
 
+// treatment is what a port does with a lossy class.
+type treatment struct {
+	scheduler qos.Scheduler
+	ecn       qos.ECN
+}
+
+// leaveOrdinary takes out the lossy classes that get nothing of their own and have no
+// name, where there are three or more: they are how a switch sorts all else, and stay as
+// they are.
+func (d *deriver) leaveOrdinary(found *byPriority) {
+	var treatments [qos.NumPriorities]ordered.Map[treatment, int]
+	for _, s := range d.switches {
+		for _, n := range s.names {
+			m, p := s.Running.MapsOf(n), s.ports[n].run
+			for i, c := range found {
+				if c == nil || m == nil {
+					continue
+				}
+				q := p.Queues[i]
+				if to := m.TCToQueue[i]; to >= 0 && to < qos.NumPriorities {
+					q = p.Queues[to]
+				}
+				*treatments[i].At(treatment{q.Scheduler.V, q.ECN.V})++
+			}
+		}
+	}
+	var alike ordered.Groups[treatment, int]
+	for i := range found {
+		if t := most(&treatments[i]); t != nil && !d.lossless.Has(i) && d.in.ClassNames[i] == "" && t.ecn == (qos.ECN{}) && t.scheduler.MaxRate == 0 {
+			alike.Add(*t, i)
+		}
+	}
+	var ordinary []int
+	for _, same := range alike.All() {
+		if len(same) > len(ordinary) {
+			ordinary = same
+		}
+	}
+	if len(ordinary) < 3 || d.lossless == 0 {
+		return
+	}
+	d.keepsCodePoints = true
+	for _, i := range ordinary {
+		found[i] = nil
+	}
+}
+
 // congestionDSCP is the code point of congestion notifications by default
-// (NVIDIA, RoCE congestion control: cnp_dscp 48).
+// (NVIDIA, RoCE congestion control: cnp_dscp 48). It is CS6 as well, which routing
+// protocols use: a class that has more is not named after it.
 const congestionDSCP = 48
 
 // nameClasses names the classes by what they do.
@@ -205,7 +253,7 @@ func (d *deriver) nameClasses() {
 			name = "rdma"
 		case c.rest:
 			name = "default"
-		case slices.Contains(c.dscp, congestionDSCP):
+		case slices.Equal(c.dscp, []int{congestionDSCP}) && d.lossless != 0:
 			name = "cnp"
 		}
 		if taken[name] || name == "class" {

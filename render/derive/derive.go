@@ -53,6 +53,10 @@ type Switch struct {
 	// Running is what the switch is configured to do, normalised. Speeds of
 	// ports may be what their links run at.
 	Running *qos.Device
+	// Account is of the configuration that Running is of, and File its name; both may be
+	// left out. They tell where a value comes from.
+	Account []render.Line
+	File    string
 	// Saved says that Running is from a file, which need not hold what the switch makes
 	// by itself: see [qos.DiffSaved].
 	Saved bool
@@ -137,6 +141,13 @@ func Derive(in Input) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.keepRest(c) {
+		d.choose()
+		text = d.document()
+		if c, err = d.compile(text); err != nil {
+			return nil, err
+		}
+	}
 	if !d.sameLinks(c.Fabric()) {
 		// Better long than wrong.
 		d.plainLinks = true
@@ -149,13 +160,8 @@ func Derive(in Input) (*Result, error) {
 	d.remarkEmpty()
 	out := &Result{Text: text, Fabric: c.Fabric(), Assumed: d.assumed, LeftOut: d.leftOut(), Desired: map[string]*qos.Device{}}
 	for _, s := range d.switches {
-		diff := qos.Diff
-		if s.Saved {
-			diff = qos.DiffSaved
-		}
-		want := c.Device(c.Fabric().Switch(s.Name)).Desired
-		out.Desired[s.Name] = want
-		if cs := diff(s.Running, want); len(cs) > 0 {
+		out.Desired[s.Name] = c.Device(c.Fabric().Switch(s.Name)).Desired
+		if cs := d.differs(s, c); len(cs) > 0 {
 			out.Differs = append(out.Differs, Difference{s.Name, cs})
 		}
 	}
@@ -178,6 +184,8 @@ type deriver struct {
 	roleList []string
 	assumed  []Note
 	remarks  []remark // what is left out
+	// keepsCodePoints says that code points without a class stay where they are.
+	keepsCodePoints bool
 	// plainLinks writes one entry a link.
 	plainLinks bool
 }
@@ -189,7 +197,9 @@ type box struct {
 	ports map[string]*port // managed
 	names []string         // of them, in natural order
 	wish  wish             // of most of its ports
-	ix    *portIndex
+	// keepsGlobals says that what no port needs of the whole switch stays.
+	keepsGlobals bool
+	ix           *portIndex
 }
 
 // port is a managed port.

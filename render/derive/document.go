@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/units"
@@ -32,7 +33,7 @@ func (d *deriver) document() []byte {
 	credentials.putIf("switches", d.switchLogin().node(login{}))
 	credentials.putIf("hosts", d.hostLogin().node(login{}))
 	root.putIf("credentials", credentials)
-	return root.document()
+	return append([]byte(d.head()), root.document()...)
 }
 
 func (d *deriver) classNodes() *node {
@@ -61,6 +62,7 @@ func (d *deriver) classNodes() *node {
 		rate, k := d.base.rate[c.priority], d.base.curve[c.priority]
 		n.when(rate > 0, "maxRate", bare(rate.String()))
 		n.when(k.on || k.keep || t.lossless, "ecn", k.node(false))
+		n.comment = d.classOrigin(c)
 		out.put(c.name, n)
 	}
 	return out
@@ -115,9 +117,21 @@ func (d *deriver) settings(n *node, outer, inner wish, base bool) {
 	pfc := mapping().put("watchdog", watchdog(outer, inner))
 	pfc.when(inner.asym != outer.asym, "asymmetric", bare(strconv.FormatBool(inner.asym)))
 	pfc.when(inner.pause != outer.pause, "linkPause", bare(string(pauses[inner.pause])))
+	m := mtu(outer.mtu, inner.mtu, base)
+	if base {
+		pfc.comment = d.origin(nil, qos.KindWatchdog.Attr())
+		if m != nil {
+			m.comment = d.origin(nil, qos.KindMTU.Attr())
+		}
+	}
 	n.putIf("pfc", pfc)
 	n.when(inner.trust != outer.trust, "trust", bare(string(inner.trust)))
-	n.putIf("mtu", mtu(outer.mtu, inner.mtu, base))
+	n.putIf("mtu", m)
+	keep := mapping().when(base && d.keepsCodePoints, "codePoints", bare("true"))
+	for i, k := range keptKinds {
+		keep.when(inner.keep[i] != outer.keep[i], k.key, bare(strconv.FormatBool(inner.keep[i])))
+	}
+	n.putIf("keep", keep)
 }
 
 func watchdog(outer, inner wish) *node {
@@ -235,6 +249,7 @@ func (d *deriver) switchNode(s *box, addresses []string, common login) *node {
 	if h := s.Running.HeadroomModel; h.Set && dynamic && h.V.Alpha != 0 && h.V.Alpha >= -8 && h.V.Alpha <= 7 {
 		n.put("buffers", mapping().put("alpha", number(h.V.Alpha)))
 	}
+	n.when(s.keepsGlobals, "globals", bare(string(intent.GlobalsKeep)))
 	d.overrides(n, d.roles[s.role], s.wish)
 	n.putIf("ports", d.portNodes(s))
 	return n

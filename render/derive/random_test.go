@@ -187,7 +187,12 @@ func TestRandomIntentsComeBack(t *testing.T) {
 		m := &maker{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
 		text := m.fabric()
 		c := compiler(t, []byte(text))
-		r, err := Derive(inputOf(c))
+		in := inputOf(c)
+		in.ClassNames = map[int]string{} // classes without a name may be left out
+		for _, k := range c.Fabric().Settings.Classes {
+			in.ClassNames[k.Priority.V] = k.Name
+		}
+		r, err := Derive(in)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}

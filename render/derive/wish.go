@@ -24,6 +24,21 @@ type wish struct {
 	pause bool // link pause is kept
 	trust qos.Trust
 	mtu   int
+	keep  keeps
+}
+
+// keeps is what stays as a switch has it, in the order of keptKinds.
+type keeps [4]bool
+
+// keptKinds are what an intent can leave to the switch, and the attributes that it is.
+var keptKinds = [len(keeps{})]struct {
+	key   string
+	kinds []qos.Kind
+}{
+	{"bandwidth", []qos.Kind{qos.KindScheduler}},
+	{"buffers", []qos.Kind{qos.KindQueueBuffer, qos.KindGroupBuffer, qos.KindDerivedFrom, qos.KindLossless, qos.KindHeadroom, qos.KindIngressProfiles, qos.KindEgressProfiles}},
+	{"queues", []qos.Kind{qos.KindMap}},
+	{"watchdog", []qos.Kind{qos.KindWatchdog}},
 }
 
 // tunes are the queues and shares of all classes: they only fit together.
@@ -65,6 +80,7 @@ type accept struct {
 	pause []bool
 	trust []qos.Trust
 	mtu   []int
+	keep  []keeps
 }
 
 // wishes works out what each port accepts, with all curves that are on as auto, and
@@ -113,6 +129,7 @@ func (d *deriver) accepts(s *box, name string) accept {
 	if p.Trust.Set && p.Trust.V != qos.TrustNone || m != nil && (distinguishes(m.DSCPToTC[:]) || distinguishes(m.PCPToTC[:])) {
 		a.trust = []qos.Trust{trustOf(s.Running, name)}
 	}
+	a.keep = []keeps{{}}
 	if p.MTU.Set && p.MTU.V >= minMTU {
 		a.mtu = []int{min(p.MTU.V, maxMTU)}
 	}
@@ -279,6 +296,38 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 	}
 }
 
+// keepRest leaves to the switches what the intent cannot say as they run it, where it
+// need not: what a plan of c would change. It reports whether there is any.
+func (d *deriver) keepRest(c *render.Compiler) (some bool) {
+	for _, s := range d.switches {
+		for _, change := range d.differs(s, c) {
+			if change.Port == "" && change.Field.Kind != qos.KindGlobalMap || change.Port == "" && intent.SystemOf(s.OS).Catalogued {
+				s.keepsGlobals, some = true, true
+			}
+			p := s.ports[change.Port]
+			if t, ok := change.Field.Table(); p == nil || ok && (t == qos.DSCPToTC || t == qos.PCPToTC || t == qos.TCToDSCP) {
+				continue
+			}
+			for i, k := range keptKinds {
+				if slices.Contains(k.kinds, change.Field.Kind) {
+					p.want.keep = []keeps{p.want.keep[0]}
+					p.want.keep[0][i], some = true, true
+				}
+			}
+		}
+	}
+	return some
+}
+
+// differs is what a plan of c would change on a switch.
+func (d *deriver) differs(s *box, c *render.Compiler) []qos.Change {
+	diff := qos.Diff
+	if s.Saved {
+		diff = qos.DiffSaved
+	}
+	return diff(s.Running, c.Device(c.Fabric().Switch(s.Name)).Desired)
+}
+
 // choose gives the fabric, the roles, the switches and the ports their values:
 // what most of their ports accept, and of equals what stands outside already.
 func (d *deriver) choose() {
@@ -343,6 +392,7 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 	w.pause = vote(ports, outer.pause, func(a *accept) []bool { return a.pause })
 	w.trust = vote(ports, outer.trust, func(a *accept) []qos.Trust { return a.trust })
 	w.mtu = vote(ports, outer.mtu, func(a *accept) []int { return a.mtu })
+	w.keep = vote(ports, outer.keep, func(a *accept) []keeps { return a.keep })
 	return w
 }
 

@@ -136,13 +136,13 @@ func (n *node) write(b *strings.Builder, indent int, head string) {
 	if !n.block && (len(line) <= width || !n.isMap || n.depth() < 2 && len(line) <= 2*width) {
 		b.WriteString(line)
 		if n.comment != "" {
-			b.WriteString(" # " + n.comment)
+			b.WriteString(" # " + oneLine(n.comment))
 		}
 		b.WriteByte('\n')
 		return
 	}
 	if n.comment != "" {
-		b.WriteString(pad + "# " + n.comment + "\n")
+		b.WriteString(pad + comment(n.comment))
 	}
 	b.WriteString(pad + head + "\n")
 	for _, p := range n.pairs {

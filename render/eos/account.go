@@ -1,13 +1,316 @@
 package eos
 
-import "github.com/roce-fabric/roce-fabric/render"
+import (
+	"slices"
+	"strings"
 
-// Account is what becomes of each line of a configuration, in its order.
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// Account is what becomes of each line of a configuration, in its order. A line is
+// represented where the model is another one without it. Time grows with the lines and
+// with the ports whose lines differ.
 func Account(c *Config) []render.Line {
-	var out []render.Line
-	_, unknown := Decode(c)
-	for _, u := range unknown {
-		out = append(out, render.Line{No: u.Line, Where: u.Section, Text: u.Text, Fate: render.Unknown, Why: u.Why})
+	r := read(c)
+	a := &accountant{r: r, globals: r.globals(), whole: r.decode(), unknown: map[Unknown]string{}, seen: map[*Line]int{}}
+	for _, u := range r.unknown {
+		why := u.Why
+		u.Why = ""
+		a.unknown[u] = why
 	}
-	return out
+	a.groups()
+	a.policies = a.readPolicies(c)
+	for _, l := range c.Lines {
+		a.block(l)
+	}
+	return a.out
+}
+
+// accountant writes the account of one configuration.
+type accountant struct {
+	r       *reading
+	globals globals
+	// whole is what the configuration means.
+	whole    *qos.Device
+	unknown  map[Unknown]string // why, by line
+	policies *policies
+	// alike are the Ethernet ports with the same lines, by section or profile that they
+	// depend on.
+	alike map[string][]*group
+	every []*group
+	seen  map[*Line]int // its place in out, for lines that stand below several headers
+	out   []render.Line
+}
+
+// group is ports that behave alike, whatever line is missing elsewhere.
+type group struct {
+	first *section
+	ports []string
+}
+
+// groups sorts the ports by the lines that they have, also by a profile or port channel.
+func (a *accountant) groups() {
+	a.alike = map[string][]*group{}
+	by := map[string]*group{}
+	for _, s := range a.r.order {
+		if s.at != inInterface || !isEthernet(s.port()) {
+			continue
+		}
+		var id strings.Builder
+		for i := range s.held {
+			id.WriteString(s.held[i].queue + "\x00" + s.held[i].text + "\n")
+		}
+		if s.switched() {
+			id.WriteString("\x01")
+		}
+		g := by[id.String()]
+		if g == nil {
+			g = &group{first: s}
+			by[id.String()] = g
+			a.every = append(a.every, g)
+			for _, on := range []string{sectionProfile + s.carries(), sectionInterface + a.r.effective(s).lag} {
+				a.alike[on] = append(a.alike[on], g)
+			}
+		}
+		g.ports = append(g.ports, s.port())
+		if a.alike[s.name] == nil {
+			a.alike[s.name] = []*group{{s, []string{s.port()}}}
+		}
+	}
+}
+
+// block tells of a line of the top level and of what stands below it.
+func (a *accountant) block(l *Line) {
+	text := canonical(l.Text)
+	switch {
+	case text == sectionDefaults:
+		a.below(a.r.defaults, "", l)
+	case headerOf(text) == headSection:
+		s := a.r.sections[text]
+		if s.at == inProfile && len(l.Sub) == 0 {
+			a.say(l, "", render.Inert, "the profile is empty", "")
+		}
+		a.below(s, "", l)
+	case strings.HasPrefix(text, "class-map "), strings.HasPrefix(text, "policy-map "):
+		fate, why := a.policies.fate(text)
+		a.all(l, "", func(*Line) (render.Fate, string) { return fate, why })
+	case strings.HasPrefix(text, "platform ") && (strings.Contains(text, " mmu ") || strings.Contains(text, " qos ")), strings.HasPrefix(text, "hardware buffer "), strings.HasPrefix(text, "hardware qos "):
+		a.all(l, "", func(*Line) (render.Fate, string) { return render.Unknown, whyBuffers })
+	case concerns(text):
+		a.line(a.r.global, "", l)
+	default:
+		// What marks or polices the switch's own packets is nobody's intent.
+		a.all(l, "", func(l *Line) (render.Fate, string) {
+			if concerns(l.Text) {
+				return render.Represented, ""
+			}
+			return "", ""
+		})
+	}
+}
+
+const whyBuffers = "buffers and the queues inside of the switch are not read; they are tuned on the switch"
+
+// all tells the same of a line and of all below it.
+func (a *accountant) all(l *Line, where string, fate func(*Line) (render.Fate, string)) {
+	if f, why := fate(l); f != "" {
+		a.say(l, where, f, why, "")
+	}
+	for _, s := range l.Sub {
+		a.all(s, canonical(l.Text), fate)
+	}
+}
+
+// concerns reports whether a line says something of what an account is about.
+func concerns(text string) bool {
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "no "), "default ")
+	first, rest, _ := strings.Cut(text, " ")
+	return roce(text) || first == keyMTU || first == "service-policy" || first == "traffic-policy" || first == "l2" && strings.HasPrefix(rest, "m")
+}
+
+func (a *accountant) below(s *section, queue string, header *Line) {
+	for _, l := range header.Sub {
+		switch {
+		case queue == "" && headerOf(l.Text) == headQueue:
+			if len(l.Sub) == 0 {
+				a.say(l, s.name, render.Inert, "the queue has no lines", "")
+			}
+			a.below(s, l.Text, l)
+		case queue == "" && s == a.r.defaults && len(l.Sub) > 0:
+			a.below(s, "", l)
+		case concerns(l.Text):
+			a.line(s, queue, l)
+		}
+	}
+}
+
+func (a *accountant) say(l *Line, where string, fate render.Fate, why, check string) *render.Line {
+	a.seen[l] = len(a.out)
+	a.out = append(a.out, render.Line{No: l.No, Where: where, Text: l.Text, Fate: fate, Why: why, Check: check})
+	return &a.out[len(a.out)-1]
+}
+
+// line tells of one line of a section or of one of its queues.
+func (a *accountant) line(s *section, queue string, l *Line) {
+	where := strings.TrimSpace(s.name + " " + queue)
+	if at, again := a.seen[l]; again {
+		// Its header names several ports.
+		if o := &a.out[at]; o.Ports != nil && s.at == inInterface {
+			o.Ports = append(slices.Clip(o.Ports), s.port())
+		}
+		return
+	}
+	if s.at == inInterface && strings.HasPrefix(s.port(), "Port-Channel") && a.alike[s.name] == nil {
+		a.say(l, where, render.Inert, "no port is a member of the port channel", "")
+		return
+	}
+	if why, ok := a.unknown[Unknown{Line: l.No, Section: s.name, Text: l.Text}]; ok {
+		fate := render.Unknown
+		if p, is := strings.CutPrefix(canonical(l.Text), keyProfile+" "); is && isEthernet(s.port()) && a.r.profile(p) == nil {
+			fate = render.Inert
+		}
+		if p, is := strings.CutPrefix(canonical(l.Text), keyPolicy+" "); is {
+			fate, why = a.policies.fate(policyHead + p)
+		}
+		a.say(l, where, fate, why, "")
+		return
+	}
+	at := placeIn(s.at, queue)
+	h, ok := match(l.Text, at)
+	if !ok && at == inDefaults {
+		h, ok = match(l.Text, inEthernetDefaults)
+	}
+	switch {
+	case !ok || h.about == nil:
+		// Of another protocol, or of forwarding by policy.
+		a.say(l, where, render.Represented, "", "")
+		return
+	case s.at == inInterface && !isEthernet(s.port()) && a.alike[s.name] == nil && h.key != "":
+		a.say(l, where, render.Represented, "", "").Ports = []string{s.port()}
+		return
+	case h.unset || h.text == h.about.usual || strings.HasPrefix(h.text, "no ") && h.set == nil:
+		a.say(l, where, render.Default, "", "")
+		return
+	}
+	if by := a.later(s, queue, l, h); by != "" {
+		a.say(l, where, render.Inert, by, "")
+		return
+	}
+	if why := inertKeys[h.key]; why != "" || strings.HasSuffix(h.key, " name") {
+		a.say(l, where, render.Inert, why, "")
+		return
+	}
+	a.effect(s, queue, l, h, where)
+}
+
+// inertKeys are of lines that do nothing to packets.
+var inertKeys = map[string]string{
+	"random-detect ecn count": "it counts marked packets and does nothing to them",
+	"qos $1 $2 name":          "it names a queue or a class and does nothing to packets",
+}
+
+// later returns which line counts in place of l; "" where l itself does.
+func (a *accountant) later(s *section, queue string, l *Line, h hit) string {
+	ids := []int{0}
+	if h.list {
+		ids = h.entries()
+	}
+	by := ""
+	for _, id := range ids {
+		other := s.get(queue, h.keyText(id))
+		if other == nil || other.line == l {
+			return ""
+		}
+		by = "a later line counts: line " + itoa(other.line.No)
+	}
+	return by
+}
+
+// effect tells of a line by what the switch would do without it.
+func (a *accountant) effect(s *section, queue string, l *Line, h hit, where string) {
+	with, without := a.globals, a.globals
+	var changes []qos.Change
+	if s == a.r.global || s == a.r.defaults {
+		a.r.without = l
+		without = a.r.globals()
+		a.r.without = nil
+	}
+	if s == a.r.global {
+		before, after := &qos.Device{GlobalMaps: a.whole.GlobalMaps}, &qos.Device{GlobalMaps: qos.Of(without.maps())}
+		if changes = qos.Diff(before, after); len(changes) == 0 && with.poll != without.poll && a.guarded() {
+			changes = []qos.Change{{Field: qos.KindWatchdogPoll.Attr()}}
+		}
+		changes = slices.DeleteFunc(changes, func(c qos.Change) bool { return !a.trusted(c.Field) })
+	}
+	concerned := a.alike[s.name]
+	if s == a.r.global || s == a.r.defaults {
+		concerned = a.every
+	}
+	out := a.say(l, where, render.Represented, "", "")
+	for _, c := range changes {
+		out.Attrs = append(out.Attrs, c.Field)
+		if h.list {
+			out.Keys = h.entries()
+		}
+	}
+	moved := map[qos.Attr]bool{}
+	for _, g := range concerned {
+		have := g.model(a, &with)
+		a.r.without = l
+		is := g.model(a, &without)
+		a.r.without = nil
+		diffs := qos.Diff(have, is)
+		for _, c := range diffs {
+			if c.Field.Kind != qos.KindAdminUp && !moved[c.Field] {
+				moved[c.Field] = true
+				out.Attrs = append(out.Attrs, c.Field)
+			}
+		}
+		if len(diffs) > 0 && len(changes) == 0 {
+			out.Ports = append(out.Ports, g.ports...)
+		}
+	}
+	if pause := h.key == keySend || h.key == keyReceive; pause && strings.HasSuffix(h.text, " on") {
+		// Either of the two is enough.
+		out.Attrs, out.Ports = []qos.Attr{qos.KindLinkPause.Attr()}, nil
+		for _, g := range concerned {
+			out.Ports = append(out.Ports, g.ports...)
+		}
+	}
+	if len(out.Attrs) == 0 {
+		out.Fate, out.Why, out.Check = a.idle(s, queue, h, concerned)
+	} else if out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }) {
+		out.Check = "PFC-05"
+	}
+	slices.SortFunc(out.Ports, natural.Compare)
+}
+
+// model is the group's ports as a device of one.
+func (g *group) model(a *accountant, all *globals) *qos.Device {
+	d := &qos.Device{Ports: map[string]*qos.Port{"": all.port(a.r.effective(g.first))}, GlobalMaps: a.whole.GlobalMaps}
+	qos.Normalize(d)
+	return d
+}
+
+// guarded reports whether a port has a watchdog at work.
+func (a *accountant) guarded() bool {
+	for _, p := range a.whole.Ports {
+		if p.Watchdog.V.Enabled {
+			return true
+		}
+	}
+	return false
+}
+
+// trusted reports whether a port classifies by a map.
+func (a *accountant) trusted(f qos.Attr) bool {
+	by := map[qos.Attr]qos.Trust{qos.KindGlobalMap.Table(qos.DSCPToTC): qos.TrustDSCP, qos.KindGlobalMap.Table(qos.PCPToTC): qos.TrustPCP}[f]
+	for _, p := range a.whole.Ports {
+		if by == "" || p.Trust.V == by {
+			return true
+		}
+	}
+	return false
 }

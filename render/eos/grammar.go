@@ -72,6 +72,7 @@ const (
 	keyMarking    = "random-detect " // begins the keys of marking and of early drops
 	keyECN        = "random-detect ecn"
 	keyDrop       = "random-detect drop"
+	keyPolicy     = "service-policy type qos input"
 	keyReceive    = "flowcontrol receive"
 	keySend       = "flowcontrol send"
 	keyMap        = "qos map "
@@ -189,7 +190,7 @@ var grammar = []statement{
 		set: func(s *state, a args) { s.port.lag = "Port-Channel" + a.word(1) }},
 	{in: inInterface, line: "lldp|ptp *"},
 	{in: inInterface, line: "random-detect ecn delay threshold <1-4294967295> <word>", key: "random-detect ecn delay threshold", why: whyDelay},
-	{in: inPort, line: "service-policy type qos input <word>", key: "service-policy type qos input", unset: "no $line", why: whyPolicy},
+	{in: inPort, line: keyPolicy + " <word>", key: keyPolicy, unset: "no $line", why: whyPolicy},
 	{in: inInterface, line: "service-profile <word>", key: keyProfile,
 		set: func(s *state, a args) { s.port.profile = a.word(1) }},
 	{in: inPort, line: "qos trust dscp|cos", key: keyTrust, unset: "default qos trust",

@@ -45,12 +45,15 @@ type reading struct {
 	unknown  []Unknown
 	// fragment says that the text is no whole answer of a switch.
 	fragment bool
+	// without is a line that is read as if it were not there; nil for none.
+	without *Line
 	// ports is what defaults and the top level say of ports.
 	ports portDefaults
 }
 
 const (
 	whyUnknown = "this tool does not know the line and leaves it"
+	whyKind    = "only Ethernet ports are read, and whether the members of a port channel take the line is not documented"
 	whyDoubt   = "whether the line overrides that of the profile is not documented; the profile is taken to count"
 )
 
@@ -193,7 +196,7 @@ func (r *reading) judge(s *section, h *held) {
 	case h.set != nil && strings.HasPrefix(h.queue, multicastQueue):
 		r.report(s, h.line, whyMulticast)
 	case s.at == inInterface && roce(h.text) && !isEthernet(s.port()):
-		r.report(s, h.line, "only single Ethernet ports are read")
+		r.report(s, h.line, whyKind)
 	case strings.Contains(h.text, " drop-precedence ") && h.list:
 		r.report(s, h.line, "the drop precedence is not compared")
 	}
@@ -284,11 +287,21 @@ func isEthernet(name string) bool {
 func (r *reading) globals() globals {
 	s := state{global: defaultGlobals()}
 	for _, sec := range []*section{r.global, r.defaults} {
-		for i := range sec.held {
-			sec.held[i].apply(&s)
-		}
+		sec.apply(&s, r.without)
 	}
 	return s.global
+}
+
+// apply carries the lines of a section out, but for one.
+func (s *section) apply(st *state, without *Line) {
+	if s == nil {
+		return
+	}
+	for i := range s.held {
+		if s.held[i].line != without {
+			s.held[i].apply(st)
+		}
+	}
 }
 
 // apply carries a line out.
@@ -313,14 +326,10 @@ func (h *held) apply(s *state) {
 // effective is what an interface does: defaults, then profile, then own lines.
 func (r *reading) effective(s *section) portState {
 	st := state{port: portState{routed: r.ports.routed}}
-	if p := r.profile(s.carries()); p != nil {
-		for i := range p.held {
-			p.held[i].apply(&st)
-		}
+	if named := s.get("", keyProfile); named != nil && named.line != r.without {
+		r.profile(s.carries()).apply(&st, r.without)
 	}
-	for i := range s.held {
-		s.held[i].apply(&st)
-	}
+	s.apply(&st, r.without)
 	p := &st.port
 	if r.fragment && p.mtu > 0 && !s.switched() {
 		// Generated text does not say which ports are routed; one that is given

@@ -86,7 +86,7 @@ func CutPrompt(s string) (mode, rest string, ok bool) {
 	}
 	host := s[:i]
 	for _, c := range []byte(host) {
-		if !Alnum(c) && !strings.ContainsRune("._-@():/+", rune(c)) {
+		if !Alnum(c) && !strings.ContainsRune("._-@():/+,", rune(c)) {
 			return "", s, false
 		}
 	}

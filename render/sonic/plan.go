@@ -124,6 +124,7 @@ func Digest(running Config, desired *qos.Device) string {
 // far as they go, what that changes, and what is left to others: the ports of the
 // intent can do without.
 func (p *planner) adopted(have, desired *qos.Device) {
+	desired = desired.Completed(have)
 	p.target = Target(desired)
 	left, changes, notes := scope(p.running, p.target, desired, qos.Diff(have, desired))
 	p.desired, p.changes = desired.Keeping(have, left), changes

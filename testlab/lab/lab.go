@@ -29,7 +29,10 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
 )
 
 // File says where the devices of a running lab are. It is a file of mode 0600.
@@ -107,6 +110,9 @@ type Options struct {
 	TimeScale float64
 	// NIC is what the NICs of all hosts are; "" is host.MLX5.
 	NIC host.Kind
+	// Running are configurations that switches start with, by name, in the form that
+	// their systems show them; a simulator leaves out what it refuses.
+	Running map[string][]byte
 	// Shuffle is the seed of what the devices are free to do in one way or
 	// another: order, optional lines, timing, see [sim.Shuffler]. 0 is nothing:
 	// each does always the same.
@@ -126,6 +132,20 @@ func seedOf(seed uint64, name string) uint64 {
 // simulators start one switch of an operating system, by its name. The file of
 // each system adds its own.
 var simulators = map[string]func(*intent.Switch, shared, Options) (Switch, error){}
+
+// refusals say what the simulator of a system refuses of a configuration.
+var refusals = map[string]func(model string, config []byte) []string{
+	intent.EOS.Name: eos.Refuses, intent.NXOS.Name: nxos.Refuses, intent.SONiC.Name: sonic.Refuses,
+}
+
+// Refused returns what the simulator of a switch refuses of the configuration that it
+// is to start with, line by line or row by row.
+func Refused(sw *intent.Switch, config []byte) []string {
+	if of := refusals[sw.OS]; of != nil {
+		return of(sw.Model.V, config)
+	}
+	return nil
+}
 
 type shared struct {
 	tls      *tls.Config
@@ -206,6 +226,25 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 	}
 	return errors.Join(atomicfile.Write(l.CA, ca, 0o600), atomicfile.Write(l.KnownHosts, []byte(known.String()), 0o600),
 		atomicfile.Write(l.Program, standIn(), 0o700), l.write())
+}
+
+// FabricOf is a fabric of switches that are known by their configurations alone. It has
+// no classes and no links.
+func FabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
+	var b strings.Builder
+	b.WriteString("apiVersion: roce-fabric/v1\nkind: Fabric\nname: lab\nswitches:\n")
+	for _, s := range saved {
+		fmt.Fprintf(&b, "  %q: {os: %q, address: 127.0.0.1", s.Name, s.OS)
+		if s.Model != "" {
+			fmt.Fprintf(&b, ", model: %q", s.Model)
+		}
+		b.WriteString("}\n")
+	}
+	f, err := intent.Load("-", intent.Options{Stdin: strings.NewReader(b.String()), NoClasses: true})
+	if faults := (intent.Errors)(nil); errors.As(err, &faults) && len(faults) > 0 {
+		return nil, fleet.Wrong("", faults[0].Hint, "%s", faults[0].Msg) // places in a text that nobody wrote help nobody
+	}
+	return f, err
 }
 
 // Path is the lab file of a folder.

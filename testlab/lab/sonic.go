@@ -19,10 +19,14 @@ func init() { simulators[intent.SONiC.Name] = startSONiC }
 // startSONiC starts a switch as the factory left it.
 func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	m, ok := catalog.Lookup(sw.Model.V)
-	if !ok {
+	running := o.Running[sw.Name]
+	if !ok && running == nil {
 		return nil, fmt.Errorf("the lab needs a model of the catalogue, not %q", sw.Model.V)
 	}
-	opts := sonic.ForModel(sw.Name, m)
+	opts := sonic.Options{Name: sw.Name, HWSKU: sw.Model.V}
+	if ok {
+		opts = sonic.ForModel(sw.Name, m)
+	}
 	if sw.Dynamic.V != nil {
 		opts.Dynamic = *sw.Dynamic.V
 	}
@@ -30,6 +34,9 @@ func startSONiC(sw *intent.Switch, s shared, o Options) (Switch, error) {
 	opts.Username, opts.Password = "admin", s.password
 	opts.TLS, opts.HostKey, opts.TimeScale = s.tls, s.hostKey, o.TimeScale
 	opts.Shuffle = seedOf(o.Shuffle, sw.Name)
+	if opts.Running = running; running != nil {
+		return started(sonic.New(opts))
+	}
 	opts.Config = sonic.FactoryConfig(m, sonic.WithHostname(sw.Name), sonic.WithDynamicBuffers(opts.Dynamic))
 	// Speed and breakout are set when a switch is installed, before its QoS.
 	for _, p := range sw.Ports {

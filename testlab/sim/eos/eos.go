@@ -10,6 +10,7 @@
 package eos
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,19 +30,30 @@ type EOS struct {
 	startup  *config
 	sessions map[string]*candidate
 	serial   int // of completed sessions, to forget the oldest
+	refused  []string
 }
 
 // New makes a switch that runs its startup configuration; Start opens its
 // servers. A line of Options.Config that the box refuses is an error with its
 // number, as is a regular expression that does not compile.
 func New(o Options) (*EOS, error) {
+	e, err := unserved(o)
+	if err != nil {
+		return nil, err
+	}
+	if e.front, err = newFront(e, e.o); err != nil {
+		return nil, err
+	}
+	e.Serve(e.front.Front)
+	return e, nil
+}
+
+// unserved makes a switch without servers.
+func unserved(o Options) (*EOS, error) {
 	e := &EOS{sessions: map[string]*candidate{}, o: withDefaults(o)}
 	e.sand = isSand(e.o.Model)
 	if e.o.QueueKeyword == "" {
-		e.o.QueueKeyword = "uc-tx-queue"
-		if e.sand {
-			e.o.QueueKeyword = "tx-queue"
-		}
+		e.o.QueueKeyword = cmp.Or(keywordOf(e.o.Model, string(e.o.Running)), map[bool]string{true: "tx-queue", false: "uc-tx-queue"}[e.sand])
 	}
 	if k := e.o.QueueKeyword; k != "uc-tx-queue" && k != "tx-queue" {
 		return nil, fmt.Errorf("switch %s: queue keyword %q: not uc-tx-queue or tx-queue", e.o.Hostname, k)
@@ -55,10 +67,6 @@ func New(o Options) (*EOS, error) {
 	if err := e.boot(); err != nil {
 		return nil, fmt.Errorf("switch %s: %w", e.o.Hostname, err)
 	}
-	if e.front, err = newFront(e, e.o); err != nil {
-		return nil, err
-	}
-	e.Serve(e.front.Front)
 	return e, nil
 }
 
@@ -70,7 +78,7 @@ func withDefaults(o Options) Options {
 	}
 	def(&o.Model, "DCS-7060DX5-64S")
 	def(&o.Version, "4.34.2F")
-	if o.Config == "" {
+	if o.Config == "" && o.Running == nil {
 		def(&o.Hostname, defaultHostname)
 	}
 	if o.Username == "" {
@@ -106,7 +114,9 @@ func (e *EOS) boot() error {
 	}
 	cfg := newConfig()
 	s := &session{e: e, user: "startup", boot: cfg}
-	if err := cli.RunLines(text, refusal(s.run)); err != nil {
+	if e.o.Running != nil {
+		e.take(s, string(e.o.Running))
+	} else if err := cli.RunLines(text, refusal(s.run)); err != nil {
 		return fmt.Errorf("config %w", err)
 	}
 	if s.heredoc != nil {
@@ -127,7 +137,7 @@ func (e *EOS) boot() error {
 		}
 	}
 	e.running, e.startup = cfg, cfg.clone()
-	e.o.Config = "" // a second copy of every switch would be kept alive
+	e.o.Config, e.o.Running = "", nil // a second copy of every switch would be kept alive
 	return nil
 }
 

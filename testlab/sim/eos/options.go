@@ -50,6 +50,11 @@ type Options struct {
 	// indentation.
 	Refuse []string
 
+	// Running is a running configuration from elsewhere. The box starts with it as its
+	// startup configuration and leaves out the lines that it refuses, which Refused
+	// lists. It counts in place of Config.
+	Running []byte
+
 	Config     string   // startup configuration; empty: the factory's
 	Interfaces []string // Ethernet ports where Config is empty; nil: Ethernet1/1 to Ethernet32/1
 	Routed     bool     // those ports are "no switchport"

@@ -75,7 +75,9 @@ func withDefaults(o Options) Options {
 	}
 	def(&o.Model, "N9K-C9332D-GX2B")
 	def(&o.Version, "10.4(3)")
-	if o.Config == "" {
+	if o.Running != nil {
+		o.FourQueue = o.FourQueue || fourQueues(o.Model, o.Running)
+	} else if o.Config == "" {
 		def(&o.Hostname, defaultHostname)
 	}
 	if o.Username == "" {
@@ -101,7 +103,9 @@ func (n *NXOS) boot() error {
 	n.carved = true // what was saved once was accepted
 	root := &cli.Block{}
 	c := &configurer{n: n, user: "startup", root: root}
-	if err := cli.RunLines(text, refusal(c.run)); err != nil {
+	if n.o.Running != nil {
+		c.take(n.o.Running)
+	} else if err := cli.RunLines(text, refusal(c.run)); err != nil {
 		return fmt.Errorf("config %w", err)
 	}
 	if c.heredoc != nil {
@@ -121,7 +125,7 @@ func (n *NXOS) boot() error {
 	}
 	n.running, n.startup = root, root.Clone()
 	n.carve()
-	n.o.Config = "" // a second copy of every switch would be kept alive
+	n.o.Config, n.o.Running = "", nil // a second copy of every switch would be kept alive
 	return nil
 }
 

@@ -58,7 +58,10 @@ type Options struct {
 	// against the line as it was sent, without indentation.
 	Refuse []string
 
-	Config     string   // startup configuration; empty: the factory's
+	Config string // startup configuration; empty: the factory's
+	// Running is a running configuration of another switch that the box starts with, in
+	// place of Config: lines that it refuses are left out, and [Refuses] names them.
+	Running    []byte
 	Interfaces []string // Ethernet ports where Config is empty; nil: Ethernet1/1 to Ethernet1/32
 	Routed     bool     // those ports are "no switchport"
 

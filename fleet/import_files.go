@@ -1,0 +1,266 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/internal/boundedfile"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// readFile reads the switch from its saved configuration.
+func (s *Source) readFile(out *imported) error {
+	c, err := readConfig(s.OS, s.File, s.More...)
+	if errors.Is(err, drivers.ErrUnclear) {
+		return Wrong("", fmt.Sprintf("state it: --config %s:OS=%s; systems are %s", s.Name, s.File, strings.Join(Systems.Names(), ", ")), "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	out.doubt = c.doubt
+	system, _ := Systems.Find(c.os)
+	run, _, err := system.Decode(c.text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.File, err)
+	}
+	if len(run.Ports) == 0 {
+		return Wrong("", "give the whole configuration: config_db.json, or the answer to 'show running-config'; --config NAME=FILE again adds a file",
+			"%s holds no ports that %s has; it holds %s", s.File, c.os, contents(c.text))
+	}
+	id := system.Identify(c.text)
+	run.Name = cmp.Or(run.Name, id.Hostname)
+	out.sw.OS, out.sw.Running, out.sw.Saved, out.account.File, out.account.Recognised = c.os, run, true, s.File, c.why
+	if out.account.Lines, err = system.Account(c.text); err != nil {
+		return fmt.Errorf("%s: %w", s.File, err)
+	}
+	c.place(out.account.Lines)
+	out.sw.Model = cmp.Or(out.sw.Model, id.Model)
+	out.sw.Release = cmp.Or(out.sw.Release, id.Release)
+	return nil
+}
+
+// SavedSwitch is a switch as its configuration has it.
+type SavedSwitch struct {
+	Name, OS string
+	Text     []byte // of all its files
+	drivers.Identity
+}
+
+// ReadSwitches reads the saved configurations of --config arguments, in the order of
+// their first; several of one switch add up. An error that is of the arguments is an
+// [*OptionError].
+func ReadSwitches(args []string) (out []SavedSwitch, err error) {
+	var by ordered.Map[string, Source]
+	for _, arg := range args {
+		src, err := ParseSource(arg)
+		if err != nil {
+			return nil, err
+		}
+		if at := by.At(src.Name); at.Name == "" {
+			*at = src
+		} else {
+			at.OS, at.More = cmp.Or(at.OS, src.OS), append(at.More, src.File)
+		}
+	}
+	for _, src := range by.All() {
+		c, err := readConfig(src.OS, src.File, src.More...)
+		if err != nil {
+			return nil, err
+		}
+		system, _ := Systems.Find(c.os)
+		out = append(out, SavedSwitch{src.Name, c.os, c.text, system.Identify(c.text)})
+	}
+	return out, nil
+}
+
+// savedConfig is the configuration that the files of a switch hold together.
+type savedConfig struct {
+	os, why, doubt string
+	text           []byte
+	files          []string
+	begins         []int // the line of the text before each file but the first
+}
+
+// readConfig reads the files of a switch of a system, "" for the one that they look
+// like. Later ones add to earlier ones as they would on the switch.
+func readConfig(os, first string, more ...string) (c savedConfig, err error) {
+	c.os, c.files = os, append([]string{first}, more...)
+	var texts [][]byte
+	for _, file := range c.files {
+		text, err := readSaved(file)
+		if err != nil {
+			return c, err
+		}
+		texts = append(texts, text)
+		by := Systems.Rate(text)
+		found, why := drivers.Recognised(by)
+		switch {
+		case c.os == "" && why != nil:
+			return c, Wrong("", "systems are "+strings.Join(Systems.Names(), ", "), "%s: %w", file, why)
+		case c.os == "":
+			c.os = found
+			c.why = "read as " + by[0].String()
+			if len(by) > 1 {
+				c.why += "; next is " + by[1].String()
+			}
+		case why == nil && found != c.os && len(texts) > 1:
+			return c, fmt.Errorf("%s looks like a configuration of %s, and %s is one of %s", file, by[0], first, c.os)
+		case why == nil && found != c.os:
+			c.doubt = fmt.Sprintf("%s looks like a configuration of %s, and is read as one of %s", file, found, c.os)
+		}
+	}
+	if len(texts) == 1 {
+		c.text = texts[0]
+		return c, nil
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(texts[0]), []byte("{")) {
+		c.text, err = merged(c.files, texts)
+		return c, err
+	}
+	for i, text := range texts {
+		if i > 0 {
+			c.begins = append(c.begins, bytes.Count(c.text, []byte("\n")))
+		}
+		if i < len(texts)-1 {
+			text = endless(text)
+		}
+		c.text = append(append(c.text, text...), '\n')
+	}
+	return c, nil
+}
+
+// endless takes the line away that ends a configuration.
+func endless(text []byte) []byte {
+	t := bytes.TrimRight(text, " \t\n")
+	if bytes.HasSuffix(t, []byte("\nend")) {
+		return append(bytes.Clone(t[:len(t)-len("end")]), "!\n"...)
+	}
+	return text
+}
+
+// merged adds the rows of later files to those of earlier ones, field by field, as
+// "config load" and "sonic-cfggen -j A -j B" do. A table of a golden configuration takes
+// the place of the table, as "config override-config-table" has it
+// (sonic-utilities config/main.py).
+func merged(files []string, texts [][]byte) ([]byte, error) {
+	out := map[string]json.RawMessage{}
+	for i, text := range texts {
+		var tables map[string]json.RawMessage
+		if err := json.Unmarshal(text, &tables); err != nil {
+			return nil, fmt.Errorf("%s: not CONFIG_DB: %w", files[i], err)
+		}
+		golden := strings.HasPrefix(filepath.Base(files[i]), "golden_config")
+		for name, table := range tables {
+			if was, ok := out[name]; ok && !golden {
+				table = mergedObjects(was, table, 2)
+			}
+			out[name] = table
+		}
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("merge configurations: %w", err)
+	}
+	return text, nil
+}
+
+// mergedObjects is an object with the members of another one, to a depth; what is no
+// object is replaced.
+func mergedObjects(a, b json.RawMessage, depth int) json.RawMessage {
+	var x, y map[string]json.RawMessage
+	if depth == 0 || json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil || x == nil {
+		return b
+	}
+	for k, v := range y {
+		if was, ok := x[k]; ok {
+			v = mergedObjects(was, v, depth-1)
+		}
+		x[k] = v
+	}
+	out, err := json.Marshal(x)
+	if err != nil {
+		return b
+	}
+	return out
+}
+
+// place says of lines of several files which file they stand in.
+func (c *savedConfig) place(lines []render.Line) {
+	for i := range lines {
+		l := &lines[i]
+		at := 0
+		for at < len(c.begins) && l.No > c.begins[at] {
+			at++
+		}
+		if at == 0 {
+			continue
+		}
+		l.No -= c.begins[at-1]
+		l.Where = strings.TrimSpace(filepath.Base(c.files[at]) + " " + l.Where)
+	}
+}
+
+func readSaved(path string) ([]byte, error) {
+	text, err := boundedfile.Read(path, maxConfig)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	text = plain(text)
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, fmt.Errorf("%s is empty", path)
+	}
+	return text, nil
+}
+
+// contents says what a configuration without ports holds: its tables, or the kinds of
+// its blocks.
+func contents(text []byte) string {
+	const most = 8
+	var tables map[string]json.RawMessage
+	if json.Unmarshal(text, &tables) == nil {
+		names := natural.Keys(tables)
+		if len(names) == 0 {
+			return "no tables"
+		}
+		s := "the tables " + strings.Join(names[:min(len(names), most)], ", ")
+		if len(names) > most {
+			s += fmt.Sprintf(" and %d more", len(names)-most)
+		}
+		return s
+	}
+	n, count := 0, map[string]int{}
+	for l := range bytes.Lines(text) {
+		if l = bytes.TrimRight(l, " \t\n"); len(l) == 0 || l[0] == '!' {
+			continue
+		}
+		n++
+		if l[0] == ' ' || l[0] == '\t' {
+			continue
+		}
+		head := strings.Fields(string(l[:min(len(l), 60)]))
+		count[strings.Join(head[:min(len(head), 2)], " ")]++
+	}
+	kinds := natural.Keys(count)
+	slices.SortStableFunc(kinds, func(a, b string) int { return count[b] - count[a] })
+	s := words.Count(n, "line")
+	for i, k := range kinds[:min(len(kinds), most)] {
+		s += map[bool]string{true: ": ", false: ", "}[i == 0] + k
+		if count[k] > 1 {
+			s += fmt.Sprintf(" (%d)", count[k])
+		}
+	}
+	if len(kinds) > most {
+		s += ", ..."
+	}
+	return s
+}

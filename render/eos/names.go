@@ -1,0 +1,115 @@
+package eos
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/render/lines"
+)
+
+// maxNames bounds the ports that the headers of one text name by ranges.
+const maxNames = 16 << 10
+
+// kinds are the interfaces whose names people shorten.
+var kinds = []string{"Ethernet", "Port-Channel"}
+
+// spell replaces headers of interfaces as people type them, "interface Et1/1" and
+// "interface Ethernet1-4,7", by one for each port. They have their lines in common. A
+// switch prints neither form.
+func spell(c *Config) {
+	var out []*Line
+	room := maxNames
+	for i, l := range c.Lines {
+		names := []string(nil)
+		if headerOf(l.Text) == headSection && strings.HasPrefix(l.Text, sectionInterface) {
+			names = namesOf(strings.TrimPrefix(canonical(l.Text), sectionInterface), room)
+		}
+		if len(names) == 0 {
+			if out != nil {
+				out = append(out, l)
+			}
+			continue
+		}
+		if out == nil {
+			out = append(out, c.Lines[:i]...)
+		}
+		room -= len(names)
+		for _, n := range names {
+			out = append(out, &Line{Text: sectionInterface + n, No: l.No, Sub: l.Sub})
+		}
+	}
+	if out != nil {
+		c.Lines = out
+	}
+}
+
+// namesOf returns the ports that a header names in another form than EOS prints; nil
+// for one in that form, one that it cannot read, and one of more than most ports.
+func namesOf(s string, most int) []string {
+	at := strings.IndexAny(s, "0123456789")
+	if at < 0 {
+		return nil
+	}
+	word, kind := strings.TrimSpace(s[:at]), ""
+	s = s[:at] + strings.ReplaceAll(s[at:], " ", "")
+	for _, k := range kinds {
+		if len(word) >= 2 && len(word) <= len(k) && strings.EqualFold(word, k[:len(word)]) {
+			kind = k
+		}
+	}
+	if kind == "" {
+		return nil
+	}
+	var out []string
+	for part := range strings.SplitSeq(s[at:], ",") {
+		from, to, ranged := strings.Cut(strings.TrimSpace(part), "-")
+		a, ok := numbers(from)
+		b := a
+		if ranged && ok {
+			b, ok = numbers(to)
+		}
+		if !ok || len(b) > len(a) {
+			return nil
+		}
+		// "1/1-4" goes from 1/1 to 1/4; "1/1-4/1" has all else in common.
+		b = append(a[:len(a)-len(b):len(a)-len(b)], b...)
+		vary := len(a) - 1
+		for i := range a {
+			if a[i] != b[i] {
+				vary = i
+			}
+		}
+		for ; a[vary] <= b[vary]; a[vary]++ {
+			if len(out) >= most {
+				return nil
+			}
+			name := kind
+			for i, n := range a {
+				if i > 0 {
+					name += "/"
+				}
+				name += itoa(n)
+			}
+			out = append(out, name)
+		}
+		if a[vary]--; !slices.Equal(a, b) {
+			return nil
+		}
+	}
+	if len(out) == 1 && out[0] == s {
+		return nil
+	}
+	return out
+}
+
+// numbers reads "1/2/3".
+func numbers(s string) (out []int, ok bool) {
+	for part := range strings.SplitSeq(s, "/") {
+		n, ok := lines.Number(part, 9999)
+		if !ok || len(out) == 3 {
+			return nil, false
+		}
+		out = append(out, n)
+	}
+	return out, true
+}

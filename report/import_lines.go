@@ -1,0 +1,236 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/internal/term"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/derive"
+)
+
+// fates are those that are listed line by line, what needs a decision first.
+var fates = []render.Fate{render.Differs, render.Unknown, render.Left, render.Inert, render.Default}
+
+// WriteCoverage writes what became of the lines of each switch: a table of counts,
+// how the system was recognised, and each line that is not represented, with its place
+// and the reason.
+func WriteCoverage(w io.Writer, r *fleet.Imported) error {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	fmt.Fprint(table, "SWITCH\tSYSTEM\tLINES\tREPRESENTED")
+	for _, f := range slices.Backward(fates) {
+		fmt.Fprint(table, "\t"+strings.ToUpper(string(f)))
+	}
+	fmt.Fprintln(table)
+	var seen ordered.Groups[string, string]
+	for _, a := range r.Accounts {
+		count := countFates(a)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d", a.Device, a.System, len(a.Lines), count[render.Represented])
+		for _, f := range slices.Backward(fates) {
+			fmt.Fprintf(table, "\t%d", count[f])
+		}
+		fmt.Fprintln(table)
+		if a.Recognised != "" {
+			seen.Add(a.Recognised, a.Device)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for why, devices := range seen.All() {
+		fmt.Fprintf(&b, "\n%s: %s\n", fewNames(devices, 80), term.Clean(why))
+	}
+	for _, f := range fates {
+		lines := foldLines(r.Accounts, f)
+		if len(lines) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s\n", f)
+		for _, l := range lines {
+			fmt.Fprintf(&b, "  %s\n", term.Clean(l))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// kind is what equal lines have in common: all but their numbers. Of lines that need no
+// decision it is the reason and the sort of block or table.
+type kind struct{ why, where, text string }
+
+func kindOf(l render.Line) kind {
+	if l.Fate == render.Unknown || l.Fate == render.Differs {
+		return kind{shape(l.Why), shape(l.Where), shape(l.Text)}
+	}
+	if table, _, ok := strings.Cut(l.Where, "|"); ok {
+		return kind{why: shape(l.Why), where: table}
+	}
+	words := strings.Fields(l.Where)
+	return kind{why: shape(l.Why), where: shape(strings.Join(words[:min(len(words), 2)], " "))}
+}
+
+// alike are lines of one kind on one switch.
+type alike struct {
+	wheres, texts []string // each once
+	why, check    string
+	first, last   int // their places in the text; 0 for none
+	n             int
+	mixed         bool // the reasons are not all the same
+}
+
+// foldLines writes the lines of one fate. Those that differ in their numbers alone are
+// one, with the places that they stand at; so are those that switches share.
+func foldLines(accounts []fleet.Account, fate render.Fate) (out []string) {
+	type shared struct{ place, rest string }
+	type on struct{ device, lines string }
+	var by ordered.Groups[shared, on]
+	for _, a := range accounts {
+		var groups ordered.Map[kind, alike]
+		for _, l := range a.Lines {
+			if l.Fate == fate {
+				groups.At(kindOf(l)).add(l)
+			}
+		}
+		for _, g := range groups.All() {
+			by.Add(shared{fewNames(g.wheres, 80), g.rest()}, on{a.Device, g.lines()})
+		}
+	}
+	for at, list := range by.All() {
+		var devices []string
+		lines := list[0].lines
+		for _, o := range list {
+			devices = append(devices, o.device)
+			if o.lines != lines {
+				lines = ""
+			}
+		}
+		place := strings.TrimSpace(fewNames(devices, 80) + " " + at.place)
+		if lines != "" && at.place != "" {
+			place += ","
+		}
+		out = append(out, strings.TrimSpace(place+" "+lines)+at.rest)
+	}
+	return out
+}
+
+// add adds a line of the kind.
+func (g *alike) add(l render.Line) {
+	if g.n++; g.n == 1 {
+		g.why, g.check, g.first = l.Why, l.Check, l.No
+	}
+	g.last = l.No
+	g.mixed = g.mixed || l.Why != g.why
+	if n := len(g.wheres); l.Where != "" && (n == 0 || g.wheres[n-1] != l.Where) {
+		g.wheres = append(g.wheres, l.Where)
+	}
+	const most = 4 // as many are compared, and one less is shown
+	if text := term.Clip(l.Text, 100); strings.Trim(text, ": ") != "" && len(g.texts) < most && !slices.Contains(g.texts, text) {
+		g.texts = append(g.texts, text)
+	}
+}
+
+// lines is where the lines stand in the text.
+func (g *alike) lines() string {
+	switch {
+	case g.first == 0:
+		return ""
+	case g.n == 1:
+		return "line " + strconv.Itoa(g.first)
+	}
+	return fmt.Sprintf("%s between %d and %d", words.Count(g.n, "line"), min(g.first, g.last), max(g.first, g.last))
+}
+
+// rest is what the lines say, and why they have their fate.
+func (g *alike) rest() string {
+	s := ""
+	if len(g.texts) > 0 {
+		s = " [" + strings.Join(g.texts[:min(len(g.texts), 3)], "; ")
+		if len(g.texts) > 3 {
+			s += "; ..."
+		}
+		s += "]"
+	}
+	if g.n > 1 && g.first == 0 {
+		s += fmt.Sprintf(" (%d)", g.n)
+	}
+	if g.mixed {
+		g.why = strings.ReplaceAll(shape(g.why), "0", "...")
+	}
+	if g.why != "" {
+		s += ": " + g.why
+	}
+	if g.check != "" {
+		s += " (" + g.check + ")"
+	}
+	return s
+}
+
+// shape is a text with each number in it as 0.
+func shape(s string) string {
+	if strings.IndexFunc(s, isDigit) < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch digit := isDigit(rune(s[i])); {
+		case !digit:
+			b = append(b, s[i])
+		case i == 0 || !isDigit(rune(s[i-1])):
+			b = append(b, '0')
+		}
+	}
+	return string(b)
+}
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// fewNames folds names, and cuts a list of more than most bytes, which nobody reads.
+func fewNames(names []string, most int) string {
+	s := natural.Fold(slices.Compact(natural.Sorted(names)))
+	if len(s) <= most {
+		return s
+	}
+	cut := strings.LastIndexByte(s[:most], ',')
+	if cut < 0 {
+		cut = strings.IndexByte(s, ',')
+	}
+	if cut < 0 { // one name
+		return s
+	}
+	return s[:cut+1] + fmt.Sprintf("... (%d in all)", len(names))
+}
+
+// foldChanges writes equal changes once, with their ports and switches.
+func foldChanges(ds []derive.Difference) (out []string) {
+	type change struct{ field, was, want string }
+	type place struct {
+		change
+		ports string
+	}
+	var devices ordered.Groups[place, string]
+	for _, d := range ds {
+		var ports ordered.Groups[change, string]
+		for _, c := range d.Changes {
+			k := change{c.Field.String(), c.Old, c.New}
+			if ports.Add(k); c.Port != "" {
+				ports.Add(k, c.Port)
+			}
+		}
+		for k, names := range ports.All() {
+			devices.Add(place{k, fewNames(names, 160)}, d.Device)
+		}
+	}
+	for p, names := range devices.All() {
+		out = append(out, fmt.Sprintf("%s %s %s -> %s", strings.TrimSpace(fewNames(names, 160)+" "+p.ports), p.field, p.was, p.want))
+	}
+	return out
+}

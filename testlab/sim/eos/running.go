@@ -1,0 +1,70 @@
+package eos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+)
+
+// Refuses returns what a box of a model says to the lines of a running configuration
+// that it refuses: "line 12: tx-queue 3: % Invalid input". An empty model is that of
+// the zero Options.
+func Refuses(model string, config []byte) []string {
+	e, err := unserved(Options{Model: model, Running: config})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return e.refused
+}
+
+// Refused returns the lines of Options.Running that the box refused at its start.
+func (e *EOS) Refused() []string { return slices.Clone(e.refused) }
+
+// take runs a configuration as a box loads a file: a line that it refuses is left out,
+// and with a header all that stands below it.
+func (e *EOS) take(s *session, text string) {
+	skip := -1 // the indentation of a header that was refused
+	for i, l := range cli.SplitLines(text) {
+		l = strings.TrimSuffix(strings.ReplaceAll(l, "\t", "   "), "\r")
+		t := strings.TrimSpace(l)
+		indent := len(l) - len(strings.TrimLeft(l, " "))
+		if s.heredoc == nil {
+			switch {
+			case t == "" || t == "!":
+				continue
+			case skip >= 0 && indent > skip:
+				continue
+			}
+			skip = -1
+		}
+		if out := s.run(l); failed(out) {
+			e.refused = append(e.refused, fmt.Sprintf("line %d: %s: %s", i+1, cli.Clip(t), out))
+			skip = indent
+		}
+	}
+	if s.heredoc != nil {
+		e.refused = append(e.refused, s.heredoc.head+": the text has no EOF")
+		s.heredoc = nil
+	}
+}
+
+// keywordOf is the queue keyword that a configuration itself uses, "" for none. The
+// 7260 has used both, and which of them another model uses is not known.
+func keywordOf(model, config string) string {
+	m := strings.TrimPrefix(strings.ToUpper(model), "DCS-")
+	known := isSand(model) || slices.ContainsFunc([]string{"7050", "7060", "7300", "7320", "7358", "7368", "7388"}, func(p string) bool { return strings.HasPrefix(m, p) })
+	if known {
+		return ""
+	}
+	for line := range strings.Lines(config) {
+		for _, w := range strings.Fields(line) {
+			switch w {
+			case "tx-queue", "uc-tx-queue":
+				return w
+			}
+		}
+	}
+	return ""
+}
