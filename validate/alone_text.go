@@ -2,6 +2,7 @@ package validate
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -132,6 +133,7 @@ func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 	if attr == (qos.Attr{}) {
 		return nil
 	}
+	var out *render.Line
 	global := attr
 	if attr.Kind == qos.KindMap {
 		global.Kind = qos.KindGlobalMap
@@ -140,10 +142,13 @@ func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 		l := &r.c.Account[i]
 		if l.Fate == render.Represented && (l.Ports == nil || slices.Contains(l.Ports, port)) &&
 			slices.ContainsFunc(l.Attrs, func(a qos.Attr) bool { return a.Covers(attr) || a.Covers(global) }) {
-			return l
+			if word := says[attr.Kind]; word != nil && word.MatchString(l.Text) {
+				return l
+			}
+			out = cmp.Or(out, l)
 		}
 	}
-	return nil
+	return out
 }
 
 // line is the line that speaks of an attribute of a port, else its interface; 0 where
@@ -243,7 +248,21 @@ func (r *aloneRun) halfOfPFC(port string) {
 	}
 	half := func(id string, at *textLine, what, fix string) {
 		r.unpaused[port] = true
-		r.add(aloneFinding{line: at.no, Finding: Finding{ID: id, Severity: Error, What: what, Fix: fix}}, port)
+		f := aloneFinding{line: at.no, Finding: Finding{ID: id, Severity: Error, What: what, Fix: fix}}
+		i := slices.IndexFunc(r.c.Account, func(l render.Line) bool { return l.No == at.no && l.Fate == render.Inert && l.Why != "" })
+		if i >= 0 {
+			f.What = printable(at.text) + ": " + r.c.Account[i].Why
+			if f.ID = "PFC-15"; strings.Contains(f.What, "classifies nothing") {
+				f.ID = "CLS-19"
+			}
+			if f.ID != id {
+				f.Fix = ""
+			}
+		}
+		if policy := r.missing(); policy != "" {
+			f.Severity, f.What, f.Fix = Warning, f.What+"; policy "+printable(policy)+" of system qos is not in the file", ""
+		}
+		r.add(f, port)
 	}
 	switch {
 	case on != nil && network != nil:
@@ -255,6 +274,17 @@ func (r *aloneRun) halfOfPFC(port string) {
 	case on == nil && paused != nil:
 		half("PFC-15", paused, "a priority is no-drop, and PFC is not on", "add priority-flow-control on")
 	}
+}
+
+// missing is a network-qos policy that system qos attaches and the text does not hold.
+func (r *aloneRun) missing() string {
+	for _, l := range r.text.blocks["system qos"] {
+		m := attaches.FindStringSubmatch(l.text)
+		if m != nil && strings.Contains(l.text, "type network-qos") && r.text.blocks["policy-map type network-qos "+m[1]] == nil {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // negotiated finds a policy of the system that pauses, where no port states PFC.
