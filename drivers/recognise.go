@@ -123,7 +123,9 @@ func (all Systems) Rate(text []byte) []Rating {
 			}
 			if at := m.text().FindIndex(text); at != nil {
 				r.Score += m.weight
-				r.Lines = append(r.Lines, lineAt(text, at))
+				if l := lineAt(text, at); !slices.Contains(r.Lines, l) {
+					r.Lines = append(r.Lines, l)
+				}
 			}
 		}
 		if r.Score > 0 {
@@ -140,17 +142,18 @@ func (all Systems) Rate(text []byte) []Rating {
 	return out
 }
 
-// lineAt is the line that a match begins in; of JSON, which need not have lines, the
-// match.
+// lineAt is the line that a match begins in; of JSON, which need not have lines, its
+// key.
 func lineAt(text []byte, at []int) string {
-	from, to := bytes.LastIndexByte(text[:at[1]], '\n')+1, at[1]
-	if from <= at[0] {
-		from = at[0]
+	if text[at[0]] == '"' {
+		key, _, _ := strings.Cut(string(text[at[0]+1:at[1]]), `"`)
+		return key
 	}
-	if i := bytes.IndexByte(text[to:], '\n'); i >= 0 && !bytes.HasPrefix(text[at[0]:], []byte(`"`)) {
-		to += i
+	to := len(text)
+	if i := bytes.IndexByte(text[at[1]:], '\n'); i >= 0 {
+		to = at[1] + i
 	}
-	return term.Clip(string(text[from:to]), 60)
+	return term.Clip(string(text[at[0]:to]), 60)
 }
 
 // Recognise returns the name of the system whose configuration a text looks like.

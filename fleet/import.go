@@ -76,9 +76,9 @@ func Import(ctx context.Context, s *Sources, a *Access, o ImportOptions) (*Impor
 		if r.doubt != "" {
 			out.Doubts = append(out.Doubts, r.sw.Name+": "+r.doubt)
 		}
+		r.account.Device, r.account.System = r.sw.Name, r.sw.OS
 		r.sw.Account, r.sw.File = r.account.Lines, r.account.File
 		in.Switches = append(in.Switches, r.sw)
-		r.account.Device, r.account.System = r.sw.Name, r.sw.OS
 		out.Accounts = append(out.Accounts, r.account)
 	}); err != nil {
 		return out, err

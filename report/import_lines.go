@@ -63,8 +63,20 @@ func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 	return err
 }
 
-// kind is what equal lines have in common: all but their numbers.
+// kind is what equal lines have in common: all but their numbers. Of lines that need no
+// decision it is the reason and the sort of block or table.
 type kind struct{ why, where, text string }
+
+func kindOf(l render.Line) kind {
+	if l.Fate == render.Unknown || l.Fate == render.Differs {
+		return kind{shape(l.Why), shape(l.Where), shape(l.Text)}
+	}
+	if table, _, ok := strings.Cut(l.Where, "|"); ok {
+		return kind{why: shape(l.Why), where: table}
+	}
+	words := strings.Fields(l.Where)
+	return kind{why: shape(l.Why), where: shape(strings.Join(words[:min(len(words), 2)], " "))}
+}
 
 // alike are lines of one kind on one switch.
 type alike struct {
@@ -85,7 +97,7 @@ func foldLines(accounts []fleet.Account, fate render.Fate) (out []string) {
 		var groups ordered.Map[kind, alike]
 		for _, l := range a.Lines {
 			if l.Fate == fate {
-				groups.At(kind{shape(l.Why), shape(l.Where), shape(l.Text)}).add(l)
+				groups.At(kindOf(l)).add(l)
 			}
 		}
 		for _, g := range groups.All() {

@@ -329,6 +329,9 @@ func TestDesiredInTheFormThatRuns(t *testing.T) {
 	for i, weights := range [][2]int{{10, 25}, {10, 25}, {20, 50}} {
 		h.Queues[i].Scheduler, w.Queues[i].Scheduler = Of(Scheduler{Weight: weights[0]}), Of(Scheduler{Weight: weights[1]})
 	}
+	for i := 3; i < NumPriorities; i++ {
+		h.Queues[i].Scheduler, w.Queues[i].Scheduler = Opt[Scheduler]{}, Opt[Scheduler]{}
+	}
 	h.Queues[3].ECN, w.Queues[3].ECN = Of(ECN{Enabled: true, Min: 150, Max: 1500, Unit: UnitKBytes, Probability: 5}), Of(ECN{Enabled: true, Min: 150_000, Max: 1_500_000, Probability: 5})
 	m := *w.Maps.V
 	m.TCToQueue[5], m.DSCPToTC[40], m.DSCPToTC[41] = 1, 3, Unmanaged
