@@ -499,7 +499,10 @@ func (r *aloneRun) fails(check *Check, l *render.Line) {
 		ports = []string{port}
 	}
 	said := slices.ContainsFunc(r.list, func(f aloneFinding) bool {
-		return f.ID == check.ID && f.row == "" && (f.line == 0 || len(ports) == 0 || slices.Contains(f.Ports, ports[0]))
+		if f.ID != check.ID {
+			return false
+		}
+		return len(ports) > 0 && slices.Contains(f.Ports, ports[0]) || f.row == "" && (f.line == 0 || len(ports) == 0)
 	})
 	again := aloneCause{check.ID, l.Where + "\n" + l.Why, 0}
 	if said || r.lineSaid[again] || (check.ID == "WD-06" || check.ID == "PFC-15") && len(ports) > 0 && r.unpaused[ports[0]] {

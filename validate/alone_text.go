@@ -100,11 +100,13 @@ var (
 // where is the place of a line, or of what sets an attribute on a port: the line that
 // is known to, else one that speaks of it, else the interface.
 func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
-	if line == 0 {
-		if l := r.setter(port, attr); l != nil && l.No == 0 {
+	if l := r.setter(port, attr); line == 0 && l != nil {
+		if l.No == 0 {
 			return r.c.File + " " + printable(l.Where)
-		} else if l != nil {
-			line = l.No
+		}
+		line = l.No
+		if word := says[attr.Kind]; word != nil && !word.MatchString(l.Text) {
+			line = cmp.Or(r.text.word(port, attr), line) // it attaches what says it
 		}
 	}
 	table := tables[attr.Kind]
@@ -154,23 +156,30 @@ func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 // line is the line that speaks of an attribute of a port, else its interface; 0 where
 // there is neither.
 func (t *configText) line(port string, attr qos.Attr) int {
-	own := t.blocks["interface "+port]
-	if word := says[attr.Kind]; word != nil {
-		for _, l := range t.ofPort(port) {
-			if !word.MatchString(l.text) {
+	line := t.word(port, attr)
+	if own := t.blocks["interface "+port]; line == 0 && len(own) > 0 {
+		line = own[0].no
+	}
+	return line
+}
+
+// word is the line that speaks of an attribute of a port, 0 where there is none.
+func (t *configText) word(port string, attr qos.Attr) int {
+	word := says[attr.Kind]
+	if word == nil {
+		return 0
+	}
+	for _, l := range t.ofPort(port) {
+		if !word.MatchString(l.text) {
+			continue
+		}
+		if attr.Kind.Of() == qos.OfQueue {
+			m := queueWord.FindStringSubmatch(l.parent)
+			if m == nil || strings.Replace(m[1], "-default", "0", 1) != strconv.Itoa(int(attr.Index)) {
 				continue
 			}
-			if attr.Kind.Of() == qos.OfQueue {
-				m := queueWord.FindStringSubmatch(l.parent)
-				if m == nil || strings.Replace(m[1], "-default", "0", 1) != strconv.Itoa(int(attr.Index)) {
-					continue
-				}
-			}
-			return l.no
 		}
-	}
-	if len(own) > 0 {
-		return own[0].no
+		return l.no
 	}
 	return 0
 }
