@@ -98,7 +98,7 @@ var pager = regexp.MustCompile(`(?m)^ ?(?:--|<--- )More(?:--| --->)(?:\(\d+%\))?
 // A prompt is one word that ends with its sign, and what was typed behind it; wanted
 // are the commands that show a configuration.
 var (
-	prompt = regexp.MustCompile(`^[A-Za-z0-9][\w.@:~/()\[\]-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
+	prompt = regexp.MustCompile(`^[A-Za-z0-9][\w.@:~/()\[\],-]{0,127}[#>$](?:[ \t]*([A-Za-z].*))?[ \t]*$`)
 	wanted = regexp.MustCompile(`^(?:sudo )?(?:sh\w*\s+(?:run|start|conf)|cat |more |less |sonic-cfggen |jq |configure|copy run)`)
 )
 
@@ -132,6 +132,10 @@ func unprompted(text []byte) []byte {
 		to := len(text)
 		if i+1 < len(all) {
 			to = all[i+1].from
+		}
+		if !asked && bytes.Contains(out[s.from:s.body], []byte("(config")) {
+			// What is typed in a mode that configures is configuration.
+			continue
 		}
 		if !asked || wanted.MatchString(s.command) {
 			to = s.body

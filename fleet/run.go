@@ -543,6 +543,19 @@ func (r *run) verify(ctx context.Context, drv drivers.Driver, f drivers.Facts, t
 	}
 }
 
+// asRun is desired in the form that a snapshot of the device has.
+func asRun(drv drivers.Driver, snap *drivers.Snapshot, desired drivers.Desired) drivers.Desired {
+	want, ok := desired.(*qos.Device)
+	if !ok {
+		return desired
+	}
+	running, _, err := drivers.Decode(drv, snap)
+	if err != nil {
+		return desired
+	}
+	return want.AsRun(running)
+}
+
 func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, blind bool) (now *drivers.Steps, unseen, err error) {
 	snap, err := drv.Read(ctx)
 	if err != nil {
@@ -557,7 +570,7 @@ func inForce(ctx context.Context, drv drivers.Driver, f drivers.Facts, t task, b
 	if n := len(now.Items); n > 0 {
 		return nil, nil, fmt.Errorf("%w: read back, %d steps are left, first: %s", drivers.ErrPartial, n, now.Items[0].What)
 	}
-	bad, err := drv.Applied(ctx, t.desired)
+	bad, err := drv.Applied(ctx, asRun(drv, snap, t.desired))
 	switch {
 	case errors.Is(err, drivers.ErrUnsupported), blind && errors.Is(err, drivers.ErrNoState):
 		return now, err, nil

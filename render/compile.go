@@ -165,6 +165,10 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		m.TCToGroup[i] = 0
 		m.PFCToQueue[i] = int8(i)
 	}
+	if s.Keep.CodePoints.V {
+		// What no class is about stays in its queue and group as well.
+		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue)
+	}
 	for _, k := range s.Classes {
 		c := class(k)
 		if s.Trust.V == qos.TrustPCP {

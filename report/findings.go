@@ -32,6 +32,8 @@ type Report struct {
 	Ports   int // ports of hosts that were read
 	// Counted is what ports counted in the window of the run; empty without one.
 	Counted []gate.PortWindow
+	// Alone says that the devices were judged without an intent.
+	Alone bool
 	// Findings are sorted by [validate.Sort].
 	Findings []validate.Finding
 }
@@ -45,6 +47,21 @@ type Device struct {
 	File   string     `json:"file,omitempty" doc:"of a saved configuration"`
 	Error  string     `json:"error,omitempty" doc:"why it could not be read"`
 	Hint   string     `json:"hint,omitempty" doc:"what to do about that"`
+	Looked string     `json:"looked,omitempty" doc:"what of a saved configuration was looked at"`
+}
+
+// JudgedAlone is the report of configurations that were judged without an intent.
+func JudgedAlone(js []fleet.Judged, found []validate.Finding) Report {
+	r := Report{Command: "check", Alone: true, Findings: found}
+	var names []string
+	for _, j := range js {
+		names = append(names, j.Name)
+		r.Devices = append(r.Devices, Device{Name: j.Name, Kind: SwitchDevice, OS: j.OS, Source: FromSaved, File: j.File, Looked: j.String()})
+	}
+	if r.Fabric = natural.Fold(names); len(r.Fabric) > textWidth/2 {
+		r.Fabric = words.Plural(len(names), "switch", "switches")
+	}
+	return r
 }
 
 // Looked lists switches and hosts that were looked at in one way, for a report.
@@ -160,6 +177,9 @@ func (r Report) Checks() []*validate.Check {
 	}
 	open := r.notMade()
 	return slices.DeleteFunc(validate.Checks(), func(c *validate.Check) bool {
+		if r.Alone {
+			return !validate.MadeAlone(c.ID)
+		}
 		return !c.Made() || c.Reads&read == 0 || r.nowhere(open[c.ID])
 	})
 }
@@ -324,6 +344,9 @@ func (r Report) looked() string {
 		default:
 			parts = append(parts, words.Plural(all[i], noun[0], noun[1]))
 		}
+	}
+	if r.Alone {
+		return words.Count(len(r.Devices), "configuration") + " checked without an intent"
 	}
 	if r.Command == "check" {
 		return strings.Join(append(parts, words.Count(r.Links, "link")), ", ") + " checked"

@@ -36,6 +36,14 @@ func writeText(w io.Writer, r Report, o Options) error {
 		section = next
 		t.cause(c, r.whereLabel(c.Wheres()...))
 	}
+	for i, d := range r.Devices {
+		if i == 0 && d.Looked != "" && len(causes) > 0 {
+			t.printf("\n")
+		}
+		if d.Looked != "" {
+			t.printf("%s\n", t.S.Dim(term.CleanLine(d.Looked)))
+		}
+	}
 	return t.Err()
 }
 

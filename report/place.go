@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,8 +10,9 @@ import (
 	"github.com/roce-fabric/roce-fabric/validate"
 )
 
-// placeForm is how a finding names a place in the intent; words may follow.
-var placeForm = regexp.MustCompile(`^(.+?):([0-9]{1,9}):([0-9]{1,9})(?:$|[ ,;])`)
+// placeForm is how a finding names a place in the intent, or, without a column, in a
+// configuration; words may follow.
+var placeForm = regexp.MustCompile(`^(.+?):([0-9]{1,9})(?::([0-9]{1,9}))?(?:$|[ ,;])`)
 
 // parsePlace reads "fabric.yaml:5:3"; ok is false for the text of a rule.
 func parsePlace(where string) (pos intent.Pos, ok bool) {
@@ -22,7 +24,7 @@ func parsePlace(where string) (pos intent.Pos, ok bool) {
 	if err != nil || line == 0 {
 		return pos, false
 	}
-	col, err := strconv.Atoi(m[3])
+	col, err := strconv.Atoi(cmp.Or(m[3], "1"))
 	if err != nil || col == 0 {
 		return pos, false
 	}
@@ -32,6 +34,9 @@ func parsePlace(where string) (pos intent.Pos, ok bool) {
 // whereLabel says what the places of findings are: lines of the intent, or else
 // the rule or the other file that a value is from.
 func (r Report) whereLabel(wheres ...string) string {
+	if r.Alone {
+		return "in"
+	}
 	for _, w := range wheres {
 		if pos, ok := parsePlace(w); !ok || r.Intent != nil && !slices.Contains(r.Intent.Files, pos.File) {
 			return "from"
@@ -46,6 +51,9 @@ func (r Report) whereLabel(wheres ...string) string {
 func (r Report) placeOf(f validate.Finding) intent.Pos {
 	pos, ok := parsePlace(f.Where)
 	if r.Intent == nil {
+		if i := slices.IndexFunc(r.Devices, func(d Device) bool { return d.Name == f.Device && d.File != "" }); !ok && i >= 0 {
+			pos = intent.Pos{File: r.Devices[i].File, Line: 1, Column: 1}
+		}
 		return pos
 	}
 	if ok && slices.Contains(r.Intent.Files, pos.File) {

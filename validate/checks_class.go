@@ -12,7 +12,7 @@ import (
 var classChecks = []Check{
 	{
 		ID: "CLS-01", Title: "a DSCP belongs to different classes on two switches",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "by the intent"}, {Warning, "between configurations without an intent"}}, Scope: ScopeFabric, Reads: ReadsRunning,
 		Why:    "the class changes in the middle of a path, and lossless forwarding ends there",
 		Fix:    "give the DSCP one class everywhere: apply the intent",
 		device: observed(eachPort(classOfDSCP)), odd: otherClass,
@@ -87,7 +87,6 @@ var classChecks = []Check{
 		ID: "CLS-12", Title: "a classifier cannot match",
 		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the traffic stays in the default class", Fix: "match any, or reorder the classes",
-		Absent: "needs the class-maps of others; those of this tool are compared line by line",
 	},
 	{
 		ID: "CLS-13", Title: "DSCPs are left to the platform's own map",
@@ -118,8 +117,8 @@ var classChecks = []Check{
 	{
 		ID: "CLS-17", Title: "a DSCP rewrite is used where classification was meant",
 		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
-		Why: "\"traffic-class to dscp\" marks, \"dscp to traffic-class\" classifies", Fix: "use the classification",
-		Absent: "CLS-07 finds every rewrite of a class",
+		Why: "\"traffic-class to dscp\" marks, \"dscp to traffic-class\" classifies: the traffic stays in the class that it was in",
+		Fix: "write qos map dscp ... to traffic-class ..., and remove the rewrite",
 	},
 	{
 		ID: "CLS-18", Title: "a lossless class holds control traffic",
@@ -128,6 +127,11 @@ var classChecks = []Check{
 		Fix:     "keep DSCP 48 and 56 out of lossless classes",
 		Sources: []string{"RFC 4594, section 3.2"},
 		device:  intended(eachLossless(controlInLossless)),
+	},
+	{
+		ID: "CLS-19", Title: "no code point reaches a lossless priority",
+		Rules: []Rule{{Error, "where the port is lossless for nothing else"}, {Warning, "where another priority is in use"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "the traffic that was to be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
 	},
 }
 

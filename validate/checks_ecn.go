@@ -13,7 +13,7 @@ import (
 var ecnChecks = []Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
-		Rules: []Rule{{Error, "where it has no curve"}, {Info, "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "where it has no curve"}, {Warning, "where no intent asks for one"}, {Info, "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "PFC becomes the only congestion control",
 		Fix:    "give the class 'ecn: auto' or thresholds",
 		device: losslessQueues(unmarked),

@@ -18,7 +18,7 @@ var mtuChecks = []Check{
 	},
 	{
 		ID: "MTU-02", Title: "a link cannot carry a full RDMA packet",
-		Rules: always(Error), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "by the intent"}, {Warning, "where no intent says which packets hosts send"}}, Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
 		Why:     "connections come up and stall with the first large transfer",
 		Fix:     "raise mtu.fabric on the path, or lower mtu.rdma",
 		Sources: []string{"Linux include/rdma/ib_addr.h, iboe_get_mtu"},

@@ -15,6 +15,12 @@ import (
 
 var operationChecks = []Check{
 	{
+		ID: "CFG-01", Title: "a policy or profile for RoCE is attached nowhere",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "it reads as if it were in force, and does nothing",
+		Fix: "attach it, or remove it",
+	},
+	{
 		ID: "CAT-01", Title: "the model is not in the catalogue",
 		Rules: []Rule{{Warning, "for a name near one that it knows"}, {Info, "else"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:   "its ports, buffers and headroom cannot be checked",

@@ -12,7 +12,7 @@ import (
 var pfcChecks = []Check{
 	{
 		ID: "PFC-01", Title: "the two ends of a link pause different priorities",
-		Rules: always(Error), Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "by the intent"}, {Warning, "between configurations without an intent"}}, Scope: ScopeLink, Reads: ReadsIntent | ReadsRunning,
 		Why:  "one side pauses and the other ignores it, and packets are lost",
 		Fix:  "make the same classes lossless on both ends",
 		link: pfcOfEnds,
@@ -88,6 +88,12 @@ var pfcChecks = []Check{
 		Why:    "control traffic and congestion notifications can be paused",
 		Fix:    "use priorities 1 to 5 for lossless classes",
 		device: intended(eachLossless(losslessControl)),
+	},
+	{
+		ID: "PFC-15", Title: "half of PFC is configured",
+		Rules: []Rule{{Error, "where a port has PFC or a no-drop priority without the other"}, {Warning, "where it is left to what each neighbor negotiates"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
+		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there: on NX-OS with a network-qos policy in system qos",
 	},
 }
 

@@ -17,7 +17,7 @@ var schedulerChecks = []Check{
 	},
 	{
 		ID: "SCH-02", Title: "a strict class without a rate limit is served before a lossless one",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: []Rule{{Error, "by the intent"}, {Warning, "where only the code points show the class"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
 		Why:    "it can starve the lossless queue, which then pauses the fabric",
 		Fix:    "give the class a bandwidth instead, or a maxRate",
 		device: intended(eachClass(strictAboveLossless)),
@@ -45,7 +45,7 @@ var schedulerChecks = []Check{
 	},
 	{
 		ID: "SCH-07", Title: "the queue of a class has no bandwidth share",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "by the intent"}, {Warning, "where no intent says that the queue has a class"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why:    "the class starves while others are busy",
 		Fix:    "give the queue a weight: apply the intent",
 		device: observed(eachClass(starved)),

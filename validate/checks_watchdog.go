@@ -11,7 +11,7 @@ import (
 var watchdogChecks = []Check{
 	{
 		ID: "WD-01", Title: "the PFC watchdog is off towards a host",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
+		Rules: []Rule{{Error, "by the intent"}, {Warning, "where no intent says what is attached"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:     "one bad NIC can pause the whole fabric",
 		Fix:     "switch pfc.watchdog on: one bad NIC can pause the whole fabric",
 		Sources: []string{"RDMA over Commodity Ethernet at Scale, SIGCOMM 2016, section 4.3"},
@@ -45,6 +45,12 @@ var watchdogChecks = []Check{
 		Why:    "a PFC storm is stopped on one switch and continues on another",
 		Fix:    "state one pfc.watchdog for the role, with detect of at most 1s",
 		device: eachPort(watchdogTimes), odd: otherWatchdog,
+	},
+	{
+		ID: "WD-06", Title: "half of a watchdog is configured",
+		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Why: "it reads as if the port were guarded, and no PFC storm is stopped",
+		Fix: "configure the other half: on SONiC a PFC_WD row and pfcwd_sw_enable, on NX-OS the line of the port and that of the switch",
 	},
 }
 

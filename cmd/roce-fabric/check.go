@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,6 +33,12 @@ func (a *app) checkCommand() *cobra.Command {
 			if o.list {
 				return a.listChecks()
 			}
+			switch alone, err := a.judgesAlone(cmd, o); {
+			case err != nil:
+				return err
+			case alone:
+				return a.checkSaved(cmd.Context(), o.config)
+			}
 			return a.check(cmd.Context(), o)
 		},
 	}
@@ -36,12 +46,51 @@ func (a *app) checkCommand() *cobra.Command {
 	a.reportFlags(c)
 	f := c.Flags()
 	f.StringVar(&o.models, "yang", "", "folder of .yang files to check rendered SONiC configuration against")
-	f.StringArrayVar(&o.config, "config", nil, "SWITCH=FILE: a saved configuration to compare with the intent; may be repeated")
+	f.StringArrayVar(&o.config, "config", nil, "a saved configuration to judge by itself: FILE, NAME=FILE or NAME:OS=FILE; with an intent SWITCH=FILE, to compare with it; may be repeated")
 	f.StringVar(&o.topology, "topology", "", "links to compare the intent's with: a containerlab file, or the output of 'lldpctl -f json' in a file named after its switch, leaf1.json")
 	f.BoolVar(&o.list, "list", false, "list all checks")
 	_ = c.MarkFlagDirname("yang")
 	_ = c.MarkFlagFilename("topology", "yml", "yaml", "json")
 	return c
+}
+
+// judgesAlone reports whether configurations are judged without an intent: none is
+// named, and one of them names no switch, or there is no file of the usual name.
+func (a *app) judgesAlone(cmd *cobra.Command, o checkOptions) (bool, error) {
+	if len(o.config) == 0 || cmd.Flags().Changed("file") {
+		return false, nil
+	}
+	if !slices.ContainsFunc(o.config, func(arg string) bool { return !strings.Contains(arg, "=") }) {
+		if _, err := os.Stat(a.file); !errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+	}
+	for _, flag := range []string{"only", "topology", "yang"} {
+		if cmd.Flags().Changed(flag) {
+			return true, usageHint("name the intent with -f", "--%s needs an intent, and configurations are judged without one here", flag)
+		}
+	}
+	return true, nil
+}
+
+// checkSaved judges configurations without an intent.
+func (a *app) checkSaved(ctx context.Context, args []string) error {
+	found, looked, err := fleet.CheckSaved(ctx, args)
+	if err != nil {
+		return err
+	}
+	next := "roce-fabric import"
+	for _, j := range looked {
+		if j.Doubt != "" {
+			a.Warn("%s", j.Doubt)
+		}
+		next += " --config " + j.Name + "=" + j.File
+	}
+	err = a.report(report.JudgedAlone(looked, found))
+	if a.Output == "text" && len(looked) < 4 {
+		a.Hint(next + " writes the intent that says the same")
+	}
+	return err
 }
 
 func (a *app) check(ctx context.Context, o checkOptions) error {

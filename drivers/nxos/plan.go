@@ -22,6 +22,8 @@ type planner struct {
 	*lines.Draft
 	snap    *snapshot
 	touched touched
+	// kept is what of the whole switch stays, as ports outside of the intent use it.
+	kept native.Shared
 }
 
 func (p *planner) Open() {
@@ -36,7 +38,7 @@ func (p *planner) Open() {
 }
 
 func (p *planner) Change(allowed *qos.Device) native.Edit {
-	e := native.Change(p.snap.cfg, allowed, p.snap.m)
+	e := native.ChangeWithin(p.snap.cfg, allowed, p.snap.m, p.kept)
 	p.touched = touches(e)
 	return e
 }
@@ -45,6 +47,46 @@ func (p *planner) Block() {
 	p.BlockPorts("port-channels")
 	for _, r := range append(native.Refusals(p.Desired), p.snap.m.Refusals(p.Desired)...) {
 		drivers.Block(p.Changes, r.Place, r.Why)
+	}
+	p.scope()
+}
+
+// scope leaves alone what all ports share where ports that are up and not in the intent
+// would behave otherwise. Changes that need it are blocked.
+func (p *planner) scope() {
+	after := func(kept native.Shared) *qos.Device {
+		e := native.ChangeWithin(p.snap.cfg, p.Desired, p.snap.m, kept)
+		d, _ := native.Decode(e.Apply(p.snap.cfg), p.snap.m)
+		return d
+	}
+	full := after(0)
+	others := qos.Others(p.Have, full, p.Desired)
+	if len(others) == 0 {
+		return
+	}
+	var less *qos.Device
+	const pauses, network, watchdog = native.SharedPauses, native.SharedNetwork, native.SharedWatchdog
+	for _, p.kept = range []native.Shared{pauses, watchdog, pauses | watchdog, network, network | watchdog} {
+		if less = after(p.kept); len(qos.Others(p.Have, less, p.Desired)) == 0 {
+			break
+		}
+	}
+	possible := map[qos.Place]bool{}
+	for _, c := range qos.Diff(p.Have, p.Desired) {
+		possible[c.Place()] = true
+	}
+	for _, c := range qos.Diff(full, p.Desired) {
+		delete(possible, c.Place())
+	}
+	blocked := false
+	for _, c := range qos.Diff(less, p.Desired) {
+		if possible[c.Place()] {
+			blocked = true
+			drivers.Block(p.Changes, c.Place(), fmt.Sprintf("it needs a change of the %s of the switch, with which %s, not in the intent, would behave otherwise; list these ports in the intent, or state globals: own", p.kept, natural.Fold(others)))
+		}
+	}
+	if !blocked {
+		p.Note("the %s of the switch: what %s, not in the intent, needs of it stays; with globals: own the plan changes that as well", p.kept, natural.Fold(others))
 	}
 }
 

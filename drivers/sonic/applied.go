@@ -210,7 +210,7 @@ func mapMembers(text, from, to string) map[int]int {
 func mapEntries(vals []int8) map[int]int {
 	out := map[int]int{}
 	for k, v := range vals {
-		if v != qos.Unmapped && v != qos.Unmanaged {
+		if v >= 0 {
 			out[k] = int(v)
 		}
 	}

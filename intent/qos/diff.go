@@ -445,6 +445,60 @@ func Others(before, after, desired *Device) []string {
 	return out
 }
 
+// AsRun returns d in the form that running has: where a scheduler, a curve or a map of
+// running means the same as that of d, it stands in its place. It is what a device that
+// is as desired puts into force. d is not changed.
+func (d *Device) AsRun(running *Device) *Device {
+	changed := map[Place]bool{}
+	for _, c := range Diff(running, d) {
+		changed[c.Place()] = true
+	}
+	shared := map[[2]*Maps]*Maps{}
+	out := *d
+	out.Ports = make(map[string]*Port, len(d.Ports))
+	for name, want := range d.Ports {
+		have := running.Ports[name]
+		if have == nil {
+			out.Ports[name] = want
+			continue
+		}
+		p := *want
+		for i := range p.Queues {
+			h, w := &have.Queues[i], &p.Queues[i]
+			if w.Scheduler.Set && !changed[Place{name, KindScheduler.At(i)}] {
+				w.Scheduler = h.Scheduler
+			}
+			if w.ECN.Set && !changed[Place{name, KindECN.At(i)}] {
+				w.ECN = h.ECN
+			}
+		}
+		if m := running.MapsOf(name); p.Maps.V != nil && m != nil {
+			key := [2]*Maps{p.Maps.V, m}
+			if shared[key] == nil {
+				shared[key] = p.Maps.V.asRun(m, func(t Table) bool { return changed[Place{name, KindMap.Table(t)}] })
+			}
+			p.Maps.V = shared[key]
+		}
+		out.Ports[name] = &p
+	}
+	return &out
+}
+
+// asRun returns m with the entries that it manages as have has them, of tables that do
+// not change.
+func (m *Maps) asRun(have *Maps, changes func(Table) bool) *Maps {
+	out := *m
+	for t := range NumTables {
+		entries := out.Table(t)
+		for i, to := range entries {
+			if to != Unmanaged && !changes(t) {
+				entries[i] = have.Table(t)[i]
+			}
+		}
+	}
+	return &out
+}
+
 // alone is one port with the tables that classify on it.
 func (d *Device) alone(name string, p *Port) *Device {
 	own := *p

@@ -321,3 +321,41 @@ func TestEntriesThatNothingMeets(t *testing.T) {
 		t.Errorf("%v", cs)
 	}
 }
+
+// What a device that is as desired puts into force has the numbers that it runs with.
+func TestDesiredInTheFormThatRuns(t *testing.T) {
+	have, want := full(), full()
+	h, w := have.Ports["Ethernet0"], want.Ports["Ethernet0"]
+	for i, weights := range [][2]int{{10, 25}, {10, 25}, {20, 50}} {
+		h.Queues[i].Scheduler, w.Queues[i].Scheduler = Of(Scheduler{Weight: weights[0]}), Of(Scheduler{Weight: weights[1]})
+	}
+	for i := 3; i < NumPriorities; i++ {
+		h.Queues[i].Scheduler, w.Queues[i].Scheduler = Opt[Scheduler]{}, Opt[Scheduler]{}
+	}
+	h.Queues[3].ECN, w.Queues[3].ECN = Of(ECN{Enabled: true, Min: 150, Max: 1500, Unit: UnitKBytes, Probability: 5}), Of(ECN{Enabled: true, Min: 150_000, Max: 1_500_000, Probability: 5})
+	m := *w.Maps.V
+	m.TCToQueue[5], m.DSCPToTC[40], m.DSCPToTC[41] = 1, 3, Unmanaged
+	w.Maps = Of(&m)
+	got := want.AsRun(have).Ports["Ethernet0"]
+	if got.Queues[1].Scheduler.V.Weight != 10 || got.Queues[3].ECN.V.Unit != UnitKBytes || got.Maps.V.TCToQueue[5] != h.Maps.V.TCToQueue[5] {
+		t.Errorf("what means the same is not as it runs: %+v", got)
+	}
+	if got.Maps.V.DSCPToTC[40] != 3 || got.Maps.V.DSCPToTC[41] != Unmanaged || w.Queues[1].Scheduler.V.Weight != 25 {
+		t.Errorf("what differs, or is not managed, is taken from what runs: %+v", got.Maps.V)
+	}
+}
+
+// A system that writes whole tables takes what is not managed from what runs.
+func TestCompletedTables(t *testing.T) {
+	have, want := full(), full()
+	m := UnmappedMaps()
+	m.DSCPToTC[26] = 3
+	m.KeepUnmapped()
+	want.Ports["Ethernet0"].Maps = Of(m)
+	got := want.Completed(have).Ports["Ethernet0"].Maps.V
+	expected := have.Ports["Ethernet0"].Maps.V.DSCPToTC
+	expected[26] = 3
+	if got.DSCPToTC != expected || got.PCPToTC[0] != Unmanaged || m.DSCPToTC[0] != Unmanaged {
+		t.Errorf("%v", got)
+	}
+}

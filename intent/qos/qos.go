@@ -217,9 +217,9 @@ func (m *Maps) KeepUnmapped() {
 	}
 }
 
-// Completed returns d with the code points and priorities that it does not manage, of a
-// table of which it manages others, as running has them: for a system that writes whole
-// tables. d is not changed.
+// Completed returns d with the entries of maps that it does not manage, of a table of
+// which it manages others, as running has them: for a system that writes whole tables. d
+// is not changed.
 func (d *Device) Completed(running *Device) *Device {
 	done := map[[2]*Maps]*Maps{}
 	complete := func(want, have *Maps) *Maps {
@@ -229,7 +229,7 @@ func (d *Device) Completed(running *Device) *Device {
 		key := [2]*Maps{want, have}
 		if done[key] == nil {
 			m := *want
-			for _, t := range []Table{DSCPToTC, PCPToTC} {
+			for t := range NumTables {
 				entries := m.Table(t)
 				for i, some := 0, partial(entries); some && i < len(entries); i++ {
 					if entries[i] == Unmanaged {
@@ -263,7 +263,14 @@ func partial(entries []int8) bool {
 	return slices.ContainsFunc(entries, unmanaged) && slices.ContainsFunc(entries, func(tc int8) bool { return !unmanaged(tc) })
 }
 
-func (m *Maps) partial() bool { return partial(m.Table(DSCPToTC)) || partial(m.Table(PCPToTC)) }
+func (m *Maps) partial() bool {
+	for t := range NumTables {
+		if partial(m.Table(t)) {
+			return true
+		}
+	}
+	return false
+}
 
 func (m *Maps) fill(t Table, v int8) {
 	entries := m.Table(t)

@@ -51,6 +51,7 @@ func namesOf(s string, most int) []string {
 		return nil
 	}
 	word, kind := strings.TrimSpace(s[:at]), ""
+	s = s[:at] + strings.ReplaceAll(s[at:], " ", "")
 	for _, k := range kinds {
 		if len(word) >= 2 && len(word) <= len(k) && strings.EqualFold(word, k[:len(word)]) {
 			kind = k

@@ -32,6 +32,34 @@ type need struct {
 	network bool
 	// full says that what holds by default is written as well.
 	full bool
+	// kept is what of the whole switch is left as it is.
+	kept Shared
+}
+
+// Shared are the things that all ports of a switch have in common.
+type Shared uint8
+
+// The pauses of the network-qos policy in force that desired does not name, the policy
+// as a whole, and the watchdog with its timers and the override of PFC.
+const (
+	SharedPauses Shared = 1 << iota
+	SharedNetwork
+	SharedWatchdog
+)
+
+// String says it to a person.
+func (s Shared) String() string {
+	network := "network-qos policy"
+	if s&SharedNetwork == 0 {
+		network = "pauses of the network-qos policy"
+	}
+	switch {
+	case s&SharedWatchdog == 0:
+		return network
+	case s == SharedWatchdog:
+		return "PFC watchdog"
+	}
+	return network + " and the PFC watchdog"
 }
 
 // Change returns what makes have hold desired on a switch of a class model;
@@ -46,9 +74,20 @@ type need struct {
 // edited: one of another name takes its place, which repeats the classes of
 // the old one without the pauses that desired does not want. Objects of this
 // package that nothing uses any more are removed.
+//
+// A switch of which desired lists no port is left as it is.
 func Change(have *Config, desired *qos.Device, m ClassModel) Edit {
+	return ChangeWithin(have, desired, m, 0)
+}
+
+// ChangeWithin is Change without what all ports share and others than those of desired
+// depend on. Values of desired that need it do not come about.
+func ChangeWithin(have *Config, desired *qos.Device, m ClassModel, kept Shared) Edit {
 	want := accepted(desired, m)
-	n := need{ports: map[string]part{}}
+	if desired.Empty() {
+		return nil
+	}
+	n := need{ports: map[string]part{}, kept: kept}
 	running, _ := Decode(have, m)
 	if !n.add(qos.Diff(running, want), running) {
 		return nil
@@ -153,12 +192,16 @@ func plan(have *Config, want *qos.Device, m ClassModel, n need) Edit {
 	}
 	inputs := p.inputs()
 	outputs := p.outputs()
-	p.networkPolicy()
-	p.global()
+	if n.kept&SharedNetwork == 0 {
+		p.networkPolicy()
+	}
+	if n.kept&SharedWatchdog == 0 {
+		p.global()
+	}
 	for _, name := range p.ports {
 		p.port(name, inputs[name], outputs[name])
 	}
-	if len(p.edit) > 0 && !n.network && p.ownPauses() {
+	if len(p.edit) > 0 && !n.network && n.kept&(SharedNetwork|SharedPauses) == 0 && p.ownPauses() {
 		n.network = true
 		return plan(have, want, m, n)
 	}
@@ -239,6 +282,11 @@ func (p *planner) toggle(name, key string, on bool) {
 	theirs := ""
 	if l := p.v.lag(aggregate(own))[key]; l != nil {
 		theirs, _ = cutWords(l.Text, key)
+	}
+	for _, l := range p.v.profiled(own, 0) {
+		if rest, ok := cutWords(l.Text, key); ok && theirs == "" {
+			theirs = rest
+		}
 	}
 	if firstWord(theirs) == "on" {
 		p.set(own.Text, "", key, key+" off")

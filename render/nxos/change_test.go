@@ -53,6 +53,7 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		old, want := have(t, ports), device(t, ports)
 		if rapid.Bool().Draw(t, "not all") {
 			delete(want.Ports, "Ethernet1/1")
+			Fit(want)
 		}
 		if len(Refusals(want)) > 0 {
 			t.Skip("refused")

@@ -94,7 +94,7 @@ func (k *conditioner) pauses(g int) {
 	if n != nil && n.class[g] != nil && n.class[g].pause.Has(k.priority) {
 		return
 	}
-	class := k.v.m.class(typeNetwork, g)
+	class := k.v.class(typeNetwork, g)
 	policies := k.v.policies[typeNetwork]
 	if k.others == nil {
 		k.others = make(map[string]*network, len(policies))

@@ -34,7 +34,7 @@ func (v *view) device() *qos.Device {
 		case isPort(name):
 			d.Ports[name] = v.readPort(name, t)
 		case strings.ContainsAny(name, ",-") && !strings.HasPrefix(name, "port-channel"):
-			v.add(v.ports[name].Text, v.ports[name], "a range of interfaces; a running configuration names each by itself")
+			v.add(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
 		}
 	}
 	v.strange()
@@ -65,9 +65,9 @@ func (v *view) strange() {
 		return
 	}
 	for _, l := range v.system.Sub {
-		_, queuing := cutWords(l.Text, keyQueuingInput)
+		policy, queuing := cutWords(l.Text, keyQueuingInput)
 		switch {
-		case queuing:
+		case queuing && !builtIn(policy):
 			v.add(systemHeader, l, "the model has no place for thresholds of sent pauses")
 		case !belongs(inSystem, l.Text) && !isComment(l.Text):
 			v.add(systemHeader, l, "this tool does not know the line and leaves it")
@@ -99,6 +99,24 @@ func (v *view) line(port, key string) (rest string, ok bool) {
 		return cutWords(at.Text, key)
 	}
 	return "", false
+}
+
+// lineAt is the line by which a key is in force on a port: its own, that of its
+// port-profile or port-channel, or that of system qos; nil for none.
+func (v *view) lineAt(port, key string) *Line {
+	own := v.ports[port]
+	if _, at, ok := last(own, key); at != nil && (ok || attachedType[key] == "") {
+		return at
+	} else if at != nil {
+		// Without a policy of its own it has that of the switch.
+		_, at, _ = last(v.system, key)
+		return at
+	}
+	if at := v.lag(aggregate(own))[key]; at != nil {
+		return at
+	}
+	_, at, _ := last(v.system, key)
+	return at
 }
 
 // lag returns the lines that members take from a port-channel, by key; nil for "".
@@ -260,7 +278,14 @@ func (v *view) watchdog(port string, paused qos.PrioritySet, t timers) qos.Watch
 // contradict its port-channel.
 func (v *view) odd(name string, own *Line) {
 	lag := aggregate(own)
-	for _, l := range own.Sub {
+	raw := v.raw[name]
+	if raw == nil {
+		raw = own
+	}
+	if rest, at, ok := last(raw, keyInherit); ok && v.profiles[rest] == nil {
+		v.add(own.Text, at, "there is no port-profile of that name")
+	}
+	for _, l := range raw.Sub {
 		word, _, _ := strings.Cut(strings.TrimPrefix(l.Text, "no "), " ")
 		switch word {
 		case "priority-flow-control", "service-policy", "flowcontrol", keyMTU:
@@ -277,7 +302,11 @@ func (v *view) odd(name string, own *Line) {
 	for _, key := range []string{keyInput, keyOutput} {
 		policy, typ := v.attached(name, key), attachedType[key]
 		if policy != "" && v.policies[typ][policy] == nil && !builtIn(policy) {
-			v.add(own.Text, nil, "there is no %s policy %s; the default is assumed", typ, policy)
+			section, at := own.Text, v.lineAt(name, key)
+			if _, own, _ := last(raw, key); own == nil && v.lag(lag)[key] == nil {
+				section = systemHeader
+			}
+			v.add(section, at, "there is no %s policy %s; the default is assumed", typ, policy)
 		}
 	}
 }

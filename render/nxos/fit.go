@@ -10,7 +10,7 @@ import (
 // Fit brings a compiled device into the shape that NX-OS has. Values that NX-OS has
 // no place for are unset: those of [lines.Fit], and trust. Code points that a map
 // does not list are left as they are, and so is the table that the port does not
-// trust. A polling interval that does not divide the watchdog's times is lowered to
+// trust. Without a port there is no polling interval. A polling interval that does not divide the watchdog's times is lowered to
 // the largest that does and is at least 100 ms, where there is one. Queues above a
 // strict one that no class uses become strict: NX-OS wants strict queues adjacent,
 // from the highest down (Nexus 9000 NX-OS QoS Configuration Guide, Configuring
@@ -18,6 +18,9 @@ import (
 func Fit(d *qos.Device) {
 	lines.Fit(d)
 	d.GlobalMaps = qos.Opt[*qos.Maps]{}
+	if d.Empty() {
+		d.WatchdogPoll = qos.Opt[time.Duration]{} // a switch without a port of the intent is left alone
+	}
 	type key struct {
 		maps  *qos.Maps
 		trust qos.Trust

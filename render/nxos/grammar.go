@@ -19,6 +19,7 @@ const (
 	inClassQueuing
 	inSystem
 	inInterface
+	inProfile
 	inOther
 )
 
@@ -62,12 +63,15 @@ func headOf(text string) (head, bool) {
 		return head{at: inSystem}, true
 	}
 	word, rest, _ := strings.Cut(text, " ")
-	if word != "interface" && word != "class-map" && word != "policy-map" {
+	if word != "interface" && word != "class-map" && word != "policy-map" && word != "port-profile" {
 		return head{}, false
 	}
 	w := strings.Fields(rest)
 	if word == "interface" {
-		return head{at: inInterface, name: strings.Join(w, "")}, len(w) > 0
+		return head{at: inInterface, name: interfaceName(strings.Join(w, ""))}, len(w) > 0
+	}
+	if word == "port-profile" {
+		return head{at: inProfile, name: strings.TrimPrefix(rest, "type ")}, len(w) > 0
 	}
 	h := head{at: inPolicy, typ: typeQoS}
 	if len(w) > 2 && w[0] == "type" {
@@ -84,6 +88,22 @@ func headOf(text string) (head, bool) {
 	}
 	h.name = w[0]
 	return h, true
+}
+
+// interfaceName completes the type of an interface as the box does: "eth1/1".
+func interfaceName(s string) string {
+	at := strings.IndexAny(s, "0123456789")
+	if at <= 0 || s[0] == 'E' && strings.HasPrefix(s, "Ethernet") {
+		return s
+	}
+	typ := strings.ToLower(s[:at])
+	switch {
+	case strings.HasPrefix("ethernet", typ):
+		return "Ethernet" + s[at:]
+	case len(typ) > 1 && strings.HasPrefix("port-channel", typ):
+		return "port-channel" + s[at:]
+	}
+	return s
 }
 
 // classOf reads the header of a class in a policy-map: "class ROCE", "class
@@ -159,6 +179,10 @@ const (
 	keyNonECN       = "random-detect non-ecn"
 	keyWRED         = "random-detect"
 	keyDescription  = "description"
+	keyPrecedence   = "match precedence"
+	keyMatchGroup   = "match qos-group"
+	keyInherit      = "inherit port-profile"
+	keyState        = "state enabled"
 )
 
 // grammar holds the statements of each place; the longer of two that begin
@@ -170,7 +194,7 @@ var grammar = map[place][]statement{
 		{words: keyWatchdog, absent: keyWatchdog + " off"},
 		{words: keyInterval}, {words: keyMultiplier}, {words: keyRestore}, {words: keyFixed}, {words: keyOverride},
 	},
-	inClassMap: {{words: keyDSCP, many: true}, {words: keyCoS, many: true}, {words: keyDescription}, {words: "match", many: true}},
+	inClassMap: {{words: keyDSCP, many: true}, {words: keyCoS, many: true}, {words: keyPrecedence, many: true}, {words: keyDescription}, {words: "match", many: true}},
 	inPolicy:   {{words: keyDescription}, {words: "class", many: true}},
 	inClassQoS: {{words: keyGroup}, {words: "set", many: true}, {words: "police", many: true}, {words: "service-policy"}},
 	inClassNetwork: {
@@ -193,8 +217,12 @@ var grammar = map[place][]statement{
 		{words: keySend, unset: keySend + " off", absent: keySend + " off"},
 		{words: keyChannel},
 		{words: "switchport", many: true}, {words: "ip address", many: true}, {words: "ipv6 address", many: true}, {words: "speed"},
-		{words: "lldp", many: true}, {words: "spanning-tree", many: true}, {words: "vrf member"}, {words: "priority-flow-control", many: true},
+		{words: keyInherit}, {words: "lldp", many: true}, {words: "spanning-tree", many: true}, {words: "vrf member"}, {words: "priority-flow-control", many: true},
 	},
+}
+
+func init() {
+	grammar[inProfile] = append([]statement{{words: "state"}, {words: "max-ports"}}, grammar[inInterface]...)
 }
 
 // statementOf returns the statement that a line at a place is of.

@@ -2,6 +2,7 @@ package nxos
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,14 +65,23 @@ func (v *view) readNetwork() *network {
 		return nil
 	}
 	policy := v.policies[typeNetwork][name]
-	if policy == nil {
-		if !builtIn(name) {
-			v.add(systemHeader, at, "there is no network-qos policy of that name")
-		}
+	switch {
+	case policy == nil && templates.MatchString(name):
+		v.add(systemHeader, at, "a template of the switch that pauses priorities which the text does not show")
+		return nil
+	case policy == nil && !builtIn(name):
+		v.add(systemHeader, at, "there is no network-qos policy of that name")
+		return nil
+	case policy == nil:
 		return nil
 	}
 	return v.readNetworkPolicy(name, policy)
 }
+
+// templates are built-in policies with lossless classes: all but the one with eight
+// classes for Ethernet (Nexus 7000 NX-OS QoS Configuration Guide, network-qos
+// templates). The switch prints them without their classes.
+var templates = regexp.MustCompile(`^default-nq-[4-7]e(-\w+)?-policy$`)
 
 // builtIn reports whether a policy is the switch's own: default-nq-policy.
 func builtIn(name string) bool { return strings.HasPrefix(name, "default-") }
@@ -80,7 +90,7 @@ func (v *view) readNetworkPolicy(name string, policy *Line) *network {
 	n := &network{name: name, line: policy, class: map[int]*networkClass{}}
 	for _, l := range classes(policy) {
 		typ, class, _ := classOf(l.Text)
-		g, ok := v.m.queue(typeNetwork, class)
+		g, ok := v.queue(typeNetwork, class)
 		if !ok || typ != typeNetwork {
 			v.add(policy.Text, l, "not a network-qos class of this switch")
 			continue
@@ -218,7 +228,7 @@ func (p *planner) networkLines(old *network, carried map[int]int) []lines.Settin
 		if !lossless && theirs == nil && !carries && g != 0 {
 			continue
 		}
-		class := classHeader(typeNetwork, p.v.m.class(typeNetwork, g))
+		class := classHeader(typeNetwork, p.v.class(typeNetwork, g))
 		line := func(key, line string) { out = append(out, lines.Setting{Block: class, Key: key, Line: line}) }
 		line("", lines.Present)
 		switch {
@@ -240,6 +250,9 @@ func (p *planner) networkLines(old *network, carried map[int]int) []lines.Settin
 		for _, key := range keys {
 			_, pause := cutWords(key, "pause")
 			_, cos := cutWords(key, keyPause)
+			if p.need.kept&SharedPauses != 0 && !lossless {
+				cos, pause = false, false
+			}
 			if key != keyMTU && !cos && (lossless || !pause) && repeatable(inClassNetwork, text[key]) {
 				line(key, text[key])
 			}

@@ -92,7 +92,7 @@ func (p *planner) hasMore(policy string, q int) bool {
 	if l == nil || q > p.v.m.top() {
 		return false
 	}
-	class := classIn(l, classHeader(typeQueuing, p.v.m.class(typeQueuing, q)))
+	class := classIn(l, classHeader(typeQueuing, p.v.class(typeQueuing, q)))
 	if class == nil {
 		return false
 	}
@@ -113,7 +113,7 @@ func (p *planner) writeOutput(name string, o output) {
 	source := p.v.policies[typeQueuing][o.from]
 	top := p.v.m.top()
 	for q := top; q >= 0; q-- {
-		header := classHeader(typeQueuing, p.v.m.class(typeQueuing, q))
+		header := classHeader(typeQueuing, p.v.class(typeQueuing, q))
 		p.set(section, header, "", lines.Present)
 		line := func(key, line string) { p.set(section, header, key, line) }
 		var theirs *Line

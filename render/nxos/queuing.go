@@ -41,7 +41,7 @@ func (v *view) readOutput(name string) *queues {
 	}
 	for _, l := range classes(policy) {
 		typ, class, _ := classOf(l.Text)
-		q, ok := v.m.queue(typeQueuing, class)
+		q, ok := v.queue(typeQueuing, class)
 		if !ok || typ != typeQueuing {
 			v.add(policy.Text, l, "not an output queue of this switch")
 			continue

@@ -2,10 +2,13 @@ package nxos
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/render/lines"
 )
 
@@ -17,7 +20,13 @@ type view struct {
 	system    *Line
 	classMaps map[string]*Line
 	policies  map[string]map[string]*Line // by type and name
-	ports     map[string]*Line            // interfaces of all kinds
+	// ports are the interfaces of all kinds, each with the lines that are in force on
+	// it: those of its port-profile, then those of ranges and its own.
+	ports map[string]*Line
+	// raw are the interfaces as they are written, profiles the port-profiles.
+	raw, profiles map[string]*Line
+	// groups are the qos-groups of classes that the user made, by type and name.
+	groups map[string]map[string]int
 
 	// Blocks that were already read, by name.
 	matches map[string]matched
@@ -32,7 +41,8 @@ type view struct {
 
 func newView(c *Config, m ClassModel) *view {
 	v := &view{
-		m: m, global: &Line{}, classMaps: map[string]*Line{}, ports: map[string]*Line{},
+		m: m, global: &Line{}, classMaps: map[string]*Line{}, ports: map[string]*Line{}, raw: map[string]*Line{}, profiles: map[string]*Line{},
+		groups:   map[string]map[string]int{typeNetwork: {}, typeQueuing: {}},
 		policies: map[string]map[string]*Line{typeQoS: {}, typeNetwork: {}, typeQueuing: {}},
 		matches:  map[string]matched{}, lags: map[string]map[string]*Line{}, inputs: map[string]*classifier{}, outputs: map[string]*queues{}, seen: map[Unknown]bool{},
 	}
@@ -44,15 +54,130 @@ func newView(c *Config, m ClassModel) *view {
 		case h.at == inSystem:
 			v.system = l
 		case h.at == inInterface:
-			v.ports[h.name] = l
+			v.raw[h.name] = l
+			v.extend(h.name, l)
+		case h.at == inProfile:
+			v.profiles[firstProfile(h.name)] = l
 		case h.at == inClassMap && h.typ == typeQoS:
 			v.classMaps[h.name] = l
+		case h.at == inClassMap && v.groups[h.typ] != nil:
+			rest, _, _ := last(l, keyMatchGroup)
+			if g, ok := lines.Number(rest, m.top()); ok {
+				v.groups[h.typ][h.name] = g
+			}
 		case h.at == inPolicy && v.policies[h.typ] != nil:
 			v.policies[h.typ][h.name] = l
 		}
 	}
+	v.inherit()
 	v.network = v.readNetwork()
 	return v
+}
+
+// firstProfile is the name of a port-profile without its type: "ethernet SERVERS".
+func firstProfile(name string) string { return name[strings.LastIndexByte(name, ' ')+1:] }
+
+// maxRange bounds the interfaces that ranges of a text name.
+const maxRange = 4096
+
+// extend adds the lines of a header to the interfaces that it names.
+func (v *view) extend(name string, l *Line) {
+	names := rangeOf(name)
+	for _, n := range names {
+		have := v.ports[n]
+		switch {
+		case have == nil && len(names) == 1:
+			v.ports[n] = l
+		case have == nil && len(v.ports) < maxRange:
+			v.ports[n] = &Line{Text: "interface " + n, No: l.No, Sub: l.Sub}
+		case have != nil:
+			v.ports[n] = &Line{Text: "interface " + n, No: l.No, Sub: slices.Concat(have.Sub, l.Sub)}
+		}
+	}
+}
+
+// rangeOf returns the interfaces of a header: one, or those of "Ethernet1/1-4,
+// Ethernet1/9". What is no range that it knows is one name.
+func rangeOf(name string) []string {
+	at := strings.IndexAny(name, "0123456789")
+	if at <= 0 || !strings.ContainsAny(name[at:], "-,") {
+		return []string{name}
+	}
+	typ := name[:at]
+	var out []string
+	for _, part := range strings.Split(name, ",") {
+		part = strings.TrimPrefix(interfaceName(part), typ)
+		first, end, isRange := strings.Cut(part, "-")
+		slot := first[:strings.LastIndexByte(first, '/')+1]
+		a, ok := lines.Number(first[len(slot):], maxRange)
+		b := a
+		if isRange {
+			var also bool
+			b, also = lines.Number(strings.TrimPrefix(strings.TrimPrefix(interfaceName(end), typ), slot), maxRange)
+			ok = ok && also
+		}
+		if !ok || b < a || len(out)+b-a >= maxRange {
+			return []string{name}
+		}
+		for n := a; n <= b; n++ {
+			out = append(out, typ+slot+strconv.Itoa(n))
+		}
+	}
+	return out
+}
+
+// inherit puts the lines of enabled port-profiles before those of the interfaces that
+// inherit them (Nexus 9000 NX-OS Interfaces Configuration Guide, Port Profiles: a
+// setting of the interface wins).
+func (v *view) inherit() {
+	if len(v.profiles) == 0 {
+		return
+	}
+	for name, own := range v.ports {
+		if sub := v.profiled(own, 0); len(sub) > 0 {
+			v.ports[name] = &Line{Text: own.Text, No: own.No, Sub: slices.Concat(sub, own.Sub)}
+		}
+	}
+}
+
+// profiled returns the lines that an interface or port-profile has from the one that it
+// inherits. Profiles inherit up to four levels.
+func (v *view) profiled(own *Line, depth int) []*Line {
+	name, _, ok := last(own, keyInherit)
+	p := v.profiles[name]
+	if !ok || p == nil || depth >= 4 {
+		return nil
+	}
+	if _, _, on := last(p, keyState); !on {
+		return nil
+	}
+	return slices.Concat(v.profiled(p, depth+1), p.Sub)
+}
+
+// queue is the queue, or qos-group, of a class of a queuing or network-qos policy: a
+// class of the switch, or one that a class-map of the user gives a group.
+func (v *view) queue(typ, class string) (int, bool) {
+	if q, ok := v.m.queue(typ, class); ok {
+		return q, true
+	}
+	q, ok := v.groups[typ][class]
+	if !ok && class == "class-default" && typ == typeNetwork && len(v.groups[typ]) > 0 {
+		return 0, true
+	}
+	return q, ok
+}
+
+// class is the header of the class of a queue in policies of a type: that of the
+// user where a policy names one, else that of the switch.
+func (v *view) class(typ string, q int) string {
+	for name, g := range v.groups[typ] {
+		if g == q && slices.ContainsFunc(natural.Keys(v.policies[typ]), func(p string) bool {
+			return classIn(v.policies[typ][p], classHeader(typ, name)) != nil
+		}) {
+			return name
+		}
+	}
+	return v.m.class(typ, q)
 }
 
 func (v *view) add(section string, l *Line, why string, a ...any) {
@@ -188,6 +313,15 @@ type matched [len(table{})]bool
 func (m *matched) add(line string) bool {
 	from, size := 0, qos.NumDSCP
 	rest, ok := cutWords(line, keyDSCP)
+	if ps, is := cutWords(line, keyPrecedence); is {
+		ns, known := numbers(ps, qos.NumPriorities-1)
+		for _, n := range ns {
+			for i := range 8 {
+				m[8*n+i] = true
+			}
+		}
+		return known
+	}
 	if !ok {
 		from, size = qos.NumDSCP, qos.NumPriorities
 		rest, ok = cutWords(line, keyCoS)
@@ -219,15 +353,21 @@ func (v *view) match(policy, at *Line, class string) matched {
 
 func (v *view) readClassMap(cm *Line) (m matched) {
 	h, _ := headOf(cm.Text)
-	lines := 0
-	for _, l := range cm.Sub {
-		if !isComment(l.Text) {
-			lines++
+	if h.match != "match-any" {
+		fields := map[string]bool{}
+		for _, l := range cm.Sub {
+			if w := strings.Fields(l.Text); len(w) > 1 && !isComment(l.Text) {
+				fields[w[1]] = true
+			}
 		}
-	}
-	if h.match != "match-any" && lines > 1 {
-		v.add(cm.Text, nil, "several matches that must all hold; the packets of the class are not known")
-		return m
+		if len(fields) > 1 {
+			for _, l := range cm.Sub {
+				if !isComment(l.Text) {
+					v.add(cm.Text, l, "matches of several fields that must all hold; the packets of the class are not known")
+				}
+			}
+			return m
+		}
 	}
 	for _, l := range cm.Sub {
 		if !isComment(l.Text) && !m.add(l.Text) {

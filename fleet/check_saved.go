@@ -1,0 +1,116 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// Judged is what a saved configuration was found to be.
+type Judged struct {
+	Name, OS, File string
+	Ports          int
+	// Lossless are the ports that pause, and Paused the priorities of any.
+	Lossless int
+	Paused   qos.PrioritySet
+	// Lines are those of QoS, and Unknown those of them that are not understood.
+	Lines, Unknown int
+	// Doubt says why the file may be of another system; "" where it says its own.
+	Doubt string
+}
+
+// String says what was looked at: "leaf1.cfg: eos, 32 ports, 28 lossless for priorities
+// {3}, 4 of 212 QoS lines not understood".
+func (j Judged) String() string {
+	text := fmt.Sprintf("%s: %s, %s", j.File, j.OS, words.Count(j.Ports, "port"))
+	if j.Lossless == 0 {
+		text += ", none lossless"
+	} else {
+		text += fmt.Sprintf(", %d lossless for priorities %s", j.Lossless, j.Paused)
+	}
+	switch {
+	case j.Lines == 0:
+		return text
+	case j.Unknown > 0:
+		return fmt.Sprintf("%s, %d of %s not understood", text, j.Unknown, words.Count(j.Lines, "QoS line"))
+	}
+	return fmt.Sprintf("%s, %s understood", text, words.Count(j.Lines, "QoS line"))
+}
+
+// CheckSaved judges configurations by themselves, without an intent. Each is FILE,
+// NAME=FILE or NAME:OS=FILE; one without a name is called as it calls itself, else as
+// its file. An error is an [*OptionError] where an argument or its file is wrong.
+func CheckSaved(ctx context.Context, args []string) ([]validate.Finding, []Judged, error) {
+	var cs []validate.Config
+	var looked []Judged
+	taken := map[string]bool{}
+	for _, arg := range args {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		src := Source{File: arg}
+		if strings.Contains(arg, "=") {
+			var err error
+			if src, err = ParseSource(arg); err != nil {
+				return nil, nil, err
+			}
+		}
+		c, j, err := judged(src)
+		if err != nil {
+			return nil, nil, err
+		}
+		if taken[c.Name] && src.Name == "" {
+			c.Name = src.File // two that call themselves alike
+		}
+		if taken[c.Name] {
+			return nil, nil, Wrong("config", "", "%s is named twice", c.Name)
+		}
+		taken[c.Name], j.Name = true, c.Name
+		cs, looked = append(cs, c), append(looked, j)
+	}
+	return validate.Alone(cs), looked, nil
+}
+
+// judged reads one configuration.
+func judged(src Source) (c validate.Config, j Judged, err error) {
+	named := src.Name != ""
+	if !named {
+		src.Name = strings.TrimSuffix(filepath.Base(src.File), filepath.Ext(src.File))
+	}
+	got := imported{sw: src.switchOf()}
+	if err := src.readFile(&got); err != nil {
+		if wrong := (*OptionError)(nil); !errors.As(err, &wrong) {
+			err = &OptionError{Option: "config", Err: err}
+		}
+		return c, j, err
+	}
+	text, err := readSaved(src.File)
+	if err != nil {
+		return c, j, &OptionError{Option: "config", Err: err}
+	}
+	if !named {
+		src.Name = cmp.Or(got.sw.Running.Name, src.Name)
+	}
+	c = validate.Config{Name: src.Name, File: src.File, Text: text, Running: got.sw.Running, Account: got.account.Lines}
+	j = Judged{OS: got.sw.OS, File: src.File, Ports: len(c.Running.Ports), Lines: len(c.Account), Doubt: got.doubt}
+	for _, p := range c.Running.Ports {
+		if set := p.PFC.Or(0); set != 0 {
+			j.Lossless++
+			j.Paused |= set
+		}
+	}
+	for i := range c.Account {
+		if c.Account[i].Fate == render.Unknown {
+			j.Unknown++
+		}
+	}
+	return c, j, nil
+}

@@ -1,0 +1,137 @@
+package fleet_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// A broken configuration names its fault without an intent: a line "want: ID PLACE" of
+// the comment is a finding and a pattern of the place of it, which is a row, or a line
+// and the header of its block. Faults that a case does not name are no errors.
+func TestBrokenConfigurationsAreNamed(t *testing.T) {
+	files, err := filepath.Glob("testdata/broken/*/*.txtar")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d cases: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(strings.TrimPrefix(file, "testdata/broken/"), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			var args []string
+			for _, f := range a.Files {
+				args = append(args, filepath.Join(dir, f.Name))
+				if err := os.WriteFile(args[len(args)-1], f.Data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			found, _, err := fleet.CheckSaved(t.Context(), args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wanted := map[string]bool{}
+			for _, m := range wantLine.FindAllStringSubmatch(string(a.Comment), -1) {
+				wanted[m[1]] = true
+				named := false
+				for _, f := range found {
+					named = named || f.ID == m[1] && regexp.MustCompile(m[2]).MatchString(placeText(t, f.Where))
+				}
+				if !named {
+					t.Errorf("no %s at %s", m[1], m[2])
+				}
+			}
+			if len(wanted) == 0 {
+				t.Error("the case names no finding")
+			}
+			for _, f := range found {
+				if f.Severity == validate.Error && !wanted[f.ID] {
+					t.Errorf("an error besides: %s %s", f.ID, f.Told())
+				}
+			}
+			if t.Failed() {
+				t.Log(findingsText(t, found))
+			}
+		})
+	}
+}
+
+var (
+	wantLine  = regexp.MustCompile(`(?m)^want: (\S+) (.+)$`)
+	linePlace = regexp.MustCompile(`^(.+):(\d+)$`)
+)
+
+// placeText is the line of a place and the header of its block.
+func placeText(t *testing.T, where string) string {
+	m := linePlace.FindStringSubmatch(where)
+	if m == nil {
+		return where
+	}
+	text, err := os.ReadFile(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	no, _ := strconv.Atoi(m[2])
+	lines := strings.Split(string(text), "\n")
+	header := no - 1
+	for header > 0 && strings.HasPrefix(lines[header], " ") {
+		header--
+	}
+	return lines[header] + "\n" + lines[no-1]
+}
+
+func findingsText(t *testing.T, found []validate.Finding) string {
+	var b strings.Builder
+	for _, f := range found {
+		fmt.Fprintf(&b, "%s %s %s [%s] %q\n", f.Severity, f.ID, f.Told(), f.Where, placeText(t, f.Where))
+	}
+	return b.String()
+}
+
+// checkedAlone judges one configuration as check --config does.
+func checkedAlone(t testing.TB, system string, config []byte) ([]validate.Finding, error) {
+	file := filepath.Join(t.TempDir(), "running.cfg")
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, _, err := fleet.CheckSaved(t.Context(), []string{"sw1:" + system + "=" + file})
+	return found, err
+}
+
+// A sound configuration has no error, and one without QoS nothing above info.
+func TestSoundConfigurationsHaveNoErrors(t *testing.T) {
+	for _, system := range systems {
+		for _, c := range corpus(t, system) {
+			if strings.Contains("\n"+c.comment, "\nunsound:") {
+				continue
+			}
+			t.Run(system+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				found, err := checkedAlone(t, system, c.config)
+				if _, refused := adopted(t, system, c.config); refused != nil && err != nil {
+					return // nothing of it can be read, as the case says
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range found {
+					if f.Severity == validate.Error || f.Severity == validate.Warning && strings.HasPrefix(c.name, "plain-") {
+						t.Errorf("%s %s %s [%s]", f.Severity, f.ID, f.Told(), f.Where)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,497 @@
+package validate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// Config is the saved configuration of a switch, to be judged without an intent.
+type Config struct {
+	Name, File string
+	Text       []byte // of the file
+	Running    *qos.Device
+	Account    []render.Line // what is known of its lines
+}
+
+// Alone says what is wrong with configurations in themselves, and where they do not fit
+// each other. The place of a finding is "file:line", or "file TABLE|key" where a
+// configuration has rows. Findings are sorted.
+//
+// Nobody says here what is meant, so that only what defeats itself is an error: pause
+// that pauses nothing, thresholds upside down. What may be meant is a warning.
+func Alone(cs []Config) []Finding {
+	var out []Finding
+	for i := range cs {
+		r := &aloneRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}}
+		r.lines()
+		for _, name := range natural.Keys(r.c.Running.Ports) {
+			r.port(name, r.c.Running.Ports[name])
+		}
+		r.bundles()
+		r.account()
+		out = append(out, r.findings()...)
+	}
+	return Sort(append(out, together(cs)...))
+}
+
+// madeAlone are the checks that [Alone] makes; lines may fail others by themselves.
+var madeAlone = strings.Fields(`CFG-01 CLS-01 CLS-03 CLS-04 CLS-05 CLS-06 CLS-07 CLS-17 CLS-18 CLS-19 PFC-01 PFC-03 PFC-04 PFC-05 PFC-06 PFC-11 PFC-12
+	PFC-15 BUF-08 ECN-01 ECN-02 ECN-03 ECN-08 ECN-09 ECN-10 SCH-02 SCH-03 SCH-07 MTU-02 WD-01 WD-03 WD-05 WD-06 PRT-02 UNKNOWN
+	CLS-12 MTU-05 WD-04`)
+
+// MadeAlone reports whether [Alone] makes a check.
+func MadeAlone(id string) bool { return slices.Contains(madeAlone, id) }
+
+// aloneRun judges one configuration.
+type aloneRun struct {
+	c    *Config
+	text *configText
+	list []aloneFinding
+	seen map[aloneCause]int
+	half map[string]bool // ports with half a watchdog, which have no other
+	// unpaused are ports whose lines of PFC pause nothing.
+	unpaused map[string]bool
+}
+
+// aloneFinding is a finding, and what its place is looked up with.
+type aloneFinding struct {
+	Finding
+	attr qos.Attr
+	line int    // 0 where the attribute tells
+	row  string // of a configuration without lines
+}
+
+type aloneCause struct {
+	id, what string
+	line     int
+}
+
+// found notes a finding on a port, "" for the switch, about an attribute of it.
+func (r *aloneRun) found(id string, s Severity, port string, attr qos.Attr, what string, args ...any) {
+	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, attr: attr}, port)
+}
+
+// foundAt notes a finding about a line.
+func (r *aloneRun) foundAt(id string, s Severity, port string, line int, what string, args ...any) {
+	r.add(aloneFinding{Finding: Finding{ID: id, Severity: s, What: fmt.Sprintf(what, args...)}, line: line}, port)
+}
+
+func (r *aloneRun) add(f aloneFinding, port string) {
+	check := Lookup(f.ID)
+	check.mayFind(f.Severity)
+	key := aloneCause{f.ID, f.What, f.line}
+	if port != "" && f.line > 0 {
+		key.line = -1 // lines of ports that say the same are one finding
+	}
+	i, ok := r.seen[key]
+	if !ok {
+		i = len(r.list)
+		r.seen[key] = i
+		f.Device, f.Fix = r.c.Name, cmp.Or(f.Fix, aloneFix(check))
+		r.list = append(r.list, f)
+	}
+	if port != "" {
+		r.list[i].Ports = append(r.list[i].Ports, port)
+	}
+}
+
+// aloneFixes are those of checks whose own fix is to change the intent.
+var aloneFixes = map[string]string{
+	"MTU-02": "raise the MTU of the port to 9000 or more, as on every port of the path",
+	"ECN-01": "give the queue WRED thresholds with ECN",
+	"ECN-03": "lower the thresholds",
+	"SCH-02": "give the queue a weight, or a limit to its rate",
+	"SCH-03": "give the queue a larger weight",
+	"PFC-01": "if the two are linked, pause the same priorities on both ends",
+	"CLS-01": "if the two are in one fabric, give each DSCP one class everywhere",
+	"WD-01":  "switch the PFC watchdog on at the port: one bad NIC can pause the whole fabric",
+	"WD-03":  "watch all lossless priorities",
+	"WD-05":  "shorten the detection time to at most 1s",
+}
+
+// aloneFix is the fix of a check where there is no intent to apply.
+func aloneFix(c *Check) string {
+	fix := cmp.Or(aloneFixes[c.ID], strings.TrimSuffix(c.Fix, ": "+applyIntent))
+	if strings.Contains(fix, applyIntent) {
+		return ""
+	}
+	return fix
+}
+
+// findings gives each finding its place: that of its first port.
+func (r *aloneRun) findings() []Finding {
+	out := make([]Finding, 0, len(r.list))
+	for _, f := range r.list {
+		if f.Where = r.where(f.line, first(f.Ports), f.attr); r.text.rows && f.row != "" {
+			f.Where = r.c.File + " " + printable(f.row)
+		}
+		out = append(out, f.Finding)
+	}
+	return out
+}
+
+// port judges what a port does.
+func (r *aloneRun) port(name string, q *qos.Port) {
+	pfc := q.PFC.Or(0)
+	for n := range q.Queues {
+		if e := q.Queues[n].ECN.V; upsideDown(e) {
+			e.Other = ""
+			r.found("ECN-02", Error, name, qos.KindECN.At(n), "queue %d marks from %s: its min is above its max", n, e)
+		}
+	}
+	r.groups(name, q, pfc)
+	r.watchdog(name, q, pfc)
+	if pfc == 0 {
+		return
+	}
+	if q.LinkPause.V {
+		r.found("PFC-05", Error, name, qos.KindLinkPause.Attr(), "IEEE 802.3x link pause is on together with PFC %s", pfc)
+	}
+	if len(pfc.List()) > 2 {
+		r.found("PFC-06", Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", len(pfc.List()), pfc)
+	}
+	if high := pfc & qos.Priorities(6, 7); high != 0 {
+		r.found("PFC-12", Warning, name, qos.KindPFC.Attr(), "priorities %s are lossless, and control traffic uses 6 and 7", high)
+	}
+	if q.Trust.V == qos.TrustPCP {
+		r.found("CLS-04", Warning, name, qos.KindTrust.Attr(), "lossless traffic is classified by PCP, which routed and untagged frames do not carry")
+	}
+	if need := fullPayload + intent.RDMAOverhead; q.MTU.Set && q.MTU.V < need {
+		r.found("MTU-02", Warning, name, qos.KindMTU.Attr(), "the MTU is %d B; an RDMA packet of %d B has %d B with its headers, and smaller ones cost throughput", q.MTU.V, fullPayload, need)
+	}
+	m := r.c.Running.MapsOf(name)
+	if m != nil && q.Trust.V != qos.TrustPCP {
+		r.classification(name, m, pfc)
+	}
+	var unmarked qos.PrioritySet
+	for _, p := range pfc.List() {
+		n := queueOf(m, p)
+		if e := q.Queues[n].ECN; e.Set && !r.curve(name, q, p, n) && !e.V.Enabled {
+			unmarked |= qos.Priorities(p)
+		}
+		r.served(name, q, m, p, n)
+	}
+	if unmarked != 0 {
+		r.found("ECN-01", Warning, name, qos.KindECN.At(queueOf(m, unmarked.List()[0])), "lossless priorities %s are not marked: PFC is their only congestion control", unmarked)
+	}
+}
+
+// fullPayload is the largest payload of an RDMA packet, in bytes (Linux
+// include/rdma/ib_addr.h).
+const fullPayload = 4096
+
+// queueOf is the queue of a priority.
+func queueOf(m *qos.Maps, prio int) int {
+	if m != nil {
+		if n := int(m.TCToQueue[prio]); n >= 0 && n < qos.NumPriorities {
+			return n
+		}
+	}
+	return prio
+}
+
+// tcOf is the traffic class of a code point. One that a map does not list goes
+// to traffic class 0.
+func tcOf(m *qos.Maps, dscp int) int { return max(0, int(m.DSCPToTC[dscp])) }
+
+// classification judges what reaches the lossless priorities.
+func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet) {
+	for table, id := range map[[2]qos.Table]string{{qos.TCToQueue, qos.PFCToQueue}: "CLS-05", {qos.TCToGroup, qos.PFCToGroup}: "CLS-06"} {
+		a, b := m.Table(table[0]), m.Table(table[1])
+		for _, p := range pfc.List() {
+			if x, y := a[p], b[p]; x >= 0 && y >= 0 && x != y {
+				what := map[string]string{"CLS-05": "queue", "CLS-06": "priority group"}[id]
+				r.found(id, Error, name, qos.KindMap.Table(table[0]), "traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", p, what, x, p, what, y)
+			}
+		}
+	}
+	into := map[int][]int{}
+	listed := false
+	for d, tc := range m.DSCPToTC {
+		listed = listed || tc >= 0
+		into[tcOf(m, d)] = append(into[tcOf(m, d)], d)
+	}
+	if !listed {
+		return // the switch does not say how it classifies
+	}
+	unused := Error
+	for _, p := range pfc.List() {
+		if len(into[p]) > 0 {
+			unused = Warning
+		}
+	}
+	for _, p := range pfc.List() {
+		ds := into[p]
+		switch {
+		case len(ds) == 0:
+			r.found("CLS-19", unused, name, dscpField, "priority %d is lossless, and no DSCP reaches it", p)
+		case slices.Contains(ds, 0):
+			how := ""
+			if m.DSCPToTC[0] < 0 {
+				how = ", because the map does not list them"
+			}
+			r.found("CLS-03", Warning, name, dscpField, "DSCP %s are in lossless priority %d%s: DSCP 0 is what every host sends by default", qos.FoldInts(ds), p, how)
+		case slices.Contains(ds, controlDSCPs[0]), slices.Contains(ds, controlDSCPs[1]):
+			r.found("CLS-18", Warning, name, dscpField, "lossless priority %d has DSCP %s, and control protocols use %s", p, qos.FoldInts(ds), qos.FoldInts(controlDSCPs))
+		}
+		if to := int(m.TCToDSCP[p]); to >= 0 && to < qos.NumDSCP && tcOf(m, to) != p {
+			r.found("CLS-07", Error, name, qos.KindMap.Table(qos.TCToDSCP), "packets of lossless priority %d leave with DSCP %d, which this switch has in traffic class %d", p, to, tcOf(m, to))
+		}
+	}
+}
+
+// curve judges the marking of a lossless queue, and reports whether it found a fault.
+func (r *aloneRun) curve(name string, q *qos.Port, prio, n int) bool {
+	e := q.Queues[n].ECN.V
+	at := qos.KindECN.At(n)
+	k := &intent.Class{Name: fmt.Sprint(prio)}
+	g := q.Groups[prio].Headroom
+	lo, _ := e.Unit.Split()
+	switch {
+	case e.Drops, !e.Enabled && dropsAtRandom.MatchString(e.Other):
+		r.found("ECN-08", Error, name, at, "WRED on queue %d of lossless priority %d drops packets and marks none", n, prio)
+	case inert(nil, k, e, qos.ECN{}) != nil:
+		r.found("ECN-09", Error, name, at, "queue %d of lossless priority %d has the curve %s", n, prio, e)
+	case !upsideDown(e) && oddCurve(nil, k, e, qos.ECN{}) != nil && e.Min == e.Max:
+		r.found("ECN-02", Error, name, at, "queue %d of lossless priority %d has min = max with a probability of %d %%", n, prio, e.Probability)
+	case averaged(nil, k, e, qos.ECN{}) != nil:
+		r.found("ECN-10", Warning, name, at, "queue %d of lossless priority %d marks by an average of weight %d", n, prio, e.Weight)
+	case e.Enabled && g.Set && g.V.Static && lo == qos.UnitBytes && g.V.Threshold > 0 && e.Min > g.V.Threshold:
+		r.found("ECN-03", Warning, name, at, "queue %d marks from %s, and priority group %d pauses at %d B: one sender is paused before it is marked", n, e, prio, g.V.Threshold)
+	default:
+		return false
+	}
+	return true
+}
+
+// upsideDown reports whether a curve has its min above its max.
+func upsideDown(e qos.ECN) bool {
+	lo, hi := e.Unit.Split()
+	if !e.Enabled && !e.Drops || e.Max == 0 {
+		return false
+	}
+	if lo == hi {
+		return e.Min > e.Max
+	}
+	least, _, ok := lo.Bytes(e.Min)
+	_, most, also := hi.Bytes(e.Max)
+	return ok && also && least > most
+}
+
+// leastShare is the part of a link, in percent, below which a lossless queue starves.
+const leastShare = 5
+
+// manyDSCPs is how many code points control traffic and notifications have at most: CS6
+// and CS7 with all that shares their precedence.
+const manyDSCPs = 16
+
+// served judges what a lossless queue gets of the link.
+func (r *aloneRun) served(name string, q *qos.Port, m *qos.Maps, prio, n int) {
+	s := q.Queues[n].Scheduler
+	if !s.Set || s.V.Strict || s.V.Other != "" {
+		return
+	}
+	sum := 0
+	for i := range q.Queues {
+		o := q.Queues[i].Scheduler.V
+		sum += o.Weight
+		// On systems with lines a queue below one with a weight is not served before it.
+		if ds := reaching(m, i); (i > n || i < n && r.text.rows) && o.Strict && o.MaxRate == 0 && (slices.Contains(ds, 0) || len(ds) > manyDSCPs) {
+			r.found("SCH-02", Warning, name, qos.KindScheduler.At(i), "strict queue %d has no rate limit, takes DSCP %s and is served before queue %d of lossless priority %d", i, qos.FoldInts(ds), n, prio)
+		}
+	}
+	switch {
+	case sum == 0:
+	case s.V.Weight == 0:
+		r.found("SCH-07", Warning, name, qos.KindScheduler.At(n), "queue %d of lossless priority %d has no share of the link, and others have", n, prio)
+	case s.V.Weight*100 < leastShare*sum:
+		r.found("SCH-03", Warning, name, qos.KindScheduler.At(n), "queue %d of lossless priority %d has %d of %d parts of the link", n, prio, s.V.Weight, sum)
+	}
+}
+
+// reaching are the code points in a queue.
+func reaching(m *qos.Maps, queue int) (out []int) {
+	if m == nil {
+		return nil
+	}
+	for d := range m.DSCPToTC {
+		if tc := tcOf(m, d); tc < qos.NumPriorities && queueOf(m, tc) == queue {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// groups judges the priority groups that a configuration binds to a profile.
+func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
+	m := r.c.Running.MapsOf(name)
+	of := [qos.NumPriorities]bool{}
+	for _, p := range pfc.List() {
+		g := group(m, p)
+		if g < 0 {
+			g = p
+		}
+		of[g] = true
+		if q.Groups[g].Buffer.Set && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+			r.found("PFC-03", Error, name, qos.KindGroupBuffer.At(g), "PFC is on for priority %d, and priority group %d has the lossy profile %s", p, g, printable(q.Groups[g].Buffer.V))
+		}
+	}
+	for g := range q.Groups {
+		h := q.Groups[g].Headroom
+		stated := q.Groups[g].Buffer.Set || q.Groups[g].DerivedFrom.Set
+		if !q.Groups[g].Lossless.V || !stated {
+			continue
+		}
+		if !of[g] {
+			r.found("PFC-04", Error, name, qos.KindGroupBuffer.At(g), "priority group %d is lossless, but PFC is off for all its priorities", g)
+		}
+		if h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
+			r.found("PFC-11", Warning, name, qos.KindHeadroom.At(g), "the profile of lossless priority group %d has neither xon nor an xon offset", g)
+		}
+	}
+	for _, p := range pfc.List() {
+		n := queueOf(m, p)
+		pool, b := r.c.Running.Pools[catalog.IngressPool].Size, q.Queues[n].Buffer
+		if profile := r.c.Running.Profiles[b.V]; pool != 0 && b.Set && profile.Static && profile.Threshold < pool {
+			r.found("BUF-08", Error, name, qos.KindQueueBuffer.At(n), "profile %s on queue %d of lossless priority %d is limited to %d B, the ingress pool has %d B", printable(b.V), n, p, profile.Threshold, pool)
+		}
+	}
+}
+
+// watchdog judges the PFC watchdog of a port.
+func (r *aloneRun) watchdog(name string, q *qos.Port, pfc qos.PrioritySet) {
+	w, at := q.Watchdog.V, qos.KindWatchdog.Attr()
+	switch {
+	case !q.Watchdog.Set:
+	case r.text.rows && w.Enabled && w.Priorities == 0:
+		r.found("WD-06", Warning, name, at, "the row of the watchdog guards no priority: pfcwd_sw_enable names none")
+	case r.text.rows && !w.Enabled && w.Priorities != 0:
+		r.found("WD-06", Warning, name, qos.KindPFC.Attr(), "pfcwd_sw_enable names priorities %s, and the watchdog has no row for the port", w.Priorities)
+	case pfc == 0:
+	case !w.Enabled:
+		r.found("WD-01", Warning, name, qos.KindPFC.Attr(), "PFC %s has no watchdog", pfc)
+	case pfc&^w.Priorities != 0:
+		r.found("WD-03", Warning, name, at, "lossless priorities %s are not watched", pfc&^w.Priorities)
+	case w.Detect > longDetect:
+		r.found("WD-05", Warning, name, at, "a PFC storm lasts %s before the watchdog acts", w.Detect)
+	}
+}
+
+// bundles compares the members of aggregates that carry lossless traffic.
+func (r *aloneRun) bundles() {
+	firsts := map[string]*qos.Port{}
+	for _, name := range natural.Keys(r.c.Running.Ports) {
+		q := r.c.Running.Ports[name]
+		was := firsts[q.LAG.V]
+		switch {
+		case q.LAG.V == "":
+		case was == nil:
+			firsts[q.LAG.V] = q
+		case was.PFC.Or(0)|q.PFC.Or(0) != 0:
+			if fields := differing(was, q); len(fields) > 0 {
+				r.found("PRT-02", Error, name, fields[0], "members of %s differ in %s", printable(q.LAG.V), fieldNames(fields))
+			}
+		}
+	}
+}
+
+// fieldNames says fields, those of queues and groups once.
+func fieldNames(fields []qos.Attr) string {
+	var said []string
+	for _, f := range fields {
+		if base := cmp.Or(several[f.Kind.Of()], f.String()); !slices.Contains(said, base) {
+			said = append(said, base)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// account takes over what is known of lines: what one fails by itself, and how many
+// nobody understands.
+func (r *aloneRun) account() {
+	unknown, at := 0, ""
+	for i := range r.c.Account {
+		l := &r.c.Account[i]
+		id := l.Check
+		if whole := halves[id]; whole != "" && l.Fate == render.Inert {
+			id = whole
+		} else if id == "" && halfOfWatchdog(l) {
+			id = "WD-06"
+		}
+		check := Lookup(id)
+		switch {
+		case check != nil:
+			r.fails(check, l)
+		case l.Fate == render.Unknown:
+			if unknown++; at == "" {
+				at = strings.Trim(l.Place()+": "+l.Text, ": ")
+			}
+		}
+	}
+	if unknown > 0 {
+		what := fmt.Sprintf("%d lines are not understood, the first is %s", unknown, printable(at))
+		if unknown == 1 {
+			what = "1 line is not understood: " + printable(at)
+		}
+		r.add(aloneFinding{Finding: Finding{ID: "UNKNOWN", Severity: Info, What: what, Unchecked: "lines that are not understood"}}, "")
+	}
+	r.list = slices.DeleteFunc(r.list, func(f aloneFinding) bool {
+		if f.ID == "WD-01" {
+			f.Ports = slices.DeleteFunc(f.Ports, func(p string) bool { return r.half[p] })
+		}
+		return f.ID == "WD-01" && len(f.Ports) == 0
+	})
+}
+
+// halfOfWatchdog reports whether a line of a watchdog is known to do nothing.
+func halfOfWatchdog(l *render.Line) bool {
+	return l.Fate != render.Represented && watchdogLine.MatchString(l.Where+" "+l.Text) && halfOf.MatchString(l.Why)
+}
+
+// halves are the checks that find half of something, by those of the whole: what a line
+// without effect fails.
+var halves = map[string]string{"PFC-03": "PFC-15", "PFC-04": "CFG-01", "PFC-07": "PFC-15", "WD-01": "WD-06", "WD-03": "WD-06"}
+
+// fails notes that a line fails a check by itself, unless a finding says so already.
+func (r *aloneRun) fails(check *Check, l *render.Line) {
+	port := strings.TrimPrefix(l.Where, "interface ")
+	if l.No == 0 {
+		_, port, _ = strings.Cut(l.Where, "|")
+		port, _, _ = strings.Cut(port, "|")
+	}
+	ports := l.Ports
+	if r.c.Running.Ports[port] != nil {
+		ports = []string{port}
+	}
+	said := slices.ContainsFunc(r.list, func(f aloneFinding) bool {
+		return f.ID == check.ID && f.row == "" && (f.line == 0 || len(ports) == 0 || slices.Contains(f.Ports, ports[0]))
+	})
+	if said || check.ID == "WD-06" && len(ports) > 0 && r.unpaused[ports[0]] {
+		return // for want of a pause there is nothing to watch, either
+	}
+	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
+	if check.ID == "PFC-15" {
+		f.Severity = Error
+	}
+	if text := strings.Trim(l.Text, ": "); text != "" {
+		f.What = printable(text) + ": " + f.What
+	}
+	if len(ports) == 0 {
+		if l.No == 0 {
+			f.What = printable(l.Where) + " " + f.What
+		}
+		ports = []string{""}
+	}
+	for _, p := range ports {
+		r.half[p] = r.half[p] || check.ID == "WD-06"
+		r.add(f, p)
+	}
+}

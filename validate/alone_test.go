@@ -1,0 +1,173 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// lossless3 is a switch whose ports pause priority 3, and that has no fault.
+func lossless3(ports ...string) *qos.Device {
+	m := qos.UnmappedMaps()
+	for d := range m.DSCPToTC {
+		m.DSCPToTC[d] = int8(d / 8)
+	}
+	for i := range qos.NumPriorities {
+		m.TCToQueue[i], m.PFCToQueue[i], m.TCToGroup[i], m.PFCToGroup[i] = int8(i), int8(i), int8(i), int8(i)
+	}
+	dev := &qos.Device{Ports: map[string]*qos.Port{}}
+	for _, name := range ports {
+		p := &qos.Port{PFC: qos.Of(qos.Priorities(3)), MTU: qos.Of(9216), Trust: qos.Of(qos.TrustDSCP), Maps: qos.Of(m), LAG: qos.Of("")}
+		p.Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Detect: 400 * time.Millisecond})
+		p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 1e6, Max: 3e6, Probability: 10})
+		p.Queues[3].Scheduler, p.Queues[0].Scheduler = qos.Of(qos.Scheduler{Weight: 50}), qos.Of(qos.Scheduler{Weight: 50})
+		dev.Ports[name] = p
+	}
+	return dev
+}
+
+// Each fault of a running model is named, alone, with its severity.
+func TestAloneNamesFaults(t *testing.T) {
+	cases := []struct {
+		want string
+		edit func(p *qos.Port, m *qos.Maps)
+	}{
+		{"", func(*qos.Port, *qos.Maps) {}},
+		{"error CLS-05", func(_ *qos.Port, m *qos.Maps) { m.PFCToQueue[3] = 4 }},
+		{"error CLS-06", func(_ *qos.Port, m *qos.Maps) { m.PFCToGroup[3] = 4 }},
+		{"error CLS-07", func(_ *qos.Port, m *qos.Maps) { m.TCToDSCP[3] = 0 }},
+		{"", func(_ *qos.Port, m *qos.Maps) { m.TCToDSCP[3] = 26 }},
+		{"warning CLS-03", func(_ *qos.Port, m *qos.Maps) { m.DSCPToTC[0] = 3 }},
+		{"warning CLS-03", func(p *qos.Port, m *qos.Maps) {
+			p.PFC.V, m.DSCPToTC[0] = qos.Priorities(0), qos.Unmapped
+			p.Watchdog.V.Priorities, p.Queues[0].ECN = p.PFC.V, p.Queues[3].ECN
+		}},
+		{"warning CLS-18", func(_ *qos.Port, m *qos.Maps) { m.DSCPToTC[48] = 3 }},
+		{"warning CLS-04", func(p *qos.Port, _ *qos.Maps) { p.Trust.V = qos.TrustPCP }},
+		{"error CLS-19", func(_ *qos.Port, m *qos.Maps) {
+			for d := 24; d < 32; d++ {
+				m.DSCPToTC[d] = 1
+			}
+		}},
+		{"warning CLS-19", func(p *qos.Port, m *qos.Maps) {
+			p.PFC.V |= qos.Priorities(4)
+			p.Watchdog.V.Priorities, p.Queues[4] = p.PFC.V, p.Queues[3]
+			for d := 32; d < 40; d++ {
+				m.DSCPToTC[d] = 1
+			}
+		}},
+		{"error PFC-05", func(p *qos.Port, _ *qos.Maps) { p.LinkPause = qos.Of(true) }},
+		{"error PFC-03", func(p *qos.Port, _ *qos.Maps) {
+			p.Groups[3] = qos.Group{Lossless: qos.Of(false), Buffer: qos.Of("lossy")}
+		}},
+		{"", func(p *qos.Port, _ *qos.Maps) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }},
+		{"error PFC-04", func(p *qos.Port, _ *qos.Maps) {
+			p.Groups[4] = qos.Group{Lossless: qos.Of(true), Buffer: qos.Of("mine")}
+		}},
+		{"error PFC-04", func(p *qos.Port, _ *qos.Maps) { // group 0 is another group than 3
+			p.Groups[0] = qos.Group{Lossless: qos.Of(true), Buffer: qos.Of("mine")}
+		}},
+		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V.Min = 4e6 }},
+		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V.Min = 3e6 }},
+		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { // also of a queue that is not lossless
+			p.Queues[1].ECN = qos.Of(qos.ECN{Enabled: true, Min: 2, Max: 1000, Unit: qos.Units(qos.UnitMBytes, qos.UnitKBytes)})
+		}},
+		{"", func(p *qos.Port, _ *qos.Maps) {
+			p.Queues[3].ECN = qos.Of(qos.ECN{Enabled: true, Min: 500, Max: 3, Unit: qos.Units(qos.UnitKBytes, qos.UnitMBytes), Probability: 5})
+		}},
+		{"error ECN-08", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V = qos.ECN{Drops: true} }},
+		{"error ECN-09", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V.Enabled = false }},
+		{"warning ECN-01", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V = qos.ECN{} }},
+		{"warning ECN-03", func(p *qos.Port, _ *qos.Maps) {
+			p.Groups[3].Headroom = qos.Of(qos.Headroom{Static: true, Threshold: 500000})
+		}},
+		{"warning SCH-02", func(p *qos.Port, m *qos.Maps) {
+			p.Queues[5].Scheduler, m.DSCPToTC[0] = qos.Of(qos.Scheduler{Strict: true}), 5
+		}},
+		{"", func(p *qos.Port, _ *qos.Maps) { p.Queues[6].Scheduler = qos.Of(qos.Scheduler{Strict: true}) }},
+		{"warning SCH-03", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].Scheduler.V.Weight = 1 }},
+		{"warning SCH-07", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].Scheduler.V.Weight = 0 }},
+		{"warning MTU-02", func(p *qos.Port, _ *qos.Maps) { p.MTU.V = 1500 }},
+		{"warning WD-01", func(p *qos.Port, _ *qos.Maps) { p.Watchdog.V.Enabled = false }},
+		{"warning WD-03", func(p *qos.Port, _ *qos.Maps) { p.Watchdog.V.Priorities = qos.Priorities(4) }},
+		{"warning WD-05", func(p *qos.Port, _ *qos.Maps) { p.Watchdog.V.Detect = 2 * time.Second }},
+	}
+	for i, c := range cases {
+		dev := lossless3("Ethernet1")
+		c.edit(dev.Ports["Ethernet1"], dev.Ports["Ethernet1"].Maps.V)
+		var have []string
+		for _, f := range Alone([]Config{{Name: "leaf1", File: "x.cfg", Text: []byte("interface Ethernet1\n"), Running: dev}}) {
+			have = append(have, string(f.Severity)+" "+f.ID)
+			if f.Where != "x.cfg:1" || f.Fix == "" || strings.Contains(f.Fix, "intent") || !MadeAlone(f.ID) {
+				t.Errorf("case %d: %s at %q, made %t, fix %q", i, f.ID, f.Where, MadeAlone(f.ID), f.Fix)
+			}
+		}
+		if got := strings.Join(have, ", "); got != c.want {
+			t.Errorf("case %d: %q, not %q", i, got, c.want)
+		}
+	}
+}
+
+// A finding names the line that the account knows to set the value, a line that is
+// known to fail is one finding for all its ports, and lines that nobody understands are
+// one.
+func TestAloneReadsTheAccount(t *testing.T) {
+	dev := lossless3("Ethernet1", "Ethernet2")
+	dev.Ports["Ethernet1"].MTU.V, dev.Ports["Ethernet2"].MTU.V = 1500, 1500
+	text := "interface Ethernet1\n   mtu 1500\ninterface Ethernet2\n"
+	account := []render.Line{
+		{No: 9, Where: "interface defaults", Text: "mtu 1500", Fate: render.Represented, Ports: []string{"Ethernet1", "Ethernet2"}, Attrs: []qos.Attr{qos.KindMTU.Attr()}},
+		{No: 20, Where: "interface Ethernet1", Text: "watchdog on", Fate: render.Inert, Why: "it does nothing", Check: "WD-06"},
+		{No: 30, Where: "interface Ethernet2", Text: "watchdog on", Fate: render.Inert, Why: "it does nothing", Check: "WD-06"},
+		{No: 40, Text: "one", Fate: render.Unknown}, {No: 41, Text: "two", Fate: render.Unknown},
+		{No: 50, Text: "x", Fate: render.Inert, Check: "no check"},
+	}
+	var have []string
+	for _, f := range Alone([]Config{{Name: "leaf1", File: "x.cfg", Text: []byte(text), Running: dev, Account: account}}) {
+		have = append(have, fmt.Sprint(f.ID, " ", f.Ports, " ", f.Where, " ", f.Unchecked))
+	}
+	want := []string{"MTU-02 [Ethernet1 Ethernet2] x.cfg:9 ", "WD-06 [Ethernet1 Ethernet2] x.cfg:20 ", "UNKNOWN [] x.cfg lines that are not understood"}
+	if !slices.Equal(have, want) {
+		t.Errorf("%q", have)
+	}
+}
+
+// Configurations are compared with each other; a fabric whose switches share a set has
+// no finding, whatever else some ports do.
+func TestAloneComparesFiles(t *testing.T) {
+	ids := func(devices ...*qos.Device) string {
+		var cs []Config
+		for i, d := range devices {
+			cs = append(cs, Config{Name: fmt.Sprintf("leaf%d", i+1), File: "x.cfg", Running: d})
+		}
+		var out []string
+		for _, f := range Alone(cs) {
+			out = append(out, f.Device+" "+f.ID)
+		}
+		return strings.Join(out, ", ")
+	}
+	other := func() *qos.Device {
+		d := lossless3("Ethernet1")
+		p := d.Ports["Ethernet1"]
+		p.PFC.V, p.Watchdog.V.Priorities, p.Queues[4] = qos.Priorities(4), qos.Priorities(4), p.Queues[3]
+		return d
+	}
+	if got := ids(lossless3("Ethernet1"), lossless3("Ethernet1"), other()); got != "leaf3 PFC-01" {
+		t.Error(got)
+	}
+	both := other()
+	both.Ports["Ethernet2"] = lossless3("Ethernet2").Ports["Ethernet2"]
+	if got := ids(lossless3("Ethernet1"), both); got != "" {
+		t.Error(got)
+	}
+	moved := lossless3("Ethernet1")
+	moved.Ports["Ethernet1"].Maps.V.DSCPToTC[26] = 1
+	if got := ids(lossless3("Ethernet1"), moved, lossless3("Ethernet1")); got != "leaf2 CLS-01" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,328 @@
+package validate
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+// configText is a configuration as people wrote it: blocks of lines, found by their
+// indentation alone, or rows of tables.
+type configText struct {
+	rows   bool
+	blocks map[string][]textLine // by header
+	order  []string              // headers
+	used   map[string]int        // policies and profiles by name: the line that attaches it
+}
+
+type textLine struct {
+	no           int
+	parent, text string // parent is the line that it is indented under
+}
+
+// attaches names the policy or profile that a line attaches.
+var attaches = regexp.MustCompile(`^service-(?:policy|profile) (?:type \S+ )?(?:(?:input|output) )?(\S+)`)
+
+func readText(text []byte) *configText {
+	t := &configText{blocks: map[string][]textLine{}, used: map[string]int{}}
+	if t.rows = bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")); t.rows {
+		return t
+	}
+	header, parent, deep := "", "", 0
+	no := 0
+	for line := range strings.Lines(string(text)) {
+		no++
+		l := strings.TrimSpace(line)
+		if l == "" || l[0] == '!' || l[0] == '#' {
+			continue
+		}
+		in := len(line) - len(strings.TrimLeft(line, " \t"))
+		switch {
+		case in == 0:
+			header, parent, deep = l, l, 0
+			if t.blocks[header] == nil {
+				t.order = append(t.order, header)
+			}
+		case deep == 0 || in <= deep:
+			deep, parent = in, l
+		}
+		if m := attaches.FindStringSubmatch(l); m != nil && t.used[m[1]] == 0 {
+			t.used[m[1]] = no
+		}
+		t.blocks[header] = append(t.blocks[header], textLine{no, parent, l})
+	}
+	return t
+}
+
+// ofPort are the lines that act on a port: its own, and those of what it or the system
+// attaches.
+func (t *configText) ofPort(port string) []textLine {
+	own := t.blocks["interface "+port]
+	out := slices.Clone(own)
+	for _, l := range slices.Concat(own, t.blocks["system qos"]) {
+		m := attaches.FindStringSubmatch(l.text)
+		if m == nil {
+			continue
+		}
+		for _, kind := range []string{"qos profile ", "policy-map type network-qos ", "policy-map type queuing ", "policy-map type qos ", "policy-map type quality-of-service ", "policy-map "} {
+			out = append(out, t.blocks[kind+m[1]]...)
+		}
+	}
+	return out
+}
+
+// says are the words of lines that set an attribute, and tables the tables of rows that
+// do.
+var (
+	says = map[qos.Kind]*regexp.Regexp{
+		qos.KindPFC: regexp.MustCompile(`^priority-flow-control (mode |priority )?(on|\d)`), qos.KindMTU: regexp.MustCompile(`^(l2 )?mtu `),
+		qos.KindECN: regexp.MustCompile(`^random-detect`), qos.KindLinkPause: regexp.MustCompile(`^flowcontrol `),
+		qos.KindWatchdog: regexp.MustCompile(`watch-?dog`), qos.KindScheduler: regexp.MustCompile(`^(bandwidth|priority|shape)`),
+		qos.KindTrust: regexp.MustCompile(`^qos trust`),
+	}
+	tables = map[qos.Kind]string{
+		qos.KindPFC: "PORT_QOS_MAP", qos.KindMap: "PORT_QOS_MAP", qos.KindTrust: "PORT_QOS_MAP", qos.KindMTU: "PORT", qos.KindLinkPause: "PORT",
+		qos.KindECN: "QUEUE", qos.KindScheduler: "QUEUE", qos.KindQueueBuffer: "BUFFER_QUEUE", qos.KindGroupBuffer: "BUFFER_PG", qos.KindHeadroom: "BUFFER_PG",
+		qos.KindLossless: "BUFFER_PG", qos.KindWatchdog: "PFC_WD",
+	}
+	queueWord = regexp.MustCompile(`(?:queue |q)(\d|-default)$`)
+)
+
+// where is the place of a line, or of what sets an attribute on a port: the line that
+// is known to, else one that speaks of it, else the interface.
+func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
+	if line == 0 {
+		if l := r.setter(port, attr); l != nil && l.No == 0 {
+			return r.c.File + " " + printable(l.Where)
+		} else if l != nil {
+			line = l.No
+		}
+	}
+	table := tables[attr.Kind]
+	switch {
+	case line > 0:
+	case r.text.rows && (port == "" || table == ""):
+		return r.c.File
+	case r.text.rows:
+		key := table + "|" + port
+		if k := attr.Kind.Of(); k == qos.OfQueue || k == qos.OfGroup {
+			key += "|" + strconv.Itoa(int(attr.Index))
+		}
+		return r.c.File + " " + printable(key)
+	default:
+		line = r.text.line(port, attr)
+	}
+	if line == 0 {
+		return r.c.File
+	}
+	return r.c.File + ":" + strconv.Itoa(line)
+}
+
+// setter is the line of the account that sets an attribute on a port; nil where none is
+// known to.
+func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
+	if attr == (qos.Attr{}) {
+		return nil
+	}
+	global := attr
+	if attr.Kind == qos.KindMap {
+		global.Kind = qos.KindGlobalMap
+	}
+	for i := len(r.c.Account) - 1; i >= 0; i-- {
+		l := &r.c.Account[i]
+		if l.Fate == render.Represented && (l.Ports == nil || slices.Contains(l.Ports, port)) &&
+			slices.ContainsFunc(l.Attrs, func(a qos.Attr) bool { return a.Covers(attr) || a.Covers(global) }) {
+			return l
+		}
+	}
+	return nil
+}
+
+// line is the line that speaks of an attribute of a port, else its interface; 0 where
+// there is neither.
+func (t *configText) line(port string, attr qos.Attr) int {
+	own := t.blocks["interface "+port]
+	if word := says[attr.Kind]; word != nil {
+		for _, l := range t.ofPort(port) {
+			if !word.MatchString(l.text) {
+				continue
+			}
+			if attr.Kind.Of() == qos.OfQueue {
+				m := queueWord.FindStringSubmatch(l.parent)
+				if m == nil || strings.Replace(m[1], "-default", "0", 1) != strconv.Itoa(int(attr.Index)) {
+					continue
+				}
+			}
+			return l.no
+		}
+	}
+	if len(own) > 0 {
+		return own[0].no
+	}
+	return 0
+}
+
+var (
+	dropsAtRandom = regexp.MustCompile(`\bdrop`)
+	watchdogLine  = regexp.MustCompile(`(?i)watch-?dog|pfc_?wd`)
+	halfOf        = regexp.MustCompile(`does nothing|guards none|is off|no row`)
+	policyHeader  = regexp.MustCompile(`^(?:policy-map(?: type (qos|quality-of-service|queuing|network-qos))?|(qos profile)) ([^\s]+)$`)
+	pfcOn         = regexp.MustCompile(`^priority-flow-control (?:mode )?on\b`)
+	noDrop        = regexp.MustCompile(`^priority-flow-control priority (\d) no-drop`)
+	pauses        = regexp.MustCompile(`^pause\b`)
+	forRoCE       = regexp.MustCompile(`^(pause\b|random-detect|priority-flow-control)`)
+	marking       = regexp.MustCompile(`^qos map traffic-class (\d) to dscp (\d{1,2})$`)
+)
+
+// lines judges what only the text tells: what is attached nowhere, and one half of what
+// needs two.
+func (r *aloneRun) lines() {
+	if r.text.rows {
+		return
+	}
+	for _, header := range r.text.order {
+		m := policyHeader.FindStringSubmatch(header)
+		if m == nil || r.text.used[m[3]] > 0 {
+			continue
+		}
+		block := r.text.blocks[header]
+		if slices.ContainsFunc(block, func(l textLine) bool { return forRoCE.MatchString(l.text) }) {
+			r.foundAt("CFG-01", Warning, "", block[0].no, "%s is attached nowhere, so none of its lines is in force", printable(header))
+		}
+	}
+	for _, l := range r.text.blocks["system qos"] {
+		if m := attaches.FindStringSubmatch(l.text); m != nil {
+			r.negotiated(l, m[1])
+		}
+	}
+	for _, name := range natural.Keys(r.c.Running.Ports) {
+		if r.c.Running.Ports[name].PFC.Or(0) == 0 {
+			r.halfOfPFC(name)
+		}
+	}
+	if g := r.c.Running.GlobalMaps; g.Set && g.V != nil {
+		r.marks(g.V)
+	}
+}
+
+// marks finds lines that mark packets of a class with a DSCP that is not in it.
+func (r *aloneRun) marks(m *qos.Maps) {
+	for _, header := range r.text.order {
+		w := marking.FindStringSubmatch(header)
+		if w == nil {
+			continue
+		}
+		tc, _ := strconv.Atoi(w[1])
+		d, _ := strconv.Atoi(w[2])
+		if d < qos.NumDSCP && tcOf(m, d) != tc {
+			r.foundAt("CLS-17", Warning, "", r.text.blocks[header][0].no, "%s marks what leaves and classifies nothing: DSCP %d is in traffic class %d", printable(header), d, tcOf(m, d))
+		}
+	}
+}
+
+// halfOfPFC says why a port that has lines of PFC pauses nothing.
+func (r *aloneRun) halfOfPFC(port string) {
+	var on, paused, network *textLine
+	for _, l := range r.text.ofPort(port) {
+		switch {
+		case pfcOn.MatchString(l.text):
+			on = &l
+		case noDrop.MatchString(l.text):
+			paused = &l
+		case pauses.MatchString(l.text):
+			network = &l
+		}
+	}
+	half := func(id string, at *textLine, what, fix string) {
+		r.unpaused[port] = true
+		r.add(aloneFinding{line: at.no, Finding: Finding{ID: id, Severity: Error, What: what, Fix: fix}}, port)
+	}
+	switch {
+	case on != nil && network != nil:
+		half("CLS-19", on, "PFC is on, and no DSCP or PCP reaches the class that is paused", "")
+	case on != nil && paused == nil && strings.Contains(on.text, " mode "):
+		half("PFC-15", on, "PFC is on, and no priority is paused", "attach a network-qos policy with a class that has pause pfc-cos in system qos")
+	case on != nil && paused == nil:
+		half("PFC-15", on, "PFC is on, and no priority is paused", "add priority-flow-control priority N no-drop for the priority of the traffic")
+	case on == nil && paused != nil:
+		half("PFC-15", paused, "a priority is no-drop, and PFC is not on", "add priority-flow-control on")
+	}
+}
+
+// negotiated finds a policy of the system that pauses, where no port states PFC.
+func (r *aloneRun) negotiated(at textLine, policy string) {
+	stated := func(h string) bool {
+		return slices.ContainsFunc(r.text.blocks[h], func(l textLine) bool { return strings.HasPrefix(l.text, "priority-flow-control ") })
+	}
+	pausing := slices.ContainsFunc(r.text.blocks["policy-map type network-qos "+policy], func(l textLine) bool { return pauses.MatchString(l.text) })
+	if pausing && !slices.ContainsFunc(r.text.order, stated) {
+		r.foundAt("PFC-15", Warning, "", at.no, "policy %s pauses a class, and no port states PFC: it depends on what each neighbor negotiates", printable(policy))
+	}
+}
+
+// together compares configurations with each other: which end of which link they are,
+// none of them says.
+func together(cs []Config) []Finding {
+	var out []Finding
+	compare := func(id string, s Severity, what string, attr qos.Attr, value func(*qos.Device, *qos.Port) string) {
+		var values ordered.Groups[string, string]
+		at := map[string]string{}
+		for i := range cs {
+			for _, name := range natural.Keys(cs[i].Running.Ports) {
+				q := cs[i].Running.Ports[name]
+				if q.PFC.Or(0) == 0 {
+					continue
+				}
+				if v := value(cs[i].Running, q); v != "" && at[cs[i].Name+v] == "" {
+					values.Add(v, cs[i].Name)
+					at[cs[i].Name+v] = (&aloneRun{c: &cs[i], text: readText(cs[i].Text)}).where(0, name, attr)
+				}
+			}
+		}
+		usual, most := "", 0
+		shared := false
+		for v, names := range values.All() {
+			if len(names) > most {
+				usual, most = v, len(names)
+			}
+			shared = shared || len(names) == len(cs)
+		}
+		if shared {
+			return // some ports of all of them fit
+		}
+		for v, names := range values.All() {
+			for _, name := range names {
+				said := slices.ContainsFunc(out, func(f Finding) bool { return f.Device == name })
+				if v != usual && at[name+usual] == "" && !said {
+					k := Lookup(id)
+					k.mayFind(s)
+					out = append(out, Finding{ID: id, Severity: s, Device: name, Fix: aloneFix(k), Where: at[name+v],
+						What: fmt.Sprintf(what, v, usual, natural.Fold(*values.At(usual)))})
+				}
+			}
+		}
+	}
+	compare("PFC-01", Warning, "PFC is on for %s, and for %s on %s", qos.KindPFC.Attr(), func(_ *qos.Device, q *qos.Port) string { return q.PFC.V.String() })
+	compare("CLS-01", Warning, "the lossless DSCPs are %s, and %s on %s", dscpField, func(d *qos.Device, q *qos.Port) string {
+		m := q.Maps.Or(d.GlobalMaps.V)
+		if m == nil || q.Trust.V == qos.TrustPCP {
+			return ""
+		}
+		var ds []int
+		for i, tc := range m.DSCPToTC {
+			if tc >= 0 && q.PFC.V.Has(int(tc)) {
+				ds = append(ds, i)
+			}
+		}
+		return qos.FoldInts(ds)
+	})
+	return out
+}
