@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
-	"github.com/roce-fabric/roce-fabric/report"
+	results "github.com/roce-fabric/roce-fabric/report"
 )
 
 // BenchmarkImport imports saved configurations of 128 and of 1,024 ports, the larger of
@@ -33,14 +33,10 @@ func BenchmarkImport(b *testing.B) {
 					alloc["read"] = allocated(func() { r.run("read", func() { lines = readLines(b, file) }) })
 				}
 			}
-			report := map[string]float64{
+			report(b, map[string]float64{
 				"lines": float64(lines), "ms": r.median("import 1024").Seconds() * 1000, "x-read": r.ratio("import 1024", "read"),
 				"x-1024/128": r.ratio("import 1024", "import 128"), "MiB": mib(alloc["import 1024"]), "x-read-alloc": float64(alloc["import 1024"]) / float64(alloc["read"]),
-			}
-			for unit, v := range report {
-				b.ReportMetric(v, unit)
-			}
-			b.ReportMetric(0, "ns/op")
+			})
 		})
 	}
 }
@@ -68,10 +64,10 @@ func importFile(b *testing.B, system, file string, ports int) {
 		b.Fatalf("%s: %d of %d ports", r.Accounts[0].System, n, ports)
 	}
 	var out bytes.Buffer
-	if err := report.WriteCoverage(&out, r); err != nil {
+	if err := results.WriteCoverage(&out, r); err != nil {
 		b.Fatal(err)
 	}
-	_ = report.ImportText(r, "", false)
+	_ = results.ImportText(r, "", false)
 }
 
 // readLines is the floor: the file is read, and its lines are told apart.
