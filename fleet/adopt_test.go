@@ -18,10 +18,11 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/render"
 )
 
-var mutants = flag.Int("mutants", 40, "how many mutations of each system's corpus are tried; 0 for all")
+var mutants = flag.Int("mutants", sharedtest.Sized(1000, 0), "how many mutations of each system's corpus are tried; 0 for all")
 
 // A case of the corpus is a configuration as operators write them, and what an import
 // makes of it. Its comment says what it shows; a line of it that begins with "unsound:"
