@@ -48,6 +48,22 @@ type accountant struct {
 type group struct {
 	first *section
 	ports []string
+	// state is what they do, and port the same as it is compared.
+	state portState
+	port  *qos.Port
+}
+
+func (a *accountant) groupOf(s *section) *group {
+	g := &group{first: s, state: a.r.effective(s)}
+	g.port = modelOf(g.state, &a.globals)
+	return g
+}
+
+// modelOf is a port as it is compared.
+func modelOf(s portState, all *globals) *qos.Port {
+	p := all.port(s)
+	qos.Normalize(&qos.Device{Ports: map[string]*qos.Port{"": p}})
+	return p
 }
 
 // groups sorts the ports by the lines that they have, also by a profile or port channel.
@@ -67,7 +83,7 @@ func (a *accountant) groups() {
 		}
 		g := by[id.String()]
 		if g == nil {
-			g = &group{first: s}
+			g = a.groupOf(s)
 			by[id.String()] = g
 			a.every = append(a.every, g)
 			for _, on := range []string{sectionProfile + s.carries(), sectionInterface + a.r.effective(s).lag} {
@@ -76,7 +92,9 @@ func (a *accountant) groups() {
 		}
 		g.ports = append(g.ports, s.port())
 		if a.alike[s.name] == nil {
-			a.alike[s.name] = []*group{{s, []string{s.port()}}}
+			one := *g
+			one.first, one.ports = s, []string{s.port()}
+			a.alike[s.name] = []*group{&one}
 		}
 	}
 }
@@ -264,22 +282,8 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 			out.Keys = h.entries()
 		}
 	}
-	moved := map[qos.Attr]bool{}
-	for _, g := range concerned {
-		have := g.model(a, &with)
-		a.r.without = l
-		is := g.model(a, &without)
-		a.r.without = nil
-		diffs := qos.Diff(have, is)
-		for _, c := range diffs {
-			if c.Field.Kind != qos.KindAdminUp && !moved[c.Field] {
-				moved[c.Field] = true
-				out.Attrs = append(out.Attrs, c.Field)
-			}
-		}
-		if len(diffs) > 0 && len(changes) == 0 {
-			out.Ports = append(out.Ports, g.ports...)
-		}
+	if !h.list {
+		a.moved(out, l, concerned, &without)
 	}
 	if pause := h.key == keySend || h.key == keyReceive; pause && strings.HasSuffix(h.text, " on") {
 		// Either of the two is enough.
@@ -298,11 +302,45 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 	slices.SortFunc(out.Ports, natural.Compare)
 }
 
-// model is the group's ports as a device of one.
-func (g *group) model(a *accountant, all *globals) *qos.Device {
-	d := &qos.Device{Ports: map[string]*qos.Port{"": all.port(a.r.effective(g.first))}, GlobalMaps: a.whole.GlobalMaps}
-	qos.Normalize(d)
-	return d
+// mostCompared is how many groups of ports are asked for the attributes that a line
+// sets. It sets the same on all of them, with few exceptions.
+const mostCompared = 8
+
+// moved adds what changes on ports without a line, and on which.
+func (a *accountant) moved(out *render.Line, l *Line, concerned []*group, without *globals) {
+	known := map[qos.Attr]bool{}
+	device := len(out.Attrs) > 0
+	compared := 0
+	for _, g := range concerned {
+		a.r.without = l
+		state := a.r.effective(g.first)
+		a.r.without = nil
+		if state == g.state && *without == a.globals {
+			continue
+		}
+		is := modelOf(state, without)
+		if *is == *g.port {
+			continue
+		}
+		if compared++; compared <= mostCompared {
+			of := func(p *qos.Port) *qos.Device {
+				return &qos.Device{Ports: map[string]*qos.Port{"": p}, GlobalMaps: a.whole.GlobalMaps}
+			}
+			diffs := qos.Diff(of(g.port), of(is))
+			for _, c := range diffs {
+				if c.Field.Kind != qos.KindAdminUp && !known[c.Field] {
+					known[c.Field] = true
+					out.Attrs = append(out.Attrs, c.Field)
+				}
+			}
+			if len(diffs) == 0 {
+				continue
+			}
+		}
+		if !device {
+			out.Ports = append(out.Ports, g.ports...)
+		}
+	}
 }
 
 // guarded reports whether a port has a watchdog at work.
