@@ -178,13 +178,20 @@ func Recognised(by []Rating) (string, error) {
 // ErrUnclear says that a text could be of several systems, or of none.
 var ErrUnclear = errors.New("its text does not show the system")
 
-// distinct leaves out repeated lines: those of one port are mostly those of all.
+// distinct leaves out lines that differ in digits alone: those of one port are mostly
+// those of all.
 func distinct(text []byte) []byte {
 	seen := map[string]bool{}
-	var out []byte
+	var out, shape []byte
 	for l := range bytes.Lines(text) {
-		if !seen[string(l)] {
-			seen[string(l)] = true
+		shape = shape[:0]
+		for _, c := range l {
+			if c < '0' || c > '9' {
+				shape = append(shape, c)
+			}
+		}
+		if !seen[string(shape)] {
+			seen[string(shape)] = true
 			out = append(out, l...)
 		}
 	}

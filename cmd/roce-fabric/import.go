@@ -11,6 +11,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
@@ -92,6 +93,11 @@ func (a *app) importFabric(ctx context.Context, o importOptions) (err error) {
 		}
 		for _, d := range r.Doubts {
 			a.Warn("%s", d)
+		}
+		for _, read := range r.Accounts {
+			if a.debug && read.Recognised != "" {
+				a.Talk("%s: %s", read.Device, term.Clean(read.Recognised))
+			}
 		}
 	}
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/roce-fabric/roce-fabric/examples"
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
@@ -209,6 +211,21 @@ func FuzzImportOfAFile(f *testing.F) {
 	}
 	f.Add("", []byte(`{"PORT":{"Ethernet0":{"speed":"400000"},"[1-3]":{"mtu":"1"},"\"}: {":{}},"PORT_QOS_MAP":{"Ethernet0":{"pfc_enable":"3"}}}`))
 	f.Add("eos", []byte("interface Ethernet1/1\n   mtu 70000\n   priority-flow-control on\n"))
+	f.Add("", []byte("leaf1#show run\n\x1b[7m--More--\x1b[m\r\x1b[Kinterface Ethernet1/1\r\n   qos trust dscp\n   priority-flow-control on\nleaf1#"))
+	f.Add("", []byte("\xff\xfe{\x00\"\x00P\x00O\x00R\x00T\x00\"\x00:\x00{\x00}\x00}\x00"))
+	cases, err := filepath.Glob("../../fleet/testdata/adopt/*/*.txtar")
+	if err != nil || len(cases) == 0 {
+		f.Fatal("no corpus: ", err)
+	}
+	for _, file := range cases {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if text := a.Files[0].Data; len(text) < 1500 { // the fuzzer takes a minute over each larger one
+			f.Add(filepath.Base(filepath.Dir(file)), text)
+		}
+	}
 	f.Fuzz(func(t *testing.T, system string, text []byte) {
 		if len(text) > 1<<16 {
 			return
@@ -225,6 +242,14 @@ func FuzzImportOfAFile(f *testing.F) {
 		if status == exitOK {
 			compilerOf(t, "imported", []byte(stdout))
 		} else if stdout != "" || !strings.Contains(stderr, "error: ") || strings.Contains(stderr, "derived intent") {
+			t.Errorf("status %d, %q\n%s", status, stdout, stderr)
+		}
+		// The account of it is as harmless.
+		if status != exitOK {
+			return
+		}
+		status, stdout, stderr = runHere(t, "import", "--coverage", "--config", arg)
+		if status != exitOK || !strings.HasPrefix(stdout, "SWITCH ") || strings.ContainsFunc(stdout, func(r rune) bool { return r < ' ' && r != '\n' }) {
 			t.Errorf("status %d, %q\n%s", status, stdout, stderr)
 		}
 	})
