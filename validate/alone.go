@@ -30,7 +30,7 @@ type Config struct {
 func Alone(cs []Config) []Finding {
 	var out []Finding
 	for i := range cs {
-		r := &aloneRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}}
+		r := &aloneRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
 		r.lines()
 		for _, name := range natural.Keys(r.c.Running.Ports) {
 			r.port(name, r.c.Running.Ports[name])
@@ -57,6 +57,8 @@ type aloneRun struct {
 	list []aloneFinding
 	seen map[aloneCause]int
 	half map[string]bool // ports with half a watchdog, which have no other
+	// lineSaid are the checks, blocks and reasons of lines that have a finding.
+	lineSaid map[aloneCause]bool
 	// unpaused are ports whose lines of PFC pause nothing.
 	unpaused map[string]bool
 }
@@ -188,14 +190,32 @@ func (r *aloneRun) port(name string, q *qos.Port) {
 // include/rdma/ib_addr.h).
 const fullPayload = 4096
 
-// queueOf is the queue of a priority.
+// queueOf is the queue of a lossless priority: that of its traffic class, or the one
+// that its pause stops where nothing is in that class.
 func queueOf(m *qos.Maps, prio int) int {
-	if m != nil {
-		if n := int(m.TCToQueue[prio]); n >= 0 && n < qos.NumPriorities {
+	if m == nil {
+		return prio
+	}
+	tables := [][qos.NumPriorities]int8{m.TCToQueue, m.PFCToQueue}
+	if !reached(m, prio) {
+		slices.Reverse(tables)
+	}
+	for _, t := range tables {
+		if n := int(t[prio]); n >= 0 && n < qos.NumPriorities {
 			return n
 		}
 	}
 	return prio
+}
+
+// reached reports whether a DSCP is in a traffic class.
+func reached(m *qos.Maps, tc int) bool {
+	for d := range m.DSCPToTC {
+		if tcOf(m, d) == tc {
+			return true
+		}
+	}
+	return false
 }
 
 // tcOf is the traffic class of a code point. One that a map does not list goes
@@ -207,7 +227,7 @@ func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet)
 	for table, id := range map[[2]qos.Table]string{{qos.TCToQueue, qos.PFCToQueue}: "CLS-05", {qos.TCToGroup, qos.PFCToGroup}: "CLS-06"} {
 		a, b := m.Table(table[0]), m.Table(table[1])
 		for _, p := range pfc.List() {
-			if x, y := a[p], b[p]; x >= 0 && y >= 0 && x != y {
+			if x, y := a[p], b[p]; x >= 0 && y >= 0 && x != y && reached(m, p) {
 				what := map[string]string{"CLS-05": "queue", "CLS-06": "priority group"}[id]
 				r.found(id, Error, name, qos.KindMap.Table(table[0]), "traffic class %d uses %s %d, but pause of priority %d belongs to %s %d", p, what, x, p, what, y)
 			}
@@ -222,15 +242,22 @@ func (r *aloneRun) classification(name string, m *qos.Maps, pfc qos.PrioritySet)
 	if !listed {
 		return // the switch does not say how it classifies
 	}
-	unused := Error
-	for _, p := range pfc.List() {
-		if len(into[p]) > 0 {
-			unused = Warning
+	// On some systems the pause of a priority is that of another class's queue, and
+	// those without a mode of trust classify by both fields.
+	used := func(p int) bool {
+		if to := m.PFCToQueue[p]; to >= 0 && len(reaching(m, int(to))) > 0 {
+			return true
 		}
+		return len(into[p]) > 0 || !r.c.Running.Ports[name].Trust.Set && slices.Contains(m.PCPToTC[:], int8(p))
+	}
+	unused := Error
+	if slices.ContainsFunc(pfc.List(), used) {
+		unused = Warning
 	}
 	for _, p := range pfc.List() {
 		ds := into[p]
 		switch {
+		case len(ds) == 0 && used(p):
 		case len(ds) == 0:
 			r.found("CLS-19", unused, name, dscpField, "priority %d is lossless, and no DSCP reaches it", p)
 		case slices.Contains(ds, 0):
@@ -323,7 +350,7 @@ func reaching(m *qos.Maps, queue int) (out []int) {
 		return nil
 	}
 	for d := range m.DSCPToTC {
-		if tc := tcOf(m, d); tc < qos.NumPriorities && queueOf(m, tc) == queue {
+		if tc := tcOf(m, d); tc < qos.NumPriorities && (int(m.TCToQueue[tc]) == queue || m.TCToQueue[tc] < 0 && tc == queue) {
 			out = append(out, d)
 		}
 	}
@@ -453,7 +480,7 @@ func (r *aloneRun) account() {
 
 // halfOfWatchdog reports whether a line of a watchdog is known to do nothing.
 func halfOfWatchdog(l *render.Line) bool {
-	return l.Fate != render.Represented && watchdogLine.MatchString(l.Where+" "+l.Text) && halfOf.MatchString(l.Why)
+	return (l.Fate == render.Inert || l.Fate == render.Unknown) && watchdogLine.MatchString(l.Where+" "+l.Text) && halfOf.MatchString(l.Why)
 }
 
 // halves are the checks that find half of something, by those of the whole: what a line
@@ -472,11 +499,16 @@ func (r *aloneRun) fails(check *Check, l *render.Line) {
 		ports = []string{port}
 	}
 	said := slices.ContainsFunc(r.list, func(f aloneFinding) bool {
-		return f.ID == check.ID && f.row == "" && (f.line == 0 || len(ports) == 0 || slices.Contains(f.Ports, ports[0]))
+		if f.ID != check.ID {
+			return false
+		}
+		return len(ports) > 0 && slices.Contains(f.Ports, ports[0]) || f.row == "" && (f.line == 0 || len(ports) == 0)
 	})
-	if said || check.ID == "WD-06" && len(ports) > 0 && r.unpaused[ports[0]] {
+	again := aloneCause{check.ID, l.Where + "\n" + l.Why, 0}
+	if said || r.lineSaid[again] || (check.ID == "WD-06" || check.ID == "PFC-15") && len(ports) > 0 && r.unpaused[ports[0]] {
 		return // for want of a pause there is nothing to watch, either
 	}
+	r.lineSaid[again] = true
 	f := aloneFinding{line: l.No, row: cmp.Or(l.Where, l.Text), Finding: Finding{ID: check.ID, Severity: check.Rules[len(check.Rules)-1].Severity, What: cmp.Or(l.Why, check.Title)}}
 	if check.ID == "PFC-15" {
 		f.Severity = Error

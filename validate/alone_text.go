@@ -2,6 +2,7 @@ package validate
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -99,11 +100,13 @@ var (
 // where is the place of a line, or of what sets an attribute on a port: the line that
 // is known to, else one that speaks of it, else the interface.
 func (r *aloneRun) where(line int, port string, attr qos.Attr) string {
-	if line == 0 {
-		if l := r.setter(port, attr); l != nil && l.No == 0 {
+	if l := r.setter(port, attr); line == 0 && l != nil {
+		if l.No == 0 {
 			return r.c.File + " " + printable(l.Where)
-		} else if l != nil {
-			line = l.No
+		}
+		line = l.No
+		if word := says[attr.Kind]; word != nil && !word.MatchString(l.Text) {
+			line = cmp.Or(r.text.word(port, attr), line) // it attaches what says it
 		}
 	}
 	table := tables[attr.Kind]
@@ -132,6 +135,7 @@ func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 	if attr == (qos.Attr{}) {
 		return nil
 	}
+	var out *render.Line
 	global := attr
 	if attr.Kind == qos.KindMap {
 		global.Kind = qos.KindGlobalMap
@@ -140,32 +144,42 @@ func (r *aloneRun) setter(port string, attr qos.Attr) *render.Line {
 		l := &r.c.Account[i]
 		if l.Fate == render.Represented && (l.Ports == nil || slices.Contains(l.Ports, port)) &&
 			slices.ContainsFunc(l.Attrs, func(a qos.Attr) bool { return a.Covers(attr) || a.Covers(global) }) {
-			return l
+			if word := says[attr.Kind]; word != nil && word.MatchString(l.Text) {
+				return l
+			}
+			out = cmp.Or(out, l)
 		}
 	}
-	return nil
+	return out
 }
 
 // line is the line that speaks of an attribute of a port, else its interface; 0 where
 // there is neither.
 func (t *configText) line(port string, attr qos.Attr) int {
-	own := t.blocks["interface "+port]
-	if word := says[attr.Kind]; word != nil {
-		for _, l := range t.ofPort(port) {
-			if !word.MatchString(l.text) {
+	line := t.word(port, attr)
+	if own := t.blocks["interface "+port]; line == 0 && len(own) > 0 {
+		line = own[0].no
+	}
+	return line
+}
+
+// word is the line that speaks of an attribute of a port, 0 where there is none.
+func (t *configText) word(port string, attr qos.Attr) int {
+	word := says[attr.Kind]
+	if word == nil {
+		return 0
+	}
+	for _, l := range t.ofPort(port) {
+		if !word.MatchString(l.text) {
+			continue
+		}
+		if attr.Kind.Of() == qos.OfQueue {
+			m := queueWord.FindStringSubmatch(l.parent)
+			if m == nil || strings.Replace(m[1], "-default", "0", 1) != strconv.Itoa(int(attr.Index)) {
 				continue
 			}
-			if attr.Kind.Of() == qos.OfQueue {
-				m := queueWord.FindStringSubmatch(l.parent)
-				if m == nil || strings.Replace(m[1], "-default", "0", 1) != strconv.Itoa(int(attr.Index)) {
-					continue
-				}
-			}
-			return l.no
 		}
-	}
-	if len(own) > 0 {
-		return own[0].no
+		return l.no
 	}
 	return 0
 }
@@ -243,7 +257,21 @@ func (r *aloneRun) halfOfPFC(port string) {
 	}
 	half := func(id string, at *textLine, what, fix string) {
 		r.unpaused[port] = true
-		r.add(aloneFinding{line: at.no, Finding: Finding{ID: id, Severity: Error, What: what, Fix: fix}}, port)
+		f := aloneFinding{line: at.no, Finding: Finding{ID: id, Severity: Error, What: what, Fix: fix}}
+		i := slices.IndexFunc(r.c.Account, func(l render.Line) bool { return l.No == at.no && l.Fate == render.Inert && l.Why != "" })
+		if i >= 0 {
+			f.What = printable(at.text) + ": " + r.c.Account[i].Why
+			if f.ID = "PFC-15"; strings.Contains(f.What, "classifies nothing") {
+				f.ID = "CLS-19"
+			}
+			if f.ID != id {
+				f.Fix = ""
+			}
+		}
+		if policy := r.missing(); policy != "" {
+			f.Severity, f.What, f.Fix = Warning, f.What+"; policy "+printable(policy)+" of system qos is not in the file", ""
+		}
+		r.add(f, port)
 	}
 	switch {
 	case on != nil && network != nil:
@@ -255,6 +283,17 @@ func (r *aloneRun) halfOfPFC(port string) {
 	case on == nil && paused != nil:
 		half("PFC-15", paused, "a priority is no-drop, and PFC is not on", "add priority-flow-control on")
 	}
+}
+
+// missing is a network-qos policy that system qos attaches and the text does not hold.
+func (r *aloneRun) missing() string {
+	for _, l := range r.text.blocks["system qos"] {
+		m := attaches.FindStringSubmatch(l.text)
+		if m != nil && strings.Contains(l.text, "type network-qos") && r.text.blocks["policy-map type network-qos "+m[1]] == nil {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // negotiated finds a policy of the system that pauses, where no port states PFC.

@@ -130,7 +130,7 @@ var classChecks = []Check{
 	},
 	{
 		ID: "CLS-19", Title: "no code point reaches a lossless priority",
-		Rules: []Rule{{Error, "where the port is lossless for nothing else"}, {Warning, "where another priority is in use"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "where the port is lossless for nothing else"}, {Warning, "where another priority is in use, or a policy is not in the file"}}, Scope: ScopeSwitch, Reads: ReadsRunning,
 		Why: "the traffic that was to be lossless is in a lossy class", Fix: "classify the DSCP of the traffic into the class that is paused",
 	},
 }

@@ -30,7 +30,8 @@ type box struct {
 }
 
 type boxOptions struct {
-	test drivertest.Options
+	shared bool // others use what all ports share: globals: shared
+	test   drivertest.Options
 	simeos.Options
 	gnmi bool
 	// setup is configured before the driver comes.
@@ -70,6 +71,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 		Options: o.test, System: "eos", Fit: native.Fit, Intent: fabric(o.intent...), Ports: ports, Setup: o.setup, Password: o.password,
 		Late: 3 * time.Second, Open: open,
 	})}
+	b.Desired.OwnsGlobals = !o.shared
 	if o.gnmi {
 		password := b.Target.SSH.Password
 		b.Target.SSH, b.Target.GNMI = nil, b.GNMI(s.GNMIAddr(), o.test.Patience())

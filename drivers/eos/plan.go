@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
@@ -25,19 +26,102 @@ type planner struct {
 	snap *snapshot
 	way  way
 	kw   native.Keyword
+	// kept is what all ports share and is left as it is, for others.
+	kept   native.Shared
+	others []string
 	// unsure says that a change may cost packets.
 	unsure bool
 }
 
 func (p *planner) Open() {
 	if p.snap.open != nil {
-		p.Notes = p.snap.open.notes(p.way.timed())
+		p.Notes = append(p.Notes, p.snap.open.notes(p.way.timed())...)
 	}
 	p.NoteModel()
 }
 
 func (p *planner) Change(allowed *qos.Device) native.Edit {
-	return native.Change(p.snap.cfg, allowed, p.kw)
+	return native.ChangeWithin(p.snap.cfg, allowed, p.kw, p.kept)
+}
+
+// Scope finds what all ports share and cannot be changed without the ports that are up
+// and not in the intent, and takes what the ports of the intent do not need out of what
+// is desired.
+func (p *planner) Scope() {
+	less := *p.Desired
+	if p.Desired.Empty() {
+		less.GlobalMaps, less.WatchdogPoll = qos.Opt[*qos.Maps]{}, qos.Opt[time.Duration]{}
+		p.Desired = &less
+		return
+	}
+	after := func(kept native.Shared) *qos.Device {
+		d, _ := native.Decode(native.ChangeWithin(p.snap.cfg, p.Desired, p.kw, kept).Apply(p.snap.cfg))
+		return d
+	}
+	if p.others = qos.Others(p.Have, after(0), p.Desired); len(p.others) == 0 {
+		return
+	}
+	every := native.Shared(0)
+	for _, part := range native.SharedParts {
+		every |= part.Part
+	}
+	spared := native.Shared(0)
+	for _, part := range native.SharedParts {
+		if len(qos.Others(p.Have, after(every&^part.Part), p.Desired)) == 0 {
+			continue
+		}
+		p.kept |= part.Part
+		if part.Part == native.SharedWatchdog {
+			// The ports get timers of their own.
+			less.WatchdogPoll = qos.Opt[time.Duration]{}
+			spared |= part.Part
+		}
+		if part.Maps && !p.needs(part.Table) {
+			maps := *less.GlobalMaps.V
+			maps.Unmanage(part.Table)
+			less.GlobalMaps = qos.Of(&maps)
+			spared |= part.Part
+		}
+	}
+	p.Desired = &less
+	if spared != 0 {
+		p.Note("the %s of the switch stays: the ports of the intent do not need it, and %s, not in the intent, would behave otherwise; with globals: own the plan changes it", spared, natural.Fold(p.others))
+	}
+}
+
+// needs reports whether a port of the intent classifies by a table.
+func (p *planner) needs(table qos.Table) bool {
+	by := map[qos.Table]qos.Trust{qos.DSCPToTC: qos.TrustDSCP, qos.PCPToTC: qos.TrustPCP}[table]
+	for name, want := range p.Desired.Ports {
+		trust := want.Trust
+		if have := p.Have.Ports[name]; !trust.Set && have != nil {
+			trust = have.Trust
+		}
+		if by == "" || trust.V == by || !trust.Set {
+			return true
+		}
+	}
+	return false
+}
+
+// blockShared blocks the changes that need what is kept for others.
+func (p *planner) blockShared() {
+	why := func(part string) string {
+		return fmt.Sprintf("it needs a change of the %s of the switch, with which %s, not in the intent, would behave otherwise; list these ports in the intent, or state globals: own", part, natural.Fold(p.others))
+	}
+	for _, part := range native.SharedParts {
+		switch {
+		case p.kept&part.Part == 0:
+		case part.Maps:
+			drivers.Block(p.Changes, qos.Place{Field: qos.KindGlobalMap.Table(part.Table)}, why(part.Name))
+		case part.Part == native.SharedPFC:
+			for _, c := range p.Changes {
+				if c.Field.Kind == qos.KindPFC || c.Field.Kind == qos.KindWatchdog {
+					drivers.Block(p.Changes, c.Place(), why(part.Name))
+				}
+			}
+		}
+	}
 }
 
 func (p *planner) Tell() (via, what string) {
@@ -67,6 +151,7 @@ func (p *planner) Block() {
 	for _, r := range native.Refusals(p.Desired) {
 		drivers.Block(p.Changes, r.Place, r.Why)
 	}
+	p.blockShared()
 }
 
 // Impact is what is known of any switch: Arista documents none.

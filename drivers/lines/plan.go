@@ -41,6 +41,10 @@ type Planner interface {
 	Tell() (via, what string)
 }
 
+// Scoper is a Planner that takes out of what is desired, before anything else, what all
+// ports share and the ports of the intent do not need.
+type Scoper interface{ Scope() }
+
 // Plan works out one batch of lines that makes the change.
 func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desired, policy drivers.Policy) (*drivers.Steps, error) {
 	desired, err := drivers.Want[*qos.Device](want)
@@ -52,6 +56,10 @@ func (m *Machine) Plan(f drivers.Facts, s *drivers.Snapshot, want drivers.Desire
 	d := &Draft{Facts: f, Have: have, Desired: desired, Changes: qos.Diff(have, desired)}
 	out := &drivers.Steps{Device: m.Name, Policy: policy, Base: m.Identify(cfg, desired, variant), Unknown: LeftAlone(unknown)}
 	p := m.Switch.Planner(s, d)
+	if s, ok := p.(Scoper); ok {
+		s.Scope()
+		desired, d.Changes = d.Desired, qos.Diff(have, d.Desired)
+	}
 	p.Open()
 	if len(d.Changes) > 0 {
 		p.Block()

@@ -238,6 +238,8 @@ policy-map type queuing SITE
     queue-limit 200 kbytes
 interface Ethernet1/1
   service-policy type queuing output SITE
+interface Ethernet1/8
+  service-policy type queuing output SITE
 `})
 	_, st := b.Plan(b.Open())
 	if text := notes(st); !strings.Contains(text, "policy-map type queuing SITE is removed from Ethernet1/1, and with it settings that the intent does not name: class type queuing c-out-8q-q3 queue-limit 200 kbytes") {

@@ -122,3 +122,28 @@ func TestSwitchWithoutPortsStays(t *testing.T) {
 		}
 	}
 }
+
+// ECN in a form that only the switch knows the numbers of is not taken away as if that
+// were nothing, and stays where the intent does not speak of it.
+func TestMarkingIsNotRemovedUnseen(t *testing.T) {
+	const burst = `policy-map type queuing BURST
+  class type queuing c-out-8q-q3
+    random-detect threshold burst-optimized ecn
+interface Ethernet1/1-4
+  service-policy type queuing output BURST
+`
+	b := newBox(t, boxOptions{setup: burst})
+	d := b.Open()
+	b.with(ports[0], func(p *qos.Port) { p.Queues[3].ECN = qos.Of(qos.ECN{}) })
+	_, st := b.Plan(d)
+	if c := drivertest.Find(st, "ports[Ethernet1/1].queues[3].ecn"); c == nil || c.Impact < qos.ImpactLoss || !strings.Contains(c.Old, "burst-optimized") {
+		t.Errorf("%+v", c)
+	}
+	for _, name := range ports[:4] {
+		b.with(name, func(p *qos.Port) { p.Queues[3].ECN = qos.Opt[qos.ECN]{} })
+	}
+	_, st = b.Plan(d)
+	if text := typed(st); strings.Contains(text, "random-detect") && !strings.Contains(text, "random-detect threshold burst-optimized ecn") {
+		t.Errorf("typed is\n%s", text)
+	}
+}

@@ -2,7 +2,6 @@ package sonic
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,69 +9,48 @@ import (
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 )
 
-// An object that ports outside of the intent use changes for them as well: the
-// plan names them, and moving their traffic must be allowed explicitly.
-func TestPlanSaysWhomASharedObjectConcerns(t *testing.T) {
+// What ports outside of the intent use stays as it is for them: another object is bound,
+// a row of the switch that the intent can do without is left, and the plan names who
+// else uses it. With globals: own both are changed in place.
+func TestWhatOthersUseStaysAsItIs(t *testing.T) {
 	type tables = map[string]map[string]map[string]string
 	outside := []string{"Ethernet32", "Ethernet40", "Ethernet48", "Ethernet56"}
-	each := func(do func(cfg tables, port string)) func(tables) {
-		return func(cfg tables) {
-			for _, port := range outside {
-				do(cfg, port)
-			}
-		}
-	}
-	// theirs gives a port a row of its own with other names.
-	theirs := func(cfg tables, table, key string, row map[string]string) {
+	alter := func(cfg tables, table, key string, row map[string]string) {
 		r := maps.Clone(cfg[table][key])
 		maps.Copy(r, row)
 		cfg[table][key] = r
 	}
-	ownMaps := each(func(cfg tables, port string) {
-		own := map[string]string{}
-		for field, table := range map[string]string{
-			"dscp_to_tc_map": native.TDSCPToTC, "tc_to_queue_map": native.TTCToQueue, "tc_to_pg_map": native.TTCToGroup,
-			"pfc_to_queue_map": native.TPFCToQueue, "pfc_to_pg_map": native.TPFCToGroup,
-		} {
-			if cfg[table]["AZURE"] != nil {
-				cfg[table]["THEIRS"], own[field] = cfg[table]["AZURE"], "THEIRS"
-			}
-		}
-		theirs(cfg, native.TPortQoS, port, own)
-	})
-	for _, c := range []struct {
-		name     string
+	const four = "4 ports that the intent does not name: Ethernet[32-56:8]"
+	for name, c := range map[string]struct {
 		edit     func(tables)
+		owns     bool
 		say, not []string
-		loss     bool
+		inPlace  bool // the map of the template
+		global   bool // the global row follows the intent
 	}{
-		{"as it comes", func(tables) {}, []string{"DSCP_TO_TC_MAP|AZURE", "WRED_PROFILE|AZURE_LOSSLESS", "4 ports that the intent does not name: Ethernet[32-56:8]"}, nil, true},
-		{"shut", each(func(cfg tables, port string) {
-			theirs(cfg, native.TPort, port, map[string]string{"admin_status": "down"})
-		}),
-			[]string{"DSCP_TO_TC_MAP|AZURE"}, nil, false},
-		{"maps of their own", ownMaps, []string{"the change of WRED_PROFILE|AZURE_LOSSLESS also concerns 4 ports"}, []string{"_MAP|"}, false},
-		{"the map of the switch", func(cfg tables) {
-			ownMaps(cfg)
-			delete(cfg[native.TPortQoS], "Ethernet56")
-		}, []string{"the change of DSCP_TO_TC_MAP|AZURE also concerns 1 port that the intent does not name: Ethernet56"}, nil, true},
-		{"the row of the switch", func(cfg tables) {
-			ownMaps(cfg)
-			delete(cfg[native.TPortQoS], "Ethernet56")
-			delete(cfg[native.TPortQoS], "global")
-		}, []string{"the change of PORT_QOS_MAP|global also concerns 1 port that the intent does not name: Ethernet56"}, nil, true},
+		"as it comes": {say: []string{"DSCP_TO_TC_MAP|AZURE stays as it is and another object is bound, because of " + four, "WRED_PROFILE|AZURE_LOSSLESS stays"}, global: true},
+		"shut": {edit: func(cfg tables) {
+			for _, port := range outside {
+				alter(cfg, native.TPort, port, map[string]string{"admin_status": "down"})
+			}
+		}, not: []string{"stays as it is"}, inPlace: true, global: true},
+		"a port with the map of the switch": {edit: func(cfg tables) { delete(cfg[native.TPortQoS], "Ethernet56") },
+			say: []string{"PORT_QOS_MAP|global stays as it is, because of 1 port that the intent does not name: Ethernet56"}},
+		"globals own": {owns: true, say: []string{"the change of DSCP_TO_TC_MAP|AZURE also concerns " + four}, not: []string{"stays as it is"}, inPlace: true, global: true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511", ssh: true, edit: func(cfg tables) {
-				// Between the map as it is and as it will be, lossy traffic alone moves.
-				theirs(cfg, native.TDSCPToTC, "AZURE", map[string]string{"3": "1", "4": "1", "26": "3"})
-				c.edit(cfg)
+				if c.edit != nil {
+					c.edit(cfg)
+				}
 			}})
-			_, st := b.plan(b.open())
+			b.desired.OwnsGlobals = c.owns
+			before, _ := native.Decode(b.config())
+			_, st := b.apply(b.open())
 			said := strings.Join(st.Notes, "\n")
 			for _, say := range c.say {
-				if !strings.Contains(said, say) {
-					t.Errorf("notes do not say %q: %s", say, said)
+				if strings.Count(said, say) != 1 {
+					t.Errorf("notes do not say %q once: %s", say, said)
 				}
 			}
 			for _, say := range c.not {
@@ -80,12 +58,34 @@ func TestPlanSaysWhomASharedObjectConcerns(t *testing.T) {
 					t.Errorf("notes say %q: %s", say, said)
 				}
 			}
-			loss := slices.ContainsFunc(st.Changes, func(c qos.Change) bool {
-				return strings.HasSuffix(c.Field.String(), "maps.dscp_to_tc") && c.Impact == qos.ImpactLoss
-			})
-			if loss != c.loss {
-				t.Errorf("traffic-loss of a map: %v, want %v: %+v", loss, c.loss, st.Changes)
+			cfg := b.config()
+			after, _ := native.Decode(cfg)
+			if others := qos.Others(before, after, b.desired); len(others) > 0 {
+				t.Errorf("%v behave otherwise", others)
+			}
+			if got := cfg.Row(native.TPortQoS, b.ports[0])["dscp_to_tc_map"] == "AZURE"; got != c.inPlace {
+				t.Errorf("in place: %v", got)
+			}
+			global := cfg.Row(native.TDSCPToTC, cfg.Row(native.TPortQoS, "global")["dscp_to_tc_map"])["26"] == "3"
+			if global != c.global {
+				t.Errorf("the row of the switch follows the intent: %v", global)
+			}
+			if c.owns && st.Impact() < qos.ImpactLoss {
+				t.Errorf("the impact is %s", st.Impact())
+			}
+			if _, again := b.plan(b.open()); len(again.Changes) > 0 {
+				t.Errorf("still to do: %v", again.Changes)
 			}
 		})
+	}
+}
+
+// A switch without a port of the intent is not changed at all.
+func TestASwitchWithoutAPortOfTheIntentStaysAsItIs(t *testing.T) {
+	b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
+	b.desired.Ports = map[string]*qos.Port{}
+	b.desired.OwnsGlobals = true
+	if _, st := b.plan(b.open()); len(st.Changes)+len(st.Items) > 0 {
+		t.Errorf("%v %v", st.Changes, st.Items)
 	}
 }

@@ -1,12 +1,18 @@
 package sonic
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/render"
 	native "github.com/roce-fabric/roce-fabric/render/sonic"
 	"github.com/roce-fabric/roce-fabric/render/sonic/yang"
@@ -29,23 +35,71 @@ var System = drivers.System{
 }
 
 func decode(text []byte) (*qos.Device, []drivers.Unknown, error) {
-	cfg, err := native.Parse(text, native.WantTable)
+	cfg, err := read(text, native.WantTable)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg.PlainNames()
 	d, unknown := native.Decode(cfg)
 	return d, leftAlone(unknown), nil
 }
 
 func account(text []byte) ([]render.Line, error) {
-	cfg, err := native.Parse(text, native.InAccount)
+	cfg, err := read(text, native.InAccount)
+	if err != nil {
+		return nil, err
+	}
+	return native.Account(cfg), nil
+}
+
+// read reads a configuration as someone saved it.
+func read(text []byte, want func(table string) bool) (native.Config, error) {
+	text, err := document(text)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := native.Parse(text, want)
 	if err != nil {
 		return nil, err
 	}
 	cfg.PlainNames()
-	return native.Account(cfg), nil
+	return cfg, cfg.PlainKeys()
 }
+
+// document returns the object of a text: a session around it, with its prompts, is cut
+// off. Of the namespaces of a switch of several ASICs it is the one that has ports.
+func document(text []byte) ([]byte, error) {
+	if at := bytes.IndexByte(text, '{'); at > 0 && !bytes.ContainsAny(text[:at], `}[]"`) {
+		text = text[at:]
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	var object json.RawMessage
+	if dec.Decode(&object) == nil && !bytes.ContainsAny(text[dec.InputOffset():], `{}"`) {
+		text = object
+	}
+	var spaces map[string]json.RawMessage
+	if json.Unmarshal(text, &spaces) != nil || spaces[native.TPort] != nil {
+		return text, nil // the decoder says what is wrong
+	}
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(spaces)) {
+		var in map[string]json.RawMessage
+		if namespace.MatchString(name) && json.Unmarshal(spaces[name], &in) == nil && in[native.TPort] != nil {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return text, nil
+	case 1:
+		return spaces[found[0]], nil
+	}
+	return nil, fmt.Errorf("the text holds the configurations of %s (%s), each with ports of its own; give one of them at a time, as 'jq .%s' prints it",
+		words.Count(len(found), "namespace"), strings.Join(found, ", "), found[0])
+}
+
+// namespace is the name of a part of what 'show runningconfiguration all' prints on a
+// switch of several ASICs (sonic-utilities:show/main.py).
+var namespace = regexp.MustCompile(`^(localhost|asic[0-9]{1,3})$`)
 
 func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 	rel, ok := native.ReleaseOf(d.Switch.Release.V)
@@ -58,6 +112,9 @@ func refused(d *render.Device) (values []render.Refusal, adapted []string) {
 }
 
 func identify(text []byte) drivers.Identity {
+	if object, err := document(text); err == nil {
+		text = object
+	}
 	var doc struct {
 		Metadata map[string]struct {
 			Hostname string `json:"hostname"`

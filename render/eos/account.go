@@ -100,6 +100,7 @@ func (a *accountant) block(l *Line) {
 		a.all(l, "", func(*Line) (render.Fate, string) { return render.Unknown, whyBuffers })
 	case concerns(text):
 		a.line(a.r.global, "", l)
+		a.lost(l)
 	default:
 		// What marks or polices the switch's own packets is nobody's intent.
 		a.all(l, "", func(l *Line) (render.Fate, string) {
@@ -142,7 +143,15 @@ func (a *accountant) below(s *section, queue string, header *Line) {
 			a.below(s, "", l)
 		case concerns(l.Text):
 			a.line(s, queue, l)
+			a.lost(l)
 		}
+	}
+}
+
+// lost tells of what stands below a line that opens no block.
+func (a *accountant) lost(header *Line) {
+	for _, l := range header.Sub {
+		a.all(l, canonical(header.Text), func(*Line) (render.Fate, string) { return render.Unknown, whyUnknown })
 	}
 }
 
@@ -281,6 +290,8 @@ func (a *accountant) effect(s *section, queue string, l *Line, h hit, where stri
 	}
 	if len(out.Attrs) == 0 {
 		out.Fate, out.Why, out.Check = a.idle(s, queue, h, concerned)
+	} else if h.key == keyAllOff {
+		out.Check = "PFC-07"
 	} else if out.Attrs[0].Kind == qos.KindLinkPause && slices.ContainsFunc(out.Ports, func(p string) bool { return a.whole.Ports[p].PFC.V != 0 }) {
 		out.Check = "PFC-05"
 	}

@@ -21,18 +21,64 @@ const maxRounds = 8
 
 // Change returns what makes have hold desired, which must be fitted. It is
 // empty where have means the same already, whoever configured it: ports that
-// do are left alone. Other ports are given a profile of this tool, one for
-// each distinct shape, and their own lines that contradict it are taken away.
+// do are left alone. Other ports have one profile for each distinct shape, and their
+// own lines that contradict it are taken away.
 //
-// A profile of this tool is edited in place, only where it differs, and keeps
-// its name for the ports that carry it now; one that a port outside of desired
-// carries is never edited. Profiles of this tool that nothing carries any more
-// go, unless there are lines in them that this package does not know.
+// A profile that ports carry now is edited in place, only where it differs, whatever its
+// name; one that an interface outside of desired carries is edited only where desired
+// owns what is shared. Other shapes get a profile of this tool. Profiles of this tool
+// that nothing carries any more go, unless there are lines in them that this package
+// does not know.
 //
 // After [Edit.Apply] nothing differs from desired but what [Refusals] names,
 // and the aggregate that a port belongs to.
 func Change(have *Config, desired *qos.Device, kw Keyword) Edit {
-	return newPlanner(have, writable(desired), kw).plan()
+	return ChangeWithin(have, desired, kw, 0)
+}
+
+// ChangeWithin is [Change] with something that all ports share left as it is.
+func ChangeWithin(have *Config, desired *qos.Device, kw Keyword, kept Shared) Edit {
+	p := newPlanner(have, writable(desired), kw)
+	p.kept = kept
+	return p.plan()
+}
+
+// Shared is what all ports of a switch have in common, as a set.
+type Shared uint8
+
+// The members of Shared.
+const (
+	SharedDSCP Shared = 1 << iota
+	SharedCoS
+	SharedQueues
+	SharedPFC // the line that turns PFC off on all ports
+	SharedWatchdog
+)
+
+// SharedParts are the members of Shared, in words.
+var SharedParts = []struct {
+	Part Shared
+	Name string
+	// Table is the map that it is; see Maps.
+	Table qos.Table
+	Maps  bool
+}{
+	{SharedDSCP, "DSCP map", qos.DSCPToTC, true},
+	{SharedCoS, "CoS map", qos.PCPToTC, true},
+	{SharedQueues, "map of traffic classes to queues", qos.TCToQueue, true},
+	{SharedPFC, "line \"priority-flow-control all off\"", 0, false},
+	{SharedWatchdog, "PFC watchdog", 0, false},
+}
+
+// String names the members.
+func (s Shared) String() string {
+	var parts []string
+	for _, p := range SharedParts {
+		if s&p.Part != 0 {
+			parts = append(parts, p.Name)
+		}
+	}
+	return strings.Join(parts, " and the ")
 }
 
 type planner struct {
@@ -41,7 +87,8 @@ type planner struct {
 	d    *qos.Device
 	kw   Keyword
 	// all says that every port gets lines, also where nothing differs.
-	all bool
+	all  bool
+	kept Shared
 	// touched are the ports whose profile is ours to choose.
 	touched map[string]bool
 }
@@ -135,8 +182,15 @@ func (p *planner) maps(running *qos.Device) Edit {
 			e = append(e, lines.Setting{Key: id + key, Line: id + line + " " + itoa(int(w))})
 		}
 	}
-	entries(have.PCPToTC[:], want.PCPToTC[:], keyMapCOS, "", " to traffic-class")
-	entries(have.DSCPToTC[:], want.DSCPToTC[:], keyMapDSCP, "", " to traffic-class")
+	if p.kept&SharedCoS == 0 {
+		entries(have.PCPToTC[:], want.PCPToTC[:], keyMapCOS, "", " to traffic-class")
+	}
+	if p.kept&SharedDSCP == 0 {
+		entries(have.DSCPToTC[:], want.DSCPToTC[:], keyMapDSCP, "", " to traffic-class")
+	}
+	if p.kept&SharedQueues != 0 {
+		return e
+	}
 	to := " to " + string(p.kw)
 	other := " to " + string(otherKeyword(p.kw))
 	for i, w := range want.TCToQueue {
@@ -164,8 +218,11 @@ func (p *planner) globals(running *qos.Device, diffs []qos.Change) Edit {
 		lenient = lenient || port.Watchdog.V.Enabled && port.Watchdog.V.Action != qos.ActionDrop
 		shuts = shuts || port.Watchdog.V.Action == qos.ActionErrDisable
 	}
-	if g.allOff && lossless {
+	if g.allOff && lossless && p.kept&SharedPFC == 0 {
 		e = append(e, lines.Setting{Key: keyAllOff})
+	}
+	if p.kept&SharedWatchdog != 0 {
+		return e
 	}
 	if watched && differs {
 		put := func(key string, have, want time.Duration) {
@@ -238,8 +295,12 @@ func (p *planner) ports(running *qos.Device) Edit {
 func (p *planner) profiles(g *globals) Edit {
 	of := map[string]shape{}      // every port of desired
 	known := map[shapedBy]shape{} // most ports are alike
+	stays := p.staying()
 	for n, port := range p.d.Ports {
-		kept := p.keeps(n, port)
+		var kept Edit
+		if !stays[n] {
+			kept = p.keeps(n, port)
+		}
 		by := shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog, shapeText(kept)}
 		s, ok := known[by]
 		if !ok {
@@ -250,7 +311,7 @@ func (p *planner) profiles(g *globals) Edit {
 			of[n] = s
 		}
 	}
-	names := p.name(of)
+	names := p.name(of, stays)
 	var e Edit
 	for _, s := range sortedShapes(of) {
 		if name := names[s.text]; name != "" {
@@ -265,6 +326,40 @@ func (p *planner) profiles(g *globals) Edit {
 	return e
 }
 
+// staying are the ports that keep their profile, which is edited in place: all that
+// carry it are to be alike, and no other port is to be like them.
+func (p *planner) staying() map[string]bool {
+	of := func(n string) shapedBy {
+		port := p.d.Ports[n]
+		return shapedBy{port.Trust, port.Queues, port.PFC, port.Watchdog, ""}
+	}
+	profile := map[shapedBy]string{}
+	shapes := map[string]shapedBy{}
+	mixed := map[string]bool{"": true}
+	for _, s := range p.r.order {
+		if name := s.carries(); s.at == inInterface && p.d.Ports[s.port()] == nil {
+			mixed[name] = mixed[name] || !p.d.OwnsGlobals
+		}
+	}
+	for n := range p.d.Ports {
+		name, shape := p.r.sections[sectionInterface+n].carries(), of(n)
+		if was, ok := profile[shape]; ok && was != name {
+			mixed[was], mixed[name] = true, true
+		}
+		if was, ok := shapes[name]; ok && was != shape {
+			mixed[name] = true
+		}
+		profile[shape], shapes[name] = name, shape
+	}
+	out := map[string]bool{}
+	for n := range p.d.Ports {
+		if name := p.r.sections[sectionInterface+n].carries(); !mixed[name] && p.r.profile(name) != nil {
+			out[n] = true
+		}
+	}
+	return out
+}
+
 func otherKeyword(k Keyword) Keyword {
 	if k == TxQueue {
 		return UCTxQueue
@@ -272,9 +367,9 @@ func otherKeyword(k Keyword) Keyword {
 	return TxQueue
 }
 
-// name chooses a profile for each shape that a touched port has. A profile of
-// ours goes to the shape that most of its ports have.
-func (p *planner) name(of map[string]shape) map[string]string {
+// name chooses a profile for each shape that a touched port has. A profile goes to the
+// shape that most of its ports have.
+func (p *planner) name(of map[string]shape, stays map[string]bool) map[string]string {
 	needed := map[string]bool{}
 	for n, s := range of {
 		if p.touched[n] {
@@ -291,7 +386,7 @@ func (p *planner) name(of map[string]shape) map[string]string {
 			continue
 		}
 		carried := s.carries()
-		if !isOwn(carried) {
+		if carried == "" {
 			continue
 		}
 		taken[carried] = true
@@ -301,8 +396,11 @@ func (p *planner) name(of map[string]shape) map[string]string {
 		}
 		shape, ours := of[s.port()]
 		if !ours {
-			pinned[carried] = true
+			pinned[carried] = !p.d.OwnsGlobals
 			continue
+		}
+		if !isOwn(carried) && !stays[s.port()] && !p.says(carried, shape) {
+			continue // its lines that the shape does not name would come to other ports
 		}
 		if votes[carried] == nil {
 			votes[carried] = map[string]int{}
@@ -329,6 +427,15 @@ func (p *planner) name(of map[string]shape) map[string]string {
 	}
 	maps.DeleteFunc(names, func(text, _ string) bool { return !needed[text] })
 	return names
+}
+
+// says reports whether a profile says nothing but what a shape speaks of.
+func (p *planner) says(name string, s shape) bool {
+	of := map[spot]bool{}
+	for _, want := range s.settings {
+		of[spot{want.Block, want.Key}] = true
+	}
+	return !slices.ContainsFunc(p.r.profile(name).held, func(h held) bool { return !h.inert && !of[h.spot] })
 }
 
 // holds reports whether a profile says what a shape does already.

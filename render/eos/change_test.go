@@ -69,7 +69,7 @@ func foreignOf(text string) string {
 	for _, block := range strings.Split(text, "\n!\n") {
 		first, _, _ := strings.Cut(block, "\n")
 		switch {
-		case strings.HasPrefix(first, "interface Ethernet") && first != "interface Ethernet99/1", strings.HasPrefix(first, "qos profile "+profileName),
+		case strings.HasPrefix(first, "interface Ethernet") && first != "interface Ethernet99/1", strings.HasPrefix(first, "qos profile "+profileName), first == "qos profile OPS",
 			strings.HasPrefix(first, "qos map"), strings.HasPrefix(first, "qos rewrite"), strings.HasPrefix(first, "priority-flow-control"):
 			own = true
 			continue
@@ -244,6 +244,42 @@ func TestProfilesAreEditedInPlace(t *testing.T) {
 	}
 }
 
+// A profile of the operator changes in place, under its own name, where no interface
+// that is not in the intent carries it, or where the intent owns what is shared.
+func TestAnOperatorsProfileChangesInPlace(t *testing.T) {
+	const text = "qos profile GPU\n   qos trust dscp\n   shape rate 90 percent\n   !\n   uc-tx-queue 3\n      no priority\n      bandwidth percent 40\n   !\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n!\ninterface Ethernet1\n   service-profile GPU\n!\ninterface Ethernet2\n   service-profile GPU\n!\n"
+	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP), PFC: qos.Of(qos.Priorities(3))}
+	p.Queues[3].Scheduler = qos.Of(qos.Scheduler{Weight: 60})
+	in := []string{"qos profile GPU", "uc-tx-queue 3", "bandwidth percent 60", "exit", "exit"}
+	for _, c := range []struct {
+		name, more string
+		owns       bool
+		first      string
+		lines      int
+	}{
+		{"all its ports are in the intent", "", false, in[0], len(in)},
+		{"another port carries it", "interface Ethernet3\n   service-profile GPU\n!\n", false, "qos profile ROCE-FABRIC", 0},
+		{"a port channel carries it", "interface Port-Channel1\n   service-profile GPU\n!\n", false, "qos profile ROCE-FABRIC", 0},
+		{"another port does, and it is owned", "interface Ethernet3\n   service-profile GPU\n!\n", true, in[0], len(in)},
+	} {
+		have := mustParse(t, text+c.more+"end\n")
+		d := &qos.Device{OwnsGlobals: c.owns, Ports: map[string]*qos.Port{"Ethernet1": p, "Ethernet2": p}}
+		e := Change(have, d, UCTxQueue)
+		got := e.Commands(have)
+		if len(got) == 0 || got[0] != c.first || c.lines > 0 && !slices.Equal(got, in) {
+			t.Errorf("%s: %q", c.name, got)
+		}
+		for _, s := range e {
+			if _, ok := known(s); !ok {
+				t.Errorf("%s: %v is none of its own", c.name, s)
+			}
+		}
+		if back := e.Undo(have).Apply(e.Apply(have)).String(); back != have.String() {
+			t.Errorf("%s: reverted to\n%s", c.name, back)
+		}
+	}
+}
+
 // The typed commands have the effect that was computed, both ways, on a switch
 // that works line by line.
 func TestCommandsDoWhatApplySays(t *testing.T) {
@@ -371,6 +407,9 @@ interface Ethernet2
    tx-queue 3
       random-detect ecn minimum-threshold 7 segments maximum-threshold 8 segments
 !
+interface Port-Channel9
+   service-profile OPS
+!
 end
 `)
 	port := func() *qos.Port {
@@ -400,6 +439,31 @@ end
 	}
 }
 
+// A profile that is edited in place keeps what desired leaves alone, and its ports stay
+// on it.
+func TestEditedInPlaceWithMarking(t *testing.T) {
+	have := mustParse(t, "qos profile OPS\n   qos trust cos\n   !\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 1 kbytes maximum-threshold 2 kbytes\n!\ninterface Ethernet1\n   service-profile OPS\n!\ninterface Ethernet2\n   service-profile OPS\n   !\n   uc-tx-queue 3\n      random-detect ecn minimum-threshold 7 kbytes maximum-threshold 8 kbytes\n!\nend\n")
+	p := &qos.Port{Trust: qos.Of(qos.TrustDSCP)}
+	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": p, "Ethernet2": p}}
+	want := []string{"qos profile OPS", "qos trust dscp", "exit"}
+	if got := Change(have, d, UCTxQueue).Commands(have); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	// A third port, which marks nothing, gets a profile that does not.
+	d.Ports["Ethernet3"] = p
+	after := Change(have, d, UCTxQueue).Apply(have)
+	if is, _ := Decode(after); is.Ports["Ethernet3"].Queues[3].ECN.V.Enabled || !is.Ports["Ethernet1"].Queues[3].ECN.V.Enabled {
+		t.Errorf("%s", after)
+	}
+	// One that is to be as others are, of whose profile nothing is left alone, joins it.
+	have = mustParse(t, "qos profile OPS\n   qos trust dscp\n!\ninterface Ethernet1\n   service-profile OPS\n!\ninterface Ethernet2\n   no switchport\n   qos trust cos\n!\nend\n")
+	delete(d.Ports, "Ethernet3")
+	want = []string{"interface Ethernet2", "default qos trust", "service-profile OPS", "exit"}
+	if got := Change(have, d, UCTxQueue).Commands(have); len(got) != len(want) || !slices.Contains(got, want[2]) {
+		t.Errorf("%q", got)
+	}
+}
+
 // A plan file may hold anything; what this package makes is taken.
 func TestCheckKnowsItsOwn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -423,7 +487,9 @@ func TestCheckKnowsItsOwn(t *testing.T) {
 		{Section: "interface Ethernet1", Key: "description", Line: "description x"},
 		{Section: "interface Management1", Key: keyShutdown, Line: "shutdown"},
 		{Section: "qos profile OPS"},
-		{Section: "qos profile OPS", Key: keyTrust, Line: "qos trust dscp"},
+		{Section: "qos profile OPS", Line: lines.Present},
+		{Section: "qos profile OPS", Key: keyPolicy, Line: keyPolicy + " IN"},
+		{Section: "qos profile A|bash", Key: keyTrust, Line: "qos trust dscp"},
 		{Section: "qos profile ROCE-FABRIC", Line: "aaa root"},
 		{Section: "qos profile ROCE-FABRIC", Block: "class C", Key: keyPriority, Line: "no priority"},
 		{Section: "router bgp 1"},

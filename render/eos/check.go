@@ -27,12 +27,13 @@ func writes(at place, key string) bool {
 
 // known reports whether a setting is one that [Change] or its undoing makes: of
 // an Ethernet interface, a profile of this tool, or the top level, with a line of
-// the grammar that sets what the key says, and a key that this tool writes there.
+// the grammar that sets what the key says, and a key that this tool writes there. Of a
+// profile with another name only single lines are changed.
 func known(s lines.Setting) (port string, ok bool) {
 	at := inGlobal
 	if name, ok := strings.CutPrefix(s.Section, sectionInterface); ok && isEthernet(name) {
 		at, port = inInterface, name
-	} else if name, ok := strings.CutPrefix(s.Section, sectionProfile); ok && isOwn(name) {
+	} else if name, ok := strings.CutPrefix(s.Section, sectionProfile); ok && (isOwn(name) || others(s)) {
 		at = inProfile
 	} else if s.Section != "" {
 		return "", false
@@ -67,6 +68,11 @@ func known(s lines.Setting) (port string, ok bool) {
 		id = ids[0]
 	}
 	return port, h.keyText(id) == s.Key
+}
+
+// others reports whether a setting may be one of a profile with another name.
+func others(s lines.Setting) bool {
+	return s.Key != "" && plain(s.Section) && printable(strings.TrimPrefix(s.Section, sectionProfile)) && (s.Block != "" || writes(inInterface, s.Key))
 }
 
 // plain reports whether a text may be typed, and has single blanks.

@@ -37,11 +37,17 @@ func (p *policies) fate(head string) (render.Fate, string) {
 		return render.Inert, "there is no such policy"
 	case strings.HasPrefix(head, classHead):
 		return render.Inert, "no policy that a port carries has the class"
-	case strings.Contains(head, "-map type "):
-		return render.Represented, "" // of other traffic than the ports'
+	}
+	_, rest, _ := strings.Cut(head, " type ")
+	if kind, _, _ := strings.Cut(rest, " "); slices.Contains(otherPolicies, kind) {
+		return render.Represented, "" // which no intent speaks of
 	}
 	return render.Unknown, whyUnknown
 }
+
+// otherPolicies are the types of policies that are not about the traffic of ports, or
+// not about its quality.
+var otherPolicies = []string{"copp", "control-plane", "pbr", "pdp", "inspect"}
 
 // readPolicies works out where policies are carried, and whether they say anything that
 // the maps do not.

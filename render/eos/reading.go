@@ -262,6 +262,9 @@ func (s *section) port() string { return strings.TrimPrefix(s.name, sectionInter
 
 // carries returns the name of the profile that an interface names.
 func (s *section) carries() string {
+	if s == nil {
+		return ""
+	}
 	return strings.TrimPrefix(s.value("", keyProfile), keyProfile+" ")
 }
 

@@ -15,13 +15,15 @@ type part uint8
 
 const (
 	partMaps part = 1 << iota
-	partQueues
+	partECN
+	partScheduler
 	partPFC
 	partMTU
 	partWatchdog
 	partAdmin
 	partPause
-	partAll part = 1<<iota - 1
+	partAll    part = 1<<iota - 1
+	partQueues      = partECN | partScheduler
 )
 
 // need says what is to be written: the parts of ports, and the timers.
@@ -68,9 +70,9 @@ func (s Shared) String() string {
 // [ClassModel.Refusals] name, ports that have does not hold, and membership in
 // port-channels.
 //
-// Ports get policies of this package's own ([prefix]), which are edited in
-// place where only ports of the change carry them; policies of other names are
-// left and, on these ports, replaced. The attached network-qos policy is never
+// A policy that only ports of the change have is edited in place, under the name that
+// it has. Where others have it too, and where an input policy does what the model does
+// not hold, ports get policies of this package's own ([prefix]). The attached network-qos policy is never
 // edited: one of another name takes its place, which repeats the classes of
 // the old one without the pauses that desired does not want. Objects of this
 // package that nothing uses any more are removed.
@@ -141,8 +143,10 @@ func (n *need) add(changes []qos.Change, running *qos.Device) bool {
 			case qos.DSCPToTC, qos.PCPToTC:
 				p = partMaps
 			}
-		case qos.KindECN, qos.KindScheduler, qos.KindQueueBuffer:
-			p = partQueues
+		case qos.KindECN:
+			p = partECN
+		case qos.KindScheduler, qos.KindQueueBuffer:
+			p = partScheduler
 		case qos.KindPFC:
 			p = partPFC
 			// The second time it is the policy that is in the way.
@@ -241,7 +245,7 @@ func (p *planner) port(name, input, output string) {
 		p.toggle(name, keyWatchdog, want.Watchdog.V.Enabled)
 	}
 	attach := func(key, policy string) {
-		if rest, _, _ := last(own, key); policy != "" && firstWord(rest) != policy {
+		if policy != "" && p.v.attached(name, key) != policy {
 			line(key, key+" "+policy)
 		}
 	}
@@ -376,16 +380,20 @@ func byPort(groups [][]string, names []string) map[string]string {
 }
 
 // choose gives each group of ports with one shape a policy: one that means the
-// shape already, one of ours that only these ports carry, or a new one. fresh
-// says that the policy is to be written.
-func (p *planner) choose(typ, key, base string, groups [][]string, means func(name string, group int) bool) (names []string, fresh []bool) {
+// shape already, one that only these ports have and that is editable, or a new one.
+// fresh says that the policy is to be written.
+func (p *planner) choose(typ, key, base string, groups [][]string, means, editable func(name string, group int) bool) (names []string, fresh []bool) {
 	users := p.users(key)
+	used := func(n string) bool { return p.policies[typ+" "+n] }
+	use := func(i int, n string) {
+		names[i], p.policies[n], p.policies[typ+" "+n] = n, true, true
+	}
 	ours := slices.DeleteFunc(natural.Keys(p.v.policies[typ]), func(n string) bool { return !strings.HasPrefix(n, prefix) })
 	names, fresh = make([]string, len(groups)), make([]bool, len(groups))
 	for i := range groups {
 		for _, n := range ours {
-			if !p.policies[n] && means(n, i) {
-				names[i], p.policies[n] = n, true
+			if !used(n) && means(n, i) {
+				use(i, n)
 				break
 			}
 		}
@@ -395,20 +403,49 @@ func (p *planner) choose(typ, key, base string, groups [][]string, means func(na
 			continue
 		}
 		fresh[i] = true
+		if n := p.v.attached(ports[0], key); !used(n) && p.mayEdit(typ, key, n, ports) && editable(n, i) {
+			use(i, n)
+			continue
+		}
 		for _, port := range ports {
 			rest, _, _ := last(p.v.ports[port], key)
 			n := firstWord(rest)
-			if slices.Contains(ours, n) && !p.policies[n] && !slices.ContainsFunc(users[n], func(u string) bool { return !slices.Contains(ports, u) }) {
-				names[i] = n
+			if slices.Contains(ours, n) && !used(n) && !slices.ContainsFunc(users[n], func(u string) bool { return !slices.Contains(ports, u) }) {
+				use(i, n)
 				break
 			}
 		}
 		if names[i] == "" {
-			names[i] = lines.FreeName(base, maxName, p.taken)
+			use(i, lines.FreeName(base, maxName, p.taken))
 		}
-		p.policies[names[i]] = true
 	}
 	return names, fresh
+}
+
+// mayEdit reports whether a policy is in force on the given ports alone. With globals:
+// own, ports that are not in the intent do not count.
+func (p *planner) mayEdit(typ, key, name string, ports []string) bool {
+	if p.v.policies[typ][name] == nil {
+		return false
+	}
+	in := map[string]bool{} // the aggregates of these ports
+	for _, port := range ports {
+		in[aggregate(p.v.ports[port])] = true
+	}
+	for port, own := range p.v.ports {
+		counts := isPort(port) && (!p.want.OwnsGlobals || p.want.Ports[port] != nil)
+		if counts && p.v.attached(port, key) == name && !slices.Contains(ports, port) {
+			return false
+		}
+		if rest, _, _ := last(own, key); !isPort(port) && firstWord(rest) == name && !in[port] {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(p.v.global.Sub, func(l *Line) bool {
+		return slices.ContainsFunc(l.Sub, func(s *Line) bool {
+			return strings.HasPrefix(s.Text, "service-policy ") && slices.Contains(strings.Fields(s.Text), name)
+		})
+	})
 }
 
 // taken reports whether a policy has a name.

@@ -82,6 +82,13 @@ func TestChangeReachesDesiredAndUndoComesBack(t *testing.T) {
 		if err := foreign(old, now); err != "" {
 			t.Fatal(err)
 		}
+		was, _ := Decode(old, EightQueue)
+		for name, p := range running.Ports {
+			before := was.Ports[name]
+			if want.Ports[name] == nil && (p.Queues != before.Queues || p.Maps.V.DSCPToTC != before.Maps.V.DSCPToTC || p.Maps.V.PCPToTC != before.Maps.V.PCPToTC) {
+				t.Fatalf("the queues or maps of %s, which is not in the intent, are others", name)
+			}
+		}
 		if was, is := Digest(old, want, EightQueue), Digest(now, want, EightQueue); (was == is) != (len(edit) == 0) {
 			t.Fatalf("digests %s and %s for %d settings", was, is, len(edit))
 		}
@@ -118,6 +125,8 @@ func foreign(old, now *Config) string {
 			switch {
 			case strings.HasPrefix(h.name, prefix), h.at == inSystem && ok, strings.HasPrefix(l.Text, "priority-flow-control"):
 			case h.at == inInterface && ok && h.name != "Ethernet1/99" && isPort(h.name):
+			case h.at == inPolicy && (h.typ == typeQueuing || h.typ == typeQoS), h.at == inClassMap && h.typ == typeQoS:
+				out[l.Text] = "" // it may be edited, see TestOutputPolicyIsEditedInPlace
 			default:
 				one := Lines.New()
 				one.Lines = []*Line{l}
@@ -141,6 +150,107 @@ func foreign(old, now *Config) string {
 }
 
 // Others go on working between an edit and its undo; what they did stays.
+// An output policy that only ports of the change have is edited where it differs, under
+// its own name and in its own words; where another port has it, too, it is not.
+func TestOutputPolicyIsEditedInPlace(t *testing.T) {
+	text := strings.NewReplacer("bandwidth remaining percent", "bandwidth percent", "    random-detect", "    queue-limit dynamic 8\n    random-detect").Replace(worked)
+	have := parse(t, text)
+	running, _ := Decode(have, EightQueue)
+	want := func(ports ...string) *qos.Device {
+		d := &qos.Device{Ports: map[string]*qos.Port{}}
+		for _, name := range ports {
+			p := &qos.Port{}
+			for q := range p.Queues {
+				p.Queues[q] = qos.Queue{Scheduler: running.Ports[name].Queues[q].Scheduler, ECN: running.Ports[name].Queues[q].ECN}
+			}
+			p.Queues[3].ECN.V.Min = 200
+			d.Ports[name] = p
+		}
+		return d
+	}
+	edit := Change(have, want("Ethernet1/1", "Ethernet1/25"), EightQueue)
+	commands := strings.Join(edit.Commands(have), "\n")
+	const only = "policy-map type queuing QOS_EGRESS_PORT\nclass type queuing c-out-8q-q3\nrandom-detect minimum-threshold 200 kbytes maximum-threshold 3000 kbytes drop-probability 7 weight 0 ecn\nexit\nexit"
+	if commands != only {
+		t.Errorf("typed is\n%s", commands)
+	}
+	// One port of two: the policy of both stays, and the port gets its own.
+	one := want("Ethernet1/1")
+	now := Change(have, one, EightQueue).Apply(have)
+	after, _ := Decode(now, EightQueue)
+	if len(qos.Diff(after, one)) > 0 || after.Ports["Ethernet1/25"].Queues != running.Ports["Ethernet1/25"].Queues || !strings.Contains(now.String(), "service-policy type queuing output "+prefix) {
+		t.Errorf("now\n%s", now)
+	}
+	// With globals: own ports outside of the intent do not count.
+	one.OwnsGlobals = true
+	if c := strings.Join(Change(have, one, EightQueue).Commands(have), "\n"); c != only {
+		t.Errorf("with globals: own typed is\n%s", c)
+	}
+	// Shares in the same proportion are no difference, whatever else changes.
+	all := want("Ethernet1/1", "Ethernet1/25")
+	for _, p := range all.Ports {
+		p.Queues[0].Scheduler.V.Weight, p.Queues[3].Scheduler.V.Weight = 20, 20
+	}
+	if c := strings.Join(Change(have, all, EightQueue).Commands(have), "\n"); c != only {
+		t.Errorf("with shares in another scale typed is\n%s", c)
+	}
+	// A share is written in the words of the policy.
+	for _, p := range all.Ports {
+		p.Queues[0].Scheduler.V.Weight, p.Queues[3].Scheduler.V.Weight = 20, 80
+	}
+	if c := strings.Join(Change(have, all, EightQueue).Commands(have), "\n"); !strings.Contains(c, "bandwidth percent 80") || strings.Contains(c, "remaining") || strings.Contains(c, prefix) {
+		t.Errorf("typed is\n%s", c)
+	}
+}
+
+// An input policy of other names is edited in place where the model holds all of it.
+func TestInputPolicyIsEditedInPlace(t *testing.T) {
+	const roce = "class-map type qos match-any ROCE\n  match dscp 26\n"
+	for name, c := range map[string]struct {
+		old, new string // in the text
+		inPlace  bool
+		ports    []string
+	}{
+		"plain":                  {"", "", true, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"one of two ports":       {"", "", false, []string{"Ethernet1/1"}},
+		"an access list":         {"  match dscp 48\n", "  match dscp 48\n  match access-group name X\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"a policer":              {"    set qos-group 7\n", "    set qos-group 7\n    police cir 10 gbps\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"an unmanaged CoS":       {"  match dscp 48\n", "  match dscp 48\n  match cos 6\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+		"a class-map of another": {roce, roce + "policy-map type qos ELSEWHERE\n  class ROCE\n    set qos-group 1\n", false, []string{"Ethernet1/1", "Ethernet1/25"}},
+	} {
+		text := worked
+		if c.old != "" {
+			if text = strings.Replace(worked, c.old, c.new, 1); text == worked {
+				t.Fatalf("%s: nothing is replaced", name)
+			}
+		}
+		have := parse(t, text)
+		running, _ := Decode(have, EightQueue)
+		want := &qos.Device{Ports: map[string]*qos.Port{}}
+		for _, port := range c.ports {
+			m := *running.Ports[port].Maps.V
+			m.Unmanage(qos.PCPToTC, qos.TCToQueue, qos.PFCToQueue)
+			m.DSCPToTC[27] = 3
+			want.Ports[port] = &qos.Port{Maps: qos.Of(&m)}
+		}
+		edit := Change(have, want, EightQueue)
+		now := edit.Apply(have)
+		after, _ := Decode(now, EightQueue)
+		if left := qos.Diff(after, want); len(left) > 0 {
+			t.Errorf("%s: left is %v", name, left)
+		}
+		if in := strings.Contains(now.String(), prefix); in == c.inPlace {
+			t.Errorf("%s: in place is %v:\n%s", name, c.inPlace, strings.Join(edit.Commands(have), "\n"))
+		}
+		if len(c.ports) == 1 && after.Ports["Ethernet1/25"].Maps.V.DSCPToTC != running.Ports["Ethernet1/25"].Maps.V.DSCPToTC {
+			t.Errorf("%s: the other port classifies otherwise", name)
+		}
+		if back := edit.Undo(have).Apply(now).String(); back != have.String() {
+			t.Errorf("%s: undone\n%s", name, back)
+		}
+	}
+}
+
 func TestUndoKeepsWhatOthersDidSince(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, want := have(t, 2), device(t, 2)
@@ -437,7 +547,7 @@ interface Ethernet1/1
 	if w0, w2 := got.Queues[0].Scheduler.V.Weight, got.Queues[2].Scheduler.V.Weight; w2 != 15 || w0 != 25 {
 		t.Errorf("queue 0 has %d percent, queue 2 %d", w0, w2)
 	}
-	if text := now.String(); strings.Count(text, "    bandwidth remaining percent 15\n    queue-limit dynamic 3\n") != 2 {
+	if text := now.String(); strings.Count(text, "    bandwidth remaining percent 15\n    queue-limit dynamic 3\n") != 1 {
 		t.Errorf("the queue limit is gone:\n%s", text)
 	}
 }

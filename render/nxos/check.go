@@ -8,8 +8,8 @@ import (
 )
 
 // known reports whether a setting is one that [Change] or its undoing makes: of
-// an Ethernet interface, system qos, a block of this package's own, or the top
-// level, with a line of the grammar that sets what the key says. NX-OS takes
+// an Ethernet interface, system qos, a block of this package's own, a class of a
+// policy, what a class-map matches, or the top level, with a line of the grammar that sets what the key says. NX-OS takes
 // commands of exec mode in configuration mode too.
 func known(s lines.Setting) (port string, ok bool) {
 	h, isBlock := headOf(s.Section)
@@ -28,7 +28,10 @@ func known(s lines.Setting) (port string, ok bool) {
 	case inSystem:
 		return "", s.Block == "" && (s.Key == "" || s.Key == keyNetwork) && setsItsKey(s, h.at)
 	}
-	if !strings.HasPrefix(h.name, prefix) || h.at == inPolicy && classPlace(h.typ) == inOther {
+	if !strings.HasPrefix(h.name, prefix) {
+		return "", edited(s, h)
+	}
+	if h.at == inPolicy && classPlace(h.typ) == inOther {
 		return "", false
 	}
 	if s.Block == "" {
@@ -37,6 +40,22 @@ func known(s lines.Setting) (port string, ok bool) {
 	}
 	typ, _, ok := classOf(s.Block)
 	return "", h.at == inPolicy && ok && typ == h.typ && setsItsKey(s, classPlace(h.typ))
+}
+
+// edited reports whether a setting is one of a policy or class-map of another name that
+// is edited in place: what its classes match, the group that they set, shares and
+// marking. The policy or class-map itself is neither made nor removed.
+func edited(s lines.Setting, h head) bool {
+	typ, _, ok := classOf(s.Block)
+	switch {
+	case h.at == inClassMap && h.typ == typeQoS && s.Block == "":
+		var m matched
+		return m.add(s.Key) && setsItsKey(s, inClassMap)
+	case h.at != inPolicy || !ok || typ != h.typ:
+		return false
+	}
+	keys := map[string][]string{typeQoS: {"", keyGroup}, typeQueuing: {"", keyBandwidth, keyPriority, keyShape, keyWRED, "afd"}}
+	return slices.Contains(keys[typ], s.Key) && setsItsKey(s, classPlace(typ))
 }
 
 // written are the keys of an interface that this package writes.

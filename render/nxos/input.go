@@ -107,7 +107,7 @@ func (p *planner) inputs() map[string]string {
 	names, fresh := p.choose(typeQoS, keyInput, prefix+"IN", groups, func(name string, i int) bool {
 		k := p.v.readInput(name)
 		return k.table == shapes[i].table
-	})
+	}, func(name string, i int) bool { return p.plainInput(name, shapes[i]) })
 	maps := p.newClassMaps(names, fresh)
 	for i, in := range shapes {
 		if fresh[i] {
@@ -115,6 +115,50 @@ func (p *planner) inputs() map[string]string {
 		}
 	}
 	return byPort(groups, names)
+}
+
+// plainInput reports whether all that a policy and its class-maps do is what an input
+// says, so that it may be edited in place: one class for a group, with matches of code
+// points and priorities that no other policy uses.
+func (p *planner) plainInput(name string, in input) bool {
+	own := map[string]bool{}
+	groups := map[string]bool{}
+	for _, c := range classes(p.v.policies[typeQoS][name]) {
+		_, class, _ := classOf(c.Text)
+		group, _, _ := last(c, keyGroup)
+		own[class] = true
+		for _, l := range c.Sub {
+			if _, ok := cutWords(l.Text, keyGroup); !ok && !isComment(l.Text) {
+				return false
+			}
+		}
+		if class == "class-default" {
+			continue
+		}
+		cm := p.v.classMaps[class]
+		if cm == nil || groups[group] {
+			return false
+		}
+		groups[group] = true
+		for _, l := range cm.Sub {
+			_, cos := cutWords(l.Text, keyCoS)
+			var m matched
+			if !isComment(l.Text) && (!m.add(l.Text) || cos != in.byPCP && !in.byDSCP || cos && !in.byPCP) {
+				return false
+			}
+		}
+		if h, _ := headOf(cm.Text); h.match != "match-any" {
+			return false
+		}
+	}
+	for other, l := range p.v.policies[typeQoS] {
+		for _, c := range classes(l) {
+			if _, class, _ := classOf(c.Text); other != name && own[class] && class != "class-default" {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // writeInput writes an input policy and its class-maps.
@@ -164,6 +208,13 @@ func (p *planner) newClassMaps(policies []string, fresh []bool) *classMaps {
 	for name := range p.v.classMaps {
 		k.free[name] = strings.HasPrefix(name, prefix)
 	}
+	for i, name := range policies {
+		for _, c := range classes(p.v.policies[typeQoS][name]) {
+			if _, class, _ := classOf(c.Text); fresh[i] && p.v.classMaps[class] != nil {
+				k.free[class] = true // see plainInput
+			}
+		}
+	}
 	for name, l := range p.v.policies[typeQoS] {
 		i := slices.Index(policies, name)
 		for _, c := range classes(l) {
@@ -191,10 +242,11 @@ func (k *classMaps) name(policy string, group int8, matches []string) string {
 		}
 	}
 	name := ""
-	if k.usable(base) {
+	old := k.p.v.policies[typeQoS][policy]
+	if k.usable(base) && (old == nil || strings.HasPrefix(policy, prefix)) {
 		name = base
 	}
-	if old := k.p.v.policies[typeQoS][policy]; name == "" && old != nil {
+	if name == "" && old != nil {
 		for _, c := range classes(old) {
 			rest, _, _ := last(c, keyGroup)
 			if _, class, _ := classOf(c.Text); rest == strconv.Itoa(int(group)) && k.usable(class) {
@@ -224,6 +276,16 @@ func (k *classMaps) write(name string, matches []string) {
 	p := k.p
 	old := p.v.classMaps[name]
 	if old != nil {
+		var want, have matched
+		for _, m := range matches {
+			want.add(m)
+		}
+		for _, l := range old.Sub {
+			have.add(l.Text)
+		}
+		if want == have {
+			return // in the words of the operator
+		}
 		section = old.Text
 		keys, text := linesOf(inClassMap, old)
 		for _, key := range keys {

@@ -37,6 +37,8 @@ interface Ethernet1/1
   service-policy type qos input SITE
 interface Ethernet1/2
   service-policy type qos input SITE no-stats
+interface Ethernet1/3
+  no shutdown
 `)
 	want := roce()
 	want.Ports["Ethernet1/2"] = want.Ports["Ethernet1/1"]

@@ -3,6 +3,7 @@ package nxos
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/render/lines"
@@ -21,7 +22,7 @@ func (p *planner) outputs() map[string]string {
 			}
 		}
 		return true
-	})
+	}, func(string, int) bool { return true })
 	for i, o := range shapes {
 		if fresh[i] {
 			p.writeOutput(names[i], o)
@@ -45,6 +46,15 @@ func (p *planner) resolveQueues(port string) (output, bool) {
 	want := p.want.Ports[port].Queues
 	name := p.v.attached(port, keyOutput)
 	have := p.v.readOutput(name)
+	for q := range want {
+		// What differs in no way that counts, as shares in another scale, stays.
+		if h := have[q]; p.need.ports[port]&partScheduler == 0 && h.Scheduler.Set && want[q].Scheduler.Set {
+			want[q].Scheduler = h.Scheduler
+		}
+		if p.need.ports[port]&partECN == 0 && want[q].ECN.Set {
+			want[q].ECN = have[q].ECN
+		}
+	}
 	o := output{from: name}
 	lowest, sum := qos.NumPriorities, 0
 	for q := range want {
@@ -112,8 +122,17 @@ func (p *planner) writeOutput(name string, o output) {
 	p.set(section, "", "", lines.Present)
 	source := p.v.policies[typeQueuing][o.from]
 	top := p.v.m.top()
+	var have queues
+	inPlace := old != nil && !strings.HasPrefix(name, prefix)
+	if inPlace {
+		have = *p.v.readOutput(name)
+	}
 	for q := top; q >= 0; q-- {
 		header := classHeader(typeQueuing, p.v.class(typeQueuing, q))
+		sameShare, sameCurve := inPlace && o.queues[q].Scheduler == have[q].Scheduler, inPlace && o.queues[q].ECN.V.Same(have[q].ECN.V)
+		if sameShare && sameCurve {
+			continue
+		}
 		p.set(section, header, "", lines.Present)
 		line := func(key, line string) { p.set(section, header, key, line) }
 		var theirs *Line
@@ -130,14 +149,15 @@ func (p *planner) writeOutput(name string, o output) {
 			continue
 		}
 		s, e := o.queues[q].Scheduler.V, o.queues[q].ECN.V
-		if s.Strict {
+		if s.Strict && !sameShare {
 			line(keyBandwidth, "")
 			line(keyPriority, fmt.Sprintf("priority level %d", top-q+1))
-		} else {
+		} else if !sameShare {
 			line(keyPriority, "")
-			line(keyBandwidth, fmt.Sprintf("bandwidth remaining percent %d", s.Weight))
+			line(keyBandwidth, fmt.Sprintf("%s %d", shareForm(old), s.Weight))
 		}
 		switch {
+		case sameShare:
 		case s.Other != "":
 			line(keyShape, s.Other)
 		case s.MaxRate == 0 && s.MinRate == 0:
@@ -145,8 +165,21 @@ func (p *planner) writeOutput(name string, o output) {
 		default:
 			line(keyShape, "shape min "+rateText(s.MinRate)+" max "+rateText(s.MaxRate))
 		}
-		p.writeECN(section, header, e, theirs)
+		if !sameCurve {
+			p.writeECN(section, header, e, theirs)
+		}
 	}
+}
+
+// shareForm is how a policy says the shares of its classes: of the link, or of what
+// strict queues leave.
+func shareForm(policy *Line) string {
+	for _, c := range classes(policy) {
+		if rest, _, _ := last(c, keyBandwidth); strings.HasPrefix(rest, "percent ") {
+			return keyBandwidth + " percent"
+		}
+	}
+	return keyBandwidth + " remaining percent"
 }
 
 func (p *planner) writeECN(section, header string, e qos.ECN, theirs *Line) {

@@ -369,6 +369,7 @@ func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
 		attrs = append(attrs, qos.KindGlobalMap.Table(t))
 	}
 	l := shown(u.ports, attrs...)
+	l.Keys = []int{k}
 	switch {
 	case t == qos.TCToDSCP:
 		// Nothing classifies where the map rewrites.

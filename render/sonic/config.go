@@ -17,6 +17,7 @@ package sonic
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -59,6 +60,36 @@ func (c Config) PlainNames() {
 			}
 		}
 	}
+}
+
+// PlainKeys gives each port its own row where a key names several, "Ethernet0,Ethernet4|3",
+// in place: the first releases wrote such keys, and the switch still takes them
+// (sonic-swss:orchagent/qosorch.cpp, list_item_delimiter). It returns an error where
+// there would be too many rows.
+func (c Config) PlainKeys() error {
+	const most = 1 << 20
+	for _, tn := range []string{TPortQoS, TQueue, TGroup, TBufferQueue, TIngressList, TEgressList} {
+		for key, row := range c[tn] {
+			list, rest, indexed := strings.Cut(key, "|")
+			ports := strings.Split(list, ",")
+			if len(ports) < 2 {
+				continue
+			}
+			if len(ports)+len(c[tn]) > most {
+				return fmt.Errorf("%w: %s names too many ports", errFormat, tn)
+			}
+			delete(c[tn], key)
+			for _, port := range ports {
+				if indexed {
+					port += "|" + rest
+				}
+				if c.Row(tn, port) == nil {
+					c.Put(tn, port, row)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func plainNames(v string) string {

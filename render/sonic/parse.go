@@ -98,11 +98,22 @@ func (r *reader) value(where, field string, row Row) error {
 		v, err := r.list(where, field)
 		row[field+"@"] = v
 		return err
+	case c == 'n' || c == 't' || c == 'f':
+		// The switch keeps what Python prints (sonic-swss-common:common/configdb.h).
+		v, err := r.skip(where)
+		if text, ok := literals[string(v)]; ok {
+			row[field] = text
+		} else if err == nil {
+			err = r.unexpected(where)
+		}
+		return err
 	case r.at == len(r.data):
 		return r.unexpected(where)
 	}
 	return fmt.Errorf("%w: %s %s: value is neither text nor a list", errFormat, where, field)
 }
+
+var literals = map[string]string{"null": "None", "true": "True", "false": "False"}
 
 // list reads a list of text and joins the members by commas.
 func (r *reader) list(where, field string) (string, error) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/words"
 )
 
 // Site is what a plan needs to know of the switch beyond its configuration.
@@ -52,23 +51,30 @@ type planner struct {
 	byPort          map[string][]int // port -> indexes of changes
 	ops             []Op
 	notes           []string
+	// concerns are the maps that change for ports outside of the intent as well.
+	concerns map[string]bool
 }
 
 // Plan returns the steps from running to desired.
 func (s Site) Plan(running Config, desired *qos.Device) *Plan {
 	have, unknown := Decode(running)
-	out := &Plan{Base: Digest(running, desired), Unknown: unknown}
-	desired, ports := withLeft(desired.Completed(have), running, s.Left)
-	p := &planner{Site: s, running: running, desired: desired, target: Target(desired), changes: qos.Diff(have, desired)}
+	desired, ports := withLeft(desired, running, s.Left)
+	out := &Plan{Unknown: unknown}
+	if desired.Empty() { // a switch without a port of the intent is nobody's to change
+		out.Base = Digest(running, desired)
+		return out
+	}
+	p := &planner{Site: s, running: running}
+	p.adopted(have, desired)
+	out.Base = digest(running, p.target)
 	if len(p.changes) > 0 {
-		p.notes = sayLeft(p.changes, ports, s.Left)
+		p.notes = append(p.notes, sayLeft(p.changes, ports, s.Left)...)
 		p.index()
 		p.blockReadOnly()
 		p.collect()
 		p.route()
 		p.blockLeftover()
 		p.judge()
-		p.wide()
 		p.obsolete()
 		out.Steps = s.steps(running, p.ops)
 		p.notes = append(p.notes, s.sayLastWay(running, out.Steps)...)
@@ -108,7 +114,26 @@ func (p *planner) index() {
 // Digest identifies the state that a plan starts from: every row that desired
 // takes, and every binding of its ports, with the rows of other owners left out.
 func Digest(running Config, desired *qos.Device) string {
-	sum := sha256.Sum256(managed(running, Target(desired)).AppendJSON(make([]byte, 0, 64<<10)))
+	have, _ := Decode(running)
+	p := planner{running: running}
+	p.adopted(have, desired)
+	return digest(running, p.target)
+}
+
+// adopted works out the rows that the switch is to have, in the objects that it has as
+// far as they go, what that changes, and what is left to others: the ports of the
+// intent can do without.
+func (p *planner) adopted(have, desired *qos.Device) {
+	desired = desired.Completed(have)
+	p.target = Target(desired)
+	left, changes, notes := scope(p.running, p.target, desired, qos.Diff(have, desired))
+	p.desired, p.changes = desired.Keeping(have, left), changes
+	more, concerns := adopt(p.running, p.target, p.desired, changes)
+	p.notes, p.concerns = append(notes, more...), concerns
+}
+
+func digest(running, target Config) string {
+	sum := sha256.Sum256(managed(running, target).AppendJSON(make([]byte, 0, 64<<10)))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -182,7 +207,6 @@ func (p *planner) collect() {
 		for _, o := range all {
 			if port := o.PortOf(); port != "" && ports[port] && !keep[o.together()] {
 				keep[o.together()] = true
-				p.rebinds(o, port)
 			}
 		}
 		if len(keep) == before {
@@ -247,24 +271,6 @@ func (p *planner) choose(all []Op, keep map[string]bool) {
 		if keep[o.together()] || needed[o.Table+"|"+o.Key] {
 			p.ops = append(p.ops, o)
 		}
-	}
-}
-
-// rebinds lists a row that is only bound anew as a change: the plan tells what it
-// disturbs.
-func (p *planner) rebinds(o Op, port string) {
-	field := qos.KindMapBinding.Attr()
-	if _, idx, ok := strings.Cut(o.Key, "|"); ok {
-		kind := qos.KindQueueBinding
-		if o.Table == TGroup {
-			kind = qos.KindGroupBinding
-		}
-		first, last, _ := Indexes(idx)
-		field = kind.Span(first, last)
-	}
-	c := qos.Change{Port: port, Field: field, Old: "shared object", New: "separate object, as the shared one changes on other ports"}
-	if !o.Del && !slices.Contains(p.changes, c) {
-		p.changes = append(p.changes, c)
 	}
 }
 
@@ -461,6 +467,8 @@ func (p *planner) judge() {
 
 func (p *planner) impact(o Op, c qos.Change, flaps map[string]bool) qos.Impact {
 	switch {
+	case p.concerns[o.Table+"|"+o.Key]:
+		return qos.ImpactLoss // nothing here knows what those ports carry
 	case flaps[o.PortOf()] && !o.overSSH:
 		return qos.ImpactPortFlap
 	case c.Field.Kind == qos.KindCable && p.running.Row(TPortQoS, c.Port)["pfc_enable"] != "":
@@ -470,80 +478,6 @@ func (p *planner) impact(o Op, c qos.Change, flaps map[string]bool) qos.Impact {
 		return qos.ImpactPortFlap
 	}
 	return qos.ImpactNone
-}
-
-// wide notes the ports outside of the intent that use what is changed in
-// place. Where that moves the traffic of such a port to another queue, packets
-// of it may be lost: nothing here knows what that port carries.
-func (p *planner) wide() {
-	users := p.outside()
-	objects := map[string][]string{} // by the ports, folded
-	count := map[string]int{}
-	for _, o := range p.ops {
-		object := o.Table + "|" + o.Key
-		ports := users[object]
-		if len(ports) == 0 {
-			continue
-		}
-		names := natural.Fold(natural.Keys(ports))
-		if !slices.Contains(objects[names], object) {
-			objects[names], count[names] = append(objects[names], object), len(ports)
-		}
-		classifies := o.Table == TPortQoS || slices.Contains(whole, o.Table)
-		if !classifies || !slices.ContainsFunc(natural.Keys(ports), func(n string) bool { return p.running.Up(n) }) {
-			continue
-		}
-		for _, i := range p.carried(o) {
-			if c := &p.changes[i]; c.Blocked == "" {
-				c.Impact = max(c.Impact, qos.ImpactLoss)
-			}
-		}
-	}
-	for _, names := range natural.Keys(objects) {
-		p.notes = append(p.notes, fmt.Sprintf("the change of %s also concerns %s that the intent does not name: %s",
-			strings.Join(natural.Sorted(objects[names]), " and of "), words.Count(count[names], "port"), names))
-	}
-}
-
-// outside returns ports that the intent does not name, by the "TABLE|name" they use.
-func (p *planner) outside() map[string]map[string]bool {
-	out := map[string]map[string]bool{}
-	use := func(object, port string) {
-		if p.running.Row(TPort, port) == nil || p.desired.Ports[port] != nil {
-			return
-		}
-		if out[object] == nil {
-			out[object] = map[string]bool{}
-		}
-		out[object][port] = true
-	}
-	for _, tn := range []string{TPortQoS, TQueue} {
-		for key, row := range p.running[tn] {
-			port, _, _ := strings.Cut(key, "|")
-			refs(tn, row, func(t, n string) { use(t+"|"+n, port) })
-		}
-	}
-	global := p.running.Row(TPortQoS, globalKey)["dscp_to_tc_map"]
-	for port := range p.running[TPort] {
-		if p.running.Row(TPortQoS, port)["dscp_to_tc_map"] != "" {
-			continue
-		}
-		use(TPortQoS+"|global", port)
-		if global != "" {
-			use(TDSCPToTC+"|"+global, port)
-		}
-	}
-	for port := range p.running[TWatchdog] {
-		use(TWatchdog+"|GLOBAL", port)
-	}
-	for key, row := range p.running[TGroup] {
-		if row["profile"] == "NULL" { // the switch computes the headroom
-			port, _, _ := strings.Cut(key, "|")
-			use(TDefaultBuffer+"|"+mapName, port)
-			use(TPattern+"|"+mapName, port)
-		}
-	}
-	return out
 }
 
 // obsolete adds the removal of objects of this tool that nothing refers to any

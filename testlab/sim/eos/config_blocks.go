@@ -69,7 +69,7 @@ func (g grammar) policies() {
 	at := []string{modeGlobal}
 	g.block(at, "class-map type qos match-any <name=name>", modeClassMap, rankClassMap, "cmap-qos-")
 	in := []string{modeClassMap}
-	for _, p := range []string{"match dscp <d=dscps>", "match cos <c=eights>", "match vlan <v=word>",
+	for _, p := range []string{"match dscp <d=dscpNames>", "match cos <c=eights>", "match vlan <v=word>",
 		"match ip access-group <name=name>", "match ipv6 access-group <name=name>"} {
 		g.line(in, 10, 0, p)
 	}
@@ -80,6 +80,15 @@ func (g grammar) policies() {
 		g.line(in, 10, 2, p)
 	}
 	g.line(in, 20, 1, "police <rest=text>")
+
+	// Policies of the switch's own traffic and of forwarding.
+	g.block(at, "class-map type <type=copp|control-plane|pbr|pdp> match-any <name=name>", "class-map other", rankClassMap-1, "cmap-")
+	g.line([]string{"class-map other"}, 10, 0, "match <rest=text>", "<seq=1-4294967295> match <rest=text>")
+	g.block(at, "policy-map type <type=copp|control-plane|pbr|pdp> <name=name>", "policy-map other", rankPolicyMap-1, "pmap-")
+	for _, class := range []string{"class <name=name>", "<seq=1-4294967295> class <name=name>"} {
+		g.block([]string{"policy-map other"}, class, "policy-map other class", 10, "pmap-c-")
+	}
+	g.line([]string{"policy-map other class"}, 10, 1, "bandwidth <rest=text>", "shape <rest=text>", "police <rest=text>", "set <rest=text>", "drop")
 
 	for _, family := range []string{"ip", "ipv6"} {
 		g.block(at, family+" access-list [standard] <name=name>", modeACL, rankACL, "acl-")

@@ -76,6 +76,8 @@ func TestLines(t *testing.T) {
 		{"falls back", "management api gnmi", "management api gnmi\ntransport grpc default\nport 6031\noperation set persistence", "   transport grpc default\n      port 6031\n   operation set persistence\n", Options{}},
 		{"acl", "ip access-list A", "ip access-list A\n20 deny ip any any\n10 permit tcp any any eq 22\nremark last", "   10 permit tcp any any eq 22\n   20 deny ip any any\n   30 remark last\n", Options{}},
 		{"policy order", "policy-map type quality-of-service P", "policy-map type quality-of-service P\nclass b\nset traffic-class 3\nset traffic-class 4\nclass a\nset dscp 1", "   class b\n      set traffic-class 4\n   !\n   class a\n      set dscp 1\n", Options{}},
+		{"code points by name", "class-map type qos match-any C", "class-map type qos match-any C\nmatch dscp af31 cs6 ef 1", "   match dscp 1 26 46 48\n", Options{}},
+		{"other policies", "policy-map type pbr P", "policy-map type pbr P\n10 class A\nset nexthop 192.0.2.1", "   10 class A\n      set nexthop 192.0.2.1\n", Options{}},
 		{"mmu", "platform trident mmu queue profile M", "platform trident mmu queue profile M\negress unicast queue 3 threshold 8\ningress priority-group 3 reserved cells 10\ningress threshold 1/4\ningress threshold 1/8", "   ingress threshold 1/8\n   ingress priority-group 3 reserved cells 10\n   egress unicast queue 3 threshold 8\n", Options{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

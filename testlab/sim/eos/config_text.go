@@ -183,7 +183,7 @@ func (g grammar) daemons() {
 	in := []string{"text"}
 	g.flag(in, 10, "shutdown")
 	g.line(in, 10, 1, "exec <rest=text>", "delay <rest=text>", "mode <rest=text>")
-	g.line(in, 10, 0, "option <rest=text>", "trigger <rest=text>", "action <rest=text>", "ip access-group <rest=text>", "ipv6 access-group <rest=text>", "system profile <rest=text>", "profile <rest=text>", "feature <rest=text>", "match <rest=text>")
+	g.line(in, 10, 0, "option <rest=text>", "trigger <rest=text>", "action <rest=text>", "ip access-group <rest=text>", "ipv6 access-group <rest=text>", "service-policy input <name=name>", "system profile <rest=text>", "profile <rest=text>", "feature <rest=text>", "match <rest=text>")
 	g.line([]string{"vlan"}, 10, 1, "name <rest=text>", "state <what=active|suspend>")
 	g.line([]string{"vlan"}, 11, 0, "trunk group <rest=text>")
 	g.line([]string{"vrf"}, 10, 1, "description <rest=text>", "rd <rest=text>")

@@ -2,6 +2,7 @@ package eos
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 // params are the types of the box's own parameters.
 var params = map[string]cli.Param{
 	"dscps":      list(63),
+	"dscpNames":  codePoints,
 	"eights":     list(7),
 	"interfaces": interfacesParam,
 	"fraction":   cli.One(regexp.MustCompile(`^(1/64|1/32|1/16|1/8|1/4|1/2|1|2|4|8)$`).MatchString),
@@ -41,6 +43,34 @@ func list(highest int) cli.Param {
 		return used, cli.JoinNumbers(have, " "), used > 0
 	}
 }
+
+// codePoints reads code points as list does, and by their names (EOS User Manual, QoS:
+// match dscp). The canonical form is that of list.
+func codePoints(w cli.Words, i int) (int, string, bool) {
+	words := slices.Clone(w.Word)
+	for j := i; j < len(words); j++ {
+		n, name := -1, strings.ToLower(words[j])
+		digit := func(at int) int { return int(name[at] - '0') }
+		switch {
+		case name == "ef":
+			n = 46
+		case csName.MatchString(name):
+			n = 8 * digit(2)
+		case afName.MatchString(name):
+			n = 8*digit(2) + 2*digit(3)
+		}
+		if n >= 0 {
+			words[j] = strconv.Itoa(n)
+		}
+	}
+	w.Word = words
+	return list(63)(w, i)
+}
+
+var (
+	csName = regexp.MustCompile(`^cs[0-7]$`)
+	afName = regexp.MustCompile(`^af[1-4][1-3]$`)
+)
 
 // splitList is the numbers of a canonical list.
 func splitList(s string) []int {

@@ -26,7 +26,7 @@ func (e *EOS) Refused() []string { return slices.Clone(e.refused) }
 // and with a header all that stands below it.
 func (e *EOS) take(s *session, text string) {
 	skip := -1 // the indentation of a header that was refused
-	for i, l := range cli.SplitLines(text) {
+	for i, l := range cli.SplitLines(strings.TrimPrefix(text, "\ufeff")) {
 		l = strings.TrimSuffix(strings.ReplaceAll(l, "\t", "   "), "\r")
 		t := strings.TrimSpace(l)
 		indent := len(l) - len(strings.TrimLeft(l, " "))

@@ -39,6 +39,7 @@ func (n *NXOS) portStates() []portState {
 
 func (n *NXOS) portState(b *cli.Block) portState {
 	p := portState{Name: b.Name(), Description: strings.TrimPrefix(b.Get("description"), "description "), PFC: "auto", Lines: n.linesOf(b)}
+	b = inForce(n.running, b)
 	p.Kind = strings.TrimRight(p.Name, "0123456789/.")
 	p.Address = strings.TrimPrefix(b.Get("ip address"), "ip address ")
 	p.MTU = numberOf(b.Get("mtu"), "mtu ", defaultMTU)

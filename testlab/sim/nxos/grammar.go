@@ -35,6 +35,7 @@ const (
 	modeVlanIf      = "vlan interface"
 	modeLogical     = "logical" // loopback, mgmt, nve, Tunnel
 	modeACL         = "access-list"
+	modeProfile     = "port-profile"
 )
 
 var interfaceModes = map[string]bool{modeEthernet: true, modePortChannel: true, modeSub: true, modeVlanIf: true, modeLogical: true}
@@ -56,6 +57,7 @@ const (
 	rankSystemQoS = 4006
 	rankControl   = 4010
 	rankCoPP      = 4020
+	rankProfile   = 5000
 	rankInterface = 6000 // and a hundred per type
 	rankBanner    = 1700
 )

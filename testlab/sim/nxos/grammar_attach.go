@@ -29,7 +29,7 @@ func (g grammar) systemQoS() {
 		return ""
 	})
 	for _, a := range attachments {
-		modes := []string{modeSystemQoS, modeEthernet, modePortChannel}
+		modes := []string{modeSystemQoS, modeEthernet, modePortChannel, modeProfile}
 		tail := " [no-stats]"
 		if a.typ == typeNetwork {
 			modes, tail = modes[:1], ""
@@ -107,7 +107,7 @@ func attachedName(b *cli.Block, a attachment) string {
 // where it is not.
 func attachedTo(root *cli.Block, typ, dir, name string) string {
 	for _, b := range root.Subs {
-		if b.Mode != modeSystemQoS && !interfaceModes[b.Mode] {
+		if b.Mode != modeSystemQoS && b.Mode != modeProfile && !interfaceModes[b.Mode] {
 			continue
 		}
 		for _, a := range attachments {
@@ -166,7 +166,7 @@ func (g grammar) flowControl() {
 	g.Set(global, pfc+"override-interface mode off", keep(pfc+"override-interface", rankPFC+9))
 	g.Neg(global, pfc+"override-interface mode [off]", cli.ClearKey[*exec](pfc+"override-interface"))
 
-	ports := []string{modeEthernet, modePortChannel}
+	ports := []string{modeEthernet, modePortChannel, modeProfile}
 	mode := keep(pfc+"mode", rankPFCMode, pfc+"mode auto")
 	g.Set(ports, pfc+"mode <v=auto|on|off>", mode)
 	g.Set(ports, pfc+"mode on send-tlv", mode)

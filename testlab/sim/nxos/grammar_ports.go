@@ -26,8 +26,9 @@ func (g grammar) ports() {
 	g.Set(global, "interface <name=interfaces>", enterInterface)
 	g.Neg(global, "interface <name=interfaces>", dropInterface)
 
-	all := []string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}
-	wired := []string{modeEthernet, modePortChannel}
+	all := []string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical, modeProfile}
+	wired := []string{modeEthernet, modePortChannel, modeProfile}
+	g.profiles()
 	layer3 := []string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}
 	g.line(all, rankDescription, 1, "description <rest=text>")
 	g.flag(wired, 20, "cdp enable", "lldp transmit", "lldp receive")
@@ -42,8 +43,8 @@ func (g grammar) ports() {
 	g.line([]string{modeEthernet}, 240, 1, "speed <s=auto|10000|25000|40000|50000|100000|200000|400000|800000>", "duplex <d=full|auto>", "fec <f=auto|off|fc-fec|rs-fec|rs-ieee|rs-cons16|kp-fec>", "beacon")
 	g.line([]string{modeEthernet}, 241, 0, "no negotiate auto")
 	g.line(wired, 245, 1, "load-interval <rest=text>", "storm-control <rest=text>", "lacp <rest=text>", "vpc <rest=text>")
-	g.Set([]string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}, "mtu <n=576-9216>", setMTU)
-	g.Neg([]string{modeEthernet, modePortChannel, modeSub, modeVlanIf, modeLogical}, "mtu [<n=576-9216>]", cli.ClearKey[*exec]("mtu"))
+	g.Set(all, "mtu <n=576-9216>", setMTU)
+	g.Neg(all, "mtu [<n=576-9216>]", cli.ClearKey[*exec]("mtu"))
 	g.line([]string{modeEthernet}, 350, 1, "channel-group <n=1-4096>", "channel-group <n=1-4096> mode <m=on|active|passive>", "channel-group <n=1-4096> force mode <m=on|active|passive>")
 	g.line(layer3, rankVRF, 2, "vrf member <name=name>")
 	g.line(layer3, rankAddress, 2, "ip address <a=ipv4>", "ip address <a=ipv4> tag <t=0-4294967295>")
@@ -71,6 +72,60 @@ func (g grammar) ports() {
 		}
 		return ""
 	})
+}
+
+// profiles adds port-profiles. What a port says itself wins (Nexus 9000 NX-OS
+// Interfaces Configuration Guide, Port Profiles).
+func (g grammar) profiles() {
+	global, in := []string{modeGlobal}, []string{modeProfile}
+	g.block(global, "port-profile type <t=ethernet|port-channel|interface-vlan> <name=name>", modeProfile, rankProfile, "port-prof")
+	g.line(in, 990, 0, "state enabled")
+	g.line(in, 5, 1, "max-ports <n=1-16384>")
+	wired := []string{modeEthernet, modePortChannel, modeProfile}
+	g.Set(wired, "inherit port-profile <name=name>", func(x *exec) string {
+		if profileOf(x.Root, x.Vals["name"]) == nil {
+			if out := x.deny("port-profile %s does not exist", x.Vals["name"]); out != "" {
+				return out
+			}
+		}
+		return keep(inheritKey, 5)(x)
+	})
+	g.Neg(wired, "inherit port-profile [<name=name>]", cli.ClearKey[*exec](inheritKey))
+}
+
+const inheritKey = "inherit port-profile"
+
+// profileOf is the port-profile of a name, of any type; nil for none.
+func profileOf(root *cli.Block, name string) *cli.Block {
+	for _, b := range root.Subs {
+		if b.Mode == modeProfile && b.Name() == name {
+			return b
+		}
+	}
+	return nil
+}
+
+// inForce is an interface with the lines of the enabled port-profile that it inherits.
+func inForce(root, b *cli.Block) *cli.Block {
+	for range 4 { // profiles inherit up to four levels
+		name := strings.TrimPrefix(b.Get(inheritKey), inheritKey+" ")
+		if name == "" {
+			return b
+		}
+		p := profileOf(root, name)
+		if p == nil || p.Get("state enabled") == "" {
+			return b
+		}
+		all := *b
+		all.Vals = maps.Clone(p.Vals)
+		for key, v := range b.Vals {
+			if key != inheritKey {
+				all.Vals[key] = v
+			}
+		}
+		b = &all
+	}
+	return b
 }
 
 // bridged makes ports bridge or route. Only the mode that is not the box's
@@ -151,7 +206,7 @@ func routed(root, b *cli.Block) bool {
 	if b.Mode != modeEthernet && b.Mode != modePortChannel {
 		return true
 	}
-	if l := b.Get("switchport"); l != "" {
+	if l := inForce(root, b).Get("switchport"); l != "" {
 		return l == "no switchport"
 	}
 	return !bridgesByDefault(root)

@@ -58,7 +58,7 @@ func (g grammar) classMaps() {
 			g.Neg(in, "match "+not+p, matchLess("match "+not+word, 10+i))
 		}
 	}
-	g.line(in, 20, 0, "match access-group name <name=name>")
+	g.line(in, 20, 0, "match access-group name <name=name>", "match protocol <p=arp|bridging|cdp|dhcp|isis>")
 	// Classes of the other types that the user makes match a group.
 	g.line([]string{modeClassQue, modeClassNQ}, 10, 2, "match qos-group <n=0-7>")
 }
@@ -360,5 +360,5 @@ func (n *NXOS) classFits(typ, name string, root *cli.Block) bool {
 	if n.groupOf(typ, "output", name) >= 0 || n.groupOf(typ, "input", name) >= 0 {
 		return true
 	}
-	return n.o.FourQueue && typ == typeNetwork && root.Subs["class-map type "+typ+" "+name] != nil
+	return n.o.FourQueue && typ == typeNetwork && (name == "class-default" || root.Subs["class-map type "+typ+" "+name] != nil)
 }

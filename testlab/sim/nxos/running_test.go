@@ -65,3 +65,20 @@ func TestRunningOfFourQueues(t *testing.T) {
 		}
 	}
 }
+
+// Ports have what an enabled port-profile says, unless they say otherwise.
+func TestPortProfile(t *testing.T) {
+	const text = "port-profile type ethernet ROCE\n  no switchport\n  mtu 9216\n  priority-flow-control mode on\n  state enabled\nport-profile type ethernet LATER\n  priority-flow-control mode on\n" +
+		"interface Ethernet1/1\n  inherit port-profile ROCE\n  mtu 4200\ninterface Ethernet1/2\n  inherit port-profile LATER\ninterface Ethernet1/3\n  inherit port-profile GONE\n"
+	if got := Refuses("", []byte(text)); len(got) != 1 || !strings.Contains(got[0], "port-profile GONE does not exist") {
+		t.Errorf("refused: %q", got)
+	}
+	n, err := New(Options{Running: []byte(text), NoSSH: true, NoGNMI: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := n.portStates()
+	if len(got) != 3 || got[0].PFC != "on" || got[0].MTU != 4200 || !got[0].Routed || got[1].PFC != "auto" || got[2].PFC != "auto" {
+		t.Errorf("%+v", got)
+	}
+}

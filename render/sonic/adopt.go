@@ -1,0 +1,400 @@
+package sonic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/words"
+)
+
+// slot is a place where a row names an object: a field of PORT_QOS_MAP, or of a queue.
+type slot struct {
+	table, key, field string // key is that of the target: one port, or one queue of it
+	port              string // "" for the global row
+	has               string // the object that it names now, "" for none
+	differs           bool   // what is desired behaves otherwise
+	free              bool   // nothing is desired of it, and nothing is sent to it
+}
+
+// adopter puts what is desired into the objects that the switch has, under their own
+// names. What behaves as desired stays bound as it is; an object whose users all want
+// one other value is edited in place; only the rest is bound to another object.
+type adopter struct {
+	running, target Config
+	desired         *qos.Device
+	differs         map[qos.Place]bool
+	queues          map[string]*[qos.NumPriorities]Row
+	notes           []string
+	concerns        map[string]bool // maps "TABLE|name" that change for ports outside of the intent, too
+}
+
+// adopt rewrites the target of a device that differs from the running one by changes,
+// and returns notes on objects that have other users, and which of those it changes
+// for them.
+func adopt(running, target Config, desired *qos.Device, changes []qos.Change) (notes []string, concerns map[string]bool) {
+	a := adopter{concerns: map[string]bool{}, running: running, target: target, desired: desired, differs: make(map[qos.Place]bool, len(changes)), queues: queueRows(running[TQueue])}
+	for _, c := range changes {
+		a.differs[c.Place()] = true
+	}
+	byTable := map[string][]slot{}
+	for _, s := range a.slots() {
+		object := references[s.table+" "+s.field]
+		byTable[object] = append(byTable[object], s)
+	}
+	for _, table := range slices.Concat(whole, []string{TScheduler, TWRED}) {
+		a.table(table, byTable[table])
+	}
+	return a.notes, a.concerns
+}
+
+// slots are those of all ports, in a fixed order.
+func (a *adopter) slots() (out []slot) {
+	for _, key := range natural.Keys(a.running[TPort]) {
+		out = a.portSlots(out, key)
+	}
+	global := slot{table: TPortQoS, key: globalKey, field: "dscp_to_tc_map", has: a.running.Row(TPortQoS, globalKey)["dscp_to_tc_map"]}
+	global.differs = a.differs[qos.Place{Field: qos.KindGlobalMap.Table(qos.DSCPToTC)}]
+	_, wanted := a.target.Row(TPortQoS, globalKey)["dscp_to_tc_map"]
+	global.free = !wanted && len(a.followers()) == 0
+	return append(out, global)
+}
+
+func (a *adopter) portSlots(out []slot, port string) []slot {
+	want := a.desired.Ports[port]
+	trust := a.differs[qos.Place{Port: port, Field: qos.KindTrust.Attr()}]
+	for t, m := range mapTables {
+		s := slot{table: TPortQoS, key: port, field: m.field, port: port, has: a.running.Row(TPortQoS, port)[m.field]}
+		s.differs = a.differs[qos.Place{Port: port, Field: qos.KindMap.Table(qos.Table(t))}] || trust && (m.table == TDSCPToTC || m.table == TDot1pToTC)
+		out = append(out, s)
+	}
+	sent := sentTo(want)
+	for q := range qos.NumPriorities {
+		for _, kind := range []qos.Kind{qos.KindECN, qos.KindScheduler} {
+			field := queueFields[kind]
+			s := slot{table: TQueue, key: port + "|" + strconv.Itoa(q), field: field, port: port}
+			if rows := a.queues[port]; rows != nil {
+				s.has = rows[q][field]
+			}
+			s.differs = a.differs[qos.Place{Port: port, Field: kind.At(q)}]
+			_, wanted := a.target.Row(TQueue, s.key)[field]
+			s.free = want != nil && !wanted && !sent.Has(q)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sentTo are the queues that the maps of a port send anything to.
+func sentTo(p *qos.Port) (s qos.PrioritySet) {
+	if p == nil || p.Maps.V == nil {
+		return 0xff
+	}
+	m := p.Maps.V
+	send := func(tc int8) {
+		if tc < 0 {
+			tc = 0
+		}
+		if tc < qos.NumPriorities && m.TCToQueue[tc] >= 0 {
+			s |= qos.Priorities(int(m.TCToQueue[tc]))
+		} else {
+			s = 0xff // where the switch sends it, nothing here says
+		}
+	}
+	for _, tc := range slices.Concat(m.DSCPToTC[:], m.PCPToTC[:]) {
+		send(tc)
+	}
+	return s
+}
+
+// queueRows returns what the rows of a table say of each queue, by port: of two that
+// name one queue the last.
+func queueRows(t Table) map[string]*[qos.NumPriorities]Row {
+	out := map[string]*[qos.NumPriorities]Row{}
+	for _, key := range slices.Sorted(maps.Keys(t)) {
+		port, idx, _ := strings.Cut(key, "|")
+		from, to, ok := Indexes(idx)
+		if !ok {
+			continue
+		}
+		if out[port] == nil {
+			out[port] = &[qos.NumPriorities]Row{}
+		}
+		for i := from; i <= min(to, qos.NumPriorities-1); i++ {
+			if was := out[port][i]; was != nil {
+				out[port][i] = merge(was, t[key])
+			} else {
+				out[port][i] = t[key]
+			}
+		}
+	}
+	return out
+}
+
+// followers are the ports that are up, that the intent does not name, and that classify
+// with the map of the switch.
+func (a *adopter) followers() []string {
+	return strangers(a.running, a.desired, func(port string) bool { return a.running.Row(TPortQoS, port)["dscp_to_tc_map"] == "" })
+}
+
+// strangers are the ports that are up, that the intent does not name, and that use
+// something.
+func strangers(running Config, desired *qos.Device, uses func(port string) bool) []string {
+	var out []string
+	for port := range running[TPort] {
+		if desired.Ports[port] == nil && running.Up(port) && uses(port) {
+			out = append(out, port)
+		}
+	}
+	return natural.Sorted(out)
+}
+
+// table settles what the slots of one table of objects name.
+func (a *adopter) table(table string, slots []slot) {
+	users := map[string][]slot{} // by the object that they have
+	made := a.target[table]
+	a.target[table] = Table{}
+	var moved []slot
+	for _, s := range slots {
+		row := a.target.Row(s.table, s.key)
+		_, wanted := row[s.field]
+		switch {
+		case wanted && !s.differs:
+			a.keep(table, s, row)
+		case wanted && (row[s.field] == Absent || made[row[s.field]] == nil):
+		case wanted:
+			moved = append(moved, s)
+		}
+		if s.has != "" {
+			users[s.has] = append(users[s.has], s)
+		}
+	}
+	edited, tried := map[string]string{}, map[string]bool{} // object -> what it is to be, as the encoder names it
+	for _, s := range moved {
+		as := a.target.Row(s.table, s.key)[s.field]
+		if s.has == "" || tried[s.has] {
+			continue
+		}
+		tried[s.has] = true
+		if a.mayEdit(table, s.has, users[s.has], made[as], made) {
+			edited[s.has] = as
+			a.target.Put(table, s.has, maps.Clone(made[as]))
+		}
+	}
+	named := map[string]string{}
+	for _, s := range moved {
+		row := a.target.Row(s.table, s.key)
+		as := row[s.field]
+		if edited[s.has] != "" && s.has != "" {
+			row[s.field] = s.has
+			continue
+		}
+		if named[as] == "" {
+			named[as] = a.other(table, as, made[as], users, edited)
+			a.target.Put(table, named[as], maps.Clone(made[as]))
+		}
+		row[s.field] = named[as]
+	}
+	if len(a.target[table]) == 0 {
+		delete(a.target, table)
+	}
+}
+
+// keep leaves a slot as it is. The object that it names is part of what the plan
+// depends on.
+func (a *adopter) keep(table string, s slot, row Row) {
+	row[s.field] = Absent
+	if s.has == "" {
+		return
+	}
+	row[s.field] = s.has
+	if have := a.running.Row(table, s.has); have != nil {
+		a.target.Put(table, s.has, maps.Clone(have))
+	}
+}
+
+// mayEdit reports whether an object can become what the encoder made: all of its users
+// want that, and the switch takes it in place.
+func (a *adopter) mayEdit(table, name string, users []slot, want Row, made Table) bool {
+	have := a.running.Row(table, name)
+	if have == nil || !editable(table, have, want) || table == TScheduler && a.shapes(name) {
+		return false
+	}
+	var others []string
+	for _, s := range users {
+		as, wanted := a.target.Row(s.table, s.key)[s.field]
+		switch {
+		case s.free:
+		case wanted && s.differs:
+			// Those that let go of it do not count.
+			if made[as] != nil && !maps.Equal(made[as], want) {
+				return false
+			}
+		case wanted || s.port != "" && a.desired.Ports[s.port] != nil:
+			return false
+		case s.port == "":
+			others = append(others, a.followers()...)
+		case a.running.Up(s.port):
+			others = append(others, s.port)
+		}
+	}
+	others = slices.Compact(natural.Sorted(others))
+	if len(others) == 0 {
+		return true
+	}
+	who := words.Count(len(others), "port") + " that the intent does not name: " + natural.Fold(others)
+	if a.desired.OwnsGlobals {
+		a.notes = append(a.notes, fmt.Sprintf("the change of %s|%s also concerns %s", table, name, who))
+		a.concerns[table+"|"+name] = slices.Contains(whole, table)
+		return true
+	}
+	a.notes = append(a.notes, fmt.Sprintf("%s|%s stays as it is and another object is bound, because of %s; with globals: own in the intent it is changed in place", table, name, who))
+	return false
+}
+
+// shapes reports whether a port names the scheduler for itself.
+func (a *adopter) shapes(name string) bool {
+	for _, row := range a.running[TPortQoS] {
+		if row["scheduler"] == name {
+			return true
+		}
+	}
+	return false
+}
+
+// editable reports whether the switch does what a row says after it was changed in
+// place, under the fields of others that it has.
+func editable(table string, have, want Row) bool {
+	if table != TScheduler {
+		return true
+	}
+	for _, rate := range []string{"cir", "pir"} {
+		// orchagent leaves a rate in force whose field goes from a row
+		// (sonic-swss:orchagent/qosorch.cpp).
+		if _, was := have[rate]; was && (want[rate] == Absent || want[rate] == "") {
+			return false
+		}
+	}
+	decoded := func(r Row) qos.Scheduler {
+		d := decoder{cfg: Config{table: {"": r}}}
+		return d.scheduler("")
+	}
+	return decoded(merge(have, want)) == decoded(merge(nil, want))
+}
+
+// other returns the object to bind instead: a map that the switch has and that says it
+// already, the encoder's own object where that is free, or a new one. Schedulers and
+// profiles are one a class, so that each can change without the others.
+func (a *adopter) other(table, as string, want Row, users map[string][]slot, edited map[string]string) string {
+	names := []string{as}
+	if slices.Contains(whole, table) {
+		for _, n := range natural.Keys(a.target[table]) {
+			if maps.Equal(a.target[table][n], want) {
+				return n
+			}
+		}
+		names = append(names, natural.Keys(a.running[table])...)
+	}
+	for _, n := range names {
+		if a.running.Row(table, n) == nil {
+			continue
+		}
+		if edited[n] == "" && !differ(table, a.running.Row(table, n), want) && editable(table, a.running.Row(table, n), want) {
+			return n
+		}
+	}
+	taken := map[string]bool{}
+	for n := range a.target[table] {
+		taken[n] = true
+	}
+	for n := range users {
+		taken[n] = true
+	}
+	if taken[as] || a.running.Row(table, as) != nil && !editable(table, a.running.Row(table, as), want) {
+		for n := range a.running[table] {
+			taken[n] = true
+		}
+		var text strings.Builder
+		for _, f := range natural.Keys(want) {
+			text.WriteString(f + "=" + want[f] + "\n")
+		}
+		return variant(as[:min(len(as), maxBase)], text.String(), taken)
+	}
+	return as
+}
+
+// shared is a row that all ports of the switch share.
+type shared struct {
+	kind  qos.Kind
+	rows  [][2]string
+	users []string
+	// need says why the ports of the intent cannot do without the change; "" where
+	// they can.
+	need string
+}
+
+// scope leaves rows that all ports share to those that the intent does not name: a
+// change that the ports of the intent need is blocked, another one left out.
+func scope(running, target Config, desired *qos.Device, all []qos.Change) (left []qos.Place, changes []qos.Change, notes []string) {
+	changes = all
+	if desired.OwnsGlobals {
+		return nil, changes, nil
+	}
+	using := func(uses func(port string) bool) []string { return strangers(running, desired, uses) }
+	computed := map[string]bool{}
+	for key, row := range running[TGroup] {
+		if port, _, _ := strings.Cut(key, "|"); row["profile"] == "NULL" {
+			computed[port] = true
+		}
+	}
+	for _, s := range []shared{
+		{qos.KindGlobalMap, [][2]string{{TPortQoS, globalKey}}, using(func(p string) bool { return running.Row(TPortQoS, p)["dscp_to_tc_map"] == "" }), ""},
+		{qos.KindWatchdogPoll, [][2]string{{TWatchdog, "GLOBAL"}}, using(func(p string) bool { return running.Row(TWatchdog, p) != nil }), slowPoll(running, desired)},
+		{qos.KindHeadroomModel, [][2]string{{TDefaultBuffer, mapName}, {TPattern, mapName}}, using(func(p string) bool { return computed[p] }), "the switch computes the headroom of all ports with it"},
+	} {
+		of := func(c qos.Change) bool { return c.Port == "" && c.Field.Kind == s.kind }
+		at := slices.IndexFunc(changes, of)
+		if at < 0 || len(s.users) == 0 {
+			continue
+		}
+		for _, r := range s.rows {
+			delete(target[r[0]], r[1])
+		}
+		who := fmt.Sprintf("%s that the intent does not name: %s", words.Count(len(s.users), "port"), natural.Fold(s.users))
+		if s.need == "" {
+			notes = append(notes, fmt.Sprintf("%s|%s stays as it is, because of %s; with globals: own in the intent it is changed", s.rows[0][0], s.rows[0][1], who))
+			for _, c := range changes {
+				if of(c) {
+					left = append(left, c.Place())
+				}
+			}
+			changes = slices.DeleteFunc(changes, of)
+			continue
+		}
+		for i := range changes {
+			if of(changes[i]) {
+				changes[i].Blocked = s.need + ", and so it concerns " + who + "; with globals: own in the intent it is changed all the same"
+			}
+		}
+	}
+	return left, changes, notes
+}
+
+// slowPoll says that a watchdog of the intent has a time below the poll interval, which
+// the switch refuses (sonic-yang-models:sonic-pfcwd.yang); "" where none has.
+func slowPoll(running Config, desired *qos.Device) string {
+	n, err := strconv.ParseInt(running.Row(TWatchdog, "GLOBAL")["POLL_INTERVAL"], 10, 64)
+	if err != nil {
+		return ""
+	}
+	for _, port := range natural.Keys(desired.Ports) {
+		if w := desired.Ports[port].Watchdog; w.Set && w.V.Enabled && min(w.V.Detect, w.V.Restore) < ms(n) {
+			return fmt.Sprintf("the watchdog of %s has a time below the poll interval of %s", port, ms(n))
+		}
+	}
+	return ""
+}
