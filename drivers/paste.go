@@ -133,11 +133,13 @@ func unprompted(text []byte) []byte {
 		if i+1 < len(all) {
 			to = all[i+1].from
 		}
-		if !asked && bytes.Contains(out[s.from:s.body], []byte("(config")) {
+		shows := wanted.MatchString(s.command)
+		leaves := s.command == "" || s.command == "exit" || s.command == "end"
+		if !shows && !(asked && leaves) && bytes.Contains(out[s.from:s.body], []byte("(config")) {
 			// What is typed in a mode that configures is configuration.
 			continue
 		}
-		if !asked || wanted.MatchString(s.command) {
+		if !asked || shows {
 			to = s.body
 		}
 		blank(out[s.from:to])

@@ -57,7 +57,7 @@ type rawCommon struct {
 type rawKeep struct {
 	Bandwidth opt[bool] `key:"bandwidth" doc:"Schedulers of queues. Default false."`
 	Buffers   opt[bool] `key:"buffers" doc:"Buffer profiles of queues and priority groups, and the port's lists of them. Default false."`
-	Queues    opt[bool] `key:"queues" doc:"Maps from traffic classes and PFC priorities to queues and priority groups. Default false."`
+	Queues    opt[bool] `key:"queues" doc:"Maps from traffic classes and PFC priorities to queues, priority groups and rewritten DSCPs. Default false."`
 	Watchdog  opt[bool] `key:"watchdog" doc:"PFC watchdog. Default false."`
 	// CodePoints is of the fabric alone.
 	CodePoints opt[bool] `key:"codePoints" doc:"Code points that no class names, of the fabric alone: they stay in the traffic class that each switch has them in. Default false: a class takes the rest."`

@@ -142,7 +142,7 @@ func (b *builder) global(sw *intent.Switch) {
 	if w := s.Watchdog; w.Enabled.V && s.Lossless() != 0 && !keeps && !s.Keep.Watchdog.V {
 		d.WatchdogPoll, d.PollUsual = qos.Of(w.Poll.V), w.Poll.IsDefault()
 	}
-	if a := s.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers {
+	if a := s.Buffers.Alpha; a.V != nil && d.Platform.DynamicBuffers && !keeps {
 		d.HeadroomModel = qos.Of(qos.HeadroomModel{LosslessMTU: DefaultLosslessMTU, SmallPacketPercent: DefaultSmallPackets, Alpha: *a.V})
 	}
 }
@@ -197,7 +197,7 @@ func (b *builder) mapsOf(s *intent.Settings) *qos.Maps {
 		m.KeepUnmapped()
 	}
 	if s.Keep.Queues.V {
-		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup)
+		m.Unmanage(qos.TCToQueue, qos.TCToGroup, qos.PFCToQueue, qos.PFCToGroup, qos.TCToDSCP)
 	}
 	b.maps[s] = m
 	return m

@@ -55,7 +55,7 @@ func (d *deriver) origin(keys []int, attrs ...qos.Attr) string {
 	case len(numbers) > 0 && s.File != "":
 		return file + ":" + qos.FoldInts(slices.Compact(numbers))
 	case len(numbers) > 0:
-		return s.Name + " line " + qos.FoldInts(slices.Compact(numbers))
+		return s.Name + " lines " + qos.FoldInts(slices.Compact(numbers))
 	case len(rows) > few:
 		return strings.Join(rows[:few], ", ") + ", ..."
 	}

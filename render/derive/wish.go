@@ -30,6 +30,9 @@ type wish struct {
 // keeps is what stays as a switch has it, in the order of keptKinds.
 type keeps [4]bool
 
+// keepsBandwidth is the place of schedulers in keeps.
+const keepsBandwidth = 0
+
 // keptKinds are what an intent can leave to the switch, and the attributes that it is.
 var keptKinds = [len(keeps{})]struct {
 	key   string
@@ -291,7 +294,9 @@ func (d *deriver) foldPolls(trial *render.Compiler) {
 			polls = []time.Duration{0, have.V}
 		}
 		for _, n := range s.names {
-			s.ports[n].want.poll = polls
+			if p := s.ports[n]; p.run.PFC.Or(0) != 0 {
+				p.want.poll = polls
+			}
 		}
 	}
 }
@@ -305,7 +310,7 @@ func (d *deriver) keepRest(c *render.Compiler) (some bool) {
 				s.keepsGlobals, some = true, true
 			}
 			p := s.ports[change.Port]
-			if t, ok := change.Field.Table(); p == nil || ok && (t == qos.DSCPToTC || t == qos.PCPToTC || t == qos.TCToDSCP) {
+			if t, ok := change.Field.Table(); p == nil || ok && (t == qos.DSCPToTC || t == qos.PCPToTC) {
 				continue
 			}
 			for i, k := range keptKinds {
