@@ -312,6 +312,9 @@ func (t *Text) Summary(s PlanSummary) {
 	t.fold.flush()
 	several := len(t.undo.Keys()) > 1
 	for how, names := range t.undo.All() {
+		if how == "" {
+			continue // a rollback does not ask the devices
+		}
 		of := ""
 		if several {
 			of = " of " + spaced(natural.Fold(names))

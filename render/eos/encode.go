@@ -144,6 +144,11 @@ func shapeWatchdog(p *qos.Port, g *globals, poll time.Duration, put func(queue, 
 			// Without a lossless priority there is nothing to watch.
 			return
 		}
+		if g.timeout == 0 {
+			// The watchdog of the switch is off.
+			put("", keyDogTimer, "")
+			return
+		}
 		put("", keyDog, "no "+keyDog)
 		return
 	}
