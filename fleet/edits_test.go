@@ -37,7 +37,7 @@ func editsOf(rdma, last string) []edit {
 		{"raise the MTU", `fabric: 9..., host: 9000`, `fabric: 9210, host: 9100`, false},
 		{"lower the MTU", `fabric: 9..., host: 9000`, `fabric: 6000, host: 5000`, false},
 		{"new ECN curve", `ecn: (\{.*?\}|auto)`, `ecn: {min: 200KB, max: 2MB, probability: 20%}`, false},
-		{"alpha", `mtu:`, "buffers: {alpha: -2}\nmtu:", false},
+		{"alpha", `mtu:`, "buffers: {alpha: -2}\nglobals: own\nmtu:", false},
 		{"watchdog", `restore: (400ms|1s)`, `restore: 800ms`, false},
 		{"swap trust", `mtu:`, "trust: pcp\nmtu:", false},
 	}

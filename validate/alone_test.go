@@ -72,6 +72,13 @@ func TestAloneNamesFaults(t *testing.T) {
 		{"error PFC-04", func(p *qos.Port, _ *qos.Maps) { // group 0 is another group than 3
 			p.Groups[0] = qos.Group{Lossless: qos.Of(true), Buffer: qos.Of("mine")}
 		}},
+		{"warning PFC-11", func(p *qos.Port, _ *qos.Maps) {
+			p.Groups[3] = qos.Group{Lossless: qos.Of(true), Buffer: qos.Of("mine"), Headroom: qos.Of(qos.Headroom{XOFF: 1})}
+		}},
+		{"warning PFC-12", func(p *qos.Port, _ *qos.Maps) {
+			p.PFC.V, p.Watchdog.V.Priorities = qos.Priorities(3, 7), qos.Priorities(3, 7)
+			p.Queues[7], p.Maps.V.DSCPToTC[56] = p.Queues[3], 0
+		}},
 		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V.Min = 4e6 }},
 		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { p.Queues[3].ECN.V.Min = 3e6 }},
 		{"error ECN-02", func(p *qos.Port, _ *qos.Maps) { // also of a queue that is not lossless
@@ -170,4 +177,22 @@ func TestAloneComparesFiles(t *testing.T) {
 	if got := ids(lossless3("Ethernet1"), moved, lossless3("Ethernet1")); got != "leaf2 CLS-01" {
 		t.Error(got)
 	}
+}
+
+// Whatever a file holds, it is read without a panic, and places are lines of it.
+func FuzzAlone(f *testing.F) {
+	f.Add("interface Ethernet1\n  priority-flow-control mode on\n  service-policy type queuing output OUT\nsystem qos\n  service-policy type network-qos N\npolicy-map type network-qos N\n  class x\n    pause pfc-cos 3\n")
+	f.Add("qos profile R\n\tpriority-flow-control priority 3 no-drop\n interface Ethernet1\ninterface Ethernet1\n service-profile R\nqos map traffic-class 3 to dscp 99\n")
+	f.Add("{\"PORT\": {}}")
+	f.Add("policy-map \xff\n random-detect\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		dev := lossless3("Ethernet1", "Ethernet2")
+		dev.Ports["Ethernet1"].PFC.V, dev.Ports["Ethernet2"].MTU.V = 0, 1500
+		for _, found := range Alone([]Config{{Name: "a", File: "x", Text: []byte(text), Running: dev}}) {
+			var no int
+			if n, _ := fmt.Sscanf(found.Where, "x:%d", &no); n == 1 && (no < 1 || no > strings.Count(text, "\n")+1) {
+				t.Errorf("%s at %s of %q", found.ID, found.Where, text)
+			}
+		}
+	})
 }

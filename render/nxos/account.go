@@ -255,7 +255,7 @@ func (a *accountant) verdictOf(l *Line) verdict {
 	case d == nil:
 		return inert("no policy that is attached reaches it")
 	case d.hidden:
-		return inert("no packet reaches it: it matches nothing that no class before it matches").failing("")
+		return inert("no packet reaches it: it matches nothing that no class before it matches")
 	case d.usual:
 		return usual("the group is that of what no class matches")
 	}
@@ -613,9 +613,7 @@ func (a *accountant) inherits(h head, name string) verdict {
 	}
 	var attrs []qos.Attr
 	for _, s := range p.Sub {
-		for _, at := range portAttrs[keyOf(inInterface, s.Text)] {
-			attrs = append(attrs, at)
-		}
+		attrs = append(attrs, portAttrs[keyOf(inInterface, s.Text)]...)
 	}
 	if len(attrs) == 0 {
 		return left("the port-profile says nothing of QoS")

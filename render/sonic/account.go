@@ -368,7 +368,7 @@ func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
 	if u.global {
 		attrs = append(attrs, qos.KindGlobalMap.Table(t))
 	}
-	l := shown(u.ports, attrs...)
+	l := shown(a.meeting(t, u, k), attrs...)
 	l.Keys = []int{k}
 	switch {
 	case t == qos.TCToDSCP:
@@ -384,6 +384,45 @@ func (a *accountant) mapEntry(t qos.Table, name, from, to string) render.Line {
 		}))
 	}
 	return l
+}
+
+// meeting are the ports of which something meets an entry.
+func (a *accountant) meeting(t qos.Table, u *use, k int) []string {
+	if t == qos.DSCPToTC || t == qos.PCPToTC || u.global {
+		return u.ports
+	}
+	meets := func(name string) bool {
+		p := a.dev.Ports[name]
+		if t == qos.PFCToQueue || t == qos.PFCToGroup {
+			return p.PFC.V.Has(k)
+		}
+		return a.reached(p).Has(k)
+	}
+	out := u.ports
+	for i, name := range u.ports {
+		if !meets(name) {
+			out = slices.Clone(u.ports[:i])
+			for _, later := range u.ports[i+1:] {
+				if meets(later) {
+					out = append(out, later)
+				}
+			}
+			break
+		}
+	}
+	return out
+}
+
+// alone reports whether no weighted queue of the users of a scheduler has another one.
+func (a *accountant) alone(u *use) bool {
+	return !slices.ContainsFunc(u.ports, func(name string) bool {
+		for q, v := range a.dev.Ports[name].Queues {
+			if v.Scheduler.Set && !v.Scheduler.V.Strict && !u.indexes.Has(q) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // groupsDiffer reports whether a port counts a paused class in another group than the
@@ -421,12 +460,10 @@ func (a *accountant) scheduler(name, field, v string) render.Line {
 		return unknownLine("it is of queues above 7, which this tool does not manage")
 	case field == "weight" && row["type"] == "STRICT":
 		return inert("a strict queue has no weight")
-	case field == "weight" && v == "1", field == "type" && v == "WRR":
-		l := shown(u.ports, each(u.indexes, qos.KindScheduler)...)
-		if field == "weight" {
-			l = standard("a weight is 1 where none is stated")
-		}
-		return l
+	case field == "weight" && a.alone(u):
+		return inert("all weighted queues of its ports have that weight")
+	case field == "weight" && v == "1":
+		return standard("a weight is 1 where none is stated")
 	case field == "meter_type" && !rated:
 		return inert("the scheduler has no rate")
 	case field == "meter_type" && v == "bytes":

@@ -327,8 +327,8 @@ func (a *adopter) other(table, as string, want Row, users map[string][]slot, edi
 	return as
 }
 
-// shared is a row that all ports of the switch share.
-type shared struct {
+// common is a row that all ports of the switch share.
+type common struct {
 	kind  qos.Kind
 	rows  [][2]string
 	users []string
@@ -351,7 +351,7 @@ func scope(running, target Config, desired *qos.Device, all []qos.Change) (left 
 			computed[port] = true
 		}
 	}
-	for _, s := range []shared{
+	for _, s := range []common{
 		{qos.KindGlobalMap, [][2]string{{TPortQoS, globalKey}}, using(func(p string) bool { return running.Row(TPortQoS, p)["dscp_to_tc_map"] == "" }), ""},
 		{qos.KindWatchdogPoll, [][2]string{{TWatchdog, "GLOBAL"}}, using(func(p string) bool { return running.Row(TWatchdog, p) != nil }), slowPoll(running, desired)},
 		{qos.KindHeadroomModel, [][2]string{{TDefaultBuffer, mapName}, {TPattern, mapName}}, using(func(p string) bool { return computed[p] }), "the switch computes the headroom of all ports with it"},

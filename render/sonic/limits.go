@@ -81,15 +81,23 @@ func (p *planner) blockReadOnly() {
 	for _, r := range Refusals(p.desired, p.Release) {
 		blocked[r.Place] = r.Why + "; change the value in the intent"
 	}
+	chassis := p.running.Row(TMetadata, "localhost")["switch_type"] == "voq"
 	for _, c := range p.changes {
 		if why, ok := readOnly[c.Field.Kind]; ok {
 			blocked[c.Place()] = why
+		} else if c.Blocked != "" {
+			blocked[c.Place()] = c.Blocked
+		} else if chassis && c.Field.Kind.Of() == qos.OfQueue {
+			// sonic-yang-models:sonic-queue.yang, switch_type voq
+			blocked[c.Place()] = "the queues of a chassis have keys with host and ASIC, which this tool does not write"
 		}
 	}
 	if len(blocked) == 0 {
 		return
 	}
-	p.target = Target(p.desired.Keeping(nil, slices.Collect(maps.Keys(blocked))))
+	allowed := p.desired.Keeping(nil, slices.Collect(maps.Keys(blocked)))
+	p.target = Target(allowed)
+	adopt(p.running, p.target, allowed, p.changes)
 	for i := range p.changes {
 		c := &p.changes[i]
 		c.Blocked = blocked[c.Place()]

@@ -274,3 +274,91 @@ func TestEveryChangeIsMadeOrBlocked(t *testing.T) {
 		}
 	})
 }
+
+// shared is a switch of which one port of two is in the intent: both use the same
+// objects, and a watchdog whose poll interval is that of the switch.
+func shared() (Config, *qos.Device) {
+	cfg := Config{TMetadata: {"localhost": {"hwsku": "ACS-MSN4700", "buffer_model": "traditional"}}, TWatchdog: {"GLOBAL": {"POLL_INTERVAL": "400"}}}
+	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet0": {}}, Classes: []qos.Class{{Name: "rdma", Priority: 3, Queue: 3, Group: 3}}}
+	cfg.Put(TScheduler, "scheduler.1", Row{"type": "DWRR", "weight": "15"})
+	for _, port := range []string{"Ethernet0", "Ethernet8"} {
+		cfg.Put(TPort, port, Row{"admin_status": "up", "speed": "400000"})
+		cfg.Put(TQueue, port+"|3", Row{"scheduler": "scheduler.1"})
+		cfg.Put(TPortQoS, port, Row{"pfc_enable": "3", "pfcwd_sw_enable": "3"})
+		cfg.Put(TWatchdog, port, Row{"action": "drop", "detection_time": "400", "restoration_time": "400"})
+	}
+	p := d.Ports["Ethernet0"]
+	p.Queues[3].Scheduler = qos.Of(qos.Scheduler{Weight: 40})
+	p.Speed = qos.Of(units.Rate(100e9)) // which no plan changes
+	return cfg, d
+}
+
+// A value that cannot be changed does not undo what is left to other ports.
+func TestABlockedChangeLeavesOthersAlone(t *testing.T) {
+	cfg, d := shared()
+	rel := Newest()
+	st := Site{Release: rel, Chip: "spc3", SSH: true, Policy: Policy{PortGroup: 1}}.Plan(cfg, d)
+	blocked := slices.ContainsFunc(st.Changes, func(c qos.Change) bool { return c.Field.Kind == qos.KindSpeed && c.Blocked != "" })
+	if !blocked || len(st.Steps) == 0 {
+		t.Fatalf("%+v", st)
+	}
+	after := cfg
+	for _, s := range st.Steps {
+		after = after.After(s.Ops)
+	}
+	if w := after.Row(TScheduler, "scheduler.1")["weight"]; w != "15" || after.Row(TQueue, "Ethernet8|3")["scheduler"] != "scheduler.1" {
+		t.Errorf("the other port has weight %s", w)
+	}
+	if got := after.Row(TScheduler, after.Row(TQueue, "Ethernet0|3")["scheduler"])["weight"]; got != "40" {
+		t.Errorf("the port has weight %s", got)
+	}
+}
+
+// A poll interval that other ports use, too, is left where the watchdogs of the intent
+// can do with it, and else blocked, with the ports and the way round it.
+func TestThePollIntervalOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		detect        time.Duration
+		owns, blocked bool
+		left          bool
+	}{
+		"it will do":   {detect: 400 * time.Millisecond, left: true},
+		"too slow":     {detect: 200 * time.Millisecond, blocked: true},
+		"globals: own": {detect: 200 * time.Millisecond, owns: true},
+	} {
+		cfg, d := shared()
+		d.OwnsGlobals = c.owns
+		d.WatchdogPoll = qos.Of(200 * time.Millisecond)
+		d.Ports["Ethernet0"].Watchdog = qos.Of(qos.Watchdog{Enabled: true, Priorities: qos.Priorities(3), Action: qos.ActionDrop, Detect: c.detect, Restore: 400 * time.Millisecond})
+		st := Site{Release: Newest(), Chip: "spc3", SSH: true, Policy: Policy{PortGroup: 1}}.Plan(cfg, d)
+		at := slices.IndexFunc(st.Changes, func(c qos.Change) bool { return c.Field.Kind == qos.KindWatchdogPoll })
+		switch {
+		case c.left:
+			if at >= 0 || !strings.Contains(strings.Join(st.Notes, " "), "PFC_WD|GLOBAL stays as it is, because of 1 port that the intent does not name: Ethernet8") {
+				t.Errorf("%s: %v %v", name, st.Changes, st.Notes)
+			}
+		case at < 0 || (st.Changes[at].Blocked != "") != c.blocked || c.blocked && !strings.Contains(st.Changes[at].Blocked, "Ethernet8; with globals: own"):
+			t.Errorf("%s: %+v", name, st.Changes)
+		}
+		for _, s := range st.Steps {
+			if (c.left || c.blocked) && slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == TWatchdog && o.Key == "GLOBAL" }) {
+				t.Errorf("%s: the poll interval changes: %v", name, s.Ops)
+			}
+		}
+	}
+}
+
+// The queues of a chassis are left alone: their keys are others.
+func TestQueuesOfAChassisAreNotWritten(t *testing.T) {
+	cfg, d := shared()
+	cfg[TMetadata]["localhost"]["switch_type"] = "voq"
+	st := Site{Release: Newest(), Chip: "spc3", SSH: true, Policy: Policy{PortGroup: 1}}.Plan(cfg, d)
+	for _, s := range st.Steps {
+		if slices.ContainsFunc(s.Ops, func(o Op) bool { return o.Table == TQueue }) {
+			t.Errorf("%v", s.Ops)
+		}
+	}
+	if !slices.ContainsFunc(st.Changes, func(c qos.Change) bool { return strings.Contains(c.Blocked, "chassis") }) {
+		t.Errorf("%v", st.Changes)
+	}
+}

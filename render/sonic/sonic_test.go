@@ -73,7 +73,7 @@ func TestParseRefusesWhatIsNotCONFIGDB(t *testing.T) {
 		`[]`:                                        "found [ where an object belongs",
 		`{"PORT":{"Ethernet0":{"mtu"`:               "PORT|Ethernet0",
 		`{"PORT":{"Ethernet0":"up"}}`:               "PORT|Ethernet0: found up where an object belongs",
-		`{"PORT":{"Ethernet0":{"mtu":null}}}`:       "PORT|Ethernet0 mtu: value is neither text nor a list",
+		`{"PORT":{"Ethernet0":{"mtu":nil}}}`:        "PORT|Ethernet0",
 		`{"PORT":{"Ethernet0":{"lanes":[1]}}}`:      "PORT|Ethernet0 lanes: list member 1 is not text",
 		`{"PORT":{}} trailing`:                      "text after the end",
 		`{"PORT":{"Ethernet0":{"alias":"a"b"}}}`:    "PORT|Ethernet0",
@@ -84,6 +84,20 @@ func TestParseRefusesWhatIsNotCONFIGDB(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%.40q) = %v, want %q", in, err, want)
 		}
+	}
+}
+
+// A null is what the switch makes of it, and is reported where a number belongs.
+func TestNullIsWhatTheSwitchMakesOfIt(t *testing.T) {
+	cfg, err := Parse([]byte(`{"PORT":{"Ethernet0":{"mtu":null,"speed":"400000","lag":true}}}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := cfg.Row(TPort, "Ethernet0"); r["mtu"] != "None" || r["lag"] != "True" {
+		t.Errorf("%v", r)
+	}
+	if _, unknown := Decode(cfg); len(unknown) != 1 || unknown[0].Why != "not a number" {
+		t.Errorf("%v", unknown)
 	}
 }
 

@@ -1,0 +1,37 @@
+package sonic
+
+import (
+	"strings"
+	"testing"
+)
+
+// A file is read as people keep it: with the session around it, and of several
+// namespaces the one that has ports.
+func TestSavedForms(t *testing.T) {
+	const plain = `{"DEVICE_METADATA": {"localhost": {"hostname": "sw7", "hwsku": "ACME"}}, "PORT": {"Ethernet0": {"mtu": "9100"}}}`
+	for name, text := range map[string]string{
+		"plain":         plain,
+		"session":       "admin@sw7:~$ show runningconfiguration all\n" + plain + "\nadmin@sw7:~$ exit\n",
+		"one namespace": `{"localhost": {"DEVICE_METADATA": {}}, "asic0": ` + plain + `}`,
+	} {
+		d, _, err := decode([]byte(text))
+		if err != nil || d.Name != "sw7" || d.Ports["Ethernet0"] == nil {
+			t.Errorf("%s: %+v %v", name, d, err)
+		}
+		if lines, err := account([]byte(text)); err != nil || len(lines) != 1 {
+			t.Errorf("%s: account %v %v", name, lines, err)
+		}
+		if id := identify([]byte(text)); id.Hostname != "sw7" || id.Model != "ACME" {
+			t.Errorf("%s: %+v", name, id)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"asic0": ` + plain + `, "asic1": ` + plain + `}`: "2 namespaces (asic0, asic1)",
+		plain + ` {"PORT": {}}`:                            "text after the end",
+		`{"PORT": {`:                                       "unexpected EOF",
+	} {
+		if _, _, err := decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+}
