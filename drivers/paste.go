@@ -106,7 +106,7 @@ var (
 // Where nothing was typed that shows a configuration, the outputs stay.
 func unprompted(text []byte) []byte {
 	type session struct {
-		from, body, to int
+		from, body int
 		command        string
 	}
 	var all []session
