@@ -107,7 +107,7 @@ var (
 func unprompted(text []byte) []byte {
 	type session struct {
 		from, body int
-		command        string
+		command    string
 	}
 	var all []session
 	asked := false
