@@ -105,7 +105,7 @@ var (
 // unprompted takes away prompts and the output of commands that show something else.
 // Where nothing was typed that shows a configuration, the outputs stay.
 func unprompted(text []byte) []byte {
-	type session struct {
+	type session struct { // offsets of the prompt and of what follows it
 		from, body int
 		command    string
 	}
