@@ -106,12 +106,17 @@ type runningFault struct {
 	inject func(p *proof) (fix func())
 }
 
-// row changes fields of a row of leaf1's CONFIG_DB; "-" removes one. What
+// row changes fields of a row of leaf1's CONFIG_DB, which may be the scheduler "of queue
+// 3"; "-" removes one. What
 // daemons make of it goes again when it is mended.
 func row(table, key string, fields ...string) func(p *proof) func() {
 	return func(p *proof) func() {
 		box := p.sonic("leaf1")
 		before := box.Config()
+		key := key
+		if queue, ok := strings.CutPrefix(key, "of queue "); ok {
+			key = before["QUEUE"]["Ethernet0|"+queue]["scheduler"]
+		}
 		now := maps.Clone(before[table][key])
 		if now == nil {
 			p.t.Fatalf("leaf1 has no %s|%s", table, key)
@@ -236,8 +241,8 @@ var runningFaults = []runningFault{
 	{"ECN-08", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("WRED_PROFILE", "AZURE_LOSSLESS", "ecn=ecn_none")},
 	{"ECN-09", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("WRED_PROFILE", "AZURE_LOSSLESS", "wred_green_enable=false")},
 	{"ECN-01", "leaf1 Ethernet0", "config", row("QUEUE", "Ethernet0|3", "wred_profile=-")},
-	{"CLS-09", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("SCHEDULER", "roce.cnp", "type=DWRR", "weight=5")},
-	{"SCH-03", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("SCHEDULER", "roce.rdma", "weight=30")},
+	{"CLS-09", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("SCHEDULER", "of queue 6", "type=DWRR", "weight=5")},
+	{"SCH-03", "leaf1 Ethernet0,Ethernet8,Ethernet240,Ethernet248", "config", row("SCHEDULER", "of queue 3", "weight=30")},
 	{"MTU-02", "leaf1 Ethernet240", "config", row("PORT", "Ethernet240", "mtu=1500")},
 	{"MTU-03", "leaf1 Ethernet0", "config", row("PORT", "Ethernet0", "mtu=8000")},
 	{"WD-01", "leaf1 Ethernet0", "config", gone("PFC_WD", "Ethernet0")},

@@ -177,6 +177,8 @@ type differ struct {
 type comparison struct {
 	have, want *Maps
 	lossless   PrioritySet
+	// others are traffic classes that more than the two maps put something into.
+	others PrioritySet
 }
 
 type tableDiff struct {
@@ -237,7 +239,10 @@ func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	if h == want {
 		return
 	}
-	key := comparison{h, want, lossless}
+	key := comparison{have: h, want: want, lossless: lossless}
+	if g := d.running.GlobalMaps.V; g != nil && h.DSCPToTC == noMaps.DSCPToTC {
+		key.others = g.classes() // where the port has no map of its own
+	}
 	tables, ok := d.compared[key]
 	if !ok {
 		tables = compareMaps(key)
@@ -252,7 +257,7 @@ var noMaps = UnmappedMaps()
 
 func compareMaps(of comparison) []tableDiff {
 	var out []tableDiff
-	reached := of.have.classes() | of.want.classes()
+	reached := of.have.classes() | of.want.classes() | of.others
 	for t := range NumTables {
 		a, b := of.have.Table(t), of.want.Table(t)
 		if slices.Equal(a, b) {
