@@ -26,3 +26,13 @@ func Names() []string {
 
 // Intent returns the intent of an example.
 func Intent(name string) ([]byte, error) { return files.ReadFile(name + "/fabric.yaml") }
+
+// Demo is the commands of the lab demo of an example, each with what it is there for.
+var Demo = [][2]string{
+	{"The intent is checked, without devices.", "check"},
+	{"The devices are read, switches over gNMI and hosts over SSH: what would change, which line wants it, and what it disturbs. Nothing is written.", "plan --save demo.plan"},
+	{"Exactly that plan is carried out; each device is read back, and each switch saved.", "apply --plan demo.plan --allow traffic-loss"},
+	{"Running state is compared with the intent: configuration, what is in force, both ends of every link, hosts too.", "validate"},
+	{"A second plan is empty.", "plan --exit-code"},
+	{"The apply is rolled back: every device holds what it held before.", "rollback --yes --allow traffic-loss"},
+}

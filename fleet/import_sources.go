@@ -44,6 +44,24 @@ func ParseSource(arg string) (Source, error) {
 	return Source{Name: name, OS: system, File: file}, nil
 }
 
+// ParseSources reads the arguments that name saved configurations, as [ParseSource]
+// does, and switches, as [ParseLive] does.
+func ParseSources(configs, devices []string) (out []Source, err error) {
+	read := func(args []string, parse func(string) (Source, error)) {
+		for _, arg := range args {
+			if err != nil {
+				return
+			}
+			var s Source
+			s, err = parse(arg)
+			out = append(out, s)
+		}
+	}
+	read(configs, ParseSource)
+	read(devices, ParseLive)
+	return out, err
+}
+
 // ParseLive reads NAME=OS://HOST[:PORT], a switch to read. An error is an
 // [*OptionError], and repeats no part of the argument that may be a password.
 func ParseLive(arg string) (Source, error) {

@@ -64,6 +64,28 @@ func JudgedAlone(js []fleet.Judged, found []validate.Finding) Report {
 	return r
 }
 
+// MarkSaved marks a device of which a saved configuration was looked at.
+func MarkSaved(devices []Device, name, file string) {
+	for i := range devices {
+		if devices[i].Name == name {
+			devices[i].Source, devices[i].File = FromSaved, file
+		}
+	}
+}
+
+// ToImport says how to go on from configurations that were judged alone; "" for many.
+func (r *Report) ToImport() string {
+	const few = 3
+	if len(r.Devices) > few {
+		return ""
+	}
+	next := "roce-fabric import"
+	for _, d := range r.Devices {
+		next += " --config " + d.Name + "=" + d.File
+	}
+	return next + " writes the intent that says the same"
+}
+
 // Looked lists switches and hosts that were looked at in one way, for a report.
 // Those that findings say could not be read are marked so.
 func Looked(switches []*intent.Switch, hosts []*intent.Host, source Source, found []validate.Finding) []Device {

@@ -17,10 +17,9 @@ import (
 
 // checkOptions are the flags of check.
 type checkOptions struct {
-	models string
-	config []string
-	// topology is a file of links to compare those of the intent with.
-	topology string
+	models   string
+	config   []string
+	topology string // a file of links to compare those of the intent with
 	list     bool
 }
 
@@ -79,18 +78,16 @@ func (a *app) checkSaved(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	next := "roce-fabric import"
 	for _, j := range looked {
 		if j.Doubt != "" {
 			a.Warn("%s", j.Doubt)
 		}
-		next += " --config " + j.Name + "=" + j.File
 	}
-	err = a.report(report.JudgedAlone(looked, found))
-	if a.Output == "text" && len(looked) < 4 {
-		a.Hint(next + " writes the intent that says the same")
+	r := report.JudgedAlone(looked, found)
+	if a.Output == "text" {
+		defer a.Hint(r.ToImport())
 	}
-	return err
+	return a.report(r)
 }
 
 func (a *app) check(ctx context.Context, o checkOptions) error {
@@ -106,11 +103,7 @@ func (a *app) check(ctx context.Context, o checkOptions) error {
 			return usageHint("write --config leaf1=config_db.json", "--config %q names no switch", arg)
 		}
 		co.Configs = append(co.Configs, fleet.Saved{Switch: name, File: file})
-		for i := range devices {
-			if devices[i].Name == name {
-				devices[i].Source, devices[i].File = report.FromSaved, file
-			}
-		}
+		report.MarkSaved(devices, name, file)
 	}
 	if co.Models, err = a.loadModels(o.models); err != nil {
 		return err

@@ -10,19 +10,14 @@ import (
 
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
-	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/term"
 	"github.com/roce-fabric/roce-fabric/report"
 )
 
 type importOptions struct {
-	devices, configs   []string
-	topologies         []string
-	username, password string
-	ssh                bool
-	file, name, out    string
-	force, allPorts    bool
-	coverage           bool
+	devices, configs, topologies        []string
+	username, password, file, name, out string
+	ssh, force, allPorts, coverage      bool
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -139,35 +134,23 @@ func (a *app) imported(r *fleet.Imported, o importOptions) error {
 
 // importSources works out what the flags name.
 func (a *app) importSources(ctx context.Context, o importOptions) (*fleet.Sources, error) {
-	so := fleet.SourceOptions{
-		Name: o.name, Username: o.username, Password: o.password, SSH: o.ssh, Topologies: o.topologies,
-		Intent: a.file, Load: fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only},
-	}
 	if len(a.only) > 0 && a.file == "" {
 		return nil, usage("--only picks switches of -f, and there is no -f")
 	}
-	for _, read := range []struct {
-		args  []string
-		parse func(string) (fleet.Source, error)
-	}{{o.configs, fleet.ParseSource}, {o.devices, fleet.ParseLive}} {
-		for _, arg := range read.args {
-			src, err := read.parse(arg)
-			if err != nil {
-				return nil, err
-			}
-			so.Switches = append(so.Switches, src)
-		}
+	switches, err := fleet.ParseSources(o.configs, o.devices)
+	if err != nil {
+		return nil, err
+	}
+	so := fleet.SourceOptions{
+		Name: o.name, Switches: switches, Username: o.username, Password: o.password, SSH: o.ssh, Topologies: o.topologies,
+		Intent: a.file, Load: fleet.LoadOptions{Stdin: a.In, Name: a.name, Only: a.only},
 	}
 	if a.lab != "" && a.file == "" && len(o.devices) == 0 && len(o.configs) == 0 {
 		f, err := a.labFile()
 		if err != nil {
 			return nil, err
 		}
-		for _, n := range natural.Keys(f.Devices) {
-			at := f.Devices[n]
-			so.Switches = append(so.Switches, fleet.Source{Name: n, OS: at.OS, Address: at.GNMI, SSH: at.SSH})
-		}
-		so.Name = cmp.Or(so.Name, f.Fabric)
+		so.Switches, so.Name = f.Sources(), cmp.Or(so.Name, f.Fabric)
 	}
 	s, err := fleet.FindSources(ctx, so)
 	if wrong := (*fleet.OptionError)(nil); errors.As(err, &wrong) && wrong.Option == "" && errors.Is(err, fs.ErrNotExist) {

@@ -22,9 +22,7 @@ import (
 )
 
 func (a *app) labCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "lab",
-	}
+	c := &cobra.Command{Use: "lab"}
 	groupOnly(c)
 	c.AddCommand(a.labDemoCommand(), a.labUpCommand())
 	return c
@@ -44,16 +42,6 @@ func (a *app) labDemoCommand() *cobra.Command {
 			return a.labDemo(cmd.Context(), name)
 		},
 	}
-}
-
-// demo is the commands of the demo, each with what it is there for.
-var demo = [][2]string{
-	{"The intent is checked, without devices.", "check"},
-	{"The devices are read, switches over gNMI and hosts over SSH: what would change, which line wants it, and what it disturbs. Nothing is written.", "plan --save demo.plan"},
-	{"Exactly that plan is carried out; each device is read back, and each switch saved.", "apply --plan demo.plan --allow traffic-loss"},
-	{"Running state is compared with the intent: configuration, what is in force, both ends of every link, hosts too.", "validate"},
-	{"A second plan is empty.", "plan --exit-code"},
-	{"The apply is rolled back: every device holds what it held before.", "rollback --yes --allow traffic-loss"},
 }
 
 func (a *app) labDemo(ctx context.Context, name string) (err error) {
@@ -82,7 +70,7 @@ func (a *app) labDemo(ctx context.Context, name string) (err error) {
 		of += " and " + words.Count(n, "host")
 	}
 	fmt.Fprintf(a.Out, "%s\n", report.Fill(fmt.Sprintf("%s run on loopback, as they were delivered. fabric.yaml is examples/%s/fabric.yaml.", of, name)))
-	for _, step := range demo {
+	for _, step := range examples.Demo {
 		why, command := step[0], step[1]
 		fmt.Fprintf(a.Out, "\n%s\n%s\n", st.Dim(report.Fill(why)), st.Bold("$ roce-fabric "+command+" -f fabric.yaml"))
 		args := append(strings.Fields(command), "-f", "-")
@@ -125,26 +113,19 @@ func (a *app) labUpCommand() *cobra.Command {
 	}
 	c.Flags().StringArrayVar(&o.configs, "config", nil, "a switch starts with this configuration: NAME=FILE or NAME:OS=FILE; may be repeated. Without INTENT the lab has these switches")
 	c.Flags().StringVar(&o.dir, "dir", "", "folder for the lab's files; it is made, and kept (default: a temporary one)")
-	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "what the NICs of the hosts are: "+strings.Join(nicKinds(), "|"))
-	choices(c, "nic", nicKinds()...)
+	c.Flags().StringVar(&o.nic, "nic", string(host.MLX5), "what the NICs of the hosts are: "+strings.Join(host.Kinds(), "|"))
+	choices(c, "nic", host.Kinds()...)
 	c.Flags().Float64Var(&o.scale, "time-scale", 0, "how slow the devices are: 0 does not wait, 1 takes the times of the real ones")
 	_ = c.MarkFlagDirname("dir")
 	return c
-}
-
-func nicKinds() (out []string) {
-	for _, k := range host.Kinds() {
-		out = append(out, string(k))
-	}
-	return out
 }
 
 func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 	if o.scale < 0 || o.scale > 10 {
 		return usage("--time-scale %v: use 0 to 10", o.scale)
 	}
-	if !slices.Contains(nicKinds(), o.nic) {
-		return usage("--nic %s: use %s", o.nic, strings.Join(nicKinds(), ", "))
+	if !slices.Contains(host.Kinds(), o.nic) {
+		return usage("--nic %s: use %s", o.nic, strings.Join(host.Kinds(), ", "))
 	}
 	f, running, err := a.labFabric(ctx, o.configs)
 	if err != nil {
@@ -167,33 +148,18 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) (err error) {
 
 // labFabric is what a lab consists of: the devices of the intent, or the switches of
 // configurations, and what switches start with.
-func (a *app) labFabric(ctx context.Context, configs []string) (f *intent.Fabric, running map[string][]byte, err error) {
-	saved, err := fleet.ReadSwitches(configs)
-	if err != nil {
-		return nil, nil, err
-	}
+func (a *app) labFabric(ctx context.Context, configs []string) (*intent.Fabric, map[string][]byte, error) {
+	var f *intent.Fabric
 	if a.file != "" {
 		c, err := a.load(ctx, fleet.TakeSwitches)
 		if err != nil {
 			return nil, nil, err
 		}
 		f = c.Fabric()
-	} else if f, err = lab.FabricOf(saved); err != nil {
-		return nil, nil, err
 	}
-	running = map[string][]byte{}
-	for _, s := range saved {
-		sw := f.Switch(s.Name)
-		switch {
-		case sw == nil:
-			return nil, nil, usage("--config %s: the intent has no such switch", s.Name)
-		case sw.OS != s.OS:
-			return nil, nil, usage("--config %s: the file is of %s, and the intent says os %s", s.Name, s.OS, sw.OS)
-		}
-		running[s.Name] = s.Text
-		for _, line := range lab.Refused(sw, s.Text) {
-			a.Warn("%s refuses %s", s.Name, term.Clip(line, 200))
-		}
+	f, running, refused, err := lab.Configured(f, configs)
+	for _, line := range refused {
+		a.Warn("%s", term.Clip(line, 200))
 	}
-	return f, running, nil
+	return f, running, err
 }

@@ -21,9 +21,7 @@ type nicFlags struct {
 }
 
 func (a *app) nicCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "nic",
-	}
+	c := &cobra.Command{Use: "nic"}
 	groupOnly(c)
 	c.AddCommand(a.nicPlanCommand(), a.nicApplyCommand(), a.rollbackCommand(a.nicFlags), a.nicValidateCommand(), a.nicUnitCommand(), a.nicBootCommand(), a.nicAgentCommand())
 	return c

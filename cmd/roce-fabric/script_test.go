@@ -23,7 +23,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
 	"github.com/roce-fabric/roce-fabric/testlab/lab"
@@ -448,16 +447,10 @@ func labOfConfigs(ts *testscript.TestScript, args []string) (*intent.Fabric, map
 		name, file, _ := strings.Cut(arg, "=")
 		configs = append(configs, name+"="+ts.MkAbs(file))
 	}
-	saved, err := fleet.ReadSwitches(configs)
+	f, running, refused, err := lab.Configured(nil, configs)
 	ts.Check(err)
-	f, err := lab.FabricOf(saved)
-	ts.Check(err)
-	running := map[string][]byte{}
-	for _, s := range saved {
-		running[s.Name] = s.Text
-		if refused := lab.Refused(f.Switch(s.Name), s.Text); len(refused) > 0 {
-			ts.Fatalf("%s refuses\n%s", s.Name, strings.Join(refused, "\n"))
-		}
+	if len(refused) > 0 {
+		ts.Fatalf("%s", strings.Join(refused, "\n"))
 	}
 	return f, running
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/atomicfile"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
@@ -138,9 +139,9 @@ var refusals = map[string]func(model string, config []byte) []string{
 	intent.EOS.Name: eos.Refuses, intent.NXOS.Name: nxos.Refuses, intent.SONiC.Name: sonic.Refuses,
 }
 
-// Refused returns what the simulator of a switch refuses of the configuration that it
+// refusedBy returns what the simulator of a switch refuses of the configuration that it
 // is to start with, line by line or row by row.
-func Refused(sw *intent.Switch, config []byte) []string {
+func refusedBy(sw *intent.Switch, config []byte) []string {
 	if of := refusals[sw.OS]; of != nil {
 		return of(sw.Model.V, config)
 	}
@@ -228,9 +229,39 @@ func (l *Lab) start(f *intent.Fabric, o Options) error {
 		atomicfile.Write(l.Program, standIn(), 0o700), l.write())
 }
 
-// FabricOf is a fabric of switches that are known by their configurations alone. It has
-// no classes and no links.
-func FabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
+// Configured reads the configurations that switches of f start with, as --config names
+// them: what each starts with, and what its simulator refuses of it. Where f is nil, the
+// fabric is of these switches alone, without classes and links. A wrong argument is a
+// [*fleet.OptionError].
+func Configured(f *intent.Fabric, configs []string) (_ *intent.Fabric, running map[string][]byte, refused []string, err error) {
+	saved, err := fleet.ReadSwitches(configs)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if f == nil {
+		if f, err = fabricOf(saved); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	running = map[string][]byte{}
+	for _, s := range saved {
+		sw := f.Switch(s.Name)
+		switch {
+		case sw == nil:
+			return nil, nil, nil, fleet.Wrong("config "+s.Name, "", "the intent has no such switch")
+		case sw.OS != s.OS:
+			return nil, nil, nil, fleet.Wrong("config "+s.Name, "", "the file is of %s, and the intent says os %s", s.OS, sw.OS)
+		}
+		running[s.Name] = s.Text
+		for _, line := range refusedBy(sw, s.Text) {
+			refused = append(refused, s.Name+" refuses "+line)
+		}
+	}
+	return f, running, refused, nil
+}
+
+// fabricOf is a fabric of switches that are known by their configurations alone.
+func fabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
 	var b strings.Builder
 	b.WriteString("apiVersion: roce-fabric/v1\nkind: Fabric\nname: lab\nswitches:\n")
 	for _, s := range saved {
@@ -245,6 +276,15 @@ func FabricOf(saved []fleet.SavedSwitch) (*intent.Fabric, error) {
 		return nil, fleet.Wrong("", faults[0].Hint, "%s", faults[0].Msg) // places in a text that nobody wrote help nobody
 	}
 	return f, err
+}
+
+// Sources are the devices of the lab, to import.
+func (f *File) Sources() (out []fleet.Source) {
+	for _, n := range natural.Keys(f.Devices) {
+		at := f.Devices[n]
+		out = append(out, fleet.Source{Name: n, OS: at.OS, Address: at.GNMI, SSH: at.SSH})
+	}
+	return out
 }
 
 // Path is the lab file of a folder.

@@ -38,8 +38,8 @@ const (
 	ICE      Kind = "ice"
 )
 
-// Kinds are all of them.
-func Kinds() []Kind { return []Kind{MLX5, MLX5OFED, BNXT, ICE} }
+// Kinds are the names of all of them.
+func Kinds() []string { return []string{string(MLX5), string(MLX5OFED), string(BNXT), string(ICE)} }
 
 // NIC is one port, on a card of its own.
 type NIC struct {
