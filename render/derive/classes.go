@@ -68,7 +68,16 @@ func (d *deriver) usualTables() tables {
 			}
 		}
 	}
-	return tables{most(&dscps), most(&pcps)}
+	out := tables{most(&dscps), most(&pcps)}
+	// Where ports that pause have one of the two, the other is of none of them.
+	switch {
+	case out.dscp == nil || out.pcp == nil:
+	case *pcps.At(*out.pcp) >= pauses && *dscps.At(*out.dscp) < pauses:
+		out.dscp = nil
+	case *dscps.At(*out.dscp) >= pauses && *pcps.At(*out.pcp) < pauses:
+		out.pcp = nil
+	}
+	return out
 }
 
 // most returns the key that counts most, of equals the first; nil for none.
@@ -94,9 +103,9 @@ func (d *deriver) leaveOthers(usual tables) (used qos.PrioritySet) {
 			switch {
 			case m == nil || p.link != nil:
 			case trustOf(s.Running, n) == qos.TrustPCP:
-				other = m.PCPToTC != *usual.pcp
+				other = usual.pcp == nil || m.PCPToTC != *usual.pcp
 			default:
-				other = m.DSCPToTC != *usual.dscp
+				other = usual.dscp == nil || m.DSCPToTC != *usual.dscp
 			}
 			if other {
 				odd = append(odd, n)
@@ -242,6 +251,7 @@ func (d *deriver) nameClasses() {
 			d.classes[i].name, taken[n] = n, true
 		}
 	}
+	someRest := slices.ContainsFunc(d.classes, func(c class) bool { return c.rest })
 	for i := range d.classes {
 		c := &d.classes[i]
 		if c.name != "" {
@@ -251,7 +261,7 @@ func (d *deriver) nameClasses() {
 		switch {
 		case d.lossless.Has(c.priority):
 			name = "rdma"
-		case c.rest:
+		case c.rest || c.priority == 0 && !someRest:
 			name = "default"
 		case slices.Equal(c.dscp, []int{congestionDSCP}) && d.lossless != 0:
 			name = "cnp"

@@ -284,6 +284,9 @@ func (a *accountant) port(name, field, v string) render.Line {
 		if mtu := a.cfg.Row(TChannel, lag)["mtu"]; mtu != "" && mtu != v {
 			return inert("%s sets the MTU of its members: %s", lag, mtu)
 		}
+		if v == strconv.Itoa(usualMTU) {
+			return standard("a port without the field has that MTU")
+		}
 		return shown([]string{name}, qos.KindMTU.Attr())
 	case "pfc_asym":
 		if v != "on" {
@@ -304,7 +307,7 @@ func (a *accountant) channel(name, field, v string) render.Line {
 	for port, p := range a.dev.Ports {
 		if p.LAG.V == name {
 			members++
-			same = same && a.cfg.Row(TPort, port)["mtu"] == v
+			same = same && cmp.Or(a.cfg.Row(TPort, port)["mtu"], strconv.Itoa(usualMTU)) == v
 		}
 	}
 	switch {

@@ -128,6 +128,10 @@ func (d *decoder) buffers() {
 	}
 }
 
+// usualMTU is that of a port whose row states none, in bytes
+// (sonic-swss:cfgmgr/portmgr.cpp, portDefaultConfig).
+const usualMTU = 9100
+
 func (d *decoder) port(name string, row Row) {
 	p := &qos.Port{
 		AdminUp:       qos.Of(row["admin_status"] == "up"),
@@ -138,6 +142,8 @@ func (d *decoder) port(name string, row Row) {
 	}
 	if n, ok := d.number(TPort, name, "mtu", row); ok {
 		p.MTU = qos.Of(int(n))
+	} else if row["mtu"] == "" {
+		p.MTU = qos.Of(usualMTU)
 	}
 	if n, ok := d.number(TPort, name, "speed", row); ok && n >= 0 && n < 1<<40 {
 		p.Speed = qos.Of(units.Rate(n * 1e6))
