@@ -39,6 +39,7 @@ func (d *deriver) document() []byte {
 func (d *deriver) classNodes() *node {
 	out := mapping()
 	out.block = true
+	shares := !d.keepAll(keepsBandwidth)
 	for _, c := range d.order() {
 		t := d.base.tune[c.priority]
 		n := mapping().put("priority", number(c.priority))
@@ -58,7 +59,7 @@ func (d *deriver) classNodes() *node {
 		n.when(t.queue != c.priority, "queue", number(t.queue))
 		n.when(t.lossless, "lossless", bare("true"))
 		n.when(t.strict, "strict", bare("true"))
-		n.when(!t.strict && !d.base.keep[keepsBandwidth], "bandwidth", percent(t.share))
+		n.when(!t.strict && shares, "bandwidth", percent(t.share))
 		rate, k := d.base.rate[c.priority], d.base.curve[c.priority]
 		n.when(rate > 0, "maxRate", bare(rate.String()))
 		n.when(k.on || k.keep || t.lossless, "ecn", k.node(false))
@@ -194,7 +195,7 @@ func (d *deriver) overrides(n *node, outer, inner wish) {
 		o.when(is.queue != was.queue, "queue", number(is.queue))
 		o.when(is.lossless != was.lossless, "lossless", bare(strconv.FormatBool(is.lossless)))
 		o.when(is.strict != was.strict, "strict", bare(strconv.FormatBool(is.strict)))
-		o.when(!is.strict && is.share != was.share && !inner.keep[keepsBandwidth], "bandwidth", percent(is.share))
+		o.when(!is.strict && is.share != was.share, "bandwidth", percent(is.share))
 		o.when(rate != outer.rate[p] && rate > 0, "maxRate", bare(rate.String()))
 		o.when(k != outer.curve[p] || is.lossless != was.lossless, "ecn", k.node(true))
 		classes.putIf(c.name, o)

@@ -324,6 +324,20 @@ func (d *deriver) keepRest(c *render.Compiler) (some bool) {
 	return some
 }
 
+// keepAll reports whether all ports keep something.
+func (d *deriver) keepAll(what int) bool {
+	some := false
+	for _, s := range d.switches {
+		for _, n := range s.names {
+			if !s.ports[n].wish.keep[what] {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
+}
+
 // differs is what a plan of c would change on a switch.
 func (d *deriver) differs(s *box, c *render.Compiler) []qos.Change {
 	diff := qos.Diff
@@ -398,6 +412,11 @@ func (d *deriver) pick(ports []*port, outer wish) wish {
 	w.trust = vote(ports, outer.trust, func(a *accept) []qos.Trust { return a.trust })
 	w.mtu = vote(ports, outer.mtu, func(a *accept) []int { return a.mtu })
 	w.keep = vote(ports, outer.keep, func(a *accept) []keeps { return a.keep })
+	for i := range w.tune {
+		if w.keep[keepsBandwidth] { // nothing is said of what stays
+			w.tune[i].strict, w.tune[i].share = outer.tune[i].strict, outer.tune[i].share
+		}
+	}
 	return w
 }
 
