@@ -83,7 +83,7 @@ func ImportText(r *fleet.Imported, file string, all bool) (out ImportSaid) {
 				out.Lines = append(out.Lines, fmt.Sprintf("%s: %d more; --coverage lists them", kind, len(lines)-i))
 				break
 			}
-			out.Lines = append(out.Lines, kind+": "+term.Clean(l)) // much of it is what a device said
+			out.Lines = append(out.Lines, kind+": "+term.CleanLine(l)) // much of it is what a device said
 		}
 	}
 	count := map[render.Fate]int{}

@@ -47,7 +47,7 @@ func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 		return err
 	}
 	for why, devices := range seen.All() {
-		fmt.Fprintf(&b, "\n%s: %s\n", fewNames(devices, 80), term.Clean(why))
+		fmt.Fprintf(&b, "\n%s: %s\n", fewNames(devices, 80), term.CleanLine(why))
 	}
 	for _, f := range fates {
 		lines := foldLines(r.Accounts, f)
@@ -56,7 +56,7 @@ func WriteCoverage(w io.Writer, r *fleet.Imported) error {
 		}
 		fmt.Fprintf(&b, "\n%s\n", f)
 		for _, l := range lines {
-			fmt.Fprintf(&b, "  %s\n", term.Clean(l))
+			fmt.Fprintf(&b, "  %s\n", term.CleanLine(l))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
