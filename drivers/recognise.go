@@ -156,11 +156,9 @@ func lineAt(text []byte, at []int) string {
 	return term.Clip(string(text[at[0]:to]), 60)
 }
 
-// Recognise returns the name of the system whose configuration a text looks like.
-// The error says why it is none that this tool reads, or wraps ErrUnclear.
-func (all Systems) Recognise(text []byte) (string, error) { return Recognised(all.Rate(text)) }
-
-// Recognised is what [Systems.Recognise] makes of ratings.
+// Recognised returns the name of the system whose configuration a text looks like, by
+// the ratings of [Systems.Rate]. The error says why it is none that this tool reads, or
+// wraps ErrUnclear.
 func Recognised(by []Rating) (string, error) {
 	switch {
 	case len(by) == 0:

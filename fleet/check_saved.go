@@ -92,14 +92,10 @@ func judged(src Source) (c validate.Config, j Judged, err error) {
 		}
 		return c, j, err
 	}
-	text, err := readSaved(src.File)
-	if err != nil {
-		return c, j, &OptionError{Option: "config", Err: err}
-	}
 	if !named {
 		src.Name = cmp.Or(got.sw.Running.Name, src.Name)
 	}
-	c = validate.Config{Name: src.Name, File: src.File, Text: text, Running: got.sw.Running, Account: got.account.Lines}
+	c = validate.Config{Name: src.Name, File: src.File, Text: got.text, Running: got.sw.Running, Account: got.account.Lines}
 	j = Judged{OS: got.sw.OS, File: src.File, Ports: len(c.Running.Ports), Lines: len(c.Account), Doubt: got.doubt}
 	for _, p := range c.Running.Ports {
 		if set := p.PFC.Or(0); set != 0 {

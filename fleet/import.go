@@ -53,6 +53,7 @@ type Account struct {
 type imported struct {
 	sw      derive.Switch
 	account Account
+	text    []byte // of its files; nil for a switch that was read itself
 	doubt   string
 	err     *Error
 }

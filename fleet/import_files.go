@@ -27,7 +27,7 @@ func (s *Source) readFile(out *imported) error {
 	if err != nil {
 		return err
 	}
-	out.doubt = c.doubt
+	out.doubt, out.text = c.doubt, c.text
 	system, _ := Systems.Find(c.os)
 	run, _, err := system.Decode(c.text)
 	if err != nil {

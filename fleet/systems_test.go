@@ -59,7 +59,7 @@ func TestRecognise(t *testing.T) {
 		for form, text := range map[string]string{
 			"": c.text, ", CRLF": strings.ReplaceAll(c.text, "\n", "\r\n"), ", BOM": "\xef\xbb\xbf" + c.text, ", prompt": "leaf1# show running-config\n" + c.text,
 		} {
-			got, err := Systems.Recognise(plain([]byte(text)))
+			got, err := drivers.Recognised(Systems.Rate(plain([]byte(text))))
 			switch _, known := Systems.Find(c.system); {
 			case known:
 				if got != c.system || err != nil {
@@ -97,7 +97,7 @@ func TestRecogniseRendered(t *testing.T) {
 				seen[key] = true
 				d := c.Device(s)
 				_, native := SystemOf(d).Encode(d)
-				if got, err := Systems.Recognise(native); got != s.OS {
+				if got, err := drivers.Recognised(Systems.Rate(native)); got != s.OS {
 					t.Errorf("%s: what is rendered for %s is %q, %v", name, s.Name, got, err)
 				}
 			}

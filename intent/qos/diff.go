@@ -241,7 +241,7 @@ func (d *differ) maps(have Opt[*Maps], want *Maps, lossless PrioritySet) {
 	}
 	key := comparison{have: h, want: want, lossless: lossless}
 	if g := d.running.GlobalMaps.V; g != nil && h.DSCPToTC == noMaps.DSCPToTC {
-		key.others = g.classes() // where the port has no map of its own
+		key.others = g.Classes() // where the port has no map of its own
 	}
 	tables, ok := d.compared[key]
 	if !ok {
@@ -257,7 +257,7 @@ var noMaps = UnmappedMaps()
 
 func compareMaps(of comparison) []tableDiff {
 	var out []tableDiff
-	reached := of.have.classes() | of.want.classes() | of.others
+	reached := of.have.Classes() | of.want.Classes() | of.others
 	for t := range NumTables {
 		a, b := of.have.Table(t), of.want.Table(t)
 		if slices.Equal(a, b) {
@@ -281,9 +281,9 @@ func compareMaps(of comparison) []tableDiff {
 	return out
 }
 
-// classes are the traffic classes that the maps put anything into, and 0, where
+// Classes are the traffic classes that the maps put anything into, and 0, where
 // everything is that no map lists.
-func (m *Maps) classes() PrioritySet {
+func (m *Maps) Classes() PrioritySet {
 	s := Priorities(0)
 	for _, t := range []Table{DSCPToTC, PCPToTC} {
 		for _, tc := range m.Table(t) {
@@ -339,7 +339,7 @@ func (d *differ) sendsTo(queue int) bool {
 	if m == nil {
 		return true
 	}
-	return feeds(queue, m.classes(), m)
+	return feeds(queue, m.Classes(), m)
 }
 
 // scheduler compares the scheduler of a queue.

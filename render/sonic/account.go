@@ -193,18 +193,9 @@ func (a *accountant) reached(p *qos.Port) qos.PrioritySet {
 	if ok {
 		return s
 	}
-	s = qos.Priorities(0)
-	add := func(table []int8) {
-		for _, tc := range table {
-			if tc >= 0 && tc < qos.NumPriorities {
-				s |= qos.Priorities(int(tc))
-			}
-		}
-	}
-	add(m.DSCPToTC[:])
-	add(m.PCPToTC[:])
+	s = m.Classes()
 	if g := a.dev.GlobalMaps.V; g != nil && m.DSCPToTC[0] == qos.Unmapped {
-		add(g.DSCPToTC[:])
+		s |= g.Classes() // it has no other table
 	}
 	a.reach[m] = s
 	return s
