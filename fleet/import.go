@@ -44,7 +44,7 @@ type Account struct {
 	Device string `json:"device"`
 	System string `json:"system"`
 	File   string `json:"file,omitempty"` // "" for a switch that was read itself; the first of several
-	// Recognised says how its system was told from its file; "" where nothing had to be.
+	// Recognised says how its system was recognised in its file; "" where the operator stated it.
 	Recognised string        `json:"recognised,omitempty"`
 	Lines      []render.Line `json:"lines,omitempty"`
 }
