@@ -123,6 +123,9 @@ type Device struct {
 	// planned.
 	Pools    map[string]Pool
 	Profiles map[string]BufferProfile
+	// Hardware is what a running device shows of its own limits. It is read, never
+	// compared.
+	Hardware Hardware
 }
 
 // Manages reports whether the Device lists a port; nil, which states nothing,
@@ -493,7 +496,34 @@ type HeadroomModel struct {
 }
 
 // Pool is a buffer pool, in bytes; 0 where the device computes it.
-type Pool struct{ Size int64 }
+type Pool struct {
+	Size int64
+	// XOFF is the headroom that all lossless groups of the pool share; 0 for none.
+	XOFF int64
+	// Static says that its profiles have thresholds in bytes.
+	Static bool
+	// Egress says that queues take from it, and not priority groups. SONiC's type
+	// "both" is neither.
+	Egress bool
+}
+
+// Hardware is what a device shows of the memory that it is built of, in bytes. What it
+// does not show is zero, or not listed.
+type Hardware struct {
+	Cell   int64 // the unit of packet memory
+	Memory int64 // for packets, in all
+	// Rows are the headroom that the device looks up by speed and cable.
+	Rows []HeadroomRow
+	// MaxHeadroom is what all groups of a port may have together, by port.
+	MaxHeadroom map[string]int64
+}
+
+// HeadroomRow is what lossless groups get at a speed over a cable.
+type HeadroomRow struct {
+	Speed units.Rate
+	Cable units.Length
+	Headroom
+}
 
 // BufferProfile is a named buffer profile.
 type BufferProfile struct {

@@ -108,8 +108,10 @@ func (d *decoder) number(table, key, field string, row Row) (int64, bool) {
 func (d *decoder) buffers() {
 	d.dev.Pools = make(map[string]qos.Pool, len(d.cfg[TPool]))
 	for name, row := range d.cfg[TPool] {
-		size, _ := d.number(TPool, name, "size", row)
-		d.dev.Pools[name] = qos.Pool{Size: size}
+		pool := qos.Pool{Static: row["mode"] == "static", Egress: row["type"] == "egress"}
+		pool.Size, _ = d.number(TPool, name, "size", row)
+		pool.XOFF, _ = d.number(TPool, name, "xoff", row)
+		d.dev.Pools[name] = pool
 	}
 	d.dev.Profiles = make(map[string]qos.BufferProfile, len(d.cfg[TProfile]))
 	for name, row := range d.cfg[TProfile] {
