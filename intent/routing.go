@@ -18,7 +18,7 @@ type rawRouting struct {
 
 type rawException struct {
 	Pos      Pos
-	Kind     opt[string]       `key:"kind" req:"true" enum:"up-again,default-up,peer" doc:"up-again: announces upward what it learned from above (allowas-in). default-up: announces its part of the fabric as a whole and follows a default route upward for a leaf it has lost. peer: uses the links to others of the list in its own tier."`
+	Kind     opt[string]       `key:"kind" req:"true" enum:"up-again,default-up,peer" doc:"up-again: announces upward what it learned from above (allowas-in). default-up: announces its part of the fabric as a whole and follows a default route, static or learned, upward for what it has lost of it: a leaf, or a host of its own. peer: uses the links to others of the list in its own tier."`
 	Switches list[opt[string]] `key:"switches" rule:"selection" doc:"Names, ranges, globs, role:ROLE or os:OS."`
 	Remap    list[rawRemap]    `key:"remap" doc:"Classes of what came from above and goes up again. Default: they stay."`
 }
@@ -64,7 +64,7 @@ type ExceptionKind string
 // The kinds of exceptions.
 const (
 	UpAgain   ExceptionKind = "up-again"   // announces upward what it learned from above
-	DefaultUp ExceptionKind = "default-up" // keeps announcing a leaf that it lost, and sends it up
+	DefaultUp ExceptionKind = "default-up" // keeps announcing a leaf or host that it lost, and sends it up
 	PeerLinks ExceptionKind = "peer"       // uses links within its tier
 )
 

@@ -130,7 +130,7 @@ classes:
   default: {priority: 0, dscp: rest, bandwidth: 40%}
 `
 
-// threeTiers has two pods. Its spines announce their pods as a whole.
+// threeTiers has two pods. Its top tier follows a default route out of the fabric.
 var threeTiers = strings.Replace(closHead, "dscp: [27], lossless: true", "dscp: [27], lossless: false", 1) + `switches:
   leaf[1-4]: {os: sonic, role: leaf, address: "192.0.2.[11-14]:8080", model: DellEMC-Z9332f-O32}
   spine[1-4]: {os: sonic, role: spine, address: "192.0.2.[21-24]:8080", model: DellEMC-Z9332f-O32}
@@ -143,7 +143,7 @@ links:
   - {a: "leaf[3-4]/Ethernet[240,248]", b: "spine[3-4]/Ethernet[0,8]", pattern: mesh, cable: 40m, speed: 400G}
   - {a: "spine[1-4]/Ethernet[240,248]", b: "core[1-2]/Ethernet[0,8,16,24]", pattern: mesh, cable: 40m, speed: 400G}
 routing:
-  exceptions: [{kind: default-up, switches: [role:leaf]}]
+  exceptions: [{kind: default-up, switches: [role:superspine]}]
 `
 
 // pairs are all pairs.

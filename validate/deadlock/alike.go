@@ -12,6 +12,7 @@ type orbit struct {
 	f       failure
 	bundles []int32 // of one link each
 	sws     []int32
+	leaves  []int32 // that lose a host
 }
 
 // orbits gathers the failures. Two switches with the same neighbours, over
@@ -27,7 +28,7 @@ func (n *network) orbits(all bool) []orbit {
 		}
 	}
 	type key struct {
-		a, b int32 // kinds of switches; b is -1 for a switch by itself
+		a, b int32 // kinds of switches; b is -1 for a switch by itself, -2 for a host of it
 		at   [2]uint8
 	}
 	var alike ordered.Map[key, orbit]
@@ -42,12 +43,19 @@ func (n *network) orbits(all bool) []orbit {
 		}
 		o := alike.At(k)
 		o.bundles = append(o.bundles, int32(i))
-		o.f = failure{o.bundles[0], -1}
+		o.f = lostLink(o.bundles[0])
 	}
 	for i := range n.g.Switches {
 		o := alike.At(key{a: kind[i], b: -1})
 		o.sws = append(o.sws, int32(i))
-		o.f = failure{-1, o.sws[0]}
+		o.f = lostSwitch(o.sws[0])
+	}
+	for _, i := range n.defaulters {
+		if n.seeds[i] != 0 {
+			o := alike.At(key{a: kind[i], b: -2})
+			o.leaves = append(o.leaves, i)
+			o.f = lostHost(o.leaves[0])
+		}
 	}
 	var out []orbit
 	for _, o := range alike.All() {

@@ -18,6 +18,7 @@ type brute struct {
 	model string
 	down  map[*intent.Link]bool
 	dead  string
+	lost  string // a switch that lost a host of its own, which it announces on
 
 	nominal map[string]map[string]bruteRoute
 }
@@ -121,7 +122,7 @@ func (b *brute) routes(d string) map[string]bruteRoute {
 	if d == b.dead {
 		return r
 	}
-	r[d] = bruteRoute{0, true, false, true}
+	r[d] = bruteRoute{0, true, d == b.lost, true}
 	limit := 3 * len(b.f.Switches)
 	for range limit {
 		next := map[string]bruteRoute{d: r[d]}
@@ -161,7 +162,7 @@ func (b *brute) routes(d string) map[string]bruteRoute {
 func (b *brute) ways(r map[string]bruteRoute, s string) []bruteArc {
 	own := r[s]
 	var out []bruteArc
-	if !own.ok || own.length == 0 {
+	if !own.ok || own.length == 0 && !own.held {
 		return nil
 	}
 	for _, a := range b.arcs(s) {
@@ -386,6 +387,15 @@ func (b *brute) search() found {
 		}
 		b.dead = ""
 	}
+	for _, s := range b.f.Switches {
+		if _, hosts := b.sends(s.Name); hosts && b.excepted(intent.DefaultUp, s.Name) != nil {
+			b.lost = s.Name
+			if makes() {
+				out.Failing = append(out.Failing, "host of "+s.Name)
+			}
+			b.lost = ""
+		}
+	}
 	slices.Sort(out.Failing)
 	return out
 }
@@ -404,6 +414,9 @@ func foundBy(r *Result) found {
 			out.Failing = append(out.Failing, linkName(l))
 		}
 		out.Failing = append(out.Failing, g.Switches...)
+		for _, s := range g.Leaves {
+			out.Failing = append(out.Failing, "host of "+s)
+		}
 	}
 	slices.Sort(out.Failing)
 	return out

@@ -14,7 +14,7 @@
 // Routes come from a model: valley-free as in a Clos fabric whose spines share
 // an AS number (RFC 7938, 5.2.2), or every shortest path, with the exceptions
 // and tunnels that the intent declares. Each failure of one link and of one
-// switch is looked at with the routes that follow it, once they have settled:
+// switch, and of a link to a host where a leaf follows a default route, is looked at with the routes that follow it, once they have settled:
 // loops that live while routes converge are not seen, nor are those of
 // flooding.
 //

@@ -276,10 +276,15 @@ func (n *network) mask() {
 	}
 }
 
-// failure is what is down: a bundle of one link, or a switch. -1 is none.
-type failure struct{ bundle, sw int32 }
+// failure is what is down: a bundle of one link, a switch, or the link to a host of
+// the switch host. -1 is none.
+type failure struct{ bundle, sw, host int32 }
 
-var nothing = failure{-1, -1}
+var nothing = failure{-1, -1, -1}
+
+func lostLink(bundle int32) failure { return failure{bundle, -1, -1} }
+func lostSwitch(sw int32) failure   { return failure{-1, sw, -1} }
+func lostHost(sw int32) failure     { return failure{-1, -1, sw} }
 
 // down reports whether an arc that leaves switch s is.
 func (f failure) down(s int32, a *topology.Arc) bool {

@@ -23,10 +23,13 @@ func TestRepair(t *testing.T) {
 		whole := make([]uint16, len(n.g.Switches))
 		var fs []failure
 		for i := range n.g.Bundles {
-			fs = append(fs, failure{int32(i), -1})
+			fs = append(fs, lostLink(int32(i)))
 		}
 		for i := range n.g.Switches {
-			fs = append(fs, failure{-1, int32(i)})
+			fs = append(fs, lostSwitch(int32(i)))
+		}
+		for _, i := range n.defaulters {
+			fs = append(fs, lostHost(i))
 		}
 		for _, f := range fs {
 			for i, d := range n.dests {
@@ -100,9 +103,10 @@ func TestAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range a.n.orbits(false) {
-			if len(o.bundles) > 0 {
+			switch {
+			case len(o.bundles) > 0:
 				links++
-			} else {
+			case len(o.sws) > 0:
 				switches++
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 	"github.com/roce-fabric/roce-fabric/internal/ordered"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // Result is what a search for deadlocks found.
@@ -79,6 +80,7 @@ type FailureGroup struct {
 	What     string
 	Links    []*intent.Link // of a group of links
 	Switches []string       // of a group of switches
+	Leaves   []string       // of a group of links to hosts: the switches that lose one
 	// Cycle is what the first of them makes.
 	Cycle Cycle
 }
@@ -136,7 +138,7 @@ func (a *Analysis) run(ctx context.Context, failures, all bool) (*Result, error)
 // fails.
 func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGroup {
 	type key struct {
-		sw     bool
+		kind   byte
 		lo, hi int // tiers
 	}
 	type collected struct {
@@ -160,12 +162,16 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 			if a.tier(x) > a.tier(y) {
 				x, y = y, x
 			}
-			c := add(key{false, a.tier(x), a.tier(y)})
+			c := add(key{'l', a.tier(x), a.tier(y)})
 			c.bundles = append(c.bundles, b)
 		}
 		for _, s := range orbits[i].sws {
-			c := add(key{true, a.tier(s), a.tier(s)})
+			c := add(key{'s', a.tier(s), a.tier(s)})
 			c.sws = append(c.sws, s)
+		}
+		for _, s := range orbits[i].leaves {
+			c := add(key{'h', a.tier(s), a.tier(s)})
+			c.leaves = append(c.leaves, s)
 		}
 	}
 	var fs []FailureGroup
@@ -173,6 +179,10 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 		g := FailureGroup{Cycle: a.explain(w, c.f, c.cycle, len(c.cycle))}
 		slices.Sort(c.bundles)
 		slices.Sort(c.sws)
+		slices.Sort(c.leaves)
+		for _, s := range c.leaves {
+			g.Leaves = append(g.Leaves, a.Graph.Name(s))
+		}
 		for _, s := range c.sws {
 			g.Switches = append(g.Switches, a.Graph.Name(s))
 		}
@@ -180,6 +190,9 @@ func (a *Analysis) group(w *worker, orbits []orbit, out []outcome) []FailureGrou
 			g.Links = append(g.Links, a.Graph.Bundles[b].Links...)
 		}
 		g.What = a.what(&g)
+		if len(c.leaves) > 0 {
+			g.What = a.hostLinks(c.leaves)
+		}
 		fs = append(fs, g)
 	}
 	return fs
@@ -207,6 +220,24 @@ func (a *Analysis) what(g *FailureGroup) string {
 		low[a.Graph.Name(i)], high[a.Graph.Name(j)] = true, true
 	}
 	return fmt.Sprintf("any of %d links between %s and %s", len(g.Links), natural.Fold(natural.Keys(low)), natural.Fold(natural.Keys(high)))
+}
+
+// hostLinks names the links to hosts of leaves, each of which may fail.
+func (a *Analysis) hostLinks(leaves []int32) string {
+	var names []string
+	var ports []topology.HostPort
+	for _, s := range leaves {
+		names = append(names, a.Graph.Name(s))
+		ports = append(ports, a.Graph.Switches[s].Hosts...)
+	}
+	switch len(ports) {
+	case 0: // the intent has no hosts
+		return "any link to a host of " + natural.Fold(names)
+	case 1:
+		l := ports[0].Port.Link
+		return "the link " + l.A.String() + " - " + l.B.String()
+	}
+	return fmt.Sprintf("any of %d links to hosts of %s", len(ports), natural.Fold(names))
 }
 
 // explain names the hops of a cycle, and for each a destination that makes it.

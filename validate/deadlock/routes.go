@@ -17,7 +17,7 @@ const (
 	// reached switches carry traffic to the destination.
 	reached = 1 << 14
 	// held routes are those of a switch that keeps announcing what it lost,
-	// and sends it up.
+	// a switch below it or a host of its own, and sends it up.
 	held = 1 << 15
 )
 
@@ -70,6 +70,9 @@ func (n *network) route(d int32, f failure, before, st []uint16, w *worker) {
 		return
 	}
 	st[d] = announced
+	if d == f.host {
+		st[d] |= held
+	}
 	level, last := append(w.level[:0], d), uint16(0)
 	if before != nil {
 		last = n.farthestHeld(before)
@@ -137,6 +140,15 @@ func (w *worker) repair(d int32, f failure, st []uint16) (newWay bool) {
 	n := w.n
 	before := w.before(d)
 	w.lost = w.lost[:0]
+	if f.host >= 0 {
+		// The leaf announces its hosts as a whole: nobody else learns of it.
+		if d != f.host {
+			return false
+		}
+		copy(st, before)
+		st[d] |= held
+		return true
+	}
 	if f.sw >= 0 {
 		for _, a := range n.g.Out(f.sw) {
 			w.lose(before, f, a.To, &n.g.Arcs[a.Back])

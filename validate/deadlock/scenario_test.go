@@ -108,6 +108,25 @@ func TestDefaultUp(t *testing.T) {
 	}
 }
 
+// A leaf with a default route sends what it cannot deliver to a lost host back to
+// its spines, which return it: a circle of two buffers, broken by a class of its
+// own for what bounces.
+func TestDefaultUpAtLeaves(t *testing.T) {
+	const routes = "routing: {exceptions: [{kind: default-up, switches: [role:leaf]%s}]}\n"
+	_, r := analyse(t, twoTier("", "", fmt.Sprintf(routes, "")))
+	if len(r.Cycles) != 0 || len(r.Failures) != 1 || r.Failures[0].What != "any of 4 links to hosts of leaf[1-4]" || len(r.Failures[0].Cycle.Hops) != 2 {
+		t.Errorf("%+v %+v", r.Cycles, r.Failures)
+	}
+	if len(r.Turns) != 4 || r.Turns[0].Switch != "leaf1" || r.Turns[0].Failure != "the link leaf1/h - gpu1/n0" || r.Turns[0].Declared.Line == 0 {
+		t.Errorf("%+v", r.Turns)
+	}
+	only := ", ports: {h: {classes: {bounce: {lossless: false}}}}"
+	_, r = analyse(t, twoTier(only, "", fmt.Sprintf(routes, ", remap: [{class: rdma, as: bounce}]")))
+	if len(r.Failures) != 1 || r.Failures[0].Cycle.Class() != "bounce" {
+		t.Errorf("what loops bounces again, in the class it has by then: %+v", r.Failures)
+	}
+}
+
 const dualToR = `routing:
   tunnels: [{from: "leaf[1,2]", to: "leaf[2,1]"%s}]
 `

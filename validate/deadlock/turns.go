@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/validate/topology"
 )
 
 // foundTurn is a turn from above upward and the failure that it needs.
@@ -47,15 +48,44 @@ func (a *Analysis) moreTurns(have []foundTurn, orbits []orbit, out []outcome) []
 	for _, t := range have {
 		known[t.sw] = true
 	}
+	add := func(t turn, f failure) {
+		if !known[t.sw] {
+			known[t.sw] = true
+			have = append(have, foundTurn{t, f})
+		}
+	}
 	for i := range out {
 		for _, t := range out[i].turns {
-			if !known[t.sw] {
-				known[t.sw] = true
-				have = append(have, foundTurn{t, orbits[i].f})
+			add(t, orbits[i].f)
+			if t.sw != orbits[i].f.host {
+				continue
+			}
+			for _, s := range orbits[i].leaves { // each turns what it cannot deliver itself
+				add(turn{s, a.n.like(t.in, s), a.n.like(t.out, s)}, lostHost(s))
 			}
 		}
 	}
 	return have
+}
+
+// like returns the arc of switch s that has the part of an arc of another switch of
+// its kind: it joins the same neighbour in the same direction.
+func (n *network) like(arc, s int32) int32 {
+	out := n.g.From(arc)
+	to := n.g.Arcs[arc].To
+	inward := n.g.Arcs[arc].Dir == topology.Down
+	for i := range n.g.Out(s) {
+		x := n.g.First(s) + int32(i)
+		a := &n.g.Arcs[x]
+		switch {
+		case n.bundle(x).Lossless != n.bundle(arc).Lossless:
+		case inward && a.To == out:
+			return a.Back
+		case !inward && a.To == to:
+			return x
+		}
+	}
+	return arc
 }
 
 // upTurns names turns, those that need no failure first.
@@ -112,6 +142,8 @@ func (a *Analysis) failed(f failure) string {
 	switch {
 	case f.sw >= 0:
 		return "switch " + a.Graph.Name(f.sw)
+	case f.host >= 0:
+		return a.hostLinks([]int32{f.host})
 	case f.bundle >= 0:
 		l := a.Graph.Bundles[f.bundle].Links[0]
 		return "the link " + l.A.String() + " - " + l.B.String()
