@@ -64,7 +64,7 @@ func Validate(ctx context.Context, f *Fabric, a *Access, o ValidateOptions) (*Va
 			hosts = append(hosts, h.Name)
 			continue
 		}
-		v.run.Note(validate.Finding{ID: Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "hosts",
+		v.run.Note(validate.Finding{ID: Unread, Severity: validate.Info, Device: h.Name, Where: h.Pos.String(), Unchecked: "NICs", Because: "no " + lacks + " is stated",
 			What: "the host has no " + lacks + " and was not read", Fix: "state its " + lacks + " in the intent"})
 	}
 	err := v.readAll(ctx, switches, hosts)

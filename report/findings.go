@@ -9,7 +9,6 @@ import (
 	"github.com/roce-fabric/roce-fabric/fleet"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/internal/natural"
-	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/internal/words"
 	"github.com/roce-fabric/roce-fabric/validate"
 	"github.com/roce-fabric/roce-fabric/validate/gate"
@@ -235,7 +234,7 @@ func (r Report) nowhere(open map[string]bool) bool {
 // Verdict says in a sentence what was found where, and what it leaves open.
 func (r Report) Verdict() string {
 	if open := r.unchecked(); open != "" {
-		return r.verdict() + "; not checked: " + open
+		return r.verdict() + "; " + open
 	}
 	return r.verdict()
 }
@@ -309,38 +308,6 @@ func (r Report) compared() int {
 		}
 	}
 	return n
-}
-
-// maxUnchecked bounds how many things the verdict names that were not checked;
-// the findings have all.
-const maxUnchecked = 4
-
-// unchecked names what was not checked, and where: "buffers and headroom
-// (leaf1,spine[1-2])".
-func (r Report) unchecked() string {
-	var at ordered.Groups[string, string]
-	for _, f := range r.Findings {
-		if f.Inconclusive() {
-			at.Add(f.Unchecked, f.Device)
-		}
-	}
-	var out []string
-	for what, devices := range at.All() {
-		if len(out) == maxUnchecked {
-			return fmt.Sprintf("%s; and %d more", strings.Join(out, "; "), len(at.Keys())-maxUnchecked)
-		}
-		devices = slices.Compact(natural.Sorted(devices))
-		devices = slices.DeleteFunc(devices, func(d string) bool { return d == "" }) // the fabric
-		where := natural.Fold(devices)
-		if len(where) > textWidth/2 {
-			where = words.Count(len(devices), "device")
-		}
-		if where != "" {
-			what += " (" + where + ")"
-		}
-		out = append(out, what)
-	}
-	return strings.Join(out, "; ")
 }
 
 // looked says what was looked at: "3 switches, 4 links checked", or "2 of 3

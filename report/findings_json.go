@@ -21,6 +21,7 @@ type document struct {
 	Status   Status             `json:"status" doc:"how the run ended" enum:"passed,inconclusive,failed"`
 	Verdict  string             `json:"verdict" doc:"the same in a sentence, with what was not checked"`
 	Counts   validate.Counts    `json:"counts" doc:"numbers of findings; accepted ones count as suppressed alone, inconclusive ones also in their severity"`
+	Open     []Open             `json:"open" doc:"what was not judged, and on how many devices"`
 	Links    int                `json:"links" doc:"how many links were looked at"`
 	Looked   []Device           `json:"looked_at" doc:"the devices, and how each was looked at"`
 	Checks   []string           `json:"checks" doc:"ids of the checks that were made"`
@@ -52,7 +53,7 @@ func writeJSON(w io.Writer, r Report) error {
 	d := document{
 		Format: Format, Fabric: r.Fabric, Devices: len(r.Devices), Findings: []validate.Finding{},
 		Command: r.Command, Tool: tool{toolName, r.Version}, Time: r.Time.UTC().Truncate(time.Second),
-		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Links: r.Links, Looked: append([]Device{}, r.Devices...),
+		Passed: r.Passed(), Status: r.Status(), Verdict: term.CleanLine(r.Verdict()), Counts: r.Counts(), Open: r.Open(), Links: r.Links, Looked: append([]Device{}, r.Devices...),
 		Checks: []string{}, Causes: []causeItem{},
 	}
 	for _, c := range r.Checks() {

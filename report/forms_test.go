@@ -48,8 +48,8 @@ func TestVerdict(t *testing.T) {
 	hidden := []validate.Finding{{ID: "NIC-10", Severity: validate.Error, Device: "gpu1"}}
 	virtual := []validate.Finding{{ID: "NIC-10", Severity: validate.Warning, Device: "gpu1", Unchecked: "pfc"}}
 	partly := []validate.Finding{
-		{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "ports, buffers and headroom"},
-		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", Unchecked: "ports, buffers and headroom"},
+		{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "ports, buffers and headroom", Because: "the model is unknown"},
+		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", Unchecked: "ports, buffers and headroom", Because: "the model is unknown"},
 		{ID: "TOP-09", Severity: validate.Info, Unchecked: "links"},
 	}
 	left := []validate.Finding{{ID: "CAT-01", Severity: validate.Info, Device: "leaf2", Unchecked: "headroom", Suppressed: &validate.Suppressed{}}}
@@ -72,9 +72,9 @@ func TestVerdict(t *testing.T) {
 		{"validate", drifted, false, "pod1: 1 error; 2 switches and 1 host read"},
 		{"validate", hidden, false, "pod1: 1 error, not everything could be verified; 2 switches and 1 host read"},
 		{"validate", append(hidden, drifted...), false, "pod1: 2 errors; 2 switches and 1 host read"},
-		{"nic validate", virtual, false, "the NICs of pod1: 1 warning, no errors; 2 switches read; not checked: pfc (gpu1)"},
-		{"check", partly, false, "pod1: no errors or warnings, 3 info; 2 switches, 3 links checked; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
-		{"check", append(partly, drifted...), false, "pod1: 1 error, 3 info; 2 switches, 3 links checked; not checked: ports, buffers and headroom (leaf1,leaf2); links"},
+		{"nic validate", virtual, false, "the NICs of pod1: 1 warning, no errors; 2 switches read; 1 of 1 host (gpu1): pfc not checked"},
+		{"check", partly, false, "pod1: no errors or warnings, 3 info; 2 switches, 3 links checked; 2 of 2 switches (leaf1,leaf2): ports, buffers and headroom not checked, the model is unknown; links not checked"},
+		{"check", append(partly, drifted...), false, "pod1: 1 error, 3 info; 2 switches, 3 links checked; 2 of 2 switches (leaf1,leaf2): ports, buffers and headroom not checked, the model is unknown; links not checked"},
 		{"check", left, true, "pod1: no errors or warnings, 1 accepted; 2 switches, 3 links checked"},
 		{"validate", failing, false, "pod1: 1 error; 1 of 2 switches and 1 host read"},
 		{"validate", open, false, "pod1: 1 warning, no errors, not enough counters to call it a pass; 2 switches and 1 host read"},
@@ -355,10 +355,10 @@ func TestWrap(t *testing.T) {
 func TestInconclusive(t *testing.T) {
 	f := loadFabric(t, fabricFile)
 	fs := []validate.Finding{
-		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", What: "no model is stated", Unchecked: "ports, buffers and headroom", NotMade: []string{"BUF-01", "BUF-03"}},
+		{ID: "CAT-01", Severity: validate.Info, Device: "leaf1", What: "no model is stated", Unchecked: "ports, buffers and headroom", Because: "the model is unknown", NotMade: []string{"BUF-01", "BUF-03"}},
 	}
-	r := Report{Command: "check", Fabric: f.Name, Intent: f, Links: 1, Findings: fs, Devices: Looked(f.Switches[:1], nil, FromIntent, fs)}
-	const says = "not checked: ports, buffers and headroom (leaf1)"
+	r := Report{Command: "check", Fabric: f.Name, Intent: f, Links: 1, Findings: fs, Devices: Looked(f.Switches[:3], nil, FromIntent, fs)}
+	const says = "1 of 3 switches (leaf1): ports, buffers and headroom not checked, the model is unknown"
 	for _, form := range Forms {
 		text := strings.Join(strings.Fields(write(t, form, r)), " ")
 		if form == FormMarkdown {
@@ -376,6 +376,13 @@ func TestInconclusive(t *testing.T) {
 			t.Errorf("%s has no %q", form, want)
 		}
 	}
+	for form, want := range map[Form]string{FormSARIF: `"kind": "open",
+          "level": "none"`, FormJSON: `"of": 3`} {
+		if text := write(t, form, r); !strings.Contains(text, want) {
+			t.Errorf("%s has no %q", form, want)
+		}
+	}
+	r.Devices = r.Devices[:1]
 	ids := func(r Report) (out []string) {
 		for _, c := range r.Checks() {
 			out = append(out, c.ID)

@@ -158,6 +158,13 @@ func (s *sarifWriter) result(c validate.Cause) (res sarifResult, left int) {
 		Message: sarifText{Text: sarifMessage(text)}, Locations: locations, Fingerprints: s.fingerprints(c),
 		Properties: sarifFound{What: term.CleanLine(c.What), Fix: term.CleanLine(c.Fix)},
 	}
+	if f := c.Findings[0]; f.Unchecked != "" {
+		res.Properties.Unchecked, res.Properties.Because, res.Properties.NotMade = f.Unchecked, f.Because, f.NotMade
+		// A result that is no failure has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
+		if c.Severity == validate.Info {
+			res.Kind, res.Level = "open", "none"
+		}
+	}
 	if q := c.Suppressed; q != nil {
 		why := term.CleanLine(q.Reason)
 		if q.Until != "" {

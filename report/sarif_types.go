@@ -80,6 +80,7 @@ type sarifBase struct {
 type sarifResult struct {
 	RuleID       string             `json:"ruleId"`
 	RuleIndex    int                `json:"ruleIndex"`
+	Kind         string             `json:"kind,omitempty"` // "fail" where there is none
 	Level        string             `json:"level"`
 	Message      sarifText          `json:"message"`
 	Locations    []sarifLocation    `json:"locations"`
@@ -92,6 +93,10 @@ type sarifResult struct {
 type sarifFound struct {
 	What string `json:"what"`
 	Fix  string `json:"fix,omitempty"`
+	// Unchecked, Because and NotMade are those of the finding.
+	Unchecked string   `json:"unchecked,omitempty"`
+	Because   string   `json:"because,omitempty"`
+	NotMade   []string `json:"notMade,omitempty"`
 }
 
 type sarifLocation struct {

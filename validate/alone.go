@@ -468,7 +468,7 @@ func (r *aloneRun) account() {
 		if unknown == 1 {
 			what = "1 line is not understood: " + printable(at)
 		}
-		r.add(aloneFinding{Finding: Finding{ID: "UNKNOWN", Severity: Info, What: what, Unchecked: "lines that are not understood"}}, "")
+		r.add(aloneFinding{Finding: Finding{ID: "UNKNOWN", Severity: Info, What: what, Unchecked: "some QoS lines", Because: "this tool does not understand them"}}, "")
 	}
 	r.list = slices.DeleteFunc(r.list, func(f aloneFinding) bool {
 		if f.ID == "WD-01" {

@@ -138,7 +138,7 @@ func TestAloneReadsTheAccount(t *testing.T) {
 	for _, f := range Alone([]Config{{Name: "leaf1", File: "x.cfg", Text: []byte(text), Running: dev, Account: account}}) {
 		have = append(have, fmt.Sprint(f.ID, " ", f.Ports, " ", f.Where, " ", f.Unchecked))
 	}
-	want := []string{"MTU-02 [Ethernet1 Ethernet2] x.cfg:9 ", "WD-06 [Ethernet1 Ethernet2] x.cfg:20 ", "UNKNOWN [] x.cfg lines that are not understood"}
+	want := []string{"MTU-02 [Ethernet1 Ethernet2] x.cfg:9 ", "WD-06 [Ethernet1 Ethernet2] x.cfg:20 ", "UNKNOWN [] x.cfg some QoS lines"}
 	if !slices.Equal(have, want) {
 		t.Errorf("%q", have)
 	}

@@ -40,6 +40,7 @@ type Check struct {
 type lack struct {
 	id    string // of the check that says so
 	what  string // that is not judged: "buffers and headroom"
+	short string // why, for the headline: "the model is unknown"
 	why   string
 	fix   string
 	where string // in the intent; "" for the switch

@@ -181,7 +181,7 @@ func (r *Run) Gate(res *gate.Result) {
 	for _, f := range res.Findings {
 		found := Finding{ID: f.ID, Severity: gateSeverity[f.Means], Device: f.Device, What: f.What, Fix: f.Fix, Where: r.placeOf(f.Device)}
 		if f.Means == gate.Inconclusive {
-			found.Unchecked = "losses in the window"
+			found.Unchecked, found.Because = "losses in the window", "not enough was counted"
 		}
 		c.add(found, f.Port)
 	}

@@ -147,7 +147,7 @@ func (r *deviceRun) headroomNotShown(p *intent.Port, notMade []string) {
 			What: fmt.Sprintf("xoff %d B, which %s has by the catalogue, is below the floor of %d B: the round trip in %s of cable and two frames of %d B", xoff, r.d.Model.Name, h.Floor, p.Cable.V, p.Settings.MTU.RDMA.V+intent.RDMAOverhead)}, p.Name)
 	case r.tooLong(p, h.Floor):
 	default:
-		r.found(Finding{Severity: Info, What: "the switch does not show the headroom of lossless priority groups", Unchecked: "headroom", NotMade: notMade,
+		r.found(Finding{Severity: Info, What: "the switch does not show the headroom of lossless priority groups", Unchecked: "headroom", Because: "the switch does not show it", NotMade: notMade,
 			Fix: "compare it on the switch with what 'roce-fabric explain SWITCH PORT' says that the cable needs"}, p.Name)
 	}
 }

@@ -106,11 +106,14 @@ func modelKnown(r *deviceRun) *lack {
 	l := &lack{id: "CAT-01", what: "ports, buffers and headroom"}
 	switch {
 	case !intent.SystemOf(d.Switch.OS).Catalogued:
+		l.short = "the catalogue has no models of the system"
 		l.why = fmt.Sprintf("the catalogue has no models of %s: ports, buffers and headroom are not checked", d.Switch.OS)
 		l.fix = "check the buffers of lossless ports on the switch itself"
 	case name == "":
+		l.short = "no model is stated"
 		l.why, l.fix = "no model is stated: ports, buffers and headroom are not checked", "state the model, for SONiC the hwsku"
 	default:
+		l.short = "the model is unknown"
 		l.why, l.where = fmt.Sprintf("model %s is not in the catalogue: ports, buffers and headroom are not checked", name), d.Switch.Model.From.String()
 		l.fix = "check the spelling against the hwsku that the switch shows"
 		if near := catalog.Suggest(name); near != "" {
@@ -125,7 +128,7 @@ func stateInForce(r *deviceRun) *lack {
 	if r.source != Running || r.seen.NotInForce == "" {
 		return nil
 	}
-	return &lack{id: "OPS-02", what: "values in force", why: "the switch does not show what is in force: " + r.seen.NotInForce,
+	return &lack{id: "OPS-02", what: "values in force", short: "the switch does not show them", why: "the switch does not show what is in force: " + r.seen.NotInForce,
 		fix: "look for the reason on the switch, and read it again"}
 }
 
@@ -133,7 +136,7 @@ func stateSaved(r *deviceRun) *lack {
 	if r.source != Running || r.seen.NotSaved == "" {
 		return nil
 	}
-	return &lack{id: "OPS-01", what: "saved configuration", why: "it is not known whether the configuration is saved: " + r.seen.NotSaved,
+	return &lack{id: "OPS-01", what: "the saved configuration", short: "it cannot be read", why: "it is not known whether the configuration is saved: " + r.seen.NotSaved,
 		fix: "give the switch an ssh block in the intent, or compare its saved configuration by hand"}
 }
 
@@ -164,7 +167,7 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.What(), m.Want, m.Have),
 		Fix:  "the switch did not put its configuration into force: look for the reason in its log, then write it again"}
 	if m.Unsure {
-		f.Unchecked = "values in force"
+		f.Unchecked, f.Because = "values in force", "the switch does not show them"
 		f.Severity, f.What, f.Fix = Info, fmt.Sprintf("could not confirm that %s is in force as %s: %s", m.What(), m.Want, m.Have), cmp.Or(m.Fix, "check it on the switch")
 	} else if m.Fix != "" && livePFC(m) {
 		f.What, f.Fix = fmt.Sprintf("pfc: %s is not in force: %s", m.Want, m.Have), m.Fix

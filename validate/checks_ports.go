@@ -207,7 +207,7 @@ func portStates(r *deviceRun) *lack {
 	if r.source != Running || len(r.seen.Ports) > 0 {
 		return nil
 	}
-	return &lack{id: "PRT-05", what: "state of ports", why: "the switch does not show which of its ports are up", fix: "check the ports on the switch"}
+	return &lack{id: "PRT-05", what: "whether ports are up", short: "the switch does not show it", why: "the switch does not show which of its ports are up", fix: "check the ports on the switch"}
 }
 
 // portsDown names the ports of the intent that are shut or have no link, also
@@ -239,7 +239,8 @@ func portsDown(r *deviceRun) {
 			f.What, f.Where = "the port is enabled and has no link", p.Link.Pos.String()
 			f.Fix = "check the cable, the transceivers, speed, FEC, and the port at the other end"
 		default:
-			f.Severity, f.What, f.Unchecked = Info, "the switch does not show whether the port has a link", "state of ports"
+			f.Severity, f.What = Info, "the switch does not show whether the port has a link"
+			f.Unchecked, f.Because = "whether ports are up", "the switch does not show it"
 			f.Fix = "check the port on the switch"
 		}
 		r.found(f, p.Name, qos.KindAdminUp.Attr())

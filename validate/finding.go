@@ -35,7 +35,9 @@ type Finding struct {
 	Fix   string   `json:"fix,omitempty" doc:"what to do"`
 	Where string   `json:"where,omitempty" doc:"intent file, line and column, or the rule that set the value"`
 	// Unchecked is as "buffers and headroom"; "" where the finding judges.
-	Unchecked  string      `json:"unchecked,omitempty" doc:"what could not be judged there: the finding is inconclusive"`
+	Unchecked string `json:"unchecked,omitempty" doc:"what could not be judged there: the finding is inconclusive"`
+	// Because is as "the model is unknown".
+	Because    string      `json:"because,omitempty" doc:"why it could not be judged, in a few words"`
 	NotMade    []string    `json:"not_made,omitempty" doc:"ids of the checks that could not be made there for it"`
 	Suppressed *Suppressed `json:"suppressed,omitempty" doc:"why it does not count"`
 }

@@ -125,7 +125,7 @@ func (v *hostCheck) strangers() {
 // unread notes what could not be read; fields of one reason are folded by
 // the caller.
 func (v *hostCheck) unread(id string, s Severity, port, fields, fix string, ch nic.Change) {
-	v.c.add(Finding{ID: id, Severity: s, Device: v.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields,
+	v.c.add(Finding{ID: id, Severity: s, Device: v.host.Name, Where: ch.Reason, Fix: fix, Unchecked: fields, Because: "the host does not show it",
 		What: fmt.Sprintf("could not be read: %s: %s", fields, ch.Blocked)}, port)
 }
 

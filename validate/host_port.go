@@ -52,7 +52,8 @@ func (p *portCheck) carrier() {
 	f := Finding{ID: "NIC-11", Severity: severity, Device: p.host.Name, Where: where, What: "the NIC has no carrier", Fix: Lookup("NIC-11").Fix}
 	switch {
 	case !p.have.Carrier.Set:
-		f.Severity, f.What, f.Unchecked, f.Fix = Info, "the host does not show whether the NIC has a carrier", "carrier of NICs", "check the interface on the host"
+		f.Severity, f.What, f.Fix = Info, "the host does not show whether the NIC has a carrier", "check the interface on the host"
+		f.Unchecked, f.Because = "whether NICs have a carrier", "the host does not show it"
 	case p.have.Carrier.V:
 		return
 	}

@@ -98,7 +98,7 @@ func (r *Run) linked() {
 		return
 	}
 	c := Lookup("TOP-09")
-	f := Finding{ID: c.ID, Severity: Info, What: "the intent states no links: the two ends of cables, paths and deadlocks are not checked", Fix: c.Fix, Unchecked: "links"}
+	f := Finding{ID: c.ID, Severity: Info, What: "the intent states no links: the two ends of cables, paths and deadlocks are not checked", Fix: c.Fix, Unchecked: "both ends of links, paths and deadlocks", Because: "the intent states no links"}
 	for _, other := range registry {
 		if other.Made() && (other.link != nil || other.fabric != nil) {
 			f.NotMade = append(f.NotMade, other.ID)

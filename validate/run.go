@@ -225,7 +225,7 @@ func (r *deviceRun) misses(l lack, notMade bool) {
 // lacks says which checks were not made, and why: one finding for each reason.
 func (r *deviceRun) lacks() {
 	for _, l := range slices.SortedFunc(maps.Keys(r.lacking), func(a, b lack) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.why, b.why)) }) {
-		f := Finding{Severity: Info, What: l.why, Fix: l.fix, Where: l.where, Unchecked: l.what, NotMade: r.lacking[l]}
+		f := Finding{Severity: Info, What: l.why, Fix: l.fix, Where: l.where, Unchecked: l.what, Because: l.short, NotMade: r.lacking[l]}
 		if l.near {
 			f.Severity = Warning
 		}
