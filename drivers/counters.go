@@ -77,6 +77,11 @@ const (
 	// ErrorsRx and ErrorsTx are frames with errors.
 	ErrorsRx
 	ErrorsTx
+	// FECCorrected and FECUncorrected are received code words (frames, in the words of
+	// SAI) that FEC could and could not repair, SymbolErrors symbols that came wrong.
+	FECCorrected
+	FECUncorrected
+	SymbolErrors
 
 	// QueuePackets, QueueBytes and QueueDrops (packets) are by egress queue.
 	QueuePackets
@@ -126,7 +131,7 @@ const (
 
 var metricNames = [numMetrics]string{
 	PFCRx: "pfc-rx", PFCTx: "pfc-tx", PauseRxTime: "pause-rx-us", PauseTxTime: "pause-tx-us", LinkPauseRx: "link-pause-rx", LinkPauseTx: "link-pause-tx",
-	ErrorsRx: "errors-rx", ErrorsTx: "errors-tx", QueuePackets: "queue-packets", QueueBytes: "queue-bytes", QueueDrops: "queue-drops",
+	ErrorsRx: "errors-rx", ErrorsTx: "errors-tx", FECCorrected: "fec-corrected", FECUncorrected: "fec-uncorrected", SymbolErrors: "symbol-errors", QueuePackets: "queue-packets", QueueBytes: "queue-bytes", QueueDrops: "queue-drops",
 	QueueMarked: "queue-marked", QueuePeak: "queue-peak", StormsDetected: "storms-detected", StormsRestored: "storms-restored",
 	GroupDrops: "group-drops", GroupPeak: "group-peak", HeadroomPeak: "headroom-peak", PriorityDiscards: "priority-discards", Discards: "discards",
 	StallErrors: "stall-errors", StallWarnings: "stall-warnings", CNPSent: "cnp-sent", MarkedReceived: "marked-received", CNPHandled: "cnp-handled",
@@ -145,7 +150,7 @@ func (m Metric) String() string {
 func (m Metric) Peak() bool { return m == QueuePeak || m == GroupPeak || m == HeadroomPeak }
 
 // single reports whether a port has the metric once.
-func (m Metric) single() bool { return m >= LinkPauseRx && m <= ErrorsTx || m >= Discards }
+func (m Metric) single() bool { return m >= LinkPauseRx && m <= SymbolErrors || m >= Discards }
 
 // Of returns the metric's counter of a priority, queue or priority group.
 func (m Metric) Of(index int) CounterID { return CounterID{m, uint8(index)} }

@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -39,8 +40,16 @@ func (o *Observation) Port(name string) *PortState {
 type PortState struct {
 	AdminUp, OperUp qos.Opt[bool]
 	MTU             qos.Opt[int] // bytes, as the device counts them for the port's kind
-	Speed           qos.Opt[units.Rate]
-	Neighbors       []qos.Neighbor // by LLDP, in the device's words
+	// Speed is the speed that the port runs at, where the device tells that from the
+	// configured one; else the configured one.
+	Speed qos.Opt[units.Rate]
+	// FEC is the forward error correction that the port runs with, AdminFEC the
+	// configured one: "rs", "fc", "none" or, configured only, "auto". A port that is down
+	// runs with none that is known.
+	FEC, AdminFEC qos.Opt[string]
+	// Autoneg says that speed and FEC are negotiated.
+	Autoneg   qos.Opt[bool]
+	Neighbors []qos.Neighbor // by LLDP, in the device's words
 	// Alias is the port's name in the device's own LLDP; "" where it is the same.
 	Alias string
 	// Counters are those of its priorities and unicast egress queues.
@@ -63,6 +72,22 @@ func (o *Observation) Complete(d *qos.Device) {
 			p.Neighbor = qos.Of(s.Neighbors[0])
 		}
 	}
+}
+
+// FECOf reads the name of a forward error correction: RS-FEC (IEEE 802.3 clauses 91, 108,
+// 134 and others), fire code (clause 74), none, or automatic. Any other word is not set.
+func FECOf(s string) qos.Opt[string] {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "rs", "rs-fec", "rs_fec", "reed-solomon", "cl91", "rs-cons16", "rs-ieee", "kp-fec", "kr-fec":
+		return qos.Of("rs")
+	case "fc", "fc-fec", "fire-code", "firecode", "cl74":
+		return qos.Of("fc")
+	case "none", "off", "disabled":
+		return qos.Of("none")
+	case "auto":
+		return qos.Of("auto")
+	}
+	return qos.Opt[string]{}
 }
 
 // UpOf reads the state of a link: "up" or "down"; any other word is not set.

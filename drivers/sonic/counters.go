@@ -20,21 +20,24 @@ import (
 // flexGroup are counters that are polled together, a row of FLEX_COUNTER_TABLE.
 type flexGroup struct {
 	name    string
+	enable  string        // the command that has it polled
 	every   time.Duration // unless POLL_INTERVAL says otherwise
 	metrics []drivers.Metric
 }
 
-// The groups and their usual intervals (sonic-swss orchagent/portsorch.cpp,
-// flexcounterorch.cpp; sonic-buildimage init_cfg.json.j2).
+// The groups, their commands and their usual intervals (sonic-swss orchagent/portsorch.cpp,
+// flexcounterorch.cpp; sonic-utilities counterpoll/main.py, pfcwd/main.py;
+// sonic-buildimage init_cfg.json.j2).
 var flexGroups = []flexGroup{
-	{"PORT", time.Second, []drivers.Metric{drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.LinkPauseTx, drivers.ErrorsRx, drivers.ErrorsTx}},
-	{"QUEUE", 10 * time.Second, []drivers.Metric{drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops}},
-	{"WRED_ECN_QUEUE", 10 * time.Second, []drivers.Metric{drivers.QueueMarked}},
-	{"PG_DROP", 10 * time.Second, []drivers.Metric{drivers.GroupDrops}},
-	{"QUEUE_WATERMARK", time.Minute, []drivers.Metric{drivers.QueuePeak}},
-	{"PG_WATERMARK", time.Minute, []drivers.Metric{drivers.GroupPeak, drivers.HeadroomPeak}},
-	{poolGroup, time.Minute, nil},
-	{watchdogGroup, time.Second, []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored, drivers.PauseRxTime, drivers.PauseTxTime}},
+	{"PORT", "counterpoll port enable", time.Second, []drivers.Metric{drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.LinkPauseTx, drivers.ErrorsRx, drivers.ErrorsTx,
+		drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors}},
+	{"QUEUE", "counterpoll queue enable", 10 * time.Second, []drivers.Metric{drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops}},
+	{"WRED_ECN_QUEUE", "counterpoll wredqueue enable", 10 * time.Second, []drivers.Metric{drivers.QueueMarked}},
+	{"PG_DROP", "counterpoll pg-drop enable", 10 * time.Second, []drivers.Metric{drivers.GroupDrops}},
+	{"QUEUE_WATERMARK", "counterpoll watermark enable", time.Minute, []drivers.Metric{drivers.QueuePeak}},
+	{"PG_WATERMARK", "counterpoll watermark enable", time.Minute, []drivers.Metric{drivers.GroupPeak, drivers.HeadroomPeak}},
+	{poolGroup, "counterpoll watermark enable", time.Minute, nil},
+	{watchdogGroup, "pfcwd counter_poll enable", time.Second, []drivers.Metric{drivers.StormsDetected, drivers.StormsRestored, drivers.PauseRxTime, drivers.PauseTxTime}},
 }
 
 // watchdogGroup is polled as often as PFC_WD|GLOBAL says, at most a second
@@ -67,6 +70,8 @@ var (
 	portFields = []field{
 		{"SAI_PORT_STAT_PAUSE_RX_PKTS", drivers.LinkPauseRx}, {"SAI_PORT_STAT_PAUSE_TX_PKTS", drivers.LinkPauseTx},
 		{"SAI_PORT_STAT_IF_IN_ERRORS", drivers.ErrorsRx}, {"SAI_PORT_STAT_IF_OUT_ERRORS", drivers.ErrorsTx},
+		{"SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES", drivers.FECCorrected}, {"SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", drivers.FECUncorrected},
+		{"SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS", drivers.SymbolErrors},
 	}
 	priorityFields = []field{
 		{"SAI_PORT_STAT_PFC_%d_RX_PKTS", drivers.PFCRx}, {"SAI_PORT_STAT_PFC_%d_TX_PKTS", drivers.PFCTx},
@@ -167,7 +172,7 @@ func (r *counterReader) off(flex native.Table) {
 		}
 		for _, m := range g.metrics {
 			if !shown[m] {
-				r.out.Off[m] = "FLEX_COUNTER_TABLE|" + g.name + " is not enabled"
+				r.out.Off[m] = "FLEX_COUNTER_TABLE|" + g.name + " is not enabled (sudo " + g.enable + ")"
 			}
 		}
 	}

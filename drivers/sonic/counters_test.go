@@ -16,6 +16,7 @@ var tallied = map[drivers.Metric]string{
 	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.LinkPauseRx: sim.LinkPauseRx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets,
 	drivers.QueueDrops: sim.DropPkts, drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
 	drivers.GroupDrops: sim.GroupDrops, drivers.HeadroomPeak: sim.HeadroomPeak,
+	drivers.FECCorrected: sim.FECCorrected, drivers.FECUncorrected: sim.FECUncorrected, drivers.SymbolErrors: sim.SymbolErrors,
 }
 
 // count sets what a port counts.
@@ -87,7 +88,7 @@ func TestCountersArePolled(t *testing.T) {
 	if has(c, drivers.GroupDrops.Of(3)) || has(c, drivers.QueueDrops.Of(3)) || c.Poll[drivers.GroupDrops] != 0 || !has(c, drivers.HeadroomPeak.Of(3)) {
 		t.Errorf("%v, renewed %v", c.Ports[port], c.Poll)
 	}
-	if c.Off[drivers.GroupDrops] != "FLEX_COUNTER_TABLE|PG_DROP is not enabled" || c.Off[drivers.QueueDrops] == "" || c.Off[drivers.PFCRx] != "" || c.Off[drivers.StormsDetected] != "" {
+	if c.Off[drivers.GroupDrops] != "FLEX_COUNTER_TABLE|PG_DROP is not enabled (sudo counterpoll pg-drop enable)" || c.Off[drivers.QueueDrops] == "" || c.Off[drivers.PFCRx] != "" || c.Off[drivers.StormsDetected] != "" {
 		t.Errorf("off: %v", c.Off)
 	}
 	// Nor is a group polled that has no row.

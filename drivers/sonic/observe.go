@@ -17,7 +17,9 @@ import (
 //
 // The tables of APPL_DB are those of sonic-swss doc/swss-schema.md
 // (PORT_TABLE) and sonic-dbsyncd lldp_syncd (LLDP_ENTRY_TABLE, absent where the
-// lldp container does not run or sees nobody).
+// lldp container does not run or sees nobody). PORT_TABLE of STATE_DB has the speed and
+// FEC that a port runs with, "N/A" where the ASIC does not tell, and both are old where
+// the port is down (sonic-utilities scripts/intfutil).
 func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	const mostMbps = 1 << 30 // far above any link rate
 	ports, err := d.table(ctx, "APPL_DB", "PORT_TABLE")
@@ -25,6 +27,10 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 		return nil, err
 	}
 	seen, err := d.table(ctx, "APPL_DB", "LLDP_ENTRY_TABLE")
+	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+		return nil, err
+	}
+	runs, err := d.table(ctx, "STATE_DB", "PORT_TABLE")
 	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
 		return nil, err
 	}
@@ -40,7 +46,18 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 		if n, err := strconv.Atoi(row["mtu"]); err == nil && n > 0 && n < 1<<16 {
 			p.MTU = qos.Of(n)
 		}
-		if n, err := strconv.ParseInt(row["speed"], 10, 64); err == nil && n > 0 && n < mostMbps {
+		p.AdminFEC = drivers.FECOf(row["fec"])
+		if on := row["autoneg"]; on != "" {
+			p.Autoneg = qos.Of(on == "on")
+		}
+		speed := row["speed"]
+		if now := runs[name]; p.OperUp.V {
+			if s := now["speed"]; s != "" && s != "N/A" {
+				speed = s
+			}
+			p.FEC = drivers.FECOf(now["fec"])
+		}
+		if n, err := strconv.ParseInt(speed, 10, 64); err == nil && n > 0 && n < mostMbps {
 			p.Speed = qos.Of(units.Rate(n * 1e6))
 		}
 		// lldpmgrd has a port announce its alias

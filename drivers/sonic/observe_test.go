@@ -59,3 +59,35 @@ func TestObserveShowsLinksAndNeighbours(t *testing.T) {
 		t.Errorf("a switch that is not there: %v", err)
 	}
 }
+
+func TestObserveShowsSpeedAndFECThatRun(t *testing.T) {
+	b := newBox(t, boxOptions{model: "ACS-MSN4700", release: "202511"})
+	d := b.open()
+	for port, row := range map[string]map[string]string{
+		"Ethernet0": {"fec": "rs", "autoneg": "off"}, "Ethernet8": {"fec": "auto", "autoneg": "on"}, "Ethernet16": {"fec": "rs"}, "Ethernet24": {"fec": "fc"},
+	} {
+		b.SetDBRow("APPL_DB", "PORT_TABLE", port, row)
+	}
+	for port, row := range map[string]map[string]string{
+		"Ethernet0": {"fec": "rs", "speed": "400000"}, "Ethernet8": {"fec": "none", "speed": "100000"}, "Ethernet16": {"fec": "N/A", "speed": "N/A"}, "Ethernet24": {"fec": "fc", "speed": "25000"},
+	} {
+		b.SetDBRow("STATE_DB", "PORT_TABLE", port, row)
+	}
+	b.Unplug("Ethernet24", true) // what it ran with stays in the table
+	o, err := d.Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := qos.Opt[string]{}
+	for port, want := range map[string]drivers.PortState{
+		"Ethernet0":  {Speed: qos.Of(units.Rate(400e9)), FEC: qos.Of("rs"), AdminFEC: qos.Of("rs"), Autoneg: qos.Of(false)},
+		"Ethernet8":  {Speed: qos.Of(units.Rate(100e9)), FEC: qos.Of("none"), AdminFEC: qos.Of("auto"), Autoneg: qos.Of(true)},
+		"Ethernet16": {Speed: qos.Of(units.Rate(400e9)), FEC: none, AdminFEC: qos.Of("rs")},
+		"Ethernet24": {Speed: qos.Of(units.Rate(400e9)), FEC: none, AdminFEC: qos.Of("fc")},
+	} {
+		p := o.Ports[port]
+		if p.Speed != want.Speed || p.FEC != want.FEC || p.AdminFEC != want.AdminFEC || p.Autoneg != want.Autoneg {
+			t.Errorf("%s: speed %v fec %v configured %v autoneg %v, want %+v", port, p.Speed, p.FEC, p.AdminFEC, p.Autoneg, want)
+		}
+	}
+}

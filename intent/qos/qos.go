@@ -126,6 +126,9 @@ type Device struct {
 	// Hardware is what a running device shows of its own limits. It is read, never
 	// compared.
 	Hardware Hardware
+	// Tunnels that traffic is put in and taken out of, by native name. They are compared by
+	// checks, never planned.
+	Tunnels map[string]Tunnel
 }
 
 // Manages reports whether the Device lists a port; nil, which states nothing,
@@ -523,6 +526,32 @@ type HeadroomRow struct {
 	Speed units.Rate
 	Cable units.Length
 	Headroom
+}
+
+// DSCPMode says what DSCP a header gets at one end of a tunnel.
+type DSCPMode string
+
+// The modes of IETF RFC 2983. At the entry, uniform copies the inner DSCP to the outer
+// header and pipe sets one of its own; at the exit, uniform copies the outer one to the
+// inner header and pipe leaves that as it is.
+const (
+	DSCPUniform DSCPMode = "uniform"
+	DSCPPipe    DSCPMode = "pipe"
+)
+
+// Tunnel is an encapsulation that a device ends. What the device does not show, and no
+// source says, is not set.
+type Tunnel struct {
+	Kind string // "vxlan", "ip-in-ip"
+	// Encap and Decap are what becomes of the DSCP at the entry and at the exit.
+	Encap, Decap Opt[DSCPMode]
+	// OuterDSCP is that of every outer header, where Encap is a pipe and the device
+	// shows it.
+	OuterDSCP Opt[int]
+	// ECNEncap says that the outer header gets the ECN field of the inner one at the
+	// entry, ECNDecap that a mark on the outer header is copied to the inner one at the
+	// exit (IETF RFC 6040).
+	ECNEncap, ECNDecap Opt[bool]
 }
 
 // BufferProfile is a named buffer profile.

@@ -42,6 +42,12 @@ func (r *reading) decode() *qos.Device {
 		d.WatchdogPoll = qos.Of(g.poll)
 	}
 	for _, s := range r.order {
+		if strings.HasPrefix(s.port(), "Vxlan") {
+			if d.Tunnels == nil {
+				d.Tunnels = map[string]qos.Tunnel{}
+			}
+			d.Tunnels[s.port()] = s.tunnel()
+		}
 		if s.at != inInterface || !isEthernet(s.port()) {
 			continue
 		}
@@ -53,6 +59,35 @@ func (r *reading) decode() *qos.Device {
 	}
 	qos.Normalize(d)
 	return d
+}
+
+// The lines of a VXLAN interface about QoS (aristanetworks/avd, eos_cli_config_gen
+// vxlan-interface.j2). Both are off where they are not configured. What the outer DSCP is
+// without the first is not documented.
+const (
+	vxlanDSCP = "vxlan qos dscp propagation encapsulation"
+	vxlanECN  = "vxlan qos ecn propagation"
+)
+
+func (s *section) tunnel() qos.Tunnel {
+	t := qos.Tunnel{Kind: "vxlan", ECNEncap: qos.Of(false), ECNDecap: qos.Of(false)}
+	for _, n := range s.nodes {
+		for _, l := range n.Sub {
+			text, on := canonical(l.Text), true
+			if first, rest, _ := strings.Cut(text, " "); negates(first) {
+				text, on = rest, false
+			}
+			switch text {
+			case vxlanDSCP:
+				if t.Encap = (qos.Opt[qos.DSCPMode]{}); on {
+					t.Encap = qos.Of(qos.DSCPUniform)
+				}
+			case vxlanECN:
+				t.ECNEncap, t.ECNDecap = qos.Of(on), qos.Of(on)
+			}
+		}
+	}
+	return t
 }
 
 func (g *globals) maps() *qos.Maps {

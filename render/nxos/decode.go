@@ -33,6 +33,11 @@ func (v *view) device() *qos.Device {
 		switch {
 		case isPort(name):
 			d.Ports[name] = v.readPort(name, t)
+		case isTunnel(name):
+			if d.Tunnels == nil {
+				d.Tunnels = map[string]qos.Tunnel{}
+			}
+			d.Tunnels[name] = tunnelOf(v.ports[name])
 		case strings.ContainsAny(name, ",-") && !strings.HasPrefix(name, "port-channel"):
 			v.add(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
 		}
@@ -40,6 +45,20 @@ func (v *view) device() *qos.Device {
 	v.strange()
 	qos.Normalize(d)
 	return d
+}
+
+// isTunnel reports whether an interface ends VXLAN tunnels.
+func isTunnel(name string) bool { return strings.HasPrefix(name, "nve") }
+
+// tunnelOf reads an interface that ends VXLAN tunnels. "qos-mode pipe" leaves the inner
+// DSCP of what leaves the tunnel alone; without it that is copied from the outer header
+// (Nexus 9000 NX-OS VXLAN Configuration Guide, Configuring VXLAN QoS).
+func tunnelOf(own *Line) qos.Tunnel {
+	t := qos.Tunnel{Kind: "vxlan", Decap: qos.Of(qos.DSCPUniform)}
+	if _, _, on := last(own, keyTunnelMode); on {
+		t.Decap = qos.Of(qos.DSCPPipe)
+	}
+	return t
 }
 
 // isPort reports whether an interface is a physical port.

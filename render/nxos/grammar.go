@@ -182,6 +182,7 @@ const (
 	keyPrecedence   = "match precedence"
 	keyMatchGroup   = "match qos-group"
 	keyInherit      = "inherit port-profile"
+	keyTunnelMode   = "qos-mode pipe"
 	keyState        = "state enabled"
 )
 

@@ -258,7 +258,7 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 		TIngressList: profileList(qos.KindIngressProfiles), TEgressList: profileList(qos.KindEgressProfiles),
 		TCable: (*accountant).cable, TWatchdog: (*accountant).watchdog,
 		TDefaultBuffer: headroomInput("default_dynamic_th", "over_subscribe_ratio"), TPattern: headroomInput("mtu", "small_packet_percentage"),
-		TMetadata: nil, TMember: nil,
+		TMetadata: nil, TMember: nil, TTunnel: tunnelField, TVXLAN: tunnelField,
 	}
 	for t, m := range mapTables {
 		out[m.table] = func(a *accountant, name, from, to string) render.Line {
@@ -267,6 +267,14 @@ var accounts = func() map[string]func(a *accountant, key, field, value string) r
 	}
 	return out
 }()
+
+// tunnelField is what becomes of a field of a tunnel.
+func tunnelField(_ *accountant, _, field, _ string) render.Line {
+	if strings.Contains(field, "dscp") || strings.Contains(field, "ecn") || strings.Contains(field, "_to_") || field == "qos-mode" {
+		return unknownLine("an intent says nothing of tunnels; checks read it")
+	}
+	return render.Line{}
+}
 
 func (a *accountant) port(name, field, v string) render.Line {
 	switch field {

@@ -37,7 +37,7 @@ func (u Unknown) Where() string {
 func Tables() []string {
 	return append(slices.Clone(whole),
 		TScheduler, TWRED, TPool, TProfile, TCable, TDefaultBuffer, TPattern, TPort,
-		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata, TMember)
+		TIngressList, TEgressList, TBufferQueue, TGroup, TPortQoS, TQueue, TWatchdog, TMetadata, TMember, TTunnel, TVXLAN)
 }
 
 // WantTable reports whether Decode reads the table.
@@ -62,6 +62,7 @@ func Decode(cfg Config) (*qos.Device, []Unknown) {
 	d.members()
 	d.watchdogs()
 	d.headroomModel()
+	d.tunnels()
 	qos.Normalize(d.dev)
 	slices.SortFunc(d.unknown, func(a, b Unknown) int {
 		return cmp.Or(strings.Compare(a.Table, b.Table), natural.Compare(a.Key, b.Key), natural.Compare(a.Field, b.Field), strings.Compare(a.Why, b.Why))
@@ -152,6 +153,10 @@ func (d *decoder) port(name string, row Row) {
 	}
 	if f, ok := row["fec"]; ok {
 		p.FEC = qos.Of(f)
+	}
+	// sonic-swss:orchagent/port/portschema.h, PORT_ROLE_REC and PORT_ROLE_INB.
+	if role := row["role"]; role == "Rec" || role == "Inb" {
+		d.note(TPort, name, "role", role, "a port inside of the switch: traffic that passes it takes its queues and groups, which are not checked")
 	}
 	for q := range p.Queues {
 		p.Queues[q].ECN = qos.Of(qos.ECN{})

@@ -60,6 +60,8 @@ const (
 	TPort          = "PORT"
 	TMetadata      = "DEVICE_METADATA"
 	TMember        = "PORTCHANNEL_MEMBER"
+	TTunnel        = "TUNNEL"
+	TVXLAN         = "VXLAN_TUNNEL"
 )
 
 // mapTable is a map table, and the PORT_QOS_MAP field that binds a row of it.

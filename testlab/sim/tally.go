@@ -11,7 +11,7 @@ import (
 const NumQueues = 8
 
 // The counters of a queue, of a priority (PFC) or of a priority group of a
-// port. The last five are those of SONiC alone.
+// port. Those from GroupDrops on are of SONiC alone.
 const (
 	PFCRx      = "pfc-rx" // frames
 	PFCTx      = "pfc-tx"
@@ -28,10 +28,15 @@ const (
 	PauseRxTime  = "pause-rx-us"   // microseconds
 	LinkPauseRx  = "link-pause-rx" // frames; of queue 0, as a port has it once
 	LinkPauseTx  = "link-pause-tx" // likewise
+
+	FECCorrected   = "fec-corrected"   // code words; of queue 0, as a port has it once
+	FECUncorrected = "fec-uncorrected" // likewise
+	SymbolErrors   = "symbol-errors"   // likewise
 )
 
 var tallyNames = map[string]bool{PFCRx: true, PFCTx: true, TxPkts: true, TxOctets: true, DropPkts: true, DropOctets: true, ECNMarked: true,
-	WDStuck: true, WDRecovery: true, GroupDrops: true, HeadroomPeak: true, PauseRxTime: true, LinkPauseRx: true, LinkPauseTx: true}
+	WDStuck: true, WDRecovery: true, GroupDrops: true, HeadroomPeak: true, PauseRxTime: true, LinkPauseRx: true, LinkPauseTx: true,
+	FECCorrected: true, FECUncorrected: true, SymbolErrors: true}
 
 // Tally is what a box counts. Traffic is simulated without a clock: a counter
 // with a flow grows by it each time that it was read. The zero value is ready;

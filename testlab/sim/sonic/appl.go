@@ -69,7 +69,16 @@ func (s *Switch) stateDB(only string) tables {
 			if state == "" {
 				state = "down"
 			}
-			t.set("PORT_TABLE", p, row{"state": "ok", "netdev_oper_status": state, "admin_status": state})
+			now := row{"state": "ok", "netdev_oper_status": state, "admin_status": state, "supported_fecs": "none,rs", "speed": r["speed"], "fec": r["fec"]}
+			if now["fec"] == "" || now["fec"] == "auto" {
+				now["fec"] = "none"
+			}
+			// Some ASICs do not tell (sonic-swss orchagent/portsorch.cpp,
+			// updateDbPortOperFec).
+			if state != "up" || s.dice.Habit("no oper state").Bool() {
+				now["speed"], now["fec"] = "N/A", "N/A"
+			}
+			t.set("PORT_TABLE", p, now)
 		}
 	}
 	if s.dynamic() {

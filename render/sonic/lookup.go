@@ -1,0 +1,107 @@
+package sonic
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/units"
+)
+
+// The bounds of a lookup table. Published ones have 42 rows at most.
+const (
+	MaxLookup     = 1 << 20 // bytes
+	maxLookupRows = 4096
+)
+
+// LookupRow is a row of pg_profile_lookup.ini, the table that buffermgrd gives lossless
+// groups their headroom by in the traditional buffer model.
+type LookupRow struct {
+	qos.HeadroomRow
+	// HasOffset says that the row has an xon_offset, which may be 0.
+	HasOffset bool
+}
+
+var (
+	lookupSpeed = regexp.MustCompile(`^[1-9][0-9]{0,7}$`)
+	lookupCable = regexp.MustCompile(`^(0|[1-9][0-9]{0,6})m$`)
+)
+
+// ParseLookup reads a pg_profile_lookup.ini as buffermgrd does: words between white
+// space, "#" at the start of a line for a comment, speed (Mb/s), cable, size, xon, xoff,
+// threshold and, not in all tables, xon_offset (bytes); what follows is ignored, and of two
+// rows for one speed and cable the later counts (sonic-swss:cfgmgr/buffermgr.cpp,
+// readPgProfileLookupFile). A row that is not all of that is left out and told of in the
+// error, which names the lines. The rows are in the order of the text, without Static:
+// the mode of the pool says that.
+func ParseLookup(text []byte) (rows []LookupRow, err error) {
+	if len(text) > MaxLookup {
+		return nil, fmt.Errorf("more than %d bytes", MaxLookup)
+	}
+	type key struct {
+		speed units.Rate
+		cable units.Length
+	}
+	at := map[key]int{}
+	var faults []error
+	no := 0
+	for line := range bytes.Lines(text) {
+		no++
+		if line[0] == '#' {
+			continue
+		}
+		words := strings.Fields(string(line))
+		if len(words) == 0 {
+			continue
+		}
+		row, fault := lookupRow(words)
+		if fault == nil && len(rows) == maxLookupRows {
+			fault = fmt.Errorf("more than %d rows", maxLookupRows)
+		}
+		if fault != nil {
+			if faults = append(faults, fmt.Errorf("line %d: %w", no, fault)); len(faults) == 8 {
+				break
+			}
+			continue
+		}
+		k := key{row.Speed, row.Cable}
+		if i, twice := at[k]; twice {
+			rows[i] = row
+			continue
+		}
+		at[k] = len(rows)
+		rows = append(rows, row)
+	}
+	return slices.Clip(rows), errors.Join(faults...)
+}
+
+func lookupRow(words []string) (LookupRow, error) {
+	const columns = 6
+	if len(words) < columns {
+		return LookupRow{}, fmt.Errorf("%d columns, not %d or %d", len(words), columns, columns+1)
+	}
+	// The switch looks up by the text: "05m" is not found.
+	if !lookupSpeed.MatchString(words[0]) || !lookupCable.MatchString(words[1]) {
+		return LookupRow{}, fmt.Errorf("%q and %q are no speed in Mb/s and cable length", brief(words[0]), brief(words[1]))
+	}
+	mbps, _ := strconv.ParseInt(words[0], 10, 64)
+	metres, _ := strconv.ParseInt(strings.TrimSuffix(words[1], "m"), 10, 64)
+	row := LookupRow{HeadroomRow: qos.HeadroomRow{Speed: units.Rate(mbps * 1e6), Cable: units.Length(metres)}, HasOffset: len(words) > columns}
+	for i, field := range []*int64{&row.Size, &row.XON, &row.XOFF, &row.Threshold, &row.XONOffset} {
+		if 2+i == len(words) {
+			break
+		}
+		const most = 1 << 40
+		n, err := strconv.ParseInt(words[2+i], 10, 64)
+		if err != nil || n > most || n < 0 && field != &row.Threshold || n < -most {
+			return LookupRow{}, fmt.Errorf("%q is no number of bytes", brief(words[2+i]))
+		}
+		*field = n
+	}
+	return row, nil
+}
