@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
@@ -69,6 +70,18 @@ func (w *World) Unplugged(port string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.unplugged[port]
+}
+
+// Remember returns what brings neighbours and cables back to where they are now.
+func (w *World) Remember() (back func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	neighbors, unplugged := maps.Clone(w.neighbors), maps.Clone(w.unplugged)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.neighbors, w.unplugged = maps.Clone(neighbors), maps.Clone(unplugged)
+	}
 }
 
 // Count is what is shown of a counter.

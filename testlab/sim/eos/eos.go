@@ -282,3 +282,17 @@ func (e *EOS) Sessions() map[string]string {
 	}
 	return out
 }
+
+// Keep returns what brings the switch back to where it is now: its running and startup
+// configuration, and what is plugged in.
+func (e *EOS) Keep() (back func()) {
+	e.Mu.Lock()
+	defer e.Mu.Unlock()
+	running, startup, world := e.running.clone(), e.startup.clone(), e.World.Remember()
+	return func() {
+		e.Mu.Lock()
+		defer e.Mu.Unlock()
+		e.running, e.startup = running.clone(), startup.clone()
+		world()
+	}
+}

@@ -257,3 +257,17 @@ func lastLine(out string) string {
 	out = strings.TrimRight(out, "\n")
 	return out[strings.LastIndexByte(out, '\n')+1:]
 }
+
+// Keep returns what brings the switch back to where it is now: its running and startup
+// configuration, and what is plugged in.
+func (n *NXOS) Keep() (back func()) {
+	n.Mu.Lock()
+	defer n.Mu.Unlock()
+	running, startup, world := n.running.Clone(), n.startup.Clone(), n.World.Remember()
+	return func() {
+		n.Mu.Lock()
+		defer n.Mu.Unlock()
+		n.running, n.startup, n.changed = running.Clone(), startup.Clone(), time.Now()
+		world()
+	}
+}

@@ -444,3 +444,26 @@ func releaseIndex(name string) (int, error) {
 	}
 	return 0, fmt.Errorf("sonic release %q: not one of %v", name, Releases)
 }
+
+// Keep returns what brings the switch back to where it is now: its configuration and
+// startup file, what its daemons hold, and what was written over its databases.
+func (s *Switch) Keep() (back func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cfg, saved, raw, overlay := s.cfg.clone(), s.saved.clone(), s.rawSaved, cloned(s.overlay)
+	orch, pending := tables(s.orch).clone(), maps.Clone(s.pendingPG)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.cfg, s.saved, s.rawSaved, s.overlay = cfg.clone(), saved.clone(), raw, cloned(overlay)
+		s.orch, s.pendingPG = orch.clone(), maps.Clone(pending)
+	}
+}
+
+func cloned(dbs map[string]tables) map[string]tables {
+	out := map[string]tables{}
+	for name, t := range dbs {
+		out[name] = t.clone()
+	}
+	return out
+}

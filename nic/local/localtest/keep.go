@@ -1,0 +1,76 @@
+package localtest
+
+import "maps"
+
+// Keep returns what brings the machine back to where it is now: its files, what its
+// drivers hold, and the RDMA stack. It is for a host of [InMemory].
+func (h *Host) Keep() (back func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	files := h.tree.(*memory).keep()
+	ports := map[string]*port{}
+	for name, p := range h.ports {
+		ports[name] = p.copy()
+	}
+	cm, cc, stale := nested(h.cm), nested(h.cc), maps.Clone(h.stale)
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		files()
+		h.ports = map[string]*port{}
+		for name, p := range ports {
+			h.ports[name] = p.copy()
+		}
+		h.cm, h.cc, h.stale = nested(cm), nested(cc), maps.Clone(stale)
+	}
+}
+
+// SetCM changes a default of RDMA-CM behind everyone's back: "default_roce_tos" or
+// "default_roce_mode" of an RDMA device.
+func (h *Host) SetCM(device, file, value string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cm[device][file] = value
+}
+
+// copy copies a port with what its driver holds.
+func (p *port) copy() *port {
+	c := *p
+	c.state = *p.clone()
+	return &c
+}
+
+func nested[V any](m map[string]map[string]V) map[string]map[string]V {
+	out := make(map[string]map[string]V, len(m))
+	for k, v := range m {
+		out[k] = maps.Clone(v)
+	}
+	return out
+}
+
+// keep returns what brings the files back.
+func (m *memory) keep() (back func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	root := m.root.copy(nil)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.root = root.copy(nil)
+	}
+}
+
+// copy copies a node and all below it; the parent of the root is itself.
+func (n *node) copy(parent *node) *node {
+	c := &node{parent: parent, target: n.target, content: n.content}
+	if parent == nil {
+		c.parent = c
+	}
+	if n.children != nil {
+		c.children = make(map[string]*node, len(n.children))
+		for name, child := range n.children {
+			c.children[name] = child.copy(c)
+		}
+	}
+	return c
+}

@@ -1,0 +1,286 @@
+package faults
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/sharedtest"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// fault is one line of a table.
+type fault struct {
+	name string
+	// at are the devices that it is put into, separated by commas; "switches" is all.
+	at string
+	do string // see [fabric.inject]
+	// want are findings that must be there, separated by ";", as "error BUF-01 @". Of
+	// several ids, separated by "|", the references do not say which. A place is a device
+	// and its ports, separated by commas, or, for each device of at, "@" for its lossless
+	// ports, "@down" and "@up" for those towards hosts and switches, "@switch" for the
+	// device alone.
+	want string
+	// also are ids of findings that the fault causes as well, each with the reason,
+	// separated by ";". Nothing else above info may be found.
+	also string
+	// open says why the tool does not find the fault so; the test fails when it does.
+	open string
+}
+
+// tables are the faults by the fabric that they are put into, see [bases].
+var tables = map[string][]fault{
+	"sonic": slices.Concat(sonicBuffers, sonicFaults), "dynamic": dynamicFaults,
+	"eos": eosFaults, "nxos": nxosFaults, "mixed": hostFaults,
+}
+
+// every runs all faults, as at night.
+var every = flag.Bool("every", false, "inject all faults, not a sample")
+
+// sample is how many faults of each fabric are injected usually.
+const sample = 5
+
+// TestFaults injects faults that run, one after the other, and takes each back. The tool
+// has to name each by id, place and severity, and nothing else above info.
+func TestFaults(t *testing.T) {
+	seed := rand.Uint64()
+	report := &tally{}
+	for _, base := range natural.Keys(tables) {
+		t.Run(base, func(t *testing.T) {
+			x := start(t, bases[base], lab.Options{NIC: host.MLX5OFED})
+			x.apply(t)
+			back, sound := x.keep(), x.state()
+			if fs := counts(x.validate(t, fleet.ValidateOptions{})); len(fs) > 0 {
+				t.Fatalf("the fabric without a fault has findings:\n%s", strings.Join(fs, "\n"))
+			}
+			list := tables[base]
+			if !*every && !sharedtest.Nightly() {
+				t.Logf("a sample of %d of %d faults, seed %d", sample, len(list), seed)
+				list = slices.Clone(list)
+				rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+				list = list[:sample]
+			}
+			for _, f := range list {
+				t.Run(f.name, func(t *testing.T) {
+					defer func() {
+						back()
+						if now := x.state(); now != sound {
+							t.Fatal("the fault was not taken back")
+						}
+					}()
+					report.add(base, f, x.judge(t, f), t)
+				})
+			}
+			if fs := counts(x.validate(t, fleet.ValidateOptions{})); len(fs) > 0 {
+				t.Errorf("after all faults were taken back the fabric has findings:\n%s", strings.Join(fs, "\n"))
+			}
+		})
+	}
+	report.print(t)
+}
+
+// judge injects a fault and returns how what is found differs from what is wanted.
+func (x *fabric) judge(t *testing.T, f fault) (wrong []string) {
+	t.Helper()
+	devices := strings.Split(f.at, ",")
+	if f.at == "switches" {
+		devices = x.l.Names()
+	}
+	for _, d := range devices {
+		if err := x.inject(strings.TrimSpace(d), f.do); err != nil {
+			t.Fatalf("%s: %v", d, err)
+		}
+	}
+	var o fleet.ValidateOptions
+	if strings.Contains(f.do, "count ") {
+		o.Window, x.at.Scale = 40*time.Millisecond, 1e-4 // the counters of the lab are new at once
+	}
+	fs := x.validate(t, o)
+	wants := x.wants(t, f, devices)
+	for _, w := range wants {
+		if left := w.left(fs); left != "" {
+			wrong = append(wrong, "not found: "+w.String()+left)
+		}
+	}
+	may := map[string]bool{}
+	for s := range strings.SplitSeq(f.also, ";") {
+		id, why, _ := strings.Cut(strings.TrimSpace(s), " ")
+		if id != "" && why == "" {
+			t.Errorf("no reason why %s comes with it", id)
+		}
+		may[id] = true
+	}
+	for _, g := range fs {
+		met := slices.ContainsFunc(wants, func(w wanted) bool { return w.met(g) })
+		if g.Severity != validate.Info && g.Suppressed == nil && !met && !may[g.ID] {
+			wrong = append(wrong, "found: "+said(g))
+		}
+	}
+	return wrong
+}
+
+// wanted is what has to be found on a device: in one finding, or in several that name
+// these ports and no others.
+type wanted struct {
+	severity validate.Severity
+	ids      []string
+	device   string
+	ports    []string
+}
+
+func (w wanted) met(f validate.Finding) bool {
+	return f.Severity == w.severity && slices.Contains(w.ids, f.ID) && f.Device == w.device && f.Suppressed == nil &&
+		(len(f.Ports) == 0) == (len(w.ports) == 0) && !slices.ContainsFunc(f.Ports, func(p string) bool { return !slices.Contains(w.ports, p) })
+}
+
+// left says where it is not found; "" where it is.
+func (w wanted) left(fs []validate.Finding) string {
+	found, ports := false, slices.Clone(w.ports)
+	for _, f := range fs {
+		if w.met(f) {
+			found = true
+			ports = slices.DeleteFunc(ports, func(p string) bool { return slices.Contains(f.Ports, p) })
+		}
+	}
+	switch {
+	case !found:
+		return " at all"
+	case len(ports) > 0:
+		return " at " + natural.Fold(ports)
+	}
+	return ""
+}
+
+// String implements fmt.Stringer.
+func (w wanted) String() string {
+	return fmt.Sprintf("%s %s %s", w.severity, strings.Join(w.ids, "|"), strings.TrimSpace(w.device+" "+natural.Fold(w.ports)))
+}
+
+func (x *fabric) wants(t *testing.T, f fault, devices []string) (out []wanted) {
+	t.Helper()
+	for s := range strings.SplitSeq(f.want, ";") {
+		words := strings.SplitN(strings.TrimSpace(s), " ", 3)
+		if len(words) < 3 {
+			t.Fatalf("%q is not a severity, an id and a place", s)
+		}
+		for _, id := range strings.Split(words[1], "|") {
+			if validate.Lookup(id) == nil && !strings.HasPrefix(id, "gate:") {
+				t.Fatalf("there is no check %s", id)
+			}
+		}
+		w := wanted{severity: validate.Severity(words[0]), ids: strings.Split(words[1], "|")}
+		if !strings.HasPrefix(words[2], "@") {
+			var ports string
+			w.device, ports, _ = strings.Cut(words[2], " ")
+			w.ports = named(ports)
+			out = append(out, w)
+			continue
+		}
+		for _, d := range devices {
+			w.device = strings.TrimSpace(d)
+			w.ports = x.meant(w.device, words[2])
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// named are ports by their names, as a finding folds them.
+func named(folded string) (out []string) {
+	if folded == "" {
+		return nil
+	}
+	for p := range strings.SplitSeq(folded, ",") {
+		out = append(out, p)
+	}
+	return out
+}
+
+// meant are the ports of a device that "@", "@down" and "@up" mean.
+func (x *fabric) meant(device, which string) (ports []string) {
+	fab := x.f.Fabric()
+	switch h := fab.Host(device); {
+	case which == "@switch":
+		return nil
+	case h != nil:
+		return []string{h.NICs[0].Name}
+	}
+	for _, p := range fab.Switch(device).Ports {
+		if p.Link == nil {
+			continue
+		}
+		toHost := fab.Switch(otherEnd(p, device).Device) == nil
+		if which == "@" || which == "@down" && toHost || which == "@up" && !toHost {
+			ports = append(ports, p.Name)
+		}
+	}
+	return ports
+}
+
+func otherEnd(p *intent.Port, device string) intent.Endpoint {
+	if p.Link.A.Device == device {
+		return p.Link.B
+	}
+	return p.Link.A
+}
+
+// state is all that the devices of the lab show of their configuration.
+func (x *fabric) state() string {
+	var b strings.Builder
+	for _, n := range x.l.Names() {
+		for line := range strings.Lines(x.running(n)) {
+			if !strings.HasPrefix(line, "!") { // the time, on NX-OS
+				b.WriteString(line)
+			}
+		}
+	}
+	for _, n := range x.l.HostNames() {
+		if err := json.NewEncoder(&b).Encode(x.l.Servers[n].Kernel().State("eth0")); err != nil {
+			panic(err) // numbers alone
+		}
+	}
+	return b.String()
+}
+
+// tally is the result.
+type tally struct {
+	lines         []string
+	found, faulty int
+	open          []string
+}
+
+func (r *tally) add(base string, f fault, wrong []string, t *testing.T) {
+	r.faulty++
+	switch {
+	case len(wrong) == 0 && f.open != "":
+		t.Errorf("this fault is open (%s), and found as wanted: take the mark out", f.open)
+	case len(wrong) == 0:
+		r.found++
+	case f.open != "":
+		r.open = append(r.open, fmt.Sprintf("%s: %s: %s\n\t%s", base, f.name, f.open, strings.Join(wrong, "\n\t")))
+	default:
+		t.Errorf("%s on %s: %s\n%s", f.name, f.at, f.do, strings.Join(wrong, "\n"))
+	}
+}
+
+func (r *tally) print(t *testing.T) {
+	text := fmt.Sprintf("%d faults, %d found by id, place and severity, %d open\n%s\n", r.faulty, r.found, len(r.open), strings.Join(r.open, "\n"))
+	t.Log(text)
+	if dir := os.Getenv("ROCE_FABRIC_ARTIFACTS"); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "running-faults.txt"), []byte(text), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/nic/dcb"
+	"github.com/roce-fabric/roce-fabric/nic/local"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/host"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
+)
+
+// inject puts a fault into a device behind the tool's back, and saves it there, so that
+// nothing but the fault is to be found. what are statements, separated by ";":
+//
+//	unplug PORT                      takes the cable out
+//	neighbor PORT DEVICE REMOTE      what LLDP shows; "-" for nothing
+//	count PORT QUEUE COUNTER N       what the port has counted
+//	refuse                           the device answers nobody
+//	unsaved                          what was written is not saved
+//
+// and on SONiC, where * stands for any part of a key,
+//
+//	TABLE|KEY FIELD=VALUE -FIELD     a row of CONFIG_DB
+//	-TABLE|KEY                       without this row
+//	APPL|STATE|COUNTERS TABLE KEY FIELD=VALUE
+//	ASIC OBJECT OF FIELD=VALUE       port, queue, pg, or the wred, scheduler, qprofile,
+//	                                 pgprofile, pool, epool, dscpmap of one
+//
+// and on EOS and NX-OS lines as typed; for hosts see [hostDoes].
+func (x *fabric) inject(device, what string) error {
+	save := true
+	var lines []string
+	for s := range strings.SplitSeq(what, ";") {
+		s = strings.TrimSpace(s)
+		f := strings.Fields(s)
+		if len(f) == 0 {
+			continue
+		}
+		h, onHost := x.l.Servers[device]
+		switch {
+		case onHost:
+			if err := hostDoes(h, f); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+			continue
+		case f[0] == "unsaved":
+			save = false
+			continue
+		case x.common(device, f):
+			continue
+		}
+		sw, ok := x.l.Switches[device].(*sonic.Switch)
+		if !ok {
+			lines = append(lines, s)
+			continue
+		}
+		if err := rows(sw, f); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	sw := x.l.Switches[device]
+	if len(lines) > 0 {
+		if err := sw.(interface{ Configure(string) error }).Configure(strings.Join(lines, "\n")); err != nil {
+			return err
+		}
+	}
+	if sw != nil && save {
+		sw.(interface{ Save() }).Save()
+	}
+	return nil
+}
+
+// common is what any switch can suffer.
+func (x *fabric) common(device string, f []string) bool {
+	sw := x.l.Switches[device]
+	switch {
+	case f[0] == "unplug" && len(f) == 2:
+		type plug interface{ Unplug(string, bool) }
+		if p, ok := sw.(plug); ok {
+			p.Unplug(f[1], true)
+		} else {
+			worldOf(sw).Unplug(f[1], true)
+		}
+	case f[0] == "neighbor" && len(f) == 4:
+		dev := f[2]
+		if dev == "-" {
+			dev = ""
+		}
+		type lldp interface {
+			SetNeighbor(port, device, remote string)
+		}
+		sw.(lldp).SetNeighbor(f[1], dev, f[3])
+	case f[0] == "count" && len(f) == 5:
+		q, n := number(f[2]), number(f[4])
+		tallyOf(sw).Set(f[1], q, f[3], uint64(n))
+	case f[0] == "refuse":
+		refuse(sw, true)
+	default:
+		return false
+	}
+	return true
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err) // a slip in a table
+	}
+	return n
+}
+
+// rows writes rows of a SONiC switch's databases.
+func rows(sw *sonic.Switch, f []string) error {
+	switch f[0] {
+	case "APPL", "STATE", "COUNTERS":
+		sw.SetDBRow(f[0]+"_DB", f[1], f[2], fields(f[3:]))
+		return nil
+	case "ASIC":
+		key, err := asicKey(sw, f[1], f[2])
+		if err == nil {
+			sw.SetDBRow("ASIC_DB", "ASIC_STATE", key, fields(f[3:]))
+		}
+		return err
+	}
+	gone := strings.HasPrefix(f[0], "-")
+	table, pattern, ok := strings.Cut(strings.TrimPrefix(f[0], "-"), "|")
+	if !ok {
+		return fmt.Errorf("%q is no row", f[0])
+	}
+	have := sw.Config()[table]
+	keys := []string{pattern}
+	if strings.Contains(pattern, "*") {
+		keys = slices.DeleteFunc(natural.Keys(have), func(k string) bool { ok, _ := path.Match(pattern, k); return !ok })
+	}
+	if len(keys) == 0 || gone && have[keys[0]] == nil {
+		return fmt.Errorf("there is no row %s|%s", table, pattern)
+	}
+	for _, k := range keys {
+		if gone {
+			sw.DelRow(table, k)
+			continue
+		}
+		row := maps.Clone(have[k])
+		if row == nil {
+			row = map[string]string{}
+		}
+		delete(row, "NULL")
+		for _, s := range f[1:] {
+			if name, ok := strings.CutPrefix(s, "-"); ok {
+				if row[name] == "" {
+					return fmt.Errorf("%s has no %s", k, name)
+				}
+				delete(row, name)
+				continue
+			}
+			maps.Copy(row, fields([]string{s}))
+		}
+		sw.SetRow(table, k, row)
+	}
+	return nil
+}
+
+func fields(l []string) map[string]string {
+	out := map[string]string{}
+	for _, s := range l {
+		k, v, ok := strings.Cut(s, "=")
+		if !ok {
+			panic("no field: " + s) // a slip in a table
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// asicKey finds an object in ASIC_DB, as a person does: by the name maps of COUNTERS_DB,
+// and from object to object.
+func asicKey(sw *sonic.Switch, kind, of string) (string, error) {
+	counters, asic := sw.DB("COUNTERS_DB"), sw.DB("ASIC_DB")["ASIC_STATE"]
+	at := func(typ, oid string) (string, error) {
+		key := "SAI_OBJECT_TYPE_" + typ + ":" + oid
+		if asic[key] == nil {
+			return "", fmt.Errorf("ASIC_DB has no %s", key)
+		}
+		return key, nil
+	}
+	from := map[string]struct{ names, typ string }{
+		"port": {"COUNTERS_PORT_NAME_MAP", "PORT"}, "queue": {"COUNTERS_QUEUE_NAME_MAP", "QUEUE"}, "pg": {"COUNTERS_PG_NAME_MAP", "INGRESS_PRIORITY_GROUP"},
+	}
+	if n, ok := from[kind]; ok {
+		return at(n.typ, counters[n.names][""][of])
+	}
+	via := map[string]struct{ of, attr, typ string }{
+		"wred":      {"queue", "SAI_QUEUE_ATTR_WRED_PROFILE_ID", "WRED"},
+		"qprofile":  {"queue", "SAI_QUEUE_ATTR_BUFFER_PROFILE_ID", "BUFFER_PROFILE"},
+		"pgprofile": {"pg", "SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE", "BUFFER_PROFILE"},
+		"pool":      {"pgprofile", "SAI_BUFFER_PROFILE_ATTR_POOL_ID", "BUFFER_POOL"},
+		"epool":     {"qprofile", "SAI_BUFFER_PROFILE_ATTR_POOL_ID", "BUFFER_POOL"},
+		"dscpmap":   {"port", "SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP", "QOS_MAP"},
+	}
+	v, ok := via[kind]
+	if !ok {
+		return "", fmt.Errorf("unknown object %q", kind)
+	}
+	key, err := asicKey(sw, v.of, of)
+	if err != nil {
+		return "", err
+	}
+	return at(v.typ, asic[key][v.attr])
+}
+
+// hostDoes changes a host: what its driver holds, and the files of its kernel.
+//
+//	pfc NIC 3,4 | trust NIC pcp | dscp NIC 26=0 | ets NIC 3=20,0=80 | strict NIC 0
+//	buffer NIC 3=0 | cable NIC 100 | dcbx NIC firmware | pause NIC | tos RDMA 0
+//	file PATH-BELOW-/sys VALUE | process NAME | unplug NIC | cnp NIC DSCP PRIORITY
+//	norma NIC | refuse | noroot
+func hostDoes(h *host.Host, f []string) error {
+	k := h.Kernel()
+	corrupt := func(edit func(*dcb.State)) { k.Corrupt(f[1], edit) }
+	pairs := func(set func(a, b int)) {
+		for _, p := range strings.Split(f[2], ",") {
+			a, b, _ := strings.Cut(p, "=")
+			set(number(a), number(b))
+		}
+	}
+	switch f[0] {
+	case "pfc":
+		var mask qos.PrioritySet
+		for _, p := range strings.Split(f[2], ",") {
+			if p != "-" {
+				mask |= qos.Priorities(number(p))
+			}
+		}
+		corrupt(func(s *dcb.State) { s.PFC.Enabled = mask })
+	case "trust":
+		corrupt(func(s *dcb.State) {
+			s.Apps = slices.DeleteFunc(slices.Clone(s.Apps), func(a dcb.App) bool { return a.Selector == dcb.SelectorDSCP })
+		})
+	case "dscp":
+		pairs(func(d, p int) {
+			corrupt(func(s *dcb.State) {
+				s.Apps = slices.DeleteFunc(slices.Clone(s.Apps), func(a dcb.App) bool { return a.Selector == dcb.SelectorDSCP && int(a.Protocol) == d })
+				s.Apps = append(s.Apps, dcb.App{Selector: dcb.SelectorDSCP, Priority: uint8(p), Protocol: uint16(d)})
+			})
+		})
+	case "ets":
+		corrupt(func(s *dcb.State) {
+			e := *s.ETS
+			pairs(func(prio, share int) {
+				tc := e.PriorityTC[prio]
+				e.TSA[tc], e.Bandwidth[tc] = dcb.TSAETS, uint8(share)
+			})
+			s.ETS = &e
+		})
+	case "strict":
+		corrupt(func(s *dcb.State) {
+			e := *s.ETS
+			tc := e.PriorityTC[number(f[2])]
+			e.TSA[tc], e.Bandwidth[tc] = dcb.TSAStrict, 0
+			s.ETS = &e
+		})
+	case "buffer":
+		corrupt(func(s *dcb.State) {
+			b := *s.Buffer
+			pairs(func(prio, to int) { b.PriorityBuffer[prio] = uint8(to) })
+			s.Buffer = &b
+		})
+	case "cable":
+		corrupt(func(s *dcb.State) { s.PFC.Delay = uint16(number(f[2])) })
+	case "dcbx":
+		corrupt(func(s *dcb.State) { d := *s.DCBX &^ dcb.DCBXHost; s.DCBX = &d })
+	case "willing":
+		corrupt(func(s *dcb.State) { e := *s.ETS; e.Willing = true; s.ETS = &e })
+	case "pause":
+		k.SetPause(f[1], local.Pause{RX: true, TX: true})
+	case "tos":
+		k.SetCM(f[1], "default_roce_tos", f[2])
+	case "file":
+		k.Put(f[1], strings.Join(f[2:], " ")+"\n")
+	case "process":
+		k.Process(4711, f[1])
+	case "unplug":
+		k.Unplug(f[1], true)
+	case "cnp":
+		k.SetCNP(f[1], number(f[2]), number(f[3]))
+	case "nordma":
+		k.DropRDMA(f[1])
+	case "refuse":
+		h.Faults().RefuseConnections(true)
+	case "noroot":
+		h.Faults().NoRoot(true)
+	case "nodcb":
+		h.Faults().NoDCB(true)
+	default:
+		return fmt.Errorf("unknown")
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/fleet"
+	"github.com/roce-fabric/roce-fabric/fleet/store"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/testlab/lab"
+	"github.com/roce-fabric/roce-fabric/testlab/sim"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/eos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/sonic"
+	"github.com/roce-fabric/roce-fabric/validate"
+)
+
+// fabric is an intent, and a lab whose devices run it.
+type fabric struct {
+	f  *fleet.Fabric
+	l  *lab.Lab
+	at *fleet.Access
+}
+
+// load reads an intent.
+func load(t testing.TB, text string) *fleet.Fabric {
+	t.Helper()
+	f, err := fleet.Load(t.Context(), "-", fleet.LoadOptions{Stdin: strings.NewReader(text), Name: "fabric.yaml", Take: fleet.TakeAll})
+	if err != nil {
+		t.Fatalf("load: %v", err)
+	}
+	return f
+}
+
+// start starts the devices of an intent, as they were delivered or with the
+// configurations of o.
+func start(t testing.TB, text string, o lab.Options) *fabric {
+	t.Helper()
+	f := load(t, text)
+	l, err := lab.Start(f.Fabric(), t.TempDir(), o)
+	if err != nil {
+		t.Fatalf("lab: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &fabric{f, l, &fleet.Access{At: l.At}}
+}
+
+// apply applies the intent to all devices.
+func (x *fabric) apply(t testing.TB) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	devices, _ := x.f.Devices(x.at)
+	plan, err := fleet.Prepare(ctx, devices, fleet.PlanOptions{Fabric: x.f.Fabric(), Workers: 4})
+	if err != nil {
+		t.Fatalf("plan: %v", err)
+	}
+	defer plan.Close()
+	r, err := fleet.Apply(ctx, devices, plan, fleet.ApplyOptions{
+		RunOptions: fleet.RunOptions{Fabric: x.f.Fabric(), Store: store.Dir(t.TempDir())}, Allow: qos.ImpactReload,
+	})
+	if err != nil {
+		var said []string
+		if r != nil {
+			for _, o := range r.Outcomes {
+				if o.Error != nil {
+					said = append(said, fmt.Sprintf("%s %s: %v", o.Device, o.State, o.Error))
+				}
+			}
+		}
+		t.Fatalf("apply: %v\n%s", err, strings.Join(said, "\n"))
+	}
+}
+
+// differs lists what a plan would change.
+func (x *fabric) differs(t testing.TB) (out []string) {
+	t.Helper()
+	devices, _ := x.f.Devices(x.at)
+	err := fleet.Plan(t.Context(), devices, fleet.PlanOptions{Fabric: x.f.Fabric(), Workers: 4}, func(d *fleet.DevicePlan) error {
+		if d.Error != nil {
+			return d.Error
+		}
+		for _, g := range d.Changes {
+			out = append(out, fmt.Sprintf("%s %s: %s -> %s", d.Name, g.Path(), g.Old, g.New))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("plan: %v", err)
+	}
+	return out
+}
+
+// validate is `roce-fabric validate`.
+func (x *fabric) validate(t testing.TB, o fleet.ValidateOptions) []validate.Finding {
+	t.Helper()
+	o.Workers = 4
+	v, err := fleet.Validate(t.Context(), x.f, x.at, o)
+	if err != nil {
+		t.Fatalf("validate: %v", err)
+	}
+	return v.Findings
+}
+
+// counts are the findings above info.
+func counts(fs []validate.Finding) (out []string) {
+	for _, f := range fs {
+		if f.Severity != validate.Info && f.Suppressed == nil {
+			out = append(out, said(f))
+		}
+	}
+	return out
+}
+
+func said(f validate.Finding) string {
+	return fmt.Sprintf("%s %s %s: %s", f.Severity, f.ID, f.Place(), f.What)
+}
+
+// keep notes what all devices of the lab hold; back brings it back.
+func (x *fabric) keep() (back func()) {
+	var all []func()
+	for _, name := range natural.Keys(x.l.Switches) {
+		sw := x.l.Switches[name]
+		all = append(all, sw.(interface{ Keep() func() }).Keep(), func() {
+			tallyOf(sw).Reset()
+			refuse(sw, false)
+		})
+	}
+	for _, name := range natural.Keys(x.l.Servers) {
+		all = append(all, x.l.Servers[name].Kernel().Keep(), x.l.Servers[name].Faults().Clear)
+	}
+	return func() {
+		for _, f := range all {
+			f()
+		}
+	}
+}
+
+// refuse has a switch answer nobody, or all again.
+func refuse(s lab.Switch, on bool) {
+	switch s := s.(type) {
+	case *eos.EOS:
+		s.Faults().RefuseConnections(on)
+	case *nxos.NXOS:
+		s.Faults().RefuseConnections(on)
+	case *sonic.Switch:
+		s.Faults().RefuseConnections(on)
+	}
+}
+
+func worldOf(s lab.Switch) *cli.World {
+	switch s := s.(type) {
+	case *eos.EOS:
+		return s.World
+	case *nxos.NXOS:
+		return s.World
+	}
+	return nil
+}
+
+// tallyOf is what a switch counts.
+func tallyOf(s lab.Switch) *sim.Tally {
+	if s, ok := s.(*sonic.Switch); ok {
+		return s.Counters()
+	}
+	return &worldOf(s).Tally
+}
+
+// running is what a switch shows of its configuration, for a person who writes faults.
+func (x *fabric) running(name string) string {
+	switch s := x.l.Switches[name].(type) {
+	case *eos.EOS:
+		return s.Running()
+	case *nxos.NXOS:
+		return s.Running()
+	case *sonic.Switch:
+		var b strings.Builder
+		c := s.Config()
+		for _, table := range natural.Keys(c) {
+			for _, key := range natural.Keys(c[table]) {
+				fmt.Fprintf(&b, "%s|%s", table, key)
+				for _, f := range natural.Keys(c[table][key]) {
+					fmt.Fprintf(&b, " %s=%s", f, c[table][key][f])
+				}
+				b.WriteByte('\n')
+			}
+		}
+		return b.String()
+	}
+	return ""
+}

@@ -1,0 +1,157 @@
+package faults
+
+// profile opens a queue of the profile that the ports of the EOS switches have.
+const profile = "qos profile ROCE-FABRIC; "
+
+// eosFaults are typed at the terminal of EOS switches (Arista EOS user manual, Quality of
+// Service; arista/avd, platform trident mmu).
+var eosFaults = []fault{
+	// Buffers and thresholds.
+	{"headroom of ten cells", "leaf1", "platform trident mmu queue profile P; ingress headroom cells 10; exit; platform trident mmu queue profile P apply", "error BUF-01 @", sibling, "platform: mmu profiles are not read"},
+	{"headroom of ten cells everywhere", "switches", "platform trident mmu queue profile P; ingress headroom cells 10; exit; platform trident mmu queue profile P apply", "error BUF-01 @", "", "platform: mmu profiles are not read"},
+	{"alpha of 1/64", "leaf1", "platform trident mmu queue profile P; ingress threshold 1/64; exit; platform trident mmu queue profile P apply", "warning BUF-09 @", "ECN-03 the pause comes before full marking; BUF-10 and early; " + sibling, "platform: mmu profiles are not read"},
+	{"alpha of 1/64 for the lossless group", "leaf1", "platform trident mmu queue profile P; ingress priority-group 3 threshold 1/64; exit; platform trident mmu queue profile P apply", "warning BUF-09 @", "ECN-03 the pause comes before full marking; BUF-10 and early; " + sibling, "platform: mmu profiles are not read"},
+	{"lossless queues may hold little", "leaf1", "platform trident mmu queue profile P; egress unicast queue 3 threshold 1/64; exit; platform trident mmu queue profile P apply", "error BUF-08 @", "ECN-04 the queue never gets that long; " + sibling, "platform: mmu profiles are not read"},
+	{"thresholds of 20 and 40 MB on one leaf", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes max-mark-probability 10", "error ECN-03|DRIFT @", "ECN-04 the queue never gets that long; ECN-05 the other switches differ; ECN-06 nor does it fit the speed", "running: it is a warning where others differ"},
+	{"thresholds of 20 and 40 MB everywhere", "switches", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes max-mark-probability 10", "error ECN-03|DRIFT @", "ECN-04 the queue never gets that long; ECN-05 it is not the intent's; ECN-06 nor does it fit the speed", ""},
+	{"thresholds in segments", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150 segments maximum-threshold 1500 segments max-mark-probability 10", "warning ECN-15 @", "ECN-05 the other switches differ", ""},
+	{"thresholds of another switch", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 300000 bytes maximum-threshold 1400000 bytes max-mark-probability 10", "warning ECN-05 @", "DRIFT they are not the intent's", ""},
+	{"thresholds of another speed", "spine1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 5000 bytes maximum-threshold 20000 bytes max-mark-probability 10", "warning ECN-06 @", "ECN-05 the other switches differ", "running: ECN-06 judges the intent alone"},
+	{"a step that marks one packet in ten", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 1500000 bytes maximum-threshold 1500000 bytes max-mark-probability 10", "error ECN-02 @", "ECN-05 the other switches differ; ECN-03 the pause comes before the first mark", ""},
+	{"another probability", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 bytes maximum-threshold 1500000 bytes max-mark-probability 100", "warning ECN-07 @", "ECN-05 the other switches differ", ""},
+	{"marking follows an average", "leaf1", profile + "uc-tx-queue 3; random-detect ecn minimum-threshold 150000 bytes maximum-threshold 1500000 bytes max-mark-probability 10 weight 9", "warning ECN-10 @", "ECN-05 the other switches differ", ""},
+	{"no curve", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn", "error ECN-01 @", "ECN-14 the other hops mark", ""},
+	{"drops beside marks", "leaf1", profile + "uc-tx-queue 3; no random-detect ecn; random-detect drop minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10", "error ECN-08 @", "ECN-01 and marks nothing; ECN-14 the other hops mark", "checks: random-detect drop of a lossless queue is not read"},
+
+	// Classification.
+	{"DSCP of RDMA in the default class", "leaf1", "qos map dscp 26 to traffic-class 0", "error CLS-02 @", "CLS-01 the other switches differ", ""},
+	{"DSCP of notifications in the default class", "leaf1", "qos map dscp 48 to traffic-class 0", "error CLS-01 @", "CLS-09 they are not served first", ""},
+	{"other traffic in the lossless class", "leaf1", "qos map dscp 27 to traffic-class 3", "warning CLS-03 @", "CLS-01 the other switches differ", ""},
+	{"the class of RDMA in another queue", "leaf1", "qos map traffic-class 3 to uc-tx-queue 4", "error DRIFT|CLS-05 @switch", "SCH-03 it has another share; ECN-01 and no curve", ""},
+	{"RDMA leaves with another DSCP", "leaf1", "qos map traffic-class 3 to dscp 8; qos rewrite dscp", "error CLS-07 @", "", ""},
+	{"ports trust PCP", "leaf1", profile + "qos trust cos", "error CLS-04 @", "CLS-14 the other end trusts DSCP", ""},
+	{"one port trusts PCP", "leaf1", "interface Ethernet33/1; qos trust cos", "error CLS-04 leaf1 Ethernet33/1", "CLS-14 the other end trusts DSCP; " + sibling, ""},
+
+	// PFC.
+	{"no PFC", "leaf1", profile + "no priority-flow-control on", "error PFC-01 @up; error PFC-02 @down", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched", ""},
+	{"PFC is off on the switch", "leaf1", "priority-flow-control all off", "error PFC-01|PFC-10 @up; error PFC-02|PFC-10 @down", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched", ""},
+	{"one port is not watched", "leaf1", "interface Ethernet1/1; no priority-flow-control pause watchdog", "error WD-01 leaf1 Ethernet1/1", sibling, ""},
+	{"another priority is no-drop as well", "leaf1", profile + "priority-flow-control priority 4 no-drop", "error PFC-01 @up; error PFC-02 @down", "WD-03 nor is it watched; PFC-03 no group has headroom for it", "checks: DRIFT repeats PFC-01, the watchdog follows no-drop"},
+	{"RDMA is not no-drop", "leaf1", profile + "priority-flow-control priority 3 drop", "error PFC-01 @up; error PFC-02 @down", "PFC-15 half of it is configured; WD-03 nothing is watched", ""},
+	{"802.3x towards a host", "leaf1", "interface Ethernet1/1; flowcontrol receive on", "error PFC-05 leaf1 Ethernet1/1", sibling, ""},
+
+	// Scheduling.
+	{"RDMA has a fifth of the link", "leaf1", profile + "uc-tx-queue 3; bandwidth percent 10", "warning SCH-03 @", "", ""},
+	{"other traffic is strict", "leaf1", profile + "uc-tx-queue 0; priority strict", "error DRIFT @", "SCH-03 less may be left for RDMA", ""},
+	{"notifications have a share of 1", "leaf1", profile + "uc-tx-queue 6; no priority; bandwidth percent 1", "error CLS-09 @", "", ""},
+
+	// MTU.
+	{"a small MTU between switches", "leaf1", "interface Ethernet33/1; mtu 1500", "error MTU-02 leaf1 Ethernet33/1", "MTU-01 the ends differ; " + sibling, ""},
+	{"an MTU below that of the host", "leaf1", "interface Ethernet1/1; mtu 8000", "error MTU-03 leaf1 Ethernet1/1", sibling, ""},
+
+	// Watchdog.
+	{"no watchdog", "leaf1", "no priority-flow-control pause watchdog default timeout", "error WD-01 @down; warning WD-02 @up", "WD-05 the other switches differ", ""},
+	{"the watchdog waits 4 s", "leaf1", "priority-flow-control pause watchdog default timeout 4", "warning WD-05 @", "", ""},
+
+	// Ports and operations.
+	{"a port has no profile", "leaf1", "interface Ethernet33/1; no service-profile ROCE-FABRIC", "error PRT-01 leaf1 Ethernet33/1", "", ""},
+	{"a port towards a host is shut", "leaf1", "interface Ethernet1/1; shutdown", "error PRT-05 leaf1 Ethernet1/1", "", ""},
+	{"a port has no link", "leaf1", "unplug Ethernet1/1", "error PRT-05 leaf1 Ethernet1/1", "", ""},
+	{"a cable is in another switch", "leaf1", "neighbor Ethernet33/1 spine2 Ethernet9/1", "error TOP-07 leaf1 Ethernet33/1", "", ""},
+	{"a change was not saved", "leaf1", "interface Ethernet1/1; description new; unsaved", "warning OPS-01 leaf1", "", ""},
+}
+
+// nxosFaults are typed at the terminal of NX-OS switches (Cisco Nexus 9000 QoS
+// configuration guide, 10.x).
+var nxosFaults = []fault{
+	// Buffers and thresholds.
+	{"a pause buffer below the floor", "leaf1", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 27456 pause-threshold 12480 resume-threshold 10000; exit; exit; system qos; service-policy type queuing input IN", "error BUF-01 @up", "BUF-01 the buffer is below the model of the short cable as well; " + sibling, "platform: pause buffers are not read"},
+	{"a pause buffer below the floor everywhere", "switches", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 27456 pause-threshold 12480 resume-threshold 10000; exit; exit; system qos; service-policy type queuing input IN", "error BUF-01 @up", "BUF-01 the buffer is below the model of the short cable as well", "platform: pause buffers are not read"},
+	{"a pause buffer without hysteresis", "leaf1", "policy-map type queuing IN; class type queuing c-in-q3; pause buffer-size 400000 pause-threshold 200000 resume-threshold 200000; exit; exit; system qos; service-policy type queuing input IN", "warning PFC-11 @", sibling, "platform: pause buffers are not read"},
+	{"a lossless queue of 100 KB", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; queue-limit 100000 bytes", "error BUF-08 @", "ECN-04 the queue never gets that long; DRIFT it is not the intent's; " + sibling, "platform: queue-limit is not read"},
+	{"thresholds of 20 and 40 MB on one leaf", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn", "error ECN-03|DRIFT @", "ECN-04 the queue never gets that long; ECN-05 the other switches differ; ECN-06 nor does it fit the speed", "running: it is a warning where others differ"},
+	{"thresholds of 20 and 40 MB everywhere", "switches", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 20000000 bytes maximum-threshold 40000000 bytes drop-probability 10 weight 0 ecn", "error ECN-03|DRIFT @", "ECN-04 the queue never gets that long; ECN-05 it is not the intent's; ECN-06 nor does it fit the speed", ""},
+	{"thresholds of another switch", "spine1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 300000 bytes maximum-threshold 1400000 bytes drop-probability 10 weight 0 ecn", "warning ECN-05 @", "DRIFT they are not the intent's", ""},
+	{"thresholds of another speed", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 5000 bytes maximum-threshold 20000 bytes drop-probability 10 weight 0 ecn", "warning ECN-06 @", "ECN-05 the other switches differ", "running: ECN-06 judges the intent alone"},
+	{"another probability", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 100 weight 0 ecn", "warning ECN-07 @", "ECN-05 the other switches differ", ""},
+	{"marking follows an average", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10 weight 8 ecn", "warning ECN-10 @", "ECN-05 the other switches differ", ""},
+	{"drops and no marks", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; random-detect minimum-threshold 150000 bytes maximum-threshold 1500000 bytes drop-probability 10 weight 0", "error ECN-08 @", "ECN-14 the other hops mark", ""},
+	{"no curve", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; no random-detect", "error ECN-01 @", "ECN-14 the other hops mark", ""},
+
+	// Classification.
+	{"DSCP of RDMA in the default class", "leaf1", "class-map type qos match-any ROCE-FABRIC-RDMA; no match dscp 26; match dscp 24", "error CLS-02 @", "CLS-01 the other switches differ; CLS-03 and other traffic is lossless", ""},
+	{"other traffic in the lossless class", "leaf1", "class-map type qos match-any ROCE-FABRIC-RDMA; match dscp 27", "warning CLS-03 @", "CLS-01 the other switches differ", ""},
+	{"DSCP of notifications in the default class", "leaf1", "class-map type qos match-any ROCE-FABRIC-CNP; no match dscp 48; match dscp 49", "error CLS-01 @", "CLS-09 they are not served first", ""},
+	{"RDMA in another group", "leaf1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-RDMA; set qos-group 2", "error CLS-02 @", "CLS-01 the other switches differ; SCH-07 the queue has no share; MTU-05 its class has the default MTU", ""},
+	{"RDMA leaves with another DSCP", "leaf1", "policy-map type qos ROCE-FABRIC-IN; class ROCE-FABRIC-RDMA; set dscp 8", "error CLS-07 @", "", "checks: set dscp of an input policy is not read"},
+	{"one port does not classify", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN", "error CLS-04|CLS-02 leaf1 Ethernet1/29", "CLS-04 it trusts nothing; CLS-02 RDMA is lossy there; CLS-14 the other end trusts DSCP; CLS-01 the other ports differ; " + sibling, ""},
+
+	// PFC.
+	{"PFC waits for the other end", "leaf1", "interface Ethernet1/1; priority-flow-control mode auto", "error PFC-10 leaf1 Ethernet1/1", "DCB-03 it negotiates; PFC-02 and is off; " + sibling, ""},
+	{"no PFC between two switches", "leaf1", "interface Ethernet1/29; priority-flow-control mode off", "error PFC-01|PFC-10 leaf1 Ethernet1/29", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched; " + sibling, ""},
+	{"no PFC towards a host", "leaf1", "interface Ethernet1/1; priority-flow-control mode off", "error PFC-02|PFC-10 leaf1 Ethernet1/1", "PFC-10 it is off; PFC-15 half of it is configured; WD-03 nothing is watched; " + sibling, ""},
+	{"no class pauses", "leaf1", "policy-map type network-qos ROCE-FABRIC-NQ; class type network-qos c-8q-nq3; no pause pfc-cos 3", "error PFC-01 @up; error PFC-02 @down", "PFC-15 half of it is configured; PFC-10 it is off; WD-03 nothing is watched", "checks: a switch without a pausing class is found as DRIFT"},
+	{"another class pauses as well", "leaf1", "policy-map type network-qos ROCE-FABRIC-NQ; class type network-qos c-8q-nq4; pause pfc-cos 4", "error PFC-01 @up; error PFC-02 @down", "PFC-03 no group has headroom for it; WD-03 nor is it watched; MTU-05 its MTU is the default", "checks: a second pausing class is not found"},
+	{"802.3x towards a host", "leaf1", "interface Ethernet1/1; flowcontrol receive on", "error PFC-05 leaf1 Ethernet1/1", sibling, ""},
+
+	// Scheduling.
+	{"RDMA has a fifth of the link", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; bandwidth remaining percent 10", "warning SCH-03 @", "", ""},
+	{"RDMA has no share", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q3; bandwidth remaining percent 0", "error SCH-07 @", "SCH-03 which is less", ""},
+	{"notifications are not first", "leaf1", "policy-map type queuing ROCE-FABRIC-OUT; class type queuing c-out-8q-q6; no priority level 2; bandwidth remaining percent 0", "error CLS-09 @", "SCH-07 the queue has no share; DRIFT it is not the intent's", ""},
+
+	// MTU.
+	{"the class of RDMA has a small MTU", "leaf1", "policy-map type network-qos ROCE-FABRIC-NQ; class type network-qos c-8q-nq3; mtu 1500", "error MTU-05 @", "", ""},
+	{"a small MTU between switches", "leaf1", "interface Ethernet1/29; mtu 1500", "error MTU-02 leaf1 Ethernet1/29", "MTU-01 the ends differ; " + sibling, ""},
+	{"an MTU below that of the host", "leaf1", "interface Ethernet1/1; mtu 8000", "error MTU-03 leaf1 Ethernet1/1", sibling, ""},
+
+	// Watchdog.
+	{"no watchdog towards a host", "leaf1", "interface Ethernet1/1; no priority-flow-control watch-dog-interval on", "error WD-01 leaf1 Ethernet1/1", "WD-06 half of it is configured; " + sibling, ""},
+	{"no watchdog on the switch", "leaf1", "no priority-flow-control watch-dog-interval on", "error WD-01 @down; warning WD-02 @up", "WD-06 half of it is configured", ""},
+	{"the watchdog waits longer", "leaf1", "priority-flow-control watch-dog shutdown-multiplier 10", "warning WD-05 @", "", ""},
+
+	// Ports and operations.
+	{"a port has no policies", "leaf1", "interface Ethernet1/29; no service-policy type qos input ROCE-FABRIC-IN; no service-policy type queuing output ROCE-FABRIC-OUT; priority-flow-control mode off; no priority-flow-control watch-dog-interval on", "error PRT-01 leaf1 Ethernet1/29", "PFC-01 it does not pause", "checks: PFC-10 repeats PRT-01"},
+	{"a port towards a host is shut", "leaf1", "interface Ethernet1/1; shutdown", "error PRT-05 leaf1 Ethernet1/1", "", ""},
+	{"a port has no link", "leaf1", "unplug Ethernet1/1", "error PRT-05 leaf1 Ethernet1/1", "", ""},
+	{"a cable is in another switch", "leaf1", "neighbor Ethernet1/29 spine2 Ethernet1/9", "error TOP-07 leaf1 Ethernet1/29", "", ""},
+	{"a change was not saved", "leaf1", "interface Ethernet1/1; description new; unsaved", "warning OPS-01 leaf1", "", ""},
+}
+
+// hostFaults are those of the hosts of a mixed fabric, as their drivers and files show
+// them, and those between switches of different systems.
+var hostFaults = []fault{
+	{"a NIC pauses nothing", "gpu1", "pfc eth0 -", "error PFC-02 @", "", ""},
+	{"a NIC pauses another priority", "gpu2", "pfc eth0 4", "error PFC-02 @", "", ""},
+	{"a NIC pauses one more", "gpu3", "pfc eth0 3,4", "error PFC-02 @", "", ""},
+	{"a NIC classifies by PCP", "gpu1", "trust eth0 pcp", "error NIC-01 @", "NIC-02 it has no map of DSCPs", ""},
+	{"a NIC has RDMA in another priority", "gpu1", "dscp eth0 26=0", "error NIC-02 @", "", ""},
+	{"a NIC has other traffic in the priority of RDMA", "gpu1", "dscp eth0 10=3", "warning NIC-02 @", "", ""},
+	{"a NIC has notifications in another priority", "gpu1", "dscp eth0 48=0", "error NIC-02 @", "", ""},
+	{"RDMA-CM marks nothing", "gpu1", "tos mlx5_0 0", "error NIC-03 @", "", ""},
+	{"RDMA-CM marks another DSCP", "gpu1", "tos mlx5_0 98", "error NIC-03 @", "", ""},
+	{"queue pairs have no traffic class", "gpu1", "file class/infiniband/mlx5_0/tc/1/traffic_class -1", "warning NIC-06 @", "", ""},
+	{"802.3x on a NIC", "gpu1", "pause eth0", "error PFC-05 @", "", ""},
+	{"a NIC has a small MTU", "gpu1", "file class/net/eth0/mtu 1500", "warning MTU-04 @", "MTU-04 the hosts differ; DRIFT it is not the intent's", ""},
+	{"a NIC sends more than its switch takes", "gpu1", "file class/net/eth0/mtu 9500", "error MTU-03 @", "MTU-04 the hosts differ; DRIFT it is not the intent's", ""},
+	{"a NIC gives RDMA a tenth", "gpu1", "ets eth0 3=10,0=90", "warning SCH-04 @", "", ""},
+	{"a NIC has RDMA in the buffer of the rest", "gpu1", "buffer eth0 3=0", "warning BUF-13 @", "", ""},
+	{"a NIC knows of a longer cable", "gpu1", "cable eth0 100", "warning BUF-13 @", "", ""},
+	{"a NIC sends no notifications", "gpu1", "file class/net/eth0/ecn/roce_np/enable/3 0", "error ECN-11 @", "", ""},
+	{"a NIC does not react to notifications", "gpu1", "file class/net/eth0/ecn/roce_rp/enable/3 0", "error ECN-11 @", "", ""},
+	{"a NIC reacts more slowly than the others", "gpu1", "file class/net/eth0/ecn/roce_rp/rpg_ai_rate 50", "warning ECN-12 @", "", ""},
+	{"a NIC marks notifications with another DSCP", "gpu1", "cnp eth0 8 6", "error CLS-08 @", "", ""},
+	{"a NIC sends notifications with another priority", "gpu1", "cnp eth0 48 7", "warning NIC-09 @", "", ""},
+	{"the firmware owns DCBX", "gpu1", "dcbx eth0 firmware", "warning DCB-03 @", "", ""},
+	{"an agent negotiates DCBX", "gpu1", "process lldpad", "warning DCB-02 gpu1", "", ""},
+	{"a NIC is willing, and an agent runs", "gpu1", "willing eth0; process lldpad", "warning DCB-01 @; warning DCB-02 gpu1", "", ""},
+	{"a NIC has no carrier", "gpu1", "unplug eth0", "error NIC-11 @", "", ""},
+	{"a NIC has other firmware", "gpu1", "file class/infiniband/mlx5_0/fw_ver 20.30.1000", "warning NIC-08 @", "", ""},
+	{"a host does not answer", "gpu1", "refuse", "error READ gpu1", "", ""},
+	{"a NIC shows no DCB", "gpu1", "nodcb", "warning NIC-10 @", "", ""},
+
+	// Between the systems.
+	{"a SONiC leaf pauses other priorities than its EOS spine", "leaf1", "PORT_QOS_MAP|Ethernet240 pfc_enable=4", "error PFC-01 leaf1 Ethernet240", "PFC-03 no group has headroom for it; PFC-04 the group of the other has no PFC; WD-03 nor is it watched; " + sibling, ""},
+	{"an EOS spine pauses other priorities than its leaves", "spine1", profile + "priority-flow-control priority 4 no-drop", "error PFC-01 @", "WD-03 nor is it watched; PFC-03 no group has headroom for it", "checks: DRIFT repeats PFC-01, the watchdog follows no-drop"},
+	{"an NX-OS leaf has another MTU than its EOS spine", "leaf3", "interface Ethernet1/29; mtu 1500", "error MTU-02 leaf3 Ethernet1/29", "MTU-01 the ends differ; " + sibling, ""},
+	{"an EOS leaf classifies RDMA otherwise than the others", "leaf2", "qos map dscp 26 to traffic-class 0", "error CLS-02 @", "CLS-01 the other switches differ", ""},
+}
