@@ -21,6 +21,11 @@ type Observer interface {
 type Observation struct {
 	Taken time.Time
 	Ports map[string]*PortState // by the native, long name: "Ethernet1/1"
+	// Hardware is what the device shows of its own limits, Pools and Profiles are the
+	// buffers in force, by native name.
+	Hardware qos.Hardware
+	Pools    map[string]qos.Pool
+	Profiles map[string]qos.BufferProfile
 }
 
 // Port returns the state of a port, which it adds where there is none.
@@ -52,14 +57,28 @@ type PortState struct {
 	Neighbors []qos.Neighbor // by LLDP, in the device's words
 	// Alias is the port's name in the device's own LLDP; "" where it is the same.
 	Alias string
+	// Groups are what priority groups have in force, of those with headroom.
+	Groups map[int]qos.Headroom
 	// Counters are those of its priorities and unicast egress queues.
 	Counters PortCounters
 }
 
 // Complete gives a running device what its configuration does not say and its
-// ports show: the speed where none is set, and the neighbour where LLDP sees
-// one and no other.
+// ports show: the speed where none is set, the neighbour where LLDP sees
+// one and no other, and the limits and buffers that the configuration leaves to the
+// device.
 func (o *Observation) Complete(d *qos.Device) {
+	d.Hardware = o.Hardware
+	for name, p := range o.Pools {
+		if have, ok := d.Pools[name]; !ok || have.Size == 0 {
+			put(&d.Pools, name, p)
+		}
+	}
+	for name, p := range o.Profiles {
+		if _, ok := d.Profiles[name]; !ok {
+			put(&d.Profiles, name, p)
+		}
+	}
 	for name, p := range d.Ports {
 		s := o.Ports[name]
 		if s == nil {
@@ -71,7 +90,19 @@ func (o *Observation) Complete(d *qos.Device) {
 		if len(s.Neighbors) == 1 {
 			p.Neighbor = qos.Of(s.Neighbors[0])
 		}
+		for g, h := range s.Groups {
+			if !p.Groups[g].Headroom.Set {
+				p.Groups[g].Lossless, p.Groups[g].Headroom = qos.Of(true), qos.Of(h)
+			}
+		}
 	}
+}
+
+func put[T any](m *map[string]T, name string, v T) {
+	if *m == nil {
+		*m = map[string]T{}
+	}
+	(*m)[name] = v
 }
 
 // FECOf reads the name of a forward error correction: RS-FEC (IEEE 802.3 clauses 91, 108,

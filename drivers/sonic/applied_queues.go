@@ -211,27 +211,9 @@ type buffers struct {
 
 // readBuffers reads CONFIG_DB, and what is computed from it.
 func (d *driver) readBuffers(ctx context.Context) (*buffers, error) {
-	c, err := d.client(ctx)
+	t, err := d.tables(ctx, "CONFIG_DB", native.TGroup, native.TBufferQueue, native.TProfile, native.TPort)
 	if err != nil {
 		return nil, err
-	}
-	names := []string{native.TGroup, native.TBufferQueue, native.TProfile, native.TPort}
-	var paths []gnmi.Path
-	for _, n := range names {
-		paths = append(paths, gnmi.Path{"CONFIG_DB", "localhost", n})
-	}
-	raw, err := c.GetPresent(ctx, origin, paths...)
-	if err != nil {
-		return nil, drivers.TransportError(err)
-	}
-	var t [4]native.Table
-	for i := range raw {
-		if raw[i] == nil {
-			continue
-		}
-		if t[i], err = native.ParseTable(names[i], raw[i]); err != nil {
-			return nil, fmt.Errorf("read CONFIG_DB: %w", err)
-		}
 	}
 	b := &buffers{down: map[string]bool{}, groups: bindings(t[0], "|"), queues: bindings(t[1], "|"), profiles: t[2]}
 	for port, row := range t[3] {

@@ -42,7 +42,11 @@ type driver struct {
 	facts *drivers.Facts
 	rel   native.Release
 	chip  string
-	pace  pace
+	// meta is DEVICE_METADATA, of Probe.
+	meta native.Row
+	// staticPool says, since a read, that thresholds of lossless groups are bytes.
+	staticPool bool
+	pace       pace
 	// sshDown is why SSH is left out, though it is configured.
 	sshDown error
 	// left is what earlier runs left behind; nil where that is not known. Its
@@ -180,7 +184,7 @@ func (d *driver) Probe(ctx context.Context) (drivers.Facts, error) {
 			f.ASIC = m.GCU
 		}
 	}
-	d.rel, d.chip, d.facts = rel, f.ASIC, &f
+	d.rel, d.chip, d.meta, d.facts = rel, f.ASIC, meta, &f
 	return f, nil
 }
 
@@ -229,12 +233,39 @@ func (d *driver) table(ctx context.Context, db, name string) (native.Table, erro
 	return get(ctx, d, native.ParseTable, db, name)
 }
 
+// tables reads tables of one database; one that is not there is nil.
+func (d *driver) tables(ctx context.Context, db string, names ...string) ([]native.Table, error) {
+	c, err := d.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var paths []gnmi.Path
+	for _, n := range names {
+		paths = append(paths, gnmi.Path{db, "localhost", n})
+	}
+	raw, err := c.GetPresent(ctx, origin, paths...)
+	if err != nil {
+		return nil, drivers.TransportError(err)
+	}
+	out := make([]native.Table, len(names))
+	for i := range raw {
+		if raw[i] == nil {
+			continue
+		}
+		if out[i], err = native.ParseTable(names[i], raw[i]); err != nil {
+			return nil, fmt.Errorf("read %s: %w", db, err)
+		}
+	}
+	return out, nil
+}
+
 // Read takes a snapshot of the tables that this tool knows.
 func (d *driver) Read(ctx context.Context) (*drivers.Snapshot, error) {
 	cfg, err := d.read(ctx)
 	if err != nil {
 		return nil, err
 	}
+	d.staticPool = cfg.Row(native.TPool, catalog.IngressPool)["mode"] == "static"
 	return &drivers.Snapshot{Native: cfg}, nil
 }
 

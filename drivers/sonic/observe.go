@@ -3,13 +3,12 @@ package sonic
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
-	"github.com/roce-fabric/roce-fabric/internal/gnmi"
 	"github.com/roce-fabric/roce-fabric/internal/units"
 )
 
@@ -22,17 +21,24 @@ import (
 // the port is down (sonic-utilities scripts/intfutil).
 func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 	const mostMbps = 1 << 30 // far above any link rate
-	ports, err := d.table(ctx, "APPL_DB", "PORT_TABLE")
+	if _, err := d.Probe(ctx); err != nil {
+		return nil, err
+	}
+	names := []string{"PORT_TABLE", "LLDP_ENTRY_TABLE"}
+	if d.computes() {
+		names = append(names, applBuffers...)
+	}
+	appl, err := d.tables(ctx, "APPL_DB", names...)
 	if err != nil {
 		return nil, err
 	}
-	seen, err := d.table(ctx, "APPL_DB", "LLDP_ENTRY_TABLE")
-	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
+	state, err := d.tables(ctx, "STATE_DB", "PORT_TABLE", "BUFFER_MAX_PARAM_TABLE", "ASIC_TABLE")
+	if err != nil {
 		return nil, err
 	}
-	runs, err := d.table(ctx, "STATE_DB", "PORT_TABLE")
-	if err != nil && !errors.Is(err, gnmi.ErrNotFound) {
-		return nil, err
+	ports, seen, runs := appl[0], appl[1], state[0]
+	if ports == nil {
+		return nil, fmt.Errorf("%w: APPL_DB has no PORT_TABLE", drivers.ErrNoState)
 	}
 	o := &drivers.Observation{Taken: time.Now(), Ports: make(map[string]*drivers.PortState, len(ports))}
 	for name, row := range ports {
@@ -75,6 +81,14 @@ func (d *driver) Observe(ctx context.Context) (*drivers.Observation, error) {
 		if n != (qos.Neighbor{}) {
 			p.Neighbors = []qos.Neighbor{n}
 		}
+	}
+	limits(&o.Hardware, state[1], state[2])
+	if d.computes() {
+		inForce(o, appl[2], appl[3], appl[4])
+		return o, nil
+	}
+	if o.Hardware.Rows, err = d.lookupTable(ctx); err != nil {
+		return nil, err
 	}
 	return o, nil
 }

@@ -4,6 +4,10 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/roce-fabric/roce-fabric/internal/units"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+	"github.com/roce-fabric/roce-fabric/render/headroom"
 )
 
 // want says whether a table is asked for; "" asks for all.
@@ -69,7 +73,7 @@ func (s *Switch) stateDB(only string) tables {
 			if state == "" {
 				state = "down"
 			}
-			now := row{"state": "ok", "netdev_oper_status": state, "admin_status": state, "supported_fecs": "none,rs", "speed": r["speed"], "fec": r["fec"]}
+			now := row{"state": "ok", "netdev_oper_status": state, "admin_status": state, "speed": r["speed"], "fec": r["fec"]}
 			if now["fec"] == "" || now["fec"] == "auto" {
 				now["fec"] = "none"
 			}
@@ -98,8 +102,18 @@ func (s *Switch) stateDB(only string) tables {
 	}
 	if want(only, "BUFFER_MAX_PARAM_TABLE") {
 		for p := range s.cfg["PORT"] {
-			t.set("BUFFER_MAX_PARAM_TABLE", p, row{"max_priority_groups": "8", "max_queues": "16"})
+			most := row{"max_priority_groups": "8", "max_queues": "16"}
+			if s.o.MaxHeadroom > 0 {
+				most["max_headroom_size"] = itoa(s.o.MaxHeadroom)
+			}
+			t.set("BUFFER_MAX_PARAM_TABLE", p, most)
 		}
+		if chip := s.chip(); chip != nil && chip.BufferBytes > 0 {
+			t.set("BUFFER_MAX_PARAM_TABLE", "global", row{"mmu_size": itoa(chip.BufferBytes)})
+		}
+	}
+	if chip := s.chip(); s.dynamic() && chip != nil && chip.CellBytes > 0 && want(only, "ASIC_TABLE") {
+		t.set("ASIC_TABLE", asicName(chip), row{"cell_size": itoa(chip.CellBytes), "pipeline_latency": strconv.FormatFloat(chip.PipelineKiB, 'f', -1, 64)})
 	}
 	if s.rel >= r202505 && want(only, "QUEUE_COUNTER_CAPABILITIES") {
 		for _, n := range []string{"ECN_MARKED_PKT", "ECN_MARKED_BYTE", "WRED_DROPPED_PKT", "WRED_DROPPED_BYTE"} {
@@ -125,10 +139,9 @@ func (s *Switch) computedProfiles() map[string]row {
 	return out
 }
 
-// computedProfile is the headroom of one port: the published row where there
-// is one, else an estimate of the bytes in flight, which is this simulator's
-// own and not the number that the box's script computes. "" for a port without
-// cable, with 0m, or down.
+// computedProfile is the headroom of one port: what the box's script computes for its
+// chip, else the published row, else an estimate of the bytes in flight that is this
+// simulator's own. "" for a port without cable, with 0m, or down.
 func (s *Switch) computedProfile(port string) (string, row) {
 	p := s.cfg["PORT"][port]
 	cable, ok := s.cable(port)
@@ -145,10 +158,6 @@ func (s *Switch) computedProfile(port string) (string, row) {
 	}
 	name += "_profile"
 	r := row{"pool": "ingress_lossless_pool", "dynamic_th": th}
-	if h := s.headroom(p["speed"], cable); h != nil {
-		r["xon"], r["xoff"], r["size"] = itoa(h.XON), itoa(h.XOFF), itoa(h.Size)
-		return name, r
-	}
 	mbps, err1 := strconv.ParseFloat(p["speed"], 64)
 	metres, err2 := strconv.ParseFloat(strings.TrimSuffix(cable, "m"), 64)
 	mtu, err3 := strconv.ParseFloat(p["mtu"], 64)
@@ -158,11 +167,61 @@ func (s *Switch) computedProfile(port string) (string, row) {
 	if err3 != nil {
 		mtu = 9100
 	}
+	if c, err := headroom.SONiCDyn(s.headroomInput(p, mbps, metres, mtu)); err == nil {
+		r["xon"], r["xoff"], r["size"] = itoa(c.XON), itoa(c.XOFF), itoa(c.Size)
+		return name, r
+	}
+	if h := s.headroom(p["speed"], cable); h != nil {
+		r["xon"], r["xoff"], r["size"] = itoa(h.XON), itoa(h.XOFF), itoa(h.Size)
+		return name, r
+	}
 	const cell = 144
 	xoff := 2*metres*mbps*1e6/(8*198e6) + 2*mtu + 905*64*mbps/400000 + 1024
 	round := func(v float64) int64 { return int64(math.Ceil(v/cell)) * cell }
 	r["xon"], r["xoff"], r["size"] = itoa(round(19456)), itoa(round(xoff)), itoa(round(19456)+round(xoff))
 	return name, r
+}
+
+// headroomInput is what the script reads of the databases.
+func (s *Switch) headroomInput(p row, mbps, metres, mtu float64) headroom.Input {
+	number := func(v string, usual int) int {
+		if n, err := strconv.Atoi(v); err == nil {
+			return n
+		}
+		return usual
+	}
+	var pattern, buffers row
+	for _, r := range s.cfg["LOSSLESS_TRAFFIC_PATTERN"] {
+		pattern = r
+	}
+	for _, r := range s.cfg["DEFAULT_LOSSLESS_BUFFER_PARAMETER"] {
+		buffers = r
+	}
+	return headroom.Input{
+		ASIC: s.chip(), Release: s.o.Release, Speed: units.Rate(mbps * 1e6), Cable: units.Length(metres), PortMTU: int(mtu),
+		Lanes:       len(strings.Split(p["lanes"], ",")),
+		LosslessMTU: number(pattern["mtu"], 1024), SmallPacketPercent: number(pattern["small_packet_percentage"], 50),
+		SharedHeadroom: buffers["over_subscribe_ratio"] != "" && buffers["over_subscribe_ratio"] != "0" || s.cfg["BUFFER_POOL"]["ingress_lossless_pool"]["xoff"] != "",
+	}
+}
+
+// asicName is the row of a chip (sonic-buildimage platform/mellanox/asic_table.j2).
+func asicName(chip *catalog.ASIC) string {
+	switch n, spectrum := strings.CutPrefix(chip.ID, "spc"); {
+	case n == "1":
+		return "MELLANOX-SPECTRUM"
+	case spectrum:
+		return "MELLANOX-SPECTRUM-" + n
+	}
+	return "VS-ASIC"
+}
+
+// chip is what the switch is built of; nil where it is not known.
+func (s *Switch) chip() *catalog.ASIC {
+	if s.o.Model == nil {
+		return nil
+	}
+	return s.o.Model.ASIC()
 }
 
 // poolSize stands for the size that the dynamic model leaves over; clients

@@ -142,6 +142,27 @@ func (s *Switch) headroom(speed, cable string) *catalog.HeadroomRow {
 	return nil
 }
 
+// lookupFile is the table of the image, lookupText what is in it.
+func (s *Switch) lookupFile() string {
+	platform, sku := s.o.Platform, s.o.HWSKU
+	if m := s.o.Model; m != nil {
+		platform, sku = m.Platform, m.Name
+	}
+	return "/usr/share/sonic/device/" + platform + "/" + sku + "/pg_profile_lookup.ini"
+}
+
+func (s *Switch) lookupText() []byte {
+	b := []byte("# PG lossless profiles.\n# speed cable size xon xoff threshold xon_offset\n")
+	for _, h := range s.o.Headroom {
+		b = fmt.Appendf(b, " %-7d %-5s %-7d %-7d %-8d %-5d", h.Speed.Mbps(), h.Cable, h.Size, h.XON, h.XOFF, h.Threshold)
+		if h.XONOffset != nil {
+			b = fmt.Appendf(b, " %d", *h.XONOffset)
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
 // pfcRanges merges neighbours: "2,3,4,6" gives 2-4 and 6.
 func pfcRanges(enable string) []string {
 	var prios []int

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -275,6 +276,8 @@ func (c *command) exec() int {
 		return 0
 	case "cat":
 		return c.cat(args)
+	case "head":
+		return c.head(args)
 	case "rm":
 		return c.rm(args)
 	case "ln", "mv", "readlink", "stat", "touch", "date":
@@ -319,6 +322,26 @@ func (c *command) cat(args []string) int {
 		_, _ = c.out.Write(b)
 	}
 	return code
+}
+
+// head is "head -c N FILE".
+func (c *command) head(args []string) int {
+	if len(args) != 3 || args[0] != "-c" {
+		c.warn("head: the simulator knows head -c N FILE\n")
+		return 1
+	}
+	n, err := strconv.Atoi(args[1])
+	if err != nil || n < 0 {
+		c.warn("head: invalid number of bytes: '%s'\n", args[1])
+		return 1
+	}
+	b, ok := c.s.readFile(args[2])
+	if !ok {
+		c.warn("head: cannot open '%s' for reading: No such file or directory\n", args[2])
+		return 1
+	}
+	_, _ = c.out.Write(b[:min(n, len(b))])
+	return 0
 }
 
 func (c *command) rm(args []string) int {
@@ -367,8 +390,13 @@ func (s *Switch) readFile(f string) ([]byte, bool) {
 			return s.checks[name].json(), true
 		}
 	}
-	b, ok := s.files[f]
-	return b, ok
+	if b, ok := s.files[f]; ok {
+		return b, true
+	}
+	if f == s.lookupFile() && len(s.o.Headroom) > 0 {
+		return s.lookupText(), true
+	}
+	return nil, false
 }
 
 func (s *Switch) writeFile(f string, data []byte) bool {
@@ -388,6 +416,9 @@ func (s *Switch) writeFile(f string, data []byte) bool {
 	s.files[f] = append([]byte{}, data...)
 	return true
 }
+
+// WriteFile writes a file as root on the switch does: over one of the image too.
+func (s *Switch) WriteFile(path string, data []byte) { s.writeFile(path, data) }
 
 func (s *Switch) removeFile(f string) bool {
 	s.mu.Lock()

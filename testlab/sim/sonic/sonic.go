@@ -56,6 +56,9 @@ type Options struct {
 	Running []byte
 	// Headroom are the rows of pg_profile_lookup.ini; nil means Model's.
 	Headroom []catalog.HeadroomRow
+	// MaxHeadroom is what a port's groups may have together, in bytes; 0 on an ASIC that
+	// does not tell.
+	MaxHeadroom int64
 
 	// Username and Password are asked for by both servers. With no Username
 	// the gNMI server asks for nothing and SSH takes the image's defaults.

@@ -1,0 +1,109 @@
+package sonic
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/ssh"
+	native "github.com/roce-fabric/roce-fabric/render/sonic"
+)
+
+// applBuffers are the buffers that orchagent is told to make. In the dynamic model
+// CONFIG_DB leaves sizes out of them (sonic-swss cfgmgr/buffermgrdyn.cpp).
+var applBuffers = []string{"BUFFER_POOL_TABLE", "BUFFER_PROFILE_TABLE", "BUFFER_PG_TABLE"}
+
+// computes reports whether the switch computes headroom itself.
+func (d *driver) computes() bool { return d.meta["buffer_model"] == "dynamic" }
+
+// limits reads what the ASIC says of its memory: orchagent asks SAI for it as it starts
+// (sonic-swss orchagent/bufferorch.cpp, initBufferConstants; portsorch.cpp,
+// initializePortBufferMaximumParameters), and the dynamic model brings the size of a
+// cell along (sonic-buildimage platform/*/asic_table.j2).
+func limits(h *qos.Hardware, most, asics native.Table) {
+	for _, row := range asics {
+		h.Cell = size(row["cell_size"])
+	}
+	if len(asics) > 1 {
+		h.Cell = 0 // it is not known whose
+	}
+	h.Memory = size(most["global"]["mmu_size"])
+	for port, row := range most {
+		if n := size(row["max_headroom_size"]); n > 0 {
+			if h.MaxHeadroom == nil {
+				h.MaxHeadroom = make(map[string]int64, len(most))
+			}
+			h.MaxHeadroom[port] = n
+		}
+	}
+}
+
+// size reads a number of bytes; 0 where it is none, or more than any ASIC has.
+func size(s string) int64 {
+	const most = 1 << 40
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n > 0 && n <= most {
+		return n
+	}
+	return 0
+}
+
+// inForce reads the pools and profiles that the dynamic model computed, and what the
+// groups of ports have of them.
+func inForce(o *drivers.Observation, pools, profiles, groups native.Table) {
+	cfg := native.Config{native.TPool: pools, native.TProfile: profiles}
+	if pools == nil {
+		delete(cfg, native.TPool)
+	}
+	dev, _ := native.Decode(cfg)
+	o.Pools, o.Profiles = dev.Pools, dev.Profiles
+	for at, profile := range bindings(groups, ":") {
+		i := strings.LastIndexByte(at, ':')
+		g, err := strconv.Atoi(at[i+1:])
+		p, h := o.Ports[at[:i]], o.Profiles[profile].Headroom
+		if p == nil || err != nil || g >= qos.NumPriorities || h.XOFF <= 0 {
+			continue
+		}
+		if p.Groups == nil {
+			p.Groups = map[int]qos.Headroom{}
+		}
+		p.Groups[g] = h
+	}
+}
+
+// deviceDir has a folder for each platform, with one for each of its SKUs. Containers see
+// that of the switch as /usr/share/sonic/hwsku (sonic-buildimage
+// files/build_templates/docker_image_ctl.j2, dockers/docker-orchagent/buffermgrd.sh).
+const deviceDir = "/usr/share/sonic/device"
+
+// lookupTable reads the table that the traditional model looks headroom up in; nil where
+// there is no way to, or no table. Rows that the switch cannot use are left out.
+func (d *driver) lookupTable(ctx context.Context) ([]qos.HeadroomRow, error) {
+	platform, sku := d.meta["platform"], d.meta["hwsku"]
+	if d.t.SSH == nil || d.sshDown != nil || !isFolder(platform) || !isFolder(sku) {
+		return nil, nil
+	}
+	file := deviceDir + "/" + platform + "/" + sku + "/pg_profile_lookup.ini"
+	out, err := d.exec(ctx, "head -c "+strconv.Itoa(native.MaxLookup)+" "+quote(file), nil)
+	if err != nil || out.Status != 0 {
+		// The table is one of several things that tell of headroom.
+		return nil, ctx.Err()
+	}
+	return d.rows(out), nil
+}
+
+func (d *driver) rows(out ssh.Result) []qos.HeadroomRow {
+	found, _ := native.ParseLookup(out.Stdout) // what buffermgrd does not understand it does not find
+	rows := make([]qos.HeadroomRow, 0, len(found))
+	for _, r := range found {
+		r.Static = d.staticPool
+		rows = append(rows, r.HeadroomRow)
+	}
+	return rows
+}
+
+// isFolder reports whether a name of CONFIG_DB is one folder.
+func isFolder(name string) bool {
+	return name != "" && len(name) < 256 && name[0] != '.' && !strings.ContainsAny(name, "/\x00\n")
+}
