@@ -142,6 +142,10 @@ type dscpMoves struct {
 	tc            map[int]int8
 }
 
+// trustOf is the field that a port classifies by: the intended one where the system has
+// no mode of trust.
+func trustOf(p *intent.Port, q *qos.Port) qos.Trust { return q.Trust.Or(p.Settings.Trust.V) }
+
 // moves compares the map of a port with the intended one: which DSCPs of
 // lossless classes are lost to a lossy one, and which foreign ones land in a
 // lossless class. Other DSCPs that moved are of a class that names them, for
@@ -195,7 +199,7 @@ func (m dscpMoves) fields() []qos.Attr {
 // classOfDSCP says for each DSCP that a class names which class it is in.
 func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
 	m := r.cfg.MapsOf(p.Name)
-	if m == nil || q.Trust.Set && q.Trust.V != qos.TrustDSCP {
+	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not look at DSCPs: CLS-04 and CLS-14
 	}
 	lost := r.moves(p).lost

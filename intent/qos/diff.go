@@ -321,6 +321,9 @@ func (d *differ) sameShares() bool {
 	if equal || sumHave <= 0 || sumWant <= 0 || queues < 2 {
 		return equal
 	}
+	if sumWant == 100 && rounds(have, want, sumHave) {
+		return true
+	}
 	near := 0
 	if sumHave > 100 {
 		near = sumHave * sumWant / 200
@@ -331,6 +334,25 @@ func (d *differ) sameShares() bool {
 		}
 	}
 	return true
+}
+
+// rounds reports whether the wanted weights are the shares of those that are held, in
+// whole percent: 33, 33 and 34 for 1, 1 and 1. What rounding down leaves goes to the
+// largest fractions.
+func rounds(have, want [NumPriorities]int, sumHave int) bool {
+	least, most := sumHave, 0 // fractions: the least that is rounded up, the most that is not
+	for i := range have {
+		fraction := have[i] * 100 % sumHave
+		switch want[i] - have[i]*100/sumHave {
+		case 0:
+			most = max(most, fraction)
+		case 1:
+			least = min(least, fraction)
+		default:
+			return false
+		}
+	}
+	return most <= least
 }
 
 // sendsTo reports whether the port sends anything to a queue.

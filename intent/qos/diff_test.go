@@ -279,6 +279,12 @@ func TestWeightsInProportion(t *testing.T) {
 		{port(50, 50), port(51, 49), 2},
 		{port(10, 10, 20), port(25, 25, 51), 3},
 		{port(60), port(61), 1},
+		// Percentages are whole numbers.
+		{port(1, 1, 1), port(33, 33, 34), 0},
+		{port(2, 1), port(67, 33), 0},
+		{port(20, 20), port(50, 50), 0},
+		{port(41, 60), port(40, 60), 1},
+		{port(1, 1, 2), port(33, 33, 34), 3},
 		{port(10, 10, 20), port(25, 30, 50), 3},
 		{port(10, 0, 20), port(25, 25, 50), 3},
 		// Queue 3 is not spoken of; nothing is sent to it.

@@ -1,0 +1,108 @@
+package validate
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/drivers/eos"
+	"github.com/roce-fabric/roce-fabric/drivers/nxos"
+	driver "github.com/roce-fabric/roce-fabric/drivers/sonic"
+	"github.com/roce-fabric/roce-fabric/intent"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+)
+
+var allSystems = drivers.Systems{driver.System, eos.System, nxos.System}
+
+// onSystem is the Clos with switches of another system: their ports are called
+// Ethernet1/1 and up.
+func onSystem(text, system string) string {
+	if system == driver.System.Name {
+		return text
+	}
+	return strings.NewReplacer("os: sonic", "os: "+system, ", model: DellEMC-Z9332f-O32", "", ", release: 202511", "", ":8080", "", ", poll: 200ms", "",
+		"Ethernet[240,248]", "Ethernet1/[31,32]", "Ethernet[0,8,16]", "Ethernet1/[1,2,3]", "Ethernet0", "Ethernet1/1").Replace(text)
+}
+
+func compileAll(t *testing.T, text string) *render.Compiler {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "fabric.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := intent.Load(file, intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := render.New(f, allSystems.Fits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// applied is what switches run that took the intent, as their own configuration says it,
+// and what the checks of it find. edit changes the configuration of leaf1.
+func applied(t *testing.T, text, system string, edit func(config string) string, change func(*qos.Device)) []Finding {
+	t.Helper()
+	c := compileAll(t, onSystem(text, system))
+	sys, _ := allSystems.Find(system)
+	run := NewRun(c.Fabric())
+	for _, sw := range c.Fabric().Switches {
+		d := c.Device(sw)
+		_, config := sys.Encode(d)
+		if sw.Name == "leaf1" && edit != nil {
+			changed := edit(string(config))
+			if changed == string(config) {
+				t.Fatalf("%s: the edit changes nothing of\n%s", system, config)
+			}
+			config = []byte(changed)
+		}
+		have, _, err := sys.Decode(config)
+		if err != nil {
+			t.Fatalf("%s: %v", system, err)
+		}
+		have.Platform.Release = d.Desired.Platform.Release
+		st := State{Ports: map[string]*drivers.PortState{}}
+		for name, want := range d.Desired.Ports {
+			st.Ports[name] = &drivers.PortState{AdminUp: qos.Of(true), OperUp: qos.Of(true)}
+			if q := have.Ports[name]; q != nil {
+				q.AdminUp = qos.Of(true)
+				for g := range q.Groups { // the switch makes them by itself
+					if want.Groups[g].DerivedFrom.Set {
+						q.Groups[g] = want.Groups[g]
+					}
+				}
+			}
+		}
+		if sw.Name == "leaf1" && change != nil {
+			change(have)
+		}
+		run.Add(Switch(d, have, Running, &st))
+	}
+	return slices.DeleteFunc(run.Findings(today), func(f Finding) bool { return f.Severity == Info })
+}
+
+// What a switch runs after an apply of a sound intent has no finding, on no system.
+func TestAppliedIsSound(t *testing.T) {
+	for name, old := range map[string][2]string{
+		"as it is": {},
+		// A fabric whose hosts tag: the intent says so, on one port.
+		"PCP towards a host": {`"192.0.2.11:8080", `, `"192.0.2.11:8080", ports: {Ethernet0: {trust: pcp}}, `},
+		"equal shares":       {"bandwidth: 60%", "bandwidth: 40%"},
+	} {
+		for _, system := range allSystems.Names() {
+			text := replaced(t, closBase, old[0], old[1])
+			for _, f := range applied(t, text, system, nil, nil) {
+				if f.ID == "CLS-04" && strings.Contains(old[1], "pcp") {
+					continue // the intent is what it warns of
+				}
+				t.Errorf("%s, %s: %s %s at %s: %s", name, system, f.Severity, f.ID, f.Place(), f.What)
+			}
+		}
+	}
+}
