@@ -34,7 +34,12 @@ type Fabric struct {
 	switches map[string]*Switch
 	hosts    map[string]*Host
 	roles    map[string]*Settings
+	atHosts  qos.PrioritySet
 }
+
+// LosslessAtHosts are the priorities that are lossless on a port towards a host. Others
+// carry between switches what they remap.
+func (f *Fabric) LosslessAtHosts() qos.PrioritySet { return f.atHosts }
 
 // Switch returns the switch of that name, or nil.
 func (f *Fabric) Switch(name string) *Switch { return f.switches[name] }

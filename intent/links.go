@@ -299,6 +299,9 @@ func (r *resolver) finishPorts() {
 		for _, p := range s.Ports {
 			if p.Link != nil {
 				p.Speed, p.Cable = p.Link.Speed, p.Link.Cable
+				if !p.Uplink() {
+					r.out.atHosts |= p.Settings.Lossless()
+				}
 			}
 		}
 		s.countCarriers()

@@ -32,6 +32,12 @@ func Alone(cs []Config) []Finding {
 	for i := range cs {
 		r := &aloneRun{c: &cs[i], text: readText(cs[i].Text), seen: map[aloneCause]int{}, half: map[string]bool{}, unpaused: map[string]bool{}, lineSaid: map[aloneCause]bool{}}
 		r.lines()
+		r.everywhere = ^qos.PrioritySet(0)
+		for _, q := range r.c.Running.Ports {
+			if q.PFC.Or(0) != 0 {
+				r.everywhere &= q.PFC.V
+			}
+		}
 		for _, name := range natural.Keys(r.c.Running.Ports) {
 			r.port(name, r.c.Running.Ports[name])
 		}
@@ -61,6 +67,8 @@ type aloneRun struct {
 	lineSaid map[aloneCause]bool
 	// unpaused are ports whose lines of PFC pause nothing.
 	unpaused map[string]bool
+	// everywhere are the priorities that all ports with PFC pause.
+	everywhere qos.PrioritySet
 }
 
 // aloneFinding is a finding, and what its place is looked up with.
@@ -157,8 +165,8 @@ func (r *aloneRun) port(name string, q *qos.Port) {
 	if q.LinkPause.V {
 		r.found("PFC-05", Error, name, qos.KindLinkPause.Attr(), "IEEE 802.3x link pause is on together with PFC %s", pfc)
 	}
-	if len(pfc.List()) > 2 {
-		r.found("PFC-06", Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", len(pfc.List()), pfc)
+	if set := r.withGroup(name, q, pfc); set.Len() > usualClasses && (r.everywhere.Len() > usualClasses || set.Len() > 2*usualClasses) {
+		r.found("PFC-06", Warning, name, qos.KindPFC.Attr(), "%d lossless classes: priorities %s", set.Len(), set)
 	}
 	if high := pfc & qos.Priorities(6, 7); high != 0 {
 		r.found("PFC-12", Warning, name, qos.KindPFC.Attr(), "priorities %s are lossless, and control traffic uses 6 and 7", high)
@@ -357,17 +365,33 @@ func reaching(m *qos.Maps, queue int) (out []int) {
 	return out
 }
 
+// groupOr is the priority group of a priority, the one of its number where no map tells.
+func groupOr(m *qos.Maps, prio int) int {
+	if g := group(m, prio); g >= 0 {
+		return g
+	}
+	return prio
+}
+
+// withGroup are the priorities whose groups are not bound to a lossy profile.
+func (r *aloneRun) withGroup(name string, q *qos.Port, pfc qos.PrioritySet) qos.PrioritySet {
+	m := r.c.Running.MapsOf(name)
+	for _, p := range pfc.List() {
+		if g := q.Groups[groupOr(m, p)]; g.Buffer.Set && g.Lossless.Set && !g.Lossless.V {
+			pfc &^= qos.Priorities(p)
+		}
+	}
+	return pfc
+}
+
 // groups judges the priority groups that a configuration binds to a profile.
 func (r *aloneRun) groups(name string, q *qos.Port, pfc qos.PrioritySet) {
 	m := r.c.Running.MapsOf(name)
 	of := [qos.NumPriorities]bool{}
+	has := r.withGroup(name, q, pfc)
 	for _, p := range pfc.List() {
-		g := group(m, p)
-		if g < 0 {
-			g = p
-		}
-		of[g] = true
-		if q.Groups[g].Buffer.Set && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+		g := groupOr(m, p)
+		if of[g] = true; !has.Has(p) {
 			r.found("PFC-03", Error, name, qos.KindGroupBuffer.At(g), "PFC is on for priority %d, and priority group %d has the lossy profile %s", p, g, printable(q.Groups[g].Buffer.V))
 		}
 	}

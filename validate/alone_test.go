@@ -120,6 +120,40 @@ func TestAloneNamesFaults(t *testing.T) {
 	}
 }
 
+// Two classes more between switches, for what they remap, are as they should be, and a
+// priority without a group is none.
+func TestAloneCountsLosslessClasses(t *testing.T) {
+	dev := lossless3("Ethernet1", "Ethernet2")
+	more := func(p *qos.Port, prios ...int) {
+		p.PFC.V |= qos.Priorities(prios...)
+		p.Watchdog.V.Priorities = p.PFC.V
+		for _, n := range prios {
+			p.Queues[n] = p.Queues[3]
+		}
+	}
+	ids := func() (out []string) {
+		for _, f := range Alone([]Config{{Name: "leaf1", File: "x.cfg", Running: dev}}) {
+			out = append(out, fmt.Sprint(f.ID, f.Ports))
+		}
+		return out
+	}
+	more(dev.Ports["Ethernet1"], 2, 4, 5)
+	if got := ids(); len(got) > 0 {
+		t.Error(got)
+	}
+	more(dev.Ports["Ethernet2"], 2, 4)
+	if got := fmt.Sprint(ids()); got != "[PFC-06[Ethernet1] PFC-06[Ethernet2]]" {
+		t.Error(got)
+	}
+	dev.Ports["Ethernet1"].PFC.V &^= qos.Priorities(5)
+	for _, p := range dev.Ports {
+		p.Groups[2] = qos.Group{Buffer: qos.Of("lossy"), Lossless: qos.Of(false)}
+	}
+	if got := fmt.Sprint(ids()); got != "[PFC-03[Ethernet1 Ethernet2]]" {
+		t.Error(got)
+	}
+}
+
 // A finding names the line that the account knows to set the value, a line that is
 // known to fail is one finding for all its ports, and lines that nobody understands are
 // one.

@@ -49,9 +49,10 @@ var pfcChecks = []Check{
 	{
 		ID: "PFC-06", Title: "more than two lossless classes",
 		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent | ReadsRunning,
-		Why:    "headroom multiplies and the shared buffer shrinks",
-		Fix:    "make all but two classes lossy, or accept a smaller shared buffer",
-		device: eachPort(losslessClasses),
+		Why:     "headroom multiplies and the shared buffer shrinks",
+		Fix:     "make all but two classes lossy, or accept a smaller shared buffer",
+		Sources: []string{"sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md: two more between switches"},
+		device:  eachPort(losslessClasses),
 	},
 	{
 		ID: "PFC-08", Title: "only one end of a link obeys pause on every priority",
@@ -206,9 +207,30 @@ func linkPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 	}
 }
 
+// usualClasses is how many lossless classes a fabric has as a rule; switches may have as
+// many again between themselves, for what they remap
+// (sonic-net/SONiC doc/qos/tunnel_dscp_remapping.md).
+const usualClasses = 2
+
+// losslessClasses counts the lossless classes of a port that are classes of hosts. A
+// priority without a lossless group is for PFC-03.
 func losslessClasses(r *deviceRun, p *intent.Port, q *qos.Port) {
-	if set := q.PFC.Or(0); len(set.List()) > 2 {
-		r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", len(set.List()), set), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
+	set := q.PFC.Or(0)
+	if set.Len() <= usualClasses {
+		return
+	}
+	m := r.cfg.MapsOf(p.Name)
+	for _, prio := range set.List() {
+		if g := group(m, prio); g >= 0 && q.Groups[g].Lossless.Set && !q.Groups[g].Lossless.V {
+			set &^= qos.Priorities(prio)
+		}
+	}
+	of := set
+	if hosts := r.d.Fabric.LosslessAtHosts(); hosts != 0 && set.Len() <= 2*usualClasses {
+		of &^= r.lossless(p.Settings) &^ hosts
+	}
+	if of.Len() > usualClasses {
+		r.found(Finding{Severity: Warning, What: fmt.Sprintf("%d lossless classes: priorities %s", of.Len(), of), Fix: r.fixOf(r.check.Fix, p.Name, qos.KindPFC.Attr())}, p.Name)
 	}
 }
 

@@ -39,7 +39,12 @@ var pfcPairs = []pair{
 	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "apply the intent"},
 	{id: "PFC-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.LinkPause = qos.Of(true) }), place: "leaf1 Ethernet0", says: "802.3x", fix: "off"},
 	{id: "PFC-06", severity: Warning, base: "three", old: "lossless: false", new: "lossless: true", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "3 lossless classes: priorities {3,4,5}", fix: "two"},
-	{id: "PFC-06", severity: Warning, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = qos.Priorities(3, 4, 5) }), place: "leaf1 Ethernet0", says: "3 lossless classes", fix: "apply the intent", also: []string{"PFC-02", "PFC-03", "WD-03"}},
+	{id: "PFC-06", severity: Warning, config: "leaf1", edit: func(d *qos.Device, s *State) {
+		onMaps(func(m *qos.Maps) { m.TCToGroup[4], m.TCToGroup[5] = 4, 5 })(d, s)
+		p := d.Ports["Ethernet0"]
+		p.PFC.V, p.Groups[4], p.Groups[5] = qos.Priorities(3, 4, 5), p.Groups[3], p.Groups[3]
+	}, place: "leaf1 Ethernet0", says: "3 lossless classes", fix: "apply the intent", also: []string{"PFC-02", "PFC-04", "WD-03"}},
+	{id: "PFC-06", severity: Warning, base: "bounces", old: "lossless: false, bandwidth: 1%", new: "lossless: true, bandwidth: 1%", place: "leaf1 Ethernet240,Ethernet248", says: "5 lossless classes: priorities {1,2,3,4,5}", fix: "two"},
 	{id: "PFC-08", severity: Warning, old: "asymmetric: false, watchdog: {detect: 400ms}", new: "asymmetric: true, watchdog: {detect: 400ms}", place: "leaf3 Ethernet240,Ethernet248", says: "asymmetric PFC is on, on spine1,spine2 off", fix: "both"},
 	{id: "PFC-09", severity: Warning, base: "rails", old: "eth1: {rdma: mlx5_1}", new: "eth1: {}", place: "leaf2 Ethernet0", says: "no RDMA device", fix: "rdma"},
 	{id: "PFC-10", severity: Error, config: "leaf1", edit: func(_ *qos.Device, s *State) {

@@ -68,7 +68,10 @@ var bases = map[string]string{
 	// Of two spines, the second states again what the fabric does.
 	"spine":    strings.Replace(closBase, "192.0.2.22:8080\", model: DellEMC-Z9332f-O32}", "192.0.2.22:8080\", model: DellEMC-Z9332f-O32, classes: {rdma: {ecn: {min: 150KB, max: 1500KB, probability: 10%}}}, pfc: {watchdog: {restore: 400ms}}}", 1),
 	"dual tor": dualToR,
-	"tiers":    threeTiers,
+	// Two classes of hosts, and two that carry them between switches.
+	"bounces": strings.NewReplacer("bandwidth: 60%, ", "bandwidth: 30%, ", "  default:", "  b: {priority: 4, dscp: [34], lossless: true, bandwidth: 20%, ecn: auto}\n  x: {priority: 2, dscp: [18], lossless: true, bandwidth: 5%, ecn: auto}\n  y: {priority: 5, dscp: [42], lossless: true, bandwidth: 4%, ecn: auto}\n  z: {priority: 1, dscp: [10], lossless: false, bandwidth: 1%, ecn: auto}\n  default:",
+		"address: \"192.0.2.11:8080\"", bouncing("192.0.2.11"), "address: \"192.0.2.12:8080\"", bouncing("192.0.2.12"), "address: \"192.0.2.13:8080\"", bouncing("192.0.2.13")).Replace(closBase),
+	"tiers": threeTiers,
 	"chain": strings.Replace(closBase, "  - {a: \"leaf[1-3]/Ethernet[240,248]\", b: \"spine[1-2]/Ethernet[0,8,16]\", pattern: mesh, cable: 40m, speed: 400G}\n",
 		"  - {a: \"leaf[1-2]/Ethernet240\", b: \"spine1/Ethernet[0,8]\", cable: 40m, speed: 400G}\n  - {a: leaf2/Ethernet248, b: spine2/Ethernet8, cable: 40m, speed: 400G}\n  - {a: leaf3/Ethernet240, b: spine1/Ethernet16, cable: 40m, speed: 400G}\n", 1),
 	"islands": strings.NewReplacer("  gpu3: {address: 192.0.2.103, nics: {eth0: {rdma: mlx5_0}}}\n", "  gpu3: {address: 192.0.2.103, nics: {eth0: {rdma: mlx5_0}}}\n  gpu4: {address: 192.0.2.104, nics: {eth0: {rdma: mlx5_0}}}\n",
@@ -76,6 +79,11 @@ var bases = map[string]string{
 	"small": strings.NewReplacer("host: 9000", "host: 4200", "spine1: {os: sonic,", "spine1: {os: sonic, mtu: {fabric: 4200, host: 4000, rdma: 2048},").Replace(closBase),
 	"lag":   strings.Replace(closBase, "model: DellEMC-Z9332f-O32}\n  leaf2", "model: DellEMC-Z9332f-O32, ports: {Ethernet240: {lag: PortChannel1}, Ethernet248: {lag: PortChannel1, mtu: {fabric: 9100}}}}\n  leaf2", 1),
 	"auto":  strings.Replace(closBase, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", 1),
+}
+
+// bouncing is a leaf whose classes x, y and z are lossless towards spines alone.
+func bouncing(address string) string {
+	return fmt.Sprintf("address: \"%s:8080\", ports: {Ethernet0: {classes: {x: {lossless: false}, y: {lossless: false}, z: {lossless: false}}}}", address)
 }
 
 const closBase = `apiVersion: roce-fabric/v1

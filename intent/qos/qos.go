@@ -21,6 +21,7 @@ package qos
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,9 @@ func (s PrioritySet) List() []int {
 	}
 	return l
 }
+
+// Len returns how many members there are.
+func (s PrioritySet) Len() int { return bits.OnesCount8(uint8(s)) }
 
 // String prints "{3,4}".
 func (s PrioritySet) String() string { return "{" + s.Join(",") + "}" }
