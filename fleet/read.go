@@ -105,7 +105,7 @@ func (r *Reader) readSwitch(ctx context.Context, sw *intent.Switch) Reading {
 		case h.unseen != nil && !errors.Is(h.unseen, drivers.ErrUnsupported):
 			return h.unseen
 		}
-		switch state.InForce, err = drv.Applied(ctx, d.Desired.AsRun(h.running)); {
+		switch state.InForce, err = drv.Applied(ctx, d.Desired.AsRun(h.running).AndPaused(h.running)); {
 		case errors.Is(err, drivers.ErrUnsupported), errors.Is(err, drivers.ErrNoState):
 			state.NotInForce = unsupported(err)
 		case err != nil:

@@ -15,13 +15,16 @@ type System struct {
 	// Catalogued says that package catalog has models of it. The buffers of
 	// other systems are not modelled.
 	Catalogued bool
+	// StrictFirst says that every strict queue is served before every weighted one. Of
+	// other systems that is known of strict queues of a higher number alone.
+	StrictFirst bool
 }
 
 // The systems of switches.
 var (
-	SONiC = System{Name: "sonic", Port: "8080", Catalogued: true}
+	SONiC = System{Name: "sonic", Port: "8080", Catalogued: true, StrictFirst: true}
 	EOS   = System{Name: "eos", Port: "6030"}
-	NXOS  = System{Name: "nxos", Port: "50051"}
+	NXOS  = System{Name: "nxos", Port: "50051", StrictFirst: true}
 
 	systems = []System{SONiC, EOS, NXOS}
 )

@@ -20,6 +20,9 @@ type Check struct {
 	Fix   string `json:"fix"` // the fix, in general
 	// Sources are public: standards, papers, source files, issues.
 	Sources []string `json:"sources,omitempty"`
+	// Covers are checks that have no finding where this one has: its findings list
+	// them.
+	Covers []string `json:"covers,omitempty"`
 	// Absent is set for a check of the catalogue that this version does not
 	// make, and says why.
 	Absent string `json:"absent,omitempty"`

@@ -71,10 +71,10 @@ var classChecks = []Check{
 	},
 	{
 		ID: "CLS-10", Title: "congestion notifications share a lossless class",
-		Rules: always(Warning), Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: []Rule{{Error, "where the switch has them in another class than the intent"}, {Warning, "by the intent"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "the congestion that they report can pause them",
 		Fix:    "give them their own class, strict and lossy",
-		device: intended(eachLossless(notificationsPaused)),
+		device: notificationsPaused,
 	},
 	{
 		ID: "CLS-11", Title: "traffic that must not be dropped is in a lossy class",
@@ -138,6 +138,7 @@ var classChecks = []Check{
 // dscpMoves are the differences of a running DSCP map that a check names.
 type dscpMoves struct {
 	lost, foreign []int // DSCPs
+	paused        []int // of notifications, in a lossless class
 	others        bool  // DSCPs that no class names moved between lossy classes
 	tc            map[int]int8
 }
@@ -161,6 +162,7 @@ func (r *deviceRun) moves(p *intent.Port) dscpMoves {
 func movesOf(have, want *qos.Maps, s *intent.Settings) dscpMoves {
 	out := dscpMoves{tc: map[int]int8{}}
 	lossless := s.Lossless()
+	cnp, _ := notificationsOf(s)
 	named := map[int]bool{}
 	for _, k := range s.Classes {
 		if !k.Rest {
@@ -178,6 +180,8 @@ func movesOf(have, want *qos.Maps, s *intent.Settings) dscpMoves {
 		switch {
 		case w >= 0 && lossless.Has(int(w)) && (h < 0 || !lossless.Has(int(h))):
 			out.lost = append(out.lost, d)
+		case h >= 0 && lossless.Has(int(h)) && cnp != nil && !cnp.Rest && slices.Contains(cnp.DSCP.V, d):
+			out.paused = append(out.paused, d)
 		case h >= 0 && lossless.Has(int(h)) && !named[d]:
 			out.foreign = append(out.foreign, d)
 		case !named[d]:
@@ -202,13 +206,13 @@ func classOfDSCP(r *deviceRun, p *intent.Port, q *qos.Port) {
 	if m == nil || trustOf(p, q) != qos.TrustDSCP {
 		return // the port does not look at DSCPs: CLS-04 and CLS-14
 	}
-	lost := r.moves(p).lost
+	moved := r.moves(p)
 	for _, k := range p.Settings.Classes {
 		if k.Rest {
 			continue
 		}
 		for _, d := range k.DSCP.V {
-			if !slices.Contains(lost, d) { // CLS-02 says so
+			if !slices.Contains(moved.lost, d) && !slices.Contains(moved.paused, d) { // CLS-02, CLS-10
 				r.trait(strconv.Itoa(d), strconv.Itoa(int(m.DSCPToTC[d])), p.Name, k.DSCP.From.String())
 			}
 		}

@@ -107,7 +107,7 @@ var nicChecks = []Check{
 	},
 	{
 		ID: "NIC-09", Title: "a NIC sends congestion notifications with a different priority than the fabric",
-		Rules: []Rule{{Error, "where the port trusts PCP"}, {Warning, "else"}}, Scope: ScopeNIC, Reads: ReadsNIC,
+		Rules: []Rule{{Error, "where an end of the link trusts PCP"}, {Warning, "where it is not known what an end trusts"}, {Info, "where both trust DSCP"}}, Scope: ScopeNIC, Reads: ReadsRunning | ReadsNIC,
 		Why: "on tagged links they land in the wrong class",
 		Fix: "set the CNP priority of the NIC",
 	},

@@ -84,7 +84,24 @@ func shareOf(s *intent.Settings, q *qos.Port, k *intent.Class) int {
 	return mine * 100 / all
 }
 
-func notificationsPaused(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+// notificationsPaused finds notifications in a lossless class: by the intent, and by the
+// map that the switch classifies with.
+func notificationsPaused(r *deviceRun) {
+	intended(eachLossless(pausedByIntent))(r)
+	observed(eachPort(func(r *deviceRun, p *intent.Port, _ *qos.Port) {
+		m := r.moves(p)
+		for _, d := range m.paused {
+			k, _ := notificationsOf(p.Settings)
+			r.found(Finding{Severity: Error, Where: k.DSCP.From.String(), Fix: applyIntent,
+				What: fmt.Sprintf("DSCP %d of congestion notifications, class %s, is in traffic class %d, which is lossless", d, k.Name, m.tc[d])}, p.Name, m.fields()...)
+		}
+		if len(m.paused) > 0 && !m.others {
+			r.out.explain("", globalDSCP)
+		}
+	}))(r)
+}
+
+func pausedByIntent(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
 	_, _, known := nic.CNPClass(p.Settings)
 	if strings.EqualFold(k.Name, "cnp") || !known && !k.Rest && slices.Contains(k.DSCP.V, nic.DefaultCNPDSCP) {
 		r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s has the congestion notifications and is lossless", k.Name)}, p.Name)

@@ -159,9 +159,13 @@ func inForce(r *deviceRun) {
 // A value that is not even configured cannot be in force: one cause, one
 // finding, unless the driver knows the fix.
 func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
-	_, drifted := r.differs(m.Port, m.Field)
-	if m.Fix == "" && drifted {
+	ch, drifted := r.differs(m.Port, m.Field)
+	// PFC that is in force in another way than it is configured is a fault of its own.
+	if m.Fix == "" && drifted && !(m.Field.Kind == qos.KindPFC && ch.Old != qos.PrioritySet(0).String() && ch.Old != m.Have) {
 		return f, false
+	}
+	if drifted && m.Field.Kind == qos.KindPFC && m.Fix == "" {
+		m.Want = ch.Old
 	}
 	f = Finding{Severity: Error, Where: render.Reason(r.d.Switch, qos.Place{Port: m.Port, Field: m.Field}),
 		What: fmt.Sprintf("%s is configured as %s and in force as %s", m.What(), m.Want, m.Have),

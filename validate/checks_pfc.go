@@ -100,6 +100,9 @@ var pfcChecks = []Check{
 
 func pfcOfEnds(r *linkRun) {
 	if r.a.PFC != r.b.PFC && !r.a.pfcSaid && !r.b.pfcSaid {
+		if r.covers = ""; r.a.unpaused || r.b.unpaused {
+			r.covers = "PFC-04"
+		}
 		r.found(Error, r.fixOf(qos.KindPFC.Attr()), "PFC is on for priorities %v, on %v for %v", r.a.PFC, r.b.PFC, qos.KindPFC.Attr())
 	}
 }
@@ -115,9 +118,28 @@ func pfcTowardsHost(r *deviceRun, p *intent.Port, q *qos.Port) {
 	case r.pfcExplained(p, q):
 		r.out.explain(p.Name, qos.KindPFC.Attr())
 	default:
-		r.foundTowards(peer, Finding{Severity: Error, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
+		var covers []string
+		if idleGroup(r.cfg.MapsOf(p.Name), q) {
+			covers = []string{"PFC-04"}
+		}
+		r.foundTowards(peer, Finding{Severity: Error, Covers: covers, What: fmt.Sprintf("PFC is on for priorities %s; by the intent, host NICs pause %s", q.PFC.Or(0), r.lossless(p.Settings)), Fix: "apply the intent to the switch"},
 			p.Name, qos.KindPFC.Attr())
 	}
+}
+
+// pausedGroup reports whether a port pauses a priority of a group.
+func pausedGroup(m *qos.Maps, q *qos.Port, g int) bool {
+	return slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g })
+}
+
+// idleGroup reports whether a port has a lossless group of which no priority is paused.
+func idleGroup(m *qos.Maps, q *qos.Port) bool {
+	for g := range q.Groups {
+		if q.Groups[g].Lossless.V && !pausedGroup(m, q, g) {
+			return true
+		}
+	}
+	return false
 }
 
 // pfcExplained reports whether another finding says why the priorities that a
@@ -183,20 +205,25 @@ func groupFields(g int) []qos.Attr {
 	return []qos.Attr{qos.KindLossless.At(g), qos.KindDerivedFrom.At(g), qos.KindGroupBuffer.At(g), qos.KindHeadroom.At(g)}
 }
 
+// groupWithoutPause finds lossless groups whose priorities are not paused. Where the
+// group is as intended it is PFC that is not: PFC-01 and PFC-02 compare it with the other
+// end, and cover this check.
 func groupWithoutPause(r *deviceRun, p *intent.Port, q *qos.Port) {
 	m := r.cfg.MapsOf(p.Name)
 	for g := range q.Groups {
 		_, drifted := r.differs(p.Name, qos.KindLossless.At(g))
-		if !q.Groups[g].Lossless.V || !drifted {
-			continue // as intended: that PFC is not is for the checks of PFC
-		}
-		if _, pfc := r.differs(p.Name, qos.KindPFC.Attr()); pfc && q.Groups[g].DerivedFrom.Set {
+		_, pfc := r.differs(p.Name, qos.KindPFC.Attr())
+		f := Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, but PFC is off for all its priorities", g)}
+		switch {
+		case !q.Groups[g].Lossless.V:
+		case drifted && pfc && q.Groups[g].DerivedFrom.Set:
 			r.out.explain(p.Name, qos.KindLossless.At(g)) // the switch made it of the priorities
-			continue
-		}
-		if !slices.ContainsFunc(q.PFC.Or(0).List(), func(prio int) bool { return group(m, prio) == g }) {
-			r.found(Finding{Severity: Error, What: fmt.Sprintf("priority group %d is lossless, but PFC is off for all its priorities", g)},
-				p.Name, groupFields(g)...)
+		case pausedGroup(m, q, g) || !q.PFC.Set:
+		case drifted:
+			r.found(f, p.Name, groupFields(g)...)
+		case pfc:
+			r.unpaused[p.Name] = true
+			r.insteadOfDrift(f, p.Name, qos.KindPFC.Attr())
 		}
 	}
 }

@@ -17,10 +17,10 @@ var schedulerChecks = []Check{
 	},
 	{
 		ID: "SCH-02", Title: "a strict class without a rate limit is served before a lossless one",
-		Rules: []Rule{{Error, "by the intent"}, {Warning, "where only the code points show the class"}}, Scope: ScopeSwitch, Reads: ReadsIntent,
+		Rules: []Rule{{Error, "by the intent"}, {Warning, "where only the code points show the class"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
 		Why:    "it can starve the lossless queue, which then pauses the fabric",
 		Fix:    "give the class a bandwidth instead, or a maxRate",
-		device: intended(eachClass(strictAboveLossless)),
+		device: eachClass(strictAboveLossless),
 	},
 	{
 		ID: "SCH-03", Title: "a lossless class has less of the link than intended",
@@ -52,14 +52,26 @@ var schedulerChecks = []Check{
 	},
 }
 
-func strictAboveLossless(r *deviceRun, p *intent.Port, _ *qos.Port, k *intent.Class) {
+// strictAboveLossless finds strict queues that may starve a lossless one: those of a
+// higher number, and any where the system serves all strict queues before the others.
+func strictAboveLossless(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 	cnp, _, _ := nic.CNPClass(p.Settings)
-	if !k.Strict.V || k.Lossless.V || k == cnp || k.MaxRate.V > 0 {
+	s, field := q.Queues[k.Queue.V].Scheduler, qos.KindScheduler.At(k.Queue.V)
+	if _, drifted := r.differs(p.Name, field); r.source != Intended && !drifted {
+		return // what is as intended was found in the intent
+	}
+	if !s.Set || !s.V.Strict || s.V.MaxRate > 0 || k.Lossless.V || k == cnp {
 		return
 	}
+	strictFirst := intent.SystemOf(r.d.Switch.OS).StrictFirst
 	for _, l := range p.Settings.Classes {
-		if l.Lossless.V && (!l.Strict.V || l.Queue.V < k.Queue.V) {
-			r.found(Finding{Severity: Error, Where: k.Strict.From.String(), What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name)}, p.Name)
+		o := q.Queues[l.Queue.V].Scheduler
+		if l.Lossless.V && o.Set && (l.Queue.V < k.Queue.V || !o.V.Strict && strictFirst) {
+			f := Finding{Severity: Error, What: fmt.Sprintf("strict class %s has no rate limit and is served before lossless class %s", k.Name, l.Name)}
+			if r.source == Intended {
+				f.Where = k.Strict.From.String()
+			}
+			r.found(f, p.Name, field)
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
 )
@@ -37,8 +38,10 @@ type Finding struct {
 	// Unchecked is as "buffers and headroom"; "" where the finding judges.
 	Unchecked string `json:"unchecked,omitempty" doc:"what could not be judged there: the finding is inconclusive"`
 	// Because is as "the model is unknown".
-	Because    string      `json:"because,omitempty" doc:"why it could not be judged, in a few words"`
-	NotMade    []string    `json:"not_made,omitempty" doc:"ids of the checks that could not be made there for it"`
+	Because string   `json:"because,omitempty" doc:"why it could not be judged, in a few words"`
+	NotMade []string `json:"not_made,omitempty" doc:"ids of the checks that could not be made there for it"`
+	// Covers are checks of which this finding says as much as they would.
+	Covers     []string    `json:"covers,omitempty" doc:"ids of other checks that have the same cause and no finding of their own"`
 	Suppressed *Suppressed `json:"suppressed,omitempty" doc:"why it does not count"`
 }
 
@@ -51,6 +54,12 @@ type Suppressed struct {
 	Reason string `json:"reason" doc:"as the intent says"`
 	Until  string `json:"until,omitempty" doc:"the last day, as 2026-12-31; none without an end"`
 	Where  string `json:"where" doc:"intent file, line and column"`
+}
+
+// About reports whether the finding is of a check, or covers it.
+func (f Finding) About(id string) bool {
+	same := func(other string) bool { return strings.EqualFold(id, other) }
+	return same(f.ID) || slices.ContainsFunc(f.Covers, same)
 }
 
 // Place returns "leaf1 Ethernet[0-8:8]".

@@ -205,13 +205,28 @@ func (p *portCheck) isCNP(dscp uint64) bool {
 	return dscp < qos.NumDSCP && p.want.DSCP.Set && p.want.CNPPriority.Set && int(p.want.DSCP.V[dscp]) == p.want.CNPPriority.V
 }
 
-// cnpPriority decides the class of a notification only where the port trusts PCP.
+// cnpPriority reports the priority that the NIC writes into the VLAN tag of its
+// notifications.
 func (p *portCheck) cnpPriority(ch nic.Change) {
-	severity := Warning
-	if p.want.Trust.Set && p.want.Trust.V == qos.TrustPCP {
-		severity = Error
+	severity, why := p.tagCounts()
+	p.add("NIC-09", severity, p.name, ch.Reason, blockedOr(ch, applyHost), "%s is %s, the intent says %s%s (layer %s)", ch.Field, ch.Old, ch.New, why, ch.Layer)
+}
+
+// tagCounts says how severe a wrong priority in a VLAN tag is by what runs: it decides
+// the class of a packet where an end of the link trusts PCP, and nothing where both
+// trust DSCP.
+func (p *portCheck) tagCounts() (s Severity, why string) {
+	trusts := []qos.Trust{p.have.Trust.V, p.far.Trust}
+	if trusts[1] == "" && p.sw != nil {
+		trusts[1] = p.sw.Settings.Trust.V
 	}
-	p.differs("NIC-09", severity, ch, blockedOr(ch, applyHost))
+	switch {
+	case slices.Contains(trusts, qos.TrustPCP):
+		return Error, ""
+	case trusts[0] == qos.TrustDSCP && trusts[1] == qos.TrustDSCP:
+		return Info, "; both ends classify by DSCP, so that it has no effect"
+	}
+	return Warning, ""
 }
 
 // firmware reports a firmware setting: not programmed, or waiting for a reset.
@@ -248,9 +263,7 @@ func (p *portCheck) firmware(name string, ch nic.Change) {
 		id, severity = "CLS-08", Error
 	case base == "CNP_802P_PRIO" && wrongNow && !p.have.CNPPriority.Set:
 		id = "NIC-09"
-		if p.want.Trust.V == qos.TrustPCP {
-			severity = Error
-		}
+		severity, _ = p.tagCounts()
 	case strings.HasPrefix(base, "LLDP_NB_") && len(p.running.Agents) > 0:
 		return // DCB-02 says so
 	}

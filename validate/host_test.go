@@ -131,8 +131,8 @@ func hostCases() []brokenHost {
 			p.Missing[nic.FieldTrafficClass] = nic.NotInDriver
 		}), "ToS 106 applies only to RDMA-CM (layer rdma)", "NCCL_IB_TC=106"},
 		{"NIC-07", Warning, port(func(p *nic.Port) { p.StallPrevention.V = "default" }), "is default, 8s, but the watchdog of leaf1/Ethernet0 acts after 400ms", "auto"},
-		{"NIC-09", Warning, port(func(p *nic.Port) { p.CNPPriority.V = 7 }), "cnp_priority is 7, the intent says 6", "apply"},
-		{"NIC-09", Warning, port(func(p *nic.Port) {
+		{"NIC-09", Info, port(func(p *nic.Port) { p.CNPPriority.V = 7 }), "cnp_priority is 7, the intent says 6; both ends classify by DSCP", "apply"},
+		{"NIC-09", Info, port(func(p *nic.Port) {
 			upstream(p)
 			p.NV["CNP_802P_PRIO_P1"] = nic.NV{Current: "7", Next: "6"}
 		}), "CNP_802P_PRIO_P1 is 7 in force and 6 at the next boot", "reset"},
@@ -309,6 +309,16 @@ func TestHostWithPCP(t *testing.T) {
 		t.Fatalf("the sound host has findings: %v", fs)
 	}
 	h.running.Ports["eth0"].CNPPriority.V = 7
+	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != Error {
+		t.Errorf("findings %v", fs)
+	}
+	// It is the trust that runs that counts.
+	h = newHostCase(t, hostBase)
+	h.running.Ports["eth0"].CNPPriority.V = 7
+	for at, e := range h.ends {
+		e.Trust = qos.TrustPCP
+		h.ends[at] = e
+	}
 	if fs := h.findings(); len(fs) != 1 || fs[0].ID != "NIC-09" || fs[0].Severity != Error {
 		t.Errorf("findings %v", fs)
 	}

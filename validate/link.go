@@ -17,6 +17,8 @@ type linkRun struct {
 	run   *Run
 	l     *intent.Link
 	a, b  End
+	// covers are the checks that the next finding covers, with spaces between them.
+	covers string
 	// out folds findings on the links of a switch whose values are the same.
 	out *ordered.Groups[linkCause, linkEnds]
 }
@@ -27,6 +29,7 @@ type linkCause struct {
 	device, where, fix string
 	what, here, there  string
 	miscabled          string
+	covers             string // ids, with spaces between them
 }
 
 type linkEnds struct{ here, there intent.Endpoint }
@@ -49,7 +52,8 @@ func (r *Run) links() {
 				others = append(others, e.there.Device)
 			}
 			f := Finding{ID: c.ID, Severity: k.severity, Device: k.device, Where: k.where, Fix: k.fix,
-				What: fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
+				Covers: strings.Fields(k.covers),
+				What:   fmt.Sprintf(k.what, k.here, natural.Fold(slices.Compact(natural.Sorted(others))), k.there) + k.miscabled}
 			for _, e := range ends {
 				f.Peers = []string{e.there.String()}
 				r.found.add(f, e.here.Port)
@@ -79,7 +83,7 @@ func (r *linkRun) found(s Severity, fix, what string, a, b any, attrs ...qos.Att
 	for _, e := range []intent.Endpoint{here, there} {
 		r.run.results[e.Device].explain(e.Port, attrs...)
 	}
-	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled()}
+	k := linkCause{s, here.Device, r.l.Pos.String(), fix, what, fmt.Sprint(a), fmt.Sprint(b), r.miscabled(), r.covers}
 	r.out.Add(k, linkEnds{here, there})
 }
 
@@ -126,6 +130,7 @@ type End struct {
 	assumed  bool // nobody looked at it
 	intended bool // it is set to what the intent says
 	drifted  bool
+	unpaused bool         // it has a lossless group and PFC is off for it: PFC-04
 	pfcSaid  bool         // another finding says why PFC is not as intended
 	mtuSaid  bool         // MTU-05 says why the MTU is not
 	neighbor qos.Neighbor // by LLDP; zero where it shows none

@@ -20,6 +20,8 @@ var classPairs = []pair{
 	{id: "CLS-09", severity: Warning, base: "notif", old: "strict: true", new: "strict: false", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "congestion notifications, DSCP 48 by default, are in class notif, which has 5 % of the link", fix: "strict"},
 	{id: "CLS-09", severity: Warning, old: "  cnp: {priority: 6, dscp: [48], strict: true}\n", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 by default, are in class default with the rest", fix: "add a class cnp"},
 	{id: "CLS-10", severity: Warning, base: "no cnp", old: "dscp: [48], strict", new: "dscp: [48], lossless", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class notif has the congestion notifications", fix: "their own class", also: []string{"CLS-18", "SCH-02"}},
+	{id: "CLS-10", severity: Error, config: "leaf1", old: `"48": "6"`, new: `"48": "3"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "DSCP 48 of congestion notifications, class cnp, is in traffic class 3, which is lossless", fix: "apply"},
+	{id: "CLS-09", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 5} }), place: "leaf1 Ethernet0", says: "class cnp of congestion notifications has 4 % of the link", fix: "apply"},
 	{id: "CLS-11", severity: Error, base: "traffic", old: "nvme: {dscp: [26]", new: "nvme: {dscp: [27]", place: "leaf1 Ethernet0", says: "DSCP 27 of traffic nvme is in class default, which is lossy", fix: "lossless class"},
 	{id: "CLS-14", severity: Warning, old: "trust: dscp, mtu", new: "trust: pcp, mtu", place: "leaf3 Ethernet240,Ethernet248", says: "the port trusts pcp, on spine1,spine2 dscp", fix: "both ends", also: []string{"CLS-04"}},
 	{id: "CLS-15", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) {
@@ -37,6 +39,8 @@ var pfcPairs = []pair{
 	{id: "PFC-02", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet0", says: "PFC is on for priorities {}; by the intent, host NICs pause {3}", fix: "switch"},
 	{id: "PFC-03", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[3] = qos.Group{Lossless: qos.Of(false)} }), place: "leaf1 Ethernet0", says: "PFC is on for priority 3, and priority group 3 is not lossless", fix: "apply the intent"},
 	{id: "PFC-04", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Groups[4] = p.Groups[3] }), place: "leaf1 Ethernet0", says: "priority group 4 is lossless", fix: "apply the intent"},
+	// The group is as intended, and nothing is at the other end to compare PFC with.
+	{id: "PFC-04", severity: Error, base: "spare 3", config: "leaf1", edit: on("Ethernet16", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet16", says: "priority group 3 is lossless, but PFC is off", fix: "apply the intent"},
 	{id: "PFC-05", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.LinkPause = qos.Of(true) }), place: "leaf1 Ethernet0", says: "802.3x", fix: "off"},
 	{id: "PFC-06", severity: Warning, base: "three", old: "lossless: false", new: "lossless: true", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "3 lossless classes: priorities {3,4,5}", fix: "two"},
 	{id: "PFC-06", severity: Warning, config: "leaf1", edit: func(d *qos.Device, s *State) {
@@ -53,6 +57,10 @@ var pfcPairs = []pair{
 	{id: "PFC-10", severity: Info, config: "leaf1", edit: func(_ *qos.Device, s *State) {
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3}", Have: "the bitmap (28)", Unsure: true}}
 	}, place: "leaf1 Ethernet0", says: "could not confirm that pfc is in force as {3}: the bitmap (28)", fix: "on the switch"},
+	{id: "PFC-10", severity: Error, config: "leaf1", edit: func(d *qos.Device, s *State) {
+		d.Ports["Ethernet0"].PFC.V = qos.Priorities(3, 4)
+		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3,4}", Have: "{3}"}}
+	}, place: "leaf1 Ethernet0", says: "pfc is configured as {3,4} and in force as {3}", fix: "log", also: []string{"PFC-02", "PFC-03"}},
 	{id: "PFC-11", severity: Warning, config: "leaf1", old: `"xon_offset": "2540"`, new: `"xon_offset": "0"`, place: "leaf1 Ethernet240,Ethernet248", says: "neither xon nor an xon offset", fix: "two frames"},
 	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 7,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 7 lossless", fix: "1 to 5"},
 }
@@ -106,6 +114,7 @@ var ecnPairs = []pair{
 
 var schedulerPairs = []pair{
 	{id: "SCH-02", severity: Error, base: "limited", old: ", maxRate: 10G", new: "", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "strict class voice has no rate limit and is served before lossless class rdma", fix: "bandwidth"},
+	{id: "SCH-02", severity: Error, base: "limited", config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[5].Scheduler.V.MaxRate = 0 }), place: "leaf1 Ethernet0", says: "strict class voice has no rate limit", fix: "apply the intent"},
 	{id: "SCH-03", severity: Warning, config: "leaf1", old: `"weight": "60"`, new: `"weight": "40"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has 50 % of the link, the intent says 60 %", fix: "apply"},
 	{id: "SCH-05", severity: Warning, old: "dscp: [48]", new: "dscp: [48-51]", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "takes 4 DSCPs and has no maxRate", fix: "maxRate"},
 	{id: "SCH-06", severity: Warning, base: "traffic", old: "nvme: {dscp: [26], kind: gpu}", new: "nvme: {dscp: [26], kind: storage}", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "gpu traffic nccl and storage traffic nvme share lossless class rdma", fix: "a class"},

@@ -51,6 +51,7 @@ var bases = map[string]string{
 	"rails":    strings.NewReplacer("eth0: {rdma: mlx5_0}", "eth0: {rdma: mlx5_0}, eth1: {rdma: mlx5_1}", "gpu2/eth0", "gpu1/eth1").Replace(closBase),
 	"slow":     strings.NewReplacer("detect: 400ms, ", "detect: 900ms, ", ", watchdog: {detect: 400ms}", "").Replace(closBase),
 	"spare":    strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet16: {classes: {rdma: {lossless: false}}}},", 1),
+	"spare 3":  strings.Replace(closBase, "address: \"192.0.2.11:8080\",", "address: \"192.0.2.11:8080\", ports: {Ethernet16: {speed: 400G, cable: 5m}},", 1),
 	"traffic":  closBase + "traffic:\n  nccl: {dscp: [26], kind: gpu}\n  nvme: {dscp: [26], kind: gpu}\n",
 	"accepted": closBase + "suppress:\n  - {check: ECN-06, reason: tested, until: 2026-12-31}\n",
 	// Spectrum-4 computes its headroom by itself.

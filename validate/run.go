@@ -56,7 +56,8 @@ type Result struct {
 	ends      map[string]End // of ports with a link
 	names     *portNames     // of a switch that was read
 	drift     []qos.Change
-	drifted   map[string]bool // the ports of drift; "" is the switch
+	instead   map[qos.Place]Finding // of the finding that a change of drift is
+	drifted   map[string]bool       // the ports of drift; "" is the switch
 	explained map[qos.Place]bool
 	traits    []trait
 }
@@ -70,7 +71,7 @@ func Switch(d *render.Device, cfg *qos.Device, source Source, state *State) *Res
 		state = &State{}
 	}
 	r := &deviceRun{d: d, cfg: cfg, source: source, seen: *state, out: out, layers: d.Fabric.Layers(d.Switch),
-		cures: map[qos.Place]string{}, lacking: map[lack][]string{}}
+		cures: map[qos.Place]string{}, unpaused: map[string]bool{}, lacking: map[lack][]string{}}
 	for _, m := range state.InForce {
 		if at := (qos.Place{Port: m.Port, Field: m.Field}); m.Fix != "" && r.cures[at] == "" {
 			r.cures[at] = m.Fix
@@ -131,6 +132,7 @@ func (r *deviceRun) end(p *intent.Port) End {
 	if q := r.cfg.Ports[p.Name]; q != nil && r.source == Running {
 		e.neighbor = q.Neighbor.V
 	}
+	e.unpaused = r.unpaused[p.Name]
 	e.mtuSaid = r.cure(p.Name, qos.KindMTU.Attr()) != ""
 	if _, differs := r.differs(p.Name, qos.KindPFC.Attr()); differs && r.pfcExplained(p, r.cfg.Ports[p.Name]) {
 		e.pfcSaid = true
@@ -150,9 +152,11 @@ type deviceRun struct {
 	cures   map[qos.Place]string
 	drifted map[qos.Place]qos.Change // how cfg differs from what is intended
 	bare    map[string]bool          // ports with nothing of the intent
-	lacking map[lack][]string        // the checks that were not made, by what they lack
-	memo    memo
-	out     *Result
+	// unpaused are ports with a lossless group, as intended, and no PFC for it.
+	unpaused map[string]bool
+	lacking  map[lack][]string // the checks that were not made, by what they lack
+	memo     memo
+	out      *Result
 }
 
 // ports yields the ports that the intent manages and the switch has, in
@@ -240,7 +244,7 @@ func (r *deviceRun) lacks() {
 // check says the fix, where the finding does not.
 func (r *deviceRun) found(f Finding, port string, attrs ...qos.Attr) {
 	r.check.mayFind(f.Severity)
-	f.ID, f.Device = r.check.ID, r.d.Switch.Name
+	f.ID, f.Device, f.Covers = r.check.ID, r.d.Switch.Name, append(f.Covers, r.check.Covers...)
 	if f.Where == "" {
 		f.Where = r.d.Switch.Pos.String()
 		if len(attrs) > 0 {
@@ -263,6 +267,18 @@ func (r *deviceRun) foundTowards(peer intent.Endpoint, f Finding, port string, a
 
 // applyIntent fixes what differs from the intent.
 const applyIntent = "apply the intent"
+
+// insteadOfDrift notes a finding for a difference that no finding of another check is
+// about in the end.
+func (r *deviceRun) insteadOfDrift(f Finding, port string, attr qos.Attr) {
+	r.check.mayFind(f.Severity)
+	if r.out.instead == nil {
+		r.out.instead = map[qos.Place]Finding{}
+	}
+	at := qos.Place{Port: port, Field: attr}
+	f.ID, f.Device, f.Where, f.Fix = r.check.ID, r.d.Switch.Name, render.Reason(r.d.Switch, at), r.fixOf(r.check.Fix, port, attr)
+	r.out.instead[at] = f
+}
 
 // fixOf returns the fix for a finding about these attributes. Where they differ
 // from the intent, the fix is to apply it: a change of the intent would not
@@ -513,6 +529,10 @@ func (r *Run) drift() {
 		s := r.results[name]
 		for _, ch := range s.drift {
 			if s.explained[ch.Place()] {
+				continue
+			}
+			if f, ok := s.instead[ch.Place()]; ok {
+				r.found.add(f, ch.Port)
 				continue
 			}
 			f := Finding{ID: "DRIFT", Severity: Error, Device: name, Where: render.Reason(s.sw, ch.Place()),

@@ -1,6 +1,7 @@
 package qos
 
 import (
+	"maps"
 	"fmt"
 	"slices"
 	"strconv"
@@ -507,6 +508,24 @@ func (d *Device) AsRun(running *Device) *Device {
 			p.Maps.V = shared[key]
 		}
 		out.Ports[name] = &p
+	}
+	return &out
+}
+
+// AndPaused returns d with the priorities that ports of running pause added to those of
+// d: what of PFC should be in force, by the configuration and not by the intent alone. d
+// is not changed.
+func (d *Device) AndPaused(running *Device) *Device {
+	out := *d
+	out.Ports = maps.Clone(d.Ports)
+	for name, p := range d.Ports {
+		have := running.Ports[name]
+		if have == nil || !p.PFC.Set || have.PFC.V&^p.PFC.V == 0 {
+			continue
+		}
+		own := *p
+		own.PFC.V |= have.PFC.V
+		out.Ports[name] = &own
 	}
 	return &out
 }
