@@ -246,15 +246,19 @@ type Unknown struct {
 	Why   string `json:"why"`
 	// Text is the line or value as the device spells it; "" where it is no single one.
 	Text string `json:"text,omitempty"`
+	// Open says that it may change what the device does with the traffic of the intent,
+	// so that what is judged without it is not certain.
+	Open bool `json:"open,omitempty"`
 }
 
 // LeftAlone puts what a renderer's decoder could not place into the form of
-// drivers; of returns the reason and the native text of one.
-func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) (why, text string)) []Unknown {
+// drivers; of returns all but the place of one.
+func LeftAlone[U interface{ Where() string }](unknown []U, of func(U) Unknown) []Unknown {
 	var out []Unknown
 	for _, u := range unknown {
-		why, text := of(u)
-		out = append(out, Unknown{Where: u.Where(), Why: why, Text: text})
+		one := of(u)
+		one.Where = u.Where()
+		out = append(out, one)
 	}
 	return out
 }

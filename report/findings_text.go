@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/internal/natural"
@@ -24,7 +25,17 @@ func writeText(w io.Writer, r Report, o Options) error {
 	t.verdict(r)
 	causes := validate.Causes(r.Findings)
 	section := ""
+	shared := sharers(causes)
 	for _, c := range causes {
+		k := sharerOf(c)
+		if all := shared[k]; len(all) > 0 {
+			if all[0].Index[0] == c.Index[0] {
+				t.printf("\n")
+				t.together(r, all)
+			}
+			section = ""
+			continue
+		}
 		// A cause of more than one line is set apart from its neighbours.
 		next := string(c.Severity)
 		if c.Suppressed != nil {
@@ -45,6 +56,57 @@ func writeText(w io.Writer, r Report, o Options) error {
 		}
 	}
 	return t.Err()
+}
+
+// sharer is what causes share that are told together: on many devices they are one
+// fault, such as hosts of which nothing is configured.
+type sharer struct {
+	severity    validate.Severity
+	fix, places string
+}
+
+func sharerOf(c validate.Cause) sharer {
+	return sharer{c.Severity, c.Fix, strings.Join(c.Places(), "; ")}
+}
+
+// sharers are the errors and the warnings that are told together.
+func sharers(causes []validate.Cause) map[sharer][]validate.Cause {
+	const few = 3 // causes, and devices
+	out := map[sharer][]validate.Cause{}
+	for _, c := range causes {
+		if c.Suppressed == nil && c.Severity != validate.Info && len(c.Devices()) >= few {
+			k := sharerOf(c)
+			out[k] = append(out[k], c)
+		}
+	}
+	maps.DeleteFunc(out, func(_ sharer, all []validate.Cause) bool { return len(all) < few })
+	return out
+}
+
+// together writes causes with one place and one fix.
+func (t *Text) together(r Report, all []validate.Cause) {
+	c := all[0]
+	style := t.S.Yellow
+	if c.Severity == validate.Error {
+		style = t.S.Red
+	}
+	places, more := shortPlaces(c, maxPlaces)
+	at := strings.Join(places, "; ")
+	if more > 0 {
+		at += " and " + words.Count(more, "more place")
+	}
+	t.indented("", style(string(c.Severity)), fmt.Sprintf("%s %s: %d faults with one fix", c.Severity, at, len(all)), 6)
+	for _, c := range all {
+		id := term.CleanLine(c.ID)
+		text := fmt.Sprintf("%s: %s", id, term.CleanLine(c.What))
+		if where := shortWheres(c); where != "" {
+			text += "; " + r.whereLabel(c.Wheres()...) + ": " + term.CleanLine(where)
+		}
+		t.indented("      ", t.S.Bold(id), text, 2)
+	}
+	if c.Fix != "" {
+		t.dim("fix: " + c.Fix)
+	}
 }
 
 func (t *Text) verdict(r Report) {

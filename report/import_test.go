@@ -37,7 +37,7 @@ func TestImportFoldsLines(t *testing.T) {
 	r := importedOf(fleet.Account{Device: "leaf1", System: "sonic", Recognised: "read as sonic", Lines: voq}, two("spine1"), two("spine2"))
 	for fate, want := range map[render.Fate][]string{
 		render.Unknown: {
-			"leaf1 QUEUE|leaf1|asic0|Ethernet0|[0-7],QUEUE|leaf1|asic0|Ethernet8|[0-7],... (945 in all) [scheduler: scheduler.1] (945): a queue of another switch",
+			"leaf1 QUEUE|leaf1|asic0|Ethernet[0-936:8]|[0-7],QUEUE|leaf1|asic0|Ethernet944|0 [scheduler: scheduler.1] (945): a queue of another switch",
 			"spine[1-2] interface Ethernet1,interface Ethernet2, 2 lines between 7 and 9 [qos foo]: not known",
 			"spine[1-2] interface Ethernet2, line 10 [qos bar]: not known",
 		},

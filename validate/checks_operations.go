@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/internal/natural"
+	"github.com/roce-fabric/roce-fabric/internal/ordered"
 	"github.com/roce-fabric/roce-fabric/render"
 	"github.com/roce-fabric/roce-fabric/render/catalog"
 )
@@ -182,8 +185,26 @@ func (r *deviceRun) notInForce(m drivers.Mismatch) (f Finding, ok bool) {
 }
 
 func unknown(r *deviceRun) {
+	// Lines of many ports that say the same are one finding.
+	var alike ordered.Groups[drivers.Unknown, string]
 	for _, u := range r.seen.Unknown {
-		r.found(Finding{Severity: Info, What: u.Where + ": " + u.Why}, "")
+		at, _, _ := strings.Cut(strings.TrimPrefix(u.Where, "line "), ", line ")
+		if _, err := strconv.Atoi(at); err == nil {
+			at = "" // a line of no block
+		}
+		u.Where = ""
+		alike.Add(u, at)
+	}
+	for u, at := range alike.All() {
+		what := natural.Fold(slices.Compact(natural.Sorted(at)))
+		if u.Text != "" {
+			what = strings.TrimSpace(fmt.Sprintf("%s %q", what, u.Text))
+		}
+		f := Finding{Severity: Info, What: printable(fmt.Sprintf("%s: %s", what, u.Why))}
+		if u.Open {
+			f.Unchecked, f.Because = "some QoS settings", "this tool does not understand them"
+		}
+		r.found(f, "")
 	}
 }
 

@@ -37,6 +37,13 @@ func (p *portCheck) found(id string, s Severity, field, fix, format string, args
 	p.add(id, s, p.name, p.want.From[field], fix, "%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))
 }
 
+// foundTowards is found for what is about both ends of a link. The text does not name
+// the switch port, so that one cause on many NICs is one finding.
+func (p *portCheck) foundTowards(id string, s Severity, field, fix, format string, args ...any) {
+	p.c.add(Finding{ID: id, Severity: s, Device: p.host.Name, Where: p.want.From[field], Fix: fix, Peers: []string{p.end.String()},
+		What: fmt.Sprintf("%s (layer %s)", fmt.Sprintf(format, args...), nic.LayerOf(field))}, p.name)
+}
+
 // differs reports a change as it is.
 func (p *portCheck) differs(id string, s Severity, ch nic.Change, fix string) {
 	p.add(id, s, p.name, ch.Reason, fix, "%s is %s, the intent says %s (layer %s)", ch.Field, ch.Old, ch.New, ch.Layer)
@@ -93,9 +100,9 @@ func (p *portCheck) pfc() {
 	switch {
 	case have == want: // where the switch differs, its own check says so
 	case p.far.Known && have != p.far.PFC:
-		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, %s pauses %s", have, p.end, p.far.PFC)
+		p.foundTowards("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, the switch port pauses %s", have, p.far.PFC)
 	case p.far.Known:
-		p.found("DRIFT", Error, nic.FieldPFC, "apply the intent to both ends", "the NIC and %s pause %s, the intent says %s", p.end, have, want)
+		p.foundTowards("DRIFT", Error, nic.FieldPFC, "apply the intent to both ends", "the NIC and the switch port pause %s, the intent says %s", have, want)
 	default:
 		p.found("PFC-02", Error, nic.FieldPFC, applyHost, "the NIC pauses %s, the intent says %s for both ends", have, want)
 	}
@@ -290,7 +297,7 @@ func (p *portCheck) mtu(ch nic.Change) {
 				fix = "raise mtu.fabric in the intent, or lower mtu.host"
 			}
 		}
-		p.found("MTU-03", Error, nic.FieldMTU, fix, "the NIC sends packets of up to %d B, %s %s %d B", have, p.end, says, limit)
+		p.foundTowards("MTU-03", Error, nic.FieldMTU, fix, "the NIC sends packets of up to %d B, the switch port %s %d B", have, says, limit)
 	case p.lowRDMA(): // MTU-04 says so
 	default:
 		p.differs("DRIFT", Warning, ch, applyHost)
@@ -361,7 +368,7 @@ func (p *portCheck) relations() {
 	}
 	if h.StallPrevention.Set && h.StallPrevention.V == "default" && p.sw != nil && w.PFC.Or(0) != 0 {
 		if d := p.sw.Settings.Watchdog; d.Enabled.V && d.Detect.V < stallDefault {
-			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), "write auto into pfc_stall_prevention of the interface", "PFC stall prevention is default, %s, but the watchdog of %s acts after %s (layer %s)", stallDefault, p.end, d.Detect.V, nic.LayerDriver)
+			p.add("NIC-07", Warning, p.name, d.Detect.From.String(), "write auto into pfc_stall_prevention of the interface", "PFC stall prevention is default, %s, but the watchdog of the switch port acts after %s (layer %s)", stallDefault, d.Detect.V, nic.LayerDriver)
 		}
 	}
 	if h.Missing[nic.FieldTrafficClass] == nic.NotInDriver && w.ToS.Set && !h.VF {

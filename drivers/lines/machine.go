@@ -281,5 +281,7 @@ func (m *Machine) Unsaved(ctx context.Context) ([]string, error) {
 
 // LeftAlone puts what the decoder could not place into the driver's form.
 func LeftAlone(unknown []native.Unknown) []drivers.Unknown {
-	return drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Text })
+	return drivers.LeftAlone(unknown, func(u native.Unknown) drivers.Unknown {
+		return drivers.Unknown{Why: u.Why, Text: u.Text, Open: u.Open}
+	})
 }

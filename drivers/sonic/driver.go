@@ -289,7 +289,9 @@ func (d *driver) Account(s *drivers.Snapshot) []render.Line { return native.Acco
 
 // leftAlone puts what the decoder could not place into the driver's form.
 func leftAlone(unknown []native.Unknown) []drivers.Unknown {
-	return drivers.LeftAlone(unknown, func(u native.Unknown) (string, string) { return u.Why, u.Value })
+	return drivers.LeftAlone(unknown, func(u native.Unknown) drivers.Unknown {
+		return drivers.Unknown{Why: u.Why, Text: u.Value, Open: u.Open}
+	})
 }
 
 // Digest identifies the state that desired speaks of; "", which no plan starts

@@ -5,6 +5,7 @@ package natural
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,58 +57,120 @@ func Keys[V any](m map[string]V) []string {
 	return out
 }
 
-// Fold writes names as a short list with ranges over their last number:
-// "Ethernet[0-124:4],PortChannel1".
+// Fold writes names as a short list with ranges over their numbers:
+// "Ethernet[0-124:4],PortChannel1", "gpu[001-512]", "Ethernet[1-32]/[1-4]". It is in the
+// syntax of ranges of an intent, which expands it to the same names.
 func Fold(names []string) string {
-	var out []string
-	ns := Sorted(names)
-	for i := 0; i < len(ns); {
-		head, n, tail, ok := split(ns[i])
-		j, step := i+1, 0
-		for ok && j < len(ns) {
-			h, m, t, ok2 := split(ns[j])
-			if !ok2 || h != head || t != tail {
-				break
-			}
-			_, prev, _, _ := split(ns[j-1])
-			if d := m - prev; step == 0 && d > 0 {
-				step = d
-			} else if d != step || d <= 0 {
-				break
-			}
-			j++
-		}
-		switch {
-		case j-i < 3:
-			out = append(out, ns[i])
-			i++
-			continue
-		case step == 1:
-			_, last, _, _ := split(ns[j-1])
-			out = append(out, head+"["+strconv.Itoa(n)+"-"+strconv.Itoa(last)+"]"+tail)
-		default:
-			_, last, _, _ := split(ns[j-1])
-			out = append(out, head+"["+strconv.Itoa(n)+"-"+strconv.Itoa(last)+":"+strconv.Itoa(step)+"]"+tail)
-		}
-		i = j
+	items := make([]item, 0, len(names))
+	dims := 0
+	for _, n := range Sorted(names) {
+		it := item{fields(n), n}
+		dims = max(dims, len(it.parts)/2)
+		items = append(items, it)
+	}
+	for d := 1; d <= dims; d++ {
+		items = foldOver(items, d)
+	}
+	out := make([]string, len(items))
+	for i, it := range items {
+		out[i] = strings.Join(it.parts, "")
 	}
 	return strings.Join(out, ",")
 }
 
-// split cuts a name at its last number; ok is false where there is none or
-// where folding would lose leading zeros.
-func split(s string) (head string, n int, tail string, ok bool) {
-	e := len(s)
-	for e > 0 && !digit(s[e-1]) {
-		e--
+// item is some names: texts and, between them, numbers or ranges of some.
+type item struct {
+	parts []string // text, number, text, number, ... text
+	first string   // of the names
+}
+
+const (
+	mostFields = 4 // numbers of a name that are folded over, the last ones
+	mostDigits = 9 // of such a number
+	fewest     = 3 // names that make a range
+)
+
+// fields cuts a name at its numbers. One with brackets or commas has none: its list
+// could not be read back.
+func fields(s string) []string {
+	if strings.ContainsAny(s, "[],") {
+		return []string{s}
 	}
-	b := e
-	for b > 0 && digit(s[b-1]) {
-		b--
+	parts := []string{}
+	end := len(s) // of the text that is not cut yet
+	for e := end; e > 0 && len(parts) < 2*mostFields; {
+		if !digit(s[e-1]) {
+			e--
+			continue
+		}
+		b := e
+		for b > 0 && digit(s[b-1]) {
+			b--
+		}
+		if e-b <= mostDigits {
+			parts = append(parts, s[e:end], s[b:e])
+			end = b
+		}
+		e = b
 	}
-	if b == e || e-b > 9 || (s[b] == '0' && e-b > 1) {
-		return s, 0, "", false
+	parts = append(parts, s[:end])
+	slices.Reverse(parts)
+	return parts
+}
+
+// foldOver makes ranges over the d-th last number of items, which are in order.
+func foldOver(items []item, d int) []item {
+	var keys []string
+	groups := map[string][]item{}
+	var out []item
+	for _, it := range items {
+		at := len(it.parts) - 2*d
+		if at < 0 {
+			out = append(out, it)
+			continue
+		}
+		key := strings.Join(it.parts[:at], "\x00") + "\x00\x00" + strings.Join(it.parts[at+1:], "\x00")
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], it)
 	}
-	n, _ = strconv.Atoi(s[b:e])
-	return s[:b], n, s[e:], true
+	for _, key := range keys {
+		for g := groups[key]; len(g) > 0; {
+			n, span := run(g, d)
+			if n >= fewest {
+				it := item{slices.Clone(g[0].parts), g[0].first}
+				it.parts[len(it.parts)-2*d] = span
+				out, g = append(out, it), g[n:]
+			} else {
+				out, g = append(out, g[0]), g[1:]
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b item) int { return Compare(a.first, b.first) })
+	return out
+}
+
+// run is how many items from the first on have the d-th last number in equal steps,
+// written with as many digits, and their range.
+func run(g []item, d int) (n int, span string) {
+	text := func(i int) string { return g[i].parts[len(g[i].parts)-2*d] }
+	first := text(0)
+	width := 0
+	if first[0] == '0' {
+		width = len(first)
+	}
+	lo, _ := strconv.Atoi(first)
+	last, step := lo, 0
+	for n = 1; n < len(g); n++ {
+		v, err := strconv.Atoi(text(n))
+		if err != nil || fmt.Sprintf("%0*d", width, v) != text(n) || v <= last || step != 0 && v-last != step {
+			break
+		}
+		last, step = v, v-last
+	}
+	if span = "[" + first + "-" + text(n-1); step > 1 {
+		span += ":" + strconv.Itoa(step)
+	}
+	return n, span + "]"
 }

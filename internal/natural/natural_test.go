@@ -24,6 +24,13 @@ func TestOrderAndFold(t *testing.T) {
 		{[]string{"e1", "e2", "e3", "e5"}, "e[1-3],e5"},
 		{[]string{"Ethernet1/1", "Ethernet1/2", "Ethernet1/3"}, "Ethernet1/[1-3]"},
 		{[]string{"e1", "e1", "e1"}, "e1,e1,e1"},
+		{[]string{"gpu001", "gpu002", "gpu003"}, "gpu[001-003]"},
+		{[]string{"gpu08", "gpu09", "gpu10", "gpu11"}, "gpu[08-11]"},
+		{[]string{"gpu8", "gpu09", "gpu10", "gpu11"}, "gpu8,gpu[09-11]"},
+		{[]string{"gpu99", "gpu100", "gpu101", "gpu0102"}, "gpu[99-101],gpu0102"},
+		{[]string{"Ethernet1/1", "Ethernet2/1", "Ethernet3/1"}, "Ethernet[1-3]/1"},
+		{[]string{"e1/1", "e1/3", "e1/5", "e2/1", "e2/3", "e2/5", "e3/1", "e3/3", "e3/5"}, "e[1-3]/[1-5:2]"},
+		{[]string{"e[1]", "e[2]", "e[3]"}, "e[1],e[2],e[3]"},
 	} {
 		if got := Fold(c.in); got != c.want {
 			t.Errorf("Fold(%v) = %s, want %s", c.in, got, c.want)

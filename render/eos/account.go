@@ -17,7 +17,7 @@ func Account(c *Config) []render.Line {
 	a := &accountant{r: r, globals: r.globals(), whole: r.decode(), unknown: map[Unknown]string{}, seen: map[*Line]int{}}
 	for _, u := range r.unknown {
 		why := u.Why
-		u.Why = ""
+		u.Why, u.Open = "", false
 		a.unknown[u] = why
 	}
 	a.groups()

@@ -57,6 +57,10 @@ const (
 	whyDoubt   = "whether the line overrides that of the profile is not documented; the profile is taken to count"
 )
 
+// leavesOpen are the reasons of lines that may change the class, the pause or the queue
+// of packets.
+var leavesOpen = []string{whyUnknown, whyKind, whyDoubt, whyPolicy, whyNegotiate}
+
 func read(c *Config) *reading {
 	r := &reading{
 		global:   &section{at: inGlobal, index: map[spot]int{}},
@@ -227,7 +231,7 @@ func (r *reading) doubt(s *section) {
 }
 
 func (r *reading) report(s *section, l *Line, why string) {
-	r.unknown = append(r.unknown, Unknown{Line: l.No, Section: s.name, Text: l.Text, Why: why})
+	r.unknown = append(r.unknown, Unknown{Line: l.No, Section: s.name, Text: l.Text, Why: why, Open: slices.Contains(leavesOpen, why)})
 }
 
 func (r *reading) hold(s *section, h held) {

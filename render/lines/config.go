@@ -161,6 +161,8 @@ type Unknown struct {
 	Section string // the header of the block; "" for the top level
 	Text    string
 	Why     string
+	// Open says that what the switch does with traffic may depend on it.
+	Open bool
 }
 
 // Where names the place: "interface Ethernet1/1, line 812".

@@ -39,7 +39,7 @@ func (v *view) device() *qos.Device {
 			}
 			d.Tunnels[name] = tunnelOf(v.ports[name])
 		case strings.ContainsAny(name, ",-") && !strings.HasPrefix(name, "port-channel"):
-			v.add(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
+			v.open(v.ports[name].Text, v.ports[name], "not a range of interfaces that this tool knows")
 		}
 	}
 	v.strange()
@@ -72,9 +72,9 @@ func (v *view) strange() {
 		word, rest, _ := strings.Cut(l.Text, " ")
 		switch {
 		case word == "priority-flow-control" && !belongs(inGlobal, l.Text):
-			v.add("", l, "this tool does not know the line and leaves it")
+			v.open("", l, "this tool does not know the line and leaves it")
 		case word == "hardware" && strings.HasPrefix(rest, "qos "):
-			v.add("", l, "the model has no place for this; it stays as it is")
+			v.open("", l, "the model has no place for this; it stays as it is")
 		}
 		if n, ok := cutWords(l.Text, keyFixed); ok && n != "0" {
 			v.add("", l, "the model has no place for a fixed time after which a queue is restored")
@@ -89,7 +89,7 @@ func (v *view) strange() {
 		case queuing && !builtIn(policy):
 			v.add(systemHeader, l, "the model has no place for thresholds of sent pauses")
 		case !belongs(inSystem, l.Text) && !isComment(l.Text):
-			v.add(systemHeader, l, "this tool does not know the line and leaves it")
+			v.open(systemHeader, l, "this tool does not know the line and leaves it")
 		}
 	}
 }
@@ -312,10 +312,10 @@ func (v *view) odd(name string, own *Line) {
 			continue
 		}
 		if why := oddity(l.Text); why != "" {
-			v.add(own.Text, l, "%s", why)
+			v.open(own.Text, l, "%s", why)
 		}
 		if theirs := v.lag(lag)[keyOf(inInterface, l.Text)]; theirs != nil && theirs.Text != l.Text {
-			v.add(own.Text, l, "%s says otherwise: %s", lag, theirs.Text)
+			v.open(own.Text, l, "%s says otherwise: %s", lag, theirs.Text)
 		}
 	}
 	for _, key := range []string{keyInput, keyOutput} {

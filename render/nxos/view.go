@@ -180,8 +180,18 @@ func (v *view) class(typ string, q int) string {
 	return v.m.class(typ, q)
 }
 
+// add notes a line whose meaning is known, and that the model has no place for.
 func (v *view) add(section string, l *Line, why string, a ...any) {
-	u := Unknown{Section: section, Why: fmt.Sprintf(why, a...)}
+	v.note(section, l, Unknown{Why: fmt.Sprintf(why, a...)})
+}
+
+// open notes a line that may change what the switch does with traffic.
+func (v *view) open(section string, l *Line, why string, a ...any) {
+	v.note(section, l, Unknown{Why: fmt.Sprintf(why, a...), Open: true})
+}
+
+func (v *view) note(section string, l *Line, u Unknown) {
+	u.Section = section
 	if l != nil {
 		u.Line, u.Text = l.No, l.Text
 	}

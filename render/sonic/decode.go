@@ -22,6 +22,8 @@ type Unknown struct {
 	Field string `json:"field,omitempty"`
 	Value string `json:"value,omitempty"`
 	Why   string `json:"why"`
+	// Open says that what the switch does with traffic may depend on it.
+	Open bool `json:"open,omitempty"`
 }
 
 // Where prints "TABLE|key field".
@@ -81,7 +83,12 @@ type decoder struct {
 }
 
 func (d *decoder) note(table, key, field, value, why string, a ...any) {
-	d.unknown = append(d.unknown, Unknown{table, key, field, value, fmt.Sprintf(why, a...)})
+	d.unknown = append(d.unknown, Unknown{Table: table, Key: key, Field: field, Value: value, Why: fmt.Sprintf(why, a...)})
+}
+
+// open notes what may change what the switch does with traffic.
+func (d *decoder) open(table, key, field, value, why string) {
+	d.unknown = append(d.unknown, Unknown{table, key, field, value, why, true})
 }
 
 func (d *decoder) metadata() {
@@ -191,7 +198,7 @@ func (d *decoder) portQoS() {
 	for key, row := range d.cfg[TPortQoS] {
 		for f, v := range row {
 			if !inPortQoS(f) {
-				d.note(TPortQoS, key, f, v, "this tool does not know the field and leaves it")
+				d.open(TPortQoS, key, f, v, "this tool does not know the field and leaves it")
 			}
 		}
 		var names mapNames
@@ -299,7 +306,7 @@ func (d *decoder) portIndexes(table string, do func(key string, p *qos.Port, i i
 		p := d.dev.Ports[name]
 		if !ok || !good || p == nil {
 			if name != "CPU" {
-				d.note(table, key, "", "", "not a port and an index that this tool knows")
+				d.open(table, key, "", "", "not a port and an index that this tool knows")
 			}
 			continue
 		}
@@ -330,7 +337,7 @@ func (d *decoder) queues() {
 				}
 				p.Queues[i].ECN = qos.Of(c)
 			default:
-				d.note(TQueue, key, f, v, "this tool does not know the field and leaves it")
+				d.open(TQueue, key, f, v, "this tool does not know the field and leaves it")
 			}
 		}
 	})
