@@ -182,7 +182,7 @@ func (p *PortCounters) Put(id CounterID, v qos.Opt[uint64]) {
 func CountersOf(o *Observation, ports []string, poll time.Duration) *Counters {
 	out := &Counters{Taken: o.Taken, Ports: map[string]PortCounters{}, Poll: map[Metric]time.Duration{}}
 	for _, m := range []Metric{
-		PFCRx, PFCTx, QueuePackets, QueueBytes, QueueDrops, QueueMarked, StormsDetected, StormsRestored,
+		PFCRx, PFCTx, QueuePackets, QueueBytes, QueueDrops, QueueMarked, StormsDetected, StormsRestored, ErrorsRx, ErrorsTx, SymbolErrors,
 	} {
 		out.Poll[m] = poll
 	}

@@ -105,17 +105,19 @@ func put[T any](m *map[string]T, name string, v T) {
 	(*m)[name] = v
 }
 
-// FECOf reads the name of a forward error correction: RS-FEC (IEEE 802.3 clauses 91, 108,
-// 134 and others), fire code (clause 74), none, or automatic. Any other word is not set.
+// FECOf reads what a system calls a forward error correction: RS-FEC (IEEE 802.3 clauses 91,
+// 108, 134 and others), fire code (clause 74), none, or automatic. Any other word is not
+// set. The words are those of SONiC (sonic-swss portschema.h), EOS (errCorrEncodingStatus)
+// and of FECMode of NX-OS (CiscoDevNet/terraform-provider-nxos, physical_interface).
 func FECOf(s string) qos.Opt[string] {
 	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "rs", "rs-fec", "rs_fec", "reed-solomon", "cl91", "rs-cons16", "rs-ieee", "kp-fec", "kr-fec":
+	case "rs", "rs-fec", "rs-ieee", "rs-cons16", "kp-fec", "reedsolomon", "cl91-rs-fec", "ieee-rs-fec", "cons16-rs-fec":
 		return qos.Of("rs")
-	case "fc", "fc-fec", "fire-code", "firecode", "cl74":
+	case "fc", "fc-fec", "firecode", "cl74-fc-fec":
 		return qos.Of("fc")
-	case "none", "off", "disabled":
+	case "none", "off", "fec-off", "disabled", "disable-fec":
 		return qos.Of("none")
-	case "auto":
+	case "auto", "auto-fec":
 		return qos.Of("auto")
 	}
 	return qos.Opt[string]{}

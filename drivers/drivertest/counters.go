@@ -16,7 +16,7 @@ import (
 var counted = []drivers.Metric{
 	drivers.PFCRx, drivers.PFCTx, drivers.LinkPauseRx, drivers.QueuePackets, drivers.QueueBytes, drivers.QueueDrops, drivers.QueueMarked,
 	drivers.StormsDetected, drivers.StormsRestored, drivers.GroupDrops, drivers.HeadroomPeak, drivers.PauseRxTime,
-	drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors,
+	drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors, drivers.ErrorsRx, drivers.ErrorsTx,
 }
 
 // meter is a driver of a device that holds what is desired, two of its ports and
@@ -48,7 +48,7 @@ func (b *bench) counters(m drivers.Meter, ports ...string) *drivers.Counters {
 // at returns the index of a metric's counter.
 func at(m drivers.Metric, priority int) drivers.CounterID {
 	switch m {
-	case drivers.LinkPauseRx, drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors:
+	case drivers.LinkPauseRx, drivers.FECCorrected, drivers.FECUncorrected, drivers.SymbolErrors, drivers.ErrorsRx, drivers.ErrorsTx:
 		return m.Of(0)
 	}
 	return m.Of(priority)

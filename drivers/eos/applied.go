@@ -18,7 +18,7 @@ import (
 
 // Observe reads the state of all ports.
 func (d *Driver) Observe(ctx context.Context) (*drivers.Observation, error) {
-	return d.shown(ctx, append([]show{interfacesShow, {"show lldp neighbors", showjson.LLDPNeighbors}}, counterShows...)...)
+	return d.shown(ctx, append([]show{interfacesShow, {"show interfaces error-correction", showjson.FEC}, {"show lldp neighbors", showjson.LLDPNeighbors}}, counterShows...)...)
 }
 
 func (d *Driver) shown(ctx context.Context, commands ...show) (*drivers.Observation, error) {

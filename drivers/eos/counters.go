@@ -29,7 +29,7 @@ func (d *Driver) Counters(ctx context.Context, ports []string) (*drivers.Counter
 // comes last, when the ports are known.
 func countShows() []show {
 	others := slices.DeleteFunc(slices.Clone(counterShows), func(s show) bool { return s.cmd == watchdogShow })
-	return append(others, show{watchdogShow, func(b []byte, o *drivers.Observation) error {
+	return append(others, interfacesShow, show{watchdogShow, func(b []byte, o *drivers.Observation) error {
 		if err := showjson.Watchdog(b, o); err != nil {
 			return err
 		}

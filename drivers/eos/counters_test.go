@@ -6,6 +6,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/drivers/drivertest"
 	"github.com/roce-fabric/roce-fabric/drivers/lines"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/testlab/sim"
 )
 
@@ -17,6 +18,8 @@ func TestCounters(t *testing.T) {
 		d := b.Open()
 		b.Counters().Set("Ethernet1/1", 3, sim.ECNMarked, 7)
 		b.Counters().Set("Ethernet1/1", 3, sim.WDStuck, 2)
+		b.Counters().Set("Ethernet1/1", 0, sim.RxErrors, 5)
+		b.Counters().Set("Ethernet1/1", 0, sim.SymbolErrors, 6)
 		c, err := d.Counters(t.Context(), []string{"Ethernet1/1", "Ethernet2/1", "Ethernet99/1"})
 		if err != nil {
 			t.Fatal(err)
@@ -24,6 +27,9 @@ func TestCounters(t *testing.T) {
 		one, two := c.Ports["Ethernet1/1"], c.Ports["Ethernet2/1"]
 		if one[drivers.QueueMarked.Of(3)] != 7 || one[drivers.StormsDetected.Of(3)] != 2 || len(c.Ports) != 2 {
 			t.Errorf("gnmi %v: %v", gnmi, c.Ports)
+		}
+		if !gnmi && (one[drivers.ErrorsRx.Of(0)] != 5 || one[drivers.SymbolErrors.Of(0)] != 6) {
+			t.Errorf("errors: %v", one)
 		}
 		if n, ok := two[drivers.StormsDetected.Of(3)]; !ok || n != 0 {
 			t.Errorf("gnmi %v: storms are %d (%v)", gnmi, n, ok)
@@ -52,7 +58,7 @@ func TestCountersNotShown(t *testing.T) {
 	if _, ok := c.Ports["Ethernet1/1"][drivers.StormsDetected.Of(3)]; ok || c.Ports["Ethernet1/1"][drivers.PFCRx.Of(3)] != 1 {
 		t.Errorf("%v", c.Ports)
 	}
-	if cmds := countShows(); cmds[len(cmds)-1].cmd != watchdogShow || len(cmds) != len(counterShows) {
+	if cmds := countShows(); cmds[len(cmds)-1].cmd != watchdogShow || len(cmds) != len(counterShows)+1 {
 		t.Errorf("%d commands", len(cmds))
 	}
 }
@@ -62,5 +68,22 @@ func TestUnsaved(t *testing.T) {
 	for _, gnmi := range []bool{false, true} {
 		b := newBox(t, boxOptions{gnmi: gnmi})
 		drivertest.NamesUnsaved(b.LineBox, b.Open(), "interface Ethernet2/1\n   mtu 4000\nqos map dscp 26 to traffic-class 4\n", "interface Ethernet2/1", "qos map")
+	}
+}
+
+// The FEC that runs is that of ports that are up.
+func TestFEC(t *testing.T) {
+	b := newBox(t, boxOptions{})
+	b.SetFEC("Ethernet2/1", "fc")
+	b.SetFEC("Ethernet3/1", "none")
+	b.Unplug("Ethernet4/1", true)
+	o, err := b.Open().Observe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for port, want := range map[string]qos.Opt[string]{"Ethernet1/1": qos.Of("rs"), "Ethernet2/1": qos.Of("fc"), "Ethernet3/1": qos.Of("none"), "Ethernet4/1": {}} {
+		if p := o.Ports[port]; p == nil || p.FEC != want {
+			t.Errorf("%s: %+v, want %v", port, p, want)
+		}
 	}
 }

@@ -142,6 +142,9 @@ func complete(o, from *drivers.Observation) {
 		fill(&p.OperUp, f.OperUp)
 		fill(&p.MTU, f.MTU)
 		fill(&p.Speed, f.Speed)
+		if p.Groups == nil {
+			p.Groups = f.Groups
+		}
 		if p.Neighbors == nil {
 			p.Neighbors = f.Neighbors
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
 	"github.com/roce-fabric/roce-fabric/internal/gnmi"
+	"github.com/roce-fabric/roce-fabric/testlab/sim/cli"
 	simnxos "github.com/roce-fabric/roce-fabric/testlab/sim/nxos"
 )
 
@@ -117,7 +118,7 @@ func TestObserve(t *testing.T) {
 			if queues := map[bool]int{true: 4, false: 8}[o.FourQueue]; marked != queues*len(ports) {
 				t.Errorf("ECN marks of %d queues", marked)
 			}
-			if diff := cmp.Diff(shown.Ports, both.Ports, cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(shown.Ports, both.Ports, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(drivers.PortState{}, "FEC", "AdminFEC")); diff != "" {
 				t.Errorf("over SSH alone (-), with gNMI (+):\n%s", diff)
 			}
 		})
@@ -301,5 +302,27 @@ func TestObserveNeedsSSH(t *testing.T) {
 	}
 	if !marks(observe(t, d)) {
 		t.Error("gNMI is not used any more")
+	}
+}
+
+// The pause buffers of groups come with "show queuing interface", FEC over gNMI.
+func TestObserveShowsPauseBuffersAndFEC(t *testing.T) {
+	b := newBox(t, boxOptions{gnmi: true})
+	b.SetPause("Ethernet1/1", 3, cli.Pause{Size: 101920, Pause: 39936, Resume: 38896})
+	b.SetPause("Ethernet1/1", 4, cli.Pause{Size: 490, Pause: 192, Resume: 187})       // cells
+	b.SetPause("Ethernet1/2", 3, cli.Pause{Size: 101920, Pause: 200000, Resume: 100}) // makes no sense
+	b.SetFEC("Ethernet1/2", "fc")
+	o := observe(t, b.overSSH())
+	want := map[int]qos.Headroom{3: {Size: 101920, XON: 38896, XOFF: 61984, Threshold: 39936, Static: true}}
+	if d := cmp.Diff(want, o.Ports["Ethernet1/1"].Groups); d != "" || o.Ports["Ethernet1/2"].Groups != nil {
+		t.Errorf("%s, %v", d, o.Ports["Ethernet1/2"].Groups)
+	}
+	if o.Ports["Ethernet1/1"].FEC.Set {
+		t.Error("no show command that is documented has FEC as JSON")
+	}
+	d := b.Open()
+	o = observe(t, d)
+	if one, two := o.Ports["Ethernet1/1"], o.Ports["Ethernet1/2"]; d.noState != nil || one.FEC != qos.Of("rs") || one.AdminFEC != qos.Of("auto") || two.FEC != qos.Of("fc") || len(one.Groups) != 1 {
+		t.Errorf("%v: %+v, %+v", d.noState, one, two)
 	}
 }

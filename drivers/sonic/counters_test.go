@@ -16,7 +16,7 @@ var tallied = map[drivers.Metric]string{
 	drivers.PFCRx: sim.PFCRx, drivers.PFCTx: sim.PFCTx, drivers.LinkPauseRx: sim.LinkPauseRx, drivers.QueuePackets: sim.TxPkts, drivers.QueueBytes: sim.TxOctets,
 	drivers.QueueDrops: sim.DropPkts, drivers.StormsDetected: sim.WDStuck, drivers.StormsRestored: sim.WDRecovery,
 	drivers.GroupDrops: sim.GroupDrops, drivers.HeadroomPeak: sim.HeadroomPeak,
-	drivers.FECCorrected: sim.FECCorrected, drivers.FECUncorrected: sim.FECUncorrected, drivers.SymbolErrors: sim.SymbolErrors,
+	drivers.FECCorrected: sim.FECCorrected, drivers.FECUncorrected: sim.FECUncorrected, drivers.SymbolErrors: sim.SymbolErrors, drivers.ErrorsRx: sim.RxErrors, drivers.ErrorsTx: sim.TxErrors,
 }
 
 // count sets what a port counts.

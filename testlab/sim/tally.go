@@ -11,7 +11,7 @@ import (
 const NumQueues = 8
 
 // The counters of a queue, of a priority (PFC) or of a priority group of a
-// port. Those from GroupDrops on are of SONiC alone.
+// port. Those from GroupDrops to FECUncorrected are of SONiC alone.
 const (
 	PFCRx      = "pfc-rx" // frames
 	PFCTx      = "pfc-tx"
@@ -32,11 +32,13 @@ const (
 	FECCorrected   = "fec-corrected"   // code words; of queue 0, as a port has it once
 	FECUncorrected = "fec-uncorrected" // likewise
 	SymbolErrors   = "symbol-errors"   // likewise
+	RxErrors       = "rx-errors"       // frames, likewise
+	TxErrors       = "tx-errors"       // likewise
 )
 
 var tallyNames = map[string]bool{PFCRx: true, PFCTx: true, TxPkts: true, TxOctets: true, DropPkts: true, DropOctets: true, ECNMarked: true,
 	WDStuck: true, WDRecovery: true, GroupDrops: true, HeadroomPeak: true, PauseRxTime: true, LinkPauseRx: true, LinkPauseTx: true,
-	FECCorrected: true, FECUncorrected: true, SymbolErrors: true}
+	FECCorrected: true, FECUncorrected: true, SymbolErrors: true, RxErrors: true, TxErrors: true}
 
 // Tally is what a box counts. Traffic is simulated without a clock: a counter
 // with a flow grows by it each time that it was read. The zero value is ready;

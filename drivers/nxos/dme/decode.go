@@ -89,7 +89,9 @@ func longName(id string) (string, bool) {
 }
 
 // link takes a port or a port-channel with its operational state
-// (ironcore-dev/network-operator internal/provider/cisco/nxos intf.go).
+// (ironcore-dev/network-operator internal/provider/cisco/nxos intf.go), and the FEC that
+// is configured and that runs (CiscoDevNet/terraform-provider-nxos physical_interface;
+// influxdata/telegraf cisco_telemetry_mdt, sys/intf).
 func (d *decoder) link(e tree.Object, state string) {
 	name, ok := longName(e.Text("id"))
 	if !ok {
@@ -98,6 +100,10 @@ func (d *decoder) link(e tree.Object, state string) {
 	p, oper := d.o.Port(name), e.At(state)
 	tree.Keep(&p.AdminUp, drivers.UpOf(e.Text("adminSt")))
 	tree.Keep(&p.OperUp, drivers.UpOf(oper.Text("operSt")))
+	p.AdminFEC = drivers.FECOf(e.Text("FECMode"))
+	if p.OperUp.V {
+		p.FEC = drivers.FECOf(cmp.Or(oper.Text("operFECMode"), oper.Text("operFecMode")))
+	}
 	if n := e.Count("mtu"); n.V > 0 && n.V < 1<<16 {
 		p.MTU = qos.Of(int(n.V))
 	}

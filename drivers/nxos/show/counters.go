@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/roce-fabric/roce-fabric/drivers"
 	"github.com/roce-fabric/roce-fabric/intent/qos"
@@ -30,7 +31,30 @@ func Queuing(b []byte, o *drivers.Observation) error {
 				p.Counters.Put(drivers.PFCTx.Of(n), f.Count("tx-pause-count"))
 			}
 		}
+		if strings.EqualFold(i.Text("dir"), "ingress") {
+			for _, g := range i.table("qosgrp_cfg") {
+				pauseBuffer(p, g)
+			}
+		}
 	})
+}
+
+// pauseBuffer adds the buffer of a group that pauses its senders: all of it, the fill at
+// which it pauses and the one at which it lets them go on. What comes after the pause has
+// the rest. The switch shows "-" where a group has none. That the numbers are bytes, as
+// they are where they are configured, is not documented: less than the 5000 bytes that the
+// native model (Cisco-NX-OS-device, ipqos pause bufferSize, 10.5(3)) takes is another unit.
+func pauseBuffer(p *drivers.PortState, g row) {
+	const least, most = 5000, 1 << 28
+	q, ok := group(g.Text("qosgrp"))
+	size, pause, resume := g.Count("buffer-size"), g.Count("pause-threshold"), g.Count("resume-threshold")
+	if !ok || !size.Set || !pause.Set || !resume.Set || size.V < least || size.V > most || pause.V >= size.V || resume.V > pause.V {
+		return
+	}
+	if p.Groups == nil {
+		p.Groups = map[int]qos.Headroom{}
+	}
+	p.Groups[q] = qos.Headroom{Size: int64(size.V), XON: int64(resume.V), XOFF: int64(size.V - pause.V), Threshold: int64(pause.V), Static: true}
 }
 
 // queueMetrics are the counters of a queue by their type and units.

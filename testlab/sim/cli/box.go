@@ -178,6 +178,12 @@ func (b *Box[T]) SetNeighbor(port, device, remotePort string) {
 // Unplug takes the cable out of a port, by its full name, or puts it in again.
 func (b *Box[T]) Unplug(port string, out bool) { b.World.Unplug(port, out) }
 
+// SetFEC says which forward error correction a port runs with: "rs", "fc" or "none".
+func (b *Box[T]) SetFEC(port, fec string) { b.World.SetFEC(port, fec) }
+
+// SetPause gives a group of a port a pause buffer, where the box shows such.
+func (b *Box[T]) SetPause(port string, group int, p Pause) { b.World.SetPause(port, group, p) }
+
 // SetCounter sets a counter of a port, by its full name. queue is the unicast
 // queue, for pfc-rx and pfc-tx the priority, 0 to 7. name is pfc-rx, pfc-tx
 // (frames), tx-pkts, tx-octets, drop-pkts, drop-octets, ecn-marked (packets),

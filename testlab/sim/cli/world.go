@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 
@@ -35,6 +36,8 @@ type World struct {
 	mu        sync.Mutex
 	neighbors map[string]Neighbor
 	unplugged map[string]bool
+	fec       map[string]string
+	pauses    map[pausing]Pause
 	files     map[string]string
 }
 
@@ -43,7 +46,30 @@ type Neighbor struct{ Device, Port string }
 
 // newWorld is an empty one.
 func newWorld() *World {
-	return &World{neighbors: map[string]Neighbor{}, unplugged: map[string]bool{}, files: map[string]string{}}
+	return &World{neighbors: map[string]Neighbor{}, unplugged: map[string]bool{}, fec: map[string]string{}, pauses: map[pausing]Pause{}, files: map[string]string{}}
+}
+
+// Pause is the buffer of a group that pauses its senders, in bytes: all of it, the fill at
+// which it pauses and the one at which it lets them go on.
+type Pause struct{ Size, Pause, Resume int64 }
+
+type pausing struct {
+	port  string
+	group int
+}
+
+// SetPause gives a group of a port a pause buffer.
+func (w *World) SetPause(port string, group int, p Pause) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pauses[pausing{port, group}] = p
+}
+
+// Pause is that of a group; zero for none.
+func (w *World) Pause(port string, group int) Pause {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pauses[pausing{port, group}]
 }
 
 // SetNeighbor says which port of which device LLDP sees on a port. An empty
@@ -63,6 +89,21 @@ func (w *World) Unplug(port string, out bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.unplugged[port] = out
+}
+
+// SetFEC says which forward error correction a port runs with: "rs", which all have at
+// first, "fc" or "none".
+func (w *World) SetFEC(port, fec string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fec[port] = fec
+}
+
+// FEC is what a port runs with.
+func (w *World) FEC(port string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return cmp.Or(w.fec[port], "rs")
 }
 
 // Unplugged reports whether a port has no cable.

@@ -76,6 +76,7 @@ func (f *front) sessions([]string) (answer, bool) {
 var portCommands = []showCommand{
 	{"interfaces", false, (*front).interfaces},
 	{"interfaces status", false, (*front).interfacesStatus},
+	{"interfaces error-correction", false, (*front).errorCorrection},
 	{"interfaces PORT", false, (*front).interfaces},
 	{"interfaces PORT status", false, (*front).interfacesStatus},
 	{"lldp neighbors", false, (*front).lldpNeighbors},
@@ -183,6 +184,11 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		m[p.Name] = map[string]any{"name": p.Name, "mtu": p.mtu(), "forwardingModel": model, "l3MtuConfigured": p.L3MTUConfigured, "l2Mru": 0,
 			"lineProtocolStatus": p.line(), "interfaceStatus": p.status(), "bandwidth": speed, "description": p.Description,
 			"hardware": hardware, "physicalAddress": f.mac(i + 1)}
+		if p.Kind == "Ethernet" {
+			count := func(name string) uint64 { return f.world.Count(p.Name, 0, name) }
+			m[p.Name].(map[string]any)["interfaceCounters"] = map[string]any{"totalInErrors": count(sim.RxErrors), "totalOutErrors": count(sim.TxErrors),
+				"inputErrorsDetail": map[string]any{"runtFrames": 0, "giantFrames": 0, "fcsErrors": 0, "alignmentErrors": 0, "symbolErrors": count(sim.SymbolErrors), "rxPause": 0}}
+		}
 		fmt.Fprintf(&b, "%s is %s, line protocol is %s (%s)\n  Hardware is %s, address is %s\n", p.Name, p.hardware(), p.line(), p.status(), hardware, f.mac(i+1))
 		if p.Description != "" {
 			fmt.Fprintf(&b, "  Description: %s\n", p.Description)
@@ -194,6 +200,18 @@ func (f *front) interfaces(args []string) (answer, bool) {
 		fmt.Fprintf(&b, "  %s MTU %d bytes, BW %d kbit\n", layer, p.mtu(), speed/1000)
 	}
 	return answer{text: b.String(), value: map[string]any{"interfaces": m}}, ok
+}
+
+// errorCorrection is `show interfaces error-correction`; keys as a public controller for
+// EOS 4.26 reads them.
+func (f *front) errorCorrection(args []string) (answer, bool) {
+	ports, ok := f.ethernet(args)
+	m := map[string]any{}
+	for _, p := range ports {
+		word := map[string]string{"rs": "reedSolomon", "fc": "fireCode", "none": "disabled"}[f.world.FEC(p.Name)]
+		m[p.Name] = map[string]any{"errCorrEncodingStatus": word}
+	}
+	return answer{value: map[string]any{"interfaceErrCorrStatuses": m}}, ok
 }
 
 // interfacesStatus is `show interfaces [PORT] status`; keys as

@@ -87,7 +87,8 @@ func dmePort(v portView) map[string]any {
 	}
 	state := map[string]any{"operSt": v.link(), "operMtu": v.MTU}
 	if v.Kind == "Ethernet" {
-		state["operSpeed"] = "400G"
+		state["operSpeed"], state["operFECMode"] = "400G", map[string]string{"rs": "rs-fec", "fc": "fc-fec", "none": "fec-off"}[v.fec]
+		p["FECMode"] = "auto"
 		p["phys-items"] = state
 	} else {
 		p["aggrif-items"] = state

@@ -86,8 +86,12 @@ func (f *front) ingress(b *strings.Builder, v portView) map[string]any {
 	fmt.Fprintf(b, "\n\nIngress Queuing for %s\n%sQoS-Group#                 Pause\n           Buff Size       Pause Th      Resume Th\n%s", v.Name, rule, rule)
 	var config []map[string]any
 	for g := len(v.queues) - 1; g >= 0; g-- {
-		config = append(config, map[string]any{"qosgrp": text(g), "buffer-size": "-", "pause-threshold": "-", "resume-threshold": "-", "q-limit": "10", "q-limit-type": "D"})
-		fmt.Fprintf(b, "%7d %12s %14s %14s\n", g, "-", "-", "-")
+		size, pause, resume := "-", "-", "-"
+		if p := f.world.Pause(v.Name, g); p.Size > 0 {
+			size, pause, resume = text(p.Size), text(p.Pause), text(p.Resume)
+		}
+		config = append(config, map[string]any{"qosgrp": text(g), "buffer-size": size, "pause-threshold": pause, "resume-threshold": resume, "q-limit": "10", "q-limit-type": "D"})
+		fmt.Fprintf(b, "%7d %12s %14s %14s\n", g, size, pause, resume)
 	}
 	fmt.Fprintf(b, "\nPort Ingress Statistics\n--------------------------------------------------------\nIngress MMU Drop Pkts%35d\nIngress MMU Drop Bytes%34d\n\n"+
 		"PFC Statistics\n%sTxPPP: %21d, RxPPP: %21d\n%s%4s %-12s %4s %9s %9s %15s %15s\n", 0, 0, rule, tx, rx, rule, "COS", "QOS Group", "PG", "TxPause", "TxCount", "RxPause", "RxCount")

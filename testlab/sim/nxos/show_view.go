@@ -14,6 +14,7 @@ import (
 type portView struct {
 	portState
 	noLink bool // enabled, and nothing at the other end
+	fec    string
 	queues [cli.NumQueues]queueView
 	system bool          // the queues are those of the box
 	paused []int         // priorities of live PFC
@@ -42,7 +43,7 @@ func (f *front) views() ([]portView, qosState) {
 	}
 	var out []portView
 	for _, p := range states {
-		v := portView{portState: p, noLink: !p.Shutdown && f.world.Unplugged(p.Name)}
+		v := portView{portState: p, noLink: !p.Shutdown && f.world.Unplugged(p.Name), fec: f.world.FEC(p.Name)}
 		if c, ok := channels[channelOf(p)]; ok {
 			v.inherit(c)
 		}

@@ -104,9 +104,11 @@ func (s *Switch) tallied(r row, field, port string, index int, name string) {
 }
 
 func (s *Switch) portCounters(port string) row {
-	r := zeros("SAI_PORT_STAT_", "IF_IN_OCTETS", "IF_OUT_OCTETS", "IF_IN_UCAST_PKTS", "IF_OUT_UCAST_PKTS", "IF_IN_ERRORS", "IF_OUT_ERRORS", "IF_IN_DISCARDS", "IF_OUT_DISCARDS")
+	r := zeros("SAI_PORT_STAT_", "IF_IN_OCTETS", "IF_OUT_OCTETS", "IF_IN_UCAST_PKTS", "IF_OUT_UCAST_PKTS", "IF_IN_DISCARDS", "IF_OUT_DISCARDS")
 	s.tallied(r, "SAI_PORT_STAT_PAUSE_RX_PKTS", port, 0, sim.LinkPauseRx)
 	s.tallied(r, "SAI_PORT_STAT_PAUSE_TX_PKTS", port, 0, sim.LinkPauseTx)
+	s.tallied(r, "SAI_PORT_STAT_IF_IN_ERRORS", port, 0, sim.RxErrors)
+	s.tallied(r, "SAI_PORT_STAT_IF_OUT_ERRORS", port, 0, sim.TxErrors)
 	s.tallied(r, "SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES", port, 0, sim.FECCorrected)
 	s.tallied(r, "SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", port, 0, sim.FECUncorrected)
 	s.tallied(r, "SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS", port, 0, sim.SymbolErrors)
