@@ -148,9 +148,35 @@ func TestSessions(t *testing.T) {
 
 // decoders are all decoders in one form.
 var decoders = map[string]func([]byte, *drivers.Observation) error{
-	"interfaces": Interfaces, "lldp": LLDPNeighbors, "priorities": PFCPriorities, "watchdog": Watchdog, "ecn": ECN, "queues": Queues,
+	"interfaces": Interfaces, "lldp": LLDPNeighbors, "priorities": PFCPriorities, "watchdog": Watchdog, "ecn": ECN, "queues": Queues, "fec": FEC,
 	"version":  func(b []byte, _ *drivers.Observation) error { _, err := ParseVersion(b); return err },
 	"sessions": func(b []byte, _ *drivers.Observation) error { _, err := ParseSessions(b); return err },
+}
+
+// The keys are those that public controllers and test data of napalm read.
+func TestFECAndErrors(t *testing.T) {
+	var o drivers.Observation
+	for _, in := range []struct {
+		into func([]byte, *drivers.Observation) error
+		text string
+	}{
+		{Interfaces, `{"interfaces":{"Ethernet1":{"lineProtocolStatus":"up","interfaceCounters":{"totalInErrors":7,"totalOutErrors":0,"inputErrorsDetail":{"runtFrames":0,"fcsErrors":4,"symbolErrors":3,"rxPause":9}}},
+			"Ethernet2":{"lineProtocolStatus":"down","interfaceCounters":{"totalInErrors":"-"}},"Ethernet3":{"lineProtocolStatus":"up"},"Ethernet4":{"lineProtocolStatus":"up"}}}`},
+		{FEC, `{"interfaceErrCorrStatuses":{"Ethernet1":{"errCorrEncodingStatus":"reedSolomon"},"Ethernet2":{"errCorrEncodingStatus":"reedSolomon"},"Ethernet3":{"errCorrEncodingStatus":"disabled"},"Ethernet4":{"errCorrEncodingStatus":"new"}}}`},
+	} {
+		if err := in.into([]byte(in.text), &o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for port, want := range map[string]qos.Opt[string]{"Ethernet1": qos.Of("rs"), "Ethernet2": {}, "Ethernet3": qos.Of("none"), "Ethernet4": {}} {
+		if got := o.Ports[port].FEC; got != want {
+			t.Errorf("%s: %v, want %v", port, got, want)
+		}
+	}
+	want := drivers.PortCounters{drivers.ErrorsRx.Of(0): 7, drivers.ErrorsTx.Of(0): 0, drivers.SymbolErrors.Of(0): 3}
+	if d := cmp.Diff(want, o.Ports["Ethernet1"].Counters); d != "" || o.Ports["Ethernet2"].Counters != nil {
+		t.Errorf("%s, %v", d, o.Ports["Ethernet2"].Counters)
+	}
 }
 
 func TestNoOutput(t *testing.T) {
