@@ -190,7 +190,7 @@ func (r Report) Checks() []*validate.Check {
 		case d.Kind == HostDevice:
 			read |= validate.ReadsNIC
 		default:
-			read |= validate.ReadsRunning
+			read |= validate.ReadsRunning | validate.ReadsApplied
 		}
 	}
 	if len(r.Counted) > 0 {

@@ -101,12 +101,13 @@ type Reads uint8
 const (
 	ReadsIntent   Reads = 1 << iota // the intent and the catalogue
 	ReadsRendered                   // what is rendered from them
-	ReadsRunning                    // a switch's configuration or state
+	ReadsRunning                    // the configuration that a switch runs, or that is saved of it
+	ReadsApplied                    // what a switch shows that it made of it, and its ports
 	ReadsNIC                        // a host's NICs
 	ReadsCounters
 )
 
-var readNames = []string{"intent", "rendered", "running", "nic", "counters"}
+var readNames = []string{"intent", "rendered", "running", "applied", "nic", "counters"}
 
 // Names lists what is read.
 func (r Reads) Names() []string {

@@ -33,7 +33,7 @@ var mtuChecks = []Check{
 	},
 	{
 		ID: "MTU-05", Title: "a class has a smaller MTU than its port",
-		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsRunning,
+		Rules: always(Error), Scope: ScopeSwitch, Reads: ReadsApplied,
 		Why:   "packets are dropped in that class alone",
 		Fix:   "give the class the MTU of the port",
 		needs: stateInForce, state: mtuOfClasses,

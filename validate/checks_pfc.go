@@ -70,7 +70,7 @@ var pfcChecks = []Check{
 	},
 	{
 		ID: "PFC-10", Title: "PFC is configured but not operational",
-		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch's output is ambiguous"}}, Scope: ScopeNIC, Reads: ReadsRunning,
+		Rules: []Rule{{Error, "where the difference is visible"}, {Info, "where the switch's output is ambiguous"}}, Scope: ScopeNIC, Reads: ReadsRunning | ReadsApplied,
 		Why:   "the port is lossless on paper only",
 		Fix:   "turn PFC on without negotiation, and check the other end",
 		needs: stateInForce, state: pfcInOperation,

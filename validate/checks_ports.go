@@ -46,7 +46,7 @@ var portChecks = []Check{
 	{
 		ID: "PRT-05", Title: "a port of the intent is down",
 		Rules: []Rule{{Error, "for a port that is shut, or that a link of the intent uses"}, {Warning, "for a port without a link in the intent"}, {Info, "where its state is not shown"}},
-		Scope: ScopeSwitch, Reads: ReadsRunning,
+		Scope: ScopeSwitch, Reads: ReadsRunning | ReadsApplied,
 		Why:   "it carries no traffic: a rail or a path of the fabric is missing",
 		Fix:   "bring the port up, or state admin: down in the intent where it is meant to be down",
 		needs: portStates, state: portsDown,

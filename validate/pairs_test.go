@@ -156,7 +156,7 @@ routing:
 `
 
 // pairs are all pairs.
-var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs)
+var pairs = slices.Concat(classPairs, pfcPairs, bufferPairs, ecnPairs, schedulerPairs, mtuPairs, watchdogPairs, topologyPairs, portPairs, operationPairs, runningPairs)
 
 // today is the day of all tests.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -1,0 +1,77 @@
+package validate
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+	"github.com/roce-fabric/roce-fabric/render"
+	"github.com/roce-fabric/roce-fabric/render/catalog"
+)
+
+// runningPairs trip checks in what a switch runs that the other tables trip in the
+// intent: a check of both has a pair of each.
+var runningPairs = []pair{
+	{id: "CLS-09", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[6].Scheduler.V = qos.Scheduler{Weight: 1} }), place: "leaf1 Ethernet0", says: "class cnp of congestion notifications", fix: "apply"},
+	{id: "CLS-14", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Trust.V = qos.TrustPCP }), place: "leaf1 Ethernet240", says: "the port trusts pcp, on spine1 dscp", fix: "apply", also: []string{"CLS-04"}},
+	{id: "ECN-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Queues[3].ECN.V = qos.ECN{} }), place: "leaf1 Ethernet0", says: "lossless class rdma has no ECN", fix: "apply"},
+	{id: "ECN-02", severity: Error, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "1500000"`, place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "min = max = 1500KB with a probability of 10 %", fix: "apply", also: []string{"ECN-05"}},
+	{id: "ECN-05", severity: Warning, config: "leaf1", old: `"green_min_threshold": "150000"`, new: `"green_min_threshold": "140000"`, place: "leaf1 Ethernet240,Ethernet248", says: "the curve is 140KB..1500KB 10%", fix: "apply"},
+	{id: "OPS-05", severity: Warning, config: "leaf1", edit: func(d *qos.Device, _ *State) { d.Platform.Release = "202505" }, place: "leaf1", says: "the release is 202505", fix: "one release"},
+	{id: "PFC-01", severity: Error, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFC.V = 0 }), place: "leaf1 Ethernet240", says: "PFC is on for priorities {}, on spine1 for {3}", fix: "apply", also: []string{"PFC-04"}},
+	{id: "PFC-08", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.PFCAsymmetric.V = true }), place: "leaf1 Ethernet240", says: "asymmetric PFC is on, on spine1 off", fix: "apply"},
+	{id: "WD-01", severity: Error, config: "leaf1", edit: on("Ethernet0", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet0", says: "off on lossless ports towards hosts", fix: "apply"},
+	{id: "WD-02", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V = qos.Watchdog{} }), place: "leaf1 Ethernet240", says: "off on lossless ports towards switches", fix: "apply"},
+	{id: "WD-05", severity: Warning, config: "leaf1", edit: on("Ethernet240", func(p *qos.Port) { p.Watchdog.V.Detect *= 2 }), place: "leaf1 Ethernet240", says: "detect 800ms restore 400ms", fix: "apply"},
+}
+
+// Members of an aggregate are compared as they run. SONiC's rows of the aggregate are the
+// operator's, so that a rendered configuration has none.
+func TestAggregateThatRuns(t *testing.T) {
+	for mtu, want := range map[int][]string{9100: nil, 9050: {"PRT-02"}} {
+		c := compile(t, bases["lag"])
+		d := c.Device(c.Fabric().Switch("leaf1"))
+		have := decoded(t, saved(d))
+		for _, name := range []string{"Ethernet240", "Ethernet248"} {
+			have.Ports[name].LAG = qos.Of("PortChannel1")
+		}
+		have.Ports["Ethernet248"].MTU.V = mtu
+		run := NewRun(c.Fabric())
+		run.Add(Switch(d, have, Running, nil))
+		if got := idsOf(run.Findings(today)); !slices.Equal(got, want) {
+			t.Errorf("MTU %d: %v, want %v", mtu, got, want)
+		}
+	}
+}
+
+// A table of headroom that falls with the length of the cable is named by the catalogue
+// alone.
+func TestTableThatFalls(t *testing.T) {
+	for _, falls := range []bool{false, true} {
+		c := compile(t, closBase)
+		d := c.Device(c.Fabric().Switch("leaf1"))
+		m := *d.Model
+		m.Headroom = slices.Clone(m.Headroom)
+		i := slices.IndexFunc(m.Headroom, func(h catalog.HeadroomRow) bool { return h.Speed == 400e9 && h.Cable == 40 })
+		var want []string
+		if falls {
+			m.Headroom[i].XOFF, want = 170000, []string{"BUF-06"}
+		}
+		dd := render.Device{Fabric: d.Fabric, Switch: d.Switch, Desired: d.Desired, Model: &m}
+		run := NewRun(c.Fabric())
+		run.Add(Switch(&dd, d.Desired, Intended, nil))
+		if got := idsOf(run.Findings(today)); !slices.Equal(got, want) {
+			t.Errorf("falls %v: %v, want %v", falls, got, want)
+		}
+	}
+}
+
+// idsOf are the checks that found something above info.
+func idsOf(fs []Finding) (out []string) {
+	for _, f := range fs {
+		if f.Severity != Info && !slices.Contains(out, f.ID) {
+			out = append(out, f.ID)
+		}
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package validate
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/roce-fabric/roce-fabric/drivers"
+	"github.com/roce-fabric/roce-fabric/intent/qos"
+)
+
+// source is what a pair shows that its check reads: the token is in the intent, in the
+// configuration of a switch, or in what the switch shows of its state.
+func (p pair) source(t *testing.T) Reads {
+	t.Helper()
+	if p.config == "" {
+		return ReadsIntent
+	}
+	if p.edit == nil {
+		return ReadsRunning
+	}
+	text := bases["clos"]
+	if p.base != "" {
+		text = bases[p.base]
+	}
+	c := compile(t, text)
+	d := c.Device(c.Fabric().Switch(p.config))
+	var have [2]*qos.Device
+	var state [2]State
+	for i := range have {
+		have[i] = decoded(t, saved(d))
+		state[i].Ports = map[string]*drivers.PortState{}
+		for name, q := range have[i].Ports {
+			q.AdminUp = qos.Of(true)
+			state[i].Ports[name] = &drivers.PortState{OperUp: qos.Of(true)}
+		}
+	}
+	p.edit(have[1], &state[1])
+	var out Reads
+	// Some of the state is about the configuration itself.
+	ofConfig := func(s *State) []any { return []any{s.Unknown, s.Unsaved, s.NotSaved} }
+	if !reflect.DeepEqual(have[0], have[1]) || !reflect.DeepEqual(ofConfig(&state[0]), ofConfig(&state[1])) {
+		out |= ReadsRunning
+	}
+	for i := range state {
+		state[i].Unknown, state[i].Unsaved, state[i].NotSaved = nil, nil, ""
+	}
+	if !reflect.DeepEqual(state[0], state[1]) {
+		out |= ReadsApplied
+	}
+	if out == 0 {
+		t.Errorf("the edit of a pair of %s changes nothing", p.id)
+	}
+	return out
+}
+
+// elsewhere are sources whose pair is not in a table, by the test that has it.
+var elsewhere = []struct {
+	id    string
+	reads Reads
+	test  string
+}{
+	{"NIC-09", ReadsRunning, "TestHostWithPCP"}, {"ECN-12", ReadsNIC, "TestHosts"}, {"NIC-08", ReadsNIC, "TestHosts"},
+	{"BUF-06", ReadsIntent, "TestTableThatFalls"}, {"PRT-02", ReadsRunning, "TestAggregateThatRuns"},
+	{"TOP-09", ReadsIntent | ReadsRunning, "TestNoLinks"},
+	{"OPS-04", ReadsIntent | ReadsRendered, "TestRefusedIsOneFindingACause"},
+	{"WD-04", ReadsIntent | ReadsRendered, "TestRefusedIsOneFindingACause"},
+	{"READ", ReadsRunning | ReadsNIC, "fleet, TestUnread"},
+	{"YANG", ReadsRendered, "cmd/roce-fabric, check.txtar"},
+	{"CFG-01", ReadsRunning, "TestAloneNamesFaults"}, {"CLS-12", ReadsRunning, "TestAloneNamesFaults"},
+	{"CLS-17", ReadsRunning, "TestAloneNamesFaults"}, {"CLS-19", ReadsRunning, "TestAloneNamesFaults"},
+	{"PFC-15", ReadsRunning, "TestAloneNamesFaults"}, {"WD-06", ReadsRunning, "TestAloneNamesFaults"},
+}
+
+// Each source that a check claims has a fabric that trips it there, and a twin that does
+// not; and a check claims what trips it.
+func TestEverySourceHasAPair(t *testing.T) {
+	has, by := map[string]Reads{}, map[string][]string{}
+	note := func(id string, r Reads, where string) {
+		has[id] |= r
+		if !slices.Contains(by[id], where) {
+			by[id] = append(by[id], where)
+		}
+	}
+	for _, p := range pairs {
+		note(p.id, p.source(t), "pairs")
+	}
+	for _, c := range hostCases() {
+		note(c.id, ReadsNIC, "hostCases")
+	}
+	for _, c := range gateCases {
+		note(c.id, ReadsCounters, "gateCases")
+	}
+	for _, e := range elsewhere {
+		note(e.id, e.reads, e.test)
+	}
+	for _, c := range Checks() {
+		if !c.Made() {
+			continue
+		}
+		if miss := c.Reads &^ has[c.ID]; miss != 0 {
+			t.Errorf("%s claims to read %s, and no pair shows it", c.ID, miss)
+		}
+		if extra := has[c.ID] &^ c.Reads; extra != 0 {
+			t.Errorf("%s has pairs (%s) of %s, which it does not claim to read", c.ID, by[c.ID], extra)
+		}
+	}
+}
