@@ -227,7 +227,7 @@ func Adapted(sw *intent.Switch, how []string) []Finding {
 	var c collector
 	for _, h := range how {
 		c.add(Finding{ID: "OPS-04", Severity: Warning, Device: sw.Name, What: h, Where: sw.Pos.String(),
-			Fix: "accept it, or change the classes"}, "")
+			Fix: "accept it, or change the intent"}, "")
 	}
 	return c.list
 }

@@ -38,6 +38,9 @@ func (p *planner) Open() {
 		p.Notes = append(p.Notes, p.snap.open.notes(p.way.timed())...)
 	}
 	p.NoteModel()
+	if slices.ContainsFunc(p.Changes, func(c qos.Change) bool { return c.Field.Kind == qos.KindMTU }) {
+		p.Notes = append(p.Notes, native.Warnings(p.Desired)...)
+	}
 }
 
 func (p *planner) Change(allowed *qos.Device) native.Edit {

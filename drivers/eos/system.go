@@ -19,7 +19,7 @@ var System = drivers.System{
 	Decode:  decode,
 	Account: account,
 	Refused: func(d *render.Device) (refused []render.Refusal, adapted []string) {
-		return native.Refusals(d.Desired), nil
+		return native.Refusals(d.Desired), native.Warnings(d.Desired)
 	},
 	Clues: []drivers.Clue{
 		drivers.Collected(`arista`),

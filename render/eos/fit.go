@@ -193,6 +193,25 @@ func Refusals(d *qos.Device) []render.Refusal {
 	return out
 }
 
+// usualMTU is the largest MTU that common hardware takes, bytes: the least that the
+// line takes is for all of it (aristanetworks/avd, MTU of point-to-point uplinks).
+const usualMTU = 9214
+
+// Warnings are what a switch may refuse: it depends on its hardware.
+func Warnings(d *qos.Device) []string {
+	var ports []string
+	largest := 0
+	for name, p := range d.Ports {
+		if p.MTU.Or(0) > usualMTU {
+			ports, largest = append(ports, name), max(largest, p.MTU.V)
+		}
+	}
+	if len(ports) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the MTU of %d on %s is above %d, the most that common EOS hardware takes", largest, natural.Fold(ports), usualMTU)}
+}
+
 // writable returns a copy of d without what EOS does not take.
 func writable(d *qos.Device) *qos.Device { return render.Accepted(d, Refusals(d)) }
 

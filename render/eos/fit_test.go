@@ -237,3 +237,15 @@ func TestWatchdogsOfTheirOwn(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Common hardware takes an MTU of at most 9214: a larger one is named, and not refused.
+func TestWarnings(t *testing.T) {
+	d := &qos.Device{Ports: map[string]*qos.Port{"Ethernet1": {MTU: qos.Of(9214)}, "Ethernet2": {MTU: qos.Of(9216)}}}
+	if got := Warnings(d); len(got) != 1 || got[0] != "the MTU of 9216 on Ethernet2 is above 9214, the most that common EOS hardware takes" || len(Refusals(d)) > 0 {
+		t.Errorf("%q, %v", got, Refusals(d))
+	}
+	delete(d.Ports, "Ethernet2")
+	if got := Warnings(d); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
