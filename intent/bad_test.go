@@ -53,6 +53,7 @@ var badCases = []struct {
 	{"yes is not true", good + "pfc: {asymmetric: yes}\n", `7:19: asymmetric must be true or false, not "yes"`, true},
 	{"text expected", good + "switches: {a: {os: sonic, role: 3}}\n", `7:33: role must be text, not a whole number`, true},
 	{"list for text", good + "trust: [dscp]\n", `7:8: trust must be text, not a list`, true},
+	{"mode and lossless", class3 + "  rdma: {priority: 3, dscp: rest, lossless: true, mode: lossy}\n", `5:57: mode and lossless say the same thing`, false},
 	{"no unit", class3 + "  rdma: {priority: 3, dscp: rest, bandwidth: 60, maxRate: 100, ecn: {min: 150, max: 1.5, probability: 10}}\n", `5:46: bandwidth: "60" has no unit` + "\n" +
 		`5:59: maxRate: "100" has no unit` + "\n" +
 		`5:75: min: "150" has no unit` + "\n" +

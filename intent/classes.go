@@ -99,7 +99,7 @@ func (r *resolver) checkPriorities(l *layer) {
 			continue
 		}
 		kind := ""
-		if l.tuning[i].Lossless.V && l.tuning[j].Lossless.V {
+		if l.tuning[i].lossless().V && l.tuning[j].lossless().V {
 			kind = "lossless "
 		}
 		r.problems.addf(c.Priority.From.Pos, "", "%sclass %q has priority %d, which is that of class %q at %s",

@@ -180,11 +180,22 @@ type Class struct {
 	Rest      bool                 // dscp: rest
 	PCP       Value[[]int]         // sorted; the priority unless stated
 	Lossless  Value[bool]          //
+	Mode      Value[string]        // [ModeLossless], [ModeLossy], or "" where it is not stated
 	Strict    Value[bool]          //
 	Bandwidth Value[units.Percent] // share of the weighted classes; 0 for strict ones
 	MaxRate   Value[units.Rate]    // shaper; 0 for none
 	ECN       ECN
 }
+
+// The modes of a class.
+const (
+	ModeLossless = "lossless"
+	ModeLossy    = "lossy" // RDMA travels in it without PFC
+)
+
+// RDMA reports whether the intent says that RDMA travels in the class: it is
+// lossless, or its mode is lossy.
+func (c *Class) RDMA() bool { return c.Lossless.V || c.Mode.V == ModeLossy }
 
 // ECN is a class's marking curve as the operator wrote it.
 type ECN struct {

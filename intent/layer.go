@@ -80,11 +80,27 @@ func (l *layer) applyCommon(c *rawCommon) {
 }
 
 func (t *tuning) apply(raw *rawTuning, p *problems) {
+	switch {
+	case raw.Lossless.Set && raw.Mode.Set:
+		p.addf(raw.Mode.Pos, "remove one of the two", "mode and lossless say the same thing")
+	case raw.Lossless.Set: // the nearer of the two counts
+		t.Mode = opt[string]{}
+	case raw.Mode.Set:
+		t.Lossless = opt[bool]{}
+	}
 	overlay(&t.rawTuning, raw)
 	t.curve.apply(&raw.ECN, p)
 	if raw.Strict.Set && raw.Strict.V && raw.Bandwidth.Set {
 		p.addf(raw.Bandwidth.Pos, "remove bandwidth or strict; maxRate limits a strict class", "a strict class has no share of the bandwidth")
 	}
+}
+
+// lossless is whether PFC is on, as lossless or mode says.
+func (t *tuning) lossless() opt[bool] {
+	if t.Mode.Set {
+		return stated(t.Mode.V == ModeLossless, t.Mode.Pos)
+	}
+	return t.Lossless
 }
 
 // ecnWords are the modes as they are written; [ECNFixed] has thresholds instead.

@@ -371,3 +371,33 @@ func TestSelect(t *testing.T) {
 		}
 	}
 }
+
+// Of lossless and mode, the nearer one counts; both ask for marking.
+func TestMode(t *testing.T) {
+	f, err := Load("-", Options{Stdin: strings.NewReader(header + `classes:
+  rdma: {priority: 3, dscp: [26], mode: lossy}
+  bulk: {priority: 4, dscp: [28], mode: lossless}
+  default: {priority: 0, dscp: rest}
+switches:
+  a: {os: sonic, classes: {rdma: {lossless: true}, bulk: {mode: lossy}}, ports: {Ethernet0: {classes: {rdma: {mode: lossy}}}}}
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := f.Switch("a").Port("Ethernet0").Settings
+	for _, c := range []struct {
+		s              *Settings
+		class          string
+		lossless, rdma bool
+		ecn            ECNMode
+	}{
+		{f.Settings, "rdma", false, true, ECNAuto}, {f.Settings, "bulk", true, true, ECNAuto}, {f.Settings, "default", false, false, ECNOff},
+		{f.Switch("a").Settings, "rdma", true, true, ECNAuto}, {f.Switch("a").Settings, "bulk", false, true, ECNAuto},
+		{port, "rdma", false, true, ECNAuto}, {port, "bulk", false, true, ECNAuto},
+	} {
+		k := c.s.Class(c.class)
+		if k.Lossless.V != c.lossless || k.RDMA() != c.rdma || k.ECN.Mode.V != c.ecn {
+			t.Errorf("%s: lossless %v from %s, RDMA %v, ECN %v", c.class, k.Lossless.V, k.Lossless.From, k.RDMA(), k.ECN.Mode.V)
+		}
+	}
+}

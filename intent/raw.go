@@ -74,10 +74,11 @@ type rawClass struct {
 type rawTuning struct {
 	Queue     opt[int]           `key:"queue" min:"0" max:"7" doc:"Egress queue. Default: the priority."`
 	Lossless  opt[bool]          `key:"lossless" doc:"PFC is on for the class. Default false."`
+	Mode      opt[string]        `key:"mode" enum:"lossless,lossy" doc:"How RDMA travels in the class: lossless, with PFC, which is lossless: true in other words; or lossy, without it, controlled by ECN alone. Default: RDMA is in the classes that are lossless."`
 	Strict    opt[bool]          `key:"strict" doc:"The queue is served before all weighted ones. Default false."`
 	Bandwidth opt[units.Percent] `key:"bandwidth" doc:"Share of the link among weighted classes. Classes without one share what is left."`
 	MaxRate   opt[units.Rate]    `key:"maxRate" doc:"Upper limit of the queue."`
-	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off,keep" doc:"Marking curve. auto computes it from speed and buffer; keep leaves the curve that the switch has and does not compare it. Default: auto for a lossless class, off for others."`
+	ECN       orWord[rawECN]     `key:"ecn" words:"auto,off,keep" doc:"Marking curve. auto computes it from speed and buffer; keep leaves the curve that the switch has and does not compare it. Default: auto for a lossless class and with mode, off for others."`
 }
 
 type rawOverride struct {

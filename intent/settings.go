@@ -86,7 +86,7 @@ func (r *resolver) finish(l *layer) *Settings {
 
 func (r *resolver) tune(c *Class, t *tuning) {
 	c.Queue = from(t.Queue, c.Priority.V)
-	c.Lossless = from(t.Lossless, false)
+	c.Lossless, c.Mode = from(t.lossless(), false), from(t.Mode, "")
 	c.Strict = from(t.Strict, false)
 	c.Bandwidth = from(t.Bandwidth, 0)
 	if c.Strict.V {
@@ -103,7 +103,7 @@ func (r *resolver) tune(c *Class, t *tuning) {
 
 func (r *resolver) ecn(c *Class, k *curve) ECN {
 	mode := ECNOff
-	if c.Lossless.V {
+	if c.RDMA() {
 		mode = ECNAuto
 	}
 	e := ECN{Mode: from(k.mode, mode), Min: from(k.min, qos.Threshold{}), Max: from(k.max, qos.Threshold{}), Probability: from(k.probability, DefaultECNProbability)}

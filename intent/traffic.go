@@ -4,7 +4,7 @@ import "slices"
 
 type rawTraffic struct {
 	DSCP     list[opt[codePoint]] `key:"dscp" doc:"Code points that the packets carry: numbers and spans like \"24-31\"."`
-	Lossless opt[bool]            `key:"lossless" doc:"The packets must not be dropped. Default true."`
+	Lossless opt[bool]            `key:"lossless" doc:"The packets must not be dropped. Default true, but for a class with mode: lossy."`
 	Kind     opt[string]          `key:"kind" enum:"gpu,storage,control" doc:"What sends them. Traffic of two kinds should not share a lossless class. Default: left open."`
 }
 
@@ -14,13 +14,13 @@ type Traffic struct {
 	Name     string
 	Pos      Pos
 	DSCP     []int // sorted
-	Lossless bool
+	Lossless Value[bool]
 	Kind     string // "gpu", "storage", "control", or "" where it is left open
 }
 
 func (r *resolver) traffic() {
 	for _, e := range r.raw.Traffic.Entries {
-		t := &Traffic{Name: e.Key, Pos: e.Pos, Lossless: from(e.V.Lossless, true).V, Kind: e.V.Kind.V}
+		t := &Traffic{Name: e.Key, Pos: e.Pos, Lossless: from(e.V.Lossless, true), Kind: e.V.Kind.V}
 		for _, o := range e.V.DSCP.Items {
 			for d := o.V.lo; o.Set && d <= o.V.hi; d++ {
 				t.DSCP = append(t.DSCP, d)

@@ -212,11 +212,11 @@ func (b *builder) rings() {
 	b.from(at, FieldRings)
 }
 
-// rdmaClasses are the classes that RDMA travels in: the lossless ones or, in a
-// fabric without, those that mark congestion.
+// rdmaClasses are the classes that RDMA travels in, as the intent says or, where it
+// does not, those that mark congestion.
 func rdmaClasses(s *intent.Settings) []*intent.Class {
-	lossy := func(k *intent.Class) bool { return !k.Lossless.V }
-	if l := slices.DeleteFunc(slices.Clone(s.Classes), lossy); len(l) > 0 {
+	other := func(k *intent.Class) bool { return !k.RDMA() }
+	if l := slices.DeleteFunc(slices.Clone(s.Classes), other); len(l) > 0 {
 		return l
 	}
 	return slices.DeleteFunc(slices.Clone(s.Classes), func(k *intent.Class) bool {

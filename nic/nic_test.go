@@ -283,3 +283,12 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// RDMA without PFC pauses nothing; it is marked and controlled like any other.
+func TestDesiredOfLossyRDMA(t *testing.T) {
+	h, problems := desired(t, edit(t, "lossless: true", "mode: lossy"))
+	p := h.Ports["ens1f0np0"]
+	if len(problems) > 0 || p.PFC != qos.Of(qos.PrioritySet(0)) || p.ToS != qos.Of(106) || p.ECN != qos.Of(qos.Priorities(3)) || p.RoCEApp != qos.Of(3) || p.CNPDSCP != qos.Of(48) || p.Cable.Set {
+		t.Errorf("problems %v, port %+v", problems, p)
+	}
+}

@@ -349,7 +349,7 @@ func companions(r *deviceRun, p *intent.Port, _ *qos.Port) {
 	for _, t := range r.d.Fabric.Traffic {
 		for _, d := range t.DSCP {
 			k := classOf(p.Settings, d)
-			if t.Lossless && k != nil && !k.Lossless.V {
+			if t.Lossless.V && k != nil && !k.Lossless.V && !(k.RDMA() && t.Lossless.IsDefault()) {
 				r.found(Finding{Severity: Error, Where: t.Pos.String(), What: fmt.Sprintf("DSCP %d of traffic %s is in class %s, which is lossy", d, t.Name, k.Name)}, p.Name)
 			}
 		}

@@ -14,9 +14,9 @@ var ecnChecks = []Check{
 	{
 		ID: "ECN-01", Title: "a lossless queue does not mark",
 		Rules: []Rule{{Error, "where it has no curve"}, {Warning, "where no intent asks for one"}, {Info, "where the class has 'ecn: keep', and the curve of the switch is not compared"}}, Scope: ScopeSwitch, Reads: ReadsIntent | ReadsRunning,
-		Why:    "PFC becomes the only congestion control",
+		Why:    "PFC becomes the only congestion control, and a class with 'mode: lossy' has none",
 		Fix:    "give the class 'ecn: auto' or thresholds",
-		device: losslessQueues(unmarked),
+		device: queuesOf(eachRDMA, unmarked),
 	},
 	{
 		ID: "ECN-02", Title: "an ECN curve has max below min, or is a step that does not mark every packet",
@@ -99,10 +99,15 @@ var ecnChecks = []Check{
 	},
 }
 
-// losslessQueues looks at the curve of each lossless class; look returns a
-// finding, or none.
-func losslessQueues(look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding) func(*deviceRun) {
-	return eachLossless(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+// look looks at the curve of a class; it returns a finding, or none.
+type look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *Finding
+
+// losslessQueues looks at the curve of each lossless class.
+func losslessQueues(look look) func(*deviceRun) { return queuesOf(eachLossless, look) }
+
+// queuesOf looks at the curve of each class of a kind.
+func queuesOf(each func(classCheck) func(*deviceRun), look look) func(*deviceRun) {
+	return each(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		e := q.Queues[k.Queue.V].ECN
 		kept := k.ECN.Mode.V == intent.ECNKeep
 		if !e.Set && r.source == Intended && !kept {
@@ -130,15 +135,23 @@ func losslessQueues(look func(r *deviceRun, k *intent.Class, e, want qos.ECN) *F
 func unmarked(r *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {
 	switch {
 	case k.ECN.Mode.V == intent.ECNKeep && r.source == Intended:
-		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the switch's ECN setting, which is not compared", k.Name)}
+		return &Finding{Severity: Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, which is not compared", ofRDMA(k))}
 	case k.ECN.Mode.V == intent.ECNKeep && e.Enabled:
-		return &Finding{Severity: Info, What: fmt.Sprintf("lossless class %s keeps the switch's ECN setting, %s, which is not compared", k.Name, e)}
+		return &Finding{Severity: Info, What: fmt.Sprintf("%s keeps the switch's ECN setting, %s, which is not compared", ofRDMA(k), e)}
 	case e.Enabled || e.Drops || e.Min > 0 || e.Max > 0:
 		return nil
 	case r.source == Intended:
-		return &Finding{Severity: Error, What: fmt.Sprintf("lossless class %s has no ECN", k.Name)}
+		return &Finding{Severity: Error, What: fmt.Sprintf("%s has no ECN", ofRDMA(k))}
 	}
-	return &Finding{Severity: Error, What: fmt.Sprintf("queue %[2]d of lossless class %[1]s has no ECN", k.Name, k.Queue.V), Fix: "apply the intent"}
+	return &Finding{Severity: Error, What: fmt.Sprintf("queue %[2]d of %[1]s has no ECN", ofRDMA(k), k.Queue.V), Fix: "apply the intent"}
+}
+
+// ofRDMA names a class that RDMA travels in.
+func ofRDMA(k *intent.Class) string {
+	if k.Lossless.V {
+		return "lossless class " + k.Name
+	}
+	return "class " + k.Name + " of RDMA without PFC"
 }
 
 func oddCurve(_ *deviceRun, k *intent.Class, e, _ qos.ECN) *Finding {

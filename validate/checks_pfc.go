@@ -96,6 +96,13 @@ var pfcChecks = []Check{
 		Why: "a port pauses only with PFC on and a priority to pause: until then all its traffic is lossy",
 		Fix: "switch PFC on at the port, and make the class of the traffic no-drop there: on NX-OS with a network-qos policy in system qos",
 	},
+	{
+		ID: "PFC-16", Title: "RDMA is without PFC, and the intent does not say that it is meant to be",
+		Rules: always(Warning), Scope: ScopeFabric, Reads: ReadsIntent,
+		Why:    "RDMA loses packets under load, and NICs without congestion control that expects it become slow",
+		Fix:    "set mode: lossy for the class of RDMA if that is meant, or lossless: true",
+		fabric: lossyUnsaid,
+	},
 }
 
 func pfcOfEnds(r *linkRun) {
@@ -331,6 +338,32 @@ func hysteresis(r *deviceRun, p *intent.Port, q *qos.Port) {
 		h := q.Groups[g].Headroom
 		if q.Groups[g].Lossless.V && h.Set && h.V.XOFF > 0 && h.V.XON == 0 && h.V.XONOffset == 0 {
 			r.found(Finding{Severity: Warning, What: fmt.Sprintf("the profile of lossless priority group %d has neither xon nor an xon offset", g)}, p.Name, qos.KindHeadroom.At(g))
+		}
+	}
+}
+
+// lossyUnsaid finds an intent for RDMA in which no class is lossless anywhere, and none
+// is stated as lossy.
+func lossyUnsaid(r *fabricRun) {
+	f := r.fabric
+	said := func(s *intent.Settings) bool { return slices.ContainsFunc(s.Classes, (*intent.Class).RDMA) }
+	if said(f.Settings) || slices.ContainsFunc(f.Switches, func(sw *intent.Switch) bool {
+		return said(sw.Settings) || slices.ContainsFunc(sw.Ports, func(p *intent.Port) bool { return said(p.Settings) })
+	}) {
+		return
+	}
+	for _, k := range f.Settings.Classes {
+		if !k.Rest && !k.Lossless.IsDefault() {
+			r.found(Finding{Severity: Warning, Where: k.Lossless.From.String(), What: fmt.Sprintf("class %s is not lossless, and no other class is: RDMA has no PFC", k.Name)})
+			return
+		}
+	}
+	for _, h := range f.Hosts {
+		for _, n := range h.NICs {
+			if n.RDMA.V != "" {
+				r.found(Finding{Severity: Warning, Device: h.Name, Where: n.Pos.String(), What: fmt.Sprintf("the host has the RDMA device %s, and no class is lossless: RDMA has no PFC", n.RDMA.V)}, n.Name)
+				return
+			}
 		}
 	}
 }

@@ -62,6 +62,8 @@ var pfcPairs = []pair{
 		s.InForce = []drivers.Mismatch{{Port: "Ethernet0", Field: qos.KindPFC.Attr(), Want: "{3,4}", Have: "{3}"}}
 	}, place: "leaf1 Ethernet0", says: "pfc is configured as {3,4} and in force as {3}", fix: "log", also: []string{"PFC-02", "PFC-03"}},
 	{id: "PFC-11", severity: Warning, config: "leaf1", old: `"xon_offset": "2540"`, new: `"xon_offset": "0"`, place: "leaf1 Ethernet240,Ethernet248", says: "neither xon nor an xon offset", fix: "two frames"},
+	{id: "PFC-16", severity: Warning, base: "lossy", old: ", mode: lossy", new: "", place: "gpu1 eth0", says: "the host has the RDMA device mlx5_0, and no class is lossless", fix: "mode: lossy"},
+	{id: "PFC-16", severity: Warning, base: "lossless", old: "lossless: true", new: "lossless: false", place: "", says: "class rdma is not lossless, and no other class is", fix: "mode: lossy", also: []string{"CLS-09"}},
 	{id: "PFC-12", severity: Warning, base: "pair", old: "rdma: {priority: 3,", new: "rdma: {priority: 7,", place: "leaf1 Ethernet0,Ethernet8", says: "class rdma makes priority 7 lossless", fix: "1 to 5"},
 }
 
@@ -97,6 +99,7 @@ var bufferPairs = []pair{
 
 var ecnPairs = []pair{
 	{id: "ECN-01", severity: Error, base: "pair", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}", new: "ecn: off", place: "leaf1 Ethernet0,Ethernet8", says: "lossless class rdma has no ECN", fix: "ecn: auto"},
+	{id: "ECN-01", severity: Error, base: "lossy", old: "ecn: {min: 150KB, max: 1500KB, probability: 10%}, mode", new: "ecn: off, mode", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma of RDMA without PFC has no ECN", fix: "ecn: auto"},
 	{id: "ECN-02", severity: Error, old: "min: 150KB", new: "min: 1500KB", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma has min = max = 1500KB with a probability of 10 %", fix: "100%"},
 	{id: "ECN-03", severity: Error, base: "fan out", old: "fanOut: 2", new: "fanOut: 512", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks from 150KB; one port that sends into 512 queues pauses", fix: "auto"},
 	{id: "ECN-03", severity: Warning, base: "fan out", old: "fanOut: 2", new: "fanOut: 8", place: "leaf1 Ethernet0,Ethernet240,Ethernet248", says: "class rdma marks every packet from 1500KB; one port that sends into 8 queues pauses", fix: "auto"},

@@ -77,9 +77,11 @@ var bases = map[string]string{
 		"  - {a: \"leaf[1-2]/Ethernet240\", b: \"spine1/Ethernet[0,8]\", cable: 40m, speed: 400G}\n  - {a: leaf2/Ethernet248, b: spine2/Ethernet8, cable: 40m, speed: 400G}\n  - {a: leaf3/Ethernet240, b: spine1/Ethernet16, cable: 40m, speed: 400G}\n", 1),
 	"islands": strings.NewReplacer("  gpu3: {address: 192.0.2.103, nics: {eth0: {rdma: mlx5_0}}}\n", "  gpu3: {address: 192.0.2.103, nics: {eth0: {rdma: mlx5_0}}}\n  gpu4: {address: 192.0.2.104, nics: {eth0: {rdma: mlx5_0}}}\n",
 		"  - {a: \"leaf[1-3]", "  - {a: leaf3/Ethernet8, b: gpu4/eth0, cable: 5m, speed: 400G}\n  - {a: \"leaf[1-3]").Replace(closBase) + "islands:\n  a: {hosts: [gpu1, gpu2], switches: [leaf1, leaf2, spine1, spine2]}\n  b: {hosts: [gpu3, gpu4]}\n",
-	"small": strings.NewReplacer("host: 9000", "host: 4200", "spine1: {os: sonic,", "spine1: {os: sonic, mtu: {fabric: 4200, host: 4000, rdma: 2048},").Replace(closBase),
-	"lag":   strings.Replace(closBase, "model: DellEMC-Z9332f-O32}\n  leaf2", "model: DellEMC-Z9332f-O32, ports: {Ethernet240: {lag: PortChannel1}, Ethernet248: {lag: PortChannel1, mtu: {fabric: 9100}}}}\n  leaf2", 1),
-	"auto":  strings.Replace(closBase, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", 1),
+	"small":    strings.NewReplacer("host: 9000", "host: 4200", "spine1: {os: sonic,", "spine1: {os: sonic, mtu: {fabric: 4200, host: 4000, rdma: 2048},").Replace(closBase),
+	"lag":      strings.Replace(closBase, "model: DellEMC-Z9332f-O32}\n  leaf2", "model: DellEMC-Z9332f-O32, ports: {Ethernet240: {lag: PortChannel1}, Ethernet248: {lag: PortChannel1, mtu: {fabric: 9100}}}}\n  leaf2", 1),
+	"lossy":    strings.NewReplacer("lossless: true, bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}", "bandwidth: 60%, ecn: {min: 150KB, max: 1500KB, probability: 10%}, mode: lossy", ", classes: {rdma: {lossless: true}}", "").Replace(closBase),
+	"lossless": strings.Replace(closBase, ", classes: {rdma: {lossless: true}}", "", 1),
+	"auto":     strings.Replace(closBase, "ecn: {min: 150KB, max: 1500KB, probability: 10%}", "ecn: auto", 1),
 }
 
 // bouncing is a leaf whose classes x, y and z are lossless towards spines alone.

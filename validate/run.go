@@ -199,9 +199,12 @@ func eachPort(check func(*deviceRun, *intent.Port, *qos.Port)) func(*deviceRun) 
 	}
 }
 
+// classCheck is a check of one class of one port.
+type classCheck func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)
+
 // eachClass makes a check of each class of each port, eachLossless of the lossless
 // ones.
-func eachClass(check func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)) func(*deviceRun) {
+func eachClass(check classCheck) func(*deviceRun) {
 	return eachPort(func(r *deviceRun, p *intent.Port, q *qos.Port) {
 		for _, k := range p.Settings.Classes {
 			check(r, p, q, k)
@@ -209,9 +212,18 @@ func eachClass(check func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)) f
 	})
 }
 
-func eachLossless(check func(*deviceRun, *intent.Port, *qos.Port, *intent.Class)) func(*deviceRun) {
+func eachLossless(check classCheck) func(*deviceRun) {
 	return eachClass(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
 		if k.Lossless.V {
+			check(r, p, q, k)
+		}
+	})
+}
+
+// eachRDMA makes a check of each class that RDMA travels in.
+func eachRDMA(check classCheck) func(*deviceRun) {
+	return eachClass(func(r *deviceRun, p *intent.Port, q *qos.Port, k *intent.Class) {
+		if k.RDMA() {
 			check(r, p, q, k)
 		}
 	})
